@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# wharf_folder(NAME DEPENDS lib...): the library of one folder under src/ from its *.cc, and one test program
+# wharf_NAME_test from its *_test.cc (registered with CTest, label "unit"). Folders without *.cc become header-only.
+function(wharf_folder name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;TEST_DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  if(sources)
+    add_library(wharf_${name} STATIC ${sources})
+    target_link_libraries(wharf_${name} PUBLIC wharf_options ${ARG_DEPENDS})
+  else()
+    add_library(wharf_${name} INTERFACE)
+    target_link_libraries(wharf_${name} INTERFACE wharf_options ${ARG_DEPENDS})
+  endif()
+  if(WHARF_TESTS AND tests)
+    wharf_test(wharf_${name}_test SOURCES ${tests} DEPENDS wharf_${name} ${ARG_TEST_DEPENDS} LABEL unit)
+  endif()
+endfunction()
+
+# wharf_test(NAME SOURCES file... DEPENDS lib... LABEL label): one GoogleTest program, one CTest entry.
+# RapidCheck is linked everywhere; its seed is fixed so that a run repeats (RC_PARAMS overrides it).
+function(wharf_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT WHARF_TESTS)
+    return()
+  endif()
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} wharf_options GTest::gmock GTest::gtest_main rapidcheck)
+  target_compile_options(${name} PRIVATE -Wno-sign-conversion -Wno-conversion -Wno-shadow)
+  target_precompile_headers(${name} PRIVATE <gtest/gtest.h> <rapidcheck/gtest.h> <string> <vector>)
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT}
+    ENVIRONMENT "RC_PARAMS=seed=1")
+endfunction()

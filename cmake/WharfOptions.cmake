@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiler settings shared by every target.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+option(WHARF_TESTS "Build the tests" ON)
+option(WHARF_BENCH "Build the benchmarks" ON)
+option(WHARF_FUZZ "Build the libFuzzer targets (clang only)" OFF)
+option(WHARF_WERROR "Treat warnings as errors" OFF)
+set(WHARF_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=: empty, address,undefined or thread")
+
+add_library(wharf_options INTERFACE)
+target_compile_options(wharf_options INTERFACE
+  -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow -Wswitch-enum -Wnon-virtual-dtor -Woverloaded-virtual
+  -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(wharf_options INTERFACE -fcoroutines)
+  # g++ 12 warns about its own inlined standard library at -O2 (GCC bugs 105329, 105651, 107852).
+  target_compile_options(wharf_options INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+endif()
+if(WHARF_WERROR)
+  target_compile_options(wharf_options INTERFACE -Werror)
+endif()
+if(WHARF_SANITIZE)
+  target_compile_options(wharf_options INTERFACE -fsanitize=${WHARF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(wharf_options INTERFACE -fsanitize=${WHARF_SANITIZE})
+endif()
+target_include_directories(wharf_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
