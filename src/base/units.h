@@ -38,7 +38,8 @@ struct BitsPerSecond {
 
 constexpr BitsPerSecond gigabits_per_second(std::uint64_t n) { return BitsPerSecond{n * 1'000'000'000}; }
 
-/// Time to move `size` at `rate`, rounded up to a whole picosecond; zero for an infinitely fast rate.
+/// Time to move `size` at `rate`, rounded up to a whole picosecond; zero for an infinitely fast rate, kNever when it
+/// does not fit in TimePs.
 TimePs transfer_time(Bytes size, BitsPerSecond rate);
 
 /// Reads "100ns", "1.5us", "3.106ns", "25cycles" is refused: ps, ns, us, ms, s. A bare number is refused, as is a
@@ -51,7 +52,8 @@ Result<BitsPerSecond> parse_rate(std::string_view text);
 /// Reads "0.05", "5%", or "1e-4" as a probability in [0, 1].
 Result<double> parse_probability(std::string_view text);
 
-/// The shortest exact form that parse_time() reads back to the same value: "100ns", "3106ps", "1.5us".
+/// The shortest exact form that parse_time() reads back to the same value: "100ns", "3106ps", "1.5us". A negative
+/// duration gets a minus sign and kNever is "never"; parse_time() refuses both.
 std::string format_time(TimePs time);
 /// The largest binary unit that divides exactly: "64KiB", "100B".
 std::string format_bytes(Bytes size);

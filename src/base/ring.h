@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// A first-in-first-out queue in one contiguous block whose size is a power of two.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace wharf {
+
+/// FIFO of T (default-constructible, movable). Memory is taken only by reserve(); pushing into a full ring is
+/// the caller's bug and aborts.
+template <typename T>
+class Ring {
+ public:
+  Ring() = default;
+  explicit Ring(std::size_t capacity) { reserve(capacity); }
+
+  /// Makes room for at least `capacity` elements (rounded up to a power of two); keeps content and order.
+  void reserve(std::size_t capacity) {
+    if (capacity <= slots_.size()) return;
+    std::vector<T> larger(std::bit_ceil(capacity));
+    const std::size_t count = size();
+    for (std::size_t i = 0; i < count; ++i) larger[i] = std::move((*this)[i]);
+    slots_ = std::move(larger);
+    head_ = 0;
+    tail_ = count;
+  }
+
+  void push_back(T value) {
+    WHARF_CHECK(!full());
+    slots_[tail_++ & mask()] = std::move(value);
+  }
+  /// Removes the oldest element; the ring is not empty.
+  void pop_front() {
+    WHARF_CHECK(!empty());
+    ++head_;
+  }
+  /// The oldest element; the ring is not empty.
+  T& front() { return slots_[head_ & mask()]; }
+  const T& front() const { return slots_[head_ & mask()]; }
+  /// The newest element; the ring is not empty.
+  T& back() { return slots_[(tail_ - 1) & mask()]; }
+  const T& back() const { return slots_[(tail_ - 1) & mask()]; }
+  /// The `i`-th oldest element, i below size().
+  T& operator[](std::size_t i) { return slots_[(head_ + i) & mask()]; }
+  const T& operator[](std::size_t i) const { return slots_[(head_ + i) & mask()]; }
+
+  void clear() { head_ = tail_; }
+  std::size_t size() const { return tail_ - head_; }
+  std::size_t capacity() const { return slots_.size(); }
+  bool empty() const { return head_ == tail_; }
+  bool full() const { return size() == slots_.size(); }
+
+ private:
+  std::size_t mask() const { return slots_.size() - 1; }
+
+  std::vector<T> slots_;
+  // Counters of all pops and pushes: they wrap together, so the difference is the size.
+  std::size_t head_ = 0;
+  std::size_t tail_ = 0;
+};
+
+}  // namespace wharf

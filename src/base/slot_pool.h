@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pool of objects named by small indices: acquiring and releasing on the packet path is a free-list step;
+// memory is taken only by reserve(), in control paths.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/check.h"
+
+namespace wharf {
+
+/// "No slot": returned by acquire() when the pool is exhausted.
+inline constexpr std::uint32_t kNoSlot = std::numeric_limits<std::uint32_t>::max();
+
+/// A pool of T. Objects are default-constructed by reserve() and keep their last value between uses. Indices
+/// are handed out last-released first, fresh ones ascending, so equal histories give equal indices.
+template <typename T>
+class SlotPool {
+ public:
+  SlotPool() = default;
+  explicit SlotPool(std::uint32_t capacity) { reserve(capacity); }
+
+  /// Grows to at least `capacity` slots; indices stay valid, references to slots do not.
+  void reserve(std::uint32_t capacity) {
+    const auto old_capacity = static_cast<std::uint32_t>(slots_.size());
+    if (capacity <= old_capacity) return;
+    WHARF_CHECK(capacity < kInUse);
+    slots_.resize(capacity);
+    next_.resize(capacity);
+    // The new slots go behind the free ones.
+    std::uint32_t* tail = &first_free_;
+    while (*tail != kNoSlot) tail = &next_[*tail];
+    for (std::uint32_t i = old_capacity; i < capacity; ++i) {
+      *tail = i;
+      tail = &next_[i];
+    }
+    *tail = kNoSlot;
+  }
+
+  /// The index of a slot that is nobody else's until release(), or kNoSlot when all are in use.
+  std::uint32_t acquire() {
+    const std::uint32_t index = first_free_;
+    if (index == kNoSlot) return kNoSlot;
+    first_free_ = next_[index];
+    next_[index] = kInUse;
+    ++in_use_;
+    return index;
+  }
+
+  /// Gives back a slot from acquire(); releasing it twice aborts.
+  void release(std::uint32_t index) {
+    WHARF_CHECK(is_used(index));
+    next_[index] = first_free_;
+    first_free_ = index;
+    --in_use_;
+  }
+
+  bool is_used(std::uint32_t index) const { return index < next_.size() && next_[index] == kInUse; }
+
+  T& operator[](std::uint32_t index) { return slots_[index]; }
+  const T& operator[](std::uint32_t index) const { return slots_[index]; }
+
+  std::uint32_t capacity() const { return static_cast<std::uint32_t>(slots_.size()); }
+  std::uint32_t in_use() const { return in_use_; }
+  /// Heap memory held, in bytes.
+  std::size_t bytes_held() const {
+    return slots_.capacity() * sizeof(T) + next_.capacity() * sizeof(std::uint32_t);
+  }
+
+ private:
+  static constexpr std::uint32_t kInUse = kNoSlot - 1;
+
+  std::vector<T> slots_;
+  std::vector<std::uint32_t> next_;  ///< Next free slot, or kInUse.
+  std::uint32_t first_free_ = kNoSlot;
+  std::uint32_t in_use_ = 0;
+};
+
+}  // namespace wharf
