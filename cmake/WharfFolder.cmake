@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# wharf_folder(NAME DEPENDS lib...): the library of one folder under src/ from its *.cc, and one test program
-# wharf_NAME_test from its *_test.cc (registered with CTest, label "unit"). Folders without *.cc become header-only.
+# How a folder becomes a library, a test program and a benchmark.
+
+# wharf_folder(NAME DEPENDS lib... [TEST_DEPENDS lib...] [TEST_LABEL label...] [NO_UNITY]): the library of one folder
+# under src/ from its *.cc, and one test program wharf_NAME_test from its *_test.cc. Folders without *.cc become
+# header-only. TEST_LABEL names further CTest labels beside "unit"; "thread" puts the test into the tsan run.
+# NO_UNITY keeps the folder out of unity builds, for sources that cannot share one translation unit.
 function(wharf_folder name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;TEST_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "NO_UNITY" "" "DEPENDS;TEST_DEPENDS;TEST_LABEL" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -10,31 +14,84 @@ function(wharf_folder name)
   if(sources)
     add_library(wharf_${name} STATIC ${sources})
     target_link_libraries(wharf_${name} PUBLIC wharf_options ${ARG_DEPENDS})
+    if(WHARF_UNITY AND NOT ARG_NO_UNITY)
+      set_target_properties(wharf_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    endif()
   else()
     add_library(wharf_${name} INTERFACE)
     target_link_libraries(wharf_${name} INTERFACE wharf_options ${ARG_DEPENDS})
   endif()
   if(WHARF_TESTS AND tests)
-    wharf_test(wharf_${name}_test SOURCES ${tests} DEPENDS wharf_${name} ${ARG_TEST_DEPENDS} LABEL unit)
+    wharf_test(wharf_${name}_test SOURCES ${tests} DEPENDS wharf_${name} ${ARG_TEST_DEPENDS}
+      LABEL unit ${ARG_TEST_LABEL})
   endif()
 endfunction()
 
-# wharf_test(NAME SOURCES file... DEPENDS lib... LABEL label): one GoogleTest program, one CTest entry.
-# RapidCheck is linked everywhere; its seed is fixed so that a run repeats (RC_PARAMS overrides it).
+# wharf_test(NAME SOURCES file... DEPENDS lib... LABEL label... [TIMEOUT seconds]): one GoogleTest program, one CTest
+# entry, run from the root of the tree. RapidCheck is linked everywhere; its seed is fixed so that a run repeats
+# (RC_PARAMS overrides it). All test programs share one precompiled header. Labels that mean something: "long" is left
+# out of `./dev test` and run by `./dev ci`; "thread" is what `./dev ci` runs under ThreadSanitizer; "serial" runs
+# with nothing beside it (it measures time).
 function(wharf_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABEL" ${ARGN})
   if(NOT WHARF_TESTS)
     return()
   endif()
   find_package(GTest REQUIRED)
+  if(NOT TARGET wharf_test_pch)
+    wharf_make_test_pch()
+  endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} wharf_options GTest::gmock GTest::gtest_main rapidcheck)
-  target_compile_options(${name} PRIVATE -Wno-sign-conversion -Wno-conversion -Wno-shadow)
-  target_precompile_headers(${name} PRIVATE <gtest/gtest.h> <rapidcheck/gtest.h> <string> <vector>)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} wharf_test_options)
+  target_precompile_headers(${name} REUSE_FROM wharf_test_pch)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
-  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT}
     ENVIRONMENT "RC_PARAMS=seed=1")
+  if("serial" IN_LIST ARG_LABEL)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+  if("thread" IN_LIST ARG_LABEL)
+    add_dependencies(wharf_thread_tests ${name})
+  endif()
+endfunction()
+
+# The precompiled header of the test programs, and the options that they all share with it: a precompiled header is
+# only valid for one set of options.
+function(wharf_make_test_pch)
+  add_library(wharf_test_options INTERFACE)
+  target_link_libraries(wharf_test_options INTERFACE
+    wharf_options fmt::fmt GTest::gmock GTest::gtest_main rapidcheck)
+  target_compile_options(wharf_test_options INTERFACE -Wno-sign-conversion -Wno-conversion -Wno-shadow)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Lets ccache see what the precompiled header stands for.
+    target_compile_options(wharf_test_options INTERFACE -fpch-preprocess)
+  endif()
+  file(WRITE ${CMAKE_BINARY_DIR}/wharf_test_pch.cc "// Generated: carries the precompiled header of the tests.\n")
+  add_executable(wharf_test_pch ${CMAKE_BINARY_DIR}/wharf_test_pch.cc)
+  set_target_properties(wharf_test_pch PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/pch)
+  target_link_libraries(wharf_test_pch PRIVATE wharf_test_options)
+  target_precompile_headers(wharf_test_pch PRIVATE
+    <gmock/gmock.h> <gtest/gtest.h> <rapidcheck/gtest.h> <fmt/format.h>
+    <algorithm> <array> <cstdint> <map> <optional> <span> <string> <variant> <vector>)
+endfunction()
+
+# wharf_bench(NAME SOURCES file... DEPENDS lib...): one Google Benchmark program. `./dev bench` runs it for real; a
+# CTest entry NAME_small (label "bench-small") runs each benchmark for an instant with WHARF_BENCH_SMALL=1 in the
+# environment, so that a benchmark cannot rot.
+function(wharf_bench name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT WHARF_BENCH)
+    return()
+  endif()
+  find_package(benchmark REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} wharf_options benchmark::benchmark benchmark::benchmark_main)
+  add_dependencies(wharf_benches ${name})
+  if(WHARF_TESTS)
+    add_test(NAME ${name}_small COMMAND ${name} --benchmark_min_time=0.001 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${name}_small PROPERTIES LABELS bench-small TIMEOUT 300 ENVIRONMENT WHARF_BENCH_SMALL=1)
+  endif()
 endfunction()
