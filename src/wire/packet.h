@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// One packet between two engines: parsed headers, a payload slice, and what the network may see or mark.
+// This is what engines, links and switches exchange; frame.h turns it into bytes and back.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+#include "wire/host_address.h"
+#include "wire/payload.h"
+#include "wire/roce_packet.h"
+#include "wire/ub_packet.h"
+
+namespace wharf::wire {
+
+/// The protocols wharf speaks: a closed set.
+enum class Protocol : std::uint8_t { kUb, kRoce };
+
+/// How urgent a packet is, most urgent first. Switches and transmit schedulers tell packets apart by this
+/// alone. On the wire it is the DSCP (IP) or the service level (CNA); see traffic_class.h.
+enum class TrafficClass : std::uint8_t {
+  kControl,          ///< Congestion notification, management.
+  kAcknowledgement,  ///< Acknowledgements and transaction responses without bulk data.
+  kRetransmission,   ///< Requests and data sent again.
+  kLoadStore,        ///< Loads, stores and their answers.
+  kData,             ///< Everything else: requests, bulk data, read responses.
+};
+inline constexpr std::uint32_t kTrafficClassCount = 5;
+
+/// A set of traffic classes, one bit each.
+using TrafficClassMask = std::uint8_t;
+constexpr TrafficClassMask mask_of(TrafficClass traffic_class) {
+  return static_cast<TrafficClassMask>(1U << static_cast<unsigned>(traffic_class));
+}
+inline constexpr TrafficClassMask kAllTrafficClasses = (1U << kTrafficClassCount) - 1;
+
+/// The two ECN bits of IP (RFC 3168), with the same numbers.
+enum class CongestionMark : std::uint8_t {
+  kNone = 0,         ///< Not ECN-capable: a congested switch drops instead of marking.
+  kCapable = 2,      ///< ECT(0).
+  kExperienced = 3,  ///< CE.
+};
+
+/// Whether a switch cut the payload off. No frame format of UB or RoCEv2 can express a trimmed packet; encode
+/// refuses it.
+enum class TrimState : std::uint8_t { kWhole, kTrimmed };
+
+enum class IpVersion : std::uint8_t { kV4 = 4, kV6 = 6 };
+
+/// Names the application's operation that a packet serves, for attribution. Never on the wire; 0 is "none".
+struct OperationTag {
+  std::uint64_t value = 0;
+  constexpr auto operator<=>(const OperationTag&) const = default;
+};
+
+struct Packet {
+  Packet() : ub() {}
+
+  Protocol protocol = Protocol::kUb;
+  TrafficClass traffic_class = TrafficClass::kData;
+  CongestionMark mark =
+      CongestionMark::kNone;  ///< IP encapsulations. Elsewhere CC carries it; see mark_congestion().
+  TrimState trim = TrimState::kWhole;
+  IpVersion ip_version = IpVersion::kV4;
+  /// Load-balancing entropy: the UDP source port, or its low 8 bits as LB of CNA headers.
+  std::uint16_t entropy = 0;
+  HostAddress source;
+  HostAddress destination;
+  /// On-wire bytes of everything but payload and pad, Ethernet header, FCS and ICRC included. Set by
+  /// wire_header_bytes(), or to a profile's nominal size; links count it, nothing else reads it.
+  std::uint32_t header_bytes = 0;
+  OperationTag operation;
+  Payload payload;
+  union {
+    UbPacket ub;
+    RocePacket roce;
+  };
+};
+static_assert(std::is_trivially_copyable_v<Packet>);
+static_assert(sizeof(Packet) <= 224);
+
+/// An empty packet whose `ub` (or `roce`) is the active member.
+inline Packet ub_packet() { return Packet(); }
+inline Packet roce_packet() {
+  Packet packet;
+  packet.protocol = Protocol::kRoce;
+  std::construct_at(&packet.roce);
+  return packet;
+}
+
+/// Makes the AckExtension (or CTP, or response) member of a UB packet active, all zero.
+inline UbPacket::AckExtension& use_ack(UbPacket& ub) { return *std::construct_at(&ub.ack); }
+inline UbPacket::Ctp& use_ctp(UbPacket& ub) {
+  ub.transport = UbTransport::kCtp;
+  return *std::construct_at(&ub.ctp);
+}
+inline Atah& use_response(UbPacket& ub) {
+  ub.transaction = UbTransaction::kResponse;
+  return *std::construct_at(&ub.response);
+}
+inline Btah& use_request(UbPacket& ub) {
+  ub.transaction = UbTransaction::kRequest;
+  std::construct_at(&ub.extension);
+  return *std::construct_at(&ub.request);
+}
+
+/// On-wire bytes of all headers and trailers of `packet` (see Packet::header_bytes). It depends on opcodes
+/// and flags, for atomics on MAETAH.Length, and on the size code of SAETPH.
+std::uint32_t wire_header_bytes(const Packet& packet);
+
+/// Zero bytes after the payload, 0..3.
+std::uint32_t pad_bytes(const Packet& packet);
+
+/// Bytes of the frame without preamble, gap: headers, payload, pad, FCS, at least 64 on Ethernet.
+std::uint32_t frame_bytes(const Packet& packet);
+
+/// What an Ethernet link is busy for: frame_bytes() plus 8 of preamble and 12 of gap. A profile decides
+/// whether links count this or `header_bytes + payload`. On a native UB link it is frame_bytes().
+std::uint32_t link_bytes(const Packet& packet);
+
+/// Marks congestion as a switch does: CE in IP (when ECN-capable), and FECN or C in the CC field of UB.
+void mark_congestion(Packet& packet);
+
+/// The selective-acknowledgement bitmap of a TPSACK, wherever it is stored. Empty when the packet has none.
+std::span<const std::byte> sack_bitmap(const Packet& packet);
+
+/// The protocol of `packet` and its opcode, such as "UB Write" or "RoCE RC SEND Only", as static text.
+const char* packet_name(const Packet& packet);
+
+}  // namespace wharf::wire

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reference-counted buffers for payload bytes, in a few size classes. Grows in slabs while a run warms up; in
+// steady state a packet takes and returns buffers without touching the heap. One pool per thread: no locks.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "wire/payload.h"
+
+namespace wharf::wire {
+
+class PayloadPool {
+ public:
+  /// Capacity of a buffer of each class, in bytes. The largest holds a jumbo frame.
+  static constexpr std::array<std::uint32_t, 5> kClassBytes{64, 256, 1024, 4096, 16384};
+  /// The longest buffer that acquire() gives.
+  static constexpr std::uint32_t kLargestBytes = kClassBytes.back();
+
+  PayloadPool() = default;
+  PayloadPool(const PayloadPool&) = delete;
+  PayloadPool& operator=(const PayloadPool&) = delete;
+  PayloadPool(PayloadPool&&) = default;
+  PayloadPool& operator=(PayloadPool&&) = default;
+
+  /// A buffer of at least `length` bytes (at most kLargestBytes) with one reference. Its content is
+  /// undefined.
+  BufferId acquire(std::uint32_t length);
+
+  /// The bytes of a buffer in use. The address stays the same until its last release().
+  std::byte* data(BufferId id);
+  const std::byte* data(BufferId id) const;
+
+  /// Adds one reference. kNoBuffer is allowed and does nothing, so callers need not ask who owns a payload.
+  void retain(BufferId id);
+
+  /// Drops one reference; the last one returns the buffer. kNoBuffer is allowed and does nothing.
+  void release(BufferId id);
+
+  /// Buffers with at least one reference; 0 after a run that leaked nothing.
+  std::uint32_t in_use() const { return in_use_; }
+
+  /// Bytes taken from the heap for buffers so far.
+  std::uint64_t reserved_bytes() const;
+
+ private:
+  // A BufferId is the class in the top three bits and the index within the class below.
+  static constexpr std::uint32_t kIndexBits = 29;
+  static constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
+  static constexpr std::uint32_t kSlabBytes = 256 * 1024;
+
+  struct SizeClass {
+    std::vector<std::unique_ptr<std::byte[]>> slabs;
+    std::vector<std::uint32_t> references;  // one per buffer
+    std::vector<std::uint32_t> free;  // indices; capacity covers every buffer, so release() never allocates
+  };
+
+  void grow(std::uint32_t size_class);
+
+  std::array<SizeClass, kClassBytes.size()> classes_;
+  std::uint32_t in_use_ = 0;
+};
+
+}  // namespace wharf::wire
