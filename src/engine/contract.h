@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine contract: what every protocol engine takes and gives, as one C++20 concept. An engine is one network
+// interface, the transport and transaction state of one host. It knows no clock, socket, thread or simulator: time and
+// packets come in, packets and deadlines come out.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "verbs/access_order.h"
+#include "verbs/completion.h"
+#include "verbs/segment.h"
+#include "verbs/verb.h"
+#include "verbs/work_request.h"
+#include "wire/packet.h"
+#include "wire/payload.h"
+#include "wire/payload_pool.h"
+
+namespace wharf::engine {
+
+using verbs::PeerId;
+using verbs::QueueId;
+
+/// Names one access at the memory port until access_done() answers it; chosen by the engine, reused afterwards.
+using AccessId = std::uint32_t;
+
+// --- Memory side ---------------------------------------------------------------------------------------------------
+
+/// What an access is for. The first three touch registered memory, the rest is the NIC's own traffic.
+enum class AccessKind : std::uint8_t {
+  kRead,                ///< Payload of a request or of a read response.
+  kWrite,               ///< Payload placed in memory.
+  kAtomic,              ///< Read-modify-write of `width` bytes.
+  kFetchWorkRequest,    ///< Work-queue entries that were announced by a doorbell.
+  kFetchReceiveEntry,   ///< Receive entries.
+  kWriteCompletion,     ///< A completion record; poll() shows it only after access_done().
+  kFetchContext,        ///< A hardware context record that is not in the context cache.
+  kWriteContext,        ///< An evicted context record.
+};
+
+/// One access that the engine asks its host for. Plain data.
+struct Access {
+  AccessId id = 0;
+  AccessKind kind = AccessKind::kRead;
+  verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
+  verbs::Verb atomic = verbs::Verb::kFetchAdd;  ///< kAtomic only.
+  std::uint8_t width = 8;                       ///< kAtomic only: 4, 8 or 16 bytes.
+  std::uint8_t count = 1;                       ///< Fetches: how many entries, back to back.
+  bool at_target = false;                       ///< True when it serves a request of another host.
+  QueueId queue = 0;                            ///< The local queue it belongs to.
+  std::uint32_t stream = 0;                     ///< Accesses of one stream are ordered by `order`; streams are not.
+  std::uint32_t length = 0;                     ///< Bytes.
+  std::uint64_t address = 0;
+  wire::Payload data;                           ///< Writes: `length` bytes, valid until access_done().
+  std::array<std::uint64_t, 2> operand{};
+  std::array<std::uint64_t, 2> compare{};
+  wire::OperationTag operation;
+};
+
+enum class AccessStatus : std::uint8_t {
+  kDone,
+  kFault,   ///< The address is not mapped or the page is missing.
+  kPoison,  ///< The data is known to be bad.
+};
+
+/// The host's answer to one access.
+struct AccessResult {
+  AccessStatus status = AccessStatus::kDone;
+  /// Reads and context fetches: `length` bytes. The engine retains `data.buffer` if it keeps it; memory that no pool
+  /// owns stays valid until the packet that carries it has been handed on by transmit() and delivered.
+  wire::Payload data;
+  std::array<std::uint64_t, 2> old_value{};  ///< kAtomic.
+};
+
+// --- Application side ----------------------------------------------------------------------------------------------
+
+/// How a work request reaches the engine.
+enum class Submission : std::uint8_t {
+  kInHand,    ///< Its entry came with the submission: BlueFlame, a store to the NIC, or live software.
+  kDoorbell,  ///< Only announced: the engine fetches the entry (kFetchWorkRequest) before it acts on it.
+};
+
+enum class PostStatus : std::uint8_t {
+  kOk,
+  kQueueFull,    ///< Post again after a completion.
+  kBadQueue,     ///< No such queue, or not in a state that accepts requests.
+  kUnsupported,  ///< This protocol, or this transport mode, has no such verb.
+  kBadRequest,   ///< Malformed: no peer, bad width, more scatter entries or bytes than allowed.
+};
+
+std::string_view name(PostStatus status);
+
+// --- Control side --------------------------------------------------------------------------------------------------
+
+/// Where the rings of a queue lie in host memory and how deep they are. Addresses are zero for live engines.
+struct QueueConfig {
+  std::uint32_t send_depth = 128;     ///< Work requests that may be outstanding, a power of two.
+  std::uint32_t receive_depth = 128;  ///< Receive entries, a power of two.
+  std::uint64_t send_ring = 0;        ///< Address of the work-queue entries.
+  std::uint64_t receive_ring = 0;
+  std::uint64_t completion_ring = 0;
+  std::uint32_t traffic_priority = 0;
+};
+
+/// What can happen to a queue or peer without being asked for.
+enum class AsyncEventKind : std::uint8_t {
+  kQueueError,     ///< The queue left the ready state; outstanding requests complete with kFlushed.
+  kPeerUnreachable,  ///< Retries toward a peer are exhausted.
+  kReceiveLimit,   ///< Receive entries fell below the limit.
+};
+
+struct AsyncEvent {
+  AsyncEventKind kind = AsyncEventKind::kQueueError;
+  QueueId queue = 0;
+  PeerId peer = verbs::kNoPeer;
+};
+
+/// Bytes that two control planes exchange out of band to connect their queues.
+using ExchangeBlob = std::vector<std::byte>;
+
+// --- The concept ---------------------------------------------------------------------------------------------------
+
+/// One protocol engine. Every input runs to completion; afterwards the caller drains next_access(), transmit(), poll(),
+/// poll_load_store() and poll_event() until each is empty, then asks deadline(). `now` never decreases.
+///
+/// Payload buffers belong to a wire::PayloadPool given at creation. receive() and access_done() lend a reference: the
+/// engine retains what it keeps and releases it itself. transmit() and poll_load_store() hand a reference over: the caller releases it.
+/// No input allocates except the control side.
+template <typename E>
+concept Engine = requires(E& engine, const E& observed, TimePs now, QueueId queue, QueueId& queue_out, PeerId peer, std::uint32_t port,
+                          const verbs::WorkRequest& request, const verbs::ReceiveRequest& receive,
+                          const verbs::LoadStore& load_store, const wire::Packet& packet, wire::Packet& packet_out,
+                          Access& access_out, AccessId access, const AccessResult& result,
+                          verbs::Completion& completion_out, verbs::LoadStoreResult& load_store_out,
+                          AsyncEvent& event_out, const QueueConfig& queue_config, verbs::SegmentToken token,
+                          const verbs::SegmentConfig& segment_config, std::span<const std::byte> blob) {
+  // Control.
+  { engine.create_queue(now, queue_config) } -> std::same_as<Result<QueueId>>;
+  { engine.destroy_queue(now, queue) } -> std::same_as<Result<void>>;
+  { engine.register_segment(now, segment_config) } -> std::same_as<Result<verbs::SegmentToken>>;
+  { engine.deregister_segment(now, token) } -> std::same_as<Result<void>>;
+  /// What a peer needs to reach this queue. RoCE: one blob serves one peer queue.
+  { engine.export_queue(queue) } -> std::same_as<Result<ExchangeBlob>>;
+  /// Makes the peer's queue reachable from `queue`; requests name it by the PeerId.
+  { engine.connect(now, queue, blob) } -> std::same_as<Result<PeerId>>;
+  { engine.disconnect(now, queue, peer) } -> std::same_as<Result<void>>;
+  { engine.poll_event(event_out) } -> std::same_as<bool>;
+
+  // Application.
+  { engine.post(now, queue, request, Submission::kInHand) } -> std::same_as<PostStatus>;
+  { engine.post_receive(now, queue, receive) } -> std::same_as<PostStatus>;
+  /// The load/store path; kUnsupported where the protocol has none.
+  { engine.issue(now, load_store) } -> std::same_as<PostStatus>;
+  { engine.poll(queue, completion_out) } -> std::same_as<bool>;
+  /// The next queue that has something for poll(), so that a host need not scan them all; false when none has.
+  { engine.next_completed_queue(queue_out) } -> std::same_as<bool>;
+  { engine.poll_load_store(load_store_out) } -> std::same_as<bool>;
+
+  // Network.
+  engine.receive(now, port, packet);
+  { engine.transmit(now, port, wire::kAllTrafficClasses, packet_out) } -> std::same_as<bool>;
+
+  // Memory.
+  { engine.next_access(access_out) } -> std::same_as<bool>;
+  engine.access_done(now, access, result);
+
+  // Time.
+  engine.expire(now);
+  { observed.deadline() } -> std::same_as<TimePs>;
+
+  // Observation: who waits for what, one line each, for stall reports. Control path.
+  observed.describe_waiting(std::declval<std::vector<std::string>&>());
+};
+
+}  // namespace wharf::engine

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/config_document.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <toml++/toml.h>
+
+namespace wharf::sim {
+namespace {
+
+std::string place(std::string_view name, const toml::node& node) {
+  return fmt::format("{}:{}", name, node.source().begin.line);
+}
+
+/// The scalar as text, or nothing when the node is no scalar that a key can hold.
+std::optional<ConfigValue> scalar(const toml::node& node) {
+  ConfigValue value;
+  if (const auto* text = node.as_string()) {
+    value.text = text->get();
+    value.quoted = true;
+  } else if (const auto* integer = node.as_integer()) {
+    value.text = std::to_string(integer->get());
+  } else if (const auto* number = node.as_floating_point()) {
+    value.text = fmt::format("{}", number->get());
+  } else if (const auto* flag = node.as_boolean()) {
+    value.text = flag->get() ? "true" : "false";
+  } else {
+    return std::nullopt;
+  }
+  return value;
+}
+
+}  // namespace
+
+Result<void> ConfigDocument::add_file(const std::filesystem::path& path, std::string_view prefix, int layer) {
+  std::error_code status;
+  if (std::filesystem::is_directory(path, status)) {
+    return input_error(fmt::format("{} is a directory, expected a TOML file", path.string()));
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return input_error(fmt::format("{} cannot be read, expected a TOML file", path.string()));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return add_text(text.str(), path.string(), prefix, layer);
+}
+
+Result<void> ConfigDocument::add_text(std::string_view text, std::string_view name, std::string_view prefix,
+                                      int layer) {
+  toml::table root;
+  try {  // toml++ reports syntax errors by throwing; this is the only place where that surfaces.
+    root = toml::parse(text, name);
+  } catch (const toml::parse_error& failure) {
+    const auto& at = failure.source().begin;
+    return input_error(fmt::format("{}:{}:{}: {}", name, at.line, at.column, failure.description()));
+  }
+
+  struct Pending {
+    std::string path;
+    const toml::table* table;
+  };
+  std::vector<Pending> pending{{std::string(prefix), &root}};
+  while (!pending.empty()) {
+    const Pending current = pending.back();
+    pending.pop_back();
+    for (const auto& [key, node] : *current.table) {
+      const std::string path = current.path + std::string(key.str());
+      if (const auto* table = node.as_table()) {
+        pending.push_back({path + ".", table});
+        continue;
+      }
+      if (const auto* array = node.as_array()) {
+        std::vector<ConfigTable>& tables = tables_[path];
+        for (const toml::node& element : *array) {
+          const auto* entry = element.as_table();
+          if (entry == nullptr) {
+            return input_error(fmt::format("{}: {} is a list, expected a single value", place(name, node), path));
+          }
+          ConfigTable& out = tables.emplace_back();
+          out.origin = place(name, element);
+          for (const auto& [entry_key, entry_node] : *entry) {
+            auto value = scalar(entry_node);
+            if (!value) {
+              return input_error(fmt::format("{}: {}.{} is no string, number or boolean", place(name, entry_node), path,
+                                             entry_key.str()));
+            }
+            value->origin = place(name, entry_node);
+            value->layer = layer;
+            out.values.emplace(std::string(entry_key.str()), std::move(*value));
+          }
+        }
+        continue;
+      }
+      auto value = scalar(node);
+      if (!value) {
+        return input_error(
+            fmt::format("{}: {} is a date or time, expected a string, number or boolean", place(name, node), path));
+      }
+      value->origin = place(name, node);
+      value->layer = layer;
+      const auto existing = values_.find(path);
+      if (existing == values_.end()) {
+        values_.emplace(path, std::move(*value));
+      } else if (existing->second.layer <= layer) {
+        existing->second = std::move(*value);
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> ConfigDocument::add_override(std::string_view assignment) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return input_error(
+        fmt::format("--set {}: expected key=value, for example --set run.payload=256B", assignment));
+  }
+  set(assignment.substr(0, equals), assignment.substr(equals + 1), "--set");
+  return {};
+}
+
+void ConfigDocument::set(std::string_view key, std::string_view value, std::string_view origin) {
+  ConfigValue& slot = values_[std::string(key)];
+  slot = ConfigValue{std::string(value), true, std::string(origin), kOverrideLayer, false};
+}
+
+const ConfigValue* ConfigDocument::find(std::string_view key) const {
+  const ConfigValue* value = peek(key);
+  if (value != nullptr) value->used = true;
+  return value;
+}
+
+const ConfigValue* ConfigDocument::peek(std::string_view key) const {
+  const auto found = values_.find(key);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+const std::vector<ConfigTable>& ConfigDocument::tables(std::string_view name) const {
+  static const std::vector<ConfigTable> kNone;
+  const auto found = tables_.find(name);
+  return found == tables_.end() ? kNone : found->second;
+}
+
+std::vector<std::string> ConfigDocument::table_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, tables] : tables_) names.push_back(name);
+  return names;
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the time of each operation went: collects the spans that components report and, when the operation ends,
+// splits its latency into critical-path time per stage and, apart from it, overlapped time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+#include "trace/stage.h"
+#include "wire/packet.h"
+
+namespace wharf::trace {
+
+/// The finished account of one operation, or the sum of many. Per stage, `critical` sums to `latency` exactly unless
+/// some of it is `unattributed`, which a correct model never has.
+struct OperationPath {
+  TimePs latency;
+  TimePs unattributed;
+  std::array<TimePs, kStageCount> critical{};
+  std::array<TimePs, kStageCount> overlapped{};
+
+  OperationPath& operator+=(const OperationPath& other);
+};
+
+/// Collects spans of operations in flight. Allocates only when more operations are in flight, or one has more spans,
+/// than ever before.
+class Attribution {
+ public:
+  /// Opens an operation and names it. The tag stays valid until end().
+  wire::OperationTag begin(TimePs at);
+
+  /// Adds a span. A tag that has already ended (a late duplicate, say) is ignored.
+  void span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end);
+
+  /// Closes the operation. The critical path is found backwards from `at`: at each instant the span that ended then is
+  /// what the operation was waiting for; the one reported last wins a tie. The reference stays valid until the next end().
+  const OperationPath& end(wire::OperationTag operation, TimePs at);
+
+  /// One span of the operation closed last, in the order reported; for waterfalls.
+  struct Span {
+    TimePs begin;
+    TimePs end;
+    Stage stage;
+    bool critical;  ///< Some of it lies on the critical path.
+  };
+  const std::vector<Span>& last_spans() const { return last_spans_; }
+  TimePs last_begin() const { return last_begin_; }
+
+  std::size_t in_flight() const { return slots_.size() - free_.size(); }
+
+ private:
+  struct Slot {
+    std::uint32_t generation = 0;
+    TimePs begin;
+    std::vector<Span> spans;
+  };
+  Slot* find(wire::OperationTag operation);
+
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+  std::vector<Span> last_spans_;
+  TimePs last_begin_;
+  OperationPath path_;
+};
+
+}  // namespace wharf::trace

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one object through which components and engines report events. With no sink attached it costs one predictable
+// branch.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "trace/attribution.h"
+#include "trace/event.h"
+
+namespace wharf::trace {
+
+/// Receives the events of the kinds it asked for. One virtual call per wanted event; the attribution, which every host
+/// study uses, is called directly.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void record(const TraceEvent& event) = 0;
+};
+
+/// Fans events out to sinks. Not thread-safe: one Tracer per partition or live thread.
+class Tracer {
+ public:
+  /// Attaches `sink`, which must outlive the tracer, for the kinds in `mask`.
+  void attach(Sink& sink, std::uint32_t mask) {
+    sinks_.push_back({&sink, mask});
+    mask_ |= mask;
+  }
+  /// Spans and operation ends also go to `attribution`.
+  void attach(Attribution& attribution) { attribution_ = &attribution; }
+
+  bool wants(EventKind kind) const { return (mask_ & bit(kind)) != 0; }
+  bool wants_spans() const { return attribution_ != nullptr || wants(EventKind::kSpan); }
+
+  /// Time of `operation` in `stage`. Ignored without an operation and for empty spans.
+  void span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end, std::uint16_t host = 0) {
+    if (operation.value == 0 || end <= begin) return;
+    if (attribution_ != nullptr) attribution_->span(operation, stage, begin, end);
+    if (wants(EventKind::kSpan)) [[unlikely]] {
+      emit({.kind = EventKind::kSpan, .stage = stage, .host = host, .begin = begin, .end = end,
+            .operation = operation});
+    }
+  }
+
+  /// Hands `event` to every sink that wants its kind. Guard with wants() where building the event costs something.
+  void emit(const TraceEvent& event) {
+    for (const Attached& attached : sinks_) {
+      if ((attached.mask & bit(event.kind)) != 0) attached.sink->record(event);
+    }
+  }
+
+ private:
+  struct Attached {
+    Sink* sink;
+    std::uint32_t mask;
+  };
+  std::uint32_t mask_ = 0;
+  Attribution* attribution_ = nullptr;
+  std::vector<Attached> sinks_;
+};
+
+}  // namespace wharf::trace
