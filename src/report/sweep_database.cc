@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/sweep_database.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <utility>
+
+namespace wharf::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string enclosed(const std::string& text, char mark) {
+  std::string out(1, mark);
+  for (const char c : text) {
+    if (c == mark) out += mark;
+    out += c;
+  }
+  return out + mark;
+}
+std::string quoted(const std::string& name) { return enclosed(name, '"'); }
+std::string literal(const std::string& text) { return enclosed(text, '\''); }
+
+/// Scalars of `value` as (dotted name, scalar); arrays are left to the run's own files.
+void flatten(const std::string& prefix, const Json& value, std::vector<std::pair<std::string, Json>>& out) {
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.items()) flatten(prefix.empty() ? key : prefix + "." + key, member, out);
+  } else if (!value.is_array()) {
+    out.emplace_back(prefix, value);
+  }
+}
+
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+Error database_error(sqlite3* database) {
+  return Error{ErrorKind::kEnvironment, fmt::format("the sweep's database cannot be used: {}", sqlite3_errmsg(database))};
+}
+
+}  // namespace
+
+void SweepDatabase::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
+SweepDatabase::SweepDatabase(SweepDatabase&&) noexcept = default;
+SweepDatabase::~SweepDatabase() = default;
+
+Result<void> SweepDatabase::execute(const std::string& statement) const {
+  if (sqlite3_exec(database_.get(), statement.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return database_error(database_.get());
+  }
+  return {};
+}
+
+Result<SweepDatabase> SweepDatabase::open(const std::filesystem::path& path,
+                                          const std::vector<std::string>& varied_keys) {
+  sqlite3* raw = nullptr;
+  const int status = sqlite3_open(path.c_str(), &raw);
+  SweepDatabase database(raw);
+  if (status != SQLITE_OK) return database_error(raw);
+  std::string create = "CREATE TABLE IF NOT EXISTS runs (run INTEGER PRIMARY KEY, status TEXT";
+  for (const std::string& key : varied_keys) create += ", " + quoted(key) + " TEXT";
+  WHARF_TRY(database.execute(create + ")"));
+  WHARF_TRY(database.execute("CREATE TABLE IF NOT EXISTS columns (name TEXT PRIMARY KEY, meaning TEXT)"));
+
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(raw, "PRAGMA table_info(runs)", -1, &statement, nullptr) != SQLITE_OK) return database_error(raw);
+  const Statement owner(statement);
+  while (sqlite3_step(statement) == SQLITE_ROW) {
+    database.columns_.insert(reinterpret_cast<const char*>(sqlite3_column_text(statement, 1)));
+  }
+  for (const std::string& key : varied_keys) {
+    if (!database.columns_.contains(key)) {
+      return input_error(fmt::format("{} holds a sweep of other keys (it has no column {}), expected a new directory",
+                                     path.string(), key));
+    }
+    WHARF_TRY(database.execute(
+        fmt::format("INSERT OR IGNORE INTO columns VALUES ({}, 'varied key of the scenario')", literal(key))));
+  }
+  database.varied_keys_ = varied_keys;
+  return database;
+}
+
+Result<std::set<int>> SweepDatabase::finished_runs() const {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(database_.get(), "SELECT run FROM runs WHERE status = 'done'", -1, &statement, nullptr) !=
+      SQLITE_OK) {
+    return database_error(database_.get());
+  }
+  const Statement owner(statement);
+  std::set<int> runs;
+  while (sqlite3_step(statement) == SQLITE_ROW) runs.insert(sqlite3_column_int(statement, 0));
+  return runs;
+}
+
+Result<void> SweepDatabase::add(int run, const std::vector<std::string>& values, const Json& summary) {
+  std::vector<std::pair<std::string, Json>> cells;
+  flatten("", summary, cells);
+  WHARF_TRY(execute("BEGIN"));
+  std::string names = "run, status";
+  std::string marks = "?, 'done'";
+  for (const std::string& key : varied_keys_) {
+    names += ", " + quoted(key);
+    marks += ", ?";
+  }
+  for (const auto& [name, value] : cells) {
+    if (!columns_.contains(name)) {
+      const std::string type = value.is_number_float() ? "REAL" : value.is_number() ? "INTEGER" : "TEXT";
+      WHARF_TRY(execute(fmt::format("ALTER TABLE runs ADD COLUMN {} {}", quoted(name), type)));
+      WHARF_TRY(execute(fmt::format("INSERT OR IGNORE INTO columns VALUES ({}, 'value of summary.json')", literal(name))));
+      columns_.insert(name);
+    }
+    names += ", " + quoted(name);
+    marks += ", ?";
+  }
+  const std::string text = fmt::format("INSERT OR REPLACE INTO runs ({}) VALUES ({})", names, marks);
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(database_.get(), text.c_str(), -1, &statement, nullptr) != SQLITE_OK) {
+    return database_error(database_.get());
+  }
+  const Statement owner(statement);
+  int position = 1;
+  sqlite3_bind_int(statement, position++, run);
+  for (const std::string& value : values) {
+    sqlite3_bind_text(statement, position++, value.c_str(), -1, SQLITE_TRANSIENT);
+  }
+  for (const auto& [name, value] : cells) {
+    if (value.is_number_float()) {
+      sqlite3_bind_double(statement, position++, value.get<double>());
+    } else if (value.is_number()) {
+      sqlite3_bind_int64(statement, position++, value.get<std::int64_t>());
+    } else if (value.is_null()) {
+      sqlite3_bind_null(statement, position++);
+    } else {
+      const std::string as_text = value.is_string() ? value.get<std::string>() : value.dump();
+      sqlite3_bind_text(statement, position++, as_text.c_str(), -1, SQLITE_TRANSIENT);
+    }
+  }
+  if (sqlite3_step(statement) != SQLITE_DONE) return database_error(database_.get());
+  return execute("COMMIT");
+}
+
+}  // namespace wharf::report

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The SQLite file of a sweep: one row per run, one column per varied key and per result value.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+struct sqlite3;
+
+namespace wharf::report {
+
+/// Writes `results.sqlite`. Tables: `runs` (one row per run: `run` number, `status`, varied keys, then every number or
+/// text of the run's summary flattened with dots, such as "latency_ns.mean") and `columns` (name, meaning). One writer.
+class SweepDatabase {
+ public:
+  /// Creates the file, or opens one left by an interrupted sweep of the same keys.
+  static Result<SweepDatabase> open(const std::filesystem::path& path, const std::vector<std::string>& varied_keys);
+
+  SweepDatabase(SweepDatabase&&) noexcept;
+  ~SweepDatabase();
+
+  /// Run numbers that are complete already.
+  Result<std::set<int>> finished_runs() const;
+  /// Stores one finished run. `values` are the varied values in key order; `summary` is its summary.json.
+  Result<void> add(int run, const std::vector<std::string>& values, const nlohmann::ordered_json& summary);
+
+ private:
+  struct Close {
+    void operator()(sqlite3* database) const;
+  };
+  explicit SweepDatabase(sqlite3* database) : database_(database) {}
+  Result<void> execute(const std::string& statement) const;
+
+  std::unique_ptr<sqlite3, Close> database_;
+  std::vector<std::string> varied_keys_;
+  std::set<std::string> columns_;
+};
+
+}  // namespace wharf::report

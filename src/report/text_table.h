@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plain text tables for terminals: columns as wide as their longest cell, numbers to the right.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace wharf::report {
+
+enum class Align : unsigned char { kLeft, kRight };
+
+/// A table that is filled row by row and printed once.
+class TextTable {
+ public:
+  struct Column {
+    std::string title;
+    Align align = Align::kLeft;
+  };
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  /// Missing cells print empty; surplus cells are our bug.
+  void add_row(std::vector<std::string> cells);
+  /// A line across the table.
+  void add_rule();
+
+  /// The table, each line ended by a newline and without trailing blanks. Widths count UTF-8 code points.
+  std::string text() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;  ///< An empty row is a rule.
+};
+
+}  // namespace wharf::report
