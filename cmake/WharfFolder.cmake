@@ -65,7 +65,10 @@ function(wharf_make_test_pch)
   target_link_libraries(wharf_test_options INTERFACE
     wharf_options fmt::fmt GTest::gmock GTest::gtest_main rapidcheck)
   target_compile_options(wharf_test_options INTERFACE -Wno-sign-conversion -Wno-conversion -Wno-shadow)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    target_compile_options(wharf_test_options INTERFACE
+      "SHELL:-include gmock/gmock.h" "SHELL:-include gtest/gtest.h" "SHELL:-include rapidcheck/gtest.h")
+  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Lets ccache see what the precompiled header stands for.
     target_compile_options(wharf_test_options INTERFACE -fpch-preprocess)
   endif()
