@@ -137,8 +137,9 @@ Layers read_layers(const SourceFile& table) {
     std::set<std::string> allowed;
     for (std::string lower; words >> lower;) {
       if (layers.allowed.count(lower) == 0) {
-        layers.findings.push_back(
-            {table.path, i + 1, folder + " names " + lower + ", which no earlier line has"});
+        std::string message = folder;
+        message.append(" names ").append(lower).append(", which no earlier line has");
+        layers.findings.push_back({table.path, i + 1, std::move(message)});
       }
       allowed.insert(lower);
     }

@@ -13,7 +13,7 @@ const std::string kHashSpdx = "# SPDX-License-Identifier: Apache-2.0";
 
 SourceFile source(const std::string& path, const std::vector<std::string>& body) {
   SourceFile file{path, {kCppSpdx, "// A fixture."}};
-  if (is_header(path)) file.lines.push_back("#pragma once");
+  if (is_header(path)) file.lines.emplace_back("#pragma once");
   file.lines.insert(file.lines.end(), body.begin(), body.end());
   return file;
 }
@@ -28,6 +28,12 @@ TEST(TidyRules, TheTourNamesEveryFolder) {
       files.begin(), files.end(), [](const SourceFile& file) { return file.path == "docs/architecture.md"; });
   if (!has_tour) GTEST_SKIP() << "docs/architecture.md is not written yet";
   EXPECT_EQ(to_text(check_architecture_tour(files)), "");
+}
+
+TEST(TidyRules, ASourceMayLeaveTheOpeningCommentToItsHeader) {
+  const SourceFile header = source("src/a/x.h", {});
+  EXPECT_EQ(to_text(check_tidy({header, {"src/a/x.cc", {kCppSpdx}}, {"src/a/x_test.cc", {kCppSpdx}}})), "");
+  EXPECT_NE(to_text(check_tidy({header, {"src/a/y_test.cc", {kCppSpdx}}})), "");
 }
 
 TEST(TidyRules, AFolderThatTheTourForgetsIsCaught) {
@@ -54,6 +60,9 @@ struct Broken {
   std::string finding;
 };
 
+/// What GoogleTest prints for a case that fails.
+void PrintTo(const Broken& broken, std::ostream* out) { *out << broken.finding; }
+
 class BrokenRule : public ::testing::TestWithParam<Broken> {};
 
 TEST_P(BrokenRule, IsTheOnlyFinding) { EXPECT_EQ(findings_of(GetParam().file), GetParam().finding + "\n"); }
@@ -72,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{{"src/a/x.h", {kCppSpdx, "// A header.", "int x();"}},
                "src/a/x.h: header without \"#pragma once\""},
         Broken{{"tools/x", {"#!/usr/bin/env bash", "true"}}, "tools/x:2: expected \"" + kHashSpdx + "\""},
-        Broken{{"src/a/CMakeLists.txt", {"wharf_folder(a)"}},
+        Broken{{"src/a/CMakeLists.txt", std::vector<std::string>(7)},
                "src/a/CMakeLists.txt:1: expected \"" + kHashSpdx + "\""},
         Broken{{"profiles/x.toml", {"[link]"}},
                "profiles/x.toml:1: expected a comment that says what this file describes"}));
