@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/host/cache.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "base/check.h"
+
+namespace wharf::sim {
+
+Result<void> validate_cache_shape(const CacheShape& shape, const char* key) {
+  if (shape.lines == 0 || shape.lines > kMaxCacheLines) {
+    return input_error(fmt::format("{}.lines is {}, expected 1 to {}", key, shape.lines, kMaxCacheLines));
+  }
+  if (shape.ways == 0 || shape.ways > shape.lines || shape.lines % shape.ways != 0) {
+    return input_error(
+        fmt::format("{}.ways is {}, expected a divisor of {}.lines = {}", key, shape.ways, key, shape.lines));
+  }
+  const std::uint32_t sets = shape.lines / shape.ways;
+  if (!std::has_single_bit(sets)) {
+    return input_error(fmt::format("{}.lines / {}.ways is {} sets, expected a power of two such as {}", key,
+                                   key, sets, std::bit_floor(sets)));
+  }
+  if (shape.ways > 32 && sets != 1) {
+    return input_error(fmt::format("{}.ways is {}, expected at most 32 or all {} lines (fully associative)",
+                                   key, shape.ways, shape.lines));
+  }
+  return {};
+}
+
+Cache::Cache(const CacheShape& shape) : shape_(shape) {
+  WHARF_CHECK(validate_cache_shape(shape, "cache").ok());
+  set_mask_ = shape.lines / shape.ways - 1;
+  if (shape.ways <= kMaxOrderedWays) {
+    entries_.assign(shape.lines, kEmpty);
+  } else {
+    index_.emplace(shape.lines);
+    dirty_slots_.assign(shape.lines, 0);
+  }
+}
+
+bool Cache::touch_older(std::uint64_t* set, std::uint64_t clean, bool store) {
+  for (std::uint32_t way = 1; way < shape_.ways; ++way) {
+    if ((set[way] | 1U) != (clean | 1U)) continue;
+    const std::uint64_t entry = set[way] | static_cast<std::uint64_t>(store);
+    for (std::uint32_t at = way; at > 0; --at) set[at] = set[at - 1];
+    set[0] = entry;
+    return true;
+  }
+  return false;
+}
+
+bool Cache::touch_indexed(LineNumber line, bool store) {
+  const std::uint32_t slot = index_->touch(line);
+  if (slot == kNoSlot) return false;
+  dirty_slots_[slot] |= static_cast<std::uint8_t>(store);
+  return true;
+}
+
+Cache::Victim Cache::insert(LineNumber line, bool dirty) {
+  Victim victim;
+  if (index_.has_value()) {
+    const LruIndex::Insertion insertion = index_->insert(line);
+    if (insertion.evicted) {
+      victim = Victim{insertion.evicted_key, true, dirty_slots_[insertion.slot] != 0};
+    }
+    dirty_slots_[insertion.slot] = static_cast<std::uint8_t>(dirty);
+    return victim;
+  }
+  std::uint64_t* set = set_of(line);
+  const std::uint64_t last = set[shape_.ways - 1];
+  if (last != kEmpty) victim = Victim{last >> 1U, true, (last & 1U) != 0};
+  for (std::uint32_t at = shape_.ways - 1; at > 0; --at) set[at] = set[at - 1];
+  set[0] = (line << 1U) | static_cast<std::uint64_t>(dirty);
+  return victim;
+}
+
+Cache::Victim Cache::remove(LineNumber line) {
+  if (index_.has_value()) {
+    const std::uint32_t slot = index_->find(line);
+    if (slot == kNoSlot) return {};
+    const Victim removed{line, true, dirty_slots_[slot] != 0};
+    dirty_slots_[slot] = 0;
+    index_->erase(line);
+    return removed;
+  }
+  std::uint64_t* set = set_of(line);
+  for (std::uint32_t way = 0; way < shape_.ways; ++way) {
+    if (set[way] == kEmpty || set[way] >> 1U != line) continue;
+    const Victim removed{line, true, (set[way] & 1U) != 0};
+    for (std::uint32_t at = way; at + 1 < shape_.ways; ++at) set[at] = set[at + 1];
+    set[shape_.ways - 1] = kEmpty;
+    return removed;
+  }
+  return {};
+}
+
+const std::uint64_t* Cache::find(LineNumber line) const {
+  const std::uint64_t* set = set_of(line);
+  for (std::uint32_t way = 0; way < shape_.ways; ++way) {
+    if (set[way] != kEmpty && set[way] >> 1U == line) return set + way;
+  }
+  return nullptr;
+}
+
+bool Cache::clean(LineNumber line) {
+  if (!is_dirty(line)) return false;
+  if (index_.has_value()) {
+    dirty_slots_[index_->find(line)] = 0;
+  } else {
+    *const_cast<std::uint64_t*>(find(line)) &= ~std::uint64_t{1};
+  }
+  return true;
+}
+
+bool Cache::contains(LineNumber line) const {
+  return index_.has_value() ? index_->find(line) != kNoSlot : find(line) != nullptr;
+}
+
+bool Cache::is_dirty(LineNumber line) const {
+  if (index_.has_value()) {
+    const std::uint32_t slot = index_->find(line);
+    return slot != kNoSlot && dirty_slots_[slot] != 0;
+  }
+  const std::uint64_t* entry = find(line);
+  return entry != nullptr && (*entry & 1U) != 0;
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// One level of cache: which lines it holds, which of them are dirty and in what order they were used. Tags
+// only; timing and what happens to victims belong to the hierarchy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/lru_index.h"
+#include "base/result.h"
+
+namespace wharf::sim {
+
+/// Bytes in a cache line, everywhere in the host model.
+inline constexpr std::uint32_t kCacheLineBytes = 64;
+/// Logarithm of kCacheLineBytes.
+inline constexpr unsigned kCacheLineShift = 6;
+
+/// A byte address divided by kCacheLineBytes: below 2^58.
+using LineNumber = std::uint64_t;
+
+constexpr LineNumber line_of(std::uint64_t address) { return address >> kCacheLineShift; }
+
+/// How many lines a cache has and how they are grouped. ways == lines is a fully associative cache.
+struct CacheShape {
+  std::uint32_t lines = 0;
+  std::uint32_t ways = 0;
+};
+
+/// Most lines in one cache: 2^24 (1 GiB).
+inline constexpr std::uint32_t kMaxCacheLines = 1U << 24U;
+
+/// Refuses shapes that cannot be built: lines from 1 to kMaxCacheLines, a multiple of ways, sets a power of
+/// two. `key` names the cache in the message, as in "cache.l1".
+Result<void> validate_cache_shape(const CacheShape& shape, const char* key);
+
+/// A set-associative tag array with true LRU per set. The set of a line is the low bits of its number. No
+/// call after construction takes memory.
+class Cache {
+ public:
+  /// A line that left, or "none" when `valid` is false.
+  struct Victim {
+    LineNumber line = 0;
+    bool valid = false;
+    bool dirty = false;
+  };
+
+  /// `shape` must pass validate_cache_shape().
+  explicit Cache(const CacheShape& shape);
+
+  /// On a hit makes `line` the most recent of its set, dirty if `store`, and returns true. A miss changes
+  /// nothing.
+  bool touch(LineNumber line, bool store) {
+    if (index_.has_value()) return touch_indexed(line, store);
+    std::uint64_t* set = set_of(line);
+    const std::uint64_t clean = line << 1U;
+    if ((set[0] | 1U) == (clean | 1U)) {
+      set[0] |= static_cast<std::uint64_t>(store);
+      return true;
+    }
+    return touch_older(set, clean, store);
+  }
+
+  /// Adds `line`, which is absent, as the most recent of its set; gives the least recent line that had to
+  /// leave.
+  Victim insert(LineNumber line, bool dirty);
+  /// Removes `line`; gives it back if it was present.
+  Victim remove(LineNumber line);
+  /// Makes `line` clean where it is; true when it was present and dirty.
+  bool clean(LineNumber line);
+
+  bool contains(LineNumber line) const;
+  bool is_dirty(LineNumber line) const;
+
+  /// Calls visit(line) for each dirty line and makes it clean, in an order that depends on the history only.
+  template <typename Visit>
+  void clean_all(Visit&& visit) {
+    if (index_.has_value()) {
+      for (std::uint32_t slot = 0; slot < shape_.lines; ++slot) {
+        if (dirty_slots_[slot] == 0) continue;
+        dirty_slots_[slot] = 0;
+        visit(LineNumber{index_->key_of(slot)});
+      }
+      return;
+    }
+    for (std::uint64_t& entry : entries_) {
+      if (entry == kEmpty || (entry & 1U) == 0) continue;
+      entry &= ~std::uint64_t{1};
+      visit(LineNumber{entry >> 1U});
+    }
+  }
+
+  const CacheShape& shape() const { return shape_; }
+
+ private:
+  /// Sets of up to this many ways are short arrays in order of use; wider ones use an index.
+  static constexpr std::uint32_t kMaxOrderedWays = 32;
+  /// No line number has 63 bits, so no used entry looks like this.
+  static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
+
+  std::uint64_t* set_of(LineNumber line) { return entries_.data() + (line & set_mask_) * shape_.ways; }
+  const std::uint64_t* set_of(LineNumber line) const {
+    return entries_.data() + (line & set_mask_) * shape_.ways;
+  }
+  bool touch_older(std::uint64_t* set, std::uint64_t clean, bool store);
+  bool touch_indexed(LineNumber line, bool store);
+  /// The entry of `line`, or null. Ordered sets only.
+  const std::uint64_t* find(LineNumber line) const;
+
+  CacheShape shape_;
+  std::uint64_t set_mask_ = 0;
+  /// Ordered sets: line * 2 + dirty, most recent first; the eight ways of a set fill one line of the machine
+  /// that simulates.
+  std::vector<std::uint64_t> entries_;
+  /// Fully associative caches wider than kMaxOrderedWays.
+  std::optional<LruIndex> index_;
+  std::vector<std::uint8_t> dirty_slots_;
+};
+
+}  // namespace wharf::sim

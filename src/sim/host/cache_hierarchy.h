@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// The caches of one core: up to three levels, a write policy, and what must go to memory as a consequence of
+// an access. Used by the timed core (one call per access) and by the trace replay (try_first_level() in its
+// loop).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/check.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "sim/host/cache.h"
+
+namespace wharf::sim {
+
+/// What a store does. In scenarios: "write_back", "write_through", "uncached".
+enum class WritePolicy : std::uint8_t {
+  kWriteBack,  ///< Allocates on a store miss, keeps the line dirty, writes it to memory when it is evicted.
+  kWriteThrough,  ///< Updates a cached line and sends every store to memory; a store miss allocates nothing.
+  kUncached,      ///< Every load and store goes to memory; nothing is cached.
+};
+
+/// Where an access was answered.
+enum class CacheLevel : std::uint8_t { kL1, kL2, kLlc, kMemory };
+inline constexpr std::size_t kCacheLevels = 4;
+
+/// One level. lines == 0 leaves it out (not allowed for L1).
+struct CacheLevelConfig {
+  CacheShape shape;
+  TimePs latency;  ///< Load to use when this level answers, the checks of the levels above included.
+};
+
+/// Keys cache.l1, cache.l2, cache.llc, cache.write_policy and cache.miss_detection of a profile.
+struct CacheHierarchyConfig {
+  CacheLevelConfig l1{{512, 8}, nanoseconds(1)};
+  CacheLevelConfig l2{{8192, 16}, nanoseconds(4)};
+  CacheLevelConfig llc{{0, 0}, nanoseconds(12)};
+  WritePolicy write_policy = WritePolicy::kWriteBack;
+  /// Time until a miss is known and may leave for memory. Absent: the latency of the last level present,
+  /// whose tags are checked last. The serial accounting of OpenURMA 5.2 charges a flat 70 ns.
+  std::optional<TimePs> miss_detection;
+};
+
+/// The dirty lines that one access pushed out to memory, oldest first.
+struct WriteBacks {
+  std::array<LineNumber, 3> lines{};  ///< At most one per level: each level's install displaces one line.
+  std::uint32_t count = 0;
+
+  void push(LineNumber line) {
+    WHARF_CHECK(count < lines.size());
+    lines[count++] = line;
+  }
+};
+
+/// What one access met.
+struct CacheAccess {
+  CacheLevel level = CacheLevel::kMemory;
+  /// The line must be read from memory; call fill() when it arrives (or at once, to reserve the place).
+  bool needs_fill = false;
+  /// The stored bytes themselves must be sent to memory (write-through and uncached stores).
+  bool store_to_memory = false;
+  /// Time on the core until the data is there, or until the miss is known.
+  TimePs latency;
+};
+
+/// Line lookups by where they were answered, and traffic to memory.
+struct CacheCounters {
+  std::array<std::uint64_t, kCacheLevels> answered{};  ///< Indexed by CacheLevel.
+  std::uint64_t fills = 0;
+  std::uint64_t write_backs = 0;       ///< Dirty lines handed out.
+  std::uint64_t stores_to_memory = 0;  ///< Accesses with store_to_memory.
+};
+
+/// Choice: neither inclusive nor exclusive. A fill installs the line in every level; a clean victim is
+/// dropped; a dirty victim moves one level down (allocating there if it must) and goes to memory from the
+/// last level. So a line evicted from the last level may live on above it, as in current server processors,
+/// and no eviction has to search the levels above.
+class CacheHierarchy {
+ public:
+  /// Refuses what cannot be built, naming the key.
+  static Result<CacheHierarchy> create(const CacheHierarchyConfig& config);
+
+  /// The short way for the commonest case: true if the first level answers and nothing else follows from the
+  /// access, which is then done and counted. False: nothing has changed; call access().
+  bool try_first_level(LineNumber line, bool store) {
+    if (!first_level_suffices_[store]) return false;
+    if (!levels_[0].touch(line, store)) return false;
+    ++counters_.answered[0];
+    return true;
+  }
+
+  /// One load or store of one line. Lines that an install pushes out to memory are appended to `out`.
+  CacheAccess access(LineNumber line, bool store, WriteBacks& out);
+
+  /// Installs the line of a miss in every level, dirty if it was missed by a store. Doing it twice (two
+  /// misses of one line) is harmless.
+  void fill(LineNumber line, bool store, WriteBacks& out);
+
+  /// Drops the line everywhere; true when a dirty copy was dropped, which the caller then has to keep or
+  /// write.
+  bool invalidate(LineNumber line);
+  /// Makes the line clean everywhere; true when it was dirty and the caller has to write it to memory.
+  bool clean(LineNumber line);
+  /// Makes all lines clean and calls visit(line) once for each that was dirty in any level.
+  template <typename Visit>
+  void clean_all(Visit&& visit) {
+    for (std::size_t level = 0; level < levels_.size(); ++level) {
+      levels_[level].clean_all([&](LineNumber line) {
+        for (std::size_t below = level + 1; below < levels_.size(); ++below) levels_[below].clean(line);
+        ++counters_.write_backs;
+        visit(line);
+      });
+    }
+  }
+
+  bool contains(LineNumber line) const;
+  bool is_dirty(LineNumber line) const;
+
+  /// Load-to-use time of a level; of kMemory: the time until a miss is known.
+  TimePs latency(CacheLevel level) const { return latencies_[static_cast<std::size_t>(level)]; }
+  WritePolicy write_policy() const { return write_policy_; }
+  const CacheCounters& counters() const { return counters_; }
+  /// Forgets what was counted, not what is cached: the end of a warm-up.
+  void reset_counters() { counters_ = CacheCounters{}; }
+
+ private:
+  explicit CacheHierarchy(const CacheHierarchyConfig& config);
+  /// Adds an absent line to a level and moves a dirty victim down.
+  void install(std::size_t level, LineNumber line, bool dirty, WriteBacks& out);
+  /// A dirty line arrives at a level from above; past the last level it goes to memory.
+  void write_down(std::size_t level, LineNumber line, WriteBacks& out);
+
+  std::vector<Cache> levels_;            ///< Those present, nearest first.
+  std::vector<CacheLevel> level_names_;  ///< What levels_[i] is called.
+  std::array<TimePs, kCacheLevels> latencies_{};
+  WritePolicy write_policy_;
+  std::array<bool, 2> first_level_suffices_{};  ///< By "is a store".
+  CacheCounters counters_;
+};
+
+}  // namespace wharf::sim
