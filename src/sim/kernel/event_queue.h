@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pending events of a simulation: a sorted array while they are few, a calendar queue when they are many.
+//
+//   near     sorted array: every pending record earlier than near_end (all of them while they are few)
+//   buckets  a ring of lists, one per "day" of 2^shift ps, for the days that follow the near ones; unsorted
+//   far      4-ary heap: records past the ring, and those that found the near array full
+//
+// When near runs empty, the next day that has records is gathered into it and sorted. Where a record waits
+// depends on the load; the order in which records come out never does.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "base/check.h"
+#include "base/time.h"
+
+namespace wharf::sim {
+
+/// A priority queue of trivially copyable records. `Record` has a member `TimePs time` (not negative), and a
+/// function `bool before(const Record&, const Record&)` that is a strict total order with the time as its
+/// first key. Memory grows geometrically with the largest population and is kept: a steady load allocates
+/// nothing.
+template <typename Record>
+class EventQueue {
+  static_assert(std::is_trivially_copyable_v<Record>);
+
+ public:
+  EventQueue() : near_(kNearCapacity) {}
+
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+
+  /// Adds a record, at or after the time of the last one popped.
+  void push(const Record& record) {
+    ++size_;
+    const std::uint64_t time = time_of(record);
+    if (time < near_end_) {
+      if (near_size_ < kNearCapacity) {
+        insert_near(record);
+      } else {
+        push_near_full(record);
+      }
+      return;
+    }
+    const std::uint64_t day = time >> shift_;
+    if (day - current_day_ < bucket_count_) {
+      push_bucket(record, day);
+    } else {
+      push_far(record);
+    }
+  }
+
+  /// The earliest record; the queue is not empty. Valid until the next push or pop.
+  const Record& peek() {
+    if (near_size_ == 0) refill();
+    return far_comes_first() ? far_.front() : near_[near_size_ - 1];
+  }
+
+  /// Removes and returns the earliest record; the queue is not empty.
+  Record pop() {
+    Record record;
+    WHARF_CHECK(pop_until(kNever, record));
+    return record;
+  }
+
+  /// Removes the earliest record into `out` if its time is `end` or earlier; false when there is none such.
+  bool pop_until(TimePs end, Record& out) {
+    if (near_size_ == 0) {
+      if (size_ == 0) return false;
+      refill();
+    }
+    if (far_comes_first()) [[unlikely]]
+      return pop_far_until(end, out);
+    const Record& record = near_[near_size_ - 1];
+    if (record.time > end) return false;
+    out = record;
+    --near_size_;
+    --size_;
+    return true;
+  }
+
+  /// Whether the calendar is in use: for tests and benchmarks.
+  bool uses_calendar() const { return near_end_ != kUnbounded; }
+
+ private:
+  /// Above this many records in near, the calendar starts, or (when it runs) further near records go to far.
+  static constexpr std::size_t kNearCapacity = 48;
+  /// With this many records or fewer left when near runs empty, the calendar stops.
+  static constexpr std::size_t kCalendarMin = 16;
+  /// Buckets per record at the last rebuild, before rounding up to a power of two.
+  static constexpr std::size_t kBucketsPerRecord = 4;
+  /// Days gathered between two looks at how well the width fits: at least this many.
+  static constexpr std::uint64_t kReviewInterval = 512;
+  /// A day's width in mean gaps between records, before rounding down to a power of two.
+  static constexpr std::uint64_t kGapsPerDay = 4;
+  static constexpr std::size_t kBucketsMin = 256;
+  static constexpr std::size_t kInsertionSortLimit = 16;
+  static constexpr std::uint32_t kNil = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
+
+  struct Node {
+    Record record;
+    std::uint32_t next;
+  };
+
+  static std::uint64_t time_of(const Record& record) { return static_cast<std::uint64_t>(record.time.ps); }
+
+  bool far_comes_first() const {
+    return !far_.empty() && (near_size_ == 0 || before(far_.front(), near_[near_size_ - 1]));
+  }
+
+  /// near is sorted with the earliest record last.
+  void insert_near(const Record& record) {
+    std::size_t at = near_size_++;
+    Record* const near = near_.data();
+    for (; at > 0 && before(near[at - 1], record); --at) near[at] = near[at - 1];
+    near[at] = record;
+  }
+
+  void push_bucket(const Record& record, std::uint64_t day) {
+    link(record, day);
+    if (bucketed_ > rebuild_above_) [[unlikely]] {
+      rebuild();
+    }
+  }
+
+  /// Puts a record into the bucket of its day, which the ring reaches.
+  void link(const Record& record, std::uint64_t day) {
+    const std::uint32_t node = free_node_ != kNil ? free_node_ : grow_nodes();
+    const std::size_t bucket = static_cast<std::size_t>(day) & (bucket_count_ - 1);
+    free_node_ = nodes_[node].next;
+    nodes_[node].record = record;
+    nodes_[node].next = heads_[bucket];
+    heads_[bucket] = node;
+    occupied_[bucket / 64] |= std::uint64_t{1} << (bucket % 64);
+    ++bucketed_;
+  }
+
+  [[gnu::noinline]] std::uint32_t grow_nodes() {
+    const std::size_t old_count = nodes_.size();
+    const std::size_t count = old_count == 0 ? 64 : old_count * 2;
+    WHARF_CHECK(count < kNil);
+    nodes_.resize(count);
+    for (std::size_t i = old_count; i < count; ++i) {
+      nodes_[i].next = i + 1 < count ? static_cast<std::uint32_t>(i + 1) : kNil;
+    }
+    return static_cast<std::uint32_t>(old_count);
+  }
+
+  [[gnu::noinline]] void push_near_full(const Record& record) {
+    push_heap(record);
+    if (near_end_ == kUnbounded) rebuild();
+  }
+
+  [[gnu::noinline]] void push_far(const Record& record) {
+    push_heap(record);
+    if (far_.size() > rebuild_above_) rebuild();
+  }
+
+  // far: a 4-ary heap, earliest first.
+  void push_heap(const Record& record) {
+    std::size_t at = far_.size();
+    far_.push_back(record);
+    while (at > 0) {
+      const std::size_t parent = (at - 1) / 4;
+      if (!before(record, far_[parent])) break;
+      far_[at] = far_[parent];
+      at = parent;
+    }
+    far_[at] = record;
+  }
+
+  Record pop_heap() {
+    const Record first = far_.front();
+    const Record last = far_.back();
+    far_.pop_back();
+    const std::size_t count = far_.size();
+    std::size_t at = 0;
+    while (count > 0) {
+      std::size_t child = 4 * at + 1;
+      if (child >= count) break;
+      const std::size_t end = child + 4 < count ? child + 4 : count;
+      std::size_t best = child;
+      for (++child; child < end; ++child) {
+        if (before(far_[child], far_[best])) best = child;
+      }
+      if (!before(far_[best], last)) break;
+      far_[at] = far_[best];
+      at = best;
+    }
+    if (count > 0) far_[at] = last;
+    return first;
+  }
+
+  [[gnu::noinline]] bool pop_far_until(TimePs end, Record& out) {
+    if (far_.front().time > end) return false;
+    out = pop_heap();
+    --size_;
+    return true;
+  }
+
+  /// Called with near empty and size() positive: gathers the next day, unless the earliest record is a far
+  /// one that belongs to the days already gathered.
+  [[gnu::noinline]] void refill() {
+    if (!far_.empty() && time_of(far_.front()) < near_end_) return;
+    if (size_ <= kCalendarMin) {
+      collapse();
+      return;
+    }
+    if (++days_gathered_ >= review_at_) [[unlikely]] {
+      review();
+    }
+    std::uint64_t day = bucketed_ == 0 ? kUnbounded : next_occupied_day();
+    if (!far_.empty()) day = advance_to_far(day);
+    current_day_ = day;
+    near_end_ = (day + 1) << shift_;
+    gather(static_cast<std::size_t>(day) & (bucket_count_ - 1));
+  }
+
+  /// The earliest day after the current one whose bucket has records; there is one.
+  std::uint64_t next_occupied_day() const {
+    const std::size_t mask = bucket_count_ - 1;
+    const std::size_t from = static_cast<std::size_t>(current_day_ + 1) & mask;
+    std::size_t word_at = from / 64;
+    std::uint64_t word = occupied_[word_at] & (~std::uint64_t{0} << (from % 64));
+    while (word == 0) {
+      word_at = (word_at + 1) & (occupied_.size() - 1);
+      word = occupied_[word_at];
+    }
+    const std::size_t bucket = word_at * 64 + static_cast<std::size_t>(std::countr_zero(word));
+    return current_day_ + 1 + ((bucket - from) & mask);
+  }
+
+  /// Brings the far records that the ring now reaches into their buckets; returns the first day with records.
+  std::uint64_t advance_to_far(std::uint64_t day) {
+    const std::uint64_t far_day = time_of(far_.front()) >> shift_;
+    if (far_day < day) day = far_day;
+    // The ring may hold the bucket of `day` itself and those of the bucket_count - 1 days behind it.
+    current_day_ = day - 1;
+    const std::uint64_t ring_end = day + bucket_count_ - 1;
+    while (!far_.empty() && (time_of(far_.front()) >> shift_) < ring_end) {
+      const Record record = pop_heap();
+      link(record, time_of(record) >> shift_);
+    }
+    return day;
+  }
+
+  void gather(std::size_t bucket) {
+    std::uint32_t node = heads_[bucket];
+    heads_[bucket] = kNil;
+    occupied_[bucket / 64] &= ~(std::uint64_t{1} << (bucket % 64));
+    while (node != kNil) {
+      Node& from = nodes_[node];
+      const std::uint32_t next = from.next;
+      if (near_size_ == near_.size()) near_.resize(2 * near_.size());
+      if (near_size_ < kInsertionSortLimit) {
+        insert_near(from.record);
+      } else {
+        near_[near_size_++] = from.record;
+      }
+      from.next = free_node_;
+      free_node_ = node;
+      node = next;
+    }
+    bucketed_ -= near_size_;
+    gathered_ += near_size_;
+    if (near_size_ > kInsertionSortLimit) {
+      std::sort(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(near_size_),
+                [](const Record& a, const Record& b) { return before(b, a); });
+    }
+  }
+
+  /// Stops the calendar: the few records left go to near.
+  [[gnu::noinline]] void collapse() {
+    drain_to_scratch();
+    near_end_ = kUnbounded;
+    for (const Record& record : scratch_) insert_near(record);
+  }
+
+  /// Starts the calendar, or lays it out afresh for the present population.
+  [[gnu::noinline]] void rebuild() {
+    const std::uint64_t gap = gathered_ >= 64 && gathered_ >= size_ / 8 ? gap_measured() : kUnbounded;
+    drain_to_scratch();
+    lay_out(shift_for(gap == kUnbounded ? gap_of_scratch() : gap));
+  }
+
+  /// Looks whether the width still fits the rate at which records come out; if not, lays the calendar out
+  /// afresh.
+  [[gnu::noinline]] void review() {
+    const unsigned wanted = shift_for(gap_measured());
+    if (wanted > shift_ + 1 || wanted + 1 < shift_) {
+      drain_to_scratch();
+      lay_out(wanted);
+    } else {
+      start_measuring((current_day_ + 1) << shift_);
+    }
+  }
+
+  void start_measuring(std::uint64_t time) {
+    measured_from_ = time;
+    gathered_ = 0;
+    days_gathered_ = 0;
+    review_at_ = std::max<std::uint64_t>(kReviewInterval, size_ / 2);
+  }
+
+  /// Mean time between the records gathered since start_measuring().
+  std::uint64_t gap_measured() const {
+    const std::uint64_t now = (current_day_ + 1) << shift_;
+    return now > measured_from_ && gathered_ > 0 ? (now - measured_from_) / gathered_ : 0;
+  }
+
+  /// Mean gap in the earlier half of the records in scratch, which holds some.
+  std::uint64_t gap_of_scratch() {
+    const std::size_t half = scratch_.size() / 2;
+    const auto earlier = [](const Record& a, const Record& b) { return a.time < b.time; };
+    std::nth_element(scratch_.begin(), scratch_.begin() + static_cast<std::ptrdiff_t>(half), scratch_.end(),
+                     earlier);
+    const auto first =
+        std::min_element(scratch_.begin(), scratch_.begin() + static_cast<std::ptrdiff_t>(half) + 1, earlier);
+    return half == 0 ? 0 : (time_of(scratch_[half]) - time_of(*first)) / half;
+  }
+
+  /// Logarithm of the day's width for a mean gap between records.
+  static unsigned shift_for(std::uint64_t gap) {
+    const std::uint64_t width = std::min(gap, kUnbounded / (4 * kGapsPerDay)) * kGapsPerDay;
+    return width == 0 ? 0 : static_cast<unsigned>(std::bit_width(width)) - 1;
+  }
+
+  /// Moves every record to scratch and frees all nodes.
+  void drain_to_scratch() {
+    scratch_.assign(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(near_size_));
+    scratch_.insert(scratch_.end(), far_.begin(), far_.end());
+    near_size_ = 0;
+    far_.clear();
+    for (std::size_t word_at = 0; word_at < occupied_.size() && bucketed_ > 0; ++word_at) {
+      for (; occupied_[word_at] != 0; occupied_[word_at] &= occupied_[word_at] - 1) {
+        std::uint32_t& head =
+            heads_[word_at * 64 + static_cast<std::size_t>(std::countr_zero(occupied_[word_at]))];
+        while (head != kNil) {
+          Node& node = nodes_[head];
+          scratch_.push_back(node.record);
+          --bucketed_;
+          const std::uint32_t next = node.next;
+          node.next = free_node_;
+          free_node_ = head;
+          head = next;
+        }
+      }
+    }
+  }
+
+  /// Distributes scratch over buckets of 2^shift and the far heap; near stays empty.
+  void lay_out(unsigned shift) {
+    shift_ = shift;
+    bucket_count_ = std::bit_ceil(std::max(kBucketsMin, kBucketsPerRecord * size_));
+    heads_.assign(bucket_count_, kNil);
+    occupied_.assign(bucket_count_ / 64, 0);
+    rebuild_above_ = 2 * size_;
+    std::uint64_t first = kUnbounded;
+    for (const Record& record : scratch_) first = std::min(first, time_of(record));
+    current_day_ = (first >> shift_) - 1;
+    near_end_ = (first >> shift_) << shift_;
+    for (const Record& record : scratch_) {
+      const std::uint64_t day = time_of(record) >> shift_;
+      if (day - current_day_ < bucket_count_) {
+        link(record, day);
+      } else {
+        push_heap(record);
+      }
+    }
+    start_measuring(near_end_);
+  }
+
+  std::size_t size_ = 0;
+  std::vector<Record> near_;
+  std::size_t near_size_ = 0;
+  std::uint64_t near_end_ = kUnbounded;  ///< Records earlier than this are never in buckets.
+
+  std::uint64_t current_day_ =
+      0;                ///< The last day gathered; buckets hold the bucket_count_ - 1 days behind it.
+  unsigned shift_ = 0;  ///< Logarithm of the width of a day in picoseconds.
+  std::size_t bucket_count_ = 0;  ///< A power of two, or 0 before the first calendar.
+  std::uint32_t free_node_ = kNil;
+  std::vector<Node> nodes_;
+  std::vector<std::uint32_t> heads_;
+  std::vector<std::uint64_t> occupied_;  ///< One bit per bucket.
+  std::size_t bucketed_ = 0;
+  std::size_t rebuild_above_ = 0;
+
+  std::vector<Record> far_;
+  std::vector<Record> scratch_;  ///< Between two layouts only.
+
+  std::uint64_t measured_from_ = 0;
+  std::uint64_t gathered_ = 0;
+  std::uint64_t days_gathered_ = 0;
+  std::uint64_t review_at_ = kReviewInterval;
+};
+
+}  // namespace wharf::sim

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernel/event_queue.h"
+
+#include <cstdlib>
+#include <new>
+#include <set>
+
+#include "base/random.h"
+#include "sim/kernel/event.h"
+
+namespace {
+bool count_allocations = false;
+std::uint64_t allocations = 0;
+}  // namespace
+
+// Every allocation of this test program passes here, so that a steady state can be shown to make none.
+void* operator new(std::size_t bytes) {
+  if (count_allocations) ++allocations;
+  if (void* memory = std::malloc(bytes)) return memory;
+  std::abort();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace wharf::sim {
+namespace {
+
+struct Earlier {
+  bool operator()(const Event& a, const Event& b) const { return before(a, b); }
+};
+
+/// The queue beside a sorted set that obviously does the same.
+class CheckedQueue {
+ public:
+  void push(std::int64_t time, std::uint32_t target) {
+    Event event{TimePs{time}, make_order(ComponentId{target}, ComponentId{target % 7}, sequence_++), target,
+                0, 0};
+    queue_.push(event);
+    ASSERT_TRUE(model_.insert(event).second);
+  }
+  void pop() {
+    const Event expected = *model_.begin();
+    model_.erase(model_.begin());
+    if (expected.order % 3 == 0) {
+      ASSERT_EQ(queue_.peek().order, expected.order);
+    }
+    const Event event = queue_.pop();
+    ASSERT_EQ(event.time, expected.time);
+    ASSERT_EQ(event.order, expected.order);
+    ASSERT_EQ(queue_.size(), model_.size());
+    now_ = event.time.ps;
+  }
+  std::size_t size() const { return model_.size(); }
+  std::int64_t now() const { return now_; }
+  bool uses_calendar() const { return queue_.uses_calendar(); }
+
+ private:
+  EventQueue<Event> queue_;
+  std::set<Event, Earlier> model_;
+  std::uint32_t sequence_ = 0;
+  std::int64_t now_ = 0;
+};
+
+/// How far ahead the next event lies: five shapes, from bursts at one instant to seconds away.
+std::int64_t draw_delay(RandomStream& random, std::uint64_t shape) {
+  switch (shape) {
+    case 0:
+      return random.exponential(nanoseconds(100)).ps;
+    case 1:
+      return static_cast<std::int64_t>(random.below(4)) * 1'000;
+    case 2:
+      return random.below(10) == 0 ? seconds(1).ps + static_cast<std::int64_t>(random.below(1'000)) : 50;
+    case 3:
+      return static_cast<std::int64_t>(random.next_u64() >> (2 + random.below(60)));
+    default:
+      return 0;
+  }
+}
+
+TEST(EventQueue, EqualsASortedSetUnderRandomLoads) {
+  int calendars = 0;
+  int collapses = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomStream random(seed, "queue");
+    CheckedQueue queue;
+    std::uint64_t shape = random.below(5);
+    for (int phase = 0; phase < 12; ++phase) {
+      // A population to reach, held for a while; the delays change their shape from time to time.
+      const std::uint64_t population = random.below(std::uint64_t{4} << random.below(10));
+      if (random.below(2) == 0) shape = random.below(5);
+      const bool before_phase = queue.uses_calendar();
+      for (std::uint64_t i = 0; i < 300 || queue.size() != population; ++i) {
+        // Times stay far below 2^63 even for shape 3.
+        const std::int64_t delay = queue.now() > (std::int64_t{1} << 61U) ? 1 : draw_delay(random, shape);
+        if (queue.size() <= population) {
+          queue.push(queue.now() + delay, static_cast<std::uint32_t>(random.below(50)));
+        }
+        if (queue.size() > population) queue.pop();
+        if (HasFatalFailure()) return;
+      }
+      calendars += queue.uses_calendar() && !before_phase ? 1 : 0;
+      collapses += !queue.uses_calendar() && before_phase ? 1 : 0;
+    }
+    while (queue.size() > 0) {
+      queue.pop();
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(calendars, 50);
+  EXPECT_GT(collapses, 50);
+}
+
+TEST(EventQueue, LargeBurstAtOneInstantWithFollowUps) {
+  CheckedQueue queue;
+  RandomStream random(9, "burst");
+  for (int i = 0; i < 20'000; ++i) queue.push(0, static_cast<std::uint32_t>(random.below(1'000)));
+  for (int i = 0; i < 20'000; ++i) {
+    queue.pop();
+    if (i % 2 == 0) queue.push(queue.now(), static_cast<std::uint32_t>(random.below(1'000)));
+    if (HasFatalFailure()) return;
+  }
+  while (queue.size() > 0) queue.pop();
+}
+
+// Thousands of timers far ahead and a short chain of near events: the far ones must come out in order when
+// time reaches them, also across long silences.
+TEST(EventQueue, FarTimersBesideANearChain) {
+  CheckedQueue queue;
+  RandomStream random(10, "timers");
+  for (int i = 0; i < 5'000; ++i) {
+    queue.push(milliseconds(1).ps + static_cast<std::int64_t>(random.below(10'000'000'000)), 1);
+  }
+  int chain = 50'000;
+  queue.push(0, 2);
+  while (queue.size() > 0) {
+    queue.pop();
+    // First one long chain, then short ones that die out between timers.
+    if (chain > 20'000 || (chain > 0 && random.below(2) == 0)) {
+      --chain;
+      queue.push(queue.now() + 700, 2);
+    }
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(EventQueue, PopUntilStopsAtTheEnd) {
+  EventQueue<Event> queue;
+  Event event;
+  EXPECT_FALSE(queue.pop_until(kNever, event));
+  for (const std::int64_t population : {3, 300}) {
+    for (std::int64_t i = 0; i < population; ++i) queue.push(Event{TimePs{1'000 + i * 10}});
+    EXPECT_FALSE(queue.pop_until(TimePs{999}, event));
+    EXPECT_TRUE(queue.pop_until(TimePs{1'000}, event));
+    EXPECT_FALSE(queue.pop_until(TimePs{1'009}, event));
+    EXPECT_EQ(queue.peek().time.ps, 1'010);
+    queue.push(Event{TimePs{1'005}});
+    EXPECT_TRUE(queue.pop_until(TimePs{1'009}, event));
+    EXPECT_EQ(event.time.ps, 1'005);
+    while (queue.pop_until(kNever, event)) {
+    }
+    EXPECT_TRUE(queue.empty());
+  }
+}
+
+TEST(EventQueue, SteadyStateAllocatesNothing) {
+  for (const int population : {8, 40, 100, 3'000}) {
+    EventQueue<Event> queue;
+    RandomStream random(static_cast<std::uint64_t>(population), "steady");
+    std::uint32_t sequence = 0;
+    const auto push = [&](TimePs now) {
+      const TimePs delay = random.below(50) == 0 ? microseconds(50) : random.exponential(nanoseconds(200));
+      queue.push(Event{now + delay, make_order(ComponentId{1}, ComponentId{1}, sequence++)});
+    };
+    for (int i = 0; i < population; ++i) push(kTimeZero);
+    for (int i = 0; i < 200'000; ++i) push(queue.pop().time);
+    allocations = 0;
+    count_allocations = true;
+    for (int i = 0; i < 200'000; ++i) push(queue.pop().time);
+    count_allocations = false;
+    EXPECT_EQ(allocations, 0U) << population;
+    EXPECT_EQ(queue.uses_calendar(), population >= 100);
+  }
+}
+
+TEST(EventOrder, TimeThenTargetThenSourceThenSequence) {
+  const auto event = [](std::int64_t time, std::uint32_t target, std::uint32_t source,
+                        std::uint32_t sequence) {
+    return Event{TimePs{time}, make_order(ComponentId{target}, ComponentId{source}, sequence)};
+  };
+  EXPECT_TRUE(before(event(1, 9, 9, 9), event(2, 0, 0, 0)));
+  EXPECT_TRUE(before(event(1, 0, 9, 9), event(1, 1, 0, 0)));
+  EXPECT_TRUE(before(event(1, 1, 0, 9), event(1, 1, 1, 0)));
+  EXPECT_TRUE(before(event(1, 1, 1, 8), event(1, 1, 1, 9)));
+  EXPECT_FALSE(before(event(1, 1, 1, 9), event(1, 1, 1, 9)));
+  // Sequence numbers wrap at 2^24.
+  EXPECT_TRUE(before(event(1, 1, 1, 0xFFFFFF), event(1, 1, 1, 0x1000000)));
+  EXPECT_FALSE(before(event(1, 1, 1, 0x1000000), event(1, 1, 1, 0xFFFFFF)));
+  const Event one = event(5, 0xABCDE, 0x54321, 0x123456);
+  EXPECT_EQ(one.target().value, 0xABCDEU);
+  EXPECT_EQ(one.source().value, 0x54321U);
+  EXPECT_EQ(one.sequence(), 0x123456U);
+}
+
+}  // namespace
+}  // namespace wharf::sim
