@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # How a folder becomes a library, a test program and a benchmark.
 
-# wharf_folder(NAME DEPENDS lib... [TEST_DEPENDS lib...] [TEST_LABEL label...] [NO_UNITY]): the library of one folder
+# wharf_folder(NAME DEPENDS lib... [TEST_DEPENDS lib...] [TEST_LABEL label...]): the library of one folder
 # under src/ from its *.cc, and one test program wharf_NAME_test from its *_test.cc. Folders without *.cc become
 # header-only. TEST_LABEL names further CTest labels beside "unit"; "thread" puts the test into the tsan run.
-# NO_UNITY keeps the folder out of unity builds, for sources that cannot share one translation unit.
 function(wharf_folder name)
-  cmake_parse_arguments(ARG "NO_UNITY" "" "DEPENDS;TEST_DEPENDS;TEST_LABEL" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;TEST_DEPENDS;TEST_LABEL" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -14,9 +13,6 @@ function(wharf_folder name)
   if(sources)
     add_library(wharf_${name} STATIC ${sources})
     target_link_libraries(wharf_${name} PUBLIC wharf_options ${ARG_DEPENDS})
-    if(WHARF_UNITY AND NOT ARG_NO_UNITY)
-      set_target_properties(wharf_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-    endif()
   else()
     add_library(wharf_${name} INTERFACE)
     target_link_libraries(wharf_${name} INTERFACE wharf_options ${ARG_DEPENDS})

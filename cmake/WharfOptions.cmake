@@ -8,7 +8,6 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 option(WHARF_TESTS "Build the tests" ON)
 option(WHARF_BENCH "Build the benchmarks" ON)
 option(WHARF_FUZZ "Build the libFuzzer targets (clang only)" OFF)
-option(WHARF_UNITY "Compile several sources of a folder's library as one (faster from scratch, slower to change)" OFF)
 option(WHARF_WERROR "Treat warnings as errors" OFF)
 set(WHARF_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=: empty, address,undefined or thread")
 
