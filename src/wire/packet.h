@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 #include "wire/host_address.h"
@@ -113,11 +114,12 @@ std::uint32_t wire_header_bytes(const Packet& packet);
 /// Zero bytes after the payload, 0..3.
 std::uint32_t pad_bytes(const Packet& packet);
 
-/// Bytes of the frame without preamble, gap: headers, payload, pad, FCS, at least 64 on Ethernet.
+/// Bytes of the frame: the packet's own `header_bytes`, data and pad. (A selective-acknowledgement bitmap
+/// that is stored as payload is already part of the headers.)
 std::uint32_t frame_bytes(const Packet& packet);
 
-/// What an Ethernet link is busy for: frame_bytes() plus 8 of preamble and 12 of gap. A profile decides
-/// whether links count this or `header_bytes + payload`. On a native UB link it is frame_bytes().
+/// What an Ethernet link is busy for: frame_bytes(), at least 64, plus 8 of preamble and 12 of gap. A profile
+/// decides whether links count this or frame_bytes(). On a native UB link it is frame_bytes().
 std::uint32_t link_bytes(const Packet& packet);
 
 /// Marks congestion as a switch does: CE in IP (when ECN-capable), and FECN or C in the CC field of UB.
@@ -126,7 +128,7 @@ void mark_congestion(Packet& packet);
 /// The selective-acknowledgement bitmap of a TPSACK, wherever it is stored. Empty when the packet has none.
 std::span<const std::byte> sack_bitmap(const Packet& packet);
 
-/// The protocol of `packet` and its opcode, such as "UB Write" or "RoCE RC SEND Only", as static text.
-const char* packet_name(const Packet& packet);
+/// What the packet is, such as "Write", "TPACK" or "RC SEND Only".
+std::string_view packet_name(const Packet& packet);
 
 }  // namespace wharf::wire

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/frame.h"
+
+#include <cstring>
+
+#include "base/check.h"
+#include "wire/address_plan.h"
+#include "wire/ethernet.h"
+#include "wire/frame_layout.h"
+#include "wire/icrc.h"
+#include "wire/ipv4.h"
+#include "wire/ipv6.h"
+#include "wire/roce_codec.h"
+#include "wire/traffic_class.h"
+#include "wire/ub_codec.h"
+#include "wire/ub_lph.h"
+#include "wire/udp.h"
+
+namespace wharf::wire {
+namespace {
+
+/// Data, pad and checksums after the headers of a packet.
+struct Sizes {
+  std::uint32_t headers = 0;  ///< From the transport header on.
+  std::uint32_t data = 0;
+  std::uint32_t pad = 0;
+  std::uint32_t trailer = 0;
+  std::uint32_t transport() const { return headers + data + pad + trailer; }
+};
+
+Sizes sizes_of(const Packet& packet, const WireOptions& options) {
+  if (packet.protocol == Protocol::kRoce) {
+    const std::uint32_t data = packet.payload.length;
+    return Sizes{roce_header_bytes(packet.roce), data, roce_pad(data), kIcrcBytes};
+  }
+  const std::uint32_t data = payload_is_sack_bitmap(packet.ub) ? 0 : packet.payload.length;
+  return Sizes{ub_header_bytes(packet.ub), data, ub_pad(packet.ub, data), options.ub_icrc ? kIcrcBytes : 0};
+}
+
+/// Writes an IP and a UDP header for `transport_bytes` of transport and returns their end.
+/// Choice: identification 0 with DF, as RFC 6864 allows for datagrams that are never fragmented.
+std::byte* encode_ip_udp(const Packet& packet, std::uint32_t transport_bytes, std::byte* at) {
+  WHARF_CHECK(packet.source.number < kIpHosts && packet.destination.number < kIpHosts);
+  const auto udp_length = static_cast<std::uint16_t>(kUdpBytes + transport_bytes);
+  if (packet.ip_version == IpVersion::kV4) {
+    Ipv4Header ip;
+    ip.source = ipv4_of(packet.source);
+    ip.destination = ipv4_of(packet.destination);
+    ip.total_length = static_cast<std::uint16_t>(kIpv4Bytes + udp_length);
+    ip.type_of_service = type_of_service(packet);
+    encode(ip, at);
+    at += kIpv4Bytes;
+  } else {
+    Ipv6Header ip;
+    ip.source = ipv6_of(packet.source);
+    ip.destination = ipv6_of(packet.destination);
+    ip.payload_length = udp_length;
+    ip.traffic_class = type_of_service(packet);
+    encode(ip, at);
+    at += kIpv6Bytes;
+  }
+  encode(UdpHeader{packet.entropy, packet.protocol == Protocol::kRoce ? kRocePort : kUboePort, udp_length, 0},
+         at);
+  return at + kUdpBytes;
+}
+
+EthernetHeader ethernet_of(const Packet& packet) {
+  return EthernetHeader{mac_of(packet.destination), mac_of(packet.source),
+                        packet.ip_version == IpVersion::kV4 ? EtherType::kIpv4 : EtherType::kIpv6};
+}
+
+NthNext next_of(UbTransport transport) {
+  switch (transport) {
+    case UbTransport::kRtp:
+      return NthNext::kRtph;
+    case UbTransport::kUtp:
+      return NthNext::kUtph;
+    case UbTransport::kCtp:
+      return NthNext::kCtph;
+    case UbTransport::kBypass:
+      return NthNext::kBypass;
+  }
+  WHARF_UNREACHABLE();
+}
+
+Nth nth_of(const Packet& packet) {
+  const UbPacket& ub = packet.ub;
+  Nth nth;
+  nth.partition = ub.partition;
+  nth.cc = ub.cc;
+  nth.entropy = static_cast<std::uint8_t>(packet.entropy);
+  nth.service_level = service_level_of(packet.traffic_class);
+  nth.management = ub.management;
+  nth.next = next_of(ub.transport);
+  nth.routing_type =
+      static_cast<std::uint8_t>((ub.per_packet_balance ? 2U : 0U) | (ub.shortest_paths_only ? 1U : 0U));
+  return nth;
+}
+
+Lph lph_of(const Packet& packet, LinkConfig config) {
+  Lph lph;
+  lph.packet_lane = service_level_of(packet.traffic_class);
+  lph.config = config;
+  lph.per_packet_balance = packet.ub.per_packet_balance;
+  lph.shortest_paths_only = packet.ub.shortest_paths_only;
+  return lph;
+}
+
+std::byte* encode_cna16(const Packet& packet, LinkConfig config, std::byte* at) {
+  WHARF_CHECK(packet.source.number < kCna16Hosts && packet.destination.number < kCna16Hosts);
+  encode(lph_of(packet, config), at);
+  Nth nth = nth_of(packet);
+  nth.source = cna16_of(packet.source);
+  nth.destination = cna16_of(packet.destination);
+  encode_nth_cna16(nth, at + kLphBytes);
+  return at + kLphBytes + kNthCna16Bytes;
+}
+
+/// Writes link and network headers of a UB packet and returns their end.
+std::byte* encode_ub_network(const Packet& packet, std::uint32_t transport_bytes, std::byte* at) {
+  const UbPacket& ub = packet.ub;
+  switch (ub.encapsulation) {
+    case UbEncapsulation::kUdp: {
+      encode(ethernet_of(packet), at);
+      at += kEthernetBytes;
+      if (ub.operator_tag) {
+        const std::uint16_t type = load_be16(at - 2);
+        encode(OpTag{ub.cc, ub.partition}, at - 2);
+        at += kOpTagBytes;
+        store_be16(at - 2, type);
+      }
+      return encode_ip_udp(packet, transport_bytes, at);
+    }
+    case UbEncapsulation::kIpOnLink:
+      encode(lph_of(packet, packet.ip_version == IpVersion::kV4 ? LinkConfig::kIpv4 : LinkConfig::kIpv6), at);
+      encode_nth_ip(nth_of(packet), at + kLphBytes);
+      return encode_ip_udp(packet, transport_bytes, at + kLphBytes + kNthIpBytes);
+    case UbEncapsulation::kCna16OnLink:
+      return encode_cna16(packet, LinkConfig::kCna16, at);
+    case UbEncapsulation::kMemoryOnLink:
+      return encode_cna16(packet, LinkConfig::kMemory, at);
+    case UbEncapsulation::kCna24OnLink:
+    case UbEncapsulation::kRawEthernet: {
+      WHARF_CHECK(packet.source.number < kCna24Hosts && packet.destination.number < kCna24Hosts);
+      Nth nth = nth_of(packet);
+      nth.source = cna24_of(packet.source);
+      nth.destination = cna24_of(packet.destination);
+      if (ub.encapsulation == UbEncapsulation::kCna24OnLink) {
+        encode(lph_of(packet, LinkConfig::kCna24), at);
+        encode_nth_cna24(nth, at + kLphBytes);
+        return at + kLphBytes + kNthCna24Bytes;
+      }
+      // OpenURMA sends to the broadcast address from address 0.
+      std::memset(at, 0xff, 6);
+      std::memset(at + 6, 0, 6);
+      store_be16(at + 12, static_cast<std::uint16_t>(EtherType::kUbRaw));
+      encode_nth_openurma(nth, at + kEthernetBytes);
+      return at + kEthernetBytes + kNthOpenUrmaBytes;
+    }
+  }
+  WHARF_UNREACHABLE();
+}
+
+/// Writes everything after the network headers. `ip_and_udp` points at the IP header, for the ICRC of RoCE.
+std::byte* encode_transport(const Packet& packet, const Sizes& sizes, const std::byte* ip_and_udp,
+                            std::byte* at) {
+  std::byte* const start = at;
+  if (packet.protocol == Protocol::kRoce) {
+    at = encode_roce_headers(packet.roce, packet.payload.length, at);
+  } else {
+    FullEidh entities;
+    if (packet.ub.entities == UbEntities::kFull)
+      entities = FullEidh{entity_of(packet.source), entity_of(packet.destination)};
+    at = encode_ub_headers(packet.ub, packet.payload, entities, at);
+  }
+  if (sizes.data != 0) {
+    fill(packet.payload, {at, sizes.data});
+    at += sizes.data;
+  }
+  for (std::uint32_t i = 0; i < sizes.pad; ++i) *at++ = std::byte{0};
+  if (sizes.trailer != 0) {
+    const std::span<const std::byte> covered(start, at);
+    if (packet.protocol == Protocol::kRoce) {
+      store_le32(at, icrc(packet.ip_version, ip_and_udp, covered));
+    } else {
+      store_be32(at, ub_icrc(covered));
+    }
+    at += kIcrcBytes;
+  }
+  return at;
+}
+
+bool roce_icrc_matches(IpVersion version, const std::byte* ip_and_udp, std::span<const std::byte> transport) {
+  const std::size_t covered = transport.size() - kIcrcBytes;
+  return icrc(version, ip_and_udp, transport.first(covered)) == load_le32(transport.data() + covered);
+}
+
+/// Reads BTH or UB transport headers to the end. `ip_and_udp` is null for encapsulations without IP.
+DropReason decode_transport(std::span<const std::byte> transport, const std::byte* ip_and_udp,
+                            const WireOptions& options, Packet& packet) {
+  if (packet.protocol == Protocol::kRoce) {
+    if (transport.size() < kBthBytes + kIcrcBytes) return DropReason::kTruncated;
+    if (options.verify_icrc && !roce_icrc_matches(packet.ip_version, ip_and_udp, transport))
+      return DropReason::kBadIcrc;
+    return decode_roce(transport.first(transport.size() - kIcrcBytes), packet.roce, packet.payload);
+  }
+  if (options.ub_icrc) {
+    if (transport.size() < kIcrcBytes) return DropReason::kTruncated;
+    const std::size_t covered = transport.size() - kIcrcBytes;
+    if (options.verify_icrc && ub_icrc(transport.first(covered)) != load_be32(transport.data() + covered))
+      return DropReason::kBadIcrc;
+    transport = transport.first(covered);
+  }
+  UbDecoded decoded;
+  const DropReason reason = decode_ub(transport, packet.ub, packet.payload, decoded);
+  if (reason != DropReason::kNone || packet.ub.entities != UbEntities::kFull) return reason;
+  const bool planned = decoded.entities.source == entity_of(packet.source) &&
+                       decoded.entities.destination == entity_of(packet.destination);
+  return planned ? DropReason::kNone : DropReason::kAddressNotInPlan;
+}
+
+/// The mark that CC carries where there is no IP header.
+CongestionMark mark_of(const CongestionField& cc) {
+  switch (cc.mode) {
+    case CongestionMode::kCaqm:
+      if (!cc.enabled) return CongestionMark::kNone;
+      return cc.congested ? CongestionMark::kExperienced : CongestionMark::kCapable;
+    case CongestionMode::kFecn:
+    case CongestionMode::kFecnRtt:
+      return cc.fecn == 1 ? CongestionMark::kExperienced : CongestionMark::kCapable;
+  }
+  return CongestionMark::kNone;
+}
+
+DropReason decode_ip(const std::byte* ip, const std::byte* udp, Packet& packet) {
+  std::uint8_t service = 0;
+  if (packet.ip_version == IpVersion::kV4) {
+    service = load_u8(ip + 1);
+    packet.source = host_of_ipv4(load_be32(ip + 12));
+    packet.destination = host_of_ipv4(load_be32(ip + 16));
+  } else {
+    const Ipv6Header header = decode_ipv6(ip);
+    service = header.traffic_class;
+    packet.source = host_of_ipv6(header.source);
+    packet.destination = host_of_ipv6(header.destination);
+  }
+  if (packet.source == kNoHost || packet.destination == kNoHost) return DropReason::kAddressNotInPlan;
+  packet.traffic_class = traffic_class_of_dscp(service >> 2U);
+  const unsigned ecn = service & 3U;
+  packet.mark = ecn == 1 ? CongestionMark::kCapable : static_cast<CongestionMark>(ecn);
+  packet.entropy = load_be16(udp);
+  return DropReason::kNone;
+}
+
+/// LPH and NTH of native links, NTH of P2, OPtag of UBoE.
+DropReason decode_ub_network(const std::byte* frame, const FrameLayout& layout, Packet& packet) {
+  UbPacket& ub = packet.ub;
+  ub.encapsulation = layout.encapsulation;
+  ub.transport = layout.transport;
+  if (layout.encapsulation == UbEncapsulation::kUdp) {
+    if (!layout.operator_tag) return DropReason::kNone;
+    const OpTag tag = decode_optag(frame + layout.operator_tag_at);
+    ub.operator_tag = true;
+    ub.cc = tag.cc;
+    ub.partition = tag.partition & 0x1ff'ffffU;
+    return DropReason::kNone;
+  }
+  const std::byte* const at = frame + layout.nth_at;
+  if (layout.encapsulation == UbEncapsulation::kRawEthernet) {
+    const Nth nth = decode_nth_openurma(at);
+    ub.per_packet_balance = (nth.routing_type & 2U) != 0;
+    ub.shortest_paths_only = (nth.routing_type & 1U) != 0;
+  } else {
+    const Lph lph = decode_lph(frame);
+    ub.per_packet_balance = lph.per_packet_balance;
+    ub.shortest_paths_only = lph.shortest_paths_only;
+  }
+  if (layout.encapsulation == UbEncapsulation::kIpOnLink) {
+    const Nth nth = decode_nth_ip(at);
+    ub.cc = nth.cc;
+    ub.partition = nth.partition;
+    return DropReason::kNone;
+  }
+  Nth nth;
+  if (profile(layout.encapsulation) == UbProfile::kP3Compact) {
+    nth = decode_nth_cna16(at);
+    packet.source = host_of_cna16(nth.source);
+    packet.destination = host_of_cna16(nth.destination);
+  } else {
+    nth = layout.encapsulation == UbEncapsulation::kRawEthernet ? decode_nth_openurma(at)
+                                                                : decode_nth_cna24(at);
+    packet.source = host_of_cna24(nth.source);
+    packet.destination = host_of_cna24(nth.destination);
+  }
+  if (packet.source == kNoHost || packet.destination == kNoHost) return DropReason::kAddressNotInPlan;
+  ub.cc = nth.cc;
+  ub.management = nth.management;
+  packet.entropy = nth.entropy;
+  packet.traffic_class = traffic_class_of_service_level(nth.service_level);
+  packet.mark = mark_of(nth.cc);
+  return DropReason::kNone;
+}
+
+}  // namespace
+
+LinkType link_type(const Packet& packet) {
+  if (packet.protocol == Protocol::kRoce) return LinkType::kEthernet;
+  switch (packet.ub.encapsulation) {
+    case UbEncapsulation::kUdp:
+    case UbEncapsulation::kRawEthernet:
+      return LinkType::kEthernet;
+    case UbEncapsulation::kIpOnLink:
+    case UbEncapsulation::kCna24OnLink:
+    case UbEncapsulation::kCna16OnLink:
+    case UbEncapsulation::kMemoryOnLink:
+      return LinkType::kUbLink;
+  }
+  WHARF_UNREACHABLE();
+}
+
+std::uint32_t encoded_bytes(const Packet& packet, const WireOptions& options) {
+  const Sizes sizes = sizes_of(packet, options);
+  const std::uint32_t fcs = link_type(packet) == LinkType::kEthernet ? kFcsBytes : 0;
+  const std::uint32_t icrc_counted = packet.protocol == Protocol::kRoce ? 0 : sizes.trailer;
+  return wire_header_bytes(packet) - fcs + icrc_counted + sizes.data + sizes.pad;
+}
+
+std::size_t encode(const Packet& packet, std::span<std::byte> frame, const WireOptions& options) {
+  WHARF_CHECK(packet.trim == TrimState::kWhole);
+  WHARF_CHECK(frame.size() >= encoded_bytes(packet, options));
+  const Sizes sizes = sizes_of(packet, options);
+  std::byte* at = frame.data();
+  const std::byte* ip_and_udp = nullptr;
+  if (packet.protocol == Protocol::kRoce) {
+    encode(ethernet_of(packet), at);
+    ip_and_udp = at + kEthernetBytes;
+    at = encode_ip_udp(packet, sizes.transport(), at + kEthernetBytes);
+  } else {
+    at = encode_ub_network(packet, sizes.transport(), at);
+  }
+  at = encode_transport(packet, sizes, ip_and_udp, at);
+  return static_cast<std::size_t>(at - frame.data());
+}
+
+DropReason decode(std::span<const std::byte> frame, LinkType link, Packet& packet,
+                  const WireOptions& options) {
+  FrameLayout layout;
+  DropReason reason = locate(frame, link, layout);
+  if (reason != DropReason::kNone) return reason;
+  if (layout.protocol == Protocol::kRoce) {
+    packet = roce_packet();
+    if (layout.operator_tag) return DropReason::kForeign;
+  } else {
+    packet = ub_packet();
+    reason = decode_ub_network(frame.data(), layout, packet);
+    if (reason != DropReason::kNone) return reason;
+  }
+  packet.ip_version = layout.ip_version;
+  const std::byte* const ip = frame.data() + layout.ip_at;
+  if (layout.has_ip) {
+    reason = decode_ip(ip, frame.data() + layout.udp_at, packet);
+    if (reason != DropReason::kNone) return reason;
+  }
+  reason = decode_transport(frame.subspan(layout.transport_at, layout.transport_end - layout.transport_at),
+                            layout.has_ip ? ip : nullptr, options, packet);
+  if (reason == DropReason::kNone) packet.header_bytes = wire_header_bytes(packet);
+  return reason;
+}
+
+std::size_t encode_datagram(const Packet& packet, std::span<std::byte> datagram, const WireOptions& options) {
+  WHARF_CHECK(packet.trim == TrimState::kWhole);
+  WHARF_CHECK(packet.protocol == Protocol::kRoce || packet.ub.encapsulation == UbEncapsulation::kUdp);
+  const Sizes sizes = sizes_of(packet, options);
+  WHARF_CHECK(datagram.size() >= sizes.transport());
+  std::byte network[kIpv6Bytes + kUdpBytes];
+  if (packet.protocol == Protocol::kRoce) encode_ip_udp(packet, sizes.transport(), network);
+  return static_cast<std::size_t>(encode_transport(packet, sizes, network, datagram.data()) -
+                                  datagram.data());
+}
+
+DropReason decode_datagram(std::span<const std::byte> datagram, Packet& packet, const WireOptions& options) {
+  std::byte network[kIpv6Bytes + kUdpBytes];
+  if (packet.protocol == Protocol::kRoce) {
+    if (packet.source.number >= kIpHosts || packet.destination.number >= kIpHosts)
+      return DropReason::kAddressNotInPlan;
+    if (options.verify_icrc) encode_ip_udp(packet, static_cast<std::uint32_t>(datagram.size()), network);
+    std::construct_at(&packet.roce);
+  } else {
+    std::construct_at(&packet.ub);
+  }
+  const DropReason reason = decode_transport(datagram, network, options, packet);
+  if (reason == DropReason::kNone) packet.header_bytes = wire_header_bytes(packet);
+  return reason;
+}
+
+}  // namespace wharf::wire

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the headers of a frame stand: the walk over link and network headers that decoding and dissecting
+// share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "wire/drop_reason.h"
+#include "wire/link_type.h"
+#include "wire/packet.h"
+
+namespace wharf::wire {
+
+/// Byte offsets into one frame. Only the headers that the encapsulation has are set.
+struct FrameLayout {
+  Protocol protocol = Protocol::kUb;
+  UbEncapsulation encapsulation = UbEncapsulation::kUdp;
+  UbTransport transport = UbTransport::kRtp;  ///< As the network header announces it.
+  IpVersion ip_version = IpVersion::kV4;
+  std::uint8_t vlan_tags = 0;  ///< 802.1Q tags after the Ethernet addresses, at most 2.
+  bool has_ip = false;
+  bool operator_tag = false;  ///< An OPtag stands after the VLAN tags.
+  std::uint32_t operator_tag_at = 0;
+  std::uint32_t nth_at = 0;
+  std::uint32_t ip_at = 0;
+  std::uint32_t udp_at = 0;
+  std::uint32_t transport_at = 0;  ///< BTH or UB transport header.
+  std::uint32_t transport_end =
+      0;  ///< One past the last pad byte or ICRC trailer; Ethernet padding is beyond.
+};
+
+/// Walks `frame` up to its transport header. Checks lengths, the IP checksum, and that lengths of link, IP
+/// and UDP agree. The UDP checksum is not checked: both protocols send 0, and ICRC or FCS cover the data.
+DropReason locate(std::span<const std::byte> frame, LinkType link, FrameLayout& layout);
+
+}  // namespace wharf::wire

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/packet.h"
+
+#include <algorithm>
+
+#include "wire/ethernet.h"
+#include "wire/frame.h"
+#include "wire/ipv6.h"
+#include "wire/roce_codec.h"
+#include "wire/ub_codec.h"
+#include "wire/ub_lph.h"
+#include "wire/udp.h"
+
+namespace wharf::wire {
+namespace {
+
+std::uint32_t ip_bytes(const Packet& packet) {
+  return packet.ip_version == IpVersion::kV4 ? kIpv4Bytes : kIpv6Bytes;
+}
+
+std::uint32_t ub_network_bytes(const Packet& packet) {
+  switch (packet.ub.encapsulation) {
+    case UbEncapsulation::kUdp:
+      return kEthernetBytes + (packet.ub.operator_tag ? kOpTagBytes : 0) + ip_bytes(packet) + kUdpBytes +
+             kFcsBytes;
+    case UbEncapsulation::kIpOnLink:
+      return kLphBytes + kNthIpBytes + ip_bytes(packet) + kUdpBytes;
+    case UbEncapsulation::kCna24OnLink:
+      return kLphBytes + kNthCna24Bytes;
+    case UbEncapsulation::kCna16OnLink:
+    case UbEncapsulation::kMemoryOnLink:
+      return kLphBytes + kNthCna16Bytes;
+    case UbEncapsulation::kRawEthernet:
+      return kEthernetBytes + kNthOpenUrmaBytes + kFcsBytes;
+  }
+  WHARF_UNREACHABLE();
+}
+
+}  // namespace
+
+std::uint32_t wire_header_bytes(const Packet& packet) {
+  if (packet.protocol == Protocol::kRoce)
+    return kEthernetBytes + ip_bytes(packet) + kUdpBytes + roce_header_bytes(packet.roce) + kIcrcBytes +
+           kFcsBytes;
+  return ub_network_bytes(packet) + ub_header_bytes(packet.ub);
+}
+
+std::uint32_t pad_bytes(const Packet& packet) {
+  return packet.protocol == Protocol::kRoce ? roce_pad(packet.payload.length)
+                                            : ub_pad(packet.ub, packet.payload.length);
+}
+
+std::uint32_t frame_bytes(const Packet& packet) {
+  const bool bitmap = packet.protocol == Protocol::kUb && payload_is_sack_bitmap(packet.ub);
+  return packet.header_bytes + (bitmap ? 0 : packet.payload.length + pad_bytes(packet));
+}
+
+std::uint32_t link_bytes(const Packet& packet) {
+  if (link_type(packet) == LinkType::kUbLink) return frame_bytes(packet);
+  return std::max(frame_bytes(packet), kEthernetFrameBytesMin) + kPreambleBytes + kInterpacketGapBytes;
+}
+
+void mark_congestion(Packet& packet) {
+  if (packet.mark == CongestionMark::kCapable) packet.mark = CongestionMark::kExperienced;
+  if (packet.protocol != Protocol::kUb) return;
+  CongestionField& cc = packet.ub.cc;
+  switch (cc.mode) {
+    case CongestionMode::kCaqm:
+      if (cc.enabled) cc.congested = true;
+      return;
+    case CongestionMode::kFecn:
+    case CongestionMode::kFecnRtt:
+      cc.fecn = 1;
+      return;
+  }
+}
+
+std::span<const std::byte> sack_bitmap(const Packet& packet) {
+  if (packet.protocol != Protocol::kUb || !has_saetph(packet.ub)) return {};
+  const std::uint32_t bytes = sack_bitmap_bytes(packet.ub.ack.saetph.size_code);
+  if (payload_is_sack_bitmap(packet.ub)) {
+    WHARF_CHECK(packet.payload.kind == PayloadKind::kBytes && packet.payload.length == bytes);
+    return {packet.payload.bytes, bytes};
+  }
+  return {reinterpret_cast<const std::byte*>(packet.ub.ack.sack_bitmap.data()), bytes};
+}
+
+std::string_view packet_name(const Packet& packet) {
+  if (packet.protocol == Protocol::kRoce) return roce_opcode_name(packet.roce.bth.opcode);
+  const UbPacket& ub = packet.ub;
+  if (ub.transport == UbTransport::kRtp && ub.rtph.opcode != TpOpcode::kReliable)
+    return tp_opcode_name(ub.rtph.opcode);
+  switch (ub.transaction) {
+    case UbTransaction::kNone:
+      return "UB CNP";
+    case UbTransaction::kRequest:
+      return ta_opcode_name(ub.request.opcode);
+    case UbTransaction::kResponse:
+      return ta_opcode_name(ub.response.opcode);
+  }
+  WHARF_UNREACHABLE();
+}
+
+}  // namespace wharf::wire

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arbitrary valid packets for property tests and fuzz seeds: everything that a frame can express, nothing
+// more.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <vector>
+
+#include "wire/address_plan.h"
+#include "wire/frame.h"
+#include "wire/packet.h"
+#include "wire/ub_codec.h"
+
+namespace wharf::wire {
+
+template <typename Number>
+Number arbitrary_bits(unsigned bits) {
+  return static_cast<Number>(*rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << bits));
+}
+inline bool arbitrary_flag() { return *rc::gen::arbitrary<bool>(); }
+inline std::uint64_t arbitrary_word() { return *rc::gen::arbitrary<std::uint64_t>(); }
+
+/// Every known RoCE opcode.
+inline std::vector<RoceOpcode> roce_opcodes() {
+  std::vector<RoceOpcode> opcodes;
+  for (unsigned op = 0; op < 256; ++op)
+    if (roce_headers(static_cast<RoceOpcode>(op)) != 0) opcodes.push_back(static_cast<RoceOpcode>(op));
+  return opcodes;
+}
+
+/// Every transaction opcode whose layout is known.
+inline std::vector<TaOpcode> ta_opcodes(bool response) {
+  std::vector<TaOpcode> opcodes;
+  for (unsigned op = 0; op < 256; ++op) {
+    const std::uint16_t layout = ta_layout(static_cast<TaOpcode>(op));
+    if (layout != 0 && ((layout & kTaResponse) != 0) == response)
+      opcodes.push_back(static_cast<TaOpcode>(op));
+  }
+  return opcodes;
+}
+
+inline Payload arbitrary_payload(std::uint32_t length_max) {
+  return pattern_payload(arbitrary_bits<std::uint32_t>(8), arbitrary_bits<std::uint64_t>(40),
+                         *rc::gen::inRange<std::uint32_t>(0, length_max + 1));
+}
+
+inline void arbitrary_envelope(Packet& packet) {
+  packet.traffic_class = static_cast<TrafficClass>(*rc::gen::inRange<unsigned>(0, kTrafficClassCount));
+  packet.ip_version = arbitrary_flag() ? IpVersion::kV4 : IpVersion::kV6;
+  packet.entropy = arbitrary_bits<std::uint16_t>(16);
+  packet.mark =
+      *rc::gen::element(CongestionMark::kNone, CongestionMark::kCapable, CongestionMark::kExperienced);
+  packet.source.number = *rc::gen::inRange<std::uint32_t>(0, 4096);
+  packet.destination.number = *rc::gen::inRange<std::uint32_t>(0, 4096);
+}
+
+inline Packet arbitrary_roce_packet() {
+  Packet packet = roce_packet();
+  arbitrary_envelope(packet);
+  RocePacket& roce = packet.roce;
+  roce.bth.opcode = *rc::gen::elementOf(roce_opcodes());
+  roce.bth.psn = arbitrary_bits<Psn>(24);
+  roce.bth.destination_queue_pair = arbitrary_bits<std::uint32_t>(24);
+  roce.bth.partition_key = arbitrary_bits<std::uint16_t>(16);
+  roce.bth.solicited = arbitrary_flag();
+  roce.bth.migration = arbitrary_flag();
+  roce.bth.forward_congestion = arbitrary_flag();
+  roce.bth.backward_congestion = arbitrary_flag();
+  roce.bth.acknowledge_request = arbitrary_flag();
+  const std::uint16_t headers = roce_headers(roce.bth.opcode);
+  if ((headers & kRoceImmediate) != 0) roce.immediate = arbitrary_bits<std::uint32_t>(32);
+  if ((headers & kRoceIeth) != 0) roce.invalidate_key = arbitrary_bits<std::uint32_t>(32);
+  if ((headers & kRoceFeth) != 0)
+    roce.feth = Feth{arbitrary_bits<std::uint8_t>(4), arbitrary_bits<std::uint8_t>(2)};
+  if ((headers & kRoceReth) != 0)
+    roce.reth = Reth{arbitrary_word(), arbitrary_bits<std::uint32_t>(32), arbitrary_bits<std::uint32_t>(32)};
+  if ((headers & kRoceAtomicEth) != 0)
+    roce.atomic =
+        AtomicEth{arbitrary_word(), arbitrary_word(), arbitrary_word(), arbitrary_bits<std::uint32_t>(32)};
+  if ((headers & kRoceDeth) != 0)
+    roce.deth = Deth{arbitrary_bits<std::uint32_t>(32), arbitrary_bits<std::uint32_t>(24)};
+  if ((headers & kRoceAeth) != 0) {
+    roce.ack = RocePacket::AckExtension{};
+    roce.ack.aeth = Aeth{arbitrary_bits<std::uint8_t>(8), arbitrary_bits<Psn>(24)};
+    if ((headers & kRoceAtomicAckEth) != 0) roce.ack.atomic_original = arbitrary_word();
+  }
+  if ((headers & kRocePayload) != 0) packet.payload = arbitrary_payload(4096);
+  return packet;
+}
+
+inline CongestionField arbitrary_congestion() {
+  return congestion_field(
+      static_cast<std::uint16_t>((*rc::gen::element(0U, 2U, 4U) << 13U) | arbitrary_bits<std::uint16_t>(13)));
+}
+
+inline void arbitrary_btah(UbPacket& ub) {
+  const bool compact = compact_transaction(ub);
+  const bool openurma = ub.encapsulation == UbEncapsulation::kRawEthernet;
+  Btah& btah = use_request(ub);
+  do {
+    btah.opcode = *rc::gen::elementOf(ta_opcodes(false));
+  } while (compact && (ta_layout(btah.opcode) & kTaOperand) != 0);
+  btah.tassn = arbitrary_bits<std::uint16_t>(16);
+  btah.environment = arbitrary_bits<std::uint8_t>(2);
+  btah.token_value_present = arbitrary_flag();
+  btah.poison = arbitrary_flag();
+  btah.target_hint = arbitrary_flag();
+  if (compact) return;
+  btah.requester_id = arbitrary_bits<std::uint32_t>(20);
+  btah.requester_type = static_cast<RequesterContextType>(*rc::gen::inRange(0, 3));
+  btah.order = arbitrary_bits<std::uint8_t>(3);
+  btah.target_present = arbitrary_flag();
+  btah.solicited = arbitrary_flag();
+  btah.retry = arbitrary_flag();
+  btah.allocate = arbitrary_flag();
+  btah.exclusive = arbitrary_flag();
+  if (openurma) btah.service_mode = arbitrary_bits<std::uint8_t>(2);
+  if (!openurma) btah.no_acknowledge = arbitrary_flag();
+}
+
+inline void arbitrary_request(Packet& packet) {
+  UbPacket& ub = packet.ub;
+  arbitrary_btah(ub);
+  const std::uint16_t layout = ta_layout(ub.request.opcode);
+  const bool compact = compact_transaction(ub);
+  const bool openurma = ub.encapsulation == UbEncapsulation::kRawEthernet;
+  if ((layout & kTaPayload) != 0) packet.payload = arbitrary_payload(2048);
+  UbPacket::RequestExtension& extension = ub.extension;
+  if ((layout & kTaAddress) != 0) {
+    extension.maetah =
+        Maetah{arbitrary_word(), arbitrary_bits<std::uint32_t>(20), arbitrary_bits<std::uint32_t>(32)};
+    if (compact) {
+      extension.maetah.address &= ~std::uint64_t{63};
+      extension.maetah.length = compact_length(arbitrary_bits<std::uint8_t>(3));
+      extension.affinity_hint = arbitrary_bits<std::uint8_t>(2);
+      extension.strong_order = arbitrary_flag();
+    }
+    if ((layout & kTaByteEnable) != 0) {
+      const std::uint32_t length = compact ? 256 : packet.payload.length;
+      extension.maetah.length = length;
+      packet.payload = pattern_payload(1, 0, length + byte_enable_bytes(length));
+    }
+  }
+  if (ub.request.token_value_present && (!openurma || (layout & kTaAddress) != 0))
+    extension.token_value = arbitrary_bits<std::uint32_t>(32);
+  if ((layout & kTaTarget) != 0 || ub.request.target_present)
+    extension.mtetah =
+        Mtetah{arbitrary_bits<std::uint32_t>(20), static_cast<TargetContextType>(*rc::gen::inRange(0, 3)),
+               arbitrary_bits<std::uint8_t>(8)};
+  if ((layout & kTaImmediate) != 0) extension.immediate = arbitrary_word();
+  if ((layout & kTaNotify) != 0)
+    extension.notify = Notify{arbitrary_word(), arbitrary_word(), arbitrary_bits<std::uint32_t>(20),
+                              arbitrary_bits<std::uint32_t>(32)};
+  if ((layout & kTaInvalidate) != 0)
+    extension.invalidate = Invalidate{arbitrary_bits<std::uint32_t>(20), arbitrary_bits<std::uint32_t>(32)};
+  if ((layout & kTaMessage) != 0) {
+    extension.message =
+        MessageExtension{arbitrary_bits<std::uint16_t>(12), arbitrary_bits<std::uint8_t>(4),
+                         arbitrary_bits<std::uint8_t>(3), arbitrary_bits<std::uint8_t>(8), arbitrary_flag()};
+  }
+  if (openurma && is_atomic(ub.request.opcode)) {
+    const bool compare = ub.request.opcode == TaOpcode::kAtomicCompareSwap;
+    (compare ? extension.operands.compare : extension.operands.operand) = arbitrary_word();
+  } else if ((layout & kTaOperand) != 0) {
+    const std::uint32_t width = *rc::gen::element(4U, 8U, 16U);
+    const std::uint64_t mask = width == 4 ? 0xffff'ffffU : ~std::uint64_t{0};
+    const bool compare = (layout & kTaCompare) != 0;
+    extension.maetah.length = width;
+    extension.operands.operand = arbitrary_word() & mask;
+    if (width == 16) extension.operands.operand_high = arbitrary_word();
+    if (compare) extension.operands.compare = arbitrary_word() & mask;
+    if (compare && width == 16) extension.operands.compare_high = arbitrary_word();
+  }
+}
+
+inline void arbitrary_response(Packet& packet, bool acknowledgement) {
+  UbPacket& ub = packet.ub;
+  Atah& atah = use_response(ub);
+  atah.opcode = *rc::gen::elementOf(ta_opcodes(true));
+  atah.tassn = arbitrary_bits<std::uint16_t>(16);
+  atah.poison = arbitrary_flag();
+  atah.status = static_cast<UbResponseStatus>(arbitrary_bits<std::uint8_t>(2));
+  if (!compact_transaction(ub)) {
+    atah.requester_id = arbitrary_bits<std::uint32_t>(20);
+    atah.requester_type = static_cast<RequesterContextType>(*rc::gen::inRange(0, 3));
+    atah.info = arbitrary_bits<std::uint8_t>(5);
+    atah.sequence_valid = arbitrary_flag();
+    if (ub.encapsulation == UbEncapsulation::kRawEthernet)
+      atah.service_mode = arbitrary_bits<std::uint8_t>(2);
+  }
+  if (!acknowledgement && (ta_layout(atah.opcode) & kTaPayload) != 0)
+    packet.payload = arbitrary_payload(2048);
+}
+
+inline void arbitrary_ack(Packet& packet) {
+  UbPacket& ub = packet.ub;
+  if (!has_cetph(ub) && !has_saetph(ub) && !has_cnpetph(ub)) return;
+  UbPacket::AckExtension& ack = use_ack(ub);
+  if (has_cetph(ub))
+    ack.cetph = Cetph{arbitrary_bits<std::uint32_t>(32), arbitrary_bits<std::uint16_t>(16),
+                      arbitrary_bits<std::uint8_t>(8), arbitrary_flag(), arbitrary_flag()};
+  if (has_cnpetph(ub)) ack.cnp = Cnpetph{arbitrary_bits<std::uint8_t>(2), arbitrary_flag()};
+  if (!has_saetph(ub)) return;
+  ack.saetph = Saetph{arbitrary_bits<Psn>(24), *rc::gen::inRange<std::uint8_t>(0, 5)};
+  const std::uint32_t bytes = sack_bitmap_bytes(ack.saetph.size_code);
+  if (payload_is_sack_bitmap(ub)) {
+    packet.payload = pattern_payload(7, 0, bytes);
+  } else {
+    for (std::uint32_t i = 0; i < bytes; ++i) ack.sack_bitmap[i] = arbitrary_bits<std::uint8_t>(8);
+  }
+}
+
+inline Packet arbitrary_ub_packet() {
+  Packet packet = ub_packet();
+  arbitrary_envelope(packet);
+  UbPacket& ub = packet.ub;
+  ub.encapsulation = static_cast<UbEncapsulation>(*rc::gen::inRange(0, 6));
+  const bool ip = ub.encapsulation == UbEncapsulation::kUdp || ub.encapsulation == UbEncapsulation::kIpOnLink;
+  std::vector<UbTransport> transports{UbTransport::kRtp, UbTransport::kUtp};
+  if (profile(ub.encapsulation) == UbProfile::kP3Compact) transports.clear();
+  if (!ip) transports.push_back(UbTransport::kBypass);
+  if (!ip && ub.encapsulation != UbEncapsulation::kRawEthernet) transports.push_back(UbTransport::kCtp);
+  ub.transport = *rc::gen::elementOf(transports);
+  ub.operator_tag = ub.encapsulation == UbEncapsulation::kUdp && arbitrary_flag();
+  if (ub.encapsulation != UbEncapsulation::kUdp) {
+    ub.per_packet_balance = arbitrary_flag();
+    ub.shortest_paths_only = arbitrary_flag();
+  }
+  if (ub.encapsulation != UbEncapsulation::kUdp || ub.operator_tag) ub.cc = arbitrary_congestion();
+  if (ub.encapsulation == UbEncapsulation::kIpOnLink || ub.operator_tag)
+    ub.partition = arbitrary_bits<std::uint32_t>(25);
+  if (!ip) {
+    packet.ip_version = IpVersion::kV4;
+    packet.entropy &= 0xffU;
+    ub.management = arbitrary_flag();
+    packet.mark = CongestionMark::kNone;
+    if (ub.cc.mode != CongestionMode::kCaqm || ub.cc.enabled)
+      packet.mark =
+          ub.cc.congested || ub.cc.fecn == 1 ? CongestionMark::kExperienced : CongestionMark::kCapable;
+  }
+  bool notification = false;
+  bool acknowledgement = false;
+  if (ub.transport != UbTransport::kBypass) {
+    ub.entities = static_cast<UbEntities>(*rc::gen::inRange(0, ub.transport == UbTransport::kCtp ? 3 : 2));
+    if (ub.entities == UbEntities::kFull) ub.transport_partition = arbitrary_bits<std::uint32_t>(32);
+  }
+  if (ub.transport == UbTransport::kCtp) {
+    UbPacket::Ctp& ctp = use_ctp(ub);
+    ctp.opcode = arbitrary_flag() ? CtpOpcode::kData : CtpOpcode::kCnp;
+    notification = ctp.opcode == CtpOpcode::kCnp;
+    if (ub.entities == UbEntities::kCompact) {
+      ub.transport_partition = arbitrary_bits<std::uint32_t>(15);
+      ctp.entities = CompactEidh{arbitrary_bits<std::uint32_t>(20), arbitrary_bits<std::uint32_t>(20)};
+    }
+  } else if (ub.transport == UbTransport::kRtp) {
+    Rtph& rtph = ub.rtph;
+    rtph.opcode =
+        *rc::gen::element(TpOpcode::kReliable, TpOpcode::kAck, TpOpcode::kAckCetph, TpOpcode::kNakDeprecated,
+                          TpOpcode::kSack, TpOpcode::kSackCetph, TpOpcode::kCnp);
+    rtph.source_tpn = arbitrary_bits<std::uint32_t>(24);
+    rtph.destination_tpn = arbitrary_bits<std::uint32_t>(24);
+    rtph.psn = arbitrary_bits<Psn>(24);
+    rtph.tpmsn = arbitrary_bits<Psn>(24);
+    rtph.status = static_cast<UbResponseStatus>(arbitrary_bits<std::uint8_t>(3));
+    rtph.info = arbitrary_bits<std::uint8_t>(5);
+    rtph.last = arbitrary_flag();
+    rtph.acknowledge_request = arbitrary_flag();
+    rtph.flag = arbitrary_flag();
+    notification = rtph.opcode == TpOpcode::kCnp;
+    acknowledgement = !notification && rtph.opcode != TpOpcode::kReliable;
+  } else if (ub.transport == UbTransport::kUtp) {
+    ub.rtph.opcode = TpOpcode::kUnreliable;
+    ub.rtph.last = arbitrary_flag();
+  }
+  if (notification || acknowledgement) arbitrary_ack(packet);
+  if (notification) return packet;
+  if (acknowledgement) {
+    if (arbitrary_flag()) arbitrary_response(packet, true);
+  } else if (arbitrary_flag()) {
+    arbitrary_request(packet);
+  } else {
+    arbitrary_response(packet, false);
+  }
+  return packet;
+}
+
+}  // namespace wharf::wire
