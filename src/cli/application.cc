@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/application.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "base/nearest_name.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/version.h"
+
+namespace wharf::cli {
+namespace {
+
+constexpr std::string_view kFirstScreen =
+    "wharf: remote memory, from the wire to the nanosecond\n"
+    "\n"
+    "Five things to try:\n"
+    "  wharf study run openurma/table6              a published table, its accounting, and what really happens\n"
+    "  wharf explain scenarios/fetch-64-bytes.toml  where the nanoseconds of one remote read go\n"
+    "  wharf run scenarios/lossy-writes.toml        a run, its summary, its packets\n"
+    "  wharf state --jetties 1024 --hosts 1024      what a NIC has to remember\n"
+    "  wharf list                                   everything there is\n"
+    "\n"
+    "`wharf --help` shows every command, `wharf COMMAND --help` one of them.\n";
+
+/// Puts the examples before the options: the first thing a reader of --help wants.
+class ExamplesFirst : public CLI::Formatter {
+ public:
+  std::string make_description(const CLI::App* app) const override {
+    return app->get_description() + "\n";
+  }
+};
+
+/// Everything that starts with '-' in `app`, for the nearest name of a mistyped option.
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string nearest_of(const std::string& wrong, const std::vector<std::string>& names) {
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const auto nearest = nearest_name(wrong, views);
+  return nearest ? fmt::format("; did you mean {}?", *nearest) : std::string();
+}
+
+/// The innermost command that the parse reached.
+const CLI::App& innermost(const CLI::App& root) {
+  const CLI::App* app = &root;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return *app;
+}
+
+ExitCode usage(const Console& console, const std::string& text) {
+  console.error(text);
+  return ExitCode::kUsage;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  return names;
+}
+
+/// One sentence for a command line that CLI11 refused.
+ExitCode explain_parse_error(const CLI::App& root, const CLI::ParseError& failure, const Console& console) {
+  const CLI::App& at = innermost(root);
+  const std::string command = &at == &root ? "wharf" : "wharf " + at.get_name();
+  if (const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&failure)) {
+    const std::vector<std::string> rest = at.remaining(true);
+    const std::string wrong = rest.empty() ? std::string(extras->what()) : rest.front();
+    if (!wrong.empty() && wrong.front() == '-') {
+      return usage(console, fmt::format("{}: unknown option {}{}", command, wrong, nearest_of(wrong, option_names(at))));
+    }
+    const auto names = command_names(at);
+    if (!names.empty()) {
+      return usage(console, fmt::format("{}: unknown command {}, expected one of {}{}", command, wrong,
+                                        fmt::join(names, ", "), nearest_of(wrong, names)));
+    }
+    return usage(console, fmt::format("{}: unexpected argument {}; `{} --help` shows what it takes", command, wrong, command));
+  }
+  std::string text = failure.what();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return usage(console, fmt::format("{}: {}; `{} --help` shows what it takes", command, text, command));
+}
+
+/// A broken invariant has printed its message; the exit code says that the bug is ours.
+void on_abort(int) { ::_exit(static_cast<int>(ExitCode::kBug)); }
+
+ExitCode run_parsed(int argc, const char* const* argv) {
+  CLI::App root("Remote memory, from the wire to the nanosecond.", "wharf");
+  root.formatter(std::make_shared<ExamplesFirst>());
+  root.set_version_flag("--version", std::string(version_text()));
+  root.require_subcommand(0, 1);
+  Console console;
+
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(make_run_command());
+  commands.push_back(make_sweep_command());
+  commands.push_back(make_explain_command());
+  commands.push_back(make_study_command());
+  commands.push_back(make_dissect_command());
+  commands.push_back(make_state_command());
+  commands.push_back(make_compare_command());
+  commands.push_back(make_check_command());
+  commands.push_back(make_import_command());
+  commands.push_back(make_serve_command());
+  commands.push_back(make_perf_command());
+  commands.push_back(make_doctor_command());
+  commands.push_back(make_list_command());
+  commands.push_back(make_completion_command(root));
+
+  std::vector<CLI::App*> apps;
+  for (const auto& command : commands) {
+    CLI::App* app = root.add_subcommand(std::string(command->name()), std::string(command->summary()));
+    app->footer("");
+    app->add_flag("--json", console.json, "One JSON document on standard output");
+    app->add_flag("-q,--quiet", console.quiet, "No progress and no remarks");
+    command->declare(*app);
+    app->description(fmt::format("Examples:\n{}\n{}", command->examples(), command->summary()));
+    apps.push_back(app);
+  }
+
+  if (argc < 2) {
+    console.print(kFirstScreen);
+    return ExitCode::kDone;
+  }
+  try {  // CLI11 reports through exceptions; none passes this point.
+    root.parse(argc, const_cast<char**>(argv));
+  } catch (const CLI::ParseError& failure) {
+    if (failure.get_exit_code() == 0) {  // --help, --version
+      root.exit(failure, std::cout, std::cerr);
+      return ExitCode::kDone;
+    }
+    return explain_parse_error(root, failure, console);
+  }
+  for (std::size_t index = 0; index < apps.size(); ++index) {
+    if (!apps[index]->parsed()) continue;
+    Result<ExitCode> result = commands[index]->run(console);
+    std::fflush(console.out);
+    if (result) return *result;
+    console.error(result.error().message);
+    return exit_code_of(result.error().kind);
+  }
+  return usage(console, "wharf: no command given, expected one of " + fmt::format("{}", fmt::join(command_names(root), ", ")));
+}
+
+}  // namespace
+
+int run_application(int argc, const char* const* argv) {
+  std::signal(SIGABRT, on_abort);
+  std::signal(SIGPIPE, SIG_IGN);
+  install_interrupt_handler();
+  try {
+    return static_cast<int>(run_parsed(argc, argv));
+  } catch (const std::bad_alloc&) {
+    std::fputs("wharf: out of memory\n", stderr);
+    return static_cast<int>(ExitCode::kEnvironment);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "wharf: a bug of ours: %s; please report it with the command line\n", failure.what());
+    return static_cast<int>(ExitCode::kBug);
+  }
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// One command of the program: its options and what it does. Each lives in a file of its own, NAME_command.cc.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/console.h"
+#include "cli/exit_code.h"
+
+namespace wharf::cli {
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual std::string_view name() const = 0;
+  /// One line for the list of commands.
+  virtual std::string_view summary() const = 0;
+  /// Lines to copy, shown first in --help.
+  virtual std::string_view examples() const = 0;
+  /// Declares options and nested commands on `app`.
+  virtual void declare(CLI::App& app) = 0;
+  /// Runs after a successful parse.
+  virtual Result<ExitCode> run(const Console& console) = 0;
+};
+
+std::unique_ptr<Command> make_check_command();
+std::unique_ptr<Command> make_compare_command();
+std::unique_ptr<Command> make_completion_command(const CLI::App& root);
+std::unique_ptr<Command> make_dissect_command();
+std::unique_ptr<Command> make_doctor_command();
+std::unique_ptr<Command> make_explain_command();
+std::unique_ptr<Command> make_import_command();
+std::unique_ptr<Command> make_list_command();
+std::unique_ptr<Command> make_perf_command();
+std::unique_ptr<Command> make_run_command();
+std::unique_ptr<Command> make_serve_command();
+std::unique_ptr<Command> make_state_command();
+std::unique_ptr<Command> make_study_command();
+std::unique_ptr<Command> make_sweep_command();
+
+}  // namespace wharf::cli

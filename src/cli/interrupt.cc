@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/interrupt.h"
+
+#include <csignal>
+#include <unistd.h>
+
+namespace wharf::cli {
+namespace {
+
+std::atomic<bool> requested{false};
+
+void on_signal(int) {
+  if (requested.exchange(true)) ::_exit(130);
+}
+
+}  // namespace
+
+void install_interrupt_handler() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+const std::atomic<bool>& interrupt_requested() { return requested; }
+
+}  // namespace wharf::cli

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/application.h"
+
+int main(int argc, char** argv) { return wharf::cli::run_application(argc, argv); }

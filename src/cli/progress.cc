@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace wharf::cli {
+namespace {
+
+constexpr auto kQuietTime = std::chrono::seconds(1);
+constexpr auto kBarInterval = std::chrono::milliseconds(100);
+constexpr auto kHeartbeat = std::chrono::seconds(10);
+constexpr int kBarCells = 24;
+
+bool is_terminal(std::FILE* stream) {
+  const char* term = std::getenv("TERM");
+  return ::isatty(::fileno(stream)) != 0 && (term == nullptr || std::strcmp(term, "dumb") != 0);
+}
+
+int terminal_columns(std::FILE* stream) {
+  winsize size{};
+  if (::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  return whole < 60 ? fmt::format("{}s", whole) : fmt::format("{}m{:02}s", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+Progress::Progress(const Console& console, std::string what)
+    : console_(console),
+      what_(std::move(what)),
+      bar_(is_terminal(console.err)),
+      start_(Clock::now()),
+      next_(start_ + (bar_ ? Clock::duration(kQuietTime) : Clock::duration(kHeartbeat))) {}
+
+Progress::~Progress() {
+  if (drawn_) std::fputs("\r\033[K", console_.err);
+}
+
+void Progress::update(double fraction, std::string_view detail) {
+  if (console_.quiet) return;
+  const Clock::time_point now = Clock::now();
+  if (now < next_) return;
+  fraction = std::clamp(fraction, 0.0, 1.0);
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  const std::string left =
+      fraction > 0.005 ? fmt::format("{} left", duration(elapsed / fraction * (1 - fraction))) : std::string();
+  if (!bar_) {
+    next_ = now + kHeartbeat;
+    console_.remark(fmt::format("{}: {:.0f} %, {}, {}", what_, 100 * fraction, detail, left));
+    return;
+  }
+  next_ = now + kBarInterval;
+  const int full = static_cast<int>(fraction * kBarCells);
+  std::string line = fmt::format("{} [{}{}] {:3.0f} % {} {}", what_, std::string(static_cast<std::size_t>(full), '#'),
+                                 std::string(static_cast<std::size_t>(kBarCells - full), '.'), 100 * fraction, detail, left);
+  line.resize(std::min(line.size(), static_cast<std::size_t>(std::max(terminal_columns(console_.err) - 1, 20))));
+  std::fprintf(console_.err, "\r\033[K%s", line.c_str());
+  std::fflush(console_.err);
+  drawn_ = true;
+}
+
+}  // namespace wharf::cli
