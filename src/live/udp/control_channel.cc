@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/udp/control_channel.h"
+
+#include <fmt/format.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/bytes.h"
+#include "live/reactor/live_clock.h"
+
+namespace wharf::live {
+namespace {
+
+sockaddr_in to_system(const UdpEndpoint& endpoint) {
+  sockaddr_in out{};
+  out.sin_family = AF_INET;
+  out.sin_addr.s_addr = htonl(endpoint.address);
+  out.sin_port = htons(endpoint.port);
+  return out;
+}
+
+Error peer_closed() {
+  return Error{ErrorKind::kStalled, "the peer closed the connection before the exchange was complete"};
+}
+
+/// Milliseconds for poll(), at least one.
+int poll_milliseconds(TimePs span) { return static_cast<int>(max(span, milliseconds(1)) / milliseconds(1)); }
+
+/// Reads exactly `out.size()` bytes before `limit`.
+Result<void> read_fully(int descriptor, std::span<std::byte> out, const LiveClock& clock, TimePs limit) {
+  while (!out.empty()) {
+    const ssize_t count = ::recv(descriptor, out.data(), out.size(), MSG_DONTWAIT);
+    if (count > 0) {
+      out = out.subspan(static_cast<std::size_t>(count));
+      continue;
+    }
+    if (count == 0) return peer_closed();
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return peer_closed();
+    const TimePs now = clock.now();
+    if (now >= limit) return Error{ErrorKind::kStalled, "the peer did not answer in time"};
+    pollfd wait{descriptor, POLLIN, 0};
+    ::poll(&wait, 1, poll_milliseconds(limit - now));
+  }
+  return {};
+}
+
+}  // namespace
+
+ControlChannel::ControlChannel(int descriptor) : descriptor_(descriptor) {
+  const int on = 1;
+  ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (::getpeername(descriptor_, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
+    peer_address_ = ntohl(address.sin_addr.s_addr);
+  }
+  size = sizeof address;
+  if (::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
+    local_address_ = ntohl(address.sin_addr.s_addr);
+  }
+}
+
+ControlChannel::ControlChannel(ControlChannel&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      peer_address_(other.peer_address_),
+      local_address_(other.local_address_) {}
+
+ControlChannel& ControlChannel::operator=(ControlChannel&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  peer_address_ = other.peer_address_;
+  local_address_ = other.local_address_;
+  return *this;
+}
+
+ControlChannel::~ControlChannel() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<ControlChannel> ControlChannel::connect(const UdpEndpoint& peer, TimePs patience) {
+  const LiveClock clock;
+  const sockaddr_in address = to_system(peer);
+  for (;;) {
+    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) {
+      return Error{ErrorKind::kEnvironment, fmt::format("no TCP socket can be opened: {}", std::strerror(errno))};
+    }
+    if (::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+      return ControlChannel(descriptor);
+    }
+    const int failure = errno;
+    ::close(descriptor);
+    if (clock.now() >= patience) {
+      return Error{ErrorKind::kEnvironment,
+                   fmt::format("{} cannot be reached: {}; is `wharf serve` running there?", format_endpoint(peer),
+                               std::strerror(failure))};
+    }
+    ::poll(nullptr, 0, 50);
+  }
+}
+
+Result<void> ControlChannel::send(std::span<const std::byte> message) {
+  WHARF_CHECK(message.size() <= kLongestMessage);
+  std::vector<std::byte> framed(4 + message.size());
+  store_be32(framed.data(), static_cast<std::uint32_t>(message.size()));
+  if (!message.empty()) std::memcpy(framed.data() + 4, message.data(), message.size());
+  std::span<const std::byte> rest = framed;
+  while (!rest.empty()) {
+    const ssize_t count = ::send(descriptor_, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return peer_closed();
+    rest = rest.subspan(static_cast<std::size_t>(count));
+  }
+  return {};
+}
+
+Result<std::vector<std::byte>> ControlChannel::receive(TimePs patience) {
+  const LiveClock clock;
+  std::array<std::byte, 4> head{};
+  WHARF_TRY(read_fully(descriptor_, head, clock, patience));
+  const std::uint32_t length = load_be32(head.data());
+  if (length > kLongestMessage) {
+    return input_error(fmt::format("the peer announced a message of {} bytes, expected at most {}", length, kLongestMessage));
+  }
+  std::vector<std::byte> message(length);
+  WHARF_TRY(read_fully(descriptor_, message, clock, patience));
+  return message;
+}
+
+bool ControlChannel::peer_gone() const {
+  std::byte peek{};
+  const ssize_t count = ::recv(descriptor_, &peek, 1, MSG_PEEK | MSG_DONTWAIT);
+  return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+Result<ControlListener> ControlListener::open(const UdpEndpoint& local) {
+  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) {
+    return Error{ErrorKind::kEnvironment, fmt::format("no TCP socket can be opened: {}", std::strerror(errno))};
+  }
+  const int on = 1;
+  ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address = to_system(local);
+  socklen_t size = sizeof address;
+  if (::bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(descriptor, 16) != 0 ||
+      ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    const Error error{ErrorKind::kEnvironment, fmt::format("TCP {} cannot be used: {}; another --port may be free",
+                                                           format_endpoint(local), std::strerror(errno))};
+    ::close(descriptor);
+    return error;
+  }
+  return ControlListener(descriptor, {ntohl(address.sin_addr.s_addr), ntohs(address.sin_port)});
+}
+
+ControlListener::ControlListener(ControlListener&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), local_(other.local_) {}
+
+ControlListener::~ControlListener() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::vector<ControlChannel> ControlListener::accept() {
+  std::vector<ControlChannel> channels;
+  const int descriptor = ::accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (descriptor >= 0) channels.push_back(ControlChannel(descriptor));
+  return channels;
+}
+
+}  // namespace wharf::live

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The out-of-band channel between two live processes: a TCP connection that carries exchange blobs and, by closing, tells
+// that the peer is gone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "live/udp/udp_socket.h"
+
+namespace wharf::live {
+
+/// One connection. Messages are a 4-byte big-endian length and that many bytes, at most kLongestMessage.
+class ControlChannel {
+ public:
+  static constexpr std::uint32_t kLongestMessage = 64 * 1024;
+
+  ControlChannel(ControlChannel&& other) noexcept;
+  ControlChannel& operator=(ControlChannel&& other) noexcept;
+  ~ControlChannel();
+
+  /// Connects to a listening peer, trying again until `patience` is over.
+  static Result<ControlChannel> connect(const UdpEndpoint& peer, TimePs patience);
+
+  Result<void> send(std::span<const std::byte> message);
+  /// Waits for one message; an environment error when the peer closes, a stalled one when `patience` is over.
+  Result<std::vector<std::byte>> receive(TimePs patience);
+
+  /// True once the peer has closed or reset the connection. Never waits.
+  bool peer_gone() const;
+  /// The peer's IPv4 address.
+  std::uint32_t peer_address() const { return peer_address_; }
+  std::uint32_t local_address() const { return local_address_; }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  friend class ControlListener;
+  explicit ControlChannel(int descriptor);
+
+  int descriptor_;
+  std::uint32_t peer_address_ = 0;
+  std::uint32_t local_address_ = 0;
+};
+
+/// Listens for control connections.
+class ControlListener {
+ public:
+  /// A busy port is an environment error.
+  static Result<ControlListener> open(const UdpEndpoint& local);
+  ControlListener(ControlListener&& other) noexcept;
+  ControlListener& operator=(ControlListener&&) = delete;
+  ~ControlListener();
+
+  const UdpEndpoint& local() const { return local_; }
+  int descriptor() const { return descriptor_; }
+  /// A connection that has arrived, or nothing. Never waits.
+  std::vector<ControlChannel> accept();
+
+ private:
+  ControlListener(int descriptor, UdpEndpoint local) : descriptor_(descriptor), local_(local) {}
+  int descriptor_;
+  UdpEndpoint local_;
+};
+
+}  // namespace wharf::live

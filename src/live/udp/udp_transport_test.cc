@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "live/udp/control_channel.h"
+#include "live/udp/udp_socket.h"
+
+namespace wharf::live {
+namespace {
+
+constexpr std::uint32_t kLoopback = 0x7f000001;
+
+TEST(UdpSocket, MovesABatchOfDatagrams) {
+  auto a = UdpSocket::open({kLoopback, 0});
+  auto b = UdpSocket::open({kLoopback, 0});
+  ASSERT_TRUE(a.ok() && b.ok());
+  for (std::size_t i = 1; i <= 40; ++i) {
+    auto room = a->queue(b->local());
+    room[0] = std::byte{static_cast<unsigned char>(i)};
+    a->set_queued_length(i);
+  }
+  a->flush();
+  std::size_t received = 0;
+  for (int round = 0; round < 1000 && received < 40; ++round) {
+    const std::size_t count = b->receive();
+    for (std::size_t i = 0; i < count; ++i) {
+      ++received;
+      EXPECT_EQ(b->datagram(i).bytes.size(), received);
+      EXPECT_EQ(b->datagram(i).bytes[0], std::byte{static_cast<unsigned char>(received)});
+      EXPECT_EQ(b->datagram(i).source, a->local());
+    }
+  }
+  EXPECT_EQ(received, 40U);
+}
+
+TEST(UdpSocket, ABusyPortIsAnEnvironmentError) {
+  auto a = UdpSocket::open({kLoopback, 0});
+  ASSERT_TRUE(a.ok());
+  auto b = UdpSocket::open(a->local());
+  ASSERT_FALSE(b.ok());
+  EXPECT_EQ(b.error().kind, ErrorKind::kEnvironment);
+}
+
+TEST(Endpoint, ReadsAddressesAndRefusesOthers) {
+  EXPECT_EQ(*parse_endpoint("127.0.0.1", 4792), (UdpEndpoint{kLoopback, 4792}));
+  EXPECT_EQ(*parse_endpoint("127.0.0.1:99", 4792), (UdpEndpoint{kLoopback, 99}));
+  EXPECT_FALSE(parse_endpoint("localhost", 1).ok());
+  EXPECT_FALSE(parse_endpoint("127.0.0.1:99999", 1).ok());
+  EXPECT_EQ(format_endpoint({kLoopback, 4792}), "127.0.0.1:4792");
+}
+
+TEST(ControlChannel, CarriesMessagesAndNoticesThatThePeerIsGone) {
+  auto listener = ControlListener::open({kLoopback, 0});
+  ASSERT_TRUE(listener.ok());
+  auto client = ControlChannel::connect(listener->local(), seconds(1));
+  ASSERT_TRUE(client.ok());
+  std::vector<ControlChannel> server;
+  for (int round = 0; round < 100'000 && server.empty(); ++round) server = listener->accept();
+  ASSERT_EQ(server.size(), 1U);
+  const std::vector<std::byte> message(1000, std::byte{7});
+  ASSERT_TRUE(client->send(message).ok());
+  const auto received = server[0].receive(seconds(1));
+  ASSERT_TRUE(received.ok());
+  EXPECT_EQ(*received, message);
+  EXPECT_FALSE(client->peer_gone());
+  const auto nothing = client->receive(milliseconds(1));
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_EQ(nothing.error().kind, ErrorKind::kStalled);
+  server.clear();
+  bool gone = false;
+  for (int round = 0; round < 100'000 && !gone; ++round) gone = client->peer_gone();
+  EXPECT_TRUE(gone);
+}
+
+TEST(ControlChannel, ConnectingToNobodyIsAnEnvironmentError) {
+  auto listener = ControlListener::open({kLoopback, 0});
+  ASSERT_TRUE(listener.ok());
+  const UdpEndpoint endpoint = listener->local();
+  { const ControlListener closed = std::move(*listener); }
+  const auto client = ControlChannel::connect(endpoint, kTimeZero);
+  ASSERT_FALSE(client.ok());
+  EXPECT_EQ(client.error().kind, ErrorKind::kEnvironment);
+}
+
+}  // namespace
+}  // namespace wharf::live
