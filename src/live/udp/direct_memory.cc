@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/udp/direct_memory.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "base/bytes.h"
+
+namespace wharf::live {
+namespace {
+
+using verbs::Verb;
+
+/// Copies word by word from the lowest address up, so that a reader who sees the last byte sees them all (on CPUs that
+/// keep stores in order). Words that lie aligned are stored whole.
+void copy_ascending(std::byte* target, const std::byte* source, std::size_t length) {
+  const auto store_byte = [](std::byte* at, std::byte value) {
+    std::atomic_ref(*at).store(value, std::memory_order_release);
+  };
+  while (length != 0 && reinterpret_cast<std::uintptr_t>(target) % 8 != 0) {
+    store_byte(target++, *source++);
+    --length;
+  }
+  for (; length >= 8; length -= 8, target += 8, source += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, source, sizeof word);
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(target)).store(word, std::memory_order_release);
+  }
+  while (length-- != 0) store_byte(target++, *source++);
+}
+
+template <typename Word>
+Word next_value(Verb verb, Word old, Word operand, Word compare) {
+  switch (verb) {
+    case Verb::kCompareSwap: return old == compare ? operand : old;
+    case Verb::kSwap:
+    case Verb::kAtomicStore: return operand;
+    case Verb::kFetchAdd: return static_cast<Word>(old + operand);
+    case Verb::kFetchSub: return static_cast<Word>(old - operand);
+    case Verb::kFetchAnd: return old & operand;
+    case Verb::kFetchOr: return old | operand;
+    case Verb::kFetchXor: return old ^ operand;
+    case Verb::kAtomicLoad:
+    case Verb::kLoad:
+    case Verb::kStore:
+    case Verb::kRead:
+    case Verb::kWrite:
+    case Verb::kWriteImm:
+    case Verb::kWriteNotify:
+    case Verb::kSend:
+    case Verb::kSendImm:
+    case Verb::kSendInvalidate: return old;
+  }
+  WHARF_UNREACHABLE();
+}
+
+template <typename Word>
+std::uint64_t modify(const engine::Access& access) {
+  std::atomic_ref word(*reinterpret_cast<Word*>(access.address));
+  Word old = word.load();
+  while (!word.compare_exchange_weak(old, next_value(access.atomic, old, static_cast<Word>(access.operand[0]),
+                                                     static_cast<Word>(access.compare[0])))) {
+  }
+  return old;
+}
+
+using Wide = unsigned __int128;
+
+Wide wide(const std::array<std::uint64_t, 2>& halves) { return (Wide{halves[1]} << 64U) | halves[0]; }
+
+/// cmpxchg16b: one instruction, and the old value comes back whether or not it swapped.
+__attribute__((target("cx16"))) std::array<std::uint64_t, 2> compare_swap_16(const engine::Access& access) {
+  const Wide old = __sync_val_compare_and_swap(reinterpret_cast<Wide*>(access.address), wide(access.compare),
+                                               wide(access.operand));
+  return {static_cast<std::uint64_t>(old), static_cast<std::uint64_t>(old >> 64U)};
+}
+
+}  // namespace
+
+engine::AccessResult perform(const engine::Access& access) {
+  engine::AccessResult result;
+  switch (access.kind) {
+    case engine::AccessKind::kRead:
+      result.data = wire::bytes_payload(reinterpret_cast<const std::byte*>(access.address), access.length);
+      break;
+    case engine::AccessKind::kWrite: {
+      auto* target = reinterpret_cast<std::byte*>(access.address);
+      if (access.data.kind == wire::PayloadKind::kBytes) {
+        copy_ascending(target, access.data.bytes, access.length);
+      } else {
+        wire::fill(access.data, std::span(target, access.length));
+      }
+      break;
+    }
+    case engine::AccessKind::kAtomic:
+      if (access.width == 16) {
+        result.old_value = compare_swap_16(access);
+      } else {
+        result.old_value[0] = access.width == 4 ? modify<std::uint32_t>(access) : modify<std::uint64_t>(access);
+      }
+      break;
+    case engine::AccessKind::kFetchWorkRequest:
+    case engine::AccessKind::kFetchReceiveEntry:
+    case engine::AccessKind::kWriteCompletion:
+    case engine::AccessKind::kFetchContext:
+    case engine::AccessKind::kWriteContext:
+      break;  // Live queues and contexts are the engine's own memory.
+  }
+  return result;
+}
+
+}  // namespace wharf::live
