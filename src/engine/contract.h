@@ -142,8 +142,11 @@ concept Engine = requires(E& engine, const E& observed, TimePs now, QueueId queu
                           Access& access_out, AccessId access, const AccessResult& result,
                           verbs::Completion& completion_out, verbs::LoadStoreResult& load_store_out,
                           AsyncEvent& event_out, const QueueConfig& queue_config, verbs::SegmentToken token,
-                          const verbs::SegmentConfig& segment_config, std::span<const std::byte> blob) {
+                          const verbs::SegmentConfig& segment_config, std::span<const std::byte> blob,
+                          verbs::Verb verb) {
   // Control.
+  /// Whether post() (or issue(), for loads and stores) accepts the verb at all.
+  { E::supports(verb) } -> std::same_as<bool>;
   { engine.create_queue(now, queue_config) } -> std::same_as<Result<QueueId>>;
   { engine.destroy_queue(now, queue) } -> std::same_as<Result<void>>;
   { engine.register_segment(now, segment_config) } -> std::same_as<Result<verbs::SegmentToken>>;
