@@ -31,17 +31,18 @@ class EventQueue {
   static_assert(std::is_trivially_copyable_v<Record>);
 
  public:
-  EventQueue() : near_(kNearCapacity) {}
+  EventQueue() : near_(4 * kNearCapacity) {}
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
 
-  /// Adds a record, at or after the time of the last one popped.
-  void push(const Record& record) {
+  /// Adds a record, at or after the time of the last one popped. Records pass by value so that they stay in
+  /// registers.
+  void push(Record record) {
     ++size_;
     const std::uint64_t time = time_of(record);
     if (time < near_end_) {
-      if (near_size_ < kNearCapacity) {
+      if (near_last_ - near_first_ < kNearCapacity) {
         insert_near(record);
       } else {
         push_near_full(record);
@@ -58,31 +59,32 @@ class EventQueue {
 
   /// The earliest record; the queue is not empty. Valid until the next push or pop.
   const Record& peek() {
-    if (near_size_ == 0) refill();
-    return far_comes_first() ? far_.front() : near_[near_size_ - 1];
+    if (near_first_ == near_last_) refill();
+    return far_comes_first() ? far_.front() : near_[near_first_];
   }
 
   /// Removes and returns the earliest record; the queue is not empty.
   Record pop() {
-    Record record;
-    WHARF_CHECK(pop_until(kNever, record));
-    return record;
+    const Record* record = pop_until(kNever);
+    WHARF_CHECK(record != nullptr);
+    return *record;
   }
 
-  /// Removes the earliest record into `out` if its time is `end` or earlier; false when there is none such.
-  bool pop_until(TimePs end, Record& out) {
-    if (near_size_ == 0) {
-      if (size_ == 0) return false;
+  /// Removes the earliest record if its time is `end` or earlier, and returns it; null when there is none
+  /// such. Valid until the next push or pop: the caller picks what it needs, which spares a copy through
+  /// memory.
+  const Record* pop_until(TimePs end) {
+    if (near_first_ == near_last_) {
+      if (size_ == 0) return nullptr;
       refill();
     }
     if (far_comes_first()) [[unlikely]]
-      return pop_far_until(end, out);
-    const Record& record = near_[near_size_ - 1];
-    if (record.time > end) return false;
-    out = record;
-    --near_size_;
+      return pop_far_until(end);
+    const Record& record = near_[near_first_];
+    if (record.time > end) return nullptr;
+    ++near_first_;
     --size_;
-    return true;
+    return &record;
   }
 
   /// Whether the calendar is in use: for tests and benchmarks.
@@ -112,18 +114,29 @@ class EventQueue {
   static std::uint64_t time_of(const Record& record) { return static_cast<std::uint64_t>(record.time.ps); }
 
   bool far_comes_first() const {
-    return !far_.empty() && (near_size_ == 0 || before(far_.front(), near_[near_size_ - 1]));
+    return !far_.empty() && (near_first_ == near_last_ || before(far_.front(), near_[near_first_]));
   }
 
-  /// near is sorted with the earliest record last.
-  void insert_near(const Record& record) {
-    std::size_t at = near_size_++;
+  /// near is ascending, and searched from its late end: most new records are later than most pending ones.
+  void insert_near(Record record) {
+    if (near_last_ == near_.size()) [[unlikely]] {
+      make_room_in_near();
+    }
+    std::size_t at = near_last_++;
     Record* const near = near_.data();
-    for (; at > 0 && before(near[at - 1], record); --at) near[at] = near[at - 1];
+    for (; at > near_first_ && before(record, near[at - 1]); --at) near[at] = near[at - 1];
     near[at] = record;
   }
 
-  void push_bucket(const Record& record, std::uint64_t day) {
+  /// Moves near back to the start of its storage, which grows when more than half of it is in use.
+  [[gnu::noinline]] void make_room_in_near() {
+    std::copy(near_.begin() + static_cast<std::ptrdiff_t>(near_first_), near_.end(), near_.begin());
+    near_last_ -= near_first_;
+    near_first_ = 0;
+    if (2 * near_last_ > near_.size()) near_.resize(2 * near_.size());
+  }
+
+  void push_bucket(Record record, std::uint64_t day) {
     link(record, day);
     if (bucketed_ > rebuild_above_) [[unlikely]] {
       rebuild();
@@ -131,7 +144,7 @@ class EventQueue {
   }
 
   /// Puts a record into the bucket of its day, which the ring reaches.
-  void link(const Record& record, std::uint64_t day) {
+  void link(Record record, std::uint64_t day) {
     const std::uint32_t node = free_node_ != kNil ? free_node_ : grow_nodes();
     const std::size_t bucket = static_cast<std::size_t>(day) & (bucket_count_ - 1);
     free_node_ = nodes_[node].next;
@@ -153,12 +166,12 @@ class EventQueue {
     return static_cast<std::uint32_t>(old_count);
   }
 
-  [[gnu::noinline]] void push_near_full(const Record& record) {
+  [[gnu::noinline]] void push_near_full(Record record) {
     push_heap(record);
     if (near_end_ == kUnbounded) rebuild();
   }
 
-  [[gnu::noinline]] void push_far(const Record& record) {
+  [[gnu::noinline]] void push_far(Record record) {
     push_heap(record);
     if (far_.size() > rebuild_above_) rebuild();
   }
@@ -198,11 +211,11 @@ class EventQueue {
     return first;
   }
 
-  [[gnu::noinline]] bool pop_far_until(TimePs end, Record& out) {
-    if (far_.front().time > end) return false;
-    out = pop_heap();
+  [[gnu::noinline]] const Record* pop_far_until(TimePs end) {
+    if (far_.front().time > end) return nullptr;
+    popped_ = pop_heap();
     --size_;
-    return true;
+    return &popped_;
   }
 
   /// Called with near empty and size() positive: gathers the next day, unless the earliest record is a far
@@ -252,27 +265,29 @@ class EventQueue {
   }
 
   void gather(std::size_t bucket) {
+    near_first_ = 0;
+    near_last_ = 0;
     std::uint32_t node = heads_[bucket];
     heads_[bucket] = kNil;
     occupied_[bucket / 64] &= ~(std::uint64_t{1} << (bucket % 64));
     while (node != kNil) {
       Node& from = nodes_[node];
       const std::uint32_t next = from.next;
-      if (near_size_ == near_.size()) near_.resize(2 * near_.size());
-      if (near_size_ < kInsertionSortLimit) {
+      if (near_last_ < kInsertionSortLimit) {
         insert_near(from.record);
       } else {
-        near_[near_size_++] = from.record;
+        if (near_last_ == near_.size()) near_.resize(2 * near_.size());
+        near_[near_last_++] = from.record;
       }
       from.next = free_node_;
       free_node_ = node;
       node = next;
     }
-    bucketed_ -= near_size_;
-    gathered_ += near_size_;
-    if (near_size_ > kInsertionSortLimit) {
-      std::sort(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(near_size_),
-                [](const Record& a, const Record& b) { return before(b, a); });
+    bucketed_ -= near_last_;
+    gathered_ += near_last_;
+    if (near_last_ > kInsertionSortLimit) {
+      std::sort(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(near_last_),
+                [](const Record& a, const Record& b) { return before(a, b); });
     }
   }
 
@@ -334,9 +349,11 @@ class EventQueue {
 
   /// Moves every record to scratch and frees all nodes.
   void drain_to_scratch() {
-    scratch_.assign(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(near_size_));
+    scratch_.assign(near_.begin() + static_cast<std::ptrdiff_t>(near_first_),
+                    near_.begin() + static_cast<std::ptrdiff_t>(near_last_));
     scratch_.insert(scratch_.end(), far_.begin(), far_.end());
-    near_size_ = 0;
+    near_first_ = 0;
+    near_last_ = 0;
     far_.clear();
     for (std::size_t word_at = 0; word_at < occupied_.size() && bucketed_ > 0; ++word_at) {
       for (; occupied_[word_at] != 0; occupied_[word_at] &= occupied_[word_at] - 1) {
@@ -379,7 +396,8 @@ class EventQueue {
 
   std::size_t size_ = 0;
   std::vector<Record> near_;
-  std::size_t near_size_ = 0;
+  std::size_t near_first_ = 0;  ///< near is the part [near_first_, near_last_) of near_.
+  std::size_t near_last_ = 0;
   std::uint64_t near_end_ = kUnbounded;  ///< Records earlier than this are never in buckets.
 
   std::uint64_t current_day_ =
@@ -394,6 +412,7 @@ class EventQueue {
   std::size_t rebuild_above_ = 0;
 
   std::vector<Record> far_;
+  Record popped_{};              ///< Where a popped far record stays for the caller to read.
   std::vector<Record> scratch_;  ///< Between two layouts only.
 
   std::uint64_t measured_from_ = 0;

@@ -146,18 +146,16 @@ TEST(EventQueue, FarTimersBesideANearChain) {
 
 TEST(EventQueue, PopUntilStopsAtTheEnd) {
   EventQueue<Event> queue;
-  Event event;
-  EXPECT_FALSE(queue.pop_until(kNever, event));
+  EXPECT_EQ(queue.pop_until(kNever), nullptr);
   for (const std::int64_t population : {3, 300}) {
     for (std::int64_t i = 0; i < population; ++i) queue.push(Event{TimePs{1'000 + i * 10}});
-    EXPECT_FALSE(queue.pop_until(TimePs{999}, event));
-    EXPECT_TRUE(queue.pop_until(TimePs{1'000}, event));
-    EXPECT_FALSE(queue.pop_until(TimePs{1'009}, event));
+    EXPECT_EQ(queue.pop_until(TimePs{999}), nullptr);
+    EXPECT_NE(queue.pop_until(TimePs{1'000}), nullptr);
+    EXPECT_EQ(queue.pop_until(TimePs{1'009}), nullptr);
     EXPECT_EQ(queue.peek().time.ps, 1'010);
     queue.push(Event{TimePs{1'005}});
-    EXPECT_TRUE(queue.pop_until(TimePs{1'009}, event));
-    EXPECT_EQ(event.time.ps, 1'005);
-    while (queue.pop_until(kNever, event)) {
+    EXPECT_EQ(queue.pop_until(TimePs{1'009})->time.ps, 1'005);
+    while (queue.pop_until(kNever) != nullptr) {
     }
     EXPECT_TRUE(queue.empty());
   }

@@ -17,13 +17,15 @@ RunResult Simulation::run(TimePs end, std::uint64_t count) {
   WHARF_CHECK(end >= now_);
   RunResult result;
   stop_requested_ = false;
-  Event event;
   while (result.events < count) {
-    if (!queue_.pop_until(end, event)) {
+    const Event* next = queue_.pop_until(end);
+    if (next == nullptr) {
       result.end = queue_.empty() ? RunEnd::kDrained : RunEnd::kTimeReached;
       if (!queue_.empty()) now_ = end;
       break;
     }
+    // Field by field: the time goes on in a register instead of through a store and a load of another width.
+    const Event event{next->time, next->order, next->argument, next->kind, next->extra};
     now_ = event.time;
     Slot& slot = slots_[event.target().value];
     add_event(slot.history, event);
