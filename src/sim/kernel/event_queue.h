@@ -96,7 +96,7 @@ class EventQueue {
   /// With this many records or fewer left when near runs empty, the calendar stops.
   static constexpr std::size_t kCalendarMin = 16;
   /// Buckets per record at the last rebuild, before rounding up to a power of two.
-  static constexpr std::size_t kBucketsPerRecord = 4;
+  static constexpr std::size_t kBucketsPerRecord = 2;
   /// Days gathered between two looks at how well the width fits: at least this many.
   static constexpr std::uint64_t kReviewInterval = 512;
   /// A day's width in mean gaps between records, before rounding down to a power of two.
@@ -282,6 +282,11 @@ class EventQueue {
       from.next = free_node_;
       free_node_ = node;
       node = next;
+    }
+    // The first record of the next day, if one lies in the same word: it will be wanted soon.
+    const std::uint64_t later = occupied_[bucket / 64] >> (bucket % 64);
+    if (later != 0) {
+      __builtin_prefetch(&nodes_[heads_[bucket + static_cast<std::size_t>(std::countr_zero(later))]]);
     }
     bucketed_ -= near_last_;
     gathered_ += near_last_;
