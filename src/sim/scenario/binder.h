@@ -91,6 +91,15 @@ class Binder {
     value = choices[choose(key, current, names, doc)].value;
   }
 
+  /// The same for rows of another type with the members `name` and `value`, as lower layers have them.
+  template <typename E, typename Row>
+    requires(!std::same_as<Row, Choice<E>>)
+  void choice(std::string_view key, E& value, std::span<const Row> choices, std::string_view doc) {
+    std::vector<Choice<E>> rows;
+    for (const Row& row : choices) rows.push_back({row.name, row.value});
+    choice(key, value, std::span<const Choice<E>>(rows), doc);
+  }
+
   /// Refuses every key and table array that nobody bound, naming the nearest that exists.
   Result<void> finish(std::span<const std::string_view> known_tables) const;
   Result<void> result() const;
