@@ -12,8 +12,8 @@ namespace wharf::house {
 /// Checks every file of a tree against these rules:
 /// - C++ starts with the SPDX line, then a comment that says what the file holds (x.cc and x_test.cc may
 /// leave that
-///   to x.h); headers have "#pragma once" and no "using namespace"; scripts and CMake files of more than a
-///   call have the SPDX line; TOML starts with a comment;
+///   to x.h); headers have "#pragma once" and no "using namespace"; scripts have the SPDX line, CMake files
+///   outside src/ too (inside it they are one call); TOML starts with a comment;
 /// - engine, wire, verbs, workload, trace and sim reach no clock and no unseeded randomness; they and base
 /// print
 ///   nothing (base/check.cc, the last words before an abort, excepted); no std::function where packets and

@@ -81,8 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{{"src/a/x.h", {kCppSpdx, "// A header.", "int x();"}},
                "src/a/x.h: header without \"#pragma once\""},
         Broken{{"tools/x", {"#!/usr/bin/env bash", "true"}}, "tools/x:2: expected \"" + kHashSpdx + "\""},
-        Broken{{"src/a/CMakeLists.txt", std::vector<std::string>(7)},
-               "src/a/CMakeLists.txt:1: expected \"" + kHashSpdx + "\""},
+        Broken{{"tests/a/CMakeLists.txt", {"wharf_test(a)"}},
+               "tests/a/CMakeLists.txt:1: expected \"" + kHashSpdx + "\""},
         Broken{{"profiles/x.toml", {"[link]"}},
                "profiles/x.toml:1: expected a comment that says what this file describes"}));
 
