@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# How a folder becomes a library, a test program and a benchmark.
+# How a folder becomes a library and a test program.
 
 # wharf_folder(NAME DEPENDS lib... [TEST_DEPENDS lib...] [TEST_LABEL label...]): the library of one folder
 # under src/ from its *.cc, and one test program wharf_NAME_test from its *_test.cc. Folders without *.cc become
@@ -75,22 +75,4 @@ function(wharf_make_test_pch)
   target_precompile_headers(wharf_test_pch PRIVATE
     <gmock/gmock.h> <gtest/gtest.h> <rapidcheck/gtest.h> <fmt/format.h>
     <algorithm> <array> <cstdint> <map> <optional> <span> <string> <variant> <vector>)
-endfunction()
-
-# wharf_bench(NAME SOURCES file... DEPENDS lib...): one Google Benchmark program. `./dev bench` runs it for real; a
-# CTest entry NAME_small (label "bench-small") runs each benchmark for an instant with WHARF_BENCH_SMALL=1 in the
-# environment, so that a benchmark cannot rot.
-function(wharf_bench name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
-  if(NOT WHARF_BENCH)
-    return()
-  endif()
-  find_package(benchmark REQUIRED)
-  add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} wharf_options benchmark::benchmark benchmark::benchmark_main)
-  add_dependencies(wharf_benches ${name})
-  if(WHARF_TESTS)
-    add_test(NAME ${name}_small COMMAND ${name} --benchmark_min_time=0.001 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(${name}_small PROPERTIES LABELS bench-small TIMEOUT 300 ENVIRONMENT WHARF_BENCH_SMALL=1)
-  endif()
 endfunction()
