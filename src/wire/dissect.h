@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// One frame for people: a tree of headers and fields with their place in the frame. The text comes from here;
+// the command line prints it or turns it into JSON.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wire/drop_reason.h"
+#include "wire/link_type.h"
+
+namespace wharf::wire {
+
+/// A header (depth 0) or one of its fields (depth 1).
+struct DissectLine {
+  std::uint32_t depth = 0;
+  std::string name;          ///< "BTH", "PSN".
+  std::string value;         ///< "2748", "0x00001234", "Write".
+  std::uint32_t offset = 0;  ///< First byte in the frame.
+  std::uint32_t length = 0;  ///< Bytes; bit fields cover the bytes they stand in.
+};
+
+enum class IcrcState : std::uint8_t { kAbsent, kGood, kBad };
+
+struct Dissection {
+  DropReason reason = DropReason::kNone;  ///< kForeign: another protocol, which is no error.
+  std::string summary;                    ///< One line: protocol, opcode, the numbers that matter.
+  std::string source;                     ///< Network addresses; Ethernet addresses of foreign frames.
+  std::string destination;
+  IcrcState icrc = IcrcState::kAbsent;
+  bool reencodes = false;  ///< Decoding and encoding gives the same bytes.
+  std::vector<DissectLine> lines;
+};
+
+/// Reads one frame. Never fails: what cannot be decoded is said in `reason`, `summary` and a last line.
+Dissection dissect(std::span<const std::byte> frame, LinkType link);
+
+/// The lines as indented text, one per line, with offsets.
+std::string dissection_text(const Dissection& dissection);
+
+}  // namespace wharf::wire
