@@ -26,7 +26,9 @@ WorkloadConfig small_config(WorkloadKind kind, std::uint64_t operations, std::ui
   return config;
 }
 
-std::uint32_t usual_parties(WorkloadKind kind) { return std::min(party_range(kind).most, 3U); }
+std::uint32_t usual_parties(WorkloadKind kind) {
+  return kind == WorkloadKind::kVerbLoop ? 1 : std::min(party_range(kind).most, 3U);
+}
 
 TEST(Programs, AllEndWithEveryOperationDoneAndNothingToComplainAbout) {
   for (int k = 0; k < kWorkloadKindCount; ++k) {
@@ -100,6 +102,29 @@ TEST(Programs, RegionOffsetKeepsTheRestOfTheSegmentUntouched) {
     const FakeRun run = fake_run(config, usual_parties(kind));
     EXPECT_TRUE(run.verdict.holds()) << name(kind) << ": " << describe(run.verdict);
     for (std::size_t at = 0; at < 4096; ++at) ASSERT_EQ(run.target.memory[at], std::byte{0}) << name(kind);
+  }
+}
+
+TEST(VerbLoop, EveryVerbRunsAndSendsReachTheReceiver) {
+  for (int v = 0; v < verbs::kVerbCount; ++v) {
+    VerbLoopConfig config;
+    config.verb = static_cast<verbs::Verb>(v);
+    if (config.verb == verbs::Verb::kWriteNotify || config.verb == verbs::Verb::kSendInvalidate ||
+        config.verb == verbs::Verb::kSendImm ||
+        (config.verb > verbs::Verb::kCompareSwap && config.verb != verbs::Verb::kFetchAdd)) {
+      continue;  // Not in the fake runtime.
+    }
+    config.payload = verbs::is_load_store(config.verb) || verbs::is_atomic(config.verb) ? 8 : 64;
+    config.loop.operations = 50;
+    config.loop.concurrency = 3;
+    config.region_bytes = 8192;
+    const FakeRun run = fake_run(config, parties_needed(config), {.load_store = true});
+    EXPECT_TRUE(run.verdict.holds()) << verbs::name(config.verb) << ": " << describe(run.verdict);
+    EXPECT_EQ(loop_result(run.results[0]).operations, 50U) << verbs::name(config.verb);
+    EXPECT_EQ(run.unfinished, 0U) << verbs::name(config.verb);
+    if (verbs::is_send(config.verb)) {
+      EXPECT_EQ(std::get<VerbLoopResult>(run.results[1]).received, 50U);
+    }
   }
 }
 

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::array<std::string_view, kWorkloadKindCount> kNames{
     "pointer_chase", "bulk_read", "bulk_write", "ping_pong",
-    "barrier",       "cas_lock",  "key_value",  "sequential_scan"};
+    "barrier",       "cas_lock",  "key_value",  "sequential_scan",
+    "verb_loop"};
 
 constexpr std::array<std::string_view, kWorkloadKindCount> kDescriptions{
     "follows pointers along a random cycle of lines: nothing can be prefetched",
@@ -24,6 +25,7 @@ constexpr std::array<std::string_view, kWorkloadKindCount> kDescriptions{
     "takes a lock by compare-and-swap and increments a shared counter inside",
     "gets and puts values of Zipf-distributed keys",
     "walks a table in order and sums a column",
+    "repeats one verb",
 };
 
 /// Has the methods of the scenario binder, and only writes down what it is told.
@@ -114,6 +116,7 @@ std::vector<NamedCount> counts_of(const KeyValueResult& result) {
   return {{"gets", result.gets}, {"puts", result.puts}, {"torn_gets", result.torn_gets}};
 }
 std::vector<NamedCount> counts_of(const SequentialScanResult& result) { return {{"passes", result.passes}}; }
+std::vector<NamedCount> counts_of(const VerbLoopResult& result) { return {{"received", result.received}}; }
 
 }  // namespace
 
@@ -158,6 +161,8 @@ PartyRange party_range(WorkloadKind kind) {
   switch (kind) {
     case WorkloadKind::kPingPong:
       return {2, 2};
+    case WorkloadKind::kVerbLoop:
+      return {1, 2};
     case WorkloadKind::kPointerChase:
     case WorkloadKind::kBulkRead:
     case WorkloadKind::kBulkWrite:
@@ -168,6 +173,11 @@ PartyRange party_range(WorkloadKind kind) {
       return {1, kManyParties};
   }
   WHARF_UNREACHABLE();
+}
+
+std::uint32_t parties_needed(const WorkloadConfig& config) {
+  if (const auto* loop = std::get_if<VerbLoopConfig>(&config)) return needs_receiver(*loop) ? 2 : 1;
+  return party_range(kind_of(config)).least;
 }
 
 std::vector<verbs::Verb> verbs_needed(const WorkloadConfig& config, bool remote_has_load_store) {
@@ -190,6 +200,10 @@ std::vector<verbs::Verb> verbs_needed(const WorkloadConfig& config, bool remote_
       std::vector<Verb> needed = reading(c.access);
       if (c.put_fraction > 0.0) needed.push_back(load_store(c.access) ? Verb::kStore : Verb::kWrite);
       return needed;
+    }
+    std::vector<Verb> operator()(const VerbLoopConfig& c) const {
+      if (c.verb == Verb::kWriteImm || c.verb == Verb::kSendImm) return {c.verb, Verb::kSend};
+      return {c.verb};
     }
     std::vector<Verb> operator()(const PingPongConfig&) const { return {Verb::kSend}; }
     std::vector<Verb> operator()(const BarrierConfig&) const {

@@ -25,6 +25,7 @@
 #include "workload/ping_pong.h"
 #include "workload/pointer_chase.h"
 #include "workload/sequential_scan.h"
+#include "workload/verb_loop.h"
 
 namespace wharf::workload {
 
@@ -38,13 +39,14 @@ enum class WorkloadKind : std::uint8_t {
   kCasLock,
   kKeyValue,
   kSequentialScan,
+  kVerbLoop,
 };
-inline constexpr int kWorkloadKindCount = static_cast<int>(WorkloadKind::kSequentialScan) + 1;
+inline constexpr int kWorkloadKindCount = static_cast<int>(WorkloadKind::kVerbLoop) + 1;
 
 using WorkloadConfig = std::variant<PointerChaseConfig, BulkReadConfig, BulkWriteConfig, PingPongConfig,
-                                    BarrierConfig, CasLockConfig, KeyValueConfig, SequentialScanConfig>;
+                                    BarrierConfig, CasLockConfig, KeyValueConfig, SequentialScanConfig, VerbLoopConfig>;
 using WorkloadResult = std::variant<PointerChaseResult, BulkReadResult, BulkWriteResult, PingPongResult,
-                                    BarrierResult, CasLockResult, KeyValueResult, SequentialScanResult>;
+                                    BarrierResult, CasLockResult, KeyValueResult, SequentialScanResult, VerbLoopResult>;
 static_assert(std::variant_size_v<WorkloadConfig> == kWorkloadKindCount);
 static_assert(std::variant_size_v<WorkloadResult> == kWorkloadKindCount);
 
@@ -90,6 +92,8 @@ struct PartyRange {
   std::uint32_t most = 1;
 };
 PartyRange party_range(WorkloadKind kind);
+/// The fewest parties that `config` can run with.
+std::uint32_t parties_needed(const WorkloadConfig& config);
 
 /// The verbs that `config` uses when the remote has loads and stores, or when it has not.
 std::vector<verbs::Verb> verbs_needed(const WorkloadConfig& config, bool remote_has_load_store);

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verb loop: the same verb again and again. The plainest program there is, for latency tables and sweeps of one verb.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "verbs/verb.h"
+#include "workload/block_order.h"
+#include "workload/crew.h"
+#include "workload/pattern.h"
+
+namespace wharf::workload {
+
+struct VerbLoopConfig {
+  LoopConfig loop;
+  verbs::Verb verb = verbs::Verb::kRead;
+  std::uint64_t region_offset = 0;
+  std::uint64_t region_bytes = 1U << 20U;
+  std::uint32_t payload = 64;  ///< Bytes per operation. Loads and stores: 1, 2, 4 or 8. Atomics: 4, 8 or 16.
+  BlockOrder order = BlockOrder::kSequential;
+  TimePs start_delay = microseconds(10);
+};
+
+/// Whether party 1 has to keep receive entries posted.
+constexpr bool needs_receiver(const VerbLoopConfig& config) { return verbs::consumes_receive_entry(config.verb); }
+
+template <typename Keys>
+void bind_keys(VerbLoopConfig& config, Keys& keys) {
+  bind_keys(config.loop, keys);
+  std::array<Choice<verbs::Verb>, verbs::kVerbCount> verbs_by_name;
+  for (std::size_t index = 0; index < verbs_by_name.size(); ++index) {
+    const auto verb = static_cast<verbs::Verb>(index);
+    verbs_by_name[index] = {verbs::name(verb), verb};
+  }
+  keys.choice("verb", config.verb, std::span<const Choice<verbs::Verb>>(verbs_by_name), "the verb to repeat");
+  keys.bytes("region_offset", config.region_offset, "where the program's memory begins in the segment");
+  keys.bytes("region_bytes", config.region_bytes, "size of the region that is touched", 64);
+  keys.bytes("payload", config.payload, "bytes per operation; loads and stores 1, 2, 4 or 8; atomics 4, 8 or 16", 1,
+             std::uint64_t{1} << 30U);
+  bind_keys(config.order, keys);
+  keys.time("start_delay", config.start_delay, "send verbs: how long party 0 waits for party 1's receive entries");
+}
+
+struct VerbLoopResult {
+  LoopResult loop;
+  std::uint64_t received = 0;  ///< Party 1: messages.
+};
+
+/// Distance of the places that operations touch: loads, stores and atomics have a line each.
+inline std::uint64_t block_bytes(const VerbLoopConfig& config) {
+  return verbs::is_load_store(config.verb) || verbs::is_atomic(config.verb) ? std::uint64_t{kLineBytes}
+                                                                            : std::uint64_t{config.payload};
+}
+
+inline std::uint64_t memory_needed(const VerbLoopConfig& config, Party) { return config.region_bytes; }
+
+inline Result<void> check(const VerbLoopConfig& config, Party party) {
+  WHARF_TRY(check(config.loop));
+  const std::uint32_t payload = config.payload;
+  if (verbs::is_load_store(config.verb) && payload != 1 && payload != 2 && payload != 4 && payload != 8) {
+    return refuse("payload", payload, "1, 2, 4 or 8 bytes: a single load or store moves no more than a register");
+  }
+  if (verbs::is_atomic(config.verb) && payload != 4 && payload != 8 && payload != 16) {
+    return refuse("payload", payload, "4, 8 or 16 bytes for an atomic");
+  }
+  if (config.region_bytes < block_bytes(config)) return refuse("region_bytes", config.region_bytes, "at least `payload`");
+  if (needs_receiver(config) && party.count != 2) return refuse("parties", party.count, "2: one sends, one receives");
+  return {};
+}
+
+inline void prepare(const VerbLoopConfig& config, Party, std::span<std::byte> region, std::uint64_t seed) {
+  if (verbs::is_atomic(config.verb)) {
+    for (std::byte& byte : region) byte = std::byte{0};
+  } else {
+    fill_words(region, seed, 0);
+  }
+}
+
+/// Every fetch-and-add of one must have been executed exactly once; what is only read must be as prepared.
+inline Verdict verify(const VerbLoopConfig& config, Party, std::span<const std::byte> region, std::uint64_t seed,
+                      std::span<const VerbLoopResult> results) {
+  Verdict verdict;
+  if (results.empty()) return verdict;
+  const LoopResult& loop = results[0].loop;
+  if (config.verb == verbs::Verb::kFetchAdd && config.payload == 8) {
+    std::uint64_t sum = 0;
+    for (std::uint64_t at = 0; at + block_bytes(config) <= region.size(); at += block_bytes(config)) {
+      sum += load_le64(region.data() + at);
+    }
+    const std::uint64_t expected = loop.operations + loop.warmup_operations;
+    verdict.expect(loop.errors != 0 || sum == expected, {"additions lost or doubled", 0, expected, sum});
+  } else if (config.verb == verbs::Verb::kRead || config.verb == verbs::Verb::kLoad) {
+    const std::size_t wrong = first_wrong_byte(region, seed, 0);
+    verdict.expect(wrong == region.size(), {"byte overwritten", wrong, 0, 0});
+  }
+  return verdict;
+}
+
+namespace verb_loop_detail {
+
+template <typename R, typename C>
+using Users = Crew<VerbLoopConfig, VerbLoopResult, R, C>;
+
+/// Receive entries that party 1 keeps posted per worker of party 0, so that no message waits for one.
+inline constexpr std::uint32_t kEntriesPerWorker = 4;
+
+template <typename R, typename C>
+verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
+  const VerbLoopConfig& config = crew.config;
+  const std::uint64_t local = crew.core.allocate(Bytes{std::max<std::uint32_t>(config.payload, 16)});
+  const std::uint64_t blocks = config.region_bytes / block_bytes(config);
+  RandomStream random = crew.random.substream(worker);
+  Loop::Ticket ticket;
+  while (crew.loop.take(crew.core.now(), ticket)) {
+    if (ticket.wait > kTimeZero) co_await crew.core.sleep(ticket.wait);
+    crew.loop.start(crew.core.now(), ticket);
+    const std::uint64_t offset = choose_block(config.order, ticket.number, blocks, random) * block_bytes(config);
+    verbs::CompletionStatus status;
+    if (config.verb == verbs::Verb::kLoad) {
+      const verbs::LoadedValue loaded = co_await crew.remote.load(crew.at(offset), config.payload);
+      status = loaded.status;
+    } else if (config.verb == verbs::Verb::kStore) {
+      status = co_await crew.remote.store(crew.at(offset), config.payload, mix(crew.seed, offset / 8, 1));
+    } else {
+      verbs::WorkRequest request;
+      request.verb = config.verb;
+      request.remote = crew.at(offset);
+      request.notify = crew.at(offset);
+      request.immediate = ticket.number;
+      request.length = config.payload;
+      if (verbs::is_atomic(config.verb)) {
+        request.width = static_cast<std::uint8_t>(config.payload);
+        request.operand[0] = 1;
+      }
+      request.local_count = 1;
+      request.local[0] = {local, config.payload};
+      const verbs::Completion completion = co_await crew.remote.execute(request);
+      status = completion.status;
+    }
+    crew.loop.finish(crew.core, verbs::name(config.verb), worker, ticket, config.payload, status);
+  }
+  crew.join.leave();
+}
+
+/// Party 1: takes messages until an empty one says that it is over.
+template <typename R, typename C>
+verbs::Task<void> take_messages(Users<R, C>& crew, std::uint32_t) {
+  const std::uint64_t local = crew.core.allocate(Bytes{crew.config.payload});
+  for (;;) {
+    const verbs::Completion received = co_await crew.remote.receive(local, crew.config.payload);
+    if (!received.ok() || (received.length == 0 && !received.has_immediate)) break;
+    ++crew.result.received;
+  }
+  crew.join.leave();
+}
+
+}  // namespace verb_loop_detail
+
+/// Runs the program on `core`: party 0 repeats the verb, party 1 (send verbs only) receives.
+template <verbs::RemoteMemory R, verbs::Core C>
+verbs::Task<void> run(const VerbLoopConfig& config, Party party, std::uint64_t seed, R& remote, C& core,
+                      VerbLoopResult& result) {
+  WHARF_CHECK(check(config, party).ok());
+  verb_loop_detail::Users<R, C> crew(config, party, seed, remote, core, result);
+  const std::uint32_t receivers = verb_loop_detail::kEntriesPerWorker * config.loop.concurrency;
+  if (party.index == 1) {
+    if (!needs_receiver(config)) co_return;
+    crew.join.spawn(core, receivers,
+                    [&crew](std::uint32_t worker) { return verb_loop_detail::take_messages(crew, worker); });
+    co_await crew.join.all();
+    co_return;
+  }
+  if (needs_receiver(config) && config.start_delay > kTimeZero) co_await core.sleep(config.start_delay);
+  crew.join.spawn(core, config.loop.concurrency,
+                  [&crew](std::uint32_t worker) { return verb_loop_detail::repeat(crew, worker); });
+  co_await crew.join.all();
+  if (!needs_receiver(config)) co_return;
+  const std::uint64_t nothing = core.allocate(Bytes{64});
+  for (std::uint32_t i = 0; i < receivers; ++i) {
+    const verbs::Completion sent = co_await remote.send(nothing, 0);
+    if (!sent.ok()) break;  // Then the receive entries are flushed.
+  }
+}
+
+}  // namespace wharf::workload
