@@ -92,13 +92,13 @@ class EventQueue {
 
  private:
   /// Above this many records in near, the calendar starts, or (when it runs) further near records go to far.
-  static constexpr std::size_t kNearCapacity = 48;
+  static constexpr std::size_t kNearCapacity = 32;
   /// With this many records or fewer left when near runs empty, the calendar stops.
-  static constexpr std::size_t kCalendarMin = 16;
+  static constexpr std::size_t kCalendarMin = 12;
   /// Buckets per record at the last rebuild, before rounding up to a power of two.
   static constexpr std::size_t kBucketsPerRecord = 2;
-  /// Days gathered between two looks at how well the width fits: at least this many.
-  static constexpr std::uint64_t kReviewInterval = 512;
+  /// Records gathered between two looks at how well the width fits: at least this many.
+  static constexpr std::uint64_t kReviewInterval = 1024;
   /// A day's width in mean gaps between records, before rounding down to a power of two.
   static constexpr std::uint64_t kGapsPerDay = 4;
   static constexpr std::size_t kBucketsMin = 256;
@@ -166,7 +166,13 @@ class EventQueue {
     return static_cast<std::uint32_t>(old_count);
   }
 
+  /// A record behind all near ones costs nothing there, however many they are. Others would be slow to
+  /// insert.
   [[gnu::noinline]] void push_near_full(Record record) {
+    if (before(near_[near_last_ - 1], record)) {
+      insert_near(record);
+      return;
+    }
     push_heap(record);
     if (near_end_ == kUnbounded) rebuild();
   }
@@ -226,7 +232,7 @@ class EventQueue {
       collapse();
       return;
     }
-    if (++days_gathered_ >= review_at_) [[unlikely]] {
+    if (gathered_ >= review_at_) [[unlikely]] {
       review();
     }
     std::uint64_t day = bucketed_ == 0 ? kUnbounded : next_occupied_day();
@@ -264,36 +270,55 @@ class EventQueue {
     return day;
   }
 
+  /// Moves the records of a bucket to near, which is empty, and sorts them. The list runs from the newest
+  /// record to the oldest, and the oldest are mostly the earliest, so near is filled from its late end.
   void gather(std::size_t bucket) {
-    near_first_ = 0;
-    near_last_ = 0;
+    near_first_ = near_.size() / 2;
+    near_last_ = near_first_;
     std::uint32_t node = heads_[bucket];
     heads_[bucket] = kNil;
     occupied_[bucket / 64] &= ~(std::uint64_t{1} << (bucket % 64));
     while (node != kNil) {
       Node& from = nodes_[node];
       const std::uint32_t next = from.next;
-      if (near_last_ < kInsertionSortLimit) {
-        insert_near(from.record);
-      } else {
-        if (near_last_ == near_.size()) near_.resize(2 * near_.size());
-        near_[near_last_++] = from.record;
+      if (near_first_ == 0) [[unlikely]] {
+        make_room_before_near();
       }
+      std::size_t at = --near_first_;
+      if (near_last_ - at <= kInsertionSortLimit) {
+        Record* const near = near_.data();
+        for (; at + 1 < near_last_ && before(near[at + 1], from.record); ++at) near[at] = near[at + 1];
+      }
+      near_[at] = from.record;
       from.next = free_node_;
       free_node_ = node;
       node = next;
     }
+    const std::size_t count = near_last_ - near_first_;
+    bucketed_ -= count;
+    gathered_ += count;
+    if (count > kInsertionSortLimit) sort_near();
     // The first record of the next day, if one lies in the same word: it will be wanted soon.
     const std::uint64_t later = occupied_[bucket / 64] >> (bucket % 64);
     if (later != 0) {
       __builtin_prefetch(&nodes_[heads_[bucket + static_cast<std::size_t>(std::countr_zero(later))]]);
     }
-    bucketed_ -= near_last_;
-    gathered_ += near_last_;
-    if (near_last_ > kInsertionSortLimit) {
-      std::sort(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(near_last_),
-                [](const Record& a, const Record& b) { return before(a, b); });
-    }
+  }
+
+  void sort_near() {
+    const auto first = near_.begin() + static_cast<std::ptrdiff_t>(near_first_);
+    const auto last = near_.begin() + static_cast<std::ptrdiff_t>(near_last_);
+    const auto earlier = [](const Record& a, const Record& b) { return before(a, b); };
+    if (!std::is_sorted(first, last, earlier)) std::sort(first, last, earlier);
+  }
+
+  [[gnu::noinline]] void make_room_before_near() {
+    const std::size_t shift = near_.size();
+    near_.resize(2 * shift);
+    std::copy_backward(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(near_last_),
+                       near_.begin() + static_cast<std::ptrdiff_t>(near_last_ + shift));
+    near_first_ += shift;
+    near_last_ += shift;
   }
 
   /// Stops the calendar: the few records left go to near.
@@ -311,12 +336,15 @@ class EventQueue {
   }
 
   /// Looks whether the width still fits the rate at which records come out; if not, lays the calendar out
-  /// afresh.
+  /// afresh. A new layout has a width between 2 and 4 gaps, well inside what is tolerated here.
   [[gnu::noinline]] void review() {
-    const unsigned wanted = shift_for(gap_measured());
-    if (wanted > shift_ + 1 || wanted + 1 < shift_) {
+    const std::uint64_t gap = gap_measured();
+    const std::uint64_t width = std::uint64_t{1} << shift_;
+    const bool too_wide = shift_ > 0 && width / 6 > gap;
+    const bool too_narrow = width < gap + gap / 4;
+    if (too_wide || too_narrow) {
       drain_to_scratch();
-      lay_out(wanted);
+      lay_out(shift_for(gap));
     } else {
       start_measuring((current_day_ + 1) << shift_);
     }
@@ -325,8 +353,7 @@ class EventQueue {
   void start_measuring(std::uint64_t time) {
     measured_from_ = time;
     gathered_ = 0;
-    days_gathered_ = 0;
-    review_at_ = std::max<std::uint64_t>(kReviewInterval, size_ / 2);
+    review_at_ = std::max<std::uint64_t>(kReviewInterval, size_);
   }
 
   /// Mean time between the records gathered since start_measuring().
@@ -422,7 +449,6 @@ class EventQueue {
 
   std::uint64_t measured_from_ = 0;
   std::uint64_t gathered_ = 0;
-  std::uint64_t days_gathered_ = 0;
   std::uint64_t review_at_ = kReviewInterval;
 };
 

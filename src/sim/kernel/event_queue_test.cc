@@ -162,7 +162,7 @@ TEST(EventQueue, PopUntilStopsAtTheEnd) {
 }
 
 TEST(EventQueue, SteadyStateAllocatesNothing) {
-  for (const int population : {8, 40, 100, 3'000}) {
+  for (const int population : {8, 24, 100, 3'000}) {
     EventQueue<Event> queue;
     RandomStream random(static_cast<std::uint64_t>(population), "steady");
     std::uint32_t sequence = 0;
