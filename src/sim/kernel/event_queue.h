@@ -113,9 +113,8 @@ class EventQueue {
 
   static std::uint64_t time_of(const Record& record) { return static_cast<std::uint64_t>(record.time.ps); }
 
-  bool far_comes_first() const {
-    return !far_.empty() && (near_first_ == near_last_ || before(far_.front(), near_[near_first_]));
-  }
+  /// near is not empty.
+  bool far_comes_first() const { return !far_.empty() && before(far_.front(), near_[near_first_]); }
 
   /// near is ascending, and searched from its late end: most new records are later than most pending ones.
   void insert_near(Record record) {
@@ -224,10 +223,11 @@ class EventQueue {
     return &popped_;
   }
 
-  /// Called with near empty and size() positive: gathers the next day, unless the earliest record is a far
-  /// one that belongs to the days already gathered.
+  /// Called with near empty and size() positive: gathers the next day that has records, so that near has
+  /// some.
   [[gnu::noinline]] void refill() {
-    if (!far_.empty() && time_of(far_.front()) < near_end_) return;
+    // Far records of the days already gathered stood before the last near one, so they have left.
+    WHARF_CHECK(far_.empty() || time_of(far_.front()) >= near_end_);
     if (size_ <= kCalendarMin) {
       collapse();
       return;
