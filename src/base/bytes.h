@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Big- and little-endian integers to and from unaligned bytes. Straight-line code; the caller has checked the length.
+// Big- and little-endian integers to and from unaligned bytes. Straight-line code; the caller has checked the
+// length.
 #pragma once
 
 #include <bit>

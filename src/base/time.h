@@ -8,8 +8,8 @@
 
 namespace wharf {
 
-/// Picoseconds. An instant counts from the start of the run (simulator) or of the process (live); a duration is
-/// a difference. The range is about 106 days.
+/// Picoseconds. An instant counts from the start of the run (simulator) or of the process (live); a duration
+/// is a difference. The range is about 106 days.
 struct TimePs {
   std::int64_t ps = 0;
 

@@ -38,12 +38,13 @@ struct BitsPerSecond {
 
 constexpr BitsPerSecond gigabits_per_second(std::uint64_t n) { return BitsPerSecond{n * 1'000'000'000}; }
 
-/// Time to move `size` at `rate`, rounded up to a whole picosecond; zero for an infinitely fast rate, kNever when it
-/// does not fit in TimePs.
+/// Time to move `size` at `rate`, rounded up to a whole picosecond; zero for an infinitely fast rate, kNever
+/// when it does not fit in TimePs.
 TimePs transfer_time(Bytes size, BitsPerSecond rate);
 
-/// Reads "100ns", "1.5us", "3.106ns", "25cycles" is refused: ps, ns, us, ms, s. A bare number is refused, as is a
-/// value that is not a whole number of picoseconds or is negative. The error says what was found and expected, without a place.
+/// Reads "100ns", "1.5us", "3.106ns", "25cycles" is refused: ps, ns, us, ms, s. A bare number is refused, as
+/// is a value that is not a whole number of picoseconds or is negative. The error says what was found and
+/// expected, without a place.
 Result<TimePs> parse_time(std::string_view text);
 /// Reads "64B", "64KiB", "4MiB", "1GiB", "2KB" (1000), "2MB", "1GB". Whole bytes only.
 Result<Bytes> parse_bytes(std::string_view text);
@@ -52,8 +53,8 @@ Result<BitsPerSecond> parse_rate(std::string_view text);
 /// Reads "0.05", "5%", or "1e-4" as a probability in [0, 1].
 Result<double> parse_probability(std::string_view text);
 
-/// The shortest exact form that parse_time() reads back to the same value: "100ns", "3106ps", "1.5us". A negative
-/// duration gets a minus sign and kNever is "never"; parse_time() refuses both.
+/// The shortest exact form that parse_time() reads back to the same value: "100ns", "3106ps", "1.5us". A
+/// negative duration gets a minus sign and kNever is "never"; parse_time() refuses both.
 std::string format_time(TimePs time);
 /// The largest binary unit that divides exactly: "64KiB", "100B".
 std::string format_bytes(Bytes size);
