@@ -69,6 +69,19 @@ void Binder::time(std::string_view key, TimePs& value, std::string_view doc) {
   }
 }
 
+void Binder::optional_time(std::string_view key, std::optional<TimePs>& value, std::string_view doc) {
+  if (const ConfigValue* found = begin_key(key, "time or none", value ? format_time(*value) : "none", doc)) {
+    const auto parsed = parse_time(found->text);
+    if (found->text == "none") {
+      value.reset();
+    } else if (parsed) {
+      value = *parsed;
+    } else {
+      refuse(*found, "a time with a unit, such as \"70ns\", or \"none\"");
+    }
+  }
+}
+
 void Binder::bytes(std::string_view key, std::uint64_t& value, std::string_view doc, std::uint64_t least,
                    std::uint64_t most) {
   if (const ConfigValue* found = begin_key(key, "size", format_bytes(Bytes{value}), doc)) {

@@ -60,6 +60,8 @@ class Binder {
   };
 
   void time(std::string_view key, TimePs& value, std::string_view doc);
+  /// "none" stands for no value.
+  void optional_time(std::string_view key, std::optional<TimePs>& value, std::string_view doc);
   void bytes(std::string_view key, std::uint64_t& value, std::string_view doc, std::uint64_t least = 0,
              std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
   void bytes(std::string_view key, std::uint32_t& value, std::string_view doc, std::uint64_t least = 0,

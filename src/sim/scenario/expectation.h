@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a scenario expects of its own result: [[expect]] tables, judged at the end of the run.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sim/scenario/config_document.h"
+
+namespace wharf::sim {
+
+/// One expectation: a number of summary.json and the range it must lie in.
+struct Expectation {
+  std::string value;  ///< Dotted path in summary.json, such as "verbs.read.latency_ns.mean".
+  std::optional<double> least;
+  std::optional<double> most;
+  std::string source;  ///< Where the expected number comes from; may be empty.
+  std::string origin;  ///< File and line.
+};
+
+struct JudgedExpectation {
+  Expectation expectation;
+  double found = 0;
+  bool holds = false;
+};
+
+/// Reads [[expect]]: `value` and either `equals` (with `tolerance`, relative, or `tolerance_absolute`), or `min` and/or
+/// `max`; `source` is free text. Everything else is refused.
+Result<std::vector<Expectation>> read_expectations(const ConfigDocument& document);
+
+/// Judges against a summary; a path that does not lead to a number is an error that names the nearest one.
+Result<std::vector<JudgedExpectation>> judge(const std::vector<Expectation>& expectations,
+                                             const nlohmann::ordered_json& summary);
+
+}  // namespace wharf::sim

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of a host's parameters: what profiles/*.toml may hold. In scenarios they stand under "model.".
+#pragma once
+
+#include "sim/host/host_config.h"
+#include "sim/scenario/binder.h"
+
+namespace wharf::sim {
+
+/// Which parts of a host take part in a run, so that keys of the others are reported as without influence.
+struct HostKeyScope {
+  bool queue_path = true;      ///< Work requests, not only loads and stores.
+  bool load_store_path = true; ///< Loads and stores of remote memory.
+  bool pcie = true;            ///< The NIC sits behind PCIe.
+  bool roce = true;
+};
+
+/// Binds "time", "core", "cache", "memory", "bus", "pcie" and "nic".
+void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope);
+
+}  // namespace wharf::sim

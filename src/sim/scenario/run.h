@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running a scenario: builds the hosts, runs the program to its end, reports what happened.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "sim/fabric/wire_mode.h"
+#include "sim/host/operation_log.h"
+#include "sim/scenario/scenario.h"
+#include "trace/attribution.h"
+#include "trace/tracer.h"
+#include "verbs/operation_record.h"
+
+namespace wharf::sim {
+
+/// How far a run has come.
+struct RunProgress {
+  double fraction = 0;  ///< Of the operations, 0 to 1.
+  TimePs simulated;
+  std::uint64_t events = 0;
+};
+
+/// What a caller wants from a run beside its report. Everything is optional.
+struct RunOptions {
+  WireMode wire = WireMode::kStructs;
+  bool attribution = true;
+  const std::atomic<bool>* interrupt = nullptr;  ///< Checked between slices of events.
+  void (*progress)(void* context, const RunProgress& progress) = nullptr;
+  void* progress_context = nullptr;
+  /// Attached to the run's tracer with its mask, for captures and timelines.
+  trace::Sink* sink = nullptr;
+  std::uint32_t sink_mask = 0;
+  /// The operation (counted from 0 in order of their ends) whose spans are kept for a waterfall; none if too large.
+  std::uint64_t waterfall_operation = 0;
+};
+
+/// Latency statistics over kept records (all of them unless the record limit cut some off: `exact` tells).
+struct LatencySummary {
+  std::uint64_t count = 0;
+  double mean_ns = 0;
+  double min_ns = 0;
+  double p50_ns = 0;
+  double p99_ns = 0;
+  double p999_ns = 0;
+  double max_ns = 0;
+};
+
+/// All operations of one verb.
+struct VerbReport {
+  verbs::Verb verb = verbs::Verb::kRead;
+  std::uint64_t count = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t bytes = 0;
+  LatencySummary latency;
+  trace::OperationPath path;  ///< Sums over all of them.
+
+  /// Mean critical-path time of a stage in nanoseconds.
+  double critical_ns(trace::Stage stage) const;
+};
+
+enum class RunEnd : std::uint8_t { kDone, kInterrupted, kStalled };
+
+struct RunReport {
+  RunEnd end = RunEnd::kDone;
+  std::vector<std::string> waiting;  ///< Stalled: who waits for what, one line each.
+
+  std::vector<VerbReport> verbs;      ///< Verbs that occurred, in enumerator order.
+  LatencySummary program_latency;     ///< The program's own operations (gets, hops, round trips), party 0.
+  std::uint64_t program_operations = 0;
+  std::uint64_t program_errors = 0;
+  double operations_per_second = 0;   ///< Program operations over the time from the first start to the last end.
+  double goodput_bps = 0;
+  std::string verdict;                ///< Empty, or what the program found wrong with memory.
+
+  TimePs simulated;
+  std::uint64_t events = 0;
+  std::uint64_t fingerprint = 0;
+  nlohmann::ordered_json counters;    ///< By component: engines, links, caches, NICs.
+
+  OperationLog log{0};
+  std::vector<verbs::OperationRecord> program_log;  ///< Party 0, up to the record limit.
+  std::vector<trace::Attribution::Span> waterfall;  ///< Spans of the chosen operation.
+  TimePs waterfall_begin;
+  TimePs waterfall_end;
+
+  const VerbReport* find(verbs::Verb verb) const;
+};
+
+/// Runs to the end, the stall or the interrupt. Refuses combinations that make no sense with one sentence.
+Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& options);
+
+/// summary.json of a run: a function of scenario and seed alone.
+nlohmann::ordered_json summary_of(const Scenario& scenario, const RunReport& report);
+
+}  // namespace wharf::sim

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scenario: everything that decides a run, resolved from profile, file and command line, each key checked.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "engine/roce/config.h"
+#include "engine/ub/config.h"
+#include "sim/fabric/link.h"
+#include "sim/host/host_config.h"
+#include "sim/scenario/binder.h"
+#include "sim/scenario/config_document.h"
+#include "sim/scenario/expectation.h"
+#include "sim/scenario/replay_keys.h"
+#include "sim/scenario/stack.h"
+#include "workload/workload.h"
+
+namespace wharf::sim {
+
+/// What runs on the two hosts.
+enum class ProgramKind : std::uint8_t {
+  kWorkload,  ///< A coroutine program of src/workload.
+  kReplay,    ///< A recorded memory trace.
+};
+
+/// Two hosts, one link, one program. Plain data.
+struct ScenarioConfig {
+  std::string title;
+  std::string profile = "connectx7-class";
+  Stack stack = Stack::kUbUrma;
+  HostConfig host;  ///< Both hosts.
+  LinkConfig link;
+  ub::UbConfig ub;
+  roce::RoceConfig roce;
+
+  ProgramKind program = ProgramKind::kWorkload;
+  workload::WorkloadConfig workload;
+  ReplayConfig replay;
+
+  std::uint64_t seed = 1;
+  TimePs time_limit = seconds(10);      ///< Simulated time after which an unfinished run counts as stalled.
+  std::uint64_t record_limit = 100'000;  ///< Rows of operations.csv; sums cover every operation.
+};
+
+/// Where a scenario comes from. Only `file` or `text` is given, or neither for all defaults.
+struct ScenarioSource {
+  std::filesystem::path file;
+  std::string text;                          ///< TOML that is no file; for studies.
+  std::string profile;                       ///< --profile; empty: what the scenario says.
+  std::vector<std::string> overrides;        ///< --set key=value, in order.
+  std::filesystem::path profile_directory;   ///< Where NAME.toml of a profile lies.
+};
+
+/// A scenario that has passed every check.
+struct Scenario {
+  ScenarioConfig config;
+  std::vector<Expectation> expectations;
+  std::vector<KeyDoc> keys;               ///< Every key that exists for this run.
+  std::vector<std::string> no_influence;  ///< Keys that were set and do not matter here, one sentence each.
+  std::string effective;                  ///< config.effective.toml: the keys that were given, with their origins.
+};
+
+/// Resolves and checks. Every refusal is one sentence that names the place.
+Result<Scenario> load_scenario(const ScenarioSource& source);
+
+/// Binds every key of a scenario; load_scenario() uses it, and the key reference.
+void bind_scenario(Binder& binder, ScenarioConfig& config);
+
+}  // namespace wharf::sim
