@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <exception>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include "base/nearest_name.h"
@@ -23,7 +23,8 @@ constexpr std::string_view kFirstScreen =
     "wharf: remote memory, from the wire to the nanosecond\n"
     "\n"
     "Five things to try:\n"
-    "  wharf study run openurma/table6              a published table, its accounting, and what really happens\n"
+    "  wharf study run openurma/table6              a published table, its accounting, and what really "
+    "happens\n"
     "  wharf explain scenarios/fetch-64-bytes.toml  where the nanoseconds of one remote read go\n"
     "  wharf run scenarios/lossy-writes.toml        a run, its summary, its packets\n"
     "  wharf state --jetties 1024 --hosts 1024      what a NIC has to remember\n"
@@ -34,9 +35,7 @@ constexpr std::string_view kFirstScreen =
 /// Puts the examples before the options: the first thing a reader of --help wants.
 class ExamplesFirst : public CLI::Formatter {
  public:
-  std::string make_description(const CLI::App* app) const override {
-    return app->get_description() + "\n";
-  }
+  std::string make_description(const CLI::App* app) const override { return app->get_description() + "\n"; }
 };
 
 /// Everything that starts with '-' in `app`, for the nearest name of a mistyped option.
@@ -68,7 +67,8 @@ ExitCode usage(const Console& console, const std::string& text) {
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
   return names;
 }
 
@@ -80,14 +80,16 @@ ExitCode explain_parse_error(const CLI::App& root, const CLI::ParseError& failur
     const std::vector<std::string> rest = at.remaining(true);
     const std::string wrong = rest.empty() ? std::string(extras->what()) : rest.front();
     if (!wrong.empty() && wrong.front() == '-') {
-      return usage(console, fmt::format("{}: unknown option {}{}", command, wrong, nearest_of(wrong, option_names(at))));
+      return usage(console, fmt::format("{}: unknown option {}{}", command, wrong,
+                                        nearest_of(wrong, option_names(at))));
     }
     const auto names = command_names(at);
     if (!names.empty()) {
       return usage(console, fmt::format("{}: unknown command {}, expected one of {}{}", command, wrong,
                                         fmt::join(names, ", "), nearest_of(wrong, names)));
     }
-    return usage(console, fmt::format("{}: unexpected argument {}; `{} --help` shows what it takes", command, wrong, command));
+    return usage(console, fmt::format("{}: unexpected argument {}; `{} --help` shows what it takes", command,
+                                      wrong, command));
   }
   std::string text = failure.what();
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -152,7 +154,8 @@ ExitCode run_parsed(int argc, const char* const* argv) {
     console.error(result.error().message);
     return exit_code_of(result.error().kind);
   }
-  return usage(console, "wharf: no command given, expected one of " + fmt::format("{}", fmt::join(command_names(root), ", ")));
+  return usage(console, "wharf: no command given, expected one of " +
+                            fmt::format("{}", fmt::join(command_names(root), ", ")));
 }
 
 }  // namespace
@@ -167,7 +170,8 @@ int run_application(int argc, const char* const* argv) {
     std::fputs("wharf: out of memory\n", stderr);
     return static_cast<int>(ExitCode::kEnvironment);
   } catch (const std::exception& failure) {
-    std::fprintf(stderr, "wharf: a bug of ours: %s; please report it with the command line\n", failure.what());
+    std::fprintf(stderr, "wharf: a bug of ours: %s; please report it with the command line\n",
+                 failure.what());
     return static_cast<int>(ExitCode::kBug);
   }
 }

@@ -20,7 +20,8 @@ class CompareCommand : public Command {
   void declare(CLI::App& app) override {
     app.add_option("first", first_, "A result directory")->required();
     app.add_option("second", second_, "Another one")->required();
-    app.add_option("--relative", tolerance_.relative, "Allowed difference as a share of the larger value, such as 0.01")
+    app.add_option("--relative", tolerance_.relative,
+                   "Allowed difference as a share of the larger value, such as 0.01")
         ->check(CLI::Range(0.0, 1.0));
     app.add_option("--absolute", tolerance_.absolute, "Allowed difference in the value's own unit")
         ->check(CLI::NonNegativeNumber);
@@ -29,7 +30,8 @@ class CompareCommand : public Command {
   Result<ExitCode> run(const Console& console) override {
     auto compared = report::compare_results(first_, second_, tolerance_, limit_);
     if (!compared) return compared.error();
-    report::TextTable table({{"file"}, {"value"}, {"first", report::Align::kRight}, {"second", report::Align::kRight}});
+    report::TextTable table(
+        {{"file"}, {"value"}, {"first", report::Align::kRight}, {"second", report::Align::kRight}});
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const report::Difference& difference : compared->differences) {
       table.add_row({difference.file, difference.what, difference.first, difference.second});
@@ -41,8 +43,9 @@ class CompareCommand : public Command {
     console.print(nlohmann::ordered_json{
         {"values", compared->values}, {"different", compared->different}, {"differences", list}});
     if (compared->different != 0) console.print(table.text());
-    console.print(fmt::format("{} values compared, {} different{}\n", compared->values, compared->different,
-                              compared->different > limit_ ? fmt::format(", the first {} shown", limit_) : ""));
+    console.print(
+        fmt::format("{} values compared, {} different{}\n", compared->values, compared->different,
+                    compared->different > limit_ ? fmt::format(", the first {} shown", limit_) : ""));
     return compared->different == 0 ? ExitCode::kDone : ExitCode::kJudgedFailed;
   }
 

@@ -82,7 +82,9 @@ class CompletionCommand : public Command {
            "  wharf completion fish > ~/.config/fish/completions/wharf.fish\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("shell", shell_, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    app.add_option("shell", shell_, "bash, zsh or fish")
+        ->required()
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   }
   Result<ExitCode> run(const Console& console) override {
     const std::string script = shell_ == "bash"  ? bash_script(root_)

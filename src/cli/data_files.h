@@ -8,8 +8,8 @@
 
 namespace wharf::cli {
 
-/// The directory `name` ("profiles", "scenarios", ...) of the shipped data: under $WHARF_DATA if that is set, else under
-/// the current directory, else in the source tree that this program was built from.
+/// The directory `name` ("profiles", "scenarios", ...) of the shipped data: under $WHARF_DATA if that is set,
+/// else under the current directory, else in the source tree that this program was built from.
 std::optional<std::filesystem::path> find_data_directory(std::string_view name);
 
 }  // namespace wharf::cli

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 struct Finding {
   std::string what;
   bool works;
-  bool needed;       ///< Without it the command fails with exit code 4.
+  bool needed;  ///< Without it the command fails with exit code 4.
   std::string detail;
 };
 
@@ -96,16 +96,21 @@ class DoctorCommand : public Command {
   Result<ExitCode> run(const Console& console) override {
     std::vector<Finding> findings;
     const auto profiles = find_data_directory("profiles");
-    findings.push_back({"profiles", profiles.has_value(), true,
-                        profiles ? profiles->string() : "not found: run from the project's folder or set WHARF_DATA"});
+    findings.push_back(
+        {"profiles", profiles.has_value(), true,
+         profiles ? profiles->string() : "not found: run from the project's folder or set WHARF_DATA"});
     findings.push_back(try_write(fs::current_path()));
     findings.push_back(try_udp_loopback());
     const unsigned cores = std::thread::hardware_concurrency();
     findings.push_back({fmt::format("{} cores", cores), cores >= 2, false,
-                        cores >= 2 ? "two live peers can spin at once" : "two live peers share one core: latencies will be long"});
-    findings.push_back(find_program("tshark", "reads our captures", "captures cannot be cross-checked: apt install tshark"));
-    findings.push_back(find_program("gnuplot", "draws the plots of reports", "reports have no plots: apt install gnuplot-nox"));
-    findings.push_back(find_program("valgrind", "records memory traces", "no new memory traces: apt install valgrind"));
+                        cores >= 2 ? "two live peers can spin at once"
+                                   : "two live peers share one core: latencies will be long"});
+    findings.push_back(
+        find_program("tshark", "reads our captures", "captures cannot be cross-checked: apt install tshark"));
+    findings.push_back(find_program("gnuplot", "draws the plots of reports",
+                                    "reports have no plots: apt install gnuplot-nox"));
+    findings.push_back(
+        find_program("valgrind", "records memory traces", "no new memory traces: apt install valgrind"));
 
     report::TextTable table({{"what"}, {"works"}, {"detail"}});
     nlohmann::ordered_json list = nlohmann::ordered_json::array();

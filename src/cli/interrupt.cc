@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/interrupt.h"
 
-#include <csignal>
 #include <unistd.h>
+#include <csignal>
 
 namespace wharf::cli {
 namespace {

@@ -6,7 +6,8 @@
 
 namespace wharf::cli {
 
-/// Installs the handler for SIGINT and SIGTERM. The flag is the one piece of state that a signal handler can reach.
+/// Installs the handler for SIGINT and SIGTERM. The flag is the one piece of state that a signal handler can
+/// reach.
 void install_interrupt_handler();
 
 /// True once an interrupt has arrived.

@@ -52,8 +52,9 @@ void Progress::update(double fraction, std::string_view detail) {
   if (now < next_) return;
   fraction = std::clamp(fraction, 0.0, 1.0);
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  const std::string left =
-      fraction > 0.005 ? fmt::format("{} left", duration(elapsed / fraction * (1 - fraction))) : std::string();
+  const std::string left = fraction > 0.005
+                               ? fmt::format("{} left", duration(elapsed / fraction * (1 - fraction)))
+                               : std::string();
   if (!bar_) {
     next_ = now + kHeartbeat;
     console_.remark(fmt::format("{}: {:.0f} %, {}, {}", what_, 100 * fraction, detail, left));
@@ -61,9 +62,11 @@ void Progress::update(double fraction, std::string_view detail) {
   }
   next_ = now + kBarInterval;
   const int full = static_cast<int>(fraction * kBarCells);
-  std::string line = fmt::format("{} [{}{}] {:3.0f} % {} {}", what_, std::string(static_cast<std::size_t>(full), '#'),
-                                 std::string(static_cast<std::size_t>(kBarCells - full), '.'), 100 * fraction, detail, left);
-  line.resize(std::min(line.size(), static_cast<std::size_t>(std::max(terminal_columns(console_.err) - 1, 20))));
+  std::string line =
+      fmt::format("{} [{}{}] {:3.0f} % {} {}", what_, std::string(static_cast<std::size_t>(full), '#'),
+                  std::string(static_cast<std::size_t>(kBarCells - full), '.'), 100 * fraction, detail, left);
+  line.resize(
+      std::min(line.size(), static_cast<std::size_t>(std::max(terminal_columns(console_.err) - 1, 20))));
   std::fprintf(console_.err, "\r\033[K%s", line.c_str());
   std::fflush(console_.err);
   drawn_ = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress of work that takes longer than a second: a bar on a terminal, a heartbeat line every ten seconds otherwise.
+// Progress of work that takes longer than a second: a bar on a terminal, a heartbeat line every ten seconds
+// otherwise.
 #pragma once
 
 #include <chrono>
@@ -19,7 +20,8 @@ class Progress {
   /// Clears the bar.
   ~Progress();
 
-  /// `fraction` from 0 to 1; `detail` is short, such as "12.3 us simulated, 4.1 M events/s". Cheap to call often.
+  /// `fraction` from 0 to 1; `detail` is short, such as "12.3 us simulated, 4.1 M events/s". Cheap to call
+  /// often.
   void update(double fraction, std::string_view detail);
 
  private:

@@ -5,6 +5,8 @@ namespace wharf::cli {
 
 std::string_view version() { return WHARF_VERSION; }
 std::string_view commit() { return WHARF_COMMIT; }
-std::string_view version_text() { return "wharf " WHARF_VERSION " (commit " WHARF_COMMIT ", g++ " __VERSION__ ")"; }
+std::string_view version_text() {
+  return "wharf " WHARF_VERSION " (commit " WHARF_COMMIT ", g++ " __VERSION__ ")";
+}
 
 }  // namespace wharf::cli

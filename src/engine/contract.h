@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine contract: what every protocol engine takes and gives, as one C++20 concept. An engine is one network
-// interface, the transport and transaction state of one host. It knows no clock, socket, thread or simulator: time and
-// packets come in, packets and deadlines come out.
+// The engine contract: what every protocol engine takes and gives, as one C++20 concept. An engine is one
+// network interface, the transport and transaction state of one host. It knows no clock, socket, thread or
+// simulator: time and packets come in, packets and deadlines come out.
 #pragma once
 
 #include <array>
@@ -30,21 +30,23 @@ namespace wharf::engine {
 using verbs::PeerId;
 using verbs::QueueId;
 
-/// Names one access at the memory port until access_done() answers it; chosen by the engine, reused afterwards.
+/// Names one access at the memory port until access_done() answers it; chosen by the engine, reused
+/// afterwards.
 using AccessId = std::uint32_t;
 
-// --- Memory side ---------------------------------------------------------------------------------------------------
+// --- Memory side
+// ---------------------------------------------------------------------------------------------------
 
 /// What an access is for. The first three touch registered memory, the rest is the NIC's own traffic.
 enum class AccessKind : std::uint8_t {
-  kRead,                ///< Payload of a request or of a read response.
-  kWrite,               ///< Payload placed in memory.
-  kAtomic,              ///< Read-modify-write of `width` bytes.
-  kFetchWorkRequest,    ///< Work-queue entries that were announced by a doorbell.
-  kFetchReceiveEntry,   ///< Receive entries.
-  kWriteCompletion,     ///< A completion record; poll() shows it only after access_done().
-  kFetchContext,        ///< A hardware context record that is not in the context cache.
-  kWriteContext,        ///< An evicted context record.
+  kRead,               ///< Payload of a request or of a read response.
+  kWrite,              ///< Payload placed in memory.
+  kAtomic,             ///< Read-modify-write of `width` bytes.
+  kFetchWorkRequest,   ///< Work-queue entries that were announced by a doorbell.
+  kFetchReceiveEntry,  ///< Receive entries.
+  kWriteCompletion,    ///< A completion record; poll() shows it only after access_done().
+  kFetchContext,       ///< A hardware context record that is not in the context cache.
+  kWriteContext,       ///< An evicted context record.
 };
 
 /// One access that the engine asks its host for. Plain data.
@@ -57,10 +59,10 @@ struct Access {
   std::uint8_t count = 1;                       ///< Fetches: how many entries, back to back.
   bool at_target = false;                       ///< True when it serves a request of another host.
   QueueId queue = 0;                            ///< The local queue it belongs to.
-  std::uint32_t stream = 0;                     ///< Accesses of one stream are ordered by `order`; streams are not.
-  std::uint32_t length = 0;                     ///< Bytes.
+  std::uint32_t stream = 0;  ///< Accesses of one stream are ordered by `order`; streams are not.
+  std::uint32_t length = 0;  ///< Bytes.
   std::uint64_t address = 0;
-  wire::Payload data;                           ///< Writes: `length` bytes, valid until access_done().
+  wire::Payload data;  ///< Writes: `length` bytes, valid until access_done().
   std::array<std::uint64_t, 2> operand{};
   std::array<std::uint64_t, 2> compare{};
   wire::OperationTag operation;
@@ -75,13 +77,15 @@ enum class AccessStatus : std::uint8_t {
 /// The host's answer to one access.
 struct AccessResult {
   AccessStatus status = AccessStatus::kDone;
-  /// Reads and context fetches: `length` bytes. The engine retains `data.buffer` if it keeps it; memory that no pool
-  /// owns stays valid until the packet that carries it has been handed on by transmit() and delivered.
+  /// Reads and context fetches: `length` bytes. The engine retains `data.buffer` if it keeps it; memory that
+  /// no pool owns stays valid until the packet that carries it has been handed on by transmit() and
+  /// delivered.
   wire::Payload data;
   std::array<std::uint64_t, 2> old_value{};  ///< kAtomic.
 };
 
-// --- Application side ----------------------------------------------------------------------------------------------
+// --- Application side
+// ----------------------------------------------------------------------------------------------
 
 /// How a work request reaches the engine.
 enum class Submission : std::uint8_t {
@@ -99,7 +103,8 @@ enum class PostStatus : std::uint8_t {
 
 std::string_view name(PostStatus status);
 
-// --- Control side --------------------------------------------------------------------------------------------------
+// --- Control side
+// --------------------------------------------------------------------------------------------------
 
 /// Where the rings of a queue lie in host memory and how deep they are. Addresses are zero for live engines.
 struct QueueConfig {
@@ -113,9 +118,9 @@ struct QueueConfig {
 
 /// What can happen to a queue or peer without being asked for.
 enum class AsyncEventKind : std::uint8_t {
-  kQueueError,     ///< The queue left the ready state; outstanding requests complete with kFlushed.
+  kQueueError,       ///< The queue left the ready state; outstanding requests complete with kFlushed.
   kPeerUnreachable,  ///< Retries toward a peer are exhausted.
-  kReceiveLimit,   ///< Receive entries fell below the limit.
+  kReceiveLimit,     ///< Receive entries fell below the limit.
 };
 
 struct AsyncEvent {
@@ -127,21 +132,24 @@ struct AsyncEvent {
 /// Bytes that two control planes exchange out of band to connect their queues.
 using ExchangeBlob = std::vector<std::byte>;
 
-// --- The concept ---------------------------------------------------------------------------------------------------
+// --- The concept
+// ---------------------------------------------------------------------------------------------------
 
-/// One protocol engine. Every input runs to completion; afterwards the caller drains next_access(), transmit(), poll(),
-/// poll_load_store() and poll_event() until each is empty, then asks deadline(). `now` never decreases.
+/// One protocol engine. Every input runs to completion; afterwards the caller drains next_access(),
+/// transmit(), poll(), poll_load_store() and poll_event() until each is empty, then asks deadline(). `now`
+/// never decreases.
 ///
-/// Payload buffers belong to a wire::PayloadPool given at creation. receive() and access_done() lend a reference: the
-/// engine retains what it keeps and releases it itself. transmit() and poll_load_store() hand a reference over: the caller releases it.
-/// No input allocates except the control side.
+/// Payload buffers belong to a wire::PayloadPool given at creation. receive() and access_done() lend a
+/// reference: the engine retains what it keeps and releases it itself. transmit() and poll_load_store() hand
+/// a reference over: the caller releases it. No input allocates except the control side.
 template <typename E>
-concept Engine = requires(E& engine, const E& observed, TimePs now, QueueId queue, QueueId& queue_out, PeerId peer, std::uint32_t port,
-                          const verbs::WorkRequest& request, const verbs::ReceiveRequest& receive,
-                          const verbs::LoadStore& load_store, const wire::Packet& packet, wire::Packet& packet_out,
-                          Access& access_out, AccessId access, const AccessResult& result,
-                          verbs::Completion& completion_out, verbs::LoadStoreResult& load_store_out,
-                          AsyncEvent& event_out, const QueueConfig& queue_config, verbs::SegmentToken token,
+concept Engine = requires(E& engine, const E& observed, TimePs now, QueueId queue, QueueId& queue_out,
+                          PeerId peer, std::uint32_t port, const verbs::WorkRequest& request,
+                          const verbs::ReceiveRequest& receive, const verbs::LoadStore& load_store,
+                          const wire::Packet& packet, wire::Packet& packet_out, Access& access_out,
+                          AccessId access, const AccessResult& result, verbs::Completion& completion_out,
+                          verbs::LoadStoreResult& load_store_out, AsyncEvent& event_out,
+                          const QueueConfig& queue_config, verbs::SegmentToken token,
                           const verbs::SegmentConfig& segment_config, std::span<const std::byte> blob,
                           verbs::Verb verb) {
   // Control.
@@ -164,7 +172,8 @@ concept Engine = requires(E& engine, const E& observed, TimePs now, QueueId queu
   /// The load/store path; kUnsupported where the protocol has none.
   { engine.issue(now, load_store) } -> std::same_as<PostStatus>;
   { engine.poll(queue, completion_out) } -> std::same_as<bool>;
-  /// The next queue that has something for poll(), so that a host need not scan them all; false when none has.
+  /// The next queue that has something for poll(), so that a host need not scan them all; false when none
+  /// has.
   { engine.next_completed_queue(queue_out) } -> std::same_as<bool>;
   { engine.poll_load_store(load_store_out) } -> std::same_as<bool>;
 

@@ -27,16 +27,20 @@ std::optional<double> number(std::string_view text) {
 
 class Comparer {
  public:
-  Comparer(Tolerance tolerance, std::size_t limit, Comparison& out) : tolerance_(tolerance), limit_(limit), out_(out) {}
+  Comparer(Tolerance tolerance, std::size_t limit, Comparison& out)
+      : tolerance_(tolerance), limit_(limit), out_(out) {}
 
-  void texts(const std::string& file, const std::string& what, const std::string& first, const std::string& second) {
+  void texts(const std::string& file, const std::string& what, const std::string& first,
+             const std::string& second) {
     ++out_.values;
     if (first == second) return;
     const auto a = number(first);
     const auto b = number(second);
     if (a && b) {
       const double distance = std::abs(*a - *b);
-      if (distance <= tolerance_.absolute || distance <= tolerance_.relative * std::max(std::abs(*a), std::abs(*b))) return;
+      if (distance <= tolerance_.absolute ||
+          distance <= tolerance_.relative * std::max(std::abs(*a), std::abs(*b)))
+        return;
     }
     different(file, what, first, second);
   }
@@ -48,7 +52,8 @@ class Comparer {
       for (const auto& [key, value] : second.items()) keys.insert(key);
       for (const std::string& key : keys) {
         const std::string inner = path.empty() ? key : path + "." + key;
-        json(file, inner, first.contains(key) ? first[key] : Json(), second.contains(key) ? second[key] : Json());
+        json(file, inner, first.contains(key) ? first[key] : Json(),
+             second.contains(key) ? second[key] : Json());
       }
     } else if (first.is_array() && second.is_array() && first.size() == second.size()) {
       for (std::size_t index = 0; index < first.size(); ++index) {
@@ -56,13 +61,16 @@ class Comparer {
       }
     } else {
       const auto text = [](const Json& value) {
-        return value.is_string() ? value.get<std::string>() : value.is_null() ? std::string("nothing") : value.dump();
+        return value.is_string() ? value.get<std::string>()
+               : value.is_null() ? std::string("nothing")
+                                 : value.dump();
       };
       texts(file, path, text(first), text(second));
     }
   }
 
-  void different(const std::string& file, const std::string& what, const std::string& first, const std::string& second) {
+  void different(const std::string& file, const std::string& what, const std::string& first,
+                 const std::string& second) {
     ++out_.different;
     if (out_.differences.size() < limit_) out_.differences.push_back({file, what, first, second});
   }
@@ -91,7 +99,8 @@ void compare_csv(Comparer& comparer, const std::string& name, const fs::path& fi
     const bool more_b = static_cast<bool>(std::getline(b, line_b));
     if (!more_a && !more_b) return;
     if (more_a != more_b) {
-      comparer.different(name, fmt::format("row {}", row), more_a ? line_a : "nothing", more_b ? line_b : "nothing");
+      comparer.different(name, fmt::format("row {}", row), more_a ? line_a : "nothing",
+                         more_b ? line_b : "nothing");
       return;
     }
     if (row == 0) titles = split(line_a);
@@ -111,7 +120,8 @@ void compare_csv(Comparer& comparer, const std::string& name, const fs::path& fi
 std::set<std::string> files_of(const fs::path& directory) {
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(directory)) {
-    if (entry.is_regular_file() && entry.path().filename() != "manifest.json") names.insert(entry.path().filename());
+    if (entry.is_regular_file() && entry.path().filename() != "manifest.json")
+      names.insert(entry.path().filename());
   }
   return names;
 }
@@ -129,7 +139,8 @@ Result<Comparison> compare_results(const fs::path& first, const fs::path& second
                                    std::size_t limit) {
   for (const fs::path& directory : {first, second}) {
     if (!fs::is_regular_file(directory / "summary.json")) {
-      return input_error(fmt::format("{} has no summary.json, expected a result directory", directory.string()));
+      return input_error(
+          fmt::format("{} has no summary.json, expected a result directory", directory.string()));
     }
   }
   Comparison out;
@@ -141,7 +152,8 @@ Result<Comparison> compare_results(const fs::path& first, const fs::path& second
     const fs::path a = first / name;
     const fs::path b = second / name;
     if (!fs::exists(a) || !fs::exists(b)) {
-      comparer.different(name, "file", fs::exists(a) ? "present" : "absent", fs::exists(b) ? "present" : "absent");
+      comparer.different(name, "file", fs::exists(a) ? "present" : "absent",
+                         fs::exists(b) ? "present" : "absent");
     } else if (name.ends_with(".json")) {
       const Json json_a = Json::parse(content(a), nullptr, false);
       const Json json_b = Json::parse(content(b), nullptr, false);

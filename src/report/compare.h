@@ -10,7 +10,8 @@
 
 namespace wharf::report {
 
-/// How far apart two numbers may be and still count as equal: |a - b| <= absolute, or <= relative * max(|a|, |b|).
+/// How far apart two numbers may be and still count as equal: |a - b| <= absolute, or <= relative * max(|a|,
+/// |b|).
 struct Tolerance {
   double relative = 0;
   double absolute = 0;
@@ -18,7 +19,7 @@ struct Tolerance {
 
 struct Difference {
   std::string file;
-  std::string what;    ///< Key of a JSON value, or "row 12, column latency_ns".
+  std::string what;  ///< Key of a JSON value, or "row 12, column latency_ns".
   std::string first;
   std::string second;
 };
@@ -29,8 +30,8 @@ struct Comparison {
   std::vector<Difference> differences;  ///< The first ones, up to the limit given.
 };
 
-/// Compares the result directories `first` and `second`; the manifest is left out. Files that only one side has are
-/// differences. Refuses directories without a summary.json.
+/// Compares the result directories `first` and `second`; the manifest is left out. Files that only one side
+/// has are differences. Refuses directories without a summary.json.
 Result<Comparison> compare_results(const std::filesystem::path& first, const std::filesystem::path& second,
                                    Tolerance tolerance, std::size_t limit);
 

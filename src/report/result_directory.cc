@@ -22,15 +22,17 @@ Result<ResultDirectory> ResultDirectory::create(const fs::path& path, bool repla
   std::error_code status;
   if (fs::exists(path, status)) {
     if (!fs::is_directory(path, status)) {
-      return input_error(fmt::format("--out {}: that is a file, expected a directory for the results", path.string()));
+      return input_error(
+          fmt::format("--out {}: that is a file, expected a directory for the results", path.string()));
     }
     const bool empty = fs::is_empty(path, status);
     if (!empty && !fs::exists(path / "manifest.json", status)) {
-      return input_error(
-          fmt::format("--out {}: the directory holds other files, expected a new or empty directory", path.string()));
+      return input_error(fmt::format(
+          "--out {}: the directory holds other files, expected a new or empty directory", path.string()));
     }
     if (!empty && !replace) {
-      return input_error(fmt::format("--out {}: the directory holds a result already; --force replaces it", path.string()));
+      return input_error(
+          fmt::format("--out {}: the directory holds a result already; --force replaces it", path.string()));
     }
   }
   fs::path parent = fs::absolute(path, status).lexically_normal();

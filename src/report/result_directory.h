@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The directory of one result. Files appear in it all at once: they are written beside it and moved into place by
-// commit(), so that an aborted command leaves nothing half-written.
+// The directory of one result. Files appear in it all at once: they are written beside it and moved into
+// place by commit(), so that an aborted command leaves nothing half-written.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,8 @@ namespace wharf::report {
 /// A result under construction.
 class ResultDirectory {
  public:
-  /// Prepares to fill `path`. An existing directory is only replaced if it is empty or `replace` is given and it holds
-  /// a manifest.json of an earlier result; everything else is refused.
+  /// Prepares to fill `path`. An existing directory is only replaced if it is empty or `replace` is given and
+  /// it holds a manifest.json of an earlier result; everything else is refused.
   static Result<ResultDirectory> create(const std::filesystem::path& path, bool replace);
 
   ResultDirectory(ResultDirectory&& other) noexcept;

@@ -25,7 +25,8 @@ std::string literal(const std::string& text) { return enclosed(text, '\''); }
 /// Scalars of `value` as (dotted name, scalar); arrays are left to the run's own files.
 void flatten(const std::string& prefix, const Json& value, std::vector<std::pair<std::string, Json>>& out) {
   if (value.is_object()) {
-    for (const auto& [key, member] : value.items()) flatten(prefix.empty() ? key : prefix + "." + key, member, out);
+    for (const auto& [key, member] : value.items())
+      flatten(prefix.empty() ? key : prefix + "." + key, member, out);
   } else if (!value.is_array()) {
     out.emplace_back(prefix, value);
   }
@@ -37,7 +38,8 @@ struct Finalize {
 using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
 
 Error database_error(sqlite3* database) {
-  return Error{ErrorKind::kEnvironment, fmt::format("the sweep's database cannot be used: {}", sqlite3_errmsg(database))};
+  return Error{ErrorKind::kEnvironment,
+               fmt::format("the sweep's database cannot be used: {}", sqlite3_errmsg(database))};
 }
 
 }  // namespace
@@ -65,18 +67,20 @@ Result<SweepDatabase> SweepDatabase::open(const std::filesystem::path& path,
   WHARF_TRY(database.execute("CREATE TABLE IF NOT EXISTS columns (name TEXT PRIMARY KEY, meaning TEXT)"));
 
   sqlite3_stmt* statement = nullptr;
-  if (sqlite3_prepare_v2(raw, "PRAGMA table_info(runs)", -1, &statement, nullptr) != SQLITE_OK) return database_error(raw);
+  if (sqlite3_prepare_v2(raw, "PRAGMA table_info(runs)", -1, &statement, nullptr) != SQLITE_OK)
+    return database_error(raw);
   const Statement owner(statement);
   while (sqlite3_step(statement) == SQLITE_ROW) {
     database.columns_.insert(reinterpret_cast<const char*>(sqlite3_column_text(statement, 1)));
   }
   for (const std::string& key : varied_keys) {
     if (!database.columns_.contains(key)) {
-      return input_error(fmt::format("{} holds a sweep of other keys (it has no column {}), expected a new directory",
-                                     path.string(), key));
+      return input_error(
+          fmt::format("{} holds a sweep of other keys (it has no column {}), expected a new directory",
+                      path.string(), key));
     }
-    WHARF_TRY(database.execute(
-        fmt::format("INSERT OR IGNORE INTO columns VALUES ({}, 'varied key of the scenario')", literal(key))));
+    WHARF_TRY(database.execute(fmt::format(
+        "INSERT OR IGNORE INTO columns VALUES ({}, 'varied key of the scenario')", literal(key))));
   }
   database.varied_keys_ = varied_keys;
   return database;
@@ -84,8 +88,8 @@ Result<SweepDatabase> SweepDatabase::open(const std::filesystem::path& path,
 
 Result<std::set<int>> SweepDatabase::finished_runs() const {
   sqlite3_stmt* statement = nullptr;
-  if (sqlite3_prepare_v2(database_.get(), "SELECT run FROM runs WHERE status = 'done'", -1, &statement, nullptr) !=
-      SQLITE_OK) {
+  if (sqlite3_prepare_v2(database_.get(), "SELECT run FROM runs WHERE status = 'done'", -1, &statement,
+                         nullptr) != SQLITE_OK) {
     return database_error(database_.get());
   }
   const Statement owner(statement);
@@ -108,7 +112,8 @@ Result<void> SweepDatabase::add(int run, const std::vector<std::string>& values,
     if (!columns_.contains(name)) {
       const std::string type = value.is_number_float() ? "REAL" : value.is_number() ? "INTEGER" : "TEXT";
       WHARF_TRY(execute(fmt::format("ALTER TABLE runs ADD COLUMN {} {}", quoted(name), type)));
-      WHARF_TRY(execute(fmt::format("INSERT OR IGNORE INTO columns VALUES ({}, 'value of summary.json')", literal(name))));
+      WHARF_TRY(execute(
+          fmt::format("INSERT OR IGNORE INTO columns VALUES ({}, 'value of summary.json')", literal(name))));
       columns_.insert(name);
     }
     names += ", " + quoted(name);

@@ -15,12 +15,14 @@ struct sqlite3;
 
 namespace wharf::report {
 
-/// Writes `results.sqlite`. Tables: `runs` (one row per run: `run` number, `status`, varied keys, then every number or
-/// text of the run's summary flattened with dots, such as "latency_ns.mean") and `columns` (name, meaning). One writer.
+/// Writes `results.sqlite`. Tables: `runs` (one row per run: `run` number, `status`, varied keys, then every
+/// number or text of the run's summary flattened with dots, such as "latency_ns.mean") and `columns` (name,
+/// meaning). One writer.
 class SweepDatabase {
  public:
   /// Creates the file, or opens one left by an interrupted sweep of the same keys.
-  static Result<SweepDatabase> open(const std::filesystem::path& path, const std::vector<std::string>& varied_keys);
+  static Result<SweepDatabase> open(const std::filesystem::path& path,
+                                    const std::vector<std::string>& varied_keys);
 
   SweepDatabase(SweepDatabase&&) noexcept;
   ~SweepDatabase();

@@ -24,7 +24,9 @@ TEST_F(SweepDatabaseTest, StoresRunsAndRemembersThemWhenOpenedAgain) {
   {
     auto database = SweepDatabase::open(path_, keys);
     ASSERT_TRUE(database.ok());
-    ASSERT_TRUE(database->add(0, {"64B", "100ns"}, {{"latency_ns", {{"mean", 500.5}, {"max", 501}}}, {"it's", "ok"}}).ok());
+    ASSERT_TRUE(
+        database->add(0, {"64B", "100ns"}, {{"latency_ns", {{"mean", 500.5}, {"max", 501}}}, {"it's", "ok"}})
+            .ok());
     ASSERT_TRUE(database->add(2, {"256B", "100ns"}, {{"latency_ns", {{"mean", 542.0}}}, {"new", 1}}).ok());
   }
   auto database = SweepDatabase::open(path_, keys);
@@ -34,8 +36,8 @@ TEST_F(SweepDatabaseTest, StoresRunsAndRemembersThemWhenOpenedAgain) {
   sqlite3* raw = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &raw), SQLITE_OK);
   sqlite3_stmt* statement = nullptr;
-  ASSERT_EQ(sqlite3_prepare_v2(raw, "SELECT \"latency_ns.mean\" FROM runs WHERE \"run.payload\" = '64B'", -1, &statement,
-                               nullptr),
+  ASSERT_EQ(sqlite3_prepare_v2(raw, "SELECT \"latency_ns.mean\" FROM runs WHERE \"run.payload\" = '64B'", -1,
+                               &statement, nullptr),
             SQLITE_OK);
   ASSERT_EQ(sqlite3_step(statement), SQLITE_ROW);
   EXPECT_DOUBLE_EQ(sqlite3_column_double(statement, 0), 500.5);

@@ -10,8 +10,8 @@ namespace wharf::report {
 namespace {
 
 std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 void append_line(std::string& out, std::string line) {
@@ -34,7 +34,8 @@ std::string TextTable::text() const {
   std::vector<std::size_t> widths;
   for (const Column& column : columns_) widths.push_back(width_of(column.title));
   for (const auto& row : rows_) {
-    for (std::size_t index = 0; index < row.size(); ++index) widths[index] = std::max(widths[index], width_of(row[index]));
+    for (std::size_t index = 0; index < row.size(); ++index)
+      widths[index] = std::max(widths[index], width_of(row[index]));
   }
   const auto line_of = [&](const auto& cell_at) {
     std::string line;
@@ -53,8 +54,9 @@ std::string TextTable::text() const {
   append_line(out, line_of([&](std::size_t index) -> const std::string& { return columns_[index].title; }));
   append_line(out, std::string(total, '-'));
   for (const auto& row : rows_) {
-    append_line(out, row.empty() ? std::string(total, '-')
-                                 : line_of([&](std::size_t index) -> const std::string& { return row[index]; }));
+    append_line(out, row.empty()
+                         ? std::string(total, '-')
+                         : line_of([&](std::size_t index) -> const std::string& { return row[index]; }));
   }
   return out;
 }

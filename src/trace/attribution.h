@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of each operation went: collects the spans that components report and, when the operation ends,
-// splits its latency into critical-path time per stage and, apart from it, overlapped time.
+// Where the time of each operation went: collects the spans that components report and, when the operation
+// ends, splits its latency into critical-path time per stage and, apart from it, overlapped time.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace wharf::trace {
 
-/// The finished account of one operation, or the sum of many. Per stage, `critical` sums to `latency` exactly unless
-/// some of it is `unattributed`, which a correct model never has.
+/// The finished account of one operation, or the sum of many. Per stage, `critical` sums to `latency` exactly
+/// unless some of it is `unattributed`, which a correct model never has.
 struct OperationPath {
   TimePs latency;
   TimePs unattributed;
@@ -25,8 +25,8 @@ struct OperationPath {
   OperationPath& operator+=(const OperationPath& other);
 };
 
-/// Collects spans of operations in flight. Allocates only when more operations are in flight, or one has more spans,
-/// than ever before.
+/// Collects spans of operations in flight. Allocates only when more operations are in flight, or one has more
+/// spans, than ever before.
 class Attribution {
  public:
   /// Opens an operation and names it. The tag stays valid until end().
@@ -35,8 +35,9 @@ class Attribution {
   /// Adds a span. A tag that has already ended (a late duplicate, say) is ignored.
   void span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end);
 
-  /// Closes the operation. The critical path is found backwards from `at`: at each instant the span that ended then is
-  /// what the operation was waiting for; the one reported last wins a tie. The reference stays valid until the next end().
+  /// Closes the operation. The critical path is found backwards from `at`: at each instant the span that
+  /// ended then is what the operation was waiting for; the one reported last wins a tie. The reference stays
+  /// valid until the next end().
   const OperationPath& end(wire::OperationTag operation, TimePs at);
 
   /// One span of the operation closed last, in the order reported; for waterfalls.

@@ -8,7 +8,9 @@ namespace wharf::trace {
 namespace {
 
 TimePs ns(int n) { return nanoseconds(n); }
-TimePs of(const std::array<TimePs, kStageCount>& times, Stage stage) { return times[static_cast<std::size_t>(stage)]; }
+TimePs of(const std::array<TimePs, kStageCount>& times, Stage stage) {
+  return times[static_cast<std::size_t>(stage)];
+}
 
 TEST(Attribution, AChainIsAllCritical) {
   Attribution attribution;
@@ -62,7 +64,8 @@ RC_GTEST_PROP(Attribution, CriticalTimeAndHolesSumToTheLatency, ()) {
   for (int i = 0; i < count; ++i) {
     const int begin = *rc::gen::inRange(0, 500);
     const int length = *rc::gen::inRange(1, 100);
-    attribution.span(operation, static_cast<Stage>(*rc::gen::inRange(0, kStageCount)), ns(begin), ns(begin + length));
+    attribution.span(operation, static_cast<Stage>(*rc::gen::inRange(0, kStageCount)), ns(begin),
+                     ns(begin + length));
   }
   const OperationPath& path = attribution.end(operation, ns(latency));
   TimePs sum = path.unattributed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event schema: everything that a run can tell about itself, declared once. Sinks (ring, capture, timeline, text,
-// attribution) are fed from this list.
+// The event schema: everything that a run can tell about itself, declared once. Sinks (ring, capture,
+// timeline, text, attribution) are fed from this list.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 namespace wharf::trace {
 
 enum class EventKind : std::uint8_t {
-  kOperationBegin,     ///< a: verb, b: bytes.
-  kOperationEnd,       ///< a: completion status.
-  kSpan,               ///< `stage` from `begin` to `end`.
-  kPacketSent,         ///< On a link: `packet` is set.
+  kOperationBegin,  ///< a: verb, b: bytes.
+  kOperationEnd,    ///< a: completion status.
+  kSpan,            ///< `stage` from `begin` to `end`.
+  kPacketSent,      ///< On a link: `packet` is set.
   kPacketReceived,
-  kPacketDropped,      ///< a: reason.
-  kRetransmission,     ///< a: first PSN, b: packets queued again.
-  kTimeout,            ///< a: attempt.
-  kStateChange,        ///< a: from, b: to.
-  kCacheEviction,      ///< a: address.
-  kContextMiss,        ///< a: record key.
+  kPacketDropped,   ///< a: reason.
+  kRetransmission,  ///< a: first PSN, b: packets queued again.
+  kTimeout,         ///< a: attempt.
+  kStateChange,     ///< a: from, b: to.
+  kCacheEviction,   ///< a: address.
+  kContextMiss,     ///< a: record key.
 };
 
 /// One event. Plain data; `packet` is only valid during the call that hands the event to a sink.
@@ -32,7 +32,7 @@ struct TraceEvent {
   std::uint16_t host = 0;
   std::uint32_t component = 0;  ///< Simulation component or queue.
   TimePs begin;
-  TimePs end;                   ///< Spans; otherwise equal to `begin`.
+  TimePs end;  ///< Spans; otherwise equal to `begin`.
   wire::OperationTag operation;
   std::uint64_t a = 0;
   std::uint64_t b = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The named places where an operation can spend time. Attribution has no bucket called other: time that no stage
-// claims is an error of the model.
+// The named places where an operation can spend time. Attribution has no bucket called other: time that no
+// stage claims is an error of the model.
 #pragma once
 
 #include <cstdint>

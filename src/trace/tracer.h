@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one object through which components and engines report events. With no sink attached it costs one predictable
-// branch.
+// The one object through which components and engines report events. With no sink attached it costs one
+// predictable branch.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace wharf::trace {
 
-/// Receives the events of the kinds it asked for. One virtual call per wanted event; the attribution, which every host
-/// study uses, is called directly.
+/// Receives the events of the kinds it asked for. One virtual call per wanted event; the attribution, which
+/// every host study uses, is called directly.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -38,12 +38,17 @@ class Tracer {
     if (operation.value == 0 || end <= begin) return;
     if (attribution_ != nullptr) attribution_->span(operation, stage, begin, end);
     if (wants(EventKind::kSpan)) [[unlikely]] {
-      emit({.kind = EventKind::kSpan, .stage = stage, .host = host, .begin = begin, .end = end,
+      emit({.kind = EventKind::kSpan,
+            .stage = stage,
+            .host = host,
+            .begin = begin,
+            .end = end,
             .operation = operation});
     }
   }
 
-  /// Hands `event` to every sink that wants its kind. Guard with wants() where building the event costs something.
+  /// Hands `event` to every sink that wants its kind. Guard with wants() where building the event costs
+  /// something.
   void emit(const TraceEvent& event) {
     for (const Attached& attached : sinks_) {
       if ((attached.mask & bit(event.kind)) != 0) attached.sink->record(event);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Core concept: the CPU that runs a program. Simulated cores charge time for what a program does; live cores let
-// the real CPU take it.
+// The Core concept: the CPU that runs a program. Simulated cores charge time for what a program does; live
+// cores let the real CPU take it.
 #pragma once
 
 #include <concepts>
@@ -19,8 +19,8 @@ namespace wharf::verbs {
 
 /// The local CPU as a program uses it. Addresses are the host's; 1, 2, 4 or 8 byte accesses, little-endian.
 template <typename C>
-concept Core = requires(C& core, std::uint64_t address, std::uint32_t length, std::uint64_t value, TimePs duration,
-                        Task<void> task, std::string_view name) {
+concept Core = requires(C& core, std::uint64_t address, std::uint32_t length, std::uint64_t value,
+                        TimePs duration, Task<void> task, std::string_view name) {
   /// Memory for the program's life, zeroed; alignment 64. Control path.
   { core.allocate(Bytes{}) } -> std::convertible_to<std::uint64_t>;
   /// The bytes themselves, without charging time: to prepare or check data.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting among the coroutines of one core: a Gate lets tasks wait until another task opens it. Resumes in FIFO order.
+// Waiting among the coroutines of one core: a Gate lets tasks wait until another task opens it. Resumes in
+// FIFO order.
 #pragma once
 
 #include <coroutine>
@@ -8,8 +9,8 @@
 
 namespace wharf::verbs {
 
-/// A counting gate: each open() lets one wait() through, in order of arrival. Single-threaded, allocates nothing:
-/// waiters are linked through their awaiters, which live in their coroutine frames.
+/// A counting gate: each open() lets one wait() through, in order of arrival. Single-threaded, allocates
+/// nothing: waiters are linked through their awaiters, which live in their coroutine frames.
 class Gate {
  public:
   class Wait {

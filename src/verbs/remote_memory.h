@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RemoteMemory concept: what a program sees of the memory of another host. The simulator and the live runtime
-// each provide one type for it, so a program is written once.
+// The RemoteMemory concept: what a program sees of the memory of another host. The simulator and the live
+// runtime each provide one type for it, so a program is written once.
 #pragma once
 
 #include <concepts>
@@ -27,11 +27,12 @@ struct LoadedValue {
   CompletionStatus status = CompletionStatus::kSuccess;
 };
 
-/// Remote memory as a program uses it. One object stands for one queue toward one peer host; every call starts one
-/// operation and is awaited for its end. Several coroutines may have operations in flight on one object.
+/// Remote memory as a program uses it. One object stands for one queue toward one peer host; every call
+/// starts one operation and is awaited for its end. Several coroutines may have operations in flight on one
+/// object.
 ///
-/// `local` is an address of the calling host (Core::allocate); `length` is in bytes. Unsupported verbs complete at once
-/// with kUnsupportedOpcode; `supports` tells beforehand.
+/// `local` is an address of the calling host (Core::allocate); `length` is in bytes. Unsupported verbs
+/// complete at once with kUnsupportedOpcode; `supports` tells beforehand.
 template <typename R>
 concept RemoteMemory = requires(R& remote, std::uint64_t local, RemoteAddress target, std::uint32_t length,
                                 std::uint64_t value, Verb verb, const WorkRequest& request) {

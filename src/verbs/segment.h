@@ -13,7 +13,8 @@
 
 namespace wharf::verbs {
 
-/// What a segment's owner lets others do. Remote atomics need read and write as well (UB-Base 2.0.1, URMA API).
+/// What a segment's owner lets others do. Remote atomics need read and write as well (UB-Base 2.0.1, URMA
+/// API).
 struct AccessRights {
   bool remote_read = false;
   bool remote_write = false;
@@ -45,7 +46,8 @@ struct SegmentConfig {
   std::uint64_t base = 0;
   std::uint64_t length = 0;
   AccessRights rights = kFullAccess;
-  /// UB: the secret that must accompany the TokenID; no value is checked when `check_value` is false (policy NONE).
+  /// UB: the secret that must accompany the TokenID; no value is checked when `check_value` is false (policy
+  /// NONE).
   std::uint32_t token_value = 0;
   bool check_value = true;
   /// The order label that remote reads of this segment get at the memory port.

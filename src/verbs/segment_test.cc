@@ -7,8 +7,9 @@
 namespace wharf::verbs {
 namespace {
 
-RC_GTEST_PROP(Segment, ExchangeFormRoundTrips, (std::uint64_t base, std::uint64_t length, std::uint32_t id,
-                                               std::uint32_t value, bool read, bool write, bool atomic)) {
+RC_GTEST_PROP(Segment, ExchangeFormRoundTrips,
+              (std::uint64_t base, std::uint64_t length, std::uint32_t id, std::uint32_t value, bool read,
+               bool write, bool atomic)) {
   const RemoteSegment segment{base, length, {id, value}, {read, write, atomic}};
   const auto bytes = encode(segment);
   const auto back = decode_remote_segment(bytes);

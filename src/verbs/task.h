@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The coroutine type of programs. A program is one coroutine per thread of control: its frame is allocated when it is
-// spawned; single operations are awaited through plain awaiter objects and allocate nothing.
+// The coroutine type of programs. A program is one coroutine per thread of control: its frame is allocated
+// when it is spawned; single operations are awaited through plain awaiter objects and allocate nothing.
 #pragma once
 
 #include <coroutine>
@@ -35,8 +35,8 @@ struct Storage<void> {
 
 }  // namespace task_detail
 
-/// A lazily started coroutine that yields a T. Starts when awaited or through start(); destroying it destroys the
-/// frame. Programs do not throw: an escaping exception ends the process.
+/// A lazily started coroutine that yields a T. Starts when awaited or through start(); destroying it destroys
+/// the frame. Programs do not throw: an escaping exception ends the process.
 template <typename T = void>
 class [[nodiscard]] Task {
  public:

@@ -8,9 +8,9 @@ namespace wharf::verbs {
 namespace {
 
 constexpr std::array<std::string_view, kVerbCount> kNames{
-    "load",         "store", "read",         "write",       "write_imm", "write_notify",
-    "send",         "send_imm",  "send_invalidate", "compare_swap", "swap",      "atomic_store",
-    "atomic_load",  "fetch_add", "fetch_sub",    "fetch_and",   "fetch_or",  "fetch_xor",
+    "load",      "store",           "read",         "write",     "write_imm",    "write_notify", "send",
+    "send_imm",  "send_invalidate", "compare_swap", "swap",      "atomic_store", "atomic_load",  "fetch_add",
+    "fetch_sub", "fetch_and",       "fetch_or",     "fetch_xor",
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations that a program can ask of remote memory, under one neutral name each; every protocol maps them to
-// its own opcodes or refuses them.
+// The operations that a program can ask of remote memory, under one neutral name each; every protocol maps
+// them to its own opcodes or refuses them.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace wharf::verbs {
 
-/// One remote operation. kLoad and kStore are synchronous (a CPU instruction on mapped remote memory); the others
-/// are work requests on a queue.
+/// One remote operation. kLoad and kStore are synchronous (a CPU instruction on mapped remote memory); the
+/// others are work requests on a queue.
 enum class Verb : std::uint8_t {
   kLoad,
   kStore,

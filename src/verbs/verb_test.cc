@@ -19,8 +19,8 @@ TEST(Verb, EveryNameReadsBackToItsVerb) {
 TEST(Verb, ClassesDoNotOverlap) {
   for (int index = 0; index < kVerbCount; ++index) {
     const Verb verb = static_cast<Verb>(index);
-    const int classes = int{is_atomic(verb)} + int{is_send(verb)} + int{is_write(verb)} + int{is_load_store(verb)} +
-                        int{verb == Verb::kRead};
+    const int classes = int{is_atomic(verb)} + int{is_send(verb)} + int{is_write(verb)} +
+                        int{is_load_store(verb)} + int{verb == Verb::kRead};
     EXPECT_EQ(classes, 1) << name(verb);
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verb loop: the same verb again and again. The plainest program there is, for latency tables and sweeps of one verb.
+// Verb loop: the same verb again and again. The plainest program there is, for latency tables and sweeps of
+// one verb.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,9 @@ struct VerbLoopConfig {
 };
 
 /// Whether party 1 has to keep receive entries posted.
-constexpr bool needs_receiver(const VerbLoopConfig& config) { return verbs::consumes_receive_entry(config.verb); }
+constexpr bool needs_receiver(const VerbLoopConfig& config) {
+  return verbs::consumes_receive_entry(config.verb);
+}
 
 template <typename Keys>
 void bind_keys(VerbLoopConfig& config, Keys& keys) {
@@ -41,10 +44,12 @@ void bind_keys(VerbLoopConfig& config, Keys& keys) {
   keys.choice("verb", config.verb, std::span<const Choice<verbs::Verb>>(verbs_by_name), "the verb to repeat");
   keys.bytes("region_offset", config.region_offset, "where the program's memory begins in the segment");
   keys.bytes("region_bytes", config.region_bytes, "size of the region that is touched", 64);
-  keys.bytes("payload", config.payload, "bytes per operation; loads and stores 1, 2, 4 or 8; atomics 4, 8 or 16", 1,
+  keys.bytes("payload", config.payload,
+             "bytes per operation; loads and stores 1, 2, 4 or 8; atomics 4, 8 or 16", 1,
              std::uint64_t{1} << 30U);
   bind_keys(config.order, keys);
-  keys.time("start_delay", config.start_delay, "send verbs: how long party 0 waits for party 1's receive entries");
+  keys.time("start_delay", config.start_delay,
+            "send verbs: how long party 0 waits for party 1's receive entries");
 }
 
 struct VerbLoopResult {
@@ -64,13 +69,16 @@ inline Result<void> check(const VerbLoopConfig& config, Party party) {
   WHARF_TRY(check(config.loop));
   const std::uint32_t payload = config.payload;
   if (verbs::is_load_store(config.verb) && payload != 1 && payload != 2 && payload != 4 && payload != 8) {
-    return refuse("payload", payload, "1, 2, 4 or 8 bytes: a single load or store moves no more than a register");
+    return refuse("payload", payload,
+                  "1, 2, 4 or 8 bytes: a single load or store moves no more than a register");
   }
   if (verbs::is_atomic(config.verb) && payload != 4 && payload != 8 && payload != 16) {
     return refuse("payload", payload, "4, 8 or 16 bytes for an atomic");
   }
-  if (config.region_bytes < block_bytes(config)) return refuse("region_bytes", config.region_bytes, "at least `payload`");
-  if (needs_receiver(config) && party.count != 2) return refuse("parties", party.count, "2: one sends, one receives");
+  if (config.region_bytes < block_bytes(config))
+    return refuse("region_bytes", config.region_bytes, "at least `payload`");
+  if (needs_receiver(config) && party.count != 2)
+    return refuse("parties", party.count, "2: one sends, one receives");
   return {};
 }
 
@@ -83,8 +91,8 @@ inline void prepare(const VerbLoopConfig& config, Party, std::span<std::byte> re
 }
 
 /// Every fetch-and-add of one must have been executed exactly once; what is only read must be as prepared.
-inline Verdict verify(const VerbLoopConfig& config, Party, std::span<const std::byte> region, std::uint64_t seed,
-                      std::span<const VerbLoopResult> results) {
+inline Verdict verify(const VerbLoopConfig& config, Party, std::span<const std::byte> region,
+                      std::uint64_t seed, std::span<const VerbLoopResult> results) {
   Verdict verdict;
   if (results.empty()) return verdict;
   const LoopResult& loop = results[0].loop;
@@ -120,7 +128,8 @@ verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
   while (crew.loop.take(crew.core.now(), ticket)) {
     if (ticket.wait > kTimeZero) co_await crew.core.sleep(ticket.wait);
     crew.loop.start(crew.core.now(), ticket);
-    const std::uint64_t offset = choose_block(config.order, ticket.number, blocks, random) * block_bytes(config);
+    const std::uint64_t offset =
+        choose_block(config.order, ticket.number, blocks, random) * block_bytes(config);
     verbs::CompletionStatus status;
     if (config.verb == verbs::Verb::kLoad) {
       const verbs::LoadedValue loaded = co_await crew.remote.load(crew.at(offset), config.payload);

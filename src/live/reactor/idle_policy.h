@@ -12,11 +12,12 @@
 
 namespace wharf::live {
 
-/// How long to stay in each step. Spinning forever (`busy_poll`) gives the lowest latency and occupies a core.
+/// How long to stay in each step. Spinning forever (`busy_poll`) gives the lowest latency and occupies a
+/// core.
 struct IdleConfig {
   bool busy_poll = false;
-  std::uint32_t spins = 2'000;   ///< Empty rounds before the first yield.
-  std::uint32_t yields = 200;    ///< Empty rounds with a yield before the first sleep.
+  std::uint32_t spins = 2'000;  ///< Empty rounds before the first yield.
+  std::uint32_t yields = 200;   ///< Empty rounds with a yield before the first sleep.
   TimePs longest_sleep = milliseconds(1);
 };
 

@@ -135,7 +135,7 @@ class LiveCore {
     std::coroutine_handle<> handle;
   };
   struct Free {
-    void operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t{64}); }
+    void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{64}); }
   };
 
   const LiveClock& clock_;

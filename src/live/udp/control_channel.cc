@@ -89,7 +89,8 @@ Result<ControlChannel> ControlChannel::connect(const UdpEndpoint& peer, TimePs p
   for (;;) {
     const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (descriptor < 0) {
-      return Error{ErrorKind::kEnvironment, fmt::format("no TCP socket can be opened: {}", std::strerror(errno))};
+      return Error{ErrorKind::kEnvironment,
+                   fmt::format("no TCP socket can be opened: {}", std::strerror(errno))};
     }
     if (::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
       return ControlChannel(descriptor);
@@ -98,8 +99,8 @@ Result<ControlChannel> ControlChannel::connect(const UdpEndpoint& peer, TimePs p
     ::close(descriptor);
     if (clock.now() >= patience) {
       return Error{ErrorKind::kEnvironment,
-                   fmt::format("{} cannot be reached: {}; is `wharf serve` running there?", format_endpoint(peer),
-                               std::strerror(failure))};
+                   fmt::format("{} cannot be reached: {}; is `wharf serve` running there?",
+                               format_endpoint(peer), std::strerror(failure))};
     }
     ::poll(nullptr, 0, 50);
   }
@@ -126,7 +127,8 @@ Result<std::vector<std::byte>> ControlChannel::receive(TimePs patience) {
   WHARF_TRY(read_fully(descriptor_, head, clock, patience));
   const std::uint32_t length = load_be32(head.data());
   if (length > kLongestMessage) {
-    return input_error(fmt::format("the peer announced a message of {} bytes, expected at most {}", length, kLongestMessage));
+    return input_error(fmt::format("the peer announced a message of {} bytes, expected at most {}", length,
+                                   kLongestMessage));
   }
   std::vector<std::byte> message(length);
   WHARF_TRY(read_fully(descriptor_, message, clock, patience));
@@ -142,7 +144,8 @@ bool ControlChannel::peer_gone() const {
 Result<ControlListener> ControlListener::open(const UdpEndpoint& local) {
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor < 0) {
-    return Error{ErrorKind::kEnvironment, fmt::format("no TCP socket can be opened: {}", std::strerror(errno))};
+    return Error{ErrorKind::kEnvironment,
+                 fmt::format("no TCP socket can be opened: {}", std::strerror(errno))};
   }
   const int on = 1;
   ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -150,8 +153,9 @@ Result<ControlListener> ControlListener::open(const UdpEndpoint& local) {
   socklen_t size = sizeof address;
   if (::bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(descriptor, 16) != 0 ||
       ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    const Error error{ErrorKind::kEnvironment, fmt::format("TCP {} cannot be used: {}; another --port may be free",
-                                                           format_endpoint(local), std::strerror(errno))};
+    const Error error{ErrorKind::kEnvironment,
+                      fmt::format("TCP {} cannot be used: {}; another --port may be free",
+                                  format_endpoint(local), std::strerror(errno))};
     ::close(descriptor);
     return error;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The out-of-band channel between two live processes: a TCP connection that carries exchange blobs and, by closing, tells
-// that the peer is gone.
+// The out-of-band channel between two live processes: a TCP connection that carries exchange blobs and, by
+// closing, tells that the peer is gone.
 #pragma once
 
 #include <cstddef>

@@ -16,9 +16,10 @@ constexpr std::size_t kIcrcBytes = 4;
 constexpr std::size_t kIpBytes = 20;
 constexpr std::size_t kUdpBytes = 8;
 
-/// The ICRC over `transport` as the kernel sends it: identification 0, don't fragment. What the ICRC masks may hold
-/// anything here. [IBTA vol 1 A17.3.3]
-std::uint32_t datagram_icrc(std::span<const std::byte> transport, const UdpEndpoint& from, const UdpEndpoint& to) {
+/// The ICRC over `transport` as the kernel sends it: identification 0, don't fragment. What the ICRC masks
+/// may hold anything here. [IBTA vol 1 A17.3.3]
+std::uint32_t datagram_icrc(std::span<const std::byte> transport, const UdpEndpoint& from,
+                            const UdpEndpoint& to) {
   std::array<std::byte, kIpBytes + kUdpBytes> head{};
   const std::size_t udp_length = kUdpBytes + transport.size() + kIcrcBytes;
   store_u8(head.data(), 0x45);
@@ -61,8 +62,8 @@ std::size_t encode_datagram(const wire::Packet& packet, const UdpEndpoint& from,
   return length;
 }
 
-wire::DropReason decode_datagram(wire::Protocol protocol, std::span<const std::byte> bytes, const UdpEndpoint& from,
-                                 const UdpEndpoint& to, wire::Packet& packet) {
+wire::DropReason decode_datagram(wire::Protocol protocol, std::span<const std::byte> bytes,
+                                 const UdpEndpoint& from, const UdpEndpoint& to, wire::Packet& packet) {
   if (protocol == wire::Protocol::kUb) {
     packet = wire::ub_packet();
     packet.ub.encapsulation = wire::UbEncapsulation::kUdp;

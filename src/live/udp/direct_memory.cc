@@ -11,8 +11,8 @@ namespace {
 
 using verbs::Verb;
 
-/// Copies word by word from the lowest address up, so that a reader who sees the last byte sees them all (on CPUs that
-/// keep stores in order). Words that lie aligned are stored whole.
+/// Copies word by word from the lowest address up, so that a reader who sees the last byte sees them all (on
+/// CPUs that keep stores in order). Words that lie aligned are stored whole.
 void copy_ascending(std::byte* target, const std::byte* source, std::size_t length) {
   const auto store_byte = [](std::byte* at, std::byte value) {
     std::atomic_ref(*at).store(value, std::memory_order_release);
@@ -32,14 +32,21 @@ void copy_ascending(std::byte* target, const std::byte* source, std::size_t leng
 template <typename Word>
 Word next_value(Verb verb, Word old, Word operand, Word compare) {
   switch (verb) {
-    case Verb::kCompareSwap: return old == compare ? operand : old;
+    case Verb::kCompareSwap:
+      return old == compare ? operand : old;
     case Verb::kSwap:
-    case Verb::kAtomicStore: return operand;
-    case Verb::kFetchAdd: return static_cast<Word>(old + operand);
-    case Verb::kFetchSub: return static_cast<Word>(old - operand);
-    case Verb::kFetchAnd: return old & operand;
-    case Verb::kFetchOr: return old | operand;
-    case Verb::kFetchXor: return old ^ operand;
+    case Verb::kAtomicStore:
+      return operand;
+    case Verb::kFetchAdd:
+      return static_cast<Word>(old + operand);
+    case Verb::kFetchSub:
+      return static_cast<Word>(old - operand);
+    case Verb::kFetchAnd:
+      return old & operand;
+    case Verb::kFetchOr:
+      return old | operand;
+    case Verb::kFetchXor:
+      return old ^ operand;
     case Verb::kAtomicLoad:
     case Verb::kLoad:
     case Verb::kStore:
@@ -49,7 +56,8 @@ Word next_value(Verb verb, Word old, Word operand, Word compare) {
     case Verb::kWriteNotify:
     case Verb::kSend:
     case Verb::kSendImm:
-    case Verb::kSendInvalidate: return old;
+    case Verb::kSendInvalidate:
+      return old;
   }
   WHARF_UNREACHABLE();
 }
@@ -96,7 +104,8 @@ engine::AccessResult perform(const engine::Access& access) {
       if (access.width == 16) {
         result.old_value = compare_swap_16(access);
       } else {
-        result.old_value[0] = access.width == 4 ? modify<std::uint32_t>(access) : modify<std::uint64_t>(access);
+        result.old_value[0] =
+            access.width == 4 ? modify<std::uint32_t>(access) : modify<std::uint64_t>(access);
       }
       break;
     case engine::AccessKind::kFetchWorkRequest:

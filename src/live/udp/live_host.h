@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One live host: a protocol engine on a UDP socket, the memory of this process, and the programs that use it. Everything
-// runs on the thread that calls step().
+// One live host: a protocol engine on a UDP socket, the memory of this process, and the programs that use it.
+// Everything runs on the thread that calls step().
 #pragma once
 
 #include <coroutine>
@@ -90,8 +90,8 @@ class LiveHost {
   /// When step() is needed even if nothing arrives.
   TimePs deadline() const { return min(engine_.deadline(), core_.next_wake()); }
 
-  /// Starts `request` for a program; its completion resumes `operation.handle`. False: it ended at once and the completion
-  /// says how.
+  /// Starts `request` for a program; its completion resumes `operation.handle`. False: it ended at once and
+  /// the completion says how.
   bool start(verbs::QueueId queue, verbs::WorkRequest request, PendingOperation& operation) {
     request.id = reinterpret_cast<std::uint64_t>(&operation);
     const engine::PostStatus status = engine_.post(clock_.now(), queue, request, engine::Submission::kInHand);
@@ -105,8 +105,9 @@ class LiveHost {
     }
     operation.completion = {};
     operation.completion.verb = request.verb;
-    operation.completion.status = status == engine::PostStatus::kUnsupported ? verbs::CompletionStatus::kUnsupportedOpcode
-                                                                             : verbs::CompletionStatus::kLocalOperation;
+    operation.completion.status = status == engine::PostStatus::kUnsupported
+                                      ? verbs::CompletionStatus::kUnsupportedOpcode
+                                      : verbs::CompletionStatus::kLocalOperation;
     return false;
   }
 
@@ -174,7 +175,8 @@ class LiveHost {
     const std::span<std::byte> bytes(pool_.data(buffer), datagram.bytes.size());
     std::copy(datagram.bytes.begin(), datagram.bytes.end(), bytes.begin());
     wire::Packet packet;
-    if (decode_datagram(protocol_, bytes, datagram.source, socket_.local(), packet) == wire::DropReason::kNone) {
+    if (decode_datagram(protocol_, bytes, datagram.source, socket_.local(), packet) ==
+        wire::DropReason::kNone) {
       packet.source = {host};
       packet.payload.buffer = packet.payload.length != 0 ? buffer : wire::kNoBuffer;
       engine_.receive(clock_.now(), 0, packet);

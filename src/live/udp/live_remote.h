@@ -10,8 +10,8 @@
 
 namespace wharf::live {
 
-/// Satisfies verbs::RemoteMemory. Loads and stores need hardware in front of the CPU's memory; they complete with
-/// kUnsupportedOpcode.
+/// Satisfies verbs::RemoteMemory. Loads and stores need hardware in front of the CPU's memory; they complete
+/// with kUnsupportedOpcode.
 template <engine::Engine E>
 class LiveRemote {
  public:
@@ -64,13 +64,16 @@ class LiveRemote {
   Operation write(std::uint64_t local, verbs::RemoteAddress target, std::uint32_t length) {
     return one_sided(verbs::Verb::kWrite, local, target, length);
   }
-  Operation write_imm(std::uint64_t local, verbs::RemoteAddress target, std::uint32_t length, std::uint64_t immediate) {
+  Operation write_imm(std::uint64_t local, verbs::RemoteAddress target, std::uint32_t length,
+                      std::uint64_t immediate) {
     verbs::WorkRequest request = message(verbs::Verb::kWriteImm, local, length);
     request.remote = target;
     request.immediate = immediate;
     return {*this, request};
   }
-  Operation send(std::uint64_t local, std::uint32_t length) { return {*this, message(verbs::Verb::kSend, local, length)}; }
+  Operation send(std::uint64_t local, std::uint32_t length) {
+    return {*this, message(verbs::Verb::kSend, local, length)};
+  }
   Receive receive(std::uint64_t local, std::uint32_t length) {
     verbs::ReceiveRequest request;
     request.local_count = 1;
@@ -100,12 +103,14 @@ class LiveRemote {
     request.length = length;
     return request;
   }
-  Operation one_sided(verbs::Verb verb, std::uint64_t local, verbs::RemoteAddress target, std::uint32_t length) {
+  Operation one_sided(verbs::Verb verb, std::uint64_t local, verbs::RemoteAddress target,
+                      std::uint32_t length) {
     verbs::WorkRequest request = message(verb, local, length);
     request.remote = target;
     return {*this, request};
   }
-  Operation atomic(verbs::Verb verb, verbs::RemoteAddress target, std::uint64_t operand, std::uint64_t compare) {
+  Operation atomic(verbs::Verb verb, verbs::RemoteAddress target, std::uint64_t operand,
+                   std::uint64_t compare) {
     verbs::WorkRequest request;
     request.verb = verb;
     request.peer = peer_;

@@ -37,13 +37,15 @@ Result<UdpEndpoint> parse_endpoint(const std::string& text, std::uint16_t port) 
   const std::string host = text.substr(0, colon);
   in_addr address{};
   if (::inet_pton(AF_INET, host.c_str(), &address) != 1) {
-    return input_error(fmt::format("\"{}\" is no IPv4 address, expected one such as 127.0.0.1 or 127.0.0.1:4792", text));
+    return input_error(
+        fmt::format("\"{}\" is no IPv4 address, expected one such as 127.0.0.1 or 127.0.0.1:4792", text));
   }
   if (colon != std::string::npos) {
     const std::string_view digits = std::string_view(text).substr(colon + 1);
     const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
     if (status != std::errc{} || end != digits.data() + digits.size()) {
-      return input_error(fmt::format("\"{}\" has no valid port, expected a number from 0 to 65535 after the colon", text));
+      return input_error(
+          fmt::format("\"{}\" has no valid port, expected a number from 0 to 65535 after the colon", text));
     }
   }
   return UdpEndpoint{ntohl(address.s_addr), port};
@@ -81,7 +83,8 @@ UdpSocket::UdpSocket(int descriptor, UdpEndpoint local)
 Result<UdpSocket> UdpSocket::open(const UdpEndpoint& local) {
   const int descriptor = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor < 0) {
-    return Error{ErrorKind::kEnvironment, fmt::format("no UDP socket can be opened: {}", std::strerror(errno))};
+    return Error{ErrorKind::kEnvironment,
+                 fmt::format("no UDP socket can be opened: {}", std::strerror(errno))};
   }
   const int discover = IP_PMTUDISC_DO;
   ::setsockopt(descriptor, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover);
@@ -91,8 +94,9 @@ Result<UdpSocket> UdpSocket::open(const UdpEndpoint& local) {
   socklen_t size = sizeof address;
   if (::bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
       ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    const Error error{ErrorKind::kEnvironment, fmt::format("UDP {} cannot be used: {}; another address or --port may be free",
-                                                           format_endpoint(local), std::strerror(errno))};
+    const Error error{ErrorKind::kEnvironment,
+                      fmt::format("UDP {} cannot be used: {}; another address or --port may be free",
+                                  format_endpoint(local), std::strerror(errno))};
     ::close(descriptor);
     return error;
   }
@@ -117,7 +121,8 @@ std::size_t UdpSocket::receive() {
   const int count = ::recvmmsg(descriptor_, b.incoming_headers.data(), kBatch, MSG_DONTWAIT, nullptr);
   if (count <= 0) return 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    datagrams_[i] = {from_system(b.sources[i]), std::span(b.incoming[i]).first(b.incoming_headers[i].msg_len)};
+    datagrams_[i] = {from_system(b.sources[i]),
+                     std::span(b.incoming[i]).first(b.incoming_headers[i].msg_len)};
   }
   return static_cast<std::size_t>(count);
 }
@@ -129,13 +134,16 @@ std::span<std::byte> UdpSocket::queue(const UdpEndpoint& to) {
   return b.outgoing[queued_++];
 }
 
-void UdpSocket::set_queued_length(std::size_t length) { buffers_->outgoing_vectors[queued_ - 1].iov_len = length; }
+void UdpSocket::set_queued_length(std::size_t length) {
+  buffers_->outgoing_vectors[queued_ - 1].iov_len = length;
+}
 
 void UdpSocket::flush() {
   Buffers& b = *buffers_;
   std::size_t sent = 0;
   while (sent < queued_) {
-    const int count = ::sendmmsg(descriptor_, b.outgoing_headers.data() + sent, static_cast<unsigned>(queued_ - sent), 0);
+    const int count =
+        ::sendmmsg(descriptor_, b.outgoing_headers.data() + sent, static_cast<unsigned>(queued_ - sent), 0);
     if (count <= 0) {
       if (count < 0 && errno == EINTR) continue;
       ++dropped_by_kernel_;  // The first one failed: the network lost it.

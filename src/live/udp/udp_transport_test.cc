@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// UDP sockets and the control channel over the loopback interface.
 #include <gtest/gtest.h>
 
 #include "live/udp/control_channel.h"

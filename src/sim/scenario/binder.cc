@@ -43,7 +43,8 @@ Binder::Section::~Section() {
 
 const ConfigValue* Binder::begin_key(std::string_view key, std::string expected, std::string default_value,
                                      std::string_view doc) {
-  keys_.push_back({prefix_ + std::string(key), std::move(expected), std::move(default_value), std::string(doc), condition_});
+  keys_.push_back({prefix_ + std::string(key), std::move(expected), std::move(default_value),
+                   std::string(doc), condition_});
   key_active_.push_back(active_);
   if (document_ == nullptr || error_.has_value()) return nullptr;
   return document_->find(keys_.back().path);
@@ -89,7 +90,8 @@ void Binder::bytes(std::string_view key, std::uint64_t& value, std::string_view 
     if (!parsed) {
       refuse(*found, "a size with a unit, such as \"64B\" or \"4KiB\"");
     } else if (parsed->count < least || parsed->count > most) {
-      refuse(*found, fmt::format("a size from {} to {}", format_bytes(Bytes{least}), format_bytes(Bytes{most})));
+      refuse(*found,
+             fmt::format("a size from {} to {}", format_bytes(Bytes{least}), format_bytes(Bytes{most})));
     } else {
       value = parsed->count;
     }
@@ -197,14 +199,16 @@ Result<void> Binder::finish(std::span<const std::string_view> known_tables) cons
   for (const auto& [path, value] : document_->values()) {
     if (known.contains(path)) continue;
     const auto nearest = nearest_name(path, names);
-    return input_error(nearest ? fmt::format("{}: unknown key {}; did you mean {}?", value.origin, path, *nearest)
-                               : fmt::format("{}: unknown key {}; `wharf list keys` shows every key", value.origin, path));
+    return input_error(
+        nearest ? fmt::format("{}: unknown key {}; did you mean {}?", value.origin, path, *nearest)
+                : fmt::format("{}: unknown key {}; `wharf list keys` shows every key", value.origin, path));
   }
   for (const std::string& table : document_->table_names()) {
     if (std::find(known_tables.begin(), known_tables.end(), table) != known_tables.end()) continue;
-    return input_error(fmt::format("{}: unknown list of tables [[{}]], expected {}",
-                                   document_->tables(table).empty() ? table : document_->tables(table).front().origin, table,
-                                   fmt::join(known_tables, ", ")));
+    return input_error(
+        fmt::format("{}: unknown list of tables [[{}]], expected {}",
+                    document_->tables(table).empty() ? table : document_->tables(table).front().origin, table,
+                    fmt::join(known_tables, ", ")));
   }
   return {};
 }
@@ -216,7 +220,8 @@ std::vector<std::string> Binder::without_influence() const {
     if (key_active_[index]) continue;
     const ConfigValue* value = document_->peek(keys_[index].path);
     if (value == nullptr || value->layer < kScenarioLayer) continue;
-    lines.push_back(fmt::format("{} ({}) had no influence: {}", keys_[index].path, value->origin, keys_[index].condition));
+    lines.push_back(fmt::format("{} ({}) had no influence: {}", keys_[index].path, value->origin,
+                                keys_[index].condition));
   }
   return lines;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ties configuration structs to dotted keys. One function per struct lists its keys once; the same list reads a
-// configuration, writes the effective one and documents every key.
+// Ties configuration structs to dotted keys. One function per struct lists its keys once; the same list reads
+// a configuration, writes the effective one and documents every key.
 #pragma once
 
 #include <concepts>
@@ -32,7 +32,7 @@ struct KeyDoc {
   std::string expected;       ///< "time", "size", "one of a, b", "integer from 1 to 64"
   std::string default_value;  ///< Text that reads back to the default.
   std::string doc;
-  std::string condition;      ///< When it matters; empty: always.
+  std::string condition;  ///< When it matters; empty: always.
 };
 
 /// Visits every key of a configuration. Reading stops at the first error, which result() returns.
@@ -43,8 +43,8 @@ class Binder {
   /// Reads nothing, only lists keys.
   Binder() = default;
 
-  /// Keys bound inside the lifetime of the guard start with `name` + "." and matter only if `active`; `condition` says
-  /// so in words.
+  /// Keys bound inside the lifetime of the guard start with `name` + "." and matter only if `active`;
+  /// `condition` says so in words.
   class Section {
    public:
     Section(Binder& binder, std::string_view name, bool active = true, std::string_view condition = "");
@@ -74,9 +74,9 @@ class Binder {
 
   template <std::integral I>
   void integer(std::string_view key, I& value, std::string_view doc, std::int64_t least = 0,
-               std::int64_t most = static_cast<std::int64_t>(
-                   std::min<std::uint64_t>(static_cast<std::uint64_t>(std::numeric_limits<I>::max()),
-                                           static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())))) {
+               std::int64_t most = static_cast<std::int64_t>(std::min<std::uint64_t>(
+                   static_cast<std::uint64_t>(std::numeric_limits<I>::max()),
+                   static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())))) {
     std::int64_t wide = static_cast<std::int64_t>(value);
     wide_integer(key, wide, doc, least, most);
     value = static_cast<I>(wide);
@@ -95,8 +95,8 @@ class Binder {
 
   /// The same for rows of another type with the members `name` and `value`, as lower layers have them.
   template <typename E, typename Row>
-    requires(!std::same_as<Row, Choice<E>>)
-  void choice(std::string_view key, E& value, std::span<const Row> choices, std::string_view doc) {
+  requires(!std::same_as<Row, Choice<E>>) void choice(std::string_view key, E& value,
+                                                      std::span<const Row> choices, std::string_view doc) {
     std::vector<Choice<E>> rows;
     for (const Row& row : choices) rows.push_back({row.name, row.value});
     choice(key, value, std::span<const Choice<E>>(rows), doc);
@@ -109,7 +109,8 @@ class Binder {
 
   /// Keys in binding order.
   const std::vector<KeyDoc>& keys() const { return keys_; }
-  /// Keys that the user's file or command line set but that do not matter in this run, as "key (origin): why".
+  /// Keys that the user's file or command line set but that do not matter in this run, as "key (origin):
+  /// why".
   std::vector<std::string> without_influence() const;
 
  private:

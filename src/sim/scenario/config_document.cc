@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <toml++/toml.h>
 #include <cmath>
 #include <fstream>
 #include <optional>
 #include <sstream>
-#include <toml++/toml.h>
 
 namespace wharf::sim {
 namespace {
@@ -77,15 +77,16 @@ Result<void> ConfigDocument::add_text(std::string_view text, std::string_view na
         for (const toml::node& element : *array) {
           const auto* entry = element.as_table();
           if (entry == nullptr) {
-            return input_error(fmt::format("{}: {} is a list, expected a single value", place(name, node), path));
+            return input_error(
+                fmt::format("{}: {} is a list, expected a single value", place(name, node), path));
           }
           ConfigTable& out = tables.emplace_back();
           out.origin = place(name, element);
           for (const auto& [entry_key, entry_node] : *entry) {
             auto value = scalar(entry_node);
             if (!value) {
-              return input_error(fmt::format("{}: {}.{} is no string, number or boolean", place(name, entry_node), path,
-                                             entry_key.str()));
+              return input_error(fmt::format("{}: {}.{} is no string, number or boolean",
+                                             place(name, entry_node), path, entry_key.str()));
             }
             value->origin = place(name, entry_node);
             value->layer = layer;
@@ -96,8 +97,8 @@ Result<void> ConfigDocument::add_text(std::string_view text, std::string_view na
       }
       auto value = scalar(node);
       if (!value) {
-        return input_error(
-            fmt::format("{}: {} is a date or time, expected a string, number or boolean", place(name, node), path));
+        return input_error(fmt::format("{}: {} is a date or time, expected a string, number or boolean",
+                                       place(name, node), path));
       }
       value->origin = place(name, node);
       value->layer = layer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys that a run was given, flattened to dotted paths, each with the place it came from. Later layers (profile,
-// scenario file, command line) override earlier ones.
+// The keys that a run was given, flattened to dotted paths, each with the place it came from. Later layers
+// (profile, scenario file, command line) override earlier ones.
 #pragma once
 
 #include <filesystem>
@@ -35,8 +35,8 @@ inline constexpr int kOverrideLayer = 3;
 /// Flat key-value view of all layers.
 class ConfigDocument {
  public:
-  /// Reads a TOML file into `layer`, every key prefixed with `prefix` ("" or "model."). Refuses syntax errors,
-  /// dates, nested arrays and anything that is no scalar, naming file, line and column.
+  /// Reads a TOML file into `layer`, every key prefixed with `prefix` ("" or "model."). Refuses syntax
+  /// errors, dates, nested arrays and anything that is no scalar, naming file, line and column.
   Result<void> add_file(const std::filesystem::path& path, std::string_view prefix, int layer);
   /// Same for text that came from elsewhere; `name` stands in for the file name in messages.
   Result<void> add_text(std::string_view text, std::string_view name, std::string_view prefix, int layer);

@@ -27,8 +27,8 @@ struct JudgedExpectation {
   bool holds = false;
 };
 
-/// Reads [[expect]]: `value` and either `equals` (with `tolerance`, relative, or `tolerance_absolute`), or `min` and/or
-/// `max`; `source` is free text. Everything else is refused.
+/// Reads [[expect]]: `value` and either `equals` (with `tolerance`, relative, or `tolerance_absolute`), or
+/// `min` and/or `max`; `source` is free text. Everything else is refused.
 Result<std::vector<Expectation>> read_expectations(const ConfigDocument& document);
 
 /// Judges against a summary; a path that does not lead to a number is an error that names the nearest one.

@@ -38,8 +38,10 @@ constexpr std::array<Choice<AtomicResultRule>, 2> kAtomicResults{{
 
 void bind_cache_level(Binder& binder, std::string_view name, CacheLevelConfig& level) {
   const Binder::Section section(binder, name);
-  binder.integer("lines", level.shape.lines, "64-byte lines; 0 leaves the level out", 0, std::int64_t{1} << 30);
-  binder.integer("ways", level.shape.ways, "associativity; as many as lines is fully associative", 0, 1 << 20);
+  binder.integer("lines", level.shape.lines, "64-byte lines; 0 leaves the level out", 0,
+                 std::int64_t{1} << 30);
+  binder.integer("ways", level.shape.ways, "associativity; as many as lines is fully associative", 0,
+                 1 << 20);
   binder.time("latency", level.latency, "load to use when this level answers, the levels above included");
 }
 
@@ -51,16 +53,21 @@ void bind_core(Binder& binder, CoreConfig& core, const HostKeyScope& scope) {
     binder.time("work_request_build", core.work_request_build, "stores that write the work-queue entry");
     binder.time("library_poll", core.library_poll, "software that turns a completion into a return value");
     {
-      const Binder::Section pcie(binder, "", scope.pcie, "only a NIC behind PCIe writes completions to host memory");
-      binder.time("poll_host_memory", core.poll_host_memory, "the core misses on a completion record in host memory");
+      const Binder::Section pcie(binder, "", scope.pcie,
+                                 "only a NIC behind PCIe writes completions to host memory");
+      binder.time("poll_host_memory", core.poll_host_memory,
+                  "the core misses on a completion record in host memory");
     }
     {
-      const Binder::Section bus(binder, "", !scope.pcie, "only a NIC on the bus writes completions to an on-chip buffer");
-      binder.time("poll_on_chip", core.poll_on_chip, "the core reads a completion record in an on-chip buffer");
+      const Binder::Section bus(binder, "", !scope.pcie,
+                                "only a NIC on the bus writes completions to an on-chip buffer");
+      binder.time("poll_on_chip", core.poll_on_chip,
+                  "the core reads a completion record in an on-chip buffer");
     }
   }
   const Binder::Section load_store(binder, "", scope.load_store_path, "only loads and stores use it");
-  binder.integer("outstanding_misses", core.outstanding_misses, "loads and stores of remote memory in flight", 1, 1024);
+  binder.integer("outstanding_misses", core.outstanding_misses, "loads and stores of remote memory in flight",
+                 1, 1024);
 }
 
 void bind_pcie(Binder& binder, PcieConfig& pcie, const HostKeyScope& scope) {
@@ -74,8 +81,9 @@ void bind_pcie(Binder& binder, PcieConfig& pcie, const HostKeyScope& scope) {
   binder.bytes("max_read_request", pcie.max_read_request, "data that one read request asks for", 64, 4096);
   binder.bytes("request_header", pcie.request_header, "header and framing of a memory request TLP", 0, 64);
   binder.bytes("completion_header", pcie.completion_header, "header and framing of a completion TLP", 0, 64);
-  binder.choice<PostedWriteRule>("posted_writes", pcie.posted_writes, kPostedWrites,
-                                 "whether the NIC goes on when a write is accepted or only when it is visible");
+  binder.choice<PostedWriteRule>(
+      "posted_writes", pcie.posted_writes, kPostedWrites,
+      "whether the NIC goes on when a write is accepted or only when it is visible");
 }
 
 void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
@@ -84,11 +92,13 @@ void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
   binder.bytes("bytes_per_cycle", nic.bytes_per_cycle, "width of the data path: one flit", 1, 4096);
   {
     const Binder::Section part(binder, "", scope.load_store_path, "only loads and stores use it");
-    binder.integer("ub_load_store_cycles", nic.ub_load_store_cycles, "pipeline depth for UB loads and stores", 1, 1000);
+    binder.integer("ub_load_store_cycles", nic.ub_load_store_cycles, "pipeline depth for UB loads and stores",
+                   1, 1000);
   }
   {
     const Binder::Section part(binder, "", scope.queue_path && !scope.roce, "only UB work requests use it");
-    binder.integer("ub_queue_cycles", nic.ub_queue_cycles, "pipeline depth for packets of UB work requests", 1, 1000);
+    binder.integer("ub_queue_cycles", nic.ub_queue_cycles, "pipeline depth for packets of UB work requests",
+                   1, 1000);
   }
   {
     const Binder::Section part(binder, "", scope.roce, "only RoCE uses it");
@@ -98,22 +108,29 @@ void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
   }
   {
     const Binder::Section part(binder, "", scope.queue_path, "only work requests use it");
-    binder.integer("receive_match_cycles", nic.receive_match_cycles, "matching a message to its receive entry", 0, 1000);
+    binder.integer("receive_match_cycles", nic.receive_match_cycles,
+                   "matching a message to its receive entry", 0, 1000);
     binder.choice<ReceiveEntryRule>("receive_entries", nic.receive_entries, kReceiveEntries,
                                     "whether the NIC reads a receive entry when a message needs it");
     binder.choice<PayloadFetchRule>("payload_fetch", nic.payload_fetch, kPayloadFetches,
                                     "whether payload that is not inline is a read of its own");
     binder.choice<AtomicResultRule>("atomic_result", nic.atomic_result, kAtomicResults,
                                     "where the old value of an atomic goes");
-    binder.flag("send_notify_crossing", nic.send_notify_crossing, "a Send waits for one more bus crossing that notifies");
+    binder.flag("send_notify_crossing", nic.send_notify_crossing,
+                "a Send waits for one more bus crossing that notifies");
   }
-  binder.integer("transmit_queue", nic.transmit_queue, "packets that wait before the transmit pipeline", 1, 256);
-  binder.flag("cut_through", nic.cut_through, "the link transmits while flits still stream out of the pipeline");
-  binder.choice<ChargeRule>("charged_bytes", nic.charged_bytes, kChargeRules, "which bytes of a packet occupy the data path");
+  binder.integer("transmit_queue", nic.transmit_queue, "packets that wait before the transmit pipeline", 1,
+                 256);
+  binder.flag("cut_through", nic.cut_through,
+              "the link transmits while flits still stream out of the pipeline");
+  binder.choice<ChargeRule>("charged_bytes", nic.charged_bytes, kChargeRules,
+                            "which bytes of a packet occupy the data path");
   const Binder::Section nominal(binder, "", nic.charged_bytes == ChargeRule::kPayload,
                                 "only with charged_bytes = \"payload\"");
-  binder.bytes("nominal_request_bytes", nic.nominal_request_bytes, "charge of a request without payload", 0, 4096);
-  binder.bytes("nominal_response_bytes", nic.nominal_response_bytes, "charge of a response without payload", 0, 4096);
+  binder.bytes("nominal_request_bytes", nic.nominal_request_bytes, "charge of a request without payload", 0,
+               4096);
+  binder.bytes("nominal_response_bytes", nic.nominal_response_bytes, "charge of a response without payload",
+               0, 4096);
 }
 
 }  // namespace
@@ -121,7 +138,8 @@ void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
 void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope) {
   {
     const Binder::Section section(binder, "time");
-    binder.choice<StageRounding>("rounding", config.time.rounding, kRoundings, "how the duration of each stage is rounded");
+    binder.choice<StageRounding>("rounding", config.time.rounding, kRoundings,
+                                 "how the duration of each stage is rounded");
   }
   bind_core(binder, config.core, scope);
   {
@@ -129,7 +147,8 @@ void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope) {
     bind_cache_level(binder, "l1", config.cache.l1);
     bind_cache_level(binder, "l2", config.cache.l2);
     bind_cache_level(binder, "llc", config.cache.llc);
-    binder.choice<WritePolicy>("write_policy", config.cache.write_policy, kWritePolicies, "what a store does");
+    binder.choice<WritePolicy>("write_policy", config.cache.write_policy, kWritePolicies,
+                               "what a store does");
     binder.optional_time("miss_detection", config.cache.miss_detection,
                          "flat time until a miss may leave; none: the tag checks of the levels");
   }
@@ -140,7 +159,8 @@ void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope) {
     binder.rate("rate", config.memory.rate, "data rate of the channels together; 0bps is unlimited");
   }
   {
-    const Binder::Section section(binder, "bus", !scope.pcie || scope.load_store_path || config.nic.send_notify_crossing,
+    const Binder::Section section(binder, "bus",
+                                  !scope.pcie || scope.load_store_path || config.nic.send_notify_crossing,
                                   "only with a NIC on the on-chip bus");
     binder.time("crossing", config.bus.crossing, "one transaction, request and reply together");
     binder.rate("rate", config.bus.rate, "data rate per direction; 0bps is unlimited");

@@ -9,9 +9,9 @@ namespace wharf::sim {
 
 /// Which parts of a host take part in a run, so that keys of the others are reported as without influence.
 struct HostKeyScope {
-  bool queue_path = true;      ///< Work requests, not only loads and stores.
-  bool load_store_path = true; ///< Loads and stores of remote memory.
-  bool pcie = true;            ///< The NIC sits behind PCIe.
+  bool queue_path = true;       ///< Work requests, not only loads and stores.
+  bool load_store_path = true;  ///< Loads and stores of remote memory.
+  bool pcie = true;             ///< The NIC sits behind PCIe.
   bool roce = true;
 };
 

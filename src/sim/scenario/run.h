@@ -37,7 +37,8 @@ struct RunOptions {
   /// Attached to the run's tracer with its mask, for captures and timelines.
   trace::Sink* sink = nullptr;
   std::uint32_t sink_mask = 0;
-  /// The operation (counted from 0 in order of their ends) whose spans are kept for a waterfall; none if too large.
+  /// The operation (counted from 0 in order of their ends) whose spans are kept for a waterfall; none if too
+  /// large.
   std::uint64_t waterfall_operation = 0;
 };
 
@@ -71,18 +72,19 @@ struct RunReport {
   RunEnd end = RunEnd::kDone;
   std::vector<std::string> waiting;  ///< Stalled: who waits for what, one line each.
 
-  std::vector<VerbReport> verbs;      ///< Verbs that occurred, in enumerator order.
-  LatencySummary program_latency;     ///< The program's own operations (gets, hops, round trips), party 0.
+  std::vector<VerbReport> verbs;   ///< Verbs that occurred, in enumerator order.
+  LatencySummary program_latency;  ///< The program's own operations (gets, hops, round trips), party 0.
   std::uint64_t program_operations = 0;
   std::uint64_t program_errors = 0;
-  double operations_per_second = 0;   ///< Program operations over the time from the first start to the last end.
+  double operations_per_second =
+      0;  ///< Program operations over the time from the first start to the last end.
   double goodput_bps = 0;
-  std::string verdict;                ///< Empty, or what the program found wrong with memory.
+  std::string verdict;  ///< Empty, or what the program found wrong with memory.
 
   TimePs simulated;
   std::uint64_t events = 0;
   std::uint64_t fingerprint = 0;
-  nlohmann::ordered_json counters;    ///< By component: engines, links, caches, NICs.
+  nlohmann::ordered_json counters;  ///< By component: engines, links, caches, NICs.
 
   OperationLog log{0};
   std::vector<verbs::OperationRecord> program_log;  ///< Party 0, up to the record limit.

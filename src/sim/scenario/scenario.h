@@ -43,17 +43,17 @@ struct ScenarioConfig {
   ReplayConfig replay;
 
   std::uint64_t seed = 1;
-  TimePs time_limit = seconds(10);      ///< Simulated time after which an unfinished run counts as stalled.
+  TimePs time_limit = seconds(10);       ///< Simulated time after which an unfinished run counts as stalled.
   std::uint64_t record_limit = 100'000;  ///< Rows of operations.csv; sums cover every operation.
 };
 
 /// Where a scenario comes from. Only `file` or `text` is given, or neither for all defaults.
 struct ScenarioSource {
   std::filesystem::path file;
-  std::string text;                          ///< TOML that is no file; for studies.
-  std::string profile;                       ///< --profile; empty: what the scenario says.
-  std::vector<std::string> overrides;        ///< --set key=value, in order.
-  std::filesystem::path profile_directory;   ///< Where NAME.toml of a profile lies.
+  std::string text;                         ///< TOML that is no file; for studies.
+  std::string profile;                      ///< --profile; empty: what the scenario says.
+  std::vector<std::string> overrides;       ///< --set key=value, in order.
+  std::filesystem::path profile_directory;  ///< Where NAME.toml of a profile lies.
 };
 
 /// A scenario that has passed every check.
@@ -62,7 +62,7 @@ struct Scenario {
   std::vector<Expectation> expectations;
   std::vector<KeyDoc> keys;               ///< Every key that exists for this run.
   std::vector<std::string> no_influence;  ///< Keys that were set and do not matter here, one sentence each.
-  std::string effective;                  ///< config.effective.toml: the keys that were given, with their origins.
+  std::string effective;  ///< config.effective.toml: the keys that were given, with their origins.
 };
 
 /// Resolves and checks. Every refusal is one sentence that names the place.

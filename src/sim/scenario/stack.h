@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four ways to reach remote memory that a two-host scenario can take: protocol, attachment and submission path.
+// The four ways to reach remote memory that a two-host scenario can take: protocol, attachment and submission
+// path.
 #pragma once
 
 #include <array>
@@ -27,7 +28,9 @@ inline constexpr std::array<Choice<Stack>, 4> kStacks{{
 
 constexpr std::string_view name(Stack stack) { return kStacks[static_cast<std::size_t>(stack)].name; }
 constexpr bool is_ub(Stack stack) { return stack == Stack::kUbLoadStore || stack == Stack::kUbUrma; }
-constexpr Attachment attachment(Stack stack) { return is_ub(stack) ? Attachment::kOnChipBus : Attachment::kPcie; }
+constexpr Attachment attachment(Stack stack) {
+  return is_ub(stack) ? Attachment::kOnChipBus : Attachment::kPcie;
+}
 constexpr SubmissionPath submission_path(Stack stack) {
   return is_ub(stack)                     ? SubmissionPath::kBusStore
          : stack == Stack::kRoceBlueFlame ? SubmissionPath::kBlueFlame
