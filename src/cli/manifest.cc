@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/manifest.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <fstream>
+#include <iterator>
+
+#include "base/fingerprint.h"
+#include "cli/version.h"
+
+namespace wharf::cli {
+namespace {
+
+/// A hash of the file's bytes, to recognise the same input again.
+std::string file_hash(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  Fingerprint hash;
+  for (const char byte : bytes) hash.add(static_cast<unsigned char>(byte));
+  return fmt::format("{:#018x}", hash.value());
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32] = {};
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string_view text_of(sim::RunEnd end) {
+  switch (end) {
+    case sim::RunEnd::kDone: return "done";
+    case sim::RunEnd::kInterrupted: return "interrupted";
+    case sim::RunEnd::kStalled: return "stalled";
+  }
+  WHARF_UNREACHABLE();
+}
+
+}  // namespace
+
+nlohmann::ordered_json manifest_of(const sim::Scenario& scenario, const ScenarioOptions& options, const std::string& wire,
+                                   const std::string& out, sim::RunEnd end, double seconds) {
+  nlohmann::ordered_json manifest;
+  manifest["version"] = version();
+  manifest["commit"] = commit();
+  manifest["scenario"] = options.file;
+  manifest["scenario_hash"] = file_hash(options.file);
+  manifest["profile"] = scenario.config.profile;
+  manifest["overrides"] = options.overrides;
+  manifest["seed"] = scenario.config.seed;
+  manifest["wire"] = wire;
+  manifest["threads"] = 1;
+  manifest["out"] = out;
+  manifest["end"] = text_of(end);
+  manifest["partial"] = end != sim::RunEnd::kDone;
+  manifest["host"] = host_name();
+  manifest["written"] = utc_now();
+  manifest["wall_seconds"] = seconds;
+  return manifest;
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// wharf run SCENARIO: one run, its summary, and its files under --out.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/manifest.h"
+#include "cli/progress.h"
+#include "cli/run_files.h"
+#include "cli/run_text.h"
+#include "cli/scenario_options.h"
+#include "report/result_directory.h"
+#include "sim/scenario/run.h"
+
+namespace wharf::cli {
+namespace {
+
+class RunCommand : public Command {
+ public:
+  std::string_view name() const override { return "run"; }
+  std::string_view summary() const override { return "Run one scenario: summary table, files under --out."; }
+  std::string_view examples() const override {
+    return "  wharf run scenarios/fetch-64-bytes.toml\n"
+           "  wharf run scenarios/lossy-writes.toml --out out/lossy --capture --timeline\n"
+           "  wharf run scenarios/fetch-64-bytes.toml --set model.stack=roce_dma --set run.payload=4KiB\n";
+  }
+  void declare(CLI::App& app) override {
+    scenario_.declare(app);
+    app.add_option("-o,--out", out_, "Directory for the result files; new or empty");
+    app.add_flag("--force", force_, "Replace an earlier result in --out");
+    app.add_option("--wire", wire_, "structs (fast) or bytes (encode and decode every hop; same results)")
+        ->check(CLI::IsMember({"structs", "bytes"}));
+    app.add_flag("--capture", capture_, "Write capture.pcapng (needs --out)");
+    app.add_flag("--timeline", timeline_, "Write timeline.pftrace for Perfetto (needs --out)");
+    app.add_flag("--verify", verify_, "Run twice, the second time with --wire bytes, and compare the histories");
+  }
+  Result<ExitCode> run(const Console& console) override {
+    if ((capture_ || timeline_) && out_.empty()) {
+      return Error{ErrorKind::kUsage, "wharf run: --capture and --timeline write files, so they need --out DIR"};
+    }
+    auto scenario = scenario_.load();
+    if (!scenario) return scenario.error();
+    for (const std::string& line : scenario->no_influence) console.remark(line);
+
+    std::optional<report::ResultDirectory> directory;
+    if (!out_.empty()) {
+      auto created = report::ResultDirectory::create(out_, force_);
+      if (!created) return created.error();
+      directory.emplace(*std::move(created));
+    }
+    RunFiles files;
+    if (directory) {
+      WHARF_TRY(files.open(*directory, capture_, timeline_));
+    }
+
+    const auto started = std::chrono::steady_clock::now();
+    auto report = execute(*scenario, wire_ == "bytes" ? sim::WireMode::kBytes : sim::WireMode::kStructs, files, console);
+    if (!report) return report.error();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+
+    if (verify_) {
+      RunFiles none;
+      auto again = execute(*scenario, wire_ == "bytes" ? sim::WireMode::kStructs : sim::WireMode::kBytes, none, console);
+      if (!again) return again.error();
+      if (again->fingerprint != report->fingerprint) {
+        return Error{ErrorKind::kStalled,
+                     fmt::format("the two runs have different histories: {:#018x} and {:#018x}", report->fingerprint,
+                                 again->fingerprint)};
+      }
+      console.remark(fmt::format("verified: a second run through bytes has the same history {:#018x}", report->fingerprint));
+    }
+
+    nlohmann::ordered_json summary = sim::summary_of(*scenario, *report);
+    auto judged = sim::judge(scenario->expectations, summary);
+    if (report->end == sim::RunEnd::kDone && !judged) return judged.error();
+    bool holds = report->verdict.empty();
+    if (judged) {
+      for (const sim::JudgedExpectation& each : *judged) holds = holds && each.holds;
+    }
+
+    if (directory) {
+      WHARF_TRY(files.finish(*directory, *scenario, *report, summary));
+      WHARF_TRY(directory->write("manifest.json", manifest_of(*scenario, scenario_, wire_, out_, report->end, seconds).dump(2) + "\n"));
+      WHARF_TRY(directory->commit());
+    }
+    console.print(summary);
+    console.print(run_text(*scenario, *report, judged ? *judged : std::vector<sim::JudgedExpectation>{}));
+    if (directory && !console.json) console.print(fmt::format("results in {}\n", directory->path().string()));
+
+    if (report->end == sim::RunEnd::kStalled) {
+      std::string text = "the run stalled";
+      for (const std::string& line : report->waiting) text += "; " + line;
+      return Error{ErrorKind::kStalled, text};
+    }
+    if (report->end == sim::RunEnd::kInterrupted) {
+      console.error("interrupted; the results so far are marked as partial");
+      return ExitCode::kInterrupted;
+    }
+    if (!report->verdict.empty()) console.error(report->verdict);
+    return holds ? ExitCode::kDone : ExitCode::kJudgedFailed;
+  }
+
+ private:
+  Result<sim::RunReport> execute(const sim::Scenario& scenario, sim::WireMode wire, RunFiles& files,
+                                 const Console& console) const {
+    Progress progress(console, "run");
+    sim::RunOptions options;
+    options.wire = wire;
+    options.interrupt = &interrupt_requested();
+    options.progress_context = &progress;
+    options.progress = [](void* context, const sim::RunProgress& at) {
+      static_cast<Progress*>(context)->update(
+          at.fraction, fmt::format("{:.1f} us simulated, {:.1f} M events", as_nanoseconds(at.simulated) / 1e3,
+                                   static_cast<double>(at.events) / 1e6));
+    };
+    options.sink = files.sink();
+    options.sink_mask = files.mask();
+    return sim::run_scenario(scenario, options);
+  }
+
+  ScenarioOptions scenario_;
+  std::string out_;
+  std::string wire_ = "structs";
+  bool force_ = false;
+  bool capture_ = false;
+  bool timeline_ = false;
+  bool verify_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run_command() { return std::make_unique<RunCommand>(); }
+
+}  // namespace wharf::cli

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/text_table.h"
+#include "sim/scenario/stack.h"
+#include "verbs/verb.h"
+
+namespace wharf::cli {
+namespace {
+
+using report::Align;
+
+std::string latency_table(const sim::RunReport& report) {
+  report::TextTable table({{"operation"},
+                           {"count", Align::kRight},
+                           {"failed", Align::kRight},
+                           {"mean ns", Align::kRight},
+                           {"p50", Align::kRight},
+                           {"p99", Align::kRight},
+                           {"p99.9", Align::kRight},
+                           {"max", Align::kRight}});
+  const auto row = [&table](std::string_view name, std::uint64_t failed, const sim::LatencySummary& latency) {
+    table.add_row({std::string(name), std::to_string(latency.count), std::to_string(failed),
+                   nanoseconds_text(latency.mean_ns), nanoseconds_text(latency.p50_ns), nanoseconds_text(latency.p99_ns),
+                   nanoseconds_text(latency.p999_ns), nanoseconds_text(latency.max_ns)});
+  };
+  for (const sim::VerbReport& verb : report.verbs) row(verbs::name(verb.verb), verb.failed, verb.latency);
+  row("program", report.program_errors, report.program_latency);
+  return table.text();
+}
+
+/// The stages of the verb with most operations, longest first.
+std::string stage_table(const sim::RunReport& report) {
+  const auto busiest = std::max_element(report.verbs.begin(), report.verbs.end(),
+                                        [](const auto& a, const auto& b) { return a.count < b.count; });
+  if (busiest == report.verbs.end() || busiest->count == 0 || busiest->path.latency == kTimeZero) return "";
+  std::vector<int> stages;
+  for (int stage = 0; stage < trace::kStageCount; ++stage) {
+    const auto index = static_cast<std::size_t>(stage);
+    if (busiest->path.critical[index] > kTimeZero || busiest->path.overlapped[index] > kTimeZero) stages.push_back(stage);
+  }
+  std::stable_sort(stages.begin(), stages.end(), [&](int a, int b) {
+    return busiest->path.critical[static_cast<std::size_t>(a)] > busiest->path.critical[static_cast<std::size_t>(b)];
+  });
+  report::TextTable table({{"where the time of a " + std::string(verbs::name(busiest->verb)) + " goes"},
+                           {"critical ns", Align::kRight},
+                           {"overlapped ns", Align::kRight}});
+  const double count = static_cast<double>(busiest->count);
+  for (const int stage : stages) {
+    const auto index = static_cast<std::size_t>(stage);
+    table.add_row({std::string(trace::name(static_cast<trace::Stage>(stage))),
+                   fmt::format("{:.1f}", as_nanoseconds(busiest->path.critical[index]) / count),
+                   fmt::format("{:.1f}", as_nanoseconds(busiest->path.overlapped[index]) / count)});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::string rate_text(double per_second) {
+  if (per_second >= 1e6) return fmt::format("{:.2f} M/s", per_second / 1e6);
+  if (per_second >= 1e3) return fmt::format("{:.1f} k/s", per_second / 1e3);
+  return fmt::format("{:.0f} /s", per_second);
+}
+
+std::string nanoseconds_text(double nanoseconds) {
+  return nanoseconds < 10'000 ? fmt::format("{:.1f}", nanoseconds) : fmt::format("{:.0f}", nanoseconds);
+}
+
+std::string run_text(const sim::Scenario& scenario, const sim::RunReport& report,
+                     const std::vector<sim::JudgedExpectation>& judged) {
+  std::string out;
+  if (!scenario.config.title.empty()) out += scenario.config.title + "\n";
+  out += fmt::format("stack {}, profile {}, seed {}\n\n", sim::name(scenario.config.stack), scenario.config.profile,
+                     scenario.config.seed);
+  out += latency_table(report) + "\n";
+  const std::string stages = stage_table(report);
+  if (!stages.empty()) out += stages + "\n";
+  if (!judged.empty()) {
+    report::TextTable table({{"expectation"}, {"found", Align::kRight}, {"expected", Align::kRight}, {"holds"}});
+    for (const sim::JudgedExpectation& each : judged) {
+      const auto& e = each.expectation;
+      const std::string expected = e.least && e.most ? fmt::format("{:g} to {:g}", *e.least, *e.most)
+                                   : e.least         ? fmt::format("at least {:g}", *e.least)
+                                                     : fmt::format("at most {:g}", *e.most);
+      table.add_row({e.value, fmt::format("{:g}", each.found), expected, each.holds ? "yes" : "NO"});
+    }
+    out += table.text() + "\n";
+  }
+  out += fmt::format("{} operations, {}, goodput {:.2f} Gb/s, {:.3f} us simulated, {} events, fingerprint {:#018x}\n",
+                     report.program_operations, rate_text(report.operations_per_second), report.goodput_bps / 1e9,
+                     as_nanoseconds(report.simulated) / 1e3, report.events, report.fingerprint);
+  return out;
+}
+
+}  // namespace wharf::cli
