@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory side of the interface: accesses that wait for next_access(), are under way, or are held back, and what
+// each of them is for.
+#pragma once
+
+#include <cstdint>
+
+#include "base/slot_pool.h"
+#include "engine/contract.h"
+#include "engine/roce/position_ring.h"
+#include "wire/payload_pool.h"
+
+namespace wharf::roce {
+
+/// What the engine does with the answer to an access.
+enum class AccessPurpose : std::uint8_t {
+  kRequestPayload,   ///< position: in the transmit ring; detail: offset in the packet (gathered payloads).
+  kResponseData,     ///< position: work request whose result is placed.
+  kPlacement,        ///< position: answer that waits for it; detail: PSN of the packet.
+  kReadPayload,      ///< position: in the read-ahead ring.
+  kAtomic,           ///< position: answer.
+  kFetchWork,        ///< position, detail: first entry and count.
+  kFetchReceive,     ///< position: one past the last entry.
+  kSendCompletion,   ///< position: in the ring of send completions.
+  kReceiveCompletion,
+  kFetchQueueContext,
+  kWriteQueueContext,
+  kFetchKeyRecord,   ///< position: record number.
+  kWriteKeyRecord,
+};
+
+struct AccessSlot {
+  engine::Access access;
+  engine::AccessResult result;      ///< Kept while the answer waits for a context record.
+  AccessPurpose purpose = AccessPurpose::kPlacement;
+  engine::QueueId queue = 0;
+  Position position = 0;
+  std::uint32_t detail = 0;
+  bool for_receive = false;         ///< Placement: lands in a receive entry.
+  bool needs_entry = false;         ///< Placement: waits for receive entry `entry`.
+  Position entry = 0;
+  std::uint32_t next = kNoSlot;     ///< In the list of accesses to hand out, to hold back, or to process later.
+};
+
+/// Slots for accesses, and the list of those that the host has not taken yet. Memory is taken only by reserve().
+/// An access with data owns one reference of its buffer until close().
+class AccessPort {
+ public:
+  explicit AccessPort(wire::PayloadPool& pool) : pool_(&pool) {}
+
+  void reserve(std::uint32_t slots) { slots_.reserve(slots); }
+  std::uint32_t capacity() const { return slots_.capacity(); }
+  std::uint32_t available() const { return slots_.capacity() - slots_.in_use(); }
+  std::uint32_t in_use() const { return slots_.in_use(); }
+
+  /// A slot for a new access of `queue`; one must be available.
+  AccessSlot& open(AccessPurpose purpose, engine::AccessKind kind, engine::QueueId queue, Position position) {
+    const std::uint32_t index = slots_.acquire();
+    WHARF_CHECK(index != kNoSlot);
+    AccessSlot& slot = slots_[index];
+    slot.access = engine::Access{};
+    slot.access.id = index;
+    slot.access.kind = kind;
+    slot.access.queue = queue;
+    slot.purpose = purpose;
+    slot.queue = queue;
+    slot.position = position;
+    slot.detail = 0;
+    slot.for_receive = false;
+    slot.needs_entry = false;
+    slot.next = kNoSlot;
+    return slot;
+  }
+  AccessSlot& slot(std::uint32_t index) { return slots_[index]; }
+  bool is_open(std::uint32_t index) const { return slots_.is_used(index); }
+
+  /// Hands the access out with the next next_access().
+  void issue(AccessSlot& slot) {
+    const std::uint32_t index = slot.access.id;
+    slot.next = kNoSlot;
+    if (last_ == kNoSlot) {
+      first_ = index;
+    } else {
+      slots_[last_].next = index;
+    }
+    last_ = index;
+  }
+  bool next(engine::Access& out) {
+    if (first_ == kNoSlot) return false;
+    AccessSlot& slot = slots_[first_];
+    out = slot.access;
+    first_ = slot.next;
+    if (first_ == kNoSlot) last_ = kNoSlot;
+    slot.next = kNoSlot;
+    return true;
+  }
+
+  /// Ends an access that has been answered.
+  void close(AccessSlot& slot) {
+    pool_->release(slot.access.data.buffer);
+    slots_.release(slot.access.id);
+  }
+
+ private:
+  wire::PayloadPool* pool_;
+  SlotPool<AccessSlot> slots_;
+  std::uint32_t first_ = kNoSlot;
+  std::uint32_t last_ = kNoSlot;
+};
+
+}  // namespace wharf::roce

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/roce/config.h"
+
+#include <array>
+#include <bit>
+#include <string>
+
+namespace wharf::roce {
+namespace {
+
+// Hundredths of a millisecond.
+constexpr std::array<std::int32_t, 32> kRnrTable{65536, 1,   2,   3,    4,    6,    8,    12,   16,    24,   32,
+                                                 48,    64,  96,  128,  192,  256,  384,  512,  768,   1024, 1536,
+                                                 2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
+
+constexpr std::array<std::uint32_t, 31> kCreditTable{0,   1,   2,   3,   4,    6,    8,    12,   16,   24,    32,
+                                                     48,  64,  96,  128, 192,  256,  384,  512,  768,  1024,  1536,
+                                                     2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
+
+Result<void> in_range(const char* key, std::uint64_t value, std::uint64_t lowest, std::uint64_t highest) {
+  if (value >= lowest && value <= highest) return {};
+  return input_error(std::string("roce.") + key + " is " + std::to_string(value) + ", expected " +
+                     std::to_string(lowest) + " to " + std::to_string(highest));
+}
+
+Result<void> power_of_two(const char* key, std::uint64_t value) {
+  if (std::has_single_bit(value) && value <= 65536) return {};
+  return input_error(std::string("roce.") + key + " is " + std::to_string(value) +
+                     ", expected a power of two up to 65536");
+}
+
+}  // namespace
+
+Result<void> check(const RoceConfig& config) {
+  if (!std::has_single_bit(config.path_mtu) || config.path_mtu < 256 || config.path_mtu > 4096) {
+    return input_error("roce.path_mtu is " + std::to_string(config.path_mtu) +
+                       ", expected 256, 512, 1024, 2048 or 4096");
+  }
+  WHARF_TRY(in_range("window_packets", config.window_packets, 1, 1U << 20U));
+  WHARF_TRY(in_range("ack_timeout", config.ack_timeout, 0, 31));
+  WHARF_TRY(in_range("retry_count", config.retry_count, 0, 7));
+  WHARF_TRY(in_range("rnr_retry", config.rnr_retry, 0, 7));
+  WHARF_TRY(in_range("backoff_limit", config.backoff_limit, 0, 16));
+  WHARF_TRY(in_range("min_rnr_timer", config.min_rnr_timer, 0, 31));
+  WHARF_TRY(in_range("max_read_atomic", config.max_read_atomic, 1, 128));
+  WHARF_TRY(in_range("fetch_batch", config.fetch_batch, 1, 64));
+  WHARF_TRY(in_range("fetches_in_flight", config.fetches_in_flight, 1, 16));
+  WHARF_TRY(in_range("access_slots", config.access_slots, 64, 1U << 20U));
+  WHARF_TRY(in_range("queue_cache_entries", config.queue_cache_entries, 0, 1U << 20U));
+  WHARF_TRY(in_range("key_cache_entries", config.key_cache_entries, 0, 1U << 20U));
+  WHARF_TRY(in_range("deferred_packets", config.deferred_packets, 1, 1U << 20U));
+  WHARF_TRY(power_of_two("transmit_ahead", config.transmit_ahead));
+  return power_of_two("responses_ahead", config.responses_ahead);
+}
+
+TimePs rnr_duration(std::uint8_t code) { return microseconds(std::int64_t{kRnrTable[code & 31U]} * 10); }
+
+std::uint32_t credits_of_code(std::uint8_t code) { return kCreditTable[code]; }
+
+std::uint8_t credit_code_for(std::uint32_t entries) {
+  std::uint8_t code = 0;
+  while (code + 1U < kCreditTable.size() && kCreditTable[code + 1U] <= entries) ++code;
+  return code;
+}
+
+}  // namespace wharf::roce

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// What requester, responder and retransmission share: the queue pairs, the memory port, the transmit lists, timers,
+// counters. It makes no protocol decision.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/ring.h"
+#include "base/time.h"
+#include "engine/contract.h"
+#include "engine/reliability/deadline_heap.h"
+#include "engine/roce/access_port.h"
+#include "engine/roce/config.h"
+#include "engine/roce/counters.h"
+#include "engine/roce/memory_key_table.h"
+#include "engine/roce/queue_pair.h"
+#include "trace/tracer.h"
+#include "wire/payload_pool.h"
+
+namespace wharf::roce {
+
+/// The two streams of packets of a queue pair.
+enum class Flow : std::uint8_t { kRequests, kAnswers };
+
+/// Urgency lists of flows that have a packet ready, most urgent first. They follow wire::TrafficClass.
+inline constexpr std::array<wire::TrafficClass, 3> kSendClasses{
+    wire::TrafficClass::kAcknowledgement, wire::TrafficClass::kRetransmission, wire::TrafficClass::kData};
+inline constexpr std::size_t kSendClassCount = kSendClasses.size();
+
+/// First wire number of a queue pair; smaller ones are reserved (0 and 1 are management).
+inline constexpr std::uint32_t kFirstQueueNumber = 17;
+
+struct EngineCore {
+  EngineCore(const RoceConfig& config_in, wire::PayloadPool& pool_in)
+      : config(config_in), pool(&pool_in), tracer(config_in.tracer), port(pool_in) {
+    port.reserve(config.access_slots);
+  }
+
+  RoceConfig config;
+  wire::PayloadPool* pool;
+  trace::Tracer* tracer;
+  AccessPort port;
+  MemoryKeyTable keys;
+  Counters counters;
+  std::vector<std::unique_ptr<QueuePair>> queues;
+  reliability::DeadlineHeap timers;      ///< By queue.
+  std::array<Ring<std::uint32_t>, kSendClassCount> ready_flows;  ///< queue * 2 + flow.
+  Ring<QueueId> completed;               ///< Queues with something for poll().
+  Ring<QueueId> kicked;                  ///< Queues to run again at the end of the current input.
+  Ring<QueueId> starved;                 ///< Queues that found no access slot; run again when slots are free.
+  Ring<engine::AsyncEvent> events;
+
+  QueuePair& queue(QueueId id) { return *queues[id]; }
+
+  // --- Memory ---
+
+  /// Streams of a queue: one for what it does for its own program, one for what it does for its peer.
+  static std::uint32_t stream_of(QueueId id, bool at_target) { return id * 2 + (at_target ? 1U : 0U); }
+  /// Stream of context traffic, apart from all queues.
+  static constexpr std::uint32_t kContextStream = 0xffff'ffff;
+
+  AccessSlot& open_access(AccessPurpose purpose, engine::AccessKind kind, QueuePair& pair, Position position,
+                          bool at_target) {
+    AccessSlot& slot = port.open(purpose, kind, pair.id, position);
+    slot.access.at_target = at_target;
+    slot.access.stream = stream_of(pair.id, at_target);
+    return slot;
+  }
+  /// Slots that payload fetches leave for everything else, so that answers and completions never wait for requests.
+  std::uint32_t access_reserve() const { return port.capacity() / 4; }
+  bool may_fetch_payload() const { return port.available() > access_reserve(); }
+  /// Runs `pair` again when access slots are free.
+  void starve(QueuePair& pair) {
+    if (pair.starved) return;
+    pair.starved = true;
+    starved.push_back(pair.id);
+  }
+  /// To be called when accesses were closed.
+  void feed_starved() {
+    while (!starved.empty() && may_fetch_payload()) {
+      QueuePair& pair = queue(starved.front());
+      starved.pop_front();
+      pair.starved = false;
+      kick(pair);
+      if (port.available() < 2 * access_reserve()) return;
+    }
+  }
+
+  /// Puts an access behind those of `pair` that wait for a receive entry.
+  void hold(QueuePair& pair, AccessSlot& slot) {
+    slot.next = kNoSlot;
+    if (pair.held_last == kNoSlot) {
+      pair.held_first = slot.access.id;
+    } else {
+      port.slot(pair.held_last).next = slot.access.id;
+    }
+    pair.held_last = slot.access.id;
+  }
+
+  // --- Scheduling ---
+
+  /// Runs `pair` again at the end of the current input, once.
+  void kick(QueuePair& pair) {
+    if (pair.kicked) return;
+    pair.kicked = true;
+    kicked.push_back(pair.id);
+  }
+
+  /// Puts a flow whose first packet is ready into the list of its class; a flow is in one list at most.
+  void list_flow(QueuePair& pair, Flow flow, std::size_t send_class) {
+    bool& listed = pair.flow_listed[static_cast<std::size_t>(flow)];
+    if (listed) return;
+    listed = true;
+    ready_flows[send_class].push_back(pair.id * 2 + static_cast<std::uint32_t>(flow));
+  }
+
+  /// The next instant at which `pair` needs expire().
+  void update_timer(QueuePair& pair) {
+    const RequesterContext& requester = pair.context.requester;
+    timers.set(pair.id, min(requester.timeout_at, requester.rnr_until));
+  }
+
+  // --- Completions ---
+
+  /// Announces that poll() has something for `pair`.
+  void note_completed(QueuePair& pair) {
+    if (pair.completed_listed) return;
+    pair.completed_listed = true;
+    completed.push_back(pair.id);
+  }
+
+  void issue_completions(QueuePair& pair) {
+    issue_completions(pair, pair.send_completions, pair.send_completions_issued, AccessPurpose::kSendCompletion);
+    issue_completions(pair, pair.receive_completions, pair.receive_completions_issued,
+                      AccessPurpose::kReceiveCompletion);
+  }
+
+  void push_event(engine::AsyncEventKind kind, const QueuePair& pair) {
+    if (events.full()) events.pop_front();
+    events.push_back({kind, pair.id, pair.id});
+  }
+
+  void move_to(QueuePair& pair, QueueState state) {
+    pair.context.state = state;
+    pair.driver_state = state;
+  }
+
+ private:
+  /// Writes the completion records in order, each after every earlier access of its stream.
+  void issue_completions(QueuePair& pair, PositionRing<CompletionEntry>& ring, Position& issued,
+                         AccessPurpose purpose) {
+    while (issued != ring.tail()) {
+      if (port.available() == 0) return starve(pair);
+      const CompletionEntry& entry = ring[issued];
+      AccessSlot& slot = open_access(purpose, engine::AccessKind::kWriteCompletion, pair, issued,
+                                     purpose == AccessPurpose::kReceiveCompletion);
+      slot.access.order = verbs::AccessOrder::kRelease;
+      slot.access.length = config.completion_bytes;
+      slot.access.address =
+          pair.config.completion_ring +
+          std::uint64_t{pair.completions_written++ % (pair.config.send_depth + pair.config.receive_depth)} *
+              config.completion_bytes;
+      slot.access.operation = entry.completion.operation;
+      // Behind placements that wait for their receive entry.
+      if (slot.access.at_target && pair.held_first != kNoSlot) {
+        hold(pair, slot);
+      } else {
+        port.issue(slot);
+      }
+      ++issued;
+    }
+  }
+};
+
+}  // namespace wharf::roce

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/roce/memory_key_table.h"
+
+#include <limits>
+#include <string>
+
+#include "base/check.h"
+
+namespace wharf::roce {
+
+Result<verbs::SegmentToken> MemoryKeyTable::add(const verbs::SegmentConfig& config) {
+  if (config.base == 0) return input_error("a segment begins at address 0, expected a base that is not zero");
+  if (config.length > std::numeric_limits<std::uint64_t>::max() - config.base) {
+    return input_error("a segment of " + std::to_string(config.length) + " bytes at address " +
+                       std::to_string(config.base) + " runs past the end of the address space");
+  }
+  if (config.rights.remote_atomic && !(config.rights.remote_read && config.rights.remote_write)) {
+    return input_error("a segment grants remote atomics alone, expected remote read and write as well");
+  }
+  std::uint32_t index = 0;
+  if (free_.empty()) {
+    if (records_.size() >= (1U << 24U) - 1) {
+      return input_error("all 16777215 memory keys are in use, expected deregister_segment() first");
+    }
+    index = static_cast<std::uint32_t>(records_.size());
+    // Numbers start at 1 so that key 0 is never valid.
+    if (index == 0) records_.emplace_back();
+    index = static_cast<std::uint32_t>(records_.size());
+    records_.emplace_back();
+    records_[index].key = index << 8U;
+    free_.reserve(records_.size());
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  MemoryKeyRecord& record = records_[index];
+  const std::uint32_t use = (record.key + 1) & 0xffU;
+  record = MemoryKeyRecord{};
+  record.base = config.base;
+  record.length = config.length;
+  record.key = (index << 8U) | use;
+  record.rights = config.rights;
+  record.valid = true;
+  record.read_order = config.read_order;
+  record.write_order = config.write_order;
+  return verbs::SegmentToken{record.key, 0};
+}
+
+Result<void> MemoryKeyTable::remove(std::uint32_t key) {
+  const std::uint32_t index = index_of(key);
+  // A key that Send with Invalidate has revoked is still there to be deregistered.
+  if (index == kNoRecord || key == 0 || records_[index].key != key || records_[index].base == 0) {
+    return input_error("memory key " + std::to_string(key) + " is not registered");
+  }
+  MemoryKeyRecord& record = records_[index];
+  record = MemoryKeyRecord{};
+  record.key = key;
+  free_.push_back(index);
+  return {};
+}
+
+void MemoryKeyTable::invalidate(std::uint32_t key) {
+  WHARF_CHECK(is_valid(key));
+  records_[index_of(key)].valid = false;
+}
+
+}  // namespace wharf::roce

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registered memory by R_Key: 32-byte records and the check that a remote request may touch what it names.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "verbs/access_order.h"
+#include "verbs/segment.h"
+
+namespace wharf::roce {
+
+/// The hardware record of one memory region; the context cache stores, evicts and refills these bytes.
+struct MemoryKeyRecord {
+  std::uint64_t base = 0;
+  std::uint64_t length = 0;
+  std::uint32_t key = 0;  ///< R_Key: record number in bits 31:8, use count of the record in bits 7:0.
+  verbs::AccessRights rights{};
+  bool valid = false;
+  verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
+  verbs::AccessOrder write_order = verbs::AccessOrder::kRelaxed;
+  /// Hardware also keeps the protection domain and the translation table's address here; this model has neither.
+  std::array<std::byte, 6> reserved{};
+};
+static_assert(sizeof(MemoryKeyRecord) == 32);
+
+enum class RemoteAccess : std::uint8_t { kRead, kWrite, kAtomic };
+
+/// All regions of one interface. Registration takes memory, the check does not.
+class MemoryKeyTable {
+ public:
+  /// Registers `config`; refuses a zero base or a range that wraps around.
+  Result<verbs::SegmentToken> add(const verbs::SegmentConfig& config);
+  /// Revokes a key; refuses an unknown one.
+  Result<void> remove(std::uint32_t key);
+
+  /// Record number of `key`, or kNoRecord when it never existed.
+  static constexpr std::uint32_t kNoRecord = 0xffff'ffff;
+  std::uint32_t index_of(std::uint32_t key) const {
+    const std::uint32_t index = key >> 8U;
+    return index < records_.size() ? index : kNoRecord;
+  }
+  std::size_t size() const { return records_.size(); }
+  MemoryKeyRecord& record(std::uint32_t index) { return records_[index]; }
+  const MemoryKeyRecord& record(std::uint32_t index) const { return records_[index]; }
+
+  /// The record that allows `access` to `length` (not zero) bytes at `address` under `key`, or null: unknown or
+  /// revoked key, range outside the region, right missing.
+  const MemoryKeyRecord* find(std::uint32_t key, std::uint64_t address, std::uint64_t length,
+                              RemoteAccess access) const {
+    const std::uint32_t index = index_of(key);
+    if (index == kNoRecord) return nullptr;
+    const MemoryKeyRecord& record = records_[index];
+    if (!record.valid || record.key != key) return nullptr;
+    if (address < record.base || length > record.length || address - record.base > record.length - length) {
+      return nullptr;
+    }
+    const bool allowed = access == RemoteAccess::kRead    ? record.rights.remote_read
+                         : access == RemoteAccess::kWrite ? record.rights.remote_write
+                                                          : record.rights.remote_atomic;
+    return allowed ? &record : nullptr;
+  }
+  /// Whether `key` names a region that is registered now.
+  bool is_valid(std::uint32_t key) const {
+    const std::uint32_t index = index_of(key);
+    return index != kNoRecord && records_[index].valid && records_[index].key == key;
+  }
+  /// Revokes a valid key from the packet path (Send with Invalidate).
+  void invalidate(std::uint32_t key);
+
+ private:
+  std::vector<MemoryKeyRecord> records_;
+  std::vector<std::uint32_t> free_;  ///< Numbers of removed records.
+};
+
+}  // namespace wharf::roce

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The receive entries of one queue pair: posted, fetched by the interface, taken by a message, completed.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/roce/position_ring.h"
+#include "verbs/work_request.h"
+
+namespace wharf::roce {
+
+/// Positions: [head, taken) serve messages that arrive, [taken, tail) are free. Entries before `fetched` are on the
+/// interface, entries before `fetch_issued` are on their way. Memory is taken only by reserve().
+class ReceiveQueue {
+ public:
+  /// `needs_fetch`: entries lie in host memory and are read before they are used.
+  void reserve(std::uint32_t depth, bool needs_fetch) {
+    entries_.reserve(depth);
+    needs_fetch_ = needs_fetch;
+    taken_ = fetched_ = fetch_issued_ = entries_.tail();
+  }
+  void clear() {
+    entries_.clear();
+    taken_ = fetched_ = fetch_issued_ = entries_.tail();
+  }
+
+  bool full() const { return entries_.full(); }
+  std::uint32_t held() const { return entries_.size(); }
+  std::uint32_t capacity() const { return entries_.capacity(); }
+  /// Entries that no message has taken yet.
+  std::uint32_t free_entries() const { return entries_.tail() - taken_; }
+
+  void post(const verbs::ReceiveRequest& request) { entries_.push() = request; }
+
+  /// Takes the next free entry for a message; one is free.
+  Position take() { return taken_++; }
+  const verbs::ReceiveRequest& entry(Position position) const { return entries_[position]; }
+  /// The oldest entry is completed.
+  void pop() { entries_.pop(); }
+  Position head() const { return entries_.head(); }
+  Position taken() const { return taken_; }
+  bool empty() const { return entries_.empty(); }
+
+  bool needs_fetch() const { return needs_fetch_; }
+  bool is_fetched(Position position) const {
+    return !needs_fetch_ || static_cast<std::int32_t>(position - fetched_) < 0;
+  }
+  /// First entry without a fetch, and how many could be fetched now when `ahead` entries beyond the taken ones are
+  /// wanted.
+  Position fetch_issued() const { return fetch_issued_; }
+  std::uint32_t fetch_wanted(std::uint32_t ahead) const {
+    if (!needs_fetch_) return 0;
+    const std::uint32_t posted = entries_.tail() - fetch_issued_;
+    const auto lacking = static_cast<std::int32_t>(taken_ + ahead - fetch_issued_);
+    if (lacking <= 0) return 0;
+    return static_cast<std::uint32_t>(lacking) < posted ? static_cast<std::uint32_t>(lacking) : posted;
+  }
+  void note_fetch_issued(std::uint32_t count) { fetch_issued_ += count; }
+  void note_fetched(Position past_last) {
+    if (static_cast<std::int32_t>(past_last - fetched_) > 0) fetched_ = past_last;
+  }
+
+  std::size_t bytes_held() const { return entries_.bytes_held(); }
+
+ private:
+  PositionRing<verbs::ReceiveRequest> entries_;
+  bool needs_fetch_ = false;
+  Position taken_ = 0;
+  Position fetched_ = 0;
+  Position fetch_issued_ = 0;
+};
+
+}  // namespace wharf::roce

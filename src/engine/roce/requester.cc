@@ -1,0 +1,694 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/roce/requester.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "engine/roce/retransmission.h"
+
+namespace wharf::roce {
+namespace {
+
+using engine::AccessKind;
+using engine::AccessResult;
+using engine::AccessStatus;
+using engine::PostStatus;
+using verbs::CompletionStatus;
+using verbs::Verb;
+using wire::RoceOpcode;
+
+/// Most PSNs between the oldest unanswered one and the end of what is asked for: half of the range in which "before"
+/// and "after" can be told apart. [IBTA vol 1 9.7.1]
+constexpr std::int32_t kPsnSpanLimit = 1 << 22;
+
+/// A long message asks for an acknowledgement this often. [Linux rdma_rxe behaviour: about every 65 packets]
+constexpr std::uint32_t kAckInterval = 64;
+
+std::uint32_t packets_for(std::uint32_t length, const QueuePairContext& context) {
+  const std::uint64_t count = (std::uint64_t{length} + context.path_mtu - 1) >> context.mtu_shift;
+  return count == 0 ? 1 : static_cast<std::uint32_t>(count);
+}
+
+std::uint64_t local_bytes(const verbs::WorkRequest& request) {
+  std::uint64_t sum = 0;
+  for (std::uint8_t at = 0; at < request.local_count; ++at) sum += request.local[at].length;
+  return sum;
+}
+
+/// The opcode of packet `packet` of `packets`. [IBTA vol 1 9.2.1]
+RoceOpcode opcode_of(Verb verb, std::uint32_t packet, std::uint32_t packets) {
+  const bool first = packet == 0;
+  const bool last = packet + 1 == packets;
+  switch (verb) {
+    case Verb::kRead: return RoceOpcode::kRcReadRequest;
+    case Verb::kCompareSwap: return RoceOpcode::kRcCompareSwap;
+    case Verb::kFetchAdd: return RoceOpcode::kRcFetchAdd;
+    case Verb::kWrite:
+    case Verb::kWriteImm:
+      if (!last) return first ? RoceOpcode::kRcWriteFirst : RoceOpcode::kRcWriteMiddle;
+      if (verb == Verb::kWrite) return first ? RoceOpcode::kRcWriteOnly : RoceOpcode::kRcWriteLast;
+      return first ? RoceOpcode::kRcWriteOnlyImmediate : RoceOpcode::kRcWriteLastImmediate;
+    case Verb::kSend:
+    case Verb::kSendImm:
+    case Verb::kSendInvalidate:
+      if (!last) return first ? RoceOpcode::kRcSendFirst : RoceOpcode::kRcSendMiddle;
+      if (verb == Verb::kSend) return first ? RoceOpcode::kRcSendOnly : RoceOpcode::kRcSendLast;
+      if (verb == Verb::kSendImm) {
+        return first ? RoceOpcode::kRcSendOnlyImmediate : RoceOpcode::kRcSendLastImmediate;
+      }
+      return first ? RoceOpcode::kRcSendOnlyInvalidate : RoceOpcode::kRcSendLastInvalidate;
+    case Verb::kLoad:
+    case Verb::kStore:
+    case Verb::kWriteNotify:
+    case Verb::kSwap:
+    case Verb::kAtomicStore:
+    case Verb::kAtomicLoad:
+    case Verb::kFetchSub:
+    case Verb::kFetchAnd:
+    case Verb::kFetchOr:
+    case Verb::kFetchXor: break;
+  }
+  WHARF_UNREACHABLE();
+}
+
+bool is_supported(const verbs::WorkRequest& request) {
+  switch (request.verb) {
+    case Verb::kRead:
+    case Verb::kWrite:
+    case Verb::kWriteImm:
+    case Verb::kSend:
+    case Verb::kSendImm:
+    case Verb::kSendInvalidate: return true;
+    case Verb::kCompareSwap:
+    case Verb::kFetchAdd: return request.width == 8;
+    case Verb::kLoad:
+    case Verb::kStore:
+    case Verb::kWriteNotify:
+    case Verb::kSwap:
+    case Verb::kAtomicStore:
+    case Verb::kAtomicLoad:
+    case Verb::kFetchSub:
+    case Verb::kFetchAnd:
+    case Verb::kFetchOr:
+    case Verb::kFetchXor: return false;
+  }
+  WHARF_UNREACHABLE();
+}
+
+}  // namespace
+
+// --- Posting -----------------------------------------------------------------------------------------------------------
+
+PostStatus Requester::check(const QueuePair& pair, const verbs::WorkRequest& request) const {
+  if (!is_supported(request)) return PostStatus::kUnsupported;
+  if (pair.driver_state != QueueState::kReadyToSend) return PostStatus::kBadQueue;
+  if (request.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
+  const bool is_inline = request.inline_data.kind != wire::PayloadKind::kNone;
+  if (verbs::is_atomic(request.verb)) {
+    // The result may go to the completion alone.
+    if (is_inline || (request.local_count > 0 && local_bytes(request) < 8)) return PostStatus::kBadRequest;
+  } else {
+    if (is_inline && !verbs::carries_payload(request.verb)) return PostStatus::kBadRequest;
+    const std::uint64_t have = is_inline ? request.inline_data.length : local_bytes(request);
+    if (have != request.length || request.length > verbs::kMaxMessageBytes) return PostStatus::kBadRequest;
+    // Half of the PSN range bounds a READ: 1 GiB at a path MTU of 256.
+    const std::uint64_t packets = (std::uint64_t{request.length} + core_.config.path_mtu - 1) / core_.config.path_mtu;
+    if (packets > static_cast<std::uint64_t>(kPsnSpanLimit)) return PostStatus::kBadRequest;
+  }
+  // A slot is free again when the program has taken the completion.
+  if (pair.send.size() + pair.send_completions.size() >= pair.config.send_depth) return PostStatus::kQueueFull;
+  return PostStatus::kOk;
+}
+
+PostStatus Requester::post(QueuePair& pair, const verbs::WorkRequest& request, engine::Submission submission) {
+  const PostStatus status = check(pair, request);
+  if (status != PostStatus::kOk) return status;
+  SendEntry& entry = pair.send.push();
+  entry.request = request;
+  if (verbs::is_atomic(request.verb)) entry.request.length = 8;
+  entry.fetched = submission == engine::Submission::kInHand;
+  core_.pool->retain(request.inline_data.buffer);
+  return PostStatus::kOk;
+}
+
+void Requester::fetch_work(QueuePair& pair) {
+  const std::uint32_t ring_mask = pair.config.send_depth - 1;
+  while (pair.fetch_issued != pair.send.tail()) {
+    if (pair.send[pair.fetch_issued].fetched) {
+      ++pair.fetch_issued;
+      continue;
+    }
+    if (pair.fetches_in_flight >= core_.config.fetches_in_flight) return;
+    if (core_.port.available() == 0) return core_.starve(pair);
+    const Position first = pair.fetch_issued;
+    std::uint32_t count = 1;
+    while (count < core_.config.fetch_batch && first + count != pair.send.tail() &&
+           !pair.send[first + count].fetched && ((first + count) & ring_mask) != 0) {
+      ++count;
+    }
+    AccessSlot& slot =
+        core_.open_access(AccessPurpose::kFetchWork, AccessKind::kFetchWorkRequest, pair, first, false);
+    slot.detail = count;
+    slot.access.count = static_cast<std::uint8_t>(count);
+    slot.access.length = count * core_.config.work_entry_bytes;
+    slot.access.address = pair.config.send_ring + std::uint64_t{first & ring_mask} * core_.config.work_entry_bytes;
+    slot.access.operation = pair.send[first].request.operation;
+    core_.port.issue(slot);
+    pair.fetch_issued += count;
+    ++pair.fetches_in_flight;
+  }
+}
+
+void Requester::work_fetched(QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
+  if (pair.fetches_in_flight > 0) --pair.fetches_in_flight;
+  for (std::uint32_t at = 0; at < slot.detail; ++at) {
+    if (!pair.send.contains(slot.position + at)) continue;
+    SendEntry& entry = pair.send[slot.position + at];
+    entry.fetched = true;
+    if (result.status != AccessStatus::kDone) entry.status = CompletionStatus::kLocalOperation;
+  }
+}
+
+// --- Cutting requests into packets ---------------------------------------------------------------------------------------
+
+void Requester::wait(TimePs now, QueuePair& pair, const SendEntry& entry, trace::Stage stage) {
+  if (pair.waiting && pair.waiting_stage == stage) return;
+  stop_waiting(now, pair);
+  pair.waiting = true;
+  pair.waiting_stage = stage;
+  pair.waiting_since = now;
+  pair.waiting_operation = entry.request.operation;
+}
+
+void Requester::stop_waiting(TimePs now, QueuePair& pair) {
+  if (!pair.waiting) return;
+  pair.waiting = false;
+  if (core_.tracer == nullptr) return;
+  core_.tracer->span(pair.waiting_operation, pair.waiting_stage, pair.waiting_since, now,
+                     static_cast<std::uint16_t>(core_.config.host.number));
+}
+
+bool Requester::may_start(TimePs now, QueuePair& pair, SendEntry& entry) {
+  const RequesterContext& requester = pair.context.requester;
+  // [IBTA vol 1 10.8.3.3: a fenced request waits for all earlier READs and atomics] Their results must be in memory.
+  if (entry.request.fence && (requester.reads_outstanding > 0 || pair.responses_outstanding > 0)) {
+    wait(now, pair, entry, trace::Stage::kOrderWait);
+    return false;
+  }
+  if (expects_answer(entry.request.verb)) {
+    const auto span = static_cast<std::uint32_t>(wire::psn_difference(requester.next, requester.unacknowledged));
+    const std::uint32_t packets =
+        entry.request.verb == Verb::kRead ? packets_for(entry.request.length, pair.context) : 1;
+    // [IBTA vol 1 9.4.4, 9.4.5: at most the negotiated number of READs and atomics outstanding]
+    if (requester.reads_outstanding >= requester.read_limit ||
+        (span > 0 && span + packets > static_cast<std::uint32_t>(kPsnSpanLimit))) {
+      wait(now, pair, entry, trace::Stage::kWindowWait);
+      return false;
+    }
+  }
+  return true;
+}
+
+void Requester::assign_psns(QueuePair& pair, SendEntry& entry) {
+  RequesterContext& requester = pair.context.requester;
+  entry.first_psn = requester.next_unassigned;
+  entry.packets = verbs::is_atomic(entry.request.verb) ? 1 : packets_for(entry.request.length, pair.context);
+  requester.sequence = wire::psn_add(requester.sequence, 1);
+  entry.sequence = requester.sequence;
+  requester.next_unassigned = wire::psn_add(entry.first_psn, entry.packets);
+  ++requester.assigned;
+  if (expects_answer(entry.request.verb)) ++requester.reads_outstanding;
+}
+
+void Requester::advance(TimePs now, QueuePair& pair) {
+  if (pair.context.state != QueueState::kReadyToSend) return;
+  fetch_work(pair);
+  RequesterContext& requester = pair.context.requester;
+  if (requester.rnr_until != kNever) return;
+  while (requester.sending != pair.send.tail()) {
+    SendEntry& entry = pair.send[requester.sending];
+    if (!entry.fetched || pair.transmit.full()) break;
+    if (entry.status != CompletionStatus::kSuccess) {
+      // A local error is reported when everything before it is complete.
+      if (requester.sending == pair.send.head()) fail(now, pair, entry.status);
+      return;
+    }
+    if (wire::psn_difference(requester.next, requester.unacknowledged) >=
+        static_cast<std::int32_t>(core_.config.window_packets)) {
+      wait(now, pair, entry, trace::Stage::kWindowWait);
+      break;
+    }
+    const bool is_new = requester.sending == requester.assigned;
+    if (is_new && !may_start(now, pair, entry)) break;
+    // [IBTA vol 1 9.7.7.2: without credit one packet may go, and must be acknowledged]
+    const std::uint32_t sequence = is_new ? wire::psn_add(requester.sequence, 1) : entry.sequence;
+    const bool limited = requester.credits_in_use && verbs::consumes_receive_entry(entry.request.verb) &&
+                         wire::psn_after(sequence, requester.credit_limit);
+    if (limited && requester.limited_outstanding) {
+      wait(now, pair, entry, trace::Stage::kWindowWait);
+      break;
+    }
+    if (!core_.may_fetch_payload()) {
+      core_.starve(pair);
+      break;
+    }
+    stop_waiting(now, pair);
+    if (is_new) assign_psns(pair, entry);
+    if (limited) requester.limited_outstanding = true;
+    prepare_packet(pair, entry);
+  }
+}
+
+void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
+  RequesterContext& requester = pair.context.requester;
+  const verbs::WorkRequest& request = entry.request;
+  const Position at = pair.transmit.tail();
+  TransmitEntry& packet = pair.transmit.push();
+  packet.psn = requester.next;
+  packet.work = requester.sending;
+  packet.packet = requester.packet;
+  const bool answered = expects_answer(request.verb);
+  packet.opcode = opcode_of(request.verb, answered ? 0 : requester.packet, entry.packets);
+  if (answered) {
+    // A READ that is asked for again asks for the part that is missing.
+    packet.psn_count = entry.packets - requester.packet;
+    packet.acknowledge = true;
+    requester.packet = entry.packets;
+  } else {
+    ++requester.packet;
+    const std::int32_t outstanding = wire::psn_difference(requester.next, requester.unacknowledged) + 1;
+    packet.acknowledge = requester.packet == entry.packets || requester.packet % kAckInterval == 0 ||
+                         outstanding >= static_cast<std::int32_t>(core_.config.window_packets) ||
+                         requester.limited_outstanding;
+    const std::uint32_t offset = packet.packet << pair.context.mtu_shift;
+    const std::uint32_t length = std::min(pair.context.path_mtu, request.length - offset);
+    if (length > 0) fetch_payload(pair, entry, packet, at, offset, length);
+  }
+  requester.next = wire::psn_add(requester.next, packet.psn_count);
+  if (requester.packet == entry.packets) {
+    ++requester.sending;
+    requester.packet = 0;
+  }
+  if (packet.pending == 0 && at == pair.transmit.head()) {
+    core_.list_flow(pair, Flow::kRequests, ready_class(pair));
+  }
+}
+
+// Asks memory for bytes [offset, offset + length) of the message; they may lie in several pieces.
+void Requester::fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitEntry& packet, Position at,
+                              std::uint32_t offset, std::uint32_t length) {
+  const verbs::WorkRequest& request = entry.request;
+  if (request.inline_data.kind != wire::PayloadKind::kNone) {
+    packet.payload = wire::slice(request.inline_data, offset, length);
+    core_.pool->retain(packet.payload.buffer);
+    return;
+  }
+  std::uint32_t done = 0;
+  std::uint64_t skip = offset;
+  for (std::uint8_t piece = 0; done < length; ++piece) {
+    const verbs::ScatterEntry& local = request.local[piece];
+    if (skip >= local.length) {
+      skip -= local.length;
+      continue;
+    }
+    const std::uint32_t part =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(local.length - skip, length - done));
+    if (part < length && !packet.gathered) {
+      const wire::BufferId buffer = core_.pool->acquire(length);
+      packet.payload = wire::bytes_payload(core_.pool->data(buffer), length, buffer);
+      packet.gathered = true;
+    }
+    AccessSlot& slot =
+        core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
+    slot.detail = done;
+    slot.access.address = local.address + skip;
+    slot.access.length = part;
+    slot.access.operation = request.operation;
+    core_.port.issue(slot);
+    ++packet.pending;
+    done += part;
+    skip = 0;
+  }
+}
+
+void Requester::payload_fetched(TimePs, QueuePair& pair, AccessSlot& slot, const AccessResult& result) {
+  if (!pair.transmit.contains(slot.position)) return;  // Sent again or given up since.
+  TransmitEntry& packet = pair.transmit[slot.position];
+  --packet.pending;
+  if (result.status != AccessStatus::kDone || result.data.length != slot.access.length) {
+    packet.failed = true;
+  } else if (packet.gathered) {
+    wire::fill(result.data, {core_.pool->data(packet.payload.buffer) + slot.detail, result.data.length});
+  } else {
+    packet.payload = result.data;
+    core_.pool->retain(result.data.buffer);
+  }
+  if (packet.pending == 0 && slot.position == pair.transmit.head()) {
+    core_.list_flow(pair, Flow::kRequests, ready_class(pair));
+  }
+}
+
+void Requester::discard_prepared(QueuePair& pair) {
+  while (!pair.transmit.empty()) {
+    core_.pool->release(pair.transmit.front().payload.buffer);
+    pair.transmit.pop();
+  }
+}
+
+// --- Transmission --------------------------------------------------------------------------------------------------------
+
+std::size_t Requester::ready_class(const QueuePair& pair) const {
+  if (pair.transmit.empty() || pair.transmit.front().pending > 0) return kSendClassCount;
+  const bool resent = wire::psn_before(pair.transmit.front().psn, pair.context.requester.highest_sent);
+  return resent ? 1 : 2;
+}
+
+bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
+  if (pair.transmit.empty() || pair.transmit.front().pending > 0) return false;
+  RequesterContext& requester = pair.context.requester;
+  TransmitEntry& packet = pair.transmit.front();
+  SendEntry& entry = pair.send[packet.work];
+  if (packet.failed) {
+    entry.status = CompletionStatus::kLocalAccess;
+    requester.sending = packet.work;
+    requester.packet = packet.packet;
+    requester.next = packet.psn;
+    discard_prepared(pair);
+    core_.kick(pair);
+    return false;
+  }
+  const verbs::WorkRequest& request = entry.request;
+  const QueuePairContext& context = pair.context;
+  out = wire::roce_packet();
+  out.traffic_class = wire::TrafficClass::kData;
+  out.mark = wire::CongestionMark::kCapable;
+  out.ip_version = core_.config.ip_version;
+  out.entropy = context.entropy;
+  out.source = core_.config.host;
+  out.destination = {context.remote_host};
+  out.operation = request.operation;
+  out.payload = packet.payload;
+  wire::RocePacket& roce = out.roce;
+  roce.bth.opcode = packet.opcode;
+  roce.bth.psn = packet.psn;
+  roce.bth.destination_queue_pair = context.remote_queue_number;
+  roce.bth.partition_key = context.partition_key;
+  roce.bth.acknowledge_request = packet.acknowledge;
+  const std::uint16_t headers = wire::roce_headers(packet.opcode);
+  const bool ends_message = packet.packet + 1 == entry.packets;
+  roce.bth.solicited = request.solicited && ends_message && verbs::consumes_receive_entry(request.verb);
+  if ((headers & wire::kRoceImmediate) != 0) roce.immediate = static_cast<std::uint32_t>(request.immediate);
+  if ((headers & wire::kRoceIeth) != 0) roce.invalidate_key = request.invalidate.id;
+  if ((headers & wire::kRoceReth) != 0) {
+    const std::uint32_t offset = packet.packet << context.mtu_shift;
+    roce.reth = {request.remote.address + offset, request.remote.token.id, request.length - offset};
+  } else if ((headers & wire::kRoceAtomicEth) != 0) {
+    roce.atomic = {request.remote.address, request.operand[0], request.compare[0], request.remote.token.id};
+  }
+
+  requester.sent = wire::psn_add(packet.psn, packet.psn_count);
+  if (wire::psn_before(packet.psn, requester.highest_sent)) {
+    ++core_.counters.requests_resent;
+    out.traffic_class = wire::TrafficClass::kRetransmission;
+  }
+  if (wire::psn_after(requester.sent, requester.highest_sent)) requester.highest_sent = requester.sent;
+  pair.transmit.pop();  // The payload reference goes with the packet.
+  retransmission_.note_sent(now, pair);
+  if (requester.sending != pair.send.tail()) core_.kick(pair);
+  return true;
+}
+
+// --- Answers -------------------------------------------------------------------------------------------------------------
+
+void Requester::take_credits(QueuePair& pair, const wire::Aeth& aeth) {
+  RequesterContext& requester = pair.context.requester;
+  requester.limited_outstanding = false;
+  requester.credits_in_use = aeth.value() != wire::kAckUnlimited;
+  if (requester.credits_in_use) {
+    requester.credit_limit = wire::psn_add(aeth.msn, credits_of_code(aeth.value()));
+  }
+}
+
+// Completes WRITEs and SENDs up to PSN `through`. Returns the READ or atomic that begins at or before `through` and has
+// not been answered, if there is one: nothing behind it can be acknowledged.
+SendEntry* Requester::acknowledge_through(QueuePair& pair, Psn through) {
+  RequesterContext& requester = pair.context.requester;
+  while (pair.send.head() != requester.assigned) {
+    SendEntry& entry = pair.send.front();
+    if (wire::psn_after(entry.first_psn, through)) return nullptr;
+    if (expects_answer(entry.request.verb)) return &entry;
+    const Psn last = wire::psn_add(entry.first_psn, entry.packets - 1);
+    if (wire::psn_before(through, last)) {
+      if (!wire::psn_before(through, requester.unacknowledged)) {
+        requester.unacknowledged = wire::psn_add(through, 1);
+      }
+      return nullptr;
+    }
+    requester.unacknowledged = wire::psn_add(last, 1);
+    complete_oldest(pair);
+  }
+  return nullptr;
+}
+
+void Requester::receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+  if (pair.context.state != QueueState::kReadyToSend) {
+    ++core_.counters.dropped_not_ready;
+    return;
+  }
+  RequesterContext& requester = pair.context.requester;
+  const wire::RocePacket& roce = packet.roce;
+  const Psn psn = roce.bth.psn;
+  const bool has_aeth = (wire::roce_headers(roce.bth.opcode) & wire::kRoceAeth) != 0;
+  if (wire::psn_before(psn, requester.unacknowledged) || !wire::psn_before(psn, requester.highest_sent)) {
+    ++core_.counters.dropped_stale_response;
+    // The newest acknowledgement may be repeated with more credit. [IBTA vol 1 9.7.7.2.5]
+    if (roce.bth.opcode == RoceOpcode::kRcAcknowledge && roce.ack.aeth.syndrome_class() == wire::AethClass::kAck &&
+        wire::psn_add(psn, 1) == requester.unacknowledged) {
+      take_credits(pair, roce.ack.aeth);
+      advance(now, pair);
+    }
+    return;
+  }
+  const Psn before = requester.unacknowledged;
+  if (roce.bth.opcode == RoceOpcode::kRcAcknowledge) {
+    take_acknowledge(now, pair, roce);
+  } else {
+    SendEntry* waiting = acknowledge_through(pair, psn);
+    const bool inside =
+        waiting != nullptr &&
+        wire::psn_difference(psn, waiting->first_psn) < static_cast<std::int32_t>(waiting->packets);
+    if (has_aeth && roce.ack.aeth.syndrome_class() != wire::AethClass::kAck) {
+      ++core_.counters.dropped_stale_response;
+    } else if (!inside || psn != requester.unacknowledged) {
+      // Data of the expected answer was skipped. [IBTA vol 1 9.7.5.2.4: implied NAK]
+      if (waiting != nullptr) {
+        if (requester.unacknowledged != before) retransmission_.note_progress(now, pair);
+        retransmission_.implied_nak(now, pair);
+        return advance(now, pair);
+      }
+      ++core_.counters.dropped_stale_response;
+    } else if (waiting->request.verb == Verb::kRead) {
+      take_read_response(now, pair, *waiting, packet);
+    } else {
+      take_atomic_answer(now, pair, *waiting, packet);
+    }
+  }
+  if (pair.context.state != QueueState::kReadyToSend) return;
+  if (requester.unacknowledged != before) {
+    retransmission_.note_progress(now, pair);
+  }
+  advance(now, pair);
+}
+
+void Requester::take_acknowledge(TimePs now, QueuePair& pair, const wire::RocePacket& roce) {
+  RequesterContext& requester = pair.context.requester;
+  const Psn psn = roce.bth.psn;
+  const Psn before = requester.unacknowledged;
+  const wire::Aeth& aeth = roce.ack.aeth;
+  switch (aeth.syndrome_class()) {
+    case wire::AethClass::kAck: {
+      SendEntry* waiting = acknowledge_through(pair, psn);
+      if (waiting != nullptr) {
+        if (requester.unacknowledged != before) retransmission_.note_progress(now, pair);
+        retransmission_.implied_nak(now, pair);
+        return;
+      }
+      take_credits(pair, aeth);
+      return;
+    }
+    case wire::AethClass::kReceiverNotReady:
+    case wire::AethClass::kNak: break;
+    case wire::AethClass::kReserved: ++core_.counters.dropped_stale_response; return;
+  }
+  // A NAK acknowledges everything before its PSN. [IBTA vol 1 9.7.5.1.1]
+  SendEntry* waiting = acknowledge_through(pair, wire::psn_subtract(psn, 1));
+  if (requester.unacknowledged != before) retransmission_.note_progress(now, pair);
+  if (waiting != nullptr && wire::psn_after(psn, wire::psn_add(waiting->first_psn, waiting->packets - 1))) {
+    retransmission_.implied_nak(now, pair);
+    return;
+  }
+  if (pair.send.head() == requester.assigned) return;
+  if (aeth.syndrome_class() == wire::AethClass::kReceiverNotReady) {
+    if (psn == requester.unacknowledged) retransmission_.receiver_not_ready(now, pair, aeth.value());
+    return;
+  }
+  switch (static_cast<wire::NakCode>(aeth.value())) {
+    case wire::NakCode::kSequenceError: retransmission_.sequence_nak(now, pair); return;
+    case wire::NakCode::kInvalidRequest: fail(now, pair, CompletionStatus::kRemoteUnsupportedRequest); return;
+    case wire::NakCode::kRemoteAccess: fail(now, pair, CompletionStatus::kRemoteAccess); return;
+    case wire::NakCode::kRemoteOperation:
+    case wire::NakCode::kInvalidRdRequest: fail(now, pair, CompletionStatus::kRemoteOperation); return;
+  }
+  ++core_.counters.dropped_stale_response;  // A NAK code that is not defined.
+}
+
+void Requester::take_read_response(TimePs now, QueuePair& pair, SendEntry& entry, const wire::Packet& packet) {
+  RequesterContext& requester = pair.context.requester;
+  const RoceOpcode opcode = packet.roce.bth.opcode;
+  const std::uint32_t index =
+      static_cast<std::uint32_t>(wire::psn_difference(requester.unacknowledged, entry.first_psn));
+  const bool is_last = index + 1 == entry.packets;
+  const bool says_last = opcode == RoceOpcode::kRcReadResponseLast || opcode == RoceOpcode::kRcReadResponseOnly;
+  const std::uint32_t offset = index << pair.context.mtu_shift;
+  const std::uint32_t length = std::min(pair.context.path_mtu, entry.request.length - offset);
+  if (opcode == RoceOpcode::kRcAtomicAcknowledge || is_last != says_last || packet.payload.length != length) {
+    // [IBTA vol 1 9.9.2.4: bad response]
+    fail(now, pair, CompletionStatus::kResponseLength);
+    return;
+  }
+  if (length > 0 && !place(pair, entry, offset, packet.payload)) {
+    ++core_.counters.dropped_no_resources;
+    return;
+  }
+  if (opcode != RoceOpcode::kRcReadResponseMiddle) take_credits(pair, packet.roce.ack.aeth);
+  requester.unacknowledged = wire::psn_add(requester.unacknowledged, 1);
+  if (is_last) complete_oldest(pair);
+}
+
+void Requester::take_atomic_answer(TimePs now, QueuePair& pair, SendEntry& entry, const wire::Packet& packet) {
+  RequesterContext& requester = pair.context.requester;
+  if (packet.roce.bth.opcode != RoceOpcode::kRcAtomicAcknowledge) {
+    fail(now, pair, CompletionStatus::kResponseLength);
+    return;
+  }
+  const std::uint64_t original = packet.roce.ack.atomic_original;
+  if (entry.request.local_count > 0) {
+    // The value lands in host byte order.
+    const wire::BufferId buffer = core_.pool->acquire(8);
+    std::byte* bytes = core_.pool->data(buffer);
+    std::memcpy(bytes, &original, 8);
+    const bool placed = place(pair, entry, 0, wire::bytes_payload(bytes, 8, buffer));
+    core_.pool->release(buffer);
+    if (!placed) {
+      ++core_.counters.dropped_no_resources;
+      return;
+    }
+  }
+  entry.atomic_result[0] = original;
+  take_credits(pair, packet.roce.ack.aeth);
+  requester.unacknowledged = wire::psn_add(requester.unacknowledged, 1);
+  complete_oldest(pair);
+}
+
+// Writes answered data to the request's local memory; false when there are no slots.
+bool Requester::place(QueuePair& pair, const SendEntry& entry, std::uint32_t offset, const wire::Payload& payload) {
+  if (core_.port.available() < verbs::kMaxScatterEntries) return false;
+  std::uint32_t done = 0;
+  std::uint64_t skip = offset;
+  for (std::uint8_t piece = 0; done < payload.length; ++piece) {
+    WHARF_CHECK(piece < entry.request.local_count);
+    const verbs::ScatterEntry& local = entry.request.local[piece];
+    if (skip >= local.length) {
+      skip -= local.length;
+      continue;
+    }
+    const std::uint32_t part =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(local.length - skip, payload.length - done));
+    AccessSlot& slot =
+        core_.open_access(AccessPurpose::kResponseData, AccessKind::kWrite, pair, pair.send.head(), false);
+    slot.access.address = local.address + skip;
+    slot.access.length = part;
+    slot.access.data = wire::slice(payload, done, part);
+    slot.access.operation = entry.request.operation;
+    core_.pool->retain(payload.buffer);
+    core_.port.issue(slot);
+    ++pair.responses_outstanding;
+    done += part;
+    skip = 0;
+  }
+  return true;
+}
+
+void Requester::response_placed(QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
+  if (pair.responses_outstanding > 0) --pair.responses_outstanding;
+  if (pair.responses_outstanding == 0) core_.kick(pair);
+  if (result.status == AccessStatus::kDone) return;
+  // The completion is ordered behind this write, so it has not been seen yet.
+  const CompletionStatus status =
+      result.status == AccessStatus::kPoison ? CompletionStatus::kLocalPoison : CompletionStatus::kLocalAccess;
+  if (pair.send.contains(slot.position)) pair.send[slot.position].status = status;
+  for (Position at = pair.send_completions.head(); at != pair.send_completions.tail(); ++at) {
+    CompletionEntry& entry = pair.send_completions[at];
+    if (entry.work == slot.position && !entry.visible) entry.completion.status = status;
+  }
+}
+
+// --- Completion ------------------------------------------------------------------------------------------------------------
+
+void Requester::complete_oldest(QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  SendEntry& entry = pair.send.front();
+  const verbs::WorkRequest& request = entry.request;
+  if (request.signaled || entry.status != CompletionStatus::kSuccess) {
+    const bool ok = entry.status == CompletionStatus::kSuccess;
+    CompletionEntry& record = pair.send_completions.push();
+    record.work = pair.send.head();
+    record.completion.id = request.id;
+    record.completion.status = entry.status;
+    record.completion.kind = verbs::CompletionKind::kSend;
+    record.completion.verb = request.verb;
+    record.completion.length = ok ? request.length : 0;
+    record.completion.queue = pair.id;
+    record.completion.atomic_result = entry.atomic_result;
+    record.completion.operation = request.operation;
+  }
+  if (requester.sending == pair.send.head()) {
+    ++requester.sending;
+    requester.packet = 0;
+  }
+  if (requester.assigned == pair.send.head()) {
+    ++requester.assigned;  // Only when flushed: it never got its PSNs.
+  } else if (expects_answer(request.verb)) {
+    --requester.reads_outstanding;
+  }
+  if (pair.fetch_issued == pair.send.head()) ++pair.fetch_issued;
+  core_.pool->release(request.inline_data.buffer);
+  pair.send.pop();
+  core_.issue_completions(pair);
+}
+
+void Requester::flush(QueuePair& pair) {
+  discard_prepared(pair);
+  while (!pair.send.empty()) {
+    SendEntry& entry = pair.send.front();
+    if (entry.status == CompletionStatus::kSuccess) entry.status = CompletionStatus::kFlushed;
+    complete_oldest(pair);
+  }
+  pair.waiting = false;
+}
+
+void Requester::fail(TimePs now, QueuePair& pair, CompletionStatus status) {
+  stop_waiting(now, pair);
+  retransmission_.stop(pair);
+  core_.move_to(pair, QueueState::kError);
+  if (!pair.send.empty()) {
+    pair.send.front().status = status;
+    // Receive entries go with it, see RoceEngine.
+    flush(pair);
+  }
+  core_.push_event(engine::AsyncEventKind::kQueueError, pair);
+  core_.kick(pair);
+}
+
+}  // namespace wharf::roce

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requester half of a queue pair: cuts work requests into packets, fetches their payload, takes in answers and
+// completes the requests in order. What happens when an answer does not come is in retransmission.h.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+#include "engine/contract.h"
+#include "engine/roce/engine_core.h"
+#include "wire/packet.h"
+
+namespace wharf::roce {
+
+class Retransmission;
+
+class Requester {
+ public:
+  Requester(EngineCore& core, Retransmission& retransmission) : core_(core), retransmission_(retransmission) {}
+
+  /// What is wrong with `request` on `pair`, before anything is stored.
+  engine::PostStatus check(const QueuePair& pair, const verbs::WorkRequest& request) const;
+  /// Stores a request that check() accepts. The caller runs advance() afterwards.
+  engine::PostStatus post(QueuePair& pair, const verbs::WorkRequest& request, engine::Submission submission);
+
+  /// Prepares as many packets as window, fences, credits and slots allow.
+  void advance(TimePs now, QueuePair& pair);
+
+  /// Takes the prepared packet at the front and fills `out`; false when it is not complete.
+  bool transmit(TimePs now, QueuePair& pair, wire::Packet& out);
+  /// The urgency list that the front packet belongs to, or kSendClassCount when none is complete.
+  std::size_t ready_class(const QueuePair& pair) const;
+
+  /// ACK, NAK, RNR NAK, READ response or atomic acknowledge.
+  void receive(TimePs now, QueuePair& pair, const wire::Packet& packet);
+
+  // Answers of the memory port.
+  void payload_fetched(TimePs now, QueuePair& pair, AccessSlot& slot, const engine::AccessResult& result);
+  void response_placed(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
+  void work_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
+
+  /// The oldest request fails with `status`, all later ones are flushed, the queue pair goes to the error state.
+  /// [IBTA vol 1 10.8.7.1]
+  void fail(TimePs now, QueuePair& pair, verbs::CompletionStatus status);
+  /// Completes everything that is posted with kFlushed.
+  void flush(QueuePair& pair);
+  /// Drops prepared packets, keeping their requests.
+  void discard_prepared(QueuePair& pair);
+
+ private:
+  bool may_start(TimePs now, QueuePair& pair, SendEntry& entry);
+  void assign_psns(QueuePair& pair, SendEntry& entry);
+  void prepare_packet(QueuePair& pair, SendEntry& entry);
+  void fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitEntry& packet, Position at,
+                     std::uint32_t offset, std::uint32_t length);
+  void fetch_work(QueuePair& pair);
+  void wait(TimePs now, QueuePair& pair, const SendEntry& entry, trace::Stage stage);
+  void stop_waiting(TimePs now, QueuePair& pair);
+  SendEntry* acknowledge_through(QueuePair& pair, Psn through);
+  void take_acknowledge(TimePs now, QueuePair& pair, const wire::RocePacket& roce);
+  void take_read_response(TimePs now, QueuePair& pair, SendEntry& entry, const wire::Packet& packet);
+  void take_atomic_answer(TimePs now, QueuePair& pair, SendEntry& entry, const wire::Packet& packet);
+  bool place(QueuePair& pair, const SendEntry& entry, std::uint32_t offset, const wire::Payload& payload);
+  void take_credits(QueuePair& pair, const wire::Aeth& aeth);
+  void complete_oldest(QueuePair& pair);
+
+  EngineCore& core_;
+  Retransmission& retransmission_;
+};
+
+}  // namespace wharf::roce

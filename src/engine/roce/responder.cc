@@ -1,0 +1,794 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/roce/responder.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+
+namespace wharf::roce {
+namespace {
+
+using engine::AccessKind;
+using engine::AccessResult;
+using engine::AccessStatus;
+using verbs::Verb;
+using wire::NakCode;
+using wire::RoceOpcode;
+
+/// Accesses that one request packet can need: a scatter entry each, its completion, a receive-entry fetch.
+constexpr std::uint32_t kAccessesPerPacket = verbs::kMaxScatterEntries + 2;
+
+/// Longest READ in packets; its PSNs must stay within half of the half range. [IBTA vol 1 9.7.1]
+constexpr std::uint64_t kMaxReadPackets = 1U << 22U;
+
+bool is_atomic(RoceOpcode opcode) {
+  return opcode == RoceOpcode::kRcCompareSwap || opcode == RoceOpcode::kRcFetchAdd;
+}
+
+/// What a packet does to the message in progress.
+struct Step {
+  MessageInProgress kind = MessageInProgress::kNone;
+  bool first = false;
+  bool last = false;
+};
+
+/// By opcode, 0x00 to 0x1f. [IBTA vol 1 table 38]
+constexpr std::array<Step, 32> kSteps = [] {
+  std::array<Step, 32> steps{};
+  const auto set = [&steps](RoceOpcode opcode, MessageInProgress kind, bool first, bool last) {
+    steps[static_cast<std::size_t>(opcode)] = {kind, first, last};
+  };
+  set(RoceOpcode::kRcSendFirst, MessageInProgress::kSend, true, false);
+  set(RoceOpcode::kRcSendMiddle, MessageInProgress::kSend, false, false);
+  set(RoceOpcode::kRcSendLast, MessageInProgress::kSend, false, true);
+  set(RoceOpcode::kRcSendLastImmediate, MessageInProgress::kSend, false, true);
+  set(RoceOpcode::kRcSendLastInvalidate, MessageInProgress::kSend, false, true);
+  set(RoceOpcode::kRcSendOnly, MessageInProgress::kSend, true, true);
+  set(RoceOpcode::kRcSendOnlyImmediate, MessageInProgress::kSend, true, true);
+  set(RoceOpcode::kRcSendOnlyInvalidate, MessageInProgress::kSend, true, true);
+  set(RoceOpcode::kRcWriteFirst, MessageInProgress::kWrite, true, false);
+  set(RoceOpcode::kRcWriteMiddle, MessageInProgress::kWrite, false, false);
+  set(RoceOpcode::kRcWriteLast, MessageInProgress::kWrite, false, true);
+  set(RoceOpcode::kRcWriteLastImmediate, MessageInProgress::kWrite, false, true);
+  set(RoceOpcode::kRcWriteOnly, MessageInProgress::kWrite, true, true);
+  set(RoceOpcode::kRcWriteOnlyImmediate, MessageInProgress::kWrite, true, true);
+  return steps;
+}();
+
+Step step_of(RoceOpcode opcode) { return kSteps[static_cast<std::size_t>(opcode) & 31U]; }
+
+bool carries_immediate(RoceOpcode opcode) { return (wire::roce_headers(opcode) & wire::kRoceImmediate) != 0; }
+
+}  // namespace
+
+// --- Answers ---------------------------------------------------------------------------------------------------------------
+
+std::uint8_t Responder::ack_syndrome(const QueuePair& pair) const {
+  return core_.config.advertise_credits ? credit_code_for(pair.receives.free_entries()) : wire::kAckUnlimited;
+}
+
+Answer& Responder::push_answer(QueuePair& pair, AnswerKind kind, Psn psn) {
+  Answer& answer = pair.answers.push();
+  answer.kind = kind;
+  answer.psn = psn;
+  answer.message_sequence = pair.context.responder.message_sequence;
+  answer.syndrome = ack_syndrome(pair);
+  return answer;
+}
+
+// The acknowledgement that collects packets until one asks for it.
+Answer& Responder::open_acknowledge(QueuePair& pair) {
+  if (!pair.answers.empty()) {
+    Answer& last = pair.answers.back();
+    const bool crowded = pair.answers.size() > pair.answers.capacity() / 2 && !core_.config.acknowledge_every_request;
+    // When memory is slow, one acknowledgement waits for more packets rather than dropping them.
+    if (last.kind == AnswerKind::kAcknowledge && (!last.closed || crowded)) return last;
+  }
+  return push_answer(pair, AnswerKind::kAcknowledge, pair.context.responder.expected);
+}
+
+// The answer that follows acknowledges everything before it as well.
+void Responder::close_acknowledge(QueuePair& pair) {
+  if (pair.answers.empty()) return;
+  Answer& last = pair.answers.back();
+  if (last.kind != AnswerKind::kAcknowledge || last.closed) return;
+  last.closed = true;
+  last.silent = true;
+}
+
+void Responder::push_nak(QueuePair& pair, std::uint8_t syndrome, Psn psn) {
+  close_acknowledge(pair);
+  push_answer(pair, AnswerKind::kNak, psn).syndrome = syndrome;
+}
+
+bool Responder::refuse(QueuePair& pair, NakCode code, Psn psn) {
+  push_nak(pair, wire::nak_syndrome(code), psn);
+  return false;
+}
+
+void Responder::receiver_not_ready(QueuePair& pair, Psn psn) {
+  push_nak(pair, wire::rnr_syndrome(core_.config.min_rnr_timer), psn);
+}
+
+void Responder::list_if_ready(QueuePair& pair) {
+  const std::size_t send_class = ready_class(pair);
+  if (send_class != kSendClassCount) core_.list_flow(pair, Flow::kAnswers, send_class);
+}
+
+std::size_t Responder::ready_class(QueuePair& pair) {
+  while (!pair.answers.empty()) {
+    const Answer& answer = pair.answers.front();
+    switch (answer.kind) {
+      case AnswerKind::kAcknowledge:
+        if (!answer.closed || answer.outstanding > 0) return kSendClassCount;
+        if (answer.silent && !answer.failed) {
+          pair.answers.pop();
+          continue;
+        }
+        return 0;
+      case AnswerKind::kNak: return 0;
+      case AnswerKind::kAtomic: return answer.started && answer.outstanding == 0 ? 0 : kSendClassCount;
+      case AnswerKind::kRead:
+        if (answer.fetched == answer.sent || !pair.read_ahead.front().ready) return kSendClassCount;
+        return 2;
+    }
+  }
+  return kSendClassCount;
+}
+
+void Responder::fill_header(const QueuePair& pair, const Answer& answer, wire::Packet& out) const {
+  const QueuePairContext& context = pair.context;
+  out = wire::roce_packet();
+  out.traffic_class = wire::TrafficClass::kAcknowledgement;
+  out.mark = wire::CongestionMark::kCapable;
+  out.ip_version = core_.config.ip_version;
+  out.entropy = context.entropy;
+  out.source = core_.config.host;
+  out.destination = {context.remote_host};
+  out.operation = answer.operation;
+  wire::RocePacket& roce = out.roce;
+  roce.bth.opcode = RoceOpcode::kRcAcknowledge;
+  roce.bth.psn = answer.psn;
+  roce.bth.destination_queue_pair = context.remote_queue_number;
+  roce.bth.partition_key = context.partition_key;
+  roce.ack = {answer.original, {answer.syndrome, answer.message_sequence}};
+}
+
+bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
+  if (ready_class(pair) == kSendClassCount) return false;
+  Answer& answer = pair.answers.front();
+  fill_header(pair, answer, out);
+  Counters& counters = core_.counters;
+  if (answer.failed) {
+    // [IBTA vol 1 9.7.5.2.6: the responder could not complete the operation]
+    out.roce.ack = {0, {wire::nak_syndrome(NakCode::kRemoteOperation), answer.message_sequence}};
+    out.roce.bth.psn = answer.fault_psn;
+    ++counters.naks_sent;
+    discard(pair);
+    fail(pair);
+    return true;
+  }
+  switch (answer.kind) {
+    case AnswerKind::kAcknowledge:
+      // An acknowledgement covers all before it: those that are ready together become one.
+      while (!core_.config.acknowledge_every_request && pair.answers.size() > 1) {
+        const Answer& next = pair.answers[pair.answers.head() + 1];
+        if (next.kind != AnswerKind::kAcknowledge || !next.closed || next.outstanding > 0 || next.failed) break;
+        pair.answers.pop();
+        ++counters.acknowledgements_merged;
+        fill_header(pair, next, out);
+      }
+      ++counters.acknowledgements_sent;
+      pair.answers.pop();
+      break;
+    case AnswerKind::kNak:
+      if (out.roce.ack.aeth.syndrome_class() == wire::AethClass::kReceiverNotReady) {
+        ++counters.rnr_naks_sent;
+      } else {
+        ++counters.naks_sent;
+      }
+      pair.answers.pop();
+      break;
+    case AnswerKind::kAtomic:
+      out.roce.bth.opcode = RoceOpcode::kRcAtomicAcknowledge;
+      pair.answers.pop();
+      break;
+    case AnswerKind::kRead: {
+      const ReadAhead data = pair.read_ahead.front();
+      pair.read_ahead.pop();
+      const Psn psn = wire::psn_add(answer.psn, answer.sent);
+      out.roce.bth.psn = psn;
+      if (data.failed) {
+        const NakCode code = answer.revoked ? NakCode::kRemoteAccess : NakCode::kRemoteOperation;
+        out.roce.ack.aeth.syndrome = wire::nak_syndrome(code);
+        ++counters.naks_sent;
+        core_.pool->release(data.payload.buffer);
+        discard(pair);
+        fail(pair);
+        return true;
+      }
+      out.traffic_class = wire::TrafficClass::kData;
+      out.payload = data.payload;
+      const bool first = answer.sent == 0;
+      const bool last = answer.sent + 1 == answer.packets;
+      out.roce.bth.opcode = first ? (last ? RoceOpcode::kRcReadResponseOnly : RoceOpcode::kRcReadResponseFirst)
+                                  : (last ? RoceOpcode::kRcReadResponseLast : RoceOpcode::kRcReadResponseMiddle);
+      ++answer.sent;
+      if (last) pair.answers.pop();
+      break;
+    }
+  }
+  expand_reads(pair);
+  return true;
+}
+
+// --- Requests ----------------------------------------------------------------------------------------------------------------
+
+void Responder::receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+  ResponderContext& responder = pair.context.responder;
+  if (pair.answers.full() || core_.port.available() < kAccessesPerPacket) {
+    ++core_.counters.dropped_no_resources;
+    return;
+  }
+  const std::int32_t ahead = wire::psn_difference(packet.roce.bth.psn, responder.expected);
+  bool usable = true;
+  if (ahead == 0) {
+    usable = in_order(now, pair, packet);
+  } else if (ahead < 0) {
+    ++core_.counters.duplicate_requests;
+    usable = duplicate(now, pair, packet);
+  } else if (!responder.nak_sent) {
+    // [IBTA vol 1 9.7.5.1.2: one NAK sequence error, then silence until the expected packet arrives]
+    responder.nak_sent = true;
+    push_nak(pair, wire::nak_syndrome(NakCode::kSequenceError), responder.expected);
+  } else {
+    ++core_.counters.dropped_out_of_order;
+  }
+  if (!usable) fail(pair);
+  list_if_ready(pair);
+}
+
+// The queue pair goes to the error state at the end of the current input; what is queued up to the NAK still leaves.
+void Responder::fail(QueuePair& pair) {
+  pair.fatal = true;
+  core_.kick(pair);
+}
+
+bool Responder::in_order(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+  const ResponderContext& responder = pair.context.responder;
+  const Psn psn = packet.roce.bth.psn;
+  const RoceOpcode opcode = packet.roce.bth.opcode;
+  if (opcode == RoceOpcode::kRcReadRequest || is_atomic(opcode)) {
+    if (responder.message != MessageInProgress::kNone) return refuse(pair, NakCode::kInvalidRequest, psn);
+    return opcode == RoceOpcode::kRcReadRequest ? take_read(now, pair, packet) : take_atomic(now, pair, packet);
+  }
+  const Step step = step_of(opcode);
+  // FLUSH and ATOMIC WRITE are known on the wire but not offered.
+  if (step.kind == MessageInProgress::kNone) return refuse(pair, NakCode::kInvalidRequest, psn);
+  // [IBTA vol 1 9.7.4.1.3: opcode sequence]
+  const bool fits = step.first ? responder.message == MessageInProgress::kNone : responder.message == step.kind;
+  if (!fits) return refuse(pair, NakCode::kInvalidRequest, psn);
+  // [IBTA vol 1 9.7.4.1.6: First and Middle carry exactly the path MTU, Last at least one byte]
+  const std::uint32_t length = packet.payload.length;
+  const bool length_fits = step.last ? step.first || length > 0 : length == pair.context.path_mtu;
+  if (!length_fits) return refuse(pair, NakCode::kInvalidRequest, psn);
+  return step.kind == MessageInProgress::kWrite ? take_write(pair, packet, step.first, step.last)
+                                                : take_send(pair, packet, step.first, step.last);
+}
+
+// The packet has been executed: count it, and acknowledge it if it asks for that.
+void Responder::accept(QueuePair& pair, const wire::Packet& packet, bool message_ends) {
+  ResponderContext& responder = pair.context.responder;
+  responder.expected = wire::psn_add(responder.expected, 1);
+  responder.nak_sent = false;
+  if (message_ends) responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
+  Answer& answer = open_acknowledge(pair);
+  answer.psn = packet.roce.bth.psn;
+  answer.message_sequence = responder.message_sequence;
+  answer.operation = packet.operation;
+  answer.syndrome = ack_syndrome(pair);
+  answer.closed = answer.closed || packet.roce.bth.acknowledge_request;
+  answer.silent = false;
+}
+
+void Responder::place(QueuePair& pair, const wire::Packet& packet, std::uint64_t address, const wire::Payload& data,
+                      verbs::AccessOrder order, bool for_receive) {
+  Answer& answer = open_acknowledge(pair);
+  ++answer.outstanding;
+  AccessSlot& slot = core_.open_access(AccessPurpose::kPlacement, AccessKind::kWrite, pair,
+                                       pair.answers.tail() - 1, true);
+  slot.detail = packet.roce.bth.psn;
+  slot.access.address = address;
+  slot.access.length = data.length;
+  slot.access.data = data;
+  slot.access.order = order;
+  slot.access.operation = packet.operation;
+  core_.pool->retain(data.buffer);
+  const Position entry = pair.context.responder.receive_position;
+  slot.for_receive = for_receive;
+  slot.needs_entry = for_receive && !pair.receives.is_fetched(entry);
+  slot.entry = entry;
+  if (slot.needs_entry || pair.held_first != kNoSlot) {
+    core_.hold(pair, slot);
+  } else {
+    core_.port.issue(slot);
+  }
+}
+
+bool Responder::take_write(QueuePair& pair, const wire::Packet& packet, bool first, bool last) {
+  ResponderContext& responder = pair.context.responder;
+  const wire::RocePacket& roce = packet.roce;
+  const Psn psn = roce.bth.psn;
+  const std::uint32_t length = packet.payload.length;
+  // An access-flag violation is an invalid request, not an access error. [Linux rdma_rxe behaviour]
+  if (!core_.config.queue_rights.remote_write) return refuse(pair, NakCode::kInvalidRequest, psn);
+  const bool takes_entry = carries_immediate(roce.bth.opcode);
+  if (takes_entry && pair.receives.free_entries() == 0) {
+    receiver_not_ready(pair, psn);
+    return true;
+  }
+  const std::uint32_t total = first ? roce.reth.length : responder.length;
+  const std::uint32_t key = first ? roce.reth.remote_key : responder.remote_key;
+  const std::uint64_t address = first ? roce.reth.address : responder.address;
+  const std::uint32_t received = first ? 0 : responder.received;
+  const std::uint32_t remaining = total - received;
+  const MemoryKeyRecord* record = nullptr;
+  if (remaining > 0) {
+    record = core_.keys.find(key, address, remaining, RemoteAccess::kWrite);
+    if (record == nullptr) return refuse(pair, NakCode::kRemoteAccess, psn);
+  }
+  // [IBTA vol 1 9.7.4.1.6: the packets carry exactly the DMA length]
+  if (last ? length != remaining : remaining <= length) return refuse(pair, NakCode::kInvalidRequest, psn);
+
+  if (length > 0) place(pair, packet, address, packet.payload, record->write_order, false);
+  responder.remote_key = key;
+  responder.length = total;
+  responder.address = address + length;
+  responder.received = received + length;
+  responder.message = last ? MessageInProgress::kNone : MessageInProgress::kWrite;
+  accept(pair, packet, last);
+  if (takes_entry) {
+    responder.receive_position = pair.receives.take();
+    fetch_receives(pair);
+    complete_receive(pair, packet, Verb::kWriteImm, total);
+  }
+  return true;
+}
+
+bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool first, bool last) {
+  ResponderContext& responder = pair.context.responder;
+  const wire::RocePacket& roce = packet.roce;
+  const Psn psn = roce.bth.psn;
+  const std::uint32_t length = packet.payload.length;
+  if (first && pair.receives.free_entries() == 0) {
+    receiver_not_ready(pair, psn);
+    return true;
+  }
+  const bool invalidates = (wire::roce_headers(roce.bth.opcode) & wire::kRoceIeth) != 0;
+  if (invalidates && !core_.keys.is_valid(roce.invalidate_key)) return refuse(pair, NakCode::kRemoteAccess, psn);
+
+  const Position position = first ? pair.receives.taken() : responder.receive_position;
+  const verbs::ReceiveRequest& entry = pair.receives.entry(position);
+  const std::uint32_t offset = first ? 0 : responder.received;
+  std::uint64_t room = 0;
+  for (std::uint8_t at = 0; at < entry.local_count; ++at) room += entry.local[at].length;
+  // [IBTA vol 1 9.7.4.1.6: the receive buffer is too small]
+  if (std::uint64_t{offset} + length > room) return refuse(pair, NakCode::kInvalidRequest, psn);
+
+  if (first) {
+    responder.receive_position = pair.receives.take();
+    responder.received = 0;
+    fetch_receives(pair);
+  }
+  std::uint32_t done = 0;
+  std::uint64_t skip = offset;
+  for (std::uint8_t piece = 0; done < length; ++piece) {
+    const verbs::ScatterEntry& local = entry.local[piece];
+    if (skip >= local.length) {
+      skip -= local.length;
+      continue;
+    }
+    const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(local.length - skip, length - done));
+    place(pair, packet, local.address + skip, wire::slice(packet.payload, done, part), verbs::AccessOrder::kRelaxed,
+          true);
+    done += part;
+    skip = 0;
+  }
+  responder.received += length;
+  responder.message = last ? MessageInProgress::kNone : MessageInProgress::kSend;
+  accept(pair, packet, last);
+  if (last) {
+    if (invalidates) core_.keys.invalidate(roce.invalidate_key);
+    const Verb verb = invalidates                           ? Verb::kSendInvalidate
+                      : carries_immediate(roce.bth.opcode) ? Verb::kSendImm
+                                                            : Verb::kSend;
+    complete_receive(pair, packet, verb, responder.received);
+  }
+  return true;
+}
+
+void Responder::complete_receive(QueuePair& pair, const wire::Packet& packet, Verb verb, std::uint32_t length) {
+  CompletionEntry& record = pair.receive_completions.push();
+  verbs::Completion& completion = record.completion;
+  record.work = pair.receives.head();
+  completion.id = pair.receives.entry(pair.receives.head()).id;
+  completion.kind = verbs::CompletionKind::kReceive;
+  completion.verb = verb;
+  completion.length = length;
+  completion.queue = pair.id;
+  completion.remote_host = pair.context.remote_host;
+  completion.remote_queue = pair.context.remote_queue_number;
+  completion.has_immediate = carries_immediate(packet.roce.bth.opcode);
+  completion.immediate = completion.has_immediate ? packet.roce.immediate : 0;
+  completion.operation = packet.operation;
+  pair.receives.pop();
+  core_.issue_completions(pair);
+}
+
+// --- READ and atomics ----------------------------------------------------------------------------------------------------------
+
+bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+  ResponderContext& responder = pair.context.responder;
+  const wire::Reth& reth = packet.roce.reth;
+  const Psn psn = packet.roce.bth.psn;
+  const std::uint64_t packets =
+      std::max<std::uint64_t>(1, (std::uint64_t{reth.length} + pair.context.path_mtu - 1) >> pair.context.mtu_shift);
+  if (!core_.config.queue_rights.remote_read || responder.resource_limit == 0 || packet.payload.length != 0 ||
+      reth.length > verbs::kMaxMessageBytes || packets > kMaxReadPackets) {
+    return refuse(pair, NakCode::kInvalidRequest, psn);
+  }
+  verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
+  if (reth.length > 0) {
+    const MemoryKeyRecord* record = core_.keys.find(reth.remote_key, reth.address, reth.length, RemoteAccess::kRead);
+    if (record == nullptr) return refuse(pair, NakCode::kRemoteAccess, psn);
+    order = record->read_order;
+  }
+  SavedResource& saved = pair.resources[pair.resources_saved++ % responder.resource_limit];
+  saved = SavedResource{};
+  saved.number = pair.resources_saved;
+  saved.first_psn = psn;
+  saved.packets = static_cast<std::uint32_t>(packets);
+  saved.address = reth.address;
+  saved.length = reth.length;
+  saved.remote_key = reth.remote_key;
+  // A READ takes the PSNs of its answer, and counts as completed when it is valid. [IBTA vol 1 9.7.3, 9.7.7.1]
+  responder.expected = wire::psn_add(psn, saved.packets);
+  responder.nak_sent = false;
+  responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
+  close_acknowledge(pair);
+  Answer& answer = push_answer(pair, AnswerKind::kRead, psn);
+  answer.packets = saved.packets;
+  answer.length = reth.length;
+  answer.address = reth.address;
+  answer.remote_key = reth.remote_key;
+  answer.resource = saved.number;
+  answer.order = order;
+  answer.operation = packet.operation;
+  answer.held_since = now;
+  ++pair.held_answers;
+  start_held(now, pair);
+  return true;
+}
+
+bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+  ResponderContext& responder = pair.context.responder;
+  const wire::AtomicEth& atomic = packet.roce.atomic;
+  const Psn psn = packet.roce.bth.psn;
+  if (!core_.config.queue_rights.remote_atomic || responder.resource_limit == 0 || packet.payload.length != 0) {
+    return refuse(pair, NakCode::kInvalidRequest, psn);
+  }
+  if (core_.keys.find(atomic.remote_key, atomic.address, 8, RemoteAccess::kAtomic) == nullptr) {
+    return refuse(pair, NakCode::kRemoteAccess, psn);
+  }
+  if (atomic.address % 8 != 0) return refuse(pair, NakCode::kInvalidRequest, psn);
+  SavedResource& saved = pair.resources[pair.resources_saved++ % responder.resource_limit];
+  saved = SavedResource{};
+  saved.number = pair.resources_saved;
+  saved.first_psn = psn;
+  saved.packets = 1;
+  saved.atomic = true;
+  responder.expected = wire::psn_add(psn, 1);
+  responder.nak_sent = false;
+  responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
+  close_acknowledge(pair);
+  Answer& answer = push_answer(pair, AnswerKind::kAtomic, psn);
+  answer.outstanding = 1;
+  answer.address = atomic.address;
+  answer.remote_key = atomic.remote_key;
+  answer.operand = atomic.swap_or_add;
+  answer.compare = atomic.compare;
+  answer.verb = packet.roce.bth.opcode == RoceOpcode::kRcCompareSwap ? Verb::kCompareSwap : Verb::kFetchAdd;
+  answer.resource = saved.number;
+  answer.operation = packet.operation;
+  answer.held_since = now;
+  ++pair.held_answers;
+  start_held(now, pair);
+  return true;
+}
+
+// Starts READs and atomics whose earlier writes and atomics are in memory. [IBTA vol 1 table 79: SENDs and WRITEs come
+// before what follows them; a READ need not come before a later WRITE] Choice: atomics of a queue pair run one by one.
+void Responder::start_held(TimePs now, QueuePair& pair) {
+  if (pair.held_answers > 0) {
+    bool settled = true;
+    for (Position at = pair.answers.head(); settled && at != pair.answers.tail(); ++at) {
+      Answer& answer = pair.answers[at];
+      if (answer.kind == AnswerKind::kRead || answer.kind == AnswerKind::kAtomic) {
+        if (!answer.started) {
+          if (answer.kind == AnswerKind::kAtomic) {
+            if (core_.port.available() == 0) {
+              core_.starve(pair);
+              break;
+            }
+            AccessSlot& slot = core_.open_access(AccessPurpose::kAtomic, AccessKind::kAtomic, pair, at, true);
+            slot.access.atomic = answer.verb;
+            slot.access.address = answer.address;
+            slot.access.length = 8;
+            slot.access.operand[0] = answer.operand;
+            slot.access.compare[0] = answer.compare;
+            slot.access.operation = answer.operation;
+            core_.port.issue(slot);
+          }
+          answer.started = true;
+          --pair.held_answers;
+          if (core_.tracer != nullptr) {
+            core_.tracer->span(answer.operation, trace::Stage::kOrderWait, answer.held_since, now,
+                               static_cast<std::uint16_t>(core_.config.host.number));
+          }
+        }
+      }
+      if (answer.kind != AnswerKind::kRead) settled = answer.outstanding == 0;
+    }
+  }
+  expand_reads(pair);
+}
+
+// Asks memory for READ data ahead of transmission.
+void Responder::expand_reads(QueuePair& pair) {
+  if (!pair.answers.contains(pair.read_expanding)) pair.read_expanding = pair.answers.head();
+  while (pair.read_expanding != pair.answers.tail()) {
+    Answer& answer = pair.answers[pair.read_expanding];
+    if (answer.kind != AnswerKind::kRead || answer.fetched == answer.packets) {
+      ++pair.read_expanding;
+      continue;
+    }
+    if (!answer.started || pair.read_ahead.full()) break;
+    if (!core_.may_fetch_payload()) {
+      core_.starve(pair);
+      break;
+    }
+    const std::uint32_t offset = answer.fetched << pair.context.mtu_shift;
+    const std::uint32_t length = std::min(pair.context.path_mtu, answer.length - offset);
+    const Position at = pair.read_ahead.tail();
+    ReadAhead& data = pair.read_ahead.push();
+    ++answer.fetched;
+    if (length == 0 || answer.revoked) {
+      data.ready = true;
+      data.failed = answer.revoked;
+      continue;
+    }
+    AccessSlot& slot = core_.open_access(AccessPurpose::kReadPayload, AccessKind::kRead, pair, at, true);
+    slot.access.address = answer.address + offset;
+    slot.access.length = length;
+    slot.access.order = answer.order;
+    slot.access.operation = answer.operation;
+    core_.port.issue(slot);
+  }
+  list_if_ready(pair);
+}
+
+// --- Duplicates ------------------------------------------------------------------------------------------------------------------
+
+// [IBTA vol 1 9.7.5.1.3: duplicates are answered, never executed again, except that READs read again]
+bool Responder::duplicate(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+  const RoceOpcode opcode = packet.roce.bth.opcode;
+  if (opcode == RoceOpcode::kRcReadRequest) return duplicate_read(now, pair, packet);
+  if (is_atomic(opcode)) {
+    duplicate_atomic(pair, packet);
+    return true;
+  }
+  // The acknowledgement carries the newest PSN, not that of the duplicate.
+  const Psn newest = wire::psn_subtract(pair.context.responder.expected, 1);
+  if (!pair.answers.empty()) {
+    Answer& last = pair.answers.back();
+    if (last.kind == AnswerKind::kAcknowledge) {
+      last.closed = true;
+      last.silent = false;
+      return true;
+    }
+  }
+  Answer& answer = push_answer(pair, AnswerKind::kAcknowledge, newest);
+  answer.closed = true;
+  answer.operation = packet.operation;
+  return true;
+}
+
+bool Responder::duplicate_read(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+  const wire::Reth& reth = packet.roce.reth;
+  const Psn psn = packet.roce.bth.psn;
+  const std::uint32_t packets = static_cast<std::uint32_t>(
+      std::max<std::uint64_t>(1, (std::uint64_t{reth.length} + pair.context.path_mtu - 1) >> pair.context.mtu_shift));
+  for (const SavedResource& saved : pair.resources) {
+    if (saved.number == 0 || saved.atomic) continue;
+    const std::int32_t index = wire::psn_difference(psn, saved.first_psn);
+    if (index < 0 || static_cast<std::uint32_t>(index) >= saved.packets) continue;
+    // The repeat may ask for the tail alone, never for anything outside the original.
+    const std::uint64_t offset = reth.address - saved.address;
+    if (reth.remote_key != saved.remote_key || reth.address < saved.address || offset > saved.length ||
+        reth.length > saved.length - offset || static_cast<std::uint32_t>(index) + packets > saved.packets) {
+      break;
+    }
+    for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) {
+      const Answer& answer = pair.answers[at];
+      if (answer.kind != AnswerKind::kRead || answer.resource != saved.number) continue;
+      const std::int32_t from_next = wire::psn_difference(psn, wire::psn_add(answer.psn, answer.sent));
+      if (from_next >= 0 && wire::psn_before(psn, wire::psn_add(answer.psn, answer.packets))) {
+        ++core_.counters.dropped_duplicate;  // The data asked for is still to be sent.
+        return true;
+      }
+    }
+    verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
+    if (reth.length > 0) {
+      const MemoryKeyRecord* record =
+          core_.keys.find(reth.remote_key, reth.address, reth.length, RemoteAccess::kRead);
+      if (record == nullptr) return refuse(pair, NakCode::kRemoteAccess, psn);
+      order = record->read_order;
+    }
+    close_acknowledge(pair);
+    Answer& answer = push_answer(pair, AnswerKind::kRead, psn);
+    answer.packets = packets;
+    answer.length = reth.length;
+    answer.address = reth.address;
+    answer.remote_key = reth.remote_key;
+    answer.resource = saved.number;
+    answer.order = order;
+    answer.operation = packet.operation;
+    answer.held_since = now;
+    ++pair.held_answers;
+    start_held(now, pair);
+    return true;
+  }
+  ++core_.counters.dropped_duplicate;
+  return true;
+}
+
+void Responder::duplicate_atomic(QueuePair& pair, const wire::Packet& packet) {
+  for (const SavedResource& saved : pair.resources) {
+    if (saved.number == 0 || !saved.atomic || saved.first_psn != packet.roce.bth.psn) continue;
+    if (!saved.done) break;  // Its first answer is still to come.
+    close_acknowledge(pair);
+    Answer& answer = push_answer(pair, AnswerKind::kAtomic, saved.first_psn);
+    answer.started = true;
+    answer.original = saved.original;
+    answer.operation = packet.operation;
+    return;
+  }
+  ++core_.counters.dropped_duplicate;
+}
+
+// --- Receive entries ---------------------------------------------------------------------------------------------------------------
+
+void Responder::post_receive(QueuePair& pair, const verbs::ReceiveRequest& request) {
+  pair.receives.post(request);
+  fetch_receives(pair);
+}
+
+void Responder::fetch_receives(QueuePair& pair) {
+  const std::uint32_t ring_mask = pair.config.receive_depth - 1;
+  for (;;) {
+    const std::uint32_t wanted = pair.receives.fetch_wanted(core_.config.receive_prefetch);
+    if (wanted == 0) return;
+    if (core_.port.available() == 0) return core_.starve(pair);
+    const Position first = pair.receives.fetch_issued();
+    std::uint32_t count = 1;
+    while (count < wanted && count < core_.config.fetch_batch && ((first + count) & ring_mask) != 0) ++count;
+    AccessSlot& slot = core_.open_access(AccessPurpose::kFetchReceive, AccessKind::kFetchReceiveEntry, pair,
+                                         first + count, true);
+    slot.access.count = static_cast<std::uint8_t>(count);
+    slot.access.length = count * core_.config.receive_entry_bytes;
+    slot.access.address =
+        pair.config.receive_ring + std::uint64_t{first & ring_mask} * core_.config.receive_entry_bytes;
+    core_.port.issue(slot);
+    pair.receives.note_fetch_issued(count);
+  }
+}
+
+void Responder::receive_fetched(QueuePair& pair, const AccessSlot& slot) {
+  pair.receives.note_fetched(slot.position);
+  while (pair.held_first != kNoSlot) {
+    AccessSlot& held = core_.port.slot(pair.held_first);
+    if (held.needs_entry && !pair.receives.is_fetched(held.entry)) return;
+    pair.held_first = held.next;
+    if (pair.held_first == kNoSlot) pair.held_last = kNoSlot;
+    core_.port.issue(held);
+  }
+}
+
+void Responder::flush_receives(QueuePair& pair) {
+  while (!pair.receives.empty()) {
+    CompletionEntry& record = pair.receive_completions.push();
+    record.completion.id = pair.receives.entry(pair.receives.head()).id;
+    record.completion.kind = verbs::CompletionKind::kReceive;
+    record.completion.verb = Verb::kSend;
+    record.completion.status = verbs::CompletionStatus::kFlushed;
+    record.completion.queue = pair.id;
+    pair.receives.pop();
+  }
+  pair.receives.clear();
+  core_.issue_completions(pair);
+}
+
+// --- Memory answers ----------------------------------------------------------------------------------------------------------------
+
+void Responder::placed(TimePs now, QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
+  if (!pair.answers.contains(slot.position)) return;
+  Answer& answer = pair.answers[slot.position];
+  --answer.outstanding;
+  if (result.status != AccessStatus::kDone && !answer.failed) {
+    answer.failed = true;
+    answer.closed = true;
+    answer.fault_psn = slot.detail;
+    // The completion is ordered behind this write, so it has not been seen yet.
+    for (Position at = pair.receive_completions.head(); slot.for_receive && at != pair.receive_completions.tail();
+         ++at) {
+      CompletionEntry& entry = pair.receive_completions[at];
+      if (entry.work == slot.entry) entry.completion.status = verbs::CompletionStatus::kLocalAccess;
+    }
+  }
+  if (answer.outstanding > 0) return;
+  start_held(now, pair);
+}
+
+void Responder::read_fetched(QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
+  if (!pair.read_ahead.contains(slot.position)) return;
+  ReadAhead& data = pair.read_ahead[slot.position];
+  data.ready = true;
+  data.failed = result.status != AccessStatus::kDone || result.data.length != slot.access.length;
+  if (!data.failed) {
+    data.payload = result.data;
+    core_.pool->retain(result.data.buffer);
+  }
+  if (slot.position == pair.read_ahead.head()) list_if_ready(pair);
+}
+
+void Responder::atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
+  if (!pair.answers.contains(slot.position)) return;
+  Answer& answer = pair.answers[slot.position];
+  answer.outstanding = 0;
+  answer.original = result.old_value[0];
+  if (result.status != AccessStatus::kDone) {
+    answer.failed = true;
+    answer.fault_psn = answer.psn;
+  }
+  SavedResource& saved = pair.resources[(answer.resource - 1) % pair.context.responder.resource_limit];
+  if (saved.number == answer.resource && !answer.failed) {
+    saved.done = true;
+    saved.original = answer.original;
+  }
+  start_held(now, pair);
+}
+
+void Responder::advance(TimePs now, QueuePair& pair) {
+  fetch_receives(pair);
+  start_held(now, pair);
+}
+
+void Responder::discard(QueuePair& pair) {
+  pair.answers.clear();
+  while (!pair.read_ahead.empty()) {
+    core_.pool->release(pair.read_ahead.front().payload.buffer);
+    pair.read_ahead.pop();
+  }
+  pair.held_answers = 0;
+  for (SavedResource& saved : pair.resources) saved = SavedResource{};
+}
+
+void Responder::revoke(QueuePair& pair, std::uint32_t remote_key) {
+  for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) {
+    Answer& answer = pair.answers[at];
+    if (answer.kind == AnswerKind::kRead && answer.remote_key == remote_key) answer.revoked = true;
+  }
+}
+
+}  // namespace wharf::roce

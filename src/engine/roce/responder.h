@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The responder half of a queue pair: checks requests in PSN order, touches memory for them, and answers each in order:
+// ACK, NAK, READ data or atomic result. [IBTA vol 1 9.7, 9.9.3; where it leaves freedom, Linux rdma_rxe behaviour]
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+#include "engine/roce/engine_core.h"
+#include "wire/packet.h"
+
+namespace wharf::roce {
+
+class Responder {
+ public:
+  explicit Responder(EngineCore& core) : core_(core) {}
+
+  /// A request packet. When it is refused for good, the NAK is queued and `pair.fatal` is set.
+  void receive(TimePs now, QueuePair& pair, const wire::Packet& packet);
+
+  /// Takes the answer at the front and fills `out`; false when it is not ready.
+  bool transmit(TimePs now, QueuePair& pair, wire::Packet& out);
+  /// The urgency list of the front answer, or kSendClassCount when it is not ready.
+  std::size_t ready_class(QueuePair& pair);
+
+  /// Stores a receive entry; the caller has checked that there is room.
+  void post_receive(QueuePair& pair, const verbs::ReceiveRequest& request);
+
+  /// Goes on with what waited for slots, for earlier writes, or for room.
+  void advance(TimePs now, QueuePair& pair);
+
+  // Answers of the memory port.
+  void placed(TimePs now, QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
+  void read_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
+  void atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
+  void receive_fetched(QueuePair& pair, const AccessSlot& slot);
+
+  /// Completes every receive entry with kFlushed.
+  void flush_receives(QueuePair& pair);
+  /// Forgets all answers and saved resources.
+  void discard(QueuePair& pair);
+  /// A memory key is gone: READs that still need it fail.
+  void revoke(QueuePair& pair, std::uint32_t remote_key);
+
+ private:
+  bool in_order(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  bool take_write(QueuePair& pair, const wire::Packet& packet, bool first, bool last);
+  bool take_send(QueuePair& pair, const wire::Packet& packet, bool first, bool last);
+  bool take_read(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  bool take_atomic(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  bool duplicate(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  bool duplicate_read(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  void duplicate_atomic(QueuePair& pair, const wire::Packet& packet);
+
+  void accept(QueuePair& pair, const wire::Packet& packet, bool message_ends);
+  Answer& open_acknowledge(QueuePair& pair);
+  void close_acknowledge(QueuePair& pair);
+  Answer& push_answer(QueuePair& pair, AnswerKind kind, Psn psn);
+  void push_nak(QueuePair& pair, std::uint8_t syndrome, Psn psn);
+  bool refuse(QueuePair& pair, wire::NakCode code, Psn psn);
+  void fail(QueuePair& pair);
+  void receiver_not_ready(QueuePair& pair, Psn psn);
+  void place(QueuePair& pair, const wire::Packet& packet, std::uint64_t address, const wire::Payload& data,
+             verbs::AccessOrder order, bool for_receive);
+  void complete_receive(QueuePair& pair, const wire::Packet& packet, verbs::Verb verb, std::uint32_t length);
+  void fetch_receives(QueuePair& pair);
+  void start_held(TimePs now, QueuePair& pair);
+  void expand_reads(QueuePair& pair);
+  void list_if_ready(QueuePair& pair);
+  std::uint8_t ack_syndrome(const QueuePair& pair) const;
+  void fill_header(const QueuePair& pair, const Answer& answer, wire::Packet& out) const;
+
+  EngineCore& core_;
+};
+
+}  // namespace wharf::roce

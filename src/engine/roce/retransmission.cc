@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/roce/retransmission.h"
+
+#include <algorithm>
+
+#include "engine/roce/requester.h"
+
+namespace wharf::roce {
+
+void Retransmission::start_timer(TimePs now, QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  requester.timer_started = now;
+  const std::uint8_t code = core_.config.ack_timeout;
+  // Code 0 switches the timer off. [IBTA vol 1 9.7.6.1.3]
+  // Choice: code and back-off together stop at 2^40, about 52 days, the range of TimePs.
+  const int exponent = std::min(code + requester.backoff, 40);
+  requester.timeout_at = code == 0 ? kNever : now + picoseconds(std::int64_t{4'096'000} << exponent);
+  core_.update_timer(pair);
+}
+
+void Retransmission::note_sent(TimePs now, QueuePair& pair) {
+  if (pair.context.requester.timeout_at == kNever) start_timer(now, pair);
+}
+
+void Retransmission::note_progress(TimePs now, QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  // An answer to the first transmission of what is being sent again: go on behind it.
+  if (wire::psn_after(requester.unacknowledged, requester.sent)) go_back(pair);
+  requester.retries_left = core_.config.retry_count;
+  requester.rnr_left = core_.config.rnr_retry;
+  requester.backoff = 0;
+  if (requester.recovering && wire::psn_after(requester.unacknowledged, requester.recovery_psn)) {
+    requester.recovering = false;
+  }
+  if (requester.unacknowledged == requester.sent) {
+    requester.timeout_at = kNever;
+    core_.update_timer(pair);
+  } else if (requester.rnr_until == kNever) {
+    start_timer(now, pair);
+  }
+}
+
+void Retransmission::stop(QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  requester.timeout_at = kNever;
+  requester.rnr_until = kNever;
+  requester.recovering = false;
+  core_.update_timer(pair);
+}
+
+// True when another try is allowed; otherwise the oldest request has failed.
+bool Retransmission::spend_retry(TimePs now, QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  if (core_.config.unlimited_retries) return true;
+  if (requester.retries_left > 0) {
+    --requester.retries_left;
+    return true;
+  }
+  ++core_.counters.retries_exhausted;
+  core_.push_event(engine::AsyncEventKind::kPeerUnreachable, pair);
+  requester_->fail(now, pair, verbs::CompletionStatus::kRetryExhausted);
+  return false;
+}
+
+// [IBTA vol 1 9.7.5.1.1: Go-Back-N from the oldest unacknowledged PSN, in order, with the original PSNs]
+void Retransmission::go_back(QueuePair& pair) {
+  requester_->discard_prepared(pair);
+  RequesterContext& requester = pair.context.requester;
+  requester.next = requester.unacknowledged;
+  requester.sent = requester.unacknowledged;
+  requester.sending = pair.send.head();
+  requester.limited_outstanding = false;
+  requester.packet = 0;
+  if (requester.sending == requester.assigned) return;  // Nothing that was started is left.
+  requester.packet =
+      static_cast<std::uint32_t>(wire::psn_difference(requester.unacknowledged, pair.send.front().first_psn));
+}
+
+void Retransmission::recover(TimePs now, QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  requester.recovering = true;
+  requester.recovery_psn = requester.unacknowledged;
+  if (core_.tracer != nullptr && core_.tracer->wants(trace::EventKind::kRetransmission)) {
+    core_.tracer->emit({.kind = trace::EventKind::kRetransmission,
+                        .host = static_cast<std::uint16_t>(core_.config.host.number),
+                        .component = pair.id,
+                        .begin = now,
+                        .end = now,
+                        .operation = pair.send.front().request.operation,
+                        .a = requester.unacknowledged,
+                        .b = static_cast<std::uint64_t>(
+                            wire::psn_difference(requester.highest_sent, requester.unacknowledged))});
+  }
+  go_back(pair);
+  requester.timeout_at = kNever;
+  core_.update_timer(pair);
+  core_.kick(pair);
+}
+
+// Time from the last sign of life until the loss was noticed, for every request that waited through it.
+void Retransmission::stamp_loss(TimePs now, QueuePair& pair) {
+  if (core_.tracer == nullptr || !core_.tracer->wants_spans()) return;
+  const RequesterContext& requester = pair.context.requester;
+  for (Position at = pair.send.head(); at != requester.assigned; ++at) {
+    core_.tracer->span(pair.send[at].request.operation, trace::Stage::kRetransmissionWait, requester.timer_started,
+                       now, static_cast<std::uint16_t>(core_.config.host.number));
+  }
+}
+
+void Retransmission::sequence_nak(TimePs now, QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  ++core_.counters.sequence_naks_received;
+  // One retry episode at a time: repeats of the NAK are ignored until the oldest PSN moves or the timer fires. A NAK
+  // drawn by packets behind a receiver-not-ready one must not shorten that wait. [Linux rdma_rxe behaviour]
+  if (requester.rnr_until != kNever) return;
+  if (requester.recovering && requester.recovery_psn == requester.unacknowledged) return;
+  if (requester.unacknowledged == requester.sent) return;
+  stamp_loss(now, pair);
+  if (spend_retry(now, pair)) recover(now, pair);
+}
+
+void Retransmission::implied_nak(TimePs now, QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  ++core_.counters.implied_naks;
+  if (requester.rnr_until != kNever) return;
+  if (requester.recovering && requester.recovery_psn == requester.unacknowledged) return;
+  if (requester.unacknowledged == requester.sent) return;
+  stamp_loss(now, pair);
+  if (spend_retry(now, pair)) recover(now, pair);
+}
+
+void Retransmission::receiver_not_ready(TimePs now, QueuePair& pair, std::uint8_t timer_code) {
+  RequesterContext& requester = pair.context.requester;
+  ++core_.counters.rnr_naks_received;
+  if (requester.rnr_until != kNever) return;
+  // 7 is infinite. [IBTA vol 1 9.7.5.2.8]
+  if (core_.config.rnr_retry != 7 && !core_.config.unlimited_retries) {
+    if (requester.rnr_left == 0) {
+      requester_->fail(now, pair, verbs::CompletionStatus::kReceiverNotReady);
+      return;
+    }
+    --requester.rnr_left;
+  }
+  recover(now, pair);
+  requester.rnr_until = now + rnr_duration(timer_code);
+  if (core_.tracer != nullptr) {
+    core_.tracer->span(pair.send.front().request.operation, trace::Stage::kReceiverBackoff, now, requester.rnr_until,
+                       static_cast<std::uint16_t>(core_.config.host.number));
+  }
+  core_.update_timer(pair);
+}
+
+void Retransmission::expire(TimePs now, QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  if (requester.rnr_until <= now) {
+    requester.rnr_until = kNever;
+    requester.recovering = false;  // From here on a sequence NAK is news.
+    core_.update_timer(pair);
+    core_.kick(pair);
+  }
+  if (requester.timeout_at > now) return;
+  requester.timeout_at = kNever;
+  core_.update_timer(pair);
+  if (requester.unacknowledged == requester.sent) return;
+  ++core_.counters.timeouts;
+  if (core_.tracer != nullptr && core_.tracer->wants(trace::EventKind::kTimeout)) {
+    core_.tracer->emit({.kind = trace::EventKind::kTimeout,
+                        .host = static_cast<std::uint16_t>(core_.config.host.number),
+                        .component = pair.id,
+                        .begin = now,
+                        .end = now,
+                        .operation = pair.send.front().request.operation,
+                        .a = static_cast<std::uint64_t>(core_.config.retry_count - requester.retries_left) + 1});
+  }
+  stamp_loss(now, pair);
+  if (!spend_retry(now, pair)) return;
+  const std::uint8_t backoff = requester.backoff;
+  if (backoff < core_.config.backoff_limit) requester.backoff = static_cast<std::uint8_t>(backoff + 1);
+  recover(now, pair);
+}
+
+}  // namespace wharf::roce

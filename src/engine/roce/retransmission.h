@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loss recovery of a queue pair: the retransmission timer with its back-off, retry counts, receiver-not-ready waits, and
+// Go-Back-N: everything from the oldest unanswered PSN is sent again, reading memory again. [IBTA vol 1 9.7.5, 9.7.6]
+#pragma once
+
+#include "base/time.h"
+#include "engine/roce/engine_core.h"
+#include "wire/psn.h"
+
+namespace wharf::roce {
+
+class Requester;
+
+class Retransmission {
+ public:
+  explicit Retransmission(EngineCore& core) : core_(core) {}
+  /// The two halves know each other; called once.
+  void attach(Requester& requester) { requester_ = &requester; }
+
+  /// A request packet left: the timer runs unless it does already.
+  void note_sent(TimePs now, QueuePair& pair);
+  /// The oldest unanswered PSN moved on: counters are refilled and the timer is pushed forward.
+  void note_progress(TimePs now, QueuePair& pair);
+
+  /// NAK sequence error; the caller has acknowledged everything before the PSN of the NAK.
+  void sequence_nak(TimePs now, QueuePair& pair);
+  /// An answer skipped an outstanding READ or atomic, or part of a READ's data.
+  void implied_nak(TimePs now, QueuePair& pair);
+  /// RNR NAK for the oldest unanswered PSN.
+  void receiver_not_ready(TimePs now, QueuePair& pair, std::uint8_t timer_code);
+
+  /// The deadline of `pair` has passed.
+  void expire(TimePs now, QueuePair& pair);
+
+  /// Takes the sending position back to the oldest unanswered PSN.
+  void go_back(QueuePair& pair);
+
+  /// Switches the timers off, on entering the error state or on reset.
+  void stop(QueuePair& pair);
+
+ private:
+  bool spend_retry(TimePs now, QueuePair& pair);
+  void recover(TimePs now, QueuePair& pair);
+  void start_timer(TimePs now, QueuePair& pair);
+  void stamp_loss(TimePs now, QueuePair& pair);
+
+  EngineCore& core_;
+  Requester* requester_ = nullptr;
+};
+
+}  // namespace wharf::roce

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The RoCEv2 engine: reliable-connection queue pairs of one host's network interface.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "engine/contract.h"
+#include "engine/roce/config.h"
+#include "engine/roce/engine_core.h"
+#include "engine/roce/requester.h"
+#include "engine/roce/responder.h"
+#include "engine/roce/retransmission.h"
+#include "wire/packet.h"
+#include "wire/payload_pool.h"
+
+namespace wharf::roce {
+
+/// One RoCEv2 interface: IBTA vol 1 reliable connections over UDP (Annex A17), interoperable with Linux rdma_rxe. It
+/// knows no clock, socket or thread, and takes memory on the control side only. Verbs: Read, Write, Write_imm, Send,
+/// Send_imm, Send_invalidate, compare-and-swap and fetch-and-add of 8 bytes; everything else is kUnsupported, and so is
+/// the load/store path. One queue pair has one peer.
+///
+/// A fatal NAK or exhausted retries move the queue pair to the error state, as IBTA vol 1 10.3.1 says: what is
+/// outstanding completes with kFlushed and the queue refuses requests. It becomes usable again with disconnect() (or
+/// reset()), export_queue() and connect() on both ends, which start fresh PSNs.
+class RoceEngine {
+ public:
+  /// Queue pairs that one interface can have.
+  static constexpr std::uint32_t kMaxQueues = 1U << 20U;
+
+  /// Refuses a config outside its ranges, naming the key. `pool` outlives the engine.
+  static Result<std::unique_ptr<RoceEngine>> create(const RoceConfig& config, wire::PayloadPool& pool);
+  RoceEngine(const RoceEngine&) = delete;
+  RoceEngine& operator=(const RoceEngine&) = delete;
+  ~RoceEngine();
+
+  // --- Control. Takes memory; errors name what is wrong. ---
+
+  /// A queue pair in INIT: receives may be posted. Depths are powers of two, 1 to 65536.
+  Result<engine::QueueId> create_queue(TimePs now, const engine::QueueConfig& config);
+  /// Outstanding requests vanish without completion.
+  Result<void> destroy_queue(TimePs now, engine::QueueId queue);
+  /// The token's id is the R_Key; its value is unused.
+  Result<verbs::SegmentToken> register_segment(TimePs now, const verbs::SegmentConfig& config);
+  /// From now on no request touches it; one in progress is refused.
+  Result<void> deregister_segment(TimePs now, verbs::SegmentToken token);
+  /// What the peer's connect() needs. Of a queue in INIT; the same until the queue is reset.
+  Result<engine::ExchangeBlob> export_queue(engine::QueueId queue) const;
+  /// INIT to RTR to RTS. The queue has no peer yet; its peer's number is its own.
+  Result<engine::PeerId> connect(TimePs now, engine::QueueId queue, std::span<const std::byte> blob);
+  /// Outstanding requests and receives complete with kFlushed; the queue is in INIT afterwards, with fresh PSNs.
+  Result<void> disconnect(TimePs now, engine::QueueId queue, engine::PeerId peer);
+  /// Any state to RESET and on to INIT: outstanding requests and receives vanish without completion
+  /// [IBTA vol 1 10.3.1.1].
+  Result<void> reset(TimePs now, engine::QueueId queue);
+  bool poll_event(engine::AsyncEvent& out);
+
+  // --- Application. ---
+
+  engine::PostStatus post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
+                          engine::Submission submission);
+  engine::PostStatus post_receive(TimePs now, engine::QueueId queue, const verbs::ReceiveRequest& request);
+  /// Always kUnsupported: RoCE has no load/store path.
+  engine::PostStatus issue(TimePs now, const verbs::LoadStore& request);
+  /// Completions of requests in posting order, those of receives in arrival order.
+  bool poll(engine::QueueId queue, verbs::Completion& out);
+  bool next_completed_queue(engine::QueueId& out);
+  bool poll_load_store(verbs::LoadStoreResult& out);
+
+  // --- Network. ---
+
+  /// Malformed, unknown or foreign packets are counted and dropped. `port` is ignored: an interface has one.
+  void receive(TimePs now, std::uint32_t port, const wire::Packet& packet);
+  bool transmit(TimePs now, std::uint32_t port, engine::ClassMask classes, wire::Packet& out);
+
+  // --- Memory. ---
+
+  bool next_access(engine::Access& out);
+  /// `access` was given by next_access() and not answered yet; anything else aborts.
+  void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
+
+  // --- Time. ---
+
+  /// Early or repeated calls do nothing.
+  void expire(TimePs now);
+  TimePs deadline() const;
+
+  // --- Observation. ---
+
+  const Counters& counters() const { return core_.counters; }
+  /// What the program knows of the queue's state.
+  QueueState state(engine::QueueId queue) const;
+  void describe_waiting(std::vector<std::string>& lines) const;
+
+ private:
+  RoceEngine(const RoceConfig& config, wire::PayloadPool& pool);
+
+  QueuePair* find(engine::QueueId queue);
+  const QueuePair* find(engine::QueueId queue) const;
+  /// The queue pair that `packet` is for, or null after counting why not.
+  QueuePair* accept(const wire::Packet& packet);
+  void handle_packet(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  void handle_access(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
+  void run_kicked(TimePs now);
+  void enter_error(TimePs now, QueuePair& pair);
+  void clear(QueuePair& pair);
+  void draw_starting_psn(QueuePair& pair);
+
+  EngineCore core_;
+  Retransmission retransmission_;
+  Requester requester_;
+  Responder responder_;
+};
+
+static_assert(engine::Engine<RoceEngine>);
+
+}  // namespace wharf::roce
