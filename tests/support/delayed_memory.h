@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory port for tests that takes its time: every access is performed after a drawn delay, and accesses are
-// reordered as far as their order labels allow.
+// A memory port for tests that takes its time: every access is performed after a drawn delay, and accesses
+// are reordered as far as their order labels allow.
 #pragma once
 
 #include <cstdint>

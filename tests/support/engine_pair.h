@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two or more engines of one kind, each with its own memory, joined by a lossy wire: the smallest world in which an
-// engine lives. Unit tests, chaos tests and benchmarks drive it. It keeps to the calling rules of engine/contract.h.
+// Two or more engines of one kind, each with its own memory, joined by a lossy wire: the smallest world in
+// which an engine lives. Unit tests, chaos tests and benchmarks drive it. It keeps to the calling rules of
+// engine/contract.h.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +29,11 @@ struct EnginePairOptions {
   std::uint32_t hosts = 2;
   std::uint64_t memory_base = 0x10000;
   std::uint64_t memory_bytes = 1U << 20U;
-  /// Accesses take a drawn time in this range and are reordered as their labels allow. Both zero: performed at once.
+  /// Accesses take a drawn time in this range and are reordered as their labels allow. Both zero: performed
+  /// at once.
   TimePs access_shortest;
   TimePs access_longest;
-  bool copy_reads = true;    ///< False: reads hand out the memory's own bytes (benchmarks).
+  bool copy_reads = true;  ///< False: reads hand out the memory's own bytes (benchmarks).
   /// Time between two packets of one host; zero: as many as the engine gives.
   TimePs packet_interval;
   WireOptions wire;
@@ -40,7 +42,8 @@ struct EnginePairOptions {
 /// Why run_until() came back.
 enum class RunEnd : std::uint8_t {
   kDone,       ///< The condition holds.
-  kIdle,       ///< Nothing is under way and no deadline is set: stalled, or finished without meeting the condition.
+  kIdle,       ///< Nothing is under way and no deadline is set: stalled, or finished without meeting the
+               ///< condition.
   kTimeLimit,  ///< The time limit passed.
 };
 
@@ -51,12 +54,15 @@ class EnginePair {
   using MakeEngine = std::function<std::unique_ptr<E>(std::uint32_t host, wire::PayloadPool& pool)>;
 
   struct Host {
+    Host(std::unique_ptr<E> its_engine, InstantMemory its_memory, DelayedMemory its_delays)
+        : engine(std::move(its_engine)), memory(std::move(its_memory)), delayed(std::move(its_delays)) {}
+
     std::unique_ptr<E> engine;
     InstantMemory memory;
     DelayedMemory delayed;
-    TimePs transmit_at;                ///< No packet leaves earlier.
-    bool transmit_blocked = false;     ///< The engine may have more to send at `transmit_at`.
-    bool plugged = true;               ///< False: a dead host; it neither hears nor says anything.
+    TimePs transmit_at;                          ///< No packet leaves earlier.
+    bool transmit_blocked = false;               ///< The engine may have more to send at `transmit_at`.
+    bool plugged = true;                         ///< False: a dead host; it neither hears nor says anything.
     std::vector<verbs::Completion> completions;  ///< Everything that poll() gave, in order.
     std::vector<verbs::LoadStoreResult> load_store_results;
     std::vector<engine::AsyncEvent> events;
@@ -67,10 +73,9 @@ class EnginePair {
         wire_(options_.wire, pool_, RandomStream(options_.seed, "engine_pair.wire")) {
     const RandomStream delays(options_.seed, "engine_pair.memory");
     for (std::uint32_t host = 0; host < options_.hosts; ++host) {
-      hosts_.push_back(Host{.engine = make(host, pool_),
-                            .memory = InstantMemory(options_.memory_base, options_.memory_bytes),
-                            .delayed = DelayedMemory(options_.access_shortest, options_.access_longest,
-                                                     delays.substream(host))});
+      hosts_.emplace_back(
+          make(host, pool_), InstantMemory(options_.memory_base, options_.memory_bytes),
+          DelayedMemory(options_.access_shortest, options_.access_longest, delays.substream(host)));
     }
   }
 
@@ -93,7 +98,8 @@ class EnginePair {
     drain(host);
     return status;
   }
-  engine::PostStatus post_receive(std::uint32_t host, engine::QueueId queue, const verbs::ReceiveRequest& request) {
+  engine::PostStatus post_receive(std::uint32_t host, engine::QueueId queue,
+                                  const verbs::ReceiveRequest& request) {
     const engine::PostStatus status = engine(host).post_receive(now_, queue, request);
     drain(host);
     return status;
@@ -199,7 +205,8 @@ class EnginePair {
     wire::Packet packet;
     for (;;) {
       host.transmit_blocked = now_ < host.transmit_at;
-      if (host.transmit_blocked || !host.engine->transmit(now_, 0, engine::kAllClasses, packet)) return any;
+      if (host.transmit_blocked || !host.engine->transmit(now_, 0, wire::kAllTrafficClasses, packet))
+        return any;
       any = true;
       host.transmit_at = now_ + options_.packet_interval;
       if (host.plugged) {

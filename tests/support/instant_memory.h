@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host's memory for tests: bytes that an engine's memory port reads, writes and changes at once, in ascending 8-byte
-// words, and the NIC's own area (rings and evicted context records) apart from them.
+// A host's memory for tests: bytes that an engine's memory port reads, writes and changes at once, in
+// ascending 8-byte words, and the NIC's own area (rings and evicted context records) apart from them.
 #pragma once
 
 #include <algorithm>
@@ -42,9 +42,10 @@ class InstantMemory {
   }
   void store64(std::uint64_t address, std::uint64_t value) { std::memcpy(at(address, 8).data(), &value, 8); }
 
-  /// Performs `access` now. A data buffer in the result holds one reference of `pool` that the caller releases.
-  /// With `copy_reads` false, reads answer with the memory's own bytes.
-  engine::AccessResult perform(const engine::Access& access, wire::PayloadPool& pool, bool copy_reads = true) {
+  /// Performs `access` now. A data buffer in the result holds one reference of `pool` that the caller
+  /// releases. With `copy_reads` false, reads answer with the memory's own bytes.
+  engine::AccessResult perform(const engine::Access& access, wire::PayloadPool& pool,
+                               bool copy_reads = true) {
     ++counts_[static_cast<std::size_t>(access.kind)];
     engine::AccessResult result;
     switch (access.kind) {
@@ -60,7 +61,8 @@ class InstantMemory {
         if (!covers(access.address, access.width)) return fault();
         result.old_value = atomic(access);
         return result;
-      case engine::AccessKind::kFetchContext: return fetch_context(access, pool);
+      case engine::AccessKind::kFetchContext:
+        return fetch_context(access, pool);
       case engine::AccessKind::kWriteContext: {
         std::vector<std::byte>& record = contexts_[access.address];
         record.resize(access.length);
@@ -69,7 +71,8 @@ class InstantMemory {
       }
       case engine::AccessKind::kFetchWorkRequest:
       case engine::AccessKind::kFetchReceiveEntry:
-      case engine::AccessKind::kWriteCompletion: return result;
+      case engine::AccessKind::kWriteCompletion:
+        return result;
     }
     WHARF_UNREACHABLE();
   }
@@ -81,7 +84,11 @@ class InstantMemory {
   bool covers(std::uint64_t address, std::uint64_t length) const {
     return address >= base_ && length <= bytes_.size() && address - base_ <= bytes_.size() - length;
   }
-  static engine::AccessResult fault() { return {.status = engine::AccessStatus::kFault}; }
+  static engine::AccessResult fault() {
+    engine::AccessResult result;
+    result.status = engine::AccessStatus::kFault;
+    return result;
+  }
 
   wire::Payload read(std::uint64_t address, std::uint32_t length, wire::PayloadPool& pool, bool copy) {
     if (length == 0) return {};
@@ -117,22 +124,31 @@ class InstantMemory {
     Wide old = 0;
     std::memcpy(&old, target, access.width);
     const Wide mask = access.width == 16 ? ~Wide{0} : (Wide{1} << (8U * access.width)) - 1;
-    const Wide next = apply(access.atomic, old, wide(access.operand) & mask, wide(access.compare) & mask) & mask;
+    const Wide next =
+        apply(access.atomic, old, wide(access.operand) & mask, wide(access.compare) & mask) & mask;
     std::memcpy(target, &next, access.width);
     return {static_cast<std::uint64_t>(old), static_cast<std::uint64_t>(old >> 64U)};
   }
 
   static Wide apply(verbs::Verb verb, Wide old, Wide operand, Wide compare) {
     switch (verb) {
-      case verbs::Verb::kCompareSwap: return old == compare ? operand : old;
+      case verbs::Verb::kCompareSwap:
+        return old == compare ? operand : old;
       case verbs::Verb::kSwap:
-      case verbs::Verb::kAtomicStore: return operand;
-      case verbs::Verb::kAtomicLoad: return old;
-      case verbs::Verb::kFetchAdd: return old + operand;
-      case verbs::Verb::kFetchSub: return old - operand;
-      case verbs::Verb::kFetchAnd: return old & operand;
-      case verbs::Verb::kFetchOr: return old | operand;
-      case verbs::Verb::kFetchXor: return old ^ operand;
+      case verbs::Verb::kAtomicStore:
+        return operand;
+      case verbs::Verb::kAtomicLoad:
+        return old;
+      case verbs::Verb::kFetchAdd:
+        return old + operand;
+      case verbs::Verb::kFetchSub:
+        return old - operand;
+      case verbs::Verb::kFetchAnd:
+        return old & operand;
+      case verbs::Verb::kFetchOr:
+        return old | operand;
+      case verbs::Verb::kFetchXor:
+        return old ^ operand;
       case verbs::Verb::kLoad:
       case verbs::Verb::kStore:
       case verbs::Verb::kRead:
@@ -141,7 +157,8 @@ class InstantMemory {
       case verbs::Verb::kWriteNotify:
       case verbs::Verb::kSend:
       case verbs::Verb::kSendImm:
-      case verbs::Verb::kSendInvalidate: break;
+      case verbs::Verb::kSendInvalidate:
+        break;
     }
     WHARF_UNREACHABLE();
   }

@@ -18,14 +18,15 @@ namespace wharf::test {
 /// What a wire does to packets. Probabilities are per packet and independent.
 struct WireOptions {
   TimePs delay = nanoseconds(100);
-  TimePs jitter;              ///< Extra delay, uniform in [0, jitter]; packets may overtake one another.
-  Probability loss;           ///< Never arrives.
-  Probability duplicate;      ///< Arrives twice, each copy with its own delay.
-  Probability corrupt;        ///< Damaged and therefore dropped by the frame check, or damaged in `transform`.
-  Probability reorder;        ///< Delayed by another `reorder_delay`.
+  TimePs jitter;          ///< Extra delay, uniform in [0, jitter]; packets may overtake one another.
+  Probability loss;       ///< Never arrives.
+  Probability duplicate;  ///< Arrives twice, each copy with its own delay.
+  Probability corrupt;    ///< Damaged and therefore dropped by the frame check, or damaged in `transform`.
+  Probability reorder;    ///< Delayed by another `reorder_delay`.
   TimePs reorder_delay = microseconds(2);
-  /// Applied to every packet that arrives, e.g. encoding and decoding it; `damaged` packets get a bit flipped there.
-  /// False drops the packet. The result's payload must hold its own reference when it is a new buffer. Empty: none.
+  /// Applied to every packet that arrives, e.g. encoding and decoding it; `damaged` packets get a bit flipped
+  /// there. False drops the packet. The result's payload must hold its own reference when it is a new buffer.
+  /// Empty: none.
   std::function<bool(wire::Packet& packet, bool damaged, RandomStream& random)> transform;
   /// Test hook: sees every packet as it is sent; true drops it. For hand-made losses.
   std::function<bool(const wire::Packet& packet)> drop_if;
@@ -66,7 +67,8 @@ class LossyWire {
 
   TimePs next_arrival() const { return under_way_.empty() ? kNever : under_way_.front().arrival; }
 
-  /// The packet of next_arrival(), whose payload reference the caller takes over; false when it was damaged and dropped.
+  /// The packet of next_arrival(), whose payload reference the caller takes over; false when it was damaged
+  /// and dropped.
   bool take(wire::Packet& out) {
     std::pop_heap(under_way_.begin(), under_way_.end(), later);
     UnderWay arrived = under_way_.back();

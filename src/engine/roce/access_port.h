@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory side of the interface: accesses that wait for next_access(), are under way, or are held back, and what
-// each of them is for.
+// The memory side of the interface: accesses that wait for next_access(), are under way, or are held back,
+// and what each of them is for.
 #pragma once
 
 #include <cstdint>
@@ -14,36 +14,36 @@ namespace wharf::roce {
 
 /// What the engine does with the answer to an access.
 enum class AccessPurpose : std::uint8_t {
-  kRequestPayload,   ///< position: in the transmit ring; detail: offset in the packet (gathered payloads).
-  kResponseData,     ///< position: work request whose result is placed.
-  kPlacement,        ///< position: answer that waits for it; detail: PSN of the packet.
-  kReadPayload,      ///< position: in the read-ahead ring.
-  kAtomic,           ///< position: answer.
-  kFetchWork,        ///< position, detail: first entry and count.
-  kFetchReceive,     ///< position: one past the last entry.
-  kSendCompletion,   ///< position: in the ring of send completions.
+  kRequestPayload,  ///< position: in the transmit ring; detail: offset in the packet (gathered payloads).
+  kResponseData,    ///< position: work request whose result is placed.
+  kPlacement,       ///< position: answer that waits for it; detail: PSN of the packet.
+  kReadPayload,     ///< position: in the read-ahead ring.
+  kAtomic,          ///< position: answer.
+  kFetchWork,       ///< position, detail: first entry and count.
+  kFetchReceive,    ///< position: one past the last entry.
+  kSendCompletion,  ///< position: in the ring of send completions.
   kReceiveCompletion,
   kFetchQueueContext,
   kWriteQueueContext,
-  kFetchKeyRecord,   ///< position: record number.
+  kFetchKeyRecord,  ///< position: record number.
   kWriteKeyRecord,
 };
 
 struct AccessSlot {
   engine::Access access;
-  engine::AccessResult result;      ///< Kept while the answer waits for a context record.
+  engine::AccessResult result;  ///< Kept while the answer waits for a context record.
   AccessPurpose purpose = AccessPurpose::kPlacement;
   engine::QueueId queue = 0;
   Position position = 0;
   std::uint32_t detail = 0;
-  bool for_receive = false;         ///< Placement: lands in a receive entry.
-  bool needs_entry = false;         ///< Placement: waits for receive entry `entry`.
+  bool for_receive = false;  ///< Placement: lands in a receive entry.
+  bool needs_entry = false;  ///< Placement: waits for receive entry `entry`.
   Position entry = 0;
-  std::uint32_t next = kNoSlot;     ///< In the list of accesses to hand out, to hold back, or to process later.
+  std::uint32_t next = kNoSlot;  ///< In the list of accesses to hand out, to hold back, or to process later.
 };
 
-/// Slots for accesses, and the list of those that the host has not taken yet. Memory is taken only by reserve().
-/// An access with data owns one reference of its buffer until close().
+/// Slots for accesses, and the list of those that the host has not taken yet. Memory is taken only by
+/// reserve(). An access with data owns one reference of its buffer until close().
 class AccessPort {
  public:
   explicit AccessPort(wire::PayloadPool& pool) : pool_(&pool) {}

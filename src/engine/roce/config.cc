@@ -9,13 +9,13 @@ namespace wharf::roce {
 namespace {
 
 // Hundredths of a millisecond.
-constexpr std::array<std::int32_t, 32> kRnrTable{65536, 1,   2,   3,    4,    6,    8,    12,   16,    24,   32,
-                                                 48,    64,  96,  128,  192,  256,  384,  512,  768,   1024, 1536,
-                                                 2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
+constexpr std::array<std::int32_t, 32> kRnrTable{
+    65536, 1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,   192,
+    256,   384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
 
-constexpr std::array<std::uint32_t, 31> kCreditTable{0,   1,   2,   3,   4,    6,    8,    12,   16,   24,    32,
-                                                     48,  64,  96,  128, 192,  256,  384,  512,  768,  1024,  1536,
-                                                     2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
+constexpr std::array<std::uint32_t, 31> kCreditTable{
+    0,   1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,  192,
+    256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
 
 Result<void> in_range(const char* key, std::uint64_t value, std::uint64_t lowest, std::uint64_t highest) {
   if (value >= lowest && value <= highest) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be chosen about a RoCE interface, with defaults that suit a data centre, and the check that a choice makes
-// sense.
+// What can be chosen about a RoCE interface, with defaults that suit a data centre, and the check that a
+// choice makes sense.
 #pragma once
 
 #include <cstdint>
@@ -15,56 +15,65 @@
 namespace wharf::roce {
 
 struct RoceConfig {
-  wire::HostAddress host;                  ///< Which host this is.
-  std::uint64_t seed = 1;                  ///< Draws initial PSNs, together with the host number.
+  wire::HostAddress host;  ///< Which host this is.
+  std::uint64_t seed = 1;  ///< Draws initial PSNs, together with the host number.
   wire::IpVersion ip_version = wire::IpVersion::kV4;
 
   // Path.
-  std::uint32_t path_mtu = 4096;           ///< Payload bytes: 256, 512, 1024, 2048 or 4096. The lower of both ends wins.
-  std::uint32_t window_packets = 128;      ///< Requests stop this many PSNs after the oldest unacknowledged one; 1..2^20.
+  std::uint32_t path_mtu =
+      4096;  ///< Payload bytes: 256, 512, 1024, 2048 or 4096. The lower of both ends wins.
+  std::uint32_t window_packets =
+      128;  ///< Requests stop this many PSNs after the oldest unacknowledged one; 1..2^20.
 
   // Retransmission. [IBTA vol 1 9.7.6, 9.9.2]
-  std::uint8_t ack_timeout = 14;           ///< Local ACK timeout 4.096 us * 2^n, 0..31; 0 switches the timer off.
-  std::uint8_t retry_count = 7;            ///< Tries after a timeout or sequence NAK without progress; 0..7, finite.
-  bool unlimited_retries = false;          ///< Never give up. Choice: apart from retry_count, which stays finite at 7.
-  std::uint8_t rnr_retry = 7;              ///< Tries after receiver-not-ready, 0..7; 7 is infinite.
-  /// Doublings of the timeout while the same request keeps timing out; 0: none. Choice: the specification has none.
+  std::uint8_t ack_timeout = 14;  ///< Local ACK timeout 4.096 us * 2^n, 0..31; 0 switches the timer off.
+  std::uint8_t retry_count = 7;   ///< Tries after a timeout or sequence NAK without progress; 0..7, finite.
+  bool unlimited_retries =
+      false;                   ///< Never give up. Choice: apart from retry_count, which stays finite at 7.
+  std::uint8_t rnr_retry = 7;  ///< Tries after receiver-not-ready, 0..7; 7 is infinite.
+  /// Doublings of the timeout while the same request keeps timing out; 0: none. Choice: the specification has
+  /// none.
   std::uint8_t backoff_limit = 0;
 
   // Responder.
-  std::uint8_t min_rnr_timer = 12;         ///< RNR timer code that this side sends, 0..31; 12 is 0.64 ms.
-  std::uint8_t max_read_atomic = 16;       ///< READs and atomics outstanding as requester, and saved as responder; 1..128.
+  std::uint8_t min_rnr_timer = 12;  ///< RNR timer code that this side sends, 0..31; 12 is 0.64 ms.
+  std::uint8_t max_read_atomic =
+      16;  ///< READs and atomics outstanding as requester, and saved as responder; 1..128.
   verbs::AccessRights queue_rights = verbs::kFullAccess;  ///< What the queue pairs let their peers do.
-  bool acknowledge_every_request = false;  ///< One ACK per packet with AckReq, as rdma_rxe; otherwise waiting ACKs merge.
-  bool advertise_credits = false;          ///< Send end-to-end credits instead of code 31 (unlimited).
+  bool acknowledge_every_request =
+      false;  ///< One ACK per packet with AckReq, as rdma_rxe; otherwise waiting ACKs merge.
+  bool advertise_credits = false;  ///< Send end-to-end credits instead of code 31 (unlimited).
 
   // How work reaches the interface.
-  std::uint8_t fetch_batch = 4;            ///< Work-queue entries per fetch, 1..64.
-  std::uint8_t fetches_in_flight = 2;      ///< Fetches of one queue under way at a time, 1..16.
-  /// Receive entries fetched before a message needs them; 0 fetches when the message arrives. Entries of queues whose
-  /// `receive_ring` is zero need no fetch.
+  std::uint8_t fetch_batch = 4;        ///< Work-queue entries per fetch, 1..64.
+  std::uint8_t fetches_in_flight = 2;  ///< Fetches of one queue under way at a time, 1..16.
+  /// Receive entries fetched before a message needs them; 0 fetches when the message arrives. Entries of
+  /// queues whose `receive_ring` is zero need no fetch.
   std::uint8_t receive_prefetch = 0;
-  std::uint32_t work_entry_bytes = 64;     ///< Size of a work-queue entry. [mlx5: one basic block]
+  std::uint32_t work_entry_bytes = 64;  ///< Size of a work-queue entry. [mlx5: one basic block]
   std::uint32_t receive_entry_bytes = 16;
   std::uint32_t completion_bytes = 64;
 
   // What the interface holds.
-  std::uint32_t transmit_ahead = 32;       ///< Packets of one queue whose payload is fetched ahead of transmission; a power of two.
-  std::uint32_t responses_ahead = 64;      ///< Answers of one queue under preparation; a power of two.
-  std::uint32_t access_slots = 512;        ///< Memory accesses under way, and 32 more per queue.
-  std::uint32_t queue_cache_entries = 0;   ///< Queue-pair context records on the interface; 0: all of them.
-  std::uint32_t key_cache_entries = 0;     ///< Memory-key records on the interface; 0: all of them.
+  std::uint32_t transmit_ahead =
+      32;  ///< Packets of one queue whose payload is fetched ahead of transmission; a power of two.
+  std::uint32_t responses_ahead = 64;     ///< Answers of one queue under preparation; a power of two.
+  std::uint32_t access_slots = 512;       ///< Memory accesses under way, and 32 more per queue.
+  std::uint32_t queue_cache_entries = 0;  ///< Queue-pair context records on the interface; 0: all of them.
+  std::uint32_t key_cache_entries = 0;    ///< Memory-key records on the interface; 0: all of them.
   std::uint64_t context_base = std::uint64_t{1} << 56U;  ///< Host address of the evicted records.
-  std::uint32_t deferred_packets = 1024;   ///< Packets that wait for context records; more are dropped.
+  std::uint32_t deferred_packets = 1024;  ///< Packets that wait for context records; more are dropped.
 
-  trace::Tracer* tracer = nullptr;         ///< May be null. Outlives the engine.
+  trace::Tracer* tracer = nullptr;  ///< May be null. Outlives the engine.
 };
 
 /// Refuses values outside the ranges above, naming the key.
 Result<void> check(const RoceConfig& config);
 
 /// Local ACK timeout of code `n`, 1..31: 4.096 us * 2^n. [IBTA vol 1 9.7.6.1.3]
-constexpr TimePs ack_timeout_duration(std::uint8_t code) { return picoseconds(std::int64_t{4'096'000} << code); }
+constexpr TimePs ack_timeout_duration(std::uint8_t code) {
+  return picoseconds(std::int64_t{4'096'000} << code);
+}
 
 /// The wait that an RNR NAK with `code` (0..31) asks for; code 0 is the longest. [IBTA vol 1 table 45]
 TimePs rnr_duration(std::uint8_t code);

@@ -10,10 +10,10 @@ struct Counters {
   // Traffic.
   std::uint64_t packets_sent = 0;
   std::uint64_t packets_received = 0;
-  std::uint64_t requests_resent = 0;        ///< Request packets sent again.
+  std::uint64_t requests_resent = 0;  ///< Request packets sent again.
   std::uint64_t acknowledgements_sent = 0;
   std::uint64_t acknowledgements_merged = 0;
-  std::uint64_t naks_sent = 0;              ///< Without receiver-not-ready.
+  std::uint64_t naks_sent = 0;  ///< Without receiver-not-ready.
   std::uint64_t rnr_naks_sent = 0;
 
   // Recovery.
@@ -26,18 +26,18 @@ struct Counters {
   std::uint64_t congestion_notifications = 0;  ///< CNPs received.
 
   // Packets dropped.
-  std::uint64_t dropped_foreign = 0;        ///< Not RoCE.
+  std::uint64_t dropped_foreign = 0;  ///< Not RoCE.
   std::uint64_t dropped_unknown_opcode = 0;
-  std::uint64_t dropped_version = 0;        ///< TVer is not 0.
+  std::uint64_t dropped_version = 0;  ///< TVer is not 0.
   std::uint64_t dropped_unknown_queue = 0;
-  std::uint64_t dropped_not_ready = 0;      ///< The queue pair is not in a state that receives.
-  std::uint64_t dropped_wrong_source = 0;   ///< The sender is not the peer of the queue pair.
+  std::uint64_t dropped_not_ready = 0;     ///< The queue pair is not in a state that receives.
+  std::uint64_t dropped_wrong_source = 0;  ///< The sender is not the peer of the queue pair.
   std::uint64_t dropped_partition = 0;
-  std::uint64_t dropped_out_of_order = 0;   ///< Beyond the expected PSN, after the one NAK.
+  std::uint64_t dropped_out_of_order = 0;    ///< Beyond the expected PSN, after the one NAK.
   std::uint64_t dropped_stale_response = 0;  ///< Answers that nobody waits for any more.
-  std::uint64_t dropped_duplicate = 0;      ///< Duplicates whose answer is under way or no longer known.
-  std::uint64_t dropped_no_resources = 0;   ///< No slot for the access, the answer or the deferral.
-  std::uint64_t dropped_oversized = 0;      ///< More payload than the path MTU, or a trimmed packet.
+  std::uint64_t dropped_duplicate = 0;       ///< Duplicates whose answer is under way or no longer known.
+  std::uint64_t dropped_no_resources = 0;    ///< No slot for the access, the answer or the deferral.
+  std::uint64_t dropped_oversized = 0;       ///< More payload than the path MTU, or a trimmed packet.
 
   // Context cache.
   std::uint64_t context_misses = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What requester, responder and retransmission share: the queue pairs, the memory port, the transmit lists, timers,
-// counters. It makes no protocol decision.
+// What requester, responder and retransmission share: the queue pairs, the memory port, the transmit lists,
+// timers, counters. It makes no protocol decision.
 #pragma once
 
 #include <array>
@@ -46,11 +46,11 @@ struct EngineCore {
   MemoryKeyTable keys;
   Counters counters;
   std::vector<std::unique_ptr<QueuePair>> queues;
-  reliability::DeadlineHeap timers;      ///< By queue.
+  reliability::DeadlineHeap timers;                              ///< By queue.
   std::array<Ring<std::uint32_t>, kSendClassCount> ready_flows;  ///< queue * 2 + flow.
-  Ring<QueueId> completed;               ///< Queues with something for poll().
-  Ring<QueueId> kicked;                  ///< Queues to run again at the end of the current input.
-  Ring<QueueId> starved;                 ///< Queues that found no access slot; run again when slots are free.
+  Ring<QueueId> completed;                                       ///< Queues with something for poll().
+  Ring<QueueId> kicked;   ///< Queues to run again at the end of the current input.
+  Ring<QueueId> starved;  ///< Queues that found no access slot; run again when slots are free.
   Ring<engine::AsyncEvent> events;
 
   QueuePair& queue(QueueId id) { return *queues[id]; }
@@ -69,7 +69,8 @@ struct EngineCore {
     slot.access.stream = stream_of(pair.id, at_target);
     return slot;
   }
-  /// Slots that payload fetches leave for everything else, so that answers and completions never wait for requests.
+  /// Slots that payload fetches leave for everything else, so that answers and completions never wait for
+  /// requests.
   std::uint32_t access_reserve() const { return port.capacity() / 4; }
   bool may_fetch_payload() const { return port.available() > access_reserve(); }
   /// Runs `pair` again when access slots are free.
@@ -133,7 +134,8 @@ struct EngineCore {
   }
 
   void issue_completions(QueuePair& pair) {
-    issue_completions(pair, pair.send_completions, pair.send_completions_issued, AccessPurpose::kSendCompletion);
+    issue_completions(pair, pair.send_completions, pair.send_completions_issued,
+                      AccessPurpose::kSendCompletion);
     issue_completions(pair, pair.receive_completions, pair.receive_completions_issued,
                       AccessPurpose::kReceiveCompletion);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What two control planes tell each other out of band to connect two queue pairs. The bytes are wharf's own; the
-// fields are those of any RC connection set-up (IBTA vol 1 12.7: QPN, starting PSN, path MTU, responder resources).
+// What two control planes tell each other out of band to connect two queue pairs. The bytes are wharf's own;
+// the fields are those of any RC connection set-up (IBTA vol 1 12.7: QPN, starting PSN, path MTU, responder
+// resources).
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@ namespace wharf::roce {
 /// One end of a connection. The host number stands for the GID (wire/address_plan.h).
 struct ExchangeRecord {
   wire::HostAddress host;
-  std::uint32_t queue_number = 0;       ///< QPN, 24 bits.
-  wire::Psn starting_psn = 0;           ///< Of the requests that this end will send.
-  std::uint32_t path_mtu = 0;           ///< Largest payload this end takes.
+  std::uint32_t queue_number = 0;        ///< QPN, 24 bits.
+  wire::Psn starting_psn = 0;            ///< Of the requests that this end will send.
+  std::uint32_t path_mtu = 0;            ///< Largest payload this end takes.
   std::uint8_t responder_resources = 0;  ///< READs and atomics that this end can have saved.
 };
 

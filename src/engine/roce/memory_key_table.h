@@ -22,7 +22,8 @@ struct MemoryKeyRecord {
   bool valid = false;
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
   verbs::AccessOrder write_order = verbs::AccessOrder::kRelaxed;
-  /// Hardware also keeps the protection domain and the translation table's address here; this model has neither.
+  /// Hardware also keeps the protection domain and the translation table's address here; this model has
+  /// neither.
   std::array<std::byte, 6> reserved{};
 };
 static_assert(sizeof(MemoryKeyRecord) == 32);
@@ -47,8 +48,8 @@ class MemoryKeyTable {
   MemoryKeyRecord& record(std::uint32_t index) { return records_[index]; }
   const MemoryKeyRecord& record(std::uint32_t index) const { return records_[index]; }
 
-  /// The record that allows `access` to `length` (not zero) bytes at `address` under `key`, or null: unknown or
-  /// revoked key, range outside the region, right missing.
+  /// The record that allows `access` to `length` (not zero) bytes at `address` under `key`, or null: unknown
+  /// or revoked key, range outside the region, right missing.
   const MemoryKeyRecord* find(std::uint32_t key, std::uint64_t address, std::uint64_t length,
                               RemoteAccess access) const {
     const std::uint32_t index = index_of(key);

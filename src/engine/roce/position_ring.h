@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bounded FIFO whose elements are named by positions that never repeat, so that a late answer about an element that
-// is gone is recognised as late.
+// A bounded FIFO whose elements are named by positions that never repeat, so that a late answer about an
+// element that is gone is recognised as late.
 #pragma once
 
 #include <bit>

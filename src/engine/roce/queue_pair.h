@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that belongs to one queue pair: the 512-byte hardware context, which is the live state of its fields, and
-// the rings around it. The rules that move it are in requester.h, responder.h and retransmission.h.
+// Everything that belongs to one queue pair: the 512-byte hardware context, which is the live state of its
+// fields, and the rings around it. The rules that move it are in requester.h, responder.h and
+// retransmission.h.
 #pragma once
 
 #include <array>
@@ -25,39 +26,40 @@ namespace wharf::roce {
 using engine::QueueId;
 using wire::Psn;
 
-/// States of a queue pair. [IBTA vol 1 10.3.1] SQD and SQE are not offered: nothing in the contract drains a queue, and
-/// SQE exists for unreliable service only.
+/// States of a queue pair. [IBTA vol 1 10.3.1] SQD and SQE are not offered: nothing in the contract drains a
+/// queue, and SQE exists for unreliable service only.
 enum class QueueState : std::uint8_t { kReset, kInit, kReadyToReceive, kReadyToSend, kError };
 
 /// "reset", "init", "rtr", "rts", "error".
 const char* name(QueueState state);
 
-// --- The hardware context --------------------------------------------------------------------------------------------
+// --- The hardware context
+// --------------------------------------------------------------------------------------------
 
 /// What the requester side must remember between packets.
 struct RequesterContext {
-  Psn unacknowledged = 0;      ///< Oldest PSN without an answer.
-  Psn next = 0;                ///< Next PSN to prepare.
-  Psn sent = 0;                ///< One past the last PSN transmitted in this pass.
-  Psn highest_sent = 0;        ///< One past the last PSN ever transmitted.
-  Psn next_unassigned = 0;     ///< First PSN of the next new message.
-  Psn recovery_psn = 0;        ///< While `recovering`: the PSN from which everything is being sent again.
-  std::uint32_t sending = 0;   ///< Position of the work request being cut into packets.
-  std::uint32_t assigned = 0;  ///< Work requests before this position have their PSNs.
-  std::uint32_t packet = 0;    ///< Next packet within the request at `sending`.
-  std::uint32_t sequence = 0;  ///< SSN of the last request that was assigned PSNs, 24 bits.
+  Psn unacknowledged = 0;          ///< Oldest PSN without an answer.
+  Psn next = 0;                    ///< Next PSN to prepare.
+  Psn sent = 0;                    ///< One past the last PSN transmitted in this pass.
+  Psn highest_sent = 0;            ///< One past the last PSN ever transmitted.
+  Psn next_unassigned = 0;         ///< First PSN of the next new message.
+  Psn recovery_psn = 0;            ///< While `recovering`: the PSN from which everything is being sent again.
+  std::uint32_t sending = 0;       ///< Position of the work request being cut into packets.
+  std::uint32_t assigned = 0;      ///< Work requests before this position have their PSNs.
+  std::uint32_t packet = 0;        ///< Next packet within the request at `sending`.
+  std::uint32_t sequence = 0;      ///< SSN of the last request that was assigned PSNs, 24 bits.
   std::uint32_t credit_limit = 0;  ///< Highest SSN that the peer has a receive entry for, 24 bits.
-  std::uint16_t reads_outstanding = 0;   ///< READs and atomics without their full answer.
-  std::uint16_t read_limit = 0;          ///< max_rd_atomic of the connection.
+  std::uint16_t reads_outstanding = 0;  ///< READs and atomics without their full answer.
+  std::uint16_t read_limit = 0;         ///< max_rd_atomic of the connection.
   std::uint8_t retries_left = 0;
   std::uint8_t rnr_left = 0;
-  std::uint8_t backoff = 0;              ///< Doublings of the timeout in force.
+  std::uint8_t backoff = 0;  ///< Doublings of the timeout in force.
   bool recovering = false;
-  bool credits_in_use = false;           ///< The peer sends finite credits.
-  bool limited_outstanding = false;      ///< The one packet that may go without credit is under way.
-  TimePs timer_started;                  ///< When the timer was set, for attribution.
-  TimePs timeout_at = kNever;            ///< Local ACK timeout.
-  TimePs rnr_until = kNever;             ///< Nothing is sent before; kNever when not waiting.
+  bool credits_in_use = false;       ///< The peer sends finite credits.
+  bool limited_outstanding = false;  ///< The one packet that may go without credit is under way.
+  TimePs timer_started;              ///< When the timer was set, for attribution.
+  TimePs timeout_at = kNever;        ///< Local ACK timeout.
+  TimePs rnr_until = kNever;         ///< Nothing is sent before; kNever when not waiting.
 };
 
 /// Which kind of message the responder is in the middle of.
@@ -66,101 +68,103 @@ enum class MessageInProgress : std::uint8_t { kNone, kSend, kWrite };
 /// What the responder side must remember between packets.
 struct ResponderContext {
   Psn expected = 0;
-  Psn message_sequence = 0;        ///< MSN: messages completed.
-  std::uint32_t remote_key = 0;    ///< Of the WRITE in progress.
-  std::uint32_t received = 0;      ///< Bytes of the message so far.
-  std::uint64_t address = 0;       ///< Where the next bytes of the WRITE go.
-  std::uint32_t length = 0;        ///< Whole length of the WRITE in progress.
+  Psn message_sequence = 0;            ///< MSN: messages completed.
+  std::uint32_t remote_key = 0;        ///< Of the WRITE in progress.
+  std::uint32_t received = 0;          ///< Bytes of the message so far.
+  std::uint64_t address = 0;           ///< Where the next bytes of the WRITE go.
+  std::uint32_t length = 0;            ///< Whole length of the WRITE in progress.
   std::uint32_t receive_position = 0;  ///< Receive entry of the SEND in progress.
   std::uint32_t resource_limit = 0;    ///< READs and atomics that are saved.
   MessageInProgress message = MessageInProgress::kNone;
-  bool nak_sent = false;           ///< The one sequence NAK is out; silent until the expected packet comes.
+  bool nak_sent = false;  ///< The one sequence NAK is out; silent until the expected packet comes.
 };
 
-/// One record of the context cache: what the interface needs to send and receive for one queue pair. All fields are
-/// live; nothing else in the engine repeats them.
+/// One record of the context cache: what the interface needs to send and receive for one queue pair. All
+/// fields are live; nothing else in the engine repeats them.
 struct QueuePairContext {
-  std::uint32_t queue_number = 0;         ///< QPN on the wire.
+  std::uint32_t queue_number = 0;  ///< QPN on the wire.
   std::uint32_t remote_queue_number = 0;
   std::uint32_t remote_host = 0;
   std::uint32_t path_mtu = 0;
   std::uint16_t partition_key = 0xffff;
-  std::uint16_t entropy = 0;              ///< UDP source port.
+  std::uint16_t entropy = 0;  ///< UDP source port.
   QueueState state = QueueState::kReset;
   std::uint8_t mtu_shift = 0;
   std::array<std::uint8_t, 2> alignment{};
   RequesterContext requester;
   ResponderContext responder;
-  /// 512 bytes is the usual figure for a vendor's record [OpenURMA 5.4]. The rest of one holds what this model
-  /// keeps elsewhere or lacks: address path and MAC addresses (44 bytes in mlx5), ring base addresses and doorbell
-  /// records, completion-queue and protection-domain numbers, alternate path, rate limiter.
+  /// 512 bytes is the usual figure for a vendor's record [OpenURMA 5.4]. The rest of one holds what this
+  /// model keeps elsewhere or lacks: address path and MAC addresses (44 bytes in mlx5), ring base addresses
+  /// and doorbell records, completion-queue and protection-domain numbers, alternate path, rate limiter.
   std::array<std::byte, 368> unmodelled{};
 };
 static_assert(sizeof(QueuePairContext) == 512);
 static_assert(std::is_trivially_copyable_v<QueuePairContext>);
 
-// --- Rings of the requester ------------------------------------------------------------------------------------------
+// --- Rings of the requester
+// ------------------------------------------------------------------------------------------
 
 /// One posted work request with what the requester knows about it.
 struct SendEntry {
   verbs::WorkRequest request;
   Psn first_psn = 0;
-  std::uint32_t packets = 0;     ///< PSNs that it takes.
-  std::uint32_t sequence = 0;    ///< SSN.
+  std::uint32_t packets = 0;   ///< PSNs that it takes.
+  std::uint32_t sequence = 0;  ///< SSN.
   std::array<std::uint64_t, 2> atomic_result{};
-  bool fetched = false;          ///< The interface has the entry (in hand, or read from the ring).
+  bool fetched = false;  ///< The interface has the entry (in hand, or read from the ring).
   verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
 };
 
 /// One request packet between payload fetch and transmission.
 struct TransmitEntry {
-  wire::Payload payload;         ///< Complete when `pending` is zero; this ring holds a reference.
+  wire::Payload payload;  ///< Complete when `pending` is zero; this ring holds a reference.
   Psn psn = 0;
-  std::uint32_t psn_count = 1;   ///< READ: PSNs that the answer takes.
-  Position work = 0;             ///< Position in the send ring.
-  std::uint32_t packet = 0;      ///< Packet within the message.
-  std::uint8_t pending = 0;      ///< Memory accesses without their answer.
-  bool acknowledge = false;      ///< AckReq.
-  bool gathered = false;         ///< The payload is being collected from several pieces in a buffer of its own.
-  bool failed = false;           ///< Local memory answered with an error.
+  std::uint32_t psn_count = 1;  ///< READ: PSNs that the answer takes.
+  Position work = 0;            ///< Position in the send ring.
+  std::uint32_t packet = 0;     ///< Packet within the message.
+  std::uint8_t pending = 0;     ///< Memory accesses without their answer.
+  bool acknowledge = false;     ///< AckReq.
+  bool gathered = false;  ///< The payload is being collected from several pieces in a buffer of its own.
+  bool failed = false;    ///< Local memory answered with an error.
   wire::RoceOpcode opcode = wire::RoceOpcode::kRcSendOnly;
 };
 
 /// A completion on its way to the program.
 struct CompletionEntry {
   verbs::Completion completion;
-  Position work = 0;             ///< Send side: which request, for errors that come late.
+  Position work = 0;  ///< Send side: which request, for errors that come late.
   bool visible = false;
 };
 
-// --- Rings of the responder ------------------------------------------------------------------------------------------
+// --- Rings of the responder
+// ------------------------------------------------------------------------------------------
 
 enum class AnswerKind : std::uint8_t { kAcknowledge, kNak, kRead, kAtomic };
 
 /// One answer that the responder owes, in the order in which the answers must leave.
 struct Answer {
   AnswerKind kind = AnswerKind::kAcknowledge;
-  bool closed = false;           ///< Acknowledge: a packet with AckReq (or a READ behind it) ended the collection.
-  bool silent = false;           ///< Acknowledge: no packet asked for it, the next answer implies it.
-  bool started = false;          ///< READ, atomic: earlier writes are in memory, memory may be touched.
-  bool revoked = false;          ///< READ: its memory key was revoked.
-  bool failed = false;           ///< Acknowledge, atomic: memory answered with an error for `fault_psn`.
+  bool closed = false;   ///< Acknowledge: a packet with AckReq (or a READ behind it) ended the collection.
+  bool silent = false;   ///< Acknowledge: no packet asked for it, the next answer implies it.
+  bool started = false;  ///< READ, atomic: earlier writes are in memory, memory may be touched.
+  bool revoked = false;  ///< READ: its memory key was revoked.
+  bool failed = false;   ///< Acknowledge, atomic: memory answered with an error for `fault_psn`.
   std::uint8_t syndrome = 0;
   verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
   std::uint16_t outstanding = 0;  ///< Placements and atomics that are not done.
   Psn psn = 0;
   Psn message_sequence = 0;
   Psn fault_psn = 0;
-  std::uint32_t packets = 0;     ///< READ: response packets.
-  std::uint32_t fetched = 0;     ///< READ: packets whose data has been asked for.
-  std::uint32_t sent = 0;        ///< READ: packets transmitted.
-  std::uint32_t length = 0;      ///< READ: bytes.
+  std::uint32_t packets = 0;  ///< READ: response packets.
+  std::uint32_t fetched = 0;  ///< READ: packets whose data has been asked for.
+  std::uint32_t sent = 0;     ///< READ: packets transmitted.
+  std::uint32_t length = 0;   ///< READ: bytes.
   std::uint32_t remote_key = 0;
   std::uint64_t address = 0;
-  std::uint64_t original = 0;    ///< Atomic: the value before.
-  std::uint64_t resource = 0;    ///< READ and atomic: number of the saved resource.
-  TimePs held_since = kNever;    ///< READ, atomic: held back by earlier writes.
-  std::uint64_t operand = 0;     ///< Atomic: operand or swap value.
+  std::uint64_t original = 0;  ///< Atomic: the value before.
+  std::uint64_t resource = 0;  ///< READ and atomic: number of the saved resource.
+  TimePs held_since = kNever;  ///< READ, atomic: held back by earlier writes.
+  std::uint64_t operand = 0;   ///< Atomic: operand or swap value.
   std::uint64_t compare = 0;
   verbs::Verb verb = verbs::Verb::kFetchAdd;
   wire::OperationTag operation;
@@ -175,7 +179,7 @@ struct ReadAhead {
 
 /// What the responder saves of a READ or atomic to answer duplicates. [IBTA vol 1 9.7.5.1.3]
 struct SavedResource {
-  std::uint64_t number = 0;      ///< Counts all resources of the queue pair; 0: unused.
+  std::uint64_t number = 0;  ///< Counts all resources of the queue pair; 0: unused.
   std::uint64_t address = 0;
   std::uint64_t original = 0;
   Psn first_psn = 0;
@@ -183,20 +187,21 @@ struct SavedResource {
   std::uint32_t remote_key = 0;
   std::uint32_t length = 0;
   bool atomic = false;
-  bool done = false;             ///< Atomic: `original` is known.
+  bool done = false;  ///< Atomic: `original` is known.
 };
 
-// --- The queue pair ----------------------------------------------------------------------------------------------------
+// --- The queue pair
+// ----------------------------------------------------------------------------------------------------
 
 struct QueuePair {
-  QueuePairContext context;      ///< Valid while resident on the interface; wiped when evicted.
+  QueuePairContext context;  ///< Valid while resident on the interface; wiped when evicted.
 
   // The driver's side: host memory, never evicted.
   QueueId id = 0;
   bool in_use = false;
   QueueState driver_state = QueueState::kReset;  ///< The state that the program asked for or was told of.
   engine::QueueConfig config;
-  Psn starting_psn = 0;          ///< Exported for the next connection.
+  Psn starting_psn = 0;           ///< Exported for the next connection.
   std::uint32_t connections = 0;  ///< How often it was connected, to draw fresh PSNs.
 
   PositionRing<SendEntry> send;
@@ -214,12 +219,13 @@ struct QueuePair {
   PositionRing<TransmitEntry> transmit;
   PositionRing<Answer> answers;
   PositionRing<ReadAhead> read_ahead;
-  Position read_expanding = 0;   ///< First answer whose READ data may still have to be asked for.
+  Position read_expanding = 0;     ///< First answer whose READ data may still have to be asked for.
   std::uint32_t held_answers = 0;  ///< READs and atomics that have not started.
   std::vector<SavedResource> resources;
   std::uint64_t resources_saved = 0;
   std::uint32_t responses_outstanding = 0;  ///< Placements of READ and atomic results at the requester.
-  std::uint32_t held_first = 0xffff'ffff;   ///< Placements that wait for a receive-entry fetch: first access slot.
+  std::uint32_t held_first =
+      0xffff'ffff;  ///< Placements that wait for a receive-entry fetch: first access slot.
   std::uint32_t held_last = 0xffff'ffff;
 
   // Why the requester does not go on, for attribution and stall reports.
@@ -231,12 +237,14 @@ struct QueuePair {
   // Scheduling.
   std::array<bool, 2> flow_listed{};  ///< Requests, answers: in a transmit list.
   bool completed_listed = false;
-  bool fatal = false;            ///< A request was refused for good: to the error state.
-  bool kicked = false;           ///< In the list of queue pairs to run again.
-  bool starved = false;          ///< In the list of queue pairs that found no access slot.
+  bool fatal = false;    ///< A request was refused for good: to the error state.
+  bool kicked = false;   ///< In the list of queue pairs to run again.
+  bool starved = false;  ///< In the list of queue pairs that found no access slot.
 };
 
 /// Whether `verb` expects data or a value back, and therefore counts as "READ or atomic".
-constexpr bool expects_answer(verbs::Verb verb) { return verb == verbs::Verb::kRead || verbs::is_atomic(verb); }
+constexpr bool expects_answer(verbs::Verb verb) {
+  return verb == verbs::Verb::kRead || verbs::is_atomic(verb);
+}
 
 }  // namespace wharf::roce

@@ -9,8 +9,8 @@
 
 namespace wharf::roce {
 
-/// Positions: [head, taken) serve messages that arrive, [taken, tail) are free. Entries before `fetched` are on the
-/// interface, entries before `fetch_issued` are on their way. Memory is taken only by reserve().
+/// Positions: [head, taken) serve messages that arrive, [taken, tail) are free. Entries before `fetched` are
+/// on the interface, entries before `fetch_issued` are on their way. Memory is taken only by reserve().
 class ReceiveQueue {
  public:
   /// `needs_fetch`: entries lie in host memory and are read before they are used.
@@ -45,8 +45,8 @@ class ReceiveQueue {
   bool is_fetched(Position position) const {
     return !needs_fetch_ || static_cast<std::int32_t>(position - fetched_) < 0;
   }
-  /// First entry without a fetch, and how many could be fetched now when `ahead` entries beyond the taken ones are
-  /// wanted.
+  /// First entry without a fetch, and how many could be fetched now when `ahead` entries beyond the taken
+  /// ones are wanted.
   Position fetch_issued() const { return fetch_issued_; }
   std::uint32_t fetch_wanted(std::uint32_t ahead) const {
     if (!needs_fetch_) return 0;

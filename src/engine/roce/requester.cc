@@ -18,8 +18,8 @@ using verbs::CompletionStatus;
 using verbs::Verb;
 using wire::RoceOpcode;
 
-/// Most PSNs between the oldest unanswered one and the end of what is asked for: half of the range in which "before"
-/// and "after" can be told apart. [IBTA vol 1 9.7.1]
+/// Most PSNs between the oldest unanswered one and the end of what is asked for: half of the range in which
+/// "before" and "after" can be told apart. [IBTA vol 1 9.7.1]
 constexpr std::int32_t kPsnSpanLimit = 1 << 22;
 
 /// A long message asks for an acknowledgement this often. [Linux rdma_rxe behaviour: about every 65 packets]
@@ -41,9 +41,12 @@ RoceOpcode opcode_of(Verb verb, std::uint32_t packet, std::uint32_t packets) {
   const bool first = packet == 0;
   const bool last = packet + 1 == packets;
   switch (verb) {
-    case Verb::kRead: return RoceOpcode::kRcReadRequest;
-    case Verb::kCompareSwap: return RoceOpcode::kRcCompareSwap;
-    case Verb::kFetchAdd: return RoceOpcode::kRcFetchAdd;
+    case Verb::kRead:
+      return RoceOpcode::kRcReadRequest;
+    case Verb::kCompareSwap:
+      return RoceOpcode::kRcCompareSwap;
+    case Verb::kFetchAdd:
+      return RoceOpcode::kRcFetchAdd;
     case Verb::kWrite:
     case Verb::kWriteImm:
       if (!last) return first ? RoceOpcode::kRcWriteFirst : RoceOpcode::kRcWriteMiddle;
@@ -67,21 +70,28 @@ RoceOpcode opcode_of(Verb verb, std::uint32_t packet, std::uint32_t packets) {
     case Verb::kFetchSub:
     case Verb::kFetchAnd:
     case Verb::kFetchOr:
-    case Verb::kFetchXor: break;
+    case Verb::kFetchXor:
+      break;
   }
   WHARF_UNREACHABLE();
 }
 
-bool is_supported(const verbs::WorkRequest& request) {
-  switch (request.verb) {
+}  // namespace
+
+// --- Posting
+// -----------------------------------------------------------------------------------------------------------
+
+bool Requester::supports(Verb verb) {
+  switch (verb) {
     case Verb::kRead:
     case Verb::kWrite:
     case Verb::kWriteImm:
     case Verb::kSend:
     case Verb::kSendImm:
-    case Verb::kSendInvalidate: return true;
+    case Verb::kSendInvalidate:
     case Verb::kCompareSwap:
-    case Verb::kFetchAdd: return request.width == 8;
+    case Verb::kFetchAdd:
+      return true;
     case Verb::kLoad:
     case Verb::kStore:
     case Verb::kWriteNotify:
@@ -91,17 +101,15 @@ bool is_supported(const verbs::WorkRequest& request) {
     case Verb::kFetchSub:
     case Verb::kFetchAnd:
     case Verb::kFetchOr:
-    case Verb::kFetchXor: return false;
+    case Verb::kFetchXor:
+      return false;
   }
   WHARF_UNREACHABLE();
 }
 
-}  // namespace
-
-// --- Posting -----------------------------------------------------------------------------------------------------------
-
 PostStatus Requester::check(const QueuePair& pair, const verbs::WorkRequest& request) const {
-  if (!is_supported(request)) return PostStatus::kUnsupported;
+  if (!supports(request.verb)) return PostStatus::kUnsupported;
+  if (verbs::is_atomic(request.verb) && request.width != 8) return PostStatus::kUnsupported;
   if (pair.driver_state != QueueState::kReadyToSend) return PostStatus::kBadQueue;
   if (request.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
   const bool is_inline = request.inline_data.kind != wire::PayloadKind::kNone;
@@ -113,15 +121,18 @@ PostStatus Requester::check(const QueuePair& pair, const verbs::WorkRequest& req
     const std::uint64_t have = is_inline ? request.inline_data.length : local_bytes(request);
     if (have != request.length || request.length > verbs::kMaxMessageBytes) return PostStatus::kBadRequest;
     // Half of the PSN range bounds a READ: 1 GiB at a path MTU of 256.
-    const std::uint64_t packets = (std::uint64_t{request.length} + core_.config.path_mtu - 1) / core_.config.path_mtu;
+    const std::uint64_t packets =
+        (std::uint64_t{request.length} + core_.config.path_mtu - 1) / core_.config.path_mtu;
     if (packets > static_cast<std::uint64_t>(kPsnSpanLimit)) return PostStatus::kBadRequest;
   }
   // A slot is free again when the program has taken the completion.
-  if (pair.send.size() + pair.send_completions.size() >= pair.config.send_depth) return PostStatus::kQueueFull;
+  if (pair.send.size() + pair.send_completions.size() >= pair.config.send_depth)
+    return PostStatus::kQueueFull;
   return PostStatus::kOk;
 }
 
-PostStatus Requester::post(QueuePair& pair, const verbs::WorkRequest& request, engine::Submission submission) {
+PostStatus Requester::post(QueuePair& pair, const verbs::WorkRequest& request,
+                           engine::Submission submission) {
   const PostStatus status = check(pair, request);
   if (status != PostStatus::kOk) return status;
   SendEntry& entry = pair.send.push();
@@ -152,7 +163,8 @@ void Requester::fetch_work(QueuePair& pair) {
     slot.detail = count;
     slot.access.count = static_cast<std::uint8_t>(count);
     slot.access.length = count * core_.config.work_entry_bytes;
-    slot.access.address = pair.config.send_ring + std::uint64_t{first & ring_mask} * core_.config.work_entry_bytes;
+    slot.access.address =
+        pair.config.send_ring + std::uint64_t{first & ring_mask} * core_.config.work_entry_bytes;
     slot.access.operation = pair.send[first].request.operation;
     core_.port.issue(slot);
     pair.fetch_issued += count;
@@ -170,7 +182,8 @@ void Requester::work_fetched(QueuePair& pair, const AccessSlot& slot, const Acce
   }
 }
 
-// --- Cutting requests into packets ---------------------------------------------------------------------------------------
+// --- Cutting requests into packets
+// ---------------------------------------------------------------------------------------
 
 void Requester::wait(TimePs now, QueuePair& pair, const SendEntry& entry, trace::Stage stage) {
   if (pair.waiting && pair.waiting_stage == stage) return;
@@ -191,13 +204,15 @@ void Requester::stop_waiting(TimePs now, QueuePair& pair) {
 
 bool Requester::may_start(TimePs now, QueuePair& pair, SendEntry& entry) {
   const RequesterContext& requester = pair.context.requester;
-  // [IBTA vol 1 10.8.3.3: a fenced request waits for all earlier READs and atomics] Their results must be in memory.
+  // [IBTA vol 1 10.8.3.3: a fenced request waits for all earlier READs and atomics] Their results must be in
+  // memory.
   if (entry.request.fence && (requester.reads_outstanding > 0 || pair.responses_outstanding > 0)) {
     wait(now, pair, entry, trace::Stage::kOrderWait);
     return false;
   }
   if (expects_answer(entry.request.verb)) {
-    const auto span = static_cast<std::uint32_t>(wire::psn_difference(requester.next, requester.unacknowledged));
+    const auto span =
+        static_cast<std::uint32_t>(wire::psn_difference(requester.next, requester.unacknowledged));
     const std::uint32_t packets =
         entry.request.verb == Verb::kRead ? packets_for(entry.request.length, pair.context) : 1;
     // [IBTA vol 1 9.4.4, 9.4.5: at most the negotiated number of READs and atomics outstanding]
@@ -319,8 +334,7 @@ void Requester::fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitE
       packet.payload = wire::bytes_payload(core_.pool->data(buffer), length, buffer);
       packet.gathered = true;
     }
-    AccessSlot& slot =
-        core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
+    AccessSlot& slot = core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
     slot.detail = done;
     slot.access.address = local.address + skip;
     slot.access.length = part;
@@ -356,7 +370,8 @@ void Requester::discard_prepared(QueuePair& pair) {
   }
 }
 
-// --- Transmission --------------------------------------------------------------------------------------------------------
+// --- Transmission
+// --------------------------------------------------------------------------------------------------------
 
 std::size_t Requester::ready_class(const QueuePair& pair) const {
   if (pair.transmit.empty() || pair.transmit.front().pending > 0) return kSendClassCount;
@@ -419,7 +434,8 @@ bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
   return true;
 }
 
-// --- Answers -------------------------------------------------------------------------------------------------------------
+// --- Answers
+// -------------------------------------------------------------------------------------------------------------
 
 void Requester::take_credits(QueuePair& pair, const wire::Aeth& aeth) {
   RequesterContext& requester = pair.context.requester;
@@ -430,8 +446,8 @@ void Requester::take_credits(QueuePair& pair, const wire::Aeth& aeth) {
   }
 }
 
-// Completes WRITEs and SENDs up to PSN `through`. Returns the READ or atomic that begins at or before `through` and has
-// not been answered, if there is one: nothing behind it can be acknowledged.
+// Completes WRITEs and SENDs up to PSN `through`. Returns the READ or atomic that begins at or before
+// `through` and has not been answered, if there is one: nothing behind it can be acknowledged.
 SendEntry* Requester::acknowledge_through(QueuePair& pair, Psn through) {
   RequesterContext& requester = pair.context.requester;
   while (pair.send.head() != requester.assigned) {
@@ -463,7 +479,8 @@ void Requester::receive(TimePs now, QueuePair& pair, const wire::Packet& packet)
   if (wire::psn_before(psn, requester.unacknowledged) || !wire::psn_before(psn, requester.highest_sent)) {
     ++core_.counters.dropped_stale_response;
     // The newest acknowledgement may be repeated with more credit. [IBTA vol 1 9.7.7.2.5]
-    if (roce.bth.opcode == RoceOpcode::kRcAcknowledge && roce.ack.aeth.syndrome_class() == wire::AethClass::kAck &&
+    if (roce.bth.opcode == RoceOpcode::kRcAcknowledge &&
+        roce.ack.aeth.syndrome_class() == wire::AethClass::kAck &&
         wire::psn_add(psn, 1) == requester.unacknowledged) {
       take_credits(pair, roce.ack.aeth);
       advance(now, pair);
@@ -475,9 +492,8 @@ void Requester::receive(TimePs now, QueuePair& pair, const wire::Packet& packet)
     take_acknowledge(now, pair, roce);
   } else {
     SendEntry* waiting = acknowledge_through(pair, psn);
-    const bool inside =
-        waiting != nullptr &&
-        wire::psn_difference(psn, waiting->first_psn) < static_cast<std::int32_t>(waiting->packets);
+    const bool inside = waiting != nullptr && wire::psn_difference(psn, waiting->first_psn) <
+                                                  static_cast<std::int32_t>(waiting->packets);
     if (has_aeth && roce.ack.aeth.syndrome_class() != wire::AethClass::kAck) {
       ++core_.counters.dropped_stale_response;
     } else if (!inside || psn != requester.unacknowledged) {
@@ -518,8 +534,11 @@ void Requester::take_acknowledge(TimePs now, QueuePair& pair, const wire::RocePa
       return;
     }
     case wire::AethClass::kReceiverNotReady:
-    case wire::AethClass::kNak: break;
-    case wire::AethClass::kReserved: ++core_.counters.dropped_stale_response; return;
+    case wire::AethClass::kNak:
+      break;
+    case wire::AethClass::kReserved:
+      ++core_.counters.dropped_stale_response;
+      return;
   }
   // A NAK acknowledges everything before its PSN. [IBTA vol 1 9.7.5.1.1]
   SendEntry* waiting = acknowledge_through(pair, wire::psn_subtract(psn, 1));
@@ -534,22 +553,32 @@ void Requester::take_acknowledge(TimePs now, QueuePair& pair, const wire::RocePa
     return;
   }
   switch (static_cast<wire::NakCode>(aeth.value())) {
-    case wire::NakCode::kSequenceError: retransmission_.sequence_nak(now, pair); return;
-    case wire::NakCode::kInvalidRequest: fail(now, pair, CompletionStatus::kRemoteUnsupportedRequest); return;
-    case wire::NakCode::kRemoteAccess: fail(now, pair, CompletionStatus::kRemoteAccess); return;
+    case wire::NakCode::kSequenceError:
+      retransmission_.sequence_nak(now, pair);
+      return;
+    case wire::NakCode::kInvalidRequest:
+      fail(now, pair, CompletionStatus::kRemoteUnsupportedRequest);
+      return;
+    case wire::NakCode::kRemoteAccess:
+      fail(now, pair, CompletionStatus::kRemoteAccess);
+      return;
     case wire::NakCode::kRemoteOperation:
-    case wire::NakCode::kInvalidRdRequest: fail(now, pair, CompletionStatus::kRemoteOperation); return;
+    case wire::NakCode::kInvalidRdRequest:
+      fail(now, pair, CompletionStatus::kRemoteOperation);
+      return;
   }
   ++core_.counters.dropped_stale_response;  // A NAK code that is not defined.
 }
 
-void Requester::take_read_response(TimePs now, QueuePair& pair, SendEntry& entry, const wire::Packet& packet) {
+void Requester::take_read_response(TimePs now, QueuePair& pair, SendEntry& entry,
+                                   const wire::Packet& packet) {
   RequesterContext& requester = pair.context.requester;
   const RoceOpcode opcode = packet.roce.bth.opcode;
   const std::uint32_t index =
       static_cast<std::uint32_t>(wire::psn_difference(requester.unacknowledged, entry.first_psn));
   const bool is_last = index + 1 == entry.packets;
-  const bool says_last = opcode == RoceOpcode::kRcReadResponseLast || opcode == RoceOpcode::kRcReadResponseOnly;
+  const bool says_last =
+      opcode == RoceOpcode::kRcReadResponseLast || opcode == RoceOpcode::kRcReadResponseOnly;
   const std::uint32_t offset = index << pair.context.mtu_shift;
   const std::uint32_t length = std::min(pair.context.path_mtu, entry.request.length - offset);
   if (opcode == RoceOpcode::kRcAtomicAcknowledge || is_last != says_last || packet.payload.length != length) {
@@ -566,7 +595,8 @@ void Requester::take_read_response(TimePs now, QueuePair& pair, SendEntry& entry
   if (is_last) complete_oldest(pair);
 }
 
-void Requester::take_atomic_answer(TimePs now, QueuePair& pair, SendEntry& entry, const wire::Packet& packet) {
+void Requester::take_atomic_answer(TimePs now, QueuePair& pair, SendEntry& entry,
+                                   const wire::Packet& packet) {
   RequesterContext& requester = pair.context.requester;
   if (packet.roce.bth.opcode != RoceOpcode::kRcAtomicAcknowledge) {
     fail(now, pair, CompletionStatus::kResponseLength);
@@ -592,7 +622,8 @@ void Requester::take_atomic_answer(TimePs now, QueuePair& pair, SendEntry& entry
 }
 
 // Writes answered data to the request's local memory; false when there are no slots.
-bool Requester::place(QueuePair& pair, const SendEntry& entry, std::uint32_t offset, const wire::Payload& payload) {
+bool Requester::place(QueuePair& pair, const SendEntry& entry, std::uint32_t offset,
+                      const wire::Payload& payload) {
   if (core_.port.available() < verbs::kMaxScatterEntries) return false;
   std::uint32_t done = 0;
   std::uint64_t skip = offset;
@@ -625,8 +656,8 @@ void Requester::response_placed(QueuePair& pair, const AccessSlot& slot, const A
   if (pair.responses_outstanding == 0) core_.kick(pair);
   if (result.status == AccessStatus::kDone) return;
   // The completion is ordered behind this write, so it has not been seen yet.
-  const CompletionStatus status =
-      result.status == AccessStatus::kPoison ? CompletionStatus::kLocalPoison : CompletionStatus::kLocalAccess;
+  const CompletionStatus status = result.status == AccessStatus::kPoison ? CompletionStatus::kLocalPoison
+                                                                         : CompletionStatus::kLocalAccess;
   if (pair.send.contains(slot.position)) pair.send[slot.position].status = status;
   for (Position at = pair.send_completions.head(); at != pair.send_completions.tail(); ++at) {
     CompletionEntry& entry = pair.send_completions[at];
@@ -634,7 +665,8 @@ void Requester::response_placed(QueuePair& pair, const AccessSlot& slot, const A
   }
 }
 
-// --- Completion ------------------------------------------------------------------------------------------------------------
+// --- Completion
+// ------------------------------------------------------------------------------------------------------------
 
 void Requester::complete_oldest(QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requester half of a queue pair: cuts work requests into packets, fetches their payload, takes in answers and
-// completes the requests in order. What happens when an answer does not come is in retransmission.h.
+// The requester half of a queue pair: cuts work requests into packets, fetches their payload, takes in
+// answers and completes the requests in order. What happens when an answer does not come is in
+// retransmission.h.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,10 @@ class Retransmission;
 
 class Requester {
  public:
-  Requester(EngineCore& core, Retransmission& retransmission) : core_(core), retransmission_(retransmission) {}
+  Requester(EngineCore& core, Retransmission& retransmission)
+      : core_(core), retransmission_(retransmission) {}
+
+  static bool supports(verbs::Verb verb);
 
   /// What is wrong with `request` on `pair`, before anything is stored.
   engine::PostStatus check(const QueuePair& pair, const verbs::WorkRequest& request) const;
@@ -39,8 +43,8 @@ class Requester {
   void response_placed(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   void work_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
 
-  /// The oldest request fails with `status`, all later ones are flushed, the queue pair goes to the error state.
-  /// [IBTA vol 1 10.8.7.1]
+  /// The oldest request fails with `status`, all later ones are flushed, the queue pair goes to the error
+  /// state. [IBTA vol 1 10.8.7.1]
   void fail(TimePs now, QueuePair& pair, verbs::CompletionStatus status);
   /// Completes everything that is posted with kFlushed.
   void flush(QueuePair& pair);

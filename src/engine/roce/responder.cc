@@ -62,7 +62,8 @@ bool carries_immediate(RoceOpcode opcode) { return (wire::roce_headers(opcode) &
 
 }  // namespace
 
-// --- Answers ---------------------------------------------------------------------------------------------------------------
+// --- Answers
+// ---------------------------------------------------------------------------------------------------------------
 
 std::uint8_t Responder::ack_syndrome(const QueuePair& pair) const {
   return core_.config.advertise_credits ? credit_code_for(pair.receives.free_entries()) : wire::kAckUnlimited;
@@ -81,7 +82,8 @@ Answer& Responder::push_answer(QueuePair& pair, AnswerKind kind, Psn psn) {
 Answer& Responder::open_acknowledge(QueuePair& pair) {
   if (!pair.answers.empty()) {
     Answer& last = pair.answers.back();
-    const bool crowded = pair.answers.size() > pair.answers.capacity() / 2 && !core_.config.acknowledge_every_request;
+    const bool crowded =
+        pair.answers.size() > pair.answers.capacity() / 2 && !core_.config.acknowledge_every_request;
     // When memory is slow, one acknowledgement waits for more packets rather than dropping them.
     if (last.kind == AnswerKind::kAcknowledge && (!last.closed || crowded)) return last;
   }
@@ -127,8 +129,10 @@ std::size_t Responder::ready_class(QueuePair& pair) {
           continue;
         }
         return 0;
-      case AnswerKind::kNak: return 0;
-      case AnswerKind::kAtomic: return answer.started && answer.outstanding == 0 ? 0 : kSendClassCount;
+      case AnswerKind::kNak:
+        return 0;
+      case AnswerKind::kAtomic:
+        return answer.started && answer.outstanding == 0 ? 0 : kSendClassCount;
       case AnswerKind::kRead:
         if (answer.fetched == answer.sent || !pair.read_ahead.front().ready) return kSendClassCount;
         return 2;
@@ -174,7 +178,8 @@ bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
       // An acknowledgement covers all before it: those that are ready together become one.
       while (!core_.config.acknowledge_every_request && pair.answers.size() > 1) {
         const Answer& next = pair.answers[pair.answers.head() + 1];
-        if (next.kind != AnswerKind::kAcknowledge || !next.closed || next.outstanding > 0 || next.failed) break;
+        if (next.kind != AnswerKind::kAcknowledge || !next.closed || next.outstanding > 0 || next.failed)
+          break;
         pair.answers.pop();
         ++counters.acknowledgements_merged;
         fill_header(pair, next, out);
@@ -212,8 +217,9 @@ bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
       out.payload = data.payload;
       const bool first = answer.sent == 0;
       const bool last = answer.sent + 1 == answer.packets;
-      out.roce.bth.opcode = first ? (last ? RoceOpcode::kRcReadResponseOnly : RoceOpcode::kRcReadResponseFirst)
-                                  : (last ? RoceOpcode::kRcReadResponseLast : RoceOpcode::kRcReadResponseMiddle);
+      out.roce.bth.opcode =
+          first ? (last ? RoceOpcode::kRcReadResponseOnly : RoceOpcode::kRcReadResponseFirst)
+                : (last ? RoceOpcode::kRcReadResponseLast : RoceOpcode::kRcReadResponseMiddle);
       ++answer.sent;
       if (last) pair.answers.pop();
       break;
@@ -223,7 +229,8 @@ bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
   return true;
 }
 
-// --- Requests ----------------------------------------------------------------------------------------------------------------
+// --- Requests
+// ----------------------------------------------------------------------------------------------------------------
 
 void Responder::receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
   ResponderContext& responder = pair.context.responder;
@@ -249,7 +256,8 @@ void Responder::receive(TimePs now, QueuePair& pair, const wire::Packet& packet)
   list_if_ready(pair);
 }
 
-// The queue pair goes to the error state at the end of the current input; what is queued up to the NAK still leaves.
+// The queue pair goes to the error state at the end of the current input; what is queued up to the NAK still
+// leaves.
 void Responder::fail(QueuePair& pair) {
   pair.fatal = true;
   core_.kick(pair);
@@ -261,13 +269,15 @@ bool Responder::in_order(TimePs now, QueuePair& pair, const wire::Packet& packet
   const RoceOpcode opcode = packet.roce.bth.opcode;
   if (opcode == RoceOpcode::kRcReadRequest || is_atomic(opcode)) {
     if (responder.message != MessageInProgress::kNone) return refuse(pair, NakCode::kInvalidRequest, psn);
-    return opcode == RoceOpcode::kRcReadRequest ? take_read(now, pair, packet) : take_atomic(now, pair, packet);
+    return opcode == RoceOpcode::kRcReadRequest ? take_read(now, pair, packet)
+                                                : take_atomic(now, pair, packet);
   }
   const Step step = step_of(opcode);
   // FLUSH and ATOMIC WRITE are known on the wire but not offered.
   if (step.kind == MessageInProgress::kNone) return refuse(pair, NakCode::kInvalidRequest, psn);
   // [IBTA vol 1 9.7.4.1.3: opcode sequence]
-  const bool fits = step.first ? responder.message == MessageInProgress::kNone : responder.message == step.kind;
+  const bool fits =
+      step.first ? responder.message == MessageInProgress::kNone : responder.message == step.kind;
   if (!fits) return refuse(pair, NakCode::kInvalidRequest, psn);
   // [IBTA vol 1 9.7.4.1.6: First and Middle carry exactly the path MTU, Last at least one byte]
   const std::uint32_t length = packet.payload.length;
@@ -292,12 +302,12 @@ void Responder::accept(QueuePair& pair, const wire::Packet& packet, bool message
   answer.silent = false;
 }
 
-void Responder::place(QueuePair& pair, const wire::Packet& packet, std::uint64_t address, const wire::Payload& data,
-                      verbs::AccessOrder order, bool for_receive) {
+void Responder::place(QueuePair& pair, const wire::Packet& packet, std::uint64_t address,
+                      const wire::Payload& data, verbs::AccessOrder order, bool for_receive) {
   Answer& answer = open_acknowledge(pair);
   ++answer.outstanding;
-  AccessSlot& slot = core_.open_access(AccessPurpose::kPlacement, AccessKind::kWrite, pair,
-                                       pair.answers.tail() - 1, true);
+  AccessSlot& slot =
+      core_.open_access(AccessPurpose::kPlacement, AccessKind::kWrite, pair, pair.answers.tail() - 1, true);
   slot.detail = packet.roce.bth.psn;
   slot.access.address = address;
   slot.access.length = data.length;
@@ -366,7 +376,8 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
     return true;
   }
   const bool invalidates = (wire::roce_headers(roce.bth.opcode) & wire::kRoceIeth) != 0;
-  if (invalidates && !core_.keys.is_valid(roce.invalidate_key)) return refuse(pair, NakCode::kRemoteAccess, psn);
+  if (invalidates && !core_.keys.is_valid(roce.invalidate_key))
+    return refuse(pair, NakCode::kRemoteAccess, psn);
 
   const Position position = first ? pair.receives.taken() : responder.receive_position;
   const verbs::ReceiveRequest& entry = pair.receives.entry(position);
@@ -390,8 +401,8 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
       continue;
     }
     const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(local.length - skip, length - done));
-    place(pair, packet, local.address + skip, wire::slice(packet.payload, done, part), verbs::AccessOrder::kRelaxed,
-          true);
+    place(pair, packet, local.address + skip, wire::slice(packet.payload, done, part),
+          verbs::AccessOrder::kRelaxed, true);
     done += part;
     skip = 0;
   }
@@ -400,15 +411,16 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
   accept(pair, packet, last);
   if (last) {
     if (invalidates) core_.keys.invalidate(roce.invalidate_key);
-    const Verb verb = invalidates                           ? Verb::kSendInvalidate
+    const Verb verb = invalidates                          ? Verb::kSendInvalidate
                       : carries_immediate(roce.bth.opcode) ? Verb::kSendImm
-                                                            : Verb::kSend;
+                                                           : Verb::kSend;
     complete_receive(pair, packet, verb, responder.received);
   }
   return true;
 }
 
-void Responder::complete_receive(QueuePair& pair, const wire::Packet& packet, Verb verb, std::uint32_t length) {
+void Responder::complete_receive(QueuePair& pair, const wire::Packet& packet, Verb verb,
+                                 std::uint32_t length) {
   CompletionEntry& record = pair.receive_completions.push();
   verbs::Completion& completion = record.completion;
   record.work = pair.receives.head();
@@ -426,21 +438,23 @@ void Responder::complete_receive(QueuePair& pair, const wire::Packet& packet, Ve
   core_.issue_completions(pair);
 }
 
-// --- READ and atomics ----------------------------------------------------------------------------------------------------------
+// --- READ and atomics
+// ----------------------------------------------------------------------------------------------------------
 
 bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packet) {
   ResponderContext& responder = pair.context.responder;
   const wire::Reth& reth = packet.roce.reth;
   const Psn psn = packet.roce.bth.psn;
-  const std::uint64_t packets =
-      std::max<std::uint64_t>(1, (std::uint64_t{reth.length} + pair.context.path_mtu - 1) >> pair.context.mtu_shift);
+  const std::uint64_t packets = std::max<std::uint64_t>(
+      1, (std::uint64_t{reth.length} + pair.context.path_mtu - 1) >> pair.context.mtu_shift);
   if (!core_.config.queue_rights.remote_read || responder.resource_limit == 0 || packet.payload.length != 0 ||
       reth.length > verbs::kMaxMessageBytes || packets > kMaxReadPackets) {
     return refuse(pair, NakCode::kInvalidRequest, psn);
   }
   verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
   if (reth.length > 0) {
-    const MemoryKeyRecord* record = core_.keys.find(reth.remote_key, reth.address, reth.length, RemoteAccess::kRead);
+    const MemoryKeyRecord* record =
+        core_.keys.find(reth.remote_key, reth.address, reth.length, RemoteAccess::kRead);
     if (record == nullptr) return refuse(pair, NakCode::kRemoteAccess, psn);
     order = record->read_order;
   }
@@ -452,7 +466,8 @@ bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packe
   saved.address = reth.address;
   saved.length = reth.length;
   saved.remote_key = reth.remote_key;
-  // A READ takes the PSNs of its answer, and counts as completed when it is valid. [IBTA vol 1 9.7.3, 9.7.7.1]
+  // A READ takes the PSNs of its answer, and counts as completed when it is valid. [IBTA vol
+  // 1 9.7.3, 9.7.7.1]
   responder.expected = wire::psn_add(psn, saved.packets);
   responder.nak_sent = false;
   responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
@@ -475,7 +490,8 @@ bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& pac
   ResponderContext& responder = pair.context.responder;
   const wire::AtomicEth& atomic = packet.roce.atomic;
   const Psn psn = packet.roce.bth.psn;
-  if (!core_.config.queue_rights.remote_atomic || responder.resource_limit == 0 || packet.payload.length != 0) {
+  if (!core_.config.queue_rights.remote_atomic || responder.resource_limit == 0 ||
+      packet.payload.length != 0) {
     return refuse(pair, NakCode::kInvalidRequest, psn);
   }
   if (core_.keys.find(atomic.remote_key, atomic.address, 8, RemoteAccess::kAtomic) == nullptr) {
@@ -507,8 +523,9 @@ bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& pac
   return true;
 }
 
-// Starts READs and atomics whose earlier writes and atomics are in memory. [IBTA vol 1 table 79: SENDs and WRITEs come
-// before what follows them; a READ need not come before a later WRITE] Choice: atomics of a queue pair run one by one.
+// Starts READs and atomics whose earlier writes and atomics are in memory. [IBTA vol 1 table 79: SENDs and
+// WRITEs come before what follows them; a READ need not come before a later WRITE] Choice: atomics of a queue
+// pair run one by one.
 void Responder::start_held(TimePs now, QueuePair& pair) {
   if (pair.held_answers > 0) {
     bool settled = true;
@@ -578,7 +595,8 @@ void Responder::expand_reads(QueuePair& pair) {
   list_if_ready(pair);
 }
 
-// --- Duplicates ------------------------------------------------------------------------------------------------------------------
+// --- Duplicates
+// ------------------------------------------------------------------------------------------------------------------
 
 // [IBTA vol 1 9.7.5.1.3: duplicates are answered, never executed again, except that READs read again]
 bool Responder::duplicate(TimePs now, QueuePair& pair, const wire::Packet& packet) {
@@ -607,8 +625,8 @@ bool Responder::duplicate(TimePs now, QueuePair& pair, const wire::Packet& packe
 bool Responder::duplicate_read(TimePs now, QueuePair& pair, const wire::Packet& packet) {
   const wire::Reth& reth = packet.roce.reth;
   const Psn psn = packet.roce.bth.psn;
-  const std::uint32_t packets = static_cast<std::uint32_t>(
-      std::max<std::uint64_t>(1, (std::uint64_t{reth.length} + pair.context.path_mtu - 1) >> pair.context.mtu_shift));
+  const std::uint32_t packets = static_cast<std::uint32_t>(std::max<std::uint64_t>(
+      1, (std::uint64_t{reth.length} + pair.context.path_mtu - 1) >> pair.context.mtu_shift));
   for (const SavedResource& saved : pair.resources) {
     if (saved.number == 0 || saved.atomic) continue;
     const std::int32_t index = wire::psn_difference(psn, saved.first_psn);
@@ -667,7 +685,8 @@ void Responder::duplicate_atomic(QueuePair& pair, const wire::Packet& packet) {
   ++core_.counters.dropped_duplicate;
 }
 
-// --- Receive entries ---------------------------------------------------------------------------------------------------------------
+// --- Receive entries
+// ---------------------------------------------------------------------------------------------------------------
 
 void Responder::post_receive(QueuePair& pair, const verbs::ReceiveRequest& request) {
   pair.receives.post(request);
@@ -719,7 +738,8 @@ void Responder::flush_receives(QueuePair& pair) {
   core_.issue_completions(pair);
 }
 
-// --- Memory answers ----------------------------------------------------------------------------------------------------------------
+// --- Memory answers
+// ----------------------------------------------------------------------------------------------------------------
 
 void Responder::placed(TimePs now, QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
   if (!pair.answers.contains(slot.position)) return;
@@ -730,8 +750,8 @@ void Responder::placed(TimePs now, QueuePair& pair, const AccessSlot& slot, cons
     answer.closed = true;
     answer.fault_psn = slot.detail;
     // The completion is ordered behind this write, so it has not been seen yet.
-    for (Position at = pair.receive_completions.head(); slot.for_receive && at != pair.receive_completions.tail();
-         ++at) {
+    for (Position at = pair.receive_completions.head();
+         slot.for_receive && at != pair.receive_completions.tail(); ++at) {
       CompletionEntry& entry = pair.receive_completions[at];
       if (entry.work == slot.entry) entry.completion.status = verbs::CompletionStatus::kLocalAccess;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder half of a queue pair: checks requests in PSN order, touches memory for them, and answers each in order:
-// ACK, NAK, READ data or atomic result. [IBTA vol 1 9.7, 9.9.3; where it leaves freedom, Linux rdma_rxe behaviour]
+// The responder half of a queue pair: checks requests in PSN order, touches memory for them, and answers each
+// in order: ACK, NAK, READ data or atomic result. [IBTA vol 1 9.7, 9.9.3; where it leaves freedom, Linux
+// rdma_rxe behaviour]
 #pragma once
 
 #include <cstdint>

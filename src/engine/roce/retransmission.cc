@@ -102,16 +102,17 @@ void Retransmission::stamp_loss(TimePs now, QueuePair& pair) {
   if (core_.tracer == nullptr || !core_.tracer->wants_spans()) return;
   const RequesterContext& requester = pair.context.requester;
   for (Position at = pair.send.head(); at != requester.assigned; ++at) {
-    core_.tracer->span(pair.send[at].request.operation, trace::Stage::kRetransmissionWait, requester.timer_started,
-                       now, static_cast<std::uint16_t>(core_.config.host.number));
+    core_.tracer->span(pair.send[at].request.operation, trace::Stage::kRetransmissionWait,
+                       requester.timer_started, now, static_cast<std::uint16_t>(core_.config.host.number));
   }
 }
 
 void Retransmission::sequence_nak(TimePs now, QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;
   ++core_.counters.sequence_naks_received;
-  // One retry episode at a time: repeats of the NAK are ignored until the oldest PSN moves or the timer fires. A NAK
-  // drawn by packets behind a receiver-not-ready one must not shorten that wait. [Linux rdma_rxe behaviour]
+  // One retry episode at a time: repeats of the NAK are ignored until the oldest PSN moves or the timer
+  // fires. A NAK drawn by packets behind a receiver-not-ready one must not shorten that wait. [Linux rdma_rxe
+  // behaviour]
   if (requester.rnr_until != kNever) return;
   if (requester.recovering && requester.recovery_psn == requester.unacknowledged) return;
   if (requester.unacknowledged == requester.sent) return;
@@ -144,8 +145,8 @@ void Retransmission::receiver_not_ready(TimePs now, QueuePair& pair, std::uint8_
   recover(now, pair);
   requester.rnr_until = now + rnr_duration(timer_code);
   if (core_.tracer != nullptr) {
-    core_.tracer->span(pair.send.front().request.operation, trace::Stage::kReceiverBackoff, now, requester.rnr_until,
-                       static_cast<std::uint16_t>(core_.config.host.number));
+    core_.tracer->span(pair.send.front().request.operation, trace::Stage::kReceiverBackoff, now,
+                       requester.rnr_until, static_cast<std::uint16_t>(core_.config.host.number));
   }
   core_.update_timer(pair);
 }
@@ -164,13 +165,14 @@ void Retransmission::expire(TimePs now, QueuePair& pair) {
   if (requester.unacknowledged == requester.sent) return;
   ++core_.counters.timeouts;
   if (core_.tracer != nullptr && core_.tracer->wants(trace::EventKind::kTimeout)) {
-    core_.tracer->emit({.kind = trace::EventKind::kTimeout,
-                        .host = static_cast<std::uint16_t>(core_.config.host.number),
-                        .component = pair.id,
-                        .begin = now,
-                        .end = now,
-                        .operation = pair.send.front().request.operation,
-                        .a = static_cast<std::uint64_t>(core_.config.retry_count - requester.retries_left) + 1});
+    core_.tracer->emit(
+        {.kind = trace::EventKind::kTimeout,
+         .host = static_cast<std::uint16_t>(core_.config.host.number),
+         .component = pair.id,
+         .begin = now,
+         .end = now,
+         .operation = pair.send.front().request.operation,
+         .a = static_cast<std::uint64_t>(core_.config.retry_count - requester.retries_left) + 1});
   }
   stamp_loss(now, pair);
   if (!spend_retry(now, pair)) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loss recovery of a queue pair: the retransmission timer with its back-off, retry counts, receiver-not-ready waits, and
-// Go-Back-N: everything from the oldest unanswered PSN is sent again, reading memory again. [IBTA vol 1 9.7.5, 9.7.6]
+// Loss recovery of a queue pair: the retransmission timer with its back-off, retry counts, receiver-not-ready
+// waits, and Go-Back-N: everything from the oldest unanswered PSN is sent again, reading memory again. [IBTA
+// vol 1 9.7.5, 9.7.6]
 #pragma once
 
 #include "base/time.h"

@@ -16,16 +16,22 @@ using wire::RoceOpcode;
 
 const char* name(QueueState state) {
   switch (state) {
-    case QueueState::kReset: return "reset";
-    case QueueState::kInit: return "init";
-    case QueueState::kReadyToReceive: return "rtr";
-    case QueueState::kReadyToSend: return "rts";
-    case QueueState::kError: return "error";
+    case QueueState::kReset:
+      return "reset";
+    case QueueState::kInit:
+      return "init";
+    case QueueState::kReadyToReceive:
+      return "rtr";
+    case QueueState::kReadyToSend:
+      return "rts";
+    case QueueState::kError:
+      return "error";
   }
   WHARF_UNREACHABLE();
 }
 
-// --- Construction ----------------------------------------------------------------------------------------------------------
+// --- Construction
+// ----------------------------------------------------------------------------------------------------------
 
 RoceEngine::RoceEngine(const RoceConfig& config, wire::PayloadPool& pool)
     : core_(config, pool), retransmission_(core_), requester_(core_, retransmission_), responder_(core_) {
@@ -37,11 +43,14 @@ Result<std::unique_ptr<RoceEngine>> RoceEngine::create(const RoceConfig& config,
   return std::unique_ptr<RoceEngine>(new RoceEngine(config, pool));
 }
 
+bool RoceEngine::supports(verbs::Verb verb) { return Requester::supports(verb); }
+
 RoceEngine::~RoceEngine() {
   for (const auto& pair : core_.queues) clear(*pair);
 }
 
-// --- Control ---------------------------------------------------------------------------------------------------------------
+// --- Control
+// ---------------------------------------------------------------------------------------------------------------
 
 QueuePair* RoceEngine::find(engine::QueueId queue) {
   return queue < core_.queues.size() && core_.queues[queue]->in_use ? core_.queues[queue].get() : nullptr;
@@ -57,7 +66,8 @@ Error no_such_queue(engine::QueueId queue) {
 }
 
 Error wrong_state(engine::QueueId queue, QueueState state, const char* expected) {
-  return input_error("queue pair " + std::to_string(queue) + " is in state " + name(state) + ", expected " + expected);
+  return input_error("queue pair " + std::to_string(queue) + " is in state " + name(state) + ", expected " +
+                     expected);
 }
 
 }  // namespace
@@ -71,19 +81,20 @@ void RoceEngine::draw_starting_psn(QueuePair& pair) {
 }
 
 Result<engine::QueueId> RoceEngine::create_queue(TimePs, const engine::QueueConfig& config) {
-  for (const auto& [key, depth] : {std::pair{"send_depth", config.send_depth},
-                                   std::pair{"receive_depth", config.receive_depth}}) {
+  for (const auto& [key, depth] :
+       {std::pair{"send_depth", config.send_depth}, std::pair{"receive_depth", config.receive_depth}}) {
     if (!std::has_single_bit(depth) || depth > 65536) {
       return input_error(std::string(key) + " is " + std::to_string(depth) +
                          ", expected a power of two from 1 to 65536");
     }
   }
-  const auto free_queue = std::find_if(core_.queues.begin(), core_.queues.end(),
-                                       [](const auto& pair) { return !pair->in_use; });
+  const auto free_queue =
+      std::find_if(core_.queues.begin(), core_.queues.end(), [](const auto& pair) { return !pair->in_use; });
   engine::QueueId id = static_cast<engine::QueueId>(free_queue - core_.queues.begin());
   if (free_queue == core_.queues.end()) {
     if (id >= kMaxQueues) {
-      return input_error("all " + std::to_string(kMaxQueues) + " queue pairs are in use, expected destroy_queue() first");
+      return input_error("all " + std::to_string(kMaxQueues) +
+                         " queue pairs are in use, expected destroy_queue() first");
     }
     core_.queues.push_back(std::make_unique<QueuePair>());
     const std::uint32_t count = id + 1;
@@ -113,8 +124,8 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs, const engine::QueueConf
   return id;
 }
 
-// Everything of the last connection is forgotten; the queue pair is in INIT. Answers of memory that are still to come
-// find that their positions are gone.
+// Everything of the last connection is forgotten; the queue pair is in INIT. Answers of memory that are still
+// to come find that their positions are gone.
 void RoceEngine::clear(QueuePair& pair) {
   requester_.discard_prepared(pair);
   while (!pair.send.empty()) {
@@ -189,8 +200,8 @@ Result<engine::PeerId> RoceEngine::connect(TimePs, engine::QueueId queue, std::s
   responder.resource_limit = core_.config.max_read_atomic;
   core_.move_to(*pair, QueueState::kReadyToReceive);
   RequesterContext& requester = context.requester;
-  requester.unacknowledged = requester.next = requester.sent = requester.highest_sent = requester.next_unassigned =
-      pair->starting_psn;
+  requester.unacknowledged = requester.next = requester.sent = requester.highest_sent =
+      requester.next_unassigned = pair->starting_psn;
   requester.read_limit = std::min(core_.config.max_read_atomic, remote.responder_resources);
   requester.retries_left = core_.config.retry_count;
   requester.rnr_left = core_.config.rnr_retry;
@@ -201,7 +212,8 @@ Result<engine::PeerId> RoceEngine::connect(TimePs, engine::QueueId queue, std::s
 Result<void> RoceEngine::disconnect(TimePs now, engine::QueueId queue, engine::PeerId peer) {
   QueuePair* pair = find(queue);
   if (pair == nullptr) return no_such_queue(queue);
-  if (peer != queue) return input_error("queue pair " + std::to_string(queue) + " has no peer " + std::to_string(peer));
+  if (peer != queue)
+    return input_error("queue pair " + std::to_string(queue) + " has no peer " + std::to_string(peer));
   enter_error(now, *pair);
   return reset(now, queue);
 }
@@ -233,7 +245,8 @@ void RoceEngine::enter_error(TimePs now, QueuePair& pair) {
   responder_.flush_receives(pair);
 }
 
-// --- Application -------------------------------------------------------------------------------------------------------------
+// --- Application
+// -------------------------------------------------------------------------------------------------------------
 
 PostStatus RoceEngine::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
                             engine::Submission submission) {
@@ -292,7 +305,8 @@ bool RoceEngine::next_completed_queue(engine::QueueId& out) {
 
 bool RoceEngine::poll_load_store(verbs::LoadStoreResult&) { return false; }
 
-// --- Network -----------------------------------------------------------------------------------------------------------------
+// --- Network
+// -----------------------------------------------------------------------------------------------------------------
 
 // The checks that precede the transport's own; a failure is a silent drop. [Linux rdma_rxe behaviour]
 QueuePair* RoceEngine::accept(const wire::Packet& packet) {
@@ -305,7 +319,8 @@ QueuePair* RoceEngine::accept(const wire::Packet& packet) {
   const wire::Bth& bth = packet.roce.bth;
   const std::uint16_t headers = wire::roce_headers(bth.opcode);
   // Reliable connections and congestion notifications only.
-  const bool known = headers != 0 && (static_cast<unsigned>(bth.opcode) < 0x20U || bth.opcode == RoceOpcode::kCnp);
+  const bool known =
+      headers != 0 && (static_cast<unsigned>(bth.opcode) < 0x20U || bth.opcode == RoceOpcode::kCnp);
   if (!known) {
     ++counters.dropped_unknown_opcode;
     return nullptr;
@@ -352,7 +367,8 @@ void RoceEngine::handle_packet(TimePs now, QueuePair& pair, const wire::Packet& 
     ++counters.dropped_oversized;
     return;
   }
-  const bool is_answer = bth.opcode >= RoceOpcode::kRcReadResponseFirst && bth.opcode <= RoceOpcode::kRcAtomicAcknowledge;
+  const bool is_answer =
+      bth.opcode >= RoceOpcode::kRcReadResponseFirst && bth.opcode <= RoceOpcode::kRcAtomicAcknowledge;
   if (is_answer) {
     requester_.receive(now, pair, packet);
   } else {
@@ -367,7 +383,7 @@ void RoceEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) 
   run_kicked(now);
 }
 
-bool RoceEngine::transmit(TimePs now, std::uint32_t, engine::ClassMask classes, wire::Packet& out) {
+bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask classes, wire::Packet& out) {
   for (std::size_t at = 0; at < kSendClassCount; ++at) {
     if ((classes & wire::mask_of(kSendClasses[at])) == 0) continue;
     Ring<std::uint32_t>& flows = core_.ready_flows[at];
@@ -400,7 +416,8 @@ bool RoceEngine::transmit(TimePs now, std::uint32_t, engine::ClassMask classes, 
   return false;
 }
 
-// --- Memory and time -----------------------------------------------------------------------------------------------------------
+// --- Memory and time
+// -----------------------------------------------------------------------------------------------------------
 
 bool RoceEngine::next_access(engine::Access& out) { return core_.port.next(out); }
 
@@ -416,20 +433,32 @@ void RoceEngine::access_done(TimePs now, engine::AccessId access, const engine::
 void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
   QueuePair& pair = core_.queue(slot.queue);
   switch (slot.purpose) {
-    case AccessPurpose::kRequestPayload: requester_.payload_fetched(now, pair, slot, result); return;
-    case AccessPurpose::kResponseData: requester_.response_placed(pair, slot, result); return;
-    case AccessPurpose::kPlacement: responder_.placed(now, pair, slot, result); return;
-    case AccessPurpose::kReadPayload: responder_.read_fetched(pair, slot, result); return;
-    case AccessPurpose::kAtomic: responder_.atomic_done(now, pair, slot, result); return;
+    case AccessPurpose::kRequestPayload:
+      requester_.payload_fetched(now, pair, slot, result);
+      return;
+    case AccessPurpose::kResponseData:
+      requester_.response_placed(pair, slot, result);
+      return;
+    case AccessPurpose::kPlacement:
+      responder_.placed(now, pair, slot, result);
+      return;
+    case AccessPurpose::kReadPayload:
+      responder_.read_fetched(pair, slot, result);
+      return;
+    case AccessPurpose::kAtomic:
+      responder_.atomic_done(now, pair, slot, result);
+      return;
     case AccessPurpose::kFetchWork:
       requester_.work_fetched(pair, slot, result);
       core_.kick(pair);
       return;
-    case AccessPurpose::kFetchReceive: responder_.receive_fetched(pair, slot); return;
+    case AccessPurpose::kFetchReceive:
+      responder_.receive_fetched(pair, slot);
+      return;
     case AccessPurpose::kSendCompletion:
     case AccessPurpose::kReceiveCompletion: {
-      PositionRing<CompletionEntry>& ring = slot.purpose == AccessPurpose::kSendCompletion ? pair.send_completions
-                                                                                           : pair.receive_completions;
+      PositionRing<CompletionEntry>& ring =
+          slot.purpose == AccessPurpose::kSendCompletion ? pair.send_completions : pair.receive_completions;
       if (!ring.contains(slot.position)) return;
       ring[slot.position].visible = true;
       if (slot.position == ring.head()) core_.note_completed(pair);
@@ -438,7 +467,8 @@ void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::Acces
     case AccessPurpose::kFetchQueueContext:
     case AccessPurpose::kWriteQueueContext:
     case AccessPurpose::kFetchKeyRecord:
-    case AccessPurpose::kWriteKeyRecord: return;
+    case AccessPurpose::kWriteKeyRecord:
+      return;
   }
 }
 
@@ -468,7 +498,8 @@ void RoceEngine::expire(TimePs now) {
 
 TimePs RoceEngine::deadline() const { return core_.timers.earliest(); }
 
-// --- Observation -----------------------------------------------------------------------------------------------------------------
+// --- Observation
+// -----------------------------------------------------------------------------------------------------------------
 
 QueueState RoceEngine::state(engine::QueueId queue) const {
   const QueuePair* pair = find(queue);
@@ -481,8 +512,8 @@ void RoceEngine::describe_waiting(std::vector<std::string>& lines) const {
     const SendEntry& oldest = pair->send.front();
     const RequesterContext& requester = pair->context.requester;
     std::string line = "roce host " + std::to_string(core_.config.host.number) + " queue pair " +
-                       std::to_string(pair->id) + ": " + std::to_string(pair->send.size()) + " requests, the oldest a " +
-                       std::string(verbs::name(oldest.request.verb)) + " of " +
+                       std::to_string(pair->id) + ": " + std::to_string(pair->send.size()) +
+                       " requests, the oldest a " + std::string(verbs::name(oldest.request.verb)) + " of " +
                        std::to_string(oldest.request.length) + " bytes, ";
     if (!oldest.fetched) {
       line += "waits for its work-queue entry";
@@ -491,9 +522,11 @@ void RoceEngine::describe_waiting(std::vector<std::string>& lines) const {
     } else if (requester.unacknowledged != requester.sent) {
       line += "waits for an answer to PSN " + std::to_string(requester.unacknowledged);
     } else if (!pair->transmit.empty()) {
-      line += pair->transmit.front().pending > 0 ? "waits for its payload from memory" : "waits to be transmitted";
+      line += pair->transmit.front().pending > 0 ? "waits for its payload from memory"
+                                                 : "waits to be transmitted";
     } else {
-      line += pair->waiting ? "waits for " + std::string(trace::name(pair->waiting_stage)) : "has not started";
+      line +=
+          pair->waiting ? "waits for " + std::string(trace::name(pair->waiting_stage)) : "has not started";
     }
     lines.push_back(line);
   }

@@ -21,18 +21,21 @@
 
 namespace wharf::roce {
 
-/// One RoCEv2 interface: IBTA vol 1 reliable connections over UDP (Annex A17), interoperable with Linux rdma_rxe. It
-/// knows no clock, socket or thread, and takes memory on the control side only. Verbs: Read, Write, Write_imm, Send,
-/// Send_imm, Send_invalidate, compare-and-swap and fetch-and-add of 8 bytes; everything else is kUnsupported, and so is
-/// the load/store path. One queue pair has one peer.
+/// One RoCEv2 interface: IBTA vol 1 reliable connections over UDP (Annex A17), interoperable with Linux
+/// rdma_rxe. It knows no clock, socket or thread, and takes memory on the control side only. Verbs: Read,
+/// Write, Write_imm, Send, Send_imm, Send_invalidate, compare-and-swap and fetch-and-add of 8 bytes;
+/// everything else is kUnsupported, and so is the load/store path. One queue pair has one peer.
 ///
-/// A fatal NAK or exhausted retries move the queue pair to the error state, as IBTA vol 1 10.3.1 says: what is
-/// outstanding completes with kFlushed and the queue refuses requests. It becomes usable again with disconnect() (or
-/// reset()), export_queue() and connect() on both ends, which start fresh PSNs.
+/// A fatal NAK or exhausted retries move the queue pair to the error state, as IBTA vol 1 10.3.1 says: what
+/// is outstanding completes with kFlushed and the queue refuses requests. It becomes usable again with
+/// disconnect() (or reset()), export_queue() and connect() on both ends, which start fresh PSNs.
 class RoceEngine {
  public:
   /// Queue pairs that one interface can have.
   static constexpr std::uint32_t kMaxQueues = 1U << 20U;
+
+  /// Whether post() accepts the verb (with a width of 8 bytes for atomics).
+  static bool supports(verbs::Verb verb);
 
   /// Refuses a config outside its ranges, naming the key. `pool` outlives the engine.
   static Result<std::unique_ptr<RoceEngine>> create(const RoceConfig& config, wire::PayloadPool& pool);
@@ -54,7 +57,8 @@ class RoceEngine {
   Result<engine::ExchangeBlob> export_queue(engine::QueueId queue) const;
   /// INIT to RTR to RTS. The queue has no peer yet; its peer's number is its own.
   Result<engine::PeerId> connect(TimePs now, engine::QueueId queue, std::span<const std::byte> blob);
-  /// Outstanding requests and receives complete with kFlushed; the queue is in INIT afterwards, with fresh PSNs.
+  /// Outstanding requests and receives complete with kFlushed; the queue is in INIT afterwards, with fresh
+  /// PSNs.
   Result<void> disconnect(TimePs now, engine::QueueId queue, engine::PeerId peer);
   /// Any state to RESET and on to INIT: outstanding requests and receives vanish without completion
   /// [IBTA vol 1 10.3.1.1].
@@ -77,7 +81,7 @@ class RoceEngine {
 
   /// Malformed, unknown or foreign packets are counted and dropped. `port` is ignored: an interface has one.
   void receive(TimePs now, std::uint32_t port, const wire::Packet& packet);
-  bool transmit(TimePs now, std::uint32_t port, engine::ClassMask classes, wire::Packet& out);
+  bool transmit(TimePs now, std::uint32_t port, wire::TrafficClassMask classes, wire::Packet& out);
 
   // --- Memory. ---
 

@@ -18,8 +18,8 @@ class RocePair {
  public:
   static constexpr std::uint64_t kBase = 0x10000;
 
-  explicit RocePair(const RoceConfig& config = {}, test::EnginePairOptions options = {}, std::uint32_t queues = 1,
-                    engine::QueueConfig queue_config = {})
+  explicit RocePair(const RoceConfig& config = {}, test::EnginePairOptions options = {},
+                    std::uint32_t queues = 1, engine::QueueConfig queue_config = {})
       : RocePair(config, config, std::move(options), queues, queue_config) {}
 
   RocePair(const RoceConfig& config0, const RoceConfig& config1, test::EnginePairOptions options,
@@ -49,8 +49,8 @@ class RocePair {
   }
 
   /// A one-sided request from local address kBase + local to the peer's kBase + remote.
-  verbs::WorkRequest request(verbs::Verb verb, std::uint64_t local, std::uint64_t remote, std::uint32_t length,
-                             std::uint32_t from = 0) {
+  verbs::WorkRequest request(verbs::Verb verb, std::uint64_t local, std::uint64_t remote,
+                             std::uint32_t length, std::uint32_t from = 0) {
     verbs::WorkRequest work;
     work.id = ++last_id;
     work.verb = verb;
@@ -78,7 +78,9 @@ class RocePair {
                                wire::bytes_payload(pair.memory(host).at(kBase + offset, length)));
   }
 
-  const std::vector<verbs::Completion>& completions(std::uint32_t host) { return pair.host(host).completions; }
+  const std::vector<verbs::Completion>& completions(std::uint32_t host) {
+    return pair.host(host).completions;
+  }
 
   test::EnginePair<RoceEngine> pair;
   verbs::SegmentToken token[2];
