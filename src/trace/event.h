@@ -25,6 +25,8 @@ enum class EventKind : std::uint8_t {
   kContextMiss,     ///< a: record key.
 };
 
+inline constexpr int kEventKindCount = static_cast<int>(EventKind::kContextMiss) + 1;
+
 /// One event. Plain data; `packet` is only valid during the call that hands the event to a sink.
 struct TraceEvent {
   EventKind kind = EventKind::kSpan;

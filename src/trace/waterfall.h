@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws where the time of one operation went as text: a row per stage, with the time on the critical path and the time
+// beside it drawn apart.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "trace/attribution.h"
+
+namespace wharf::trace {
+
+enum class Glyphs : std::uint8_t { kUtf8, kAscii };
+
+struct WaterfallOptions {
+  Glyphs glyphs = Glyphs::kUtf8;
+  int columns = 80;  ///< Width of every line, at least 60.
+};
+
+/// One operation, as Attribution gives it after end(): last_spans(), last_begin() and the path's latency.
+struct WaterfallInput {
+  std::span<const Attribution::Span> spans;
+  TimePs begin;
+  TimePs latency;
+};
+
+/// Lines of text, each ended by a line feed. Spans of one stage share a row; time that no span claims gets a row of its
+/// own, named "UNATTRIBUTED".
+std::string draw_waterfall(std::string_view title, const WaterfallInput& operation,
+                           const WaterfallOptions& options = {});
+
+}  // namespace wharf::trace
