@@ -33,9 +33,9 @@ struct TraceEvent {
   Stage stage = Stage::kLibraryPost;
   std::uint16_t host = 0;
   std::uint32_t component = 0;  ///< Simulation component or queue.
-  TimePs begin;
-  TimePs end;  ///< Spans; otherwise equal to `begin`.
-  wire::OperationTag operation;
+  TimePs begin{};
+  TimePs end{};  ///< Spans; otherwise equal to `begin`.
+  wire::OperationTag operation{};
   std::uint64_t a = 0;
   std::uint64_t b = 0;
   const wire::Packet* packet = nullptr;
@@ -43,5 +43,7 @@ struct TraceEvent {
 
 /// Bit of an event kind in a Tracer's mask.
 constexpr std::uint32_t bit(EventKind kind) { return 1U << static_cast<unsigned>(kind); }
+/// The mask of every kind.
+inline constexpr std::uint32_t kAllEvents = (1U << kEventKindCount) - 1;
 
 }  // namespace wharf::trace

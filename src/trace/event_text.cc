@@ -17,17 +17,28 @@ std::string word(std::string_view (*words)(std::uint64_t), std::string_view what
 
 std::string_view name(EventKind kind) {
   switch (kind) {
-    case EventKind::kOperationBegin: return "operation_begin";
-    case EventKind::kOperationEnd: return "operation_end";
-    case EventKind::kSpan: return "span";
-    case EventKind::kPacketSent: return "packet_sent";
-    case EventKind::kPacketReceived: return "packet_received";
-    case EventKind::kPacketDropped: return "packet_dropped";
-    case EventKind::kRetransmission: return "retransmission";
-    case EventKind::kTimeout: return "timeout";
-    case EventKind::kStateChange: return "state_change";
-    case EventKind::kCacheEviction: return "cache_eviction";
-    case EventKind::kContextMiss: return "context_miss";
+    case EventKind::kOperationBegin:
+      return "operation_begin";
+    case EventKind::kOperationEnd:
+      return "operation_end";
+    case EventKind::kSpan:
+      return "span";
+    case EventKind::kPacketSent:
+      return "packet_sent";
+    case EventKind::kPacketReceived:
+      return "packet_received";
+    case EventKind::kPacketDropped:
+      return "packet_dropped";
+    case EventKind::kRetransmission:
+      return "retransmission";
+    case EventKind::kTimeout:
+      return "timeout";
+    case EventKind::kStateChange:
+      return "state_change";
+    case EventKind::kCacheEviction:
+      return "cache_eviction";
+    case EventKind::kContextMiss:
+      return "context_miss";
   }
   return "unknown";
 }
@@ -55,7 +66,8 @@ std::string nanoseconds_text(TimePs time) {
   return fmt::format("{}{}.{:03}", time.ps < 0 ? "-" : "", ps / 1000, ps % 1000);
 }
 
-void append_event(std::string& line, const TraceEvent& event, const PacketSummary& packet, const ValueNames& names) {
+void append_event(std::string& line, const TraceEvent& event, const PacketSummary& packet,
+                  const ValueNames& names) {
   const auto out = std::back_inserter(line);
   fmt::format_to(out, "{:>14} ns  host {}  component {}  ", nanoseconds_text(event.begin), event.host,
                  event.component);
@@ -68,7 +80,9 @@ void append_event(std::string& line, const TraceEvent& event, const PacketSummar
     case EventKind::kOperationBegin:
       fmt::format_to(out, " {}, {} bytes", word(names.verb, "verb", event.a), event.b);
       break;
-    case EventKind::kOperationEnd: fmt::format_to(out, " {}", word(names.status, "status", event.a)); break;
+    case EventKind::kOperationEnd:
+      fmt::format_to(out, " {}", word(names.status, "status", event.a));
+      break;
     case EventKind::kSpan:
       fmt::format_to(out, " {} {} ns", name(event.stage), nanoseconds_text(event.end - event.begin));
       break;
@@ -76,12 +90,23 @@ void append_event(std::string& line, const TraceEvent& event, const PacketSummar
       fmt::format_to(out, " {}", word(names.drop_reason, "reason", event.a));
       break;
     case EventKind::kPacketSent:
-    case EventKind::kPacketReceived: break;
-    case EventKind::kRetransmission: fmt::format_to(out, " from psn {}, {} packets", event.a, event.b); break;
-    case EventKind::kTimeout: fmt::format_to(out, " attempt {}", event.a); break;
-    case EventKind::kStateChange: fmt::format_to(out, " {} to {}", event.a, event.b); break;
-    case EventKind::kCacheEviction: fmt::format_to(out, " address {:#x}", event.a); break;
-    case EventKind::kContextMiss: fmt::format_to(out, " record {:#x}", event.a); break;
+    case EventKind::kPacketReceived:
+      break;
+    case EventKind::kRetransmission:
+      fmt::format_to(out, " from psn {}, {} packets", event.a, event.b);
+      break;
+    case EventKind::kTimeout:
+      fmt::format_to(out, " attempt {}", event.a);
+      break;
+    case EventKind::kStateChange:
+      fmt::format_to(out, " {} to {}", event.a, event.b);
+      break;
+    case EventKind::kCacheEviction:
+      fmt::format_to(out, " address {:#x}", event.a);
+      break;
+    case EventKind::kContextMiss:
+      fmt::format_to(out, " record {:#x}", event.a);
+      break;
   }
   if (packet.name.empty()) return;
   fmt::format_to(out, "  {} {}>{}", packet.name, packet.source, packet.destination);

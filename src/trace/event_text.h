@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events as text for people and for golden logs: one line per event. Verbs and statuses are numbers to this layer, so
-// their words are handed in.
+// Events as text for people and for golden logs: one line per event. Verbs and statuses are numbers to this
+// layer, so their words are handed in.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ PacketSummary summarize(const wire::Packet& packet);
 /// Appends `event` as one line, without a line feed:
 /// "      75.000 ns  host 0  component 4  op 2:1  span nic_transmit 27.954 ns". An operation is printed as
 /// slot:generation. `packet` stands in for event.packet, which is not looked at.
-void append_event(std::string& line, const TraceEvent& event, const PacketSummary& packet, const ValueNames& names);
+void append_event(std::string& line, const TraceEvent& event, const PacketSummary& packet,
+                  const ValueNames& names);
 
 /// A time in nanoseconds with three decimals, exactly: "27.954".
 std::string nanoseconds_text(TimePs time);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Field numbers of the messages of Perfetto's trace format that the timeline uses, from protos/perfetto/trace of the
-// Perfetto project (trace_packet.proto, track_event.proto, track_descriptor.proto, interned_data.proto).
+// Field numbers of the messages of Perfetto's trace format that the timeline uses, from protos/perfetto/trace
+// of the Perfetto project (trace_packet.proto, track_event.proto, track_descriptor.proto,
+// interned_data.proto).
 #pragma once
 
 #include <protozero/types.hpp>

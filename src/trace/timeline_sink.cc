@@ -140,11 +140,13 @@ std::uint64_t TimelineSink::lane(LaneKey key, TimePs begin, TimePs end) {
     track.add_uint64(perfetto::TrackDescriptor::kParentUuid, process_track(key.host));
     pbf_builder<perfetto::ThreadDescriptor> thread(track, perfetto::TrackDescriptor::kThread);
     thread.add_int32(perfetto::ThreadDescriptor::kPid, pid_of(key.host));
-    // Perfetto lists threads by tid: operations first, then stages in the order of an operation's path, then events.
+    // Perfetto lists threads by tid: operations first, then stages in the order of an operation's path, then
+    // events.
     const std::int32_t rank = key.row == kOperationRow ? 0 : key.row + 1;
     constexpr std::int32_t kRanks = kStageCount + 2;
-    const std::int32_t tid = 1'000'000 + (std::int32_t{key.host} * kRanks + rank) * static_cast<std::int32_t>(kMostLanes) +
-                             static_cast<std::int32_t>(lanes.size());
+    const std::int32_t tid =
+        1'000'000 + (std::int32_t{key.host} * kRanks + rank) * static_cast<std::int32_t>(kMostLanes) +
+        static_cast<std::int32_t>(lanes.size());
     thread.add_int32(perfetto::ThreadDescriptor::kTid, tid);
     thread.add_string(perfetto::ThreadDescriptor::kThreadName, title);
   }
@@ -179,7 +181,8 @@ void TimelineSink::draw(const Drawing& drawing) {
                  }
                  add_argument(event, kBeginPsArgument, static_cast<std::uint64_t>(drawing.begin.ps));
                  if (!drawing.instant) {
-                   add_argument(event, kLengthPsArgument, static_cast<std::uint64_t>((drawing.end - drawing.begin).ps));
+                   add_argument(event, kLengthPsArgument,
+                                static_cast<std::uint64_t>((drawing.end - drawing.begin).ps));
                  }
                  if (drawing.argument != 0) add_argument(event, kValueArgument, drawing.argument);
                });
@@ -213,9 +216,9 @@ void TimelineSink::end_operation(const TraceEvent& event) {
     ++left_out_;
     return;
   }
-  const std::string title =
-      names_.verb != nullptr ? fmt::format("{} {} B", names_.verb(operation.verb), operation.bytes)
-                             : fmt::format("verb {} {} B", operation.verb, operation.bytes);
+  const std::string title = names_.verb != nullptr
+                                ? fmt::format("{} {} B", names_.verb(operation.verb), operation.bytes)
+                                : fmt::format("verb {} {} B", operation.verb, operation.bytes);
   draw({.track = track,
         .name = &title,
         .begin = operation.begin,
@@ -255,28 +258,35 @@ void TimelineSink::record(const TraceEvent& event) {
     return;
   }
   switch (event.kind) {
-    case EventKind::kSpan: draw_span(event); break;
+    case EventKind::kSpan:
+      draw_span(event);
+      break;
     case EventKind::kOperationBegin:
       open_[event.operation.value] = {event.begin, event.a, event.b, event.host};
       break;
-    case EventKind::kOperationEnd: end_operation(event); break;
+    case EventKind::kOperationEnd:
+      end_operation(event);
+      break;
     case EventKind::kPacketSent:
-    case EventKind::kPacketReceived: break;  // Spans on the wire show them.
+    case EventKind::kPacketReceived:
+      break;  // Spans on the wire show them.
     case EventKind::kPacketDropped:
     case EventKind::kRetransmission:
     case EventKind::kTimeout:
     case EventKind::kStateChange:
     case EventKind::kCacheEviction:
-    case EventKind::kContextMiss: draw_instant(event); break;
+    case EventKind::kContextMiss:
+      draw_instant(event);
+      break;
   }
 }
 
 Result<void> TimelineSink::finish() {
   if (left_out_ > 0) {
     const bool cut = cut_at_ != kNever;
-    const std::string note =
-        cut ? fmt::format("CUT: {} events from here on did not fit into {}", left_out_, format_bytes(Bytes{budget_}))
-            : fmt::format("{} events were left out: too many at one time", left_out_);
+    const std::string note = cut ? fmt::format("CUT: {} events from here on did not fit into {}", left_out_,
+                                               format_bytes(Bytes{budget_}))
+                                 : fmt::format("{} events were left out: too many at one time", left_out_);
     const TimePs at = cut ? cut_at_ : kTimeZero;
     const std::uint64_t track = lane({0, kInstantRow}, at, at);
     const std::uint64_t shown = track == kNoTrack ? lanes_[LaneKey{0, kInstantRow}].front().track : track;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a run as a Perfetto timeline (timeline.pftrace, opened with ui.perfetto.dev): a process per host, a thread
-// track per stage, a slice per span, and flow arrows that follow each operation from slice to slice.
+// Writes a run as a Perfetto timeline (timeline.pftrace, opened with ui.perfetto.dev): a process per host, a
+// thread track per stage, a slice per span, and flow arrows that follow each operation from slice to slice.
 //
-// The file is a sequence of `Trace.packet` messages of Perfetto's protobuf schema (protos/perfetto/trace: TracePacket,
-// TrackDescriptor, TrackEvent). Timestamps are nanoseconds, as Perfetto has them; the exact picoseconds are arguments.
+// The file is a sequence of `Trace.packet` messages of Perfetto's protobuf schema (protos/perfetto/trace:
+// TracePacket, TrackDescriptor, TrackEvent). Timestamps are nanoseconds, as Perfetto has them; the exact
+// picoseconds are arguments.
 #pragma once
 
 #include <cstddef>
@@ -33,14 +34,14 @@ class TimelineSink : public Sink {
   /// Smallest useful budget: the descriptions at the head of the file and the note that it was cut.
   static constexpr Bytes kLeastBudget = kibibytes(16);
 
-  /// Writes to `out`, which outlives the sink, and stops drawing before the file grows beyond `budget` (at least
-  /// kLeastBudget).
+  /// Writes to `out`, which outlives the sink, and stops drawing before the file grows beyond `budget` (at
+  /// least kLeastBudget).
   TimelineSink(std::ostream& out, Bytes budget, ValueNames names = {});
 
   void record(const TraceEvent& event) override;
 
-  /// Ends the file, saying in it when it was cut and how much is missing. An Error of kind kEnvironment when `out`
-  /// could not be written. Called once, last.
+  /// Ends the file, saying in it when it was cut and how much is missing. An Error of kind kEnvironment when
+  /// `out` could not be written. Called once, last.
   Result<void> finish();
 
   /// Events that did not fit into the budget.

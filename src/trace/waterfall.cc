@@ -121,7 +121,8 @@ class Scale {
   TimePs unit_;
 };
 
-/// Marks the cells of a bar of `cells` that `part` covers by at least half, or at least the one where it begins.
+/// Marks the cells of a bar of `cells` that `part` covers by at least half, or at least the one where it
+/// begins.
 void mark(std::vector<char>& cells, const Interval& part, const WaterfallInput& operation, char mark) {
   const auto count = static_cast<std::int64_t>(cells.size());
   const std::int64_t latency = std::max<std::int64_t>(operation.latency.ps, 1);
@@ -129,12 +130,16 @@ void mark(std::vector<char>& cells, const Interval& part, const WaterfallInput& 
   const std::int64_t to = (part.end - operation.begin).ps;
   // 128 bits: a run may last days, in picoseconds.
   const auto cell = [count, latency](std::int64_t at) {
-    return static_cast<std::int64_t>((static_cast<__int128>(at) * count * 2 + latency) / (static_cast<__int128>(latency) * 2));
+    return static_cast<std::int64_t>((static_cast<__int128>(at) * count * 2 + latency) /
+                                     (static_cast<__int128>(latency) * 2));
   };
   const std::int64_t first = std::min(cell(from), count - 1);
   const std::int64_t last = std::max(std::min(cell(to), count), first + 1);
   for (std::int64_t i = first; i < last; ++i) cells[static_cast<std::size_t>(i)] = mark;
 }
+
+constexpr std::size_t kNameColumns = 24;
+constexpr std::size_t kTimeColumns = 9;
 
 constexpr char kEmpty = ' ';
 constexpr char kOnPath = '#';
@@ -162,9 +167,7 @@ void append_bar(std::string& line, const Row& row, const WaterfallInput& operati
 std::string draw_waterfall(std::string_view title, const WaterfallInput& operation,
                            const WaterfallOptions& options) {
   WHARF_CHECK(options.columns >= 60);
-  constexpr std::size_t kNameColumns = 24;
-  constexpr std::size_t kTimeColumns = 9;
-  const std::size_t cells = static_cast<std::size_t>(options.columns) - kNameColumns - 2 * kTimeColumns - 3;
+  const std::size_t cells = static_cast<std::size_t>(options.columns) - kNameColumns - 2 * kTimeColumns - 2;
   const Scale scale(operation.latency);
   const std::vector<Row> rows = rows_of(operation);
 
@@ -172,8 +175,8 @@ std::string draw_waterfall(std::string_view title, const WaterfallInput& operati
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "{}: {} {}\n\n", title, scale.text(operation.latency), scale.unit());
   const std::string end_label = fmt::format("{} {}", scale.text(operation.latency), scale.unit());
-  fmt::format_to(out, "{:<{}}{:>{}}{:>{}}  |0{:>{}}|\n", "stage", kNameColumns, "start", kTimeColumns, "length",
-                 kTimeColumns, end_label, cells - 2);
+  fmt::format_to(out, "{:<{}}{:>{}}{:>{}}  0{:>{}}\n", "stage", kNameColumns, "start", kTimeColumns, "length",
+                 kTimeColumns, end_label, cells - 1);
   TimePs critical;
   TimePs overlapped;
   TimePs holes;
@@ -188,10 +191,14 @@ std::string draw_waterfall(std::string_view title, const WaterfallInput& operati
   }
   const std::string_view on_path = options.glyphs == Glyphs::kAscii ? "#" : "█";
   const std::string_view beside = options.glyphs == Glyphs::kAscii ? "." : "░";
-  fmt::format_to(out, "\n{} critical path {} {}   {} overlapped {} {}", on_path, scale.text(critical), scale.unit(),
-                 beside, scale.text(overlapped), scale.unit());
-  if (holes > kTimeZero) fmt::format_to(out, "   ? unattributed {} {}", scale.text(holes), scale.unit());
+  const auto sum = [out, &scale](std::string_view glyph, std::string_view what, TimePs time) {
+    fmt::format_to(out, "{} {:<{}}{:>{}} {}\n", glyph, what, kNameColumns + kTimeColumns - 2,
+                   scale.text(time), kTimeColumns, scale.unit());
+  };
   text += '\n';
+  sum(on_path, "on the critical path", critical);
+  sum(beside, "overlapped, beside it", overlapped);
+  if (holes > kTimeZero) sum("?", "unattributed", holes);
   return text;
 }
 

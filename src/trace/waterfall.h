@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws where the time of one operation went as text: a row per stage, with the time on the critical path and the time
-// beside it drawn apart.
+// Draws where the time of one operation went as text: a row per stage, with the time on the critical path and
+// the time beside it drawn apart.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct WaterfallInput {
   TimePs latency;
 };
 
-/// Lines of text, each ended by a line feed. Spans of one stage share a row; time that no span claims gets a row of its
-/// own, named "UNATTRIBUTED".
+/// Lines of text, each ended by a line feed. Spans of one stage share a row; time that no span claims gets a
+/// row of its own, named "UNATTRIBUTED".
 std::string draw_waterfall(std::string_view title, const WaterfallInput& operation,
                            const WaterfallOptions& options = {});
 

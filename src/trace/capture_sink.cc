@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/capture_sink.h"
+
+#include "base/check.h"
+
+namespace wharf::trace {
+
+void CaptureSink::add_port(std::uint16_t host, std::uint32_t component, std::string name) {
+  WHARF_CHECK(find(host, component) == nullptr);
+  ports_.push_back({host, component, std::move(name), {}});
+}
+
+CaptureSink::Port* CaptureSink::find(std::uint16_t host, std::uint32_t component) {
+  for (Port& port : ports_) {
+    if (port.host == host && port.component == component) return &port;
+  }
+  return nullptr;
+}
+
+wire::CaptureInterface CaptureSink::interface_of(Port& port, wire::LinkType link) {
+  for (const auto& [known, interface] : port.interfaces) {
+    if (known == link) return interface;
+  }
+  const wire::CaptureInterface interface = writer_.add_interface(port.name, link);
+  port.interfaces.emplace_back(link, interface);
+  return interface;
+}
+
+void CaptureSink::record(const TraceEvent& event) {
+  if (event.packet == nullptr) return;
+  Port* port = find(event.host, event.component);
+  if (port == nullptr) return;
+  if (event.packet->trim == wire::TrimState::kTrimmed) {
+    ++left_out_;
+    return;
+  }
+  frame_.resize(wire::encoded_bytes(*event.packet, options_));
+  frame_.resize(wire::encode(*event.packet, frame_, options_));
+  writer_.write(interface_of(*port, wire::link_type(*event.packet)), event.begin, frame_);
+}
+
+}  // namespace wharf::trace

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decodes the timeline with protozero's reader and checks what Perfetto relies on.
+#include "trace/timeline_sink.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <protozero/pbf_message.hpp>
+#include <set>
+#include <sstream>
+
+#include "trace/example_events_test_support.h"
+#include "trace/perfetto_fields.h"
+
+namespace wharf::trace {
+namespace {
+
+using protozero::pbf_message;
+
+struct DecodedTrack {
+  std::uint64_t uuid = 0;
+  std::uint64_t parent = 0;
+  std::string process_name;
+  std::string thread_name;
+  std::int32_t pid = 0;
+  std::int32_t tid = 0;
+};
+
+struct DecodedEvent {
+  int type = 0;
+  std::uint64_t track = 0;
+  std::uint64_t timestamp = 0;
+  std::string name;
+  std::vector<std::uint64_t> flows;
+  std::vector<std::uint64_t> ended_flows;
+  std::map<std::string, std::uint64_t> arguments;
+};
+
+struct Decoded {
+  std::map<std::uint64_t, DecodedTrack> tracks;
+  std::vector<DecodedEvent> events;
+  std::map<std::uint64_t, std::string> names;
+  std::map<std::uint64_t, std::string> argument_names;
+  unsigned cleared = 0;
+};
+
+void decode_names(pbf_message<perfetto::InternedData> data, Decoded& out) {
+  while (data.next()) {
+    auto& names = data.tag() == perfetto::InternedData::kEventNames ? out.names : out.argument_names;
+    pbf_message<perfetto::InternedName> entry(data.get_message());
+    std::uint64_t iid = 0;
+    std::string text;
+    while (entry.next()) {
+      if (entry.tag() == perfetto::InternedName::kIid) iid = entry.get_uint64();
+      if (entry.tag() == perfetto::InternedName::kName) text = entry.get_string();
+    }
+    EXPECT_TRUE(names.emplace(iid, text).second) << "interned twice: " << iid;
+  }
+}
+
+void decode_track(pbf_message<perfetto::TrackDescriptor> message, Decoded& out) {
+  DecodedTrack track;
+  while (message.next()) {
+    switch (message.tag()) {
+      case perfetto::TrackDescriptor::kUuid:
+        track.uuid = message.get_uint64();
+        break;
+      case perfetto::TrackDescriptor::kParentUuid:
+        track.parent = message.get_uint64();
+        break;
+      case perfetto::TrackDescriptor::kProcess: {
+        pbf_message<perfetto::ProcessDescriptor> process(message.get_message());
+        while (process.next()) {
+          if (process.tag() == perfetto::ProcessDescriptor::kPid) track.pid = process.get_int32();
+          if (process.tag() == perfetto::ProcessDescriptor::kProcessName)
+            track.process_name = process.get_string();
+        }
+        break;
+      }
+      case perfetto::TrackDescriptor::kThread: {
+        pbf_message<perfetto::ThreadDescriptor> thread(message.get_message());
+        while (thread.next()) {
+          if (thread.tag() == perfetto::ThreadDescriptor::kPid) track.pid = thread.get_int32();
+          if (thread.tag() == perfetto::ThreadDescriptor::kTid) track.tid = thread.get_int32();
+          if (thread.tag() == perfetto::ThreadDescriptor::kThreadName)
+            track.thread_name = thread.get_string();
+        }
+        break;
+      }
+      case perfetto::TrackDescriptor::kName:
+        message.skip();
+        break;
+    }
+  }
+  EXPECT_TRUE(out.tracks.emplace(track.uuid, track).second) << "described twice: " << track.uuid;
+}
+
+DecodedEvent decode_event(pbf_message<perfetto::TrackEvent> message, const Decoded& known) {
+  DecodedEvent event;
+  while (message.next()) {
+    switch (message.tag()) {
+      case perfetto::TrackEvent::kType:
+        event.type = message.get_enum();
+        break;
+      case perfetto::TrackEvent::kTrackUuid:
+        event.track = message.get_uint64();
+        break;
+      case perfetto::TrackEvent::kName:
+        event.name = message.get_string();
+        break;
+      case perfetto::TrackEvent::kNameIid:
+        event.name = known.names.at(message.get_uint64());
+        break;
+      case perfetto::TrackEvent::kFlowIds:
+        event.flows.push_back(message.get_fixed64());
+        break;
+      case perfetto::TrackEvent::kTerminatingFlowIds:
+        event.ended_flows.push_back(message.get_fixed64());
+        break;
+      case perfetto::TrackEvent::kDebugAnnotations: {
+        pbf_message<perfetto::DebugAnnotation> argument(message.get_message());
+        std::string argument_name;
+        std::uint64_t value = 0;
+        while (argument.next()) {
+          if (argument.tag() == perfetto::DebugAnnotation::kNameIid) {
+            argument_name = known.argument_names.at(argument.get_uint64());
+          } else {
+            value = argument.get_uint64();
+          }
+        }
+        event.arguments[argument_name] = value;
+        break;
+      }
+    }
+  }
+  EXPECT_TRUE(known.tracks.contains(event.track)) << "a track that nobody described";
+  return event;
+}
+
+Decoded decode(const std::string& file) {
+  Decoded out;
+  pbf_message<perfetto::Trace> trace(file);
+  while (trace.next()) {
+    EXPECT_EQ(trace.tag(), perfetto::Trace::kPacket);
+    pbf_message<perfetto::TracePacket> packet(trace.get_message());
+    std::uint64_t timestamp = 0;
+    unsigned flags = 0;
+    while (packet.next()) {
+      switch (packet.tag()) {
+        case perfetto::TracePacket::kTimestamp:
+          timestamp = packet.get_uint64();
+          break;
+        case perfetto::TracePacket::kTrustedPacketSequenceId:
+          EXPECT_EQ(packet.get_uint32(), 1U);
+          break;
+        case perfetto::TracePacket::kSequenceFlags:
+          flags = packet.get_uint32();
+          if ((flags & perfetto::kIncrementalStateCleared) != 0) ++out.cleared;
+          break;
+        case perfetto::TracePacket::kInternedData:
+          decode_names(packet.get_message(), out);
+          break;
+        case perfetto::TracePacket::kTrackDescriptor:
+          decode_track(packet.get_message(), out);
+          break;
+        case perfetto::TracePacket::kTrackEvent:
+          EXPECT_NE(flags & perfetto::kNeedsIncrementalState, 0U);
+          out.events.push_back(decode_event(packet.get_message(), out));
+          out.events.back().timestamp = timestamp;
+          break;
+      }
+    }
+  }
+  return out;
+}
+
+Decoded draw_example(Bytes budget = mebibytes(1)) {
+  std::ostringstream file;
+  TimelineSink sink(file, budget, {.verb = example_verb});
+  Tracer tracer;
+  tracer.attach(sink, TimelineSink::kMask);
+  run_example(tracer);
+  EXPECT_TRUE(sink.finish().ok());
+  EXPECT_EQ(sink.bytes(), file.str().size());
+  return decode(file.str());
+}
+
+const DecodedEvent* find_event(const Decoded& decoded, std::string_view name, int type,
+                               std::size_t skip = 0) {
+  for (const DecodedEvent& event : decoded.events) {
+    if (event.name == name && event.type == type && skip-- == 0) return &event;
+  }
+  return nullptr;
+}
+
+TEST(TimelineSink, HostsAreProcessesAndStagesAreThreads) {
+  const Decoded decoded = draw_example();
+  EXPECT_EQ(decoded.cleared, 1U);
+  std::map<std::string, std::set<std::string>> threads;
+  std::set<std::int32_t> tids;
+  for (const auto& [uuid, track] : decoded.tracks) {
+    if (track.parent == 0) continue;
+    const DecodedTrack& process = decoded.tracks.at(track.parent);
+    EXPECT_EQ(process.pid, track.pid);
+    EXPECT_TRUE(tids.insert(track.tid).second);
+    threads[process.process_name].insert(track.thread_name);
+  }
+  EXPECT_EQ(threads.size(), 2U);
+  EXPECT_TRUE(threads["host 0"].contains("doorbell"));
+  EXPECT_TRUE(threads["host 0"].contains("doorbell 2"));  // Two doorbells at one time.
+  EXPECT_TRUE(threads["host 0"].contains("operations"));
+  EXPECT_TRUE(threads["host 0"].contains("events"));
+  EXPECT_EQ(threads["host 1"], (std::set<std::string>{"target_pcie_write", "wire_back"}));
+}
+
+TEST(TimelineSink, SpansKeepTheirPicosecondsAndFollowTheirOperation) {
+  const Decoded decoded = draw_example();
+  const DecodedEvent* transmit = find_event(decoded, "nic_transmit", perfetto::kSliceBegin);
+  ASSERT_NE(transmit, nullptr);
+  EXPECT_EQ(transmit->timestamp, 200U);
+  EXPECT_EQ(transmit->arguments.at("begin_ps"), 200'000U);
+  EXPECT_EQ(transmit->arguments.at("length_ps"), 27'954U);
+  const std::uint64_t first = std::uint64_t{1} << 32U;
+  EXPECT_EQ(transmit->flows, std::vector<std::uint64_t>{first});
+  std::size_t on_flow = 0;
+  for (const DecodedEvent& event : decoded.events) {
+    on_flow += event.flows == std::vector<std::uint64_t>{first} ? 1 : 0;
+  }
+  EXPECT_EQ(on_flow, 8U + 1 + 3);  // Spans, the operation, loss, timeout and retransmission.
+  const DecodedEvent* end = find_event(decoded, "operation_end", perfetto::kInstant);
+  ASSERT_NE(end, nullptr);
+  EXPECT_EQ(end->ended_flows, std::vector<std::uint64_t>{first});
+  EXPECT_EQ(end->timestamp, 1382U);
+}
+
+TEST(TimelineSink, OperationsAreSlicesWithVerbAndStatus) {
+  const Decoded decoded = draw_example();
+  const DecodedEvent* write = find_event(decoded, "write 64 B", perfetto::kSliceBegin);
+  ASSERT_NE(write, nullptr);
+  EXPECT_EQ(write->arguments.at("length_ps"), 1'382'000U);
+  EXPECT_FALSE(write->arguments.contains("value"));
+  const DecodedEvent* read = find_event(decoded, "read 8 B", perfetto::kSliceBegin);
+  ASSERT_NE(read, nullptr);
+  EXPECT_EQ(read->arguments.at("value"), 9U);
+}
+
+/// On each track every begin has its end, and slices do not overlap.
+void expect_slices_pair(const Decoded& decoded) {
+  std::map<std::uint64_t, std::vector<const DecodedEvent*>> by_track;
+  for (const DecodedEvent& event : decoded.events) {
+    if (event.type != perfetto::kInstant) by_track[event.track].push_back(&event);
+  }
+  for (const auto& [track, events] : by_track) {
+    ASSERT_EQ(events.size() % 2, 0U);
+    std::uint64_t reached = 0;
+    for (std::size_t i = 0; i < events.size(); i += 2) {
+      EXPECT_EQ(events[i]->type, perfetto::kSliceBegin);
+      EXPECT_EQ(events[i + 1]->type, perfetto::kSliceEnd);
+      EXPECT_GE(events[i]->timestamp, reached);
+      EXPECT_GE(events[i + 1]->timestamp, events[i]->timestamp);
+      reached = events[i + 1]->timestamp;
+    }
+  }
+}
+
+TEST(TimelineSink, ExampleSlicesPair) { expect_slices_pair(draw_example()); }
+
+RC_GTEST_PROP(TimelineSink, AnySpansPairWithoutOverlap, ()) {
+  std::ostringstream file;
+  TimelineSink sink(file, mebibytes(4));
+  const int count = *rc::gen::inRange(0, 200);
+  for (int i = 0; i < count; ++i) {
+    const auto begin = *rc::gen::inRange<std::int64_t>(0, 2'000'000);
+    sink.record({.kind = EventKind::kSpan,
+                 .stage = static_cast<Stage>(*rc::gen::inRange(0, 3)),
+                 .host = *rc::gen::inRange<std::uint16_t>(0, 3),
+                 .begin = picoseconds(begin),
+                 .end = picoseconds(begin + *rc::gen::inRange<std::int64_t>(1, 100'000)),
+                 .operation = {7}});
+  }
+  RC_ASSERT(sink.finish().ok());
+  const Decoded decoded = decode(file.str());
+  RC_ASSERT(decoded.events.size() == 2 * static_cast<std::size_t>(count));
+  expect_slices_pair(decoded);
+}
+
+TEST(TimelineSink, StaysWithinItsBudgetAndSaysWhereItWasCut) {
+  for (const std::uint64_t budget : {16U, 17U, 20U, 64U}) {
+    std::ostringstream file;
+    TimelineSink sink(file, kibibytes(budget));
+    for (int i = 0; i < 10'000; ++i) {
+      sink.record({.kind = EventKind::kSpan,
+                   .stage = Stage::kWireForward,
+                   .host = static_cast<std::uint16_t>(i % 7),
+                   .begin = nanoseconds(i * 10),
+                   .end = nanoseconds(i * 10 + 100)});
+    }
+    EXPECT_TRUE(sink.finish().ok());
+    EXPECT_LE(file.str().size(), budget * 1024);
+    EXPECT_GT(file.str().size(), budget * 1024 * 3 / 4);
+    const Decoded decoded = decode(file.str());
+    expect_slices_pair(decoded);
+    const std::size_t drawn = decoded.events.size() / 2;
+    EXPECT_EQ(drawn + sink.left_out(), 10'000U);
+    const DecodedEvent& note = decoded.events.back();
+    EXPECT_EQ(note.timestamp, drawn * 10);
+    EXPECT_EQ(sink.cut_at(), nanoseconds(static_cast<std::int64_t>(drawn) * 10));
+    EXPECT_EQ(note.name, "CUT: " + std::to_string(sink.left_out()) +
+                             " events from here on did not fit into " + std::to_string(budget) + "KiB");
+  }
+}
+
+TEST(TimelineSink, TooManySlicesAtOneTimeAreCountedNotDrawn) {
+  std::ostringstream file;
+  TimelineSink sink(file, mebibytes(4));
+  for (int i = 0; i < 300; ++i) {
+    sink.record(
+        {.kind = EventKind::kSpan, .begin = nanoseconds(0), .end = nanoseconds(100), .operation = {1}});
+  }
+  EXPECT_TRUE(sink.finish().ok());
+  EXPECT_EQ(sink.left_out(), 300U - 256U);
+  EXPECT_EQ(decode(file.str()).events.back().name, "44 events were left out: too many at one time");
+}
+
+TEST(TimelineSink, AFileThatCannotBeWrittenIsAnError) {
+  std::ofstream nowhere;
+  TimelineSink sink(nowhere, kibibytes(16));
+  const Result<void> finished = sink.finish();
+  ASSERT_FALSE(finished.ok());
+  EXPECT_EQ(finished.error().kind, ErrorKind::kEnvironment);
+}
+
+}  // namespace
+}  // namespace wharf::trace
