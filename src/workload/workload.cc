@@ -12,9 +12,8 @@ namespace wharf::workload {
 namespace {
 
 constexpr std::array<std::string_view, kWorkloadKindCount> kNames{
-    "pointer_chase", "bulk_read", "bulk_write", "ping_pong",
-    "barrier",       "cas_lock",  "key_value",  "sequential_scan",
-    "verb_loop"};
+    "pointer_chase", "bulk_read", "bulk_write",      "ping_pong", "barrier",
+    "cas_lock",      "key_value", "sequential_scan", "verb_loop"};
 
 constexpr std::array<std::string_view, kWorkloadKindCount> kDescriptions{
     "follows pointers along a random cycle of lines: nothing can be prefetched",

@@ -43,10 +43,12 @@ enum class WorkloadKind : std::uint8_t {
 };
 inline constexpr int kWorkloadKindCount = static_cast<int>(WorkloadKind::kVerbLoop) + 1;
 
-using WorkloadConfig = std::variant<PointerChaseConfig, BulkReadConfig, BulkWriteConfig, PingPongConfig,
-                                    BarrierConfig, CasLockConfig, KeyValueConfig, SequentialScanConfig, VerbLoopConfig>;
-using WorkloadResult = std::variant<PointerChaseResult, BulkReadResult, BulkWriteResult, PingPongResult,
-                                    BarrierResult, CasLockResult, KeyValueResult, SequentialScanResult, VerbLoopResult>;
+using WorkloadConfig =
+    std::variant<PointerChaseConfig, BulkReadConfig, BulkWriteConfig, PingPongConfig, BarrierConfig,
+                 CasLockConfig, KeyValueConfig, SequentialScanConfig, VerbLoopConfig>;
+using WorkloadResult =
+    std::variant<PointerChaseResult, BulkReadResult, BulkWriteResult, PingPongResult, BarrierResult,
+                 CasLockResult, KeyValueResult, SequentialScanResult, VerbLoopResult>;
 static_assert(std::variant_size_v<WorkloadConfig> == kWorkloadKindCount);
 static_assert(std::variant_size_v<WorkloadResult> == kWorkloadKindCount);
 
