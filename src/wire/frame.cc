@@ -2,6 +2,7 @@
 #include "wire/frame.h"
 
 #include <cstring>
+#include <memory>
 
 #include "base/check.h"
 #include "wire/address_plan.h"
@@ -64,9 +65,16 @@ std::byte* encode_ip_udp(const Packet& packet, std::uint32_t transport_bytes, st
   return at + kUdpBytes;
 }
 
-EthernetHeader ethernet_of(const Packet& packet) {
-  return EthernetHeader{mac_of(packet.destination), mac_of(packet.source),
-                        packet.ip_version == IpVersion::kV4 ? EtherType::kIpv4 : EtherType::kIpv6};
+/// Writes the Ethernet header of IP packets and returns its end. Same bytes as mac_of(), in three stores.
+std::byte* encode_ethernet(const Packet& packet, std::byte* at) {
+  constexpr std::uint16_t kMacPrefix = 0x0200;
+  store_be16(at, kMacPrefix);
+  store_be32(at + 2, ipv4_of(packet.destination));
+  store_be16(at + 6, kMacPrefix);
+  store_be32(at + 8, ipv4_of(packet.source));
+  store_be16(at + 12, static_cast<std::uint16_t>(packet.ip_version == IpVersion::kV4 ? EtherType::kIpv4
+                                                                                     : EtherType::kIpv6));
+  return at + kEthernetBytes;
 }
 
 NthNext next_of(UbTransport transport) {
@@ -121,8 +129,7 @@ std::byte* encode_ub_network(const Packet& packet, std::uint32_t transport_bytes
   const UbPacket& ub = packet.ub;
   switch (ub.encapsulation) {
     case UbEncapsulation::kUdp: {
-      encode(ethernet_of(packet), at);
-      at += kEthernetBytes;
+      at = encode_ethernet(packet, at);
       if (ub.operator_tag) {
         const std::uint16_t type = load_be16(at - 2);
         encode(OpTag{ub.cc, ub.partition}, at - 2);
@@ -319,21 +326,17 @@ LinkType link_type(const Packet& packet) {
 }
 
 std::uint32_t encoded_bytes(const Packet& packet, const WireOptions& options) {
-  const Sizes sizes = sizes_of(packet, options);
-  const std::uint32_t fcs = link_type(packet) == LinkType::kEthernet ? kFcsBytes : 0;
-  const std::uint32_t icrc_counted = packet.protocol == Protocol::kRoce ? 0 : sizes.trailer;
-  return wire_header_bytes(packet) - fcs + icrc_counted + sizes.data + sizes.pad;
+  return network_header_bytes(packet) + sizes_of(packet, options).transport();
 }
 
 std::size_t encode(const Packet& packet, std::span<std::byte> frame, const WireOptions& options) {
   WHARF_CHECK(packet.trim == TrimState::kWhole);
-  WHARF_CHECK(frame.size() >= encoded_bytes(packet, options));
   const Sizes sizes = sizes_of(packet, options);
+  WHARF_CHECK(frame.size() >= network_header_bytes(packet) + sizes.transport());
   std::byte* at = frame.data();
   const std::byte* ip_and_udp = nullptr;
   if (packet.protocol == Protocol::kRoce) {
-    encode(ethernet_of(packet), at);
-    ip_and_udp = at + kEthernetBytes;
+    ip_and_udp = encode_ethernet(packet, at);
     at = encode_ip_udp(packet, sizes.transport(), at + kEthernetBytes);
   } else {
     at = encode_ub_network(packet, sizes.transport(), at);
@@ -348,10 +351,12 @@ DropReason decode(std::span<const std::byte> frame, LinkType link, Packet& packe
   DropReason reason = locate(frame, link, layout);
   if (reason != DropReason::kNone) return reason;
   if (layout.protocol == Protocol::kRoce) {
-    packet = roce_packet();
+    std::construct_at(&packet);
+    packet.protocol = Protocol::kRoce;
+    std::construct_at(&packet.roce);
     if (layout.operator_tag) return DropReason::kForeign;
   } else {
-    packet = ub_packet();
+    std::construct_at(&packet);
     reason = decode_ub_network(frame.data(), layout, packet);
     if (reason != DropReason::kNone) return reason;
   }

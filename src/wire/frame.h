@@ -25,7 +25,10 @@ struct WireOptions {
 /// The kind of link that a packet's frame belongs to.
 LinkType link_type(const Packet& packet);
 
-/// The longest frame that encode() writes for `packet`: exactly its frame, without FCS.
+/// Bytes of link and network headers before the transport header, without FCS.
+std::uint32_t network_header_bytes(const Packet& packet);
+
+/// The length of the frame that encode() writes for `packet`, without FCS.
 std::uint32_t encoded_bytes(const Packet& packet, const WireOptions& options = {});
 
 /// Writes the frame of `packet`, without FCS and without Ethernet padding, and returns its length. `frame`

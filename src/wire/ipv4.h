@@ -41,15 +41,20 @@ inline std::uint16_t ipv4_checksum(const std::byte* at) {
   return __builtin_bswap16(static_cast<std::uint16_t>(~sum));
 }
 
+/// The checksum comes from the words before they are stored: reading them back would stall on the stores.
 inline void encode(const Ipv4Header& ip, std::byte* at) {
-  store_be32(at, 0x4500'0000U | (std::uint32_t{ip.type_of_service} << 16U) | ip.total_length);
-  store_be32(at + 4, (std::uint32_t{ip.identification} << 16U) | (ip.reserved_flag ? 0x8000U : 0U) |
-                         (ip.do_not_fragment ? 0x4000U : 0U) | (ip.more_fragments ? 0x2000U : 0U) |
-                         (ip.fragment_offset & 0x1fffU));
-  store_be32(at + 8, (std::uint32_t{ip.time_to_live} << 24U) | (std::uint32_t{ip.protocol} << 16U));
-  store_be32(at + 12, ip.source);
+  const std::uint32_t fragment = (std::uint32_t{ip.identification} << 16U) |
+                                 (ip.reserved_flag ? 0x8000U : 0U) | (ip.do_not_fragment ? 0x4000U : 0U) |
+                                 (ip.more_fragments ? 0x2000U : 0U) | (ip.fragment_offset & 0x1fffU);
+  const std::uint32_t first = 0x4500'0000U | (std::uint32_t{ip.type_of_service} << 16U) | ip.total_length;
+  const std::uint32_t third = (std::uint32_t{ip.time_to_live} << 24U) | (std::uint32_t{ip.protocol} << 16U);
+  const std::uint64_t wide = std::uint64_t{first} + fragment + third + ip.source + ip.destination;
+  std::uint64_t sum = (wide & 0xffffU) + ((wide >> 16U) & 0xffffU) + (wide >> 32U);
+  sum = (sum & 0xffffU) + (sum >> 16U);
+  sum = (sum & 0xffffU) + (sum >> 16U);
+  store_be64(at, (std::uint64_t{first} << 32U) | fragment);
+  store_be64(at + 8, (std::uint64_t{third | (~sum & 0xffffU)} << 32U) | ip.source);
   store_be32(at + 16, ip.destination);
-  store_be16(at + 10, ipv4_checksum(at));
 }
 
 /// The caller has checked that byte 0 is 0x45 (version 4, no options).

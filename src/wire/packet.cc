@@ -18,11 +18,13 @@ std::uint32_t ip_bytes(const Packet& packet) {
   return packet.ip_version == IpVersion::kV4 ? kIpv4Bytes : kIpv6Bytes;
 }
 
-std::uint32_t ub_network_bytes(const Packet& packet) {
+}  // namespace
+
+std::uint32_t network_header_bytes(const Packet& packet) {
+  if (packet.protocol == Protocol::kRoce) return kEthernetBytes + ip_bytes(packet) + kUdpBytes;
   switch (packet.ub.encapsulation) {
     case UbEncapsulation::kUdp:
-      return kEthernetBytes + (packet.ub.operator_tag ? kOpTagBytes : 0) + ip_bytes(packet) + kUdpBytes +
-             kFcsBytes;
+      return kEthernetBytes + (packet.ub.operator_tag ? kOpTagBytes : 0) + ip_bytes(packet) + kUdpBytes;
     case UbEncapsulation::kIpOnLink:
       return kLphBytes + kNthIpBytes + ip_bytes(packet) + kUdpBytes;
     case UbEncapsulation::kCna24OnLink:
@@ -31,18 +33,16 @@ std::uint32_t ub_network_bytes(const Packet& packet) {
     case UbEncapsulation::kMemoryOnLink:
       return kLphBytes + kNthCna16Bytes;
     case UbEncapsulation::kRawEthernet:
-      return kEthernetBytes + kNthOpenUrmaBytes + kFcsBytes;
+      return kEthernetBytes + kNthOpenUrmaBytes;
   }
   WHARF_UNREACHABLE();
 }
 
-}  // namespace
-
 std::uint32_t wire_header_bytes(const Packet& packet) {
+  const std::uint32_t network = network_header_bytes(packet);
   if (packet.protocol == Protocol::kRoce)
-    return kEthernetBytes + ip_bytes(packet) + kUdpBytes + roce_header_bytes(packet.roce) + kIcrcBytes +
-           kFcsBytes;
-  return ub_network_bytes(packet) + ub_header_bytes(packet.ub);
+    return network + roce_header_bytes(packet.roce) + kIcrcBytes + kFcsBytes;
+  return network + ub_header_bytes(packet.ub) + (link_type(packet) == LinkType::kEthernet ? kFcsBytes : 0);
 }
 
 std::uint32_t pad_bytes(const Packet& packet) {

@@ -11,9 +11,9 @@ namespace wharf::wire {
 std::byte* encode_roce_headers(const RocePacket& roce, std::uint32_t payload_length, std::byte* at) {
   const std::uint16_t headers = roce_headers(roce.bth.opcode);
   WHARF_CHECK((headers & kRoceKnown) != 0);
-  Bth bth = roce.bth;
-  bth.pad = static_cast<std::uint8_t>(roce_pad(payload_length));
-  encode(bth, at);
+  encode(roce.bth, at);
+  // The pad count is the payload's to say, not the structure's.
+  store_u8(at + 1, static_cast<std::uint8_t>((load_u8(at + 1) & 0xcfU) | (roce_pad(payload_length) << 4U)));
   at += kBthBytes;
   if ((headers & kRoceFeth) != 0) {
     encode(roce.feth, at);
@@ -57,7 +57,7 @@ std::byte* encode_roce_headers(const RocePacket& roce, std::uint32_t payload_len
 DropReason decode_roce(std::span<const std::byte> transport, RocePacket& roce, Payload& payload) {
   if (transport.size() < kBthBytes) return DropReason::kTruncated;
   const std::byte* at = transport.data();
-  roce.bth = decode_bth(at);
+  ::new (&roce.bth) Bth(decode_bth(at));
   const std::uint16_t headers = roce_headers(roce.bth.opcode);
   if ((headers & kRoceKnown) == 0) return DropReason::kUnknownOpcode;
   if (roce.bth.version != 0) return DropReason::kBadTransportVersion;

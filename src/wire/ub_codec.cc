@@ -341,24 +341,32 @@ DropReason decode_request_extensions(Reader& reader, UbPacket& ub, std::uint16_t
 
 DropReason decode_response_header(const std::byte* at, std::uint32_t bytes, UbPacket& ub) {
   ub.transaction = UbTransaction::kResponse;
-  Atah atah = bytes == kTahBytes          ? decode_atah(at)
-              : bytes == kTahCompactBytes ? decode_compact_atah(at)
-                                          : decode_openurma_atah(at);
+  if (bytes == kTahBytes) {
+    ::new (&ub.response) Atah(decode_atah(at));
+  } else if (bytes == kTahCompactBytes) {
+    ::new (&ub.response) Atah(decode_compact_atah(at));
+  } else {
+    ::new (&ub.response) Atah(decode_openurma_atah(at));
+  }
+  const Atah& atah = ub.response;
   if (atah.version != 0) return DropReason::kBadTransportVersion;
   if (static_cast<std::uint8_t>(atah.requester_type) == 3) return DropReason::kBadRequesterType;
-  std::construct_at(&ub.response, atah);
   return DropReason::kNone;
 }
 
 DropReason decode_request_header(const std::byte* at, std::uint32_t bytes, UbPacket& ub) {
   ub.transaction = UbTransaction::kRequest;
-  Btah btah = bytes == kTahBytes          ? decode_btah(at)
-              : bytes == kTahCompactBytes ? decode_compact_btah(at)
-                                          : decode_openurma_btah(at);
+  if (bytes == kTahBytes) {
+    ::new (&ub.request) Btah(decode_btah(at));
+  } else if (bytes == kTahCompactBytes) {
+    ::new (&ub.request) Btah(decode_compact_btah(at));
+  } else {
+    ::new (&ub.request) Btah(decode_openurma_btah(at));
+  }
+  const Btah& btah = ub.request;
   if (btah.version != 0) return DropReason::kBadTransportVersion;
   if (static_cast<std::uint8_t>(btah.requester_type) == 3) return DropReason::kBadRequesterType;
   if (btah.user_defined) return DropReason::kUnsupportedHeader;
-  std::construct_at(&ub.request, btah);
   std::construct_at(&ub.extension);
   return DropReason::kNone;
 }
@@ -405,17 +413,22 @@ DropReason decode_transport_header(Reader& reader, UbPacket& ub, Payload& payloa
   }
   const std::byte* const at = reader.take(kRtphBytes);
   if (at == nullptr) return DropReason::kTruncated;
-  const Rtph rtph = decode_rtph(at);
+  // Built where it stays: copying a structure of bytes right after writing it stalls on the stores.
+  Rtph& rtph = *::new (&ub.rtph) Rtph(decode_rtph(at));
+  const TphNext next = rtph.next;
   const bool ip = ub.encapsulation == UbEncapsulation::kUdp || ub.encapsulation == UbEncapsulation::kIpOnLink;
   if (ip && rtph.opcode == TpOpcode::kUnreliable) ub.transport = UbTransport::kUtp;
   if (rtph.version != 0) return DropReason::kBadTransportVersion;
   pad = rtph.pad;
+  rtph.pad = 0;
+  rtph.next = TphNext::kTransaction;
   if (ub.transport == UbTransport::kUtp) {
     if (rtph.opcode != TpOpcode::kUnreliable) return DropReason::kUnknownTransport;
-    std::construct_at(&ub.rtph);
-    ub.rtph.opcode = TpOpcode::kUnreliable;
-    ub.rtph.last = rtph.last;
-    return decode_entities(reader, rtph.next, ub, decoded);
+    const bool last = rtph.last;
+    rtph = Rtph{};
+    rtph.opcode = TpOpcode::kUnreliable;
+    rtph.last = last;
+    return decode_entities(reader, next, ub, decoded);
   }
   switch (rtph.opcode) {
     case TpOpcode::kReliable:
@@ -430,12 +443,9 @@ DropReason decode_transport_header(Reader& reader, UbPacket& ub, Payload& payloa
     default:
       return DropReason::kUnknownTransport;
   }
-  std::construct_at(&ub.rtph, rtph);
-  ub.rtph.pad = 0;
-  ub.rtph.next = TphNext::kTransaction;
   if (const DropReason reason = decode_ack_extensions(reader, ub, payload); reason != DropReason::kNone)
     return reason;
-  return decode_entities(reader, rtph.next, ub, decoded);
+  return decode_entities(reader, next, ub, decoded);
 }
 
 constexpr bool is_acknowledgement(const UbPacket& ub) {
@@ -485,14 +495,11 @@ std::byte* encode_ub_headers(const UbPacket& ub, const Payload& payload, const F
                              std::byte* at) {
   const std::uint32_t pad = ub_pad(ub, payload.length);
   switch (ub.transport) {
-    case UbTransport::kRtp: {
-      Rtph rtph = ub.rtph;
-      rtph.pad = static_cast<std::uint8_t>(pad);
-      rtph.next = next_of(ub.entities);
-      encode(rtph, at);
+    case UbTransport::kRtp:
+      encode(ub.rtph, at);
+      store_u8(at + 1, rtph_second_byte(pad, next_of(ub.entities)));
       at = encode_ack_extensions(ub, payload, at + kRtphBytes);
       break;
-    }
     case UbTransport::kUtp:
       encode(Utph{next_of(ub.entities), 0, static_cast<std::uint8_t>(pad), ub.rtph.last}, at);
       at += kUtphBytes;

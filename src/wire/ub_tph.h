@@ -55,6 +55,12 @@ inline void encode(const Rtph& rtph, std::byte* at) {
                           (rtph.tpmsn & kPsnMask));
 }
 
+/// Byte 1 of RTPH and UTPH at version 0, for encoders that know pad and next header better than the
+/// structure.
+constexpr std::uint8_t rtph_second_byte(std::uint32_t pad, TphNext next) {
+  return static_cast<std::uint8_t>(((pad & 3U) << 4U) | (static_cast<std::uint32_t>(next) & 15U));
+}
+
 inline Rtph decode_rtph(const std::byte* at) {
   const std::uint32_t first = load_be16(at);
   const std::uint32_t psn_word = load_be32(at + 8);
