@@ -71,7 +71,6 @@ struct UbPacket {
   UbEncapsulation encapsulation = UbEncapsulation::kUdp;
   UbTransport transport = UbTransport::kRtp;
   UbTransaction transaction = UbTransaction::kNone;
-  UbEntities entities = UbEntities::kNone;
   bool management = false;           ///< NTH.Mgmt.
   bool operator_tag = false;         ///< kUdp: an OPtag with CC and NPI stands before the IP header.
   bool per_packet_balance = false;   ///< LPH.LBMode: the switch sprays.
@@ -80,6 +79,8 @@ struct UbPacket {
   CongestionField cc;
   std::uint32_t partition = 0;            ///< NPI, 25 bits: kIpOnLink, or kUdp with operator_tag.
   std::uint32_t transport_partition = 0;  ///< UPI: 32 bits with kFull entities, 15 with kCompact.
+  /// Far from `transport`: a compiler that tests both with one load stalls on their stores.
+  UbEntities entities = UbEntities::kNone;
 
   /// CTPH and its companions.
   struct Ctp {
