@@ -70,7 +70,7 @@ TEST_F(Capture, WhatIsWrittenIsRead) {
     EXPECT_EQ(frame.original_bytes, expected.size());
     EXPECT_EQ(frame.number, i + 1);
     EXPECT_EQ(frame.seconds, static_cast<std::int64_t>(i));
-    EXPECT_EQ(frame.picoseconds, i * 1007);
+    EXPECT_EQ(frame.picoseconds, i * 1007 / 1000 * 1000);  // nanoseconds, rounded down
     EXPECT_EQ(frame.link_type, i % 2 == 0 ? 1 : 147);
     EXPECT_EQ(frame.interface_name, i % 2 == 0 ? "host0.nic" : "host1.nic");
   }

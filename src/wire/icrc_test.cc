@@ -10,34 +10,17 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "wire/hex_bytes.h"
 
 namespace wharf::wire {
 namespace {
 
-std::vector<std::byte> bytes_of(std::string_view hex) {
-  std::vector<std::byte> bytes;
-  unsigned value = 0;
-  bool half = false;
-  for (const char c : hex) {
-    if (c == ' ') continue;
-    const unsigned digit =
-        c <= '9' ? static_cast<unsigned>(c - '0') : static_cast<unsigned>((c | 32) - 'a' + 10);
-    value = value * 16 + digit;
-    half = !half;
-    if (!half) {
-      bytes.push_back(static_cast<std::byte>(value));
-      value = 0;
-    }
-  }
-  return bytes;
-}
-
 void expect_icrc(IpVersion version, std::string_view packet, std::string_view trailer) {
-  const std::vector<std::byte> bytes = bytes_of(packet);
+  const std::vector<std::byte> bytes = hex_bytes(packet);
   const std::size_t network = version == IpVersion::kV4 ? 28 : 48;
   std::byte written[4];
   store_le32(written, icrc(version, bytes.data(), std::span(bytes).subspan(network)));
-  EXPECT_EQ(std::vector<std::byte>(written, written + 4), bytes_of(trailer));
+  EXPECT_EQ(std::vector<std::byte>(written, written + 4), hex_bytes(trailer));
 }
 
 TEST(Icrc, WriteOnlyWithPad) {

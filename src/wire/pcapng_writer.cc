@@ -22,8 +22,7 @@ constexpr std::uint16_t kOptionComment = 1;
 constexpr std::uint16_t kOptionSectionApplication = 4;
 constexpr std::uint16_t kOptionInterfaceName = 2;
 constexpr std::uint16_t kOptionTimeResolution = 9;
-constexpr std::uint16_t kOptionTimeOffset = 14;
-constexpr std::byte kPicoseconds{12};
+constexpr std::byte kNanoseconds{9};
 
 void append(std::vector<std::byte>& block, const void* bytes, std::size_t length) {
   const auto* const first = static_cast<const std::byte*>(bytes);
@@ -84,12 +83,7 @@ CaptureInterface PcapngWriter::add_interface(std::string_view name, LinkType lin
   append_number(block_, std::uint16_t{0});
   append_number(block_, std::uint32_t{0});  // no snap length
   append_option(kOptionInterfaceName, text_bytes(name));
-  append_option(kOptionTimeResolution, {&kPicoseconds, 1});
-  if (epoch_seconds_ != 0) {
-    std::byte offset[8];
-    store_le64(offset, static_cast<std::uint64_t>(epoch_seconds_));
-    append_option(kOptionTimeOffset, offset);
-  }
+  append_option(kOptionTimeResolution, {&kNanoseconds, 1});
   append_option(kOptionEnd, {});
   end_block();
   return interfaces_++;
@@ -100,7 +94,7 @@ void PcapngWriter::write(CaptureInterface interface, TimePs time, std::span<cons
   WHARF_CHECK(interface < interfaces_ && time.ps >= 0);
   begin_block(kEnhancedPacketBlock);
   append_number(block_, interface);
-  const auto stamp = static_cast<std::uint64_t>(time.ps);
+  const auto stamp = static_cast<std::uint64_t>(epoch_seconds_ * 1'000'000'000 + time.ps / 1000);
   append_number(block_, static_cast<std::uint32_t>(stamp >> 32U));
   append_number(block_, static_cast<std::uint32_t>(stamp));
   append_number(block_, static_cast<std::uint32_t>(frame.size()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Captures in pcapng form, one interface per captured port. Three block kinds suffice: section header,
-// interface description, enhanced packet. [draft-ietf-opsawg-pcapng] Times have a resolution of one
-// picosecond (if_tsresol 12).
+// interface description, enhanced packet. [draft-ietf-opsawg-pcapng] Choice: times have nanoseconds
+// (if_tsresol 9), rounded down, although the format allows picoseconds: Wireshark 4.0 misreads those.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class PcapngWriter {
   /// Describes one port. `name` appears in Wireshark beside each of its frames.
   CaptureInterface add_interface(std::string_view name, LinkType link);
 
-  /// Appends one frame, without FCS, at `time` (0 or later; picoseconds fit for 200 days). A comment, if not
-  /// empty, is shown with the frame. Failed writes are remembered and reported by close().
+  /// Appends one frame, without FCS, at `time` (0 or later). A comment, if not empty, is shown with the
+  /// frame. Failed writes are remembered and reported by close().
   void write(CaptureInterface interface, TimePs time, std::span<const std::byte> frame,
              std::string_view comment = {});
 
