@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plots as files: the numbers as CSV, the drawing as a gnuplot script, and the picture as SVG where gnuplot is there.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "study/study.h"
+
+namespace wharf::study {
+
+/// Lines: columns series,x,y. Bars: a column with the labels, then one per series.
+std::string plot_csv(const Plot& plot);
+
+/// A script that reads STEM.csv beside it and writes STEM.svg.
+std::string gnuplot_script(const Plot& plot, std::string_view stem);
+
+/// Writes STEM.csv and STEM.gnuplot into `directory`, which exists.
+Result<void> write_plot(const Plot& plot, const std::filesystem::path& directory, std::string_view stem);
+
+/// Runs gnuplot on STEM.gnuplot in `directory` and returns the SVG element of STEM.svg; nothing when gnuplot is
+/// missing or fails.
+std::optional<std::string> draw_svg(const std::filesystem::path& directory, std::string_view stem);
+
+/// A text file, written whole or refused with kEnvironment.
+Result<void> write_text_file(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace wharf::study

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study/render_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/text_table.h"
+
+namespace wharf::study {
+namespace {
+
+constexpr std::size_t kTextWidth = 100;
+
+/// `text` with line breaks at blanks, each line indented.
+std::string wrapped(std::string_view text, std::string_view indent) {
+  std::string lines;
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t blank = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, blank);
+    text.remove_prefix(std::min(blank + 1, text.size()));
+    if (!line.empty() && line.size() + 1 + word.size() > kTextWidth) {
+      lines += fmt::format("{}{}\n", indent, line);
+      line.clear();
+    }
+    if (!line.empty()) line += ' ';
+    line += word;
+  }
+  return lines + fmt::format("{}{}\n", indent, line);
+}
+
+std::string checks_text(const StudyResult& result) {
+  std::string text;
+  for (const CheckKind kind : {CheckKind::kAccounting, CheckKind::kMechanism, CheckKind::kIdentity}) {
+    std::size_t total = 0;
+    std::size_t held = 0;
+    for (const Check& check : result.checks) {
+      if (check.kind != kind) continue;
+      ++total;
+      held += check.holds() ? 1U : 0U;
+    }
+    if (total == 0) continue;
+    text += fmt::format("{} {}: {} of {} checks hold\n", held == total ? "pass" : "FAIL", name(kind), held, total);
+  }
+  for (const Check& check : result.checks) {
+    if (check.holds()) continue;
+    text += wrapped(fmt::format("{}: {}: found {:.6g}, expected {:.6g} to {:.6g}", name(check.kind), check.what,
+                                check.value, check.least, check.most),
+                    "  ");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string cell_text(const Json& row, const Column& column) {
+  const auto cell = row.find(column.key);
+  if (cell == row.end() || cell->is_null()) return "-";
+  if (cell->is_number()) return fmt::format("{:.{}f}", cell->get<double>(), column.decimals);
+  if (cell->is_boolean()) return cell->get<bool>() ? "yes" : "no";
+  return cell->get<std::string>();
+}
+
+bool is_numeric(const StudyResult& result, const Column& column) {
+  return std::any_of(result.rows.begin(), result.rows.end(), [&column](const Json& row) {
+    const auto cell = row.find(column.key);
+    return cell != row.end() && cell->is_number();
+  });
+}
+
+std::string render_text(const Study& study, const StudyResult& result) {
+  std::string text = fmt::format("{}: {}\n{}\n\n", study.id, study.title, study.document);
+  std::vector<report::TextTable::Column> columns;
+  for (const Column& column : result.columns) {
+    const bool number = is_numeric(result, column);
+    columns.push_back({column.title, number ? report::Align::kRight : report::Align::kLeft});
+  }
+  report::TextTable table(columns);
+  for (const Json& row : result.rows) {
+    std::vector<std::string> cells;
+    for (const Column& column : result.columns) cells.push_back(cell_text(row, column));
+    table.add_row(std::move(cells));
+  }
+  text += table.text() + "\n";
+  for (const std::string& sentence : result.sentences) text += wrapped(sentence, "");
+  if (!result.rules.empty()) {
+    text += "\nRules of the paper's accounting that differ from the mechanism:\n";
+    report::TextTable rules({{"key"}, {"accounting"}, {"mechanism"}, {"meaning"}});
+    for (const AccountingRule& rule : result.rules) {
+      rules.add_row({rule.key, rule.accounting, rule.mechanism, rule.meaning});
+    }
+    text += rules.text();
+  }
+  const std::string checks = checks_text(result);
+  if (!checks.empty()) text += "\n" + checks;
+  return text;
+}
+
+}  // namespace wharf::study
