@@ -88,14 +88,16 @@ std::string lines_script(const Plot& plot, std::string_view stem) {
 
 std::string bars_script(const Plot& plot, std::string_view stem) {
   std::string script = fmt::format(
-      "set style data histograms\nset style histogram {}\nset style fill solid 0.85 noborder\nset boxwidth {}\n"
+      "set style data histograms\nset style histogram {}\nset style fill solid 0.85 noborder\nset boxwidth "
+      "{}\n"
       "set grid ytics\nset xtics rotate by -30 scale 0\nplot ",
       plot.kind == PlotKind::kStackedBars ? "rowstacked" : "clustered gap 1",
       plot.kind == PlotKind::kStackedBars ? "0.6" : "0.95");
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
     if (i > 0) script += ", \\\n     ";
-    script += fmt::format("{} using {}{} lt {} title {}", i == 0 ? single_quoted(fmt::format("{}.csv", stem)) : "''",
-                          i + 2, i == 0 ? ":xtic(1)" : "", i + 1, single_quoted(plot.series[i].name));
+    script += fmt::format("{} using {}{} lt {} title {}",
+                          i == 0 ? single_quoted(fmt::format("{}.csv", stem)) : "''", i + 2,
+                          i == 0 ? ":xtic(1)" : "", i + 1, single_quoted(plot.series[i].name));
   }
   return script + "\n";
 }
@@ -122,8 +124,8 @@ std::string gnuplot_script(const Plot& plot, std::string_view stem) {
       "set key outside right top\n",
       stem, single_quoted(plot.name));
   script += kPalette;
-  script += fmt::format("set title {}\nset xlabel {}\nset ylabel {}\n", single_quoted(plot.title), single_quoted(plot.x_title),
-                        single_quoted(plot.y_title));
+  script += fmt::format("set title {}\nset xlabel {}\nset ylabel {}\n", single_quoted(plot.title),
+                        single_quoted(plot.x_title), single_quoted(plot.y_title));
   if (plot.x_logarithmic) script += "set logscale x\n";
   script += plot.y_logarithmic ? "set logscale y\n" : "set yrange [0:*]\n";
   script += "set key autotitle columnhead\n";
@@ -136,7 +138,8 @@ Result<void> write_text_file(const std::filesystem::path& path, std::string_view
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   file.close();
   if (file) return {};
-  return Error{ErrorKind::kEnvironment, fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno))};
+  return Error{ErrorKind::kEnvironment,
+               fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno))};
 }
 
 Result<void> write_plot(const Plot& plot, const std::filesystem::path& directory, std::string_view stem) {
@@ -146,7 +149,8 @@ Result<void> write_plot(const Plot& plot, const std::filesystem::path& directory
 
 std::optional<std::string> draw_svg(const std::filesystem::path& directory, std::string_view stem) {
   const std::filesystem::path picture = directory / fmt::format("{}.svg", stem);
-  // gnuplot reads and writes beside the script, so it is started there; its remarks about empty ranges are no news.
+  // gnuplot reads and writes beside the script, so it is started there; its remarks about empty ranges are no
+  // news.
   const std::string change = fmt::format("cd {}", single_quoted(directory.string()));
   const std::string script = fmt::format("{}.gnuplot", stem);
   const char* const arguments[] = {"gnuplot", "-e", change.c_str(), script.c_str(), nullptr};

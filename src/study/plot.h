@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plots as files: the numbers as CSV, the drawing as a gnuplot script, and the picture as SVG where gnuplot is there.
+// Plots as files: the numbers as CSV, the drawing as a gnuplot script, and the picture as SVG where gnuplot
+// is there.
 #pragma once
 
 #include <filesystem>
@@ -21,8 +22,8 @@ std::string gnuplot_script(const Plot& plot, std::string_view stem);
 /// Writes STEM.csv and STEM.gnuplot into `directory`, which exists.
 Result<void> write_plot(const Plot& plot, const std::filesystem::path& directory, std::string_view stem);
 
-/// Runs gnuplot on STEM.gnuplot in `directory` and returns the SVG element of STEM.svg; nothing when gnuplot is
-/// missing or fails.
+/// Runs gnuplot on STEM.gnuplot in `directory` and returns the SVG element of STEM.svg; nothing when gnuplot
+/// is missing or fails.
 std::optional<std::string> draw_svg(const std::filesystem::path& directory, std::string_view stem);
 
 /// A text file, written whole or refused with kEnvironment.

@@ -25,8 +25,8 @@ struct ReferenceValue {
 /// One file of published values.
 class ReferenceTable {
  public:
-  /// Reads `path`. Refuses a missing file (kEnvironment), a wrong header and rows that are not six fields with a
-  /// number in the third, naming file and line (kInput).
+  /// Reads `path`. Refuses a missing file (kEnvironment), a wrong header and rows that are not six fields
+  /// with a number in the third, naming file and line (kInput).
   static Result<ReferenceTable> read(const std::filesystem::path& path);
   /// The same for text that came from elsewhere; `name` stands in for the file.
   static Result<ReferenceTable> parse(std::string_view text, std::string_view name);

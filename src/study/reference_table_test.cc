@@ -17,7 +17,8 @@ std::string refusal(const std::string& rest) {
 
 TEST(ReferenceTable, ReadsFieldsQuotesAndNegativeNumbers) {
   const auto table = ReferenceTable::parse(
-      std::string(kHeader) + "a,\"(1,1)\",-3,B,\"said \"\"so\"\", once\",paper-table\r\n\nb,,2.5,ns,s,k\n", "t.csv");
+      std::string(kHeader) + "a,\"(1,1)\",-3,B,\"said \"\"so\"\", once\",paper-table\r\n\nb,,2.5,ns,s,k\n",
+      "t.csv");
   ASSERT_TRUE(table.ok());
   ASSERT_EQ(table->values().size(), 2U);
   EXPECT_EQ(table->values()[0].x, "(1,1)");
@@ -38,7 +39,8 @@ TEST(ReferenceTable, RefusalsNameFileAndLine) {
   EXPECT_EQ(refusal(""), "t.csv: holds no values");
   const auto wrong = ReferenceTable::parse("a,b\n", "t.csv");
   ASSERT_FALSE(wrong.ok());
-  EXPECT_EQ(wrong.error().message, "t.csv:1: found header \"a,b\", expected \"series,x,value,unit,source,kind\"");
+  EXPECT_EQ(wrong.error().message,
+            "t.csv:1: found header \"a,b\", expected \"series,x,value,unit,source,kind\"");
 }
 
 TEST(ReferenceTable, AMissingValueIsToldWithTheFile) {

@@ -41,12 +41,13 @@ std::string checks_text(const StudyResult& result) {
       held += check.holds() ? 1U : 0U;
     }
     if (total == 0) continue;
-    text += fmt::format("{} {}: {} of {} checks hold\n", held == total ? "pass" : "FAIL", name(kind), held, total);
+    text += fmt::format("{} {}: {} of {} checks hold\n", held == total ? "pass" : "FAIL", name(kind), held,
+                        total);
   }
   for (const Check& check : result.checks) {
     if (check.holds()) continue;
-    text += wrapped(fmt::format("{}: {}: found {:.6g}, expected {:.6g} to {:.6g}", name(check.kind), check.what,
-                                check.value, check.least, check.most),
+    text += wrapped(fmt::format("{}: {}: found {:.6g}, expected {:.6g} to {:.6g}", name(check.kind),
+                                check.what, check.value, check.least, check.most),
                     "  ");
   }
   return text;

@@ -19,7 +19,8 @@ constexpr Study kStudy{"paper/table1", "A title", "A document, Table 1", nullptr
 
 StudyResult result_with(double value) {
   StudyResult result;
-  result.columns = {{"stack", "stack", 0}, {"paper_ns", "published ns", 0}, {"mechanism_ns", "mechanism ns", 1}};
+  result.columns = {
+      {"stack", "stack", 0}, {"paper_ns", "published ns", 0}, {"mechanism_ns", "mechanism ns", 1}};
   result.rows = {Json{{"stack", "ub_ldst"}, {"paper_ns", 500}, {"mechanism_ns", value}},
                  Json{{"stack", "roce <dma>"}, {"paper_ns", nullptr}}};
   result.checks = {between("load", value, 380, 540)};
@@ -102,7 +103,8 @@ TEST(StudyReport, IsOnePageThatLoadsNothing) {
   EXPECT_THAT(page, HasSubstr("wharf &lt;test&gt;"));
   EXPECT_THAT(page, HasSubstr("<span class=\"pass\">holds</span>"));
   EXPECT_THAT(page, HasSubstr("<span class=\"fail\">fails</span>"));
-  for (const char* loader : {"src=", "<link", "<script", "@import", "url("}) EXPECT_THAT(page, Not(HasSubstr(loader)));
+  for (const char* loader : {"src=", "<link", "<script", "@import", "url("})
+    EXPECT_THAT(page, Not(HasSubstr(loader)));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a study is and what it finds: one experiment of one document, its table, its judgements, the rules of the
-// paper's accounting, one honest sentence where the figures differ, and plots.
+// What a study is and what it finds: one experiment of one document, its table, its judgements, the rules of
+// the paper's accounting, one honest sentence where the figures differ, and plots.
 #pragma once
 
 #include <atomic>
@@ -81,8 +81,8 @@ struct StudyContext {
   std::filesystem::path reference;  ///< Directory of the published values, one folder per document.
   unsigned threads = 1;             ///< Simulations at a time, at least 1.
   const std::atomic<bool>* interrupt = nullptr;
-  /// Called with the fraction done (0 to 1) of the runs that a study has asked for; may be empty. Calls come one
-  /// at a time, but from any of the study's threads.
+  /// Called with the fraction done (0 to 1) of the runs that a study has asked for; may be empty. Calls come
+  /// one at a time, but from any of the study's threads.
   std::function<void(double fraction)> progress;
 };
 

@@ -67,13 +67,15 @@ void append_table(std::string& page, const StudyResult& result) {
 
 void append_rules(std::string& page, const StudyResult& result) {
   if (result.rules.empty()) return;
-  page += fmt::format("<details><summary>{} rules of the paper's accounting that differ from the mechanism"
-                      "</summary><div class=\"scroll\"><table><tr><th>key</th><th>accounting</th><th>mechanism</th>"
-                      "<th>meaning</th></tr>\n",
-                      result.rules.size());
+  page += fmt::format(
+      "<details><summary>{} rules of the paper's accounting that differ from the mechanism"
+      "</summary><div class=\"scroll\"><table><tr><th>key</th><th>accounting</th><th>mechanism</th>"
+      "<th>meaning</th></tr>\n",
+      result.rules.size());
   for (const AccountingRule& rule : result.rules) {
-    page += fmt::format("<tr><td><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td></tr>\n", html_text(rule.key),
-                        html_text(rule.accounting), html_text(rule.mechanism), html_text(rule.meaning));
+    page += fmt::format("<tr><td><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                        html_text(rule.key), html_text(rule.accounting), html_text(rule.mechanism),
+                        html_text(rule.meaning));
   }
   page += "</table></div></details>\n";
 }
@@ -82,14 +84,17 @@ void append_checks(std::string& page, const StudyResult& result) {
   std::size_t held = 0;
   for (const Check& check : result.checks) held += check.holds() ? 1U : 0U;
   page += fmt::format(
-      "<details{}><summary>{} of {} checks hold</summary><div class=\"scroll\"><table><tr><th></th><th>kind</th>"
-      "<th>what</th><th class=\"number\">found</th><th class=\"number\">least</th><th class=\"number\">most</th></tr>\n",
+      "<details{}><summary>{} of {} checks hold</summary><div "
+      "class=\"scroll\"><table><tr><th></th><th>kind</th>"
+      "<th>what</th><th class=\"number\">found</th><th class=\"number\">least</th><th "
+      "class=\"number\">most</th></tr>\n",
       held == result.checks.size() ? "" : " open", held, result.checks.size());
   for (const Check& check : result.checks) {
     page += fmt::format(
         "<tr><td class=\"{0}\">{0}</td><td>{1}</td><td>{2}</td><td class=\"number\">{3:.6g}</td>"
         "<td class=\"number\">{4:.6g}</td><td class=\"number\">{5:.6g}</td></tr>\n",
-        check.holds() ? "pass" : "fail", name(check.kind), html_text(check.what), check.value, check.least, check.most);
+        check.holds() ? "pass" : "fail", name(check.kind), html_text(check.what), check.value, check.least,
+        check.most);
   }
   page += "</table></div></details>\n";
 }
@@ -98,8 +103,8 @@ void append_study(std::string& page, const ReportedStudy& reported) {
   const Study& study = *reported.study;
   const StudyResult& result = reported.result;
   page += fmt::format("<h2 id=\"{}\">{} <code>{}</code></h2>\n<p class=\"document\">{} &middot; {}</p>\n",
-                      anchor(study.id), html_text(study.title), html_text(study.id), html_text(study.document),
-                      verdict(result));
+                      anchor(study.id), html_text(study.title), html_text(study.id),
+                      html_text(study.document), verdict(result));
   for (const std::string& sentence : result.sentences) {
     page += fmt::format("<p class=\"sentence\">{}</p>\n", html_text(sentence));
   }
@@ -143,11 +148,15 @@ std::string html_text(std::string_view text) {
 std::string report_page(std::span<const ReportedStudy> studies, std::string_view made_by) {
   std::string page = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\"><title>wharf: studies</title><style>{}</style></head><body><main>\n"
+      "content=\"width=device-width, initial-scale=1\"><title>wharf: "
+      "studies</title><style>{}</style></head><body><main>\n"
       "<h1>Published, accounted, and what really happens</h1>\n"
-      "<p class=\"sentence\">Each study sets three numbers side by side: what a document published, what its own way of "
-      "adding delays gives (the accounting), and what the same costs give when requests pipeline, posted writes overlap "
-      "and caches miss (the mechanism). A study fails only when its accounting or its mechanism breaks a promise made "
+      "<p class=\"sentence\">Each study sets three numbers side by side: what a document published, what its "
+      "own way of "
+      "adding delays gives (the accounting), and what the same costs give when requests pipeline, posted "
+      "writes overlap "
+      "and caches miss (the mechanism). A study fails only when its accounting or its mechanism breaks a "
+      "promise made "
       "beforehand; a published number that the mechanism refutes is reported, not failed.</p>\n<nav><ul>\n",
       kStyle);
   for (const ReportedStudy& reported : studies) {

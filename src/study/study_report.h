@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many studies as one self-contained HTML page: tables, sentences, checks, rules and inline SVG; nothing is loaded
-// from elsewhere.
+// Many studies as one self-contained HTML page: tables, sentences, checks, rules and inline SVG; nothing is
+// loaded from elsewhere.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace wharf::study {
 
-/// One study with what it found. `drawings` are SVG elements, one per plot of the result; an empty one stands for a
-/// plot that could not be drawn.
+/// One study with what it found. `drawings` are SVG elements, one per plot of the result; an empty one stands
+/// for a plot that could not be drawn.
 struct ReportedStudy {
   const Study* study = nullptr;
   StudyResult result;
