@@ -339,7 +339,10 @@ class FakeRemote {
       const std::vector<std::byte> message = std::move(arrived_.front());
       arrived_.pop_front();
       WHARF_CHECK(message.size() <= receive->length);
-      std::memcpy(core_.bytes(receive->local, Bytes{receive->length}).data(), message.data(), message.size());
+      if (!message.empty()) {
+        std::memcpy(core_.bytes(receive->local, Bytes{receive->length}).data(), message.data(),
+                    message.size());
+      }
       receive->completion.length = static_cast<std::uint32_t>(message.size());
       receive->completion.kind = verbs::CompletionKind::kReceive;
       scheduler_.after(scheduler_.draw_delay(), [handle = receive->handle] { handle.resume(); });

@@ -33,26 +33,26 @@ constexpr bool seal_holds(std::uint64_t seed, std::uint64_t place, std::uint64_t
 
 /// Fills `out` with the words mix(seed, first), mix(seed, first + 1), ...; a last part-word is cut.
 inline void fill_words(std::span<std::byte> out, std::uint64_t seed, std::uint64_t first) {
-  for (std::size_t at = 0; at < out.size(); at += 8) {
-    std::byte word[8];
-    store_le64(word, mix(seed, first + at / 8, 0));
-    std::memcpy(out.data() + at, word, out.size() - at < 8 ? out.size() - at : 8);
-  }
+  std::size_t at = 0;
+  for (; at + 8 <= out.size(); at += 8) store_le64(out.data() + at, mix(seed, first + at / 8, 0));
+  if (at == out.size()) return;
+  std::byte word[8];
+  store_le64(word, mix(seed, first + at / 8, 0));
+  std::memcpy(out.data() + at, word, out.size() - at);
 }
 
 /// The offset of the first byte of `bytes` that fill_words() would not have put there; bytes.size() if none.
 inline std::size_t first_wrong_byte(std::span<const std::byte> bytes, std::uint64_t seed,
                                     std::uint64_t first) {
-  for (std::size_t at = 0; at < bytes.size(); at += 8) {
-    std::byte word[8];
-    store_le64(word, mix(seed, first + at / 8, 0));
-    const std::size_t length = bytes.size() - at < 8 ? bytes.size() - at : 8;
-    if (std::memcmp(bytes.data() + at, word, length) == 0) continue;
-    for (std::size_t i = 0; i < length; ++i) {
-      if (bytes[at + i] != word[i]) return at + i;
-    }
+  std::size_t at = 0;
+  while (at + 8 <= bytes.size() && load_le64(bytes.data() + at) == mix(seed, first + at / 8, 0)) at += 8;
+  if (at == bytes.size()) return at;
+  std::byte word[8];
+  store_le64(word, mix(seed, first + at / 8, 0));
+  for (std::size_t i = 0; at < bytes.size() && i < 8; ++i, ++at) {
+    if (bytes[at] != word[i]) return at;
   }
-  return bytes.size();
+  return at;
 }
 
 }  // namespace wharf::workload
