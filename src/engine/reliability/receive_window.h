@@ -83,6 +83,28 @@ class ReceiveWindow {
   /// Whether `logical`, from next() to next() + capacity() - 1, has arrived.
   bool received_ahead(std::uint64_t logical) const { return (word(logical) & bit(logical)) != 0; }
 
+  /// Whether each of the 64 numbers from next() on has arrived, lowest first: what a context record holds of
+  /// the bitmap.
+  std::uint64_t first_bits() const {
+    const std::uint64_t shift = counters_.next % 64;
+    std::uint64_t bits = word(counters_.next) >> shift;
+    if (shift != 0) bits |= word(counters_.next + 64) << (64 - shift) & ~std::uint64_t{0} << (64 - shift);
+    return bits;
+  }
+  /// Overwrites those 64 bits. With a capacity of 64 the bitmap is nothing else.
+  void set_first_bits(std::uint64_t bits) {
+    for (std::uint64_t i = 0; i < 64; ++i) {
+      const std::uint64_t logical = counters_.next + i;
+      word(logical) = (word(logical) & ~bit(logical)) | ((bits >> i & 1U) != 0 ? bit(logical) : 0);
+    }
+  }
+
+  /// Starts over at `first` with nothing received.
+  void reset(std::uint64_t first) {
+    for (std::uint64_t& bits : words_) bits = 0;
+    counters_ = {first, first};
+  }
+
   const Counters& counters() const { return counters_; }
   /// Puts back what counters() gave, after the counters were kept elsewhere.
   void restore(const Counters& counters) { counters_ = counters; }

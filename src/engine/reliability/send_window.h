@@ -119,9 +119,9 @@ class SendWindow {
     while ((flags(resend_low_) & kQueued) == 0) ++resend_low_;
     return resend_low_;
   }
-  /// The lowest queued number at or after `from`, or next() when there is none.
-  std::uint64_t retransmission_from(std::uint64_t from) const {
-    while (from < counters_.next && (flags(from) & kQueued) == 0) ++from;
+  /// The lowest queued number of [from, end), or `end` when there is none.
+  std::uint64_t retransmission_from(std::uint64_t from, std::uint64_t end) const {
+    while (from < end && (flags(from) & kQueued) == 0) ++from;
     return from;
   }
   bool retransmission_queued(std::uint64_t logical) const { return (flags(logical) & kQueued) != 0; }
@@ -132,6 +132,12 @@ class SendWindow {
   template <typename Released>
   void clear(Released&& released) {
     acknowledge_before(counters_.next, released);
+  }
+
+  /// Starts over at `first`; nothing is outstanding.
+  void reset(std::uint64_t first) {
+    WHARF_CHECK(outstanding() == 0 && resend_count_ == 0);
+    counters_ = {first, first};
   }
 
   const Counters& counters() const { return counters_; }

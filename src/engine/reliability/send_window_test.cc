@@ -73,7 +73,7 @@ TEST_F(SendWindowTest, RewindQueuesEverythingUnconfirmed) {
   send(6);
   window_.acknowledge_one(kFirst + 3, collect());
   EXPECT_EQ(window_.rewind(kFirst + 2, window_.next()), 3u);
-  EXPECT_EQ(window_.retransmission_from(kFirst + 3), kFirst + 4);
+  EXPECT_EQ(window_.retransmission_from(kFirst + 3, window_.next()), kFirst + 4);
   EXPECT_TRUE(window_.acknowledge_before(kFirst + 5, collect()));
   EXPECT_EQ(window_.retransmissions_queued(), 1u);
   EXPECT_EQ(window_.first_retransmission(), kFirst + 5);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory side of the engine: accesses that wait for the host to take them, and what to do when it
+// answers.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ring.h"
+#include "base/slot_pool.h"
+#include "engine/contract.h"
+
+namespace wharf::ub {
+
+/// Which part of the engine an access serves, and so who gets the answer.
+enum class AccessOwner : std::uint8_t {
+  kPacketData,  ///< Data of a packet of a TP channel. object: channel, detail: logical PSN, offset: into the
+                ///< packet.
+  kInboundWrite,   ///< Places data of a request. object: inbound message.
+  kInboundAtomic,  ///< object: inbound message.
+  kInboundEntry,   ///< Receive entry of an inbound message. object: inbound message.
+  kResponseWrite,  ///< Places data of a response at the initiator. object: transaction.
+  kWorkRequest,    ///< Fetch of a work-queue entry. object: jetty, detail: posting number.
+  kCompletion,     ///< object: jetty, detail: completion number.
+  kContext,        ///< Fetch or write of a record. detail: context key.
+  kLoadStore,      ///< Serves a load or store of another host. object: service.
+};
+
+struct PendingAccess {
+  AccessOwner owner = AccessOwner::kPacketData;
+  std::uint32_t object = 0;
+  std::uint32_t generation = 0;  ///< Of `object`, where it can be reused before the answer comes.
+  std::uint32_t offset = 0;
+  std::uint64_t detail = 0;
+  wire::BufferId buffer = wire::kNoBuffer;  ///< Held until the answer comes.
+};
+
+/// FIFO toward the host and the table of unanswered accesses. Both grow while a run warms up; what they hold
+/// is bounded by the bounds of the owners.
+class AccessPort {
+ public:
+  AccessPort() : pending_(64), queue_(64) {}
+
+  /// Queues `access` (its id is set here) on behalf of `owner`.
+  void request(engine::Access access, const PendingAccess& owner) {
+    std::uint32_t id = pending_.acquire();
+    if (id == kNoSlot) {
+      pending_.reserve(pending_.capacity() * 2);
+      id = pending_.acquire();
+    }
+    pending_[id] = owner;
+    access.id = id;
+    if (queue_.full()) queue_.reserve(queue_.capacity() * 2);
+    queue_.push_back(access);
+  }
+
+  bool next(engine::Access& out) {
+    if (queue_.empty()) return false;
+    out = queue_.front();
+    queue_.pop_front();
+    return true;
+  }
+
+  /// Whether `id` is unanswered.
+  bool is_pending(engine::AccessId id) const { return pending_.is_used(id); }
+  /// Ends an unanswered access and gives its owner.
+  PendingAccess take(engine::AccessId id) {
+    const PendingAccess owner = pending_[id];
+    pending_.release(id);
+    return owner;
+  }
+  std::uint32_t unanswered() const { return pending_.in_use(); }
+
+ private:
+  SlotPool<PendingAccess> pending_;
+  Ring<engine::Access> queue_;
+};
+
+}  // namespace wharf::ub

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// The application's side of the initiator: making queues, posting, and the order in which completions are
+// reported. [UB-Base 2.0.1 7.4; URMA API]
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "engine/ub/engine_parts.h"
+#include "engine/ub/transaction.h"
+
+namespace wharf::ub {
+
+using engine::PostStatus;
+using verbs::CompletionStatus;
+using verbs::Verb;
+
+Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
+  for (const std::uint32_t depth : {config.send_depth, config.receive_depth}) {
+    if (!std::has_single_bit(depth) || depth > 65536) {
+      return input_error(fmt::format("jetty depth: found {}, expected a power of two up to 65536", depth));
+    }
+  }
+  const auto at = static_cast<std::uint32_t>(jetties_.size());
+  if (at + kFirstJettyId >= kJettyIds) {
+    return input_error(fmt::format("jetties: {} exist, expected at most {}", at, kJettyIds - kFirstJettyId));
+  }
+  WHARF_TRY(parts_.contexts.reserve({ContextKind::kJetty, at}));
+  jetties_.push_back(std::make_unique<Jetty>());
+  completed_.reserve(jetties_.size());
+  advance_.reserve(jetties_.size());
+  Jetty& made = *jetties_.back();
+  made.used = true;
+  made.config = config;
+  made.record.jetty_id = at + kFirstJettyId;
+  made.record.jfc_id = at + kFirstJettyId;
+  made.record.type = static_cast<std::uint8_t>(wire::TargetContextType::kJetty);
+  made.record.state = static_cast<std::uint8_t>(JettyState::kReady);
+  made.record.valid = 1;
+  made.requests.reserve(config.send_depth);
+  made.receives.reserve(config.receive_depth);
+  made.completions.reserve(config.send_depth + config.receive_depth);
+  made.transactions.assign(parts_.config.transactions_per_jetty, kNoSlot);
+  parts_.contexts.add({ContextKind::kJetty, at});
+  return at + kFirstJettyId;
+}
+
+Result<void> Initiator::destroy(TimePs now, std::uint32_t jetty_id) {
+  Jetty* owner = find(jetty_id);
+  if (owner == nullptr) return input_error(fmt::format("jetty {}: no such queue", jetty_id));
+  if (!owner->requests.empty()) {
+    return input_error(
+        fmt::format("jetty {}: found {} requests outstanding, expected none before it is destroyed", jetty_id,
+                    owner->requests.size()));
+  }
+  parts_.contexts.remove(now, {ContextKind::kJetty, jetty_id - kFirstJettyId});
+  // Ids are not given again, so that a late packet cannot reach another queue.
+  const bool listed = owner->advance_listed;
+  const std::uint32_t generation = owner->generation + 1;
+  *owner = Jetty{};
+  owner->generation = generation;
+  owner->advance_listed = listed;
+  return {};
+}
+
+verbs::PeerId Initiator::import(const Peer& peer) {
+  for (verbs::PeerId id = 0; id < peers_.size(); ++id) {
+    if (peers_[id].used) continue;
+    peers_[id] = peer;
+    return id;
+  }
+  peers_.push_back(peer);
+  return static_cast<verbs::PeerId>(peers_.size() - 1);
+}
+
+Result<void> Initiator::forget(verbs::PeerId id) {
+  if (peer(id) == nullptr) return input_error(fmt::format("peer {}: no such import", id));
+  for (std::size_t at = 0; at < jetties_.size(); ++at) {
+    const auto& requests = jetties_[at]->requests;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (!requests[i].done && requests[i].request.peer == id) {
+        return input_error(fmt::format("peer {}: jetty {} has requests outstanding to it, expected none", id,
+                                       at + kFirstJettyId));
+      }
+    }
+  }
+  peers_[id].used = false;
+  return {};
+}
+
+PostStatus Initiator::check(const verbs::WorkRequest& request) const {
+  if (verbs::is_load_store(request.verb)) return PostStatus::kUnsupported;
+  if (peer(request.peer) == nullptr || request.local_count > verbs::kMaxScatterEntries)
+    return PostStatus::kBadRequest;
+  constexpr std::uint32_t kTokenIds = 1U << 20U;
+  const bool two_sided = verbs::is_send(request.verb);
+  if (!two_sided && request.remote.token.id >= kTokenIds) return PostStatus::kBadRequest;
+  std::uint64_t local = 0;
+  for (std::uint8_t i = 0; i < request.local_count; ++i) local += request.local[i].length;
+  if (verbs::is_atomic(request.verb)) {
+    const bool wide = request.width == 16 && request.verb == Verb::kCompareSwap;
+    if (request.width != 4 && request.width != 8 && !wide) return PostStatus::kBadRequest;
+    const bool fits = request.local_count == 0 || request.local[0].length >= request.width;
+    return fits ? PostStatus::kOk : PostStatus::kBadRequest;
+  }
+  if (request.length > verbs::kMaxMessageBytes) return PostStatus::kBadRequest;
+  if (request.inline_data.kind != wire::PayloadKind::kNone) {
+    if (!verbs::carries_payload(request.verb) || request.inline_data.length != request.length) {
+      return PostStatus::kBadRequest;
+    }
+  } else if (local != request.length) {
+    return PostStatus::kBadRequest;
+  }
+  // Choice: a Send is one TA segment (URMA's limit for RTP is 64 KiB too), because a target could not tell a
+  // further segment from a new message.
+  if (two_sided && request.length > parts_.config.segment_bytes) return PostStatus::kBadRequest;
+  if (request.verb == Verb::kWriteNotify && request.notify.token.id >= kTokenIds)
+    return PostStatus::kBadRequest;
+  if (request.verb == Verb::kSendInvalidate && request.invalidate.id >= kTokenIds)
+    return PostStatus::kBadRequest;
+  return PostStatus::kOk;
+}
+
+PostStatus Initiator::post(TimePs, std::uint32_t jetty_id, const verbs::WorkRequest& request,
+                           engine::Submission submission) {
+  Jetty* owner = find(jetty_id);
+  if (owner == nullptr) return PostStatus::kBadQueue;
+  const PostStatus status = check(request);
+  if (status != PostStatus::kOk) return status;
+  const std::uint32_t records = owner->config.send_depth + owner->config.receive_depth;
+  if (owner->requests.size() >= owner->config.send_depth || owner->completions_reserved >= records) {
+    return PostStatus::kQueueFull;
+  }
+  ++owner->completions_reserved;
+  const std::uint64_t number = owner->posted();
+  PostedRequest posted;
+  posted.request = request;
+  posted.entry_present = submission == engine::Submission::kInHand;
+  parts_.payloads.retain(request.inline_data.buffer);
+  owner->requests.push_back(posted);
+  if (posted.entry_present) {
+    want_advance(jetty_id);
+    return PostStatus::kOk;
+  }
+  engine::Access access;
+  access.kind = engine::AccessKind::kFetchWorkRequest;
+  access.queue = jetty_id;
+  access.stream = jetty_id;
+  access.length = kWorkRequestBytes;
+  access.address = owner->config.send_ring + (number & (owner->config.send_depth - 1)) * kWorkRequestBytes;
+  access.operation = request.operation;
+  PendingAccess pending;
+  pending.owner = AccessOwner::kWorkRequest;
+  pending.object = jetty_id;
+  pending.generation = owner->generation;
+  pending.detail = number;
+  parts_.accesses.request(access, pending);
+  return PostStatus::kOk;
+}
+
+void Initiator::work_request_done(TimePs, const PendingAccess& owner) {
+  jetty(owner.object).posted_request(owner.detail).entry_present = true;
+  want_advance(owner.object);
+}
+
+PostStatus Initiator::post_receive(std::uint32_t jetty_id, const verbs::ReceiveRequest& receive) {
+  Jetty* owner = find(jetty_id);
+  if (owner == nullptr) return PostStatus::kBadQueue;
+  if (receive.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
+  const std::uint32_t records = owner->config.send_depth + owner->config.receive_depth;
+  if (owner->receives.size() >= owner->config.receive_depth || owner->completions_reserved >= records) {
+    return PostStatus::kQueueFull;
+  }
+  ++owner->completions_reserved;
+  owner->receives.push_back(receive);
+  return PostStatus::kOk;
+}
+
+void Initiator::report(std::uint32_t jetty_id) {
+  Jetty& owner = jetty(jetty_id);
+  // [UB-Base 2.0.1 7.4, ODR bit 2] In-order requests are reported in posting order among themselves. The
+  // others were reported when they ended, and they hold nobody up.
+  while (owner.report_next < owner.posted()) {
+    PostedRequest& posted = owner.posted_request(owner.report_next);
+    if (posted.request.completion_in_order) {
+      if (!posted.done) break;
+      push_completion(jetty_id, posted);
+    }
+    ++owner.report_next;
+  }
+  while (!owner.requests.empty() && owner.head < owner.report_next && owner.requests.front().reported) {
+    // A request that failed before its turn leaves when the cursor has passed it.
+    if (owner.cursor <= owner.head) owner.cursor = owner.head + 1;
+    owner.requests.pop_front();
+    ++owner.head;
+  }
+}
+
+void Initiator::push_completion(std::uint32_t jetty_id, PostedRequest& posted) {
+  posted.reported = true;
+  if (!posted.request.signaled && posted.status == CompletionStatus::kSuccess) {
+    --jetty(jetty_id).completions_reserved;
+    return;
+  }
+  verbs::Completion completion;
+  completion.id = posted.request.id;
+  completion.status = posted.status;
+  completion.kind = verbs::CompletionKind::kSend;
+  completion.verb = posted.request.verb;
+  completion.length = verbs::is_atomic(posted.request.verb) ? posted.request.width : posted.request.length;
+  completion.queue = jetty_id;
+  completion.atomic_result = posted.atomic_result;
+  completion.operation = posted.request.operation;
+  complete(jetty_id, completion);
+}
+
+void Initiator::complete(std::uint32_t jetty_id, const verbs::Completion& completion) {
+  Jetty& owner = jetty(jetty_id);
+  ++parts_.counters.completions;
+  const std::uint64_t number = owner.completion_head + owner.completions.size();
+  owner.completions.push_back({completion, false});
+  const std::uint32_t records = owner.config.send_depth + owner.config.receive_depth;
+  engine::Access access;
+  access.kind = engine::AccessKind::kWriteCompletion;
+  access.queue = jetty_id;
+  access.stream = jetty_id;
+  access.at_target = completion.kind == verbs::CompletionKind::kReceive;
+  access.length = kCompletionBytes;
+  access.address = owner.config.completion_ring + number % records * kCompletionBytes;
+  access.operation = completion.operation;
+  PendingAccess pending;
+  pending.owner = AccessOwner::kCompletion;
+  pending.object = jetty_id;
+  pending.generation = owner.generation;
+  pending.detail = number;
+  parts_.accesses.request(access, pending);
+}
+
+void Initiator::completion_done(const PendingAccess& owner) {
+  Jetty& of = jetty(owner.object);
+  if (of.generation != owner.generation) return;
+  of.completions[static_cast<std::size_t>(owner.detail - of.completion_head)].visible = true;
+  if (of.listed || !of.completions.front().visible) return;
+  of.listed = true;
+  completed_.push_back(owner.object);
+}
+
+bool Initiator::poll(std::uint32_t jetty_id, verbs::Completion& out) {
+  Jetty* owner = find(jetty_id);
+  if (owner == nullptr || owner->completions.empty() || !owner->completions.front().visible) return false;
+  out = owner->completions.front().completion;
+  owner->completions.pop_front();
+  ++owner->completion_head;
+  --owner->completions_reserved;
+  return true;
+}
+
+bool Initiator::next_completed(std::uint32_t& jetty_id) {
+  while (!completed_.empty()) {
+    const std::uint32_t id = completed_.front();
+    const Jetty& owner = jetty(id);
+    if (owner.used && !owner.completions.empty() && owner.completions.front().visible) {
+      jetty_id = id;
+      return true;
+    }
+    jetty(id).listed = false;
+    completed_.pop_front();
+  }
+  return false;
+}
+
+void Initiator::describe_waiting(std::vector<std::string>& out) const {
+  for (std::size_t at = 0; at < jetties_.size(); ++at) {
+    const auto& owner = jetties_[at];
+    if (owner->requests.empty()) continue;
+    const PostedRequest& first = owner->requests.front();
+    const char* what = "its response";
+    if (!first.entry_present) {
+      what = "its work-queue entry";
+    } else if (!first.admitted) {
+      what = "its turn (fence)";
+    } else if (first.parked) {
+      what = "earlier ordered requests";
+    } else if (first.done) {
+      what = "earlier completions";
+    } else if (first.in_numbering) {
+      what = "packet numbers";
+    }
+    out.push_back(fmt::format("jetty {}: {} requests outstanding; the oldest ({}, id {}) waits for {}",
+                              at + kFirstJettyId, owner->requests.size(), verbs::name(first.request.verb),
+                              first.request.id, what));
+  }
+}
+
+}  // namespace wharf::ub

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/ub/config.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+
+namespace wharf::ub {
+namespace {
+
+Result<void> power_of_two(const char* key, std::uint32_t value, std::uint32_t low, std::uint32_t high) {
+  if (std::has_single_bit(value) && value >= low && value <= high) return {};
+  return input_error(
+      fmt::format("ub.{}: found {}, expected a power of two from {} to {}", key, value, low, high));
+}
+
+Result<void> in_range(const char* key, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
+  if (value >= low && value <= high) return {};
+  return input_error(fmt::format("ub.{}: found {}, expected {} to {}", key, value, low, high));
+}
+
+}  // namespace
+
+TimePs rnr_delay(std::uint8_t code) {
+  // In units of 10 us; code 0 is the longest.
+  static constexpr std::array<std::uint32_t, 32> kTenMicroseconds{
+      65536, 1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,   192,
+      256,   384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
+  return microseconds(10) * kTenMicroseconds[code & 31U];
+}
+
+Result<void> validate(const UbConfig& config) {
+  using wire::UbEncapsulation;
+  if (config.encapsulation == UbEncapsulation::kCna16OnLink ||
+      config.encapsulation == UbEncapsulation::kMemoryOnLink) {
+    return input_error(
+        "ub.encapsulation: found a CNA16 link, expected udp, ip_on_link, cna24_on_link or raw_ethernet, "
+        "because CNA16 "
+        "cannot announce the reliable transport header");
+  }
+  const bool openurma = config.encapsulation == UbEncapsulation::kRawEthernet;
+  WHARF_TRY(power_of_two("mtu", config.mtu, 64, openurma ? 256 : 8192));
+  if (config.segment_bytes < config.mtu || config.segment_bytes > 65536 ||
+      config.segment_bytes % config.mtu != 0) {
+    return input_error(
+        fmt::format("ub.segment_bytes: found {}, expected a multiple of the MTU ({}) up to 65536",
+                    config.segment_bytes, config.mtu));
+  }
+  WHARF_TRY(power_of_two("send_window", config.send_window, 1, 1U << 22U));
+  WHARF_TRY(power_of_two("receive_window", config.receive_window, 64, 1U << 22U));
+  WHARF_TRY(in_range("acknowledge_every", config.acknowledge_every, 1, config.receive_window));
+  WHARF_TRY(in_range("first_psn", config.first_psn, 0, wire::kPsnMask));
+  WHARF_TRY(power_of_two("transactions_per_jetty", config.transactions_per_jetty, 1, 32768));
+  WHARF_TRY(in_range("rnr_retry", config.rnr_retry, 0, kRnrRetryForever));
+  WHARF_TRY(in_range("min_rnr_timer", config.min_rnr_timer, 0, 31));
+  WHARF_TRY(in_range("page_fault_timer", config.page_fault_timer, 0, 31));
+  WHARF_TRY(in_range("inbound_messages", config.inbound_messages, 1, 1U << 24U));
+  WHARF_TRY(in_range("parked_packets", config.parked_packets, 1, 1U << 24U));
+  WHARF_TRY(in_range("fetch_ahead_packets", config.fetch_ahead_packets, 1, 1U << 22U));
+  WHARF_TRY(in_range("load_store_services", config.load_store_services, 1, 1U << 24U));
+  WHARF_TRY(in_range("load_store_slots", config.load_store_slots, 1, 256));
+  WHARF_TRY(in_range("host", config.host.number, 0, wire::kPsnMask - 1));
+  if (config.context_cache_entries > 0) {
+    WHARF_TRY(in_range("context_records_max", config.context_records_max, 1, 1U << 24U));
+  }
+  if (config.retransmission.base <= kTimeZero) {
+    return input_error("ub.retransmission.base: found zero, expected a positive time");
+  }
+  if (config.load_store_reissue.base <= kTimeZero) {
+    return input_error("ub.load_store_reissue.base: found zero, expected a positive time");
+  }
+  return {};
+}
+
+}  // namespace wharf::ub

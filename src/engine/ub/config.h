@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a UB engine can be told at creation, with the defaults of the public stacks, and the sizes that it
+// fixes itself.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "engine/reliability/retransmission_timer.h"
+#include "trace/tracer.h"
+#include "wire/host_address.h"
+#include "wire/psn.h"
+#include "wire/ub_packet.h"
+
+namespace wharf::ub {
+
+/// Bytes of one work-queue entry, one receive entry and one completion record in host memory (udma uses
+/// 64-byte units).
+inline constexpr std::uint32_t kWorkRequestBytes = 64;
+inline constexpr std::uint32_t kReceiveEntryBytes = 64;
+inline constexpr std::uint32_t kCompletionBytes = 64;
+/// Distance of two context records of one kind in the context region: one cache line.
+inline constexpr std::uint32_t kContextStride = 64;
+
+/// Jetty ids 0..31 are for well-known services (UB-Base 2.0.1 8.2.5); create_queue() gives ids from here on.
+inline constexpr std::uint32_t kFirstJettyId = 32;
+/// INI_RC_ID and TGT_TC_ID have 20 bits.
+inline constexpr std::uint32_t kJettyIds = 1U << 20U;
+
+/// rnr_retry value for "try for ever".
+inline constexpr std::uint8_t kRnrRetryForever = 7;
+
+/// How a sender repairs loss (UB-Base 2.0.1 6.4.2). A channel repairs selectively when both ends are set so.
+enum class LossRecovery : std::uint8_t { kGoBackN, kSelective };
+
+struct UbConfig {
+  wire::HostAddress host;
+
+  /// How RTP packets are framed: P1 (kUdp, kIpOnLink, kCna24OnLink) or P2 (kRawEthernet).
+  wire::UbEncapsulation encapsulation = wire::UbEncapsulation::kUdp;
+  std::uint32_t mtu = 4096;  ///< Payload bytes of one packet: a power of two, 64..8192; P2 at most 256.
+  std::uint32_t segment_bytes = 65536;  ///< Longest TA segment: a multiple of the MTU, at most 64 KiB.
+
+  // TP channels.
+  std::uint32_t send_window = 1024;     ///< Packets in flight per channel: a power of two.
+  std::uint32_t receive_window = 2048;  ///< PSNs accepted ahead of the expected one: a power of two from 64.
+  LossRecovery recovery = LossRecovery::kSelective;
+  bool fast_retransmit =
+      true;  ///< Go-Back-N: answer a gap with a TPNAK instead of waiting for the peer's timer.
+  reliability::RetransmissionRule retransmission{.cap = milliseconds(4)};
+  std::uint32_t acknowledge_every = 1;         ///< In-order packets per TPACK.
+  TimePs acknowledge_delay = microseconds(4);  ///< Longest delay of a TPACK when that is above 1.
+  wire::Psn first_psn = 0;                     ///< First PSN that this engine sends on each channel.
+
+  // Transactions.
+  std::uint32_t transactions_per_jetty = 256;  ///< TA segments outstanding: a power of two, at most 32768.
+  std::uint8_t rnr_retry = kRnrRetryForever;   ///< 0..6, or kRnrRetryForever.
+  std::uint8_t min_rnr_timer = 12;             ///< Code 0..31 that this engine advertises; see rnr_delay().
+  std::uint32_t page_fault_retry = 16;  ///< Retries after RSPST 2, each after rnr_delay(page_fault_timer).
+  std::uint8_t page_fault_timer = 5;    ///< Code as for min_rnr_timer.
+
+  // Bounds of what peers can make this engine hold.
+  std::uint32_t inbound_messages = 4096;  ///< Requests in execution or waiting to be confirmed.
+  std::uint32_t parked_packets = 2048;    ///< Packets that wait for earlier ones or for a context record.
+  std::uint32_t fetch_ahead_packets =
+      64;  ///< Packets per channel whose data may be fetched before they leave.
+  std::uint32_t load_store_services = 1024;  ///< Loads and stores of others in execution.
+
+  // Load/store path (UB-Base 2.0.1 8.3).
+  std::uint32_t load_store_slots = 64;  ///< Own loads and stores outstanding: at most 256.
+  reliability::RetransmissionRule load_store_reissue{
+      .base = microseconds(16), .cap = milliseconds(4), .attempts_max = 3};
+
+  // Context cache: records that the engine holds; the rest lie in the context region of host memory.
+  std::uint32_t context_cache_entries = 0;   ///< 0: all of them, no region needed.
+  std::uint64_t context_region = 0;          ///< Address; context_region_bytes() long.
+  std::uint32_t context_records_max = 4096;  ///< Records of each kind that the region holds.
+  bool full_jetty_records = false;           ///< 48-byte jetty records instead of 20.
+
+  trace::Tracer* tracer = nullptr;  ///< May be null; outlives the engine.
+};
+
+/// Bytes of the context region of `config`.
+constexpr std::uint64_t context_region_bytes(const UbConfig& config) {
+  return std::uint64_t{3} * config.context_records_max * kContextStride;
+}
+
+/// The delay that an RNR timer code stands for. Choice: UB publishes codes 0..31 but no table; this is the
+/// one of InfiniBand (IBTA vol 1 table 46), whose code 12 (0.64 ms) is URMA's usual value too.
+TimePs rnr_delay(std::uint8_t code);
+
+/// Refuses values outside the ranges above; the message names the key.
+Result<void> validate(const UbConfig& config);
+
+}  // namespace wharf::ub

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/ub/context_store.h"
+
+#include <fmt/format.h>
+
+#include "engine/ub/engine_parts.h"
+
+namespace wharf::ub {
+
+ContextStore::ContextStore(EngineParts& parts)
+    : parts_(parts), capacity_(parts.config.context_cache_entries) {
+  if (capacity_ != 0) cached_.emplace(capacity_);
+}
+
+Result<void> ContextStore::reserve(ContextKey key) {
+  if (capacity_ == 0) return {};
+  if (key.index >= parts_.config.context_records_max) {
+    return input_error(
+        fmt::format("ub.context_records_max: {} records of one kind are in use, expected at most {}",
+                    key.index + 1, parts_.config.context_records_max));
+  }
+  auto& table = entries_[static_cast<std::size_t>(key.kind)];
+  if (key.index >= table.size()) table.resize(key.index + 1);
+  std::size_t records = 0;
+  for (const auto& kind : entries_) records += kind.size();
+  wanted_.reserve(records);
+  return {};
+}
+
+void ContextStore::add(ContextKey key) {
+  if (capacity_ == 0) return;
+  Entry& record = entry(key);
+  record = Entry{};
+  record.dirty = true;
+  if (cached_->size() + fetching_ < capacity_) {
+    cached_->insert(pack(key));
+    record.place = Place::kCache;
+  } else {
+    write_back(key);
+  }
+}
+
+void ContextStore::remove(TimePs now, ContextKey key) {
+  if (capacity_ == 0) return;
+  Entry& record = entry(key);
+  if (record.place == Place::kCache) cached_->erase(pack(key));
+  if (record.place == Place::kFetching) --fetching_;
+  record.place = Place::kNone;
+  run_waiters(now, key);
+}
+
+bool ContextStore::acquire_limited(ContextKey key) {
+  Entry& record = entry(key);
+  if (record.place == Place::kNone) return true;
+  if (record.place == Place::kCache && (record.waiters.empty() || running_ == pack(key))) {
+    cached_->touch(pack(key));
+    return true;
+  }
+  return false;
+}
+
+void ContextStore::defer(ContextKey key, const DeferredWork& work, wire::OperationTag operation,
+                         bool at_target) {
+  std::uint32_t index = deferred_.acquire();
+  if (index == kNoSlot) {
+    deferred_.reserve(deferred_.capacity() == 0 ? 64 : deferred_.capacity() * 2);
+    index = deferred_.acquire();
+  }
+  deferred_[index] = work;
+  Entry& record = entry(key);
+  if (record.waiters.empty()) {
+    record.operation = operation;
+    record.at_target = at_target;
+  }
+  record.waiters.push(deferred_, index, &DeferredWork::next);
+  want(key);
+}
+
+void ContextStore::want(ContextKey key) {
+  Entry& record = entry(key);
+  if (record.wanted || record.place == Place::kFetching || record.place == Place::kCache) return;
+  record.wanted = true;
+  wanted_.push_back(pack(key));
+}
+
+void ContextStore::settle() {
+  if (capacity_ == 0) return;
+  for (std::size_t left = wanted_.size(); left > 0; --left) {
+    const ContextKey key = unpack(wanted_.front());
+    Entry& record = entry(key);
+    wanted_.pop_front();
+    record.wanted = false;
+    if (record.place != Place::kMemory) {
+      if (record.place == Place::kWriting) want(key);  // Its bytes are still on their way out.
+      continue;
+    }
+    if (cached_->size() + fetching_ >= capacity_) {
+      if (cached_->size() == 0) {
+        want(key);  // All places belong to records on their way in.
+        continue;
+      }
+      const ContextKey victim = unpack(cached_->oldest_key());
+      cached_->erase(pack(victim));
+      ++parts_.counters.context_evictions;
+      write_back(victim);
+    }
+    fetch(key);
+  }
+}
+
+std::uint64_t ContextStore::address(ContextKey key) const {
+  const std::uint64_t table = static_cast<std::uint64_t>(key.kind) * parts_.config.context_records_max;
+  return parts_.config.context_region + (table + key.index) * kContextStride;
+}
+
+void ContextStore::fetch(ContextKey key) {
+  Entry& record = entry(key);
+  record.place = Place::kFetching;
+  ++fetching_;
+  ++parts_.counters.context_fetches;
+  engine::Access access;
+  access.kind = engine::AccessKind::kFetchContext;
+  access.at_target = record.at_target;
+  access.operation = record.operation;
+  access.length = parts_.context_bytes(key.kind);
+  access.address = address(key);
+  PendingAccess owner;
+  owner.owner = AccessOwner::kContext;
+  owner.detail = pack(key);
+  parts_.accesses.request(access, owner);
+}
+
+void ContextStore::write_back(ContextKey key) {
+  Entry& record = entry(key);
+  if (!record.dirty) {
+    parts_.wipe_context(key);
+    record.place = Place::kMemory;
+    return;
+  }
+  record.dirty = false;
+  record.place = Place::kWriting;
+  engine::Access access;
+  access.kind = engine::AccessKind::kWriteContext;
+  access.length = parts_.context_bytes(key.kind);
+  access.address = address(key);
+  const wire::BufferId buffer = parts_.payloads.acquire(access.length);
+  parts_.encode_context(key, parts_.payloads.data(buffer));
+  parts_.wipe_context(key);
+  access.data = wire::bytes_payload(parts_.payloads.data(buffer), access.length, buffer);
+  PendingAccess owner;
+  owner.owner = AccessOwner::kContext;
+  owner.detail = pack(key);
+  owner.buffer = buffer;
+  parts_.accesses.request(access, owner);
+}
+
+void ContextStore::access_done(TimePs now, std::uint64_t detail, const engine::AccessResult& result) {
+  const ContextKey key = unpack(detail);
+  Entry& record = entry(key);
+  if (record.place == Place::kWriting) {
+    record.place = Place::kMemory;
+    if (!record.waiters.empty()) want(key);
+    return;
+  }
+  if (record.place != Place::kFetching) return;  // The record was removed meanwhile.
+  --fetching_;
+  std::array<std::byte, kContextStride> bytes{};
+  const std::uint32_t length = parts_.context_bytes(key.kind);
+  WHARF_CHECK(result.data.length == length);
+  wire::fill(result.data, std::span(bytes).first(length));
+  parts_.decode_context(key, bytes.data());
+  record.place = Place::kCache;
+  cached_->insert(pack(key));
+  run_waiters(now, key);
+}
+
+void ContextStore::run_waiters(TimePs now, ContextKey key) {
+  const std::uint64_t outer = running_;
+  running_ = pack(key);
+  while (!entry(key).waiters.empty()) {
+    const std::uint32_t index = entry(key).waiters.pop(deferred_, &DeferredWork::next);
+    const DeferredWork work = deferred_[index];
+    deferred_.release(index);
+    parts_.resume(now, work);
+  }
+  running_ = outer;
+}
+
+}  // namespace wharf::ub

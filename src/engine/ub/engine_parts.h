@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of one UB engine, which refer to one another through this struct, and the few steps that involve
+// them all.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/ring.h"
+#include "engine/contract.h"
+#include "engine/ub/access_port.h"
+#include "engine/ub/config.h"
+#include "engine/ub/context_store.h"
+#include "engine/ub/counters.h"
+#include "engine/ub/load_store.h"
+#include "engine/ub/responder.h"
+#include "engine/ub/segment_table.h"
+#include "engine/ub/tp_channel.h"
+#include "engine/ub/transaction.h"
+#include "wire/payload_pool.h"
+
+namespace wharf::ub {
+
+struct EngineParts {
+  EngineParts(const UbConfig& engine_config, wire::PayloadPool& pool, Arena& memory)
+      : config(engine_config),
+        payloads(pool),
+        arena(memory),
+        contexts(*this),
+        tp(*this),
+        initiator(*this),
+        responder(*this),
+        load_store(*this) {
+    events.reserve(16);
+  }
+  EngineParts(const EngineParts&) = delete;
+  EngineParts& operator=(const EngineParts&) = delete;
+
+  /// Ends every input: number what can be numbered, fetch what context records are missing.
+  void settle(TimePs now) {
+    initiator.settle(now);
+    tp.settle(now);
+    contexts.settle();
+  }
+  /// Runs a step that waited for a context record.
+  void resume(TimePs now, const DeferredWork& work);
+  void raise(const engine::AsyncEvent& event) {
+    if (events.full()) events.reserve(events.capacity() * 2);
+    events.push_back(event);
+  }
+
+  /// Time of an operation in a stage, when somebody listens.
+  void span(wire::OperationTag operation, trace::Stage stage, TimePs begin, TimePs end) const {
+    if (config.tracer != nullptr && begin != kNever) {
+      config.tracer->span(operation, stage, begin, end, static_cast<std::uint16_t>(config.host.number));
+    }
+  }
+
+  // Records, for the context cache.
+  std::uint32_t context_bytes(ContextKind kind) const;
+  void encode_context(ContextKey key, std::byte* out);
+  void decode_context(ContextKey key, const std::byte* bytes);
+  void wipe_context(ContextKey key);
+
+  UbConfig config;
+  wire::PayloadPool& payloads;
+  Arena& arena;
+  UbCounters counters;
+  AccessPort accesses;
+  SegmentTable segments;
+  ContextStore contexts;
+  TpLayer tp;
+  Initiator initiator;
+  Responder responder;
+  LoadStorePath load_store;
+  Ring<engine::AsyncEvent> events;
+};
+
+}  // namespace wharf::ub

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/ub/exchange.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "base/bytes.h"
+
+namespace wharf::ub {
+namespace {
+
+// "UBJ" and the version of this layout.
+constexpr std::uint32_t kMagic = 0x55424a01;
+
+}  // namespace
+
+engine::ExchangeBlob encode(const QueueBlob& blob) {
+  engine::ExchangeBlob bytes(kQueueBlobBytes);
+  std::byte* at = bytes.data();
+  store_be32(at, kMagic);
+  store_be32(at + 4, blob.host.number);
+  store_be32(at + 8, blob.jetty);
+  store_be32(at + 12, blob.token);
+  store_u8(at + 16, static_cast<std::uint8_t>(blob.encapsulation));
+  store_u8(at + 17, static_cast<std::uint8_t>(blob.recovery));
+  store_be16(at + 18, 0);
+  store_be32(at + 20, blob.mtu);
+  store_be32(at + 24, blob.receive_window);
+  store_be32(at + 28, blob.first_psn);
+  return bytes;
+}
+
+Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
+  if (bytes.size() != kQueueBlobBytes) {
+    return input_error(
+        fmt::format("UB exchange blob: found {} bytes, expected {}", bytes.size(), kQueueBlobBytes));
+  }
+  const std::byte* at = bytes.data();
+  if (load_be32(at) != kMagic) {
+    return input_error(
+        fmt::format("UB exchange blob: found magic {:#010x}, expected {:#010x}", load_be32(at), kMagic));
+  }
+  QueueBlob blob;
+  blob.host.number = load_be32(at + 4);
+  blob.jetty = load_be32(at + 8);
+  blob.token = load_be32(at + 12);
+  const std::uint8_t encapsulation = load_u8(at + 16);
+  const std::uint8_t recovery = load_u8(at + 17);
+  blob.mtu = load_be32(at + 20);
+  blob.receive_window = load_be32(at + 24);
+  blob.first_psn = load_be32(at + 28);
+  if (blob.host.number >= wire::kPsnMask) {
+    return input_error(
+        fmt::format("UB exchange blob: found host {}, expected below 2^24 - 1", blob.host.number));
+  }
+  if (blob.jetty >= kJettyIds) {
+    return input_error(fmt::format("UB exchange blob: found jetty {}, expected 20 bits", blob.jetty));
+  }
+  if (encapsulation > static_cast<std::uint8_t>(wire::UbEncapsulation::kRawEthernet)) {
+    return input_error(
+        fmt::format("UB exchange blob: found encapsulation {}, expected 0 to 5", encapsulation));
+  }
+  if (recovery > static_cast<std::uint8_t>(LossRecovery::kSelective)) {
+    return input_error(fmt::format("UB exchange blob: found loss recovery {}, expected 0 or 1", recovery));
+  }
+  if (!std::has_single_bit(blob.mtu) || blob.mtu < 64 || blob.mtu > 8192) {
+    return input_error(
+        fmt::format("UB exchange blob: found MTU {}, expected a power of two from 64 to 8192", blob.mtu));
+  }
+  if (!std::has_single_bit(blob.receive_window) || blob.receive_window < 64 ||
+      blob.receive_window > (1U << 22U)) {
+    return input_error(
+        fmt::format("UB exchange blob: found receive window {}, expected a power of two from 64 to 2^22",
+                    blob.receive_window));
+  }
+  if (blob.first_psn > wire::kPsnMask) {
+    return input_error(fmt::format("UB exchange blob: found first PSN {}, expected 24 bits", blob.first_psn));
+  }
+  blob.encapsulation = static_cast<wire::UbEncapsulation>(encapsulation);
+  blob.recovery = static_cast<LossRecovery>(recovery);
+  return blob;
+}
+
+}  // namespace wharf::ub

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads and stores of other hosts: replay record, access check, memory, answer. [UB-Base 2.0.1 8.3]
+#include <algorithm>
+#include <bit>
+
+#include "engine/ub/engine_parts.h"
+#include "engine/ub/load_store.h"
+
+namespace wharf::ub {
+namespace {
+
+bool is_store(wire::TaOpcode opcode) {
+  return opcode == wire::TaOpcode::kWrite || opcode == wire::TaOpcode::kWriteByteEnable ||
+         opcode == wire::TaOpcode::kWriteback || opcode == wire::TaOpcode::kWritebackByteEnable;
+}
+
+bool has_mask(wire::TaOpcode opcode) {
+  return opcode == wire::TaOpcode::kWriteByteEnable || opcode == wire::TaOpcode::kWritebackByteEnable;
+}
+
+/// Whether the headers and the data of a request agree.
+bool well_formed(const wire::Packet& packet) {
+  const wire::TaOpcode opcode = packet.ub.request.opcode;
+  const wire::Maetah& maetah = packet.ub.extension.maetah;
+  if (!wire::compact_access(maetah.address, maetah.length)) return false;
+  if (!is_store(opcode)) return packet.payload.length == 0;
+  if (!has_mask(opcode)) return packet.payload.length == maetah.length;
+  return packet.payload.length == wire::byte_enable_bytes(maetah.length) + maetah.length;
+}
+
+}  // namespace
+
+std::uint64_t ReplayRecord::unwrap(std::uint16_t tassn) const {
+  const auto distance = static_cast<std::int16_t>(static_cast<std::uint16_t>(tassn - newest_));
+  return newest_ + static_cast<std::uint64_t>(static_cast<std::int64_t>(distance));
+}
+
+ReplayRecord::Entry ReplayRecord::begin(std::uint16_t tassn, std::uint8_t& status) {
+  const std::uint64_t number = unwrap(tassn);
+  if (number + kReplayWindow < newest_) return Entry::kTooOld;
+  if (number >= newest_) {
+    // What enters the window has not been seen.
+    const std::uint64_t from = std::max(newest_, number + 1 > kReplayWindow ? number + 1 - kReplayWindow : 0);
+    for (std::uint64_t fresh = from; fresh <= number; ++fresh) slot(fresh) = Slot{};
+    newest_ = number + 1;
+  } else if (number + kReplayWindow == newest_) {
+    return Entry::kTooOld;
+  }
+  Slot& entry = slot(number);
+  if (entry.state == kRunning) return Entry::kInProgress;
+  if (entry.state == kExecuted) {
+    status = entry.status;
+    return Entry::kDone;
+  }
+  entry.state = kRunning;
+  return Entry::kNew;
+}
+
+void ReplayRecord::end(std::uint16_t tassn, std::uint8_t status) {
+  const std::uint64_t number = unwrap(tassn);
+  if (number >= newest_ || number + kReplayWindow <= newest_) return;
+  slot(number).state = kExecuted;
+  slot(number).status = status & 0x3fU;
+}
+
+void LoadStorePath::receive_request(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
+  if (!well_formed(packet)) {
+    ++parts_.counters.dropped_malformed;
+    return;
+  }
+  if (services_.in_use() >= parts_.config.load_store_services) {
+    ++parts_.counters.dropped_no_room;
+    return;
+  }
+  const wire::TaOpcode opcode = packet.ub.request.opcode;
+  std::uint8_t status = 0;
+  bool replay = false;
+  if (is_store(opcode)) {
+    switch (paths_[channel]->replay.begin(packet.ub.request.tassn, status)) {
+      case ReplayRecord::Entry::kNew:
+        break;
+      case ReplayRecord::Entry::kDone:
+        ++parts_.counters.load_store_replays;
+        replay = true;
+        break;
+      case ReplayRecord::Entry::kInProgress:
+      case ReplayRecord::Entry::kTooOld:
+        ++parts_.counters.duplicates;
+        return;
+    }
+  }
+  std::uint32_t index = services_.acquire();
+  if (index == kNoSlot) {
+    services_.reserve(std::min(parts_.config.load_store_services, std::max(16U, services_.capacity() * 2)));
+    responses_.reserve(services_.capacity());
+    index = services_.acquire();
+  }
+  Service& service = services_[index];
+  const std::uint32_t generation = service.generation;
+  service = Service{};
+  service.generation = generation;
+  service.channel = channel;
+  service.request = packet.ub.request;
+  service.extension = packet.ub.extension;
+  service.operation = packet.operation;
+  if (replay) {
+    service.status = status;
+    responses_.push_back(index);
+    return;
+  }
+  service.data = packet.payload;
+  parts_.payloads.retain(service.data.buffer);
+  step_service(index);
+  static_cast<void>(now);
+}
+
+void LoadStorePath::resume_service(std::uint32_t index, std::uint32_t generation) {
+  WHARF_CHECK(services_.is_used(index) && services_[index].generation == generation);
+  step_service(index);
+}
+
+void LoadStorePath::step_service(std::uint32_t index) {
+  Service& service = services_[index];
+  const wire::Maetah& maetah = service.extension.maetah;
+  const wire::TaOpcode opcode = service.request.opcode;
+  // Choice: nothing but loads and stores; atomics could run twice, for there is no PSN that filters
+  // repetitions.
+  if (opcode != wire::TaOpcode::kRead && !is_store(opcode)) {
+    ++parts_.counters.refused_opcode;
+    service.status = static_cast<std::uint8_t>(wire::UbResponseStatus::kError);
+    finish_service(index);
+    return;
+  }
+  const std::uint32_t number = parts_.segments.find(maetah.token_id);
+  const ContextKey key{ContextKind::kMr, number};
+  if (number != kNoSlot && !parts_.contexts.acquire(key)) {
+    parts_.contexts.defer(
+        key, {.step = DeferredStep::kLoadStoreService, .object = index, .generation = service.generation},
+        service.operation, true);
+    return;
+  }
+  const std::uint32_t value = service.request.token_value_present ? service.extension.token_value : 0;
+  const Right right = is_store(opcode) ? Right::kWrite : Right::kRead;
+  if (number == kNoSlot || SegmentTable::check(parts_.segments.record(number), maetah.token_id, value, right,
+                                               maetah.address, maetah.length) != Grant::kGranted) {
+    ++parts_.counters.refused_access;
+    service.status = static_cast<std::uint8_t>(wire::UbResponseStatus::kError);
+    finish_service(index);
+    return;
+  }
+  if (service.request.poison) {
+    service.poison = true;
+    finish_service(index);
+    return;
+  }
+  const MrRecord& record = parts_.segments.record(number);
+  if (!is_store(opcode)) {
+    request(index, engine::AccessKind::kRead, maetah.address, maetah.length, {},
+            SegmentTable::read_order(record));
+  } else if (has_mask(opcode)) {
+    write_enabled(index, SegmentTable::write_order(record));
+  } else {
+    request(index, engine::AccessKind::kWrite, maetah.address, maetah.length, service.data,
+            SegmentTable::write_order(record));
+  }
+}
+
+void LoadStorePath::write_enabled(std::uint32_t index, verbs::AccessOrder order) {
+  const wire::Maetah maetah = services_[index].extension.maetah;
+  const wire::Payload data = services_[index].data;
+  const std::uint32_t mask_bytes = wire::byte_enable_bytes(maetah.length);
+  const auto enabled = [&](std::uint32_t at) {
+    return (std::to_integer<unsigned>(wire::payload_byte(data, at / 8)) >> (at % 8) & 1U) != 0;
+  };
+  // One write for each run of enabled bytes.
+  std::uint32_t at = 0;
+  while (at < maetah.length) {
+    if (!enabled(at)) {
+      ++at;
+      continue;
+    }
+    std::uint32_t end = at;
+    while (end < maetah.length && enabled(end)) ++end;
+    request(index, engine::AccessKind::kWrite, maetah.address + at, end - at,
+            wire::slice(data, mask_bytes + at, end - at), order);
+    at = end;
+  }
+  if (services_[index].accesses_open == 0) finish_service(index);
+}
+
+void LoadStorePath::request(std::uint32_t index, engine::AccessKind kind, std::uint64_t address,
+                            std::uint32_t length, const wire::Payload& data, verbs::AccessOrder order) {
+  Service& service = services_[index];
+  engine::Access access;
+  access.kind = kind;
+  access.order = order;
+  access.at_target = true;
+  access.stream = service.channel << 20U;
+  access.address = address;
+  access.length = length;
+  access.data = data;
+  access.operation = service.operation;
+  PendingAccess owner;
+  owner.owner = AccessOwner::kLoadStore;
+  owner.object = index;
+  owner.generation = service.generation;
+  ++service.accesses_open;
+  parts_.accesses.request(access, owner);
+}
+
+void LoadStorePath::service_done(const PendingAccess& owner, const engine::AccessResult& result) {
+  Service& service = services_[owner.object];
+  if (result.status == engine::AccessStatus::kPoison) {
+    service.poison = true;
+  } else if (result.status == engine::AccessStatus::kFault) {
+    service.status = static_cast<std::uint8_t>(wire::UbResponseStatus::kPageFault);
+  } else if (!is_store(service.request.opcode)) {
+    WHARF_CHECK(result.data.length == service.extension.maetah.length);
+    service.data = result.data;
+    parts_.payloads.retain(service.data.buffer);
+  }
+  if (--service.accesses_open == 0) finish_service(owner.object);
+}
+
+void LoadStorePath::finish_service(std::uint32_t index) {
+  Service& service = services_[index];
+  const bool store = is_store(service.request.opcode);
+  if (store) {
+    const auto status =
+        service.poison ? static_cast<std::uint8_t>(wire::UbResponseStatus::kError) : service.status;
+    paths_[service.channel]->replay.end(service.request.tassn, status);
+  }
+  if (store || service.status != 0 || service.poison) {
+    parts_.payloads.release(service.data.buffer);
+    service.data = {};
+  }
+  responses_.push_back(index);
+}
+
+bool LoadStorePath::transmit_response(wire::Packet& out) {
+  if (responses_.empty()) return false;
+  const std::uint32_t index = responses_.front();
+  responses_.pop_front();
+  Service& service = services_[index];
+  address_packet(parts_.tp.channel(service.channel).remote, out);
+  out.operation = service.operation;
+  wire::Atah& header = wire::use_response(out.ub);
+  header.opcode = is_store(service.request.opcode) ? wire::TaOpcode::kTaack : wire::TaOpcode::kReadResponse;
+  header.tassn = service.request.tassn;
+  header.status = static_cast<wire::UbResponseStatus>(service.status);
+  header.poison = service.poison;
+  out.header_bytes = wire::wire_header_bytes(out);
+  out.payload = service.data;  // The reference goes out with the packet.
+  ++service.generation;
+  services_.release(index);
+  ++parts_.counters.packets_sent;
+  return true;
+}
+
+}  // namespace wharf::ub

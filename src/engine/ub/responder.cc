@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: Apache-2.0
+// The target, from a request's packets to its execution. [UB-Base 2.0.1 7; URMA API, access rules of
+// segments]
+#include "engine/ub/responder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/ub/engine_parts.h"
+
+namespace wharf::ub {
+namespace {
+
+bool two_sided(wire::TaOpcode opcode) { return opcode <= wire::TaOpcode::kSendInvalidate; }
+
+Right right_for(wire::TaOpcode opcode) {
+  if (wire::is_atomic(opcode)) return Right::kAtomic;
+  return opcode == wire::TaOpcode::kRead ? Right::kRead : Right::kWrite;
+}
+
+bool executable(wire::TaOpcode opcode) {
+  return opcode <= wire::TaOpcode::kAtomicFetchXor || opcode == wire::TaOpcode::kWriteback;
+}
+
+std::uint32_t entry_capacity(const verbs::ReceiveRequest& entry) {
+  std::uint64_t total = 0;
+  for (std::uint8_t i = 0; i < entry.local_count; ++i) total += entry.local[i].length;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(total, 0xffff'ffffU));
+}
+
+constexpr std::uint64_t tpmsn_key(std::uint32_t channel, wire::Psn tpmsn) {
+  return std::uint64_t{channel} << 24U | tpmsn;
+}
+
+}  // namespace
+
+// --- Parking
+// -------------------------------------------------------------------------------------------------------
+
+bool Responder::can_park() const { return parked_.in_use() < parts_.config.parked_packets; }
+
+std::uint32_t Responder::park(TimePs now, const wire::Packet& packet) {
+  if (!can_park()) return kNoSlot;
+  std::uint32_t index = parked_.acquire();
+  if (index == kNoSlot) {
+    // `packet` may not be one of the pool's own: growing moves those.
+    parked_.reserve(std::min(parts_.config.parked_packets, std::max(16U, parked_.capacity() * 2)));
+    index = parked_.acquire();
+  }
+  ParkedPacket& kept = parked_[index];
+  kept.packet = packet;
+  kept.since = now;
+  kept.offset = 0;
+  parts_.payloads.retain(packet.payload.buffer);
+  return index;
+}
+
+void Responder::unpark(std::uint32_t index) {
+  parts_.payloads.release(parked_[index].packet.payload.buffer);
+  parked_.release(index);
+}
+
+// --- Messages
+// ------------------------------------------------------------------------------------------------------
+
+bool Responder::has_room() const {
+  return messages_.in_use() + reserved_ < parts_.config.inbound_messages && can_park();
+}
+
+std::uint32_t Responder::open_message(std::uint32_t channel_index, const wire::Packet& packet, bool listed) {
+  TpChannel& channel = parts_.tp.channel(channel_index);
+  const wire::Psn tpmsn = packet.ub.rtph.tpmsn;
+  if (channel.messages_open > 0) {
+    const std::uint32_t* known = by_tpmsn_.find(tpmsn_key(channel_index, tpmsn));
+    if (known != nullptr) return *known;
+  }
+  std::uint32_t index = messages_.acquire();
+  if (index == kNoSlot) {
+    messages_.reserve(std::min(parts_.config.inbound_messages, std::max(16U, messages_.capacity() * 2)));
+    index = messages_.acquire();
+    WHARF_CHECK(index != kNoSlot);  // The TP layer took the packet because there was room.
+  }
+  InboundMessage& made = messages_[index];
+  const std::uint32_t generation = made.generation;
+  made = InboundMessage{};
+  made.generation = generation;
+  made.channel = channel_index;
+  made.tpmsn = tpmsn;
+  made.request = packet.ub.request;
+  made.extension = packet.ub.extension;
+  made.operation = packet.operation;
+  if (listed) {
+    made.listed = true;
+    by_tpmsn_.insert(tpmsn_key(channel_index, tpmsn), index);
+    ++channel.messages_open;
+  }
+  return index;
+}
+
+void Responder::unlist(std::uint32_t index) {
+  InboundMessage& message = messages_[index];
+  if (!message.listed) return;
+  message.listed = false;
+  by_tpmsn_.erase(tpmsn_key(message.channel, message.tpmsn));
+  --parts_.tp.channel(message.channel).messages_open;
+}
+
+void Responder::receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked) {
+  const bool last = packet.ub.rtph.last;
+  const std::uint32_t index = open_message(channel, packet, !last);
+  InboundMessage& message = messages_[index];
+  ++message.pending;
+  if (last) {
+    message.last_delivered = true;
+    unlist(index);
+  }
+  const std::uint32_t offset = message.received;
+  message.received += packet.payload.length;
+  step(now, index, packet, offset, parked);
+}
+
+std::uint32_t Responder::receive_ahead(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
+  const std::uint32_t index = open_message(channel, packet, true);
+  ++messages_[index].pending;
+  step(now, index, packet, 0, kNoSlot);
+  return index;
+}
+
+void Responder::deliver_ahead(TimePs now, std::uint32_t index, bool last) {
+  InboundMessage& message = messages_[index];
+  if (!last) return;
+  message.last_delivered = true;
+  unlist(index);
+  ++message.pending;
+  settle_pending(now, index);
+}
+
+void Responder::step(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint32_t offset,
+                     std::uint32_t parked) {
+  InboundMessage& message = messages_[index];
+  const wire::Btah& header = packet.ub.request;
+  Step result = Step::kDone;
+  if (header.opcode != message.request.opcode || header.tassn != message.request.tassn ||
+      header.requester_id != message.request.requester_id) {
+    ++parts_.counters.dropped_malformed;
+    refuse(index, wire::UbResponseInfo::kUnsupportedOpcode);
+  }
+  if (message.status == wire::UbResponseStatus::kSuccess && !message.abandoned) {
+    if (header.poison) {
+      refuse(index, wire::UbResponseInfo::kPoison);
+    } else if (!executable(header.opcode)) {
+      ++parts_.counters.refused_opcode;
+      refuse(index, wire::UbResponseInfo::kUnsupportedOpcode);
+    } else if (two_sided(header.opcode)) {
+      result = step_two_sided(now, index, packet, offset, parked);
+    } else {
+      result = step_one_sided(now, index, packet, parked);
+    }
+  }
+  if (result == Step::kWaits) return;
+  if (parked != kNoSlot) unpark(parked);
+  settle_pending(now, index);
+}
+
+Responder::Step Responder::wait_for(TimePs now, ContextKey key, std::uint32_t index,
+                                    const wire::Packet& packet, std::uint32_t offset, std::uint32_t parked) {
+  if (parked == kNoSlot) parked = park(now, packet);
+  WHARF_CHECK(parked != kNoSlot);  // The TP layer took the packet because there was room.
+  parked_[parked].offset = offset;
+  parts_.contexts.defer(key,
+                        {.step = DeferredStep::kInboundPacket,
+                         .object = index,
+                         .generation = messages_[index].generation,
+                         .packet = parked},
+                        packet.operation, true);
+  return Step::kWaits;
+}
+
+void Responder::resume_packet(TimePs now, std::uint32_t index, std::uint32_t generation,
+                              std::uint32_t parked) {
+  WHARF_CHECK(messages_.is_used(index) && messages_[index].generation == generation);
+  const wire::Packet packet = parked_[parked].packet;
+  step(now, index, packet, parked_[parked].offset, parked);
+}
+
+// --- One-sided requests
+// --------------------------------------------------------------------------------------------
+
+Responder::Step Responder::step_one_sided(TimePs now, std::uint32_t index, const wire::Packet& packet,
+                                          std::uint32_t parked) {
+  const wire::Maetah& maetah = packet.ub.extension.maetah;
+  const wire::TaOpcode opcode = packet.ub.request.opcode;
+  const std::uint32_t number = parts_.segments.find(maetah.token_id);
+  if (number == kNoSlot) {
+    ++parts_.counters.refused_access;
+    refuse(index, wire::UbResponseInfo::kAccess);
+    return Step::kDone;
+  }
+  const ContextKey key{ContextKind::kMr, number};
+  if (!parts_.contexts.acquire(key)) return wait_for(now, key, index, packet, 0, parked);
+  const MrRecord& record = parts_.segments.record(number);
+  const std::uint32_t value = packet.ub.request.token_value_present ? packet.ub.extension.token_value : 0;
+  const Grant grant =
+      SegmentTable::check(record, maetah.token_id, value, right_for(opcode), maetah.address, maetah.length);
+  const bool misaligned =
+      wire::is_atomic(opcode) && maetah.length != 0 && maetah.address % maetah.length != 0;
+  if (grant != Grant::kGranted || misaligned) {
+    ++parts_.counters.refused_access;
+    refuse(index, wire::UbResponseInfo::kAccess);
+    return Step::kDone;
+  }
+  act_one_sided(index, packet, record);
+  return Step::kDone;
+}
+
+void Responder::act_one_sided(std::uint32_t index, const wire::Packet& packet, const MrRecord& record) {
+  InboundMessage& message = messages_[index];
+  const wire::Maetah& maetah = packet.ub.extension.maetah;
+  const wire::TaOpcode opcode = packet.ub.request.opcode;
+  if (wire::is_atomic(opcode)) {
+    const bool wide = maetah.length == 16 && opcode == wire::TaOpcode::kAtomicCompareSwap;
+    if (maetah.length != 4 && maetah.length != 8 && !wide) {
+      ++parts_.counters.refused_length;
+      refuse(index, wire::UbResponseInfo::kLength);
+      return;
+    }
+    engine::Access access;
+    access.kind = engine::AccessKind::kAtomic;
+    access.atomic = verb_of(opcode);
+    access.width = static_cast<std::uint8_t>(maetah.length);
+    access.length = maetah.length;
+    access.address = maetah.address;
+    access.order = SegmentTable::write_order(record);
+    access.operand = {packet.ub.extension.operands.operand, packet.ub.extension.operands.operand_high};
+    access.compare = {packet.ub.extension.operands.compare, packet.ub.extension.operands.compare_high};
+    request(index, access, AccessOwner::kInboundAtomic, wire::kNoBuffer);
+    return;
+  }
+  if (opcode == wire::TaOpcode::kRead) {
+    if (maetah.length > parts_.config.segment_bytes || packet.payload.length != 0) {
+      ++parts_.counters.refused_length;
+      refuse(index, wire::UbResponseInfo::kLength);
+      return;
+    }
+    message.read_order = SegmentTable::read_order(record);
+    return;
+  }
+  if (maetah.length != packet.payload.length) {
+    ++parts_.counters.refused_length;
+    refuse(index, wire::UbResponseInfo::kLength);
+    return;
+  }
+  write(index, maetah.address, packet.payload, SegmentTable::write_order(record));
+}
+
+verbs::Verb Responder::verb_of(wire::TaOpcode opcode) {
+  // Both number the atomics alike, from compare-and-swap on.
+  const int step = static_cast<int>(opcode) - static_cast<int>(wire::TaOpcode::kAtomicCompareSwap);
+  return static_cast<verbs::Verb>(static_cast<int>(verbs::Verb::kCompareSwap) + step);
+}
+static_assert(static_cast<int>(verbs::Verb::kFetchXor) - static_cast<int>(verbs::Verb::kCompareSwap) ==
+              static_cast<int>(wire::TaOpcode::kAtomicFetchXor) -
+                  static_cast<int>(wire::TaOpcode::kAtomicCompareSwap));
+
+void Responder::request(std::uint32_t index, engine::Access access, AccessOwner owner,
+                        wire::BufferId buffer) {
+  InboundMessage& message = messages_[index];
+  access.at_target = true;
+  access.stream = stream_of(message);
+  access.operation = message.operation;
+  PendingAccess pending;
+  pending.owner = owner;
+  pending.object = index;
+  pending.generation = message.generation;
+  pending.buffer = buffer;
+  parts_.payloads.retain(buffer);
+  ++message.pending;
+  parts_.accesses.request(access, pending);
+}
+
+void Responder::write(std::uint32_t index, std::uint64_t address, const wire::Payload& data,
+                      verbs::AccessOrder order) {
+  if (data.length == 0) return;  // A zero-length access touches nothing.
+  engine::Access access;
+  access.kind = engine::AccessKind::kWrite;
+  access.order = order;
+  access.address = address;
+  access.length = data.length;
+  access.data = data;
+  request(index, access, AccessOwner::kInboundWrite, data.buffer);
+}
+
+void Responder::write_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status) {
+  if (status != engine::AccessStatus::kDone) refuse_access(owner.object, status);
+  settle_pending(now, owner.object);
+}
+
+void Responder::atomic_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result) {
+  if (result.status != engine::AccessStatus::kDone) refuse_access(owner.object, result.status);
+  messages_[owner.object].atomic_result = result.old_value;
+  settle_pending(now, owner.object);
+}
+
+void Responder::refuse_access(std::uint32_t index, engine::AccessStatus status) {
+  if (status == engine::AccessStatus::kPoison) {
+    refuse(index, wire::UbResponseInfo::kPoison);
+  } else {
+    refuse(index, wire::UbResponseStatus::kPageFault, 0);
+  }
+}
+
+// --- Two-sided requests
+// --------------------------------------------------------------------------------------------
+
+Jetty* Responder::target_jetty(std::uint32_t index, ContextKey& key) const {
+  const wire::Mtetah& target = messages_[index].extension.mtetah;
+  if (target.target_type == wire::TargetContextType::kJettyGroup) return nullptr;
+  key = {ContextKind::kJetty, target.target_id - kFirstJettyId};
+  return parts_.initiator.find(target.target_id);
+}
+
+bool Responder::accept_jetty(std::uint32_t index, const Jetty* jetty) {
+  const InboundMessage& message = messages_[index];
+  if (jetty == nullptr || jetty->record.valid == 0 ||
+      jetty->record.state != static_cast<std::uint8_t>(JettyState::kReady)) {
+    ++parts_.counters.refused_jetty;
+    refuse(index, wire::UbResponseInfo::kJettyState);
+    return false;
+  }
+  const std::uint32_t value = message.request.token_value_present ? message.extension.token_value : 0;
+  // The value of a Write_imm belongs to its segment; a jetty's own is compared for Sends.
+  if (two_sided(message.request.opcode) && jetty->record.token != 0 && jetty->record.token != value) {
+    ++parts_.counters.refused_access;
+    refuse(index, wire::UbResponseInfo::kAccess);
+    return false;
+  }
+  return true;
+}
+
+Responder::Step Responder::step_two_sided(TimePs now, std::uint32_t index, const wire::Packet& packet,
+                                          std::uint32_t offset, std::uint32_t parked) {
+  InboundMessage& message = messages_[index];
+  ContextKey key;
+  Jetty* jetty = target_jetty(index, key);
+  if (jetty != nullptr && !parts_.contexts.acquire(key))
+    return wait_for(now, key, index, packet, offset, parked);
+  if (!message.has_entry && (!accept_jetty(index, jetty) || !take_entry(index, *jetty))) return Step::kDone;
+  if (!message.entry_fetched) {
+    if (parked == kNoSlot) parked = park(now, packet);
+    WHARF_CHECK(parked != kNoSlot);  // The TP layer took the packet because there was room.
+    parked_[parked].offset = offset;
+    message.waiting_packets.push(parked_, parked, &ParkedPacket::next);
+    return Step::kWaits;
+  }
+  scatter(index, packet.payload, offset);
+  return Step::kDone;
+}
+
+bool Responder::take_entry(std::uint32_t index, Jetty& jetty) {
+  InboundMessage& message = messages_[index];
+  if (jetty.receives.empty()) {
+    // [UB-Base 2.0.1 7.3] RNR. Choice: RSPINFO carries the code of the minimum RNR timer.
+    ++parts_.counters.receiver_not_ready_sent;
+    refuse(index, wire::UbResponseStatus::kReceiverNotReady, parts_.config.min_rnr_timer);
+    return false;
+  }
+  message.has_entry = true;
+  message.entry = jetty.receives.front();
+  message.entry_jetty = message.extension.mtetah.target_id;
+  message.entry_generation = jetty.generation;
+  jetty.receives.pop_front();
+  const std::uint64_t number = jetty.receive_head++;
+  engine::Access access;
+  access.kind = engine::AccessKind::kFetchReceiveEntry;
+  access.queue = message.entry_jetty;
+  access.length = kReceiveEntryBytes;
+  access.address =
+      jetty.config.receive_ring + (number & (jetty.config.receive_depth - 1)) * kReceiveEntryBytes;
+  request(index, access, AccessOwner::kInboundEntry, wire::kNoBuffer);
+  return true;
+}
+
+void Responder::entry_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status) {
+  const std::uint32_t index = owner.object;
+  messages_[index].entry_fetched = true;
+  if (status != engine::AccessStatus::kDone) refuse_access(index, status);
+  while (!messages_[index].waiting_packets.empty()) {
+    const std::uint32_t parked = messages_[index].waiting_packets.pop(parked_, &ParkedPacket::next);
+    if (messages_[index].status == wire::UbResponseStatus::kSuccess && !messages_[index].abandoned) {
+      scatter(index, parked_[parked].packet.payload, parked_[parked].offset);
+    }
+    unpark(parked);
+    settle_pending(now, index);
+  }
+  settle_pending(now, index);
+}
+
+void Responder::scatter(std::uint32_t index, const wire::Payload& data, std::uint32_t offset) {
+  const InboundMessage& message = messages_[index];
+  const std::uint32_t capacity = entry_capacity(message.entry);
+  if (offset > capacity || data.length > capacity - offset) {
+    ++parts_.counters.refused_length;
+    refuse(index, wire::UbResponseInfo::kLength);
+    return;
+  }
+  std::uint64_t to = offset;
+  std::uint32_t done = 0;
+  for (std::uint8_t i = 0; i < message.entry.local_count && done < data.length; ++i) {
+    const verbs::ScatterEntry& entry = message.entry.local[i];
+    if (to >= entry.length) {
+      to -= entry.length;
+      continue;
+    }
+    const auto piece =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(entry.length - to, data.length - done));
+    write(index, entry.address + to, wire::slice(data, done, piece), verbs::AccessOrder::kRelaxed);
+    to = 0;
+    done += piece;
+  }
+}
+
+// --- Outcome
+// -------------------------------------------------------------------------------------------------------
+
+void Responder::refuse(std::uint32_t index, wire::UbResponseStatus status, std::uint8_t info) {
+  InboundMessage& message = messages_[index];
+  if (message.status != wire::UbResponseStatus::kSuccess) return;  // The first reason counts.
+  message.status = status;
+  message.info = info;
+}
+
+void Responder::refuse(std::uint32_t index, wire::UbResponseInfo info) {
+  refuse(index, wire::UbResponseStatus::kError, static_cast<std::uint8_t>(info));
+}
+
+void Responder::settle_pending(TimePs now, std::uint32_t index) {
+  InboundMessage& message = messages_[index];
+  if (--message.pending > 0) return;
+  if (message.abandoned) {
+    release(index);
+  } else if (message.last_delivered) {
+    if (message.tail_started) {
+      finish_tail(index);
+    } else {
+      tail(now, index);
+    }
+  }
+}
+
+void Responder::channel_failed(std::uint32_t channel) {
+  for (std::uint32_t index = 0; index < messages_.capacity(); ++index) {
+    if (!messages_.is_used(index) || messages_[index].channel != channel) continue;
+    InboundMessage& message = messages_[index];
+    unlist(index);
+    message.abandoned = true;
+    if (message.pending == 0) release(index);
+  }
+}
+
+void Responder::release(std::uint32_t index) {
+  unlist(index);
+  ++messages_[index].generation;
+  messages_.release(index);
+}
+
+void Responder::describe_waiting(std::vector<std::string>& out) const {
+  for (std::uint32_t index = 0; index < messages_.capacity(); ++index) {
+    if (!messages_.is_used(index)) continue;
+    const InboundMessage& message = messages_[index];
+    const char* what = "further packets";
+    if (message.state == InboundState::kResponding) {
+      what = "its response to be confirmed";
+    } else if (message.pending > 0) {
+      what = "memory";
+    }
+    out.push_back(fmt::format("inbound request of host {} (jetty {}, TASSN {}): waits for {}",
+                              parts_.tp.channel(message.channel).remote.number, message.request.requester_id,
+                              message.request.tassn, what));
+  }
+}
+
+}  // namespace wharf::ub

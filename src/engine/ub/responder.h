@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The target side of the transaction layer: checks requests, makes the memory accesses, takes receive
+// entries, and builds TAACK, Read_response and Atomic_response. [UB-Base 2.0.1 7; URMA API]
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/flat_map.h"
+#include "base/slot_pool.h"
+#include "engine/contract.h"
+#include "engine/ub/access_port.h"
+#include "engine/ub/context_store.h"
+#include "engine/ub/index_list.h"
+#include "engine/ub/segment_table.h"
+#include "verbs/work_request.h"
+#include "wire/packet.h"
+
+namespace wharf::ub {
+
+struct EngineParts;
+struct TxPacket;
+struct Jetty;
+
+enum class InboundState : std::uint8_t {
+  kReceiving,   ///< Packets are still expected, or their data is being placed.
+  kExecuting,   ///< The last packet has come: atomic, notify, receive entry.
+  kResponding,  ///< The response waits to be numbered or confirmed.
+};
+
+/// One request of another host, from its first packet until its response is confirmed.
+struct InboundMessage {
+  std::uint32_t channel = 0;
+  std::uint32_t generation = 0;  ///< Counts reuses of the slot.
+  std::uint32_t next = kNoSlot;  ///< In TpChannel::responses.
+  wire::Psn tpmsn = 0;
+  wire::Btah request;
+  wire::UbPacket::RequestExtension extension;  ///< Of its last packet (of its first one until then).
+  InboundState state = InboundState::kReceiving;
+  bool listed = false;  ///< Found by TPMSN.
+  bool last_delivered = false;
+  bool abandoned = false;  ///< Its channel failed: freed when nothing refers to it.
+  bool tail_started = false;
+  std::uint32_t pending = 0;   ///< Unanswered accesses and deferred steps.
+  std::uint32_t received = 0;  ///< Data bytes delivered.
+  wire::UbResponseStatus status = wire::UbResponseStatus::kSuccess;
+  std::uint8_t info = 0;
+
+  // Two-sided: the receive entry.
+  bool has_entry = false;
+  bool entry_fetched = false;
+  std::uint32_t entry_jetty = 0;
+  std::uint32_t entry_generation = 0;  ///< Of that jetty.
+  verbs::ReceiveRequest entry;
+  IndexList waiting_packets;  ///< Parked packets that wait for the entry.
+
+  // Response.
+  verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
+  std::uint32_t response_length = 0;
+  std::uint32_t packets_unconfirmed = 0;
+  bool response_numbered = false;
+  std::array<std::uint64_t, 2> atomic_result{};
+  wire::OperationTag operation;
+};
+
+/// A received packet that has to wait; it holds a reference to its payload buffer.
+struct ParkedPacket {
+  wire::Packet packet;
+  TimePs since;
+  std::uint32_t offset = 0;  ///< Of its data within its message, where that is known.
+  std::uint32_t next = kNoSlot;
+};
+
+class Responder {
+ public:
+  explicit Responder(EngineParts& parts) : parts_(parts) {}
+
+  /// Whether a packet of a request can be taken now; if not, it must not be acknowledged.
+  bool has_room() const;
+  /// Keeps room for one message until its packet, which waits for earlier ones, is delivered.
+  void reserve_message() { ++reserved_; }
+  void unreserve_message() { --reserved_; }
+  /// Takes a request packet in PSN order. `parked` is where it waited for its turn, or kNoSlot; it is
+  /// unparked here.
+  void receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked);
+  /// Places a Write packet that arrived ahead of its turn; returns its message, or kNoSlot when it has to
+  /// wait.
+  std::uint32_t receive_ahead(TimePs now, std::uint32_t channel, const wire::Packet& packet);
+  /// The turn of such a packet has come.
+  void deliver_ahead(TimePs now, std::uint32_t message, bool last);
+
+  void resume_packet(TimePs now, std::uint32_t message, std::uint32_t generation, std::uint32_t parked);
+  void resume_tail(TimePs now, std::uint32_t message, std::uint32_t generation);
+
+  // From memory.
+  void write_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status);
+  void atomic_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
+  void entry_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status);
+
+  // From the TP layer.
+  InboundMessage& message(std::uint32_t index) { return messages_[index]; }
+  SlotPool<InboundMessage>& messages() { return messages_; }
+  void fetch_data(std::uint32_t channel, TxPacket& packet);
+  void fill_packet(const TxPacket& packet, wire::Packet& out) const;
+  void confirmed(std::uint32_t index);
+  /// Reading response data failed: the packet turns into the error that ends the response.
+  void fetch_failed(TxPacket& packet, engine::AccessStatus status);
+  void channel_failed(std::uint32_t channel);
+
+  // Parked packets, shared with the TP layer and the initiator.
+  /// Keeps a copy and a reference to the payload; kNoSlot when there is no room.
+  std::uint32_t park(TimePs now, const wire::Packet& packet);
+  bool can_park() const;
+  ParkedPacket& parked(std::uint32_t index) { return parked_[index]; }
+  void unpark(std::uint32_t index);
+
+  void describe_waiting(std::vector<std::string>& out) const;
+
+ private:
+  enum class Step : std::uint8_t { kDone, kWaits };
+
+  std::uint32_t open_message(std::uint32_t channel, const wire::Packet& packet, bool listed);
+  void unlist(std::uint32_t index);
+  void step(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint32_t offset,
+            std::uint32_t parked);
+  Step step_one_sided(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint32_t parked);
+  Step step_two_sided(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint32_t offset,
+                      std::uint32_t parked);
+  Step wait_for(TimePs now, ContextKey key, std::uint32_t index, const wire::Packet& packet,
+                std::uint32_t offset, std::uint32_t parked);
+  void act_one_sided(std::uint32_t index, const wire::Packet& packet, const MrRecord& record);
+  Jetty* target_jetty(std::uint32_t index, ContextKey& key) const;
+  bool accept_jetty(std::uint32_t index, const Jetty* jetty);
+  bool take_entry(std::uint32_t index, Jetty& jetty);
+  void scatter(std::uint32_t index, const wire::Payload& data, std::uint32_t offset);
+  void write(std::uint32_t index, std::uint64_t address, const wire::Payload& data, verbs::AccessOrder order);
+  void request(std::uint32_t index, engine::Access access, AccessOwner owner, wire::BufferId buffer);
+  void settle_pending(TimePs now, std::uint32_t index);
+  void tail(TimePs now, std::uint32_t index);
+  bool defer_tail(ContextKey key, std::uint32_t index);
+  bool tail_immediate(std::uint32_t index);
+  bool tail_notify(std::uint32_t index);
+  bool tail_invalidate(TimePs now, std::uint32_t index);
+  void finish_tail(std::uint32_t index);
+  void refuse(std::uint32_t index, wire::UbResponseStatus status, std::uint8_t info);
+  void refuse(std::uint32_t index, wire::UbResponseInfo info);
+  void refuse_access(std::uint32_t index, engine::AccessStatus status);
+  static verbs::Verb verb_of(wire::TaOpcode opcode);
+  void respond(std::uint32_t index);
+  void release(std::uint32_t index);
+  void report_receive(std::uint32_t index);
+  std::uint32_t stream_of(const InboundMessage& message) const {
+    return (message.channel << 20U) | message.request.requester_id;
+  }
+
+  EngineParts& parts_;
+  SlotPool<InboundMessage> messages_;
+  SlotPool<ParkedPacket> parked_;
+  std::uint32_t reserved_ = 0;
+  FlatMap by_tpmsn_;  ///< channel << 24 | TPMSN to message, for messages of several packets.
+};
+
+}  // namespace wharf::ub

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The target, from the end of a request's data to its response: notify, receive entry of an immediate,
+// revoked tokens, and the packets of TAACK, Read_response and Atomic_response. [UB-Base 2.0.1 7.3]
+#include <cstring>
+
+#include "engine/ub/engine_parts.h"
+#include "engine/ub/responder.h"
+
+namespace wharf::ub {
+
+void Responder::tail(TimePs now, std::uint32_t index) {
+  InboundMessage& message = messages_[index];
+  message.state = InboundState::kExecuting;
+  ++message.pending;  // The tail itself; what it starts comes on top.
+  bool complete = true;
+  if (message.status == wire::UbResponseStatus::kSuccess) {
+    const std::uint16_t layout = wire::ta_layout(message.request.opcode);
+    if (message.request.opcode == wire::TaOpcode::kWriteImmediate) {
+      complete = tail_immediate(index);
+    } else if ((layout & wire::kTaNotify) != 0) {
+      complete = tail_notify(index);
+    } else if ((layout & wire::kTaInvalidate) != 0) {
+      complete = tail_invalidate(now, index);
+    }
+  }
+  if (!complete) return;  // Waits for a context record; resume_tail() goes on.
+  message.tail_started = true;
+  settle_pending(now, index);
+}
+
+void Responder::resume_tail(TimePs now, std::uint32_t index, std::uint32_t generation) {
+  WHARF_CHECK(messages_.is_used(index) && messages_[index].generation == generation);
+  InboundMessage& message = messages_[index];
+  --message.pending;
+  if (message.abandoned) {
+    if (message.pending == 0) release(index);
+    return;
+  }
+  tail(now, index);
+}
+
+bool Responder::defer_tail(ContextKey key, std::uint32_t index) {
+  parts_.contexts.defer(
+      key, {.step = DeferredStep::kInboundTail, .object = index, .generation = messages_[index].generation},
+      messages_[index].operation, true);
+  return false;
+}
+
+bool Responder::tail_immediate(std::uint32_t index) {
+  ContextKey key;
+  Jetty* jetty = target_jetty(index, key);
+  if (jetty != nullptr && !parts_.contexts.acquire(key)) return defer_tail(key, index);
+  if (accept_jetty(index, jetty)) take_entry(index, *jetty);
+  return true;
+}
+
+bool Responder::tail_notify(std::uint32_t index) {
+  const wire::Notify notify = messages_[index].extension.notify;
+  const std::uint32_t number = parts_.segments.find(notify.token_id);
+  const ContextKey key{ContextKind::kMr, number};
+  if (number != kNoSlot && !parts_.contexts.acquire(key)) return defer_tail(key, index);
+  constexpr std::uint32_t kNotifyDataBytes = 8;
+  if (number == kNoSlot ||
+      SegmentTable::check(parts_.segments.record(number), notify.token_id, notify.token_value, Right::kWrite,
+                          notify.address, kNotifyDataBytes) != Grant::kGranted) {
+    ++parts_.counters.refused_access;
+    refuse(index, wire::UbResponseInfo::kAccess);
+    return true;
+  }
+  const wire::BufferId buffer = parts_.payloads.acquire(kNotifyDataBytes);
+  store_le64(parts_.payloads.data(buffer), notify.data);
+  write(index, notify.address, wire::bytes_payload(parts_.payloads.data(buffer), kNotifyDataBytes, buffer),
+        SegmentTable::write_order(parts_.segments.record(number)));
+  parts_.payloads.release(buffer);
+  return true;
+}
+
+bool Responder::tail_invalidate(TimePs now, std::uint32_t index) {
+  const wire::Invalidate revoked = messages_[index].extension.invalidate;
+  const std::uint32_t number = parts_.segments.find(revoked.token_id);
+  const ContextKey key{ContextKind::kMr, number};
+  if (number != kNoSlot && !parts_.contexts.acquire(key)) return defer_tail(key, index);
+  if (number == kNoSlot || (parts_.segments.record(number).permissions & Permissions::kValid) == 0 ||
+      ((parts_.segments.record(number).permissions & Permissions::kCheckValue) != 0 &&
+       parts_.segments.record(number).token_value != revoked.token_value)) {
+    ++parts_.counters.refused_access;
+    refuse(index, wire::UbResponseInfo::kAccess);
+    return true;
+  }
+  parts_.segments.remove(revoked.token_id);
+  parts_.contexts.remove(now, key);
+  return true;
+}
+
+void Responder::finish_tail(std::uint32_t index) {
+  if (messages_[index].has_entry) report_receive(index);
+  respond(index);
+}
+
+void Responder::report_receive(std::uint32_t index) {
+  const InboundMessage& message = messages_[index];
+  const Jetty* owner = parts_.initiator.find(message.entry_jetty);
+  if (owner == nullptr || owner->generation != message.entry_generation) return;  // Destroyed meanwhile.
+  verbs::Completion completion;
+  completion.id = message.entry.id;
+  completion.kind = verbs::CompletionKind::kReceive;
+  completion.queue = message.entry_jetty;
+  completion.length = message.received;
+  completion.remote_host = parts_.tp.channel(message.channel).remote.number;
+  completion.remote_queue = message.request.requester_id;
+  completion.operation = message.operation;
+  const wire::TaOpcode opcode = message.request.opcode;
+  completion.verb = opcode == wire::TaOpcode::kWriteImmediate   ? verbs::Verb::kWriteImm
+                    : opcode == wire::TaOpcode::kSendImmediate  ? verbs::Verb::kSendImm
+                    : opcode == wire::TaOpcode::kSendInvalidate ? verbs::Verb::kSendInvalidate
+                                                                : verbs::Verb::kSend;
+  if ((wire::ta_layout(opcode) & wire::kTaImmediate) != 0) {
+    completion.has_immediate = true;
+    completion.immediate = message.extension.immediate;
+  }
+  if (message.status != wire::UbResponseStatus::kSuccess) {
+    const bool length = message.status == wire::UbResponseStatus::kError &&
+                        message.info == static_cast<std::uint8_t>(wire::UbResponseInfo::kLength);
+    completion.status =
+        length ? verbs::CompletionStatus::kLocalLength : verbs::CompletionStatus::kLocalAccess;
+  }
+  parts_.initiator.complete(message.entry_jetty, completion);
+}
+
+void Responder::respond(std::uint32_t index) {
+  InboundMessage& message = messages_[index];
+  message.state = InboundState::kResponding;
+  message.response_length = 0;
+  if (message.status == wire::UbResponseStatus::kSuccess &&
+      (message.request.opcode == wire::TaOpcode::kRead || wire::is_atomic(message.request.opcode))) {
+    message.response_length = message.extension.maetah.length;
+  }
+  parts_.tp.enqueue_response(message.channel, index);
+}
+
+void Responder::fetch_data(std::uint32_t channel, TxPacket& packet) {
+  const InboundMessage& message = messages_[packet.object];
+  if (message.status != wire::UbResponseStatus::kSuccess) return;
+  if (message.request.opcode != wire::TaOpcode::kRead) {
+    const wire::BufferId buffer = parts_.payloads.acquire(packet.length);
+    std::byte* bytes = parts_.payloads.data(buffer);
+    wire::encode_operand(message.atomic_result[0], message.atomic_result[1], packet.length, bytes);
+    packet.data = wire::bytes_payload(bytes, packet.length, buffer);
+    return;
+  }
+  packet.state = PacketState::kFetching;
+  packet.fetches_open = 1;
+  engine::Access access;
+  access.kind = engine::AccessKind::kRead;
+  access.order = message.read_order;
+  access.at_target = true;
+  access.stream = stream_of(message);
+  access.address = message.extension.maetah.address + packet.offset;
+  access.length = packet.length;
+  access.operation = message.operation;
+  PendingAccess owner;
+  owner.owner = AccessOwner::kPacketData;
+  owner.object = channel;
+  owner.generation = parts_.tp.channel(channel).generation;
+  owner.detail = packet.logical;
+  parts_.accesses.request(access, owner);
+}
+
+void Responder::fetch_failed(TxPacket& packet, engine::AccessStatus status) {
+  refuse_access(packet.object, status);
+}
+
+void Responder::fill_packet(const TxPacket& packet, wire::Packet& out) const {
+  const InboundMessage& message = messages_[packet.object];
+  wire::Atah& header = wire::use_response(out.ub);
+  header.opcode = wire::TaOpcode::kTaack;
+  if (message.request.opcode == wire::TaOpcode::kRead) {
+    header.opcode = wire::TaOpcode::kReadResponse;
+  } else if (wire::is_atomic(message.request.opcode)) {
+    header.opcode = wire::TaOpcode::kAtomicResponse;
+  }
+  header.tassn = message.request.tassn;
+  header.requester_id = message.request.requester_id;
+  header.requester_type = message.request.requester_type;
+  header.status = message.status;
+  header.info = message.info;
+  out.operation = message.operation;
+  if (message.status == wire::UbResponseStatus::kSuccess) return;
+  // Choice: a refusal is a TAACK whatever was asked, so that it never has to carry operands.
+  header.opcode = wire::TaOpcode::kTaack;
+  header.poison = message.info == static_cast<std::uint8_t>(wire::UbResponseInfo::kPoison);
+  parts_.payloads.release(out.payload.buffer);
+  out.payload = {};
+}
+
+void Responder::confirmed(std::uint32_t index) {
+  InboundMessage& message = messages_[index];
+  --message.packets_unconfirmed;
+  if (message.packets_unconfirmed == 0 && message.response_numbered) release(index);
+}
+
+}  // namespace wharf::ub

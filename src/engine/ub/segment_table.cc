@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/ub/segment_table.h"
+
+#include <fmt/format.h>
+
+namespace wharf::ub {
+
+Result<std::uint32_t> SegmentTable::add(const verbs::SegmentConfig& config) {
+  if (config.base == 0) return input_error("segment base: found 0, expected a non-zero address");
+  if (config.length > ~config.base) {
+    return input_error(fmt::format("segment length: found {}, expected at most {} above base {:#x}",
+                                   config.length, ~config.base, config.base));
+  }
+  const verbs::AccessRights& rights = config.rights;
+  if ((rights.remote_write && !rights.remote_read) ||
+      (rights.remote_atomic && !(rights.remote_read && rights.remote_write))) {
+    return input_error(
+        "segment rights: expected write together with read, and atomic together with both (URMA access "
+        "rules)");
+  }
+  if (token_next_ >= (1U << 20U)) {
+    return input_error("segment tokens: all 1048575 TokenIDs were given out, expected fewer registrations");
+  }
+  std::uint32_t number = 0;
+  if (free_.empty()) {
+    number = static_cast<std::uint32_t>(records_.size());
+    records_.emplace_back();
+    free_.reserve(records_.capacity());
+  } else {
+    number = free_.back();
+    free_.pop_back();
+  }
+  MrRecord& record = records_[number];
+  record = MrRecord{};
+  record.va = config.base;
+  record.offset = config.length >> 32U;
+  record.length = static_cast<std::uint32_t>(config.length);
+  record.token_id = token_next_++;
+  record.token_value = config.token_value;
+  record.permissions = static_cast<std::uint16_t>(
+      Permissions::kValid | (config.check_value ? Permissions::kCheckValue : 0) |
+      (rights.remote_read ? Permissions::kRead : 0) | (rights.remote_write ? Permissions::kWrite : 0) |
+      (rights.remote_atomic ? Permissions::kAtomic : 0) |
+      (static_cast<unsigned>(config.read_order) << Permissions::kReadOrderShift) |
+      (static_cast<unsigned>(config.write_order) << Permissions::kWriteOrderShift));
+  numbers_.insert(record.token_id, number);
+  return number;
+}
+
+bool SegmentTable::remove(std::uint32_t token_id) {
+  const std::uint32_t number = find(token_id);
+  if (number == kNoSlot) return false;
+  numbers_.erase(token_id);
+  records_[number] = MrRecord{};
+  free_.push_back(number);
+  return true;
+}
+
+Grant SegmentTable::check(const MrRecord& record, std::uint32_t token_id, std::uint32_t token_value,
+                          Right right, std::uint64_t address, std::uint64_t length) {
+  if ((record.permissions & Permissions::kValid) == 0 || record.token_id != token_id)
+    return Grant::kUnknownToken;
+  if ((record.permissions & Permissions::kCheckValue) != 0 && record.token_value != token_value) {
+    return Grant::kWrongValue;
+  }
+  const std::uint16_t needed = right == Right::kRead    ? Permissions::kRead
+                               : right == Right::kWrite ? Permissions::kWrite
+                                                        : Permissions::kAtomic;
+  if ((record.permissions & needed) == 0) return Grant::kNoRight;
+  const std::uint64_t size = (record.offset << 32U) | record.length;
+  if (address < record.va || length > size || address - record.va > size - length) return Grant::kOutOfRange;
+  return Grant::kGranted;
+}
+
+verbs::AccessOrder SegmentTable::read_order(const MrRecord& record) {
+  return static_cast<verbs::AccessOrder>((record.permissions >> Permissions::kReadOrderShift) & 7U);
+}
+
+verbs::AccessOrder SegmentTable::write_order(const MrRecord& record) {
+  return static_cast<verbs::AccessOrder>((record.permissions >> Permissions::kWriteOrderShift) & 7U);
+}
+
+}  // namespace wharf::ub

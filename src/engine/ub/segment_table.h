@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registered memory: tokens and their records, and the check that every remote access passes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/flat_map.h"
+#include "base/result.h"
+#include "base/slot_pool.h"
+#include "engine/ub/context_records.h"
+#include "verbs/segment.h"
+
+namespace wharf::ub {
+
+enum class Right : std::uint8_t { kRead, kWrite, kAtomic };
+
+/// What an access check found, in the order of the checks (URMA API, segment access rules): TokenID,
+/// TokenValue, right, range. Anything but kGranted leaves memory untouched.
+enum class Grant : std::uint8_t { kGranted, kUnknownToken, kWrongValue, kNoRight, kOutOfRange };
+
+/// Which permission bits a record holds: bit 0 valid, 1 check value, 2..4 read, write, atomic, 5..7 order
+/// label of reads, 8..10 of writes.
+struct Permissions {
+  static constexpr std::uint16_t kValid = 1;
+  static constexpr std::uint16_t kCheckValue = 2;
+  static constexpr std::uint16_t kRead = 4;
+  static constexpr std::uint16_t kWrite = 8;
+  static constexpr std::uint16_t kAtomic = 16;
+  static constexpr unsigned kReadOrderShift = 5;
+  static constexpr unsigned kWriteOrderShift = 8;
+};
+
+class SegmentTable {
+ public:
+  /// Refuses a zero base, a range that wraps, and rights that URMA does not allow (write needs read; atomic
+  /// needs both). Tokens are never given twice. The result is the record's number; its TokenID is
+  /// record(number).token_id.
+  Result<std::uint32_t> add(const verbs::SegmentConfig& config);
+  /// Ends the token `id`; false when there is none.
+  bool remove(std::uint32_t token_id);
+
+  /// The record's number for a TokenID, or kNoSlot. The number may name a record that is not in the context
+  /// cache.
+  std::uint32_t find(std::uint32_t token_id) const {
+    const std::uint32_t* number = numbers_.find(token_id);
+    return number == nullptr ? kNoSlot : *number;
+  }
+  MrRecord& record(std::uint32_t number) { return records_[number]; }
+  const MrRecord& record(std::uint32_t number) const { return records_[number]; }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(numbers_.size()); }
+
+  /// The check of one access; overflow-safe. An access of length zero is allowed at base + length too.
+  static Grant check(const MrRecord& record, std::uint32_t token_id, std::uint32_t token_value, Right right,
+                     std::uint64_t address, std::uint64_t length);
+  static verbs::AccessOrder read_order(const MrRecord& record);
+  static verbs::AccessOrder write_order(const MrRecord& record);
+
+ private:
+  std::vector<MrRecord> records_;
+  std::vector<std::uint32_t> free_;
+  FlatMap numbers_;  ///< TokenID to record number.
+  std::uint32_t token_next_ = 1;
+};
+
+}  // namespace wharf::ub

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+// The TP layer, receiving side: which packets are accepted, delivered and acknowledged. [UB-Base 2.0.1 6.4.2]
+#include "engine/ub/tp_channel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/ub/engine_parts.h"
+
+namespace wharf::ub {
+namespace {
+
+// What TpChannel::waiting holds for a number that arrived ahead of its turn: nothing (0); a parked packet
+// (its index plus one); or, for a Write whose data is being placed already, its inbound message with these
+// flags.
+constexpr std::uint32_t kPlaced = 1U << 31U;
+constexpr std::uint32_t kPlacedLast = 1U << 30U;
+constexpr std::uint32_t kIndexMask = kPlacedLast - 1;
+
+bool may_be_placed_ahead(wire::TaOpcode opcode) {
+  constexpr std::uint16_t kNeeded = wire::kTaAddress | wire::kTaPayload;
+  return (wire::ta_layout(opcode) & kNeeded) == kNeeded;
+}
+
+}  // namespace
+
+Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
+  const UbConfig& config = parts_.config;
+  if (blob.encapsulation != config.encapsulation) {
+    return input_error(fmt::format("UB connect: host {} uses encapsulation {}, expected {} as here",
+                                   blob.host.number, static_cast<int>(blob.encapsulation),
+                                   static_cast<int>(config.encapsulation)));
+  }
+  std::uint32_t index = find(blob.host);
+  if (index != kNoSlot && channels_[index]->state == ChannelState::kReady) return index;
+  const std::uint64_t send_first = reliability::first_logical(config.first_psn);
+  const std::uint64_t receive_first = reliability::first_logical(blob.first_psn);
+  const bool fresh = index == kNoSlot;
+  if (fresh) {
+    index = count();
+    WHARF_TRY(parts_.contexts.reserve({ContextKind::kTpChannel, index}));
+    channels_.push_back(std::make_unique<TpChannel>());
+    channel_of_host_.insert(blob.host.number, index);
+    timers_.reserve(2 * count());
+    dirty_.reserve(count());
+    ack_list_.reserve(count());
+    data_list_.reserve(count());
+    resend_list_.reserve(count());
+    TpChannel& made = *channels_[index];
+    made.send = reliability::SendWindow<TxPacket>(parts_.arena, config.send_window, send_first);
+    made.receive = reliability::ReceiveWindow(parts_.arena, config.receive_window, receive_first);
+    made.waiting = parts_.arena.make_span<std::uint32_t>(config.receive_window);
+    parts_.load_store.open(index);
+  } else {
+    parts_.contexts.remove(now, {ContextKind::kTpChannel, index});
+    channels_[index]->send.reset(send_first);
+    channels_[index]->receive.reset(receive_first);
+    parts_.load_store.reset(now, index);
+  }
+  TpChannel& made = *channels_[index];
+  made.remote = blob.host;
+  made.local_tpn = tpn_toward(blob.host);
+  made.remote_tpn = tpn_toward(config.host);
+  ++made.generation;
+  made.mtu = std::min(config.mtu, blob.mtu);
+  // UDP source ports from 49152 on (RFC 6335): one per host pair, so that a flow keeps its path.
+  made.entropy = static_cast<std::uint16_t>(49152U + (config.host.number * 31U + blob.host.number) % 16384U);
+  made.selective = config.recovery == LossRecovery::kSelective && blob.recovery == LossRecovery::kSelective;
+  made.send.set_limit(std::min(config.send_window, blob.receive_window));
+  made.tpmsn_next = 0;
+  made.send_cursor = send_first;
+  made.receive_first = receive_first;
+  made.messages_delivered = 0;
+  made.naked = 0;
+  made.state = ChannelState::kReady;
+  parts_.contexts.add({ContextKind::kTpChannel, index});
+  return index;
+}
+
+std::uint32_t TpLayer::find(wire::HostAddress remote) const {
+  const std::uint32_t* index = channel_of_host_.find(remote.number);
+  return index == nullptr ? kNoSlot : *index;
+}
+
+void TpLayer::touch(std::uint32_t channel) {
+  TpChannel& touched = *channels_[channel];
+  if (touched.dirty_listed) return;
+  touched.dirty_listed = true;
+  dirty_.push_back(channel);
+}
+
+void TpLayer::receive(TimePs now, const wire::Packet& packet) {
+  const std::uint32_t index = find(packet.source);
+  if (index == kNoSlot || channels_[index]->state != ChannelState::kReady ||
+      packet.ub.rtph.destination_tpn != channels_[index]->local_tpn ||
+      packet.ub.rtph.source_tpn != channels_[index]->remote_tpn) {
+    ++parts_.counters.dropped_unknown_channel;
+    return;
+  }
+  const ContextKey key{ContextKind::kTpChannel, index};
+  if (!parts_.contexts.acquire(key)) {
+    const std::uint32_t parked = parts_.responder.park(now, packet);
+    if (parked == kNoSlot) {
+      ++parts_.counters.dropped_no_room;
+      return;
+    }
+    parts_.contexts.defer(key,
+                          {.step = DeferredStep::kChannelPacket,
+                           .object = index,
+                           .generation = channels_[index]->generation,
+                           .packet = parked},
+                          packet.operation, packet.ub.transaction == wire::UbTransaction::kRequest);
+    return;
+  }
+  process(now, index, packet);
+}
+
+void TpLayer::resume_packet(TimePs now, std::uint32_t channel, std::uint32_t generation,
+                            std::uint32_t parked) {
+  // A copy: processing may park further packets, and that may move the pool.
+  const wire::Packet packet = parts_.responder.parked(parked).packet;
+  if (channels_[channel]->generation != generation || channels_[channel]->state != ChannelState::kReady) {
+    ++parts_.counters.dropped_unknown_channel;
+  } else {
+    const ContextKey key{ContextKind::kTpChannel, channel};
+    WHARF_CHECK(parts_.contexts.acquire(key));
+    process(now, channel, packet);
+  }
+  parts_.responder.unpark(parked);
+}
+
+void TpLayer::process(TimePs now, std::uint32_t index, const wire::Packet& packet) {
+  using wire::TpOpcode;
+  parts_.contexts.mark_dirty({ContextKind::kTpChannel, index});
+  switch (packet.ub.rtph.opcode) {
+    case TpOpcode::kReliable:
+      process_data(now, index, packet);
+      return;
+    case TpOpcode::kAck:
+    case TpOpcode::kAckCetph:
+      if (packet.ub.rtph.status == wire::UbResponseStatus::kError) {
+        process_nak(now, index, packet);
+      } else {
+        process_ack(now, index, packet);
+      }
+      return;
+    case TpOpcode::kNakDeprecated:
+      process_nak(now, index, packet);
+      return;
+    case TpOpcode::kSack:
+    case TpOpcode::kSackCetph:
+      process_sack(now, index, packet);
+      return;
+    case TpOpcode::kUnreliable:
+    case TpOpcode::kCnp:
+      break;
+  }
+  ++parts_.counters.dropped_tp_opcode;
+}
+
+void TpLayer::process_data(TimePs now, std::uint32_t index, const wire::Packet& packet) {
+  TpChannel& channel = *channels_[index];
+  if (packet.ub.transaction == wire::UbTransaction::kNone) {
+    ++parts_.counters.dropped_malformed;
+    return;
+  }
+  const wire::Psn tpmsn = packet.ub.rtph.tpmsn;
+  std::uint64_t logical = 0;
+  switch (channel.receive.classify(packet.ub.rtph.psn, logical)) {
+    case reliability::Arrival::kDuplicate:
+      ++parts_.counters.duplicates;
+      ask_acknowledgement(now, index, channel.receive.has_gap() ? AckKind::kSack : AckKind::kAck, tpmsn,
+                          true);
+      return;
+    case reliability::Arrival::kTooFar:
+      ++parts_.counters.dropped_beyond_window;
+      return;
+    case reliability::Arrival::kAhead:
+      if (!channel.selective) {
+        // [UB-Base 2.0.1 6.4.2] Go-Back-N: one TPNAK per gap, however many packets follow it.
+        ++parts_.counters.dropped_out_of_order;
+        if (parts_.config.fast_retransmit && channel.naked != channel.receive.next()) {
+          channel.naked = channel.receive.next();
+          ask_acknowledgement(now, index, AckKind::kNak, tpmsn, true);
+        }
+        return;
+      }
+      if (!keep_ahead(now, index, logical, packet)) {
+        ++parts_.counters.dropped_no_room;
+        return;
+      }
+      channel.receive.accept(logical);
+      ask_acknowledgement(now, index, AckKind::kSack, tpmsn, true);
+      return;
+    case reliability::Arrival::kNext:
+      break;
+  }
+  const bool request = packet.ub.transaction == wire::UbTransaction::kRequest;
+  if (request ? !parts_.responder.has_room() : !parts_.responder.can_park()) {
+    ++parts_.counters.dropped_no_room;
+    return;
+  }
+  const std::uint32_t advanced = channel.receive.accept(logical);
+  if (packet.ub.rtph.last) ++channel.messages_delivered;
+  deliver(now, index, packet);
+  if (advanced > 1) deliver_waiting(now, index, logical + 1, logical + advanced);
+  ask_acknowledgement(now, index, channel.receive.has_gap() ? AckKind::kSack : AckKind::kAck, tpmsn, false);
+}
+
+bool TpLayer::keep_ahead(TimePs now, std::uint32_t index, std::uint64_t logical, const wire::Packet& packet) {
+  TpChannel& channel = *channels_[index];
+  std::uint32_t kept = 0;
+  const bool request = packet.ub.transaction == wire::UbTransaction::kRequest;
+  if (request && !parts_.responder.has_room()) return false;
+  if (request && may_be_placed_ahead(packet.ub.request.opcode)) {
+    const std::uint32_t message = parts_.responder.receive_ahead(now, index, packet);
+    if (message == kNoSlot) return false;
+    kept = kPlaced | (packet.ub.rtph.last ? kPlacedLast : 0U) | message;
+  } else {
+    const std::uint32_t parked = parts_.responder.park(now, packet);
+    if (parked == kNoSlot) return false;
+    if (request) parts_.responder.reserve_message();
+    kept = parked + 1;
+  }
+  reorder(channel, logical) = kept;
+  return true;
+}
+
+std::uint32_t& TpLayer::reorder(TpChannel& channel, std::uint64_t logical) {
+  return channel.waiting[logical & (channel.waiting.size() - 1)];
+}
+
+void TpLayer::deliver(TimePs now, std::uint32_t index, const wire::Packet& packet) {
+  if (packet.ub.transaction == wire::UbTransaction::kRequest) {
+    parts_.responder.receive(now, index, packet, kNoSlot);
+  } else {
+    parts_.initiator.receive(now, index, packet);
+  }
+}
+
+void TpLayer::deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t from, std::uint64_t end) {
+  TpChannel& channel = *channels_[index];
+  for (std::uint64_t logical = from; logical < end; ++logical) {
+    const std::uint32_t kept = std::exchange(reorder(channel, logical), 0);
+    if ((kept & kPlaced) != 0) {
+      if ((kept & kPlacedLast) != 0) ++channel.messages_delivered;
+      parts_.responder.deliver_ahead(now, kept & kIndexMask, (kept & kPlacedLast) != 0);
+      continue;
+    }
+    const std::uint32_t parked = kept - 1;
+    const wire::Packet packet = parts_.responder.parked(parked).packet;
+    parts_.span(packet.operation, trace::Stage::kReorderWait, parts_.responder.parked(parked).since, now);
+    if (packet.ub.rtph.last) ++channel.messages_delivered;
+    if (packet.ub.transaction == wire::UbTransaction::kRequest) {
+      parts_.responder.unreserve_message();
+      parts_.responder.receive(now, index, packet, parked);
+    } else {
+      deliver(now, index, packet);
+      parts_.responder.unpark(parked);
+    }
+  }
+}
+
+void TpLayer::drop_waiting(std::uint32_t kept) {
+  if ((kept & kPlaced) != 0) return;  // The responder frees its messages itself.
+  if (parts_.responder.parked(kept - 1).packet.ub.transaction == wire::UbTransaction::kRequest) {
+    parts_.responder.unreserve_message();
+  }
+  parts_.responder.unpark(kept - 1);
+}
+
+void TpLayer::ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind, wire::Psn tpmsn,
+                                  bool at_once) {
+  TpChannel& channel = *channels_[index];
+  const std::uint64_t next = channel.receive.next();
+  // Nothing is in order yet, so there is nothing that a TPACK could name.
+  if (kind == AckKind::kAck && next == channel.receive_first) return;
+  const bool nak_stands = channel.ack == AckKind::kNak && channel.naked == next;
+  if (!nak_stands) channel.ack = kind;
+  channel.ack_number = next;
+  channel.ack_max = channel.receive.end();
+  channel.ack_first_bits = channel.receive.first_bits();
+  channel.ack_tpmsn = tpmsn;
+  if (kind == AckKind::kAck && !at_once && ++channel.unacknowledged < parts_.config.acknowledge_every) {
+    if (timers_.get(2 * index + 1) == kNever)
+      timers_.set(2 * index + 1, now + parts_.config.acknowledge_delay);
+    return;
+  }
+  list_acknowledgement(index);
+}
+
+void TpLayer::list_acknowledgement(std::uint32_t index) {
+  TpChannel& channel = *channels_[index];
+  if (channel.ack_listed) return;
+  channel.ack_listed = true;
+  ack_list_.push_back(index);
+}
+
+void TpLayer::encode(std::uint32_t channel, TpChannelRecord& record) const {
+  const TpChannel& from = *channels_[channel];
+  record.bitmap = from.receive.first_bits();
+  record.remote_cna = from.remote.number;
+  record.local_tpn = from.local_tpn;
+  record.remote_tpn = from.remote_tpn;
+  record.psn_next = static_cast<std::uint32_t>(from.send.next());
+  record.tpmsn_next = static_cast<std::uint32_t>(from.tpmsn_next);
+  record.last_acked = static_cast<std::uint32_t>(from.send.una());
+  record.expected_psn = static_cast<std::uint32_t>(from.receive.next());
+  record.expected_msn = static_cast<std::uint32_t>(from.messages_delivered);
+  record.base_psn = record.expected_psn;
+  record.max_received = static_cast<std::uint32_t>(from.receive.end());
+  record.valid = 1;
+  record.out_of_order = from.selective ? 1 : 0;
+  record.transmit_epoch = static_cast<std::uint16_t>(from.send.next() >> 32U);
+  record.receive_epoch = static_cast<std::uint16_t>(from.receive.next() >> 32U);
+}
+
+void TpLayer::decode(std::uint32_t channel, const TpChannelRecord& record) {
+  TpChannel& to = *channels_[channel];
+  const std::uint64_t next = (std::uint64_t{record.transmit_epoch} << 32U) | record.psn_next;
+  to.send.restore({next - static_cast<std::uint32_t>(record.psn_next - record.last_acked), next});
+  to.tpmsn_next = record.tpmsn_next;
+  const std::uint64_t expected = (std::uint64_t{record.receive_epoch} << 32U) | record.expected_psn;
+  to.receive.restore(
+      {expected, expected + static_cast<std::uint32_t>(record.max_received - record.expected_psn)});
+  to.receive.set_first_bits(record.bitmap);
+  to.messages_delivered = record.expected_msn;
+}
+
+void TpLayer::wipe(std::uint32_t channel) {
+  TpChannel& wiped = *channels_[channel];
+  wiped.receive.set_first_bits(0);
+  wiped.send.restore({0, 0});
+  wiped.receive.restore({0, 0});
+  wiped.tpmsn_next = 0;
+  wiped.messages_delivered = 0;
+}
+
+void TpLayer::describe_waiting(std::vector<std::string>& out) const {
+  for (const auto& channel : channels_) {
+    const std::uint32_t host = channel->remote.number;
+    if (channel->state == ChannelState::kError) {
+      out.push_back(fmt::format("TP channel to host {}: failed, retries exhausted", host));
+      continue;
+    }
+    if (channel->timer.running()) {
+      out.push_back(
+          fmt::format("TP channel to host {}: packets up to {} sent and not confirmed, attempt {}, next "
+                      "time-out at {} ps",
+                      host, wire::psn_wrap(channel->send_cursor - 1), channel->timer.attempts(),
+                      channel->timer.deadline().ps));
+    }
+    if (channel->numbering || !channel->requests.empty() || !channel->responses.empty()) {
+      out.push_back(
+          fmt::format("TP channel to host {}: messages wait for packet numbers ({} numbered and not sent)",
+                      host, channel->unsent));
+    }
+  }
+}
+
+}  // namespace wharf::ub

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// The TP layer: one reliable channel per remote host, shared by all jetties. Numbers packets, delivers what
+// arrives to the transaction layer, acknowledges. [UB-Base 2.0.1 6.3, 6.4] Repair of loss is in
+// tp_retransmission.cc.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/flat_map.h"
+#include "base/ring.h"
+#include "engine/contract.h"
+#include "engine/reliability/deadline_heap.h"
+#include "engine/reliability/receive_window.h"
+#include "engine/reliability/retransmission_timer.h"
+#include "engine/reliability/send_window.h"
+#include "engine/ub/access_port.h"
+#include "engine/ub/context_records.h"
+#include "engine/ub/exchange.h"
+#include "engine/ub/index_list.h"
+#include "wire/packet.h"
+
+namespace wharf::ub {
+
+struct EngineParts;
+
+/// What a numbered packet carries: a TA segment of the initiator, or a response of the target.
+enum class PacketOrigin : std::uint8_t { kRequest, kResponse };
+
+enum class PacketState : std::uint8_t {
+  kFree,      ///< Confirmed; nothing is held for it.
+  kFetching,  ///< Its data is being read.
+  kReady,     ///< May be sent.
+  kSent,      ///< Not confirmed; its data has been let go.
+};
+
+/// Enough to build a packet, and to build it again: the data itself is read from memory each time.
+struct TxPacket {
+  wire::Payload data;         ///< kReady (and, gathered, kFetching): holds a reference to data.buffer.
+  std::uint64_t logical = 0;  ///< Its number; tells an old occupant of the slot from the present one.
+  std::uint64_t resend_mark =
+      0;  ///< First new number behind its last retransmission; 0 when it was sent once.
+  TimePs sent_at;
+  std::uint32_t object = kNoSlot;  ///< Transaction or inbound message.
+  std::uint32_t offset = 0;        ///< Of its data within the segment or response.
+  std::uint32_t length = 0;
+  wire::Psn tpmsn = 0;
+  PacketOrigin origin = PacketOrigin::kRequest;
+  PacketState state = PacketState::kFree;
+  std::uint8_t fetches_open = 0;
+  bool last = false;
+  bool prepared = false;      ///< Queued for retransmission, and its data fetched or being fetched.
+  bool fetch_failed = false;  ///< Its data could not be read: it goes out without.
+};
+
+/// What the next acknowledgement of a channel says.
+enum class AckKind : std::uint8_t { kNone, kAck, kSack, kNak };
+
+enum class ChannelState : std::uint8_t { kClosed, kReady, kError };
+
+/// One TP channel. The packet counters (send, receive, tpmsn_next) are the context record; the rest is what a
+/// real window needs beyond it.
+struct TpChannel {
+  wire::HostAddress remote;
+  std::uint32_t local_tpn = 0;
+  std::uint32_t remote_tpn = 0;
+  std::uint32_t generation = 0;
+  std::uint32_t mtu = 0;
+  std::uint16_t entropy = 0;
+  ChannelState state = ChannelState::kClosed;
+  bool selective = false;
+
+  // Sender.
+  reliability::SendWindow<TxPacket> send;
+  std::uint64_t tpmsn_next = 0;
+  std::uint64_t send_cursor = 0;      ///< First number that was never sent.
+  std::uint32_t unsent = 0;           ///< Numbered, never sent.
+  std::uint32_t resend_prepared = 0;  ///< Queued retransmissions whose data is fetched or being fetched.
+  reliability::RetransmissionTimer timer;
+  // The message being numbered, and those behind it.
+  bool numbering = false;
+  PacketOrigin numbering_origin = PacketOrigin::kRequest;
+  std::uint32_t numbering_object = kNoSlot;
+  std::uint32_t numbering_offset = 0;
+  wire::Psn numbering_tpmsn = 0;
+  bool response_turn = true;  ///< Requests and responses take turns, message by message.
+  IndexList requests;         ///< Of transactions, by Transaction::next.
+  IndexList responses;        ///< Of inbound messages, by InboundMessage::next.
+
+  // Receiver.
+  reliability::ReceiveWindow receive;
+  std::uint64_t messages_delivered = 0;
+  std::uint64_t receive_first = 0;   ///< The first number of the channel.
+  std::span<std::uint32_t> waiting;  ///< By number: what waits there, see tp_channel.cc.
+  std::uint64_t naked = 0;           ///< The gap that the last TPNAK was for; 0 for none.
+  std::uint32_t messages_open = 0;   ///< Messages that need their TPMSN to be found.
+  AckKind ack = AckKind::kNone;
+  std::uint64_t ack_number = 0;      ///< next() when the acknowledgement was asked for.
+  std::uint64_t ack_max = 0;         ///< end() then.
+  std::uint64_t ack_first_bits = 0;  ///< first_bits() then.
+  wire::Psn ack_tpmsn = 0;
+  std::uint32_t unacknowledged = 0;  ///< In-order packets since the last TPACK.
+
+  // Where the channel stands in the engine's lists.
+  bool dirty_listed = false;
+  bool ack_listed = false;
+  bool data_listed = false;
+  bool resend_listed = false;
+  bool pump_deferred = false;
+  bool timeout_deferred = false;
+};
+
+class TpLayer {
+ public:
+  explicit TpLayer(EngineParts& parts) : parts_(parts) {}
+
+  // Control.
+  /// The channel to the exporter of `blob`, made if there is none or if the present one has failed.
+  Result<std::uint32_t> open(TimePs now, const QueueBlob& blob);
+  std::uint32_t find(wire::HostAddress remote) const;
+  TpChannel& channel(std::uint32_t index) { return *channels_[index]; }
+  const TpChannel& channel(std::uint32_t index) const { return *channels_[index]; }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(channels_.size()); }
+
+  // From the transaction layer.
+  /// A segment or response wants to be numbered.
+  void enqueue_request(std::uint32_t channel, std::uint32_t transaction);
+  void enqueue_response(std::uint32_t channel, std::uint32_t message);
+  /// The packets [first, end) are known to have been delivered, because their transaction was answered.
+  void confirm_delivered(TimePs now, std::uint32_t channel, std::uint64_t first, std::uint64_t end);
+  /// The channel's windows or lists changed: number packets when the engine settles.
+  void touch(std::uint32_t channel);
+
+  // From the network.
+  void receive(TimePs now, const wire::Packet& packet);
+  void resume_packet(TimePs now, std::uint32_t channel, std::uint32_t generation, std::uint32_t parked);
+  /// The next acknowledgement, if there is one and its class is allowed.
+  bool transmit_acknowledgement(wire::TrafficClassMask allowed, wire::Packet& out);
+  /// The next packet with a PSN: one that is sent again, or a new one.
+  bool transmit_data(TimePs now, wire::TrafficClassMask allowed, bool again, wire::Packet& out);
+
+  // From memory.
+  void data_done(const PendingAccess& owner, const engine::AccessResult& result);
+
+  // From time.
+  TimePs deadline() const { return timers_.earliest(); }
+  void expire(TimePs now);
+  void resume_timeout(TimePs now, std::uint32_t channel);
+  void resume_pump(TimePs now, std::uint32_t channel);
+
+  /// Numbers packets on every touched channel until nothing more can be done now.
+  void settle(TimePs now);
+
+  // Context records.
+  void encode(std::uint32_t channel, TpChannelRecord& record) const;
+  void decode(std::uint32_t channel, const TpChannelRecord& record);
+  void wipe(std::uint32_t channel);
+
+  void describe_waiting(std::vector<std::string>& out) const;
+
+ private:
+  // tp_channel.cc: receiving.
+  void process(TimePs now, std::uint32_t index, const wire::Packet& packet);
+  void process_data(TimePs now, std::uint32_t index, const wire::Packet& packet);
+  bool keep_ahead(TimePs now, std::uint32_t index, std::uint64_t logical, const wire::Packet& packet);
+  void deliver(TimePs now, std::uint32_t index, const wire::Packet& packet);
+  void deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t from, std::uint64_t end);
+  void ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind, wire::Psn tpmsn, bool at_once);
+  void list_acknowledgement(std::uint32_t index);
+  void drop_waiting(std::uint32_t kept);
+  std::uint32_t& reorder(TpChannel& channel, std::uint64_t logical);
+
+  // tp_transmission.cc: numbering and sending.
+  void pump(TimePs now, std::uint32_t index);
+  bool choose_message(TimePs now, std::uint32_t index);
+  void number_packet(TimePs now, std::uint32_t index);
+  void start_fetch(std::uint32_t index, TxPacket& packet);
+  void prepare_retransmissions(std::uint32_t index);
+  void update_ready(std::uint32_t index);
+  TxPacket* sendable(std::uint32_t index, bool again);
+  void build_sack(const TpChannel& channel, wire::Packet& out);
+  void address_packet(const TpChannel& channel, wire::Packet& out) const;
+  void build(const TpChannel& channel, const TxPacket& packet, bool again, wire::Packet& out) const;
+
+  // tp_retransmission.cc: what acknowledgements and time-outs mean to the sender.
+  void process_ack(TimePs now, std::uint32_t index, const wire::Packet& packet);
+  void process_sack(TimePs now, std::uint32_t index, const wire::Packet& packet);
+  void process_nak(TimePs now, std::uint32_t index, const wire::Packet& packet);
+  void acknowledge_before(TimePs now, std::uint32_t index, std::uint64_t end);
+  void progressed(TimePs now, std::uint32_t index);
+  void released(TimePs now, std::uint32_t index, TxPacket& packet);
+  void queue_loss(std::uint32_t index, std::uint64_t logical, std::uint64_t max);
+  void timed_out(TimePs now, std::uint32_t index);
+  void fail(TimePs now, std::uint32_t index);
+  void start_timer(TimePs now, std::uint32_t index);
+  void set_timer(std::uint32_t index);
+
+  EngineParts& parts_;
+  std::vector<std::unique_ptr<TpChannel>> channels_;
+  FlatMap channel_of_host_;
+  reliability::DeadlineHeap timers_;  ///< Owner 2 * channel: retransmission; 2 * channel + 1: delayed TPACK.
+  Ring<std::uint32_t> dirty_;
+  Ring<std::uint32_t> ack_list_;
+  Ring<std::uint32_t> data_list_;    ///< Channels whose next new packet may leave.
+  Ring<std::uint32_t> resend_list_;  ///< Channels whose next repeated packet may leave.
+};
+
+}  // namespace wharf::ub

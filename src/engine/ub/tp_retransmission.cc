@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The UB retransmission timer and every other reason to send again: what TPACK, TPSACK, TPNAK and silence
+// mean to the sender of a TP channel. [UB-Base 2.0.1 6.4.2, 6.4.3]
+#include <algorithm>
+
+#include "engine/ub/engine_parts.h"
+#include "engine/ub/tp_channel.h"
+
+namespace wharf::ub {
+
+void TpLayer::process_ack(TimePs now, std::uint32_t index, const wire::Packet& packet) {
+  TpChannel& channel = *channels_[index];
+  const std::uint64_t last = channel.send.unwrap(packet.ub.rtph.psn);
+  if (last >= channel.send_cursor) {
+    ++parts_.counters.dropped_acknowledgement;
+    return;
+  }
+  if (last < channel.send.una()) {
+    ++parts_.counters.dropped_stale_acknowledgement;
+    return;
+  }
+  acknowledge_before(now, index, last + 1);
+}
+
+void TpLayer::process_nak(TimePs now, std::uint32_t index, const wire::Packet& packet) {
+  TpChannel& channel = *channels_[index];
+  const std::uint64_t expected = channel.send.unwrap(packet.ub.rtph.psn);
+  if (expected >= channel.send_cursor) {
+    ++parts_.counters.dropped_acknowledgement;
+    return;
+  }
+  if (expected < channel.send.una()) {
+    ++parts_.counters.dropped_stale_acknowledgement;
+    return;
+  }
+  // Choice: a TPNAK also confirms everything before the PSN that it expects.
+  if (expected > channel.send.una()) acknowledge_before(now, index, expected);
+  channel.send.rewind(expected, channel.send_cursor);
+  touch(index);
+}
+
+void TpLayer::process_sack(TimePs now, std::uint32_t index, const wire::Packet& packet) {
+  TpChannel& channel = *channels_[index];
+  const std::span<const std::byte> bitmap = wire::sack_bitmap(packet);
+  const std::uint64_t base = channel.send.unwrap(packet.ub.rtph.psn);
+  const std::uint64_t max = channel.send.unwrap(packet.ub.ack.saetph.max_received);
+  if (bitmap.empty() || base >= channel.send_cursor || max >= channel.send_cursor) {
+    ++parts_.counters.dropped_acknowledgement;
+    return;
+  }
+  const auto bit = [&](std::uint64_t i) {
+    return (std::to_integer<unsigned>(bitmap[i / 8]) >> (i % 8) & 1U) != 0;
+  };
+  const auto release = [&](TxPacket& slot) { released(now, index, slot); };
+  bool progress = false;
+  // Bit 0 tells the two published forms apart: set, it confirms everything through the base; clear, the base
+  // is missing.
+  const std::uint64_t confirmed_end = bit(0) ? base + 1 : base;
+  if (confirmed_end > channel.send.una()) progress = channel.send.acknowledge_before(confirmed_end, release);
+  const std::uint64_t end = std::min(base + bitmap.size() * 8, channel.send_cursor);
+  for (std::uint64_t logical = std::max(base, channel.send.una()); logical < end; ++logical) {
+    if (bit(logical - base)) {
+      progress |= channel.send.acknowledge_one(logical, release);
+    } else if (logical <= max && logical >= base) {
+      queue_loss(index, logical, max);
+    }
+  }
+  channel.send.advance_over_confirmed();
+  if (progress) progressed(now, index);
+  if (!progress && channel.send.retransmissions_queued() == 0)
+    ++parts_.counters.dropped_stale_acknowledgement;
+  touch(index);
+}
+
+void TpLayer::queue_loss(std::uint32_t index, std::uint64_t logical, std::uint64_t max) {
+  TpChannel& channel = *channels_[index];
+  // [UB-Base 2.0.1 6.4.2] Each hole is repaired once per loss report. A repeated packet counts as lost again
+  // only when something that was sent after the repetition has arrived (MarkPSN of ns-3-UB), or when the
+  // timer fires.
+  if (!channel.send.confirmed(logical) && max >= channel.send.slot(logical).resend_mark) {
+    channel.send.queue_retransmission(logical);
+  }
+}
+
+void TpLayer::acknowledge_before(TimePs now, std::uint32_t index, std::uint64_t end) {
+  TpChannel& channel = *channels_[index];
+  if (!channel.send.acknowledge_before(end, [&](TxPacket& packet) { released(now, index, packet); })) return;
+  progressed(now, index);
+}
+
+void TpLayer::progressed(TimePs now, std::uint32_t index) {
+  TpChannel& channel = *channels_[index];
+  channel.timer.progress(parts_.config.retransmission, now, channel.send.una() < channel.send_cursor);
+  set_timer(index);
+  touch(index);
+}
+
+void TpLayer::confirm_delivered(TimePs now, std::uint32_t index, std::uint64_t first, std::uint64_t end) {
+  TpChannel& channel = *channels_[index];
+  bool any = false;
+  for (std::uint64_t logical = std::max(first, channel.send.una()); logical < end; ++logical) {
+    any |= channel.send.acknowledge_one(logical, [&](TxPacket& packet) { released(now, index, packet); });
+  }
+  if (channel.send.advance_over_confirmed() || any) progressed(now, index);
+}
+
+void TpLayer::released(TimePs now, std::uint32_t index, TxPacket& packet) {
+  if (packet.prepared) {
+    packet.prepared = false;
+    --channels_[index]->resend_prepared;
+  }
+  parts_.payloads.release(packet.data.buffer);
+  packet.data = {};
+  packet.state = PacketState::kFree;
+  if (packet.origin == PacketOrigin::kRequest) {
+    parts_.initiator.confirmed(now, packet.object);
+  } else {
+    parts_.responder.confirmed(packet.object);
+  }
+}
+
+void TpLayer::start_timer(TimePs now, std::uint32_t index) {
+  TpChannel& channel = *channels_[index];
+  if (channel.timer.running()) return;
+  channel.timer.start(parts_.config.retransmission, now);
+  set_timer(index);
+}
+
+void TpLayer::set_timer(std::uint32_t index) { timers_.set(2 * index, channels_[index]->timer.deadline()); }
+
+void TpLayer::expire(TimePs now) {
+  while (timers_.earliest() <= now) {
+    const std::uint32_t owner = timers_.earliest_owner();
+    timers_.set(owner, kNever);
+    if (owner % 2 == 1) {
+      list_acknowledgement(owner / 2);
+    } else {
+      timed_out(now, owner / 2);
+    }
+  }
+}
+
+void TpLayer::resume_timeout(TimePs now, std::uint32_t channel) {
+  channels_[channel]->timeout_deferred = false;
+  timed_out(now, channel);
+}
+
+void TpLayer::timed_out(TimePs now, std::uint32_t index) {
+  TpChannel& channel = *channels_[index];
+  if (channel.state != ChannelState::kReady || channel.timeout_deferred) return;
+  const ContextKey key{ContextKind::kTpChannel, index};
+  if (!parts_.contexts.acquire(key)) {
+    channel.timeout_deferred = true;
+    parts_.contexts.defer(key, {.step = DeferredStep::kChannelTimeout, .object = index}, {}, false);
+    return;
+  }
+  switch (channel.timer.expire(parts_.config.retransmission, now)) {
+    case reliability::RetransmissionTimer::Expiry::kNotDue:
+      break;
+    case reliability::RetransmissionTimer::Expiry::kRetransmit: {
+      ++parts_.counters.timeouts;
+      const std::uint32_t queued = channel.send.rewind(channel.send.una(), channel.send_cursor);
+      if (parts_.config.tracer != nullptr && parts_.config.tracer->wants(trace::EventKind::kTimeout)) {
+        parts_.config.tracer->emit({.kind = trace::EventKind::kTimeout,
+                                    .host = static_cast<std::uint16_t>(parts_.config.host.number),
+                                    .component = index,
+                                    .begin = now,
+                                    .end = now,
+                                    .a = channel.timer.attempts(),
+                                    .b = queued});
+      }
+      touch(index);
+      break;
+    }
+    case reliability::RetransmissionTimer::Expiry::kExhausted:
+      fail(now, index);
+      return;
+  }
+  set_timer(index);
+}
+
+void TpLayer::fail(TimePs now, std::uint32_t index) {
+  TpChannel& channel = *channels_[index];
+  channel.state = ChannelState::kError;
+  ++parts_.counters.channels_failed;
+  channel.timer.stop();
+  set_timer(index);
+  timers_.set(2 * index + 1, kNever);
+  // Stop numbering first: what was numbered is released below, what was not belongs to its transaction or
+  // message.
+  channel.numbering = false;
+  channel.requests = {};
+  channel.responses = {};
+  channel.send.clear([&](TxPacket& packet) { released(now, index, packet); });
+  channel.unsent = 0;
+  channel.send_cursor = channel.send.next();
+  channel.ack = AckKind::kNone;
+  for (std::uint32_t& kept : channel.waiting) {
+    if (kept == 0) continue;
+    drop_waiting(kept);
+    kept = 0;
+  }
+  parts_.responder.channel_failed(index);
+  parts_.initiator.channel_failed(now, index);
+}
+
+}  // namespace wharf::ub

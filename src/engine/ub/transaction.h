@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// The initiator side of the transaction layer: cuts work requests into TA segments, holds them back where
+// order asks for it, matches responses, reports completions. [UB-Base 2.0.1 7; URMA API]
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ring.h"
+#include "base/slot_pool.h"
+#include "engine/contract.h"
+#include "engine/reliability/deadline_heap.h"
+#include "engine/ub/access_port.h"
+#include "engine/ub/config.h"
+#include "engine/ub/jetty.h"
+#include "wire/packet.h"
+
+namespace wharf::ub {
+
+struct EngineParts;
+struct TxPacket;
+
+/// A remote jetty that was imported.
+struct Peer {
+  bool used = false;
+  engine::QueueId queue = 0;  ///< The local queue that imported it.
+  std::uint32_t channel = kNoSlot;
+  wire::HostAddress host;
+  std::uint32_t jetty = 0;
+  std::uint32_t token = 0;
+};
+
+enum class TransactionState : std::uint8_t {
+  kQueued,    ///< Waits for packet numbers.
+  kSending,   ///< Has some; its packets go out.
+  kAwaiting,  ///< All numbered, no answer yet.
+  kBackoff,   ///< The target was not ready: waits before it is sent again.
+};
+
+/// One TA segment: one TASSN, one TP message, one response.
+struct Transaction {
+  std::uint32_t jetty = 0;
+  std::uint32_t channel = 0;
+  std::uint32_t generation = 0;  ///< Counts reuses of the slot.
+  std::uint32_t next = kNoSlot;  ///< In TpChannel::requests.
+  std::uint64_t request = 0;     ///< Posting number.
+  std::uint64_t tassn = 0;       ///< Logical; 16 bits travel.
+  std::uint64_t first_number =
+      0;  ///< Logical packet numbers [first_number, first_number + packets_numbered).
+  std::uint32_t packets_numbered = 0;
+  std::uint32_t packets_unconfirmed = 0;
+  std::uint32_t message_offset = 0;  ///< Where its data begins in the message.
+  std::uint32_t length = 0;          ///< Data bytes asked for or carried.
+  std::uint32_t received = 0;        ///< Read: data bytes that have arrived.
+  std::uint32_t writes_open = 0;     ///< Accesses that place its data.
+  std::uint32_t steps_deferred = 0;  ///< Response packets that wait for a context record.
+  wire::TaOpcode opcode = wire::TaOpcode::kRead;
+  TransactionState state = TransactionState::kQueued;
+  verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
+  bool last_segment = false;
+  bool answered = false;  ///< The response has ended.
+  wire::UbResponseStatus answer_status = wire::UbResponseStatus::kSuccess;
+  std::uint8_t answer_info = 0;
+  std::uint8_t not_ready_retries = 0;
+  std::uint32_t page_fault_retries = 0;
+  TimePs waiting_since = kNever;
+};
+
+class Initiator {
+ public:
+  explicit Initiator(EngineParts& parts) : parts_(parts) {}
+
+  // Control.
+  Result<std::uint32_t> create(const engine::QueueConfig& config);
+  Result<void> destroy(TimePs now, std::uint32_t jetty);
+  verbs::PeerId import(const Peer& peer);
+  Result<void> forget(verbs::PeerId peer);
+
+  /// The jetty of that id, or null.
+  Jetty* find(std::uint32_t jetty) {
+    const std::uint32_t at = jetty - kFirstJettyId;
+    return at < jetties_.size() && jetties_[at]->used ? jetties_[at].get() : nullptr;
+  }
+  const Jetty* find(std::uint32_t jetty) const { return const_cast<Initiator*>(this)->find(jetty); }
+  Jetty& jetty(std::uint32_t id) { return *jetties_[id - kFirstJettyId]; }
+  const Peer* peer(verbs::PeerId id) const {
+    return id < peers_.size() && peers_[id].used ? &peers_[id] : nullptr;
+  }
+  Transaction& transaction(std::uint32_t index) { return transactions_[index]; }
+  SlotPool<Transaction>& transactions() { return transactions_; }
+
+  // Application.
+  engine::PostStatus post(TimePs now, std::uint32_t jetty, const verbs::WorkRequest& request,
+                          engine::Submission submission);
+  engine::PostStatus post_receive(std::uint32_t jetty, const verbs::ReceiveRequest& receive);
+  bool poll(std::uint32_t jetty, verbs::Completion& out);
+  bool next_completed(std::uint32_t& jetty);
+
+  /// Reports a completion (an entry was reserved for it): the record is written to host memory, then shown.
+  void complete(std::uint32_t jetty, const verbs::Completion& completion);
+
+  // From the TP layer.
+  /// Data bytes that its packets carry.
+  std::uint32_t payload_length(std::uint32_t index) const;
+  wire::OperationTag operation_of(std::uint32_t index) const;
+  /// Its turn for packet numbers has come.
+  void numbering_begins(TimePs now, std::uint32_t index);
+  /// A packet of transaction `index` gets its number.
+  void numbered(std::uint32_t index, std::uint64_t number);
+  /// All packets of it have one.
+  void numbered_all(TimePs now, std::uint32_t index);
+  /// One of its packets is confirmed.
+  void confirmed(TimePs now, std::uint32_t index);
+  /// A response arrived, in PSN order.
+  void receive(TimePs now, std::uint32_t channel, const wire::Packet& packet);
+  void resume_response(TimePs now, std::uint32_t index, std::uint32_t generation, std::uint32_t parked,
+                       std::uint32_t offset);
+  /// Reads the data of a packet; the TP layer gets the answers.
+  void fetch_data(std::uint32_t channel, TxPacket& packet);
+  /// Headers and data of a packet.
+  void fill_packet(const TxPacket& packet, bool again, wire::Packet& out) const;
+  /// Reading the data failed: the request ends with `status`, though its packet goes out (poisoned).
+  void fetch_failed(std::uint32_t index, engine::AccessStatus status);
+  /// Every open transaction of the channel ends in kRetryExhausted.
+  void channel_failed(TimePs now, std::uint32_t channel);
+
+  // From memory.
+  void work_request_done(TimePs now, const PendingAccess& owner);
+  void completion_done(const PendingAccess& owner);
+  void response_write_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status);
+
+  // From time.
+  TimePs deadline() const { return backoff_.earliest(); }
+  void expire(TimePs now);
+  void resume_advance(TimePs now, std::uint32_t jetty);
+  /// Lets jetties that were stopped by a full TASSN space go on; called when the engine settles.
+  void settle(TimePs now);
+
+  void describe_waiting(std::vector<std::string>& out) const;
+
+ private:
+  engine::PostStatus check(const verbs::WorkRequest& request) const;
+  void advance(TimePs now, std::uint32_t jetty);
+  bool admit(TimePs now, Jetty& jetty, std::uint64_t number);
+  bool issue_segment(TimePs now, std::uint32_t jetty, std::uint64_t number);
+  void release_strong(TimePs now, std::uint32_t jetty);
+  void step_response(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint32_t offset);
+  void place_data(std::uint32_t index, std::uint32_t offset, const wire::Payload& data);
+  void place_atomic(std::uint32_t index, const wire::Payload& data);
+  void write_local(std::uint32_t index, std::uint64_t address, const wire::Payload& data);
+  void answer(std::uint32_t index, const wire::Atah& response);
+  void back_off(TimePs now, std::uint32_t index);
+  void try_finish(TimePs now, std::uint32_t index);
+  void finish(TimePs now, std::uint32_t index);
+  void finish_request(TimePs now, std::uint32_t jetty, std::uint64_t number);
+  void unlink_ordered(Jetty& jetty, std::uint64_t number);
+  void report(std::uint32_t jetty);
+  void push_completion(std::uint32_t jetty, PostedRequest& request);
+  void want_advance(std::uint32_t jetty);
+
+  EngineParts& parts_;
+  std::vector<std::unique_ptr<Jetty>> jetties_;
+  std::vector<Peer> peers_;
+  SlotPool<Transaction> transactions_;
+  reliability::DeadlineHeap backoff_;  ///< By transaction.
+  Ring<std::uint32_t> completed_;      ///< Jetties with records to poll.
+  Ring<std::uint32_t> advance_;        ///< Jetties whose next request may go on.
+};
+
+}  // namespace wharf::ub

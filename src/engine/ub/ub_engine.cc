@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/ub/ub_engine.h"
+
+#include <fmt/format.h>
+
+#include "engine/ub/engine_parts.h"
+#include "engine/ub/exchange.h"
+
+namespace wharf::ub {
+
+static_assert(engine::Engine<UbEngine>);
+
+Result<UbEngine> UbEngine::create(const UbConfig& config, wire::PayloadPool& payloads, Arena& arena) {
+  WHARF_TRY(validate(config));
+  return UbEngine(std::make_unique<EngineParts>(config, payloads, arena));
+}
+
+UbEngine::UbEngine(std::unique_ptr<EngineParts> parts) : parts_(std::move(parts)) {}
+UbEngine::UbEngine(UbEngine&&) noexcept = default;
+UbEngine& UbEngine::operator=(UbEngine&&) noexcept = default;
+UbEngine::~UbEngine() = default;
+
+Result<engine::QueueId> UbEngine::create_queue(TimePs now, const engine::QueueConfig& config) {
+  Result<std::uint32_t> made = parts_->initiator.create(config);
+  parts_->settle(now);
+  return made;
+}
+
+Result<void> UbEngine::destroy_queue(TimePs now, engine::QueueId queue) {
+  Result<void> done = parts_->initiator.destroy(now, queue);
+  parts_->settle(now);
+  return done;
+}
+
+Result<verbs::SegmentToken> UbEngine::register_segment(TimePs now, const verbs::SegmentConfig& config) {
+  Result<std::uint32_t> number = parts_->segments.add(config);
+  if (!number) return number.error();
+  const MrRecord& record = parts_->segments.record(*number);
+  const verbs::SegmentToken token{record.token_id, record.token_value};
+  const ContextKey key{ContextKind::kMr, *number};
+  if (Result<void> reserved = parts_->contexts.reserve(key); !reserved) {
+    parts_->segments.remove(token.id);
+    return reserved.error();
+  }
+  parts_->contexts.add(key);
+  parts_->settle(now);
+  return token;
+}
+
+Result<void> UbEngine::deregister_segment(TimePs now, verbs::SegmentToken token) {
+  const std::uint32_t number = parts_->segments.find(token.id);
+  if (number == kNoSlot) return input_error(fmt::format("segment token {}: no such segment", token.id));
+  parts_->segments.remove(token.id);
+  parts_->contexts.remove(now, {ContextKind::kMr, number});
+  parts_->settle(now);
+  return {};
+}
+
+Result<engine::ExchangeBlob> UbEngine::export_queue(engine::QueueId queue) const {
+  const Jetty* jetty = parts_->initiator.find(queue);
+  if (jetty == nullptr) return input_error(fmt::format("jetty {}: no such queue", queue));
+  QueueBlob blob;
+  blob.host = parts_->config.host;
+  blob.jetty = queue;
+  blob.encapsulation = parts_->config.encapsulation;
+  blob.recovery = parts_->config.recovery;
+  blob.mtu = parts_->config.mtu;
+  blob.receive_window = parts_->config.receive_window;
+  blob.first_psn = parts_->config.first_psn;
+  return encode(blob);
+}
+
+Result<engine::PeerId> UbEngine::connect(TimePs now, engine::QueueId queue, std::span<const std::byte> blob) {
+  if (parts_->initiator.find(queue) == nullptr)
+    return input_error(fmt::format("jetty {}: no such queue", queue));
+  Result<QueueBlob> decoded = decode_queue_blob(blob);
+  if (!decoded) return decoded.error();
+  Result<std::uint32_t> channel = parts_->tp.open(now, *decoded);
+  if (!channel) return channel.error();
+  Peer peer;
+  peer.used = true;
+  peer.queue = queue;
+  peer.channel = *channel;
+  peer.host = decoded->host;
+  peer.jetty = decoded->jetty;
+  peer.token = decoded->token;
+  const engine::PeerId id = parts_->initiator.import(peer);
+  parts_->settle(now);
+  return id;
+}
+
+Result<void> UbEngine::disconnect(TimePs, engine::QueueId queue, engine::PeerId peer) {
+  if (parts_->initiator.find(queue) == nullptr)
+    return input_error(fmt::format("jetty {}: no such queue", queue));
+  return parts_->initiator.forget(peer);
+}
+
+engine::PostStatus UbEngine::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
+                                  engine::Submission submission) {
+  const engine::PostStatus status = parts_->initiator.post(now, queue, request, submission);
+  parts_->settle(now);
+  return status;
+}
+
+engine::PostStatus UbEngine::post_receive(TimePs, engine::QueueId queue,
+                                          const verbs::ReceiveRequest& receive) {
+  return parts_->initiator.post_receive(queue, receive);
+}
+
+engine::PostStatus UbEngine::issue(TimePs now, const verbs::LoadStore& load_store) {
+  return parts_->load_store.issue(now, load_store);
+}
+
+void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
+  UbCounters& counters = parts_->counters;
+  ++counters.packets_received;
+  if (packet.protocol != wire::Protocol::kUb || packet.destination != parts_->config.host) {
+    ++counters.dropped_foreign;
+    return;
+  }
+  if (packet.trim != wire::TrimState::kWhole) {
+    ++counters.dropped_trimmed;
+    return;
+  }
+  switch (packet.ub.transport) {
+    case wire::UbTransport::kBypass:
+      parts_->load_store.receive(now, packet);
+      break;
+    case wire::UbTransport::kRtp:
+      if (packet.ub.encapsulation == parts_->config.encapsulation) {
+        parts_->tp.receive(now, packet);
+      } else {
+        ++counters.dropped_encapsulation;
+      }
+      break;
+    case wire::UbTransport::kUtp:
+    case wire::UbTransport::kCtp:
+      ++counters.dropped_transport;
+      break;
+  }
+  parts_->settle(now);
+}
+
+void UbEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
+  if (!parts_->accesses.is_pending(access)) return;
+  const PendingAccess owner = parts_->accesses.take(access);
+  switch (owner.owner) {
+    case AccessOwner::kPacketData:
+      parts_->tp.data_done(owner, result);
+      break;
+    case AccessOwner::kInboundWrite:
+      parts_->responder.write_done(now, owner, result.status);
+      break;
+    case AccessOwner::kInboundAtomic:
+      parts_->responder.atomic_done(now, owner, result);
+      break;
+    case AccessOwner::kInboundEntry:
+      parts_->responder.entry_done(now, owner, result.status);
+      break;
+    case AccessOwner::kResponseWrite:
+      parts_->initiator.response_write_done(now, owner, result.status);
+      break;
+    case AccessOwner::kWorkRequest:
+      parts_->initiator.work_request_done(now, owner);
+      break;
+    case AccessOwner::kCompletion:
+      parts_->initiator.completion_done(owner);
+      break;
+    case AccessOwner::kContext:
+      parts_->contexts.access_done(now, owner.detail, result);
+      break;
+    case AccessOwner::kLoadStore:
+      parts_->load_store.service_done(owner, result);
+      break;
+  }
+  parts_->payloads.release(owner.buffer);
+  parts_->settle(now);
+}
+
+void UbEngine::expire(TimePs now) {
+  parts_->tp.expire(now);
+  parts_->initiator.expire(now);
+  parts_->load_store.expire(now);
+  parts_->settle(now);
+}
+
+bool UbEngine::next_access(engine::Access& out) { return parts_->accesses.next(out); }
+
+bool UbEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allowed, wire::Packet& out) {
+  // Most urgent first: acknowledgements, repeated packets, loads and stores, new packets.
+  TpLayer& tp = parts_->tp;
+  const bool sent = tp.transmit_acknowledgement(allowed, out) || tp.transmit_data(now, allowed, true, out) ||
+                    ((allowed & wire::mask_of(wire::TrafficClass::kLoadStore)) != 0 &&
+                     parts_->load_store.transmit(now, out)) ||
+                    tp.transmit_data(now, allowed, false, out);
+  if (sent) parts_->settle(now);
+  return sent;
+}
+
+bool UbEngine::next_completed_queue(engine::QueueId& queue) {
+  return parts_->initiator.next_completed(queue);
+}
+bool UbEngine::poll(engine::QueueId queue, verbs::Completion& out) {
+  return parts_->initiator.poll(queue, out);
+}
+bool UbEngine::poll_load_store(verbs::LoadStoreResult& out) { return parts_->load_store.poll(out); }
+
+bool UbEngine::poll_event(engine::AsyncEvent& out) {
+  if (parts_->events.empty()) return false;
+  out = parts_->events.front();
+  parts_->events.pop_front();
+  return true;
+}
+
+TimePs UbEngine::deadline() const {
+  return min(min(parts_->tp.deadline(), parts_->initiator.deadline()), parts_->load_store.deadline());
+}
+
+const UbCounters& UbEngine::counters() const { return parts_->counters; }
+const UbConfig& UbEngine::config() const { return parts_->config; }
+
+void UbEngine::describe_waiting(std::vector<std::string>& out) const {
+  parts_->initiator.describe_waiting(out);
+  parts_->tp.describe_waiting(out);
+  parts_->responder.describe_waiting(out);
+  parts_->load_store.describe_waiting(out);
+  if (parts_->contexts.waiting() > 0) {
+    out.push_back(fmt::format("context cache: {} steps wait for records", parts_->contexts.waiting()));
+  }
+}
+
+}  // namespace wharf::ub

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unified Bus interface of one host: transaction layer, reliable TP channels and the load/store path.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/result.h"
+#include "engine/contract.h"
+#include "engine/ub/config.h"
+#include "engine/ub/counters.h"
+#include "wire/payload_pool.h"
+
+namespace wharf::ub {
+
+struct EngineParts;
+
+/// One host's UB network interface. A queue is a jetty; a peer is an imported remote jetty; all jetties
+/// toward one host share one TP channel. It knows no clock, socket or thread, and in steady state takes no
+/// memory. Implements UB-Base 2.0.1 chapters 6 to 8 as far as public documents (OpenURMA, ns-3-UB, UMDK) show
+/// them: all verbs of URMA over RTP with ROI ordering, and loads and stores over bypassed transport.
+///
+/// To come, and where: service modes ROT, ROL, UNO (transaction.cc gate, tp_channel.cc delivery); several
+/// channels per host (TpLayer::open); congestion control (TpLayer::transmit_data and the CC field); jetty
+/// groups (Responder::target_jetty); jetty life cycle (Jetty::record.state).
+class UbEngine {
+ public:
+  /// `config` must validate(); the error names the key. `payloads` and `arena` outlive the engine and may be
+  /// shared by the engines of one thread.
+  static Result<UbEngine> create(const UbConfig& config, wire::PayloadPool& payloads, Arena& arena);
+  UbEngine(UbEngine&&) noexcept;
+  UbEngine& operator=(UbEngine&&) noexcept;
+  ~UbEngine();
+
+  // Control. May take memory.
+  /// All of them: loads and stores through issue(), the others through post().
+  static constexpr bool supports(verbs::Verb) { return true; }
+  /// Depths are powers of two up to 65536. The id is the jetty id on the wire.
+  Result<engine::QueueId> create_queue(TimePs now, const engine::QueueConfig& config);
+  /// Refused while requests are outstanding. Its unread completions and receive entries are gone.
+  Result<void> destroy_queue(TimePs now, engine::QueueId queue);
+  Result<verbs::SegmentToken> register_segment(TimePs now, const verbs::SegmentConfig& config);
+  /// Later accesses with this token are refused; accesses under way finish.
+  Result<void> deregister_segment(TimePs now, verbs::SegmentToken token);
+  Result<engine::ExchangeBlob> export_queue(engine::QueueId queue) const;
+  /// Imports the jetty in `blob`. The first import of a host makes the channel to it, as does one after the
+  /// channel failed; packets flow when both ends have made theirs.
+  Result<engine::PeerId> connect(TimePs now, engine::QueueId queue, std::span<const std::byte> blob);
+  /// Refused while requests to the peer are outstanding. The channel stays for the other jetties.
+  Result<void> disconnect(TimePs now, engine::QueueId queue, engine::PeerId peer);
+
+  // Inputs. Each runs to completion; consequences wait in the outputs below.
+  engine::PostStatus post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
+                          engine::Submission submission);
+  engine::PostStatus post_receive(TimePs now, engine::QueueId queue, const verbs::ReceiveRequest& receive);
+  /// kQueueFull: every slot is taken, or results wait for poll_load_store().
+  engine::PostStatus issue(TimePs now, const verbs::LoadStore& load_store);
+  /// Malformed, unknown and unwanted packets are counted and dropped. One port: `port` is not looked at.
+  void receive(TimePs now, std::uint32_t port, const wire::Packet& packet);
+  /// Answers one next_access(), in any order. An id that is not pending is ignored.
+  void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
+  /// Early or repeated calls do nothing.
+  void expire(TimePs now);
+
+  // Outputs. After every input, drain these until all are empty; transmit() can make new accesses.
+  bool next_access(engine::Access& out);
+  bool transmit(TimePs now, std::uint32_t port, wire::TrafficClassMask allowed, wire::Packet& out);
+  bool next_completed_queue(engine::QueueId& queue);
+  bool poll(engine::QueueId queue, verbs::Completion& out);
+  bool poll_load_store(verbs::LoadStoreResult& out);
+  bool poll_event(engine::AsyncEvent& out);
+  TimePs deadline() const;
+
+  // Observation.
+  const UbCounters& counters() const;
+  const UbConfig& config() const;
+  void describe_waiting(std::vector<std::string>& out) const;
+
+ private:
+  explicit UbEngine(std::unique_ptr<EngineParts> parts);
+
+  std::unique_ptr<EngineParts> parts_;
+};
+
+}  // namespace wharf::ub
