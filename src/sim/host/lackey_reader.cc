@@ -264,6 +264,7 @@ LackeyReader::LineResult LackeyReader::take_line(std::string_view line, TraceRec
   if (line.empty() || line.starts_with("==") || line.starts_with("--")) return LineResult::kNoAccess;
   if (form_ != Form::kGeneric && starts_like_lackey(line)) {
     form_ = Form::kLackey;
+    if (line.find(',') == std::string_view::npos) return LineResult::kMalformed;
     return take_access(line.substr(3), line[0] == ' ' ? line[1] : line[0], record);
   }
   if (form_ != Form::kLackey && starts_like_generic(line)) {

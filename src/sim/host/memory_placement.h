@@ -20,7 +20,7 @@ enum class PlacementGranule : std::uint8_t { kPage, kLine };
 struct MemoryPlacementConfig {
   PlacementRule rule = PlacementRule::kAll;
   std::vector<AddressRange> ranges{};  ///< For kRanges: at least one, none empty.
-  double fraction = 0.5;             ///< For kFraction: share of all granules that is remote, 0 to 1.
+  double fraction = 0.5;               ///< For kFraction: share of all granules that is remote, 0 to 1.
   PlacementGranule granule = PlacementGranule::kPage;
 };
 

@@ -38,12 +38,13 @@ class SerialPageTransfer {
  public:
   explicit SerialPageTransfer(const SerialPageTransferConfig& config) : config_(config) {}
 
-  TimePs duration(std::int64_t bytes) const {
+  /// `target_receive_stage`: PagingConfig::target_receive_stage.
+  TimePs duration(std::int64_t bytes, bool target_receive_stage) const {
     const TimePs request_nic = nic(config_.request_bytes);
     const TimePs submit =
         config_.library_post + config_.work_request_build + config_.doorbell + config_.work_request_fetch;
     const TimePs request =
-        request_nic + wire(config_.request_bytes) + (config_.target_receive_stage ? request_nic : kTimeZero);
+        request_nic + wire(config_.request_bytes) + (target_receive_stage ? request_nic : kTimeZero);
     const TimePs response = nic(bytes) + wire(bytes) + nic(bytes);
     const TimePs completion =
         config_.response_write + config_.completion_write + config_.completion_poll + config_.library_poll;

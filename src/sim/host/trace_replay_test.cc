@@ -11,97 +11,10 @@
 
 #include "base/random.h"
 #include "sim/kernel/simulation.h"
+#include "tests/support/replaying_core.h"
 
 namespace wharf::sim {
 namespace {
-
-constexpr TimePs kRemoteTime = nanoseconds(400);
-constexpr TimePs kPageTime = microseconds(2);
-
-/// Memory that answers each access a fixed time after its start, with an event to the component that asked.
-class FixedTimeMemory {
- public:
-  enum Kind : std::uint16_t { kWake, kLoad, kStore, kPageRead, kPageWrite };
-
-  explicit FixedTimeMemory(Simulation& simulation) : simulation_(simulation) {}
-  void answer_to(ComponentId owner) { owner_ = owner; }
-
-  void start_load(TimePs at, std::uint64_t address, std::uint32_t size, std::uint32_t id) {
-    log_.push_back(fmt::format("{} load {:x} {}", at.ps / 1000, address, size));
-    simulation_.schedule(at + kRemoteTime, owner_, owner_, kLoad, id);
-  }
-  void start_store(TimePs at, std::uint64_t address, std::uint32_t size, std::uint32_t id) {
-    log_.push_back(fmt::format("{} store {:x} {}", at.ps / 1000, address, size));
-    simulation_.schedule(at + kRemoteTime, owner_, owner_, kStore, id);
-  }
-  void start_page_read(TimePs at, PageNumber page, std::uint32_t pages, std::uint32_t id) {
-    log_.push_back(fmt::format("{} read page {:x} {}", at.ps / 1000, page, pages));
-    simulation_.schedule(at + kPageTime, owner_, owner_, kPageRead, id);
-  }
-  void start_page_write(TimePs at, PageNumber page, std::uint32_t id) {
-    log_.push_back(fmt::format("{} write page {:x}", at.ps / 1000, page));
-    simulation_.schedule(at + kPageTime, owner_, owner_, kPageWrite, id);
-  }
-
-  const std::vector<std::string>& log() const { return log_; }
-
- private:
-  Simulation& simulation_;
-  ComponentId owner_;
-  std::vector<std::string> log_;
-};
-static_assert(RemoteLineMemory<FixedTimeMemory> && PageTransferPort<FixedTimeMemory>);
-
-/// A core that replays a trace.
-class ReplayingCore : public Component {
- public:
-  explicit ReplayingCore(Simulation& simulation) : simulation_(simulation), memory_(simulation) {
-    memory_.answer_to(simulation.add(*this, "core0"));
-  }
-
-  void start(const TraceReplayConfig& config, const MemoryPlacementConfig& placement, std::string trace) {
-    trace_ = std::move(trace);
-    Result<TraceReplay<FixedTimeMemory>> replay = TraceReplay<FixedTimeMemory>::create(
-        config, MemoryPlacement::create(placement, RandomStream(1, "memory_placement")).value(),
-        TraceReader::from_memory(trace_, "trace").value(), memory_);
-    ASSERT_TRUE(replay.ok()) << replay.error().message;
-    replay_.emplace(*std::move(replay));
-    simulation_.schedule(kTimeZero, id(), id(), FixedTimeMemory::kWake, 0);
-  }
-
-  void handle(const Event& event) override {
-    const TimePs now = simulation_.now();
-    switch (event.kind) {
-      case FixedTimeMemory::kWake:
-        if (now == replay_->deadline()) replay_->advance(now);
-        break;
-      case FixedTimeMemory::kLoad:
-        replay_->load_done(now, event.argument);
-        break;
-      case FixedTimeMemory::kStore:
-        replay_->store_done(now, event.argument);
-        break;
-      case FixedTimeMemory::kPageRead:
-        replay_->page_read_done(now, event.argument);
-        break;
-      default:
-        replay_->page_write_done(now, event.argument);
-        break;
-    }
-    if (replay_->deadline() != kNever) {
-      simulation_.schedule(replay_->deadline(), id(), id(), FixedTimeMemory::kWake, 0);
-    }
-  }
-
-  const TraceReplay<FixedTimeMemory>& replay() const { return *replay_; }
-  const std::vector<std::string>& log() const { return memory_.log(); }
-
- private:
-  Simulation& simulation_;
-  FixedTimeMemory memory_;
-  std::string trace_;
-  std::optional<TraceReplay<FixedTimeMemory>> replay_;
-};
 
 struct Outcome {
   ReplayResult result;
@@ -113,11 +26,11 @@ Outcome replay(const TraceReplayConfig& config, const MemoryPlacementConfig& pla
                const std::string& trace) {
   Simulation simulation;
   ReplayingCore core(simulation);
-  core.start(config, placement, trace);
+  core.start(config, placement, TraceReader::from_memory(trace, "trace").value());
   simulation.run_until(seconds(1000));
   EXPECT_TRUE(core.replay().finished());
   EXPECT_TRUE(core.replay().status().ok());
-  return {core.replay().result(), core.log(), simulation.events_executed()};
+  return {core.replay().result(), core.memory().log(), simulation.events_executed()};
 }
 
 /// One nanosecond an instruction; L1 of four lines (1 ns), L2 of eight (4 ns), local memory 70 ns.
@@ -282,7 +195,9 @@ TEST(TraceReplay, InstructionTimeIsExactOverLongRuns) {
 TEST(TraceReplay, AReadingErrorEndsTheReplayAndIsReported) {
   Simulation simulation;
   ReplayingCore core(simulation);
-  core.start(small_config(), {.rule = PlacementRule::kNone}, "L 1000,8\nL 2000,8\nnonsense\n");
+  const std::string trace = "L 1000,8\nL 2000,8\nnonsense\n";
+  core.start(small_config(), {.rule = PlacementRule::kNone},
+             TraceReader::from_memory(trace, "trace").value());
   simulation.run_until(seconds(1));
   EXPECT_TRUE(core.replay().finished());
   ASSERT_FALSE(core.replay().status().ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/host/trace_replay.h"
+#include "sim/host/trace_replay_config.h"
 
 #include <fmt/format.h>
 
