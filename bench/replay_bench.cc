@@ -25,8 +25,8 @@
 #include "base/fingerprint.h"
 #include "base/random.h"
 #include "sim/host/byte_source.h"
+#include "sim/host/replaying_core_test_support.h"
 #include "sim/host/trace_reader.h"
-#include "sim/host/trace_replay.h"
 #include "sim/kernel/simulation.h"
 
 namespace {
@@ -143,60 +143,17 @@ void caches_only(benchmark::State& state) {
   report(state, "memory", hash);
 }
 
-/// Far memory that answers after a fixed time.
-class FixedTimeMemory {
- public:
-  FixedTimeMemory(Simulation& simulation, ComponentId owner) : simulation_(simulation), owner_(owner) {}
-  void start_load(TimePs at, std::uint64_t, std::uint32_t, std::uint32_t id) {
-    simulation_.schedule(at + nanoseconds(430), owner_, owner_, 1, id);
-  }
-  void start_store(TimePs at, std::uint64_t, std::uint32_t, std::uint32_t id) {
-    simulation_.schedule(at + nanoseconds(430), owner_, owner_, 2, id);
-  }
-
- private:
-  Simulation& simulation_;
-  ComponentId owner_;
-};
-
-class ReplayingCore : public Component {
- public:
-  ReplayingCore(Simulation& simulation, PlacementRule rule, const std::string& path)
-      : simulation_(simulation), memory_(simulation, simulation.add(*this, "core0")) {
-    replay_.emplace(TraceReplay<FixedTimeMemory>::create(
-                        {},
-                        MemoryPlacement::create({.rule = rule}, RandomStream(1, "memory_placement")).value(),
-                        TraceReader::open(path).value(), memory_)
-                        .value());
-    simulation.schedule(kTimeZero, id(), id(), 0, 0);
-  }
-  void handle(const Event& event) override {
-    if (event.kind == 0) {
-      if (simulation_.now() == replay_->deadline()) replay_->advance(simulation_.now());
-    } else if (event.kind == 1) {
-      replay_->load_done(simulation_.now(), event.argument);
-    } else {
-      replay_->store_done(simulation_.now(), event.argument);
-    }
-    if (replay_->deadline() != kNever) simulation_.schedule(replay_->deadline(), id(), id(), 0, 0);
-  }
-  const ReplayResult& result() const { return replay_->result(); }
-
- private:
-  Simulation& simulation_;
-  FixedTimeMemory memory_;
-  std::optional<TraceReplay<FixedTimeMemory>> replay_;
-};
-
 void replay_file(benchmark::State& state, const std::string& form, PlacementRule rule) {
   files();
   std::uint64_t hash = 0;
   double hits = 0;
   for (auto _ : state) {
     Simulation simulation;
-    ReplayingCore core(simulation, rule, files().path(form));
+    ReplayingCore core(simulation);
+    core.memory().keeps_log = false;
+    core.start({}, {.rule = rule}, TraceReader::open(files().path(form)).value());
     simulation.run_until(seconds(1000));
-    const ReplayResult& result = core.result();
+    const ReplayResult& result = core.replay().result();
     WHARF_CHECK(result.counts.accesses() == kAccesses);
     hash = static_cast<std::uint64_t>(result.time.ps);
     hits = 1 - static_cast<double>(result.cache.answered[3]) / static_cast<double>(kAccesses);

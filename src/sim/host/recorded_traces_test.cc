@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/host/replaying_core_test_support.h"
 #include "sim/host/trace_replay.h"
 #include "sim/kernel/simulation.h"
-#include "tests/support/replaying_core.h"
 
 namespace wharf::sim {
 namespace {
@@ -75,9 +75,9 @@ TEST_P(RecordedTraces, ReplaysByPages) {
 
 INSTANTIATE_TEST_SUITE_P(
     Traces, RecordedTraces,
-    testing::Values(RecordedTrace{"traces/sort-numbers.wmt", {1'243'771, 706'297, 10'364, 5'399'662}},
-                    RecordedTrace{"traces/sqlite-join.wmt", {4'392'149, 1'773'909, 168'337, 14'186'558}},
-                    RecordedTrace{"traces/cc1-primes.wmt", {2'446'663, 550'908, 2'429, 11'199'551}}),
+    testing::Values(RecordedTrace{"traces/sort-numbers.wtrace", {1'243'771, 706'297, 10'364, 5'399'662}},
+                    RecordedTrace{"traces/sqlite-join.wtrace", {4'392'149, 1'773'909, 168'337, 14'186'558}},
+                    RecordedTrace{"traces/cc1-primes.wtrace", {2'446'663, 550'908, 2'429, 11'199'551}}),
     [](const testing::TestParamInfo<RecordedTrace>& tested) {
       std::string name(tested.param.path);
       name = name.substr(7, name.find('.') - 7);

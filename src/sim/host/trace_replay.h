@@ -93,7 +93,7 @@ class TraceReplay {
   /// Data accesses replayed so far, warm-up included: for progress.
   std::uint64_t accesses_replayed() const { return accesses_; }
   /// The core's own clock.
-  TimePs clock() const { return clock_; }
+  TimePs core_time() const { return clock_; }
 
  private:
   enum class State : std::uint8_t { kRunning, kDraining, kFinished };

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "base/random.h"
+#include "sim/host/replaying_core_test_support.h"
 #include "sim/kernel/simulation.h"
-#include "tests/support/replaying_core.h"
 
 namespace wharf::sim {
 namespace {
