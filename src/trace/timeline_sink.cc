@@ -262,7 +262,9 @@ void TimelineSink::record(const TraceEvent& event) {
       draw_span(event);
       break;
     case EventKind::kOperationBegin:
-      open_[event.operation.value] = {event.begin, event.a, event.b, event.host};
+      // Without a tag its end could not be told from the ends of others.
+      if (event.operation.value != 0)
+        open_[event.operation.value] = {event.begin, event.a, event.b, event.host};
       break;
     case EventKind::kOperationEnd:
       end_operation(event);

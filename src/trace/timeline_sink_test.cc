@@ -324,6 +324,17 @@ TEST(TimelineSink, TooManySlicesAtOneTimeAreCountedNotDrawn) {
   EXPECT_EQ(decode(file.str()).events.back().name, "44 events were left out: too many at one time");
 }
 
+TEST(TimelineSink, EndsWithoutABeginAndUntaggedOperationsDrawNothing) {
+  std::ostringstream file;
+  TimelineSink sink(file, kibibytes(16));
+  sink.record({.kind = EventKind::kOperationEnd, .begin = nanoseconds(5), .operation = {9}});
+  sink.record({.kind = EventKind::kOperationBegin, .begin = nanoseconds(5)});
+  sink.record({.kind = EventKind::kOperationEnd, .begin = nanoseconds(9)});
+  EXPECT_TRUE(sink.finish().ok());
+  EXPECT_TRUE(decode(file.str()).events.empty());
+  EXPECT_EQ(sink.left_out(), 0U);
+}
+
 TEST(TimelineSink, AFileThatCannotBeWrittenIsAnError) {
   std::ofstream nowhere;
   TimelineSink sink(nowhere, kibibytes(16));
