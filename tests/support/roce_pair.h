@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two connected RoCE interfaces with a segment each, for the tests of this folder.
+// Two connected RoCE interfaces with a segment each, for unit tests of the engine.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,23 +10,23 @@
 #include "engine/roce/roce_engine.h"
 #include "tests/support/engine_pair.h"
 
-namespace wharf::roce {
+namespace wharf::test {
 
 /// Hosts 0 and 1 with `queues` connected queue pairs each; all of their memory is one segment.
 class RocePair {
  public:
   static constexpr std::uint64_t kBase = 0x10000;
 
-  explicit RocePair(const RoceConfig& config = {}, test::EnginePairOptions options = {},
+  explicit RocePair(const roce::RoceConfig& config = {}, EnginePairOptions options = {},
                     std::uint32_t queues = 1, engine::QueueConfig queue_config = {})
       : RocePair(config, config, std::move(options), queues, queue_config) {}
 
-  RocePair(const RoceConfig& config0, const RoceConfig& config1, test::EnginePairOptions options,
+  RocePair(const roce::RoceConfig& config0, const roce::RoceConfig& config1, EnginePairOptions options,
            std::uint32_t queues = 1, engine::QueueConfig queue_config = {})
       : pair(std::move(options), [&](std::uint32_t host, wire::PayloadPool& pool) {
-          RoceConfig config = host == 0 ? config0 : config1;
+          roce::RoceConfig config = host == 0 ? config0 : config1;
           config.host = {host};
-          return RoceEngine::create(config, pool).value();
+          return roce::RoceEngine::create(config, pool).value();
         }) {
     for (std::uint32_t host = 0; host < 2; ++host) {
       token[host] = pair.engine(host)
@@ -82,10 +81,10 @@ class RocePair {
     return pair.host(host).completions;
   }
 
-  test::EnginePair<RoceEngine> pair;
+  EnginePair<roce::RoceEngine> pair;
   verbs::SegmentToken token[2];
   engine::QueueId queue_id = 0;
   std::uint64_t last_id = 0;
 };
 
-}  // namespace wharf::roce
+}  // namespace wharf::test

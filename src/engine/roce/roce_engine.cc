@@ -384,34 +384,35 @@ void RoceEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) 
 }
 
 bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask classes, wire::Packet& out) {
-  for (std::size_t at = 0; at < kSendClassCount; ++at) {
-    if ((classes & wire::mask_of(kSendClasses[at])) == 0) continue;
+  for (std::size_t at = 0; at < kSendClassCount;) {
     Ring<std::uint32_t>& flows = core_.ready_flows[at];
-    while (!flows.empty()) {
-      QueuePair& pair = core_.queue(flows.front() / 2);
-      const auto flow = static_cast<Flow>(flows.front() % 2);
-      flows.pop_front();
-      pair.flow_listed[static_cast<std::size_t>(flow)] = false;
-      const auto ready_class = [&] {
-        return flow == Flow::kRequests ? requester_.ready_class(pair) : responder_.ready_class(pair);
-      };
-      const std::size_t now_class = ready_class();
-      if (now_class != at) {
-        if (now_class != kSendClassCount) core_.list_flow(pair, flow, now_class);
-        continue;
-      }
-      const bool sent =
-          flow == Flow::kRequests ? requester_.transmit(now, pair, out) : responder_.transmit(now, pair, out);
-      const std::size_t next_class = ready_class();
-      if (next_class != kSendClassCount) core_.list_flow(pair, flow, next_class);
-      run_kicked(now);
-      if (!sent) continue;
+    if ((classes & wire::mask_of(kSendClasses[at])) == 0 || flows.empty()) {
+      ++at;
+      continue;
+    }
+    QueuePair& pair = core_.queue(flows.front() / 2);
+    const auto flow = static_cast<Flow>(flows.front() % 2);
+    flows.pop_front();
+    pair.flow_listed[static_cast<std::size_t>(flow)] = false;
+    const auto ready_class = [&] {
+      return flow == Flow::kRequests ? requester_.ready_class(pair) : responder_.ready_class(pair);
+    };
+    const std::size_t now_class = ready_class();
+    bool sent = false;
+    if (now_class == at) {
+      sent = flow == Flow::kRequests ? requester_.transmit(now, pair, out) : responder_.transmit(now, pair, out);
+    }
+    const std::size_t next_class = ready_class();
+    if (next_class != kSendClassCount) core_.list_flow(pair, flow, next_class);
+    run_kicked(now);
+    if (sent) {
       // Ethernet 14, IP 20 or 40, UDP 8, BTH 12, ICRC 4, FCS 4.
       const std::uint32_t fixed = core_.config.ip_version == wire::IpVersion::kV4 ? 62 : 82;
       out.header_bytes = fixed + wire::roce_extension_bytes(out.roce.bth.opcode);
       ++core_.counters.packets_sent;
       return true;
     }
+    at = 0;  // A flow may have moved to a more urgent list.
   }
   return false;
 }

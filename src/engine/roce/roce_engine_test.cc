@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/roce/roce_engine.h"
 
-#include "engine/roce/roce_test_support.h"
+#include "tests/support/roce_pair.h"
 
 namespace wharf::roce {
 namespace {
 
 using verbs::CompletionStatus;
+using test::RocePair;
 using verbs::Verb;
 
 TEST(RoceEngine, WritesBytesIntoRemoteMemory) {
