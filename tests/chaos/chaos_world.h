@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixed operations between two engines under loss, duplication, reordering and corruption, and the checker that judges
-// them from outside: it knows what each address must hold, and never asks the engines.
+// Mixed operations between two engines under loss, duplication, reordering and corruption, and the checker
+// that judges them from outside: it knows what each address must hold, and never asks the engines.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +25,17 @@ namespace wharf::test {
 /// What one run is made of; drawn from the seed by draw() and by each protocol.
 struct ChaosOptions {
   std::uint64_t seed = 1;
-  std::uint32_t queues = 2;            ///< Connected queues between the two hosts.
-  std::uint32_t operations = 60;       ///< Per host and queue.
-  std::uint32_t concurrency = 8;       ///< Outstanding per host and queue.
-  std::uint32_t longest = 3000;        ///< Bytes of a message.
-  bool may_fail = false;               ///< Retries are limited: an operation may end in an error.
-  bool ordered_sends = true;           ///< Messages arrive in posting order.
-  bool doorbells = false;              ///< Work requests are announced and fetched.
+  std::uint32_t queues = 2;       ///< Connected queues between the two hosts.
+  std::uint32_t operations = 60;  ///< Per host and queue.
+  std::uint32_t concurrency = 8;  ///< Outstanding per host and queue.
+  std::uint32_t longest = 3000;   ///< Bytes of a message.
+  bool may_fail = false;          ///< Retries are limited: an operation may end in an error.
+  bool ordered_sends = true;      ///< Messages arrive in posting order.
+  bool doorbells = false;         ///< Work requests are announced and fetched.
   engine::QueueConfig queue_config;
   EnginePairOptions pair;
-  std::vector<verbs::Verb> verbs;      ///< To draw from.
-  std::string text;                    ///< What was drawn, for the message of a failure.
+  std::vector<verbs::Verb> verbs;  ///< To draw from.
+  std::string text;                ///< What was drawn, for the message of a failure.
 };
 
 /// The part of the options that every protocol shares.
@@ -92,8 +92,9 @@ class ChaosWorld {
     };
     for (std::uint32_t host = 0; host < 2; ++host) {
       const std::uint64_t base = options_.pair.memory_base;
-      token_[host] =
-          pair_.engine(host).register_segment(pair_.now(), {.base = base, .length = options_.pair.memory_bytes}).value();
+      token_[host] = pair_.engine(host)
+                         .register_segment(pair_.now(), {.base = base, .length = options_.pair.memory_bytes})
+                         .value();
       for (std::uint32_t queue = 0; queue < options_.queues; ++queue) {
         Endpoint endpoint;
         endpoint.queue = pair_.engine(host).create_queue(pair_.now(), options_.queue_config).value();
@@ -103,8 +104,10 @@ class ChaosWorld {
     for (std::uint32_t queue = 0; queue < options_.queues; ++queue) {
       const auto blob0 = pair_.engine(0).export_queue(endpoints_[0][queue].queue).value();
       const auto blob1 = pair_.engine(1).export_queue(endpoints_[1][queue].queue).value();
-      endpoints_[0][queue].peer = pair_.engine(0).connect(pair_.now(), endpoints_[0][queue].queue, blob1).value();
-      endpoints_[1][queue].peer = pair_.engine(1).connect(pair_.now(), endpoints_[1][queue].queue, blob0).value();
+      endpoints_[0][queue].peer =
+          pair_.engine(0).connect(pair_.now(), endpoints_[0][queue].queue, blob1).value();
+      endpoints_[1][queue].peer =
+          pair_.engine(1).connect(pair_.now(), endpoints_[1][queue].queue, blob0).value();
     }
     lay_out_memory();
   }
@@ -141,10 +144,10 @@ class ChaosWorld {
   /// A piece of memory with one user at a time.
   struct Cell {
     std::uint64_t address = 0;
-    std::uint32_t pattern = 0;     ///< What it must hold in its first `length` bytes.
+    std::uint32_t pattern = 0;  ///< What it must hold in its first `length` bytes.
     std::uint32_t length = 0;
     bool busy = false;
-    bool doubtful = false;         ///< An operation on it failed: old or new bytes.
+    bool doubtful = false;  ///< An operation on it failed: old or new bytes.
   };
   struct Operation {
     std::uint32_t host = 0;
@@ -154,7 +157,7 @@ class ChaosWorld {
     std::uint32_t remote = kNoCell;
     std::uint32_t pattern = 0;
     std::uint32_t length = 0;
-    std::uint64_t word = 0;        ///< Atomics: which word.
+    std::uint64_t word = 0;  ///< Atomics: which word.
     std::uint64_t operand = 0;
     std::uint64_t compare = 0;
     bool done = false;
@@ -165,7 +168,7 @@ class ChaosWorld {
     std::uint64_t immediate = 0;
     verbs::Verb verb = verbs::Verb::kSend;
     bool arrived = false;
-    bool certain = true;           ///< False when the sender was told that it failed.
+    bool certain = true;  ///< False when the sender was told that it failed.
   };
   struct Endpoint {
     engine::QueueId queue = 0;
@@ -210,7 +213,8 @@ class ChaosWorld {
     for (; at + cell_bytes <= end && cells_[0].size() < 512; at += cell_bytes) {
       for (auto& cells : cells_) cells.emplace_back().address = at;
     }
-    WHARF_CHECK(cells_[0].size() >= 64 + std::size_t{options_.queues} * (kReceives + 2 * options_.concurrency));
+    WHARF_CHECK(cells_[0].size() >=
+                64 + std::size_t{options_.queues} * (kReceives + 2 * options_.concurrency));
   }
 
   std::uint32_t take_cell(std::uint32_t host) {
@@ -312,8 +316,10 @@ class ChaosWorld {
     }
     operations_[request.id] = operation;
     if (verbs::consumes_receive_entry(operation.verb)) {
-      endpoint.sent.push_back({.pattern = operation.pattern, .length = operation.length,
-                               .immediate = request.immediate, .verb = operation.verb});
+      endpoint.sent.push_back({.pattern = operation.pattern,
+                               .length = operation.length,
+                               .immediate = request.immediate,
+                               .verb = operation.verb});
       message_of_[request.id] = endpoint.sent.size() - 1;
     }
     ++endpoint.posted;
@@ -430,7 +436,8 @@ class ChaosWorld {
     } else if (operation.verb == verbs::Verb::kRead) {
       const Cell& remote = cells_[other][operation.remote];
       Cell& local = cells_[operation.host][operation.local];
-      if (!holds(operation.host, local, remote.pattern, operation.length)) return fail("read returned wrong bytes");
+      if (!holds(operation.host, local, remote.pattern, operation.length))
+        return fail("read returned wrong bytes");
       local.pattern = remote.pattern;
       local.length = operation.length;
     } else if (operation.verb == verbs::Verb::kCompareSwap) {
@@ -491,13 +498,13 @@ class ChaosWorld {
       message = &sent[endpoint.next_message++];
     } else {
       for (Message& candidate : sent) {
-        const bool fits = !candidate.arrived && candidate.verb == completion.verb &&
-                          candidate.length == completion.length &&
-                          (!completion.has_immediate ||
-                           static_cast<std::uint32_t>(candidate.immediate) ==
-                               static_cast<std::uint32_t>(completion.immediate)) &&
-                          (candidate.verb == verbs::Verb::kWriteImm ||
-                           holds(host, cell, candidate.pattern, candidate.length));
+        const bool fits =
+            !candidate.arrived && candidate.verb == completion.verb &&
+            candidate.length == completion.length &&
+            (!completion.has_immediate || static_cast<std::uint32_t>(candidate.immediate) ==
+                                              static_cast<std::uint32_t>(completion.immediate)) &&
+            (candidate.verb == verbs::Verb::kWriteImm ||
+             holds(host, cell, candidate.pattern, candidate.length));
         if (fits) {
           message = &candidate;
           break;
@@ -528,7 +535,8 @@ class ChaosWorld {
   bool finished() const {
     for (std::uint32_t host = 0; host < 2; ++host) {
       for (const Endpoint& endpoint : endpoints_[host]) {
-        if (endpoint.outstanding > 0 || (!endpoint.broken && endpoint.posted < options_.operations)) return false;
+        if (endpoint.outstanding > 0 || (!endpoint.broken && endpoint.posted < options_.operations))
+          return false;
       }
     }
     return true;
@@ -538,11 +546,13 @@ class ChaosWorld {
     for (std::uint32_t host = 0; host < 2; ++host) {
       for (const Cell& cell : cells_[host]) {
         if (cell.busy || cell.doubtful || cell.length == 0) continue;
-        if (!holds(host, cell, cell.pattern, cell.length)) return fail("memory changed after it was acknowledged");
+        if (!holds(host, cell, cell.pattern, cell.length))
+          return fail("memory changed after it was acknowledged");
       }
       for (const Counter& counter : counters_[host]) {
         const std::uint64_t value = pair_.memory(host).load64(counter.address);
-        if (value < counter.added || value > counter.added + counter.doubtful) return fail("a counter is wrong");
+        if (value < counter.added || value > counter.added + counter.doubtful)
+          return fail("a counter is wrong");
       }
       for (const Word& word : words_[host]) {
         if (!word.doubtful && pair_.memory(host).load64(word.address) != word.value) {

@@ -50,7 +50,13 @@ class AccessPort {
 
   void reserve(std::uint32_t slots) { slots_.reserve(slots); }
   std::uint32_t capacity() const { return slots_.capacity(); }
-  std::uint32_t available() const { return slots_.capacity() - slots_.in_use(); }
+  /// Slots for everything but context records, which have `count` of their own.
+  std::uint32_t available() const {
+    const std::uint32_t taken = slots_.in_use() + kept_for_context_;
+    return taken < slots_.capacity() ? slots_.capacity() - taken : 0;
+  }
+  void keep_for_context(std::uint32_t count) { kept_for_context_ = count; }
+  std::uint32_t available_for_context() const { return slots_.capacity() - slots_.in_use(); }
   std::uint32_t in_use() const { return slots_.in_use(); }
 
   /// A slot for a new access of `queue`; one must be available.
@@ -104,6 +110,7 @@ class AccessPort {
  private:
   wire::PayloadPool* pool_;
   SlotPool<AccessSlot> slots_;
+  std::uint32_t kept_for_context_ = 0;
   std::uint32_t first_ = kNoSlot;
   std::uint32_t last_ = kNoSlot;
 };

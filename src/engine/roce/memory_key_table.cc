@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/roce/memory_key_table.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -22,19 +23,17 @@ Result<verbs::SegmentToken> MemoryKeyTable::add(const verbs::SegmentConfig& conf
     if (records_.size() >= (1U << 24U) - 1) {
       return input_error("all 16777215 memory keys are in use, expected deregister_segment() first");
     }
-    index = static_cast<std::uint32_t>(records_.size());
     // Numbers start at 1 so that key 0 is never valid.
-    if (index == 0) records_.emplace_back();
-    index = static_cast<std::uint32_t>(records_.size());
-    records_.emplace_back();
-    records_[index].key = index << 8U;
-    free_.reserve(records_.size());
+    index = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(records_.size()));
+    records_.resize(index + 1);
+    issued_.resize(index + 1);
+    free_.reserve(index + 1);
   } else {
     index = free_.back();
     free_.pop_back();
   }
   MemoryKeyRecord& record = records_[index];
-  const std::uint32_t use = (record.key + 1) & 0xffU;
+  const std::uint32_t use = (issued_[index].key + 1) & 0xffU;
   record = MemoryKeyRecord{};
   record.base = config.base;
   record.length = config.length;
@@ -43,18 +42,17 @@ Result<verbs::SegmentToken> MemoryKeyTable::add(const verbs::SegmentConfig& conf
   record.valid = true;
   record.read_order = config.read_order;
   record.write_order = config.write_order;
+  issued_[index] = {record.key, true};
   return verbs::SegmentToken{record.key, 0};
 }
 
 Result<void> MemoryKeyTable::remove(std::uint32_t key) {
+  if (!is_issued(key)) return input_error("memory key " + std::to_string(key) + " is not registered");
   const std::uint32_t index = index_of(key);
-  // A key that Send with Invalidate has revoked is still there to be deregistered.
-  if (index == kNoRecord || key == 0 || records_[index].key != key || records_[index].base == 0) {
-    return input_error("memory key " + std::to_string(key) + " is not registered");
-  }
   MemoryKeyRecord& record = records_[index];
   record = MemoryKeyRecord{};
   record.key = key;
+  issued_[index].live = false;
   free_.push_back(index);
   return {};
 }

@@ -30,7 +30,8 @@ static_assert(sizeof(MemoryKeyRecord) == 32);
 
 enum class RemoteAccess : std::uint8_t { kRead, kWrite, kAtomic };
 
-/// All regions of one interface. Registration takes memory, the check does not.
+/// All regions of one interface. Registration takes memory, the check does not. A record is valid while it is
+/// on the interface (context_store.h); who checks a request makes sure of that first.
 class MemoryKeyTable {
  public:
   /// Registers `config`; refuses a zero base or a range that wraps around.
@@ -42,7 +43,12 @@ class MemoryKeyTable {
   static constexpr std::uint32_t kNoRecord = 0xffff'ffff;
   std::uint32_t index_of(std::uint32_t key) const {
     const std::uint32_t index = key >> 8U;
-    return index < records_.size() ? index : kNoRecord;
+    return index != 0 && index < records_.size() ? index : kNoRecord;
+  }
+  /// Whether the program has registered `key` and not deregistered it; what the driver knows.
+  bool is_issued(std::uint32_t key) const {
+    const std::uint32_t index = index_of(key);
+    return index != kNoRecord && issued_[index].live && issued_[index].key == key;
   }
   std::size_t size() const { return records_.size(); }
   MemoryKeyRecord& record(std::uint32_t index) { return records_[index]; }
@@ -73,7 +79,14 @@ class MemoryKeyTable {
   void invalidate(std::uint32_t key);
 
  private:
+  /// The driver's side of a record: never evicted.
+  struct Issued {
+    std::uint32_t key = 0;  ///< The last key of this record.
+    bool live = false;
+  };
+
   std::vector<MemoryKeyRecord> records_;
+  std::vector<Issued> issued_;
   std::vector<std::uint32_t> free_;  ///< Numbers of removed records.
 };
 

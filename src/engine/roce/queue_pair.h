@@ -33,8 +33,7 @@ enum class QueueState : std::uint8_t { kReset, kInit, kReadyToReceive, kReadyToS
 /// "reset", "init", "rtr", "rts", "error".
 const char* name(QueueState state);
 
-// --- The hardware context
-// --------------------------------------------------------------------------------------------
+// --- The hardware context ---
 
 /// What the requester side must remember between packets.
 struct RequesterContext {
@@ -101,8 +100,7 @@ struct QueuePairContext {
 static_assert(sizeof(QueuePairContext) == 512);
 static_assert(std::is_trivially_copyable_v<QueuePairContext>);
 
-// --- Rings of the requester
-// ------------------------------------------------------------------------------------------
+// --- Rings of the requester ---
 
 /// One posted work request with what the requester knows about it.
 struct SendEntry {
@@ -136,8 +134,7 @@ struct CompletionEntry {
   bool visible = false;
 };
 
-// --- Rings of the responder
-// ------------------------------------------------------------------------------------------
+// --- Rings of the responder ---
 
 enum class AnswerKind : std::uint8_t { kAcknowledge, kNak, kRead, kAtomic };
 
@@ -190,8 +187,30 @@ struct SavedResource {
   bool done = false;  ///< Atomic: `original` is known.
 };
 
-// --- The queue pair
-// ----------------------------------------------------------------------------------------------------
+// --- The queue pair ---
+
+/// Where the context record of a queue pair is, and what waits for it. Used only when the context cache is
+/// finite.
+struct ContextState {
+  bool resident = true;
+  bool waiting = false;  ///< Something below waits: in the waiting list, or being served.
+  bool served = false;
+  bool ready = false;  ///< Served, and the records are there.
+  bool fetching = false;
+  bool discard_fetch = false;              ///< The record was made anew while its fetch was under way.
+  std::uint8_t writing = 0;                ///< Evictions on their way to memory; a fetch has to follow them.
+  bool kick = false;                       ///< To be run again.
+  bool expired = false;                    ///< Its deadline has passed.
+  std::array<bool, 2> flow{};              ///< A flow that had its turn to transmit.
+  std::uint32_t needed_key = 0xffff'ffff;  ///< Memory-key record that the packet in front needs.
+  // Access answers, and packets, each in order of arrival.
+  std::uint32_t first_access = 0xffff'ffff;
+  std::uint32_t last_access = 0xffff'ffff;
+  std::uint32_t first_packet = 0xffff'ffff;
+  std::uint32_t last_packet = 0xffff'ffff;
+  TimePs since;                  ///< When the wait began, for attribution.
+  wire::OperationTag operation;  ///< The request that was posted meanwhile.
+};
 
 struct QueuePair {
   QueuePairContext context;  ///< Valid while resident on the interface; wiped when evicted.
@@ -233,6 +252,8 @@ struct QueuePair {
   trace::Stage waiting_stage = trace::Stage::kWindowWait;
   TimePs waiting_since;
   wire::OperationTag waiting_operation;
+
+  ContextState cache;
 
   // Scheduling.
   std::array<bool, 2> flow_listed{};  ///< Requests, answers: in a transmit list.

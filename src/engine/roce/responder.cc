@@ -19,13 +19,6 @@ using wire::RoceOpcode;
 /// Accesses that one request packet can need: a scatter entry each, its completion, a receive-entry fetch.
 constexpr std::uint32_t kAccessesPerPacket = verbs::kMaxScatterEntries + 2;
 
-/// Longest READ in packets; its PSNs must stay within half of the half range. [IBTA vol 1 9.7.1]
-constexpr std::uint64_t kMaxReadPackets = 1U << 22U;
-
-bool is_atomic(RoceOpcode opcode) {
-  return opcode == RoceOpcode::kRcCompareSwap || opcode == RoceOpcode::kRcFetchAdd;
-}
-
 /// What a packet does to the message in progress.
 struct Step {
   MessageInProgress kind = MessageInProgress::kNone;
@@ -62,8 +55,7 @@ bool carries_immediate(RoceOpcode opcode) { return (wire::roce_headers(opcode) &
 
 }  // namespace
 
-// --- Answers
-// ---------------------------------------------------------------------------------------------------------------
+// --- Answers ---
 
 std::uint8_t Responder::ack_syndrome(const QueuePair& pair) const {
   return core_.config.advertise_credits ? credit_code_for(pair.receives.free_entries()) : wire::kAckUnlimited;
@@ -229,8 +221,7 @@ bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
   return true;
 }
 
-// --- Requests
-// ----------------------------------------------------------------------------------------------------------------
+// --- Requests ---
 
 void Responder::receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
   ResponderContext& responder = pair.context.responder;
@@ -267,7 +258,7 @@ bool Responder::in_order(TimePs now, QueuePair& pair, const wire::Packet& packet
   const ResponderContext& responder = pair.context.responder;
   const Psn psn = packet.roce.bth.psn;
   const RoceOpcode opcode = packet.roce.bth.opcode;
-  if (opcode == RoceOpcode::kRcReadRequest || is_atomic(opcode)) {
+  if (opcode == RoceOpcode::kRcReadRequest || is_atomic_request(opcode)) {
     if (responder.message != MessageInProgress::kNone) return refuse(pair, NakCode::kInvalidRequest, psn);
     return opcode == RoceOpcode::kRcReadRequest ? take_read(now, pair, packet)
                                                 : take_atomic(now, pair, packet);
@@ -438,255 +429,7 @@ void Responder::complete_receive(QueuePair& pair, const wire::Packet& packet, Ve
   core_.issue_completions(pair);
 }
 
-// --- READ and atomics
-// ----------------------------------------------------------------------------------------------------------
-
-bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packet) {
-  ResponderContext& responder = pair.context.responder;
-  const wire::Reth& reth = packet.roce.reth;
-  const Psn psn = packet.roce.bth.psn;
-  const std::uint64_t packets = std::max<std::uint64_t>(
-      1, (std::uint64_t{reth.length} + pair.context.path_mtu - 1) >> pair.context.mtu_shift);
-  if (!core_.config.queue_rights.remote_read || responder.resource_limit == 0 || packet.payload.length != 0 ||
-      reth.length > verbs::kMaxMessageBytes || packets > kMaxReadPackets) {
-    return refuse(pair, NakCode::kInvalidRequest, psn);
-  }
-  verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
-  if (reth.length > 0) {
-    const MemoryKeyRecord* record =
-        core_.keys.find(reth.remote_key, reth.address, reth.length, RemoteAccess::kRead);
-    if (record == nullptr) return refuse(pair, NakCode::kRemoteAccess, psn);
-    order = record->read_order;
-  }
-  SavedResource& saved = pair.resources[pair.resources_saved++ % responder.resource_limit];
-  saved = SavedResource{};
-  saved.number = pair.resources_saved;
-  saved.first_psn = psn;
-  saved.packets = static_cast<std::uint32_t>(packets);
-  saved.address = reth.address;
-  saved.length = reth.length;
-  saved.remote_key = reth.remote_key;
-  // A READ takes the PSNs of its answer, and counts as completed when it is valid. [IBTA vol
-  // 1 9.7.3, 9.7.7.1]
-  responder.expected = wire::psn_add(psn, saved.packets);
-  responder.nak_sent = false;
-  responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
-  close_acknowledge(pair);
-  Answer& answer = push_answer(pair, AnswerKind::kRead, psn);
-  answer.packets = saved.packets;
-  answer.length = reth.length;
-  answer.address = reth.address;
-  answer.remote_key = reth.remote_key;
-  answer.resource = saved.number;
-  answer.order = order;
-  answer.operation = packet.operation;
-  answer.held_since = now;
-  ++pair.held_answers;
-  start_held(now, pair);
-  return true;
-}
-
-bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& packet) {
-  ResponderContext& responder = pair.context.responder;
-  const wire::AtomicEth& atomic = packet.roce.atomic;
-  const Psn psn = packet.roce.bth.psn;
-  if (!core_.config.queue_rights.remote_atomic || responder.resource_limit == 0 ||
-      packet.payload.length != 0) {
-    return refuse(pair, NakCode::kInvalidRequest, psn);
-  }
-  if (core_.keys.find(atomic.remote_key, atomic.address, 8, RemoteAccess::kAtomic) == nullptr) {
-    return refuse(pair, NakCode::kRemoteAccess, psn);
-  }
-  if (atomic.address % 8 != 0) return refuse(pair, NakCode::kInvalidRequest, psn);
-  SavedResource& saved = pair.resources[pair.resources_saved++ % responder.resource_limit];
-  saved = SavedResource{};
-  saved.number = pair.resources_saved;
-  saved.first_psn = psn;
-  saved.packets = 1;
-  saved.atomic = true;
-  responder.expected = wire::psn_add(psn, 1);
-  responder.nak_sent = false;
-  responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
-  close_acknowledge(pair);
-  Answer& answer = push_answer(pair, AnswerKind::kAtomic, psn);
-  answer.outstanding = 1;
-  answer.address = atomic.address;
-  answer.remote_key = atomic.remote_key;
-  answer.operand = atomic.swap_or_add;
-  answer.compare = atomic.compare;
-  answer.verb = packet.roce.bth.opcode == RoceOpcode::kRcCompareSwap ? Verb::kCompareSwap : Verb::kFetchAdd;
-  answer.resource = saved.number;
-  answer.operation = packet.operation;
-  answer.held_since = now;
-  ++pair.held_answers;
-  start_held(now, pair);
-  return true;
-}
-
-// Starts READs and atomics whose earlier writes and atomics are in memory. [IBTA vol 1 table 79: SENDs and
-// WRITEs come before what follows them; a READ need not come before a later WRITE] Choice: atomics of a queue
-// pair run one by one.
-void Responder::start_held(TimePs now, QueuePair& pair) {
-  if (pair.held_answers > 0) {
-    bool settled = true;
-    for (Position at = pair.answers.head(); settled && at != pair.answers.tail(); ++at) {
-      Answer& answer = pair.answers[at];
-      if (answer.kind == AnswerKind::kRead || answer.kind == AnswerKind::kAtomic) {
-        if (!answer.started) {
-          if (answer.kind == AnswerKind::kAtomic) {
-            if (core_.port.available() == 0) {
-              core_.starve(pair);
-              break;
-            }
-            AccessSlot& slot = core_.open_access(AccessPurpose::kAtomic, AccessKind::kAtomic, pair, at, true);
-            slot.access.atomic = answer.verb;
-            slot.access.address = answer.address;
-            slot.access.length = 8;
-            slot.access.operand[0] = answer.operand;
-            slot.access.compare[0] = answer.compare;
-            slot.access.operation = answer.operation;
-            core_.port.issue(slot);
-          }
-          answer.started = true;
-          --pair.held_answers;
-          if (core_.tracer != nullptr) {
-            core_.tracer->span(answer.operation, trace::Stage::kOrderWait, answer.held_since, now,
-                               static_cast<std::uint16_t>(core_.config.host.number));
-          }
-        }
-      }
-      if (answer.kind != AnswerKind::kRead) settled = answer.outstanding == 0;
-    }
-  }
-  expand_reads(pair);
-}
-
-// Asks memory for READ data ahead of transmission.
-void Responder::expand_reads(QueuePair& pair) {
-  if (!pair.answers.contains(pair.read_expanding)) pair.read_expanding = pair.answers.head();
-  while (pair.read_expanding != pair.answers.tail()) {
-    Answer& answer = pair.answers[pair.read_expanding];
-    if (answer.kind != AnswerKind::kRead || answer.fetched == answer.packets) {
-      ++pair.read_expanding;
-      continue;
-    }
-    if (!answer.started || pair.read_ahead.full()) break;
-    if (!core_.may_fetch_payload()) {
-      core_.starve(pair);
-      break;
-    }
-    const std::uint32_t offset = answer.fetched << pair.context.mtu_shift;
-    const std::uint32_t length = std::min(pair.context.path_mtu, answer.length - offset);
-    const Position at = pair.read_ahead.tail();
-    ReadAhead& data = pair.read_ahead.push();
-    ++answer.fetched;
-    if (length == 0 || answer.revoked) {
-      data.ready = true;
-      data.failed = answer.revoked;
-      continue;
-    }
-    AccessSlot& slot = core_.open_access(AccessPurpose::kReadPayload, AccessKind::kRead, pair, at, true);
-    slot.access.address = answer.address + offset;
-    slot.access.length = length;
-    slot.access.order = answer.order;
-    slot.access.operation = answer.operation;
-    core_.port.issue(slot);
-  }
-  list_if_ready(pair);
-}
-
-// --- Duplicates
-// ------------------------------------------------------------------------------------------------------------------
-
-// [IBTA vol 1 9.7.5.1.3: duplicates are answered, never executed again, except that READs read again]
-bool Responder::duplicate(TimePs now, QueuePair& pair, const wire::Packet& packet) {
-  const RoceOpcode opcode = packet.roce.bth.opcode;
-  if (opcode == RoceOpcode::kRcReadRequest) return duplicate_read(now, pair, packet);
-  if (is_atomic(opcode)) {
-    duplicate_atomic(pair, packet);
-    return true;
-  }
-  // The acknowledgement carries the newest PSN, not that of the duplicate.
-  const Psn newest = wire::psn_subtract(pair.context.responder.expected, 1);
-  if (!pair.answers.empty()) {
-    Answer& last = pair.answers.back();
-    if (last.kind == AnswerKind::kAcknowledge) {
-      last.closed = true;
-      last.silent = false;
-      return true;
-    }
-  }
-  Answer& answer = push_answer(pair, AnswerKind::kAcknowledge, newest);
-  answer.closed = true;
-  answer.operation = packet.operation;
-  return true;
-}
-
-bool Responder::duplicate_read(TimePs now, QueuePair& pair, const wire::Packet& packet) {
-  const wire::Reth& reth = packet.roce.reth;
-  const Psn psn = packet.roce.bth.psn;
-  const std::uint32_t packets = static_cast<std::uint32_t>(std::max<std::uint64_t>(
-      1, (std::uint64_t{reth.length} + pair.context.path_mtu - 1) >> pair.context.mtu_shift));
-  for (const SavedResource& saved : pair.resources) {
-    if (saved.number == 0 || saved.atomic) continue;
-    const std::int32_t index = wire::psn_difference(psn, saved.first_psn);
-    if (index < 0 || static_cast<std::uint32_t>(index) >= saved.packets) continue;
-    // The repeat may ask for the tail alone, never for anything outside the original.
-    const std::uint64_t offset = reth.address - saved.address;
-    if (reth.remote_key != saved.remote_key || reth.address < saved.address || offset > saved.length ||
-        reth.length > saved.length - offset || static_cast<std::uint32_t>(index) + packets > saved.packets) {
-      break;
-    }
-    for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) {
-      const Answer& answer = pair.answers[at];
-      if (answer.kind != AnswerKind::kRead || answer.resource != saved.number) continue;
-      const std::int32_t from_next = wire::psn_difference(psn, wire::psn_add(answer.psn, answer.sent));
-      if (from_next >= 0 && wire::psn_before(psn, wire::psn_add(answer.psn, answer.packets))) {
-        ++core_.counters.dropped_duplicate;  // The data asked for is still to be sent.
-        return true;
-      }
-    }
-    verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
-    if (reth.length > 0) {
-      const MemoryKeyRecord* record =
-          core_.keys.find(reth.remote_key, reth.address, reth.length, RemoteAccess::kRead);
-      if (record == nullptr) return refuse(pair, NakCode::kRemoteAccess, psn);
-      order = record->read_order;
-    }
-    close_acknowledge(pair);
-    Answer& answer = push_answer(pair, AnswerKind::kRead, psn);
-    answer.packets = packets;
-    answer.length = reth.length;
-    answer.address = reth.address;
-    answer.remote_key = reth.remote_key;
-    answer.resource = saved.number;
-    answer.order = order;
-    answer.operation = packet.operation;
-    answer.held_since = now;
-    ++pair.held_answers;
-    start_held(now, pair);
-    return true;
-  }
-  ++core_.counters.dropped_duplicate;
-  return true;
-}
-
-void Responder::duplicate_atomic(QueuePair& pair, const wire::Packet& packet) {
-  for (const SavedResource& saved : pair.resources) {
-    if (saved.number == 0 || !saved.atomic || saved.first_psn != packet.roce.bth.psn) continue;
-    if (!saved.done) break;  // Its first answer is still to come.
-    close_acknowledge(pair);
-    Answer& answer = push_answer(pair, AnswerKind::kAtomic, saved.first_psn);
-    answer.started = true;
-    answer.original = saved.original;
-    answer.operation = packet.operation;
-    return;
-  }
-  ++core_.counters.dropped_duplicate;
-}
-
-// --- Receive entries
-// ---------------------------------------------------------------------------------------------------------------
+// --- Receive entries ---
 
 void Responder::post_receive(QueuePair& pair, const verbs::ReceiveRequest& request) {
   pair.receives.post(request);
@@ -738,8 +481,7 @@ void Responder::flush_receives(QueuePair& pair) {
   core_.issue_completions(pair);
 }
 
-// --- Memory answers
-// ----------------------------------------------------------------------------------------------------------------
+// --- Memory answers ---
 
 void Responder::placed(TimePs now, QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
   if (!pair.answers.contains(slot.position)) return;
@@ -760,35 +502,6 @@ void Responder::placed(TimePs now, QueuePair& pair, const AccessSlot& slot, cons
   start_held(now, pair);
 }
 
-void Responder::read_fetched(QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
-  if (!pair.read_ahead.contains(slot.position)) return;
-  ReadAhead& data = pair.read_ahead[slot.position];
-  data.ready = true;
-  data.failed = result.status != AccessStatus::kDone || result.data.length != slot.access.length;
-  if (!data.failed) {
-    data.payload = result.data;
-    core_.pool->retain(result.data.buffer);
-  }
-  if (slot.position == pair.read_ahead.head()) list_if_ready(pair);
-}
-
-void Responder::atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
-  if (!pair.answers.contains(slot.position)) return;
-  Answer& answer = pair.answers[slot.position];
-  answer.outstanding = 0;
-  answer.original = result.old_value[0];
-  if (result.status != AccessStatus::kDone) {
-    answer.failed = true;
-    answer.fault_psn = answer.psn;
-  }
-  SavedResource& saved = pair.resources[(answer.resource - 1) % pair.context.responder.resource_limit];
-  if (saved.number == answer.resource && !answer.failed) {
-    saved.done = true;
-    saved.original = answer.original;
-  }
-  start_held(now, pair);
-}
-
 void Responder::advance(TimePs now, QueuePair& pair) {
   fetch_receives(pair);
   start_held(now, pair);
@@ -802,13 +515,6 @@ void Responder::discard(QueuePair& pair) {
   }
   pair.held_answers = 0;
   for (SavedResource& saved : pair.resources) saved = SavedResource{};
-}
-
-void Responder::revoke(QueuePair& pair, std::uint32_t remote_key) {
-  for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) {
-    Answer& answer = pair.answers[at];
-    if (answer.kind == AnswerKind::kRead && answer.remote_key == remote_key) answer.revoked = true;
-  }
 }
 
 }  // namespace wharf::roce

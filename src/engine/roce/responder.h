@@ -12,6 +12,10 @@
 
 namespace wharf::roce {
 
+constexpr bool is_atomic_request(wire::RoceOpcode opcode) {
+  return opcode == wire::RoceOpcode::kRcCompareSwap || opcode == wire::RoceOpcode::kRcFetchAdd;
+}
+
 class Responder {
  public:
   explicit Responder(EngineCore& core) : core_(core) {}

@@ -159,7 +159,10 @@ void Retransmission::expire(TimePs now, QueuePair& pair) {
     core_.update_timer(pair);
     core_.kick(pair);
   }
-  if (requester.timeout_at > now) return;
+  if (requester.timeout_at > now) {
+    core_.update_timer(pair);
+    return;
+  }
   requester.timeout_at = kNever;
   core_.update_timer(pair);
   if (requester.unacknowledged == requester.sent) return;

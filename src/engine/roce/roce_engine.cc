@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/roce/roce_engine.h"
 
-#include <algorithm>
-#include <bit>
-#include <utility>
+#include <string>
 
 #include "base/check.h"
-#include "base/random.h"
-#include "engine/roce/exchange.h"
 
 namespace wharf::roce {
 
@@ -30,11 +26,14 @@ const char* name(QueueState state) {
   WHARF_UNREACHABLE();
 }
 
-// --- Construction
-// ----------------------------------------------------------------------------------------------------------
+// --- Construction ---
 
 RoceEngine::RoceEngine(const RoceConfig& config, wire::PayloadPool& pool)
-    : core_(config, pool), retransmission_(core_), requester_(core_, retransmission_), responder_(core_) {
+    : core_(config, pool),
+      retransmission_(core_),
+      requester_(core_, retransmission_),
+      responder_(core_),
+      contexts_(core_) {
   retransmission_.attach(requester_);
 }
 
@@ -46,192 +45,17 @@ Result<std::unique_ptr<RoceEngine>> RoceEngine::create(const RoceConfig& config,
 bool RoceEngine::supports(verbs::Verb verb) { return Requester::supports(verb); }
 
 RoceEngine::~RoceEngine() {
-  for (const auto& pair : core_.queues) clear(*pair);
+  for (const auto& pair : core_.queues) {
+    contexts_.forget(*pair);
+    clear(*pair);
+  }
 }
-
-// --- Control
-// ---------------------------------------------------------------------------------------------------------------
 
 QueuePair* RoceEngine::find(engine::QueueId queue) {
   return queue < core_.queues.size() && core_.queues[queue]->in_use ? core_.queues[queue].get() : nullptr;
 }
 const QueuePair* RoceEngine::find(engine::QueueId queue) const {
   return const_cast<RoceEngine*>(this)->find(queue);
-}
-
-namespace {
-
-Error no_such_queue(engine::QueueId queue) {
-  return input_error("there is no queue pair " + std::to_string(queue));
-}
-
-Error wrong_state(engine::QueueId queue, QueueState state, const char* expected) {
-  return input_error("queue pair " + std::to_string(queue) + " is in state " + name(state) + ", expected " +
-                     expected);
-}
-
-}  // namespace
-
-void RoceEngine::draw_starting_psn(QueuePair& pair) {
-  RandomStream random = RandomStream(core_.config.seed, "roce.starting_psn")
-                            .substream(core_.config.host.number)
-                            .substream(pair.id)
-                            .substream(pair.connections);
-  pair.starting_psn = random.next_u32() & wire::kPsnMask;
-}
-
-Result<engine::QueueId> RoceEngine::create_queue(TimePs, const engine::QueueConfig& config) {
-  for (const auto& [key, depth] :
-       {std::pair{"send_depth", config.send_depth}, std::pair{"receive_depth", config.receive_depth}}) {
-    if (!std::has_single_bit(depth) || depth > 65536) {
-      return input_error(std::string(key) + " is " + std::to_string(depth) +
-                         ", expected a power of two from 1 to 65536");
-    }
-  }
-  const auto free_queue =
-      std::find_if(core_.queues.begin(), core_.queues.end(), [](const auto& pair) { return !pair->in_use; });
-  engine::QueueId id = static_cast<engine::QueueId>(free_queue - core_.queues.begin());
-  if (free_queue == core_.queues.end()) {
-    if (id >= kMaxQueues) {
-      return input_error("all " + std::to_string(kMaxQueues) +
-                         " queue pairs are in use, expected destroy_queue() first");
-    }
-    core_.queues.push_back(std::make_unique<QueuePair>());
-    const std::uint32_t count = id + 1;
-    core_.port.reserve(core_.config.access_slots + 32 * count);
-    core_.timers.reserve(count);
-    for (auto& list : core_.ready_flows) list.reserve(2 * std::size_t{count});
-    core_.completed.reserve(count);
-    core_.kicked.reserve(count);
-    core_.starved.reserve(count);
-    core_.events.reserve(4 * std::size_t{count});
-  }
-  QueuePair& pair = *core_.queues[id];
-  pair.id = id;
-  pair.in_use = true;
-  pair.config = config;
-  pair.send.reserve(config.send_depth);
-  pair.send_completions.reserve(config.send_depth);
-  pair.receive_completions.reserve(config.receive_depth);
-  pair.receives.reserve(config.receive_depth, config.receive_ring != 0);
-  pair.transmit.reserve(core_.config.transmit_ahead);
-  pair.answers.reserve(core_.config.responses_ahead);
-  pair.read_ahead.reserve(core_.config.transmit_ahead);
-  pair.resources.assign(core_.config.max_read_atomic, SavedResource{});
-  ++pair.connections;
-  draw_starting_psn(pair);
-  clear(pair);
-  return id;
-}
-
-// Everything of the last connection is forgotten; the queue pair is in INIT. Answers of memory that are still
-// to come find that their positions are gone.
-void RoceEngine::clear(QueuePair& pair) {
-  requester_.discard_prepared(pair);
-  while (!pair.send.empty()) {
-    core_.pool->release(pair.send.front().request.inline_data.buffer);
-    pair.send.pop();
-  }
-  pair.fetch_issued = pair.send.tail();
-  responder_.discard(pair);
-  pair.receives.clear();
-  pair.waiting = false;
-  pair.fatal = false;
-  pair.context = QueuePairContext{};
-  QueuePairContext& context = pair.context;
-  context.queue_number = kFirstQueueNumber + pair.id;
-  // [Linux rdma_rxe behaviour: 14 bits of a hash of the QPN, constant per queue pair]
-  context.entropy = static_cast<std::uint16_t>(0xc000U + ((context.queue_number * 0x61c88647U) >> 18U));
-  context.requester.sending = pair.send.tail();
-  context.requester.assigned = pair.send.tail();
-  core_.move_to(pair, QueueState::kInit);
-  core_.timers.set(pair.id, kNever);
-}
-
-Result<void> RoceEngine::destroy_queue(TimePs, engine::QueueId queue) {
-  QueuePair* pair = find(queue);
-  if (pair == nullptr) return no_such_queue(queue);
-  clear(*pair);
-  while (!pair->send_completions.empty()) pair->send_completions.pop();
-  while (!pair->receive_completions.empty()) pair->receive_completions.pop();
-  pair->send_completions_issued = pair->send_completions.tail();
-  pair->receive_completions_issued = pair->receive_completions.tail();
-  core_.move_to(*pair, QueueState::kReset);
-  pair->in_use = false;
-  return {};
-}
-
-Result<verbs::SegmentToken> RoceEngine::register_segment(TimePs, const verbs::SegmentConfig& config) {
-  return core_.keys.add(config);
-}
-
-Result<void> RoceEngine::deregister_segment(TimePs, verbs::SegmentToken token) {
-  WHARF_TRY(core_.keys.remove(token.id));
-  for (const auto& pair : core_.queues) responder_.revoke(*pair, token.id);
-  return {};
-}
-
-Result<engine::ExchangeBlob> RoceEngine::export_queue(engine::QueueId queue) const {
-  const QueuePair* pair = find(queue);
-  if (pair == nullptr) return no_such_queue(queue);
-  ExchangeRecord record;
-  record.host = core_.config.host;
-  record.queue_number = kFirstQueueNumber + pair->id;
-  record.starting_psn = pair->starting_psn;
-  record.path_mtu = core_.config.path_mtu;
-  record.responder_resources = core_.config.max_read_atomic;
-  return encode(record);
-}
-
-Result<engine::PeerId> RoceEngine::connect(TimePs, engine::QueueId queue, std::span<const std::byte> blob) {
-  QueuePair* pair = find(queue);
-  if (pair == nullptr) return no_such_queue(queue);
-  if (pair->driver_state != QueueState::kInit) return wrong_state(queue, pair->driver_state, "init");
-  Result<ExchangeRecord> decoded = decode_exchange(blob);
-  if (!decoded.ok()) return decoded.error();
-  const ExchangeRecord& remote = *decoded;
-  QueuePairContext& context = pair->context;
-  context.remote_host = remote.host.number;
-  context.remote_queue_number = remote.queue_number;
-  context.path_mtu = std::min(core_.config.path_mtu, remote.path_mtu);
-  context.mtu_shift = static_cast<std::uint8_t>(std::countr_zero(context.path_mtu));
-  ResponderContext& responder = context.responder;
-  responder.expected = remote.starting_psn;
-  responder.resource_limit = core_.config.max_read_atomic;
-  core_.move_to(*pair, QueueState::kReadyToReceive);
-  RequesterContext& requester = context.requester;
-  requester.unacknowledged = requester.next = requester.sent = requester.highest_sent =
-      requester.next_unassigned = pair->starting_psn;
-  requester.read_limit = std::min(core_.config.max_read_atomic, remote.responder_resources);
-  requester.retries_left = core_.config.retry_count;
-  requester.rnr_left = core_.config.rnr_retry;
-  core_.move_to(*pair, QueueState::kReadyToSend);
-  return pair->id;
-}
-
-Result<void> RoceEngine::disconnect(TimePs now, engine::QueueId queue, engine::PeerId peer) {
-  QueuePair* pair = find(queue);
-  if (pair == nullptr) return no_such_queue(queue);
-  if (peer != queue)
-    return input_error("queue pair " + std::to_string(queue) + " has no peer " + std::to_string(peer));
-  enter_error(now, *pair);
-  return reset(now, queue);
-}
-
-Result<void> RoceEngine::reset(TimePs, engine::QueueId queue) {
-  QueuePair* pair = find(queue);
-  if (pair == nullptr) return no_such_queue(queue);
-  ++pair->connections;
-  draw_starting_psn(*pair);
-  clear(*pair);
-  return {};
-}
-
-bool RoceEngine::poll_event(engine::AsyncEvent& out) {
-  if (core_.events.empty()) return false;
-  out = core_.events.front();
-  core_.events.pop_front();
-  return true;
 }
 
 void RoceEngine::enter_error(TimePs now, QueuePair& pair) {
@@ -245,8 +69,7 @@ void RoceEngine::enter_error(TimePs now, QueuePair& pair) {
   responder_.flush_receives(pair);
 }
 
-// --- Application
-// -------------------------------------------------------------------------------------------------------------
+// --- Application ---
 
 PostStatus RoceEngine::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
                             engine::Submission submission) {
@@ -254,6 +77,7 @@ PostStatus RoceEngine::post(TimePs now, engine::QueueId queue, const verbs::Work
   if (pair == nullptr) return PostStatus::kBadQueue;
   const PostStatus status = requester_.post(*pair, request, submission);
   if (status != PostStatus::kOk) return status;
+  if (!contexts_.usable(*pair)) pair->cache.operation = request.operation;
   core_.kick(*pair);
   run_kicked(now);
   return status;
@@ -305,8 +129,7 @@ bool RoceEngine::next_completed_queue(engine::QueueId& out) {
 
 bool RoceEngine::poll_load_store(verbs::LoadStoreResult&) { return false; }
 
-// --- Network
-// -----------------------------------------------------------------------------------------------------------------
+// --- Network ---
 
 // The checks that precede the transport's own; a failure is a silent drop. [Linux rdma_rxe behaviour]
 QueuePair* RoceEngine::accept(const wire::Packet& packet) {
@@ -376,10 +199,25 @@ void RoceEngine::handle_packet(TimePs now, QueuePair& pair, const wire::Packet& 
   }
 }
 
+std::uint32_t RoceEngine::needed_key(const QueuePair& pair, const wire::Packet& packet) const {
+  const wire::RocePacket& roce = packet.roce;
+  const std::uint16_t headers = wire::roce_headers(roce.bth.opcode);
+  if ((headers & wire::kRoceReth) != 0) return core_.keys.index_of(roce.reth.remote_key);
+  if ((headers & wire::kRoceAtomicEth) != 0) return core_.keys.index_of(roce.atomic.remote_key);
+  if ((headers & wire::kRoceIeth) != 0) return core_.keys.index_of(roce.invalidate_key);
+  const bool continues_write =
+      roce.bth.opcode >= RoceOpcode::kRcWriteMiddle && roce.bth.opcode <= RoceOpcode::kRcWriteLastImmediate;
+  return continues_write ? core_.keys.index_of(pair.context.responder.remote_key) : MemoryKeyTable::kNoRecord;
+}
+
 void RoceEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   QueuePair* pair = accept(packet);
   if (pair == nullptr) return;
-  handle_packet(now, *pair, packet);
+  if (contexts_.is_unlimited() || (contexts_.usable(*pair) && contexts_.has_key(needed_key(*pair, packet)))) {
+    handle_packet(now, *pair, packet);
+  } else if (!contexts_.defer_packet(now, *pair, packet)) {
+    ++core_.counters.dropped_no_resources;
+  }
   run_kicked(now);
 }
 
@@ -394,13 +232,19 @@ bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask clas
     const auto flow = static_cast<Flow>(flows.front() % 2);
     flows.pop_front();
     pair.flow_listed[static_cast<std::size_t>(flow)] = false;
+    if (!contexts_.usable(pair)) {
+      if (pair.in_use) contexts_.defer_flow(now, pair, flow);
+      run_kicked(now);
+      continue;
+    }
     const auto ready_class = [&] {
       return flow == Flow::kRequests ? requester_.ready_class(pair) : responder_.ready_class(pair);
     };
     const std::size_t now_class = ready_class();
     bool sent = false;
     if (now_class == at) {
-      sent = flow == Flow::kRequests ? requester_.transmit(now, pair, out) : responder_.transmit(now, pair, out);
+      sent =
+          flow == Flow::kRequests ? requester_.transmit(now, pair, out) : responder_.transmit(now, pair, out);
     }
     const std::size_t next_class = ready_class();
     if (next_class != kSendClassCount) core_.list_flow(pair, flow, next_class);
@@ -417,16 +261,31 @@ bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask clas
   return false;
 }
 
-// --- Memory and time
-// -----------------------------------------------------------------------------------------------------------
+namespace {
+
+/// Whether an answer of this kind changes what the context decides.
+bool needs_context(AccessPurpose purpose) {
+  return purpose == AccessPurpose::kRequestPayload || purpose == AccessPurpose::kPlacement ||
+         purpose == AccessPurpose::kReadPayload || purpose == AccessPurpose::kAtomic ||
+         purpose == AccessPurpose::kResponseData || purpose == AccessPurpose::kFetchWork;
+}
+
+}  // namespace
+
+// --- Memory and time ---
 
 bool RoceEngine::next_access(engine::Access& out) { return core_.port.next(out); }
 
 void RoceEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
   WHARF_CHECK(core_.port.is_open(access));
   AccessSlot& slot = core_.port.slot(access);
-  handle_access(now, slot, result);
-  core_.port.close(slot);
+  if (!contexts_.is_unlimited() && needs_context(slot.purpose) && core_.queue(slot.queue).in_use &&
+      !contexts_.usable(core_.queue(slot.queue))) {
+    contexts_.defer_access(now, core_.queue(slot.queue), slot, result);
+  } else {
+    handle_access(now, slot, result);
+    core_.port.close(slot);
+  }
   if (!core_.starved.empty()) core_.feed_starved();
   run_kicked(now);
 }
@@ -469,38 +328,92 @@ void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::Acces
     case AccessPurpose::kWriteQueueContext:
     case AccessPurpose::kFetchKeyRecord:
     case AccessPurpose::kWriteKeyRecord:
+      contexts_.access_done(slot, result);
       return;
   }
 }
 
-void RoceEngine::run_kicked(TimePs now) {
-  while (!core_.kicked.empty()) {
-    QueuePair& pair = core_.queue(core_.kicked.front());
-    core_.kicked.pop_front();
-    pair.kicked = false;
-    if (!pair.in_use) continue;
-    if (pair.fatal || pair.context.state == QueueState::kError) {
-      pair.fatal = false;
-      enter_error(now, pair);
-    }
-    requester_.advance(now, pair);
-    responder_.advance(now, pair);
-    core_.issue_completions(pair);
+void RoceEngine::run(TimePs now, QueuePair& pair) {
+  if (pair.fatal || pair.context.state == QueueState::kError) {
+    pair.fatal = false;
+    enter_error(now, pair);
   }
+  requester_.advance(now, pair);
+  responder_.advance(now, pair);
+  core_.issue_completions(pair);
+}
+
+void RoceEngine::run_kicked(TimePs now) {
+  for (;;) {
+    while (!core_.kicked.empty()) {
+      QueuePair& pair = core_.queue(core_.kicked.front());
+      core_.kicked.pop_front();
+      pair.kicked = false;
+      if (!pair.in_use) continue;
+      if (contexts_.usable(pair)) {
+        run(now, pair);
+      } else {
+        contexts_.defer_kick(now, pair);
+      }
+    }
+    if (contexts_.is_unlimited()) return;
+    QueuePair* pair = contexts_.next_ready();
+    if (pair == nullptr) return;
+    catch_up(now, *pair);
+  }
+}
+
+void RoceEngine::catch_up(TimePs now, QueuePair& pair) {
+  while (AccessSlot* slot = contexts_.pop_access(pair)) {
+    handle_access(now, *slot, slot->result);
+    core_.pool->release(slot->result.data.buffer);
+    core_.port.close(*slot);
+  }
+  while (const wire::Packet* packet = contexts_.front_packet(pair)) {
+    const std::uint32_t key = needed_key(pair, *packet);
+    if (!contexts_.has_key(key)) {
+      contexts_.need_key(pair, key);
+      return;
+    }
+    handle_packet(now, pair, *packet);
+    contexts_.pop_packet(now, pair);
+  }
+  ContextState& cache = pair.cache;
+  if (cache.expired) {
+    cache.expired = false;
+    retransmission_.expire(now, pair);
+  }
+  for (const Flow flow : {Flow::kRequests, Flow::kAnswers}) {
+    bool& waited = cache.flow[static_cast<std::size_t>(flow)];
+    if (!waited) continue;
+    waited = false;
+    const std::size_t send_class =
+        flow == Flow::kRequests ? requester_.ready_class(pair) : responder_.ready_class(pair);
+    if (send_class != kSendClassCount) core_.list_flow(pair, flow, send_class);
+  }
+  if (cache.kick) {
+    cache.kick = false;
+    run(now, pair);
+  }
+  contexts_.finish(now, pair);
 }
 
 void RoceEngine::expire(TimePs now) {
   while (core_.timers.earliest() <= now) {
     QueuePair& pair = core_.queue(core_.timers.earliest_owner());
-    retransmission_.expire(now, pair);
+    if (contexts_.usable(pair)) {
+      retransmission_.expire(now, pair);
+    } else {
+      core_.timers.set(pair.id, kNever);  // Set again when the context is here.
+      contexts_.defer_expiry(now, pair);
+    }
   }
   run_kicked(now);
 }
 
 TimePs RoceEngine::deadline() const { return core_.timers.earliest(); }
 
-// --- Observation
-// -----------------------------------------------------------------------------------------------------------------
+// --- Observation ---
 
 QueueState RoceEngine::state(engine::QueueId queue) const {
   const QueuePair* pair = find(queue);
@@ -516,7 +429,9 @@ void RoceEngine::describe_waiting(std::vector<std::string>& lines) const {
                        std::to_string(pair->id) + ": " + std::to_string(pair->send.size()) +
                        " requests, the oldest a " + std::string(verbs::name(oldest.request.verb)) + " of " +
                        std::to_string(oldest.request.length) + " bytes, ";
-    if (!oldest.fetched) {
+    if (!pair->cache.resident || pair->cache.waiting) {
+      line += "waits for context records";
+    } else if (!oldest.fetched) {
       line += "waits for its work-queue entry";
     } else if (requester.rnr_until != kNever) {
       line += "waits for the receiver to become ready";

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "engine/contract.h"
 #include "engine/roce/config.h"
+#include "engine/roce/context_store.h"
 #include "engine/roce/engine_core.h"
 #include "engine/roce/requester.h"
 #include "engine/roce/responder.h"
@@ -111,7 +112,13 @@ class RoceEngine {
   QueuePair* accept(const wire::Packet& packet);
   void handle_packet(TimePs now, QueuePair& pair, const wire::Packet& packet);
   void handle_access(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
+  /// The record of the memory key that `packet` will be checked against, or kNoRecord.
+  std::uint32_t needed_key(const QueuePair& pair, const wire::Packet& packet) const;
   void run_kicked(TimePs now);
+  void run(TimePs now, QueuePair& pair);
+  /// Works off what waited for the records of `pair`.
+  void catch_up(TimePs now, QueuePair& pair);
+  void init_context(QueuePair& pair);
   void enter_error(TimePs now, QueuePair& pair);
   void clear(QueuePair& pair);
   void draw_starting_psn(QueuePair& pair);
@@ -120,6 +127,7 @@ class RoceEngine {
   Retransmission retransmission_;
   Requester requester_;
   Responder responder_;
+  ContextStore contexts_;
 };
 
 static_assert(engine::Engine<RoceEngine>);

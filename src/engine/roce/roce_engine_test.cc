@@ -6,8 +6,8 @@
 namespace wharf::roce {
 namespace {
 
-using verbs::CompletionStatus;
 using test::RocePair;
+using verbs::CompletionStatus;
 using verbs::Verb;
 
 TEST(RoceEngine, WritesBytesIntoRemoteMemory) {

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/roce/context_store.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "trace/event.h"
+
+namespace wharf::roce {
+
+using engine::AccessKind;
+
+ContextStore::ContextStore(EngineCore& core) : core_(core) {
+  const RoceConfig& config = core.config;
+  if (config.queue_cache_entries > 0) queues_.emplace(config.queue_cache_entries);
+  if (config.key_cache_entries > 0) keys_.emplace(config.key_cache_entries);
+  if (is_unlimited()) return;
+  packets_.reserve(config.deferred_packets);
+  core_.port.keep_for_context(2 * kServedLimit + 2 * kWritesLimit);
+  served_limit_ = kServedLimit;
+  if (queues_) served_limit_ = std::min<std::size_t>(served_limit_, queues_->capacity());
+  if (keys_) served_limit_ = std::min<std::size_t>(served_limit_, keys_->capacity());
+}
+
+// --- Deferral ---
+
+void ContextStore::line_up(TimePs now, QueuePair& pair) {
+  if (pair.cache.waiting) return;
+  pair.cache.waiting = true;
+  pair.cache.since = now;
+  waiting_.push_back(pair.id);
+  serve();
+}
+
+bool ContextStore::defer_packet(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+  const std::uint32_t index = packets_.acquire();
+  if (index == kNoSlot) return false;
+  packets_[index] = {packet, now, kNoSlot};
+  core_.pool->retain(packet.payload.buffer);
+  ContextState& cache = pair.cache;
+  if (cache.last_packet == kNoSlot) {
+    cache.first_packet = index;
+  } else {
+    packets_[cache.last_packet].next = index;
+  }
+  cache.last_packet = index;
+  line_up(now, pair);
+  return true;
+}
+
+void ContextStore::defer_access(TimePs now, QueuePair& pair, AccessSlot& slot,
+                                const engine::AccessResult& result) {
+  slot.result = result;
+  slot.next = kNoSlot;
+  core_.pool->retain(result.data.buffer);
+  ContextState& cache = pair.cache;
+  if (cache.last_access == kNoSlot) {
+    cache.first_access = slot.access.id;
+  } else {
+    core_.port.slot(cache.last_access).next = slot.access.id;
+  }
+  cache.last_access = slot.access.id;
+  line_up(now, pair);
+}
+
+void ContextStore::defer_kick(TimePs now, QueuePair& pair) {
+  pair.cache.kick = true;
+  line_up(now, pair);
+}
+
+void ContextStore::defer_expiry(TimePs now, QueuePair& pair) {
+  pair.cache.expired = true;
+  line_up(now, pair);
+}
+
+void ContextStore::defer_flow(TimePs now, QueuePair& pair, Flow flow) {
+  pair.cache.flow[static_cast<std::size_t>(flow)] = true;
+  line_up(now, pair);
+}
+
+// --- Service ---
+
+void ContextStore::serve() {
+  while (!waiting_.empty() && writes_under_way_ < kWritesLimit) {
+    std::size_t at = 0;
+    while (at < served_limit_ && served_[at] != nullptr) ++at;
+    if (at == served_limit_) return;
+    QueuePair& pair = core_.queue(waiting_.front());
+    waiting_.pop_front();
+    if (!pair.in_use || !pair.cache.waiting || pair.cache.served) continue;
+    served_[at] = &pair;
+    pair.cache.served = true;
+    start(pair);
+  }
+}
+
+// Asks for what the served queue pair lacks, one record at a time.
+void ContextStore::start(QueuePair& pair) {
+  ContextState& cache = pair.cache;
+  if (cache.ready) return;
+  if (!cache.resident) {
+    if (!cache.fetching && cache.writing == 0) fetch_queue(pair);
+    return;
+  }
+  if (!has_key(cache.needed_key)) {
+    const bool coming = find_transfer(key_fetches_, cache.needed_key) != nullptr;
+    if (!coming && !key_write_under_way(cache.needed_key)) fetch_key(cache.needed_key);
+    return;
+  }
+  cache.needed_key = MemoryKeyTable::kNoRecord;
+  cache.ready = true;
+  ready_.push_back(pair.id);
+}
+
+QueuePair* ContextStore::next_ready() {
+  while (!ready_.empty()) {
+    QueuePair& pair = core_.queue(ready_.front());
+    ready_.pop_front();
+    pair.cache.ready = false;
+    if (!pair.cache.served) continue;
+    if (pair.cache.resident) return &pair;
+    start(pair);  // Displaced by the control side meanwhile.
+  }
+  return nullptr;
+}
+
+AccessSlot* ContextStore::pop_access(QueuePair& pair) {
+  ContextState& cache = pair.cache;
+  if (cache.first_access == kNoSlot) return nullptr;
+  AccessSlot& slot = core_.port.slot(cache.first_access);
+  cache.first_access = slot.next;
+  if (cache.first_access == kNoSlot) cache.last_access = kNoSlot;
+  return &slot;
+}
+
+const wire::Packet* ContextStore::front_packet(const QueuePair& pair) const {
+  return pair.cache.first_packet == kNoSlot ? nullptr : &packets_[pair.cache.first_packet].packet;
+}
+
+void ContextStore::pop_packet(TimePs now, QueuePair& pair) {
+  ContextState& cache = pair.cache;
+  const std::uint32_t index = cache.first_packet;
+  DeferredPacket& deferred = packets_[index];
+  cache.first_packet = deferred.next;
+  if (cache.first_packet == kNoSlot) cache.last_packet = kNoSlot;
+  if (core_.tracer != nullptr) {
+    const wire::RoceOpcode opcode = deferred.packet.roce.bth.opcode;
+    const bool is_answer =
+        opcode >= wire::RoceOpcode::kRcReadResponseFirst && opcode <= wire::RoceOpcode::kRcAtomicAcknowledge;
+    core_.tracer->span(deferred.packet.operation,
+                       is_answer ? trace::Stage::kContextFetch : trace::Stage::kContextFetchTarget,
+                       deferred.since, now, static_cast<std::uint16_t>(core_.config.host.number));
+  }
+  core_.pool->release(deferred.packet.payload.buffer);
+  packets_.release(index);
+}
+
+void ContextStore::need_key(QueuePair& pair, std::uint32_t index) {
+  pair.cache.needed_key = index;
+  start(pair);
+}
+
+void ContextStore::finish(TimePs now, QueuePair& pair) {
+  ContextState& cache = pair.cache;
+  if (core_.tracer != nullptr) {
+    core_.tracer->span(cache.operation, trace::Stage::kContextFetch, cache.since, now,
+                       static_cast<std::uint16_t>(core_.config.host.number));
+  }
+  cache.operation = wire::OperationTag{};
+  cache.waiting = false;
+  cache.served = false;
+  *std::find(served_.begin(), served_.end(), &pair) = nullptr;
+  serve();
+}
+
+// --- Traffic ---
+
+AccessSlot& ContextStore::open(AccessPurpose purpose, AccessKind kind, engine::QueueId queue,
+                               std::uint32_t index, std::uint64_t address, std::uint32_t bytes) {
+  AccessSlot& slot = core_.port.open(purpose, kind, queue, index);
+  slot.access.stream = EngineCore::kContextStream;
+  slot.access.address = address;
+  slot.access.length = bytes;
+  return slot;
+}
+
+void ContextStore::fetch_queue(QueuePair& pair) {
+  ++core_.counters.context_misses;
+  pair.cache.fetching = true;
+  core_.port.issue(open(AccessPurpose::kFetchQueueContext, AccessKind::kFetchContext, pair.id, pair.id,
+                        queue_address(pair.id), kQueueRecordBytes));
+}
+
+void ContextStore::fetch_key(std::uint32_t index) {
+  ++core_.counters.context_misses;
+  KeyTransfer* free_entry = find_transfer(key_fetches_, MemoryKeyTable::kNoRecord);
+  WHARF_CHECK(free_entry != nullptr);
+  *free_entry = {index, false};
+  core_.port.issue(open(AccessPurpose::kFetchKeyRecord, AccessKind::kFetchContext, 0, index,
+                        key_address(index), kKeyRecordBytes));
+}
+
+// Sends the bytes of an evicted record to memory and wipes the interface's copy.
+void ContextStore::write_record(AccessPurpose purpose, engine::QueueId queue, std::uint32_t index,
+                                std::uint64_t address, void* record, std::uint32_t bytes) {
+  ++core_.counters.context_evictions;
+  ++writes_under_way_;
+  const wire::BufferId buffer = core_.pool->acquire(bytes);
+  std::memcpy(core_.pool->data(buffer), record, bytes);
+  std::memset(record, 0, bytes);
+  AccessSlot& slot = open(purpose, AccessKind::kWriteContext, queue, index, address, bytes);
+  slot.access.order = verbs::AccessOrder::kRelease;  // A record may be evicted twice in a row.
+  slot.access.data = wire::bytes_payload(core_.pool->data(buffer), bytes, buffer);
+  core_.port.issue(slot);
+}
+
+void ContextStore::insert_queue(QueuePair& pair) {
+  if (!queues_) return;
+  // Records that are being served stay: they become the newest.
+  for (const QueuePair* served : served_) {
+    if (served != nullptr) queues_->touch(served->id);
+  }
+  const LruIndex::Insertion insertion = queues_->insert(pair.id);
+  if (!insertion.evicted) return;
+  QueuePair& victim = core_.queue(static_cast<engine::QueueId>(insertion.evicted_key));
+  victim.cache.resident = false;
+  ++victim.cache.writing;
+  write_record(AccessPurpose::kWriteQueueContext, victim.id, victim.id, queue_address(victim.id),
+               &victim.context, kQueueRecordBytes);
+}
+
+void ContextStore::insert_key(std::uint32_t index) {
+  if (!keys_) return;
+  for (const QueuePair* served : served_) {
+    if (served != nullptr && served->cache.needed_key != MemoryKeyTable::kNoRecord) {
+      keys_->touch(served->cache.needed_key);
+    }
+  }
+  const LruIndex::Insertion insertion = keys_->insert(index);
+  if (!insertion.evicted) return;
+  const auto victim = static_cast<std::uint32_t>(insertion.evicted_key);
+  key_writes_.push_back(victim);
+  write_record(AccessPurpose::kWriteKeyRecord, 0, victim, key_address(victim), &core_.keys.record(victim),
+               kKeyRecordBytes);
+}
+
+ContextStore::KeyTransfer* ContextStore::find_transfer(std::array<KeyTransfer, kServedLimit>& transfers,
+                                                       std::uint32_t index) {
+  for (KeyTransfer& transfer : transfers) {
+    if (transfer.index == index) return &transfer;
+  }
+  return nullptr;
+}
+
+bool ContextStore::key_write_under_way(std::uint32_t index) const {
+  for (std::size_t at = 0; at < key_writes_.size(); ++at) {
+    if (key_writes_[at] == index) return true;
+  }
+  return false;
+}
+
+void ContextStore::access_done(AccessSlot& slot, const engine::AccessResult& result) {
+  const std::uint32_t index = slot.position;
+  const auto take = [&](void* record, std::uint32_t bytes) {
+    // Memory that loses the interface's own records leaves it nothing to go on with.
+    WHARF_CHECK(result.status == engine::AccessStatus::kDone && result.data.length == bytes);
+    wire::fill(result.data, {static_cast<std::byte*>(record), bytes});
+  };
+  if (slot.purpose == AccessPurpose::kFetchQueueContext) {
+    QueuePair& pair = core_.queue(slot.queue);
+    pair.cache.fetching = false;
+    if (pair.cache.discard_fetch) {
+      pair.cache.discard_fetch = false;
+    } else {
+      take(&pair.context, kQueueRecordBytes);
+      insert_queue(pair);
+      pair.cache.resident = true;
+    }
+  } else if (slot.purpose == AccessPurpose::kFetchKeyRecord) {
+    KeyTransfer* transfer = find_transfer(key_fetches_, index);
+    WHARF_CHECK(transfer != nullptr);
+    const bool discard = transfer->discard;
+    *transfer = KeyTransfer{};
+    if (!discard) {
+      take(&core_.keys.record(index), kKeyRecordBytes);
+      insert_key(index);
+    }
+  } else if (slot.purpose == AccessPurpose::kWriteQueueContext) {
+    --core_.queue(slot.queue).cache.writing;
+    --writes_under_way_;
+  } else {
+    // Evictions of one record finish in order; which entry goes does not matter.
+    for (std::size_t left = key_writes_.size(); left > 0; --left) {
+      const std::uint32_t written = key_writes_.front();
+      key_writes_.pop_front();
+      if (written == index) break;
+      key_writes_.push_back(written);
+    }
+    --writes_under_way_;
+  }
+  for (QueuePair* served : served_) {
+    if (served != nullptr) start(*served);
+  }
+  serve();
+}
+
+// --- Control side ---
+
+void ContextStore::adopt(QueuePair& pair) {
+  if (is_unlimited()) return;
+  waiting_.reserve(2 * core_.queues.size());
+  ready_.reserve(2 * core_.queues.size());
+  if (core_.port.available_for_context() < 4) core_.port.reserve(2 * core_.port.capacity());
+  if (pair.cache.fetching) pair.cache.discard_fetch = true;
+  if (queues_ && queues_->touch(pair.id) == kNoSlot) {
+    const QueuePairContext kept = pair.context;
+    insert_queue(pair);
+    pair.context = kept;
+  }
+  pair.cache.resident = true;
+}
+
+void ContextStore::adopt_key(std::uint32_t index) {
+  if (!keys_) return;
+  key_writes_.reserve(2 * core_.keys.size() + kWritesLimit);
+  if (core_.port.available_for_context() < 4) core_.port.reserve(2 * core_.port.capacity());
+  if (KeyTransfer* transfer = find_transfer(key_fetches_, index)) transfer->discard = true;
+  if (keys_->touch(index) == kNoSlot) insert_key(index);
+}
+
+void ContextStore::forget(QueuePair& pair) {
+  while (AccessSlot* slot = pop_access(pair)) {
+    core_.pool->release(slot->result.data.buffer);
+    core_.port.close(*slot);
+  }
+  while (front_packet(pair) != nullptr) pop_packet(kTimeZero, pair);
+  for (QueuePair*& served : served_) {
+    if (served == &pair) served = nullptr;
+  }
+  if (queues_) queues_->erase(pair.id);
+  ContextState fresh;
+  fresh.fetching = pair.cache.fetching;
+  fresh.discard_fetch = pair.cache.fetching;
+  fresh.writing = pair.cache.writing;
+  pair.cache = fresh;
+  if (!is_unlimited()) serve();
+}
+
+}  // namespace wharf::roce

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interface's cache of context records: which queue-pair contexts and memory keys are on the interface,
+// who waits for a record, and the traffic that evicts and refills them. An evicted record is written to host
+// memory byte for byte and wiped here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "base/lru_index.h"
+#include "base/ring.h"
+#include "base/slot_pool.h"
+#include "base/time.h"
+#include "engine/roce/engine_core.h"
+#include "wire/packet.h"
+
+namespace wharf::roce {
+
+/// With unlimited caches (the default) everything is resident and each call costs one branch.
+///
+/// A queue pair whose record is absent waits in line. A few queue pairs are served at a time: their record is
+/// fetched and pinned until everything that waited for it is processed, so that two of them can never keep
+/// each other waiting, not even with one entry. The engine processes a served queue pair when next_ready()
+/// names it.
+class ContextStore {
+ public:
+  explicit ContextStore(EngineCore& core);
+
+  bool is_unlimited() const { return !queues_ && !keys_; }
+
+  /// Whether `pair` may be worked on now; otherwise what is to be done must be deferred. Marks the record as
+  /// used.
+  bool usable(QueuePair& pair) {
+    if (is_unlimited()) return true;
+    if (!pair.cache.resident || pair.cache.waiting) return false;
+    if (queues_) queues_->touch(pair.id);
+    return true;
+  }
+  /// Whether the record of memory key `index` is on the interface; MemoryKeyTable::kNoRecord always is.
+  bool has_key(std::uint32_t index) {
+    return !keys_ || index == MemoryKeyTable::kNoRecord || keys_->touch(index) != kNoSlot;
+  }
+
+  // --- Deferral: the queue pair gets in line. ---
+
+  /// False when there is no room; the packet is then lost.
+  bool defer_packet(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  void defer_access(TimePs now, QueuePair& pair, AccessSlot& slot, const engine::AccessResult& result);
+  void defer_kick(TimePs now, QueuePair& pair);
+  void defer_expiry(TimePs now, QueuePair& pair);
+  void defer_flow(TimePs now, QueuePair& pair, Flow flow);
+
+  // --- Service. ---
+
+  /// A served queue pair whose records have arrived, or null.
+  QueuePair* next_ready();
+  /// The access answer that waits longest, taken out; null when none does.
+  AccessSlot* pop_access(QueuePair& pair);
+  /// The packet that waits longest, or null; it stays until pop_packet().
+  const wire::Packet* front_packet(const QueuePair& pair) const;
+  void pop_packet(TimePs now, QueuePair& pair);
+  /// The packet in front of `pair`, which is being served, needs memory key `index`; next_ready() names it
+  /// again when the record is there.
+  void need_key(QueuePair& pair, std::uint32_t index);
+  /// Everything that waited has been processed.
+  void finish(TimePs now, QueuePair& pair);
+
+  /// A context access was answered.
+  void access_done(AccessSlot& slot, const engine::AccessResult& result);
+
+  // --- Control side. ---
+
+  /// The record of `pair` was made anew: it is resident whatever was before.
+  void adopt(QueuePair& pair);
+  /// The same for memory key `index`.
+  void adopt_key(std::uint32_t index);
+  /// The queue pair is gone; what waited is dropped.
+  void forget(QueuePair& pair);
+
+ private:
+  /// Queue pairs served at a time.
+  static constexpr std::size_t kServedLimit = 4;
+  /// Evictions under way before further service waits.
+  static constexpr std::uint32_t kWritesLimit = 8;
+  static constexpr std::uint32_t kQueueRecordBytes = sizeof(QueuePairContext);
+  static constexpr std::uint32_t kKeyRecordBytes = sizeof(MemoryKeyRecord);
+
+  struct DeferredPacket {
+    wire::Packet packet;
+    TimePs since;
+    std::uint32_t next = kNoSlot;
+  };
+  /// A key record that is on its way.
+  struct KeyTransfer {
+    std::uint32_t index = MemoryKeyTable::kNoRecord;
+    bool discard = false;
+  };
+
+  std::uint64_t queue_address(engine::QueueId id) const {
+    return core_.config.context_base + std::uint64_t{id} * kQueueRecordBytes;
+  }
+  std::uint64_t key_address(std::uint32_t index) const {
+    return core_.config.context_base + (std::uint64_t{1} << 40U) + std::uint64_t{index} * kKeyRecordBytes;
+  }
+  void line_up(TimePs now, QueuePair& pair);
+  void serve();
+  void start(QueuePair& pair);
+  void insert_queue(QueuePair& pair);
+  void insert_key(std::uint32_t index);
+  void fetch_queue(QueuePair& pair);
+  void fetch_key(std::uint32_t index);
+  void write_record(AccessPurpose purpose, engine::QueueId queue, std::uint32_t index, std::uint64_t address,
+                    void* record, std::uint32_t bytes);
+  AccessSlot& open(AccessPurpose purpose, engine::AccessKind kind, engine::QueueId queue, std::uint32_t index,
+                   std::uint64_t address, std::uint32_t bytes);
+  KeyTransfer* find_transfer(std::array<KeyTransfer, kServedLimit>& transfers, std::uint32_t index);
+  bool key_write_under_way(std::uint32_t index) const;
+
+  EngineCore& core_;
+  std::optional<LruIndex> queues_;
+  std::optional<LruIndex> keys_;
+  std::size_t served_limit_ = 1;
+  std::array<QueuePair*, kServedLimit> served_{};
+  std::array<KeyTransfer, kServedLimit> key_fetches_{};
+  Ring<std::uint32_t> key_writes_;  ///< Records whose eviction is under way.
+  Ring<engine::QueueId> waiting_;
+  Ring<engine::QueueId> ready_;
+  SlotPool<DeferredPacket> packets_;
+  std::uint32_t writes_under_way_ = 0;
+};
+
+}  // namespace wharf::roce

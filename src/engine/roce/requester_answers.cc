@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a requester takes in answers: acknowledgements, NAKs, READ data and atomic results, and how it
+// completes requests.
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "engine/roce/requester.h"
+#include "engine/roce/retransmission.h"
+
+namespace wharf::roce {
+
+using engine::AccessKind;
+using engine::AccessResult;
+using engine::AccessStatus;
+using verbs::CompletionStatus;
+using verbs::Verb;
+using wire::RoceOpcode;
+
+void Requester::take_credits(QueuePair& pair, const wire::Aeth& aeth) {
+  RequesterContext& requester = pair.context.requester;
+  requester.limited_outstanding = false;
+  requester.credits_in_use = aeth.value() != wire::kAckUnlimited;
+  if (requester.credits_in_use) {
+    requester.credit_limit = wire::psn_add(aeth.msn, credits_of_code(aeth.value()));
+  }
+}
+
+// Completes WRITEs and SENDs up to PSN `through`. Returns the READ or atomic that begins at or before
+// `through` and has not been answered, if there is one: nothing behind it can be acknowledged.
+SendEntry* Requester::acknowledge_through(QueuePair& pair, Psn through) {
+  RequesterContext& requester = pair.context.requester;
+  while (pair.send.head() != requester.assigned) {
+    SendEntry& entry = pair.send.front();
+    if (wire::psn_after(entry.first_psn, through)) return nullptr;
+    if (expects_answer(entry.request.verb)) return &entry;
+    const Psn last = wire::psn_add(entry.first_psn, entry.packets - 1);
+    if (wire::psn_before(through, last)) {
+      if (!wire::psn_before(through, requester.unacknowledged)) {
+        requester.unacknowledged = wire::psn_add(through, 1);
+      }
+      return nullptr;
+    }
+    requester.unacknowledged = wire::psn_add(last, 1);
+    complete_oldest(pair);
+  }
+  return nullptr;
+}
+
+void Requester::receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+  if (pair.context.state != QueueState::kReadyToSend) {
+    ++core_.counters.dropped_not_ready;
+    return;
+  }
+  RequesterContext& requester = pair.context.requester;
+  const wire::RocePacket& roce = packet.roce;
+  const Psn psn = roce.bth.psn;
+  const bool has_aeth = (wire::roce_headers(roce.bth.opcode) & wire::kRoceAeth) != 0;
+  if (wire::psn_before(psn, requester.unacknowledged) || !wire::psn_before(psn, requester.highest_sent)) {
+    ++core_.counters.dropped_stale_response;
+    // The newest acknowledgement may be repeated with more credit. [IBTA vol 1 9.7.7.2.5]
+    if (roce.bth.opcode == RoceOpcode::kRcAcknowledge &&
+        roce.ack.aeth.syndrome_class() == wire::AethClass::kAck &&
+        wire::psn_add(psn, 1) == requester.unacknowledged) {
+      take_credits(pair, roce.ack.aeth);
+      advance(now, pair);
+    }
+    return;
+  }
+  const Psn before = requester.unacknowledged;
+  if (roce.bth.opcode == RoceOpcode::kRcAcknowledge) {
+    take_acknowledge(now, pair, roce);
+  } else {
+    SendEntry* waiting = acknowledge_through(pair, psn);
+    const bool inside = waiting != nullptr && wire::psn_difference(psn, waiting->first_psn) <
+                                                  static_cast<std::int32_t>(waiting->packets);
+    if (has_aeth && roce.ack.aeth.syndrome_class() != wire::AethClass::kAck) {
+      ++core_.counters.dropped_stale_response;
+    } else if (!inside || psn != requester.unacknowledged) {
+      // Data of the expected answer was skipped. [IBTA vol 1 9.7.5.2.4: implied NAK]
+      if (waiting != nullptr) {
+        if (requester.unacknowledged != before) retransmission_.note_progress(now, pair);
+        retransmission_.implied_nak(now, pair);
+        return advance(now, pair);
+      }
+      ++core_.counters.dropped_stale_response;
+    } else if (waiting->request.verb == Verb::kRead) {
+      take_read_response(now, pair, *waiting, packet);
+    } else {
+      take_atomic_answer(now, pair, *waiting, packet);
+    }
+  }
+  if (pair.context.state != QueueState::kReadyToSend) return;
+  if (requester.unacknowledged != before) {
+    retransmission_.note_progress(now, pair);
+  }
+  advance(now, pair);
+}
+
+void Requester::take_acknowledge(TimePs now, QueuePair& pair, const wire::RocePacket& roce) {
+  RequesterContext& requester = pair.context.requester;
+  const Psn psn = roce.bth.psn;
+  const Psn before = requester.unacknowledged;
+  const wire::Aeth& aeth = roce.ack.aeth;
+  switch (aeth.syndrome_class()) {
+    case wire::AethClass::kAck: {
+      SendEntry* waiting = acknowledge_through(pair, psn);
+      if (waiting != nullptr) {
+        if (requester.unacknowledged != before) retransmission_.note_progress(now, pair);
+        retransmission_.implied_nak(now, pair);
+        return;
+      }
+      take_credits(pair, aeth);
+      return;
+    }
+    case wire::AethClass::kReceiverNotReady:
+    case wire::AethClass::kNak:
+      break;
+    case wire::AethClass::kReserved:
+      ++core_.counters.dropped_stale_response;
+      return;
+  }
+  // A NAK acknowledges everything before its PSN. [IBTA vol 1 9.7.5.1.1]
+  SendEntry* waiting = acknowledge_through(pair, wire::psn_subtract(psn, 1));
+  if (requester.unacknowledged != before) retransmission_.note_progress(now, pair);
+  if (waiting != nullptr && wire::psn_after(psn, wire::psn_add(waiting->first_psn, waiting->packets - 1))) {
+    retransmission_.implied_nak(now, pair);
+    return;
+  }
+  if (pair.send.head() == requester.assigned) return;
+  if (aeth.syndrome_class() == wire::AethClass::kReceiverNotReady) {
+    if (psn == requester.unacknowledged) retransmission_.receiver_not_ready(now, pair, aeth.value());
+    return;
+  }
+  switch (static_cast<wire::NakCode>(aeth.value())) {
+    case wire::NakCode::kSequenceError:
+      retransmission_.sequence_nak(now, pair);
+      return;
+    case wire::NakCode::kInvalidRequest:
+      fail(now, pair, CompletionStatus::kRemoteUnsupportedRequest);
+      return;
+    case wire::NakCode::kRemoteAccess:
+      fail(now, pair, CompletionStatus::kRemoteAccess);
+      return;
+    case wire::NakCode::kRemoteOperation:
+    case wire::NakCode::kInvalidRdRequest:
+      fail(now, pair, CompletionStatus::kRemoteOperation);
+      return;
+  }
+  ++core_.counters.dropped_stale_response;  // A NAK code that is not defined.
+}
+
+void Requester::take_read_response(TimePs now, QueuePair& pair, SendEntry& entry,
+                                   const wire::Packet& packet) {
+  RequesterContext& requester = pair.context.requester;
+  const RoceOpcode opcode = packet.roce.bth.opcode;
+  const std::uint32_t index =
+      static_cast<std::uint32_t>(wire::psn_difference(requester.unacknowledged, entry.first_psn));
+  const bool is_last = index + 1 == entry.packets;
+  const bool says_last =
+      opcode == RoceOpcode::kRcReadResponseLast || opcode == RoceOpcode::kRcReadResponseOnly;
+  const std::uint32_t offset = index << pair.context.mtu_shift;
+  const std::uint32_t length = std::min(pair.context.path_mtu, entry.request.length - offset);
+  if (opcode == RoceOpcode::kRcAtomicAcknowledge || is_last != says_last || packet.payload.length != length) {
+    // [IBTA vol 1 9.9.2.4: bad response]
+    fail(now, pair, CompletionStatus::kResponseLength);
+    return;
+  }
+  if (length > 0 && !place(pair, entry, offset, packet.payload)) {
+    ++core_.counters.dropped_no_resources;
+    return;
+  }
+  if (opcode != RoceOpcode::kRcReadResponseMiddle) take_credits(pair, packet.roce.ack.aeth);
+  requester.unacknowledged = wire::psn_add(requester.unacknowledged, 1);
+  if (is_last) complete_oldest(pair);
+}
+
+void Requester::take_atomic_answer(TimePs now, QueuePair& pair, SendEntry& entry,
+                                   const wire::Packet& packet) {
+  RequesterContext& requester = pair.context.requester;
+  if (packet.roce.bth.opcode != RoceOpcode::kRcAtomicAcknowledge) {
+    fail(now, pair, CompletionStatus::kResponseLength);
+    return;
+  }
+  const std::uint64_t original = packet.roce.ack.atomic_original;
+  if (entry.request.local_count > 0) {
+    // The value lands in host byte order.
+    const wire::BufferId buffer = core_.pool->acquire(8);
+    std::byte* bytes = core_.pool->data(buffer);
+    std::memcpy(bytes, &original, 8);
+    const bool placed = place(pair, entry, 0, wire::bytes_payload(bytes, 8, buffer));
+    core_.pool->release(buffer);
+    if (!placed) {
+      ++core_.counters.dropped_no_resources;
+      return;
+    }
+  }
+  entry.atomic_result[0] = original;
+  take_credits(pair, packet.roce.ack.aeth);
+  requester.unacknowledged = wire::psn_add(requester.unacknowledged, 1);
+  complete_oldest(pair);
+}
+
+// Writes answered data to the request's local memory; false when there are no slots.
+bool Requester::place(QueuePair& pair, const SendEntry& entry, std::uint32_t offset,
+                      const wire::Payload& payload) {
+  if (core_.port.available() < verbs::kMaxScatterEntries) return false;
+  std::uint32_t done = 0;
+  std::uint64_t skip = offset;
+  for (std::uint8_t piece = 0; done < payload.length; ++piece) {
+    WHARF_CHECK(piece < entry.request.local_count);
+    const verbs::ScatterEntry& local = entry.request.local[piece];
+    if (skip >= local.length) {
+      skip -= local.length;
+      continue;
+    }
+    const std::uint32_t part =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(local.length - skip, payload.length - done));
+    AccessSlot& slot =
+        core_.open_access(AccessPurpose::kResponseData, AccessKind::kWrite, pair, pair.send.head(), false);
+    slot.access.address = local.address + skip;
+    slot.access.length = part;
+    slot.access.data = wire::slice(payload, done, part);
+    slot.access.operation = entry.request.operation;
+    core_.pool->retain(payload.buffer);
+    core_.port.issue(slot);
+    ++pair.responses_outstanding;
+    done += part;
+    skip = 0;
+  }
+  return true;
+}
+
+void Requester::response_placed(QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
+  if (pair.responses_outstanding > 0) --pair.responses_outstanding;
+  if (pair.responses_outstanding == 0) core_.kick(pair);
+  if (result.status == AccessStatus::kDone) return;
+  // The completion is ordered behind this write, so it has not been seen yet.
+  const CompletionStatus status = result.status == AccessStatus::kPoison ? CompletionStatus::kLocalPoison
+                                                                         : CompletionStatus::kLocalAccess;
+  if (pair.send.contains(slot.position)) pair.send[slot.position].status = status;
+  for (Position at = pair.send_completions.head(); at != pair.send_completions.tail(); ++at) {
+    CompletionEntry& entry = pair.send_completions[at];
+    if (entry.work == slot.position && !entry.visible) entry.completion.status = status;
+  }
+}
+
+// --- Completion ---
+
+void Requester::complete_oldest(QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  SendEntry& entry = pair.send.front();
+  const verbs::WorkRequest& request = entry.request;
+  if (request.signaled || entry.status != CompletionStatus::kSuccess) {
+    const bool ok = entry.status == CompletionStatus::kSuccess;
+    CompletionEntry& record = pair.send_completions.push();
+    record.work = pair.send.head();
+    record.completion.id = request.id;
+    record.completion.status = entry.status;
+    record.completion.kind = verbs::CompletionKind::kSend;
+    record.completion.verb = request.verb;
+    record.completion.length = ok ? request.length : 0;
+    record.completion.queue = pair.id;
+    record.completion.atomic_result = entry.atomic_result;
+    record.completion.operation = request.operation;
+  }
+  if (requester.sending == pair.send.head()) {
+    ++requester.sending;
+    requester.packet = 0;
+  }
+  if (requester.assigned == pair.send.head()) {
+    ++requester.assigned;  // Only when flushed: it never got its PSNs.
+  } else if (expects_answer(request.verb) && requester.reads_outstanding > 0) {
+    --requester.reads_outstanding;
+  }
+  if (pair.fetch_issued == pair.send.head()) ++pair.fetch_issued;
+  core_.pool->release(request.inline_data.buffer);
+  pair.send.pop();
+  core_.issue_completions(pair);
+}
+
+void Requester::flush(QueuePair& pair) {
+  discard_prepared(pair);
+  while (!pair.send.empty()) {
+    SendEntry& entry = pair.send.front();
+    if (entry.status == CompletionStatus::kSuccess) entry.status = CompletionStatus::kFlushed;
+    complete_oldest(pair);
+  }
+  pair.waiting = false;
+}
+
+void Requester::fail(TimePs now, QueuePair& pair, CompletionStatus status) {
+  stop_waiting(now, pair);
+  retransmission_.stop(pair);
+  core_.move_to(pair, QueueState::kError);
+  if (!pair.send.empty()) {
+    pair.send.front().status = status;
+    // Receive entries go with it, see RoceEngine.
+    flush(pair);
+  }
+  core_.push_event(engine::AsyncEventKind::kQueueError, pair);
+  core_.kick(pair);
+}
+
+}  // namespace wharf::roce

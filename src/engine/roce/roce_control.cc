@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control side of the engine: queue pairs, segments and connections come and go. The only part that takes
+// memory.
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "engine/roce/exchange.h"
+#include "engine/roce/roce_engine.h"
+
+namespace wharf::roce {
+
+namespace {
+
+Error no_such_queue(engine::QueueId queue) {
+  return input_error("there is no queue pair " + std::to_string(queue));
+}
+
+Error wrong_state(engine::QueueId queue, QueueState state, const char* expected) {
+  return input_error("queue pair " + std::to_string(queue) + " is in state " + name(state) + ", expected " +
+                     expected);
+}
+
+}  // namespace
+
+void RoceEngine::draw_starting_psn(QueuePair& pair) {
+  RandomStream random = RandomStream(core_.config.seed, "roce.starting_psn")
+                            .substream(core_.config.host.number)
+                            .substream(pair.id)
+                            .substream(pair.connections);
+  pair.starting_psn = random.next_u32() & wire::kPsnMask;
+}
+
+Result<engine::QueueId> RoceEngine::create_queue(TimePs, const engine::QueueConfig& config) {
+  for (const auto& [key, depth] :
+       {std::pair{"send_depth", config.send_depth}, std::pair{"receive_depth", config.receive_depth}}) {
+    if (!std::has_single_bit(depth) || depth > 65536) {
+      return input_error(std::string(key) + " is " + std::to_string(depth) +
+                         ", expected a power of two from 1 to 65536");
+    }
+  }
+  const auto free_queue =
+      std::find_if(core_.queues.begin(), core_.queues.end(), [](const auto& pair) { return !pair->in_use; });
+  engine::QueueId id = static_cast<engine::QueueId>(free_queue - core_.queues.begin());
+  if (free_queue == core_.queues.end()) {
+    if (id >= kMaxQueues) {
+      return input_error("all " + std::to_string(kMaxQueues) +
+                         " queue pairs are in use, expected destroy_queue() first");
+    }
+    core_.queues.push_back(std::make_unique<QueuePair>());
+    const std::uint32_t count = id + 1;
+    core_.port.reserve(core_.config.access_slots + 32 * count);
+    core_.timers.reserve(count);
+    for (auto& list : core_.ready_flows) list.reserve(2 * std::size_t{count});
+    core_.completed.reserve(count);
+    core_.kicked.reserve(count);
+    core_.starved.reserve(count);
+    core_.events.reserve(4 * std::size_t{count});
+  }
+  QueuePair& pair = *core_.queues[id];
+  pair.id = id;
+  pair.in_use = true;
+  pair.config = config;
+  pair.send.reserve(config.send_depth);
+  pair.send_completions.reserve(config.send_depth);
+  pair.receive_completions.reserve(config.receive_depth);
+  pair.receives.reserve(config.receive_depth, config.receive_ring != 0);
+  pair.transmit.reserve(core_.config.transmit_ahead);
+  pair.answers.reserve(core_.config.responses_ahead);
+  pair.read_ahead.reserve(core_.config.transmit_ahead);
+  pair.resources.assign(core_.config.max_read_atomic, SavedResource{});
+  ++pair.connections;
+  draw_starting_psn(pair);
+  clear(pair);
+  contexts_.adopt(pair);
+  return id;
+}
+
+// Everything of the last connection is forgotten; the queue pair is in INIT. Answers of memory that are still
+// to come find that their positions are gone.
+void RoceEngine::clear(QueuePair& pair) {
+  requester_.discard_prepared(pair);
+  while (!pair.send.empty()) {
+    core_.pool->release(pair.send.front().request.inline_data.buffer);
+    pair.send.pop();
+  }
+  pair.fetch_issued = pair.send.tail();
+  responder_.discard(pair);
+  pair.receives.clear();
+  pair.waiting = false;
+  pair.fatal = false;
+  core_.timers.set(pair.id, kNever);
+  init_context(pair);
+}
+
+void RoceEngine::init_context(QueuePair& pair) {
+  pair.context = QueuePairContext{};
+  QueuePairContext& context = pair.context;
+  context.queue_number = kFirstQueueNumber + pair.id;
+  // [Linux rdma_rxe behaviour: 14 bits of a hash of the QPN, constant per queue pair]
+  context.entropy = static_cast<std::uint16_t>(0xc000U + ((context.queue_number * 0x61c88647U) >> 18U));
+  context.requester.sending = pair.send.tail();
+  context.requester.assigned = pair.send.tail();
+  core_.move_to(pair, QueueState::kInit);
+}
+
+Result<void> RoceEngine::destroy_queue(TimePs, engine::QueueId queue) {
+  QueuePair* pair = find(queue);
+  if (pair == nullptr) return no_such_queue(queue);
+  clear(*pair);
+  while (!pair->send_completions.empty()) pair->send_completions.pop();
+  while (!pair->receive_completions.empty()) pair->receive_completions.pop();
+  pair->send_completions_issued = pair->send_completions.tail();
+  pair->receive_completions_issued = pair->receive_completions.tail();
+  contexts_.forget(*pair);
+  pair->driver_state = QueueState::kReset;
+  pair->in_use = false;
+  return {};
+}
+
+Result<verbs::SegmentToken> RoceEngine::register_segment(TimePs, const verbs::SegmentConfig& config) {
+  Result<verbs::SegmentToken> token = core_.keys.add(config);
+  if (token.ok()) contexts_.adopt_key(core_.keys.index_of(token->id));
+  return token;
+}
+
+Result<void> RoceEngine::deregister_segment(TimePs, verbs::SegmentToken token) {
+  WHARF_TRY(core_.keys.remove(token.id));
+  contexts_.adopt_key(core_.keys.index_of(token.id));
+  for (const auto& pair : core_.queues) responder_.revoke(*pair, token.id);
+  return {};
+}
+
+Result<engine::ExchangeBlob> RoceEngine::export_queue(engine::QueueId queue) const {
+  const QueuePair* pair = find(queue);
+  if (pair == nullptr) return no_such_queue(queue);
+  ExchangeRecord record;
+  record.host = core_.config.host;
+  record.queue_number = kFirstQueueNumber + pair->id;
+  record.starting_psn = pair->starting_psn;
+  record.path_mtu = core_.config.path_mtu;
+  record.responder_resources = core_.config.max_read_atomic;
+  return encode(record);
+}
+
+Result<engine::PeerId> RoceEngine::connect(TimePs, engine::QueueId queue, std::span<const std::byte> blob) {
+  QueuePair* pair = find(queue);
+  if (pair == nullptr) return no_such_queue(queue);
+  if (pair->driver_state != QueueState::kInit) return wrong_state(queue, pair->driver_state, "init");
+  Result<ExchangeRecord> decoded = decode_exchange(blob);
+  if (!decoded.ok()) return decoded.error();
+  const ExchangeRecord& remote = *decoded;
+  // An evicted context holds what it was made with.
+  if (!pair->cache.resident) init_context(*pair);
+  contexts_.adopt(*pair);
+  QueuePairContext& context = pair->context;
+  context.remote_host = remote.host.number;
+  context.remote_queue_number = remote.queue_number;
+  context.path_mtu = std::min(core_.config.path_mtu, remote.path_mtu);
+  context.mtu_shift = static_cast<std::uint8_t>(std::countr_zero(context.path_mtu));
+  ResponderContext& responder = context.responder;
+  responder.expected = remote.starting_psn;
+  responder.resource_limit = core_.config.max_read_atomic;
+  core_.move_to(*pair, QueueState::kReadyToReceive);
+  RequesterContext& requester = context.requester;
+  requester.unacknowledged = requester.next = requester.sent = requester.highest_sent =
+      requester.next_unassigned = pair->starting_psn;
+  requester.read_limit = std::min(core_.config.max_read_atomic, remote.responder_resources);
+  requester.retries_left = core_.config.retry_count;
+  requester.rnr_left = core_.config.rnr_retry;
+  core_.move_to(*pair, QueueState::kReadyToSend);
+  return pair->id;
+}
+
+Result<void> RoceEngine::disconnect(TimePs now, engine::QueueId queue, engine::PeerId peer) {
+  QueuePair* pair = find(queue);
+  if (pair == nullptr) return no_such_queue(queue);
+  if (peer != queue)
+    return input_error("queue pair " + std::to_string(queue) + " has no peer " + std::to_string(peer));
+  if (pair->driver_state != QueueState::kInit) {
+    // The flush needs no context but the ring positions, and reset() makes it anew.
+    if (!pair->cache.resident) {
+      init_context(*pair);
+      pair->context.requester.sending = pair->context.requester.assigned = pair->send.head();
+    }
+    enter_error(now, *pair);
+  }
+  return reset(now, queue);
+}
+
+Result<void> RoceEngine::reset(TimePs, engine::QueueId queue) {
+  QueuePair* pair = find(queue);
+  if (pair == nullptr) return no_such_queue(queue);
+  ++pair->connections;
+  draw_starting_psn(*pair);
+  contexts_.forget(*pair);
+  clear(*pair);
+  contexts_.adopt(*pair);
+  return {};
+}
+
+bool RoceEngine::poll_event(engine::AsyncEvent& out) {
+  if (core_.events.empty()) return false;
+  out = core_.events.front();
+  core_.events.pop_front();
+  return true;
+}
+
+}  // namespace wharf::roce
