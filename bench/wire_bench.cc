@@ -58,12 +58,10 @@ std::vector<Packet> packets_like(const Packet& model) {
   return packets;
 }
 
-// What encode() does to a packet without payload. The ICRC of RoCE is timed apart: the datagram form and a
-// null checksum do not exist, so build times of RoCE subtract nothing and use the header encoder plus network
-// headers.
+/// What encode() takes for a packet without data, from the Ethernet header on, without ICRC.
 void build(benchmark::State& state, const Packet& model) {
   const std::vector<Packet> packets = packets_like(model);
-  std::array<std::byte, 256> frame{};
+  std::array<std::byte, 512> frame{};
   std::size_t i = 0;
   std::uint64_t bytes = 0;
   for (auto _ : state) {
@@ -76,9 +74,9 @@ void build(benchmark::State& state, const Packet& model) {
 
 void parse(benchmark::State& state, const Packet& model) {
   const std::vector<Packet> packets = packets_like(model);
-  std::vector<std::array<std::byte, 256>> frames(kPackets);
+  std::vector<std::array<std::byte, 512>> frames(kPackets);
   std::vector<std::size_t> lengths(kPackets);
-  for (std::size_t i = 0; i < kPackets; ++i) lengths[i] = encode(packets[i], frames[i]);
+  for (std::size_t i = 0; i < kPackets; ++i) lengths[i] = encode(packets[i], frames[i], kNoChecksum);
   std::size_t i = 0;
   std::uint64_t good = 0;
   Packet packet;

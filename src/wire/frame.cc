@@ -20,22 +20,17 @@
 namespace wharf::wire {
 namespace {
 
-/// Data, pad and checksums after the headers of a packet.
-struct Sizes {
-  std::uint32_t headers = 0;  ///< From the transport header on.
-  std::uint32_t data = 0;
-  std::uint32_t pad = 0;
-  std::uint32_t trailer = 0;
-  std::uint32_t transport() const { return headers + data + pad + trailer; }
-};
+/// No stack of headers and trailers is longer: 70 of network, 16 + 8 + 132 + 36 of transport, 72 of
+/// transaction.
+constexpr std::uint32_t kOverheadBytesMax = 384;
 
-Sizes sizes_of(const Packet& packet, const WireOptions& options) {
-  if (packet.protocol == Protocol::kRoce) {
-    const std::uint32_t data = packet.payload.length;
-    return Sizes{roce_header_bytes(packet.roce), data, roce_pad(data), kIcrcBytes};
-  }
-  const std::uint32_t data = payload_is_sack_bitmap(packet.ub) ? 0 : packet.payload.length;
-  return Sizes{ub_header_bytes(packet.ub), data, ub_pad(packet.ub, data), options.ub_icrc ? kIcrcBytes : 0};
+std::uint32_t trailer_bytes(const Packet& packet, const WireOptions& options) {
+  return packet.protocol == Protocol::kRoce || options.ub_icrc ? kIcrcBytes : 0;
+}
+
+/// Payload that stands after the headers; a selective-acknowledgement bitmap stands inside them.
+std::uint32_t data_bytes(const Packet& packet) {
+  return packet.protocol == Protocol::kUb && payload_is_sack_bitmap(packet.ub) ? 0 : packet.payload.length;
 }
 
 /// Writes an IP and a UDP header for `transport_bytes` of transport and returns their end.
@@ -168,33 +163,36 @@ std::byte* encode_ub_network(const Packet& packet, std::uint32_t transport_bytes
   WHARF_UNREACHABLE();
 }
 
-/// Writes everything after the network headers. `ip_and_udp` points at the IP header, for the ICRC of RoCE.
-std::byte* encode_transport(const Packet& packet, const Sizes& sizes, const std::byte* ip_and_udp,
-                            std::byte* at) {
-  std::byte* const start = at;
+/// Writes headers from the transport header on, data and pad; returns their end.
+std::byte* encode_transport(const Packet& packet, std::byte* at) {
   if (packet.protocol == Protocol::kRoce) {
     at = encode_roce_headers(packet.roce, packet.payload.length, at);
+  } else if (packet.ub.entities == UbEntities::kFull) [[unlikely]] {
+    at = encode_ub_headers(packet.ub, packet.payload,
+                           FullEidh{entity_of(packet.source), entity_of(packet.destination)}, at);
   } else {
-    FullEidh entities;
-    if (packet.ub.entities == UbEntities::kFull)
-      entities = FullEidh{entity_of(packet.source), entity_of(packet.destination)};
-    at = encode_ub_headers(packet.ub, packet.payload, entities, at);
+    static constexpr FullEidh kNoEntities{};
+    at = encode_ub_headers(packet.ub, packet.payload, kNoEntities, at);
   }
-  if (sizes.data != 0) {
-    fill(packet.payload, {at, sizes.data});
-    at += sizes.data;
-  }
-  for (std::uint32_t i = 0; i < sizes.pad; ++i) *at++ = std::byte{0};
-  if (sizes.trailer != 0) {
-    const std::span<const std::byte> covered(start, at);
-    if (packet.protocol == Protocol::kRoce) {
-      store_le32(at, icrc(packet.ip_version, ip_and_udp, covered));
-    } else {
-      store_be32(at, ub_icrc(covered));
-    }
-    at += kIcrcBytes;
-  }
+  const std::uint32_t data = data_bytes(packet);
+  if (data == 0) return at;
+  fill(packet.payload, {at, data});
+  at += data;
+  for (std::uint32_t pad = pad_bytes(packet); pad != 0; --pad) *at++ = std::byte{0};
   return at;
+}
+
+/// Writes the checksum over the transport bytes from `start` to `at` and returns its end. `ip_and_udp` points
+/// at the IP header of a RoCE packet.
+std::byte* encode_trailer(const Packet& packet, const WireOptions& options, const std::byte* ip_and_udp,
+                          const std::byte* start, std::byte* at) {
+  if (packet.protocol == Protocol::kRoce) {
+    store_le32(at, options.roce_icrc ? icrc(packet.ip_version, ip_and_udp, {start, at}) : 0);
+    return at + kIcrcBytes;
+  }
+  if (!options.ub_icrc) return at;
+  store_be32(at, ub_icrc({start, at}));
+  return at + kIcrcBytes;
 }
 
 bool roce_icrc_matches(IpVersion version, const std::byte* ip_and_udp, std::span<const std::byte> transport) {
@@ -207,14 +205,14 @@ DropReason decode_transport(std::span<const std::byte> transport, const std::byt
                             const WireOptions& options, Packet& packet) {
   if (packet.protocol == Protocol::kRoce) {
     if (transport.size() < kBthBytes + kIcrcBytes) return DropReason::kTruncated;
-    if (options.verify_icrc && !roce_icrc_matches(packet.ip_version, ip_and_udp, transport))
+    if (options.roce_icrc && !roce_icrc_matches(packet.ip_version, ip_and_udp, transport))
       return DropReason::kBadIcrc;
     return decode_roce(transport.first(transport.size() - kIcrcBytes), packet.roce, packet.payload);
   }
   if (options.ub_icrc) {
     if (transport.size() < kIcrcBytes) return DropReason::kTruncated;
     const std::size_t covered = transport.size() - kIcrcBytes;
-    if (options.verify_icrc && ub_icrc(transport.first(covered)) != load_be32(transport.data() + covered))
+    if (ub_icrc(transport.first(covered)) != load_be32(transport.data() + covered))
       return DropReason::kBadIcrc;
     transport = transport.first(covered);
   }
@@ -326,23 +324,30 @@ LinkType link_type(const Packet& packet) {
 }
 
 std::uint32_t encoded_bytes(const Packet& packet, const WireOptions& options) {
-  return network_header_bytes(packet) + sizes_of(packet, options).transport();
+  const bool roce = packet.protocol == Protocol::kRoce;
+  const std::uint32_t headers = roce ? roce_header_bytes(packet.roce) : ub_header_bytes(packet.ub);
+  const std::uint32_t data = data_bytes(packet);
+  return network_header_bytes(packet) + headers + data + (data == 0 ? 0 : pad_bytes(packet)) +
+         trailer_bytes(packet, options);
 }
 
 std::size_t encode(const Packet& packet, std::span<std::byte> frame, const WireOptions& options) {
   WHARF_CHECK(packet.trim == TrimState::kWhole);
-  const Sizes sizes = sizes_of(packet, options);
-  WHARF_CHECK(frame.size() >= network_header_bytes(packet) + sizes.transport());
-  std::byte* at = frame.data();
+  if (frame.size() < kOverheadBytesMax + packet.payload.length)
+    WHARF_CHECK(frame.size() >= encoded_bytes(packet, options));
+  // The transport comes first: its length is then known for the network headers.
+  std::byte* const start = frame.data() + network_header_bytes(packet);
+  std::byte* const end = encode_transport(packet, start);
+  const auto transport_bytes = static_cast<std::uint32_t>(end - start) + trailer_bytes(packet, options);
   const std::byte* ip_and_udp = nullptr;
   if (packet.protocol == Protocol::kRoce) {
-    ip_and_udp = encode_ethernet(packet, at);
-    at = encode_ip_udp(packet, sizes.transport(), at + kEthernetBytes);
+    std::byte* const ip = encode_ethernet(packet, frame.data());
+    encode_ip_udp(packet, transport_bytes, ip);
+    ip_and_udp = ip;
   } else {
-    at = encode_ub_network(packet, sizes.transport(), at);
+    encode_ub_network(packet, transport_bytes, frame.data());
   }
-  at = encode_transport(packet, sizes, ip_and_udp, at);
-  return static_cast<std::size_t>(at - frame.data());
+  return static_cast<std::size_t>(encode_trailer(packet, options, ip_and_udp, start, end) - frame.data());
 }
 
 DropReason decode(std::span<const std::byte> frame, LinkType link, Packet& packet,
@@ -375,12 +380,15 @@ DropReason decode(std::span<const std::byte> frame, LinkType link, Packet& packe
 std::size_t encode_datagram(const Packet& packet, std::span<std::byte> datagram, const WireOptions& options) {
   WHARF_CHECK(packet.trim == TrimState::kWhole);
   WHARF_CHECK(packet.protocol == Protocol::kRoce || packet.ub.encapsulation == UbEncapsulation::kUdp);
-  const Sizes sizes = sizes_of(packet, options);
-  WHARF_CHECK(datagram.size() >= sizes.transport());
+  if (datagram.size() < kOverheadBytesMax + packet.payload.length)
+    WHARF_CHECK(datagram.size() >= encoded_bytes(packet, options) - network_header_bytes(packet));
+  std::byte* const start = datagram.data();
+  std::byte* const end = encode_transport(packet, start);
+  const auto transport_bytes = static_cast<std::uint32_t>(end - start) + trailer_bytes(packet, options);
   std::byte network[kIpv6Bytes + kUdpBytes];
-  if (packet.protocol == Protocol::kRoce) encode_ip_udp(packet, sizes.transport(), network);
-  return static_cast<std::size_t>(encode_transport(packet, sizes, network, datagram.data()) -
-                                  datagram.data());
+  if (packet.protocol == Protocol::kRoce && options.roce_icrc)
+    encode_ip_udp(packet, transport_bytes, network);
+  return static_cast<std::size_t>(encode_trailer(packet, options, network, start, end) - start);
 }
 
 DropReason decode_datagram(std::span<const std::byte> datagram, Packet& packet, const WireOptions& options) {
@@ -388,7 +396,7 @@ DropReason decode_datagram(std::span<const std::byte> datagram, Packet& packet, 
   if (packet.protocol == Protocol::kRoce) {
     if (packet.source.number >= kIpHosts || packet.destination.number >= kIpHosts)
       return DropReason::kAddressNotInPlan;
-    if (options.verify_icrc) encode_ip_udp(packet, static_cast<std::uint32_t>(datagram.size()), network);
+    if (options.roce_icrc) encode_ip_udp(packet, static_cast<std::uint32_t>(datagram.size()), network);
     std::construct_at(&packet.roce);
   } else {
     std::construct_at(&packet.ub);

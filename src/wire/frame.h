@@ -18,8 +18,8 @@
 namespace wharf::wire {
 
 struct WireOptions {
-  bool verify_icrc = true;  ///< decode drops packets whose invariant CRC does not match.
-  bool ub_icrc = false;     ///< UB packets end with a CRC-32C; both ends must agree.
+  bool roce_icrc = true;  ///< encode computes and decode verifies the ICRC; false: zeros, unchecked.
+  bool ub_icrc = false;   ///< UB packets end with a CRC-32C; both ends must agree.
 };
 
 /// The kind of link that a packet's frame belongs to.
