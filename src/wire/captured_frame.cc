@@ -135,7 +135,7 @@ DropReason decode_ub_captured(std::span<const std::byte> frame, CapturedPacket& 
   UbDecoded decoded;
   const auto transport = frame.subspan(layout.transport_at, layout.transport_end - layout.transport_at);
   const DropReason reason = decode_ub(transport, ub, captured.packet.payload, decoded);
-  captured.headers.entities = decoded.entities;
+  if (decoded.entities != nullptr) captured.headers.entities = decode_full_eidh(decoded.entities);
   captured.layout.transport_end -= decoded.trailing_bytes;
   return reason;
 }

@@ -163,6 +163,11 @@ std::byte* encode_ub_network(const Packet& packet, std::uint32_t transport_bytes
   WHARF_UNREACHABLE();
 }
 
+std::uint32_t data_and_pad_bytes(const Packet& packet) {
+  const std::uint32_t data = data_bytes(packet);
+  return data == 0 ? 0 : data + pad_bytes(packet);
+}
+
 /// Writes headers from the transport header on, data and pad; returns their end.
 std::byte* encode_transport(const Packet& packet, std::byte* at) {
   if (packet.protocol == Protocol::kRoce) {
@@ -202,7 +207,8 @@ bool roce_icrc_matches(IpVersion version, const std::byte* ip_and_udp, std::span
 
 /// Reads BTH or UB transport headers to the end. `ip_and_udp` is null for encapsulations without IP.
 DropReason decode_transport(std::span<const std::byte> transport, const std::byte* ip_and_udp,
-                            const WireOptions& options, Packet& packet) {
+                            const WireOptions& options, Packet& packet, std::uint32_t& trailing_bytes) {
+  trailing_bytes = 0;
   if (packet.protocol == Protocol::kRoce) {
     if (transport.size() < kBthBytes + kIcrcBytes) return DropReason::kTruncated;
     if (options.roce_icrc && !roce_icrc_matches(packet.ip_version, ip_and_udp, transport))
@@ -218,9 +224,11 @@ DropReason decode_transport(std::span<const std::byte> transport, const std::byt
   }
   UbDecoded decoded;
   const DropReason reason = decode_ub(transport, packet.ub, packet.payload, decoded);
+  trailing_bytes = decoded.trailing_bytes;
   if (reason != DropReason::kNone || packet.ub.entities != UbEntities::kFull) return reason;
-  const bool planned = decoded.entities.source == entity_of(packet.source) &&
-                       decoded.entities.destination == entity_of(packet.destination);
+  const FullEidh entities = decode_full_eidh(decoded.entities);
+  const bool planned =
+      entities.source == entity_of(packet.source) && entities.destination == entity_of(packet.destination);
   return planned ? DropReason::kNone : DropReason::kAddressNotInPlan;
 }
 
@@ -371,10 +379,16 @@ DropReason decode(std::span<const std::byte> frame, LinkType link, Packet& packe
     reason = decode_ip(ip, frame.data() + layout.udp_at, packet);
     if (reason != DropReason::kNone) return reason;
   }
+  std::uint32_t trailing_bytes = 0;
   reason = decode_transport(frame.subspan(layout.transport_at, layout.transport_end - layout.transport_at),
-                            layout.has_ip ? ip : nullptr, options, packet);
-  if (reason == DropReason::kNone) packet.header_bytes = wire_header_bytes(packet);
-  return reason;
+                            layout.has_ip ? ip : nullptr, options, packet, trailing_bytes);
+  if (reason != DropReason::kNone) return reason;
+  // Everything but data and pad, so that nothing is laid out a second time; equal to wire_header_bytes().
+  const std::uint32_t not_counted = kVlanTagBytes * layout.vlan_tags + trailing_bytes +
+                                    data_and_pad_bytes(packet) +
+                                    (layout.protocol == Protocol::kUb && options.ub_icrc ? kIcrcBytes : 0);
+  packet.header_bytes = layout.transport_end - not_counted + (link == LinkType::kEthernet ? kFcsBytes : 0);
+  return DropReason::kNone;
 }
 
 std::size_t encode_datagram(const Packet& packet, std::span<std::byte> datagram, const WireOptions& options) {
@@ -401,9 +415,14 @@ DropReason decode_datagram(std::span<const std::byte> datagram, Packet& packet, 
   } else {
     std::construct_at(&packet.ub);
   }
-  const DropReason reason = decode_transport(datagram, network, options, packet);
-  if (reason == DropReason::kNone) packet.header_bytes = wire_header_bytes(packet);
-  return reason;
+  std::uint32_t trailing_bytes = 0;
+  const DropReason reason = decode_transport(datagram, network, options, packet, trailing_bytes);
+  if (reason != DropReason::kNone) return reason;
+  const std::uint32_t trailer = packet.protocol == Protocol::kUb && options.ub_icrc ? kIcrcBytes : 0;
+  packet.header_bytes = kEthernetBytes + (packet.ip_version == IpVersion::kV4 ? kIpv4Bytes : kIpv6Bytes) +
+                        kUdpBytes + static_cast<std::uint32_t>(datagram.size()) - data_and_pad_bytes(packet) -
+                        trailer + kFcsBytes;
+  return DropReason::kNone;
 }
 
 }  // namespace wharf::wire

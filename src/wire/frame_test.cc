@@ -77,6 +77,7 @@ RC_GTEST_PROP(Frame, DatagramRoundTrip, ()) {
   decoded.entropy = packet.entropy;
   decoded.ip_version = packet.ip_version;
   RC_ASSERT(decode_datagram(datagram, decoded) == DropReason::kNone);
+  RC_ASSERT(decoded.header_bytes == wire_header_bytes(packet));
   RC_ASSERT(payload_equal(decoded.payload, packet.payload));
 }
 

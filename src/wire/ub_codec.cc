@@ -44,8 +44,10 @@ constexpr bool has_token_value(const UbPacket& ub, std::uint16_t layout) {
   return ub.request.token_value_present && (!is_openurma(ub) || (layout & kTaAddress) != 0);
 }
 
-/// Bytes of MAETAH, TVETAH and MTETAH after BTAH.
-std::uint32_t address_extension_bytes(const UbPacket& ub, std::uint16_t layout) {
+/// Bytes of MAETAH, TVETAH and MTETAH after BTAH. Inlined, as decode_entities() is, so that the reader of a
+/// packet stays in registers.
+[[gnu::always_inline]] inline std::uint32_t address_extension_bytes(const UbPacket& ub,
+                                                                    std::uint16_t layout) {
   std::uint32_t bytes = 0;
   if ((layout & kTaAddress) != 0) bytes += compact_transaction(ub) ? kCompactMaetahBytes : kMaetahBytes;
   if (has_token_value(ub, layout)) bytes += kTvetahBytes;
@@ -244,7 +246,8 @@ DropReason decode_ack_extensions(Reader& reader, UbPacket& ub, Payload& payload)
   return DropReason::kNone;
 }
 
-DropReason decode_entities(Reader& reader, TphNext next, UbPacket& ub, UbDecoded& decoded) {
+[[gnu::always_inline]] inline DropReason decode_entities(Reader& reader, TphNext next, UbPacket& ub,
+                                                         UbDecoded& decoded) {
   switch (next) {
     case TphNext::kTransaction:
       ub.entities = UbEntities::kNone;
@@ -254,7 +257,7 @@ DropReason decode_entities(Reader& reader, TphNext next, UbPacket& ub, UbDecoded
       if (at == nullptr) return DropReason::kTruncated;
       ub.entities = UbEntities::kFull;
       ub.transport_partition = load_be32(at);
-      decoded.entities = decode_full_eidh(at + kFullUpihBytes);
+      decoded.entities = at + kFullUpihBytes;
       return DropReason::kNone;
     }
     case TphNext::kCompactEntities: {
@@ -367,7 +370,6 @@ DropReason decode_request_header(const std::byte* at, std::uint32_t bytes, UbPac
   if (btah.version != 0) return DropReason::kBadTransportVersion;
   if (static_cast<std::uint8_t>(btah.requester_type) == 3) return DropReason::kBadRequesterType;
   if (btah.user_defined) return DropReason::kUnsupportedHeader;
-  std::construct_at(&ub.extension);
   return DropReason::kNone;
 }
 

@@ -34,15 +34,15 @@ std::byte* encode_ub_headers(const UbPacket& ub, const Payload& payload, const F
 
 /// What decode_ub() found besides the packet.
 struct UbDecoded {
-  FullEidh entities;                 ///< With UbEntities::kFull.
-  std::uint32_t trailing_bytes = 0;  ///< Ethernet padding after a P2 packet, which has no length field.
+  const std::byte* entities = nullptr;  ///< EIDH in the frame, with UbEntities::kFull.
+  std::uint32_t trailing_bytes = 0;     ///< Ethernet padding after a P2 packet, which has no length field.
 };
 
-/// Reads the packet whose bytes from the transport header to the last pad byte are `transport`.
-/// `ub.encapsulation` and `ub.transport` are set by the caller (kUdp and kIpOnLink: to kRtp; TPOpcode
-/// decides). On kNone, `payload` points into `transport`. Reserved bits are ignored except in SAETPH. An
-/// unknown transaction opcode is a request whose bytes after BTAH are all payload: the target answers it with
-/// an error.
+/// Reads the packet whose bytes from the transport header to the last pad byte are `transport`. `ub` is
+/// freshly constructed but for what the network headers say: `encapsulation` and `transport` (kUdp and
+/// kIpOnLink: kRtp, TPOpcode decides). On kNone, `payload` points into `transport`. Reserved bits are ignored
+/// except in SAETPH. An unknown transaction opcode is a request whose bytes after BTAH are all payload: the
+/// target answers it with an error.
 DropReason decode_ub(std::span<const std::byte> transport, UbPacket& ub, Payload& payload,
                      UbDecoded& decoded);
 
