@@ -206,8 +206,10 @@ bool roce_icrc_matches(IpVersion version, const std::byte* ip_and_udp, std::span
 }
 
 /// Reads BTH or UB transport headers to the end. `ip_and_udp` is null for encapsulations without IP.
-DropReason decode_transport(std::span<const std::byte> transport, const std::byte* ip_and_udp,
-                            const WireOptions& options, Packet& packet, std::uint32_t& trailing_bytes) {
+[[gnu::always_inline]] inline DropReason decode_transport(std::span<const std::byte> transport,
+                                                          const std::byte* ip_and_udp,
+                                                          const WireOptions& options, Packet& packet,
+                                                          std::uint32_t& trailing_bytes) {
   trailing_bytes = 0;
   if (packet.protocol == Protocol::kRoce) {
     if (transport.size() < kBthBytes + kIcrcBytes) return DropReason::kTruncated;
