@@ -244,6 +244,17 @@ TEST(Frame, EachRuleOfAUbFrameIsEnforced) {
   }
 }
 
+/// A native link gives no length: what is left must be whole words with the pad that the header announces.
+TEST(Frame, PadMustCompleteTheLastWord) {
+  Packet packet = rtp_write(UbEncapsulation::kCna24OnLink);
+  packet.payload = pattern_payload(1, 0, 4);
+  std::vector<std::byte> frame = frame_of(packet);
+  Packet decoded;
+  EXPECT_EQ(decode(frame, LinkType::kUbLink, decoded), DropReason::kNone);
+  frame.pop_back();
+  EXPECT_EQ(decode(frame, LinkType::kUbLink, decoded), DropReason::kBadPadding);
+}
+
 TEST(Frame, ForeignAddressesAreNotHosts) {
   Packet packet = rtp_write(UbEncapsulation::kUdp);
   packet.destination.number = 1;
