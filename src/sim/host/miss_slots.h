@@ -91,6 +91,7 @@ class MissSlots {
   std::uint32_t index_of(const Slot& slot) const { return static_cast<std::uint32_t>(&slot - slots_.data()); }
   Slot& operator[](std::uint32_t index) { return slots_[index]; }
   std::vector<Slot>& all() { return slots_; }
+  const std::vector<Slot>& all() const { return slots_; }
 
  private:
   std::vector<Slot> slots_;

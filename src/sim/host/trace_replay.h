@@ -3,16 +3,21 @@
 // own, and only what leaves for the other machine meets the simulation's events.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "base/units.h"
+#include "sim/host/all_local_twin.h"
 #include "sim/host/cache_hierarchy.h"
 #include "sim/host/memory_placement.h"
 #include "sim/host/miss_slots.h"
@@ -86,10 +91,43 @@ class TraceReplay {
   TimePs deadline() const { return deadline_; }
   /// The trace has been replayed and everything it started is done, or reading it failed.
   bool finished() const { return state_ == State::kFinished; }
-  /// Why reading failed, if it did.
+  /// Why the replay has no result, if it has none: the trace could not be read, or the warm-up took all of
+  /// it.
   const Result<void>& status() const { return status_; }
-  /// What was counted so far; final when finished().
+  /// What was counted: final when finished(), before that as of the last collect().
   const ReplayResult& result() const { return result_; }
+  /// Brings result() up to date in the middle of a replay, for partial results. Misses under way are not in
+  /// it.
+  void collect() {
+    result_.counts = {counts_[0], counts_[1], counts_[2], instructions_ - counted_instructions_from_};
+    result_.cache = caches_.counters();
+    result_.split_accesses = split_accesses_;
+    result_.local_misses = local_misses_;
+    result_.remote_loads = remote_loads_;
+    result_.remote_stores = remote_stores_;
+    if constexpr (PageTransferPort<Port>) {
+      if (paged()) result_.paging = paging_->counters();
+    }
+    result_.time = clock_ - counted_from_;
+    result_.all_local_time = twin_.clock(busy()) - twin_counted_from_;
+  }
+  /// Appends one sentence for each answer that is still out.
+  void describe_waiting(std::vector<std::string>& lines) const {
+    for (const MissSlots::Slot& slot : misses_.all()) {
+      if (!slot.used || slot.done != kNever) continue;
+      lines.push_back(fmt::format("access {} of the trace waits for line {:#x}, missed at {}", accesses_,
+                                  slot.line << kCacheLineShift, format_time(slot.started)));
+    }
+    for (const Write& write : writes_) {
+      if (!write.used) continue;
+      lines.push_back(fmt::format("line {:#x} is being written", write.line << kCacheLineShift));
+    }
+    if constexpr (PageTransferPort<Port>) {
+      if (paged() && paging_->outstanding() > 0) {
+        lines.push_back(fmt::format("{} page transfers are under way", paging_->outstanding()));
+      }
+    }
+  }
   /// Data accesses replayed so far, warm-up included: for progress.
   std::uint64_t accesses_replayed() const { return accesses_; }
   /// The core's own clock.
@@ -128,7 +166,7 @@ class TraceReplay {
         caches_(std::move(caches)),
         port_(&port),
         misses_(config.miss_slots),
-        twin_misses_(config.miss_slots),
+        twin_(config.miss_slots, config.local_memory),
         writes_(config.write_slots),
         batch_(kBatchRecords),
         counting_(config.warm_up_accesses == 0) {
@@ -191,6 +229,7 @@ class TraceReplay {
     TimePs clock = clock_;
     std::uint64_t fraction = fraction_;
     std::uint64_t instructions = instructions_;
+    const std::uint64_t without_access = counts_[static_cast<std::size_t>(TraceKind::kInstructions)];
     bool went_on = true;
     for (; at < end; ++at) {
       const TraceRecord& record = batch_[at];
@@ -219,7 +258,7 @@ class TraceReplay {
     fraction_ = fraction;
     instructions_ = instructions;
     const std::size_t done = at - next_;
-    accesses_ += done;
+    accesses_ += done - (counts_[static_cast<std::size_t>(TraceKind::kInstructions)] - without_access);
     budget_ -= std::min<std::uint64_t>(budget_, done);
     next_ = at;
     if (!counting_ && accesses_ == config_.warm_up_accesses) end_warm_up();
@@ -319,7 +358,7 @@ class TraceReplay {
     slot.done = goes_far ? kNever : leaves + config_.local_memory;
     if (!blocks && kind != TraceKind::kStore) slot.stall_at = instructions_ + config_.window_instructions;
     misses_.refresh();
-    miss_in_twin(line, leaves - clock_, blocks);
+    twin_.miss(busy(), line, leaves - clock_, blocks);
     if (goes_far) {
       ++remote_loads_;
       const bool whole_line = access.needs_fill;
@@ -423,7 +462,7 @@ class TraceReplay {
   Progress await(MissSlots::Slot& slot) {
     if (slot.done == kNever) return Progress::kWait;
     wait_until(slot.done);
-    await_in_twin(slot.line);
+    twin_.need(busy(), slot.line);
     release(slot);
     return Progress::kDone;
   }
@@ -451,40 +490,8 @@ class TraceReplay {
     return Progress::kDone;
   }
 
-  // The twin: the same core with all memory local. It meets the same hits and misses, so its clock differs
-  // from this core's by what each of them waited.
-
-  TimePs twin_clock() const { return clock_ - waited_ + twin_waited_; }
-  void twin_wait_until(TimePs time) { twin_waited_ += max(kTimeZero, time - twin_clock()); }
-
-  /// `leave_delay`: from the clock (which a buffered store does not move) to the miss leaving the caches.
-  void miss_in_twin(LineNumber line, TimePs leave_delay, bool blocks) {
-    const TimePs done = twin_clock() + leave_delay + config_.local_memory;
-    if (blocks) {
-      twin_wait_until(done);
-      return;
-    }
-    for (MissSlots::Slot& slot : twin_misses_.all()) {
-      if (slot.used && slot.done <= twin_clock()) twin_misses_.release(slot);
-    }
-    if (twin_misses_.full()) {
-      MissSlots::Slot* first = twin_misses_.earliest();
-      twin_wait_until(first->done);
-      twin_misses_.release(*first);
-    }
-    MissSlots::Slot& slot = twin_misses_.take();
-    slot.line = line;
-    slot.done = twin_clock() + leave_delay + config_.local_memory;
-    twin_misses_.refresh();
-  }
-
-  /// The core needs a line that may still be under way in the twin too.
-  void await_in_twin(LineNumber line) {
-    MissSlots::Slot* slot = twin_misses_.may_hold(line) ? twin_misses_.find(line) : nullptr;
-    if (slot == nullptr) return;
-    twin_wait_until(slot->done);
-    twin_misses_.release(*slot);
-  }
+  /// The core's clock without its waits.
+  TimePs busy() const { return clock_ - waited_; }
 
   void end_warm_up() {
     counting_ = true;
@@ -494,7 +501,7 @@ class TraceReplay {
     caches_.reset_counters();
     if (paged()) paging_->reset_counters();
     counted_from_ = clock_;
-    twin_counted_from_ = twin_clock();
+    twin_counted_from_ = twin_.clock(busy());
   }
 
   /// The trace has ended; what it started has not.
@@ -512,27 +519,19 @@ class TraceReplay {
       wait_until(slot.done);
       release(slot);
     }
-    for (const MissSlots::Slot& slot : twin_misses_.all()) {
-      if (slot.used) twin_wait_until(slot.done);
-    }
+    twin_.drain(busy());
     wait_until(last_write_done_);
     finish();
   }
 
   void finish() {
     state_ = State::kFinished;
-    if (!counting_) end_warm_up();
-    result_.counts = {counts_[0], counts_[1], counts_[2], instructions_ - counted_instructions_from_};
-    result_.cache = caches_.counters();
-    result_.split_accesses = split_accesses_;
-    result_.local_misses = local_misses_;
-    result_.remote_loads = remote_loads_;
-    result_.remote_stores = remote_stores_;
-    if constexpr (PageTransferPort<Port>) {
-      if (paged()) result_.paging = paging_->counters();
+    if (config_.warm_up_accesses > 0 && accesses_ <= config_.warm_up_accesses) {
+      status_ = input_error(fmt::format("the warm-up of {} accesses takes the whole trace, which has {}",
+                                        config_.warm_up_accesses, accesses_));
+      return;
     }
-    result_.time = clock_ - counted_from_;
-    result_.all_local_time = twin_clock() - twin_counted_from_;
+    collect();
   }
 
   TraceReplayConfig config_;
@@ -542,7 +541,7 @@ class TraceReplay {
   Port* port_;
   std::optional<typename PagingFor<Port>::type> paging_;
   MissSlots misses_;
-  MissSlots twin_misses_;
+  AllLocalTwin twin_;
   std::vector<Write> writes_;
   std::uint32_t writes_used_ = 0;
   TimePs last_write_done_;
@@ -575,8 +574,7 @@ class TraceReplay {
   bool part_loaded_ = false;  ///< The load of a kModify without write-back is done.
   TimePs page_fault_began_;
 
-  TimePs waited_;       ///< What the core stood still for misses and pages.
-  TimePs twin_waited_;  ///< What the twin did.
+  TimePs waited_;  ///< What the core stood still for misses and pages.
 
   // Counting.
   bool counting_;

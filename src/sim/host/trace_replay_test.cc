@@ -204,6 +204,47 @@ TEST(TraceReplay, AReadingErrorEndsTheReplayAndIsReported) {
   EXPECT_THAT(core.replay().status().error().message, testing::StartsWith("trace:3: found \"nonsense\""));
 }
 
+TEST(TraceReplay, AWarmUpThatTakesTheWholeTraceIsRefused) {
+  for (const std::uint64_t warm_up : {2, 3}) {
+    TraceReplayConfig config = small_config();
+    config.warm_up_accesses = warm_up;
+    Simulation simulation;
+    ReplayingCore core(simulation);
+    const std::string trace = "L 1000,8\nI 1,1\nL 2000,8\nI 1,1\n";
+    core.start(config, {}, TraceReader::from_memory(trace, "trace").value());
+    simulation.run_until(seconds(1));
+    EXPECT_TRUE(core.replay().finished());
+    ASSERT_FALSE(core.replay().status().ok());
+    EXPECT_EQ(core.replay().status().error().message,
+              fmt::format("the warm-up of {} accesses takes the whole trace, which has 2", warm_up));
+  }
+}
+
+TEST(TraceReplay, SaysWhatItWaitsFor) {
+  Simulation simulation;
+  ReplayingCore core(simulation);
+  const std::string trace = "S 2000,8\nL 1000,8\n";
+  core.start(small_config(), {}, TraceReader::from_memory(trace, "trace").value());
+  simulation.run_until(nanoseconds(100));
+  std::vector<std::string> lines;
+  core.replay().describe_waiting(lines);
+  EXPECT_THAT(lines, testing::ElementsAre("access 1 of the trace waits for line 0x2000, missed at 0ns",
+                                          "access 1 of the trace waits for line 0x1000, missed at 0ns"));
+  simulation.run_until(seconds(1));
+  lines.clear();
+  core.replay().describe_waiting(lines);
+  EXPECT_TRUE(lines.empty());
+}
+
+TEST(TraceReplay, LongReplaysYieldSoThatACallerSeesProgress) {
+  std::string trace;
+  for (std::uint64_t i = 0; i < 2 * TraceReplay<FixedTimeMemory>::kAccessesPerAdvance + 10; ++i)
+    trace += "L 40\n";
+  const Outcome outcome = replay(small_config(), {.rule = PlacementRule::kNone}, trace);
+  EXPECT_EQ(outcome.events, 3U);
+  EXPECT_EQ(outcome.result.counts.loads, 2 * TraceReplay<FixedTimeMemory>::kAccessesPerAdvance + 10);
+}
+
 TEST(TraceReplay, RefusalsNameTheKey) {
   TraceReplayConfig config;
   config.miss_slots = 65;
