@@ -51,23 +51,26 @@ std::byte* encode_nth(const Nth& nth, UbEncapsulation encapsulation, std::byte* 
   WHARF_UNREACHABLE();
 }
 
+/// Ethernet header and the tags that locate() found room for.
+void decode_ethernet_headers(std::span<const std::byte> frame, CapturedPacket& captured) {
+  const FrameLayout& layout = captured.layout;
+  const std::byte* const at = frame.data();
+  EncapsulationHeaders& headers = captured.headers;
+  headers.ethernet = decode_ethernet(at);
+  for (std::size_t i = 0; i < layout.vlan_tags; ++i)
+    headers.vlan[i] = VlanTag{static_cast<EtherType>(load_be16(at + 12 + 4 * i)), load_be16(at + 14 + 4 * i)};
+  if (layout.operator_tag) headers.operator_tag = decode_optag(at + layout.operator_tag_at);
+  // The type that names what follows all tags.
+  const std::size_t type_at =
+      12 + std::size_t{kVlanTagBytes} * layout.vlan_tags + (layout.operator_tag ? kOpTagBytes : 0);
+  headers.ethernet.type = static_cast<EtherType>(load_be16(at + type_at));
+}
+
 void decode_encapsulation(std::span<const std::byte> frame, CapturedPacket& captured) {
   const FrameLayout& layout = captured.layout;
   const std::byte* const at = frame.data();
   EncapsulationHeaders& headers = captured.headers;
-  if (captured.link == LinkType::kEthernet) {
-    headers.ethernet = decode_ethernet(at);
-    for (std::size_t i = 0; i < layout.vlan_tags; ++i)
-      headers.vlan[i] =
-          VlanTag{static_cast<EtherType>(load_be16(at + 12 + 4 * i)), load_be16(at + 14 + 4 * i)};
-    if (layout.operator_tag) headers.operator_tag = decode_optag(at + layout.operator_tag_at);
-    // The type that names what follows all tags.
-    const std::size_t type_at =
-        12 + std::size_t{kVlanTagBytes} * layout.vlan_tags + (layout.operator_tag ? kOpTagBytes : 0);
-    headers.ethernet.type = static_cast<EtherType>(load_be16(at + type_at));
-  } else {
-    headers.lph = decode_lph(at);
-  }
+  if (captured.link == LinkType::kUbLink) headers.lph = decode_lph(at);
   if (layout.nth_at != 0) headers.nth = decode_nth(at + layout.nth_at, layout.encapsulation);
   if (!layout.has_ip) return;
   if (layout.ip_version == IpVersion::kV4) {
@@ -190,6 +193,7 @@ DropReason decode_captured(std::span<const std::byte> frame, LinkType link, Capt
   captured = CapturedPacket{};
   captured.link = link;
   DropReason reason = locate(frame, link, captured.layout);
+  if (link == LinkType::kEthernet && frame.size() >= kEthernetBytes) decode_ethernet_headers(frame, captured);
   if (reason == DropReason::kNone && captured.layout.protocol == Protocol::kRoce &&
       captured.layout.operator_tag)
     reason = DropReason::kForeign;

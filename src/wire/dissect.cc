@@ -62,7 +62,7 @@ void dissect_ethernet(const CapturedPacket& captured, DissectTree& tree) {
   const FrameLayout& layout = captured.layout;
   const EthernetHeader& ethernet = captured.headers.ethernet;
   tree.header("Ethernet", fmt::format("{} > {}", mac_text(ethernet.source), mac_text(ethernet.destination)),
-              0, kEthernetBytes);
+              0, kEthernetBytes + kVlanTagBytes * layout.vlan_tags);
   tree.field("destination", mac_text(ethernet.destination), 0, 6);
   tree.field("source", mac_text(ethernet.source), 6, 6);
   std::uint32_t at = 12;
@@ -163,7 +163,6 @@ Dissection dissect(std::span<const std::byte> frame, LinkType link) {
   const FrameLayout& layout = captured.layout;
   const bool located = layout.transport_at != 0;
   if (link == LinkType::kEthernet && frame.size() >= kEthernetBytes) {
-    if (!located) captured.headers.ethernet = decode_ethernet(frame.data());
     dissection.source = mac_text(captured.headers.ethernet.source);
     dissection.destination = mac_text(captured.headers.ethernet.destination);
     dissect_ethernet(captured, tree);

@@ -97,10 +97,10 @@ DropReason locate_ethernet(std::span<const std::byte> frame, FrameLayout& layout
     type = static_cast<EtherType>(load_be16(frame.data() + at - 2));
   }
   if (static_cast<std::uint16_t>(type) == kOpTagTpid) {
+    if (frame.size() < at + kOpTagBytes) return DropReason::kTruncated;
     layout.operator_tag = true;
     layout.operator_tag_at = at - 2;
     at += kOpTagBytes;
-    if (frame.size() < at) return DropReason::kTruncated;
     type = static_cast<EtherType>(load_be16(frame.data() + at - 2));
   }
   layout.encapsulation = UbEncapsulation::kUdp;
