@@ -351,7 +351,7 @@ bool Responder::take_write(QueuePair& pair, const wire::Packet& packet, bool fir
   accept(pair, packet, last);
   if (takes_entry) {
     responder.receive_position = pair.receives.take();
-    fetch_receives(pair);
+    fetch_receives(pair, packet.operation);
     complete_receive(pair, packet, Verb::kWriteImm, total);
   }
   return true;
@@ -381,7 +381,7 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
   if (first) {
     responder.receive_position = pair.receives.take();
     responder.received = 0;
-    fetch_receives(pair);
+    fetch_receives(pair, packet.operation);
   }
   std::uint32_t done = 0;
   std::uint64_t skip = offset;
@@ -436,7 +436,7 @@ void Responder::post_receive(QueuePair& pair, const verbs::ReceiveRequest& reque
   fetch_receives(pair);
 }
 
-void Responder::fetch_receives(QueuePair& pair) {
+void Responder::fetch_receives(QueuePair& pair, wire::OperationTag operation) {
   const std::uint32_t ring_mask = pair.config.receive_depth - 1;
   for (;;) {
     const std::uint32_t wanted = pair.receives.fetch_wanted(core_.config.receive_prefetch);
@@ -448,6 +448,7 @@ void Responder::fetch_receives(QueuePair& pair) {
     AccessSlot& slot = core_.open_access(AccessPurpose::kFetchReceive, AccessKind::kFetchReceiveEntry, pair,
                                          first + count, true);
     slot.access.count = static_cast<std::uint8_t>(count);
+    slot.access.operation = operation;
     slot.access.length = count * core_.config.receive_entry_bytes;
     slot.access.address =
         pair.config.receive_ring + std::uint64_t{first & ring_mask} * core_.config.receive_entry_bytes;

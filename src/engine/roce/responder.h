@@ -68,7 +68,8 @@ class Responder {
   void place(QueuePair& pair, const wire::Packet& packet, std::uint64_t address, const wire::Payload& data,
              verbs::AccessOrder order, bool for_receive);
   void complete_receive(QueuePair& pair, const wire::Packet& packet, verbs::Verb verb, std::uint32_t length);
-  void fetch_receives(QueuePair& pair);
+  /// `operation`: whose message needs the entry, if one does.
+  void fetch_receives(QueuePair& pair, wire::OperationTag operation = {});
   void start_held(TimePs now, QueuePair& pair);
   void expand_reads(QueuePair& pair);
   void list_if_ready(QueuePair& pair);
