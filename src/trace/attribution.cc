@@ -10,6 +10,7 @@ namespace {
 
 /// Enough for every operation of one or two packets.
 constexpr std::size_t kUsualSpans = 32;
+constexpr std::size_t kUsualRests = 16;
 
 std::size_t index(Stage stage) { return static_cast<std::size_t>(stage); }
 
@@ -30,6 +31,7 @@ wire::OperationTag Attribution::begin(TimePs at) {
     free_.push_back(static_cast<std::uint32_t>(slots_.size()));
     slots_.emplace_back();
     slots_.back().spans.reserve(kUsualSpans);
+    slots_.back().rests.reserve(kUsualRests);
     free_.reserve(slots_.capacity());
   }
   const std::uint32_t slot_index = free_.back();
@@ -38,6 +40,7 @@ wire::OperationTag Attribution::begin(TimePs at) {
   ++slot.generation;
   slot.begin = at;
   slot.spans.clear();
+  slot.rests.clear();
   return wire::OperationTag{(std::uint64_t{slot.generation} << 32U) | slot_index};
 }
 
@@ -52,6 +55,22 @@ void Attribution::span(wire::OperationTag operation, Stage stage, TimePs begin, 
   Slot* slot = find(operation);
   if (slot == nullptr || end <= begin) return;
   slot->spans.push_back({begin, end, stage, false});
+}
+
+void Attribution::rest(wire::OperationTag operation, Stage stage, TimePs at) {
+  Slot* slot = find(operation);
+  if (slot == nullptr || (!slot->rests.empty() && slot->rests.back().stage == stage)) return;
+  slot->rests.push_back({at, stage});
+}
+
+void Attribution::claim_gap(const std::vector<Rest>& rests, TimePs from, TimePs to) {
+  for (std::size_t at = rests.size(); at-- > 0 && from < to;) {
+    if (rests[at].begin >= to) continue;
+    const TimePs begin = max(rests[at].begin, from);
+    path_.critical[index(rests[at].stage)] += to - begin;
+    to = begin;
+  }
+  path_.unattributed += to - from;
 }
 
 const OperationPath& Attribution::end(wire::OperationTag operation, TimePs at) {
@@ -87,12 +106,12 @@ const OperationPath& Attribution::end(wire::OperationTag operation, TimePs at) {
       if (found == spans.size() || spans[found].end < min(span.end, cursor)) found = candidate;
     }
     if (found == spans.size()) {
-      path_.unattributed += cursor - slot->begin;
+      claim_gap(slot->rests, slot->begin, cursor);
       break;
     }
     Span& span = spans[found];
     const TimePs end = min(span.end, cursor);
-    path_.unattributed += cursor - end;
+    if (end < cursor) claim_gap(slot->rests, end, cursor);
     const TimePs begin = max(span.begin, slot->begin);
     path_.critical[index(span.stage)] += end - begin;
     path_.overlapped[index(span.stage)] -= end - begin;

@@ -35,6 +35,10 @@ class Attribution {
   /// Adds a span. A tag that has already ended (a late duplicate, say) is ignored.
   void span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end);
 
+  /// From `at` on, time that no span claims belongs to `stage`: where the operation rests until something happens to it
+  /// (behind others in a queue, say). Holds until the next rest(). Calls come with non-decreasing `at`.
+  void rest(wire::OperationTag operation, Stage stage, TimePs at);
+
   /// Closes the operation. The critical path is found backwards from `at`: at each instant the span that
   /// ended then is what the operation was waiting for; the one reported last wins a tie. The reference stays
   /// valid until the next end().
@@ -53,12 +57,19 @@ class Attribution {
   std::size_t in_flight() const { return slots_.size() - free_.size(); }
 
  private:
+  struct Rest {
+    TimePs begin;
+    Stage stage;
+  };
   struct Slot {
     std::uint32_t generation = 0;
     TimePs begin;
     std::vector<Span> spans;
+    std::vector<Rest> rests;
   };
   Slot* find(wire::OperationTag operation);
+  /// Gives the time from `from` to `to`, which no span claims, to the places where the operation rested.
+  void claim_gap(const std::vector<Rest>& rests, TimePs from, TimePs to);
 
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;

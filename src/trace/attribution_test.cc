@@ -36,6 +36,24 @@ TEST(Attribution, PostedWritesThatOverlapAreCountedApart) {
   EXPECT_EQ(of(path.overlapped, Stage::kResponseWrite), ns(248));
 }
 
+TEST(Attribution, TimeThatNoSpanClaimsBelongsToWhereTheOperationRests) {
+  Attribution attribution;
+  const auto operation = attribution.begin(ns(0));
+  attribution.span(operation, Stage::kSubmitBus, ns(0), ns(30));
+  attribution.rest(operation, Stage::kSendQueueWait, ns(30));
+  attribution.span(operation, Stage::kWorkRequestFetch, ns(40), ns(60));
+  attribution.span(operation, Stage::kWireForward, ns(70), ns(170));
+  attribution.rest(operation, Stage::kRetransmissionWait, ns(70));
+  attribution.rest(operation, Stage::kReorderWait, ns(170));
+  attribution.span(operation, Stage::kTargetBus, ns(175), ns(200));
+  const OperationPath& path = attribution.end(operation, ns(203));
+  EXPECT_EQ(path.unattributed, kTimeZero);
+  EXPECT_EQ(of(path.critical, Stage::kSendQueueWait), ns(20));
+  EXPECT_EQ(of(path.critical, Stage::kRetransmissionWait), kTimeZero);
+  EXPECT_EQ(of(path.critical, Stage::kReorderWait), ns(8));
+  EXPECT_EQ(of(path.critical, Stage::kWireForward), ns(100));
+}
+
 TEST(Attribution, AHoleIsReportedNotHidden) {
   Attribution attribution;
   const auto operation = attribution.begin(ns(0));

@@ -13,6 +13,7 @@ struct StageText {
 };
 
 constexpr std::array<StageText, kStageCount> kStages{{
+    {"core_wait", "the core is busy with other work"},
     {"library_post", "software that turns a call into a work request"},
     {"work_request_build", "stores that write the work-queue entry"},
     {"doorbell", "MMIO write from the core to the NIC"},
@@ -20,6 +21,8 @@ constexpr std::array<StageText, kStageCount> kStages{{
     {"work_request_fetch", "the NIC reads the work-queue entry"},
     {"cache_lookup", "cache levels of the core"},
     {"miss_slot_wait", "every outstanding-miss slot of the core is taken"},
+    {"merged_miss", "the miss or write-back of another access to the same line"},
+    {"send_queue_wait", "behind earlier requests of the send queue"},
     {"context_fetch", "a context record is read into the initiator's NIC"},
     {"context_fetch_target", "a context record is read into the target's NIC"},
     {"order_wait", "held back by an ordering rule or fence"},

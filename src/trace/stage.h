@@ -10,6 +10,7 @@ namespace wharf::trace {
 
 /// One stage of an operation's path. The text of name() is used in tables, JSON keys and timelines.
 enum class Stage : std::uint8_t {
+  kCoreWait,            ///< The core is busy with other work.
   kLibraryPost,         ///< Software that turns a call into a work request.
   kWorkRequestBuild,    ///< Stores that write the work-queue entry.
   kDoorbell,            ///< MMIO write from the core to the NIC, the BlueFlame copy included.
@@ -17,6 +18,8 @@ enum class Stage : std::uint8_t {
   kWorkRequestFetch,    ///< NIC reads the work-queue entry.
   kCacheLookup,         ///< Core cache levels, hits and the tag checks of a miss.
   kMissSlotWait,        ///< All outstanding-miss slots of the core are taken.
+  kMergedMiss,          ///< Waiting for the miss or write-back of another access to the same line.
+  kSendQueueWait,       ///< In the send queue, or before it when it is full, behind earlier requests.
   kContextFetch,        ///< A context record is read into the NIC's cache, at the initiator.
   kContextFetchTarget,  ///< The same at the target.
   kOrderWait,           ///< Held back by an ordering rule or fence.

@@ -47,6 +47,11 @@ class Tracer {
     }
   }
 
+  /// From `at` on, time of `operation` that no span claims belongs to `stage`; see Attribution::rest().
+  void rest(wire::OperationTag operation, Stage stage, TimePs at) {
+    if (attribution_ != nullptr && operation != wire::OperationTag{}) attribution_->rest(operation, stage, at);
+  }
+
   /// Hands `event` to every sink that wants its kind. Guard with wants() where building the event costs
   /// something.
   void emit(const TraceEvent& event) {
