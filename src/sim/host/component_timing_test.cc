@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bus, PCIe, DRAM and NIC pipelines act exactly on time: unloaded latency, queueing and peak rate against arithmetic done
+// by hand in the comments.
+#include "sim/host/dram.h"
+#include "sim/host/nic_pipeline.h"
+#include "sim/host/on_chip_bus.h"
+#include "sim/host/pcie.h"
+
+namespace wharf::sim {
+namespace {
+
+constexpr StageRounding kExact = StageRounding::kNone;
+
+TEST(OnChipBus, CrossingAndRate) {
+  // 512 Gbps: 64 B take 64 * 8 / 512 = 1 ns, and 30 ns to cross.
+  OnChipBus bus({.crossing = nanoseconds(30), .rate = gigabits_per_second(512)}, kExact);
+  EXPECT_EQ(bus.cross(BusLane::kMemory, nanoseconds(100), 64), nanoseconds(131));
+  // The second is ready at the same time and waits for the first to be on the bus: 1 ns later, not 30.
+  EXPECT_EQ(bus.cross(BusLane::kMemory, nanoseconds(100), 64), nanoseconds(132));
+  // Lanes are independent.
+  EXPECT_EQ(bus.cross(BusLane::kComplete, nanoseconds(100), 64), nanoseconds(131));
+  // Peak rate: 1000 lines in 1000 ns.
+  TimePs last;
+  for (int i = 0; i < 1000; ++i) last = bus.cross(BusLane::kSubmit, kTimeZero, 64);
+  EXPECT_EQ(last, nanoseconds(1030));
+}
+
+TEST(OnChipBus, UnlimitedRateOnlyDelays) {
+  OnChipBus bus({.crossing = nanoseconds(30), .rate = {}}, kExact);
+  EXPECT_EQ(bus.cross(BusLane::kMemory, kTimeZero, 1'000'000), nanoseconds(30));
+  EXPECT_EQ(bus.cross(BusLane::kMemory, kTimeZero, 1'000'000), nanoseconds(30));
+}
+
+TEST(Dram, LatencyAndRate) {
+  // 256 Gbps: 64 B take 2 ns. The latency covers the first line.
+  Dram dram({.row_hit = nanoseconds(30), .load_latency = nanoseconds(70), .rate = gigabits_per_second(256)}, kExact);
+  EXPECT_EQ(dram.row_hit(nanoseconds(10), 64), nanoseconds(40));
+  EXPECT_EQ(dram.row_hit(nanoseconds(10), 64), nanoseconds(42));
+  // 256 B: three more lines of 2 ns behind the first; begins when the channel is free at 14 ns.
+  EXPECT_EQ(dram.row_hit(nanoseconds(10), 256), nanoseconds(14 + 30 + 6));
+  EXPECT_EQ(dram.closed_row(nanoseconds(1000), 64), nanoseconds(1070));
+}
+
+PcieConfig plain_pcie() {
+  return {.mmio_write = nanoseconds(150),
+          .read_round_trip = nanoseconds(500),
+          .posted_write = nanoseconds(250),
+          .rate = gigabits_per_second(512),
+          .tags = 2,
+          .max_payload = 256,
+          .max_read_request = 512,
+          .request_header = 32,
+          .completion_header = 32};
+}
+
+TEST(Pcie, ReadIsARoundTripAndItsData) {
+  Pcie pcie(plain_pcie(), kExact);
+  // 64 B + 32 B of completion header at 64 B/ns: 1.5 ns after the round trip.
+  EXPECT_EQ(pcie.read(nanoseconds(1000), 64), picoseconds(1'501'500));
+}
+
+TEST(Pcie, ReadsOverlapUntilTheTagsRunOut) {
+  Pcie pcie(plain_pcie(), kExact);
+  // Two tags: the first two overlap; a request header occupies 0.5 ns, data 1.5 ns.
+  EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(501'500));
+  EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(503'000));
+  // The third starts when the first tag comes back.
+  EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(501'500 + 500'000 + 1'500));
+  EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(503'000 + 500'000 + 1'500));
+}
+
+TEST(Pcie, LongReadsAreCutIntoRequestsAndCompletions) {
+  PcieConfig config = plain_pcie();
+  config.tags = 64;
+  Pcie pcie(config, kExact);
+  // 1024 B: two requests of 512 B, each answered by two completions of 256 + 32 B: 4 * 288 / 64 = 18 ns of data.
+  EXPECT_EQ(pcie.read(kTimeZero, 1024), nanoseconds(518));
+}
+
+TEST(Pcie, PostedWritesAreAcceptedAtOnceAndBecomeVisibleInOrder) {
+  Pcie pcie(plain_pcie(), kExact);
+  // 256 B + header 32 B: 4.5 ns on the wire.
+  Pcie::Posted first = pcie.write(nanoseconds(10), 256, nanoseconds(30));
+  EXPECT_EQ(first.accepted, nanoseconds(10));
+  EXPECT_EQ(first.visible, picoseconds(10'000 + 4'500 + 250'000 + 30'000));
+  // A small write behind it, which lands nowhere slow, does not overtake it.
+  Pcie::Posted second = pcie.write(nanoseconds(10), 32, kTimeZero);
+  EXPECT_EQ(second.visible, first.visible);
+  // One that comes later takes its own time: 64 B at 64 B/ns.
+  EXPECT_EQ(pcie.write(nanoseconds(1000), 32, kTimeZero).visible, nanoseconds(1251));
+}
+
+TEST(Pcie, ReadsDoNotPassPostedWrites) {
+  PcieConfig config = plain_pcie();
+  Pcie pcie(config, kExact);
+  // 64 KiB of posted data and headers: 65536 / 256 * 288 / 64 = 1152 ns upstream; the read waits behind it.
+  (void)pcie.write(kTimeZero, 65536, kTimeZero);
+  EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(1'152'000 + 500'000 + 1'500));
+}
+
+TEST(Pcie, BlockingWritesComeOneAfterAnother) {
+  PcieConfig config = plain_pcie();
+  config.rate = {};
+  config.posted_writes = PostedWriteRule::kBlocking;
+  Pcie pcie(config, kExact);
+  EXPECT_EQ(pcie.write(kTimeZero, 64, kTimeZero).accepted, nanoseconds(250));
+  EXPECT_EQ(pcie.write(kTimeZero, 64, kTimeZero).visible, nanoseconds(500));
+}
+
+TEST(Pcie, MmioWrite) {
+  Pcie pcie(plain_pcie(), kExact);
+  EXPECT_EQ(pcie.mmio_write(nanoseconds(7)), nanoseconds(157));
+  EXPECT_EQ(pcie.mmio_write(nanoseconds(8)), nanoseconds(158));
+}
+
+NicConfig slow_nic() {
+  NicConfig nic;
+  nic.cycle = nanoseconds(3);
+  nic.bytes_per_cycle = 32;
+  return nic;
+}
+
+TEST(NicPipeline, DepthFlitsAndInitiationInterval) {
+  NicPipeline pipeline(slow_nic(), kExact);
+  // 8 cycles deep, 3 flits: the head leaves after 8 cycles, the tail 2 cycles later.
+  PipelineVisit first = pipeline.visit(nanoseconds(100), 8, 3);
+  EXPECT_EQ(first.enter, nanoseconds(100));
+  EXPECT_EQ(first.head, nanoseconds(124));
+  EXPECT_EQ(first.tail, nanoseconds(130));
+  // The next enters when the third flit is in: 3 cycles later.
+  PipelineVisit second = pipeline.visit(nanoseconds(100), 8, 1);
+  EXPECT_EQ(second.enter, nanoseconds(109));
+  EXPECT_EQ(second.tail, nanoseconds(133));
+}
+
+TEST(NicPipeline, ShallowPacketsDoNotOvertake) {
+  NicPipeline pipeline(slow_nic(), kExact);
+  EXPECT_EQ(pipeline.visit(kTimeZero, 25, 1).tail, nanoseconds(75));
+  const PipelineVisit load = pipeline.visit(nanoseconds(3), 8, 1);
+  EXPECT_EQ(load.enter, nanoseconds(3));
+  EXPECT_EQ(load.head, nanoseconds(75));
+}
+
+TEST(NicPipeline, PeakRateIsOneFlitPerCycle) {
+  NicPipeline pipeline(slow_nic(), kExact);
+  PipelineVisit visit;
+  for (int i = 0; i < 1000; ++i) visit = pipeline.visit(kTimeZero, 8, 2);
+  EXPECT_EQ(visit.enter, nanoseconds(3 * 2 * 999));
+}
+
+TEST(NicPipeline, AccountingFloorsEachVisit) {
+  // nic(8 cycles, 64 B) = floor((8 + 1) * 3.106) = 27 ns; nic(25, 8) = floor(25 * 3.106) = 77 ns.
+  NicConfig nic;
+  EXPECT_EQ(pipeline_latency(nic, 8, flit_count(64, 32), StageRounding::kWholeNanoseconds), nanoseconds(27));
+  EXPECT_EQ(pipeline_latency(nic, 25, flit_count(8, 32), StageRounding::kWholeNanoseconds), nanoseconds(77));
+  EXPECT_EQ(pipeline_latency(nic, 8, 2, kExact), picoseconds(27'954));
+}
+
+TEST(PipelineQueue, RoomComesBackWhenAPacketEnters) {
+  PipelineQueue queue(2);
+  EXPECT_TRUE(queue.has_room(kTimeZero));
+  queue.add(kTimeZero, kTimeZero);  // Enters at once: needs no room.
+  queue.add(kTimeZero, nanoseconds(3));
+  EXPECT_TRUE(queue.has_room(kTimeZero));
+  queue.add(kTimeZero, nanoseconds(6));
+  EXPECT_FALSE(queue.has_room(kTimeZero));
+  EXPECT_EQ(queue.room_at(), nanoseconds(3));
+  EXPECT_FALSE(queue.has_room(picoseconds(2'999)));
+  EXPECT_TRUE(queue.has_room(nanoseconds(3)));
+}
+
+}  // namespace
+}  // namespace wharf::sim

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+// A NIC around one protocol engine: turns events into the engine's inputs and drains its outputs in the order of the
+// contract. A template, so that nothing is dispatched per call.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/contract.h"
+#include "sim/host/nic.h"
+
+namespace wharf::sim {
+
+/// The NIC of engine E. The engine is handed in ready-made.
+template <engine::Engine E>
+class EngineNic final : public Nic {
+ public:
+  EngineNic(Simulation& simulation, const HostConfig& config, Attachment attachment, const HostParts& parts,
+            std::uint16_t host, std::unique_ptr<E> engine)
+      : Nic(simulation, config, attachment, parts, host), engine_(std::move(engine)) {}
+
+  E& engine() { return *engine_; }
+
+  Result<engine::QueueId> create_queue(const engine::QueueConfig& config) override {
+    return engine_->create_queue(simulation_.now(), config);
+  }
+  Result<void> destroy_queue(engine::QueueId queue) override {
+    return engine_->destroy_queue(simulation_.now(), queue);
+  }
+  Result<verbs::SegmentToken> register_segment(const verbs::SegmentConfig& config) override {
+    return engine_->register_segment(simulation_.now(), config);
+  }
+  Result<void> deregister_segment(verbs::SegmentToken token) override {
+    return engine_->deregister_segment(simulation_.now(), token);
+  }
+  Result<engine::ExchangeBlob> export_queue(engine::QueueId queue) const override {
+    return engine_->export_queue(queue);
+  }
+  Result<engine::PeerId> connect(engine::QueueId queue, std::span<const std::byte> blob) override {
+    return engine_->connect(simulation_.now(), queue, blob);
+  }
+  Result<void> disconnect(engine::QueueId queue, engine::PeerId peer) override {
+    return engine_->disconnect(simulation_.now(), queue, peer);
+  }
+
+  void handle(const Event& event) override {
+    const TimePs now = event.time;
+    switch (static_cast<EventKind>(event.kind)) {
+      case kPostInHand:
+      case kPostDoorbell:
+      case kPostReceive:
+        post(now, {event.argument, event.extra, event.kind, now});
+        break;
+      case kIssue:
+        issue(now, event.argument);
+        break;
+      case kAccessBegin:
+        begin_access(now, event.argument);
+        break;
+      case kAccessDone:
+        finish_access(now, event.argument);
+        break;
+      case kWriteVisible:
+        place_write(event.argument);
+        return;  // Nothing for the engine.
+      case kTimer:
+        if (event.argument != timer_generation_) return;
+        timer_at_ = kNever;
+        if (engine_->deadline() <= now) engine_->expire(now);
+        break;
+      case kTransmitRoom:
+        break;
+      case kDelayedReceive: {
+        const wire::Packet packet = delayed_->take();
+        engine_->receive(now, kPort, packet);
+        host_parts_.payloads.release(packet.payload.buffer);
+        break;
+      }
+    }
+    drain(now);
+  }
+
+  void receive(const wire::Packet& packet, TimePs arrival) override {
+    const TimePs now = simulation_.now();
+    const TimePs done = admit(now, packet, arrival);
+    if (done > now || !delayed_->empty()) {
+      host_parts_.payloads.retain(packet.payload.buffer);
+      delayed_->push(done, packet);
+      return;
+    }
+    engine_->receive(now, kPort, packet);
+    drain(now);
+  }
+
+  void describe_waiting(std::vector<std::string>& lines) const override {
+    engine_->describe_waiting(lines);
+    describe_common(lines);
+  }
+
+ private:
+  static constexpr std::uint32_t kPort = 0;
+
+  void post(TimePs now, const WaitingPost& post) {
+    const engine::QueueId queue = clients_[post.client].queue;
+    for (const WaitingPost& earlier : waiting_posts_) {
+      if (clients_[earlier.client].queue == queue) {
+        waiting_posts_.push_back(post);
+        return;
+      }
+    }
+    if (!try_post(now, post)) waiting_posts_.push_back(post);
+  }
+
+  /// False when the queue is full.
+  bool try_post(TimePs now, const WaitingPost& post) {
+    const Client& client = clients_[post.client];
+    engine::PostStatus status;
+    if (post.kind == kPostReceive) {
+      status = engine_->post_receive(now, client.queue, client.client->receive_request(post.slot));
+    } else {
+      const verbs::WorkRequest& request = client.client->request(post.slot);
+      host_parts_.tracer.span(request.operation, trace::Stage::kSendQueueWait, post.since, now, host_);
+      status = engine_->post(now, client.queue, request,
+                             post.kind == kPostInHand ? engine::Submission::kInHand : engine::Submission::kDoorbell);
+    }
+    if (status == engine::PostStatus::kQueueFull) return false;
+    if (post.kind != kPostReceive) {
+      host_parts_.tracer.rest(client.client->request(post.slot).operation, trace::Stage::kSendQueueWait, now);
+    }
+    client.client->posted(post.slot, status);
+    return true;
+  }
+
+  void retry_posts(TimePs now) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < waiting_posts_.size(); ++i) {
+      const WaitingPost post = waiting_posts_[i];
+      bool behind = false;
+      for (std::size_t earlier = 0; earlier < kept && !behind; ++earlier)
+        behind = clients_[waiting_posts_[earlier].client].queue == clients_[post.client].queue;
+      if (behind || !try_post(now, post)) waiting_posts_[kept++] = post;
+    }
+    waiting_posts_.resize(kept);
+  }
+
+  void issue(TimePs now, std::uint32_t tag) {
+    const verbs::LoadStore& request = load_store_client_->load_store(tag);
+    host_parts_.tracer.rest(request.operation, trace::Stage::kNicQueue, now);
+    const engine::PostStatus status = engine_->issue(now, request);
+    if (status == engine::PostStatus::kOk) return;
+    if (status == engine::PostStatus::kQueueFull) {
+      waiting_issues_.push_back(tag);
+    } else {
+      load_store_client_->refused(tag, status);
+    }
+  }
+
+  void begin_access(TimePs now, std::uint32_t slot) {
+    PendingAccess& pending = accesses_[slot];
+    engine::Access& access = pending.access;
+    const TimePs begin = port_.earliest(now, access);
+    if (begin > now) {
+      simulation_.schedule(begin, id(), id(), kAccessBegin, slot);
+      return;
+    }
+    host_parts_.tracer.span(access.operation, trace::Stage::kOrderWait, pending.since, now, host_);
+    const MemoryPort::Course course = port_.begin(now, access);
+    pending.answered = false;
+    if (course.visible > course.done) {
+      // A posted write: the engine may forget it, the bytes follow.
+      if (access.kind == engine::AccessKind::kWrite && !port_.is_mapped(access)) {
+        answer_now_.push_back({slot, engine::AccessStatus::kFault, true});
+        return;
+      }
+      keep_payload(access);
+      pending.answered = true;
+      simulation_.schedule(course.visible, id(), id(), kWriteVisible, slot);
+      answer_now_.push_back({slot, engine::AccessStatus::kDone, false});
+      return;
+    }
+    if (course.done == now) {
+      answer_now_.push_back({slot, engine::AccessStatus::kDone, true});
+      return;
+    }
+    simulation_.schedule(course.done, id(), id(), kAccessDone, slot);
+  }
+
+  void finish_access(TimePs now, std::uint32_t slot) {
+    const engine::AccessResult result = port_.perform(accesses_[slot].access);
+    const engine::AccessId access = accesses_[slot].access.id;
+    // What it waits for next, if anything, is a place in the transmit pipeline.
+    host_parts_.tracer.rest(accesses_[slot].access.operation,
+                            accesses_[slot].access.at_target ? trace::Stage::kNicQueue : trace::Stage::kSendQueueWait,
+                            now);
+    accesses_.release(slot);
+    engine_->access_done(now, access, result);
+    host_parts_.payloads.release(result.data.buffer);
+  }
+
+  /// The bytes of a posted write reach memory.
+  void place_write(std::uint32_t slot) {
+    const engine::Access& access = accesses_[slot].access;
+    (void)port_.perform(access);  // Whether it is mapped has been checked.
+    host_parts_.payloads.release(access.data.buffer);
+    accesses_.release(slot);
+  }
+
+  /// Answers that need no time: an input like any other, but not while outputs are being drained.
+  bool answer_immediate(TimePs now) {
+    if (answer_now_.empty()) return false;
+    // The engine may ask for more meanwhile; those come behind.
+    for (std::size_t i = 0; i < answer_now_.size(); ++i) {
+      const Answer answer = answer_now_[i];
+      if (answer.status == engine::AccessStatus::kFault) {
+        const engine::AccessId access = accesses_[answer.slot].access.id;
+        accesses_.release(answer.slot);
+        engine::AccessResult fault;
+        fault.status = engine::AccessStatus::kFault;
+        engine_->access_done(now, access, fault);
+      } else if (answer.release) {
+        finish_access(now, answer.slot);
+      } else {
+        engine_->access_done(now, accesses_[answer.slot].access.id, {});
+      }
+    }
+    answer_now_.clear();
+    return true;
+  }
+
+  void take_accesses(TimePs now) {
+    while (engine_->next_access(accesses_[spare_access_].access)) {
+      const std::uint32_t slot = spare_access_;
+      spare_access_ = take_access_slot();
+      accesses_[slot].since = now;
+      ++counters_.accesses;
+      begin_access(now, slot);
+    }
+  }
+
+  void take_packets(TimePs now) {
+    while (transmit_queue_.has_room(now)) {
+      wire::Packet& packet = wire_->next_packet();
+      if (!engine_->transmit(now, kPort, wire::kAllTrafficClasses, packet)) return;
+      transmit_packet(now, packet);
+    }
+    if (transmit_wake_ > now) return;
+    ++counters_.transmit_stalls;
+    transmit_wake_ = transmit_queue_.room_at();
+    simulation_.schedule(transmit_wake_, id(), id(), kTransmitRoom, 0);
+  }
+
+  /// True when a completion was taken, which may have made room for posts.
+  bool take_completions() {
+    bool any = false;
+    engine::QueueId queue = 0;
+    while (engine_->next_completed_queue(queue)) {
+      QueueClient* client = client_of(queue);
+      verbs::Completion completion;
+      while (engine_->poll(queue, completion)) {
+        any = true;
+        if (client != nullptr) client->completed(completion);
+      }
+    }
+    return any;
+  }
+
+  bool take_answers() {
+    bool any = false;
+    verbs::LoadStoreResult result;
+    while (engine_->poll_load_store(result)) {
+      any = true;
+      load_store_client_->answered(result);
+    }
+    return any;
+  }
+
+  void drain(TimePs now) {
+    for (;;) {
+      take_accesses(now);
+      take_packets(now);
+      const bool completed = take_completions();
+      const bool answered = take_answers();
+      engine::AsyncEvent event;
+      while (engine_->poll_event(event)) ++events_seen_;
+      bool again = answer_immediate(now);
+      if (completed && !waiting_posts_.empty()) {
+        retry_posts(now);
+        again = true;
+      }
+      if (answered && !waiting_issues_.empty()) {
+        retry_issues(now);
+        again = true;
+      }
+      if (!again) break;
+    }
+    arm_timer(now);
+  }
+
+  void retry_issues(TimePs now) {
+    const std::size_t count = waiting_issues_.size();
+    for (std::size_t i = 0; i < count; ++i) issue(now, waiting_issues_[i]);  // May append what is refused again.
+    waiting_issues_.erase(waiting_issues_.begin(), waiting_issues_.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+
+  void arm_timer(TimePs now) {
+    // A deadline that moved back is noticed when the old one comes: timers mostly do, and then cost no event.
+    const TimePs deadline = max(engine_->deadline(), now);
+    if (deadline >= timer_at_) return;
+    timer_at_ = deadline;
+    simulation_.schedule(deadline, id(), id(), kTimer, ++timer_generation_);
+  }
+
+  struct Answer {
+    std::uint32_t slot;
+    engine::AccessStatus status;
+    bool release;  ///< The access ends here; otherwise its bytes are still under way.
+  };
+
+  std::unique_ptr<E> engine_;
+  std::vector<Answer> answer_now_;
+  TimePs timer_at_ = kNever;
+  std::uint32_t timer_generation_ = 0;
+  std::uint64_t events_seen_ = 0;
+};
+
+}  // namespace wharf::sim

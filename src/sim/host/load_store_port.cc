@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/host/load_store_port.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/check.h"
+#include "base/units.h"
+
+namespace wharf::sim {
+
+using trace::Stage;
+
+namespace {
+
+/// What a load request, and the acknowledgement of a store, occupy on the bus.
+constexpr std::uint32_t kHeadBytes = 16;
+/// Mapped addresses have at most this many bits, so that line numbers of several peers stay apart.
+constexpr unsigned kAddressBits = 50;
+constexpr unsigned kPeerShift = kAddressBits - kCacheLineShift;
+constexpr std::uint32_t kMaxPeer = (1U << (57U - kPeerShift)) - 1;
+
+std::uint32_t offset_in_line(std::uint64_t address) { return static_cast<std::uint32_t>(address % kCacheLineBytes); }
+
+}  // namespace
+
+void LoadStorePort::CallList::push(Call& call) {
+  call.next = nullptr;
+  if (last == nullptr) {
+    first = &call;
+  } else {
+    last->next = &call;
+  }
+  last = &call;
+}
+
+LoadStorePort::Call* LoadStorePort::CallList::pop() {
+  Call* call = first;
+  if (call == nullptr) return nullptr;
+  first = call->next;
+  if (first == nullptr) last = nullptr;
+  return call;
+}
+
+LoadStorePort::LoadStorePort(const HostConfig& config, const LoadStoreParts& parts)
+    : config_(config), parts_(parts), misses_(2 * config.core.outstanding_misses), waiting_(64) {
+  const CacheHierarchyConfig& cache = config.cache;
+  const std::uint32_t cached = cache.l1.shape.lines + cache.l2.shape.lines + cache.llc.shape.lines;
+  lines_limit_ = 2 * cached;
+  lines_in_flight_.reserve(256);
+}
+
+LineNumber LoadStorePort::line_number(const Call& call) {
+  return kRemoteLineBit | LineNumber{call.peer} << kPeerShift | line_of(call.target.address);
+}
+
+bool LoadStorePort::admits(Call& call) {
+  if (call.port == nullptr) {
+    call.status = verbs::CompletionStatus::kUnsupportedOpcode;
+    return false;
+  }
+  const std::uint32_t length = call.length;
+  const bool sized = length == 1 || length == 2 || length == 4 || length == 8;
+  if (!sized || offset_in_line(call.target.address) + length > kCacheLineBytes) {
+    call.status = verbs::CompletionStatus::kLocalLength;
+    return false;
+  }
+  if (call.target.address >> kAddressBits != 0 || call.peer > kMaxPeer) {
+    call.status = verbs::CompletionStatus::kLocalAccess;
+    return false;
+  }
+  return true;
+}
+
+void LoadStorePort::finish(Call& call) {
+  if (!call.started) return;
+  LoadStorePort& port = *call.port;
+  const TimePs now = port.parts_.core.now();
+  port.parts_.records.end(call.tag, {.begin = call.begin,
+                                     .latency = now - call.begin,
+                                     .bytes = call.length,
+                                     .host = port.parts_.nic.host(),
+                                     .verb = call.verb,
+                                     .status = call.status,
+                                     .remote = !call.hit});
+}
+
+void LoadStorePort::start(Call& call, std::coroutine_handle<> handle) {
+  const TimePs now = parts_.core.now();
+  call.handle = handle;
+  call.started = true;
+  call.begin = now;
+  call.tag = parts_.records.begin(now);
+  look_up(call, now);
+}
+
+bool LoadStorePort::joins_flight(Call& call, LineNumber line, TimePs now) {
+  const std::uint32_t* found = lines_in_flight_.find(line);
+  if (found == nullptr) return false;
+  Miss& miss = misses_[*found];
+  // A line may be written back from the last level while a copy lives on above it.
+  if (miss.kind == MissKind::kWriteBack && parts_.caches.contains(line)) return false;
+  ++counters_.merged;
+  const bool write_through = parts_.caches.write_policy() == WritePolicy::kWriteThrough;
+  if (miss.kind == MissKind::kFill && !(write_through && call.verb == verbs::Verb::kStore)) {
+    call.ready = now + parts_.caches.latency(CacheLevel::kMemory);
+    parts_.records.tracer().span(
+        call.tag, config_.cache.miss_detection ? Stage::kMissDetection : Stage::kCacheLookup, now, call.ready,
+        parts_.nic.host());
+    miss.served.push(call);
+  } else {
+    call.ready = now;
+    miss.behind.push(call);
+  }
+  return true;
+}
+
+void LoadStorePort::look_up(Call& call, TimePs now) {
+  const LineNumber line = line_number(call);
+  if (!lines_in_flight_.empty() && joins_flight(call, line, now)) return;
+  const bool store = call.verb == verbs::Verb::kStore;
+  WriteBacks out;
+  const CacheAccess access = parts_.caches.access(line, store, out);
+  call.ready = now + access.latency;
+  const bool hit = access.level != CacheLevel::kMemory;
+  const bool flat = !hit && config_.cache.miss_detection.has_value();
+  parts_.records.tracer().span(call.tag, flat ? Stage::kMissDetection : Stage::kCacheLookup, now, call.ready,
+                               parts_.nic.host());
+  if (hit) {
+    Line* cached = find_line(line);
+    WHARF_CHECK(cached != nullptr);
+    std::byte* at = cached->bytes.data() + offset_in_line(call.target.address);
+    if (store) {
+      std::memcpy(at, &call.value, call.length);
+    } else {
+      std::memcpy(&call.value, at, call.length);
+    }
+  }
+  if (access.store_to_memory) {
+    go_remote(call, line, MissKind::kStore);
+  } else if (hit) {
+    ++counters_.hits;
+    call.hit = true;
+    parts_.core.resume_at(call.ready, call.handle);
+  } else {
+    go_remote(call, line, access.needs_fill ? MissKind::kFill : MissKind::kLoad);
+  }
+  send_write_backs(out);
+}
+
+std::uint32_t LoadStorePort::take_miss() {
+  std::uint32_t tag = misses_.acquire();
+  if (tag == kNoSlot) {
+    misses_.reserve(2 * misses_.capacity());
+    tag = misses_.acquire();
+  }
+  return tag;
+}
+
+void LoadStorePort::build_request(std::uint32_t tag, const Call& call) {
+  Miss& miss = misses_[tag];
+  verbs::LoadStore& request = miss.request;
+  request = {};
+  request.tag = tag;
+  request.verb = miss.kind == MissKind::kStore ? verbs::Verb::kStore : verbs::Verb::kLoad;
+  request.peer = call.peer;
+  request.remote = {call.target.address & ~std::uint64_t{kCacheLineBytes - 1}, call.target.token};
+  request.length = kCacheLineBytes;
+  request.operation = call.tag;
+  if (miss.kind != MissKind::kStore) return;
+  const std::uint32_t offset = offset_in_line(call.target.address);
+  request.byte_mask = ((std::uint64_t{1} << call.length) - 1) << offset;
+  const wire::BufferId buffer = parts_.payloads.acquire(kCacheLineBytes);
+  std::byte* bytes = parts_.payloads.data(buffer);
+  std::memset(bytes, 0, kCacheLineBytes);
+  std::memcpy(bytes + offset, &call.value, call.length);
+  request.data = wire::bytes_payload(bytes, kCacheLineBytes, buffer);
+}
+
+void LoadStorePort::go_remote(Call& call, LineNumber line, MissKind kind) {
+  const std::uint32_t tag = take_miss();
+  Miss& miss = misses_[tag];
+  miss.kind = kind;
+  miss.line = line;
+  miss.since = call.ready;
+  miss.served = {};
+  miss.behind = {};
+  miss.served.push(call);
+  if (kind == MissKind::kStore) {
+    ++counters_.stores;
+  } else {
+    ++counters_.misses;
+  }
+  if (parts_.caches.write_policy() != WritePolicy::kUncached) lines_in_flight_.insert(line, tag);
+  build_request(tag, call);
+  if (slots_used_ < config_.core.outstanding_misses) {
+    ++slots_used_;
+    issue(tag, call.ready);
+    return;
+  }
+  if (waiting_.full()) waiting_.reserve(2 * waiting_.capacity());
+  waiting_.push_back(tag);
+}
+
+void LoadStorePort::issue(std::uint32_t tag, TimePs at) {
+  Miss& miss = misses_[tag];
+  const wire::OperationTag operation = miss.request.operation;
+  trace::Tracer& tracer = parts_.records.tracer();
+  tracer.span(operation, Stage::kMissSlotWait, miss.since, at, parts_.nic.host());
+  const std::uint32_t bytes = kHeadBytes + miss.request.data.length;
+  const TimePs crossed = parts_.bus.cross(BusLane::kLoadStore, at, bytes);
+  tracer.span(operation, Stage::kSubmitBus, at, crossed, parts_.nic.host());
+  parts_.nic.submit_load_store(crossed, parts_.core.id(), tag);
+}
+
+void LoadStorePort::send_write_backs(const WriteBacks& out) {
+  for (std::uint32_t i = 0; i < out.count; ++i) {
+    // Lines of local memory leave in the background and cost the program nothing.
+    if ((out.lines[i] & kRemoteLineBit) != 0) write_back(out.lines[i]);
+  }
+}
+
+void LoadStorePort::write_back(LineNumber line) {
+  ++counters_.write_backs;
+  if (const std::uint32_t* found = lines_in_flight_.find(line)) {
+    WHARF_CHECK(misses_[*found].kind == MissKind::kWriteBack);
+    misses_[*found].write_again = true;
+    return;
+  }
+  const std::uint32_t tag = take_miss();
+  Miss& miss = misses_[tag];
+  miss.kind = MissKind::kWriteBack;
+  miss.line = line;
+  miss.served = {};
+  miss.behind = {};
+  miss.write_again = false;
+  lines_in_flight_.insert(line, tag);
+  issue_write_back(tag);
+}
+
+void LoadStorePort::issue_write_back(std::uint32_t tag) {
+  Miss& miss = misses_[tag];
+  const Line* cached = find_line(miss.line);
+  WHARF_CHECK(cached != nullptr);
+  const wire::BufferId buffer = parts_.payloads.acquire(kCacheLineBytes);
+  std::byte* bytes = parts_.payloads.data(buffer);
+  std::memcpy(bytes, cached->bytes.data(), kCacheLineBytes);
+  constexpr LineNumber kAddressLines = (LineNumber{1} << kPeerShift) - 1;
+  miss.request = {};
+  miss.request.tag = tag;
+  miss.request.verb = verbs::Verb::kStore;
+  miss.request.peer = static_cast<engine::PeerId>((miss.line & ~kRemoteLineBit) >> kPeerShift);
+  miss.request.remote = {(miss.line & kAddressLines) << kCacheLineShift, cached->token};
+  miss.request.length = kCacheLineBytes;
+  miss.request.data = wire::bytes_payload(bytes, kCacheLineBytes, buffer);
+  issue(tag, miss.since = parts_.core.now());
+}
+
+void LoadStorePort::refused(std::uint32_t tag, engine::PostStatus status) {
+  verbs::LoadStoreResult result;
+  result.tag = tag;
+  result.status = status == engine::PostStatus::kUnsupported ? verbs::CompletionStatus::kUnsupportedOpcode
+                                                             : verbs::CompletionStatus::kLocalOperation;
+  answered(result);
+}
+
+void LoadStorePort::answered(const verbs::LoadStoreResult& result) {
+  Miss& miss = misses_[result.tag];
+  miss.result = result;
+  parts_.payloads.release(miss.request.data.buffer);
+  miss.request.data = {};
+  const TimePs now = parts_.core.now();
+  const TimePs crossed = parts_.bus.cross(BusLane::kComplete, now, kHeadBytes + result.data.length);
+  parts_.records.tracer().span(miss.request.operation, Stage::kCompleteBus, now, crossed, parts_.nic.host());
+  parts_.core.schedule_device(crossed, parts_.nic.id(), result.tag);
+}
+
+void LoadStorePort::handle_device(std::uint32_t tag) {
+  const TimePs now = parts_.core.now();
+  Miss& miss = misses_[tag];
+  if (miss.kind == MissKind::kWriteBack && miss.write_again) {
+    miss.write_again = false;
+    parts_.payloads.release(miss.result.data.buffer);
+    issue_write_back(tag);
+    return;
+  }
+  if (parts_.caches.write_policy() != WritePolicy::kUncached) lines_in_flight_.erase(miss.line);
+  const WriteBacks displaced = serve(now, miss);
+  parts_.payloads.release(miss.result.data.buffer);
+  CallList served = miss.served;
+  CallList behind = miss.behind;
+  const bool had_slot = miss.kind != MissKind::kWriteBack;
+  misses_.release(tag);
+  send_write_backs(displaced);
+  if (had_slot) {
+    --slots_used_;
+    if (!waiting_.empty()) {
+      const std::uint32_t next = waiting_.front();
+      waiting_.pop_front();
+      ++slots_used_;
+      issue(next, max(now, misses_[next].since));
+    }
+  }
+  while (Call* call = behind.pop()) {
+    parts_.records.tracer().span(call->tag, Stage::kMergedMiss, call->ready, now, parts_.nic.host());
+    look_up(*call, now);
+  }
+  // Programs run last: they may start new calls, and end the life of the one that they awaited.
+  while (Call* call = served.pop()) {
+    if (call->ready > now) {
+      parts_.core.resume_at(call->ready, call->handle);
+    } else {
+      call->handle.resume();
+    }
+  }
+}
+
+WriteBacks LoadStorePort::serve(TimePs now, const Miss& miss) {
+  WriteBacks displaced;
+  const bool ok = miss.result.status == verbs::CompletionStatus::kSuccess;
+  std::byte* cached = nullptr;
+  if (miss.kind == MissKind::kFill && ok) {
+    Line& line = keep_line(miss.line, miss.request.remote.token);
+    wire::fill(miss.result.data, line.bytes);
+    cached = line.bytes.data();
+    bool dirty = false;
+    for (const Call* call = miss.served.first; call != nullptr; call = call->next)
+      dirty = dirty || call->verb == verbs::Verb::kStore;
+    parts_.caches.fill(miss.line, dirty, displaced);
+  }
+  bool is_first = true;
+  for (Call* call = miss.served.first; call != nullptr; call = call->next) {
+    serve_one(now, miss, *call, is_first, cached);
+    is_first = false;
+  }
+  return displaced;
+}
+
+void LoadStorePort::serve_one(TimePs now, const Miss& miss, Call& call, bool is_first, std::byte* cached) {
+  call.status = miss.result.status;
+  if (!is_first)
+    parts_.records.tracer().span(call.tag, Stage::kMergedMiss, call.ready, now, parts_.nic.host());
+  if (call.status != verbs::CompletionStatus::kSuccess) return;
+  const std::uint32_t offset = offset_in_line(call.target.address);
+  if (cached != nullptr && call.verb == verbs::Verb::kStore) {
+    std::memcpy(cached + offset, &call.value, call.length);
+  } else if (call.verb == verbs::Verb::kLoad) {
+    LineBytes bytes;
+    if (cached == nullptr) wire::fill(miss.result.data, bytes);
+    call.value = 0;
+    std::memcpy(&call.value, (cached != nullptr ? cached : bytes.data()) + offset, call.length);
+  }
+}
+
+LoadStorePort::Line* LoadStorePort::find_line(LineNumber number) {
+  const std::uint32_t* found = line_index_.find(number);
+  return found == nullptr ? nullptr : &lines_[*found];
+}
+
+LoadStorePort::Line& LoadStorePort::keep_line(LineNumber number, verbs::SegmentToken token) {
+  if (Line* known = find_line(number)) {
+    known->token = token;
+    return *known;
+  }
+  if (lines_.in_use() >= lines_limit_) drop_absent_lines();
+  std::uint32_t slot = lines_.acquire();
+  if (slot == kNoSlot) {
+    lines_.reserve(lines_.capacity() == 0 ? 1024 : 2 * lines_.capacity());
+    slot = lines_.acquire();
+  }
+  line_index_.insert(number, slot);
+  lines_[slot].number = number;
+  lines_[slot].token = token;
+  return lines_[slot];
+}
+
+void LoadStorePort::drop_absent_lines() {
+  for (std::uint32_t slot = 0; slot < lines_.capacity(); ++slot) {
+    if (!lines_.is_used(slot) || parts_.caches.contains(lines_[slot].number)) continue;
+    // A write-back that must be repeated still needs the bytes.
+    if (lines_in_flight_.find(lines_[slot].number) != nullptr) continue;
+    line_index_.erase(lines_[slot].number);
+    lines_.release(slot);
+  }
+}
+
+void LoadStorePort::describe_waiting(std::vector<std::string>& lines) const {
+  for (std::uint32_t tag = 0; tag < misses_.capacity(); ++tag) {
+    if (!misses_.is_used(tag)) continue;
+    const Miss& miss = misses_[tag];
+    lines.push_back(fmt::format("a {} of remote line {:#x} waits for its answer since {}",
+                                verbs::name(miss.request.verb), miss.request.remote.address,
+                                format_time(miss.since)));
+  }
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/host/nic.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "wire/packet_role.h"
+
+namespace wharf::sim {
+
+using trace::Stage;
+
+Nic::Nic(Simulation& simulation, const HostConfig& config, Attachment attachment, const HostParts& parts,
+         std::uint16_t host)
+    : simulation_(simulation),
+      config_(config),
+      host_parts_(parts),
+      host_(host),
+      port_(config, attachment, parts, host),
+      transmit_(config.nic, config.time.rounding),
+      transmit_queue_(config.nic.transmit_queue),
+      accesses_(64) {
+  spare_access_ = accesses_.acquire();
+}
+
+std::uint16_t Nic::attach(engine::QueueId queue, QueueClient& client) {
+  clients_.push_back({&client, queue});
+  return static_cast<std::uint16_t>(clients_.size() - 1);
+}
+
+QueueClient* Nic::client_of(engine::QueueId queue) {
+  for (const Client& known : clients_) {
+    if (known.queue == queue) return known.client;
+  }
+  return nullptr;
+}
+
+std::uint32_t Nic::pipeline_depth(const wire::Packet& packet) const {
+  if (packet.protocol == wire::Protocol::kRoce) return config_.nic.roce_cycles;
+  return wire::is_load_store(packet) ? config_.nic.ub_load_store_cycles : config_.nic.ub_queue_cycles;
+}
+
+std::uint32_t Nic::flits(const wire::Packet& packet) const {
+  const NicConfig& nic = config_.nic;
+  const std::uint32_t charged =
+      nic.charged_bytes == wire::ChargeRule::kPacket
+          ? packet.header_bytes + packet.payload.length
+          : wire::payload_charge(packet, nic.nominal_request_bytes, nic.nominal_response_bytes);
+  return flit_count(charged, nic.bytes_per_cycle);
+}
+
+void Nic::transmit_packet(TimePs now, wire::Packet& packet) {
+  const PipelineVisit visit = transmit_.visit(now, pipeline_depth(packet), flits(packet));
+  transmit_queue_.add(now, visit.enter);
+  ++counters_.packets_sent;
+  trace::Tracer& tracer = host_parts_.tracer;
+  tracer.span(packet.operation, Stage::kNicQueue, now, visit.enter, host_);
+  tracer.span(packet.operation, wire::is_response(packet) ? Stage::kNicTransmitResponse : Stage::kNicTransmit,
+              visit.enter, visit.tail, host_);
+  // Should it get lost, what follows is the time until somebody notices.
+  tracer.rest(packet.operation, Stage::kRetransmissionWait, now);
+  wire_->send(config_.nic.cut_through ? visit.head : visit.tail, visit.tail);
+}
+
+TimePs Nic::receive_latency(const wire::Packet& packet) const {
+  const std::uint32_t streamed = config_.nic.cut_through ? 1 : flits(packet);
+  return pipeline_latency(config_.nic, pipeline_depth(packet), streamed, config_.time.rounding);
+}
+
+TimePs Nic::admit(TimePs now, const wire::Packet& packet, TimePs arrival) {
+  const TimePs occupied = config_.nic.cycle * static_cast<std::int64_t>(flits(packet));
+  TimePs enter;
+  if (config_.nic.cut_through) {
+    // The flits entered while the packet arrived; `enter` is when the last one did.
+    enter = max(arrival, receive_free_ + occupied);
+    receive_free_ = enter;
+  } else {
+    enter = max(arrival, receive_free_);
+    receive_free_ = enter + occupied;
+  }
+  const TimePs done = max(max(enter + receive_latency(packet), receive_last_), now);
+  receive_last_ = done;
+  ++counters_.packets_received;
+  trace::Tracer& tracer = host_parts_.tracer;
+  tracer.span(packet.operation, Stage::kNicQueue, arrival, enter, host_);
+  tracer.span(packet.operation, wire::is_response(packet) ? Stage::kNicReceiveResponse : Stage::kNicReceive, enter,
+              done, host_);
+  tracer.rest(packet.operation, Stage::kReorderWait, now);
+  return done;
+}
+
+std::uint32_t Nic::take_access_slot() {
+  std::uint32_t slot = accesses_.acquire();
+  if (slot == kNoSlot) {
+    accesses_.reserve(2 * accesses_.capacity());
+    slot = accesses_.acquire();
+  }
+  return slot;
+}
+
+void Nic::keep_payload(engine::Access& access) {
+  wire::Payload& data = access.data;
+  if (data.kind != wire::PayloadKind::kBytes) return;
+  if (data.buffer != wire::kNoBuffer) {
+    host_parts_.payloads.retain(data.buffer);
+    return;
+  }
+  // Bytes that nobody counts are only lent until access_done(): copy them.
+  const wire::BufferId buffer = host_parts_.payloads.acquire(data.length);
+  std::byte* copy = host_parts_.payloads.data(buffer);
+  wire::fill(data, {copy, data.length});
+  data = wire::bytes_payload(copy, data.length, buffer);
+}
+
+void Nic::describe_common(std::vector<std::string>& lines) const {
+  if (!waiting_posts_.empty())
+    lines.push_back(fmt::format("{} work requests wait for room in a full send queue", waiting_posts_.size()));
+  if (!waiting_issues_.empty())
+    lines.push_back(fmt::format("{} loads or stores wait for a free slot of the engine", waiting_issues_.size()));
+  const std::uint32_t busy = accesses_.in_use() - 1;  // One is the spare.
+  if (busy > 0) lines.push_back(fmt::format("{} memory accesses are under way", busy));
+  if (transmit_queue_.waiting() > 0)
+    lines.push_back(fmt::format("{} packets wait for the transmit pipeline", transmit_queue_.waiting()));
+}
+
+}  // namespace wharf::sim

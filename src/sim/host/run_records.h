@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the components of a run report operations: opens and closes their accounts and writes the log.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/host/operation_log.h"
+#include "trace/attribution.h"
+#include "trace/tracer.h"
+
+namespace wharf::sim {
+
+/// One per run; shared by its hosts.
+class RunRecords {
+ public:
+  /// `attribute` false: operations get no tag, and no account of their time.
+  RunRecords(trace::Tracer& tracer, OperationLog& log, bool attribute) : tracer_(tracer), log_(log) {
+    if (!attribute) return;
+    attributes_ = true;
+    tracer_.attach(attribution_);
+  }
+
+  wire::OperationTag begin(TimePs at) { return attributes_ ? attribution_.begin(at) : wire::OperationTag{}; }
+
+  /// Closes `tag` at the end of the entry.
+  void end(wire::OperationTag tag, const OperationEntry& entry) {
+    const trace::OperationPath* path =
+        tag == wire::OperationTag{} ? nullptr : &attribution_.end(tag, entry.begin + entry.latency);
+    log_.add(entry, path);
+    if (tracer_.wants(trace::EventKind::kOperationEnd)) [[unlikely]] {
+      tracer_.emit({.kind = trace::EventKind::kOperationEnd,
+                    .host = entry.host,
+                    .begin = entry.begin,
+                    .end = entry.begin + entry.latency,
+                    .operation = tag,
+                    .a = static_cast<std::uint64_t>(entry.status)});
+    }
+  }
+
+  trace::Tracer& tracer() { return tracer_; }
+  const trace::Attribution& attribution() const { return attribution_; }
+  OperationLog& log() { return log_; }
+
+ private:
+  trace::Tracer& tracer_;
+  OperationLog& log_;
+  trace::Attribution attribution_;
+  bool attributes_ = false;
+};
+
+}  // namespace wharf::sim

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Core that simulated programs see: local memory through the caches, computing, sleeping, spawning. Awaiters live in
+// the program's frame and allocate nothing.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "base/time.h"
+#include "base/units.h"
+#include "sim/host/cache_hierarchy.h"
+#include "sim/host/core.h"
+#include "sim/host/host_config.h"
+#include "sim/host/host_memory.h"
+#include "verbs/core.h"
+#include "verbs/task.h"
+#include "verbs/verb.h"
+
+namespace wharf::sim {
+
+/// Takes the dirty lines of mapped remote memory that local accesses push out of the shared caches.
+class WriteBackTarget {
+ public:
+  virtual ~WriteBackTarget() = default;
+  virtual void write_back(LineNumber line) = 0;
+};
+
+/// Lines of mapped remote memory have this bit in their number; local addresses never reach it.
+inline constexpr LineNumber kRemoteLineBit = LineNumber{1} << 57U;
+
+/// verbs::Core of a simulated host. Loads and stores take the time of the cache level that answers, plus DRAM on a miss;
+/// stores are visible when they are done, so that a fence never waits. They overlap with other work of the core.
+class SimCore {
+ public:
+  SimCore(Core& core, HostMemory& memory, CacheHierarchy& caches, const HostConfig& config, RandomStream random)
+      : core_(core), memory_(memory), caches_(caches), load_latency_(config.memory.load_latency), random_(random) {}
+
+  /// Resumes the program at a given time; gives T.
+  class Sleep {
+   public:
+    Sleep(Core& core, TimePs until) : core_(core), until_(until) {}
+    bool await_ready() const { return until_ <= core_.now(); }
+    void await_suspend(std::coroutine_handle<> handle) { core_.resume_at(until_, handle); }
+    void await_resume() const {}
+
+   private:
+    Core& core_;
+    TimePs until_;
+  };
+
+  /// A local access: takes its time, then acts on memory at its end.
+  class Access {
+   public:
+    enum class Kind : std::uint8_t { kLoad, kStore, kCompareSwap, kFetchAdd };
+    Access(SimCore& core, Kind kind, std::uint64_t address, std::uint32_t length, std::uint64_t operand,
+           std::uint64_t compare)
+        : core_(core), address_(address), operand_(operand), compare_(compare), length_(length), kind_(kind) {}
+    bool await_ready() const { return false; }
+    void await_suspend(std::coroutine_handle<> handle) {
+      core_.core_.resume_at(core_.now() + core_.charge(address_, kind_ != Kind::kLoad), handle);
+    }
+    std::uint64_t await_resume() const { return core_.perform(*this); }
+
+   private:
+    friend class SimCore;
+    SimCore& core_;
+    std::uint64_t address_;
+    std::uint64_t operand_;
+    std::uint64_t compare_;
+    std::uint32_t length_;
+    Kind kind_;
+  };
+
+  class Store : public Access {
+   public:
+    using Access::Access;
+    void await_resume() const { (void)Access::await_resume(); }
+  };
+
+  std::uint64_t allocate(Bytes length) { return memory_.allocate(length); }
+  std::span<std::byte> bytes(std::uint64_t address, Bytes length) { return memory_.bytes(address, length); }
+  Access load(std::uint64_t address, std::uint32_t length) {
+    return {*this, Access::Kind::kLoad, address, length, 0, 0};
+  }
+  Store store(std::uint64_t address, std::uint32_t length, std::uint64_t value) {
+    return {*this, Access::Kind::kStore, address, length, value, 0};
+  }
+  Access compare_swap(std::uint64_t address, std::uint64_t compare, std::uint64_t swap) {
+    return {*this, Access::Kind::kCompareSwap, address, 8, swap, compare};
+  }
+  Access fetch_add(std::uint64_t address, std::uint64_t value) {
+    return {*this, Access::Kind::kFetchAdd, address, 8, value, 0};
+  }
+  std::suspend_never fence() { return {}; }
+  Sleep compute(TimePs duration) { return {core_, core_.occupy(now(), duration).end}; }
+  Sleep sleep(TimePs duration) { return {core_, now() + duration}; }
+  TimePs now() const { return core_.now(); }
+  void spawn(verbs::Task<void> task) { core_.spawn(std::move(task)); }
+  RandomStream random(std::string_view name) const {
+    std::uint64_t index = 0xcbf2'9ce4'8422'2325U;  // FNV-1a of the name.
+    for (const char c : name) index = (index ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3U;
+    return random_.substream(index);
+  }
+
+  /// Where dirty remote lines go that local accesses push out.
+  void connect(WriteBackTarget& target) { write_backs_ = &target; }
+  Core& hardware() { return core_; }
+  HostMemory& memory() { return memory_; }
+
+ private:
+  TimePs charge(std::uint64_t address, bool store) {
+    WriteBacks out;
+    const LineNumber line = line_of(address);
+    const CacheAccess access = caches_.access(line, store, out);
+    TimePs latency = access.latency;
+    if (access.level == CacheLevel::kMemory) latency += load_latency_;
+    if (access.needs_fill) caches_.fill(line, store, out);
+    for (std::uint32_t i = 0; i < out.count; ++i) {
+      if ((out.lines[i] & kRemoteLineBit) != 0 && write_backs_ != nullptr) write_backs_->write_back(out.lines[i]);
+    }
+    return latency;
+  }
+
+  std::uint64_t perform(const Access& access) {
+    const std::span<std::byte> at = memory_.bytes(access.address_, Bytes{access.length_});
+    WHARF_CHECK(access.length_ <= 8);
+    std::uint64_t old = 0;
+    std::memcpy(&old, at.data(), access.length_);
+    std::uint64_t next = old;
+    switch (access.kind_) {
+      case Access::Kind::kLoad:
+        return old;
+      case Access::Kind::kStore:
+        next = access.operand_;
+        break;
+      case Access::Kind::kCompareSwap:
+        if (old == access.compare_) next = access.operand_;
+        break;
+      case Access::Kind::kFetchAdd:
+        next = old + access.operand_;
+        break;
+    }
+    std::memcpy(at.data(), &next, access.length_);
+    return old;
+  }
+
+  Core& core_;
+  HostMemory& memory_;
+  CacheHierarchy& caches_;
+  TimePs load_latency_;
+  RandomStream random_;
+  WriteBackTarget* write_backs_ = nullptr;
+};
+
+static_assert(verbs::Core<SimCore>);
+
+}  // namespace wharf::sim

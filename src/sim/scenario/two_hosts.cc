@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/two_hosts.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/check.h"
+#include "engine/roce/roce_engine.h"
+#include "engine/ub/ub_engine.h"
+#include "sim/host/engine_nic.h"
+
+namespace wharf::sim {
+namespace {
+
+/// Addresses that evicted RoCE context records may take: room for about a hundred thousand queue pairs.
+constexpr std::uint64_t kRoceContextBytes = std::uint64_t{64} << 20U;
+
+}  // namespace
+
+/// A host's end of the link: what its NIC sends into, and where what arrives is handed over.
+class TwoHosts::Plug final : public NicWire, public LinkReceiver {
+ public:
+  Plug(Nic& nic, LinkDirection& out) : nic_(nic), out_(out) {}
+  wire::Packet& next_packet() override { return out_.next_packet(); }
+  void send(TimePs head, TimePs tail) override { out_.send(head, tail, nic_.id()); }
+  TimePs receive_latency(const wire::Packet& packet) const override { return nic_.receive_latency(packet); }
+  void receive(const wire::Packet& packet, TimePs arrival) override { nic_.receive(packet, arrival); }
+
+ private:
+  Nic& nic_;
+  LinkDirection& out_;
+};
+
+TwoHosts::TwoHosts(const TwoHostsConfig& config)
+    : config_(config),
+      log_(config.record_limit, config.record_reserve),
+      records_(tracer_, log_, config.attribution) {}
+
+TwoHosts::~TwoHosts() = default;
+
+Result<std::unique_ptr<TwoHosts>> TwoHosts::create(const TwoHostsConfig& config) {
+  WHARF_TRY(validate(config.link));
+  auto two = std::unique_ptr<TwoHosts>(new TwoHosts(config));
+  // Components are numbered in this order: core and NIC of each host, then the link's directions.
+  for (std::size_t index = 0; index < 2; ++index) {
+    auto host = Host::create(config.host, static_cast<std::uint16_t>(index),
+                             {two->simulation_, two->tracer_, two->payloads_, two->records_, two->programs_,
+                              config.seed});
+    if (!host) return host.error();
+    two->hosts_[index] = std::move(host).value();
+    WHARF_TRY(two->install_nic(index));
+  }
+  LinkConfig link = config.link;
+  link.rounding = config.host.time.rounding;
+  const RandomStream random(config.seed, "link");
+  for (std::size_t from = 0; from < 2; ++from) {
+    two->links_[from] = std::make_unique<LinkDirection>(two->simulation_, link, random.substream(from),
+                                                        two->payloads_, two->tracer_,
+                                                        static_cast<std::uint16_t>(from));
+    two->simulation_.add(*two->links_[from], fmt::format("link{}{}", from, 1 - from));
+  }
+  for (std::size_t index = 0; index < 2; ++index) {
+    Nic& nic = two->hosts_[index]->nic();
+    two->plugs_[index] = std::make_unique<Plug>(nic, *two->links_[index]);
+    nic.connect_wire(*two->plugs_[index]);
+  }
+  for (std::size_t from = 0; from < 2; ++from) two->links_[from]->connect(*two->plugs_[1 - from]);
+  return two;
+}
+
+Result<void> TwoHosts::install_nic(std::size_t index) {
+  Host& host = *hosts_[index];
+  const auto number = static_cast<std::uint16_t>(index);
+  const Attachment place = attachment(config_.stack);
+  const SubmissionPath path = submission_path(config_.stack);
+  if (is_ub(config_.stack)) {
+    ub::UbConfig engine_config = config_.ub;
+    engine_config.host = {number};
+    engine_config.tracer = &tracer_;
+    if (engine_config.context_cache_entries > 0)
+      engine_config.context_region = host.memory().allocate(Bytes{ub::context_region_bytes(engine_config)});
+    auto engine = ub::UbEngine::create(engine_config, payloads_, arena_);
+    if (!engine) return engine.error();
+    auto owned = std::make_unique<ub::UbEngine>(std::move(engine).value());
+    host.install(std::make_unique<EngineNic<ub::UbEngine>>(simulation_, config_.host, place, host.parts(), number,
+                                                           std::move(owned)),
+                 place, path, supported_verbs<ub::UbEngine>());
+    return {};
+  }
+  roce::RoceConfig engine_config = config_.roce;
+  engine_config.host = {number};
+  engine_config.seed = config_.seed;
+  engine_config.tracer = &tracer_;
+  if (engine_config.queue_cache_entries > 0 || engine_config.key_cache_entries > 0)
+    engine_config.context_base = host.memory().allocate(Bytes{kRoceContextBytes});
+  auto engine = roce::RoceEngine::create(engine_config, payloads_);
+  if (!engine) return engine.error();
+  host.install(std::make_unique<EngineNic<roce::RoceEngine>>(simulation_, config_.host, place, host.parts(), number,
+                                                             std::move(engine).value()),
+               place, path, supported_verbs<roce::RoceEngine>());
+  return {};
+}
+
+ub::UbEngine* TwoHosts::ub_engine(std::size_t index) {
+  if (!is_ub(config_.stack)) return nullptr;
+  return &static_cast<EngineNic<ub::UbEngine>&>(hosts_[index]->nic()).engine();
+}
+
+roce::RoceEngine* TwoHosts::roce_engine(std::size_t index) {
+  if (is_ub(config_.stack)) return nullptr;
+  return &static_cast<EngineNic<roce::RoceEngine>&>(hosts_[index]->nic()).engine();
+}
+
+Result<verbs::RemoteSegment> TwoHosts::expose(std::size_t index, Bytes length, verbs::AccessRights rights) {
+  Host& host = *hosts_[index];
+  return host.expose({.base = host.memory().allocate(length), .length = length.count, .rights = rights});
+}
+
+Result<verbs::RemoteSegment> TwoHosts::expose_pattern(std::size_t index, Bytes length, std::uint32_t pattern,
+                                                      verbs::AccessRights rights) {
+  Host& host = *hosts_[index];
+  return host.expose(
+      {.base = host.memory().allocate_pattern(length, pattern), .length = length.count, .rights = rights});
+}
+
+Result<RemotePair> TwoHosts::connect(const verbs::RemoteSegment& near_segment,
+                                     const verbs::RemoteSegment& far_segment, std::uint32_t depth) {
+  std::array<engine::QueueId, 2> queues{};
+  std::array<engine::ExchangeBlob, 2> blobs;
+  for (std::size_t index = 0; index < 2; ++index) {
+    auto queue = hosts_[index]->create_queue(depth);
+    if (!queue) return queue.error();
+    queues[index] = *queue;
+    auto blob = hosts_[index]->nic().export_queue(*queue);
+    if (!blob) return blob.error();
+    blobs[index] = std::move(blob).value();
+  }
+  std::array<engine::PeerId, 2> peers{};
+  for (std::size_t index = 0; index < 2; ++index) {
+    auto peer = hosts_[index]->nic().connect(queues[index], blobs[1 - index]);
+    if (!peer) return peer.error();
+    peers[index] = *peer;
+  }
+  return RemotePair{&hosts_[0]->add_remote(queues[0], peers[0], near_segment),
+                    &hosts_[1]->add_remote(queues[1], peers[1], far_segment)};
+}
+
+std::vector<std::string> TwoHosts::describe_waiting() const {
+  std::vector<std::string> lines;
+  for (const auto& host : hosts_) host->describe_waiting(lines);
+  for (std::string& line : simulation_.stall_report().waiting) lines.push_back(std::move(line));
+  return lines;
+}
+
+}  // namespace wharf::sim
