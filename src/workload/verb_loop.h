@@ -25,6 +25,8 @@ struct VerbLoopConfig {
   std::uint64_t region_bytes = 1U << 20U;
   std::uint32_t payload = 64;  ///< Bytes per operation. Loads and stores: 1, 2, 4 or 8. Atomics: 4, 8 or 16.
   BlockOrder order = BlockOrder::kSequential;
+  double hot_fraction = 0;        ///< Share of the operations that fall on the hot blocks, drawn for each.
+  std::uint32_t hot_blocks = 32;  ///< The first blocks of the region; the others are then cold. At least 1.
   TimePs start_delay = microseconds(10);
 };
 
@@ -48,6 +50,10 @@ void bind_keys(VerbLoopConfig& config, Keys& keys) {
              "bytes per operation; loads and stores 1, 2, 4 or 8; atomics 4, 8 or 16", 1,
              std::uint64_t{1} << 30U);
   bind_keys(config.order, keys);
+  keys.probability("hot_fraction", config.hot_fraction,
+                   "share of the operations that fall on a few hot blocks");
+  keys.integer("hot_blocks", config.hot_blocks, "hot blocks, with a hot_fraction above 0", 1,
+               std::int64_t{1} << 31);
   keys.time("start_delay", config.start_delay,
             "send verbs: how long party 0 waits for party 1's receive entries");
 }
@@ -77,6 +83,9 @@ inline Result<void> check(const VerbLoopConfig& config, Party party) {
   }
   if (config.region_bytes < block_bytes(config))
     return refuse("region_bytes", config.region_bytes, "at least `payload`");
+  if (config.hot_fraction > 0 && config.region_bytes / block_bytes(config) <= config.hot_blocks) {
+    return refuse("hot_blocks", config.hot_blocks, "fewer than the region has blocks");
+  }
   if (needs_receiver(config) && party.count != 2)
     return refuse("parties", party.count, "2: one sends, one receives");
   return {};
@@ -118,18 +127,26 @@ using Users = Crew<VerbLoopConfig, VerbLoopResult, R, C>;
 /// Receive entries that party 1 keeps posted per worker of party 0, so that no message waits for one.
 inline constexpr std::uint32_t kEntriesPerWorker = 4;
 
+/// The block that operation `number` touches: hot ones at random, cold ones in the order of the config.
+inline std::uint64_t block_of(const VerbLoopConfig& config, Probability hot, std::uint64_t number,
+                              RandomStream& random) {
+  const std::uint64_t blocks = config.region_bytes / block_bytes(config);
+  if (hot.never()) return choose_block(config.order, number, blocks, random);
+  if (random.chance(hot)) return random.below(config.hot_blocks);
+  return config.hot_blocks + choose_block(config.order, number, blocks - config.hot_blocks, random);
+}
+
 template <typename R, typename C>
 verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
   const VerbLoopConfig& config = crew.config;
   const std::uint64_t local = crew.core.allocate(Bytes{std::max<std::uint32_t>(config.payload, 16)});
-  const std::uint64_t blocks = config.region_bytes / block_bytes(config);
+  const Probability hot = Probability::from(config.hot_fraction);
   RandomStream random = crew.random.substream(worker);
   Loop::Ticket ticket;
   while (crew.loop.take(crew.core.now(), ticket)) {
     if (ticket.wait > kTimeZero) co_await crew.core.sleep(ticket.wait);
     crew.loop.start(crew.core.now(), ticket);
-    const std::uint64_t offset =
-        choose_block(config.order, ticket.number, blocks, random) * block_bytes(config);
+    const std::uint64_t offset = block_of(config, hot, ticket.number, random) * block_bytes(config);
     verbs::CompletionStatus status;
     if (config.verb == verbs::Verb::kLoad) {
       const verbs::LoadedValue loaded = co_await crew.remote.load(crew.at(offset), config.payload);
