@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "live/reactor/live_clock.h"
 
 namespace wharf::live {
@@ -29,8 +30,31 @@ Error peer_closed() {
   return Error{ErrorKind::kStalled, "the peer closed the connection before the exchange was complete"};
 }
 
-/// Milliseconds for poll(), at least one.
-int poll_milliseconds(TimePs span) { return static_cast<int>(max(span, milliseconds(1)) / milliseconds(1)); }
+/// Milliseconds for poll(), at least one and at most a second.
+int poll_milliseconds(TimePs span) {
+  return static_cast<int>(min(max(span, milliseconds(1)), seconds(1)) / milliseconds(1));
+}
+
+Error too_long(std::uint32_t length) {
+  return input_error(fmt::format("the peer announced a control message of {} bytes, expected at most {}",
+                                 length, ControlChannel::kLongestMessage));
+}
+
+/// Connects `descriptor`, which does not block, before `limit`; 0 or the system's error number.
+int connect_before(int descriptor, const sockaddr_in& address, const LiveClock& clock, TimePs limit) {
+  if (::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  for (;;) {
+    pollfd wait{descriptor, POLLOUT, 0};
+    const int ready = ::poll(&wait, 1, poll_milliseconds(limit - clock.now()));
+    if (ready > 0) break;
+    if (clock.now() >= limit) return ETIMEDOUT;
+  }
+  int failure = 0;
+  socklen_t size = sizeof failure;
+  ::getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &failure, &size);
+  return failure;
+}
 
 /// Reads exactly `out.size()` bytes before `limit`.
 Result<void> read_fully(int descriptor, std::span<std::byte> out, const LiveClock& clock, TimePs limit) {
@@ -69,11 +93,13 @@ ControlChannel::ControlChannel(int descriptor) : descriptor_(descriptor) {
 
 ControlChannel::ControlChannel(ControlChannel&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
+      partial_(std::move(other.partial_)),
       peer_address_(other.peer_address_),
       local_address_(other.local_address_) {}
 
 ControlChannel& ControlChannel::operator=(ControlChannel&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  partial_ = std::move(other.partial_);
   peer_address_ = other.peer_address_;
   local_address_ = other.local_address_;
   return *this;
@@ -87,15 +113,13 @@ Result<ControlChannel> ControlChannel::connect(const UdpEndpoint& peer, TimePs p
   const LiveClock clock;
   const sockaddr_in address = to_system(peer);
   for (;;) {
-    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (descriptor < 0) {
       return Error{ErrorKind::kEnvironment,
                    fmt::format("no TCP socket can be opened: {}", std::strerror(errno))};
     }
-    if (::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
-      return ControlChannel(descriptor);
-    }
-    const int failure = errno;
+    const int failure = connect_before(descriptor, address, clock, patience);
+    if (failure == 0) return ControlChannel(descriptor);
     ::close(descriptor);
     if (clock.now() >= patience) {
       return Error{ErrorKind::kEnvironment,
@@ -106,7 +130,8 @@ Result<ControlChannel> ControlChannel::connect(const UdpEndpoint& peer, TimePs p
   }
 }
 
-Result<void> ControlChannel::send(std::span<const std::byte> message) {
+Result<void> ControlChannel::send(std::span<const std::byte> message, TimePs patience) {
+  const LiveClock clock;
   WHARF_CHECK(message.size() <= kLongestMessage);
   std::vector<std::byte> framed(4 + message.size());
   store_be32(framed.data(), static_cast<std::uint32_t>(message.size()));
@@ -115,6 +140,13 @@ Result<void> ControlChannel::send(std::span<const std::byte> message) {
   while (!rest.empty()) {
     const ssize_t count = ::send(descriptor_, rest.data(), rest.size(), MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {
+      const TimePs now = clock.now();
+      if (now >= patience) return Error{ErrorKind::kStalled, "the peer does not read its control messages"};
+      pollfd wait{descriptor_, POLLOUT, 0};
+      ::poll(&wait, 1, poll_milliseconds(patience - now));
+      continue;
+    }
     if (count <= 0) return peer_closed();
     rest = rest.subspan(static_cast<std::size_t>(count));
   }
@@ -126,13 +158,41 @@ Result<std::vector<std::byte>> ControlChannel::receive(TimePs patience) {
   std::array<std::byte, 4> head{};
   WHARF_TRY(read_fully(descriptor_, head, clock, patience));
   const std::uint32_t length = load_be32(head.data());
-  if (length > kLongestMessage) {
-    return input_error(fmt::format("the peer announced a message of {} bytes, expected at most {}", length,
-                                   kLongestMessage));
-  }
+  if (length > kLongestMessage) return too_long(length);
   std::vector<std::byte> message(length);
   WHARF_TRY(read_fully(descriptor_, message, clock, patience));
   return message;
+}
+
+Result<std::optional<std::vector<std::byte>>> ControlChannel::try_receive() {
+  for (;;) {
+    std::size_t wanted = 4;
+    if (partial_.size() >= 4) {
+      const std::uint32_t length = load_be32(partial_.data());
+      if (length > kLongestMessage) return too_long(length);
+      wanted += length;
+      if (partial_.size() == wanted) {
+        std::optional<std::vector<std::byte>> message(std::in_place, partial_.begin() + 4, partial_.end());
+        partial_.clear();
+        return message;
+      }
+    }
+    const std::size_t held = partial_.size();
+    partial_.resize(wanted);
+    const ssize_t count = ::recv(descriptor_, partial_.data() + held, wanted - held, MSG_DONTWAIT);
+    const int failure = errno;
+    partial_.resize(held + static_cast<std::size_t>(count > 0 ? count : 0));
+    if (count > 0 || (count < 0 && failure == EINTR)) continue;
+    if (count < 0 && failure == EAGAIN) return std::optional<std::vector<std::byte>>();
+    return peer_closed();
+  }
+}
+
+std::uint32_t ControlChannel::path_mtu() const {
+  int bytes = 0;
+  socklen_t size = sizeof bytes;
+  if (::getsockopt(descriptor_, IPPROTO_IP, IP_MTU, &bytes, &size) != 0 || bytes <= 0) return 1500;
+  return static_cast<std::uint32_t>(bytes);
 }
 
 bool ControlChannel::peer_gone() const {
@@ -154,7 +214,7 @@ Result<ControlListener> ControlListener::open(const UdpEndpoint& local) {
   if (::bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(descriptor, 16) != 0 ||
       ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
     const Error error{ErrorKind::kEnvironment,
-                      fmt::format("TCP {} cannot be used: {}; another --port may be free",
+                      fmt::format("TCP {} cannot be used: {}; another port may be free",
                                   format_endpoint(local), std::strerror(errno))};
     ::close(descriptor);
     return error;
@@ -171,7 +231,7 @@ ControlListener::~ControlListener() {
 
 std::vector<ControlChannel> ControlListener::accept() {
   std::vector<ControlChannel> channels;
-  const int descriptor = ::accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC);
+  const int descriptor = ::accept4(descriptor_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (descriptor >= 0) channels.push_back(ControlChannel(descriptor));
   return channels;
 }

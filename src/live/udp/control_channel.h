@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,15 +24,21 @@ class ControlChannel {
   ControlChannel& operator=(ControlChannel&& other) noexcept;
   ~ControlChannel();
 
-  /// Connects to a listening peer, trying again until `patience` is over.
+  /// Connects to a listening peer, trying again until `patience` is over; then an environment error.
   static Result<ControlChannel> connect(const UdpEndpoint& peer, TimePs patience);
 
-  Result<void> send(std::span<const std::byte> message);
+  /// Waits at most `patience` for room in the connection; a stalled error when there is none or the peer has
+  /// closed it.
+  Result<void> send(std::span<const std::byte> message, TimePs patience);
   /// Waits for one message; an environment error when the peer closes, a stalled one when `patience` is over.
   Result<std::vector<std::byte>> receive(TimePs patience);
+  /// The next message if it has arrived whole, else nothing. Never waits; errors as receive().
+  Result<std::optional<std::vector<std::byte>>> try_receive();
 
   /// True once the peer has closed or reset the connection. Never waits.
   bool peer_gone() const;
+  /// Bytes of the largest IP packet that the path to the peer takes, as far as the system knows.
+  std::uint32_t path_mtu() const;
   /// The peer's IPv4 address.
   std::uint32_t peer_address() const { return peer_address_; }
   std::uint32_t local_address() const { return local_address_; }
@@ -42,6 +49,7 @@ class ControlChannel {
   explicit ControlChannel(int descriptor);
 
   int descriptor_;
+  std::vector<std::byte> partial_;  ///< What try_receive() has read of a message.
   std::uint32_t peer_address_ = 0;
   std::uint32_t local_address_ = 0;
 };

@@ -101,7 +101,9 @@ engine::AccessResult perform(const engine::Access& access) {
       break;
     }
     case engine::AccessKind::kAtomic:
-      if (access.width == 16) {
+      if (access.address % access.width != 0) {  // The CPU's atomics need it; an engine may not.
+        result.status = engine::AccessStatus::kFault;
+      } else if (access.width == 16) {
         result.old_value = compare_swap_16(access);
       } else {
         result.old_value[0] =

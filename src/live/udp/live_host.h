@@ -3,10 +3,12 @@
 // Everything runs on the thread that calls step().
 #pragma once
 
+#include <algorithm>
 #include <coroutine>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -34,25 +36,28 @@ struct FaultConfig {
 struct LiveCounters {
   std::uint64_t datagrams_received = 0;
   std::uint64_t datagrams_sent = 0;
-  std::uint64_t unknown_sender = 0;
-  std::uint64_t undecodable = 0;
+  std::uint64_t unknown_sender = 0;  ///< Datagrams from an endpoint that no session has named.
+  std::uint64_t undecodable = 0;     ///< Too short, too long, bad checksum, bad fields.
   std::uint64_t injected_losses = 0;
+  std::uint64_t injected_duplicates = 0;
+  std::uint64_t completions = 0;
 };
 
 /// An operation in flight: what an awaiting program left behind. Lives in the coroutine's frame.
 struct PendingOperation {
   std::coroutine_handle<> handle;
   verbs::Completion completion;
-  PendingOperation* next = nullptr;
 };
 
 template <engine::Engine E>
 class LiveHost {
  public:
-  /// `socket` and `clock` are this host's alone; `engine` was created with `pool`.
-  LiveHost(E engine, wire::PayloadPool& pool, UdpSocket socket, const LiveClock& clock, std::uint64_t seed,
-           const FaultConfig& faults, wire::Protocol protocol)
+  /// `address` is the number under which `engine` was created, with `pool`. `pool` and `clock` outlive the
+  /// host and are used by this thread alone.
+  LiveHost(std::unique_ptr<E> engine, wire::HostAddress address, wire::PayloadPool& pool, UdpSocket socket,
+           const LiveClock& clock, std::uint64_t seed, const FaultConfig& faults, wire::Protocol protocol)
       : engine_(std::move(engine)),
+        address_(address),
         pool_(pool),
         socket_(std::move(socket)),
         clock_(clock),
@@ -63,90 +68,125 @@ class LiveHost {
   LiveHost(const LiveHost&) = delete;
   LiveHost& operator=(const LiveHost&) = delete;
 
-  E& engine() { return engine_; }
+  E& engine() { return *engine_; }
   LiveCore& core() { return core_; }
   UdpSocket& socket() { return socket_; }
   TimePs now() const { return clock_.now(); }
+  /// The time of the last round, without asking the system again.
+  TimePs round_time() const { return now_; }
   const LiveCounters& counters() const { return counters_; }
 
   /// Host `number` is reached at `endpoint`. Control path.
-  void add_host(std::uint32_t number, const UdpEndpoint& endpoint) {
-    if (hosts_.size() <= number) hosts_.resize(number + 1);
-    hosts_[number] = endpoint;
+  void add_peer(wire::HostAddress number, const UdpEndpoint& endpoint) { peers_.push_back({number, endpoint}); }
+  /// From now on datagrams of host `number` are counted and dropped, and none goes there. Control path.
+  void remove_peer(wire::HostAddress number) {
+    std::erase_if(peers_, [number](const Peer& peer) { return peer.number == number; });
   }
+  /// Destroys `queue` of the engine. Programs that wait for one of its completions are never resumed: the
+  /// caller destroys them. Control path.
+  void remove_queue(verbs::QueueId queue) {
+    const auto destroyed = engine_->destroy_queue(clock_.now(), queue);
+    WHARF_CHECK(destroyed.ok());
+    std::erase_if(waiting_, [queue](const Waiting& entry) { return entry.queue == queue; });
+  }
+  /// What the engine reported about queues and peers since the last call.
+  bool poll_event(engine::AsyncEvent& out) { return engine_->poll_event(out); }
 
   /// One round: what has arrived, what is due, what may leave. True if anything happened.
   bool step() {
     bool worked = take_datagrams();
-    TimePs now = clock_.now();
-    if (engine_.deadline() <= now) {
-      engine_.expire(now);
+    now_ = clock_.now();
+    if (engine_->deadline() <= now_) {
+      engine_->expire(now_);
       worked = true;
     }
-    worked |= core_.wake(now);
+    worked |= core_.wake(now_);
     drain();
     return worked;
   }
   /// When step() is needed even if nothing arrives.
-  TimePs deadline() const { return min(engine_.deadline(), core_.next_wake()); }
+  TimePs deadline() const { return min(engine_->deadline(), core_.next_wake()); }
 
   /// Starts `request` for a program; its completion resumes `operation.handle`. False: it ended at once and
   /// the completion says how.
   bool start(verbs::QueueId queue, verbs::WorkRequest request, PendingOperation& operation) {
     request.id = reinterpret_cast<std::uint64_t>(&operation);
-    const engine::PostStatus status = engine_.post(clock_.now(), queue, request, engine::Submission::kInHand);
-    if (status == engine::PostStatus::kOk) {
-      posted_ = true;
-      return true;
+    // Requests that wait for room keep their place in the queue.
+    const bool behind = std::any_of(waiting_.begin(), waiting_.end(),
+                                    [queue](const Waiting& entry) { return entry.queue == queue; });
+    now_ = clock_.now();
+    const engine::PostStatus status =
+        behind ? engine::PostStatus::kQueueFull
+               : engine_->post(now_, queue, request, engine::Submission::kInHand);
+    switch (status) {
+      case engine::PostStatus::kOk:
+        posted_ = true;
+        return true;
+      case engine::PostStatus::kQueueFull:
+        waiting_.push_back({queue, request, &operation});
+        return true;
+      case engine::PostStatus::kBadQueue:
+      case engine::PostStatus::kUnsupported:
+      case engine::PostStatus::kBadRequest:
+        operation.completion = refused(request, status);
+        return false;
     }
-    if (status == engine::PostStatus::kQueueFull) {
-      waiting_.push_back({queue, request, &operation});
-      return true;
-    }
-    operation.completion = {};
-    operation.completion.verb = request.verb;
-    operation.completion.status = status == engine::PostStatus::kUnsupported
-                                      ? verbs::CompletionStatus::kUnsupportedOpcode
-                                      : verbs::CompletionStatus::kLocalOperation;
-    return false;
+    WHARF_UNREACHABLE();
   }
 
   /// Posts a receive entry that resumes `operation.handle` when a message lands in it.
   bool start_receive(verbs::QueueId queue, verbs::ReceiveRequest request, PendingOperation& operation) {
     request.id = reinterpret_cast<std::uint64_t>(&operation);
-    if (engine_.post_receive(clock_.now(), queue, request) == engine::PostStatus::kOk) return true;
+    now_ = clock_.now();
+    const engine::PostStatus status = engine_->post_receive(now_, queue, request);
+    posted_ = true;
+    if (status == engine::PostStatus::kOk) return true;
     operation.completion = {};
-    operation.completion.status = verbs::CompletionStatus::kLocalOperation;
+    operation.completion.kind = verbs::CompletionKind::kReceive;
+    operation.completion.status = status == engine::PostStatus::kBadQueue
+                                      ? verbs::CompletionStatus::kFlushed
+                                      : verbs::CompletionStatus::kLocalOperation;
     return false;
   }
 
   /// Does everything that the engine asks for until it asks for nothing.
   void drain() {
-    bool again = true;
-    while (again) {
-      again = false;
+    do {
       posted_ = false;
-      engine::Access access;
-      while (engine_.next_access(access)) {
-        engine_.access_done(clock_.now(), access.id, perform(access));
-      }
+      perform_accesses();
       wire::Packet packet;
-      while (engine_.transmit(clock_.now(), 0, wire::kAllTrafficClasses, packet)) send(packet);
-      again |= complete();
-      again |= posted_;
-    }
+      while (engine_->transmit(now_, 0, wire::kAllTrafficClasses, packet)) {
+        send(packet);
+        perform_accesses();
+      }
+    } while (complete() || posted_);
     socket_.flush();
   }
 
  private:
+  struct Peer {
+    wire::HostAddress number;
+    UdpEndpoint endpoint;
+  };
   struct Waiting {
     verbs::QueueId queue;
     verbs::WorkRequest request;
     PendingOperation* operation;
   };
 
+  static verbs::Completion refused(const verbs::WorkRequest& request, engine::PostStatus status) {
+    verbs::Completion completion;
+    completion.verb = request.verb;
+    completion.status = status == engine::PostStatus::kUnsupported ? verbs::CompletionStatus::kUnsupportedOpcode
+                        : status == engine::PostStatus::kBadQueue  ? verbs::CompletionStatus::kFlushed
+                                                                   : verbs::CompletionStatus::kLocalOperation;
+    return completion;
+  }
+
   bool take_datagrams() {
     const std::size_t count = socket_.receive();
+    if (count == 0) return false;
+    now_ = clock_.now();
     for (std::size_t index = 0; index < count; ++index) {
       const UdpSocket::Datagram& datagram = socket_.datagram(index);
       ++counters_.datagrams_received;
@@ -155,18 +195,21 @@ class LiveHost {
         continue;
       }
       take(datagram);
-      if (fault_stream_.chance(faults_.duplication)) take(datagram);
+      if (fault_stream_.chance(faults_.duplication)) {
+        ++counters_.injected_duplicates;
+        take(datagram);
+      }
     }
-    return count != 0;
+    return true;
   }
 
   void take(const UdpSocket::Datagram& datagram) {
-    const std::uint32_t host = host_of(datagram.source);
-    if (host == wire::kNoHost.number) {
+    const Peer* peer = find_peer(datagram.source);
+    if (peer == nullptr) {
       ++counters_.unknown_sender;
       return;
     }
-    if (datagram.bytes.size() > wire::PayloadPool::kLargestBytes) {
+    if (datagram.bytes.empty() || datagram.bytes.size() > wire::PayloadPool::kLargestBytes) {
       ++counters_.undecodable;
       return;
     }
@@ -177,23 +220,27 @@ class LiveHost {
     wire::Packet packet;
     if (decode_datagram(protocol_, bytes, datagram.source, socket_.local(), packet) ==
         wire::DropReason::kNone) {
-      packet.source = {host};
+      packet.source = peer->number;
+      packet.destination = address_;
       packet.payload.buffer = packet.payload.length != 0 ? buffer : wire::kNoBuffer;
-      engine_.receive(clock_.now(), 0, packet);
+      engine_->receive(now_, 0, packet);
       // Accesses are performed before the next datagram so that the engine's queues stay short.
-      engine::Access access;
-      while (engine_.next_access(access)) engine_.access_done(clock_.now(), access.id, perform(access));
+      perform_accesses();
     } else {
       ++counters_.undecodable;
     }
     pool_.release(buffer);
   }
 
+  void perform_accesses() {
+    engine::Access access;
+    while (engine_->next_access(access)) engine_->access_done(now_, access.id, perform(access));
+  }
+
   void send(const wire::Packet& packet) {
-    const std::uint32_t host = packet.destination.number;
-    if (host < hosts_.size() && hosts_[host].port != 0) {
-      const std::span<std::byte> room = socket_.queue(hosts_[host]);
-      socket_.set_queued_length(encode_datagram(packet, socket_.local(), hosts_[host], room));
+    if (const Peer* peer = find_peer(packet.destination)) {
+      const std::span<std::byte> room = socket_.queue(peer->endpoint);
+      socket_.set_queued_length(encode_datagram(packet, socket_.local(), peer->endpoint, room));
       ++counters_.datagrams_sent;
     }
     pool_.release(packet.payload.buffer);
@@ -203,41 +250,44 @@ class LiveHost {
   bool complete() {
     bool any = false;
     verbs::QueueId queue = 0;
-    while (engine_.next_completed_queue(queue)) {
+    while (engine_->next_completed_queue(queue)) {
       verbs::Completion completion;
-      while (engine_.poll(queue, completion)) {
+      while (engine_->poll(queue, completion)) {
         any = true;
+        ++counters_.completions;
         auto* operation = reinterpret_cast<PendingOperation*>(completion.id);
         operation->completion = completion;
         operation->handle.resume();
       }
     }
-    if (any) post_waiting();
+    if (any && !waiting_.empty()) post_waiting();
     return any;
   }
 
+  /// Tries again what found its queue full. Resumed programs may add to the list meanwhile.
   void post_waiting() {
-    std::size_t kept = 0;
-    for (std::size_t index = 0; index < waiting_.size(); ++index) {
-      const Waiting& entry = waiting_[index];
-      if (engine_.post(clock_.now(), entry.queue, entry.request, engine::Submission::kInHand) ==
-          engine::PostStatus::kOk) {
-        posted_ = true;
-      } else {
-        waiting_[kept++] = entry;
-      }
+    std::vector<Waiting> entries;
+    entries.swap(waiting_);
+    for (Waiting& entry : entries) {
+      if (!start(entry.queue, entry.request, *entry.operation)) entry.operation->handle.resume();
     }
-    waiting_.resize(kept);
   }
 
-  std::uint32_t host_of(const UdpEndpoint& endpoint) const {
-    for (std::uint32_t number = 0; number < hosts_.size(); ++number) {
-      if (hosts_[number] == endpoint) return number;
+  const Peer* find_peer(const UdpEndpoint& endpoint) const {
+    for (const Peer& peer : peers_) {
+      if (peer.endpoint == endpoint) return &peer;
     }
-    return wire::kNoHost.number;
+    return nullptr;
+  }
+  const Peer* find_peer(wire::HostAddress number) const {
+    for (const Peer& peer : peers_) {
+      if (peer.number == number) return &peer;
+    }
+    return nullptr;
   }
 
-  E engine_;
+  std::unique_ptr<E> engine_;
+  wire::HostAddress address_;
   wire::PayloadPool& pool_;
   UdpSocket socket_;
   const LiveClock& clock_;
@@ -246,7 +296,8 @@ class LiveHost {
   RandomStream fault_stream_;
   wire::Protocol protocol_;
   LiveCounters counters_;
-  std::vector<UdpEndpoint> hosts_;
+  TimePs now_;
+  std::vector<Peer> peers_;
   std::vector<Waiting> waiting_;
   bool posted_ = false;
 };

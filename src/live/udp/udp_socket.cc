@@ -95,7 +95,7 @@ Result<UdpSocket> UdpSocket::open(const UdpEndpoint& local) {
   if (::bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
       ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
     const Error error{ErrorKind::kEnvironment,
-                      fmt::format("UDP {} cannot be used: {}; another address or --port may be free",
+                      fmt::format("UDP {} cannot be used: {}; another port may be free",
                                   format_endpoint(local), std::strerror(errno))};
     ::close(descriptor);
     return error;
@@ -107,6 +107,7 @@ UdpSocket::UdpSocket(UdpSocket&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
       local_(other.local_),
       queued_(other.queued_),
+      burst_(other.burst_),
       dropped_by_kernel_(other.dropped_by_kernel_),
       datagrams_(other.datagrams_),
       buffers_(std::move(other.buffers_)) {}
@@ -116,15 +117,38 @@ UdpSocket::~UdpSocket() {
 }
 
 std::size_t UdpSocket::receive() {
+  // One datagram is cheaper to take alone; a batch pays when the last call found something too.
+  const std::size_t count = burst_ ? receive_batch() : receive_one();
+  burst_ = count != 0;
+  return count;
+}
+
+std::size_t UdpSocket::receive_one() {
+  Buffers& b = *buffers_;
+  socklen_t size = sizeof(sockaddr_in);
+  const ssize_t length = ::recvfrom(descriptor_, b.incoming[0].data(), kFrameBytes, MSG_DONTWAIT | MSG_TRUNC,
+                                    reinterpret_cast<sockaddr*>(&b.sources[0]), &size);
+  if (length < 0) return 0;
+  set_datagram(0, static_cast<std::size_t>(length), static_cast<std::size_t>(length) > kFrameBytes);
+  return 1;
+}
+
+std::size_t UdpSocket::receive_batch() {
   Buffers& b = *buffers_;
   for (mmsghdr& header : b.incoming_headers) header.msg_hdr.msg_namelen = sizeof(sockaddr_in);
   const int count = ::recvmmsg(descriptor_, b.incoming_headers.data(), kBatch, MSG_DONTWAIT, nullptr);
   if (count <= 0) return 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    datagrams_[i] = {from_system(b.sources[i]),
-                     std::span(b.incoming[i]).first(b.incoming_headers[i].msg_len)};
+    const mmsghdr& header = b.incoming_headers[i];
+    set_datagram(i, header.msg_len, (header.msg_hdr.msg_flags & MSG_TRUNC) != 0);
   }
   return static_cast<std::size_t>(count);
+}
+
+void UdpSocket::set_datagram(std::size_t index, std::size_t length, bool truncated) {
+  Buffers& b = *buffers_;
+  datagrams_[index] = {from_system(b.sources[index]),
+                       std::span(b.incoming[index]).first(truncated ? 0 : length)};
 }
 
 std::span<std::byte> UdpSocket::queue(const UdpEndpoint& to) {

@@ -45,7 +45,8 @@ class UdpSocket {
   int descriptor() const { return descriptor_; }
   const UdpEndpoint& local() const { return local_; }
 
-  /// One datagram; `bytes` stays valid until the next receive().
+  /// One datagram; `bytes` stays valid until the next receive() and is empty when it was longer than
+  /// kFrameBytes.
   struct Datagram {
     UdpEndpoint source;
     std::span<std::byte> bytes;
@@ -65,11 +66,15 @@ class UdpSocket {
 
  private:
   UdpSocket(int descriptor, UdpEndpoint local);
+  std::size_t receive_one();
+  std::size_t receive_batch();
+  void set_datagram(std::size_t index, std::size_t length, bool truncated);
 
   struct Buffers;
   int descriptor_;
   UdpEndpoint local_;
   std::size_t queued_ = 0;
+  bool burst_ = false;  ///< The last receive() found something.
   std::uint64_t dropped_by_kernel_ = 0;
   std::array<Datagram, kBatch> datagrams_{};
   std::unique_ptr<Buffers> buffers_;

@@ -58,7 +58,7 @@ TEST(ControlChannel, CarriesMessagesAndNoticesThatThePeerIsGone) {
   for (int round = 0; round < 100'000 && server.empty(); ++round) server = listener->accept();
   ASSERT_EQ(server.size(), 1U);
   const std::vector<std::byte> message(1000, std::byte{7});
-  ASSERT_TRUE(client->send(message).ok());
+  ASSERT_TRUE(client->send(message, seconds(1)).ok());
   const auto received = server[0].receive(seconds(1));
   ASSERT_TRUE(received.ok());
   EXPECT_EQ(*received, message);

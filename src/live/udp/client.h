@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// One client of a live server: an engine of its own, connected to the server's memory.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "base/result.h"
+#include "live/reactor/live_clock.h"
+#include "live/udp/control_channel.h"
+#include "live/udp/live_host.h"
+#include "live/udp/live_protocol.h"
+#include "live/udp/live_remote.h"
+#include "live/udp/session.h"
+#include "live/udp/udp_socket.h"
+
+namespace wharf::live {
+
+struct ClientConfig {
+  UdpEndpoint server;  ///< Of the control channel.
+  std::uint32_t queue_depth = 128;  ///< Outstanding requests; rounded up to a power of two.
+  ArrivalRule arrivals = ArrivalRule::kKeep;
+  std::uint32_t receive_entries = 0;  ///< That the server keeps posted.
+  std::uint32_t receive_bytes = 0;
+  FaultConfig faults;
+  std::uint64_t seed = 1;
+  bool unlimited_retries = false;
+  TimePs patience = seconds(2);  ///< For each step of the exchange.
+};
+
+/// Sends `request` and waits for the answer of type `Answer`; a Refusal becomes its error.
+template <typename Answer>
+Result<Answer> exchange(ControlChannel& channel, const SessionMessage& request, TimePs patience) {
+  WHARF_TRY(channel.send(encode(request), patience));
+  auto bytes = channel.receive(patience);
+  if (!bytes) return bytes.error();
+  auto message = decode_session_message(*bytes);
+  if (!message) return message.error();
+  if (const auto* refusal = std::get_if<Refusal>(&*message)) {
+    return Error{refusal->kind, fmt::format("the server refuses: {}", refusal->reason)};
+  }
+  auto* answer = std::get_if<Answer>(&*message);
+  if (answer == nullptr) return input_error("the server sent another session message than the one expected");
+  return std::move(*answer);
+}
+
+/// Runs on the thread that opened it. `E` is one of the engines of live_protocol.h.
+template <engine::Engine E>
+class Client {
+ public:
+  /// Exchanges everything with the server. `clock` outlives the client.
+  static Result<std::unique_ptr<Client>> open(const ClientConfig& config, const LiveClock& clock);
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  LiveHost<E>& host() { return host_; }
+  LiveRemote<E>& remote() { return remote_; }
+  /// The part of the segment that is this session's alone.
+  std::uint64_t slice_offset() const { return welcome_.slice_offset; }
+  std::uint64_t slice_bytes() const { return welcome_.slice_bytes; }
+  /// What the server found in its receive entries. Waits, without stepping the host.
+  Result<Report> report() { return exchange<Report>(channel_, ReportRequest{}, patience_); }
+  bool peer_gone() const { return channel_.peer_gone(); }
+
+ private:
+  Client(const ClientConfig& config, const LiveClock& clock, ControlChannel channel, Welcome welcome,
+         std::unique_ptr<EngineMemory> memory, std::unique_ptr<E> engine, UdpSocket socket,
+         verbs::QueueId queue, verbs::PeerId peer)
+      : patience_(config.patience),
+        channel_(std::move(channel)),
+        welcome_(std::move(welcome)),
+        memory_(std::move(memory)),
+        host_(std::move(engine), welcome_.client, memory_->payloads, std::move(socket), clock, config.seed,
+              config.faults, kProtocolOf<E>),
+        remote_(host_, queue, peer, welcome_.segment) {}
+
+  TimePs patience_;
+  ControlChannel channel_;
+  Welcome welcome_;
+  std::unique_ptr<EngineMemory> memory_;
+  LiveHost<E> host_;
+  LiveRemote<E> remote_;
+};
+
+template <engine::Engine E>
+Result<std::unique_ptr<Client<E>>> Client<E>::open(const ClientConfig& config, const LiveClock& clock) {
+  auto channel = ControlChannel::connect(config.server, config.patience);
+  if (!channel) return channel.error();
+  auto socket = UdpSocket::open({channel->local_address(), 0});
+  if (!socket) return socket.error();
+  Hello hello;
+  hello.protocol = kProtocolOf<E>;
+  hello.arrivals = config.arrivals;
+  hello.udp_port = socket->local().port;
+  hello.mtu = mtu_for_path(channel->path_mtu());
+  hello.queue_depth = std::bit_ceil(config.queue_depth);
+  hello.receive_entries = config.receive_entries;
+  hello.receive_bytes = config.receive_bytes;
+  auto welcome = exchange<Welcome>(*channel, hello, config.patience);
+  if (!welcome) return welcome.error();
+
+  auto memory = std::make_unique<EngineMemory>();
+  auto engine = make_engine<E>({.host = welcome->client,
+                                .mtu = std::min(hello.mtu, welcome->mtu),
+                                .seed = config.seed,
+                                .unlimited_retries = config.unlimited_retries},
+                               *memory);
+  if (!engine) return engine.error();
+  E& made = **engine;
+  const TimePs now = clock.now();
+  engine::QueueConfig depths;
+  depths.send_depth = hello.queue_depth;
+  depths.receive_depth = std::bit_ceil(std::max(config.receive_entries, 1U));
+  auto queue = made.create_queue(now, depths);
+  if (!queue) return queue.error();
+  auto blob = made.export_queue(*queue);
+  if (!blob) return blob.error();
+  auto peer = made.connect(now, *queue, welcome->queue);
+  if (!peer) return peer.error();
+  auto connected = exchange<Connected>(*channel, Connect{*std::move(blob)}, config.patience);
+  if (!connected) return connected.error();
+
+  const UdpEndpoint server{channel->peer_address(), welcome->udp_port};
+  const wire::HostAddress number = welcome->server;
+  std::unique_ptr<Client> client(new Client(config, clock, *std::move(channel), *std::move(welcome),
+                                            std::move(memory), *std::move(engine), *std::move(socket), *queue,
+                                            *peer));
+  client->host_.add_peer(number, server);
+  return client;
+}
+
+}  // namespace wharf::live

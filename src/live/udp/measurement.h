@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measuring against a live server: one verb again and again, or a workload that runs on the server's memory.
+// Opens the sessions, runs the programs, watches for a peer that is gone, and proves the bytes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "live/reactor/idle_policy.h"
+#include "live/udp/live_host.h"
+#include "live/udp/udp_socket.h"
+#include "verbs/verb.h"
+#include "wire/packet.h"
+#include "workload/loop.h"
+#include "workload/workload.h"
+
+namespace wharf::live {
+
+/// One verb on slots of `size` bytes.
+struct VerbRun {
+  verbs::Verb verb = verbs::Verb::kRead;
+  std::uint32_t size = 64;  ///< Bytes; atomics: 4 or 8.
+  workload::LoopConfig loop;
+};
+
+/// A workload whose region is a slice of the server's memory.
+struct WorkloadRun {
+  workload::WorkloadConfig config;
+  std::uint32_t parties = 1;  ///< Clients that this process opens; two-sided workloads: 1, the server answers.
+};
+
+struct MeasurementConfig {
+  wire::Protocol protocol = wire::Protocol::kUb;
+  UdpEndpoint server;
+  std::variant<VerbRun, WorkloadRun> program;
+  FaultConfig faults;
+  IdleConfig idle;
+  std::uint64_t seed = 1;
+  bool unlimited_retries = false;
+  TimePs connect_patience = seconds(2);
+  TimePs stall_patience = seconds(10);  ///< Without any completion for so long the run counts as stalled.
+};
+
+struct Measurement {
+  std::string program;          ///< Name of the verb or workload.
+  workload::LoopResult loop;    ///< Of all parties together; `verdict` includes the read-back.
+  std::vector<workload::NamedCount> counts;  ///< A workload's own, summed over the parties.
+  LiveCounters counters;        ///< Of all clients together.
+  bool interrupted = false;     ///< `stop` ended it: what was measured until then, without the read-back.
+};
+
+/// Called every few milliseconds with the fraction done (0 if unknown) and operations so far.
+using MeasurementProgress = std::function<void(double fraction, std::uint64_t operations)>;
+
+/// Refuses what cannot work, before anybody is asked: verbs that the protocol or live runs do not have, sizes.
+Result<void> check(const MeasurementConfig& config);
+
+/// Measures. Errors: kInput for combinations that cannot work, kEnvironment when the server cannot be reached
+/// or refuses for its own reasons, kStalled when it stops answering.
+Result<Measurement> measure(const MeasurementConfig& config, const MeasurementProgress& progress,
+                            const std::atomic<bool>& stop);
+
+}  // namespace wharf::live

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The serving side: exposes memory to several clients at once, in turn, until it is told to stop. Clients may
+// vanish at any time; what they held is freed.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "live/reactor/idle_policy.h"
+#include "live/udp/live_host.h"
+#include "live/udp/udp_socket.h"
+#include "wire/packet.h"
+
+namespace wharf::live {
+
+struct ServerConfig {
+  wire::Protocol protocol = wire::Protocol::kUb;
+  UdpEndpoint listen;  ///< Port 0: the system chooses. The UDP port is the same where that is free.
+  std::uint64_t memory_bytes = std::uint64_t{64} << 20U;
+  std::uint32_t clients_max = 16;  ///< At once; each gets an equal slice of the memory.
+  bool once = false;               ///< End when the last client has left.
+  FaultConfig faults;
+  IdleConfig idle;
+  std::uint64_t seed = 1;  ///< Draws the secret of the segment and initial sequence numbers.
+  bool unlimited_retries = false;
+};
+
+/// What a server tells while it runs; called on its thread.
+struct ServerObserver {
+  struct Ready {
+    UdpEndpoint control;          ///< Where clients connect.
+    std::uint16_t udp_port = 0;   ///< Where packets go.
+    std::span<std::byte> memory;  ///< What is exposed; valid until serve() returns.
+  };
+  std::function<void(const Ready&)> ready;
+  std::function<void(std::string_view)> remark;  ///< One line about a client that came, left or was refused.
+};
+
+struct ServerSummary {
+  std::uint64_t clients = 0;   ///< Sessions that were set up.
+  std::uint64_t messages = 0;  ///< That arrived in receive entries.
+  LiveCounters counters;
+  bool stopped = false;  ///< `stop` ended it.
+};
+
+/// Serves until `stop` becomes true, or until the last client has left when `once` is set. A busy port or
+/// memory that the system does not give is an environment error.
+Result<ServerSummary> serve(const ServerConfig& config, const ServerObserver& observer,
+                            const std::atomic<bool>& stop);
+
+}  // namespace wharf::live
