@@ -23,7 +23,7 @@
 namespace wharf::live {
 
 struct ClientConfig {
-  UdpEndpoint server;  ///< Of the control channel.
+  UdpEndpoint server;               ///< Of the control channel.
   std::uint32_t queue_depth = 128;  ///< Outstanding requests; rounded up to a power of two.
   ArrivalRule arrivals = ArrivalRule::kKeep;
   std::uint32_t receive_entries = 0;  ///< That the server keeps posted.

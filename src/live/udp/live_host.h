@@ -77,7 +77,9 @@ class LiveHost {
   const LiveCounters& counters() const { return counters_; }
 
   /// Host `number` is reached at `endpoint`. Control path.
-  void add_peer(wire::HostAddress number, const UdpEndpoint& endpoint) { peers_.push_back({number, endpoint}); }
+  void add_peer(wire::HostAddress number, const UdpEndpoint& endpoint) {
+    peers_.push_back({number, endpoint});
+  }
   /// From now on datagrams of host `number` are counted and dropped, and none goes there. Control path.
   void remove_peer(wire::HostAddress number) {
     std::erase_if(peers_, [number](const Peer& peer) { return peer.number == number; });
@@ -115,9 +117,9 @@ class LiveHost {
     const bool behind = std::any_of(waiting_.begin(), waiting_.end(),
                                     [queue](const Waiting& entry) { return entry.queue == queue; });
     now_ = clock_.now();
-    const engine::PostStatus status =
-        behind ? engine::PostStatus::kQueueFull
-               : engine_->post(now_, queue, request, engine::Submission::kInHand);
+    const engine::PostStatus status = behind
+                                          ? engine::PostStatus::kQueueFull
+                                          : engine_->post(now_, queue, request, engine::Submission::kInHand);
     switch (status) {
       case engine::PostStatus::kOk:
         posted_ = true;
@@ -177,9 +179,10 @@ class LiveHost {
   static verbs::Completion refused(const verbs::WorkRequest& request, engine::PostStatus status) {
     verbs::Completion completion;
     completion.verb = request.verb;
-    completion.status = status == engine::PostStatus::kUnsupported ? verbs::CompletionStatus::kUnsupportedOpcode
-                        : status == engine::PostStatus::kBadQueue  ? verbs::CompletionStatus::kFlushed
-                                                                   : verbs::CompletionStatus::kLocalOperation;
+    completion.status = status == engine::PostStatus::kUnsupported
+                            ? verbs::CompletionStatus::kUnsupportedOpcode
+                        : status == engine::PostStatus::kBadQueue ? verbs::CompletionStatus::kFlushed
+                                                                  : verbs::CompletionStatus::kLocalOperation;
     return completion;
   }
 

@@ -29,6 +29,8 @@ constexpr TimePs kLookInterval = milliseconds(2);
 constexpr std::uint32_t kEntriesPerWorker = 4;
 /// Bytes of one request when a workload's region is written or read back.
 constexpr std::uint64_t kRegionChunk = 64 * 1024;
+/// The longest message that UB delivers into one receive entry.
+constexpr std::uint32_t kUbMessageBytes = 64 * 1024;
 
 template <engine::Engine E>
 using Clients = std::vector<std::unique_ptr<Client<E>>>;
@@ -42,9 +44,11 @@ Error request_failed(const MeasurementConfig& config, verbs::CompletionStatus st
   using verbs::CompletionStatus;
   const bool silent = status == CompletionStatus::kRetryExhausted || status == CompletionStatus::kFlushed ||
                       status == CompletionStatus::kReceiverNotReady;
-  if (silent) return peer_silent(config, fmt::format("stopped answering: a request ended with {}", verbs::name(status)));
-  return input_error(fmt::format("a request to {} ended with {}, expected success", format_endpoint(config.server),
-                                 verbs::name(status)));
+  if (silent)
+    return peer_silent(config,
+                       fmt::format("stopped answering: a request ended with {}", verbs::name(status)));
+  return input_error(fmt::format("a request to {} ended with {}, expected success",
+                                 format_endpoint(config.server), verbs::name(status)));
 }
 
 /// Turns the clients' reactors until their programs have ended.
@@ -78,7 +82,8 @@ class Runner {
         if (stop_.load(std::memory_order_relaxed)) return End::kStopped;
         std::uint64_t sum = 0;
         for (const auto& client : clients_) {
-          if (client->peer_gone()) return peer_silent(config_, "closed the connection in the middle of the run");
+          if (client->peer_gone())
+            return peer_silent(config_, "closed the connection in the middle of the run");
           sum += client->host().counters().completions;
         }
         if (sum != completions) {
@@ -105,8 +110,8 @@ class Runner {
   Error stalled() const {
     std::vector<std::string> waiting;
     for (const auto& client : clients_) client->host().engine().describe_waiting(waiting);
-    return peer_silent(config_, fmt::format("let nothing complete for {}: {}", format_time(config_.stall_patience),
-                                            fmt::join(waiting, "; ")));
+    return peer_silent(config_, fmt::format("let nothing complete for {}: {}",
+                                            format_time(config_.stall_patience), fmt::join(waiting, "; ")));
   }
 
   const MeasurementConfig& config_;
@@ -178,17 +183,20 @@ Result<Measurement> measure_verb_run(const MeasurementConfig& config, const Verb
   program.slice_offset = clients[0]->slice_offset();
   program.slice_bytes = clients[0]->slice_bytes();
   if (slots_per_worker(program) == 0) {
-    return input_error(fmt::format(
-        "messages of {} at concurrency {} need {} of memory, the server gives each client {}; start it with a larger "
-        "--size or fewer --clients",
-        format_bytes(Bytes{run.size}), run.loop.concurrency,
-        format_bytes(Bytes{slot_stride(program) * run.loop.concurrency}), format_bytes(Bytes{program.slice_bytes})));
+    return input_error(
+        fmt::format("messages of {} at concurrency {} need {} of memory, the server gives each client {}; "
+                    "start it with a larger "
+                    "--size or fewer --clients",
+                    format_bytes(Bytes{run.size}), run.loop.concurrency,
+                    format_bytes(Bytes{slot_stride(program) * run.loop.concurrency}),
+                    format_bytes(Bytes{program.slice_bytes})));
   }
 
   Measurement measurement;
   measurement.program = verbs::name(run.verb);
   LoopResult& loop = measurement.loop;
-  clients[0]->host().core().spawn(measure_verb(program, clients[0]->remote(), clients[0]->host().core(), loop));
+  clients[0]->host().core().spawn(
+      measure_verb(program, clients[0]->remote(), clients[0]->host().core(), loop));
   const auto look = [&] {
     const std::uint64_t done = loop.operations + loop.warmup_operations;
     if (progress) progress(fraction_done(run.loop, done), done);
@@ -220,7 +228,8 @@ class RegionTransfer {
   verbs::Task<void> move_chunks(Client<E>& client) {
     while (status_ == verbs::CompletionStatus::kSuccess && next_ < region_.size()) {
       const std::uint64_t at = next_;
-      const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(kRegionChunk, region_.size() - at));
+      const auto length =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(kRegionChunk, region_.size() - at));
       next_ += length;
       const auto local = reinterpret_cast<std::uint64_t>(region_.data() + at);
       const verbs::RemoteAddress target = client.remote().segment().at(offset_ + at);
@@ -265,8 +274,8 @@ Result<void> check_workload(const WorkloadRun& run) {
   const std::uint32_t least = two_sided ? 1 : std::max(range.least, workload::parties_needed(run.config));
   const std::uint32_t most = two_sided ? 1 : range.most;
   if (run.parties < least || run.parties > most) {
-    return input_error(fmt::format("workload {} runs live with {} to {} clients, found {}", program, least, most,
-                                   run.parties));
+    return input_error(fmt::format("workload {} runs live with {} to {} clients, found {}", program, least,
+                                   most, run.parties));
   }
   return workload::check(run.config, {0, two_sided ? 2 : run.parties});
 }
@@ -295,10 +304,11 @@ Result<Measurement> measure_workload_run(const MeasurementConfig& config, const 
   const Party all{0, two_sided ? 2 : run.parties};
   const std::uint64_t needed = workload::region_offset(program) + workload::memory_needed(program, all);
   if (needed > first.slice_bytes()) {
-    return input_error(fmt::format("workload {} needs {}, the server gives each client {}; start it with a larger "
-                                   "--size or fewer --clients",
-                                   workload::name(workload::kind_of(program)), format_bytes(Bytes{needed}),
-                                   format_bytes(Bytes{first.slice_bytes()})));
+    return input_error(
+        fmt::format("workload {} needs {}, the server gives each client {}; start it with a larger "
+                    "--size or fewer --clients",
+                    workload::name(workload::kind_of(program)), format_bytes(Bytes{needed}),
+                    format_bytes(Bytes{first.slice_bytes()})));
   }
   set_region_offset(program, first.slice_offset());
   WHARF_TRY(workload::check_remote(program, all, first.remote()));
@@ -381,29 +391,39 @@ Result<void> check_verb(const MeasurementConfig& config, const VerbRun& run) {
   using verbs::Verb;
   const std::string_view verb = verbs::name(run.verb);
   if (verbs::is_load_store(run.verb)) {
-    return input_error(fmt::format("verb {} is a CPU instruction that needs hardware in front of memory, expected a "
-                                   "work request such as {}",
-                                   verb, run.verb == Verb::kLoad ? "read" : "write"));
+    return input_error(
+        fmt::format("verb {} is a CPU instruction that needs hardware in front of memory, expected a "
+                    "work request such as {}",
+                    verb, run.verb == Verb::kLoad ? "read" : "write"));
   }
   if (run.verb == Verb::kSendInvalidate) {
-    return input_error("verb send_invalidate would revoke the memory that is measured, expected another such as send");
+    return input_error(
+        "verb send_invalidate would revoke the memory that is measured, expected another such as send");
   }
   const bool supported = with_engine_type(
       config.protocol, [&run]<typename E>(std::type_identity<E>) { return E::supports(run.verb); });
   if (!supported) {
-    return input_error(fmt::format("verb {} does not exist in {}, expected one such as fetch_add or another --protocol",
-                                   verb, name(config.protocol)));
+    return input_error(
+        fmt::format("verb {} does not exist in {}, expected one such as fetch_add or another --protocol",
+                    verb, name(config.protocol)));
   }
   if (verbs::is_atomic(run.verb)) {
     const bool four = config.protocol == wire::Protocol::kUb && run.size == 4;
     if (run.size != 8 && !four) {
-      return input_error(fmt::format("--size {}: an atomic of {} has {} bytes", run.size, name(config.protocol),
+      return input_error(fmt::format("--size {}: an atomic of {} has {} bytes", run.size,
+                                     name(config.protocol),
                                      config.protocol == wire::Protocol::kUb ? "4 or 8" : "8"));
     }
   }
+  if (config.protocol == wire::Protocol::kUb && verbs::consumes_receive_entry(run.verb) &&
+      run.size > kUbMessageBytes) {
+    return input_error(fmt::format("--size {}: a {} of ub has at most {} bytes, one TA segment", run.size,
+                                   verb, kUbMessageBytes));
+  }
   if (run.size == 0) return input_error("--size 0: expected at least 1 byte");
   if (run.loop.concurrency == 0 || run.loop.concurrency > kQueueDepthMax) {
-    return input_error(fmt::format("--concurrency {}: expected 1 to {}", run.loop.concurrency, kQueueDepthMax));
+    return input_error(
+        fmt::format("--concurrency {}: expected 1 to {}", run.loop.concurrency, kQueueDepthMax));
   }
   return workload::check(run.loop);
 }

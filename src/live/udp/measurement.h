@@ -32,7 +32,8 @@ struct VerbRun {
 /// A workload whose region is a slice of the server's memory.
 struct WorkloadRun {
   workload::WorkloadConfig config;
-  std::uint32_t parties = 1;  ///< Clients that this process opens; two-sided workloads: 1, the server answers.
+  std::uint32_t parties =
+      1;  ///< Clients that this process opens; two-sided workloads: 1, the server answers.
 };
 
 struct MeasurementConfig {
@@ -48,17 +49,18 @@ struct MeasurementConfig {
 };
 
 struct Measurement {
-  std::string program;          ///< Name of the verb or workload.
-  workload::LoopResult loop;    ///< Of all parties together; `verdict` includes the read-back.
+  std::string program;                       ///< Name of the verb or workload.
+  workload::LoopResult loop;                 ///< Of all parties together; `verdict` includes the read-back.
   std::vector<workload::NamedCount> counts;  ///< A workload's own, summed over the parties.
-  LiveCounters counters;        ///< Of all clients together.
-  bool interrupted = false;     ///< `stop` ended it: what was measured until then, without the read-back.
+  LiveCounters counters;                     ///< Of all clients together.
+  bool interrupted = false;  ///< `stop` ended it: what was measured until then, without the read-back.
 };
 
 /// Called every few milliseconds with the fraction done (0 if unknown) and operations so far.
 using MeasurementProgress = std::function<void(double fraction, std::uint64_t operations)>;
 
-/// Refuses what cannot work, before anybody is asked: verbs that the protocol or live runs do not have, sizes.
+/// Refuses what cannot work, before anybody is asked: verbs that the protocol or live runs do not have,
+/// sizes.
 Result<void> check(const MeasurementConfig& config);
 
 /// Measures. Errors: kInput for combinations that cannot work, kEnvironment when the server cannot be reached

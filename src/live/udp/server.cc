@@ -101,7 +101,8 @@ class Server {
  private:
   /// One client, from its connection to its end.
   struct Session {
-    Session(ControlChannel channel_in, TimePs deadline_in) : channel(std::move(channel_in)), deadline(deadline_in) {}
+    Session(ControlChannel channel_in, TimePs deadline_in)
+        : channel(std::move(channel_in)), deadline(deadline_in) {}
 
     ControlChannel channel;
     TimePs deadline;  ///< Of the set-up; kNever once connected.
@@ -142,7 +143,8 @@ class Server {
   std::optional<std::string> attend(Session& session) {
     for (;;) {
       auto bytes = session.channel.try_receive();
-      if (!bytes) return bytes.error().kind == ErrorKind::kStalled ? "it closed the connection" : bytes.error().message;
+      if (!bytes)
+        return bytes.error().kind == ErrorKind::kStalled ? "it closed the connection" : bytes.error().message;
       if (!*bytes) break;
       auto message = decode_session_message(**bytes);
       if (!message) return refuse(session, message.error());
@@ -163,7 +165,8 @@ class Server {
   Result<SessionMessage> answer_to(Session& session, const SessionMessage& message) {
     if (const auto* hello = std::get_if<Hello>(&message)) return welcome(session, *hello);
     if (const auto* connect = std::get_if<Connect>(&message)) return connected(session, *connect);
-    if (std::holds_alternative<ReportRequest>(message) && session.remote) return SessionMessage(session.report);
+    if (std::holds_alternative<ReportRequest>(message) && session.remote)
+      return SessionMessage(session.report);
     return input_error("a session message came out of turn");
   }
 
@@ -175,8 +178,9 @@ class Server {
     }
     const auto free_slice = std::find(slices_.begin(), slices_.end(), false);
     if (free_slice == slices_.end()) {
-      return Error{ErrorKind::kEnvironment,
-                   fmt::format("it has {} clients already, the most that its --clients allows", slices_.size())};
+      return Error{
+          ErrorKind::kEnvironment,
+          fmt::format("it has {} clients already, the most that its --clients allows", slices_.size())};
     }
     if (std::uint64_t{hello.receive_entries} * hello.receive_bytes > slice_bytes()) {
       return input_error(fmt::format("{} receive entries of {} bytes do not fit in the {} of one client",
@@ -184,7 +188,8 @@ class Server {
                                      format_bytes(Bytes{slice_bytes()})));
     }
     const auto number = next_number();
-    if (!number) return Error{ErrorKind::kEnvironment, "it has used up its host numbers and must be restarted"};
+    if (!number)
+      return Error{ErrorKind::kEnvironment, "it has used up its host numbers and must be restarted"};
     engine::QueueConfig depths;
     depths.send_depth = hello.queue_depth;
     depths.receive_depth = std::bit_ceil(std::max(hello.receive_entries, 1U));
@@ -331,8 +336,9 @@ Result<ServerSummary> serve_with(const ServerConfig& config, const ServerObserve
 Result<ServerSummary> serve(const ServerConfig& config, const ServerObserver& observer,
                             const std::atomic<bool>& stop) {
   if (config.clients_max == 0 || config.memory_bytes / kPageBytes < config.clients_max) {
-    return input_error(fmt::format("{} of memory for {} clients, expected at least 4KiB for each of 1 or more",
-                                   format_bytes(Bytes{config.memory_bytes}), config.clients_max));
+    return input_error(
+        fmt::format("{} of memory for {} clients, expected at least 4KiB for each of 1 or more",
+                    format_bytes(Bytes{config.memory_bytes}), config.clients_max));
   }
   return with_engine_type(config.protocol, [&]<typename E>(std::type_identity<E>) {
     return serve_with<E>(config, observer, stop);

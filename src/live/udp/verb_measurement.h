@@ -44,7 +44,8 @@ constexpr std::uint64_t slot_stride(const VerbMeasurementConfig& config) {
 constexpr std::uint64_t slots_per_worker(const VerbMeasurementConfig& config) {
   constexpr std::uint64_t kMostSlots = 1023;
   const std::uint64_t room = config.slice_bytes / slot_stride(config) / config.loop.concurrency;
-  const std::uint64_t wanted = std::min(room, std::max<std::uint64_t>(kMostSlots / config.loop.concurrency, 1));
+  const std::uint64_t wanted =
+      std::min(room, std::max<std::uint64_t>(kMostSlots / config.loop.concurrency, 1));
   return wanted % 2 == 0 && wanted != 0 ? wanted - 1 : wanted;
 }
 
@@ -84,6 +85,12 @@ inline bool message_holds(std::span<const std::byte> message, std::uint32_t work
   const auto rest = static_cast<std::uint32_t>(message.size() - 8);
   return wire::payload_equal(wire::bytes_payload(message.subspan(8)),
                              wire::pattern_payload(pattern_of(worker, number), 8, rest));
+}
+
+/// Slots are prepared and read back so many bytes at a time: whole slots, at least one.
+constexpr std::uint64_t chunk_bytes(const VerbMeasurementConfig& config) {
+  constexpr std::uint64_t kWanted = 64 * 1024;
+  return std::max<std::uint64_t>(kWanted / slot_stride(config), 1) * slot_stride(config);
 }
 
 /// What an atomic leaves behind, and what it must return (nothing for a store).
@@ -211,7 +218,8 @@ verbs::Task<void> repeat(Bench<R, C>& bench, std::uint32_t worker) {
       std::uint64_t& value = bench.word(worker, number);
       if (verb != verbs::Verb::kAtomicStore) {
         const std::uint64_t old = completion.atomic_result[0] & mask;
-        verdict.expect(old == value, {"wrong old value returned from slot", number % bench.slots, value, old});
+        verdict.expect(old == value,
+                       {"wrong old value returned from slot", number % bench.slots, value, old});
       }
       value = step.next;
     }
@@ -223,62 +231,77 @@ verbs::Task<void> repeat(Bench<R, C>& bench, std::uint32_t worker) {
 
 /// The last message that slot `slot` of `worker` took, if any.
 template <typename R, typename C>
-std::optional<std::uint64_t> last_in_slot(const Bench<R, C>& bench, std::uint32_t worker, std::uint64_t slot) {
+std::optional<std::uint64_t> last_in_slot(const Bench<R, C>& bench, std::uint32_t worker,
+                                          std::uint64_t slot) {
   const std::uint64_t done = bench.done[worker];
   if (done <= slot) return std::nullopt;
   return (done - 1 - slot) / bench.slots * bench.slots + slot;
 }
 
-/// Gives every slot its first content: what reads must find, zeros for everything else. Zeros also where
-/// messages of an earlier run may lie, which would look like those of this one.
-template <typename R, typename C>
-verbs::Task<void> prepare(Bench<R, C>& bench, std::uint64_t buffer) {
-  const VerbMeasurementConfig& config = bench.config;
-  const auto stride = static_cast<std::uint32_t>(slot_stride(config));
-  const std::span<std::byte> content = bench.core.bytes(buffer, Bytes{stride});
-  for (std::uint32_t worker = 0; worker < config.loop.concurrency; ++worker) {
-    for (std::uint64_t slot = 0; slot < bench.slots; ++slot) {
-      if (config.verb == verbs::Verb::kRead) write_message(content.first(config.size), worker, slot);
-      const verbs::Completion done = co_await bench.remote.write(buffer, bench.slot(worker, slot), stride);
-      if (!done.ok()) {
-        bench.fail(done.status);
-        co_return;
+/// Moves all slots of all workers between `chunk` (of chunk_bytes()) and the server, a chunk at a time:
+/// `each(worker, slot, bytes)` sees every slot before it is written, or after it was read.
+template <typename R, typename C, typename Each>
+verbs::Task<void> move_slots(Bench<R, C>& bench, verbs::Verb verb, std::uint64_t chunk, Each each) {
+  const std::uint64_t stride = slot_stride(bench.config);
+  const std::uint64_t total = bench.slots * bench.config.loop.concurrency;
+  const std::uint64_t per_chunk = chunk_bytes(bench.config) / stride;
+  for (std::uint64_t first = 0; first < total; first += per_chunk) {
+    const std::uint64_t count = std::min(per_chunk, total - first);
+    const auto length = static_cast<std::uint32_t>(count * stride);
+    const verbs::RemoteAddress target = bench.remote.segment().at(bench.config.slice_offset + first * stride);
+    const auto visit = [&] {
+      for (std::uint64_t index = first; index < first + count; ++index) {
+        each(static_cast<std::uint32_t>(index / bench.slots), index % bench.slots,
+             bench.core.bytes(chunk + (index - first) * stride, Bytes{stride}));
       }
+    };
+    verbs::Completion done;
+    if (verb == verbs::Verb::kWrite) {
+      visit();
+      done = co_await bench.remote.write(chunk, target, length);
+    } else {
+      done = co_await bench.remote.read(chunk, target, length);
     }
+    if (!done.ok()) {
+      bench.fail(done.status);
+      co_return;
+    }
+    if (verb == verbs::Verb::kRead) visit();
   }
 }
 
-/// Reads every slot back and compares.
+/// Gives every slot its first content: what reads must find, zeros for everything else. Zeros also where
+/// messages of an earlier run may lie, which would look like those of this one.
 template <typename R, typename C>
-verbs::Task<void> check_slots(Bench<R, C>& bench, std::uint64_t buffer) {
+verbs::Task<void> prepare(Bench<R, C>& bench, std::uint64_t chunk) {
+  return move_slots(
+      bench, verbs::Verb::kWrite, chunk,
+      [&config = bench.config](std::uint32_t worker, std::uint64_t slot, std::span<std::byte> bytes) {
+        if (config.verb == verbs::Verb::kRead) write_message(bytes.first(config.size), worker, slot);
+      });
+}
+
+/// Compares what slot `slot` of `worker` holds at the end with what it must hold.
+template <typename R, typename C>
+void check_slot(Bench<R, C>& bench, std::uint32_t worker, std::uint64_t slot,
+                std::span<const std::byte> content) {
   const VerbMeasurementConfig& config = bench.config;
-  const auto stride = static_cast<std::uint32_t>(slot_stride(config));
   workload::Verdict& verdict = bench.loop.verdict();
-  const std::span<const std::byte> content = bench.core.bytes(buffer, Bytes{stride});
-  for (std::uint32_t worker = 0; worker < config.loop.concurrency; ++worker) {
-    for (std::uint64_t slot = 0; slot < bench.slots; ++slot) {
-      const auto last = last_in_slot(bench, worker, slot);
-      if (!last) continue;
-      const verbs::Completion done = co_await bench.remote.read(buffer, bench.slot(worker, slot), stride);
-      if (!done.ok()) {
-        bench.fail(done.status);
-        co_return;
-      }
-      if (verbs::is_atomic(config.verb)) {
-        const std::uint64_t found = config.size == 4 ? load_le32(content.data()) : load_le64(content.data());
-        const std::uint64_t expected = bench.word(worker, slot);
-        verdict.expect(found == expected, {"wrong word read back from slot", slot, expected, found});
-        continue;
-      }
-      const std::uint64_t number = config.verb == verbs::Verb::kRead ? slot : *last;
-      verdict.expect(message_holds(content.first(config.size), worker, number),
-                     {"wrong bytes read back from slot", slot, stamp(worker, number), 0});
-      if (config.verb == verbs::Verb::kWriteNotify) {
-        const std::uint64_t found = load_le64(content.data() + stride - 8);
-        verdict.expect(found == stamp(worker, number),
-                       {"wrong notification in slot", slot, stamp(worker, number), found});
-      }
-    }
+  const auto last = last_in_slot(bench, worker, slot);
+  if (!last) return;
+  if (verbs::is_atomic(config.verb)) {
+    const std::uint64_t found = config.size == 4 ? load_le32(content.data()) : load_le64(content.data());
+    const std::uint64_t expected = bench.word(worker, slot);
+    verdict.expect(found == expected, {"wrong word read back from slot", slot, expected, found});
+    return;
+  }
+  const std::uint64_t number = config.verb == verbs::Verb::kRead ? slot : *last;
+  verdict.expect(message_holds(content.first(config.size), worker, number),
+                 {"wrong bytes read back from slot", slot, stamp(worker, number), 0});
+  if (config.verb == verbs::Verb::kWriteNotify) {
+    const std::uint64_t found = load_le64(content.last(8).data());
+    verdict.expect(found == stamp(worker, number),
+                   {"wrong notification in slot", slot, stamp(worker, number), found});
   }
 }
 
@@ -305,7 +328,8 @@ verbs::Task<void> check_entries(Bench<R, C>& bench, std::uint64_t buffer) {
     const auto worker = static_cast<std::uint32_t>(value >> 48U);
     const std::uint64_t number = (value & 0xffff'ffff'ffffU) - 1;
     const bool known = worker < config.loop.concurrency && number < bench.done[worker];
-    verdict.expect(known && message_holds(content, worker, number), {"damaged message in entry", entry, 0, value});
+    verdict.expect(known && message_holds(content, worker, number),
+                   {"damaged message in entry", entry, 0, value});
     verdict.expect(std::find(seen.begin(), seen.end(), value) == seen.end(),
                    {"message received twice, again in entry", entry, 0, value});
     seen.push_back(value);
@@ -331,7 +355,7 @@ verbs::Task<void> measure_verb(const VerbMeasurementConfig& config, R& remote, C
                     std::vector<std::uint64_t>(config.loop.concurrency * slots_per_worker(config)),
                     {}};
   WHARF_CHECK(bench.slots > 0);
-  const std::uint64_t buffer = core.allocate(Bytes{slot_stride(config)});
+  const std::uint64_t buffer = core.allocate(Bytes{chunk_bytes(config)});
   co_await prepare(bench, buffer);
   if (bench.failed()) co_return;
   bench.join.spawn(core, config.loop.concurrency,
@@ -341,7 +365,11 @@ verbs::Task<void> measure_verb(const VerbMeasurementConfig& config, R& remote, C
   if (sends) {
     co_await check_entries(bench, buffer);
   } else {
-    co_await check_slots(bench, buffer);
+    co_await move_slots(
+        bench, verbs::Verb::kRead, buffer,
+        [&bench](std::uint32_t worker, std::uint64_t slot, std::span<const std::byte> content) {
+          check_slot(bench, worker, slot, content);
+        });
   }
 }
 

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measurements against a server in another thread: real sockets, real bytes, both protocols.
+#include "live/udp/measurement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "live/udp/live_protocol.h"
+#include "live/udp/live_server_test_support.h"
+
+namespace wharf::live {
+namespace {
+
+using verbs::Verb;
+
+const std::atomic<bool> kNeverStop{false};
+
+/// Other tests run beside these: let them.
+constexpr IdleConfig kPatientIdle{.spins = 20, .yields = 20};
+
+ServerConfig server_config(wire::Protocol protocol) {
+  ServerConfig config;
+  config.protocol = protocol;
+  config.memory_bytes = 16U << 20U;
+  config.clients_max = 2;
+  config.idle = kPatientIdle;
+  config.unlimited_retries = true;  // A busy test machine may keep a thread waiting for long.
+  return config;
+}
+
+MeasurementConfig client_config(wire::Protocol protocol, const TestServer& server) {
+  MeasurementConfig config;
+  config.protocol = protocol;
+  config.server = server.endpoint();
+  config.idle = kPatientIdle;
+  config.unlimited_retries = true;
+  config.connect_patience = seconds(60);
+  config.stall_patience = seconds(60);
+  return config;
+}
+
+VerbRun verb_run(Verb verb, std::uint32_t size, std::uint64_t operations, std::uint32_t concurrency) {
+  VerbRun run;
+  run.verb = verb;
+  run.size = size;
+  run.loop.operations = operations;
+  run.loop.warmup_operations = 3;
+  run.loop.concurrency = concurrency;
+  return run;
+}
+
+void expect_good(const Result<Measurement>& result, std::uint64_t operations) {
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result->loop.operations, operations);
+  EXPECT_EQ(result->loop.errors, 0U);
+  EXPECT_GT(result->loop.verdict.checks, 0U);
+  EXPECT_TRUE(result->loop.verdict.holds()) << workload::describe(result->loop.verdict);
+}
+
+class BothProtocols : public testing::TestWithParam<wire::Protocol> {};
+
+INSTANTIATE_TEST_SUITE_P(Live, BothProtocols, testing::Values(wire::Protocol::kUb, wire::Protocol::kRoce),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+TEST_P(BothProtocols, EveryVerbMovesTheRightBytes) {
+  TestServer server(server_config(GetParam()));
+  MeasurementConfig config = client_config(GetParam(), server);
+  for (int index = 0; index < verbs::kVerbCount; ++index) {
+    const auto verb = static_cast<Verb>(index);
+    config.program = verb_run(verb, verbs::is_atomic(verb) ? 8 : 64, 200, 4);
+    if (!check(config).ok()) continue;
+    SCOPED_TRACE(verbs::name(verb));
+    expect_good(measure(config, {}, kNeverStop), 200);
+  }
+  EXPECT_GE(server.stop().clients, 6U);
+}
+
+TEST_P(BothProtocols, EverySizeMovesTheRightBytes) {
+  TestServer server(server_config(GetParam()));
+  MeasurementConfig config = client_config(GetParam(), server);
+  for (const Verb verb : {Verb::kRead, Verb::kWrite, Verb::kSend}) {
+    for (const std::uint32_t size : {1U, 7U, 4096U, 4097U, 100'000U}) {
+      SCOPED_TRACE(std::string(verbs::name(verb)) + " " + std::to_string(size));
+      config.program = verb_run(verb, size, 40, 2);
+      if (!check(config).ok()) continue;  // UB sends are shorter.
+      expect_good(measure(config, {}, kNeverStop), 40);
+    }
+  }
+}
+
+TEST_P(BothProtocols, SurvivesLossAndDuplication) {
+  ServerConfig faulty = server_config(GetParam());
+  faulty.faults = {Probability::from(0.05), Probability::from(0.05), 11};
+  TestServer server(faulty);
+  MeasurementConfig config = client_config(GetParam(), server);
+  config.faults = {Probability::from(0.05), Probability::from(0.05), 12};
+  for (const Verb verb : {Verb::kRead, Verb::kWrite, Verb::kSend, Verb::kFetchAdd}) {
+    SCOPED_TRACE(verbs::name(verb));
+    config.program = verb_run(verb, verb == Verb::kFetchAdd ? 8 : 5000, 300, 8);
+    const auto result = measure(config, {}, kNeverStop);
+    expect_good(result, 300);
+    EXPECT_GT(result->counters.injected_losses, 0U);
+    EXPECT_GT(result->counters.injected_duplicates, 0U);
+  }
+  const ServerSummary summary = server.stop();
+  EXPECT_GT(summary.counters.injected_losses, 0U);
+  EXPECT_GT(summary.counters.injected_duplicates, 0U);
+}
+
+TEST_P(BothProtocols, WorkloadsRunOnTheServersMemory) {
+  TestServer server(server_config(GetParam()));
+  MeasurementConfig config = client_config(GetParam(), server);
+  for (int index = 0; index < workload::kWorkloadKindCount; ++index) {
+    WorkloadRun run;
+    run.config = workload::default_config(static_cast<workload::WorkloadKind>(index));
+    workload::LoopConfig& loop = workload::loop_config(run.config);
+    loop.operations = 50;
+    loop.concurrency = 2;
+    SCOPED_TRACE(workload::name(workload::kind_of(run.config)));
+    config.program = run;
+    const auto result = measure(config, {}, kNeverStop);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_GE(result->loop.operations, 50U);
+    EXPECT_TRUE(result->loop.verdict.holds()) << workload::describe(result->loop.verdict);
+  }
+}
+
+TEST_P(BothProtocols, TwoClientsExcludeEachOtherWithALock) {
+  TestServer server(server_config(GetParam()));
+  MeasurementConfig config = client_config(GetParam(), server);
+  WorkloadRun run;
+  run.config = workload::default_config(workload::WorkloadKind::kCasLock);
+  run.parties = 2;
+  workload::loop_config(run.config).operations = 200;
+  workload::loop_config(run.config).concurrency = 2;
+  config.program = run;
+  expect_good(measure(config, {}, kNeverStop), 400);
+  EXPECT_EQ(server.stop().clients, 2U);
+}
+
+TEST_P(BothProtocols, RefusesWhatCannotWorkBeforeAskingAnybody) {
+  MeasurementConfig config;
+  config.protocol = GetParam();
+  const auto refusal = [&config](auto program) {
+    config.program = program;
+    const auto result = check(config);
+    return result.ok() ? std::string() : result.error().message;
+  };
+  EXPECT_THAT(refusal(verb_run(Verb::kLoad, 8, 1, 1)), testing::HasSubstr("such as read"));
+  EXPECT_THAT(refusal(verb_run(Verb::kSendInvalidate, 8, 1, 1)), testing::HasSubstr("revoke"));
+  EXPECT_THAT(refusal(verb_run(Verb::kFetchAdd, 64, 1, 1)), testing::HasSubstr("--size 64"));
+  EXPECT_THAT(refusal(verb_run(Verb::kRead, 64, 1, 0)), testing::HasSubstr("--concurrency 0"));
+  if (GetParam() == wire::Protocol::kRoce) {
+    EXPECT_THAT(refusal(verb_run(Verb::kWriteNotify, 8, 1, 1)), testing::HasSubstr("does not exist in roce"));
+  }
+}
+
+TEST_P(BothProtocols, RefusesMessagesThatDoNotFit) {
+  TestServer server(server_config(GetParam()));
+  MeasurementConfig config = client_config(GetParam(), server);
+  config.program = verb_run(Verb::kWrite, 8U << 20U, 10, 2);
+  const auto result = measure(config, {}, kNeverStop);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, ErrorKind::kInput);
+  EXPECT_THAT(result.error().message, testing::HasSubstr("16MiB"));
+}
+
+TEST_P(BothProtocols, AServerThatStopsEndsTheRunAsStalled) {
+  TestServer server(server_config(GetParam()));
+  MeasurementConfig config = client_config(GetParam(), server);
+  VerbRun run = verb_run(Verb::kWrite, 64, 0, 1);
+  run.loop.duration = seconds(3600);
+  config.program = run;
+  bool stopped = false;
+  const auto result = measure(
+      config,
+      [&](double, std::uint64_t operations) {
+        if (operations < 10 || stopped) return;
+        stopped = true;
+        static_cast<void>(server.stop());
+      },
+      kNeverStop);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, ErrorKind::kStalled);
+}
+
+TEST_P(BothProtocols, AnInterruptGivesWhatWasMeasuredUntilThen) {
+  TestServer server(server_config(GetParam()));
+  MeasurementConfig config = client_config(GetParam(), server);
+  VerbRun run = verb_run(Verb::kRead, 64, 0, 1);
+  run.loop.duration = seconds(3600);
+  config.program = run;
+  std::atomic<bool> stop{false};
+  const auto result = measure(
+      config, [&](double, std::uint64_t operations) { stop = operations >= 10; }, stop);
+  ASSERT_TRUE(result.ok());
+  EXPECT_TRUE(result->interrupted);
+  EXPECT_GE(result->loop.operations, 7U);
+}
+
+TEST(Measurement, TheOtherProtocolIsRefusedByName) {
+  TestServer server(server_config(wire::Protocol::kUb));
+  MeasurementConfig config = client_config(wire::Protocol::kRoce, server);
+  config.program = verb_run(Verb::kRead, 64, 10, 1);
+  const auto result = measure(config, {}, kNeverStop);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, ErrorKind::kInput);
+  EXPECT_THAT(result.error().message, testing::HasSubstr("--protocol ub"));
+}
+
+}  // namespace
+}  // namespace wharf::live

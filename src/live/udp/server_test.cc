@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// A server among strangers: random datagrams, wrong tokens, clients that vanish or talk nonsense.
+#include "live/udp/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "live/udp/client.h"
+#include "live/udp/live_server_test_support.h"
+
+namespace wharf::live {
+namespace {
+
+ServerConfig server_config(wire::Protocol protocol) {
+  ServerConfig config;
+  config.protocol = protocol;
+  config.memory_bytes = 64 * 1024;
+  config.clients_max = 2;
+  config.idle = {.spins = 20, .yields = 20};
+  config.unlimited_retries = true;
+  return config;
+}
+
+ClientConfig client_config(const TestServer& server) {
+  ClientConfig config;
+  config.server = server.endpoint();
+  config.unlimited_retries = true;
+  config.patience = seconds(60);
+  return config;
+}
+
+template <typename E>
+verbs::Task<void> execute(LiveRemote<E>& remote, verbs::WorkRequest request, verbs::Completion& out) {
+  out = co_await remote.execute(request);
+}
+
+template <typename E>
+verbs::Completion run_one(Client<E>& client, const verbs::WorkRequest& request) {
+  verbs::Completion completion;
+  client.host().core().spawn(execute(client.remote(), request, completion));
+  while (!client.host().core().finished()) client.host().step();
+  return completion;
+}
+
+template <typename E>
+verbs::WorkRequest write_request(Client<E>& client, std::uint64_t offset, std::uint32_t length) {
+  const std::uint64_t local = client.host().core().allocate(Bytes{length});
+  for (std::byte& each : client.host().core().bytes(local, Bytes{length})) each = std::byte{0xab};
+  verbs::WorkRequest request;
+  request.verb = verbs::Verb::kWrite;
+  request.local_count = 1;
+  request.local[0] = {local, length};
+  request.length = length;
+  request.remote = client.remote().segment().at(offset);
+  return request;
+}
+
+bool all_zero(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte each) { return each == std::byte{0}; });
+}
+
+template <typename E>
+class ServerOf : public testing::Test {};
+using Engines = testing::Types<ub::UbEngine, roce::RoceEngine>;
+TYPED_TEST_SUITE(ServerOf, Engines);
+
+TYPED_TEST(ServerOf, HostileDatagramsTouchNoMemory) {
+  TestServer server(server_config(kProtocolOf<TypeParam>));
+  const LiveClock clock;
+  auto client = Client<TypeParam>::open(client_config(server), clock);
+  ASSERT_TRUE(client.ok()) << client.error().message;
+  auto stranger = UdpSocket::open({0x7f000001, 0});
+  ASSERT_TRUE(stranger.ok());
+  RandomStream random(1, "hostile");
+  // From a stranger, and from the endpoint of a client in good standing.
+  for (UdpSocket* sender : {&*stranger, &(*client)->host().socket()}) {
+    for (int datagram = 0; datagram < 300; ++datagram) {
+      const std::span<std::byte> room = sender->queue(server.packets());
+      const std::size_t length = random.below(300);
+      for (std::size_t i = 0; i < length; ++i) room[i] = std::byte(random.below(256));
+      sender->set_queued_length(length);
+      sender->flush();
+    }
+  }
+  // The session still works, which also shows that the server has seen all of it.
+  const verbs::Completion written = run_one(**client, write_request(**client, 512, 64));
+  EXPECT_TRUE(written.ok()) << verbs::name(written.status);
+  client->reset();
+  const std::span<const std::byte> memory = server.memory();
+  EXPECT_EQ(memory[512], std::byte{0xab});
+  EXPECT_TRUE(all_zero(memory.first(512)) && all_zero(memory.subspan(576)));
+  const ServerSummary summary = server.stop();
+  EXPECT_GT(summary.counters.unknown_sender, 0U);
+  EXPECT_GT(summary.counters.undecodable, 0U);
+}
+
+TYPED_TEST(ServerOf, AWrongTokenOrRangeIsRefusedAndMemoryUntouched) {
+  TestServer server(server_config(kProtocolOf<TypeParam>));
+  const LiveClock clock;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    auto client = Client<TypeParam>::open(client_config(server), clock);
+    ASSERT_TRUE(client.ok()) << client.error().message;
+    verbs::WorkRequest request = write_request(**client, 0, 64);
+    if (attempt == 0) request.remote.token.id ^= 1;
+    if (attempt == 1) request.remote.address += 64 * 1024;
+    if (attempt == 2) request.remote.address -= 1;
+    const verbs::Completion completion = run_one(**client, request);
+    EXPECT_EQ(completion.status, verbs::CompletionStatus::kRemoteAccess) << verbs::name(completion.status);
+  }
+  EXPECT_TRUE(all_zero(server.memory()));
+}
+
+TYPED_TEST(ServerOf, FreesTheClientsThatVanish) {
+  TestServer server(server_config(kProtocolOf<TypeParam>));
+  const LiveClock clock;
+  for (int turn = 0; turn < 20; ++turn) {
+    // Two at a time are allowed; the server needs a moment to notice that the last ones are gone.
+    Result<std::unique_ptr<Client<TypeParam>>> client = input_error("");
+    for (int patience = 0; patience < 100'000 && !client.ok(); ++patience) {
+      ClientConfig config = client_config(server);
+      config.receive_entries = 4;
+      config.receive_bytes = 64;
+      client = Client<TypeParam>::open(config, clock);
+    }
+    ASSERT_TRUE(client.ok()) << client.error().message;
+    // Leaves with a request in flight.
+    verbs::Completion never;
+    (*client)->host().core().spawn(execute((*client)->remote(), write_request(**client, 0, 64), never));
+    if (turn % 2 == 0) (*client)->host().drain();
+  }
+  EXPECT_EQ(server.stop().clients, 20U);
+}
+
+TYPED_TEST(ServerOf, NonsenseOnTheControlChannelEndsThatSessionOnly) {
+  TestServer server(server_config(kProtocolOf<TypeParam>));
+  const LiveClock clock;
+  auto client = Client<TypeParam>::open(client_config(server), clock);
+  ASSERT_TRUE(client.ok());
+  RandomStream random(2, "nonsense");
+  for (int turn = 0; turn < 20; ++turn) {
+    auto channel = ControlChannel::connect(server.endpoint(), seconds(60));
+    ASSERT_TRUE(channel.ok());
+    std::vector<std::byte> nonsense =
+        turn % 2 == 0 ? encode(Connect{}) : std::vector<std::byte>(random.below(200));
+    if (turn % 2 != 0) {
+      for (std::byte& each : nonsense) each = std::byte(random.below(256));
+    }
+    ASSERT_TRUE(channel->send(nonsense, seconds(60)).ok());
+    const auto answer = channel->receive(seconds(60));
+    ASSERT_TRUE(answer.ok()) << answer.error().message;
+    const auto refusal = decode_session_message(*answer);
+    ASSERT_TRUE(refusal.ok());
+    EXPECT_TRUE(std::holds_alternative<Refusal>(*refusal));
+  }
+  EXPECT_TRUE(run_one(**client, write_request(**client, 0, 8)).ok());
+}
+
+TYPED_TEST(ServerOf, TheClientBeyondTheLimitIsToldWhy) {
+  TestServer server(server_config(kProtocolOf<TypeParam>));
+  const LiveClock clock;
+  auto first = Client<TypeParam>::open(client_config(server), clock);
+  auto second = Client<TypeParam>::open(client_config(server), clock);
+  auto third = Client<TypeParam>::open(client_config(server), clock);
+  ASSERT_TRUE(first.ok() && second.ok());
+  ASSERT_FALSE(third.ok());
+  EXPECT_EQ(third.error().kind, ErrorKind::kEnvironment);
+  EXPECT_THAT(third.error().message, testing::HasSubstr("2 clients already"));
+}
+
+TEST(Server, OnceEndsWithItsLastClient) {
+  ServerConfig config = server_config(wire::Protocol::kUb);
+  config.once = true;
+  TestServer server(config);
+  const LiveClock clock;
+  { const auto client = Client<ub::UbEngine>::open(client_config(server), clock); }
+  const ServerSummary summary = server.wait();
+  EXPECT_EQ(summary.clients, 1U);
+  EXPECT_FALSE(summary.stopped);
+}
+
+TEST(Server, RefusesMemoryTooSmallForItsClients) {
+  ServerConfig config = server_config(wire::Protocol::kUb);
+  config.clients_max = 17;
+  const std::atomic<bool> stop{false};
+  const auto result = serve(config, {}, stop);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, ErrorKind::kInput);
+}
+
+}  // namespace
+}  // namespace wharf::live
