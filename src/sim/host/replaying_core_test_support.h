@@ -33,7 +33,7 @@ class FixedTimeMemory {
   }
   void start_store(TimePs at, std::uint64_t address, std::uint32_t size, std::uint32_t id) {
     if (keeps_log) log_.push_back(fmt::format("{} store {:x} {}", at.ps / 1000, address, size));
-    simulation_.schedule(at + kFixedLineTime, owner_, owner_, kStore, id);
+    simulation_.schedule(at + store_time, owner_, owner_, kStore, id);
   }
   void start_page_read(TimePs at, PageNumber page, std::uint32_t pages, std::uint32_t id) {
     if (keeps_log) log_.push_back(fmt::format("{} read page {:x} {}", at.ps / 1000, page, pages));
@@ -47,6 +47,7 @@ class FixedTimeMemory {
   const std::vector<std::string>& log() const { return log_; }
   /// Whether each access is remembered as a line of text; its time in whole nanoseconds.
   bool keeps_log = true;
+  TimePs store_time = kFixedLineTime;
 
  private:
   Simulation& simulation_;

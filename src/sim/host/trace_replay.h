@@ -317,13 +317,12 @@ class TraceReplay {
       if (writes_.size() - writes_used_ < WriteBacks{}.lines.size()) return Progress::kWait;
       const bool cached = caches_.contains(line);
       const bool remote = placement_.is_remote(address, reader_.regions());
+      if (!cached && remote && !paged() && is_being_written(line)) return Progress::kWait;
+      wait_until(now_);  // If a write was waited for, its answer is the present. Else the clock is past it.
       if (!cached) {
-        if (remote && !paged() && is_being_written(line)) return Progress::kWait;
-        wait_until(now_);  // If a write was waited for: its answer is the present. Else the clock is past it.
         if (release_slot() == Progress::kWait) return Progress::kWait;
         if (remote && paged() && page_in(address, store) == Progress::kWait) return Progress::kWait;
       }
-      wait_until(now_);
       if (send(address, size, kind, remote) == Progress::kDone) return Progress::kDone;
       miss_sent_ = true;
     }

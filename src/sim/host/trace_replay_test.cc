@@ -121,6 +121,28 @@ TEST(TraceReplay, DirtyLinesAreWrittenToTheOtherMachine) {
   EXPECT_EQ(outcome.result.counts.modifies, 1U);
 }
 
+TEST(TraceReplay, WritesThatAreSlowHoldTheCoreUp) {
+  TraceReplayConfig config = small_config();
+  config.cache.l2.shape = {0, 0};
+  config.cache.l1.shape = {2, 2};
+  const auto last_line = [&](const std::string& trace) {
+    Simulation simulation;
+    ReplayingCore core(simulation);
+    core.memory().store_time = nanoseconds(1000);
+    core.start(config, {}, TraceReader::from_memory(trace, "trace").value());
+    simulation.run_until(seconds(1));
+    EXPECT_TRUE(core.replay().finished());
+    return core.memory().log().back();
+  };
+  // 1000 is written from 803 to 1803; 3000 arrives at 1203.
+  const std::string displaced = "M 1000,8\nL 2000,8\nL 3000,8\n";
+  EXPECT_EQ(last_line(displaced + "L 4000,8\n"), "1204 load 4000 64");
+  EXPECT_EQ(last_line(displaced + "L 1000,8\n"), "1804 load 1000 64")
+      << "a line is not fetched while it is written";
+  config.write_slots = 3;
+  EXPECT_EQ(last_line(displaced + "L 4000,8\n"), "1804 load 4000 64") << "three writes must always have room";
+}
+
 TEST(TraceReplay, WriteThroughStoresGoFarOneByOne) {
   TraceReplayConfig config = small_config();
   config.cache.write_policy = WritePolicy::kWriteThrough;
