@@ -45,9 +45,6 @@ struct PagingConfig {
   PageWriteBackRule write_back = PageWriteBackRule::kDirtyPages;
   std::uint32_t outstanding_writes =
       32;  ///< Pages being written back at a time; a fault waits when it needs more.
-  /// Not a matter of the pager but of the port: whether a page read is charged for the receive pipeline of
-  /// the other machine's NIC (OpenURMA 8.2 leaves it out).
-  bool target_receive_stage = true;
 };
 
 /// Refuses what cannot work, naming the key: resident_pages at least twice the window, window 1 to 64,

@@ -38,8 +38,7 @@ PagingConfig infiniswap() {
           .resident_pages = 4096,
           .window_pages = 1,
           .read = PageReadRule::kWholeWindow,
-          .write_back = PageWriteBackRule::kNone,
-          .target_receive_stage = false};
+          .write_back = PageWriteBackRule::kNone};
 }
 PagingConfig fastswap() {
   PagingConfig config = infiniswap();
@@ -49,15 +48,14 @@ PagingConfig fastswap() {
 }
 
 /// Runs one fault of the paper's variant with its serial transfer; the time until the data is in a register.
-TimePs serial_fault(const PagingConfig& config) {
+TimePs serial_fault(const PagingConfig& config, const SerialPageTransferConfig& costs = {}) {
   RecordingPort port;
   Paging<RecordingPort> paging(config, port);
   const TimePs began = nanoseconds(12345);
   EXPECT_FALSE(paging.lookup(began, 100, false, kNoLines).resident);
   EXPECT_EQ(port.transfers.size(), 1U);
   const RecordingPort::Transfer& read = port.transfers.at(0);
-  const TimePs done = read.at + SerialPageTransfer({}).duration(std::int64_t{read.pages} * kPageBytes,
-                                                                config.target_receive_stage);
+  const TimePs done = read.at + SerialPageTransfer(costs).duration(std::int64_t{read.pages} * kPageBytes);
   paging.read_done(done, read.id, kNoLines);
   EXPECT_FALSE(paging.waiting());
   EXPECT_TRUE(paging.lookup(paging.resume_at(), 100, false, kNoLines).resident);
@@ -80,9 +78,7 @@ TEST(SerialPaging, GivesThePublishedFaultTimesForOtherKernelCosts) {
 }
 
 TEST(SerialPaging, ChargingTheTargetsReceiveStageAddsOneVisit) {
-  PagingConfig config = infiniswap();
-  config.target_receive_stage = true;
-  EXPECT_EQ(serial_fault(config), nanoseconds(6087 + 31));
+  EXPECT_EQ(serial_fault(infiniswap(), {.request_receive_stage = true}), nanoseconds(6087 + 31));
 }
 
 TEST(SerialPaging, AResidentPageNeedsNoTransfer) {

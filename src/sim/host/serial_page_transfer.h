@@ -28,8 +28,8 @@ struct SerialPageTransferConfig {
   std::int64_t nic_cycles = 9;
   std::int64_t nic_bytes_per_cycle = 32;
   std::int64_t request_bytes = 64;  ///< Nominal size of the read request.
-  bool target_receive_stage =
-      false;  ///< Whether the target's receive pipeline is charged; the paper leaves it out.
+  /// Whether the request is charged for the target's receive pipeline; the paper leaves it out.
+  bool request_receive_stage = false;
 };
 
 /// Time of one transfer of `bytes`, each pipeline visit and each wire rounded down to whole nanoseconds as
@@ -38,13 +38,12 @@ class SerialPageTransfer {
  public:
   explicit SerialPageTransfer(const SerialPageTransferConfig& config) : config_(config) {}
 
-  /// `target_receive_stage`: PagingConfig::target_receive_stage.
-  TimePs duration(std::int64_t bytes, bool target_receive_stage) const {
+  TimePs duration(std::int64_t bytes) const {
     const TimePs request_nic = nic(config_.request_bytes);
     const TimePs submit =
         config_.library_post + config_.work_request_build + config_.doorbell + config_.work_request_fetch;
     const TimePs request =
-        request_nic + wire(config_.request_bytes) + (target_receive_stage ? request_nic : kTimeZero);
+        request_nic + wire(config_.request_bytes) + (config_.request_receive_stage ? request_nic : kTimeZero);
     const TimePs response = nic(bytes) + wire(bytes) + nic(bytes);
     const TimePs completion =
         config_.response_write + config_.completion_write + config_.completion_poll + config_.library_poll;
