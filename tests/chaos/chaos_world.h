@@ -155,6 +155,8 @@ class ChaosWorld {
     verbs::Verb verb = verbs::Verb::kRead;
     std::uint32_t local = kNoCell;
     std::uint32_t remote = kNoCell;
+    std::uint32_t notify = kNoCell;
+    std::uint64_t immediate = 0;
     std::uint32_t pattern = 0;
     std::uint32_t length = 0;
     std::uint64_t word = 0;  ///< Atomics: which word.
@@ -313,6 +315,11 @@ class ChaosWorld {
         }
         request.remote = {cell.address, token_[other]};
       }
+      if (operation.verb == verbs::Verb::kWriteNotify) {
+        operation.notify = take_cell(other);
+        operation.immediate = request.immediate;
+        request.notify = {cells_[other][operation.notify].address, token_[other]};
+      }
     }
     operations_[request.id] = operation;
     if (verbs::consumes_receive_entry(operation.verb)) {
@@ -345,7 +352,8 @@ class ChaosWorld {
     Endpoint& endpoint = endpoints_[operation.host][operation.queue];
     if (operation.local != kNoCell) cells_[operation.host][operation.local].busy = false;
     if (operation.remote != kNoCell) cells_[1 - operation.host][operation.remote].busy = false;
-    if (operation.verb == verbs::Verb::kCompareSwap) words_[1 - operation.host][operation.word].busy = false;
+    if (operation.notify != kNoCell) cells_[1 - operation.host][operation.notify].busy = false;
+    if (is_word_operation(operation.verb)) words_[1 - operation.host][operation.word].busy = false;
     if (verbs::consumes_receive_entry(operation.verb)) endpoint.sent.pop_back();
     --endpoint.outstanding;
     operations_.erase(id);
@@ -355,7 +363,7 @@ class ChaosWorld {
     const std::uint32_t other = 1 - operation.host;
     request.width = 8;
     request.length = 8;
-    if (operation.verb == verbs::Verb::kCompareSwap) {
+    if (is_word_operation(operation.verb)) {
       operation.word = random_.below(words_[other].size());
       Word& word = words_[other][operation.word];
       if (word.busy || word.doubtful) return false;
@@ -370,12 +378,29 @@ class ChaosWorld {
     }
     request.operand[0] = operation.operand;
     request.compare[0] = operation.compare;
-    if (options_.longest >= 8 && random_.below(2) == 0) {
+    if (operation.verb != verbs::Verb::kAtomicStore && options_.longest >= 8 && random_.below(2) == 0) {
       operation.local = take_cell(operation.host);
       request.local_count = 1;
       request.local[0] = {cells_[operation.host][operation.local].address, 8};
     }
     return true;
+  }
+
+  /// Atomics on a word with one user at a time; fetch_add has the shared counters.
+  static bool is_word_operation(verbs::Verb verb) {
+    return verbs::is_atomic(verb) && verb != verbs::Verb::kFetchAdd;
+  }
+  /// What `word` holds after `operation`.
+  static std::uint64_t after(const Operation& operation, std::uint64_t word) {
+    const verbs::Verb verb = operation.verb;
+    const std::uint64_t operand = operation.operand;
+    if (verb == verbs::Verb::kCompareSwap) return word == operation.compare ? operand : word;
+    if (verb == verbs::Verb::kSwap || verb == verbs::Verb::kAtomicStore) return operand;
+    if (verb == verbs::Verb::kFetchSub) return word - operand;
+    if (verb == verbs::Verb::kFetchAnd) return word & operand;
+    if (verb == verbs::Verb::kFetchOr) return word | operand;
+    if (verb == verbs::Verb::kFetchXor) return word ^ operand;
+    return word;
   }
 
   void take(std::uint32_t host, const verbs::Completion& completion) {
@@ -440,17 +465,26 @@ class ChaosWorld {
         return fail("read returned wrong bytes");
       local.pattern = remote.pattern;
       local.length = operation.length;
-    } else if (operation.verb == verbs::Verb::kCompareSwap) {
+    } else if (is_word_operation(operation.verb)) {
       Word& word = words_[other][operation.word];
-      if (completion.atomic_result[0] != word.value) return fail("compare_swap returned a wrong value");
-      if (operation.compare == word.value) word.value = operation.operand;
+      const bool tells = operation.verb != verbs::Verb::kAtomicStore;
+      if (tells && completion.atomic_result[0] != word.value) return fail(verb + " returned a wrong value");
+      word.value = after(operation, word.value);
       word.busy = false;
     } else if (operation.verb == verbs::Verb::kFetchAdd) {
       Counter& counter = counters_[other][operation.word];
       ++counter.added;
       if (++counter.seen[completion.atomic_result[0]] > 1) return fail("fetch_add saw a value twice");
     }
-    if (verbs::is_atomic(operation.verb) && operation.local != kNoCell) {
+    if (operation.notify != kNoCell) {
+      Cell& cell = cells_[other][operation.notify];
+      if (pair_.memory(other).load64(cell.address) != operation.immediate)
+        return fail("notify data is missing");
+      cell.length = 0;
+      cell.busy = false;
+    }
+    const bool has_result = verbs::is_atomic(operation.verb) && operation.verb != verbs::Verb::kAtomicStore;
+    if (has_result && operation.local != kNoCell) {
       Cell& local = cells_[operation.host][operation.local];
       if (pair_.memory(operation.host).load64(local.address) != completion.atomic_result[0]) {
         return fail("an atomic's result is missing in memory");
@@ -466,7 +500,8 @@ class ChaosWorld {
     const std::uint32_t other = 1 - operation.host;
     if (operation.remote != kNoCell) cells_[other][operation.remote].doubtful = true;
     if (operation.local != kNoCell) cells_[operation.host][operation.local].doubtful = true;
-    if (operation.verb == verbs::Verb::kCompareSwap) words_[other][operation.word].doubtful = true;
+    if (operation.notify != kNoCell) cells_[other][operation.notify].doubtful = true;
+    if (is_word_operation(operation.verb)) words_[other][operation.word].doubtful = true;
     if (operation.verb == verbs::Verb::kFetchAdd) ++counters_[other][operation.word].doubtful;
     if (verbs::consumes_receive_entry(operation.verb)) {
       endpoints_[operation.host][operation.queue].sent[message_of_[id]].certain = false;
@@ -500,7 +535,7 @@ class ChaosWorld {
       for (Message& candidate : sent) {
         const bool fits =
             !candidate.arrived && candidate.verb == completion.verb &&
-            candidate.length == completion.length &&
+            (candidate.verb == verbs::Verb::kWriteImm || candidate.length == completion.length) &&
             (!completion.has_immediate || static_cast<std::uint32_t>(candidate.immediate) ==
                                               static_cast<std::uint32_t>(completion.immediate)) &&
             (candidate.verb == verbs::Verb::kWriteImm ||
@@ -510,11 +545,17 @@ class ChaosWorld {
           break;
         }
       }
-      if (message == nullptr) return fail("a message arrived that nobody sent");
+      if (message == nullptr) {
+        return fail("a " + std::string(verbs::name(completion.verb)) + " of " +
+                    std::to_string(completion.length) + " bytes arrived that nobody sent");
+      }
     }
     if (message->arrived) return fail("a message arrived twice");
     message->arrived = true;
-    if (message->verb != completion.verb || message->length != completion.length) {
+    // What a receive completion says about the length of a write with immediate is the protocol's own affair.
+    const bool lengths_agree =
+        message->verb == verbs::Verb::kWriteImm || message->length == completion.length;
+    if (message->verb != completion.verb || !lengths_agree) {
       return fail("a message arrived as another, or out of order");
     }
     if (completion.has_immediate &&

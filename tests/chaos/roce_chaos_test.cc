@@ -2,6 +2,7 @@
 // The RoCE engine under drawn faults: nothing is lost, doubled or wrong.
 #include "engine/roce/roce_engine.h"
 #include "tests/chaos/chaos_world.h"
+#include "tests/support/wire_bytes.h"
 
 namespace wharf::test {
 namespace {
@@ -24,6 +25,8 @@ roce::RoceConfig draw_roce(std::uint64_t seed, ChaosOptions& options) {
   config.queue_cache_entries = static_cast<std::uint32_t>(random.below(3));
   config.key_cache_entries = config.queue_cache_entries;
   config.transmit_ahead = 1U << random.below(6);
+  const bool bytes = random.below(2) == 1;
+  if (bytes) options.pair.wire.transform = through_bytes;
   options.verbs = {verbs::Verb::kRead,    verbs::Verb::kWrite,   verbs::Verb::kWriteImm,
                    verbs::Verb::kSend,    verbs::Verb::kSendImm, verbs::Verb::kCompareSwap,
                    verbs::Verb::kFetchAdd};
@@ -33,7 +36,7 @@ roce::RoceConfig draw_roce(std::uint64_t seed, ChaosOptions& options) {
                   ", retries " +
                   (config.unlimited_retries ? "unlimited" : std::to_string(config.retry_count)) +
                   ", credits " + std::to_string(config.advertise_credits) + ", context cache " +
-                  std::to_string(config.queue_cache_entries);
+                  std::to_string(config.queue_cache_entries) + ", wire bytes " + std::to_string(bytes);
   return config;
 }
 

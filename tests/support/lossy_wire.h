@@ -25,9 +25,10 @@ struct WireOptions {
   Probability reorder;    ///< Delayed by another `reorder_delay`.
   TimePs reorder_delay = microseconds(2);
   /// Applied to every packet that arrives, e.g. encoding and decoding it; `damaged` packets get a bit flipped
-  /// there. False drops the packet. The result's payload must hold its own reference when it is a new buffer.
-  /// Empty: none.
-  std::function<bool(wire::Packet& packet, bool damaged, RandomStream& random)> transform;
+  /// there. False drops the packet, which must be as it was; on true the packet owns a reference of its
+  /// payload buffer in place of the old one. Empty: none.
+  std::function<bool(wire::Packet& packet, bool damaged, RandomStream& random, wire::PayloadPool& pool)>
+      transform;
   /// Test hook: sees every packet as it is sent; true drops it. For hand-made losses.
   std::function<bool(const wire::Packet& packet)> drop_if;
 };
@@ -75,7 +76,8 @@ class LossyWire {
     under_way_.pop_back();
     const bool damaged = arrived.damaged;
     if (damaged) ++counters_.damaged;
-    const bool usable = options_.transform ? options_.transform(arrived.packet, damaged, random_) : !damaged;
+    const bool usable =
+        options_.transform ? options_.transform(arrived.packet, damaged, random_, *pool_) : !damaged;
     if (!usable) {
       pool_->release(arrived.packet.payload.buffer);
       return false;

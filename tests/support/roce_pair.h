@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -75,6 +76,25 @@ class RocePair {
   bool holds(std::uint32_t host, std::uint64_t offset, std::uint32_t length, std::uint32_t pattern) {
     return wire::payload_equal(wire::pattern_payload(pattern, 0, length),
                                wire::bytes_payload(pair.memory(host).at(kBase + offset, length)));
+  }
+
+  /// Packets that left a host, as seen on the wire. Starts with the first call of watch().
+  void watch() {
+    pair.wire().options().drop_if = [this](const wire::Packet& packet) {
+      sent.push_back(packet);
+      return lose && lose(packet);
+    };
+  }
+  std::vector<wire::Packet> sent;
+  std::function<bool(const wire::Packet&)> lose;  ///< Which packets to lose, once watch() was called.
+
+  /// The packets of `opcode` that were sent, in order.
+  std::vector<wire::Packet> sent_of(wire::RoceOpcode opcode) const {
+    std::vector<wire::Packet> some;
+    for (const wire::Packet& packet : sent) {
+      if (packet.roce.bth.opcode == opcode) some.push_back(packet);
+    }
+    return some;
   }
 
   const std::vector<verbs::Completion>& completions(std::uint32_t host) {

@@ -36,6 +36,7 @@ Result<void> check(const RoceConfig& config) {
     return input_error("roce.path_mtu is " + std::to_string(config.path_mtu) +
                        ", expected 256, 512, 1024, 2048 or 4096");
   }
+  WHARF_TRY(in_range("starting_psn", config.starting_psn.value_or(0), 0, wire::kPsnMask));
   WHARF_TRY(in_range("window_packets", config.window_packets, 1, 1U << 20U));
   WHARF_TRY(in_range("ack_timeout", config.ack_timeout, 0, 31));
   WHARF_TRY(in_range("retry_count", config.retry_count, 0, 7));

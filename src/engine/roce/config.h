@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -17,6 +18,8 @@ namespace wharf::roce {
 struct RoceConfig {
   wire::HostAddress host;  ///< Which host this is.
   std::uint64_t seed = 1;  ///< Draws initial PSNs, together with the host number.
+  /// First PSN of every connection instead of a drawn one, at most 2^24 - 1.
+  std::optional<wire::Psn> starting_psn;
   wire::IpVersion ip_version = wire::IpVersion::kV4;
 
   // Path.

@@ -31,7 +31,7 @@ void RoceEngine::draw_starting_psn(QueuePair& pair) {
                             .substream(core_.config.host.number)
                             .substream(pair.id)
                             .substream(pair.connections);
-  pair.starting_psn = random.next_u32() & wire::kPsnMask;
+  pair.starting_psn = core_.config.starting_psn.value_or(random.next_u32() & wire::kPsnMask);
 }
 
 Result<engine::QueueId> RoceEngine::create_queue(TimePs, const engine::QueueConfig& config) {
