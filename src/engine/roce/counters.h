@@ -19,7 +19,7 @@ struct Counters {
   // Recovery.
   std::uint64_t timeouts = 0;
   std::uint64_t sequence_naks_received = 0;
-  std::uint64_t implied_naks = 0;
+  std::uint64_t implied_naks = 0;  ///< Answers that skipped one and began a recovery.
   std::uint64_t rnr_naks_received = 0;
   std::uint64_t retries_exhausted = 0;
   std::uint64_t duplicate_requests = 0;

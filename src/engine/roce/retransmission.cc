@@ -122,10 +122,10 @@ void Retransmission::sequence_nak(TimePs now, QueuePair& pair) {
 
 void Retransmission::implied_nak(TimePs now, QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;
-  ++core_.counters.implied_naks;
   if (requester.rnr_until != kNever) return;
   if (requester.recovering && requester.recovery_psn == requester.unacknowledged) return;
   if (requester.unacknowledged == requester.sent) return;
+  ++core_.counters.implied_naks;
   stamp_loss(now, pair);
   if (spend_retry(now, pair)) recover(now, pair);
 }
