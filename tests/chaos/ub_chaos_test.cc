@@ -61,7 +61,7 @@ bool run_seed(std::uint64_t seed, bool may_fail, ub::LossRecovery recovery) {
 }
 
 TEST(UbChaos, EverythingCompletesOnceWithGoBackN) {
-  for_each_seed(150, [&](std::uint64_t seed) { return run_seed(seed, false, ub::LossRecovery::kGoBackN); });
+  for_each_seed(40, [&](std::uint64_t seed) { return run_seed(seed, false, ub::LossRecovery::kGoBackN); });
 }
 
 TEST(UbChaos, EverythingCompletesOnceWithSelectiveRecovery) {
@@ -69,7 +69,7 @@ TEST(UbChaos, EverythingCompletesOnceWithSelectiveRecovery) {
 }
 
 TEST(UbChaos, LimitedRetriesEndInSuccessOrTheSpecifiedError) {
-  for_each_seed(150, [&](std::uint64_t seed) { return run_seed(seed, true, ub::LossRecovery::kSelective); });
+  for_each_seed(25, [&](std::uint64_t seed) { return run_seed(seed, true, ub::LossRecovery::kSelective); });
 }
 
 // --- Loads and stores ---
