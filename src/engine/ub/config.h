@@ -35,7 +35,7 @@ inline constexpr std::uint8_t kRnrRetryForever = 7;
 enum class LossRecovery : std::uint8_t { kGoBackN, kSelective };
 
 struct UbConfig {
-  wire::HostAddress host;
+  wire::HostAddress host{};
 
   /// How RTP packets are framed: P1 (kUdp, kIpOnLink, kCna24OnLink) or P2 (kRawEthernet).
   wire::UbEncapsulation encapsulation = wire::UbEncapsulation::kUdp;

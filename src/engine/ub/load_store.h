@@ -130,6 +130,11 @@ class LoadStorePath {
   Ring<std::uint32_t> responses_;  ///< Services to answer.
   Ring<verbs::LoadStoreResult> results_;
   reliability::DeadlineHeap timers_;
+
+ public:
+  /// Bytes of state for each host, replay record included, and for each slot.
+  static constexpr std::uint64_t kBytesPerHost = sizeof(Path);
+  static constexpr std::uint64_t kBytesPerSlot = sizeof(Slot);
 };
 
 }  // namespace wharf::ub

@@ -43,8 +43,6 @@ ReplayRecord::Entry ReplayRecord::begin(std::uint16_t tassn, std::uint8_t& statu
     const std::uint64_t from = std::max(newest_, number + 1 > kReplayWindow ? number + 1 - kReplayWindow : 0);
     for (std::uint64_t fresh = from; fresh <= number; ++fresh) slot(fresh) = Slot{};
     newest_ = number + 1;
-  } else if (number + kReplayWindow == newest_) {
-    return Entry::kTooOld;
   }
   Slot& entry = slot(number);
   if (entry.state == kRunning) return Entry::kInProgress;
@@ -58,7 +56,7 @@ ReplayRecord::Entry ReplayRecord::begin(std::uint16_t tassn, std::uint8_t& statu
 
 void ReplayRecord::end(std::uint16_t tassn, std::uint8_t status) {
   const std::uint64_t number = unwrap(tassn);
-  if (number >= newest_ || number + kReplayWindow <= newest_) return;
+  if (number >= newest_ || number + kReplayWindow < newest_) return;
   slot(number).state = kExecuted;
   slot(number).status = status & 0x3fU;
 }

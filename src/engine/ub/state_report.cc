@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/ub/state_report.h"
+
+#include "engine/ub/context_records.h"
+#include "engine/ub/jetty.h"
+#include "engine/ub/load_store.h"
+#include "engine/ub/tp_channel.h"
+
+namespace wharf::ub {
+namespace {
+
+void add(std::vector<StateRow>& rows, std::uint64_t& total, std::string_view record, std::uint64_t each,
+         std::uint64_t count) {
+  rows.push_back({record, each, count, each * count});
+  total += each * count;
+}
+
+}  // namespace
+
+StateReport state_report(std::uint64_t jetties, std::uint64_t hosts, const UbConfig& config) {
+  StateReport report;
+  add(report.ub, report.ub_bytes, "jetty", sizeof(JettyRecord), jetties);
+  add(report.ub, report.ub_bytes, "tp_channel", sizeof(TpChannelRecord), hosts);
+  add(report.ub, report.ub_bytes, "segment", sizeof(MrRecord), jetties);
+  add(report.ub_full, report.ub_full_bytes, "jetty_full", sizeof(JettyFullRecord), jetties);
+  add(report.ub_full, report.ub_full_bytes, "tp_channel", sizeof(TpChannelRecord), hosts);
+  add(report.ub_full, report.ub_full_bytes, "segment", sizeof(MrRecord), jetties);
+  add(report.beyond, report.beyond_bytes, "channel_object", sizeof(TpChannel), hosts);
+  add(report.beyond, report.beyond_bytes, "send_window",
+      reliability::SendWindow<TxPacket>::bytes(config.send_window), hosts);
+  add(report.beyond, report.beyond_bytes, "receive_bitmap", config.receive_window / 8, hosts);
+  add(report.beyond, report.beyond_bytes, "reorder_slots", sizeof(std::uint32_t) * config.receive_window,
+      hosts);
+  add(report.beyond, report.beyond_bytes, "load_store_path", LoadStorePath::kBytesPerHost, hosts);
+  add(report.beyond, report.beyond_bytes, "load_store_slots", LoadStorePath::kBytesPerSlot,
+      config.load_store_slots);
+  add(report.beyond, report.beyond_bytes, "jetty_object", sizeof(Jetty), jetties);
+  add(report.beyond, report.beyond_bytes, "transaction_map",
+      sizeof(std::uint32_t) * config.transactions_per_jetty, jetties);
+  return report;
+}
+
+}  // namespace wharf::ub
