@@ -6,7 +6,7 @@
 
 #include "engine/ub/context_records.h"
 #include "engine/ub/exchange.h"
-#include "engine/ub/test_world.h"
+#include "tests/support/ub_world.h"
 
 namespace wharf::ub {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <deque>
 
-#include "engine/ub/test_world.h"
+#include "tests/support/ub_world.h"
 
 namespace wharf::ub {
 namespace {

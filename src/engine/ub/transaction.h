@@ -23,6 +23,11 @@ namespace wharf::ub {
 struct EngineParts;
 struct TxPacket;
 
+/// Whether a fence behind it waits for its answer.
+constexpr bool reads_or_atomic(verbs::Verb verb) {
+  return verb == verbs::Verb::kRead || verbs::is_atomic(verb);
+}
+
 /// A remote jetty that was imported.
 struct Peer {
   bool used = false;

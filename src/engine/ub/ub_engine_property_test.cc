@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "engine/ub/test_world.h"
 #include "engine/ub/ub_engine.h"
+#include "tests/support/ub_world.h"
 
 namespace wharf::ub {
 namespace {

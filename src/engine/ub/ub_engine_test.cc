@@ -2,7 +2,7 @@
 // What a program sees: every verb does what it says, at every length, and leaves nothing behind.
 #include "engine/ub/ub_engine.h"
 
-#include "engine/ub/test_world.h"
+#include "tests/support/ub_world.h"
 
 namespace wharf::ub {
 namespace {

@@ -3,7 +3,7 @@
 // completions.
 #include <algorithm>
 
-#include "engine/ub/test_world.h"
+#include "tests/support/ub_world.h"
 
 namespace wharf::ub {
 namespace {

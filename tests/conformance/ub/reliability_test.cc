@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "engine/ub/test_world.h"
+#include "tests/support/ub_world.h"
 #include "wire/packet.h"
 
 namespace wharf::ub {

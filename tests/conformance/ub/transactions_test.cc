@@ -3,7 +3,7 @@
 // receiver not ready, segmentation, and what each packet of a transaction carries.
 #include <functional>
 
-#include "engine/ub/test_world.h"
+#include "tests/support/ub_world.h"
 #include "wire/packet.h"
 
 namespace wharf::ub {

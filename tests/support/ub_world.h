@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two UB engines back to back, connected both ways with one queue and one segment each: where the tests of
-// this folder begin.
+// Two UB engines back to back, connected both ways with one queue and one segment each: where tests of
+// the UB engine begin.
 #pragma once
 
 #include <cstring>

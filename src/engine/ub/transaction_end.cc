@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The initiator, outcome: transactions that finish, back off or are given up, and what that sets free.
+// [UB-Base 2.0.1 7.3, 7.4]
+#include "engine/ub/engine_parts.h"
+#include "engine/ub/transaction.h"
+
+namespace wharf::ub {
+
+using verbs::CompletionStatus;
+
+void Initiator::try_finish(TimePs now, std::uint32_t index) {
+  const Transaction& transaction = transactions_[index];
+  if (!transaction.answered || transaction.packets_unconfirmed > 0 || transaction.writes_open > 0 ||
+      transaction.steps_deferred > 0 || transaction.state != TransactionState::kAwaiting) {
+    return;
+  }
+  const bool again = transaction.status == CompletionStatus::kSuccess &&
+                     transaction.answer_status != wire::UbResponseStatus::kSuccess;
+  if (again) {
+    back_off(now, index);
+  } else {
+    finish(now, index);
+  }
+}
+
+void Initiator::back_off(TimePs now, std::uint32_t index) {
+  Transaction& transaction = transactions_[index];
+  std::uint8_t code = transaction.answer_info;
+  if (transaction.answer_status == wire::UbResponseStatus::kPageFault) {
+    code = parts_.config.page_fault_timer;
+    ++transaction.page_fault_retries;
+    ++parts_.counters.page_fault_retries;
+  } else {
+    if (transaction.not_ready_retries < 255) ++transaction.not_ready_retries;
+    ++parts_.counters.receiver_not_ready_retries;
+  }
+  transaction.state = TransactionState::kBackoff;
+  transaction.answered = false;
+  transaction.answer_status = wire::UbResponseStatus::kSuccess;
+  transaction.received = 0;
+  transaction.packets_numbered = 0;
+  transaction.waiting_since = now;
+  backoff_.set(index, now + rnr_delay(code));
+}
+
+void Initiator::expire(TimePs now) {
+  while (backoff_.earliest() <= now) {
+    const std::uint32_t index = backoff_.earliest_owner();
+    backoff_.set(index, kNever);
+    Transaction& transaction = transactions_[index];
+    parts_.span(operation_of(index), trace::Stage::kReceiverBackoff, transaction.waiting_since, now);
+    transaction.waiting_since = now;
+    transaction.state = TransactionState::kQueued;
+    jetty(transaction.jetty).posted_request(transaction.request).in_numbering = true;
+    parts_.tp.enqueue_request(transaction.channel, index);
+  }
+}
+
+void Initiator::finish(TimePs now, std::uint32_t index) {
+  const Transaction ended = transactions_[index];
+  ++transactions_[index].generation;
+  transactions_.release(index);
+  Jetty& owner = jetty(ended.jetty);
+  const std::uint64_t mask = owner.transactions.size() - 1;
+  owner.transactions[ended.tassn & mask] = kNoSlot;
+  while (owner.tassn_oldest < owner.tassn_next && owner.transactions[owner.tassn_oldest & mask] == kNoSlot) {
+    ++owner.tassn_oldest;
+  }
+  PostedRequest& posted = owner.posted_request(ended.request);
+  --posted.segments_open;
+  if (ended.status != CompletionStatus::kSuccess) {
+    if (posted.status == CompletionStatus::kSuccess) posted.status = ended.status;
+    posted.failed = true;
+  }
+  if (posted.segments_open == 0 && (posted.issued_all || posted.failed))
+    finish_request(now, ended.jetty, ended.request);
+  want_advance(ended.jetty);
+}
+
+void Initiator::finish_request(TimePs now, std::uint32_t jetty_id, std::uint64_t number) {
+  Jetty& owner = jetty(jetty_id);
+  PostedRequest& posted = owner.posted_request(number);
+  posted.done = true;
+  parts_.payloads.release(posted.request.inline_data.buffer);
+  posted.request.inline_data = {};
+  if (reads_or_atomic(posted.request.verb)) --owner.reads_unfinished;
+  if (posted.request.order != verbs::OrderTag::kNone) {
+    unlink_ordered(owner, number);
+    release_strong(now, jetty_id);
+  }
+  if (!posted.request.completion_in_order) push_completion(jetty_id, posted);
+  report(jetty_id);
+  want_advance(jetty_id);
+}
+
+void Initiator::unlink_ordered(Jetty& owner, std::uint64_t number) {
+  const PostedRequest& posted = owner.posted_request(number);
+  const std::uint64_t previous = posted.ordered_previous;
+  const std::uint64_t next = posted.ordered_next;
+  (previous == kNoRequest ? owner.ordered_head : owner.posted_request(previous).ordered_next) = next;
+  (next == kNoRequest ? owner.ordered_tail : owner.posted_request(next).ordered_previous) = previous;
+}
+
+void Initiator::release_strong(TimePs now, std::uint32_t jetty_id) {
+  Jetty& owner = jetty(jetty_id);
+  if (owner.ordered_head == kNoRequest) return;
+  PostedRequest& strong = owner.posted_request(owner.ordered_head);
+  if (!strong.parked) return;
+  strong.parked = false;
+  parts_.span(strong.request.operation, trace::Stage::kOrderWait, strong.waiting_since, now);
+  strong.waiting_since = kNever;
+  want_advance(jetty_id);
+}
+
+void Initiator::channel_failed(TimePs now, std::uint32_t channel) {
+  for (verbs::PeerId id = 0; id < peers_.size(); ++id) {
+    if (peers_[id].used && peers_[id].channel == channel) {
+      parts_.raise({engine::AsyncEventKind::kPeerUnreachable, peers_[id].queue, id});
+    }
+  }
+  for (std::uint32_t index = 0; index < transactions_.capacity(); ++index) {
+    if (!transactions_.is_used(index) || transactions_[index].channel != channel) continue;
+    Transaction& transaction = transactions_[index];
+    if (transaction.status == CompletionStatus::kSuccess &&
+        !(transaction.answered && transaction.answer_status == wire::UbResponseStatus::kSuccess)) {
+      transaction.status = CompletionStatus::kRetryExhausted;
+    }
+    backoff_.set(index, kNever);
+    transaction.answered = true;
+    transaction.state = TransactionState::kAwaiting;
+    jetty(transaction.jetty).posted_request(transaction.request).in_numbering = false;
+    try_finish(now, index);
+  }
+}
+
+}  // namespace wharf::ub

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// The initiator, receiving side: matches responses to transactions and places what they bring.
+// [UB-Base 2.0.1 7.3]
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "engine/ub/engine_parts.h"
+#include "engine/ub/transaction.h"
+
+namespace wharf::ub {
+namespace {
+
+using verbs::CompletionStatus;
+
+wire::TaOpcode response_of(wire::TaOpcode opcode) {
+  if (opcode == wire::TaOpcode::kRead) return wire::TaOpcode::kReadResponse;
+  return wire::is_atomic(opcode) ? wire::TaOpcode::kAtomicResponse : wire::TaOpcode::kTaack;
+}
+
+/// The status of RSPST 3 by its RSPINFO; see wire::UbResponseInfo.
+CompletionStatus refused_status(std::uint8_t info) {
+  switch (static_cast<wire::UbResponseInfo>(info)) {
+    case wire::UbResponseInfo::kUnsupportedOpcode:
+      return CompletionStatus::kRemoteUnsupportedRequest;
+    case wire::UbResponseInfo::kAccess:
+      return CompletionStatus::kRemoteAccess;
+    case wire::UbResponseInfo::kPoison:
+      return CompletionStatus::kRemotePoison;
+    case wire::UbResponseInfo::kNone:
+    case wire::UbResponseInfo::kLength:
+    case wire::UbResponseInfo::kJettyState:
+      break;
+  }
+  return CompletionStatus::kRemoteOperation;
+}
+
+}  // namespace
+
+void Initiator::receive(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
+  const wire::Atah& response = packet.ub.response;
+  Jetty* owner = find(response.requester_id);
+  const std::uint32_t index =
+      owner == nullptr ? kNoSlot : owner->transactions[response.tassn & (owner->transactions.size() - 1)];
+  if (index == kNoSlot) {
+    ++parts_.counters.dropped_response;
+    return;
+  }
+  Transaction& transaction = transactions_[index];
+  const bool refusal =
+      response.opcode == wire::TaOpcode::kTaack && response.status != wire::UbResponseStatus::kSuccess;
+  if (transaction.channel != channel || transaction.answered ||
+      static_cast<std::uint16_t>(transaction.tassn) != response.tassn ||
+      (transaction.state != TransactionState::kSending && transaction.state != TransactionState::kAwaiting) ||
+      (response.opcode != response_of(transaction.opcode) && !refusal)) {
+    ++parts_.counters.dropped_response;
+    return;
+  }
+  // What must happen in PSN order happens here; placing the data may wait for a context record.
+  const std::uint32_t offset = transaction.received;
+  const bool good = response.status == wire::UbResponseStatus::kSuccess;
+  if (good && response.opcode == wire::TaOpcode::kReadResponse) {
+    if (packet.payload.length > transaction.length - offset) {
+      if (transaction.status == CompletionStatus::kSuccess)
+        transaction.status = CompletionStatus::kResponseLength;
+    } else {
+      transaction.received += packet.payload.length;
+    }
+  }
+  if (!good && transaction.answer_status == wire::UbResponseStatus::kSuccess) {
+    transaction.answer_status = response.status;
+    transaction.answer_info = response.info;
+  }
+  if (packet.ub.rtph.last) {
+    answer(index, response);
+    // The target answers when it has the last packet, so a good answer confirms every packet of the request.
+    if (good && transaction.state == TransactionState::kAwaiting &&
+        transaction.first_number + transaction.packets_numbered <= parts_.tp.channel(channel).send_cursor) {
+      ++transaction.steps_deferred;  // Not to be finished before this packet has been worked off.
+      parts_.tp.confirm_delivered(now, channel, transaction.first_number,
+                                  transaction.first_number + transaction.packets_numbered);
+      --transactions_[index].steps_deferred;
+    }
+  }
+  const ContextKey key{ContextKind::kJetty, response.requester_id - kFirstJettyId};
+  if (!parts_.contexts.acquire(key)) {
+    const std::uint32_t parked = parts_.responder.park(now, packet);
+    WHARF_CHECK(parked != kNoSlot);  // The TP layer took the packet because there was room.
+    ++transactions_[index].steps_deferred;
+    parts_.contexts.defer(key,
+                          {.step = DeferredStep::kResponsePacket,
+                           .object = index,
+                           .generation = transactions_[index].generation,
+                           .packet = parked,
+                           .detail = offset},
+                          packet.operation, false);
+    return;
+  }
+  step_response(now, index, packet, offset);
+}
+
+void Initiator::resume_response(TimePs now, std::uint32_t index, std::uint32_t generation,
+                                std::uint32_t parked, std::uint32_t offset) {
+  const wire::Packet packet = parts_.responder.parked(parked).packet;
+  if (transactions_.is_used(index) && transactions_[index].generation == generation) {
+    --transactions_[index].steps_deferred;
+    step_response(now, index, packet, offset);
+  }
+  parts_.responder.unpark(parked);
+}
+
+void Initiator::step_response(TimePs now, std::uint32_t index, const wire::Packet& packet,
+                              std::uint32_t offset) {
+  Transaction& transaction = transactions_[index];
+  const wire::Atah& response = packet.ub.response;
+  if (response.status == wire::UbResponseStatus::kSuccess &&
+      transaction.status == CompletionStatus::kSuccess) {
+    if (response.opcode == wire::TaOpcode::kReadResponse) place_data(index, offset, packet.payload);
+    if (response.opcode == wire::TaOpcode::kAtomicResponse) place_atomic(index, packet.payload);
+  }
+  try_finish(now, index);
+}
+
+void Initiator::place_data(std::uint32_t index, std::uint32_t offset, const wire::Payload& data) {
+  const Transaction& transaction = transactions_[index];
+  const verbs::WorkRequest& request = jetty(transaction.jetty).posted_request(transaction.request).request;
+  std::uint64_t to = std::uint64_t{transaction.message_offset} + offset;
+  std::uint32_t done = 0;
+  for (std::uint8_t i = 0; i < request.local_count && done < data.length; ++i) {
+    const verbs::ScatterEntry& entry = request.local[i];
+    if (to >= entry.length) {
+      to -= entry.length;
+      continue;
+    }
+    const auto piece =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(entry.length - to, data.length - done));
+    write_local(index, entry.address + to, wire::slice(data, done, piece));
+    to = 0;
+    done += piece;
+  }
+}
+
+void Initiator::place_atomic(std::uint32_t index, const wire::Payload& data) {
+  Transaction& transaction = transactions_[index];
+  PostedRequest& posted = jetty(transaction.jetty).posted_request(transaction.request);
+  const std::uint32_t width = posted.request.width;
+  if (data.length != width) {
+    transaction.status = CompletionStatus::kResponseLength;
+    return;
+  }
+  std::array<std::byte, 16> big{};
+  wire::fill(data, std::span(big).first(width));
+  wire::decode_operand(big.data(), width, posted.atomic_result[0], posted.atomic_result[1]);
+  if (posted.request.local_count == 0) return;
+  const wire::BufferId buffer = parts_.payloads.acquire(width);
+  std::byte* bytes = parts_.payloads.data(buffer);
+  std::memcpy(bytes, posted.atomic_result.data(), width);
+  write_local(index, posted.request.local[0].address, wire::bytes_payload(bytes, width, buffer));
+  parts_.payloads.release(buffer);
+}
+
+void Initiator::write_local(std::uint32_t index, std::uint64_t address, const wire::Payload& data) {
+  Transaction& transaction = transactions_[index];
+  engine::Access access;
+  access.kind = engine::AccessKind::kWrite;
+  access.queue = transaction.jetty;
+  access.stream = transaction.jetty;
+  access.address = address;
+  access.length = data.length;
+  access.data = data;
+  access.operation = operation_of(index);
+  PendingAccess owner;
+  owner.owner = AccessOwner::kResponseWrite;
+  owner.object = index;
+  owner.generation = transaction.generation;
+  owner.buffer = data.buffer;
+  parts_.payloads.retain(data.buffer);
+  ++transaction.writes_open;
+  parts_.accesses.request(access, owner);
+}
+
+void Initiator::response_write_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status) {
+  Transaction& transaction = transactions_[owner.object];
+  WHARF_CHECK(transactions_.is_used(owner.object) && transaction.generation == owner.generation);
+  --transaction.writes_open;
+  if (status != engine::AccessStatus::kDone && transaction.status == CompletionStatus::kSuccess) {
+    transaction.status = status == engine::AccessStatus::kPoison ? CompletionStatus::kLocalPoison
+                                                                 : CompletionStatus::kLocalAccess;
+  }
+  try_finish(now, owner.object);
+}
+
+void Initiator::answer(std::uint32_t index, const wire::Atah& response) {
+  Transaction& transaction = transactions_[index];
+  transaction.answered = true;
+  if (transaction.status != CompletionStatus::kSuccess) return;
+  switch (transaction.answer_status) {
+    case wire::UbResponseStatus::kSuccess:
+      if (response.opcode == wire::TaOpcode::kReadResponse && transaction.received != transaction.length) {
+        transaction.status = CompletionStatus::kResponseLength;
+      }
+      return;
+    case wire::UbResponseStatus::kReceiverNotReady:
+      if (parts_.config.rnr_retry != kRnrRetryForever &&
+          transaction.not_ready_retries >= parts_.config.rnr_retry) {
+        transaction.status = CompletionStatus::kReceiverNotReady;
+      }
+      return;
+    case wire::UbResponseStatus::kPageFault:
+      if (transaction.page_fault_retries >= parts_.config.page_fault_retry) {
+        transaction.status = CompletionStatus::kRemoteAccess;
+      }
+      return;
+    case wire::UbResponseStatus::kError:
+      transaction.status = refused_status(transaction.answer_info);
+      return;
+    case wire::UbResponseStatus::kFusedTaack:
+      break;
+  }
+  transaction.status = CompletionStatus::kRemoteOperation;
+}
+
+void Initiator::confirmed(TimePs now, std::uint32_t index) {
+  --transactions_[index].packets_unconfirmed;
+  try_finish(now, index);
+}
+
+}  // namespace wharf::ub
