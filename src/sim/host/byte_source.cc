@@ -148,7 +148,7 @@ class ByteSource::State {
       raw_ended_ = true;
       return {};
     }
-    std::memmove(buffer_.data(), raw_.data(), raw_.size());
+    if (!raw_.empty()) std::memmove(buffer_.data(), raw_.data(), raw_.size());
     const std::size_t kept = raw_.size();
     ssize_t got;
     do {
