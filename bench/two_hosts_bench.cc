@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast two hosts are simulated: closed loops of one operation each, every picosecond attributed. Items are
+// operations; events_per_operation and resident_mib say what they cost.
+#include <benchmark/benchmark.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "sim/scenario/two_hosts.h"
+#include "verbs/task.h"
+
+namespace {
+
+using wharf::sim::RemotePair;
+using wharf::sim::Stack;
+using wharf::sim::TwoHosts;
+using wharf::sim::TwoHostsConfig;
+using wharf::verbs::Task;
+using wharf::verbs::Verb;
+
+/// Remote memory that the loops walk: larger than every cache.
+constexpr std::uint64_t kLines = 1U << 18U;
+
+struct Loop {
+  TwoHosts* two;
+  wharf::sim::SimRemote* remote;
+  std::uint64_t local;
+  std::uint64_t left;
+};
+
+/// One worker: lines in an order without locality, until the budget of all workers is spent.
+Task<void> work(Loop& loop, Verb verb, std::uint64_t at) {
+  while (loop.left > 0) {
+    --loop.left;
+    at = (at * 5 + 12345) % kLines;
+    const wharf::verbs::RemoteAddress target = loop.remote->segment().at(at * 64);
+    if (verb == Verb::kLoad) {
+      benchmark::DoNotOptimize(co_await loop.remote->load(target, 8));
+    } else if (verb == Verb::kRead) {
+      benchmark::DoNotOptimize(co_await loop.remote->read(loop.local, target, 64));
+    } else {
+      benchmark::DoNotOptimize(co_await loop.remote->write(loop.local, target, 64));
+    }
+  }
+}
+
+double resident_mib() {
+  long pages = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1024.0 * 1024.0);
+}
+
+void closed_loop(benchmark::State& state, Stack stack, Verb verb, wharf::sim::WritePolicy policy) {
+  constexpr std::uint64_t kBatch = 20'000;
+  TwoHostsConfig config;
+  config.stack = stack;
+  config.host.cache.write_policy = policy;
+  config.record_limit = 0;
+  auto two = std::move(TwoHosts::create(config)).value();
+  const auto segment = two->expose(1, wharf::Bytes{kLines * 64}).value();
+  const RemotePair pair = two->connect(segment).value();
+  Loop loop{two.get(), pair.near, two->host(0).core().allocate(wharf::Bytes{4096}), 0};
+  const auto workers = static_cast<std::uint64_t>(state.range(0));
+  std::uint64_t operations = 0;
+  std::uint64_t events = 0;
+  for (auto _ : state) {
+    loop.left = kBatch;
+    const std::uint64_t before = two->simulation().events_executed();
+    for (std::uint64_t worker = 0; worker < workers; ++worker)
+      two->host(0).core().spawn(work(loop, verb, worker * 7919));
+    two->run();
+    operations += kBatch;
+    events += two->simulation().events_executed() - before;
+  }
+  if (!two->programs_ended() || two->log().totals(verb).path.unattributed != wharf::kTimeZero)
+    state.SkipWithError("an operation did not end or was not accounted for");
+  state.SetItemsProcessed(static_cast<std::int64_t>(operations));
+  state.counters["events_per_operation"] = static_cast<double>(events) / static_cast<double>(operations);
+  state.counters["resident_mib"] = resident_mib();
+  state.counters["simulated_ns"] =
+      wharf::as_nanoseconds(two->log().totals(verb).path.latency) / static_cast<double>(two->log().totals(verb).count);
+}
+
+void BM_UbLoad(benchmark::State& state) {
+  closed_loop(state, Stack::kUbLoadStore, Verb::kLoad, wharf::sim::WritePolicy::kWriteBack);
+}
+void BM_UbLoadUncached(benchmark::State& state) {
+  closed_loop(state, Stack::kUbLoadStore, Verb::kLoad, wharf::sim::WritePolicy::kUncached);
+}
+void BM_UbUrmaRead(benchmark::State& state) {
+  closed_loop(state, Stack::kUbUrma, Verb::kRead, wharf::sim::WritePolicy::kWriteBack);
+}
+void BM_RoceDmaRead(benchmark::State& state) {
+  closed_loop(state, Stack::kRoceDma, Verb::kRead, wharf::sim::WritePolicy::kWriteBack);
+}
+void BM_RoceBlueFlameWrite(benchmark::State& state) {
+  closed_loop(state, Stack::kRoceBlueFlame, Verb::kWrite, wharf::sim::WritePolicy::kWriteBack);
+}
+
+BENCHMARK(BM_UbLoad)->Arg(1)->Arg(16);
+BENCHMARK(BM_UbLoadUncached)->Arg(1)->Arg(16);
+BENCHMARK(BM_UbUrmaRead)->Arg(1)->Arg(16);
+BENCHMARK(BM_RoceDmaRead)->Arg(1)->Arg(16);
+BENCHMARK(BM_RoceBlueFlameWrite)->Arg(1)->Arg(16);
+
+}  // namespace
+
+BENCHMARK_MAIN();
