@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast two hosts are simulated: closed loops of one operation each, every picosecond attributed. Items are
-// operations; events_per_operation and resident_mib say what they cost.
+// How fast two hosts are simulated: closed loops of one operation each, every picosecond attributed. Items
+// are operations; events_per_operation and resident_mib say what they cost.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -83,8 +83,8 @@ void closed_loop(benchmark::State& state, Stack stack, Verb verb, wharf::sim::Wr
   state.SetItemsProcessed(static_cast<std::int64_t>(operations));
   state.counters["events_per_operation"] = static_cast<double>(events) / static_cast<double>(operations);
   state.counters["resident_mib"] = resident_mib();
-  state.counters["simulated_ns"] =
-      wharf::as_nanoseconds(two->log().totals(verb).path.latency) / static_cast<double>(two->log().totals(verb).count);
+  state.counters["simulated_ns"] = wharf::as_nanoseconds(two->log().totals(verb).path.latency) /
+                                   static_cast<double>(two->log().totals(verb).count);
 }
 
 void BM_UbLoad(benchmark::State& state) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/attribution.h"
 
+#include <bit>
 #include <utility>
 
 #include "base/check.h"
@@ -13,13 +14,16 @@ constexpr std::size_t kUsualSpans = 32;
 constexpr std::size_t kUsualRests = 16;
 
 std::size_t index(Stage stage) { return static_cast<std::size_t>(stage); }
+std::uint64_t bit(Stage stage) { return std::uint64_t{1} << static_cast<unsigned>(stage); }
 
 }  // namespace
 
 OperationPath& OperationPath::operator+=(const OperationPath& other) {
   latency += other.latency;
   unattributed += other.unattributed;
-  for (std::size_t stage = 0; stage < critical.size(); ++stage) {
+  stages |= other.stages;
+  for (std::uint64_t left = other.stages; left != 0; left &= left - 1) {
+    const auto stage = static_cast<std::size_t>(std::countr_zero(left));
     critical[stage] += other.critical[stage];
     overlapped[stage] += other.overlapped[stage];
   }
@@ -44,33 +48,39 @@ wire::OperationTag Attribution::begin(TimePs at) {
   return wire::OperationTag{(std::uint64_t{slot.generation} << 32U) | slot_index};
 }
 
-Attribution::Slot* Attribution::find(wire::OperationTag operation) {
-  const auto slot_index = static_cast<std::uint32_t>(operation.value);
-  if (slot_index >= slots_.size()) return nullptr;
-  Slot& slot = slots_[slot_index];
-  return slot.generation == static_cast<std::uint32_t>(operation.value >> 32U) ? &slot : nullptr;
-}
-
-void Attribution::span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end) {
-  Slot* slot = find(operation);
-  if (slot == nullptr || end <= begin) return;
-  slot->spans.push_back({begin, end, stage, false});
-}
-
-void Attribution::rest(wire::OperationTag operation, Stage stage, TimePs at) {
-  Slot* slot = find(operation);
-  if (slot == nullptr || (!slot->rests.empty() && slot->rests.back().stage == stage)) return;
-  slot->rests.push_back({at, stage});
-}
-
 void Attribution::claim_gap(const std::vector<Rest>& rests, TimePs from, TimePs to) {
   for (std::size_t at = rests.size(); at-- > 0 && from < to;) {
     if (rests[at].begin >= to) continue;
     const TimePs begin = max(rests[at].begin, from);
     path_.critical[index(rests[at].stage)] += to - begin;
+    path_.stages |= bit(rests[at].stage);
     to = begin;
   }
   path_.unattributed += to - from;
+}
+
+void Attribution::clear_path() {
+  for (std::uint64_t left = path_.stages; left != 0; left &= left - 1) {
+    const auto stage = static_cast<std::size_t>(std::countr_zero(left));
+    path_.critical[stage] = path_.overlapped[stage] = kTimeZero;
+  }
+  path_.stages = 0;
+  path_.unattributed = kTimeZero;
+}
+
+std::size_t Attribution::find_before(const std::vector<Span>& spans, TimePs begin, TimePs cursor,
+                                     std::size_t next) const {
+  const std::size_t count = spans.size();
+  std::size_t found = count;
+  std::size_t candidate = next;
+  for (std::size_t step = 0; step < count; ++step) {
+    candidate = candidate == 0 ? count - 1 : candidate - 1;
+    const Span& span = spans[candidate];
+    if (span.begin >= cursor || span.end <= begin) continue;
+    if (span.end == cursor) return candidate;
+    if (found == count || spans[found].end < min(span.end, cursor)) found = candidate;
+  }
+  return found;
 }
 
 const OperationPath& Attribution::end(wire::OperationTag operation, TimePs at) {
@@ -81,30 +91,22 @@ const OperationPath& Attribution::end(wire::OperationTag operation, TimePs at) {
   std::swap(last_spans_, slot->spans);
   last_begin_ = slot->begin;
 
-  path_ = OperationPath{};
+  clear_path();
   path_.latency = at - slot->begin;
   std::vector<Span>& spans = last_spans_;
   for (const Span& span : spans) {
     const TimePs begin = max(span.begin, slot->begin);
     const TimePs end = min(span.end, at);
-    if (begin < end) path_.overlapped[index(span.stage)] += end - begin;
+    if (begin >= end) continue;
+    path_.overlapped[index(span.stage)] += end - begin;
+    path_.stages |= bit(span.stage);
   }
 
-  // Walk backwards. Spans mostly arrive in order, so the search usually stops at its first candidate.
+  // Walk backwards.
   TimePs cursor = at;
   std::size_t next = spans.size();
   while (cursor > slot->begin) {
-    std::size_t found = spans.size();
-    for (std::size_t step = 0; step < spans.size(); ++step) {
-      const std::size_t candidate = (next + spans.size() - 1 - step) % spans.size();
-      const Span& span = spans[candidate];
-      if (span.begin >= cursor || span.end <= slot->begin) continue;
-      if (span.end == cursor) {
-        found = candidate;
-        break;
-      }
-      if (found == spans.size() || spans[found].end < min(span.end, cursor)) found = candidate;
-    }
+    const std::size_t found = find_before(spans, slot->begin, cursor, next);
     if (found == spans.size()) {
       claim_gap(slot->rests, slot->begin, cursor);
       break;

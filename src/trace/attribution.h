@@ -21,9 +21,11 @@ struct OperationPath {
   TimePs unattributed;
   std::array<TimePs, kStageCount> critical{};
   std::array<TimePs, kStageCount> overlapped{};
+  std::uint64_t stages = 0;  ///< Bit per stage that may be different from zero.
 
   OperationPath& operator+=(const OperationPath& other);
 };
+static_assert(kStageCount <= 64);
 
 /// Collects spans of operations in flight. Allocates only when more operations are in flight, or one has more
 /// spans, than ever before.
@@ -33,11 +35,20 @@ class Attribution {
   wire::OperationTag begin(TimePs at);
 
   /// Adds a span. A tag that has already ended (a late duplicate, say) is ignored.
-  void span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end);
+  void span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end) {
+    Slot* slot = find(operation);
+    if (slot == nullptr || end <= begin) return;
+    slot->spans.push_back({begin, end, stage, false});
+  }
 
-  /// From `at` on, time that no span claims belongs to `stage`: where the operation rests until something happens to it
-  /// (behind others in a queue, say). Holds until the next rest(). Calls come with non-decreasing `at`.
-  void rest(wire::OperationTag operation, Stage stage, TimePs at);
+  /// From `at` on, time that no span claims belongs to `stage`: where the operation rests until something
+  /// happens to it (behind others in a queue, say). Holds until the next rest(). Calls come with
+  /// non-decreasing `at`.
+  void rest(wire::OperationTag operation, Stage stage, TimePs at) {
+    Slot* slot = find(operation);
+    if (slot == nullptr || (!slot->rests.empty() && slot->rests.back().stage == stage)) return;
+    slot->rests.push_back({at, stage});
+  }
 
   /// Closes the operation. The critical path is found backwards from `at`: at each instant the span that
   /// ended then is what the operation was waiting for; the one reported last wins a tie. The reference stays
@@ -67,7 +78,19 @@ class Attribution {
     std::vector<Span> spans;
     std::vector<Rest> rests;
   };
-  Slot* find(wire::OperationTag operation);
+  Slot* find(wire::OperationTag operation) {
+    const auto slot_index = static_cast<std::uint32_t>(operation.value);
+    if (slot_index >= slots_.size()) return nullptr;
+    Slot& slot = slots_[slot_index];
+    return slot.generation == static_cast<std::uint32_t>(operation.value >> 32U) ? &slot : nullptr;
+  }
+  /// Forgets the account of the operation before.
+  void clear_path();
+  /// The span on which an operation waited at `cursor`, or none: the one that ended then, else the latest
+  /// that had ended or still lasted. `next`: where the last one was found; usually the answer is just before
+  /// it.
+  std::size_t find_before(const std::vector<Span>& spans, TimePs begin, TimePs cursor,
+                          std::size_t next) const;
   /// Gives the time from `from` to `to`, which no span claims, to the places where the operation rested.
   void claim_gap(const std::vector<Rest>& rests, TimePs from, TimePs to);
 

@@ -17,8 +17,8 @@ namespace wharf::sim::testing {
 inline HostConfig connectx7_class() {
   HostConfig config;
   config.cache.l1 = {{512, 8}, nanoseconds(1)};
-  config.cache.l2 = {{8192, 16}, nanoseconds(4)};
-  config.cache.llc = {{32768, 16}, nanoseconds(12)};
+  config.cache.l2 = {{8192, 16}, nanoseconds(5)};
+  config.cache.llc = {{32768, 16}, nanoseconds(17)};
   config.memory.rate = gigabits_per_second(2458);
   config.bus.rate = gigabits_per_second(1024);
   config.pcie.rate = gigabits_per_second(504);
@@ -29,7 +29,7 @@ inline HostConfig connectx7_class() {
 inline HostConfig openurma_serial() {
   HostConfig config = connectx7_class();
   config.time.rounding = StageRounding::kWholeNanoseconds;
-  config.cache.llc = {{0, 0}, nanoseconds(12)};
+  config.cache.llc = {{0, 0}, nanoseconds(17)};
   config.cache.miss_detection = nanoseconds(70);
   config.memory.rate = {};
   config.bus.rate = {};
