@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hostile peer: lists of hand-made packets, posts, memory answers and time steps against one RoCE engine. It
-// must not crash, touch memory outside its segments, leak payload buffers, or go on asking for ever.
+// A hostile peer: lists of hand-made packets, posts, memory answers and time steps against one RoCE engine.
+// It must not crash, touch memory outside its segments, leak payload buffers, or go on asking for ever.
 // LINK: wharf_roce
 #include <algorithm>
 #include <array>

@@ -38,6 +38,11 @@ class PositionRing {
   const T& front() const { return (*this)[head_]; }
   T& back() { return (*this)[tail_ - 1]; }
 
+  /// The element at the tail with whatever it held before; the caller sets every field. The ring is not full.
+  T& push_stale() {
+    WHARF_CHECK(!full());
+    return (*this)[tail_++];
+  }
   /// A reset element at the tail; the ring is not full.
   T& push() {
     WHARF_CHECK(!full());

@@ -134,8 +134,13 @@ PostStatus Requester::post(QueuePair& pair, const verbs::WorkRequest& request,
                            engine::Submission submission) {
   const PostStatus status = check(pair, request);
   if (status != PostStatus::kOk) return status;
-  SendEntry& entry = pair.send.push();
+  SendEntry& entry = pair.send.push_stale();
   entry.request = request;
+  entry.first_psn = 0;
+  entry.packets = 0;
+  entry.sequence = 0;
+  entry.atomic_result = {};
+  entry.status = CompletionStatus::kSuccess;
   if (verbs::is_atomic(request.verb)) entry.request.length = 8;
   entry.fetched = submission == engine::Submission::kInHand;
   core_.pool->retain(request.inline_data.buffer);
@@ -392,20 +397,11 @@ bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
   }
   const verbs::WorkRequest& request = entry.request;
   const QueuePairContext& context = pair.context;
-  out = wire::roce_packet();
-  out.traffic_class = wire::TrafficClass::kData;
-  out.mark = wire::CongestionMark::kCapable;
-  out.ip_version = core_.config.ip_version;
-  out.entropy = context.entropy;
-  out.source = core_.config.host;
-  out.destination = {context.remote_host};
-  out.operation = request.operation;
+  begin_packet(core_.config, context, request.operation, out);
   out.payload = packet.payload;
   wire::RocePacket& roce = out.roce;
   roce.bth.opcode = packet.opcode;
   roce.bth.psn = packet.psn;
-  roce.bth.destination_queue_pair = context.remote_queue_number;
-  roce.bth.partition_key = context.partition_key;
   roce.bth.acknowledge_request = packet.acknowledge;
   const std::uint16_t headers = wire::roce_headers(packet.opcode);
   const bool ends_message = packet.packet + 1 == entry.packets;

@@ -135,19 +135,11 @@ std::size_t Responder::ready_class(QueuePair& pair) {
 
 void Responder::fill_header(const QueuePair& pair, const Answer& answer, wire::Packet& out) const {
   const QueuePairContext& context = pair.context;
-  out = wire::roce_packet();
+  begin_packet(core_.config, context, answer.operation, out);
   out.traffic_class = wire::TrafficClass::kAcknowledgement;
-  out.mark = wire::CongestionMark::kCapable;
-  out.ip_version = core_.config.ip_version;
-  out.entropy = context.entropy;
-  out.source = core_.config.host;
-  out.destination = {context.remote_host};
-  out.operation = answer.operation;
   wire::RocePacket& roce = out.roce;
   roce.bth.opcode = RoceOpcode::kRcAcknowledge;
   roce.bth.psn = answer.psn;
-  roce.bth.destination_queue_pair = context.remote_queue_number;
-  roce.bth.partition_key = context.partition_key;
   roce.ack = {answer.original, {answer.syndrome, answer.message_sequence}};
 }
 
