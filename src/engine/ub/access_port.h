@@ -68,6 +68,12 @@ class AccessPort {
     pending_.release(id);
     return owner;
   }
+  /// The engine ends: what unanswered accesses hold goes back.
+  void release_buffers(wire::PayloadPool& payloads) const {
+    for (std::uint32_t id = 0; id < pending_.capacity(); ++id) {
+      if (pending_.is_used(id)) payloads.release(pending_[id].buffer);
+    }
+  }
   std::uint32_t unanswered() const { return pending_.in_use(); }
 
  private:

@@ -34,6 +34,14 @@ struct EngineParts {
         load_store(*this) {
     events.reserve(16);
   }
+  /// Gives back every payload buffer that is still held.
+  ~EngineParts() {
+    accesses.release_buffers(payloads);
+    tp.release_buffers();
+    initiator.release_buffers();
+    responder.release_buffers();
+    load_store.release_buffers();
+  }
   EngineParts(const EngineParts&) = delete;
   EngineParts& operator=(const EngineParts&) = delete;
 

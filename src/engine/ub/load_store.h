@@ -74,6 +74,8 @@ class LoadStorePath {
   void expire(TimePs now);
 
   void describe_waiting(std::vector<std::string>& out) const;
+  /// The engine ends: every payload buffer that is held here goes back.
+  void release_buffers();
 
  private:
   /// A load or store of this host.

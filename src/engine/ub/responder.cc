@@ -56,9 +56,12 @@ std::uint32_t Responder::park(TimePs now, const wire::Packet& packet) {
   return index;
 }
 
-void Responder::unpark(std::uint32_t index) {
-  parts_.payloads.release(parked_[index].packet.payload.buffer);
+void Responder::unpark(std::uint32_t index) { parts_.payloads.release(take_parked(index).payload.buffer); }
+
+wire::Packet Responder::take_parked(std::uint32_t index) {
+  const wire::Packet packet = parked_[index].packet;
   parked_.release(index);
+  return packet;
 }
 
 // --- Messages
@@ -122,17 +125,23 @@ void Responder::receive(TimePs now, std::uint32_t channel, const wire::Packet& p
 
 std::uint32_t Responder::receive_ahead(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
   const std::uint32_t index = open_message(channel, packet, true);
-  ++messages_[index].pending;
+  // Once for the step, once until its turn comes: the message outlives whatever the reorder window says of
+  // it.
+  messages_[index].pending += 2;
   step(now, index, packet, 0, kNoSlot);
   return index;
 }
 
 void Responder::deliver_ahead(TimePs now, std::uint32_t index, bool last) {
-  InboundMessage& message = messages_[index];
-  if (!last) return;
-  message.last_delivered = true;
-  unlist(index);
-  ++message.pending;
+  if (last) {
+    messages_[index].last_delivered = true;
+    unlist(index);
+  }
+  settle_pending(now, index);
+}
+
+void Responder::cancel_ahead(TimePs now, std::uint32_t index) {
+  messages_[index].abandoned = true;
   settle_pending(now, index);
 }
 

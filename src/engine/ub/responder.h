@@ -90,6 +90,8 @@ class Responder {
   std::uint32_t receive_ahead(TimePs now, std::uint32_t channel, const wire::Packet& packet);
   /// The turn of such a packet has come.
   void deliver_ahead(TimePs now, std::uint32_t message, bool last);
+  /// It will never come, because the channel failed.
+  void cancel_ahead(TimePs now, std::uint32_t message);
 
   void resume_packet(TimePs now, std::uint32_t message, std::uint32_t generation, std::uint32_t parked);
   void resume_tail(TimePs now, std::uint32_t message, std::uint32_t generation);
@@ -115,8 +117,12 @@ class Responder {
   bool can_park() const;
   ParkedPacket& parked(std::uint32_t index) { return parked_[index]; }
   void unpark(std::uint32_t index);
+  /// Empties the place and hands its reference to the payload buffer over.
+  wire::Packet take_parked(std::uint32_t index);
 
   void describe_waiting(std::vector<std::string>& out) const;
+  /// The engine ends: every payload buffer that is held here goes back.
+  void release_buffers();
 
  private:
   enum class Step : std::uint8_t { kDone, kWaits };

@@ -118,16 +118,15 @@ void TpLayer::receive(TimePs now, const wire::Packet& packet) {
 
 void TpLayer::resume_packet(TimePs now, std::uint32_t channel, std::uint32_t generation,
                             std::uint32_t parked) {
-  // A copy: processing may park further packets, and that may move the pool.
-  const wire::Packet packet = parts_.responder.parked(parked).packet;
+  // Out of its place first, so that it can wait again for something else.
+  const wire::Packet packet = parts_.responder.take_parked(parked);
   if (channels_[channel]->generation != generation || channels_[channel]->state != ChannelState::kReady) {
     ++parts_.counters.dropped_unknown_channel;
   } else {
-    const ContextKey key{ContextKind::kTpChannel, channel};
-    WHARF_CHECK(parts_.contexts.acquire(key));
+    WHARF_CHECK(parts_.contexts.acquire({ContextKind::kTpChannel, channel}));
     process(now, channel, packet);
   }
-  parts_.responder.unpark(parked);
+  parts_.payloads.release(packet.payload.buffer);
 }
 
 void TpLayer::process(TimePs now, std::uint32_t index, const wire::Packet& packet) {
@@ -256,14 +255,19 @@ void TpLayer::deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t fro
       parts_.responder.unreserve_message();
       parts_.responder.receive(now, index, packet, parked);
     } else {
+      // Out of its place first, so that it can wait again for something else.
+      parts_.responder.take_parked(parked);
       deliver(now, index, packet);
-      parts_.responder.unpark(parked);
+      parts_.payloads.release(packet.payload.buffer);
     }
   }
 }
 
-void TpLayer::drop_waiting(std::uint32_t kept) {
-  if ((kept & kPlaced) != 0) return;  // The responder frees its messages itself.
+void TpLayer::drop_waiting(TimePs now, std::uint32_t kept) {
+  if ((kept & kPlaced) != 0) {
+    parts_.responder.cancel_ahead(now, kept & kIndexMask);
+    return;
+  }
   if (parts_.responder.parked(kept - 1).packet.ub.transaction == wire::UbTransaction::kRequest) {
     parts_.responder.unreserve_message();
   }

@@ -160,6 +160,8 @@ class TpLayer {
   void wipe(std::uint32_t channel);
 
   void describe_waiting(std::vector<std::string>& out) const;
+  /// The engine ends: every payload buffer that is held here goes back.
+  void release_buffers();
 
  private:
   // tp_channel.cc: receiving.
@@ -170,7 +172,7 @@ class TpLayer {
   void deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t from, std::uint64_t end);
   void ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind, wire::Psn tpmsn, bool at_once);
   void list_acknowledgement(std::uint32_t index);
-  void drop_waiting(std::uint32_t kept);
+  void drop_waiting(TimePs now, std::uint32_t kept);
   std::uint32_t& reorder(TpChannel& channel, std::uint64_t logical);
 
   // tp_transmission.cc: numbering and sending.

@@ -197,7 +197,7 @@ void TpLayer::fail(TimePs now, std::uint32_t index) {
   channel.ack = AckKind::kNone;
   for (std::uint32_t& kept : channel.waiting) {
     if (kept == 0) continue;
-    drop_waiting(kept);
+    drop_waiting(now, kept);
     kept = 0;
   }
   parts_.responder.channel_failed(index);

@@ -145,6 +145,8 @@ class Initiator {
   void settle(TimePs now);
 
   void describe_waiting(std::vector<std::string>& out) const;
+  /// The engine ends: every payload buffer that is held here goes back.
+  void release_buffers();
 
  private:
   engine::PostStatus check(const verbs::WorkRequest& request) const;
