@@ -97,6 +97,11 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
   std::uint64_t local = 0;
   for (std::uint8_t i = 0; i < request.local_count; ++i) local += request.local[i].length;
   if (verbs::is_atomic(request.verb)) {
+    // Profile P2 has room for one operand of eight bytes.
+    if (wire::profile(parts_.config.encapsulation) == wire::UbProfile::kP2OpenUrma) {
+      if (request.verb == Verb::kCompareSwap) return PostStatus::kUnsupported;
+      if (request.width != 8) return PostStatus::kBadRequest;
+    }
     const bool wide = request.width == 16 && request.verb == Verb::kCompareSwap;
     if (request.width != 4 && request.width != 8 && !wide) return PostStatus::kBadRequest;
     const bool fits = request.local_count == 0 || request.local[0].length >= request.width;

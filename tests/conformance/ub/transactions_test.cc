@@ -284,6 +284,15 @@ TEST_F(Transactions, HeaderBytesAreThoseOfTheProfile) {
   EXPECT_EQ(requests_[0].header_bytes, 82u);
 }
 
+// OpenURMA: its headers have room for one operand of eight bytes; what needs more is refused before it is
+// sent.
+TEST_F(Transactions, OpenUrmaHeadersLimitAtomics) {
+  make({.encapsulation = wire::UbEncapsulation::kRawEthernet, .mtu = 256});
+  EXPECT_EQ(world().post(world().request(Verb::kCompareSwap, 8)), engine::PostStatus::kUnsupported);
+  EXPECT_EQ(world().post(world().request(Verb::kFetchAdd, 4)), engine::PostStatus::kBadRequest);
+  EXPECT_TRUE(world().finish(world().request(Verb::kFetchAdd, 8)).ok());
+}
+
 // 7.3, rule 5: a response of another length ends in REM_RESP_LEN_ERR; its bytes do not run over the buffer.
 TEST_F(Transactions, ResponsesOfWrongLengthAreNoticed) {
   for (const std::uint32_t length : {32u, 128u}) {
