@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "examples/add_a_protocol/datagram_write_engine.h"
+
+#include <utility>
+
+#include "base/bytes.h"
+#include "verbs/verb.h"
+
+namespace wharf::examples {
+
+using verbs::CompletionStatus;
+
+DatagramWriteEngine::DatagramWriteEngine(const DatagramWriteConfig& config, wire::PayloadPool& pool)
+    : config_(config), pool_(&pool), pending_(config.accesses_max), accesses_(config.accesses_max) {}
+
+// --- Control
+
+Result<QueueId> DatagramWriteEngine::create_queue(TimePs, const engine::QueueConfig& config) {
+  if (config.send_depth == 0) return input_error("send_depth is 0, expected at least 1");
+  Queue queue;
+  queue.used = true;
+  queue.depth = config.send_depth;
+  queue.completions.reserve(config.send_depth);
+  outgoing_.reserve(outgoing_.capacity() + config.send_depth);
+  queues_.push_back(std::move(queue));
+  return static_cast<QueueId>(queues_.size() - 1);
+}
+
+Result<void> DatagramWriteEngine::destroy_queue(TimePs, QueueId queue) {
+  if (!has_queue(queue)) return input_error("no such queue");
+  if (queues_[queue].outstanding != 0) return input_error("the queue has outstanding requests");
+  queues_[queue].used = false;
+  return {};
+}
+
+Result<verbs::SegmentToken> DatagramWriteEngine::register_segment(TimePs,
+                                                                  const verbs::SegmentConfig& config) {
+  if (config.base == 0) return input_error("segment base is 0");
+  if (config.length > ~config.base) return input_error("the segment wraps around");
+  segments_.push_back({config, true});
+  return verbs::SegmentToken{static_cast<std::uint32_t>(segments_.size()), config.token_value};
+}
+
+Result<void> DatagramWriteEngine::deregister_segment(TimePs, verbs::SegmentToken token) {
+  if (token.id == 0 || token.id > segments_.size() || !segments_[token.id - 1].used) {
+    return input_error("no such segment");
+  }
+  segments_[token.id - 1].used = false;
+  return {};
+}
+
+Result<engine::ExchangeBlob> DatagramWriteEngine::export_queue(QueueId queue) const {
+  if (!has_queue(queue)) return input_error("no such queue");
+  engine::ExchangeBlob blob(4);
+  store_be32(blob.data(), config_.host.number);
+  return blob;
+}
+
+Result<PeerId> DatagramWriteEngine::connect(TimePs, QueueId queue, std::span<const std::byte> blob) {
+  if (!has_queue(queue)) return input_error("no such queue");
+  if (blob.size() != 4) return input_error("exchange blob of the wrong length, expected 4 bytes");
+  peers_.push_back({load_be32(blob.data())});
+  return static_cast<PeerId>(peers_.size() - 1);
+}
+
+Result<void> DatagramWriteEngine::disconnect(TimePs, QueueId, PeerId peer) {
+  if (peer >= peers_.size() || peers_[peer] == wire::kNoHost) return input_error("no such peer");
+  peers_[peer] = wire::kNoHost;
+  return {};
+}
+
+// --- Initiator: a request becomes a read of its data, the data becomes a packet, the packet leaves.
+
+// guide: begin
+PostStatus DatagramWriteEngine::post(TimePs, QueueId queue, const verbs::WorkRequest& request,
+                                     engine::Submission submission) {
+  if (!has_queue(queue)) return PostStatus::kBadQueue;
+  if (!supports(request.verb) || submission != engine::Submission::kInHand) return PostStatus::kUnsupported;
+  if (request.peer >= peers_.size() || peers_[request.peer] == wire::kNoHost || request.length == 0 ||
+      request.length > config_.mtu || request.local_count != 1 || request.local[0].length != request.length) {
+    return PostStatus::kBadRequest;
+  }
+  const std::uint32_t id = queues_[queue].outstanding < queues_[queue].depth ? pending_.acquire() : kNoSlot;
+  if (id == kNoSlot) return PostStatus::kQueueFull;
+  ++queues_[queue].outstanding;
+  pending_[id] = {request, queue, wire::kNoBuffer, false};
+
+  Access read;
+  read.id = id;
+  read.kind = engine::AccessKind::kRead;
+  read.queue = queue;
+  read.stream = queue;
+  read.address = request.local[0].address;
+  read.length = request.length;
+  read.operation = request.operation;
+  accesses_.push_back(read);
+  return PostStatus::kOk;
+}
+// guide: end
+
+void DatagramWriteEngine::access_done(TimePs, AccessId id, const AccessResult& result) {
+  const Pending pending = pending_[id];
+  pending_.release(id);
+  if (pending.placing) {
+    pool_->release(pending.buffer);
+    if (result.status == engine::AccessStatus::kDone) ++counters_.writes_placed;
+    return;
+  }
+  if (result.status == engine::AccessStatus::kDone) {
+    enqueue(pending.queue, pending.request, result.data);
+    return;
+  }
+  verbs::Completion completion;
+  completion.id = pending.request.id;
+  completion.verb = pending.request.verb;
+  completion.queue = pending.queue;
+  completion.operation = pending.request.operation;
+  completion.status = CompletionStatus::kLocalAccess;
+  complete(pending.queue, completion, true);
+}
+
+void DatagramWriteEngine::enqueue(QueueId queue, const verbs::WorkRequest& request,
+                                  const wire::Payload& data) {
+  Outgoing outgoing;
+  // guide: begin
+  wire::Packet& packet = outgoing.packet;  // Protocol UB over UDP: what a Packet is by default.
+  packet.source = config_.host;
+  packet.destination = peers_[request.peer];
+  packet.operation = request.operation;
+  packet.ub.transport = wire::UbTransport::kUtp;
+  wire::Btah& header = wire::use_request(packet.ub);
+  header.opcode = wire::TaOpcode::kWrite;
+  header.tassn = queues_[queue].tassn_next++;
+  header.requester_id = queue;
+  header.token_value_present = true;
+  packet.ub.extension.token_value = request.remote.token.value;
+  packet.ub.extension.maetah = {request.remote.address, request.remote.token.id, request.length};
+  packet.payload = data;
+  pool_->retain(data.buffer);  // access_done() only lends it.
+  packet.header_bytes = wire::wire_header_bytes(packet);
+  // guide: end
+  outgoing.completion.id = request.id;
+  outgoing.completion.verb = request.verb;
+  outgoing.completion.queue = queue;
+  outgoing.completion.length = request.length;
+  outgoing.completion.operation = request.operation;
+  outgoing.signaled = request.signaled;
+  outgoing_.push_back(outgoing);
+}
+
+bool DatagramWriteEngine::transmit(TimePs, std::uint32_t, wire::TrafficClassMask classes, wire::Packet& out) {
+  if (outgoing_.empty() || (classes & wire::mask_of(wire::TrafficClass::kData)) == 0) return false;
+  const Outgoing& first = outgoing_.front();
+  out = first.packet;  // The caller releases the payload.
+  complete(first.completion.queue, first.completion, first.signaled);
+  outgoing_.pop_front();
+  return true;
+}
+
+void DatagramWriteEngine::complete(QueueId queue, const verbs::Completion& completion, bool visible) {
+  if (visible) {
+    queues_[queue].completions.push_back(completion);
+  } else {
+    --queues_[queue].outstanding;
+  }
+}
+
+bool DatagramWriteEngine::poll(QueueId queue, verbs::Completion& out) {
+  if (!has_queue(queue) || queues_[queue].completions.empty()) return false;
+  out = queues_[queue].completions.front();
+  queues_[queue].completions.pop_front();
+  --queues_[queue].outstanding;
+  return true;
+}
+
+bool DatagramWriteEngine::next_completed_queue(QueueId& out) const {
+  for (QueueId queue = 0; queue < queues_.size(); ++queue) {
+    if (queues_[queue].completions.empty()) continue;
+    out = queue;
+    return true;
+  }
+  return false;
+}
+
+// --- Target: a packet that passes every check becomes a write; any other is counted and dropped.
+
+const DatagramWriteEngine::Segment* DatagramWriteEngine::writable(const wire::UbPacket& ub) const {
+  const wire::Maetah& access = ub.extension.maetah;
+  if (access.token_id == 0 || access.token_id > segments_.size()) return nullptr;
+  const Segment& segment = segments_[access.token_id - 1];
+  const verbs::SegmentConfig& config = segment.config;
+  const bool proven = !config.check_value ||
+                      (ub.request.token_value_present && ub.extension.token_value == config.token_value);
+  const bool inside = access.address >= config.base && access.length <= config.length &&
+                      access.address - config.base <= config.length - access.length;
+  return segment.used && proven && inside && config.rights.remote_write ? &segment : nullptr;
+}
+
+// guide: begin
+void DatagramWriteEngine::receive(TimePs, std::uint32_t, const wire::Packet& packet) {
+  if (packet.protocol != wire::Protocol::kUb || packet.ub.transport != wire::UbTransport::kUtp ||
+      packet.ub.transaction != wire::UbTransaction::kRequest ||
+      packet.ub.request.opcode != wire::TaOpcode::kWrite) {
+    ++counters_.dropped_foreign;
+    return;
+  }
+  const wire::Maetah& target = packet.ub.extension.maetah;
+  const Segment* segment = writable(packet.ub);
+  if (segment == nullptr || target.length != packet.payload.length) {
+    ++counters_.dropped_access;
+    return;
+  }
+  const std::uint32_t id = pending_.acquire();
+  if (id == kNoSlot) {
+    ++counters_.dropped_no_room;
+    return;
+  }
+  pool_->retain(packet.payload.buffer);  // receive() only lends it.
+  pending_[id].placing = true;
+  pending_[id].buffer = packet.payload.buffer;
+
+  Access write;
+  write.id = id;
+  write.kind = engine::AccessKind::kWrite;
+  write.order = segment->config.write_order;
+  write.at_target = true;
+  write.address = target.address;
+  write.length = target.length;
+  write.data = packet.payload;
+  write.operation = packet.operation;
+  accesses_.push_back(write);
+}
+// guide: end
+
+bool DatagramWriteEngine::next_access(Access& out) {
+  if (accesses_.empty()) return false;
+  out = accesses_.front();
+  accesses_.pop_front();
+  return true;
+}
+
+void DatagramWriteEngine::describe_waiting(std::vector<std::string>& lines) const {
+  if (pending_.in_use() != 0) {
+    lines.push_back(std::to_string(pending_.in_use()) + " accesses wait for the memory port");
+  }
+  if (!outgoing_.empty()) lines.push_back(std::to_string(outgoing_.size()) + " packets wait for the wire");
+}
+
+}  // namespace wharf::examples

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "examples/add_a_protocol/datagram_write_engine.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+
+#include "tests/support/engine_pair.h"
+#include "wire/frame.h"
+
+namespace wharf::examples {
+namespace {
+
+constexpr std::uint64_t kBase = 0x10000;
+constexpr std::uint32_t kTokenValue = 0x5eed;
+
+/// Two connected hosts whose memory is one segment each.
+struct World {
+  explicit World(test::EnginePairOptions options = {})
+      : pair(std::move(options), [](std::uint32_t host, wire::PayloadPool& pool) {
+          return std::make_unique<DatagramWriteEngine>(DatagramWriteConfig{.host = {host}}, pool);
+        }) {
+    for (std::uint32_t host = 0; host < 2; ++host) {
+      verbs::SegmentConfig segment;
+      segment.base = kBase;
+      segment.length = pair.memory(host).size();
+      segment.token_value = kTokenValue;
+      token = pair.engine(host).register_segment(kTimeZero, segment).value();
+      queue = pair.engine(host).create_queue(kTimeZero, {.send_depth = 16}).value();
+    }
+    peer = pair.engine(0).connect(kTimeZero, queue, pair.engine(1).export_queue(queue).value()).value();
+  }
+
+  verbs::WorkRequest write(std::uint64_t local, std::uint64_t remote, std::uint32_t length) const {
+    verbs::WorkRequest request;
+    request.id = local;
+    request.verb = verbs::Verb::kWrite;
+    request.local_count = 1;
+    request.local[0] = {kBase + local, length};
+    request.length = length;
+    request.peer = peer;
+    request.remote = {kBase + remote, token};
+    return request;
+  }
+
+  test::EnginePair<DatagramWriteEngine> pair;
+  verbs::SegmentToken token;
+  QueueId queue = 0;
+  PeerId peer = 0;
+};
+
+// guide: begin
+TEST(DatagramWriteEngine, MovesBytesAndCompletesWhenThePacketHasLeft) {
+  World world;
+  wire::fill(wire::pattern_payload(7, 0, 1000), world.pair.memory(0).at(kBase, 1000));
+  ASSERT_EQ(world.pair.post(0, world.queue, world.write(0, 4096, 1000)), PostStatus::kOk);
+  ASSERT_EQ(world.pair.host(0).completions.size(), 1U) << "handed to the wire, not yet arrived";
+  EXPECT_TRUE(world.pair.host(0).completions[0].ok());
+  EXPECT_EQ(world.pair.engine(1).counters().writes_placed, 0U);
+
+  ASSERT_EQ(world.pair.run_until_idle(), test::RunEnd::kDone);
+  EXPECT_TRUE(wire::payload_equal(wire::pattern_payload(7, 0, 1000),
+                                  wire::bytes_payload(world.pair.memory(1).at(kBase + 4096, 1000))));
+  EXPECT_EQ(world.pair.pool().in_use(), 0U) << "no buffer leaked";
+}
+// guide: end
+
+TEST(DatagramWriteEngine, ALostPacketIsASuccessAllTheSame) {
+  test::EnginePairOptions options;
+  options.wire.drop_if = [](const wire::Packet&) { return true; };
+  World world(std::move(options));
+  world.pair.memory(0).store64(kBase, 42);
+  world.pair.post(0, world.queue, world.write(0, 4096, 8));
+  ASSERT_EQ(world.pair.run_until_idle(), test::RunEnd::kDone);
+  EXPECT_TRUE(world.pair.host(0).completions.at(0).ok());
+  EXPECT_EQ(world.pair.memory(1).load64(kBase + 4096), 0U);
+  EXPECT_EQ(world.pair.pool().in_use(), 0U);
+}
+
+TEST(DatagramWriteEngine, EveryHopAsBytesGivesTheSame) {
+  test::EnginePairOptions options;
+  std::array<std::byte, wire::largest_frame_bytes(4096)> frame{};
+  std::uint32_t hops = 0;
+  options.wire.transform = [&](wire::Packet& packet, bool, RandomStream&) {
+    wire::Packet decoded;
+    const std::size_t length = wire::encode(packet, frame);
+    if (wire::decode(std::span(frame).first(length), wire::link_type(packet), decoded) !=
+        wire::DropReason::kNone) {
+      return false;
+    }
+    EXPECT_EQ(decoded.header_bytes, packet.header_bytes);
+    decoded.payload = packet.payload;  // The frame is not kept.
+    wire::carry_over(packet, decoded);
+    packet = decoded;
+    ++hops;
+    return true;
+  };
+  World world(std::move(options));
+  world.pair.memory(0).store64(kBase + 8, 0x0123'4567'89ab'cdef);
+  world.pair.post(0, world.queue, world.write(8, 512, 8));
+  ASSERT_EQ(world.pair.run_until_idle(), test::RunEnd::kDone);
+  EXPECT_EQ(hops, 1U);
+  EXPECT_EQ(world.pair.memory(1).load64(kBase + 512), 0x0123'4567'89ab'cdefU);
+}
+
+// guide: begin
+TEST(DatagramWriteEngine, RefusesEveryOtherVerb) {
+  World world;
+  for (int number = 0; number < verbs::kVerbCount; ++number) {
+    verbs::WorkRequest request = world.write(0, 0, 8);
+    request.verb = static_cast<verbs::Verb>(number);
+    if (request.verb == verbs::Verb::kWrite) continue;
+    EXPECT_EQ(world.pair.post(0, world.queue, request), PostStatus::kUnsupported) << name(request.verb);
+  }
+}
+// guide: end
+
+TEST(DatagramWriteEngine, RefusesRequestsThatItCannotEncode) {
+  World world;
+  EXPECT_EQ(world.pair.post(0, 99, world.write(0, 0, 8)), PostStatus::kBadQueue);
+  EXPECT_EQ(world.pair.post(0, world.queue, world.write(0, 0, 0)), PostStatus::kBadRequest);
+  EXPECT_EQ(world.pair.post(0, world.queue, world.write(0, 0, 4097)), PostStatus::kBadRequest);
+  EXPECT_EQ(world.pair.post(0, world.queue, world.write(0, 0, 4096)), PostStatus::kOk);
+  EXPECT_EQ(world.pair.post(0, world.queue, world.write(0, 0, 8), engine::Submission::kDoorbell),
+            PostStatus::kUnsupported);
+}
+
+TEST(DatagramWriteEngine, TakesAsManyRequestsAsTheQueueIsDeep) {
+  World world;
+  DatagramWriteEngine& engine = world.pair.engine(0);
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(engine.post(kTimeZero, world.queue, world.write(0, 0, 8), engine::Submission::kInHand),
+              PostStatus::kOk);
+  }
+  EXPECT_EQ(engine.post(kTimeZero, world.queue, world.write(0, 0, 8), engine::Submission::kInHand),
+            PostStatus::kQueueFull);
+  world.pair.drain(0);
+  EXPECT_EQ(world.pair.post(0, world.queue, world.write(0, 0, 8)), PostStatus::kOk);
+}
+
+TEST(DatagramWriteEngine, AForbiddenWriteLeavesMemoryUntouched) {
+  World world;
+  world.pair.memory(0).store64(kBase, 42);
+  verbs::WorkRequest unknown_token = world.write(0, 4096, 8);
+  unknown_token.remote.token.id = 2;
+  verbs::WorkRequest wrong_value = world.write(0, 4096, 8);
+  wrong_value.remote.token.value ^= 1;
+  const std::uint64_t size = world.pair.memory(1).size();
+  for (const verbs::WorkRequest& request : {unknown_token, wrong_value, world.write(0, size - 7, 8)}) {
+    ASSERT_EQ(world.pair.post(0, world.queue, request), PostStatus::kOk);
+  }
+  ASSERT_EQ(world.pair.run_until_idle(), test::RunEnd::kDone);
+  EXPECT_EQ(world.pair.engine(1).counters().dropped_access, 3U);
+  EXPECT_EQ(world.pair.memory(1).count(engine::AccessKind::kWrite), 0U);
+  EXPECT_EQ(world.pair.pool().in_use(), 0U);
+}
+
+TEST(DatagramWriteEngine, DataThatCannotBeReadIsAnErrorOfTheInitiator) {
+  World world;
+  verbs::WorkRequest request = world.write(0, 0, 8);
+  request.local[0].address = 8;  // Below the memory.
+  world.pair.post(0, world.queue, request);
+  ASSERT_EQ(world.pair.host(0).completions.size(), 1U);
+  EXPECT_EQ(world.pair.host(0).completions[0].status, verbs::CompletionStatus::kLocalAccess);
+}
+
+}  // namespace
+}  // namespace wharf::examples

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The closed set of controllers as one type: what a protocol keeps per channel when a configuration chooses
+// the controller. One dispatch per call, no heap. A new controller adds itself to the two lists here.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "engine/congestion/constant_window.h"
+#include "engine/congestion/controller.h"
+
+namespace wharf::congestion {
+
+/// Chooses a controller and its parameters.
+using ControllerConfig = std::variant<ConstantWindowConfig>;
+
+class AnyController {
+ public:
+  /// Refuses what the chosen controller's check() refuses; the sentence names the key, not its place.
+  static Result<AnyController> create(const ControllerConfig& config) {
+    return std::visit(
+        [](const auto& chosen) -> Result<AnyController> {
+          WHARF_TRY(check(chosen));
+          return AnyController(make(chosen));
+        },
+        config);
+  }
+
+  PacketRequest on_send(TimePs now, const Departure& departure) {
+    return std::visit([&](auto& controller) { return controller.on_send(now, departure); }, controller_);
+  }
+  void on_acknowledgement(TimePs now, const Acknowledgement& acknowledgement) {
+    std::visit([&](auto& controller) { controller.on_acknowledgement(now, acknowledgement); }, controller_);
+  }
+  void on_loss(TimePs now, const Loss& loss) {
+    std::visit([&](auto& controller) { controller.on_loss(now, loss); }, controller_);
+  }
+  void expire(TimePs now) {
+    std::visit([&](auto& controller) { controller.expire(now); }, controller_);
+  }
+
+  bool permits(std::uint64_t window_bytes) const {
+    return std::visit([&](const auto& controller) { return controller.permits(window_bytes); }, controller_);
+  }
+  TimePs next_send() const {
+    return std::visit([](const auto& controller) { return controller.next_send(); }, controller_);
+  }
+  TimePs deadline() const {
+    return std::visit([](const auto& controller) { return controller.deadline(); }, controller_);
+  }
+
+  /// The chosen controller as itself, for observers that know it; null when another was chosen.
+  template <typename C>
+  const C* as() const {
+    return std::get_if<C>(&controller_);
+  }
+
+ private:
+  using Alternatives = std::variant<ConstantWindow>;
+  static_assert(std::variant_size_v<Alternatives> == std::variant_size_v<ControllerConfig>);
+
+  static ConstantWindow make(const ConstantWindowConfig& config) { return ConstantWindow(config); }
+
+  explicit AnyController(Alternatives controller) : controller_(std::move(controller)) {}
+
+  Alternatives controller_;
+};
+static_assert(Controller<AnyController>);
+static_assert(std::is_trivially_copyable_v<AnyController>, "it lives in channel records");
+
+}  // namespace wharf::congestion
