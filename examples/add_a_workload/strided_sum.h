@@ -46,9 +46,11 @@ inline Result<void> check(const StridedSumConfig& config, workload::Party) {
   return {};
 }
 
-/// Target memory that the program needs from `region_offset` on.
+/// Target memory that the program needs from `region_offset` on. A load brings its whole line, so the last
+/// line belongs to the program too.
 inline std::uint64_t memory_needed(const StridedSumConfig& config, workload::Party) {
-  return (config.words - 1) * config.stride + 8;
+  const std::uint64_t end = (config.words - 1) * config.stride + 8;
+  return (end + workload::kLineBytes - 1) / workload::kLineBytes * workload::kLineBytes;
 }
 
 // guide: begin
