@@ -94,32 +94,34 @@ const OperationPath& Attribution::end(wire::OperationTag operation, TimePs at) {
   clear_path();
   path_.latency = at - slot->begin;
   std::vector<Span>& spans = last_spans_;
-  for (const Span& span : spans) {
-    const TimePs begin = max(span.begin, slot->begin);
-    const TimePs end = min(span.end, at);
-    if (begin >= end) continue;
-    path_.overlapped[index(span.stage)] += end - begin;
-    path_.stages |= bit(span.stage);
-  }
+  const std::size_t count = spans.size();
 
-  // Walk backwards.
+  // Walk backwards. Mostly the spans form a chain in the order in which they were reported.
   TimePs cursor = at;
-  std::size_t next = spans.size();
+  std::size_t next = count;
   while (cursor > slot->begin) {
-    const std::size_t found = find_before(spans, slot->begin, cursor, next);
-    if (found == spans.size()) {
+    const bool chained = next > 0 && spans[next - 1].end == cursor;
+    const std::size_t found = chained ? next - 1 : find_before(spans, slot->begin, cursor, next);
+    if (found == count) {
       claim_gap(slot->rests, slot->begin, cursor);
       break;
     }
     Span& span = spans[found];
-    const TimePs end = min(span.end, cursor);
-    if (end < cursor) claim_gap(slot->rests, end, cursor);
+    if (span.end < cursor) claim_gap(slot->rests, span.end, cursor);
+    if (span.end > cursor) path_.overlapped[index(span.stage)] += min(span.end, at) - cursor;
     const TimePs begin = max(span.begin, slot->begin);
-    path_.critical[index(span.stage)] += end - begin;
-    path_.overlapped[index(span.stage)] -= end - begin;
+    path_.critical[index(span.stage)] += min(span.end, cursor) - begin;
+    path_.stages |= bit(span.stage);
     span.critical = true;
     cursor = begin;
     next = found;
+  }
+  for (const Span& span : spans) {
+    const TimePs begin = max(span.begin, slot->begin);
+    const TimePs end = min(span.end, at);
+    if (span.critical || begin >= end) continue;
+    path_.overlapped[index(span.stage)] += end - begin;
+    path_.stages |= bit(span.stage);
   }
   return path_;
 }

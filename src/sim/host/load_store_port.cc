@@ -47,7 +47,7 @@ LoadStorePort::LoadStorePort(const HostConfig& config, const LoadStoreParts& par
     : config_(config), parts_(parts), misses_(2 * config.core.outstanding_misses), waiting_(64) {
   const CacheHierarchyConfig& cache = config.cache;
   const std::uint32_t cached = cache.l1.shape.lines + cache.l2.shape.lines + cache.llc.shape.lines;
-  lines_limit_ = 2 * cached;
+  lines_limit_ = 4 * cached;
   lines_in_flight_.reserve(256);
 }
 
