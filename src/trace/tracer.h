@@ -37,19 +37,14 @@ class Tracer {
   void span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end, std::uint16_t host = 0) {
     if (operation.value == 0 || end <= begin) return;
     if (attribution_ != nullptr) attribution_->span(operation, stage, begin, end);
-    if (wants(EventKind::kSpan)) [[unlikely]] {
-      emit({.kind = EventKind::kSpan,
-            .stage = stage,
-            .host = host,
-            .begin = begin,
-            .end = end,
-            .operation = operation});
-    }
+    if (wants(EventKind::kSpan)) [[unlikely]]
+      emit_span(operation, stage, begin, end, host);
   }
 
   /// From `at` on, time of `operation` that no span claims belongs to `stage`; see Attribution::rest().
   void rest(wire::OperationTag operation, Stage stage, TimePs at) {
-    if (attribution_ != nullptr && operation != wire::OperationTag{}) attribution_->rest(operation, stage, at);
+    if (attribution_ != nullptr && operation != wire::OperationTag{})
+      attribution_->rest(operation, stage, at);
   }
 
   /// Hands `event` to every sink that wants its kind. Guard with wants() where building the event costs
@@ -61,6 +56,17 @@ class Tracer {
   }
 
  private:
+  /// Apart, so that what every component inlines stays small.
+  [[gnu::noinline, gnu::cold]] void emit_span(wire::OperationTag operation, Stage stage, TimePs begin,
+                                              TimePs end, std::uint16_t host) {
+    emit({.kind = EventKind::kSpan,
+          .stage = stage,
+          .host = host,
+          .begin = begin,
+          .end = end,
+          .operation = operation});
+  }
+
   struct Attached {
     Sink* sink;
     std::uint32_t mask;
