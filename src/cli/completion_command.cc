@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // wharf completion SHELL: a completion script made from the option tree itself.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/command.h"
 

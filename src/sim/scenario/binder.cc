@@ -24,7 +24,7 @@ std::optional<N> whole(std::string_view text) {
 
 Binder::Section::Section(Binder& binder, std::string_view name, bool active, std::string_view condition)
     : binder_(binder),
-      prefix_size_(binder.prefix_.size()),
+      prefix_before_(binder.prefix_),
       active_before_(binder.active_),
       condition_before_(binder.condition_) {
   if (!name.empty()) {
@@ -35,8 +35,18 @@ Binder::Section::Section(Binder& binder, std::string_view name, bool active, std
   if (!condition.empty()) binder.condition_ = condition;
 }
 
+Binder::Section::Section(Binder& binder, Root, std::string_view name)
+    : binder_(binder),
+      prefix_before_(binder.prefix_),
+      active_before_(binder.active_),
+      condition_before_(binder.condition_) {
+  binder.prefix_ = std::string(name) + ".";
+  binder.active_ = true;
+  binder.condition_.clear();
+}
+
 Binder::Section::~Section() {
-  binder_.prefix_.resize(prefix_size_);
+  binder_.prefix_ = prefix_before_;
   binder_.active_ = active_before_;
   binder_.condition_ = condition_before_;
 }
@@ -52,6 +62,12 @@ const ConfigValue* Binder::begin_key(std::string_view key, std::string expected,
 
 void Binder::fail(Error error) {
   if (!error_) error_ = std::move(error);
+}
+
+void Binder::refuse_last(std::string_view expected) {
+  const ConfigValue* found = document_ == nullptr ? nullptr : document_->peek(keys_.back().path);
+  WHARF_CHECK(found != nullptr);
+  refuse(*found, expected);
 }
 
 void Binder::refuse(const ConfigValue& found, std::string_view expected) {
@@ -167,6 +183,21 @@ void Binder::wide_integer(std::string_view key, std::int64_t& value, std::string
     } else {
       value = *parsed;
     }
+  }
+}
+
+void Binder::wide_integer_or(std::string_view word, std::string_view key, std::optional<std::int64_t>& value,
+                             std::string_view doc, std::int64_t least, std::int64_t most) {
+  const std::string expected = fmt::format("integer from {} to {} or \"{}\"", least, most, word);
+  const ConfigValue* found = begin_key(key, expected, value ? std::to_string(*value) : std::string(word), doc);
+  if (found == nullptr) return;
+  const auto parsed = whole<std::int64_t>(found->text);
+  if (found->text == word) {
+    value.reset();
+  } else if (!parsed || *parsed < least || *parsed > most) {
+    refuse(*found, "an " + expected);
+  } else {
+    value = *parsed;
   }
 }
 

@@ -43,18 +43,23 @@ class Binder {
   /// Reads nothing, only lists keys.
   Binder() = default;
 
+  /// Tag for a section whose name counts from the root, whatever sections are open.
+  struct Root {};
+  static constexpr Root kRoot{};
+
   /// Keys bound inside the lifetime of the guard start with `name` + "." and matter only if `active`;
   /// `condition` says so in words.
   class Section {
    public:
     Section(Binder& binder, std::string_view name, bool active = true, std::string_view condition = "");
+    Section(Binder& binder, Root, std::string_view name);
     Section(const Section&) = delete;
     Section& operator=(const Section&) = delete;
     ~Section();
 
    private:
     Binder& binder_;
-    std::size_t prefix_size_;
+    std::string prefix_before_;
     bool active_before_;
     std::string condition_before_;
   };
@@ -82,6 +87,16 @@ class Binder {
     value = static_cast<I>(wide);
   }
 
+  /// An integer, or the word `word`, which stands for `meaning`.
+  template <std::integral I>
+  void integer_or(std::string_view word, I meaning, std::string_view key, I& value, std::string_view doc,
+                  std::int64_t least, std::int64_t most) {
+    std::optional<std::int64_t> wide;
+    if (value != meaning) wide = static_cast<std::int64_t>(value);
+    wide_integer_or(word, key, wide, doc, least, most);
+    value = wide ? static_cast<I>(*wide) : meaning;
+  }
+
   template <typename E>
   void choice(std::string_view key, E& value, std::span<const Choice<E>> choices, std::string_view doc) {
     std::vector<std::string_view> names;
@@ -106,6 +121,8 @@ class Binder {
   Result<void> finish(std::span<const std::string_view> known_tables) const;
   Result<void> result() const;
   void fail(Error error);
+  /// Refuses the value of the key bound last.
+  void refuse_last(std::string_view expected);
 
   /// Keys in binding order.
   const std::vector<KeyDoc>& keys() const { return keys_; }
@@ -119,6 +136,8 @@ class Binder {
   void refuse(const ConfigValue& found, std::string_view expected);
   void wide_integer(std::string_view key, std::int64_t& value, std::string_view doc, std::int64_t least,
                     std::int64_t most);
+  void wide_integer_or(std::string_view word, std::string_view key, std::optional<std::int64_t>& value,
+                       std::string_view doc, std::int64_t least, std::int64_t most);
   std::size_t choose(std::string_view key, std::size_t current, std::span<const std::string_view> names,
                      std::string_view doc);
 

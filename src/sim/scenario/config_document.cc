@@ -102,12 +102,7 @@ Result<void> ConfigDocument::add_text(std::string_view text, std::string_view na
       }
       value->origin = place(name, node);
       value->layer = layer;
-      const auto existing = values_.find(path);
-      if (existing == values_.end()) {
-        values_.emplace(path, std::move(*value));
-      } else if (existing->second.layer <= layer) {
-        existing->second = std::move(*value);
-      }
+      merge(path, *value);
     }
   }
   return {};
@@ -126,6 +121,11 @@ Result<void> ConfigDocument::add_override(std::string_view assignment) {
 void ConfigDocument::set(std::string_view key, std::string_view value, std::string_view origin) {
   ConfigValue& slot = values_[std::string(key)];
   slot = ConfigValue{std::string(value), true, std::string(origin), kOverrideLayer, false};
+}
+
+void ConfigDocument::merge(const std::string& key, const ConfigValue& value) {
+  const auto [place, fresh] = values_.try_emplace(key, value);
+  if (!fresh && place->second.layer <= value.layer) place->second = value;
 }
 
 const ConfigValue* ConfigDocument::find(std::string_view key) const {

@@ -45,6 +45,9 @@ class ConfigDocument {
   /// Sets a key as the command line would.
   void set(std::string_view key, std::string_view value, std::string_view origin);
 
+  /// Takes over a value of another document, unless a higher layer has set the key.
+  void merge(const std::string& key, const ConfigValue& value);
+
   /// The value in force, or null. Marks it used.
   const ConfigValue* find(std::string_view key) const;
   /// The value in force without marking it.

@@ -33,6 +33,8 @@ struct ScenarioConfig {
   std::string title;
   std::string profile = "connectx7-class";
   Stack stack = Stack::kUbUrma;
+  Attachment attachment = Attachment::kOnChipBus;          ///< Where both NICs sit; the stack decides unless a key says.
+  SubmissionPath submission = SubmissionPath::kBusStore;  ///< How work requests reach them; likewise.
   HostConfig host;  ///< Both hosts.
   LinkConfig link;
   ub::UbConfig ub;
@@ -67,6 +69,9 @@ struct Scenario {
 
 /// Resolves and checks. Every refusal is one sentence that names the place.
 Result<Scenario> load_scenario(const ScenarioSource& source);
+
+/// Every key that any scenario can hold, with the keys of each program and of both transports.
+std::vector<KeyDoc> every_key();
 
 /// Binds every key of a scenario; load_scenario() uses it, and the key reference.
 void bind_scenario(Binder& binder, ScenarioConfig& config);

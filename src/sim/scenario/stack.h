@@ -28,10 +28,12 @@ inline constexpr std::array<Choice<Stack>, 4> kStacks{{
 
 constexpr std::string_view name(Stack stack) { return kStacks[static_cast<std::size_t>(stack)].name; }
 constexpr bool is_ub(Stack stack) { return stack == Stack::kUbLoadStore || stack == Stack::kUbUrma; }
-constexpr Attachment attachment(Stack stack) {
+/// Where the stack's NIC sits unless model.attachment says otherwise.
+constexpr Attachment usual_attachment(Stack stack) {
   return is_ub(stack) ? Attachment::kOnChipBus : Attachment::kPcie;
 }
-constexpr SubmissionPath submission_path(Stack stack) {
+/// How the stack submits work requests unless model.submission says otherwise.
+constexpr SubmissionPath usual_submission(Stack stack) {
   return is_ub(stack)                     ? SubmissionPath::kBusStore
          : stack == Stack::kRoceBlueFlame ? SubmissionPath::kBlueFlame
                                           : SubmissionPath::kDoorbell;

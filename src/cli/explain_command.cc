@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// wharf explain SCENARIO: the waterfall of one operation, on every stack or on one.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/run_text.h"
+#include "cli/scenario_options.h"
+#include "report/text_table.h"
+#include "sim/scenario/run.h"
+#include "sim/scenario/stack.h"
+#include "trace/waterfall.h"
+
+namespace wharf::cli {
+namespace {
+
+class ExplainCommand : public Command {
+ public:
+  std::string_view name() const override { return "explain"; }
+  std::string_view summary() const override { return "Show where the nanoseconds of one operation go."; }
+  std::string_view examples() const override {
+    return "  wharf explain scenarios/fetch-64-bytes.toml\n"
+           "  wharf explain scenarios/fetch-64-bytes.toml --set model.stack=roce_dma\n"
+           "  wharf explain scenarios/fetch-64-bytes.toml --operation 17 --ascii\n";
+  }
+  void declare(CLI::App& app) override {
+    scenario_.declare(app);
+    app.add_option("--operation", operation_, "Which operation, counted from 0 in the order in which they end; the last of a "
+                                              "short run otherwise");
+    app.add_flag("--ascii", ascii_, "Draw without UTF-8");
+  }
+  Result<ExitCode> run(const Console& console) override {
+    auto scenario = scenario_.load();
+    if (!scenario) return scenario.error();
+    for (const std::string& line : scenario->no_influence) console.remark(line);
+    sim::RunOptions options;
+    options.interrupt = &interrupt_requested();
+    options.waterfall_operation = operation_;
+    auto report = sim::run_scenario(*scenario, options);
+    if (!report) return report.error();
+    if (report->end == sim::RunEnd::kInterrupted) return ExitCode::kInterrupted;
+    if (report->end == sim::RunEnd::kStalled) {
+      return Error{ErrorKind::kStalled, fmt::format("the run stalled; {}", fmt::join(report->waiting, "; "))};
+    }
+    if (report->waterfall.empty()) {
+      return input_error(fmt::format("{} has {} operations, expected --operation below that", scenario_.file,
+                                     report->log.entries().size()));
+    }
+    const sim::OperationEntry& entry = report->log.entries()[operation_];
+    const TimePs latency = report->waterfall_end - report->waterfall_begin;
+    const std::string title =
+        fmt::format("{} of {} B over {} ({}): {} ns", verbs::name(entry.verb), entry.bytes,
+                    sim::name(scenario->config.stack), scenario->config.profile,
+                    nanoseconds_text(as_nanoseconds(latency)));
+    nlohmann::ordered_json spans = nlohmann::ordered_json::array();
+    for (const trace::Attribution::Span& span : report->waterfall) {
+      spans.push_back({{"stage", trace::name(span.stage)},
+                       {"begin_ns", as_nanoseconds(span.begin - report->waterfall_begin)},
+                       {"end_ns", as_nanoseconds(span.end - report->waterfall_begin)},
+                       {"critical", span.critical},
+                       {"meaning", trace::describe(span.stage)}});
+    }
+    console.print(nlohmann::ordered_json{{"verb", verbs::name(entry.verb)},
+                                         {"bytes", entry.bytes},
+                                         {"stack", sim::name(scenario->config.stack)},
+                                         {"profile", scenario->config.profile},
+                                         {"latency_ns", as_nanoseconds(latency)},
+                                         {"spans", spans}});
+    const trace::WaterfallInput input{report->waterfall, report->waterfall_begin, latency};
+    console.print(trace::draw_waterfall(
+        title, input, {.glyphs = ascii_ ? trace::Glyphs::kAscii : trace::Glyphs::kUtf8}));
+    return ExitCode::kDone;
+  }
+
+ private:
+  ScenarioOptions scenario_;
+  std::uint64_t operation_ = 0;
+  bool ascii_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_explain_command() { return std::make_unique<ExplainCommand>(); }
+
+}  // namespace wharf::cli

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// wharf sweep SCENARIO --vary key=a,b: many runs, on every core, into one SQLite file.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/manifest.h"
+#include "cli/progress.h"
+#include "cli/scenario_options.h"
+#include "report/sweep_database.h"
+#include "report/text_table.h"
+#include "sim/scenario/run.h"
+
+namespace wharf::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One varied key and its values.
+struct Axis {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+Result<Axis> parse_axis(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    return input_error(fmt::format("--vary {}: expected key=a,b,c, for example --vary run.payload=64B,4KiB", text));
+  }
+  Axis axis{text.substr(0, equals), {}};
+  std::string_view rest = std::string_view(text).substr(equals + 1);
+  while (!rest.empty()) {
+    const auto comma = rest.find(',');
+    axis.values.emplace_back(rest.substr(0, comma));
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  return axis;
+}
+
+class SweepCommand : public Command {
+ public:
+  std::string_view name() const override { return "sweep"; }
+  std::string_view summary() const override { return "Run a scenario for every combination of values, on all cores."; }
+  std::string_view examples() const override {
+    return "  wharf sweep scenarios/fetch-64-bytes.toml --vary model.link.delay=50ns,100ns,200ns --out out/delay\n"
+           "  wharf sweep scenarios/fetch-64-bytes.toml --vary model.stack=ub_urma,roce_dma --vary run.payload=64B,4KiB\n"
+           "  sqlite3 out/delay/results.sqlite 'select * from runs'\n";
+  }
+  void declare(CLI::App& app) override {
+    scenario_.declare(app);
+    app.add_option("--vary", vary_, "A key and its values, as key=a,b,c; may be repeated")->required()->allow_extra_args(false);
+    app.add_option("-o,--out", out_, "Directory for results.sqlite; an interrupted sweep goes on where it stopped");
+    app.add_option("-j,--jobs", jobs_, "Runs at a time; all cores by default")->check(CLI::Range(1, 1024));
+  }
+
+  Result<ExitCode> run(const Console& console) override {
+    for (const std::string& text : vary_) {
+      auto axis = parse_axis(text);
+      if (!axis) return axis.error();
+      axes_.push_back(*std::move(axis));
+    }
+    std::size_t total = 1;
+    for (const Axis& axis : axes_) total *= axis.values.size();
+    // Every combination is checked before the first one runs.
+    scenarios_.reserve(total);
+    for (std::size_t index = 0; index < total; ++index) {
+      auto scenario = scenario_.load(overrides_of(index));
+      if (!scenario) return scenario.error();
+      scenarios_.push_back(*std::move(scenario));
+    }
+    std::optional<report::SweepDatabase> database;
+    std::set<int> finished;
+    if (!out_.empty()) {
+      std::error_code status;
+      fs::create_directories(out_, status);
+      if (status) return Error{ErrorKind::kEnvironment, fmt::format("--out {}: {}", out_, status.message())};
+      std::vector<std::string> keys;
+      for (const Axis& axis : axes_) keys.push_back(axis.key);
+      auto opened = report::SweepDatabase::open(fs::path(out_) / "results.sqlite", keys);
+      if (!opened) return opened.error();
+      database.emplace(*std::move(opened));
+      auto done = database->finished_runs();
+      if (!done) return done.error();
+      finished = *std::move(done);
+      if (!finished.empty()) console.remark(fmt::format("{} of {} runs are in {} already", finished.size(), total, out_));
+    }
+    return run_all(console, database ? &*database : nullptr, finished);
+  }
+
+ private:
+  std::vector<std::string> values_of(std::size_t index) const {
+    std::vector<std::string> values(axes_.size());
+    for (std::size_t axis = axes_.size(); axis-- > 0;) {
+      values[axis] = axes_[axis].values[index % axes_[axis].values.size()];
+      index /= axes_[axis].values.size();
+    }
+    return values;
+  }
+  std::vector<std::string> overrides_of(std::size_t index) const {
+    std::vector<std::string> overrides;
+    const auto values = values_of(index);
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) overrides.push_back(axes_[axis].key + "=" + values[axis]);
+    return overrides;
+  }
+
+  Result<ExitCode> run_all(const Console& console, report::SweepDatabase* database, const std::set<int>& finished) {
+    Progress progress(console, "sweep");
+    std::mutex mutex;  // Guards everything below.
+    std::optional<Error> failure;
+    std::size_t ended = finished.size();
+    std::vector<nlohmann::ordered_json> summaries(scenarios_.size());
+    bool holds = true;
+
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+      for (;;) {
+        const std::size_t index = next.fetch_add(1);
+        if (index >= scenarios_.size() || interrupt_requested()) return;
+        if (finished.contains(static_cast<int>(index))) continue;
+        sim::RunOptions options;
+        options.interrupt = &interrupt_requested();
+        auto report = sim::run_scenario(scenarios_[index], options);
+        const std::lock_guard lock(mutex);
+        if (failure) return;
+        if (!report) {
+          failure = report.error();
+          return;
+        }
+        if (report->end == sim::RunEnd::kInterrupted) return;
+        if (report->end == sim::RunEnd::kStalled) {
+          failure = Error{ErrorKind::kStalled, fmt::format("run {} ({}) stalled; {}", index,
+                                                           fmt::join(overrides_of(index), ", "), fmt::join(report->waiting, "; "))};
+          return;
+        }
+        summaries[index] = sim::summary_of(scenarios_[index], *report);
+        const auto judged = sim::judge(scenarios_[index].expectations, summaries[index]);
+        if (!judged) {
+          failure = judged.error();
+          return;
+        }
+        for (const auto& each : *judged) holds = holds && each.holds;
+        holds = holds && report->verdict.empty();
+        if (database != nullptr) {
+          auto stored = database->add(static_cast<int>(index), values_of(index), summaries[index]);
+          if (!stored) {
+            failure = stored.error();
+            return;
+          }
+        }
+        ++ended;
+        progress.update(static_cast<double>(ended) / static_cast<double>(scenarios_.size()),
+                        fmt::format("{} of {} runs", ended, scenarios_.size()));
+      }
+    };
+    const unsigned jobs = jobs_ != 0 ? jobs_ : std::max(1U, std::thread::hardware_concurrency());
+    std::vector<std::jthread> threads;
+    for (unsigned job = 1; job < jobs && job < scenarios_.size(); ++job) threads.emplace_back(work);
+    work();
+    threads.clear();
+    if (failure) return *failure;
+
+    print(console, summaries);
+    if (interrupt_requested()) {
+      console.error(fmt::format("interrupted after {} of {} runs; the same command goes on from there", ended, scenarios_.size()));
+      return ExitCode::kInterrupted;
+    }
+    return holds ? ExitCode::kDone : ExitCode::kJudgedFailed;
+  }
+
+  void print(const Console& console, const std::vector<nlohmann::ordered_json>& summaries) const {
+    std::vector<report::TextTable::Column> columns{{"run", report::Align::kRight}};
+    for (const Axis& axis : axes_) columns.push_back({axis.key, report::Align::kRight});
+    for (const char* title : {"operations", "mean ns", "p99 ns", "M op/s"}) columns.push_back({title, report::Align::kRight});
+    report::TextTable table(std::move(columns));
+    nlohmann::ordered_json runs = nlohmann::ordered_json::array();
+    for (std::size_t index = 0; index < summaries.size(); ++index) {
+      const auto& summary = summaries[index];
+      if (summary.is_null()) continue;  // In the database already, or not run.
+      std::vector<std::string> cells{std::to_string(index)};
+      nlohmann::ordered_json varied;
+      const auto values = values_of(index);
+      for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+        cells.push_back(values[axis]);
+        varied[axes_[axis].key] = values[axis];
+      }
+      const auto& latency = summary["program"]["latency_ns"];
+      cells.push_back(std::to_string(summary["program"]["operations"].get<std::uint64_t>()));
+      cells.push_back(fmt::format("{:.1f}", latency["mean"].get<double>()));
+      cells.push_back(fmt::format("{:.1f}", latency["p99"].get<double>()));
+      cells.push_back(fmt::format("{:.3f}", summary["program"]["operations_per_second"].get<double>() / 1e6));
+      table.add_row(cells);
+      runs.push_back({{"run", index}, {"varied", varied}, {"summary", summary}});
+    }
+    console.print(nlohmann::ordered_json{{"runs", runs}});
+    console.print(table.text());
+  }
+
+  ScenarioOptions scenario_;
+  std::vector<std::string> vary_;
+  std::string out_;
+  unsigned jobs_ = 0;
+  std::vector<Axis> axes_;
+  std::vector<sim::Scenario> scenarios_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_sweep_command() { return std::make_unique<SweepCommand>(); }
+
+}  // namespace wharf::cli

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/scenario.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include "base/nearest_name.h"
+#include "engine/roce/roce_engine.h"
+#include "engine/ub/ub_engine.h"
+#include "sim/scenario/host_keys.h"
+#include "sim/scenario/transport_keys.h"
+#include "verbs/verb.h"
+
+namespace wharf::sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kReplay = "replay";
+constexpr std::array<std::string_view, 1> kTables{"expect"};
+
+/// "stack" leaves the choice to the stack.
+constexpr std::array<Choice<std::optional<Attachment>>, 3> kAttachments{{
+    {"stack", std::nullopt},
+    {"on_chip_bus", Attachment::kOnChipBus},
+    {"pcie", Attachment::kPcie},
+}};
+constexpr std::array<Choice<std::optional<SubmissionPath>>, 4> kSubmissions{{
+    {"stack", std::nullopt},
+    {"bus_store", SubmissionPath::kBusStore},
+    {"doorbell", SubmissionPath::kDoorbell},
+    {"blueflame", SubmissionPath::kBlueFlame},
+}};
+
+/// Names of run.workload: every program, and the replay.
+std::vector<std::string_view> program_names() {
+  const auto names = workload::workload_names();
+  std::vector<std::string_view> all(names.begin(), names.end());
+  all.push_back(kReplay);
+  return all;
+}
+
+void bind_program(Binder& binder, ScenarioConfig& config) {
+  std::vector<Choice<std::size_t>> choices;
+  for (const std::string_view name : program_names()) choices.push_back({name, choices.size()});
+  std::size_t chosen = config.program == ProgramKind::kReplay ? choices.size() - 1 : config.workload.index();
+  const std::size_t before = chosen;
+  binder.choice<std::size_t>("workload", chosen, choices, "the program that runs");
+  if (chosen != before) {
+    if (chosen == choices.size() - 1) {
+      config.program = ProgramKind::kReplay;
+    } else {
+      config.program = ProgramKind::kWorkload;
+      config.workload = workload::default_config(static_cast<workload::WorkloadKind>(chosen));
+    }
+  }
+  const bool replay = config.program == ProgramKind::kReplay;
+  {
+    const Binder::Section keys(binder, "", !replay, "only with a program, not with run.workload = \"replay\"");
+    workload::bind_keys(config.workload, binder);
+  }
+  bind_replay_run(binder, config.replay, replay);
+}
+
+/// Which parts of the hosts matter to this run.
+HostKeyScope scope_of(const ScenarioConfig& config) {
+  HostKeyScope scope;
+  scope.pcie = config.attachment == Attachment::kPcie;
+  scope.roce = !is_ub(config.stack);
+  const bool load_store_stack = config.stack == Stack::kUbLoadStore;
+  if (config.program == ProgramKind::kReplay) {
+    scope.load_store_path = true;  // The replay's caches.
+    scope.queue_path = !load_store_stack || config.replay.far_memory == FarMemory::kPaged;
+    return scope;
+  }
+  scope.load_store_path = false;
+  scope.queue_path = false;
+  for (const verbs::Verb verb : workload::verbs_needed(config.workload, load_store_stack)) {
+    (verbs::is_load_store(verb) ? scope.load_store_path : scope.queue_path) = true;
+  }
+  return scope;
+}
+
+/// Loads profile `name` and what it extends, the ancestors first.
+Result<void> add_profile(ConfigDocument& document, const fs::path& directory, const std::string& name,
+                         const std::string& origin, int depth) {
+  constexpr int kDeepest = 8;
+  const fs::path path = directory / (name + ".toml");
+  std::error_code status;
+  if (!fs::exists(path, status)) {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(directory, status)) {
+      if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+    }
+    std::sort(names.begin(), names.end());
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    const auto nearest = nearest_name(name, views);
+    return input_error(fmt::format("{}: unknown profile \"{}\", expected one of {}{}", origin, name,
+                                   fmt::join(names, ", "),
+                                   nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : ""));
+  }
+  if (depth == kDeepest) {
+    return input_error(fmt::format("{}: profile \"{}\" extends itself, expected an end after at most {} steps", origin,
+                                   name, kDeepest));
+  }
+  ConfigDocument own;
+  WHARF_TRY(own.add_file(path, "model.", kProfileLayer));
+  if (const ConfigValue* extends = own.find("model.extends")) {
+    WHARF_TRY(add_profile(document, directory, extends->text, extends->origin, depth + 1));
+  }
+  for (const auto& [key, value] : own.values()) {
+    if (key != "model.extends") document.merge(key, value);
+  }
+  return {};
+}
+
+Error unsupported(const std::string& what, std::string_view expected) {
+  return input_error(fmt::format("{}, expected {}", what, expected));
+}
+
+/// Combinations of keys that make no sense together.
+Result<void> check_combination(const ScenarioConfig& config) {
+  WHARF_TRY(validate(config.host));
+  WHARF_TRY(validate(config.link));
+  if (is_ub(config.stack)) {
+    WHARF_TRY(ub::validate(config.ub));
+  } else {
+    WHARF_TRY(roce::check(config.roce));
+  }
+  const bool on_bus = config.attachment == Attachment::kOnChipBus;
+  if (on_bus != (config.submission == SubmissionPath::kBusStore)) {
+    return on_bus ? unsupported("model.submission is a PCIe path, but the NIC sits on the on-chip bus",
+                                "model.submission = \"bus_store\" or model.attachment = \"pcie\"")
+                  : unsupported("model.submission is \"bus_store\", but the NIC sits behind PCIe",
+                                "model.submission = \"doorbell\" or \"blueflame\"");
+  }
+  if (config.stack == Stack::kUbLoadStore && !on_bus) {
+    return unsupported("model.attachment is \"pcie\", but loads and stores of mapped remote memory need a NIC on the bus",
+                       "model.attachment = \"on_chip_bus\" or model.stack = \"ub_urma\"");
+  }
+  if (config.program == ProgramKind::kReplay) {
+    if (config.replay.trace.empty()) return unsupported("run.trace is empty", "the file name of a memory trace");
+    return {};
+  }
+  const workload::Party party{0, workload::parties_needed(config.workload)};
+  const auto kind = workload::name(workload::kind_of(config.workload));
+  if (auto checked = workload::check(config.workload, party); !checked) {
+    return input_error(fmt::format("run.workload = \"{}\": run.{}", kind, checked.error().message));
+  }
+  for (const verbs::Verb verb :
+       workload::verbs_needed(config.workload, config.stack == Stack::kUbLoadStore)) {
+    const bool has = verbs::is_load_store(verb) ? config.stack == Stack::kUbLoadStore
+                     : is_ub(config.stack)      ? ub::UbEngine::supports(verb)
+                                                : roce::RoceEngine::supports(verb);
+    if (!has) {
+      return unsupported(fmt::format("run.workload = \"{}\" needs {}, which model.stack = \"{}\" does not have", kind,
+                                     verbs::name(verb), name(config.stack)),
+                         verbs::is_load_store(verb) ? "model.stack = \"ub_ldst\"" : "another stack or verb");
+    }
+  }
+  return {};
+}
+
+std::string quoted(const ConfigValue& value) {
+  if (!value.quoted) return value.text;
+  std::string out = "\"";
+  for (const char c : value.text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+/// The keys of the scenario and the command line, as TOML that is itself a scenario.
+std::string effective_text(const ConfigDocument& document, const ScenarioConfig& config) {
+  std::string out = fmt::format("model.profile = \"{}\"\n", config.profile);
+  for (const auto& [key, value] : document.values()) {
+    if (value.layer >= kScenarioLayer && key != "model.profile") out += fmt::format("{} = {}\n", key, quoted(value));
+  }
+  for (const ConfigTable& table : document.tables("expect")) {
+    out += "\n[[expect]]\n";
+    for (const auto& [key, value] : table.values) out += fmt::format("{} = {}\n", key, quoted(value));
+  }
+  return out;
+}
+
+}  // namespace
+
+void bind_scenario(Binder& binder, ScenarioConfig& config) {
+  binder.text("title", config.title, "one line about the scenario");
+  const Binder::Section model_first(binder, "model");
+  binder.text("profile", config.profile, "parameters of the machine: a file under profiles/");
+  binder.choice<Stack>("stack", config.stack, kStacks, "how the program reaches remote memory");
+  std::optional<Attachment> attachment;
+  std::optional<SubmissionPath> submission;
+  binder.choice<std::optional<Attachment>>("attachment", attachment, kAttachments, "where both NICs sit");
+  binder.choice<std::optional<SubmissionPath>>("submission", submission, kSubmissions,
+                                               "how work requests reach the NIC");
+  config.attachment = attachment.value_or(usual_attachment(config.stack));
+  config.submission = submission.value_or(usual_submission(config.stack));
+  {
+    const Binder::Section run(binder, Binder::kRoot, "run");
+    bind_program(binder, config);
+    binder.integer("seed", config.seed, "seed of every random stream");
+    binder.time("time_limit", config.time_limit, "simulated time after which an unfinished run counts as stalled");
+    binder.integer("record_operations", config.record_limit, "rows of operations.csv; sums cover every operation");
+  }
+  const HostKeyScope scope = scope_of(config);
+  bind_host(binder, config.host, scope);
+  bind_link(binder, config.link);
+  bind_ub(binder, config.ub, is_ub(config.stack));
+  bind_roce(binder, config.roce, !is_ub(config.stack));
+  bind_replay_model(binder, config.replay, config.program == ProgramKind::kReplay);
+  config.link.rounding = config.host.time.rounding;
+}
+
+std::vector<KeyDoc> every_key() {
+  std::vector<KeyDoc> keys;
+  std::set<std::string> seen;
+  const auto add = [&](ScenarioConfig config, const std::string& program) {
+    Binder binder;
+    bind_scenario(binder, config);
+    for (KeyDoc key : binder.keys()) {
+      const bool of_run = key.path.starts_with("run.");
+      if (!seen.insert(of_run ? key.path + key.doc : key.path).second) continue;
+      if (of_run && key.condition.empty() && key.path != "run.workload" && key.path != "run.seed" &&
+          key.path != "run.time_limit" && key.path != "run.record_operations" && !program.empty()) {
+        key.condition = program;
+      }
+      keys.push_back(std::move(key));
+    }
+  };
+  for (int kind = 0; kind < workload::kWorkloadKindCount; ++kind) {
+    ScenarioConfig config;
+    config.workload = workload::default_config(static_cast<workload::WorkloadKind>(kind));
+    add(config, fmt::format("run.workload = \"{}\"", workload::name(static_cast<workload::WorkloadKind>(kind))));
+  }
+  return keys;
+}
+
+Result<Scenario> load_scenario(const ScenarioSource& source) {
+  ConfigDocument document;
+  if (!source.file.empty()) {
+    WHARF_TRY(document.add_file(source.file, "", kScenarioLayer));
+  } else {
+    WHARF_TRY(document.add_text(source.text, "scenario", "", kScenarioLayer));
+  }
+  for (const std::string& assignment : source.overrides) WHARF_TRY(document.add_override(assignment));
+  if (!source.profile.empty()) document.set("model.profile", source.profile, "--profile");
+
+  Scenario scenario;
+  const ConfigValue* profile = document.find("model.profile");
+  WHARF_TRY(add_profile(document, source.profile_directory, profile ? profile->text : scenario.config.profile,
+                        profile ? profile->origin : "model.profile", 0));
+
+  Binder binder(document);
+  bind_scenario(binder, scenario.config);
+  WHARF_TRY(binder.finish(kTables));
+  if (auto checked = check_combination(scenario.config); !checked) {
+    const std::string place = source.file.empty() ? std::string("scenario") : source.file.string();
+    return Error{checked.error().kind, fmt::format("{}: {}", place, checked.error().message)};
+  }
+  auto expectations = read_expectations(document);
+  if (!expectations) return expectations.error();
+  scenario.expectations = *std::move(expectations);
+  if (!scenario.config.replay.trace.empty()) {
+    const fs::path beside = source.file.parent_path() / scenario.config.replay.trace;
+    std::error_code status;
+    if (fs::exists(beside, status)) scenario.config.replay.trace = beside.string();
+  }
+  scenario.keys = binder.keys();
+  scenario.no_influence = binder.without_influence();
+  scenario.effective = effective_text(document, scenario.config);
+  return scenario;
+}
+
+}  // namespace wharf::sim
