@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
-#include <set>
 
 #include "base/nearest_name.h"
 #include "engine/roce/roce_engine.h"
@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kReplay = "replay";
+constexpr std::string_view kOnlyWithProgram = "only with run.workload = ";
 constexpr std::array<std::string_view, 1> kTables{"expect"};
 
 /// "stack" leaves the choice to the stack.
@@ -61,7 +62,9 @@ void bind_program(Binder& binder, ScenarioConfig& config) {
   }
   const bool replay = config.program == ProgramKind::kReplay;
   {
-    const Binder::Section keys(binder, "", !replay, "only with a program, not with run.workload = \"replay\"");
+    const std::string condition =
+        fmt::format("{}{}", kOnlyWithProgram, workload::name(workload::kind_of(config.workload)));
+    const Binder::Section keys(binder, "", !replay, condition);
     workload::bind_keys(config.workload, binder);
   }
   bind_replay_run(binder, config.replay, replay);
@@ -221,24 +224,26 @@ void bind_scenario(Binder& binder, ScenarioConfig& config) {
 
 std::vector<KeyDoc> every_key() {
   std::vector<KeyDoc> keys;
-  std::set<std::string> seen;
-  const auto add = [&](ScenarioConfig config, const std::string& program) {
+  std::map<std::string, std::size_t> place;           // By path and meaning.
+  std::map<std::size_t, std::vector<std::string>> of;  // Programs that a run.* key belongs to.
+  for (int kind = 0; kind < workload::kWorkloadKindCount; ++kind) {
+    const auto each = static_cast<workload::WorkloadKind>(kind);
+    ScenarioConfig config;
+    config.workload = workload::default_config(each);
     Binder binder;
     bind_scenario(binder, config);
-    for (KeyDoc key : binder.keys()) {
-      const bool of_run = key.path.starts_with("run.");
-      if (!seen.insert(of_run ? key.path + key.doc : key.path).second) continue;
-      if (of_run && key.condition.empty() && key.path != "run.workload" && key.path != "run.seed" &&
-          key.path != "run.time_limit" && key.path != "run.record_operations" && !program.empty()) {
-        key.condition = program;
-      }
-      keys.push_back(std::move(key));
+    for (const KeyDoc& key : binder.keys()) {
+      const auto [at, fresh] = place.try_emplace(key.path + "\n" + key.doc, keys.size());
+      if (fresh) keys.push_back(key);
+      if (key.path.starts_with("run.")) of[at->second].emplace_back(workload::name(each));
     }
-  };
-  for (int kind = 0; kind < workload::kWorkloadKindCount; ++kind) {
-    ScenarioConfig config;
-    config.workload = workload::default_config(static_cast<workload::WorkloadKind>(kind));
-    add(config, fmt::format("run.workload = \"{}\"", workload::name(static_cast<workload::WorkloadKind>(kind))));
+  }
+  for (const auto& [index, programs] : of) {
+    if (programs.size() == workload::kWorkloadKindCount) {
+      if (keys[index].condition.starts_with(kOnlyWithProgram)) keys[index].condition.clear();
+    } else {
+      keys[index].condition = fmt::format("{}{}", kOnlyWithProgram, fmt::join(programs, ", "));
+    }
   }
   return keys;
 }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// wharf import FILE: a recorded memory trace into wharf's compact binary form.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cli/command.h"
+#include "sim/host/trace_reader.h"
+
+namespace wharf::cli {
+namespace {
+
+class ImportCommand : public Command {
+ public:
+  std::string_view name() const override { return "import"; }
+  std::string_view summary() const override { return "Turn a recorded memory trace into the compact binary form."; }
+  std::string_view examples() const override {
+    return "  valgrind --tool=lackey --trace-mem=yes --log-file=sort.lackey sort words.txt\n"
+           "  wharf import sort.lackey --out sort.wtrace\n"
+           "  wharf import sort.lackey.xz --out sort.wtrace --limit 1000000\n";
+  }
+  void declare(CLI::App& app) override {
+    app.add_option("file", input_, "Lackey text or generic R/W text, plain, gz, xz or zstd; or a binary trace")->required();
+    app.add_option("-o,--out", output_, "File to write")->required();
+    app.add_flag("--force", force_, "Replace an existing file");
+    app.add_option("--skip", options_.skip_accesses, "Leave out this many accesses at the start");
+    app.add_option("--limit", options_.limit_accesses, "Stop after this many accesses")->check(CLI::PositiveNumber);
+    app.add_option("--level", options_.compression_level, "zstd level, 0 (none) to 19")->check(CLI::Range(0, 19));
+  }
+  Result<ExitCode> run(const Console& console) override {
+    std::error_code status;
+    if (std::filesystem::exists(output_, status) && !force_) {
+      return input_error(fmt::format("--out {}: the file exists already; --force replaces it", output_));
+    }
+    auto summary = sim::import_lackey(input_, output_, options_);
+    if (!summary) return summary.error();
+    const sim::TraceCounts& counts = summary->counts;
+    console.print(nlohmann::ordered_json{{"input", input_},
+                                         {"output", output_},
+                                         {"output_bytes", summary->output_bytes},
+                                         {"accesses", counts.accesses()},
+                                         {"loads", counts.loads},
+                                         {"stores", counts.stores},
+                                         {"modifies", counts.modifies},
+                                         {"instructions", counts.instructions},
+                                         {"input_lines", summary->input_lines},
+                                         {"foreign_lines", summary->foreign_lines}});
+    console.print(fmt::format("{}: {} accesses ({} loads, {} stores, {} modifies), {} instructions, {} bytes\n", output_,
+                              counts.accesses(), counts.loads, counts.stores, counts.modifies, counts.instructions,
+                              summary->output_bytes));
+    if (summary->foreign_lines != 0) {
+      console.remark(fmt::format("{} lines of the program's own output were skipped", summary->foreign_lines));
+    }
+    return ExitCode::kDone;
+  }
+
+ private:
+  std::string input_;
+  std::string output_;
+  sim::ImportOptions options_;
+  bool force_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_import_command() { return std::make_unique<ImportCommand>(); }
+
+}  // namespace wharf::cli
