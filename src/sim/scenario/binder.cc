@@ -189,7 +189,8 @@ void Binder::wide_integer(std::string_view key, std::int64_t& value, std::string
 void Binder::wide_integer_or(std::string_view word, std::string_view key, std::optional<std::int64_t>& value,
                              std::string_view doc, std::int64_t least, std::int64_t most) {
   const std::string expected = fmt::format("integer from {} to {} or \"{}\"", least, most, word);
-  const ConfigValue* found = begin_key(key, expected, value ? std::to_string(*value) : std::string(word), doc);
+  const ConfigValue* found =
+      begin_key(key, expected, value ? std::to_string(*value) : std::string(word), doc);
   if (found == nullptr) return;
   const auto parsed = whole<std::int64_t>(found->text);
   if (found->text == word) {

@@ -8,7 +8,8 @@
 namespace wharf::sim {
 namespace {
 
-// Measured on one core of a 2.6 GHz server with attribution on (bench/two_hosts_bench.cc, bench/replay_bench.cc).
+// Measured on one core of a 2.6 GHz server with attribution on (bench/two_hosts_bench.cc,
+// bench/replay_bench.cc).
 constexpr double kEventNanoseconds = 40;
 constexpr double kAccessNanoseconds = 40;
 constexpr std::uint64_t kEventsPerLoad = 10;

@@ -15,8 +15,8 @@ struct CostEstimate {
   double seconds = 0;  ///< On one core of a 2.6 GHz server.
 };
 
-/// Counts what the scenario asks for and multiplies with what one operation, packet and event usually take. Within a
-/// factor of two for loss-free runs.
+/// Counts what the scenario asks for and multiplies with what one operation, packet and event usually take.
+/// Within a factor of two for loss-free runs.
 CostEstimate estimate_cost(const Scenario& scenario);
 
 }  // namespace wharf::sim

@@ -41,9 +41,10 @@ Result<Expectation> read_one(const ConfigTable& table) {
   expectation.origin = table.origin;
   const auto path = table.values.find("value");
   if (path == table.values.end()) {
-    return input_error(fmt::format("{}: [[expect]] has no value, expected a path in summary.json such as "
-                                   "\"verbs.read.latency_ns.mean\"",
-                                   table.origin));
+    return input_error(
+        fmt::format("{}: [[expect]] has no value, expected a path in summary.json such as "
+                    "\"verbs.read.latency_ns.mean\"",
+                    table.origin));
   }
   expectation.value = path->second.text;
   if (const auto source = table.values.find("source"); source != table.values.end()) {
@@ -60,8 +61,8 @@ Result<Expectation> read_one(const ConfigTable& table) {
   const auto most = number(table, "max");
   if (!most) return most.error();
   if (equals->has_value() == (least->has_value() || most->has_value())) {
-    return input_error(
-        fmt::format("{}: [[expect]] needs either equals, or min and/or max, not both and not neither", table.origin));
+    return input_error(fmt::format(
+        "{}: [[expect]] needs either equals, or min and/or max, not both and not neither", table.origin));
   }
   expectation.least = *least;
   expectation.most = *most;
@@ -74,11 +75,13 @@ Result<Expectation> read_one(const ConfigTable& table) {
 }
 
 /// Every path to a number in `value`.
-void collect_paths(const nlohmann::ordered_json& value, const std::string& path, std::vector<std::string>& out) {
+void collect_paths(const nlohmann::ordered_json& value, const std::string& path,
+                   std::vector<std::string>& out) {
   if (value.is_number()) {
     out.push_back(path);
   } else if (value.is_object()) {
-    for (const auto& [key, member] : value.items()) collect_paths(member, path.empty() ? key : path + "." + key, out);
+    for (const auto& [key, member] : value.items())
+      collect_paths(member, path.empty() ? key : path + "." + key, out);
   }
 }
 
@@ -116,12 +119,13 @@ Result<std::vector<JudgedExpectation>> judge(const std::vector<Expectation>& exp
       collect_paths(summary, "", paths);
       const std::vector<std::string_view> views(paths.begin(), paths.end());
       const auto nearest = nearest_name(expectation.value, views);
-      return input_error(fmt::format("{}: expect.value is \"{}\", which is no number of summary.json{}",
-                                     expectation.origin, expectation.value,
-                                     nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : std::string()));
+      return input_error(fmt::format(
+          "{}: expect.value is \"{}\", which is no number of summary.json{}", expectation.origin,
+          expectation.value, nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : std::string()));
     }
     JudgedExpectation one{expectation, found->get<double>(), true};
-    one.holds = one.found >= expectation.least.value_or(one.found) && one.found <= expectation.most.value_or(one.found);
+    one.holds = one.found >= expectation.least.value_or(one.found) &&
+                one.found <= expectation.most.value_or(one.found);
     judged.push_back(std::move(one));
   }
   return judged;

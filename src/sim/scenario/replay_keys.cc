@@ -101,7 +101,8 @@ void bind_replay_model(Binder& binder, ReplayConfig& replay, bool active) {
     {
       const Binder::Section window(binder, "", replay.core.overlap == MissOverlap::kAll,
                                    "only with model.replay.overlap = \"all\"");
-      binder.integer("window_instructions", replay.core.window_instructions, "instruction window", 1, 1'000'000);
+      binder.integer("window_instructions", replay.core.window_instructions, "instruction window", 1,
+                     1'000'000);
     }
     binder.choice<FarMemory>("far_memory", replay.far_memory, kFarMemories,
                              "whether far memory is reached by lines or by paging");
@@ -111,13 +112,14 @@ void bind_replay_model(Binder& binder, ReplayConfig& replay, bool active) {
   binder.time("fault_cost", replay.paging.fault_cost, "kernel time of a fault before the transfer starts");
   binder.integer("resident_pages", replay.paging.resident_pages, "local frames of 4 KiB", 2,
                  std::int64_t{1} << 30);
-  binder.integer("window_pages", replay.paging.window_pages, "the demanded page and those fetched after it", 1,
-                 64);
-  binder.choice<PageReadRule>("read", replay.paging.read, kPageReads, "in which order a window's pages arrive");
+  binder.integer("window_pages", replay.paging.window_pages, "the demanded page and those fetched after it",
+                 1, 64);
+  binder.choice<PageReadRule>("read", replay.paging.read, kPageReads,
+                              "in which order a window's pages arrive");
   binder.choice<PageWriteBackRule>("write_back", replay.paging.write_back, kPageWriteBacks,
                                    "whether evicted dirty pages are written back");
-  binder.integer("outstanding_writes", replay.paging.outstanding_writes, "pages being written back at a time", 1,
-                 4096);
+  binder.integer("outstanding_writes", replay.paging.outstanding_writes, "pages being written back at a time",
+                 1, 4096);
 }
 
 }  // namespace wharf::sim

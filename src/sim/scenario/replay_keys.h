@@ -19,7 +19,8 @@ enum class FarMemory : std::uint8_t {
 
 /// What a replay needs beside the host's own configuration.
 struct ReplayConfig {
-  std::string trace;  ///< File name; relative names are looked up beside the scenario, then in the current directory.
+  std::string
+      trace;  ///< File name; relative names are looked up beside the scenario, then in the current directory.
   MemoryPlacementConfig placement;
   TraceReplayConfig core;
   double warm_up_fraction = 0;

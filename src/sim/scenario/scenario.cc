@@ -108,8 +108,8 @@ Result<void> add_profile(ConfigDocument& document, const fs::path& directory, co
                                    nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : ""));
   }
   if (depth == kDeepest) {
-    return input_error(fmt::format("{}: profile \"{}\" extends itself, expected an end after at most {} steps", origin,
-                                   name, kDeepest));
+    return input_error(fmt::format(
+        "{}: profile \"{}\" extends itself, expected an end after at most {} steps", origin, name, kDeepest));
   }
   ConfigDocument own;
   WHARF_TRY(own.add_file(path, "model.", kProfileLayer));
@@ -143,11 +143,13 @@ Result<void> check_combination(const ScenarioConfig& config) {
                                 "model.submission = \"doorbell\" or \"blueflame\"");
   }
   if (config.stack == Stack::kUbLoadStore && !on_bus) {
-    return unsupported("model.attachment is \"pcie\", but loads and stores of mapped remote memory need a NIC on the bus",
-                       "model.attachment = \"on_chip_bus\" or model.stack = \"ub_urma\"");
+    return unsupported(
+        "model.attachment is \"pcie\", but loads and stores of mapped remote memory need a NIC on the bus",
+        "model.attachment = \"on_chip_bus\" or model.stack = \"ub_urma\"");
   }
   if (config.program == ProgramKind::kReplay) {
-    if (config.replay.trace.empty()) return unsupported("run.trace is empty", "the file name of a memory trace");
+    if (config.replay.trace.empty())
+      return unsupported("run.trace is empty", "the file name of a memory trace");
     return {};
   }
   const workload::Party party{0, workload::parties_needed(config.workload)};
@@ -161,9 +163,10 @@ Result<void> check_combination(const ScenarioConfig& config) {
                      : is_ub(config.stack)      ? ub::UbEngine::supports(verb)
                                                 : roce::RoceEngine::supports(verb);
     if (!has) {
-      return unsupported(fmt::format("run.workload = \"{}\" needs {}, which model.stack = \"{}\" does not have", kind,
-                                     verbs::name(verb), name(config.stack)),
-                         verbs::is_load_store(verb) ? "model.stack = \"ub_ldst\"" : "another stack or verb");
+      return unsupported(
+          fmt::format("run.workload = \"{}\" needs {}, which model.stack = \"{}\" does not have", kind,
+                      verbs::name(verb), name(config.stack)),
+          verbs::is_load_store(verb) ? "model.stack = \"ub_ldst\"" : "another stack or verb");
     }
   }
   return {};
@@ -183,7 +186,8 @@ std::string quoted(const ConfigValue& value) {
 std::string effective_text(const ConfigDocument& document, const ScenarioConfig& config) {
   std::string out = fmt::format("model.profile = \"{}\"\n", config.profile);
   for (const auto& [key, value] : document.values()) {
-    if (value.layer >= kScenarioLayer && key != "model.profile") out += fmt::format("{} = {}\n", key, quoted(value));
+    if (value.layer >= kScenarioLayer && key != "model.profile")
+      out += fmt::format("{} = {}\n", key, quoted(value));
   }
   for (const ConfigTable& table : document.tables("expect")) {
     out += "\n[[expect]]\n";
@@ -210,8 +214,10 @@ void bind_scenario(Binder& binder, ScenarioConfig& config) {
     const Binder::Section run(binder, Binder::kRoot, "run");
     bind_program(binder, config);
     binder.integer("seed", config.seed, "seed of every random stream");
-    binder.time("time_limit", config.time_limit, "simulated time after which an unfinished run counts as stalled");
-    binder.integer("record_operations", config.record_limit, "rows of operations.csv; sums cover every operation");
+    binder.time("time_limit", config.time_limit,
+                "simulated time after which an unfinished run counts as stalled");
+    binder.integer("record_operations", config.record_limit,
+                   "rows of operations.csv; sums cover every operation");
   }
   const HostKeyScope scope = scope_of(config);
   bind_host(binder, config.host, scope);
@@ -224,7 +230,7 @@ void bind_scenario(Binder& binder, ScenarioConfig& config) {
 
 std::vector<KeyDoc> every_key() {
   std::vector<KeyDoc> keys;
-  std::map<std::string, std::size_t> place;           // By path and meaning.
+  std::map<std::string, std::size_t> place;            // By path and meaning.
   std::map<std::size_t, std::vector<std::string>> of;  // Programs that a run.* key belongs to.
   for (int kind = 0; kind < workload::kWorkloadKindCount; ++kind) {
     const auto each = static_cast<workload::WorkloadKind>(kind);
@@ -245,6 +251,9 @@ std::vector<KeyDoc> every_key() {
       keys[index].condition = fmt::format("{}{}", kOnlyWithProgram, fmt::join(programs, ", "));
     }
   }
+  std::stable_sort(keys.begin(), keys.end(), [](const KeyDoc& a, const KeyDoc& b) {
+    return a.path.substr(0, a.path.rfind('.') + 1) < b.path.substr(0, b.path.rfind('.') + 1);
+  });
   return keys;
 }
 

@@ -33,9 +33,10 @@ struct ScenarioConfig {
   std::string title;
   std::string profile = "connectx7-class";
   Stack stack = Stack::kUbUrma;
-  Attachment attachment = Attachment::kOnChipBus;          ///< Where both NICs sit; the stack decides unless a key says.
+  Attachment attachment =
+      Attachment::kOnChipBus;  ///< Where both NICs sit; the stack decides unless a key says.
   SubmissionPath submission = SubmissionPath::kBusStore;  ///< How work requests reach them; likewise.
-  HostConfig host;  ///< Both hosts.
+  HostConfig host;                                        ///< Both hosts.
   LinkConfig link;
   ub::UbConfig ub;
   roce::RoceConfig roce;

@@ -37,13 +37,16 @@ void bind_link(Binder& binder, LinkConfig& link) {
                                     "which bytes of a packet take time on the link");
     const Binder::Section nominal(binder, "", link.charged_bytes == wire::ChargeRule::kPayload,
                                   "only with charged_bytes = \"payload\"");
-    binder.bytes("nominal_request_bytes", link.nominal_request_bytes, "charge of a request without payload", 0, 4096);
-    binder.bytes("nominal_response_bytes", link.nominal_response_bytes, "charge of a response without payload", 0, 4096);
+    binder.bytes("nominal_request_bytes", link.nominal_request_bytes, "charge of a request without payload",
+                 0, 4096);
+    binder.bytes("nominal_response_bytes", link.nominal_response_bytes,
+                 "charge of a response without payload", 0, 4096);
   }
   const Binder::Section section(binder, "faults");
   LinkFaults& faults = link.faults;
   binder.probability("loss", faults.loss, "a packet vanishes");
-  binder.probability("corruption", faults.corruption, "a bit is inverted; the receiver's frame check drops the frame");
+  binder.probability("corruption", faults.corruption,
+                     "a bit is inverted; the receiver's frame check drops the frame");
   binder.probability("duplication", faults.duplication, "a packet arrives twice");
   binder.probability("reordering", faults.reordering, "a packet is held back while later ones pass");
   {
@@ -61,14 +64,18 @@ void bind_ub(Binder& binder, ub::UbConfig& ub, bool active) {
                                        "how packets of work requests are framed");
   binder.bytes("mtu", ub.mtu, "payload of one packet, a power of two; openurma at most 256B", 64, 65536);
   binder.bytes("segment", ub.segment_bytes, "longest transaction segment, a multiple of the MTU", 64, 65536);
-  binder.integer("send_window", ub.send_window, "packets in flight per TP channel, a power of two", 1, 1 << 20);
-  binder.integer("receive_window", ub.receive_window, "PSNs accepted ahead of the expected one, a power of two", 64, 1 << 20);
+  binder.integer("send_window", ub.send_window, "packets in flight per TP channel, a power of two", 1,
+                 1 << 20);
+  binder.integer("receive_window", ub.receive_window,
+                 "PSNs accepted ahead of the expected one, a power of two", 64, 1 << 20);
   binder.choice<ub::LossRecovery>("recovery", ub.recovery, kRecoveries, "how a sender repairs loss");
-  binder.flag("fast_retransmit", ub.fast_retransmit, "answer a gap with a TPNAK instead of waiting for the peer's timer");
+  binder.flag("fast_retransmit", ub.fast_retransmit,
+              "answer a gap with a TPNAK instead of waiting for the peer's timer");
   binder.time("rto", ub.retransmission.base, "first retransmission time-out");
   binder.integer("rto_backoff", ub.retransmission.backoff_exponent, "doublings per attempt", 0, 16);
   binder.time("rto_cap", ub.retransmission.cap, "longest retransmission time-out");
-  bind_attempts(binder, "rto_attempts", ub.retransmission.attempts_max, "time-outs before a channel gives up");
+  bind_attempts(binder, "rto_attempts", ub.retransmission.attempts_max,
+                "time-outs before a channel gives up");
   binder.integer("acknowledge_every", ub.acknowledge_every, "in-order packets per acknowledgement", 1, 1024);
   binder.time("acknowledge_delay", ub.acknowledge_delay, "longest delay of an acknowledgement");
   binder.integer("first_psn", ub.first_psn, "first packet sequence number of each channel", 0, (1 << 24) - 1);
@@ -77,27 +84,37 @@ void bind_ub(Binder& binder, ub::UbConfig& ub, bool active) {
   binder.integer("load_store_slots", ub.load_store_slots, "loads and stores outstanding at the NIC", 1, 256);
   binder.time("reissue", ub.load_store_reissue.base, "first time-out of a load or store");
   binder.time("reissue_cap", ub.load_store_reissue.cap, "longest time-out of a load or store");
-  bind_attempts(binder, "reissue_attempts", ub.load_store_reissue.attempts_max, "re-issues of a load or store");
-  binder.integer("context_cache", ub.context_cache_entries, "context records that the NIC holds; 0: all", 0, 1 << 20);
+  bind_attempts(binder, "reissue_attempts", ub.load_store_reissue.attempts_max,
+                "re-issues of a load or store");
+  binder.integer("context_cache", ub.context_cache_entries, "context records that the NIC holds; 0: all", 0,
+                 1 << 20);
 }
 
 void bind_roce(Binder& binder, roce::RoceConfig& roce, bool active) {
   const Binder::Section section(binder, "roce", active, "only with a RoCE stack");
   binder.bytes("mtu", roce.path_mtu, "payload of one packet: 256B, 512B, 1KiB, 2KiB or 4KiB", 256, 65536);
-  binder.integer("window", roce.window_packets, "packets sent ahead of the oldest unacknowledged one", 1, 1 << 20);
-  binder.integer("ack_timeout", roce.ack_timeout, "local ACK timeout 4.096 us * 2^n; 0 switches it off", 0, 31);
+  binder.integer("window", roce.window_packets, "packets sent ahead of the oldest unacknowledged one", 1,
+                 1 << 20);
+  binder.integer("ack_timeout", roce.ack_timeout, "local ACK timeout 4.096 us * 2^n; 0 switches it off", 0,
+                 31);
   binder.integer("retry_count", roce.retry_count, "tries without progress", 0, 7);
   binder.flag("unlimited_retries", roce.unlimited_retries, "never give up");
   binder.integer("rnr_retry", roce.rnr_retry, "tries after receiver-not-ready; 7 is for ever", 0, 7);
   binder.integer("backoff_limit", roce.backoff_limit, "doublings of the timeout of one request", 0, 16);
   binder.integer("min_rnr_timer", roce.min_rnr_timer, "receiver-not-ready timer code", 0, 31);
-  binder.integer("max_read_atomic", roce.max_read_atomic, "reads and atomics outstanding per queue pair", 1, 128);
-  binder.flag("acknowledge_every_request", roce.acknowledge_every_request, "one ACK per packet that asks for one");
+  binder.integer("max_read_atomic", roce.max_read_atomic, "reads and atomics outstanding per queue pair", 1,
+                 128);
+  binder.flag("acknowledge_every_request", roce.acknowledge_every_request,
+              "one ACK per packet that asks for one");
   binder.integer("fetch_batch", roce.fetch_batch, "work-queue entries per fetch", 1, 64);
-  binder.integer("fetches_in_flight", roce.fetches_in_flight, "fetches of one queue under way at a time", 1, 16);
-  binder.integer("receive_prefetch", roce.receive_prefetch, "receive entries fetched before a message needs them", 0, 255);
-  binder.integer("queue_cache", roce.queue_cache_entries, "queue-pair records that the NIC holds; 0: all", 0, 1 << 20);
-  binder.integer("key_cache", roce.key_cache_entries, "memory-key records that the NIC holds; 0: all", 0, 1 << 20);
+  binder.integer("fetches_in_flight", roce.fetches_in_flight, "fetches of one queue under way at a time", 1,
+                 16);
+  binder.integer("receive_prefetch", roce.receive_prefetch,
+                 "receive entries fetched before a message needs them", 0, 255);
+  binder.integer("queue_cache", roce.queue_cache_entries, "queue-pair records that the NIC holds; 0: all", 0,
+                 1 << 20);
+  binder.integer("key_cache", roce.key_cache_entries, "memory-key records that the NIC holds; 0: all", 0,
+                 1 << 20);
 }
 
 }  // namespace wharf::sim
