@@ -39,8 +39,8 @@ class ExplainCommand : public Command {
     options.waterfall_operation = operation_;
     auto report = sim::run_scenario(*scenario, options);
     if (!report) return report.error();
-    if (report->end == sim::RunEnd::kInterrupted) return ExitCode::kInterrupted;
-    if (report->end == sim::RunEnd::kStalled) {
+    if (report->end == sim::RunOutcome::kInterrupted) return ExitCode::kInterrupted;
+    if (report->end == sim::RunOutcome::kStalled) {
       return Error{ErrorKind::kStalled, fmt::format("the run stalled; {}", fmt::join(report->waiting, "; "))};
     }
     if (report->waterfall.empty()) {
@@ -48,7 +48,7 @@ class ExplainCommand : public Command {
                                      report->log.entries().size()));
     }
     const sim::OperationEntry& entry = report->log.entries()[operation_];
-    const TimePs latency = report->waterfall_end - report->waterfall_begin;
+    const TimePs latency = entry.latency;
     const std::string title =
         fmt::format("{} of {} B over {} ({}): {} ns", verbs::name(entry.verb), entry.bytes,
                     sim::name(scenario->config.stack), scenario->config.profile,
@@ -56,8 +56,8 @@ class ExplainCommand : public Command {
     nlohmann::ordered_json spans = nlohmann::ordered_json::array();
     for (const trace::Attribution::Span& span : report->waterfall) {
       spans.push_back({{"stage", trace::name(span.stage)},
-                       {"begin_ns", as_nanoseconds(span.begin - report->waterfall_begin)},
-                       {"end_ns", as_nanoseconds(span.end - report->waterfall_begin)},
+                       {"begin_ns", as_nanoseconds(span.begin - entry.begin)},
+                       {"end_ns", as_nanoseconds(span.end - entry.begin)},
                        {"critical", span.critical},
                        {"meaning", trace::describe(span.stage)}});
     }
@@ -67,7 +67,7 @@ class ExplainCommand : public Command {
                                          {"profile", scenario->config.profile},
                                          {"latency_ns", as_nanoseconds(latency)},
                                          {"spans", spans}});
-    const trace::WaterfallInput input{report->waterfall, report->waterfall_begin, latency};
+    const trace::WaterfallInput input{report->waterfall, entry.begin, latency};
     console.print(trace::draw_waterfall(
         title, input, {.glyphs = ascii_ ? trace::Glyphs::kAscii : trace::Glyphs::kUtf8}));
     return ExitCode::kDone;

@@ -37,11 +37,11 @@ std::string utc_now() {
   return text;
 }
 
-std::string_view text_of(sim::RunEnd end) {
+std::string_view text_of(sim::RunOutcome end) {
   switch (end) {
-    case sim::RunEnd::kDone: return "done";
-    case sim::RunEnd::kInterrupted: return "interrupted";
-    case sim::RunEnd::kStalled: return "stalled";
+    case sim::RunOutcome::kDone: return "done";
+    case sim::RunOutcome::kInterrupted: return "interrupted";
+    case sim::RunOutcome::kStalled: return "stalled";
   }
   WHARF_UNREACHABLE();
 }
@@ -49,7 +49,7 @@ std::string_view text_of(sim::RunEnd end) {
 }  // namespace
 
 nlohmann::ordered_json manifest_of(const sim::Scenario& scenario, const ScenarioOptions& options, const std::string& wire,
-                                   const std::string& out, sim::RunEnd end, double seconds) {
+                                   const std::string& out, sim::RunOutcome end, double seconds) {
   nlohmann::ordered_json manifest;
   manifest["version"] = version();
   manifest["commit"] = commit();
@@ -62,7 +62,7 @@ nlohmann::ordered_json manifest_of(const sim::Scenario& scenario, const Scenario
   manifest["threads"] = 1;
   manifest["out"] = out;
   manifest["end"] = text_of(end);
-  manifest["partial"] = end != sim::RunEnd::kDone;
+  manifest["partial"] = end != sim::RunOutcome::kDone;
   manifest["host"] = host_name();
   manifest["written"] = utc_now();
   manifest["wall_seconds"] = seconds;

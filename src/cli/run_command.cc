@@ -74,7 +74,7 @@ class RunCommand : public Command {
 
     nlohmann::ordered_json summary = sim::summary_of(*scenario, *report);
     auto judged = sim::judge(scenario->expectations, summary);
-    if (report->end == sim::RunEnd::kDone && !judged) return judged.error();
+    if (report->end == sim::RunOutcome::kDone && !judged) return judged.error();
     bool holds = report->verdict.empty();
     if (judged) {
       for (const sim::JudgedExpectation& each : *judged) holds = holds && each.holds;
@@ -89,12 +89,12 @@ class RunCommand : public Command {
     console.print(run_text(*scenario, *report, judged ? *judged : std::vector<sim::JudgedExpectation>{}));
     if (directory && !console.json) console.print(fmt::format("results in {}\n", directory->path().string()));
 
-    if (report->end == sim::RunEnd::kStalled) {
+    if (report->end == sim::RunOutcome::kStalled) {
       std::string text = "the run stalled";
       for (const std::string& line : report->waiting) text += "; " + line;
       return Error{ErrorKind::kStalled, text};
     }
-    if (report->end == sim::RunEnd::kInterrupted) {
+    if (report->end == sim::RunOutcome::kInterrupted) {
       console.error("interrupted; the results so far are marked as partial");
       return ExitCode::kInterrupted;
     }

@@ -134,8 +134,8 @@ class SweepCommand : public Command {
           failure = report.error();
           return;
         }
-        if (report->end == sim::RunEnd::kInterrupted) return;
-        if (report->end == sim::RunEnd::kStalled) {
+        if (report->end == sim::RunOutcome::kInterrupted) return;
+        if (report->end == sim::RunOutcome::kStalled) {
           failure = Error{ErrorKind::kStalled, fmt::format("run {} ({}) stalled; {}", index,
                                                            fmt::join(overrides_of(index), ", "), fmt::join(report->waiting, "; "))};
           return;

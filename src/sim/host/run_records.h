@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "sim/host/operation_log.h"
 #include "trace/attribution.h"
@@ -27,6 +28,9 @@ class RunRecords {
     const trace::OperationPath* path =
         tag == wire::OperationTag{} ? nullptr : &attribution_.end(tag, entry.begin + entry.latency);
     log_.add(entry, path);
+    if (path != nullptr && ended_++ == kept_operation_) [[unlikely]] {
+      kept_spans_ = attribution_.last_spans();
+    }
     if (tracer_.wants(trace::EventKind::kOperationEnd)) [[unlikely]] {
       tracer_.emit({.kind = trace::EventKind::kOperationEnd,
                     .host = entry.host,
@@ -37,6 +41,10 @@ class RunRecords {
     }
   }
 
+  /// Keeps the spans of the operation that ends as number `operation`, counted from 0.
+  void keep_spans_of(std::uint64_t operation) { kept_operation_ = operation; }
+  const std::vector<trace::Attribution::Span>& kept_spans() const { return kept_spans_; }
+
   trace::Tracer& tracer() { return tracer_; }
   const trace::Attribution& attribution() const { return attribution_; }
   OperationLog& log() { return log_; }
@@ -46,6 +54,9 @@ class RunRecords {
   OperationLog& log_;
   trace::Attribution attribution_;
   bool attributes_ = false;
+  std::uint64_t ended_ = 0;
+  std::uint64_t kept_operation_ = ~std::uint64_t{0};
+  std::vector<trace::Attribution::Span> kept_spans_;
 };
 
 }  // namespace wharf::sim

@@ -19,6 +19,7 @@
 #include "sim/host/core.h"
 #include "sim/host/host_config.h"
 #include "sim/host/host_memory.h"
+#include "sim/host/program_log.h"
 #include "verbs/core.h"
 #include "verbs/task.h"
 #include "verbs/verb.h"
@@ -101,12 +102,31 @@ class SimCore {
   std::suspend_never fence() { return {}; }
   Sleep compute(TimePs duration) { return {core_, core_.occupy(now(), duration).end}; }
   Sleep sleep(TimePs duration) { return {core_, now() + duration}; }
+  /// Awaited: goes on at `at`, by an event even if that is now.
+  class ResumeAt {
+   public:
+    ResumeAt(Core& core, TimePs at) : core_(core), at_(at) {}
+    bool await_ready() const { return false; }
+    void await_suspend(std::coroutine_handle<> handle) { core_.resume_at(at_, handle); }
+    void await_resume() const {}
+
+   private:
+    Core& core_;
+    TimePs at_;
+  };
+  ResumeAt resume_at(TimePs at) { return {core_, at}; }
   TimePs now() const { return core_.now(); }
   void spawn(verbs::Task<void> task) { core_.spawn(std::move(task)); }
   RandomStream random(std::string_view name) const {
     std::uint64_t index = 0xcbf2'9ce4'8422'2325U;  // FNV-1a of the name.
     for (const char c : name) index = (index ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3U;
     return random_.substream(index);
+  }
+
+  /// Operations of programs are written to `log` from now on.
+  void connect(ProgramLog& log) { program_log_ = &log; }
+  void record(const verbs::OperationRecord& operation) {
+    if (program_log_ != nullptr) program_log_->add(operation);
   }
 
   /// Where dirty remote lines go that local accesses push out.
@@ -157,6 +177,7 @@ class SimCore {
   TimePs load_latency_;
   RandomStream random_;
   WriteBackTarget* write_backs_ = nullptr;
+  ProgramLog* program_log_ = nullptr;
 };
 
 static_assert(verbs::Core<SimCore>);

@@ -66,10 +66,10 @@ struct VerbReport {
   double critical_ns(trace::Stage stage) const;
 };
 
-enum class RunEnd : std::uint8_t { kDone, kInterrupted, kStalled };
+enum class RunOutcome : std::uint8_t { kDone, kInterrupted, kStalled };
 
 struct RunReport {
-  RunEnd end = RunEnd::kDone;
+  RunOutcome end = RunOutcome::kDone;
   std::vector<std::string> waiting;  ///< Stalled: who waits for what, one line each.
 
   std::vector<VerbReport> verbs;   ///< Verbs that occurred, in enumerator order.
@@ -85,12 +85,11 @@ struct RunReport {
   std::uint64_t events = 0;
   std::uint64_t fingerprint = 0;
   nlohmann::ordered_json counters;  ///< By component: engines, links, caches, NICs.
+  nlohmann::ordered_json replay;  ///< Trace replay only: hits, misses, times, paging.
 
   OperationLog log{0};
   std::vector<verbs::OperationRecord> program_log;  ///< Party 0, up to the record limit.
   std::vector<trace::Attribution::Span> waterfall;  ///< Spans of the chosen operation.
-  TimePs waterfall_begin;
-  TimePs waterfall_end;
 
   const VerbReport* find(verbs::Verb verb) const;
 };

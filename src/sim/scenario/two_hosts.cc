@@ -72,8 +72,8 @@ Result<std::unique_ptr<TwoHosts>> TwoHosts::create(const TwoHostsConfig& config)
 Result<void> TwoHosts::install_nic(std::size_t index) {
   Host& host = *hosts_[index];
   const auto number = static_cast<std::uint16_t>(index);
-  const Attachment place = attachment(config_.stack);
-  const SubmissionPath path = submission_path(config_.stack);
+  const Attachment place = config_.attachment.value_or(usual_attachment(config_.stack));
+  const SubmissionPath path = config_.submission.value_or(usual_submission(config_.stack));
   if (is_ub(config_.stack)) {
     ub::UbConfig engine_config = config_.ub;
     engine_config.host = {number};

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,9 @@ namespace wharf::sim {
 /// What to build. Engine configurations need no host number, tracer or context address: those are filled in.
 struct TwoHostsConfig {
   Stack stack = Stack::kUbUrma;
-  HostConfig host;  ///< Both hosts.
+  std::optional<Attachment> attachment;      ///< Where the NICs sit; empty: where the stack usually has them.
+  std::optional<SubmissionPath> submission;  ///< How work requests reach them; likewise.
+  HostConfig host;                           ///< Both hosts.
   LinkConfig link;
   ub::UbConfig ub;
   roce::RoceConfig roce;

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/assembly.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "base/statistics.h"
+#include "sim/scenario/counter_report.h"
+
+namespace wharf::sim {
+namespace {
+
+/// Events between two looks at the interrupt flag and the progress bar.
+constexpr std::uint64_t kSliceEvents = 100'000;
+
+std::vector<VerbReport> verb_reports(const OperationLog& log) {
+  std::array<std::vector<std::int64_t>, verbs::kVerbCount> latencies;
+  for (const OperationEntry& entry : log.entries()) {
+    if (entry.status == verbs::CompletionStatus::kSuccess) {
+      latencies[static_cast<std::size_t>(entry.verb)].push_back(entry.latency.ps);
+    }
+  }
+  std::vector<VerbReport> reports;
+  for (int index = 0; index < verbs::kVerbCount; ++index) {
+    const auto verb = static_cast<verbs::Verb>(index);
+    const OperationTotals& totals = log.totals(verb);
+    if (totals.count == 0) continue;
+    reports.push_back({verb, totals.count, totals.failed, totals.bytes,
+                       exact_latency(latencies[static_cast<std::size_t>(index)]), totals.path});
+  }
+  return reports;
+}
+
+}  // namespace
+
+TwoHostsConfig two_hosts_config(const ScenarioConfig& config, const RunOptions& options) {
+  TwoHostsConfig out;
+  out.stack = config.stack;
+  out.attachment = config.attachment;
+  out.submission = config.submission;
+  out.host = config.host;
+  out.link = config.link;
+  out.link.wire = options.wire;
+  out.ub = config.ub;
+  out.roce = config.roce;
+  out.seed = config.seed;
+  out.attribution = options.attribution;
+  out.record_limit = config.record_limit;
+  return out;
+}
+
+LatencySummary exact_latency(std::vector<std::int64_t>& picoseconds) {
+  LatencySummary out;
+  out.count = picoseconds.size();
+  if (picoseconds.empty()) return out;
+  std::sort(picoseconds.begin(), picoseconds.end());
+  const std::span<const std::int64_t> sorted(picoseconds);
+  const auto at = [&](double percent) { return static_cast<double>(exact_percentile(sorted, percent)) / 1e3; };
+  out.mean_ns = mean(sorted) / 1e3;
+  out.min_ns = static_cast<double>(sorted.front()) / 1e3;
+  out.p50_ns = at(50);
+  out.p99_ns = at(99);
+  out.p999_ns = at(99.9);
+  out.max_ns = static_cast<double>(sorted.back()) / 1e3;
+  return out;
+}
+
+RunOutcome run_to_the_end(TwoHosts& two, TimePs limit, const RunOptions& options,
+                          const std::function<double()>& fraction, std::vector<std::string>& waiting) {
+  while (!two.programs_ended()) {
+    const RunResult slice = two.simulation().run(limit, kSliceEvents);
+    if (two.programs_ended()) break;
+    if (slice.end == RunEnd::kDrained || slice.end == RunEnd::kTimeReached) {
+      if (slice.end == RunEnd::kTimeReached) {
+        waiting.push_back(fmt::format("run.time_limit of {} was reached", format_time(limit)));
+      }
+      for (std::string& line : two.describe_waiting()) waiting.push_back(std::move(line));
+      return RunOutcome::kStalled;
+    }
+    if (options.interrupt != nullptr && options.interrupt->load(std::memory_order_relaxed)) {
+      return RunOutcome::kInterrupted;
+    }
+    if (options.progress != nullptr) {
+      options.progress(options.progress_context,
+                       {fraction(), two.simulation().now(), two.simulation().events_executed()});
+    }
+  }
+  return RunOutcome::kDone;
+}
+
+void fill_from(TwoHosts& two, RunReport& report) {
+  report.simulated = two.simulation().now();
+  report.events = two.simulation().events_executed();
+  report.fingerprint = two.simulation().fingerprint();
+  report.verbs = verb_reports(two.log());
+  report.waterfall = two.records().kept_spans();
+  report.counters = counter_report(two);
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What running a program and replaying a trace share: the object graph of a scenario, the run loop, and the part of the
+// report that comes from the hosts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/run.h"
+#include "sim/scenario/two_hosts.h"
+
+namespace wharf::sim {
+
+/// The hosts that `config` asks for.
+TwoHostsConfig two_hosts_config(const ScenarioConfig& config, const RunOptions& options);
+
+/// Runs until the programs have ended, the run stalls (`waiting` then says why) or an interrupt arrives.
+RunOutcome run_to_the_end(TwoHosts& two, TimePs limit, const RunOptions& options,
+                          const std::function<double()>& fraction, std::vector<std::string>& waiting);
+
+/// Statistics of `picoseconds`, which it sorts.
+LatencySummary exact_latency(std::vector<std::int64_t>& picoseconds);
+
+/// Everything that the hosts themselves can tell.
+void fill_from(TwoHosts& two, RunReport& report);
+
+}  // namespace wharf::sim

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/counter_report.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "engine/roce/counters.h"
+#include "engine/roce/roce_engine.h"
+#include "engine/ub/counters.h"
+#include "engine/ub/ub_engine.h"
+#include "wire/drop_reason.h"
+
+namespace wharf::sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename C>
+struct Named {
+  std::string_view name;
+  std::uint64_t C::*value;
+};
+
+constexpr std::array<Named<ub::UbCounters>, 38> kUb{{
+    {"packets_sent", &ub::UbCounters::packets_sent},
+    {"packets_received", &ub::UbCounters::packets_received},
+    {"data_packets_sent", &ub::UbCounters::data_packets_sent},
+    {"acknowledgements_sent", &ub::UbCounters::acknowledgements_sent},
+    {"selective_acknowledgements_sent", &ub::UbCounters::selective_acknowledgements_sent},
+    {"negative_acknowledgements_sent", &ub::UbCounters::negative_acknowledgements_sent},
+    {"completions", &ub::UbCounters::completions},
+    {"packets_retransmitted", &ub::UbCounters::packets_retransmitted},
+    {"timeouts", &ub::UbCounters::timeouts},
+    {"channels_failed", &ub::UbCounters::channels_failed},
+    {"duplicates", &ub::UbCounters::duplicates},
+    {"receiver_not_ready_sent", &ub::UbCounters::receiver_not_ready_sent},
+    {"receiver_not_ready_retries", &ub::UbCounters::receiver_not_ready_retries},
+    {"page_fault_retries", &ub::UbCounters::page_fault_retries},
+    {"context_fetches", &ub::UbCounters::context_fetches},
+    {"context_evictions", &ub::UbCounters::context_evictions},
+    {"refused_access", &ub::UbCounters::refused_access},
+    {"refused_opcode", &ub::UbCounters::refused_opcode},
+    {"refused_length", &ub::UbCounters::refused_length},
+    {"refused_jetty", &ub::UbCounters::refused_jetty},
+    {"load_store_issued", &ub::UbCounters::load_store_issued},
+    {"load_store_reissued", &ub::UbCounters::load_store_reissued},
+    {"load_store_expired", &ub::UbCounters::load_store_expired},
+    {"load_store_late_answers", &ub::UbCounters::load_store_late_answers},
+    {"load_store_replays", &ub::UbCounters::load_store_replays},
+    {"dropped_foreign", &ub::UbCounters::dropped_foreign},
+    {"dropped_trimmed", &ub::UbCounters::dropped_trimmed},
+    {"dropped_transport", &ub::UbCounters::dropped_transport},
+    {"dropped_encapsulation", &ub::UbCounters::dropped_encapsulation},
+    {"dropped_unknown_channel", &ub::UbCounters::dropped_unknown_channel},
+    {"dropped_tp_opcode", &ub::UbCounters::dropped_tp_opcode},
+    {"dropped_out_of_order", &ub::UbCounters::dropped_out_of_order},
+    {"dropped_beyond_window", &ub::UbCounters::dropped_beyond_window},
+    {"dropped_no_room", &ub::UbCounters::dropped_no_room},
+    {"dropped_malformed", &ub::UbCounters::dropped_malformed},
+    {"dropped_acknowledgement", &ub::UbCounters::dropped_acknowledgement},
+    {"dropped_stale_acknowledgement", &ub::UbCounters::dropped_stale_acknowledgement},
+    {"dropped_response", &ub::UbCounters::dropped_response},
+}};
+constexpr std::array<Named<roce::Counters>, 28> kRoce{{
+    {"packets_sent", &roce::Counters::packets_sent},
+    {"packets_received", &roce::Counters::packets_received},
+    {"requests_resent", &roce::Counters::requests_resent},
+    {"acknowledgements_sent", &roce::Counters::acknowledgements_sent},
+    {"acknowledgements_merged", &roce::Counters::acknowledgements_merged},
+    {"naks_sent", &roce::Counters::naks_sent},
+    {"rnr_naks_sent", &roce::Counters::rnr_naks_sent},
+    {"timeouts", &roce::Counters::timeouts},
+    {"sequence_naks_received", &roce::Counters::sequence_naks_received},
+    {"implied_naks", &roce::Counters::implied_naks},
+    {"rnr_naks_received", &roce::Counters::rnr_naks_received},
+    {"retries_exhausted", &roce::Counters::retries_exhausted},
+    {"duplicate_requests", &roce::Counters::duplicate_requests},
+    {"congestion_notifications", &roce::Counters::congestion_notifications},
+    {"dropped_foreign", &roce::Counters::dropped_foreign},
+    {"dropped_unknown_opcode", &roce::Counters::dropped_unknown_opcode},
+    {"dropped_version", &roce::Counters::dropped_version},
+    {"dropped_unknown_queue", &roce::Counters::dropped_unknown_queue},
+    {"dropped_not_ready", &roce::Counters::dropped_not_ready},
+    {"dropped_wrong_source", &roce::Counters::dropped_wrong_source},
+    {"dropped_partition", &roce::Counters::dropped_partition},
+    {"dropped_out_of_order", &roce::Counters::dropped_out_of_order},
+    {"dropped_stale_response", &roce::Counters::dropped_stale_response},
+    {"dropped_duplicate", &roce::Counters::dropped_duplicate},
+    {"dropped_no_resources", &roce::Counters::dropped_no_resources},
+    {"dropped_oversized", &roce::Counters::dropped_oversized},
+    {"context_misses", &roce::Counters::context_misses},
+    {"context_evictions", &roce::Counters::context_evictions},
+}};
+constexpr std::array<Named<NicCounters>, 4> kNic{{
+    {"packets_sent", &NicCounters::packets_sent},
+    {"packets_received", &NicCounters::packets_received},
+    {"accesses", &NicCounters::accesses},
+    {"transmit_stalls", &NicCounters::transmit_stalls},
+}};
+constexpr std::array<Named<LinkCounters>, 7> kLink{{
+    {"packets", &LinkCounters::packets},
+    {"charged_bytes", &LinkCounters::charged_bytes},
+    {"delivered", &LinkCounters::delivered},
+    {"lost", &LinkCounters::lost},
+    {"corrupted", &LinkCounters::corrupted},
+    {"duplicated", &LinkCounters::duplicated},
+    {"reordered", &LinkCounters::reordered},
+}};
+constexpr std::array<Named<LoadStoreCounters>, 5> kLoadStore{{
+    {"hits", &LoadStoreCounters::hits},
+    {"misses", &LoadStoreCounters::misses},
+    {"merged", &LoadStoreCounters::merged},
+    {"stores", &LoadStoreCounters::stores},
+    {"write_backs", &LoadStoreCounters::write_backs},
+}};
+
+template <typename C, std::size_t N>
+Json report(const C& counters, const std::array<Named<C>, N>& names) {
+  Json out = Json::object();
+  for (const Named<C>& each : names) {
+    if (counters.*each.value != 0) out[std::string(each.name)] = counters.*each.value;
+  }
+  return out;
+}
+
+}  // namespace
+
+Json counter_report(TwoHosts& two) {
+  Json out;
+  for (std::size_t index = 0; index < 2; ++index) {
+    Json host;
+    if (const ub::UbEngine* engine = two.ub_engine(index)) host["engine"] = report(engine->counters(), kUb);
+    if (const roce::RoceEngine* engine = two.roce_engine(index)) host["engine"] = report(engine->counters(), kRoce);
+    host["nic"] = report(two.host(index).nic().counters(), kNic);
+    if (LoadStorePort* port = two.host(index).load_store()) host["load_store"] = report(port->counters(), kLoadStore);
+    const LinkCounters& link = two.link(index).counters();
+    host["link_out"] = report(link, kLink);
+    for (std::uint32_t reason = 0; reason < wire::kDropReasonCount; ++reason) {
+      if (link.refused[reason] == 0) continue;
+      const auto text = wire::drop_reason_text(static_cast<wire::DropReason>(reason));
+      host["link_out"]["refused"][std::string(text)] = link.refused[reason];
+    }
+    out[fmt::format("host{}", index)] = std::move(host);
+  }
+  return out;
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/run.h"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "sim/host/program_log.h"
+#include "sim/scenario/assembly.h"
+#include "sim/scenario/replay_run.h"
+
+namespace wharf::sim {
+namespace {
+
+/// Receive entries per worker that a program may keep posted, with some room.
+constexpr std::uint32_t kEntriesPerWorker = 8;
+constexpr std::uint32_t kDeepestQueue = 65'536;
+
+LatencySummary summary_of_histogram(const Histogram& histogram) {
+  LatencySummary out;
+  out.count = histogram.count();
+  if (out.count == 0) return out;
+  const auto at = [&](double percent) { return static_cast<double>(histogram.value_at_percentile(percent)) / 1e3; };
+  out.mean_ns = histogram.mean() / 1e3;
+  out.min_ns = static_cast<double>(histogram.min()) / 1e3;
+  out.p50_ns = at(50);
+  out.p99_ns = at(99);
+  out.p999_ns = at(99.9);
+  out.max_ns = static_cast<double>(histogram.max()) / 1e3;
+  return out;
+}
+
+/// What the parties of a program share.
+struct Parties {
+  workload::WorkloadConfig config;
+  std::array<workload::WorkloadResult, 2> results;
+  std::uint32_t count = 1;
+};
+
+std::uint32_t queue_depth(const workload::WorkloadConfig& config) {
+  const std::uint32_t wanted = std::bit_ceil(kEntriesPerWorker * workload::loop_config(config).concurrency);
+  return std::clamp(wanted, 128U, kDeepestQueue);
+}
+
+void fill_program(const workload::LoopResult& loop, const ProgramLog& log, RunReport& report) {
+  report.program_operations = loop.operations;
+  report.program_errors = loop.errors;
+  report.program_latency = summary_of_histogram(loop.latency);
+  if (log.dropped() == 0) {
+    std::vector<std::int64_t> latencies;
+    for (const verbs::OperationRecord& record : log.records()) {
+      // Warm-up operations come first and are no part of the result.
+      if (record.status == verbs::CompletionStatus::kSuccess) latencies.push_back((record.ended - record.arrived).ps);
+    }
+    if (latencies.size() == loop.operations) report.program_latency = exact_latency(latencies);
+  }
+  if (loop.operations != 0 && loop.end > loop.begin) {
+    const double seconds_taken = static_cast<double>((loop.end - loop.begin).ps) / 1e12;
+    report.operations_per_second = static_cast<double>(loop.operations) / seconds_taken;
+    report.goodput_bps = static_cast<double>(loop.bytes) * 8 / seconds_taken;
+  }
+}
+
+/// Writes what the caches of host 0 still hold dirty to the remote, and lets everything come to rest.
+void settle(TwoHosts& two, TimePs limit) {
+  Host& host = two.host(0);
+  if (LoadStorePort* port = host.load_store()) {
+    host.caches().clean_all([port](LineNumber line) {
+      if ((line & kRemoteLineBit) != 0) port->write_back(line);
+    });
+  }
+  two.run(limit);
+}
+
+}  // namespace
+
+double VerbReport::critical_ns(trace::Stage stage) const {
+  return count == 0 ? 0
+                    : as_nanoseconds(path.critical[static_cast<std::size_t>(stage)]) / static_cast<double>(count);
+}
+
+const VerbReport* RunReport::find(verbs::Verb verb) const {
+  for (const VerbReport& report : verbs) {
+    if (report.verb == verb) return &report;
+  }
+  return nullptr;
+}
+
+Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& options) {
+  const ScenarioConfig& config = scenario.config;
+  if (config.program == ProgramKind::kReplay) return run_replay(scenario, options);
+
+  auto made = TwoHosts::create(two_hosts_config(config, options));
+  if (!made) return made.error();
+  TwoHosts& two = **made;
+  two.records().keep_spans_of(options.waterfall_operation);
+  if (options.sink != nullptr) two.tracer().attach(*options.sink, options.sink_mask);
+
+  Parties parties{config.workload, {workload::empty_result(config.workload), workload::empty_result(config.workload)},
+                  workload::parties_needed(config.workload)};
+  const std::uint64_t offset = workload::region_offset(config.workload);
+  const std::uint64_t needed = workload::memory_needed(config.workload, {0, parties.count});
+  const Bytes length{std::max<std::uint64_t>(offset + needed, kCacheLineBytes)};
+  auto near_segment = two.expose(1, length);
+  if (!near_segment) return near_segment.error();
+  auto far_segment = two.expose(0, length);
+  if (!far_segment) return far_segment.error();
+  auto pair = two.connect(*near_segment, *far_segment, queue_depth(config.workload));
+  if (!pair) return pair.error();
+  WHARF_TRY(workload::check_remote(config.workload, {0, parties.count}, *pair->near));
+
+  const auto region = [&] { return two.host(1).memory().bytes(near_segment->base + offset, Bytes{needed}); };
+  if (needed != 0) workload::prepare(config.workload, {0, parties.count}, region(), config.seed);
+
+  ProgramLog program_log(config.record_limit);
+  two.host(0).core().connect(program_log);
+  for (std::uint32_t party = parties.count; party-- > 0;) {
+    SimRemote& remote = party == 0 ? *pair->near : *pair->far;
+    two.host(party).core().spawn(workload::run(parties.config, {party, parties.count}, config.seed, remote,
+                                               two.host(party).core(), parties.results[party]));
+  }
+
+  RunReport report;
+  const workload::LoopConfig& loop = workload::loop_config(config.workload);
+  report.end = run_to_the_end(
+      two, config.time_limit, options,
+      [&] {
+        const workload::LoopResult& so_far = workload::loop_result(parties.results[0]);
+        if (loop.operations == 0) return loop.duration.ps == 0 ? 0.0 : static_cast<double>(two.simulation().now().ps) / static_cast<double>(loop.duration.ps);
+        return static_cast<double>(so_far.operations + so_far.errors) / static_cast<double>(loop.operations);
+      },
+      report.waiting);
+  fill_from(two, report);
+  fill_program(workload::loop_result(parties.results[0]), program_log, report);
+  for (const workload::NamedCount& count : workload::own_counts(parties.results[0])) {
+    report.counters["program"][std::string(count.name)] = count.value;
+  }
+  if (report.end == RunOutcome::kDone) {
+    settle(two, config.time_limit);
+    if (needed != 0) {
+      const std::span<const workload::WorkloadResult> results(parties.results.data(), parties.count);
+      const workload::Verdict verdict =
+          workload::verify(config.workload, {0, parties.count}, region(), config.seed, results);
+      if (!verdict.holds()) report.verdict = workload::describe(verdict);
+    }
+  }
+  report.program_log = program_log.records();
+  report.log = two.log();
+  return report;
+}
+
+}  // namespace wharf::sim
