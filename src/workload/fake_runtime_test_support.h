@@ -215,7 +215,9 @@ class FakeRemote {
     if (request.verb == verbs::Verb::kWriteImm) {
       return write_imm(request.local[0].address, request.remote, request.length, request.immediate);
     }
-    if (request.verb == verbs::Verb::kSend) return send(request.local[0].address, request.length);
+    if (request.verb == verbs::Verb::kSend || request.verb == verbs::Verb::kSendImm) {
+      return send(request.local[0].address, request.length);
+    }
     if (request.verb == verbs::Verb::kFetchAdd) return fetch_add(request.remote, request.operand[0]);
     if (request.verb == verbs::Verb::kCompareSwap) {
       return compare_swap(request.remote, request.compare[0], request.operand[0]);

@@ -136,6 +136,16 @@ inline std::uint64_t block_of(const VerbLoopConfig& config, Probability hot, std
   return config.hot_blocks + choose_block(config.order, number, blocks - config.hot_blocks, random);
 }
 
+/// What ends one receiver: an empty message. Of another verb than the one that is repeated, so that results keep them apart.
+inline verbs::WorkRequest stop_request(const VerbLoopConfig& config) {
+  verbs::WorkRequest request;
+  request.verb = config.verb == verbs::Verb::kSend ? verbs::Verb::kSendImm : verbs::Verb::kSend;
+  return request;
+}
+inline bool is_stop(const verbs::Completion& received) {
+  return received.length == 0 && received.verb != verbs::Verb::kWriteImm;
+}
+
 template <typename R, typename C>
 verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
   const VerbLoopConfig& config = crew.config;
@@ -163,8 +173,9 @@ verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
       if (verbs::is_atomic(config.verb)) {
         request.width = static_cast<std::uint8_t>(config.payload);
         request.operand[0] = 1;
+      } else {
+        request.local_count = 1;  // Where the old value of an atomic goes is the runtime's choice.
       }
-      request.local_count = 1;
       request.local[0] = {local, config.payload};
       const verbs::Completion completion = co_await crew.remote.execute(request);
       status = completion.status;
@@ -180,7 +191,8 @@ verbs::Task<void> take_messages(Users<R, C>& crew, std::uint32_t) {
   const std::uint64_t local = crew.core.allocate(Bytes{crew.config.payload});
   for (;;) {
     const verbs::Completion received = co_await crew.remote.receive(local, crew.config.payload);
-    if (!received.ok() || (received.length == 0 && !received.has_immediate)) break;
+    if (!received.ok()) break;
+    if (is_stop(received)) break;
     ++crew.result.received;
   }
   crew.join.leave();
@@ -207,9 +219,8 @@ verbs::Task<void> run(const VerbLoopConfig& config, Party party, std::uint64_t s
                   [&crew](std::uint32_t worker) { return verb_loop_detail::repeat(crew, worker); });
   co_await crew.join.all();
   if (!needs_receiver(config)) co_return;
-  const std::uint64_t nothing = core.allocate(Bytes{64});
   for (std::uint32_t i = 0; i < receivers; ++i) {
-    const verbs::Completion sent = co_await remote.send(nothing, 0);
+    const verbs::Completion sent = co_await remote.execute(verb_loop_detail::stop_request(config));
     if (!sent.ok()) break;  // Then the receive entries are flushed.
   }
 }

@@ -201,7 +201,8 @@ std::vector<verbs::Verb> verbs_needed(const WorkloadConfig& config, bool remote_
       return needed;
     }
     std::vector<Verb> operator()(const VerbLoopConfig& c) const {
-      if (c.verb == Verb::kWriteImm || c.verb == Verb::kSendImm) return {c.verb, Verb::kSend};
+      if (c.verb == Verb::kSend) return {Verb::kSend, Verb::kSendImm};
+      if (needs_receiver(c)) return {c.verb, Verb::kSend};
       return {c.verb};
     }
     std::vector<Verb> operator()(const PingPongConfig&) const { return {Verb::kSend}; }

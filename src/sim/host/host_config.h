@@ -108,6 +108,7 @@ struct NicConfig {
   ReceiveEntryRule receive_entries = ReceiveEntryRule::kFetched;
   PayloadFetchRule payload_fetch = PayloadFetchRule::kSeparate;
   AtomicResultRule atomic_result = AtomicResultRule::kMemory;
+  bool request_receive_stage = true;  ///< False: requests skip the target's receive pipeline (accounting of OpenURMA 8.2).
   bool send_notify_crossing = false;  ///< A Send waits for one more crossing that notifies (accounting of OpenURMA 5.2).
 };
 

@@ -64,6 +64,7 @@ void Nic::transmit_packet(TimePs now, wire::Packet& packet) {
 }
 
 TimePs Nic::receive_latency(const wire::Packet& packet) const {
+  if (!config_.nic.request_receive_stage && !wire::is_response(packet)) return kTimeZero;
   const std::uint32_t streamed = config_.nic.cut_through ? 1 : flits(packet);
   return pipeline_latency(config_.nic, pipeline_depth(packet), streamed, config_.time.rounding);
 }

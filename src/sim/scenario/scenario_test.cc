@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/scenario.h"
+
+#include <gtest/gtest.h>
+
+#include "base/golden_test_support.h"
+#include "sim/scenario/key_reference.h"
+#include "sim/scenario/run.h"
+
+namespace wharf::sim {
+namespace {
+
+ScenarioSource source(std::string text, std::vector<std::string> overrides = {}) {
+  ScenarioSource out;
+  out.text = std::move(text);
+  out.overrides = std::move(overrides);
+  out.profile_directory = "profiles";
+  return out;
+}
+
+std::string refusal(std::string text, std::vector<std::string> overrides = {}) {
+  const auto scenario = load_scenario(source(std::move(text), std::move(overrides)));
+  return scenario.ok() ? "accepted" : scenario.error().message;
+}
+
+/// The mean latency of `verb` in nanoseconds, every operation attributed completely.
+double latency_ns(const std::string& profile, const std::string& stack, const std::string& verb,
+                  const std::string& payload) {
+  const auto scenario = load_scenario(source("", {"model.profile=" + profile, "model.stack=" + stack,
+                                                  "run.workload=verb_loop", "run.verb=" + verb,
+                                                  "run.payload=" + payload, "run.operations=20",
+                                                  "run.start_delay=50us"}));
+  if (!scenario) {
+    ADD_FAILURE() << scenario.error().message;
+    return 0;
+  }
+  const auto report = run_scenario(*scenario, {});
+  if (!report) {
+    ADD_FAILURE() << report.error().message;
+    return 0;
+  }
+  EXPECT_EQ(report->end, RunOutcome::kDone) << (report->waiting.empty() ? "" : report->waiting.front());
+  EXPECT_EQ(report->verdict, "");
+  EXPECT_EQ(report->verbs.front().path.unattributed, kTimeZero);
+  return report->verbs.front().latency.mean_ns;
+}
+
+// [OpenURMA Table 6] The accounting profile, read from its file, gives the published cells to the nanosecond.
+TEST(Scenario, TheSerialProfileGivesThePublishedTable) {
+  const std::string serial = "openurma-serial";
+  EXPECT_EQ(latency_ns(serial, "ub_ldst", "load", "8B"), 500);
+  EXPECT_EQ(latency_ns(serial, "ub_urma", "read", "64B"), 757);
+  EXPECT_EQ(latency_ns(serial, "ub_urma", "write", "64B"), 750);
+  EXPECT_EQ(latency_ns(serial, "ub_urma", "send", "64B"), 804);
+  EXPECT_EQ(latency_ns(serial, "ub_urma", "fetch_add", "8B"), 750);
+  EXPECT_EQ(latency_ns(serial, "roce_bf", "read", "64B"), 1686);
+  EXPECT_EQ(latency_ns(serial, "roce_bf", "write", "64B"), 1177);
+  EXPECT_EQ(latency_ns(serial, "roce_dma", "read", "64B"), 2186);
+  EXPECT_EQ(latency_ns(serial, "roce_dma", "send", "64B"), 1731);
+  EXPECT_EQ(latency_ns(serial, "roce_dma", "compare_swap", "8B"), 1927);
+}
+
+TEST(Scenario, TheMechanismLiesInItsRange) {
+  const std::string profile = "connectx7-class";
+  const double load = latency_ns(profile, "ub_ldst", "load", "8B");
+  const double dma_read = latency_ns(profile, "roce_dma", "read", "64B");
+  EXPECT_GE(load, 380);
+  EXPECT_LE(load, 540);
+  EXPECT_GE(dma_read, 1700);
+  EXPECT_LE(dma_read, 2400);
+  EXPECT_GE(dma_read / load, 3.3);
+  EXPECT_LE(dma_read / load, 5.5);
+}
+
+TEST(Scenario, RefusalsNameThePlaceAndTheNearestName) {
+  EXPECT_EQ(refusal("[model]\nprofile = \"conectx7-class\"\n"),
+            "scenario:2: unknown profile \"conectx7-class\", expected one of connectx7-class, fastswap, fastswap-serial, "
+            "infiniswap, infiniswap-serial, openurma-serial; did you mean \"connectx7-class\"?");
+  EXPECT_NE(refusal("[model]\nstack = \"rocedma\"\n").find("did you mean \"roce_dma\"?"), std::string::npos);
+  EXPECT_NE(refusal("[run]\nworkload = \"verb_loop\"\nverb = \"raed\"\n").find("did you mean \"read\"?"), std::string::npos);
+  EXPECT_NE(refusal("[run]\npaylod = \"64B\"\n").find("unknown key run.paylod"), std::string::npos);
+  EXPECT_NE(refusal("", {"model.link.delay=100"}).find("--set: model.link.delay is \"100\", expected a time with a unit"),
+            std::string::npos);
+}
+
+TEST(Scenario, RefusesCombinationsThatMakeNoSense) {
+  EXPECT_NE(refusal("", {"run.workload=verb_loop", "run.verb=load", "run.payload=128B", "model.stack=ub_ldst"})
+                .find("run.payload is 128, expected 1, 2, 4 or 8 bytes"),
+            std::string::npos);
+  EXPECT_NE(refusal("", {"run.workload=verb_loop", "run.verb=fetch_add", "run.payload=3B"})
+                .find("run.payload is 3, expected 4, 8 or 16 bytes"),
+            std::string::npos);
+  EXPECT_NE(refusal("", {"model.stack=ub_urma", "model.submission=blueflame"}).find("the NIC sits on the on-chip bus"),
+            std::string::npos);
+  EXPECT_NE(refusal("", {"model.stack=ub_ldst", "model.attachment=pcie", "model.submission=doorbell"})
+                .find("need a NIC on the bus"),
+            std::string::npos);
+  EXPECT_NE(refusal("", {"run.workload=verb_loop", "run.verb=write_notify", "model.stack=roce_dma"})
+                .find("needs write_notify, which model.stack = \"roce_dma\" does not have"),
+            std::string::npos);
+}
+
+TEST(Scenario, KeysThatDoNotMatterAreReported) {
+  const auto scenario = load_scenario(source("[model]\nstack = \"ub_urma\"\n[model.pcie]\nmmio_write = \"1us\"\n"));
+  ASSERT_TRUE(scenario.ok());
+  ASSERT_EQ(scenario->no_influence.size(), 1U);
+  EXPECT_EQ(scenario->no_influence[0],
+            "model.pcie.mmio_write (scenario:4) had no influence: only with a NIC behind PCIe");
+}
+
+TEST(Scenario, TheEffectiveConfigurationIsItselfAScenario) {
+  const auto first = load_scenario(source("[run]\nworkload = \"bulk_read\"\noperations = 7\n", {"model.stack=roce_bf"}));
+  ASSERT_TRUE(first.ok());
+  const auto second = load_scenario(source(first->effective));
+  ASSERT_TRUE(second.ok()) << second.error().message << "\n" << first->effective;
+  EXPECT_EQ(second->effective, first->effective);
+  EXPECT_EQ(second->config.stack, Stack::kRoceBlueFlame);
+}
+
+TEST(Scenario, TheKeyReferenceIsUpToDate) {
+  expect_golden("../../docs/scenario-keys.md", key_reference());
+}
+
+TEST(Run, OneSeedGivesOneHistoryWithStructsAndBytes) {
+  const auto scenario = load_scenario(
+      source("", {"model.stack=roce_dma", "run.workload=bulk_write", "run.payload=10KiB", "run.operations=60",
+                  "run.concurrency=4", "model.faults.loss=3%", "model.faults.duplication=2%",
+                  "model.faults.reordering=2%", "model.roce.unlimited_retries=true", "model.roce.ack_timeout=2"}));
+  ASSERT_TRUE(scenario.ok()) << scenario.error().message;
+  const auto structs = run_scenario(*scenario, {});
+  ASSERT_TRUE(structs.ok());
+  EXPECT_EQ(structs->end, RunOutcome::kDone);
+  EXPECT_EQ(structs->verdict, "");
+  RunOptions bytes;
+  bytes.wire = WireMode::kBytes;
+  const auto encoded = run_scenario(*scenario, bytes);
+  ASSERT_TRUE(encoded.ok());
+  EXPECT_EQ(summary_of(*scenario, *structs).dump(), summary_of(*scenario, *encoded).dump());
+}
+
+TEST(Run, AnUnreachablePeerIsAStallOrAnErrorNeverAHang) {
+  const auto scenario = load_scenario(source("", {"model.stack=ub_urma", "run.workload=bulk_read", "run.operations=3",
+                                                  "model.faults.loss=1", "model.ub.rto_attempts=unlimited",
+                                                  "run.time_limit=5ms"}));
+  ASSERT_TRUE(scenario.ok()) << scenario.error().message;
+  const auto report = run_scenario(*scenario, {});
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->end, RunOutcome::kStalled);
+  EXPECT_FALSE(report->waiting.empty());
+}
+
+}  // namespace
+}  // namespace wharf::sim
