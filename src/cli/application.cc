@@ -110,16 +110,11 @@ ExitCode run_parsed(int argc, const char* const* argv) {
   commands.push_back(make_run_command());
   commands.push_back(make_sweep_command());
   commands.push_back(make_explain_command());
-  commands.push_back(make_study_command());
   commands.push_back(make_dissect_command());
-  commands.push_back(make_state_command());
   commands.push_back(make_compare_command());
   commands.push_back(make_check_command());
   commands.push_back(make_import_command());
-  commands.push_back(make_serve_command());
-  commands.push_back(make_perf_command());
   commands.push_back(make_doctor_command());
-  commands.push_back(make_list_command());
   commands.push_back(make_completion_command(root));
 
   std::vector<CLI::App*> apps;

@@ -12,7 +12,9 @@ namespace {
 class CheckCommand : public Command {
  public:
   std::string_view name() const override { return "check"; }
-  std::string_view summary() const override { return "Validate a scenario and estimate its cost; run nothing."; }
+  std::string_view summary() const override {
+    return "Validate a scenario and estimate its cost; run nothing.";
+  }
   std::string_view examples() const override {
     return "  wharf check scenarios/fetch-64-bytes.toml\n"
            "  wharf check scenarios/fetch-64-bytes.toml --set run.operations=1000000\n";

@@ -2,8 +2,10 @@
 // Where a command writes: results to standard output, everything else to standard error.
 #pragma once
 
+#include <concepts>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 namespace wharf::cli {
@@ -20,7 +22,8 @@ struct Console {
     if (!json) std::fwrite(text.data(), 1, text.size(), out);
   }
   /// The document of --json; nothing otherwise.
-  void print(const nlohmann::ordered_json& document) const {
+  template <std::same_as<nlohmann::ordered_json> Document>  // Nothing else becomes a document by conversion.
+  void print(const Document& document) const {
     if (!json) return;
     const std::string text = document.dump(2) + "\n";
     std::fwrite(text.data(), 1, text.size(), out);

@@ -11,9 +11,12 @@ namespace {
 
 std::string_view text_of(wire::IcrcState state) {
   switch (state) {
-    case wire::IcrcState::kAbsent: return "absent";
-    case wire::IcrcState::kGood: return "good";
-    case wire::IcrcState::kBad: return "bad";
+    case wire::IcrcState::kAbsent:
+      return "absent";
+    case wire::IcrcState::kGood:
+      return "good";
+    case wire::IcrcState::kBad:
+      return "bad";
   }
   WHARF_UNREACHABLE();
 }
@@ -41,7 +44,8 @@ class DissectCommand : public Command {
   }
   void declare(CLI::App& app) override {
     app.add_option("file", file_, "Capture file")->required();
-    app.add_option("--frame", frame_, "Only this frame, every header and field (counted from 1)")->check(CLI::PositiveNumber);
+    app.add_option("--frame", frame_, "Only this frame, every header and field (counted from 1)")
+        ->check(CLI::PositiveNumber);
     app.add_flag("-v,--verbose", verbose_, "Every header and field of every frame");
   }
   Result<ExitCode> run(const Console& console) override {
@@ -55,7 +59,8 @@ class DissectCommand : public Command {
       if (!more) return more.error();
       if (!*more) break;
       ++tally.frames;
-      const wire::Dissection dissection = wire::dissect(frame.bytes, static_cast<wire::LinkType>(frame.link_type));
+      const wire::Dissection dissection =
+          wire::dissect(frame.bytes, static_cast<wire::LinkType>(frame.link_type));
       count(dissection, tally);
       if (frame_ != 0 && frame.number != frame_) continue;
       if (console.json) {
@@ -65,7 +70,8 @@ class DissectCommand : public Command {
       }
     }
     if (frame_ > tally.frames) {
-      return input_error(fmt::format("{} has {} frames, expected --frame between 1 and {}", file_, tally.frames, tally.frames));
+      return input_error(fmt::format("{} has {} frames, expected --frame between 1 and {}", file_,
+                                     tally.frames, tally.frames));
     }
     console.print(nlohmann::ordered_json{{"file", file_},
                                          {"frame_count", tally.frames},
@@ -75,10 +81,10 @@ class DissectCommand : public Command {
                                          {"icrc_bad", tally.icrc_bad},
                                          {"not_reencoded", tally.not_reencoded},
                                          {"frames", frames}});
-    console.print(fmt::format("{} frames: {} decoded, {} of other protocols, {} malformed, {} with a bad ICRC, {} that "
-                              "do not re-encode to the same bytes\n",
-                              tally.frames, tally.decoded, tally.foreign, tally.malformed, tally.icrc_bad,
-                              tally.not_reencoded));
+    console.print(fmt::format(
+        "{} frames: {} decoded, {} of other protocols, {} malformed, {} with a bad ICRC, {} that "
+        "do not re-encode to the same bytes\n",
+        tally.frames, tally.decoded, tally.foreign, tally.malformed, tally.icrc_bad, tally.not_reencoded));
     return ExitCode::kDone;
   }
 
@@ -97,13 +103,16 @@ class DissectCommand : public Command {
     if (!dissection.reencodes) ++tally.not_reencoded;
   }
 
-  void show(const Console& console, const wire::CapturedFrame& frame, const wire::Dissection& dissection) const {
-    console.print(fmt::format("{:>6} {:>4}.{:012} {} -> {} {}\n", frame.number, frame.seconds, frame.picoseconds,
-                              dissection.source, dissection.destination, dissection.summary));
+  void show(const Console& console, const wire::CapturedFrame& frame,
+            const wire::Dissection& dissection) const {
+    console.print(fmt::format("{:>6} {:>4}.{:012} {} -> {} {}\n", frame.number, frame.seconds,
+                              frame.picoseconds, dissection.source, dissection.destination,
+                              dissection.summary));
     if (verbose_ || frame_ != 0) console.print(wire::dissection_text(dissection));
   }
 
-  static nlohmann::ordered_json as_json(const wire::CapturedFrame& frame, const wire::Dissection& dissection) {
+  static nlohmann::ordered_json as_json(const wire::CapturedFrame& frame,
+                                        const wire::Dissection& dissection) {
     nlohmann::ordered_json fields = nlohmann::ordered_json::array();
     for (const wire::DissectLine& line : dissection.lines) {
       fields.push_back({{"depth", line.depth},

@@ -5,7 +5,6 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "cli/run_text.h"
 #include "cli/scenario_options.h"
 #include "report/text_table.h"
 #include "sim/scenario/run.h"
@@ -26,8 +25,9 @@ class ExplainCommand : public Command {
   }
   void declare(CLI::App& app) override {
     scenario_.declare(app);
-    app.add_option("--operation", operation_, "Which operation, counted from 0 in the order in which they end; the last of a "
-                                              "short run otherwise");
+    app.add_option("--operation", operation_,
+                   "Which operation, counted from 0 in the order in which they end; the last of a "
+                   "short run otherwise");
     app.add_flag("--ascii", ascii_, "Draw without UTF-8");
   }
   Result<ExitCode> run(const Console& console) override {
@@ -49,10 +49,8 @@ class ExplainCommand : public Command {
     }
     const sim::OperationEntry& entry = report->log.entries()[operation_];
     const TimePs latency = entry.latency;
-    const std::string title =
-        fmt::format("{} of {} B over {} ({}): {} ns", verbs::name(entry.verb), entry.bytes,
-                    sim::name(scenario->config.stack), scenario->config.profile,
-                    nanoseconds_text(as_nanoseconds(latency)));
+    const std::string title = fmt::format("{} of {} B over {} ({})", verbs::name(entry.verb), entry.bytes,
+                                          sim::name(scenario->config.stack), scenario->config.profile);
     nlohmann::ordered_json spans = nlohmann::ordered_json::array();
     for (const trace::Attribution::Span& span : report->waterfall) {
       spans.push_back({{"stage", trace::name(span.stage)},
@@ -68,8 +66,8 @@ class ExplainCommand : public Command {
                                          {"latency_ns", as_nanoseconds(latency)},
                                          {"spans", spans}});
     const trace::WaterfallInput input{report->waterfall, entry.begin, latency};
-    console.print(trace::draw_waterfall(
-        title, input, {.glyphs = ascii_ ? trace::Glyphs::kAscii : trace::Glyphs::kUtf8}));
+    console.print(trace::draw_waterfall(title, input,
+                                        {.glyphs = ascii_ ? trace::Glyphs::kAscii : trace::Glyphs::kUtf8}));
     return ExitCode::kDone;
   }
 

@@ -13,19 +13,25 @@ namespace {
 class ImportCommand : public Command {
  public:
   std::string_view name() const override { return "import"; }
-  std::string_view summary() const override { return "Turn a recorded memory trace into the compact binary form."; }
+  std::string_view summary() const override {
+    return "Turn a recorded memory trace into the compact binary form.";
+  }
   std::string_view examples() const override {
     return "  valgrind --tool=lackey --trace-mem=yes --log-file=sort.lackey sort words.txt\n"
            "  wharf import sort.lackey --out sort.wtrace\n"
            "  wharf import sort.lackey.xz --out sort.wtrace --limit 1000000\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("file", input_, "Lackey text or generic R/W text, plain, gz, xz or zstd; or a binary trace")->required();
+    app.add_option("file", input_,
+                   "Lackey text or generic R/W text, plain, gz, xz or zstd; or a binary trace")
+        ->required();
     app.add_option("-o,--out", output_, "File to write")->required();
     app.add_flag("--force", force_, "Replace an existing file");
     app.add_option("--skip", options_.skip_accesses, "Leave out this many accesses at the start");
-    app.add_option("--limit", options_.limit_accesses, "Stop after this many accesses")->check(CLI::PositiveNumber);
-    app.add_option("--level", options_.compression_level, "zstd level, 0 (none) to 19")->check(CLI::Range(0, 19));
+    app.add_option("--limit", options_.limit_accesses, "Stop after this many accesses")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--level", options_.compression_level, "zstd level, 0 (none) to 19")
+        ->check(CLI::Range(0, 19));
   }
   Result<ExitCode> run(const Console& console) override {
     std::error_code status;
@@ -45,11 +51,13 @@ class ImportCommand : public Command {
                                          {"instructions", counts.instructions},
                                          {"input_lines", summary->input_lines},
                                          {"foreign_lines", summary->foreign_lines}});
-    console.print(fmt::format("{}: {} accesses ({} loads, {} stores, {} modifies), {} instructions, {} bytes\n", output_,
-                              counts.accesses(), counts.loads, counts.stores, counts.modifies, counts.instructions,
-                              summary->output_bytes));
+    console.print(
+        fmt::format("{}: {} accesses ({} loads, {} stores, {} modifies), {} instructions, {} bytes\n",
+                    output_, counts.accesses(), counts.loads, counts.stores, counts.modifies,
+                    counts.instructions, summary->output_bytes));
     if (summary->foreign_lines != 0) {
-      console.remark(fmt::format("{} lines of the program's own output were skipped", summary->foreign_lines));
+      console.remark(
+          fmt::format("{} lines of the program's own output were skipped", summary->foreign_lines));
     }
     return ExitCode::kDone;
   }

@@ -39,17 +39,21 @@ std::string utc_now() {
 
 std::string_view text_of(sim::RunOutcome end) {
   switch (end) {
-    case sim::RunOutcome::kDone: return "done";
-    case sim::RunOutcome::kInterrupted: return "interrupted";
-    case sim::RunOutcome::kStalled: return "stalled";
+    case sim::RunOutcome::kDone:
+      return "done";
+    case sim::RunOutcome::kInterrupted:
+      return "interrupted";
+    case sim::RunOutcome::kStalled:
+      return "stalled";
   }
   WHARF_UNREACHABLE();
 }
 
 }  // namespace
 
-nlohmann::ordered_json manifest_of(const sim::Scenario& scenario, const ScenarioOptions& options, const std::string& wire,
-                                   const std::string& out, sim::RunOutcome end, double seconds) {
+nlohmann::ordered_json manifest_of(const sim::Scenario& scenario, const ScenarioOptions& options,
+                                   const std::string& wire, const std::string& out, sim::RunOutcome end,
+                                   double seconds) {
   nlohmann::ordered_json manifest;
   manifest["version"] = version();
   manifest["commit"] = commit();

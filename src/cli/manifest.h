@@ -10,8 +10,10 @@
 
 namespace wharf::cli {
 
-/// Version, commit, command, seed, input hashes, host, wall time, wire mode, paths, and whether the run is partial.
-nlohmann::ordered_json manifest_of(const sim::Scenario& scenario, const ScenarioOptions& options, const std::string& wire,
-                                   const std::string& out, sim::RunOutcome end, double seconds);
+/// Version, commit, command, seed, input hashes, host, wall time, wire mode, paths, and whether the run is
+/// partial.
+nlohmann::ordered_json manifest_of(const sim::Scenario& scenario, const ScenarioOptions& options,
+                                   const std::string& wire, const std::string& out, sim::RunOutcome end,
+                                   double seconds);
 
 }  // namespace wharf::cli

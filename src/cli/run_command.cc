@@ -34,11 +34,13 @@ class RunCommand : public Command {
         ->check(CLI::IsMember({"structs", "bytes"}));
     app.add_flag("--capture", capture_, "Write capture.pcapng (needs --out)");
     app.add_flag("--timeline", timeline_, "Write timeline.pftrace for Perfetto (needs --out)");
-    app.add_flag("--verify", verify_, "Run twice, the second time with --wire bytes, and compare the histories");
+    app.add_flag("--verify", verify_,
+                 "Run twice, the second time with --wire bytes, and compare the histories");
   }
   Result<ExitCode> run(const Console& console) override {
     if ((capture_ || timeline_) && out_.empty()) {
-      return Error{ErrorKind::kUsage, "wharf run: --capture and --timeline write files, so they need --out DIR"};
+      return Error{ErrorKind::kUsage,
+                   "wharf run: --capture and --timeline write files, so they need --out DIR"};
     }
     auto scenario = scenario_.load();
     if (!scenario) return scenario.error();
@@ -56,20 +58,23 @@ class RunCommand : public Command {
     }
 
     const auto started = std::chrono::steady_clock::now();
-    auto report = execute(*scenario, wire_ == "bytes" ? sim::WireMode::kBytes : sim::WireMode::kStructs, files, console);
+    auto report = execute(*scenario, wire_ == "bytes" ? sim::WireMode::kBytes : sim::WireMode::kStructs,
+                          files, console);
     if (!report) return report.error();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 
     if (verify_) {
       RunFiles none;
-      auto again = execute(*scenario, wire_ == "bytes" ? sim::WireMode::kStructs : sim::WireMode::kBytes, none, console);
+      auto again = execute(*scenario, wire_ == "bytes" ? sim::WireMode::kStructs : sim::WireMode::kBytes,
+                           none, console);
       if (!again) return again.error();
       if (again->fingerprint != report->fingerprint) {
         return Error{ErrorKind::kStalled,
-                     fmt::format("the two runs have different histories: {:#018x} and {:#018x}", report->fingerprint,
-                                 again->fingerprint)};
+                     fmt::format("the two runs have different histories: {:#018x} and {:#018x}",
+                                 report->fingerprint, again->fingerprint)};
       }
-      console.remark(fmt::format("verified: a second run through bytes has the same history {:#018x}", report->fingerprint));
+      console.remark(fmt::format("verified: a second run through bytes has the same history {:#018x}",
+                                 report->fingerprint));
     }
 
     nlohmann::ordered_json summary = sim::summary_of(*scenario, *report);
@@ -82,7 +87,9 @@ class RunCommand : public Command {
 
     if (directory) {
       WHARF_TRY(files.finish(*directory, *scenario, *report, summary));
-      WHARF_TRY(directory->write("manifest.json", manifest_of(*scenario, scenario_, wire_, out_, report->end, seconds).dump(2) + "\n"));
+      WHARF_TRY(directory->write(
+          "manifest.json",
+          manifest_of(*scenario, scenario_, wire_, out_, report->end, seconds).dump(2) + "\n"));
       WHARF_TRY(directory->commit());
     }
     console.print(summary);

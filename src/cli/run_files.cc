@@ -33,8 +33,8 @@ std::string operations_csv(const sim::RunReport& report) {
   std::size_t number = 0;
   for (const sim::OperationEntry& entry : report.log.entries()) {
     fmt::format_to(std::back_inserter(out), "{},{},{},{},{:.3f},{:.3f},{},{}\n", number++, entry.host,
-                   verbs::name(entry.verb), entry.bytes, as_nanoseconds(entry.begin), as_nanoseconds(entry.latency),
-                   entry.remote ? 1 : 0, verbs::name(entry.status));
+                   verbs::name(entry.verb), entry.bytes, as_nanoseconds(entry.begin),
+                   as_nanoseconds(entry.latency), entry.remote ? 1 : 0, verbs::name(entry.status));
   }
   return out;
 }
@@ -43,9 +43,9 @@ std::string program_csv(const sim::RunReport& report) {
   std::string out = "operation,name,worker,bytes,arrived_ns,started_ns,ended_ns,status\n";
   std::size_t number = 0;
   for (const verbs::OperationRecord& record : report.program_log) {
-    fmt::format_to(std::back_inserter(out), "{},{},{},{},{:.3f},{:.3f},{:.3f},{}\n", number++, record.name, record.worker,
-                   record.bytes, as_nanoseconds(record.arrived), as_nanoseconds(record.started),
-                   as_nanoseconds(record.ended), verbs::name(record.status));
+    fmt::format_to(std::back_inserter(out), "{},{},{},{},{:.3f},{:.3f},{:.3f},{}\n", number++, record.name,
+                   record.worker, record.bytes, as_nanoseconds(record.arrived),
+                   as_nanoseconds(record.started), as_nanoseconds(record.ended), verbs::name(record.status));
   }
   return out;
 }
@@ -65,7 +65,8 @@ Result<void> RunFiles::open(const report::ResultDirectory& directory, bool captu
     auto writer = wire::PcapngWriter::create(directory.file("capture.pcapng"));
     if (!writer) return writer.error();
     streams_->fork.capture.emplace(*std::move(writer));
-    for (std::uint16_t host = 0; host < 2; ++host) streams_->fork.capture->add_port(host, 0, fmt::format("host{}", host));
+    for (std::uint16_t host = 0; host < 2; ++host)
+      streams_->fork.capture->add_port(host, 0, fmt::format("host{}", host));
   }
   if (timeline) {
     streams_->timeline_file.open(directory.file("timeline.pftrace"), std::ios::binary);

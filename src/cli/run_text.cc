@@ -25,8 +25,9 @@ std::string latency_table(const sim::RunReport& report) {
                            {"max", Align::kRight}});
   const auto row = [&table](std::string_view name, std::uint64_t failed, const sim::LatencySummary& latency) {
     table.add_row({std::string(name), std::to_string(latency.count), std::to_string(failed),
-                   nanoseconds_text(latency.mean_ns), nanoseconds_text(latency.p50_ns), nanoseconds_text(latency.p99_ns),
-                   nanoseconds_text(latency.p999_ns), nanoseconds_text(latency.max_ns)});
+                   nanoseconds_text(latency.mean_ns), nanoseconds_text(latency.p50_ns),
+                   nanoseconds_text(latency.p99_ns), nanoseconds_text(latency.p999_ns),
+                   nanoseconds_text(latency.max_ns)});
   };
   for (const sim::VerbReport& verb : report.verbs) row(verbs::name(verb.verb), verb.failed, verb.latency);
   row("program", report.program_errors, report.program_latency);
@@ -41,10 +42,12 @@ std::string stage_table(const sim::RunReport& report) {
   std::vector<int> stages;
   for (int stage = 0; stage < trace::kStageCount; ++stage) {
     const auto index = static_cast<std::size_t>(stage);
-    if (busiest->path.critical[index] > kTimeZero || busiest->path.overlapped[index] > kTimeZero) stages.push_back(stage);
+    if (busiest->path.critical[index] > kTimeZero || busiest->path.overlapped[index] > kTimeZero)
+      stages.push_back(stage);
   }
   std::stable_sort(stages.begin(), stages.end(), [&](int a, int b) {
-    return busiest->path.critical[static_cast<std::size_t>(a)] > busiest->path.critical[static_cast<std::size_t>(b)];
+    return busiest->path.critical[static_cast<std::size_t>(a)] >
+           busiest->path.critical[static_cast<std::size_t>(b)];
   });
   report::TextTable table({{"where the time of a " + std::string(verbs::name(busiest->verb)) + " goes"},
                            {"critical ns", Align::kRight},
@@ -75,13 +78,14 @@ std::string run_text(const sim::Scenario& scenario, const sim::RunReport& report
                      const std::vector<sim::JudgedExpectation>& judged) {
   std::string out;
   if (!scenario.config.title.empty()) out += scenario.config.title + "\n";
-  out += fmt::format("stack {}, profile {}, seed {}\n\n", sim::name(scenario.config.stack), scenario.config.profile,
-                     scenario.config.seed);
+  out += fmt::format("stack {}, profile {}, seed {}\n\n", sim::name(scenario.config.stack),
+                     scenario.config.profile, scenario.config.seed);
   out += latency_table(report) + "\n";
   const std::string stages = stage_table(report);
   if (!stages.empty()) out += stages + "\n";
   if (!judged.empty()) {
-    report::TextTable table({{"expectation"}, {"found", Align::kRight}, {"expected", Align::kRight}, {"holds"}});
+    report::TextTable table(
+        {{"expectation"}, {"found", Align::kRight}, {"expected", Align::kRight}, {"holds"}});
     for (const sim::JudgedExpectation& each : judged) {
       const auto& e = each.expectation;
       const std::string expected = e.least && e.most ? fmt::format("{:g} to {:g}", *e.least, *e.most)
@@ -91,9 +95,10 @@ std::string run_text(const sim::Scenario& scenario, const sim::RunReport& report
     }
     out += table.text() + "\n";
   }
-  out += fmt::format("{} operations, {}, goodput {:.2f} Gb/s, {:.3f} us simulated, {} events, fingerprint {:#018x}\n",
-                     report.program_operations, rate_text(report.operations_per_second), report.goodput_bps / 1e9,
-                     as_nanoseconds(report.simulated) / 1e3, report.events, report.fingerprint);
+  out += fmt::format(
+      "{} operations, {}, goodput {:.2f} Gb/s, {:.3f} us simulated, {} events, fingerprint {:#018x}\n",
+      report.program_operations, rate_text(report.operations_per_second), report.goodput_bps / 1e9,
+      as_nanoseconds(report.simulated) / 1e3, report.events, report.fingerprint);
   return out;
 }
 

@@ -17,22 +17,25 @@ Error missing_file(const std::string& file) {
   std::vector<std::string> shipped;
   if (const auto directory = find_data_directory("scenarios")) {
     for (const auto& entry : fs::directory_iterator(*directory)) {
-      if (entry.path().extension() == ".toml") shipped.push_back("scenarios/" + entry.path().filename().string());
+      if (entry.path().extension() == ".toml")
+        shipped.push_back("scenarios/" + entry.path().filename().string());
     }
   }
   const std::vector<std::string_view> names(shipped.begin(), shipped.end());
   const auto nearest = nearest_name(file, names);
-  return input_error(nearest ? fmt::format("{} does not exist; did you mean {}?", file, *nearest)
-                             : fmt::format("{} does not exist, expected a scenario file; `wharf list scenarios` shows "
-                                           "the shipped ones",
-                                           file));
+  return input_error(
+      nearest ? fmt::format("{} does not exist; did you mean {}?", file, *nearest)
+              : fmt::format("{} does not exist, expected a scenario file; `wharf list scenarios` shows "
+                            "the shipped ones",
+                            file));
 }
 
 }  // namespace
 
 void ScenarioOptions::declare(CLI::App& app) {
   app.add_option("scenario", file, "Scenario file (TOML)")->required();
-  app.add_option("--set", overrides, "Override one key, as key=value; may be repeated")->allow_extra_args(false);
+  app.add_option("--set", overrides, "Override one key, as key=value; may be repeated")
+      ->allow_extra_args(false);
   app.add_option("--profile", profile, "Short for --set model.profile=NAME");
 }
 

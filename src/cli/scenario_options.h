@@ -17,7 +17,8 @@ struct ScenarioOptions {
   std::vector<std::string> overrides;
 
   void declare(CLI::App& app);
-  /// Loads the scenario. A file that does not exist is looked for among the shipped scenarios for a nearest name.
+  /// Loads the scenario. A file that does not exist is looked for among the shipped scenarios for a nearest
+  /// name.
   Result<sim::Scenario> load(const std::vector<std::string>& more_overrides = {}) const;
 };
 

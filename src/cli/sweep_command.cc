@@ -33,7 +33,8 @@ struct Axis {
 Result<Axis> parse_axis(const std::string& text) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    return input_error(fmt::format("--vary {}: expected key=a,b,c, for example --vary run.payload=64B,4KiB", text));
+    return input_error(
+        fmt::format("--vary {}: expected key=a,b,c, for example --vary run.payload=64B,4KiB", text));
   }
   Axis axis{text.substr(0, equals), {}};
   std::string_view rest = std::string_view(text).substr(equals + 1);
@@ -48,16 +49,23 @@ Result<Axis> parse_axis(const std::string& text) {
 class SweepCommand : public Command {
  public:
   std::string_view name() const override { return "sweep"; }
-  std::string_view summary() const override { return "Run a scenario for every combination of values, on all cores."; }
+  std::string_view summary() const override {
+    return "Run a scenario for every combination of values, on all cores.";
+  }
   std::string_view examples() const override {
-    return "  wharf sweep scenarios/fetch-64-bytes.toml --vary model.link.delay=50ns,100ns,200ns --out out/delay\n"
-           "  wharf sweep scenarios/fetch-64-bytes.toml --vary model.stack=ub_urma,roce_dma --vary run.payload=64B,4KiB\n"
+    return "  wharf sweep scenarios/fetch-64-bytes.toml --vary model.link.delay=50ns,100ns,200ns --out "
+           "out/delay\n"
+           "  wharf sweep scenarios/fetch-64-bytes.toml --vary model.stack=ub_urma,roce_dma --vary "
+           "run.payload=64B,4KiB\n"
            "  sqlite3 out/delay/results.sqlite 'select * from runs'\n";
   }
   void declare(CLI::App& app) override {
     scenario_.declare(app);
-    app.add_option("--vary", vary_, "A key and its values, as key=a,b,c; may be repeated")->required()->allow_extra_args(false);
-    app.add_option("-o,--out", out_, "Directory for results.sqlite; an interrupted sweep goes on where it stopped");
+    app.add_option("--vary", vary_, "A key and its values, as key=a,b,c; may be repeated")
+        ->required()
+        ->allow_extra_args(false);
+    app.add_option("-o,--out", out_,
+                   "Directory for results.sqlite; an interrupted sweep goes on where it stopped");
     app.add_option("-j,--jobs", jobs_, "Runs at a time; all cores by default")->check(CLI::Range(1, 1024));
   }
 
@@ -90,7 +98,8 @@ class SweepCommand : public Command {
       auto done = database->finished_runs();
       if (!done) return done.error();
       finished = *std::move(done);
-      if (!finished.empty()) console.remark(fmt::format("{} of {} runs are in {} already", finished.size(), total, out_));
+      if (!finished.empty())
+        console.remark(fmt::format("{} of {} runs are in {} already", finished.size(), total, out_));
     }
     return run_all(console, database ? &*database : nullptr, finished);
   }
@@ -107,11 +116,13 @@ class SweepCommand : public Command {
   std::vector<std::string> overrides_of(std::size_t index) const {
     std::vector<std::string> overrides;
     const auto values = values_of(index);
-    for (std::size_t axis = 0; axis < axes_.size(); ++axis) overrides.push_back(axes_[axis].key + "=" + values[axis]);
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+      overrides.push_back(axes_[axis].key + "=" + values[axis]);
     return overrides;
   }
 
-  Result<ExitCode> run_all(const Console& console, report::SweepDatabase* database, const std::set<int>& finished) {
+  Result<ExitCode> run_all(const Console& console, report::SweepDatabase* database,
+                           const std::set<int>& finished) {
     Progress progress(console, "sweep");
     std::mutex mutex;  // Guards everything below.
     std::optional<Error> failure;
@@ -136,8 +147,9 @@ class SweepCommand : public Command {
         }
         if (report->end == sim::RunOutcome::kInterrupted) return;
         if (report->end == sim::RunOutcome::kStalled) {
-          failure = Error{ErrorKind::kStalled, fmt::format("run {} ({}) stalled; {}", index,
-                                                           fmt::join(overrides_of(index), ", "), fmt::join(report->waiting, "; "))};
+          failure = Error{ErrorKind::kStalled,
+                          fmt::format("run {} ({}) stalled; {}", index, fmt::join(overrides_of(index), ", "),
+                                      fmt::join(report->waiting, "; "))};
           return;
         }
         summaries[index] = sim::summary_of(scenarios_[index], *report);
@@ -169,7 +181,8 @@ class SweepCommand : public Command {
 
     print(console, summaries);
     if (interrupt_requested()) {
-      console.error(fmt::format("interrupted after {} of {} runs; the same command goes on from there", ended, scenarios_.size()));
+      console.error(fmt::format("interrupted after {} of {} runs; the same command goes on from there", ended,
+                                scenarios_.size()));
       return ExitCode::kInterrupted;
     }
     return holds ? ExitCode::kDone : ExitCode::kJudgedFailed;
@@ -178,7 +191,8 @@ class SweepCommand : public Command {
   void print(const Console& console, const std::vector<nlohmann::ordered_json>& summaries) const {
     std::vector<report::TextTable::Column> columns{{"run", report::Align::kRight}};
     for (const Axis& axis : axes_) columns.push_back({axis.key, report::Align::kRight});
-    for (const char* title : {"operations", "mean ns", "p99 ns", "M op/s"}) columns.push_back({title, report::Align::kRight});
+    for (const char* title : {"operations", "mean ns", "p99 ns", "M op/s"})
+      columns.push_back({title, report::Align::kRight});
     report::TextTable table(std::move(columns));
     nlohmann::ordered_json runs = nlohmann::ordered_json::array();
     for (std::size_t index = 0; index < summaries.size(); ++index) {

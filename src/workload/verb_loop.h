@@ -136,7 +136,8 @@ inline std::uint64_t block_of(const VerbLoopConfig& config, Probability hot, std
   return config.hot_blocks + choose_block(config.order, number, blocks - config.hot_blocks, random);
 }
 
-/// What ends one receiver: an empty message. Of another verb than the one that is repeated, so that results keep them apart.
+/// What ends one receiver: an empty message. Of another verb than the one that is repeated, so that results
+/// keep them apart.
 inline verbs::WorkRequest stop_request(const VerbLoopConfig& config) {
   verbs::WorkRequest request;
   request.verb = config.verb == verbs::Verb::kSend ? verbs::Verb::kSendImm : verbs::Verb::kSend;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The profile openurma-serial gives the latencies that the OpenURMA paper adds up, to the nanosecond: every cell of its
-// Table 6 and the closed forms of its two-node model at other payloads, from real packets between real engines.
+// The profile openurma-serial gives the latencies that the OpenURMA paper adds up, to the nanosecond: every
+// cell of its Table 6 and the closed forms of its two-node model at other payloads, from real packets between
+// real engines.
 #include "sim/scenario/two_hosts_test_support.h"
 
 namespace wharf::sim {
@@ -38,24 +39,18 @@ std::string cell_name(const ::testing::TestParamInfo<Cell>& info) {
   return std::string(name(info.param.stack)) + "_" + std::string(verbs::name(info.param.verb));
 }
 
-INSTANTIATE_TEST_SUITE_P(OpenUrma, Table6,
-                         ::testing::Values(Cell{Stack::kUbLoadStore, Verb::kLoad, 500},
-                                           Cell{Stack::kUbUrma, Verb::kRead, 757},
-                                           Cell{Stack::kUbUrma, Verb::kWrite, 750},
-                                           Cell{Stack::kUbUrma, Verb::kSend, 804},
-                                           Cell{Stack::kUbUrma, Verb::kFetchAdd, 750},
-                                           Cell{Stack::kUbUrma, Verb::kCompareSwap, 750},
-                                           Cell{Stack::kRoceBlueFlame, Verb::kRead, 1686},
-                                           Cell{Stack::kRoceBlueFlame, Verb::kWrite, 1177},
-                                           Cell{Stack::kRoceBlueFlame, Verb::kSend, 1231},
-                                           Cell{Stack::kRoceBlueFlame, Verb::kFetchAdd, 1427},
-                                           Cell{Stack::kRoceBlueFlame, Verb::kCompareSwap, 1427},
-                                           Cell{Stack::kRoceDma, Verb::kRead, 2186},
-                                           Cell{Stack::kRoceDma, Verb::kWrite, 1677},
-                                           Cell{Stack::kRoceDma, Verb::kSend, 1731},
-                                           Cell{Stack::kRoceDma, Verb::kFetchAdd, 1927},
-                                           Cell{Stack::kRoceDma, Verb::kCompareSwap, 1927}),
-                         cell_name);
+INSTANTIATE_TEST_SUITE_P(
+    OpenUrma, Table6,
+    ::testing::Values(
+        Cell{Stack::kUbLoadStore, Verb::kLoad, 500}, Cell{Stack::kUbUrma, Verb::kRead, 757},
+        Cell{Stack::kUbUrma, Verb::kWrite, 750}, Cell{Stack::kUbUrma, Verb::kSend, 804},
+        Cell{Stack::kUbUrma, Verb::kFetchAdd, 750}, Cell{Stack::kUbUrma, Verb::kCompareSwap, 750},
+        Cell{Stack::kRoceBlueFlame, Verb::kRead, 1686}, Cell{Stack::kRoceBlueFlame, Verb::kWrite, 1177},
+        Cell{Stack::kRoceBlueFlame, Verb::kSend, 1231}, Cell{Stack::kRoceBlueFlame, Verb::kFetchAdd, 1427},
+        Cell{Stack::kRoceBlueFlame, Verb::kCompareSwap, 1427}, Cell{Stack::kRoceDma, Verb::kRead, 2186},
+        Cell{Stack::kRoceDma, Verb::kWrite, 1677}, Cell{Stack::kRoceDma, Verb::kSend, 1731},
+        Cell{Stack::kRoceDma, Verb::kFetchAdd, 1927}, Cell{Stack::kRoceDma, Verb::kCompareSwap, 1927}),
+    cell_name);
 
 TEST(Accounting, AStoreThatGoesToTheTarget) {
   // The paper's two-node model sends a missing store out with its payload: 493 ns, in none of its tables.

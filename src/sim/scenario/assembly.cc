@@ -59,7 +59,9 @@ LatencySummary exact_latency(std::vector<std::int64_t>& picoseconds) {
   if (picoseconds.empty()) return out;
   std::sort(picoseconds.begin(), picoseconds.end());
   const std::span<const std::int64_t> sorted(picoseconds);
-  const auto at = [&](double percent) { return static_cast<double>(exact_percentile(sorted, percent)) / 1e3; };
+  const auto at = [&](double percent) {
+    return static_cast<double>(exact_percentile(sorted, percent)) / 1e3;
+  };
   out.mean_ns = mean(sorted) / 1e3;
   out.min_ns = static_cast<double>(sorted.front()) / 1e3;
   out.p50_ns = at(50);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What running a program and replaying a trace share: the object graph of a scenario, the run loop, and the part of the
-// report that comes from the hosts.
+// What running a program and replaying a trace share: the object graph of a scenario, the run loop, and the
+// part of the report that comes from the hosts.
 #pragma once
 
 #include <cstdint>

@@ -133,9 +133,11 @@ Json counter_report(TwoHosts& two) {
   for (std::size_t index = 0; index < 2; ++index) {
     Json host;
     if (const ub::UbEngine* engine = two.ub_engine(index)) host["engine"] = report(engine->counters(), kUb);
-    if (const roce::RoceEngine* engine = two.roce_engine(index)) host["engine"] = report(engine->counters(), kRoce);
+    if (const roce::RoceEngine* engine = two.roce_engine(index))
+      host["engine"] = report(engine->counters(), kRoce);
     host["nic"] = report(two.host(index).nic().counters(), kNic);
-    if (LoadStorePort* port = two.host(index).load_store()) host["load_store"] = report(port->counters(), kLoadStore);
+    if (LoadStorePort* port = two.host(index).load_store())
+      host["load_store"] = report(port->counters(), kLoadStore);
     const LinkCounters& link = two.link(index).counters();
     host["link_out"] = report(link, kLink);
     for (std::uint32_t reason = 0; reason < wire::kDropReasonCount; ++reason) {

@@ -123,7 +123,8 @@ void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
                  256);
   binder.flag("cut_through", nic.cut_through,
               "the link transmits while flits still stream out of the pipeline");
-  binder.flag("request_receive_stage", nic.request_receive_stage, "requests pass the target's receive pipeline");
+  binder.flag("request_receive_stage", nic.request_receive_stage,
+              "requests pass the target's receive pipeline");
   binder.choice<ChargeRule>("charged_bytes", nic.charged_bytes, kChargeRules,
                             "which bytes of a packet occupy the data path");
   const Binder::Section nominal(binder, "", nic.charged_bytes == ChargeRule::kPayload,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The profile connectx7-class as a mechanism: packets through pipelines, posted writes that overlap, requests in flight
-// together. The ranges were declared beforehand; nothing is tuned to them.
+// The profile connectx7-class as a mechanism: packets through pipelines, posted writes that overlap, requests
+// in flight together. The ranges were declared beforehand; nothing is tuned to them.
 #include <numeric>
 
 #include "sim/scenario/two_hosts_test_support.h"
@@ -45,7 +45,8 @@ TEST(Mechanism, EveryVerbOfEveryStackIsAccountedFor) {
   for (const Stack stack : {Stack::kUbUrma, Stack::kRoceBlueFlame, Stack::kRoceDma}) {
     for (const Verb verb : {Verb::kRead, Verb::kWrite, Verb::kSend, Verb::kFetchAdd, Verb::kCompareSwap}) {
       for (const std::uint32_t bytes : {8U, 64U, 1'000U, 20'000U}) {
-        SCOPED_TRACE(std::string(name(stack)) + " " + std::string(verbs::name(verb)) + " " + std::to_string(bytes));
+        SCOPED_TRACE(std::string(name(stack)) + " " + std::string(verbs::name(verb)) + " " +
+                     std::to_string(bytes));
         EXPECT_GT(latency_of(mechanism(stack), {verb, bytes}), nanoseconds(500));
       }
     }
@@ -56,8 +57,8 @@ TEST(Mechanism, PostedWritesOverlap) {
   trace::OperationPath path;
   (void)latency_of(mechanism(Stack::kRoceDma), {Verb::kRead, 64}, &path);
   // Data and completion record cross PCIe together: one of the two is hidden behind the other.
-  const TimePs response = stage(path, Stage::kResponseWrite) +
-                          path.overlapped[static_cast<std::size_t>(Stage::kResponseWrite)];
+  const TimePs response =
+      stage(path, Stage::kResponseWrite) + path.overlapped[static_cast<std::size_t>(Stage::kResponseWrite)];
   const TimePs completion = stage(path, Stage::kCompletionWrite) +
                             path.overlapped[static_cast<std::size_t>(Stage::kCompletionWrite)];
   EXPECT_GT(response, nanoseconds(250));
@@ -177,7 +178,8 @@ struct Prints {
 };
 Prints prints_of(const TwoHostsConfig& config) {
   Pair pair(config);
-  for (std::uint32_t worker = 0; worker < 8; ++worker) pair.two->host(0).core().spawn(mixed(pair, 100, worker));
+  for (std::uint32_t worker = 0; worker < 8; ++worker)
+    pair.two->host(0).core().spawn(mixed(pair, 100, worker));
   pair.two->run(seconds(1));
   EXPECT_TRUE(pair.two->programs_ended());
   pair.two->settle();
@@ -201,8 +203,12 @@ TEST_P(EveryStack, OneSeedOneHistory) {
 
 TEST_P(EveryStack, FaultsAreSeededAndAlikeInBothWireModes) {
   TwoHostsConfig config = mechanism(GetParam());
-  config.link.faults = {.loss = 0.02, .corruption = 0.01, .duplication = 0.02, .reordering = 0.02,
-                        .reorder_delay = microseconds(1), .jitter = nanoseconds(20)};
+  config.link.faults = {.loss = 0.02,
+                        .corruption = 0.01,
+                        .duplication = 0.02,
+                        .reordering = 0.02,
+                        .reorder_delay = microseconds(1),
+                        .jitter = nanoseconds(20)};
   config.roce.unlimited_retries = true;
   config.ub.load_store_reissue.attempts_max = 100;
   const Prints lossy = prints_of(config);

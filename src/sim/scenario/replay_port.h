@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The far memory of a replayed trace: turns what the replay asks for (lines, pages) into operations on a SimRemote, each in
-// one of a fixed number of worker coroutines.
+// The far memory of a replayed trace: turns what the replay asks for (lines, pages) into operations on a
+// SimRemote, each in one of a fixed number of worker coroutines.
 #pragma once
 
 #include <cstdint>
@@ -137,7 +137,8 @@ class ReplayPort {
           break;
         }
       }
-      if (status != verbs::CompletionStatus::kSuccess && failure_ == verbs::CompletionStatus::kSuccess) failure_ = status;
+      if (status != verbs::CompletionStatus::kSuccess && failure_ == verbs::CompletionStatus::kSuccess)
+        failure_ = status;
       answer(job);
     }
   }
@@ -145,10 +146,18 @@ class ReplayPort {
   void answer(const Job& job) {
     const TimePs now = core_.now();
     switch (job.kind) {
-      case Kind::kLoad: replay_->load_done(now, job.id); break;
-      case Kind::kStore: replay_->store_done(now, job.id); break;
-      case Kind::kPageRead: replay_->page_read_done(now, job.id); break;
-      case Kind::kPageWrite: replay_->page_write_done(now, job.id); break;
+      case Kind::kLoad:
+        replay_->load_done(now, job.id);
+        break;
+      case Kind::kStore:
+        replay_->store_done(now, job.id);
+        break;
+      case Kind::kPageRead:
+        replay_->page_read_done(now, job.id);
+        break;
+      case Kind::kPageWrite:
+        replay_->page_write_done(now, job.id);
+        break;
     }
     if (answered_.has_waiters()) answered_.open();
   }

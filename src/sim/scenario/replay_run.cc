@@ -66,7 +66,8 @@ nlohmann::ordered_json replay_json(const ReplayResult& result) {
   out["llc_hits"] = level(CacheLevel::kLlc);
   out["misses"] = level(CacheLevel::kMemory);
   out["hit_fraction"] =
-      lookups == 0 ? 0.0 : 1.0 - static_cast<double>(level(CacheLevel::kMemory)) / static_cast<double>(lookups);
+      lookups == 0 ? 0.0
+                   : 1.0 - static_cast<double>(level(CacheLevel::kMemory)) / static_cast<double>(lookups);
   out["local_misses"] = result.local_misses;
   out["remote_loads"] = result.remote_loads;
   out["remote_stores"] = result.remote_stores;
@@ -77,7 +78,9 @@ nlohmann::ordered_json replay_json(const ReplayResult& result) {
     const auto at = [&](double percent) {
       return static_cast<double>(result.miss_latency.value_at_percentile(percent)) / 1e3;
     };
-    out["miss_latency_ns"] = {{"mean", result.miss_latency.mean() / 1e3}, {"p50", at(50)}, {"p99", at(99)},
+    out["miss_latency_ns"] = {{"mean", result.miss_latency.mean() / 1e3},
+                              {"p50", at(50)},
+                              {"p99", at(99)},
                               {"max", static_cast<double>(result.miss_latency.max()) / 1e3}};
   }
   const PagingCounters& paging = result.paging;
@@ -113,7 +116,8 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
     replay_settings.warm_up_accesses = std::max(replay_settings.warm_up_accesses, *warm_up);
   }
   const std::uint64_t total = reader->binary() != nullptr ? reader->binary()->counts().accesses() : 0;
-  auto placement = MemoryPlacement::create(config.replay.placement, RandomStream(config.seed, "replay.placement"));
+  auto placement =
+      MemoryPlacement::create(config.replay.placement, RandomStream(config.seed, "replay.placement"));
   if (!placement) return placement.error();
 
   auto made = TwoHosts::create(hosts_for(config, options));
@@ -132,8 +136,9 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
       TraceReplay<ReplayPort>::create(replay_settings, *std::move(placement), *std::move(reader), port);
   if (!replay) return replay.error();
   const bool paged = replay_settings.paging.has_value();
-  const std::uint32_t workers = paged ? replay_settings.paging->outstanding_writes + replay_settings.paging->window_pages
-                                      : replay_settings.miss_slots + replay_settings.write_slots;
+  const std::uint32_t workers =
+      paged ? replay_settings.paging->outstanding_writes + replay_settings.paging->window_pages
+            : replay_settings.miss_slots + replay_settings.write_slots;
   const std::uint64_t buffer = paged ? replay_settings.paging->window_pages * kPageBytes : kCacheLineBytes;
   port.start(*replay, workers, buffer);
   core.spawn(drive(core, *replay, port));
@@ -145,8 +150,8 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
   fill_from(two, report);
   if (!replay->status().ok()) return replay->status().error();
   if (port.failure() != verbs::CompletionStatus::kSuccess) {
-    return Error{ErrorKind::kStalled, fmt::format("{}: far memory could not be reached: {}", config.replay.trace,
-                                                  verbs::name(port.failure()))};
+    return Error{ErrorKind::kStalled, fmt::format("{}: far memory could not be reached: {}",
+                                                  config.replay.trace, verbs::name(port.failure()))};
   }
   const ReplayResult& result = replay->result();
   report.replay = replay_json(result);

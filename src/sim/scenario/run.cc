@@ -22,7 +22,9 @@ LatencySummary summary_of_histogram(const Histogram& histogram) {
   LatencySummary out;
   out.count = histogram.count();
   if (out.count == 0) return out;
-  const auto at = [&](double percent) { return static_cast<double>(histogram.value_at_percentile(percent)) / 1e3; };
+  const auto at = [&](double percent) {
+    return static_cast<double>(histogram.value_at_percentile(percent)) / 1e3;
+  };
   out.mean_ns = histogram.mean() / 1e3;
   out.min_ns = static_cast<double>(histogram.min()) / 1e3;
   out.p50_ns = at(50);
@@ -52,7 +54,8 @@ void fill_program(const workload::LoopResult& loop, const ProgramLog& log, RunRe
     std::vector<std::int64_t> latencies;
     for (const verbs::OperationRecord& record : log.records()) {
       // Warm-up operations come first and are no part of the result.
-      if (record.status == verbs::CompletionStatus::kSuccess) latencies.push_back((record.ended - record.arrived).ps);
+      if (record.status == verbs::CompletionStatus::kSuccess)
+        latencies.push_back((record.ended - record.arrived).ps);
     }
     if (latencies.size() == loop.operations) report.program_latency = exact_latency(latencies);
   }
@@ -77,8 +80,9 @@ void settle(TwoHosts& two, TimePs limit) {
 }  // namespace
 
 double VerbReport::critical_ns(trace::Stage stage) const {
-  return count == 0 ? 0
-                    : as_nanoseconds(path.critical[static_cast<std::size_t>(stage)]) / static_cast<double>(count);
+  return count == 0
+             ? 0
+             : as_nanoseconds(path.critical[static_cast<std::size_t>(stage)]) / static_cast<double>(count);
 }
 
 const VerbReport* RunReport::find(verbs::Verb verb) const {
@@ -98,7 +102,8 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
   two.records().keep_spans_of(options.waterfall_operation);
   if (options.sink != nullptr) two.tracer().attach(*options.sink, options.sink_mask);
 
-  Parties parties{config.workload, {workload::empty_result(config.workload), workload::empty_result(config.workload)},
+  Parties parties{config.workload,
+                  {workload::empty_result(config.workload), workload::empty_result(config.workload)},
                   workload::parties_needed(config.workload)};
   const std::uint64_t offset = workload::region_offset(config.workload);
   const std::uint64_t needed = workload::memory_needed(config.workload, {0, parties.count});
@@ -128,7 +133,10 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
       two, config.time_limit, options,
       [&] {
         const workload::LoopResult& so_far = workload::loop_result(parties.results[0]);
-        if (loop.operations == 0) return loop.duration.ps == 0 ? 0.0 : static_cast<double>(two.simulation().now().ps) / static_cast<double>(loop.duration.ps);
+        if (loop.operations == 0)
+          return loop.duration.ps == 0
+                     ? 0.0
+                     : static_cast<double>(two.simulation().now().ps) / static_cast<double>(loop.duration.ps);
         return static_cast<double>(so_far.operations + so_far.errors) / static_cast<double>(loop.operations);
       },
       report.waiting);

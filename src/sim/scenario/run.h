@@ -85,7 +85,7 @@ struct RunReport {
   std::uint64_t events = 0;
   std::uint64_t fingerprint = 0;
   nlohmann::ordered_json counters;  ///< By component: engines, links, caches, NICs.
-  nlohmann::ordered_json replay;  ///< Trace replay only: hits, misses, times, paging.
+  nlohmann::ordered_json replay;    ///< Trace replay only: hits, misses, times, paging.
 
   OperationLog log{0};
   std::vector<verbs::OperationRecord> program_log;  ///< Party 0, up to the record limit.

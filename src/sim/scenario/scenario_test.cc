@@ -26,10 +26,9 @@ std::string refusal(std::string text, std::vector<std::string> overrides = {}) {
 /// The mean latency of `verb` in nanoseconds, every operation attributed completely.
 double latency_ns(const std::string& profile, const std::string& stack, const std::string& verb,
                   const std::string& payload) {
-  const auto scenario = load_scenario(source("", {"model.profile=" + profile, "model.stack=" + stack,
-                                                  "run.workload=verb_loop", "run.verb=" + verb,
-                                                  "run.payload=" + payload, "run.operations=20",
-                                                  "run.start_delay=50us"}));
+  const auto scenario = load_scenario(source(
+      "", {"model.profile=" + profile, "model.stack=" + stack, "run.workload=verb_loop", "run.verb=" + verb,
+           "run.payload=" + payload, "run.operations=20", "run.start_delay=50us"}));
   if (!scenario) {
     ADD_FAILURE() << scenario.error().message;
     return 0;
@@ -74,23 +73,28 @@ TEST(Scenario, TheMechanismLiesInItsRange) {
 
 TEST(Scenario, RefusalsNameThePlaceAndTheNearestName) {
   EXPECT_EQ(refusal("[model]\nprofile = \"conectx7-class\"\n"),
-            "scenario:2: unknown profile \"conectx7-class\", expected one of connectx7-class, fastswap, fastswap-serial, "
+            "scenario:2: unknown profile \"conectx7-class\", expected one of connectx7-class, fastswap, "
+            "fastswap-serial, "
             "infiniswap, infiniswap-serial, openurma-serial; did you mean \"connectx7-class\"?");
   EXPECT_NE(refusal("[model]\nstack = \"rocedma\"\n").find("did you mean \"roce_dma\"?"), std::string::npos);
-  EXPECT_NE(refusal("[run]\nworkload = \"verb_loop\"\nverb = \"raed\"\n").find("did you mean \"read\"?"), std::string::npos);
+  EXPECT_NE(refusal("[run]\nworkload = \"verb_loop\"\nverb = \"raed\"\n").find("did you mean \"read\"?"),
+            std::string::npos);
   EXPECT_NE(refusal("[run]\npaylod = \"64B\"\n").find("unknown key run.paylod"), std::string::npos);
-  EXPECT_NE(refusal("", {"model.link.delay=100"}).find("--set: model.link.delay is \"100\", expected a time with a unit"),
+  EXPECT_NE(refusal("", {"model.link.delay=100"})
+                .find("--set: model.link.delay is \"100\", expected a time with a unit"),
             std::string::npos);
 }
 
 TEST(Scenario, RefusesCombinationsThatMakeNoSense) {
-  EXPECT_NE(refusal("", {"run.workload=verb_loop", "run.verb=load", "run.payload=128B", "model.stack=ub_ldst"})
-                .find("run.payload is 128, expected 1, 2, 4 or 8 bytes"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal("", {"run.workload=verb_loop", "run.verb=load", "run.payload=128B", "model.stack=ub_ldst"})
+          .find("run.payload is 128, expected 1, 2, 4 or 8 bytes"),
+      std::string::npos);
   EXPECT_NE(refusal("", {"run.workload=verb_loop", "run.verb=fetch_add", "run.payload=3B"})
                 .find("run.payload is 3, expected 4, 8 or 16 bytes"),
             std::string::npos);
-  EXPECT_NE(refusal("", {"model.stack=ub_urma", "model.submission=blueflame"}).find("the NIC sits on the on-chip bus"),
+  EXPECT_NE(refusal("", {"model.stack=ub_urma", "model.submission=blueflame"})
+                .find("the NIC sits on the on-chip bus"),
             std::string::npos);
   EXPECT_NE(refusal("", {"model.stack=ub_ldst", "model.attachment=pcie", "model.submission=doorbell"})
                 .find("need a NIC on the bus"),
@@ -101,7 +105,8 @@ TEST(Scenario, RefusesCombinationsThatMakeNoSense) {
 }
 
 TEST(Scenario, KeysThatDoNotMatterAreReported) {
-  const auto scenario = load_scenario(source("[model]\nstack = \"ub_urma\"\n[model.pcie]\nmmio_write = \"1us\"\n"));
+  const auto scenario =
+      load_scenario(source("[model]\nstack = \"ub_urma\"\n[model.pcie]\nmmio_write = \"1us\"\n"));
   ASSERT_TRUE(scenario.ok());
   ASSERT_EQ(scenario->no_influence.size(), 1U);
   EXPECT_EQ(scenario->no_influence[0],
@@ -109,7 +114,8 @@ TEST(Scenario, KeysThatDoNotMatterAreReported) {
 }
 
 TEST(Scenario, TheEffectiveConfigurationIsItselfAScenario) {
-  const auto first = load_scenario(source("[run]\nworkload = \"bulk_read\"\noperations = 7\n", {"model.stack=roce_bf"}));
+  const auto first =
+      load_scenario(source("[run]\nworkload = \"bulk_read\"\noperations = 7\n", {"model.stack=roce_bf"}));
   ASSERT_TRUE(first.ok());
   const auto second = load_scenario(source(first->effective));
   ASSERT_TRUE(second.ok()) << second.error().message << "\n" << first->effective;
@@ -117,15 +123,13 @@ TEST(Scenario, TheEffectiveConfigurationIsItselfAScenario) {
   EXPECT_EQ(second->config.stack, Stack::kRoceBlueFlame);
 }
 
-TEST(Scenario, TheKeyReferenceIsUpToDate) {
-  expect_golden("../../docs/scenario-keys.md", key_reference());
-}
+TEST(Scenario, TheKeyReferenceIsUpToDate) { expect_golden("../../docs/scenario-keys.md", key_reference()); }
 
 TEST(Run, OneSeedGivesOneHistoryWithStructsAndBytes) {
-  const auto scenario = load_scenario(
-      source("", {"model.stack=roce_dma", "run.workload=bulk_write", "run.payload=10KiB", "run.operations=60",
-                  "run.concurrency=4", "model.faults.loss=3%", "model.faults.duplication=2%",
-                  "model.faults.reordering=2%", "model.roce.unlimited_retries=true", "model.roce.ack_timeout=2"}));
+  const auto scenario = load_scenario(source(
+      "", {"model.stack=roce_dma", "run.workload=bulk_write", "run.payload=10KiB", "run.operations=60",
+           "run.concurrency=4", "model.faults.loss=3%", "model.faults.duplication=2%",
+           "model.faults.reordering=2%", "model.roce.unlimited_retries=true", "model.roce.ack_timeout=2"}));
   ASSERT_TRUE(scenario.ok()) << scenario.error().message;
   const auto structs = run_scenario(*scenario, {});
   ASSERT_TRUE(structs.ok());
@@ -139,9 +143,9 @@ TEST(Run, OneSeedGivesOneHistoryWithStructsAndBytes) {
 }
 
 TEST(Run, AnUnreachablePeerIsAStallOrAnErrorNeverAHang) {
-  const auto scenario = load_scenario(source("", {"model.stack=ub_urma", "run.workload=bulk_read", "run.operations=3",
-                                                  "model.faults.loss=1", "model.ub.rto_attempts=unlimited",
-                                                  "run.time_limit=5ms"}));
+  const auto scenario = load_scenario(
+      source("", {"model.stack=ub_urma", "run.workload=bulk_read", "run.operations=3", "model.faults.loss=1",
+                  "model.ub.rto_attempts=unlimited", "run.time_limit=5ms"}));
   ASSERT_TRUE(scenario.ok()) << scenario.error().message;
   const auto report = run_scenario(*scenario, {});
   ASSERT_TRUE(report.ok());

@@ -18,8 +18,9 @@ using Json = nlohmann::ordered_json;
 double rounded(double value) { return std::round(value * 1e3) / 1e3; }
 
 Json latency_json(const LatencySummary& latency) {
-  return {{"min", rounded(latency.min_ns)},   {"mean", rounded(latency.mean_ns)}, {"p50", rounded(latency.p50_ns)},
-          {"p99", rounded(latency.p99_ns)},   {"p999", rounded(latency.p999_ns)}, {"max", rounded(latency.max_ns)}};
+  return {{"min", rounded(latency.min_ns)},   {"mean", rounded(latency.mean_ns)},
+          {"p50", rounded(latency.p50_ns)},   {"p99", rounded(latency.p99_ns)},
+          {"p999", rounded(latency.p999_ns)}, {"max", rounded(latency.max_ns)}};
 }
 
 Json stage_json(const std::array<TimePs, trace::kStageCount>& times, std::uint64_t count) {
@@ -35,9 +36,12 @@ Json stage_json(const std::array<TimePs, trace::kStageCount>& times, std::uint64
 
 std::string_view name(RunOutcome outcome) {
   switch (outcome) {
-    case RunOutcome::kDone: return "done";
-    case RunOutcome::kInterrupted: return "interrupted";
-    case RunOutcome::kStalled: return "stalled";
+    case RunOutcome::kDone:
+      return "done";
+    case RunOutcome::kInterrupted:
+      return "interrupted";
+    case RunOutcome::kStalled:
+      return "stalled";
   }
   WHARF_UNREACHABLE();
 }
@@ -69,7 +73,8 @@ Json summary_of(const Scenario& scenario, const RunReport& report) {
     one["latency_ns"] = latency_json(verb.latency);
     one["critical_ns"] = stage_json(verb.path.critical, verb.count);
     one["overlapped_ns"] = stage_json(verb.path.overlapped, verb.count);
-    one["unattributed_ns"] = rounded(as_nanoseconds(verb.path.unattributed) / static_cast<double>(verb.count));
+    one["unattributed_ns"] =
+        rounded(as_nanoseconds(verb.path.unattributed) / static_cast<double>(verb.count));
     out["verbs"][std::string(verbs::name(verb.verb))] = std::move(one);
   }
   if (!report.replay.is_null()) out["replay"] = report.replay;

@@ -44,9 +44,9 @@ Result<std::unique_ptr<TwoHosts>> TwoHosts::create(const TwoHostsConfig& config)
   auto two = std::unique_ptr<TwoHosts>(new TwoHosts(config));
   // Components are numbered in this order: core and NIC of each host, then the link's directions.
   for (std::size_t index = 0; index < 2; ++index) {
-    auto host = Host::create(config.host, static_cast<std::uint16_t>(index),
-                             {two->simulation_, two->tracer_, two->payloads_, two->records_, two->programs_,
-                              config.seed});
+    auto host = Host::create(
+        config.host, static_cast<std::uint16_t>(index),
+        {two->simulation_, two->tracer_, two->payloads_, two->records_, two->programs_, config.seed});
     if (!host) return host.error();
     two->hosts_[index] = std::move(host).value();
     WHARF_TRY(two->install_nic(index));
@@ -55,9 +55,9 @@ Result<std::unique_ptr<TwoHosts>> TwoHosts::create(const TwoHostsConfig& config)
   link.rounding = config.host.time.rounding;
   const RandomStream random(config.seed, "link");
   for (std::size_t from = 0; from < 2; ++from) {
-    two->links_[from] = std::make_unique<LinkDirection>(two->simulation_, link, random.substream(from),
-                                                        two->payloads_, two->tracer_,
-                                                        static_cast<std::uint16_t>(from));
+    two->links_[from] =
+        std::make_unique<LinkDirection>(two->simulation_, link, random.substream(from), two->payloads_,
+                                        two->tracer_, static_cast<std::uint16_t>(from));
     two->simulation_.add(*two->links_[from], fmt::format("link{}{}", from, 1 - from));
   }
   for (std::size_t index = 0; index < 2; ++index) {
@@ -83,8 +83,8 @@ Result<void> TwoHosts::install_nic(std::size_t index) {
     auto engine = ub::UbEngine::create(engine_config, payloads_, arena_);
     if (!engine) return engine.error();
     auto owned = std::make_unique<ub::UbEngine>(std::move(engine).value());
-    host.install(std::make_unique<EngineNic<ub::UbEngine>>(simulation_, config_.host, place, host.parts(), number,
-                                                           std::move(owned)),
+    host.install(std::make_unique<EngineNic<ub::UbEngine>>(simulation_, config_.host, place, host.parts(),
+                                                           number, std::move(owned)),
                  place, path, supported_verbs<ub::UbEngine>());
     return {};
   }
@@ -96,8 +96,8 @@ Result<void> TwoHosts::install_nic(std::size_t index) {
     engine_config.context_base = host.memory().allocate(Bytes{kRoceContextBytes});
   auto engine = roce::RoceEngine::create(engine_config, payloads_);
   if (!engine) return engine.error();
-  host.install(std::make_unique<EngineNic<roce::RoceEngine>>(simulation_, config_.host, place, host.parts(), number,
-                                                             std::move(engine).value()),
+  host.install(std::make_unique<EngineNic<roce::RoceEngine>>(simulation_, config_.host, place, host.parts(),
+                                                             number, std::move(engine).value()),
                place, path, supported_verbs<roce::RoceEngine>());
   return {};
 }

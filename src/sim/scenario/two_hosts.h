@@ -43,9 +43,9 @@ struct TwoHostsConfig {
   ub::UbConfig ub;
   roce::RoceConfig roce;
   std::uint64_t seed = 1;
-  bool attribution = true;               ///< Account for the time of every operation.
-  std::size_t record_limit = 100'000;    ///< Records of the operation log.
-  std::size_t record_reserve = 0;        ///< Room for records that is taken at once.
+  bool attribution = true;             ///< Account for the time of every operation.
+  std::size_t record_limit = 100'000;  ///< Records of the operation log.
+  std::size_t record_reserve = 0;      ///< Room for records that is taken at once.
 };
 
 /// Both ends of a connected pair of queues.
@@ -54,7 +54,8 @@ struct RemotePair {
   SimRemote* far = nullptr;   ///< On host 1, toward the memory of host 0.
 };
 
-/// The object graph of one run. Programs are spawned on the cores of the hosts; run() returns when the last has ended.
+/// The object graph of one run. Programs are spawned on the cores of the hosts; run() returns when the last
+/// has ended.
 class TwoHosts {
  public:
   /// Refuses what cannot be built, naming the key.
@@ -76,15 +77,16 @@ class TwoHosts {
   roce::RoceEngine* roce_engine(std::size_t index);
 
   /// Zeroed memory of host `index` that its peers may use as `rights` say.
-  Result<verbs::RemoteSegment> expose(std::size_t index, Bytes length, verbs::AccessRights rights = verbs::kFullAccess);
+  Result<verbs::RemoteSegment> expose(std::size_t index, Bytes length,
+                                      verbs::AccessRights rights = verbs::kFullAccess);
   /// The same without real bytes: it always reads as pattern number `pattern`.
   Result<verbs::RemoteSegment> expose_pattern(std::size_t index, Bytes length, std::uint32_t pattern,
                                               verbs::AccessRights rights = verbs::kFullAccess);
 
   /// Connects a new queue of host 0 with a new queue of host 1, `depth` entries each (a power of two).
   /// `near_segment` is what host 1 exposes to host 0, `far_segment` the reverse (may be empty).
-  Result<RemotePair> connect(const verbs::RemoteSegment& near_segment, const verbs::RemoteSegment& far_segment = {},
-                             std::uint32_t depth = 128);
+  Result<RemotePair> connect(const verbs::RemoteSegment& near_segment,
+                             const verbs::RemoteSegment& far_segment = {}, std::uint32_t depth = 128);
 
   /// Runs until every program has ended, `limit` is reached, or nothing is left to happen (a stall).
   RunResult run(TimePs limit = kNever) { return simulation_.run_until(limit); }

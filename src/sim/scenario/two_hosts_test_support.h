@@ -122,8 +122,8 @@ inline verbs::Task<void> receive_once(Pair& pair, std::uint32_t bytes) {
   (void)co_await pair.far->receive(pair.far_buffer, bytes);
 }
 
-/// Latency of one operation on an idle system whose contexts and caches are cold or warm as the configuration has them;
-/// every picosecond of it is accounted for.
+/// Latency of one operation on an idle system whose contexts and caches are cold or warm as the configuration
+/// has them; every picosecond of it is accounted for.
 inline TimePs latency_of(const TwoHostsConfig& config, OneOperation operation,
                          trace::OperationPath* path = nullptr) {
   Pair pair(config);
