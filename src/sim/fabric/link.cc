@@ -36,7 +36,8 @@ Result<void> validate(const LinkConfig& config) {
     return input_error(fmt::format("faults.jitter is {}, expected 0 to 1s", format_time(faults.jitter)));
   if (faults.corruption_past_check > 0 && config.wire != WireMode::kBytes)
     return input_error(
-        "faults.corruption_past_check needs real frames to damage: expected run.wire = \"bytes\", found \"structs\"");
+        "faults.corruption_past_check needs real frames to damage: expected run.wire = \"bytes\", found "
+        "\"structs\"");
   return {};
 }
 
@@ -91,8 +92,8 @@ TimePs LinkDirection::carry(const wire::Packet& packet, TimePs head, TimePs tail
   const TimePs carried = max(tail, sent - serialisation);
   const TimePs arrival = carried + stage_time(sent - carried + config_.delay, config_.rounding);
   tracer_.span(packet.operation, Stage::kLinkQueue, tail, carried, source_host_);
-  tracer_.span(packet.operation, wire::is_response(packet) ? Stage::kWireBack : Stage::kWireForward, carried, arrival,
-               source_host_);
+  tracer_.span(packet.operation, wire::is_response(packet) ? Stage::kWireBack : Stage::kWireForward, carried,
+               arrival, source_host_);
   return arrival;
 }
 
@@ -136,10 +137,10 @@ void LinkDirection::send_with_faults(TimePs head, TimePs tail, ComponentId sourc
   }
   if (config_.faults.jitter > kTimeZero) {
     const auto most = static_cast<std::uint64_t>(config_.faults.jitter.ps);
-    const TimePs late = max(
-        arrival + picoseconds(static_cast<std::int64_t>(draws_.jitter.below(most + 1))), last_arrival_);
-    tracer_.span(packet.operation, wire::is_response(packet) ? Stage::kWireBack : Stage::kWireForward, arrival, late,
-                 source_host_);
+    const TimePs late =
+        max(arrival + picoseconds(static_cast<std::int64_t>(draws_.jitter.below(most + 1))), last_arrival_);
+    tracer_.span(packet.operation, wire::is_response(packet) ? Stage::kWireBack : Stage::kWireForward,
+                 arrival, late, source_host_);
     arrival = late;
   }
   const bool twice = draws_.duplication.chance(chances_.duplication);
@@ -149,8 +150,8 @@ void LinkDirection::send_with_faults(TimePs head, TimePs tail, ComponentId sourc
     ++counters_.reordered;
     const auto most = static_cast<std::uint64_t>(config_.faults.reorder_delay.ps);
     late += picoseconds(static_cast<std::int64_t>(1 + draws_.reordering.below(most)));
-    tracer_.span(packet.operation, wire::is_response(packet) ? Stage::kWireBack : Stage::kWireForward, arrival, late,
-                 source_host_);
+    tracer_.span(packet.operation, wire::is_response(packet) ? Stage::kWireBack : Stage::kWireForward,
+                 arrival, late, source_host_);
   }
   // From here on `packet` may have moved: slots are taken.
   std::uint32_t copy = kNoSlot;
@@ -232,12 +233,12 @@ void LinkDirection::handle(const Event& event) {
   }
   const std::uint32_t slot = in_order_.front();
   in_order_.pop_front();
-  if (!in_order_.empty())
-    simulation_.schedule(in_flight_[in_order_.front()].due, id(), id(), kArrival, 0);
+  if (!in_order_.empty()) simulation_.schedule(in_flight_[in_order_.front()].due, id(), id(), kArrival, 0);
   deliver(slot);
 }
 
-void LinkDirection::report(trace::EventKind kind, const wire::Packet& packet, TimePs at, std::uint64_t reason) {
+void LinkDirection::report(trace::EventKind kind, const wire::Packet& packet, TimePs at,
+                           std::uint64_t reason) {
   tracer_.emit({.kind = kind,
                 .host = source_host_,
                 .component = id().value,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of a point-to-point link: serialisation, propagation, and seeded faults. Packets stay in the place where
-// the sender built them; only the next arrival waits in the global event queue.
+// One direction of a point-to-point link: serialisation, propagation, and seeded faults. Packets stay in the
+// place where the sender built them; only the next arrival waits in the global event queue.
 #pragma once
 
 #include <array>
@@ -26,21 +26,21 @@ namespace wharf::sim {
 class LinkReceiver {
  public:
   virtual ~LinkReceiver() = default;
-  /// How long after the arrival of its last byte the receiver wants to be told of `packet`: its pipeline, so that an
-  /// arrival costs one event. May not depend on what the receiver is doing.
+  /// How long after the arrival of its last byte the receiver wants to be told of `packet`: its pipeline, so
+  /// that an arrival costs one event. May not depend on what the receiver is doing.
   virtual TimePs receive_latency(const wire::Packet& packet) const = 0;
   /// `packet`, whose last byte arrived at `arrival`. The link keeps its reference to the payload.
   virtual void receive(const wire::Packet& packet, TimePs arrival) = 0;
 };
 
 struct LinkCounters {
-  std::uint64_t packets = 0;      ///< Handed to the link.
+  std::uint64_t packets = 0;  ///< Handed to the link.
   std::uint64_t charged_bytes = 0;
-  std::uint64_t delivered = 0;    ///< Duplicates included.
+  std::uint64_t delivered = 0;  ///< Duplicates included.
   std::uint64_t lost = 0;
-  std::uint64_t corrupted = 0;    ///< Dropped by the frame check.
+  std::uint64_t corrupted = 0;  ///< Dropped by the frame check.
   std::uint64_t duplicated = 0;
-  std::uint64_t reordered = 0;    ///< Held back.
+  std::uint64_t reordered = 0;  ///< Held back.
   /// Damaged behind the frame check and refused by the decoder, by wire::DropReason.
   std::array<std::uint64_t, wire::kDropReasonCount> refused{};
 };
@@ -52,8 +52,8 @@ enum class LinkDrop : std::uint8_t { kLost, kFrameCheck, kDecoder };
 class LinkDirection final : public Component {
  public:
   /// `random` is this direction's own stream. `config` must pass validate().
-  LinkDirection(Simulation& simulation, const LinkConfig& config, RandomStream random, wire::PayloadPool& payloads,
-                trace::Tracer& tracer, std::uint16_t source_host);
+  LinkDirection(Simulation& simulation, const LinkConfig& config, RandomStream random,
+                wire::PayloadPool& payloads, trace::Tracer& tracer, std::uint16_t source_host);
 
   /// To be called before the run.
   void connect(LinkReceiver& receiver) { receiver_ = &receiver; }
@@ -61,9 +61,9 @@ class LinkDirection final : public Component {
   /// Where the next packet is to be built; the same place until send().
   wire::Packet& next_packet() { return in_flight_[spare_].packet; }
 
-  /// Sends it: its first byte is ready at `head` and its last at `tail`; both are `head` when the sender holds the whole
-  /// packet. The reference to the payload goes along. `source` is the component whose code runs. Calls come in the order of
-  /// the packets, with non-decreasing `tail`.
+  /// Sends it: its first byte is ready at `head` and its last at `tail`; both are `head` when the sender
+  /// holds the whole packet. The reference to the payload goes along. `source` is the component whose code
+  /// runs. Calls come in the order of the packets, with non-decreasing `tail`.
   void send(TimePs head, TimePs tail, ComponentId source);
 
   /// When the link has sent everything that it was given.
@@ -113,7 +113,7 @@ class LinkDirection final : public Component {
   LinkReceiver* receiver_ = nullptr;
 
   SlotPool<InFlight> in_flight_;
-  std::uint32_t spare_;          ///< The slot of next_packet().
+  std::uint32_t spare_;           ///< The slot of next_packet().
   Ring<std::uint32_t> in_order_;  ///< Slots by time due.
   std::uint32_t held_ = 0;
   TimePs free_;

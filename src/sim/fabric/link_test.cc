@@ -102,7 +102,8 @@ TEST(Link, RealBytesIncludePreambleAndGap) {
   Bench bench(config);
   bench.send(1, 64, kTimeZero, kTimeZero);
   bench.simulation.run_until(kNever);
-  // RoCE Write middle: Ethernet 14, IPv4 20, UDP 8, BTH 12, payload 64, ICRC 4, FCS 4, preamble 8, gap 12 = 146 B.
+  // RoCE Write middle: Ethernet 14, IPv4 20, UDP 8, BTH 12, payload 64, ICRC 4, FCS 4, preamble 8, gap 12 =
+  // 146 B.
   EXPECT_EQ(bench.collector.arrivals.front(), nanoseconds(146 + 100));
 }
 
@@ -128,8 +129,12 @@ TEST(Link, TellsTheReceiverAfterItsPipeline) {
 
 TEST(Link, FaultsAreCountedAndLeakNothing) {
   LinkConfig config = payload_link();
-  config.faults = {.loss = 0.1, .corruption = 0.1, .duplication = 0.1, .reordering = 0.1,
-                   .reorder_delay = microseconds(1), .jitter = nanoseconds(50)};
+  config.faults = {.loss = 0.1,
+                   .corruption = 0.1,
+                   .duplication = 0.1,
+                   .reordering = 0.1,
+                   .reorder_delay = microseconds(1),
+                   .jitter = nanoseconds(50)};
   for (const WireMode mode : {WireMode::kStructs, WireMode::kBytes}) {
     config.wire = mode;
     Bench bench(config);
@@ -153,7 +158,8 @@ TEST(Link, FaultsAreCountedAndLeakNothing) {
 
 TEST(Link, BothWireModesAndEveryRunOfASeedAreAlike) {
   LinkConfig config = payload_link();
-  config.faults = {.loss = 0.1, .corruption = 0.1, .duplication = 0.1, .reordering = 0.1, .jitter = nanoseconds(50)};
+  config.faults = {
+      .loss = 0.1, .corruption = 0.1, .duplication = 0.1, .reordering = 0.1, .jitter = nanoseconds(50)};
   std::vector<std::uint64_t> prints;
   for (const auto& [mode, seed] : {std::pair{WireMode::kStructs, 1}, std::pair{WireMode::kStructs, 1},
                                    std::pair{WireMode::kBytes, 1}, std::pair{WireMode::kStructs, 2}}) {

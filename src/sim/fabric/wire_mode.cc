@@ -20,8 +20,8 @@ uLong crc(const std::byte* frame, std::size_t length) {
 
 }  // namespace
 
-wire::DropReason pass_as_bytes(wire::Packet& packet, wire::PayloadPool& payloads, const wire::WireOptions& options,
-                               std::uint64_t damage_bit) {
+wire::DropReason pass_as_bytes(wire::Packet& packet, wire::PayloadPool& payloads,
+                               const wire::WireOptions& options, std::uint64_t damage_bit) {
   const wire::BufferId buffer = payloads.acquire(wire::encoded_bytes(packet, options));
   std::byte* frame = payloads.data(buffer);
   const std::size_t length = wire::encode(packet, {frame, wire::encoded_bytes(packet, options)}, options);
@@ -42,8 +42,8 @@ wire::DropReason pass_as_bytes(wire::Packet& packet, wire::PayloadPool& payloads
   return reason;
 }
 
-bool frame_check_notices(const wire::Packet& packet, wire::PayloadPool& payloads, const wire::WireOptions& options,
-                         std::uint64_t damage_bit) {
+bool frame_check_notices(const wire::Packet& packet, wire::PayloadPool& payloads,
+                         const wire::WireOptions& options, std::uint64_t damage_bit) {
   const wire::BufferId buffer = payloads.acquire(wire::encoded_bytes(packet, options));
   std::byte* frame = payloads.data(buffer);
   const std::size_t length = wire::encode(packet, {frame, wire::encoded_bytes(packet, options)}, options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bus, PCIe, DRAM and NIC pipelines act exactly on time: unloaded latency, queueing and peak rate against arithmetic done
-// by hand in the comments.
+// Bus, PCIe, DRAM and NIC pipelines act exactly on time: unloaded latency, queueing and peak rate against
+// arithmetic done by hand in the comments.
 #include "sim/host/dram.h"
 #include "sim/host/nic_pipeline.h"
 #include "sim/host/on_chip_bus.h"
@@ -33,7 +33,8 @@ TEST(OnChipBus, UnlimitedRateOnlyDelays) {
 
 TEST(Dram, LatencyAndRate) {
   // 256 Gbps: 64 B take 2 ns. The latency covers the first line.
-  Dram dram({.row_hit = nanoseconds(30), .load_latency = nanoseconds(70), .rate = gigabits_per_second(256)}, kExact);
+  Dram dram({.row_hit = nanoseconds(30), .load_latency = nanoseconds(70), .rate = gigabits_per_second(256)},
+            kExact);
   EXPECT_EQ(dram.row_hit(nanoseconds(10), 64), nanoseconds(40));
   EXPECT_EQ(dram.row_hit(nanoseconds(10), 64), nanoseconds(42));
   // 256 B: three more lines of 2 ns behind the first; begins when the channel is free at 14 ns.
@@ -73,7 +74,8 @@ TEST(Pcie, LongReadsAreCutIntoRequestsAndCompletions) {
   PcieConfig config = plain_pcie();
   config.tags = 64;
   Pcie pcie(config, kExact);
-  // 1024 B: two requests of 512 B, each answered by two completions of 256 + 32 B: 4 * 288 / 64 = 18 ns of data.
+  // 1024 B: two requests of 512 B, each answered by two completions of 256 + 32 B: 4 * 288 / 64 = 18 ns of
+  // data.
   EXPECT_EQ(pcie.read(kTimeZero, 1024), nanoseconds(518));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU core of a host: one resource whose time the software of all programs shares, and the place where waiting
-// coroutines are resumed, each by an event.
+// The CPU core of a host: one resource whose time the software of all programs shares, and the place where
+// waiting coroutines are resumed, each by an event.
 #pragma once
 
 #include <coroutine>

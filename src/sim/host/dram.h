@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing of a host's DRAM: a latency for each kind of access and one shared data rate. Contents live in HostMemory.
+// Timing of a host's DRAM: a latency for each kind of access and one shared data rate. Contents live in
+// HostMemory.
 #pragma once
 
 #include <cstdint>

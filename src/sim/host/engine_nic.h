@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A NIC around one protocol engine: turns events into the engine's inputs and drains its outputs in the order of the
-// contract. A template, so that nothing is dispatched per call.
+// A NIC around one protocol engine: turns events into the engine's inputs and drains its outputs in the order
+// of the contract. A template, so that nothing is dispatched per call.
 #pragma once
 
 #include <memory>
@@ -122,8 +122,9 @@ class EngineNic final : public Nic {
     } else {
       const verbs::WorkRequest& request = client.client->request(post.slot);
       host_parts_.tracer.span(request.operation, trace::Stage::kSendQueueWait, post.since, now, host_);
-      status = engine_->post(now, client.queue, request,
-                             post.kind == kPostInHand ? engine::Submission::kInHand : engine::Submission::kDoorbell);
+      status = engine_->post(
+          now, client.queue, request,
+          post.kind == kPostInHand ? engine::Submission::kInHand : engine::Submission::kDoorbell);
     }
     if (status == engine::PostStatus::kQueueFull) return false;
     if (post.kind != kPostReceive) {
@@ -191,9 +192,9 @@ class EngineNic final : public Nic {
     const engine::AccessResult result = port_.perform(accesses_[slot].access);
     const engine::AccessId access = accesses_[slot].access.id;
     // What it waits for next, if anything, is a place in the transmit pipeline.
-    host_parts_.tracer.rest(accesses_[slot].access.operation,
-                            accesses_[slot].access.at_target ? trace::Stage::kNicQueue : trace::Stage::kSendQueueWait,
-                            now);
+    host_parts_.tracer.rest(
+        accesses_[slot].access.operation,
+        accesses_[slot].access.at_target ? trace::Stage::kNicQueue : trace::Stage::kSendQueueWait, now);
     accesses_.release(slot);
     engine_->access_done(now, access, result);
     host_parts_.payloads.release(result.data.buffer);
@@ -300,8 +301,10 @@ class EngineNic final : public Nic {
 
   void retry_issues(TimePs now) {
     const std::size_t count = waiting_issues_.size();
-    for (std::size_t i = 0; i < count; ++i) issue(now, waiting_issues_[i]);  // May append what is refused again.
-    waiting_issues_.erase(waiting_issues_.begin(), waiting_issues_.begin() + static_cast<std::ptrdiff_t>(count));
+    for (std::size_t i = 0; i < count; ++i)
+      issue(now, waiting_issues_[i]);  // May append what is refused again.
+    waiting_issues_.erase(waiting_issues_.begin(),
+                          waiting_issues_.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
   void arm_timer(TimePs now) {

@@ -30,7 +30,8 @@ Host::Host(const HostConfig& config, std::uint16_t number, const RunShared& shar
   shared.simulation.add(core_, fmt::format("host{}.core", number));
 }
 
-Result<std::unique_ptr<Host>> Host::create(const HostConfig& config, std::uint16_t number, const RunShared& shared) {
+Result<std::unique_ptr<Host>> Host::create(const HostConfig& config, std::uint16_t number,
+                                           const RunShared& shared) {
   WHARF_TRY(validate(config));
   auto caches = CacheHierarchy::create(config.cache);
   if (!caches) return caches.error();
@@ -70,8 +71,8 @@ Result<engine::QueueId> Host::create_queue(std::uint32_t depth) {
 
 SimRemote& Host::add_remote(engine::QueueId queue, engine::PeerId peer, const verbs::RemoteSegment& segment) {
   return remotes_.emplace_back(
-      config_, RemoteParts{core_, memory_, shared_.payloads, *nic_, load_store_.get(), shared_.records}, attachment_,
-      submission_, queue, peer, segment, supported_);
+      config_, RemoteParts{core_, memory_, shared_.payloads, *nic_, load_store_.get(), shared_.records},
+      attachment_, submission_, queue, peer, segment, supported_);
 }
 
 void Host::describe_waiting(std::vector<std::string>& lines) const {

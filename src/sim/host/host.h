@@ -40,14 +40,16 @@ struct RunShared {
 class Host {
  public:
   /// `config` must pass validate(). Adds the core to the simulation.
-  static Result<std::unique_ptr<Host>> create(const HostConfig& config, std::uint16_t number, const RunShared& shared);
+  static Result<std::unique_ptr<Host>> create(const HostConfig& config, std::uint16_t number,
+                                              const RunShared& shared);
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
   /// What a NIC of this host needs to be built.
   HostParts parts() { return {memory_, dram_, bus_, shared_.tracer, shared_.payloads}; }
   /// Puts the NIC in and adds it to the simulation. `supported`: bit per verb of its engine.
-  void install(std::unique_ptr<Nic> nic, Attachment attachment, SubmissionPath submission, std::uint32_t supported);
+  void install(std::unique_ptr<Nic> nic, Attachment attachment, SubmissionPath submission,
+               std::uint32_t supported);
 
   std::uint16_t number() const { return number_; }
   const HostConfig& config() const { return config_; }

@@ -6,7 +6,8 @@
 namespace wharf::sim {
 namespace {
 
-Result<void> require_range(std::string_view key, std::uint64_t found, std::uint64_t least, std::uint64_t most) {
+Result<void> require_range(std::string_view key, std::uint64_t found, std::uint64_t least,
+                           std::uint64_t most) {
   if (found >= least && found <= most) return {};
   return input_error(fmt::format("{} is {}, expected {} to {}", key, found, least, most));
 }

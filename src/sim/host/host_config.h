@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every parameter of a host, one struct per component: the single definition that profiles fill. Defaults are those of
-// profiles/connectx7-class.toml, where each value has its source.
+// Every parameter of a host, one struct per component: the single definition that profiles fill. Defaults are
+// those of profiles/connectx7-class.toml, where each value has its source.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,10 @@ struct CoreConfig {
   TimePs library_post = nanoseconds(50);        ///< A call becomes a work request.
   TimePs work_request_build = nanoseconds(30);  ///< Stores that write the work-queue entry.
   TimePs library_poll = nanoseconds(30);        ///< A completion becomes a return value.
-  TimePs poll_host_memory = nanoseconds(70);    ///< The core misses on a record that the NIC wrote to host memory.
-  TimePs poll_on_chip = nanoseconds(5);         ///< The same when the record lies in an on-chip buffer.
-  std::uint32_t outstanding_misses = 16;        ///< Loads and stores of remote memory in flight, 1 to 1024.
+  TimePs poll_host_memory =
+      nanoseconds(70);                    ///< The core misses on a record that the NIC wrote to host memory.
+  TimePs poll_on_chip = nanoseconds(5);   ///< The same when the record lies in an on-chip buffer.
+  std::uint32_t outstanding_misses = 16;  ///< Loads and stores of remote memory in flight, 1 to 1024.
 };
 
 /// Keys memory.*: DRAM of the host.
@@ -51,15 +52,16 @@ enum class PostedWriteRule : std::uint8_t {
 
 /// Keys pcie.*: a NIC behind PCIe and the root complex.
 struct PcieConfig {
-  TimePs mmio_write = nanoseconds(150);      ///< Posted write from the core to the NIC.
-  TimePs read_round_trip = nanoseconds(500);  ///< DMA read of a small block, root complex and memory included.
-  TimePs posted_write = nanoseconds(250);    ///< DMA write until it is visible.
-  BitsPerSecond rate{};                      ///< Bytes on the wire per direction, after line coding; 0 is unlimited.
-  std::uint32_t tags = 256;                  ///< Non-posted requests in flight, 1 to 4096.
-  std::uint32_t max_payload = 256;           ///< Bytes of data in one TLP, 64 to 4096.
-  std::uint32_t max_read_request = 512;      ///< Bytes that one read request asks for, 64 to 4096.
-  std::uint32_t request_header = 24;         ///< Header and framing of a memory request TLP, bytes.
-  std::uint32_t completion_header = 20;      ///< Header and framing of a completion TLP, bytes.
+  TimePs mmio_write = nanoseconds(150);  ///< Posted write from the core to the NIC.
+  TimePs read_round_trip =
+      nanoseconds(500);                    ///< DMA read of a small block, root complex and memory included.
+  TimePs posted_write = nanoseconds(250);  ///< DMA write until it is visible.
+  BitsPerSecond rate{};             ///< Bytes on the wire per direction, after line coding; 0 is unlimited.
+  std::uint32_t tags = 256;         ///< Non-posted requests in flight, 1 to 4096.
+  std::uint32_t max_payload = 256;  ///< Bytes of data in one TLP, 64 to 4096.
+  std::uint32_t max_read_request = 512;  ///< Bytes that one read request asks for, 64 to 4096.
+  std::uint32_t request_header = 24;     ///< Header and framing of a memory request TLP, bytes.
+  std::uint32_t completion_header = 20;  ///< Header and framing of a completion TLP, bytes.
   PostedWriteRule posted_writes = PostedWriteRule::kPosted;
 };
 
@@ -70,7 +72,8 @@ enum class Attachment : std::uint8_t { kOnChipBus, kPcie };
 enum class SubmissionPath : std::uint8_t {
   kBusStore,   ///< The entry is stored to the NIC over the on-chip bus.
   kDoorbell,   ///< A doorbell announces it and the NIC fetches it by DMA.
-  kBlueFlame,  ///< The entry, with up to nic.inline_limit bytes of payload, is copied to the NIC; else a doorbell.
+  kBlueFlame,  ///< The entry, with up to nic.inline_limit bytes of payload, is copied to the NIC; else a
+               ///< doorbell.
 };
 
 enum class ReceiveEntryRule : std::uint8_t {
@@ -92,24 +95,27 @@ using wire::ChargeRule;
 
 /// Keys nic.*.
 struct NicConfig {
-  TimePs cycle = picoseconds(3'106);        ///< Clock period of the pipelines (322 MHz).
-  std::uint32_t bytes_per_cycle = 32;       ///< Width of the data path: one flit.
-  std::uint32_t ub_load_store_cycles = 8;   ///< Pipeline depth for UB loads and stores, transmit and receive alike.
-  std::uint32_t ub_queue_cycles = 25;       ///< The same for packets of UB work requests.
-  std::uint32_t roce_cycles = 9;            ///< The same for RoCE.
-  std::uint32_t receive_match_cycles = 8;   ///< Matching a message to its receive entry.
-  std::uint32_t transmit_queue = 8;         ///< Packets that wait before the transmit pipeline, 1 to 256.
-  std::uint32_t inline_limit = 64;          ///< BlueFlame: bytes of payload inside the entry.
-  TimePs order_gate{};                      ///< RoCE: serialisation of each work request of a queue pair.
-  bool cut_through = true;                  ///< The link transmits while flits still stream out of the pipeline.
+  TimePs cycle = picoseconds(3'106);   ///< Clock period of the pipelines (322 MHz).
+  std::uint32_t bytes_per_cycle = 32;  ///< Width of the data path: one flit.
+  std::uint32_t ub_load_store_cycles =
+      8;  ///< Pipeline depth for UB loads and stores, transmit and receive alike.
+  std::uint32_t ub_queue_cycles = 25;      ///< The same for packets of UB work requests.
+  std::uint32_t roce_cycles = 9;           ///< The same for RoCE.
+  std::uint32_t receive_match_cycles = 8;  ///< Matching a message to its receive entry.
+  std::uint32_t transmit_queue = 8;        ///< Packets that wait before the transmit pipeline, 1 to 256.
+  std::uint32_t inline_limit = 64;         ///< BlueFlame: bytes of payload inside the entry.
+  TimePs order_gate{};                     ///< RoCE: serialisation of each work request of a queue pair.
+  bool cut_through = true;  ///< The link transmits while flits still stream out of the pipeline.
   ChargeRule charged_bytes = ChargeRule::kPacket;
   std::uint32_t nominal_request_bytes = 64;  ///< kPayload: charge of a request without payload.
   std::uint32_t nominal_response_bytes = 8;  ///< kPayload: charge of a response without payload.
   ReceiveEntryRule receive_entries = ReceiveEntryRule::kFetched;
   PayloadFetchRule payload_fetch = PayloadFetchRule::kSeparate;
   AtomicResultRule atomic_result = AtomicResultRule::kMemory;
-  bool request_receive_stage = true;  ///< False: requests skip the target's receive pipeline (accounting of OpenURMA 8.2).
-  bool send_notify_crossing = false;  ///< A Send waits for one more crossing that notifies (accounting of OpenURMA 5.2).
+  bool request_receive_stage =
+      true;  ///< False: requests skip the target's receive pipeline (accounting of OpenURMA 8.2).
+  bool send_notify_crossing =
+      false;  ///< A Send waits for one more crossing that notifies (accounting of OpenURMA 5.2).
 };
 
 /// All of one host.

@@ -78,8 +78,9 @@ const HostMemory::Region* HostMemory::find(std::uint64_t address, std::uint64_t 
            length <= region.length - (address - region.base);
   };
   if (last_found_ < regions_.size() && holds(regions_[last_found_])) return &regions_[last_found_];
-  const auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
-                                      [](std::uint64_t at, const Region& region) { return at < region.base; });
+  const auto after =
+      std::upper_bound(regions_.begin(), regions_.end(), address,
+                       [](std::uint64_t at, const Region& region) { return at < region.base; });
   if (after == regions_.begin()) return nullptr;
   const auto found = after - 1;
   if (!holds(*found)) return nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contents of a host's memory: sparse regions of real bytes, or of a pattern for runs that need no data. Knows no
-// time; what an access costs is decided by bus, PCIe and DRAM.
+// The contents of a host's memory: sparse regions of real bytes, or of a pattern for runs that need no data.
+// Knows no time; what an access costs is decided by bus, PCIe and DRAM.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@
 
 namespace wharf::sim {
 
-/// Memory of one host. Regions are made in control paths and live as long as the object. An access must lie inside one
-/// region; what does not is not mapped.
+/// Memory of one host. Regions are made in control paths and live as long as the object. An access must lie
+/// inside one region; what does not is not mapped.
 class HostMemory {
  public:
   /// Zeroed bytes at a multiple of 4096. The machine that simulates backs only what is touched.
@@ -29,21 +29,26 @@ class HostMemory {
   std::uint64_t allocate_pattern(Bytes length, std::uint32_t pattern);
 
   /// Whether all of [address, address + length) is mapped; an empty range is if its address lies in a region.
-  bool is_mapped(std::uint64_t address, std::uint64_t length) const { return find(address, length) != nullptr; }
+  bool is_mapped(std::uint64_t address, std::uint64_t length) const {
+    return find(address, length) != nullptr;
+  }
 
   /// The bytes themselves; the range is mapped and has real bytes.
   std::span<std::byte> bytes(std::uint64_t address, Bytes length);
 
-  /// What a reader gets: for real bytes a snapshot of at most PayloadPool::kLargestBytes in a buffer of `pool` that the
-  /// caller releases, for a pattern its description. Nothing when the range is not mapped.
-  std::optional<wire::Payload> read(std::uint64_t address, std::uint32_t length, wire::PayloadPool& pool) const;
+  /// What a reader gets: for real bytes a snapshot of at most PayloadPool::kLargestBytes in a buffer of
+  /// `pool` that the caller releases, for a pattern its description. Nothing when the range is not mapped.
+  std::optional<wire::Payload> read(std::uint64_t address, std::uint32_t length,
+                                    wire::PayloadPool& pool) const;
 
-  /// Stores `data`. A pattern region keeps nothing, but counts as written. False when the range is not mapped.
+  /// Stores `data`. A pattern region keeps nothing, but counts as written. False when the range is not
+  /// mapped.
   bool write(std::uint64_t address, const wire::Payload& data);
 
-  /// Performs an atomic of `width` bytes (4, 8 or 16, address a multiple of it) and returns the old value, low word first.
-  /// Nothing when the range is not mapped, is misaligned or has no real bytes.
-  std::optional<std::array<std::uint64_t, 2>> atomic(verbs::Verb verb, std::uint64_t address, std::uint8_t width,
+  /// Performs an atomic of `width` bytes (4, 8 or 16, address a multiple of it) and returns the old value,
+  /// low word first. Nothing when the range is not mapped, is misaligned or has no real bytes.
+  std::optional<std::array<std::uint64_t, 2>> atomic(verbs::Verb verb, std::uint64_t address,
+                                                     std::uint8_t width,
                                                      const std::array<std::uint64_t, 2>& operand,
                                                      const std::array<std::uint64_t, 2>& compare);
 

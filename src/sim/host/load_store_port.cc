@@ -21,7 +21,9 @@ constexpr unsigned kAddressBits = 50;
 constexpr unsigned kPeerShift = kAddressBits - kCacheLineShift;
 constexpr std::uint32_t kMaxPeer = (1U << (57U - kPeerShift)) - 1;
 
-std::uint32_t offset_in_line(std::uint64_t address) { return static_cast<std::uint32_t>(address % kCacheLineBytes); }
+std::uint32_t offset_in_line(std::uint64_t address) {
+  return static_cast<std::uint32_t>(address % kCacheLineBytes);
+}
 
 }  // namespace
 
@@ -105,9 +107,9 @@ bool LoadStorePort::joins_flight(Call& call, LineNumber line, TimePs now) {
   const bool write_through = parts_.caches.write_policy() == WritePolicy::kWriteThrough;
   if (miss.kind == MissKind::kFill && !(write_through && call.verb == verbs::Verb::kStore)) {
     call.ready = now + parts_.caches.latency(CacheLevel::kMemory);
-    parts_.records.tracer().span(
-        call.tag, config_.cache.miss_detection ? Stage::kMissDetection : Stage::kCacheLookup, now, call.ready,
-        parts_.nic.host());
+    parts_.records.tracer().span(call.tag,
+                                 config_.cache.miss_detection ? Stage::kMissDetection : Stage::kCacheLookup,
+                                 now, call.ready, parts_.nic.host());
     miss.served.push(call);
   } else {
     call.ready = now;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of mapped remote memory: the core's caches in front, a bounded number of misses in flight, and the
-// engine's load/store path behind.
+// Loads and stores of mapped remote memory: the core's caches in front, a bounded number of misses in flight,
+// and the engine's load/store path behind.
 //
-//   load   hit: the cached bytes. Miss: the line is read from the remote and kept (write-back, write-through).
-//   store  write-back: into the cached line, which a miss reads first; a dirty line that leaves the caches is stored to the
+//   load   hit: the cached bytes. Miss: the line is read from the remote and kept (write-back,
+//   write-through). store  write-back: into the cached line, which a miss reads first; a dirty line that
+//   leaves the caches is stored to the
 //          remote. Write-through: into the cached line if there is one, and to the remote; no allocation.
 //   uncached: every access is one of the remote.
-// Choice: there is no store buffer. A store that goes to the remote ends for the program when the target has acknowledged
-// it; one that hits a write-back line ends with the hit. So program order is the order of the awaits.
+// Choice: there is no store buffer. A store that goes to the remote ends for the program when the target has
+// acknowledged it; one that hits a write-back line ends with the hit. So program order is the order of the
+// awaits.
 #pragma once
 
 #include <array>
@@ -154,9 +156,9 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
     verbs::LoadStore request;
     verbs::LoadStoreResult result;
     LineNumber line = 0;
-    TimePs since;         ///< When it could have been issued, had there been a slot.
-    CallList served;      ///< Who gets its answer.
-    CallList behind;      ///< Who must look the line up again when it has ended.
+    TimePs since;     ///< When it could have been issued, had there been a slot.
+    CallList served;  ///< Who gets its answer.
+    CallList behind;  ///< Who must look the line up again when it has ended.
     MissKind kind = MissKind::kFill;
     bool write_again = false;  ///< kWriteBack: the line became dirty and left once more meanwhile.
   };

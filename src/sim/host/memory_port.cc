@@ -11,7 +11,8 @@ using engine::AccessResult;
 using engine::AccessStatus;
 using trace::Stage;
 
-MemoryPort::MemoryPort(const HostConfig& config, Attachment attachment, const HostParts& parts, std::uint16_t host)
+MemoryPort::MemoryPort(const HostConfig& config, Attachment attachment, const HostParts& parts,
+                       std::uint16_t host)
     : config_(config),
       attachment_(attachment),
       host_(parts),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a NIC reaches memory: serves the accesses of an engine over the on-chip bus or over PCIe, says where the time went,
-// and moves the bytes. The engine never knows which of the two it was.
+// How a NIC reaches memory: serves the accesses of an engine over the on-chip bus or over PCIe, says where
+// the time went, and moves the bytes. The engine never knows which of the two it was.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ struct HostParts {
 
 /// The memory side of one NIC. Pure arithmetic: the NIC turns the instants into events.
 ///
-/// Where data lie: at a target in DRAM; what belongs to the initiator's own requests (payload, returned data, completion
-/// records, work-queue and receive entries) in the last-level cache, where core and NIC meet; context records in closed
-/// rows of DRAM. Reads take their data, and atomics act, at the end of the access.
+/// Where data lie: at a target in DRAM; what belongs to the initiator's own requests (payload, returned data,
+/// completion records, work-queue and receive entries) in the last-level cache, where core and NIC meet;
+/// context records in closed rows of DRAM. Reads take their data, and atomics act, at the end of the access.
 class MemoryPort {
  public:
   MemoryPort(const HostConfig& config, Attachment attachment, const HostParts& parts, std::uint16_t host);
@@ -44,13 +44,14 @@ class MemoryPort {
   /// The course of an access that begins at a certain time.
   struct Course {
     TimePs done;     ///< When the engine gets its answer.
-    TimePs visible;  ///< Writes: when the bytes are in memory; not before `done` for posted ones, equal otherwise.
+    TimePs visible;  ///< Writes: when the bytes are in memory; not before `done` for posted ones, equal
+                     ///< otherwise.
   };
   /// Begins `access` at `now`; calls come with non-decreasing `now`. Reports the spans.
   Course begin(TimePs now, const engine::Access& access);
 
-  /// Moves the bytes of a read, atomic or fetch, or of a write that is visible now. The data of the result hold a
-  /// reference that the caller releases.
+  /// Moves the bytes of a read, atomic or fetch, or of a write that is visible now. The data of the result
+  /// hold a reference that the caller releases.
   engine::AccessResult perform(const engine::Access& access);
 
   /// Whether the range of a write that the NIC may forget early can be written.
@@ -60,7 +61,8 @@ class MemoryPort {
 
   /// MMIO write or bus store of a submission that leaves the core at `at`; returns when the NIC has it.
   TimePs submit(TimePs at, SubmissionPath path, std::uint32_t bytes) {
-    return path == SubmissionPath::kBusStore ? host_.bus.cross(BusLane::kSubmit, at, bytes) : pcie_.mmio_write(at);
+    return path == SubmissionPath::kBusStore ? host_.bus.cross(BusLane::kSubmit, at, bytes)
+                                             : pcie_.mmio_write(at);
   }
 
  private:

@@ -85,8 +85,8 @@ TimePs Nic::admit(TimePs now, const wire::Packet& packet, TimePs arrival) {
   ++counters_.packets_received;
   trace::Tracer& tracer = host_parts_.tracer;
   tracer.span(packet.operation, Stage::kNicQueue, arrival, enter, host_);
-  tracer.span(packet.operation, wire::is_response(packet) ? Stage::kNicReceiveResponse : Stage::kNicReceive, enter,
-              done, host_);
+  tracer.span(packet.operation, wire::is_response(packet) ? Stage::kNicReceiveResponse : Stage::kNicReceive,
+              enter, done, host_);
   tracer.rest(packet.operation, Stage::kReorderWait, now);
   return done;
 }
@@ -116,9 +116,11 @@ void Nic::keep_payload(engine::Access& access) {
 
 void Nic::describe_common(std::vector<std::string>& lines) const {
   if (!waiting_posts_.empty())
-    lines.push_back(fmt::format("{} work requests wait for room in a full send queue", waiting_posts_.size()));
+    lines.push_back(
+        fmt::format("{} work requests wait for room in a full send queue", waiting_posts_.size()));
   if (!waiting_issues_.empty())
-    lines.push_back(fmt::format("{} loads or stores wait for a free slot of the engine", waiting_issues_.size()));
+    lines.push_back(
+        fmt::format("{} loads or stores wait for a free slot of the engine", waiting_issues_.size()));
   const std::uint32_t busy = accesses_.in_use() - 1;  // One is the spare.
   if (busy > 0) lines.push_back(fmt::format("{} memory accesses are under way", busy));
   if (transmit_queue_.waiting() > 0)

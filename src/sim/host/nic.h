@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network interface of a simulated host: one protocol engine between the core, memory and the wire, with its transmit
-// and receive pipelines. This half knows no protocol; engine_nic.h adds the engine.
+// A network interface of a simulated host: one protocol engine between the core, memory and the wire, with
+// its transmit and receive pipelines. This half knows no protocol; engine_nic.h adds the engine.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@ class NicWire {
   virtual ~NicWire() = default;
   /// Where the next packet is to be built; the same place until send().
   virtual wire::Packet& next_packet() = 0;
-  /// Sends it. Its first flit is ready at `head` and its last at `tail` (equal to `head` when the NIC stores and
-  /// forwards). The reference to the payload goes along. Calls come with non-decreasing `tail`.
+  /// Sends it. Its first flit is ready at `head` and its last at `tail` (equal to `head` when the NIC stores
+  /// and forwards). The reference to the payload goes along. Calls come with non-decreasing `tail`.
   virtual void send(TimePs head, TimePs tail) = 0;
 };
 
-/// The software that owns queues of a NIC. Every call comes from inside an event of the NIC and must not call back into
-/// it.
+/// The software that owns queues of a NIC. Every call comes from inside an event of the NIC and must not call
+/// back into it.
 class QueueClient {
  public:
   virtual ~QueueClient() = default;
@@ -87,14 +87,17 @@ class Nic : public Component {
   virtual Result<engine::PeerId> connect(engine::QueueId queue, std::span<const std::byte> blob) = 0;
   virtual Result<void> disconnect(engine::QueueId queue, engine::PeerId peer) = 0;
 
-  /// Completions of `queue` go to `client` from now on. Returns the number by which submit() knows the client.
+  /// Completions of `queue` go to `client` from now on. Returns the number by which submit() knows the
+  /// client.
   std::uint16_t attach(engine::QueueId queue, QueueClient& client);
 
   // From the core. `at` is when the submission reaches the NIC; `source` is the core's component.
   /// Announces request `slot` of client `client` for `queue`.
-  void submit(TimePs at, ComponentId source, std::uint16_t client, std::uint32_t slot, engine::Submission submission) {
-    simulation_.schedule(at, id(), source, submission == engine::Submission::kInHand ? kPostInHand : kPostDoorbell,
-                         slot, client);
+  void submit(TimePs at, ComponentId source, std::uint16_t client, std::uint32_t slot,
+              engine::Submission submission) {
+    simulation_.schedule(at, id(), source,
+                         submission == engine::Submission::kInHand ? kPostInHand : kPostDoorbell, slot,
+                         client);
   }
   void submit_receive(TimePs at, ComponentId source, std::uint16_t client, std::uint32_t slot) {
     simulation_.schedule(at, id(), source, kPostReceive, slot, client);
@@ -106,8 +109,8 @@ class Nic : public Component {
   // From the wire.
   /// Time from a packet's last byte until the engine gets it, when the receive pipeline is free.
   TimePs receive_latency(const wire::Packet& packet) const;
-  /// A packet whose last byte arrived at `arrival`, handed over at least receive_latency() later. The caller keeps its
-  /// reference to the payload.
+  /// A packet whose last byte arrived at `arrival`, handed over at least receive_latency() later. The caller
+  /// keeps its reference to the payload.
   virtual void receive(const wire::Packet& packet, TimePs arrival) = 0;
 
   MemoryPort& port() { return port_; }
@@ -121,10 +124,10 @@ class Nic : public Component {
     kPostDoorbell,
     kPostReceive,
     kIssue,
-    kAccessBegin,   ///< argument: access slot.
+    kAccessBegin,  ///< argument: access slot.
     kAccessDone,
     kWriteVisible,
-    kTimer,         ///< argument: generation.
+    kTimer,  ///< argument: generation.
     kTransmitRoom,
     kDelayedReceive,
   };

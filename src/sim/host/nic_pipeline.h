@@ -29,8 +29,8 @@ constexpr TimePs pipeline_latency(const NicConfig& nic, std::uint32_t depth, std
   return stage_time(nic.cycle * static_cast<std::int64_t>(depth + flits - 1), rounding);
 }
 
-/// An in-order pipeline that takes one flit per cycle. Choice: packets of different depth share it and never overtake
-/// one another, so a load behind a packet of a work request leaves after it.
+/// An in-order pipeline that takes one flit per cycle. Choice: packets of different depth share it and never
+/// overtake one another, so a load behind a packet of a work request leaves after it.
 class NicPipeline {
  public:
   NicPipeline(const NicConfig& nic, StageRounding rounding) : nic_(nic), rounding_(rounding) {}
@@ -40,7 +40,8 @@ class NicPipeline {
     PipelineVisit visit;
     visit.enter = max(ready, free_);
     free_ = visit.enter + nic_.cycle * static_cast<std::int64_t>(flits);
-    visit.head = max(visit.enter + stage_time(nic_.cycle * static_cast<std::int64_t>(depth), rounding_), last_tail_);
+    visit.head =
+        max(visit.enter + stage_time(nic_.cycle * static_cast<std::int64_t>(depth), rounding_), last_tail_);
     visit.tail = max(visit.enter + pipeline_latency(nic_, depth, flits, rounding_), visit.head);
     last_tail_ = visit.tail;
     return visit;
@@ -56,7 +57,8 @@ class NicPipeline {
   TimePs last_tail_;
 };
 
-/// The room before a pipeline: how many packets wait for entry. While it is full, nothing is taken from the engine.
+/// The room before a pipeline: how many packets wait for entry. While it is full, nothing is taken from the
+/// engine.
 class PipelineQueue {
  public:
   explicit PipelineQueue(std::uint32_t room) : room_(room), entries_(room) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing of the on-chip bus between a core, memory and an on-bus NIC: a crossing latency and a data rate per direction,
-// first in, first out.
+// Timing of the on-chip bus between a core, memory and an on-bus NIC: a crossing latency and a data rate per
+// direction, first in, first out.
 #pragma once
 
 #include <array>

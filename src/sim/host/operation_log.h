@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of every operation of a run: one record each, and per verb the sums and the latency distribution, with the
-// account of where the time went.
+// What became of every operation of a run: one record each, and per verb the sums and the latency
+// distribution, with the account of where the time went.
 #pragma once
 
 #include <array>
@@ -36,7 +36,8 @@ struct OperationTotals {
   trace::OperationPath path;  ///< Sums; empty when the run attributes nothing.
 };
 
-/// Records are kept up to a limit set beforehand, so that a long run needs bounded memory; sums always cover all.
+/// Records are kept up to a limit set beforehand, so that a long run needs bounded memory; sums always cover
+/// all.
 class OperationLog {
  public:
   /// Keeps the first `record_limit` records; room for `reserve` of them is taken at once.

@@ -20,8 +20,7 @@ TimePs Pcie::read(TimePs at, std::uint32_t bytes) {
     next_tag_ = next_tag_ + 1 == tag_free_.size() ? 0 : next_tag_ + 1;
     const TimePs begin = max(max(at, tag), upstream_free_);
     upstream_free_ = begin + transfer_time(Bytes{config_.request_header}, config_.rate);
-    const std::uint32_t completions =
-        std::max(1U, (part + config_.max_payload - 1) / config_.max_payload);
+    const std::uint32_t completions = std::max(1U, (part + config_.max_payload - 1) / config_.max_payload);
     const Bytes returned{std::uint64_t{part} + std::uint64_t{completions} * config_.completion_header};
     const TimePs data_begin = max(begin + config_.read_round_trip, completions_free_);
     completions_free_ = data_begin + transfer_time(returned, config_.rate);

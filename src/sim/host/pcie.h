@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing of PCIe between a NIC and the root complex: what a DMA read, a posted DMA write and an MMIO write cost, and in
-// which order they become visible. [PCIe Base 5.0 2.4.1: posted requests pass in order, reads do not pass them.]
+// Timing of PCIe between a NIC and the root complex: what a DMA read, a posted DMA write and an MMIO write
+// cost, and in which order they become visible. [PCIe Base 5.0 2.4.1: posted requests pass in order, reads do
+// not pass them.]
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ class Pcie {
  public:
   Pcie(const PcieConfig& config, StageRounding rounding);
 
-  /// DMA read of `bytes`, ready at `at`; returns when the last byte has reached the NIC. Each of its read requests waits
-  /// for a tag. Reads complete in the order in which they were asked for.
+  /// DMA read of `bytes`, ready at `at`; returns when the last byte has reached the NIC. Each of its read
+  /// requests waits for a tag. Reads complete in the order in which they were asked for.
   TimePs read(TimePs at, std::uint32_t bytes);
 
   /// A posted DMA write.
@@ -29,7 +30,8 @@ class Pcie {
     TimePs accepted;  ///< The NIC may forget it.
     TimePs visible;   ///< Readers of host memory see it, and every write posted before it.
   };
-  /// `landing` is what the destination adds before the write is visible (DRAM at a target; zero in the last-level cache).
+  /// `landing` is what the destination adds before the write is visible (DRAM at a target; zero in the
+  /// last-level cache).
   Posted write(TimePs at, std::uint32_t bytes, TimePs landing);
 
   /// MMIO write of the core, begun at `at`; returns when the NIC has it. The core does not wait.

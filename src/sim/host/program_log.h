@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations that a program reports itself (gets, hops, round trips), kept up to a limit so that a long run needs
-// bounded memory. Apart from the operation log, which has what the program asked of remote memory.
+// The operations that a program reports itself (gets, hops, round trips), kept up to a limit so that a long
+// run needs bounded memory. Apart from the operation log, which has what the program asked of remote memory.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Core that simulated programs see: local memory through the caches, computing, sleeping, spawning. Awaiters live in
-// the program's frame and allocate nothing.
+// The Core that simulated programs see: local memory through the caches, computing, sleeping, spawning.
+// Awaiters live in the program's frame and allocate nothing.
 #pragma once
 
 #include <coroutine>
@@ -36,12 +36,18 @@ class WriteBackTarget {
 /// Lines of mapped remote memory have this bit in their number; local addresses never reach it.
 inline constexpr LineNumber kRemoteLineBit = LineNumber{1} << 57U;
 
-/// verbs::Core of a simulated host. Loads and stores take the time of the cache level that answers, plus DRAM on a miss;
-/// stores are visible when they are done, so that a fence never waits. They overlap with other work of the core.
+/// verbs::Core of a simulated host. Loads and stores take the time of the cache level that answers, plus DRAM
+/// on a miss; stores are visible when they are done, so that a fence never waits. They overlap with other
+/// work of the core.
 class SimCore {
  public:
-  SimCore(Core& core, HostMemory& memory, CacheHierarchy& caches, const HostConfig& config, RandomStream random)
-      : core_(core), memory_(memory), caches_(caches), load_latency_(config.memory.load_latency), random_(random) {}
+  SimCore(Core& core, HostMemory& memory, CacheHierarchy& caches, const HostConfig& config,
+          RandomStream random)
+      : core_(core),
+        memory_(memory),
+        caches_(caches),
+        load_latency_(config.memory.load_latency),
+        random_(random) {}
 
   /// Resumes the program at a given time; gives T.
   class Sleep {
@@ -62,7 +68,12 @@ class SimCore {
     enum class Kind : std::uint8_t { kLoad, kStore, kCompareSwap, kFetchAdd };
     Access(SimCore& core, Kind kind, std::uint64_t address, std::uint32_t length, std::uint64_t operand,
            std::uint64_t compare)
-        : core_(core), address_(address), operand_(operand), compare_(compare), length_(length), kind_(kind) {}
+        : core_(core),
+          address_(address),
+          operand_(operand),
+          compare_(compare),
+          length_(length),
+          kind_(kind) {}
     bool await_ready() const { return false; }
     void await_suspend(std::coroutine_handle<> handle) {
       core_.core_.resume_at(core_.now() + core_.charge(address_, kind_ != Kind::kLoad), handle);
@@ -143,7 +154,8 @@ class SimCore {
     if (access.level == CacheLevel::kMemory) latency += load_latency_;
     if (access.needs_fill) caches_.fill(line, store, out);
     for (std::uint32_t i = 0; i < out.count; ++i) {
-      if ((out.lines[i] & kRemoteLineBit) != 0 && write_backs_ != nullptr) write_backs_->write_back(out.lines[i]);
+      if ((out.lines[i] & kRemoteLineBit) != 0 && write_backs_ != nullptr)
+        write_backs_->write_back(out.lines[i]);
     }
     return latency;
   }

@@ -96,8 +96,8 @@ void SimRemote::start(Call& call) {
     call.receive_.id = request_id(slot, place.generation);
     const SubmissionPath path =
         submission_ == SubmissionPath::kBusStore ? SubmissionPath::kBusStore : SubmissionPath::kDoorbell;
-    const TimePs arrival =
-        parts_.nic.port().submit(busy.end, path, path == SubmissionPath::kBusStore ? kReceiveEntryBytes : kDoorbellBytes);
+    const TimePs arrival = parts_.nic.port().submit(
+        busy.end, path, path == SubmissionPath::kBusStore ? kReceiveEntryBytes : kDoorbellBytes);
     parts_.nic.submit_receive(arrival, parts_.core.id(), client_, slot);
     return;
   }
@@ -125,7 +125,9 @@ void SimRemote::submit(Call& call, std::uint32_t slot, TimePs at) {
   SubmissionPath path = submission_;
   std::uint32_t bytes = kWorkRequestBytes;
   const std::uint32_t payload =
-      verbs::carries_payload(request.verb) && request.inline_data.kind == wire::PayloadKind::kNone ? request.length : 0;
+      verbs::carries_payload(request.verb) && request.inline_data.kind == wire::PayloadKind::kNone
+          ? request.length
+          : 0;
   if (path == SubmissionPath::kBlueFlame) {
     if (payload > config_.nic.inline_limit || (payload > 0 && request.local_count != 1)) {
       path = SubmissionPath::kDoorbell;
@@ -140,13 +142,15 @@ void SimRemote::submit(Call& call, std::uint32_t slot, TimePs at) {
   const TimePs reached = parts_.nic.port().submit(at, path, bytes);
   trace::Tracer& tracer = parts_.records.tracer();
   const std::uint16_t host = parts_.nic.host();
-  tracer.span(call.tag_, path == SubmissionPath::kBusStore ? Stage::kSubmitBus : Stage::kDoorbell, at, reached, host);
+  tracer.span(call.tag_, path == SubmissionPath::kBusStore ? Stage::kSubmitBus : Stage::kDoorbell, at,
+              reached, host);
   // A queue that serialises its requests lets one in per gate time.
   const TimePs arrival = max(reached, order_free_) + config_.nic.order_gate;
   order_free_ = arrival;
   tracer.span(call.tag_, Stage::kOrderWait, reached, arrival, host);
-  parts_.nic.submit(arrival, parts_.core.id(), client_, slot,
-                    path == SubmissionPath::kDoorbell ? engine::Submission::kDoorbell : engine::Submission::kInHand);
+  parts_.nic.submit(
+      arrival, parts_.core.id(), client_, slot,
+      path == SubmissionPath::kDoorbell ? engine::Submission::kDoorbell : engine::Submission::kInHand);
 }
 
 void SimRemote::end_call(std::uint32_t slot, TimePs at) {
@@ -210,7 +214,8 @@ void SimRemote::describe_waiting(std::vector<std::string>& lines) const {
     if (!calls_.is_used(slot)) continue;
     const Call& call = *calls_[slot].call;
     if (call.is_receive_) {
-      lines.push_back(fmt::format("a receive on queue {} waits for a message since {}", queue_, format_time(call.begin_)));
+      lines.push_back(fmt::format("a receive on queue {} waits for a message since {}", queue_,
+                                  format_time(call.begin_)));
     } else {
       lines.push_back(fmt::format("a {} of {} bytes on queue {} waits for its completion since {}",
                                   verbs::name(call.request_.verb), call.request_.length, queue_,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remote memory as a simulated program sees it: one queue toward one peer. Submission over the bus, by doorbell or by
-// BlueFlame; completion by polling host memory or an on-chip buffer; loads and stores through the core's caches.
+// Remote memory as a simulated program sees it: one queue toward one peer. Submission over the bus, by
+// doorbell or by BlueFlame; completion by polling host memory or an on-chip buffer; loads and stores through
+// the core's caches.
 #pragma once
 
 #include <coroutine>
@@ -35,8 +36,9 @@ struct RemoteParts {
 class SimRemote final : public QueueClient {
  public:
   /// `supported`: bit per verb that the engine has.
-  SimRemote(const HostConfig& config, const RemoteParts& parts, Attachment attachment, SubmissionPath submission,
-            engine::QueueId queue, engine::PeerId peer, const verbs::RemoteSegment& segment, std::uint32_t supported);
+  SimRemote(const HostConfig& config, const RemoteParts& parts, Attachment attachment,
+            SubmissionPath submission, engine::QueueId queue, engine::PeerId peer,
+            const verbs::RemoteSegment& segment, std::uint32_t supported);
   SimRemote(const SimRemote&) = delete;
   SimRemote& operator=(const SimRemote&) = delete;
 
@@ -77,7 +79,8 @@ class SimRemote final : public QueueClient {
   Call write(std::uint64_t local, verbs::RemoteAddress target, std::uint32_t length) {
     return execute(transfer(verbs::Verb::kWrite, local, target, length));
   }
-  Call write_imm(std::uint64_t local, verbs::RemoteAddress target, std::uint32_t length, std::uint64_t immediate) {
+  Call write_imm(std::uint64_t local, verbs::RemoteAddress target, std::uint32_t length,
+                 std::uint64_t immediate) {
     verbs::WorkRequest request = transfer(verbs::Verb::kWriteImm, local, target, length);
     request.immediate = immediate;
     return execute(request);
@@ -109,7 +112,9 @@ class SimRemote final : public QueueClient {
 
   // QueueClient.
   const verbs::WorkRequest& request(std::uint32_t slot) override { return calls_[slot].call->request_; }
-  const verbs::ReceiveRequest& receive_request(std::uint32_t slot) override { return calls_[slot].call->receive_; }
+  const verbs::ReceiveRequest& receive_request(std::uint32_t slot) override {
+    return calls_[slot].call->receive_;
+  }
   void posted(std::uint32_t slot, engine::PostStatus status) override;
   void completed(const verbs::Completion& completion) override;
 
@@ -144,8 +149,9 @@ class SimRemote final : public QueueClient {
   LoadStorePort* load_store_;
   std::uint16_t client_;
   SlotPool<Slot> calls_;
-  std::uint64_t atomic_results_ = 0;  ///< Local memory for old values, 16 bytes per slot; 0: they come in the record.
-  TimePs order_free_;                 ///< When the queue's serialisation of requests lets the next one in.
+  std::uint64_t atomic_results_ =
+      0;               ///< Local memory for old values, 16 bytes per slot; 0: they come in the record.
+  TimePs order_free_;  ///< When the queue's serialisation of requests lets the next one in.
 };
 
 static_assert(verbs::RemoteMemory<SimRemote>);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a memory access may begin, given the label it carries and the earlier accesses of its stream. The source waits:
-// nothing below it (bus, PCIe) has to keep an order that the label asks for.
+// When a memory access may begin, given the label it carries and the earlier accesses of its stream. The
+// source waits: nothing below it (bus, PCIe) has to keep an order that the label asks for.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace wharf::sim {
 /// The ordering state of every stream of one memory port. Takes memory when a stream is first seen.
 class StreamGate {
  public:
-  /// The earliest instant, not before `now`, at which `access` may begin. An access that has to wait is asked about again
-  /// then, and until it begins those behind it in its stream do not overtake it.
+  /// The earliest instant, not before `now`, at which `access` may begin. An access that has to wait is asked
+  /// about again then, and until it begins those behind it in its stream do not overtake it.
   TimePs earliest(TimePs now, const engine::Access& access) {
     Stream& stream = find(access.stream);
     TimePs begin = max(now, stream.acquired);

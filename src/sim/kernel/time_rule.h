@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the duration of one stage becomes time: the one place where a profile may round. Mechanisms never round; the
-// accounting of OpenURMA 5.2 adds whole nanoseconds.
+// How the duration of one stage becomes time: the one place where a profile may round. Mechanisms never
+// round; the accounting of OpenURMA 5.2 adds whole nanoseconds.
 #pragma once
 
 #include "base/time.h"
