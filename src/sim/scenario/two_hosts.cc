@@ -16,6 +16,16 @@ namespace {
 /// Addresses that evicted RoCE context records may take: room for about a hundred thousand queue pairs.
 constexpr std::uint64_t kRoceContextBytes = std::uint64_t{64} << 20U;
 
+/// Bit per verb that a UB stack offers to programs: loads and stores belong to the load/store stack alone, although every
+/// UB engine has them.
+std::uint32_t verbs_of_ub(Stack stack) {
+  std::uint32_t offered = supported_verbs<ub::UbEngine>();
+  if (stack != Stack::kUbLoadStore) {
+    offered &= ~(1U << static_cast<unsigned>(verbs::Verb::kLoad) | 1U << static_cast<unsigned>(verbs::Verb::kStore));
+  }
+  return offered;
+}
+
 }  // namespace
 
 /// A host's end of the link: what its NIC sends into, and where what arrives is handed over.
@@ -85,7 +95,7 @@ Result<void> TwoHosts::install_nic(std::size_t index) {
     auto owned = std::make_unique<ub::UbEngine>(std::move(engine).value());
     host.install(std::make_unique<EngineNic<ub::UbEngine>>(simulation_, config_.host, place, host.parts(),
                                                            number, std::move(owned)),
-                 place, path, supported_verbs<ub::UbEngine>());
+                 place, path, verbs_of_ub(config_.stack));
     return {};
   }
   roce::RoceConfig engine_config = config_.roce;
