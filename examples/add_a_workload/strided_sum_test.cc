@@ -60,14 +60,13 @@ TEST(StridedSum, SumsTheSameWordsOnEveryStack) {
 // guide: end
 
 TEST(StridedSum, OnlyLoadsFindSevenOfEightWordsInTheLine) {
-  const auto mean = [](workload::AccessPath access, std::uint64_t stride) {
-    StridedSumConfig config = small_config(stride);
-    config.access = access;
-    return simulate(sim::Stack::kUbUrma, config).loop.latency.mean();
+  const auto mean = [](sim::Stack stack, std::uint64_t stride) {
+    const StridedSumResult result = simulate(stack, small_config(stride));
+    EXPECT_EQ(result.loop.operations, 512U);
+    return result.loop.latency.mean();
   };
-  using workload::AccessPath;
-  EXPECT_GT(mean(AccessPath::kLoadStore, 64), 7 * mean(AccessPath::kLoadStore, 8));
-  EXPECT_LT(mean(AccessPath::kWorkRequest, 64), 1.01 * mean(AccessPath::kWorkRequest, 8));
+  EXPECT_GT(mean(sim::Stack::kUbLoadStore, 64), 7 * mean(sim::Stack::kUbLoadStore, 8));
+  EXPECT_LT(mean(sim::Stack::kUbUrma, 64), 1.01 * mean(sim::Stack::kUbUrma, 8));
 }
 
 TEST(StridedSum, ManyWorkersSumEachWordOnce) {
