@@ -28,9 +28,11 @@ ub::UbConfig draw_ub(std::uint64_t seed, ub::LossRecovery recovery, ChaosOptions
       options.may_fail ? 1 + static_cast<std::uint32_t>(random.below(3)) : reliability::kUnlimitedAttempts;
   config.min_rnr_timer = static_cast<std::uint8_t>(1 + random.below(3));
   config.acknowledge_every = 1 + static_cast<std::uint32_t>(random.below(3)) * 4;
-  config.context_cache_entries = 0;
   config.context_region = kContextRegion;
   config.first_psn = random.next_u32() & wire::kPsnMask;
+  // A host has at most five records: one of each jetty, its channel and its segment.
+  if (random.below(2) == 0) config.context_cache_entries = 1 + static_cast<std::uint32_t>(random.below(5));
+  if (options.may_fail) config.err_timeout = static_cast<std::uint8_t>(7 + random.below(6));
   options.ordered_sends = false;
   options.verbs = {Verb::kRead,        Verb::kWrite,      Verb::kWriteImm,    Verb::kWriteNotify,
                    Verb::kSend,        Verb::kSendImm,    Verb::kCompareSwap, Verb::kSwap,
@@ -40,7 +42,8 @@ ub::UbConfig draw_ub(std::uint64_t seed, ub::LossRecovery recovery, ChaosOptions
                   ", fast " + std::to_string(config.fast_retransmit) + ", attempts " +
                   std::to_string(config.retransmission.attempts_max) + ", ack every " +
                   std::to_string(config.acknowledge_every) + ", context cache " +
-                  std::to_string(config.context_cache_entries);
+                  std::to_string(config.context_cache_entries) + ", err_timeout " +
+                  std::to_string(config.err_timeout);
   return config;
 }
 
@@ -61,7 +64,7 @@ bool run_seed(std::uint64_t seed, bool may_fail, ub::LossRecovery recovery) {
 }
 
 TEST(UbChaos, EverythingCompletesOnceWithGoBackN) {
-  for_each_seed(40, [&](std::uint64_t seed) { return run_seed(seed, false, ub::LossRecovery::kGoBackN); });
+  for_each_seed(150, [&](std::uint64_t seed) { return run_seed(seed, false, ub::LossRecovery::kGoBackN); });
 }
 
 TEST(UbChaos, EverythingCompletesOnceWithSelectiveRecovery) {
@@ -69,7 +72,7 @@ TEST(UbChaos, EverythingCompletesOnceWithSelectiveRecovery) {
 }
 
 TEST(UbChaos, LimitedRetriesEndInSuccessOrTheSpecifiedError) {
-  for_each_seed(25, [&](std::uint64_t seed) { return run_seed(seed, true, ub::LossRecovery::kSelective); });
+  for_each_seed(150, [&](std::uint64_t seed) { return run_seed(seed, true, ub::LossRecovery::kSelective); });
 }
 
 // --- Loads and stores ---

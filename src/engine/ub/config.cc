@@ -55,6 +55,7 @@ Result<void> validate(const UbConfig& config) {
   WHARF_TRY(in_range("rnr_retry", config.rnr_retry, 0, kRnrRetryForever));
   WHARF_TRY(in_range("min_rnr_timer", config.min_rnr_timer, 0, 31));
   WHARF_TRY(in_range("page_fault_timer", config.page_fault_timer, 0, 31));
+  WHARF_TRY(in_range("err_timeout", config.err_timeout, 0, 31));
   WHARF_TRY(in_range("inbound_messages", config.inbound_messages, 1, 1U << 24U));
   WHARF_TRY(in_range("parked_packets", config.parked_packets, 1, 1U << 24U));
   WHARF_TRY(in_range("fetch_ahead_packets", config.fetch_ahead_packets, 1, 1U << 22U));

@@ -59,6 +59,7 @@ struct UbConfig {
   std::uint8_t min_rnr_timer = 12;             ///< Code 0..31 that this engine advertises; see rnr_delay().
   std::uint32_t page_fault_retry = 16;  ///< Retries after RSPST 2, each after rnr_delay(page_fault_timer).
   std::uint8_t page_fault_timer = 5;    ///< Code as for min_rnr_timer.
+  std::uint8_t err_timeout = 17;        ///< Code 0..31: longest wait for an answer; see error_timeout().
 
   // Bounds of what peers can make this engine hold.
   std::uint32_t inbound_messages = 4096;  ///< Requests in execution or waiting to be confirmed.
@@ -89,6 +90,13 @@ constexpr std::uint64_t context_region_bytes(const UbConfig& config) {
 /// The delay that an RNR timer code stands for. Choice: UB publishes codes 0..31 but no table; this is the
 /// one of InfiniBand (IBTA vol 1 table 46), whose code 12 (0.64 ms) is URMA's usual value too.
 TimePs rnr_delay(std::uint8_t code);
+
+/// The time that an err_timeout code stands for: 4.096 us * 2^code (URMA API). Choice: it is counted from
+/// when the peer has confirmed the last packet of a TA segment; until then the TP channel's own attempts
+/// decide.
+constexpr TimePs error_timeout(std::uint8_t code) {
+  return nanoseconds(4096) * (std::int64_t{1} << (code & 31U));
+}
 
 /// Refuses values outside the ranges above; the message names the key.
 Result<void> validate(const UbConfig& config);

@@ -25,7 +25,8 @@ struct UbCounters {
   std::uint64_t receiver_not_ready_sent = 0;
   std::uint64_t receiver_not_ready_retries = 0;
   std::uint64_t page_fault_retries = 0;
-  std::uint64_t context_fetches = 0;  ///< Misses of the context cache.
+  std::uint64_t answers_timed_out = 0;  ///< Segments given up although the peer has all their packets.
+  std::uint64_t context_fetches = 0;    ///< Misses of the context cache.
   std::uint64_t context_evictions = 0;
 
   // Requests of others refused with a status.

@@ -126,17 +126,21 @@ void TpLayer::start_fetch(std::uint32_t index, TxPacket& packet) {
 
 void TpLayer::prepare_retransmissions(std::uint32_t index) {
   TpChannel& channel = *channels_[index];
+  const auto prepare = [&](std::uint64_t number) {
+    TxPacket& packet = channel.send.slot(number);
+    if (packet.prepared) return;
+    packet.prepared = true;
+    ++channel.resend_prepared;
+    start_fetch(index, packet);
+  };
+  // The lowest leaves first, and nothing leaves before it: it is prepared even when higher ones, queued
+  // before it came back into the queue, take all the room.
   std::uint64_t logical = channel.send.first_retransmission();
+  prepare(logical);
   while (channel.resend_prepared < parts_.config.fetch_ahead_packets) {
-    logical = channel.send.retransmission_from(logical, channel.send_cursor);
+    logical = channel.send.retransmission_from(logical + 1, channel.send_cursor);
     if (logical >= channel.send_cursor) return;
-    TxPacket& packet = channel.send.slot(logical);
-    if (!packet.prepared) {
-      packet.prepared = true;
-      ++channel.resend_prepared;
-      start_fetch(index, packet);
-    }
-    ++logical;
+    prepare(logical);
   }
 }
 

@@ -72,6 +72,7 @@ struct Transaction {
   std::uint8_t not_ready_retries = 0;
   std::uint32_t page_fault_retries = 0;
   TimePs waiting_since = kNever;
+  TimePs confirmed_at = kNever;  ///< The peer has all its packets and has not answered: since when.
 };
 
 class Initiator {
@@ -138,7 +139,7 @@ class Initiator {
   void response_write_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status);
 
   // From time.
-  TimePs deadline() const { return backoff_.earliest(); }
+  TimePs deadline() const { return min(backoff_.earliest(), answer_deadline_); }
   void expire(TimePs now);
   void resume_advance(TimePs now, std::uint32_t jetty);
   /// Lets jetties that were stopped by a full TASSN space go on; called when the engine settles.
@@ -159,6 +160,9 @@ class Initiator {
   void place_atomic(std::uint32_t index, const wire::Payload& data);
   void write_local(std::uint32_t index, std::uint64_t address, const wire::Payload& data);
   void answer(std::uint32_t index, const wire::Atah& response);
+  void await_answer(TimePs now, std::uint32_t index);
+  void stop_awaiting(std::uint32_t index);
+  void time_out_answers(TimePs now);
   void back_off(TimePs now, std::uint32_t index);
   void try_finish(TimePs now, std::uint32_t index);
   void finish(TimePs now, std::uint32_t index);
@@ -173,6 +177,8 @@ class Initiator {
   std::vector<Peer> peers_;
   SlotPool<Transaction> transactions_;
   reliability::DeadlineHeap backoff_;  ///< By transaction.
+  std::uint32_t answers_awaited_ = 0;  ///< Transactions with a `confirmed_at`.
+  TimePs answer_deadline_ = kNever;    ///< Not after the earliest of their time-outs; kNever without any.
   Ring<std::uint32_t> completed_;      ///< Jetties with records to poll.
   Ring<std::uint32_t> advance_;        ///< Jetties whose next request may go on.
 };

@@ -54,6 +54,42 @@ void Initiator::expire(TimePs now) {
     jetty(transaction.jetty).posted_request(transaction.request).in_numbering = true;
     parts_.tp.enqueue_request(transaction.channel, index);
   }
+  if (answer_deadline_ <= now) time_out_answers(now);
+}
+
+// [URMA API, err_timeout; UB-Base 2.0.1 6.4.2] A peer that confirms a request and then fails, or gives this
+// host up, never answers, and nothing is left to send that could find that out. All waits are equally long,
+// so one timer serves them: it is set by the first, and when it comes it moves on to the oldest that still
+// waits.
+void Initiator::await_answer(TimePs now, std::uint32_t index) {
+  transactions_[index].confirmed_at = now;
+  if (answers_awaited_++ == 0) answer_deadline_ = now + error_timeout(parts_.config.err_timeout);
+}
+
+void Initiator::stop_awaiting(std::uint32_t index) {
+  Transaction& transaction = transactions_[index];
+  if (transaction.confirmed_at == kNever) return;
+  transaction.confirmed_at = kNever;
+  if (--answers_awaited_ == 0) answer_deadline_ = kNever;
+}
+
+void Initiator::time_out_answers(TimePs now) {
+  answer_deadline_ = kNever;
+  for (std::uint32_t index = 0; index < transactions_.capacity(); ++index) {
+    if (!transactions_.is_used(index) || transactions_[index].confirmed_at == kNever) continue;
+    Transaction& transaction = transactions_[index];
+    const TimePs due = transaction.confirmed_at + error_timeout(parts_.config.err_timeout);
+    if (due > now) {
+      answer_deadline_ = min(answer_deadline_, due);
+      continue;
+    }
+    ++parts_.counters.answers_timed_out;
+    stop_awaiting(index);
+    transaction.answered = true;
+    if (transaction.status == CompletionStatus::kSuccess)
+      transaction.status = CompletionStatus::kRetryExhausted;
+    try_finish(now, index);
+  }
 }
 
 void Initiator::finish(TimePs now, std::uint32_t index) {
@@ -126,6 +162,7 @@ void Initiator::channel_failed(TimePs now, std::uint32_t channel) {
       transaction.status = CompletionStatus::kRetryExhausted;
     }
     backoff_.set(index, kNever);
+    stop_awaiting(index);
     transaction.answered = true;
     transaction.state = TransactionState::kAwaiting;
     jetty(transaction.jetty).posted_request(transaction.request).in_numbering = false;

@@ -193,6 +193,7 @@ void Initiator::response_write_done(TimePs now, const PendingAccess& owner, engi
 void Initiator::answer(std::uint32_t index, const wire::Atah& response) {
   Transaction& transaction = transactions_[index];
   transaction.answered = true;
+  stop_awaiting(index);
   if (transaction.status != CompletionStatus::kSuccess) return;
   switch (transaction.answer_status) {
     case wire::UbResponseStatus::kSuccess:
@@ -221,7 +222,13 @@ void Initiator::answer(std::uint32_t index, const wire::Atah& response) {
 }
 
 void Initiator::confirmed(TimePs now, std::uint32_t index) {
+  const Transaction& transaction = transactions_[index];
   --transactions_[index].packets_unconfirmed;
+  if (transaction.packets_unconfirmed == 0 && transaction.state == TransactionState::kAwaiting &&
+      !transaction.answered) {
+    await_answer(now, index);
+    return;
+  }
   try_finish(now, index);
 }
 

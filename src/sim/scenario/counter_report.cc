@@ -24,7 +24,7 @@ struct Named {
   std::uint64_t C::*value;
 };
 
-constexpr std::array<Named<ub::UbCounters>, 38> kUb{{
+constexpr std::array<Named<ub::UbCounters>, 39> kUb{{
     {"packets_sent", &ub::UbCounters::packets_sent},
     {"packets_received", &ub::UbCounters::packets_received},
     {"data_packets_sent", &ub::UbCounters::data_packets_sent},
@@ -39,6 +39,7 @@ constexpr std::array<Named<ub::UbCounters>, 38> kUb{{
     {"receiver_not_ready_sent", &ub::UbCounters::receiver_not_ready_sent},
     {"receiver_not_ready_retries", &ub::UbCounters::receiver_not_ready_retries},
     {"page_fault_retries", &ub::UbCounters::page_fault_retries},
+    {"answers_timed_out", &ub::UbCounters::answers_timed_out},
     {"context_fetches", &ub::UbCounters::context_fetches},
     {"context_evictions", &ub::UbCounters::context_evictions},
     {"refused_access", &ub::UbCounters::refused_access},

@@ -201,6 +201,68 @@ TEST_F(Reliability, EveryRequestOfADeadPeerEndsOnce) {
   EXPECT_EQ(world_->pair().pool().in_use(), 0u);
 }
 
+// 6.4.2: repeated packets leave lowest first. A packet that is lost again while the room for fetched data is
+// taken by later ones still gets its turn.
+TEST_F(Reliability, ARepeatedPacketThatIsLostAgainComesBeforeThoseBehindIt) {
+  for (const auto recovery : {LossRecovery::kSelective, LossRecovery::kGoBackN}) {
+    UbConfig config;
+    config.recovery = recovery;
+    config.mtu = 256;
+    config.fetch_ahead_packets = 1;
+    config.retransmission = {.base = microseconds(30), .backoff_exponent = 0};
+    test::EnginePairOptions options;
+    options.packet_interval = microseconds(20);
+    make(config, options);
+    // At 30 us the time-out queues packets 0 and 1. 0 leaves at 40 us and 1 is prepared; at 60 us, before 1
+    // can leave, the next time-out queues 0 again.
+    world_->pair().wire().options().drop_if = [&](const wire::Packet&) {
+      return world_->now() < microseconds(50);
+    };
+    world_->fill(0, World::kLocal, 512);
+    EXPECT_TRUE(world_->finish(world_->request(Verb::kWrite, 512)).ok());
+    EXPECT_TRUE(world_->same(World::kLocal, World::kRemote, 512));
+    EXPECT_EQ(world_->pair().pool().in_use(), 0u);
+  }
+}
+
+// 6.4.2, err_timeout of the URMA API (4.096 us * 2^code): a peer that has confirmed a request and never
+// answers it ends the request in ACK_TIMEOUT_ERR, and not before.
+TEST_F(Reliability, AConfirmedRequestThatIsNeverAnsweredTimesOut) {
+  UbConfig config;
+  config.err_timeout = 4;
+  config.retransmission.attempts_max = reliability::kUnlimitedAttempts;
+  make(config);
+  bool silent = true;
+  world_->pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    return silent && packet.source.number == 1 && packet.ub.rtph.opcode == wire::TpOpcode::kReliable;
+  };
+  const TimePs start = world_->now();
+  auto add = world_->request(Verb::kFetchAdd, 8);
+  add.operand[0] = 1;
+  ASSERT_EQ(world_->post(add), engine::PostStatus::kOk);
+  world_->pair().run_to(start + microseconds(30));
+  ASSERT_EQ(world_->post(add), engine::PostStatus::kOk);
+  world_->pair().run_to(start + microseconds(65));
+  EXPECT_TRUE(world_->pair().host(0).completions.empty());
+  world_->pair().run_to(start + microseconds(66));
+  EXPECT_EQ(world_->pair().host(0).completions.size(), 1u);
+  world_->pair().run_to(start + microseconds(95));
+  EXPECT_EQ(world_->pair().host(0).completions.size(), 1u);
+  world_->pair().run_to(start + microseconds(96));
+  ASSERT_EQ(world_->pair().host(0).completions.size(), 2u);
+  for (const auto& completion : world_->pair().host(0).completions) {
+    EXPECT_EQ(completion.status, CompletionStatus::kRetryExhausted);
+  }
+  EXPECT_EQ(world_->counters(0).answers_timed_out, 2u);
+  // The answers come after all: nobody waits for them. The channel works on, and rests without a deadline.
+  silent = false;
+  world_->run();
+  EXPECT_EQ(world_->counters(0).dropped_response, 2u);
+  EXPECT_EQ(world_->finish(add).atomic_result[0], 2u);
+  EXPECT_EQ(world_->engine(0).deadline(), kNever);
+  EXPECT_EQ(world_->counters(0).answers_timed_out, 2u);
+}
+
 // After a failure both ends connect again and go on with fresh numbers.
 TEST_F(Reliability, AFailedChannelIsMadeAgainByConnect) {
   UbConfig config;
