@@ -34,6 +34,7 @@ ub::UbConfig draw_ub(std::uint64_t seed, ub::LossRecovery recovery, ChaosOptions
   if (random.below(2) == 0) config.context_cache_entries = 1 + static_cast<std::uint32_t>(random.below(5));
   if (options.may_fail) config.err_timeout = static_cast<std::uint8_t>(7 + random.below(6));
   options.ordered_sends = false;
+  options.keeps_behind_gaps = recovery == ub::LossRecovery::kSelective;
   options.verbs = {Verb::kRead,        Verb::kWrite,      Verb::kWriteImm,    Verb::kWriteNotify,
                    Verb::kSend,        Verb::kSendImm,    Verb::kCompareSwap, Verb::kSwap,
                    Verb::kAtomicStore, Verb::kAtomicLoad, Verb::kFetchAdd,    Verb::kFetchSub,

@@ -30,11 +30,19 @@ Result<void> ContextStore::reserve(ContextKey key) {
 void ContextStore::add(ContextKey key) {
   if (capacity_ == 0) return;
   Entry& record = entry(key);
-  record = Entry{};
   record.dirty = true;
+  // Two transfers of one place in memory could pass each other.
+  if (record.in_flight) {
+    record.place = Place::kHeld;
+  } else {
+    settle_in(key);
+  }
+}
+
+void ContextStore::settle_in(ContextKey key) {
   if (cached_->size() + fetching_ < capacity_) {
     cached_->insert(pack(key));
-    record.place = Place::kCache;
+    entry(key).place = Place::kCache;
   } else {
     write_back(key);
   }
@@ -51,7 +59,7 @@ void ContextStore::remove(TimePs now, ContextKey key) {
 
 bool ContextStore::acquire_limited(ContextKey key) {
   Entry& record = entry(key);
-  if (record.place == Place::kNone) return true;
+  if (record.place == Place::kNone || record.place == Place::kHeld) return true;
   if (record.place == Place::kCache && (record.waiters.empty() || running_ == pack(key))) {
     cached_->touch(pack(key));
     return true;
@@ -116,6 +124,7 @@ std::uint64_t ContextStore::address(ContextKey key) const {
 void ContextStore::fetch(ContextKey key) {
   Entry& record = entry(key);
   record.place = Place::kFetching;
+  record.in_flight = true;
   ++fetching_;
   ++parts_.counters.context_fetches;
   engine::Access access;
@@ -139,6 +148,7 @@ void ContextStore::write_back(ContextKey key) {
   }
   record.dirty = false;
   record.place = Place::kWriting;
+  record.in_flight = true;
   engine::Access access;
   access.kind = engine::AccessKind::kWriteContext;
   access.length = parts_.context_bytes(key.kind);
@@ -157,6 +167,11 @@ void ContextStore::write_back(ContextKey key) {
 void ContextStore::access_done(TimePs now, std::uint64_t detail, const engine::AccessResult& result) {
   const ContextKey key = unpack(detail);
   Entry& record = entry(key);
+  record.in_flight = false;
+  if (record.place == Place::kHeld) {
+    settle_in(key);
+    return;
+  }
   if (record.place == Place::kWriting) {
     record.place = Place::kMemory;
     if (!record.waiters.empty()) want(key);

@@ -89,11 +89,20 @@ class ContextStore {
   }
 
  private:
-  enum class Place : std::uint8_t { kNone, kMemory, kFetching, kCache, kWriting };
+  enum class Place : std::uint8_t {
+    kNone,      ///< There is no such record.
+    kMemory,    ///< In the context region alone.
+    kFetching,  ///< On its way in.
+    kCache,
+    kWriting,  ///< On its way out.
+    kHeld,  ///< Made while a transfer of a removed record of this number is under way: in the engine, beside
+            ///< the cache, until that has ended.
+  };
   struct Entry {
     Place place = Place::kNone;
     bool dirty = false;
-    bool wanted = false;  ///< In wanted_.
+    bool wanted = false;     ///< In wanted_.
+    bool in_flight = false;  ///< Its place in memory is being read or written.
     bool at_target = false;
     wire::OperationTag operation;
     IndexList waiters;
@@ -104,6 +113,7 @@ class ContextStore {
   void want(ContextKey key);
   void fetch(ContextKey key);
   void write_back(ContextKey key);
+  void settle_in(ContextKey key);
   void run_waiters(TimePs now, ContextKey key);
   std::uint64_t address(ContextKey key) const;
 

@@ -153,6 +153,33 @@ TEST(ContextCache, DeregisteringARecordThatIsAwayWorks) {
   EXPECT_EQ(world.finish(world.request(Verb::kRead, 64)).status, verbs::CompletionStatus::kRemoteAccess);
 }
 
+// A record that takes the number of a removed one does not touch the region before the removed one's transfer
+// has ended: memory may answer in any order.
+TEST(ContextCache, ANewRecordWaitsForTheTransferOfTheOneItReplaces) {
+  wire::PayloadPool pool;
+  Arena arena;
+  UbEngine engine = std::move(*UbEngine::create(with_cache(1), pool, arena));
+  ASSERT_TRUE(engine.create_queue(kTimeZero, {}).ok());  // The cache is full.
+  const auto first = *engine.register_segment(kTimeZero, {.base = 0x5000, .length = 64});
+  engine::Access leaving;
+  ASSERT_TRUE(engine.next_access(leaving));
+  ASSERT_TRUE(engine.deregister_segment(kTimeZero, first).ok());
+  const auto second = *engine.register_segment(kTimeZero, {.base = 0x6000, .length = 64});
+  engine::Access access;
+  EXPECT_FALSE(engine.next_access(access));
+  engine.access_done(kTimeZero, leaving.id, {});
+  ASSERT_TRUE(engine.next_access(access));
+  EXPECT_EQ(access.kind, engine::AccessKind::kWriteContext);
+  EXPECT_EQ(access.address, leaving.address);
+  MrRecord record;
+  wire::fill(access.data, std::as_writable_bytes(std::span(&record, 1)));
+  EXPECT_EQ(record.token_id, second.id);
+  EXPECT_EQ(record.va, 0x6000u);
+  engine.access_done(kTimeZero, access.id, {});
+  EXPECT_FALSE(engine.next_access(access));
+  EXPECT_EQ(pool.in_use(), 0u);
+}
+
 TEST(ContextCache, RefusesMoreRecordsThanTheRegionHolds) {
   wire::PayloadPool pool;
   Arena arena;

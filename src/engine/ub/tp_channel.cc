@@ -355,6 +355,10 @@ void TpLayer::describe_waiting(std::vector<std::string>& out) const {
                       host, wire::psn_wrap(channel->send_cursor - 1), channel->timer.attempts(),
                       channel->timer.deadline().ps));
     }
+    if (channel->receive.has_gap()) {
+      out.push_back(fmt::format("TP channel to host {}: packets that have arrived wait for packet {}", host,
+                                wire::psn_wrap(channel->receive.next())));
+    }
     if (channel->numbering || !channel->requests.empty() || !channel->responses.empty()) {
       out.push_back(
           fmt::format("TP channel to host {}: messages wait for packet numbers ({} numbered and not sent)",
