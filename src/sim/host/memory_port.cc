@@ -128,7 +128,7 @@ MemoryPort::Course MemoryPort::fetch_receive_entry(TimePs now, const Access& acc
 MemoryPort::Course MemoryPort::write_completion(TimePs now, const Access& access) {
   if (!on_bus()) {
     const Pcie::Posted posted = pcie_.write(now, access.length, kTimeZero);
-    span(access, Stage::kCompletionWrite, now, posted.visible);
+    span(access, Stage::kCompletionWrite, posted.begun, posted.visible);
     return {posted.visible, posted.visible};
   }
   last_visible_ = max(host_.bus.cross(BusLane::kComplete, now, access.length), last_visible_);

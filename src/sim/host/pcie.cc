@@ -40,7 +40,7 @@ Pcie::Posted Pcie::write(TimePs at, std::uint32_t bytes, TimePs landing) {
   const TimePs arrived = begin + stage_time(upstream_free_ - begin + config_.posted_write, rounding_);
   last_visible_ = max(arrived + stage_time(landing, rounding_), last_visible_);
   const bool blocking = config_.posted_writes == PostedWriteRule::kBlocking;
-  return {blocking ? last_visible_ : at, last_visible_};
+  return {blocking ? last_visible_ : at, last_visible_, ready};
 }
 
 TimePs Pcie::mmio_write(TimePs at) {
