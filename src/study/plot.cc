@@ -118,7 +118,7 @@ std::string plot_csv(const Plot& plot) {
 std::string gnuplot_script(const Plot& plot, std::string_view stem) {
   std::string script = fmt::format(
       "# Draws {0}.svg from {0}.csv: gnuplot {0}.gnuplot\n"
-      "set terminal svg size 820,460 dynamic noenhanced font 'sans-serif,12' name {1}\n"
+      "set terminal svg size 820,460 dynamic noenhanced background '#ffffff' font 'sans-serif,12' name {1}\n"
       "set output '{0}.svg'\n"
       "set datafile separator comma\n"
       "set key outside right top\n",

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// wharf study list | run ID... | report: the documents' experiments, judged.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "cli/command.h"
+#include "cli/data_files.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "cli/version.h"
+#include "report/text_table.h"
+#include "study/plot.h"
+#include "study/registry.h"
+#include "study/render_text.h"
+#include "study/study_report.h"
+
+namespace wharf::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "openurma-table6"
+std::string file_stem(const study::Study& each) {
+  std::string stem(each.id);
+  std::replace(stem.begin(), stem.end(), '/', '-');
+  return stem;
+}
+
+std::string plot_stem(const study::Study& each, const study::Plot& plot) {
+  return fmt::format("{}-{}", file_stem(each), plot.name);
+}
+
+/// Writes CSV, script and (with gnuplot) picture of every plot; returns the pictures.
+Result<std::vector<std::string>> write_plots(const study::Study& each, const study::StudyResult& result,
+                                             const fs::path& directory) {
+  std::vector<std::string> drawings;
+  for (const study::Plot& plot : result.plots) {
+    const std::string stem = plot_stem(each, plot);
+    WHARF_TRY(study::write_plot(plot, directory, stem));
+    drawings.push_back(study::draw_svg(directory, stem).value_or(""));
+  }
+  return drawings;
+}
+
+/// Rows as they stand for one study; with the member "study" in front for several.
+nlohmann::ordered_json rows_of(const std::vector<study::ReportedStudy>& studies) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const study::ReportedStudy& reported : studies) {
+    for (const study::Json& row : reported.result.rows) {
+      if (studies.size() == 1) {
+        rows.push_back(row);
+        continue;
+      }
+      nlohmann::ordered_json named{{"study", reported.study->id}};
+      named.update(row);
+      rows.push_back(std::move(named));
+    }
+  }
+  return rows;
+}
+
+class StudyCommand : public Command {
+ public:
+  std::string_view name() const override { return "study"; }
+  std::string_view summary() const override {
+    return "The experiments of published documents: published value, accounting, mechanism.";
+  }
+  std::string_view examples() const override {
+    return "  wharf study list\n"
+           "  wharf study run openurma/table6\n"
+           "  wharf study run openurma/table6 openurma/figure20 --out out/studies\n"
+           "  wharf study report --out studies.html\n";
+  }
+  void declare(CLI::App& app) override {
+    app.require_subcommand(1);
+    list_ = app.add_subcommand("list", "Every study with its document");
+    run_ = app.add_subcommand("run", "Run studies by id");
+    report_ = app.add_subcommand("report", "Run every study and write one HTML page");
+    for (CLI::App* nested : {list_, run_, report_}) nested->fallthrough();
+    run_->add_option("id", ids_, "Studies, such as openurma/table6")->required();
+    run_->add_option("-o,--out", out_, "Directory for rows, plots and scripts");
+    report_->add_option("-o,--out", page_, "The page; its plots' scripts and numbers go beside it");
+  }
+  Result<ExitCode> run(const Console& console) override {
+    if (list_->parsed()) return list(console);
+    Result<ExitCode> done = run_->parsed() ? run_some(console) : report(console);
+    if (!interrupt_requested()) return done;
+    console.error("wharf study: interrupted; studies are judged whole, so nothing was written");
+    return ExitCode::kInterrupted;
+  }
+
+ private:
+  Result<ExitCode> list(const Console& console) const {
+    nlohmann::ordered_json document = nlohmann::ordered_json::array();
+    report::TextTable table({{"id"}, {"title"}, {"document"}});
+    for (const study::Study& each : study::all_studies()) {
+      document.push_back({{"id", each.id}, {"title", each.title}, {"document", each.document}});
+      table.add_row({std::string(each.id), std::string(each.title), std::string(each.document)});
+    }
+    console.print(document);
+    console.print(std::string_view(table.text()));
+    return ExitCode::kDone;
+  }
+
+  Result<ExitCode> run_some(const Console& console) const {
+    std::vector<const study::Study*> chosen;
+    for (const std::string& id : ids_) {
+      const auto found = study::find_study(id);
+      if (!found) return found.error();
+      chosen.push_back(*found);
+    }
+    auto results = run_all(console, chosen);
+    if (!results) return results.error();
+    if (!out_.empty()) {
+      std::error_code status;
+      fs::create_directories(out_, status);
+      if (status) return Error{ErrorKind::kEnvironment, fmt::format("{}: {}", out_, status.message())};
+      for (const study::ReportedStudy& each : *results) {
+        const nlohmann::ordered_json rows(each.result.rows);
+        WHARF_TRY(
+            study::write_text_file(fs::path(out_) / (file_stem(*each.study) + ".json"), rows.dump(2) + "\n"));
+        auto drawings = write_plots(*each.study, each.result, out_);
+        if (!drawings) return drawings.error();
+      }
+    }
+    console.print(rows_of(*results));
+    for (const study::ReportedStudy& each : *results) {
+      console.print(std::string_view(study::render_text(*each.study, each.result) + "\n"));
+    }
+    return verdict(console, *results);
+  }
+
+  Result<ExitCode> report(const Console& console) const {
+    std::vector<const study::Study*> chosen;
+    for (const study::Study& each : study::all_studies()) chosen.push_back(&each);
+    auto results = run_all(console, chosen);
+    if (!results) return results.error();
+    const fs::path page(page_);
+    const fs::path beside = page.parent_path() / (page.stem().string() + "-plots");
+    std::error_code status;
+    fs::create_directories(beside, status);
+    if (status)
+      return Error{ErrorKind::kEnvironment, fmt::format("{}: {}", beside.string(), status.message())};
+    for (study::ReportedStudy& each : *results) {
+      auto drawings = write_plots(*each.study, each.result, beside);
+      if (!drawings) return drawings.error();
+      each.drawings = *std::move(drawings);
+    }
+    const std::string made_by = fmt::format("Made by {} with `wharf study report`.", version_text());
+    WHARF_TRY(study::write_text_file(page, study::report_page(*results, made_by)));
+    std::size_t held = 0;
+    for (const study::ReportedStudy& each : *results) held += each.result.holds() ? 1U : 0U;
+    console.print(
+        nlohmann::ordered_json{{"page", page.string()}, {"studies", results->size()}, {"hold", held}});
+    const std::string text =
+        fmt::format("{} studies, {} hold; page in {}\n", results->size(), held, page.string());
+    console.print(std::string_view(text));
+    return verdict(console, *results);
+  }
+
+  /// Runs the studies one after another, each on all cores.
+  Result<std::vector<study::ReportedStudy>> run_all(const Console& console,
+                                                    const std::vector<const study::Study*>& chosen) const {
+    const auto profiles = find_data_directory("profiles");
+    const auto studies = find_data_directory("studies");
+    if (!profiles || !studies) {
+      return Error{
+          ErrorKind::kEnvironment,
+          fmt::format("the directory \"{}\" of the shipped data is not found; WHARF_DATA can name its parent",
+                      profiles ? "studies" : "profiles")};
+    }
+    Progress progress(console, chosen.size() == 1 ? std::string(chosen[0]->id) : "studies");
+    study::StudyContext context;
+    context.profiles = *profiles;
+    context.reference = *studies;
+    context.threads = std::max(1U, std::thread::hardware_concurrency());
+    context.interrupt = &interrupt_requested();
+    std::vector<study::ReportedStudy> results;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      context.progress = [&, i](double fraction) {
+        progress.update((static_cast<double>(i) + fraction) / static_cast<double>(chosen.size()),
+                        chosen[i]->id);
+      };
+      auto result = chosen[i]->run(context);
+      if (!result)
+        return Error{result.error().kind, fmt::format("{}: {}", chosen[i]->id, result.error().message)};
+      results.push_back({chosen[i], *std::move(result), {}});
+    }
+    return results;
+  }
+
+  static ExitCode verdict(const Console& console, const std::vector<study::ReportedStudy>& results) {
+    ExitCode code = ExitCode::kDone;
+    for (const study::ReportedStudy& each : results) {
+      for (const study::Check& check : each.result.checks) {
+        if (check.holds()) continue;
+        console.error(fmt::format("{}: {}: {}: found {:.6g}, expected {:.6g} to {:.6g}", each.study->id,
+                                  name_of(check), check.what, check.value, check.least, check.most));
+        code = ExitCode::kJudgedFailed;
+      }
+    }
+    return code;
+  }
+  static const char* name_of(const study::Check& check) { return study::name(check.kind); }
+
+  CLI::App* list_ = nullptr;
+  CLI::App* run_ = nullptr;
+  CLI::App* report_ = nullptr;
+  std::vector<std::string> ids_;
+  std::string out_;
+  std::string page_ = "studies.html";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_study_command() { return std::make_unique<StudyCommand>(); }
+
+}  // namespace wharf::cli

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study/registry.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/nearest_name.h"
+#include "study/openurma.h"
+
+namespace wharf::study {
+namespace {
+
+constexpr std::array<Study, 17> kStudies{{
+    {"openurma/table4", "NIC state, field by field", "OpenURMA, arXiv 2605.28717, Table 4", openurma::table4},
+    {"openurma/table5", "NIC state against endpoints and hosts", "OpenURMA, arXiv 2605.28717, Table 5",
+     openurma::table5},
+    {"openurma/table6", "Latency of every verb over four stacks", "OpenURMA, arXiv 2605.28717, Table 6",
+     openurma::table6},
+    {"openurma/table7", "Where the nanoseconds of one 64-byte fetch go",
+     "OpenURMA, arXiv 2605.28717, Table 7", openurma::table7},
+    {"openurma/figure12", "RoCE writes against published ConnectX-7 latencies",
+     "OpenURMA, arXiv 2605.28717, Figure 12", openurma::figure12},
+    {"openurma/figure13", "NIC state as both endpoints and hosts grow",
+     "OpenURMA, arXiv 2605.28717, Figure 13", openurma::figure13},
+    {"openurma/figure14", "The context cache's cliff", "OpenURMA, arXiv 2605.28717, Figure 14",
+     openurma::figure14},
+    {"openurma/figure19", "The headline: 64 bytes from another machine",
+     "OpenURMA, arXiv 2605.28717, Figure 19", openurma::figure19},
+    {"openurma/figure20", "Operation rate against operations in flight",
+     "OpenURMA, arXiv 2605.28717, Figure 20", openurma::figure20},
+    {"openurma/figure21", "Latency against link delay", "OpenURMA, arXiv 2605.28717, Figure 21",
+     openurma::figure21},
+    {"openurma/figure22", "Cost of one 64-byte fetch, stacked", "OpenURMA, arXiv 2605.28717, Figure 22",
+     openurma::figure22},
+    {"openurma/figure23", "Verb coverage", "OpenURMA, arXiv 2605.28717, Figure 23", openurma::figure23},
+    {"openurma/figure24", "Loads with locality, by cache policy", "OpenURMA, arXiv 2605.28717, Figure 24",
+     openurma::figure24},
+    {"openurma/figure25", "Far memory by line against far memory by page",
+     "OpenURMA, arXiv 2605.28717, Figure 25", openurma::figure25},
+    {"openurma/figure26", "Latency against payload", "OpenURMA, arXiv 2605.28717, Figure 26",
+     openurma::figure26},
+    {"openurma/figure29", "Reads against writes", "OpenURMA, arXiv 2605.28717, Figure 29",
+     openurma::figure29},
+    {"openurma/figure30", "Latency against offered load", "OpenURMA, arXiv 2605.28717, Figure 30",
+     openurma::figure30},
+}};
+
+}  // namespace
+
+std::span<const Study> all_studies() { return kStudies; }
+
+Result<const Study*> find_study(std::string_view id) {
+  std::vector<std::string_view> ids;
+  for (const Study& study : kStudies) {
+    if (study.id == id) return &study;
+    ids.push_back(study.id);
+  }
+  const auto nearest = nearest_name(id, ids);
+  return input_error(
+      fmt::format("unknown study \"{}\", expected one of those that `wharf study list` shows{}", id,
+                  nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
+}
+
+}  // namespace wharf::study
