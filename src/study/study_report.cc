@@ -9,7 +9,8 @@ namespace wharf::study {
 namespace {
 
 constexpr std::string_view kStyle = R"(
-:root { --ink: #1c2733; --soft: #5d6b7a; --line: #dde3ea; --paper: #ffffff; --wash: #f5f7fa; --good: #1a7f4b; --bad: #b3261e; }
+:root { --ink: #1c2733; --soft: #5d6b7a; --line: #dde3ea; --paper: #ffffff; --wash: #f5f7fa; }
+:root { --good: #1a7f4b; --bad: #b3261e; }
 * { box-sizing: border-box; }
 body { margin: 0; color: var(--ink); background: var(--paper); font: 15px/1.55 system-ui, sans-serif; }
 main { max-width: 72rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
@@ -30,7 +31,8 @@ summary { cursor: pointer; color: var(--soft); }
 figure { margin: 1rem 0; }
 figure svg { max-width: 100%; height: auto; }
 nav ul { columns: 2; padding-left: 1.2rem; }
-footer { margin-top: 4rem; color: var(--soft); font-size: 0.85rem; border-top: 1px solid var(--line); padding-top: 0.8rem; }
+footer { margin-top: 4rem; padding-top: 0.8rem; border-top: 1px solid var(--line); }
+footer { color: var(--soft); font-size: 0.85rem; }
 @media (max-width: 40rem) { nav ul { columns: 1; } }
 )";
 

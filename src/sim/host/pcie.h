@@ -29,7 +29,7 @@ class Pcie {
   struct Posted {
     TimePs accepted;  ///< The NIC may forget it.
     TimePs visible;   ///< Readers of host memory see it, and every write posted before it.
-    TimePs begun;     ///< It left the NIC's hands: later than asked for when a blocking NIC waits for the write before.
+    TimePs begun;     ///< Later than asked for when a blocking NIC waits for the write before.
   };
   /// `landing` is what the destination adds before the write is visible (DRAM at a target; zero in the
   /// last-level cache).
