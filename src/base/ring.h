@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,14 @@ class Ring {
   void push_back(T value) {
     WHARF_CHECK(!full());
     slots_[tail_++ & mask()] = std::move(value);
+  }
+  /// Makes an element from `arguments` in its place, for types that are dear to copy; the ring is not full.
+  template <typename... Arguments>
+  T& emplace_back(Arguments&&... arguments) {
+    WHARF_CHECK(!full());
+    T& slot = slots_[tail_++ & mask()];
+    std::destroy_at(&slot);
+    return *std::construct_at(&slot, std::forward<Arguments>(arguments)...);
   }
   /// Removes the oldest element; the ring is not empty.
   void pop_front() {

@@ -15,6 +15,21 @@ TEST(Ring, FullAndEmptyAbort) {
   EXPECT_EQ(ring.capacity(), 4U);
   for (int i = 0; i < 4; ++i) ring.push_back(i);
   EXPECT_DEATH(ring.push_back(4), "invariant broken");
+  EXPECT_DEATH(ring.emplace_back(4), "invariant broken");
+}
+
+TEST(Ring, EmplaceBackMakesAFreshElement) {
+  struct Entry {
+    int given = 0;
+    int fresh = 5;
+  };
+  Ring<Entry> ring(1);
+  ring.emplace_back(1).fresh = 6;
+  EXPECT_EQ(ring.front().fresh, 6);
+  ring.pop_front();
+  ring.emplace_back(2);
+  EXPECT_EQ(ring.front().given, 2);
+  EXPECT_EQ(ring.back().fresh, 5);
 }
 
 RC_GTEST_PROP(Ring, EqualsADeque, (const std::vector<std::uint8_t>& steps)) {

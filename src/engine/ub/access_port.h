@@ -40,17 +40,16 @@ class AccessPort {
  public:
   AccessPort() : pending_(64), queue_(64) {}
 
-  /// Queues `access` (its id is set here) on behalf of `owner`.
-  void request(engine::Access access, const PendingAccess& owner) {
+  /// Queues `access` (with an id of its own) on behalf of `owner`.
+  void request(const engine::Access& access, const PendingAccess& owner) {
     std::uint32_t id = pending_.acquire();
     if (id == kNoSlot) {
       pending_.reserve(pending_.capacity() * 2);
       id = pending_.acquire();
     }
     pending_[id] = owner;
-    access.id = id;
     if (queue_.full()) queue_.reserve(queue_.capacity() * 2);
-    queue_.push_back(access);
+    queue_.emplace_back(access).id = id;
   }
 
   bool next(engine::Access& out) {

@@ -137,12 +137,10 @@ PostStatus Initiator::post(TimePs, std::uint32_t jetty_id, const verbs::WorkRequ
   }
   ++owner->completions_reserved;
   const std::uint64_t number = owner->posted();
-  PostedRequest posted;
-  posted.request = request;
-  posted.entry_present = submission == engine::Submission::kInHand;
+  const bool entry_present = submission == engine::Submission::kInHand;
   parts_.payloads.retain(request.inline_data.buffer);
-  owner->requests.push_back(posted);
-  if (posted.entry_present) {
+  owner->requests.emplace_back(request, entry_present);
+  if (entry_present) {
     want_advance(jetty_id);
     return PostStatus::kOk;
   }
@@ -222,7 +220,7 @@ void Initiator::complete(std::uint32_t jetty_id, const verbs::Completion& comple
   Jetty& owner = jetty(jetty_id);
   ++parts_.counters.completions;
   const std::uint64_t number = owner.completion_head + owner.completions.size();
-  owner.completions.push_back({completion, false});
+  owner.completions.emplace_back(completion, false);
   const std::uint32_t records = owner.config.send_depth + owner.config.receive_depth;
   engine::Access access;
   access.kind = engine::AccessKind::kWriteCompletion;

@@ -25,6 +25,9 @@ enum class JettyState : std::uint8_t { kReset = 0, kReady = 1, kSuspended = 2, k
 
 /// A work request from post() until its turn to be reported has passed.
 struct PostedRequest {
+  PostedRequest() = default;
+  PostedRequest(const verbs::WorkRequest& posted, bool in_hand) : request(posted), entry_present(in_hand) {}
+
   verbs::WorkRequest request;
   bool entry_present = false;  ///< The engine has its work-queue entry.
   bool admitted = false;       ///< Its turn has come; ordering state counts it.

@@ -116,7 +116,7 @@ bool LoadStorePath::transmit(TimePs now, wire::Packet& out) {
 }
 
 void LoadStorePath::address_packet(wire::HostAddress remote, wire::Packet& out) const {
-  out = wire::Packet();
+  std::construct_at(&out);
   out.traffic_class = wire::TrafficClass::kLoadStore;
   out.entropy = static_cast<std::uint16_t>(remote.number);
   out.source = parts_.config.host;

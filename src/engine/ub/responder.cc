@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "engine/ub/engine_parts.h"
 
@@ -84,9 +85,8 @@ std::uint32_t Responder::open_message(std::uint32_t channel_index, const wire::P
     index = messages_.acquire();
     WHARF_CHECK(index != kNoSlot);  // The TP layer took the packet because there was room.
   }
-  InboundMessage& made = messages_[index];
-  const std::uint32_t generation = made.generation;
-  made = InboundMessage{};
+  const std::uint32_t generation = messages_[index].generation;
+  InboundMessage& made = *std::construct_at(&messages_[index]);
   made.generation = generation;
   made.channel = channel_index;
   made.tpmsn = tpmsn;
@@ -272,7 +272,7 @@ static_assert(static_cast<int>(verbs::Verb::kFetchXor) - static_cast<int>(verbs:
               static_cast<int>(wire::TaOpcode::kAtomicFetchXor) -
                   static_cast<int>(wire::TaOpcode::kAtomicCompareSwap));
 
-void Responder::request(std::uint32_t index, engine::Access access, AccessOwner owner,
+void Responder::request(std::uint32_t index, engine::Access& access, AccessOwner owner,
                         wire::BufferId buffer) {
   InboundMessage& message = messages_[index];
   access.at_target = true;

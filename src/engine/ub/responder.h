@@ -142,7 +142,7 @@ class Responder {
   bool take_entry(std::uint32_t index, Jetty& jetty);
   void scatter(std::uint32_t index, const wire::Payload& data, std::uint32_t offset);
   void write(std::uint32_t index, std::uint64_t address, const wire::Payload& data, verbs::AccessOrder order);
-  void request(std::uint32_t index, engine::Access access, AccessOwner owner, wire::BufferId buffer);
+  void request(std::uint32_t index, engine::Access& access, AccessOwner owner, wire::BufferId buffer);
   void settle_pending(TimePs now, std::uint32_t index);
   void tail(TimePs now, std::uint32_t index);
   bool defer_tail(ContextKey key, std::uint32_t index);

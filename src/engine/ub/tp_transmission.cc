@@ -2,6 +2,7 @@
 // The TP layer, sending side: numbers packets, has their data fetched, and hands them out in order.
 // [UB-Base 2.0.1 6.4.1] Transmit priority: acknowledgements, then repeated packets, then new ones.
 #include <algorithm>
+#include <memory>
 
 #include "engine/ub/engine_parts.h"
 #include "engine/ub/tp_channel.h"
@@ -88,8 +89,9 @@ void TpLayer::number_packet(TimePs now, std::uint32_t index) {
   const std::uint32_t object = channel.numbering_object;
   const std::uint32_t total =
       request ? parts_.initiator.payload_length(object) : parts_.responder.message(object).response_length;
-  TxPacket& packet = channel.send.push();
-  packet = TxPacket{};
+  // Made in its place, as everything of that size on this path: assigning a fresh one would build it on the
+  // stack and copy it.
+  TxPacket& packet = *std::construct_at(&channel.send.push());
   packet.logical = channel.send.next() - 1;
   packet.object = object;
   packet.origin = channel.numbering_origin;
@@ -201,7 +203,7 @@ void TpLayer::update_ready(std::uint32_t index) {
 }
 
 void TpLayer::address_packet(const TpChannel& channel, wire::Packet& out) const {
-  out = wire::Packet();
+  std::construct_at(&out);
   out.mark = wire::CongestionMark::kCapable;
   out.entropy = channel.entropy;
   out.source = parts_.config.host;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "engine/ub/engine_parts.h"
 
@@ -166,9 +167,8 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
     backoff_.reserve(transactions_.capacity());
     index = transactions_.acquire();
   }
-  Transaction& made = transactions_[index];
-  const std::uint32_t generation = made.generation;
-  made = Transaction{};
+  const std::uint32_t generation = transactions_[index].generation;
+  Transaction& made = *std::construct_at(&transactions_[index]);
   made.generation = generation;
   made.jetty = jetty_id;
   made.channel = target.channel;

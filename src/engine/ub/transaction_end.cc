@@ -93,9 +93,7 @@ void Initiator::time_out_answers(TimePs now) {
 }
 
 void Initiator::finish(TimePs now, std::uint32_t index) {
-  const Transaction ended = transactions_[index];
-  ++transactions_[index].generation;
-  transactions_.release(index);
+  Transaction& ended = transactions_[index];
   Jetty& owner = jetty(ended.jetty);
   const std::uint64_t mask = owner.transactions.size() - 1;
   owner.transactions[ended.tassn & mask] = kNoSlot;
@@ -111,6 +109,8 @@ void Initiator::finish(TimePs now, std::uint32_t index) {
   if (posted.segments_open == 0 && (posted.issued_all || posted.failed))
     finish_request(now, ended.jetty, ended.request);
   want_advance(ended.jetty);
+  ++ended.generation;
+  transactions_.release(index);
 }
 
 void Initiator::finish_request(TimePs now, std::uint32_t jetty_id, std::uint64_t number) {
