@@ -112,6 +112,7 @@ ExitCode run_parsed(int argc, const char* const* argv) {
   commands.push_back(make_explain_command());
   commands.push_back(make_study_command());
   commands.push_back(make_dissect_command());
+  commands.push_back(make_state_command());
   commands.push_back(make_compare_command());
   commands.push_back(make_check_command());
   commands.push_back(make_import_command());

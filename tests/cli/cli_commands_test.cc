@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every command and every exit code of the program.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "run_program.h"
+
+namespace wharf::cli_test {
+namespace {
+
+constexpr const char* kFetch = "scenarios/fetch-64-bytes.toml";
+
+void expect_refusal(const std::vector<std::string>& arguments, int exit_code, const std::string& text) {
+  const Outcome outcome = wharf(arguments);
+  EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
+  EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  // One sentence.
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+}
+
+TEST(Cli, TheFirstScreenShowsWhatToTry) {
+  const Outcome outcome = wharf({});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.out.find("wharf study run openurma/table6"), std::string::npos);
+  EXPECT_NE(wharf({"--version"}).out.find("wharf 0."), std::string::npos);
+}
+
+TEST(Cli, HelpOfEveryCommandBeginsWithExamplesAndFitsATerminal) {
+  for (const char* command : {"run", "sweep", "explain", "study", "dissect", "state", "import", "check", "compare",
+                              "list", "doctor", "completion", "serve", "perf"}) {
+    const Outcome outcome = wharf({command, "--help"});
+    EXPECT_EQ(outcome.exit_code, 0) << command;
+    EXPECT_EQ(outcome.out.find("Examples:"), 0U) << command << "\n" << outcome.out;
+    EXPECT_NE(outcome.out.find("--json"), std::string::npos) << command;
+  }
+}
+
+TEST(Cli, UsageErrorsAreExitCodeTwo) {
+  expect_refusal({"rnu"}, 2, "unknown command rnu");
+  expect_refusal({"rnu"}, 2, "did you mean run?");
+  expect_refusal({"run", kFetch, "--captrue"}, 2, "unknown option --captrue; did you mean --capture?");
+  expect_refusal({"run"}, 2, "scenario");
+  expect_refusal({"run", kFetch, "--capture"}, 2, "need --out DIR");
+  expect_refusal({"state", "--jetties", "8"}, 2, "--hosts");
+  expect_refusal({"compare", "one"}, 2, "second");
+}
+
+TEST(Cli, WrongInputIsExitCodeThree) {
+  expect_refusal({"run", "scenarios/fetch-64-byte.toml"}, 3, "did you mean scenarios/fetch-64-bytes.toml?");
+  expect_refusal({"run", kFetch, "--set", "run.paylod=64B"}, 3, "--set: unknown key run.paylod");
+  expect_refusal({"run", kFetch, "--set", "model.link.delay=100"}, 3, "expected a time with a unit");
+  expect_refusal({"run", kFetch, "--profile", "conectx7-class"}, 3, "did you mean \"connectx7-class\"?");
+  expect_refusal({"run", kFetch, "--set", "model.stack=rocedma"}, 3, "did you mean \"roce_dma\"?");
+  expect_refusal({"explain", kFetch, "--operation", "100000"}, 3, "expected --operation below that");
+  expect_refusal({"list", "scenarois"}, 3, "did you mean scenarios?");
+  expect_refusal({"study", "run", "openurma/tabel6"}, 3, "openurma/table6");
+  expect_refusal({"sweep", kFetch, "--vary", "run.seed"}, 3, "expected key=a,b,c");
+  expect_refusal({"compare", "src", "docs"}, 3, "has no summary.json");
+}
+
+TEST(Cli, ForeignAndTruncatedFilesAreRefusedWithTheirPlace) {
+  const ScratchDirectory scratch;
+  std::ofstream(scratch / "text.pcap") << "this is no capture at all, only text";
+  expect_refusal({"dissect", scratch / "text.pcap"}, 3, "text.pcap");
+  expect_refusal({"dissect", scratch / "absent.pcap"}, 3, "absent.pcap");
+  std::ofstream(scratch / "bad.lackey") << "I  04001000,3\n L 1ffeff,8\n L zzz,8\n";
+  expect_refusal({"import", scratch / "bad.lackey", "--out", scratch / "bad.wtrace"}, 3, "bad.lackey");
+  EXPECT_FALSE(std::filesystem::exists(scratch / "bad.wtrace"));
+  std::ofstream(scratch / "bad.toml") << "[run\n";
+  expect_refusal({"run", scratch / "bad.toml"}, 3, "bad.toml:1");
+  std::ofstream(scratch / "list.toml") << "[run]\nseed = [1, 2]\n";
+  expect_refusal({"check", scratch / "list.toml"}, 3, "list.toml:2");
+}
+
+TEST(Cli, WhatTheMachineDoesNotAllowIsExitCodeFour) {
+  expect_refusal({"run", kFetch, "--out", "/proc/wharf-result"}, 4, "cannot be written");
+}
+
+TEST(Cli, AStalledRunIsExitCodeFiveAndNamesWhoWaits) {
+  const Outcome outcome =
+      wharf({"run", kFetch, "--set", "model.stack=ub_urma", "--set", "model.faults.loss=1", "--set",
+             "model.ub.rto_attempts=unlimited", "--set", "run.time_limit=2ms"});
+  EXPECT_EQ(outcome.exit_code, 5) << outcome.err;
+  EXPECT_NE(outcome.err.find("the run stalled; run.time_limit of 2ms was reached"), std::string::npos) << outcome.err;
+}
+
+TEST(Cli, AnInterruptIsExitCode130AndLeavesAPartialResult) {
+  const ScratchDirectory scratch;
+  Running running({WHARF_PROGRAM, "run", kFetch, "--set", "run.operations=1000000000", "--set",
+                   "run.time_limit=100000s", "--out", scratch / "out"});
+  // The staging directory appears when the run is about to start.
+  for (int round = 0; round < 10'000; ++round) {
+    bool staged = false;
+    for (const auto& entry : std::filesystem::directory_iterator(scratch / "")) {
+      staged = staged || entry.path().filename().string().starts_with(".out.partial-");
+    }
+    if (staged) break;
+    ::poll(nullptr, 0, 1);
+  }
+  ::poll(nullptr, 0, 300);
+  running.signal(SIGINT);
+  const Outcome outcome = running.wait();
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  std::ifstream manifest(scratch / "out/manifest.json");
+  ASSERT_TRUE(manifest.good());
+  const auto parsed = nlohmann::json::parse(manifest, nullptr, false);
+  EXPECT_EQ(parsed["partial"], true);
+  EXPECT_EQ(parsed["end"], "interrupted");
+}
+
+TEST(Cli, AFailedExpectationIsExitCodeOne) {
+  const ScratchDirectory scratch;
+  std::ofstream(scratch / "wish.toml") << "[model]\nstack = \"roce_dma\"\n[run]\nworkload = \"verb_loop\"\n"
+                                          "operations = 5\n[[expect]]\nvalue = \"verbs.read.latency_ns.mean\"\nmax = 100\n";
+  const Outcome outcome = wharf({"run", scratch / "wish.toml"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_NE(outcome.out.find("NO"), std::string::npos);
+  std::ofstream(scratch / "typo.toml") << "[run]\nworkload = \"verb_loop\"\noperations = 5\n[[expect]]\n"
+                                          "value = \"verbs.raed.latency_ns.mean\"\nmax = 100\n";
+  const Outcome typo = wharf({"run", scratch / "typo.toml"});
+  EXPECT_EQ(typo.exit_code, 3);
+  EXPECT_NE(typo.err.find("did you mean \"verbs.read.latency_ns.mean\"?"), std::string::npos) << typo.err;
+}
+
+TEST(Cli, KeysWithoutInfluenceAreReported) {
+  const Outcome outcome = wharf({"run", kFetch, "--set", "model.pcie.mmio_write=1us"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.err.find("model.pcie.mmio_write (--set) had no influence"), std::string::npos) << outcome.err;
+}
+
+TEST(Cli, JsonIsOneDocumentAndQuietMeansQuiet) {
+  const Outcome outcome = wharf({"run", kFetch, "--json", "--quiet", "--set", "model.pcie.mmio_write=1us"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, "");
+  const auto json = outcome.json();
+  ASSERT_FALSE(json.is_discarded());
+  EXPECT_EQ(json["verbs"]["load"]["count"], 200);
+  EXPECT_EQ(json["verbs"]["load"]["unattributed_ns"], 0.0);
+}
+
+TEST(Cli, StateCountsTheContextRecords) {
+  const auto json = wharf({"state", "--jetties", "1024", "--hosts", "1024", "--json"}).json();
+  EXPECT_EQ(json["ub"]["total_bytes"], 110'592);
+  EXPECT_EQ(json["ub_full"]["total_bytes"], 139'264);
+  EXPECT_EQ(json["roce"]["total_bytes"], 536'903'680);
+}
+
+TEST(Cli, DissectReadsTheCaptureOfARealPeer) {
+  const Outcome outcome = wharf({"dissect", "tests/data/captures/linux-soft-roce.pcap.xz", "--json"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  const auto json = outcome.json();
+  EXPECT_EQ(json["frame_count"], 781);
+  EXPECT_EQ(json["decoded"], 516);
+  EXPECT_EQ(json["malformed"], 0);
+  EXPECT_EQ(json["icrc_bad"], 0);
+  EXPECT_EQ(json["not_reencoded"], 0);
+  EXPECT_NE(wharf({"dissect", "tests/data/captures/linux-soft-roce.pcap.xz", "--frame", "20"}).out.find("BTH"),
+            std::string::npos);
+  expect_refusal({"dissect", "tests/data/captures/linux-soft-roce.pcap.xz", "--frame", "782"}, 3, "781 frames");
+}
+
+TEST(Cli, ImportWritesATraceThatReplays) {
+  const ScratchDirectory scratch;
+  {
+    std::ofstream trace(scratch / "walk.lackey");
+    for (int i = 0; i < 3000; ++i) trace << "I  04001000,3\n L " << std::hex << 0x10000 + 64 * i << ",8\n";
+  }
+  const Outcome imported = wharf({"import", scratch / "walk.lackey", "--out", scratch / "walk.wtrace", "--json"});
+  EXPECT_EQ(imported.exit_code, 0) << imported.err;
+  EXPECT_EQ(imported.json()["accesses"], 3000);
+  expect_refusal({"import", scratch / "walk.lackey", "--out", scratch / "walk.wtrace"}, 3, "--force");
+  for (const char* stack : {"ub_ldst", "ub_urma", "roce_bf", "roce_dma"}) {
+    std::ofstream(scratch / "walk.toml") << "[run]\nworkload = \"replay\"\ntrace = \"walk.wtrace\"\nremote = \"all\"\n";
+    const Outcome replayed =
+        wharf({"run", scratch / "walk.toml", "--json", "--set", std::string("model.stack=") + stack});
+    EXPECT_EQ(replayed.exit_code, 0) << replayed.err;
+    EXPECT_EQ(replayed.json()["replay"]["remote_loads"], 3000) << stack;
+    EXPECT_GT(replayed.json()["replay"]["slow_down"], 1.0) << stack;
+  }
+}
+
+TEST(Cli, SweepStoresEveryCombinationAndGoesOnWhereItStopped) {
+  const ScratchDirectory scratch;
+  const std::vector<std::string> sweep{"sweep", kFetch, "--vary", "model.link.delay=50ns,100ns,200ns", "--vary",
+                                       "model.stack=ub_ldst,roce_dma", "--out", scratch / "out", "--json"};
+  const Outcome first = wharf(sweep);
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(first.json()["runs"].size(), 6U);
+  EXPECT_TRUE(std::filesystem::exists(scratch / "out/results.sqlite"));
+  const Outcome again = wharf(sweep);
+  EXPECT_EQ(again.json()["runs"].size(), 0U);
+  EXPECT_NE(again.err.find("6 of 6 runs are in"), std::string::npos) << again.err;
+}
+
+TEST(Cli, CompareSeesWhatDiffers) {
+  const ScratchDirectory scratch;
+  EXPECT_EQ(wharf({"run", kFetch, "--out", scratch / "a"}).exit_code, 0);
+  EXPECT_EQ(wharf({"run", kFetch, "--out", scratch / "b", "--set", "model.link.delay=101ns"}).exit_code, 0);
+  EXPECT_EQ(wharf({"compare", scratch / "a", scratch / "a"}).exit_code, 0);
+  EXPECT_EQ(wharf({"compare", scratch / "a", scratch / "b"}).exit_code, 1);
+  expect_refusal({"run", kFetch, "--out", scratch / "a"}, 3, "--force replaces it");
+  EXPECT_EQ(wharf({"run", kFetch, "--out", scratch / "a", "--force"}).exit_code, 0);
+}
+
+TEST(Cli, ListDoctorCheckAndCompletionAnswer) {
+  EXPECT_NE(wharf({"list"}).out.find("scenarios/fetch-64-bytes.toml"), std::string::npos);
+  EXPECT_GT(wharf({"list", "keys", "--json"}).json()["keys"].size(), 100U);
+  const Outcome doctor = wharf({"doctor", "--json"});
+  EXPECT_EQ(doctor.exit_code, 0) << doctor.out;
+  EXPECT_EQ(wharf({"check", kFetch, "--json"}).json()["valid"], true);
+  const ScratchDirectory scratch;
+  for (const char* shell : {"bash", "zsh", "fish"}) EXPECT_EQ(wharf({"completion", shell}).exit_code, 0);
+  std::ofstream(scratch / "completion.bash") << wharf({"completion", "bash"}).out;
+  EXPECT_EQ(run({"bash", "-n", scratch / "completion.bash"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace wharf::cli_test
