@@ -40,6 +40,9 @@ Result<std::unique_ptr<ub::UbEngine>> make_engine(const EngineSettings& settings
   ub::UbConfig config;
   config.host = settings.host;
   config.mtu = settings.mtu;
+  // A TPACK costs a datagram: one for several packets will do, long before the peer's timer.
+  config.acknowledge_every = 16;
+  config.acknowledge_delay = microseconds(500);
   // 4 + 8 + ... + 256 + 512 ms.
   config.retransmission = {.base = milliseconds(4), .cap = milliseconds(512), .attempts_max = 7};
   if (settings.unlimited_retries) {

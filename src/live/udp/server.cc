@@ -123,6 +123,9 @@ class Server {
   }
 
   void look_at_connections() {
+    // First of all: below, queues go and new ones may get their numbers.
+    engine::AsyncEvent event;
+    while (host_.poll_event(event)) end_broken(event);
     for (ControlChannel& channel : listener_.accept()) {
       if (sessions_.size() >= slices_.size() + kStrangersMax) break;  // Closes it.
       sessions_.push_back(std::make_unique<Session>(std::move(channel), host_.round_time() + kSetUpPatience));
@@ -135,8 +138,6 @@ class Server {
         ++index;
       }
     }
-    engine::AsyncEvent event;
-    while (host_.poll_event(event)) end_broken(event);
   }
 
   /// Reads what the client said; the reason if the session is over.

@@ -38,8 +38,10 @@ verbs::Task<void> execute(LiveRemote<E>& remote, verbs::WorkRequest request, ver
 template <typename E>
 verbs::Completion run_one(Client<E>& client, const verbs::WorkRequest& request) {
   verbs::Completion completion;
+  completion.status = verbs::CompletionStatus::kFlushed;  // Unless it ends otherwise.
   client.host().core().spawn(execute(client.remote(), request, completion));
-  while (!client.host().core().finished()) client.host().step();
+  while (!client.host().core().finished() && !client.peer_gone()) client.host().step();
+  for (int round = 0; round < 1000 && !client.host().core().finished(); ++round) client.host().step();
   return completion;
 }
 

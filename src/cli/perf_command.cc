@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// wharf perf: latency, message rate and bandwidth against `wharf serve`, with every byte checked.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "base/nearest_name.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/live_options.h"
+#include "cli/progress.h"
+#include "live/udp/live_protocol.h"
+#include "live/udp/measurement.h"
+#include "report/text_table.h"
+#include "sim/scenario/binder.h"
+#include "workload/workload.h"
+
+namespace wharf::cli {
+namespace {
+
+using live::Measurement;
+using live::MeasurementConfig;
+
+constexpr std::uint32_t kSmallestSweepSize = 8;
+constexpr std::uint32_t kLargestSweepSize = 1U << 20U;
+/// With --all-sizes, at most so many bytes for one size: larger messages are fewer.
+constexpr std::uint64_t kSweepBytes = std::uint64_t{256} << 20U;
+
+/// One line of the result.
+struct Row {
+  std::uint32_t size = 0;
+  Measurement measurement;
+};
+
+double microseconds_at(const Histogram& latency, double percent) {
+  return static_cast<double>(latency.value_at_percentile(percent)) / 1e6;
+}
+
+double per_second(const workload::LoopResult& loop, std::uint64_t count) {
+  const TimePs span = loop.operations == 0 ? kTimeZero : loop.end - loop.begin;
+  return span <= kTimeZero ? 0 : static_cast<double>(count) * 1e12 / static_cast<double>(span.ps);
+}
+
+/// CPUs that this process may use.
+int usable_cpus() {
+  cpu_set_t allowed;
+  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
+
+class PerfCommand : public Command {
+ public:
+  std::string_view name() const override { return "perf"; }
+  std::string_view summary() const override { return "Measure latency and rate against `wharf serve`."; }
+  std::string_view examples() const override {
+    return "  wharf perf 127.0.0.1 --verb write --size 64B\n"
+           "  wharf perf 127.0.0.1:4791 --protocol roce --verb read --size 4KiB --concurrency 16\n"
+           "  wharf perf 127.0.0.1 --verb send --all-sizes --duration 2s\n"
+           "  wharf perf 127.0.0.1 --workload cas_lock --parties 2 --set loop.operations=500\n";
+  }
+  void declare(CLI::App& app) override {
+    app.add_option("host", host_, "Address of the server, with :PORT if it is not the protocol's own")
+        ->required();
+    live_.declare(app);
+    verb_option_ = app.add_option("--verb", verb_, "read, write, send, fetch_add, ...; write by default");
+    size_option_ = app.add_option("--size", size_, "Bytes of a message, such as 64, 64B or 4KiB; atomics: 8");
+    iterations_option_ = app.add_option("--iterations", iterations_, "Measured operations, 10000 by default")
+                             ->check(CLI::PositiveNumber);
+    duration_option_ = app.add_option("--duration", duration_, "Measure for so long instead, such as 5s");
+    warmup_option_ =
+        app.add_option("--warmup", warmup_, "Operations before the measured ones, 100 by default");
+    concurrency_option_ = app.add_option("--concurrency", concurrency_, "Operations in flight, 1 by default")
+                              ->check(CLI::PositiveNumber);
+    all_sizes_option_ =
+        app.add_flag("--all-sizes", all_sizes_,
+                     "Every power of two from 8B to 1MiB (ub sends: 64KiB), at most 256MiB of each");
+    auto* workload =
+        app.add_option("--workload", workload_, "Run this workload on the server's memory instead");
+    app.add_option("--parties", parties_, "Clients that run the workload together, 1 by default")
+        ->needs(workload)
+        ->check(CLI::Range(1, 64));
+    app.add_option("--set", overrides_, "Override one key of the workload, as key=value; may be repeated")
+        ->needs(workload)
+        ->allow_extra_args(false);
+    verb_option_->excludes(workload);
+    size_option_->excludes(workload);
+    all_sizes_option_->excludes(workload);
+    all_sizes_option_->excludes(size_option_);
+    iterations_option_->excludes(duration_option_);
+  }
+
+  Result<ExitCode> run(const Console& console) override {
+    MeasurementConfig config;
+    WHARF_TRY(live_.read(config.protocol, config.faults, config.idle, config.seed));
+    auto server = live::parse_endpoint(host_, live::default_port(config.protocol));
+    if (!server) return server.error();
+    config.server = *server;
+    warn_about_cpus(console, config);
+    return workload_.empty() ? run_verb(console, config) : run_workload(console, config);
+  }
+
+ private:
+  Result<ExitCode> run_verb(const Console& console, MeasurementConfig& config) {
+    live::VerbRun run;
+    const auto verb = verbs::parse_verb(verb_);
+    if (!verb) {
+      const auto nearest = nearest_name(verb_, verbs::verb_names());
+      return input_error(fmt::format("--verb: found {}, expected one of {}{}", verb_,
+                                     fmt::join(verbs::verb_names(), ", "),
+                                     nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
+    }
+    run.verb = *verb;
+    WHARF_TRY(read_loop(run.loop));
+    auto sizes = message_sizes(run.verb, config.protocol);
+    if (!sizes) return sizes.error();
+
+    std::vector<Row> rows;
+    bool interrupted = false;
+    for (const std::uint32_t size : *sizes) {
+      live::VerbRun one = run;
+      one.size = size;
+      if (all_sizes_) {
+        one.loop.operations = std::min(one.loop.operations, std::max<std::uint64_t>(kSweepBytes / size, 1));
+      }
+      config.program = one;
+      auto measured = measure(console, config, fmt::format("{} {}", verb_, format_bytes(Bytes{size})));
+      if (!measured) return measured.error();
+      interrupted = measured->interrupted;
+      rows.push_back({size, *std::move(measured)});
+      if (interrupted) break;
+    }
+    print(console, config, run.loop.concurrency, rows, interrupted);
+    return exit_code(console, rows, interrupted);
+  }
+
+  Result<ExitCode> run_workload(const Console& console, MeasurementConfig& config) {
+    const auto kind = workload::parse_workload(workload_);
+    if (!kind) {
+      const auto nearest = nearest_name(workload_, workload::workload_names());
+      return input_error(fmt::format("--workload: found {}, expected one of {}{}", workload_,
+                                     fmt::join(workload::workload_names(), ", "),
+                                     nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
+    }
+    live::WorkloadRun run;
+    run.config = workload::default_config(*kind);
+    run.parties = parties_;
+    workload::LoopConfig& loop = workload::loop_config(run.config);
+    if (iterations_option_->count() != 0) loop.operations = iterations_;
+    if (warmup_option_->count() != 0) loop.warmup_operations = warmup_;
+    if (concurrency_option_->count() != 0) loop.concurrency = concurrency_;
+    if (duration_option_->count() != 0) WHARF_TRY(read_duration(loop));
+    WHARF_TRY(apply_overrides(run.config));
+
+    config.program = run;
+    auto measured = measure(console, config, workload_);
+    if (!measured) return measured.error();
+    const bool interrupted = measured->interrupted;
+    const std::vector<Row> rows{{0, *std::move(measured)}};
+    print(console, config, workload::loop_config(run.config).concurrency, rows, interrupted);
+    return exit_code(console, rows, interrupted);
+  }
+
+  Result<void> apply_overrides(workload::WorkloadConfig& config) const {
+    sim::ConfigDocument document;
+    for (const std::string& assignment : overrides_) WHARF_TRY(document.add_override(assignment));
+    sim::Binder binder(document);
+    workload::bind_keys(config, binder);
+    WHARF_TRY(binder.result());
+    return binder.finish({});
+  }
+
+  Result<Measurement> measure(const Console& console, const MeasurementConfig& config, std::string what) {
+    Progress progress(console, std::move(what));
+    return live::measure(
+        config,
+        [&progress](double fraction, std::uint64_t operations) {
+          progress.update(fraction, fmt::format("{} operations", operations));
+        },
+        interrupt_requested());
+  }
+
+  Result<void> read_duration(workload::LoopConfig& loop) const {
+    auto duration = parse_time(duration_);
+    if (!duration) return input_error("--duration: " + duration.error().message);
+    if (*duration == kTimeZero) return input_error("--duration: found 0, expected a time such as 5s");
+    loop.operations = 0;
+    loop.duration = *duration;
+    return {};
+  }
+
+  Result<void> read_loop(workload::LoopConfig& loop) const {
+    loop.operations = iterations_;
+    loop.warmup_operations = warmup_;
+    loop.concurrency = concurrency_;
+    if (duration_option_->count() != 0) return read_duration(loop);
+    return {};
+  }
+
+  /// The sizes to measure. A bare number counts bytes, as in other performance tools.
+  Result<std::vector<std::uint32_t>> message_sizes(verbs::Verb verb, wire::Protocol protocol) const {
+    if (all_sizes_) {
+      if (verbs::is_atomic(verb))
+        return input_error("--all-sizes: an atomic has one size, expected --size 8");
+      const bool one_segment = protocol == wire::Protocol::kUb && verbs::consumes_receive_entry(verb);
+      std::vector<std::uint32_t> sizes;
+      for (std::uint32_t size = kSmallestSweepSize; size <= (one_segment ? 65536 : kLargestSweepSize);
+           size *= 2) {
+        sizes.push_back(size);
+      }
+      return sizes;
+    }
+    if (size_option_->count() == 0) return std::vector<std::uint32_t>{verbs::is_atomic(verb) ? 8U : 64U};
+    std::uint32_t bare = 0;
+    const auto [end, status] = std::from_chars(size_.data(), size_.data() + size_.size(), bare);
+    if (status == std::errc{} && end == size_.data() + size_.size()) return std::vector<std::uint32_t>{bare};
+    auto size = parse_bytes(size_);
+    if (!size) return input_error("--size: " + size.error().message);
+    if (size->count > (std::uint64_t{1} << 30U)) {
+      return input_error(fmt::format("--size: found {}, expected at most 1GiB", size_));
+    }
+    return std::vector<std::uint32_t>{static_cast<std::uint32_t>(size->count)};
+  }
+
+  /// Two threads that never sleep on one CPU wait for each other a whole time slice long.
+  void warn_about_cpus(const Console& console, const MeasurementConfig& config) const {
+    const bool same_machine = config.server.address >> 24U == 127;
+    const int spinning = live_.busy_poll ? (same_machine ? 2 : 1) : 0;
+    if (usable_cpus() < spinning) {
+      console.remark(
+          fmt::format("{} CPU for {} peers that poll busily: latencies will be those of the scheduler",
+                      usable_cpus(), spinning));
+    }
+  }
+
+  static void print(const Console& console, const MeasurementConfig& config, std::uint32_t concurrency,
+                    const std::vector<Row>& rows, bool interrupted) {
+    using report::Align;
+    report::TextTable table({{"operation"},
+                             {"bytes", Align::kRight},
+                             {"iterations", Align::kRight},
+                             {"min us", Align::kRight},
+                             {"median us", Align::kRight},
+                             {"99% us", Align::kRight},
+                             {"99.9% us", Align::kRight},
+                             {"max us", Align::kRight},
+                             {"messages/s", Align::kRight},
+                             {"Gbit/s", Align::kRight}});
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const Row& row : rows) {
+      const workload::LoopResult& loop = row.measurement.loop;
+      const Histogram& latency = loop.latency;
+      const double rate = per_second(loop, loop.operations);
+      const double bits = per_second(loop, loop.bytes) * 8;
+      table.add_row({row.measurement.program, row.size == 0 ? "" : std::to_string(row.size),
+                     std::to_string(loop.operations),
+                     fmt::format("{:.2f}", static_cast<double>(latency.min()) / 1e6),
+                     fmt::format("{:.2f}", microseconds_at(latency, 50)),
+                     fmt::format("{:.2f}", microseconds_at(latency, 99)),
+                     fmt::format("{:.2f}", microseconds_at(latency, 99.9)),
+                     fmt::format("{:.2f}", static_cast<double>(latency.max()) / 1e6),
+                     fmt::format("{:.0f}", rate), fmt::format("{:.3f}", bits / 1e9)});
+      nlohmann::ordered_json entry{
+          {"operation", row.measurement.program},
+          {"bytes", row.size},
+          {"iterations", loop.operations},
+          {"latency_ns_min", as_nanoseconds(TimePs{latency.min()})},
+          {"latency_ns_p50", as_nanoseconds(TimePs{latency.value_at_percentile(50)})},
+          {"latency_ns_p99", as_nanoseconds(TimePs{latency.value_at_percentile(99)})},
+          {"latency_ns_p999", as_nanoseconds(TimePs{latency.value_at_percentile(99.9)})},
+          {"latency_ns_max", as_nanoseconds(TimePs{latency.max()})},
+          {"messages_per_second", rate},
+          {"bits_per_second", bits},
+          {"checks", loop.verdict.checks},
+          {"violations", loop.verdict.violations},
+          {"datagrams_sent", row.measurement.counters.datagrams_sent},
+          {"datagrams_received", row.measurement.counters.datagrams_received},
+          {"injected_losses", row.measurement.counters.injected_losses},
+          {"injected_duplicates", row.measurement.counters.injected_duplicates}};
+      for (const workload::NamedCount& count : row.measurement.counts)
+        entry["counts"][std::string(count.name)] = count.value;
+      list.push_back(std::move(entry));
+    }
+    console.print(nlohmann::ordered_json{{"server", live::format_endpoint(config.server)},
+                                         {"protocol", live::name(config.protocol)},
+                                         {"concurrency", concurrency},
+                                         {"interrupted", interrupted},
+                                         {"results", list}});
+    std::string text = fmt::format("{} over {}, concurrency {}\n{}", live::format_endpoint(config.server),
+                                   live::name(config.protocol), concurrency, table.text());
+    std::uint64_t checks = 0;
+    for (const Row& row : rows) {
+      checks += row.measurement.loop.verdict.checks;
+      for (const workload::NamedCount& count : row.measurement.counts) {
+        text += fmt::format("{}: {}\n", count.name, count.value);
+      }
+    }
+    text += interrupted ? "interrupted: partial results, memory not read back\n"
+                        : fmt::format("{} checks of the bytes\n", checks);
+    console.print(std::string_view(text));
+  }
+
+  static ExitCode exit_code(const Console& console, const std::vector<Row>& rows, bool interrupted) {
+    bool holds = true;
+    for (const Row& row : rows) {
+      if (row.measurement.loop.verdict.holds()) continue;
+      holds = false;
+      console.error(
+          fmt::format("{}: {}", row.measurement.program, workload::describe(row.measurement.loop.verdict)));
+    }
+    if (!holds) return ExitCode::kJudgedFailed;
+    return interrupted ? ExitCode::kInterrupted : ExitCode::kDone;
+  }
+
+  LiveOptions live_;
+  std::string host_;
+  std::string verb_ = "write";
+  std::string size_;
+  std::string duration_;
+  std::string workload_;
+  std::vector<std::string> overrides_;
+  std::uint64_t iterations_ = 10'000;
+  std::uint64_t warmup_ = 100;
+  std::uint32_t concurrency_ = 1;
+  std::uint32_t parties_ = 1;
+  bool all_sizes_ = false;
+  CLI::Option* verb_option_ = nullptr;
+  CLI::Option* size_option_ = nullptr;
+  CLI::Option* iterations_option_ = nullptr;
+  CLI::Option* duration_option_ = nullptr;
+  CLI::Option* warmup_option_ = nullptr;
+  CLI::Option* concurrency_option_ = nullptr;
+  CLI::Option* all_sizes_option_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_perf_command() { return std::make_unique<PerfCommand>(); }
+
+}  // namespace wharf::cli

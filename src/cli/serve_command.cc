@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// wharf serve: exposes memory of this process to clients such as `wharf perf`.
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/live_options.h"
+#include "live/udp/live_protocol.h"
+#include "live/udp/server.h"
+
+namespace wharf::cli {
+namespace {
+
+class ServeCommand : public Command {
+ public:
+  std::string_view name() const override { return "serve"; }
+  std::string_view summary() const override { return "Expose memory to live clients over UDP."; }
+  std::string_view examples() const override {
+    return "  wharf serve\n"
+           "  wharf serve --protocol roce --listen 127.0.0.1:4791 --size 64MiB\n"
+           "  wharf serve --once --loss 5% --json\n";
+  }
+  void declare(CLI::App& app) override {
+    live_.declare(app);
+    app.add_option(
+        "--listen", listen_,
+        "Address to listen on, with :PORT (0: any free one); 4792 for ub and 4791 for roce by default");
+    app.add_option("--size", size_, "Memory to expose, 64MiB by default");
+    app.add_option("--clients", clients_,
+                   "Clients at once, each with an equal part of the memory; 16 by default")
+        ->check(CLI::Range(1, 1024));
+    app.add_flag("--once", once_, "End when the last client has left");
+  }
+  Result<ExitCode> run(const Console& console) override {
+    live::ServerConfig config;
+    WHARF_TRY(live_.read(config.protocol, config.faults, config.idle, config.seed));
+    auto listen = live::parse_endpoint(listen_, live::default_port(config.protocol));
+    if (!listen) return input_error("--listen: " + listen.error().message);
+    auto size = parse_bytes(size_);
+    if (!size) return input_error("--size: " + size.error().message);
+    config.listen = *listen;
+    config.memory_bytes = size->count;
+    config.clients_max = clients_;
+    config.once = once_;
+
+    live::ServerObserver observer;
+    observer.ready = [&](const live::ServerObserver::Ready& ready) { announce(console, config, ready); };
+    observer.remark = [&console](std::string_view text) { console.remark(text); };
+    auto summary = live::serve(config, observer, interrupt_requested());
+    if (!summary) return summary.error();
+    console.remark(fmt::format("{} clients served, {} datagrams received, {} sent", summary->clients,
+                               summary->counters.datagrams_received, summary->counters.datagrams_sent));
+    return summary->stopped ? ExitCode::kInterrupted : ExitCode::kDone;
+  }
+
+ private:
+  /// One line, at once: others wait for it.
+  static void announce(const Console& console, const live::ServerConfig& config,
+                       const live::ServerObserver::Ready& ready) {
+    if (console.json) {
+      const nlohmann::ordered_json document{{"ready", true},
+                                            {"protocol", live::name(config.protocol)},
+                                            {"address", live::format_endpoint(ready.control)},
+                                            {"port", ready.control.port},
+                                            {"udp_port", ready.udp_port},
+                                            {"memory_bytes", ready.memory.size()}};
+      const std::string line = document.dump() + "\n";
+      std::fwrite(line.data(), 1, line.size(), console.out);
+    } else {
+      const std::string endpoint = live::format_endpoint(ready.control);
+      const std::string line =
+          fmt::format("ready: {} of memory over {} at {}; try `wharf perf {} --protocol {}`\n",
+                      format_bytes(Bytes{ready.memory.size()}), live::name(config.protocol), endpoint,
+                      endpoint, live::name(config.protocol));
+      console.print(std::string_view(line));
+    }
+    std::fflush(console.out);
+  }
+
+  LiveOptions live_;
+  std::string listen_ = "127.0.0.1";
+  std::string size_ = "64MiB";
+  std::uint32_t clients_ = 16;
+  bool once_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_serve_command() { return std::make_unique<ServeCommand>(); }
+
+}  // namespace wharf::cli
