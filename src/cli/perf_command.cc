@@ -129,6 +129,10 @@ class PerfCommand : public Command {
       }
       config.program = one;
       auto measured = measure(console, config, fmt::format("{} {}", verb_, format_bytes(Bytes{size})));
+      if (!measured && !rows.empty() && measured.error().kind == ErrorKind::kInput) {
+        console.remark("the larger sizes were left out: " + measured.error().message);
+        break;
+      }
       if (!measured) return measured.error();
       interrupted = measured->interrupted;
       rows.push_back({size, *std::move(measured)});

@@ -27,6 +27,8 @@ using workload::WorkloadResult;
 constexpr TimePs kLookInterval = milliseconds(2);
 /// Receive entries per worker at the server, so that no message waits for one.
 constexpr std::uint32_t kEntriesPerWorker = 4;
+/// Unless they take more bytes than this.
+constexpr std::uint64_t kEntriesBytes = 1U << 20U;
 /// Bytes of one request when a workload's region is written or read back.
 constexpr std::uint64_t kRegionChunk = 64 * 1024;
 /// The longest message that UB delivers into one receive entry.
@@ -130,8 +132,11 @@ ClientConfig client_config(const MeasurementConfig& config, std::uint32_t concur
   return client;
 }
 
-std::uint32_t entries_for(std::uint32_t concurrency) {
-  return std::min(std::bit_ceil(kEntriesPerWorker * concurrency), kReceiveEntriesMax);
+/// Receive entries of `bytes` for `concurrency` messages in flight: fewer when they are long, but one each.
+std::uint32_t entries_for(std::uint32_t concurrency, std::uint32_t bytes) {
+  std::uint32_t entries = std::min(std::bit_ceil(kEntriesPerWorker * concurrency), kReceiveEntriesMax);
+  while (entries / 2 >= concurrency && std::uint64_t{entries} * bytes > kEntriesBytes) entries /= 2;
+  return entries;
 }
 
 template <engine::Engine E>
@@ -172,9 +177,10 @@ Result<Measurement> measure_verb_run(const MeasurementConfig& config, const Verb
   ClientConfig client = client_config(config, run.loop.concurrency);
   VerbMeasurementConfig program{.verb = run.verb, .size = run.size, .loop = run.loop};
   if (receives) {
-    program.receive_entries = client.receive_entries = entries_for(run.loop.concurrency);
     // The data of a Write_imm does not land in its entry.
     client.receive_bytes = verbs::is_send(run.verb) ? run.size : 0;
+    program.receive_entries = client.receive_entries =
+        entries_for(run.loop.concurrency, client.receive_bytes);
   }
   Clients<E> clients;
   auto opened = Client<E>::open(client, clock);
@@ -291,8 +297,8 @@ Result<Measurement> measure_workload_run(const MeasurementConfig& config, const 
   if (two_sided) {
     const bool returned = workload::kind_of(program) == WorkloadKind::kPingPong;
     client.arrivals = returned ? ArrivalRule::kReturn : ArrivalRule::kKeep;
-    client.receive_entries = entries_for(concurrency);
     client.receive_bytes = payload_of(program);
+    client.receive_entries = entries_for(concurrency, client.receive_bytes);
   }
   Clients<E> clients;
   for (std::uint32_t party = 0; party < run.parties; ++party) {

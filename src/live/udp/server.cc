@@ -285,8 +285,10 @@ class Server {
   }
 
   static std::string place(const Session& session) {
-    return format_endpoint(
-        {session.channel.peer_address(), session.hello ? session.hello->udp_port : std::uint16_t{0}});
+    const std::uint32_t address = session.channel.peer_address();
+    if (session.hello) return format_endpoint({address, session.hello->udp_port});
+    const std::string endpoint = format_endpoint({address, 0});
+    return endpoint.substr(0, endpoint.find(':'));
   }
 
   void remark(std::string_view text) {
