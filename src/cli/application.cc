@@ -116,6 +116,8 @@ ExitCode run_parsed(int argc, const char* const* argv) {
   commands.push_back(make_compare_command());
   commands.push_back(make_check_command());
   commands.push_back(make_import_command());
+  commands.push_back(make_serve_command());
+  commands.push_back(make_perf_command());
   commands.push_back(make_doctor_command());
   commands.push_back(make_completion_command(root));
 

@@ -305,7 +305,7 @@ class PerfCommand : public Command {
     }
     text += interrupted ? "interrupted: partial results, memory not read back\n"
                         : fmt::format("{} checks of the bytes\n", checks);
-    console.print(std::string_view(text));
+    console.print(text);
   }
 
   static ExitCode exit_code(const Console& console, const std::vector<Row>& rows, bool interrupted) {

@@ -73,7 +73,7 @@ class ServeCommand : public Command {
           fmt::format("ready: {} of memory over {} at {}; try `wharf perf {} --protocol {}`\n",
                       format_bytes(Bytes{ready.memory.size()}), live::name(config.protocol), endpoint,
                       endpoint, live::name(config.protocol));
-      console.print(std::string_view(line));
+      console.print(line);
     }
     std::fflush(console.out);
   }
