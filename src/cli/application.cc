@@ -119,6 +119,7 @@ ExitCode run_parsed(int argc, const char* const* argv) {
   commands.push_back(make_serve_command());
   commands.push_back(make_perf_command());
   commands.push_back(make_doctor_command());
+  commands.push_back(make_list_command());
   commands.push_back(make_completion_command(root));
 
   std::vector<CLI::App*> apps;

@@ -88,7 +88,7 @@ std::vector<Item> stages() {
 
 std::vector<Item> study_items() {
   std::vector<Item> items;
-  for (const study::StudyInfo& info : study::list_studies()) items.push_back({info.id, info.title});
+  for (const study::Study& each : study::all_studies()) items.push_back({std::string(each.id), std::string(each.title)});
   return items;
 }
 
