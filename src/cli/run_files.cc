@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "sim/scenario/two_hosts.h"
 #include "trace/capture_sink.h"
 #include "trace/timeline_sink.h"
 #include "verbs/verb.h"
@@ -15,6 +16,8 @@ namespace wharf::cli {
 namespace {
 
 constexpr Bytes kTimelineBudget = mebibytes(64);
+/// Each packet once, as it leaves its sender; what the link then loses is in the capture too.
+constexpr std::uint32_t kCaptureMask = bit(trace::EventKind::kPacketSent);
 
 /// One sink for the run that feeds the two that write files.
 class Fork : public trace::Sink {
@@ -23,7 +26,7 @@ class Fork : public trace::Sink {
   std::optional<trace::TimelineSink> timeline;
 
   void record(const trace::TraceEvent& event) override {
-    if (capture && (bit(event.kind) & trace::CaptureSink::kMask) != 0) capture->record(event);
+    if (capture && (bit(event.kind) & kCaptureMask) != 0) capture->record(event);
     if (timeline && (bit(event.kind) & trace::TimelineSink::kMask) != 0) timeline->record(event);
   }
 };
@@ -66,7 +69,7 @@ Result<void> RunFiles::open(const report::ResultDirectory& directory, bool captu
     if (!writer) return writer.error();
     streams_->fork.capture.emplace(*std::move(writer));
     for (std::uint16_t host = 0; host < 2; ++host)
-      streams_->fork.capture->add_port(host, 0, fmt::format("host{}", host));
+      streams_->fork.capture->add_port(host, sim::link_component(host), fmt::format("host{} out", host));
   }
   if (timeline) {
     streams_->timeline_file.open(directory.file("timeline.pftrace"), std::ios::binary);
@@ -78,7 +81,7 @@ Result<void> RunFiles::open(const report::ResultDirectory& directory, bool captu
 trace::Sink* RunFiles::sink() { return mask() == 0 ? nullptr : &streams_->fork; }
 
 std::uint32_t RunFiles::mask() const {
-  return (streams_->fork.capture ? trace::CaptureSink::kMask : 0U) |
+  return (streams_->fork.capture ? kCaptureMask : 0U) |
          (streams_->fork.timeline ? trace::TimelineSink::kMask : 0U);
 }
 

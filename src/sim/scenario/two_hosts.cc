@@ -69,6 +69,7 @@ Result<std::unique_ptr<TwoHosts>> TwoHosts::create(const TwoHostsConfig& config)
         std::make_unique<LinkDirection>(two->simulation_, link, random.substream(from), two->payloads_,
                                         two->tracer_, static_cast<std::uint16_t>(from));
     two->simulation_.add(*two->links_[from], fmt::format("link{}{}", from, 1 - from));
+    WHARF_CHECK(two->links_[from]->id().value == link_component(static_cast<std::uint32_t>(from)));
   }
   for (std::size_t index = 0; index < 2; ++index) {
     Nic& nic = two->hosts_[index]->nic();

@@ -48,6 +48,9 @@ struct TwoHostsConfig {
   std::size_t record_reserve = 0;      ///< Room for records that is taken at once.
 };
 
+/// The simulation component that events of the link direction from host `from` (0 or 1) carry.
+constexpr std::uint32_t link_component(std::uint32_t from) { return 4 + from; }
+
 /// Both ends of a connected pair of queues.
 struct RemotePair {
   SimRemote* near = nullptr;  ///< On host 0, toward the memory of host 1.
