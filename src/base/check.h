@@ -20,5 +20,4 @@ namespace wharf {
   } while (false)
 
 /// Marks a place that cannot be reached, such as the end of a switch that covers every enumerator.
-#define WHARF_UNREACHABLE() \
-  ::wharf::check_failed("unreachable code", ::std::source_location::current())
+#define WHARF_UNREACHABLE() ::wharf::check_failed("unreachable code", ::std::source_location::current())

@@ -33,8 +33,8 @@ inline Error input_error(std::string message) { return Error{ErrorKind::kInput, 
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}        // NOLINT(*-explicit-*)
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}    // NOLINT(*-explicit-*)
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(*-explicit-*)
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(*-explicit-*)
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -91,8 +91,7 @@ class [[nodiscard]] Result<void> {
 }  // namespace wharf
 
 /// Returns the Error of `expression` (a Result<void>) from the enclosing function, if there is one.
-#define WHARF_TRY(expression)                                    \
-  do {                                                           \
-    if (auto wharf_try_result = (expression); !wharf_try_result) \
-      return wharf_try_result.error();                           \
+#define WHARF_TRY(expression)                                                                     \
+  do {                                                                                            \
+    if (auto wharf_try_result = (expression); !wharf_try_result) return wharf_try_result.error(); \
   } while (false)

@@ -30,7 +30,8 @@ struct Item {
 };
 
 /// The TOML files of a data directory, each with its title or its first comment line.
-std::vector<Item> files_of(std::string_view directory_name, std::string_view prefix, std::string_view suffix) {
+std::vector<Item> files_of(std::string_view directory_name, std::string_view prefix,
+                           std::string_view suffix) {
   std::vector<Item> items;
   const auto directory = find_data_directory(directory_name);
   if (!directory) return items;
@@ -88,15 +89,17 @@ std::vector<Item> stages() {
 
 std::vector<Item> study_items() {
   std::vector<Item> items;
-  for (const study::Study& each : study::all_studies()) items.push_back({std::string(each.id), std::string(each.title)});
+  for (const study::Study& each : study::all_studies())
+    items.push_back({std::string(each.id), std::string(each.title)});
   return items;
 }
 
 std::vector<Item> keys() {
   std::vector<Item> items;
   for (const sim::KeyDoc& key : sim::every_key()) {
-    items.push_back({key.path, fmt::format("{} ({}; default {}{}{})", key.doc, key.expected, key.default_value,
-                                           key.condition.empty() ? "" : "; ", key.condition)});
+    items.push_back(
+        {key.path, fmt::format("{} ({}; default {}{}{})", key.doc, key.expected, key.default_value,
+                               key.condition.empty() ? "" : "; ", key.condition)});
   }
   return items;
 }
@@ -134,13 +137,15 @@ class ListCommand : public Command {
     for (const Kind& kind : kKinds) names.push_back(kind.name);
     if (!what_.empty() && std::find(names.begin(), names.end(), what_) == names.end()) {
       const auto nearest = nearest_name(what_, names);
-      return input_error(fmt::format("there is no list of {}, expected one of {}{}", what_, fmt::join(names, ", "),
+      return input_error(fmt::format("there is no list of {}, expected one of {}{}", what_,
+                                     fmt::join(names, ", "),
                                      nearest ? fmt::format("; did you mean {}?", *nearest) : std::string()));
     }
     nlohmann::ordered_json document;
     for (const Kind& kind : kKinds) {
       if (!what_.empty() && kind.name != what_) continue;
-      if (what_.empty() && (kind.name == "keys" || kind.name == "stages")) continue;  // Long; asked for by name.
+      if (what_.empty() && (kind.name == "keys" || kind.name == "stages"))
+        continue;  // Long; asked for by name.
       report::TextTable table({{std::string(kind.name)}, {""}});
       nlohmann::ordered_json list = nlohmann::ordered_json::array();
       for (const Item& item : kind.items()) {

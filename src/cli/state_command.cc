@@ -59,9 +59,11 @@ class StateCommand : public Command {
     part("ub_beyond", "UB windows and queues beyond the records", ub.beyond, ub.beyond_bytes);
     part("roce_beyond", "RoCE windows and queues beyond the records", roce.beyond, roce.beyond_bytes);
     console.print(document);
-    console.print(text + fmt::format("RoCE needs {:.1f} times the context bytes of UB ({:.1f} times with full jetties).\n",
-                                     static_cast<double>(roce.roce_bytes) / static_cast<double>(ub.ub_bytes),
-                                     static_cast<double>(roce.roce_bytes) / static_cast<double>(ub.ub_full_bytes)));
+    console.print(
+        text +
+        fmt::format("RoCE needs {:.1f} times the context bytes of UB ({:.1f} times with full jetties).\n",
+                    static_cast<double>(roce.roce_bytes) / static_cast<double>(ub.ub_bytes),
+                    static_cast<double>(roce.roce_bytes) / static_cast<double>(ub.ub_full_bytes)));
     return ExitCode::kDone;
   }
 

@@ -28,8 +28,8 @@ TEST(Cli, TheFirstScreenShowsWhatToTry) {
 }
 
 TEST(Cli, HelpOfEveryCommandBeginsWithExamplesAndFitsATerminal) {
-  for (const char* command : {"run", "sweep", "explain", "study", "dissect", "state", "import", "check", "compare",
-                              "list", "doctor", "completion", "serve", "perf"}) {
+  for (const char* command : {"run", "sweep", "explain", "study", "dissect", "state", "import", "check",
+                              "compare", "list", "doctor", "completion", "serve", "perf"}) {
     const Outcome outcome = wharf({command, "--help"});
     EXPECT_EQ(outcome.exit_code, 0) << command;
     EXPECT_EQ(outcome.out.find("Examples:"), 0U) << command << "\n" << outcome.out;
@@ -83,7 +83,8 @@ TEST(Cli, AStalledRunIsExitCodeFiveAndNamesWhoWaits) {
       wharf({"run", kFetch, "--set", "model.stack=ub_urma", "--set", "model.faults.loss=1", "--set",
              "model.ub.rto_attempts=unlimited", "--set", "run.time_limit=2ms"});
   EXPECT_EQ(outcome.exit_code, 5) << outcome.err;
-  EXPECT_NE(outcome.err.find("the run stalled; run.time_limit of 2ms was reached"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("the run stalled; run.time_limit of 2ms was reached"), std::string::npos)
+      << outcome.err;
 }
 
 TEST(Cli, AnInterruptIsExitCode130AndLeavesAPartialResult) {
@@ -112,8 +113,9 @@ TEST(Cli, AnInterruptIsExitCode130AndLeavesAPartialResult) {
 
 TEST(Cli, AFailedExpectationIsExitCodeOne) {
   const ScratchDirectory scratch;
-  std::ofstream(scratch / "wish.toml") << "[model]\nstack = \"roce_dma\"\n[run]\nworkload = \"verb_loop\"\n"
-                                          "operations = 5\n[[expect]]\nvalue = \"verbs.read.latency_ns.mean\"\nmax = 100\n";
+  std::ofstream(scratch / "wish.toml")
+      << "[model]\nstack = \"roce_dma\"\n[run]\nworkload = \"verb_loop\"\n"
+         "operations = 5\n[[expect]]\nvalue = \"verbs.read.latency_ns.mean\"\nmax = 100\n";
   const Outcome outcome = wharf({"run", scratch / "wish.toml"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_NE(outcome.out.find("NO"), std::string::npos);
@@ -127,7 +129,8 @@ TEST(Cli, AFailedExpectationIsExitCodeOne) {
 TEST(Cli, KeysWithoutInfluenceAreReported) {
   const Outcome outcome = wharf({"run", kFetch, "--set", "model.pcie.mmio_write=1us"});
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_NE(outcome.err.find("model.pcie.mmio_write (--set) had no influence"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("model.pcie.mmio_write (--set) had no influence"), std::string::npos)
+      << outcome.err;
 }
 
 TEST(Cli, JsonIsOneDocumentAndQuietMeansQuiet) {
@@ -158,7 +161,8 @@ TEST(Cli, DissectReadsTheCaptureOfARealPeer) {
   EXPECT_EQ(json["not_reencoded"], 0);
   EXPECT_NE(wharf({"dissect", "tests/data/captures/linux-soft-roce.pcap.xz", "--verbose"}).out.find("BTH"),
             std::string::npos);
-  expect_refusal({"dissect", "tests/data/captures/linux-soft-roce.pcap.xz", "--frame", "782"}, 3, "781 frames");
+  expect_refusal({"dissect", "tests/data/captures/linux-soft-roce.pcap.xz", "--frame", "782"}, 3,
+                 "781 frames");
 }
 
 TEST(Cli, ImportWritesATraceThatReplays) {
@@ -167,12 +171,14 @@ TEST(Cli, ImportWritesATraceThatReplays) {
     std::ofstream trace(scratch / "walk.lackey");
     for (int i = 0; i < 3000; ++i) trace << "I  04001000,3\n L " << std::hex << 0x10000 + 64 * i << ",8\n";
   }
-  const Outcome imported = wharf({"import", scratch / "walk.lackey", "--out", scratch / "walk.wtrace", "--json"});
+  const Outcome imported =
+      wharf({"import", scratch / "walk.lackey", "--out", scratch / "walk.wtrace", "--json"});
   EXPECT_EQ(imported.exit_code, 0) << imported.err;
   EXPECT_EQ(imported.json()["accesses"], 3000);
   expect_refusal({"import", scratch / "walk.lackey", "--out", scratch / "walk.wtrace"}, 3, "--force");
   for (const char* stack : {"ub_ldst", "ub_urma", "roce_bf", "roce_dma"}) {
-    std::ofstream(scratch / "walk.toml") << "[run]\nworkload = \"replay\"\ntrace = \"walk.wtrace\"\nremote = \"all\"\n";
+    std::ofstream(scratch / "walk.toml")
+        << "[run]\nworkload = \"replay\"\ntrace = \"walk.wtrace\"\nremote = \"all\"\n";
     const Outcome replayed =
         wharf({"run", scratch / "walk.toml", "--json", "--set", std::string("model.stack=") + stack});
     EXPECT_EQ(replayed.exit_code, 0) << replayed.err;
@@ -183,8 +189,11 @@ TEST(Cli, ImportWritesATraceThatReplays) {
 
 TEST(Cli, SweepStoresEveryCombinationAndGoesOnWhereItStopped) {
   const ScratchDirectory scratch;
-  const std::vector<std::string> sweep{"sweep", kFetch, "--vary", "model.link.delay=50ns,100ns,200ns", "--vary",
-                                       "model.stack=ub_ldst,roce_dma", "--out", scratch / "out", "--json"};
+  const std::vector<std::string> sweep{"sweep",  kFetch,
+                                       "--vary", "model.link.delay=50ns,100ns,200ns",
+                                       "--vary", "model.stack=ub_ldst,roce_dma",
+                                       "--out",  scratch / "out",
+                                       "--json"};
   const Outcome first = wharf(sweep);
   EXPECT_EQ(first.exit_code, 0) << first.err;
   EXPECT_EQ(first.json()["runs"].size(), 6U);

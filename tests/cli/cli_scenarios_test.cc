@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shipped scenarios: each runs, gives the same files twice and through bytes, and leaves a capture that Wireshark reads.
+// The shipped scenarios: each runs, gives the same files twice and through bytes, and leaves a capture that
+// Wireshark reads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,14 +38,15 @@ TEST(Scenarios, RunTwiceAndThroughBytesGiveTheSameFiles) {
 TEST(Scenarios, TheCaptureOfALossyRunOpensInWiresharkWithoutMalformedPackets) {
   if (run({"sh", "-c", "command -v tshark"}).exit_code != 0) GTEST_SKIP() << "tshark is not installed";
   const ScratchDirectory scratch;
-  ASSERT_EQ(wharf({"run", "scenarios/lossy-roce-reads.toml", "--set", "run.operations=100", "--capture", "--timeline",
-                   "--out", scratch / "out"})
+  ASSERT_EQ(wharf({"run", "scenarios/lossy-roce-reads.toml", "--set", "run.operations=100", "--capture",
+                   "--timeline", "--out", scratch / "out"})
                 .exit_code,
             0);
   const std::string capture = scratch / "out/capture.pcapng";
   // The two heuristics take short payloads for other protocols.
-  const Outcome all = run({"tshark", "-r", capture, "--disable-heuristic", "rpcrdma_infiniband", "--disable-heuristic",
-                           "smb_direct_infiniband", "-Y", "infiniband", "-T", "fields", "-e", "frame.number"});
+  const Outcome all =
+      run({"tshark", "-r", capture, "--disable-heuristic", "rpcrdma_infiniband", "--disable-heuristic",
+           "smb_direct_infiniband", "-Y", "infiniband", "-T", "fields", "-e", "frame.number"});
   EXPECT_EQ(all.exit_code, 0) << all.err;
   EXPECT_GT(std::count(all.out.begin(), all.out.end(), '\n'), 100);
   const Outcome bad =

@@ -42,7 +42,8 @@ class Running {
     std::vector<char*> arguments;
     for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
-    if (::posix_spawnp(&process_, arguments[0], &actions, nullptr, arguments.data(), environ) != 0) std::abort();
+    if (::posix_spawnp(&process_, arguments[0], &actions, nullptr, arguments.data(), environ) != 0)
+      std::abort();
     posix_spawn_file_actions_destroy(&actions);
     ::close(out[1]);
     ::close(err[1]);

@@ -16,12 +16,13 @@ namespace {
 /// Addresses that evicted RoCE context records may take: room for about a hundred thousand queue pairs.
 constexpr std::uint64_t kRoceContextBytes = std::uint64_t{64} << 20U;
 
-/// Bit per verb that a UB stack offers to programs: loads and stores belong to the load/store stack alone, although every
-/// UB engine has them.
+/// Bit per verb that a UB stack offers to programs: loads and stores belong to the load/store stack alone,
+/// although every UB engine has them.
 std::uint32_t verbs_of_ub(Stack stack) {
   std::uint32_t offered = supported_verbs<ub::UbEngine>();
   if (stack != Stack::kUbLoadStore) {
-    offered &= ~(1U << static_cast<unsigned>(verbs::Verb::kLoad) | 1U << static_cast<unsigned>(verbs::Verb::kStore));
+    offered &=
+        ~(1U << static_cast<unsigned>(verbs::Verb::kLoad) | 1U << static_cast<unsigned>(verbs::Verb::kStore));
   }
   return offered;
 }
