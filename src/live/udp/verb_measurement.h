@@ -345,18 +345,17 @@ verbs::Task<void> measure_verb(const VerbMeasurementConfig& config, R& remote, C
                                workload::LoopResult& result) {
   namespace detail = verb_measurement_detail;
   const bool sends = verbs::is_send(config.verb);
-  detail::Bench<R, C> bench{
-      config,
-      remote,
-      core,
-      result,
-      workload::Loop(config.loop, core.random("live.arrivals"), result),
-      detail::slots_per_worker(config),
-      std::vector<std::uint64_t>(config.loop.concurrency),
-      std::vector<std::uint64_t>(config.loop.concurrency * detail::slots_per_worker(config)),
-      {}};
+  detail::Bench<R, C> bench{config,
+                            remote,
+                            core,
+                            result,
+                            workload::Loop(config.loop, core.random("live.arrivals"), result),
+                            slots_per_worker(config),
+                            std::vector<std::uint64_t>(config.loop.concurrency),
+                            std::vector<std::uint64_t>(config.loop.concurrency * slots_per_worker(config)),
+                            {}};
   WHARF_CHECK(bench.slots > 0);
-  const std::uint64_t buffer = core.allocate(Bytes{detail::chunk_bytes(config)});
+  const std::uint64_t buffer = core.allocate(Bytes{chunk_bytes(config)});
   co_await prepare(bench, buffer);
   if (bench.failed()) co_return;
   bench.join.spawn(core, config.loop.concurrency,
