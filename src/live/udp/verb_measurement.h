@@ -355,7 +355,7 @@ verbs::Task<void> measure_verb(const VerbMeasurementConfig& config, R& remote, C
                             std::vector<std::uint64_t>(config.loop.concurrency * slots_per_worker(config)),
                             {}};
   WHARF_CHECK(bench.slots > 0);
-  const std::uint64_t buffer = core.allocate(Bytes{chunk_bytes(config)});
+  const std::uint64_t buffer = core.allocate(Bytes{detail::chunk_bytes(config)});
   co_await prepare(bench, buffer);
   if (bench.failed()) co_return;
   bench.join.spawn(core, config.loop.concurrency,
