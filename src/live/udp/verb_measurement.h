@@ -40,12 +40,17 @@ constexpr std::uint64_t slot_stride(const VerbMeasurementConfig& config) {
   return std::max<std::uint64_t>(rounded, 8) + (config.verb == verbs::Verb::kWriteNotify ? 8 : 0);
 }
 
-/// Slots of one worker: odd, so that neighbours and successive passes hold different patterns. 0: no room.
+/// Slots of one worker: odd, so that neighbours and successive passes hold different patterns, and not more
+/// than it has operations. 0: no room.
 constexpr std::uint64_t slots_per_worker(const VerbMeasurementConfig& config) {
   constexpr std::uint64_t kMostSlots = 1023;
-  const std::uint64_t room = config.slice_bytes / slot_stride(config) / config.loop.concurrency;
-  const std::uint64_t wanted =
-      std::min(room, std::max<std::uint64_t>(kMostSlots / config.loop.concurrency, 1));
+  const workload::LoopConfig& loop = config.loop;
+  const std::uint64_t room = config.slice_bytes / slot_stride(config) / loop.concurrency;
+  std::uint64_t wanted = std::max<std::uint64_t>(kMostSlots / loop.concurrency, 1);
+  if (loop.operations != 0) {
+    wanted = std::min(wanted, (loop.operations + loop.warmup_operations) / loop.concurrency + 1);
+  }
+  wanted = std::min(wanted, room);
   return wanted % 2 == 0 && wanted != 0 ? wanted - 1 : wanted;
 }
 
