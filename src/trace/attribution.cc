@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/attribution.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -9,12 +10,21 @@
 namespace wharf::trace {
 namespace {
 
-/// Enough for every operation of one or two packets.
-constexpr std::size_t kUsualSpans = 32;
-constexpr std::size_t kUsualRests = 16;
+/// Enough spans, and rests, for every operation of one or two packets.
+constexpr std::uint32_t kUsualRoom = 32;
 
 std::size_t index(Stage stage) { return static_cast<std::size_t>(stage); }
 std::uint64_t bit(Stage stage) { return std::uint64_t{1} << static_cast<unsigned>(stage); }
+
+/// Doubles the room of a list.
+template <typename T>
+void enlarge(std::unique_ptr<T[]>& list, std::uint32_t& room) {
+  const std::uint32_t larger = room == 0 ? kUsualRoom : 2 * room;
+  auto moved = std::make_unique<T[]>(larger);
+  std::copy_n(list.get(), room, moved.get());
+  list = std::move(moved);
+  room = larger;
+}
 
 }  // namespace
 
@@ -25,17 +35,23 @@ OperationPath& OperationPath::operator+=(const OperationPath& other) {
   for (std::uint64_t left = other.stages; left != 0; left &= left - 1) {
     const auto stage = static_cast<std::size_t>(std::countr_zero(left));
     critical[stage] += other.critical[stage];
+  }
+  overlapped_stages |= other.overlapped_stages;
+  for (std::uint64_t left = other.overlapped_stages; left != 0; left &= left - 1) {
+    const auto stage = static_cast<std::size_t>(std::countr_zero(left));
     overlapped[stage] += other.overlapped[stage];
   }
   return *this;
 }
 
+Attribution::Attribution() { enlarge(last_spans_, last_span_room_); }
+
 wire::OperationTag Attribution::begin(TimePs at) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(slots_.size()));
     slots_.emplace_back();
-    slots_.back().spans.reserve(kUsualSpans);
-    slots_.back().rests.reserve(kUsualRests);
+    enlarge(slots_.back().spans, slots_.back().span_room);
+    enlarge(slots_.back().rests, slots_.back().rest_room);
     free_.reserve(slots_.capacity());
   }
   const std::uint32_t slot_index = free_.back();
@@ -43,12 +59,24 @@ wire::OperationTag Attribution::begin(TimePs at) {
   Slot& slot = slots_[slot_index];
   ++slot.generation;
   slot.begin = at;
-  slot.spans.clear();
-  slot.rests.clear();
+  slot.span_count = 0;
+  slot.rest_count = 0;
   return wire::OperationTag{(std::uint64_t{slot.generation} << 32U) | slot_index};
 }
 
-void Attribution::claim_gap(const std::vector<Rest>& rests, TimePs from, TimePs to) {
+void Attribution::span_with_growth(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end) {
+  Slot& slot = *find(operation);
+  enlarge(slot.spans, slot.span_room);
+  span(operation, stage, begin, end);
+}
+
+void Attribution::rest_with_growth(wire::OperationTag operation, Stage stage, TimePs at) {
+  Slot& slot = *find(operation);
+  enlarge(slot.rests, slot.rest_room);
+  rest(operation, stage, at);
+}
+
+void Attribution::claim_gap(std::span<const Rest> rests, TimePs from, TimePs to) {
   for (std::size_t at = rests.size(); at-- > 0 && from < to;) {
     if (rests[at].begin >= to) continue;
     const TimePs begin = max(rests[at].begin, from);
@@ -60,15 +88,16 @@ void Attribution::claim_gap(const std::vector<Rest>& rests, TimePs from, TimePs 
 }
 
 void Attribution::clear_path() {
-  for (std::uint64_t left = path_.stages; left != 0; left &= left - 1) {
-    const auto stage = static_cast<std::size_t>(std::countr_zero(left));
-    path_.critical[stage] = path_.overlapped[stage] = kTimeZero;
-  }
+  for (std::uint64_t left = path_.stages; left != 0; left &= left - 1)
+    path_.critical[static_cast<std::size_t>(std::countr_zero(left))] = kTimeZero;
+  for (std::uint64_t left = path_.overlapped_stages; left != 0; left &= left - 1)
+    path_.overlapped[static_cast<std::size_t>(std::countr_zero(left))] = kTimeZero;
   path_.stages = 0;
+  path_.overlapped_stages = 0;
   path_.unattributed = kTimeZero;
 }
 
-std::size_t Attribution::find_before(const std::vector<Span>& spans, TimePs begin, TimePs cursor,
+std::size_t Attribution::find_before(std::span<const Span> spans, TimePs begin, TimePs cursor,
                                      std::size_t next) const {
   const std::size_t count = spans.size();
   std::size_t found = count;
@@ -89,40 +118,59 @@ const OperationPath& Attribution::end(wire::OperationTag operation, TimePs at) {
   ++slot->generation;  // Late spans of this operation are ignored from here on.
   free_.push_back(static_cast<std::uint32_t>(operation.value));
   std::swap(last_spans_, slot->spans);
+  std::swap(last_span_room_, slot->span_room);
+  last_span_count_ = slot->span_count;
   last_begin_ = slot->begin;
 
   clear_path();
   path_.latency = at - slot->begin;
-  std::vector<Span>& spans = last_spans_;
+  const std::span<Span> spans{last_spans_.get(), last_span_count_};
+  const std::span<const Rest> rests{slot->rests.get(), slot->rest_count};
   const std::size_t count = spans.size();
 
   // Walk backwards. Mostly the spans form a chain in the order in which they were reported.
   TimePs cursor = at;
   std::size_t next = count;
-  while (cursor > slot->begin) {
+  std::size_t critical = 0;
+  std::uint64_t stages = 0;
+  std::uint64_t overlapped = 0;
+  const TimePs operation_begin = slot->begin;
+  while (cursor > operation_begin) {
     const bool chained = next > 0 && spans[next - 1].end == cursor;
-    const std::size_t found = chained ? next - 1 : find_before(spans, slot->begin, cursor, next);
+    const std::size_t found = chained ? next - 1 : find_before(spans, operation_begin, cursor, next);
     if (found == count) {
-      claim_gap(slot->rests, slot->begin, cursor);
+      claim_gap(rests, operation_begin, cursor);
       break;
     }
     Span& span = spans[found];
-    if (span.end < cursor) claim_gap(slot->rests, span.end, cursor);
-    if (span.end > cursor) path_.overlapped[index(span.stage)] += min(span.end, at) - cursor;
-    const TimePs begin = max(span.begin, slot->begin);
-    path_.critical[index(span.stage)] += min(span.end, cursor) - begin;
-    path_.stages |= bit(span.stage);
+    const TimePs begin = max(span.begin, operation_begin);
+    TimePs end = span.end;
+    if (!chained) {
+      if (end < cursor) claim_gap(rests, end, cursor);
+      if (end > cursor) {
+        path_.overlapped[index(span.stage)] += min(end, at) - cursor;
+        overlapped |= bit(span.stage);
+        end = cursor;
+      }
+    }
+    path_.critical[index(span.stage)] += end - begin;
+    stages |= bit(span.stage);
+    critical += span.critical ? 0U : 1U;
     span.critical = true;
     cursor = begin;
     next = found;
   }
-  for (const Span& span : spans) {
-    const TimePs begin = max(span.begin, slot->begin);
+  // What is left overlapped; mostly there is nothing.
+  for (std::size_t i = 0; i < count && critical < count; ++i) {
+    const Span& span = spans[i];
+    const TimePs begin = max(span.begin, operation_begin);
     const TimePs end = min(span.end, at);
     if (span.critical || begin >= end) continue;
     path_.overlapped[index(span.stage)] += end - begin;
-    path_.stages |= bit(span.stage);
+    overlapped |= bit(span.stage);
   }
+  path_.stages |= stages | overlapped;
+  path_.overlapped_stages = overlapped;
   return path_;
 }
 

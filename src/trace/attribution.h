@@ -6,6 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "base/time.h"
@@ -21,7 +23,8 @@ struct OperationPath {
   TimePs unattributed;
   std::array<TimePs, kStageCount> critical{};
   std::array<TimePs, kStageCount> overlapped{};
-  std::uint64_t stages = 0;  ///< Bit per stage that may be different from zero.
+  std::uint64_t stages = 0;             ///< Bit per stage that may be different from zero.
+  std::uint64_t overlapped_stages = 0;  ///< Those of them that may be in `overlapped`: mostly none.
 
   OperationPath& operator+=(const OperationPath& other);
 };
@@ -31,6 +34,8 @@ static_assert(kStageCount <= 64);
 /// spans, than ever before.
 class Attribution {
  public:
+  Attribution();
+
   /// Opens an operation and names it. The tag stays valid until end().
   wire::OperationTag begin(TimePs at);
 
@@ -38,7 +43,12 @@ class Attribution {
   void span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end) {
     Slot* slot = find(operation);
     if (slot == nullptr || end <= begin) return;
-    slot->spans.push_back({begin, end, stage, false});
+    // Not push_back(): reported a dozen times per operation, and a call that returns here costs registers.
+    if (slot->span_count == slot->span_room) [[unlikely]] {
+      span_with_growth(operation, stage, begin, end);
+      return;
+    }
+    slot->spans[slot->span_count++] = {begin, end, stage, false};
   }
 
   /// From `at` on, time that no span claims belongs to `stage`: where the operation rests until something
@@ -46,8 +56,15 @@ class Attribution {
   /// non-decreasing `at`.
   void rest(wire::OperationTag operation, Stage stage, TimePs at) {
     Slot* slot = find(operation);
-    if (slot == nullptr || (!slot->rests.empty() && slot->rests.back().stage == stage)) return;
-    slot->rests.push_back({at, stage});
+    if (slot == nullptr) return;
+    const std::uint32_t count = slot->rest_count;
+    if (count > 0 && slot->rests[count - 1].stage == stage) return;
+    if (count == slot->rest_room) [[unlikely]] {
+      rest_with_growth(operation, stage, at);
+      return;
+    }
+    slot->rests[count] = {at, stage};
+    slot->rest_count = count + 1;
   }
 
   /// Closes the operation. The critical path is found backwards from `at`: at each instant the span that
@@ -62,7 +79,7 @@ class Attribution {
     Stage stage;
     bool critical;  ///< Some of it lies on the critical path.
   };
-  const std::vector<Span>& last_spans() const { return last_spans_; }
+  std::span<const Span> last_spans() const { return {last_spans_.get(), last_span_count_}; }
   TimePs last_begin() const { return last_begin_; }
 
   std::size_t in_flight() const { return slots_.size() - free_.size(); }
@@ -72,11 +89,16 @@ class Attribution {
     TimePs begin;
     Stage stage;
   };
-  struct Slot {
+  /// One operation in flight. A power of two in size, and lists whose lengths are read, not divided out.
+  struct alignas(64) Slot {
     std::uint32_t generation = 0;
+    std::uint32_t span_count = 0;
+    std::uint32_t span_room = 0;
+    std::uint32_t rest_count = 0;
+    std::uint32_t rest_room = 0;
     TimePs begin;
-    std::vector<Span> spans;
-    std::vector<Rest> rests;
+    std::unique_ptr<Span[]> spans;
+    std::unique_ptr<Rest[]> rests;
   };
   Slot* find(wire::OperationTag operation) {
     const auto slot_index = static_cast<std::uint32_t>(operation.value);
@@ -84,19 +106,23 @@ class Attribution {
     Slot& slot = slots_[slot_index];
     return slot.generation == static_cast<std::uint32_t>(operation.value >> 32U) ? &slot : nullptr;
   }
+  /// What span() and rest() do when their list is full.
+  void span_with_growth(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end);
+  void rest_with_growth(wire::OperationTag operation, Stage stage, TimePs at);
   /// Forgets the account of the operation before.
   void clear_path();
   /// The span on which an operation waited at `cursor`, or none: the one that ended then, else the latest
   /// that had ended or still lasted. `next`: where the last one was found; usually the answer is just before
   /// it.
-  std::size_t find_before(const std::vector<Span>& spans, TimePs begin, TimePs cursor,
-                          std::size_t next) const;
+  std::size_t find_before(std::span<const Span> spans, TimePs begin, TimePs cursor, std::size_t next) const;
   /// Gives the time from `from` to `to`, which no span claims, to the places where the operation rested.
-  void claim_gap(const std::vector<Rest>& rests, TimePs from, TimePs to);
+  void claim_gap(std::span<const Rest> rests, TimePs from, TimePs to);
 
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
-  std::vector<Span> last_spans_;
+  std::unique_ptr<Span[]> last_spans_;
+  std::uint32_t last_span_count_ = 0;
+  std::uint32_t last_span_room_ = 0;
   TimePs last_begin_;
   OperationPath path_;
 };

@@ -35,10 +35,8 @@ class Tracer {
 
   /// Time of `operation` in `stage`. Ignored without an operation and for empty spans.
   void span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end, std::uint16_t host = 0) {
-    if (operation.value == 0 || end <= begin) return;
-    if (attribution_ != nullptr) attribution_->span(operation, stage, begin, end);
-    if (wants(EventKind::kSpan)) [[unlikely]]
-      emit_span(operation, stage, begin, end, host);
+    // Most spans of waiting are empty: only this much is inlined.
+    if (operation.value != 0 && end > begin) report_span(operation, stage, begin, end, host);
   }
 
   /// From `at` on, time of `operation` that no span claims belongs to `stage`; see Attribution::rest().
@@ -56,7 +54,12 @@ class Tracer {
   }
 
  private:
-  /// Apart, so that what every component inlines stays small.
+  [[gnu::noinline]] void report_span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end,
+                                     std::uint16_t host) {
+    if (wants(EventKind::kSpan)) [[unlikely]]
+      emit_span(operation, stage, begin, end, host);
+    if (attribution_ != nullptr) attribution_->span(operation, stage, begin, end);
+  }
   [[gnu::noinline, gnu::cold]] void emit_span(wire::OperationTag operation, Stage stage, TimePs begin,
                                               TimePs end, std::uint16_t host) {
     emit({.kind = EventKind::kSpan,

@@ -45,23 +45,23 @@ const std::byte* PayloadPool::data(BufferId id) const {
   WHARF_CHECK(size_class < kClassBytes.size());
   const SizeClass& buffers = classes_[size_class];
   WHARF_CHECK(index < buffers.references.size() && buffers.references[index] > 0);
-  const std::uint32_t per_slab = kSlabBytes / kClassBytes[size_class];
-  return buffers.slabs[index / per_slab].get() + std::size_t{index % per_slab} * kClassBytes[size_class];
+  // Classes and slabs are powers of two: shifts, where divisions would cost more than all the rest.
+  static_assert(kClassBytes.front() == 1U << class_shift(0) && kClassBytes.back() == 1U << class_shift(4));
+  const std::uint64_t at = std::uint64_t{index} << class_shift(size_class);
+  return buffers.slabs[at / kSlabBytes].get() + at % kSlabBytes;
 }
 
 std::byte* PayloadPool::data(BufferId id) {
   return const_cast<std::byte*>(static_cast<const PayloadPool*>(this)->data(id));
 }
 
-void PayloadPool::retain(BufferId id) {
-  if (id == kNoBuffer) return;
+void PayloadPool::retain_counted(BufferId id) {
   std::uint32_t& references = classes_[id >> kIndexBits].references[id & kIndexMask];
   WHARF_CHECK(references > 0);
   ++references;
 }
 
-void PayloadPool::release(BufferId id) {
-  if (id == kNoBuffer) return;
+void PayloadPool::release_counted(BufferId id) {
   SizeClass& buffers = classes_[id >> kIndexBits];
   std::uint32_t& references = buffers.references[id & kIndexMask];
   WHARF_CHECK(references > 0);

@@ -35,10 +35,14 @@ class PayloadPool {
   const std::byte* data(BufferId id) const;
 
   /// Adds one reference. kNoBuffer is allowed and does nothing, so callers need not ask who owns a payload.
-  void retain(BufferId id);
+  void retain(BufferId id) {
+    if (id != kNoBuffer) retain_counted(id);
+  }
 
   /// Drops one reference; the last one returns the buffer. kNoBuffer is allowed and does nothing.
-  void release(BufferId id);
+  void release(BufferId id) {
+    if (id != kNoBuffer) release_counted(id);
+  }
 
   /// Buffers with at least one reference; 0 after a run that leaked nothing.
   std::uint32_t in_use() const { return in_use_; }
@@ -58,6 +62,10 @@ class PayloadPool {
     std::vector<std::uint32_t> free;  // indices; capacity covers every buffer, so release() never allocates
   };
 
+  /// Logarithm of kClassBytes.
+  static constexpr std::uint32_t class_shift(std::uint32_t size_class) { return 6 + 2 * size_class; }
+  void retain_counted(BufferId id);
+  void release_counted(BufferId id);
   void grow(std::uint32_t size_class);
 
   std::array<SizeClass, kClassBytes.size()> classes_;

@@ -67,6 +67,7 @@ struct EngineCore {
   std::vector<std::unique_ptr<QueuePair>> queues;
   reliability::DeadlineHeap timers;                              ///< By queue.
   std::array<Ring<std::uint32_t>, kSendClassCount> ready_flows;  ///< queue * 2 + flow.
+  std::uint32_t flows_listed = 0;                                ///< Entries in all of them.
   Ring<QueueId> completed;                                       ///< Queues with something for poll().
   Ring<QueueId> kicked;   ///< Queues to run again at the end of the current input.
   Ring<QueueId> starved;  ///< Queues that found no access slot; run again when slots are free.
@@ -135,6 +136,7 @@ struct EngineCore {
     if (listed) return;
     listed = true;
     ready_flows[send_class].push_back(pair.id * 2 + static_cast<std::uint32_t>(flow));
+    ++flows_listed;
   }
 
   /// The next instant at which `pair` needs expire().

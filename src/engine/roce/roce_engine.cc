@@ -222,6 +222,7 @@ void RoceEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) 
 }
 
 bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask classes, wire::Packet& out) {
+  if (core_.flows_listed == 0) return false;  // Asked after every input, mostly in vain.
   for (std::size_t at = 0; at < kSendClassCount;) {
     Ring<std::uint32_t>& flows = core_.ready_flows[at];
     if ((classes & wire::mask_of(kSendClasses[at])) == 0 || flows.empty()) {
@@ -231,6 +232,7 @@ bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask clas
     QueuePair& pair = core_.queue(flows.front() / 2);
     const auto flow = static_cast<Flow>(flows.front() % 2);
     flows.pop_front();
+    --core_.flows_listed;
     pair.flow_listed[static_cast<std::size_t>(flow)] = false;
     if (!contexts_.usable(pair)) {
       if (pair.in_use) contexts_.defer_flow(now, pair, flow);

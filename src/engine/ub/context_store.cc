@@ -91,8 +91,7 @@ void ContextStore::want(ContextKey key) {
   wanted_.push_back(pack(key));
 }
 
-void ContextStore::settle() {
-  if (capacity_ == 0) return;
+void ContextStore::start_fetches() {
   for (std::size_t left = wanted_.size(); left > 0; --left) {
     const ContextKey key = unpack(wanted_.front());
     Entry& record = entry(key);

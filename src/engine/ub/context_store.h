@@ -74,7 +74,9 @@ class ContextStore {
   }
 
   /// Starts the fetches that found room; called when an input has been worked off.
-  void settle();
+  void settle() {
+    if (capacity_ != 0) start_fetches();
+  }
   /// A fetch or write was answered.
   void access_done(TimePs now, std::uint64_t detail, const engine::AccessResult& result);
 
@@ -110,6 +112,7 @@ class ContextStore {
 
   Entry& entry(ContextKey key) { return entries_[static_cast<std::size_t>(key.kind)][key.index]; }
   bool acquire_limited(ContextKey key);
+  void start_fetches();
   void want(ContextKey key);
   void fetch(ContextKey key);
   void write_back(ContextKey key);

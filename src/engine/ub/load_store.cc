@@ -58,10 +58,12 @@ PostStatus LoadStorePath::issue(TimePs now, const verbs::LoadStore& access) {
   }
   const std::uint32_t index = slots_.acquire();
   Slot& slot = slots_[index];
-  slot = Slot{};
   slot.access = access;
   slot.channel = target->channel;
   slot.tassn = path.tassn_next++;
+  slot.timer = {};
+  slot.sent_at = kNever;
+  slot.queued = false;
   path.slot_of[slot.tassn % kTassnSpan] = static_cast<std::uint16_t>(index + 1);
   if (store) {
     parts_.payloads.retain(access.data.buffer);
@@ -80,13 +82,6 @@ void LoadStorePath::queue_request(std::uint32_t index) {
   if (slots_[index].queued) return;
   slots_[index].queued = true;
   requests_.push_back(index);
-}
-
-bool LoadStorePath::poll(verbs::LoadStoreResult& out) {
-  if (results_.empty()) return false;
-  out = results_.front();
-  results_.pop_front();
-  return true;
 }
 
 void LoadStorePath::finish_slot(std::uint32_t index, CompletionStatus status, const wire::Payload& data) {
@@ -111,18 +106,20 @@ void LoadStorePath::finish_slot(std::uint32_t index, CompletionStatus status, co
   slots_.release(index);
 }
 
-bool LoadStorePath::transmit(TimePs now, wire::Packet& out) {
-  return transmit_response(out) || transmit_request(now, out);
-}
-
 void LoadStorePath::address_packet(wire::HostAddress remote, wire::Packet& out) const {
-  std::construct_at(&out);
+  std::construct_at(&out);  // In place: an assignment builds it elsewhere and copies.
   out.traffic_class = wire::TrafficClass::kLoadStore;
   out.entropy = static_cast<std::uint16_t>(remote.number);
   out.source = parts_.config.host;
   out.destination = remote;
   out.ub.encapsulation = wire::UbEncapsulation::kMemoryOnLink;
   out.ub.transport = wire::UbTransport::kBypass;
+}
+
+void LoadStorePath::set_header_bytes(wire::TaOpcode opcode, bool has_token_value, wire::Packet& out) {
+  std::uint16_t& known = header_bytes_[2 * static_cast<std::size_t>(opcode) + (has_token_value ? 1 : 0)];
+  if (known == 0) known = static_cast<std::uint16_t>(wire::wire_header_bytes(out));
+  out.header_bytes = known;
 }
 
 bool LoadStorePath::transmit_request(TimePs now, wire::Packet& out) {
@@ -160,7 +157,7 @@ bool LoadStorePath::transmit_request(TimePs now, wire::Packet& out) {
     ++parts_.counters.load_store_reissued;
     parts_.span(slot.access.operation, trace::Stage::kRetransmissionWait, slot.sent_at, now);
   }
-  out.header_bytes = wire::wire_header_bytes(out);
+  set_header_bytes(header.opcode, header.token_value_present, out);
   slot.sent_at = now;
   slot.timer.start(parts_.config.load_store_reissue, now);
   timers_.set(index, slot.timer.deadline());

@@ -65,9 +65,18 @@ class LoadStorePath {
   void reset(TimePs now, std::uint32_t channel);
 
   engine::PostStatus issue(TimePs now, const verbs::LoadStore& access);
-  bool poll(verbs::LoadStoreResult& out);
+  bool poll(verbs::LoadStoreResult& out) {
+    if (results_.empty()) return false;
+    out = results_.front();
+    results_.pop_front();
+    return true;
+  }
   void receive(TimePs now, const wire::Packet& packet);
-  bool transmit(TimePs now, wire::Packet& out);
+  /// Answers first, then requests.
+  bool transmit(TimePs now, wire::Packet& out) {
+    if (responses_.empty() && requests_.empty()) return false;
+    return transmit_response(out) || transmit_request(now, out);
+  }
   void service_done(const PendingAccess& owner, const engine::AccessResult& result);
   void resume_service(std::uint32_t service, std::uint32_t generation);
   TimePs deadline() const { return timers_.earliest(); }
@@ -116,6 +125,8 @@ class LoadStorePath {
   bool transmit_request(TimePs now, wire::Packet& out);
   bool transmit_response(wire::Packet& out);
   void address_packet(wire::HostAddress remote, wire::Packet& out) const;
+  /// Sets Packet::header_bytes of a load, a store or an answer to one.
+  void set_header_bytes(wire::TaOpcode opcode, bool has_token_value, wire::Packet& out);
   void finish_slot(std::uint32_t index, verbs::CompletionStatus status, const wire::Payload& data);
   void queue_request(std::uint32_t index);
   void step_service(std::uint32_t index);
@@ -132,6 +143,9 @@ class LoadStorePath {
   Ring<std::uint32_t> responses_;  ///< Services to answer.
   Ring<verbs::LoadStoreResult> results_;
   reliability::DeadlineHeap timers_;
+  /// Header bytes by opcode and presence of a token value, on which alone they depend here; 0 until the first
+  /// such packet.
+  std::array<std::uint16_t, 512> header_bytes_{};
 
  public:
   /// Bytes of state for each host, replay record included, and for each slot.

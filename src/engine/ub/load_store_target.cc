@@ -94,12 +94,14 @@ void LoadStorePath::receive_request(TimePs now, std::uint32_t channel, const wir
     index = services_.acquire();
   }
   Service& service = services_[index];
-  const std::uint32_t generation = service.generation;
-  service = Service{};
-  service.generation = generation;
+  // Field by field, but for the generation, which goes on.
   service.channel = channel;
   service.request = packet.ub.request;
   service.extension = packet.ub.extension;
+  service.data = {};
+  service.accesses_open = 0;
+  service.status = 0;
+  service.poison = false;
   service.operation = packet.operation;
   if (replay) {
     service.status = status;
@@ -247,7 +249,7 @@ bool LoadStorePath::transmit_response(wire::Packet& out) {
   header.tassn = service.request.tassn;
   header.status = static_cast<wire::UbResponseStatus>(service.status);
   header.poison = service.poison;
-  out.header_bytes = wire::wire_header_bytes(out);
+  set_header_bytes(header.opcode, false, out);
   out.payload = service.data;  // The reference goes out with the packet.
   ++service.generation;
   services_.release(index);

@@ -137,6 +137,9 @@ class TpLayer {
   // From the network.
   void receive(TimePs now, const wire::Packet& packet);
   void resume_packet(TimePs now, std::uint32_t channel, std::uint32_t generation, std::uint32_t parked);
+  /// False: neither transmit_acknowledgement() nor transmit_data() has anything. Asked far more often than
+  /// there is.
+  bool may_transmit() const { return !(ack_list_.empty() && data_list_.empty() && resend_list_.empty()); }
   /// The next acknowledgement, if there is one and its class is allowed.
   bool transmit_acknowledgement(wire::TrafficClassMask allowed, wire::Packet& out);
   /// The next packet with a PSN: one that is sent again, or a new one.
@@ -152,7 +155,9 @@ class TpLayer {
   void resume_pump(TimePs now, std::uint32_t channel);
 
   /// Numbers packets on every touched channel until nothing more can be done now.
-  void settle(TimePs now);
+  void settle(TimePs now) {
+    if (!dirty_.empty()) settle_dirty(now);
+  }
 
   // Context records.
   void encode(std::uint32_t channel, TpChannelRecord& record) const;
@@ -176,6 +181,7 @@ class TpLayer {
   std::uint32_t& reorder(TpChannel& channel, std::uint64_t logical);
 
   // tp_transmission.cc: numbering and sending.
+  void settle_dirty(TimePs now);
   void pump(TimePs now, std::uint32_t index);
   bool choose_message(TimePs now, std::uint32_t index);
   void number_packet(TimePs now, std::uint32_t index);

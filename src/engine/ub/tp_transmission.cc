@@ -20,7 +20,7 @@ void TpLayer::enqueue_response(std::uint32_t channel, std::uint32_t message) {
   touch(channel);
 }
 
-void TpLayer::settle(TimePs now) {
+void TpLayer::settle_dirty(TimePs now) {
   while (!dirty_.empty()) {
     const std::uint32_t index = dirty_.front();
     dirty_.pop_front();
@@ -203,7 +203,7 @@ void TpLayer::update_ready(std::uint32_t index) {
 }
 
 void TpLayer::address_packet(const TpChannel& channel, wire::Packet& out) const {
-  std::construct_at(&out);
+  std::construct_at(&out);  // In place: an assignment builds it elsewhere and copies.
   out.mark = wire::CongestionMark::kCapable;
   out.entropy = channel.entropy;
   out.source = parts_.config.host;

@@ -70,7 +70,7 @@ void Initiator::want_advance(std::uint32_t jetty_id) {
   advance_.push_back(jetty_id);
 }
 
-void Initiator::settle(TimePs now) {
+void Initiator::settle_listed(TimePs now) {
   while (!advance_.empty()) {
     const std::uint32_t id = advance_.front();
     advance_.pop_front();

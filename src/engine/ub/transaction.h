@@ -143,7 +143,9 @@ class Initiator {
   void expire(TimePs now);
   void resume_advance(TimePs now, std::uint32_t jetty);
   /// Lets jetties that were stopped by a full TASSN space go on; called when the engine settles.
-  void settle(TimePs now);
+  void settle(TimePs now) {
+    if (!advance_.empty()) settle_listed(now);
+  }
 
   void describe_waiting(std::vector<std::string>& out) const;
   /// The engine ends: every payload buffer that is held here goes back.
@@ -151,6 +153,7 @@ class Initiator {
 
  private:
   engine::PostStatus check(const verbs::WorkRequest& request) const;
+  void settle_listed(TimePs now);
   void advance(TimePs now, std::uint32_t jetty);
   bool admit(TimePs now, Jetty& jetty, std::uint64_t number);
   bool issue_segment(TimePs now, std::uint32_t jetty, std::uint64_t number);

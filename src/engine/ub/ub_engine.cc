@@ -189,10 +189,12 @@ bool UbEngine::next_access(engine::Access& out) { return parts_->accesses.next(o
 bool UbEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allowed, wire::Packet& out) {
   // Most urgent first: acknowledgements, repeated packets, loads and stores, new packets.
   TpLayer& tp = parts_->tp;
-  const bool sent = tp.transmit_acknowledgement(allowed, out) || tp.transmit_data(now, allowed, true, out) ||
+  const bool numbered = tp.may_transmit();
+  const bool sent = (numbered && (tp.transmit_acknowledgement(allowed, out) ||
+                                  tp.transmit_data(now, allowed, true, out))) ||
                     ((allowed & wire::mask_of(wire::TrafficClass::kLoadStore)) != 0 &&
                      parts_->load_store.transmit(now, out)) ||
-                    tp.transmit_data(now, allowed, false, out);
+                    (numbered && tp.transmit_data(now, allowed, false, out));
   if (sent) parts_->settle(now);
   return sent;
 }

@@ -40,7 +40,24 @@ Cache::Cache(const CacheShape& shape) : shape_(shape) {
   }
 }
 
+namespace {
+
+constexpr std::uint32_t kOuterWays = 16;
+
+/// Whether any way but the first of a set of kOuterWays holds `clean` or its dirty twin. Without branches,
+/// which takes half the time of a loop that finds nothing.
+bool outer_set_holds(const std::uint64_t* set, std::uint64_t clean) {
+  bool present = false;
+#pragma GCC unroll 16
+  for (std::uint32_t way = 1; way < kOuterWays; ++way) present |= (set[way] ^ clean) <= 1;
+  return present;
+}
+
+}  // namespace
+
 bool Cache::touch_older(std::uint64_t* set, std::uint64_t clean, bool store) {
+  // Outer levels, the wide ones, mostly miss; the narrow first level mostly hits in an early way.
+  if (shape_.ways == kOuterWays && !outer_set_holds(set, clean)) return false;
   for (std::uint32_t way = 1; way < shape_.ways; ++way) {
     if ((set[way] | 1U) != (clean | 1U)) continue;
     const std::uint64_t entry = set[way] | static_cast<std::uint64_t>(store);

@@ -29,7 +29,8 @@ class RunRecords {
         tag == wire::OperationTag{} ? nullptr : &attribution_.end(tag, entry.begin + entry.latency);
     log_.add(entry, path);
     if (path != nullptr && ended_++ == kept_operation_) [[unlikely]] {
-      kept_spans_ = attribution_.last_spans();
+      const auto spans = attribution_.last_spans();
+      kept_spans_.assign(spans.begin(), spans.end());
     }
     if (tracer_.wants(trace::EventKind::kOperationEnd)) [[unlikely]] {
       tracer_.emit({.kind = trace::EventKind::kOperationEnd,
