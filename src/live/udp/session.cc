@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
+#include <variant>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -82,9 +84,20 @@ class Reader {
   bool short_ = false;
 };
 
+template <typename Message, typename... All>
+constexpr std::uint8_t position_of(std::type_identity<std::variant<All...>>) {
+  std::uint8_t position = 0;
+  bool found = false;
+  ((found = found || std::is_same_v<Message, All>,
+    position = static_cast<std::uint8_t>(position + (found ? 0 : 1))),
+   ...);
+  return position;
+}
+
+/// The number of a message on the wire: its place among the alternatives.
 template <typename Message>
 constexpr std::uint8_t type_of() {
-  return static_cast<std::uint8_t>(SessionMessage(Message{}).index());
+  return position_of<Message>(std::type_identity<SessionMessage>{});
 }
 
 void write(Writer& out, const Hello& hello) {
