@@ -111,6 +111,15 @@ TEST(Cli, AnInterruptIsExitCode130AndLeavesAPartialResult) {
   EXPECT_EQ(parsed["end"], "interrupted");
 }
 
+// A broken invariant ends in abort(); whatever raises the signal, the exit code says that the bug is ours.
+TEST(Cli, ABugOfOursIsExitCodeSix) {
+  Running running({WHARF_PROGRAM, "run", kFetch, "--set", "run.operations=1000000000", "--set",
+                   "run.time_limit=100000s"});
+  ::poll(nullptr, 0, 300);
+  running.signal(SIGABRT);
+  EXPECT_EQ(running.wait().exit_code, 6);
+}
+
 TEST(Cli, AFailedExpectationIsExitCodeOne) {
   const ScratchDirectory scratch;
   std::ofstream(scratch / "wish.toml")
