@@ -4,10 +4,14 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "live/udp/server.h"
 
@@ -42,8 +46,16 @@ class TestServer {
 
   UdpEndpoint endpoint() const { return ready_->control; }
   UdpEndpoint packets() const { return {ready_->control.address, ready_->udp_port}; }
-  /// The exposed memory. Read it only while no client is at work.
-  std::span<std::byte> memory() const { return ready_->memory; }
+  /// A copy of the exposed memory, read in the words that the server writes, whose thread is still running.
+  std::vector<std::byte> memory() const {
+    std::vector<std::byte> copy(ready_->memory.size());
+    for (std::size_t at = 0; at + 8 <= copy.size(); at += 8) {
+      auto& word = *reinterpret_cast<std::uint64_t*>(ready_->memory.data() + at);
+      const std::uint64_t value = std::atomic_ref(word).load(std::memory_order_acquire);
+      std::memcpy(copy.data() + at, &value, sizeof value);
+    }
+    return copy;
+  }
 
   /// Ends the server; its memory is gone afterwards.
   ServerSummary stop() {
