@@ -52,6 +52,12 @@ class Running {
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
+  /// Kills it unless wait() has seen its end.
+  ~Running() {
+    if (process_ <= 0) return;
+    signal(SIGKILL);
+    static_cast<void>(wait());
+  }
 
   void signal(int number) { ::kill(process_, number); }
 
@@ -62,11 +68,19 @@ class Running {
     return outcome_.out.substr(0, outcome_.out.find('\n'));
   }
 
+  /// The first line of standard error; waits for it.
+  std::string first_error_line() {
+    while (outcome_.err.find('\n') == std::string::npos && pump()) {
+    }
+    return outcome_.err.substr(0, outcome_.err.find('\n'));
+  }
+
   Outcome wait() {
     while (pump()) {
     }
     int status = 0;
     ::waitpid(process_, &status, 0);
+    process_ = -1;
     outcome_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return outcome_;
   }
