@@ -87,15 +87,21 @@ class LiveHost {
   /// Destroys `queue` of the engine. Programs that wait for one of its completions are never resumed: the
   /// caller destroys them. Control path.
   void remove_queue(verbs::QueueId queue) {
-    const auto destroyed = engine_->destroy_queue(clock_.now(), queue);
-    WHARF_CHECK(destroyed.ok());
+    doomed_.push_back(queue);
+    destroy_doomed();
     std::erase_if(waiting_, [queue](const Waiting& entry) { return entry.queue == queue; });
+  }
+  /// An engine keeps a queue while requests of it are outstanding; such a queue goes when they have ended.
+  void destroy_doomed() {
+    std::erase_if(doomed_,
+                  [this](verbs::QueueId queue) { return engine_->destroy_queue(clock_.now(), queue).ok(); });
   }
   /// What the engine reported about queues and peers since the last call.
   bool poll_event(engine::AsyncEvent& out) { return engine_->poll_event(out); }
 
   /// One round: what has arrived, what is due, what may leave. True if anything happened.
   bool step() {
+    if (!doomed_.empty()) destroy_doomed();
     bool worked = take_datagrams();
     now_ = clock_.now();
     if (engine_->deadline() <= now_) {
@@ -258,6 +264,8 @@ class LiveHost {
       while (engine_->poll(queue, completion)) {
         any = true;
         ++counters_.completions;
+        if (std::find(doomed_.begin(), doomed_.end(), queue) != doomed_.end())
+          continue;  // Its program is gone.
         auto* operation = reinterpret_cast<PendingOperation*>(completion.id);
         operation->completion = completion;
         operation->handle.resume();
@@ -302,6 +310,7 @@ class LiveHost {
   TimePs now_;
   std::vector<Peer> peers_;
   std::vector<Waiting> waiting_;
+  std::vector<verbs::QueueId> doomed_;
   bool posted_ = false;
 };
 
