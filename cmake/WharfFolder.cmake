@@ -38,6 +38,7 @@ function(wharf_test name)
     wharf_make_test_pch()
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})  # For tests/support.
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} wharf_test_options)
   target_precompile_headers(${name} REUSE_FROM wharf_test_pch)
   if(NOT ARG_TIMEOUT)

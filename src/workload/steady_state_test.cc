@@ -3,27 +3,16 @@
 // allocator of its program.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <list>
-#include <new>
 
+#include "tests/support/counting_allocator.h"
 #include "workload/workload.h"
-
-namespace {
-std::uint64_t allocations = 0;
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* memory = std::malloc(bytes)) return memory;
-  std::abort();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace wharf::workload {
 namespace {
+
+using test::allocations;
 
 /// There at once: no suspension, so that only the program's own work is counted.
 template <typename T>

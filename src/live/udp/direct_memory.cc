@@ -5,11 +5,10 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "verbs/atomic_value.h"
 
 namespace wharf::live {
 namespace {
-
-using verbs::Verb;
 
 /// Copies word by word from the lowest address up, so that a reader who sees the last byte sees them all (on
 /// CPUs that keep stores in order). Words that lie aligned are stored whole.
@@ -30,44 +29,12 @@ void copy_ascending(std::byte* target, const std::byte* source, std::size_t leng
 }
 
 template <typename Word>
-Word next_value(Verb verb, Word old, Word operand, Word compare) {
-  switch (verb) {
-    case Verb::kCompareSwap:
-      return old == compare ? operand : old;
-    case Verb::kSwap:
-    case Verb::kAtomicStore:
-      return operand;
-    case Verb::kFetchAdd:
-      return static_cast<Word>(old + operand);
-    case Verb::kFetchSub:
-      return static_cast<Word>(old - operand);
-    case Verb::kFetchAnd:
-      return old & operand;
-    case Verb::kFetchOr:
-      return old | operand;
-    case Verb::kFetchXor:
-      return old ^ operand;
-    case Verb::kAtomicLoad:
-    case Verb::kLoad:
-    case Verb::kStore:
-    case Verb::kRead:
-    case Verb::kWrite:
-    case Verb::kWriteImm:
-    case Verb::kWriteNotify:
-    case Verb::kSend:
-    case Verb::kSendImm:
-    case Verb::kSendInvalidate:
-      return old;
-  }
-  WHARF_UNREACHABLE();
-}
-
-template <typename Word>
 std::uint64_t modify(const engine::Access& access) {
   std::atomic_ref word(*reinterpret_cast<Word*>(access.address));
   Word old = word.load();
-  while (!word.compare_exchange_weak(old, next_value(access.atomic, old, static_cast<Word>(access.operand[0]),
-                                                     static_cast<Word>(access.compare[0])))) {
+  while (!word.compare_exchange_weak(
+      old, verbs::atomic_value(access.atomic, old, static_cast<Word>(access.operand[0]),
+                               static_cast<Word>(access.compare[0])))) {
   }
   return old;
 }

@@ -6,43 +6,12 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "verbs/atomic_value.h"
 
 namespace wharf::sim {
 namespace {
 
 std::uint64_t low_mask(std::uint8_t width) { return width == 4 ? 0xffff'ffffU : ~std::uint64_t{0}; }
-
-/// The new value of one word of a single-word atomic. [UB-Base 2.0.1 7.4; IBTA vol 1 9.4.5]
-std::uint64_t apply(verbs::Verb verb, std::uint64_t old, std::uint64_t operand) {
-  switch (verb) {
-    case verbs::Verb::kSwap:
-    case verbs::Verb::kAtomicStore:
-      return operand;
-    case verbs::Verb::kFetchAdd:
-      return old + operand;
-    case verbs::Verb::kFetchSub:
-      return old - operand;
-    case verbs::Verb::kFetchAnd:
-      return old & operand;
-    case verbs::Verb::kFetchOr:
-      return old | operand;
-    case verbs::Verb::kFetchXor:
-      return old ^ operand;
-    case verbs::Verb::kAtomicLoad:
-    case verbs::Verb::kCompareSwap:  // Handled by the caller: it compares before it stores.
-    case verbs::Verb::kLoad:
-    case verbs::Verb::kStore:
-    case verbs::Verb::kRead:
-    case verbs::Verb::kWrite:
-    case verbs::Verb::kWriteImm:
-    case verbs::Verb::kWriteNotify:
-    case verbs::Verb::kSend:
-    case verbs::Verb::kSendImm:
-    case verbs::Verb::kSendInvalidate:
-      return old;
-  }
-  return old;
-}
 
 }  // namespace
 
@@ -130,7 +99,7 @@ std::optional<std::array<std::uint64_t, 2>> HostMemory::atomic(verbs::Verb verb,
     const bool equal = (old[0] & mask) == (compare[0] & mask) && (width < 16 || old[1] == compare[1]);
     if (equal) next = operand;
   } else {
-    next[0] = apply(verb, old[0], operand[0]);
+    next[0] = verbs::atomic_value(verb, old[0], operand[0], std::uint64_t{0});
   }
   std::memcpy(at, next.data(), width);
   return old;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A steady load allocates nothing. Apart from the other tests because it replaces the allocator of its
 // program.
-#include <cstdlib>
-#include <new>
 #include <optional>
 
 #include "base/random.h"
@@ -10,22 +8,13 @@
 #include "sim/kernel/event_queue.h"
 #include "sim/kernel/in_order_source.h"
 #include "sim/kernel/simulation.h"
-
-namespace {
-bool count_allocations = false;
-std::uint64_t allocations = 0;
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  if (count_allocations) ++allocations;
-  if (void* memory = std::malloc(bytes)) return memory;
-  std::abort();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "tests/support/counting_allocator.h"
 
 namespace wharf::sim {
 namespace {
+
+using test::allocations;
+using test::count_allocations;
 
 TEST(EventQueue, SteadyStateAllocatesNothing) {
   for (const int population : {8, 24, 100, 3'000}) {

@@ -1,31 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two hosts as a whole: bytes arrive, errors come back, contexts are fetched, stalls name who waits, and a
 // steady run allocates nothing.
-#include <cstdlib>
-#include <new>
 
 #include "sim/scenario/two_hosts_test_support.h"
+#include "tests/support/counting_allocator.h"
 #include "verbs/gate.h"
-
-namespace {
-bool count_allocations = false;
-std::uint64_t allocations = 0;
-}  // namespace
-
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  if (count_allocations) ++allocations;
-  if (void* memory = std::malloc(bytes)) return memory;
-  std::abort();
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  if (count_allocations) ++allocations;
-  return std::malloc(bytes);
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace wharf::sim {
 namespace {
+
+using test::allocations;
+using test::count_allocations;
 
 using testing::mechanism;
 using testing::Pair;
