@@ -53,6 +53,9 @@ PacketSummary summarize(const wire::Packet& packet) {
   if (packet.protocol == wire::Protocol::kRoce) {
     summary.psn = packet.roce.bth.psn;
     summary.has_psn = true;
+  } else if (packet.protocol == wire::Protocol::kUet) {
+    summary.psn = packet.uet.psn();
+    summary.has_psn = packet.uet.prologue.type != wire::UetPdsType::kUudRequest;
   } else if (packet.ub.transport == wire::UbTransport::kRtp) {
     summary.psn = packet.ub.rtph.psn;
     summary.has_psn = true;

@@ -319,7 +319,7 @@ DropReason decode_ub_network(const std::byte* frame, const FrameLayout& layout, 
 }  // namespace
 
 LinkType link_type(const Packet& packet) {
-  if (packet.protocol == Protocol::kRoce) return LinkType::kEthernet;
+  if (packet.protocol != Protocol::kUb) return LinkType::kEthernet;
   switch (packet.ub.encapsulation) {
     case UbEncapsulation::kUdp:
     case UbEncapsulation::kRawEthernet:

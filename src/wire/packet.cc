@@ -10,6 +10,7 @@
 #include "wire/ub_codec.h"
 #include "wire/ub_lph.h"
 #include "wire/udp.h"
+#include "wire/uet_names.h"
 
 namespace wharf::wire {
 namespace {
@@ -21,6 +22,9 @@ std::uint32_t ip_bytes(const Packet& packet) {
 }  // namespace
 
 std::uint32_t network_header_bytes(const Packet& packet) {
+  if (packet.protocol == Protocol::kUet)
+    return kEthernetBytes + ip_bytes(packet) +
+           (packet.uet.encapsulation == UetEncapsulation::kUdp ? kUdpBytes : kUetEntropyBytes);
   if (packet.protocol == Protocol::kRoce) return kEthernetBytes + ip_bytes(packet) + kUdpBytes;
   switch (packet.ub.encapsulation) {
     case UbEncapsulation::kUdp:
@@ -42,10 +46,14 @@ std::uint32_t wire_header_bytes(const Packet& packet) {
   const std::uint32_t network = network_header_bytes(packet);
   if (packet.protocol == Protocol::kRoce)
     return network + roce_header_bytes(packet.roce) + kIcrcBytes + kFcsBytes;
+  if (packet.protocol == Protocol::kUet)
+    return network + uet_header_bytes(packet.uet) +
+           (packet.uet.protection == UetProtection::kCrc ? kUetCrcBytes : 0) + kFcsBytes;
   return network + ub_header_bytes(packet.ub) + (link_type(packet) == LinkType::kEthernet ? kFcsBytes : 0);
 }
 
 std::uint32_t pad_bytes(const Packet& packet) {
+  if (packet.protocol == Protocol::kUet) return 0;
   return packet.protocol == Protocol::kRoce ? roce_pad(packet.payload.length)
                                             : ub_pad(packet.ub, packet.payload.length);
 }
@@ -86,6 +94,7 @@ std::span<const std::byte> sack_bitmap(const Packet& packet) {
 }
 
 std::string_view packet_name(const Packet& packet) {
+  if (packet.protocol == Protocol::kUet) return uet_packet_name(packet.uet);
   if (packet.protocol == Protocol::kRoce) return roce_opcode_name(packet.roce.bth.opcode);
   const UbPacket& ub = packet.ub;
   if (ub.transport == UbTransport::kRtp && ub.rtph.opcode != TpOpcode::kReliable)

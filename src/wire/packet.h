@@ -13,11 +13,12 @@
 #include "wire/payload.h"
 #include "wire/roce_packet.h"
 #include "wire/ub_packet.h"
+#include "wire/uet_packet.h"
 
 namespace wharf::wire {
 
 /// The protocols wharf speaks: a closed set.
-enum class Protocol : std::uint8_t { kUb, kRoce };
+enum class Protocol : std::uint8_t { kUb, kRoce, kUet };
 
 /// How urgent a packet is, most urgent first. Switches and transmit schedulers tell packets apart by this
 /// alone. On the wire it is the DSCP (IP) or the service level (CNA); see traffic_class.h.
@@ -44,9 +45,10 @@ enum class CongestionMark : std::uint8_t {
   kExperienced = 3,  ///< CE.
 };
 
-/// Whether a switch cut the payload off. No frame format of UB or RoCEv2 can express a trimmed packet; encode
-/// refuses it.
-enum class TrimState : std::uint8_t { kWhole, kTrimmed };
+/// Whether a switch cut the payload off, and whether it was the last one before the destination, which tells
+/// incast from congestion inside the network. UET says it by DSCP (traffic_class.h); no frame format of UB or
+/// RoCEv2 can express a trimmed packet, and encode refuses it.
+enum class TrimState : std::uint8_t { kWhole, kTrimmed, kTrimmedLastHop };
 
 enum class IpVersion : std::uint8_t { kV4 = 4, kV6 = 6 };
 
@@ -77,17 +79,24 @@ struct Packet {
   union {
     UbPacket ub;
     RocePacket roce;
+    UetPacket uet;
   };
 };
 static_assert(std::is_trivially_copyable_v<Packet>);
 static_assert(sizeof(Packet) <= 224);
 
-/// An empty packet whose `ub` (or `roce`) is the active member.
+/// An empty packet whose `ub` (or `roce`, or `uet`) is the active member.
 inline Packet ub_packet() { return Packet(); }
 inline Packet roce_packet() {
   Packet packet;
   packet.protocol = Protocol::kRoce;
   std::construct_at(&packet.roce);
+  return packet;
+}
+inline Packet uet_packet() {
+  Packet packet;
+  packet.protocol = Protocol::kUet;
+  std::construct_at(&packet.uet);
   return packet;
 }
 
@@ -106,6 +115,55 @@ inline Btah& use_request(UbPacket& ub) {
   std::construct_at(&ub.extension);
   return *std::construct_at(&ub.request);
 }
+
+// The same for UET: each makes a member active, all zero, and sets what the prologue says about it.
+
+/// `type` is one of the four RUD and ROD types.
+inline UetRequest& use_pds_request(UetPacket& uet, UetPdsType type) {
+  uet.prologue.type = type;
+  return *std::construct_at(&uet.request);
+}
+/// A plain ACK; use_ack_congestion() makes it an ACK_CC.
+inline UetAck& use_ack(UetPacket& uet) {
+  uet.prologue.type = UetPdsType::kAck;
+  return *std::construct_at(&uet.ack);
+}
+inline UetAckCongestion& use_ack_congestion(UetPacket& uet, UetPdsType type = UetPdsType::kAckCc) {
+  uet.prologue.type = type;
+  return *std::construct_at(&uet.ack_congestion);
+}
+inline UetNack& use_nack(UetPacket& uet, UetNackCode code) {
+  uet.prologue.type = UetPdsType::kNack;
+  uet.prologue.next = UetNextHeader::kNone;
+  UetNack& nack = *std::construct_at(&uet.nack);
+  nack.code = code;
+  return nack;
+}
+inline UetControl& use_control(UetPacket& uet, UetControlType control) {
+  uet.prologue.type = UetPdsType::kControl;
+  uet.prologue.next = UetNextHeader::kNone;
+  uet.prologue.control = control;
+  return *std::construct_at(&uet.control);
+}
+/// `type` is kRudiRequest or kRudiResponse.
+inline UetRudi& use_rudi(UetPacket& uet, UetPdsType type) {
+  uet.prologue.type = type;
+  return *std::construct_at(&uet.rudi);
+}
+/// `form` is one of the three request forms.
+inline UetSesRequest& use_ses_request(UetPacket& uet, UetNextHeader form, UetOpcode opcode) {
+  uet.prologue.next = form;
+  UetSesRequest& request = *std::construct_at(&uet.ses);
+  request.opcode = opcode;
+  return request;
+}
+/// `form` is one of the three response forms.
+inline UetSesResponse& use_ses_response(UetPacket& uet, UetNextHeader form) {
+  uet.prologue.next = form;
+  return *std::construct_at(&uet.response);
+}
+inline UetRendezvous& use_rendezvous(UetPacket& uet) { return *std::construct_at(&uet.rendezvous); }
+inline UetAtomic& use_atomic(UetPacket& uet) { return *std::construct_at(&uet.atomic); }
 
 /// On-wire bytes of all headers and trailers of `packet` (see Packet::header_bytes). It depends on opcodes
 /// and flags, for atomics on MAETAH.Length, and on the size code of SAETPH.

@@ -18,6 +18,9 @@ enum class ChargeRule : std::uint8_t {
 
 /// Whether the packet answers or acknowledges something, rather than asking for it.
 inline bool is_response(const Packet& packet) {
+  if (packet.protocol == Protocol::kUet)
+    return is_uet_ack(packet.uet.prologue.type) || is_uet_nack(packet.uet.prologue.type) ||
+           is_uet_response_form(packet.uet.prologue.next);
   if (packet.protocol == Protocol::kUb) return packet.ub.transaction != UbTransaction::kRequest;
   const RoceOpcode opcode = packet.roce.bth.opcode;
   return (opcode >= RoceOpcode::kRcReadResponseFirst && opcode <= RoceOpcode::kRcAtomicAcknowledge) ||

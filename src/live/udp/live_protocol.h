@@ -68,6 +68,8 @@ auto with_engine_type(wire::Protocol protocol, Action&& action) {
       return action(std::type_identity<ub::UbEngine>());
     case wire::Protocol::kRoce:
       return action(std::type_identity<roce::RoceEngine>());
+    case wire::Protocol::kUet:
+      break;  // Sessions refuse it.
   }
   WHARF_UNREACHABLE();
 }
