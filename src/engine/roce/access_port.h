@@ -12,7 +12,8 @@
 
 namespace wharf::roce {
 
-/// What the engine does with the answer to an access.
+/// What the engine does with the answer to an access. From kFetchQueueContext on: traffic of the context
+/// cache.
 enum class AccessPurpose : std::uint8_t {
   kRequestPayload,  ///< position: in the transmit ring; detail: offset in the packet (gathered payloads).
   kResponseData,    ///< position: work request whose result is placed.
@@ -48,16 +49,21 @@ class AccessPort {
  public:
   explicit AccessPort(wire::PayloadPool& pool) : pool_(&pool) {}
 
-  void reserve(std::uint32_t slots) { slots_.reserve(slots); }
-  std::uint32_t capacity() const { return slots_.capacity(); }
-  /// Slots for everything but context records, which have `count` of their own.
-  std::uint32_t available() const {
-    const std::uint32_t taken = slots_.in_use() + kept_for_context_;
-    return taken < slots_.capacity() ? slots_.capacity() - taken : 0;
+  void reserve(std::uint32_t slots) {
+    capacity_ = slots > capacity_ ? slots : capacity_;
+    slots_.reserve(capacity_);
   }
+  std::uint32_t capacity() const { return capacity_; }
+  /// Slots for everything but context records, which have some of their own.
+  std::uint32_t available() const {
+    return capacity_ - kept_for_context_ - (slots_.in_use() - context_in_use_);
+  }
+  /// Takes `count` slots out of the capacity, for context records alone.
   void keep_for_context(std::uint32_t count) { kept_for_context_ = count; }
-  std::uint32_t available_for_context() const { return slots_.capacity() - slots_.in_use(); }
-  std::uint32_t in_use() const { return slots_.in_use(); }
+  /// Makes sure that `count` accesses to context records can be opened beside all others.
+  void reserve_for_context(std::uint32_t count) {
+    slots_.reserve(capacity_ - kept_for_context_ + context_in_use_ + count);
+  }
 
   /// A slot for a new access of `queue`; one must be available.
   AccessSlot& open(AccessPurpose purpose, engine::AccessKind kind, engine::QueueId queue, Position position) {
@@ -75,6 +81,7 @@ class AccessPort {
     slot.for_receive = false;
     slot.needs_entry = false;
     slot.next = kNoSlot;
+    if (is_context(purpose)) ++context_in_use_;
     return slot;
   }
   AccessSlot& slot(std::uint32_t index) { return slots_[index]; }
@@ -103,14 +110,27 @@ class AccessPort {
 
   /// Ends an access that has been answered.
   void close(AccessSlot& slot) {
+    if (is_context(slot.purpose)) --context_in_use_;
     pool_->release(slot.access.data.buffer);
     slots_.release(slot.access.id);
   }
+  /// Ends every access; nobody will answer any more.
+  void close_all() {
+    for (std::uint32_t index = 0; index < slots_.capacity(); ++index) {
+      if (is_open(index)) close(slots_[index]);
+    }
+  }
 
  private:
+  static constexpr bool is_context(AccessPurpose purpose) {
+    return purpose >= AccessPurpose::kFetchQueueContext;
+  }
+
   wire::PayloadPool* pool_;
   SlotPool<AccessSlot> slots_;
+  std::uint32_t capacity_ = 0;  ///< Slots in all, but for what context records may need beyond their own.
   std::uint32_t kept_for_context_ = 0;
+  std::uint32_t context_in_use_ = 0;
   std::uint32_t first_ = kNoSlot;
   std::uint32_t last_ = kNoSlot;
 };

@@ -17,7 +17,7 @@ ContextStore::ContextStore(EngineCore& core) : core_(core) {
   if (config.key_cache_entries > 0) keys_.emplace(config.key_cache_entries);
   if (is_unlimited()) return;
   packets_.reserve(config.deferred_packets);
-  core_.port.keep_for_context(2 * kServedLimit + 2 * kWritesLimit);
+  core_.port.keep_for_context(kAccessSlots);
   served_limit_ = kServedLimit;
   if (queues_) served_limit_ = std::min<std::size_t>(served_limit_, queues_->capacity());
   if (keys_) served_limit_ = std::min<std::size_t>(served_limit_, keys_->capacity());
@@ -29,7 +29,11 @@ void ContextStore::line_up(TimePs now, QueuePair& pair) {
   if (pair.cache.waiting) return;
   pair.cache.waiting = true;
   pair.cache.since = now;
-  waiting_.push_back(pair.id);
+  // A queue pair that was forgotten while it stood in line still has its place.
+  if (!pair.cache.lined_up) {
+    pair.cache.lined_up = true;
+    waiting_.push_back(pair.id);
+  }
   serve();
 }
 
@@ -88,6 +92,7 @@ void ContextStore::serve() {
     if (at == served_limit_) return;
     QueuePair& pair = core_.queue(waiting_.front());
     waiting_.pop_front();
+    pair.cache.lined_up = false;
     if (!pair.in_use || !pair.cache.waiting || pair.cache.served) continue;
     served_[at] = &pair;
     pair.cache.served = true;
@@ -96,16 +101,23 @@ void ContextStore::serve() {
 }
 
 // Asks for what the served queue pair lacks, one record at a time.
+// What cannot be asked for yet is asked for when an access ends.
 void ContextStore::start(QueuePair& pair) {
   ContextState& cache = pair.cache;
   if (cache.ready) return;
+  // Every fetch displaces a record, which may have to be written first.
+  const bool may_fetch = writes_under_way_ < kWritesLimit;
   if (!cache.resident) {
-    if (!cache.fetching && cache.writing == 0) fetch_queue(pair);
+    if (may_fetch && !cache.fetching && cache.writing == 0) fetch_queue(pair);
     return;
   }
   if (!has_key(cache.needed_key)) {
-    const bool coming = find_transfer(key_fetches_, cache.needed_key) != nullptr;
-    if (!coming && !key_write_under_way(cache.needed_key)) fetch_key(cache.needed_key);
+    const bool coming = find_transfer(cache.needed_key) != nullptr;
+    // Fetches of queue pairs that were forgotten may hold all entries.
+    const bool has_entry = find_transfer(MemoryKeyTable::kNoRecord) != nullptr;
+    if (may_fetch && !coming && has_entry && !key_write_under_way(cache.needed_key)) {
+      fetch_key(cache.needed_key);
+    }
     return;
   }
   cache.needed_key = MemoryKeyTable::kNoRecord;
@@ -194,9 +206,7 @@ void ContextStore::fetch_queue(QueuePair& pair) {
 
 void ContextStore::fetch_key(std::uint32_t index) {
   ++core_.counters.context_misses;
-  KeyTransfer* free_entry = find_transfer(key_fetches_, MemoryKeyTable::kNoRecord);
-  WHARF_CHECK(free_entry != nullptr);
-  *free_entry = {index, false};
+  *find_transfer(MemoryKeyTable::kNoRecord) = {index, false};
   core_.port.issue(open(AccessPurpose::kFetchKeyRecord, AccessKind::kFetchContext, 0, index,
                         key_address(index), kKeyRecordBytes));
 }
@@ -245,9 +255,8 @@ void ContextStore::insert_key(std::uint32_t index) {
                kKeyRecordBytes);
 }
 
-ContextStore::KeyTransfer* ContextStore::find_transfer(std::array<KeyTransfer, kServedLimit>& transfers,
-                                                       std::uint32_t index) {
-  for (KeyTransfer& transfer : transfers) {
+ContextStore::KeyTransfer* ContextStore::find_transfer(std::uint32_t index) {
+  for (KeyTransfer& transfer : key_fetches_) {
     if (transfer.index == index) return &transfer;
   }
   return nullptr;
@@ -278,7 +287,7 @@ void ContextStore::access_done(AccessSlot& slot, const engine::AccessResult& res
       pair.cache.resident = true;
     }
   } else if (slot.purpose == AccessPurpose::kFetchKeyRecord) {
-    KeyTransfer* transfer = find_transfer(key_fetches_, index);
+    KeyTransfer* transfer = find_transfer(index);
     WHARF_CHECK(transfer != nullptr);
     const bool discard = transfer->discard;
     *transfer = KeyTransfer{};
@@ -307,11 +316,20 @@ void ContextStore::access_done(AccessSlot& slot, const engine::AccessResult& res
 
 // --- Control side ---
 
+// The control side may start accesses of its own, and free served places whose fetches are still under way.
+void ContextStore::keep_room() {
+  waiting_.reserve(core_.queues.size());
+  ready_.reserve(core_.queues.size());
+  // A record is fetched again only when its eviction has ended, so packets add each record once at most, and
+  // each call of the control side one more.
+  key_writes_.reserve(key_writes_.size() + core_.keys.size() + 1);
+  // One more for the eviction that the control side starts itself.
+  core_.port.reserve_for_context(kAccessSlots + 1);
+}
+
 void ContextStore::adopt(QueuePair& pair) {
   if (is_unlimited()) return;
-  waiting_.reserve(2 * core_.queues.size());
-  ready_.reserve(2 * core_.queues.size());
-  if (core_.port.available_for_context() < 4) core_.port.reserve(2 * core_.port.capacity());
+  keep_room();
   if (pair.cache.fetching) pair.cache.discard_fetch = true;
   if (queues_ && queues_->touch(pair.id) == kNoSlot) {
     const QueuePairContext kept = pair.context;
@@ -323,9 +341,8 @@ void ContextStore::adopt(QueuePair& pair) {
 
 void ContextStore::adopt_key(std::uint32_t index) {
   if (!keys_) return;
-  key_writes_.reserve(2 * core_.keys.size() + kWritesLimit);
-  if (core_.port.available_for_context() < 4) core_.port.reserve(2 * core_.port.capacity());
-  if (KeyTransfer* transfer = find_transfer(key_fetches_, index)) transfer->discard = true;
+  keep_room();
+  if (KeyTransfer* transfer = find_transfer(index)) transfer->discard = true;
   if (keys_->touch(index) == kNoSlot) insert_key(index);
 }
 
@@ -343,8 +360,12 @@ void ContextStore::forget(QueuePair& pair) {
   fresh.fetching = pair.cache.fetching;
   fresh.discard_fetch = pair.cache.fetching;
   fresh.writing = pair.cache.writing;
+  fresh.lined_up = pair.cache.lined_up;
+  fresh.ready = pair.cache.ready;
   pair.cache = fresh;
-  if (!is_unlimited()) serve();
+  if (is_unlimited()) return;
+  keep_room();
+  serve();
 }
 
 }  // namespace wharf::roce

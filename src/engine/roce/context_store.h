@@ -81,8 +81,12 @@ class ContextStore {
  private:
   /// Queue pairs served at a time.
   static constexpr std::size_t kServedLimit = 4;
-  /// Evictions under way before further service waits.
+  /// Evictions under way before further fetches wait.
   static constexpr std::uint32_t kWritesLimit = 8;
+  /// Access slots for context records. What packets can start fits: a fetch for each queue pair that is
+  /// served, kWritesLimit evictions, and an eviction for each fetch that was under way when these were
+  /// reached.
+  static constexpr std::uint32_t kAccessSlots = 2 * kServedLimit + 2 * kWritesLimit;
   static constexpr std::uint32_t kQueueRecordBytes = sizeof(QueuePairContext);
   static constexpr std::uint32_t kKeyRecordBytes = sizeof(MemoryKeyRecord);
 
@@ -104,6 +108,8 @@ class ContextStore {
     return core_.config.context_base + (std::uint64_t{1} << 40U) + std::uint64_t{index} * kKeyRecordBytes;
   }
   void line_up(TimePs now, QueuePair& pair);
+  /// Room for everything that packets may start from here on. Control side only.
+  void keep_room();
   void serve();
   void start(QueuePair& pair);
   void insert_queue(QueuePair& pair);
@@ -114,7 +120,8 @@ class ContextStore {
                     void* record, std::uint32_t bytes);
   AccessSlot& open(AccessPurpose purpose, engine::AccessKind kind, engine::QueueId queue, std::uint32_t index,
                    std::uint64_t address, std::uint32_t bytes);
-  KeyTransfer* find_transfer(std::array<KeyTransfer, kServedLimit>& transfers, std::uint32_t index);
+  /// The entry of a key record that is on its way, a free one for kNoRecord, or null.
+  KeyTransfer* find_transfer(std::uint32_t index);
   bool key_write_under_way(std::uint32_t index) const;
 
   EngineCore& core_;
@@ -124,8 +131,8 @@ class ContextStore {
   std::array<QueuePair*, kServedLimit> served_{};
   std::array<KeyTransfer, kServedLimit> key_fetches_{};
   Ring<std::uint32_t> key_writes_;  ///< Records whose eviction is under way.
-  Ring<engine::QueueId> waiting_;
-  Ring<engine::QueueId> ready_;
+  Ring<engine::QueueId> waiting_;   ///< Those with ContextState::lined_up; some no longer wait.
+  Ring<engine::QueueId> ready_;     ///< Those with ContextState::ready; some are no longer served.
   SlotPool<DeferredPacket> packets_;
   std::uint32_t writes_under_way_ = 0;
 };

@@ -195,10 +195,13 @@ struct ContextState {
   bool resident = true;
   bool waiting = false;  ///< Something below waits: in the waiting list, or being served.
   bool served = false;
-  bool ready = false;  ///< Served, and the records are there.
+  // Places in the lists of ContextStore: once in each at most, also across forget().
+  bool lined_up = false;
+  bool ready = false;  ///< It was served, and its records had come.
   bool fetching = false;
-  bool discard_fetch = false;              ///< The record was made anew while its fetch was under way.
-  std::uint8_t writing = 0;                ///< Evictions on their way to memory; a fetch has to follow them.
+  bool discard_fetch = false;  ///< The record was made anew while its fetch was under way.
+  /// Evictions on their way to memory; a fetch has to follow them. Exact while the store fetches at all.
+  std::uint8_t writing = 0;
   bool kick = false;                       ///< To be run again.
   bool expired = false;                    ///< Its deadline has passed.
   std::array<bool, 2> flow{};              ///< A flow that had its turn to transmit.

@@ -430,10 +430,11 @@ void Responder::post_receive(QueuePair& pair, const verbs::ReceiveRequest& reque
 
 void Responder::fetch_receives(QueuePair& pair, wire::OperationTag operation) {
   const std::uint32_t ring_mask = pair.config.receive_depth - 1;
-  for (;;) {
+  // One fetch has its slot, see kAccessesPerPacket; those ahead of need leave the packet's own slots alone.
+  for (std::uint32_t kept = 0;; kept = kAccessesPerPacket) {
     const std::uint32_t wanted = pair.receives.fetch_wanted(core_.config.receive_prefetch);
     if (wanted == 0) return;
-    if (core_.port.available() == 0) return core_.starve(pair);
+    if (core_.port.available() <= kept) return core_.starve(pair);
     const Position first = pair.receives.fetch_issued();
     std::uint32_t count = 1;
     while (count < wanted && count < core_.config.fetch_batch && ((first + count) & ring_mask) != 0) ++count;

@@ -107,7 +107,13 @@ void RoceEngine::init_context(QueuePair& pair) {
   core_.move_to(pair, QueueState::kInit);
 }
 
-Result<void> RoceEngine::destroy_queue(TimePs, engine::QueueId queue) {
+// What a queue pair held is free: others may wait for it.
+void RoceEngine::resume_others(TimePs now) {
+  core_.feed_starved();
+  run_kicked(now);
+}
+
+Result<void> RoceEngine::destroy_queue(TimePs now, engine::QueueId queue) {
   QueuePair* pair = find(queue);
   if (pair == nullptr) return no_such_queue(queue);
   clear(*pair);
@@ -118,6 +124,7 @@ Result<void> RoceEngine::destroy_queue(TimePs, engine::QueueId queue) {
   contexts_.forget(*pair);
   pair->driver_state = QueueState::kReset;
   pair->in_use = false;
+  resume_others(now);
   return {};
 }
 
@@ -191,7 +198,7 @@ Result<void> RoceEngine::disconnect(TimePs now, engine::QueueId queue, engine::P
   return reset(now, queue);
 }
 
-Result<void> RoceEngine::reset(TimePs, engine::QueueId queue) {
+Result<void> RoceEngine::reset(TimePs now, engine::QueueId queue) {
   QueuePair* pair = find(queue);
   if (pair == nullptr) return no_such_queue(queue);
   ++pair->connections;
@@ -199,6 +206,7 @@ Result<void> RoceEngine::reset(TimePs, engine::QueueId queue) {
   contexts_.forget(*pair);
   clear(*pair);
   contexts_.adopt(*pair);
+  resume_others(now);
   return {};
 }
 

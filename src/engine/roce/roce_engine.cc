@@ -49,6 +49,7 @@ RoceEngine::~RoceEngine() {
     contexts_.forget(*pair);
     clear(*pair);
   }
+  core_.port.close_all();
 }
 
 QueuePair* RoceEngine::find(engine::QueueId queue) {

@@ -121,6 +121,7 @@ class RoceEngine {
   void init_context(QueuePair& pair);
   void enter_error(TimePs now, QueuePair& pair);
   void clear(QueuePair& pair);
+  void resume_others(TimePs now);
   void draw_starting_psn(QueuePair& pair);
 
   EngineCore core_;
