@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fabric beside the bare event queue that it stands on: a permutation on a three-tier fat tree of 100
+// Gb/s links, with hosts that only keep a window open and answer every packet.
+//
+//   permutation   packet-hops (one packet crossing one link) per CPU second; set-up and warm-up excluded
+//   queue_limit   the same event queue and record with as many events pending as the fabric has links, and
+//   the
+//                 fabric's mean delay: what would be left if handling an event cost nothing
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "base/random.h"
+#include "sim/fabric/fabric.h"
+#include "sim/fabric/fat_tree_test_support.h"
+#include "sim/fabric/window_host.h"
+#include "sim/kernel/event_queue.h"
+
+namespace {
+
+using namespace wharf;       // NOLINT: one benchmark.
+using namespace wharf::sim;  // NOLINT: one benchmark.
+
+FabricConfig composite_queues(LoadBalancing balancing) {
+  FabricConfig config;
+  config.profiles = {PortProfile::composite(178'450, 37'350, 145'250)};
+  config.load_balancing = balancing;
+  return config;
+}
+
+/// Arguments: radix of the tree, load balancing.
+void permutation(benchmark::State& state) {
+  const auto radix = static_cast<std::uint32_t>(state.range(0));
+  const Topology topology = fat_tree(radix, {gigabits_per_second(100), microseconds(1)}, kTimeZero);
+  const auto to = cyclic_permutation(topology.host_count(), 1);
+  Fabric<WindowHost> fabric(
+      topology, composite_queues(static_cast<LoadBalancing>(state.range(1))),
+      [&](NodeId host) { return WindowHost({.host = host, .destination = to[host], .window = 50}); });
+  TimePs end = microseconds(40);
+  fabric.run_until(end);
+  const std::uint64_t before = fabric.counters().hops;
+  const std::uint64_t events_before = fabric.counters().events;
+  for (auto _ : state) {
+    end += microseconds(20);
+    fabric.run_until(end);
+  }
+  const std::uint64_t hops = fabric.counters().hops - before;
+  state.SetItemsProcessed(static_cast<std::int64_t>(hops));
+  state.counters["hosts"] = topology.host_count();
+  state.counters["events_per_hop"] =
+      static_cast<double>(fabric.counters().events - events_before) / static_cast<double>(hops);
+  state.counters["in_fabric"] = fabric.packets_in_fabric();
+  state.counters["history"] = static_cast<double>(fabric.counters().history >> 32U);
+}
+BENCHMARK(permutation)
+    ->ArgNames({"radix", "balancing"})
+    ->Args({8, 0})
+    ->Args({16, 0})
+    ->Args({32, 0})
+    ->Unit(benchmark::kMillisecond);
+
+/// Argument: radix of the tree whose links are imitated.
+void queue_limit(benchmark::State& state) {
+  const auto radix = static_cast<std::uint32_t>(state.range(0));
+  const std::uint32_t links = 6 * radix * radix * radix / 4;
+  EventQueue<FabricEvent> queue;
+  RandomStream random(1, "limit");
+  std::vector<std::uint16_t> delays(1U << 16U);
+  for (auto& delay : delays) delay = static_cast<std::uint16_t>(random.below(65'536));
+  std::uint32_t at = 0;
+  const auto next_delay = [&] { return picoseconds(200'000 + 4 * delays[at++ & 0xffffU]); };
+  for (std::uint32_t link = 0; link < links; ++link)
+    queue.push(FabricEvent::make(next_delay(), FabricEventKind::kArrival, link, false));
+  std::uint64_t events = 0;
+  for (auto _ : state) {
+    for (std::uint32_t i = 0; i < 200'000; ++i) {
+      FabricEvent event = queue.pop();
+      event.time += next_delay();
+      queue.push(event);
+    }
+    events += 200'000;
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(events));
+}
+BENCHMARK(queue_limit)->ArgName("radix")->Arg(8)->Arg(16)->Arg(32)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// An output port and the link behind it: two cache lines, all that forwarding a packet touches beside the
+// packet's head.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/time.h"
+#include "base/units.h"
+#include "sim/fabric/fabric_config.h"
+#include "sim/fabric/packet_head.h"
+
+namespace wharf::sim {
+
+/// Port::flags: what makes a port leave the straight path.
+enum PortFlag : std::uint8_t {
+  kPortOfHost = 1,       ///< Its packets come from a host that is asked, not from queues.
+  kPortCrosses = 2,      ///< The far end is in another partition.
+  kPortFlowControl = 4,  ///< PFC or credits: served by events of its own, at the exact time.
+  kPortFaulty = 8,       ///< Loses or damages packets, or retries them.
+  kPortDown = 16,
+  kPortCutThrough = 32,  ///< The far end handles a packet when its header has arrived.
+  kPortObserved = 64,    ///< Captured or traced.
+};
+
+/// Where a link ends.
+struct FarEnd {
+  std::uint32_t value = 0;
+  static constexpr std::uint32_t kHostBit = 0x8000'0000;
+  bool is_host() const { return (value & kHostBit) != 0; }
+  std::uint32_t index() const { return value & ~kHostBit; }  ///< Host number or switch index.
+};
+
+/// Of a port, the near half (queues, service) belongs to the partition of its node; the packets in flight
+/// belong to the partition of the far end. For a link that crosses, two records share the work.
+struct alignas(64) Port {
+  // First line: service and flight.
+  TimePs ready_at;  ///< When the next packet may start: the end of the one being sent.
+  SlotId flight_head = kNoSlot;
+  SlotId flight_tail = kNoSlot;
+  std::array<SlotId, kPortQueues> queue_head;
+  std::array<SlotId, kPortQueues> queue_tail;
+  FarEnd far;
+  std::uint32_t ps_per_byte = 0;  ///< 0: the rate is no whole number of picoseconds per byte; see `rate`.
+  std::uint32_t transit_ps = 0;   ///< From the last byte's departure to handling at the far end.
+  std::uint8_t waiting = 0;       ///< Queues with packets, one bit each. Host ports: bit 0, "ask the host".
+  std::uint8_t flags = 0;
+  std::uint8_t profile = 0;
+  bool armed = false;  ///< An arrival event of this link is pending.
+
+  // Second line: occupancies and counts.
+  std::array<std::uint32_t, kPortQueues> queue_bytes{};  ///< Including the packet being sent.
+  std::uint64_t sent_packets = 0;
+  std::uint64_t sent_bytes = 0;
+  SlotId newest_but_one = kNoSlot;  ///< Predecessor of the newest packet in the queue that trims.
+  std::uint32_t draws = 0;          ///< Random decisions taken here: counts the port's own stream.
+  std::uint16_t sending_bytes = 0;  ///< Of the packet being sent; 0 when its bytes have been taken off.
+  std::uint8_t sending_queue = 0;
+  std::uint8_t blocked = 0;           ///< Queues that flow control holds, one bit each.
+  std::uint32_t extra = 0xffff'ffff;  ///< Index of what only some ports have.
+  std::uint8_t far_port = 0;          ///< Port number of the far host.
+  std::array<std::uint8_t, 7> unused{};
+
+  Port() {
+    queue_head.fill(kNoSlot);
+    queue_tail.fill(kNoSlot);
+  }
+};
+static_assert(sizeof(Port) == 128);
+
+/// What happened at a port beside sending: kept apart, because most packets touch none of it.
+struct PortCounters {
+  std::uint64_t marked = 0;
+  std::uint64_t trimmed = 0;
+  std::uint64_t dropped_full = 0;      ///< The queue was full.
+  std::uint64_t dropped_no_route = 0;  ///< Counted at the port through which the packet came.
+  std::uint64_t lost = 0;              ///< By a faulty or failed link.
+  std::uint64_t damaged = 0;           ///< Refused by the frame check at the far end.
+  std::uint64_t retried = 0;           ///< Sent again by the link.
+  std::uint64_t pause_frames = 0;      ///< Pause and resume frames sent.
+  std::uint64_t paused_ps = 0;         ///< Time during which a queue was held, summed over queues.
+  std::uint32_t queued_bytes_most = 0;
+};
+
+/// The time that `bytes` occupy a link of `rate`; rounded up to a picosecond.
+inline std::uint64_t serialisation_ps(std::uint32_t bytes, std::uint64_t bits_per_second) {
+  return (std::uint64_t{bytes} * 8'000'000'000'000ULL + bits_per_second - 1) / bits_per_second;
+}
+
+/// Well mixed bits of a key: the counter-based draws of ports and switches.
+inline std::uint64_t mix_bits(std::uint64_t key) {
+  key = (key ^ (key >> 30U)) * 0xbf58'476d'1ce4'e5b9ULL;
+  key = (key ^ (key >> 27U)) * 0x94d0'49bb'1331'11ebULL;
+  return key ^ (key >> 31U);
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fabric/routing.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace wharf::sim {
+namespace {
+
+constexpr std::uint16_t kFar = 0xffff;
+constexpr std::uint32_t kNoLeaf = 0xffff'ffff;
+
+/// Links between each node and `leaf`, over switches only; kFar where there is no way.
+std::vector<std::uint16_t> distances_to(const Topology& topology, NodeId leaf,
+                                        const std::vector<bool>& usable) {
+  std::vector<std::uint16_t> distance(topology.nodes().size(), kFar);
+  std::vector<NodeId> pending{leaf};
+  distance[leaf] = 0;
+  for (std::size_t at = 0; at < pending.size(); ++at) {
+    const NodeId node = pending[at];
+    for (const PortId out : topology.node(node).ports) {
+      const TopologyPort& port = topology.port(out);
+      // The way leads toward the leaf, so it is the reverse direction that must be usable.
+      if (topology.is_host(port.peer) || distance[port.peer] != kFar) continue;
+      if (!usable.empty() && !usable[port.reverse]) continue;
+      distance[port.peer] = static_cast<std::uint16_t>(distance[node] + 1);
+      pending.push_back(port.peer);
+    }
+  }
+  return distance;
+}
+
+}  // namespace
+
+RoutingTables::RoutingTables(const Topology& topology, const std::vector<bool>& usable)
+    : switches_(topology.switch_count()) {
+  attach_hosts(topology);
+  std::vector<std::vector<std::uint16_t>> distance;
+  distance.reserve(leaves_.size());
+  for (const NodeId leaf : leaves_) distance.push_back(distances_to(topology, leaf, usable));
+
+  std::vector<RouteEntry> row(leaves_.size());
+  std::vector<std::pair<std::vector<PortId>, RouteEntry>> known;
+  std::vector<PortId> ports;
+  for (std::uint32_t index = 0; index < switches_.size(); ++index) {
+    const NodeId node = topology.host_count() + index;
+    known.clear();
+    for (std::uint32_t leaf = 0; leaf < leaves_.size(); ++leaf) {
+      row[leaf] = {};
+      if (node == leaves_[leaf] || distance[leaf][node] == kFar) continue;
+      ports.clear();
+      for (const PortId out : topology.node(node).ports) {
+        const NodeId peer = topology.port(out).peer;
+        if (topology.is_host(peer) || (!usable.empty() && !usable[out])) continue;
+        if (distance[leaf][peer] + 1 == distance[leaf][node]) ports.push_back(out);
+      }
+      auto same =
+          std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == ports; });
+      if (same == known.end()) {
+        const RouteEntry entry =
+            ports.size() == 1 ? RouteEntry{ports[0] | RouteEntry::kPortBit} : RouteEntry{group_of(ports)};
+        same = known.insert(known.end(), {ports, entry});
+      }
+      row[leaf] = same->second;
+    }
+    compress(index, row);
+  }
+}
+
+void RoutingTables::attach_hosts(const Topology& topology) {
+  std::vector<std::uint32_t> leaf_of(topology.nodes().size(), kNoLeaf);
+  for (NodeId host = 0; host < topology.host_count(); ++host) {
+    host_attachments_.push_back({static_cast<std::uint32_t>(attachments_.size()), 0});
+    for (std::uint32_t k = 0; k < topology.node(host).ports.size(); ++k) {
+      const TopologyPort& up = topology.port(topology.node(host).ports[k]);
+      std::uint32_t leaf = 0;
+      if (!topology.is_host(up.peer)) {
+        if (leaf_of[up.peer] == kNoLeaf) {
+          leaf_of[up.peer] = static_cast<std::uint32_t>(leaves_.size());
+          leaves_.push_back(up.peer);
+          switches_[up.peer - topology.host_count()].own_leaf = leaf_of[up.peer];
+        }
+        leaf = leaf_of[up.peer];
+      }
+      attachments_.push_back({host, k, leaf, up.reverse});
+      ++host_attachments_.back().count;
+    }
+  }
+  WHARF_CHECK(leaves_.size() < 0xffff);
+}
+
+void RoutingTables::compress(std::uint32_t switch_index, const std::vector<RouteEntry>& row) {
+  SwitchRoutes& routes = switches_[switch_index];
+  // The default is the entry of most leaves, found by counting; rows have few distinct entries.
+  std::vector<std::pair<RouteEntry, std::uint32_t>> counts;
+  for (const RouteEntry entry : row) {
+    auto one = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == entry; });
+    if (one == counts.end()) one = counts.insert(counts.end(), {entry, 0});
+    ++one->second;
+  }
+  if (counts.empty()) return;
+  const auto most = std::max_element(counts.begin(), counts.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  routes.fallback = most->first;
+  std::uint32_t first = 0;
+  std::uint32_t last = static_cast<std::uint32_t>(row.size());
+  while (first < last && row[first] == routes.fallback) ++first;
+  while (last > first && row[last - 1] == routes.fallback) --last;
+  routes.first_leaf = first;
+  routes.leaf_count = last - first;
+  routes.table = static_cast<std::uint32_t>(entries_.size());
+  entries_.insert(entries_.end(), row.begin() + first, row.begin() + last);
+}
+
+std::uint32_t RoutingTables::group_of(const std::vector<PortId>& ports) {
+  groups_.push_back(
+      {static_cast<std::uint32_t>(group_ports_.size()), static_cast<std::uint32_t>(ports.size())});
+  group_ports_.insert(group_ports_.end(), ports.begin(), ports.end());
+  return static_cast<std::uint32_t>(groups_.size() - 1);
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which output ports of a switch lead to a destination: all those on a shortest path (in links) to the leaf
+// that the destination host is attached to. Built once; switches look up.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/fabric/topology.h"
+
+namespace wharf::sim {
+
+/// One place where a host meets the fabric: its port, and the switch (leaf) at the other end. Hosts with one
+/// port have the attachment of their own number.
+struct Attachment {
+  NodeId host = 0;
+  std::uint32_t host_port = 0;
+  std::uint32_t leaf = 0;  ///< Leaf number (RoutingTables::leaf_of); 0 where no switch is between.
+  PortId down_port = 0;    ///< Of the leaf, toward the host.
+};
+
+/// Ports toward a destination: one port, or a group of them.
+struct RouteEntry {
+  std::uint32_t value = kNone;
+  static constexpr std::uint32_t kNone = 0xffff'ffff;
+  static constexpr std::uint32_t kPortBit = 0x8000'0000;
+  bool none() const { return value == kNone; }
+  bool is_port() const { return (value & kPortBit) != 0; }
+  PortId port() const { return value & ~kPortBit; }
+  std::uint32_t group() const { return value; }
+  constexpr bool operator==(const RouteEntry&) const = default;
+};
+
+struct PortGroup {
+  std::uint32_t first = 0;  ///< In group_ports().
+  std::uint32_t count = 0;
+};
+
+/// What a switch knows, in half a cache line: leaves from first_leaf on have entries of their own, all others
+/// the default one.
+struct SwitchRoutes {
+  std::uint32_t own_leaf = 0xffff'ffff;
+  std::uint32_t first_leaf = 0;
+  std::uint32_t leaf_count = 0;
+  std::uint32_t table = 0;
+  RouteEntry fallback;
+};
+
+class RoutingTables {
+ public:
+  /// `usable` (by PortId; empty: all): links that routes may use.
+  explicit RoutingTables(const Topology& topology, const std::vector<bool>& usable = {});
+
+  RouteEntry lookup(std::uint32_t switch_index, std::uint32_t leaf) const {
+    const SwitchRoutes& routes = switches_[switch_index];
+    const std::uint32_t at = leaf - routes.first_leaf;
+    return at < routes.leaf_count ? entries_[routes.table + at] : routes.fallback;
+  }
+  const SwitchRoutes& routes(std::uint32_t switch_index) const { return switches_[switch_index]; }
+  PortGroup group(std::uint32_t id) const { return groups_[id]; }
+  PortId group_port(std::uint32_t index) const { return group_ports_[index]; }
+
+  const Attachment& attachment(std::uint32_t id) const { return attachments_[id]; }
+  std::uint32_t attachment_count() const { return static_cast<std::uint32_t>(attachments_.size()); }
+  /// The attachment through which `host` is reached by a sender that uses its own port `port`: the port of
+  /// the same number (modulo the host's ports). Choice: ports of the same number form a plane.
+  std::uint32_t attachment_of(NodeId host, std::uint32_t port) const {
+    const Span span = host_attachments_[host];
+    return span.count == 1 ? span.first : span.first + port % span.count;
+  }
+  std::uint32_t leaf_count() const { return static_cast<std::uint32_t>(leaves_.size()); }
+  /// The switch of leaf number `leaf`.
+  NodeId leaf_node(std::uint32_t leaf) const { return leaves_[leaf]; }
+
+ private:
+  struct Span {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+
+  void attach_hosts(const Topology& topology);
+  void compress(std::uint32_t switch_index, const std::vector<RouteEntry>& row);
+  std::uint32_t group_of(const std::vector<PortId>& ports);
+
+  std::vector<SwitchRoutes> switches_;
+  std::vector<RouteEntry> entries_;
+  std::vector<PortGroup> groups_;
+  std::vector<PortId> group_ports_;
+  std::vector<Attachment> attachments_;
+  std::vector<Span> host_attachments_;
+  std::vector<NodeId> leaves_;
+};
+
+}  // namespace wharf::sim
