@@ -87,6 +87,8 @@ class LruIndex {
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(map_.size()); }
   std::uint32_t capacity() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  /// Heap memory held, in bytes.
+  std::size_t bytes_held() const { return map_.bytes_held() + nodes_.capacity() * sizeof(Node); }
 
  private:
   struct Node {

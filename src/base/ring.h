@@ -64,6 +64,8 @@ class Ring {
   std::size_t capacity() const { return slots_.size(); }
   bool empty() const { return head_ == tail_; }
   bool full() const { return size() == slots_.size(); }
+  /// Heap memory held, in bytes.
+  std::size_t bytes_held() const { return slots_.capacity() * sizeof(T); }
 
  private:
   std::size_t mask() const { return slots_.size() - 1; }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <tuple>
 
 #include "run_program.h"
 
@@ -157,6 +158,33 @@ TEST(Cli, StateCountsTheContextRecords) {
   EXPECT_EQ(json["ub"]["total_bytes"], 110'592);
   EXPECT_EQ(json["ub_full"]["total_bytes"], 139'264);
   EXPECT_EQ(json["roce"]["total_bytes"], 536'903'680);
+}
+
+TEST(Cli, StateListsWhatLiveEnginesHold) {
+  const auto json = wharf({"state", "--jetties", "8", "--hosts", "8", "--json"}).json();
+  for (const auto& [engine, object, count, accounting] :
+       {std::tuple{"ub_measured", "jetty", 64, 6'912}, std::tuple{"ub_measured", "tp_channel", 64, 6'912},
+        std::tuple{"ub_measured", "segment", 64, 6'912},
+        std::tuple{"roce_measured", "queue_pair", 4096, 2'099'200},
+        std::tuple{"roce_measured", "memory_key", 64, 2'099'200}}) {
+    const auto& part = json[engine];
+    EXPECT_EQ(part["hosts"], 64);
+    EXPECT_EQ(part["accounting_bytes"], accounting);
+    std::uint64_t total = 0;
+    bool listed = false;
+    for (const auto& row : part["objects"]) {
+      total += row["bytes"].get<std::uint64_t>();
+      if (row["object"] != object) continue;
+      listed = true;
+      EXPECT_EQ(row["count"], count) << object;
+      EXPECT_GT(row["bytes_each"], 20.0) << object;
+    }
+    EXPECT_TRUE(listed) << object;
+    EXPECT_EQ(part["total_bytes"], total);
+    EXPECT_GT(total, accounting);
+  }
+  EXPECT_NE(wharf({"state", "--jetties", "8", "--hosts", "8"}).out.find("UB live engine, 64 x 64"),
+            std::string::npos);
 }
 
 TEST(Cli, DissectReadsTheCaptureOfARealPeer) {

@@ -55,6 +55,11 @@ class DeadlineHeap {
   }
   bool empty() const { return heap_.empty(); }
 
+  /// Heap memory held, in bytes.
+  std::size_t bytes_held() const {
+    return heap_.capacity() * sizeof(Node) + position_.capacity() * sizeof(std::uint32_t);
+  }
+
  private:
   static constexpr std::uint32_t kAbsent = 0xffff'ffffU;
 

@@ -64,6 +64,9 @@ class AccessPort {
   void reserve_for_context(std::uint32_t count) {
     slots_.reserve(capacity_ - kept_for_context_ + context_in_use_ + count);
   }
+  /// Slots that exist, and the memory of all.
+  std::uint32_t places() const { return slots_.capacity(); }
+  std::size_t bytes_held() const { return slots_.bytes_held(); }
 
   /// A slot for a new access of `queue`; one must be available.
   AccessSlot& open(AccessPurpose purpose, engine::AccessKind kind, engine::QueueId queue, Position position) {

@@ -66,6 +66,11 @@ class ContextStore {
   /// Everything that waited has been processed.
   void finish(TimePs now, QueuePair& pair);
 
+  /// Places for packets that wait.
+  std::uint32_t packet_places() const { return packets_.capacity(); }
+  /// Heap memory held, in bytes.
+  std::size_t bytes_held() const;
+
   /// A context access was answered.
   void access_done(AccessSlot& slot, const engine::AccessResult& result);
 

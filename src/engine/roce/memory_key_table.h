@@ -2,6 +2,7 @@
 // Registered memory by R_Key: 32-byte records and the check that a remote request may touch what it names.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -51,6 +52,16 @@ class MemoryKeyTable {
     return index != kNoRecord && issued_[index].live && issued_[index].key == key;
   }
   std::size_t size() const { return records_.size(); }
+  /// Keys that are registered now.
+  std::size_t live() const {
+    return static_cast<std::size_t>(
+        std::count_if(issued_.begin(), issued_.end(), [](const Issued& each) { return each.live; }));
+  }
+  /// Heap memory held, in bytes.
+  std::size_t bytes_held() const {
+    return records_.capacity() * sizeof(MemoryKeyRecord) + issued_.capacity() * sizeof(Issued) +
+           free_.capacity() * sizeof(std::uint32_t);
+  }
   MemoryKeyRecord& record(std::uint32_t index) { return records_[index]; }
   const MemoryKeyRecord& record(std::uint32_t index) const { return records_[index]; }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_use.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/contract.h"
@@ -102,6 +103,8 @@ class RoceEngine {
   /// What the program knows of the queue's state.
   QueueState state(engine::QueueId queue) const;
   void describe_waiting(std::vector<std::string>& lines) const;
+  /// What it holds now; payload buffers belong to their pool and are not counted.
+  std::vector<MemoryUse> memory_use() const;
 
  private:
   RoceEngine(const RoceConfig& config, wire::PayloadPool& pool);

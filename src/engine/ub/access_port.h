@@ -74,6 +74,9 @@ class AccessPort {
     }
   }
   std::uint32_t unanswered() const { return pending_.in_use(); }
+  /// Places for unanswered accesses, and the memory of all.
+  std::uint32_t capacity() const { return pending_.capacity(); }
+  std::size_t bytes_held() const { return pending_.bytes_held() + queue_.bytes_held(); }
 
  private:
   SlotPool<PendingAccess> pending_;

@@ -82,6 +82,8 @@ class ContextStore {
 
   /// Steps that wait, for reports.
   std::uint32_t waiting() const { return deferred_.in_use(); }
+  /// Heap memory held, in bytes.
+  std::size_t bytes_held() const;
 
   static std::uint64_t pack(ContextKey key) {
     return std::uint64_t{static_cast<std::uint8_t>(key.kind)} << 32U | key.index;

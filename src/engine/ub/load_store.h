@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_use.h"
 #include "base/ring.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
@@ -83,6 +84,8 @@ class LoadStorePath {
   void expire(TimePs now);
 
   void describe_waiting(std::vector<std::string>& out) const;
+  /// Adds what it holds (memory_use.cc).
+  void add_memory_use(std::vector<MemoryUse>& out) const;
   /// The engine ends: every payload buffer that is held here goes back.
   void release_buffers();
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/flat_map.h"
+#include "base/memory_use.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
 #include "engine/ub/access_port.h"
@@ -121,6 +122,8 @@ class Responder {
   wire::Packet take_parked(std::uint32_t index);
 
   void describe_waiting(std::vector<std::string>& out) const;
+  /// Adds what it holds (memory_use.cc).
+  void add_memory_use(std::vector<MemoryUse>& out) const;
   /// The engine ends: every payload buffer that is held here goes back.
   void release_buffers();
 

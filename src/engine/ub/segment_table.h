@@ -49,6 +49,11 @@ class SegmentTable {
   MrRecord& record(std::uint32_t number) { return records_[number]; }
   const MrRecord& record(std::uint32_t number) const { return records_[number]; }
   std::uint32_t count() const { return static_cast<std::uint32_t>(numbers_.size()); }
+  /// Heap memory held, in bytes.
+  std::size_t bytes_held() const {
+    return records_.capacity() * sizeof(MrRecord) + free_.capacity() * sizeof(std::uint32_t) +
+           numbers_.bytes_held();
+  }
 
   /// The check of one access; overflow-safe. An access of length zero is allowed at base + length too.
   static Grant check(const MrRecord& record, std::uint32_t token_id, std::uint32_t token_value, Right right,

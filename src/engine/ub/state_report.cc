@@ -17,7 +17,9 @@ void add(std::vector<StateRow>& rows, std::uint64_t& total, std::string_view rec
 
 }  // namespace
 
-StateReport state_report(std::uint64_t jetties, std::uint64_t hosts, const UbConfig& config) {
+StateReport state_report(std::uint64_t jetties, std::uint64_t hosts, const UbConfig& config,
+                         const engine::QueueConfig& queue) {
+  const std::uint64_t depths = std::uint64_t{queue.send_depth} + queue.receive_depth;
   StateReport report;
   add(report.ub, report.ub_bytes, "jetty", sizeof(JettyRecord), jetties);
   add(report.ub, report.ub_bytes, "tp_channel", sizeof(TpChannelRecord), hosts);
@@ -37,6 +39,10 @@ StateReport state_report(std::uint64_t jetties, std::uint64_t hosts, const UbCon
   add(report.beyond, report.beyond_bytes, "jetty_object", sizeof(Jetty), jetties);
   add(report.beyond, report.beyond_bytes, "transaction_map",
       sizeof(std::uint32_t) * config.transactions_per_jetty, jetties);
+  add(report.beyond, report.beyond_bytes, "work_request", sizeof(PostedRequest), jetties * queue.send_depth);
+  add(report.beyond, report.beyond_bytes, "receive_entry", sizeof(verbs::ReceiveRequest),
+      jetties * queue.receive_depth);
+  add(report.beyond, report.beyond_bytes, "completion", sizeof(PendingCompletion), jetties * depths);
   return report;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/contract.h"
 #include "engine/ub/config.h"
 
 namespace wharf::ub {
@@ -30,6 +31,7 @@ struct StateReport {
 
 /// The state of one interface with `jetties` jetties that talk to `hosts` hosts, with one segment for each
 /// jetty: N + M records instead of N * M (OpenURMA 5.4).
-StateReport state_report(std::uint64_t jetties, std::uint64_t hosts, const UbConfig& config = {});
+StateReport state_report(std::uint64_t jetties, std::uint64_t hosts, const UbConfig& config = {},
+                         const engine::QueueConfig& queue = {});
 
 }  // namespace wharf::ub

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/flat_map.h"
+#include "base/memory_use.h"
 #include "base/ring.h"
 #include "engine/contract.h"
 #include "engine/reliability/deadline_heap.h"
@@ -165,6 +166,8 @@ class TpLayer {
   void wipe(std::uint32_t channel);
 
   void describe_waiting(std::vector<std::string>& out) const;
+  /// Adds what it holds (memory_use.cc).
+  void add_memory_use(std::vector<MemoryUse>& out) const;
   /// The engine ends: every payload buffer that is held here goes back.
   void release_buffers();
 

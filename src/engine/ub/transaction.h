@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_use.h"
 #include "base/ring.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
@@ -148,6 +149,8 @@ class Initiator {
   }
 
   void describe_waiting(std::vector<std::string>& out) const;
+  /// Adds what it holds (memory_use.cc).
+  void add_memory_use(std::vector<MemoryUse>& out) const;
   /// The engine ends: every payload buffer that is held here goes back.
   void release_buffers();
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "base/memory_use.h"
 #include "base/result.h"
 #include "engine/contract.h"
 #include "engine/ub/config.h"
@@ -79,6 +80,8 @@ class UbEngine {
   const UbCounters& counters() const;
   const UbConfig& config() const;
   void describe_waiting(std::vector<std::string>& out) const;
+  /// What it holds now, its part of the arena included and payload buffers, which belong to their pool, not.
+  std::vector<MemoryUse> memory_use() const;
 
  private:
   explicit UbEngine(std::unique_ptr<EngineParts> parts);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one RoCE engine holds, kind by kind.
+#include <vector>
+
+#include "engine/roce/roce_engine.h"
+
+namespace wharf::roce {
+
+std::vector<MemoryUse> RoceEngine::memory_use() const {
+  std::uint64_t pairs = 0;
+  std::uint64_t bytes = core_.queues.capacity() * sizeof(core_.queues[0]) + core_.timers.bytes_held() +
+                        core_.completed.bytes_held() + core_.kicked.bytes_held() + core_.starved.bytes_held();
+  for (const auto& list : core_.ready_flows) bytes += list.bytes_held();
+  for (const auto& pair : core_.queues) {
+    pairs += pair->in_use ? 1U : 0U;
+    bytes += sizeof(QueuePair) + pair->send.bytes_held() + pair->send_completions.bytes_held() +
+             pair->receive_completions.bytes_held() + pair->receives.bytes_held() +
+             pair->transmit.bytes_held() + pair->answers.bytes_held() + pair->read_ahead.bytes_held() +
+             pair->resources.capacity() * sizeof(SavedResource);
+  }
+  return {{"queue_pair", pairs, bytes},
+          {"memory_key", core_.keys.live(), core_.keys.bytes_held()},
+          {"memory_access", core_.port.places(), core_.port.bytes_held()},
+          {"deferred_packet", contexts_.packet_places(), contexts_.bytes_held()},
+          {"interface", 1, sizeof(RoceEngine) + core_.events.bytes_held()}};
+}
+
+std::size_t ContextStore::bytes_held() const {
+  std::size_t bytes =
+      key_writes_.bytes_held() + waiting_.bytes_held() + ready_.bytes_held() + packets_.bytes_held();
+  if (queues_) bytes += queues_->bytes_held();
+  if (keys_) bytes += keys_->bytes_held();
+  return bytes;
+}
+
+}  // namespace wharf::roce

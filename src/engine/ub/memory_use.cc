@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one UB engine holds, kind by kind: every part walks its own containers.
+#include <vector>
+
+#include "engine/ub/engine_parts.h"
+#include "engine/ub/ub_engine.h"
+
+namespace wharf::ub {
+
+std::vector<MemoryUse> UbEngine::memory_use() const {
+  const EngineParts& parts = *parts_;
+  std::vector<MemoryUse> out;
+  parts.initiator.add_memory_use(out);
+  parts.tp.add_memory_use(out);
+  out.push_back({"segment", parts.segments.count(), parts.segments.bytes_held()});
+  parts.responder.add_memory_use(out);
+  parts.load_store.add_memory_use(out);
+  out.push_back({"memory_access", parts.accesses.capacity(), parts.accesses.bytes_held()});
+  out.push_back(
+      {"interface", 1,
+       sizeof(UbEngine) + sizeof(EngineParts) + parts.contexts.bytes_held() + parts.events.bytes_held()});
+  return out;
+}
+
+std::size_t ContextStore::bytes_held() const {
+  std::size_t bytes = wanted_.bytes_held() + deferred_.bytes_held();
+  if (cached_) bytes += cached_->bytes_held();
+  for (const auto& kind : entries_) bytes += kind.capacity() * sizeof(Entry);
+  return bytes;
+}
+
+void Initiator::add_memory_use(std::vector<MemoryUse>& out) const {
+  std::uint64_t jetties = 0;
+  std::uint64_t bytes =
+      jetties_.capacity() * sizeof(jetties_[0]) + completed_.bytes_held() + advance_.bytes_held();
+  for (const auto& owner : jetties_) {
+    jetties += owner->used ? 1U : 0U;
+    bytes += sizeof(Jetty) + owner->requests.bytes_held() + owner->receives.bytes_held() +
+             owner->completions.bytes_held() + owner->transactions.capacity() * sizeof(std::uint32_t);
+  }
+  out.push_back({"jetty", jetties, bytes});
+  std::uint64_t imports = 0;
+  for (const Peer& peer : peers_) imports += peer.used ? 1U : 0U;
+  out.push_back({"imported_jetty", imports, peers_.capacity() * sizeof(Peer)});
+  out.push_back(
+      {"transaction", transactions_.capacity(), transactions_.bytes_held() + backoff_.bytes_held()});
+}
+
+void TpLayer::add_memory_use(std::vector<MemoryUse>& out) const {
+  std::uint64_t bytes = channels_.capacity() * sizeof(channels_[0]) + channel_of_host_.bytes_held() +
+                        timers_.bytes_held() + dirty_.bytes_held() + ack_list_.bytes_held() +
+                        data_list_.bytes_held() + resend_list_.bytes_held();
+  for (const auto& channel : channels_) {
+    bytes += sizeof(TpChannel) + reliability::SendWindow<TxPacket>::bytes(parts_.config.send_window) +
+             parts_.config.receive_window / 8 + channel->waiting.size_bytes();
+  }
+  out.push_back({"tp_channel", channels_.size(), bytes});
+}
+
+void Responder::add_memory_use(std::vector<MemoryUse>& out) const {
+  out.push_back({"inbound_message", messages_.capacity(), messages_.bytes_held() + by_tpmsn_.bytes_held()});
+  out.push_back({"parked_packet", parked_.capacity(), parked_.bytes_held()});
+}
+
+void LoadStorePath::add_memory_use(std::vector<MemoryUse>& out) const {
+  std::uint64_t paths = 0;
+  for (const auto& path : paths_) paths += path != nullptr ? 1U : 0U;
+  out.push_back({"load_store_path", paths, paths_.capacity() * sizeof(paths_[0]) + paths * sizeof(Path)});
+  out.push_back(
+      {"load_store_slot", slots_.capacity(),
+       slots_.bytes_held() + requests_.bytes_held() + results_.bytes_held() + timers_.bytes_held()});
+  out.push_back(
+      {"load_store_service", services_.capacity(), services_.bytes_held() + responses_.bytes_held()});
+}
+
+}  // namespace wharf::ub
