@@ -30,7 +30,8 @@ void CaptureSink::record(const TraceEvent& event) {
   if (event.packet == nullptr) return;
   Port* port = find(event.host, event.component);
   if (port == nullptr) return;
-  if (event.packet->trim == wire::TrimState::kTrimmed) {
+  // Only UET can say on the wire that a packet was trimmed.
+  if (event.packet->trim != wire::TrimState::kWhole && event.packet->protocol != wire::Protocol::kUet) {
     ++left_out_;
     return;
   }

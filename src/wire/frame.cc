@@ -9,6 +9,7 @@
 #include "wire/ethernet.h"
 #include "wire/frame_layout.h"
 #include "wire/icrc.h"
+#include "wire/ip_frame.h"
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
 #include "wire/roce_codec.h"
@@ -16,6 +17,7 @@
 #include "wire/ub_codec.h"
 #include "wire/ub_lph.h"
 #include "wire/udp.h"
+#include "wire/uet_frame.h"
 
 namespace wharf::wire {
 namespace {
@@ -34,42 +36,12 @@ std::uint32_t data_bytes(const Packet& packet) {
 }
 
 /// Writes an IP and a UDP header for `transport_bytes` of transport and returns their end.
-/// Choice: identification 0 with DF, as RFC 6864 allows for datagrams that are never fragmented.
 std::byte* encode_ip_udp(const Packet& packet, std::uint32_t transport_bytes, std::byte* at) {
-  WHARF_CHECK(packet.source.number < kIpHosts && packet.destination.number < kIpHosts);
   const auto udp_length = static_cast<std::uint16_t>(kUdpBytes + transport_bytes);
-  if (packet.ip_version == IpVersion::kV4) {
-    Ipv4Header ip;
-    ip.source = ipv4_of(packet.source);
-    ip.destination = ipv4_of(packet.destination);
-    ip.total_length = static_cast<std::uint16_t>(kIpv4Bytes + udp_length);
-    ip.type_of_service = type_of_service(packet);
-    encode(ip, at);
-    at += kIpv4Bytes;
-  } else {
-    Ipv6Header ip;
-    ip.source = ipv6_of(packet.source);
-    ip.destination = ipv6_of(packet.destination);
-    ip.payload_length = udp_length;
-    ip.traffic_class = type_of_service(packet);
-    encode(ip, at);
-    at += kIpv6Bytes;
-  }
+  at = encode_ip(packet, kIpProtocolUdp, type_of_service(packet), udp_length, at);
   encode(UdpHeader{packet.entropy, packet.protocol == Protocol::kRoce ? kRocePort : kUboePort, udp_length, 0},
          at);
   return at + kUdpBytes;
-}
-
-/// Writes the Ethernet header of IP packets and returns its end. Same bytes as mac_of(), in three stores.
-std::byte* encode_ethernet(const Packet& packet, std::byte* at) {
-  constexpr std::uint16_t kMacPrefix = 0x0200;
-  store_be16(at, kMacPrefix);
-  store_be32(at + 2, ipv4_of(packet.destination));
-  store_be16(at + 6, kMacPrefix);
-  store_be32(at + 8, ipv4_of(packet.source));
-  store_be16(at + 12, static_cast<std::uint16_t>(packet.ip_version == IpVersion::kV4 ? EtherType::kIpv4
-                                                                                     : EtherType::kIpv6));
-  return at + kEthernetBytes;
 }
 
 NthNext next_of(UbTransport transport) {
@@ -334,6 +306,9 @@ LinkType link_type(const Packet& packet) {
 }
 
 std::uint32_t encoded_bytes(const Packet& packet, const WireOptions& options) {
+  if (packet.protocol == Protocol::kUet)
+    return network_header_bytes(packet) + uet_header_bytes(packet.uet) + uet_trailer_bytes(packet) +
+           (packet.trim == TrimState::kWhole ? packet.payload.length : 0);
   const bool roce = packet.protocol == Protocol::kRoce;
   const std::uint32_t headers = roce ? roce_header_bytes(packet.roce) : ub_header_bytes(packet.ub);
   const std::uint32_t data = data_bytes(packet);
@@ -342,9 +317,10 @@ std::uint32_t encoded_bytes(const Packet& packet, const WireOptions& options) {
 }
 
 std::size_t encode(const Packet& packet, std::span<std::byte> frame, const WireOptions& options) {
-  WHARF_CHECK(packet.trim == TrimState::kWhole);
   if (frame.size() < kOverheadBytesMax + packet.payload.length)
     WHARF_CHECK(frame.size() >= encoded_bytes(packet, options));
+  if (packet.protocol == Protocol::kUet) return encode_uet_frame(packet, frame.data(), options.uet);
+  WHARF_CHECK(packet.trim == TrimState::kWhole);
   // The transport comes first: its length is then known for the network headers.
   std::byte* const start = frame.data() + network_header_bytes(packet);
   std::byte* const end = encode_transport(packet, start);
@@ -363,8 +339,10 @@ std::size_t encode(const Packet& packet, std::span<std::byte> frame, const WireO
 DropReason decode(std::span<const std::byte> frame, LinkType link, Packet& packet,
                   const WireOptions& options) {
   FrameLayout layout;
-  DropReason reason = locate(frame, link, layout);
+  DropReason reason = locate(frame, link, layout, options.uet);
   if (reason != DropReason::kNone) return reason;
+  if (layout.protocol == Protocol::kUet)
+    return layout.operator_tag ? DropReason::kForeign : decode_uet_frame(frame, layout, options.uet, packet);
   if (layout.protocol == Protocol::kRoce) {
     std::construct_at(&packet);
     packet.protocol = Protocol::kRoce;
@@ -394,10 +372,11 @@ DropReason decode(std::span<const std::byte> frame, LinkType link, Packet& packe
 }
 
 std::size_t encode_datagram(const Packet& packet, std::span<std::byte> datagram, const WireOptions& options) {
-  WHARF_CHECK(packet.trim == TrimState::kWhole);
-  WHARF_CHECK(packet.protocol == Protocol::kRoce || packet.ub.encapsulation == UbEncapsulation::kUdp);
   if (datagram.size() < kOverheadBytesMax + packet.payload.length)
     WHARF_CHECK(datagram.size() >= encoded_bytes(packet, options) - network_header_bytes(packet));
+  if (packet.protocol == Protocol::kUet) return encode_uet_datagram(packet, datagram.data(), options.uet);
+  WHARF_CHECK(packet.trim == TrimState::kWhole);
+  WHARF_CHECK(packet.protocol == Protocol::kRoce || packet.ub.encapsulation == UbEncapsulation::kUdp);
   std::byte* const start = datagram.data();
   std::byte* const end = encode_transport(packet, start);
   const auto transport_bytes = static_cast<std::uint32_t>(end - start) + trailer_bytes(packet, options);
@@ -408,6 +387,7 @@ std::size_t encode_datagram(const Packet& packet, std::span<std::byte> datagram,
 }
 
 DropReason decode_datagram(std::span<const std::byte> datagram, Packet& packet, const WireOptions& options) {
+  if (packet.protocol == Protocol::kUet) return decode_uet_datagram(datagram, options.uet, packet);
   std::byte network[kIpv6Bytes + kUdpBytes];
   if (packet.protocol == Protocol::kRoce) {
     if (packet.source.number >= kIpHosts || packet.destination.number >= kIpHosts)

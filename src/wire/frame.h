@@ -3,8 +3,9 @@
 // checksums, with the addresses of address_plan.h. Foreign frames, whose addresses are their own, are
 // captured_frame.h's.
 //
-// What does not travel: Packet::operation, trim, header_bytes (decode computes it), and where the payload is
-// stored. A caller that replaces a packet by its bytes and back copies the first two with carry_over().
+// What does not travel: Packet::operation, trim (UET apart), header_bytes (decode computes it), and where the
+// payload is stored. A caller that replaces a packet by its bytes and back copies the first two with
+// carry_over().
 #pragma once
 
 #include <cstddef>
@@ -14,12 +15,14 @@
 #include "wire/drop_reason.h"
 #include "wire/link_type.h"
 #include "wire/packet.h"
+#include "wire/uet_options.h"
 
 namespace wharf::wire {
 
 struct WireOptions {
   bool roce_icrc = true;  ///< encode computes and decode verifies the ICRC; false: zeros, unchecked.
   bool ub_icrc = false;   ///< UB packets end with a CRC-32C; both ends must agree.
+  UetOptions uet = {};
 };
 
 /// The kind of link that a packet's frame belongs to.
@@ -33,14 +36,14 @@ std::uint32_t encoded_bytes(const Packet& packet, const WireOptions& options = {
 
 /// Writes the frame of `packet`, without FCS and without Ethernet padding, and returns its length. `frame`
 /// holds at least encoded_bytes(); hosts are inside the address plan of the encapsulation; the packet is
-/// whole (not trimmed).
+/// whole, or of UET: then a trimmed one is written without data and trailer, with the DSCP that says so.
 std::size_t encode(const Packet& packet, std::span<std::byte> frame, const WireOptions& options = {});
 
 /// Reads one frame (without FCS). On kNone, `packet` is complete except for what does not travel, and its
 /// payload points into `frame`; otherwise it is unspecified.
 ///
 /// Normalised: reserved bits are dropped, ECT(1) is read as ECT(0), IP identification, TTL and unknown DSCP
-/// are forgotten.
+/// are forgotten, and so is what a switch has left of the data of a trimmed packet.
 DropReason decode(std::span<const std::byte> frame, LinkType link, Packet& packet,
                   const WireOptions& options = {});
 
@@ -51,13 +54,14 @@ inline void carry_over(const Packet& sent, Packet& received) {
   received.header_bytes = sent.header_bytes;
 }
 
-/// The part of a UDP-encapsulated packet (RoCE, or UB with kUdp) that a UDP socket carries: BTH or RTPH to
-/// ICRC. The ICRC is computed as if the datagram stood in the frame that encode() writes. Returns the length.
+/// The part of a UDP-encapsulated packet (RoCE, or UB or UET with kUdp) that a UDP socket carries: BTH, RTPH
+/// or PDS header to ICRC or CRC. The checksum is computed as if the datagram stood in the frame that encode()
+/// writes. Returns the length.
 std::size_t encode_datagram(const Packet& packet, std::span<std::byte> datagram,
                             const WireOptions& options = {});
 
 /// Reads such a datagram. `packet.protocol`, `ip_version`, `source`, `destination` and `entropy` are set by
-/// the caller from what it knows about the socket; traffic class and mark stay as they are.
+/// the caller from what it knows about the socket; traffic class, mark and (of UET) trim stay as they are.
 DropReason decode_datagram(std::span<const std::byte> datagram, Packet& packet,
                            const WireOptions& options = {});
 

@@ -10,54 +10,96 @@
 namespace wharf::wire {
 namespace {
 
+/// A trimmed packet ends where the frame or its IP datagram does; its UDP length may be stale.
 DropReason locate_udp(std::span<const std::byte> frame, std::uint32_t ip_end, FrameLayout& layout) {
-  const std::byte* const udp = frame.data() + layout.udp_at;
-  const std::uint32_t length = load_be16(udp + 4);
-  if (length < kUdpBytes || layout.udp_at + length != ip_end) return DropReason::kBadUdpLength;
   layout.transport_at = layout.udp_at + kUdpBytes;
   layout.transport_end = ip_end;
-  return DropReason::kNone;
+  if (layout.trim != TrimState::kWhole) return DropReason::kNone;
+  const std::byte* const udp = frame.data() + layout.udp_at;
+  const std::uint32_t length = load_be16(udp + 4);
+  return length < kUdpBytes || layout.udp_at + length != ip_end ? DropReason::kBadUdpLength
+                                                                : DropReason::kNone;
 }
 
 /// Sets the protocol from the UDP port; false for any other port.
-bool known_port(std::uint16_t port, FrameLayout& layout) {
-  layout.protocol = port == kRocePort ? Protocol::kRoce : Protocol::kUb;
-  return port == kUboePort || (port == kRocePort && layout.encapsulation == UbEncapsulation::kUdp);
+bool known_port(std::uint16_t port, const UetOptions& uet, FrameLayout& layout) {
+  const bool ethernet = layout.encapsulation == UbEncapsulation::kUdp;
+  if (port == kUboePort) {
+    layout.protocol = Protocol::kUb;
+    return true;
+  }
+  layout.protocol = port == kRocePort ? Protocol::kRoce : Protocol::kUet;
+  return ethernet && (port == kRocePort || port == uet.udp_port);
 }
 
-DropReason locate_ipv4(std::span<const std::byte> frame, FrameLayout& layout) {
+/// What stands at layout.udp_at, whose first eight bytes are in the frame: UDP with a known port, or the
+/// entropy header of native UET. `service` is the TOS or traffic class byte.
+bool known_protocol(const std::byte* udp, std::uint8_t protocol, std::uint8_t service, const UetOptions& uet,
+                    FrameLayout& layout) {
+  if (protocol != kIpProtocolUdp) {
+    layout.protocol = Protocol::kUet;
+    layout.uet_encapsulation = UetEncapsulation::kNativeIp;
+  } else if (!known_port(load_be16(udp + 2), uet, layout)) {
+    return false;
+  }
+  if (layout.protocol == Protocol::kUet)
+    layout.trim = uet_trim_state_of(static_cast<std::uint8_t>(service >> 2U), uet.dscp);
+  return true;
+}
+
+bool is_native_uet(std::uint8_t protocol, const UetOptions& uet, const FrameLayout& layout) {
+  return protocol == uet.ip_protocol && layout.encapsulation == UbEncapsulation::kUdp;
+}
+
+/// The rest of either IP version: `datagram` bytes are announced from the IP header on, `left` are there.
+DropReason locate_after_ip(std::span<const std::byte> frame, std::uint32_t datagram, std::uint32_t left,
+                           FrameLayout& layout) {
+  if (datagram > left) {
+    if (layout.trim == TrimState::kWhole) return DropReason::kTruncated;
+    datagram = left;
+  }
+  if (layout.uet_encapsulation == UetEncapsulation::kUdp)
+    return locate_udp(frame, layout.ip_at + datagram, layout);
+  layout.transport_at = layout.udp_at + kUetEntropyBytes;
+  layout.transport_end = layout.ip_at + datagram;
+  return DropReason::kNone;
+}
+
+DropReason locate_ipv4(std::span<const std::byte> frame, const UetOptions& uet, FrameLayout& layout) {
   layout.ip_version = IpVersion::kV4;
   const std::uint32_t left = static_cast<std::uint32_t>(frame.size()) - layout.ip_at;
   if (left < kIpv4Bytes) return DropReason::kTruncated;
   const std::byte* const ip = frame.data() + layout.ip_at;
   if (load_u8(ip) >> 4U != 4) return DropReason::kBadIpHeader;
-  if (load_u8(ip + 9) != kIpProtocolUdp) return DropReason::kForeign;
+  const std::uint8_t protocol = load_u8(ip + 9);
+  if (protocol != kIpProtocolUdp && !is_native_uet(protocol, uet, layout)) return DropReason::kForeign;
   if ((load_be16(ip + 6) & 0x3fffU) != 0) return DropReason::kIpFragment;
   if (load_u8(ip) != 0x45) return DropReason::kBadIpHeader;
   if (left < kIpv4Bytes + kUdpBytes) return DropReason::kTruncated;
-  if (!known_port(load_be16(ip + kIpv4Bytes + 2), layout)) return DropReason::kForeign;
+  if (!known_protocol(ip + kIpv4Bytes, protocol, load_u8(ip + 1), uet, layout)) return DropReason::kForeign;
   const std::uint32_t total = load_be16(ip + 2);
   if (total < kIpv4Bytes + kUdpBytes) return DropReason::kBadIpHeader;
-  if (total > left) return DropReason::kTruncated;
+  if (total > left && layout.trim == TrimState::kWhole) return DropReason::kTruncated;
   if (ipv4_checksum(ip) != 0) return DropReason::kBadIpChecksum;
   layout.udp_at = layout.ip_at + kIpv4Bytes;
-  return locate_udp(frame, layout.ip_at + total, layout);
+  return locate_after_ip(frame, total, left, layout);
 }
 
-DropReason locate_ipv6(std::span<const std::byte> frame, FrameLayout& layout) {
+DropReason locate_ipv6(std::span<const std::byte> frame, const UetOptions& uet, FrameLayout& layout) {
   layout.ip_version = IpVersion::kV6;
   const std::uint32_t left = static_cast<std::uint32_t>(frame.size()) - layout.ip_at;
   if (left < kIpv6Bytes) return DropReason::kTruncated;
   const std::byte* const ip = frame.data() + layout.ip_at;
   if (load_u8(ip) >> 4U != 6) return DropReason::kBadIpHeader;
-  if (load_u8(ip + 6) != kIpProtocolUdp) return DropReason::kForeign;
+  const std::uint8_t protocol = load_u8(ip + 6);
+  if (protocol != kIpProtocolUdp && !is_native_uet(protocol, uet, layout)) return DropReason::kForeign;
   if (left < kIpv6Bytes + kUdpBytes) return DropReason::kTruncated;
-  if (!known_port(load_be16(ip + kIpv6Bytes + 2), layout)) return DropReason::kForeign;
+  const auto service = static_cast<std::uint8_t>(load_be16(ip) >> 4U);
+  if (!known_protocol(ip + kIpv6Bytes, protocol, service, uet, layout)) return DropReason::kForeign;
   const std::uint32_t length = load_be16(ip + 4);
   if (length < kUdpBytes) return DropReason::kBadIpHeader;
-  if (kIpv6Bytes + length > left) return DropReason::kTruncated;
   layout.udp_at = layout.ip_at + kIpv6Bytes;
-  return locate_udp(frame, layout.ip_at + kIpv6Bytes + length, layout);
+  return locate_after_ip(frame, kIpv6Bytes + length, left, layout);
 }
 
 /// The transport that NTH.NLP announces; CNA16 headers know only CTPH and bypass, OpenURMA has no CTPH.
@@ -86,7 +128,7 @@ DropReason locate_cna(std::span<const std::byte> frame, std::uint32_t nth_bytes,
   return DropReason::kUnknownTransport;
 }
 
-DropReason locate_ethernet(std::span<const std::byte> frame, FrameLayout& layout) {
+DropReason locate_ethernet(std::span<const std::byte> frame, const UetOptions& uet, FrameLayout& layout) {
   std::uint32_t at = kEthernetBytes;
   if (frame.size() < at) return DropReason::kTruncated;
   auto type = static_cast<EtherType>(load_be16(frame.data() + at - 2));
@@ -108,11 +150,11 @@ DropReason locate_ethernet(std::span<const std::byte> frame, FrameLayout& layout
     case EtherType::kIpv4:
       layout.has_ip = true;
       layout.ip_at = at;
-      return locate_ipv4(frame, layout);
+      return locate_ipv4(frame, uet, layout);
     case EtherType::kIpv6:
       layout.has_ip = true;
       layout.ip_at = at;
-      return locate_ipv6(frame, layout);
+      return locate_ipv6(frame, uet, layout);
     case EtherType::kUbRaw:
       layout.encapsulation = UbEncapsulation::kRawEthernet;
       layout.nth_at = at;
@@ -127,7 +169,7 @@ DropReason locate_ethernet(std::span<const std::byte> frame, FrameLayout& layout
   return DropReason::kForeign;
 }
 
-DropReason locate_link(std::span<const std::byte> frame, FrameLayout& layout) {
+DropReason locate_link(std::span<const std::byte> frame, const UetOptions& uet, FrameLayout& layout) {
   if (frame.size() < kLphBytes) return DropReason::kTruncated;
   layout.nth_at = kLphBytes;
   const LinkConfig config = decode_lph(frame.data()).config;
@@ -138,7 +180,7 @@ DropReason locate_link(std::span<const std::byte> frame, FrameLayout& layout) {
       layout.has_ip = true;
       layout.ip_at = kLphBytes + kNthIpBytes;
       if (frame.size() < layout.ip_at) return DropReason::kTruncated;
-      return config == LinkConfig::kIpv4 ? locate_ipv4(frame, layout) : locate_ipv6(frame, layout);
+      return config == LinkConfig::kIpv4 ? locate_ipv4(frame, uet, layout) : locate_ipv6(frame, uet, layout);
     case LinkConfig::kCna16:
       layout.encapsulation = UbEncapsulation::kCna16OnLink;
       return locate_cna(frame, kNthCna16Bytes, layout);
@@ -156,9 +198,10 @@ DropReason locate_link(std::span<const std::byte> frame, FrameLayout& layout) {
 
 }  // namespace
 
-DropReason locate(std::span<const std::byte> frame, LinkType link, FrameLayout& layout) {
+DropReason locate(std::span<const std::byte> frame, LinkType link, FrameLayout& layout,
+                  const UetOptions& uet) {
   layout = FrameLayout{};
-  return link == LinkType::kEthernet ? locate_ethernet(frame, layout) : locate_link(frame, layout);
+  return link == LinkType::kEthernet ? locate_ethernet(frame, uet, layout) : locate_link(frame, uet, layout);
 }
 
 }  // namespace wharf::wire

@@ -10,6 +10,7 @@
 #include "wire/drop_reason.h"
 #include "wire/link_type.h"
 #include "wire/packet.h"
+#include "wire/uet_options.h"
 
 namespace wharf::wire {
 
@@ -18,6 +19,8 @@ struct FrameLayout {
   Protocol protocol = Protocol::kUb;
   UbEncapsulation encapsulation = UbEncapsulation::kUdp;
   UbTransport transport = UbTransport::kRtp;  ///< As the network header announces it.
+  UetEncapsulation uet_encapsulation = UetEncapsulation::kUdp;
+  TrimState trim = TrimState::kWhole;  ///< UET: as the DSCP says.
   IpVersion ip_version = IpVersion::kV4;
   std::uint8_t vlan_tags = 0;  ///< 802.1Q tags after the Ethernet addresses, at most 2.
   bool has_ip = false;
@@ -25,14 +28,16 @@ struct FrameLayout {
   std::uint32_t operator_tag_at = 0;
   std::uint32_t nth_at = 0;
   std::uint32_t ip_at = 0;
-  std::uint32_t udp_at = 0;
-  std::uint32_t transport_at = 0;  ///< BTH or UB transport header.
+  std::uint32_t udp_at = 0;        ///< UDP header, or the entropy header of native UET.
+  std::uint32_t transport_at = 0;  ///< BTH, UB transport header, or PDS header.
   std::uint32_t transport_end =
       0;  ///< One past the last pad byte or ICRC trailer; Ethernet padding is beyond.
 };
 
 /// Walks `frame` up to its transport header. Checks lengths, the IP checksum, and that lengths of link, IP
-/// and UDP agree. The UDP checksum is not checked: both protocols send 0, and ICRC or FCS cover the data.
-DropReason locate(std::span<const std::byte> frame, LinkType link, FrameLayout& layout);
+/// and UDP agree. The UDP checksum is not checked: all protocols send 0, and ICRC, CRC or FCS cover the data.
+/// Lengths of a trimmed UET packet may be those that it had before: its transport ends with the frame.
+DropReason locate(std::span<const std::byte> frame, LinkType link, FrameLayout& layout,
+                  const UetOptions& uet = {});
 
 }  // namespace wharf::wire

@@ -218,7 +218,7 @@ TEST(Frame, EachRuleOfAUbFrameIsEnforced) {
       {"fragment", 20, 0x20, DropReason::kIpFragment},
       {"protocol", 23, 6, DropReason::kForeign},
       {"IP checksum", 24, 0xee, DropReason::kBadIpChecksum},
-      {"UDP port", 37, 0xb9, DropReason::kForeign},
+      {"UDP port", 37, 0xba, DropReason::kForeign},
       {"UDP length", 39, 8, DropReason::kBadUdpLength},
       {"reserved TPOpcode", 42, 0x07, DropReason::kUnknownTransport},
       {"TPOpcode 9", 42, 0x09, DropReason::kUnknownTransport},

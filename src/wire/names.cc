@@ -13,7 +13,7 @@ std::string_view drop_reason_text(DropReason reason) {
     case DropReason::kTruncated:
       return "truncated";
     case DropReason::kForeign:
-      return "neither UB nor RoCEv2";
+      return "neither UB nor RoCEv2 nor UET";
     case DropReason::kBadLinkHeader:
       return "link header that carries no packet";
     case DropReason::kBadIpHeader:
@@ -46,6 +46,12 @@ std::string_view drop_reason_text(DropReason reason) {
       return "bad payload length";
     case DropReason::kBadIcrc:
       return "bad invariant CRC";
+    case DropReason::kForbiddenHeader:
+      return "header that may not follow";
+    case DropReason::kBadSegment:
+      return "segment beyond its message";
+    case DropReason::kSecured:
+      return "secured packet without keys";
   }
   return "unknown";
 }

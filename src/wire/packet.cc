@@ -10,6 +10,7 @@
 #include "wire/ub_codec.h"
 #include "wire/ub_lph.h"
 #include "wire/udp.h"
+#include "wire/uet_frame.h"
 #include "wire/uet_names.h"
 
 namespace wharf::wire {
@@ -47,8 +48,7 @@ std::uint32_t wire_header_bytes(const Packet& packet) {
   if (packet.protocol == Protocol::kRoce)
     return network + roce_header_bytes(packet.roce) + kIcrcBytes + kFcsBytes;
   if (packet.protocol == Protocol::kUet)
-    return network + uet_header_bytes(packet.uet) +
-           (packet.uet.protection == UetProtection::kCrc ? kUetCrcBytes : 0) + kFcsBytes;
+    return network + uet_header_bytes(packet.uet) + uet_trailer_bytes(packet) + kFcsBytes;
   return network + ub_header_bytes(packet.ub) + (link_type(packet) == LinkType::kEthernet ? kFcsBytes : 0);
 }
 
@@ -81,6 +81,17 @@ void mark_congestion(Packet& packet) {
       cc.fecn = 1;
       return;
   }
+}
+
+void trim_packet(Packet& packet, TrimState state) {
+  if (packet.protocol == Protocol::kUet && packet.trim == TrimState::kWhole) {
+    UetPacket& uet = packet.uet;
+    const auto length = static_cast<std::uint16_t>(packet.payload.length);
+    if (is_uet_request_form(uet.prologue.next)) uet.ses.payload_length = length;
+    if (is_uet_response_form(uet.prologue.next)) uet.response.payload_length = length;
+  }
+  packet.trim = state;
+  packet.payload = Payload{};
 }
 
 std::span<const std::byte> sack_bitmap(const Packet& packet) {

@@ -139,6 +139,10 @@ inline UetNack& use_nack(UetPacket& uet, UetNackCode code) {
   nack.code = code;
   return nack;
 }
+inline UetNackCongestion& use_nack_congestion(UetPacket& uet) {
+  uet.prologue.type = UetPdsType::kNackCcx;
+  return *std::construct_at(&uet.nack_congestion);
+}
 inline UetControl& use_control(UetPacket& uet, UetControlType control) {
   uet.prologue.type = UetPdsType::kControl;
   uet.prologue.next = UetNextHeader::kNone;
@@ -182,6 +186,11 @@ std::uint32_t link_bytes(const Packet& packet);
 
 /// Marks congestion as a switch does: CE in IP (when ECN-capable), and FECN or C in the CC field of UB.
 void mark_congestion(Packet& packet);
+
+/// Cuts the data off, as a switch does that has no room for it. `state` is not kWhole. The SES header of UET
+/// keeps saying how long the data was, if its form does. `header_bytes` stays: what is kept is the switch's
+/// to say.
+void trim_packet(Packet& packet, TrimState state);
 
 /// The selective-acknowledgement bitmap of a TPSACK, wherever it is stored. Empty when the packet has none.
 std::span<const std::byte> sack_bitmap(const Packet& packet);

@@ -285,4 +285,168 @@ inline Packet arbitrary_ub_packet() {
   return packet;
 }
 
+inline void arbitrary_uet_request_headers(Packet& packet, UetNextHeader form) {
+  UetPacket& uet = packet.uet;
+  std::vector<UetOpcode> opcodes{UetOpcode::kWrite, UetOpcode::kRead, UetOpcode::kAtomic,
+                                 UetOpcode::kFetchingAtomic};
+  if (form != UetNextHeader::kRequestSmall)
+    opcodes.insert(opcodes.end(), {UetOpcode::kSend, UetOpcode::kDatagramSend, UetOpcode::kTaggedSend,
+                                   UetOpcode::kTaggedSendAtomic, UetOpcode::kTaggedSendFetchAtomic});
+  if (form == UetNextHeader::kRequestStandard)
+    opcodes.insert(opcodes.end(), {UetOpcode::kNoOp, UetOpcode::kRendezvousSend, UetOpcode::kDeferrableSend,
+                                   UetOpcode::kRendezvousTaggedSend, UetOpcode::kDeferrableTaggedSend,
+                                   UetOpcode::kDeferrableReadyToRestart, UetOpcode::kMessageError});
+  UetSesRequest& ses = use_ses_request(uet, form, *rc::gen::elementOf(opcodes));
+  ses.flags = arbitrary_bits<std::uint8_t>(6);
+  ses.job_id = arbitrary_bits<std::uint32_t>(24);
+  ses.ri_generation = arbitrary_bits<std::uint8_t>(8);
+  ses.pid_on_fep = arbitrary_bits<std::uint16_t>(12);
+  ses.resource_index = arbitrary_bits<std::uint16_t>(12);
+  bool data = ses.opcode != UetOpcode::kRead && ses.opcode != UetOpcode::kNoOp &&
+              ses.opcode != UetOpcode::kDeferrableReadyToRestart && ses.opcode != UetOpcode::kMessageError;
+  if (uet_extension(ses.opcode) == UetExtension::kRendezvous)
+    use_rendezvous(uet) = UetRendezvous{arbitrary_word(),
+                                        arbitrary_word(),
+                                        arbitrary_bits<std::uint32_t>(32),
+                                        arbitrary_bits<std::uint16_t>(12),
+                                        arbitrary_bits<std::uint16_t>(12),
+                                        arbitrary_bits<std::uint8_t>(8)};
+  if (uet_extension(ses.opcode) == UetExtension::kAtomic) {
+    UetAtomic& atomic = use_atomic(uet);
+    atomic.opcode = static_cast<UetAtomicOpcode>(*rc::gen::inRange<unsigned>(0, 0x15));
+    atomic.datatype = static_cast<UetDatatype>(*rc::gen::inRange<unsigned>(0, 0x12));
+    atomic.semantic_control = arbitrary_bits<std::uint8_t>(8);
+    if (uet_has_compare_swap(atomic.opcode)) {
+      data = false;
+      for (std::uint8_t& byte : atomic.compare) byte = arbitrary_bits<std::uint8_t>(8);
+      for (std::uint8_t& byte : atomic.swap) byte = arbitrary_bits<std::uint8_t>(8);
+    }
+  }
+  if (data) packet.payload = arbitrary_payload(4096);
+  if (form == UetNextHeader::kRequestStandard) {
+    ses.message_id = arbitrary_bits<std::uint16_t>(16);
+    ses.buffer_offset = arbitrary_word();
+    ses.memory_key = arbitrary_word();
+    ses.initiator = arbitrary_bits<std::uint32_t>(32);
+    if (ses.first()) {
+      ses.header_data = arbitrary_word();
+    } else {
+      ses.message_offset = arbitrary_bits<std::uint32_t>(31);
+      ses.payload_length = static_cast<std::uint16_t>(packet.payload.length);
+    }
+    ses.request_length = ses.message_offset + packet.payload.length + arbitrary_bits<std::uint32_t>(30);
+    return;
+  }
+  ses.flags |= kUetSom | kUetEom;
+  ses.request_length = data ? packet.payload.length : arbitrary_bits<std::uint32_t>(14);
+  if (form == UetNextHeader::kRequestMedium) {
+    (ses.has_header_data() ? ses.header_data : ses.buffer_offset) = arbitrary_word();
+    ses.memory_key = arbitrary_word();
+    ses.initiator = arbitrary_bits<std::uint32_t>(32);
+  } else {
+    ses.buffer_offset = arbitrary_word();
+  }
+}
+
+inline void arbitrary_uet_response_headers(Packet& packet, UetNextHeader form) {
+  UetSesResponse& response = use_ses_response(packet.uet, form);
+  response.list = static_cast<UetListCode>(arbitrary_bits<unsigned>(2));
+  response.opcode = static_cast<UetResponseOpcode>(arbitrary_bits<unsigned>(6));
+  response.return_code = static_cast<UetReturnCode>(arbitrary_bits<unsigned>(6));
+  response.job_id = arbitrary_bits<std::uint32_t>(24);
+  if (form != UetNextHeader::kResponse) {
+    packet.payload = arbitrary_payload(4096);
+    response.payload_length = static_cast<std::uint16_t>(packet.payload.length);
+  } else {
+    response.ri_generation = arbitrary_bits<std::uint8_t>(8);
+  }
+  if (form == UetNextHeader::kResponseDataSmall) {
+    response.original_request_psn = arbitrary_bits<UetPsn>(32);
+    return;
+  }
+  response.message_id = arbitrary_bits<std::uint16_t>(16);
+  response.modified_length = arbitrary_bits<std::uint32_t>(32);
+  if (form != UetNextHeader::kResponseData) return;
+  response.read_request_message_id = arbitrary_bits<std::uint16_t>(16);
+  response.message_offset = arbitrary_bits<std::uint32_t>(32);
+}
+
+inline void arbitrary_uet_ack(UetPacket& uet, UetPdsType type) {
+  use_ack(uet) =
+      UetAck{arbitrary_bits<UetPsn>(32), arbitrary_bits<std::uint16_t>(16), arbitrary_bits<std::uint16_t>(16),
+             static_cast<std::int16_t>(arbitrary_bits<std::uint16_t>(16))};
+  if (type == UetPdsType::kAck) return;
+  UetAckCongestion& cc = use_ack_congestion(uet, type);
+  cc.type = static_cast<UetCcType>(arbitrary_bits<unsigned>(4));
+  cc.flags = arbitrary_bits<std::uint8_t>(4);
+  cc.mpr = arbitrary_bits<std::uint8_t>(8);
+  cc.sack_psn_offset = static_cast<std::int16_t>(arbitrary_bits<std::uint16_t>(16));
+  cc.sack_bitmap = arbitrary_word();
+  if (type == UetPdsType::kAckCcx) cc.state_extension = arbitrary_word();
+  if (cc.type != UetCcType::kNscc && cc.type != UetCcType::kCredit) {
+    cc.state = arbitrary_word();
+    return;
+  }
+  cc.byte_units = arbitrary_bits<std::uint32_t>(24);
+  cc.out_of_order = arbitrary_bits<std::uint16_t>(16);
+  if (cc.type == UetCcType::kCredit) return;
+  cc.service_time = arbitrary_bits<std::uint16_t>(16);
+  cc.restore_window = arbitrary_flag();
+  cc.receiver_penalty = arbitrary_bits<std::uint8_t>(7);
+}
+
+inline Packet arbitrary_uet_packet() {
+  Packet packet = uet_packet();
+  arbitrary_envelope(packet);
+  UetPacket& uet = packet.uet;
+  if (arbitrary_flag()) uet.encapsulation = UetEncapsulation::kNativeIp;
+  const auto type = static_cast<UetPdsType>(*rc::gen::inRange<unsigned>(2, 15));
+  std::vector<UetNextHeader> next;
+  const bool request = is_uet_pdc_request(type);
+  if (request || type == UetPdsType::kRudiRequest || type == UetPdsType::kUudRequest)
+    next.insert(next.end(), {UetNextHeader::kRequestSmall, UetNextHeader::kRequestMedium,
+                             UetNextHeader::kRequestStandard});
+  if (request || type == UetPdsType::kRudiResponse || is_uet_ack(type))
+    next.insert(next.end(),
+                {UetNextHeader::kResponse, UetNextHeader::kResponseData, UetNextHeader::kResponseDataSmall});
+  if (next.empty() || is_uet_ack(type)) next.push_back(UetNextHeader::kNone);
+  uet.prologue.type = type;
+  if (request) {
+    UetRequest& header = use_pds_request(uet, type);
+    header.psn = arbitrary_bits<UetPsn>(32);
+    header.source_pdcid = arbitrary_bits<std::uint16_t>(16);
+    header.destination_pdcid = arbitrary_bits<std::uint16_t>(16);
+    header.clear_psn_offset = static_cast<std::int16_t>(arbitrary_bits<std::uint16_t>(16));
+    if (has_uet_request_cc(type)) {
+      header.ccc_id = arbitrary_bits<std::uint8_t>(8);
+      header.credit_target = arbitrary_bits<std::uint32_t>(24);
+    }
+  } else if (is_uet_nack(type)) {
+    use_nack(uet, static_cast<UetNackCode>(arbitrary_bits<unsigned>(8)));
+    uet.prologue.type = type;
+    uet.nack.psn = arbitrary_bits<UetPsn>(32);
+    uet.nack.payload = arbitrary_bits<std::uint32_t>(32);
+    uet.nack.source_pdcid = arbitrary_bits<std::uint16_t>(16);
+    uet.nack.destination_pdcid = arbitrary_bits<std::uint16_t>(16);
+    uet.nack.vendor_code = arbitrary_bits<std::uint8_t>(8);
+    if (type == UetPdsType::kNackCcx)
+      use_nack_congestion(uet) = UetNackCongestion{arbitrary_bits<std::uint64_t>(60), arbitrary_word(),
+                                                   arbitrary_bits<std::uint8_t>(4)};
+  } else if (type == UetPdsType::kControl) {
+    use_control(uet, static_cast<UetControlType>(*rc::gen::inRange<unsigned>(0, 10))) = UetControl{
+        arbitrary_bits<UetPsn>(32), arbitrary_bits<std::uint32_t>(32), arbitrary_bits<std::uint16_t>(16),
+        arbitrary_bits<std::uint16_t>(16), arbitrary_bits<std::uint16_t>(16)};
+    if (uet.prologue.control == UetControlType::kNegotiation) packet.payload = arbitrary_payload(64);
+  } else if (type == UetPdsType::kRudiRequest || type == UetPdsType::kRudiResponse) {
+    use_rudi(uet, type).packet_id = arbitrary_bits<std::uint32_t>(32);
+  } else if (is_uet_ack(type)) {
+    arbitrary_uet_ack(uet, type);
+  }
+  uet.prologue.flags = arbitrary_bits<std::uint8_t>(7) & uet_defined_flags(type);
+  const UetNextHeader form = *rc::gen::elementOf(next);
+  if (is_uet_request_form(form)) arbitrary_uet_request_headers(packet, form);
+  if (is_uet_response_form(form)) arbitrary_uet_response_headers(packet, form);
+  return packet;
+}
+
 }  // namespace wharf::wire

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// UDP header. Both protocols send checksum 0, which IPv4 allows (RFC 768) and IPv6 tolerates for tunnels (RFC
+// UDP header. All protocols send checksum 0, which IPv4 allows (RFC 768) and IPv6 tolerates for tunnels (RFC
 // 6935).
 #pragma once
 
@@ -13,6 +13,8 @@ namespace wharf::wire {
 inline constexpr std::uint32_t kUdpBytes = 8;
 inline constexpr std::uint16_t kRocePort = 4791;  ///< [IBTA Annex A17]
 inline constexpr std::uint16_t kUboePort = 4792;  ///< UB over Ethernet. [UMDK User Guide]
+/// Ultra Ethernet. Choice: as Wireshark has it; placeholders elsewhere say 49150, 2887 and 4739.
+inline constexpr std::uint16_t kUetPort = 4793;
 
 struct UdpHeader {
   std::uint16_t source_port = 0;
