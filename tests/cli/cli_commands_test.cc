@@ -255,7 +255,10 @@ TEST(Cli, ListDoctorCheckAndCompletionAnswer) {
   EXPECT_GT(wharf({"list", "keys", "--json"}).json()["keys"].size(), 100U);
   const Outcome doctor = wharf({"doctor", "--json"});
   EXPECT_EQ(doctor.exit_code, 0) << doctor.out;
-  EXPECT_EQ(wharf({"check", kFetch, "--json"}).json()["valid"], true);
+  const auto checked = wharf({"check", kFetch, "--json"}).json();
+  EXPECT_EQ(checked["valid"], true);
+  EXPECT_EQ(checked["estimate"]["operations"], 200);
+  EXPECT_GT(checked["estimate"]["sample"]["event_ns"], 0.0);
   const ScratchDirectory scratch;
   for (const char* shell : {"bash", "zsh", "fish"}) EXPECT_EQ(wharf({"completion", shell}).exit_code, 0);
   std::ofstream(scratch / "completion.bash") << wharf({"completion", "bash"}).out;

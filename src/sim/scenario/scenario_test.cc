@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/scenario/scenario.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/golden_test_support.h"
@@ -121,6 +122,63 @@ TEST(Scenario, TheEffectiveConfigurationIsItselfAScenario) {
   ASSERT_TRUE(second.ok()) << second.error().message << "\n" << first->effective;
   EXPECT_EQ(second->effective, first->effective);
   EXPECT_EQ(second->config.stack, Stack::kRoceBlueFlame);
+}
+
+TEST(Scenario, EngineLimitsAndTimersAreKeys) {
+  const auto ub = load_scenario(source(
+      "", {"model.stack=ub_urma", "model.ub.err_timeout=3", "model.ub.page_fault_retry=2",
+           "model.ub.page_fault_timer=4", "model.ub.transactions_per_jetty=16", "model.ub.fetch_ahead=5",
+           "model.ub.parked_packets=7", "model.ub.load_store_services=8", "model.ub.reissue_backoff=0",
+           "model.ub.context_cache=9", "model.ub.context_records=10", "model.ub.full_jetty_records=true"}));
+  ASSERT_TRUE(ub.ok()) << ub.error().message;
+  EXPECT_TRUE(ub->no_influence.empty());
+  EXPECT_EQ(ub->config.ub.err_timeout, 3);
+  EXPECT_EQ(ub->config.ub.page_fault_retry, 2U);
+  EXPECT_EQ(ub->config.ub.page_fault_timer, 4);
+  EXPECT_EQ(ub->config.ub.transactions_per_jetty, 16U);
+  EXPECT_EQ(ub->config.ub.fetch_ahead_packets, 5U);
+  EXPECT_EQ(ub->config.ub.parked_packets, 7U);
+  EXPECT_EQ(ub->config.ub.load_store_services, 8U);
+  EXPECT_EQ(ub->config.ub.load_store_reissue.backoff_exponent, 0U);
+  EXPECT_EQ(ub->config.ub.context_records_max, 10U);
+  EXPECT_TRUE(ub->config.ub.full_jetty_records);
+  const auto roce = load_scenario(
+      source("", {"model.stack=roce_dma", "model.roce.ip_version=v6", "model.roce.advertise_credits=true",
+                  "model.roce.transmit_ahead=4", "model.roce.access_slots=64", "model.roce.key_cache=2",
+                  "model.roce.deferred_packets=3"}));
+  ASSERT_TRUE(roce.ok()) << roce.error().message;
+  EXPECT_TRUE(roce->no_influence.empty());
+  EXPECT_EQ(roce->config.roce.ip_version, wire::IpVersion::kV6);
+  EXPECT_TRUE(roce->config.roce.advertise_credits);
+  EXPECT_EQ(roce->config.roce.transmit_ahead, 4U);
+  EXPECT_EQ(roce->config.roce.access_slots, 64U);
+  EXPECT_EQ(roce->config.roce.deferred_packets, 3U);
+  EXPECT_THAT(refusal("", {"model.stack=ub_urma", "model.ub.err_timeout=32"}), testing::HasSubstr("0 to 31"));
+}
+
+/// A lossy run with these overrides ends, with the right bytes, the same way with structs and bytes.
+void expect_sound(std::vector<std::string> overrides) {
+  overrides.insert(overrides.end(), {"run.workload=bulk_write", "run.payload=10KiB", "run.operations=40",
+                                     "run.concurrency=4", "model.faults.loss=2%"});
+  const auto scenario = load_scenario(source("", overrides));
+  ASSERT_TRUE(scenario.ok()) << scenario.error().message;
+  const auto structs = run_scenario(*scenario, {});
+  ASSERT_TRUE(structs.ok()) << structs.error().message;
+  EXPECT_EQ(structs->end, RunOutcome::kDone);
+  EXPECT_EQ(structs->verdict, "");
+  RunOptions bytes;
+  bytes.wire = WireMode::kBytes;
+  const auto encoded = run_scenario(*scenario, bytes);
+  ASSERT_TRUE(encoded.ok());
+  EXPECT_EQ(structs->fingerprint, encoded->fingerprint);
+}
+
+TEST(Run, TightEngineLimitsSlowARunDownAndNoMore) {
+  expect_sound({"model.stack=ub_urma", "model.ub.rto_attempts=unlimited", "model.ub.transactions_per_jetty=1",
+                "model.ub.fetch_ahead=1", "model.ub.parked_packets=2"});
+  expect_sound({"model.stack=roce_dma", "model.roce.unlimited_retries=true", "model.roce.ack_timeout=2",
+                "model.roce.ip_version=v6", "model.roce.advertise_credits=true",
+                "model.roce.transmit_ahead=1", "model.roce.access_slots=64"});
 }
 
 TEST(Scenario, TheKeyReferenceIsUpToDate) { expect_golden("../../docs/scenario-keys.md", key_reference()); }

@@ -21,6 +21,11 @@ constexpr std::array<Choice<wire::UbEncapsulation>, 4> kEncapsulations{{
     {"openurma", wire::UbEncapsulation::kRawEthernet},
 }};
 
+constexpr std::array<Choice<wire::IpVersion>, 2> kIpVersions{{
+    {"v4", wire::IpVersion::kV4},
+    {"v6", wire::IpVersion::kV6},
+}};
+
 /// "unlimited" or a number of attempts.
 void bind_attempts(Binder& binder, std::string_view key, std::uint32_t& attempts, std::string_view doc) {
   binder.integer_or("unlimited", reliability::kUnlimitedAttempts, key, attempts, doc, 0, 1'000'000);
@@ -81,13 +86,34 @@ void bind_ub(Binder& binder, ub::UbConfig& ub, bool active) {
   binder.integer("first_psn", ub.first_psn, "first packet sequence number of each channel", 0, (1 << 24) - 1);
   binder.integer("rnr_retry", ub.rnr_retry, "tries after receiver-not-ready; 7 is for ever", 0, 7);
   binder.integer("min_rnr_timer", ub.min_rnr_timer, "receiver-not-ready timer code", 0, 31);
+  binder.integer("err_timeout", ub.err_timeout,
+                 "longest wait for the answer to a confirmed request, 4.096 us * 2^n (URMA API)", 0, 31);
+  binder.integer("page_fault_retry", ub.page_fault_retry,
+                 "tries after a page fault at the target (response status 2)", 0, 1'000'000);
+  binder.integer("page_fault_timer", ub.page_fault_timer, "page-fault timer code, as min_rnr_timer", 0, 31);
+  binder.integer("transactions_per_jetty", ub.transactions_per_jetty,
+                 "segments outstanding per jetty, a power of two; TASSN has 16 bits", 1, 32768);
+  binder.integer("fetch_ahead", ub.fetch_ahead_packets,
+                 "packets per channel whose data may be fetched before they leave", 1, 1 << 20);
+  binder.integer("parked_packets", ub.parked_packets,
+                 "packets that wait for earlier ones or for a context record; more are dropped", 1, 1 << 20);
   binder.integer("load_store_slots", ub.load_store_slots, "loads and stores outstanding at the NIC", 1, 256);
   binder.time("reissue", ub.load_store_reissue.base, "first time-out of a load or store");
+  binder.integer("reissue_backoff", ub.load_store_reissue.backoff_exponent,
+                 "doublings of a load's or store's time-out per attempt", 0, 16);
   binder.time("reissue_cap", ub.load_store_reissue.cap, "longest time-out of a load or store");
   bind_attempts(binder, "reissue_attempts", ub.load_store_reissue.attempts_max,
                 "re-issues of a load or store");
+  binder.integer("load_store_services", ub.load_store_services,
+                 "loads and stores of others in execution; more are dropped", 1, 1 << 20);
   binder.integer("context_cache", ub.context_cache_entries, "context records that the NIC holds; 0: all", 0,
                  1 << 20);
+  const Binder::Section cached(binder, "", ub.context_cache_entries > 0,
+                               "only with ub.context_cache above 0");
+  binder.integer("context_records", ub.context_records_max,
+                 "records of each kind that the region in host memory holds", 1, 1 << 20);
+  binder.flag("full_jetty_records", ub.full_jetty_records,
+              "jetty records of 48 bytes instead of 20 (OpenURMA 5.4)");
 }
 
 void bind_roce(Binder& binder, roce::RoceConfig& roce, bool active) {
@@ -111,10 +137,22 @@ void bind_roce(Binder& binder, roce::RoceConfig& roce, bool active) {
                  16);
   binder.integer("receive_prefetch", roce.receive_prefetch,
                  "receive entries fetched before a message needs them", 0, 255);
+  binder.choice<wire::IpVersion>("ip_version", roce.ip_version, kIpVersions,
+                                 "network header of its packets (IBTA vol 1 Annex A17)");
+  binder.flag("advertise_credits", roce.advertise_credits,
+              "end-to-end credits in ACKs instead of code 31, unlimited (IBTA vol 1 9.7.7.2)");
+  binder.integer("transmit_ahead", roce.transmit_ahead,
+                 "packets of one queue pair whose data is fetched ahead, a power of two", 1, 65536);
+  binder.integer("access_slots", roce.access_slots, "memory accesses under way, and 32 more per queue pair",
+                 64, 1 << 20);
   binder.integer("queue_cache", roce.queue_cache_entries, "queue-pair records that the NIC holds; 0: all", 0,
                  1 << 20);
   binder.integer("key_cache", roce.key_cache_entries, "memory-key records that the NIC holds; 0: all", 0,
                  1 << 20);
+  const Binder::Section cached(binder, "", roce.queue_cache_entries > 0 || roce.key_cache_entries > 0,
+                               "only with roce.queue_cache or roce.key_cache above 0");
+  binder.integer("deferred_packets", roce.deferred_packets,
+                 "packets that wait for context records; more are dropped", 1, 1 << 20);
 }
 
 }  // namespace wharf::sim
