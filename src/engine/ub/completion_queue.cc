@@ -20,15 +20,21 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
       return input_error(fmt::format("jetty depth: found {}, expected a power of two up to 65536", depth));
     }
   }
-  const auto at = static_cast<std::uint32_t>(jetties_.size());
-  if (at + kFirstJettyId >= kJettyIds) {
-    return input_error(fmt::format("jetties: {} exist, expected at most {}", at, kJettyIds - kFirstJettyId));
+  auto at = static_cast<std::uint32_t>(jetties_.size());
+  if (resting_.size() > kRestingJetties || at + kFirstJettyId >= kJettyIds) {
+    if (resting_.empty()) {
+      return input_error(
+          fmt::format("jetties: {} exist, expected at most {}", at, kJettyIds - kFirstJettyId));
+    }
+    at = resting_.front();
+    resting_.pop_front();
+  } else {
+    WHARF_TRY(parts_.contexts.reserve({ContextKind::kJetty, at}));
+    jetties_.push_back(std::make_unique<Jetty>());
+    completed_.reserve(jetties_.size());
+    advance_.reserve(jetties_.size());
   }
-  WHARF_TRY(parts_.contexts.reserve({ContextKind::kJetty, at}));
-  jetties_.push_back(std::make_unique<Jetty>());
-  completed_.reserve(jetties_.size());
-  advance_.reserve(jetties_.size());
-  Jetty& made = *jetties_.back();
+  Jetty& made = *jetties_[at];
   made.used = true;
   made.config = config;
   made.record.jetty_id = at + kFirstJettyId;
@@ -53,18 +59,21 @@ Result<void> Initiator::destroy(TimePs now, std::uint32_t jetty_id) {
                     owner->requests.size()));
   }
   parts_.contexts.remove(now, {ContextKind::kJetty, jetty_id - kFirstJettyId});
-  // Ids are not given again, so that a late packet cannot reach another queue.
   const bool listed = owner->advance_listed;
+  const bool completion_listed = owner->listed;
   const std::uint32_t generation = owner->generation + 1;
   *owner = Jetty{};
   owner->generation = generation;
   owner->advance_listed = listed;
+  owner->listed = completion_listed;
+  if (resting_.full()) resting_.reserve(resting_.capacity() * 2 + 1);
+  resting_.push_back(jetty_id - kFirstJettyId);
   return {};
 }
 
 verbs::PeerId Initiator::import(const Peer& peer) {
   for (verbs::PeerId id = 0; id < peers_.size(); ++id) {
-    if (peers_[id].used) continue;
+    if (peers_[id].used || jetty_waiting_for(id) != kNoSlot) continue;
     peers_[id] = peer;
     return id;
   }
@@ -72,19 +81,30 @@ verbs::PeerId Initiator::import(const Peer& peer) {
   return static_cast<verbs::PeerId>(peers_.size() - 1);
 }
 
-Result<void> Initiator::forget(verbs::PeerId id) {
-  if (peer(id) == nullptr) return input_error(fmt::format("peer {}: no such import", id));
+std::uint32_t Initiator::jetty_waiting_for(verbs::PeerId id) const {
   for (std::size_t at = 0; at < jetties_.size(); ++at) {
     const auto& requests = jetties_[at]->requests;
     for (std::size_t i = 0; i < requests.size(); ++i) {
       if (!requests[i].done && requests[i].request.peer == id) {
-        return input_error(fmt::format("peer {}: jetty {} has requests outstanding to it, expected none", id,
-                                       at + kFirstJettyId));
+        return static_cast<std::uint32_t>(at) + kFirstJettyId;
       }
     }
   }
+  return kNoSlot;
+}
+
+Result<void> Initiator::forget(verbs::PeerId id) {
+  if (peer(id) == nullptr) return input_error(fmt::format("peer {}: no such import", id));
+  if (const std::uint32_t waiting = jetty_waiting_for(id); waiting != kNoSlot) {
+    return input_error(
+        fmt::format("peer {}: jetty {} has requests outstanding to it, expected none", id, waiting));
+  }
   peers_[id].used = false;
   return {};
+}
+
+void Initiator::forget_channel(std::uint32_t channel) {
+  for (Peer& peer : peers_) peer.used = peer.used && peer.channel != channel;
 }
 
 PostStatus Initiator::check(const verbs::WorkRequest& request) const {

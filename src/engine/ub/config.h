@@ -25,6 +25,9 @@ inline constexpr std::uint32_t kContextStride = 64;
 
 /// Jetty ids 0..31 are for well-known services (UB-Base 2.0.1 8.2.5); create_queue() gives ids from here on.
 inline constexpr std::uint32_t kFirstJettyId = 32;
+/// A destroyed jetty's id is not given again before this many others have been destroyed, so that a late
+/// packet cannot reach another queue. Choice: UB-Base 2.0.1 does not say when an id may return.
+inline constexpr std::uint32_t kRestingJetties = 64;
 /// INI_RC_ID and TGT_TC_ID have 20 bits.
 inline constexpr std::uint32_t kJettyIds = 1U << 20U;
 

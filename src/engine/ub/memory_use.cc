@@ -31,8 +31,8 @@ std::size_t ContextStore::bytes_held() const {
 
 void Initiator::add_memory_use(std::vector<MemoryUse>& out) const {
   std::uint64_t jetties = 0;
-  std::uint64_t bytes =
-      jetties_.capacity() * sizeof(jetties_[0]) + completed_.bytes_held() + advance_.bytes_held();
+  std::uint64_t bytes = jetties_.capacity() * sizeof(jetties_[0]) + completed_.bytes_held() +
+                        advance_.bytes_held() + resting_.bytes_held();
   for (const auto& owner : jetties_) {
     jetties += owner->used ? 1U : 0U;
     bytes += sizeof(Jetty) + owner->requests.bytes_held() + owner->receives.bytes_held() +
@@ -47,7 +47,8 @@ void Initiator::add_memory_use(std::vector<MemoryUse>& out) const {
 }
 
 void TpLayer::add_memory_use(std::vector<MemoryUse>& out) const {
-  std::uint64_t bytes = channels_.capacity() * sizeof(channels_[0]) + channel_of_host_.bytes_held() +
+  std::uint64_t bytes = channels_.capacity() * sizeof(channels_[0]) +
+                        closed_.capacity() * sizeof(std::uint32_t) + channel_of_host_.bytes_held() +
                         timers_.bytes_held() + dirty_.bytes_held() + ack_list_.bytes_held() +
                         data_list_.bytes_held() + resend_list_.bytes_held();
   for (const auto& channel : channels_) {

@@ -36,8 +36,13 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
   if (index != kNoSlot && channels_[index]->state == ChannelState::kReady) return index;
   const std::uint64_t send_first = reliability::first_logical(config.first_psn);
   const std::uint64_t receive_first = reliability::first_logical(blob.first_psn);
-  const bool fresh = index == kNoSlot;
-  if (fresh) {
+  const bool known = index != kNoSlot;
+  if (!known && !closed_.empty()) {
+    index = closed_.back();
+    closed_.pop_back();
+    channel_of_host_.insert(blob.host.number, index);
+  }
+  if (index == kNoSlot) {
     index = count();
     WHARF_TRY(parts_.contexts.reserve({ContextKind::kTpChannel, index}));
     channels_.push_back(std::make_unique<TpChannel>());

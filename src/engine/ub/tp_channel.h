@@ -121,6 +121,8 @@ class TpLayer {
   // Control.
   /// The channel to the exporter of `blob`, made if there is none or if the present one has failed.
   Result<std::uint32_t> open(TimePs now, const QueueBlob& blob);
+  /// Ends the channel; its place and memory go to the next host that open() has no channel for.
+  void close(TimePs now, std::uint32_t index);
   std::uint32_t find(wire::HostAddress remote) const;
   TpChannel& channel(std::uint32_t index) { return *channels_[index]; }
   const TpChannel& channel(std::uint32_t index) const { return *channels_[index]; }
@@ -206,13 +208,15 @@ class TpLayer {
   void queue_loss(std::uint32_t index, std::uint64_t logical, std::uint64_t max);
   void timed_out(TimePs now, std::uint32_t index);
   void fail(TimePs now, std::uint32_t index);
+  void end_channel(TimePs now, std::uint32_t index);
   void start_timer(TimePs now, std::uint32_t index);
   void set_timer(std::uint32_t index);
 
   EngineParts& parts_;
   std::vector<std::unique_ptr<TpChannel>> channels_;
   FlatMap channel_of_host_;
-  reliability::DeadlineHeap timers_;  ///< Owner 2 * channel: retransmission; 2 * channel + 1: delayed TPACK.
+  std::vector<std::uint32_t> closed_;  ///< Channels without a host.
+  reliability::DeadlineHeap timers_;   ///< Owner 2 * channel: retransmission; 2 * channel + 1: delayed TPACK.
   Ring<std::uint32_t> dirty_;
   Ring<std::uint32_t> ack_list_;
   Ring<std::uint32_t> data_list_;    ///< Channels whose next new packet may leave.

@@ -180,9 +180,20 @@ void TpLayer::timed_out(TimePs now, std::uint32_t index) {
 }
 
 void TpLayer::fail(TimePs now, std::uint32_t index) {
+  ++parts_.counters.channels_failed;
+  end_channel(now, index);
+}
+
+void TpLayer::close(TimePs now, std::uint32_t index) {
+  if (channels_[index]->state == ChannelState::kReady) end_channel(now, index);
+  parts_.load_store.reset(now, index);
+  channel_of_host_.erase(channels_[index]->remote.number);
+  closed_.push_back(index);
+}
+
+void TpLayer::end_channel(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
   channel.state = ChannelState::kError;
-  ++parts_.counters.channels_failed;
   channel.timer.stop();
   set_timer(index);
   timers_.set(2 * index + 1, kNever);

@@ -85,6 +85,8 @@ class Initiator {
   Result<void> destroy(TimePs now, std::uint32_t jetty);
   verbs::PeerId import(const Peer& peer);
   Result<void> forget(verbs::PeerId peer);
+  /// Nothing behind the channel is a peer any more, whatever is outstanding.
+  void forget_channel(std::uint32_t channel);
 
   /// The jetty of that id, or null.
   Jetty* find(std::uint32_t jetty) {
@@ -156,6 +158,8 @@ class Initiator {
 
  private:
   engine::PostStatus check(const verbs::WorkRequest& request) const;
+  /// The jetty with a request to `peer` that has not ended, or kNoSlot.
+  std::uint32_t jetty_waiting_for(verbs::PeerId peer) const;
   void settle_listed(TimePs now);
   void advance(TimePs now, std::uint32_t jetty);
   bool admit(TimePs now, Jetty& jetty, std::uint64_t number);
@@ -180,6 +184,7 @@ class Initiator {
 
   EngineParts& parts_;
   std::vector<std::unique_ptr<Jetty>> jetties_;
+  Ring<std::uint32_t> resting_;  ///< Places of destroyed jetties, the oldest first.
   std::vector<Peer> peers_;
   SlotPool<Transaction> transactions_;
   reliability::DeadlineHeap backoff_;  ///< By transaction.

@@ -95,6 +95,14 @@ Result<void> UbEngine::disconnect(TimePs, engine::QueueId queue, engine::PeerId 
   return parts_->initiator.forget(peer);
 }
 
+void UbEngine::forget_host(TimePs now, wire::HostAddress remote) {
+  const std::uint32_t channel = parts_->tp.find(remote);
+  if (channel == kNoSlot) return;
+  parts_->initiator.forget_channel(channel);
+  parts_->tp.close(now, channel);
+  parts_->settle(now);
+}
+
 engine::PostStatus UbEngine::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
                                   engine::Submission submission) {
   const engine::PostStatus status = parts_->initiator.post(now, queue, request, submission);

@@ -80,9 +80,12 @@ class LiveHost {
   void add_peer(wire::HostAddress number, const UdpEndpoint& endpoint) {
     peers_.push_back({number, endpoint});
   }
-  /// From now on datagrams of host `number` are counted and dropped, and none goes there. Control path.
+  /// From now on datagrams of host `number` are counted and dropped, and none goes there; what the engine
+  /// keeps per host is free for the next. Control path.
   void remove_peer(wire::HostAddress number) {
     std::erase_if(peers_, [number](const Peer& peer) { return peer.number == number; });
+    if constexpr (requires { engine_->forget_host(now_, number); })
+      engine_->forget_host(clock_.now(), number);
   }
   /// Destroys `queue` of the engine. Programs that wait for one of its completions are never resumed: the
   /// caller destroys them. Control path.

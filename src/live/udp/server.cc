@@ -118,6 +118,7 @@ class Server {
   ServerSummary finish(bool stopped) {
     while (!sessions_.empty()) end(sessions_.size() - 1, "the server stops");
     summary_.counters = host_.counters();
+    for (const MemoryUse& use : host_.engine().memory_use()) summary_.engine_bytes += use.bytes;
     summary_.stopped = stopped;
     return summary_;
   }
@@ -188,9 +189,6 @@ class Server {
                                      hello.receive_entries, hello.receive_bytes,
                                      format_bytes(Bytes{slice_bytes()})));
     }
-    const auto number = next_number();
-    if (!number)
-      return Error{ErrorKind::kEnvironment, "it has used up its host numbers and must be restarted"};
     engine::QueueConfig depths;
     depths.send_depth = hello.queue_depth;
     depths.receive_depth = std::bit_ceil(std::max(hello.receive_entries, 1U));
@@ -203,7 +201,7 @@ class Server {
     }
     *free_slice = true;
     session.hello = hello;
-    session.number = *number;
+    session.number = next_number();
     session.slice = static_cast<std::uint32_t>(free_slice - slices_.begin());
     session.queue = *queue;
 
@@ -278,10 +276,16 @@ class Server {
 
   std::uint64_t slice_bytes() const { return segment_.length / slices_.size() / kPageBytes * kPageBytes; }
 
-  /// Numbers are not used twice: packets of a client that is gone must not reach a new one.
-  std::optional<wire::HostAddress> next_number() {
-    if (last_number_ + 1 >= kHostNumbers) return std::nullopt;
-    return wire::HostAddress{++last_number_};
+  /// Numbers go round: packets of a client that is gone must not reach the next one.
+  wire::HostAddress next_number() {
+    const auto taken = [this] {
+      return std::any_of(sessions_.begin(), sessions_.end(),
+                         [this](const auto& session) { return session->number.number == last_number_; });
+    };
+    do {
+      last_number_ = last_number_ % (kHostNumbers - 1) + 1;
+    } while (taken());
+    return wire::HostAddress{last_number_};
   }
 
   static std::string place(const Session& session) {

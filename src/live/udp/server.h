@@ -45,6 +45,8 @@ struct ServerSummary {
   std::uint64_t clients = 0;   ///< Sessions that were set up.
   std::uint64_t messages = 0;  ///< That arrived in receive entries.
   LiveCounters counters;
+  std::uint64_t engine_bytes =
+      0;                 ///< What the engine held at the end; grows with clients at once, not with all.
   bool stopped = false;  ///< `stop` ended it.
 };
 

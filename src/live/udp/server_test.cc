@@ -159,6 +159,37 @@ TYPED_TEST(ServerOf, NonsenseOnTheControlChannelEndsThatSessionOnly) {
   EXPECT_TRUE(run_one(**client, write_request(**client, 0, 8)).ok());
 }
 
+/// What the server's engine holds after `sessions` clients came, wrote, and left without a word.
+template <typename E>
+std::uint64_t bytes_after(int sessions) {
+  TestServer server(server_config(kProtocolOf<E>));
+  const LiveClock clock;
+  for (int turn = 0; turn < sessions; ++turn) {
+    Result<std::unique_ptr<Client<E>>> client = input_error("");
+    for (int patience = 0; patience < 100'000 && !client.ok(); ++patience) {
+      ClientConfig config = client_config(server);
+      config.receive_entries = 4;
+      config.receive_bytes = 64;
+      client = Client<E>::open(config, clock);
+    }
+    EXPECT_TRUE(client.ok()) << client.error().message;
+    if (!client.ok()) return 0;
+    EXPECT_TRUE(run_one(**client, write_request(**client, 0, 8)).ok());
+  }
+  const ServerSummary summary = server.stop();
+  EXPECT_EQ(summary.clients, static_cast<std::uint64_t>(sessions));
+  return summary.engine_bytes;
+}
+
+// What is kept per host or queue is used again; ids of queues rest for a while first, so that some are needed
+// before the memory stops growing.
+TYPED_TEST(ServerOf, ManyShortSessionsTakeNoMoreMemoryThanSome) {
+  const std::uint64_t some = bytes_after<TypeParam>(ub::kRestingJetties + 10);
+  EXPECT_GT(some, 0U);
+  // One or two clients may have been there at once; a channel takes some 90 KiB.
+  EXPECT_LE(bytes_after<TypeParam>(3 * ub::kRestingJetties), some + 256 * 1024);
+}
+
 TYPED_TEST(ServerOf, TheClientBeyondTheLimitIsToldWhy) {
   TestServer server(server_config(kProtocolOf<TypeParam>));
   const LiveClock clock;
