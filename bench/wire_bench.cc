@@ -16,7 +16,11 @@ namespace wharf::wire {
 namespace {
 
 constexpr std::size_t kPackets = 64;
-constexpr WireOptions kNoChecksum{false, false};
+constexpr WireOptions kNoChecksum = [] {
+  WireOptions options{false, false};
+  options.uet.verify_crc = false;
+  return options;
+}();
 
 Packet ub_write() {
   Packet packet = ub_packet();
@@ -48,12 +52,42 @@ Packet roce_read() {
   return packet;
 }
 
+Packet uet_write() {
+  Packet packet = uet_packet();
+  packet.destination.number = 1;
+  packet.entropy = 0xc123;
+  UetRequest& pds = use_pds_request(packet.uet, UetPdsType::kRudRequest);
+  pds.clear_psn_offset = -1;
+  pds.source_pdcid = 0x4001;
+  pds.destination_pdcid = 0x8001;
+  UetSesRequest& ses = use_ses_request(packet.uet, UetNextHeader::kRequestStandard, UetOpcode::kWrite);
+  ses.message_id = 1;
+  ses.job_id = 101;
+  ses.memory_key = 0xacce5;
+  ses.request_length = 64;
+  return packet;
+}
+
+Packet uet_ack() {
+  Packet packet = uet_packet();
+  packet.destination.number = 1;
+  packet.traffic_class = TrafficClass::kAcknowledgement;
+  use_ack(packet.uet);
+  packet.uet.ack.source_pdcid = 0x8001;
+  packet.uet.ack.destination_pdcid = 0x4001;
+  use_ack_congestion(packet.uet).byte_units = 100;
+  use_ses_response(packet.uet, UetNextHeader::kResponse).message_id = 1;
+  return packet;
+}
+
 /// Headers of many packets that differ in PSN, so that nothing is hoisted out of the loop.
 std::vector<Packet> packets_like(const Packet& model) {
   std::vector<Packet> packets(kPackets, model);
   for (std::uint32_t i = 0; i < kPackets; ++i) {
     packets[i].ub.rtph.psn = model.protocol == Protocol::kUb ? i : packets[i].ub.rtph.psn;
     if (model.protocol == Protocol::kRoce) packets[i].roce.bth.psn = i;
+    // The cumulative PSN of an acknowledgement stands in the same place.
+    if (model.protocol == Protocol::kUet) packets[i].uet.request.psn = i;
   }
   return packets;
 }
@@ -125,6 +159,16 @@ void parse_datagram(benchmark::State& state, const Packet& model) {
 const auto kUbWrite = ub_write();
 const auto kRoceWrite = roce_write();
 const auto kRoceRead = roce_read();
+const auto kUetWrite = uet_write();
+const auto kUetAck = uet_ack();
+BENCHMARK_CAPTURE(build_datagram, uet_write, kUetWrite);
+BENCHMARK_CAPTURE(parse_datagram, uet_write, kUetWrite);
+BENCHMARK_CAPTURE(build_datagram, uet_ack_cc, kUetAck);
+BENCHMARK_CAPTURE(parse_datagram, uet_ack_cc, kUetAck);
+BENCHMARK_CAPTURE(build_frame, uet_write, kUetWrite);
+BENCHMARK_CAPTURE(parse_frame, uet_write, kUetWrite);
+BENCHMARK_CAPTURE(build_frame, uet_ack_cc, kUetAck);
+BENCHMARK_CAPTURE(parse_frame, uet_ack_cc, kUetAck);
 BENCHMARK_CAPTURE(build_datagram, ub_write, kUbWrite);
 BENCHMARK_CAPTURE(parse_datagram, ub_write, kUbWrite);
 BENCHMARK_CAPTURE(build_datagram, roce_write, kRoceWrite);

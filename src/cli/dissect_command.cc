@@ -35,7 +35,7 @@ class DissectCommand : public Command {
  public:
   std::string_view name() const override { return "dissect"; }
   std::string_view summary() const override {
-    return "Read a capture (pcap or pcapng; plain, gz or xz) of UB and RoCEv2.";
+    return "Read a capture (pcap or pcapng; plain, gz or xz) of UB, RoCEv2 and UET.";
   }
   std::string_view examples() const override {
     return "  wharf dissect out/lossy/capture.pcapng\n"

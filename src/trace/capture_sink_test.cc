@@ -40,8 +40,18 @@ TEST_F(CaptureFile, HoldsThePacketsOfTheChosenPortsWithTheirTimes) {
   trimmed.trim = wire::TrimState::kTrimmed;
   tracer.emit(
       {.kind = EventKind::kPacketReceived, .component = 4, .begin = nanoseconds(2'100), .packet = &trimmed});
+  // Ultra Ethernet frames can say that they were trimmed.
+  wire::Packet cut = wire::uet_packet();
+  cut.source = wire::HostAddress{0};
+  cut.destination = wire::HostAddress{1};
+  wire::use_pds_request(cut.uet, wire::UetPdsType::kRudRequest).psn = 99;
+  wire::use_ses_request(cut.uet, wire::UetNextHeader::kRequestStandard, wire::UetOpcode::kWrite);
+  cut.payload = wire::pattern_payload(1, 0, 512);
+  wire::trim_packet(cut, wire::TrimState::kTrimmed);
+  tracer.emit(
+      {.kind = EventKind::kPacketReceived, .component = 4, .begin = nanoseconds(2'200), .packet = &cut});
   ASSERT_TRUE(sink.close().ok());
-  EXPECT_EQ(sink.frames(), 2U);
+  EXPECT_EQ(sink.frames(), 3U);
   EXPECT_EQ(sink.left_out(), 1U);
 
   auto reader = wire::CaptureReader::open(path_);
@@ -59,6 +69,11 @@ TEST_F(CaptureFile, HoldsThePacketsOfTheChosenPortsWithTheirTimes) {
   ASSERT_TRUE(*reader->next(frame));
   EXPECT_EQ(frame.link_type, static_cast<std::uint16_t>(wire::LinkType::kUbLink));
   EXPECT_EQ(frame.picoseconds, 2'000'000U);
+  ASSERT_TRUE(*reader->next(frame));
+  ASSERT_EQ(wire::decode(frame.bytes, static_cast<wire::LinkType>(frame.link_type), decoded),
+            wire::DropReason::kNone);
+  EXPECT_EQ(decoded.trim, wire::TrimState::kTrimmed);
+  EXPECT_EQ(decoded.uet.request.psn, 99U);
   EXPECT_FALSE(*reader->next(frame));
 }
 

@@ -9,6 +9,8 @@
 #include "wire/roce_codec.h"
 #include "wire/traffic_class.h"
 #include "wire/ub_codec.h"
+#include "wire/uet_codec.h"
+#include "wire/uet_frame.h"
 
 namespace wharf::wire {
 namespace {
@@ -78,7 +80,12 @@ void decode_encapsulation(std::span<const std::byte> frame, CapturedPacket& capt
   } else {
     headers.ipv6 = decode_ipv6(at + layout.ip_at);
   }
-  headers.udp = decode_udp(at + layout.udp_at);
+  if (layout.protocol == Protocol::kUet && layout.uet_encapsulation == UetEncapsulation::kNativeIp) {
+    headers.uet_entropy = load_be32(at + layout.udp_at);
+    headers.udp.source_port = static_cast<std::uint16_t>(headers.uet_entropy >> 16U);
+  } else {
+    headers.udp = decode_udp(at + layout.udp_at);
+  }
 }
 
 /// What an engine would see: hosts, class, mark and entropy, as far as the plan knows them.
@@ -105,7 +112,9 @@ void set_envelope(CapturedPacket& captured) {
     return;
   }
   packet.entropy = headers.udp.source_port;
-  packet.traffic_class = traffic_class_of_dscp(service >> 2U);
+  const auto dscp = static_cast<std::uint8_t>(service >> 2U);
+  packet.traffic_class =
+      packet.protocol == Protocol::kUet ? uet_traffic_class_of(dscp, UetDscp{}) : traffic_class_of_dscp(dscp);
   packet.mark = (service & 3U) == 1 ? CongestionMark::kCapable : static_cast<CongestionMark>(service & 3U);
 }
 
@@ -143,6 +152,79 @@ DropReason decode_ub_captured(std::span<const std::byte> frame, CapturedPacket& 
   return reason;
 }
 
+/// Sets protection, byte order and both CRCs of a whole UET packet, as far as they can be told, and reads it.
+DropReason decode_uet_whole(std::span<const std::byte> transport, const std::byte* covered_from,
+                            CapturedPacket& captured) {
+  Packet& packet = captured.packet;
+  const auto without =
+      transport.first(transport.size() - std::min<std::size_t>(transport.size(), kUetCrcBytes));
+  if (without.size() + kUetCrcBytes == transport.size()) {
+    const std::byte* const trailer = without.data() + without.size();
+    captured.computed_icrc = uet_crc({covered_from, trailer});
+    for (const UetCrcOrder order : {UetCrcOrder::kMostFirst, UetCrcOrder::kLeastFirst}) {
+      captured.uet_crc_order = order;
+      captured.received_icrc = load_uet_crc(trailer, order);
+      if (captured.icrc_matches()) return decode_uet(without, packet.uet, packet.payload);
+    }
+  }
+  packet.uet.protection = UetProtection::kNone;
+  const DropReason reason = decode_uet(transport, packet.uet, packet.payload);
+  if (reason == DropReason::kNone || reason == DropReason::kSecured) return reason;
+  Packet with_crc = packet;
+  with_crc.uet.protection = UetProtection::kCrc;
+  if (decode_uet(without, with_crc.uet, with_crc.payload) != DropReason::kNone) return reason;
+  packet = with_crc;
+  return DropReason::kNone;
+}
+
+DropReason decode_uet_captured(std::span<const std::byte> frame, CapturedPacket& captured) {
+  const FrameLayout& layout = captured.layout;
+  captured.packet = uet_packet();
+  set_envelope(captured);
+  UetPacket& uet = captured.packet.uet;
+  uet.encapsulation = layout.uet_encapsulation;
+  captured.packet.trim = layout.trim;
+  const auto transport = frame.subspan(layout.transport_at, layout.transport_end - layout.transport_at);
+  if (layout.trim == TrimState::kWhole) {
+    const DropReason reason =
+        decode_uet_whole(transport, frame.data() + layout.ip_at + uet_crc_start(layout.ip_version), captured);
+    captured.uet_header_bytes = reason == DropReason::kNone ? wire::uet_header_bytes(uet) : 0;
+    return reason;
+  }
+  const DropReason reason = decode_uet_trimmed(transport, uet, captured.uet_header_bytes);
+  if (reason == DropReason::kNone) captured.uet_left_over = transport.subspan(captured.uet_header_bytes);
+  return reason;
+}
+
+/// Writes PDS header to trailer of a UET packet; returns the end. `covered_from` is its source IP address.
+std::byte* encode_uet_captured(const CapturedPacket& captured, const std::byte* covered_from, std::byte* at) {
+  const Packet& packet = captured.packet;
+  if (packet.trim != TrimState::kWhole) {
+    UetPacket whole = packet.uet;
+    if (captured.uet_header_bytes == uet_pds_bytes(whole.prologue.type)) {
+      // The SES header is cut: the prologue still names it, the bytes are among those left over.
+      std::byte* const end = at + captured.uet_header_bytes;
+      const std::uint16_t prologue =
+          static_cast<std::uint16_t>(static_cast<std::uint32_t>(whole.prologue.next) << 7U);
+      if (whole.prologue.type != UetPdsType::kControl) whole.prologue.next = UetNextHeader::kNone;
+      encode_uet_headers(whole, 0, at);
+      store_be16(at, static_cast<std::uint16_t>(load_be16(at) | prologue));
+      return std::copy(captured.uet_left_over.begin(), captured.uet_left_over.end(), end);
+    }
+    const std::uint32_t length = is_uet_response_form(whole.prologue.next)  ? whole.response.payload_length
+                                 : is_uet_request_form(whole.prologue.next) ? whole.ses.payload_length
+                                                                            : 0;
+    at = encode_uet_headers(whole, length, at);
+    return std::copy(captured.uet_left_over.begin(), captured.uet_left_over.end(), at);
+  }
+  at = encode_uet_headers(packet.uet, packet.payload.length, at);
+  if (packet.payload.length != 0) fill(packet.payload, {at, packet.payload.length});
+  at += packet.payload.length;
+  if (uet_trailer_bytes(packet) == 0) return at;
+  store_uet_crc(uet_crc({covered_from, at}), captured.uet_crc_order, at);
+  return at + kUetCrcBytes;
+}
+
 /// Writes the link header, tags and NTH; returns their end, where IP or the transport begins.
 std::byte* encode_link(const CapturedPacket& captured, std::byte* at) {
   const FrameLayout& layout = captured.layout;
@@ -169,20 +251,29 @@ std::byte* encode_link(const CapturedPacket& captured, std::byte* at) {
 }
 
 std::byte* encode_network(const CapturedPacket& captured, std::uint32_t transport_bytes, std::byte* at) {
-  const auto udp_length = static_cast<std::uint16_t>(kUdpBytes + transport_bytes);
+  const bool native = captured.packet.protocol == Protocol::kUet &&
+                      captured.packet.uet.encapsulation == UetEncapsulation::kNativeIp;
+  const bool trimmed = captured.packet.trim != TrimState::kWhole;
+  const auto udp_length =
+      static_cast<std::uint16_t>((native ? kUetEntropyBytes : kUdpBytes) + transport_bytes);
   if (captured.layout.ip_version == IpVersion::kV4) {
     Ipv4Header ip = captured.headers.ipv4;
-    ip.total_length = static_cast<std::uint16_t>(kIpv4Bytes + udp_length);
+    // The lengths of a trimmed packet may be those that it had before.
+    if (!trimmed) ip.total_length = static_cast<std::uint16_t>(kIpv4Bytes + udp_length);
     encode(ip, at);
     at += kIpv4Bytes;
   } else {
     Ipv6Header ip = captured.headers.ipv6;
-    ip.payload_length = udp_length;
+    if (!trimmed) ip.payload_length = udp_length;
     encode(ip, at);
     at += kIpv6Bytes;
   }
+  if (native) {
+    store_be32(at, captured.headers.uet_entropy);
+    return at + kUetEntropyBytes;
+  }
   UdpHeader udp = captured.headers.udp;
-  udp.length = udp_length;
+  if (!trimmed) udp.length = udp_length;
   encode(udp, at);
   return at + kUdpBytes;
 }
@@ -194,13 +285,22 @@ DropReason decode_captured(std::span<const std::byte> frame, LinkType link, Capt
   captured.link = link;
   DropReason reason = locate(frame, link, captured.layout);
   if (link == LinkType::kEthernet && frame.size() >= kEthernetBytes) decode_ethernet_headers(frame, captured);
-  if (reason == DropReason::kNone && captured.layout.protocol == Protocol::kRoce &&
+  if (reason == DropReason::kNone && captured.layout.protocol != Protocol::kUb &&
       captured.layout.operator_tag)
     reason = DropReason::kForeign;
   if (reason != DropReason::kNone) return reason;
   decode_encapsulation(frame, captured);
-  reason = captured.layout.protocol == Protocol::kRoce ? decode_roce_captured(frame, captured)
-                                                       : decode_ub_captured(frame, captured);
+  switch (captured.layout.protocol) {
+    case Protocol::kUb:
+      reason = decode_ub_captured(frame, captured);
+      break;
+    case Protocol::kRoce:
+      reason = decode_roce_captured(frame, captured);
+      break;
+    case Protocol::kUet:
+      reason = decode_uet_captured(frame, captured);
+      break;
+  }
   if (reason != DropReason::kNone) return reason;
   captured.packet.header_bytes = wire_header_bytes(captured.packet);
   captured.trailing = frame.subspan(captured.layout.transport_end);
@@ -210,11 +310,16 @@ DropReason decode_captured(std::span<const std::byte> frame, LinkType link, Capt
 std::vector<std::byte> encode_captured(const CapturedPacket& captured) {
   const Packet& packet = captured.packet;
   const bool roce = packet.protocol == Protocol::kRoce;
-  const bool bitmap = !roce && payload_is_sack_bitmap(packet.ub);
+  const bool uet = packet.protocol == Protocol::kUet;
+  const bool bitmap = packet.protocol == Protocol::kUb && payload_is_sack_bitmap(packet.ub);
   const std::uint32_t data = bitmap ? 0 : packet.payload.length;
-  const std::uint32_t pad = roce ? roce_pad(data) : ub_pad(packet.ub, data);
-  const std::uint32_t headers = roce ? roce_header_bytes(packet.roce) : ub_header_bytes(packet.ub);
-  const std::uint32_t transport = headers + data + pad + (roce ? kIcrcBytes : 0);
+  const std::uint32_t pad = packet.protocol == Protocol::kUb ? ub_pad(packet.ub, data) : pad_bytes(packet);
+  const std::uint32_t headers = uet    ? captured.uet_header_bytes
+                                : roce ? roce_header_bytes(packet.roce)
+                                       : ub_header_bytes(packet.ub);
+  const std::uint32_t trailer = uet ? uet_trailer_bytes(packet) : roce ? kIcrcBytes : 0;
+  const std::uint32_t transport =
+      headers + data + pad + trailer + static_cast<std::uint32_t>(captured.uet_left_over.size());
 
   constexpr std::uint32_t kNetworkBytesMax =
       kEthernetBytes + 2 * kVlanTagBytes + kOpTagBytes + kNthOpenUrmaBytes + kIpv6Bytes + kUdpBytes;
@@ -222,6 +327,12 @@ std::vector<std::byte> encode_captured(const CapturedPacket& captured) {
   std::byte* at = encode_link(captured, frame.data());
   const std::byte* const ip = at;
   if (captured.layout.has_ip) at = encode_network(captured, transport, at);
+  if (uet) {
+    at = encode_uet_captured(captured, ip + uet_crc_start(captured.layout.ip_version), at);
+    at = std::copy(captured.trailing.begin(), captured.trailing.end(), at);
+    frame.resize(static_cast<std::size_t>(at - frame.data()));
+    return frame;
+  }
   std::byte* const start = at;
   at = roce ? encode_roce_headers(packet.roce, data, at)
             : encode_ub_headers(packet.ub, packet.payload, captured.headers.entities, at);

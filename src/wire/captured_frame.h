@@ -38,6 +38,7 @@ struct EncapsulationHeaders {
   Ipv4Header ipv4;
   Ipv6Header ipv6;
   UdpHeader udp;
+  std::uint32_t uet_entropy = 0;  ///< Native UET: the word of the entropy header, entropy in its high half.
   FullEidh entities;
 };
 
@@ -46,16 +47,22 @@ struct CapturedPacket {
   FrameLayout layout;
   EncapsulationHeaders headers;
   Packet packet;                    ///< Hosts are kNoHost where an address is not in the plan.
-  std::uint32_t received_icrc = 0;  ///< RoCE: as read, least significant byte first.
+  std::uint32_t received_icrc = 0;  ///< RoCE: as read, least significant byte first. UET: its CRC.
   std::uint32_t computed_icrc = 0;
+  UetCrcOrder uet_crc_order = UetCrcOrder::kLeastFirst;
+  /// UET, trimmed: what was left after the headers that are whole, half a SES header or data.
+  std::span<const std::byte> uet_left_over;
+  std::uint32_t uet_header_bytes = 0;   ///< UET: bytes of the headers that are whole.
   std::span<const std::byte> trailing;  ///< Ethernet padding after the packet.
 
   bool icrc_matches() const { return received_icrc == computed_icrc; }
 };
 
 /// Reads a frame as far as its packet, whatever its addresses; a wrong ICRC is reported in the result, not as
-/// a reason. UB frames have no ICRC trailer. Payload and trailing bytes point into `frame`. When a reason is
-/// returned, `captured.layout` holds what was found before.
+/// a reason. UB frames have no ICRC trailer. Whether a UET packet ends with a CRC is found out: it matches in
+/// either byte order, or the lengths of the headers only fit with one (then it is wrong). Payload and
+/// trailing bytes point into `frame`. When a reason is returned, `captured.layout` holds what was found
+/// before.
 DropReason decode_captured(std::span<const std::byte> frame, LinkType link, CapturedPacket& captured);
 
 /// Writes the frame again: lengths, pad and checksums are computed anew, everything else is taken from

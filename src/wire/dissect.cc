@@ -9,6 +9,7 @@
 #include "wire/dissect_roce.h"
 #include "wire/dissect_tree.h"
 #include "wire/dissect_ub.h"
+#include "wire/dissect_uet.h"
 
 namespace wharf::wire {
 namespace {
@@ -99,6 +100,13 @@ void dissect_ip(const CapturedPacket& captured, DissectTree& tree) {
     tree.field("payload length", fmt::format("{}", ip.payload_length), at + 4, 2);
     tree.field("hop limit", fmt::format("{}", ip.hop_limit), at + 7, 1);
   }
+  if (layout.protocol == Protocol::kUet && layout.uet_encapsulation == UetEncapsulation::kNativeIp) {
+    const std::uint32_t word = captured.headers.uet_entropy;
+    tree.header("entropy header", fmt::format("entropy {}", word >> 16U), layout.udp_at, kUetEntropyBytes);
+    tree.field("entropy", fmt::format("{}", word >> 16U), layout.udp_at, 2);
+    tree.field("reserved", fmt::format("{:#06x}", word & 0xffffU), layout.udp_at + 2, 2);
+    return;
+  }
   const UdpHeader& udp = captured.headers.udp;
   tree.header("UDP", fmt::format("{} > {}", udp.source_port, udp.destination_port), layout.udp_at, kUdpBytes);
   tree.field("source port", fmt::format("{}", udp.source_port), layout.udp_at, 2);
@@ -140,14 +148,20 @@ void dissect_end(std::span<const std::byte> frame, const CapturedPacket& capture
     if (const std::uint32_t pad = pad_bytes(packet); pad != 0)
       tree.header("pad", fmt::format("{} bytes", pad), at + packet.payload.length, pad);
   }
-  if (packet.protocol == Protocol::kRoce) {
+  const bool crc = packet.protocol == Protocol::kUet && packet.trim == TrimState::kWhole &&
+                   packet.uet.protection == UetProtection::kCrc;
+  if (packet.protocol == Protocol::kRoce || crc) {
     dissection.icrc = captured.icrc_matches() ? IcrcState::kGood : IcrcState::kBad;
-    tree.header("ICRC",
+    tree.header(crc ? "CRC" : "ICRC",
                 captured.icrc_matches() ? fmt::format("{:#010x} (good)", captured.received_icrc)
                                         : fmt::format("{:#010x} (bad: expected {:#010x})",
                                                       captured.received_icrc, captured.computed_icrc),
                 captured.layout.transport_end - kIcrcBytes, kIcrcBytes);
   }
+  if (!captured.uet_left_over.empty())
+    tree.header("left over", fmt::format("{} bytes of what was trimmed", captured.uet_left_over.size()),
+                offset_of(captured.uet_left_over.data()),
+                static_cast<std::uint32_t>(captured.uet_left_over.size()));
   if (!captured.trailing.empty())
     tree.header("Ethernet padding", fmt::format("{} bytes", captured.trailing.size()),
                 offset_of(captured.trailing.data()), static_cast<std::uint32_t>(captured.trailing.size()));
@@ -178,16 +192,26 @@ Dissection dissect(std::span<const std::byte> frame, LinkType link) {
     return dissection;
   }
   if (dissection.reason != DropReason::kNone) {
-    const std::uint32_t at = std::min(located ? layout.transport_at : 0, size);
+    std::uint32_t at = std::min(located ? layout.transport_at : 0, size);
+    if (dissection.reason == DropReason::kSecured) at = dissect_uet_tss(frame, at, tree);
     dissection.summary = fmt::format("refused: {}", drop_reason_text(dissection.reason));
     tree.header("refused", std::string(drop_reason_text(dissection.reason)), at, size - at);
     return dissection;
   }
-  dissection.summary = captured.packet.protocol == Protocol::kRoce
-                           ? dissect_roce(captured.packet, layout.transport_at, tree)
-                           : dissect_ub(captured, tree);
+  switch (captured.packet.protocol) {
+    case Protocol::kUb:
+      dissection.summary = dissect_ub(captured, tree);
+      break;
+    case Protocol::kRoce:
+      dissection.summary = dissect_roce(captured.packet, layout.transport_at, tree);
+      break;
+    case Protocol::kUet:
+      dissection.summary = dissect_uet(captured, tree);
+      break;
+  }
   dissect_end(frame, captured, tree, dissection);
-  if (dissection.icrc == IcrcState::kBad) dissection.summary += ", bad ICRC";
+  if (dissection.icrc == IcrcState::kBad)
+    dissection.summary += captured.packet.protocol == Protocol::kUet ? ", bad CRC" : ", bad ICRC";
   dissection.reencodes = std::ranges::equal(encode_captured(captured), frame);
   return dissection;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dissection of frames that are not whole packets, and of Unified Bus packets in every form.
+// Dissection of frames that are not whole packets, and of packets of every protocol in every form.
 #include "wire/dissect.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@ namespace {
 /// Headers, data and trailers of any packet of ours follow one another, cover the frame, and encode to the
 /// same bytes.
 RC_GTEST_PROP(Dissect, HeadersTileEveryFrame, ()) {
-  const Packet packet = arbitrary_flag() ? arbitrary_roce_packet() : arbitrary_ub_packet();
+  Packet packet = (*rc::gen::element(arbitrary_roce_packet, arbitrary_ub_packet, arbitrary_uet_packet))();
+  if (packet.protocol == Protocol::kUet && arbitrary_flag()) packet.uet.protection = UetProtection::kNone;
   std::vector<std::byte> frame(encoded_bytes(packet));
   encode(packet, frame);
   const Dissection dissection = dissect(frame, link_type(packet));
@@ -80,6 +81,151 @@ TEST(Dissect, SaysWhatAUbPacketDoes) {
   EXPECT_EQ(dissection.source, "10.0.0.1");
   EXPECT_EQ(dissection.destination, "10.0.0.2");
   EXPECT_EQ(dissection.icrc, IcrcState::kAbsent);
+}
+
+/// A fragment of a write that opens its context, with data.
+Packet uet_write() {
+  Packet packet = uet_packet();
+  packet.destination.number = 1;
+  packet.entropy = 0x1234;
+  packet.uet.prologue.flags = kUetAckRequested | kUetSyn;
+  UetRequest& pds = use_pds_request(packet.uet, UetPdsType::kRudRequest);
+  pds.psn = 73'729;
+  pds.clear_psn_offset = -2;
+  pds.source_pdcid = 0x4001;
+  pds.destination_pdcid = uet_syn_word(1);
+  UetSesRequest& ses = use_ses_request(packet.uet, UetNextHeader::kRequestStandard, UetOpcode::kWrite);
+  ses.flags = kUetRelative;
+  ses.message_id = 1;
+  ses.job_id = 101;
+  ses.resource_index = 10;
+  ses.memory_key = 0xacce5;
+  ses.message_offset = 40;
+  ses.request_length = 160;
+  packet.payload = pattern_payload(1, 0, 40);
+  return packet;
+}
+
+std::vector<std::byte> frame_of(const Packet& packet) {
+  std::vector<std::byte> frame(encoded_bytes(packet));
+  encode(packet, frame);
+  return frame;
+}
+
+TEST(Dissect, SaysWhatAUetPacketDoes) {
+  const Packet packet = uet_write();
+  const Dissection dissection = dissect(frame_of(packet), LinkType::kEthernet);
+  EXPECT_EQ(
+      dissection.summary,
+      "UET RUD_REQ, PDC 0x4001 SYN, PSN 73729, WRITE, job 101, message 1, 0+40 of 160 bytes, payload 40");
+  EXPECT_EQ(dissection.icrc, IcrcState::kGood);
+  const std::string text = dissection_text(dissection);
+  for (const char* line : {"  34+8    UDP: 4660 > 4793",
+                           "  42+12   PDS: RUD_REQ",
+                           "type: RUD_REQ (2)",
+                           "next header: REQUEST_STD (3)",
+                           "acknowledge request (AR): yes",
+                           "opens a PDC (SYN): yes",
+                           "retransmitted (RETX): no",
+                           "clear PSN offset: -2 (CLEAR_PSN 73727)",
+                           "PSN: 73729",
+                           "source PDCID: 0x4001",
+                           "PSN offset: 1",
+                           "  54+44   SES: REQUEST_STD WRITE",
+                           "relative (REL): yes",
+                           "job id: 101",
+                           "resource index: 0x00a",
+                           "memory key or match bits: 0x00000000000acce5",
+                           "payload length: 40",
+                           "message offset: 40",
+                           "request length: 160",
+                           "  98+40   payload: 40 bytes",
+                           " 138+4    CRC: 0x"})
+    EXPECT_THAT(text, testing::HasSubstr(line));
+}
+
+TEST(Dissect, SaysWhatUetAcknowledgementsSay) {
+  Packet packet = uet_packet();
+  packet.uet.prologue.flags = kUetMarked | uet_request_flags(UetAckRequest::kClear);
+  use_ack(packet.uet) = UetAck{100, 0x8001, 0x4001, 2};
+  UetAckCongestion& cc = use_ack_congestion(packet.uet);
+  cc.sack_psn_offset = 2;
+  cc.sack_bitmap = 5;
+  cc.mpr = 8;
+  cc.byte_units = 17;
+  cc.service_time = 10;
+  cc.out_of_order = 2;
+  use_ses_response(packet.uet, UetNextHeader::kResponse).message_id = 9;
+  const Dissection dissection = dissect(frame_of(packet), LinkType::kEthernet);
+  EXPECT_EQ(dissection.summary, "UET ACK_CC, PDC 0x8001 > 0x4001, CACK 100, DEFAULT_RESPONSE, RC_OK");
+  const std::string text = dissection_text(dissection);
+  for (const char* line :
+       {"ECN marked (M): yes", "target asks for (REQ): clear", "ACK PSN offset: 2 (ACK_PSN 102)",
+        "CC type: NSCC (0)", "maximum PSN range: 8 (1024 PSNs)", "SACK PSN offset: 2 (base 102)",
+        "SACK bitmap: 0x0000000000000005", "service time: 10 (1280 ns)", "received bytes: 17 x 256",
+        "out of order: 2", "list: EXPECTED (0)", "return code: RC_OK (0x01)", "message id: 9"})
+    EXPECT_THAT(text, testing::HasSubstr(line));
+
+  use_nack(packet.uet, UetNackCode::kRodOutOfOrder).psn = 7;
+  EXPECT_EQ(dissect(frame_of(packet), LinkType::kEthernet).summary, "UET NACK ROD_OOO, PSN 7");
+  packet.uet.prologue.flags = 0;
+  use_control(packet.uet, UetControlType::kProbe).probe_opaque = 0xbeef;
+  const Dissection probe = dissect(frame_of(packet), LinkType::kEthernet);
+  EXPECT_EQ(probe.summary, "UET CP PROBE, PDC 0x0 > 0x0, PSN 0");
+  EXPECT_THAT(dissection_text(probe), testing::HasSubstr("probe opaque: 0xbeef"));
+}
+
+TEST(Dissect, UetTrailersAreFoundOut) {
+  Packet packet = uet_write();
+  std::vector<std::byte> frame = frame_of(packet);
+  // The length of a segment says that the last four bytes are a CRC, so it is a wrong one.
+  frame.back() ^= std::byte{1};
+  Dissection dissection = dissect(frame, LinkType::kEthernet);
+  EXPECT_EQ(dissection.icrc, IcrcState::kBad);
+  EXPECT_THAT(dissection.summary, testing::EndsWith("bad CRC"));
+  EXPECT_FALSE(dissection.reencodes);
+  packet.uet.protection = UetProtection::kNone;
+  dissection = dissect(frame_of(packet), LinkType::kEthernet);
+  EXPECT_EQ(dissection.icrc, IcrcState::kAbsent);
+  EXPECT_TRUE(dissection.reencodes);
+  // The other byte order is understood too.
+  WireOptions options;
+  options.uet.crc_order = UetCrcOrder::kMostFirst;
+  frame.resize(encode(uet_write(), frame, options));
+  dissection = dissect(frame, LinkType::kEthernet);
+  EXPECT_EQ(dissection.icrc, IcrcState::kGood);
+  EXPECT_TRUE(dissection.reencodes);
+}
+
+TEST(Dissect, TrimmedUetFramesShowWhatIsLeft) {
+  for (const std::size_t kept : {std::size_t{58}, std::size_t{98}, std::size_t{120}}) {
+    std::vector<std::byte> frame = frame_of(uet_write());
+    frame.resize(kept);
+    Ipv4Header ip = decode_ipv4(frame.data() + 14);
+    ip.type_of_service = UetDscp{}.trimmed << 2U;
+    encode(ip, frame.data() + 14);
+    const Dissection dissection = dissect(frame, LinkType::kEthernet);
+    EXPECT_EQ(dissection.reason, DropReason::kNone) << kept;
+    EXPECT_TRUE(dissection.reencodes) << kept;
+    EXPECT_THAT(dissection.summary, testing::HasSubstr("PSN 73729"));
+    EXPECT_THAT(dissection.summary, testing::EndsWith(", trimmed"));
+    const DissectLine& last = dissection.lines.back();
+    EXPECT_EQ(last.offset + last.length, kept);
+    EXPECT_EQ(last.name == "left over", kept != 98);
+  }
+}
+
+TEST(Dissect, SecuredUetPacketsShowTheirTssHeader) {
+  std::vector<std::byte> frame = frame_of(uet_write());
+  const auto tss = hex_bytes("0dabcdef1122334455aa0123456789ab");
+  std::copy(tss.begin(), tss.end(), frame.begin() + 42);
+  const Dissection dissection = dissect(frame, LinkType::kEthernet);
+  EXPECT_EQ(dissection.reason, DropReason::kSecured);
+  EXPECT_EQ(dissection.summary, "refused: secured packet without keys");
+  const std::string text = dissection_text(dissection);
+  EXPECT_THAT(text, testing::HasSubstr("  42+16   TSS: secure domain 11259375"));
+  EXPECT_THAT(text, testing::HasSubstr("source identifier (SSI): 0x11223344"));
+  EXPECT_THAT(text, testing::HasSubstr("epoch: 21930"));
 }
 
 }  // namespace
