@@ -58,8 +58,12 @@ struct OperationTag {
   constexpr auto operator<=>(const OperationTag&) const = default;
 };
 
+/// Chooses the constructor of Packet that makes `uet` the active member, without writing `ub` first.
+struct UetMember {};
+
 struct Packet {
   Packet() : ub() {}
+  explicit Packet(UetMember) : protocol(Protocol::kUet), uet() {}
 
   Protocol protocol = Protocol::kUb;
   TrafficClass traffic_class = TrafficClass::kData;
@@ -93,12 +97,7 @@ inline Packet roce_packet() {
   std::construct_at(&packet.roce);
   return packet;
 }
-inline Packet uet_packet() {
-  Packet packet;
-  packet.protocol = Protocol::kUet;
-  std::construct_at(&packet.uet);
-  return packet;
-}
+inline Packet uet_packet() { return Packet(UetMember()); }
 
 /// Makes the AckExtension (or CTP, or response) member of a UB packet active, all zero.
 inline UbPacket::AckExtension& use_ack(UbPacket& ub) { return *std::construct_at(&ub.ack); }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <new>
 
 #include "base/check.h"
 
@@ -59,41 +60,45 @@ std::byte* encode_pds(const UetPacket& uet, std::byte* at) {
   WHARF_UNREACHABLE();
 }
 
+// Members are made in place by `new`: construct_at() would copy a temporary, and loads of what was just
+// stored in smaller pieces cost more than the whole header.
+
 /// The PDS header after its prologue; its bytes are there.
-void decode_pds(const std::byte* at, UetPacket& uet) {
+[[gnu::always_inline]] inline void decode_pds(const std::byte* at, UetPacket& uet) {
   switch (uet.prologue.type) {
     case UetPdsType::kRudRequest:
     case UetPdsType::kRodRequest:
-      std::construct_at(&uet.request, decode_uet_request(at));
+      ::new (&uet.request) UetRequest(decode_uet_request(at));
       return;
     case UetPdsType::kRudCcRequest:
     case UetPdsType::kRodCcRequest:
-      decode_request_cc(at, *std::construct_at(&uet.request, decode_uet_request(at)));
+      decode_request_cc(at, *::new (&uet.request) UetRequest(decode_uet_request(at)));
       return;
     case UetPdsType::kAck:
-      std::construct_at(&uet.ack, decode_uet_ack(at));
+      ::new (&uet.ack) UetAck(decode_uet_ack(at));
       return;
     case UetPdsType::kAckCc:
-      std::construct_at(&uet.ack, decode_uet_ack(at));
-      std::construct_at(&uet.ack_congestion, decode_uet_ack_congestion(at));
+      ::new (&uet.ack) UetAck(decode_uet_ack(at));
+      ::new (&uet.ack_congestion) UetAckCongestion(decode_uet_ack_congestion(at));
       return;
     case UetPdsType::kAckCcx:
-      std::construct_at(&uet.ack, decode_uet_ack(at));
-      decode_state_extension(at, *std::construct_at(&uet.ack_congestion, decode_uet_ack_congestion(at)));
+      ::new (&uet.ack) UetAck(decode_uet_ack(at));
+      decode_state_extension(at,
+                             *::new (&uet.ack_congestion) UetAckCongestion(decode_uet_ack_congestion(at)));
       return;
     case UetPdsType::kNack:
-      std::construct_at(&uet.nack, decode_uet_nack(at));
+      ::new (&uet.nack) UetNack(decode_uet_nack(at));
       return;
     case UetPdsType::kNackCcx:
-      std::construct_at(&uet.nack, decode_uet_nack(at));
-      std::construct_at(&uet.nack_congestion, decode_uet_nack_congestion(at));
+      ::new (&uet.nack) UetNack(decode_uet_nack(at));
+      ::new (&uet.nack_congestion) UetNackCongestion(decode_uet_nack_congestion(at));
       return;
     case UetPdsType::kControl:
-      std::construct_at(&uet.control, decode_uet_control(at));
+      ::new (&uet.control) UetControl(decode_uet_control(at));
       return;
     case UetPdsType::kRudiRequest:
     case UetPdsType::kRudiResponse:
-      std::construct_at(&uet.rudi, decode_uet_rudi(at));
+      ::new (&uet.rudi) UetRudi(decode_uet_rudi(at));
       return;
     case UetPdsType::kUudRequest:
     case UetPdsType::kReserved:
@@ -151,21 +156,22 @@ constexpr auto kTypeRules = [] {
 }();
 
 /// Prologue and PDS header. `header_bytes` is their length.
-DropReason decode_pds_checked(std::span<const std::byte> transport, UetPacket& uet,
-                              std::uint32_t& header_bytes) {
+[[gnu::always_inline]] inline DropReason decode_pds_checked(std::span<const std::byte> transport,
+                                                            UetPacket& uet, std::uint32_t& header_bytes) {
   if (transport.size() < kUetPrologueBytes) return DropReason::kTruncated;
-  uet.prologue = decode_uet_prologue(transport.data());
-  const TypeRules rules = kTypeRules[static_cast<std::size_t>(uet.prologue.type)];
-  uet.prologue.flags &= rules.flags;
-  if (rules.header_bytes == 0) [[unlikely]]
-    return uet.prologue.type == UetPdsType::kTss ? DropReason::kSecured : DropReason::kUnknownTransport;
-  if (static_cast<unsigned>(uet.prologue.next) > static_cast<unsigned>(UetNextHeader::kResponseDataSmall))
-      [[unlikely]]
-    return DropReason::kUnknownNextHeader;
-  if (((rules.next >> static_cast<unsigned>(uet.prologue.next)) & 1U) == 0) [[unlikely]]
-    return DropReason::kForbiddenHeader;
-  if (uet.prologue.control > UetControlType::kNegotiation) [[unlikely]]
-    return DropReason::kUnknownOpcode;
+  UetPrologue prologue = decode_uet_prologue(transport.data());
+  const TypeRules rules = kTypeRules[static_cast<std::size_t>(prologue.type)];
+  prologue.flags &= rules.flags;
+  uet.prologue = prologue;
+  const auto next = static_cast<unsigned>(prologue.next);
+  if (((rules.next >> next) & 1U) == 0 || prologue.control > UetControlType::kNegotiation) [[unlikely]] {
+    if (prologue.type == UetPdsType::kTss) return DropReason::kSecured;
+    if (rules.header_bytes == 0) return DropReason::kUnknownTransport;
+    if (next > static_cast<unsigned>(UetNextHeader::kResponseDataSmall))
+      return DropReason::kUnknownNextHeader;
+    return prologue.control > UetControlType::kNegotiation ? DropReason::kUnknownOpcode
+                                                           : DropReason::kForbiddenHeader;
+  }
   header_bytes = rules.header_bytes;
   if (transport.size() < header_bytes) return DropReason::kTruncated;
   decode_pds(transport.data(), uet);
@@ -234,16 +240,17 @@ DropReason check_request(const UetPacket& uet, std::uint32_t payload) {
 }
 
 /// SES request and extension at `at`, of which `left` bytes are there. `bytes` is their length.
-DropReason decode_request(const std::byte* at, std::uint32_t left, UetPacket& uet, std::uint32_t& bytes) {
+[[gnu::always_inline]] inline DropReason decode_request(const std::byte* at, std::uint32_t left,
+                                                        UetPacket& uet, std::uint32_t& bytes) {
   bytes = uet_ses_bytes(uet.prologue.next);
   if (left < bytes) return DropReason::kTruncated;
   if (uet_ses_version(at) != 0) return DropReason::kBadTransportVersion;
   if (uet.prologue.next == UetNextHeader::kRequestStandard) {
-    std::construct_at(&uet.ses, decode_standard(at));
+    ::new (&uet.ses) UetSesRequest(decode_standard(at));
   } else if (uet.prologue.next == UetNextHeader::kRequestMedium) {
-    std::construct_at(&uet.ses, decode_medium(at));
+    ::new (&uet.ses) UetSesRequest(decode_medium(at));
   } else {
-    std::construct_at(&uet.ses, decode_small(at));
+    ::new (&uet.ses) UetSesRequest(decode_small(at));
   }
   if (!form_allowed(uet.prologue.next, uet.ses.opcode)) return DropReason::kForbiddenHeader;
   const UetExtension extension = uet_extension(uet.ses.opcode);
@@ -253,12 +260,12 @@ DropReason decode_request(const std::byte* at, std::uint32_t left, UetPacket& ue
   left -= bytes;
   if (extension == UetExtension::kRendezvous) {
     if (left < kUetRendezvousBytes) return DropReason::kTruncated;
-    std::construct_at(&uet.rendezvous, decode_uet_rendezvous(at));
+    ::new (&uet.rendezvous) UetRendezvous(decode_uet_rendezvous(at));
     bytes += kUetRendezvousBytes;
     return DropReason::kNone;
   }
   if (left < kUetAtomicBytes) return DropReason::kTruncated;
-  UetAtomic& atomic = *std::construct_at(&uet.atomic, decode_atomic_start(at));
+  UetAtomic& atomic = *::new (&uet.atomic) UetAtomic(decode_atomic_start(at));
   const std::uint32_t atomic_bytes = uet_atomic_bytes(atomic.opcode);
   if (left < atomic_bytes) return DropReason::kTruncated;
   if (atomic_bytes == kUetCompareSwapBytes) decode_compare_swap(at, atomic);
@@ -272,11 +279,11 @@ DropReason decode_response(const std::byte* at, std::uint32_t left, UetPacket& u
   if (left < bytes) return DropReason::kTruncated;
   if (uet_ses_version(at) != 0) return DropReason::kBadTransportVersion;
   if (uet.prologue.next == UetNextHeader::kResponse) {
-    std::construct_at(&uet.response, wire::decode_response(at));
+    ::new (&uet.response) UetSesResponse(wire::decode_response(at));
   } else if (uet.prologue.next == UetNextHeader::kResponseData) {
-    std::construct_at(&uet.response, decode_response_data(at));
+    ::new (&uet.response) UetSesResponse(decode_response_data(at));
   } else {
-    std::construct_at(&uet.response, decode_response_data_small(at));
+    ::new (&uet.response) UetSesResponse(decode_response_data_small(at));
   }
   return DropReason::kNone;
 }

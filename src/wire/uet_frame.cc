@@ -2,6 +2,7 @@
 #include "wire/uet_frame.h"
 
 #include <memory>
+#include <new>
 
 #include "base/check.h"
 #include "wire/frame.h"
@@ -107,9 +108,7 @@ std::size_t encode_uet_frame(const Packet& packet, std::byte* frame, const UetOp
 
 DropReason decode_uet_frame(std::span<const std::byte> frame, const FrameLayout& layout,
                             const UetOptions& options, Packet& packet) {
-  std::construct_at(&packet);
-  packet.protocol = Protocol::kUet;
-  std::construct_at(&packet.uet);
+  ::new (&packet) Packet(UetMember());
   packet.uet.encapsulation = layout.uet_encapsulation;
   DropReason reason = decode_network(frame.data(), layout, options, packet);
   if (reason != DropReason::kNone) return reason;
