@@ -16,8 +16,7 @@ class Fabric {
  public:
   /// `topology` outlives the fabric and is valid, as is `config`. `make(host)` makes the hosts, in order.
   template <typename Make>
-  Fabric(const Topology& topology, FabricConfig config, Make&& make)
-      : state_(topology, std::move(config)) {
+  Fabric(const Topology& topology, FabricConfig config, Make&& make) : state_(topology, std::move(config)) {
     RandomStream random(state_.config.seed, "fabric");
     state_.draw_key = random.next_u64();
     build_ports(topology);

@@ -70,7 +70,7 @@ class HeadPool {
   }
   std::uint32_t in_use() const { return in_use_; }
   std::uint64_t capacity() const { return heads_.size(); }
-  void prefetch(SlotId slot) const { __builtin_prefetch(heads_.data() + slot); }
+  [[gnu::always_inline]] void prefetch(SlotId slot) const { __builtin_prefetch(heads_.data() + slot); }
 
  private:
   [[gnu::noinline]] void grow() {

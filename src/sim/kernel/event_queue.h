@@ -298,11 +298,12 @@ class EventQueue {
     bucketed_ -= count;
     gathered_ += count;
     if (count > kInsertionSortLimit) sort_near();
-    // The first record of the next day, if one lies in the same word: it will be wanted soon.
-    const std::uint64_t later = occupied_[bucket / 64] >> (bucket % 64);
-    if (later != 0) {
-      __builtin_prefetch(&nodes_[heads_[bucket + static_cast<std::size_t>(std::countr_zero(later))]]);
-    }
+    // The records of the days that will be wanted soon: the second one of a nearer day, the first one of a
+    // farther day. A list costs a miss for each record otherwise.
+    const std::uint32_t nearer = heads_[(bucket + 3) & (bucket_count_ - 1)];
+    if (nearer != kNil && nodes_[nearer].next != kNil) __builtin_prefetch(&nodes_[nodes_[nearer].next]);
+    const std::uint32_t farther = heads_[(bucket + 6) & (bucket_count_ - 1)];
+    if (farther != kNil) __builtin_prefetch(&nodes_[farther]);
   }
 
   void sort_near() {
