@@ -119,12 +119,13 @@ class Partition {
  private:
   friend class Lookahead<FabricEvent>;
 
-  // --- Fetching ahead. Nothing here changes what happens, only how long it takes. Always inline: the compiler
-  // takes a function that only prefetches for one without effect, and drops the calls.
+  // --- Fetching ahead. Nothing here changes what happens, only how long it takes. Always inline: the
+  // compiler takes a function that only prefetches for one without effect, and drops the calls.
   /// Hint of an event whose output port has been looked up: the port with the top bit set.
   static constexpr std::uint32_t kHintPort = 0x8000'0000;
+  static constexpr std::uint32_t kNoHint = 0;
 
-  [[gnu::always_inline]] void far(const FabricEvent& event) {
+  [[gnu::always_inline]] void known(const FabricEvent& event) {
     if (event.kind() != FabricEventKind::kArrival) return;
     const Port& in = ports_[event.number()];
     __builtin_prefetch(&in, 1);
@@ -132,13 +133,13 @@ class Partition {
     heads_.prefetch(event.hint);
   }
 
-  void middle(FabricEvent& event) {
+  /// The port and its first packet in flight are there: fetch what is at the far end, and what is queued.
+  [[gnu::always_inline]] void fetch_first(const FabricEvent& event) {
     if (event.kind() != FabricEventKind::kArrival) return;
     const Port& in = ports_[event.number()];
     if (in.waiting != 0) {
       heads_.prefetch(in.flight_tail);
-      if ((in.flags & kPortOfHost) == 0)
-        heads_.prefetch(in.queue_head[static_cast<unsigned>(std::countr_zero(in.waiting))]);
+      if ((in.flags & kPortOfHost) == 0) fetch_oldest(in);
     }
     const SlotId slot = in.flight_head;
     if (slot == kNoSlot) return;
@@ -150,23 +151,44 @@ class Partition {
       __builtin_prefetch(&bodies_[head.body]);
       __builtin_prefetch(&ports_[state_.host_ports[state_.host_port_first[host]]], 1);
     } else {
-      const PortId out = route(switches_[in.far.index()], in.far.index(), head);
-      if (out == kNoPort) return;
-      event.hint = out | kHintPort;
-      __builtin_prefetch(&ports_[out], 1);
-      __builtin_prefetch(&ports_[out].queue_bytes, 1);
+      __builtin_prefetch(&switches_[in.far.index()]);
     }
   }
 
-  [[gnu::always_inline]] void near(const FabricEvent& event) {
-    if ((event.hint & kHintPort) == 0 || event.hint == kNoSlot) return;
+  /// The switch is there: look the output port up.
+  [[gnu::always_inline]] void fetch_second(FabricEvent& event) {
+    if (event.kind() != FabricEventKind::kArrival) return;
+    const Port& in = ports_[event.number()];
+    const SlotId slot = in.flight_head;
+    if (slot == kNoSlot) return;
+    const PacketHead& head = heads_[slot];
+    if (in.far.is_host()) {
+      if constexpr (requires(const Host& host, Body& body) { host.prefetch(body); }) {
+        hosts_[in.far.index()].prefetch(bodies_[head.body]);
+      }
+      return;
+    }
+    const PortId out = route(switches_[in.far.index()], head);
+    if (out == kNoPort) return;
+    event.hint = out | kHintPort;
+    __builtin_prefetch(&ports_[out], 1);
+    __builtin_prefetch(&ports_[out].queue_bytes, 1);
+  }
+
+  /// The output port is there: fetch the packets that its lists will link to.
+  [[gnu::always_inline]] void fetch_last(const FabricEvent& event) {
+    if ((event.hint & kHintPort) == 0) return;
     const Port& out = ports_[event.hint & ~kHintPort];
     heads_.prefetch(out.flight_tail);
     if (out.waiting != 0) {
-      const auto queue = static_cast<unsigned>(std::countr_zero(out.waiting));
-      heads_.prefetch(out.queue_head[queue]);
-      heads_.prefetch(out.queue_tail[queue]);
+      fetch_oldest(out);
+      heads_.prefetch(out.queue_tail[static_cast<unsigned>(std::bit_width(out.waiting)) - 1]);
     }
+  }
+
+  [[gnu::always_inline]] void fetch_oldest(const Port& port) {
+    heads_.prefetch(port.queue_head[static_cast<unsigned>(std::countr_zero(port.waiting))]);
+    heads_.prefetch(port.queue_head[static_cast<unsigned>(std::bit_width(port.waiting)) - 1]);
   }
 
   // --- Arrivals
@@ -199,7 +221,7 @@ class Partition {
     if (in.flight_head != kNoSlot) {
       push_arrival(heads_[in.flight_head].time, link, in.flight_head);
     } else if (in.waiting != 0) {
-      push_arrival(in.ready_at + picoseconds(in.transit_ps), link, 0);
+      push_arrival(in.ready_at + picoseconds(in.transit_ps), link, kNoHint);
     } else {
       in.armed = false;
     }
@@ -211,9 +233,8 @@ class Partition {
 
   // --- Switches
   void forward(TimePs now, std::uint32_t switch_index, SlotId slot, const FabricEvent& event) {
-    const PortId out = (event.hint & kHintPort) != 0 && event.hint != kNoSlot
-                           ? event.hint & ~kHintPort
-                           : route(switches_[switch_index], switch_index, heads_[slot]);
+    const PortId out = (event.hint & kHintPort) != 0 ? event.hint & ~kHintPort
+                                                     : route(switches_[switch_index], heads_[slot]);
     if (out == kNoPort) [[unlikely]] {
       ++state_.counters[event.number()].dropped_no_route;
       discard(slot);
@@ -224,9 +245,9 @@ class Partition {
 
   static constexpr PortId kNoPort = 0x7fff'ffff;
 
-  PortId route(SwitchState& sw, std::uint32_t switch_index, const PacketHead& head) {
-    if (head.leaf == sw.routes.own_leaf) return state_.routes.attachment(head.destination).down_port;
-    const RouteEntry entry = state_.routes.lookup(switch_index, head.leaf);
+  PortId route(SwitchState& sw, const PacketHead& head) {
+    if (head.leaf == sw.routes.own_leaf) return state_.routes.down_port(head.destination);
+    const RouteEntry entry = state_.routes.lookup(sw.routes, head.leaf);
     if (entry.none()) [[unlikely]]
       return kNoPort;
     if (entry.is_port()) return entry.port();
@@ -455,7 +476,7 @@ class Partition {
     if (!hosts_[host].transmit(port.ready_at, k, kAllClasses, bodies_[spare_body_], head)) return false;
     head.body = spare_body_;
     head.destination = state_.routes.attachment_of(head.destination, k);
-    head.leaf = static_cast<std::uint16_t>(state_.routes.attachment(head.destination).leaf);
+    head.leaf = state_.routes.leaf(head.destination);
     launch(port, number, slot, head);
     spare_body_ = bodies_.acquire();
     spare_slot_ = heads_.acquire();

@@ -85,6 +85,8 @@ void RoutingTables::attach_hosts(const Topology& topology) {
         leaf = leaf_of[up.peer];
       }
       attachments_.push_back({host, k, leaf, up.reverse});
+      leaf_of_attachment_.push_back(static_cast<std::uint16_t>(leaf));
+      down_ports_.push_back(up.reverse);
       ++host_attachments_.back().count;
     }
   }

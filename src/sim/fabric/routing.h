@@ -51,8 +51,7 @@ class RoutingTables {
   /// `usable` (by PortId; empty: all): links that routes may use.
   explicit RoutingTables(const Topology& topology, const std::vector<bool>& usable = {});
 
-  RouteEntry lookup(std::uint32_t switch_index, std::uint32_t leaf) const {
-    const SwitchRoutes& routes = switches_[switch_index];
+  RouteEntry lookup(const SwitchRoutes& routes, std::uint32_t leaf) const {
     const std::uint32_t at = leaf - routes.first_leaf;
     return at < routes.leaf_count ? entries_[routes.table + at] : routes.fallback;
   }
@@ -61,6 +60,9 @@ class RoutingTables {
   PortId group_port(std::uint32_t index) const { return group_ports_[index]; }
 
   const Attachment& attachment(std::uint32_t id) const { return attachments_[id]; }
+  /// Its leaf and down_port alone, from denser tables.
+  std::uint16_t leaf(std::uint32_t id) const { return leaf_of_attachment_[id]; }
+  PortId down_port(std::uint32_t id) const { return down_ports_[id]; }
   std::uint32_t attachment_count() const { return static_cast<std::uint32_t>(attachments_.size()); }
   /// The attachment through which `host` is reached by a sender that uses its own port `port`: the port of
   /// the same number (modulo the host's ports). Choice: ports of the same number form a plane.
@@ -87,6 +89,8 @@ class RoutingTables {
   std::vector<PortGroup> groups_;
   std::vector<PortId> group_ports_;
   std::vector<Attachment> attachments_;
+  std::vector<std::uint16_t> leaf_of_attachment_;
+  std::vector<PortId> down_ports_;
   std::vector<Span> host_attachments_;
   std::vector<NodeId> leaves_;
 };

@@ -4,6 +4,7 @@
 // event waits for several in a row.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +22,7 @@ namespace wharf::sim {
 template <typename Record>
 class Lookahead {
  public:
-  static constexpr std::size_t kNearDistance = 5;
-  static constexpr std::size_t kMiddleDistance = 10;
+  static constexpr std::size_t kStep = 8;
 
   bool empty() const { return first_ == last_ && queue_.empty(); }
   std::size_t size() const { return last_ - first_ + queue_.size(); }
@@ -45,12 +45,8 @@ class Lookahead {
   /// `end` until false; then records may be pushed that are later than `end`.
   template <typename Stages>
   bool pop_until(TimePs end, Record& out, Stages& stages) {
-    if (last_ - first_ < kAhead) fill(end, stages);
+    if (first_ >= work_at_) work(end, stages);
     if (first_ == last_) return false;
-    if (middle_ < first_) middle_ = first_;
-    while (middle_ < last_ && middle_ <= first_ + kMiddleDistance) stages.middle(at(middle_++));
-    if (near_ < first_) near_ = first_;
-    while (near_ < middle_ && near_ <= first_ + kNearDistance) stages.near(at(near_++));
     out = at(first_++);
     return true;
   }
@@ -63,21 +59,29 @@ class Lookahead {
 
  private:
   static constexpr std::size_t kCapacity = 64;
-  /// Records wanted ahead, and how many are taken out at once: few, so that the fetches do not crowd.
-  static constexpr std::size_t kAhead = 32;
-  static constexpr std::size_t kFill = 2;
 
   Record& at(std::size_t index) { return ahead_[index % kCapacity]; }
 
+  /// Takes records out and moves all of them one step on.
   template <typename Stages>
-  void fill(TimePs end, Stages& stages) {
-    for (std::size_t i = 0; i < kFill; ++i) {
+  [[gnu::noinline]] void work(TimePs end, Stages& stages) {
+    while (last_ - first_ < 4 * kStep) {
       const Record* record = queue_.pop_until(end);
-      if (record == nullptr) return;
+      if (record == nullptr) break;
       Record& place = at(last_++);
       place = *record;
-      stages.far(place);
+      stages.known(place);
     }
+    last_shown_ = std::max(last_shown_, first_);
+    for (; last_shown_ < last_ && last_shown_ < first_ + kStep; ++last_shown_)
+      stages.fetch_last(at(last_shown_));
+    second_shown_ = std::max(second_shown_, first_);
+    for (; second_shown_ < last_ && second_shown_ < first_ + 2 * kStep; ++second_shown_)
+      stages.fetch_second(at(second_shown_));
+    first_shown_ = std::max(first_shown_, first_);
+    for (; first_shown_ < last_ && first_shown_ < first_ + 3 * kStep; ++first_shown_)
+      stages.fetch_first(at(first_shown_));
+    work_at_ = std::min(first_ + kStep, last_);
   }
 
   void insert(Record record) {
@@ -88,16 +92,19 @@ class Lookahead {
     std::size_t to = last_++;
     for (; to > first_ && before(record, at(to - 1)); --to) at(to) = at(to - 1);
     at(to) = record;
-    if (to < middle_) ++middle_;
-    if (to < near_) ++near_;
+    first_shown_ += to < first_shown_ ? 1U : 0U;
+    second_shown_ += to < second_shown_ ? 1U : 0U;
+    last_shown_ += to < last_shown_ ? 1U : 0U;
   }
 
   EventQueue<Record> queue_;
   std::array<Record, kCapacity> ahead_{};
   std::size_t first_ = 0;  ///< Records [first_, last_) are ahead; indices grow for ever.
   std::size_t last_ = 0;
-  std::size_t middle_ = 0;  ///< The next record for stages.middle().
-  std::size_t near_ = 0;    ///< The next record for stages.near().
+  std::size_t work_at_ = 0;       ///< work() is due when first_ reaches this.
+  std::size_t first_shown_ = 0;   ///< The next record for fetch_first().
+  std::size_t second_shown_ = 0;  ///< The next record for fetch_second().
+  std::size_t last_shown_ = 0;    ///< The next record for fetch_last().
 };
 
 }  // namespace wharf::sim
