@@ -1,81 +1,268 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole fabric: builds the state from a topology and runs it.
+// A whole fabric: builds its state from a topology, runs it on one or several threads, and answers questions
+// about it.
+//
+// Results do not depend on the number of threads: partitions run in windows no longer than the shortest delay
+// of a link that could be cut, hand over what crosses after each window, and order equal times by numbers of
+// the topology. A run ends at the end of a window, and windows depend on the topology alone.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/random.h"
 #include "sim/fabric/partition.h"
+#include "sim/fabric/partitioning.h"
+#include "sim/kernel/window_barrier.h"
 
 namespace wharf::sim {
+
+/// How a run ended.
+enum class FabricEnd : std::uint8_t {
+  kFinished,     ///< As many flows as asked for have finished.
+  kDrained,      ///< Nothing will happen any more.
+  kTimeReached,  ///< The end time; more would happen.
+};
 
 template <FabricHost Host>
 class Fabric {
  public:
-  /// `topology` outlives the fabric and is valid, as is `config`. `make(host)` makes the hosts, in order.
+  using Body = typename Host::Body;
+  using Context = typename ContextOf<Host>::Type;
+
+  /// `topology` outlives the fabric and is valid, as is `config`. `make(host, context)`, or `make(host)`,
+  /// makes the hosts, in order; the context is that of the partition in which the host lives. `threads`:
+  /// partitions; as many as there are leaves at most.
   template <typename Make>
-  Fabric(const Topology& topology, FabricConfig config, Make&& make) : state_(topology, std::move(config)) {
+  Fabric(const Topology& topology, FabricConfig config, Make&& make, std::uint32_t threads = 1)
+      : state_(topology, std::move(config)) {
+    window_ = window_length(topology);
+    if (window_ == kNever) threads = 1;
+    state_.partition_of = divide(topology, threads);
+    const std::uint32_t count =
+        1U + *std::max_element(state_.partition_of.begin(), state_.partition_of.end());
     RandomStream random(state_.config.seed, "fabric");
     state_.draw_key = random.next_u64();
     build_ports(topology);
-    for (std::uint32_t i = 0; i < topology.switch_count(); ++i) {
-      SwitchState sw;
-      sw.routes = state_.routes.routes(i);
-      sw.salt = random.substream(i).next_u32();
-      state_.switches.push_back(sw);
-    }
+    build_switches(topology, random);
+    build_tables(topology);
+    for (std::uint32_t i = 0; i < count; ++i)
+      partitions_.push_back(std::make_unique<Partition<Host>>(state_, i, count));
     state_.hosts.reserve(topology.host_count());
     state_.host_port_first.push_back(0);
     for (NodeId host = 0; host < topology.host_count(); ++host) {
-      state_.hosts.push_back(make(host));
+      if constexpr (std::is_invocable_v<Make&, NodeId, Context&>) {
+        state_.hosts.push_back(make(host, partitions_[state_.partition_of[host]]->context()));
+      } else {
+        state_.hosts.push_back(make(host));
+      }
       for (const PortId port : topology.node(host).ports) state_.host_ports.push_back(port);
       state_.host_port_first.push_back(static_cast<std::uint32_t>(state_.host_ports.size()));
     }
     state_.wake_at.assign(topology.host_count(), kNever);
-    partition_ = std::make_unique<Partition<Host>>(state_);
-    for (NodeId host = 0; host < topology.host_count(); ++host) partition_->start_host(host);
+    if (state_.config.ingest.limited()) state_.ingest.resize(topology.host_count());
+    for (auto& partition : partitions_) partition->start();
   }
 
-  /// Executes everything before `end`.
-  void run_until(TimePs end) { partition_->run_until(end); }
+  /// Executes everything before `end`, or less: the run also ends with the window in which the number of
+  /// finished flows reaches `flows`. Calls continue where the last one ended.
+  FabricEnd run_until(TimePs end, std::uint64_t flows = ~std::uint64_t{0}) {
+    flows_wanted_ = flows;
+    if (partitions_.size() == 1) return run_alone(end);
+    published_.assign(partitions_.size() * 2, {});
+    mailboxes_.resize(partitions_.size() * partitions_.size() * 2);
+    WindowBarrier barrier(static_cast<std::uint32_t>(partitions_.size()));
+    std::vector<std::thread> threads;
+    for (std::uint32_t i = 1; i < partitions_.size(); ++i)
+      threads.emplace_back([this, i, end, &barrier] { run_partition(i, end, barrier); });
+    const FabricEnd result = run_partition(0, end, barrier);
+    for (std::thread& thread : threads) thread.join();
+    return result;
+  }
 
+  // --- Observation, between runs
+  /// Up to where everything has been executed.
+  TimePs now() const { return now_; }
   Host& host(NodeId id) { return state_.hosts[id]; }
+  std::uint32_t partition_count() const { return static_cast<std::uint32_t>(partitions_.size()); }
+  Context& context(std::uint32_t partition) { return partitions_[partition]->context(); }
+  const Topology& topology() const { return *state_.topology; }
+  const FabricConfig& config() const { return state_.config; }
   const Port& port(PortId id) const { return state_.ports[id]; }
   const PortCounters& port_counters(PortId id) const { return state_.counters[id]; }
-  const PartitionCounters& counters() const { return partition_->counters(); }
-  std::uint32_t packets_in_fabric() const { return partition_->packets_in_fabric(); }
+  const IngestState& ingest(NodeId host) const { return state_.ingest[host]; }
+  PartitionCounters counters() const {
+    PartitionCounters sum;
+    for (const auto& partition : partitions_) {
+      sum.hops += partition->counters().hops;
+      sum.events += partition->counters().events;
+      sum.history += partition->counters().history;
+    }
+    return sum;
+  }
+  std::uint64_t finished() const {
+    std::uint64_t sum = 0;
+    for (const auto& partition : partitions_) sum += partition->context().finished;
+    return sum;
+  }
+  std::uint32_t packets_in_fabric() const {
+    std::uint32_t sum = 0;
+    for (const auto& partition : partitions_) sum += partition->packets_in_fabric();
+    return sum;
+  }
+  /// Ordered by time, then port.
+  std::vector<OccupancySample> samples() const {
+    return merged<OccupancySample>([](const auto& partition) { return partition.samples(); });
+  }
+  std::vector<PauseRecord> pauses() const {
+    return merged<PauseRecord>([](const auto& partition) { return partition.pauses(); });
+  }
+  /// What was captured since the last call, ordered by time, then link.
+  std::vector<CapturedPacket<Body>> take_captures() {
+    std::vector<CapturedPacket<Body>> all;
+    for (auto& partition : partitions_) {
+      all.insert(all.end(), partition->captures().begin(), partition->captures().end());
+      partition->captures().clear();
+    }
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+      return a.at != b.at ? a.at < b.at : a.link < b.link;
+    });
+    return all;
+  }
+  /// Ports that hold one another in a ring by flow control, in the order of who waits for whom; empty when
+  /// there is no such deadlock.
+  std::vector<PortId> waiting_cycle() const;
+  /// One sentence about waiting_cycle(): "switch 5 port 2 waits for switch 6 port 1, ...".
+  std::string describe_cycle(const std::vector<PortId>& cycle) const;
 
  private:
-  void build_ports(const Topology& topology) {
-    state_.ports.resize(topology.ports().size());
-    state_.counters.resize(topology.ports().size());
-    for (PortId id = 0; id < topology.ports().size(); ++id) {
-      const TopologyPort& link = topology.port(id);
-      Port& port = state_.ports[id];
-      const std::uint64_t ps_rate = 8'000'000'000'000ULL;
-      if (ps_rate % link.rate.value == 0)
-        port.ps_per_byte = static_cast<std::uint32_t>(ps_rate / link.rate.value);
-      TimePs transit = link.delay;
-      if (topology.is_host(link.peer)) {
-        port.far.value = link.peer | FarEnd::kHostBit;
-        const auto& reverse = topology.node(link.peer).ports;
-        for (std::uint32_t k = 0; k < reverse.size(); ++k) {
-          if (reverse[k] == link.reverse) port.far_port = static_cast<std::uint8_t>(k);
-        }
-      } else {
-        port.far.value = link.peer - topology.host_count();
-        transit += topology.node(link.peer).latency;
+  struct alignas(64) Published {
+    TimePs next = kNever;
+    std::uint64_t finished = 0;
+  };
+  struct alignas(64) Mailbox {
+    std::vector<Crossing> packets;
+    std::vector<BodyId> bodies;
+  };
+
+  void build_ports(const Topology& topology);
+  void build_extras(const Topology& topology);
+  void build_switches(const Topology& topology, const RandomStream& random);
+  void build_tables(const Topology& topology);
+
+  /// The end of the window that begins with the earliest event.
+  TimePs window_end(TimePs next, TimePs end) const {
+    const TimePs length = window_ == kNever ? microseconds(1) : window_;
+    return min(end, (next / length + 1) * length);
+  }
+
+  FabricEnd run_alone(TimePs end) {
+    Partition<Host>& only = *partitions_[0];
+    for (;;) {
+      const TimePs next = only.next_time();
+      if (only.context().finished >= flows_wanted_ || next == kNever) {
+        only.catch_up(now_);
+        return next == kNever && only.context().finished < flows_wanted_ ? FabricEnd::kDrained
+                                                                         : FabricEnd::kFinished;
       }
-      port.transit_ps = static_cast<std::uint32_t>(transit.ps);
-      if (topology.is_host(link.node)) port.flags |= kPortOfHost;
-      if (!state_.config.port_profile.empty()) port.profile = state_.config.port_profile[id];
+      now_ = next >= end ? end : window_end(next, end);
+      only.run_until(now_);
+      if (next >= end) {
+        only.catch_up(end);
+        return FabricEnd::kTimeReached;
+      }
     }
   }
 
+  Mailbox& mailbox(std::uint32_t from, std::uint32_t to, std::uint32_t phase) {
+    return mailboxes_[(from * partitions_.size() + to) * 2 + phase];
+  }
+
+  FabricEnd run_partition(std::uint32_t me, TimePs end, WindowBarrier& barrier) {
+    Partition<Host>& mine = *partitions_[me];
+    const auto count = static_cast<std::uint32_t>(partitions_.size());
+    std::uint32_t phase = 0;
+    TimePs reached = now_;
+    published_[me * 2] = {mine.next_time(), mine.context().finished};
+    barrier.arrive_and_wait();
+    for (;;) {
+      for (std::uint32_t from = 0; from < count; ++from) {
+        Mailbox& box = mailbox(from, me, phase);
+        for (const Crossing& crossing : box.packets) mine.accept(crossing);
+        box.packets.clear();
+        mine.accept_bodies(box.bodies);
+      }
+      TimePs next = kNever;
+      std::uint64_t finished = 0;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        next = min(next, published_[i * 2 + phase].next);
+        finished += published_[i * 2 + phase].finished;
+      }
+      FabricEnd result = FabricEnd::kFinished;
+      const bool last = finished >= flows_wanted_ || next >= end;
+      if (last) {
+        if (finished < flows_wanted_) result = next == kNever ? FabricEnd::kDrained : FabricEnd::kTimeReached;
+        if (result != FabricEnd::kTimeReached) {
+          mine.catch_up(reached);
+          if (me == 0) now_ = reached;
+          return result;
+        }
+      }
+      reached = last ? end : window_end(next, end);
+      mine.run_until(reached);
+      phase ^= 1U;
+      TimePs earliest = mine.next_time();
+      for (std::uint32_t to = 0; to < count; ++to) {
+        Mailbox& box = mailbox(me, to, phase);
+        std::swap(box.packets, mine.outbox(to));
+        std::swap(box.bodies, mine.returned(to));
+        for (const Crossing& crossing : box.packets) earliest = min(earliest, crossing.head.time);
+      }
+      published_[me * 2 + phase] = {earliest, mine.context().finished};
+      barrier.arrive_and_wait();
+      if (last) {
+        mine.catch_up(end);
+        if (me == 0) now_ = end;
+        for (std::uint32_t from = 0; from < count; ++from) {
+          Mailbox& box = mailbox(from, me, phase);
+          for (const Crossing& crossing : box.packets) mine.accept(crossing);
+          box.packets.clear();
+          mine.accept_bodies(box.bodies);
+        }
+        return result;
+      }
+    }
+  }
+
+  template <typename Record, typename Of>
+  std::vector<Record> merged(Of&& of) const {
+    std::vector<Record> all;
+    for (const auto& partition : partitions_) {
+      const auto& some = of(*partition);
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Record& a, const Record& b) {
+      return a.at != b.at ? a.at < b.at : a.port < b.port;
+    });
+    return all;
+  }
+
   FabricState<Host> state_;
-  std::unique_ptr<Partition<Host>> partition_;
+  std::vector<std::unique_ptr<Partition<Host>>> partitions_;
+  TimePs window_ = kNever;
+  TimePs now_;
+  std::uint64_t flows_wanted_ = 0;
+  std::vector<Published> published_;  ///< By partition and phase.
+  std::vector<Mailbox> mailboxes_;    ///< By sender, receiver and phase.
 };
 
 }  // namespace wharf::sim
+
+#include "sim/fabric/fabric_build.h"

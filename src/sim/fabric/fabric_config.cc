@@ -4,6 +4,55 @@
 #include <fmt/format.h>
 
 namespace wharf::sim {
+namespace {
+
+Result<void> validate_profile(const PortProfile& profile) {
+  for (const PortQueueConfig& queue : profile.queues) {
+    if (queue.mark_min_bytes > queue.mark_max_bytes)
+      return input_error(fmt::format("fabric.ecn_min is {} bytes, expected at most fabric.ecn_max ({} bytes)",
+                                     queue.mark_min_bytes, queue.mark_max_bytes));
+    if (queue.weight == 0 || queue.weight > 1000)
+      return input_error(fmt::format("fabric.weight is {}, expected 1 to 1000", queue.weight));
+  }
+  for (const std::uint8_t queue : profile.queue_of_class) {
+    if (queue >= kPortQueues)
+      return input_error(
+          fmt::format("a traffic class goes to queue {}, expected 0 to {}", queue, kPortQueues - 1));
+  }
+  if (profile.trimmed_queue >= kPortQueues)
+    return input_error(
+        fmt::format("fabric.trimmed_queue is {}, expected 0 to {}", profile.trimmed_queue, kPortQueues - 1));
+  if (profile.trimmed_bytes == 0) return input_error("fabric.trim_bytes is 0, expected at least 1");
+  return {};
+}
+
+Result<void> validate_flow_control(const FlowControlConfig& flow) {
+  if (flow.xon_bytes > flow.xoff_bytes)
+    return input_error(fmt::format("fabric.pfc_xon is {} bytes, expected at most fabric.pfc_xoff ({} bytes)",
+                                   flow.xon_bytes, flow.xoff_bytes));
+  if (flow.credit_bytes == 0) return input_error("fabric.credit_size is 0, expected at least 1 byte");
+  if (flow.credit_overhead_bytes < -16 || flow.credit_overhead_bytes > 127)
+    return input_error(
+        fmt::format("fabric.credit_overhead is {}, expected -16 to 127", flow.credit_overhead_bytes));
+  if (flow.frame_bytes == 0 || flow.update_bytes == 0)
+    return input_error("the frames of flow control have 0 bytes, expected at least 1");
+  return {};
+}
+
+}  // namespace
+
+bool PortProfile::shares_priority() const {
+  std::array<bool, kPortQueues> used{};
+  used[trimmed_queue] = true;
+  for (const std::uint8_t queue : queue_of_class) used[queue] = true;
+  int last = -1;
+  for (std::uint32_t queue = 0; queue < kPortQueues; ++queue) {
+    if (!used[queue]) continue;
+    if (queues[queue].priority <= last) return true;
+    last = queues[queue].priority;
+  }
+  return false;
+}
 
 PortProfile PortProfile::single_queue() { return {}; }
 
@@ -33,23 +82,43 @@ Result<void> validate(const FabricConfig& config, const Topology& topology) {
       return input_error(fmt::format("fabric.port_profile names profile {}, expected 0 to {}", profile,
                                      config.profiles.size() - 1));
   }
+  for (const PortProfile& profile : config.profiles) WHARF_TRY(validate_profile(profile));
+  WHARF_TRY(validate_flow_control(config.flow_control));
   for (const PortProfile& profile : config.profiles) {
-    for (const PortQueueConfig& queue : profile.queues) {
-      if (queue.mark_min_bytes > queue.mark_max_bytes)
+    for (std::uint32_t queue = 0; queue < kPortQueues; ++queue) {
+      if (config.flow_control.kind != FlowControl::kNone &&
+          (config.flow_control.queues & (1U << queue)) != 0 &&
+          profile.queues[queue].overflow != OverflowRule::kDrop)
         return input_error(
-            fmt::format("fabric.ecn_min is {} bytes, expected at most fabric.ecn_max ({} bytes)",
-                        queue.mark_min_bytes, queue.mark_max_bytes));
-      if (queue.weight == 0 || queue.weight > 1000)
-        return input_error(fmt::format("fabric.weight is {}, expected 1 to 1000", queue.weight));
+            fmt::format("queue {} trims and is under flow control, expected one or the other", queue));
     }
-    for (const std::uint8_t queue : profile.queue_of_class) {
-      if (queue >= kPortQueues)
-        return input_error(
-            fmt::format("a traffic class goes to queue {}, expected 0 to {}", queue, kPortQueues - 1));
-    }
-    if (profile.trimmed_queue >= kPortQueues || profile.trimmed_bytes == 0)
-      return input_error("fabric.trimmed_queue or fabric.trim_bytes is out of range");
   }
+  const std::size_t ports = topology.ports().size();
+  if (config.errors.size() > 1 && config.errors.size() != ports)
+    return input_error(
+        fmt::format("fabric.errors has {} entries, expected 0, 1 or {}", config.errors.size(), ports));
+  for (const LinkErrors& errors : config.errors) {
+    for (const double probability : {errors.loss, errors.damage}) {
+      if (!(probability >= 0.0 && probability <= 1.0))
+        return input_error(fmt::format("a link error has probability {}, expected 0 to 1", probability));
+    }
+  }
+  for (const LinkChange& change : config.changes) {
+    if (change.port >= ports || change.at < kTimeZero)
+      return input_error(
+          fmt::format("a link change names port {} at {}, expected a port below {} and a time "
+                      "from 0",
+                      change.port, format_time(change.at), ports));
+  }
+  for (const auto* list : {&config.sampled_ports, &config.captured_ports}) {
+    for (const PortId port : *list) {
+      if (port >= ports)
+        return input_error(fmt::format("port {} is observed, expected a port below {}", port, ports));
+    }
+  }
+  if (config.fec_delay < kTimeZero || config.fec_delay > milliseconds(1))
+    return input_error(
+        fmt::format("fabric.fec_delay is {}, expected 0 to 1ms", format_time(config.fec_delay)));
   return {};
 }
 

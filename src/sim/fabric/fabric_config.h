@@ -48,6 +48,8 @@ struct PortProfile {
   std::uint8_t trimmed_queue = 0;
   std::uint16_t trimmed_bytes = 64;  ///< What a link is busy for when it sends a trimmed packet.
 
+  /// Whether some queue does not follow the one before it in priority, so that weights or order matter.
+  bool shares_priority() const;
   /// Everything in one unlimited queue.
   static PortProfile single_queue();
   /// Traffic class 0 to 3 first, then data: the two queues of htsim's composite queue, without ECN. `data`
@@ -62,10 +64,78 @@ enum class LoadBalancing : std::uint8_t {
   kAdaptive,    ///< The port with the fewest bytes queued; among equals the one that the hash prefers.
 };
 
+enum class Switching : std::uint8_t {
+  kStoreAndForward,  ///< A switch handles a packet when its last byte has arrived.
+  /// A switch handles a packet when its first cut_through_bytes have arrived; where the output link is faster
+  /// than the input link it waits until the packet cannot run dry. Hosts take whole packets.
+  kCutThrough,
+};
+
+enum class FlowControl : std::uint8_t {
+  kNone,
+  kPause,   ///< Priority flow control (IEEE 802.1Qbb): pause and resume frames per queue.
+  kCredit,  ///< Credit-based flow control of Ultra Ethernet links, one virtual channel per queue.
+};
+
+struct FlowControlConfig {
+  FlowControl kind = FlowControl::kNone;
+  std::uint8_t queues = 0xf;  ///< Queues under flow control, one bit each.
+  // Pause. A link's buffer at its far end is counted per queue until the packets have been sent on.
+  std::uint32_t xoff_bytes = 100'000;  ///< Above this a pause frame goes back.
+  std::uint32_t xon_bytes = 80'000;    ///< At or below this a resume frame follows; at most xoff_bytes.
+  std::uint16_t frame_bytes = 84;      ///< What a link is busy for with one of them.
+  // Credits (Ultra Ethernet 1.0, link layer CBFC).
+  std::uint32_t credit_limit_bytes = 200'000;  ///< Buffer per queue at the far end.
+  std::uint16_t credit_bytes = 128;            ///< Size of one credit.
+  std::int16_t credit_overhead_bytes = 0;      ///< Added to each packet before rounding up; -16 to 127.
+  std::uint32_t update_spacing_bytes = 6400;   ///< Freed bytes after which an update goes back.
+  std::uint16_t update_bytes = 8;              ///< What a link is busy for with one.
+};
+
+/// What a link does to frames.
+struct LinkErrors {
+  double loss = 0;    ///< Probability that a packet vanishes.
+  double damage = 0;  ///< Probability that a packet arrives damaged: dropped there, or retried by the link.
+  /// Link-level retry (Ultra Ethernet 1.0, link layer LLR): a damaged frame and those behind it are sent
+  /// again when the far end's negative answer has come back.
+  bool retry = false;
+  std::uint32_t retry_limit = 1;  ///< Retries of one frame before it is given up; 0: no limit.
+  constexpr bool any() const { return loss > 0 || damage > 0; }
+};
+
+/// Something happens to one direction of a link.
+struct LinkChange {
+  TimePs at;
+  PortId port = 0;
+  bool up = true;        ///< False: packets queued and to come are lost; those on the way arrive.
+  BitsPerSecond rate{};  ///< From then on; 0: unchanged.
+};
+
+/// How fast a host takes in what arrives; rate 0: at any speed.
+struct HostIngest {
+  BitsPerSecond rate{};                      ///< Of memory or PCIe behind the interface.
+  std::uint64_t capacity_bytes = 5'000'000;  ///< A packet that finds more waiting counts as trimmed.
+  constexpr bool limited() const { return rate.value != 0; }
+};
+
 struct FabricConfig {
-  std::vector<PortProfile> profiles;       ///< At least one.
-  std::vector<std::uint8_t> port_profile;  ///< By PortId; empty: profile 0 for all. Hosts' ports ignore it.
+  std::vector<PortProfile> profiles;  ///< At least one.
+  std::vector<std::uint8_t>
+      port_profile{};  ///< By PortId; empty: profile 0 for all. Hosts' ports: classes only.
   LoadBalancing load_balancing = LoadBalancing::kEcmpHash;
+  Switching switching = Switching::kStoreAndForward;
+  std::uint16_t cut_through_bytes = 64;
+  TimePs fec_delay{};  ///< Added at the receiving end of every link.
+  FlowControlConfig flow_control{};
+  std::vector<LinkErrors> errors{};  ///< By PortId; empty: none anywhere; one: all links alike.
+  std::vector<LinkChange> changes{};
+  /// How long after a link fails or returns all switches route accordingly; kNever: they never do. A switch
+  /// avoids its own failed links at once.
+  TimePs reroute_delay = kNever;
+  HostIngest ingest{};
+  TimePs sample_interval{};  ///< Of queue occupancies; 0: none.
+  std::vector<PortId> sampled_ports{};
+  std::vector<PortId> captured_ports{};
   std::uint64_t seed = 1;
 };
 

@@ -57,10 +57,12 @@ struct alignas(64) Port {
   std::uint32_t draws = 0;          ///< Random decisions taken here: counts the port's own stream.
   std::uint16_t sending_bytes = 0;  ///< Of the packet being sent; 0 when its bytes have been taken off.
   std::uint8_t sending_queue = 0;
-  std::uint8_t blocked = 0;           ///< Queues that flow control holds, one bit each.
-  std::uint32_t extra = 0xffff'ffff;  ///< Index of what only some ports have.
-  std::uint8_t far_port = 0;          ///< Port number of the far host.
-  std::array<std::uint8_t, 7> unused{};
+  std::uint8_t blocked = 0;        ///< Queues that flow control holds, one bit each.
+  std::uint8_t far_port = 0;       ///< Port number of the far host.
+  std::uint8_t far_partition = 0;  ///< Of a link that crosses.
+  bool service_armed = false;      ///< A service event is pending (flow control only).
+  bool weighted = false;           ///< Some queues of its profile share a priority.
+  std::array<std::uint32_t, 2> unused{};
 
   Port() {
     queue_head.fill(kNoSlot);
@@ -68,6 +70,29 @@ struct alignas(64) Port {
   }
 };
 static_assert(sizeof(Port) == 128);
+
+/// What ports with weights, errors or flow control have beside. One for each port when any port needs it.
+struct PortExtra {
+  std::array<std::uint32_t, kPortQueues> virtual_time{};  ///< Weighted queues: bytes served over weight.
+  // Flow control, near half: what this port may send.
+  std::array<std::uint32_t, kPortQueues> credits_used{};   ///< Consumed counter, in credits, cyclic.
+  std::array<std::uint32_t, kPortQueues> credits_freed{};  ///< Freed counter as last reported by the far end.
+  std::array<TimePs, kPortQueues> paused_since{};
+  // What the link behind the port of the same number has put into this node's buffers (far half).
+  std::array<std::uint32_t, kPortQueues> held_bytes{};
+  std::array<std::uint32_t, kPortQueues> freed{};  ///< Freed counter, in credits.
+  std::array<std::uint32_t, kPortQueues> freed_reported{};
+  std::uint8_t pausing = 0;  ///< Queues for which a pause is in force, one bit each.
+  // Frames of flow control that wait to be sent by this port, before everything else.
+  SlotId control_head = kNoSlot;
+  SlotId control_tail = kNoSlot;
+  /// Where the packet being sent is counted (Partition::Held); link 0xffffffff: nowhere.
+  struct Sending {
+    std::uint32_t link = 0xffff'ffff;
+    std::uint16_t bytes = 0;
+    std::uint8_t queue = 0;
+  } sending{};
+};
 
 /// What happened at a port beside sending: kept apart, because most packets touch none of it.
 struct PortCounters {
@@ -86,6 +111,14 @@ struct PortCounters {
 /// The time that `bytes` occupy a link of `rate`; rounded up to a picosecond.
 inline std::uint64_t serialisation_ps(std::uint32_t bytes, std::uint64_t bits_per_second) {
   return (std::uint64_t{bytes} * 8'000'000'000'000ULL + bits_per_second - 1) / bits_per_second;
+}
+
+/// Picoseconds per byte when that is a whole number, else 0.
+inline std::uint32_t whole_ps_per_byte(std::uint64_t bits_per_second) {
+  constexpr std::uint64_t kPsBits = 8'000'000'000'000ULL;
+  const std::uint64_t whole = kPsBits / bits_per_second;
+  return whole * bits_per_second == kPsBits && whole <= 0xffff'ffffULL ? static_cast<std::uint32_t>(whole)
+                                                                       : 0;
 }
 
 /// Well mixed bits of a key: the counter-based draws of ports and switches.

@@ -39,7 +39,7 @@ inline SlotId take_oldest(Port& port, HeadPool& heads, std::uint32_t queue) {
 }
 
 /// Puts `slot` in the place of the newest packet of a queue that has some; returns the packet replaced.
-/// newest_but_one must be kept for this queue (append_tracked).
+/// The queue has been filled by append_as().
 inline SlotId replace_newest(Port& port, HeadPool& heads, std::uint32_t queue, SlotId slot) {
   const SlotId newest = port.queue_tail[queue];
   port.queue_bytes[queue] += heads[slot].bytes;
@@ -54,9 +54,12 @@ inline SlotId replace_newest(Port& port, HeadPool& heads, std::uint32_t queue, S
   return newest;
 }
 
-/// append() for the one queue of a port whose newest packet may be replaced.
-inline void append_tracked(Port& port, HeadPool& heads, std::uint32_t queue, SlotId slot) {
-  port.newest_but_one = (port.waiting & (1U << queue)) != 0 ? port.queue_tail[queue] : kNoSlot;
+/// append(), which for the one queue of a port whose newest packet may be replaced keeps track of the packet
+/// before that one.
+inline void append_as(const PortQueueConfig& config, Port& port, HeadPool& heads, std::uint32_t queue,
+                      SlotId slot) {
+  if (config.overflow == OverflowRule::kTrimNewestOrArrival)
+    port.newest_but_one = (port.waiting & (1U << queue)) != 0 ? port.queue_tail[queue] : kNoSlot;
   append(port, heads, queue, slot);
 }
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state that the partitions of a fabric share, and what they hand to one another.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "sim/fabric/body_store.h"
+#include "sim/fabric/fabric_config.h"
+#include "sim/fabric/fabric_host.h"
+#include "sim/fabric/port.h"
+#include "sim/fabric/routing.h"
+
+namespace wharf::sim {
+
+/// What a switch touches for each packet, in half a cache line.
+struct SwitchState {
+  SwitchRoutes routes;
+  std::uint32_t salt = 0;
+  std::uint32_t counter = 0;  ///< Packets that had a choice, for round robin.
+  std::uint32_t unused = 0;
+};
+static_assert(sizeof(SwitchState) == 32);
+
+/// What waits behind the ports of a host whose memory is slower than its links.
+struct IngestState {
+  std::uint64_t backlog_bytes = 0;
+  TimePs as_of;
+  std::uint64_t refused = 0;       ///< Packets that found the backlog full.
+  std::uint32_t pausing_link = 0;  ///< While `pausing`: the link that is paused.
+  std::uint8_t pausing = 0;        ///< Queues that are paused, one bit each.
+};
+
+/// All tables are read only during a run; an element of a state vector is touched only by the partition that
+/// owns its node. ports[links + l] is the far half of link l when l crosses from one partition to another.
+template <typename Host>
+struct FabricState {
+  FabricState(const Topology& graph, FabricConfig chosen) : topology(&graph), config(std::move(chosen)) {
+    tables.push_back(RoutingTables(graph));
+  }
+
+  const Topology* topology;
+  FabricConfig config;
+  std::vector<RoutingTables> tables;  ///< One for each state of the links over time; the first is all up.
+  std::vector<TimePs> table_from;     ///< When tables[i + 1] comes into force.
+  std::vector<Port> ports;
+  std::vector<PortExtra> extras;  ///< As many as ports, or none.
+  std::vector<PortCounters> counters;
+  std::vector<std::uint64_t> rates;  ///< Bits per second, by port.
+  std::vector<SwitchState> switches;
+  std::vector<Host> hosts;
+  std::vector<IngestState> ingest;             ///< By host, when limited.
+  std::vector<TimePs> wake_at;                 ///< By host: the earliest pending wake-up event.
+  std::vector<std::uint32_t> host_port_first;  ///< Into host_ports, by host, and one past the last.
+  std::vector<PortId> host_ports;
+  std::vector<std::uint8_t> partition_of;  ///< By node.
+  BodyStore<typename Host::Body> bodies;
+  std::uint64_t draw_key = 0;
+};
+
+/// A packet on its way to another partition.
+struct Crossing {
+  std::uint32_t link = 0;
+  PacketHead head;
+};
+
+/// One look at one port.
+struct OccupancySample {
+  TimePs at;
+  PortId port = 0;
+  std::uint32_t queued_bytes = 0;
+  std::uint64_t sent_bytes = 0;  ///< Since the start.
+  std::uint8_t paused = 0;       ///< Queues that flow control holds.
+};
+
+/// A port was told to hold one of its queues, or to go on.
+struct PauseRecord {
+  TimePs at;
+  PortId port = 0;
+  std::uint8_t queue = 0;
+  bool paused = false;
+};
+
+/// A packet seen at the far end of a captured link.
+template <typename Body>
+struct CapturedPacket {
+  TimePs at;
+  PortId link = 0;
+  PacketHead head;
+  Body body;
+};
+
+struct PartitionCounters {
+  std::uint64_t hops = 0;     ///< Packets handled at the far end of a link.
+  std::uint64_t events = 0;   ///< Events executed.
+  std::uint64_t history = 0;  ///< Hash of what arrived where and when; order does not matter.
+};
+
+/// What the hosts of one partition share when they ask for nothing else. A host's own type has at least this.
+struct PartitionContext {
+  std::uint64_t finished = 0;  ///< Flows that have finished, counted by the hosts.
+};
+
+template <typename Host>
+struct ContextOf {
+  using Type = PartitionContext;
+};
+template <typename Host>
+requires requires { typename Host::Context; }
+struct ContextOf<Host> {
+  using Type = typename Host::Context;
+};
+
+}  // namespace wharf::sim

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same run on one and several threads: same event history, same counts everywhere.
+#include "sim/fabric/fabric.h"
+#include "sim/fabric/fat_tree_test_support.h"
+#include "sim/fabric/window_host.h"
+
+namespace wharf::sim {
+namespace {
+
+struct Outcome {
+  std::uint64_t history;
+  std::uint64_t hops;
+  std::uint32_t in_fabric;
+  std::vector<std::uint64_t> counts;
+
+  bool operator==(const Outcome&) const = default;
+};
+
+Outcome run(const Topology& topology, const FabricConfig& config, std::uint32_t threads,
+            const std::vector<std::uint32_t>& to, std::uint64_t packets) {
+  Fabric<WindowHost> fabric(
+      topology, config,
+      [&](NodeId host) {
+        return WindowHost({.host = host,
+                           .destination = to[host],
+                           .window = 40,
+                           .packets = packets,
+                           .data_bytes = static_cast<std::uint16_t>(host % 3 == 0 ? 1500 : 4160),
+                           .trimmable = true,
+                           .start = nanoseconds(host % 7)});
+      },
+      threads);
+  EXPECT_EQ(fabric.partition_count(), threads);
+  fabric.run_until(microseconds(20));
+  fabric.run_until(microseconds(60));
+  Outcome outcome{fabric.counters().history, fabric.counters().hops, fabric.packets_in_fabric(), {}};
+  for (NodeId host = 0; host < topology.host_count(); ++host) {
+    for (const std::uint64_t count :
+         {fabric.host(host).sent(), fabric.host(host).received(), fabric.host(host).answered(),
+          fabric.host(host).marked(), fabric.host(host).trimmed()})
+      outcome.counts.push_back(count);
+  }
+  for (PortId port = 0; port < topology.ports().size(); ++port) {
+    outcome.counts.push_back(fabric.port(port).sent_bytes);
+    outcome.counts.push_back(fabric.port_counters(port).trimmed);
+    outcome.counts.push_back(fabric.port_counters(port).marked);
+    outcome.counts.push_back(fabric.port_counters(port).retried);
+    outcome.counts.push_back(fabric.port_counters(port).pause_frames);
+  }
+  return outcome;
+}
+
+class Parallel : public testing::TestWithParam<LoadBalancing> {};
+
+TEST_P(Parallel, ThreadsChangeNothing) {
+  const Topology topology = fat_tree(6, {gigabits_per_second(100), nanoseconds(800)}, nanoseconds(200));
+  FabricConfig config;
+  config.profiles = {PortProfile::composite(60'000, 12'000, 48'000)};
+  config.load_balancing = GetParam();
+  auto to = cyclic_permutation(topology.host_count(), 3);
+  for (std::uint32_t host = 0; host < 12; ++host) to[host] = 53;  // Some incast, so that queues overflow.
+  const Outcome alone = run(topology, config, 1, to, 1000);
+  EXPECT_GT(alone.hops, 10'000u);
+  for (const std::uint32_t threads : {2U, 3U, 8U})
+    EXPECT_TRUE(run(topology, config, threads, to, 1000) == alone) << threads << " threads";
+}
+
+INSTANTIATE_TEST_SUITE_P(Balancing, Parallel,
+                         testing::Values(LoadBalancing::kEcmpHash, LoadBalancing::kSpray,
+                                         LoadBalancing::kRoundRobin, LoadBalancing::kAdaptive));
+
+TEST(ParallelFabric, FlowControlErrorsAndChangesOnThreadsToo) {
+  const Topology topology = fat_tree(6, {gigabits_per_second(100), nanoseconds(800)}, nanoseconds(200));
+  FabricConfig config;
+  config.profiles = {PortProfile::single_queue()};
+  config.errors = {{.loss = 0.001, .damage = 0.01, .retry = true, .retry_limit = 4}};
+  config.changes = {{.at = microseconds(10), .port = 200, .up = false},
+                    {.at = microseconds(15), .port = 250, .rate = gigabits_per_second(25)},
+                    {.at = microseconds(30), .port = 200, .up = true}};
+  config.reroute_delay = microseconds(3);
+  const auto to = cyclic_permutation(topology.host_count(), 3);
+  for (const FlowControl kind : {FlowControl::kNone, FlowControl::kPause, FlowControl::kCredit}) {
+    config.flow_control = {
+        .kind = kind, .xoff_bytes = 30'000, .xon_bytes = 20'000, .credit_limit_bytes = 60'000};
+    const Outcome alone = run(topology, config, 1, to, 1000);
+    EXPECT_GT(alone.hops, 5'000u);
+    for (const std::uint32_t threads : {2U, 3U, 8U})
+      EXPECT_TRUE(run(topology, config, threads, to, 1000) == alone) << threads << " threads";
+  }
+}
+
+TEST(ParallelFabric, TrafficInOneDirectionReturnsItsBodies) {
+  const Topology topology = fat_tree(4, {gigabits_per_second(100), microseconds(1)}, kTimeZero);
+  FabricConfig config;
+  config.profiles = {PortProfile::single_queue()};
+  std::vector<std::uint32_t> to(16);
+  for (std::uint32_t host = 0; host < 16; ++host) to[host] = host < 8 ? host + 8 : host;
+  EXPECT_TRUE(run(topology, config, 2, to, 100'000) == run(topology, config, 1, to, 100'000));
+}
+
+}  // namespace
+}  // namespace wharf::sim

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// What changes over time (links that fail, return or slow down, routes that follow), observation, and the
+// border between partitions.
+#pragma once
+
+#include "sim/fabric/partition.h"
+
+namespace wharf::sim {
+
+template <FabricHost Host>
+void Partition<Host>::control(TimePs now, std::uint32_t number) {
+  if (number < kControlTables) {
+    change_link(now, state_.config.changes[number]);
+  } else {
+    use_tables(number - kControlTables + 1);
+  }
+  // Ports that have been looked up ahead may no longer be the right ones.
+  events_.for_each_ahead([](FabricEvent& event) { event.hint = kNoHint; });
+}
+
+template <FabricHost Host>
+void Partition<Host>::change_link(TimePs now, const LinkChange& change) {
+  Port& port = ports_[change.port];
+  if (port.waiting != 0 && port.ready_at < now && !flow_controlled_) advance(port, change.port, now);
+  if (change.rate.value != 0) {
+    state_.rates[change.port] = change.rate.value;
+    port.ps_per_byte = whole_ps_per_byte(change.rate.value);
+  }
+  const bool was_down = (port.flags & kPortDown) != 0;
+  if (!change.up && !was_down) {
+    port.flags |= kPortDown;
+    any_down_ = true;
+    settle(port);
+    for (unsigned rest = port.waiting & ((1U << kPortQueues) - 1); rest != 0; rest &= rest - 1) {
+      const auto queue = static_cast<std::uint32_t>(std::countr_zero(rest));
+      while ((port.waiting & (1U << queue)) != 0) {
+        const SlotId slot = take_oldest(port, heads_, queue);
+        port.queue_bytes[queue] -= heads_[slot].bytes;
+        ++state_.counters[change.port].lost;
+        if (flow_controlled_ && slot < held_.size()) release(now, held_[slot]);
+        discard(slot);
+      }
+    }
+    port.waiting = 0;
+  } else if (change.up && was_down) {
+    port.flags = static_cast<std::uint8_t>(port.flags & ~unsigned{kPortDown});
+    port.ready_at = max(port.ready_at, now);
+    if ((port.flags & kPortOfHost) != 0) after_input(state_.topology->port(change.port).node, now);
+  }
+}
+
+template <FabricHost Host>
+void Partition<Host>::use_tables(std::uint32_t index) {
+  routes_ = &state_.tables[index];
+  for (std::uint32_t i = 0; i < state_.switches.size(); ++i) {
+    if (state_.partition_of[state_.topology->host_count() + i] == number_)
+      switches_[i].routes = routes_->routes(i);
+  }
+}
+
+/// Looks at the sampled ports just before `now`.
+template <FabricHost Host>
+void Partition<Host>::sample(TimePs now) {
+  for (const PortId id : sampled_) {
+    Port& port = ports_[id];
+    if (port.waiting != 0 && port.ready_at < now && !flow_controlled_) advance(port, id, now);
+    std::uint32_t queued = 0;
+    for (const std::uint32_t bytes : port.queue_bytes) queued += bytes;
+    if (port.ready_at <= now) queued -= port.sending_bytes;
+    samples_.push_back({now, id, queued, port.sent_bytes, port.blocked});
+  }
+}
+
+/// Takes all decisions before `end` at the ports that lead to other partitions: what they send must be known
+/// there from `end` on.
+template <FabricHost Host>
+void Partition<Host>::flush(TimePs end) {
+  if (!flow_controlled_) {
+    for (const PortId id : crossing_ports_) {
+      Port& port = ports_[id];
+      if (port.waiting != 0 && port.ready_at < end) advance(port, id, end);
+    }
+  }
+  return_bodies();
+}
+
+template <FabricHost Host>
+void Partition<Host>::catch_up(TimePs end) {
+  if (flow_controlled_) return;
+  for (PortId id = 0; id < links_; ++id) {
+    if (state_.partition_of[state_.topology->port(id).node] != number_) continue;
+    Port& port = ports_[id];
+    if (port.waiting != 0 && port.ready_at < end) advance(port, id, end);
+  }
+}
+
+/// Traffic that flows more in one direction than in the other would pile bodies up on one side.
+template <FabricHost Host>
+void Partition<Host>::return_bodies() {
+  constexpr std::int64_t kSlack = 256;
+  std::vector<BodyId>& free = bodies_.free();
+  for (std::uint32_t to = 0; to < outboxes_.size(); ++to) {
+    balance_[to] -= static_cast<std::int64_t>(outboxes_[to].size());
+    while (balance_[to] > kSlack && !free.empty()) {
+      returned_[to].push_back(free.back());
+      free.pop_back();
+      --balance_[to];
+    }
+  }
+}
+
+template <FabricHost Host>
+void Partition<Host>::accept(const Crossing& crossing) {
+  const std::uint32_t record = crossing.link + links_;
+  Port& in = ports_[record];
+  const SlotId slot = heads_.acquire();
+  PacketHead& head = heads_[slot];
+  head = crossing.head;
+  head.next = kNoSlot;
+  ++balance_[state_.partition_of[state_.topology->port(crossing.link).node]];
+  if (in.flight_head == kNoSlot) {
+    in.flight_head = slot;
+    if (!in.armed) {
+      in.armed = true;
+      push_arrival(head.time, crossing.link, true, slot);
+    }
+  } else {
+    heads_[in.flight_tail].next = slot;
+  }
+  in.flight_tail = slot;
+}
+
+template <FabricHost Host>
+void Partition<Host>::accept_bodies(std::vector<BodyId>& bodies) {
+  bodies_.free().insert(bodies_.free().end(), bodies.begin(), bodies.end());
+  bodies.clear();
+}
+
+}  // namespace wharf::sim

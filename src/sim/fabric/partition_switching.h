@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to a packet between the end of one link and the start of the next: arrival, route, queue,
+// decision, departure.
+#pragma once
+
+#include "sim/fabric/partition.h"
+
+namespace wharf::sim {
+
+template <FabricHost Host>
+void Partition<Host>::arrive(const FabricEvent& event) {
+  const TimePs now = event.time;
+  const std::uint32_t record = record_of(event);
+  Port& in = ports_[record];
+  if (in.waiting != 0 && in.ready_at < now && !flow_controlled_) advance(in, record, now);
+  const SlotId slot = in.flight_head;
+  if (slot == kNoSlot || heads_[slot].time > now) [[unlikely]] {
+    rearm(in, event);
+    return;
+  }
+  PacketHead& head = heads_[slot];
+  in.flight_head = head.next;
+  rearm(in, event);
+  ++counters_.hops;
+  counters_.history += mix_bits(static_cast<std::uint64_t>(now.ps) * 0x9e37'79b9'7f4a'7c15ULL +
+                                (std::uint64_t{event.number()} << 40U) + (std::uint64_t{head.flow} << 8U) +
+                                head.bytes + head.flags);
+  if ((head.flags & (kHeadLinkControl | kHeadDamaged)) != 0 || (in.flags & kPortObserved) != 0) [[unlikely]] {
+    if ((head.flags & kHeadDamaged) != 0) {
+      ++state_.counters[record].damaged;
+      discard(slot);
+      return;
+    }
+    if ((head.flags & kHeadLinkControl) != 0) {
+      const PacketHead copy = head;
+      discard(slot);
+      handle_control(now, event.number(), copy);
+      return;
+    }
+    captures_.push_back({now, event.number(), head, bodies_[head.body]});
+  }
+  if constexpr (requires(Body & body, Context & context) { Host::over_wire(body, head, context); }) {
+    if (!Host::over_wire(bodies_[head.body], head, context_)) {
+      discard(slot);
+      return;
+    }
+  }
+  if (in.far.is_host()) {
+    deliver(now, in, record, slot);
+  } else {
+    forward(now, in, slot, event);
+  }
+}
+
+/// Arranges the next event of a link, whose event has just been executed.
+template <FabricHost Host>
+inline void Partition<Host>::rearm(Port& in, const FabricEvent& event) {
+  if (in.flight_head != kNoSlot) {
+    push_arrival(heads_[in.flight_head].time, event.number(), event.far_half(), in.flight_head);
+  } else if (in.waiting != 0 && !flow_controlled_) {
+    push_arrival(in.ready_at + picoseconds(in.transit_ps), event.number(), event.far_half(), kNoHint);
+  } else {
+    in.armed = false;
+  }
+}
+
+template <FabricHost Host>
+inline void Partition<Host>::push_arrival(TimePs at, std::uint32_t link, bool far_half, SlotId hint) {
+  events_.push(FabricEvent::make(at, FabricEventKind::kArrival, link, far_half, hint));
+}
+
+template <FabricHost Host>
+inline void Partition<Host>::forward(TimePs now, const Port& in, SlotId slot, const FabricEvent& event) {
+  const PortId out = (event.hint & kHintPort) != 0 ? event.hint & ~kHintPort
+                                                   : route(now, switches_[in.far.index()], heads_[slot]);
+  if (out == kNoPort || (ports_[out].flags & kPortDown) != 0) [[unlikely]] {
+    ++state_.counters[record_of(event)].dropped_no_route;
+    discard(slot);
+    return;
+  }
+  if (cut_through_) [[unlikely]] {
+    // The packet must not run dry on a faster link: not before its last byte less what sending takes.
+    const std::uint32_t bytes = heads_[slot].bytes;
+    const TimePs incoming = serialisation(in, event.number(), bytes);
+    const TimePs header = min(incoming, serialisation(in, event.number(), state_.config.cut_through_bytes));
+    heads_[slot].time = now + incoming - header - serialisation(ports_[out], out, bytes);
+  }
+  if (flow_controlled_) [[unlikely]] {
+    enqueue_held(now, out, slot, record_of(event));
+  } else {
+    enqueue(now, out, slot);
+  }
+}
+
+template <FabricHost Host>
+inline PortId Partition<Host>::route(TimePs now, SwitchState& sw, const PacketHead& head) {
+  if (head.leaf == sw.routes.own_leaf) return routes_->down_port(head.destination);
+  const RouteEntry entry = routes_->lookup(sw.routes, head.leaf);
+  if (entry.none()) [[unlikely]]
+    return kNoPort;
+  if (entry.is_port()) return entry.port();
+  const PortGroup group = routes_->group(entry.group());
+  return routes_->group_port(group.first + pick(now, sw, head, group));
+}
+
+template <FabricHost Host>
+inline std::uint32_t Partition<Host>::pick(TimePs now, SwitchState& sw, const PacketHead& head,
+                                           PortGroup group) {
+  std::uint32_t choice = 0;
+  switch (state_.config.load_balancing) {
+    case LoadBalancing::kEcmpHash:
+      choice = path_hash(head.flow, head.entropy, sw.salt) % group.count;
+      break;
+    case LoadBalancing::kSpray: {
+      const std::uint64_t bits =
+          mix_bits(state_.draw_key + (std::uint64_t{sw.salt} << 32U) + (std::uint64_t{head.flow} << 16U) +
+                   static_cast<std::uint64_t>(now.ps));
+      choice = static_cast<std::uint32_t>((bits >> 32U) * group.count >> 32U);
+      break;
+    }
+    case LoadBalancing::kRoundRobin:
+      choice = sw.counter++ % group.count;
+      break;
+    case LoadBalancing::kAdaptive:
+      return least_loaded(now, path_hash(head.flow, head.entropy, sw.salt) % group.count, group);
+  }
+  if (!any_down_) return choice;
+  for (std::uint32_t tried = 0; tried < group.count; ++tried) {
+    if ((ports_[routes_->group_port(group.first + choice)].flags & kPortDown) == 0) break;
+    choice = choice + 1 == group.count ? 0 : choice + 1;
+  }
+  return choice;
+}
+
+template <FabricHost Host>
+std::uint32_t Partition<Host>::least_loaded(TimePs now, std::uint32_t preferred, PortGroup group) {
+  std::uint32_t best = preferred;
+  std::uint64_t best_bytes = ~std::uint64_t{0};
+  for (std::uint32_t i = 0; i < group.count; ++i) {
+    const std::uint32_t at = (preferred + i) % group.count;
+    const PortId number = routes_->group_port(group.first + at);
+    Port& port = ports_[number];
+    if ((port.flags & kPortDown) != 0) continue;
+    if (!flow_controlled_) {
+      if (port.waiting != 0 && port.ready_at < now) serve(port, number, now);
+      if (port.ready_at <= now) settle(port);
+    }
+    std::uint64_t bytes = 0;
+    for (const std::uint32_t queued : port.queue_bytes) bytes += queued;
+    if (bytes < best_bytes) {
+      best = at;
+      best_bytes = bytes;
+    }
+  }
+  return best;
+}
+
+template <FabricHost Host>
+void Partition<Host>::enqueue(TimePs now, PortId out, SlotId slot) {
+  Port& port = ports_[out];
+  if (port.waiting != 0 && port.ready_at < now) serve(port, out, now);
+  const PacketHead& head = heads_[slot];
+  const PortProfile& profile = state_.config.profiles[port.profile];
+  const std::uint32_t queue =
+      (head.flags & kHeadTrimmed) != 0 ? profile.trimmed_queue : profile.queue_of_class[head.traffic_class];
+  if (port.ready_at <= now) {
+    settle(port);
+    if (port.waiting == 0) {
+      port.ready_at = now;
+      port.queue_bytes[queue] += head.bytes;
+      depart(port, out, slot, queue, profile);
+      return;
+    }
+  }
+  if (port.queue_bytes[queue] + head.bytes > profile.queues[queue].capacity_bytes) [[unlikely]] {
+    overflow(port, out, slot, queue, profile);
+    return;
+  }
+  append_as(profile.queues[queue], port, heads_, queue, slot);
+}
+
+template <FabricHost Host>
+[[gnu::noinline]] void Partition<Host>::overflow(Port& port, PortId out, SlotId slot, std::uint32_t queue,
+                                                 const PortProfile& profile) {
+  const OverflowRule rule = profile.queues[queue].overflow;
+  PortCounters& counters = state_.counters[out];
+  SlotId victim = slot;
+  if (rule == OverflowRule::kTrimNewestOrArrival && (port.waiting & (1U << queue)) != 0 &&
+      (heads_[port.queue_tail[queue]].flags & kHeadTrimmable) != 0 && (draw(port, out) >> 63U) != 0) {
+    victim = replace_newest(port, heads_, queue, slot);
+  }
+  PacketHead& head = heads_[victim];
+  if (rule == OverflowRule::kDrop || (head.flags & kHeadTrimmable) == 0) {
+    ++counters.dropped_full;
+    discard(victim);
+    return;
+  }
+  ++counters.trimmed;
+  const unsigned trimmed = kHeadTrimmed | (port.far.is_host() ? unsigned{kHeadTrimmedLastHop} : 0U);
+  head.flags = static_cast<std::uint8_t>((head.flags | trimmed) & ~unsigned{kHeadTrimmable});
+  head.bytes = std::min(head.bytes, profile.trimmed_bytes);
+  const std::uint32_t trimmed_queue = profile.trimmed_queue;
+  if (port.queue_bytes[trimmed_queue] + head.bytes > profile.queues[trimmed_queue].capacity_bytes) {
+    ++counters.dropped_full;
+    discard(victim);
+    return;
+  }
+  append(port, heads_, trimmed_queue, victim);
+}
+
+/// The next 64 random bits of a port's own stream.
+template <FabricHost Host>
+std::uint64_t Partition<Host>::draw(Port& port, PortId number) {
+  return mix_bits(state_.draw_key + (std::uint64_t{number} << 32U) + ++port.draws);
+}
+
+/// Takes every decision of a port before `until`.
+template <FabricHost Host>
+inline void Partition<Host>::advance(Port& port, PortId number, TimePs until) {
+  if ((port.flags & kPortOfHost) != 0) {
+    advance_host(state_.topology->port(number).node, until);
+  } else {
+    serve(port, number, until);
+  }
+}
+
+template <FabricHost Host>
+void Partition<Host>::serve(Port& port, PortId number, TimePs until) {
+  const PortProfile& profile = state_.config.profiles[port.profile];
+  do {
+    settle(port);
+    const std::uint32_t queue = choose(port, number, port.waiting, profile);
+    const SlotId slot = take_oldest(port, heads_, queue);
+    depart(port, number, slot, queue, profile);
+  } while (port.waiting != 0 && port.ready_at < until);
+}
+
+/// The queue to serve among `eligible` ones, at least one.
+template <FabricHost Host>
+inline std::uint32_t Partition<Host>::choose(Port& port, PortId number, unsigned eligible,
+                                             const PortProfile& profile) {
+  if (!port.weighted) return static_cast<std::uint32_t>(std::countr_zero(eligible));
+  return choose_weighted(port, number, eligible, profile);
+}
+
+/// Start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996) among queues of the same priority: each
+/// packet costs its bytes over the weight; the queue that has had least comes next.
+template <FabricHost Host>
+std::uint32_t Partition<Host>::choose_weighted(Port& port, PortId number, unsigned eligible,
+                                               const PortProfile& profile) {
+  PortExtra& extra = state_.extras[number];
+  std::uint32_t best = kPortQueues;
+  for (std::uint32_t queue = 0; queue < kPortQueues; ++queue) {
+    if ((eligible & (1U << queue)) == 0) continue;
+    if (best == kPortQueues || profile.queues[queue].priority < profile.queues[best].priority ||
+        (profile.queues[queue].priority == profile.queues[best].priority &&
+         static_cast<std::int32_t>(extra.virtual_time[queue] - extra.virtual_time[best]) < 0)) {
+      best = queue;
+    }
+  }
+  const std::uint32_t start = extra.virtual_time[best];
+  const std::uint32_t bytes = heads_[port.queue_head[best]].bytes;
+  // Queues that were empty do not save up: they start where the one being served is.
+  for (std::uint32_t queue = 0; queue < kPortQueues; ++queue) {
+    if ((port.waiting & (1U << queue)) == 0 &&
+        static_cast<std::int32_t>(extra.virtual_time[queue] - start) < 0)
+      extra.virtual_time[queue] = start;
+  }
+  extra.virtual_time[best] = start + bytes * 1000 / profile.queues[best].weight;
+  return best;
+}
+
+/// Sends a packet from port.ready_at on; its bytes are in the occupancy of `queue`.
+template <FabricHost Host>
+inline void Partition<Host>::depart(Port& port, PortId number, SlotId slot, std::uint32_t queue,
+                                    const PortProfile& profile) {
+  PacketHead& head = heads_[slot];
+  port.sending_bytes = head.bytes;
+  port.sending_queue = static_cast<std::uint8_t>(queue);
+  const PortQueueConfig& config = profile.queues[queue];
+  if (port.queue_bytes[queue] > config.mark_min_bytes) mark(port, number, head, queue, config);
+  if (cut_through_) [[unlikely]]
+    port.ready_at = max(port.ready_at, head.time);
+  launch(port, number, slot, head);
+}
+
+template <FabricHost Host>
+void Partition<Host>::mark(Port& port, PortId number, PacketHead& head, std::uint32_t queue,
+                           const PortQueueConfig& config) {
+  if ((head.flags & kHeadEcnCapable) == 0) return;
+  const std::uint32_t occupied = port.queue_bytes[queue];
+  if (occupied <= config.mark_max_bytes) {
+    const std::uint64_t range = config.mark_max_bytes - config.mark_min_bytes;
+    const std::uint64_t above = occupied - config.mark_min_bytes;
+    // P(draw < above / range), with 32 bits of the draw.
+    if ((draw(port, number) >> 32U) * range >= above << 32U) return;
+  }
+  head.flags = static_cast<std::uint8_t>(head.flags | kHeadMarked);
+  ++state_.counters[number].marked;
+}
+
+template <FabricHost Host>
+inline void Partition<Host>::launch(Port& port, PortId number, SlotId slot, PacketHead& head) {
+  if ((port.flags & (kPortFaulty | kPortCrosses | kPortCutThrough)) != 0) [[unlikely]] {
+    launch_specially(port, number, slot, head);
+    return;
+  }
+  port.ready_at += serialisation(port, number, head.bytes);
+  head.time = port.ready_at + picoseconds(port.transit_ps);
+  head.next = kNoSlot;
+  ++port.sent_packets;
+  port.sent_bytes += head.bytes;
+  if (port.flight_head == kNoSlot) {
+    port.flight_head = slot;
+    if (!port.armed) {
+      port.armed = true;
+      push_arrival(head.time, number, false, slot);
+    }
+  } else {
+    heads_[port.flight_tail].next = slot;
+  }
+  port.flight_tail = slot;
+}
+
+template <FabricHost Host>
+[[gnu::noinline]] void Partition<Host>::launch_specially(Port& port, PortId number, SlotId slot,
+                                                         PacketHead& head) {
+  const TimePs serial = serialisation(port, number, head.bytes);
+  ++port.sent_packets;
+  port.sent_bytes += head.bytes;
+  const bool arrives = (port.flags & kPortFaulty) == 0 || survives(port, number, head, serial);
+  const TimePs begin = port.ready_at;
+  port.ready_at += serial;
+  const bool header_only = (port.flags & kPortCutThrough) != 0 && (head.flags & kHeadDamaged) == 0;
+  const TimePs handled =
+      header_only ? begin + min(serial, serialisation(port, number, state_.config.cut_through_bytes))
+                  : port.ready_at;
+  head.time = handled + picoseconds(port.transit_ps);
+  head.next = kNoSlot;
+  if (!arrives) {
+    discard(slot);
+  } else if ((port.flags & kPortCrosses) != 0) {
+    outboxes_[port.far_partition].push_back({number, head});
+    heads_.release(slot);
+    return;
+  } else if (port.flight_head == kNoSlot) {
+    port.flight_head = slot;
+    port.flight_tail = slot;
+  } else {
+    heads_[port.flight_tail].next = slot;
+    port.flight_tail = slot;
+  }
+  if (!port.armed && (port.flags & kPortCrosses) == 0) {
+    // With nothing in flight, the link's event is what makes the port go on.
+    port.armed = true;
+    const TimePs at = arrives ? head.time : port.ready_at + picoseconds(port.transit_ps);
+    push_arrival(at, number, false, arrives ? slot : kNoHint);
+  }
+}
+
+/// Whether a packet that starts at port.ready_at arrives at all; a damaged one without retry arrives marked
+/// as such. With retry, the time that the link spends on failed attempts is added to port.ready_at: the far
+/// end's negative answer comes back one round trip after the damaged frame, and whatever was sent behind it
+/// is discarded. Choice: those discarded frames are not simulated one by one, and the frame that is on its
+/// way when the answer comes does not delay the replay.
+template <FabricHost Host>
+bool Partition<Host>::survives(Port& port, PortId number, PacketHead& head, TimePs serial) {
+  const LinkErrors& errors =
+      state_.config.errors.size() == 1 ? state_.config.errors[0] : state_.config.errors[number];
+  const auto happens = [&](double probability) {
+    const Probability chance = Probability::from(probability);
+    return !chance.never() && (chance.always() || draw(port, number) < chance.threshold);
+  };
+  if (happens(errors.loss)) {
+    ++state_.counters[number].lost;
+    return false;
+  }
+  if (!happens(errors.damage)) return true;
+  if (!errors.retry) {
+    head.flags = static_cast<std::uint8_t>(head.flags | kHeadDamaged);
+    return true;
+  }
+  constexpr std::uint32_t kControlBytes = 8;  // A control ordered set.
+  const TimePs delay = state_.topology->port(number).delay + state_.config.fec_delay;
+  const TimePs round = serial + delay + delay + serialisation(port, number, kControlBytes);
+  for (std::uint32_t retries = 1;; ++retries) {
+    port.ready_at += round;
+    if (errors.retry_limit != 0 && retries > errors.retry_limit) {
+      ++state_.counters[number].lost;
+      return false;
+    }
+    ++state_.counters[number].retried;
+    if (!happens(errors.damage)) return true;
+  }
+}
+
+template <FabricHost Host>
+inline TimePs Partition<Host>::serialisation(const Port& port, PortId number, std::uint32_t bytes) const {
+  if (port.ps_per_byte != 0) return picoseconds(std::int64_t{port.ps_per_byte} * bytes);
+  return picoseconds(static_cast<std::int64_t>(serialisation_ps(bytes, state_.rates[number])));
+}
+
+template <FabricHost Host>
+inline void Partition<Host>::discard(SlotId slot) {
+  if (heads_[slot].body != kNoBody) bodies_.release(heads_[slot].body);
+  heads_.release(slot);
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a topology is divided among threads.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+#include "sim/fabric/topology.h"
+
+namespace wharf::sim {
+
+/// The partition of each node: leaves in order of their numbers are cut into `count` runs with about equally
+/// many hosts, hosts go with their first leaf, every other switch to where most of its neighbours are (among
+/// equals to the least loaded). Fewer partitions result when there are fewer leaves.
+std::vector<std::uint8_t> divide(const Topology& topology, std::uint32_t count);
+
+/// The length of the windows in which partitions run on their own: the shortest time from a port's decision
+/// to the arrival at the far end, over all links that some division could cut (all but those of hosts with
+/// one link). It depends on the topology alone, and so do the instants at which a run may end. kNever when no
+/// link can be cut.
+TimePs window_length(const Topology& topology);
+
+}  // namespace wharf::sim
