@@ -51,7 +51,8 @@ inline constexpr std::uint32_t kCompactMaetahBytes = 12;
 
 /// Whether a compact header can express an access of `length` bytes at `address`.
 constexpr bool compact_access(std::uint64_t address, std::uint32_t length) {
-  return address % 64 == 0 && std::has_single_bit(length) && length >= 64 && length <= 8192;
+  // std::has_single_bit() is a call where the processor is not known to count bits.
+  return address % 64 == 0 && (length & (length - 1)) == 0 && length >= 64 && length <= 8192;
 }
 constexpr std::uint32_t compact_length(std::uint8_t code) { return 64U << (code & 7U); }
 /// The code of 64 .. 8192, a power of two.

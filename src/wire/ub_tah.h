@@ -107,14 +107,15 @@ inline Atah atah_from_first_word(std::uint32_t word) {
 }  // namespace tah_detail
 
 inline void encode(const Btah& btah, std::byte* at) {
-  store_be32(at, tah_detail::btah_first_word(btah));
-  store_be32(at + 4, (tah_detail::btah_flags(btah) << 24U) | (btah.exclusive ? 1U << 22U : 0U) |
-                         ((static_cast<std::uint32_t>(btah.requester_type) & 3U) << 20U) |
-                         (btah.requester_id & 0xf'ffffU));
+  const std::uint32_t word = (tah_detail::btah_flags(btah) << 24U) | (btah.exclusive ? 1U << 22U : 0U) |
+                             ((static_cast<std::uint32_t>(btah.requester_type) & 3U) << 20U) |
+                             (btah.requester_id & 0xf'ffffU);
+  store_be64(at, (std::uint64_t{tah_detail::btah_first_word(btah)} << 32U) | word);
 }
 inline Btah decode_btah(const std::byte* at) {
-  Btah btah = tah_detail::btah_from_first_word(load_be32(at));
-  const std::uint32_t word = load_be32(at + 4);
+  const std::uint64_t both = load_be64(at);
+  Btah btah = tah_detail::btah_from_first_word(static_cast<std::uint32_t>(both >> 32U));
+  const auto word = static_cast<std::uint32_t>(both);
   tah_detail::set_btah_flags(btah, word >> 24U);
   btah.exclusive = (word & (1U << 22U)) != 0;
   btah.requester_type = static_cast<RequesterContextType>((word >> 20U) & 3U);

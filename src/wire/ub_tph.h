@@ -43,16 +43,16 @@ struct Rtph {
 inline constexpr std::uint32_t kRtphBytes = 16;
 
 inline void encode(const Rtph& rtph, std::byte* at) {
-  store_be16(at, static_cast<std::uint16_t>((rtph.last ? 0x8000U : 0U) |
-                                            ((static_cast<std::uint32_t>(rtph.opcode) & 0x7fU) << 8U) |
-                                            ((rtph.version & 3U) << 6U) | ((rtph.pad & 3U) << 4U) |
-                                            (static_cast<std::uint32_t>(rtph.next) & 15U)));
-  store_be24(at + 2, rtph.source_tpn);
-  store_be24(at + 5, rtph.destination_tpn);
-  store_be32(at + 8, (rtph.acknowledge_request ? 0x8000'0000U : 0U) | (rtph.flag ? 0x4000'0000U : 0U) |
-                         (rtph.psn & kPsnMask));
-  store_be32(at + 12, ((static_cast<std::uint32_t>(rtph.status) & 7U) << 29U) | ((rtph.info & 31U) << 24U) |
-                          (rtph.tpmsn & kPsnMask));
+  const std::uint32_t first =
+      (rtph.last ? 0x8000U : 0U) | ((static_cast<std::uint32_t>(rtph.opcode) & 0x7fU) << 8U) |
+      ((rtph.version & 3U) << 6U) | ((rtph.pad & 3U) << 4U) | (static_cast<std::uint32_t>(rtph.next) & 15U);
+  store_be64(at, (std::uint64_t{first} << 48U) | (std::uint64_t{rtph.source_tpn & 0xff'ffffU} << 24U) |
+                     (rtph.destination_tpn & 0xff'ffffU));
+  const std::uint32_t psn_word = (rtph.acknowledge_request ? 0x8000'0000U : 0U) |
+                                 (rtph.flag ? 0x4000'0000U : 0U) | (rtph.psn & kPsnMask);
+  store_be64(at + 8, (std::uint64_t{psn_word} << 32U) |
+                         ((static_cast<std::uint32_t>(rtph.status) & 7U) << 29U) |
+                         ((rtph.info & 31U) << 24U) | (rtph.tpmsn & kPsnMask));
 }
 
 /// Byte 1 of RTPH and UTPH at version 0, for encoders that know pad and next header better than the
@@ -62,17 +62,19 @@ constexpr std::uint8_t rtph_second_byte(std::uint32_t pad, TphNext next) {
 }
 
 inline Rtph decode_rtph(const std::byte* at) {
-  const std::uint32_t first = load_be16(at);
-  const std::uint32_t psn_word = load_be32(at + 8);
-  const std::uint32_t message_word = load_be32(at + 12);
+  const std::uint64_t channels = load_be64(at);
+  const std::uint64_t numbers = load_be64(at + 8);
+  const auto first = static_cast<std::uint32_t>(channels >> 48U);
+  const auto psn_word = static_cast<std::uint32_t>(numbers >> 32U);
+  const auto message_word = static_cast<std::uint32_t>(numbers);
   Rtph rtph;
   rtph.last = (first & 0x8000U) != 0;
   rtph.opcode = static_cast<TpOpcode>((first >> 8U) & 0x7fU);
   rtph.version = static_cast<std::uint8_t>((first >> 6U) & 3U);
   rtph.pad = static_cast<std::uint8_t>((first >> 4U) & 3U);
   rtph.next = static_cast<TphNext>(first & 15U);
-  rtph.source_tpn = load_be24(at + 2);
-  rtph.destination_tpn = load_be24(at + 5);
+  rtph.source_tpn = static_cast<std::uint32_t>(channels >> 24U) & 0xff'ffffU;
+  rtph.destination_tpn = static_cast<std::uint32_t>(channels) & 0xff'ffffU;
   rtph.acknowledge_request = (psn_word & 0x8000'0000U) != 0;
   rtph.flag = (psn_word & 0x4000'0000U) != 0;
   rtph.psn = psn_word & kPsnMask;
