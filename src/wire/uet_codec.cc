@@ -12,8 +12,59 @@
 namespace wharf::wire {
 namespace {
 
+/// Next headers that a type may carry, one bit each. RUD and ROD requests carry responses too: read data
+/// returns as requests of the other direction.
+constexpr std::uint32_t allowed_next(UetPdsType type) {
+  constexpr std::uint32_t kNothing = 1U << static_cast<unsigned>(UetNextHeader::kNone);
+  constexpr std::uint32_t kRequests = 7U << static_cast<unsigned>(UetNextHeader::kRequestSmall);
+  constexpr std::uint32_t kResponses = 7U << static_cast<unsigned>(UetNextHeader::kResponse);
+  switch (type) {
+    case UetPdsType::kRudRequest:
+    case UetPdsType::kRodRequest:
+    case UetPdsType::kRudCcRequest:
+    case UetPdsType::kRodCcRequest:
+      return kRequests | kResponses;
+    case UetPdsType::kRudiRequest:
+    case UetPdsType::kUudRequest:
+      return kRequests;
+    case UetPdsType::kRudiResponse:
+      return kResponses;
+    case UetPdsType::kAck:
+    case UetPdsType::kAckCc:
+    case UetPdsType::kAckCcx:
+      return kNothing | kResponses;
+    case UetPdsType::kNack:
+    case UetPdsType::kNackCcx:
+    case UetPdsType::kControl:
+      return kNothing;
+    case UetPdsType::kReserved:
+    case UetPdsType::kTss:
+      return 0;
+  }
+  return 0;
+}
+
+/// What the first two bytes of a packet of one type mean.
+struct TypeRules {
+  std::uint8_t header_bytes = 0;
+  std::uint8_t flags = 0;
+  std::uint8_t next = 0;
+};
+constexpr auto kTypeRules = [] {
+  std::array<TypeRules, 32> rules{};
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const auto type = static_cast<UetPdsType>(i);
+    rules[i] = TypeRules{static_cast<std::uint8_t>(uet_pds_bytes(type)), uet_defined_flags(type),
+                         static_cast<std::uint8_t>(allowed_next(type))};
+  }
+  return rules;
+}();
+
+/// Reserved flags are sent as 0.
 std::byte* encode_pds(const UetPacket& uet, std::byte* at) {
-  encode(uet.prologue, at);
+  UetPrologue prologue = uet.prologue;
+  prologue.flags &= kTypeRules[static_cast<std::size_t>(prologue.type)].flags;
+  encode(prologue, at);
   switch (uet.prologue.type) {
     case UetPdsType::kRudRequest:
     case UetPdsType::kRodRequest:
@@ -106,54 +157,6 @@ std::byte* encode_pds(const UetPacket& uet, std::byte* at) {
       return;
   }
 }
-
-/// Next headers that a type may carry, one bit each. RUD and ROD requests carry responses too: read data
-/// returns as requests of the other direction.
-constexpr std::uint32_t allowed_next(UetPdsType type) {
-  constexpr std::uint32_t kNothing = 1U << static_cast<unsigned>(UetNextHeader::kNone);
-  constexpr std::uint32_t kRequests = 7U << static_cast<unsigned>(UetNextHeader::kRequestSmall);
-  constexpr std::uint32_t kResponses = 7U << static_cast<unsigned>(UetNextHeader::kResponse);
-  switch (type) {
-    case UetPdsType::kRudRequest:
-    case UetPdsType::kRodRequest:
-    case UetPdsType::kRudCcRequest:
-    case UetPdsType::kRodCcRequest:
-      return kRequests | kResponses;
-    case UetPdsType::kRudiRequest:
-    case UetPdsType::kUudRequest:
-      return kRequests;
-    case UetPdsType::kRudiResponse:
-      return kResponses;
-    case UetPdsType::kAck:
-    case UetPdsType::kAckCc:
-    case UetPdsType::kAckCcx:
-      return kNothing | kResponses;
-    case UetPdsType::kNack:
-    case UetPdsType::kNackCcx:
-    case UetPdsType::kControl:
-      return kNothing;
-    case UetPdsType::kReserved:
-    case UetPdsType::kTss:
-      return 0;
-  }
-  return 0;
-}
-
-/// What the first two bytes of a packet of one type mean.
-struct TypeRules {
-  std::uint8_t header_bytes = 0;
-  std::uint8_t flags = 0;
-  std::uint8_t next = 0;
-};
-constexpr auto kTypeRules = [] {
-  std::array<TypeRules, 32> rules{};
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    const auto type = static_cast<UetPdsType>(i);
-    rules[i] = TypeRules{static_cast<std::uint8_t>(uet_pds_bytes(type)), uet_defined_flags(type),
-                         static_cast<std::uint8_t>(allowed_next(type))};
-  }
-  return rules;
-}();
 
 /// Prologue and PDS header. `header_bytes` is their length.
 [[gnu::always_inline]] inline DropReason decode_pds_checked(std::span<const std::byte> transport,

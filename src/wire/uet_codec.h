@@ -15,7 +15,7 @@ namespace wharf::wire {
 
 /// Writes uet_header_bytes(uet) bytes and returns their end. `payload_length` (at most kUetPayloadBytesMax)
 /// goes into the length fields of segments and of responses with data. The type is no reserved one and not
-/// TSS.
+/// TSS. Flags that the type does not have are written as 0.
 std::byte* encode_uet_headers(const UetPacket& uet, std::uint32_t payload_length, std::byte* at);
 
 /// Reads a packet whose prologue to last payload byte are `transport` (a trailer is apart). On kNone, the

@@ -420,7 +420,10 @@ TEST(UetFrame, WhatOnlyATargetCanJudgePasses) {
   EXPECT_EQ(uet_nack_class(uet.nack.code), UetNackClass::kReserved);
 }
 
-TEST(UetFrame, ReservedFlagsAreIgnored) {
+TEST(UetFrame, ReservedFlagsAreSentAsZeroAndIgnored) {
+  Packet packet = write_fragment(0);
+  packet.uet.prologue.flags = 0xff;
+  EXPECT_EQ(load_be16(headers_of(packet).data()), 0x119c);
   UetPacket uet;
   Payload payload;
   ASSERT_EQ(decode_uet(hex_bytes("387f 0000 00000001 0001 0002"), uet, payload), DropReason::kNone);
