@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hostile peer: lists of hand-made packets, posts, memory answers and time steps against one RoCE engine.
-// It must not crash, touch memory outside its segments, leak payload buffers, or go on asking for ever.
+// A hostile peer and an unhelpful host: lists of hand-made, repeated and late packets, posts, memory answers
+// in any order, time steps and control calls against one RoCE engine. It must not crash, touch memory that
+// nobody has granted (any more), complete a request twice, keep payload buffers, go on asking for ever, or be
+// left unable to serve a well-behaved peer.
 // LINK: wharf_roce
 #include <algorithm>
 #include <array>
@@ -8,17 +10,24 @@
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <memory>
+#include <set>
 #include <vector>
 
 #include "engine/roce/exchange.h"
 #include "engine/roce/roce_engine.h"
+#include "trace/tracer.h"
 
 namespace {
 
 using namespace wharf;  // NOLINT: one file, one purpose.
 
-constexpr std::uint64_t kBase = 0x10000;
-constexpr std::uint64_t kBytes = 4096;
+constexpr std::uint64_t kSegmentBytes = 4096;
+/// Gather and receive entries lie here; no segment does.
+constexpr std::uint64_t kLocal = 0x100000;
+constexpr std::uint64_t kLocalBytes = 0x10000;
+constexpr std::uint32_t kQueues = 3;
+constexpr std::uint32_t kMtu = 256;
 
 /// Reads numbers from the input; zeros behind its end.
 class Script {
@@ -26,7 +35,10 @@ class Script {
   Script(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
   bool done() const { return at_ >= size_; }
   std::uint32_t byte() { return done() ? 0 : data_[at_++]; }
-  std::uint32_t word() { return byte() | (byte() << 8U) | (byte() << 16U); }
+  std::uint32_t word() {
+    const std::uint32_t low = byte();
+    return low | (byte() << 8U);
+  }
 
  private:
   const std::uint8_t* data_;
@@ -38,155 +50,314 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-/// Answers accesses; those of the peer must stay inside the segment.
+struct Silence : trace::Sink {
+  void record(const trace::TraceEvent&) override {}
+};
+
+struct Segment {
+  std::uint64_t base = 0;
+  verbs::AccessRights rights;
+  verbs::SegmentToken token;
+  bool live = false;
+};
+
+struct Queue {
+  bool exists = false;
+  wire::Psn theirs = 0;  ///< The PSN that the engine expects, as far as one can tell from here.
+  wire::Psn ours = 0;    ///< One past the newest request PSN that the engine sent.
+};
+
 class World {
  public:
   explicit World(Script& script) : script_(script) {
+    const std::uint32_t caches = script_.byte();
+    const std::uint32_t sizes = script_.byte();
+    options_ = script_.byte();
     roce::RoceConfig config;
     config.host = {1};
-    config.path_mtu = 256;
+    config.path_mtu = kMtu;
     config.ack_timeout = 1;
-    config.starting_psn = 1000;
-    config.queue_cache_entries = script.byte() % 2;
-    config.key_cache_entries = config.queue_cache_entries;
-    config.deferred_packets = 8;
+    config.starting_psn = ours_ = (options_ & 1U) != 0 ? 0xfffffcU : 1000U;
+    theirs_ = (options_ & 2U) != 0 ? 0xfffffcU : 5000U;
+    config.queue_cache_entries = caches % 4;
+    config.key_cache_entries = caches / 4 % 4;
+    config.deferred_packets = 1U << (caches / 16 % 4);
     config.access_slots = 64;
-    config.responses_ahead = 8;
-    engine_ = roce::RoceEngine::create(config, pool_).value();
-    token_ = engine_->register_segment(now_, {.base = kBase, .length = kBytes}).value();
-    for (std::uint32_t queue = 0; queue < 2; ++queue) {
-      const engine::QueueId id = engine_->create_queue(now_, {.send_depth = 4, .receive_depth = 4}).value();
-      roce::ExchangeRecord peer;
-      peer.host = {0};
-      peer.queue_number = 17 + queue;
-      peer.starting_psn = 5000;
-      peer.path_mtu = 256;
-      peer.responder_resources = 4;
-      require(engine_->connect(now_, id, roce::encode(peer)).ok());
+    config.responses_ahead = 2U << (sizes % 4);
+    config.transmit_ahead = 1U << (sizes / 4 % 4);
+    config.receive_prefetch = static_cast<std::uint8_t>(sizes / 16 % 4 * 3);
+    config.fetch_batch = static_cast<std::uint8_t>(1 + sizes / 64);
+    config.max_read_atomic = (options_ & 4U) != 0 ? 1 : 4;
+    config.window_packets = (options_ & 8U) != 0 ? 2 : 128;
+    config.rnr_retry = (options_ & 16U) != 0 ? 1 : 7;
+    config.acknowledge_every_request = (options_ & 32U) != 0;
+    config.advertise_credits = config.acknowledge_every_request;
+    if ((options_ & 64U) != 0) {
+      tracer_.attach(silence_, ~std::uint32_t{0});
+      config.tracer = &tracer_;
     }
+    engine_ = roce::RoceEngine::create(config, pool_).value();
+    add_segment(0, verbs::kFullAccess);
+    add_segment(1, {.remote_read = true, .remote_write = false, .remote_atomic = false});
+    for (engine::QueueId queue = 0; queue < kQueues; ++queue) create(queue);
     drain();
   }
   ~World() {
+    for (const wire::Packet& packet : past_) pool_.release(packet.payload.buffer);
     engine_.reset();
     require(pool_.in_use() == 0);
   }
 
   void step() {
-    switch (script_.byte() % 8) {
-      case 0:
-      case 1:
-      case 2:
+    switch (script_.byte() % 16) {
+      default:
         receive();
         break;
-      case 3:
-        post();
-        break;
-      case 4:
-        post_receive();
-        break;
       case 5:
-        now_ += picoseconds(static_cast<std::int64_t>(script_.word()) * 100);
+        receive_again();
         break;
       case 6:
-        answer(script_.byte());
+        post();
         break;
       case 7:
+        post_receive();
+        break;
+      case 8:
+        now_ += picoseconds(static_cast<std::int64_t>(script_.word()) * 10'000);
+        break;
+      case 9:
+        now_ = max(now_, min(engine_->deadline(), now_ + seconds(1)));
+        break;
+      case 10:
+      case 11:
+      case 12:
+        answer(script_.byte());
+        break;
+      case 13:
         control();
+        break;
+      case 14:
+        classes_ = static_cast<wire::TrafficClassMask>(script_.byte() % 3 == 0 ? script_.byte() : 0xff);
+        break;
+      case 15:
+        for (std::uint32_t left = script_.byte() % 32; left > 0 && !pending_.empty(); --left) answer(0);
         break;
     }
     if (engine_->deadline() <= now_) engine_->expire(now_);
     drain();
   }
 
+  /// Everything is answered, time passes, and then a new peer must find the engine in working order.
   void finish() {
-    for (int round = 0; round < 100000 && !pending_.empty(); ++round) {
-      answer(0);
+    if ((options_ & 128U) != 0) return;  // It ends in the middle of everything.
+    classes_ = wire::kAllTrafficClasses;
+    for (int round = 0; round < 300; ++round) {
+      answer_all();
+      const TimePs next = engine_->deadline();
+      if (next == kNever) break;
+      now_ = max(now_, next);
+      engine_->expire(now_);
       drain();
     }
-    require(pending_.empty());
+    for (engine::QueueId queue = 0; queue < kQueues; ++queue) {
+      if (queues_[queue].exists) require(engine_->destroy_queue(now_, queue).ok());
+    }
+    drain();
+    answer_all();
+    create(0);
+    add_segment(0, verbs::kFullAccess);
+    answer_all();
+    wire::Packet read = begin(0, wire::RoceOpcode::kRcReadRequest, theirs_);
+    read.roce.reth = {segments_[0].base, segments_[0].token.id, 8};
+    const std::uint64_t before = sent_;
+    engine_->receive(now_, 0, read);
+    drain();
+    answer_all();
+    require(sent_ == before + 1);
   }
 
  private:
-  void receive() {
+  void add_segment(std::uint32_t at, verbs::AccessRights rights) {
+    Segment& segment = segments_[at];
+    segment.base = 0x10000 * (at + std::uint64_t{1});
+    segment.rights = rights;
+    segment.token =
+        engine_->register_segment(now_, {.base = segment.base, .length = kSegmentBytes, .rights = rights})
+            .value();
+    segment.live = true;
+  }
+
+  void create(engine::QueueId queue) {
+    engine::QueueConfig config;
+    config.send_depth = 4;
+    config.receive_depth = 8;
+    config.receive_ring = queue == 1 ? 0x8000 : 0;
+    require(engine_->create_queue(now_, config).value() == queue);
+    queues_[queue].exists = true;
+    connect(queue);
+  }
+
+  void connect(engine::QueueId queue) {
+    roce::ExchangeRecord peer;
+    peer.host = {0};
+    peer.queue_number = roce::kFirstQueueNumber + queue;
+    peer.starting_psn = theirs_;
+    peer.path_mtu = kMtu;
+    peer.responder_resources = 2;
+    if (!engine_->connect(now_, queue, roce::encode(peer)).ok()) return;
+    queues_[queue].theirs = theirs_;
+    queues_[queue].ours = ours_;
+  }
+
+  wire::Packet begin(engine::QueueId queue, wire::RoceOpcode opcode, wire::Psn psn) const {
     wire::Packet packet = wire::roce_packet();
-    packet.source = {script_.byte() % 16 == 0 ? 9U : 0U};
+    packet.source = {0};
     packet.destination = {1};
+    packet.roce.bth.opcode = opcode;
+    packet.roce.bth.destination_queue_pair = roce::kFirstQueueNumber + queue;
+    packet.roce.bth.psn = psn & wire::kPsnMask;
+    return packet;
+  }
+
+  void receive() {
+    const std::uint32_t oddity = script_.byte();
+    const auto opcode = static_cast<wire::RoceOpcode>(oddity == 255 ? 0x81 : script_.byte() % 32);
+    const engine::QueueId at = script_.byte() % (kQueues + 1);
+    Queue& queue = queues_[at % kQueues];
+    const bool answers =
+        opcode >= wire::RoceOpcode::kRcReadResponseFirst && opcode <= wire::RoceOpcode::kRcAtomicAcknowledge;
+    // Mostly the right number; sometimes one from the past or from the future.
+    const std::uint32_t shift = script_.byte();
+    const std::uint32_t off = shift < 128 ? 0 : shift < 240 ? shift % 16 : shift << 16U;
+    const wire::Psn psn = answers          ? queue.ours - 1 - off
+                          : shift % 2 == 0 ? queue.theirs - off
+                                           : queue.theirs + off;
+    wire::Packet packet = begin(at, opcode, psn);
+    if (oddity == 254) packet.source = {9};
+    if (oddity == 253) packet.trim = wire::TrimState::kTrimmed;
+    if (oddity == 252) packet.roce.bth.partition_key = 0x7fff;
+    packet.operation = {++operations_};
     wire::RocePacket& roce = packet.roce;
-    roce.bth.opcode = static_cast<wire::RoceOpcode>(script_.byte() % 40 == 39 ? 0x81 : script_.byte() % 32);
-    roce.bth.destination_queue_pair = 17 + script_.byte() % 3;
-    const bool answers = (wire::roce_headers(roce.bth.opcode) & wire::kRoceAeth) != 0;
-    roce.bth.psn = (answers ? 1000 : 5000) + script_.byte() % 16 + script_.byte() % 2 * 0xfffff8;
-    roce.bth.psn &= wire::kPsnMask;
-    roce.bth.acknowledge_request = script_.byte() % 2 == 0;
-    const std::uint16_t headers = wire::roce_headers(roce.bth.opcode);
-    const std::uint32_t key = script_.byte() % 4 == 0 ? script_.word() : token_.id;
-    const std::uint64_t address = kBase + script_.word() % 8192 - 256;
-    if ((headers & wire::kRoceReth) != 0) roce.reth = {address, key, script_.word() % 2048};
-    if ((headers & wire::kRoceAtomicEth) != 0) roce.atomic = {address & ~std::uint64_t{3}, 1, 0, key};
+    roce.bth.acknowledge_request = oddity % 2 == 0;
+    const std::uint16_t headers = wire::roce_headers(opcode);
+    const Segment& segment = segments_[oddity / 2 % 8 == 7 ? 1 : 0];
+    const std::uint32_t key = oddity == 251 ? script_.word() : segment.token.id;
+    const std::uint32_t shape = script_.byte();
+    std::uint32_t length = shape % 4 == 0 ? kMtu : shape % 4 == 1 ? shape : shape % 4 == 2 ? 0 : 8;
+    if (shape == 255) length = 2 * kMtu;
+    if ((headers & wire::kRoceReth) != 0) {
+      const std::uint32_t place = script_.word();
+      roce.reth.address = segment.base + place % 4400 - (place >= 0xff00 ? 4500U : 0U);
+      roce.reth.remote_key = key;
+      // A WRITE announces as much as it carries, or some packets of it.
+      const bool only =
+          opcode == wire::RoceOpcode::kRcWriteOnly || opcode == wire::RoceOpcode::kRcWriteOnlyImmediate;
+      roce.reth.length = only && shape < 200 ? length : length + kMtu * (shape % 8);
+    }
+    if ((headers & wire::kRoceAtomicEth) != 0) {
+      roce.atomic = {segment.base + script_.byte() * (shape < 200 ? 8U : 17U), 1, 0, key};
+    }
     if (answers) {
-      roce.ack.aeth.syndrome = static_cast<std::uint8_t>(script_.byte());
-      roce.ack.aeth.msn = script_.word();
+      const std::uint32_t code = script_.byte();
+      roce.ack.aeth.syndrome = static_cast<std::uint8_t>(code % 4 == 0 ? wire::kAckUnlimited : code);
+      roce.ack.aeth.msn = script_.byte();
     }
     roce.invalidate_key = key;
-    static const std::array<std::byte, 512> kData{};
-    const std::uint32_t shape = script_.byte();
-    const std::uint32_t length = shape % 3 == 0 ? 256 : shape % 3 == 1 ? shape : shape * 2;
-    wire::BufferId buffer = wire::kNoBuffer;
     if ((headers & wire::kRocePayload) != 0 && length > 0) {
-      buffer = pool_.acquire(512);
-      std::copy(kData.begin(), kData.end(), pool_.data(buffer));
+      const wire::BufferId buffer = pool_.acquire(length);
+      std::fill_n(pool_.data(buffer), length, std::byte{5});
       packet.payload = wire::bytes_payload(pool_.data(buffer), length, buffer);
     }
+    if (!answers && off == 0) {
+      const std::uint32_t numbers =
+          opcode == wire::RoceOpcode::kRcReadRequest ? std::max(1U, (roce.reth.length + kMtu - 1) / kMtu) : 1;
+      queue.theirs = wire::psn_add(queue.theirs, numbers);
+    }
     engine_->receive(now_, 0, packet);
-    pool_.release(buffer);
+    // Kept, buffer and all, to come again.
+    if (past_.size() == 16) {
+      pool_.release(past_.front().payload.buffer);
+      past_.pop_front();
+    }
+    past_.push_back(packet);
   }
+
+  void receive_again() {
+    if (past_.empty()) return;
+    engine_->receive(now_, 0, past_[script_.byte() % past_.size()]);
+  }
+
+  verbs::ScatterEntry local_piece(std::uint32_t length) { return {kLocal + script_.byte() * 16, length}; }
 
   void post() {
     verbs::WorkRequest request;
+    request.id = ++requests_;
     request.verb = static_cast<verbs::Verb>(script_.byte() % verbs::kVerbCount);
-    request.length = verbs::is_atomic(request.verb) ? 8 : script_.byte() * 4;
-    request.local_count = 1;
-    request.local[0] = {kBase, request.length};
-    request.remote = {kBase, {17, 0}};
-    request.fence = script_.byte() % 4 == 0;
-    static_cast<void>(
-        engine_->post(now_, script_.byte() % 3, request,
-                      script_.byte() % 2 == 0 ? engine::Submission::kInHand : engine::Submission::kDoorbell));
+    request.length = verbs::is_atomic(request.verb) ? 8 : script_.byte() * 8;
+    const std::uint32_t flags = script_.byte();
+    if ((flags & 1U) != 0) {
+      request.local_count = 2;
+      request.local[0] = local_piece(request.length / 3);
+      request.local[1] = local_piece(request.length - request.length / 3);
+    } else {
+      request.local_count = 1;
+      request.local[0] = local_piece(request.length);
+    }
+    request.remote = {0x10000, {17, 0}};
+    request.fence = (flags & 2U) != 0;
+    request.signaled = (flags & 4U) == 0;
+    request.operation = {++operations_};
+    if ((flags & 8U) != 0 && request.length > 0) {
+      const wire::BufferId buffer = pool_.acquire(request.length);
+      std::fill_n(pool_.data(buffer), request.length, std::byte{6});
+      request.inline_data = wire::bytes_payload(pool_.data(buffer), request.length, buffer);
+    }
+    const auto how = (flags & 16U) != 0 ? engine::Submission::kInHand : engine::Submission::kDoorbell;
+    if (engine_->post(now_, script_.byte() % kQueues, request, how) == engine::PostStatus::kOk) {
+      open_.insert(request.id);
+    }
+    pool_.release(request.inline_data.buffer);
   }
 
   void post_receive() {
-    verbs::ReceiveRequest request;
-    request.local_count = 1;
-    request.local[0] = {kBase, script_.byte() * 8};
-    static_cast<void>(engine_->post_receive(now_, script_.byte() % 3, request));
+    for (std::uint32_t left = 1 + script_.byte() % 4; left > 0; --left) {
+      verbs::ReceiveRequest request;
+      request.id = ++requests_;
+      request.local_count = verbs::kMaxScatterEntries;
+      for (verbs::ScatterEntry& piece : request.local) piece = local_piece(script_.byte() * 2);
+      if (engine_->post_receive(now_, script_.byte() % kQueues, request) == engine::PostStatus::kOk) {
+        open_.insert(request.id);
+      }
+    }
   }
 
   void control() {
-    const engine::QueueId queue = script_.byte() % 2;
+    const engine::QueueId at = script_.byte() % kQueues;
+    const std::uint32_t which = script_.byte() % 2;
     switch (script_.byte() % 8) {
       case 0:
-        static_cast<void>(engine_->reset(now_, queue));
+        static_cast<void>(engine_->reset(now_, at));
         break;
       case 1:
-        static_cast<void>(engine_->disconnect(now_, queue, queue));
+        static_cast<void>(engine_->disconnect(now_, at, at));
         break;
       case 2:
-        static_cast<void>(engine_->deregister_segment(now_, token_));
+        if (engine_->deregister_segment(now_, segments_[which].token).ok()) segments_[which].live = false;
         break;
-      case 3: {
-        const auto token = engine_->register_segment(now_, {.base = kBase, .length = kBytes});
-        if (token.ok()) token_ = token.value();
+      case 3:
+        if (!segments_[which].live) add_segment(which, segments_[which].rights);
         break;
-      }
-      default: {
-        roce::ExchangeRecord peer;
-        peer.host = {0};
-        peer.queue_number = 17 + queue;
-        peer.starting_psn = 5000;
-        peer.path_mtu = 256;
-        peer.responder_resources = 4;
-        static_cast<void>(engine_->connect(now_, queue, roce::encode(peer)));
-      }
+      case 4:
+        // Numbers of destroyed queues are given again, the lowest first.
+        if (queues_[at].exists && engine_->destroy_queue(now_, at).ok()) queues_[at].exists = false;
+        break;
+      case 5:
+        for (engine::QueueId queue = 0; queue < kQueues; ++queue) {
+          if (!queues_[queue].exists) return create(queue);
+        }
+        break;
+      default:
+        connect(at);
     }
   }
 
@@ -197,6 +368,8 @@ class World {
     pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(at));
     engine::AccessResult result;
     wire::BufferId buffer = wire::kNoBuffer;
+    const bool context =
+        access.kind == engine::AccessKind::kFetchContext || access.kind == engine::AccessKind::kWriteContext;
     const bool reads =
         access.kind == engine::AccessKind::kRead || access.kind == engine::AccessKind::kFetchContext;
     if (access.kind == engine::AccessKind::kWriteContext) {
@@ -204,20 +377,49 @@ class World {
       record.resize(access.length);
       wire::fill(access.data, record);
     }
-    if (reads) {
+    if (!context && which >= 240) {
+      result.status = which < 248 ? engine::AccessStatus::kFault : engine::AccessStatus::kPoison;
+    } else if (reads) {
       buffer = pool_.acquire(access.length);
       std::fill_n(pool_.data(buffer), access.length, std::byte{0});
-      if (access.kind == engine::AccessKind::kFetchContext) {
+      if (context) {
         const std::vector<std::byte>& record = contexts_[access.address % contexts_.size()];
         require(record.size() == access.length);
         std::copy(record.begin(), record.end(), pool_.data(buffer));
       }
       result.data = wire::bytes_payload(pool_.data(buffer), access.length, buffer);
     }
-    const bool fault = reads && access.kind == engine::AccessKind::kRead && which % 32 == 31;
-    if (fault) result.status = engine::AccessStatus::kFault;
     engine_->access_done(now_, access.id, result);
     pool_.release(buffer);
+    drain();
+  }
+
+  void answer_all() {
+    for (int round = 0; round < 100000 && !pending_.empty(); ++round) answer(0);
+    require(pending_.empty());
+  }
+
+  static bool inside(const engine::Access& access, std::uint64_t base, std::uint64_t bytes) {
+    return access.address >= base && access.length <= bytes && access.address - base <= bytes - access.length;
+  }
+
+  /// What an access may touch at the time it is asked for.
+  void check(const engine::Access& access) const {
+    const bool writes = access.kind == engine::AccessKind::kWrite;
+    if (writes) require(access.data.length == access.length);
+    if (!writes && access.kind != engine::AccessKind::kRead && access.kind != engine::AccessKind::kAtomic)
+      return;
+    // Local buffers, and the receive entries among them.
+    if (inside(access, kLocal, kLocalBytes)) return require(!access.at_target || writes);
+    require(access.at_target);
+    for (const Segment& segment : segments_) {
+      if (!inside(access, segment.base, kSegmentBytes)) continue;
+      require(segment.live);
+      return require(writes                                     ? segment.rights.remote_write
+                     : access.kind == engine::AccessKind::kRead ? segment.rights.remote_read
+                                                                : segment.rights.remote_atomic);
+    }
+    std::abort();
   }
 
   void drain() {
@@ -226,23 +428,27 @@ class World {
       engine::Access access;
       while (engine_->next_access(access)) {
         progress = true;
-        const bool remote = access.at_target && access.kind == engine::AccessKind::kAtomic;
-        const bool touches =
-            access.kind == engine::AccessKind::kRead || access.kind == engine::AccessKind::kWrite;
-        if (remote || (touches && access.at_target)) {
-          require(access.address >= kBase && access.address + access.length <= kBase + kBytes);
-        }
+        check(access);
         pending_.push_back(access);
       }
       wire::Packet packet;
-      while (engine_->transmit(now_, 0, wire::kAllTrafficClasses, packet)) {
+      while (engine_->transmit(now_, 0, classes_, packet)) {
         progress = true;
+        ++sent_;
+        const wire::Bth& bth = packet.roce.bth;
+        const bool answer = bth.opcode >= wire::RoceOpcode::kRcReadResponseFirst &&
+                            bth.opcode <= wire::RoceOpcode::kRcAtomicAcknowledge;
+        Queue& queue = queues_[(bth.destination_queue_pair - roce::kFirstQueueNumber) % kQueues];
+        if (!answer) queue.ours = wire::psn_add(bth.psn, 1);
         pool_.release(packet.payload.buffer);
       }
       engine::QueueId queue = 0;
       verbs::Completion completion;
       while (engine_->next_completed_queue(queue)) {
-        while (engine_->poll(queue, completion)) progress = true;
+        while (engine_->poll(queue, completion)) {
+          progress = true;
+          require(open_.erase(completion.id) == 1);
+        }
       }
       engine::AsyncEvent event;
       while (engine_->poll_event(event)) progress = true;
@@ -252,11 +458,23 @@ class World {
   }
 
   Script& script_;
+  Silence silence_;
+  trace::Tracer tracer_;
   wire::PayloadPool pool_;
   std::unique_ptr<roce::RoceEngine> engine_;
-  verbs::SegmentToken token_;
+  std::uint32_t options_ = 0;
+  wire::Psn ours_ = 0;
+  wire::Psn theirs_ = 0;
+  std::array<Segment, 2> segments_;
+  std::array<Queue, kQueues> queues_;
   TimePs now_;
+  wire::TrafficClassMask classes_ = wire::kAllTrafficClasses;
+  std::uint64_t sent_ = 0;
+  std::uint64_t operations_ = 0;
+  std::uint64_t requests_ = 0;
+  std::set<std::uint64_t> open_;  ///< Requests and receive entries without a completion.
   std::deque<engine::Access> pending_;
+  std::deque<wire::Packet> past_;
   std::array<std::vector<std::byte>, 4099> contexts_;
 };
 
@@ -264,8 +482,8 @@ class World {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Script script(data, size);
-  World world(script);
-  while (!script.done()) world.step();
-  world.finish();
+  const auto world = std::make_unique<World>(script);
+  for (int steps = 0; !script.done() && steps < 600; ++steps) world->step();
+  world->finish();
   return 0;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of operations, and damaged and forged packets, into two connected UB engines: nothing may crash,
-// hang, touch memory outside the rights that were given, complete a request twice, or keep a payload buffer.
+// Lists of operations, and damaged, forged, repeated and late packets, into two connected UB engines whose
+// hosts answer memory in any order, revoke segments, and make and destroy queues: nothing may crash, hang,
+// touch memory that nobody has granted (any more), complete a request twice, keep a payload buffer, or be
+// left unable to serve a well-behaved peer.
 // LINK: wharf_ub
 #include <algorithm>
 #include <cstddef>
@@ -8,12 +10,15 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/arena.h"
 #include "base/check.h"
 #include "engine/ub/ub_engine.h"
+#include "trace/tracer.h"
 #include "wire/packet.h"
 #include "wire/payload_pool.h"
 
@@ -21,7 +26,15 @@ namespace wharf::ub {
 namespace {
 
 constexpr std::uint64_t kBase = 0x10000;
-constexpr std::uint32_t kSize = 0x10000;
+constexpr std::uint32_t kSize = 0x8000;
+/// A second segment, which may only be read.
+constexpr std::uint64_t kReadOnlyBase = 0x20000;
+/// Gather and receive entries lie here; no segment does.
+constexpr std::uint64_t kLocal = 0x100000;
+constexpr std::uint32_t kLocalSize = 0x10000;
+constexpr std::uint32_t kQueues = 2;
+/// Peers and queues can be made so often in one run.
+constexpr std::uint32_t kChangesMax = 8;
 
 /// The input, byte by byte; zeros when it ends.
 class Input {
@@ -40,19 +53,39 @@ class Input {
   std::size_t left_;
 };
 
+struct Silence : trace::Sink {
+  void record(const trace::TraceEvent&) override {}
+};
+
+struct Segment {
+  std::uint64_t base = kBase;
+  verbs::SegmentToken token;
+  bool live = false;
+};
+
+struct Queue {
+  engine::QueueId id = 0;
+  verbs::PeerId peer = 0;
+};
+
 struct Side {
   std::unique_ptr<UbEngine> engine;
-  engine::QueueId queue = 0;
-  verbs::PeerId peer = 0;
-  verbs::SegmentToken token;
+  std::array<Queue, kQueues> queues;
+  std::array<Segment, 2> segments{Segment{kBase, {}, false}, Segment{kReadOnlyBase, {}, false}};
   std::deque<engine::Access> accesses;
-  std::vector<std::uint8_t> outstanding;  ///< By request id: 1 posted, 0 completed.
+  std::uint64_t last_id = 0;
+  std::set<std::uint64_t> open;  ///< Requests and receive entries without a completion.
+  std::uint32_t changes = 0;
+  wire::TrafficClassMask classes = wire::kAllTrafficClasses;
 };
 
 class Machine {
  public:
   explicit Machine(Input& input) : input_(input) {
     const std::uint8_t options = input_.byte();
+    const std::uint8_t more = input_.byte();
+    unfinished_ = (more & 1U) != 0;
+    if ((more & 2U) != 0) tracer_.attach(silence_, ~std::uint32_t{0});
     for (std::uint32_t host = 0; host < 2; ++host) {
       UbConfig config;
       config.host = {host};
@@ -61,32 +94,48 @@ class Machine {
       config.send_window = 8;
       config.receive_window = 64;
       config.recovery = (options & 1U) != 0 ? LossRecovery::kGoBackN : LossRecovery::kSelective;
-      config.context_cache_entries = (options & 2U) != 0 ? 1 : 0;
+      config.context_cache_entries = (options & 2U) != 0 ? 1U + (options >> 4U & 3U) : 0;
       config.context_region = 0x4000'0000;
-      config.context_records_max = 8;
+      config.context_records_max = kRecords;
+      config.fetch_ahead_packets = (more & 4U) != 0 ? 1 : 64;
+      config.acknowledge_every = (more & 8U) != 0 ? 3 : 1;
+      config.transactions_per_jetty = (more & 16U) != 0 ? 2 : 256;
+      config.full_jetty_records = (more & 32U) != 0;
+      config.tracer = (more & 2U) != 0 ? &tracer_ : nullptr;
       config.first_psn = (options & 4U) != 0 ? wire::kPsnMask - 3 : 0;
       config.inbound_messages = (options & 8U) != 0 ? 2 : 64;
       config.parked_packets = (options & 8U) != 0 ? 3 : 64;
       config.load_store_services = 4;
+      config.load_store_slots = 4;
       config.rnr_retry = 2;
       config.page_fault_retry = 2;
       sides_[host].engine =
           std::make_unique<UbEngine>(std::move(*UbEngine::create(config, pool_, arenas_[host])));
-      UbEngine& engine = *sides_[host].engine;
-      sides_[host].queue = *engine.create_queue(now_, {.send_depth = 16, .receive_depth = 4});
-      sides_[host].token = *engine.register_segment(
-          now_, {.base = kBase, .length = kSize, .rights = verbs::kFullAccess, .token_value = 7});
+      for (std::uint32_t queue = 0; queue < kQueues; ++queue) create_queue(host, queue);
+      for (std::uint32_t which = 0; which < 2; ++which) add_segment(host, which);
     }
     for (std::uint32_t host = 0; host < 2; ++host) {
-      const auto blob = *sides_[1 - host].engine->export_queue(sides_[1 - host].queue);
-      sides_[host].peer = *sides_[host].engine->connect(now_, sides_[host].queue, blob);
+      for (std::uint32_t queue = 0; queue < kQueues; ++queue) connect(host, queue);
     }
   }
 
   void run() {
     for (int steps = 0; !input_.empty() && steps < 400; ++steps) step();
-    // Then everything is answered and carried for a while, and time passes.
-    for (int round = 0; round < 200; ++round) {
+    if (!unfinished_) finish();
+    for (const wire::Packet& packet : wire_) pool_.release(packet.payload.buffer);
+    wire_.clear();
+    std::vector<std::string> text;
+    for (Side& side : sides_) {
+      side.engine->describe_waiting(text);
+      side.engine.reset();
+    }
+    WHARF_CHECK(pool_.in_use() == 0);
+  }
+
+ private:
+  /// Everything is answered and carried for a while, and time passes; false when it comes to no rest.
+  bool settle() {
+    for (int round = 0; round < 300; ++round) {
       bool any = false;
       for (std::uint32_t host = 0; host < 2; ++host) {
         drain(host);
@@ -99,24 +148,105 @@ class Machine {
       }
       if (any) continue;
       const TimePs next = min(sides_[0].engine->deadline(), sides_[1].engine->deadline());
-      if (next == kNever) break;
+      if (next == kNever) return true;
       now_ = max(now_, next);
       for (Side& side : sides_) side.engine->expire(now_);
     }
-    for (const wire::Packet& packet : wire_) pool_.release(packet.payload.buffer);
-    wire_.clear();
-    std::vector<std::string> text;
-    for (Side& side : sides_) {
-      side.engine->describe_waiting(text);
-      side.engine.reset();
-    }
-    WHARF_CHECK(pool_.in_use() == 0);
+    return false;
   }
 
- private:
+  /// Whatever has happened: once it has settled, new queues and a new segment must work.
+  void finish() {
+    for (Side& side : sides_) side.classes = wire::kAllTrafficClasses;
+    if (!settle()) return;
+    for (const Side& side : sides_) {
+      // A forged answer may have ended a channel at one side alone.
+      if (side.engine->counters().channels_failed > 0) return;
+    }
+    if (forged_) return;
+    for (std::uint32_t host = 0; host < 2; ++host) {
+      create_queue(host, 0);
+      add_segment(host, 0);
+    }
+    for (std::uint32_t host = 0; host < 2; ++host) connect(host, 0);
+    for (std::uint32_t host = 0; host < 2; ++host) {
+      Side& side = sides_[host];
+      verbs::WorkRequest request;
+      request.verb = verbs::Verb::kRead;
+      request.id = ++side.last_id;
+      request.peer = side.queues[0].peer;
+      request.length = 600;
+      request.local_count = 1;
+      request.local[0] = {kLocal, 600};
+      request.remote = {kBase, sides_[1 - host].segments[0].token};
+      side.open.insert(request.id);
+      good_ = verbs::CompletionStatus::kFlushed;
+      WHARF_CHECK(side.engine->post(now_, side.queues[0].id, request, engine::Submission::kInHand) ==
+                  engine::PostStatus::kOk);
+      wanted_ = request.id;
+      WHARF_CHECK(settle() && good_ == verbs::CompletionStatus::kSuccess);
+    }
+  }
+
+  void create_queue(std::uint32_t host, std::uint32_t queue) {
+    sides_[host].queues[queue].id =
+        *sides_[host].engine->create_queue(now_, {.send_depth = 8, .receive_depth = 4});
+  }
+  void connect(std::uint32_t host, std::uint32_t queue) {
+    Side& side = sides_[host];
+    const auto blob = sides_[1 - host].engine->export_queue(sides_[1 - host].queues[queue].id);
+    if (!blob) return;
+    const auto peer = side.engine->connect(now_, side.queues[queue].id, *blob);
+    if (peer) side.queues[queue].peer = *peer;
+  }
+  void add_segment(std::uint32_t host, std::uint32_t which) {
+    Segment& segment = sides_[host].segments[which];
+    const verbs::AccessRights read_only{.remote_read = true, .remote_write = false, .remote_atomic = false};
+    const auto token =
+        sides_[host].engine->register_segment(now_, {.base = segment.base,
+                                                     .length = kSize,
+                                                     .rights = which == 0 ? verbs::kFullAccess : read_only,
+                                                     .token_value = 7});
+    if (!token) return;
+    segment.token = *token;
+    segment.live = true;
+  }
+
+  void control(std::uint32_t host) {
+    Side& side = sides_[host];
+    const std::uint8_t what = input_.byte();
+    const std::uint32_t queue = what >> 3U & 1U;
+    const std::uint32_t which = what >> 4U & 1U;
+    switch (what & 7U) {
+      case 0:
+        if (side.engine->deregister_segment(now_, side.segments[which].token)) {
+          side.segments[which].live = false;
+        }
+        break;
+      case 1:
+        if (!side.segments[which].live && ++side.changes < kChangesMax) add_segment(host, which);
+        break;
+      case 2:
+        static_cast<void>(side.engine->destroy_queue(now_, side.queues[queue].id));
+        break;
+      case 3:
+        if (++side.changes < kChangesMax && side.engine->destroy_queue(now_, side.queues[queue].id)) {
+          create_queue(host, queue);
+        }
+        break;
+      case 4:
+        static_cast<void>(side.engine->disconnect(now_, side.queues[queue].id, side.queues[queue].peer));
+        break;
+      default:
+        // Also the way to a channel that has failed.
+        if (++side.changes < 2 * kChangesMax) connect(host, queue);
+        break;
+    }
+  }
+
   void step() {
     const std::uint32_t host = input_.byte() & 1U;
-    switch (input_.byte() % 10) {
+    switch (input_.byte() % 14) {
       case 0:
         post(host);
         break;
@@ -161,6 +291,29 @@ class Machine {
       case 9:
         drain(host);
         break;
+      case 10:
+        control(host);
+        drain(host);
+        break;
+      case 11:
+        // The same packet once more, now or late.
+        drain(host);
+        if (!wire_.empty()) repeat(input_.byte() % wire_.size());
+        break;
+      case 12: {
+        const std::uint8_t classes = input_.byte();
+        sides_[host].classes =
+            classes % 3 == 0 ? static_cast<wire::TrafficClassMask>(classes) : wire::kAllTrafficClasses;
+        break;
+      }
+      case 13:
+        // A while without trouble.
+        for (std::uint32_t left = input_.byte() % 32; left > 0; --left) {
+          drain(host);
+          if (!sides_[host].accesses.empty()) answer(host, 0, engine::AccessStatus::kDone);
+          if (!wire_.empty()) deliver(0);
+        }
+        break;
     }
   }
 
@@ -168,8 +321,10 @@ class Machine {
     Side& side = sides_[host];
     verbs::WorkRequest request;
     request.verb = static_cast<verbs::Verb>(input_.byte() % verbs::kVerbCount);
-    request.id = side.outstanding.size();
-    request.peer = side.peer;
+    request.id = ++side.last_id;
+    const std::uint8_t place = input_.byte();
+    const Queue& queue = side.queues[place & 1U];
+    request.peer = queue.peer;
     request.order = static_cast<verbs::OrderTag>(input_.byte() % 3);
     const std::uint8_t flags = input_.byte();
     request.fence = (flags & 1U) != 0;
@@ -178,9 +333,10 @@ class Machine {
     request.width = (flags & 8U) != 0 ? 8 : 4;
     request.length = input_.word() % 3000;
     request.local_count = 2;
-    request.local[0] = {kBase, request.length / 2};
-    request.local[1] = {kBase + 0x4000, request.length - request.length / 2};
-    request.remote = {kBase + input_.word(), sides_[1 - host].token};
+    request.local[0] = {kLocal, request.length / 2};
+    request.local[1] = {kLocal + 0x4000, request.length - request.length / 2};
+    const Segment& target = sides_[1 - host].segments[(place & 14U) == 0 ? 1 : 0];
+    request.remote = {target.base + input_.word() / 2, target.token};
     if ((flags & 16U) != 0) request.remote.token.value = 8;
     request.notify = request.remote;
     request.invalidate = {input_.byte(), 7};
@@ -190,23 +346,33 @@ class Machine {
       request.inline_data = wire::bytes_payload(pool_.data(buffer), request.length, buffer);
     }
     const auto how = (flags & 64U) != 0 ? engine::Submission::kDoorbell : engine::Submission::kInHand;
-    if (side.engine->post(now_, side.queue, request, how) == engine::PostStatus::kOk) {
-      side.outstanding.push_back(1);
+    request.operation = {request.id};
+    if (side.engine->post(now_, queue.id, request, how) == engine::PostStatus::kOk) {
+      side.open.insert(request.id);
     }
     pool_.release(request.inline_data.buffer);
   }
 
   void receive_entry(std::uint32_t host) {
     verbs::ReceiveRequest receive;
-    receive.local_count = 1;
-    receive.local[0] = {kBase, input_.word() % 3000};
-    static_cast<void>(sides_[host].engine->post_receive(now_, sides_[host].queue, receive));
+    Side& side = sides_[host];
+    const std::uint32_t value = input_.word();
+    receive.id = ++side.last_id;
+    receive.local_count = 2;
+    receive.local[0] = {kLocal, value % 500};
+    receive.local[1] = {kLocal + 0x8000, value % 1500};
+    if (side.engine->post_receive(now_, side.queues[value >> 15U & 1U].id, receive) ==
+        engine::PostStatus::kOk) {
+      side.open.insert(receive.id);
+    }
   }
 
   void issue(std::uint32_t host) {
     verbs::LoadStore access;
-    access.peer = sides_[host].peer;
-    access.remote = {kBase + input_.word() / 64 * 64, sides_[1 - host].token};
+    access.peer = sides_[host].queues[0].peer;
+    const std::uint32_t place = input_.word();
+    const Segment& target = sides_[1 - host].segments[place & 1U];
+    access.remote = {target.base + place / 128 * 64, target.token};
     const std::uint8_t flags = input_.byte();
     access.length = 64U << (flags & 3U);
     if ((flags & 4U) != 0) {
@@ -226,11 +392,11 @@ class Machine {
     for (bool more = true; more;) {
       more = false;
       while (side.engine->next_access(access)) {
-        check(access);
+        check(side, access);
         side.accesses.push_back(access);
         any = more = true;
       }
-      while (side.engine->transmit(now_, 0, wire::kAllTrafficClasses, packet)) {
+      while (side.engine->transmit(now_, 0, side.classes, packet)) {
         any = more = true;
         if (wire_.size() < 64) {
           wire_.push_back(packet);
@@ -243,9 +409,8 @@ class Machine {
     verbs::Completion completion;
     while (side.engine->next_completed_queue(queue)) {
       while (side.engine->poll(queue, completion)) {
-        if (completion.kind == verbs::CompletionKind::kReceive) continue;
-        WHARF_CHECK(completion.id < side.outstanding.size() && side.outstanding[completion.id] == 1);
-        side.outstanding[completion.id] = 0;
+        WHARF_CHECK(side.open.erase(completion.id) == 1);
+        if (completion.id == wanted_) good_ = completion.status;
       }
     }
     verbs::LoadStoreResult result;
@@ -256,14 +421,26 @@ class Machine {
     return any;
   }
 
-  /// Accesses for others stay inside the segment.
-  static void check(const engine::Access& access) {
-    const bool data = access.kind == engine::AccessKind::kRead || access.kind == engine::AccessKind::kWrite ||
-                      access.kind == engine::AccessKind::kAtomic;
-    if (!data || !access.at_target) return;
-    WHARF_CHECK(access.address >= kBase && access.length <= kSize &&
-                access.address - kBase <= kSize - access.length);
-    WHARF_CHECK(access.kind != engine::AccessKind::kWrite || access.data.length == access.length);
+  static bool inside(const engine::Access& access, std::uint64_t base, std::uint64_t bytes) {
+    return access.address >= base && access.length <= bytes && access.address - base <= bytes - access.length;
+  }
+
+  /// What an access may touch at the time it is asked for.
+  static void check(const Side& side, const engine::Access& access) {
+    const bool writes = access.kind == engine::AccessKind::kWrite;
+    const bool data =
+        writes || access.kind == engine::AccessKind::kRead || access.kind == engine::AccessKind::kAtomic;
+    if (!data) return;
+    WHARF_CHECK(!writes || access.data.length == access.length);
+    // Local buffers, and the receive entries among them.
+    if (inside(access, kLocal, kLocalSize)) {
+      WHARF_CHECK(!access.at_target || writes);
+      return;
+    }
+    WHARF_CHECK(access.at_target);
+    const Segment& segment = side.segments[access.address >= kReadOnlyBase ? 1 : 0];
+    WHARF_CHECK(segment.live && inside(access, segment.base, kSize));
+    WHARF_CHECK(segment.base == kBase || access.kind == engine::AccessKind::kRead);
   }
 
   void answer(std::uint32_t host, std::size_t at, engine::AccessStatus status) {
@@ -300,8 +477,16 @@ class Machine {
     drain(target);
   }
 
+  void repeat(std::size_t at) {
+    const wire::Packet packet = wire_[at];
+    const std::uint32_t target = packet.destination.number & 1U;
+    sides_[target].engine->receive(now_, 0, packet);
+    drain(target);
+  }
+
   /// Delivers a changed copy of a packet under way; what a decoder could give and what it never would.
   void forge(std::size_t at) {
+    forged_ = true;
     wire::Packet packet = wire_[at];
     wire::UbPacket& ub = packet.ub;
     for (int changes = 1 + input_.byte() % 3; changes > 0; --changes) {
@@ -356,6 +541,7 @@ class Machine {
           break;
         case 13:
           if (ub.transaction == wire::UbTransaction::kRequest) ub.extension.mtetah.target_id = value & 63U;
+          if (ub.transaction == wire::UbTransaction::kRequest) ub.extension.invalidate.token_id = value & 7U;
           break;
         case 14:
           if (ub.transaction == wire::UbTransaction::kResponse) {
@@ -386,12 +572,21 @@ class Machine {
     drain(target);
   }
 
+  /// Records of each kind in the context region: queues are never given the same number again.
+  static constexpr std::uint32_t kRecords = 2 * kQueues + kChangesMax + 2;
+
   Input& input_;
+  Silence silence_;
+  trace::Tracer tracer_;
+  bool unfinished_ = false;
+  bool forged_ = false;
+  std::uint64_t wanted_ = ~std::uint64_t{0};
+  verbs::CompletionStatus good_ = verbs::CompletionStatus::kSuccess;
   wire::PayloadPool pool_;
   Arena arenas_[2];
   Side sides_[2];
   std::deque<wire::Packet> wire_;
-  std::array<std::array<std::byte, kContextStride>, 3 * 8> records_[2]{};
+  std::array<std::array<std::byte, kContextStride>, std::size_t{3} * kRecords> records_[2]{};
   TimePs now_;
 };
 

@@ -40,6 +40,7 @@ struct AccessSlot {
   bool for_receive = false;  ///< Placement: lands in a receive entry.
   bool needs_entry = false;  ///< Placement: waits for receive entry `entry`.
   Position entry = 0;
+  std::uint32_t remote_key = 0;  ///< Placement of a WRITE: the key that allows it.
   std::uint32_t next = kNoSlot;  ///< In the list of accesses to hand out, to hold back, or to process later.
 };
 
@@ -83,6 +84,7 @@ class AccessPort {
     slot.detail = 0;
     slot.for_receive = false;
     slot.needs_entry = false;
+    slot.remote_key = 0;
     slot.next = kNoSlot;
     if (is_context(purpose)) ++context_in_use_;
     return slot;

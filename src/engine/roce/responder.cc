@@ -286,7 +286,7 @@ void Responder::accept(QueuePair& pair, const wire::Packet& packet, bool message
 }
 
 void Responder::place(QueuePair& pair, const wire::Packet& packet, std::uint64_t address,
-                      const wire::Payload& data, verbs::AccessOrder order, bool for_receive) {
+                      const wire::Payload& data, verbs::AccessOrder order, std::uint32_t remote_key) {
   Answer& answer = open_acknowledge(pair);
   ++answer.outstanding;
   AccessSlot& slot =
@@ -299,9 +299,10 @@ void Responder::place(QueuePair& pair, const wire::Packet& packet, std::uint64_t
   slot.access.operation = packet.operation;
   core_.pool->retain(data.buffer);
   const Position entry = pair.context.responder.receive_position;
-  slot.for_receive = for_receive;
-  slot.needs_entry = for_receive && !pair.receives.is_fetched(entry);
+  slot.for_receive = remote_key == 0;
+  slot.needs_entry = slot.for_receive && !pair.receives.is_fetched(entry);
   slot.entry = entry;
+  slot.remote_key = remote_key;
   if (slot.needs_entry || pair.held_first != kNoSlot) {
     core_.hold(pair, slot);
   } else {
@@ -334,7 +335,7 @@ bool Responder::take_write(QueuePair& pair, const wire::Packet& packet, bool fir
   // [IBTA vol 1 9.7.4.1.6: the packets carry exactly the DMA length]
   if (last ? length != remaining : remaining <= length) return refuse(pair, NakCode::kInvalidRequest, psn);
 
-  if (length > 0) place(pair, packet, address, packet.payload, record->write_order, false);
+  if (length > 0) place(pair, packet, address, packet.payload, record->write_order, key);
   responder.remote_key = key;
   responder.length = total;
   responder.address = address + length;
@@ -385,7 +386,7 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
     }
     const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(local.length - skip, length - done));
     place(pair, packet, local.address + skip, wire::slice(packet.payload, done, part),
-          verbs::AccessOrder::kRelaxed, true);
+          verbs::AccessOrder::kRelaxed, 0);
     done += part;
     skip = 0;
   }
@@ -393,7 +394,10 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
   responder.message = last ? MessageInProgress::kNone : MessageInProgress::kSend;
   accept(pair, packet, last);
   if (last) {
-    if (invalidates) core_.keys.invalidate(roce.invalidate_key);
+    if (invalidates) {
+      core_.keys.invalidate(roce.invalidate_key);
+      for (const auto& other : core_.queues) revoke(*other, roce.invalidate_key);
+    }
     const Verb verb = invalidates                          ? Verb::kSendInvalidate
                       : carries_immediate(roce.bth.opcode) ? Verb::kSendImm
                                                            : Verb::kSend;
@@ -499,6 +503,19 @@ void Responder::placed(TimePs now, QueuePair& pair, const AccessSlot& slot, cons
 void Responder::advance(TimePs now, QueuePair& pair) {
   fetch_receives(pair);
   start_held(now, pair);
+}
+
+void Responder::discard_held(QueuePair& pair) {
+  while (pair.held_first != kNoSlot) {
+    AccessSlot& slot = core_.port.slot(pair.held_first);
+    pair.held_first = slot.next;
+    if (slot.purpose == AccessPurpose::kPlacement) {
+      core_.port.close(slot);
+    } else {
+      core_.port.issue(slot);  // A completion record, which the program still polls.
+    }
+  }
+  pair.held_last = kNoSlot;
 }
 
 void Responder::discard(QueuePair& pair) {

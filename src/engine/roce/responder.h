@@ -44,7 +44,9 @@ class Responder {
   void flush_receives(QueuePair& pair);
   /// Forgets all answers and saved resources.
   void discard(QueuePair& pair);
-  /// A memory key is gone: READs that still need it fail.
+  /// The receive entries are given back: no placement that waits for one may touch memory any more.
+  void discard_held(QueuePair& pair);
+  /// A memory key is gone: what was accepted and has not touched memory yet fails.
   void revoke(QueuePair& pair, std::uint32_t remote_key);
 
  private:
@@ -66,7 +68,7 @@ class Responder {
   void fail(QueuePair& pair);
   void receiver_not_ready(QueuePair& pair, Psn psn);
   void place(QueuePair& pair, const wire::Packet& packet, std::uint64_t address, const wire::Payload& data,
-             verbs::AccessOrder order, bool for_receive);
+             verbs::AccessOrder order, std::uint32_t remote_key);
   void complete_receive(QueuePair& pair, const wire::Packet& packet, verbs::Verb verb, std::uint32_t length);
   /// `operation`: whose message needs the entry, if one does.
   void fetch_receives(QueuePair& pair, wire::OperationTag operation = {});

@@ -296,10 +296,43 @@ void Responder::atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot,
 }
 
 void Responder::revoke(QueuePair& pair, std::uint32_t remote_key) {
+  bool any = false;
   for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) {
     Answer& answer = pair.answers[at];
-    if (answer.kind == AnswerKind::kRead && answer.remote_key == remote_key) answer.revoked = true;
+    if (answer.remote_key != remote_key) continue;
+    if (answer.kind == AnswerKind::kRead) answer.revoked = true;
+    if (answer.kind == AnswerKind::kAtomic && !answer.started) {
+      answer.started = true;
+      answer.outstanding = 0;
+      answer.failed = true;
+      answer.fault_psn = answer.psn;
+      --pair.held_answers;
+      any = true;
+    }
   }
+  // WRITEs that stand behind a placement which waits for its receive entry.
+  std::uint32_t last = kNoSlot;
+  for (std::uint32_t index = pair.held_first; index != kNoSlot;) {
+    AccessSlot& slot = core_.port.slot(index);
+    const std::uint32_t next = slot.next;
+    if (slot.purpose == AccessPurpose::kPlacement && slot.remote_key == remote_key) {
+      (last == kNoSlot ? pair.held_first : core_.port.slot(last).next) = next;
+      if (pair.answers.contains(slot.position)) {
+        Answer& answer = pair.answers[slot.position];
+        --answer.outstanding;
+        if (!answer.failed) answer.fault_psn = slot.detail;
+        answer.failed = true;
+        answer.closed = true;
+        any = true;
+      }
+      core_.port.close(slot);
+    } else {
+      last = index;
+    }
+    index = next;
+  }
+  pair.held_last = last;
+  if (any) core_.kick(pair);
 }
 
 }  // namespace wharf::roce

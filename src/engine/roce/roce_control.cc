@@ -89,6 +89,7 @@ void RoceEngine::clear(QueuePair& pair) {
   }
   pair.fetch_issued = pair.send.tail();
   responder_.discard(pair);
+  responder_.discard_held(pair);
   pair.receives.clear();
   pair.waiting = false;
   pair.fatal = false;
@@ -134,10 +135,11 @@ Result<verbs::SegmentToken> RoceEngine::register_segment(TimePs, const verbs::Se
   return token;
 }
 
-Result<void> RoceEngine::deregister_segment(TimePs, verbs::SegmentToken token) {
+Result<void> RoceEngine::deregister_segment(TimePs now, verbs::SegmentToken token) {
   WHARF_TRY(core_.keys.remove(token.id));
   contexts_.adopt_key(core_.keys.index_of(token.id));
   for (const auto& pair : core_.queues) responder_.revoke(*pair, token.id);
+  run_kicked(now);
   return {};
 }
 

@@ -34,8 +34,9 @@ struct PendingAccess {
   wire::BufferId buffer = wire::kNoBuffer;  ///< Held until the answer comes.
 };
 
-/// FIFO toward the host and the table of unanswered accesses. Both grow while a run warms up; what they hold
-/// is bounded by the bounds of the owners.
+/// FIFO toward the host and the table of unanswered accesses. Both grow while a run warms up. What they hold
+/// is bounded by the bounds of the owners, and for the data of inbound messages, which may be long and are
+/// acknowledged before it is placed, by kUnansweredAccessesMax: see Responder::has_room().
 class AccessPort {
  public:
   AccessPort() : pending_(64), queue_(64) {}

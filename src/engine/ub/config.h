@@ -31,6 +31,9 @@ inline constexpr std::uint32_t kRestingJetties = 64;
 /// INI_RC_ID and TGT_TC_ID have 20 bits.
 inline constexpr std::uint32_t kJettyIds = 1U << 20U;
 
+/// Unanswered memory accesses from which on packets that ask for more are dropped; their senders repeat them.
+inline constexpr std::uint32_t kUnansweredAccessesMax = 1U << 16U;
+
 /// rnr_retry value for "try for ever".
 inline constexpr std::uint8_t kRnrRetryForever = 7;
 

@@ -69,7 +69,8 @@ wire::Packet Responder::take_parked(std::uint32_t index) {
 // ------------------------------------------------------------------------------------------------------
 
 bool Responder::has_room() const {
-  return messages_.in_use() + reserved_ < parts_.config.inbound_messages && can_park();
+  return messages_.in_use() + reserved_ < parts_.config.inbound_messages && can_park() &&
+         parts_.accesses.unanswered() < kUnansweredAccessesMax;
 }
 
 std::uint32_t Responder::open_message(std::uint32_t channel_index, const wire::Packet& packet, bool listed) {
@@ -354,6 +355,11 @@ Responder::Step Responder::step_two_sided(TimePs now, std::uint32_t index, const
   Jetty* jetty = target_jetty(index, key);
   if (jetty != nullptr && !parts_.contexts.acquire(key))
     return wait_for(now, key, index, packet, offset, parked);
+  if (message.has_entry && entry_owner(message) == nullptr) {
+    ++parts_.counters.refused_jetty;
+    refuse(index, wire::UbResponseInfo::kJettyState);
+    return Step::kDone;
+  }
   if (!message.has_entry && (!accept_jetty(index, jetty) || !take_entry(index, *jetty))) return Step::kDone;
   if (!message.entry_fetched) {
     if (parked == kNoSlot) parked = park(now, packet);
@@ -364,6 +370,12 @@ Responder::Step Responder::step_two_sided(TimePs now, std::uint32_t index, const
   }
   scatter(index, packet.payload, offset);
   return Step::kDone;
+}
+
+// Null: the queue was destroyed, and the memory of the entry is its owner's again.
+const Jetty* Responder::entry_owner(const InboundMessage& message) const {
+  const Jetty* owner = parts_.initiator.find(message.entry_jetty);
+  return owner == nullptr || owner->generation != message.entry_generation ? nullptr : owner;
 }
 
 bool Responder::take_entry(std::uint32_t index, Jetty& jetty) {
@@ -394,6 +406,7 @@ void Responder::entry_done(TimePs now, const PendingAccess& owner, engine::Acces
   const std::uint32_t index = owner.object;
   messages_[index].entry_fetched = true;
   if (status != engine::AccessStatus::kDone) refuse_access(index, status);
+  if (entry_owner(messages_[index]) == nullptr) refuse(index, wire::UbResponseInfo::kJettyState);
   while (!messages_[index].waiting_packets.empty()) {
     const std::uint32_t parked = messages_[index].waiting_packets.pop(parked_, &ParkedPacket::next);
     if (messages_[index].status == wire::UbResponseStatus::kSuccess && !messages_[index].abandoned) {
@@ -457,6 +470,17 @@ void Responder::settle_pending(TimePs now, std::uint32_t index) {
   }
 }
 
+// Reads are checked when they come and answered, perhaps more than once, later.
+void Responder::revoke(std::uint32_t token_id) {
+  for (std::uint32_t index = 0; index < messages_.capacity(); ++index) {
+    if (!messages_.is_used(index)) continue;
+    const InboundMessage& message = messages_[index];
+    if (message.request.opcode == wire::TaOpcode::kRead && message.extension.maetah.token_id == token_id) {
+      refuse(index, wire::UbResponseInfo::kAccess);
+    }
+  }
+}
+
 void Responder::channel_failed(std::uint32_t channel) {
   for (std::uint32_t index = 0; index < messages_.capacity(); ++index) {
     if (!messages_.is_used(index) || messages_[index].channel != channel) continue;
@@ -468,6 +492,11 @@ void Responder::channel_failed(std::uint32_t channel) {
 }
 
 void Responder::release(std::uint32_t index) {
+  // The entry of a message that will never be complete goes back to the program.
+  const InboundMessage& message = messages_[index];
+  if (message.abandoned && message.has_entry && message.state != InboundState::kResponding) {
+    report_receive(index);
+  }
   unlist(index);
   ++messages_[index].generation;
   messages_.release(index);

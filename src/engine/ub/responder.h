@@ -112,6 +112,9 @@ class Responder {
   void fetch_failed(TxPacket& packet, engine::AccessStatus status);
   void channel_failed(std::uint32_t channel);
 
+  /// A token is gone: Reads that were granted under it and have not been answered fail.
+  void revoke(std::uint32_t token_id);
+
   // Parked packets, shared with the TP layer and the initiator.
   /// Keeps a copy and a reference to the payload; kNoSlot when there is no room.
   std::uint32_t park(TimePs now, const wire::Packet& packet);
@@ -143,6 +146,7 @@ class Responder {
   Jetty* target_jetty(std::uint32_t index, ContextKey& key) const;
   bool accept_jetty(std::uint32_t index, const Jetty* jetty);
   bool take_entry(std::uint32_t index, Jetty& jetty);
+  const Jetty* entry_owner(const InboundMessage& message) const;
   void scatter(std::uint32_t index, const wire::Payload& data, std::uint32_t offset);
   void write(std::uint32_t index, std::uint64_t address, const wire::Payload& data, verbs::AccessOrder order);
   void request(std::uint32_t index, engine::Access& access, AccessOwner owner, wire::BufferId buffer);

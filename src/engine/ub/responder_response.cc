@@ -88,6 +88,7 @@ bool Responder::tail_invalidate(TimePs now, std::uint32_t index) {
     return true;
   }
   parts_.segments.remove(revoked.token_id);
+  revoke(revoked.token_id);
   parts_.contexts.remove(now, key);
   return true;
 }
@@ -99,8 +100,7 @@ void Responder::finish_tail(std::uint32_t index) {
 
 void Responder::report_receive(std::uint32_t index) {
   const InboundMessage& message = messages_[index];
-  const Jetty* owner = parts_.initiator.find(message.entry_jetty);
-  if (owner == nullptr || owner->generation != message.entry_generation) return;  // Destroyed meanwhile.
+  if (entry_owner(message) == nullptr) return;
   verbs::Completion completion;
   completion.id = message.entry.id;
   completion.kind = verbs::CompletionKind::kReceive;
@@ -118,7 +118,9 @@ void Responder::report_receive(std::uint32_t index) {
     completion.has_immediate = true;
     completion.immediate = message.extension.immediate;
   }
-  if (message.status != wire::UbResponseStatus::kSuccess) {
+  if (message.abandoned) {
+    completion.status = verbs::CompletionStatus::kFlushed;
+  } else if (message.status != wire::UbResponseStatus::kSuccess) {
     const bool length = message.status == wire::UbResponseStatus::kError &&
                         message.info == static_cast<std::uint8_t>(wire::UbResponseInfo::kLength);
     completion.status =

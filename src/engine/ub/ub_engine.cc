@@ -51,6 +51,7 @@ Result<void> UbEngine::deregister_segment(TimePs now, verbs::SegmentToken token)
   const std::uint32_t number = parts_->segments.find(token.id);
   if (number == kNoSlot) return input_error(fmt::format("segment token {}: no such segment", token.id));
   parts_->segments.remove(token.id);
+  parts_->responder.revoke(token.id);
   parts_->contexts.remove(now, {ContextKind::kMr, number});
   parts_->settle(now);
   return {};
