@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/roce/exchange.h"
+#include "engine/ub/exchange.h"
+
 namespace wharf::live {
 namespace {
 
@@ -68,6 +71,20 @@ Result<std::unique_ptr<roce::RoceEngine>> make_engine(const EngineSettings& sett
     config.backoff_limit = 2;
   }
   return roce::RoceEngine::create(config, memory.payloads);
+}
+
+template <>
+Result<wire::HostAddress> exporter_of<ub::UbEngine>(std::span<const std::byte> blob) {
+  const auto decoded = ub::decode_queue_blob(blob);
+  if (!decoded) return decoded.error();
+  return decoded->host;
+}
+
+template <>
+Result<wire::HostAddress> exporter_of<roce::RoceEngine>(std::span<const std::byte> blob) {
+  const auto decoded = roce::decode_exchange(blob);
+  if (!decoded) return decoded.error();
+  return decoded->host;
 }
 
 }  // namespace wharf::live

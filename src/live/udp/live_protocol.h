@@ -56,6 +56,14 @@ Result<std::unique_ptr<ub::UbEngine>> make_engine(const EngineSettings& settings
 template <>
 Result<std::unique_ptr<roce::RoceEngine>> make_engine(const EngineSettings& settings, EngineMemory& memory);
 
+/// The host that the exchange blob of a queue of E names, which a stranger may have written.
+template <typename E>
+Result<wire::HostAddress> exporter_of(std::span<const std::byte> blob);
+template <>
+Result<wire::HostAddress> exporter_of<ub::UbEngine>(std::span<const std::byte> blob);
+template <>
+Result<wire::HostAddress> exporter_of<roce::RoceEngine>(std::span<const std::byte> blob);
+
 template <typename E>
 inline constexpr wire::Protocol kProtocolOf =
     std::is_same_v<E, ub::UbEngine> ? wire::Protocol::kUb : wire::Protocol::kRoce;

@@ -29,6 +29,8 @@ constexpr TimePs kControlInterval = milliseconds(2);
 constexpr TimePs kSetUpPatience = seconds(5);
 /// Connections at once that are beyond the clients allowed, so that these can be told why they must go.
 constexpr std::size_t kStrangersMax = 16;
+/// Control messages of one client that are answered at a look, so that no client can keep the server busy.
+constexpr int kMessagesPerLook = 8;
 constexpr wire::HostAddress kServerNumber{0};
 constexpr std::uint64_t kPageBytes = 4096;
 
@@ -143,7 +145,7 @@ class Server {
 
   /// Reads what the client said; the reason if the session is over.
   std::optional<std::string> attend(Session& session) {
-    for (;;) {
+    for (int left = kMessagesPerLook; left > 0; --left) {
       auto bytes = session.channel.try_receive();
       if (!bytes)
         return bytes.error().kind == ErrorKind::kStalled ? "it closed the connection" : bytes.error().message;
@@ -219,6 +221,14 @@ class Server {
 
   Result<SessionMessage> connected(Session& session, const Connect& connect) {
     if (!session.hello || session.remote) return input_error("a session message came out of turn");
+    // Or it could open, and spoil, the connection of another host.
+    const auto exporter = exporter_of<E>(connect.queue);
+    if (!exporter) return exporter.error();
+    if (*exporter != session.number) {
+      return input_error(
+          fmt::format("the queue to connect is of host {}, expected host {}, as it was welcomed",
+                      exporter->number, session.number.number));
+    }
     auto peer = host_.engine().connect(host_.round_time(), session.queue, connect.queue);
     if (!peer) return peer.error();
     host_.add_peer(session.number, {session.channel.peer_address(), session.hello->udp_port});

@@ -190,6 +190,29 @@ TYPED_TEST(ServerOf, ManyShortSessionsTakeNoMoreMemoryThanSome) {
   EXPECT_LE(bytes_after<TypeParam>(3 * ub::kRestingJetties), some + 256 * 1024);
 }
 
+TYPED_TEST(ServerOf, AQueueOfAnotherHostIsRefused) {
+  TestServer server(server_config(kProtocolOf<TypeParam>));
+  auto channel = ControlChannel::connect(server.endpoint(), seconds(60));
+  ASSERT_TRUE(channel.ok());
+  Hello hello;
+  hello.protocol = kProtocolOf<TypeParam>;
+  hello.udp_port = 1000;
+  hello.queue_depth = 16;
+  ASSERT_TRUE(channel->send(encode(hello), seconds(60)).ok());
+  ASSERT_TRUE(channel->receive(seconds(60)).ok());
+  EngineMemory memory;
+  auto engine = make_engine<TypeParam>({.host = {7}}, memory);
+  ASSERT_TRUE(engine.ok());
+  const auto queue = (*engine)->create_queue(kTimeZero, {});
+  ASSERT_TRUE(queue.ok());
+  ASSERT_TRUE(channel->send(encode(Connect{*(*engine)->export_queue(*queue)}), seconds(60)).ok());
+  const auto answer = channel->receive(seconds(60));
+  ASSERT_TRUE(answer.ok());
+  const auto refusal = decode_session_message(*answer);
+  ASSERT_TRUE(refusal.ok() && std::holds_alternative<Refusal>(*refusal));
+  EXPECT_THAT(std::get<Refusal>(*refusal).reason, testing::HasSubstr("of host 7, expected host 1"));
+}
+
 TYPED_TEST(ServerOf, TheClientBeyondTheLimitIsToldWhy) {
   TestServer server(server_config(kProtocolOf<TypeParam>));
   const LiveClock clock;
