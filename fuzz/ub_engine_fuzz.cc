@@ -292,6 +292,7 @@ class Machine {
         drain(host);
         break;
       case 10:
+        drain(host);  // What is asked for before a grant ends is not judged by it.
         control(host);
         drain(host);
         break;
