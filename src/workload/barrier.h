@@ -30,8 +30,9 @@ void bind_keys(BarrierConfig& config, Keys& keys) {
 }
 
 struct BarrierResult {
-  LoopResult loop;          ///< One operation: one participant passes one barrier.
-  std::uint64_t polls = 0;  ///< Reads of the counter.
+  LoopResult loop;             ///< One operation: one participant passes one barrier.
+  std::uint64_t polls = 0;     ///< Reads of the counter.
+  std::uint64_t arrivals = 0;  ///< Additions to the counter that ended well.
 };
 
 /// Every worker of every party takes part.
@@ -61,17 +62,28 @@ inline void prepare(const BarrierConfig& config, Party party, std::span<std::byt
   for (std::uint64_t at = 0; at < memory_needed(config, party); ++at) region[at] = std::byte{0};
 }
 
-/// Everybody arrived in every round, exactly once.
+/// Everybody arrived in every round, exactly once. After a request that failed, whoever waits for the one
+/// that left stays where it is; but nobody may be further than the last round.
 inline Verdict verify(const BarrierConfig& config, Party party, std::span<const std::byte> region,
-                      std::uint64_t, std::span<const BarrierResult>) {
+                      std::uint64_t, std::span<const BarrierResult> results) {
   Verdict verdict;
+  std::uint64_t errors = 0;
+  std::uint64_t arrivals = 0;
+  for (const BarrierResult& result : results) {
+    errors += result.loop.errors;
+    arrivals += result.arrivals;
+  }
   const std::uint64_t rounds = config.loop.operations + config.loop.warmup_operations;
   const std::uint64_t all = participants(config, party);
   const std::uint64_t counter = load_le64(region.data());
-  verdict.expect(counter == rounds * all, {"arrivals lost or doubled", 0, rounds * all, counter});
+  // An addition whose answer was an error may have been made.
+  verdict.expect(counter >= arrivals && counter <= arrivals + errors,
+                 {"arrivals lost or doubled", 0, arrivals, counter});
+  verdict.expect(errors != 0 || arrivals == rounds * all, {"rounds missing", 0, rounds * all, arrivals});
   for (std::uint64_t id = 0; id < all; ++id) {
     const std::uint64_t mark = load_le64(region.data() + kBarrierMarksOffset + 8 * id);
-    verdict.expect(mark == rounds, {"participant left behind", id, rounds, mark});
+    verdict.expect(errors != 0 ? mark <= rounds : mark == rounds,
+                   {"participant left behind", id, rounds, mark});
   }
   return verdict;
 }
@@ -113,6 +125,7 @@ verbs::Task<void> take_part(Participants<R, C>& crew, std::uint32_t worker) {
     if (status == verbs::CompletionStatus::kSuccess) {
       const verbs::Completion arrived = co_await crew.remote.fetch_add(counter, 1);
       status = arrived.status;
+      crew.result.arrivals += arrived.ok() ? 1 : 0;
       std::uint64_t count = arrived.atomic_result[0] + 1;
       if (arrived.ok()) {
         verdict.expect(count > all * (round - 1) && count <= all * round,
@@ -122,6 +135,7 @@ verbs::Task<void> take_part(Participants<R, C>& crew, std::uint32_t worker) {
         if (config.poll_interval > kTimeZero) co_await crew.core.sleep(config.poll_interval);
         const verbs::Completion polled = co_await crew.remote.read(seen, counter, 8);
         status = polled.status;
+        if (!polled.ok()) break;
         const std::span<const std::byte> bytes = crew.core.bytes(seen, Bytes{8});
         verdict.expect(load_le64(bytes.data()) >= count,
                        {"counter ran backwards", round, count, load_le64(bytes.data())});

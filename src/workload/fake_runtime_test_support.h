@@ -244,7 +244,14 @@ class FakeRemote {
     return operation;
   }
   Request write_imm(std::uint64_t local, verbs::RemoteAddress to, std::uint32_t length, std::uint64_t) {
-    return write(local, to, length);
+    Request operation = write(local, to, length);
+    operation.effect = [this, length, inner = std::move(operation.effect)](verbs::Completion& completion) {
+      inner(completion);
+      if (!completion.ok()) return;
+      peer_->arrived_.push_back({{}, length, verbs::Verb::kWriteImm});
+      peer_->match();
+    };
+    return operation;
   }
   Request fetch_add(verbs::RemoteAddress target, std::uint64_t value) {
     Request operation = request([this, target, value](verbs::Completion& completion) {
@@ -269,7 +276,7 @@ class FakeRemote {
     return request([this, local, length](verbs::Completion&) {
       const std::span<const std::byte> bytes = core_.bytes(local, Bytes{length});
       for (int copy = 0; copy < (faults_.double_messages ? 2 : 1); ++copy) {
-        peer_->arrived_.emplace_back(bytes.begin(), bytes.end());
+        peer_->arrived_.push_back({{bytes.begin(), bytes.end()}, length, verbs::Verb::kSend});
         peer_->match();
       }
     });
@@ -315,6 +322,13 @@ class FakeRemote {
   }
 
  private:
+  /// What consumes a receive entry; a write with immediate brings no bytes to it.
+  struct Arrival {
+    std::vector<std::byte> bytes;
+    std::uint32_t length;
+    verbs::Verb verb;
+  };
+
   static bool due(std::uint32_t every, std::uint64_t& count) { return every != 0 && ++count % every == 0; }
 
   Request request(Effect effect) {
@@ -338,14 +352,16 @@ class FakeRemote {
     while (!arrived_.empty() && !waiting_.empty()) {
       Receive* receive = waiting_.front();
       waiting_.pop_front();
-      const std::vector<std::byte> message = std::move(arrived_.front());
+      const Arrival arrival = std::move(arrived_.front());
       arrived_.pop_front();
+      const std::vector<std::byte>& message = arrival.bytes;
       WHARF_CHECK(message.size() <= receive->length);
       if (!message.empty()) {
         std::memcpy(core_.bytes(receive->local, Bytes{receive->length}).data(), message.data(),
                     message.size());
       }
-      receive->completion.length = static_cast<std::uint32_t>(message.size());
+      receive->completion.length = arrival.length;
+      receive->completion.verb = arrival.verb;
       receive->completion.kind = verbs::CompletionKind::kReceive;
       scheduler_.after(scheduler_.draw_delay(), [handle = receive->handle] { handle.resume(); });
     }
@@ -357,7 +373,7 @@ class FakeRemote {
   FakeFaults faults_;
   FakeRemote* peer_ = nullptr;
   std::deque<Receive*> waiting_;
-  std::deque<std::vector<std::byte>> arrived_;
+  std::deque<Arrival> arrived_;
   std::uint64_t requests_ = 0;
   std::uint64_t reads_ = 0;
   std::uint64_t writes_ = 0;

@@ -66,6 +66,8 @@ struct KeyValueResult {
   std::vector<std::uint32_t>
       seen;  ///< By key: the newest version that a get returned or a put had acknowledged.
   std::vector<std::uint32_t> issued;  ///< By key: the newest version that this party put; 0: none.
+  std::vector<std::uint32_t> failed;  ///< By key: the newest version whose put ended in an error; 0: none.
+  std::vector<bool> unreadable;       ///< By key: a get found it torn through every retry.
 };
 
 /// Target memory that the program needs from `region_offset` on.
@@ -88,20 +90,27 @@ inline void prepare(const KeyValueConfig& config, Party, std::span<std::byte> re
 }
 
 /// Every entry is whole and holds a version between the newest one that anybody saw and the newest one that
-/// was put. `results` holds one entry per party.
+/// was put. Only a put that failed may leave half a value, until the next one. `results` holds one entry per
+/// party.
 inline Verdict verify(const KeyValueConfig& config, Party, std::span<const std::byte> region,
                       std::uint64_t seed, std::span<const KeyValueResult> results) {
   Verdict verdict;
   for (std::uint64_t key = 0; key < config.keys; ++key) {
     std::uint32_t least = 0;
     std::uint32_t most = 0;
+    std::uint32_t failed = 0;
+    bool unreadable = false;
     for (const KeyValueResult& result : results) {
       least = std::max(least, result.seen[key]);
       most = std::max(most, result.issued[key]);
+      failed = std::max(failed, result.failed[key]);
+      unreadable = unreadable || result.unreadable[key];
     }
     const auto value = region.subspan(key * config.value_bytes, config.value_bytes);
     const std::optional<std::uint32_t> version = read_value(value, seed, key);
-    verdict.expect(version.has_value(), {"torn value", key, least, load_le64(value.data())});
+    verdict.expect(version.has_value() || failed > least,
+                   {"torn value", key, least, load_le64(value.data())});
+    verdict.expect(!unreadable || failed != 0, {"torn value", key, least, 0});
     if (!version) continue;
     verdict.expect(*version >= least && *version <= most, {"lost put", key, least, *version});
   }
@@ -199,7 +208,11 @@ verbs::Task<void> serve_requests(Clients<R, C>& crew, std::uint32_t worker) {
         const verbs::Completion completion = co_await crew.remote.write(local, target, length);
         status = completion.status;
       }
-      if (status == verbs::CompletionStatus::kSuccess) result.seen[key] = std::max(result.seen[key], version);
+      if (status == verbs::CompletionStatus::kSuccess) {
+        result.seen[key] = std::max(result.seen[key], version);
+      } else {
+        result.failed[key] = version;
+      }
       crew.loop.finish(crew.core, "put", worker, ticket, length, status);
       ++result.puts;
       crew.putting[key] = false;
@@ -231,8 +244,10 @@ verbs::Task<void> serve_requests(Clients<R, C>& crew, std::uint32_t worker) {
     crew.loop.finish(crew.core, "get", worker, ticket, length, status);
     ++result.gets;
     if (status != verbs::CompletionStatus::kSuccess) continue;
-    verdict.expect(version.has_value(), {"torn value", key, newest, 0});
-    if (!version) continue;
+    if (!version) {
+      result.unreadable[key] = true;  // verify() knows whether anybody's put failed.
+      continue;
+    }
     verdict.expect(*version >= newest, {"stale value", key, newest, *version});
     const bool own = key % crew.party.count == crew.party.index;
     verdict.expect(!own || *version <= result.issued[key],
@@ -252,6 +267,8 @@ verbs::Task<void> run(const KeyValueConfig& config, Party party, std::uint64_t s
   WHARF_CHECK(check(config, party).ok());
   result.seen.assign(config.keys, 0);
   result.issued.assign(config.keys, 0);
+  result.failed.assign(config.keys, 0);
+  result.unreadable.assign(config.keys, false);
   key_value_detail::Clients<R, C> crew(config, party, seed, remote, core, result);
   crew.join.spawn(core, config.loop.concurrency,
                   [&crew](std::uint32_t worker) { return key_value_detail::serve_requests(crew, worker); });

@@ -55,4 +55,15 @@ inline std::size_t first_wrong_byte(std::span<const std::byte> bytes, std::uint6
   return at;
 }
 
+/// The same for bytes that begin `offset` bytes behind the place of word 0, which need not be whole words.
+inline std::size_t first_wrong_byte_at(std::span<const std::byte> bytes, std::uint64_t seed,
+                                       std::uint64_t offset) {
+  std::size_t at = 0;
+  for (; at < bytes.size() && (offset + at) % 8 != 0; ++at) {
+    const std::uint64_t word = mix(seed, (offset + at) / 8, 0);
+    if (bytes[at] != static_cast<std::byte>(word >> (8 * ((offset + at) % 8)))) return at;
+  }
+  return at + first_wrong_byte(bytes.subspan(at), seed, (offset + at) / 8);
+}
+
 }  // namespace wharf::workload

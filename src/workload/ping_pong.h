@@ -181,7 +181,9 @@ verbs::Task<void> ask(Players<R, C>& crew, std::uint32_t worker) {
       if (crew.receive_failed) status = crew.result.loop.first_error;
     }
     flight.waiting = false;
-    crew.loop.finish_at(flight.arrived, crew.core, "round_trip", worker, ticket, 2 * length, status);
+    // A trip that failed has no arrival; it ended with the news of that.
+    const TimePs end = status == verbs::CompletionStatus::kSuccess ? flight.arrived : crew.core.now();
+    crew.loop.finish_at(end, crew.core, "round_trip", worker, ticket, 2 * length, status);
   }
   crew.senders.leave();
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "verbs/verb.h"
@@ -58,9 +59,16 @@ void bind_keys(VerbLoopConfig& config, Keys& keys) {
             "send verbs: how long party 0 waits for party 1's receive entries");
 }
 
+/// What is known of one block that a write or store touches. Every one puts the same bytes there.
+struct BlockTouches {
+  bool issued = false;        ///< The new bytes may be there.
+  bool acknowledged = false;  ///< The new bytes must be there.
+};
+
 struct VerbLoopResult {
   LoopResult loop;
-  std::uint64_t received = 0;  ///< Party 1: messages.
+  std::uint64_t received = 0;        ///< Party 1: messages.
+  std::vector<BlockTouches> blocks;  ///< Writes and stores: by number in the region.
 };
 
 /// Distance of the places that operations touch: loads, stores and atomics have a line each.
@@ -91,6 +99,14 @@ inline Result<void> check(const VerbLoopConfig& config, Party party) {
   return {};
 }
 
+/// Seeds of the bytes that writes and sends carry, apart from those of the prepared region.
+constexpr std::uint64_t written_seed(std::uint64_t seed) { return ~seed; }
+constexpr std::uint64_t message_seed(std::uint64_t seed) { return seed ^ 0x6d65'7373'6167'6573U; }
+/// The value that a store puts at `offset`.
+constexpr std::uint64_t stored_word(std::uint64_t seed, std::uint64_t offset) {
+  return mix(seed, offset / 8, 1);
+}
+
 inline void prepare(const VerbLoopConfig& config, Party, std::span<std::byte> region, std::uint64_t seed) {
   if (verbs::is_atomic(config.verb)) {
     for (std::byte& byte : region) byte = std::byte{0};
@@ -99,7 +115,43 @@ inline void prepare(const VerbLoopConfig& config, Party, std::span<std::byte> re
   }
 }
 
-/// Every fetch-and-add of one must have been executed exactly once; what is only read must be as prepared.
+namespace verb_loop_detail {
+
+/// Whether `bytes`, the first of a block that writes or stores touch, hold what was put there, or (with
+/// `before`) what was there before. The notify word of a write-and-notify overwrites the first 8 bytes.
+inline bool block_holds(const VerbLoopConfig& config, std::uint64_t seed, std::uint64_t offset,
+                        std::span<const std::byte> bytes, bool before) {
+  const std::size_t skip =
+      config.verb == verbs::Verb::kWriteNotify && !before ? std::min<std::size_t>(8, bytes.size()) : 0;
+  if (config.verb == verbs::Verb::kStore && !before) {
+    std::byte word[8];
+    store_le64(word, stored_word(seed, offset));
+    return std::equal(bytes.begin(), bytes.end(), word);
+  }
+  const std::span<const std::byte> rest = bytes.subspan(skip);
+  return first_wrong_byte_at(rest, before ? seed : written_seed(seed), offset + skip) == rest.size();
+}
+
+/// Every block holds, whole, what was written to it; one that no write reached is as prepared. A block whose
+/// writes all failed may hold any part of either.
+inline void verify_blocks(const VerbLoopConfig& config, std::span<const std::byte> region, std::uint64_t seed,
+                          const VerbLoopResult& result, Verdict& verdict) {
+  const std::uint64_t distance = block_bytes(config);
+  for (std::uint64_t block = 0; block < result.blocks.size(); ++block) {
+    const BlockTouches& touches = result.blocks[block];
+    if (touches.issued && !touches.acknowledged) continue;
+    const std::uint64_t offset = block * distance;
+    const bool holds =
+        block_holds(config, seed, offset, region.subspan(offset, config.payload), !touches.acknowledged);
+    verdict.expect(holds, {touches.acknowledged ? "lost or torn write" : "byte overwritten", offset, 0, 0});
+  }
+}
+
+}  // namespace verb_loop_detail
+
+/// Every fetch-and-add of one must have been executed exactly once; what is only read must be as prepared;
+/// what was written or stored must be there. Messages and the values that reads return are checked on the
+/// way.
 inline Verdict verify(const VerbLoopConfig& config, Party, std::span<const std::byte> region,
                       std::uint64_t seed, std::span<const VerbLoopResult> results) {
   Verdict verdict;
@@ -115,6 +167,13 @@ inline Verdict verify(const VerbLoopConfig& config, Party, std::span<const std::
   } else if (config.verb == verbs::Verb::kRead || config.verb == verbs::Verb::kLoad) {
     const std::size_t wrong = first_wrong_byte(region, seed, 0);
     verdict.expect(wrong == region.size(), {"byte overwritten", wrong, 0, 0});
+  } else {
+    verb_loop_detail::verify_blocks(config, region, seed, results[0], verdict);
+    if (needs_receiver(config) && results.size() == 2) {
+      const std::uint64_t sent = loop.operations + loop.warmup_operations;
+      verdict.expect(loop.errors != 0 || sent == results[1].received,
+                     {"messages lost or doubled", 0, sent, results[1].received});
+    }
   }
   return verdict;
 }
@@ -147,23 +206,48 @@ inline bool is_stop(const verbs::Completion& received) {
   return received.length == 0 && received.verb != verbs::Verb::kWriteImm;
 }
 
+/// Puts into local memory what a write brings to the block at `offset`.
+template <typename R, typename C>
+void fill_block(Users<R, C>& crew, std::uint64_t local, std::uint64_t offset) {
+  const std::span<std::byte> bytes = crew.core.bytes(local, Bytes{crew.config.payload});
+  const std::size_t lead = std::min<std::size_t>((8 - offset % 8) % 8, bytes.size());
+  const std::uint64_t seed = written_seed(crew.seed);
+  for (std::size_t at = 0; at < lead; ++at) {
+    bytes[at] = static_cast<std::byte>(mix(seed, offset / 8, 0) >> (8 * ((offset + at) % 8)));
+  }
+  fill_words(bytes.subspan(lead), seed, (offset + lead) / 8);
+}
+
 template <typename R, typename C>
 verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
   const VerbLoopConfig& config = crew.config;
   const std::uint64_t local = crew.core.allocate(Bytes{std::max<std::uint32_t>(config.payload, 16)});
   const Probability hot = Probability::from(config.hot_fraction);
   RandomStream random = crew.random.substream(worker);
+  Verdict& verdict = crew.loop.verdict();
+  if (verbs::is_send(config.verb)) {
+    fill_words(crew.core.bytes(local, Bytes{config.payload}), message_seed(crew.seed), 0);
+  }
   Loop::Ticket ticket;
   while (crew.loop.take(crew.core.now(), ticket)) {
     if (ticket.wait > kTimeZero) co_await crew.core.sleep(ticket.wait);
+    const std::uint64_t block = block_of(config, hot, ticket.number, random);
+    const std::uint64_t offset = block * block_bytes(config);
+    if (verbs::is_write(config.verb)) fill_block(crew, local, offset);
+    if (!crew.result.blocks.empty()) crew.result.blocks[block].issued = true;
     crew.loop.start(crew.core.now(), ticket);
-    const std::uint64_t offset = block_of(config, hot, ticket.number, random) * block_bytes(config);
     verbs::CompletionStatus status;
     if (config.verb == verbs::Verb::kLoad) {
       const verbs::LoadedValue loaded = co_await crew.remote.load(crew.at(offset), config.payload);
       status = loaded.status;
+      if (status == verbs::CompletionStatus::kSuccess) {
+        const std::uint64_t mask = ~std::uint64_t{0} >> (64 - 8 * config.payload);
+        const std::uint64_t expected = mix(crew.seed, offset / 8, 0) & mask;
+        verdict.expect((loaded.value & mask) == expected,
+                       {"wrong value", offset, expected, loaded.value & mask});
+      }
     } else if (config.verb == verbs::Verb::kStore) {
-      status = co_await crew.remote.store(crew.at(offset), config.payload, mix(crew.seed, offset / 8, 1));
+      status = co_await crew.remote.store(crew.at(offset), config.payload, stored_word(crew.seed, offset));
     } else {
       verbs::WorkRequest request;
       request.verb = config.verb;
@@ -180,6 +264,14 @@ verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
       request.local[0] = {local, config.payload};
       const verbs::Completion completion = co_await crew.remote.execute(request);
       status = completion.status;
+      if (config.verb == verbs::Verb::kRead && completion.ok()) {
+        const std::span<const std::byte> bytes = crew.core.bytes(local, Bytes{config.payload});
+        const std::size_t wrong = first_wrong_byte_at(bytes, crew.seed, offset);
+        verdict.expect(wrong == bytes.size(), {"wrong byte read", offset + wrong, 0, 0});
+      }
+    }
+    if (!crew.result.blocks.empty() && status == verbs::CompletionStatus::kSuccess) {
+      crew.result.blocks[block].acknowledged = true;
     }
     crew.loop.finish(crew.core, verbs::name(config.verb), worker, ticket, config.payload, status);
   }
@@ -195,6 +287,11 @@ verbs::Task<void> take_messages(Users<R, C>& crew, std::uint32_t) {
     if (!received.ok()) break;
     if (is_stop(received)) break;
     ++crew.result.received;
+    if (!verbs::is_send(crew.config.verb)) continue;
+    const std::span<const std::byte> message = crew.core.bytes(local, Bytes{crew.config.payload});
+    const std::size_t wrong = first_wrong_byte(message, message_seed(crew.seed), 0);
+    crew.loop.verdict().expect(received.length == message.size() && wrong == message.size(),
+                               {"damaged message", wrong, message.size(), received.length});
   }
   crew.join.leave();
 }
@@ -214,6 +311,9 @@ verbs::Task<void> run(const VerbLoopConfig& config, Party party, std::uint64_t s
                     [&crew](std::uint32_t worker) { return verb_loop_detail::take_messages(crew, worker); });
     co_await crew.join.all();
     co_return;
+  }
+  if (verbs::is_write(config.verb) || config.verb == verbs::Verb::kStore) {
+    result.blocks.resize(config.region_bytes / block_bytes(config));
   }
   if (needs_receiver(config) && config.start_delay > kTimeZero) co_await core.sleep(config.start_delay);
   crew.join.spawn(core, config.loop.concurrency,

@@ -59,5 +59,48 @@ TEST(VerbLoop, AHotSetAsLargeAsTheRegionIsRefused) {
   EXPECT_TRUE(check(config, Party{}).ok());
 }
 
+VerbLoopConfig transfers(verbs::Verb verb) {
+  VerbLoopConfig config;
+  config.verb = verb;
+  config.payload = verbs::is_load_store(verb) ? 4 : 100;  // Blocks that begin in the middle of a word.
+  config.region_bytes = 6400;
+  config.loop.operations = 200;
+  config.loop.concurrency = 3;
+  return config;
+}
+
+TEST(VerbLoop, GoodMemoryHoldsForOddLengths) {
+  for (const verbs::Verb verb : {verbs::Verb::kRead, verbs::Verb::kWrite, verbs::Verb::kWriteImm,
+                                 verbs::Verb::kSend, verbs::Verb::kLoad, verbs::Verb::kStore}) {
+    const VerbLoopConfig config = transfers(verb);
+    const FakeRun run = fake_run(config, parties_needed(config), {.load_store = true});
+    EXPECT_TRUE(run.verdict.holds()) << verbs::name(verb) << ": " << describe(run.verdict);
+    EXPECT_GT(run.verdict.checks, 63U) << verbs::name(verb);
+  }
+}
+
+TEST(VerbLoop, AWrongByteReadIsNoticed) {
+  for (const verbs::Verb verb : {verbs::Verb::kRead, verbs::Verb::kLoad}) {
+    const FakeRun run = fake_run(transfers(verb), 1, {.corrupt_read_every = 50, .load_store = true});
+    EXPECT_EQ(run.verdict.violations, 4U) << verbs::name(verb);
+  }
+}
+
+TEST(VerbLoop, ALostWriteIsNoticed) {
+  for (const verbs::Verb verb : {verbs::Verb::kWrite, verbs::Verb::kStore}) {
+    VerbLoopConfig config = transfers(verb);
+    config.loop.operations = 60;  // Each block once at most.
+    const FakeRun run = fake_run(config, 1, {.lose_write_every = 20, .load_store = true});
+    EXPECT_EQ(run.verdict.violations, 3U) << verbs::name(verb);
+    EXPECT_EQ(run.verdict.first.what, "lost or torn write") << verbs::name(verb);
+  }
+}
+
+TEST(VerbLoop, AMessageDeliveredTwiceIsNoticed) {
+  const VerbLoopConfig config = transfers(verbs::Verb::kSend);
+  const FakeRun run = fake_run(config, 2, {.double_messages = true});
+  EXPECT_FALSE(run.verdict.holds());
+}
+
 }  // namespace
 }  // namespace wharf::workload
