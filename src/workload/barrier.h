@@ -125,7 +125,7 @@ verbs::Task<void> take_part(Participants<R, C>& crew, std::uint32_t worker) {
     if (status == verbs::CompletionStatus::kSuccess) {
       const verbs::Completion arrived = co_await crew.remote.fetch_add(counter, 1);
       status = arrived.status;
-      crew.result.arrivals += arrived.ok() ? 1 : 0;
+      crew.result.arrivals += arrived.ok() ? 1U : 0U;
       std::uint64_t count = arrived.atomic_result[0] + 1;
       if (arrived.ok()) {
         verdict.expect(count > all * (round - 1) && count <= all * round,
