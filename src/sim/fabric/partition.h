@@ -44,8 +44,8 @@ class Partition {
   void start();
   /// Executes all events before `end`, then everything that must be known to others at `end`.
   void run_until(TimePs end);
-  /// Takes all decisions before `end` everywhere, so that counts are those of that instant. run_until(end) has
-  /// been called.
+  /// Takes all decisions before `end` everywhere, so that counts are those of that instant. run_until(end)
+  /// has been called.
   void catch_up(TimePs end);
   /// The time of the next event; kNever when there is none.
   TimePs next_time() { return events_.next_time(); }
@@ -115,7 +115,9 @@ class Partition {
   void launch_specially(Port& port, PortId number, SlotId slot, PacketHead& head);
   bool survives(Port& port, PortId number, PacketHead& head, TimePs serialisation);
   TimePs serialisation(const Port& port, PortId number, std::uint32_t bytes) const;
+  /// Drops a packet; recycle() alone when its body has been consumed.
   void discard(SlotId slot);
+  void recycle(SlotId slot);
 
   // Hosts (partition_hosts.h).
   void deliver(TimePs now, const Port& in, std::uint32_t link, SlotId slot);

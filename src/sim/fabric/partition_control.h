@@ -117,6 +117,9 @@ void Partition<Host>::accept(const Crossing& crossing) {
   PacketHead& head = heads_[slot];
   head = crossing.head;
   head.next = kNoSlot;
+  if constexpr (requires(Body & packet, Context & context) { Host::enter(packet, context); }) {
+    if (head.body != kNoBody) Host::enter(bodies_[head.body], context_);
+  }
   ++balance_[state_.partition_of[state_.topology->port(crossing.link).node]];
   if (in.flight_head == kNoSlot) {
     in.flight_head = slot;

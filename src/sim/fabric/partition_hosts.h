@@ -14,7 +14,7 @@ void Partition<Host>::deliver(TimePs now, const Port& in, std::uint32_t link, Sl
   if (state_.config.ingest.limited() && !ingest(now, host, link, head)) [[unlikely]]
     head.flags = static_cast<std::uint8_t>(head.flags | kHeadTrimmed | kHeadTrimmedLastHop);
   hosts_[host].receive(now, in.far_port, bodies_[head.body], head);
-  discard(slot);
+  recycle(slot);
   after_input(host, now);
 }
 

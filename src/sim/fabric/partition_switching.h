@@ -340,6 +340,9 @@ template <FabricHost Host>
   if (!arrives) {
     discard(slot);
   } else if ((port.flags & kPortCrosses) != 0) {
+    if constexpr (requires(Body & packet, Context & context) { Host::leave(packet, context); }) {
+      if (head.body != kNoBody) Host::leave(bodies_[head.body], context_);
+    }
     outboxes_[port.far_partition].push_back({number, head});
     heads_.release(slot);
     return;
@@ -402,6 +405,16 @@ inline TimePs Partition<Host>::serialisation(const Port& port, PortId number, st
 
 template <FabricHost Host>
 inline void Partition<Host>::discard(SlotId slot) {
+  const BodyId body = heads_[slot].body;
+  if (body != kNoBody) {
+    if constexpr (requires(Body & packet, Context & context) { Host::drop(packet, context); })
+      Host::drop(bodies_[body], context_);
+  }
+  recycle(slot);
+}
+
+template <FabricHost Host>
+inline void Partition<Host>::recycle(SlotId slot) {
   if (heads_[slot].body != kNoBody) bodies_.release(heads_[slot].body);
   heads_.release(slot);
 }

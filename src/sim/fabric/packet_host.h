@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host of a fabric that speaks whole packets (wire::Packet): what switches did to a packet is noted in its
+// head on the way and written into the packet here.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <utility>
+
+#include "base/check.h"
+#include "sim/fabric/fabric_host.h"
+#include "sim/fabric/fabric_state.h"
+#include "sim/fabric/wire_mode.h"
+#include "wire/packet.h"
+#include "wire/payload_pool.h"
+
+namespace wharf::sim {
+
+/// How packets become load, and how they travel.
+struct PacketCharge {
+  /// Ethernet's preamble and gap, and its shortest frame, count (wire::link_bytes); false: the frame alone.
+  bool count_gaps = true;
+  /// All headers together count as this many bytes; 0: what they really take.
+  std::uint16_t nominal_header_bytes = 0;
+};
+
+/// What the hosts of one partition share.
+struct PacketContext : PartitionContext {
+  wire::PayloadPool payloads;
+  WireMode wire = WireMode::kStructs;
+  wire::WireOptions wire_options;
+  std::uint64_t refused_by_decoder = 0;  ///< WireMode::kBytes: must stay 0 without damage.
+};
+
+/// One network interface and whoever feeds it: an engine with its memory and its flows.
+template <typename E>
+concept PacketEndpoint = requires(E& endpoint, const E& observed, TimePs now, std::uint32_t port,
+                                  wire::TrafficClassMask allowed, wire::Packet& out, const wire::Packet& in) {
+  { endpoint.transmit(now, port, allowed, out) } -> std::same_as<bool>;
+  endpoint.receive(now, port, in);
+  endpoint.expire(now);
+  { observed.deadline() } -> std::same_as<TimePs>;
+};
+
+/// Writes what the network did into the packet.
+inline void apply_head(const PacketHead& head, wire::Packet& packet, wire::PayloadPool& payloads) {
+  if ((head.flags & kHeadMarked) != 0) wire::mark_congestion(packet);
+  if ((head.flags & kHeadTrimmed) != 0 && packet.trim == wire::TrimState::kWhole) {
+    payloads.release(packet.payload.buffer);
+    wire::trim_packet(packet, (head.flags & kHeadTrimmedLastHop) != 0 ? wire::TrimState::kTrimmedLastHop
+                                                                      : wire::TrimState::kTrimmed);
+  }
+}
+
+/// The head of a packet that leaves its host.
+inline void fill_head(const wire::Packet& packet, const PacketCharge& charge, PacketHead& head) {
+  const std::uint32_t bytes = charge.count_gaps ? wire::link_bytes(packet) : wire::frame_bytes(packet);
+  WHARF_CHECK(bytes <= 0xffff);
+  head.bytes = static_cast<std::uint16_t>(bytes);
+  head.destination = packet.destination.number;
+  head.flow = static_cast<std::uint32_t>(
+      mix_bits(std::uint64_t{packet.source.number} << 32U | packet.destination.number));
+  head.entropy = packet.entropy;
+  head.traffic_class = static_cast<std::uint8_t>(packet.traffic_class);
+  unsigned flags = 0;
+  // UB carries marks in its own congestion field, whatever the IP header says.
+  if (packet.mark == wire::CongestionMark::kCapable || packet.protocol == wire::Protocol::kUb)
+    flags |= kHeadEcnCapable;
+  // Of the protocols, Ultra Ethernet alone can tell a trimmed packet; control packets stay whole.
+  const bool urgent = packet.traffic_class == wire::TrafficClass::kControl ||
+                      packet.traffic_class == wire::TrafficClass::kAcknowledgement;
+  if (packet.protocol == wire::Protocol::kUet && !urgent) flags |= kHeadTrimmable;
+  head.flags = static_cast<std::uint8_t>(flags);
+}
+
+template <PacketEndpoint Endpoint>
+class PacketHost {
+ public:
+  using Body = wire::Packet;
+  using Context = PacketContext;
+
+  /// `context` outlives the host.
+  PacketHost(Endpoint endpoint, const PacketCharge& charge, PacketContext& context)
+      : endpoint_(std::move(endpoint)), context_(&context), charge_(charge) {}
+
+  Endpoint& endpoint() { return endpoint_; }
+  const Endpoint& endpoint() const { return endpoint_; }
+
+  bool transmit(TimePs now, std::uint32_t port, ClassMask allowed, wire::Packet& packet, PacketHead& head) {
+    const auto classes = static_cast<wire::TrafficClassMask>(allowed & wire::kAllTrafficClasses);
+    if (!endpoint_.transmit(now, port, classes, packet)) return false;
+    if (charge_.nominal_header_bytes != 0) packet.header_bytes = charge_.nominal_header_bytes;
+    fill_head(packet, charge_, head);
+    return true;
+  }
+
+  void receive(TimePs now, std::uint32_t port, wire::Packet& packet, const PacketHead& head) {
+    apply_head(head, packet, context_->payloads);
+    endpoint_.receive(now, port, packet);
+    context_->payloads.release(packet.payload.buffer);
+  }
+
+  void expire(TimePs now) { endpoint_.expire(now); }
+  TimePs deadline() const { return endpoint_.deadline(); }
+
+  /// The fabric has dropped the packet.
+  static void drop(wire::Packet& packet, PacketContext& context) {
+    context.payloads.release(packet.payload.buffer);
+  }
+
+  /// WireMode::kBytes: the packet crosses a link as a frame. False: the decoder refused it, and it is gone.
+  /// Described payloads are compared and stay described.
+  static bool over_wire(wire::Packet& packet, const PacketHead& head, PacketContext& context) {
+    if (context.wire == WireMode::kStructs) return true;
+    apply_head(head, packet, context.payloads);
+    const wire::Payload described = packet.payload;
+    if (pass_as_bytes(packet, context.payloads, context.wire_options, kNoDamage) != wire::DropReason::kNone) {
+      ++context.refused_by_decoder;
+      packet.payload = {};
+      return false;
+    }
+    if (described.kind == wire::PayloadKind::kPattern) {
+      WHARF_CHECK(wire::payload_equal(described, packet.payload));
+      context.payloads.release(packet.payload.buffer);
+      packet.payload = described;
+    }
+    return true;
+  }
+
+  /// Between partitions, bytes in a pool buffer leave the pool of the one and enter that of the other. Such
+  /// payloads are rare in fabrics (bitmaps; data is described), so each takes a piece of heap.
+  static void leave(wire::Packet& packet, PacketContext& context) {
+    if (packet.payload.buffer == wire::kNoBuffer) return;
+    auto* bytes = new std::byte[packet.payload.length];
+    std::copy_n(packet.payload.bytes, packet.payload.length, bytes);
+    context.payloads.release(packet.payload.buffer);
+    packet.payload.bytes = bytes;
+    packet.payload.buffer = kOnTheWay;
+  }
+  static void enter(wire::Packet& packet, PacketContext& context) {
+    if (packet.payload.buffer != kOnTheWay) return;
+    const std::byte* bytes = packet.payload.bytes;
+    packet.payload.buffer = context.payloads.acquire(packet.payload.length);
+    std::byte* own = context.payloads.data(packet.payload.buffer);
+    std::copy_n(bytes, packet.payload.length, own);
+    packet.payload.bytes = own;
+    delete[] bytes;
+  }
+
+ private:
+  static constexpr wire::BufferId kOnTheWay = 0xffff'fffe;
+
+  Endpoint endpoint_;
+  PacketContext* context_;
+  PacketCharge charge_;
+};
+
+}  // namespace wharf::sim

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine at the edge of a fabric: memory that answers at once with described data, and a driver that posts
+// the flows and takes the completions. For studies of the network, where the host's inside takes no time; the
+// full host is host.h.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/contract.h"
+#include "wire/payload.h"
+#include "wire/payload_pool.h"
+
+namespace wharf::sim {
+
+/// Who uses an engine. Both inputs may post, post receives and issue.
+template <typename D, typename E>
+concept EndpointDriver = requires(D& driver, const D& observed, E& engine, TimePs now,
+                                  const verbs::Completion& completion) {
+  /// Called at deadline(), and at the start of time.
+  driver.act(now, engine);
+  driver.completed(now, engine, completion);
+  /// When act() is wanted next; kNever when only a completion brings more.
+  { observed.deadline() } -> std::same_as<TimePs>;
+};
+
+/// The engine is made beforehand, connected by its exchange blobs, and owned.
+template <engine::Engine E, EndpointDriver<E> Driver>
+class EngineEndpoint {
+ public:
+  /// `host` selects the pattern of the memory's content; `payloads` is the engine's pool.
+  EngineEndpoint(std::uint32_t host, std::unique_ptr<E> engine, Driver driver, wire::PayloadPool& payloads)
+      : engine_(std::move(engine)), driver_(std::move(driver)), payloads_(&payloads), host_(host) {}
+
+  E& engine() { return *engine_; }
+  const E& engine() const { return *engine_; }
+  Driver& driver() { return driver_; }
+
+  bool transmit(TimePs now, std::uint32_t port, wire::TrafficClassMask allowed, wire::Packet& packet) {
+    for (;;) {
+      const bool sent = engine_->transmit(now, port, allowed, packet);
+      // What left may have made room for reading more payload, which in turn may be what is to leave next.
+      const bool moved = perform_accesses(now);
+      if (sent) {
+        settle(now);
+        return true;
+      }
+      if (!moved) return false;
+    }
+  }
+
+  void receive(TimePs now, std::uint32_t port, const wire::Packet& packet) {
+    engine_->receive(now, port, packet);
+    settle(now);
+  }
+
+  void expire(TimePs now) {
+    if (engine_->deadline() <= now) engine_->expire(now);
+    if (driver_.deadline() <= now) driver_.act(now, *engine_);
+    settle(now);
+  }
+
+  TimePs deadline() const { return min(engine_->deadline(), driver_.deadline()); }
+
+ private:
+  void settle(TimePs now) {
+    do {
+      perform_accesses(now);
+    } while (take_completions(now));
+  }
+
+  bool perform_accesses(TimePs now) {
+    engine::Access access;
+    bool any = false;
+    while (engine_->next_access(access)) {
+      any = true;
+      engine::AccessResult result;
+      wire::BufferId lent = wire::kNoBuffer;
+      switch (access.kind) {
+        case engine::AccessKind::kRead:
+          result.data = wire::pattern_payload(host_, access.address, access.length);
+          break;
+        case engine::AccessKind::kFetchContext:
+          lent = fetch_context(access, result);
+          break;
+        case engine::AccessKind::kWriteContext: {
+          std::vector<std::byte>& record = contexts_[access.address];
+          record.resize(access.length);
+          wire::fill(access.data, record);
+          break;
+        }
+        case engine::AccessKind::kWrite:
+        case engine::AccessKind::kAtomic:
+        case engine::AccessKind::kFetchWorkRequest:
+        case engine::AccessKind::kFetchReceiveEntry:
+        case engine::AccessKind::kWriteCompletion:
+          break;
+      }
+      engine_->access_done(now, access.id, result);
+      payloads_->release(lent);
+    }
+    return any;
+  }
+
+  wire::BufferId fetch_context(const engine::Access& access, engine::AccessResult& result) {
+    const auto found = contexts_.find(access.address);
+    WHARF_CHECK(found != contexts_.end() && found->second.size() == access.length);
+    const wire::BufferId buffer = payloads_->acquire(access.length);
+    std::memcpy(payloads_->data(buffer), found->second.data(), access.length);
+    result.data = wire::bytes_payload(payloads_->data(buffer), access.length, buffer);
+    return buffer;
+  }
+
+  bool take_completions(TimePs now) {
+    engine::QueueId queue = 0;
+    verbs::Completion completion;
+    bool any = false;
+    while (engine_->next_completed_queue(queue)) {
+      while (engine_->poll(queue, completion)) {
+        any = true;
+        driver_.completed(now, *engine_, completion);
+      }
+    }
+    verbs::LoadStoreResult result;
+    while (engine_->poll_load_store(result)) payloads_->release(result.data.buffer);
+    engine::AsyncEvent event;
+    while (engine_->poll_event(event)) ++events_;
+    return any;
+  }
+
+  std::unique_ptr<E> engine_;
+  Driver driver_;
+  wire::PayloadPool* payloads_;
+  std::uint32_t host_;
+  std::uint64_t events_ = 0;
+  std::map<std::uint64_t, std::vector<std::byte>> contexts_;
+};
+
+}  // namespace wharf::sim
