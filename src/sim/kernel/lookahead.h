@@ -16,9 +16,10 @@
 namespace wharf::sim {
 
 /// A queue of records like EventQueue, with the earliest of them in an array. A record pushed is put in its
-/// place among these, so the order of execution is that of EventQueue. `Stage` is asked to prepare each
-/// record in two steps: stage.near(record) when it is some kNearDistance records from execution, after
-/// stage.far(record) as soon as it is known. Records that are pushed late get neither.
+/// place among these, so the order of execution is that of EventQueue. Every record is shown to `stages` four
+/// times on its way to execution: stages.known(record), then fetch_first, fetch_second and fetch_last, kStep
+/// records apart, each of which may rely on what the one before has fetched. Records that are pushed late
+/// miss the earlier ones.
 template <typename Record>
 class Lookahead {
  public:
