@@ -78,6 +78,9 @@ struct UbConfig {
   std::uint32_t load_store_slots = 64;  ///< Own loads and stores outstanding: at most 256.
   reliability::RetransmissionRule load_store_reissue{
       .base = microseconds(16), .cap = milliseconds(4), .attempts_max = 3};
+  /// Longer than the fabric delays a request and its answer together: a TASSN is not used again, and a request not
+  /// given up, until that long after it was last sent.
+  TimePs load_store_quarantine = microseconds(128);
 
   // Context cache: records that the engine holds; the rest lie in the context region of host memory.
   std::uint32_t context_cache_entries = 0;   ///< 0: all of them, no region needed.

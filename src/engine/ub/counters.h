@@ -38,6 +38,7 @@ struct UbCounters {
   // Load/store path.
   std::uint64_t load_store_issued = 0;
   std::uint64_t load_store_reissued = 0;
+  std::uint64_t load_store_probes = 0;        ///< Own loads that ask whether a silent host is back.
   std::uint64_t load_store_expired = 0;       ///< Gave up.
   std::uint64_t load_store_late_answers = 0;  ///< Answers to nothing outstanding: dropped.
   std::uint64_t load_store_replays = 0;       ///< Repeated stores answered from the replay record.

@@ -22,18 +22,23 @@ LoadStorePath::LoadStorePath(EngineParts& parts)
   timers_.reserve(parts.config.load_store_slots);
 }
 
-void LoadStorePath::open(std::uint32_t channel) {
+void LoadStorePath::open(std::uint32_t channel, std::uint16_t first) {
   if (paths_.size() <= channel) paths_.resize(channel + 1);
-  paths_[channel] = std::make_unique<Path>();
+  paths_[channel] = std::make_unique<Path>(first);
+  timers_.reserve(path_timer(channel) + 1);
+  probes_.reserve(paths_.size());
 }
 
-void LoadStorePath::reset(TimePs, std::uint32_t channel) {
+void LoadStorePath::reset(std::uint32_t channel, std::uint16_t first) {
+  timers_.set(path_timer(channel), kNever);
   for (std::uint32_t index = 0; index < slots_.capacity(); ++index) {
     if (slots_.is_used(index) && slots_[index].channel == channel) {
       finish_slot(index, CompletionStatus::kRetryExhausted, {});
     }
   }
-  *paths_[channel] = Path{};
+  const bool queued = paths_[channel]->probe_queued;
+  *paths_[channel] = Path(first);
+  paths_[channel]->probe_queued = queued;
 }
 
 PostStatus LoadStorePath::issue(TimePs now, const verbs::LoadStore& access) {
@@ -51,29 +56,125 @@ PostStatus LoadStorePath::issue(TimePs now, const verbs::LoadStore& access) {
   if (store && (access.data.length != access.length || (access.length != kLineBytes && !whole(access)))) {
     return PostStatus::kBadRequest;
   }
-  Path& path = *paths_[target->channel];
-  if (slots_.in_use() + results_.size() >= parts_.config.load_store_slots ||
-      path.tassn_next - path.tassn_oldest >= kTassnSpan) {
-    return PostStatus::kQueueFull;
-  }
+  if (slots_.in_use() + results_.size() >= parts_.config.load_store_slots) return PostStatus::kQueueFull;
   const std::uint32_t index = slots_.acquire();
   Slot& slot = slots_[index];
   slot.access = access;
   slot.channel = target->channel;
-  slot.tassn = path.tassn_next++;
   slot.timer = {};
   slot.sent_at = kNever;
+  slot.numbered = false;
+  slot.given_up = false;
   slot.queued = false;
-  path.slot_of[slot.tassn % kTassnSpan] = static_cast<std::uint16_t>(index + 1);
   if (store) {
     parts_.payloads.retain(access.data.buffer);
   } else {
     slot.access.data = {};
   }
   ++parts_.counters.load_store_issued;
-  queue_request(index);
-  static_cast<void>(now);
+  Path& path = *paths_[target->channel];
+  if (path.waiting.empty() && may_number(now, path)) {
+    number(index);
+    return PostStatus::kOk;
+  }
+  // It waits as long as it would wait for an answer.
+  path.waiting.push(slots_, index, &Slot::next);
+  slot.timer.start(parts_.config.load_store_reissue, now);
+  timers_.set(index, slot.timer.deadline());
+  serve_waiting(now, target->channel);
   return PostStatus::kOk;
+}
+
+bool LoadStorePath::may_number(TimePs now, const Path& path) const {
+  if (path.tassn_next - path.tassn_oldest >= kTassnSpan || silent(path)) return false;
+  if (path.tassn_next % kReplayWindow != 0) return true;
+  // The numbers come round: the target takes them for new from here on, and those of the next block soon.
+  const std::size_t block = path.tassn_next / kReplayWindow % path.usable_at.size();
+  return max(path.usable_at[block], path.usable_at[(block + 1) % path.usable_at.size()]) <= now;
+}
+
+void LoadStorePath::number(std::uint32_t index) {
+  Slot& slot = slots_[index];
+  Path& path = *paths_[slot.channel];
+  slot.tassn = path.tassn_next++;
+  slot.numbered = true;
+  path.slot_of[slot.tassn % kTassnSpan] = static_cast<std::uint16_t>(index + 1);
+  queue_request(index);
+}
+
+// Gives TASSNs to those that wait, as far as there are any. If there is none because the target has been
+// silent for so long that its record may be a whole span behind, a probe finds out: a load of its own,
+// repeated under one TASSN until it is answered, whose data nobody wants.
+void LoadStorePath::serve_waiting(TimePs now, std::uint32_t channel) {
+  Path& path = *paths_[channel];
+  while (!path.waiting.empty() && may_number(now, path)) {
+    const std::uint32_t index = path.waiting.pop(slots_, &Slot::next);
+    slots_[index].timer.stop();
+    timers_.set(index, kNever);
+    number(index);
+  }
+  if (path.waiting.empty()) {
+    if (!path.probe_queued) timers_.set(path_timer(channel), kNever);
+    return;
+  }
+  if (timers_.get(path_timer(channel)) != kNever || path.probe_queued) return;
+  if (!silent(path)) {
+    if (path.tassn_next - path.tassn_oldest >= kTassnSpan) return;  // An answer, or its absence, will tell.
+    const std::size_t block = path.tassn_next / kReplayWindow % path.usable_at.size();
+    timers_.set(path_timer(channel),
+                max(path.usable_at[block], path.usable_at[(block + 1) % path.usable_at.size()]));
+    return;
+  }
+  if (path.tassn_oldest != path.tassn_next) return;  // Requests that are still repeated do the probing.
+  if (!path.probing) {
+    path.probing = true;
+    path.probe_attempts = 0;
+    ++path.tassn_next;
+    path.tassn_oldest = path.tassn_next;
+  }
+  queue_probe(channel);
+}
+
+void LoadStorePath::queue_probe(std::uint32_t channel) {
+  paths_[channel]->probe_queued = true;
+  probes_.push_back(channel);
+}
+
+bool LoadStorePath::transmit_probe(TimePs now, wire::Packet& out) {
+  while (!probes_.empty()) {
+    const std::uint32_t channel = probes_.front();
+    probes_.pop_front();
+    Path& path = *paths_[channel];
+    path.probe_queued = false;
+    if (!path.probing || path.waiting.empty()) continue;
+    const verbs::LoadStore& wanted = slots_[path.waiting.head].access;
+    address_packet(parts_.tp.channel(channel).remote, out);
+    wire::Btah& header = wire::use_request(out.ub);
+    header.opcode = wire::TaOpcode::kRead;
+    header.tassn = static_cast<std::uint16_t>(path.tassn_next - 1);
+    header.retry = path.probe_attempts > 0;
+    out.ub.extension.maetah = {wanted.remote.address, wanted.remote.token.id, kLineBytes};
+    out.ub.extension.token_value = wanted.remote.token.value;
+    header.token_value_present = out.ub.extension.token_value != 0;
+    set_header_bytes(header.opcode, header.token_value_present, out);
+    path.usable_at[header.tassn / kReplayWindow] = now + parts_.config.load_store_quarantine;
+    const reliability::RetransmissionRule& rule = parts_.config.load_store_reissue;
+    timers_.set(path_timer(channel), now + min(rule.timeout(path.probe_attempts), seconds(1)));
+    path.probe_attempts = std::min(path.probe_attempts + 1, rule.attempts_max);
+    ++parts_.counters.load_store_probes;
+    ++parts_.counters.packets_sent;
+    return true;
+  }
+  return false;
+}
+
+void LoadStorePath::answered(TimePs now, std::uint32_t channel, std::uint64_t tassn) {
+  Path& path = *paths_[channel];
+  path.answered_end = std::max(path.answered_end, tassn + 1);
+  if (!path.waiting.empty()) {
+    timers_.set(path_timer(channel), kNever);
+    serve_waiting(now, channel);
+  }
 }
 
 bool LoadStorePath::whole(const verbs::LoadStore& access) { return access.byte_mask == ~std::uint64_t{0}; }
@@ -88,7 +189,11 @@ void LoadStorePath::finish_slot(std::uint32_t index, CompletionStatus status, co
   Slot& slot = slots_[index];
   timers_.set(index, kNever);
   Path& path = *paths_[slot.channel];
-  path.slot_of[slot.tassn % kTassnSpan] = 0;
+  if (slot.numbered) {
+    path.slot_of[slot.tassn % kTassnSpan] = 0;
+  } else {
+    path.waiting.remove(slots_, index, &Slot::next);
+  }
   while (path.tassn_oldest < path.tassn_next && path.slot_of[path.tassn_oldest % kTassnSpan] == 0) {
     ++path.tassn_oldest;
   }
@@ -159,8 +264,11 @@ bool LoadStorePath::transmit_request(TimePs now, wire::Packet& out) {
   }
   set_header_bytes(header.opcode, header.token_value_present, out);
   slot.sent_at = now;
-  slot.timer.start(parts_.config.load_store_reissue, now);
-  timers_.set(index, slot.timer.deadline());
+  paths_[slot.channel]->usable_at[header.tassn / kReplayWindow] = now + parts_.config.load_store_quarantine;
+  if (!slot.given_up) {
+    slot.timer.start(parts_.config.load_store_reissue, now);
+    timers_.set(index, slot.timer.deadline());
+  }
   ++parts_.counters.packets_sent;
   return true;
 }
@@ -174,15 +282,20 @@ void LoadStorePath::receive(TimePs now, const wire::Packet& packet) {
   } else if (packet.ub.transaction == wire::UbTransaction::kRequest) {
     receive_request(now, channel, packet);
   } else if (packet.ub.transaction == wire::UbTransaction::kResponse) {
-    receive_response(channel, packet);
+    receive_response(now, channel, packet);
   } else {
     ++parts_.counters.dropped_malformed;
   }
 }
 
-void LoadStorePath::receive_response(std::uint32_t channel, const wire::Packet& packet) {
+void LoadStorePath::receive_response(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
   const wire::Atah& response = packet.ub.response;
-  const Path& path = *paths_[channel];
+  Path& path = *paths_[channel];
+  if (path.probing && static_cast<std::uint16_t>(path.tassn_next - 1) == response.tassn) {
+    path.probing = false;
+    answered(now, channel, path.tassn_next - 1);
+    return;
+  }
   const std::uint16_t place = path.slot_of[response.tassn % kTassnSpan];
   const std::uint32_t index = place == 0 ? kNoSlot : place - 1U;
   if (index == kNoSlot || static_cast<std::uint16_t>(slots_[index].tassn) != response.tassn ||
@@ -192,6 +305,7 @@ void LoadStorePath::receive_response(std::uint32_t channel, const wire::Packet& 
   }
   const Slot& slot = slots_[index];
   const bool load = slot.access.verb == verbs::Verb::kLoad;
+  const std::uint64_t tassn = slot.tassn;
   if (response.poison) {
     finish_slot(index, CompletionStatus::kRemotePoison, {});
   } else if (response.status == wire::UbResponseStatus::kError) {
@@ -201,30 +315,60 @@ void LoadStorePath::receive_response(std::uint32_t channel, const wire::Packet& 
     finish_slot(index, CompletionStatus::kRemoteOperation, {});
   } else if (response.opcode != (load ? wire::TaOpcode::kReadResponse : wire::TaOpcode::kTaack)) {
     ++parts_.counters.dropped_response;
+    return;
   } else if (load && packet.payload.length != slot.access.length) {
     finish_slot(index, CompletionStatus::kResponseLength, {});
   } else {
     finish_slot(index, CompletionStatus::kSuccess, load ? packet.payload : wire::Payload{});
   }
+  answered(now, channel, tassn);
 }
 
 void LoadStorePath::expire(TimePs now) {
   while (timers_.earliest() <= now) {
     const std::uint32_t index = timers_.earliest_owner();
+    timers_.set(index, kNever);
+    if (index >= slots_.capacity()) {
+      serve_waiting(now, index - slots_.capacity());
+      continue;
+    }
     Slot& slot = slots_[index];
+    if (slot.given_up) {
+      give_up(now, index);
+      continue;
+    }
     switch (slot.timer.expire(parts_.config.load_store_reissue, now)) {
       case reliability::RetransmissionTimer::Expiry::kNotDue:
         break;
       case reliability::RetransmissionTimer::Expiry::kRetransmit:
-        queue_request(index);
+        if (slot.numbered) queue_request(index);
         break;
       case reliability::RetransmissionTimer::Expiry::kExhausted:
-        ++parts_.counters.load_store_expired;
-        finish_slot(index, CompletionStatus::kRetryExhausted, {});
-        continue;
+        if (slot.numbered || silent(*paths_[slot.channel])) {
+          give_up(now, index);
+          continue;
+        }
+        // The target lives; it is the numbers that have to come round.
+        slot.timer.start(parts_.config.load_store_reissue, now);
+        break;
     }
     timers_.set(index, slot.timer.deadline());
   }
+}
+
+// A store that its owner believes dead must not come to life behind a newer one.
+void LoadStorePath::give_up(TimePs now, std::uint32_t index) {
+  Slot& slot = slots_[index];
+  const TimePs over = slot.sent_at == kNever ? now : slot.sent_at + parts_.config.load_store_quarantine;
+  if (over > now) {
+    slot.given_up = true;
+    timers_.set(index, over);
+    return;
+  }
+  const std::uint32_t channel = slot.channel;
+  ++parts_.counters.load_store_expired;
+  finish_slot(index, CompletionStatus::kRetryExhausted, {});
+  if (!paths_[channel]->waiting.empty()) serve_waiting(now, channel);
 }
 
 void LoadStorePath::describe_waiting(std::vector<std::string>& out) const {
@@ -233,7 +377,10 @@ void LoadStorePath::describe_waiting(std::vector<std::string>& out) const {
     const Slot& slot = slots_[index];
     out.push_back(fmt::format("{} {} to host {} (TASSN {}): waits for {}", verbs::name(slot.access.verb),
                               slot.access.tag, parts_.tp.channel(slot.channel).remote.number,
-                              slot.tassn & 0xffffU, slot.queued ? "the link" : "its answer"));
+                              slot.tassn & 0xffffU,
+                              !slot.numbered ? "a TASSN"
+                              : slot.queued  ? "the link"
+                                             : "its answer"));
   }
 }
 

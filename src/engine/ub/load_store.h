@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The load/store path: one wire transaction per CPU load or store, without transport state.
 // [UB-Base 2.0.1 8.3] The requester re-issues what stays unanswered under its old TASSN; the target keeps a
-// replay record per source, so that a late duplicate of a store never overwrites a newer acknowledged one
-// (docs/decisions/0010).
+// replay record per source, so that a late duplicate of a store never overwrites a newer acknowledged one,
+// and no store is taken for a duplicate (docs/decisions/0010).
 #pragma once
 
 #include <array>
@@ -18,17 +18,23 @@
 #include "engine/reliability/deadline_heap.h"
 #include "engine/reliability/retransmission_timer.h"
 #include "engine/ub/access_port.h"
+#include "engine/ub/index_list.h"
 #include "wire/packet.h"
 
 namespace wharf::ub {
 
 struct EngineParts;
 
-/// TASSNs that a target remembers per source. A requester keeps its outstanding TASSNs within half of them.
+/// TASSNs that a target remembers per source.
 inline constexpr std::uint32_t kReplayWindow = 1024;
+/// A requester keeps the TASSNs that it gives out this close together: the oldest unanswered one, and the
+/// newest that the target is known to have seen, are never further back. So whatever it sends lies within the
+/// target's record or this far ahead of it.
 inline constexpr std::uint32_t kTassnSpan = kReplayWindow / 2;
+static_assert(65536 % kReplayWindow == 0);
 
-/// What a target knows about the last kReplayWindow TASSNs of one source.
+/// What a target knows about the last kReplayWindow TASSNs of one source. Loads and stores count together, so
+/// every request moves the record on; only stores are remembered.
 class ReplayRecord {
  public:
   enum class Entry : std::uint8_t {
@@ -38,21 +44,31 @@ class ReplayRecord {
     kTooOld,      ///< Outside the window: its requester has long given it up.
   };
 
-  /// Looks up a TASSN and, if it is new, marks it. TASSNs are unwrapped around the newest one.
+  /// The source gives out TASSNs from `first` on.
+  explicit ReplayRecord(std::uint16_t first = 0) : next_(first) {}
+
+  /// A request with this TASSN has arrived: moves the record on when it is ahead by less than kTassnSpan.
+  /// False: it is neither there nor among the last kReplayWindow, so it comes from long ago.
+  bool reach(std::uint16_t tassn);
+  /// reach() for a store; looks it up and, if it is new, marks it.
   Entry begin(std::uint16_t tassn, std::uint8_t& status);
   /// The execution of `tassn` ended.
   void end(std::uint16_t tassn, std::uint8_t status);
 
  private:
-  enum : std::uint8_t { kUnseen = 0, kRunning = 1, kExecuted = 2 };
+  /// kBarred: a number from before the source's first one.
+  enum : std::uint8_t { kUnseen = 0, kRunning = 1, kExecuted = 2, kBarred = 3 };
   struct Slot {
-    std::uint8_t state : 2 = kUnseen;
+    std::uint8_t state : 2 = kBarred;
     std::uint8_t status : 6 = 0;
   };
-  Slot& slot(std::uint64_t number) { return slots_[number % kReplayWindow]; }
-  std::uint64_t unwrap(std::uint16_t tassn) const;
+  Slot& slot(std::uint16_t tassn) { return slots_[tassn % kReplayWindow]; }
+  bool remembers(std::uint16_t tassn) const {
+    const auto behind = static_cast<std::uint16_t>(next_ - tassn);
+    return behind >= 1 && behind <= kReplayWindow;
+  }
 
-  std::uint64_t newest_ = std::uint64_t{1} << 16U;  ///< One past the newest number seen.
+  std::uint16_t next_;  ///< One past the newest number seen.
   std::array<Slot, kReplayWindow> slots_{};
 };
 
@@ -61,9 +77,10 @@ class LoadStorePath {
   explicit LoadStorePath(EngineParts& parts);
 
   /// A channel to a host exists: makes room for its state here. Control path.
-  void open(std::uint32_t channel);
-  /// The host was disconnected and connected again: what was known about it is void.
-  void reset(TimePs now, std::uint32_t channel);
+  void open(std::uint32_t channel, std::uint16_t first);
+  /// Another engine has taken the host's place: what is outstanding to it ends in kRetryExhausted, and both
+  /// ends count from `first` on. The failure of a TP channel is no reason: this path has no transport state.
+  void reset(std::uint32_t channel, std::uint16_t first);
 
   engine::PostStatus issue(TimePs now, const verbs::LoadStore& access);
   bool poll(verbs::LoadStoreResult& out) {
@@ -75,8 +92,8 @@ class LoadStorePath {
   void receive(TimePs now, const wire::Packet& packet);
   /// Answers first, then requests.
   bool transmit(TimePs now, wire::Packet& out) {
-    if (responses_.empty() && requests_.empty()) return false;
-    return transmit_response(out) || transmit_request(now, out);
+    if (responses_.empty() && requests_.empty() && probes_.empty()) return false;
+    return transmit_response(out) || transmit_probe(now, out) || transmit_request(now, out);
   }
   void service_done(const PendingAccess& owner, const engine::AccessResult& result);
   void resume_service(std::uint32_t service, std::uint32_t generation);
@@ -94,16 +111,30 @@ class LoadStorePath {
   struct Slot {
     verbs::LoadStore access;
     std::uint32_t channel = 0;
+    std::uint32_t next = kNoSlot;  ///< In Path::waiting.
     std::uint64_t tassn = 0;
     reliability::RetransmissionTimer timer;
     TimePs sent_at = kNever;
-    bool queued = false;  ///< In requests_.
+    bool numbered = false;  ///< False: it waits for its TASSN.
+    bool given_up = false;  ///< Its attempts are spent; it ends when no copy can be under way any more.
+    bool queued = false;    ///< In requests_.
   };
-  /// State toward one host.
+  /// State toward one host. TASSNs are logical here; 16 bits of them travel.
   struct Path {
-    std::uint64_t tassn_next = 0;
-    std::uint64_t tassn_oldest = 0;
+    explicit Path(std::uint16_t first)
+        : tassn_next(first), tassn_oldest(first), answered_end(first), replay(first) {}
+
+    std::uint64_t tassn_next;
+    std::uint64_t tassn_oldest;
+    std::uint64_t answered_end;                       ///< The target's record has come at least this far.
     std::array<std::uint16_t, kTassnSpan> slot_of{};  ///< By TASSN: slot number + 1, or 0.
+    /// For each block of kReplayWindow TASSNs: when no copy of its requests, and no answer, can be under way
+    /// any more.
+    std::array<TimePs, 65536 / kReplayWindow> usable_at{};
+    IndexList waiting;     ///< Slots that wait for a TASSN, by Slot::next.
+    bool probing = false;  ///< The TASSN before tassn_next belongs to a probe that is unanswered.
+    bool probe_queued = false;
+    std::uint32_t probe_attempts = 0;
     ReplayRecord replay;
   };
   /// A load or store of another host.
@@ -124,9 +155,20 @@ class LoadStorePath {
   static bool whole(const verbs::LoadStore& access);
 
   void receive_request(TimePs now, std::uint32_t channel, const wire::Packet& packet);
-  void receive_response(std::uint32_t channel, const wire::Packet& packet);
+  void receive_response(TimePs now, std::uint32_t channel, const wire::Packet& packet);
   bool transmit_request(TimePs now, wire::Packet& out);
   bool transmit_response(wire::Packet& out);
+  bool transmit_probe(TimePs now, wire::Packet& out);
+  /// Whether the target may have seen nothing for a whole span of TASSNs. The last one is left for a probe.
+  static bool silent(const Path& path) { return path.tassn_next - path.answered_end >= kTassnSpan - 1; }
+  bool may_number(TimePs now, const Path& path) const;
+  void number(std::uint32_t index);
+  void serve_waiting(TimePs now, std::uint32_t channel);
+  void queue_probe(std::uint32_t channel);
+  void answered(TimePs now, std::uint32_t channel, std::uint64_t tassn);
+  void give_up(TimePs now, std::uint32_t index);
+  /// Owner in timers_ of a path, behind the slots.
+  std::uint32_t path_timer(std::uint32_t channel) const { return slots_.capacity() + channel; }
   void address_packet(wire::HostAddress remote, wire::Packet& out) const;
   /// Sets Packet::header_bytes of a load, a store or an answer to one.
   void set_header_bytes(wire::TaOpcode opcode, bool has_token_value, wire::Packet& out);
@@ -144,6 +186,7 @@ class LoadStorePath {
   SlotPool<Service> services_;
   Ring<std::uint32_t> requests_;   ///< Slots to send.
   Ring<std::uint32_t> responses_;  ///< Services to answer.
+  Ring<std::uint32_t> probes_;     ///< Channels whose probe is to be sent.
   Ring<verbs::LoadStoreResult> results_;
   reliability::DeadlineHeap timers_;
   /// Header bytes by opcode and presence of a token value, on which alone they depend here; 0 until the first

@@ -30,35 +30,35 @@ bool well_formed(const wire::Packet& packet) {
 
 }  // namespace
 
-std::uint64_t ReplayRecord::unwrap(std::uint16_t tassn) const {
-  const auto distance = static_cast<std::int16_t>(static_cast<std::uint16_t>(tassn - newest_));
-  return newest_ + static_cast<std::uint64_t>(static_cast<std::int64_t>(distance));
+bool ReplayRecord::reach(std::uint16_t tassn) {
+  if (static_cast<std::uint16_t>(tassn - next_) >= kTassnSpan) return remembers(tassn);
+  // What enters the window has not been seen.
+  const auto end = static_cast<std::uint16_t>(tassn + 1U);
+  for (; next_ != end; ++next_) slot(next_) = {kUnseen, 0};
+  return true;
 }
 
 ReplayRecord::Entry ReplayRecord::begin(std::uint16_t tassn, std::uint8_t& status) {
-  const std::uint64_t number = unwrap(tassn);
-  if (number + kReplayWindow < newest_) return Entry::kTooOld;
-  if (number >= newest_) {
-    // What enters the window has not been seen.
-    const std::uint64_t from = std::max(newest_, number + 1 > kReplayWindow ? number + 1 - kReplayWindow : 0);
-    for (std::uint64_t fresh = from; fresh <= number; ++fresh) slot(fresh) = Slot{};
-    newest_ = number + 1;
+  if (!reach(tassn)) return Entry::kTooOld;
+  Slot& entry = slot(tassn);
+  switch (entry.state) {
+    case kRunning:
+      return Entry::kInProgress;
+    case kExecuted:
+      status = entry.status;
+      return Entry::kDone;
+    case kBarred:
+      return Entry::kTooOld;
+    default:
+      entry.state = kRunning;
+      return Entry::kNew;
   }
-  Slot& entry = slot(number);
-  if (entry.state == kRunning) return Entry::kInProgress;
-  if (entry.state == kExecuted) {
-    status = entry.status;
-    return Entry::kDone;
-  }
-  entry.state = kRunning;
-  return Entry::kNew;
 }
 
 void ReplayRecord::end(std::uint16_t tassn, std::uint8_t status) {
-  const std::uint64_t number = unwrap(tassn);
-  if (number >= newest_ || number + kReplayWindow < newest_) return;
-  slot(number).state = kExecuted;
-  slot(number).status = status & 0x3fU;
+  if (!remembers(tassn)) return;
+  slot(tassn).state = kExecuted;
+  slot(tassn).status = status & 0x3fU;
 }
 
 void LoadStorePath::receive_request(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
@@ -73,8 +73,12 @@ void LoadStorePath::receive_request(TimePs now, std::uint32_t channel, const wir
   const wire::TaOpcode opcode = packet.ub.request.opcode;
   std::uint8_t status = 0;
   bool replay = false;
-  if (is_store(opcode)) {
-    switch (paths_[channel]->replay.begin(packet.ub.request.tassn, status)) {
+  ReplayRecord& record = paths_[channel]->replay;
+  if (!is_store(opcode)) {
+    // Executing a load again, or late, does no harm; but its number has been given out.
+    record.reach(packet.ub.request.tassn);
+  } else {
+    switch (record.begin(packet.ub.request.tassn, status)) {
       case ReplayRecord::Entry::kNew:
         break;
       case ReplayRecord::Entry::kDone:

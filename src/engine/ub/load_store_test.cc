@@ -3,7 +3,7 @@
 // [UB-Base 2.0.1 8.3]
 #include "engine/ub/load_store.h"
 
-#include <deque>
+#include <map>
 
 #include "tests/support/ub_world.h"
 
@@ -104,7 +104,7 @@ TEST_F(LoadStoreTest, LateAndRepeatedAnswersAreDropped) {
   EXPECT_EQ(world.pair().pool().in_use(), 0u);
 }
 
-// Issue requirement: a late duplicate never overwrites a newer acknowledged store.
+// A late duplicate never overwrites a newer acknowledged store.
 TEST_F(LoadStoreTest, LateDuplicateOfAStoreDoesNotOverwriteANewerOne) {
   World world;
   wire::Packet old;
@@ -196,6 +196,159 @@ TEST_F(LoadStoreTest, AcknowledgedStoresStandUnderHeavyDuplication) {
   EXPECT_TRUE(holds(world, 4000));
 }
 
+// Loads take TASSNs too. However many lie between two stores, the second is no duplicate of the first and not
+// too old: it is written, once.
+TEST_F(LoadStoreTest, LoadsBetweenStoresNeverMakeAStoreADuplicate) {
+  for (const double percent : {0.0, 2.0}) {
+    for (const std::uint32_t loads : {100u, 1'023u, 33'000u, 40'000u, 65'400u, 65'486u, 65'535u, 131'000u}) {
+      SCOPED_TRACE(loads);
+      test::EnginePairOptions options = faulty(loads, percent);
+      options.wire.delay = nanoseconds(10);
+      UbConfig config;
+      config.load_store_reissue.attempts_max = reliability::kUnlimitedAttempts;
+      World world(config, options);
+      std::uint32_t tag = 0;
+      const auto finish = [&](const verbs::LoadStore& access) {
+        ASSERT_EQ(world.pair().issue(0, access), engine::PostStatus::kOk);
+        ++tag;
+        world.pair().run_until([&] { return results(world).size() == tag; });
+        ASSERT_EQ(results(world).size(), tag);
+        ASSERT_EQ(results(world).back().status, CompletionStatus::kSuccess) << tag;
+      };
+      for (std::uint32_t i = 0; i < 100; ++i) {
+        finish(store(world, tag + 1));
+        ASSERT_TRUE(holds(world, tag)) << tag;
+      }
+      for (std::uint32_t i = 0; i < loads; ++i) {
+        if (world.pair().issue(0, load(world, 0)) == engine::PostStatus::kOk) ++tag;
+        if (i % 60 == 59) world.pair().run_until([&] { return results(world).size() == tag; });
+      }
+      world.pair().run_until([&] { return results(world).size() == tag; });
+      ASSERT_EQ(tag, 100 + loads);
+      for (std::uint32_t i = 0; i < 100; ++i) {
+        finish(store(world, tag + 1));
+        ASSERT_TRUE(holds(world, tag)) << tag;
+      }
+      if (percent == 0) {
+        EXPECT_EQ(world.counters(1).load_store_replays, 0u);
+        EXPECT_EQ(world.counters(1).duplicates, 0u);
+      }
+    }
+  }
+}
+
+// Numbers that were given up may never have reached the target: its record stands still meanwhile. After any
+// number of them a store is written again.
+TEST_F(LoadStoreTest, AStoreIsWrittenAfterAnyNumberOfLostRequests) {
+  for (const std::uint32_t lost : {1u, 500u, 600u, 2'000u, 33'000u, 65'486u}) {
+    SCOPED_TRACE(lost);
+    World world;
+    for (std::uint32_t i = 0; i < 100; ++i) world.pair().issue(0, store(world, i, World::kRemote + 64 * i));
+    world.run();
+    for (std::uint32_t i = 0; i < 36; ++i)
+      world.pair().issue(0, store(world, i, World::kRemote + 64 * (64 + i)));
+    world.run();
+    ASSERT_EQ(results(world).size(), 100u);
+    world.pair().wire().options().drop_if = [](const wire::Packet&) { return true; };
+    std::uint32_t tag = 100;
+    while (tag < 100 + lost) {
+      while (tag < 100 + lost && world.pair().issue(0, load(world, tag)) == engine::PostStatus::kOk) ++tag;
+      world.run();
+    }
+    for (std::uint32_t i = 100; i < tag; ++i) {
+      ASSERT_EQ(results(world).at(i).status, CompletionStatus::kRetryExhausted);
+    }
+    const std::uint64_t sent = world.counters(0).packets_sent;
+    EXPECT_LE(sent, 100 + 512 * 4 + lost);  // A silent host is asked by probes, not by every request.
+    world.pair().wire().options().drop_if = nullptr;
+    world.pair().issue(0, store(world, 7));
+    world.pair().issue(0, store(world, 8, World::kRemote + 64));
+    world.run();
+    EXPECT_EQ(results(world).at(tag).status, CompletionStatus::kSuccess);
+    EXPECT_EQ(results(world).at(tag + 1).status, CompletionStatus::kSuccess);
+    EXPECT_TRUE(holds(world, 7));
+    EXPECT_TRUE(holds(world, 8, World::kRemote + 64));
+    EXPECT_EQ(world.counters(1).load_store_replays, 0u);
+    EXPECT_EQ(world.engine(0).deadline(), kNever);
+    EXPECT_EQ(world.pair().pool().in_use(), 0u);
+  }
+}
+
+// A copy of a store that the fabric has kept until its sender had given out almost all other TASSNs is still
+// not executed.
+TEST_F(LoadStoreTest, ACopyFromLongAgoIsNotExecuted) {
+  for (const std::uint32_t loads : {1'500u, 32'000u, 33'000u, 64'000u}) {
+    World world;
+    wire::Packet old;
+    world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+      if (packet.ub.request.opcode == wire::TaOpcode::kWrite && old.payload.length == 0) old = packet;
+      return false;
+    };
+    world.pair().issue(0, store(world, 1));
+    world.run();
+    world.pair().issue(0, store(world, 2));
+    world.run();
+    for (std::uint32_t i = 0; i < loads; ++i) {
+      world.pair().issue(0, load(world, 3));
+      if (i % 60 == 59) world.run();
+    }
+    world.run();
+    world.pair().inject(1, old);
+    EXPECT_TRUE(holds(world, 2)) << loads;
+    // A load from long ago does not move the record.
+    old.payload = {};
+    old.ub.request.opcode = wire::TaOpcode::kRead;
+    world.pair().inject(1, old);
+    world.pair().issue(0, store(world, 4));
+    world.run();
+    EXPECT_TRUE(holds(world, 4)) << loads;
+    EXPECT_EQ(results(world).back().status, CompletionStatus::kSuccess);
+  }
+}
+
+// A TASSN comes round no sooner than the quarantine allows: a requester that is faster waits.
+TEST_F(LoadStoreTest, TassnsAreNotUsedAgainWithinTheQuarantine) {
+  UbConfig config;
+  config.load_store_quarantine = milliseconds(5);
+  World world(config);
+  std::map<std::uint16_t, TimePs> sent;
+  world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    if (packet.source.number != 0) return false;
+    const auto known = sent.find(packet.ub.request.tassn);
+    if (known != sent.end()) {
+      EXPECT_GE(world.now() - known->second, milliseconds(5));
+    }
+    sent[packet.ub.request.tassn] = world.now();
+    return false;
+  };
+  const std::uint32_t count = 140'000;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    ASSERT_EQ(world.pair().issue(0, load(world, 3)), engine::PostStatus::kOk);
+    if (i % 60 == 59) world.run();
+  }
+  world.run();
+  EXPECT_EQ(sent.size(), 65'536u);
+  EXPECT_EQ(results(world).size(), count);
+  for (const auto& result : results(world)) ASSERT_EQ(result.status, CompletionStatus::kSuccess);
+  EXPECT_GT(world.now(), milliseconds(10));
+}
+
+// A request is given up no sooner either, so that no copy of a store that was given up is under way.
+TEST_F(LoadStoreTest, ARequestIsGivenUpWhenNoCopyCanBeUnderWay) {
+  UbConfig config;
+  config.load_store_quarantine = milliseconds(1);
+  World world(config);
+  TimePs last;
+  world.pair().wire().options().drop_if = [&](const wire::Packet&) {
+    last = world.now();
+    return true;
+  };
+  world.pair().issue(0, store(world, 1));
+  world.run();
+  EXPECT_EQ(results(world).at(0).status, CompletionStatus::kRetryExhausted);
+  EXPECT_EQ(world.now() - last, milliseconds(1));
+}
+
 TEST(ReplayRecord, RemembersAWindowOfTassns) {
   ReplayRecord record;
   std::uint8_t status = 0;
@@ -204,11 +357,24 @@ TEST(ReplayRecord, RemembersAWindowOfTassns) {
   record.end(0, 3);
   EXPECT_EQ(record.begin(0, status), ReplayRecord::Entry::kDone);
   EXPECT_EQ(status, 3);
+  EXPECT_TRUE(record.reach(kTassnSpan));  // A load.
   EXPECT_EQ(record.begin(kReplayWindow - 1, status), ReplayRecord::Entry::kNew);
   EXPECT_EQ(record.begin(0, status), ReplayRecord::Entry::kDone);
   EXPECT_EQ(record.begin(kReplayWindow, status), ReplayRecord::Entry::kNew);
   EXPECT_EQ(record.begin(0, status), ReplayRecord::Entry::kTooOld);
   EXPECT_EQ(record.begin(1, status), ReplayRecord::Entry::kNew);
+}
+
+TEST(ReplayRecord, KnowsNothingFromBeforeTheFirstNumber) {
+  for (const std::uint16_t first : {0, 1, 500, 0x8000, 0xffff}) {
+    ReplayRecord record(first);
+    std::uint8_t status = 0;
+    EXPECT_EQ(record.begin(static_cast<std::uint16_t>(first - 1), status), ReplayRecord::Entry::kTooOld);
+    EXPECT_EQ(record.begin(static_cast<std::uint16_t>(first + kTassnSpan), status),
+              ReplayRecord::Entry::kTooOld);
+    EXPECT_EQ(record.begin(first, status), ReplayRecord::Entry::kNew);
+    EXPECT_EQ(record.begin(static_cast<std::uint16_t>(first - 1), status), ReplayRecord::Entry::kTooOld);
+  }
 }
 
 TEST(ReplayRecord, SurvivesTheWrapOfTheTassn) {

@@ -56,12 +56,12 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
     made.send = reliability::SendWindow<TxPacket>(parts_.arena, config.send_window, send_first);
     made.receive = reliability::ReceiveWindow(parts_.arena, config.receive_window, receive_first);
     made.waiting = parts_.arena.make_span<std::uint32_t>(config.receive_window);
-    parts_.load_store.open(index);
+    parts_.load_store.open(index, 0);
   } else {
     parts_.contexts.remove(now, {ContextKind::kTpChannel, index});
     channels_[index]->send.reset(send_first);
     channels_[index]->receive.reset(receive_first);
-    parts_.load_store.reset(now, index);
+    parts_.load_store.reset(index, 0);
   }
   TpChannel& made = *channels_[index];
   made.remote = blob.host;
