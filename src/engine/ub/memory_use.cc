@@ -67,9 +67,9 @@ void LoadStorePath::add_memory_use(std::vector<MemoryUse>& out) const {
   std::uint64_t paths = 0;
   for (const auto& path : paths_) paths += path != nullptr ? 1U : 0U;
   out.push_back({"load_store_path", paths, paths_.capacity() * sizeof(paths_[0]) + paths * sizeof(Path)});
-  out.push_back(
-      {"load_store_slot", slots_.capacity(),
-       slots_.bytes_held() + requests_.bytes_held() + results_.bytes_held() + timers_.bytes_held()});
+  out.push_back({"load_store_slot", slots_.capacity(),
+                 slots_.bytes_held() + requests_.bytes_held() + probes_.bytes_held() + results_.bytes_held() +
+                     timers_.bytes_held()});
   out.push_back(
       {"load_store_service", services_.capacity(), services_.bytes_held() + responses_.bytes_held()});
 }
