@@ -15,8 +15,10 @@ namespace wharf {
 /// "No slot": returned by acquire() when the pool is exhausted.
 inline constexpr std::uint32_t kNoSlot = std::numeric_limits<std::uint32_t>::max();
 
-/// A pool of T. Objects are default-constructed by reserve() and keep their last value between uses. Indices
-/// are handed out last-released first, fresh ones ascending, so equal histories give equal indices.
+/// A pool of T. Objects are default-constructed when they are first acquired, in memory that reserve() has
+/// taken (so that places which are never used cost addresses, not pages), and keep their last value between
+/// uses. Indices are handed out last-released first, fresh ones ascending, so equal histories give equal
+/// indices.
 template <typename T>
 class SlotPool {
  public:
@@ -25,25 +27,17 @@ class SlotPool {
 
   /// Grows to at least `capacity` slots; indices stay valid, references to slots do not.
   void reserve(std::uint32_t capacity) {
-    const auto old_capacity = static_cast<std::uint32_t>(slots_.size());
-    if (capacity <= old_capacity) return;
+    if (capacity <= capacity_) return;
     WHARF_CHECK(capacity < kInUse);
-    slots_.resize(capacity);
-    next_.resize(capacity);
-    // The new slots go behind the free ones.
-    std::uint32_t* tail = &first_free_;
-    while (*tail != kNoSlot) tail = &next_[*tail];
-    for (std::uint32_t i = old_capacity; i < capacity; ++i) {
-      *tail = i;
-      tail = &next_[i];
-    }
-    *tail = kNoSlot;
+    slots_.reserve(capacity);
+    next_.reserve(capacity);
+    capacity_ = capacity;
   }
 
   /// The index of a slot that is nobody else's until release(), or kNoSlot when all are in use.
   std::uint32_t acquire() {
     const std::uint32_t index = first_free_;
-    if (index == kNoSlot) return kNoSlot;
+    if (index == kNoSlot) return acquire_fresh();
     first_free_ = next_[index];
     next_[index] = kInUse;
     ++in_use_;
@@ -63,7 +57,9 @@ class SlotPool {
   T& operator[](std::uint32_t index) { return slots_[index]; }
   const T& operator[](std::uint32_t index) const { return slots_[index]; }
 
-  std::uint32_t capacity() const { return static_cast<std::uint32_t>(slots_.size()); }
+  std::uint32_t capacity() const { return capacity_; }
+  /// One past the highest index that was ever handed out.
+  std::uint32_t extent() const { return static_cast<std::uint32_t>(slots_.size()); }
   std::uint32_t in_use() const { return in_use_; }
   /// Heap memory held, in bytes.
   std::size_t bytes_held() const {
@@ -73,10 +69,20 @@ class SlotPool {
  private:
   static constexpr std::uint32_t kInUse = kNoSlot - 1;
 
+  std::uint32_t acquire_fresh() {
+    const std::uint32_t index = extent();
+    if (index == capacity_) return kNoSlot;
+    slots_.emplace_back();
+    next_.push_back(kInUse);
+    ++in_use_;
+    return index;
+  }
+
   std::vector<T> slots_;
   std::vector<std::uint32_t> next_;  ///< Next free slot, or kInUse.
   std::uint32_t first_free_ = kNoSlot;
   std::uint32_t in_use_ = 0;
+  std::uint32_t capacity_ = 0;
 };
 
 }  // namespace wharf

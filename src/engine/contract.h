@@ -59,8 +59,8 @@ struct Access {
   std::uint8_t count = 1;                       ///< Fetches: how many entries, back to back.
   bool at_target = false;                       ///< True when it serves a request of another host.
   QueueId queue = 0;                            ///< The local queue it belongs to.
-  std::uint32_t stream = 0;  ///< Accesses of one stream are ordered by `order`; streams are not.
-  std::uint32_t length = 0;  ///< Bytes.
+  std::uint32_t length = 0;                     ///< Bytes.
+  std::uint64_t stream = 0;  ///< Accesses of one stream are ordered by `order`; streams are not.
   std::uint64_t address = 0;
   wire::Payload data;  ///< Writes: `length` bytes, valid until access_done().
   std::array<std::uint64_t, 2> operand{};
@@ -141,7 +141,9 @@ using ExchangeBlob = std::vector<std::byte>;
 ///
 /// Payload buffers belong to a wire::PayloadPool given at creation. receive() and access_done() lend a
 /// reference: the engine retains what it keeps and releases it itself. transmit() and poll_load_store() hand
-/// a reference over: the caller releases it. No input allocates except the control side.
+/// a reference over: the caller releases it. No input allocates except the
+/// control side, with one exception: the table of accesses that the host has not answered has no bound but
+/// the host's own slowness, and grows when more are open than ever before.
 template <typename E>
 concept Engine = requires(E& engine, const E& observed, TimePs now, QueueId queue, QueueId& queue_out,
                           PeerId peer, std::uint32_t port, const verbs::WorkRequest& request,

@@ -64,6 +64,13 @@ class BackToBackEngines {
     }
   }
 
+  /// Lets the pool of payload buffers, which is not the engines', have `count` buffers of `bytes` in stock.
+  void stock_pool(std::uint32_t count, std::uint32_t bytes) {
+    std::vector<wire::BufferId> held;
+    for (std::uint32_t i = 0; i < count; ++i) held.push_back(pool_.acquire(bytes));
+    for (const wire::BufferId buffer : held) pool_.release(buffer);
+  }
+
   std::uint64_t checksum() const {
     std::uint64_t sum = 0;
     std::memcpy(&sum, memory_[1].data() + 4096, 8);

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "base/ring.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
+#include "engine/ub/index_list.h"
 
 namespace wharf::ub {
 
@@ -34,12 +34,16 @@ struct PendingAccess {
   wire::BufferId buffer = wire::kNoBuffer;  ///< Held until the answer comes.
 };
 
-/// FIFO toward the host and the table of unanswered accesses. Both grow while a run warms up. What they hold
-/// is bounded by the bounds of the owners, and for the data of inbound messages, which may be long and are
-/// acknowledged before it is placed, by kUnansweredAccessesMax: see Responder::has_room().
+/// Unanswered accesses, and which of them the host has not taken yet. There is room for kAccesses from the
+/// beginning and kChannelAccesses more for each channel; a host whose memory leaves more unanswered than ever
+/// before makes it grow (engine/contract.h). The data of inbound messages, which may be long and are
+/// acknowledged before it is placed, is bounded by kUnansweredAccessesMax: see Responder::has_room().
 class AccessPort {
  public:
-  AccessPort() : pending_(64), queue_(64) {}
+  AccessPort() { pending_.reserve(kAccesses); }
+
+  /// There are `channels` channels.
+  void make_room(std::uint32_t channels) { pending_.reserve(kAccesses + channels * kChannelAccesses); }
 
   /// Queues `access` (with an id of its own) on behalf of `owner`.
   void request(const engine::Access& access, const PendingAccess& owner) {
@@ -48,40 +52,53 @@ class AccessPort {
       pending_.reserve(pending_.capacity() * 2);
       id = pending_.acquire();
     }
-    pending_[id] = owner;
-    if (queue_.full()) queue_.reserve(queue_.capacity() * 2);
-    queue_.emplace_back(access).id = id;
+    Slot& slot = pending_[id];
+    slot.owner = owner;
+    slot.access = access;
+    slot.taken = false;
+    slot.access.id = id;
+    queue_.push(pending_, id, &Slot::next);
   }
 
   bool next(engine::Access& out) {
     if (queue_.empty()) return false;
-    out = queue_.front();
-    queue_.pop_front();
+    Slot& slot = pending_[queue_.pop(pending_, &Slot::next)];
+    slot.taken = true;
+    out = slot.access;
     return true;
   }
 
-  /// Whether `id` is unanswered.
-  bool is_pending(engine::AccessId id) const { return pending_.is_used(id); }
+  /// Whether the host has taken `id` and not answered it.
+  bool is_pending(engine::AccessId id) const { return pending_.is_used(id) && pending_[id].taken; }
   /// Ends an unanswered access and gives its owner.
   PendingAccess take(engine::AccessId id) {
-    const PendingAccess owner = pending_[id];
+    const PendingAccess owner = pending_[id].owner;
     pending_.release(id);
     return owner;
   }
   /// The engine ends: what unanswered accesses hold goes back.
   void release_buffers(wire::PayloadPool& payloads) const {
-    for (std::uint32_t id = 0; id < pending_.capacity(); ++id) {
-      if (pending_.is_used(id)) payloads.release(pending_[id].buffer);
+    for (std::uint32_t id = 0; id < pending_.extent(); ++id) {
+      if (pending_.is_used(id)) payloads.release(pending_[id].owner.buffer);
     }
   }
   std::uint32_t unanswered() const { return pending_.in_use(); }
   /// Places for unanswered accesses, and the memory of all.
   std::uint32_t capacity() const { return pending_.capacity(); }
-  std::size_t bytes_held() const { return pending_.bytes_held() + queue_.bytes_held(); }
+  std::size_t bytes_held() const { return pending_.bytes_held(); }
 
  private:
-  SlotPool<PendingAccess> pending_;
-  Ring<engine::Access> queue_;
+  static constexpr std::uint32_t kAccesses = 1024;
+  static constexpr std::uint32_t kChannelAccesses = 256;
+
+  struct Slot {
+    PendingAccess owner;
+    engine::Access access;
+    std::uint32_t next = kNoSlot;  ///< In queue_.
+    bool taken = false;
+  };
+  SlotPool<Slot> pending_;
+  IndexList queue_;  ///< Not taken yet.
 };
 
 }  // namespace wharf::ub

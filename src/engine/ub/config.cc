@@ -41,7 +41,7 @@ Result<void> validate(const UbConfig& config) {
   }
   const bool openurma = config.encapsulation == UbEncapsulation::kRawEthernet;
   WHARF_TRY(power_of_two("mtu", config.mtu, 64, openurma ? 256 : 8192));
-  if (config.segment_bytes < config.mtu || config.segment_bytes > 65536 ||
+  if (config.segment_bytes < config.mtu || config.segment_bytes > kSegmentBytesMax ||
       config.segment_bytes % config.mtu != 0) {
     return input_error(
         fmt::format("ub.segment_bytes: found {}, expected a multiple of the MTU ({}) up to 65536",
@@ -61,7 +61,7 @@ Result<void> validate(const UbConfig& config) {
   WHARF_TRY(in_range("fetch_ahead_packets", config.fetch_ahead_packets, 1, 1U << 22U));
   WHARF_TRY(in_range("load_store_services", config.load_store_services, 1, 1U << 24U));
   WHARF_TRY(in_range("load_store_slots", config.load_store_slots, 1, 256));
-  WHARF_TRY(in_range("host", config.host.number, 0, wire::kPsnMask - 1));
+  WHARF_TRY(in_range("host", config.host.number, 0, hosts_max(config.encapsulation) - 1));
   if (config.context_cache_entries > 0) {
     WHARF_TRY(in_range("context_records_max", config.context_records_max, 1, 1U << 24U));
   }

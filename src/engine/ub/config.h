@@ -28,6 +28,8 @@ inline constexpr std::uint32_t kFirstJettyId = 32;
 /// A destroyed jetty's id is not given again before this many others have been destroyed, so that a late
 /// packet cannot reach another queue. Choice: UB-Base 2.0.1 does not say when an id may return.
 inline constexpr std::uint32_t kRestingJetties = 64;
+/// Longest TA segment of the protocol. (ns-3-UB: UB_WQE_TA_SEGMENT_BYTE)
+inline constexpr std::uint32_t kSegmentBytesMax = 65536;
 /// INI_RC_ID and TGT_TC_ID have 20 bits.
 inline constexpr std::uint32_t kJettyIds = 1U << 20U;
 
@@ -58,6 +60,9 @@ struct UbConfig {
   std::uint32_t acknowledge_every = 1;         ///< In-order packets per TPACK.
   TimePs acknowledge_delay = microseconds(4);  ///< Longest delay of a TPACK when that is above 1.
   wire::Psn first_psn = 0;                     ///< First PSN that this engine sends on each channel.
+  /// Tells this engine from earlier ones of the same host: an engine that takes another's place takes a
+  /// higher value, and its peers begin new channels when they connect to it.
+  std::uint32_t first_incarnation = 0;
 
   // Transactions.
   std::uint32_t transactions_per_jetty = 256;  ///< TA segments outstanding: a power of two, at most 32768.
@@ -68,8 +73,11 @@ struct UbConfig {
   std::uint8_t err_timeout = 17;        ///< Code 0..31: longest wait for an answer; see error_timeout().
 
   // Bounds of what peers can make this engine hold.
-  std::uint32_t inbound_messages = 4096;  ///< Requests in execution or waiting to be confirmed.
-  std::uint32_t parked_packets = 2048;    ///< Packets that wait for earlier ones or for a context record.
+  /// Requests of one host in execution or waiting to be confirmed. It is told when it connects, and sends no
+  /// more.
+  std::uint32_t inbound_messages = 1024;
+  /// Packets of one host that wait for earlier ones; and packets of all hosts that wait for a context record.
+  std::uint32_t parked_packets = 2048;
   std::uint32_t fetch_ahead_packets =
       64;  ///< Packets per channel whose data may be fetched before they leave.
   std::uint32_t load_store_services = 1024;  ///< Loads and stores of others in execution.
@@ -78,8 +86,8 @@ struct UbConfig {
   std::uint32_t load_store_slots = 64;  ///< Own loads and stores outstanding: at most 256.
   reliability::RetransmissionRule load_store_reissue{
       .base = microseconds(16), .cap = milliseconds(4), .attempts_max = 3};
-  /// Longer than the fabric delays a request and its answer together: a TASSN is not used again, and a request not
-  /// given up, until that long after it was last sent.
+  /// Longer than the fabric delays a request and its answer together: a TASSN is not used again, and a
+  /// request not given up, until that long after it was last sent.
   TimePs load_store_quarantine = microseconds(128);
 
   // Context cache: records that the engine holds; the rest lie in the context region of host memory.
@@ -91,13 +99,21 @@ struct UbConfig {
   trace::Tracer* tracer = nullptr;  ///< May be null; outlives the engine.
 };
 
+/// Hosts that `encapsulation` can address: the convention for CNA24 gives nodes 16 bits, IP addresses 24.
+constexpr std::uint32_t hosts_max(wire::UbEncapsulation encapsulation) {
+  return encapsulation == wire::UbEncapsulation::kCna24OnLink ||
+                 encapsulation == wire::UbEncapsulation::kRawEthernet
+             ? 1U << 16U
+             : wire::kPsnMask;
+}
+
 /// Bytes of the context region of `config`.
 constexpr std::uint64_t context_region_bytes(const UbConfig& config) {
   return std::uint64_t{3} * config.context_records_max * kContextStride;
 }
 
 /// The delay that an RNR timer code stands for. Choice: UB publishes codes 0..31 but no table; this is the
-/// one of InfiniBand (IBTA vol 1 table 46), whose code 12 (0.64 ms) is URMA's usual value too.
+/// one of InfiniBand (IBTA vol 1 table 45), whose code 12 (0.64 ms) is URMA's usual value too.
 TimePs rnr_delay(std::uint8_t code);
 
 /// The time that an err_timeout code stands for: 4.096 us * 2^code (URMA API). Choice: it is counted from

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/ub/engine_parts.h"
 
 namespace wharf::ub {
@@ -24,6 +26,12 @@ Result<void> ContextStore::reserve(ContextKey key) {
   std::size_t records = 0;
   for (const auto& kind : entries_) records += kind.size();
   wanted_.reserve(records);
+  // Every step that can wait: one of each jetty, two of each channel, and those of packets, messages and
+  // services.
+  const std::uint64_t channels = entries_[static_cast<std::size_t>(ContextKind::kTpChannel)].size();
+  const std::uint64_t steps = records + channels + (channels + 1) * parts_.config.parked_packets +
+                              channels * parts_.config.inbound_messages + parts_.config.load_store_services;
+  deferred_.reserve(static_cast<std::uint32_t>(std::min<std::uint64_t>(steps, 1U << 30U)));
   return {};
 }
 
@@ -69,11 +77,8 @@ bool ContextStore::acquire_limited(ContextKey key) {
 
 void ContextStore::defer(ContextKey key, const DeferredWork& work, wire::OperationTag operation,
                          bool at_target) {
-  std::uint32_t index = deferred_.acquire();
-  if (index == kNoSlot) {
-    deferred_.reserve(deferred_.capacity() == 0 ? 64 : deferred_.capacity() * 2);
-    index = deferred_.acquire();
-  }
+  const std::uint32_t index = deferred_.acquire();
+  WHARF_CHECK(index != kNoSlot);  // reserve() made room.
   deferred_[index] = work;
   Entry& record = entry(key);
   if (record.waiters.empty()) {

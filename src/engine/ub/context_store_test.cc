@@ -94,7 +94,8 @@ TEST(ContextCache, EvictedBytesAreTheRecordAndRefillTakesTheBytesReturned) {
                  .jetty = queue,
                  .encapsulation = config.encapsulation,
                  .mtu = 4096,
-                 .receive_window = 2048};
+                 .receive_window = 2048,
+                 .failures = {}};
   ASSERT_TRUE(engine.connect(kTimeZero, queue, encode(peer)).ok());
   while (engine.next_access(write)) engine.access_done(kTimeZero, write.id, {});
   wire::Packet load;

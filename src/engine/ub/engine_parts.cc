@@ -123,36 +123,4 @@ void EngineParts::wipe_context(ContextKey key) {
   }
 }
 
-void TpLayer::release_buffers() {
-  for (const auto& channel : channels_) {
-    for (std::uint32_t i = 0; i < channel->send.capacity(); ++i) {
-      parts_.payloads.release(channel->send.slot(i).data.buffer);
-    }
-  }
-}
-
-void Initiator::release_buffers() {
-  for (const auto& owner : jetties_) {
-    for (std::size_t i = 0; i < owner->requests.size(); ++i) {
-      parts_.payloads.release(owner->requests[i].request.inline_data.buffer);
-    }
-  }
-}
-
-void Responder::release_buffers() {
-  for (std::uint32_t index = 0; index < parked_.capacity(); ++index) {
-    if (parked_.is_used(index)) parts_.payloads.release(parked_[index].packet.payload.buffer);
-  }
-}
-
-void LoadStorePath::release_buffers() {
-  for (std::uint32_t index = 0; index < slots_.capacity(); ++index) {
-    if (slots_.is_used(index)) parts_.payloads.release(slots_[index].access.data.buffer);
-  }
-  for (std::uint32_t index = 0; index < services_.capacity(); ++index) {
-    if (services_.is_used(index)) parts_.payloads.release(services_[index].data.buffer);
-  }
-  for (; !results_.empty(); results_.pop_front()) parts_.payloads.release(results_.front().data.buffer);
-}
-
 }  // namespace wharf::ub

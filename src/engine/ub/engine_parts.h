@@ -13,11 +13,11 @@
 #include "engine/ub/config.h"
 #include "engine/ub/context_store.h"
 #include "engine/ub/counters.h"
+#include "engine/ub/initiator.h"
 #include "engine/ub/load_store.h"
 #include "engine/ub/responder.h"
 #include "engine/ub/segment_table.h"
 #include "engine/ub/tp_channel.h"
-#include "engine/ub/transaction.h"
 #include "wire/payload_pool.h"
 
 namespace wharf::ub {

@@ -11,12 +11,12 @@ namespace wharf::ub {
 namespace {
 
 // "UBJ" and the version of this layout.
-constexpr std::uint32_t kMagic = 0x55424a01;
+constexpr std::uint32_t kMagic = 0x55424a02;
 
 }  // namespace
 
 engine::ExchangeBlob encode(const QueueBlob& blob) {
-  engine::ExchangeBlob bytes(kQueueBlobBytes);
+  engine::ExchangeBlob bytes(kQueueBlobBytes + kFailureBytes * blob.failures.size());
   std::byte* at = bytes.data();
   store_be32(at, kMagic);
   store_be32(at + 4, blob.host.number);
@@ -28,13 +28,21 @@ engine::ExchangeBlob encode(const QueueBlob& blob) {
   store_be32(at + 20, blob.mtu);
   store_be32(at + 24, blob.receive_window);
   store_be32(at + 28, blob.first_psn);
+  store_be32(at + 32, blob.inbound_messages);
+  store_be32(at + 36, blob.first_incarnation);
+  at += kQueueBlobBytes;
+  for (const ChannelFailures& entry : blob.failures) {
+    store_be32(at, entry.host.number);
+    store_be32(at + 4, entry.count);
+    at += kFailureBytes;
+  }
   return bytes;
 }
 
 Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
-  if (bytes.size() != kQueueBlobBytes) {
-    return input_error(
-        fmt::format("UB exchange blob: found {} bytes, expected {}", bytes.size(), kQueueBlobBytes));
+  if (bytes.size() < kQueueBlobBytes || (bytes.size() - kQueueBlobBytes) % kFailureBytes != 0) {
+    return input_error(fmt::format("UB exchange blob: found {} bytes, expected {} and a multiple of {}",
+                                   bytes.size(), kQueueBlobBytes, kFailureBytes));
   }
   const std::byte* at = bytes.data();
   if (load_be32(at) != kMagic) {
@@ -50,6 +58,11 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
   blob.mtu = load_be32(at + 20);
   blob.receive_window = load_be32(at + 24);
   blob.first_psn = load_be32(at + 28);
+  blob.inbound_messages = load_be32(at + 32);
+  blob.first_incarnation = load_be32(at + 36);
+  for (std::size_t entry = kQueueBlobBytes; entry < bytes.size(); entry += kFailureBytes) {
+    blob.failures.push_back({{load_be32(at + entry)}, load_be32(at + entry + 4)});
+  }
   if (blob.host.number >= wire::kPsnMask) {
     return input_error(
         fmt::format("UB exchange blob: found host {}, expected below 2^24 - 1", blob.host.number));
@@ -77,6 +90,8 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
   if (blob.first_psn > wire::kPsnMask) {
     return input_error(fmt::format("UB exchange blob: found first PSN {}, expected 24 bits", blob.first_psn));
   }
+  if (blob.inbound_messages == 0)
+    return input_error("UB exchange blob: found 0 inbound messages, expected 1 or more");
   blob.encapsulation = static_cast<wire::UbEncapsulation>(encapsulation);
   blob.recovery = static_cast<LossRecovery>(recovery);
   return blob;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/contract.h"
@@ -13,8 +14,15 @@
 
 namespace wharf::ub {
 
-/// One exported jetty, and how its host's channels behave. Choice: a host names its channel toward host h by
-/// TPN h + 1, so that both ends know both numbers from one blob each, in any order.
+/// How often the channel to a host has failed at the exporter.
+struct ChannelFailures {
+  wire::HostAddress host;
+  std::uint32_t count = 0;
+};
+
+/// One exported jetty, and how its host's channels behave. Both ends know the numbers of a channel from one
+/// blob each, in any order. A channel that has failed at either end begins a new life at both: the blobs say
+/// how often it failed, and its numbers follow from that (channel_incarnation()).
 struct QueueBlob {
   wire::HostAddress host;
   std::uint32_t jetty = 0;
@@ -23,13 +31,39 @@ struct QueueBlob {
   LossRecovery recovery = LossRecovery::kGoBackN;
   std::uint32_t mtu = 0;
   std::uint32_t receive_window = 0;
-  wire::Psn first_psn = 0;  ///< The first PSN that the exporter will send.
+  wire::Psn first_psn = 0;  ///< The first PSN that the exporter sends on a channel of incarnation 0.
+  /// Requests that the exporter holds for each host; a host sends no more before some are answered.
+  std::uint32_t inbound_messages = 1;
+  std::uint32_t first_incarnation = 0;    ///< Of the exporting engine.
+  std::vector<ChannelFailures> failures;  ///< Of the channels that have failed.
+
+  /// How often its channel to `host` has failed.
+  std::uint32_t failures_toward(wire::HostAddress remote) const {
+    for (const ChannelFailures& entry : failures) {
+      if (entry.host.number == remote.number) return entry.count;
+    }
+    return 0;
+  }
 };
 
-inline constexpr std::size_t kQueueBlobBytes = 32;
+/// A blob has this many bytes, and kFailureBytes for each channel that has failed.
+inline constexpr std::size_t kQueueBlobBytes = 40;
+inline constexpr std::size_t kFailureBytes = 8;
 
-/// The TPN of a host's channel toward `remote`.
-constexpr std::uint32_t tpn_toward(wire::HostAddress remote) { return remote.number + 1; }
+/// The TPN of a host's channel toward `remote`, in its life `incarnation`. Choice: host number + 1 in the
+/// first; then numbers that do not return for 2^24 lives. 0xFFFFFF ("unset") is never given.
+constexpr std::uint32_t tpn_toward(wire::HostAddress remote, std::uint32_t incarnation) {
+  return static_cast<std::uint32_t>((remote.number + 1 + std::uint64_t{incarnation} * 0x1'0001U) %
+                                    wire::kPsnMask);
+}
+/// The first PSN of a channel in its life `incarnation`: further from those before it than a window is wide.
+constexpr wire::Psn first_psn_of(wire::Psn first_psn, std::uint32_t incarnation) {
+  return (first_psn + incarnation * 0x55'5555U) & wire::kPsnMask;
+}
+/// The first TASSN of the load/store path between two engines with these first incarnations.
+constexpr std::uint16_t first_tassn_of(std::uint32_t own, std::uint32_t peer) {
+  return static_cast<std::uint16_t>((own + peer) * 0x5555U);
+}
 
 engine::ExchangeBlob encode(const QueueBlob& blob);
 /// Refuses a wrong length, an unknown version and values that no engine exports.

@@ -17,7 +17,9 @@ using verbs::CompletionStatus;
 LoadStorePath::LoadStorePath(EngineParts& parts)
     : parts_(parts),
       slots_(parts.config.load_store_slots),
+      services_(parts.config.load_store_services),
       requests_(parts.config.load_store_slots),
+      responses_(parts.config.load_store_services),
       results_(parts.config.load_store_slots) {
   timers_.reserve(parts.config.load_store_slots);
 }
@@ -382,6 +384,16 @@ void LoadStorePath::describe_waiting(std::vector<std::string>& out) const {
                               : slot.queued  ? "the link"
                                              : "its answer"));
   }
+}
+
+void LoadStorePath::release_buffers() {
+  for (std::uint32_t index = 0; index < slots_.extent(); ++index) {
+    if (slots_.is_used(index)) parts_.payloads.release(slots_[index].access.data.buffer);
+  }
+  for (std::uint32_t index = 0; index < services_.extent(); ++index) {
+    if (services_.is_used(index)) parts_.payloads.release(services_[index].data.buffer);
+  }
+  for (; !results_.empty(); results_.pop_front()) parts_.payloads.release(results_.front().data.buffer);
 }
 
 }  // namespace wharf::ub

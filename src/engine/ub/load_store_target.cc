@@ -91,12 +91,7 @@ void LoadStorePath::receive_request(TimePs now, std::uint32_t channel, const wir
         return;
     }
   }
-  std::uint32_t index = services_.acquire();
-  if (index == kNoSlot) {
-    services_.reserve(std::min(parts_.config.load_store_services, std::max(16U, services_.capacity() * 2)));
-    responses_.reserve(services_.capacity());
-    index = services_.acquire();
-  }
+  const std::uint32_t index = services_.acquire();
   Service& service = services_[index];
   // Field by field, but for the generation, which goes on.
   service.channel = channel;
@@ -127,6 +122,10 @@ void LoadStorePath::step_service(std::uint32_t index) {
   Service& service = services_[index];
   const wire::Maetah& maetah = service.extension.maetah;
   const wire::TaOpcode opcode = service.request.opcode;
+  if (opcode == wire::TaOpcode::kPrefetch) {  // A hint that never fails. Choice: nothing is warmed up.
+    finish_service(index);
+    return;
+  }
   // Choice: nothing but loads and stores; atomics could run twice, for there is no PSN that filters
   // repetitions.
   if (opcode != wire::TaOpcode::kRead && !is_store(opcode)) {
@@ -199,7 +198,7 @@ void LoadStorePath::request(std::uint32_t index, engine::AccessKind kind, std::u
   access.kind = kind;
   access.order = order;
   access.at_target = true;
-  access.stream = service.channel << 20U;
+  access.stream = (service.channel + 1ULL) << 20U;
   access.address = address;
   access.length = length;
   access.data = data;
@@ -249,7 +248,8 @@ bool LoadStorePath::transmit_response(wire::Packet& out) {
   address_packet(parts_.tp.channel(service.channel).remote, out);
   out.operation = service.operation;
   wire::Atah& header = wire::use_response(out.ub);
-  header.opcode = is_store(service.request.opcode) ? wire::TaOpcode::kTaack : wire::TaOpcode::kReadResponse;
+  header.opcode = service.request.opcode == wire::TaOpcode::kRead ? wire::TaOpcode::kReadResponse
+                                                                  : wire::TaOpcode::kTaack;
   header.tassn = service.request.tassn;
   header.status = static_cast<wire::UbResponseStatus>(service.status);
   header.poison = service.poison;

@@ -160,6 +160,25 @@ TEST_F(LoadStoreTest, PoisonedMemoryPoisonsTheAnswer) {
   EXPECT_EQ(results(world).at(0).status, CompletionStatus::kRemotePoison);
 }
 
+TEST_F(LoadStoreTest, APrefetchIsAHintThatNeverFails) {
+  World world;
+  wire::Packet request;
+  wire::Packet answer;
+  world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    (packet.ub.transaction == wire::UbTransaction::kRequest ? request : answer) = packet;
+    return false;
+  };
+  world.pair().issue(0, load(world, 1));
+  world.run();
+  request.ub.request.opcode = wire::TaOpcode::kPrefetch;
+  request.ub.extension.maetah.token_id = 0;
+  world.pair().inject(1, request);
+  world.run();
+  EXPECT_EQ(answer.ub.response.opcode, wire::TaOpcode::kTaack);
+  EXPECT_EQ(answer.ub.response.status, wire::UbResponseStatus::kSuccess);
+  EXPECT_EQ(world.pair().memory(1).count(engine::AccessKind::kRead), 1u);
+}
+
 TEST_F(LoadStoreTest, HeadersAreCompactAndBypassTransport) {
   World world;
   std::vector<wire::Packet> seen;

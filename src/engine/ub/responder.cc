@@ -30,6 +30,9 @@ std::uint32_t entry_capacity(const verbs::ReceiveRequest& entry) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(total, 0xffff'ffffU));
 }
 
+/// The most places of one kind, however many hosts are connected.
+constexpr std::uint32_t kPlacesMax = 1U << 29U;
+
 constexpr std::uint64_t tpmsn_key(std::uint32_t channel, wire::Psn tpmsn) {
   return std::uint64_t{channel} << 24U | tpmsn;
 }
@@ -39,21 +42,43 @@ constexpr std::uint64_t tpmsn_key(std::uint32_t channel, wire::Psn tpmsn) {
 // --- Parking
 // -------------------------------------------------------------------------------------------------------
 
-bool Responder::can_park() const { return parked_.in_use() < parts_.config.parked_packets; }
+Responder::Responder(EngineParts& parts) : parts_(parts) { make_room(0); }
 
-std::uint32_t Responder::park(TimePs now, const wire::Packet& packet) {
-  if (!can_park()) return kNoSlot;
-  std::uint32_t index = parked_.acquire();
-  if (index == kNoSlot) {
-    // `packet` may not be one of the pool's own: growing moves those.
-    parked_.reserve(std::min(parts_.config.parked_packets, std::max(16U, parked_.capacity() * 2)));
-    index = parked_.acquire();
-  }
+void Responder::make_room(std::uint32_t channels) {
+  const std::uint64_t messages = std::uint64_t{channels} * parts_.config.inbound_messages;
+  const std::uint64_t packets = (channels + 1ULL) * parts_.config.parked_packets;
+  messages_.reserve(static_cast<std::uint32_t>(std::min<std::uint64_t>(messages, kPlacesMax)));
+  parked_.reserve(static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, kPlacesMax)));
+  by_tpmsn_.reserve(messages_.capacity());
+}
+
+bool Responder::can_park() const { return parked_common_ < parts_.config.parked_packets; }
+
+std::uint32_t Responder::keep_packet(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
+  const std::uint32_t index = parked_.acquire();
+  if (index == kNoSlot) return kNoSlot;
   ParkedPacket& kept = parked_[index];
   kept.packet = packet;
   kept.since = now;
+  kept.channel = channel;
+  kept.message = kNoSlot;
   kept.offset = 0;
   parts_.payloads.retain(packet.payload.buffer);
+  return index;
+}
+
+std::uint32_t Responder::park(TimePs now, const wire::Packet& packet) {
+  if (!can_park()) return kNoSlot;
+  const std::uint32_t index = keep_packet(now, kNoSlot, packet);
+  if (index != kNoSlot) ++parked_common_;
+  return index;
+}
+
+std::uint32_t Responder::park_ahead(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
+  std::uint32_t& ahead = parts_.tp.channel(channel).parked_ahead;
+  if (ahead >= parts_.config.parked_packets) return kNoSlot;
+  const std::uint32_t index = keep_packet(now, channel, packet);
+  if (index != kNoSlot) ++ahead;
   return index;
 }
 
@@ -61,6 +86,8 @@ void Responder::unpark(std::uint32_t index) { parts_.payloads.release(take_parke
 
 wire::Packet Responder::take_parked(std::uint32_t index) {
   const wire::Packet packet = parked_[index].packet;
+  const std::uint32_t channel = parked_[index].channel;
+  --(channel == kNoSlot ? parked_common_ : parts_.tp.channel(channel).parked_ahead);
   parked_.release(index);
   return packet;
 }
@@ -68,9 +95,13 @@ wire::Packet Responder::take_parked(std::uint32_t index) {
 // --- Messages
 // ------------------------------------------------------------------------------------------------------
 
-bool Responder::has_room() const {
-  return messages_.in_use() + reserved_ < parts_.config.inbound_messages && can_park() &&
-         parts_.accesses.unanswered() < kUnansweredAccessesMax;
+bool Responder::has_room(std::uint32_t channel_index, const wire::Packet& packet) const {
+  if (parts_.accesses.unanswered() >= kUnansweredAccessesMax) return false;
+  const TpChannel& channel = parts_.tp.channel(channel_index);
+  if (channel.messages_held < parts_.config.inbound_messages)
+    return messages_.in_use() < messages_.capacity();
+  return channel.messages_open > 0 &&
+         by_tpmsn_.find(tpmsn_key(channel_index, packet.ub.rtph.tpmsn)) != nullptr;
 }
 
 std::uint32_t Responder::open_message(std::uint32_t channel_index, const wire::Packet& packet, bool listed) {
@@ -80,12 +111,9 @@ std::uint32_t Responder::open_message(std::uint32_t channel_index, const wire::P
     const std::uint32_t* known = by_tpmsn_.find(tpmsn_key(channel_index, tpmsn));
     if (known != nullptr) return *known;
   }
-  std::uint32_t index = messages_.acquire();
-  if (index == kNoSlot) {
-    messages_.reserve(std::min(parts_.config.inbound_messages, std::max(16U, messages_.capacity() * 2)));
-    index = messages_.acquire();
-    WHARF_CHECK(index != kNoSlot);  // The TP layer took the packet because there was room.
-  }
+  const std::uint32_t index = messages_.acquire();
+  WHARF_CHECK(index != kNoSlot);  // The TP layer took the packet because there was room.
+  ++channel.messages_held;
   const std::uint32_t generation = messages_[index].generation;
   InboundMessage& made = *std::construct_at(&messages_[index]);
   made.generation = generation;
@@ -110,11 +138,24 @@ void Responder::unlist(std::uint32_t index) {
   --parts_.tp.channel(message.channel).messages_open;
 }
 
+void Responder::claim(std::uint32_t channel, std::uint32_t parked) {
+  const std::uint32_t index = open_message(channel, parked_[parked].packet, true);
+  ++messages_[index].pending;  // The message outlives whatever other packets say of it.
+  parked_[parked].message = index;
+}
+
+void Responder::unclaim(TimePs now, std::uint32_t parked) {
+  const std::uint32_t index = parked_[parked].message;
+  unpark(parked);
+  if (index != kNoSlot) cancel_ahead(now, index);
+}
+
 void Responder::receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked) {
   const bool last = packet.ub.rtph.last;
-  const std::uint32_t index = open_message(channel, packet, !last);
+  const bool claimed = parked != kNoSlot && parked_[parked].message != kNoSlot;
+  const std::uint32_t index = claimed ? parked_[parked].message : open_message(channel, packet, !last);
   InboundMessage& message = messages_[index];
-  ++message.pending;
+  if (!claimed) ++message.pending;
   if (last) {
     message.last_delivered = true;
     unlist(index);
@@ -159,6 +200,8 @@ void Responder::step(TimePs now, std::uint32_t index, const wire::Packet& packet
   if (message.status == wire::UbResponseStatus::kSuccess && !message.abandoned) {
     if (header.poison) {
       refuse(index, wire::UbResponseInfo::kPoison);
+    } else if (header.opcode == wire::TaOpcode::kPrefetch) {
+      // A hint that never fails. Choice: nothing is warmed up.
     } else if (!executable(header.opcode)) {
       ++parts_.counters.refused_opcode;
       refuse(index, wire::UbResponseInfo::kUnsupportedOpcode);
@@ -248,7 +291,7 @@ void Responder::act_one_sided(std::uint32_t index, const wire::Packet& packet, c
     return;
   }
   if (opcode == wire::TaOpcode::kRead) {
-    if (maetah.length > parts_.config.segment_bytes || packet.payload.length != 0) {
+    if (maetah.length > kSegmentBytesMax || packet.payload.length != 0) {
       ++parts_.counters.refused_length;
       refuse(index, wire::UbResponseInfo::kLength);
       return;
@@ -302,7 +345,13 @@ void Responder::write(std::uint32_t index, std::uint64_t address, const wire::Pa
 }
 
 void Responder::write_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status) {
-  if (status != engine::AccessStatus::kDone) refuse_access(owner.object, status);
+  if (status != engine::AccessStatus::kDone) {
+    if (two_sided(messages_[owner.object].request.opcode)) {
+      refuse_entry(owner.object);
+    } else {
+      refuse_access(owner.object, status);
+    }
+  }
   settle_pending(now, owner.object);
 }
 
@@ -319,6 +368,10 @@ void Responder::refuse_access(std::uint32_t index, engine::AccessStatus status) 
     refuse(index, wire::UbResponseStatus::kPageFault, 0);
   }
 }
+
+// A receive entry that is bad, or whose buffers are, is this host's own affair and would be so again: the
+// sender is told not to repeat, for each repetition would take another entry.
+void Responder::refuse_entry(std::uint32_t index) { refuse(index, wire::UbResponseInfo::kNone); }
 
 // --- Two-sided requests
 // --------------------------------------------------------------------------------------------
@@ -405,7 +458,7 @@ bool Responder::take_entry(std::uint32_t index, Jetty& jetty) {
 void Responder::entry_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status) {
   const std::uint32_t index = owner.object;
   messages_[index].entry_fetched = true;
-  if (status != engine::AccessStatus::kDone) refuse_access(index, status);
+  if (status != engine::AccessStatus::kDone) refuse_entry(index);
   if (entry_owner(messages_[index]) == nullptr) refuse(index, wire::UbResponseInfo::kJettyState);
   while (!messages_[index].waiting_packets.empty()) {
     const std::uint32_t parked = messages_[index].waiting_packets.pop(parked_, &ParkedPacket::next);
@@ -472,7 +525,7 @@ void Responder::settle_pending(TimePs now, std::uint32_t index) {
 
 // Reads are checked when they come and answered, perhaps more than once, later.
 void Responder::revoke(std::uint32_t token_id) {
-  for (std::uint32_t index = 0; index < messages_.capacity(); ++index) {
+  for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
     if (!messages_.is_used(index)) continue;
     const InboundMessage& message = messages_[index];
     if (message.request.opcode == wire::TaOpcode::kRead && message.extension.maetah.token_id == token_id) {
@@ -482,7 +535,7 @@ void Responder::revoke(std::uint32_t token_id) {
 }
 
 void Responder::channel_failed(std::uint32_t channel) {
-  for (std::uint32_t index = 0; index < messages_.capacity(); ++index) {
+  for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
     if (!messages_.is_used(index) || messages_[index].channel != channel) continue;
     InboundMessage& message = messages_[index];
     unlist(index);
@@ -498,12 +551,13 @@ void Responder::release(std::uint32_t index) {
     report_receive(index);
   }
   unlist(index);
+  --parts_.tp.channel(messages_[index].channel).messages_held;
   ++messages_[index].generation;
   messages_.release(index);
 }
 
 void Responder::describe_waiting(std::vector<std::string>& out) const {
-  for (std::uint32_t index = 0; index < messages_.capacity(); ++index) {
+  for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
     if (!messages_.is_used(index)) continue;
     const InboundMessage& message = messages_[index];
     const char* what = "further packets";
@@ -515,6 +569,12 @@ void Responder::describe_waiting(std::vector<std::string>& out) const {
     out.push_back(fmt::format("inbound request of host {} (jetty {}, TASSN {}): waits for {}",
                               parts_.tp.channel(message.channel).remote.number, message.request.requester_id,
                               message.request.tassn, what));
+  }
+}
+
+void Responder::release_buffers() {
+  for (std::uint32_t index = 0; index < parked_.extent(); ++index) {
+    if (parked_.is_used(index)) parts_.payloads.release(parked_[index].packet.payload.buffer);
   }
 }
 

@@ -38,7 +38,8 @@ struct InboundMessage {
   std::uint32_t next = kNoSlot;  ///< In TpChannel::responses.
   wire::Psn tpmsn = 0;
   wire::Btah request;
-  wire::UbPacket::RequestExtension extension;  ///< Of its last packet (of its first one until then).
+  wire::UbPacket::RequestExtension
+      extension;  ///< Of the packet that opened it: the first, or the first that arrived.
   InboundState state = InboundState::kReceiving;
   bool listed = false;  ///< Found by TPMSN.
   bool last_delivered = false;
@@ -70,24 +71,29 @@ struct InboundMessage {
 struct ParkedPacket {
   wire::Packet packet;
   TimePs since;
-  std::uint32_t offset = 0;  ///< Of its data within its message, where that is known.
+  std::uint32_t channel = kNoSlot;  ///< Whose place it has; kNoSlot for a common one.
+  std::uint32_t message = kNoSlot;  ///< Request that waits for earlier packets: its message.
+  std::uint32_t offset = 0;         ///< Of its data within its message, where that is known.
   std::uint32_t next = kNoSlot;
 };
 
 class Responder {
  public:
-  explicit Responder(EngineParts& parts) : parts_(parts) {}
+  explicit Responder(EngineParts& parts);
 
-  /// Whether a packet of a request can be taken now; if not, it must not be acknowledged.
-  bool has_room() const;
-  /// Keeps room for one message until its packet, which waits for earlier ones, is delivered.
-  void reserve_message() { ++reserved_; }
-  void unreserve_message() { --reserved_; }
-  /// Takes a request packet in PSN order. `parked` is where it waited for its turn, or kNoSlot; it is
-  /// unparked here.
+  /// There are `channels` channels: takes memory for what their hosts may make this one hold.
+  void make_room(std::uint32_t channels);
+  /// Whether there is a place for the message of this packet; if not, it must not be acknowledged. Each host
+  /// has places of its own, and further packets of a message need none.
+  bool has_room(std::uint32_t channel, const wire::Packet& packet) const;
+  /// A parked packet waits for earlier ones: its message gets its place now.
+  void claim(std::uint32_t channel, std::uint32_t parked);
+  /// It will never be delivered, because the channel ended.
+  void unclaim(TimePs now, std::uint32_t parked);
+  /// Takes a request packet in PSN order. `parked` is where it waited for its turn, claimed, or kNoSlot; it
+  /// is unparked here.
   void receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked);
-  /// Places a Write packet that arrived ahead of its turn; returns its message, or kNoSlot when it has to
-  /// wait.
+  /// Places a Write packet that arrived ahead of its turn; returns its message.
   std::uint32_t receive_ahead(TimePs now, std::uint32_t channel, const wire::Packet& packet);
   /// The turn of such a packet has come.
   void deliver_ahead(TimePs now, std::uint32_t message, bool last);
@@ -116,9 +122,13 @@ class Responder {
   void revoke(std::uint32_t token_id);
 
   // Parked packets, shared with the TP layer and the initiator.
-  /// Keeps a copy and a reference to the payload; kNoSlot when there is no room.
+  /// Keeps a copy and a reference to the payload; kNoSlot when there is no room. These places are common to
+  /// all hosts: what waits here waits for this host's own memory alone.
   std::uint32_t park(TimePs now, const wire::Packet& packet);
   bool can_park() const;
+  /// The same for a packet that waits for earlier ones of its peer, who may never send them: each host has
+  /// places of its own.
+  std::uint32_t park_ahead(TimePs now, std::uint32_t channel, const wire::Packet& packet);
   ParkedPacket& parked(std::uint32_t index) { return parked_[index]; }
   void unpark(std::uint32_t index);
   /// Empties the place and hands its reference to the payload buffer over.
@@ -133,6 +143,7 @@ class Responder {
  private:
   enum class Step : std::uint8_t { kDone, kWaits };
 
+  std::uint32_t keep_packet(TimePs now, std::uint32_t channel, const wire::Packet& packet);
   std::uint32_t open_message(std::uint32_t channel, const wire::Packet& packet, bool listed);
   void unlist(std::uint32_t index);
   void step(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint32_t offset,
@@ -160,19 +171,21 @@ class Responder {
   void refuse(std::uint32_t index, wire::UbResponseStatus status, std::uint8_t info);
   void refuse(std::uint32_t index, wire::UbResponseInfo info);
   void refuse_access(std::uint32_t index, engine::AccessStatus status);
+  void refuse_entry(std::uint32_t index);
   static verbs::Verb verb_of(wire::TaOpcode opcode);
   void respond(std::uint32_t index);
   void release(std::uint32_t index);
   void report_receive(std::uint32_t index);
-  std::uint32_t stream_of(const InboundMessage& message) const {
-    return (message.channel << 20U) | message.request.requester_id;
+  /// Requests of one remote jetty are one stream; numbers below 2^20 are those of local jetties.
+  static std::uint64_t stream_of(const InboundMessage& message) {
+    return (message.channel + 1ULL) << 20U | message.request.requester_id;
   }
 
   EngineParts& parts_;
   SlotPool<InboundMessage> messages_;
   SlotPool<ParkedPacket> parked_;
-  std::uint32_t reserved_ = 0;
-  FlatMap by_tpmsn_;  ///< channel << 24 | TPMSN to message, for messages of several packets.
+  std::uint32_t parked_common_ = 0;  ///< Packets in the places that are common to all hosts.
+  FlatMap by_tpmsn_;                 ///< channel << 24 | TPMSN to message, for messages of several packets.
 };
 
 }  // namespace wharf::ub

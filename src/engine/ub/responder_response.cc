@@ -190,7 +190,9 @@ void Responder::fill_packet(const TxPacket& packet, wire::Packet& out) const {
   if (message.status == wire::UbResponseStatus::kSuccess) return;
   // Choice: a refusal is a TAACK whatever was asked, so that it never has to carry operands.
   header.opcode = wire::TaOpcode::kTaack;
-  header.poison = message.info == static_cast<std::uint8_t>(wire::UbResponseInfo::kPoison);
+  // RSPINFO means something else with other statuses (RNR: a timer code).
+  header.poison = message.status == wire::UbResponseStatus::kError &&
+                  message.info == static_cast<std::uint8_t>(wire::UbResponseInfo::kPoison);
   parts_.payloads.release(out.payload.buffer);
   out.payload = {};
 }

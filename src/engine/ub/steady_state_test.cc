@@ -10,16 +10,113 @@ namespace {
 
 using test::allocations;
 
+// From the first operation on: what the engine needs it takes when queues and channels are made.
 TEST(UbSteadyState, TakesNoMemoryPerPacket) {
   for (const bool bytes : {false, true}) {
-    test::UbBackToBack world(bytes);
     for (const verbs::Verb verb : {verbs::Verb::kWrite, verbs::Verb::kRead, verbs::Verb::kFetchAdd}) {
-      world.run(verb, 1000);
+      test::UbBackToBack world(bytes);
+      world.stock_pool(128, 8);  // Results of atomics.
       const std::uint64_t before = allocations;
       world.run(verb, 1000);
       EXPECT_EQ(allocations, before) << verbs::name(verb);
     }
   }
+}
+
+// The same for loads and stores, and with a context cache that misses.
+TEST(UbSteadyState, LoadsStoresAndContextMissesTakeNone) {
+  constexpr std::uint64_t kRegion = 0x4000'0000;
+  static std::array<std::array<std::byte, kContextStride>, 64> records[2];
+  wire::PayloadPool pool;
+  Arena arena;
+  UbConfig config;
+  config.context_cache_entries = 1;
+  config.context_region = kRegion;
+  config.context_records_max = 16;
+  std::vector<UbEngine> engines;
+  engine::QueueId queue[2];
+  engine::ExchangeBlob blob[2];
+  verbs::PeerId peer = 0;
+  verbs::SegmentToken token;
+  for (std::uint32_t host = 0; host < 2; ++host) {
+    config.host = {host};
+    engines.push_back(std::move(*UbEngine::create(config, pool, arena)));
+    queue[host] = *engines[host].create_queue({}, {});
+    token = *engines[host].register_segment({}, {.base = 0x10000, .length = 4096});
+    blob[host] = *engines[host].export_queue(queue[host]);
+  }
+  for (const std::uint32_t host : {1u, 0u}) peer = *engines[host].connect({}, queue[host], blob[1 - host]);
+  TimePs now;
+  static std::array<std::byte, 4096> memory;
+  std::uint32_t done = 0;
+  const auto drain = [&](std::uint32_t host) {
+    UbEngine& engine = engines[host];
+    for (bool more = true; more;) {
+      more = false;
+      engine::Access access;
+      while (engine.next_access(access)) {
+        more = true;
+        engine::AccessResult result;
+        if (access.kind == engine::AccessKind::kWriteContext) {
+          wire::fill(access.data, records[host][(access.address - kRegion) / kContextStride]);
+        } else if (access.kind == engine::AccessKind::kFetchContext) {
+          result.data = wire::bytes_payload(records[host][(access.address - kRegion) / kContextStride].data(),
+                                            access.length);
+        } else if (access.kind == engine::AccessKind::kRead) {
+          result.data = wire::bytes_payload(memory.data(), access.length);
+        }
+        engine.access_done(now, access.id, result);
+      }
+      wire::Packet packet;
+      while (engine.transmit(now, 0, wire::kAllTrafficClasses, packet)) {
+        more = true;
+        engines[1 - host].receive(now, 0, packet);
+        pool.release(packet.payload.buffer);
+      }
+      verbs::Completion completion;
+      while (engine.poll(queue[host], completion)) done += completion.ok() ? 1 : 100'000;
+      verbs::LoadStoreResult result;
+      while (engine.poll_load_store(result)) {
+        ++done;
+        pool.release(result.data.buffer);
+      }
+    }
+  };
+  drain(0);
+  drain(1);
+  pool.release(pool.acquire(4096));  // The pool of payload buffers is the host's, and keeps what it once had.
+  for (int i = 0; i < 8; ++i) pool.release(pool.acquire(64U << (i % 4)));
+  verbs::WorkRequest request;
+  request.peer = peer;
+  request.verb = verbs::Verb::kRead;
+  request.length = 64;
+  request.local_count = 1;
+  request.local[0] = {0x10000, 64};
+  request.remote = {0x10000, token};
+  verbs::LoadStore store;
+  store.peer = peer;
+  store.verb = verbs::Verb::kStore;
+  store.remote = request.remote;
+  store.data = wire::bytes_payload(memory.data(), 64);
+  const std::uint64_t before = allocations;
+  for (std::uint32_t i = 0; i < 2000; ++i) {
+    request.id = i;
+    if (i % 2 == 0) {
+      ASSERT_EQ(engines[0].post(now, queue[0], request, engine::Submission::kInHand),
+                engine::PostStatus::kOk);
+    } else {
+      store.verb = i % 4 == 1 ? verbs::Verb::kStore : verbs::Verb::kLoad;
+      ASSERT_EQ(engines[0].issue(now, store), engine::PostStatus::kOk);
+    }
+    if (i % 10 != 9) continue;
+    now += nanoseconds(100);
+    while (done <= i) {
+      drain(0);
+      drain(1);
+    }
+  }
+  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(done, 2000u);
 }
 
 TEST(UbMemoryUse, IsWhatTheAllocatorGave) {

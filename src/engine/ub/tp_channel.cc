@@ -32,10 +32,30 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
                                    blob.host.number, static_cast<int>(blob.encapsulation),
                                    static_cast<int>(config.encapsulation)));
   }
+  if (blob.host.number >= hosts_max(config.encapsulation)) {
+    return input_error(fmt::format("UB connect: found host {}, expected below {}", blob.host.number,
+                                   hosts_max(config.encapsulation)));
+  }
   std::uint32_t index = find(blob.host);
-  if (index != kNoSlot && channels_[index]->state == ChannelState::kReady) return index;
-  const std::uint64_t send_first = reliability::first_logical(config.first_psn);
-  const std::uint64_t receive_first = reliability::first_logical(blob.first_psn);
+  // A life is told apart by what both ends know of: their engines, and how often the channel failed at
+  // either.
+  std::uint32_t failed = blob.failures_toward(config.host);
+  if (index != kNoSlot) failed = std::max(failed, channels_[index]->failures);
+  const std::uint32_t incarnation = config.first_incarnation + blob.first_incarnation + failed;
+  if (index != kNoSlot) {
+    const TpChannel& present = *channels_[index];
+    if (blob.first_incarnation < present.peer_first_incarnation) {
+      return input_error(fmt::format(
+          "UB connect: host {} exported this blob in an earlier life, expected a new one", blob.host.number));
+    }
+    if (present.state == ChannelState::kReady) {
+      if (present.incarnation == incarnation) return index;
+      end_channel(now, index);  // The peer has ended its present life.
+    }
+  }
+  const std::uint64_t send_first = reliability::first_logical(first_psn_of(config.first_psn, incarnation));
+  const std::uint64_t receive_first = reliability::first_logical(first_psn_of(blob.first_psn, incarnation));
+  const std::uint16_t first_tassn = first_tassn_of(config.first_incarnation, blob.first_incarnation);
   const bool known = index != kNoSlot;
   if (!known && !closed_.empty()) {
     index = closed_.back();
@@ -56,18 +76,26 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
     made.send = reliability::SendWindow<TxPacket>(parts_.arena, config.send_window, send_first);
     made.receive = reliability::ReceiveWindow(parts_.arena, config.receive_window, receive_first);
     made.waiting = parts_.arena.make_span<std::uint32_t>(config.receive_window);
-    parts_.load_store.open(index, 0);
+    parts_.load_store.open(index, first_tassn);
+    parts_.responder.make_room(count());
+    parts_.accesses.make_room(count());
   } else {
     parts_.contexts.remove(now, {ContextKind::kTpChannel, index});
     channels_[index]->send.reset(send_first);
     channels_[index]->receive.reset(receive_first);
-    parts_.load_store.reset(index, 0);
+    if (!known || blob.first_incarnation != channels_[index]->peer_first_incarnation) {
+      parts_.load_store.reset(index, first_tassn);
+    }
   }
   TpChannel& made = *channels_[index];
   made.remote = blob.host;
-  made.local_tpn = tpn_toward(blob.host);
-  made.remote_tpn = tpn_toward(config.host);
+  made.incarnation = incarnation;
+  made.failures = failed;
+  made.peer_first_incarnation = blob.first_incarnation;
+  made.local_tpn = tpn_toward(blob.host, incarnation);
+  made.remote_tpn = tpn_toward(config.host, incarnation);
   ++made.generation;
+  made.requests_max = blob.inbound_messages;
   made.mtu = std::min(config.mtu, blob.mtu);
   // UDP source ports from 49152 on (RFC 6335): one per host pair, so that a flow keeps its path.
   made.entropy = static_cast<std::uint16_t>(49152U + (config.host.number * 31U + blob.host.number) % 16384U);
@@ -86,6 +114,14 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
 std::uint32_t TpLayer::find(wire::HostAddress remote) const {
   const std::uint32_t* index = channel_of_host_.find(remote.number);
   return index == nullptr ? kNoSlot : *index;
+}
+
+std::vector<ChannelFailures> TpLayer::failures() const {
+  std::vector<ChannelFailures> found;
+  for (const auto& channel : channels_) {
+    if (channel->failures > 0) found.push_back({channel->remote, channel->failures});
+  }
+  return found;
 }
 
 void TpLayer::touch(std::uint32_t channel) {
@@ -143,10 +179,13 @@ void TpLayer::process(TimePs now, std::uint32_t index, const wire::Packet& packe
       return;
     case TpOpcode::kAck:
     case TpOpcode::kAckCetph:
-      if (packet.ub.rtph.status == wire::UbResponseStatus::kError) {
+      if (packet.ub.rtph.status == wire::UbResponseStatus::kSuccess) {
+        process_ack(now, index, packet);
+      } else if (packet.ub.rtph.status == wire::UbResponseStatus::kError) {
         process_nak(now, index, packet);
       } else {
-        process_ack(now, index, packet);
+        // RSPST 1, 2 and 5 belong to fused responses, which this engine does not ask for.
+        ++parts_.counters.dropped_acknowledgement;
       }
       return;
     case TpOpcode::kNakDeprecated:
@@ -154,7 +193,11 @@ void TpLayer::process(TimePs now, std::uint32_t index, const wire::Packet& packe
       return;
     case TpOpcode::kSack:
     case TpOpcode::kSackCetph:
-      process_sack(now, index, packet);
+      if (packet.ub.rtph.status == wire::UbResponseStatus::kSuccess) {
+        process_sack(now, index, packet);
+      } else {
+        ++parts_.counters.dropped_acknowledgement;
+      }
       return;
     case TpOpcode::kUnreliable:
     case TpOpcode::kCnp:
@@ -201,7 +244,7 @@ void TpLayer::process_data(TimePs now, std::uint32_t index, const wire::Packet& 
       break;
   }
   const bool request = packet.ub.transaction == wire::UbTransaction::kRequest;
-  if (request ? !parts_.responder.has_room() : !parts_.responder.can_park()) {
+  if (!parts_.responder.can_park() || (request && !parts_.responder.has_room(index, packet))) {
     ++parts_.counters.dropped_no_room;
     return;
   }
@@ -216,15 +259,15 @@ bool TpLayer::keep_ahead(TimePs now, std::uint32_t index, std::uint64_t logical,
   TpChannel& channel = *channels_[index];
   std::uint32_t kept = 0;
   const bool request = packet.ub.transaction == wire::UbTransaction::kRequest;
-  if (request && !parts_.responder.has_room()) return false;
+  if (request && !parts_.responder.has_room(index, packet)) return false;
   if (request && may_be_placed_ahead(packet.ub.request.opcode)) {
+    if (!parts_.responder.can_park()) return false;
     const std::uint32_t message = parts_.responder.receive_ahead(now, index, packet);
-    if (message == kNoSlot) return false;
     kept = kPlaced | (packet.ub.rtph.last ? kPlacedLast : 0U) | message;
   } else {
-    const std::uint32_t parked = parts_.responder.park(now, packet);
+    const std::uint32_t parked = parts_.responder.park_ahead(now, index, packet);
     if (parked == kNoSlot) return false;
-    if (request) parts_.responder.reserve_message();
+    if (request) parts_.responder.claim(index, parked);
     kept = parked + 1;
   }
   reorder(channel, logical) = kept;
@@ -239,7 +282,7 @@ void TpLayer::deliver(TimePs now, std::uint32_t index, const wire::Packet& packe
   if (packet.ub.transaction == wire::UbTransaction::kRequest) {
     parts_.responder.receive(now, index, packet, kNoSlot);
   } else {
-    parts_.initiator.receive(now, index, packet);
+    parts_.initiator.receive(now, index, packet, kNoSlot);
   }
 }
 
@@ -257,13 +300,9 @@ void TpLayer::deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t fro
     parts_.span(packet.operation, trace::Stage::kReorderWait, parts_.responder.parked(parked).since, now);
     if (packet.ub.rtph.last) ++channel.messages_delivered;
     if (packet.ub.transaction == wire::UbTransaction::kRequest) {
-      parts_.responder.unreserve_message();
       parts_.responder.receive(now, index, packet, parked);
-    } else {
-      // Out of its place first, so that it can wait again for something else.
-      parts_.responder.take_parked(parked);
-      deliver(now, index, packet);
-      parts_.payloads.release(packet.payload.buffer);
+    } else if (!parts_.initiator.receive(now, index, packet, parked)) {
+      parts_.responder.unpark(parked);
     }
   }
 }
@@ -273,10 +312,7 @@ void TpLayer::drop_waiting(TimePs now, std::uint32_t kept) {
     parts_.responder.cancel_ahead(now, kept & kIndexMask);
     return;
   }
-  if (parts_.responder.parked(kept - 1).packet.ub.transaction == wire::UbTransaction::kRequest) {
-    parts_.responder.unreserve_message();
-  }
-  parts_.responder.unpark(kept - 1);
+  parts_.responder.unclaim(now, kept - 1);
 }
 
 void TpLayer::ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind, wire::Psn tpmsn,
@@ -368,6 +404,14 @@ void TpLayer::describe_waiting(std::vector<std::string>& out) const {
       out.push_back(
           fmt::format("TP channel to host {}: messages wait for packet numbers ({} numbered and not sent)",
                       host, channel->unsent));
+    }
+  }
+}
+
+void TpLayer::release_buffers() {
+  for (const auto& channel : channels_) {
+    for (std::uint32_t i = 0; i < channel->send.capacity(); ++i) {
+      parts_.payloads.release(channel->send.slot(i).data.buffer);
     }
   }
 }

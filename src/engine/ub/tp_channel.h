@@ -69,6 +69,9 @@ struct TpChannel {
   std::uint32_t local_tpn = 0;
   std::uint32_t remote_tpn = 0;
   std::uint32_t generation = 0;
+  std::uint32_t incarnation = 0;  ///< Of the pair: tells the lives of the channel apart on the wire.
+  std::uint32_t failures = 0;     ///< Lives that ended here, or that the peer said had ended there.
+  std::uint32_t peer_first_incarnation = 0;  ///< Of the peer's engine.
   std::uint32_t mtu = 0;
   std::uint16_t entropy = 0;
   ChannelState state = ChannelState::kClosed;
@@ -87,9 +90,11 @@ struct TpChannel {
   std::uint32_t numbering_object = kNoSlot;
   std::uint32_t numbering_offset = 0;
   wire::Psn numbering_tpmsn = 0;
-  bool response_turn = true;  ///< Requests and responses take turns, message by message.
-  IndexList requests;         ///< Of transactions, by Transaction::next.
-  IndexList responses;        ///< Of inbound messages, by InboundMessage::next.
+  bool response_turn = true;        ///< Requests and responses take turns, message by message.
+  IndexList requests;               ///< Of transactions, by Transaction::next.
+  std::uint32_t requests_open = 0;  ///< Requests that the peer holds a place for: begun and not answered.
+  std::uint32_t requests_max = 0;   ///< Places that it has for this host.
+  IndexList responses;              ///< Of inbound messages, by InboundMessage::next.
 
   // Receiver.
   reliability::ReceiveWindow receive;
@@ -98,6 +103,8 @@ struct TpChannel {
   std::span<std::uint32_t> waiting;  ///< By number: what waits there, see tp_channel.cc.
   std::uint64_t naked = 0;           ///< The gap that the last TPNAK was for; 0 for none.
   std::uint32_t messages_open = 0;   ///< Messages that need their TPMSN to be found.
+  std::uint32_t messages_held = 0;   ///< All messages of the peer, open or being answered.
+  std::uint32_t parked_ahead = 0;  ///< Packets that wait, or waited, for earlier ones and still have a place.
   AckKind ack = AckKind::kNone;
   std::uint64_t ack_number = 0;      ///< next() when the acknowledgement was asked for.
   std::uint64_t ack_max = 0;         ///< end() then.
@@ -124,6 +131,8 @@ class TpLayer {
   /// Ends the channel; its place and memory go to the next host that open() has no channel for.
   void close(TimePs now, std::uint32_t index);
   std::uint32_t find(wire::HostAddress remote) const;
+  /// The channels that have failed, for an exchange blob.
+  std::vector<ChannelFailures> failures() const;
   TpChannel& channel(std::uint32_t index) { return *channels_[index]; }
   const TpChannel& channel(std::uint32_t index) const { return *channels_[index]; }
   std::uint32_t count() const { return static_cast<std::uint32_t>(channels_.size()); }
@@ -209,6 +218,7 @@ class TpLayer {
   void timed_out(TimePs now, std::uint32_t index);
   void fail(TimePs now, std::uint32_t index);
   void end_channel(TimePs now, std::uint32_t index);
+  static void restore_counters(TpChannel& channel);
   void start_timer(TimePs now, std::uint32_t index);
   void set_timer(std::uint32_t index);
 

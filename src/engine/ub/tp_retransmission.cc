@@ -181,18 +181,35 @@ void TpLayer::timed_out(TimePs now, std::uint32_t index) {
 
 void TpLayer::fail(TimePs now, std::uint32_t index) {
   ++parts_.counters.channels_failed;
+  ++channels_[index]->failures;
   end_channel(now, index);
 }
 
 void TpLayer::close(TimePs now, std::uint32_t index) {
   if (channels_[index]->state == ChannelState::kReady) end_channel(now, index);
-  parts_.load_store.reset(now, index);
+  parts_.load_store.reset(index, 0);
+  channels_[index]->failures = 0;
   channel_of_host_.erase(channels_[index]->remote.number);
   closed_.push_back(index);
 }
 
+// The counters are in memory, and the channel cannot wait for them: what is outstanding says where they
+// stood.
+void TpLayer::restore_counters(TpChannel& channel) {
+  std::uint64_t first = ~std::uint64_t{0};
+  std::uint64_t end = 0;
+  for (std::uint32_t i = 0; i < channel.send.capacity(); ++i) {
+    const TxPacket& packet = channel.send.slot(i);
+    if (packet.state == PacketState::kFree) continue;
+    first = std::min(first, packet.logical);
+    end = std::max(end, packet.logical + 1);
+  }
+  if (end > 0) channel.send.restore({first, end});
+}
+
 void TpLayer::end_channel(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
+  if (!parts_.contexts.acquire({ContextKind::kTpChannel, index})) restore_counters(channel);
   channel.state = ChannelState::kError;
   channel.timer.stop();
   set_timer(index);

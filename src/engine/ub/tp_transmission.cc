@@ -66,8 +66,11 @@ void TpLayer::pump(TimePs now, std::uint32_t index) {
 bool TpLayer::choose_message(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
   if (channel.numbering) return true;
-  const bool response = !channel.responses.empty() && (channel.response_turn || channel.requests.empty());
-  if (!response && channel.requests.empty()) return false;
+  // The peer has promised places for so many requests. More would have to be dropped there, and what this
+  // host answers could be stuck behind them.
+  const bool may_request = !channel.requests.empty() && channel.requests_open < channel.requests_max;
+  const bool response = !channel.responses.empty() && (channel.response_turn || !may_request);
+  if (!response && !may_request) return false;
   channel.response_turn = !response;
   channel.numbering = true;
   channel.numbering_offset = 0;

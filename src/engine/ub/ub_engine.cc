@@ -68,6 +68,9 @@ Result<engine::ExchangeBlob> UbEngine::export_queue(engine::QueueId queue) const
   blob.mtu = parts_->config.mtu;
   blob.receive_window = parts_->config.receive_window;
   blob.first_psn = parts_->config.first_psn;
+  blob.inbound_messages = parts_->config.inbound_messages;
+  blob.first_incarnation = parts_->config.first_incarnation;
+  blob.failures = parts_->tp.failures();
   return encode(blob);
 }
 
@@ -93,7 +96,7 @@ Result<engine::PeerId> UbEngine::connect(TimePs now, engine::QueueId queue, std:
 Result<void> UbEngine::disconnect(TimePs, engine::QueueId queue, engine::PeerId peer) {
   if (parts_->initiator.find(queue) == nullptr)
     return input_error(fmt::format("jetty {}: no such queue", queue));
-  return parts_->initiator.forget(peer);
+  return parts_->initiator.forget(queue, peer);
 }
 
 void UbEngine::forget_host(TimePs now, wire::HostAddress remote) {

@@ -25,9 +25,9 @@ struct EngineParts;
 /// memory. Implements UB-Base 2.0.1 chapters 6 to 8 as far as public documents (OpenURMA, ns-3-UB, UMDK) show
 /// them: all verbs of URMA over RTP with ROI ordering, and loads and stores over bypassed transport.
 ///
-/// To come, and where: service modes ROT, ROL, UNO (transaction.cc gate, tp_channel.cc delivery); several
-/// channels per host (TpLayer::open); congestion control (TpLayer::transmit_data and the CC field); jetty
-/// groups (Responder::target_jetty); jetty life cycle (Jetty::record.state).
+/// To come, and where: service modes ROT, ROL, UNO (initiator_sending.cc gate, tp_channel.cc delivery);
+/// several channels per host (TpLayer::open); congestion control (TpLayer::transmit_data and the CC field);
+/// jetty groups (Responder::target_jetty); jetty life cycle (Jetty::record.state).
 class UbEngine {
  public:
   /// `config` must validate(); the error names the key. `payloads` and `arena` outlive the engine and may be
@@ -42,16 +42,19 @@ class UbEngine {
   static constexpr bool supports(verbs::Verb) { return true; }
   /// Depths are powers of two up to 65536. The id is the jetty id on the wire.
   Result<engine::QueueId> create_queue(TimePs now, const engine::QueueConfig& config);
-  /// Refused while requests are outstanding. Its unread completions and receive entries are gone.
+  /// Refused while requests are outstanding. Its unread completions, receive entries and peers are gone.
   Result<void> destroy_queue(TimePs now, engine::QueueId queue);
   Result<verbs::SegmentToken> register_segment(TimePs now, const verbs::SegmentConfig& config);
   /// Later accesses with this token are refused; accesses under way finish.
   Result<void> deregister_segment(TimePs now, verbs::SegmentToken token);
   Result<engine::ExchangeBlob> export_queue(engine::QueueId queue) const;
-  /// Imports the jetty in `blob`. The first import of a host makes the channel to it, as does one after the
-  /// channel failed; packets flow when both ends have made theirs.
+  /// Imports the jetty in `blob`. The first import of a host makes the channel to it; packets flow when both
+  /// ends have made theirs. After a channel failed at either end, both export and connect again, in any
+  /// order: it begins a new life with new numbers, and what was outstanding at an end that had not noticed
+  /// ends with kRetryExhausted.
   Result<engine::PeerId> connect(TimePs now, engine::QueueId queue, std::span<const std::byte> blob);
-  /// Refused while requests to the peer are outstanding. The channel stays for the other jetties.
+  /// `queue` is the one that connected. Refused while requests to the peer are outstanding. The channel stays
+  /// for the other jetties.
   Result<void> disconnect(TimePs now, engine::QueueId queue, engine::PeerId peer);
   /// Host `remote` is gone for good: requests to it end with kRetryExhausted or kFlushed, its jetties are no
   /// peers any more, and its channel's memory serves the next host. No load or store of it may be in

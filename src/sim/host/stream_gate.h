@@ -53,7 +53,7 @@ class StreamGate {
     TimePs held_until;   ///< When the access that waited last begins.
   };
 
-  Stream& find(std::uint32_t stream) {
+  Stream& find(std::uint64_t stream) {
     if (stream == last_stream_) return streams_[last_index_];
     const std::uint32_t* known = index_.find(stream);
     last_stream_ = stream;

@@ -367,6 +367,22 @@ TEST_F(Reliability, ForgedAcknowledgementsAreDropped) {
   forged.ub.rtph.psn = 12;
   world_->pair().inject(0, forged);
   EXPECT_EQ(world_->counters(0).dropped_acknowledgement, 4u);
+  // Of the statuses only 0 confirms (and 3 denies): the others belong to fused responses or to nobody.
+  world_->pair().host(1).plugged = false;
+  EXPECT_EQ(world_->post(world_->request(Verb::kWrite, 64)), engine::PostStatus::kOk);
+  const TimePs before = world_->engine(0).deadline();
+  forged.ub.rtph.psn = 11;
+  for (const unsigned status : {1u, 2u, 4u, 5u, 6u, 7u}) {
+    for (const auto opcode : {wire::TpOpcode::kAck, wire::TpOpcode::kAckCetph, wire::TpOpcode::kSack}) {
+      forged.ub.rtph.opcode = opcode;
+      forged.ub.rtph.status = static_cast<wire::UbResponseStatus>(status);
+      world_->pair().inject(0, forged);
+    }
+  }
+  EXPECT_EQ(world_->counters(0).dropped_acknowledgement, 4u + 18u);
+  EXPECT_EQ(world_->engine(0).deadline(), before);  // The packet still waits to be confirmed.
+  world_->pair().host(1).plugged = true;
+  world_->run();
   EXPECT_EQ(world_->counters(0).dropped_stale_acknowledgement, 1u);
   EXPECT_TRUE(world_->finish(world_->request(Verb::kWrite, 64)).ok());
 }

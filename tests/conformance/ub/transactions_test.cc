@@ -206,6 +206,8 @@ TEST_F(Transactions, ReceiverNotReadyIsRetriedAfterTheAdvertisedDelay) {
   EXPECT_EQ(requests_.size(), 3u);
   EXPECT_EQ(requests_[0].ub.request.tassn, requests_[2].ub.request.tassn);
   EXPECT_TRUE(requests_[2].ub.request.retry);
+  EXPECT_FALSE(
+      responses_[0].ub.response.poison);  // Its RSPINFO is a timer code, whatever the number means elsewhere.
   EXPECT_GE(world().now() - start, microseconds(120));
 }
 
@@ -231,6 +233,120 @@ TEST_F(Transactions, SendLongerThanItsEntry) {
   ASSERT_EQ(world().pair().host(1).completions.size(), 1u);
   EXPECT_EQ(world().pair().host(1).completions[0].status, CompletionStatus::kLocalLength);
   EXPECT_EQ(world().pair().memory(1).count(engine::AccessKind::kWrite), 0u);
+}
+
+// 7.3, RSPST 3: receive buffers that are not there are the receiver's affair. The sender does not repeat, and
+// one entry is used up.
+TEST_F(Transactions, AReceiveBufferThatIsNotThereEndsTheSend) {
+  world();
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    verbs::ReceiveRequest receive{.id = id, .local_count = 1};
+    receive.local[0] = {World::kBase - 0x1000, 64};
+    world().pair().post_receive(1, world().queue(1), receive);
+  }
+  EXPECT_EQ(world().finish(world().request(Verb::kSend, 64)).status, CompletionStatus::kRemoteOperation);
+  ASSERT_EQ(world().pair().host(1).completions.size(), 1u);
+  EXPECT_EQ(world().pair().host(1).completions[0].id, 1u);
+  EXPECT_EQ(world().pair().host(1).completions[0].status, CompletionStatus::kLocalAccess);
+  EXPECT_EQ(world().counters(0).page_fault_retries, 0u);
+}
+
+// 7.3, Poison: data that is known to be bad is no success, and is not placed.
+TEST_F(Transactions, APoisonedReadResponseIsAnError) {
+  world().pair().host(1).plugged = false;
+  EXPECT_EQ(world().post(world().request(Verb::kRead, 64)), engine::PostStatus::kOk);
+  wire::Packet response = requests_.back();
+  const wire::Packet request = response;
+  std::swap(response.source, response.destination);
+  std::swap(response.ub.rtph.source_tpn, response.ub.rtph.destination_tpn);
+  auto& header = wire::use_response(response.ub);
+  header.opcode = wire::TaOpcode::kReadResponse;
+  header.tassn = request.ub.request.tassn;
+  header.requester_id = request.ub.request.requester_id;
+  header.poison = true;
+  response.payload = wire::pattern_payload(1, 0, 64);
+  world().pair().inject(0, response);
+  wire::Packet ack = response;
+  ack.ub.rtph.opcode = wire::TpOpcode::kAck;
+  ack.ub.transaction = wire::UbTransaction::kNone;
+  ack.payload = {};
+  world().pair().inject(0, ack);
+  ASSERT_EQ(world().pair().host(0).completions.size(), 1u) << world().pair().waiting_report();
+  EXPECT_EQ(world().pair().host(0).completions[0].status, CompletionStatus::kRemotePoison);
+  EXPECT_EQ(world().pair().memory(0).load64(World::kLocal), 0u);
+}
+
+// 7.2: how long its own segments are says nothing about those of others, up to 64 KiB.
+TEST_F(Transactions, ATargetServesReadsOfAnySegmentLength) {
+  UbConfig config;
+  config.segment_bytes = 4096;
+  make(config);
+  EXPECT_TRUE(world().finish(world().request(Verb::kRead, 64)).ok());
+  wire::Packet request = requests_.back();
+  for (const std::uint32_t length : {8192u, 65'536u, 65'537u}) {
+    request.ub.rtph.psn = wire::psn_add(request.ub.rtph.psn, 1);
+    request.ub.rtph.tpmsn = request.ub.rtph.psn;
+    request.ub.extension.maetah.length = length;
+    world().pair().inject(1, request);
+    world().run();
+    EXPECT_EQ(responses_.back().ub.response.status,
+              length <= 65'536 ? wire::UbResponseStatus::kSuccess : wire::UbResponseStatus::kError);
+  }
+  EXPECT_EQ(responses_.back().ub.response.info, static_cast<std::uint8_t>(wire::UbResponseInfo::kLength));
+}
+
+// C: Prefetch_tgt is a hint; it touches nothing and never fails.
+TEST_F(Transactions, APrefetchAlwaysSucceeds) {
+  EXPECT_TRUE(world().finish(world().request(Verb::kRead, 64)).ok());
+  const std::uint64_t before = target_accesses();
+  wire::Packet request = requests_.back();
+  request.ub.request.opcode = wire::TaOpcode::kPrefetch;
+  for (const std::uint32_t token : {world().token(1).id, 0xfffffu}) {
+    request.ub.rtph.psn = wire::psn_add(request.ub.rtph.psn, 1);
+    request.ub.rtph.tpmsn = request.ub.rtph.psn;
+    request.ub.extension.maetah.token_id = token;
+    world().pair().inject(1, request);
+    world().run();
+    EXPECT_EQ(responses_.back().ub.response.status, wire::UbResponseStatus::kSuccess);
+    EXPECT_EQ(responses_.back().ub.response.opcode, wire::TaOpcode::kTaack);
+  }
+  EXPECT_EQ(target_accesses(), before);
+}
+
+// A queue's peers are its own.
+TEST_F(Transactions, PeersBelongToTheQueueThatImportedThem) {
+  UbConfig config;
+  config.retransmission = {.base = microseconds(10), .attempts_max = 1};
+  World shared(config, {}, 2);
+  EXPECT_FALSE(shared.engine(0).disconnect(shared.now(), shared.queue(0, 1), shared.peer(0, 0)).ok());
+  auto request = shared.request(Verb::kWrite, 64);
+  EXPECT_TRUE(shared.finish(request).ok());
+  ASSERT_TRUE(shared.engine(0).destroy_queue(shared.now(), shared.queue(0, 0)).ok());
+  request.peer = shared.peer(0, 1);
+  shared.pair().host(1).plugged = false;
+  EXPECT_EQ(shared.pair().post(0, shared.queue(0, 1), request), engine::PostStatus::kOk);
+  shared.run();
+  ASSERT_EQ(shared.pair().host(0).events.size(), 1u);  // None for the queue that is gone.
+  EXPECT_EQ(shared.pair().host(0).events[0].queue, shared.queue(0, 1));
+  EXPECT_TRUE(shared.engine(0).disconnect(shared.now(), shared.queue(0, 1), shared.peer(0, 1)).ok());
+}
+
+// B.3: an encapsulation addresses so many hosts; others are refused when the engine is made, and when it
+// connects.
+TEST_F(Transactions, HostsThatTheFramesCannotNameAreRefused) {
+  using wire::UbEncapsulation;
+  for (const auto encapsulation : {UbEncapsulation::kRawEthernet, UbEncapsulation::kCna24OnLink}) {
+    UbConfig config;
+    config.encapsulation = encapsulation;
+    config.mtu = 256;
+    config.host = {65'535};
+    EXPECT_TRUE(validate(config).ok());
+    config.host = {65'536};
+    EXPECT_FALSE(validate(config).ok());
+  }
+  UbConfig config;
+  config.host = {65'536};
+  EXPECT_TRUE(validate(config).ok());
 }
 
 // 7.2: segments of 64 KiB with consecutive TASSNs, packets of one MTU; each packet describes exactly its own

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "engine/ub/engine_parts.h"
-#include "engine/ub/transaction.h"
+#include "engine/ub/initiator.h"
 
 namespace wharf::ub {
 namespace {
@@ -37,14 +37,14 @@ CompletionStatus refused_status(std::uint8_t info) {
 
 }  // namespace
 
-void Initiator::receive(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
+bool Initiator::receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked) {
   const wire::Atah& response = packet.ub.response;
   Jetty* owner = find(response.requester_id);
   const std::uint32_t index =
       owner == nullptr ? kNoSlot : owner->transactions[response.tassn & (owner->transactions.size() - 1)];
   if (index == kNoSlot) {
     ++parts_.counters.dropped_response;
-    return;
+    return false;
   }
   Transaction& transaction = transactions_[index];
   const bool refusal =
@@ -54,11 +54,15 @@ void Initiator::receive(TimePs now, std::uint32_t channel, const wire::Packet& p
       (transaction.state != TransactionState::kSending && transaction.state != TransactionState::kAwaiting) ||
       (response.opcode != response_of(transaction.opcode) && !refusal)) {
     ++parts_.counters.dropped_response;
-    return;
+    return false;
   }
   // What must happen in PSN order happens here; placing the data may wait for a context record.
   const std::uint32_t offset = transaction.received;
-  const bool good = response.status == wire::UbResponseStatus::kSuccess;
+  const bool ended_well = response.status == wire::UbResponseStatus::kSuccess;
+  const bool good = ended_well && !response.poison;
+  if (ended_well && response.poison && transaction.status == CompletionStatus::kSuccess) {
+    transaction.status = CompletionStatus::kRemotePoison;
+  }
   if (good && response.opcode == wire::TaOpcode::kReadResponse) {
     if (packet.payload.length > transaction.length - offset) {
       if (transaction.status == CompletionStatus::kSuccess)
@@ -84,7 +88,8 @@ void Initiator::receive(TimePs now, std::uint32_t channel, const wire::Packet& p
   }
   const ContextKey key{ContextKind::kJetty, response.requester_id - kFirstJettyId};
   if (!parts_.contexts.acquire(key)) {
-    const std::uint32_t parked = parts_.responder.park(now, packet);
+    const bool keeps = parked != kNoSlot;
+    if (!keeps) parked = parts_.responder.park(now, packet);
     WHARF_CHECK(parked != kNoSlot);  // The TP layer took the packet because there was room.
     ++transactions_[index].steps_deferred;
     parts_.contexts.defer(key,
@@ -94,9 +99,10 @@ void Initiator::receive(TimePs now, std::uint32_t channel, const wire::Packet& p
                            .packet = parked,
                            .detail = offset},
                           packet.operation, false);
-    return;
+    return keeps;
   }
   step_response(now, index, packet, offset);
+  return false;
 }
 
 void Initiator::resume_response(TimePs now, std::uint32_t index, std::uint32_t generation,

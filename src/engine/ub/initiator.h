@@ -67,6 +67,7 @@ struct Transaction {
   TransactionState state = TransactionState::kQueued;
   verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
   bool last_segment = false;
+  bool counted = false;   ///< In TpChannel::requests_open.
   bool answered = false;  ///< The response has ended.
   wire::UbResponseStatus answer_status = wire::UbResponseStatus::kSuccess;
   std::uint8_t answer_info = 0;
@@ -84,7 +85,8 @@ class Initiator {
   Result<std::uint32_t> create(const engine::QueueConfig& config);
   Result<void> destroy(TimePs now, std::uint32_t jetty);
   verbs::PeerId import(const Peer& peer);
-  Result<void> forget(verbs::PeerId peer);
+  /// `jetty` is the one that imported it.
+  Result<void> forget(std::uint32_t jetty, verbs::PeerId peer);
   /// Nothing behind the channel is a peer any more, whatever is outstanding.
   void forget_channel(std::uint32_t channel);
 
@@ -123,8 +125,9 @@ class Initiator {
   void numbered_all(TimePs now, std::uint32_t index);
   /// One of its packets is confirmed.
   void confirmed(TimePs now, std::uint32_t index);
-  /// A response arrived, in PSN order.
-  void receive(TimePs now, std::uint32_t channel, const wire::Packet& packet);
+  /// A response arrived, in PSN order. `parked` is where it waited for its turn, or kNoSlot; true when it
+  /// stays there.
+  bool receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked);
   void resume_response(TimePs now, std::uint32_t index, std::uint32_t generation, std::uint32_t parked,
                        std::uint32_t offset);
   /// Reads the data of a packet; the TP layer gets the answers.
@@ -176,6 +179,7 @@ class Initiator {
   void back_off(TimePs now, std::uint32_t index);
   void try_finish(TimePs now, std::uint32_t index);
   void finish(TimePs now, std::uint32_t index);
+  void uncount(Transaction& transaction);
   void finish_request(TimePs now, std::uint32_t jetty, std::uint64_t number);
   void unlink_ordered(Jetty& jetty, std::uint64_t number);
   void report(std::uint32_t jetty);

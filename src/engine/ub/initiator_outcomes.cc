@@ -2,7 +2,7 @@
 // The initiator, outcome: transactions that finish, back off or are given up, and what that sets free.
 // [UB-Base 2.0.1 7.3, 7.4]
 #include "engine/ub/engine_parts.h"
-#include "engine/ub/transaction.h"
+#include "engine/ub/initiator.h"
 
 namespace wharf::ub {
 
@@ -23,8 +23,16 @@ void Initiator::try_finish(TimePs now, std::uint32_t index) {
   }
 }
 
+void Initiator::uncount(Transaction& transaction) {
+  if (!transaction.counted) return;
+  transaction.counted = false;
+  TpChannel& channel = parts_.tp.channel(transaction.channel);
+  if (channel.requests_open-- >= channel.requests_max) parts_.tp.touch(transaction.channel);
+}
+
 void Initiator::back_off(TimePs now, std::uint32_t index) {
   Transaction& transaction = transactions_[index];
+  uncount(transaction);
   std::uint8_t code = transaction.answer_info;
   if (transaction.answer_status == wire::UbResponseStatus::kPageFault) {
     code = parts_.config.page_fault_timer;
@@ -75,7 +83,7 @@ void Initiator::stop_awaiting(std::uint32_t index) {
 
 void Initiator::time_out_answers(TimePs now) {
   answer_deadline_ = kNever;
-  for (std::uint32_t index = 0; index < transactions_.capacity(); ++index) {
+  for (std::uint32_t index = 0; index < transactions_.extent(); ++index) {
     if (!transactions_.is_used(index) || transactions_[index].confirmed_at == kNever) continue;
     Transaction& transaction = transactions_[index];
     const TimePs due = transaction.confirmed_at + error_timeout(parts_.config.err_timeout);
@@ -94,6 +102,7 @@ void Initiator::time_out_answers(TimePs now) {
 
 void Initiator::finish(TimePs now, std::uint32_t index) {
   Transaction& ended = transactions_[index];
+  uncount(ended);
   Jetty& owner = jetty(ended.jetty);
   const std::uint64_t mask = owner.transactions.size() - 1;
   owner.transactions[ended.tassn & mask] = kNoSlot;
@@ -154,7 +163,7 @@ void Initiator::channel_failed(TimePs now, std::uint32_t channel) {
       parts_.raise({engine::AsyncEventKind::kPeerUnreachable, peers_[id].queue, id});
     }
   }
-  for (std::uint32_t index = 0; index < transactions_.capacity(); ++index) {
+  for (std::uint32_t index = 0; index < transactions_.extent(); ++index) {
     if (!transactions_.is_used(index) || transactions_[index].channel != channel) continue;
     Transaction& transaction = transactions_[index];
     if (transaction.status == CompletionStatus::kSuccess &&
@@ -163,6 +172,7 @@ void Initiator::channel_failed(TimePs now, std::uint32_t channel) {
     }
     backoff_.set(index, kNever);
     stop_awaiting(index);
+    uncount(transaction);
     transaction.answered = true;
     transaction.state = TransactionState::kAwaiting;
     jetty(transaction.jetty).posted_request(transaction.request).in_numbering = false;

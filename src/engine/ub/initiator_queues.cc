@@ -6,7 +6,7 @@
 #include <bit>
 
 #include "engine/ub/engine_parts.h"
-#include "engine/ub/transaction.h"
+#include "engine/ub/initiator.h"
 
 namespace wharf::ub {
 
@@ -33,6 +33,8 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
     jetties_.push_back(std::make_unique<Jetty>());
     completed_.reserve(jetties_.size());
     advance_.reserve(jetties_.size());
+    transactions_.reserve(static_cast<std::uint32_t>(jetties_.size()) * parts_.config.transactions_per_jetty);
+    backoff_.reserve(transactions_.capacity());
   }
   Jetty& made = *jetties_[at];
   made.used = true;
@@ -59,6 +61,7 @@ Result<void> Initiator::destroy(TimePs now, std::uint32_t jetty_id) {
                     owner->requests.size()));
   }
   parts_.contexts.remove(now, {ContextKind::kJetty, jetty_id - kFirstJettyId});
+  for (Peer& peer : peers_) peer.used = peer.used && peer.queue != jetty_id;
   const bool listed = owner->advance_listed;
   const bool completion_listed = owner->listed;
   const std::uint32_t generation = owner->generation + 1;
@@ -78,6 +81,7 @@ verbs::PeerId Initiator::import(const Peer& peer) {
     return id;
   }
   peers_.push_back(peer);
+  parts_.events.reserve(2 * peers_.size());
   return static_cast<verbs::PeerId>(peers_.size() - 1);
 }
 
@@ -93,8 +97,10 @@ std::uint32_t Initiator::jetty_waiting_for(verbs::PeerId id) const {
   return kNoSlot;
 }
 
-Result<void> Initiator::forget(verbs::PeerId id) {
-  if (peer(id) == nullptr) return input_error(fmt::format("peer {}: no such import", id));
+Result<void> Initiator::forget(std::uint32_t jetty_id, verbs::PeerId id) {
+  if (peer(id) == nullptr || peers_[id].queue != jetty_id) {
+    return input_error(fmt::format("peer {}: jetty {} has no such import", id, jetty_id));
+  }
   if (const std::uint32_t waiting = jetty_waiting_for(id); waiting != kNoSlot) {
     return input_error(
         fmt::format("peer {}: jetty {} has requests outstanding to it, expected none", id, waiting));
@@ -311,6 +317,14 @@ void Initiator::describe_waiting(std::vector<std::string>& out) const {
     out.push_back(fmt::format("jetty {}: {} requests outstanding; the oldest ({}, id {}) waits for {}",
                               at + kFirstJettyId, owner->requests.size(), verbs::name(first.request.verb),
                               first.request.id, what));
+  }
+}
+
+void Initiator::release_buffers() {
+  for (const auto& owner : jetties_) {
+    for (std::size_t i = 0; i < owner->requests.size(); ++i) {
+      parts_.payloads.release(owner->requests[i].request.inline_data.buffer);
+    }
   }
 }
 

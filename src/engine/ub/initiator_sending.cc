@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The initiator, sending side: which request is next, and how it becomes TA segments and packets.
 // [UB-Base 2.0.1 7.2, 7.4]
-#include "engine/ub/transaction.h"
+#include "engine/ub/initiator.h"
 
 #include <fmt/format.h>
 
@@ -161,12 +161,8 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
   }
   const std::uint64_t space = owner.transactions.size();
   if (owner.tassn_next - owner.tassn_oldest >= space) return false;
-  std::uint32_t index = transactions_.acquire();
-  if (index == kNoSlot) {
-    transactions_.reserve(transactions_.capacity() == 0 ? 64 : transactions_.capacity() * 2);
-    backoff_.reserve(transactions_.capacity());
-    index = transactions_.acquire();
-  }
+  const std::uint32_t index = transactions_.acquire();
+  WHARF_CHECK(index != kNoSlot);  // create() made room for the TASSN space of every jetty.
   const std::uint32_t generation = transactions_[index].generation;
   Transaction& made = *std::construct_at(&transactions_[index]);
   made.generation = generation;
@@ -209,6 +205,8 @@ wire::OperationTag Initiator::operation_of(std::uint32_t index) const {
 void Initiator::numbering_begins(TimePs now, std::uint32_t index) {
   Transaction& transaction = transactions_[index];
   transaction.state = TransactionState::kSending;
+  transaction.counted = true;
+  ++parts_.tp.channel(transaction.channel).requests_open;
   parts_.span(operation_of(index), trace::Stage::kWindowWait, transaction.waiting_since, now);
   transaction.waiting_since = kNever;
 }

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// What peers make this host hold is bounded for each of them, and no peer can take another's room, nor its
+// own for ever.
+#include <algorithm>
+#include <vector>
+
+#include "base/arena.h"
+#include "engine/ub/ub_engine.h"
+#include "tests/support/engine_pair.h"
+#include "tests/support/ub_world.h"
+
+namespace wharf::ub {
+namespace {
+
+using verbs::Verb;
+
+UbConfig tiny(std::uint32_t messages, std::uint32_t packets) {
+  UbConfig config;
+  config.mtu = 256;
+  config.inbound_messages = messages;
+  config.parked_packets = packets;
+  config.retransmission.attempts_max = reliability::kUnlimitedAttempts;
+  return config;
+}
+
+// Both directions at once, with hardly any room: requests wait behind requests, and answers behind them.
+TEST(UbInboundRoom, TheSmallestLimitsOnlyCostTime) {
+  for (const auto recovery : {LossRecovery::kSelective, LossRecovery::kGoBackN}) {
+    for (const std::uint32_t messages : {1u, 2u, 5u}) {
+      for (const double percent : {0.0, 5.0}) {
+        UbConfig config = tiny(messages, 1);
+        config.recovery = recovery;
+        config.min_rnr_timer = 1;
+        config.context_cache_entries = messages == 2 ? 1 : 0;
+        World world(config, faulty(messages, percent));
+        for (std::uint32_t host = 0; host < 2; ++host) {
+          for (std::uint64_t i = 0; i < 40; ++i) {
+            auto request = world.request(i % 3 == 0   ? Verb::kRead
+                                         : i % 3 == 1 ? Verb::kWrite
+                                                      : Verb::kSend,
+                                         1000);
+            request.peer = world.peer(host);
+            request.remote.token = world.token(1 - host);
+            ASSERT_EQ(world.pair().post(host, world.queue(host), request), engine::PostStatus::kOk);
+            if (i % 3 != 2) continue;
+            verbs::ReceiveRequest receive;
+            receive.local_count = 1;
+            receive.local[0] = {World::kRemote + 0x10000, 1000};
+            ASSERT_EQ(world.pair().post_receive(1 - host, world.queue(1 - host), receive),
+                      engine::PostStatus::kOk);
+          }
+        }
+        world.run();
+        for (std::uint32_t host = 0; host < 2; ++host) {
+          EXPECT_EQ(world.pair().host(host).completions.size(), 53u) << world.pair().waiting_report();
+          for (const auto& completion : world.pair().host(host).completions) EXPECT_TRUE(completion.ok());
+          if (percent == 0 && config.context_cache_entries == 0) {
+            EXPECT_EQ(world.counters(host).timeouts, 0u);
+          }
+        }
+        EXPECT_EQ(world.pair().pool().in_use(), 0u);
+      }
+    }
+  }
+}
+
+/// Host 0 serves the others. Every host has one queue and a segment.
+class Server {
+ public:
+  Server(std::uint32_t hosts, const UbConfig& config, test::EnginePairOptions options = {})
+      : pair_(with_hosts(hosts, options), [&](std::uint32_t host, wire::PayloadPool& pool) {
+          UbConfig own = config;
+          own.host = {host};
+          arenas_.emplace_back();
+          return std::make_unique<UbEngine>(std::move(*UbEngine::create(own, pool, arenas_.back())));
+        }) {
+    std::vector<engine::ExchangeBlob> blobs;
+    for (std::uint32_t host = 0; host < hosts; ++host) {
+      queue_.push_back(*pair_.engine(host).create_queue(pair_.now(), {.send_depth = 256}));
+      blobs.push_back(*pair_.engine(host).export_queue(queue_[host]));
+    }
+    token_ = *pair_.engine(0).register_segment(pair_.now(), {.base = 0x10000, .length = 1U << 20U});
+    for (std::uint32_t host = 1; host < hosts; ++host) {
+      peer_.push_back(*pair_.engine(host).connect(pair_.now(), queue_[host], blobs[0]));
+      static_cast<void>(pair_.engine(0).connect(pair_.now(), queue_[0], blobs[host]));
+    }
+  }
+  auto& pair() { return pair_; }
+
+  void read(std::uint32_t host) {
+    verbs::WorkRequest request;
+    request.verb = Verb::kRead;
+    request.peer = peer_[host - 1];
+    request.remote = {0x10000, token_};
+    request.length = 64;
+    request.local_count = 1;
+    request.local[0] = {0x20000, 64};
+    ASSERT_EQ(pair_.engine(host).post(pair_.now(), queue_[host], request, engine::Submission::kInHand),
+              engine::PostStatus::kOk);
+  }
+
+ private:
+  static test::EnginePairOptions with_hosts(std::uint32_t hosts, test::EnginePairOptions options) {
+    options.hosts = hosts;
+    return options;
+  }
+  std::deque<Arena> arenas_;
+  test::EnginePair<UbEngine> pair_;
+  std::vector<engine::QueueId> queue_;
+  std::vector<verbs::PeerId> peer_;
+  verbs::SegmentToken token_;
+};
+
+// Every host loses the first packet of many: what is behind the gaps would once have filled the room of all,
+// and no packet that closes a gap could be taken any more.
+TEST(UbInboundRoom, ManyHostsThatLoseTheirFirstPacketAllFinish) {
+  Server server(9, tiny(64, 8));
+  std::vector<int> lost(9);
+  server.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    return packet.source.number != 0 && lost[packet.source.number]++ == 0;
+  };
+  for (std::uint32_t host = 1; host < 9; ++host) {
+    for (int i = 0; i < 256; ++i) server.read(host);
+    server.pair().drain(host);
+  }
+  EXPECT_EQ(server.pair().run_until_idle(seconds(1)), test::RunEnd::kDone);
+  for (std::uint32_t host = 1; host < 9; ++host) {
+    EXPECT_EQ(server.pair().host(host).completions.size(), 256u) << server.pair().waiting_report();
+  }
+}
+
+// A hostile host sends what it never completes: packets behind a gap, and first packets of messages without a
+// last.
+TEST(UbInboundRoom, AHostileHostTakesNobodyElsesRoom) {
+  for (const bool ahead : {true, false}) {
+    Server server(3, tiny(16, 16));
+    wire::Packet sample;
+    server.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+      if (packet.source.number == 2 && packet.ub.rtph.opcode == wire::TpOpcode::kReliable) sample = packet;
+      return false;
+    };
+    server.read(2);
+    server.pair().drain(2);
+    server.pair().run_until_idle();
+    server.pair().host(2).plugged = false;
+    for (std::uint32_t i = 0; i < 2047; ++i) {
+      wire::Packet packet = sample;
+      packet.ub.rtph.psn = wire::psn_add(sample.ub.rtph.psn, ahead ? i + 2 : i + 1);
+      packet.ub.rtph.tpmsn = i + 10;
+      packet.ub.rtph.last = ahead;
+      if (!ahead && i % 2 == 0) packet.ub.request.opcode = wire::TaOpcode::kWrite;
+      server.pair().inject(0, packet);
+    }
+    for (int i = 0; i < 100; ++i) server.read(1);
+    server.pair().drain(1);
+    EXPECT_EQ(
+        server.pair().run_until([&] { return server.pair().host(1).completions.size() == 100; }, seconds(1)),
+        test::RunEnd::kDone)
+        << server.pair().waiting_report();
+    EXPECT_GT(server.pair().engine(0).counters().dropped_no_room, 1000u);
+  }
+}
+
+// A host never has more requests under way than its peer has places.
+TEST(UbInboundRoom, TheInitiatorKeepsToTheTargetsPlaces) {
+  UbConfig config = tiny(3, 64);
+  World world(config);
+  std::uint32_t open = 0;
+  std::uint32_t most = 0;
+  world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    if (packet.ub.transport != wire::UbTransport::kRtp || packet.ub.rtph.opcode != wire::TpOpcode::kReliable)
+      return false;
+    if (packet.ub.transaction == wire::UbTransaction::kRequest && packet.ub.rtph.last)
+      most = std::max(most, ++open);
+    if (packet.ub.transaction == wire::UbTransaction::kResponse && packet.ub.rtph.last) --open;
+    return false;
+  };
+  for (int i = 0; i < 60; ++i)
+    ASSERT_EQ(world.post(world.request(Verb::kRead, 1000)), engine::PostStatus::kOk);
+  world.run();
+  EXPECT_EQ(world.pair().host(0).completions.size(), 60u);
+  EXPECT_EQ(most, 3u);
+  EXPECT_EQ(world.counters(1).dropped_no_room, 0u);
+}
+
+}  // namespace
+}  // namespace wharf::ub
