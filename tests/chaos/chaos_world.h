@@ -32,6 +32,7 @@ struct ChaosOptions {
   bool may_fail = false;          ///< Retries are limited: an operation may end in an error.
   bool ordered_sends = true;      ///< Messages arrive in posting order.
   bool doorbells = false;         ///< Work requests are announced and fetched.
+  bool order_tags = false;        ///< Requests carry drawn order tags, and some complete out of order.
   /// A receiver keeps packets that arrived behind a gap, for ever when its peer has given up.
   bool keeps_behind_gaps = false;
   engine::QueueConfig queue_config;
@@ -162,6 +163,7 @@ class ChaosWorld {
     std::uint64_t word = 0;  ///< Atomics: which word.
     std::uint64_t operand = 0;
     std::uint64_t compare = 0;
+    verbs::SegmentToken revoked;  ///< kSendInvalidate: the token that ends.
     bool done = false;
   };
   struct Message {
@@ -296,6 +298,18 @@ class ChaosWorld {
     request.fence = random_.below(8) == 0;
     request.immediate = random_.next_u32();
     const std::uint32_t other = 1 - host;
+    if (options_.order_tags) {
+      request.order = static_cast<verbs::OrderTag>(random_.below(3));
+      request.completion_in_order = random_.below(4) != 0;
+    }
+    if (operation.verb == verbs::Verb::kSendInvalidate) {
+      request.invalidate =
+          pair_.engine(other)
+              .register_segment(pair_.now(),
+                                {.base = options_.pair.memory_base, .length = 64, .token_value = 5})
+              .value();
+      operation.revoked = request.invalidate;
+    }
     if (verbs::is_atomic(operation.verb)) {
       if (!prepare_atomic(operation, request)) return true;
     } else {
@@ -475,6 +489,10 @@ class ChaosWorld {
       Counter& counter = counters_[other][operation.word];
       ++counter.added;
       if (++counter.seen[completion.atomic_result[0]] > 1) return fail("fetch_add saw a value twice");
+    }
+    if (operation.verb == verbs::Verb::kSendInvalidate &&
+        pair_.engine(other).deregister_segment(pair_.now(), operation.revoked).ok()) {
+      return fail("an invalidated token still stands");
     }
     if (operation.notify != kNoCell) {
       Cell& cell = cells_[other][operation.notify];

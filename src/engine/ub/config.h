@@ -113,7 +113,7 @@ constexpr std::uint64_t context_region_bytes(const UbConfig& config) {
 }
 
 /// The delay that an RNR timer code stands for. Choice: UB publishes codes 0..31 but no table; this is the
-/// one of InfiniBand (IBTA vol 1 table 45), whose code 12 (0.64 ms) is URMA's usual value too.
+/// one of InfiniBand (IBTA vol 1 9.7.5.2.8), whose code 12 (0.64 ms) is URMA's usual value too.
 TimePs rnr_delay(std::uint8_t code);
 
 /// The time that an err_timeout code stands for: 4.096 us * 2^code (URMA API). Choice: it is counted from

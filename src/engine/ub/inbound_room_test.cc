@@ -161,6 +161,30 @@ TEST(UbInboundRoom, AHostileHostTakesNobodyElsesRoom) {
   }
 }
 
+// Packets that claim to be of one message, several of them its last: the message outlives them all.
+TEST(UbInboundRoom, ManyLastPacketsOfOneMessageDoNoHarm) {
+  Server server(3, tiny(1, 16));
+  wire::Packet sample;
+  server.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    if (packet.source.number == 2 && packet.ub.rtph.opcode == wire::TpOpcode::kReliable) sample = packet;
+    return false;
+  };
+  server.read(2);
+  server.pair().drain(2);
+  server.pair().run_until_idle();
+  server.pair().host(2).plugged = false;
+  for (const std::uint32_t number : {4u, 3u, 2u, 1u, 8u, 7u, 5u, 6u}) {
+    wire::Packet packet = sample;
+    packet.ub.rtph.psn = wire::psn_add(sample.ub.rtph.psn, number);
+    packet.ub.rtph.tpmsn = number < 5 ? 10 : 11 + number % 2;
+    server.pair().inject(0, packet);
+  }
+  server.read(1);
+  server.pair().drain(1);
+  server.pair().run_until_idle();
+  EXPECT_EQ(server.pair().host(1).completions.size(), 1u);
+}
+
 // A host never has more requests under way than its peer has places.
 TEST(UbInboundRoom, TheInitiatorKeepsToTheTargetsPlaces) {
   UbConfig config = tiny(3, 64);
