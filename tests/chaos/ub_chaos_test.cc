@@ -265,10 +265,10 @@ class ReconnectWorld {
     config.first_psn = random_.next_u32() & wire::kPsnMask;
     config.recovery = random_.below(2) == 0 ? ub::LossRecovery::kGoBackN : ub::LossRecovery::kSelective;
     config.retransmission = {.base = microseconds(20),
-                             .attempts_max = 1 + static_cast<std::uint32_t>(random_.below(3))};
-    config.err_timeout = 6;
+                             .attempts_max = 3 + static_cast<std::uint32_t>(random_.below(3))};
+    config.err_timeout = 13;
     config.inbound_messages = 1U << random_.below(6);
-    config.parked_packets = 1U << random_.below(6);
+    config.parked_packets = 16U << random_.below(6);
     config.context_region = kContextRegion;
     if (random_.below(2) == 0)
       config.context_cache_entries = 1 + static_cast<std::uint32_t>(random_.below(6));
