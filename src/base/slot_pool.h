@@ -3,6 +3,7 @@
 // memory is taken only by reserve(), in control paths.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -32,6 +33,11 @@ class SlotPool {
     slots_.reserve(capacity);
     next_.reserve(capacity);
     capacity_ = capacity;
+  }
+
+  /// The same for owners whose needs grow step by step: at least doubles, so that many steps cost little.
+  void grow(std::uint32_t capacity) {
+    if (capacity > capacity_) reserve(std::max(capacity, std::min(capacity_, kInUse / 4) * 2));
   }
 
   /// The index of a slot that is nobody else's until release(), or kNoSlot when all are in use.

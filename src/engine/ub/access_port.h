@@ -43,7 +43,7 @@ class AccessPort {
   AccessPort() { pending_.reserve(kAccesses); }
 
   /// There are `channels` channels.
-  void make_room(std::uint32_t channels) { pending_.reserve(kAccesses + channels * kChannelAccesses); }
+  void make_room(std::uint32_t channels) { pending_.grow(kAccesses + channels * kChannelAccesses); }
 
   /// Queues `access` (with an id of its own) on behalf of `owner`.
   void request(const engine::Access& access, const PendingAccess& owner) {

@@ -31,7 +31,7 @@ Result<void> ContextStore::reserve(ContextKey key) {
   const std::uint64_t channels = entries_[static_cast<std::size_t>(ContextKind::kTpChannel)].size();
   const std::uint64_t steps = records + channels + (channels + 1) * parts_.config.parked_packets +
                               channels * parts_.config.inbound_messages + parts_.config.load_store_services;
-  deferred_.reserve(static_cast<std::uint32_t>(std::min<std::uint64_t>(steps, 1U << 30U)));
+  deferred_.grow(static_cast<std::uint32_t>(std::min<std::uint64_t>(steps, 1U << 30U)));
   return {};
 }
 

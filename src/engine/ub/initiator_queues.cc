@@ -33,7 +33,7 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
     jetties_.push_back(std::make_unique<Jetty>());
     completed_.reserve(jetties_.size());
     advance_.reserve(jetties_.size());
-    transactions_.reserve(static_cast<std::uint32_t>(jetties_.size()) * parts_.config.transactions_per_jetty);
+    transactions_.grow(static_cast<std::uint32_t>(jetties_.size()) * parts_.config.transactions_per_jetty);
     backoff_.reserve(transactions_.capacity());
   }
   Jetty& made = *jetties_[at];

@@ -47,8 +47,8 @@ Responder::Responder(EngineParts& parts) : parts_(parts) { make_room(0); }
 void Responder::make_room(std::uint32_t channels) {
   const std::uint64_t messages = std::uint64_t{channels} * parts_.config.inbound_messages;
   const std::uint64_t packets = (channels + 1ULL) * parts_.config.parked_packets;
-  messages_.reserve(static_cast<std::uint32_t>(std::min<std::uint64_t>(messages, kPlacesMax)));
-  parked_.reserve(static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, kPlacesMax)));
+  messages_.grow(static_cast<std::uint32_t>(std::min<std::uint64_t>(messages, kPlacesMax)));
+  parked_.grow(static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, kPlacesMax)));
   by_tpmsn_.reserve(messages_.capacity());
 }
 
