@@ -36,19 +36,43 @@ inline constexpr std::uint32_t kMaxCacheLines = 1U << 24U;
 /// two. `key` names the cache in the message, as in "cache.l1".
 Result<void> validate_cache_shape(const CacheShape& shape, const char* key);
 
+/// "No place": the line is absent.
+inline constexpr std::uint32_t kNoPlace = ~std::uint32_t{0};
+
 /// A set-associative tag array with true LRU per set. The set of a line is the low bits of its number. No
-/// call after construction takes memory.
+/// call after construction and track_places() takes memory.
 class Cache {
  public:
   /// A line that left, or "none" when `valid` is false.
   struct Victim {
     LineNumber line = 0;
+    std::uint32_t place = 0;  ///< Where it was. Only with track_places().
     bool valid = false;
     bool dirty = false;
   };
 
   /// `shape` must pass validate_cache_shape().
   explicit Cache(const CacheShape& shape);
+
+  /// From now on, while the cache is still empty, every line has a place of its own.
+  void track_places();
+  /// The place of a line, below shape().lines and the same as long as the line stays, or kNoPlace. Only with
+  /// track_places().
+  std::uint32_t place_of(LineNumber line) const {
+    if (index_.has_value()) return index_->find(line);
+    const std::uint64_t* entry = find(line);
+    if (entry == nullptr) return kNoPlace;
+    return static_cast<std::uint32_t>(set_of(line) - entries_.data()) +
+           ways_[static_cast<std::size_t>(entry - entries_.data())];
+  }
+
+  /// The place that a line will have which is inserted next into the set of this one. Only with
+  /// track_places(); kNoPlace in wide caches, which would have to search.
+  std::uint32_t next_place(LineNumber line) const {
+    if (index_.has_value()) return kNoPlace;
+    const auto first = static_cast<std::size_t>(set_of(line) - entries_.data());
+    return static_cast<std::uint32_t>(first) + ways_[first + shape_.ways - 1];
+  }
 
   /// On a hit makes `line` the most recent of its set, dirty if `store`, and returns true. A miss changes
   /// nothing.
@@ -108,12 +132,16 @@ class Cache {
   bool touch_indexed(LineNumber line, bool store);
   /// The entry of `line`, or null. Ordered sets only.
   const std::uint64_t* find(LineNumber line) const;
+  /// Moves the first `count` ways of the set at `first` one back; what stood behind them comes to the front.
+  void rotate_ways(std::size_t first, std::uint32_t count);
 
   CacheShape shape_;
   std::uint64_t set_mask_ = 0;
   /// Ordered sets: line * 2 + dirty, most recent first; the eight ways of a set fill one line of the machine
   /// that simulates.
   std::vector<std::uint64_t> entries_;
+  /// With track_places(): which way of its set each entry stands for. The entries move, the ways do not.
+  std::vector<std::uint8_t> ways_;
   /// Fully associative caches wider than kMaxOrderedWays.
   std::optional<LruIndex> index_;
   std::vector<std::uint8_t> dirty_slots_;

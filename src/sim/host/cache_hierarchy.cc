@@ -78,7 +78,9 @@ void CacheHierarchy::fill(LineNumber line, bool store, WriteBacks& out) {
 
 void CacheHierarchy::install(std::size_t level, LineNumber line, bool dirty, WriteBacks& out) {
   const Cache::Victim victim = levels_[level].insert(line, dirty);
-  if (victim.valid && victim.dirty) write_down(level + 1, victim.line, out);
+  if (!victim.valid) return;
+  if (level + 1 == levels_.size()) out.push({victim.line, victim.place, victim.dirty});
+  if (victim.dirty) write_down(level + 1, victim.line, out);
 }
 
 void CacheHierarchy::write_down(std::size_t level, LineNumber line, WriteBacks& out) {
@@ -108,6 +110,12 @@ bool CacheHierarchy::contains(LineNumber line) const {
     if (level.contains(line)) return true;
   }
   return false;
+}
+
+std::uint32_t CacheHierarchy::line_count() const {
+  std::uint32_t lines = 0;
+  for (const Cache& level : levels_) lines += level.shape().lines;
+  return lines;
 }
 
 bool CacheHierarchy::is_dirty(LineNumber line) const {

@@ -44,14 +44,28 @@ struct CacheHierarchyConfig {
   std::optional<TimePs> miss_detection;
 };
 
-/// The dirty lines that one access pushed out to memory, oldest first.
+/// What one access pushed out: the dirty lines that go to memory, oldest first, and all lines, dirty or not,
+/// that the last level gave up.
 struct WriteBacks {
+  /// A line that left the last level; a level above may hold it still.
+  struct Departure {
+    LineNumber line;
+    std::uint32_t place;  ///< Where it was. Only with CacheHierarchy::track_places().
+    bool dirty;
+  };
+
   std::array<LineNumber, 3> lines{};  ///< At most one per level: each level's install displaces one line.
   std::uint32_t count = 0;
+  std::uint32_t departed_count = 0;
+  std::array<Departure, 3> departed;  ///< For the same reason.
 
   void push(LineNumber line) {
     WHARF_CHECK(count < lines.size());
     lines[count++] = line;
+  }
+  void push(const Departure& departure) {
+    WHARF_CHECK(departed_count < departed.size());
+    departed[departed_count++] = departure;
   }
 };
 
@@ -118,6 +132,17 @@ class CacheHierarchy {
 
   bool contains(LineNumber line) const;
   bool is_dirty(LineNumber line) const;
+
+  /// From now on, while the caches are still empty, lines of the last level have places.
+  void track_places() { levels_.back().track_places(); }
+  /// The place of a line in the last level, below place_count() and the same as long as it stays there, or
+  /// kNoPlace. Only with track_places().
+  std::uint32_t place_of(LineNumber line) const { return levels_.back().place_of(line); }
+  /// Where a fill() of this line would put it; a guess, and kNoPlace when there is none.
+  std::uint32_t next_place(LineNumber line) const { return levels_.back().next_place(line); }
+  std::uint32_t place_count() const { return levels_.back().shape().lines; }
+  /// Lines of all levels together.
+  std::uint32_t line_count() const;
 
   /// Load-to-use time of a level; of kMemory: the time until a miss is known.
   TimePs latency(CacheLevel level) const { return latencies_[static_cast<std::size_t>(level)]; }

@@ -8,6 +8,7 @@
 
 #include <list>
 #include <map>
+#include <set>
 
 namespace wharf::sim {
 namespace {
@@ -50,6 +51,39 @@ TEST(Cache, DirtyStaysWithTheLineUntilItLeaves) {
     EXPECT_FALSE(cache.remove(7).valid);
     EXPECT_FALSE(cache.insert(7, false).valid);
     EXPECT_FALSE(cache.is_dirty(7)) << "the new line inherits nothing";
+  }
+}
+
+TEST(Cache, PlacesAreOneForEachLineAndStay) {
+  for (const CacheShape shape :
+       {CacheShape{16, 4}, CacheShape{16, 16}, CacheShape{40, 40}, CacheShape{4, 1}}) {
+    Cache cache(shape);
+    cache.track_places();
+    std::map<LineNumber, std::uint32_t> places;
+    LineNumber line = 1;
+    for (int i = 0; i < 4000; ++i) {
+      line = (line * 5 + 3) % 128;
+      if (i % 7 == 0) {
+        const Cache::Victim removed = cache.remove(line);
+        ASSERT_EQ(removed.valid, places.contains(line));
+        if (removed.valid) ASSERT_EQ(removed.place, places[line]);
+        places.erase(line);
+      } else if (!cache.touch(line, i % 3 == 0)) {
+        const std::uint32_t guess = cache.next_place(line);
+        const Cache::Victim victim = cache.insert(line, false);
+        if (victim.valid) ASSERT_EQ(victim.place, places[victim.line]);
+        if (victim.valid) places.erase(victim.line);
+        places[line] = cache.place_of(line);
+        if (guess != kNoPlace) ASSERT_EQ(places[line], guess);
+      }
+      std::set<std::uint32_t> used;
+      for (const auto& [known, place] : places) {
+        ASSERT_EQ(cache.place_of(known), place);
+        ASSERT_LT(place, shape.lines);
+        ASSERT_TRUE(used.insert(place).second);
+      }
+    }
+    EXPECT_EQ(cache.place_of(1000), kNoPlace);
   }
 }
 
@@ -109,13 +143,13 @@ class ModelCache {
     if (set.size() <= ways_) return {};
     const auto [victim, victim_dirty] = set.back();
     set.pop_back();
-    return {victim, true, victim_dirty};
+    return {.line = victim, .valid = true, .dirty = victim_dirty};
   }
   Cache::Victim remove(LineNumber line) {
     auto& set = sets_[line % sets_.size()];
     for (auto it = set.begin(); it != set.end(); ++it) {
       if (it->first != line) continue;
-      const Cache::Victim removed{line, true, it->second};
+      const Cache::Victim removed{.line = line, .valid = true, .dirty = it->second};
       set.erase(it);
       return removed;
     }

@@ -33,6 +33,13 @@ class HostMemory {
     return find(address, length) != nullptr;
   }
 
+  /// Fetches what an access to `address` will find toward the processor, for one that comes soon.
+  void prefetch(std::uint64_t address) const {
+    const Region* region = find(address, 1);
+    if (region != nullptr && region->bytes != nullptr)
+      __builtin_prefetch(region->bytes.get() + (address - region->base));
+  }
+
   /// The bytes themselves; the range is mapped and has real bytes.
   std::span<std::byte> bytes(std::uint64_t address, Bytes length);
 

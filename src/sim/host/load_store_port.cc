@@ -46,10 +46,11 @@ LoadStorePort::Call* LoadStorePort::CallList::pop() {
 }
 
 LoadStorePort::LoadStorePort(const HostConfig& config, const LoadStoreParts& parts)
-    : config_(config), parts_(parts), misses_(2 * config.core.outstanding_misses), waiting_(64) {
-  const CacheHierarchyConfig& cache = config.cache;
-  const std::uint32_t cached = cache.l1.shape.lines + cache.l2.shape.lines + cache.llc.shape.lines;
-  lines_limit_ = 4 * cached;
+    : config_(config),
+      parts_(parts),
+      misses_(2 * config.core.outstanding_misses),
+      waiting_(64),
+      lines_(parts.caches) {
   lines_in_flight_.reserve(256);
 }
 
@@ -124,15 +125,16 @@ void LoadStorePort::look_up(Call& call, TimePs now) {
   const bool store = call.verb == verbs::Verb::kStore;
   WriteBacks out;
   const CacheAccess access = parts_.caches.access(line, store, out);
+  lines_.settle(out);
   call.ready = now + access.latency;
   const bool hit = access.level != CacheLevel::kMemory;
   const bool flat = !hit && config_.cache.miss_detection.has_value();
   parts_.records.tracer().span(call.tag, flat ? Stage::kMissDetection : Stage::kCacheLookup, now, call.ready,
                                parts_.nic.host());
   if (hit) {
-    Line* cached = find_line(line);
+    RemoteLines::Bytes* cached = lines_.find(line).bytes;
     WHARF_CHECK(cached != nullptr);
-    std::byte* at = cached->bytes.data() + offset_in_line(call.target.address);
+    std::byte* at = cached->data() + offset_in_line(call.target.address);
     if (store) {
       std::memcpy(at, &call.value, call.length);
     } else {
@@ -189,6 +191,7 @@ void LoadStorePort::go_remote(Call& call, LineNumber line, MissKind kind) {
   miss.served = {};
   miss.behind = {};
   miss.served.push(call);
+  if (kind == MissKind::kFill) lines_.prefetch(line);
   if (kind == MissKind::kStore) {
     ++counters_.stores;
   } else {
@@ -216,6 +219,11 @@ void LoadStorePort::issue(std::uint32_t tag, TimePs at) {
   parts_.nic.submit_load_store(crossed, parts_.core.id(), tag);
 }
 
+void LoadStorePort::displaced(const WriteBacks& out) {
+  lines_.settle(out);
+  send_write_backs(out);
+}
+
 void LoadStorePort::send_write_backs(const WriteBacks& out) {
   for (std::uint32_t i = 0; i < out.count; ++i) {
     // Lines of local memory leave in the background and cost the program nothing.
@@ -228,6 +236,7 @@ void LoadStorePort::write_back(LineNumber line) {
   if (const std::uint32_t* found = lines_in_flight_.find(line)) {
     WHARF_CHECK(misses_[*found].kind == MissKind::kWriteBack);
     misses_[*found].write_again = true;
+    lines_.pin(line);
     return;
   }
   const std::uint32_t tag = take_miss();
@@ -243,17 +252,18 @@ void LoadStorePort::write_back(LineNumber line) {
 
 void LoadStorePort::issue_write_back(std::uint32_t tag) {
   Miss& miss = misses_[tag];
-  const Line* cached = find_line(miss.line);
-  WHARF_CHECK(cached != nullptr);
+  const RemoteLines::Line cached = lines_.find(miss.line);
+  WHARF_CHECK(cached.bytes != nullptr);
   const wire::BufferId buffer = parts_.payloads.acquire(kCacheLineBytes);
   std::byte* bytes = parts_.payloads.data(buffer);
-  std::memcpy(bytes, cached->bytes.data(), kCacheLineBytes);
+  std::memcpy(bytes, cached.bytes->data(), kCacheLineBytes);
   constexpr LineNumber kAddressLines = (LineNumber{1} << kPeerShift) - 1;
   miss.request = {};
   miss.request.tag = tag;
   miss.request.verb = verbs::Verb::kStore;
   miss.request.peer = static_cast<engine::PeerId>((miss.line & ~kRemoteLineBit) >> kPeerShift);
-  miss.request.remote = {(miss.line & kAddressLines) << kCacheLineShift, cached->token};
+  miss.request.remote = {(miss.line & kAddressLines) << kCacheLineShift, *cached.token};
+  lines_.release(miss.line);
   miss.request.length = kCacheLineBytes;
   miss.request.data = wire::bytes_payload(bytes, kCacheLineBytes, buffer);
   issue(tag, miss.since = parts_.core.now());
@@ -288,13 +298,13 @@ void LoadStorePort::handle_device(std::uint32_t tag) {
     return;
   }
   if (parts_.caches.write_policy() != WritePolicy::kUncached) lines_in_flight_.erase(miss.line);
-  const WriteBacks displaced = serve(now, miss);
+  const WriteBacks out = serve(now, miss);
   parts_.payloads.release(miss.result.data.buffer);
   CallList served = miss.served;
   CallList behind = miss.behind;
   const bool had_slot = miss.kind != MissKind::kWriteBack;
   misses_.release(tag);
-  send_write_backs(displaced);
+  send_write_backs(out);
   if (had_slot) {
     --slots_used_;
     if (!waiting_.empty()) {
@@ -319,24 +329,27 @@ void LoadStorePort::handle_device(std::uint32_t tag) {
 }
 
 WriteBacks LoadStorePort::serve(TimePs now, const Miss& miss) {
-  WriteBacks displaced;
+  WriteBacks out;
   const bool ok = miss.result.status == verbs::CompletionStatus::kSuccess;
   std::byte* cached = nullptr;
   if (miss.kind == MissKind::kFill && ok) {
-    Line& line = keep_line(miss.line, miss.request.remote.token);
-    wire::fill(miss.result.data, line.bytes);
-    cached = line.bytes.data();
     bool dirty = false;
     for (const Call* call = miss.served.first; call != nullptr; call = call->next)
       dirty = dirty || call->verb == verbs::Verb::kStore;
-    parts_.caches.fill(miss.line, dirty, displaced);
+    parts_.caches.fill(miss.line, dirty, out);
+    lines_.settle(out);
+    const RemoteLines::Line line = lines_.find(miss.line);
+    WHARF_CHECK(line.bytes != nullptr);
+    wire::fill(miss.result.data, *line.bytes);
+    *line.token = miss.request.remote.token;
+    cached = line.bytes->data();
   }
   bool is_first = true;
   for (Call* call = miss.served.first; call != nullptr; call = call->next) {
     serve_one(now, miss, *call, is_first, cached);
     is_first = false;
   }
-  return displaced;
+  return out;
 }
 
 void LoadStorePort::serve_one(TimePs now, const Miss& miss, Call& call, bool is_first, std::byte* cached) {
@@ -348,42 +361,10 @@ void LoadStorePort::serve_one(TimePs now, const Miss& miss, Call& call, bool is_
   if (cached != nullptr && call.verb == verbs::Verb::kStore) {
     std::memcpy(cached + offset, &call.value, call.length);
   } else if (call.verb == verbs::Verb::kLoad) {
-    LineBytes bytes;
+    RemoteLines::Bytes bytes;
     if (cached == nullptr) wire::fill(miss.result.data, bytes);
     call.value = 0;
     std::memcpy(&call.value, (cached != nullptr ? cached : bytes.data()) + offset, call.length);
-  }
-}
-
-LoadStorePort::Line* LoadStorePort::find_line(LineNumber number) {
-  const std::uint32_t* found = line_index_.find(number);
-  return found == nullptr ? nullptr : &lines_[*found];
-}
-
-LoadStorePort::Line& LoadStorePort::keep_line(LineNumber number, verbs::SegmentToken token) {
-  if (Line* known = find_line(number)) {
-    known->token = token;
-    return *known;
-  }
-  if (lines_.in_use() >= lines_limit_) drop_absent_lines();
-  std::uint32_t slot = lines_.acquire();
-  if (slot == kNoSlot) {
-    lines_.reserve(lines_.capacity() == 0 ? 1024 : 2 * lines_.capacity());
-    slot = lines_.acquire();
-  }
-  line_index_.insert(number, slot);
-  lines_[slot].number = number;
-  lines_[slot].token = token;
-  return lines_[slot];
-}
-
-void LoadStorePort::drop_absent_lines() {
-  for (std::uint32_t slot = 0; slot < lines_.capacity(); ++slot) {
-    if (!lines_.is_used(slot) || parts_.caches.contains(lines_[slot].number)) continue;
-    // A write-back that must be repeated still needs the bytes.
-    if (lines_in_flight_.find(lines_[slot].number) != nullptr) continue;
-    line_index_.erase(lines_[slot].number);
-    lines_.release(slot);
   }
 }
 

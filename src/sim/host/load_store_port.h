@@ -12,7 +12,6 @@
 // awaits.
 #pragma once
 
-#include <array>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +27,7 @@
 #include "sim/host/host_config.h"
 #include "sim/host/nic.h"
 #include "sim/host/on_chip_bus.h"
+#include "sim/host/remote_lines.h"
 #include "sim/host/run_records.h"
 #include "sim/host/sim_core.h"
 #include "verbs/remote_memory.h"
@@ -125,19 +125,14 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
   // CoreDevice: the answer to miss `tag` has crossed the bus.
   void handle_device(std::uint32_t tag) override;
   // WriteBackTarget.
-  void write_back(LineNumber line) override;
+  void displaced(const WriteBacks& out) override;
+  /// A dirty remote line leaves the caches.
+  void write_back(LineNumber line);
 
   const LoadStoreCounters& counters() const { return counters_; }
   void describe_waiting(std::vector<std::string>& lines) const;
 
  private:
-  using LineBytes = std::array<std::byte, kCacheLineBytes>;
-  /// A remote line that the caches may hold.
-  struct Line {
-    LineBytes bytes;
-    LineNumber number = 0;
-    verbs::SegmentToken token;
-  };
   enum class MissKind : std::uint8_t {
     kFill,       ///< Reads a line into the caches.
     kLoad,       ///< Reads for one uncached load.
@@ -182,9 +177,7 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
   std::uint32_t take_miss();
   static LineNumber line_number(const Call& call);
 
-  Line* find_line(LineNumber number);
-  Line& keep_line(LineNumber number, verbs::SegmentToken token);
-  void drop_absent_lines();
+  /// Sends the dirty remote lines of `out`, whose bytes have been settled.
   void send_write_backs(const WriteBacks& out);
 
   HostConfig config_;
@@ -193,9 +186,7 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
   FlatMap lines_in_flight_;      ///< Line to miss, except uncached ones.
   Ring<std::uint32_t> waiting_;  ///< Misses without a slot of the core, in order.
   std::uint32_t slots_used_ = 0;
-  SlotPool<Line> lines_;
-  FlatMap line_index_;
-  std::uint32_t lines_limit_;  ///< Above this many, those that left the caches are dropped.
+  RemoteLines lines_;
   LoadStoreCounters counters_;
 };
 

@@ -74,6 +74,7 @@ MemoryPort::Course MemoryPort::read(TimePs now, const Access& access) {
   span(access, on_bus() ? Stage::kTargetBus : Stage::kTargetPcieRead, now, reached);
   const TimePs done = host_.dram.row_hit(reached, access.length);
   span(access, Stage::kTargetMemory, reached, done);
+  host_.memory.prefetch(access.address);
   return {done, done};
 }
 

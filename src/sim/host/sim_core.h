@@ -26,15 +26,13 @@
 
 namespace wharf::sim {
 
-/// Takes the dirty lines of mapped remote memory that local accesses push out of the shared caches.
+/// Is told of the lines of mapped remote memory that local accesses push out of the shared caches.
 class WriteBackTarget {
  public:
   virtual ~WriteBackTarget() = default;
-  virtual void write_back(LineNumber line) = 0;
+  /// Some of the lines may be of local memory.
+  virtual void displaced(const WriteBacks& out) = 0;
 };
-
-/// Lines of mapped remote memory have this bit in their number; local addresses never reach it.
-inline constexpr LineNumber kRemoteLineBit = LineNumber{1} << 57U;
 
 /// verbs::Core of a simulated host. Loads and stores take the time of the cache level that answers, plus DRAM
 /// on a miss; stores are visible when they are done, so that a fence never waits. They overlap with other
@@ -140,7 +138,7 @@ class SimCore {
     if (program_log_ != nullptr) program_log_->add(operation);
   }
 
-  /// Where dirty remote lines go that local accesses push out.
+  /// Who cares for remote lines that local accesses push out.
   void connect(WriteBackTarget& target) { write_backs_ = &target; }
   Core& hardware() { return core_; }
   HostMemory& memory() { return memory_; }
@@ -153,10 +151,7 @@ class SimCore {
     TimePs latency = access.latency;
     if (access.level == CacheLevel::kMemory) latency += load_latency_;
     if (access.needs_fill) caches_.fill(line, store, out);
-    for (std::uint32_t i = 0; i < out.count; ++i) {
-      if ((out.lines[i] & kRemoteLineBit) != 0 && write_backs_ != nullptr)
-        write_backs_->write_back(out.lines[i]);
-    }
+    if (write_backs_ != nullptr) write_backs_->displaced(out);
     return latency;
   }
 
