@@ -9,6 +9,7 @@ option(WHARF_TESTS "Build the tests" ON)
 option(WHARF_BENCH "Build the benchmarks" ON)
 option(WHARF_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 option(WHARF_WERROR "Treat warnings as errors" OFF)
+option(WHARF_LINK_TIME_OPTIMIZATION "Optimise the program and the benchmarks once more when they are linked" OFF)
 set(WHARF_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=: empty, address,undefined or thread")
 
 add_library(wharf_options INTERFACE)
@@ -33,3 +34,14 @@ if(WHARF_FUZZ)
   target_compile_options(wharf_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 target_include_directories(wharf_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
+
+# The folders whose code runs for every event or packet. With link-time optimisation their objects carry machine code
+# beside what the link needs: the many test programs link that as it is (wharf_test), and only what links
+# wharf_whole_program is optimised as a whole (docs/decisions/0004).
+set(WHARF_HOT_FOLDERS base wire trace verbs engine reliability ub roce sim_kernel sim_fabric sim_host sim_scenario)
+add_library(wharf_hot_options INTERFACE)
+add_library(wharf_whole_program INTERFACE)
+if(WHARF_LINK_TIME_OPTIMIZATION AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(wharf_hot_options INTERFACE -flto=auto -ffat-lto-objects)
+  target_link_options(wharf_whole_program INTERFACE -flto=auto)
+endif()
