@@ -43,6 +43,13 @@ void LoadStorePath::reset(std::uint32_t channel, std::uint16_t first) {
   paths_[channel]->probe_queued = queued;
 }
 
+bool LoadStorePath::serves(std::uint32_t channel) const {
+  for (std::uint32_t index = 0; index < services_.capacity(); ++index) {
+    if (services_.is_used(index) && services_[index].channel == channel) return true;
+  }
+  return false;
+}
+
 PostStatus LoadStorePath::issue(TimePs now, const verbs::LoadStore& access) {
   if (!verbs::is_load_store(access.verb)) return PostStatus::kUnsupported;
   const Peer* target = parts_.initiator.peer(access.peer);

@@ -81,6 +81,9 @@ class LoadStorePath {
   /// Another engine has taken the host's place: what is outstanding to it ends in kRetryExhausted, and both
   /// ends count from `first` on. The failure of a TP channel is no reason: this path has no transport state.
   void reset(std::uint32_t channel, std::uint16_t first);
+  /// Whether a load or store of the host behind `channel` is in execution here or waits for its answer to
+  /// leave.
+  bool serves(std::uint32_t channel) const;
 
   engine::PostStatus issue(TimePs now, const verbs::LoadStore& access);
   bool poll(verbs::LoadStoreResult& out) {

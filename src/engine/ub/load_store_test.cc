@@ -104,6 +104,21 @@ TEST_F(LoadStoreTest, LateAndRepeatedAnswersAreDropped) {
   EXPECT_EQ(world.pair().pool().in_use(), 0u);
 }
 
+TEST_F(LoadStoreTest, AHostIsNotForgottenWhileItsLoadIsInExecution) {
+  test::EnginePairOptions slow;
+  slow.access_shortest = slow.access_longest = microseconds(1);
+  World world({}, slow);
+  world.pair().issue(0, load(world, 1));
+  const auto refused = [&world] { return !world.engine(1).forget_host(world.now(), {0}).ok(); };
+  // From its arrival until its answer has left.
+  EXPECT_EQ(world.pair().run_until([&world] { return world.counters(1).packets_received == 1; }),
+            test::RunEnd::kDone);
+  EXPECT_TRUE(refused());
+  world.run();
+  EXPECT_EQ(results(world).at(0).status, CompletionStatus::kSuccess);
+  EXPECT_FALSE(refused());
+}
+
 // A late duplicate never overwrites a newer acknowledged store.
 TEST_F(LoadStoreTest, LateDuplicateOfAStoreDoesNotOverwriteANewerOne) {
   World world;

@@ -99,12 +99,17 @@ Result<void> UbEngine::disconnect(TimePs, engine::QueueId queue, engine::PeerId 
   return parts_->initiator.forget(queue, peer);
 }
 
-void UbEngine::forget_host(TimePs now, wire::HostAddress remote) {
+Result<void> UbEngine::forget_host(TimePs now, wire::HostAddress remote) {
   const std::uint32_t channel = parts_->tp.find(remote);
-  if (channel == kNoSlot) return;
+  if (channel == kNoSlot) return {};
+  if (parts_->load_store.serves(channel)) {
+    return input_error(
+        fmt::format("host {}: a load or store of it is in execution, expected none", remote.number));
+  }
   parts_->initiator.forget_channel(channel);
   parts_->tp.close(now, channel);
   parts_->settle(now);
+  return {};
 }
 
 engine::PostStatus UbEngine::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,

@@ -57,9 +57,9 @@ class UbEngine {
   /// for the other jetties.
   Result<void> disconnect(TimePs now, engine::QueueId queue, engine::PeerId peer);
   /// Host `remote` is gone for good: requests to it end with kRetryExhausted or kFlushed, its jetties are no
-  /// peers any more, and its channel's memory serves the next host. No load or store of it may be in
-  /// execution. Does nothing for a host without a channel.
-  void forget_host(TimePs now, wire::HostAddress remote);
+  /// peers any more, and its channel's memory serves the next host. Refused while a load or store of it is in
+  /// execution, whose answer would reach that next host. Does nothing for a host without a channel.
+  Result<void> forget_host(TimePs now, wire::HostAddress remote);
 
   // Inputs. Each runs to completion; consequences wait in the outputs below.
   engine::PostStatus post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,

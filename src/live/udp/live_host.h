@@ -80,12 +80,24 @@ class LiveHost {
   void add_peer(wire::HostAddress number, const UdpEndpoint& endpoint) {
     peers_.push_back({number, endpoint});
   }
+  /// Whether some host is reached at `endpoint`.
+  bool reaches(const UdpEndpoint& endpoint) const { return find_peer(endpoint) != nullptr; }
   /// From now on datagrams of host `number` are counted and dropped, and none goes there; what the engine
   /// keeps per host is free for the next. Control path.
   void remove_peer(wire::HostAddress number) {
     std::erase_if(peers_, [number](const Peer& peer) { return peer.number == number; });
-    if constexpr (requires { engine_->forget_host(now_, number); })
-      engine_->forget_host(clock_.now(), number);
+    if constexpr (requires { engine_->forget_host(now_, number); }) {
+      unforgotten_.push_back(number);
+      forget_hosts();
+    }
+  }
+  /// An engine keeps what belongs to a host while it executes something for it; that goes when it is done.
+  void forget_hosts() {
+    if constexpr (requires { engine_->forget_host(now_, unforgotten_.front()); }) {
+      std::erase_if(unforgotten_, [this](wire::HostAddress number) {
+        return engine_->forget_host(clock_.now(), number).ok();
+      });
+    }
   }
   /// Destroys `queue` of the engine. Programs that wait for one of its completions are never resumed: the
   /// caller destroys them. Control path.
@@ -105,6 +117,7 @@ class LiveHost {
   /// One round: what has arrived, what is due, what may leave. True if anything happened.
   bool step() {
     if (!doomed_.empty()) destroy_doomed();
+    if (!unforgotten_.empty()) forget_hosts();
     bool worked = take_datagrams();
     now_ = clock_.now();
     if (engine_->deadline() <= now_) {
@@ -314,6 +327,7 @@ class LiveHost {
   std::vector<Peer> peers_;
   std::vector<Waiting> waiting_;
   std::vector<verbs::QueueId> doomed_;
+  std::vector<wire::HostAddress> unforgotten_;
   bool posted_ = false;
 };
 
