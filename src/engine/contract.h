@@ -114,6 +114,10 @@ struct QueueConfig {
   std::uint64_t receive_ring = 0;
   std::uint64_t completion_ring = 0;
   std::uint32_t traffic_priority = 0;
+  /// RoCE: the protection domain; requests of its peer use segments of the same domain alone.
+  std::uint32_t domain = 0;
+  /// UB: the secret that must accompany Sends, which export_queue() hands to peers; 0: none.
+  std::uint32_t token = 0;
 };
 
 /// What can happen to a queue or peer without being asked for.

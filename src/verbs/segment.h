@@ -50,6 +50,8 @@ struct SegmentConfig {
   /// NONE).
   std::uint32_t token_value = 0;
   bool check_value = true;
+  /// RoCE: the protection domain; only queue pairs of the same one may use the segment (IBTA vol 1 10.2.3).
+  std::uint32_t domain = 0;
   /// The order label that remote reads of this segment get at the memory port.
   AccessOrder read_order = AccessOrder::kRelaxed;
   /// The order label that remote writes of this segment get at the memory port.

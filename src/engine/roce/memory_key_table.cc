@@ -39,6 +39,7 @@ Result<verbs::SegmentToken> MemoryKeyTable::add(const verbs::SegmentConfig& conf
   record.length = config.length;
   record.key = (index << 8U) | use;
   record.rights = config.rights;
+  record.domain = config.domain;
   record.valid = true;
   record.read_order = config.read_order;
   record.write_order = config.write_order;
@@ -58,8 +59,9 @@ Result<void> MemoryKeyTable::remove(std::uint32_t key) {
 }
 
 void MemoryKeyTable::invalidate(std::uint32_t key) {
-  WHARF_CHECK(is_valid(key));
-  records_[index_of(key)].valid = false;
+  const std::uint32_t index = index_of(key);
+  WHARF_CHECK(index != kNoRecord && records_[index].valid && records_[index].key == key);
+  records_[index].valid = false;
 }
 
 }  // namespace wharf::roce

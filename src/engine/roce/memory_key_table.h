@@ -23,9 +23,9 @@ struct MemoryKeyRecord {
   bool valid = false;
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
   verbs::AccessOrder write_order = verbs::AccessOrder::kRelaxed;
-  /// Hardware also keeps the protection domain and the translation table's address here; this model has
-  /// neither.
-  std::array<std::byte, 6> reserved{};
+  /// Hardware also keeps the translation table's address here; this model has none.
+  std::array<std::byte, 2> reserved{};
+  std::uint32_t domain = 0;  ///< Protection domain.
 };
 static_assert(sizeof(MemoryKeyRecord) == 32);
 
@@ -65,14 +65,15 @@ class MemoryKeyTable {
   MemoryKeyRecord& record(std::uint32_t index) { return records_[index]; }
   const MemoryKeyRecord& record(std::uint32_t index) const { return records_[index]; }
 
-  /// The record that allows `access` to `length` (not zero) bytes at `address` under `key`, or null: unknown
-  /// or revoked key, range outside the region, right missing.
-  const MemoryKeyRecord* find(std::uint32_t key, std::uint64_t address, std::uint64_t length,
-                              RemoteAccess access) const {
+  /// The record that allows `access` to `length` (not zero) bytes at `address` under `key` through a queue
+  /// pair of `domain`, or null: unknown or revoked key, another domain, range outside the region, right
+  /// missing.
+  const MemoryKeyRecord* find(std::uint32_t domain, std::uint32_t key, std::uint64_t address,
+                              std::uint64_t length, RemoteAccess access) const {
     const std::uint32_t index = index_of(key);
     if (index == kNoRecord) return nullptr;
     const MemoryKeyRecord& record = records_[index];
-    if (!record.valid || record.key != key) return nullptr;
+    if (!record.valid || record.key != key || record.domain != domain) return nullptr;
     if (address < record.base || length > record.length || address - record.base > record.length - length) {
       return nullptr;
     }
@@ -81,10 +82,11 @@ class MemoryKeyTable {
                                                           : record.rights.remote_atomic;
     return allowed ? &record : nullptr;
   }
-  /// Whether `key` names a region that is registered now.
-  bool is_valid(std::uint32_t key) const {
+  /// Whether `key` names a region of `domain` that is registered now.
+  bool is_valid(std::uint32_t domain, std::uint32_t key) const {
     const std::uint32_t index = index_of(key);
-    return index != kNoRecord && records_[index].valid && records_[index].key == key;
+    return index != kNoRecord && records_[index].valid && records_[index].key == key &&
+           records_[index].domain == domain;
   }
   /// Revokes a valid key from the packet path (Send with Invalidate).
   void invalidate(std::uint32_t key);

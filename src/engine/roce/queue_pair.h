@@ -92,10 +92,11 @@ struct QueuePairContext {
   std::array<std::uint8_t, 2> alignment{};
   RequesterContext requester;
   ResponderContext responder;
+  std::uint32_t domain = 0;  ///< Protection domain.
   /// 512 bytes is the usual figure for a vendor's record [OpenURMA 5.4]. The rest of one holds what this
   /// model keeps elsewhere or lacks: address path and MAC addresses (44 bytes in mlx5), ring base addresses
-  /// and doorbell records, completion-queue and protection-domain numbers, alternate path, rate limiter.
-  std::array<std::byte, 368> unmodelled{};
+  /// and doorbell records, completion-queue number, alternate path, rate limiter.
+  std::array<std::byte, 364> unmodelled{};
 };
 static_assert(sizeof(QueuePairContext) == 512);
 static_assert(std::is_trivially_copyable_v<QueuePairContext>);

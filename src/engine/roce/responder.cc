@@ -329,7 +329,7 @@ bool Responder::take_write(QueuePair& pair, const wire::Packet& packet, bool fir
   const std::uint32_t remaining = total - received;
   const MemoryKeyRecord* record = nullptr;
   if (remaining > 0) {
-    record = core_.keys.find(key, address, remaining, RemoteAccess::kWrite);
+    record = core_.keys.find(pair.context.domain, key, address, remaining, RemoteAccess::kWrite);
     if (record == nullptr) return refuse(pair, NakCode::kRemoteAccess, psn);
   }
   // [IBTA vol 1 9.7.4.1.6: the packets carry exactly the DMA length]
@@ -360,7 +360,7 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
     return true;
   }
   const bool invalidates = (wire::roce_headers(roce.bth.opcode) & wire::kRoceIeth) != 0;
-  if (invalidates && !core_.keys.is_valid(roce.invalidate_key))
+  if (invalidates && !core_.keys.is_valid(pair.context.domain, roce.invalidate_key))
     return refuse(pair, NakCode::kRemoteAccess, psn);
 
   const Position position = first ? pair.receives.taken() : responder.receive_position;

@@ -34,7 +34,7 @@ bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packe
   verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
   if (reth.length > 0) {
     const MemoryKeyRecord* record =
-        core_.keys.find(reth.remote_key, reth.address, reth.length, RemoteAccess::kRead);
+        core_.keys.find(pair.context.domain, reth.remote_key, reth.address, reth.length, RemoteAccess::kRead);
     if (record == nullptr) return refuse(pair, NakCode::kRemoteAccess, psn);
     order = record->read_order;
   }
@@ -74,7 +74,8 @@ bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& pac
       packet.payload.length != 0) {
     return refuse(pair, NakCode::kInvalidRequest, psn);
   }
-  if (core_.keys.find(atomic.remote_key, atomic.address, 8, RemoteAccess::kAtomic) == nullptr) {
+  if (core_.keys.find(pair.context.domain, atomic.remote_key, atomic.address, 8, RemoteAccess::kAtomic) ==
+      nullptr) {
     return refuse(pair, NakCode::kRemoteAccess, psn);
   }
   if (atomic.address % 8 != 0) return refuse(pair, NakCode::kInvalidRequest, psn);
@@ -227,8 +228,8 @@ bool Responder::duplicate_read(TimePs now, QueuePair& pair, const wire::Packet& 
     }
     verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
     if (reth.length > 0) {
-      const MemoryKeyRecord* record =
-          core_.keys.find(reth.remote_key, reth.address, reth.length, RemoteAccess::kRead);
+      const MemoryKeyRecord* record = core_.keys.find(pair.context.domain, reth.remote_key, reth.address,
+                                                      reth.length, RemoteAccess::kRead);
       if (record == nullptr) return refuse(pair, NakCode::kRemoteAccess, psn);
       order = record->read_order;
     }

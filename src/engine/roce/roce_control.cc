@@ -101,6 +101,7 @@ void RoceEngine::init_context(QueuePair& pair) {
   pair.context = QueuePairContext{};
   QueuePairContext& context = pair.context;
   context.queue_number = kFirstQueueNumber + pair.id;
+  context.domain = pair.config.domain;
   // [Linux rdma_rxe behaviour: 14 bits of a hash of the QPN, constant per queue pair]
   context.entropy = static_cast<std::uint16_t>(0xc000U + ((context.queue_number * 0x61c88647U) >> 18U));
   context.requester.sending = pair.send.tail();

@@ -121,6 +121,29 @@ TEST(RoceEngine, SendWithInvalidateRevokesTheKey) {
   EXPECT_TRUE(world.pair.engine(1).deregister_segment(world.pair.now(), world.token[1]).ok());
 }
 
+// [IBTA vol 1 10.2.3] Whoever guesses a key of another protection domain can neither use nor revoke it.
+TEST(RoceEngine, AKeyOfAnotherDomainIsRefused) {
+  for (const std::uint32_t domain : {5U, 6U}) {
+    for (const Verb verb : {Verb::kRead, Verb::kWrite, Verb::kFetchAdd, Verb::kSendInvalidate}) {
+      engine::QueueConfig queue;
+      queue.domain = 5;
+      RocePair world({}, {}, 1, queue);
+      const verbs::SegmentToken key =
+          world.pair.engine(1)
+              .register_segment(world.pair.now(), {.base = RocePair::kBase, .length = 4096, .domain = domain})
+              .value();
+      world.pair.post_receive(1, 0, world.receive(8192, 64));
+      verbs::WorkRequest request = world.request(verb, 0, 0, 8);
+      request.remote.token = request.invalidate = key;
+      world.pair.post(0, 0, request);
+      world.pair.run_until_idle();
+      EXPECT_EQ(world.completions(0).at(0).status,
+                domain == 5 ? CompletionStatus::kSuccess : CompletionStatus::kRemoteAccess)
+          << verbs::name(verb);
+    }
+  }
+}
+
 TEST(RoceEngine, RefusesWhatRoceDoesNotHave) {
   RocePair world;
   for (const Verb verb :

@@ -32,6 +32,8 @@ inline constexpr std::uint32_t kRestingJetties = 64;
 inline constexpr std::uint32_t kSegmentBytesMax = 65536;
 /// INI_RC_ID and TGT_TC_ID have 20 bits.
 inline constexpr std::uint32_t kJettyIds = 1U << 20U;
+/// TokenIDs have 20 bits; 0 is never given.
+inline constexpr std::uint32_t kTokenIds = 1U << 20U;
 
 /// Unanswered memory accesses from which on packets that ask for more are dropped; their senders repeat them.
 inline constexpr std::uint32_t kUnansweredAccessesMax = 1U << 16U;

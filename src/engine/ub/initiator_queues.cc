@@ -40,6 +40,7 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   made.used = true;
   made.config = config;
   made.record.jetty_id = at + kFirstJettyId;
+  made.record.token = config.token;
   made.record.jfc_id = at + kFirstJettyId;
   made.record.type = static_cast<std::uint8_t>(wire::TargetContextType::kJetty);
   made.record.state = static_cast<std::uint8_t>(JettyState::kReady);
@@ -117,7 +118,6 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
   if (verbs::is_load_store(request.verb)) return PostStatus::kUnsupported;
   if (peer(request.peer) == nullptr || request.local_count > verbs::kMaxScatterEntries)
     return PostStatus::kBadRequest;
-  constexpr std::uint32_t kTokenIds = 1U << 20U;
   const bool two_sided = verbs::is_send(request.verb);
   if (!two_sided && request.remote.token.id >= kTokenIds) return PostStatus::kBadRequest;
   std::uint64_t local = 0;

@@ -3,7 +3,14 @@
 
 #include <fmt/format.h>
 
+#include "engine/ub/config.h"
+
 namespace wharf::ub {
+namespace {
+
+constexpr std::uint32_t token_after(std::uint32_t token_id) { return token_id % (kTokenIds - 1) + 1; }
+
+}  // namespace
 
 Result<std::uint32_t> SegmentTable::add(const verbs::SegmentConfig& config) {
   if (config.base == 0) return input_error("segment base: found 0, expected a non-zero address");
@@ -18,9 +25,11 @@ Result<std::uint32_t> SegmentTable::add(const verbs::SegmentConfig& config) {
         "segment rights: expected write together with read, and atomic together with both (URMA access "
         "rules)");
   }
-  if (token_next_ >= (1U << 20U)) {
-    return input_error("segment tokens: all 1048575 TokenIDs were given out, expected fewer registrations");
+  if (count() >= kTokenIds - 1) {
+    return input_error(
+        "segment tokens: all 1048575 TokenIDs are in use, expected deregister_segment() first");
   }
+  while (find(token_next_) != kNoSlot) token_next_ = token_after(token_next_);
   std::uint32_t number = 0;
   if (free_.empty()) {
     number = static_cast<std::uint32_t>(records_.size());
@@ -35,7 +44,8 @@ Result<std::uint32_t> SegmentTable::add(const verbs::SegmentConfig& config) {
   record.va = config.base;
   record.offset = config.length >> 32U;
   record.length = static_cast<std::uint32_t>(config.length);
-  record.token_id = token_next_++;
+  record.token_id = token_next_;
+  token_next_ = token_after(token_next_);
   record.token_value = config.token_value;
   record.permissions = static_cast<std::uint16_t>(
       Permissions::kValid | (config.check_value ? Permissions::kCheckValue : 0) |

@@ -63,6 +63,7 @@ Result<engine::ExchangeBlob> UbEngine::export_queue(engine::QueueId queue) const
   QueueBlob blob;
   blob.host = parts_->config.host;
   blob.jetty = queue;
+  blob.token = jetty->config.token;
   blob.encapsulation = parts_->config.encapsulation;
   blob.recovery = parts_->config.recovery;
   blob.mtu = parts_->config.mtu;

@@ -2,6 +2,7 @@
 // What a program sees: every verb does what it says, at every length, and leaves nothing behind.
 #include "engine/ub/ub_engine.h"
 
+#include "engine/ub/exchange.h"
 #include "tests/support/ub_world.h"
 
 namespace wharf::ub {
@@ -60,6 +61,24 @@ TEST(UbEngine, SendLandsInTheReceiveEntry) {
   EXPECT_TRUE(world.same(World::kLocal, World::kRemote, 5000));
   EXPECT_TRUE(world.same(World::kLocal + 5000, World::kRemote + 6000, 4000));
   EXPECT_EQ(world.pair().pool().in_use(), 0u);
+}
+
+TEST(UbEngine, ASendWithoutTheJettysTokenIsRefused) {
+  World world;
+  engine::QueueConfig secret;
+  secret.token = 0x5ec4e7;
+  const engine::QueueId jetty = world.engine(1).create_queue(world.now(), secret).value();
+  const engine::ExchangeBlob known = world.engine(1).export_queue(jetty).value();
+  QueueBlob guessed = decode_queue_blob(known).value();
+  EXPECT_EQ(guessed.token, secret.token);
+  guessed.token = 0;
+  for (const engine::ExchangeBlob& blob : {known, encode(guessed)}) {
+    world.pair().post_receive(1, jetty, {.id = 1, .local_count = 1, .local = {{{World::kRemote, 64}}}});
+    verbs::WorkRequest send = world.request(Verb::kSend, 64);
+    send.peer = world.engine(0).connect(world.now(), world.queue(0), blob).value();
+    EXPECT_EQ(world.finish(send).status,
+              blob == known ? CompletionStatus::kSuccess : CompletionStatus::kRemoteAccess);
+  }
 }
 
 TEST(UbEngine, WriteImmTakesAnEntryForTheImmediateOfItsLastSegment) {
