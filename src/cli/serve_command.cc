@@ -30,6 +30,8 @@ class ServeCommand : public Command {
     app.add_option("--clients", clients_,
                    "Clients at once, each with an equal part of the memory; 16 by default")
         ->check(CLI::Range(1, 1024));
+    app.add_flag("--share-memory", share_memory_,
+                 "Let every client reach all of the memory, not only its own part");
     app.add_flag("--once", once_, "End when the last client has left");
   }
   Result<ExitCode> run(const Console& console) override {
@@ -42,6 +44,7 @@ class ServeCommand : public Command {
     config.listen = *listen;
     config.memory_bytes = size->count;
     config.clients_max = clients_;
+    config.shared_memory = share_memory_;
     config.once = once_;
 
     live::ServerObserver observer;
@@ -82,6 +85,7 @@ class ServeCommand : public Command {
   std::string listen_ = "127.0.0.1";
   std::string size_ = "64MiB";
   std::uint32_t clients_ = 16;
+  bool share_memory_ = false;
   bool once_ = false;
 };
 

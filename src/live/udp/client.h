@@ -28,6 +28,8 @@ struct ClientConfig {
   ArrivalRule arrivals = ArrivalRule::kKeep;
   std::uint32_t receive_entries = 0;  ///< That the server keeps posted.
   std::uint32_t receive_bytes = 0;
+  verbs::AccessRights rights = verbs::kFullAccess;  ///< To the memory.
+  std::uint64_t slice_key = 0;  ///< slice_key() of another client, to share its slice; 0: a slice of its own.
   FaultConfig faults;
   std::uint64_t seed = 1;
   bool unlimited_retries = false;
@@ -61,28 +63,29 @@ class Client {
 
   LiveHost<E>& host() { return host_; }
   LiveRemote<E>& remote() { return remote_; }
-  /// The part of the segment that is this session's alone.
-  std::uint64_t slice_offset() const { return welcome_.slice_offset; }
-  std::uint64_t slice_bytes() const { return welcome_.slice_bytes; }
+  /// The part of the segment that is this session's, and of those that it tells its key.
+  std::uint64_t slice_offset() const { return connected_.slice_offset; }
+  std::uint64_t slice_bytes() const { return connected_.slice_bytes; }
+  std::uint64_t slice_key() const { return connected_.slice_key; }
   /// What the server found in its receive entries. Waits, without stepping the host.
   Result<Report> report() { return exchange<Report>(channel_, ReportRequest{}, patience_); }
   bool peer_gone() const { return channel_.peer_gone(); }
 
  private:
-  Client(const ClientConfig& config, const LiveClock& clock, ControlChannel channel, Welcome welcome,
-         std::unique_ptr<EngineMemory> memory, std::unique_ptr<E> engine, UdpSocket socket,
-         verbs::QueueId queue, verbs::PeerId peer)
+  Client(const ClientConfig& config, const LiveClock& clock, ControlChannel channel, const Welcome& welcome,
+         Connected connected, std::unique_ptr<EngineMemory> memory, std::unique_ptr<E> engine,
+         UdpSocket socket, verbs::QueueId queue, verbs::PeerId peer)
       : patience_(config.patience),
         channel_(std::move(channel)),
-        welcome_(std::move(welcome)),
+        connected_(std::move(connected)),
         memory_(std::move(memory)),
-        host_(std::move(engine), welcome_.client, memory_->payloads, std::move(socket), clock, config.seed,
+        host_(std::move(engine), welcome.client, memory_->payloads, std::move(socket), clock, config.seed,
               config.faults, kProtocolOf<E>),
-        remote_(host_, queue, peer, welcome_.segment) {}
+        remote_(host_, queue, peer, connected_.segment) {}
 
   TimePs patience_;
   ControlChannel channel_;
-  Welcome welcome_;
+  Connected connected_;
   std::unique_ptr<EngineMemory> memory_;
   LiveHost<E> host_;
   LiveRemote<E> remote_;
@@ -102,6 +105,8 @@ Result<std::unique_ptr<Client<E>>> Client<E>::open(const ClientConfig& config, c
   hello.queue_depth = std::bit_ceil(config.queue_depth);
   hello.receive_entries = config.receive_entries;
   hello.receive_bytes = config.receive_bytes;
+  hello.rights = config.rights;
+  hello.slice_key = config.slice_key;
   auto welcome = exchange<Welcome>(*channel, hello, config.patience);
   if (!welcome) return welcome.error();
 
@@ -121,17 +126,16 @@ Result<std::unique_ptr<Client<E>>> Client<E>::open(const ClientConfig& config, c
   if (!queue) return queue.error();
   auto blob = made.export_queue(*queue);
   if (!blob) return blob.error();
-  auto peer = made.connect(now, *queue, welcome->queue);
-  if (!peer) return peer.error();
   auto connected = exchange<Connected>(*channel, Connect{*std::move(blob)}, config.patience);
   if (!connected) return connected.error();
+  auto peer = made.connect(now, *queue, connected->queue);
+  if (!peer) return peer.error();
 
-  const UdpEndpoint server{channel->peer_address(), welcome->udp_port};
-  const wire::HostAddress number = welcome->server;
-  std::unique_ptr<Client> client(new Client(config, clock, *std::move(channel), *std::move(welcome),
-                                            std::move(memory), *std::move(engine), *std::move(socket), *queue,
-                                            *peer));
-  client->host_.add_peer(number, server);
+  const UdpEndpoint server{channel->peer_address(), connected->udp_port};
+  std::unique_ptr<Client> client(new Client(config, clock, *std::move(channel), *welcome,
+                                            *std::move(connected), std::move(memory), *std::move(engine),
+                                            *std::move(socket), *queue, *peer));
+  client->host_.add_peer(welcome->server, server);
   return client;
 }
 

@@ -18,6 +18,9 @@
 namespace wharf::live {
 namespace {
 
+/// Connections that the system keeps until they are accepted.
+constexpr int kBacklog = 128;
+
 sockaddr_in to_system(const UdpEndpoint& endpoint) {
   sockaddr_in out{};
   out.sin_family = AF_INET;
@@ -211,7 +214,8 @@ Result<ControlListener> ControlListener::open(const UdpEndpoint& local) {
   ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_in address = to_system(local);
   socklen_t size = sizeof address;
-  if (::bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(descriptor, 16) != 0 ||
+  if (::bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::listen(descriptor, kBacklog) != 0 ||
       ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
     const Error error{ErrorKind::kEnvironment,
                       fmt::format("TCP {} cannot be used: {}; another port may be free",
@@ -229,11 +233,10 @@ ControlListener::~ControlListener() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-std::vector<ControlChannel> ControlListener::accept() {
-  std::vector<ControlChannel> channels;
+std::optional<ControlChannel> ControlListener::accept() {
   const int descriptor = ::accept4(descriptor_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  if (descriptor >= 0) channels.push_back(ControlChannel(descriptor));
-  return channels;
+  if (descriptor < 0) return std::nullopt;
+  return ControlChannel(descriptor);
 }
 
 }  // namespace wharf::live

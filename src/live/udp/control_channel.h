@@ -18,7 +18,7 @@ namespace wharf::live {
 /// One connection. Messages are a 4-byte big-endian length and that many bytes, at most kLongestMessage.
 class ControlChannel {
  public:
-  static constexpr std::uint32_t kLongestMessage = 64 * 1024;
+  static constexpr std::uint32_t kLongestMessage = 8 * 1024;
 
   ControlChannel(ControlChannel&& other) noexcept;
   ControlChannel& operator=(ControlChannel&& other) noexcept;
@@ -30,9 +30,11 @@ class ControlChannel {
   /// Waits at most `patience` for room in the connection; a stalled error when there is none or the peer has
   /// closed it.
   Result<void> send(std::span<const std::byte> message, TimePs patience);
-  /// Waits for one message; an environment error when the peer closes, a stalled one when `patience` is over.
+  /// Waits for one message; a stalled error when the peer closes the connection or `patience` is over, an
+  /// input error when the peer announces a message that is too long.
   Result<std::vector<std::byte>> receive(TimePs patience);
-  /// The next message if it has arrived whole, else nothing. Never waits; errors as receive().
+  /// The next message if it has arrived whole, else nothing. Never waits and takes nothing beyond that
+  /// message from the connection; errors as receive().
   Result<std::optional<std::vector<std::byte>>> try_receive();
 
   /// True once the peer has closed or reset the connection. Never waits.
@@ -66,7 +68,7 @@ class ControlListener {
   const UdpEndpoint& local() const { return local_; }
   int descriptor() const { return descriptor_; }
   /// A connection that has arrived, or nothing. Never waits.
-  std::vector<ControlChannel> accept();
+  std::optional<ControlChannel> accept();
 
  private:
   ControlListener(int descriptor, UdpEndpoint local) : descriptor_(descriptor), local_(local) {}

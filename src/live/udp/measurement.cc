@@ -175,6 +175,7 @@ Result<Measurement> measure_verb_run(const MeasurementConfig& config, const Verb
   const LiveClock clock;
   const bool receives = verbs::consumes_receive_entry(run.verb);
   ClientConfig client = client_config(config, run.loop.concurrency);
+  client.rights.remote_atomic = verbs::is_atomic(run.verb);
   VerbMeasurementConfig program{.verb = run.verb, .size = run.size, .loop = run.loop};
   if (receives) {
     // The data of a Write_imm does not land in its entry.
@@ -300,11 +301,14 @@ Result<Measurement> measure_workload_run(const MeasurementConfig& config, const 
     client.receive_bytes = payload_of(program);
     client.receive_entries = entries_for(concurrency, client.receive_bytes);
   }
+  const std::vector<verbs::Verb> used = workload::verbs_needed(program, false);
+  client.rights.remote_atomic = std::any_of(used.begin(), used.end(), verbs::is_atomic);
   Clients<E> clients;
   for (std::uint32_t party = 0; party < run.parties; ++party) {
     auto opened = Client<E>::open(client, clock);
     if (!opened) return opened.error();
     clients.push_back(*std::move(opened));
+    client.slice_key = clients.front()->slice_key();  // All parties meet in the memory of the first.
   }
   Client<E>& first = *clients.front();
   const Party all{0, two_sided ? 2 : run.parties};

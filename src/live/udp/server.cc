@@ -2,6 +2,7 @@
 #include "live/udp/server.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -18,21 +19,13 @@
 #include "live/udp/live_protocol.h"
 #include "live/udp/live_remote.h"
 #include "live/udp/session.h"
+#include "live/udp/slice_table.h"
 #include "verbs/task.h"
 
 namespace wharf::live {
 namespace {
 
-/// How often control connections are looked at.
-constexpr TimePs kControlInterval = milliseconds(2);
-/// A client that has not connected its queue by then is sent away.
-constexpr TimePs kSetUpPatience = seconds(5);
-/// Connections at once that are beyond the clients allowed, so that these can be told why they must go.
-constexpr std::size_t kStrangersMax = 16;
-/// Control messages of one client that are answered at a look, so that no client can keep the server busy.
-constexpr int kMessagesPerLook = 8;
 constexpr wire::HostAddress kServerNumber{0};
-constexpr std::uint64_t kPageBytes = 4096;
 
 /// Zeroed pages for the segment.
 class ExposedMemory {
@@ -70,16 +63,12 @@ class Server {
         memory_(std::move(memory)),
         host_(std::move(engine), kServerNumber, memory_->payloads, std::move(socket), clock_, config.seed,
               config.faults, config.protocol),
-        slices_(config.clients_max, false) {}
+        secrets_(config.seed, "live.secrets"),
+        slices_(exposed_.bytes(), config.clients_max,
+                config.shared_memory ? SliceContent::kKept : SliceContent::kZeros,
+                RandomStream(config.seed, "live.slice_keys")) {}
 
   Result<ServerSummary> run(const std::atomic<bool>& stop) {
-    verbs::SegmentConfig segment;
-    segment.base = reinterpret_cast<std::uint64_t>(exposed_.bytes().data());
-    segment.length = exposed_.bytes().size();
-    segment.token_value = RandomStream(config_.seed, "live.segment").next_u32();
-    auto token = host_.engine().register_segment(host_.now(), segment);
-    if (!token) return token.error();
-    segment_ = {segment.base, segment.length, *token, segment.rights};
     if (observer_.ready) observer_.ready({listener_.local(), host_.socket().local().port, exposed_.bytes()});
 
     IdlePolicy idle(config_.idle);
@@ -89,7 +78,7 @@ class Server {
       if (host_.round_time() >= next_look) {
         next_look = host_.round_time() + kControlInterval;
         look_at_connections();
-        if (config_.once && summary_.clients != 0 && sessions_.empty()) return finish(false);
+        if (config_.once && summary_.clients != 0 && clients() == 0) return finish(false);
       }
       if (worked) {
         idle.worked();
@@ -101,62 +90,121 @@ class Server {
   }
 
  private:
-  /// One client, from its connection to its end.
+  /// One client, from its connection to its end. Until it connects its queue it holds an offered number only.
   struct Session {
     Session(ControlChannel channel_in, TimePs deadline_in)
         : channel(std::move(channel_in)), deadline(deadline_in) {}
 
     ControlChannel channel;
     TimePs deadline;  ///< Of the set-up; kNever once connected.
+    bool readable = false;
+    bool closed = false;
+    bool attended = false;  ///< In this look.
     std::optional<Hello> hello;
-    wire::HostAddress number;
-    std::uint32_t slice = 0;
-    verbs::QueueId queue = 0;
-    std::optional<LiveRemote<E>> remote;
+    wire::HostAddress number;  ///< With `hello`.
+    std::optional<std::uint32_t> slice;
+    std::optional<verbs::QueueId> queue;
+    std::optional<verbs::SegmentToken> token;
+    std::optional<LiveRemote<E>> remote;  ///< Once connected.
     Report report;
     std::vector<verbs::Task<void>> receivers;
   };
+  using Sessions = std::vector<std::unique_ptr<Session>>;
 
   ServerSummary finish(bool stopped) {
-    while (!sessions_.empty()) end(sessions_.size() - 1, "the server stops");
+    while (!sessions_.empty()) end(*sessions_.back(), "the server stops");
     summary_.counters = host_.counters();
     for (const MemoryUse& use : host_.engine().memory_use()) summary_.engine_bytes += use.bytes;
     summary_.stopped = stopped;
     return summary_;
   }
 
+  /// Sessions whose queue is connected.
+  std::size_t clients() const {
+    return static_cast<std::size_t>(
+        std::count_if(sessions_.begin(), sessions_.end(), [](const auto& each) { return each->remote; }));
+  }
+
   void look_at_connections() {
     // First of all: below, queues go and new ones may get their numbers.
     engine::AsyncEvent event;
     while (host_.poll_event(event)) end_broken(event);
-    for (ControlChannel& channel : listener_.accept()) {
-      if (sessions_.size() >= slices_.size() + kStrangersMax) break;  // Closes it.
-      sessions_.push_back(std::make_unique<Session>(std::move(channel), host_.round_time() + kSetUpPatience));
+    for (std::size_t left = kAcceptsPerLook; left > 0; --left) {
+      auto channel = listener_.accept();
+      if (!channel) break;
+      admit(*std::move(channel));
     }
-    for (std::size_t index = 0; index < sessions_.size();) {
-      const auto over = attend(*sessions_[index]);
+    find_readable();
+    // Those that are gone come before those that ask: what they held is free.
+    for (std::size_t index = sessions_.size(); index-- > 0;) {
+      Session& session = *sessions_[index];
+      if (session.closed) {
+        end(session, "it closed the connection");
+      } else if (host_.round_time() >= session.deadline) {
+        send_away(session, {ErrorKind::kStalled, "it did not connect its queue in time"});
+      }
+    }
+    attend_in_turn();
+  }
+
+  void admit(ControlChannel channel) {
+    if (sessions_.size() - clients() >= kHalfOpenMax) {
+      const auto oldest = std::min_element(
+          sessions_.begin(), sessions_.end(),
+          [](const auto& left, const auto& right) { return left->deadline < right->deadline; });
+      send_away(**oldest, {ErrorKind::kEnvironment, "too many others connect at the same time"});
+    }
+    sessions_.push_back(
+        std::make_unique<Session>(std::move(channel), host_.round_time() + config_.set_up_patience));
+  }
+
+  /// Asks the system which clients have said something or are gone.
+  void find_readable() {
+    waits_.clear();
+    for (const auto& session : sessions_) {
+      waits_.push_back({session->channel.descriptor(), POLLIN | POLLRDHUP, 0});
+    }
+    if (::poll(waits_.data(), waits_.size(), 0) < 0) {
+      for (pollfd& wait : waits_) wait.revents = 0;  // Interrupted: at the next look.
+    }
+    for (std::size_t index = 0; index < sessions_.size(); ++index) {
+      const auto events = static_cast<unsigned>(waits_[index].revents);
+      sessions_[index]->closed = (events & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+      sessions_[index]->readable = (events & POLLIN) != 0;
+    }
+  }
+
+  /// Takes a message of each session that has sent one, up to kMessagesPerLook; the others are first next
+  /// time.
+  void attend_in_turn() {
+    std::size_t left = kMessagesPerLook;
+    for (std::size_t index = 0; index < sessions_.size() && left > 0;) {
+      Session& session = *sessions_[index];
+      session.attended = session.readable;
+      left -= session.readable ? 1 : 0;
+      const auto over = session.readable ? attend(session) : std::nullopt;
       if (over) {
-        end(index, *over);
+        end(session, *over);
       } else {
         ++index;
       }
     }
+    std::stable_partition(sessions_.begin(), sessions_.end(),
+                          [](const auto& session) { return !session->attended; });
+    for (const auto& session : sessions_) session->attended = false;
   }
 
-  /// Reads what the client said; the reason if the session is over.
+  /// Reads one message, if it is there whole, and answers it; the reason if the session is over.
   std::optional<std::string> attend(Session& session) {
-    for (int left = kMessagesPerLook; left > 0; --left) {
-      auto bytes = session.channel.try_receive();
-      if (!bytes)
-        return bytes.error().kind == ErrorKind::kStalled ? "it closed the connection" : bytes.error().message;
-      if (!*bytes) break;
-      auto message = decode_session_message(**bytes);
-      if (!message) return refuse(session, message.error());
-      auto answer = answer_to(session, *message);
-      if (!answer) return refuse(session, answer.error());
-      if (!session.channel.send(encode(*answer), kTimeZero)) return "it closed the connection";
-    }
-    if (host_.round_time() >= session.deadline) return "it did not connect its queue in time";
+    auto bytes = session.channel.try_receive();
+    if (!bytes) return refuse(session, bytes.error());
+    if (!*bytes) return std::nullopt;
+    auto message = decode_session_message(**bytes);
+    if (!message) return refuse(session, message.error());
+    auto answer = answer_to(session, *message);
+    if (!answer) return refuse(session, answer.error());
+    const auto sent = session.channel.send(encode(*answer), kTimeZero);
+    if (!sent) return sent.error().message;
     return std::nullopt;
   }
 
@@ -165,6 +213,7 @@ class Server {
     static_cast<void>(session.channel.send(encode(Refusal{error.kind, error.message}), kTimeZero));
     return error.message;
   }
+  void send_away(Session& session, const Error& error) { end(session, refuse(session, error)); }
 
   Result<SessionMessage> answer_to(Session& session, const SessionMessage& message) {
     if (const auto* hello = std::get_if<Hello>(&message)) return welcome(session, *hello);
@@ -174,67 +223,52 @@ class Server {
     return input_error("a session message came out of turn");
   }
 
+  Result<void> check_room() const {
+    if (clients() < config_.clients_max) return {};
+    return Error{
+        ErrorKind::kEnvironment,
+        fmt::format("it has {} clients already, the most that its --clients allows", config_.clients_max)};
+  }
+
   Result<SessionMessage> welcome(Session& session, const Hello& hello) {
     if (session.hello) return input_error("a session message came out of turn");
     if (hello.protocol != config_.protocol) {
       return input_error(fmt::format("it serves {}, expected clients with --protocol {}, found {}",
                                      name(config_.protocol), name(config_.protocol), name(hello.protocol)));
     }
-    const auto free_slice = std::find(slices_.begin(), slices_.end(), false);
-    if (free_slice == slices_.end()) {
-      return Error{
-          ErrorKind::kEnvironment,
-          fmt::format("it has {} clients already, the most that its --clients allows", slices_.size())};
-    }
-    if (std::uint64_t{hello.receive_entries} * hello.receive_bytes > slice_bytes()) {
+    WHARF_TRY(check_room());
+    if (std::uint64_t{hello.receive_entries} * hello.receive_bytes > slices_.slice_bytes()) {
       return input_error(fmt::format("{} receive entries of {} bytes do not fit in the {} of one client",
                                      hello.receive_entries, hello.receive_bytes,
-                                     format_bytes(Bytes{slice_bytes()})));
+                                     format_bytes(Bytes{slices_.slice_bytes()})));
     }
-    engine::QueueConfig depths;
-    depths.send_depth = hello.queue_depth;
-    depths.receive_depth = std::bit_ceil(std::max(hello.receive_entries, 1U));
-    auto queue = host_.engine().create_queue(host_.round_time(), depths);
-    if (!queue) return queue.error();
-    auto blob = host_.engine().export_queue(*queue);
-    if (!blob) {
-      host_.remove_queue(*queue);
-      return blob.error();
-    }
-    *free_slice = true;
+    session.number = offer_number();
     session.hello = hello;
-    session.number = next_number();
-    session.slice = static_cast<std::uint32_t>(free_slice - slices_.begin());
-    session.queue = *queue;
-
     Welcome welcome;
     welcome.server = kServerNumber;
     welcome.client = session.number;
-    welcome.udp_port = host_.socket().local().port;
     welcome.mtu = std::min(hello.mtu, mtu_for_path(session.channel.path_mtu()));
-    welcome.segment = segment_;
-    welcome.slice_offset = session.slice * slice_bytes();
-    welcome.slice_bytes = slice_bytes();
-    welcome.queue = *std::move(blob);
-    return SessionMessage(std::move(welcome));
+    return SessionMessage(welcome);
   }
 
   Result<SessionMessage> connected(Session& session, const Connect& connect) {
     if (!session.hello || session.remote) return input_error("a session message came out of turn");
-    // Or it could open, and spoil, the connection of another host.
-    const auto exporter = exporter_of<E>(connect.queue);
-    if (!exporter) return exporter.error();
-    if (*exporter != session.number) {
-      return input_error(
-          fmt::format("the queue to connect is of host {}, expected host {}, as it was welcomed",
-                      exporter->number, session.number.number));
-    }
-    auto peer = host_.engine().connect(host_.round_time(), session.queue, connect.queue);
+    const UdpEndpoint endpoint{session.channel.peer_address(), session.hello->udp_port};
+    WHARF_TRY(check_identity(session, connect, endpoint));
+    WHARF_TRY(check_room());
+    spend(session.number);
+    session.slice = session.hello->slice_key == 0 ? slices_.take() : slices_.share(session.hello->slice_key);
+    if (!session.slice) return input_error("no client has the slice whose key was given");
+    Connected answer;
+    WHARF_TRY(open_queue(session, answer));
+    auto peer = host_.engine().connect(host_.round_time(), *session.queue, connect.queue);
     if (!peer) return peer.error();
-    host_.add_peer(session.number, {session.channel.peer_address(), session.hello->udp_port});
-    session.remote.emplace(host_, session.queue, *peer, verbs::RemoteSegment{});
+    WHARF_TRY(expose(session, answer));
+    answer.udp_port = host_.socket().local().port;
+    host_.add_peer(session.number, endpoint);
+    session.remote.emplace(host_, *session.queue, *peer, verbs::RemoteSegment{});
     session.deadline = kNever;
-    const std::uint64_t base = segment_.base + session.slice * slice_bytes();
+    const std::uint64_t base = answer.segment.base + answer.slice_offset;
     for (std::uint32_t entry = 0; entry < session.hello->receive_entries; ++entry) {
       session.receivers.push_back(
           keep_receiving(session, base + std::uint64_t{entry} * session.hello->receive_bytes));
@@ -243,7 +277,62 @@ class Server {
     host_.drain();
     ++summary_.clients;
     remark(fmt::format("client {} at {} came", session.number.number, place(session)));
-    return SessionMessage(Connected{});
+    return SessionMessage(std::move(answer));
+  }
+
+  /// A session that could speak for another one would share, and spoil, its connection.
+  Result<void> check_identity(const Session& session, const Connect& connect,
+                              const UdpEndpoint& endpoint) const {
+    const auto exporter = exporter_of<E>(connect.queue);
+    if (!exporter) return exporter.error();
+    if (*exporter != session.number) {
+      return input_error(
+          fmt::format("the queue to connect is of host {}, expected host {}, as it was welcomed",
+                      exporter->number, session.number.number));
+    }
+    if (host_.reaches(endpoint) || (endpoint.address == session.channel.local_address() &&
+                                    endpoint.port == host_.socket().local().port)) {
+      return input_error(fmt::format("UDP {} is in use by another, expected the client's own socket",
+                                     format_endpoint(endpoint)));
+    }
+    return {};
+  }
+
+  Result<void> open_queue(Session& session, Connected& answer) {
+    engine::QueueConfig config;
+    config.send_depth = session.hello->queue_depth;
+    config.receive_depth = std::bit_ceil(std::max(session.hello->receive_entries, 1U));
+    config.domain = session.number.number;
+    config.token = secrets_.next_u32() | 1U;  // 0 is "none".
+    auto queue = host_.engine().create_queue(host_.round_time(), config);
+    if (!queue) return queue.error();
+    session.queue = *queue;
+    auto blob = host_.engine().export_queue(*queue);
+    if (!blob) return blob.error();
+    answer.queue = *std::move(blob);
+    return {};
+  }
+
+  /// Registers what the session may use: its slice, or all of the memory if that is shared.
+  Result<void> expose(Session& session, Connected& answer) {
+    verbs::SegmentConfig config;
+    config.base = reinterpret_cast<std::uint64_t>(exposed_.bytes().data());
+    config.length = exposed_.bytes().size();
+    answer.slice_offset = slices_.offset(*session.slice);
+    answer.slice_bytes = slices_.slice_bytes();
+    answer.slice_key = slices_.key(*session.slice);
+    if (!config_.shared_memory) {
+      config.base += std::exchange(answer.slice_offset, 0);
+      config.length = answer.slice_bytes;
+    }
+    config.rights = session.hello->rights;
+    config.domain = session.number.number;
+    config.token_value = secrets_.next_u32();
+    auto token = host_.engine().register_segment(host_.round_time(), config);
+    if (!token) return token.error();
+    session.token = *token;
+    answer.segment = {config.base, config.length, *token, config.rights};
+    return {};
   }
 
   /// Keeps one receive entry at `address` posted. Ends with its queue.
@@ -261,41 +350,54 @@ class Server {
   }
 
   void end_broken(const engine::AsyncEvent& event) {
-    for (std::size_t index = 0; index < sessions_.size(); ++index) {
-      if (!sessions_[index]->remote || sessions_[index]->queue != event.queue) continue;
-      if (event.kind == engine::AsyncEventKind::kReceiveLimit) return;
-      end(index, event.kind == engine::AsyncEventKind::kPeerUnreachable ? "it does not answer any more"
-                                                                        : "its queue failed");
+    if (event.kind == engine::AsyncEventKind::kReceiveLimit) return;
+    for (const auto& session : sessions_) {
+      if (!session->remote || session->queue != event.queue) continue;
+      end(*session, event.kind == engine::AsyncEventKind::kPeerUnreachable ? "it does not answer any more"
+                                                                           : "its queue failed");
       return;
     }
   }
 
-  void end(std::size_t index, std::string_view why) {
-    std::unique_ptr<Session> session = std::move(sessions_[index]);
-    sessions_.erase(sessions_.begin() + static_cast<std::ptrdiff_t>(index));
-    if (session->hello) {
+  void end(Session& over, std::string_view why) {
+    const auto at = std::find_if(sessions_.begin(), sessions_.end(),
+                                 [&over](const auto& session) { return session.get() == &over; });
+    const std::unique_ptr<Session> session = std::move(*at);
+    sessions_.erase(at);
+    if (session->token) {
+      // A client may have revoked it itself (Send with Invalidate).
+      static_cast<void>(host_.engine().deregister_segment(host_.round_time(), *session->token));
+    }
+    if (session->queue) {
       // Receivers wait for completions of the queue: first the queue goes, then they.
       host_.remove_peer(session->number);
-      host_.remove_queue(session->queue);
-      slices_[session->slice] = false;
+      host_.remove_queue(*session->queue);
     }
+    if (session->slice) slices_.leave(*session->slice);
     summary_.messages += session->report.messages;
+    summary_.half_open += session->remote ? 0 : 1;
     remark(session->remote ? fmt::format("client {} left: {}", session->number.number, why)
                            : fmt::format("a client at {} was sent away: {}", place(*session), why));
   }
 
-  std::uint64_t slice_bytes() const { return segment_.length / slices_.size() / kPageBytes * kPageBytes; }
-
-  /// Numbers go round: packets of a client that is gone must not reach the next one.
-  wire::HostAddress next_number() {
-    const auto taken = [this] {
-      return std::any_of(sessions_.begin(), sessions_.end(),
-                         [this](const auto& session) { return session->number.number == last_number_; });
+  /// A number that no session has. Numbers go round, so that packets of a client that is gone do not reach
+  /// the next one; an offer alone spends none.
+  wire::HostAddress offer_number() const {
+    const auto taken = [this](wire::HostAddress number) {
+      return std::any_of(sessions_.begin(), sessions_.end(), [number](const auto& session) {
+        return session->hello && session->number == number;
+      });
     };
+    wire::HostAddress number{last_number_};
     do {
-      last_number_ = last_number_ % (kHostNumbers - 1) + 1;
-    } while (taken());
-    return wire::HostAddress{last_number_};
+      number.number = number.number % (kHostNumbers - 1) + 1;
+    } while (taken(number));
+    return number;
+  }
+  void spend(wire::HostAddress number) {
+    constexpr std::uint32_t kNumbers = kHostNumbers - 1;
+    const std::uint32_t ahead = (number.number + kNumbers - last_number_) % kNumbers;
+    if (ahead < kNumbers / 2) last_number_ = number.number;  // Else others have connected meanwhile.
   }
 
   static std::string place(const Session& session) {
@@ -316,9 +418,10 @@ class Server {
   ExposedMemory exposed_;
   std::unique_ptr<EngineMemory> memory_;
   LiveHost<E> host_;
-  verbs::RemoteSegment segment_;
-  std::vector<bool> slices_;  ///< Which are taken.
-  std::vector<std::unique_ptr<Session>> sessions_;
+  RandomStream secrets_;
+  SliceTable slices_;
+  Sessions sessions_;  ///< Those that wait longest for an answer first.
+  std::vector<pollfd> waits_;
   std::uint32_t last_number_ = kServerNumber.number;
   ServerSummary summary_;
 };

@@ -18,15 +18,26 @@
 
 namespace wharf::live {
 
+/// How often a server looks at its control connections, and how many messages it answers then: of each client
+/// one at most, so that nobody can keep it from the others and from the packets.
+inline constexpr TimePs kControlInterval = milliseconds(2);
+inline constexpr std::size_t kMessagesPerLook = 16;
+inline constexpr std::size_t kAcceptsPerLook = 4;
+/// Connections whose queue is not connected yet; one more sends the oldest of them away.
+inline constexpr std::size_t kHalfOpenMax = 64;
+
 struct ServerConfig {
   wire::Protocol protocol = wire::Protocol::kUb;
   UdpEndpoint listen;  ///< Port 0: the system chooses. The UDP port is the same where that is free.
   std::uint64_t memory_bytes = std::uint64_t{64} << 20U;
-  std::uint32_t clients_max = 16;  ///< At once; each gets an equal slice of the memory.
-  bool once = false;               ///< End when the last client has left.
+  std::uint32_t clients_max =
+      16;                      ///< At once; each gets an equal slice of the memory, and no access to others.
+  bool shared_memory = false;  ///< Every client gets access to all of the memory.
+  bool once = false;           ///< End when the last client has left.
+  TimePs set_up_patience = seconds(5);  ///< For a connection until its queue is connected.
   FaultConfig faults;
   IdleConfig idle;
-  std::uint64_t seed = 1;  ///< Draws the secret of the segment and initial sequence numbers.
+  std::uint64_t seed = 1;  ///< Draws the secrets of the sessions and initial sequence numbers.
   bool unlimited_retries = false;
 };
 
@@ -45,8 +56,9 @@ struct ServerSummary {
   std::uint64_t clients = 0;   ///< Sessions that were set up.
   std::uint64_t messages = 0;  ///< That arrived in receive entries.
   LiveCounters counters;
-  std::uint64_t engine_bytes =
-      0;                 ///< What the engine held at the end; grows with clients at once, not with all.
+  std::uint64_t half_open = 0;  ///< Connections that ended without a session.
+  /// What the engine held at the end; grows with clients at once, not with all.
+  std::uint64_t engine_bytes = 0;
   bool stopped = false;  ///< `stop` ended it.
 };
 

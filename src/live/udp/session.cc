@@ -19,6 +19,10 @@ constexpr std::size_t kHeadBytes = 6;
 constexpr std::size_t kBlobBytesMax = 4096;
 constexpr std::uint32_t kMtuMin = 256;
 constexpr std::uint32_t kMtuMax = 4096;
+/// Access rights on the wire.
+constexpr unsigned kReadBit = 1;
+constexpr unsigned kWriteBit = 2;
+constexpr unsigned kAtomicBit = 4;
 
 class Writer {
  public:
@@ -108,19 +112,25 @@ void write(Writer& out, const Hello& hello) {
   out.u32(hello.queue_depth);
   out.u32(hello.receive_entries);
   out.u32(hello.receive_bytes);
+  out.u8(static_cast<std::uint8_t>((hello.rights.remote_read ? kReadBit : 0U) |
+                                   (hello.rights.remote_write ? kWriteBit : 0U) |
+                                   (hello.rights.remote_atomic ? kAtomicBit : 0U)));
+  out.u64(hello.slice_key);
 }
 void write(Writer& out, const Welcome& welcome) {
   out.u32(welcome.server.number);
   out.u32(welcome.client.number);
-  out.u16(welcome.udp_port);
   out.u32(welcome.mtu);
-  out.bytes(verbs::encode(welcome.segment));
-  out.u64(welcome.slice_offset);
-  out.u64(welcome.slice_bytes);
-  out.bytes(welcome.queue);
 }
 void write(Writer& out, const Connect& connect) { out.bytes(connect.queue); }
-void write(Writer&, const Connected&) {}
+void write(Writer& out, const Connected& connected) {
+  out.u16(connected.udp_port);
+  out.bytes(verbs::encode(connected.segment));
+  out.u64(connected.slice_offset);
+  out.u64(connected.slice_bytes);
+  out.u64(connected.slice_key);
+  out.bytes(connected.queue);
+}
 void write(Writer&, const ReportRequest&) {}
 void write(Writer& out, const Report& report) {
   out.u64(report.messages);
@@ -153,6 +163,9 @@ Result<void> check(const Hello& hello) {
   if (std::uint64_t{hello.receive_entries} * hello.receive_bytes > kReceiveBytesMax) {
     return out_of_range("bytes of a receive entry", hello.receive_bytes, "at most 64MiB for all entries");
   }
+  if (hello.slice_key != 0 && hello.receive_entries != 0) {
+    return out_of_range("receive entries", hello.receive_entries, "none in a slice that is shared");
+  }
   return {};
 }
 
@@ -161,11 +174,16 @@ Result<void> check(const Welcome& welcome) {
       welcome.server == welcome.client) {
     return out_of_range("host number", welcome.client.number, "two different numbers below 2^20");
   }
-  if (welcome.udp_port == 0) return out_of_range("UDP port", 0, "1 to 65535");
   if (!is_mtu(welcome.mtu)) return out_of_range("MTU", welcome.mtu, "a power of two from 256 to 4096");
-  if (welcome.slice_offset > welcome.segment.length ||
-      welcome.slice_bytes > welcome.segment.length - welcome.slice_offset) {
-    return out_of_range("slice size", welcome.slice_bytes, "a part of the segment");
+  return {};
+}
+
+Result<void> check(const Connected& connected) {
+  if (connected.udp_port == 0) return out_of_range("UDP port", 0, "1 to 65535");
+  if (connected.slice_key == 0) return out_of_range("slice key", 0, "another number");
+  if (connected.slice_offset > connected.segment.length ||
+      connected.slice_bytes > connected.segment.length - connected.slice_offset) {
+    return out_of_range("slice size", connected.slice_bytes, "a part of the segment");
   }
   return {};
 }
@@ -187,12 +205,20 @@ Result<SessionMessage> read_hello(Reader& in) {
   hello.queue_depth = in.u32();
   hello.receive_entries = in.u32();
   hello.receive_bytes = in.u32();
+  const std::uint8_t rights = in.u8();
+  hello.slice_key = in.u64();
   if (!in.exact()) return wrong_length();
   if (protocol > static_cast<std::uint8_t>(wire::Protocol::kRoce)) {
     return out_of_range("protocol", protocol, "0 (UB) or 1 (RoCE)");
   }
   if (arrivals > static_cast<std::uint8_t>(ArrivalRule::kReturn)) {
     return out_of_range("arrival rule", arrivals, "0 (keep) or 1 (return)");
+  }
+  hello.rights = {(rights & kReadBit) != 0, (rights & kWriteBit) != 0, (rights & kAtomicBit) != 0};
+  if (rights > (kReadBit | kWriteBit | kAtomicBit) ||
+      (hello.rights.remote_write && !hello.rights.remote_read) ||
+      (hello.rights.remote_atomic && !hello.rights.remote_write)) {
+    return out_of_range("rights", rights, "0 (none), 1 (read), 3 (and write) or 7 (and atomic)");
   }
   hello.protocol = static_cast<wire::Protocol>(protocol);
   hello.arrivals = static_cast<ArrivalRule>(arrivals);
@@ -204,26 +230,34 @@ Result<SessionMessage> read_welcome(Reader& in) {
   Welcome welcome;
   welcome.server.number = in.u32();
   welcome.client.number = in.u32();
-  welcome.udp_port = in.u16();
   welcome.mtu = in.u32();
-  const std::span<const std::byte> segment = in.bytes(verbs::kRemoteSegmentBytes);
-  welcome.slice_offset = in.u64();
-  welcome.slice_bytes = in.u64();
-  auto queue = read_blob(in);
-  if (!queue) return queue.error();
   if (!in.exact()) return wrong_length();
-  welcome.queue = *std::move(queue);
-  auto decoded = verbs::decode_remote_segment(segment);
-  if (!decoded) return decoded.error();
-  welcome.segment = *decoded;
   WHARF_TRY(check(welcome));
-  return SessionMessage(std::move(welcome));
+  return SessionMessage(welcome);
 }
 
 Result<SessionMessage> read_connect(Reader& in) {
   auto queue = read_blob(in);
   if (!queue) return queue.error();
   return SessionMessage(Connect{*std::move(queue)});
+}
+
+Result<SessionMessage> read_connected(Reader& in) {
+  Connected connected;
+  connected.udp_port = in.u16();
+  const std::span<const std::byte> segment = in.bytes(verbs::kRemoteSegmentBytes);
+  connected.slice_offset = in.u64();
+  connected.slice_bytes = in.u64();
+  connected.slice_key = in.u64();
+  auto queue = read_blob(in);
+  if (!queue) return queue.error();
+  if (!in.exact()) return wrong_length();
+  connected.queue = *std::move(queue);
+  auto decoded = verbs::decode_remote_segment(segment);
+  if (!decoded) return decoded.error();
+  connected.segment = *decoded;
+  WHARF_TRY(check(connected));
+  return SessionMessage(std::move(connected));
 }
 
 Result<SessionMessage> read_report(Reader& in) {
@@ -261,10 +295,10 @@ Result<SessionMessage> read_empty(Reader& in) {
 
 }  // namespace
 
-bool Welcome::operator==(const Welcome& other) const {
-  return server == other.server && client == other.client && udp_port == other.udp_port && mtu == other.mtu &&
-         verbs::encode(segment) == verbs::encode(other.segment) && slice_offset == other.slice_offset &&
-         slice_bytes == other.slice_bytes && queue == other.queue;
+bool Connected::operator==(const Connected& other) const {
+  return udp_port == other.udp_port && verbs::encode(segment) == verbs::encode(other.segment) &&
+         slice_offset == other.slice_offset && slice_bytes == other.slice_bytes &&
+         slice_key == other.slice_key && queue == other.queue;
 }
 
 std::vector<std::byte> encode(const SessionMessage& message) {
@@ -293,7 +327,7 @@ Result<SessionMessage> decode_session_message(std::span<const std::byte> bytes) 
     case type_of<Connect>():
       return read_connect(in);
     case type_of<Connected>():
-      return read_empty<Connected>(in);
+      return read_connected(in);
     case type_of<ReportRequest>():
       return read_empty<ReportRequest>(in);
     case type_of<Report>():

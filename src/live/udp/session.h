@@ -3,10 +3,10 @@
 // struct per message; anything a hostile peer can send is decoded or refused, nothing else happens.
 //
 //   client                                server
-//     Hello ------------------------------>        protocol, UDP port, wishes
-//           <------------------------------ Welcome host numbers, memory, its queue
-//     Connect ---------------------------->        the client's queue
-//           <------------------------------ Connected (receive entries are posted)
+//     Hello ------------------------------>           protocol, UDP port, wishes
+//           <------------------------------ Welcome   host numbers: an offer, nothing is held for it yet
+//     Connect ---------------------------->           the client's queue, of the host number offered
+//           <------------------------------ Connected the server's queue, memory (receive entries are posted)
 //     ReportRequest ---------------------->
 //           <------------------------------ Report  what arrived in receive entries
 //
@@ -28,7 +28,7 @@
 
 namespace wharf::live {
 
-inline constexpr std::uint8_t kSessionVersion = 1;
+inline constexpr std::uint8_t kSessionVersion = 2;
 
 /// Receive entries and their total size that a client may ask for.
 inline constexpr std::uint32_t kReceiveEntriesMax = 1024;
@@ -54,6 +54,10 @@ struct Hello {
   std::uint32_t receive_entries = 0;  ///< Entries that the server keeps posted.
   /// Bytes of each entry; entry k lies at `slice_offset + k * receive_bytes` of the segment.
   std::uint32_t receive_bytes = 0;
+  verbs::AccessRights rights = verbs::kFullAccess;  ///< To its slice: what it needs, no more.
+  /// Connected::slice_key of another session whose slice this one shall share, or 0 for one of its own. A
+  /// session that shares has no receive entries.
+  std::uint64_t slice_key = 0;
 
   bool operator==(const Hello&) const = default;
 };
@@ -61,14 +65,9 @@ struct Hello {
 struct Welcome {
   wire::HostAddress server;
   wire::HostAddress client;  ///< The number under which the client makes its engine.
-  std::uint16_t udp_port = 0;
   std::uint32_t mtu = 4096;  ///< The smaller of both.
-  verbs::RemoteSegment segment;
-  std::uint64_t slice_offset = 0;  ///< The part of the segment that no other session gets.
-  std::uint64_t slice_bytes = 0;
-  engine::ExchangeBlob queue;
 
-  bool operator==(const Welcome& other) const;
+  bool operator==(const Welcome&) const = default;
 };
 
 struct Connect {
@@ -77,7 +76,14 @@ struct Connect {
 };
 
 struct Connected {
-  bool operator==(const Connected&) const = default;
+  std::uint16_t udp_port = 0;      ///< Where the server's datagrams come from.
+  verbs::RemoteSegment segment;    ///< With a token of this session's own.
+  std::uint64_t slice_offset = 0;  ///< The session's part of the segment: all of it, unless memory is shared.
+  std::uint64_t slice_bytes = 0;
+  std::uint64_t slice_key = 0;  ///< Lets another session share the slice. Not 0.
+  engine::ExchangeBlob queue;
+
+  bool operator==(const Connected& other) const;
 };
 
 struct ReportRequest {

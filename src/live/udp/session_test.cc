@@ -16,27 +16,28 @@ Hello some_hello() {
           .mtu = 1024,
           .queue_depth = 256,
           .receive_entries = 16,
-          .receive_bytes = 4096};
+          .receive_bytes = 4096,
+          .rights = verbs::kReadOnly};
 }
 
-Welcome some_welcome() {
-  Welcome welcome;
-  welcome.server = {0};
-  welcome.client = {7};
-  welcome.udp_port = 4792;
-  welcome.mtu = 1024;
-  welcome.segment = {0x10000, 0x8000, {5, 6}, verbs::kFullAccess};
-  welcome.slice_offset = 0x1000;
-  welcome.slice_bytes = 0x7000;
-  welcome.queue = {std::byte{1}, std::byte{2}};
-  return welcome;
+Welcome some_welcome() { return {.server = {0}, .client = {7}, .mtu = 1024}; }
+
+Connected some_connected() {
+  Connected connected;
+  connected.udp_port = 4792;
+  connected.segment = {0x10000, 0x8000, {5, 6}, verbs::kFullAccess};
+  connected.slice_offset = 0x1000;
+  connected.slice_bytes = 0x7000;
+  connected.slice_key = 0x1234'5678'9abc'def1;
+  connected.queue = {std::byte{1}, std::byte{2}};
+  return connected;
 }
 
 std::vector<SessionMessage> every_message() {
   return {some_hello(),
           some_welcome(),
           Connect{{std::byte{9}}},
-          Connected{},
+          some_connected(),
           ReportRequest{},
           Report{12, 34},
           Refusal{ErrorKind::kEnvironment, "it is full"}};
@@ -64,7 +65,7 @@ TEST(Session, EveryShorterMessageIsRefusedUnlessItsTailIsFree) {
 
 TEST(Session, LongerMessagesOfFixedLengthAreRefused) {
   for (const SessionMessage& message :
-       {SessionMessage(some_hello()), SessionMessage(Connected{}), SessionMessage(Report{1, 2})}) {
+       {SessionMessage(some_hello()), SessionMessage(some_welcome()), SessionMessage(Report{1, 2})}) {
     std::vector<std::byte> bytes = encode(message);
     bytes.push_back(std::byte{0});
     EXPECT_FALSE(decode_session_message(bytes).ok()) << message.index();
@@ -72,7 +73,7 @@ TEST(Session, LongerMessagesOfFixedLengthAreRefused) {
 }
 
 TEST(Session, RefusesForeignBytesAndVersions) {
-  std::vector<std::byte> bytes = encode(Connected{});
+  std::vector<std::byte> bytes = encode(ReportRequest{});
   bytes[4] = std::byte{9};
   EXPECT_THAT(decode_session_message(bytes).error().message, testing::HasSubstr("version 9"));
   bytes[0] = std::byte{'G'};
@@ -93,15 +94,18 @@ TEST(Session, RefusesWishesBeyondTheLimits) {
   EXPECT_TRUE(refused([](Hello& hello) { hello.queue_depth = 2 * kQueueDepthMax; }));
   EXPECT_TRUE(refused([](Hello& hello) { hello.receive_entries = kReceiveEntriesMax + 1; }));
   EXPECT_TRUE(refused([](Hello& hello) { hello.receive_bytes = 0xffff'ffff; }));
+  EXPECT_TRUE(refused([](Hello& hello) { hello.slice_key = 1; }));  // With receive entries.
+  EXPECT_TRUE(refused([](Hello& hello) { hello.rights = {.remote_write = true}; }));
+  EXPECT_TRUE(refused([](Hello& hello) { hello.rights = {.remote_read = true, .remote_atomic = true}; }));
 }
 
 TEST(Session, RefusesASliceOutsideItsSegment) {
-  Welcome welcome = some_welcome();
-  welcome.slice_bytes = 0x7001;
-  EXPECT_FALSE(decode_session_message(encode(welcome)).ok());
-  welcome = some_welcome();
-  welcome.slice_offset = ~std::uint64_t{0};
-  EXPECT_FALSE(decode_session_message(encode(welcome)).ok());
+  Connected connected = some_connected();
+  connected.slice_bytes = 0x7001;
+  EXPECT_FALSE(decode_session_message(encode(connected)).ok());
+  connected = some_connected();
+  connected.slice_offset = ~std::uint64_t{0};
+  EXPECT_FALSE(decode_session_message(encode(connected)).ok());
 }
 
 TEST(Session, ARefusalCarriesNoControlCharacters) {
