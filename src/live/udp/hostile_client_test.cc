@@ -29,9 +29,9 @@ TYPED_TEST_SUITE(Hostile, Engines);
 class Flood {
  public:
   Flood(ControlChannel& channel, std::span<const std::byte> message)
-      : descriptor_(channel.descriptor()), framed_(4) {
+      : descriptor_(channel.descriptor()), framed_(4 + message.size()) {
     store_be32(framed_.data(), static_cast<std::uint32_t>(message.size()));
-    framed_.insert(framed_.end(), message.begin(), message.end());
+    std::copy(message.begin(), message.end(), framed_.begin() + 4);
     thread_ = std::thread([this] { run(); });
   }
   Flood(const Flood&) = delete;
@@ -229,6 +229,7 @@ TYPED_TEST(Hostile, GarbageLeavesNothingBehind) {
     const LiveClock clock;
     const auto client = Client<TypeParam>::open(client_config(server), clock);
     ASSERT_TRUE(client.ok());
+    ASSERT_TRUE(run_one(**client, write_request(**client, 0, 8)).ok());
     RandomStream random(3, "garbage");
     const std::vector<std::vector<std::byte>> proper{encode(ManualClient<TypeParam>(server).proper_hello()),
                                                      encode(Connect{}), encode(ReportRequest{})};

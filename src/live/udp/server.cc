@@ -181,7 +181,7 @@ class Server {
     for (std::size_t index = 0; index < sessions_.size() && left > 0;) {
       Session& session = *sessions_[index];
       session.attended = session.readable;
-      left -= session.readable ? 1 : 0;
+      left -= session.readable ? 1U : 0U;
       const auto over = session.readable ? attend(session) : std::nullopt;
       if (over) {
         end(session, *over);
@@ -281,8 +281,7 @@ class Server {
   }
 
   /// A session that could speak for another one would share, and spoil, its connection.
-  Result<void> check_identity(const Session& session, const Connect& connect,
-                              const UdpEndpoint& endpoint) const {
+  Result<void> check_identity(const Session& session, const Connect& connect, const UdpEndpoint& endpoint) {
     const auto exporter = exporter_of<E>(connect.queue);
     if (!exporter) return exporter.error();
     if (*exporter != session.number) {
@@ -375,7 +374,7 @@ class Server {
     }
     if (session->slice) slices_.leave(*session->slice);
     summary_.messages += session->report.messages;
-    summary_.half_open += session->remote ? 0 : 1;
+    summary_.half_open += session->remote ? 0U : 1U;
     remark(session->remote ? fmt::format("client {} left: {}", session->number.number, why)
                            : fmt::format("a client at {} was sent away: {}", place(*session), why));
   }
