@@ -34,8 +34,8 @@ struct Permissions {
 class SegmentTable {
  public:
   /// Refuses a zero base, a range that wraps, and rights that URMA does not allow (write needs read; atomic
-  /// needs both). A TokenID is given again after all the others. The result is the record's number; its TokenID is
-  /// record(number).token_id.
+  /// needs both). A TokenID is given again after all the others. The result is the record's number; its
+  /// TokenID is record(number).token_id.
   Result<std::uint32_t> add(const verbs::SegmentConfig& config);
   /// Ends the token `id`; false when there is none.
   bool remove(std::uint32_t token_id);
