@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of operations, and damaged, forged, repeated and late packets, into two connected UB engines whose
 // hosts answer memory in any order, revoke segments, and make and destroy queues: nothing may crash, hang,
-// touch memory that nobody has granted (any more), complete a request twice, keep a payload buffer, or be
-// left unable to serve a well-behaved peer.
+// touch memory not granted (any more), complete twice, keep a buffer, or end unable to serve a good peer.
 // LINK: wharf_ub
 #include <algorithm>
 #include <cstddef>
@@ -596,7 +595,6 @@ class Machine {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   wharf::ub::Input input(data, size);
-  const auto machine = std::make_unique<wharf::ub::Machine>(input);
-  machine->run();
+  std::make_unique<wharf::ub::Machine>(input)->run();
   return 0;
 }

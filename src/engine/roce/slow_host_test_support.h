@@ -3,6 +3,8 @@
 // it is told to, for unit tests of what happens in between.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -13,7 +15,6 @@
 
 #include "engine/roce/exchange.h"
 #include "engine/roce/roce_engine.h"
-#include "gtest/gtest.h"
 
 namespace wharf::roce::test {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A host that answers memory late, ends grants and destroys queues under way: memory that is the program's
 // again is left alone, receive entries come back, and what peers make the engine hold is bounded.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -10,7 +12,6 @@
 
 #include "base/arena.h"
 #include "engine/ub/ub_engine.h"
-#include "gtest/gtest.h"
 #include "wire/payload_pool.h"
 
 namespace wharf::ub {
