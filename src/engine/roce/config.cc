@@ -32,9 +32,9 @@ Result<void> power_of_two(const char* key, std::uint64_t value) {
 }  // namespace
 
 Result<void> check(const RoceConfig& config) {
-  if (!std::has_single_bit(config.path_mtu) || config.path_mtu < 256 || config.path_mtu > 4096) {
+  if (!std::has_single_bit(config.path_mtu) || config.path_mtu < 256 || config.path_mtu > kAccountingMtu) {
     return input_error("roce.path_mtu is " + std::to_string(config.path_mtu) +
-                       ", expected 256, 512, 1024, 2048 or 4096");
+                       ", expected 256, 512, 1024, 2048 or 4096, or up to 32768 in accounting profiles");
   }
   WHARF_TRY(in_range("starting_psn", config.starting_psn.value_or(0), 0, wire::kPsnMask));
   WHARF_TRY(in_range("window_packets", config.window_packets, 1, 1U << 20U));

@@ -17,7 +17,7 @@ Result<void> validate_level(const CacheLevelConfig& level, const char* key) {
 
 }  // namespace
 
-Result<CacheHierarchy> CacheHierarchy::create(const CacheHierarchyConfig& config) {
+Result<void> validate(const CacheHierarchyConfig& config) {
   WHARF_TRY(validate_level(config.l1, "cache.l1"));
   if (config.l2.shape.lines != 0) WHARF_TRY(validate_level(config.l2, "cache.l2"));
   if (config.llc.shape.lines != 0) WHARF_TRY(validate_level(config.llc, "cache.llc"));
@@ -25,6 +25,11 @@ Result<CacheHierarchy> CacheHierarchy::create(const CacheHierarchyConfig& config
     return input_error(
         fmt::format("cache.miss_detection is {} ps, expected 0 or more", config.miss_detection->ps));
   }
+  return {};
+}
+
+Result<CacheHierarchy> CacheHierarchy::create(const CacheHierarchyConfig& config) {
+  WHARF_TRY(validate(config));
   return CacheHierarchy(config);
 }
 

@@ -88,6 +88,9 @@ struct CacheCounters {
   std::uint64_t stores_to_memory = 0;  ///< Accesses with store_to_memory.
 };
 
+/// Refuses shapes and latencies that make no sense, naming the key.
+Result<void> validate(const CacheHierarchyConfig& config);
+
 /// Choice: neither inclusive nor exclusive. A fill installs the line in every level; a clean victim is
 /// dropped; a dirty victim moves one level down (allocating there if it must) and goes to memory from the
 /// last level. So a line evicted from the last level may live on above it, as in current server processors,

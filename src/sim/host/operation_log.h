@@ -5,9 +5,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/fingerprint.h"
+#include "base/histogram.h"
 #include "base/time.h"
 #include "trace/attribution.h"
 #include "verbs/completion.h"
@@ -59,6 +61,7 @@ class OperationLog {
     totals.latency_min = min(totals.latency_min, entry.latency);
     totals.latency_max = max(totals.latency_max, entry.latency);
     if (path != nullptr) totals.path += *path;
+    if (entry.status == verbs::CompletionStatus::kSuccess) latency_of(entry.verb).record(entry.latency.ps);
     history_.add(static_cast<std::uint64_t>(entry.begin.ps));
     history_.add(static_cast<std::uint64_t>(entry.latency.ps) ^ std::uint64_t{entry.bytes} << 32U ^
                  static_cast<std::uint64_t>(entry.verb) << 8U ^ static_cast<std::uint64_t>(entry.status));
@@ -69,14 +72,28 @@ class OperationLog {
   /// Records that the limit left out.
   std::uint64_t dropped() const { return dropped_; }
   const OperationTotals& totals(verbs::Verb verb) const { return totals_[static_cast<std::size_t>(verb)]; }
+  /// Latencies in picoseconds of all operations of `verb` that ended well, kept or not; null when none did.
+  const Histogram* latencies(verbs::Verb verb) const {
+    const auto& histogram = latencies_[static_cast<std::size_t>(verb)];
+    return histogram ? &*histogram : nullptr;
+  }
   /// Hash of all operations, kept or not.
   std::uint64_t fingerprint() const { return history_.value(); }
 
  private:
+  /// Made at the first operation of a verb: few runs use many of them.
+  Histogram& latency_of(verbs::Verb verb) {
+    auto& histogram = latencies_[static_cast<std::size_t>(verb)];
+    if (!histogram) [[unlikely]]
+      histogram.emplace();
+    return *histogram;
+  }
+
   std::size_t record_limit_;
   std::vector<OperationEntry> entries_;
   std::uint64_t dropped_ = 0;
   std::array<OperationTotals, verbs::kVerbCount> totals_{};
+  std::array<std::optional<Histogram>, verbs::kVerbCount> latencies_;
   Fingerprint history_;
 };
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/random.h"
-#include "sim/host/serial_page_transfer.h"
+#include "sim/host/serial_page_transfer_test_support.h"
 
 namespace wharf::sim {
 namespace {

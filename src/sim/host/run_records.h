@@ -31,6 +31,7 @@ class RunRecords {
     if (path != nullptr && ended_++ == kept_operation_) [[unlikely]] {
       const auto spans = attribution_.last_spans();
       kept_spans_.assign(spans.begin(), spans.end());
+      kept_entry_ = entry;
     }
     if (tracer_.wants(trace::EventKind::kOperationEnd)) [[unlikely]] {
       tracer_.emit({.kind = trace::EventKind::kOperationEnd,
@@ -45,6 +46,8 @@ class RunRecords {
   /// Keeps the spans of the operation that ends as number `operation`, counted from 0.
   void keep_spans_of(std::uint64_t operation) { kept_operation_ = operation; }
   const std::vector<trace::Attribution::Span>& kept_spans() const { return kept_spans_; }
+  /// The operation that kept_spans() belong to; the log need not have kept it.
+  const OperationEntry& kept_entry() const { return kept_entry_; }
 
   trace::Tracer& tracer() { return tracer_; }
   const trace::Attribution& attribution() const { return attribution_; }
@@ -58,6 +61,7 @@ class RunRecords {
   std::uint64_t ended_ = 0;
   std::uint64_t kept_operation_ = ~std::uint64_t{0};
   std::vector<trace::Attribution::Span> kept_spans_;
+  OperationEntry kept_entry_;
 };
 
 }  // namespace wharf::sim

@@ -44,7 +44,14 @@ Result<ImportSummary> import_lackey(const std::string& input, const std::string&
   std::vector<TraceRecord> batch(kBatchRecords);
   std::uint64_t to_skip = options.skip_accesses;
   std::uint64_t to_take = options.limit_accesses;
+  const std::uint64_t total = reader->binary() != nullptr ? reader->binary()->counts().accesses() : 0;
   while (to_take > 0) {
+    if (options.go_on && !options.go_on(writer->counts().accesses(), total)) {
+      ImportSummary given_up;
+      given_up.counts = writer->counts();
+      given_up.given_up = true;
+      return given_up;
+    }
     const Result<std::size_t> got = reader->read(batch);
     if (!got) return got.error();
     if (*got == 0) break;

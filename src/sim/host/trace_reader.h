@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <variant>
@@ -54,6 +55,9 @@ struct ImportOptions {
   int compression_level = 9;        ///< zstd, 1 to 19; 0 stores blocks as they are.
   std::uint64_t skip_accesses = 0;  ///< Leaves out this many accesses at the start, and their instructions.
   std::uint64_t limit_accesses = ~std::uint64_t{0};  ///< Stops after this many.
+  /// Asked every few thousand records, with the number of accesses so far and the number in all (0: unknown,
+  /// as of text); false ends the import without an output. Empty: nobody asks.
+  std::function<bool(std::uint64_t accesses, std::uint64_t total)> go_on;
 };
 
 /// What import wrote.
@@ -63,6 +67,8 @@ struct ImportSummary {
   std::uint64_t input_lines = 0;    ///< Text only: lines read.
   std::uint64_t foreign_lines = 0;  ///< Text only: the program's own output, skipped.
   std::uint64_t output_bytes = 0;
+  bool given_up =
+      false;  ///< ImportOptions::go_on said so: there is no output, and `counts` is what was read.
 };
 
 /// Reads the trace at `input` (any form that TraceReader opens) and writes it to `output` in the binary form,
