@@ -29,8 +29,10 @@ std::vector<VerbReport> verb_reports(const OperationLog& log) {
     const auto verb = static_cast<verbs::Verb>(index);
     const OperationTotals& totals = log.totals(verb);
     if (totals.count == 0) continue;
-    reports.push_back({verb, totals.count, totals.failed, totals.bytes,
-                       exact_latency(latencies[static_cast<std::size_t>(index)]), totals.path});
+    const Histogram* all = log.dropped() == 0 ? nullptr : log.latencies(verb);
+    const LatencySummary latency =
+        all == nullptr ? exact_latency(latencies[static_cast<std::size_t>(index)]) : histogram_latency(*all);
+    reports.push_back({verb, totals.count, totals.failed, totals.bytes, latency, totals.path});
   }
   return reports;
 }
@@ -71,6 +73,23 @@ LatencySummary exact_latency(std::vector<std::int64_t>& picoseconds) {
   return out;
 }
 
+LatencySummary histogram_latency(const Histogram& histogram) {
+  LatencySummary out;
+  out.count = histogram.count();
+  out.exact = false;
+  if (out.count == 0) return out;
+  const auto at = [&](double percent) {
+    return static_cast<double>(histogram.value_at_percentile(percent)) / 1e3;
+  };
+  out.mean_ns = histogram.mean() / 1e3;
+  out.min_ns = static_cast<double>(histogram.min()) / 1e3;
+  out.p50_ns = at(50);
+  out.p99_ns = at(99);
+  out.p999_ns = at(99.9);
+  out.max_ns = static_cast<double>(histogram.max()) / 1e3;
+  return out;
+}
+
 RunOutcome run_to_the_end(TwoHosts& two, TimePs limit, const RunOptions& options,
                           const std::function<double()>& fraction, std::vector<std::string>& waiting) {
   while (!two.programs_ended()) {
@@ -100,6 +119,7 @@ void fill_from(TwoHosts& two, RunReport& report) {
   report.fingerprint = two.simulation().fingerprint();
   report.verbs = verb_reports(two.log());
   report.waterfall = two.records().kept_spans();
+  report.waterfall_operation = two.records().kept_entry();
   report.counters = counter_report(two);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/histogram.h"
 #include "sim/scenario/run.h"
 #include "sim/scenario/two_hosts.h"
 
@@ -22,6 +23,9 @@ RunOutcome run_to_the_end(TwoHosts& two, TimePs limit, const RunOptions& options
 
 /// Statistics of `picoseconds`, which it sorts.
 LatencySummary exact_latency(std::vector<std::int64_t>& picoseconds);
+
+/// Statistics of `histogram`; its percentiles are not exact.
+LatencySummary histogram_latency(const Histogram& histogram);
 
 /// Everything that the hosts themselves can tell.
 void fill_from(TwoHosts& two, RunReport& report);

@@ -101,13 +101,15 @@ void Binder::optional_time(std::string_view key, std::optional<TimePs>& value, s
 
 void Binder::bytes(std::string_view key, std::uint64_t& value, std::string_view doc, std::uint64_t least,
                    std::uint64_t most) {
-  if (const ConfigValue* found = begin_key(key, "size", format_bytes(Bytes{value}), doc)) {
+  const bool bounded = most < std::numeric_limits<std::uint32_t>::max();
+  const std::string range =
+      fmt::format("size from {} to {}", format_bytes(Bytes{least}), format_bytes(Bytes{most}));
+  if (const ConfigValue* found = begin_key(key, bounded ? range : "size", format_bytes(Bytes{value}), doc)) {
     auto parsed = parse_bytes(found->text);
     if (!parsed) {
       refuse(*found, "a size with a unit, such as \"64B\" or \"4KiB\"");
     } else if (parsed->count < least || parsed->count > most) {
-      refuse(*found,
-             fmt::format("a size from {} to {}", format_bytes(Bytes{least}), format_bytes(Bytes{most})));
+      refuse(*found, "a " + range);
     } else {
       value = parsed->count;
     }
@@ -179,7 +181,7 @@ void Binder::wide_integer(std::string_view key, std::int64_t& value, std::string
   if (const ConfigValue* found = begin_key(key, expected, std::to_string(value), doc)) {
     const auto parsed = whole<std::int64_t>(found->text);
     if (!parsed || *parsed < least || *parsed > most) {
-      refuse(*found, "an " + expected);
+      refuse(*found, fmt::format("an integer from {} to {}", least, most));
     } else {
       value = *parsed;
     }

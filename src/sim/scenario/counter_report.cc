@@ -127,7 +127,33 @@ Json report(const C& counters, const std::array<Named<C>, N>& names) {
   return out;
 }
 
+template <typename C, std::size_t N>
+void add_names(std::vector<std::string>& out, const std::string& prefix,
+               const std::array<Named<C>, N>& names) {
+  for (const Named<C>& each : names) out.push_back(prefix + std::string(each.name));
+}
+
 }  // namespace
+
+std::vector<std::string> counter_names(const ScenarioConfig& config) {
+  std::vector<std::string> names;
+  for (std::size_t index = 0; index < 2; ++index) {
+    const std::string host = fmt::format("host{}.", index);
+    if (is_ub(config.stack)) {
+      add_names(names, host + "engine.", kUb);
+    } else {
+      add_names(names, host + "engine.", kRoce);
+    }
+    add_names(names, host + "nic.", kNic);
+    if (config.stack == Stack::kUbLoadStore) add_names(names, host + "load_store.", kLoadStore);
+    add_names(names, host + "link_out.", kLink);
+    for (std::uint32_t reason = 0; reason < wire::kDropReasonCount; ++reason) {
+      names.push_back(fmt::format("{}link_out.refused.{}", host,
+                                  wire::drop_reason_text(static_cast<wire::DropReason>(reason))));
+    }
+  }
+  return names;
+}
 
 Json counter_report(TwoHosts& two) {
   Json out;

@@ -3,11 +3,18 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
+#include "sim/scenario/scenario.h"
 #include "sim/scenario/two_hosts.h"
 
 namespace wharf::sim {
 
 nlohmann::ordered_json counter_report(TwoHosts& two);
+
+/// Dotted names of every counter that counter_report() may hold for hosts of `config`; those that are zero
+/// are left out of the report.
+std::vector<std::string> counter_names(const ScenarioConfig& config);
 
 }  // namespace wharf::sim

@@ -97,6 +97,17 @@ const nlohmann::ordered_json* find_path(const nlohmann::ordered_json& root, std:
   return at;
 }
 
+/// Whether a number that `summary` does not hold is zero: counters and stages are left out when they are, and
+/// so are verbs that did not occur.
+bool is_zero_when_absent(const std::string& path) {
+  if (path.starts_with("counters.")) return true;
+  if (!path.starts_with("verbs.")) return false;
+  for (const std::string_view end : {".count", ".failed", ".bytes"}) {
+    if (path.ends_with(end)) return true;
+  }
+  return path.find(".critical_ns.") != std::string::npos || path.find(".overlapped_ns.") != std::string::npos;
+}
+
 }  // namespace
 
 Result<std::vector<Expectation>> read_expectations(const ConfigDocument& document) {
@@ -114,7 +125,8 @@ Result<std::vector<JudgedExpectation>> judge(const std::vector<Expectation>& exp
   std::vector<JudgedExpectation> judged;
   for (const Expectation& expectation : expectations) {
     const nlohmann::ordered_json* found = find_path(summary, expectation.value);
-    if (found == nullptr || !found->is_number()) {
+    const bool zero = found == nullptr && is_zero_when_absent(expectation.value);
+    if (!zero && (found == nullptr || !found->is_number())) {
       std::vector<std::string> paths;
       collect_paths(summary, "", paths);
       const std::vector<std::string_view> views(paths.begin(), paths.end());
@@ -123,12 +135,19 @@ Result<std::vector<JudgedExpectation>> judge(const std::vector<Expectation>& exp
           "{}: expect.value is \"{}\", which is no number of summary.json{}", expectation.origin,
           expectation.value, nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : std::string()));
     }
-    JudgedExpectation one{expectation, found->get<double>(), true};
+    JudgedExpectation one{expectation, zero ? 0 : found->get<double>(), true};
     one.holds = one.found >= expectation.least.value_or(one.found) &&
                 one.found <= expectation.most.value_or(one.found);
     judged.push_back(std::move(one));
   }
   return judged;
+}
+
+std::string range_text(const Expectation& expectation) {
+  if (expectation.least && expectation.most)
+    return fmt::format("{:g} to {:g}", *expectation.least, *expectation.most);
+  return expectation.least ? fmt::format("at least {:g}", *expectation.least)
+                           : fmt::format("at most {:g}", *expectation.most);
 }
 
 }  // namespace wharf::sim

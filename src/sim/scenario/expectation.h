@@ -31,8 +31,13 @@ struct JudgedExpectation {
 /// `min` and/or `max`; `source` is free text. Everything else is refused.
 Result<std::vector<Expectation>> read_expectations(const ConfigDocument& document);
 
-/// Judges against a summary; a path that does not lead to a number is an error that names the nearest one.
+/// Judges against a summary. Counters, stages and verbs that it leaves out are zero; any other path that does
+/// not lead to a number is an error that names the nearest one. `expectations` have passed
+/// check_expectations().
 Result<std::vector<JudgedExpectation>> judge(const std::vector<Expectation>& expectations,
                                              const nlohmann::ordered_json& summary);
+
+/// "at least 3", "2 to 4", ...: the range that `expectation` names.
+std::string range_text(const Expectation& expectation);
 
 }  // namespace wharf::sim

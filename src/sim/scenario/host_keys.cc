@@ -38,8 +38,7 @@ constexpr std::array<Choice<AtomicResultRule>, 2> kAtomicResults{{
 
 void bind_cache_level(Binder& binder, std::string_view name, CacheLevelConfig& level) {
   const Binder::Section section(binder, name);
-  binder.integer("lines", level.shape.lines, "64-byte lines; 0 leaves the level out", 0,
-                 std::int64_t{1} << 30);
+  binder.integer("lines", level.shape.lines, "64-byte lines; 0 leaves the level out", 0, kMaxCacheLines);
   binder.integer("ways", level.shape.ways, "associativity; as many as lines is fully associative", 0,
                  1 << 20);
   binder.time("latency", level.latency, "load to use when this level answers, the levels above included");
@@ -79,8 +78,8 @@ void bind_pcie(Binder& binder, PcieConfig& pcie, const HostKeyScope& scope) {
   binder.integer("tags", pcie.tags, "non-posted requests in flight", 1, 4096);
   binder.bytes("max_payload", pcie.max_payload, "data in one TLP", 64, 4096);
   binder.bytes("max_read_request", pcie.max_read_request, "data that one read request asks for", 64, 4096);
-  binder.bytes("request_header", pcie.request_header, "header and framing of a memory request TLP", 0, 64);
-  binder.bytes("completion_header", pcie.completion_header, "header and framing of a completion TLP", 0, 64);
+  binder.bytes("request_header", pcie.request_header, "header and framing of a memory request TLP", 0, 256);
+  binder.bytes("completion_header", pcie.completion_header, "header and framing of a completion TLP", 0, 256);
   binder.choice<PostedWriteRule>(
       "posted_writes", pcie.posted_writes, kPostedWrites,
       "whether the NIC goes on when a write is accepted or only when it is visible");
@@ -93,23 +92,23 @@ void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
   {
     const Binder::Section part(binder, "", scope.load_store_path, "only loads and stores use it");
     binder.integer("ub_load_store_cycles", nic.ub_load_store_cycles, "pipeline depth for UB loads and stores",
-                   1, 1000);
+                   1, 10'000);
   }
   {
     const Binder::Section part(binder, "", scope.queue_path && !scope.roce, "only UB work requests use it");
     binder.integer("ub_queue_cycles", nic.ub_queue_cycles, "pipeline depth for packets of UB work requests",
-                   1, 1000);
+                   1, 10'000);
   }
   {
     const Binder::Section part(binder, "", scope.roce, "only RoCE uses it");
-    binder.integer("roce_cycles", nic.roce_cycles, "pipeline depth for RoCE packets", 1, 1000);
+    binder.integer("roce_cycles", nic.roce_cycles, "pipeline depth for RoCE packets", 1, 10'000);
     binder.time("order_gate", nic.order_gate, "serialisation of each work request of a queue pair");
-    binder.bytes("inline_limit", nic.inline_limit, "payload that fits into an entry", 0, 1024);
+    binder.bytes("inline_limit", nic.inline_limit, "payload that fits into an entry", 0, 256);
   }
   {
     const Binder::Section part(binder, "", scope.queue_path, "only work requests use it");
     binder.integer("receive_match_cycles", nic.receive_match_cycles,
-                   "matching a message to its receive entry", 0, 1000);
+                   "matching a message to its receive entry", 0, 10'000);
     binder.choice<ReceiveEntryRule>("receive_entries", nic.receive_entries, kReceiveEntries,
                                     "whether the NIC reads a receive entry when a message needs it");
     binder.choice<PayloadFetchRule>("payload_fetch", nic.payload_fetch, kPayloadFetches,

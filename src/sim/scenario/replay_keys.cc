@@ -92,7 +92,7 @@ void bind_replay_run(Binder& binder, ReplayConfig& replay, bool active) {
 void bind_replay_model(Binder& binder, ReplayConfig& replay, bool active) {
   {
     const Binder::Section section(binder, "replay", active, "only with run.workload = \"replay\"");
-    binder.integer("core_hertz", replay.core.core_hertz, "clock of the core", 1'000'000, 10'000'000'000);
+    binder.integer("core_hertz", replay.core.core_hertz, "clock of the core", 1'000'000, 100'000'000'000);
     binder.integer("cycles_per_1000_instructions", replay.core.cycles_per_1000_instructions,
                    "without the time that memory takes", 0, 1'000'000);
     binder.choice<MissOverlap>("overlap", replay.core.overlap, kOverlaps,
@@ -111,7 +111,7 @@ void bind_replay_model(Binder& binder, ReplayConfig& replay, bool active) {
                                 "only with model.replay.far_memory = \"paged\"");
   binder.time("fault_cost", replay.paging.fault_cost, "kernel time of a fault before the transfer starts");
   binder.integer("resident_pages", replay.paging.resident_pages, "local frames of 4 KiB", 2,
-                 std::int64_t{1} << 30);
+                 std::int64_t{1} << 26);
   binder.integer("window_pages", replay.paging.window_pages, "the demanded page and those fetched after it",
                  1, 64);
   binder.choice<PageReadRule>("read", replay.paging.read, kPageReads,

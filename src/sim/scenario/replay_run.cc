@@ -50,7 +50,8 @@ verbs::Task<void> drive(SimCore& core, TraceReplay<ReplayPort>& replay, ReplayPo
   port.stop();
 }
 
-nlohmann::ordered_json replay_json(const ReplayResult& result) {
+/// With `all`, also what only some replays have.
+nlohmann::ordered_json replay_json(const ReplayResult& result, bool all = false) {
   const auto ns = [](TimePs time) { return as_nanoseconds(time); };
   const auto level = [&](CacheLevel at) { return result.cache.answered[static_cast<std::size_t>(at)]; };
   const std::uint64_t lookups =
@@ -74,7 +75,7 @@ nlohmann::ordered_json replay_json(const ReplayResult& result) {
   out["time_ns"] = ns(result.time);
   out["all_local_time_ns"] = ns(result.all_local_time);
   out["slow_down"] = result.slow_down();
-  if (result.miss_latency.count() != 0) {
+  if (all || result.miss_latency.count() != 0) {
     const auto at = [&](double percent) {
       return static_cast<double>(result.miss_latency.value_at_percentile(percent)) / 1e3;
     };
@@ -84,7 +85,7 @@ nlohmann::ordered_json replay_json(const ReplayResult& result) {
                               {"max", static_cast<double>(result.miss_latency.max()) / 1e3}};
   }
   const PagingCounters& paging = result.paging;
-  if (paging.faults + paging.hits != 0) {
+  if (all || paging.faults + paging.hits != 0) {
     out["paging"] = {{"hits", paging.hits},
                      {"faults", paging.faults},
                      {"prefetch_waits", paging.prefetch_waits},
@@ -104,6 +105,21 @@ double fraction_of(std::uint64_t replayed, std::uint64_t total) {
 }
 
 }  // namespace
+
+Result<void> check_replay(const ScenarioConfig& config) {
+  return validate_trace_replay(replay_config(config));
+}
+
+std::vector<std::string> replay_numbers() {
+  std::vector<std::string> names;
+  const nlohmann::ordered_json document = replay_json(ReplayResult{}, true);
+  for (const auto& [key, value] : document.items()) {
+    if (!value.is_object()) names.push_back(key);
+    if (!value.is_object()) continue;
+    for (const auto& [member, number] : value.items()) names.push_back(fmt::format("{}.{}", key, member));
+  }
+  return names;
+}
 
 Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options) {
   const ScenarioConfig& config = scenario.config;

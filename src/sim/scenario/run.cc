@@ -18,22 +18,6 @@ namespace {
 constexpr std::uint32_t kEntriesPerWorker = 8;
 constexpr std::uint32_t kDeepestQueue = 65'536;
 
-LatencySummary summary_of_histogram(const Histogram& histogram) {
-  LatencySummary out;
-  out.count = histogram.count();
-  if (out.count == 0) return out;
-  const auto at = [&](double percent) {
-    return static_cast<double>(histogram.value_at_percentile(percent)) / 1e3;
-  };
-  out.mean_ns = histogram.mean() / 1e3;
-  out.min_ns = static_cast<double>(histogram.min()) / 1e3;
-  out.p50_ns = at(50);
-  out.p99_ns = at(99);
-  out.p999_ns = at(99.9);
-  out.max_ns = static_cast<double>(histogram.max()) / 1e3;
-  return out;
-}
-
 /// What the parties of a program share.
 struct Parties {
   workload::WorkloadConfig config;
@@ -49,7 +33,7 @@ std::uint32_t queue_depth(const workload::WorkloadConfig& config) {
 void fill_program(const workload::LoopResult& loop, const ProgramLog& log, RunReport& report) {
   report.program_operations = loop.operations;
   report.program_errors = loop.errors;
-  report.program_latency = summary_of_histogram(loop.latency);
+  report.program_latency = histogram_latency(loop.latency);
   if (log.dropped() == 0) {
     std::vector<std::int64_t> latencies;
     for (const verbs::OperationRecord& record : log.records()) {
@@ -151,6 +135,7 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
       const std::span<const workload::WorkloadResult> results(parties.results.data(), parties.count);
       const workload::Verdict verdict =
           workload::verify(config.workload, {0, parties.count}, region(), config.seed, results);
+      report.memory_checks = verdict.checks;
       if (!verdict.holds()) report.verdict = workload::describe(verdict);
     }
   }

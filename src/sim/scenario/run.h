@@ -42,9 +42,11 @@ struct RunOptions {
   std::uint64_t waterfall_operation = 0;
 };
 
-/// Latency statistics over kept records (all of them unless the record limit cut some off: `exact` tells).
+/// Latency statistics of operations that ended well. They cover all of them; where the record limit cut
+/// records off, the percentiles come from a histogram and lie up to 1/128 above the exact ones.
 struct LatencySummary {
   std::uint64_t count = 0;
+  bool exact = true;  ///< The percentiles are those of the records themselves.
   double mean_ns = 0;
   double min_ns = 0;
   double p50_ns = 0;
@@ -80,6 +82,8 @@ struct RunReport {
       0;  ///< Program operations over the time from the first start to the last end.
   double goodput_bps = 0;
   std::string verdict;  ///< Empty, or what the program found wrong with memory.
+  /// Comparisons of memory with what it must hold; 0: nothing was proven, whatever `verdict` says.
+  std::uint64_t memory_checks = 0;
 
   TimePs simulated;
   std::uint64_t events = 0;
@@ -89,7 +93,8 @@ struct RunReport {
 
   OperationLog log{0};
   std::vector<verbs::OperationRecord> program_log;  ///< Party 0, up to the record limit.
-  std::vector<trace::Attribution::Span> waterfall;  ///< Spans of the chosen operation.
+  std::vector<trace::Attribution::Span> waterfall;  ///< Spans of the chosen operation; empty: no such one.
+  OperationEntry waterfall_operation;               ///< What it was, when `waterfall` holds spans.
 
   const VerbReport* find(verbs::Verb verb) const;
 };

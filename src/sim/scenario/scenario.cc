@@ -9,10 +9,13 @@
 #include <map>
 #include <optional>
 
+#include "base/fingerprint.h"
 #include "base/nearest_name.h"
 #include "engine/roce/roce_engine.h"
 #include "engine/ub/ub_engine.h"
 #include "sim/scenario/host_keys.h"
+#include "sim/scenario/replay_run.h"
+#include "sim/scenario/summary_schema.h"
 #include "sim/scenario/transport_keys.h"
 #include "verbs/verb.h"
 
@@ -63,7 +66,8 @@ void bind_program(Binder& binder, ScenarioConfig& config) {
   const bool replay = config.program == ProgramKind::kReplay;
   {
     const std::string condition =
-        fmt::format("{}{}", kOnlyWithProgram, workload::name(workload::kind_of(config.workload)));
+        replay ? std::string("not with run.workload = replay")
+               : fmt::format("{}{}", kOnlyWithProgram, workload::name(workload::kind_of(config.workload)));
     const Binder::Section keys(binder, "", !replay, condition);
     workload::bind_keys(config.workload, binder);
   }
@@ -90,31 +94,34 @@ HostKeyScope scope_of(const ScenarioConfig& config) {
 }
 
 /// Loads profile `name` and what it extends, the ancestors first.
-Result<void> add_profile(ConfigDocument& document, const fs::path& directory, const std::string& name,
-                         const std::string& origin, int depth) {
+Result<void> add_profile(ConfigDocument& document, std::vector<fs::path>& files, const fs::path& directory,
+                         const std::string& name, const std::string& origin, int depth) {
   constexpr int kDeepest = 8;
   const fs::path path = directory / (name + ".toml");
   std::error_code status;
-  if (!fs::exists(path, status)) {
+  const bool is_name = name.find('/') == std::string::npos && !name.ends_with(".toml");
+  if (!is_name || !fs::exists(path, status)) {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(directory, status)) {
       if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
     }
     std::sort(names.begin(), names.end());
     const std::vector<std::string_view> views(names.begin(), names.end());
-    const auto nearest = nearest_name(name, views);
-    return input_error(fmt::format("{}: unknown profile \"{}\", expected one of {}{}", origin, name,
-                                   fmt::join(names, ", "),
+    const auto nearest = nearest_name(is_name ? name : fs::path(name).stem().string(), views);
+    return input_error(fmt::format("{}: {} \"{}\", expected one of {}{}", origin,
+                                   is_name ? "unknown profile" : "a profile is given by its name, found",
+                                   name, fmt::join(names, ", "),
                                    nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : ""));
   }
   if (depth == kDeepest) {
     return input_error(fmt::format(
         "{}: profile \"{}\" extends itself, expected an end after at most {} steps", origin, name, kDeepest));
   }
+  files.push_back(path);
   ConfigDocument own;
   WHARF_TRY(own.add_file(path, "model.", kProfileLayer));
   if (const ConfigValue* extends = own.find("model.extends")) {
-    WHARF_TRY(add_profile(document, directory, extends->text, extends->origin, depth + 1));
+    WHARF_TRY(add_profile(document, files, directory, extends->text, extends->origin, depth + 1));
   }
   for (const auto& [key, value] : own.values()) {
     if (key != "model.extends") document.merge(key, value);
@@ -129,6 +136,7 @@ Error unsupported(const std::string& what, std::string_view expected) {
 /// Combinations of keys that make no sense together.
 Result<void> check_combination(const ScenarioConfig& config) {
   WHARF_TRY(validate(config.host));
+  WHARF_TRY(validate(config.host.cache));
   WHARF_TRY(validate(config.link));
   if (is_ub(config.stack)) {
     WHARF_TRY(ub::validate(config.ub));
@@ -150,12 +158,12 @@ Result<void> check_combination(const ScenarioConfig& config) {
   if (config.program == ProgramKind::kReplay) {
     if (config.replay.trace.empty())
       return unsupported("run.trace is empty", "the file name of a memory trace");
-    return {};
+    return check_replay(config);
   }
   const workload::Party party{0, workload::parties_needed(config.workload)};
   const auto kind = workload::name(workload::kind_of(config.workload));
   if (auto checked = workload::check(config.workload, party); !checked) {
-    return input_error(fmt::format("run.workload = \"{}\": run.{}", kind, checked.error().message));
+    return input_error(fmt::format("run.{} (run.workload = \"{}\")", checked.error().message, kind));
   }
   for (const verbs::Verb verb :
        workload::verbs_needed(config.workload, config.stack == Stack::kUbLoadStore)) {
@@ -170,6 +178,64 @@ Result<void> check_combination(const ScenarioConfig& config) {
     }
   }
   return {};
+}
+
+/// Names that the checks of lower layers give to keys, which scenarios call otherwise.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kLowerNames{{
+    {"roce.path_mtu", "roce.mtu"},
+    {"roce.window_packets", "roce.window"},
+    {"roce.queue_cache_entries", "roce.queue_cache"},
+    {"roce.key_cache_entries", "roce.key_cache"},
+    {"ub.segment_bytes", "ub.segment"},
+    {"ub.retransmission.base", "ub.rto"},
+    {"ub.retransmission.cap", "ub.rto_cap"},
+    {"ub.load_store_reissue.base", "ub.reissue"},
+    {"ub.load_store_reissue.cap", "ub.reissue_cap"},
+    {"ub.context_cache_entries", "ub.context_cache"},
+    {"replay.miss_slots", "core.outstanding_misses"},
+    {"replay.local_memory", "memory.load_latency"},
+}};
+
+/// `error` of a check of the whole, which begins with a key as lower layers name it: with the key's full
+/// name, and the place that set it; `fallback` stands for the place when it has its default.
+Error located(const Error& error, const ConfigDocument& document, const std::vector<KeyDoc>& keys,
+              const std::string& fallback) {
+  const std::string& text = error.message;
+  const std::size_t end = std::min(text.find_first_of(" :"), text.size());
+  std::string_view name(text.data(), end);
+  for (const auto& [lower, ours] : kLowerNames) {
+    if (name == lower) name = ours;
+  }
+  for (const std::string_view prefix : {"", "model.", "run."}) {
+    const std::string path = fmt::format("{}{}", prefix, name);
+    const auto is_path = [&path](const KeyDoc& key) { return key.path == path; };
+    if (std::none_of(keys.begin(), keys.end(), is_path)) continue;
+    const ConfigValue* value = document.peek(path);
+    return Error{error.kind, fmt::format("{}: {}{}", value == nullptr ? fallback : value->origin, path,
+                                         text.substr(end))};
+  }
+  return Error{error.kind, fmt::format("{}: {}", fallback, text)};
+}
+
+/// Hash of everything that was given: two scenarios of one program version with equal values run alike.
+std::uint64_t identity_of(const ConfigDocument& document) {
+  Fingerprint hash;
+  const auto add = [&hash](std::string_view text) {
+    for (const char c : text) hash.add(static_cast<unsigned char>(c));
+    hash.add(~std::uint64_t{0});  // No byte: the ends of texts count.
+  };
+  for (const auto& [key, value] : document.values()) {
+    add(key);
+    add(value.text);
+  }
+  for (const ConfigTable& table : document.tables("expect")) {
+    add("[[expect]]");
+    for (const auto& [key, value] : table.values) {
+      add(key);
+      add(value.text);
+    }
+  }
+  return hash.value();
 }
 
 std::string quoted(const ConfigValue& value) {
@@ -217,7 +283,7 @@ void bind_scenario(Binder& binder, ScenarioConfig& config) {
     binder.time("time_limit", config.time_limit,
                 "simulated time after which an unfinished run counts as stalled");
     binder.integer("record_operations", config.record_limit,
-                   "rows of operations.csv; sums cover every operation");
+                   "rows of operations.csv; sums and latencies cover every operation");
   }
   const HostKeyScope scope = scope_of(config);
   bind_host(binder, config.host, scope);
@@ -269,19 +335,23 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
 
   Scenario scenario;
   const ConfigValue* profile = document.find("model.profile");
-  WHARF_TRY(add_profile(document, source.profile_directory, profile ? profile->text : scenario.config.profile,
+  std::vector<fs::path> profile_files;
+  WHARF_TRY(add_profile(document, profile_files, source.profile_directory,
+                        profile ? profile->text : scenario.config.profile,
                         profile ? profile->origin : "model.profile", 0));
 
   Binder binder(document);
   bind_scenario(binder, scenario.config);
   WHARF_TRY(binder.finish(kTables));
+  scenario.config.link.wire = source.wire;
   if (auto checked = check_combination(scenario.config); !checked) {
     const std::string place = source.file.empty() ? std::string("scenario") : source.file.string();
-    return Error{checked.error().kind, fmt::format("{}: {}", place, checked.error().message)};
+    return located(checked.error(), document, binder.keys(), place);
   }
   auto expectations = read_expectations(document);
   if (!expectations) return expectations.error();
   scenario.expectations = *std::move(expectations);
+  WHARF_TRY(check_expectations(scenario));
   if (!scenario.config.replay.trace.empty()) {
     const fs::path beside = source.file.parent_path() / scenario.config.replay.trace;
     std::error_code status;
@@ -290,6 +360,8 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
   scenario.keys = binder.keys();
   scenario.no_influence = binder.without_influence();
   scenario.effective = effective_text(document, scenario.config);
+  scenario.identity = identity_of(document);
+  scenario.profile_files = std::move(profile_files);
   return scenario;
 }
 

@@ -47,7 +47,7 @@ struct ScenarioConfig {
 
   std::uint64_t seed = 1;
   TimePs time_limit = seconds(10);       ///< Simulated time after which an unfinished run counts as stalled.
-  std::uint64_t record_limit = 100'000;  ///< Rows of operations.csv; sums cover every operation.
+  std::uint64_t record_limit = 100'000;  ///< Rows of operations.csv; sums and latencies cover all.
 };
 
 /// Where a scenario comes from. Only `file` or `text` is given, or neither for all defaults.
@@ -57,6 +57,7 @@ struct ScenarioSource {
   std::string profile;                      ///< --profile; empty: what the scenario says.
   std::vector<std::string> overrides;       ///< --set key=value, in order.
   std::filesystem::path profile_directory;  ///< Where NAME.toml of a profile lies.
+  WireMode wire = WireMode::kStructs;       ///< Some faults exist on real frames only.
 };
 
 /// A scenario that has passed every check.
@@ -65,6 +66,9 @@ struct Scenario {
   std::vector<Expectation> expectations;
   std::vector<KeyDoc> keys;               ///< Every key that exists for this run.
   std::vector<std::string> no_influence;  ///< Keys that were set and do not matter here, one sentence each.
+  std::uint64_t identity =
+      0;  ///< Hash of the keys of all layers and of what is expected, as they were given.
+  std::vector<std::filesystem::path> profile_files;  ///< The profile, then what it extends.
   std::string effective;  ///< config.effective.toml: the keys that were given, with their origins.
 };
 

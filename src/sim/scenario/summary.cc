@@ -18,9 +18,10 @@ using Json = nlohmann::ordered_json;
 double rounded(double value) { return std::round(value * 1e3) / 1e3; }
 
 Json latency_json(const LatencySummary& latency) {
-  return {{"min", rounded(latency.min_ns)},   {"mean", rounded(latency.mean_ns)},
-          {"p50", rounded(latency.p50_ns)},   {"p99", rounded(latency.p99_ns)},
-          {"p999", rounded(latency.p999_ns)}, {"max", rounded(latency.max_ns)}};
+  return {{"min", rounded(latency.min_ns)},    {"mean", rounded(latency.mean_ns)},
+          {"p50", rounded(latency.p50_ns)},    {"p99", rounded(latency.p99_ns)},
+          {"p999", rounded(latency.p999_ns)},  {"max", rounded(latency.max_ns)},
+          {"percentiles_exact", latency.exact}};
 }
 
 Json stage_json(const std::array<TimePs, trace::kStageCount>& times, std::uint64_t count) {
@@ -32,6 +33,13 @@ Json stage_json(const std::array<TimePs, trace::kStageCount>& times, std::uint64
         rounded(as_nanoseconds(time) / static_cast<double>(count));
   }
   return out;
+}
+
+std::string verdict_text(const RunReport& report) {
+  if (!report.verdict.empty()) return report.verdict;
+  if (report.memory_checks == 0) return "memory was not checked";
+  return fmt::format("memory held every promise in {} check{}", report.memory_checks,
+                     report.memory_checks == 1 ? "" : "s");
 }
 
 std::string_view name(RunOutcome outcome) {
@@ -63,7 +71,7 @@ Json summary_of(const Scenario& scenario, const RunReport& report) {
                     {"errors", report.program_errors},
                     {"operations_per_second", rounded(report.operations_per_second)},
                     {"goodput_bps", rounded(report.goodput_bps)},
-                    {"verdict", report.verdict.empty() ? "memory held every promise" : report.verdict},
+                    {"verdict", verdict_text(report)},
                     {"latency_ns", latency_json(report.program_latency)}};
   for (const VerbReport& verb : report.verbs) {
     Json one;

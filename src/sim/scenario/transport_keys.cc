@@ -67,12 +67,12 @@ void bind_ub(Binder& binder, ub::UbConfig& ub, bool active) {
   const Binder::Section section(binder, "ub", active, "only with a UB stack");
   binder.choice<wire::UbEncapsulation>("encapsulation", ub.encapsulation, kEncapsulations,
                                        "how packets of work requests are framed");
-  binder.bytes("mtu", ub.mtu, "payload of one packet, a power of two; openurma at most 256B", 64, 65536);
+  binder.bytes("mtu", ub.mtu, "payload of one packet, a power of two; openurma at most 256B", 64, 8192);
   binder.bytes("segment", ub.segment_bytes, "longest transaction segment, a multiple of the MTU", 64, 65536);
   binder.integer("send_window", ub.send_window, "packets in flight per TP channel, a power of two", 1,
-                 1 << 20);
+                 1 << 22);
   binder.integer("receive_window", ub.receive_window,
-                 "PSNs accepted ahead of the expected one, a power of two", 64, 1 << 20);
+                 "PSNs accepted ahead of the expected one, a power of two", 64, 1 << 22);
   binder.choice<ub::LossRecovery>("recovery", ub.recovery, kRecoveries, "how a sender repairs loss");
   binder.flag("fast_retransmit", ub.fast_retransmit,
               "answer a gap with a TPNAK instead of waiting for the peer's timer");
@@ -118,7 +118,9 @@ void bind_ub(Binder& binder, ub::UbConfig& ub, bool active) {
 
 void bind_roce(Binder& binder, roce::RoceConfig& roce, bool active) {
   const Binder::Section section(binder, "roce", active, "only with a RoCE stack");
-  binder.bytes("mtu", roce.path_mtu, "payload of one packet: 256B, 512B, 1KiB, 2KiB or 4KiB", 256, 65536);
+  binder.bytes("mtu", roce.path_mtu,
+               "payload of one packet: 256B, 512B, 1KiB, 2KiB or 4KiB; more in accounting profiles only", 256,
+               roce::kAccountingMtu);
   binder.integer("window", roce.window_packets, "packets sent ahead of the oldest unacknowledged one", 1,
                  1 << 20);
   binder.integer("ack_timeout", roce.ack_timeout, "local ACK timeout 4.096 us * 2^n; 0 switches it off", 0,

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/summary_schema.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "sim/scenario/run.h"
+
+namespace wharf::sim {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+ScenarioSource source(const fs::path& file, std::vector<std::string> overrides = {}) {
+  ScenarioSource out;
+  out.file = file;
+  out.overrides = std::move(overrides);
+  out.profile_directory = "profiles";
+  return out;
+}
+
+ScenarioSource text(std::string content) {
+  ScenarioSource out;
+  out.text = std::move(content);
+  out.profile_directory = "profiles";
+  return out;
+}
+
+void collect_numbers(const nlohmann::ordered_json& value, const std::string& path,
+                     std::vector<std::string>& out) {
+  if (value.is_number()) out.push_back(path);
+  if (!value.is_object()) return;
+  for (const auto& [key, member] : value.items())
+    collect_numbers(member, path.empty() ? key : path + "." + key, out);
+}
+
+TEST(SummarySchema, HoldsEveryNumberOfEveryShippedScenario) {
+  for (const auto& entry : fs::directory_iterator("scenarios")) {
+    SCOPED_TRACE(entry.path().string());
+    const auto scenario = load_scenario(source(entry.path()));
+    ASSERT_TRUE(scenario.ok()) << scenario.error().message;
+    const auto report = run_scenario(*scenario, {});
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    std::vector<std::string> numbers;
+    collect_numbers(summary_of(*scenario, *report), "", numbers);
+    const std::vector<std::string> paths = summary_paths(scenario->config);
+    for (const std::string& number : numbers)
+      EXPECT_NE(std::find(paths.begin(), paths.end(), number), paths.end()) << number;
+  }
+}
+
+TEST(SummarySchema, AMistypedExpectationIsRefusedBeforeTheRun) {
+  const auto scenario = load_scenario(
+      text("[run]\nworkload = \"verb_loop\"\n[[expect]]\nvalue = \"verbs.raed.latency_ns.mean\"\nmax = 1\n"));
+  ASSERT_FALSE(scenario.ok());
+  EXPECT_EQ(scenario.error().message,
+            "scenario:3: expect.value is \"verbs.raed.latency_ns.mean\", which is no number of summary.json; "
+            "did you "
+            "mean \"verbs.read.latency_ns.mean\"?");
+}
+
+TEST(SummarySchema, CountersOfAnotherStackAreRefused) {
+  const std::string expect = "[[expect]]\nvalue = \"counters.host0.engine.rnr_naks_sent\"\nmax = 0\n";
+  EXPECT_FALSE(load_scenario(text("[model]\nstack = \"ub_urma\"\n" + expect)).ok());
+  EXPECT_TRUE(load_scenario(text("[model]\nstack = \"roce_dma\"\n" + expect)).ok());
+}
+
+TEST(SummarySchema, ACounterThatStaysZeroIsJudgedAsZero) {
+  const auto scenario =
+      load_scenario(text("[run]\nworkload = \"verb_loop\"\noperations = 5\n[[expect]]\n"
+                         "value = \"counters.host0.link_out.lost\"\nmax = 0\n"));
+  ASSERT_TRUE(scenario.ok()) << scenario.error().message;
+  const auto report = run_scenario(*scenario, {});
+  ASSERT_TRUE(report.ok());
+  const auto judged = judge(scenario->expectations, summary_of(*scenario, *report));
+  ASSERT_TRUE(judged.ok()) << judged.error().message;
+  EXPECT_TRUE(judged->front().holds);
+}
+
+/// "integer from 1 to 64" of a key's reference as its two ends.
+bool ends_of(const KeyDoc& key, std::string& least, std::string& most) {
+  std::string_view expected = key.expected;
+  for (const std::string_view begin : {"integer from ", "size from "}) {
+    if (!expected.starts_with(begin)) continue;
+    expected.remove_prefix(begin.size());
+    const auto middle = expected.find(" to ");
+    least = expected.substr(0, middle);
+    most = expected.substr(middle + 4, expected.substr(middle + 4).find(' '));
+    return true;
+  }
+  return false;
+}
+
+// What the key reference promises, the checks of the layers below must accept; what they refuse because of
+// other keys, they must refuse with the place and the key's full name.
+TEST(KeyRanges, BothEndsOfEveryRangeAreAccepted) {
+  std::size_t tried = 0;
+  for (const KeyDoc& key : every_key()) {
+    std::string ends[2];
+    if (!key.path.starts_with("model.") || !ends_of(key, ends[0], ends[1])) continue;
+    for (const std::string& end : ends) {
+      const bool roce = key.path.starts_with("model.roce.");
+      const auto scenario = load_scenario(
+          source("scenarios/ping-pong.toml",
+                 {std::string("model.stack=") + (roce ? "roce_dma" : "ub_urma"), key.path + "=" + end}));
+      ++tried;
+      if (scenario.ok()) continue;
+      EXPECT_THAT(scenario.error().message, HasSubstr("--set: " + key.path)) << end;
+      EXPECT_THAT(scenario.error().message, ::testing::Not(HasSubstr(", expected " + ends[0] + " to ")))
+          << end;
+    }
+  }
+  EXPECT_GT(tried, 60U);
+}
+
+TEST(KeyRanges, ARefusalOfALowerLayerNamesThePlaceAndTheKey) {
+  const auto refusal = [](std::vector<std::string> overrides) {
+    const auto scenario = load_scenario(source("scenarios/fetch-64-bytes.toml", std::move(overrides)));
+    return scenario.ok() ? std::string("accepted") : scenario.error().message;
+  };
+  EXPECT_EQ(refusal({"model.cache.l1.ways=7"}),
+            "--set: model.cache.l1.ways is 7, expected a divisor of cache.l1.lines = 512");
+  EXPECT_EQ(refusal({"model.stack=roce_dma", "model.roce.mtu=300B"}).substr(0, 25),
+            "--set: model.roce.mtu is ");
+  EXPECT_THAT(refusal({"model.core.library_post=2s"}), HasSubstr("--set: model.core.library_post is 2s"));
+  EXPECT_EQ(refusal({"run.seed=9223372036854775808"}),
+            "--set: run.seed is \"9223372036854775808\", expected an integer from 0 to 9223372036854775807");
+  const auto file =
+      load_scenario(text("[run]\nworkload = \"verb_loop\"\nverb = \"fetch_add\"\npayload = \"3B\"\n"));
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(
+      file.error().message,
+      "scenario:4: run.payload is 3, expected 4, 8 or 16 bytes for an atomic (run.workload = \"verb_loop\")");
+}
+
+TEST(KeyRanges, AProfileIsANameNoPath) {
+  const auto scenario =
+      load_scenario(source("scenarios/fetch-64-bytes.toml", {"model.profile=../profiles/fastswap.toml"}));
+  ASSERT_FALSE(scenario.ok());
+  EXPECT_THAT(scenario.error().message,
+              HasSubstr("a profile is given by its name, found \"../profiles/fastswap.toml\""));
+  EXPECT_THAT(scenario.error().message, HasSubstr("did you mean \"fastswap\"?"));
+}
+
+TEST(Verdicts, WhatWasNotCheckedIsNotPraised) {
+  const auto verdict = [](const std::string& keys) {
+    const auto scenario = load_scenario(text("[run]\n" + keys));
+    EXPECT_TRUE(scenario.ok()) << scenario.error().message;
+    const auto report = run_scenario(*scenario, {});
+    EXPECT_TRUE(report.ok());
+    return summary_of(*scenario, *report)["program"]["verdict"].get<std::string>();
+  };
+  EXPECT_EQ(verdict("workload = \"verb_loop\"\nverb = \"write\"\noperations = 5\n"),
+            "memory was not checked");
+  EXPECT_EQ(verdict("workload = \"verb_loop\"\nverb = \"read\"\noperations = 5\n"),
+            "memory held every promise in 1 check");
+  EXPECT_EQ(verdict("workload = \"bulk_read\"\noperations = 5\ntime_limit = \"1us\"\n"),
+            "memory was not checked");
+}
+
+TEST(Verdicts, RequestsThatEndInTheirSpecifiedErrorBreakNoPromise) {
+  const auto scenario = load_scenario(
+      text("[model]\nstack = \"roce_dma\"\nfaults.loss = 1\nroce.ack_timeout = 1\nroce.retry_count = 1\n"
+           "[run]\nworkload = \"barrier\"\noperations = 5\n"));
+  ASSERT_TRUE(scenario.ok()) << scenario.error().message;
+  const auto report = run_scenario(*scenario, {});
+  ASSERT_TRUE(report.ok());
+  EXPECT_GT(report->program_errors, 0U);
+  EXPECT_EQ(report->verdict, "");
+}
+
+TEST(Latencies, CoverOperationsThatTheLogDoesNotKeep) {
+  const auto report_with = [](const std::string& limit) {
+    const auto scenario = load_scenario(
+        source("scenarios/key-value.toml", {"run.operations=2000", "run.record_operations=" + limit}));
+    EXPECT_TRUE(scenario.ok());
+    auto report = run_scenario(*scenario, {});
+    EXPECT_TRUE(report.ok());
+    return *std::move(report);
+  };
+  const RunReport all = report_with("100000");
+  const RunReport few = report_with("10");
+  ASSERT_EQ(few.log.entries().size(), 10U);
+  ASSERT_EQ(few.verbs.size(), all.verbs.size());
+  for (std::size_t i = 0; i < all.verbs.size(); ++i) {
+    EXPECT_EQ(few.verbs[i].latency.count, all.verbs[i].latency.count);
+    EXPECT_DOUBLE_EQ(few.verbs[i].latency.mean_ns, all.verbs[i].latency.mean_ns);
+    EXPECT_EQ(few.verbs[i].latency.max_ns, all.verbs[i].latency.max_ns);
+    EXPECT_GE(few.verbs[i].latency.p99_ns, all.verbs[i].latency.p99_ns);
+    EXPECT_LE(few.verbs[i].latency.p99_ns, all.verbs[i].latency.p99_ns * (1 + 1.0 / 128));
+    EXPECT_TRUE(all.verbs[i].latency.exact);
+    EXPECT_FALSE(few.verbs[i].latency.exact);
+  }
+}
+
+}  // namespace
+}  // namespace wharf::sim
