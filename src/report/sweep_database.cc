@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace wharf::report {
@@ -61,7 +62,9 @@ Result<SweepDatabase> SweepDatabase::open(const std::filesystem::path& path,
   const int status = sqlite3_open(path.c_str(), &raw);
   SweepDatabase database(raw);
   if (status != SQLITE_OK) return database_error(raw);
-  std::string create = "CREATE TABLE IF NOT EXISTS runs (run INTEGER PRIMARY KEY, status TEXT";
+  std::string create =
+      "CREATE TABLE IF NOT EXISTS runs (run INTEGER PRIMARY KEY, status TEXT, configuration TEXT, holds "
+      "INTEGER";
   for (const std::string& key : varied_keys) create += ", " + quoted(key) + " TEXT";
   WHARF_TRY(database.execute(create + ")"));
   WHARF_TRY(database.execute("CREATE TABLE IF NOT EXISTS columns (name TEXT PRIMARY KEY, meaning TEXT)"));
@@ -72,6 +75,18 @@ Result<SweepDatabase> SweepDatabase::open(const std::filesystem::path& path,
   const Statement owner(statement);
   while (sqlite3_step(statement) == SQLITE_ROW) {
     database.columns_.insert(reinterpret_cast<const char*>(sqlite3_column_text(statement, 1)));
+  }
+  if (!database.columns_.contains("configuration") || !database.columns_.contains("holds")) {
+    return input_error(
+        fmt::format("{} was written by another program or version (it has no column configuration), expected "
+                    "a new directory",
+                    path.string()));
+  }
+  for (const auto& [name, meaning] :
+       {std::pair{"configuration", "hash of everything that decided the run"},
+        std::pair{"holds", "1: the program found nothing wrong and every expectation holds"}}) {
+    WHARF_TRY(database.execute(
+        fmt::format("INSERT OR IGNORE INTO columns VALUES ({}, {})", literal(name), literal(meaning))));
   }
   for (const std::string& key : varied_keys) {
     if (!database.columns_.contains(key)) {
@@ -86,24 +101,39 @@ Result<SweepDatabase> SweepDatabase::open(const std::filesystem::path& path,
   return database;
 }
 
-Result<std::set<int>> SweepDatabase::finished_runs() const {
+Result<std::vector<StoredRun>> SweepDatabase::finished_runs() const {
+  std::string query = "SELECT run, configuration, holds";
+  for (const std::string& key : varied_keys_) query += ", " + quoted(key);
+  query += " FROM runs WHERE status = 'done' ORDER BY run";
   sqlite3_stmt* statement = nullptr;
-  if (sqlite3_prepare_v2(database_.get(), "SELECT run FROM runs WHERE status = 'done'", -1, &statement,
-                         nullptr) != SQLITE_OK) {
+  if (sqlite3_prepare_v2(database_.get(), query.c_str(), -1, &statement, nullptr) != SQLITE_OK) {
     return database_error(database_.get());
   }
   const Statement owner(statement);
-  std::set<int> runs;
-  while (sqlite3_step(statement) == SQLITE_ROW) runs.insert(sqlite3_column_int(statement, 0));
+  const auto text = [statement](int column) {
+    const unsigned char* found = sqlite3_column_text(statement, column);
+    return found == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(found));
+  };
+  std::vector<StoredRun> runs;
+  while (sqlite3_step(statement) == SQLITE_ROW) {
+    StoredRun run{sqlite3_column_int(statement, 0), {}, text(1), sqlite3_column_int(statement, 2) != 0};
+    for (std::size_t key = 0; key < varied_keys_.size(); ++key)
+      run.values.push_back(text(3 + static_cast<int>(key)));
+    runs.push_back(std::move(run));
+  }
   return runs;
 }
 
-Result<void> SweepDatabase::add(int run, const std::vector<std::string>& values, const Json& summary) {
+Result<void> SweepDatabase::add(const StoredRun& run, const Json& summary) {
   std::vector<std::pair<std::string, Json>> cells;
   flatten("", summary, cells);
+  // What is varied has a column already, such as the title.
+  std::erase_if(cells, [this](const auto& cell) {
+    return std::find(varied_keys_.begin(), varied_keys_.end(), cell.first) != varied_keys_.end();
+  });
   WHARF_TRY(execute("BEGIN"));
-  std::string names = "run, status";
-  std::string marks = "?, 'done'";
+  std::string names = "run, status, configuration, holds";
+  std::string marks = "?, 'done', ?, ?";
   for (const std::string& key : varied_keys_) {
     names += ", " + quoted(key);
     marks += ", ?";
@@ -126,8 +156,10 @@ Result<void> SweepDatabase::add(int run, const std::vector<std::string>& values,
   }
   const Statement owner(statement);
   int position = 1;
-  sqlite3_bind_int(statement, position++, run);
-  for (const std::string& value : values) {
+  sqlite3_bind_int(statement, position++, run.run);
+  sqlite3_bind_text(statement, position++, run.configuration.c_str(), -1, SQLITE_TRANSIENT);
+  sqlite3_bind_int(statement, position++, run.holds ? 1 : 0);
+  for (const std::string& value : run.values) {
     sqlite3_bind_text(statement, position++, value.c_str(), -1, SQLITE_TRANSIENT);
   }
   for (const auto& [name, value] : cells) {

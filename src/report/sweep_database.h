@@ -15,9 +15,17 @@ struct sqlite3;
 
 namespace wharf::report {
 
-/// Writes `results.sqlite`. Tables: `runs` (one row per run: `run` number, `status`, varied keys, then every
-/// number or text of the run's summary flattened with dots, such as "latency_ns.mean") and `columns` (name,
-/// meaning). One writer.
+/// A run that the file holds already.
+struct StoredRun {
+  int run = 0;
+  std::vector<std::string> values;  ///< Of the varied keys, in key order.
+  std::string configuration;        ///< As add() was given it.
+  bool holds = true;                ///< Every expectation held.
+};
+
+/// Writes `results.sqlite`. Tables: `runs` (one row per run: `run` number, `status`, `configuration`,
+/// `holds`, varied keys, then every number or text of the run's summary flattened with dots, such as
+/// "latency_ns.mean") and `columns` (name, meaning). One writer.
 class SweepDatabase {
  public:
   /// Creates the file, or opens one left by an interrupted sweep of the same keys.
@@ -27,10 +35,11 @@ class SweepDatabase {
   SweepDatabase(SweepDatabase&&) noexcept;
   ~SweepDatabase();
 
-  /// Run numbers that are complete already.
-  Result<std::set<int>> finished_runs() const;
-  /// Stores one finished run. `values` are the varied values in key order; `summary` is its summary.json.
-  Result<void> add(int run, const std::vector<std::string>& values, const nlohmann::ordered_json& summary);
+  /// Runs that are complete already, by number.
+  Result<std::vector<StoredRun>> finished_runs() const;
+  /// Stores one finished run. `run.configuration` tells everything that decided it, so that another sweep
+  /// does not take the run for one of its own; `summary` is its summary.json.
+  Result<void> add(const StoredRun& run, const nlohmann::ordered_json& summary);
 
  private:
   struct Close {

@@ -24,14 +24,26 @@ TEST_F(SweepDatabaseTest, StoresRunsAndRemembersThemWhenOpenedAgain) {
   {
     auto database = SweepDatabase::open(path_, keys);
     ASSERT_TRUE(database.ok());
+    ASSERT_TRUE(database
+                    ->add({0, {"64B", "100ns"}, "one", true},
+                          {{"latency_ns", {{"mean", 500.5}, {"max", 501}}}, {"it's", "ok"}})
+                    .ok());
     ASSERT_TRUE(
-        database->add(0, {"64B", "100ns"}, {{"latency_ns", {{"mean", 500.5}, {"max", 501}}}, {"it's", "ok"}})
+        database->add({2, {"256B", "100ns"}, "two", false}, {{"latency_ns", {{"mean", 542.0}}}, {"new", 1}})
             .ok());
-    ASSERT_TRUE(database->add(2, {"256B", "100ns"}, {{"latency_ns", {{"mean", 542.0}}}, {"new", 1}}).ok());
   }
   auto database = SweepDatabase::open(path_, keys);
   ASSERT_TRUE(database.ok());
-  EXPECT_EQ(*database->finished_runs(), (std::set<int>{0, 2}));
+  const auto runs = database->finished_runs();
+  ASSERT_TRUE(runs.ok());
+  ASSERT_EQ(runs->size(), 2U);
+  EXPECT_EQ((*runs)[0].run, 0);
+  EXPECT_EQ((*runs)[0].values, (std::vector<std::string>{"64B", "100ns"}));
+  EXPECT_EQ((*runs)[0].configuration, "one");
+  EXPECT_TRUE((*runs)[0].holds);
+  EXPECT_EQ((*runs)[1].run, 2);
+  EXPECT_EQ((*runs)[1].configuration, "two");
+  EXPECT_FALSE((*runs)[1].holds);
 
   sqlite3* raw = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &raw), SQLITE_OK);
@@ -50,6 +62,23 @@ TEST_F(SweepDatabaseTest, RefusesTheFileOfAnotherSweep) {
   const auto other = SweepDatabase::open(path_, {"b"});
   ASSERT_FALSE(other.ok());
   EXPECT_NE(other.error().message.find("no column b"), std::string::npos);
+}
+
+TEST_F(SweepDatabaseTest, AVariedTitleIsNoSecondColumn) {
+  auto database = SweepDatabase::open(path_, {"title"});
+  ASSERT_TRUE(database.ok());
+  EXPECT_TRUE(database->add({0, {"a"}, "", true}, {{"title", "a"}, {"events", 3}}).ok());
+}
+
+TEST_F(SweepDatabaseTest, RefusesAFileThatDoesNotSayWhatItsRunsAre) {
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &raw), SQLITE_OK);
+  sqlite3_exec(raw, "CREATE TABLE runs (run INTEGER PRIMARY KEY, status TEXT, a TEXT)", nullptr, nullptr,
+               nullptr);
+  sqlite3_close(raw);
+  const auto old = SweepDatabase::open(path_, {"a"});
+  ASSERT_FALSE(old.ok());
+  EXPECT_NE(old.error().message.find("expected a new directory"), std::string::npos);
 }
 
 }  // namespace

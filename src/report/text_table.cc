@@ -2,6 +2,8 @@
 #include "report/text_table.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <string_view>
 
 #include "base/check.h"
@@ -9,9 +11,19 @@
 namespace wharf::report {
 namespace {
 
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+/// Blanks between columns.
+constexpr std::size_t kGap = 2;
+/// A column of text is not made narrower than this, unless its words allow no other choice.
+constexpr std::size_t kNarrowestText = 14;
+
+std::size_t longest_word(std::string_view text) {
+  std::size_t longest = 0;
+  for (const std::string& word : wrap(text, 0)) longest = std::max(longest, columns_of(word));
+  return longest;
+}
+
+std::size_t total_of(const std::vector<std::size_t>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), widths.empty() ? 0 : kGap * (widths.size() - 1));
 }
 
 void append_line(std::string& out, std::string line) {
@@ -30,33 +42,72 @@ void TextTable::add_row(std::vector<std::string> cells) {
 
 void TextTable::add_rule() { rows_.emplace_back(); }
 
-std::string TextTable::text() const {
-  std::vector<std::size_t> widths;
-  for (const Column& column : columns_) widths.push_back(width_of(column.title));
+std::vector<std::size_t> TextTable::widths_within(std::size_t columns_limit) const {
+  std::vector<std::size_t> cells(columns_.size(), 0);
   for (const auto& row : rows_) {
-    for (std::size_t index = 0; index < row.size(); ++index)
-      widths[index] = std::max(widths[index], width_of(row[index]));
+    for (std::size_t i = 0; i < row.size(); ++i) cells[i] = std::max(cells[i], columns_of(row[i]));
   }
-  const auto line_of = [&](const auto& cell_at) {
-    std::string line;
-    for (std::size_t index = 0; index < columns_.size(); ++index) {
-      if (index != 0) line += "  ";
-      const std::string& cell = cell_at(index);
-      const std::string blanks(widths[index] - width_of(cell), ' ');
-      line += columns_[index].align == Align::kRight ? blanks + cell : cell + blanks;
-    }
-    return line;
-  };
-  std::size_t total = widths.empty() ? 0 : 2 * (widths.size() - 1);
-  for (const std::size_t width : widths) total += width;
+  std::vector<std::size_t> widths = cells;
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    widths[i] = std::max(widths[i], columns_of(columns_[i].title));
+  if (total_of(widths) <= columns_limit) return widths;
 
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    widths[i] = std::max(cells[i], longest_word(columns_[i].title));
+  std::vector<std::size_t> texts;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].align == Align::kLeft) texts.push_back(i);
+  }
+  std::stable_sort(texts.begin(), texts.end(),
+                   [&](std::size_t a, std::size_t b) { return widths[a] > widths[b]; });
+  for (const std::size_t i : texts) {
+    const std::size_t total = total_of(widths);
+    if (total <= columns_limit) break;
+    std::size_t least = std::max(kNarrowestText, longest_word(columns_[i].title));
+    for (const auto& row : rows_) {
+      if (!row.empty()) least = std::max(least, longest_word(row[i]));
+    }
+    const std::size_t excess = total - columns_limit;
+    widths[i] = std::min(widths[i], std::max(least, widths[i] > excess ? widths[i] - excess : 0));
+  }
+  return widths;
+}
+
+std::string TextTable::text(std::size_t columns_limit) const {
+  const std::vector<std::size_t> widths = widths_within(columns_limit);
   std::string out;
-  append_line(out, line_of([&](std::size_t index) -> const std::string& { return columns_[index].title; }));
-  append_line(out, std::string(total, '-'));
+  /// One row of cells; titles stand on the rule below them, cells at the top of their row.
+  const auto append_cells = [&](const std::function<const std::string&(std::size_t)>& cell_at, bool titles) {
+    std::vector<std::vector<std::string>> cells;
+    std::size_t height = 1;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      // A number keeps its blanks, such as those of "1 000".
+      const bool whole = columns_of(cell_at(i)) <= widths[i];
+      cells.push_back(whole ? std::vector<std::string>{cell_at(i)} : wrap(cell_at(i), widths[i]));
+      height = std::max(height, cells.back().size());
+    }
+    for (std::size_t at = 0; at < height; ++at) {
+      std::string line;
+      for (std::size_t i = 0; i < columns_.size(); ++i) {
+        if (i != 0) line.append(kGap, ' ');
+        const std::size_t above = titles ? height - cells[i].size() : 0;
+        const std::string cell =
+            at < above || at - above >= cells[i].size() ? std::string() : cells[i][at - above];
+        const std::string blanks(widths[i] - columns_of(cell), ' ');
+        line += columns_[i].align == Align::kRight ? blanks + cell : cell + blanks;
+      }
+      append_line(out, line);
+    }
+  };
+  const std::string rule(total_of(widths), '-');
+  append_cells([&](std::size_t i) -> const std::string& { return columns_[i].title; }, true);
+  append_line(out, rule);
   for (const auto& row : rows_) {
-    append_line(out, row.empty()
-                         ? std::string(total, '-')
-                         : line_of([&](std::size_t index) -> const std::string& { return row[index]; }));
+    if (row.empty()) {
+      append_line(out, rule);
+    } else {
+      append_cells([&](std::size_t i) -> const std::string& { return row[i]; }, false);
+    }
   }
   return out;
 }

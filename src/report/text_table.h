@@ -2,8 +2,11 @@
 // Plain text tables for terminals: columns as wide as their longest cell, numbers to the right.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
+
+#include "report/wrapped_text.h"
 
 namespace wharf::report {
 
@@ -23,10 +26,15 @@ class TextTable {
   /// A line across the table.
   void add_rule();
 
-  /// The table, each line ended by a newline and without trailing blanks. Widths count UTF-8 code points.
-  std::string text() const;
+  /// The table, each line ended by a newline and without trailing blanks. Widths count UTF-8 code points. A
+  /// table that is wider than `columns_limit` breaks its titles at blanks, and then the cells of its columns
+  /// of text, the widest first; numbers and words are never broken, so a table of many numbers may stay
+  /// wider.
+  std::string text(std::size_t columns_limit = kTerminalColumns) const;
 
  private:
+  std::vector<std::size_t> widths_within(std::size_t columns_limit) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;  ///< An empty row is a rule.
 };

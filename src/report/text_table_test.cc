@@ -21,5 +21,37 @@ TEST(TextTable, AlignsColumnsAndTrimsLineEnds) {
             "µs\n");
 }
 
+TEST(TextTable, ATableThatIsTooWideBreaksItsTitlesFirst) {
+  TextTable table({{"stack"}, {"published ns", Align::kRight}, {"note"}});
+  table.add_row({"ub_ldst", "500", "one two three four"});
+  EXPECT_EQ(table.text(40),
+            "         published\n"
+            "stack           ns  note\n"
+            "--------------------------------------\n"
+            "ub_ldst        500  one two three four\n");
+}
+
+TEST(TextTable, ThenTheCellsOfTheWidestColumnOfText) {
+  TextTable table({{"stack"}, {"published ns", Align::kRight}, {"note"}});
+  table.add_row({"ub_ldst", "500", "one two three four"});
+  table.add_row({"roce_bf", "1686", ""});
+  EXPECT_EQ(table.text(34),
+            "         published\n"
+            "stack           ns  note\n"
+            "----------------------------------\n"
+            "ub_ldst        500  one two three\n"
+            "                    four\n"
+            "roce_bf       1686\n");
+}
+
+TEST(TextTable, NumbersAreNeverBroken) {
+  TextTable table({{"a", Align::kRight}, {"b", Align::kRight}});
+  table.add_row({"123456789", "123456789"});
+  EXPECT_EQ(table.text(10),
+            "        a          b\n"
+            "--------------------\n"
+            "123456789  123456789\n");
+}
+
 }  // namespace
 }  // namespace wharf::report
