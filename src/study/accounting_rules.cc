@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study/accounting_rules.h"
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "study/runs.h"
@@ -33,14 +35,32 @@ std::vector<AccountingRule> differing_keys(const sim::ScenarioConfig& accounting
   return rules;
 }
 
-Result<std::vector<AccountingRule>> accounting_rules(const StudyContext& context,
-                                                     const std::string& accounting,
-                                                     const std::string& mechanism) {
-  const auto left = load_request(context, {accounting, "", {}});
-  if (!left) return left.error();
-  const auto right = load_request(context, {mechanism, "", {}});
-  if (!right) return right.error();
-  return differing_keys(left->config, right->config);
+Result<std::vector<AccountingRule>> rules_between(const StudyContext& context,
+                                                  const std::vector<RequestPair>& pairs) {
+  // Runs differ in programs and seeds far more often than in models.
+  const auto model_of = [](RunRequest request) {
+    std::erase_if(request.keys, [](const std::string& key) { return !key.starts_with("model."); });
+    return request;
+  };
+  std::vector<RequestPair> compared;
+  std::vector<AccountingRule> rules;
+  for (const RequestPair& pair : pairs) {
+    const RequestPair models{model_of(pair.accounting), model_of(pair.mechanism)};
+    if (std::find(compared.begin(), compared.end(), models) != compared.end()) continue;
+    compared.push_back(models);
+    const auto left = load_request(context, pair.accounting);
+    if (!left) return left.error();
+    const auto right = load_request(context, pair.mechanism);
+    if (!right) return right.error();
+    for (AccountingRule& rule : differing_keys(left->config, right->config)) {
+      const auto same = [&rule](const AccountingRule& other) {
+        return other.key == rule.key && other.accounting == rule.accounting &&
+               other.mechanism == rule.mechanism;
+      };
+      if (std::none_of(rules.begin(), rules.end(), same)) rules.push_back(std::move(rule));
+    }
+  }
+  return rules;
 }
 
 }  // namespace wharf::study

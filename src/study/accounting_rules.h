@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rules of a paper's accounting a machine does not have: found by comparing two profiles key by key.
+// Which rules of a paper's accounting a machine does not have: found by comparing, key by key, the
+// configurations that really ran.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "sim/scenario/scenario.h"
+#include "study/runs.h"
 #include "study/study.h"
 
 namespace wharf::study {
@@ -16,9 +17,8 @@ namespace wharf::study {
 std::vector<AccountingRule> differing_keys(const sim::ScenarioConfig& accounting,
                                            const sim::ScenarioConfig& mechanism);
 
-/// The same for two profiles as they lie on disk.
-Result<std::vector<AccountingRule>> accounting_rules(const StudyContext& context,
-                                                     const std::string& accounting,
-                                                     const std::string& mechanism);
+/// The same over every pair of runs that a study compares, each difference once.
+Result<std::vector<AccountingRule>> rules_between(const StudyContext& context,
+                                                  const std::vector<RequestPair>& pairs);
 
 }  // namespace wharf::study

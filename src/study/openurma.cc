@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "study/accounting_rules.h"
-
 namespace wharf::study::openurma {
 namespace {
 
@@ -42,11 +40,11 @@ Result<ReferenceTable> reference(const StudyContext& context, std::string_view f
   return ReferenceTable::read(context.reference / "openurma" / file);
 }
 
-Result<void> conclude(const StudyContext& context, const Check& integrity, StudyResult& result) {
-  auto rules = accounting_rules(context, std::string(kAccounting), std::string(kMechanism));
+Result<void> conclude(const RunBatch& batch, StudyResult& result) {
+  const auto rules = batch.rules();
   if (!rules) return rules.error();
   result.rules.insert(result.rules.end(), rules->begin(), rules->end());
-  result.checks.push_back(integrity);
+  result.checks.push_back(batch.integrity());
   return {};
 }
 

@@ -18,6 +18,9 @@ namespace wharf::study::openurma {
 
 /// The paper's way of adding delays one after another, its costs from section 5.2.
 inline constexpr std::string_view kAccounting = "openurma-serial";
+/// The same for the artifact's later result files, which serialise every RoCE operation; the published
+/// headline does not.
+inline constexpr std::string_view kLaterAccounting = "openurma-serial-later";
 /// The same costs, overlapping as machines overlap them.
 inline constexpr std::string_view kMechanism = "connectx7-class";
 
@@ -43,10 +46,6 @@ constexpr std::string_view fetch_verb(std::string_view stack) {
   return stack == kUbLoadStore ? "load" : "read";
 }
 
-/// The artifact's later result files add 50 ns per packet number to every RoCE operation; the published
-/// headline does not. The key that tells them apart.
-inline constexpr const char* kLaterDataset = "model.nic.order_gate=50ns";
-
 /// A loop of one verb, closed, one operation at a time, over lines that no cache holds yet.
 struct VerbRun {
   std::string_view profile = kAccounting;
@@ -67,9 +66,9 @@ double rate_mops(const sim::RunReport& report);
 /// Reads `file` of studies/openurma.
 Result<ReferenceTable> reference(const StudyContext& context, std::string_view file);
 
-/// Adds what every study with runs ends with: the rules of the accounting, and the check that every run ended
-/// well.
-Result<void> conclude(const StudyContext& context, const Check& integrity, StudyResult& result);
+/// Adds what every study with runs ends with: the rules of the accounting, which are the keys that differ
+/// between the runs that `batch` compared, and the check that every run ended well.
+Result<void> conclude(const RunBatch& batch, StudyResult& result);
 
 /// Null for a number that was not published.
 Json json_or_null(const std::optional<double>& value);

@@ -70,10 +70,9 @@ Result<StudyResult> figure20(const StudyContext& context) {
   std::vector<std::size_t> accounting;
   std::vector<std::size_t> mechanism;
   for (const StackName& stack : kStacks) {
-    VerbRun serial{kAccounting, stack.key, fetch_verb(stack.key)};
-    if (is_roce(stack.key)) serial.keys = {kLaterDataset};
-    accounting.push_back(batch.add(request(serial)));
+    accounting.push_back(batch.add(request({kLaterAccounting, stack.key, fetch_verb(stack.key)})));
     for (const std::uint32_t depth : kDepths) mechanism.push_back(batch.add(deep(stack.key, depth)));
+    batch.compare(accounting.back(), mechanism.back());
   }
   WHARF_TRY(batch.run());
 
@@ -151,7 +150,7 @@ Result<StudyResult> figure20(const StudyContext& context) {
                   "or the reads that a queue pair may have outstanding limit them.",
                   alone, saturated[0], parameters->config.host.core.outstanding_misses, saturated[1],
                   saturated[3])};
-  WHARF_TRY(conclude(context, batch.integrity(), result));
+  WHARF_TRY(conclude(batch, result));
   return result;
 }
 
@@ -174,7 +173,6 @@ RunRequest open_loop(std::string_view profile, std::string_view stack, double mo
   run.concurrency = concurrency;
   run.operations = operations;
   run.keys = {"run.pacing=open", fmt::format("run.arrivals_per_second={}", std::llround(mops * 1e6))};
-  if (profile == kAccounting && is_roce(stack)) run.keys.emplace_back(kLaterDataset);
   return request(run);
 }
 
@@ -193,13 +191,16 @@ Result<StudyResult> figure30(const StudyContext& context) {
   std::vector<OfferedPoint> points;
   for (std::size_t s = 0; s < kStacks.size(); ++s) {
     for (const ReferenceValue& value : published->series(std::string(kStacks[s].artifact) + " oprate_Mops")) {
-      const double offered = std::stod(value.x);
-      points.push_back({s, value.x, offered,
-                        batch.add(open_loop(kAccounting, kStacks[s].key, offered, 1, kPublishedOperations))});
+      const auto offered = published->number_at_x(value);
+      if (!offered) return offered.error();
+      points.push_back(
+          {s, value.x, *offered,
+           batch.add(open_loop(kLaterAccounting, kStacks[s].key, *offered, 1, kPublishedOperations))});
     }
   }
   std::vector<std::size_t> closed;
   for (const StackName& stack : kStacks) closed.push_back(batch.add(deep(stack.key, kDeep)));
+  for (const OfferedPoint& point : points) batch.compare(point.run, closed[point.stack]);
   WHARF_TRY(batch.run());
   std::vector<std::size_t> open;
   for (std::size_t s = 0; s < kStacks.size(); ++s) {
@@ -307,7 +308,7 @@ Result<StudyResult> figure30(const StudyContext& context) {
       "by side the "
       "same costs carry {:.1f} Mops of loads and {:.1f} Mops of RoCE DMA READs from one core.",
       *load_knee, *dma_knee, *dma_file, rate_mops(batch[closed[0]]), rate_mops(batch[closed[3]]))};
-  WHARF_TRY(conclude(context, batch.integrity(), result));
+  WHARF_TRY(conclude(batch, result));
   return result;
 }
 

@@ -99,15 +99,14 @@ Result<StudyResult> figure26(const StudyContext& context) {
           }
         } else {
           const bool entry_fetched = reads && stack.key == kRoceBlueFlame && payload > host.nic.inline_limit;
-          VerbRun run{kAccounting, entry_fetched ? kRoceDma : stack.key, reads ? "read" : "write", payload,
-                      operations_for(payload)};
-          if (is_roce(stack.key)) run.keys = {kLaterDataset};
+          VerbRun run{kLaterAccounting, entry_fetched ? kRoceDma : stack.key, reads ? "read" : "write",
+                      payload, operations_for(payload)};
           place.accounting = batch.add(request(run));
           run.profile = kMechanism;
           run.stack = stack.key;
-          run.keys.clear();
           place.mechanism = batch.add(request(run));
         }
+        if (place.accounting && place.mechanism) batch.compare(*place.accounting, *place.mechanism);
         places.push_back(place);
       }
     }
@@ -201,7 +200,7 @@ Result<StudyResult> figure26(const StudyContext& context) {
   result.rules = {
       {"model.stack", "roce_dma above nic.inline_limit", "roce_bf",
        "the published BlueFlame READ has its entry fetched when it asks for more than an entry could hold"}};
-  WHARF_TRY(conclude(context, batch.integrity(), result));
+  WHARF_TRY(conclude(batch, result));
   return result;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenURMA Tables 4 and 5 and Figure 13: bytes of NIC state. Every size is that of the record which the
-// engines' context caches store and refill, so it cannot drift from what is simulated.
+// engines' context caches store and refill, so it cannot drift from what is simulated; which of its bytes
+// hold a value that the engines keep, and which are only reserved, stands beside it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -29,6 +31,7 @@ struct Field {
   std::string_view x;       ///< Field.
   std::size_t bytes;
   std::string_view note;
+  std::size_t reserved = 0;  ///< Of `bytes`: part of the record, but no engine keeps a value there.
 };
 
 using Jetty = ub::JettyRecord;
@@ -44,34 +47,38 @@ constexpr std::array<Field, 43> kFields{{
     {"Jetty MVP", "type", bytes_of(&Jetty::type), ""},
     {"Jetty MVP", "state", bytes_of(&Jetty::state), ""},
     {"Jetty MVP", "valid", bytes_of(&Jetty::valid), ""},
-    {"Jetty MVP", "align pad", bytes_of(&Jetty::pad), ""},
+    {"Jetty MVP", "align pad", bytes_of(&Jetty::pad), "", bytes_of(&Jetty::pad)},
     {"Jetty MVP", "Total", sizeof(Jetty), ""},
     {"Jetty full", "+ base",
      bytes_of_all(&Full::jetty_id, &Full::token, &Full::jfc_id, &Full::type, &Full::state, &Full::valid),
      "the published base includes its 5 bytes of padding"},
-    {"Jetty full", "+ sq/rq handle", bytes_of_all(&Full::send_queue, &Full::receive_queue), ""},
-    {"Jetty full", "+ jfae_id", bytes_of(&Full::event_queue), ""},
-    {"Jetty full", "+ public/owner", bytes_of(&Full::owner), ""},
+    {"Jetty full", "+ sq/rq handle", bytes_of_all(&Full::send_queue, &Full::receive_queue), "",
+     bytes_of_all(&Full::send_queue, &Full::receive_queue)},
+    {"Jetty full", "+ jfae_id", bytes_of(&Full::event_queue), "", bytes_of(&Full::event_queue)},
+    {"Jetty full", "+ public/owner", bytes_of(&Full::owner), "", bytes_of(&Full::owner)},
     {"Jetty full", "+ drain bookkeeping", bytes_of_all(&Full::pending_completions, &Full::drain_pointer),
-     "two 16-bit numbers suffice"},
-    {"Jetty full", "+ exception mode", bytes_of(&Full::exception_mode), ""},
-    {"Jetty full", "+ fault counter", bytes_of(&Full::fault_counter), ""},
-    {"Jetty full", "+ mr_perm idx", bytes_of(&Full::permission_index), ""},
-    {"Jetty full", "+ group back-ptr", bytes_of(&Full::group), ""},
-    {"Jetty full", "+ align", bytes_of(&Full::pad), "published as -3: what padding the base no longer needs"},
+     "two 16-bit numbers suffice", bytes_of_all(&Full::pending_completions, &Full::drain_pointer)},
+    {"Jetty full", "+ exception mode", bytes_of(&Full::exception_mode), "", bytes_of(&Full::exception_mode)},
+    {"Jetty full", "+ fault counter", bytes_of(&Full::fault_counter), "", bytes_of(&Full::fault_counter)},
+    {"Jetty full", "+ mr_perm idx", bytes_of(&Full::permission_index), "", bytes_of(&Full::permission_index)},
+    {"Jetty full", "+ group back-ptr", bytes_of(&Full::group), "", bytes_of(&Full::group)},
+    {"Jetty full", "+ align", bytes_of(&Full::pad), "published as -3: what padding the base no longer needs",
+     bytes_of(&Full::pad)},
     {"Jetty full", "Total", sizeof(Full), ""},
     {"TP Channel", "remote_cna", bytes_of(&Channel::remote_cna), ""},
     {"TP Channel", "local/remote tpn", bytes_of_all(&Channel::local_tpn, &Channel::remote_tpn), ""},
     {"TP Channel", "psn_next", bytes_of(&Channel::psn_next), ""},
     {"TP Channel", "tpmsn_next", bytes_of(&Channel::tpmsn_next), ""},
     {"TP Channel", "last_acked", bytes_of(&Channel::last_acked), ""},
-    {"TP Channel", "flags", bytes_of_all(&Channel::utp_only, &Channel::valid), ""},
+    {"TP Channel", "flags", bytes_of_all(&Channel::utp_only, &Channel::valid), "",
+     bytes_of(&Channel::utp_only)},
     {"TP Channel", "epsn", bytes_of(&Channel::expected_psn), ""},
     {"TP Channel", "emsn", bytes_of(&Channel::expected_msn), ""},
     {"TP Channel", "base_psn", bytes_of(&Channel::base_psn), ""},
     {"TP Channel", "sack_bitmap", bytes_of(&Channel::bitmap), ""},
     {"TP Channel", "max_rcv_psn", bytes_of(&Channel::max_received), ""},
-    {"TP Channel", "mode flags", bytes_of_all(&Channel::ordered_by_lower_layer, &Channel::out_of_order), ""},
+    {"TP Channel", "mode flags", bytes_of_all(&Channel::ordered_by_lower_layer, &Channel::out_of_order), "",
+     bytes_of(&Channel::ordered_by_lower_layer)},
     {"TP Channel", "align pad", bytes_of_all(&Channel::transmit_epoch, &Channel::receive_epoch),
      "holds the upper halves of the packet numbers"},
     {"TP Channel", "Total", sizeof(Channel), ""},
@@ -81,12 +88,28 @@ constexpr std::array<Field, 43> kFields{{
     {"MR record", "hbm_offset", bytes_of(&Mr::offset), ""},
     {"MR record", "length", bytes_of(&Mr::length), ""},
     {"MR record", "perm+valid", bytes_of(&Mr::permissions), ""},
-    {"MR record", "padding", bytes_of(&Mr::pad), ""},
+    {"MR record", "padding", bytes_of(&Mr::pad), "", bytes_of(&Mr::pad)},
     {"MR record", "Total", sizeof(Mr), ""},
-    {"Jetty Group", "8-member group", sizeof(ub::JettyGroupRecord), ""},
-    {"RoCE QP", "Total", sizeof(Pair), "a vendor's inclusive figure; 144 of its bytes are modelled"},
+    {"Jetty Group", "8-member group", sizeof(ub::JettyGroupRecord), "its size is fixed, nothing uses it",
+     sizeof(ub::JettyGroupRecord)},
+    {"RoCE QP", "Total", sizeof(Pair), "a vendor's inclusive figure", bytes_of(&Pair::unmodelled)},
 }};
-static_assert(sizeof(Pair) - bytes_of(&Pair::unmodelled) == 144);
+
+/// Bytes of `field`, or of the whole record when it is a total, in which the engines keep a value.
+std::size_t used_bytes(const Field& field) {
+  std::size_t reserved = field.reserved;
+  if (field.x == "Total") {
+    for (const Field& part : kFields) {
+      if (part.series == field.series && part.x != "Total") reserved += part.reserved;
+    }
+  }
+  return field.bytes - reserved;
+}
+const Field& total_of(std::string_view series) {
+  return *std::find_if(kFields.begin(), kFields.end(), [series](const Field& field) {
+    return field.series == series && (field.x == "Total" || series == "Jetty Group");
+  });
+}
 
 /// One point of the state scaling: endpoints per host and hosts.
 struct Scale {
@@ -135,16 +158,47 @@ Result<void> judge_scale(const ReferenceTable& published, Scale at, StudyResult&
   return {};
 }
 
+/// The points of Figure 13, on whose diagonal Table 5 lies.
+constexpr std::array<std::uint64_t, 5> kCounts{1, 8, 64, 256, 1024};
+
+double ratio(std::uint64_t roce, std::uint64_t ub) {
+  return static_cast<double>(roce) / static_cast<double>(ub);
+}
+
 std::string sharing_sentence() {
-  const Scale most{1024, 1024};
-  const auto small = static_cast<double>(ub_bytes(most, sizeof(Jetty)));
+  const Scale most{kCounts.back(), kCounts.back()};
+  double least_ratio = 1e12;
+  double most_ratio = 0;
+  for (const std::uint64_t count : kCounts) {
+    for (const Scale& at : {Scale{1, count}, Scale{count, 1}}) {
+      const double each = ratio(roce_bytes(at), ub_bytes(at, sizeof(Jetty)));
+      least_ratio = std::min(least_ratio, each);
+      most_ratio = std::max(most_ratio, each);
+    }
+  }
   return fmt::format(
-      "At 1024 endpoints and 1024 hosts the ratio is {:.0f}; it compares state per pair of endpoint and host "
-      "with state per "
-      "endpoint plus state per host. With queue pairs that all endpoints of a host share, RoCE would hold "
-      "{:.1f} times as "
-      "much as UB, and with one endpoint or one host the ratio is about ten at every size.",
-      static_cast<double>(roce_bytes(most)) / small, static_cast<double>(roce_shared_bytes(most)) / small);
+      "At {} endpoints and as many hosts the ratio is {:.0f}; it compares state per pair of endpoint and "
+      "host with "
+      "state per endpoint plus state per host. With queue pairs that all endpoints of a host share, RoCE "
+      "would hold "
+      "{:.1f} times as much as UB, and with one endpoint or one host the ratio is {:.1f} to {:.1f}.",
+      most.jetties, ratio(roce_bytes(most), ub_bytes(most, sizeof(Jetty))),
+      ratio(roce_shared_bytes(most), ub_bytes(most, sizeof(Jetty))), least_ratio, most_ratio);
+}
+
+/// Which bytes of the records are in use, and what follows for the sums.
+std::string reserved_sentence() {
+  std::string text;
+  for (const std::string_view series :
+       {"Jetty MVP", "Jetty full", "TP Channel", "MR record", "Jetty Group", "RoCE QP"}) {
+    const Field& total = total_of(series);
+    text += fmt::format("{}{} {} of {}", text.empty() ? "" : ", ", series, used_bytes(total), total.bytes);
+  }
+  return fmt::format(
+      "Bytes in which the engines keep a value: {}. The rest is reserved, as the published records and the "
+      "vendor's "
+      "figure have it, and counts in every sum on both sides.",
+      text);
 }
 
 std::string records_sentence() {
@@ -159,11 +213,8 @@ Result<StudyResult> table4(const StudyContext& context) {
   const auto published = reference(context, "T4_state_fields.csv");
   if (!published) return published.error();
   StudyResult result;
-  result.columns = {{"record", "record", 0},
-                    {"field", "field", 0},
-                    {"paper_bytes", "published B", 0},
-                    {"bytes", "here B", 0},
-                    {"note", "note", 0}};
+  result.columns = {{"record", "record", 0}, {"field", "field", 0},         {"paper_bytes", "published B", 0},
+                    {"bytes", "here B", 0},  {"used_bytes", "in use B", 0}, {"note", "note", 0}};
   std::size_t differing = 0;
   for (const Field& field : kFields) {
     const auto paper = published->find(field.series, field.x);
@@ -171,6 +222,7 @@ Result<StudyResult> table4(const StudyContext& context) {
                            {"field", field.x},
                            {"paper_bytes", json_or_null(paper)},
                            {"bytes", field.bytes},
+                           {"used_bytes", used_bytes(field)},
                            {"note", field.note}});
     if (paper && *paper != static_cast<double>(field.bytes)) ++differing;
     const bool total = field.x == "Total" || field.x == "8-member group";
@@ -179,11 +231,11 @@ Result<StudyResult> table4(const StudyContext& context) {
           within(fmt::format("{} {}", field.series, field.x), static_cast<double>(field.bytes), *paper, 0));
     }
   }
-  result.sentences = {fmt::format("The published table is typed in; here every size is that of a field which "
-                                  "the engines read and write. "
-                                  "All totals agree; {} of {} rows divide them differently.",
-                                  differing, kFields.size()),
-                      records_sentence()};
+  result.sentences = {
+      fmt::format("Here every size is that of a member of the record which a context cache stores and "
+                  "refills. {} of {} rows differ from the published ones.",
+                  differing, kFields.size()),
+      reserved_sentence(), records_sentence()};
   return result;
 }
 
@@ -201,7 +253,7 @@ Result<StudyResult> table5(const StudyContext& context) {
                     {"roce_shared_bytes", "RoCE shared B", 0},
                     {"paper_ratio", "published ratio", 1},
                     {"ratio", "ratio", 1}};
-  for (const std::uint64_t n : {1U, 8U, 64U, 256U, 1024U}) {
+  for (const std::uint64_t n : kCounts) {
     const Scale at{n, n};
     Json row = scale_row(at);
     row["paper_ub_bytes"] = json_or_null(published->find("OpenURMA", place(at)));
@@ -218,7 +270,7 @@ Result<StudyResult> table5(const StudyContext& context) {
     WHARF_TRY(judge_scale(*published, at, result));
     result.rows.push_back(std::move(row));
   }
-  result.sentences = {sharing_sentence(), records_sentence()};
+  result.sentences = {sharing_sentence(), reserved_sentence(), records_sentence()};
   return result;
 }
 
@@ -238,8 +290,8 @@ Result<StudyResult> figure13(const StudyContext& context) {
             true,
             true,
             {{"UB", {}}, {"UB, full records", {}}, {"RoCE", {}}, {"RoCE, shared queue pairs", {}}}};
-  for (const std::uint64_t jetties : {1U, 8U, 64U, 256U, 1024U}) {
-    for (const std::uint64_t hosts : {1U, 8U, 64U, 256U, 1024U}) {
+  for (const std::uint64_t jetties : kCounts) {
+    for (const std::uint64_t hosts : kCounts) {
       const Scale at{jetties, hosts};
       const Json row = scale_row(at);
       result.rows.push_back(row);
@@ -253,7 +305,7 @@ Result<StudyResult> figure13(const StudyContext& context) {
     }
   }
   result.plots = {plot};
-  result.sentences = {sharing_sentence(), records_sentence()};
+  result.sentences = {sharing_sentence(), reserved_sentence(), records_sentence()};
   return result;
 }
 

@@ -77,11 +77,17 @@ std::string bars_csv(const Plot& plot) {
 
 std::string lines_script(const Plot& plot, std::string_view stem) {
   std::string script = "set grid\nplot ";
-  for (std::size_t i = 0; i < plot.series.size(); ++i) {
-    const std::string name = single_quoted(plot.series[i].name);
-    if (i > 0) script += ", \\\n     ";
-    script += fmt::format("{} using (strcol(1) eq {} ? $2 : NaN):3 with linespoints lt {} title {}",
-                          single_quoted(fmt::format("{}.csv", stem)), name, i + 1, name);
+  // The rows of a series stand together, so their places choose them; names may hold commas and quotes.
+  std::size_t row = 0;
+  std::size_t line = 0;
+  for (const Series& series : plot.series) {
+    ++line;
+    if (series.points.empty()) continue;
+    if (row > 0) script += ", \\\n     ";
+    script += fmt::format("{} every ::{}::{} using 2:3 with linespoints lt {} title {}",
+                          single_quoted(fmt::format("{}.csv", stem)), row, row + series.points.size() - 1,
+                          line, single_quoted(series.name));
+    row += series.points.size();
   }
   return script + "\n";
 }

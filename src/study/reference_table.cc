@@ -79,7 +79,8 @@ Result<ReferenceTable> ReferenceTable::parse(std::string_view text, std::string_
     if (digits.empty() || *end != '\0' || !std::isfinite(value)) {
       return input_error(fmt::format("{}:{}: found value \"{}\", expected a number", name, number, digits));
     }
-    table.values_.push_back({(*fields)[0], (*fields)[1], value, (*fields)[3], (*fields)[4], (*fields)[5]});
+    table.values_.push_back(
+        {(*fields)[0], (*fields)[1], value, (*fields)[3], (*fields)[4], (*fields)[5], number});
   }
   if (table.values_.empty()) return input_error(fmt::format("{}: holds no values", name));
   return table;
@@ -98,6 +99,13 @@ std::optional<double> ReferenceTable::find(std::string_view series, std::string_
     if (value.series == series && value.x == x) return value.value;
   }
   return std::nullopt;
+}
+
+Result<double> ReferenceTable::number_at_x(const ReferenceValue& value) const {
+  char* end = nullptr;
+  const double x = std::strtod(value.x.c_str(), &end);
+  if (!value.x.empty() && *end == '\0' && std::isfinite(x)) return x;
+  return input_error(fmt::format("{}:{}: found x \"{}\", expected a number", name_, value.line, value.x));
 }
 
 Result<double> ReferenceTable::at(std::string_view series, std::string_view x) const {

@@ -20,6 +20,7 @@ struct ReferenceValue {
   std::string unit;    ///< "ns", "Mops/s", "B", ...
   std::string source;  ///< Section, table, or file of the artifact.
   std::string kind;    ///< "paper-table", "paper-text", "artifact-csv", ...
+  int line = 0;        ///< Of the file, from 1.
 };
 
 /// One file of published values.
@@ -36,6 +37,8 @@ class ReferenceTable {
   std::vector<ReferenceValue> series(std::string_view series) const;
   /// The value of `series` at `x`, or nothing.
   std::optional<double> find(std::string_view series, std::string_view x) const;
+  /// The x of a value as a number; refuses one that is none, with file and line.
+  Result<double> number_at_x(const ReferenceValue& value) const;
   /// The value of `series` at `x`; its absence is a mistake of the data, told with the file's name.
   Result<double> at(std::string_view series, std::string_view x) const;
 

@@ -67,5 +67,16 @@ TEST(ReferenceTable, EveryShippedFileReads) {
   EXPECT_GE(files, 13U);
 }
 
+TEST(ReferenceTable, AnXThatIsNoNumberIsRefusedWithItsPlace) {
+  const auto table =
+      ReferenceTable::parse("series,x,value,unit,source,kind\na,0.5,1,ns,s,k\na,abc,2,ns,s,k\n", "f.csv");
+  ASSERT_TRUE(table.ok());
+  EXPECT_EQ(*table->number_at_x(table->values()[0]), 0.5);
+  const auto wrong = table->number_at_x(table->values()[1]);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().kind, ErrorKind::kInput);
+  EXPECT_EQ(wrong.error().message, "f.csv:3: found x \"abc\", expected a number");
+}
+
 }  // namespace
 }  // namespace wharf::study

@@ -6,28 +6,17 @@
 #include <algorithm>
 
 #include "report/text_table.h"
+#include "report/wrapped_text.h"
 
 namespace wharf::study {
 namespace {
 
-constexpr std::size_t kTextWidth = 100;
-
 /// `text` with line breaks at blanks, each line indented.
 std::string wrapped(std::string_view text, std::string_view indent) {
   std::string lines;
-  std::string line;
-  while (!text.empty()) {
-    const std::size_t blank = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, blank);
-    text.remove_prefix(std::min(blank + 1, text.size()));
-    if (!line.empty() && line.size() + 1 + word.size() > kTextWidth) {
-      lines += fmt::format("{}{}\n", indent, line);
-      line.clear();
-    }
-    if (!line.empty()) line += ' ';
-    line += word;
-  }
-  return lines + fmt::format("{}{}\n", indent, line);
+  for (const std::string& line : report::wrap(text, report::kTerminalColumns - indent.size()))
+    lines += fmt::format("{}{}\n", indent, line);
+  return lines;
 }
 
 std::string checks_text(const StudyResult& result) {
@@ -70,22 +59,33 @@ bool is_numeric(const StudyResult& result, const Column& column) {
   });
 }
 
-std::string render_text(const Study& study, const StudyResult& result) {
+bool is_filled(const StudyResult& result, const Column& column) {
+  return std::any_of(result.rows.begin(), result.rows.end(), [&column](const Json& row) {
+    const auto cell = row.find(column.key);
+    return cell != row.end() && !cell->is_null() && *cell != "";
+  });
+}
+
+std::string render_text(const Study& study, const StudyResult& result, Detail detail) {
   std::string text = fmt::format("{}: {}\n{}\n\n", study.id, study.title, study.document);
   std::vector<report::TextTable::Column> columns;
+  std::vector<Column> filled;
   for (const Column& column : result.columns) {
+    if (is_filled(result, column)) filled.push_back(column);
+  }
+  for (const Column& column : filled) {
     const bool number = is_numeric(result, column);
     columns.push_back({column.title, number ? report::Align::kRight : report::Align::kLeft});
   }
   report::TextTable table(columns);
   for (const Json& row : result.rows) {
     std::vector<std::string> cells;
-    for (const Column& column : result.columns) cells.push_back(cell_text(row, column));
+    for (const Column& column : filled) cells.push_back(cell_text(row, column));
     table.add_row(std::move(cells));
   }
   text += table.text() + "\n";
   for (const std::string& sentence : result.sentences) text += wrapped(sentence, "");
-  if (!result.rules.empty()) {
+  if (!result.rules.empty() && detail == Detail::kFull) {
     text += "\nRules of the paper's accounting that differ from the mechanism:\n";
     report::TextTable rules({{"key"}, {"accounting"}, {"mechanism"}, {"meaning"}});
     for (const AccountingRule& rule : result.rules) {
@@ -93,7 +93,7 @@ std::string render_text(const Study& study, const StudyResult& result) {
     }
     text += rules.text();
   }
-  const std::string checks = checks_text(result);
+  const std::string checks = detail == Detail::kFull || !result.holds() ? checks_text(result) : std::string();
   if (!checks.empty()) text += "\n" + checks;
   return text;
 }

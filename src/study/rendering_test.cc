@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "study/plot.h"
 #include "study/render_text.h"
@@ -46,6 +48,25 @@ TEST(RenderText, ShowsNumbersWithTheirDigitsAndGapsAsDashes) {
   EXPECT_THAT(text, HasSubstr("pass mechanism: 1 of 1 checks hold"));
 }
 
+TEST(RenderText, EmptyColumnsAreLeftOutAndLongTextsAreBroken) {
+  StudyResult result = result_with(431);
+  result.columns.push_back({"note", "note", 0});
+  EXPECT_THAT(render_text(kStudy, result), Not(HasSubstr("note")));
+  for (Json& row : result.rows) row["note"] = std::string(40, 'x') + " " + std::string(40, 'y');
+  const std::string text = render_text(kStudy, result);
+  EXPECT_THAT(text, HasSubstr("note"));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST(RenderText, BriefIsTheTableAndWhatFails) {
+  const std::string text = render_text(kStudy, result_with(431), Detail::kBrief);
+  EXPECT_THAT(text, HasSubstr("The published number is a sum."));
+  EXPECT_THAT(text, Not(HasSubstr("cache.miss_detection")));
+  EXPECT_THAT(text, Not(HasSubstr("checks hold")));
+  EXPECT_THAT(render_text(kStudy, result_with(600), Detail::kBrief), HasSubstr("found 600"));
+}
+
 TEST(RenderText, ABrokenPromiseIsSpelledOut) {
   const std::string text = render_text(kStudy, result_with(600));
   EXPECT_THAT(text, HasSubstr("FAIL mechanism: 0 of 1 checks hold"));
@@ -84,6 +105,39 @@ TEST(Plot, GnuplotDrawsLinesBarsAndStacks) {
     EXPECT_THAT(*svg, HasSubstr("latency"));
   }
   std::filesystem::remove_all(directory);
+}
+
+/// The `d` of every path of an SVG in the colour of line type `lt` that has more than the two points of a
+/// key.
+std::size_t curves_of(const std::string& svg, const std::string& colour) {
+  std::size_t curves = 0;
+  const std::string begin = "<path stroke='" + colour + "'";
+  for (std::size_t at = svg.find(begin); at != std::string::npos; at = svg.find(begin, at + 1)) {
+    // The key draws one stroke of its own in the same path: "M.. L.. M.. L.. L..".
+    const std::string path = svg.substr(at, svg.find("/>", at) - at);
+    curves += static_cast<std::size_t>(std::count(path.begin(), path.end(), 'M')) - 1;
+  }
+  return curves;
+}
+
+TEST(Plot, SeriesWithCommasAndQuotesInTheirNamesAreOneLineEach) {
+  const auto directory = std::filesystem::path(testing::TempDir()) / "wharf study lines";
+  std::filesystem::create_directories(directory);
+  Plot plot;
+  plot.name = "state";
+  plot.series = {{"UB", {{1, 1, ""}, {2, 2, ""}, {3, 3, ""}}},
+                 {"UB, full records", {{1, 2, ""}, {2, 4, ""}, {3, 6, ""}}},
+                 {"never measured", {}},
+                 {"RoCE's, \"shared\"", {{1, 5, ""}, {3, 9, ""}}}};
+  ASSERT_TRUE(write_plot(plot, directory, "p").ok());
+  const auto svg = draw_svg(directory, "p");
+  std::filesystem::remove_all(directory);
+  if (!svg) GTEST_SKIP() << "gnuplot is missing";
+  EXPECT_EQ(curves_of(*svg, "rgb(  0, 114, 178)"), 1U) << *svg;
+  EXPECT_EQ(curves_of(*svg, "rgb(213,  94,   0)"), 1U);
+  EXPECT_EQ(curves_of(*svg, "rgb(  0, 158, 115)"), 0U);
+  EXPECT_EQ(curves_of(*svg, "rgb(204, 121, 167)"), 1U);
+  EXPECT_THAT(*svg, HasSubstr("UB, full records"));
 }
 
 TEST(Plot, ADirectoryThatCannotBeWrittenIsTheEnvironment) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "study/accounting_rules.h"
 #include "study/parallel.h"
 
 namespace wharf::study {
@@ -57,6 +58,12 @@ Result<void> RunBatch::run() {
                                 return {};
                               });
 }
+
+void RunBatch::compare(std::size_t accounting, std::size_t mechanism) {
+  compared_.push_back({requests_[accounting], requests_[mechanism]});
+}
+
+Result<std::vector<AccountingRule>> RunBatch::rules() const { return rules_between(context_, compared_); }
 
 Check RunBatch::integrity() const {
   double wrong = 0;

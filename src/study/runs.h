@@ -23,6 +23,14 @@ struct RunRequest {
   bool operator==(const RunRequest&) const = default;
 };
 
+/// The run of a paper's accounting and that of the mechanism beside it.
+struct RequestPair {
+  RunRequest accounting;
+  RunRequest mechanism;
+
+  bool operator==(const RequestPair&) const = default;
+};
+
 /// Loads what `request` describes, without running it.
 Result<sim::Scenario> load_request(const StudyContext& context, const RunRequest& request);
 
@@ -38,6 +46,11 @@ class RunBatch {
   Result<void> run();
 
   const sim::RunReport& operator[](std::size_t place) const { return reports_[place]; }
+  /// Says that `accounting` and `mechanism` stand beside each other in the study: rules() compares them.
+  void compare(std::size_t accounting, std::size_t mechanism);
+  /// The model keys whose values differ between the compared runs, each pair of values once, in the order of
+  /// the comparisons. Overrides count as much as profiles do.
+  Result<std::vector<AccountingRule>> rules() const;
   /// Runs that ended with failed operations or wrong memory; none in a correct program.
   Check integrity() const;
 
@@ -45,6 +58,7 @@ class RunBatch {
   const StudyContext& context_;
   std::vector<RunRequest> requests_;
   std::vector<sim::RunReport> reports_;
+  std::vector<RequestPair> compared_;
 };
 
 }  // namespace wharf::study
