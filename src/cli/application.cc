@@ -5,14 +5,17 @@
 
 #include <unistd.h>
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/nearest_name.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/interrupt.h"
 #include "cli/version.h"
 
@@ -23,20 +26,13 @@ constexpr std::string_view kFirstScreen =
     "wharf: remote memory, from the wire to the nanosecond\n"
     "\n"
     "Five things to try:\n"
-    "  wharf study run openurma/table6              a published table, its accounting, and what really "
-    "happens\n"
-    "  wharf explain scenarios/fetch-64-bytes.toml  where the nanoseconds of one remote read go\n"
+    "  wharf study run openurma/table6              a published table, judged\n"
+    "  wharf explain scenarios/fetch-64-bytes.toml  where the nanoseconds go\n"
     "  wharf run scenarios/lossy-writes.toml        a run, its summary, its packets\n"
     "  wharf state --jetties 1024 --hosts 1024      what a NIC has to remember\n"
     "  wharf list                                   everything there is\n"
     "\n"
     "`wharf --help` shows every command, `wharf COMMAND --help` one of them.\n";
-
-/// Puts the examples before the options: the first thing a reader of --help wants.
-class ExamplesFirst : public CLI::Formatter {
- public:
-  std::string make_description(const CLI::App* app) const override { return app->get_description() + "\n"; }
-};
 
 /// Everything that starts with '-' in `app`, for the nearest name of a mistyped option.
 std::vector<std::string> option_names(const CLI::App& app) {
@@ -60,6 +56,11 @@ const CLI::App& innermost(const CLI::App& root) {
   return *app;
 }
 
+/// "wharf", "wharf run", "wharf study run", ...: the command line up to `app`.
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
 ExitCode usage(const Console& console, const std::string& text) {
   console.error(text);
   return ExitCode::kUsage;
@@ -75,15 +76,16 @@ std::vector<std::string> command_names(const CLI::App& app) {
 /// One sentence for a command line that CLI11 refused.
 ExitCode explain_parse_error(const CLI::App& root, const CLI::ParseError& failure, const Console& console) {
   const CLI::App& at = innermost(root);
-  const std::string command = &at == &root ? "wharf" : "wharf " + at.get_name();
-  if (const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&failure)) {
-    const std::vector<std::string> rest = at.remaining(true);
-    const std::string wrong = rest.empty() ? std::string(extras->what()) : rest.front();
+  const std::string command = full_name(at);
+  const std::vector<std::string> rest = at.remaining(true);
+  const std::vector<std::string> names = command_names(at);
+  const bool extras = dynamic_cast<const CLI::ExtrasError*>(&failure) != nullptr;
+  if (extras || (!names.empty() && !rest.empty())) {
+    const std::string wrong = rest.empty() ? std::string(failure.what()) : rest.front();
     if (!wrong.empty() && wrong.front() == '-') {
       return usage(console, fmt::format("{}: unknown option {}{}", command, wrong,
                                         nearest_of(wrong, option_names(at))));
     }
-    const auto names = command_names(at);
     if (!names.empty()) {
       return usage(console, fmt::format("{}: unknown command {}, expected one of {}{}", command, wrong,
                                         fmt::join(names, ", "), nearest_of(wrong, names)));
@@ -91,20 +93,40 @@ ExitCode explain_parse_error(const CLI::App& root, const CLI::ParseError& failur
     return usage(console, fmt::format("{}: unexpected argument {}; `{} --help` shows what it takes", command,
                                       wrong, command));
   }
+  if (!names.empty()) {
+    return usage(console,
+                 fmt::format("{}: no command given, expected one of {}", command, fmt::join(names, ", ")));
+  }
   std::string text = failure.what();
   std::replace(text.begin(), text.end(), '\n', ' ');
   return usage(console, fmt::format("{}: {}; `{} --help` shows what it takes", command, text, command));
 }
 
+/// The arguments as one line that a shell reads back.
+std::string command_line(int argc, const char* const* argv) {
+  std::string line = "wharf";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789_-+=./:,%@") == std::string_view::npos;
+    line += ' ';
+    if (!plain) line += '\'';
+    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    if (!plain) line += '\'';
+  }
+  return line;
+}
+
 /// A broken invariant has printed its message; the exit code says that the bug is ours.
 void on_abort(int) { ::_exit(static_cast<int>(ExitCode::kBug)); }
 
-ExitCode run_parsed(int argc, const char* const* argv) {
+ExitCode run_parsed(int argc, const char* const* argv, Console& console) {
   CLI::App root("Remote memory, from the wire to the nanosecond.", "wharf");
-  root.formatter(std::make_shared<ExamplesFirst>());
+  const auto help = std::make_shared<HelpFormatter>();
+  root.formatter(help);
   root.set_version_flag("--version", std::string(version_text()));
   root.require_subcommand(0, 1);
-  Console console;
 
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_run_command());
@@ -129,7 +151,7 @@ ExitCode run_parsed(int argc, const char* const* argv) {
     app->add_flag("--json", console.json, "One JSON document on standard output");
     app->add_flag("-q,--quiet", console.quiet, "No progress and no remarks");
     command->declare(*app);
-    app->description(fmt::format("Examples:\n{}\n{}", command->examples(), command->summary()));
+    help->set_examples(*app, command->examples());
     apps.push_back(app);
   }
 
@@ -141,7 +163,10 @@ ExitCode run_parsed(int argc, const char* const* argv) {
     root.parse(argc, const_cast<char**>(argv));
   } catch (const CLI::ParseError& failure) {
     if (failure.get_exit_code() == 0) {  // --help, --version
-      root.exit(failure, std::cout, std::cerr);
+      std::ostringstream text;
+      root.exit(failure, text, text);
+      const std::string shown = text.str();
+      console.write(shown);
       return ExitCode::kDone;
     }
     return explain_parse_error(root, failure, console);
@@ -149,13 +174,24 @@ ExitCode run_parsed(int argc, const char* const* argv) {
   for (std::size_t index = 0; index < apps.size(); ++index) {
     if (!apps[index]->parsed()) continue;
     Result<ExitCode> result = commands[index]->run(console);
-    std::fflush(console.out);
     if (result) return *result;
     console.error(result.error().message);
     return exit_code_of(result.error().kind);
   }
   return usage(console, "wharf: no command given, expected one of " +
                             fmt::format("{}", fmt::join(command_names(root), ", ")));
+}
+
+/// The exit code of a command that ended with `code`, once all that it printed has left the program. A reader
+/// that went away (such as head) has had enough; any other reason that output was lost is told.
+ExitCode finish_output(const Console& console, ExitCode code) {
+  errno = 0;
+  const bool flushed = std::fflush(console.out) == 0;
+  const int reason = flushed ? console.write_error : errno;
+  if ((flushed && std::ferror(console.out) == 0) || reason == EPIPE) return code;
+  console.error(fmt::format("standard output cannot be written: {}",
+                            reason == 0 ? "the write failed" : std::strerror(reason)));
+  return ExitCode::kEnvironment;
 }
 
 }  // namespace
@@ -165,7 +201,10 @@ int run_application(int argc, const char* const* argv) {
   std::signal(SIGPIPE, SIG_IGN);
   install_interrupt_handler();
   try {
-    return static_cast<int>(run_parsed(argc, argv));
+    Console console;
+    console.command = command_line(argc, argv);
+    const ExitCode code = run_parsed(argc, argv, console);
+    return static_cast<int>(finish_output(console, code));
   } catch (const std::bad_alloc&) {
     std::fputs("wharf: out of memory\n", stderr);
     return static_cast<int>(ExitCode::kEnvironment);

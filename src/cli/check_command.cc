@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/data_files.h"
 #include "cli/scenario_options.h"
+#include "sim/host/trace_reader.h"
 #include "sim/scenario/estimate.h"
 #include "sim/scenario/run.h"
 
@@ -24,8 +25,9 @@ constexpr std::uint64_t kSampleOperations = 20'000;
 /// Tens of milliseconds of fetches over `stack`.
 Result<sim::SampleCost> measure_sample(sim::Stack stack) {
   sim::ScenarioSource source;
-  const auto profiles = find_data_directory("profiles");
-  if (profiles) source.profile_directory = *profiles;
+  const auto profiles = data_directory("profiles");
+  if (!profiles) return profiles.error();
+  source.profile_directory = *profiles;
   std::array<double, 2> nanoseconds_taken{};
   std::array<double, 2> events{};
   for (std::size_t turn = 0; turn < 2; ++turn) {
@@ -59,6 +61,10 @@ class CheckCommand : public Command {
   Result<ExitCode> run(const Console& console) override {
     auto scenario = scenario_.load();
     if (!scenario) return scenario.error();
+    if (scenario->config.program == sim::ProgramKind::kReplay) {
+      const auto trace = sim::TraceReader::open(scenario->config.replay.trace);
+      if (!trace) return trace.error();
+    }
     const auto sample = measure_sample(scenario->config.stack);
     if (!sample) return sample.error();
     const sim::CostEstimate estimate = sim::estimate_cost(*scenario, *sample);

@@ -2,6 +2,7 @@
 // Where a command writes: results to standard output, everything else to standard error.
 #pragma once
 
+#include <cerrno>
 #include <concepts>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -14,27 +15,35 @@ namespace wharf::cli {
 struct Console {
   std::FILE* out = stdout;
   std::FILE* err = stderr;
-  bool json = false;   ///< One JSON document on `out` instead of text.
-  bool quiet = false;  ///< No progress, no remarks; errors still appear.
+  std::string command;  ///< The command line, quoted so that a shell reads it back.
+  bool json = false;    ///< One JSON document on `out` instead of text.
+  bool quiet = false;   ///< No progress, no remarks; errors still appear.
+  /// Why a write to `out` failed first, as in errno; 0 when none did. Told when the command ends.
+  mutable int write_error = 0;
+
+  /// Bytes to `out` as they are.
+  void write(std::string_view text) const {
+    if (std::fwrite(text.data(), 1, text.size(), out) != text.size() && write_error == 0) write_error = errno;
+  }
 
   /// Text for people; nothing under --json.
   void print(std::string_view text) const {
-    if (!json) std::fwrite(text.data(), 1, text.size(), out);
+    if (!json) write(text);
   }
   /// The document of --json; nothing otherwise.
   template <std::same_as<nlohmann::ordered_json> Document>  // Nothing else becomes a document by conversion.
   void print(const Document& document) const {
     if (!json) return;
-    const std::string text = document.dump(2) + "\n";
-    std::fwrite(text.data(), 1, text.size(), out);
+    write(document.dump(2) + "\n");
   }
   /// A remark on standard error, one line; nothing under --quiet.
   void remark(std::string_view text) const {
     if (!quiet) std::fprintf(err, "wharf: %.*s\n", static_cast<int>(text.size()), text.data());
   }
-  /// An error on standard error, one line.
+  /// An error on standard error, one line; a text that names the command itself is not named twice.
   void error(std::string_view text) const {
-    std::fprintf(err, "wharf: %.*s\n", static_cast<int>(text.size()), text.data());
+    const bool named = text.starts_with("wharf");
+    std::fprintf(err, "%s%.*s\n", named ? "" : "wharf: ", static_cast<int>(text.size()), text.data());
   }
 };
 

@@ -3,13 +3,21 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
+#include <string>
 #include <string_view>
+
+#include "base/result.h"
 
 namespace wharf::cli {
 
-/// The directory `name` ("profiles", "scenarios", ...) of the shipped data: under $WHARF_DATA if that is set,
-/// else under the current directory, else in the source tree that this program was built from.
-std::optional<std::filesystem::path> find_data_directory(std::string_view name);
+/// The folder `name` ("profiles", "scenarios", ...) of the shipped data: under $WHARF_DATA if that is set,
+/// else under the current directory if that is the project's own (it has profiles, scenarios and studies; a
+/// folder of one of these names alone is somebody else's), else in the source tree that this program was
+/// built from. kEnvironment when it is not there, naming the folder that was looked at.
+Result<std::filesystem::path> data_directory(std::string_view name);
+
+/// Hash of a file's bytes, to recognise the same input again, as 0x and sixteen digits; empty when the file
+/// cannot be read.
+std::string file_hash(const std::filesystem::path& path);
 
 }  // namespace wharf::cli

@@ -95,10 +95,9 @@ class DoctorCommand : public Command {
 
   Result<ExitCode> run(const Console& console) override {
     std::vector<Finding> findings;
-    const auto profiles = find_data_directory("profiles");
+    const auto profiles = data_directory("profiles");
     findings.push_back(
-        {"profiles", profiles.has_value(), true,
-         profiles ? profiles->string() : "not found: run from the project's folder or set WHARF_DATA"});
+        {"profiles", profiles.ok(), true, profiles ? profiles->string() : profiles.error().message});
     findings.push_back(try_write(fs::current_path()));
     findings.push_back(try_udp_loopback());
     const unsigned cores = std::thread::hardware_concurrency();

@@ -26,8 +26,7 @@ class ExplainCommand : public Command {
   void declare(CLI::App& app) override {
     scenario_.declare(app);
     app.add_option("--operation", operation_,
-                   "Which operation, counted from 0 in the order in which they end; the last of a "
-                   "short run otherwise");
+                   "Which operation, counted from 0 in the order in which they end; 0 by default");
     app.add_flag("--ascii", ascii_, "Draw without UTF-8");
   }
   Result<ExitCode> run(const Console& console) override {
@@ -44,10 +43,12 @@ class ExplainCommand : public Command {
       return Error{ErrorKind::kStalled, fmt::format("the run stalled; {}", fmt::join(report->waiting, "; "))};
     }
     if (report->waterfall.empty()) {
-      return input_error(fmt::format("{} has {} operations, expected --operation below that", scenario_.file,
-                                     report->log.entries().size()));
+      std::uint64_t operations = 0;
+      for (const sim::VerbReport& verb : report->verbs) operations += verb.count;
+      return input_error(
+          fmt::format("{} has {} operations, expected --operation below that", scenario_.file, operations));
     }
-    const sim::OperationEntry& entry = report->log.entries()[operation_];
+    const sim::OperationEntry& entry = report->waterfall_operation;
     const TimePs latency = entry.latency;
     const std::string title = fmt::format("{} of {} B over {} ({})", verbs::name(entry.verb), entry.bytes,
                                           sim::name(scenario->config.stack), scenario->config.profile);

@@ -5,6 +5,8 @@
 #include <filesystem>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
 #include "sim/host/trace_reader.h"
 
 namespace wharf::cli {
@@ -17,7 +19,8 @@ class ImportCommand : public Command {
     return "Turn a recorded memory trace into the compact binary form.";
   }
   std::string_view examples() const override {
-    return "  valgrind --tool=lackey --trace-mem=yes --log-file=sort.lackey sort words.txt\n"
+    return "  valgrind --tool=lackey --trace-mem=yes --log-file=sort.lackey \\\n"
+           "      sort words.txt\n"
            "  wharf import sort.lackey --out sort.wtrace\n"
            "  wharf import sort.lackey.xz --out sort.wtrace --limit 1000000\n";
   }
@@ -38,8 +41,23 @@ class ImportCommand : public Command {
     if (std::filesystem::exists(output_, status) && !force_) {
       return input_error(fmt::format("--out {}: the file exists already; --force replaces it", output_));
     }
+    Progress progress(console, "import");
+    options_.go_on = [&progress](std::uint64_t accesses, std::uint64_t total) {
+      const std::string detail = fmt::format("{:.1f} M accesses", static_cast<double>(accesses) / 1e6);
+      if (total == 0) {
+        progress.update(detail);
+      } else {
+        progress.update(static_cast<double>(accesses) / static_cast<double>(total), detail);
+      }
+      return !interrupt_requested();
+    };
     auto summary = sim::import_lackey(input_, output_, options_);
     if (!summary) return summary.error();
+    if (summary->given_up) {
+      console.error(fmt::format("interrupted after {} accesses; {} was not written",
+                                summary->counts.accesses(), output_));
+      return ExitCode::kInterrupted;
+    }
     const sim::TraceCounts& counts = summary->counts;
     console.print(nlohmann::ordered_json{{"input", input_},
                                          {"output", output_},

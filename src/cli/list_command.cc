@@ -30,11 +30,11 @@ struct Item {
 };
 
 /// The TOML files of a data directory, each with its title or its first comment line.
-std::vector<Item> files_of(std::string_view directory_name, std::string_view prefix,
-                           std::string_view suffix) {
+Result<std::vector<Item>> files_of(std::string_view directory_name, std::string_view prefix,
+                                   std::string_view suffix) {
   std::vector<Item> items;
-  const auto directory = find_data_directory(directory_name);
-  if (!directory) return items;
+  const auto directory = data_directory(directory_name);
+  if (!directory) return directory.error();
   for (const auto& entry : fs::directory_iterator(*directory)) {
     if (entry.path().extension() != ".toml") continue;
     std::ifstream file(entry.path());
@@ -106,18 +106,18 @@ std::vector<Item> keys() {
 
 struct Kind {
   std::string_view name;
-  std::vector<Item> (*items)();
+  Result<std::vector<Item>> (*items)();
 };
 
 constexpr std::array<Kind, 8> kKinds{{
     {"scenarios", [] { return files_of("scenarios", "scenarios/", ".toml"); }},
     {"profiles", [] { return files_of("profiles", "", ""); }},
-    {"stacks", stacks},
-    {"workloads", workloads},
-    {"verbs", verb_items},
-    {"studies", study_items},
-    {"stages", stages},
-    {"keys", keys},
+    {"stacks", [] { return Result(stacks()); }},
+    {"workloads", [] { return Result(workloads()); }},
+    {"verbs", [] { return Result(verb_items()); }},
+    {"studies", [] { return Result(study_items()); }},
+    {"stages", [] { return Result(stages()); }},
+    {"keys", [] { return Result(keys()); }},
 }};
 
 class ListCommand : public Command {
@@ -142,19 +142,23 @@ class ListCommand : public Command {
                                      nearest ? fmt::format("; did you mean {}?", *nearest) : std::string()));
     }
     nlohmann::ordered_json document;
+    std::string text;
     for (const Kind& kind : kKinds) {
       if (!what_.empty() && kind.name != what_) continue;
       if (what_.empty() && (kind.name == "keys" || kind.name == "stages"))
         continue;  // Long; asked for by name.
       report::TextTable table({{std::string(kind.name)}, {""}});
       nlohmann::ordered_json list = nlohmann::ordered_json::array();
-      for (const Item& item : kind.items()) {
+      const auto items = kind.items();
+      if (!items) return items.error();
+      for (const Item& item : *items) {
         table.add_row({item.name, item.meaning});
         list.push_back({{"name", item.name}, {"meaning", item.meaning}});
       }
-      console.print(table.text() + "\n");
+      text += table.text() + "\n";
       document[std::string(kind.name)] = list;
     }
+    console.print(text);
     if (what_.empty()) console.print("`wharf list keys` and `wharf list stages` show the rest.\n");
     console.print(document);
     return ExitCode::kDone;

@@ -5,23 +5,13 @@
 #include <unistd.h>
 
 #include <ctime>
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 
-#include "base/fingerprint.h"
+#include "cli/data_files.h"
 #include "cli/version.h"
 
 namespace wharf::cli {
 namespace {
-
-/// A hash of the file's bytes, to recognise the same input again.
-std::string file_hash(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  Fingerprint hash;
-  for (const char byte : bytes) hash.add(static_cast<unsigned char>(byte));
-  return fmt::format("{:#018x}", hash.value());
-}
 
 std::string host_name() {
   char name[256] = {};
@@ -51,15 +41,22 @@ std::string_view text_of(sim::RunOutcome end) {
 
 }  // namespace
 
-nlohmann::ordered_json manifest_of(const sim::Scenario& scenario, const ScenarioOptions& options,
-                                   const std::string& wire, const std::string& out, sim::RunOutcome end,
-                                   double seconds) {
+nlohmann::ordered_json manifest_of(const Console& console, const sim::Scenario& scenario,
+                                   const ScenarioOptions& options, const std::string& wire,
+                                   const std::string& out, sim::RunOutcome end, double seconds) {
   nlohmann::ordered_json manifest;
   manifest["version"] = version();
   manifest["commit"] = commit();
+  manifest["command"] = console.command;
   manifest["scenario"] = options.file;
   manifest["scenario_hash"] = file_hash(options.file);
   manifest["profile"] = scenario.config.profile;
+  for (const std::filesystem::path& file : scenario.profile_files)
+    manifest["profile_hashes"][file.string()] = file_hash(file);
+  if (scenario.config.program == sim::ProgramKind::kReplay) {
+    manifest["trace"] = scenario.config.replay.trace;
+    manifest["trace_hash"] = file_hash(scenario.config.replay.trace);
+  }
   manifest["overrides"] = options.overrides;
   manifest["seed"] = scenario.config.seed;
   manifest["wire"] = wire;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/console.h"
 #include "cli/scenario_options.h"
 #include "sim/scenario/run.h"
 
@@ -12,8 +13,8 @@ namespace wharf::cli {
 
 /// Version, commit, command, seed, input hashes, host, wall time, wire mode, paths, and whether the run is
 /// partial.
-nlohmann::ordered_json manifest_of(const sim::Scenario& scenario, const ScenarioOptions& options,
-                                   const std::string& wire, const std::string& out, sim::RunOutcome end,
-                                   double seconds);
+nlohmann::ordered_json manifest_of(const Console& console, const sim::Scenario& scenario,
+                                   const ScenarioOptions& options, const std::string& wire,
+                                   const std::string& out, sim::RunOutcome end, double seconds);
 
 }  // namespace wharf::cli

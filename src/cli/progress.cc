@@ -47,24 +47,35 @@ Progress::~Progress() {
 }
 
 void Progress::update(double fraction, std::string_view detail) {
+  show(std::clamp(fraction, 0.0, 1.0), detail);
+}
+
+void Progress::update(std::string_view detail) { show(std::nullopt, detail); }
+
+void Progress::show(std::optional<double> fraction, std::string_view detail) {
   if (console_.quiet) return;
   const Clock::time_point now = Clock::now();
   if (now < next_) return;
-  fraction = std::clamp(fraction, 0.0, 1.0);
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  const std::string left = fraction > 0.005
-                               ? fmt::format("{} left", duration(elapsed / fraction * (1 - fraction)))
+  const std::string left = fraction && *fraction > 0.005
+                               ? fmt::format(", {} left", duration(elapsed / *fraction * (1 - *fraction)))
                                : std::string();
   if (!bar_) {
     next_ = now + kHeartbeat;
-    console_.remark(fmt::format("{}: {:.0f} %, {}, {}", what_, 100 * fraction, detail, left));
+    const std::string share = fraction ? fmt::format("{:.0f} %, ", 100 * *fraction) : std::string();
+    console_.remark(fmt::format("{}: {}{}{}", what_, share, detail, left));
     return;
   }
   next_ = now + kBarInterval;
-  const int full = static_cast<int>(fraction * kBarCells);
-  std::string line =
-      fmt::format("{} [{}{}] {:3.0f} % {} {}", what_, std::string(static_cast<std::size_t>(full), '#'),
-                  std::string(static_cast<std::size_t>(kBarCells - full), '.'), 100 * fraction, detail, left);
+  std::string line;
+  if (fraction) {
+    const int full = static_cast<int>(*fraction * kBarCells);
+    line = fmt::format("{} [{}{}] {:3.0f} % {}{}", what_, std::string(static_cast<std::size_t>(full), '#'),
+                       std::string(static_cast<std::size_t>(kBarCells - full), '.'), 100 * *fraction, detail,
+                       left);
+  } else {
+    line = fmt::format("{}: {}, {} so far", what_, detail, duration(elapsed));
+  }
   line.resize(
       std::min(line.size(), static_cast<std::size_t>(std::max(terminal_columns(console_.err) - 1, 20))));
   std::fprintf(console_.err, "\r\033[K%s", line.c_str());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,8 +24,12 @@ class Progress {
   /// `fraction` from 0 to 1; `detail` is short, such as "12.3 us simulated, 4.1 M events/s". Cheap to call
   /// often.
   void update(double fraction, std::string_view detail);
+  /// The same when nobody knows how much is left.
+  void update(std::string_view detail);
 
  private:
+  void show(std::optional<double> fraction, std::string_view detail);
+
   using Clock = std::chrono::steady_clock;
 
   const Console& console_;

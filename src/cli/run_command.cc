@@ -11,6 +11,7 @@
 #include "cli/run_files.h"
 #include "cli/run_text.h"
 #include "cli/scenario_options.h"
+#include "cli/verification.h"
 #include "report/result_directory.h"
 #include "sim/scenario/run.h"
 
@@ -24,7 +25,8 @@ class RunCommand : public Command {
   std::string_view examples() const override {
     return "  wharf run scenarios/fetch-64-bytes.toml\n"
            "  wharf run scenarios/lossy-writes.toml --out out/lossy --capture --timeline\n"
-           "  wharf run scenarios/fetch-64-bytes.toml --set model.stack=roce_dma --set run.payload=4KiB\n";
+           "  wharf run scenarios/key-value.toml \\\n"
+           "      --set model.stack=roce_dma --set run.seed=7\n";
   }
   void declare(CLI::App& app) override {
     scenario_.declare(app);
@@ -42,7 +44,8 @@ class RunCommand : public Command {
       return Error{ErrorKind::kUsage,
                    "wharf run: --capture and --timeline write files, so they need --out DIR"};
     }
-    auto scenario = scenario_.load();
+    const sim::WireMode wire = wire_ == "bytes" ? sim::WireMode::kBytes : sim::WireMode::kStructs;
+    auto scenario = scenario_.load({}, wire);
     if (!scenario) return scenario.error();
     for (const std::string& line : scenario->no_influence) console.remark(line);
 
@@ -58,23 +61,27 @@ class RunCommand : public Command {
     }
 
     const auto started = std::chrono::steady_clock::now();
-    auto report = execute(*scenario, wire_ == "bytes" ? sim::WireMode::kBytes : sim::WireMode::kStructs,
-                          files, console);
+    auto report = execute(*scenario, wire, files, console);
     if (!report) return report.error();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 
-    if (verify_) {
+    std::optional<std::string> difference;
+    bool interrupted = report->end == sim::RunOutcome::kInterrupted;
+    if (verify_ && !interrupted) {
       RunFiles none;
-      auto again = execute(*scenario, wire_ == "bytes" ? sim::WireMode::kStructs : sim::WireMode::kBytes,
-                           none, console);
+      // Damage behind the frame check exists on real frames only.
+      const bool bytes_only = scenario->config.link.faults.corruption_past_check > 0;
+      const sim::WireMode other =
+          wire == sim::WireMode::kStructs || bytes_only ? sim::WireMode::kBytes : sim::WireMode::kStructs;
+      auto again = execute(*scenario, other, none, console);
       if (!again) return again.error();
-      if (again->fingerprint != report->fingerprint) {
-        return Error{ErrorKind::kStalled,
-                     fmt::format("the two runs have different histories: {:#018x} and {:#018x}",
-                                 report->fingerprint, again->fingerprint)};
+      difference = difference_of(*report, *again);
+      interrupted = again->end == sim::RunOutcome::kInterrupted;
+      if (!difference && !interrupted) {
+        console.remark(fmt::format("verified: a second run through {} has the same history {:#018x}",
+                                   other == sim::WireMode::kBytes ? "bytes" : "structs",
+                                   report->fingerprint));
       }
-      console.remark(fmt::format("verified: a second run through bytes has the same history {:#018x}",
-                                 report->fingerprint));
     }
 
     nlohmann::ordered_json summary = sim::summary_of(*scenario, *report);
@@ -83,29 +90,41 @@ class RunCommand : public Command {
     bool holds = report->verdict.empty();
     if (judged) {
       for (const sim::JudgedExpectation& each : *judged) holds = holds && each.holds;
+      if (!judged->empty()) summary["expectations"] = expectations_json(*judged);
     }
 
     if (directory) {
       WHARF_TRY(files.finish(*directory, *scenario, *report, summary));
       WHARF_TRY(directory->write(
           "manifest.json",
-          manifest_of(*scenario, scenario_, wire_, out_, report->end, seconds).dump(2) + "\n"));
+          manifest_of(console, *scenario, scenario_, wire_, out_, report->end, seconds).dump(2) + "\n"));
       WHARF_TRY(directory->commit());
     }
     console.print(summary);
     console.print(run_text(*scenario, *report, judged ? *judged : std::vector<sim::JudgedExpectation>{}));
     if (directory && !console.json) console.print(fmt::format("results in {}\n", directory->path().string()));
 
+    if (difference) {
+      console.error(*difference);
+      return ExitCode::kBug;
+    }
     if (report->end == sim::RunOutcome::kStalled) {
       std::string text = "the run stalled";
       for (const std::string& line : report->waiting) text += "; " + line;
       return Error{ErrorKind::kStalled, text};
     }
-    if (report->end == sim::RunOutcome::kInterrupted) {
-      console.error("interrupted; the results so far are marked as partial");
+    if (interrupted) {
+      console.error(report->end == sim::RunOutcome::kInterrupted
+                        ? "interrupted; the results so far are marked as partial"
+                        : "interrupted before the second run ended; the results are whole, but not verified");
       return ExitCode::kInterrupted;
     }
     if (!report->verdict.empty()) console.error(report->verdict);
+    if (judged) {
+      for (const sim::JudgedExpectation& each : *judged) {
+        if (!each.holds) console.error(failure_text(each));
+      }
+    }
     return holds ? ExitCode::kDone : ExitCode::kJudgedFailed;
   }
 

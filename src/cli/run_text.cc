@@ -31,7 +31,11 @@ std::string latency_table(const sim::RunReport& report) {
   };
   for (const sim::VerbReport& verb : report.verbs) row(verbs::name(verb.verb), verb.failed, verb.latency);
   row("program", report.program_errors, report.program_latency);
-  return table.text();
+  const bool exact = report.program_latency.exact &&
+                     std::all_of(report.verbs.begin(), report.verbs.end(),
+                                 [](const sim::VerbReport& verb) { return verb.latency.exact; });
+  return table.text() +
+         (exact ? "" : "More operations than run.record_operations: percentiles are up to 1/128 too high.\n");
 }
 
 /// The stages of the verb with most operations, longest first.
@@ -87,11 +91,8 @@ std::string run_text(const sim::Scenario& scenario, const sim::RunReport& report
     report::TextTable table(
         {{"expectation"}, {"found", Align::kRight}, {"expected", Align::kRight}, {"holds"}});
     for (const sim::JudgedExpectation& each : judged) {
-      const auto& e = each.expectation;
-      const std::string expected = e.least && e.most ? fmt::format("{:g} to {:g}", *e.least, *e.most)
-                                   : e.least         ? fmt::format("at least {:g}", *e.least)
-                                                     : fmt::format("at most {:g}", *e.most);
-      table.add_row({e.value, fmt::format("{:g}", each.found), expected, each.holds ? "yes" : "NO"});
+      table.add_row({each.expectation.value, fmt::format("{:g}", each.found), range_text(each.expectation),
+                     each.holds ? "yes" : "NO"});
     }
     out += table.text() + "\n";
   }
@@ -100,6 +101,25 @@ std::string run_text(const sim::Scenario& scenario, const sim::RunReport& report
       report.program_operations, rate_text(report.operations_per_second), report.goodput_bps / 1e9,
       as_nanoseconds(report.simulated) / 1e3, report.events, report.fingerprint);
   return out;
+}
+
+nlohmann::ordered_json expectations_json(const std::vector<sim::JudgedExpectation>& judged) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const sim::JudgedExpectation& each : judged) {
+    const sim::Expectation& wanted = each.expectation;
+    nlohmann::ordered_json one{{"value", wanted.value}, {"found", each.found}, {"holds", each.holds}};
+    if (wanted.least) one["least"] = *wanted.least;
+    if (wanted.most) one["most"] = *wanted.most;
+    if (!wanted.source.empty()) one["source"] = wanted.source;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+std::string failure_text(const sim::JudgedExpectation& judged) {
+  const sim::Expectation& wanted = judged.expectation;
+  return fmt::format("{}: {} is {:g}, expected {}{}", wanted.origin, wanted.value, judged.found,
+                     range_text(wanted), wanted.source.empty() ? "" : " (" + wanted.source + ")");
 }
 
 }  // namespace wharf::cli

@@ -2,6 +2,7 @@
 // A run's result as text for a terminal.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -17,5 +18,10 @@ std::string run_text(const sim::Scenario& scenario, const sim::RunReport& report
 std::string rate_text(double per_second);
 /// "493.2" with as many digits as the size deserves.
 std::string nanoseconds_text(double nanoseconds);
+
+/// What was judged, as a list for documents.
+nlohmann::ordered_json expectations_json(const std::vector<sim::JudgedExpectation>& judged);
+/// One sentence for an expectation that does not hold, with the place that states it.
+std::string failure_text(const sim::JudgedExpectation& judged);
 
 }  // namespace wharf::cli

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 Error missing_file(const std::string& file) {
   std::vector<std::string> shipped;
-  if (const auto directory = find_data_directory("scenarios")) {
+  if (const auto directory = data_directory("scenarios")) {
     for (const auto& entry : fs::directory_iterator(*directory)) {
       if (entry.path().extension() == ".toml")
         shipped.push_back("scenarios/" + entry.path().filename().string());
@@ -39,7 +39,8 @@ void ScenarioOptions::declare(CLI::App& app) {
   app.add_option("--profile", profile, "Short for --set model.profile=NAME");
 }
 
-Result<sim::Scenario> ScenarioOptions::load(const std::vector<std::string>& more_overrides) const {
+Result<sim::Scenario> ScenarioOptions::load(const std::vector<std::string>& more_overrides,
+                                            sim::WireMode wire) const {
   sim::ScenarioSource source;
   std::error_code status;
   if (!fs::exists(file, status)) return missing_file(file);
@@ -47,12 +48,10 @@ Result<sim::Scenario> ScenarioOptions::load(const std::vector<std::string>& more
   source.profile = profile;
   source.overrides = overrides;
   source.overrides.insert(source.overrides.end(), more_overrides.begin(), more_overrides.end());
-  const auto profiles = find_data_directory("profiles");
-  if (!profiles) {
-    return Error{ErrorKind::kEnvironment,
-                 "no profiles found: run from the project's folder or set WHARF_DATA to it"};
-  }
+  const auto profiles = data_directory("profiles");
+  if (!profiles) return profiles.error();
   source.profile_directory = *profiles;
+  source.wire = wire;
   return sim::load_scenario(source);
 }
 

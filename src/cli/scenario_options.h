@@ -19,7 +19,8 @@ struct ScenarioOptions {
   void declare(CLI::App& app);
   /// Loads the scenario. A file that does not exist is looked for among the shipped scenarios for a nearest
   /// name.
-  Result<sim::Scenario> load(const std::vector<std::string>& more_overrides = {}) const;
+  Result<sim::Scenario> load(const std::vector<std::string>& more_overrides = {},
+                             sim::WireMode wire = sim::WireMode::kStructs) const;
 };
 
 }  // namespace wharf::cli

@@ -69,7 +69,7 @@ class ServeCommand : public Command {
                                             {"udp_port", ready.udp_port},
                                             {"memory_bytes", ready.memory.size()}};
       const std::string line = document.dump() + "\n";
-      std::fwrite(line.data(), 1, line.size(), console.out);
+      console.write(line);
     } else {
       const std::string endpoint = live::format_endpoint(ready.control);
       const std::string line =

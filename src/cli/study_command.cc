@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "cli/command.h"
@@ -11,6 +12,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/version.h"
+#include "report/staged_files.h"
 #include "report/text_table.h"
 #include "study/plot.h"
 #include "study/registry.h"
@@ -71,6 +73,7 @@ class StudyCommand : public Command {
   std::string_view examples() const override {
     return "  wharf study list\n"
            "  wharf study run openurma/table6\n"
+           "  wharf study run openurma/figure19 --brief\n"
            "  wharf study run openurma/table6 openurma/figure20 --out out/studies\n"
            "  wharf study report --out studies.html\n";
   }
@@ -82,13 +85,14 @@ class StudyCommand : public Command {
     for (CLI::App* nested : {list_, run_, report_}) nested->fallthrough();
     run_->add_option("id", ids_, "Studies, such as openurma/table6")->required();
     run_->add_option("-o,--out", out_, "Directory for rows, plots and scripts");
+    run_->add_flag("--brief", brief_, "Tables and sentences, without rules and checks that hold");
     report_->add_option("-o,--out", page_, "The page; its plots' scripts and numbers go beside it");
   }
   Result<ExitCode> run(const Console& console) override {
     if (list_->parsed()) return list(console);
     Result<ExitCode> done = run_->parsed() ? run_some(console) : report(console);
     if (!interrupt_requested()) return done;
-    console.error("wharf study: interrupted; studies are judged whole, so nothing was written");
+    console.error("interrupted; studies are judged whole, so nothing was written");
     return ExitCode::kInterrupted;
   }
 
@@ -112,23 +116,28 @@ class StudyCommand : public Command {
       if (!found) return found.error();
       chosen.push_back(*found);
     }
+    std::optional<report::StagedFiles> staged;
+    if (!out_.empty()) {
+      auto created = report::StagedFiles::create(out_);
+      if (!created) return created.error();
+      staged.emplace(*std::move(created));
+    }
     auto results = run_all(console, chosen);
     if (!results) return results.error();
-    if (!out_.empty()) {
-      std::error_code status;
-      fs::create_directories(out_, status);
-      if (status) return Error{ErrorKind::kEnvironment, fmt::format("{}: {}", out_, status.message())};
+    if (staged) {
       for (const study::ReportedStudy& each : *results) {
         const nlohmann::ordered_json rows(each.result.rows);
         WHARF_TRY(
-            study::write_text_file(fs::path(out_) / (file_stem(*each.study) + ".json"), rows.dump(2) + "\n"));
-        auto drawings = write_plots(*each.study, each.result, out_);
+            study::write_text_file(staged->path() / (file_stem(*each.study) + ".json"), rows.dump(2) + "\n"));
+        auto drawings = write_plots(*each.study, each.result, staged->path());
         if (!drawings) return drawings.error();
       }
+      WHARF_TRY(staged->commit());
     }
     console.print(rows_of(*results));
+    const study::Detail detail = brief_ ? study::Detail::kBrief : study::Detail::kFull;
     for (const study::ReportedStudy& each : *results) {
-      console.print(std::string_view(study::render_text(*each.study, each.result) + "\n"));
+      console.print(std::string_view(study::render_text(*each.study, each.result, detail) + "\n"));
     }
     return verdict(console, *results);
   }
@@ -136,11 +145,17 @@ class StudyCommand : public Command {
   Result<ExitCode> report(const Console& console) const {
     std::vector<const study::Study*> chosen;
     for (const study::Study& each : study::all_studies()) chosen.push_back(&each);
+    const fs::path page(page_);
+    std::error_code status;
+    if (page.filename().empty() || fs::is_directory(page, status)) {
+      return input_error(
+          fmt::format("--out {}: that is a directory, expected the file name of the page", page.string()));
+    }
+    auto staged = report::StagedFiles::create(page.has_parent_path() ? page.parent_path() : fs::path("."));
+    if (!staged) return staged.error();
     auto results = run_all(console, chosen);
     if (!results) return results.error();
-    const fs::path page(page_);
-    const fs::path beside = page.parent_path() / (page.stem().string() + "-plots");
-    std::error_code status;
+    const fs::path beside = staged->path() / (page.stem().string() + "-plots");
     fs::create_directories(beside, status);
     if (status)
       return Error{ErrorKind::kEnvironment, fmt::format("{}: {}", beside.string(), status.message())};
@@ -150,7 +165,9 @@ class StudyCommand : public Command {
       each.drawings = *std::move(drawings);
     }
     const std::string made_by = fmt::format("Made by {} with `wharf study report`.", version_text());
-    WHARF_TRY(study::write_text_file(page, study::report_page(*results, made_by)));
+    WHARF_TRY(
+        study::write_text_file(staged->path() / page.filename(), study::report_page(*results, made_by)));
+    WHARF_TRY(staged->commit());
     std::size_t held = 0;
     for (const study::ReportedStudy& each : *results) held += each.result.holds() ? 1U : 0U;
     console.print(
@@ -164,14 +181,10 @@ class StudyCommand : public Command {
   /// Runs the studies one after another, each on all cores.
   Result<std::vector<study::ReportedStudy>> run_all(const Console& console,
                                                     const std::vector<const study::Study*>& chosen) const {
-    const auto profiles = find_data_directory("profiles");
-    const auto studies = find_data_directory("studies");
-    if (!profiles || !studies) {
-      return Error{
-          ErrorKind::kEnvironment,
-          fmt::format("the directory \"{}\" of the shipped data is not found; WHARF_DATA can name its parent",
-                      profiles ? "studies" : "profiles")};
-    }
+    const auto profiles = data_directory("profiles");
+    if (!profiles) return profiles.error();
+    const auto studies = data_directory("studies");
+    if (!studies) return studies.error();
     Progress progress(console, chosen.size() == 1 ? std::string(chosen[0]->id) : "studies");
     study::StudyContext context;
     context.profiles = *profiles;
@@ -211,6 +224,7 @@ class StudyCommand : public Command {
   CLI::App* report_ = nullptr;
   std::vector<std::string> ids_;
   std::string out_;
+  bool brief_ = false;
   std::string page_ = "studies.html";
 };
 

@@ -5,16 +5,19 @@
 
 #include <atomic>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <thread>
 
 #include "cli/command.h"
+#include "cli/data_files.h"
 #include "cli/interrupt.h"
-#include "cli/manifest.h"
 #include "cli/progress.h"
+#include "cli/run_text.h"
 #include "cli/scenario_options.h"
+#include "cli/version.h"
 #include "report/sweep_database.h"
 #include "report/text_table.h"
 #include "sim/scenario/run.h"
@@ -53,10 +56,10 @@ class SweepCommand : public Command {
     return "Run a scenario for every combination of values, on all cores.";
   }
   std::string_view examples() const override {
-    return "  wharf sweep scenarios/fetch-64-bytes.toml --vary model.link.delay=50ns,100ns,200ns --out "
-           "out/delay\n"
-           "  wharf sweep scenarios/fetch-64-bytes.toml --vary model.stack=ub_urma,roce_dma --vary "
-           "run.payload=64B,4KiB\n"
+    return "  wharf sweep scenarios/fetch-64-bytes.toml --out out/delay \\\n"
+           "      --vary model.link.delay=50ns,100ns,200ns\n"
+           "  wharf sweep scenarios/key-value.toml --vary model.stack=ub_urma,roce_dma \\\n"
+           "      --vary run.value_bytes=64B,1KiB\n"
            "  sqlite3 out/delay/results.sqlite 'select * from runs'\n";
   }
   void declare(CLI::App& app) override {
@@ -75,6 +78,7 @@ class SweepCommand : public Command {
       if (!axis) return axis.error();
       axes_.push_back(*std::move(axis));
     }
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) WHARF_TRY(check_axis(axis));
     std::size_t total = 1;
     for (const Axis& axis : axes_) total *= axis.values.size();
     // Every combination is checked before the first one runs.
@@ -97,7 +101,15 @@ class SweepCommand : public Command {
       database.emplace(*std::move(opened));
       auto done = database->finished_runs();
       if (!done) return done.error();
-      finished = *std::move(done);
+      for (const report::StoredRun& run : *done) {
+        WHARF_TRY(check_stored(run));
+        finished.insert(run.run);
+        if (run.holds) continue;
+        holds_ = false;
+        console.error(
+            fmt::format("run {} ({}), which {} holds already, did not keep what the scenario expects",
+                        run.run, fmt::join(run.values, ", "), out_));
+      }
       if (!finished.empty())
         console.remark(fmt::format("{} of {} runs are in {} already", finished.size(), total, out_));
     }
@@ -105,6 +117,60 @@ class SweepCommand : public Command {
   }
 
  private:
+  /// Refuses a key that something else sets too: only one of the two could count.
+  Result<void> check_axis(std::size_t axis) const {
+    const std::string& key = axes_[axis].key;
+    for (std::size_t other = 0; other < axis; ++other) {
+      if (axes_[other].key == key)
+        return input_error(
+            fmt::format("--vary {} is given twice, expected it once with all of its values", key));
+    }
+    for (const std::string& assignment : scenario_.overrides) {
+      if (assignment.substr(0, assignment.find('=')) == key)
+        return input_error(fmt::format("--set {0} and --vary {0} are both given, expected one of them", key));
+    }
+    if (key == "model.profile" && !scenario_.profile.empty())
+      return input_error("--profile and --vary model.profile are both given, expected one of them");
+    return {};
+  }
+
+  /// Everything that decides run `index`: the scenario with all its keys, the trace it replays, this program.
+  std::string configuration_of(std::size_t index) {
+    const sim::Scenario& scenario = scenarios_[index];
+    std::string trace;
+    if (scenario.config.program == sim::ProgramKind::kReplay) {
+      std::string& hash = trace_hashes_[scenario.config.replay.trace];
+      if (hash.empty()) hash = file_hash(scenario.config.replay.trace);
+      trace = "-" + hash;
+    }
+    return fmt::format("{:#018x}{}-{}-{}", scenario.identity, trace, version(), commit());
+  }
+
+  /// Refuses a directory whose runs are not those of this sweep.
+  Result<void> check_stored(const report::StoredRun& stored) {
+    const auto index = static_cast<std::size_t>(stored.run);
+    if (stored.run < 0 || index >= scenarios_.size()) {
+      return input_error(
+          fmt::format("--out {}: holds a run {}, but this sweep has {} runs, expected the same sweep "
+                      "or a new directory",
+                      out_, stored.run, scenarios_.size()));
+    }
+    const std::vector<std::string> values = values_of(index);
+    if (stored.values != values) {
+      return input_error(
+          fmt::format("--out {}: run {} there is of {}, in this sweep it is of {}, expected the same "
+                      "sweep or a new directory",
+                      out_, stored.run, fmt::join(stored.values, ", "), fmt::join(values, ", ")));
+    }
+    if (stored.configuration != configuration_of(index)) {
+      return input_error(
+          fmt::format("--out {}: run {} there is of another scenario, --set, profile, trace or version "
+                      "of the program, expected the same sweep or a new directory",
+                      out_, stored.run));
+    }
+    return {};
+  }
+
   std::vector<std::string> values_of(std::size_t index) const {
     std::vector<std::string> values(axes_.size());
     for (std::size_t axis = axes_.size(); axis-- > 0;) {
@@ -128,7 +194,9 @@ class SweepCommand : public Command {
     std::optional<Error> failure;
     std::size_t ended = finished.size();
     std::vector<nlohmann::ordered_json> summaries(scenarios_.size());
-    bool holds = true;
+    std::vector<std::string> configurations;
+    for (std::size_t index = 0; index < scenarios_.size(); ++index)
+      configurations.push_back(configuration_of(index));
 
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
@@ -158,10 +226,18 @@ class SweepCommand : public Command {
           failure = judged.error();
           return;
         }
-        for (const auto& each : *judged) holds = holds && each.holds;
-        holds = holds && report->verdict.empty();
+        const std::string place = fmt::format("run {} ({})", index, fmt::join(overrides_of(index), ", "));
+        bool holds = report->verdict.empty();
+        if (!holds) console.error(fmt::format("{}: {}", place, report->verdict));
+        for (const auto& each : *judged) {
+          if (each.holds) continue;
+          holds = false;
+          console.error(fmt::format("{}: {}", place, failure_text(each)));
+        }
+        holds_ = holds_ && holds;
         if (database != nullptr) {
-          auto stored = database->add(static_cast<int>(index), values_of(index), summaries[index]);
+          auto stored = database->add(
+              {static_cast<int>(index), values_of(index), configurations[index], holds}, summaries[index]);
           if (!stored) {
             failure = stored.error();
             return;
@@ -185,7 +261,7 @@ class SweepCommand : public Command {
                                 scenarios_.size()));
       return ExitCode::kInterrupted;
     }
-    return holds ? ExitCode::kDone : ExitCode::kJudgedFailed;
+    return holds_ ? ExitCode::kDone : ExitCode::kJudgedFailed;
   }
 
   void print(const Console& console, const std::vector<nlohmann::ordered_json>& summaries) const {
@@ -223,6 +299,8 @@ class SweepCommand : public Command {
   unsigned jobs_ = 0;
   std::vector<Axis> axes_;
   std::vector<sim::Scenario> scenarios_;
+  std::map<std::string, std::string> trace_hashes_;  ///< By file name.
+  bool holds_ = true;                                ///< Of every run so far, stored ones included.
 };
 
 }  // namespace

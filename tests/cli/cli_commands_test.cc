@@ -2,7 +2,12 @@
 // Every command and every exit code of the program.
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
 #include <fstream>
+#include <sstream>
 #include <tuple>
 
 #include "run_program.h"
@@ -28,14 +33,122 @@ TEST(Cli, TheFirstScreenShowsWhatToTry) {
   EXPECT_NE(wharf({"--version"}).out.find("wharf 0."), std::string::npos);
 }
 
+/// The first line of `text` that is wider than a terminal, or nothing.
+std::string too_wide(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto columns =
+        std::count_if(line.begin(), line.end(), [](char c) { return (c & '\xC0') != '\x80'; });
+    if (columns > 80) return line;
+  }
+  return "";
+}
+
+constexpr std::array<const char*, 14> kCommands{"run",    "sweep",      "explain", "study",   "dissect",
+                                                "state",  "import",     "check",   "compare", "list",
+                                                "doctor", "completion", "serve",   "perf"};
+
 TEST(Cli, HelpOfEveryCommandBeginsWithExamplesAndFitsATerminal) {
-  for (const char* command : {"run", "sweep", "explain", "study", "dissect", "state", "import", "check",
-                              "compare", "list", "doctor", "completion", "serve", "perf"}) {
+  for (const char* command : kCommands) {
     const Outcome outcome = wharf({command, "--help"});
     EXPECT_EQ(outcome.exit_code, 0) << command;
     EXPECT_EQ(outcome.out.find("Examples:"), 0U) << command << "\n" << outcome.out;
     EXPECT_NE(outcome.out.find("--json"), std::string::npos) << command;
+    EXPECT_EQ(too_wide(outcome.out), "") << command;
   }
+  for (const char* nested : {"list", "run", "report"})
+    EXPECT_EQ(too_wide(wharf({"study", nested, "--help"}).out), "");
+  EXPECT_EQ(too_wide(wharf({}).out), "");
+}
+
+TEST(Cli, TheRootsHelpIsTheListOfCommands) {
+  const Outcome outcome = wharf({"--help"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(too_wide(outcome.out), "");
+  EXPECT_EQ(outcome.out.find("Examples:"), std::string::npos) << outcome.out;
+  EXPECT_LT(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 40) << outcome.out;
+  for (const char* command : kCommands)
+    EXPECT_NE(outcome.out.find(std::string("\n  ") + command + " "), std::string::npos) << command;
+}
+
+/// The commands that --help of `command` shows, each on one line.
+std::vector<std::string> examples_of(const std::string& command) {
+  std::istringstream lines(wharf({command, "--help"}).out);
+  std::vector<std::string> examples;
+  bool goes_on = false;
+  std::string line;
+  std::getline(lines, line);  // "Examples:"
+  while (std::getline(lines, line) && !line.empty()) {
+    const bool broken = line.back() == '\\';
+    if (broken) line.pop_back();
+    if (goes_on) {
+      examples.back() += line;
+    } else {
+      examples.push_back(line);
+    }
+    goes_on = broken;
+  }
+  return examples;
+}
+
+TEST(Cli, EveryExampleOfTheHelpWorks) {
+  // Files that the examples name, in a folder of their own; jq and sqlite3 need not be installed.
+  const ScratchDirectory scratch;
+  const std::string root = std::filesystem::current_path().string();
+  for (const char* data : {"scenarios", "profiles", "studies", "traces"})
+    std::filesystem::create_directory_symlink(root + "/" + data, scratch / data);
+  std::filesystem::create_directories(scratch / "bin");
+  std::filesystem::create_directories(scratch / "home/.config/fish/completions");
+  std::filesystem::create_symlink(WHARF_PROGRAM, scratch / "bin/wharf");
+  {
+    std::ofstream trace(scratch / "sort.lackey");
+    for (int i = 0; i < 3000; ++i) trace << "I  04001000,3\n L " << std::hex << 0x10000 + 64 * i << ",8\n";
+  }
+  const auto shell = [&](const std::string& line) {
+    return run({"bash", "-c",
+                "set -o pipefail; export PATH=" + (scratch / "bin") + ":$PATH HOME=" + (scratch / "home") +
+                    "; cd " + (scratch / "") + " && " + line});
+  };
+  const std::string captures = root + "/tests/data/captures/linux-soft-roce.pcap.xz";
+  ASSERT_EQ(shell("xz -k sort.lackey && cp " + captures +
+                  " capture.pcap.xz"
+                  " && wharf run scenarios/fetch-64-bytes.toml --out out/before"
+                  " && cp -r out/before out/after")
+                .exit_code,
+            0);
+  for (const char* command : kCommands) {
+    const std::string name = command;
+    if (name == "serve" || name == "perf") continue;  // Two processes: tests/live runs them.
+    for (const std::string& example : examples_of(name)) {
+      if (example.find("wharf") > 12) continue;                         // Another program's part of the tale.
+      if (example.find("study report") != std::string::npos) continue;  // Every study, half a minute.
+      if (example.find(" capture.pcapng") != std::string::npos)
+        std::filesystem::copy_file(scratch / "out/lossy/capture.pcapng", scratch / "capture.pcapng",
+                                   std::filesystem::copy_options::overwrite_existing);
+      const std::string piped = example.substr(0, example.find('|'));
+      const Outcome outcome = shell(piped);
+      EXPECT_EQ(outcome.exit_code, 0) << example << "\n" << outcome.err;
+      std::filesystem::remove(scratch / "sort.wtrace");
+    }
+  }
+}
+
+TEST(Cli, OutputThatIsLostIsExitCodeFour) {
+  for (const char* arguments :
+       {"list", "--help", "run scenarios/fetch-64-bytes.toml --json", "list keys", ""}) {
+    const Outcome outcome =
+        run({"bash", "-c", std::string(WHARF_PROGRAM) + " " + arguments + " > /dev/full"});
+    EXPECT_EQ(outcome.exit_code, 4) << arguments;
+    EXPECT_EQ(outcome.err, "wharf: standard output cannot be written: No space left on device\n")
+        << arguments;
+  }
+}
+
+TEST(Cli, AReaderThatGoesAwayIsNoError) {
+  const Outcome outcome =
+      run({"bash", "-c", std::string(WHARF_PROGRAM) + " list keys --json | true; echo ${PIPESTATUS[0]}"});
+  EXPECT_EQ(outcome.out, "0\n");
+  EXPECT_EQ(outcome.err, "");
 }
 
 TEST(Cli, UsageErrorsAreExitCodeTwo) {
@@ -46,6 +159,12 @@ TEST(Cli, UsageErrorsAreExitCodeTwo) {
   expect_refusal({"run", kFetch, "--capture"}, 2, "need --out DIR");
   expect_refusal({"state", "--jetties", "8"}, 2, "--hosts");
   expect_refusal({"compare", "one"}, 2, "second");
+  expect_refusal({"study", "run"}, 2, "wharf study run: id is required; `wharf study run --help`");
+  expect_refusal({"study", "rnu"}, 2, "wharf study: unknown command rnu, expected one of list, run, report");
+  expect_refusal({"study", "rnu"}, 2, "did you mean run?");
+  expect_refusal({"study"}, 2, "wharf study: no command given, expected one of list, run, report");
+  expect_refusal({"study", "run", "--otu", "x"}, 2,
+                 "wharf study run: unknown option --otu; did you mean --out?");
 }
 
 TEST(Cli, WrongInputIsExitCodeThree) {
@@ -222,6 +341,39 @@ TEST(Cli, ImportWritesATraceThatReplays) {
     EXPECT_EQ(replayed.json()["replay"]["remote_loads"], 3000) << stack;
     EXPECT_GT(replayed.json()["replay"]["slow_down"], 1.0) << stack;
   }
+}
+
+TEST(Cli, AnInterruptedImportWritesNothing) {
+  const ScratchDirectory scratch;
+  ASSERT_EQ(::mkfifo((scratch / "slow.lackey").c_str(), 0600), 0);
+  Running running({WHARF_PROGRAM, "import", scratch / "slow.lackey", "--out", scratch / "slow.wtrace"});
+  {
+    // The program reads while this writes: an interrupt in between meets it at work.
+    std::ofstream trace(scratch / "slow.lackey");
+    std::string lines;
+    for (int i = 0; i < 20'000; ++i) lines += " L 04000000,8\n";
+    for (int round = 0; round < 10; ++round) trace << lines;
+    trace.flush();
+    running.signal(SIGINT);
+    for (int round = 0; round < 10; ++round) trace << lines;
+  }
+  const Outcome outcome = running.wait();
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_NE(outcome.err.find("interrupted after"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(scratch / "slow.wtrace"));
+}
+
+TEST(Cli, ExplainDrawsOperationsThatTheLogDoesNotKeep) {
+  const Outcome kept = wharf({"explain", kFetch, "--operation", "50"});
+  EXPECT_EQ(kept.exit_code, 0) << kept.err;
+  for (const char* limit : {"0", "10"}) {
+    const Outcome outcome = wharf(
+        {"explain", kFetch, "--operation", "50", "--set", std::string("run.record_operations=") + limit});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, kept.out) << limit;
+  }
+  expect_refusal({"explain", kFetch, "--operation", "200", "--set", "run.record_operations=0"}, 3,
+                 "has 200 operations");
 }
 
 TEST(Cli, SweepStoresEveryCombinationAndGoesOnWhereItStopped) {
