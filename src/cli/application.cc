@@ -77,7 +77,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
 ExitCode explain_parse_error(const CLI::App& root, const CLI::ParseError& failure, const Console& console) {
   const CLI::App& at = innermost(root);
   const std::string command = full_name(at);
-  const std::vector<std::string> rest = at.remaining(true);
+  const std::vector<std::string> rest = root.remaining(true);  // Of every level that the parse reached.
   const std::vector<std::string> names = command_names(at);
   const bool extras = dynamic_cast<const CLI::ExtrasError*>(&failure) != nullptr;
   if (extras || (!names.empty() && !rest.empty())) {

@@ -59,7 +59,8 @@ class PerfCommand : public Command {
   std::string_view summary() const override { return "Measure latency and rate against `wharf serve`."; }
   std::string_view examples() const override {
     return "  wharf perf 127.0.0.1 --verb write --size 64B\n"
-           "  wharf perf 127.0.0.1:4791 --protocol roce --verb read --size 4KiB --concurrency 16\n"
+           "  wharf perf 127.0.0.1:4791 --protocol roce --verb read \\\n"
+           "      --size 4KiB --concurrency 16\n"
            "  wharf perf 127.0.0.1 --verb send --all-sizes --duration 2s\n"
            "  wharf perf 127.0.0.1 --workload cas_lock --parties 2 --set loop.operations=500\n";
   }

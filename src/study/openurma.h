@@ -21,6 +21,10 @@ inline constexpr std::string_view kAccounting = "openurma-serial";
 /// The same for the artifact's later result files, which serialise every RoCE operation; the published
 /// headline does not.
 inline constexpr std::string_view kLaterAccounting = "openurma-serial-later";
+/// The accounting of the later result files for `stack`: they have the new term on RoCE alone.
+constexpr std::string_view later_accounting(std::string_view stack) {
+  return stack.starts_with("roce") ? kLaterAccounting : kAccounting;
+}
 /// The same costs, overlapping as machines overlap them.
 inline constexpr std::string_view kMechanism = "connectx7-class";
 

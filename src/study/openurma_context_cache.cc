@@ -19,9 +19,11 @@ constexpr std::array<std::uint32_t, 18> kNodes{1,  2,   4,   8,   16,   22,   23
 /// Latencies of the patterns, in the order of AccessPattern.
 using PerPattern = std::array<double, kAccessPatternCount>;
 
-/// The two profiles whose NICs hold a limited number of contexts.
-constexpr std::string_view kContextsAccounting = "openurma-contexts-serial";
+/// The profiles whose NICs hold a limited number of contexts.
 constexpr std::string_view kContextsMechanism = "openurma-contexts";
+constexpr std::string_view contexts_accounting(std::string_view stack) {
+  return is_roce(stack) ? "openurma-contexts-serial-later" : "openurma-contexts-serial";
+}
 
 /// How a stack's contexts are counted and cached.
 struct ContextRules {
@@ -57,9 +59,11 @@ struct Point {
   bool fits() const { return contexts <= rules->capacity; }
 };
 
-ContextTraffic traffic_of(const Point& point, std::string_view profile, AccessPattern pattern) {
+ContextTraffic traffic_of(const Point& point, bool accounting, AccessPattern pattern) {
   ContextTraffic traffic;
-  traffic.machine = {std::string(profile), std::string(point.rules->stack), {}};
+  const std::string_view stack = point.rules->stack;
+  traffic.machine = {
+      std::string(accounting ? contexts_accounting(stack) : kContextsMechanism), std::string(stack), {}};
   // Between two UB hosts there is one channel; the initiator's other contexts are jetties.
   const std::uint64_t others = is_roce(point.rules->stack) ? 0 : 1;
   traffic.connections = static_cast<std::uint32_t>(point.contexts - others);
@@ -74,28 +78,28 @@ ContextTraffic traffic_of(const Point& point, std::string_view profile, AccessPa
 Result<void> measure(const StudyContext& context, std::vector<Point>& points) {
   struct Piece {
     std::size_t point;
-    std::string_view profile;
+    bool accounting;
     AccessPattern pattern;
   };
   std::vector<Piece> pieces;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!points[i].built) continue;
-    pieces.push_back({i, kContextsAccounting, AccessPattern::kCyclic});
+    pieces.push_back({i, true, AccessPattern::kCyclic});
     for (int p = 0; p < (points[i].fits() ? 1 : kAccessPatternCount); ++p) {
-      pieces.push_back({i, kContextsMechanism, static_cast<AccessPattern>(p)});
+      pieces.push_back({i, false, static_cast<AccessPattern>(p)});
     }
   }
   std::vector<ContextTrafficResult> results(pieces.size());
   WHARF_TRY(for_each_in_parallel(context, pieces.size(), [&](std::size_t i) -> Result<void> {
     auto result = run_context_traffic(
-        context, traffic_of(points[pieces[i].point], pieces[i].profile, pieces[i].pattern));
+        context, traffic_of(points[pieces[i].point], pieces[i].accounting, pieces[i].pattern));
     if (!result) return result.error();
     results[i] = *result;
     return {};
   }));
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     Point& point = points[pieces[i].point];
-    if (pieces[i].profile == kContextsAccounting) {
+    if (pieces[i].accounting) {
       point.accounting_ns = results[i].mean_ns;
       continue;
     }
@@ -157,10 +161,11 @@ Result<StudyResult> figure14(const StudyContext& context) {
   // Loads, which carry no context; and every stack once more, so that the rules are those of what ran.
   RunBatch batch(context);
   for (const StackName& stack : kStacks) {
-    batch.compare(batch.add(request({kContextsAccounting, stack.key, fetch_verb(stack.key)})),
+    batch.compare(batch.add(request({contexts_accounting(stack.key), stack.key, fetch_verb(stack.key)})),
                   batch.add(request({kContextsMechanism, stack.key, fetch_verb(stack.key)})));
   }
-  const std::size_t serial_load = batch.add(request({kContextsAccounting, kUbLoadStore, "load"}));
+  const std::size_t serial_load =
+      batch.add(request({contexts_accounting(kUbLoadStore), kUbLoadStore, "load"}));
   const std::size_t load = batch.add(request({kContextsMechanism, kUbLoadStore, "load"}));
   WHARF_TRY(batch.run());
 

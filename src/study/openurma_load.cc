@@ -70,7 +70,7 @@ Result<StudyResult> figure20(const StudyContext& context) {
   std::vector<std::size_t> accounting;
   std::vector<std::size_t> mechanism;
   for (const StackName& stack : kStacks) {
-    accounting.push_back(batch.add(request({kLaterAccounting, stack.key, fetch_verb(stack.key)})));
+    accounting.push_back(batch.add(request({later_accounting(stack.key), stack.key, fetch_verb(stack.key)})));
     for (const std::uint32_t depth : kDepths) mechanism.push_back(batch.add(deep(stack.key, depth)));
     batch.compare(accounting.back(), mechanism.back());
   }
@@ -193,9 +193,9 @@ Result<StudyResult> figure30(const StudyContext& context) {
     for (const ReferenceValue& value : published->series(std::string(kStacks[s].artifact) + " oprate_Mops")) {
       const auto offered = published->number_at_x(value);
       if (!offered) return offered.error();
-      points.push_back(
-          {s, value.x, *offered,
-           batch.add(open_loop(kLaterAccounting, kStacks[s].key, *offered, 1, kPublishedOperations))});
+      points.push_back({s, value.x, *offered,
+                        batch.add(open_loop(later_accounting(kStacks[s].key), kStacks[s].key, *offered, 1,
+                                            kPublishedOperations))});
     }
   }
   std::vector<std::size_t> closed;

@@ -99,8 +99,8 @@ Result<StudyResult> figure26(const StudyContext& context) {
           }
         } else {
           const bool entry_fetched = reads && stack.key == kRoceBlueFlame && payload > host.nic.inline_limit;
-          VerbRun run{kLaterAccounting, entry_fetched ? kRoceDma : stack.key, reads ? "read" : "write",
-                      payload, operations_for(payload)};
+          VerbRun run{later_accounting(stack.key), entry_fetched ? kRoceDma : stack.key,
+                      reads ? "read" : "write", payload, operations_for(payload)};
           place.accounting = batch.add(request(run));
           run.profile = kMechanism;
           run.stack = stack.key;

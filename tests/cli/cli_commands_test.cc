@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <tuple>
@@ -345,6 +348,8 @@ TEST(Cli, ImportWritesATraceThatReplays) {
 
 TEST(Cli, AnInterruptedImportWritesNothing) {
   const ScratchDirectory scratch;
+  // Whoever writes to a program that has left gets an error, not a signal.
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
   ASSERT_EQ(::mkfifo((scratch / "slow.lackey").c_str(), 0600), 0);
   Running running({WHARF_PROGRAM, "import", scratch / "slow.lackey", "--out", scratch / "slow.wtrace"});
   {
@@ -357,6 +362,7 @@ TEST(Cli, AnInterruptedImportWritesNothing) {
     running.signal(SIGINT);
     for (int round = 0; round < 10; ++round) trace << lines;
   }
+  std::signal(SIGPIPE, before);
   const Outcome outcome = running.wait();
   EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
   EXPECT_NE(outcome.err.find("interrupted after"), std::string::npos) << outcome.err;
@@ -374,6 +380,169 @@ TEST(Cli, ExplainDrawsOperationsThatTheLogDoesNotKeep) {
   }
   expect_refusal({"explain", kFetch, "--operation", "200", "--set", "run.record_operations=0"}, 3,
                  "has 200 operations");
+}
+
+TEST(Cli, ASweepTakesNoRunOfAnotherForItsOwn) {
+  const ScratchDirectory scratch;
+  const auto sweep = [&](const std::string& values, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments{"sweep", kFetch,         "--vary", "model.link.delay=" + values,
+                                       "--out", scratch / "out"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  ASSERT_EQ(wharf(sweep("50ns,100ns")).exit_code, 0);
+  expect_refusal(
+      sweep("500ns,900ns"), 3,
+      "run 0 there is of 50ns, in this sweep it is of 500ns, expected the same sweep or a new directory");
+  expect_refusal(sweep("50ns"), 3, "holds a run 1, but this sweep has 1 runs");
+  expect_refusal(sweep("50ns,100ns", {"--set", "run.seed=9"}), 3,
+                 "run 0 there is of another scenario, --set");
+  expect_refusal(sweep("50ns,100ns", {"--profile", "openurma-serial"}), 3,
+                 "of another scenario, --set, profile");
+  // More values behind those that are there are the same sweep, grown.
+  const Outcome grown = wharf(sweep("50ns,100ns,1us", {"--json"}));
+  EXPECT_EQ(grown.exit_code, 0) << grown.err;
+  EXPECT_EQ(grown.json()["runs"].size(), 1U);
+}
+
+TEST(Cli, AResumedSweepStillJudgesWhatIsStored) {
+  const ScratchDirectory scratch;
+  std::ofstream(scratch / "wish.toml")
+      << "[model]\nstack = \"roce_dma\"\n[run]\nworkload = \"verb_loop\"\noperations = 5\n"
+         "[[expect]]\nvalue = \"verbs.read.latency_ns.mean\"\nmax = 2000\n";
+  const std::vector<std::string> sweep{
+      "sweep", scratch / "wish.toml", "--vary", "model.link.delay=100ns,500ns", "--out", scratch / "out"};
+  for (int round = 0; round < 2; ++round) {
+    const Outcome outcome = wharf(sweep);
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    EXPECT_NE(outcome.err.find("run 1 ("), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.err.find("run 0 ("), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(Cli, ASweepSetsEachKeyOnce) {
+  expect_refusal({"sweep", kFetch, "--vary", "run.seed=1,2", "--vary", "run.seed=3"}, 3,
+                 "--vary run.seed is given twice");
+  expect_refusal({"sweep", kFetch, "--vary", "run.seed=1,2", "--set", "run.seed=3"}, 3,
+                 "--set run.seed and --vary run.seed are both given");
+}
+
+TEST(Cli, OutputsAreTriedBeforeTheWork) {
+  const auto begin = std::chrono::steady_clock::now();
+  expect_refusal({"study", "report", "--out", "/proc/wharf/page.html"}, 4, "cannot be written");
+  expect_refusal({"study", "run", "openurma/figure25", "--out", "/proc/wharf"}, 4, "cannot be written");
+  expect_refusal({"study", "report", "--out", "/tmp"}, 3, "expected the file name of the page");
+  // Every study takes half a minute, Figure 25 some seconds.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+}
+
+TEST(Cli, AFailedExpectationIsToldOnBothStreams) {
+  const ScratchDirectory scratch;
+  std::ofstream(scratch / "wish.toml")
+      << "[run]\nworkload = \"verb_loop\"\noperations = 5\n[[expect]]\nvalue = \"verbs.read.count\"\nequals "
+         "= 5\n"
+         "[[expect]]\nvalue = \"verbs.read.latency_ns.mean\"\nmax = 100\nsource = \"a wish\"\n";
+  const Outcome outcome = wharf({"run", scratch / "wish.toml", "--json"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_NE(outcome.err.find("wish.toml:7: verbs.read.latency_ns.mean is "), std::string::npos)
+      << outcome.err;
+  EXPECT_NE(outcome.err.find("expected at most 100 (a wish)"), std::string::npos) << outcome.err;
+  const auto expectations = outcome.json()["expectations"];
+  ASSERT_EQ(expectations.size(), 2U);
+  EXPECT_EQ(expectations[0]["holds"], true);
+  EXPECT_EQ(expectations[1]["holds"], false);
+  EXPECT_EQ(expectations[1]["most"], 100.0);
+}
+
+TEST(Cli, CheckFindsWhatTheRunWouldFind) {
+  const ScratchDirectory scratch;
+  std::ofstream(scratch / "replay.toml")
+      << "[run]\nworkload = \"replay\"\ntrace = \"absent.wtrace\"\nremote = \"all\"\n";
+  expect_refusal({"check", scratch / "replay.toml"}, 3, "absent.wtrace");
+  std::ofstream(scratch / "typo.toml") << "[run]\nworkload = \"verb_loop\"\n[[expect]]\n"
+                                          "value = \"verbs.raed.latency_ns.mean\"\nmax = 100\n";
+  for (const char* command : {"check", "run", "explain"})
+    expect_refusal({command, scratch / "typo.toml"}, 3, "did you mean \"verbs.read.latency_ns.mean\"?");
+}
+
+TEST(Cli, TheManifestTellsCommandAndInputs) {
+  const ScratchDirectory scratch;
+  ASSERT_EQ(wharf({"run", "scenarios/sort-infiniswap.toml", "--out", scratch / "it's", "--set", "run.seed=3"})
+                .exit_code,
+            0);
+  const auto manifest = nlohmann::json::parse(std::ifstream(scratch / "it's/manifest.json"), nullptr, false);
+  EXPECT_EQ(manifest["command"], "wharf run scenarios/sort-infiniswap.toml --out '" + (scratch / "it") +
+                                     "'\\''s' --set run.seed=3");
+  ASSERT_EQ(manifest["profile_hashes"].size(), 2U) << manifest;
+  for (const auto& hash : manifest["profile_hashes"]) EXPECT_EQ(hash.get<std::string>().size(), 18U);
+  EXPECT_EQ(manifest["trace_hash"].get<std::string>().size(), 18U);
+}
+
+TEST(Cli, TheShippedDataIsFoundOrMissedAloud) {
+  const ScratchDirectory scratch;
+  const auto there = [&](const std::string& line) {
+    return run({"bash", "-c", "cd " + (scratch / "") + " && " + line});
+  };
+  // Somebody else's folder of that name is not ours.
+  std::filesystem::create_directories(scratch / "profiles");
+  std::ofstream(scratch / "fetch.toml") << "[run]\nworkload = \"verb_loop\"\noperations = 5\n";
+  const Outcome shadowed = there(std::string(WHARF_PROGRAM) + " run fetch.toml --profile connectx7-class");
+  EXPECT_EQ(shadowed.exit_code, 0) << shadowed.err;
+  const Outcome missing = there("WHARF_DATA=/nope " + std::string(WHARF_PROGRAM) + " list");
+  EXPECT_EQ(missing.exit_code, 4);
+  EXPECT_EQ(missing.out, "");
+  EXPECT_NE(missing.err.find("WHARF_DATA is /nope, which has no folder scenarios"), std::string::npos)
+      << missing.err;
+  expect_refusal({"run", kFetch, "--profile", "../profiles/fastswap"}, 3, "a profile is given by its name");
+}
+
+/// The text between a line that contains `begin` and the next that contains `end`.
+std::string between(const std::string& text, const std::string& begin, const std::string& end) {
+  const auto first = text.find('\n', text.find(begin)) + 1;
+  return text.substr(first, text.find(end, first) - first);
+}
+
+std::string text_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST(Cli, TheReadmeShowsWhatTheDemoPrints) {
+  std::string shown;
+  std::istringstream lines(between(text_of("dev"), "show_demo() {", "\n}"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::string program = "\"$kRelease/bin/wharf\"";
+    const auto at = line.find(program);
+    ASSERT_NE(at, std::string::npos) << line;
+    const Outcome outcome = run({"bash", "-c", line.replace(at, program.size(), WHARF_PROGRAM)});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    shown += outcome.out;
+  }
+  EXPECT_EQ(too_wide(shown), "");
+  const std::string readme = text_of("README.md");
+  const std::string begin = "<!-- generated: demo -->";
+  const std::string end = "<!-- end of generated: demo -->";
+  const std::string block = "```\n" + shown + "```\n";
+  if (const char* accept = std::getenv("WHARF_ACCEPT"); accept != nullptr && *accept == '1') {
+    const auto first = readme.find('\n', readme.find(begin)) + 1;
+    std::ofstream("README.md") << readme.substr(0, first) << block << readme.substr(readme.find(end));
+    return;
+  }
+  EXPECT_EQ(between(readme, begin, end), block)
+      << "README.md differs from the demo: if the change is meant, run with WHARF_ACCEPT=1";
+}
+
+TEST(Cli, DamageBehindTheFrameCheckNeedsRealFrames) {
+  const std::vector<std::string> damaged{"run", "scenarios/lossy-roce-reads.toml", "--set",
+                                         "model.faults.corruption_past_check=1%"};
+  EXPECT_EQ(wharf(damaged).exit_code, 3);
+  std::vector<std::string> bytes = damaged;
+  bytes.insert(bytes.end(), {"--wire", "bytes", "--verify"});
+  const Outcome outcome = wharf(bytes);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("has the same history"), std::string::npos) << outcome.err;
 }
 
 TEST(Cli, SweepStoresEveryCombinationAndGoesOnWhereItStopped) {

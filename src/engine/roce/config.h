@@ -15,8 +15,8 @@
 
 namespace wharf::roce {
 
-/// Choice: the largest path MTU is 4096 [IBTA vol 1 4.4]; powers of two beyond it, up to this, are for profiles that
-/// account for a message as one packet, and no device negotiates them.
+/// Choice: the largest path MTU is 4096 [IBTA vol 1 4.4]; powers of two beyond it, up to this, are for
+/// profiles that account for a message as one packet, and no device negotiates them.
 inline constexpr std::uint32_t kAccountingMtu = 32'768;
 
 struct RoceConfig {
@@ -27,8 +27,8 @@ struct RoceConfig {
   wire::IpVersion ip_version = wire::IpVersion::kV4;
 
   // Path.
-  std::uint32_t path_mtu =
-      4096;  ///< Payload bytes: 256, 512, 1024, 2048 or 4096 (see kAccountingMtu). The lower of both ends wins.
+  std::uint32_t path_mtu = 4096;  ///< Payload bytes: 256, 512, 1024, 2048 or 4096 (see kAccountingMtu). The
+                                  ///< lower of both ends wins.
   std::uint32_t window_packets =
       128;  ///< Requests stop this many PSNs after the oldest unacknowledged one; 1..2^20.
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "engine/roce/config.h"
 
 namespace wharf::roce {
 namespace {
@@ -51,8 +52,8 @@ Result<ExchangeRecord> decode_exchange(std::span<const std::byte> blob) {
   if (record.starting_psn > wire::kPsnMask) {
     return refuse("starting PSN " + std::to_string(record.starting_psn), "at most 16777215");
   }
-  if (!std::has_single_bit(record.path_mtu) || record.path_mtu < 256 || record.path_mtu > 4096) {
-    return refuse("path MTU " + std::to_string(record.path_mtu), "256, 512, 1024, 2048 or 4096");
+  if (!std::has_single_bit(record.path_mtu) || record.path_mtu < 256 || record.path_mtu > kAccountingMtu) {
+    return refuse("path MTU " + std::to_string(record.path_mtu), "a power of two from 256 to 32768");
   }
   return record;
 }

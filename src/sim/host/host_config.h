@@ -104,7 +104,7 @@ struct NicConfig {
   std::uint32_t receive_match_cycles = 8;  ///< Matching a message to its receive entry.
   std::uint32_t transmit_queue = 8;        ///< Packets that wait before the transmit pipeline, 1 to 256.
   std::uint32_t inline_limit = 64;         ///< BlueFlame: bytes of payload inside the entry.
-  TimePs order_gate{};                     ///< RoCE: serialisation of each work request of a queue pair.
+  TimePs order_gate{};                     ///< Serialisation of each work request of a queue.
   bool cut_through = true;  ///< The link transmits while flits still stream out of the pipeline.
   ChargeRule charged_bytes = ChargeRule::kPacket;
   std::uint32_t nominal_request_bytes = 64;  ///< kPayload: charge of a request without payload.

@@ -102,11 +102,11 @@ void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
   {
     const Binder::Section part(binder, "", scope.roce, "only RoCE uses it");
     binder.integer("roce_cycles", nic.roce_cycles, "pipeline depth for RoCE packets", 1, 10'000);
-    binder.time("order_gate", nic.order_gate, "serialisation of each work request of a queue pair");
     binder.bytes("inline_limit", nic.inline_limit, "payload that fits into an entry", 0, 256);
   }
   {
     const Binder::Section part(binder, "", scope.queue_path, "only work requests use it");
+    binder.time("order_gate", nic.order_gate, "serialisation of each work request of a queue");
     binder.integer("receive_match_cycles", nic.receive_match_cycles,
                    "matching a message to its receive entry", 0, 10'000);
     binder.choice<ReceiveEntryRule>("receive_entries", nic.receive_entries, kReceiveEntries,
