@@ -42,12 +42,14 @@ class ImportCommand : public Command {
       return input_error(fmt::format("--out {}: the file exists already; --force replaces it", output_));
     }
     Progress progress(console, "import");
-    options_.go_on = [&progress](std::uint64_t accesses, std::uint64_t total) {
+    options_.go_on_context = &progress;
+    options_.go_on = [](void* context, std::uint64_t accesses, std::uint64_t total) {
+      Progress& shown = *static_cast<Progress*>(context);
       const std::string detail = fmt::format("{:.1f} M accesses", static_cast<double>(accesses) / 1e6);
       if (total == 0) {
-        progress.update(detail);
+        shown.update(detail);
       } else {
-        progress.update(static_cast<double>(accesses) / static_cast<double>(total), detail);
+        shown.update(static_cast<double>(accesses) / static_cast<double>(total), detail);
       }
       return !interrupt_requested();
     };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one page transfer costs when every stage of an RDMA READ posted by doorbell waits for the one before:
-// the serial accounting of OpenURMA 8.2. A reference for tests of the paging rules, without packets, queues or
-// overlap.
+// the serial accounting of OpenURMA 8.2. A reference for tests of the paging rules, without packets.
 #pragma once
 
 #include <cstdint>

@@ -46,7 +46,8 @@ Result<ImportSummary> import_lackey(const std::string& input, const std::string&
   std::uint64_t to_take = options.limit_accesses;
   const std::uint64_t total = reader->binary() != nullptr ? reader->binary()->counts().accesses() : 0;
   while (to_take > 0) {
-    if (options.go_on && !options.go_on(writer->counts().accesses(), total)) {
+    if (options.go_on != nullptr &&
+        !options.go_on(options.go_on_context, writer->counts().accesses(), total)) {
       ImportSummary given_up;
       given_up.counts = writer->counts();
       given_up.given_up = true;

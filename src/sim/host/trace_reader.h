@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <variant>
@@ -56,8 +55,9 @@ struct ImportOptions {
   std::uint64_t skip_accesses = 0;  ///< Leaves out this many accesses at the start, and their instructions.
   std::uint64_t limit_accesses = ~std::uint64_t{0};  ///< Stops after this many.
   /// Asked every few thousand records, with the number of accesses so far and the number in all (0: unknown,
-  /// as of text); false ends the import without an output. Empty: nobody asks.
-  std::function<bool(std::uint64_t accesses, std::uint64_t total)> go_on;
+  /// as of text); false ends the import without an output. Null: nobody asks.
+  bool (*go_on)(void* context, std::uint64_t accesses, std::uint64_t total) = nullptr;
+  void* go_on_context = nullptr;
 };
 
 /// What import wrote.
