@@ -34,7 +34,7 @@ std::uint64_t context_fetches(sim::TwoHosts& two) {
 struct Visit {
   sim::TwoHosts& two;
   const ContextTraffic& traffic;
-  verbs::RemoteSegment segment;
+  std::vector<verbs::RemoteSegment> segments;  ///< One, or one for each connection.
   std::vector<sim::SimRemote*> connections;
   std::uint64_t local = 0;
   TimePs total;
@@ -49,8 +49,10 @@ verbs::Task<void> visit(Visit& state) {
   for (std::uint64_t i = 0; i < state.traffic.warm_up + state.traffic.operations; ++i) {
     if (i == state.traffic.warm_up) fetches_before = context_fetches(state.two);
     const TimePs begin = core.now();
+    const std::uint64_t chosen = choose.next();
+    const verbs::RemoteSegment& segment = state.segments[state.segments.size() == 1 ? 0 : chosen];
     const verbs::Completion completion =
-        co_await state.connections[choose.next()]->read(state.local, state.segment.at(0), kFetchBytes);
+        co_await state.connections[chosen]->read(state.local, segment.at(0), kFetchBytes);
     if (!completion.ok()) ++state.failed;
     if (i >= state.traffic.warm_up) state.total += core.now() - begin;
   }
@@ -95,11 +97,14 @@ Result<ContextTrafficResult> run_context_traffic(const StudyContext& context, co
   auto made = sim::TwoHosts::create(sim::two_hosts_config(scenario->config, options));
   if (!made) return made.error();
   sim::TwoHosts& two = **made;
-  auto segment = two.expose(1, Bytes{4096});
-  if (!segment) return segment.error();
-  Visit state{two, traffic, *segment, {}, 0, {}, 0, 0};
+  Visit state{two, traffic, {}, {}, 0, {}, 0, 0};
   for (std::uint32_t i = 0; i < traffic.connections; ++i) {
-    auto pair = two.connect(*segment, {}, kDepth);
+    if (i == 0 || traffic.segment_each) {
+      auto segment = two.expose(1, Bytes{4096});
+      if (!segment) return segment.error();
+      state.segments.push_back(*segment);
+    }
+    auto pair = two.connect(state.segments.back(), {}, kDepth);
     if (!pair) return pair.error();
     state.connections.push_back(pair->near);
   }

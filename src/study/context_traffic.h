@@ -44,6 +44,7 @@ struct ContextTraffic {
   RunRequest machine;             ///< Profile, stack and keys; no program runs.
   std::uint32_t connections = 1;  ///< Queue pairs, or jetties.
   AccessPattern pattern = AccessPattern::kCyclic;
+  bool segment_each = false;  ///< Every connection reads a segment of its own; otherwise all read one.
   std::uint64_t warm_up = 0;
   std::uint64_t operations = 1000;
 };

@@ -68,6 +68,7 @@ ContextTraffic traffic_of(const Point& point, bool accounting, AccessPattern pat
   const std::uint64_t others = is_roce(point.rules->stack) ? 0 : 1;
   traffic.connections = static_cast<std::uint32_t>(point.contexts - others);
   traffic.pattern = pattern;
+  traffic.segment_each = accounting;
   traffic.warm_up = std::uint64_t{3} * std::min<std::uint64_t>(point.contexts, 2 * point.rules->capacity);
   traffic.operations = 2000;
   return traffic;
@@ -278,6 +279,10 @@ Result<StudyResult> figure14(const StudyContext& context) {
           "miss "
           "as measured, by accounting and by mechanism, at the largest size that is.",
           load_step)};
+  result.rules = {
+      {"segments", "one per connection", "one",
+       "the published step refills a record at both ends, so the target has to need another one for "
+       "every operation too"}};
   WHARF_TRY(conclude(batch, result));
   return result;
 }
