@@ -11,8 +11,6 @@
 namespace wharf::report {
 namespace {
 
-/// Blanks between columns.
-constexpr std::size_t kGap = 2;
 /// A column of text is not made narrower than this, unless its words allow no other choice.
 constexpr std::size_t kNarrowestText = 14;
 
@@ -22,8 +20,8 @@ std::size_t longest_word(std::string_view text) {
   return longest;
 }
 
-std::size_t total_of(const std::vector<std::size_t>& widths) {
-  return std::accumulate(widths.begin(), widths.end(), widths.empty() ? 0 : kGap * (widths.size() - 1));
+std::size_t total_of(const std::vector<std::size_t>& widths, std::size_t gap) {
+  return std::accumulate(widths.begin(), widths.end(), widths.empty() ? 0 : gap * (widths.size() - 1));
 }
 
 void append_line(std::string& out, std::string line) {
@@ -42,18 +40,20 @@ void TextTable::add_row(std::vector<std::string> cells) {
 
 void TextTable::add_rule() { rows_.emplace_back(); }
 
-std::vector<std::size_t> TextTable::widths_within(std::size_t columns_limit) const {
+TextTable::Layout TextTable::layout_within(std::size_t columns_limit) const {
   std::vector<std::size_t> cells(columns_.size(), 0);
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) cells[i] = std::max(cells[i], columns_of(row[i]));
   }
-  std::vector<std::size_t> widths = cells;
+  Layout layout{cells};
+  std::vector<std::size_t>& widths = layout.widths;
   for (std::size_t i = 0; i < columns_.size(); ++i)
     widths[i] = std::max(widths[i], columns_of(columns_[i].title));
-  if (total_of(widths) <= columns_limit) return widths;
+  if (total_of(widths, layout.gap) <= columns_limit) return layout;
 
   for (std::size_t i = 0; i < columns_.size(); ++i)
     widths[i] = std::max(cells[i], longest_word(columns_[i].title));
+  if (total_of(widths, layout.gap) > columns_limit) layout.gap = 1;
   std::vector<std::size_t> texts;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (columns_[i].align == Align::kLeft) texts.push_back(i);
@@ -61,7 +61,7 @@ std::vector<std::size_t> TextTable::widths_within(std::size_t columns_limit) con
   std::stable_sort(texts.begin(), texts.end(),
                    [&](std::size_t a, std::size_t b) { return widths[a] > widths[b]; });
   for (const std::size_t i : texts) {
-    const std::size_t total = total_of(widths);
+    const std::size_t total = total_of(widths, layout.gap);
     if (total <= columns_limit) break;
     std::size_t least = std::max(kNarrowestText, longest_word(columns_[i].title));
     for (const auto& row : rows_) {
@@ -70,11 +70,12 @@ std::vector<std::size_t> TextTable::widths_within(std::size_t columns_limit) con
     const std::size_t excess = total - columns_limit;
     widths[i] = std::min(widths[i], std::max(least, widths[i] > excess ? widths[i] - excess : 0));
   }
-  return widths;
+  return layout;
 }
 
 std::string TextTable::text(std::size_t columns_limit) const {
-  const std::vector<std::size_t> widths = widths_within(columns_limit);
+  const Layout layout = layout_within(columns_limit);
+  const std::vector<std::size_t>& widths = layout.widths;
   std::string out;
   /// One row of cells; titles stand on the rule below them, cells at the top of their row.
   const auto append_cells = [&](const std::function<const std::string&(std::size_t)>& cell_at, bool titles) {
@@ -89,7 +90,7 @@ std::string TextTable::text(std::size_t columns_limit) const {
     for (std::size_t at = 0; at < height; ++at) {
       std::string line;
       for (std::size_t i = 0; i < columns_.size(); ++i) {
-        if (i != 0) line.append(kGap, ' ');
+        if (i != 0) line.append(layout.gap, ' ');
         const std::size_t above = titles ? height - cells[i].size() : 0;
         const std::string cell =
             at < above || at - above >= cells[i].size() ? std::string() : cells[i][at - above];
@@ -99,7 +100,7 @@ std::string TextTable::text(std::size_t columns_limit) const {
       append_line(out, line);
     }
   };
-  const std::string rule(total_of(widths), '-');
+  const std::string rule(total_of(widths, layout.gap), '-');
   append_cells([&](std::size_t i) -> const std::string& { return columns_[i].title; }, true);
   append_line(out, rule);
   for (const auto& row : rows_) {

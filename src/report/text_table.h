@@ -33,7 +33,11 @@ class TextTable {
   std::string text(std::size_t columns_limit = kTerminalColumns) const;
 
  private:
-  std::vector<std::size_t> widths_within(std::size_t columns_limit) const;
+  struct Layout {
+    std::vector<std::size_t> widths;
+    std::size_t gap = 2;  ///< Blanks between columns.
+  };
+  Layout layout_within(std::size_t columns_limit) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;  ///< An empty row is a rule.

@@ -36,21 +36,21 @@ TEST(TextTable, ThenTheCellsOfTheWidestColumnOfText) {
   table.add_row({"ub_ldst", "500", "one two three four"});
   table.add_row({"roce_bf", "1686", ""});
   EXPECT_EQ(table.text(34),
-            "         published\n"
-            "stack           ns  note\n"
+            "        published\n"
+            "stack          ns note\n"
             "----------------------------------\n"
-            "ub_ldst        500  one two three\n"
-            "                    four\n"
-            "roce_bf       1686\n");
+            "ub_ldst       500 one two three\n"
+            "                  four\n"
+            "roce_bf      1686\n");
 }
 
 TEST(TextTable, NumbersAreNeverBroken) {
   TextTable table({{"a", Align::kRight}, {"b", Align::kRight}});
   table.add_row({"123456789", "123456789"});
   EXPECT_EQ(table.text(10),
-            "        a          b\n"
-            "--------------------\n"
-            "123456789  123456789\n");
+            "        a         b\n"
+            "-------------------\n"
+            "123456789 123456789\n");
 }
 
 }  // namespace

@@ -194,10 +194,10 @@ Result<StudyResult> table7(const StudyContext& context) {
   result.columns = {{"stack", "stack", 0},
                     {"component", "component", 0},
                     {"kind", "kind", 0},
-                    {"paper_ns", "published ns", 0},
+                    {"paper_ns", "paper ns", 0},
                     {"accounting_ns", "accounting ns", 3},
                     {"mechanism_ns", "mechanism ns", 3},
-                    {"mechanism_overlapped_ns", "overlapped ns", 3}};
+                    {"mechanism_overlapped_ns", "overlap ns", 3}};
   for (const StackBreakdown& stack : breakdown->stacks) {
     for (const auto& [name, origin] : part_names(stack)) {
       const bool row = origin == PartOrigin::kPublishedRow;

@@ -189,7 +189,7 @@ Result<StudyResult> figure14(const StudyContext& context) {
   result.columns = {{"stack", "stack", 0},
                     {"nodes", "nodes", 0},
                     {"contexts", "contexts", 0},
-                    {"paper_ns", "published ns", 0},
+                    {"paper_ns", "paper ns", 0},
                     {"accounting_ns", "accounting ns", 0},
                     {"mechanism_cyclic_ns", "cyclic ns", 0},
                     {"mechanism_uniform_ns", "uniform ns", 0},

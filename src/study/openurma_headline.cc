@@ -292,13 +292,13 @@ Result<StudyResult> figure29(const StudyContext& context) {
 
   StudyResult result;
   result.columns = {{"stack", "stack", 0},
-                    {"paper_read_ns", "published read", 0},
-                    {"paper_write_ns", "published write", 0},
-                    {"accounting_read_ns", "accounting read", 0},
-                    {"accounting_write_ns", "accounting write", 0},
+                    {"paper_read_ns", "paper read", 0},
+                    {"paper_write_ns", "paper write", 0},
+                    {"accounting_read_ns", "serial read", 0},
+                    {"accounting_write_ns", "serial write", 0},
                     {"mechanism_read_ns", "mechanism read", 1},
                     {"mechanism_write_ns", "mechanism write", 1},
-                    {"paper_gap_ns", "published gap", 0},
+                    {"paper_gap_ns", "paper gap", 0},
                     {"mechanism_gap_ns", "mechanism gap", 1}};
   Plot plot;
   plot.name = "asymmetry";

@@ -243,16 +243,11 @@ Result<StudyResult> table5(const StudyContext& context) {
   const auto published = reference(context, "T5_F13_state_scaling.csv");
   if (!published) return published.error();
   StudyResult result;
-  result.columns = {{"jetties", "endpoints", 0},
-                    {"hosts", "hosts", 0},
-                    {"paper_ub_bytes", "published UB B", 0},
-                    {"ub_bytes", "UB B", 0},
-                    {"ub_full_bytes", "UB full B", 0},
-                    {"paper_roce_bytes", "published RoCE B", 0},
-                    {"roce_bytes", "RoCE B", 0},
-                    {"roce_shared_bytes", "RoCE shared B", 0},
-                    {"paper_ratio", "published ratio", 1},
-                    {"ratio", "ratio", 1}};
+  result.columns = {{"jetties", "endpoints", 0},         {"hosts", "hosts", 0},
+                    {"paper_ub_bytes", "paper UB B", 0}, {"ub_bytes", "UB B", 0},
+                    {"ub_full_bytes", "UB full B", 0},   {"paper_roce_bytes", "paper RoCE B", 0},
+                    {"roce_bytes", "RoCE B", 0},         {"roce_shared_bytes", "RoCE shared B", 0},
+                    {"paper_ratio", "paper ratio", 1},   {"ratio", "ratio", 1}};
   for (const std::uint64_t n : kCounts) {
     const Scale at{n, n};
     Json row = scale_row(at);

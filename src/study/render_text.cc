@@ -87,11 +87,15 @@ std::string render_text(const Study& study, const StudyResult& result, Detail de
   for (const std::string& sentence : result.sentences) text += wrapped(sentence, "");
   if (!result.rules.empty() && detail == Detail::kFull) {
     text += "\nRules of the paper's accounting that differ from the mechanism:\n";
-    report::TextTable rules({{"key"}, {"accounting"}, {"mechanism"}, {"meaning"}});
     for (const AccountingRule& rule : result.rules) {
-      rules.add_row({rule.key, rule.accounting, rule.mechanism, rule.meaning});
+      const std::string line =
+          fmt::format("{} = {} (mechanism: {}): {}", rule.key, rule.accounting, rule.mechanism, rule.meaning);
+      std::string_view indent = "  ";
+      for (const std::string& part : report::wrap(line, report::kTerminalColumns - 4)) {
+        text += fmt::format("{}{}\n", indent, part);
+        indent = "    ";
+      }
     }
-    text += rules.text();
   }
   const std::string checks = detail == Detail::kFull || !result.holds() ? checks_text(result) : std::string();
   if (!checks.empty()) text += "\n" + checks;
