@@ -154,12 +154,15 @@ TEST(Verdicts, WhatWasNotCheckedIsNotPraised) {
     EXPECT_TRUE(report.ok());
     return summary_of(*scenario, *report)["program"]["verdict"].get<std::string>();
   };
-  EXPECT_EQ(verdict("workload = \"verb_loop\"\nverb = \"write\"\noperations = 5\n"),
-            "memory was not checked");
-  EXPECT_EQ(verdict("workload = \"verb_loop\"\nverb = \"read\"\noperations = 5\n"),
-            "memory held every promise in 1 check");
+  EXPECT_THAT(verdict("workload = \"verb_loop\"\nverb = \"read\"\noperations = 5\n"),
+              ::testing::MatchesRegex("memory held every promise in [0-9]+ checks?"));
   EXPECT_EQ(verdict("workload = \"bulk_read\"\noperations = 5\ntime_limit = \"1us\"\n"),
             "memory was not checked");
+  const auto replay = load_scenario(source("scenarios/sort-infiniswap.toml"));
+  ASSERT_TRUE(replay.ok()) << replay.error().message;
+  const auto report = run_scenario(*replay, {});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(summary_of(*replay, *report)["program"]["verdict"], "memory was not checked");
 }
 
 TEST(Verdicts, RequestsThatEndInTheirSpecifiedErrorBreakNoPromise) {
