@@ -32,6 +32,65 @@ inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 31U;
 /// anyway.
 enum class OrderTag : std::uint8_t { kNone, kRelaxed, kStrong };
 
+/// How a message is delivered, for protocols with a choice (Ultra Ethernet: RUD, ROD, RUDI, UUD). Other
+/// engines refuse everything but kDefault.
+enum class Delivery : std::uint8_t {
+  kDefault,     ///< What the protocol or its configuration takes for this verb.
+  kUnordered,   ///< Reliable, exactly once, in any order.
+  kOrdered,     ///< Reliable, exactly once, in posting order toward one peer.
+  kIdempotent,  ///< At least once; only into memory where a repetition does no harm.
+  kDatagram,    ///< Best effort, one packet.
+};
+
+/// What a typed atomic does to each element of the target; names and order of libfabric fi_op, with the
+/// numbers of Ultra Ethernet 1.0 SES. kOfVerb: the verb says it, on unsigned words of `width` bytes.
+enum class AtomicFunction : std::uint8_t {
+  kMin,
+  kMax,
+  kSum,
+  kDifference,
+  kProduct,
+  kLogicalOr,
+  kLogicalAnd,
+  kBitOr,
+  kBitAnd,
+  kLogicalXor,
+  kBitXor,
+  kRead,
+  kWrite,
+  kCompareSwapEqual,
+  kCompareSwapNotEqual,
+  kCompareSwapLessEqual,
+  kCompareSwapLess,
+  kCompareSwapGreaterEqual,
+  kCompareSwapGreater,
+  kMaskedSwap,
+  kInvalidate,
+  kOfVerb = 0xff,
+};
+
+/// Element type of a typed atomic, numbered as in Ultra Ethernet 1.0 SES.
+enum class AtomicType : std::uint8_t {
+  kInt8,
+  kUint8,
+  kInt16,
+  kUint16,
+  kInt32,
+  kUint32,
+  kInt64,
+  kUint64,
+  kInt128,
+  kUint128,
+  kFloat,
+  kDouble,
+  kFloatComplex,
+  kDoubleComplex,
+  kLongDouble,
+  kLongDoubleComplex,
+  kBfloat16,
+  kFloat16,
+};
+
 /// One asynchronous request. Plain data; the engine copies it when posted.
 struct WorkRequest {
   std::uint64_t id = 0;  ///< The program's cookie, returned in the completion.
@@ -52,6 +111,15 @@ struct WorkRequest {
   SegmentToken invalidate;                 ///< kSendInvalidate.
   std::array<std::uint64_t, 2> operand{};  ///< Atomics: operand or swap value; [0] holds the low 64 bits.
   std::array<std::uint64_t, 2> compare{};  ///< kCompareSwap: value to compare with.
+  /// Typed atomics (Ultra Ethernet; other engines refuse them): the verb is kAtomicStore when no result is
+  /// wanted and any other atomic verb when it is. The operands are `length` bytes at `local` (or inline), the
+  /// result comes back there; the compare-and-swap family takes `operand` and `compare` instead.
+  AtomicFunction atomic_function = AtomicFunction::kOfVerb;
+  AtomicType atomic_type = AtomicType::kUint64;
+  Delivery delivery = Delivery::kDefault;
+  bool remote_complete = false;  ///< Complete only when the data can be seen by everybody at the target.
+  bool tagged = false;           ///< Sends: matched by `tag` (Ultra Ethernet; other engines refuse it).
+  std::uint64_t tag = 0;
   /// Data that travels inside the work-queue entry instead of being fetched (BlueFlame, inline). kNone: not
   /// inline.
   wire::Payload inline_data;
@@ -63,6 +131,13 @@ struct ReceiveRequest {
   std::uint64_t id = 0;
   std::uint8_t local_count = 0;
   std::array<ScatterEntry, kMaxScatterEntries> local{};
+  /// Ultra Ethernet; other engines refuse it: takes tagged messages whose tag differs from `tag` only in bits
+  /// that `ignore` has.
+  bool tagged = false;
+  bool from_one_sender = false;  ///< Only from the initiator `sender`.
+  std::uint32_t sender = 0;
+  std::uint64_t tag = 0;
+  std::uint64_t ignore = 0;
 };
 
 /// One load or store of mapped remote memory, of one cache line at most, or the write-back of a line.

@@ -108,6 +108,10 @@ bool Requester::supports(Verb verb) {
 
 PostStatus Requester::check(const QueuePair& pair, const verbs::WorkRequest& request) const {
   if (!supports(request.verb)) return PostStatus::kUnsupported;
+  if (request.tagged || request.delivery != verbs::Delivery::kDefault ||
+      request.atomic_function != verbs::AtomicFunction::kOfVerb) {
+    return PostStatus::kUnsupported;
+  }
   if (verbs::is_atomic(request.verb) && request.width != 8) return PostStatus::kUnsupported;
   if (pair.driver_state != QueueState::kReadyToSend) return PostStatus::kBadQueue;
   if (request.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;

@@ -88,6 +88,7 @@ PostStatus RoceEngine::post_receive(TimePs now, engine::QueueId queue, const ver
   QueuePair* pair = find(queue);
   // Receives may be posted from INIT on. [IBTA vol 1 10.3.1]
   if (pair == nullptr || pair->driver_state == QueueState::kError) return PostStatus::kBadQueue;
+  if (request.tagged) return PostStatus::kUnsupported;
   if (request.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
   if (pair->receives.held() + pair->receive_completions.size() >= pair->receives.capacity()) {
     return PostStatus::kQueueFull;

@@ -116,6 +116,10 @@ void Initiator::forget_channel(std::uint32_t channel) {
 
 PostStatus Initiator::check(const verbs::WorkRequest& request) const {
   if (verbs::is_load_store(request.verb)) return PostStatus::kUnsupported;
+  if (request.tagged || request.delivery != verbs::Delivery::kDefault ||
+      request.atomic_function != verbs::AtomicFunction::kOfVerb) {
+    return PostStatus::kUnsupported;
+  }
   if (peer(request.peer) == nullptr || request.local_count > verbs::kMaxScatterEntries)
     return PostStatus::kBadRequest;
   const bool two_sided = verbs::is_send(request.verb);
@@ -194,6 +198,7 @@ void Initiator::work_request_done(TimePs, const PendingAccess& owner) {
 PostStatus Initiator::post_receive(std::uint32_t jetty_id, const verbs::ReceiveRequest& receive) {
   Jetty* owner = find(jetty_id);
   if (owner == nullptr) return PostStatus::kBadQueue;
+  if (receive.tagged) return PostStatus::kUnsupported;
   if (receive.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
   const std::uint32_t records = owner->config.send_depth + owner->config.receive_depth;
   if (owner->receives.size() >= owner->config.receive_depth || owner->completions_reserved >= records) {
