@@ -18,11 +18,10 @@ Result<void> time_in(const char* key, TimePs value, TimePs low, TimePs high) {
   return input_error(fmt::format("uet.{}: found {} ps, expected {} ps to {} ps", key, value.ps, low.ps, high.ps));
 }
 
-Result<void> pdcid_pool(const char* key, std::uint32_t first, std::uint32_t count, std::uint32_t reserved) {
-  if (first > reserved && first + count + reserved <= 0x10000) return {};
-  return input_error(fmt::format("uet.{}: found {}, expected room for {} reserved identifiers below and {} from it "
-                                 "to 65535",
-                                 key, first, reserved, count));
+Result<void> pdcid_pool(const char* key, std::uint32_t first, std::uint32_t count) {
+  if (first > 0 && first + count <= 0x10000) return {};
+  return input_error(
+      fmt::format("uet.{}: found {}, expected 1 to {}, so that {} identifiers fit", key, first, 0x10000 - count, count));
 }
 
 }  // namespace
@@ -48,15 +47,13 @@ Result<void> validate(const UetConfig& config) {
   WHARF_TRY(time_in("close_request_time", config.close_request_time, TimePs{1}, seconds(8)));
   WHARF_TRY(in_range("pdc_limit", config.pdc_limit, 1, 16384));
   WHARF_TRY(in_range("reserved_pdc_limit", config.reserved_pdc_limit, 0, 4096));
-  WHARF_TRY(pdcid_pool("first_initiator_pdcid", config.first_initiator_pdcid, config.pdc_limit,
-                       config.reserved_pdc_limit));
-  WHARF_TRY(
-      pdcid_pool("first_target_pdcid", config.first_target_pdcid, config.pdc_limit, config.reserved_pdc_limit));
-  const std::uint32_t initiator_end = config.first_initiator_pdcid + config.pdc_limit;
-  if (initiator_end + config.reserved_pdc_limit > config.first_target_pdcid) {
-    return input_error(fmt::format(
-        "uet.first_target_pdcid: found {}, expected at least {} (the end of the initiator's pool and the reserved one)",
-        config.first_target_pdcid, initiator_end + config.reserved_pdc_limit));
+  const std::uint32_t identifiers = config.pdc_limit + config.reserved_pdc_limit;
+  WHARF_TRY(pdcid_pool("first_initiator_pdcid", config.first_initiator_pdcid, identifiers));
+  WHARF_TRY(pdcid_pool("first_target_pdcid", config.first_target_pdcid, identifiers));
+  if (config.first_initiator_pdcid + identifiers > config.first_target_pdcid) {
+    return input_error(fmt::format("uet.first_target_pdcid: found {}, expected at least {}, the end of the initiator's "
+                                   "pools",
+                                   config.first_target_pdcid, config.first_initiator_pdcid + identifiers));
   }
   if (!std::has_single_bit(config.paths) || config.paths > 65536) {
     return input_error(fmt::format("uet.paths: found {}, expected a power of two from 1 to 65536", config.paths));

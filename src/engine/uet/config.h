@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "engine/congestion/any_controller.h"
 #include "trace/tracer.h"
+#include "verbs/work_request.h"
 #include "wire/host_address.h"
 #include "wire/uet_packet.h"
 

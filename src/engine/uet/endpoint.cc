@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/uet/endpoint.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "engine/uet/engine_parts.h"
+
+namespace wharf::uet {
+
+using engine::PostStatus;
+using wire::UetReturnCode;
+
+Result<engine::QueueId> EndpointTable::create(const engine::QueueConfig& config, const EndpointAddress& address,
+                                              std::uint32_t initiator_id) {
+  for (const std::uint32_t depth : {config.send_depth, config.receive_depth}) {
+    if (!std::has_single_bit(depth) || depth > 65536) {
+      return input_error(fmt::format("queue depth: found {}, expected a power of two up to 65536", depth));
+    }
+  }
+  if (address.job_id == 0 || address.job_id > 0xff'ffff || address.pid_on_fep > 0xfff ||
+      address.resource_index == 0 || address.resource_index > 0xfff) {
+    return input_error(fmt::format(
+        "endpoint address: found JobID {}, PIDonFEP {}, resource index {}, expected 1 to 16777215, 0 to 4095, 1 to 4095",
+        address.job_id, address.pid_on_fep, address.resource_index));
+  }
+  const std::uint64_t where = key(address.job_id, address.pid_on_fep, address.resource_index, address.relative);
+  if (by_address_.contains(where)) {
+    return input_error(fmt::format("endpoint address: JobID {}, PIDonFEP {}, resource index {} is in use", address.job_id,
+                                   address.pid_on_fep, address.resource_index));
+  }
+  const engine::QueueId queue = count();
+  endpoints_.push_back(std::make_unique<Endpoint>());
+  completed_.reserve(endpoints_.size());
+  Endpoint& made = *endpoints_.back();
+  made.used = true;
+  made.config = config;
+  made.address = address;
+  made.initiator_id = initiator_id;
+  made.generations = parts_.config.use_ri_generation;
+  made.generation = made.generations ? 1 : 0;
+  made.posted.reserve(config.send_depth);
+  made.completions.reserve(config.send_depth + config.receive_depth);
+  by_address_.insert(where, queue);
+  return queue;
+}
+
+Result<void> EndpointTable::destroy(TimePs now, engine::QueueId queue) {
+  Endpoint* endpoint = find(queue);
+  if (endpoint == nullptr) return input_error(fmt::format("queue {}: no such queue", queue));
+  if (endpoint->outstanding > 0 || !endpoint->posted.empty()) {
+    return input_error(fmt::format("queue {}: found {} requests outstanding, expected none before it is destroyed", queue,
+                                   endpoint->outstanding + endpoint->posted.size()));
+  }
+  parts_.target.forget_endpoint(now, queue);
+  while (!endpoint->receives.empty()) receives_.release(endpoint->receives.pop(receives_, &ReceiveEntry::next));
+  const EndpointAddress& address = endpoint->address;
+  by_address_.erase(key(address.job_id, address.pid_on_fep, address.resource_index, address.relative));
+  last_key_ = ~std::uint64_t{0};
+  *endpoint = Endpoint{};
+  return {};
+}
+
+UetReturnCode EndpointTable::look_up(const wire::UetSesRequest& request, engine::QueueId& queue) {
+  const std::uint64_t where =
+      key(request.job_id, request.pid_on_fep, request.resource_index, request.relative());
+  if (where != last_key_) {
+    const std::uint32_t* found = by_address_.find(where);
+    if (found == nullptr) {
+      // Which part is wrong, in the specification's order.
+      bool job = false;
+      bool pid = false;
+      for (const auto& endpoint : endpoints_) {
+        if (!endpoint->used || endpoint->address.job_id != request.job_id) continue;
+        job = true;
+        if (endpoint->address.relative == request.relative() && endpoint->address.pid_on_fep == request.pid_on_fep) {
+          pid = true;
+        }
+      }
+      return !job ? UetReturnCode::kBadJobId : (!pid ? UetReturnCode::kBadPid : UetReturnCode::kBadIndex);
+    }
+    last_key_ = where;
+    last_queue_ = *found;
+  }
+  queue = last_queue_;
+  const Endpoint& endpoint = *endpoints_[queue];
+  // Absolute addressing finds the process by the FEP alone; the job still has to be authorised.
+  if (endpoint.address.job_id != request.job_id) return UetReturnCode::kBadJobId;
+  if (endpoint.generations && request.ri_generation != endpoint.generation) return UetReturnCode::kBadGeneration;
+  if (!endpoint.enabled) return endpoint.generations ? UetReturnCode::kDisabledGeneration : UetReturnCode::kDisabled;
+  return UetReturnCode::kOk;
+}
+
+PostStatus EndpointTable::post_receive(TimePs now, engine::QueueId queue, const verbs::ReceiveRequest& request) {
+  Endpoint* endpoint = find(queue);
+  if (endpoint == nullptr) return PostStatus::kBadQueue;
+  if (request.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
+  const std::uint32_t records = endpoint->config.send_depth + endpoint->config.receive_depth;
+  if (endpoint->receive_count >= endpoint->config.receive_depth || endpoint->reserved >= records) {
+    return PostStatus::kQueueFull;
+  }
+  ++endpoint->reserved;
+  ++endpoint->receive_count;
+  const std::uint32_t slot = EngineParts::acquire(receives_, 1U << 24U);
+  ReceiveEntry& entry = receives_[slot];
+  entry.request = request;
+  entry.capacity = 0;
+  for (std::uint8_t i = 0; i < request.local_count; ++i) entry.capacity += request.local[i].length;
+  if (!parts_.target.receive_posted(now, queue, slot)) {
+    endpoint->receives.push(receives_, slot, &ReceiveEntry::next);
+  }
+  if (!endpoint->enabled) {
+    // [UE 1.0 3.4] There is a buffer again: the RI is enabled under the next generation.
+    endpoint->enabled = true;
+    if (endpoint->generations) ++endpoint->generation;
+  }
+  return PostStatus::kOk;
+}
+
+bool EndpointTable::matches(const verbs::ReceiveRequest& receive, const wire::UetSesRequest& request) {
+  const bool tagged = is_tagged(request.opcode);
+  if (receive.tagged != tagged) return false;
+  if (receive.from_one_sender && receive.sender != request.initiator) return false;
+  return !tagged || ((request.memory_key ^ receive.tag) & ~receive.ignore) == 0;
+}
+
+std::uint32_t EndpointTable::match(engine::QueueId queue, const wire::UetSesRequest& request) {
+  Endpoint& endpoint = *endpoints_[queue];
+  // [UE 1.0 3.4] First posted wins.
+  std::uint32_t previous = kNoSlot;
+  for (std::uint32_t at = endpoint.receives.head; at != kNoSlot; at = receives_[at].next) {
+    if (matches(receives_[at].request, request)) {
+      const std::uint32_t next = receives_[at].next;
+      (previous == kNoSlot ? endpoint.receives.head : receives_[previous].next) = next;
+      if (endpoint.receives.tail == at) endpoint.receives.tail = previous;
+      return at;
+    }
+    previous = at;
+  }
+  return kNoSlot;
+}
+
+void EndpointTable::give_back(engine::QueueId queue, std::uint32_t slot) {
+  Endpoint& endpoint = *endpoints_[queue];
+  receives_[slot].next = endpoint.receives.head;
+  endpoint.receives.head = slot;
+  if (endpoint.receives.tail == kNoSlot) endpoint.receives.tail = slot;
+}
+
+void EndpointTable::complete(engine::QueueId queue, const verbs::Completion& completion) {
+  Endpoint& endpoint = *endpoints_[queue];
+  ++parts_.counters.completions;
+  if (endpoint.completions.full()) endpoint.completions.reserve(endpoint.completions.capacity() * 2);
+  const std::uint64_t number = endpoint.completion_head + endpoint.completions.size();
+  PendingCompletion& pending = endpoint.completions.emplace_back();
+  pending.completion = completion;
+  pending.completion.queue = queue;
+  engine::Access access;
+  access.kind = engine::AccessKind::kWriteCompletion;
+  access.queue = queue;
+  access.stream = queue;
+  access.length = kCompletionBytes;
+  const std::uint64_t records = std::bit_ceil(endpoint.config.send_depth + endpoint.config.receive_depth);
+  access.address = endpoint.config.completion_ring + (number & (records - 1)) * kCompletionBytes;
+  access.operation = completion.operation;
+  PendingAccess owner;
+  owner.owner = AccessOwner::kCompletion;
+  owner.object = queue;
+  owner.detail = number;
+  parts_.accesses.request(access, owner);
+}
+
+void EndpointTable::completion_done(std::uint32_t queue, std::uint64_t number) {
+  Endpoint* endpoint = find(queue);
+  if (endpoint == nullptr || number < endpoint->completion_head) return;
+  const std::uint64_t at = number - endpoint->completion_head;
+  if (at >= endpoint->completions.size()) return;
+  endpoint->completions[static_cast<std::size_t>(at)].visible = true;
+  if (!endpoint->listed && endpoint->completions.front().visible) {
+    endpoint->listed = true;
+    completed_.push_back(queue);
+  }
+}
+
+bool EndpointTable::next_completed(engine::QueueId& queue) {
+  while (!completed_.empty()) {
+    queue = completed_.front();
+    Endpoint& endpoint = *endpoints_[queue];
+    if (endpoint.used && !endpoint.completions.empty() && endpoint.completions.front().visible) return true;
+    endpoint.listed = false;
+    completed_.pop_front();
+  }
+  return false;
+}
+
+bool EndpointTable::poll(engine::QueueId queue, verbs::Completion& out) {
+  Endpoint* endpoint = find(queue);
+  if (endpoint == nullptr || endpoint->completions.empty() || !endpoint->completions.front().visible) return false;
+  out = endpoint->completions.front().completion;
+  endpoint->completions.pop_front();
+  ++endpoint->completion_head;
+  if (endpoint->reserved > 0) --endpoint->reserved;
+  return true;
+}
+
+}  // namespace wharf::uet

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Endpoints (queues): their address in the resource index spaces, posted receives with their matching rules,
+// and completions. [UE 1.0 3.4]
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/flat_map.h"
+#include "base/result.h"
+#include "base/ring.h"
+#include "base/slot_pool.h"
+#include "engine/contract.h"
+#include "engine/uet/config.h"
+#include "engine/uet/index_list.h"
+#include "engine/uet/message.h"
+#include "verbs/completion.h"
+#include "wire/uet_packet.h"
+
+namespace wharf::uet {
+
+struct EngineParts;
+
+/// Bytes of one work-queue entry, receive entry and completion record in host memory.
+inline constexpr std::uint32_t kWorkRequestBytes = 64;
+inline constexpr std::uint32_t kCompletionBytes = 64;
+
+/// A posted receive.
+struct ReceiveEntry {
+  verbs::ReceiveRequest request;
+  std::uint32_t capacity = 0;  ///< Bytes of its buffer.
+  std::uint32_t next = kNoSlot;
+};
+
+/// A work request between post() and its message.
+struct PostedRequest {
+  verbs::WorkRequest request;
+  bool entry_present = false;
+};
+
+struct PendingCompletion {
+  verbs::Completion completion;
+  bool visible = false;
+};
+
+/// A remote endpoint that a queue may name.
+struct Peer {
+  bool used = false;
+  engine::QueueId queue = 0;
+  Destination to;
+  std::uint32_t outstanding = 0;
+  std::uint32_t waiting = 0;  ///< Ordered messages that wait to start again.
+};
+
+struct Endpoint {
+  bool used = false;
+  engine::QueueConfig config;
+  EndpointAddress address;
+  std::uint32_t initiator_id = 0;
+  bool generations = false;
+  std::uint8_t generation = 0;
+  bool enabled = true;  ///< [UE 1.0 3.4] A disabled RI refuses everything until it is enabled again.
+
+  // Requests.
+  Ring<PostedRequest> posted;      ///< Those without a message yet.
+  std::uint64_t posted_head = 0;   ///< Posting number of posted[0].
+  std::uint32_t outstanding = 0;   ///< Messages of the queue that have not ended.
+  std::uint32_t reads = 0;         ///< Of them reads and atomics (fence).
+
+  // Receives and messages that found none.
+  IndexList receives;
+  IndexList unexpected;  ///< Inbound messages, oldest first.
+  IndexList deferred;    ///< Deferred sends, oldest first.
+  std::uint32_t receive_count = 0;
+
+  // Completions: written in this order, shown in this order.
+  Ring<PendingCompletion> completions;
+  std::uint64_t completion_head = 0;
+  std::uint32_t reserved = 0;  ///< Completions that may still come, and unread ones.
+  bool listed = false;
+};
+
+class EndpointTable {
+ public:
+  explicit EndpointTable(EngineParts& parts) : parts_(parts) {}
+
+  Result<engine::QueueId> create(const engine::QueueConfig& config, const EndpointAddress& address,
+                                 std::uint32_t initiator_id);
+  /// Refused while requests are outstanding.
+  Result<void> destroy(TimePs now, engine::QueueId queue);
+  Endpoint* find(engine::QueueId queue) {
+    return queue < endpoints_.size() && endpoints_[queue]->used ? endpoints_[queue].get() : nullptr;
+  }
+  const Endpoint* find(engine::QueueId queue) const {
+    return queue < endpoints_.size() && endpoints_[queue]->used ? endpoints_[queue].get() : nullptr;
+  }
+  Endpoint& operator[](engine::QueueId queue) { return *endpoints_[queue]; }
+  engine::QueueId count() const { return static_cast<engine::QueueId>(endpoints_.size()); }
+
+  /// The endpoint that a request is for, and kOk; or the code that refuses it. [UE 1.0 3.4, lookup order]
+  wire::UetReturnCode look_up(const wire::UetSesRequest& request, engine::QueueId& queue);
+
+  engine::PostStatus post_receive(TimePs now, engine::QueueId queue, const verbs::ReceiveRequest& request);
+  /// Takes the first posted receive that matches; kNoSlot when none does.
+  std::uint32_t match(engine::QueueId queue, const wire::UetSesRequest& request);
+  ReceiveEntry& receive(std::uint32_t slot) { return receives_[slot]; }
+  /// Puts a taken receive back before all others.
+  void give_back(engine::QueueId queue, std::uint32_t slot);
+  void release_receive(std::uint32_t slot) { receives_.release(slot); }
+  SlotPool<ReceiveEntry>& pool() { return receives_; }
+
+  /// Reports the end of a request or receive; `reserved` says that a place is kept for it.
+  void complete(engine::QueueId queue, const verbs::Completion& completion);
+  void completion_done(std::uint32_t queue, std::uint64_t number);
+  bool next_completed(engine::QueueId& queue);
+  bool poll(engine::QueueId queue, verbs::Completion& out);
+
+  static bool matches(const verbs::ReceiveRequest& receive, const wire::UetSesRequest& request);
+
+ private:
+  static std::uint64_t key(std::uint32_t job_id, std::uint16_t pid, std::uint16_t index, bool relative) {
+    return (std::uint64_t{relative ? job_id : 0x100'0000U} << 24U) | (std::uint64_t{pid} << 12U) | index;
+  }
+
+  EngineParts& parts_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  FlatMap by_address_;
+  SlotPool<ReceiveEntry> receives_;
+  Ring<engine::QueueId> completed_;
+  std::uint64_t last_key_ = ~std::uint64_t{0};
+  engine::QueueId last_queue_ = 0;
+};
+
+/// Whether `request` is for tagged matching.
+constexpr bool is_tagged(wire::UetOpcode opcode) {
+  return opcode == wire::UetOpcode::kTaggedSend || opcode == wire::UetOpcode::kRendezvousTaggedSend ||
+         opcode == wire::UetOpcode::kDeferrableTaggedSend || opcode == wire::UetOpcode::kTaggedSendAtomic ||
+         opcode == wire::UetOpcode::kTaggedSendFetchAtomic;
+}
+constexpr bool is_deferrable(wire::UetOpcode opcode) {
+  return opcode == wire::UetOpcode::kDeferrableSend || opcode == wire::UetOpcode::kDeferrableTaggedSend;
+}
+constexpr bool is_rendezvous(wire::UetOpcode opcode) {
+  return opcode == wire::UetOpcode::kRendezvousSend || opcode == wire::UetOpcode::kRendezvousTaggedSend;
+}
+
+}  // namespace wharf::uet

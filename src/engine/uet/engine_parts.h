@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sublayers of one engine and what they share.
+#pragma once
+
+#include <cstdint>
+
+#include "base/arena.h"
+#include "base/ring.h"
+#include "base/slot_pool.h"
+#include "engine/contract.h"
+#include "engine/uet/access_port.h"
+#include "engine/uet/atomic_unit.h"
+#include "engine/uet/cms.h"
+#include "engine/uet/config.h"
+#include "engine/uet/counters.h"
+#include "engine/uet/endpoint.h"
+#include "engine/uet/initiator.h"
+#include "engine/uet/memory_region.h"
+#include "engine/uet/message.h"
+#include "engine/uet/pds.h"
+#include "engine/uet/rudi.h"
+#include "engine/uet/target.h"
+#include "wire/payload_pool.h"
+
+namespace wharf::uet {
+
+struct EngineParts {
+  EngineParts(const UetConfig& its_config, wire::PayloadPool& its_payloads, Arena& its_arena);
+  /// Gives back every payload buffer that it holds.
+  ~EngineParts();
+  EngineParts(const EngineParts&) = delete;
+  EngineParts& operator=(const EngineParts&) = delete;
+
+  void raise(const engine::AsyncEvent& event) {
+    if (events.full()) events.reserve(events.capacity() * 2);
+    events.push_back(event);
+  }
+  void trace(TimePs now, trace::EventKind kind, std::uint32_t component, std::uint64_t a, std::uint64_t b) const {
+    if (config.tracer == nullptr || !config.tracer->wants(kind)) return;
+    trace::TraceEvent event;
+    event.kind = kind;
+    event.host = static_cast<std::uint16_t>(config.host.number);
+    event.component = component;
+    event.begin = now;
+    event.end = now;
+    event.a = a;
+    event.b = b;
+    config.tracer->emit(event);
+  }
+  /// A slot of `pool`, which grows up to `limit`; kNoSlot beyond.
+  template <typename Pool>
+  static std::uint32_t acquire(Pool& pool, std::uint32_t limit) {
+    if (pool.in_use() >= limit) return kNoSlot;
+    const std::uint32_t slot = pool.acquire();
+    if (slot != kNoSlot) return slot;
+    pool.reserve(pool.capacity() == 0 ? 8 : pool.capacity() * 2);
+    return pool.acquire();
+  }
+  /// A payload that the engine may keep: a reference of its buffer, or a copy of bytes that nobody counts.
+  wire::Payload keep(const wire::Payload& payload);
+
+  UetConfig config;
+  wire::PayloadPool& payloads;
+  Arena& arena;
+  UetCounters counters;
+  AccessPort accesses;
+  MemoryRegionTable regions;
+  SlotPool<OutboundMessage> outbound;
+  SlotPool<InboundMessage> inbound_messages;
+  SlotPool<InboundPacket> inbound;
+  SlotPool<HeldPacket> held;
+  Ring<engine::AsyncEvent> events;
+  EndpointTable endpoints;
+  Cms cms;
+  Pds pds;
+  Initiator initiator;
+  Target target;
+  AtomicUnit atomics;
+  Rudi rudi;
+};
+
+}  // namespace wharf::uet

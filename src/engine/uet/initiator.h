@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The initiator of the semantic sublayer: work requests become messages, messages become packets, and
+// responses end them. Read responses of the target side leave through it too. [UE 1.0 3.4]
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/ring.h"
+#include "engine/contract.h"
+#include "engine/reliability/deadline_heap.h"
+#include "engine/uet/access_port.h"
+#include "engine/uet/endpoint.h"
+#include "engine/uet/message.h"
+#include "wire/packet.h"
+
+namespace wharf::uet {
+
+struct EngineParts;
+struct CongestionContext;
+
+class Initiator {
+ public:
+  explicit Initiator(EngineParts& parts) : parts_(parts) {}
+
+  // --- Application.
+  engine::PostStatus post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
+                          engine::Submission submission);
+  void work_request_done(TimePs now, const PendingAccess& owner);
+  engine::PeerId import(const Peer& peer);
+  Result<void> forget(engine::PeerId peer);
+  const Peer* peer(engine::PeerId id) const {
+    return id < peers_.size() && peers_[id].used ? &peers_[id] : nullptr;
+  }
+
+  // --- Messages of the engine's own.
+  /// A free outbound message, or kNoSlot.
+  std::uint32_t acquire();
+  /// Sends message `slot`, whose addressing is complete, over the PDC of its mode. False: no PDC is to be had.
+  bool launch(TimePs now, std::uint32_t slot);
+  /// Sends it over a PDC that exists: read responses.
+  void launch_on(TimePs now, std::uint32_t pdc, std::uint32_t slot);
+
+  // --- What PDS asks.
+  bool needs_fetch(std::uint32_t slot) const {
+    const OutboundMessage& message = parts_outbound(slot);
+    return message.send_length > 0 && message.inline_data.kind == wire::PayloadKind::kNone &&
+           !message.atomic_from_operand;
+  }
+  /// Asks memory for the payload of one packet, or gives it at once.
+  void fetch(TimePs now, std::uint32_t slot, std::uint32_t staged, std::uint32_t offset, std::uint32_t length,
+             wire::Payload& payload, std::uint32_t& pieces, bool& whole_result);
+  /// Writes the SES header of one packet.
+  void build(std::uint32_t slot, std::uint32_t offset, std::uint32_t length, bool failed, wire::Packet& out);
+  void add_to_backlog(CongestionContext& context, std::uint32_t slot) const;
+  /// What of the message has no PSN leaves the backlog.
+  void take_from_backlog(CongestionContext& context, std::uint32_t slot) const;
+  /// One packet has its answer: `packet` with a response, or null for the default.
+  void answered(TimePs now, std::uint32_t slot, const wire::Packet* packet);
+  /// A packet of a read response; a code refuses it.
+  std::optional<wire::UetNackCode> take_data(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
+  /// Whether read data is outstanding over a PDC.
+  bool expects_data(std::uint32_t pdc) const;
+  void pdc_failed(TimePs now, std::uint32_t pdc, std::uint32_t generation, verbs::CompletionStatus status,
+                  bool peer_has_nothing);
+  /// `bytes` of a rendezvous remainder have been read and acknowledged.
+  void remainder_delivered(TimePs now, std::uint32_t region, std::uint32_t bytes);
+
+  // --- Memory and time.
+  void data_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
+  void returned_data_done(TimePs now, std::uint32_t inbound, engine::AccessStatus status);
+  void expire(TimePs now);
+  TimePs deadline() const { return retries_.earliest(); }
+  /// DEFERRABLE_RTR: the target asks for a deferred send from `offset` on.
+  wire::UetReturnCode restart(TimePs now, std::uint32_t initiator_token, std::uint32_t target_token,
+                              std::uint64_t offset);
+
+  // --- RUDI and UUD end their packets themselves.
+  void end(TimePs now, std::uint32_t slot);
+  void fail(TimePs now, std::uint32_t slot, verbs::CompletionStatus status);
+  void fail_by_code(TimePs now, std::uint32_t slot, wire::UetReturnCode code);
+  void place_answer(TimePs now, std::uint32_t slot, std::uint32_t offset, const wire::Payload& data);
+  void try_end(TimePs now, std::uint32_t slot);
+
+  void release_buffers();
+  void describe_waiting(std::vector<std::string>& out) const;
+
+ private:
+  const OutboundMessage& parts_outbound(std::uint32_t slot) const;
+  engine::PostStatus check(const verbs::WorkRequest& request) const;
+  void admit(TimePs now, engine::QueueId queue);
+  bool make_message(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request);
+  void choose_form(OutboundMessage& message) const;
+  void prepare_send(std::uint32_t slot, const verbs::WorkRequest& request);
+  void take_response(TimePs now, std::uint32_t slot, const wire::Packet& packet);
+  void schedule_retry(TimePs now, std::uint32_t slot, TimePs at);
+  void start_again(std::uint32_t slot);
+  void release(std::uint32_t slot);
+  std::uint32_t find_by_psn(std::uint32_t pdc, wire::UetPsn psn) const;
+
+  EngineParts& parts_;
+  std::vector<Peer> peers_;
+  reliability::DeadlineHeap retries_;  ///< By message slot: restarts that wait.
+  std::uint64_t order_ = 0;
+};
+
+}  // namespace wharf::uet

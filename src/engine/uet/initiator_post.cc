@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: Apache-2.0
+// From work request to message: checks, addressing, opcode and header form. [UE 1.0 3.4]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/uet/engine_parts.h"
+#include "engine/uet/packet_size.h"
+
+namespace wharf::uet {
+
+using engine::PostStatus;
+using verbs::AtomicFunction;
+using verbs::Delivery;
+using verbs::Verb;
+using wire::UetNextHeader;
+using wire::UetOpcode;
+
+namespace {
+
+/// The UET atomic of a verb on unsigned words.
+wire::UetAtomicOpcode atomic_of(Verb verb) {
+  switch (verb) {
+    case Verb::kCompareSwap:
+      return wire::UetAtomicOpcode::kCompareSwap;
+    case Verb::kSwap:
+    case Verb::kAtomicStore:
+      return wire::UetAtomicOpcode::kWrite;
+    case Verb::kAtomicLoad:
+      return wire::UetAtomicOpcode::kRead;
+    case Verb::kFetchAdd:
+      return wire::UetAtomicOpcode::kSum;
+    case Verb::kFetchSub:
+      return wire::UetAtomicOpcode::kDifference;
+    case Verb::kFetchAnd:
+      return wire::UetAtomicOpcode::kBitwiseAnd;
+    case Verb::kFetchOr:
+      return wire::UetAtomicOpcode::kBitwiseOr;
+    case Verb::kFetchXor:
+      return wire::UetAtomicOpcode::kBitwiseXor;
+    case Verb::kLoad:
+    case Verb::kStore:
+    case Verb::kRead:
+    case Verb::kWrite:
+    case Verb::kWriteImm:
+    case Verb::kWriteNotify:
+    case Verb::kSend:
+    case Verb::kSendImm:
+    case Verb::kSendInvalidate:
+      break;
+  }
+  WHARF_UNREACHABLE();
+}
+
+bool is_read_like(Verb verb) { return verb == Verb::kRead || verbs::is_atomic(verb); }
+
+}  // namespace
+
+const OutboundMessage& Initiator::parts_outbound(std::uint32_t slot) const { return parts_.outbound[slot]; }
+
+engine::PeerId Initiator::import(const Peer& peer) {
+  for (engine::PeerId id = 0; id < peers_.size(); ++id) {
+    if (peers_[id].used) continue;
+    peers_[id] = peer;
+    return id;
+  }
+  peers_.push_back(peer);
+  return static_cast<engine::PeerId>(peers_.size() - 1);
+}
+
+Result<void> Initiator::forget(engine::PeerId id) {
+  if (peer(id) == nullptr) return input_error(fmt::format("peer {}: no such import", id));
+  if (peers_[id].outstanding > 0) {
+    return input_error(
+        fmt::format("peer {}: found {} requests outstanding, expected none", id, peers_[id].outstanding));
+  }
+  peers_[id].used = false;
+  return {};
+}
+
+PostStatus Initiator::check(const verbs::WorkRequest& request) const {
+  const Verb verb = request.verb;
+  if (verbs::is_load_store(verb) || verb == Verb::kWriteNotify || verb == Verb::kSendInvalidate) {
+    return PostStatus::kUnsupported;
+  }
+  if (peer(request.peer) == nullptr || request.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
+  if (request.tagged && !verbs::is_send(verb)) return PostStatus::kBadRequest;
+  std::uint64_t local = 0;
+  for (std::uint8_t i = 0; i < request.local_count; ++i) local += request.local[i].length;
+  const bool typed = request.atomic_function != AtomicFunction::kOfVerb;
+  if (verbs::is_atomic(verb) && !typed) {
+    const bool wide = request.width == 16 && verb == Verb::kCompareSwap;
+    if (request.width != 4 && request.width != 8 && !wide) return PostStatus::kBadRequest;
+    if (request.delivery == Delivery::kIdempotent || request.delivery == Delivery::kDatagram) {
+      return PostStatus::kUnsupported;
+    }
+    return request.local_count == 0 || request.local[0].length >= request.width ? PostStatus::kOk
+                                                                               : PostStatus::kBadRequest;
+  }
+  if (typed && !verbs::is_atomic(verb)) return PostStatus::kBadRequest;
+  if (request.length > parts_.config.max_message_bytes) return PostStatus::kBadRequest;
+  if (typed) {
+    // Choice: an atomic message is one packet.
+    const std::uint32_t element =
+        wire::uet_datatype_bytes(static_cast<wire::UetDatatype>(static_cast<std::uint8_t>(request.atomic_type)));
+    if (element == 0 || request.length == 0 || request.length % element != 0 ||
+        request.length > parts_.config.payload_mtu || local != request.length || request.local_count != 1) {
+      return PostStatus::kBadRequest;
+    }
+    if (request.delivery == Delivery::kIdempotent || request.delivery == Delivery::kDatagram) {
+      return PostStatus::kUnsupported;
+    }
+    return PostStatus::kOk;
+  }
+  if (request.inline_data.kind != wire::PayloadKind::kNone) {
+    if (!verbs::carries_payload(verb) || request.inline_data.length != request.length) return PostStatus::kBadRequest;
+  } else if (local != request.length) {
+    return PostStatus::kBadRequest;
+  }
+  if (request.delivery == Delivery::kDatagram &&
+      (!verbs::is_send(verb) || request.tagged || request.length > parts_.config.payload_mtu)) {
+    return PostStatus::kUnsupported;
+  }
+  if (request.delivery == Delivery::kIdempotent && verb != Verb::kRead && verb != Verb::kWrite) {
+    return PostStatus::kUnsupported;
+  }
+  return PostStatus::kOk;
+}
+
+PostStatus Initiator::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
+                           engine::Submission submission) {
+  Endpoint* endpoint = parts_.endpoints.find(queue);
+  if (endpoint == nullptr) return PostStatus::kBadQueue;
+  const PostStatus status = check(request);
+  if (status != PostStatus::kOk) return status;
+  const std::uint32_t records = endpoint->config.send_depth + endpoint->config.receive_depth;
+  if (endpoint->outstanding + endpoint->posted.size() >= endpoint->config.send_depth ||
+      endpoint->reserved >= records) {
+    return PostStatus::kQueueFull;
+  }
+  ++endpoint->reserved;
+  parts_.payloads.retain(request.inline_data.buffer);
+  const bool in_hand = submission == engine::Submission::kInHand;
+  if (in_hand && endpoint->posted.empty() && !(request.fence && endpoint->reads > 0) &&
+      make_message(now, queue, request)) {
+    return PostStatus::kOk;
+  }
+  const std::uint64_t number = endpoint->posted_head + endpoint->posted.size();
+  PostedRequest& posted = endpoint->posted.emplace_back();
+  posted.request = request;
+  posted.entry_present = in_hand;
+  if (!in_hand) {
+    engine::Access access;
+    access.kind = engine::AccessKind::kFetchWorkRequest;
+    access.queue = queue;
+    access.stream = queue;
+    access.length = kWorkRequestBytes;
+    access.address =
+        endpoint->config.send_ring + (number & (endpoint->config.send_depth - 1)) * kWorkRequestBytes;
+    access.operation = request.operation;
+    PendingAccess owner;
+    owner.owner = AccessOwner::kWorkRequest;
+    owner.object = queue;
+    owner.detail = number;
+    parts_.accesses.request(access, owner);
+  } else {
+    admit(now, queue);
+  }
+  return PostStatus::kOk;
+}
+
+void Initiator::work_request_done(TimePs now, const PendingAccess& owner) {
+  Endpoint* endpoint = parts_.endpoints.find(owner.object);
+  if (endpoint == nullptr || owner.detail < endpoint->posted_head) return;
+  endpoint->posted[static_cast<std::size_t>(owner.detail - endpoint->posted_head)].entry_present = true;
+  admit(now, owner.object);
+}
+
+void Initiator::admit(TimePs now, engine::QueueId queue) {
+  Endpoint& endpoint = parts_.endpoints[queue];
+  while (!endpoint.posted.empty()) {
+    const PostedRequest& posted = endpoint.posted.front();
+    if (!posted.entry_present) return;
+    if (posted.request.fence && endpoint.reads > 0) return;
+    const verbs::WorkRequest request = posted.request;
+    if (!make_message(now, queue, request)) return;
+    endpoint.posted.pop_front();
+    ++endpoint.posted_head;
+  }
+}
+
+std::uint32_t Initiator::acquire() {
+  const std::uint32_t slot = EngineParts::acquire(parts_.outbound, parts_.config.outbound_messages);
+  if (slot == kNoSlot) return kNoSlot;
+  OutboundMessage& message = parts_.outbound[slot];
+  const std::uint32_t generation = message.generation + 1;
+  message = OutboundMessage{};
+  message.generation = generation;
+  message.order = order_++;
+  retries_.reserve(parts_.outbound.capacity());
+  return slot;
+}
+
+bool Initiator::make_message(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request) {
+  const std::uint32_t slot = acquire();
+  if (slot == kNoSlot) return false;
+  OutboundMessage& message = parts_.outbound[slot];
+  Endpoint& endpoint = parts_.endpoints[queue];
+  const Peer& target = peers_[request.peer];
+  const UetConfig& config = parts_.config;
+  message.queue = queue;
+  message.peer = request.peer;
+  message.id = request.id;
+  message.operation = request.operation;
+  message.verb = request.verb;
+  message.signaled = request.signaled;
+  message.to = target.to;
+  message.initiator = endpoint.initiator_id;
+  message.local_count = request.local_count;
+  message.local = request.local;
+  message.inline_data = request.inline_data;
+  message.length = request.length;
+  message.send_length = request.length;
+  if (message.to.relative) message.flags |= wire::kUetRelative;
+  if (request.remote_complete) message.flags |= wire::kUetDeliverComplete;
+  message.buffer_offset = request.remote.address;
+  message.memory_key = key_of(request.remote.token);
+  message.delivery = request.delivery != Delivery::kDefault ? request.delivery
+                     : verbs::is_send(request.verb)         ? config.two_sided_delivery
+                                                            : config.one_sided_delivery;
+  if (request.verb == Verb::kWriteImm || request.verb == Verb::kSendImm) {
+    message.flags |= wire::kUetHeaderData;
+    message.header_data = request.immediate;
+  }
+  if (request.verb == Verb::kRead) {
+    message.opcode = UetOpcode::kRead;
+    message.send_length = 0;
+    message.expects_data = request.length > 0;
+    message.needs_answer = request.length > 0 && request.length <= config.max_ack_data_bytes;
+  } else if (verbs::is_write(request.verb)) {
+    message.opcode = UetOpcode::kWrite;
+  } else if (verbs::is_send(request.verb)) {
+    message.memory_key = request.tagged ? request.tag : 0;
+    message.buffer_offset = 0;
+    message.opcode = message.delivery == Delivery::kDatagram ? UetOpcode::kDatagramSend
+                     : request.tagged                        ? UetOpcode::kTaggedSend
+                                                             : UetOpcode::kSend;
+    if (message.delivery != Delivery::kDatagram) prepare_send(slot, request);
+  } else {
+    const bool typed = request.atomic_function != AtomicFunction::kOfVerb;
+    const bool fetching = request.verb != Verb::kAtomicStore;
+    message.opcode = fetching ? UetOpcode::kFetchingAtomic : UetOpcode::kAtomic;
+    message.operand = request.operand;
+    message.compare = request.compare;
+    if (typed) {
+      message.atomic =
+          static_cast<wire::UetAtomicOpcode>(static_cast<std::uint8_t>(request.atomic_function));
+      message.datatype = static_cast<wire::UetDatatype>(static_cast<std::uint8_t>(request.atomic_type));
+      message.width = 0;
+    } else {
+      message.atomic = atomic_of(request.verb);
+      message.width = request.width;
+      message.datatype = request.width == 4   ? wire::UetDatatype::kUint32
+                         : request.width == 8 ? wire::UetDatatype::kUint64
+                                              : wire::UetDatatype::kUint128;
+      message.length = request.width;
+      message.atomic_from_operand = true;
+    }
+    const bool no_operand = wire::uet_has_compare_swap(message.atomic) ||
+                            message.atomic == wire::UetAtomicOpcode::kRead ||
+                            message.atomic == wire::UetAtomicOpcode::kInvalidate;
+    message.send_length = no_operand ? 0 : message.length;
+    message.expects_data = fetching;
+    message.needs_answer = fetching;
+  }
+  choose_form(message);
+  if (!launch(now, slot)) {
+    parts_.outbound.release(slot);
+    return false;
+  }
+  ++endpoint.outstanding;
+  ++peers_[request.peer].outstanding;
+  if (is_read_like(request.verb)) ++endpoint.reads;
+  return true;
+}
+
+void Initiator::prepare_send(std::uint32_t slot, const verbs::WorkRequest& request) {
+  const UetConfig& config = parts_.config;
+  if (request.length <= config.large_send_bytes) return;
+  if (config.large_send == LargeSend::kDeferrable) {
+    OutboundMessage& message = parts_.outbound[slot];
+    message.opcode = request.tagged ? UetOpcode::kDeferrableTaggedSend : UetOpcode::kDeferrableSend;
+    return;
+  }
+  // The remainder is read from one region: scattered and inline data go eagerly.
+  if (config.large_send != LargeSend::kRendezvous || request.local_count != 1 ||
+      request.inline_data.kind != wire::PayloadKind::kNone) {
+    return;
+  }
+  OutboundMessage& message = parts_.outbound[slot];
+  const std::uint32_t eager = std::min(config.eager_bytes, request.length - config.max_ack_data_bytes - 1);
+  verbs::SegmentConfig segment;
+  segment.base = request.local[0].address + eager;
+  segment.length = request.length - eager;
+  segment.rights = verbs::kReadOnly;
+  const Result<std::uint32_t> region = parts_.regions.add(segment, message.to.job_id, false, false);
+  if (!region) return;
+  parts_.regions[*region].message = slot;
+  message.region = *region;
+  message.eager_length = eager;
+  message.send_length = eager;
+  message.opcode = request.tagged ? UetOpcode::kRendezvousTaggedSend : UetOpcode::kRendezvousSend;
+}
+
+void Initiator::choose_form(OutboundMessage& message) const {
+  const UetConfig& config = parts_.config;
+  message.form = UetNextHeader::kRequestStandard;
+  const bool single = message.length <= config.payload_mtu && message.length <= wire::kUetPayloadBytesMax;
+  const bool one_sided = message.opcode == UetOpcode::kWrite || message.opcode == UetOpcode::kRead ||
+                         message.opcode == UetOpcode::kAtomic || message.opcode == UetOpcode::kFetchingAtomic;
+  const bool header_data = (message.flags & wire::kUetHeaderData) != 0;
+  const bool plain_send = message.opcode == UetOpcode::kSend || message.opcode == UetOpcode::kTaggedSend;
+  // [UE 1.0 3.4] SMALL: single-packet RMA with an OPTIMIZED key. MEDIUM: a single packet otherwise; it has no
+  // room for both an offset and header data.
+  if (config.small_headers && single && one_sided && !header_data && (message.memory_key & kKeyOptimized) != 0 &&
+      message.to.ri_generation == 0) {
+    message.form = UetNextHeader::kRequestSmall;
+  } else if (config.medium_headers && single && ((one_sided && !header_data) || plain_send)) {
+    message.form = UetNextHeader::kRequestMedium;
+  }
+  const bool credits = config.congestion == CongestionControl::kReceiver ||
+                       config.congestion == CongestionControl::kBoth;
+  std::uint32_t headers =
+      (credits ? wire::kUetCcRequestBytes : wire::kUetRequestBytes) + wire::uet_ses_bytes(message.form);
+  const wire::UetExtension extension = wire::uet_extension(message.opcode);
+  if (extension == wire::UetExtension::kRendezvous) headers += wire::kUetRendezvousBytes;
+  if (extension == wire::UetExtension::kAtomic) headers += wire::uet_atomic_bytes(message.atomic);
+  message.overhead = static_cast<std::uint16_t>(window_overhead(config, headers));
+}
+
+bool Initiator::launch(TimePs now, std::uint32_t slot) {
+  OutboundMessage& message = parts_.outbound[slot];
+  if (message.delivery == Delivery::kDatagram || message.delivery == Delivery::kIdempotent) {
+    parts_.rudi.start(now, slot);
+    return true;
+  }
+  const bool ordered = message.delivery == Delivery::kOrdered;
+  if (ordered && message.kind == MessageKind::kRequest && peers_[message.peer].waiting > 0) {
+    // [UE 1.0 3.4] Order survives a disabled RI: later messages wait behind those that start again.
+    schedule_retry(now, slot, now + parts_.config.message_retry_time);
+    return true;
+  }
+  const std::uint32_t pdc = parts_.pds.pdc_for(now, message.to.host, message.to.job_id, ordered);
+  if (pdc == kNoSlot) return false;
+  parts_.pds.enqueue(now, pdc, slot);
+  return true;
+}
+
+void Initiator::launch_on(TimePs now, std::uint32_t pdc, std::uint32_t slot) { parts_.pds.enqueue(now, pdc, slot); }
+
+void Initiator::add_to_backlog(CongestionContext& context, std::uint32_t slot) const {
+  const OutboundMessage& message = parts_.outbound[slot];
+  const std::uint32_t left = message.send_length - message.sent;
+  const std::uint32_t mtu = parts_.config.payload_mtu;
+  const std::uint64_t packets = left == 0 ? 1 : (std::uint64_t{left} + mtu - 1) / mtu;
+  context.backlog += left + packets * message.overhead;
+}
+
+void Initiator::take_from_backlog(CongestionContext& context, std::uint32_t slot) const {
+  const OutboundMessage& message = parts_.outbound[slot];
+  const std::uint32_t left = message.send_length - message.sent;
+  const std::uint32_t mtu = parts_.config.payload_mtu;
+  const std::uint64_t packets = left == 0 ? 1 : (std::uint64_t{left} + mtu - 1) / mtu;
+  context.backlog -= left + packets * message.overhead;
+}
+
+void Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uint32_t offset, std::uint32_t length,
+                      wire::Payload& payload, std::uint32_t& pieces, bool& whole_result) {
+  const OutboundMessage& message = parts_.outbound[slot];
+  if (length == 0) return;
+  if (message.atomic_from_operand) {
+    const wire::BufferId buffer = parts_.payloads.acquire(length);
+    std::memcpy(parts_.payloads.data(buffer), message.operand.data(), length);
+    payload = wire::bytes_payload(parts_.payloads.data(buffer), length, buffer);
+    return;
+  }
+  const std::uint32_t from = message.first_byte + offset;
+  if (message.inline_data.kind != wire::PayloadKind::kNone) {
+    payload = wire::slice(message.inline_data, from, length);
+    parts_.payloads.retain(payload.buffer);
+    return;
+  }
+  // Which pieces of local memory the packet covers.
+  std::uint32_t begin = 0;
+  std::uint32_t count = 0;
+  for (std::uint8_t i = 0; i < message.local_count; ++i) {
+    const std::uint32_t end = begin + message.local[i].length;
+    if (end > from && begin < from + length) ++count;
+    begin = end;
+  }
+  whole_result = count == 1;
+  if (!whole_result) {
+    const wire::BufferId buffer = parts_.payloads.acquire(length);
+    payload = wire::bytes_payload(parts_.payloads.data(buffer), length, buffer);
+  }
+  pieces = count;
+  begin = 0;
+  for (std::uint8_t i = 0; i < message.local_count; ++i) {
+    const std::uint32_t end = begin + message.local[i].length;
+    if (end > from && begin < from + length) {
+      const std::uint32_t low = std::max(begin, from);
+      const std::uint32_t high = std::min(end, from + length);
+      engine::Access access;
+      access.kind = engine::AccessKind::kRead;
+      access.queue = message.queue;
+      access.stream = message.queue;
+      access.at_target = message.kind == MessageKind::kReadResponse;
+      access.address = message.local[i].address + (low - begin);
+      access.length = high - low;
+      access.operation = message.operation;
+      if (access.at_target) access.order = message.read_order;
+      PendingAccess owner;
+      owner.owner = AccessOwner::kPacketData;
+      owner.object = staged;
+      owner.detail = low - from;
+      parts_.accesses.request(access, owner);
+    }
+    begin = end;
+  }
+}
+
+void Initiator::build(std::uint32_t slot, std::uint32_t offset, std::uint32_t length, bool failed,
+                      wire::Packet& out) {
+  OutboundMessage& message = parts_.outbound[slot];
+  message.first_sent = true;
+  const bool first = offset == 0;
+  const bool last = offset + length == message.send_length;
+  if (message.kind == MessageKind::kReadResponse) {
+    wire::UetSesResponse& response = wire::use_ses_response(out.uet, message.form);
+    response.opcode = wire::UetResponseOpcode::kWithData;
+    response.return_code = failed ? wire::UetReturnCode::kNoTranslation : wire::UetReturnCode::kOk;
+    response.job_id = message.to.job_id;
+    response.payload_length = static_cast<std::uint16_t>(failed ? 0 : length);
+    response.message_id = message_id_of(slot);
+    response.read_request_message_id = message.answered_message_id;
+    response.original_request_psn = message.answered_psn;
+    response.modified_length = message.length;
+    response.message_offset = message.eager_length + offset;
+    return;
+  }
+  const UetOpcode opcode = message.terminating ? UetOpcode::kMessageError : message.opcode;
+  wire::UetSesRequest& ses = wire::use_ses_request(out.uet, message.form, opcode);
+  ses.flags = message.flags & (wire::kUetRelative | wire::kUetDeliverComplete);
+  if (first) ses.flags |= wire::kUetSom | (message.flags & wire::kUetHeaderData);
+  if (last) ses.flags |= wire::kUetEom;
+  if (failed) {
+    // [UE 1.0 3.4] IE: nothing of this packet may touch memory.
+    ses.flags |= wire::kUetInitiatorError;
+    message.initiator_error = true;
+  }
+  ses.ri_generation = message.to.ri_generation;
+  ses.job_id = message.to.job_id;
+  ses.pid_on_fep = message.to.pid_on_fep;
+  ses.resource_index = message.to.resource_index;
+  ses.initiator = message.initiator;
+  ses.memory_key = message.memory_key;
+  ses.buffer_offset = message.buffer_offset;
+  if (message.expects_data && on_pdc(message.delivery)) message.answered_psn = out.uet.request.psn;
+  if (message.terminating) ses.flags |= wire::kUetSom;
+  ses.request_length = message.length;
+  if (message.form == UetNextHeader::kRequestStandard) {
+    // A datagram names no message.
+    ses.message_id = opcode == UetOpcode::kDatagramSend ? std::uint16_t{0} : message_id_of(slot);
+    if (first || message.terminating) {
+      ses.header_data = message.header_data;
+    } else {
+      ses.message_offset = message.first_byte + offset;
+      ses.payload_length = static_cast<std::uint16_t>(failed ? 0 : length);
+    }
+  } else if (message.form == UetNextHeader::kRequestMedium) {
+    ses.header_data = message.header_data;
+  } else {
+    // Choice: the only spare field of 12 bits holds the optimized key.
+    ses.resource_index = static_cast<std::uint16_t>(message.memory_key & 0xfffU);
+    ses.memory_key = 0;
+    ses.initiator = 0;
+  }
+  if (is_deferrable(message.opcode) && !message.terminating) {
+    const std::uint32_t token = (message.generation << 16U) | slot;
+    ses.buffer_offset = wire::uet_tokens(token, message.target_token);
+  }
+  if (message.terminating) return;
+  if (is_rendezvous(message.opcode)) {
+    wire::UetRendezvous& rendezvous = wire::use_rendezvous(out.uet);
+    const Endpoint& endpoint = parts_.endpoints[message.queue];
+    rendezvous.eager_length = message.eager_length;
+    rendezvous.pid_on_fep = endpoint.address.pid_on_fep;
+    rendezvous.resource_index = endpoint.address.resource_index;
+    rendezvous.ri_generation = endpoint.generation;
+    rendezvous.memory_key = parts_.regions[message.region].key;
+    rendezvous.read_offset = parts_.config.virtual_addresses ? parts_.regions[message.region].config.base : 0;
+  } else if (wire::uet_extension(message.opcode) == wire::UetExtension::kAtomic) {
+    wire::UetAtomic& atomic = wire::use_atomic(out.uet);
+    atomic.opcode = message.atomic;
+    atomic.datatype = message.datatype;
+    if (wire::uet_has_compare_swap(message.atomic)) {
+      const std::size_t bytes = std::min<std::size_t>(16, message.length);
+      std::memcpy(atomic.compare.data(), message.compare.data(), bytes);
+      std::memcpy(atomic.swap.data(), message.operand.data(), bytes);
+    }
+  }
+}
+
+}  // namespace wharf::uet

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two-sided messages at the target: matching, what happens without a posted receive, rendezvous and deferred
+// sends. [UE 1.0 3.4]
+#include <algorithm>
+
+#include "engine/uet/engine_parts.h"
+#include "engine/uet/packet_size.h"
+
+namespace wharf::uet {
+
+using wire::UetNackCode;
+using wire::UetReturnCode;
+
+bool Target::hold(std::uint32_t at, std::uint32_t offset, const wire::Payload& payload) {
+  if (payload.length == 0) return true;
+  const std::uint32_t slot = EngineParts::acquire(parts_.held, parts_.config.held_packets);
+  if (slot == kNoSlot) return false;
+  HeldPacket& held = parts_.held[slot];
+  held.payload = parts_.keep(payload);
+  held.offset = offset;
+  held.next = kNoSlot;
+  InboundMessage& message = parts_.inbound_messages[at];
+  (message.held == kNoSlot ? message.held : parts_.held[message.held_tail].next) = slot;
+  message.held_tail = slot;
+  return true;
+}
+
+void Target::release_held(std::uint32_t at) {
+  InboundMessage& message = parts_.inbound_messages[at];
+  while (message.held != kNoSlot) {
+    const std::uint32_t slot = message.held;
+    message.held = parts_.held[slot].next;
+    parts_.payloads.release(parts_.held[slot].payload.buffer);
+    parts_.held.release(slot);
+  }
+}
+
+void Target::leave_unexpected(std::uint32_t at) {
+  InboundMessage& message = parts_.inbound_messages[at];
+  if (!message.unexpected) return;
+  message.unexpected = false;
+  --unexpected_count_;
+  parts_.endpoints[message.endpoint].unexpected.remove(parts_.inbound_messages, at, &InboundMessage::next_unexpected);
+}
+
+std::uint32_t Target::place(std::uint32_t at, std::uint32_t offset, const wire::Payload& payload,
+                            const PendingAccess& owner) {
+  const InboundMessage& message = parts_.inbound_messages[at];
+  const ReceiveEntry& receive = parts_.endpoints.receive(message.receive);
+  std::uint32_t accesses = 0;
+  std::uint32_t begin = 0;
+  const std::uint32_t end_of_data = offset + payload.length;
+  for (std::uint8_t i = 0; i < receive.request.local_count; ++i) {
+    const std::uint32_t end = begin + receive.request.local[i].length;
+    if (end > offset && begin < end_of_data) {
+      const std::uint32_t low = std::max(begin, offset);
+      const std::uint32_t high = std::min(end, end_of_data);
+      engine::Access access;
+      access.kind = engine::AccessKind::kWrite;
+      access.at_target = true;
+      access.queue = message.endpoint;
+      access.stream = message.source.number;
+      access.address = receive.request.local[i].address + (low - begin);
+      access.length = high - low;
+      access.data = wire::slice(payload, low - offset, high - low);
+      PendingAccess pending = owner;
+      pending.buffer = payload.buffer;
+      parts_.payloads.retain(payload.buffer);
+      parts_.accesses.request(access, pending);
+      ++accesses;
+    }
+    begin = end;
+  }
+  return accesses;
+}
+
+void Target::match(TimePs, std::uint32_t at, std::uint32_t receive) {
+  InboundMessage& message = parts_.inbound_messages[at];
+  leave_unexpected(at);
+  message.matched = true;
+  message.receive = receive;
+  message.capacity = parts_.endpoints.receive(receive).capacity;
+  if (message.request_length > message.capacity && message.failed == UetReturnCode::kOk) {
+    message.failed = UetReturnCode::kTooLong;
+  }
+  PendingAccess owner;
+  owner.owner = AccessOwner::kHeld;
+  owner.object = at;
+  owner.generation = message.generation;
+  for (std::uint32_t slot = message.held; slot != kNoSlot; slot = parts_.held[slot].next) {
+    const std::uint32_t accesses = place(at, parts_.held[slot].offset, parts_.held[slot].payload, owner);
+    parts_.inbound_messages[at].accesses += accesses;
+  }
+  release_held(at);
+}
+
+void Target::held_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status) {
+  if (!parts_.inbound_messages.is_used(owner.object)) return;
+  InboundMessage& message = parts_.inbound_messages[owner.object];
+  if (message.generation != owner.generation) return;
+  --message.accesses;
+  if (status != engine::AccessStatus::kDone) message.failed = UetReturnCode::kNoTranslation;
+  settle_message(now, owner.object);
+}
+
+std::optional<UetNackCode> Target::two_sided(TimePs now, std::uint32_t index, const wire::Packet& packet) {
+  InboundPacket& inbound = parts_.inbound[index];
+  const wire::UetSesRequest& request = packet.uet.ses;
+  const bool first = request.first();
+  const bool whole = first && request.last();
+  std::uint32_t at = whole ? kNoSlot : find_message(inbound.pdc, request.message_id);
+  if (first && !whole && at != kNoSlot && parts_.inbound_messages[at].deferred) {
+    // The deferred message starts again under its old id.
+    release_message(at);
+    at = kNoSlot;
+  }
+  engine::QueueId queue = 0;
+  if (at == kNoSlot) {
+    const UetReturnCode code = parts_.endpoints.look_up(request, queue);
+    if (code != UetReturnCode::kOk) {
+      if (code == UetReturnCode::kBadGeneration || code == UetReturnCode::kDisabledGeneration) {
+        inbound.ri_generation = parts_.endpoints[queue].generation;
+      }
+      answer(now, index, code, 0);
+      return std::nullopt;
+    }
+    at = make_message(inbound.pdc, packet);
+    if (at == kNoSlot) return UetNackCode::kNoMessage;
+    parts_.inbound_messages[at].two_sided = true;
+    parts_.inbound_messages[at].endpoint = queue;
+  }
+  InboundMessage& message = parts_.inbound_messages[at];
+  const std::uint32_t offset = first ? 0 : request.message_offset;
+  const std::uint32_t length = packet.payload.length;
+  const bool fits = offset <= message.request_length && length <= message.request_length - offset;
+  if (!message.two_sided || !fits || request.request_length != message.request_length ||
+      (first && message.first_seen)) {
+    ++parts_.counters.dropped_malformed;
+    answer(now, index, UetReturnCode::kUnsupportedSize, 0);
+    return std::nullopt;
+  }
+  inbound.message = at;
+  inbound.message_generation = message.generation;
+  if (first) {
+    message.first_seen = true;
+    message.request = request;
+    if (is_rendezvous(request.opcode)) message.rendezvous = packet.uet.rendezvous;
+    inbound.starts_message = true;
+    const auto token = static_cast<std::uint32_t>(request.buffer_offset);
+    std::uint32_t receive = kNoSlot;
+    if (is_deferrable(request.opcode) && token != 0) {
+      // [UE 1.0 3.4, deferrable send] It comes because this target asked for it.
+      const std::uint32_t slot = (token & 0xffffU) - 1;
+      if (slot < deferred_.capacity() && deferred_.is_used(slot) &&
+          ((deferred_[slot].generation << 16U) | (slot + 1)) == token) {
+        receive = deferred_[slot].receive;
+        deferred_.release(slot);
+      }
+    }
+    if (receive == kNoSlot) receive = parts_.endpoints.match(message.endpoint, request);
+    if (receive != kNoSlot) {
+      match(now, at, receive);
+    } else {
+      refuse_send(now, index, at);
+    }
+  }
+  InboundMessage& settled = parts_.inbound_messages[at];
+  inbound.overflow = settled.unexpected;
+  const bool atomic = wire::uet_extension(request.opcode) == wire::UetExtension::kAtomic;
+  if (atomic && settled.matched && settled.failed == UetReturnCode::kOk) {
+    // [UE 1.0 3.4, TSEND_ATOMIC] The matched buffer is the target of the operation.
+    const ReceiveEntry& receive = parts_.endpoints.receive(settled.receive);
+    const std::uint64_t address = receive.request.local_count > 0 ? receive.request.local[0].address : 0;
+    const bool room = receive.request.local_count > 0 && receive.request.local[0].length >= request.request_length;
+    UetReturnCode code = room ? AtomicUnit::check(packet.uet.atomic, request.request_length, length, address)
+                              : UetReturnCode::kTooLong;
+    settled.arrived = settled.request_length;
+    ++settled.accesses;
+    const bool fetching = request.opcode == wire::UetOpcode::kTaggedSendFetchAtomic;
+    if (code == UetReturnCode::kOk &&
+        !parts_.atomics.start(now, index, packet.uet.atomic, address, request.request_length, fetching,
+                              packet.payload, packet.operation)) {
+      code = UetReturnCode::kHostUnsuccessful;
+    }
+    if (code != UetReturnCode::kOk) {
+      inbound.result = code;
+      finish_packet(now, index);
+    }
+    return std::nullopt;
+  }
+  settled.arrived += length;
+  ++settled.accesses;
+  if (settled.matched && settled.failed == UetReturnCode::kOk) {
+    PendingAccess owner;
+    owner.owner = AccessOwner::kInbound;
+    owner.object = index;
+    inbound.accesses = place(at, offset, packet.payload, owner);
+    if (inbound.accesses > 0) return std::nullopt;
+  } else if (!settled.deferred && settled.failed == UetReturnCode::kOk) {
+    if (atomic || !hold(at, offset, packet.payload)) {
+      // No room to keep it until its message is matched.
+      settled.arrived -= length;
+      --settled.accesses;
+      if (first || atomic) {
+        settled.failed = UetReturnCode::kNoMatch;
+        leave_unexpected(at);
+        settled.arrived += length;
+        ++settled.accesses;
+      } else {
+        if (settled.arrived == 0 && settled.accesses == 0 && !settled.first_seen) release_message(at);
+        return UetNackCode::kNoMessage;
+      }
+    }
+  }
+  finish_packet(now, index);
+  return std::nullopt;
+}
+
+void Target::refuse_send(TimePs, std::uint32_t index, std::uint32_t at) {
+  InboundMessage& message = parts_.inbound_messages[at];
+  Endpoint& endpoint = parts_.endpoints[message.endpoint];
+  const UetConfig& config = parts_.config;
+  if (is_deferrable(message.request.opcode)) {
+    if (defer(at) != kNoSlot) {
+      message.deferred = true;
+      message.failed = UetReturnCode::kDropped;
+      release_held(at);
+      return;
+    }
+  } else if (config.unexpected == UnexpectedSend::kKeep && unexpected_count_ < config.unexpected_messages) {
+    message.unexpected = true;
+    ++unexpected_count_;
+    endpoint.unexpected.push(parts_.inbound_messages, at, &InboundMessage::next_unexpected);
+    return;
+  }
+  message.failed = UetReturnCode::kNoMatch;
+  release_held(at);
+  if (parts_.pds.pdc(message.pdc).ordered) {
+    // [UE 1.0 3.4] Order survives: everything is refused until a receive is there again.
+    endpoint.enabled = false;
+    message.failed = endpoint.generations ? UetReturnCode::kDisabledGeneration : UetReturnCode::kDisabled;
+    parts_.inbound[index].ri_generation = endpoint.generation;
+  }
+}
+
+bool Target::receive_posted(TimePs now, engine::QueueId queue, std::uint32_t receive) {
+  Endpoint& endpoint = parts_.endpoints[queue];
+  const verbs::ReceiveRequest& request = parts_.endpoints.receive(receive).request;
+  for (std::uint32_t at = endpoint.unexpected.head; at != kNoSlot; at = parts_.inbound_messages[at].next_unexpected) {
+    if (!EndpointTable::matches(request, parts_.inbound_messages[at].request)) continue;
+    match(now, at, receive);
+    settle_message(now, at);
+    return true;
+  }
+  for (std::uint32_t at = endpoint.deferred.head; at != kNoSlot; at = deferred_[at].next) {
+    if (!EndpointTable::matches(request, deferred_[at].request)) continue;
+    endpoint.deferred.remove(deferred_, at, &DeferredSend::next);
+    deferred_[at].receive = receive;
+    request_restart(now, at);
+    return true;
+  }
+  return false;
+}
+
+std::uint32_t Target::defer(std::uint32_t at) {
+  const InboundMessage& message = parts_.inbound_messages[at];
+  const std::uint32_t slot = EngineParts::acquire(deferred_, std::min(parts_.config.unexpected_messages, 65534U));
+  if (slot == kNoSlot) return kNoSlot;
+  DeferredSend& deferred = deferred_[slot];
+  const std::uint32_t generation = (deferred.generation + 1) & 0xffffU;
+  deferred = DeferredSend{};
+  deferred.generation = generation;
+  deferred.endpoint = message.endpoint;
+  deferred.source = message.source;
+  deferred.request = message.request;
+  deferred.initiator_token = static_cast<std::uint32_t>(message.request.buffer_offset >> 32U);
+  parts_.endpoints[message.endpoint].deferred.push(deferred_, slot, &DeferredSend::next);
+  return slot;
+}
+
+void Target::request_restart(TimePs now, std::uint32_t slot) {
+  const std::uint32_t token = (deferred_[slot].generation << 16U) | (slot + 1);
+  const std::uint32_t out = parts_.initiator.acquire();
+  if (out == kNoSlot) {
+    restart_refused(now, token);
+    return;
+  }
+  const DeferredSend& deferred = deferred_[slot];
+  OutboundMessage& message = parts_.outbound[out];
+  message.kind = MessageKind::kRestartRequest;
+  message.opcode = wire::UetOpcode::kDeferrableReadyToRestart;
+  message.to.host = deferred.source;
+  message.to.job_id = deferred.request.job_id;
+  message.to.pid_on_fep = 0;
+  message.to.resource_index = 0;  // [UE 1.0 3.4] RI 0: between providers.
+  message.flags = wire::kUetRelative;
+  message.memory_key = wire::uet_tokens(deferred.initiator_token, token);
+  message.target_token = token;
+  message.queue = deferred.endpoint;
+  message.overhead = static_cast<std::uint16_t>(
+      window_overhead(parts_.config, wire::kUetRequestBytes + wire::kUetStandardBytes));
+  if (!parts_.initiator.launch(now, out)) {
+    parts_.outbound.release(out);
+    restart_refused(now, token);
+  }
+}
+
+void Target::restart_refused(TimePs now, std::uint32_t token) {
+  const std::uint32_t slot = (token & 0xffffU) - 1;
+  if (slot >= deferred_.capacity() || !deferred_.is_used(slot) ||
+      ((deferred_[slot].generation << 16U) | (slot + 1)) != token) {
+    return;
+  }
+  const std::uint32_t receive = deferred_[slot].receive;
+  const engine::QueueId queue = deferred_[slot].endpoint;
+  deferred_.release(slot);
+  // The receive is free for others.
+  if (receive != kNoSlot && !receive_posted(now, queue, receive)) parts_.endpoints.give_back(queue, receive);
+}
+
+void Target::fetch_remainder(TimePs now, std::uint32_t at) {
+  const std::uint32_t out = parts_.initiator.acquire();
+  InboundMessage& message = parts_.inbound_messages[at];
+  const std::uint32_t eager = message.rendezvous.eager_length;
+  if (out == kNoSlot) {
+    complete_receive(now, at, verbs::CompletionStatus::kRemoteOperation);
+    release_message(at);
+    return;
+  }
+  const std::uint32_t whole = std::min(message.request_length, message.capacity);
+  OutboundMessage& read = parts_.outbound[out];
+  read.kind = MessageKind::kRendezvousRead;
+  read.opcode = wire::UetOpcode::kRead;
+  read.to.host = message.source;
+  read.to.job_id = message.request.job_id;
+  read.to.pid_on_fep = message.rendezvous.pid_on_fep;
+  read.to.resource_index = message.rendezvous.resource_index;
+  read.to.ri_generation = message.rendezvous.ri_generation;
+  read.flags = message.request.relative() ? wire::kUetRelative : std::uint8_t{0};
+  read.length = whole - eager;
+  read.expects_data = true;
+  read.needs_answer = read.length <= parts_.config.max_ack_data_bytes;
+  read.buffer_offset = message.rendezvous.read_offset;
+  read.memory_key = message.rendezvous.memory_key;
+  read.inbound = at;
+  read.target_token = message.generation;
+  read.queue = message.endpoint;
+  // The buffer behind its eager part.
+  const ReceiveEntry& receive = parts_.endpoints.receive(message.receive);
+  std::uint32_t skip = eager;
+  for (std::uint8_t i = 0; i < receive.request.local_count; ++i) {
+    const verbs::ScatterEntry& entry = receive.request.local[i];
+    const std::uint32_t skipped = std::min(skip, entry.length);
+    skip -= skipped;
+    if (entry.length > skipped) {
+      read.local[read.local_count++] = {entry.address + skipped, entry.length - skipped};
+    }
+  }
+  read.overhead = static_cast<std::uint16_t>(
+      window_overhead(parts_.config, wire::kUetRequestBytes + wire::kUetStandardBytes));
+  message.fetching = true;
+  if (!parts_.initiator.launch(now, out)) {
+    parts_.outbound.release(out);
+    parts_.inbound_messages[at].fetching = false;
+    complete_receive(now, at, verbs::CompletionStatus::kRemoteOperation);
+    release_message(at);
+  }
+}
+
+void Target::deliver_datagram(TimePs now, const wire::Packet& packet) {
+  const wire::UetSesRequest& request = packet.uet.ses;
+  engine::QueueId queue = 0;
+  // [UE 1.0 3.4] Best effort: without a matching receive that is long enough it is forgotten.
+  if (request.opcode != wire::UetOpcode::kDatagramSend || !request.first() || !request.last() ||
+      packet.payload.length != request.request_length ||
+      parts_.endpoints.look_up(request, queue) != UetReturnCode::kOk) {
+    ++parts_.counters.dropped_malformed;
+    return;
+  }
+  const std::uint32_t receive = parts_.endpoints.match(queue, request);
+  if (receive == kNoSlot) {
+    ++parts_.counters.dropped_no_room;
+    return;
+  }
+  const std::uint32_t at = EngineParts::acquire(parts_.inbound_messages, parts_.config.inbound_messages);
+  if (at == kNoSlot || parts_.endpoints.receive(receive).capacity < request.request_length) {
+    if (at != kNoSlot) parts_.inbound_messages.release(at);
+    parts_.endpoints.give_back(queue, receive);
+    ++parts_.counters.dropped_no_room;
+    return;
+  }
+  InboundMessage& message = parts_.inbound_messages[at];
+  const std::uint32_t generation = message.generation + 1;
+  message = InboundMessage{};
+  message.generation = generation;
+  message.source = packet.source;
+  message.request = request;
+  message.request_length = request.request_length;
+  message.arrived = request.request_length;
+  message.two_sided = true;
+  message.first_seen = true;
+  message.endpoint = queue;
+  match(now, at, receive);
+  PendingAccess owner;
+  owner.owner = AccessOwner::kHeld;
+  owner.object = at;
+  owner.generation = generation;
+  const std::uint32_t accesses = place(at, 0, packet.payload, owner);
+  parts_.inbound_messages[at].accesses += accesses;
+  if (accesses == 0) settle_message(now, at);
+}
+
+}  // namespace wharf::uet

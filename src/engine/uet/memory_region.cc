@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/uet/memory_region.h"
+
+#include <fmt/format.h>
+
+namespace wharf::uet {
+
+std::uint32_t MemoryRegionTable::acquire() {
+  if (!free_.empty()) {
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    return slot;
+  }
+  if (regions_.size() >= (1U << 24U)) return kNoSlot;
+  regions_.emplace_back();
+  free_.reserve(regions_.size());
+  return static_cast<std::uint32_t>(regions_.size() - 1);
+}
+
+Result<std::uint32_t> MemoryRegionTable::add(const verbs::SegmentConfig& config, std::uint32_t job_id,
+                                             bool optimized, bool idempotent) {
+  const std::uint32_t slot = acquire();
+  if (slot == kNoSlot) return input_error("memory regions: all 16777216 keys are in use");
+  MemoryRegion& region = regions_[slot];
+  const auto generation = static_cast<std::uint16_t>(region.generation + 1);
+  region = MemoryRegion{};
+  region.generation = generation;
+  region.used = true;
+  region.config = config;
+  region.job_id = job_id;
+  // An old key names nothing: the generation is part of it. The 12 bits of an optimized key have no room.
+  region.key = optimized && slot < 4096
+                   ? kKeyOptimized | slot
+                   : kKeyAssigned | (std::uint64_t{generation} << 24U) | slot;
+  if (idempotent) region.key |= kKeyIdempotentSafe;
+  return slot;
+}
+
+Result<std::uint32_t> MemoryRegionTable::add_keyed(const verbs::SegmentConfig& config, std::uint32_t job_id,
+                                                   std::uint64_t key, bool idempotent) {
+  if (key > kKeyUserMask) {
+    return input_error(fmt::format("memory key: found {:#x}, expected at most 48 bits", key));
+  }
+  if (chosen_.contains(key)) {
+    return input_error(fmt::format("memory key: found {:#x}, which another region has", key));
+  }
+  const std::uint32_t slot = acquire();
+  if (slot == kNoSlot) return input_error("memory regions: all 16777216 keys are in use");
+  MemoryRegion& region = regions_[slot];
+  const auto generation = static_cast<std::uint16_t>(region.generation + 1);
+  region = MemoryRegion{};
+  region.generation = generation;
+  region.used = true;
+  region.config = config;
+  region.job_id = job_id;
+  region.key = key | (idempotent ? kKeyIdempotentSafe : 0);
+  chosen_.insert(key, slot);
+  return slot;
+}
+
+void MemoryRegionTable::remove(std::uint32_t slot) {
+  MemoryRegion& region = regions_[slot];
+  if ((region.key & (kKeyAssigned | kKeyOptimized)) == 0) chosen_.erase(region.key & kKeyUserMask);
+  region.used = false;
+  free_.push_back(slot);
+}
+
+}  // namespace wharf::uet

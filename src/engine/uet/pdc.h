@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// The record of one packet delivery context (PDC): what it has sent and not heard of, what it has received
+// and not cleared. Both ends of a PDC send and receive, each direction with packet numbers of its own.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "base/check.h"
+#include "base/slot_pool.h"
+#include "base/time.h"
+#include "engine/uet/pdc_state.h"
+#include "wire/host_address.h"
+#include "wire/uet_psn.h"
+
+namespace wharf::uet {
+
+using wire::UetPsn;
+
+/// What the source knows of one PSN.
+enum class EntryState : std::uint8_t {
+  kSent,      ///< Under way.
+  kQueued,    ///< To be sent (again).
+  kWaiting,   ///< Refused; to be sent again when NACK_Retx_Time has passed.
+  kReceived,  ///< In a SACK, but its response is not known.
+  kAnswered,  ///< Acknowledged with its response; a tombstone until una passes it.
+};
+
+/// SendEntry::message of a control packet that has a PSN; `offset` is its type.
+inline constexpr std::uint32_t kControlEntry = 0xffff'ffff;
+/// SendEntry::previous and next at the ends of a list.
+inline constexpr std::uint32_t kNoPsn16 = 0xffff'ffff;
+
+/// One outstanding PSN. Links hold the low 16 bits of PSNs, so that a growing ring moves nothing in them.
+struct SendEntry {
+  TimePs sent_at{};                     ///< Last transmission; kWaiting: when the NACK came.
+  std::uint32_t message = 0;            ///< Slot of the outbound message, or kControlEntry.
+  std::uint32_t offset = 0;             ///< Bytes of the message before this packet.
+  std::uint16_t previous = 0, next = 0; ///< Neighbours in PsnList (kQueued: resend, else timers).
+  std::uint16_t length = 0;             ///< Payload bytes.
+  std::uint16_t entropy = 0;            ///< Of the last transmission.
+  EntryState state = EntryState::kSent;
+  std::uint8_t sends = 0;     ///< Transmissions, saturating.
+  std::uint8_t timeouts = 0;  ///< RTOs, saturating.
+  std::uint8_t nacks = 0;     ///< NACKs other than trimming, saturating.
+};
+static_assert(sizeof(SendEntry) == 32 || sizeof(SendEntry) == 28);
+
+/// A doubly linked list through entries of one ring.
+struct PsnList {
+  UetPsn head = 0;
+  UetPsn tail = 0;
+  std::uint32_t count = 0;
+  bool empty() const { return count == 0; }
+};
+
+/// The sending half.
+struct PdcSend {
+  SendEntry* ring = nullptr;
+  std::uint32_t mask = 0;    ///< Entries in `ring` minus one.
+  UetPsn start = 0;          ///< Start_PSN.
+  UetPsn next = 0;           ///< The next new PSN.
+  UetPsn una = 0;            ///< The oldest PSN without an answer; CLEAR_PSN is una - 1.
+  UetPsn cumulative = 0;     ///< Highest CACK_PSN heard.
+  UetPsn fresh = 0;          ///< No PSN below it is in its first transmission.
+  std::uint32_t range = 0;   ///< MP_RANGE: `next` may go up to cumulative + range.
+  std::uint32_t in_flight = 0;   ///< Entries in kSent that carry messages.
+  PsnList resend;                ///< kQueued, in the order to be sent.
+  PsnList timers;                ///< kSent more than once, and kWaiting.
+  std::uint32_t received_units = 0;  ///< Last rcvd_bytes heard, 24 bits.
+  std::uint32_t message_head = kNoSlot;  ///< Messages with packets that were never sent, in order.
+  std::uint32_t message_tail = kNoSlot;
+
+  std::uint32_t outstanding() const { return next - una; }
+  SendEntry& at(UetPsn psn) { return ring[psn & mask]; }
+  const SendEntry& at(UetPsn psn) const { return ring[psn & mask]; }
+  /// Whether `psn` is outstanding.
+  bool contains(UetPsn psn) const { return psn - una < next - una; }
+  bool window_open() const {
+    return wire::uet_psn_difference(next, cumulative) <= static_cast<std::int32_t>(range);
+  }
+
+  /// Full PSN of the low 16 bits in a link: outstanding PSNs span less than 2^16.
+  UetPsn widen(std::uint16_t low) const { return una + static_cast<std::uint16_t>(low - static_cast<std::uint16_t>(una)); }
+
+  void append(PsnList& list, UetPsn psn) {
+    SendEntry& entry = at(psn);
+    if (list.count == 0) {
+      list.head = psn;
+    } else {
+      at(list.tail).next = static_cast<std::uint16_t>(psn);
+    }
+    entry.previous = static_cast<std::uint16_t>(list.tail);
+    list.tail = psn;
+    ++list.count;
+  }
+  void remove(PsnList& list, UetPsn psn) {
+    const SendEntry& entry = at(psn);
+    if (psn == list.head) {
+      if (list.count > 1) list.head = widen(entry.next);
+    } else if (psn != list.tail) {
+      at(widen(entry.previous)).next = entry.next;
+    }
+    if (psn == list.tail) {
+      if (list.count > 1) list.tail = widen(entry.previous);
+    } else {
+      at(widen(entry.next)).previous = entry.previous;
+    }
+    --list.count;
+  }
+  /// Whether an entry in this state stands on `timers`.
+  static bool on_timers(const SendEntry& entry) {
+    return entry.state == EntryState::kWaiting || (entry.state == EntryState::kSent && entry.sends > 1);
+  }
+  /// Takes `psn` off whichever list it is on.
+  void unlink(UetPsn psn) {
+    const SendEntry& entry = at(psn);
+    if (entry.state == EntryState::kQueued) {
+      remove(resend, psn);
+    } else if (on_timers(entry)) {
+      remove(timers, psn);
+    }
+  }
+};
+
+/// The receiving half.
+struct PdcReceive {
+  std::uint64_t* received = nullptr;  ///< Bit of each PSN of (cumulative, cumulative + range].
+  std::uint64_t* finished = nullptr;  ///< Received, answered, and without an uncleared response.
+  std::uint32_t mask = 0;             ///< Bits minus one.
+  std::uint32_t range = 0;            ///< MP_RANGE that this end grants, at most mask + 1.
+  UetPsn start = 0;
+  UetPsn cumulative = 0;  ///< CACK_PSN.
+  UetPsn expected = 0;    ///< The lowest PSN that has not been received.
+  UetPsn highest = 0;     ///< The highest PSN that has been received; start - 1 at first.
+  UetPsn clear = 0;       ///< CLEAR_PSN.
+  UetPsn sack_track = 0;  ///< sack_base_track.
+  std::uint64_t bytes = 0;            ///< Window bytes of all packets accepted.
+  std::uint32_t ahead = 0;            ///< Received above CACK: ooo_count.
+  std::uint32_t ack_bytes = 0;        ///< ack_gen_count.
+  std::uint32_t in_execution = 0;     ///< Accepted and not yet answered.
+  std::uint32_t stored_head = kNoSlot;   ///< Responses kept until they are cleared.
+  std::uint32_t stored_count = 0;
+  std::uint32_t messages = kNoSlot;      ///< Inbound messages, latest first.
+  UetPsn owed = 0;                       ///< An AR packet that waits for the gap before it.
+  UetPsn nacked_gap = 0;                 ///< ROD: `expected` when the last NACK ROD_OOO left.
+  UetPsn nacked_psn = 0;                 ///< ROD: which packet it refused.
+  bool owes = false;
+  bool gap_nacked = false;
+
+  static std::uint64_t bit(UetPsn psn) { return std::uint64_t{1} << (psn % 64); }
+  std::uint64_t& word(std::uint64_t* bits, UetPsn psn) const { return bits[(psn & mask) / 64]; }
+  bool has(UetPsn psn) const { return (word(received, psn) & bit(psn)) != 0; }
+  bool is_finished(UetPsn psn) const { return (word(finished, psn) & bit(psn)) != 0; }
+};
+
+/// Who opened a PDC.
+enum class PdcRole : std::uint8_t { kInitiator, kTarget };
+
+struct Pdc {
+  PdcState state = PdcState::kClosed;
+  PdcRole role = PdcRole::kInitiator;
+  bool ordered = false;   ///< ROD.
+  bool reserved = false;  ///< Of the reserved pool.
+  bool peer_known = false;
+  bool on_ready_list = false;   ///< Of its CCC.
+  bool clear_asked = false;     ///< The peer wants a CLEAR.
+  bool clear_sent = false;      ///< Everything up to una - 1 has been told already.
+  std::uint16_t local_id = 0;
+  std::uint16_t peer_id = 0;
+  std::uint16_t entropy = 0;  ///< ROD: of every packet.
+  std::uint16_t close_retries = 0;
+  std::uint32_t generation = 0;  ///< Counts uses of the record.
+  wire::HostAddress peer;
+  std::uint32_t job_id = 0;
+  std::uint32_t ccc = kNoSlot;
+  std::uint32_t next_ready = kNoSlot;  ///< Link of the CCC's list.
+  UetPsn close_psn = 0;                ///< Initiator: of CLOSE_CMD.
+  TimePs last_activity{};
+  TimePs clear_at = kNever;     ///< Source: send CLEAR_CMD. Receiver: send CLEAR_REQ, when role or data say so.
+  TimePs ask_clear_at = kNever; ///< Receiver: ask for a CLEAR.
+  TimePs close_at = kNever;     ///< Target: the close request has not been answered.
+  TimePs tail_at = kNever;      ///< Source: send a tail probe.
+  std::uint16_t clear_requests = 0;
+  std::uint16_t tail_probes = 0;
+  PdcSend tx;
+  PdcReceive rx;
+
+  UetPsn clear_psn() const { return tx.una - 1; }
+};
+
+}  // namespace wharf::uet

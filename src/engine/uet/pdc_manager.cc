@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// The PDC manager: identifiers and pools, opening, the close handshake, failure. [UE 1.0 3.5.8]
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "engine/uet/engine_parts.h"
+
+namespace wharf::uet {
+
+namespace {
+
+/// Start_PSN keeps this distance from the last PSN that the identifier used. [UE 1.0 3.5.8]
+constexpr std::int32_t kStartDistance = 1 << 16;
+/// Closed PDCs that a target remembers.
+constexpr std::uint32_t kClosedLimit = 4096;
+constexpr std::uint32_t kFirstRing = 64;
+
+}  // namespace
+
+Pds::Pds(EngineParts& parts)
+    : parts_(parts), random_(RandomStream(parts.config.seed, "uet.pdc").substream(parts.config.host.number)) {
+  const UetConfig& config = parts.config;
+  const auto past = [](std::uint16_t first, std::uint32_t count) {
+    return static_cast<std::uint16_t>(first + count);
+  };
+  ids_[0] = {PdcidPool(config.first_initiator_pdcid, config.pdc_limit),
+             PdcidPool(past(config.first_initiator_pdcid, config.pdc_limit), config.reserved_pdc_limit)};
+  ids_[1] = {PdcidPool(config.first_target_pdcid, config.pdc_limit),
+             PdcidPool(past(config.first_target_pdcid, config.pdc_limit), config.reserved_pdc_limit)};
+}
+
+std::uint32_t Pds::find(std::uint16_t local_id) const {
+  for (const auto& role : ids_) {
+    for (const PdcidPool& pool : role) {
+      if (pool.covers(local_id)) return pool.pdc(local_id);
+    }
+  }
+  return kNoSlot;
+}
+
+UetPsn Pds::draw_start(std::uint16_t local_id) {
+  if (parts_.config.start_psn) return *parts_.config.start_psn;
+  for (const bool reserved : {false, true}) {
+    PdcidPool& pool = ids_[0][reserved ? 1 : 0];
+    if (!pool.covers(local_id)) continue;
+    const std::optional<UetPsn> last = pool.last_psn(local_id);
+    for (;;) {
+      const UetPsn start = random_.next_u32();
+      if (!last) return start;
+      const std::int32_t distance = wire::uet_psn_difference(start, *last);
+      if (distance >= kStartDistance || distance <= -kStartDistance) return start;
+    }
+  }
+  WHARF_UNREACHABLE();
+}
+
+std::uint32_t Pds::bits_words() const {
+  const std::uint32_t mpr = parts_.config.default_mpr == 0 ? 1 : parts_.config.default_mpr;
+  return std::bit_ceil(mpr * wire::kUetMprUnit) / 64;
+}
+
+std::uint64_t* Pds::take_bits() {
+  std::uint64_t* bits = nullptr;
+  if (free_bits_.empty()) {
+    bits = parts_.arena.make_span<std::uint64_t>(bits_words()).data();
+    free_bits_.reserve(2 * pdcs_.size() + 2);
+  } else {
+    bits = free_bits_.back();
+    free_bits_.pop_back();
+  }
+  for (std::uint32_t i = 0; i < bits_words(); ++i) bits[i] = 0;
+  return bits;
+}
+
+void Pds::grow_ring(PdcSend& tx) {
+  const std::uint32_t old_size = tx.ring == nullptr ? 0 : tx.mask + 1;
+  const std::uint32_t size = old_size == 0 ? kFirstRing : old_size * 2;
+  const auto size_class = static_cast<std::size_t>(std::countr_zero(size) - std::countr_zero(kFirstRing));
+  SendEntry* ring = nullptr;
+  if (free_rings_[size_class].empty()) {
+    ring = parts_.arena.make_span<SendEntry>(size).data();
+  } else {
+    ring = free_rings_[size_class].back();
+    free_rings_[size_class].pop_back();
+  }
+  for (UetPsn psn = tx.una; psn != tx.next; ++psn) ring[psn & (size - 1)] = tx.at(psn);
+  if (tx.ring != nullptr) {
+    const auto old_class = static_cast<std::size_t>(std::countr_zero(old_size) - std::countr_zero(kFirstRing));
+    free_rings_[old_class].push_back(tx.ring);
+  }
+  tx.ring = ring;
+  tx.mask = size - 1;
+}
+
+std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool ordered, bool reserved,
+                        UetPsn start) {
+  PdcidPool& pool = ids_[role == PdcRole::kInitiator ? 0 : 1][reserved ? 1 : 0];
+  const std::optional<std::uint16_t> id = pool.acquire();
+  if (!id) return kNoSlot;
+  std::uint32_t index = 0;
+  if (free_pdcs_.empty()) {
+    index = pdc_count();
+    pdcs_.push_back(std::make_unique<Pdc>());
+    free_pdcs_.reserve(pdcs_.size());
+    timers_.reserve(pdc_count());
+  } else {
+    index = free_pdcs_.back();
+    free_pdcs_.pop_back();
+  }
+  pool.pdc(*id) = index;
+  if (role == PdcRole::kInitiator) start = draw_start(*id);
+  Pdc& made = *pdcs_[index];
+  const std::uint32_t generation = made.generation + 1;
+  made = Pdc{};
+  made.generation = generation;
+  made.role = role;
+  made.peer = peer;
+  made.ordered = ordered;
+  made.reserved = reserved;
+  made.local_id = *id;
+  made.last_activity = now;
+  made.ccc = parts_.cms.context_for(peer);
+  made.entropy = parts_.cms.next_entropy(made.ccc);
+  const std::uint32_t mpr = parts_.config.default_mpr == 0 ? 1 : parts_.config.default_mpr;
+  PdcSend& tx = made.tx;
+  tx.start = tx.next = tx.una = tx.fresh = start;
+  tx.cumulative = start - 1;
+  tx.range = mpr * wire::kUetMprUnit;
+  grow_ring(tx);
+  // [UE 1.0 3.5.8] Choice: both directions begin at the same Start_PSN, so that nothing needs to be told.
+  PdcReceive& rx = made.rx;
+  rx.received = take_bits();
+  rx.finished = take_bits();
+  rx.mask = bits_words() * 64 - 1;
+  rx.range = mpr * wire::kUetMprUnit;
+  rx.start = rx.expected = start;
+  rx.cumulative = rx.highest = rx.clear = rx.sack_track = start - 1;
+  if (parts_.config.idle_timeout > kTimeZero) arm(index, now + parts_.config.idle_timeout);
+  return index;
+}
+
+std::uint32_t Pds::pdc_for(TimePs now, wire::HostAddress host, std::uint32_t job_id, bool ordered,
+                           bool reserved) {
+  const std::uint64_t key = route_key(host, job_id, ordered, reserved);
+  if (const std::uint32_t* found = routes_.find(key)) return *found;
+  const std::uint32_t index = open(now, PdcRole::kInitiator, host, ordered, reserved, 0);
+  if (index == kNoSlot) return kNoSlot;
+  pdcs_[index]->job_id = job_id;
+  step(now, index, PdcEvent::kOpen);
+  routes_.insert(key, index);
+  ++parts_.counters.pdcs_opened;
+  return index;
+}
+
+bool Pds::step(TimePs now, std::uint32_t index, PdcEvent event) {
+  Pdc& record = *pdcs_[index];
+  const std::optional<PdcState> next = next_state(record.state, event);
+  if (!next) return false;
+  parts_.trace(now, trace::EventKind::kStateChange, record.local_id, static_cast<std::uint64_t>(record.state),
+               static_cast<std::uint64_t>(*next));
+  record.state = *next;
+  return true;
+}
+
+void Pds::forget_route(std::uint32_t index) {
+  const Pdc& record = *pdcs_[index];
+  if (record.role != PdcRole::kInitiator) return;
+  const std::uint64_t key = route_key(record.peer, record.job_id, record.ordered, record.reserved);
+  const std::uint32_t* found = routes_.find(key);
+  if (found != nullptr && *found == index) routes_.erase(key);
+}
+
+void Pds::want_close(TimePs now, std::uint32_t index) {
+  // [UE 1.0 3.5.8] QUIESCE: no new messages; they open another PDC.
+  if (!step(now, index, PdcEvent::kCloseWanted)) return;
+  forget_route(index);
+  drain_step(now, index);
+}
+
+void Pds::drain_step(TimePs now, std::uint32_t index) {
+  Pdc& record = *pdcs_[index];
+  if (record.state != PdcState::kQuiesce) return;
+  const bool drained = record.tx.outstanding() == 0 && record.tx.message_head == kNoSlot &&
+                       record.rx.in_execution == 0 && !parts_.initiator.expects_data(index);
+  if (!drained || !step(now, index, PdcEvent::kDrained)) return;
+  record.close_psn = record.tx.next;
+  push_control_entry(now, index, wire::UetControlType::kCloseCommand);
+}
+
+void Pds::clear_stored(TimePs now, std::uint32_t index, UetPsn up_to) {
+  PdcReceive& rx = pdcs_[index]->rx;
+  std::uint32_t previous = kNoSlot;
+  for (std::uint32_t at = rx.stored_head; at != kNoSlot;) {
+    const std::uint32_t next = stored_[at].next;
+    if (wire::uet_psn_after(stored_[at].psn, up_to)) {
+      previous = at;
+    } else {
+      rx.word(rx.finished, stored_[at].psn) |= PdcReceive::bit(stored_[at].psn);
+      parts_.payloads.release(stored_[at].data.buffer);
+      const std::uint32_t region = stored_[at].region;
+      const std::uint32_t bytes = stored_[at].data.length;
+      stored_.release(at);
+      --rx.stored_count;
+      (previous == kNoSlot ? rx.stored_head : stored_[previous].next) = next;
+      if (region != kNoSlot) parts_.initiator.remainder_delivered(now, region, bytes);
+    }
+    at = next;
+  }
+}
+
+void Pds::free_pdc(TimePs now, std::uint32_t index) {
+  Pdc& record = *pdcs_[index];
+  // A closed PDC's responses count as consumed: CLOSE_CMD clears everything.
+  clear_stored(now, index, record.rx.highest);
+  parts_.target.forget_pdc(now, index);
+  forget_route(index);
+  PdcidPool& pool = ids_[record.role == PdcRole::kInitiator ? 0 : 1][record.reserved ? 1 : 0];
+  pool.last_psn(record.local_id) = record.tx.next - 1;
+  pool.release(record.local_id);
+  if (record.role == PdcRole::kTarget) {
+    by_syn_.erase(syn_key(record.peer, record.peer_id));
+    // [UE 1.0.3 Syn_Retx_Safety_Time] Stale SYNs of this PDC must not open another one.
+    if (closed_.size() >= kClosedLimit) closed_.pop_front();
+    if (closed_.full()) closed_.reserve(closed_.capacity() * 2 + 16);
+    const TimePs safety = parts_.config.syn_safety_time > kTimeZero ? parts_.config.syn_safety_time
+                                                                    : parts_.config.rto_cap * 2;
+    closed_.push_back({syn_key(record.peer, record.peer_id), record.rx.start, record.rx.highest, now + safety});
+  }
+  if (record.on_ready_list) {
+    record.on_ready_list = false;
+    parts_.cms[record.ccc].pdcs.remove(*this, index, &Pdc::next_ready);
+  }
+  free_bits_.push_back(record.rx.received);
+  free_bits_.push_back(record.rx.finished);
+  const auto size_class =
+      static_cast<std::size_t>(std::countr_zero(record.tx.mask + 1) - std::countr_zero(kFirstRing));
+  free_rings_[size_class].push_back(record.tx.ring);
+  timers_.set(index, kNever);
+  const std::uint32_t ccc = record.ccc;
+  record.state = PdcState::kClosed;
+  ++record.generation;
+  free_pdcs_.push_back(index);
+  parts_.cms.update(now, ccc);
+}
+
+void Pds::fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing) {
+  Pdc& record = *pdcs_[index];
+  if (!step(now, index, PdcEvent::kFailed)) return;
+  ++parts_.counters.pdcs_failed;
+  forget_route(index);
+  // Everything that is under way leaves the congestion context.
+  PdcSend& tx = record.tx;
+  congestion::Loss loss;
+  loss.cause = congestion::LossCause::kTimeout;
+  CongestionContext& context = parts_.cms[record.ccc];
+  for (UetPsn psn = tx.una; psn != tx.next; ++psn) {
+    const SendEntry& entry = tx.at(psn);
+    if (entry.message == kControlEntry) continue;
+    if (entry.state == EntryState::kSent) {
+      ++loss.lost.packets;
+      loss.lost.bytes += entry_window_bytes(entry);
+    } else if (entry.state == EntryState::kQueued) {
+      --context.resend_packets;
+      context.resend_backlog -= entry_window_bytes(entry);
+    }
+  }
+  if (loss.lost.packets > 0) parts_.cms.on_loss(now, record.ccc, loss);
+  for (std::uint32_t at = tx.message_head; at != kNoSlot; at = parts_.outbound[at].next) {
+    parts_.initiator.take_from_backlog(context, at);
+  }
+  tx.message_head = tx.message_tail = kNoSlot;
+  const wire::HostAddress peer = record.peer;
+  const std::uint32_t generation = record.generation;
+  free_pdc(now, index);
+  if (status == verbs::CompletionStatus::kRetryExhausted) {
+    parts_.raise({engine::AsyncEventKind::kPeerUnreachable, 0, peer.number});
+  }
+  parts_.initiator.pdc_failed(now, index, generation, status, peer_has_nothing);
+}
+
+void Pds::release_buffers() {
+  for (std::uint32_t at = 0; at < stored_.capacity(); ++at) {
+    if (stored_.is_used(at)) parts_.payloads.release(stored_[at].data.buffer);
+  }
+  for (std::uint32_t at = 0; at < staged_.capacity(); ++at) {
+    if (staged_.is_used(at)) parts_.payloads.release(staged_[at].payload.buffer);
+  }
+  for (Ring<ControlJob>* jobs : {&acknowledgements_, &control_}) {
+    for (std::size_t i = 0; i < jobs->size(); ++i) parts_.payloads.release((*jobs)[i].data.buffer);
+  }
+}
+
+void Pds::describe_waiting(std::vector<std::string>& out) const {
+  for (const auto& record : pdcs_) {
+    if (record->state == PdcState::kClosed) continue;
+    const PdcSend& tx = record->tx;
+    if (tx.outstanding() == 0 && tx.message_head == kNoSlot && record->rx.in_execution == 0) continue;
+    out.push_back(fmt::format("host {}: PDC {:#06x} to host {} ({}, {}): {} PSNs outstanding from {:#x}, {} to send "
+                              "again, CACK {:#x}, {} requests in execution",
+                              parts_.config.host.number, record->local_id, record->peer.number,
+                              record->ordered ? "ROD" : "RUD", name(record->state), tx.outstanding(), tx.una,
+                              tx.resend.count, tx.cumulative, record->rx.in_execution));
+  }
+}
+
+}  // namespace wharf::uet

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packet delivery sublayer: PDCs from opening to close, packet numbers, acknowledgements, retransmission and
+// what a receiver keeps until it is cleared. It moves packets; what they mean is SES's business. [UE 1.0 3.5]
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/flat_map.h"
+#include "base/random.h"
+#include "base/ring.h"
+#include "base/slot_pool.h"
+#include "base/time.h"
+#include "engine/congestion/controller.h"
+#include "engine/contract.h"
+#include "engine/reliability/deadline_heap.h"
+#include "engine/uet/access_port.h"
+#include "engine/uet/config.h"
+#include "engine/uet/message.h"
+#include "engine/uet/pdc.h"
+#include "engine/uet/pdcid_pool.h"
+#include "wire/packet.h"
+
+namespace wharf::uet {
+
+struct EngineParts;
+
+class Pds {
+ public:
+  explicit Pds(EngineParts& parts);
+
+  // --- PDC manager (pdc_manager.cc).
+  Pdc& pdc(std::uint32_t index) { return *pdcs_[index]; }
+  const Pdc& pdc(std::uint32_t index) const { return *pdcs_[index]; }
+  Pdc& operator[](std::uint32_t index) { return *pdcs_[index]; }
+  std::uint32_t pdc_count() const { return static_cast<std::uint32_t>(pdcs_.size()); }
+  /// The PDC that carries a new message, opened when there is none; kNoSlot when the pools are exhausted.
+  /// [UE 1.0 3.5.8]
+  std::uint32_t pdc_for(TimePs now, wire::HostAddress host, std::uint32_t job_id, bool ordered,
+                        bool reserved = false);
+
+  // --- What SES asks for (pds_transmit.cc, pds_response.cc).
+  /// Sends the packets of outbound message `slot` over `pdc`, behind the messages queued there.
+  void enqueue(TimePs now, std::uint32_t pdc, std::uint32_t slot);
+  /// Cuts no further packet of a queued message.
+  void stop(TimePs now, std::uint32_t slot);
+  /// The answer to an accepted packet; ends the inbound packet. Takes over no reference of `data`. `region`:
+  /// the rendezvous region whose remainder the data is.
+  void respond(TimePs now, std::uint32_t inbound, wire::UetNextHeader form,
+               const wire::UetSesResponse& response, const wire::Payload& data,
+               std::uint32_t region = kNoSlot);
+
+  // --- Network.
+  void receive(TimePs now, const wire::Packet& packet);
+  bool transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  /// Fetches payload ahead of transmission.
+  void settle(TimePs now);
+  void data_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
+  void expire(TimePs now);
+  TimePs deadline() const { return timers_.earliest(); }
+
+  // --- For packets without a PDC (rudi.h).
+  bool may_stage() const { return staged_order_.size() < parts_config().fetch_ahead_packets; }
+  /// Fetches the payload of packet `packet` of Rudi and lets it leave.
+  void stage_unsequenced(TimePs now, std::uint32_t packet, std::uint8_t sends, std::uint32_t slot,
+                         std::uint32_t offset, std::uint32_t length);
+  /// Fills in what every packet has.
+  void finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::HostAddress peer, std::uint16_t entropy);
+  /// RTO after `timeouts` expiries.
+  TimePs rto(std::uint32_t timeouts) const;
+
+  /// Window bytes of the next packet of a PDC that is ready.
+  std::uint32_t next_window_bytes(std::uint32_t pdc) const;
+  void release_buffers();
+  void describe_waiting(std::vector<std::string>& out) const;
+  std::uint32_t stored_responses() const { return stored_.in_use(); }
+
+ private:
+  const UetConfig& parts_config() const;
+  /// A packet without a place in a congestion window that waits for transmit().
+  struct ControlJob {
+    wire::UetPdsType type = wire::UetPdsType::kAck;
+    wire::UetControlType control = wire::UetControlType::kNoop;
+    wire::UetNackCode code = wire::UetNackCode::kTrimmed;
+    wire::UetNextHeader form = wire::UetNextHeader::kNone;
+    std::uint8_t flags = 0;  ///< M, RETX, P, NT of ACKs and NACKs; RETX, AR, SYN, ISROD of CPs.
+    bool on_trigger = false; ///< ACK: SACK_BASE is the trigger.
+    std::uint32_t pdc = kNoSlot;
+    std::uint32_t generation = 0;
+    UetPsn psn = 0;
+    UetPsn cumulative = 0;   ///< For when the PDC is gone.
+    std::uint32_t payload = 0;
+    wire::HostAddress peer;
+    std::uint16_t source_id = 0;
+    std::uint16_t destination_id = 0;
+    std::uint16_t entropy = 0;
+    std::uint16_t opaque = 0;
+    TimePs arrived_at{};
+    wire::UetSesResponse response;
+    wire::Payload data;
+  };
+  /// A packet with a PSN whose payload is being fetched, or that is about to leave.
+  struct StagedPacket {
+    std::uint32_t pdc = kNoSlot;
+    std::uint32_t generation = 0;
+    UetPsn psn = 0;
+    std::uint32_t pieces = 0;     ///< Memory accesses under way.
+    std::uint8_t sends = 0;       ///< SendEntry::sends when it was staged.
+    bool whole_result = false;    ///< One access gives all of the payload.
+    bool failed = false;
+    congestion::PacketRequest request;
+    wire::Payload payload;        ///< The engine has a reference.
+  };
+  struct ClosedPdc {
+    std::uint64_t key = 0;
+    UetPsn start = 0;
+    UetPsn last = 0;
+    TimePs until{};
+  };
+  /// What an acknowledgement did, collected for CMS.
+  struct Effects {
+    congestion::Acknowledgement acknowledgement;
+    std::uint64_t psn_bytes = 0;  ///< Window bytes of the PSNs confirmed.
+  };
+
+  // pdc_manager.cc
+  std::uint32_t open(TimePs now, PdcRole role, wire::HostAddress peer, bool ordered, bool reserved,
+                     UetPsn start);
+  UetPsn draw_start(std::uint16_t local_id);
+  void grow_ring(PdcSend& tx);
+  bool step(TimePs now, std::uint32_t index, PdcEvent event);
+  void want_close(TimePs now, std::uint32_t index);
+  void drain_step(TimePs now, std::uint32_t index);
+  void free_pdc(TimePs now, std::uint32_t index);
+  void forget_route(std::uint32_t index);
+  void clear_stored(TimePs now, std::uint32_t index, UetPsn up_to);
+  void fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing);
+  std::uint32_t find(std::uint16_t local_id) const;
+  std::uint64_t* take_bits();
+  std::uint32_t bits_words() const;
+  static std::uint64_t syn_key(wire::HostAddress host, std::uint16_t peer_id) {
+    return (std::uint64_t{host.number} << 16U) | peer_id;
+  }
+  static std::uint64_t route_key(wire::HostAddress host, std::uint32_t job_id, bool ordered, bool reserved) {
+    return (std::uint64_t{host.number} << 26U) | (std::uint64_t{job_id} << 2U) | (ordered ? 2U : 0U) |
+           (reserved ? 1U : 0U);
+  }
+
+  // pds_transmit.cc
+  bool sendable(const Pdc& pdc) const;
+  void kick(TimePs now, std::uint32_t index);
+  void push_control_entry(TimePs now, std::uint32_t index, wire::UetControlType type);
+  bool stage_next(TimePs now, bool only_if_fetched);
+  bool transmit_control(TimePs now, Ring<ControlJob>& jobs, wire::Packet& out);
+  bool transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  void emit(TimePs now, std::uint32_t staged, wire::Packet& out);
+  void build_ack(TimePs now, const ControlJob& job, wire::Packet& out);
+  std::uint32_t entry_window_bytes(const SendEntry& entry) const;
+  ControlJob& push(Ring<ControlJob>& jobs);
+  void send_control(std::uint32_t index, wire::UetControlType type, UetPsn psn, std::uint32_t payload,
+                    std::uint8_t flags = 0);
+
+  // pds_acknowledge.cc
+  void receive_ack(TimePs now, const wire::Packet& packet);
+  void receive_nack(TimePs now, const wire::Packet& packet);
+  bool know_peer(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint16_t source_id);
+  void confirm(Pdc& pdc, UetPsn psn, Effects& effects);
+  void answer(TimePs now, std::uint32_t index, UetPsn psn, const wire::Packet* packet, Effects& effects);
+  void advance_una(TimePs now, std::uint32_t index);
+  void queue_resend(TimePs now, std::uint32_t index, UetPsn psn, congestion::LossCause cause, TimePs round_trip);
+  void rewind(TimePs now, std::uint32_t index, UetPsn from, congestion::LossCause cause);
+  void rebase(TimePs now, std::uint32_t index, UetPsn start);
+
+  // pds_receive.cc
+  void receive_request(TimePs now, const wire::Packet& packet);
+  void receive_control(TimePs now, const wire::Packet& packet);
+  void receive_sequenced_control(TimePs now, std::uint32_t index, const wire::Packet& packet);
+  void answer_ack_request(TimePs now, std::uint32_t index, const wire::UetControl& control);
+  std::uint32_t find_for_request(TimePs now, const wire::Packet& packet, bool& refused);
+  bool admit_psn(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn);
+  void answer_duplicate(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn);
+  void mark_received(PdcReceive& rx, UetPsn psn) const;
+  void unmark_received(PdcReceive& rx, UetPsn psn) const;
+  void advance_cumulative(PdcReceive& rx) const;
+  void nack(const wire::Packet& trigger, wire::UetNackCode code, std::uint32_t index, std::uint32_t payload = 0);
+  void acknowledge(std::uint32_t index, UetPsn psn, std::uint8_t flags, bool on_trigger, std::uint16_t entropy,
+                   TimePs arrived_at, wire::UetNextHeader form, const wire::UetSesResponse& response,
+                   const wire::Payload& data);
+  void take_clear(TimePs now, std::uint32_t index, UetPsn clear);
+  std::uint64_t sack_bits(const PdcReceive& rx, UetPsn base) const;
+
+  // pds_timers.cc
+  TimePs entry_deadline(const SendEntry& entry) const;
+  TimePs pdc_deadline(const Pdc& pdc);
+  void arm(std::uint32_t index, TimePs at) {
+    if (at < timers_.get(index)) timers_.set(index, at);
+  }
+  void expire_pdc(TimePs now, std::uint32_t index);
+  void expire_entry(TimePs now, std::uint32_t index, UetPsn psn);
+  void expire_receiver(TimePs now, std::uint32_t index);
+
+  EngineParts& parts_;
+  std::vector<std::unique_ptr<Pdc>> pdcs_;
+  std::vector<std::uint32_t> free_pdcs_;
+  std::array<std::array<PdcidPool, 2>, 2> ids_;  ///< [role][reserved].
+  FlatMap routes_;  ///< Initiator: key of a flow to PDC.
+  FlatMap by_syn_;  ///< Target: host and SPDCID to PDC; looked at for SYN packets only.
+  Ring<ClosedPdc> closed_;
+  std::vector<SendEntry*> free_rings_[16];  ///< By logarithm of their size.
+  std::vector<std::uint64_t*> free_bits_;
+  reliability::DeadlineHeap timers_;
+  Ring<ControlJob> acknowledgements_;
+  Ring<ControlJob> control_;
+  SlotPool<StagedPacket> staged_;
+  Ring<std::uint32_t> staged_order_;
+  SlotPool<StoredResponse> stored_;
+  RandomStream random_;
+};
+
+}  // namespace wharf::uet

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Control packets. [UE 1.0 3.5.16]
+#include "engine/uet/engine_parts.h"
+
+namespace wharf::uet {
+
+using wire::UetControlType;
+using wire::UetNackCode;
+
+void Pds::receive_control(TimePs now, const wire::Packet& packet) {
+  const wire::UetControl& control = packet.uet.control;
+  const UetControlType type = packet.uet.prologue.control;
+  if (type > UetControlType::kNegotiation || packet.trim != wire::TrimState::kWhole) {
+    ++parts_.counters.dropped_type;
+    return;
+  }
+  if (wire::uet_control_consumes_psn(type) || type == UetControlType::kAckRequest) {
+    bool refused = false;
+    const std::uint32_t index = find_for_request(now, packet, refused);
+    if (index == kNoSlot) return;
+    pdcs_[index]->last_activity = now;
+    if (type == UetControlType::kAckRequest) {
+      answer_ack_request(now, index, control);
+    } else {
+      receive_sequenced_control(now, index, packet);
+    }
+    return;
+  }
+  const std::uint32_t index = find(control.destination_pdcid);
+  if (!know_peer(now, index, packet, control.source_pdcid)) {
+    ++parts_.counters.dropped_unknown_pdc;
+    return;
+  }
+  Pdc& record = *pdcs_[index];
+  record.last_activity = now;
+  switch (type) {
+    case UetControlType::kClearCommand:
+      take_clear(now, index, control.payload);
+      break;
+    case UetControlType::kClearRequest:
+      ++parts_.counters.clear_commands_sent;
+      send_control(index, UetControlType::kClearCommand, 0, record.clear_psn());
+      break;
+    case UetControlType::kCloseRequest:
+      if (record.role == PdcRole::kInitiator) want_close(now, index);
+      break;
+    case UetControlType::kProbe:
+      // [UE 1.0 3.5.16] ACK_CC with P and the opaque value; the SACK begins where the probe asks.
+      acknowledge(index, control.payload, wire::kUetProbeAnswer, true, packet.entropy, now, wire::UetNextHeader::kNone,
+                  {}, {});
+      acknowledgements_.back().opaque = control.probe_opaque;
+      break;
+    case UetControlType::kCredit: {
+      congestion::Acknowledgement told;
+      told.granted_bytes = std::uint64_t{control.payload & 0xff'ffffU} * wire::kUetByteUnit;
+      parts_.cms.on_acknowledgement(now, record.ccc, told);
+      kick(now, index);
+      break;
+    }
+    case UetControlType::kCreditRequest:
+      break;
+    case UetControlType::kNoop:
+    case UetControlType::kAckRequest:
+    case UetControlType::kCloseCommand:
+    case UetControlType::kNegotiation:
+      break;
+  }
+}
+
+void Pds::receive_sequenced_control(TimePs now, std::uint32_t index, const wire::Packet& packet) {
+  Pdc& record = *pdcs_[index];
+  PdcReceive& rx = record.rx;
+  const wire::UetControl& control = packet.uet.control;
+  const UetControlType type = packet.uet.prologue.control;
+  if (!admit_psn(now, index, packet, control.psn)) return;
+  std::uint8_t flags = packet.uet.prologue.flags & wire::kUetRetransmit;
+  if (packet.mark == wire::CongestionMark::kExperienced) flags |= wire::kUetMarked;
+  if (type == UetControlType::kCloseCommand) {
+    const bool mine = record.role == PdcRole::kTarget;
+    if (!mine || record.tx.outstanding() > 0 || record.tx.message_head != kNoSlot || rx.in_execution > 0) {
+      // [UE 1.0 3.5.8] Something of the target's own is outstanding.
+      ControlJob& job = push(control_);
+      job.type = wire::UetPdsType::kNack;
+      job.code = UetNackCode::kClosingInError;
+      job.psn = control.psn;
+      job.peer = packet.source;
+      job.source_id = record.local_id;
+      job.destination_id = control.source_pdcid;
+      job.entropy = packet.entropy;
+      job.flags = flags;
+      return;
+    }
+    // Every PSN below has been answered: the source would not close otherwise. Choice: a close that overtakes
+    // something waits for it.
+    if (control.psn != rx.expected) return;
+    mark_received(rx, control.psn);
+    rx.cumulative = control.psn;
+    acknowledge(index, control.psn, flags, true, packet.entropy, now, wire::UetNextHeader::kNone, {}, {});
+    step(now, index, PdcEvent::kCloseCommand);
+    ++parts_.counters.pdcs_closed;
+    free_pdc(now, index);
+    return;
+  }
+  // NOOP; a negotiation is answered like one: nothing is negotiable here.
+  mark_received(rx, control.psn);
+  rx.word(rx.finished, control.psn) |= PdcReceive::bit(control.psn);
+  advance_cumulative(rx);
+  acknowledge(index, control.psn, flags, true, packet.entropy, now, wire::UetNextHeader::kNone, {}, {});
+}
+
+void Pds::answer_ack_request(TimePs now, std::uint32_t index, const wire::UetControl& control) {
+  Pdc& record = *pdcs_[index];
+  PdcReceive& rx = record.rx;
+  const UetPsn psn = control.psn;
+  const std::int32_t ahead = wire::uet_psn_difference(psn, rx.cumulative);
+  const bool in_reach =
+      ahead <= static_cast<std::int32_t>(rx.range) && ahead > -static_cast<std::int32_t>(rx.range);
+  const auto refuse = [&](UetNackCode code) {
+    ControlJob& job = push(control_);
+    job.type = wire::UetPdsType::kNack;
+    job.code = code;
+    job.psn = psn;
+    job.peer = record.peer;
+    job.source_id = record.local_id;
+    job.destination_id = record.peer_id;
+    job.entropy = record.entropy;
+  };
+  if (!in_reach || (ahead > 0 && !rx.has(psn))) {
+    refuse(UetNackCode::kPacketNotReceived);
+    return;
+  }
+  for (std::uint32_t at = rx.stored_head; at != kNoSlot; at = stored_[at].next) {
+    if (stored_[at].psn != psn) continue;
+    if (stored_[at].data.length > 0) {
+      refuse(UetNackCode::kAckWithData);
+    } else {
+      acknowledge(index, psn, 0, true, record.entropy, now, stored_[at].form, stored_[at].response, {});
+    }
+    return;
+  }
+  if (ahead > 0 && !rx.is_finished(psn)) return;  // In execution: its acknowledgement will come.
+  acknowledge(index, psn, 0, true, record.entropy, now, wire::UetNextHeader::kNone, {}, {});
+}
+
+}  // namespace wharf::uet

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way in: which PDC a request belongs to, whether its PSN is new, and what the receiver answers.
+// [UE 1.0 3.5.8, 3.5.11, 3.5.12; trimming 4.1]
+#include <algorithm>
+
+#include "engine/uet/engine_parts.h"
+#include "engine/uet/packet_size.h"
+
+namespace wharf::uet {
+
+using wire::UetControlType;
+using wire::UetNackCode;
+using wire::UetPdsType;
+
+namespace {
+
+/// PSN, identifiers and flags of a request or control packet, whichever it is.
+struct SequenceFields {
+  UetPsn psn;
+  UetPsn start;
+  std::uint16_t source_id;
+  std::uint16_t destination_id;
+  bool ordered;
+  bool reserved;
+};
+
+SequenceFields fields_of(const wire::UetPacket& uet) {
+  if (uet.prologue.type == UetPdsType::kControl) {
+    const wire::UetControl& control = uet.control;
+    return {control.psn, control.start_psn(), control.source_pdcid, control.destination_pdcid,
+            uet.prologue.is_rod(), control.use_reserved_pdc()};
+  }
+  const wire::UetRequest& request = uet.request;
+  return {request.psn, request.start_psn(), request.source_pdcid, request.destination_pdcid,
+          wire::is_uet_ordered(uet.prologue.type), request.use_reserved_pdc()};
+}
+
+/// M and RETX as answers echo them. [UE 1.0 3.5.10]
+std::uint8_t echoed(const wire::Packet& packet) {
+  std::uint8_t flags = packet.uet.prologue.flags & wire::kUetRetransmit;
+  if (packet.mark == wire::CongestionMark::kExperienced) flags |= wire::kUetMarked;
+  return flags;
+}
+
+}  // namespace
+
+void Pds::receive(TimePs now, const wire::Packet& packet) {
+  switch (packet.uet.prologue.type) {
+    case UetPdsType::kRudRequest:
+    case UetPdsType::kRodRequest:
+    case UetPdsType::kRudCcRequest:
+    case UetPdsType::kRodCcRequest:
+      receive_request(now, packet);
+      return;
+    case UetPdsType::kAck:
+    case UetPdsType::kAckCc:
+    case UetPdsType::kAckCcx:
+      // [UE 1.0.3] A trimmed acknowledgement causes nothing; the source's RTO asks again.
+      if (packet.trim != wire::TrimState::kWhole) {
+        ++parts_.counters.dropped_trimmed;
+      } else {
+        receive_ack(now, packet);
+      }
+      return;
+    case UetPdsType::kNack:
+    case UetPdsType::kNackCcx:
+      receive_nack(now, packet);
+      return;
+    case UetPdsType::kControl:
+      receive_control(now, packet);
+      return;
+    case UetPdsType::kRudiRequest:
+    case UetPdsType::kRudiResponse:
+    case UetPdsType::kUudRequest:
+      parts_.rudi.receive(now, packet);
+      return;
+    case UetPdsType::kTss:
+      ++parts_.counters.dropped_secured;
+      return;
+    case UetPdsType::kReserved:
+      break;
+  }
+  ++parts_.counters.dropped_type;
+}
+
+void Pds::nack(const wire::Packet& trigger, UetNackCode code, std::uint32_t index, std::uint32_t payload) {
+  ControlJob& job = push(control_);
+  const SequenceFields fields = fields_of(trigger.uet);
+  job.type = UetPdsType::kNack;
+  job.code = code;
+  job.psn = fields.psn;
+  job.payload = payload;
+  job.peer = trigger.source;
+  job.source_id = index == kNoSlot ? std::uint16_t{0} : pdcs_[index]->local_id;
+  job.destination_id = fields.source_id;
+  job.entropy = trigger.entropy;
+  job.flags = echoed(trigger);
+}
+
+std::uint32_t Pds::find_for_request(TimePs now, const wire::Packet& packet, bool& refused) {
+  // [UE 1.0 3.5.8] SYN: by host and SPDCID. Otherwise DPDCID is an index, and the record must agree.
+  const SequenceFields fields = fields_of(packet.uet);
+  refused = true;
+  if (fields.source_id == 0) {
+    ++parts_.counters.dropped_malformed;
+    return kNoSlot;
+  }
+  const bool trimmed = packet.trim != wire::TrimState::kWhole;
+  const bool syn = packet.uet.prologue.syn();
+  std::uint32_t index = kNoSlot;
+  if (syn) {
+    const std::uint64_t key = syn_key(packet.source, fields.source_id);
+    if (const std::uint32_t* found = by_syn_.find(key)) {
+      index = *found;
+      const Pdc& record = *pdcs_[index];
+      if (record.rx.start != fields.start) {
+        nack(packet, UetNackCode::kInvalidSyn, kNoSlot);
+        return kNoSlot;
+      }
+    } else {
+      if (trimmed) {
+        // Never creates state: only asks for the packet again.
+        refused = false;
+        return kNoSlot;
+      }
+      for (std::size_t i = closed_.size(); i > 0; --i) {
+        const ClosedPdc& closed = closed_[i - 1];
+        if (closed.key != key || closed.until < now) continue;
+        const std::int32_t from_start = wire::uet_psn_difference(fields.start, closed.start);
+        const std::int32_t from_last = wire::uet_psn_difference(fields.start, closed.last);
+        if (from_start >= 0 && from_last < (1 << 16)) {
+          nack(packet, UetNackCode::kInvalidSyn, kNoSlot);
+          return kNoSlot;
+        }
+      }
+      const std::uint32_t range = std::max<std::uint32_t>(parts_.config.default_mpr, 1) * wire::kUetMprUnit;
+      if (fields.psn - fields.start >= range) {
+        nack(packet, UetNackCode::kInvalidSyn, kNoSlot);
+        return kNoSlot;
+      }
+      index = open(now, PdcRole::kTarget, packet.source, fields.ordered, fields.reserved, fields.start);
+      if (index == kNoSlot) {
+        nack(packet, UetNackCode::kNoPdc, kNoSlot);
+        return kNoSlot;
+      }
+      Pdc& made = *pdcs_[index];
+      made.peer_known = true;
+      made.peer_id = fields.source_id;
+      by_syn_.insert(key, index);
+      step(now, index, PdcEvent::kSynAccepted);
+      ++parts_.counters.pdcs_accepted;
+    }
+  } else {
+    index = find(fields.destination_id);
+    if (index == kNoSlot) {
+      nack(packet, UetNackCode::kInvalidDpdcid, kNoSlot);
+      return kNoSlot;
+    }
+    const Pdc& record = *pdcs_[index];
+    const bool agrees = record.peer == packet.source && (!record.peer_known || record.peer_id == fields.source_id);
+    if (!agrees) {
+      nack(packet, UetNackCode::kPdcHeaderMismatch, kNoSlot);
+      return kNoSlot;
+    }
+    // Choice: data of the target that overtakes its first acknowledgement makes the PDC known too.
+    if (!record.peer_known && !trimmed) know_peer(now, index, packet, fields.source_id);
+  }
+  const bool mode_matters = packet.uet.prologue.type != UetPdsType::kControl ||
+                            packet.uet.prologue.syn() || packet.uet.prologue.control == UetControlType::kNoop;
+  if (mode_matters && pdcs_[index]->ordered != fields.ordered) {
+    nack(packet, UetNackCode::kPdcModeMismatch, index);
+    return kNoSlot;
+  }
+  refused = false;
+  return index;
+}
+
+void Pds::mark_received(PdcReceive& rx, UetPsn psn) const {
+  rx.word(rx.received, psn) |= PdcReceive::bit(psn);
+  ++rx.ahead;
+  if (wire::uet_psn_after(psn, rx.highest)) rx.highest = psn;
+  if (wire::uet_psn_before(psn, rx.sack_track)) rx.sack_track = psn;
+  if (psn == rx.expected) {
+    do {
+      ++rx.expected;
+    } while (!wire::uet_psn_after(rx.expected, rx.highest) && rx.has(rx.expected));
+  }
+}
+
+void Pds::unmark_received(PdcReceive& rx, UetPsn psn) const {
+  rx.word(rx.received, psn) &= ~PdcReceive::bit(psn);
+  --rx.ahead;
+  if (wire::uet_psn_after(rx.expected, psn)) rx.expected = psn;
+}
+
+void Pds::advance_cumulative(PdcReceive& rx) const {
+  // [UE 1.0 3.5.12] CACK stops below a PSN whose guaranteed response has not been cleared.
+  UetPsn psn = rx.cumulative + 1;
+  while (rx.is_finished(psn)) {
+    rx.word(rx.finished, psn) &= ~PdcReceive::bit(psn);
+    rx.word(rx.received, psn) &= ~PdcReceive::bit(psn);
+    --rx.ahead;
+    ++psn;
+  }
+  rx.cumulative = psn - 1;
+}
+
+void Pds::take_clear(TimePs now, std::uint32_t index, UetPsn clear) {
+  PdcReceive& rx = pdcs_[index]->rx;
+  // [UE 1.0 3.5.11] Monotonic, and never beyond what has been received.
+  if (!wire::uet_psn_after(clear, rx.clear)) return;
+  if (!wire::uet_psn_before(clear, rx.expected)) clear = rx.expected - 1;
+  if (!wire::uet_psn_after(clear, rx.clear)) return;
+  rx.clear = clear;
+  if (rx.stored_count == 0) return;
+  clear_stored(now, index, clear);
+  advance_cumulative(rx);
+  if (rx.stored_count == 0) {
+    pdcs_[index]->ask_clear_at = kNever;
+    pdcs_[index]->clear_requests = 0;
+  }
+}
+
+bool Pds::admit_psn(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn) {
+  Pdc& record = *pdcs_[index];
+  PdcReceive& rx = record.rx;
+  const bool trimmed = packet.trim != wire::TrimState::kWhole;
+  const std::int32_t ahead = wire::uet_psn_difference(psn, rx.cumulative);
+  // [UE 1.0 3.5.12] (CACK, CACK + MP_RANGE] is new or a duplicate; the range below is a duplicate.
+  if (ahead > static_cast<std::int32_t>(rx.range) || ahead <= -static_cast<std::int32_t>(rx.range)) {
+    ++parts_.counters.dropped_out_of_window;
+    if (packet.uet.prologue.syn()) {
+      nack(packet, UetNackCode::kInvalidSyn, index);
+    } else if (parts_.config.nack_out_of_window) {
+      nack(packet, UetNackCode::kPsnOutOfWindow, index);
+    }
+    return false;
+  }
+  if (wire::is_uet_pdc_request(packet.uet.prologue.type) && !trimmed) {
+    take_clear(now, index, packet.uet.request.clear_psn());
+  }
+  const bool seen = wire::uet_psn_difference(psn, rx.cumulative) <= 0 || rx.has(psn);
+  if (trimmed) {
+    ++parts_.counters.trimmed_received;
+    if (seen) {
+      answer_duplicate(now, index, packet, psn);
+    } else {
+      // [UE 1.0 4.1] A trimmed packet never changes what the PDC has received.
+      const bool last_hop = packet.trim == wire::TrimState::kTrimmedLastHop;
+      nack(packet, last_hop ? UetNackCode::kTrimmedLastHop : UetNackCode::kTrimmed, index, rx.highest + 1);
+    }
+    return false;
+  }
+  if (seen) {
+    // [UE 1.0 3.5.12] Without RETX the network has repeated it.
+    if (packet.uet.prologue.retransmitted()) {
+      ++parts_.counters.duplicates_answered;
+      answer_duplicate(now, index, packet, psn);
+    } else {
+      ++parts_.counters.duplicates_dropped;
+    }
+    return false;
+  }
+  if (record.ordered && psn != rx.expected) {
+    // [UE 1.0 3.5.12, ROD] One NACK for each gap; the payload names what is missing.
+    ++parts_.counters.dropped_out_of_order;
+    // The source has gone back, and the gap is still there: its packet was lost again.
+    const bool repeated = packet.uet.prologue.retransmitted() && !wire::uet_psn_after(psn, rx.nacked_psn);
+    if (!rx.gap_nacked || rx.nacked_gap != rx.expected || repeated) {
+      rx.gap_nacked = true;
+      rx.nacked_gap = rx.expected;
+      rx.nacked_psn = psn;
+      nack(packet, UetNackCode::kRodOutOfOrder, index, rx.expected);
+    }
+    return false;
+  }
+  return true;
+}
+
+void Pds::answer_duplicate(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn) {
+  Pdc& record = *pdcs_[index];
+  PdcReceive& rx = record.rx;
+  for (std::uint32_t at = rx.stored_head; at != kNoSlot; at = stored_[at].next) {
+    if (stored_[at].psn != psn) continue;
+    acknowledge(index, psn, echoed(packet), true, packet.entropy, now, stored_[at].form, stored_[at].response,
+                stored_[at].data);
+    return;
+  }
+  const bool finished = wire::uet_psn_difference(psn, rx.cumulative) <= 0 || rx.is_finished(psn);
+  if (!finished) {
+    // SES still works on the original.
+    nack(packet, UetNackCode::kSesProcessing, index, rx.highest + 1);
+    return;
+  }
+  wire::UetSesResponse response;
+  wire::UetNextHeader form = wire::UetNextHeader::kNone;
+  if (packet.trim == wire::TrimState::kWhole && wire::is_uet_pdc_request(packet.uet.prologue.type) &&
+      wire::is_uet_request_form(packet.uet.prologue.next)) {
+    // DEFAULT_RESPONSE can be made again.
+    form = wire::UetNextHeader::kResponse;
+    const wire::UetSesRequest& request = packet.uet.ses;
+    response.job_id = request.job_id;
+    response.message_id = request.message_id;
+    response.ri_generation = request.ri_generation;
+    response.modified_length = request.request_length;
+  }
+  acknowledge(index, psn, echoed(packet), true, packet.entropy, now, form, response, {});
+}
+
+void Pds::receive_request(TimePs now, const wire::Packet& packet) {
+  bool refused = false;
+  const std::uint32_t index = find_for_request(now, packet, refused);
+  if (index == kNoSlot) {
+    if (!refused) {
+      ++parts_.counters.trimmed_received;
+      const bool last_hop = packet.trim == wire::TrimState::kTrimmedLastHop;
+      nack(packet, last_hop ? UetNackCode::kTrimmedLastHop : UetNackCode::kTrimmed, kNoSlot);
+    }
+    return;
+  }
+  Pdc& record = *pdcs_[index];
+  PdcReceive& rx = record.rx;
+  const UetPsn psn = packet.uet.request.psn;
+  if (!admit_psn(now, index, packet, psn)) return;
+  record.last_activity = now;
+  const bool marked = packet.mark == wire::CongestionMark::kExperienced;
+  if (marked) ++parts_.counters.marked_received;
+
+  // [UE 1.0 3.5.12] Resources before the PSN counts as received.
+  const UetConfig& config = parts_.config;
+  if (stored_.in_use() + parts_.inbound.in_use() >= config.stored_responses) {
+    nack(packet, UetNackCode::kNoGuaranteedDelivery, index);
+    return;
+  }
+  const std::uint32_t slot = EngineParts::acquire(parts_.inbound, config.packets_in_execution);
+  if (slot == kNoSlot) {
+    nack(packet, UetNackCode::kNoPacketBuffer, index);
+    return;
+  }
+  InboundPacket& inbound = parts_.inbound[slot];
+  inbound = InboundPacket{};
+  inbound.pdc = index;
+  inbound.pdc_generation = record.generation;
+  inbound.psn = psn;
+  inbound.source = packet.source;
+  inbound.entropy = packet.entropy;
+  inbound.pds_flags = packet.uet.prologue.flags;
+  inbound.marked = marked;
+  inbound.payload_length = packet.payload.length;
+  inbound.arrived_at = now;
+  const std::uint32_t generation = record.generation;
+  const std::uint64_t bytes = window_bytes(config, packet);
+  mark_received(rx, psn);
+  ++rx.in_execution;
+  rx.bytes += bytes;
+  rx.ack_bytes += std::max(packet.payload.length, config.ack_min_packet_bytes);
+  const std::optional<UetNackCode> code = wire::is_uet_response_form(packet.uet.prologue.next)
+                                              ? parts_.initiator.take_data(now, slot, packet)
+                                              : parts_.target.deliver(now, slot, packet);
+  if (code) {
+    unmark_received(rx, psn);
+    --rx.in_execution;
+    rx.bytes -= bytes;
+    parts_.inbound.release(slot);
+    nack(packet, *code, index, rx.highest + 1);
+    return;
+  }
+  if (record.generation != generation) return;
+  // [UE 1.0 3.5.12] A gap before an AR packet has closed: the answer that it still owes.
+  if (rx.owes && !wire::uet_psn_after(rx.owed, rx.cumulative)) {
+    rx.owes = false;
+    if (rx.ack_bytes > 0) {
+      acknowledge(index, rx.cumulative, echoed(packet), false, packet.entropy, now, wire::UetNextHeader::kNone, {}, {});
+    }
+  }
+}
+
+void Pds::acknowledge(std::uint32_t index, UetPsn psn, std::uint8_t flags, bool on_trigger, std::uint16_t entropy,
+                      TimePs arrived_at, wire::UetNextHeader form, const wire::UetSesResponse& response,
+                      const wire::Payload& data) {
+  const Pdc& record = *pdcs_[index];
+  parts_.payloads.retain(data.buffer);
+  ControlJob& job = push(acknowledgements_);
+  job.type = UetPdsType::kAck;
+  job.pdc = index;
+  job.generation = record.generation;
+  job.psn = psn;
+  job.cumulative = record.rx.cumulative;
+  job.peer = record.peer;
+  job.source_id = record.local_id;
+  job.destination_id = record.peer_id;
+  job.entropy = entropy;
+  job.flags = flags;
+  job.on_trigger = on_trigger;
+  job.arrived_at = arrived_at;
+  job.form = form;
+  job.response = response;
+  job.data = data;
+}
+
+void Pds::respond(TimePs now, std::uint32_t slot, wire::UetNextHeader form, const wire::UetSesResponse& response,
+                  const wire::Payload& data, std::uint32_t region) {
+  const InboundPacket inbound = parts_.inbound[slot];
+  if (inbound.pdc == kNoSlot) {
+    parts_.rudi.respond(now, slot, form, response, data);
+    return;
+  }
+  parts_.inbound.release(slot);
+  Pdc& record = *pdcs_[inbound.pdc];
+  if (record.generation != inbound.pdc_generation) return;
+  PdcReceive& rx = record.rx;
+  const UetConfig& config = parts_.config;
+  --rx.in_execution;
+  // [UE 1.0 3.4] Guaranteed delivery: whatever the initiator could not make up itself.
+  const bool guaranteed =
+      form != wire::UetNextHeader::kNone &&
+      (form != wire::UetNextHeader::kResponse || response.return_code != wire::UetReturnCode::kOk ||
+       response.opcode == wire::UetResponseOpcode::kResponse ||
+       (response.opcode == wire::UetResponseOpcode::kDefault && response.modified_length != inbound.request_length) ||
+       response.list == wire::UetListCode::kOverflow);
+  wire::Payload stored_data = data;
+  if (guaranteed) {
+    const std::uint32_t at = EngineParts::acquire(stored_, 1U << 24U);
+    StoredResponse& stored = stored_[at];
+    stored_data = parts_.keep(data);
+    stored.psn = inbound.psn;
+    stored.form = form;
+    stored.response = response;
+    stored.data = stored_data;
+    stored.region = region;
+    stored.next = rx.stored_head;
+    rx.stored_head = at;
+    ++rx.stored_count;
+    if (record.ask_clear_at == kNever) {
+      record.ask_clear_at = now + config.clear_time * 2;
+      record.clear_requests = 0;
+      arm(inbound.pdc, record.ask_clear_at);
+    }
+  } else {
+    rx.word(rx.finished, inbound.psn) |= PdcReceive::bit(inbound.psn);
+    advance_cumulative(rx);
+  }
+  // [UE 1.0 3.5.12] ACK generation.
+  const bool asked = (inbound.pds_flags & wire::kUetAckRequested) != 0;
+  const bool closes_gap = rx.owes && !wire::uet_psn_after(rx.owed, rx.cumulative);
+  const bool at_once = asked || (inbound.pds_flags & (wire::kUetSyn | wire::kUetRetransmit)) != 0 || guaranteed ||
+                       (inbound.marked && config.ack_on_ecn) || rx.ack_bytes >= config.ack_trigger_bytes ||
+                       closes_gap;
+  if (closes_gap) rx.owes = false;
+  if (asked && wire::uet_psn_after(inbound.psn, rx.cumulative) && !guaranteed) {
+    if (!rx.owes || wire::uet_psn_after(inbound.psn, rx.owed)) rx.owed = inbound.psn;
+    rx.owes = true;
+  }
+  if (at_once) {
+    std::uint8_t flags = inbound.pds_flags & wire::kUetRetransmit;
+    if (inbound.marked) flags |= wire::kUetMarked;
+    acknowledge(inbound.pdc, inbound.psn, flags, asked || inbound.marked, inbound.entropy, inbound.arrived_at, form,
+                response, stored_data);
+    rx.ack_bytes = 0;
+  }
+  drain_step(now, inbound.pdc);
+}
+
+}  // namespace wharf::uet

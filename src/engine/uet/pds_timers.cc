@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timers of PDCs: retransmission with back-off, delayed repetition after a NACK, tail probes, clears,
+// idle and close. One deadline per PDC, set early rather than moved with every packet. [UE 1.0 3.5]
+#include "engine/uet/engine_parts.h"
+
+namespace wharf::uet {
+
+TimePs Pds::rto(std::uint32_t timeouts) const {
+  const UetConfig& config = parts_.config;
+  if (!config.rto_back_off) return config.rto_init;
+  TimePs time = config.rto_init;
+  for (std::uint32_t i = 0; i < timeouts && time < config.rto_cap; ++i) time = time * 2;
+  return min(time, config.rto_cap);
+}
+
+TimePs Pds::entry_deadline(const SendEntry& entry) const {
+  if (entry.state == EntryState::kWaiting) return entry.sent_at + parts_.config.nack_retransmit_time;
+  return entry.sent_at + rto(entry.timeouts);
+}
+
+TimePs Pds::pdc_deadline(const Pdc& record) {
+  const UetConfig& config = parts_.config;
+  const PdcSend& tx = record.tx;
+  TimePs at = min(min(record.clear_at, record.ask_clear_at), min(record.close_at, record.tail_at));
+  if (tx.outstanding() > 0) {
+    // First transmissions left in the order of their PSNs: the oldest of them expires first.
+    Pdc& writable = const_cast<Pdc&>(record);
+    UetPsn fresh = wire::uet_psn_before(tx.fresh, tx.una) ? tx.una : tx.fresh;
+    while (fresh != tx.next && (tx.at(fresh).state != EntryState::kSent || tx.at(fresh).sends != 1)) ++fresh;
+    writable.tx.fresh = fresh;
+    if (fresh != tx.next) at = min(at, entry_deadline(tx.at(fresh)));
+    UetPsn psn = tx.timers.head;
+    for (std::uint32_t left = tx.timers.count; left > 0; --left) {
+      const SendEntry& entry = tx.at(psn);
+      at = min(at, entry_deadline(entry));
+      if (left > 1) psn = tx.widen(entry.next);
+    }
+    const SendEntry& oldest = tx.at(tx.una);
+    if (oldest.state == EntryState::kReceived) at = min(at, entry_deadline(oldest));
+  } else if (config.idle_timeout > kTimeZero) {
+    // The target waits twice as long, so that an initiator that lives closes first.
+    const TimePs idle = record.role == PdcRole::kInitiator ? config.idle_timeout : config.idle_timeout * 2;
+    if (record.state == PdcState::kEstablished) at = min(at, record.last_activity + idle);
+  }
+  return at;
+}
+
+void Pds::expire(TimePs now) {
+  while (timers_.earliest() <= now) {
+    const std::uint32_t index = timers_.earliest_owner();
+    timers_.set(index, kNever);
+    expire_pdc(now, index);
+  }
+}
+
+void Pds::expire_pdc(TimePs now, std::uint32_t index) {
+  Pdc& record = *pdcs_[index];
+  if (record.state == PdcState::kClosed) return;
+  const std::uint32_t generation = record.generation;
+  PdcSend& tx = record.tx;
+  const UetConfig& config = parts_.config;
+
+  // Source: what has been out for too long.
+  if (record.ordered) {
+    // Go-Back-N: the oldest PSN speaks for all.
+    if (tx.outstanding() > 0) {
+      const SendEntry& oldest = tx.at(tx.una);
+      const bool waits = oldest.state != EntryState::kQueued && oldest.state != EntryState::kAnswered;
+      if (waits && entry_deadline(oldest) <= now) expire_entry(now, index, tx.una);
+    }
+  } else {
+    for (UetPsn psn = tx.una; record.generation == generation && psn != tx.next; ++psn) {
+      const SendEntry& entry = tx.at(psn);
+      const bool waits = entry.state == EntryState::kSent || entry.state == EntryState::kWaiting ||
+                         (entry.state == EntryState::kReceived && psn == tx.una);
+      if (waits && entry_deadline(entry) <= now) expire_entry(now, index, psn);
+    }
+  }
+  if (record.generation != generation) return;
+  if (record.clear_at <= now) {
+    record.clear_at = kNever;
+    ++parts_.counters.clear_commands_sent;
+    send_control(index, wire::UetControlType::kClearCommand, 0, record.clear_psn());
+  }
+  if (record.tail_at <= now) {
+    record.tail_at = kNever;
+    if (tx.outstanding() > 0 && record.tail_probes < config.max_tail_loss_probes) {
+      ++record.tail_probes;
+      ++parts_.counters.tail_probes_sent;
+      send_control(index, wire::UetControlType::kProbe, 0, tx.una);
+      record.tail_at = now + config.tail_loss_time;
+    }
+  }
+  expire_receiver(now, index);
+  if (record.generation != generation) return;
+
+  // Idle. [UE 1.0 3.5.8]
+  const bool quiet = tx.outstanding() == 0 && tx.message_head == kNoSlot && record.rx.in_execution == 0;
+  if (config.idle_timeout > kTimeZero && quiet && record.state == PdcState::kEstablished) {
+    if (record.role == PdcRole::kInitiator) {
+      if (record.last_activity + config.idle_timeout <= now && !parts_.initiator.expects_data(index)) {
+        want_close(now, index);
+      }
+    } else if (record.last_activity + config.idle_timeout * 2 <= now) {
+      step(now, index, PdcEvent::kCloseRequested);
+      send_control(index, wire::UetControlType::kCloseRequest, 0, 0);
+      record.close_at = now + config.close_request_time;
+    }
+  }
+  if (record.generation == generation) {
+    const TimePs at = pdc_deadline(record);
+    // Nothing may be due at once again, or time would stand still.
+    if (at != kNever) arm(index, max(at, now + TimePs{1}));
+  }
+  kick(now, index);
+}
+
+void Pds::expire_entry(TimePs now, std::uint32_t index, UetPsn psn) {
+  Pdc& record = *pdcs_[index];
+  PdcSend& tx = record.tx;
+  SendEntry& entry = tx.at(psn);
+  const UetConfig& config = parts_.config;
+  if (entry.state == EntryState::kWaiting) {
+    if (record.ordered) {
+      rewind(now, index, psn, congestion::LossCause::kRefused);
+    } else {
+      queue_resend(now, index, psn, congestion::LossCause::kRefused, kNever);
+    }
+    return;
+  }
+  ++parts_.counters.timeouts;
+  parts_.trace(now, trace::EventKind::kTimeout, record.local_id, entry.timeouts, psn);
+  if (config.max_rto_retries != kRtoRetriesForever && entry.timeouts >= config.max_rto_retries) {
+    fail(now, index, verbs::CompletionStatus::kRetryExhausted, false);
+    return;
+  }
+  if (entry.timeouts < 255) ++entry.timeouts;
+  if (entry.state == EntryState::kReceived) {
+    // [UE 1.0 3.5.12] The peer has it: ask for its answer instead of sending it again.
+    entry.sent_at = now;
+    ++parts_.counters.ack_requests_sent;
+    send_control(index, wire::UetControlType::kAckRequest, psn, 0, wire::kUetAckRequested);
+    return;
+  }
+  if (entry.message == kControlEntry) {
+    if (entry.sends == 1) {
+      tx.append(tx.timers, psn);
+    }
+    if (entry.sends < 255) ++entry.sends;
+    entry.sent_at = now;
+    send_control(index, static_cast<wire::UetControlType>(entry.offset), psn, 0,
+                 wire::kUetAckRequested | wire::kUetRetransmit);
+    return;
+  }
+  parts_.cms.feedback(now, record.ccc, entry.entropy, PathFeedback::kTimeout);
+  if (record.ordered) {
+    rewind(now, index, psn, congestion::LossCause::kTimeout);
+  } else {
+    queue_resend(now, index, psn, congestion::LossCause::kTimeout, kNever);
+  }
+}
+
+void Pds::expire_receiver(TimePs now, std::uint32_t index) {
+  Pdc& record = *pdcs_[index];
+  const UetConfig& config = parts_.config;
+  if (record.ask_clear_at <= now) {
+    record.ask_clear_at = kNever;
+    if (record.rx.stored_count > 0) {
+      // [UE 1.0 3.5.16] The CLEAR was lost, or the source has had no reason to send one.
+      const bool forever = config.max_rto_retries == kRtoRetriesForever;
+      if (forever || record.clear_requests < config.max_rto_retries) {
+        ++record.clear_requests;
+        ++parts_.counters.clear_requests_sent;
+        UetPsn last = parts_.pds.stored_[record.rx.stored_head].psn;
+        for (std::uint32_t at = record.rx.stored_head; at != kNoSlot; at = stored_[at].next) {
+          if (wire::uet_psn_after(stored_[at].psn, last)) last = stored_[at].psn;
+        }
+        send_control(index, wire::UetControlType::kClearRequest, 0, last);
+        record.ask_clear_at = now + config.clear_time * 2;
+      }
+    }
+  }
+  if (record.close_at <= now) {
+    // [UE 1.0 3.5.8] Nobody answers the close request: closed in error.
+    record.close_at = kNever;
+    fail(now, index, verbs::CompletionStatus::kRemoteOperation, false);
+  }
+}
+
+}  // namespace wharf::uet

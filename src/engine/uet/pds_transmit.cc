@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way out: numbering packets, fetching their payload, and building what leaves. [UE 1.0 3.5.10, 3.5.11]
+#include <algorithm>
+
+#include "engine/uet/engine_parts.h"
+#include "engine/uet/packet_size.h"
+
+namespace wharf::uet {
+
+using wire::UetControlType;
+using wire::UetPdsType;
+
+std::uint32_t Pds::entry_window_bytes(const SendEntry& entry) const {
+  return parts_.outbound[entry.message].overhead + entry.length;
+}
+
+bool Pds::sendable(const Pdc& record) const {
+  const PdcSend& tx = record.tx;
+  if (!tx.resend.empty()) return true;
+  if (tx.message_head == kNoSlot || !tx.window_open()) return false;
+  // [UE 1.0 3.5.8] psn_offset has 12 bits.
+  if (!record.peer_known && tx.next - tx.start >= wire::kUetSynPsnMax) return false;
+  return true;
+}
+
+std::uint32_t Pds::next_window_bytes(std::uint32_t index) const {
+  const PdcSend& tx = pdcs_[index]->tx;
+  if (!tx.resend.empty()) return entry_window_bytes(tx.at(tx.resend.head));
+  if (tx.message_head == kNoSlot) return 0;
+  const OutboundMessage& message = parts_.outbound[tx.message_head];
+  return message.overhead + std::min(parts_.config.payload_mtu, message.send_length - message.sent);
+}
+
+void Pds::kick(TimePs now, std::uint32_t index) {
+  Pdc& record = *pdcs_[index];
+  if (record.state == PdcState::kClosed) return;
+  if (sendable(record)) {
+    parts_.cms.pdc_ready(now, index);
+  } else {
+    parts_.cms.update(now, record.ccc);
+  }
+}
+
+void Pds::enqueue(TimePs now, std::uint32_t index, std::uint32_t slot) {
+  Pdc& record = *pdcs_[index];
+  PdcSend& tx = record.tx;
+  OutboundMessage& message = parts_.outbound[slot];
+  message.pdc = index;
+  message.queued = true;
+  message.next = kNoSlot;
+  (tx.message_tail == kNoSlot ? tx.message_head : parts_.outbound[tx.message_tail].next) = slot;
+  tx.message_tail = slot;
+  record.last_activity = now;
+  parts_.initiator.add_to_backlog(parts_.cms[record.ccc], slot);
+  kick(now, index);
+}
+
+void Pds::stop(TimePs now, std::uint32_t slot) {
+  OutboundMessage& message = parts_.outbound[slot];
+  message.stopped = true;
+  if (!message.queued) return;
+  message.queued = false;
+  const std::uint32_t index = message.pdc;
+  PdcSend& tx = pdcs_[index]->tx;
+  std::uint32_t previous = kNoSlot;
+  for (std::uint32_t at = tx.message_head; at != slot; at = parts_.outbound[at].next) previous = at;
+  (previous == kNoSlot ? tx.message_head : parts_.outbound[previous].next) = message.next;
+  if (tx.message_tail == slot) tx.message_tail = previous;
+  parts_.initiator.take_from_backlog(parts_.cms[pdcs_[index]->ccc], slot);
+  kick(now, index);
+}
+
+void Pds::push_control_entry(TimePs now, std::uint32_t index, UetControlType type) {
+  Pdc& record = *pdcs_[index];
+  PdcSend& tx = record.tx;
+  if (tx.outstanding() > tx.mask) grow_ring(tx);
+  const UetPsn psn = tx.next++;
+  SendEntry& entry = tx.at(psn);
+  entry = SendEntry{};
+  entry.message = kControlEntry;
+  entry.offset = static_cast<std::uint32_t>(type);
+  entry.sent_at = now;
+  entry.sends = 1;
+  arm(index, now + rto(0));
+  send_control(index, type, psn, 0, wire::kUetAckRequested);
+}
+
+bool Pds::stage_next(TimePs now, bool only_if_fetched) {
+  for (;;) {
+    const std::uint32_t ccc = parts_.cms.next_ready();
+    if (ccc == kNoSlot) return false;
+    CongestionContext& context = parts_.cms[ccc];
+    const std::uint32_t index = context.pdcs.head;
+    Pdc& record = *pdcs_[index];
+    PdcSend& tx = record.tx;
+    if (!sendable(record)) {
+      context.pdcs.pop(*this, &Pdc::next_ready);
+      record.on_ready_list = false;
+      parts_.cms.update(now, ccc);
+      continue;
+    }
+    const bool again = !tx.resend.empty();
+    const std::uint32_t slot = again ? tx.at(tx.resend.head).message : tx.message_head;
+    if (only_if_fetched && !parts_.initiator.needs_fetch(slot)) return false;
+    const std::uint32_t bytes = next_window_bytes(index);
+    if (parts_.config.congestion != CongestionControl::kNone &&
+        (context.controller.next_send() > now || !context.controller.permits(bytes))) {
+      parts_.cms.update(now, ccc);
+      if (parts_.cms.next_ready() == ccc) return false;
+      continue;
+    }
+    UetPsn psn = 0;
+    if (again) {
+      psn = tx.resend.head;
+      tx.remove(tx.resend, psn);
+      SendEntry& entry = tx.at(psn);
+      entry.state = EntryState::kSent;
+      if (entry.sends < 255) ++entry.sends;
+      tx.append(tx.timers, psn);
+      --context.resend_packets;
+      context.resend_backlog -= bytes;
+    } else {
+      if (tx.outstanding() > tx.mask) grow_ring(tx);
+      psn = tx.next++;
+      SendEntry& entry = tx.at(psn);
+      entry = SendEntry{};
+      entry.sends = 1;
+      OutboundMessage& message = parts_.outbound[slot];
+      entry.message = slot;
+      entry.offset = message.sent;
+      entry.length = static_cast<std::uint16_t>(bytes - message.overhead);
+      message.sent += entry.length;
+      ++message.unanswered;
+      context.backlog -= bytes;
+      if (message.sent == message.send_length) {
+        message.all_sent = true;
+        message.queued = false;
+        tx.message_head = message.next;
+        if (tx.message_head == kNoSlot) tx.message_tail = kNoSlot;
+      }
+      // [UE 1.0 3.5 Limit_PSN_Range]
+      if (parts_.config.limit_psn_range && tx.next - tx.start >= (1U << 31U) &&
+          record.role == PdcRole::kInitiator) {
+        want_close(now, index);
+      }
+    }
+    SendEntry& entry = tx.at(psn);
+    entry.sent_at = now;
+    ++tx.in_flight;
+    if (timers_.get(index) > now + rto(entry.timeouts)) arm(index, now + rto(entry.timeouts));
+    const std::uint32_t staged = EngineParts::acquire(staged_, 1U << 20U);
+    StagedPacket& packet = staged_[staged];
+    packet = StagedPacket{};
+    packet.pdc = index;
+    packet.generation = record.generation;
+    packet.psn = psn;
+    packet.sends = entry.sends;
+    congestion::Departure departure;
+    departure.window_bytes = bytes;
+    departure.wire_bytes = bytes;
+    departure.backlog_bytes = context.backlog + context.resend_backlog;
+    departure.retransmission = again;
+    packet.request = parts_.cms.on_send(now, ccc, departure);
+    if (staged_order_.full()) staged_order_.reserve(staged_order_.capacity() * 2 + 16);
+    staged_order_.push_back(staged);
+    parts_.initiator.fetch(now, slot, staged, entry.offset, entry.length, staged_[staged].payload,
+                           staged_[staged].pieces, staged_[staged].whole_result);
+    parts_.cms.rotate(ccc);
+    parts_.cms.update(now, ccc);
+    return true;
+  }
+}
+
+void Pds::stage_unsequenced(TimePs now, std::uint32_t packet, std::uint8_t sends, std::uint32_t slot,
+                            std::uint32_t offset, std::uint32_t length) {
+  const std::uint32_t staged = EngineParts::acquire(staged_, 1U << 20U);
+  StagedPacket& made = staged_[staged];
+  made = StagedPacket{};
+  made.psn = packet;
+  made.sends = sends;
+  if (staged_order_.full()) staged_order_.reserve(staged_order_.capacity() * 2 + 16);
+  staged_order_.push_back(staged);
+  parts_.initiator.fetch(now, slot, staged, offset, length, made.payload, made.pieces, made.whole_result);
+}
+
+const UetConfig& Pds::parts_config() const { return parts_.config; }
+
+void Pds::settle(TimePs now) {
+  while (staged_order_.size() < parts_.config.fetch_ahead_packets && stage_next(now, true)) {
+  }
+}
+
+void Pds::data_done(TimePs, const PendingAccess& owner, const engine::AccessResult& result) {
+  StagedPacket& staged = staged_[owner.object];
+  --staged.pieces;
+  if (result.status != engine::AccessStatus::kDone) {
+    staged.failed = true;
+    return;
+  }
+  if (staged.whole_result) {
+    staged.payload = result.data;
+    parts_.payloads.retain(result.data.buffer);
+    return;
+  }
+  // One of several pieces: `detail` is where it begins in the packet.
+  std::byte* at = parts_.payloads.data(staged.payload.buffer) + owner.detail;
+  wire::fill(result.data, {at, result.data.length});
+}
+
+bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
+  for (;;) {
+    while (!staged_order_.empty()) {
+      const std::uint32_t slot = staged_order_.front();
+      StagedPacket& staged = staged_[slot];
+      if (staged.pieces > 0) return false;
+      if (staged.pdc == kNoSlot) {
+        if ((allowed & wire::mask_of(wire::TrafficClass::kData)) == 0) return false;
+        staged_order_.pop_front();
+        const StagedPacket packet = staged;
+        staged_.release(slot);
+        if (!parts_.rudi.wanted(packet.psn, packet.sends)) {
+          parts_.payloads.release(packet.payload.buffer);
+          continue;
+        }
+        out = wire::uet_packet();
+        if (packet.failed) {
+          parts_.payloads.release(packet.payload.buffer);
+        } else {
+          out.payload = packet.payload;
+        }
+        parts_.rudi.emit(now, packet.psn, packet.failed, out);
+        finish(out, wire::TrafficClass::kData, out.destination, out.entropy);
+        return true;
+      }
+      Pdc& record = *pdcs_[staged.pdc];
+      bool wanted = record.generation == staged.generation && record.tx.contains(staged.psn);
+      if (wanted) {
+        const SendEntry& entry = record.tx.at(staged.psn);
+        wanted = entry.state == EntryState::kSent && entry.sends == staged.sends;
+        const bool again = staged.sends > 1 && !parts_.config.retransmit_as_data;
+        const auto traffic_class = again ? wire::TrafficClass::kRetransmission : wire::TrafficClass::kData;
+        if (wanted && (allowed & wire::mask_of(traffic_class)) == 0) return false;
+      }
+      staged_order_.pop_front();
+      if (!wanted) {
+        // Acknowledged, refused or given up while its payload was being fetched.
+        parts_.payloads.release(staged.payload.buffer);
+        staged_.release(slot);
+        continue;
+      }
+      emit(now, slot, out);
+      staged_.release(slot);
+      return true;
+    }
+    if (!stage_next(now, false)) return false;
+  }
+}
+
+void Pds::finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::HostAddress peer,
+                 std::uint16_t entropy) {
+  out.traffic_class = traffic_class;
+  out.source = parts_.config.host;
+  out.destination = peer;
+  out.entropy = entropy;
+  out.mark = wire::CongestionMark::kCapable;
+  out.uet.encapsulation = parts_.config.encapsulation;
+  out.uet.protection = parts_.config.protection;
+  out.header_bytes = parts_.config.nominal_header_bytes != 0 ? parts_.config.nominal_header_bytes
+                                                             : wire::wire_header_bytes(out);
+  ++parts_.counters.packets_sent;
+}
+
+void Pds::emit(TimePs now, std::uint32_t slot, wire::Packet& out) {
+  StagedPacket& staged = staged_[slot];
+  Pdc& record = *pdcs_[staged.pdc];
+  PdcSend& tx = record.tx;
+  SendEntry& entry = tx.at(staged.psn);
+  const UetConfig& config = parts_.config;
+  out = wire::uet_packet();
+  const bool credits = config.congestion == CongestionControl::kReceiver ||
+                       config.congestion == CongestionControl::kBoth;
+  const UetPdsType type = record.ordered ? (credits ? UetPdsType::kRodCcRequest : UetPdsType::kRodRequest)
+                                         : (credits ? UetPdsType::kRudCcRequest : UetPdsType::kRudRequest);
+  wire::UetRequest& request = wire::use_pds_request(out.uet, type);
+  request.psn = staged.psn;
+  // [UE 1.0 3.5.11] Every request carries CLEAR for free.
+  request.clear_psn_offset = wire::uet_psn_offset(record.clear_psn(), staged.psn);
+  record.clear_asked = false;
+  record.clear_at = kNever;
+  request.source_pdcid = record.local_id;
+  std::uint8_t flags = 0;
+  if (record.peer_known) {
+    request.destination_pdcid = record.peer_id;
+  } else {
+    flags |= wire::kUetSyn;
+    request.destination_pdcid = wire::uet_syn_word(staged.psn - tx.start, record.reserved);
+  }
+  if (credits) {
+    request.ccc_id = static_cast<std::uint8_t>(record.ccc);
+    request.credit_target = wire::uet_byte_units(staged.request.grant_bytes);
+  }
+  const bool again = entry.sends > 1;
+  if (again) flags |= wire::kUetRetransmit;
+  // [UE 1.0 3.5.12] AR: retransmissions, the last packet when nothing else is queued, when the controller
+  // wants to hear, and by configuration.
+  if (again || config.ack_per_packet || staged.request.acknowledge || !sendable(record)) {
+    flags |= wire::kUetAckRequested;
+  }
+  out.uet.prologue.flags = flags;
+  entry.sent_at = now;
+  const std::uint16_t entropy = record.ordered ? record.entropy : parts_.cms.next_entropy(record.ccc);
+  entry.entropy = entropy;
+  parts_.initiator.build(entry.message, entry.offset, entry.length, staged.failed, out);
+  if (staged.failed) {
+    parts_.payloads.release(staged.payload.buffer);
+  } else {
+    out.payload = staged.payload;
+  }
+  out.operation = parts_.outbound[entry.message].operation;
+  if (again) {
+    ++parts_.counters.packets_retransmitted;
+    parts_.trace(now, trace::EventKind::kRetransmission, record.local_id, staged.psn, 1);
+  } else {
+    ++parts_.counters.requests_sent;
+  }
+  if (config.tail_loss_time > kTimeZero && record.tail_at == kNever) {
+    record.tail_at = now + config.tail_loss_time;
+    arm(staged.pdc, record.tail_at);
+  }
+  const bool apart = again && !config.retransmit_as_data;
+  finish(out, apart ? wire::TrafficClass::kRetransmission : wire::TrafficClass::kData, record.peer, entropy);
+}
+
+Pds::ControlJob& Pds::push(Ring<ControlJob>& jobs) {
+  if (jobs.full()) jobs.reserve(jobs.capacity() == 0 ? 16 : jobs.capacity() * 2);
+  return jobs.emplace_back();
+}
+
+void Pds::send_control(std::uint32_t index, UetControlType type, UetPsn psn, std::uint32_t payload,
+                       std::uint8_t flags) {
+  const Pdc& record = *pdcs_[index];
+  ControlJob& job = push(control_);
+  job.type = UetPdsType::kControl;
+  job.control = type;
+  job.pdc = index;
+  job.generation = record.generation;
+  job.psn = psn;
+  job.payload = payload;
+  job.peer = record.peer;
+  job.source_id = record.local_id;
+  job.destination_id = record.peer_id;
+  job.entropy = record.entropy;
+  job.flags = flags;
+  if (record.ordered) job.flags |= wire::kUetIsRod;
+  if (!record.peer_known) {
+    job.flags |= wire::kUetSyn;
+    job.destination_id = wire::uet_syn_word(psn - record.tx.start, record.reserved);
+  }
+  if (type == UetControlType::kProbe) job.opaque = static_cast<std::uint16_t>(payload);
+}
+
+bool Pds::transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
+  if (!control_.empty() && (allowed & wire::mask_of(wire::TrafficClass::kControl)) != 0 &&
+      transmit_control(now, control_, out)) {
+    return true;
+  }
+  if (!acknowledgements_.empty() && (allowed & wire::mask_of(wire::TrafficClass::kAcknowledgement)) != 0 &&
+      transmit_control(now, acknowledgements_, out)) {
+    return true;
+  }
+  return transmit_data(now, allowed, out);
+}
+
+bool Pds::transmit_control(TimePs now, Ring<ControlJob>& jobs, wire::Packet& out) {
+  while (!jobs.empty()) {
+    const ControlJob& job = jobs.front();
+    out = wire::uet_packet();
+    wire::TrafficClass traffic_class = wire::TrafficClass::kControl;
+    if (job.type == UetPdsType::kAck) {
+      build_ack(now, job, out);
+      traffic_class = wire::TrafficClass::kAcknowledgement;
+      // [UE 1.0 3.5, Trimmable_ACK_Size]
+      if (job.data.length > parts_.config.trimmable_ack_bytes) traffic_class = wire::TrafficClass::kData;
+      ++parts_.counters.acknowledgements_sent;
+    } else if (job.type == UetPdsType::kNack) {
+      wire::UetNack& nack = wire::use_nack(out.uet, job.code);
+      nack.psn = job.psn;
+      nack.payload = job.payload;
+      nack.source_pdcid = job.source_id;
+      nack.destination_pdcid = job.destination_id;
+      out.uet.prologue.flags = job.flags;
+      ++parts_.counters.nacks_sent;
+    } else {
+      // What a PDC wanted to say when it still existed.
+      if (pdcs_[job.pdc]->generation != job.generation) {
+        jobs.pop_front();
+        continue;
+      }
+      wire::UetControl& control = wire::use_control(out.uet, job.control);
+      control.psn = job.psn;
+      control.payload = job.payload;
+      control.source_pdcid = job.source_id;
+      control.destination_pdcid = job.destination_id;
+      control.probe_opaque = job.opaque;
+      out.uet.prologue.flags = job.flags;
+      ++parts_.counters.control_packets_sent;
+    }
+    finish(out, traffic_class, job.peer, job.entropy);
+    // The reference that the job held goes with the packet.
+    jobs.pop_front();
+    return true;
+  }
+  return false;
+}
+
+void Pds::build_ack(TimePs now, const ControlJob& job, wire::Packet& out) {
+  wire::UetAck& ack = wire::use_ack(out.uet);
+  ack.source_pdcid = job.source_id;
+  ack.destination_pdcid = job.destination_id;
+  Pdc& record = *pdcs_[job.pdc];
+  const bool alive = record.generation == job.generation;
+  const UetPsn cumulative = alive ? record.rx.cumulative : job.cumulative;
+  const bool probe = (job.flags & wire::kUetProbeAnswer) != 0;
+  ack.cumulative_psn = cumulative;
+  ack.ack_psn_offset =
+      probe ? static_cast<std::int16_t>(job.opaque) : wire::uet_psn_offset(job.psn, cumulative);
+  std::uint8_t flags = job.flags;
+  out.uet.prologue.next = job.form;
+  if (job.form != wire::UetNextHeader::kNone) {
+    wire::use_ses_response(out.uet, job.form) = job.response;
+    out.payload = job.data;
+  }
+  if (alive) {
+    PdcReceive& rx = record.rx;
+    // [UE 1.0 3.5.12] What the source is asked for.
+    if (record.state == PdcState::kClosing) {
+      flags |= wire::uet_request_flags(wire::UetAckRequest::kClose);
+    } else if (rx.stored_count > 0) {
+      flags |= wire::uet_request_flags(wire::UetAckRequest::kClear);
+    }
+    rx.ack_bytes = 0;
+    const bool congestion = parts_.config.congestion != CongestionControl::kNone;
+    if (congestion || rx.ahead > 0 || probe) {
+      wire::UetAckCongestion& cc = wire::use_ack_congestion(out.uet);
+      UetPsn base = cumulative + 1;
+      if (probe) {
+        base = job.psn;
+      } else if (parts_.config.sack_base == SackBase::kTrigger) {
+        const UetPsn low = job.psn - 63;
+        base = job.on_trigger ? job.psn : (wire::uet_psn_after(low, rx.expected) ? low : rx.expected + 1);
+      } else if (parts_.config.ack_per_packet) {
+        base = job.psn;
+      } else {
+        // [UE 1.0 3.5.12] sack_base_track never lies below what CACK says already.
+        if (wire::uet_psn_before(rx.sack_track, cumulative + 1)) rx.sack_track = cumulative + 1;
+        base = rx.sack_track;
+        rx.sack_track = wire::uet_psn_after(rx.highest, base + 63) ? base + 64 : cumulative + 1;
+      }
+      if (!wire::uet_psn_offset_fits(base, cumulative)) base = cumulative + 1;
+      cc.sack_psn_offset = wire::uet_psn_offset(base, cumulative);
+      cc.sack_bitmap = sack_bits(rx, base);
+      cc.mpr = static_cast<std::uint8_t>(rx.range / wire::kUetMprUnit);
+      cc.type = wire::UetCcType::kNscc;
+      cc.byte_units = wire::uet_byte_units(rx.bytes);
+      cc.out_of_order = static_cast<std::uint16_t>(std::min<std::uint32_t>(rx.ahead, 0xffff));
+      const std::int64_t held = (now - job.arrived_at).ps / static_cast<std::int64_t>(wire::kUetServiceTimeUnitPs);
+      cc.service_time = static_cast<std::uint16_t>(std::min<std::int64_t>(held, 0xffff));
+    }
+  }
+  out.uet.prologue.flags = flags;
+}
+
+}  // namespace wharf::uet

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The target of the semantic sublayer: requests of others become memory accesses, matched receives and
+// responses. [UE 1.0 3.4]
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/contract.h"
+#include "engine/uet/access_port.h"
+#include "engine/uet/endpoint.h"
+#include "engine/uet/message.h"
+#include "wire/packet.h"
+
+namespace wharf::uet {
+
+struct EngineParts;
+
+class Target {
+ public:
+  explicit Target(EngineParts& parts) : parts_(parts) {}
+
+  /// A request that PDS has accepted (or RUDI brought). Without a code, an answer follows through
+  /// Pds::respond(), perhaps before this returns; a code refuses the packet as if it had never come.
+  std::optional<wire::UetNackCode> deliver(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
+  /// A datagram: delivered or forgotten.
+  void deliver_datagram(TimePs now, const wire::Packet& packet);
+
+  void access_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
+  void read_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
+  void held_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status);
+  /// The atomic unit has finished for `inbound`.
+  void atomic_done(TimePs now, std::uint32_t inbound, wire::UetReturnCode code, const wire::Payload& result);
+
+  /// A receive was posted: true when a waiting message has taken it.
+  bool receive_posted(TimePs now, engine::QueueId queue, std::uint32_t receive);
+  /// The rest of a rendezvous send has been read, or could not be.
+  void remainder_read(TimePs now, std::uint32_t message, std::uint32_t generation, verbs::CompletionStatus status);
+  /// The initiator does not know the deferred send any more.
+  void restart_refused(TimePs now, std::uint32_t token);
+  void forget_pdc(TimePs now, std::uint32_t pdc);
+  void forget_endpoint(TimePs now, engine::QueueId queue);
+
+  void release_buffers();
+  void describe_waiting(std::vector<std::string>& out) const;
+
+ private:
+  // target.cc
+  void answer(TimePs now, std::uint32_t inbound, wire::UetReturnCode code, std::uint32_t modified_length,
+              wire::UetListCode list = wire::UetListCode::kExpected);
+  wire::UetReturnCode find_region(const InboundPacket& inbound, const wire::UetSesRequest& request, bool small,
+                                  std::uint32_t& region, std::uint64_t& address) const;
+  std::optional<wire::UetNackCode> write(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
+  std::optional<wire::UetNackCode> read(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
+  std::optional<wire::UetNackCode> atomic(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
+  void finish_packet(TimePs now, std::uint32_t inbound);
+  void end_message_in_error(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
+
+  // target_messages.cc
+  std::uint32_t find_message(std::uint32_t pdc, std::uint16_t message_id) const;
+  std::uint32_t make_message(std::uint32_t pdc, const wire::Packet& packet);
+  void leave_pdc(std::uint32_t message);
+  void release_message(std::uint32_t message);
+  void settle_message(TimePs now, std::uint32_t message);
+  void complete_receive(TimePs now, std::uint32_t message, verbs::CompletionStatus status);
+  void complete_header_data(std::uint32_t message);
+
+  // matching.cc
+  std::optional<wire::UetNackCode> two_sided(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
+  void refuse_send(TimePs now, std::uint32_t inbound, std::uint32_t message);
+  void match(TimePs now, std::uint32_t message, std::uint32_t receive);
+  bool hold(std::uint32_t message, std::uint32_t offset, const wire::Payload& payload);
+  void release_held(std::uint32_t message);
+  void leave_unexpected(std::uint32_t message);
+  /// Writes `payload` at `offset` of the receive buffer; returns how many accesses.
+  std::uint32_t place(std::uint32_t message, std::uint32_t offset, const wire::Payload& payload,
+                      const PendingAccess& owner);
+  void fetch_remainder(TimePs now, std::uint32_t message);
+  std::uint32_t defer(std::uint32_t message);
+  void request_restart(TimePs now, std::uint32_t deferred);
+
+  EngineParts& parts_;
+  SlotPool<DeferredSend> deferred_;
+  std::uint32_t unexpected_count_ = 0;
+};
+
+}  // namespace wharf::uet

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages of others from their first packet to their end: records, completion, and what becomes of them when
+// their PDC fails. [UE 1.0 3.4]
+#include <fmt/format.h>
+
+#include "engine/uet/engine_parts.h"
+
+namespace wharf::uet {
+
+using verbs::CompletionStatus;
+using wire::UetReturnCode;
+
+std::uint32_t Target::find_message(std::uint32_t pdc, std::uint16_t message_id) const {
+  std::uint32_t at = parts_.pds.pdc(pdc).rx.messages;
+  while (at != kNoSlot && parts_.inbound_messages[at].message_id != message_id) at = parts_.inbound_messages[at].next;
+  return at;
+}
+
+std::uint32_t Target::make_message(std::uint32_t pdc, const wire::Packet& packet) {
+  const std::uint32_t at = EngineParts::acquire(parts_.inbound_messages, parts_.config.inbound_messages);
+  if (at == kNoSlot) return kNoSlot;
+  InboundMessage& message = parts_.inbound_messages[at];
+  const std::uint32_t generation = message.generation + 1;
+  message = InboundMessage{};
+  message.generation = generation;
+  message.pdc = pdc;
+  message.source = packet.source;
+  message.request = packet.uet.ses;
+  message.request_length = packet.uet.ses.request_length;
+  message.message_id = packet.uet.ses.message_id;
+  PdcReceive& rx = parts_.pds.pdc(pdc).rx;
+  message.next = rx.messages;
+  rx.messages = at;
+  return at;
+}
+
+void Target::leave_pdc(std::uint32_t at) {
+  InboundMessage& message = parts_.inbound_messages[at];
+  if (message.pdc == kNoSlot) return;
+  PdcReceive& rx = parts_.pds.pdc(message.pdc).rx;
+  if (rx.messages == at) {
+    rx.messages = message.next;
+  } else {
+    std::uint32_t previous = rx.messages;
+    while (parts_.inbound_messages[previous].next != at) previous = parts_.inbound_messages[previous].next;
+    parts_.inbound_messages[previous].next = message.next;
+  }
+  message.pdc = kNoSlot;
+}
+
+void Target::release_message(std::uint32_t at) {
+  leave_pdc(at);
+  leave_unexpected(at);
+  release_held(at);
+  parts_.inbound_messages.release(at);
+}
+
+void Target::complete_header_data(std::uint32_t at) {
+  const InboundMessage& message = parts_.inbound_messages[at];
+  engine::QueueId queue = 0;
+  if (parts_.endpoints.look_up(message.request, queue) != UetReturnCode::kOk) return;
+  // [UE 1.0 3.4] header_data becomes remote completion data; no receive is consumed.
+  verbs::Completion completion;
+  completion.kind = verbs::CompletionKind::kReceive;
+  completion.verb = verbs::Verb::kWriteImm;
+  completion.has_immediate = true;
+  completion.immediate = message.request.header_data;
+  completion.length = message.request_length;
+  completion.remote_host = message.source.number;
+  completion.remote_queue = message.request.initiator;
+  ++parts_.endpoints[queue].reserved;
+  parts_.endpoints.complete(queue, completion);
+}
+
+void Target::complete_receive(TimePs, std::uint32_t at, CompletionStatus status) {
+  const InboundMessage& message = parts_.inbound_messages[at];
+  const ReceiveEntry& receive = parts_.endpoints.receive(message.receive);
+  verbs::Completion completion;
+  completion.id = receive.request.id;
+  completion.status = status;
+  completion.kind = verbs::CompletionKind::kReceive;
+  completion.has_immediate = message.request.has_header_data();
+  completion.verb = completion.has_immediate ? verbs::Verb::kSendImm : verbs::Verb::kSend;
+  completion.immediate = message.request.header_data;
+  completion.tag = is_tagged(message.request.opcode) ? message.request.memory_key : 0;
+  completion.length = message.request_length < message.capacity ? message.request_length : message.capacity;
+  completion.remote_host = message.source.number;
+  completion.remote_queue = message.request.initiator;
+  const std::uint32_t queue = message.endpoint;
+  --parts_.endpoints[queue].receive_count;
+  parts_.endpoints.release_receive(message.receive);
+  parts_.inbound_messages[at].matched = false;
+  parts_.endpoints.complete(queue, completion);
+}
+
+void Target::settle_message(TimePs now, std::uint32_t at) {
+  InboundMessage& message = parts_.inbound_messages[at];
+  if (message.accesses > 0 || message.fetching) return;
+  if (message.abandoned) {
+    // The PDC failed in the middle: the receive goes back, as if nothing had come.
+    if (message.matched) {
+      parts_.endpoints.give_back(message.endpoint, message.receive);
+      message.matched = false;
+    }
+    release_message(at);
+    return;
+  }
+  if (!message.two_sided) {
+    if (message.arrived < message.request_length && !message.terminated) return;
+    if (message.first_seen && message.request.has_header_data() && message.failed == UetReturnCode::kOk) {
+      complete_header_data(at);
+    }
+    release_message(at);
+    return;
+  }
+  const bool rendezvous = is_rendezvous(message.request.opcode);
+  const std::uint32_t expected = rendezvous ? message.rendezvous.eager_length : message.request_length;
+  const bool all_here = message.first_seen && message.arrived >= expected;
+  if (message.terminated || (all_here && message.failed != UetReturnCode::kOk)) {
+    if (message.matched) {
+      complete_receive(now, at,
+                       message.failed == UetReturnCode::kTooLong ? CompletionStatus::kLocalLength
+                                                                 : CompletionStatus::kRemoteOperation);
+    }
+    release_message(at);
+    return;
+  }
+  if (!all_here) return;
+  if (message.deferred) {
+    release_message(at);
+    return;
+  }
+  leave_pdc(at);
+  if (!message.matched) return;  // Complete, and kept until a receive is posted.
+  const std::uint32_t whole = message.request_length < message.capacity ? message.request_length : message.capacity;
+  if (rendezvous && !message.complete && whole > message.rendezvous.eager_length) {
+    fetch_remainder(now, at);
+    return;
+  }
+  complete_receive(now, at, CompletionStatus::kSuccess);
+  release_message(at);
+}
+
+void Target::forget_pdc(TimePs now, std::uint32_t pdc) {
+  PdcReceive& rx = parts_.pds.pdc(pdc).rx;
+  while (rx.messages != kNoSlot) {
+    const std::uint32_t at = rx.messages;
+    leave_pdc(at);
+    parts_.inbound_messages[at].abandoned = true;
+    leave_unexpected(at);
+    settle_message(now, at);
+  }
+}
+
+void Target::forget_endpoint(TimePs now, engine::QueueId queue) {
+  Endpoint& endpoint = parts_.endpoints[queue];
+  while (!endpoint.unexpected.empty()) {
+    const std::uint32_t at = endpoint.unexpected.head;
+    leave_unexpected(at);
+    parts_.inbound_messages[at].failed = UetReturnCode::kCancelled;
+    settle_message(now, at);
+  }
+  for (std::uint32_t at = 0; at < deferred_.capacity(); ++at) {
+    if (deferred_.is_used(at) && deferred_[at].endpoint == queue) deferred_.release(at);
+  }
+}
+
+void Target::remainder_read(TimePs now, std::uint32_t at, std::uint32_t generation, CompletionStatus status) {
+  if (!parts_.inbound_messages.is_used(at) || parts_.inbound_messages[at].generation != generation) return;
+  InboundMessage& message = parts_.inbound_messages[at];
+  message.fetching = false;
+  message.complete = true;
+  if (message.matched) complete_receive(now, at, status);
+  release_message(at);
+}
+
+void Target::release_buffers() {
+  for (std::uint32_t at = 0; at < parts_.held.capacity(); ++at) {
+    if (parts_.held.is_used(at)) parts_.payloads.release(parts_.held[at].payload.buffer);
+  }
+}
+
+void Target::describe_waiting(std::vector<std::string>& out) const {
+  for (std::uint32_t at = 0; at < parts_.inbound_messages.capacity(); ++at) {
+    if (!parts_.inbound_messages.is_used(at)) continue;
+    const InboundMessage& message = parts_.inbound_messages[at];
+    out.push_back(fmt::format("host {}: message {} of host {}: {} of {} bytes have arrived, {} accesses under way{}",
+                              parts_.config.host.number, message.message_id, message.source.number, message.arrived,
+                              message.request_length, message.accesses,
+                              message.unexpected ? ", waits for a receive" : ""));
+  }
+}
+
+}  // namespace wharf::uet

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ultra Ethernet interface of one host: semantic (SES), packet delivery (PDS) and congestion management (CMS)
+// sublayers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/result.h"
+#include "engine/contract.h"
+#include "engine/uet/config.h"
+#include "engine/uet/counters.h"
+#include "wire/payload_pool.h"
+
+namespace wharf::uet {
+
+struct EngineParts;
+
+/// One host's fabric endpoint (FEP). A queue is an endpoint {JobID, PIDonFEP, resource index}; a peer is a
+/// remote one; PDCs open by themselves when messages need them. It knows no clock, socket or thread, and in
+/// steady state takes no memory. Implements UE 1.0 sections 3.4 (SES), 3.5 (PDS) and 3.6 (CMS) as far as
+/// public sources show them; secured packets (3.7, TSS) are refused.
+///
+/// How work requests map: kRead, kWrite, kWriteImm (header data), kSend, kSendImm, tagged or not, and all
+/// atomics; `delivery` chooses RUD, ROD, RUDI or UUD. kWriteNotify, kSendInvalidate, loads and stores have no
+/// counterpart. `remote.address` counts from the region's base unless UetConfig::virtual_addresses.
+class UetEngine {
+ public:
+  /// `config` must validate(); the error names the key. `payloads` and `arena` outlive the engine and may be
+  /// shared by the engines of one thread.
+  static Result<UetEngine> create(const UetConfig& config, wire::PayloadPool& payloads, Arena& arena);
+  UetEngine(UetEngine&&) noexcept;
+  UetEngine& operator=(UetEngine&&) noexcept;
+  ~UetEngine();
+
+  // Control. May take memory.
+  static constexpr bool supports(verbs::Verb verb) {
+    return !verbs::is_load_store(verb) && verb != verbs::Verb::kWriteNotify && verb != verbs::Verb::kSendInvalidate;
+  }
+  /// Depths are powers of two up to 65536. The endpoint's address is the configured one, its resource index
+  /// counted up per queue.
+  Result<engine::QueueId> create_queue(TimePs now, const engine::QueueConfig& config);
+  /// The same with an address and an initiator id of its own.
+  Result<engine::QueueId> create_endpoint(TimePs now, const engine::QueueConfig& config,
+                                          const EndpointAddress& address, std::uint32_t initiator_id);
+  /// Refused while requests are outstanding. Its unread completions, receives and kept messages are gone.
+  Result<void> destroy_queue(TimePs now, engine::QueueId queue);
+  /// Registered for the configured JobID, with a key of the engine's choice: the two halves of the token.
+  Result<verbs::SegmentToken> register_segment(TimePs now, const verbs::SegmentConfig& config);
+  /// The same for any JobID. `key`: at most 48 bits, or nothing for one of the engine's choice. `idempotent`:
+  /// the region may be targeted through RUDI.
+  Result<verbs::SegmentToken> register_region(TimePs now, const verbs::SegmentConfig& config,
+                                              std::uint32_t job_id, std::optional<std::uint64_t> key,
+                                              bool idempotent);
+  /// Later accesses with this token are refused; accesses under way finish.
+  Result<void> deregister_segment(TimePs now, verbs::SegmentToken token);
+  Result<engine::ExchangeBlob> export_queue(engine::QueueId queue) const;
+  /// Imports the endpoint in `blob`. Nothing is sent: PDCs open with the first message.
+  Result<engine::PeerId> connect(TimePs now, engine::QueueId queue, std::span<const std::byte> blob);
+  /// Refused while requests to the peer are outstanding.
+  Result<void> disconnect(TimePs now, engine::QueueId queue, engine::PeerId peer);
+  /// Disables or enables the resource index of a queue; enabling counts its generation up. [UE 1.0 3.4]
+  Result<void> set_enabled(TimePs now, engine::QueueId queue, bool enabled);
+
+  // Inputs. Each runs to completion; consequences wait in the outputs below.
+  engine::PostStatus post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
+                          engine::Submission submission);
+  engine::PostStatus post_receive(TimePs now, engine::QueueId queue, const verbs::ReceiveRequest& receive);
+  /// kUnsupported: UET has no load/store path.
+  engine::PostStatus issue(TimePs now, const verbs::LoadStore& load_store);
+  /// Malformed, unknown and unwanted packets are counted and dropped. `port` is not looked at.
+  void receive(TimePs now, std::uint32_t port, const wire::Packet& packet);
+  /// Answers one next_access(), in any order. An id that is not pending is ignored.
+  void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
+  /// Early or repeated calls do nothing.
+  void expire(TimePs now);
+
+  // Outputs. After every input, drain these until all are empty; transmit() can make new accesses.
+  bool next_access(engine::Access& out);
+  bool transmit(TimePs now, std::uint32_t port, wire::TrafficClassMask allowed, wire::Packet& out);
+  bool next_completed_queue(engine::QueueId& queue);
+  bool poll(engine::QueueId queue, verbs::Completion& out);
+  bool poll_load_store(verbs::LoadStoreResult& out);
+  bool poll_event(engine::AsyncEvent& out);
+  TimePs deadline() const;
+
+  // Observation.
+  const UetCounters& counters() const;
+  const UetConfig& config() const;
+  /// The sublayers, for tests and reports; read only.
+  const EngineParts& parts() const { return *parts_; }
+  void describe_waiting(std::vector<std::string>& out) const;
+
+ private:
+  explicit UetEngine(std::unique_ptr<EngineParts> parts);
+
+  std::unique_ptr<EngineParts> parts_;
+};
+
+}  // namespace wharf::uet
