@@ -25,7 +25,7 @@ enum class AccessOwner : std::uint8_t {
 struct PendingAccess {
   AccessOwner owner = AccessOwner::kPacketData;
   std::uint32_t object = 0;
-  std::uint32_t generation = 0;  ///< Of `object`, where it can be reused before the answer comes.
+  std::uint32_t generation = 0;             ///< Of `object`, where it can be reused before the answer comes.
   wire::BufferId buffer = wire::kNoBuffer;  ///< Held until the answer comes.
   std::uint64_t detail = 0;
 };

@@ -108,7 +108,8 @@ void store(T value, T& out) {
 }
 
 template <typename T>
-constexpr bool kIsInteger = std::is_integral_v<T> || std::is_same_v<T, __int128> || std::is_same_v<T, unsigned __int128>;
+constexpr bool kIsInteger =
+    std::is_integral_v<T> || std::is_same_v<T, __int128> || std::is_same_v<T, unsigned __int128>;
 template <typename T>
 constexpr bool kIsComplex = false;
 template <typename T>
@@ -132,7 +133,8 @@ template <typename T>
 T add(T a, T b, int sign) {
   if constexpr (kIsInteger<T>) {
     using U = typename Wrapping<T>::Type;
-    return static_cast<T>(sign > 0 ? static_cast<U>(a) + static_cast<U>(b) : static_cast<U>(a) - static_cast<U>(b));
+    return static_cast<T>(sign > 0 ? static_cast<U>(a) + static_cast<U>(b)
+                                   : static_cast<U>(a) - static_cast<U>(b));
   } else {
     return sign > 0 ? a + b : a - b;
   }
@@ -142,7 +144,8 @@ T multiply(T a, T b) {
   if constexpr (kIsInteger<T>) {
     using U = typename Wrapping<T>::Type;
     if constexpr (sizeof(U) < sizeof(unsigned)) {
-      return static_cast<T>(static_cast<unsigned>(static_cast<U>(a)) * static_cast<unsigned>(static_cast<U>(b)));
+      return static_cast<T>(static_cast<unsigned>(static_cast<U>(a)) *
+                            static_cast<unsigned>(static_cast<U>(b)));
     } else {
       return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
     }
@@ -243,7 +246,8 @@ bool atomic_defined(UetAtomicOpcode opcode, UetDatatype datatype) {
   return false;
 }
 
-void apply_atomic(const wire::UetAtomic& atomic, std::span<std::byte> target, std::span<const std::byte> operand) {
+void apply_atomic(const wire::UetAtomic& atomic, std::span<std::byte> target,
+                  std::span<const std::byte> operand) {
   if (atomic.opcode == UetAtomicOpcode::kRead || atomic.opcode == UetAtomicOpcode::kInvalidate) return;
   if (atomic.opcode == UetAtomicOpcode::kWrite) {
     std::memcpy(target.data(), operand.data(), target.size());

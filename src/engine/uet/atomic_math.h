@@ -16,7 +16,8 @@ bool atomic_defined(wire::UetAtomicOpcode opcode, wire::UetDatatype datatype);
 
 /// Applies the operation to each element of `target` in place. `operand` has as many bytes as `target`, or
 /// none for operations without one; the compare-and-swap family takes its values from `atomic`.
-void apply_atomic(const wire::UetAtomic& atomic, std::span<std::byte> target, std::span<const std::byte> operand);
+void apply_atomic(const wire::UetAtomic& atomic, std::span<std::byte> target,
+                  std::span<const std::byte> operand);
 
 /// BF16 and FP16 by way of single precision, rounded to nearest even.
 float half_to_float(std::uint16_t half);

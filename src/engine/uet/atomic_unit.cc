@@ -12,12 +12,13 @@ using verbs::Verb;
 using wire::UetAtomicOpcode;
 using wire::UetReturnCode;
 
-UetReturnCode AtomicUnit::check(const wire::UetAtomic& atomic, std::uint32_t length, std::uint32_t operand_bytes,
-                                std::uint64_t address) {
+UetReturnCode AtomicUnit::check(const wire::UetAtomic& atomic, std::uint32_t length,
+                                std::uint32_t operand_bytes, std::uint64_t address) {
   const std::uint32_t element = wire::uet_datatype_bytes(atomic.datatype);
   if (element == 0) return UetReturnCode::kAtomicUnsupportedDatatype;
   if (!atomic_defined(atomic.opcode, atomic.datatype)) return UetReturnCode::kAtomicUnsupportedOperation;
-  const bool operandless = wire::uet_has_compare_swap(atomic.opcode) || atomic.opcode == UetAtomicOpcode::kRead ||
+  const bool operandless = wire::uet_has_compare_swap(atomic.opcode) ||
+                           atomic.opcode == UetAtomicOpcode::kRead ||
                            atomic.opcode == UetAtomicOpcode::kInvalidate;
   if (length == 0 || length % element != 0 || length > wire::PayloadPool::kLargestBytes ||
       operand_bytes != (operandless ? 0 : length)) {
@@ -152,7 +153,8 @@ void AtomicUnit::access_done(TimePs now, const PendingAccess& owner, const engin
   Job& job = jobs_[index];
   if (result.status != engine::AccessStatus::kDone) {
     end(now, index,
-        result.status == engine::AccessStatus::kPoison ? UetReturnCode::kHostPoisoned : UetReturnCode::kNoTranslation);
+        result.status == engine::AccessStatus::kPoison ? UetReturnCode::kHostPoisoned
+                                                       : UetReturnCode::kNoTranslation);
     return;
   }
   if (job.by_port) {

@@ -19,8 +19,8 @@ class AtomicUnit {
   explicit AtomicUnit(EngineParts& parts) : parts_(parts) {}
 
   /// kOk when `length` bytes at `address` can be the target. Choice: naturally aligned, one packet.
-  static wire::UetReturnCode check(const wire::UetAtomic& atomic, std::uint32_t length, std::uint32_t operand_bytes,
-                                   std::uint64_t address);
+  static wire::UetReturnCode check(const wire::UetAtomic& atomic, std::uint32_t length,
+                                   std::uint32_t operand_bytes, std::uint64_t address);
   /// Runs the operation for an accepted packet, whose answer Target::atomic_done() gives. False: no resource.
   bool start(TimePs now, std::uint32_t inbound, const wire::UetAtomic& atomic, std::uint64_t address,
              std::uint32_t length, bool fetching, const wire::Payload& operand, wire::OperationTag operation);
@@ -37,9 +37,9 @@ class AtomicUnit {
     bool writing = false;
     std::uint64_t address = 0;
     wire::UetAtomic atomic;
-    wire::Payload operand;                        ///< The engine has a reference.
-    wire::Payload old;                            ///< The value before, of the pool.
-    wire::BufferId result = wire::kNoBuffer;      ///< The value after.
+    wire::Payload operand;                    ///< The engine has a reference.
+    wire::Payload old;                        ///< The value before, of the pool.
+    wire::BufferId result = wire::kNoBuffer;  ///< The value after.
     wire::OperationTag operation;
   };
 

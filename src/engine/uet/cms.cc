@@ -8,7 +8,8 @@
 namespace wharf::uet {
 
 Cms::Cms(EngineParts& parts)
-    : parts_(parts), random_(RandomStream(parts.config.seed, "uet.entropy").substream(parts.config.host.number)) {}
+    : parts_(parts),
+      random_(RandomStream(parts.config.seed, "uet.entropy").substream(parts.config.host.number)) {}
 
 std::uint32_t Cms::context_for(wire::HostAddress host) {
   if (const std::uint32_t* found = by_host_.find(host.number)) return *found;
@@ -119,10 +120,11 @@ void Cms::expire(TimePs now) {
 void Cms::describe_waiting(std::vector<std::string>& out) const {
   for (const auto& context : contexts_) {
     if (!context->has_data() && context->in_flight == 0) continue;
-    out.push_back(fmt::format("host {}: CCC toward host {} is {}: {} bytes never sent, {} packets to send again, "
-                              "{} packets in flight",
-                              parts_.config.host.number, context->peer.number, name(context->state),
-                              context->backlog, context->resend_packets, context->in_flight));
+    out.push_back(
+        fmt::format("host {}: CCC toward host {} is {}: {} bytes never sent, {} packets to send again, "
+                    "{} packets in flight",
+                    parts_.config.host.number, context->peer.number, name(context->state), context->backlog,
+                    context->resend_packets, context->in_flight));
   }
 }
 

@@ -32,15 +32,15 @@ struct CongestionContext {
   congestion::AnyController controller;
   CccState state = CccState::kIdle;
   wire::HostAddress peer;
-  std::uint64_t backlog = 0;        ///< Window bytes that were never sent.
-  std::uint64_t resend_backlog = 0; ///< Window bytes that wait to be sent again.
-  std::uint32_t resend_packets = 0; ///< waiting_rtx.
-  std::uint32_t in_flight = 0;      ///< Packets.
-  IndexList pdcs;                   ///< PDCs with something that their PSN window permits, round robin.
+  std::uint64_t backlog = 0;         ///< Window bytes that were never sent.
+  std::uint64_t resend_backlog = 0;  ///< Window bytes that wait to be sent again.
+  std::uint32_t resend_packets = 0;  ///< waiting_rtx.
+  std::uint32_t in_flight = 0;       ///< Packets.
+  IndexList pdcs;                    ///< PDCs with something that their PSN window permits, round robin.
   std::uint32_t next_ready = kNoSlot;
   bool on_ready_list = false;
-  std::uint32_t walk = 0;       ///< Entropy walk: position in the round.
-  std::uint32_t walk_xor = 0;   ///< Re-drawn every round.
+  std::uint32_t walk = 0;      ///< Entropy walk: position in the round.
+  std::uint32_t walk_xor = 0;  ///< Re-drawn every round.
   std::uint16_t entropy_base = 0;
 
   bool has_data() const { return backlog > 0 || resend_packets > 0; }

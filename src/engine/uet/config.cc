@@ -15,13 +15,14 @@ Result<void> in_range(const char* key, std::uint64_t value, std::uint64_t low, s
 
 Result<void> time_in(const char* key, TimePs value, TimePs low, TimePs high) {
   if (value >= low && value <= high) return {};
-  return input_error(fmt::format("uet.{}: found {} ps, expected {} ps to {} ps", key, value.ps, low.ps, high.ps));
+  return input_error(
+      fmt::format("uet.{}: found {} ps, expected {} ps to {} ps", key, value.ps, low.ps, high.ps));
 }
 
 Result<void> pdcid_pool(const char* key, std::uint32_t first, std::uint32_t count) {
   if (first > 0 && first + count <= 0x10000) return {};
-  return input_error(
-      fmt::format("uet.{}: found {}, expected 1 to {}, so that {} identifiers fit", key, first, 0x10000 - count, count));
+  return input_error(fmt::format("uet.{}: found {}, expected 1 to {}, so that {} identifiers fit", key, first,
+                                 0x10000 - count, count));
 }
 
 }  // namespace
@@ -32,7 +33,8 @@ Result<void> validate(const UetConfig& config) {
   WHARF_TRY(in_range("endpoint.resource_index", config.endpoint.resource_index, 1, 0xfff));
   WHARF_TRY(in_range("payload_mtu", config.payload_mtu, 256, 8192));
   if (config.payload_mtu % 4 != 0) {
-    return input_error(fmt::format("uet.payload_mtu: found {}, expected a multiple of 4", config.payload_mtu));
+    return input_error(
+        fmt::format("uet.payload_mtu: found {}, expected a multiple of 4", config.payload_mtu));
   }
   WHARF_TRY(in_range("default_mpr", config.default_mpr, 0, 255));
   WHARF_TRY(in_range("max_ack_data_bytes", config.max_ack_data_bytes, 0, config.payload_mtu));
@@ -51,12 +53,14 @@ Result<void> validate(const UetConfig& config) {
   WHARF_TRY(pdcid_pool("first_initiator_pdcid", config.first_initiator_pdcid, identifiers));
   WHARF_TRY(pdcid_pool("first_target_pdcid", config.first_target_pdcid, identifiers));
   if (config.first_initiator_pdcid + identifiers > config.first_target_pdcid) {
-    return input_error(fmt::format("uet.first_target_pdcid: found {}, expected at least {}, the end of the initiator's "
-                                   "pools",
-                                   config.first_target_pdcid, config.first_initiator_pdcid + identifiers));
+    return input_error(
+        fmt::format("uet.first_target_pdcid: found {}, expected at least {}, the end of the initiator's "
+                    "pools",
+                    config.first_target_pdcid, config.first_initiator_pdcid + identifiers));
   }
   if (!std::has_single_bit(config.paths) || config.paths > 65536) {
-    return input_error(fmt::format("uet.paths: found {}, expected a power of two from 1 to 65536", config.paths));
+    return input_error(
+        fmt::format("uet.paths: found {}, expected a power of two from 1 to 65536", config.paths));
   }
   WHARF_TRY(in_range("eager_bytes", config.eager_bytes, 0, config.payload_mtu));
   WHARF_TRY(in_range("rudi_window", config.rudi_window, 1, 65535));

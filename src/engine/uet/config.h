@@ -60,7 +60,9 @@ struct UetConfig {
 
   // --- Addressing and encapsulation.
   wire::UetEncapsulation encapsulation = wire::UetEncapsulation::kUdp;  ///< UET_Over_UDP 1.
-  wire::UetProtection protection = wire::UetProtection::kNone;          ///< UET_Data_Protect 0.
+  /// UET_Data_Protect: 0 none, 1 CRC. Choice: 1, as captures and byte-wise runs expect; the specification has
+  /// 0.
+  wire::UetProtection protection = wire::UetProtection::kCrc;
   EndpointAddress endpoint;         ///< Of the first queue; further queues count resource_index up.
   std::uint32_t initiator_id = 16;  ///< 32 bits; job-defined, e.g. a rank. (16: reference provider.)
   bool use_ri_generation = false;   ///< Endpoints have generations, so that order survives a disabled RI.
@@ -70,32 +72,32 @@ struct UetConfig {
   bool small_headers = false;   ///< Keys are made OPTIMIZED, and single-packet RMA uses the 20-byte header.
 
   // --- PDS [UE 1.0 3.5; parameter table].
-  std::uint32_t payload_mtu = 4096;  ///< Bytes, 256..8192 in steps of 4; default of the provider 1024.
-  bool limit_psn_range = true;       ///< Limit_PSN_Range: close a PDC when it has used 2^31 PSNs.
-  std::uint32_t default_mpr = 8;     ///< Default_MPR, units of 128 PSNs: 1..255 (0 counts as 1).
+  std::uint32_t payload_mtu = 4096;       ///< Bytes, 256..8192 in steps of 4; default of the provider 1024.
+  bool limit_psn_range = true;            ///< Limit_PSN_Range: close a PDC when it has used 2^31 PSNs.
+  std::uint32_t default_mpr = 8;          ///< Default_MPR, units of 128 PSNs: 1..255 (0 counts as 1).
   std::uint32_t max_ack_data_bytes = 16;  ///< Max_ACK_Data_Size: 0..8192 bytes of read data in an ACK.
-  std::uint32_t trimmable_ack_bytes = 10240;    ///< Trimmable_ACK_Size: longer ACKs may be trimmed.
-  bool ack_on_ecn = true;                       ///< ACK_On_ECN.
-  bool ack_per_packet = false;                  ///< Enb_ACK_Per_Pkt: AR on every request.
-  std::uint32_t ack_trigger_bytes = 16384;      ///< ACK_Gen_Trigger: up to 32 KiB.
-  std::uint32_t ack_min_packet_bytes = 1024;    ///< ACK_Gen_Min_Pkt_Add: up to 2 KiB.
-  TimePs rto_init = milliseconds(1);            ///< RTO_Init_Time: up to 8 s; RTO(n) = init * 2^n.
-  bool rto_back_off = true;                     ///< False: every RTO is rto_init (the UEC's simulator).
-  TimePs rto_cap = seconds(4);                  ///< Longest RTO. Choice: 4 s as the suet provider.
-  std::uint32_t max_rto_retries = 5;            ///< Max_RTO_Retx_Cnt: 0..14, or kRtoRetriesForever.
+  std::uint32_t trimmable_ack_bytes = 10240;      ///< Trimmable_ACK_Size: longer ACKs may be trimmed.
+  bool ack_on_ecn = true;                         ///< ACK_On_ECN.
+  bool ack_per_packet = false;                    ///< Enb_ACK_Per_Pkt: AR on every request.
+  std::uint32_t ack_trigger_bytes = 16384;        ///< ACK_Gen_Trigger: up to 32 KiB.
+  std::uint32_t ack_min_packet_bytes = 1024;      ///< ACK_Gen_Min_Pkt_Add: up to 2 KiB.
+  TimePs rto_init = milliseconds(1);              ///< RTO_Init_Time: up to 8 s; RTO(n) = init * 2^n.
+  bool rto_back_off = true;                       ///< False: every RTO is rto_init (the UEC's simulator).
+  TimePs rto_cap = seconds(4);                    ///< Longest RTO. Choice: 4 s as the suet provider.
+  std::uint32_t max_rto_retries = 5;              ///< Max_RTO_Retx_Cnt: 0..14, or kRtoRetriesForever.
   TimePs nack_retransmit_time = milliseconds(1);  ///< NACK_Retx_Time: up to 8 s.
   std::uint32_t max_nack_retries = 5;             ///< Max_NACK_Retx_Cnt: 0..30, or kNackRetriesForever.
   TimePs new_pdc_time = microseconds(5000);       ///< New_PDC_Time: life of a PENDING secured PDC.
   TimePs clear_time = milliseconds(1);            ///< PDS_Clear_Time.
   TimePs close_request_time = milliseconds(1);    ///< Close_REQ_Time.
-  TimePs tail_loss_time{};                  ///< Tail_Loss_Time: probe after this silence; 0: no tail probes.
-  std::uint32_t max_tail_loss_probes = 5;   ///< Max_Tail_Loss_Retx.
+  TimePs tail_loss_time{};                   ///< Tail_Loss_Time: probe after this silence; 0: no tail probes.
+  std::uint32_t max_tail_loss_probes = 5;    ///< Max_Tail_Loss_Retx.
   TimePs idle_timeout = milliseconds(5000);  ///< An idle PDC is closed; 0: never. (5 s: reference provider.)
   /// A closed PDC is remembered so long by its target, against stale SYNs (Syn_Retx_Safety_Time of 1.0.3).
   /// 0: twice the longest RTO.
   TimePs syn_safety_time{};
-  std::uint32_t pdc_limit = 1000;             ///< General pool, each for own and for others' PDCs: 1..16384.
-  std::uint32_t reserved_pdc_limit = 16;      ///< Reserved pool, likewise.
+  std::uint32_t pdc_limit = 1000;         ///< General pool, each for own and for others' PDCs: 1..16384.
+  std::uint32_t reserved_pdc_limit = 16;  ///< Reserved pool, likewise.
   std::uint16_t first_initiator_pdcid = 0x4001;  ///< General pool of the PDCs that this engine opens.
   std::uint16_t first_target_pdcid = 0x8001;     ///< General pool of the PDCs that others open.
   std::optional<wire::UetPsn> start_psn;         ///< Fixed Start_PSN, for examples; else drawn.
@@ -105,8 +107,8 @@ struct UetConfig {
   // --- CMS [UE 1.0 3.6].
   CongestionControl congestion = CongestionControl::kSender;
   congestion::ControllerConfig controller;  ///< Of every CCC.
-  std::uint32_t paths = 64;            ///< Entropy values per CCC: a power of two up to 65536.
-  bool retransmit_as_data = true;      ///< Retransmissions share the class of data (TC_low).
+  std::uint32_t paths = 64;                 ///< Entropy values per CCC: a power of two up to 65536.
+  bool retransmit_as_data = true;           ///< Retransmissions share the class of data (TC_low).
   /// Bytes per packet beside the payload that count toward windows; 0: the specification's rule, transport
   /// size (UDP length) + 40. The UEC's simulator counts 64.
   std::uint32_t window_overhead_bytes = 0;
@@ -126,16 +128,16 @@ struct UetConfig {
   std::uint32_t rudi_window = 64;  ///< RUDI packets outstanding at most: 1..65535.
 
   // --- Bounds of what peers can make this engine hold.
-  std::uint32_t outbound_messages = 65535;       ///< Own requests and read responses: 1..65535.
-  std::uint32_t inbound_messages = 4096;         ///< Messages of others that are not complete.
-  std::uint32_t stored_responses = 4096;         ///< Guaranteed-delivery responses not yet cleared.
-  std::uint32_t unexpected_messages = 1024;      ///< Kept without a posted receive.
-  std::uint32_t held_packets = 4096;             ///< Payloads kept for a receive or for their SOM packet.
-  std::uint32_t packets_in_execution = 4096;     ///< Requests of others whose memory accesses are under way.
-  std::uint32_t fetch_ahead_packets = 16;        ///< Packets whose payload is fetched before they leave.
+  std::uint32_t outbound_messages = 65535;    ///< Own requests and read responses: 1..65535.
+  std::uint32_t inbound_messages = 4096;      ///< Messages of others that are not complete.
+  std::uint32_t stored_responses = 4096;      ///< Guaranteed-delivery responses not yet cleared.
+  std::uint32_t unexpected_messages = 1024;   ///< Kept without a posted receive.
+  std::uint32_t held_packets = 4096;          ///< Payloads kept for a receive or for their SOM packet.
+  std::uint32_t packets_in_execution = 4096;  ///< Requests of others whose memory accesses are under way.
+  std::uint32_t fetch_ahead_packets = 16;     ///< Packets whose payload is fetched before they leave.
 
-  std::uint64_t seed = 1;            ///< For Start_PSN and entropy values.
-  trace::Tracer* tracer = nullptr;   ///< May be null; outlives the engine.
+  std::uint64_t seed = 1;           ///< For Start_PSN and entropy values.
+  trace::Tracer* tracer = nullptr;  ///< May be null; outlives the engine.
 };
 
 /// Refuses values outside the ranges above; the message names the key.

@@ -24,8 +24,8 @@ struct UetCounters {
 
   // Repairs.
   std::uint64_t packets_retransmitted = 0;
-  std::uint64_t timeouts = 0;             ///< Packets whose RTO expired.
-  std::uint64_t ack_requests_sent = 0;    ///< CP instead of data the peer is known to have.
+  std::uint64_t timeouts = 0;           ///< Packets whose RTO expired.
+  std::uint64_t ack_requests_sent = 0;  ///< CP instead of data the peer is known to have.
   std::uint64_t tail_probes_sent = 0;
   std::uint64_t trimmed_received = 0;
   std::uint64_t marked_received = 0;      ///< Requests that arrived ECN-marked.
@@ -46,18 +46,18 @@ struct UetCounters {
   std::array<std::uint64_t, 64> refused_return_code{};
 
   // Packets dropped, one reason each.
-  std::uint64_t dropped_foreign = 0;         ///< Not UET, or not for this host.
-  std::uint64_t dropped_secured = 0;         ///< TSS header, and no key is configured.
-  std::uint64_t dropped_type = 0;            ///< Reserved type, control type or next header.
-  std::uint64_t dropped_malformed = 0;       ///< Headers that contradict one another.
-  std::uint64_t dropped_unknown_pdc = 0;     ///< ACK, NACK or CP for no PDC of ours.
-  std::uint64_t dropped_out_of_window = 0;   ///< Also answered with a NACK.
-  std::uint64_t dropped_out_of_order = 0;    ///< ROD: behind a gap.
-  std::uint64_t dropped_acknowledgement = 0; ///< It confirms what was never sent.
-  std::uint64_t dropped_nack = 0;            ///< It names nothing outstanding, or a transmission that was repeated.
-  std::uint64_t dropped_response = 0;        ///< It answers nothing outstanding.
-  std::uint64_t dropped_trimmed = 0;         ///< Trimmed ACKs, RUDI and datagrams.
-  std::uint64_t dropped_no_room = 0;         ///< Datagrams and idempotent requests without resources.
+  std::uint64_t dropped_foreign = 0;          ///< Not UET, or not for this host.
+  std::uint64_t dropped_secured = 0;          ///< TSS header, and no key is configured.
+  std::uint64_t dropped_type = 0;             ///< Reserved type, control type or next header.
+  std::uint64_t dropped_malformed = 0;        ///< Headers that contradict one another.
+  std::uint64_t dropped_unknown_pdc = 0;      ///< ACK, NACK or CP for no PDC of ours.
+  std::uint64_t dropped_out_of_window = 0;    ///< Also answered with a NACK.
+  std::uint64_t dropped_out_of_order = 0;     ///< ROD: behind a gap.
+  std::uint64_t dropped_acknowledgement = 0;  ///< It confirms what was never sent.
+  std::uint64_t dropped_nack = 0;      ///< It names nothing outstanding, or a transmission that was repeated.
+  std::uint64_t dropped_response = 0;  ///< It answers nothing outstanding.
+  std::uint64_t dropped_trimmed = 0;   ///< Trimmed ACKs, RUDI and datagrams.
+  std::uint64_t dropped_no_room = 0;   ///< Datagrams and idempotent requests without resources.
 };
 
 }  // namespace wharf::uet

@@ -12,8 +12,8 @@ namespace wharf::uet {
 using engine::PostStatus;
 using wire::UetReturnCode;
 
-Result<engine::QueueId> EndpointTable::create(const engine::QueueConfig& config, const EndpointAddress& address,
-                                              std::uint32_t initiator_id) {
+Result<engine::QueueId> EndpointTable::create(const engine::QueueConfig& config,
+                                              const EndpointAddress& address, std::uint32_t initiator_id) {
   for (const std::uint32_t depth : {config.send_depth, config.receive_depth}) {
     if (!std::has_single_bit(depth) || depth > 65536) {
       return input_error(fmt::format("queue depth: found {}, expected a power of two up to 65536", depth));
@@ -21,14 +21,16 @@ Result<engine::QueueId> EndpointTable::create(const engine::QueueConfig& config,
   }
   if (address.job_id == 0 || address.job_id > 0xff'ffff || address.pid_on_fep > 0xfff ||
       address.resource_index == 0 || address.resource_index > 0xfff) {
-    return input_error(fmt::format(
-        "endpoint address: found JobID {}, PIDonFEP {}, resource index {}, expected 1 to 16777215, 0 to 4095, 1 to 4095",
-        address.job_id, address.pid_on_fep, address.resource_index));
+    return input_error(
+        fmt::format("endpoint address: found JobID {}, PIDonFEP {}, resource index {}, expected 1 to "
+                    "16777215, 0 to 4095, 1 to 4095",
+                    address.job_id, address.pid_on_fep, address.resource_index));
   }
-  const std::uint64_t where = key(address.job_id, address.pid_on_fep, address.resource_index, address.relative);
+  const std::uint64_t where =
+      key(address.job_id, address.pid_on_fep, address.resource_index, address.relative);
   if (by_address_.contains(where)) {
-    return input_error(fmt::format("endpoint address: JobID {}, PIDonFEP {}, resource index {} is in use", address.job_id,
-                                   address.pid_on_fep, address.resource_index));
+    return input_error(fmt::format("endpoint address: JobID {}, PIDonFEP {}, resource index {} is in use",
+                                   address.job_id, address.pid_on_fep, address.resource_index));
   }
   const engine::QueueId queue = count();
   endpoints_.push_back(std::make_unique<Endpoint>());
@@ -50,11 +52,13 @@ Result<void> EndpointTable::destroy(TimePs now, engine::QueueId queue) {
   Endpoint* endpoint = find(queue);
   if (endpoint == nullptr) return input_error(fmt::format("queue {}: no such queue", queue));
   if (endpoint->outstanding > 0 || !endpoint->posted.empty()) {
-    return input_error(fmt::format("queue {}: found {} requests outstanding, expected none before it is destroyed", queue,
-                                   endpoint->outstanding + endpoint->posted.size()));
+    return input_error(
+        fmt::format("queue {}: found {} requests outstanding, expected none before it is destroyed", queue,
+                    endpoint->outstanding + endpoint->posted.size()));
   }
   parts_.target.forget_endpoint(now, queue);
-  while (!endpoint->receives.empty()) receives_.release(endpoint->receives.pop(receives_, &ReceiveEntry::next));
+  while (!endpoint->receives.empty())
+    receives_.release(endpoint->receives.pop(receives_, &ReceiveEntry::next));
   const EndpointAddress& address = endpoint->address;
   by_address_.erase(key(address.job_id, address.pid_on_fep, address.resource_index, address.relative));
   last_key_ = ~std::uint64_t{0};
@@ -74,7 +78,8 @@ UetReturnCode EndpointTable::look_up(const wire::UetSesRequest& request, engine:
       for (const auto& endpoint : endpoints_) {
         if (!endpoint->used || endpoint->address.job_id != request.job_id) continue;
         job = true;
-        if (endpoint->address.relative == request.relative() && endpoint->address.pid_on_fep == request.pid_on_fep) {
+        if (endpoint->address.relative == request.relative() &&
+            endpoint->address.pid_on_fep == request.pid_on_fep) {
           pid = true;
         }
       }
@@ -87,12 +92,15 @@ UetReturnCode EndpointTable::look_up(const wire::UetSesRequest& request, engine:
   const Endpoint& endpoint = *endpoints_[queue];
   // Absolute addressing finds the process by the FEP alone; the job still has to be authorised.
   if (endpoint.address.job_id != request.job_id) return UetReturnCode::kBadJobId;
-  if (endpoint.generations && request.ri_generation != endpoint.generation) return UetReturnCode::kBadGeneration;
-  if (!endpoint.enabled) return endpoint.generations ? UetReturnCode::kDisabledGeneration : UetReturnCode::kDisabled;
+  if (endpoint.generations && request.ri_generation != endpoint.generation)
+    return UetReturnCode::kBadGeneration;
+  if (!endpoint.enabled)
+    return endpoint.generations ? UetReturnCode::kDisabledGeneration : UetReturnCode::kDisabled;
   return UetReturnCode::kOk;
 }
 
-PostStatus EndpointTable::post_receive(TimePs now, engine::QueueId queue, const verbs::ReceiveRequest& request) {
+PostStatus EndpointTable::post_receive(TimePs now, engine::QueueId queue,
+                                       const verbs::ReceiveRequest& request) {
   Endpoint* endpoint = find(queue);
   if (endpoint == nullptr) return PostStatus::kBadQueue;
   if (request.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
@@ -196,7 +204,8 @@ bool EndpointTable::next_completed(engine::QueueId& queue) {
 
 bool EndpointTable::poll(engine::QueueId queue, verbs::Completion& out) {
   Endpoint* endpoint = find(queue);
-  if (endpoint == nullptr || endpoint->completions.empty() || !endpoint->completions.front().visible) return false;
+  if (endpoint == nullptr || endpoint->completions.empty() || !endpoint->completions.front().visible)
+    return false;
   out = endpoint->completions.front().completion;
   endpoint->completions.pop_front();
   ++endpoint->completion_head;

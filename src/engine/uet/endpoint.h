@@ -63,10 +63,10 @@ struct Endpoint {
   bool enabled = true;  ///< [UE 1.0 3.4] A disabled RI refuses everything until it is enabled again.
 
   // Requests.
-  Ring<PostedRequest> posted;      ///< Those without a message yet.
-  std::uint64_t posted_head = 0;   ///< Posting number of posted[0].
-  std::uint32_t outstanding = 0;   ///< Messages of the queue that have not ended.
-  std::uint32_t reads = 0;         ///< Of them reads and atomics (fence).
+  Ring<PostedRequest> posted;     ///< Those without a message yet.
+  std::uint64_t posted_head = 0;  ///< Posting number of posted[0].
+  std::uint32_t outstanding = 0;  ///< Messages of the queue that have not ended.
+  std::uint32_t reads = 0;        ///< Of them reads and atomics (fence).
 
   // Receives and messages that found none.
   IndexList receives;

@@ -35,7 +35,8 @@ struct EngineParts {
     if (events.full()) events.reserve(events.capacity() * 2);
     events.push_back(event);
   }
-  void trace(TimePs now, trace::EventKind kind, std::uint32_t component, std::uint64_t a, std::uint64_t b) const {
+  void trace(TimePs now, trace::EventKind kind, std::uint32_t component, std::uint64_t a,
+             std::uint64_t b) const {
     if (config.tracer == nullptr || !config.tracer->wants(kind)) return;
     trace::TraceEvent event;
     event.kind = kind;

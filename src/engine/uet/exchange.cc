@@ -43,11 +43,12 @@ Result<EndpointBlob> decode_endpoint_blob(std::span<const std::byte> bytes) {
   blob.initiator_id = load_be32(at + 28);
   blob.address.job_id = load_be32(at + 32);
   blob.host.number = load_be32(at + 36);
-  if (blob.address.pid_on_fep > 0xfff || blob.address.resource_index == 0 || blob.address.resource_index > 0xfff ||
-      blob.address.job_id == 0 || blob.address.job_id > 0xff'ffff) {
-    return input_error(fmt::format("UET exchange blob: found JobID {}, PIDonFEP {}, RI {}, expected 1 to 16777215, 0 to "
-                                   "4095, 1 to 4095",
-                                   blob.address.job_id, blob.address.pid_on_fep, blob.address.resource_index));
+  if (blob.address.pid_on_fep > 0xfff || blob.address.resource_index == 0 ||
+      blob.address.resource_index > 0xfff || blob.address.job_id == 0 || blob.address.job_id > 0xff'ffff) {
+    return input_error(
+        fmt::format("UET exchange blob: found JobID {}, PIDonFEP {}, RI {}, expected 1 to 16777215, 0 to "
+                    "4095, 1 to 4095",
+                    blob.address.job_id, blob.address.pid_on_fep, blob.address.resource_index));
   }
   return blob;
 }

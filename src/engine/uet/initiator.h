@@ -39,7 +39,8 @@ class Initiator {
   // --- Messages of the engine's own.
   /// A free outbound message, or kNoSlot.
   std::uint32_t acquire();
-  /// Sends message `slot`, whose addressing is complete, over the PDC of its mode. False: no PDC is to be had.
+  /// Sends message `slot`, whose addressing is complete, over the PDC of its mode. False: no PDC is to be
+  /// had.
   bool launch(TimePs now, std::uint32_t slot);
   /// Sends it over a PDC that exists: read responses.
   void launch_on(TimePs now, std::uint32_t pdc, std::uint32_t slot);

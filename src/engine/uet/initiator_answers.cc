@@ -113,7 +113,8 @@ void Initiator::take_response(TimePs now, std::uint32_t slot, const wire::Packet
                          code == UetReturnCode::kDisabledGeneration || code == UetReturnCode::kBadGeneration;
   if (not_ready && message.kind == MessageKind::kRequest && message.status == CompletionStatus::kSuccess) {
     Peer& target = peers_[message.peer];
-    const bool fresh = code == UetReturnCode::kBadGeneration && response.ri_generation != message.to.ri_generation;
+    const bool fresh =
+        code == UetReturnCode::kBadGeneration && response.ri_generation != message.to.ri_generation;
     if (fresh || code == UetReturnCode::kDisabledGeneration) target.to.ri_generation = response.ri_generation;
     const std::uint32_t limit = parts_.config.message_retries;
     if (fresh || limit == kMessageRetriesForever || message.attempts < limit) {
@@ -144,7 +145,8 @@ void Initiator::fail_by_code(TimePs now, std::uint32_t slot, UetReturnCode code)
   fail(now, slot, status_of(code));
 }
 
-void Initiator::place_answer(TimePs now, std::uint32_t slot, std::uint32_t offset, const wire::Payload& data) {
+void Initiator::place_answer(TimePs now, std::uint32_t slot, std::uint32_t offset,
+                             const wire::Payload& data) {
   OutboundMessage& message = parts_.outbound[slot];
   if (offset > message.length || data.length > message.length - offset || data.length == 0) {
     ++parts_.counters.dropped_response;
@@ -199,21 +201,24 @@ std::uint32_t Initiator::find_by_psn(std::uint32_t pdc, wire::UetPsn psn) const 
   for (std::uint32_t slot = 0; slot < parts_.outbound.capacity(); ++slot) {
     if (!parts_.outbound.is_used(slot)) continue;
     const OutboundMessage& message = parts_.outbound[slot];
-    if (message.pdc == pdc && message.expects_data && message.first_sent && message.answered_psn == psn) return slot;
+    if (message.pdc == pdc && message.expects_data && message.first_sent && message.answered_psn == psn)
+      return slot;
   }
   return kNoSlot;
 }
 
-std::optional<wire::UetNackCode> Initiator::take_data(TimePs now, std::uint32_t index, const wire::Packet& packet) {
+std::optional<wire::UetNackCode> Initiator::take_data(TimePs now, std::uint32_t index,
+                                                      const wire::Packet& packet) {
   InboundPacket& inbound = parts_.inbound[index];
   inbound.returned_data = true;
   const wire::UetSesResponse& response = packet.uet.response;
   const bool small = packet.uet.prologue.next == wire::UetNextHeader::kResponseDataSmall;
   const std::uint32_t slot = small ? find_by_psn(inbound.pdc, response.original_request_psn)
                                    : std::uint32_t{response.read_request_message_id} - 1;
-  const bool known = packet.uet.prologue.next != wire::UetNextHeader::kResponse && slot < parts_.outbound.capacity() &&
-                     parts_.outbound.is_used(slot) && parts_.outbound[slot].pdc == inbound.pdc &&
-                     parts_.outbound[slot].expects_data && parts_.outbound[slot].kind != MessageKind::kReadResponse;
+  const bool known = packet.uet.prologue.next != wire::UetNextHeader::kResponse &&
+                     slot < parts_.outbound.capacity() && parts_.outbound.is_used(slot) &&
+                     parts_.outbound[slot].pdc == inbound.pdc && parts_.outbound[slot].expects_data &&
+                     parts_.outbound[slot].kind != MessageKind::kReadResponse;
   if (!known) {
     ++parts_.counters.dropped_response;
     parts_.pds.respond(now, index, wire::UetNextHeader::kNone, {}, {});
@@ -224,8 +229,8 @@ std::optional<wire::UetNackCode> Initiator::take_data(TimePs now, std::uint32_t 
   const std::uint32_t length = packet.payload.length;
   inbound.message = slot;
   inbound.message_generation = message.generation;
-  if (response.return_code != UetReturnCode::kOk || offset > message.length || length > message.length - offset ||
-      message.status != CompletionStatus::kSuccess) {
+  if (response.return_code != UetReturnCode::kOk || offset > message.length ||
+      length > message.length - offset || message.status != CompletionStatus::kSuccess) {
     if (response.return_code != UetReturnCode::kOk) {
       fail(now, slot, status_of(response.return_code));
     } else if (message.status == CompletionStatus::kSuccess) {
@@ -268,7 +273,8 @@ void Initiator::returned_data_done(TimePs now, std::uint32_t index, engine::Acce
   const InboundPacket inbound = parts_.inbound[index];
   parts_.pds.respond(now, index, wire::UetNextHeader::kNone, {}, {});
   const std::uint32_t slot = inbound.message;
-  if (!parts_.outbound.is_used(slot) || parts_.outbound[slot].generation != inbound.message_generation) return;
+  if (!parts_.outbound.is_used(slot) || parts_.outbound[slot].generation != inbound.message_generation)
+    return;
   OutboundMessage& message = parts_.outbound[slot];
   --message.accesses;
   if (status != engine::AccessStatus::kDone) {
@@ -294,8 +300,9 @@ void Initiator::try_end(TimePs now, std::uint32_t slot) {
   if (message.unanswered > 0 || message.accesses > 0) return;
   const bool success = message.status == CompletionStatus::kSuccess;
   if (message.terminating && !message.all_sent) return;
-  if (message.stopped && !message.all_sent && message.first_sent && !message.terminating && on_pdc(message.delivery) &&
-      message.pdc != kNoSlot && message.kind == MessageKind::kRequest && !message.deferred) {
+  if (message.stopped && !message.all_sent && message.first_sent && !message.terminating &&
+      on_pdc(message.delivery) && message.pdc != kNoSlot && message.kind == MessageKind::kRequest &&
+      !message.deferred) {
     // [UE 1.0 3.4] The target waits for the rest of the message: MSG_ERROR ends it.
     message.terminating = true;
     message.sent = message.send_length;
@@ -310,7 +317,10 @@ void Initiator::try_end(TimePs now, std::uint32_t slot) {
                    now + (restart ? parts_.config.nack_retransmit_time : parts_.config.message_retry_time));
     return;
   }
-  if (message.deferred) return;  // restart() goes on.
+  if (message.deferred) {
+    message.pdc = kNoSlot;
+    return;  // restart() goes on.
+  }
   if (message.status == CompletionStatus::kSuccess) {
     if (message.expects_data && message.received < message.length) return;
     if (message.region != kNoSlot && message.kind == MessageKind::kRequest &&
@@ -390,7 +400,8 @@ void Initiator::remainder_delivered(TimePs now, std::uint32_t index, std::uint32
 
 void Initiator::schedule_retry(TimePs, std::uint32_t slot, TimePs at) {
   OutboundMessage& message = parts_.outbound[slot];
-  if (message.delivery == verbs::Delivery::kOrdered && retries_.get(slot) == kNever) ++peers_[message.peer].waiting;
+  if (message.delivery == verbs::Delivery::kOrdered && retries_.get(slot) == kNever)
+    ++peers_[message.peer].waiting;
   message.retry_wanted = true;
   message.pdc = kNoSlot;
   retries_.set(slot, at);
@@ -442,8 +453,9 @@ void Initiator::expire(TimePs now) {
         waiting.push_back(slot);
       }
     }
-    std::sort(waiting.begin(), waiting.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return parts_.outbound[a].order < parts_.outbound[b].order; });
+    std::sort(waiting.begin(), waiting.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return parts_.outbound[a].order < parts_.outbound[b].order;
+    });
     if (unanswered != ~std::uint64_t{0} && unanswered < parts_.outbound[waiting.back()].order) {
       for (const std::uint32_t slot : waiting) retries_.set(slot, now + parts_.config.message_retry_time);
       continue;
@@ -498,13 +510,14 @@ void Initiator::pdc_failed(TimePs now, std::uint32_t pdc, std::uint32_t, Complet
     if (message.deferred) continue;
     // [UE 1.0 3.5.12] "Retry on a new PDC". Choice: only what the peer cannot have executed, or what does no
     // harm when it is executed twice; the rest ends in error, so that nothing happens twice.
-    const bool harmless = (message.opcode == wire::UetOpcode::kRead ||
-                           (message.opcode == wire::UetOpcode::kWrite &&
-                            (message.flags & wire::kUetHeaderData) == 0)) &&
-                          status == CompletionStatus::kRemoteOperation;
+    const bool harmless =
+        (message.opcode == wire::UetOpcode::kRead ||
+         (message.opcode == wire::UetOpcode::kWrite && (message.flags & wire::kUetHeaderData) == 0)) &&
+        status == CompletionStatus::kRemoteOperation;
     const std::uint32_t limit = parts_.config.message_retries;
     const bool may = limit == kMessageRetriesForever || message.attempts < limit;
-    const bool clean = message.status == CompletionStatus::kSuccess && message.accesses == 0 && !message.terminating;
+    const bool clean =
+        message.status == CompletionStatus::kSuccess && message.accesses == 0 && !message.terminating;
     if (clean && may && status != CompletionStatus::kRetryExhausted &&
         (harmless || peer_has_nothing || !message.first_sent)) {
       ++message.attempts;
@@ -513,8 +526,9 @@ void Initiator::pdc_failed(TimePs now, std::uint32_t pdc, std::uint32_t, Complet
       failed.push_back(slot);
     }
   }
-  std::sort(again.begin(), again.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return parts_.outbound[a].order < parts_.outbound[b].order; });
+  std::sort(again.begin(), again.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return parts_.outbound[a].order < parts_.outbound[b].order;
+  });
   for (const std::uint32_t slot : again) {
     OutboundMessage& message = parts_.outbound[slot];
     if (message.retry_wanted) {
@@ -531,8 +545,11 @@ void Initiator::pdc_failed(TimePs now, std::uint32_t pdc, std::uint32_t, Complet
       schedule_retry(now, slot, now + parts_.config.message_retry_time);
     }
   }
+  // What a failed PDC took with it is reported like exhausted retries: it may or may not have happened.
+  const CompletionStatus reported =
+      status == CompletionStatus::kRemoteOperation ? CompletionStatus::kRetryExhausted : status;
   for (const std::uint32_t slot : failed) {
-    fail(now, slot, status);
+    fail(now, slot, reported);
     try_end(now, slot);
   }
 }
@@ -553,12 +570,12 @@ void Initiator::describe_waiting(std::vector<std::string>& out) const {
   for (std::uint32_t slot = 0; slot < parts_.outbound.capacity(); ++slot) {
     if (!parts_.outbound.is_used(slot)) continue;
     const OutboundMessage& message = parts_.outbound[slot];
-    out.push_back(fmt::format("host {}: message {} (request {}, {} bytes) to host {}: {} bytes sent, {} packets without "
-                              "an answer, {} bytes received, {} accesses under way{}{}",
-                              parts_.config.host.number, message_id_of(slot), message.id, message.length,
-                              message.to.host.number, message.sent, message.unanswered, message.received,
-                              message.accesses, message.deferred ? ", deferred" : "",
-                              message.retry_wanted ? ", to start again" : ""));
+    out.push_back(fmt::format(
+        "host {}: message {} (request {}, {} bytes) to host {}: {} bytes sent, {} packets without "
+        "an answer, {} bytes received, {} accesses under way{}{}",
+        parts_.config.host.number, message_id_of(slot), message.id, message.length, message.to.host.number,
+        message.sent, message.unanswered, message.received, message.accesses,
+        message.deferred ? ", deferred" : "", message.retry_wanted ? ", to start again" : ""));
   }
 }
 

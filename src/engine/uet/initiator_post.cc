@@ -84,7 +84,8 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
   if (verbs::is_load_store(verb) || verb == Verb::kWriteNotify || verb == Verb::kSendInvalidate) {
     return PostStatus::kUnsupported;
   }
-  if (peer(request.peer) == nullptr || request.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
+  if (peer(request.peer) == nullptr || request.local_count > verbs::kMaxScatterEntries)
+    return PostStatus::kBadRequest;
   if (request.tagged && !verbs::is_send(verb)) return PostStatus::kBadRequest;
   std::uint64_t local = 0;
   for (std::uint8_t i = 0; i < request.local_count; ++i) local += request.local[i].length;
@@ -96,14 +97,14 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
       return PostStatus::kUnsupported;
     }
     return request.local_count == 0 || request.local[0].length >= request.width ? PostStatus::kOk
-                                                                               : PostStatus::kBadRequest;
+                                                                                : PostStatus::kBadRequest;
   }
   if (typed && !verbs::is_atomic(verb)) return PostStatus::kBadRequest;
   if (request.length > parts_.config.max_message_bytes) return PostStatus::kBadRequest;
   if (typed) {
     // Choice: an atomic message is one packet.
-    const std::uint32_t element =
-        wire::uet_datatype_bytes(static_cast<wire::UetDatatype>(static_cast<std::uint8_t>(request.atomic_type)));
+    const std::uint32_t element = wire::uet_datatype_bytes(
+        static_cast<wire::UetDatatype>(static_cast<std::uint8_t>(request.atomic_type)));
     if (element == 0 || request.length == 0 || request.length % element != 0 ||
         request.length > parts_.config.payload_mtu || local != request.length || request.local_count != 1) {
       return PostStatus::kBadRequest;
@@ -114,7 +115,8 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
     return PostStatus::kOk;
   }
   if (request.inline_data.kind != wire::PayloadKind::kNone) {
-    if (!verbs::carries_payload(verb) || request.inline_data.length != request.length) return PostStatus::kBadRequest;
+    if (!verbs::carries_payload(verb) || request.inline_data.length != request.length)
+      return PostStatus::kBadRequest;
   } else if (local != request.length) {
     return PostStatus::kBadRequest;
   }
@@ -254,8 +256,7 @@ bool Initiator::make_message(TimePs now, engine::QueueId queue, const verbs::Wor
     message.operand = request.operand;
     message.compare = request.compare;
     if (typed) {
-      message.atomic =
-          static_cast<wire::UetAtomicOpcode>(static_cast<std::uint8_t>(request.atomic_function));
+      message.atomic = static_cast<wire::UetAtomicOpcode>(static_cast<std::uint8_t>(request.atomic_function));
       message.datatype = static_cast<wire::UetDatatype>(static_cast<std::uint8_t>(request.atomic_type));
       message.width = 0;
     } else {
@@ -323,14 +324,14 @@ void Initiator::choose_form(OutboundMessage& message) const {
   const bool plain_send = message.opcode == UetOpcode::kSend || message.opcode == UetOpcode::kTaggedSend;
   // [UE 1.0 3.4] SMALL: single-packet RMA with an OPTIMIZED key. MEDIUM: a single packet otherwise; it has no
   // room for both an offset and header data.
-  if (config.small_headers && single && one_sided && !header_data && (message.memory_key & kKeyOptimized) != 0 &&
-      message.to.ri_generation == 0) {
+  if (config.small_headers && single && one_sided && !header_data &&
+      (message.memory_key & kKeyOptimized) != 0 && message.to.ri_generation == 0) {
     message.form = UetNextHeader::kRequestSmall;
   } else if (config.medium_headers && single && ((one_sided && !header_data) || plain_send)) {
     message.form = UetNextHeader::kRequestMedium;
   }
-  const bool credits = config.congestion == CongestionControl::kReceiver ||
-                       config.congestion == CongestionControl::kBoth;
+  const bool credits =
+      config.congestion == CongestionControl::kReceiver || config.congestion == CongestionControl::kBoth;
   std::uint32_t headers =
       (credits ? wire::kUetCcRequestBytes : wire::kUetRequestBytes) + wire::uet_ses_bytes(message.form);
   const wire::UetExtension extension = wire::uet_extension(message.opcode);
@@ -357,7 +358,9 @@ bool Initiator::launch(TimePs now, std::uint32_t slot) {
   return true;
 }
 
-void Initiator::launch_on(TimePs now, std::uint32_t pdc, std::uint32_t slot) { parts_.pds.enqueue(now, pdc, slot); }
+void Initiator::launch_on(TimePs now, std::uint32_t pdc, std::uint32_t slot) {
+  parts_.pds.enqueue(now, pdc, slot);
+}
 
 void Initiator::add_to_backlog(CongestionContext& context, std::uint32_t slot) const {
   const OutboundMessage& message = parts_.outbound[slot];
@@ -375,8 +378,9 @@ void Initiator::take_from_backlog(CongestionContext& context, std::uint32_t slot
   context.backlog -= left + packets * message.overhead;
 }
 
-void Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uint32_t offset, std::uint32_t length,
-                      wire::Payload& payload, std::uint32_t& pieces, bool& whole_result) {
+void Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uint32_t offset,
+                      std::uint32_t length, wire::Payload& payload, std::uint32_t& pieces,
+                      bool& whole_result) {
   const OutboundMessage& message = parts_.outbound[slot];
   if (length == 0) return;
   if (message.atomic_from_operand) {

@@ -40,7 +40,8 @@ void Target::leave_unexpected(std::uint32_t at) {
   if (!message.unexpected) return;
   message.unexpected = false;
   --unexpected_count_;
-  parts_.endpoints[message.endpoint].unexpected.remove(parts_.inbound_messages, at, &InboundMessage::next_unexpected);
+  parts_.endpoints[message.endpoint].unexpected.remove(parts_.inbound_messages, at,
+                                                       &InboundMessage::next_unexpected);
 }
 
 std::uint32_t Target::place(std::uint32_t at, std::uint32_t offset, const wire::Payload& payload,
@@ -171,7 +172,8 @@ std::optional<UetNackCode> Target::two_sided(TimePs now, std::uint32_t index, co
     // [UE 1.0 3.4, TSEND_ATOMIC] The matched buffer is the target of the operation.
     const ReceiveEntry& receive = parts_.endpoints.receive(settled.receive);
     const std::uint64_t address = receive.request.local_count > 0 ? receive.request.local[0].address : 0;
-    const bool room = receive.request.local_count > 0 && receive.request.local[0].length >= request.request_length;
+    const bool room =
+        receive.request.local_count > 0 && receive.request.local[0].length >= request.request_length;
     UetReturnCode code = room ? AtomicUnit::check(packet.uet.atomic, request.request_length, length, address)
                               : UetReturnCode::kTooLong;
     settled.arrived = settled.request_length;
@@ -246,7 +248,8 @@ void Target::refuse_send(TimePs, std::uint32_t index, std::uint32_t at) {
 bool Target::receive_posted(TimePs now, engine::QueueId queue, std::uint32_t receive) {
   Endpoint& endpoint = parts_.endpoints[queue];
   const verbs::ReceiveRequest& request = parts_.endpoints.receive(receive).request;
-  for (std::uint32_t at = endpoint.unexpected.head; at != kNoSlot; at = parts_.inbound_messages[at].next_unexpected) {
+  for (std::uint32_t at = endpoint.unexpected.head; at != kNoSlot;
+       at = parts_.inbound_messages[at].next_unexpected) {
     if (!EndpointTable::matches(request, parts_.inbound_messages[at].request)) continue;
     match(now, at, receive);
     settle_message(now, at);
@@ -264,7 +267,8 @@ bool Target::receive_posted(TimePs now, engine::QueueId queue, std::uint32_t rec
 
 std::uint32_t Target::defer(std::uint32_t at) {
   const InboundMessage& message = parts_.inbound_messages[at];
-  const std::uint32_t slot = EngineParts::acquire(deferred_, std::min(parts_.config.unexpected_messages, 65534U));
+  const std::uint32_t slot =
+      EngineParts::acquire(deferred_, std::min(parts_.config.unexpected_messages, 65534U));
   if (slot == kNoSlot) return kNoSlot;
   DeferredSend& deferred = deferred_[slot];
   const std::uint32_t generation = (deferred.generation + 1) & 0xffffU;

@@ -29,9 +29,8 @@ Result<std::uint32_t> MemoryRegionTable::add(const verbs::SegmentConfig& config,
   region.config = config;
   region.job_id = job_id;
   // An old key names nothing: the generation is part of it. The 12 bits of an optimized key have no room.
-  region.key = optimized && slot < 4096
-                   ? kKeyOptimized | slot
-                   : kKeyAssigned | (std::uint64_t{generation} << 24U) | slot;
+  region.key = optimized && slot < 4096 ? kKeyOptimized | slot
+                                        : kKeyAssigned | (std::uint64_t{generation} << 24U) | slot;
   if (idempotent) region.key |= kKeyIdempotentSafe;
   return slot;
 }

@@ -26,7 +26,7 @@ struct MemoryRegion {
   std::uint64_t key = 0;
   std::uint32_t job_id = 0;
   std::uint32_t message = kNoSlot;  ///< Rendezvous: the send whose remainder it is.
-  std::uint32_t served = 0;       ///< Rendezvous: bytes read and acknowledged.
+  std::uint32_t served = 0;         ///< Rendezvous: bytes read and acknowledged.
   std::uint16_t generation = 0;
   bool used = false;
 };

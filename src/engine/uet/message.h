@@ -43,24 +43,24 @@ struct OutboundMessage {
   std::uint32_t accesses = 0;     ///< Memory accesses under way that the end must wait for.
   std::uint32_t received = 0;     ///< Reads: bytes that have arrived.
   std::uint32_t pdc = kNoSlot;
-  std::uint32_t next = kNoSlot;     ///< In the PDC's list of messages to send.
-  std::uint16_t overhead = 0;       ///< Window bytes of a packet beside its payload.
+  std::uint32_t next = kNoSlot;  ///< In the PDC's list of messages to send.
+  std::uint16_t overhead = 0;    ///< Window bytes of a packet beside its payload.
   MessageKind kind = MessageKind::kRequest;
   wire::UetOpcode opcode = wire::UetOpcode::kNoOp;
   wire::UetNextHeader form = wire::UetNextHeader::kRequestStandard;
-  std::uint8_t flags = 0;           ///< SES flags: REL and DC of every packet, HD of the first.
-  bool queued = false;              ///< On the PDC's list.
-  bool all_sent = false;            ///< Every packet has a PSN.
-  bool stopped = false;             ///< Failed or deferred: no further packet is cut.
+  std::uint8_t flags = 0;  ///< SES flags: REL and DC of every packet, HD of the first.
+  bool queued = false;     ///< On the PDC's list.
+  bool all_sent = false;   ///< Every packet has a PSN.
+  bool stopped = false;    ///< Failed or deferred: no further packet is cut.
   bool first_sent = false;
-  bool needs_answer = false;        ///< The data comes on the ACK: being below CACK_PSN is no answer.
-  bool expects_data = false;        ///< Read data comes back.
-  bool deferred = false;            ///< The target dropped it and will ask for it.
-  bool retry_wanted = false;        ///< Starts again once every packet has its answer.
-  bool terminating = false;         ///< MSG_ERROR is its last packet.
-  bool initiator_error = false;     ///< Its own memory could not be read: IE.
-  bool atomic_from_operand = false; ///< The payload is `operand`, not memory.
-  std::uint8_t width = 8;           ///< Atomics: bytes of the operand.
+  bool needs_answer = false;         ///< The data comes on the ACK: being below CACK_PSN is no answer.
+  bool expects_data = false;         ///< Read data comes back.
+  bool deferred = false;             ///< The target dropped it and will ask for it.
+  bool retry_wanted = false;         ///< Starts again once every packet has its answer.
+  bool terminating = false;          ///< MSG_ERROR is its last packet.
+  bool initiator_error = false;      ///< Its own memory could not be read: IE.
+  bool atomic_from_operand = false;  ///< The payload is `operand`, not memory.
+  std::uint8_t width = 8;            ///< Atomics: bytes of the operand.
   std::uint8_t local_count = 0;
   verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
   verbs::Delivery delivery = verbs::Delivery::kUnordered;
@@ -73,12 +73,12 @@ struct OutboundMessage {
   std::uint64_t buffer_offset = 0;  ///< Read responses: the address that is read.
   std::uint64_t memory_key = 0;
   std::uint64_t header_data = 0;
-  std::uint32_t eager_length = 0;   ///< Rendezvous.
-  std::uint32_t target_token = 0;   ///< Deferrable: the target's. Rendezvous reads: generation of `inbound`.
-  std::uint32_t first_byte = 0;     ///< Deferrable: where the restarted message begins.
-  std::uint32_t region = kNoSlot;   ///< Rendezvous: the temporary region, at both ends of its read.
+  std::uint32_t eager_length = 0;  ///< Rendezvous.
+  std::uint32_t target_token = 0;  ///< Deferrable: the target's. Rendezvous reads: generation of `inbound`.
+  std::uint32_t first_byte = 0;    ///< Deferrable: where the restarted message begins.
+  std::uint32_t region = kNoSlot;  ///< Rendezvous: the temporary region, at both ends of its read.
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;  ///< Read responses.
-  std::uint32_t inbound = kNoSlot;  ///< Rendezvous reads: the message they complete.
+  std::uint32_t inbound = kNoSlot;        ///< Rendezvous reads: the message they complete.
   std::uint16_t answered_message_id = 0;  ///< Read responses: the request's.
   wire::UetPsn answered_psn = 0;          ///< Read responses to small and medium requests: the request's.
   wire::UetAtomicOpcode atomic = wire::UetAtomicOpcode::kSum;
@@ -104,7 +104,9 @@ constexpr bool on_pdc(verbs::Delivery delivery) {
   return delivery == verbs::Delivery::kOrdered || delivery == verbs::Delivery::kUnordered;
 }
 
-inline constexpr std::uint16_t message_id_of(std::uint32_t slot) { return static_cast<std::uint16_t>(slot + 1); }
+inline constexpr std::uint16_t message_id_of(std::uint32_t slot) {
+  return static_cast<std::uint16_t>(slot + 1);
+}
 
 /// A payload that waits for a receive buffer, or for the packet that says which.
 struct HeldPacket {
@@ -115,29 +117,29 @@ struct HeldPacket {
 
 /// A message of another host of which packets are missing, or which waits for a receive buffer.
 struct InboundMessage {
-  std::uint32_t next = kNoSlot;        ///< In its PDC's list.
+  std::uint32_t next = kNoSlot;  ///< In its PDC's list.
   std::uint32_t request_length = 0;
-  std::uint32_t arrived = 0;           ///< Bytes of packets that were accepted.
-  std::uint32_t accesses = 0;          ///< Writes under way.
-  std::uint32_t pdc = kNoSlot;         ///< kNoSlot once it has left its PDC.
-  std::uint32_t receive = kNoSlot;     ///< The receive entry that it fills.
+  std::uint32_t arrived = 0;        ///< Bytes of packets that were accepted.
+  std::uint32_t accesses = 0;       ///< Writes under way.
+  std::uint32_t pdc = kNoSlot;      ///< kNoSlot once it has left its PDC.
+  std::uint32_t receive = kNoSlot;  ///< The receive entry that it fills.
   std::uint32_t endpoint = kNoSlot;
-  std::uint32_t held = kNoSlot;        ///< List of HeldPacket.
+  std::uint32_t held = kNoSlot;  ///< List of HeldPacket.
   std::uint32_t held_tail = kNoSlot;
   std::uint32_t next_unexpected = kNoSlot;
   std::uint32_t generation = 0;
   std::uint16_t message_id = 0;
   bool two_sided = false;
-  bool matched = false;         ///< `receive` is valid.
-  bool unexpected = false;      ///< On its endpoint's list of unexpected messages.
-  bool first_seen = false;      ///< The SOM packet has come.
-  bool complete = false;        ///< Every byte has arrived.
-  bool abandoned = false;       ///< Its PDC failed.
-  bool deferred = false;        ///< Dropped; its packets are absorbed.
-  bool fetching = false;        ///< Rendezvous: the remainder is being read.
-  bool terminated = false;      ///< MSG_ERROR came.
+  bool matched = false;     ///< `receive` is valid.
+  bool unexpected = false;  ///< On its endpoint's list of unexpected messages.
+  bool first_seen = false;  ///< The SOM packet has come.
+  bool complete = false;    ///< Every byte has arrived.
+  bool abandoned = false;   ///< Its PDC failed.
+  bool deferred = false;    ///< Dropped; its packets are absorbed.
+  bool fetching = false;    ///< Rendezvous: the remainder is being read.
+  bool terminated = false;  ///< MSG_ERROR came.
   wire::UetReturnCode failed = wire::UetReturnCode::kOk;
-  std::uint32_t capacity = 0;   ///< Bytes of the receive buffer.
+  std::uint32_t capacity = 0;  ///< Bytes of the receive buffer.
   wire::HostAddress source;
   wire::UetSesRequest request;  ///< Of the SOM packet, or of the first that came.
   wire::UetRendezvous rendezvous;
@@ -147,19 +149,19 @@ struct InboundMessage {
 struct InboundPacket {
   std::uint32_t pdc = kNoSlot;  ///< kNoSlot: RUDI.
   std::uint32_t pdc_generation = 0;
-  wire::UetPsn psn = 0;         ///< RUDI: pkt_id.
-  std::uint32_t message = kNoSlot;          ///< Inbound message, or outbound one for returned data.
+  wire::UetPsn psn = 0;             ///< RUDI: pkt_id.
+  std::uint32_t message = kNoSlot;  ///< Inbound message, or outbound one for returned data.
   std::uint32_t message_generation = 0;
   std::uint32_t payload_length = 0;
   std::uint32_t request_length = 0;
   std::uint32_t region = kNoSlot;
-  std::uint32_t accesses = 0;   ///< Under way.
+  std::uint32_t accesses = 0;  ///< Under way.
   std::uint32_t job_id = 0;
   wire::HostAddress source;
   std::uint16_t entropy = 0;
   std::uint16_t message_id = 0;
   std::uint8_t ri_generation = 0;
-  std::uint8_t pds_flags = 0;   ///< Of the prologue.
+  std::uint8_t pds_flags = 0;  ///< Of the prologue.
   bool marked = false;
   bool returned_data = false;   ///< Of a read response: acknowledged without SES header.
   bool small_form = false;      ///< Answered with the small data form.
@@ -176,7 +178,7 @@ struct StoredResponse {
   wire::UetPsn psn = 0;
   wire::UetNextHeader form = wire::UetNextHeader::kResponse;
   wire::UetSesResponse response;
-  wire::Payload data;            ///< Of the pool or of memory that outlives it.
+  wire::Payload data;              ///< Of the pool or of memory that outlives it.
   std::uint32_t region = kNoSlot;  ///< Rendezvous: the region whose remainder this is.
 };
 

@@ -33,12 +33,12 @@ inline constexpr std::uint32_t kNoPsn16 = 0xffff'ffff;
 
 /// One outstanding PSN. Links hold the low 16 bits of PSNs, so that a growing ring moves nothing in them.
 struct SendEntry {
-  TimePs sent_at{};                     ///< Last transmission; kWaiting: when the NACK came.
-  std::uint32_t message = 0;            ///< Slot of the outbound message, or kControlEntry.
-  std::uint32_t offset = 0;             ///< Bytes of the message before this packet.
-  std::uint16_t previous = 0, next = 0; ///< Neighbours in PsnList (kQueued: resend, else timers).
-  std::uint16_t length = 0;             ///< Payload bytes.
-  std::uint16_t entropy = 0;            ///< Of the last transmission.
+  TimePs sent_at{};                      ///< Last transmission; kWaiting: when the NACK came.
+  std::uint32_t message = 0;             ///< Slot of the outbound message, or kControlEntry.
+  std::uint32_t offset = 0;              ///< Bytes of the message before this packet.
+  std::uint16_t previous = 0, next = 0;  ///< Neighbours in PsnList (kQueued: resend, else timers).
+  std::uint16_t length = 0;              ///< Payload bytes.
+  std::uint16_t entropy = 0;             ///< Of the last transmission.
   EntryState state = EntryState::kSent;
   std::uint8_t sends = 0;     ///< Transmissions, saturating.
   std::uint8_t timeouts = 0;  ///< RTOs, saturating.
@@ -57,17 +57,17 @@ struct PsnList {
 /// The sending half.
 struct PdcSend {
   SendEntry* ring = nullptr;
-  std::uint32_t mask = 0;    ///< Entries in `ring` minus one.
-  UetPsn start = 0;          ///< Start_PSN.
-  UetPsn next = 0;           ///< The next new PSN.
-  UetPsn una = 0;            ///< The oldest PSN without an answer; CLEAR_PSN is una - 1.
-  UetPsn cumulative = 0;     ///< Highest CACK_PSN heard.
-  UetPsn fresh = 0;          ///< No PSN below it is in its first transmission.
-  std::uint32_t range = 0;   ///< MP_RANGE: `next` may go up to cumulative + range.
-  std::uint32_t in_flight = 0;   ///< Entries in kSent that carry messages.
-  PsnList resend;                ///< kQueued, in the order to be sent.
-  PsnList timers;                ///< kSent more than once, and kWaiting.
-  std::uint32_t received_units = 0;  ///< Last rcvd_bytes heard, 24 bits.
+  std::uint32_t mask = 0;                ///< Entries in `ring` minus one.
+  UetPsn start = 0;                      ///< Start_PSN.
+  UetPsn next = 0;                       ///< The next new PSN.
+  UetPsn una = 0;                        ///< The oldest PSN without an answer; CLEAR_PSN is una - 1.
+  UetPsn cumulative = 0;                 ///< Highest CACK_PSN heard.
+  UetPsn fresh = 0;                      ///< No PSN below it is in its first transmission.
+  std::uint32_t range = 0;               ///< MP_RANGE: `next` may go up to cumulative + range.
+  std::uint32_t in_flight = 0;           ///< Entries in kSent that carry messages.
+  PsnList resend;                        ///< kQueued, in the order to be sent.
+  PsnList timers;                        ///< kSent more than once, and kWaiting.
+  std::uint32_t received_units = 0;      ///< Last rcvd_bytes heard, 24 bits.
   std::uint32_t message_head = kNoSlot;  ///< Messages with packets that were never sent, in order.
   std::uint32_t message_tail = kNoSlot;
 
@@ -81,7 +81,9 @@ struct PdcSend {
   }
 
   /// Full PSN of the low 16 bits in a link: outstanding PSNs span less than 2^16.
-  UetPsn widen(std::uint16_t low) const { return una + static_cast<std::uint16_t>(low - static_cast<std::uint16_t>(una)); }
+  UetPsn widen(std::uint16_t low) const {
+    return una + static_cast<std::uint16_t>(low - static_cast<std::uint16_t>(una));
+  }
 
   void append(PsnList& list, UetPsn psn) {
     SendEntry& entry = at(psn);
@@ -130,21 +132,21 @@ struct PdcReceive {
   std::uint32_t mask = 0;             ///< Bits minus one.
   std::uint32_t range = 0;            ///< MP_RANGE that this end grants, at most mask + 1.
   UetPsn start = 0;
-  UetPsn cumulative = 0;  ///< CACK_PSN.
-  UetPsn expected = 0;    ///< The lowest PSN that has not been received.
-  UetPsn highest = 0;     ///< The highest PSN that has been received; start - 1 at first.
-  UetPsn clear = 0;       ///< CLEAR_PSN.
-  UetPsn sack_track = 0;  ///< sack_base_track.
-  std::uint64_t bytes = 0;            ///< Window bytes of all packets accepted.
-  std::uint32_t ahead = 0;            ///< Received above CACK: ooo_count.
-  std::uint32_t ack_bytes = 0;        ///< ack_gen_count.
-  std::uint32_t in_execution = 0;     ///< Accepted and not yet answered.
-  std::uint32_t stored_head = kNoSlot;   ///< Responses kept until they are cleared.
+  UetPsn cumulative = 0;                ///< CACK_PSN.
+  UetPsn expected = 0;                  ///< The lowest PSN that has not been received.
+  UetPsn highest = 0;                   ///< The highest PSN that has been received; start - 1 at first.
+  UetPsn clear = 0;                     ///< CLEAR_PSN.
+  UetPsn sack_track = 0;                ///< sack_base_track.
+  std::uint64_t bytes = 0;              ///< Window bytes of all packets accepted.
+  std::uint32_t ahead = 0;              ///< Received above CACK: ooo_count.
+  std::uint32_t ack_bytes = 0;          ///< ack_gen_count.
+  std::uint32_t in_execution = 0;       ///< Accepted and not yet answered.
+  std::uint32_t stored_head = kNoSlot;  ///< Responses kept until they are cleared.
   std::uint32_t stored_count = 0;
-  std::uint32_t messages = kNoSlot;      ///< Inbound messages, latest first.
-  UetPsn owed = 0;                       ///< An AR packet that waits for the gap before it.
-  UetPsn nacked_gap = 0;                 ///< ROD: `expected` when the last NACK ROD_OOO left.
-  UetPsn nacked_psn = 0;                 ///< ROD: which packet it refused.
+  std::uint32_t messages = kNoSlot;  ///< Inbound messages, latest first.
+  UetPsn owed = 0;                   ///< An AR packet that waits for the gap before it.
+  UetPsn nacked_gap = 0;             ///< ROD: `expected` when the last NACK ROD_OOO left.
+  UetPsn nacked_psn = 0;             ///< ROD: which packet it refused.
   bool owes = false;
   bool gap_nacked = false;
 
@@ -163,9 +165,9 @@ struct Pdc {
   bool ordered = false;   ///< ROD.
   bool reserved = false;  ///< Of the reserved pool.
   bool peer_known = false;
-  bool on_ready_list = false;   ///< Of its CCC.
-  bool clear_asked = false;     ///< The peer wants a CLEAR.
-  bool clear_sent = false;      ///< Everything up to una - 1 has been told already.
+  bool on_ready_list = false;  ///< Of its CCC.
+  bool clear_asked = false;    ///< The peer wants a CLEAR.
+  bool clear_sent = false;     ///< Everything up to una - 1 has been told already.
   std::uint16_t local_id = 0;
   std::uint16_t peer_id = 0;
   std::uint16_t entropy = 0;  ///< ROD: of every packet.
@@ -177,10 +179,10 @@ struct Pdc {
   std::uint32_t next_ready = kNoSlot;  ///< Link of the CCC's list.
   UetPsn close_psn = 0;                ///< Initiator: of CLOSE_CMD.
   TimePs last_activity{};
-  TimePs clear_at = kNever;     ///< Source: send CLEAR_CMD. Receiver: send CLEAR_REQ, when role or data say so.
-  TimePs ask_clear_at = kNever; ///< Receiver: ask for a CLEAR.
-  TimePs close_at = kNever;     ///< Target: the close request has not been answered.
-  TimePs tail_at = kNever;      ///< Source: send a tail probe.
+  TimePs clear_at = kNever;  ///< Source: send CLEAR_CMD. Receiver: send CLEAR_REQ, when role or data say so.
+  TimePs ask_clear_at = kNever;  ///< Receiver: ask for a CLEAR.
+  TimePs close_at = kNever;      ///< Target: the close request has not been answered.
+  TimePs tail_at = kNever;       ///< Source: send a tail probe.
   std::uint16_t clear_requests = 0;
   std::uint16_t tail_probes = 0;
   PdcSend tx;

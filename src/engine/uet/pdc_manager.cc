@@ -86,7 +86,8 @@ void Pds::grow_ring(PdcSend& tx) {
   }
   for (UetPsn psn = tx.una; psn != tx.next; ++psn) ring[psn & (size - 1)] = tx.at(psn);
   if (tx.ring != nullptr) {
-    const auto old_class = static_cast<std::size_t>(std::countr_zero(old_size) - std::countr_zero(kFirstRing));
+    const auto old_class =
+        static_cast<std::size_t>(std::countr_zero(old_size) - std::countr_zero(kFirstRing));
     free_rings_[old_class].push_back(tx.ring);
   }
   tx.ring = ring;
@@ -223,9 +224,10 @@ void Pds::free_pdc(TimePs now, std::uint32_t index) {
     // [UE 1.0.3 Syn_Retx_Safety_Time] Stale SYNs of this PDC must not open another one.
     if (closed_.size() >= kClosedLimit) closed_.pop_front();
     if (closed_.full()) closed_.reserve(closed_.capacity() * 2 + 16);
-    const TimePs safety = parts_.config.syn_safety_time > kTimeZero ? parts_.config.syn_safety_time
-                                                                    : parts_.config.rto_cap * 2;
-    closed_.push_back({syn_key(record.peer, record.peer_id), record.rx.start, record.rx.highest, now + safety});
+    const TimePs safety =
+        parts_.config.syn_safety_time > kTimeZero ? parts_.config.syn_safety_time : parts_.config.rto_cap * 2;
+    closed_.push_back(
+        {syn_key(record.peer, record.peer_id), record.rx.start, record.rx.highest, now + safety});
   }
   if (record.on_ready_list) {
     record.on_ready_list = false;
@@ -296,11 +298,12 @@ void Pds::describe_waiting(std::vector<std::string>& out) const {
     if (record->state == PdcState::kClosed) continue;
     const PdcSend& tx = record->tx;
     if (tx.outstanding() == 0 && tx.message_head == kNoSlot && record->rx.in_execution == 0) continue;
-    out.push_back(fmt::format("host {}: PDC {:#06x} to host {} ({}, {}): {} PSNs outstanding from {:#x}, {} to send "
-                              "again, CACK {:#x}, {} requests in execution",
-                              parts_.config.host.number, record->local_id, record->peer.number,
-                              record->ordered ? "ROD" : "RUD", name(record->state), tx.outstanding(), tx.una,
-                              tx.resend.count, tx.cumulative, record->rx.in_execution));
+    out.push_back(
+        fmt::format("host {}: PDC {:#06x} to host {} ({}, {}): {} PSNs outstanding from {:#x}, {} to send "
+                    "again, CACK {:#x}, {} requests in execution",
+                    parts_.config.host.number, record->local_id, record->peer.number,
+                    record->ordered ? "ROD" : "RUD", name(record->state), tx.outstanding(), tx.una,
+                    tx.resend.count, tx.cumulative, record->rx.in_execution));
   }
 }
 

@@ -68,7 +68,8 @@ class Pds {
   void stage_unsequenced(TimePs now, std::uint32_t packet, std::uint8_t sends, std::uint32_t slot,
                          std::uint32_t offset, std::uint32_t length);
   /// Fills in what every packet has.
-  void finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::HostAddress peer, std::uint16_t entropy);
+  void finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::HostAddress peer,
+              std::uint16_t entropy);
   /// RTO after `timeouts` expiries.
   TimePs rto(std::uint32_t timeouts) const;
 
@@ -86,12 +87,12 @@ class Pds {
     wire::UetControlType control = wire::UetControlType::kNoop;
     wire::UetNackCode code = wire::UetNackCode::kTrimmed;
     wire::UetNextHeader form = wire::UetNextHeader::kNone;
-    std::uint8_t flags = 0;  ///< M, RETX, P, NT of ACKs and NACKs; RETX, AR, SYN, ISROD of CPs.
-    bool on_trigger = false; ///< ACK: SACK_BASE is the trigger.
+    std::uint8_t flags = 0;   ///< M, RETX, P, NT of ACKs and NACKs; RETX, AR, SYN, ISROD of CPs.
+    bool on_trigger = false;  ///< ACK: SACK_BASE is the trigger.
     std::uint32_t pdc = kNoSlot;
     std::uint32_t generation = 0;
     UetPsn psn = 0;
-    UetPsn cumulative = 0;   ///< For when the PDC is gone.
+    UetPsn cumulative = 0;  ///< For when the PDC is gone.
     std::uint32_t payload = 0;
     wire::HostAddress peer;
     std::uint16_t source_id = 0;
@@ -107,12 +108,12 @@ class Pds {
     std::uint32_t pdc = kNoSlot;
     std::uint32_t generation = 0;
     UetPsn psn = 0;
-    std::uint32_t pieces = 0;     ///< Memory accesses under way.
-    std::uint8_t sends = 0;       ///< SendEntry::sends when it was staged.
-    bool whole_result = false;    ///< One access gives all of the payload.
+    std::uint32_t pieces = 0;   ///< Memory accesses under way.
+    std::uint8_t sends = 0;     ///< SendEntry::sends when it was staged.
+    bool whole_result = false;  ///< One access gives all of the payload.
     bool failed = false;
     congestion::PacketRequest request;
-    wire::Payload payload;        ///< The engine has a reference.
+    wire::Payload payload;  ///< The engine has a reference.
   };
   struct ClosedPdc {
     std::uint64_t key = 0;
@@ -170,7 +171,8 @@ class Pds {
   void confirm(Pdc& pdc, UetPsn psn, Effects& effects);
   void answer(TimePs now, std::uint32_t index, UetPsn psn, const wire::Packet* packet, Effects& effects);
   void advance_una(TimePs now, std::uint32_t index);
-  void queue_resend(TimePs now, std::uint32_t index, UetPsn psn, congestion::LossCause cause, TimePs round_trip);
+  void queue_resend(TimePs now, std::uint32_t index, UetPsn psn, congestion::LossCause cause,
+                    TimePs round_trip);
   void rewind(TimePs now, std::uint32_t index, UetPsn from, congestion::LossCause cause);
   void rebase(TimePs now, std::uint32_t index, UetPsn start);
 
@@ -185,15 +187,17 @@ class Pds {
   void mark_received(PdcReceive& rx, UetPsn psn) const;
   void unmark_received(PdcReceive& rx, UetPsn psn) const;
   void advance_cumulative(PdcReceive& rx) const;
-  void nack(const wire::Packet& trigger, wire::UetNackCode code, std::uint32_t index, std::uint32_t payload = 0);
-  void acknowledge(std::uint32_t index, UetPsn psn, std::uint8_t flags, bool on_trigger, std::uint16_t entropy,
-                   TimePs arrived_at, wire::UetNextHeader form, const wire::UetSesResponse& response,
-                   const wire::Payload& data);
+  void nack(const wire::Packet& trigger, wire::UetNackCode code, std::uint32_t index,
+            std::uint32_t payload = 0);
+  void acknowledge(std::uint32_t index, UetPsn psn, std::uint8_t flags, bool on_trigger,
+                   std::uint16_t entropy, TimePs arrived_at, wire::UetNextHeader form,
+                   const wire::UetSesResponse& response, const wire::Payload& data);
   void take_clear(TimePs now, std::uint32_t index, UetPsn clear);
   std::uint64_t sack_bits(const PdcReceive& rx, UetPsn base) const;
 
   // pds_timers.cc
   TimePs entry_deadline(const SendEntry& entry) const;
+  TimePs idle_time(const Pdc& pdc) const;
   TimePs pdc_deadline(const Pdc& pdc);
   void arm(std::uint32_t index, TimePs at) {
     if (at < timers_.get(index)) timers_.set(index, at);
@@ -206,7 +210,7 @@ class Pds {
   std::vector<std::unique_ptr<Pdc>> pdcs_;
   std::vector<std::uint32_t> free_pdcs_;
   std::array<std::array<PdcidPool, 2>, 2> ids_;  ///< [role][reserved].
-  FlatMap routes_;  ///< Initiator: key of a flow to PDC.
+  FlatMap routes_;                               ///< Initiator: key of a flow to PDC.
   FlatMap by_syn_;  ///< Target: host and SPDCID to PDC; looked at for SYN packets only.
   Ring<ClosedPdc> closed_;
   std::vector<SendEntry*> free_rings_[16];  ///< By logarithm of their size.

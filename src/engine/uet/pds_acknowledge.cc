@@ -85,7 +85,8 @@ std::uint64_t Pds::sack_bits(const PdcReceive& rx, UetPsn base) const {
   const std::int32_t end = wire::uet_psn_difference(rx.cumulative + 1 + rx.range, base);
   if (end < 64) bits &= end <= 0 ? 0 : (std::uint64_t{1} << static_cast<unsigned>(end)) - 1;
   // Everything up to CACK has arrived.
-  if (below > 0) bits |= below >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << static_cast<unsigned>(below)) - 1;
+  if (below > 0)
+    bits |= below >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << static_cast<unsigned>(below)) - 1;
   return bits;
 }
 
@@ -311,10 +312,9 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
     return;
   }
   const std::uint32_t index = find(nack.destination_pdcid);
-  const bool known = index != kNoSlot && pdcs_[index]->state != PdcState::kClosed &&
-                     pdcs_[index]->peer == packet.source &&
-                     (nack.source_pdcid == 0 || !pdcs_[index]->peer_known ||
-                      pdcs_[index]->peer_id == nack.source_pdcid);
+  const bool known =
+      index != kNoSlot && pdcs_[index]->state != PdcState::kClosed && pdcs_[index]->peer == packet.source &&
+      (nack.source_pdcid == 0 || !pdcs_[index]->peer_known || pdcs_[index]->peer_id == nack.source_pdcid);
   if (!known) {
     ++parts_.counters.dropped_unknown_pdc;
     return;

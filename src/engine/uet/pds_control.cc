@@ -46,8 +46,8 @@ void Pds::receive_control(TimePs now, const wire::Packet& packet) {
       break;
     case UetControlType::kProbe:
       // [UE 1.0 3.5.16] ACK_CC with P and the opaque value; the SACK begins where the probe asks.
-      acknowledge(index, control.payload, wire::kUetProbeAnswer, true, packet.entropy, now, wire::UetNextHeader::kNone,
-                  {}, {});
+      acknowledge(index, control.payload, wire::kUetProbeAnswer, true, packet.entropy, now,
+                  wire::UetNextHeader::kNone, {}, {});
       acknowledgements_.back().opaque = control.probe_opaque;
       break;
     case UetControlType::kCredit: {

@@ -27,12 +27,16 @@ struct SequenceFields {
 SequenceFields fields_of(const wire::UetPacket& uet) {
   if (uet.prologue.type == UetPdsType::kControl) {
     const wire::UetControl& control = uet.control;
-    return {control.psn, control.start_psn(), control.source_pdcid, control.destination_pdcid,
+    return {control.psn,           control.start_psn(),       control.source_pdcid, control.destination_pdcid,
             uet.prologue.is_rod(), control.use_reserved_pdc()};
   }
   const wire::UetRequest& request = uet.request;
-  return {request.psn, request.start_psn(), request.source_pdcid, request.destination_pdcid,
-          wire::is_uet_ordered(uet.prologue.type), request.use_reserved_pdc()};
+  return {request.psn,
+          request.start_psn(),
+          request.source_pdcid,
+          request.destination_pdcid,
+          wire::is_uet_ordered(uet.prologue.type),
+          request.use_reserved_pdc()};
 }
 
 /// M and RETX as answers echo them. [UE 1.0 3.5.10]
@@ -157,7 +161,8 @@ std::uint32_t Pds::find_for_request(TimePs now, const wire::Packet& packet, bool
       return kNoSlot;
     }
     const Pdc& record = *pdcs_[index];
-    const bool agrees = record.peer == packet.source && (!record.peer_known || record.peer_id == fields.source_id);
+    const bool agrees =
+        record.peer == packet.source && (!record.peer_known || record.peer_id == fields.source_id);
     if (!agrees) {
       nack(packet, UetNackCode::kPdcHeaderMismatch, kNoSlot);
       return kNoSlot;
@@ -165,8 +170,8 @@ std::uint32_t Pds::find_for_request(TimePs now, const wire::Packet& packet, bool
     // Choice: data of the target that overtakes its first acknowledgement makes the PDC known too.
     if (!record.peer_known && !trimmed) know_peer(now, index, packet, fields.source_id);
   }
-  const bool mode_matters = packet.uet.prologue.type != UetPdsType::kControl ||
-                            packet.uet.prologue.syn() || packet.uet.prologue.control == UetControlType::kNoop;
+  const bool mode_matters = packet.uet.prologue.type != UetPdsType::kControl || packet.uet.prologue.syn() ||
+                            packet.uet.prologue.control == UetControlType::kNoop;
   if (mode_matters && pdcs_[index]->ordered != fields.ordered) {
     nack(packet, UetNackCode::kPdcModeMismatch, index);
     return kNoSlot;
@@ -370,14 +375,15 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
   if (rx.owes && !wire::uet_psn_after(rx.owed, rx.cumulative)) {
     rx.owes = false;
     if (rx.ack_bytes > 0) {
-      acknowledge(index, rx.cumulative, echoed(packet), false, packet.entropy, now, wire::UetNextHeader::kNone, {}, {});
+      acknowledge(index, rx.cumulative, echoed(packet), false, packet.entropy, now,
+                  wire::UetNextHeader::kNone, {}, {});
     }
   }
 }
 
-void Pds::acknowledge(std::uint32_t index, UetPsn psn, std::uint8_t flags, bool on_trigger, std::uint16_t entropy,
-                      TimePs arrived_at, wire::UetNextHeader form, const wire::UetSesResponse& response,
-                      const wire::Payload& data) {
+void Pds::acknowledge(std::uint32_t index, UetPsn psn, std::uint8_t flags, bool on_trigger,
+                      std::uint16_t entropy, TimePs arrived_at, wire::UetNextHeader form,
+                      const wire::UetSesResponse& response, const wire::Payload& data) {
   const Pdc& record = *pdcs_[index];
   parts_.payloads.retain(data.buffer);
   ControlJob& job = push(acknowledgements_);
@@ -398,8 +404,8 @@ void Pds::acknowledge(std::uint32_t index, UetPsn psn, std::uint8_t flags, bool 
   job.data = data;
 }
 
-void Pds::respond(TimePs now, std::uint32_t slot, wire::UetNextHeader form, const wire::UetSesResponse& response,
-                  const wire::Payload& data, std::uint32_t region) {
+void Pds::respond(TimePs now, std::uint32_t slot, wire::UetNextHeader form,
+                  const wire::UetSesResponse& response, const wire::Payload& data, std::uint32_t region) {
   const InboundPacket inbound = parts_.inbound[slot];
   if (inbound.pdc == kNoSlot) {
     parts_.rudi.respond(now, slot, form, response, data);
@@ -416,7 +422,8 @@ void Pds::respond(TimePs now, std::uint32_t slot, wire::UetNextHeader form, cons
       form != wire::UetNextHeader::kNone &&
       (form != wire::UetNextHeader::kResponse || response.return_code != wire::UetReturnCode::kOk ||
        response.opcode == wire::UetResponseOpcode::kResponse ||
-       (response.opcode == wire::UetResponseOpcode::kDefault && response.modified_length != inbound.request_length) ||
+       (response.opcode == wire::UetResponseOpcode::kDefault &&
+        response.modified_length != inbound.request_length) ||
        response.list == wire::UetListCode::kOverflow);
   wire::Payload stored_data = data;
   if (guaranteed) {
@@ -443,9 +450,9 @@ void Pds::respond(TimePs now, std::uint32_t slot, wire::UetNextHeader form, cons
   // [UE 1.0 3.5.12] ACK generation.
   const bool asked = (inbound.pds_flags & wire::kUetAckRequested) != 0;
   const bool closes_gap = rx.owes && !wire::uet_psn_after(rx.owed, rx.cumulative);
-  const bool at_once = asked || (inbound.pds_flags & (wire::kUetSyn | wire::kUetRetransmit)) != 0 || guaranteed ||
-                       (inbound.marked && config.ack_on_ecn) || rx.ack_bytes >= config.ack_trigger_bytes ||
-                       closes_gap;
+  const bool at_once = asked || (inbound.pds_flags & (wire::kUetSyn | wire::kUetRetransmit)) != 0 ||
+                       guaranteed || (inbound.marked && config.ack_on_ecn) ||
+                       rx.ack_bytes >= config.ack_trigger_bytes || closes_gap;
   if (closes_gap) rx.owes = false;
   if (asked && wire::uet_psn_after(inbound.psn, rx.cumulative) && !guaranteed) {
     if (!rx.owes || wire::uet_psn_after(inbound.psn, rx.owed)) rx.owed = inbound.psn;
@@ -454,8 +461,8 @@ void Pds::respond(TimePs now, std::uint32_t slot, wire::UetNextHeader form, cons
   if (at_once) {
     std::uint8_t flags = inbound.pds_flags & wire::kUetRetransmit;
     if (inbound.marked) flags |= wire::kUetMarked;
-    acknowledge(inbound.pdc, inbound.psn, flags, asked || inbound.marked, inbound.entropy, inbound.arrived_at, form,
-                response, stored_data);
+    acknowledge(inbound.pdc, inbound.psn, flags, asked || inbound.marked, inbound.entropy, inbound.arrived_at,
+                form, response, stored_data);
     rx.ack_bytes = 0;
   }
   drain_step(now, inbound.pdc);

@@ -18,11 +18,24 @@ TimePs Pds::entry_deadline(const SendEntry& entry) const {
   return entry.sent_at + rto(entry.timeouts);
 }
 
+TimePs Pds::idle_time(const Pdc& record) const {
+  // The target waits longer than any RTO, so that an initiator that lives is heard or closes first.
+  const UetConfig& config = parts_.config;
+  return record.role == PdcRole::kInitiator ? config.idle_timeout
+                                            : config.idle_timeout * 2 + config.rto_cap * 2;
+}
+
 TimePs Pds::pdc_deadline(const Pdc& record) {
   const UetConfig& config = parts_.config;
   const PdcSend& tx = record.tx;
   TimePs at = min(min(record.clear_at, record.ask_clear_at), min(record.close_at, record.tail_at));
-  if (tx.outstanding() > 0) {
+  if (tx.outstanding() > 0 && record.ordered) {
+    // Go-Back-N: the oldest PSN speaks for all.
+    const SendEntry& oldest = tx.at(tx.una);
+    if (oldest.state != EntryState::kQueued && oldest.state != EntryState::kAnswered) {
+      at = min(at, entry_deadline(oldest));
+    }
+  } else if (tx.outstanding() > 0) {
     // First transmissions left in the order of their PSNs: the oldest of them expires first.
     Pdc& writable = const_cast<Pdc&>(record);
     UetPsn fresh = wire::uet_psn_before(tx.fresh, tx.una) ? tx.una : tx.fresh;
@@ -38,8 +51,7 @@ TimePs Pds::pdc_deadline(const Pdc& record) {
     const SendEntry& oldest = tx.at(tx.una);
     if (oldest.state == EntryState::kReceived) at = min(at, entry_deadline(oldest));
   } else if (config.idle_timeout > kTimeZero) {
-    // The target waits twice as long, so that an initiator that lives closes first.
-    const TimePs idle = record.role == PdcRole::kInitiator ? config.idle_timeout : config.idle_timeout * 2;
+    const TimePs idle = idle_time(record);
     if (record.state == PdcState::kEstablished) at = min(at, record.last_activity + idle);
   }
   return at;
@@ -95,13 +107,14 @@ void Pds::expire_pdc(TimePs now, std::uint32_t index) {
   if (record.generation != generation) return;
 
   // Idle. [UE 1.0 3.5.8]
-  const bool quiet = tx.outstanding() == 0 && tx.message_head == kNoSlot && record.rx.in_execution == 0;
-  if (config.idle_timeout > kTimeZero && quiet && record.state == PdcState::kEstablished) {
-    if (record.role == PdcRole::kInitiator) {
-      if (record.last_activity + config.idle_timeout <= now && !parts_.initiator.expects_data(index)) {
-        want_close(now, index);
-      }
-    } else if (record.last_activity + config.idle_timeout * 2 <= now) {
+  if (config.idle_timeout > kTimeZero && record.state == PdcState::kEstablished &&
+      record.last_activity + idle_time(record) <= now) {
+    const bool quiet = tx.outstanding() == 0 && tx.message_head == kNoSlot && record.rx.in_execution == 0;
+    if (!quiet || parts_.initiator.expects_data(index)) {
+      record.last_activity = now;
+    } else if (record.role == PdcRole::kInitiator) {
+      want_close(now, index);
+    } else {
       step(now, index, PdcEvent::kCloseRequested);
       send_control(index, wire::UetControlType::kCloseRequest, 0, 0);
       record.close_at = now + config.close_request_time;
@@ -182,6 +195,11 @@ void Pds::expire_receiver(TimePs now, std::uint32_t index) {
   }
   if (record.close_at <= now) {
     // [UE 1.0 3.5.8] Nobody answers the close request: closed in error.
+    // Whoever still sends is answered with REQ, and gets its time.
+    if (record.last_activity + config.close_request_time > now) {
+      record.close_at = record.last_activity + config.close_request_time;
+      return;
+    }
     record.close_at = kNever;
     fail(now, index, verbs::CompletionStatus::kRemoteOperation, false);
   }

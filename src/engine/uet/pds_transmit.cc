@@ -277,8 +277,8 @@ void Pds::emit(TimePs now, std::uint32_t slot, wire::Packet& out) {
   SendEntry& entry = tx.at(staged.psn);
   const UetConfig& config = parts_.config;
   out = wire::uet_packet();
-  const bool credits = config.congestion == CongestionControl::kReceiver ||
-                       config.congestion == CongestionControl::kBoth;
+  const bool credits =
+      config.congestion == CongestionControl::kReceiver || config.congestion == CongestionControl::kBoth;
   const UetPdsType type = record.ordered ? (credits ? UetPdsType::kRodCcRequest : UetPdsType::kRodRequest)
                                          : (credits ? UetPdsType::kRudCcRequest : UetPdsType::kRudRequest);
   wire::UetRequest& request = wire::use_pds_request(out.uet, type);
@@ -463,7 +463,8 @@ void Pds::build_ack(TimePs now, const ControlJob& job, wire::Packet& out) {
       cc.type = wire::UetCcType::kNscc;
       cc.byte_units = wire::uet_byte_units(rx.bytes);
       cc.out_of_order = static_cast<std::uint16_t>(std::min<std::uint32_t>(rx.ahead, 0xffff));
-      const std::int64_t held = (now - job.arrived_at).ps / static_cast<std::int64_t>(wire::kUetServiceTimeUnitPs);
+      const std::int64_t held =
+          (now - job.arrived_at).ps / static_cast<std::int64_t>(wire::kUetServiceTimeUnitPs);
       cc.service_time = static_cast<std::uint16_t>(std::min<std::int64_t>(held, 0xffff));
     }
   }

@@ -238,7 +238,8 @@ bool Rudi::transmit(TimePs, wire::TrafficClassMask allowed, wire::Packet& out) {
   } else {
     wire::use_rudi(out.uet, UetPdsType::kRudiResponse).packet_id = answer.packet_id;
     out.uet.prologue.next = answer.form;
-    if (answer.form != wire::UetNextHeader::kNone) wire::use_ses_response(out.uet, answer.form) = answer.response;
+    if (answer.form != wire::UetNextHeader::kNone)
+      wire::use_ses_response(out.uet, answer.form) = answer.response;
     out.payload = answer.data;
     ++parts_.counters.acknowledgements_sent;
   }

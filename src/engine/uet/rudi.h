@@ -29,8 +29,8 @@ class Rudi {
   void receive(TimePs now, const wire::Packet& packet);
   void receive_nack(TimePs now, const wire::Packet& packet);
   /// The answer to a RUDI request that was executed; ends the inbound packet.
-  void respond(TimePs now, std::uint32_t inbound, wire::UetNextHeader form, const wire::UetSesResponse& response,
-               const wire::Payload& data);
+  void respond(TimePs now, std::uint32_t inbound, wire::UetNextHeader form,
+               const wire::UetSesResponse& response, const wire::Payload& data);
   bool transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
   /// Whether staged packet `packet` in its `sends`-th copy is still wanted.
   bool wanted(std::uint32_t packet, std::uint8_t sends) const;

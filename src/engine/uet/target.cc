@@ -27,7 +27,8 @@ void Target::answer(TimePs now, std::uint32_t index, UetReturnCode code, std::ui
   response.job_id = inbound.job_id;
   response.ri_generation = inbound.ri_generation;
   response.modified_length = modified_length;
-  if (code != UetReturnCode::kOk) ++parts_.counters.refused_return_code[static_cast<std::uint8_t>(code) & 63U];
+  if (code != UetReturnCode::kOk)
+    ++parts_.counters.refused_return_code[static_cast<std::uint8_t>(code) & 63U];
   parts_.pds.respond(now, index, wire::UetNextHeader::kResponse, response, {});
 }
 
@@ -104,11 +105,12 @@ void Target::end_message_in_error(TimePs now, std::uint32_t index, const wire::P
       settle_message(now, at);
     }
   }
-  answer(now, index, ends ? UetReturnCode::kOk : UetReturnCode::kInitiatorError, ends ? inbound.request_length : 0);
+  answer(now, index, ends ? UetReturnCode::kOk : UetReturnCode::kInitiatorError,
+         ends ? inbound.request_length : 0);
 }
 
-UetReturnCode Target::find_region(const InboundPacket& inbound, const wire::UetSesRequest& request, bool small,
-                                  std::uint32_t& region, std::uint64_t& address) const {
+UetReturnCode Target::find_region(const InboundPacket& inbound, const wire::UetSesRequest& request,
+                                  bool small, std::uint32_t& region, std::uint64_t& address) const {
   // [UE 1.0 3.4] Job, process, index, generation, enabled; then key, permission, bounds.
   if (small) {
     region = parts_.regions.find_optimized(request.resource_index, request.job_id);
@@ -116,8 +118,8 @@ UetReturnCode Target::find_region(const InboundPacket& inbound, const wire::UetS
     engine::QueueId queue = 0;
     const UetReturnCode code = parts_.endpoints.look_up(request, queue);
     if (code != UetReturnCode::kOk) {
-      const bool known = code == UetReturnCode::kBadGeneration || code == UetReturnCode::kDisabledGeneration ||
-                         code == UetReturnCode::kDisabled;
+      const bool known = code == UetReturnCode::kBadGeneration ||
+                         code == UetReturnCode::kDisabledGeneration || code == UetReturnCode::kDisabled;
       if (known) region = queue;  // The response names the current generation.
       return code;
     }
@@ -130,7 +132,8 @@ UetReturnCode Target::find_region(const InboundPacket& inbound, const wire::UetS
                          : request.opcode == UetOpcode::kWrite ? rights.remote_write
                                                                : rights.remote_atomic;
   if (!permitted) return UetReturnCode::kPermissionViolation;
-  if (inbound.pdc == kNoSlot && (memory.key & kKeyIdempotentSafe) == 0) return UetReturnCode::kOperationViolation;
+  if (inbound.pdc == kNoSlot && (memory.key & kKeyIdempotentSafe) == 0)
+    return UetReturnCode::kOperationViolation;
   std::uint64_t offset = request.buffer_offset;
   if (parts_.config.virtual_addresses) {
     if (offset < memory.config.base) return UetReturnCode::kBadAddress;
@@ -155,11 +158,13 @@ std::optional<UetNackCode> Target::write(TimePs now, std::uint32_t index, const 
   }
   const std::uint32_t length = packet.payload.length;
   const std::uint32_t offset = request.first() ? 0 : request.message_offset;
-  if (code == UetReturnCode::kOk && (offset > request.request_length || length > request.request_length - offset)) {
+  if (code == UetReturnCode::kOk &&
+      (offset > request.request_length || length > request.request_length - offset)) {
     code = UetReturnCode::kBadAddress;
   }
   const bool whole = request.first() && request.last();
-  if (whole && code == UetReturnCode::kOk && length != request.request_length) code = UetReturnCode::kBadAddress;
+  if (whole && code == UetReturnCode::kOk && length != request.request_length)
+    code = UetReturnCode::kBadAddress;
   const bool record = inbound.pdc != kNoSlot && (!whole || request.has_header_data());
   if (record) {
     std::uint32_t at = whole ? kNoSlot : find_message(inbound.pdc, request.message_id);
@@ -212,9 +217,9 @@ void Target::access_done(TimePs now, const PendingAccess& owner, const engine::A
   if (result.status == engine::AccessStatus::kPoison) inbound.result = UetReturnCode::kHostPoisoned;
   if (--inbound.accesses > 0) return;
   if (inbound.returned_data) {
-    parts_.initiator.returned_data_done(now, owner.object,
-                                        inbound.result == UetReturnCode::kOk ? engine::AccessStatus::kDone
-                                                                             : engine::AccessStatus::kFault);
+    parts_.initiator.returned_data_done(
+        now, owner.object,
+        inbound.result == UetReturnCode::kOk ? engine::AccessStatus::kDone : engine::AccessStatus::kFault);
     return;
   }
   finish_packet(now, owner.object);
@@ -295,7 +300,8 @@ std::optional<UetNackCode> Target::read(TimePs now, std::uint32_t index, const w
   if (slot == kNoSlot) return UetNackCode::kNoMessage;
   OutboundMessage& message = parts_.outbound[slot];
   message.kind = MessageKind::kReadResponse;
-  message.form = inbound.small_form ? wire::UetNextHeader::kResponseDataSmall : wire::UetNextHeader::kResponseData;
+  message.form =
+      inbound.small_form ? wire::UetNextHeader::kResponseDataSmall : wire::UetNextHeader::kResponseData;
   message.length = length;
   message.send_length = length;
   message.to.host = inbound.source;
@@ -354,7 +360,8 @@ void Target::atomic_done(TimePs now, std::uint32_t index, UetReturnCode code, co
   const std::uint32_t at = inbound.message;
   const std::uint32_t generation = inbound.message_generation;
   parts_.pds.respond(now, index, form, response, result, region);
-  if (at != kNoSlot && parts_.inbound_messages.is_used(at) && parts_.inbound_messages[at].generation == generation) {
+  if (at != kNoSlot && parts_.inbound_messages.is_used(at) &&
+      parts_.inbound_messages[at].generation == generation) {
     --parts_.inbound_messages[at].accesses;
     settle_message(now, at);
   }
@@ -371,14 +378,15 @@ std::optional<UetNackCode> Target::atomic(TimePs now, std::uint32_t index, const
     inbound.ri_generation = parts_.endpoints[region].generation;
   }
   if (code == UetReturnCode::kOk && inbound.pdc == kNoSlot) code = UetReturnCode::kOperationViolation;
-  if (code == UetReturnCode::kOk) code = AtomicUnit::check(packet.uet.atomic, request.request_length, packet.payload.length, address);
+  if (code == UetReturnCode::kOk)
+    code = AtomicUnit::check(packet.uet.atomic, request.request_length, packet.payload.length, address);
   if (code != UetReturnCode::kOk) {
     answer(now, index, code, 0);
     return std::nullopt;
   }
   const bool fetching = request.opcode == UetOpcode::kFetchingAtomic;
-  if (!parts_.atomics.start(now, index, packet.uet.atomic, address, request.request_length, fetching, packet.payload,
-                            packet.operation)) {
+  if (!parts_.atomics.start(now, index, packet.uet.atomic, address, request.request_length, fetching,
+                            packet.payload, packet.operation)) {
     return UetNackCode::kNoResource;
   }
   return std::nullopt;

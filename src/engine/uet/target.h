@@ -37,7 +37,8 @@ class Target {
   /// A receive was posted: true when a waiting message has taken it.
   bool receive_posted(TimePs now, engine::QueueId queue, std::uint32_t receive);
   /// The rest of a rendezvous send has been read, or could not be.
-  void remainder_read(TimePs now, std::uint32_t message, std::uint32_t generation, verbs::CompletionStatus status);
+  void remainder_read(TimePs now, std::uint32_t message, std::uint32_t generation,
+                      verbs::CompletionStatus status);
   /// The initiator does not know the deferred send any more.
   void restart_refused(TimePs now, std::uint32_t token);
   void forget_pdc(TimePs now, std::uint32_t pdc);
@@ -50,8 +51,8 @@ class Target {
   // target.cc
   void answer(TimePs now, std::uint32_t inbound, wire::UetReturnCode code, std::uint32_t modified_length,
               wire::UetListCode list = wire::UetListCode::kExpected);
-  wire::UetReturnCode find_region(const InboundPacket& inbound, const wire::UetSesRequest& request, bool small,
-                                  std::uint32_t& region, std::uint64_t& address) const;
+  wire::UetReturnCode find_region(const InboundPacket& inbound, const wire::UetSesRequest& request,
+                                  bool small, std::uint32_t& region, std::uint64_t& address) const;
   std::optional<wire::UetNackCode> write(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
   std::optional<wire::UetNackCode> read(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
   std::optional<wire::UetNackCode> atomic(TimePs now, std::uint32_t inbound, const wire::Packet& packet);

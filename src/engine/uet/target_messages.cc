@@ -12,7 +12,8 @@ using wire::UetReturnCode;
 
 std::uint32_t Target::find_message(std::uint32_t pdc, std::uint16_t message_id) const {
   std::uint32_t at = parts_.pds.pdc(pdc).rx.messages;
-  while (at != kNoSlot && parts_.inbound_messages[at].message_id != message_id) at = parts_.inbound_messages[at].next;
+  while (at != kNoSlot && parts_.inbound_messages[at].message_id != message_id)
+    at = parts_.inbound_messages[at].next;
   return at;
 }
 
@@ -132,7 +133,8 @@ void Target::settle_message(TimePs now, std::uint32_t at) {
   }
   leave_pdc(at);
   if (!message.matched) return;  // Complete, and kept until a receive is posted.
-  const std::uint32_t whole = message.request_length < message.capacity ? message.request_length : message.capacity;
+  const std::uint32_t whole =
+      message.request_length < message.capacity ? message.request_length : message.capacity;
   if (rendezvous && !message.complete && whole > message.rendezvous.eager_length) {
     fetch_remainder(now, at);
     return;
@@ -184,10 +186,10 @@ void Target::describe_waiting(std::vector<std::string>& out) const {
   for (std::uint32_t at = 0; at < parts_.inbound_messages.capacity(); ++at) {
     if (!parts_.inbound_messages.is_used(at)) continue;
     const InboundMessage& message = parts_.inbound_messages[at];
-    out.push_back(fmt::format("host {}: message {} of host {}: {} of {} bytes have arrived, {} accesses under way{}",
-                              parts_.config.host.number, message.message_id, message.source.number, message.arrived,
-                              message.request_length, message.accesses,
-                              message.unexpected ? ", waits for a receive" : ""));
+    out.push_back(fmt::format(
+        "host {}: message {} of host {}: {} of {} bytes have arrived, {} accesses under way{}",
+        parts_.config.host.number, message.message_id, message.source.number, message.arrived,
+        message.request_length, message.accesses, message.unexpected ? ", waits for a receive" : ""));
   }
 }
 

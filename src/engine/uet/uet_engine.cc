@@ -27,7 +27,8 @@ Result<engine::QueueId> UetEngine::create_queue(TimePs now, const engine::QueueC
 }
 
 Result<engine::QueueId> UetEngine::create_endpoint(TimePs, const engine::QueueConfig& config,
-                                                   const EndpointAddress& address, std::uint32_t initiator_id) {
+                                                   const EndpointAddress& address,
+                                                   std::uint32_t initiator_id) {
   return parts_->endpoints.create(config, address, initiator_id);
 }
 
@@ -42,8 +43,9 @@ Result<verbs::SegmentToken> UetEngine::register_segment(TimePs now, const verbs:
 Result<verbs::SegmentToken> UetEngine::register_region(TimePs, const verbs::SegmentConfig& config,
                                                        std::uint32_t job_id, std::optional<std::uint64_t> key,
                                                        bool idempotent) {
-  Result<std::uint32_t> slot = key ? parts_->regions.add_keyed(config, job_id, *key, idempotent)
-                                   : parts_->regions.add(config, job_id, parts_->config.small_headers, idempotent);
+  Result<std::uint32_t> slot =
+      key ? parts_->regions.add_keyed(config, job_id, *key, idempotent)
+          : parts_->regions.add(config, job_id, parts_->config.small_headers, idempotent);
   if (!slot) return slot.error();
   return token_of(parts_->regions[*slot].key);
 }
@@ -71,7 +73,8 @@ Result<engine::ExchangeBlob> UetEngine::export_queue(engine::QueueId queue) cons
 }
 
 Result<engine::PeerId> UetEngine::connect(TimePs, engine::QueueId queue, std::span<const std::byte> bytes) {
-  if (parts_->endpoints.find(queue) == nullptr) return input_error(fmt::format("queue {}: no such queue", queue));
+  if (parts_->endpoints.find(queue) == nullptr)
+    return input_error(fmt::format("queue {}: no such queue", queue));
   Result<EndpointBlob> blob = decode_endpoint_blob(bytes);
   if (!blob) return blob.error();
   Peer peer;
@@ -87,7 +90,8 @@ Result<engine::PeerId> UetEngine::connect(TimePs, engine::QueueId queue, std::sp
 }
 
 Result<void> UetEngine::disconnect(TimePs, engine::QueueId queue, engine::PeerId peer) {
-  if (parts_->endpoints.find(queue) == nullptr) return input_error(fmt::format("queue {}: no such queue", queue));
+  if (parts_->endpoints.find(queue) == nullptr)
+    return input_error(fmt::format("queue {}: no such queue", queue));
   return parts_->initiator.forget(peer);
 }
 
@@ -106,13 +110,16 @@ engine::PostStatus UetEngine::post(TimePs now, engine::QueueId queue, const verb
   return status;
 }
 
-engine::PostStatus UetEngine::post_receive(TimePs now, engine::QueueId queue, const verbs::ReceiveRequest& receive) {
+engine::PostStatus UetEngine::post_receive(TimePs now, engine::QueueId queue,
+                                           const verbs::ReceiveRequest& receive) {
   const engine::PostStatus status = parts_->endpoints.post_receive(now, queue, receive);
   parts_->pds.settle(now);
   return status;
 }
 
-engine::PostStatus UetEngine::issue(TimePs, const verbs::LoadStore&) { return engine::PostStatus::kUnsupported; }
+engine::PostStatus UetEngine::issue(TimePs, const verbs::LoadStore&) {
+  return engine::PostStatus::kUnsupported;
+}
 
 void UetEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   UetCounters& counters = parts_->counters;
@@ -176,8 +183,12 @@ bool UetEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allow
   return true;
 }
 
-bool UetEngine::next_completed_queue(engine::QueueId& queue) { return parts_->endpoints.next_completed(queue); }
-bool UetEngine::poll(engine::QueueId queue, verbs::Completion& out) { return parts_->endpoints.poll(queue, out); }
+bool UetEngine::next_completed_queue(engine::QueueId& queue) {
+  return parts_->endpoints.next_completed(queue);
+}
+bool UetEngine::poll(engine::QueueId queue, verbs::Completion& out) {
+  return parts_->endpoints.poll(queue, out);
+}
 bool UetEngine::poll_load_store(verbs::LoadStoreResult&) { return false; }
 
 bool UetEngine::poll_event(engine::AsyncEvent& out) {

@@ -40,7 +40,8 @@ class UetEngine {
 
   // Control. May take memory.
   static constexpr bool supports(verbs::Verb verb) {
-    return !verbs::is_load_store(verb) && verb != verbs::Verb::kWriteNotify && verb != verbs::Verb::kSendInvalidate;
+    return !verbs::is_load_store(verb) && verb != verbs::Verb::kWriteNotify &&
+           verb != verbs::Verb::kSendInvalidate;
   }
   /// Depths are powers of two up to 65536. The endpoint's address is the configured one, its resource index
   /// counted up per queue.
