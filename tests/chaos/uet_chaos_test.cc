@@ -30,7 +30,7 @@ uet::UetConfig draw_uet(std::uint64_t seed, ChaosOptions& options) {
   config.message_retry_time = microseconds(pick(random, {20, 100}));
   config.clear_time = microseconds(pick(random, {10, 50}));
   config.idle_timeout = microseconds(pick(random, {50, 1000, 20000}));
-  config.close_request_time = milliseconds(1);
+  config.close_request_time = milliseconds(50);  // Far beyond any RTO.
   config.tail_loss_time = random.below(3) == 0 ? microseconds(30) : kTimeZero;
   config.ack_per_packet = random.below(3) == 0;
   config.ack_trigger_bytes = pick(random, {1024U, 16384U});
@@ -55,6 +55,8 @@ uet::UetConfig draw_uet(std::uint64_t seed, ChaosOptions& options) {
   config.congestion = random.below(4) == 0 ? uet::CongestionControl::kNone : uet::CongestionControl::kSender;
   config.protection = random.below(2) == 0 ? wire::UetProtection::kCrc : wire::UetProtection::kNone;
   if (options.may_fail) {
+    // A target that gives up a rendezvous or deferred send has no way to tell; see the conformance table.
+    config.large_send = uet::LargeSend::kEager;
     config.max_rto_retries = static_cast<std::uint32_t>(1 + random.below(4));
     config.max_nack_retries = static_cast<std::uint32_t>(1 + random.below(5));
     config.message_retries = static_cast<std::uint32_t>(random.below(4));

@@ -196,6 +196,7 @@ TEST(UetSequences, Uet_3_5_20_GuaranteedResponseHoldsCackUntilCleared) {
   sequence.give(control_packet(0, UetControlType::kClearCommand, 0, 0x4001, dpdcid, 333));
   sequence.hand().opcode = wire::UetOpcode::kWrite;
   sequence.hand().payload = wire::pattern_payload(1, 0, 64);
+  sequence.hand().request_length = 0;
   sequence.hand().dpdcid = dpdcid;
   EXPECT_EQ(sequence.give(334).at(0).uet.ack.cumulative_psn, 334U);
 }

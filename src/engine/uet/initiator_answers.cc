@@ -503,6 +503,8 @@ void Initiator::pdc_failed(TimePs now, std::uint32_t pdc, std::uint32_t, Complet
     message.queued = false;
     message.unanswered = 0;
     message.stopped = true;
+    const bool terminating = message.terminating;
+    message.terminating = false;
     if (message.kind == MessageKind::kReadResponse) {
       release(slot);
       continue;
@@ -516,8 +518,7 @@ void Initiator::pdc_failed(TimePs now, std::uint32_t pdc, std::uint32_t, Complet
         status == CompletionStatus::kRemoteOperation;
     const std::uint32_t limit = parts_.config.message_retries;
     const bool may = limit == kMessageRetriesForever || message.attempts < limit;
-    const bool clean =
-        message.status == CompletionStatus::kSuccess && message.accesses == 0 && !message.terminating;
+    const bool clean = message.status == CompletionStatus::kSuccess && message.accesses == 0 && !terminating;
     if (clean && may && status != CompletionStatus::kRetryExhausted &&
         (harmless || peer_has_nothing || !message.first_sent)) {
       ++message.attempts;

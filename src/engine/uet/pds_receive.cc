@@ -127,15 +127,17 @@ std::uint32_t Pds::find_for_request(TimePs now, const wire::Packet& packet, bool
         refused = false;
         return kNoSlot;
       }
+      // The latest PDC of that name counts: an initiator keeps its distance from that one's PSNs.
       for (std::size_t i = closed_.size(); i > 0; --i) {
         const ClosedPdc& closed = closed_[i - 1];
-        if (closed.key != key || closed.until < now) continue;
+        if (closed.key != key) continue;
         const std::int32_t from_start = wire::uet_psn_difference(fields.start, closed.start);
         const std::int32_t from_last = wire::uet_psn_difference(fields.start, closed.last);
-        if (from_start >= 0 && from_last < (1 << 16)) {
+        if (closed.until >= now && from_start >= 0 && from_last < (1 << 16)) {
           nack(packet, UetNackCode::kInvalidSyn, kNoSlot);
           return kNoSlot;
         }
+        break;
       }
       const std::uint32_t range = std::max<std::uint32_t>(parts_.config.default_mpr, 1) * wire::kUetMprUnit;
       if (fields.psn - fields.start >= range) {

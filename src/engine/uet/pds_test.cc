@@ -217,6 +217,7 @@ TEST_F(Pds, Uet_3_5_8_CloseRequestIsHonouredByTheInitiator) {
 TEST_F(Pds, Uet_3_5_8_UnansweredCloseRequestClosesInError) {
   UetConfig config;
   config.idle_timeout = microseconds(100);
+  config.rto_init = config.rto_cap = microseconds(100);
   start(config);
   open();
   world().lose = [](const wire::Packet&) { return true; };
@@ -237,7 +238,7 @@ TEST_F(Pds, Uet_3_5_11_ClearPsnIsMonotonicAndBounded) {
   hand.payload = {};
   hand.request_length = 8;
   open();
-  EXPECT_EQ(give(1001).at(0).uet.ack.cumulative_psn, 999U);
+  EXPECT_EQ(give(1001).at(0).uet.ack.cumulative_psn, 1000U);
   // CLEAR cannot run ahead of what has arrived: 1003 is missing.
   hand.clear_offset = 0;
   EXPECT_EQ(give(1002).at(0).uet.ack.cumulative_psn, 1001U);
@@ -463,9 +464,9 @@ TEST_F(Pds, Uet_3_5_12_ResourceNackWaitsForNackRetxTime) {
   UetConfig config;
   config.nack_retransmit_time = microseconds(70);
   start(config);
+  world().lose = [this](const wire::Packet&) { return world().sent.size() == 1; };
   ASSERT_EQ(world().post(world().request(Verb::kWrite, 8)), engine::PostStatus::kOk);
   const wire::UetPsn psn = world().sent.at(0).uet.request.psn;
-  world().pair().wire().options().drop_if = nullptr;
   wire::Packet nack = wire::uet_packet();
   nack.source = {1};
   nack.destination = {0};

@@ -22,7 +22,7 @@ TimePs Pds::idle_time(const Pdc& record) const {
   // The target waits longer than any RTO, so that an initiator that lives is heard or closes first.
   const UetConfig& config = parts_.config;
   return record.role == PdcRole::kInitiator ? config.idle_timeout
-                                            : config.idle_timeout * 2 + config.rto_cap * 2;
+                                            : config.idle_timeout * 2 + config.rto_cap * 8;
 }
 
 TimePs Pds::pdc_deadline(const Pdc& record) {
@@ -112,6 +112,9 @@ void Pds::expire_pdc(TimePs now, std::uint32_t index) {
     const bool quiet = tx.outstanding() == 0 && tx.message_head == kNoSlot && record.rx.in_execution == 0;
     if (!quiet || parts_.initiator.expects_data(index)) {
       record.last_activity = now;
+      // [UE 1.0 3.5.16] Data is owed and nothing comes: a NOOP finds out whether the target still knows the
+      // PDC.
+      if (quiet) push_control_entry(now, index, wire::UetControlType::kNoop);
     } else if (record.role == PdcRole::kInitiator) {
       want_close(now, index);
     } else {

@@ -161,6 +161,11 @@ bool Pds::stage_next(TimePs now, bool only_if_fetched) {
     departure.backlog_bytes = context.backlog + context.resend_backlog;
     departure.retransmission = again;
     packet.request = parts_.cms.on_send(now, ccc, departure);
+    // [UE 1.0 3.5.12] AR when the next packet would have to wait for an answer.
+    if (parts_.config.congestion != CongestionControl::kNone && departure.backlog_bytes > 0 &&
+        !context.controller.permits(std::min<std::uint64_t>(bytes, departure.backlog_bytes))) {
+      packet.request.acknowledge = true;
+    }
     if (staged_order_.full()) staged_order_.reserve(staged_order_.capacity() * 2 + 16);
     staged_order_.push_back(staged);
     parts_.initiator.fetch(now, slot, staged, entry.offset, entry.length, staged_[staged].payload,

@@ -96,7 +96,7 @@ TEST_F(Ses, Uet_3_4_AbsoluteAddressingAuthorisesByJob) {
   hand.dpdcid = world().sent[0].uet.ack.source_pdcid;
   hand.psn = 1001;
   hand.job_id = 1;
-  EXPECT_EQ(answer(), UetReturnCode::kBadPid);
+  EXPECT_EQ(answer(), UetReturnCode::kBadJobId);
 }
 
 TEST_F(Ses, Uet_3_4_WrongKey) {

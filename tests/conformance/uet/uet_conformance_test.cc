@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every rule in requirements.md names a test that exists, or says why there is none.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace wharf::test {
+namespace {
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(UetConformance, EveryRuleHasItsTest) {
+  std::string sources;
+  for (const auto& entry : std::filesystem::directory_iterator("src/engine/uet")) {
+    if (entry.path().string().ends_with("_test.cc")) sources += text_of(entry.path());
+  }
+  std::istringstream table(text_of("tests/conformance/uet/requirements.md"));
+  int rules = 0;
+  for (std::string line; std::getline(table, line);) {
+    if (!line.starts_with("| ") || line.starts_with("| section")) continue;
+    const std::size_t last = line.rfind(" | ");
+    const std::string shown = line.substr(last + 3, line.size() - last - 5);
+    ++rules;
+    if (shown.starts_with("exception: ") || shown.starts_with("open: ")) continue;
+    const std::size_t dot = shown.find('.');
+    ASSERT_NE(dot, std::string::npos) << line;
+    const std::string name = "(" + shown.substr(0, dot) + ", " + shown.substr(dot + 1) + ")";
+    EXPECT_TRUE(sources.find("TEST" + name) != std::string::npos || sources.find("TEST_F" + name) != std::string::npos)
+        << name << " of: " << line;
+  }
+  EXPECT_GE(rules, 60);
+}
+
+}  // namespace
+}  // namespace wharf::test
