@@ -31,8 +31,9 @@ TEST(UetConformance, EveryRuleHasItsTest) {
     const std::size_t dot = shown.find('.');
     ASSERT_NE(dot, std::string::npos) << line;
     const std::string name = "(" + shown.substr(0, dot) + ", " + shown.substr(dot + 1) + ")";
-    EXPECT_TRUE(sources.find("TEST" + name) != std::string::npos || sources.find("TEST_F" + name) != std::string::npos)
-        << name << " of: " << line;
+    const bool found = sources.find("TEST" + name) != std::string::npos ||
+                       sources.find("TEST_F" + name) != std::string::npos;
+    EXPECT_TRUE(found) << name << " of: " << line;
   }
   EXPECT_GE(rules, 60);
 }
