@@ -39,7 +39,8 @@ TEST(AimdWindow, KeepsASharedQueueBusyAndShort) {
 
 TEST(AimdWindow, AConstantWindowFillsTheQueueInstead) {
   using congestion::AnyController;
-  const auto constant = AnyController::create(congestion::ConstantWindowConfig{.packets = 64}).value();
+  const congestion::ControllerConfig chosen = congestion::ConstantWindowConfig{.packets = 64};
+  const auto constant = AnyController::create(chosen).value();
   Bottleneck<AnyController> link({.delay_ticks = 20, .mark_above = 20}, {constant});
   link.run(5'000);
   EXPECT_EQ(link.run(50'000).queue_longest, 64U - 19U) << "all but the answers on their way";

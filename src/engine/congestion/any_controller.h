@@ -4,23 +4,28 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "engine/congestion/caqm.h"
 #include "engine/congestion/constant_window.h"
 #include "engine/congestion/controller.h"
+#include "engine/congestion/dcqcn.h"
+#include "engine/congestion/swift.h"
 
 namespace wharf::congestion {
 
 /// Chooses a controller and its parameters.
-using ControllerConfig = std::variant<ConstantWindowConfig>;
+using ControllerConfig = std::variant<ConstantWindowConfig, DcqcnConfig, CaqmConfig, LdcpConfig, SwiftConfig>;
 
 class AnyController {
  public:
-  /// Refuses what the chosen controller's check() refuses; the sentence names the key, not its place.
+  /// Refuses what the chosen controller's check() refuses; the sentence names the key, not its place. The
+  /// controller may refer to `config`, which outlives it at the same address.
   static Result<AnyController> create(const ControllerConfig& config) {
     return std::visit(
         [](const auto& chosen) -> Result<AnyController> {
@@ -29,6 +34,7 @@ class AnyController {
         },
         config);
   }
+  static Result<AnyController> create(ControllerConfig&&) = delete;
 
   PacketRequest on_send(TimePs now, const Departure& departure) {
     return std::visit([&](auto& controller) { return controller.on_send(now, departure); }, controller_);
@@ -53,6 +59,19 @@ class AnyController {
     return std::visit([](const auto& controller) { return controller.deadline(); }, controller_);
   }
 
+  /// Window in bytes, for traces; the largest number for controllers without one.
+  std::uint64_t window() const {
+    return std::visit(
+        [](const auto& controller) -> std::uint64_t {
+          if constexpr (requires { controller.window(); }) {
+            return controller.window();
+          } else {
+            return std::numeric_limits<std::uint64_t>::max();
+          }
+        },
+        controller_);
+  }
+
   /// The chosen controller as itself, for observers that know it; null when another was chosen.
   template <typename C>
   const C* as() const {
@@ -60,10 +79,14 @@ class AnyController {
   }
 
  private:
-  using Alternatives = std::variant<ConstantWindow>;
+  using Alternatives = std::variant<ConstantWindow, DcqcnSender, CaqmSender, LdcpSender, SwiftSender>;
   static_assert(std::variant_size_v<Alternatives> == std::variant_size_v<ControllerConfig>);
 
   static ConstantWindow make(const ConstantWindowConfig& config) { return ConstantWindow(config); }
+  static DcqcnSender make(const DcqcnConfig& config) { return DcqcnSender(config); }
+  static CaqmSender make(const CaqmConfig& config) { return CaqmSender(config); }
+  static LdcpSender make(const LdcpConfig& config) { return LdcpSender(config); }
+  static SwiftSender make(const SwiftConfig& config) { return SwiftSender(config); }
 
   explicit AnyController(Alternatives controller) : controller_(std::move(controller)) {}
 

@@ -8,14 +8,16 @@ namespace wharf::congestion {
 namespace {
 
 TEST(AnyController, RefusesWhatTheChosenControllerRefuses) {
-  const auto made = AnyController::create(ConstantWindowConfig{.packets = 0});
+  const ControllerConfig config = ConstantWindowConfig{.packets = 0};
+  const auto made = AnyController::create(config);
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().message, "packets is 0, expected at least 1");
 }
 
 RC_GTEST_PROP(AnyController, AnswersLikeTheControllerInside, (std::uint8_t drawn_packets)) {
   const ConstantWindowConfig config{.packets = drawn_packets % 8U + 1U};
-  AnyController any = AnyController::create(config).value();
+  const ControllerConfig chosen = config;
+  AnyController any = AnyController::create(chosen).value();
   ConstantWindow plain(config);
   std::uint32_t in_flight = 0;
   for (std::int64_t step = 0; step < 100; ++step) {
