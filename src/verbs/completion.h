@@ -46,7 +46,7 @@ struct Completion {
   std::uint32_t remote_host = 0;   ///< Receives: host number of the sender.
   std::uint32_t remote_queue = 0;  ///< Receives: the sender's queue on the wire.
   std::uint64_t immediate = 0;
-  std::uint64_t tag = 0;  ///< Receives of tagged messages: the sender's.
+  std::uint64_t tag = 0;                         ///< Receives of tagged messages: the sender's.
   std::array<std::uint64_t, 2> atomic_result{};  ///< Atomics: the value before the operation.
   wire::OperationTag operation;
 

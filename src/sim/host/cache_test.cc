@@ -66,15 +66,21 @@ TEST(Cache, PlacesAreOneForEachLineAndStay) {
       if (i % 7 == 0) {
         const Cache::Victim removed = cache.remove(line);
         ASSERT_EQ(removed.valid, places.contains(line));
-        if (removed.valid) ASSERT_EQ(removed.place, places[line]);
+        if (removed.valid) {
+          ASSERT_EQ(removed.place, places[line]);
+        }
         places.erase(line);
       } else if (!cache.touch(line, i % 3 == 0)) {
         const std::uint32_t guess = cache.next_place(line);
         const Cache::Victim victim = cache.insert(line, false);
-        if (victim.valid) ASSERT_EQ(victim.place, places[victim.line]);
-        if (victim.valid) places.erase(victim.line);
+        if (victim.valid) {
+          ASSERT_EQ(victim.place, places[victim.line]);
+          places.erase(victim.line);
+        }
         places[line] = cache.place_of(line);
-        if (guess != kNoPlace) ASSERT_EQ(places[line], guess);
+        if (guess != kNoPlace) {
+          ASSERT_EQ(places[line], guess);
+        }
       }
       std::set<std::uint32_t> used;
       for (const auto& [known, place] : places) {
