@@ -11,6 +11,7 @@
 #include <regex>
 #include <sstream>
 
+#include "engine/roce/queue_pair.h"
 #include "study/accounting_rules.h"
 
 namespace wharf::study::openurma {
@@ -151,7 +152,8 @@ TEST_F(OpenUrma, StateTellsUsedBytesFromReservedOnes) {
     }
     return -1;
   };
-  EXPECT_EQ(used("RoCE QP", "Total"), 144);
+  EXPECT_EQ(used("RoCE QP", "Total"),
+            static_cast<int>(sizeof(roce::QueuePairContext) - sizeof(roce::QueuePairContext::unmodelled)));
   EXPECT_EQ(used("Jetty Group", "8-member group"), 0);
   EXPECT_EQ(used("Jetty full", "Total"), 15);
   EXPECT_EQ(used("Jetty MVP", "Total"), 15);
