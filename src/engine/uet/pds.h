@@ -32,7 +32,7 @@ class Pds {
  public:
   explicit Pds(EngineParts& parts);
 
-  // --- PDC manager (pdc_manager.cc).
+  // --- PDC manager (pds_connections.cc).
   Pdc& pdc(std::uint32_t index) { return *pdcs_[index]; }
   const Pdc& pdc(std::uint32_t index) const { return *pdcs_[index]; }
   Pdc& operator[](std::uint32_t index) { return *pdcs_[index]; }
@@ -127,7 +127,7 @@ class Pds {
     std::uint64_t psn_bytes = 0;  ///< Window bytes of the PSNs confirmed.
   };
 
-  // pdc_manager.cc
+  // pds_connections.cc
   std::uint32_t open(TimePs now, PdcRole role, wire::HostAddress peer, bool ordered, bool reserved,
                      UetPsn start);
   UetPsn draw_start(std::uint16_t local_id);
