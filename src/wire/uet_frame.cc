@@ -16,7 +16,7 @@ namespace {
 /// Writes IP and UDP or entropy header for `transport_bytes` of transport and returns their end.
 std::byte* encode_network(const Packet& packet, std::uint32_t transport_bytes, const UetOptions& options,
                           std::byte* at) {
-  const auto service = static_cast<std::uint8_t>((uet_dscp_of(packet, options.dscp) << 2U) |
+  const auto service = static_cast<std::uint8_t>((unsigned{uet_dscp_of(packet, options.dscp)} << 2U) |
                                                  static_cast<unsigned>(packet.mark));
   if (packet.uet.encapsulation == UetEncapsulation::kNativeIp) {
     at = encode_ip(packet, options.ip_protocol, service, kUetEntropyBytes + transport_bytes, at);

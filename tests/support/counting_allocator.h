@@ -52,3 +52,15 @@ inline void counted_release(void* memory) {
 [[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept {
   wharf::test::counted_release(memory);
 }
+// The array forms too: the usual ones call the above, those of a sanitizer do not.
+[[gnu::noinline]] void* operator new[](std::size_t bytes) { return operator new(bytes); }
+[[gnu::noinline]] void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return wharf::test::counted_allocation(bytes);
+}
+[[gnu::noinline]] void operator delete[](void* memory) noexcept { wharf::test::counted_release(memory); }
+[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept {
+  wharf::test::counted_release(memory);
+}
+[[gnu::noinline]] void operator delete[](void* memory, const std::nothrow_t&) noexcept {
+  wharf::test::counted_release(memory);
+}
