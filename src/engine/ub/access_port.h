@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
+#include "base/index_list.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
-#include "engine/ub/index_list.h"
 
 namespace wharf::ub {
 

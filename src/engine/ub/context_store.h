@@ -8,11 +8,11 @@
 #include <optional>
 #include <vector>
 
+#include "base/index_list.h"
 #include "base/lru_index.h"
 #include "base/ring.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
-#include "engine/ub/index_list.h"
 
 namespace wharf::ub {
 

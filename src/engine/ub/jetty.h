@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/index_list.h"
 #include "base/ring.h"
 #include "base/time.h"
 #include "engine/contract.h"
 #include "engine/ub/context_records.h"
-#include "engine/ub/index_list.h"
 #include "verbs/completion.h"
 #include "verbs/work_request.h"
 

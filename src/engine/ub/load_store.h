@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index_list.h"
 #include "base/memory_use.h"
 #include "base/ring.h"
 #include "base/slot_pool.h"
@@ -18,7 +19,6 @@
 #include "engine/reliability/deadline_heap.h"
 #include "engine/reliability/retransmission_timer.h"
 #include "engine/ub/access_port.h"
-#include "engine/ub/index_list.h"
 #include "wire/packet.h"
 
 namespace wharf::ub {

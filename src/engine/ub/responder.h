@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/flat_map.h"
+#include "base/index_list.h"
 #include "base/memory_use.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
 #include "engine/ub/access_port.h"
 #include "engine/ub/context_store.h"
-#include "engine/ub/index_list.h"
 #include "engine/ub/segment_table.h"
 #include "verbs/work_request.h"
 #include "wire/packet.h"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/flat_map.h"
+#include "base/index_list.h"
 #include "base/memory_use.h"
 #include "base/ring.h"
 #include "engine/contract.h"
@@ -21,7 +22,6 @@
 #include "engine/ub/access_port.h"
 #include "engine/ub/context_records.h"
 #include "engine/ub/exchange.h"
-#include "engine/ub/index_list.h"
 #include "wire/packet.h"
 
 namespace wharf::ub {

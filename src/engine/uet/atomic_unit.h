@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
+#include "base/index_list.h"
 #include "engine/contract.h"
 #include "engine/uet/access_port.h"
-#include "engine/uet/index_list.h"
 #include "wire/packet.h"
 
 namespace wharf::uet {

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/flat_map.h"
+#include "base/index_list.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "engine/congestion/any_controller.h"
 #include "engine/reliability/deadline_heap.h"
 #include "engine/uet/config.h"
-#include "engine/uet/index_list.h"
 #include "engine/uet/pdc_state.h"
 #include "wire/host_address.h"
 

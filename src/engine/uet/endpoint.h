@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/flat_map.h"
+#include "base/index_list.h"
 #include "base/result.h"
 #include "base/ring.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
 #include "engine/uet/config.h"
-#include "engine/uet/index_list.h"
 #include "engine/uet/message.h"
 #include "verbs/completion.h"
 #include "wire/uet_packet.h"

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/index_list.h"
 #include "base/ring.h"
 #include "base/slot_pool.h"
 #include "base/time.h"
-#include "engine/uet/index_list.h"
 #include "engine/uet/message.h"
 #include "wire/packet.h"
 

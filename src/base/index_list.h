@@ -6,7 +6,7 @@
 
 #include "base/slot_pool.h"
 
-namespace wharf::ub {
+namespace wharf {
 
 /// A queue of indices; the object of each has one `std::uint32_t` link per list that it can be on. An object
 /// is on a list at most once; the caller knows.
@@ -50,4 +50,4 @@ struct IndexList {
   }
 };
 
-}  // namespace wharf::ub
+}  // namespace wharf
