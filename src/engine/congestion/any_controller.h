@@ -15,12 +15,14 @@
 #include "engine/congestion/constant_window.h"
 #include "engine/congestion/controller.h"
 #include "engine/congestion/dcqcn.h"
+#include "engine/congestion/nscc.h"
 #include "engine/congestion/swift.h"
 
 namespace wharf::congestion {
 
 /// Chooses a controller and its parameters.
-using ControllerConfig = std::variant<ConstantWindowConfig, DcqcnConfig, CaqmConfig, LdcpConfig, SwiftConfig>;
+using ControllerConfig =
+    std::variant<ConstantWindowConfig, DcqcnConfig, CaqmConfig, LdcpConfig, SwiftConfig, NsccConfig>;
 
 class AnyController {
  public:
@@ -79,7 +81,8 @@ class AnyController {
   }
 
  private:
-  using Alternatives = std::variant<ConstantWindow, DcqcnSender, CaqmSender, LdcpSender, SwiftSender>;
+  using Alternatives =
+      std::variant<ConstantWindow, DcqcnSender, CaqmSender, LdcpSender, SwiftSender, NsccSender>;
   static_assert(std::variant_size_v<Alternatives> == std::variant_size_v<ControllerConfig>);
 
   static ConstantWindow make(const ConstantWindowConfig& config) { return ConstantWindow(config); }
@@ -87,6 +90,7 @@ class AnyController {
   static CaqmSender make(const CaqmConfig& config) { return CaqmSender(config); }
   static LdcpSender make(const LdcpConfig& config) { return LdcpSender(config); }
   static SwiftSender make(const SwiftConfig& config) { return SwiftSender(config); }
+  static NsccSender make(const NsccConfig& config) { return NsccSender(config); }
 
   explicit AnyController(Alternatives controller) : controller_(std::move(controller)) {}
 
