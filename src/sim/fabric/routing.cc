@@ -69,6 +69,12 @@ RoutingTables::RoutingTables(const Topology& topology, const std::vector<bool>& 
   }
 }
 
+std::size_t RoutingTables::bytes() const {
+  const auto of = [](const auto& table) { return table.size() * sizeof(table[0]); };
+  return of(switches_) + of(entries_) + of(groups_) + of(group_ports_) + of(attachments_) +
+         of(leaf_of_attachment_) + of(down_ports_) + of(host_attachments_) + of(leaves_);
+}
+
 void RoutingTables::attach_hosts(const Topology& topology) {
   std::vector<std::uint32_t> leaf_of(topology.nodes().size(), kNoLeaf);
   for (NodeId host = 0; host < topology.host_count(); ++host) {

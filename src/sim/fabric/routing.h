@@ -3,6 +3,7 @@
 // that the destination host is attached to. Built once; switches look up.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -71,6 +72,8 @@ class RoutingTables {
     return span.count == 1 ? span.first : span.first + port % span.count;
   }
   std::uint32_t leaf_count() const { return static_cast<std::uint32_t>(leaves_.size()); }
+  /// Memory of all tables.
+  std::size_t bytes() const;
   /// The switch of leaf number `leaf`.
   NodeId leaf_node(std::uint32_t leaf) const { return leaves_[leaf]; }
 

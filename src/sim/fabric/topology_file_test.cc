@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Topology files: those that people have, what is derived from them, and what is refused with which sentence.
+#include "sim/fabric/topology_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "sim/fabric/topology_survey.h"
+
+namespace wharf::sim {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kTiny =
+    "# A leaf-spine network, 4 to 1.\n"
+    "Nodes 32\nTiers 2\nPodsize 32\n\n"
+    "Tier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nRadix_Up 2\nDownlink_Latency_ns 1000\nOversubscribed 4\n"
+    "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 4\nDownlink_Latency_ns 1000\n";
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+std::string refusal(const std::string& text) {
+  const auto file = read_topology(text, "t.topo");
+  EXPECT_FALSE(file.ok());
+  return file.ok() ? "" : file.error().message;
+}
+
+TopologyFile shipped(const std::string& name) {
+  std::ifstream stream("tests/data/htsim/" + name);
+  EXPECT_TRUE(stream) << name;
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  auto file = read_topology(text, name);
+  EXPECT_TRUE(file.ok()) << (file.ok() ? "" : file.error().message);
+  return *std::move(file);
+}
+
+TEST(TopologyFile, TheExampleOfTheFormat) {
+  const auto file = read_topology(kTiny, "t.topo");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->topology.host_count(), 32U);
+  EXPECT_EQ(file->fat_tree->leaves_per_pod, 4U);
+  EXPECT_EQ(file->fat_tree->middles_per_pod, 2U);
+  EXPECT_EQ(file->fat_tree->tiers(), 2U);
+  EXPECT_TRUE(file->remarks.empty());
+  EXPECT_EQ(survey(file->topology).oversubscription_permille, 4000U);
+}
+
+TEST(TopologyFile, EveryReferenceFile) {
+  const TopologyFile spine = shipped("leaf_spine_1024.topo");
+  EXPECT_EQ(spine.topology.host_count(), 1024U);
+  EXPECT_EQ(spine.topology.switch_count(), 32U + 32U);
+  EXPECT_EQ(survey(spine.topology).diameter_hops, 4U);
+  EXPECT_EQ(survey(spine.topology).diameter_paths, 32U);
+
+  const TopologyFile even = shipped("fat_tree_128_1os.topo");
+  EXPECT_EQ(even.topology.switch_count(), 32U + 32U + 16U);
+  EXPECT_EQ(survey(even.topology).oversubscription_permille, 1000U);
+  EXPECT_EQ(survey(even.topology).diameter_paths, 16U);
+
+  const TopologyFile thin = shipped("fat_tree_128_4os.topo");
+  EXPECT_EQ(thin.topology.switch_count(), 32U + 32U + 4U);
+  EXPECT_EQ(survey(thin.topology).oversubscription_permille, 4000U);
+  EXPECT_EQ(survey(thin.topology).diameter_paths, 4U);
+
+  const TopologyFile large = shipped("fat_tree_1024_1os.topo");
+  EXPECT_EQ(large.topology.host_count(), 1024U);
+  EXPECT_EQ(large.fat_tree->link[0].rate, gigabits_per_second(200));
+  EXPECT_EQ(survey(large.topology).diameter_hops, 6U);
+}
+
+TEST(TopologyFile, KeysMayBeInAnyLetterCaseAndHeaderLinesUnknown) {
+  const std::string text = replaced(replaced(kTiny, "Radix_Down 8", "radix_down 8"), "Podsize 32\n",
+                                    "PODSIZE 32\nColour blue\nX\n");
+  const auto file = read_topology(text, "t.topo");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_EQ(file->remarks.size(), 1U);
+  EXPECT_EQ(file->remarks[0],
+            "t.topo:5: the format ignores the header line \"Colour\" and 1 more header lines");
+}
+
+TEST(TopologyFile, QueueSizesHaveNoInfluenceAndThatIsSaid) {
+  const auto file = read_topology(std::string(kTiny) + "Queue_Down 100\n", "t.topo");
+  ASSERT_TRUE(file.ok());
+  ASSERT_EQ(file->remarks.size(), 1U);
+  EXPECT_THAT(file->remarks[0], HasSubstr("t.topo:16: queue sizes"));
+}
+
+TEST(TopologyFile, RefusalsNameLineTokenAndRule) {
+  const std::string tiny = kTiny;
+  EXPECT_EQ(refusal(replaced(tiny, "Radix_Up 2", "Radix_Upp 2")),
+            "t.topo:9:1: found \"Radix_Upp\", expected a key of a tier; did you mean Radix_Up?");
+  EXPECT_EQ(refusal(replaced(tiny, "Nodes 32", "Nodes 3x")),
+            "t.topo:2:7: found \"3x\", expected a value of Nodes, an integer from 1 to 131072");
+  EXPECT_THAT(refusal(replaced(tiny, "Nodes 32", "Nodes  32")), HasSubstr("two separators in a row"));
+  EXPECT_THAT(refusal(replaced(tiny, "Nodes 32", "Nodes 32 hosts")),
+              HasSubstr("t.topo:2:10: found \"hosts\", expected the end of the line"));
+  EXPECT_THAT(refusal(replaced(tiny, "Radix_Up 2", "Radix_Down 2")),
+              HasSubstr("found Radix_Down again, expected it once (the first is in line 8)"));
+  EXPECT_THAT(refusal(replaced(tiny, "Tier 1", "Tier 0")), HasSubstr("found Tier 0 again"));
+  EXPECT_THAT(refusal(replaced(tiny, "Radix_Down 8", "Radix_Down 7")),
+              HasSubstr("t.topo:8:1: Podsize 32 does not divide by Radix_Down of Tier 0 7"));
+  EXPECT_THAT(
+      refusal(replaced(tiny, "Oversubscribed 4", "Oversubscribed 3")),
+      HasSubstr("t.topo:11:1: found Oversubscribed 3 in Tier 0, expected Radix_Down / Radix_Up = 8 / 2"));
+  EXPECT_THAT(refusal(replaced(tiny, "Oversubscribed 4\n", "")), HasSubstr("Oversubscribed 1 (the default)"));
+  EXPECT_THAT(refusal(replaced(tiny, "Podsize 32", "Podsize 16")),
+              HasSubstr("expected 32 (Nodes) in two tiers"));
+  EXPECT_THAT(refusal(replaced(tiny, "Downlink_Latency_ns 1000\nOver", "Downlink_Latency_ns 0\nOver")),
+              HasSubstr("expected a value of Downlink_Latency_ns, an integer from 1"));
+  EXPECT_THAT(refusal(replaced(tiny, "Tiers 2", "Tiers 3")), HasSubstr("without a section Tier 2"));
+  EXPECT_THAT(refusal(tiny + "Tier 2\nRadix_Down 3\n"), HasSubstr("found Tier 2, expected tiers 0 to 1"));
+  EXPECT_THAT(refusal(tiny + "Bundle 3\n"), HasSubstr("Bundle 3 in Tier 1, expected a divisor"));
+  EXPECT_THAT(refusal(replaced(tiny, "Radix_Down 4", "Radix_Down 8")),
+              HasSubstr("found Radix_Up 2 in Tier 0, expected 1: a pod has 1 switches in Tier 1"));
+  EXPECT_THAT(refusal(""), HasSubstr("the file ends without Nodes"));
+  EXPECT_THAT(refusal("Nodes 4\nTier 7\n"), HasSubstr("t.topo:2:6: found \"7\", expected a value of Tier"));
+}
+
+TEST(GraphFile, HostsSwitchesAndLinks) {
+  const auto file = read_topology(
+      "# A dumbbell.\ngraph\nhosts 2 pod 0\nhosts 2 pod 1\nswitch left latency 100ns\nswitch right tier 1\n"
+      "link 0 left 100Gbps 500ns\nlink 1 left 100Gbps 500ns\nlink 2 right 100Gbps 500ns\n"
+      "link 3 right 100Gbps 500ns\nlink left right 40Gbps 2us bundle 2\n",
+      "d.graph");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->topology.host_count(), 4U);
+  EXPECT_EQ(file->topology.node(3).pod, 1U);
+  EXPECT_EQ(file->topology.node(4).latency, nanoseconds(100));
+  EXPECT_EQ(file->names, (std::vector<std::string>{"left", "right"}));
+  EXPECT_EQ(PathSurvey(file->topology).paths(0, 3), 2U);
+  EXPECT_FALSE(file->fat_tree.has_value());
+}
+
+TEST(GraphFile, Refusals) {
+  const std::string head = "graph\nhosts 2\nswitch a\n";
+  EXPECT_EQ(refusal(head + "link 0 b 1Gbps 1us\n"),
+            "t.topo:4:8: found \"b\", expected a switch defined above or a host from 0 to 1");
+  EXPECT_THAT(refusal(head + "link 0 a 1Gbp 1us\n"), HasSubstr("t.topo:4:10: "));
+  EXPECT_THAT(refusal(head + "lnk 0 a 1Gbps 1us\n"), HasSubstr("did you mean link?"));
+  EXPECT_THAT(refusal(head + "link 0 a 1Gbps 1us\n"), HasSubstr("t.topo: host 1 has no link"));
+  EXPECT_THAT(refusal(head + "switch b\nlink 0 a 1Gbps 1us\nlink 1 b 1Gbps 1us\n"),
+              HasSubstr("the graph is disconnected: host 1 cannot reach host 0"));
+  EXPECT_THAT(refusal(head + "hosts 2\n"), HasSubstr("expected all hosts first"));
+  EXPECT_THAT(refusal(head + "switch a\n"), HasSubstr("expected a new name"));
+  EXPECT_THAT(refusal(head + "link a a 1Gbps 1us\n"), HasSubstr("a link to itself"));
+}
+
+}  // namespace
+}  // namespace wharf::sim

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fabric/topology_survey.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+
+namespace wharf::sim {
+namespace {
+
+constexpr std::uint16_t kFar = 0xffff;
+
+std::uint64_t gbps(BitsPerSecond rate) { return rate.value / 1'000'000'000; }
+
+}  // namespace
+
+PathSurvey::PathSurvey(const Topology& topology) : topology_(&topology), known_(topology.nodes().size()) {}
+
+const std::vector<std::uint16_t>& PathSurvey::distances(NodeId to) {
+  std::vector<std::uint16_t>& distance = known_[to];
+  if (!distance.empty()) return distance;
+  distance.assign(topology_->nodes().size(), kFar);
+  std::vector<NodeId> pending{to};
+  distance[to] = 0;
+  for (std::size_t next = 0; next < pending.size(); ++next) {
+    const NodeId node = pending[next];
+    if (topology_->is_host(node) && node != to) continue;
+    for (const PortId out : topology_->node(node).ports) {
+      const NodeId peer = topology_->port(out).peer;
+      if (distance[peer] != kFar) continue;
+      distance[peer] = static_cast<std::uint16_t>(distance[node] + 1);
+      pending.push_back(peer);
+    }
+  }
+  return distance;
+}
+
+std::uint32_t PathSurvey::distance(NodeId node, NodeId to) {
+  if (node == to) return 0;
+  const TopologyNode& end = topology_->node(to);
+  if (end.ports.size() == 1) {
+    const NodeId leaf = topology_->port(end.ports[0]).peer;
+    if (!topology_->is_host(leaf)) {
+      const std::uint32_t far = distances(leaf)[node];
+      return far == kFar ? kFar : far + 1;
+    }
+  }
+  return distances(to)[node];
+}
+
+std::uint32_t PathSurvey::hops(NodeId from, NodeId to) { return distance(from, to); }
+
+std::uint64_t PathSurvey::paths(NodeId from, NodeId to) {
+  // Layer by layer: nodes at the same distance from `to`, with how many ways lead there from `from`.
+  std::vector<std::pair<NodeId, std::uint64_t>> layer{{from, 1}};
+  for (std::uint32_t left = distance(from, to); left > 0; --left) {
+    std::vector<std::pair<NodeId, std::uint64_t>> next;
+    for (const auto& [node, ways] : layer) {
+      for (const PortId out : topology_->node(node).ports) {
+        const NodeId peer = topology_->port(out).peer;
+        if ((topology_->is_host(peer) && peer != to) || distance(peer, to) + 1 != left) continue;
+        next.emplace_back(peer, ways);
+      }
+    }
+    std::sort(next.begin(), next.end());
+    layer.clear();
+    for (const auto& [node, ways] : next) {
+      if (layer.empty() || layer.back().first != node) {
+        layer.emplace_back(node, ways);
+      } else {
+        const std::uint64_t sum = layer.back().second + ways;
+        layer.back().second = sum < ways ? std::numeric_limits<std::uint64_t>::max() : sum;
+      }
+    }
+  }
+  return layer.empty() ? 0 : layer.front().second;
+}
+
+std::vector<PortId> PathSurvey::path(NodeId from, NodeId to) {
+  std::vector<PortId> links;
+  NodeId node = from;
+  for (std::uint32_t left = distance(from, to); left > 0; --left) {
+    const std::vector<PortId>& ports = topology_->node(node).ports;
+    const auto out = std::find_if(ports.begin(), ports.end(), [&](PortId port) {
+      const NodeId peer = topology_->port(port).peer;
+      return (!topology_->is_host(peer) || peer == to) && distance(peer, to) + 1 == left;
+    });
+    WHARF_CHECK(out != ports.end());
+    links.push_back(*out);
+    node = topology_->port(*out).peer;
+  }
+  return links;
+}
+
+TimePs packet_time(const Topology& topology, const std::vector<PortId>& path, Bytes bytes) {
+  TimePs total;
+  for (const PortId link : path) {
+    const TopologyPort& port = topology.port(link);
+    total += transfer_time(bytes, port.rate) + port.delay;
+    if (!topology.is_host(port.peer)) total += topology.node(port.peer).latency;
+  }
+  return total;
+}
+
+TimePs train_time(const Topology& topology, const std::vector<PortId>& path, std::uint64_t count, Bytes bytes,
+                  Bytes last_bytes) {
+  TimePs full_sum;   // Of one full packet on the links so far.
+  TimePs full_most;  // On the slowest of them.
+  TimePs last;       // When the last packet has left the link, delays and switches left out.
+  TimePs fixed;
+  for (const PortId link : path) {
+    const TopologyPort& port = topology.port(link);
+    fixed += port.delay;
+    if (!topology.is_host(port.peer)) fixed += topology.node(port.peer).latency;
+    const TimePs full = transfer_time(bytes, port.rate);
+    full_sum += full;
+    full_most = max(full_most, full);
+    if (count > 0) last = max(last, full_sum + full_most * static_cast<std::int64_t>(count - 1));
+    last += transfer_time(last_bytes, port.rate);
+  }
+  return fixed + last;
+}
+
+TopologySummary survey(const Topology& topology) {
+  TopologySummary summary;
+  summary.hosts = topology.host_count();
+  summary.switches = topology.switch_count();
+  summary.links = static_cast<std::uint32_t>(topology.ports().size() / 2);
+  summary.host_ports_min = std::numeric_limits<std::uint32_t>::max();
+  for (NodeId id = 0; id < topology.nodes().size(); ++id) {
+    const TopologyNode& node = topology.node(id);
+    const auto ports = static_cast<std::uint32_t>(node.ports.size());
+    if (topology.is_host(id)) {
+      summary.host_ports_min = std::min(summary.host_ports_min, ports);
+      summary.host_ports_max = std::max(summary.host_ports_max, ports);
+      for (const PortId port : node.ports) summary.host_gbps += gbps(topology.port(port).rate);
+      continue;
+    }
+    while (summary.tiers.size() <= node.tier)
+      summary.tiers.push_back({.tier = static_cast<std::uint32_t>(summary.tiers.size()),
+                               .ports_down_min = std::numeric_limits<std::uint32_t>::max(),
+                               .ports_up_min = std::numeric_limits<std::uint32_t>::max(),
+                               .link_delay_min = kNever});
+    TierSummary& tier = summary.tiers[node.tier];
+    ++tier.switches;
+    std::uint32_t down = 0;
+    std::uint32_t up = 0;
+    for (const PortId out : node.ports) {
+      const TopologyPort& port = topology.port(out);
+      const bool below = topology.is_host(port.peer) || topology.node(port.peer).tier < node.tier;
+      const bool above = !below && topology.node(port.peer).tier > node.tier;
+      if (below) {
+        ++down;
+        tier.down_gbps += gbps(port.rate);
+        tier.link_delay_min = min(tier.link_delay_min, port.delay);
+        tier.link_delay_max = max(tier.link_delay_max, port.delay);
+      } else if (above) {
+        ++up;
+        tier.up_gbps += gbps(port.rate);
+      }
+    }
+    tier.ports_down_min = std::min(tier.ports_down_min, down);
+    tier.ports_down_max = std::max(tier.ports_down_max, down);
+    tier.ports_up_min = std::min(tier.ports_up_min, up);
+    tier.ports_up_max = std::max(tier.ports_up_max, up);
+  }
+
+  std::uint64_t thinnest = summary.host_gbps;
+  for (TierSummary& tier : summary.tiers) {
+    if (tier.switches == 0) tier.ports_down_min = tier.ports_up_min = 0;
+    if (tier.link_delay_min == kNever) tier.link_delay_min = kTimeZero;
+    if (tier.up_gbps != 0) thinnest = std::min(thinnest, tier.up_gbps);
+  }
+  summary.bisection_gbps = thinnest / 2;
+  if (thinnest != 0)
+    summary.oversubscription_permille =
+        static_cast<std::uint32_t>((summary.host_gbps * 1000 + thinnest - 1) / thinnest);
+
+  // The first host of every leaf stands for its neighbours, the second for distances within the leaf.
+  PathSurvey paths(topology);
+  std::vector<NodeId> one_per_leaf;
+  std::vector<bool> seen(topology.nodes().size(), false);
+  for (NodeId host = 0; host < topology.host_count(); ++host) {
+    const TopologyNode& node = topology.node(host);
+    const NodeId leaf = node.ports.size() == 1 ? topology.port(node.ports[0]).peer : host;
+    if (seen[leaf] && topology.host_count() > 2) continue;
+    seen[leaf] = true;
+    one_per_leaf.push_back(host);
+  }
+  if (one_per_leaf.size() == 1 && topology.host_count() > 1) one_per_leaf.push_back(1);
+  // Trees repeat: from a bounded number of leaves all others are looked at.
+  const std::size_t from_count = std::min<std::size_t>(one_per_leaf.size(), 64);
+  for (std::size_t i = 0; i < from_count; ++i) {
+    for (const NodeId to : one_per_leaf) {
+      const std::uint32_t hops = paths.hops(to, one_per_leaf[i]);
+      if (hops <= summary.diameter_hops || hops == kFar) continue;
+      summary.diameter_hops = hops;
+      summary.diameter_from = to;
+      summary.diameter_to = one_per_leaf[i];
+    }
+  }
+  if (summary.diameter_hops != 0)
+    summary.diameter_paths = paths.paths(summary.diameter_from, summary.diameter_to);
+  return summary;
+}
+
+}  // namespace wharf::sim
