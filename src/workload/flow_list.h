@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flows: who sends how much to whom, when, and after which others. What every description of traffic becomes
+// (connection matrices, tables, collectives, random arrivals) before a run takes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "verbs/verb.h"
+
+namespace wharf::workload {
+
+inline constexpr std::uint32_t kNoTrigger = 0xffff'ffff;
+inline constexpr std::uint32_t kFlowsMax = 1U << 24U;
+inline constexpr std::uint32_t kFlowHostsMax = 1U << 17U;
+/// Of one flow: the longest message of the verbs.
+inline constexpr std::uint64_t kFlowBytesMax = std::uint64_t{1} << 31U;
+
+/// What starts flows when others have finished.
+enum class TriggerKind : std::uint8_t {
+  kOneShot,    ///< Starts all its flows; activated once.
+  kMultiShot,  ///< Each activation starts the next of its flows.
+  kBarrier,    ///< Starts all its flows after `count` activations.
+};
+
+struct Trigger {
+  std::uint32_t id = 0;  ///< The name in the file.
+  TriggerKind kind = TriggerKind::kOneShot;
+  std::uint32_t count = 1;
+};
+
+struct Flow {
+  std::uint32_t id = 0;  ///< The name in the file or, without one, given by the reader.
+  std::uint32_t source = 0;
+  std::uint32_t destination = 0;
+  verbs::Verb verb = verbs::Verb::kWrite;  ///< kWrite, kRead (data flows to `source`) or kSend.
+  std::uint8_t priority = 0;
+  std::uint64_t bytes = 0;
+  TimePs start{};                      ///< Not before this instant.
+  std::uint32_t trigger = kNoTrigger;  ///< Index of the trigger that starts it, if one does.
+  std::uint32_t first_activation = 0;  ///< Its range in FlowList::activations.
+  std::uint32_t activation_count = 0;
+};
+
+/// Where a link has failed, as connection matrices say it.
+struct LinkFailure {
+  std::uint32_t switch_id = 0;  ///< Of the middle tier, pod by pod.
+  std::uint32_t link_id = 0;    ///< Of its links upwards.
+  std::uint32_t line = 0;
+};
+
+struct FlowList {
+  std::string name;         ///< File or collective, for messages.
+  std::uint32_t hosts = 0;  ///< As declared; 0: whatever the topology has.
+  std::vector<Flow> flows{};
+  std::vector<Trigger> triggers{};
+  std::vector<std::uint32_t> activations{};  ///< Indices of triggers, flow by flow.
+  std::vector<LinkFailure> failures{};
+  std::vector<std::string> remarks{};  ///< Sentences: what was read and does not count.
+
+  std::uint32_t largest_host() const;
+};
+
+/// The triggers of a list while its flows run. Plain counting, no time.
+class FlowTriggers {
+ public:
+  explicit FlowTriggers(const FlowList& list);
+
+  /// `flow` has finished: appends to `started` the flows that start now, in the order of the list.
+  void finished(std::uint32_t flow, std::vector<std::uint32_t>& started);
+  /// Whether a trigger's activators and flows all send from one host, for every trigger.
+  bool stays_on_hosts() const { return stays_on_hosts_; }
+
+ private:
+  struct State {
+    std::uint32_t first = 0;  ///< Its flows, in targets_.
+    std::uint32_t count = 0;
+    std::uint32_t activations = 0;
+  };
+
+  const FlowList* list_;
+  std::vector<State> states_;
+  std::vector<std::uint32_t> targets_;
+  bool stays_on_hosts_ = true;
+};
+
+/// Refuses a list with flows that can never start, naming one of them and what it waits for; a ring of flows
+/// that wait for one another is named as such.
+Result<void> check_startable(const FlowList& list);
+
+/// Builds lists flow by flow, with dependencies between flows.
+class FlowListBuilder {
+ public:
+  explicit FlowListBuilder(std::string name, std::uint32_t hosts);
+
+  /// Returns its number in the list. Without `after` it starts at `flow.start`; otherwise when all of them
+  /// (lower numbers) have finished.
+  std::uint32_t add(Flow flow, const std::vector<std::uint32_t>& after = {});
+  std::uint32_t size() const { return static_cast<std::uint32_t>(list_.flows.size()); }
+  FlowList take();
+
+ private:
+  FlowList list_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;  ///< Flow, trigger.
+};
+
+/// Fills `activations` from pairs (flow, trigger), which it sorts by flow.
+void set_activations(FlowList& list, std::vector<std::pair<std::uint32_t, std::uint32_t>> edges);
+
+}  // namespace wharf::workload
