@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 
 #include "base/time.h"
 
@@ -24,6 +25,9 @@ struct Departure {
   std::uint64_t wire_bytes = 0;     ///< What the link is busy for: what a rate is spent on.
   std::uint64_t backlog_bytes = 0;  ///< Window bytes that wait behind it, retransmissions included.
   bool retransmission = false;
+  /// Receiver credit: more than this is not worth asking for (window and a packet, when one limits too).
+  std::uint64_t demand_limit = std::numeric_limits<std::uint64_t>::max();
+  std::uint32_t active_contexts = 1;  ///< Receiver credit: contexts of this interface with data to send.
 };
 
 /// What the departing packet asks of the network or of its receiver. A controller without the notion leaves
@@ -38,15 +42,17 @@ struct PacketRequest {
 /// Whatever came back: an acknowledgement, a congestion notification packet (nothing confirmed, one mark), or
 /// a credit (nothing confirmed, `granted_bytes`).
 struct Acknowledgement {
-  Volume confirmed{};               ///< Confirmed for the first time, by number or by cumulative byte count.
-  Volume restored{};                ///< The part of `confirmed` that an earlier on_loss() took out of flight.
-  std::uint32_t marked = 0;         ///< Congestion marks that came back: packets marked on their way.
-  bool granted = false;             ///< C-AQM I: no switch refused.
-  std::uint64_t granted_bytes = 0;  ///< C-AQM: growth granted. Receiver credit: new credit.
-  TimePs round_trip = kNever;       ///< Send to answer, of a packet whose copy is known; kNever: no sample.
-  TimePs receiver_hold{};           ///< The part of `round_trip` that the receiver sat on the answer.
+  Volume confirmed{};        ///< Confirmed for the first time, by number or by cumulative byte count.
+  Volume restored{};         ///< The part of `confirmed` that an earlier on_loss() took out of flight.
+  std::uint32_t marked = 0;  ///< Congestion marks that came back: packets marked on their way.
+  bool granted = false;      ///< C-AQM I: no switch refused.
+  /// C-AQM: growth granted. Receiver credit: all credit so far, modulo 2^32, when `credit`.
+  std::uint64_t granted_bytes = 0;
+  TimePs round_trip = kNever;         ///< Send to answer, of a packet whose copy is known; kNever: no sample.
+  TimePs receiver_hold{};             ///< The part of `round_trip` that the receiver sat on the answer.
   std::uint8_t receiver_penalty = 0;  ///< UET rcv_cwnd_pend: 0 none, 64 halve in a round trip, 127 the most.
   bool penalty_over = false;          ///< UET restore_cwnd.
+  bool credit = false;                ///< It carries the receiver's count of credit.
 };
 
 /// Why packets are taken for lost.

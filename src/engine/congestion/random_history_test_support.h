@@ -38,7 +38,8 @@ class RandomHistory {
         lose(controller);
         break;
       default:
-        controller.on_acknowledgement(now_, {.marked = 1, .granted_bytes = credit_ += random_.below(40'000)});
+        controller.on_acknowledgement(
+            now_, {.marked = 1, .granted_bytes = credit_ += random_.below(40'000), .credit = true});
     }
   }
   /// Confirms everything that is still under way.
@@ -85,7 +86,8 @@ class RandomHistory {
                .granted_bytes = credit_ += random_.below(20'000),
                .round_trip = round_trip(),
                .receiver_penalty = static_cast<std::uint8_t>(random_.below(8) == 0 ? random_.below(128) : 0),
-               .penalty_over = random_.below(3) == 0});
+               .penalty_over = random_.below(3) == 0,
+               .credit = true});
     in_flight_ -= packets - restored;
     lost_ -= restored;
   }
