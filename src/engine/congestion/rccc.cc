@@ -8,6 +8,16 @@
 
 namespace wharf::congestion {
 
+RcccConfig RcccConfig::for_network(BitsPerSecond link, TimePs base_rtt, std::uint32_t mtu_bytes) {
+  RcccConfig config;
+  config.link = link;
+  config.base_rtt = base_rtt;
+  config.mtu_bytes = mtu_bytes;
+  // [UE 1.0 3.6.13] MaxWnd: one and a half times what the link moves in a round trip.
+  config.max_window = bytes_in(link, base_rtt * 3 / 2);
+  return config;
+}
+
 Result<void> check(const RcccConfig& config) {
   const auto refuse = [](const char* key, std::uint64_t found, const char* expected) {
     return input_error(std::string(key) + " is " + std::to_string(found) + ", expected " + expected);
@@ -25,6 +35,7 @@ Result<void> check(const RcccConfig& config) {
   if (config.grant_packets == 0 || config.grant_packets > 256) {
     return refuse("grant_packets", config.grant_packets, "1 to 256");
   }
+  if (config.base_rtt <= kTimeZero) return input_error("base_rtt is not positive, expected a duration");
   if (config.pace_percent == 0 || config.pace_percent > 100) {
     return refuse("pace_percent", config.pace_percent, "1 to 100");
   }

@@ -34,6 +34,10 @@ struct RcccConfig {
   std::uint32_t grant_packets = 4;     ///< Full packets per grant.
   std::uint32_t pace_percent = 99;     ///< Of the link's rate.
   bool slow_grants = true;             ///< Credit for idle sources while no other wants any.
+  TimePs base_rtt = microseconds(12);  ///< A source out of credit asks once per round trip at most.
+
+  /// The values for a network: `base_rtt` unloaded, `mtu_bytes` a full packet as it counts.
+  static RcccConfig for_network(BitsPerSecond link, TimePs base_rtt, std::uint32_t mtu_bytes);
 
   constexpr auto operator<=>(const RcccConfig&) const = default;
 };

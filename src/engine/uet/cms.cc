@@ -9,18 +9,34 @@ namespace wharf::uet {
 
 Cms::Cms(EngineParts& parts)
     : parts_(parts),
-      random_(RandomStream(parts.config.seed, "uet.entropy").substream(parts.config.host.number)) {}
+      by_window_(parts.config.congestion == CongestionControl::kSender ||
+                 parts.config.congestion == CongestionControl::kBoth),
+      by_credit_(parts.config.congestion == CongestionControl::kReceiver ||
+                 parts.config.congestion == CongestionControl::kBoth),
+      probing_(by_window_ && parts.config.base_rtt_probe &&
+               std::holds_alternative<congestion::NsccConfig>(parts.config.controller)),
+      random_(RandomStream(parts.config.seed, "uet.entropy").substream(parts.config.host.number)),
+      issuer_(parts.config.credit) {
+  path_config_.choice = parts.config.path_choice;
+  path_config_.paths = parts.config.paths;
+  if (by_credit_ && parts.config.oversubscribed) pace_.emplace(*parts.config.oversubscribed);
+  // [UE 1.0 3.6.14] Receiver credit deals with incast: trims of the last hop are not NSCC's business then.
+  if (auto* nscc = std::get_if<congestion::NsccConfig>(&parts.config.controller)) {
+    nscc->last_hop_trims_count = !by_credit_;
+  }
+}
 
 std::uint32_t Cms::context_for(wire::HostAddress host) {
   if (const std::uint32_t* found = by_host_.find(host.number)) return *found;
   const std::uint32_t ccc = count();
   // validate() has seen the controller's configuration.
-  contexts_.push_back(std::make_unique<CongestionContext>(
-      congestion::AnyController::create(parts_.config.controller).value()));
+  contexts_.push_back(
+      std::make_unique<CongestionContext>(congestion::AnyController::create(parts_.config.controller).value(),
+                                          parts_.config.credit, path_config_, random_));
   contexts_.back()->peer = host;
-  contexts_.back()->entropy_base = static_cast<std::uint16_t>(random_.next_u32());
   by_host_.insert(host.number, ccc);
   timers_.reserve(ccc + 1);
+  issuer_.reserve(ccc + 1);
   return ccc;
 }
 
@@ -35,14 +51,14 @@ void Cms::update(TimePs now, std::uint32_t ccc) {
   CongestionContext& context = *contexts_[ccc];
   bool can_send = false;
   if (context.has_data() && !context.pdcs.empty()) {
-    if (parts_.config.congestion == CongestionControl::kNone) {
-      can_send = true;
-    } else {
-      const std::uint32_t bytes = parts_.pds.next_window_bytes(context.pdcs.head);
-      can_send = context.controller.next_send() <= now && context.controller.permits(bytes);
-    }
+    can_send = may_send(now, context, parts_.pds.next_window_bytes(context.pdcs.head));
   }
+  const bool was_active = context.state == CccState::kActive || context.state == CccState::kReady;
   context.state = updated(context.state, context.has_data(), context.in_flight > 0, can_send);
+  if (was_active != (context.state == CccState::kActive || context.state == CccState::kReady)) {
+    active_ += was_active ? ~0U : 1U;
+  }
+  if (by_credit_ && context.state == CccState::kActive) ask_for_credit(now, ccc);
   if (context.state == CccState::kReady) {
     if (!context.on_ready_list) {
       context.on_ready_list = true;
@@ -57,6 +73,7 @@ void Cms::update(TimePs now, std::uint32_t ccc) {
 void Cms::set_timer(TimePs now, std::uint32_t ccc) {
   const CongestionContext& context = *contexts_[ccc];
   TimePs wake = context.controller.deadline();
+  if (context.credit_requests > 0) wake = min(wake, context.credit_request_at);
   if (context.state == CccState::kActive && !context.pdcs.empty() && context.controller.next_send() > now) {
     wake = min(wake, context.controller.next_send());
   }
@@ -88,31 +105,55 @@ void Cms::on_acknowledgement(TimePs now, std::uint32_t ccc,
                              const congestion::Acknowledgement& acknowledgement) {
   CongestionContext& context = *contexts_[ccc];
   context.in_flight -= acknowledgement.confirmed.packets - acknowledgement.restored.packets;
-  context.controller.on_acknowledgement(now, acknowledgement);
+  if (by_window_) context.controller.on_acknowledgement(now, acknowledgement);
+  if (by_credit_) {
+    context.credit.on_acknowledgement(now, acknowledgement);
+    if (context.credit.permits(1)) context.credit_requests = 0;
+  }
 }
 
 void Cms::on_loss(TimePs now, std::uint32_t ccc, const congestion::Loss& loss) {
   CongestionContext& context = *contexts_[ccc];
   context.in_flight -= loss.lost.packets;
-  context.controller.on_loss(now, loss);
+  if (by_window_) context.controller.on_loss(now, loss);
+  if (by_credit_) context.credit.on_loss(now, loss);
 }
 
-std::uint16_t Cms::next_entropy(std::uint32_t ccc) {
-  // [UE 1.0 3.6.16] Oblivious: every path once per round, in an order that is drawn anew each round.
+congestion::PacketRequest Cms::on_send(TimePs now, std::uint32_t ccc, congestion::Departure departure) {
   CongestionContext& context = *contexts_[ccc];
-  const std::uint32_t mask = parts_.config.paths - 1;
-  if ((context.walk & mask) == 0) context.walk_xor = random_.next_u32() & mask;
-  const std::uint32_t path = (context.walk++ ^ context.walk_xor) & mask;
-  return static_cast<std::uint16_t>((context.entropy_base & ~mask) | path);
+  ++context.in_flight;
+  congestion::PacketRequest request;
+  if (by_window_) request = context.controller.on_send(now, departure);
+  if (by_credit_) {
+    departure.demand_limit = demand_limit(context);
+    departure.active_contexts = active_;
+    request.grant_bytes = context.credit.on_send(now, departure).grant_bytes;
+  }
+  return request;
 }
 
-void Cms::feedback(TimePs, std::uint32_t, std::uint16_t, PathFeedback) {}
+void Cms::send_probe(TimePs now, std::uint32_t pdc) {
+  CongestionContext& context = *contexts_[parts_.pds.pdc(pdc).ccc];
+  if (context.probed || !parts_.pds.pdc(pdc).peer_known) return;
+  context.probed = true;
+  context.probe_pdc = pdc;
+  context.probe_opaque = parts_.pds.probe(pdc);
+  context.probed_at = now;
+}
+
+TimePs Cms::probe_round_trip(TimePs now, std::uint32_t pdc, std::uint16_t opaque) {
+  CongestionContext& context = *contexts_[parts_.pds.pdc(pdc).ccc];
+  if (context.probe_pdc != pdc || context.probe_opaque != opaque) return kNever;
+  context.probe_pdc = kNoSlot;
+  return now - context.probed_at;
+}
 
 void Cms::expire(TimePs now) {
+  if (by_credit_) issue_credit(now);
   while (timers_.earliest() <= now) {
     const std::uint32_t ccc = timers_.earliest_owner();
     timers_.set(ccc, kNever);
-    contexts_[ccc]->controller.expire(now);
+    if (by_window_) contexts_[ccc]->controller.expire(now);
     update(now, ccc);
   }
 }

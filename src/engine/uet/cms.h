@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Congestion management sublayer: congestion control contexts (CCC), which PDC may send next, and over which
-// path. [UE 1.0 3.6]
+// Congestion management sublayer: congestion control contexts (CCC), which PDC may send next, over which
+// path, and the credit that this host hands out to others. [UE 1.0 3.6]
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,23 +14,31 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "engine/congestion/any_controller.h"
+#include "engine/congestion/oversubscription_rate.h"
+#include "engine/congestion/path_selection.h"
+#include "engine/congestion/rccc.h"
 #include "engine/reliability/deadline_heap.h"
 #include "engine/uet/config.h"
 #include "engine/uet/pdc_state.h"
 #include "wire/host_address.h"
+#include "wire/packet.h"
 
 namespace wharf::uet {
 
 struct EngineParts;
+using congestion::PathFeedback;
 
-/// What came back about a path. [UE 1.0 3.6.16]
-enum class PathFeedback : std::uint8_t { kGood, kMarked, kTrimmed, kTimeout };
-
-/// The sender's half of one CCC: all PDCs toward one host and traffic class.
+/// One CCC: the sender's half of all PDCs toward one host and traffic class, and what this host grants to
+/// that one.
 struct CongestionContext {
-  explicit CongestionContext(congestion::AnyController chosen) : controller(chosen) {}
+  CongestionContext(const congestion::AnyController& chosen, const congestion::RcccConfig& rccc,
+                    const congestion::PathConfig& its_paths, RandomStream& random)
+      : controller(chosen), credit(rccc), paths(its_paths, random) {}
+
+  bool has_data() const { return backlog > 0 || resend_packets > 0; }
 
   congestion::AnyController controller;
+  congestion::RcccSender credit;  ///< kReceiver and kBoth.
   CccState state = CccState::kIdle;
   wire::HostAddress peer;
   std::uint64_t backlog = 0;         ///< Window bytes that were never sent.
@@ -39,11 +48,15 @@ struct CongestionContext {
   IndexList pdcs;                    ///< PDCs with something that their PSN window permits, round robin.
   std::uint32_t next_ready = kNoSlot;
   bool on_ready_list = false;
-  std::uint32_t walk = 0;      ///< Entropy walk: position in the round.
-  std::uint32_t walk_xor = 0;  ///< Re-drawn every round.
-  std::uint16_t entropy_base = 0;
-
-  bool has_data() const { return backlog > 0 || resend_packets > 0; }
+  bool probed = false;                 ///< A probe for the base RTT has been sent.
+  std::uint8_t credit_requests = 0;    ///< Without an answer.
+  std::uint16_t probe_opaque = 0;      ///< Of the probe that is out,
+  std::uint32_t probe_pdc = kNoSlot;   ///< and its PDC; kNoSlot: none is.
+  std::uint32_t credit_pdc = kNoSlot;  ///< Receiver: the PDC that credit goes out on.
+  std::uint32_t credit_generation = 0;
+  TimePs probed_at{};
+  TimePs credit_request_at{};  ///< The next Credit Request CP may leave.
+  congestion::PathSelector paths;
 };
 
 class Cms {
@@ -65,32 +78,76 @@ class Cms {
   /// Its PDC has sent a packet: the next one's turn.
   void rotate(std::uint32_t ccc);
 
-  /// A packet leaves.
-  congestion::PacketRequest on_send(TimePs now, std::uint32_t ccc, const congestion::Departure& departure) {
-    ++contexts_[ccc]->in_flight;
-    return contexts_[ccc]->controller.on_send(now, departure);
+  /// Whether window and credit, as far as they are in use, let a packet of `bytes` leave.
+  bool permits(const CongestionContext& context, std::uint64_t bytes) const {
+    return (!by_window_ || context.controller.permits(bytes)) &&
+           (!by_credit_ || context.credit.permits(bytes));
   }
+  /// Likewise, at `now`.
+  bool may_send(TimePs now, const CongestionContext& context, std::uint64_t bytes) const {
+    return (!by_window_ || context.controller.next_send() <= now) && permits(context, bytes);
+  }
+  /// A packet leaves.
+  congestion::PacketRequest on_send(TimePs now, std::uint32_t ccc, congestion::Departure departure);
   void on_acknowledgement(TimePs now, std::uint32_t ccc, const congestion::Acknowledgement& acknowledgement);
   void on_loss(TimePs now, std::uint32_t ccc, const congestion::Loss& loss);
 
   /// The entropy value of the next packet.
-  std::uint16_t next_entropy(std::uint32_t ccc);
-  void feedback(TimePs now, std::uint32_t ccc, std::uint16_t entropy, PathFeedback what);
+  std::uint16_t next_entropy(TimePs now, std::uint32_t ccc) {
+    return contexts_[ccc]->paths.next(now, random_);
+  }
+  void feedback(TimePs now, std::uint32_t ccc, std::uint16_t entropy, PathFeedback what) {
+    contexts_[ccc]->paths.feedback(now, entropy, what);
+  }
+
+  /// The first answer has come over `pdc`: a Probe CP finds out the base RTT. [UE 1.0 3.6.13]
+  void probe_base_rtt(TimePs now, std::uint32_t pdc) {
+    if (probing_) send_probe(now, pdc);
+  }
+  /// The round trip of the probe that this answer of `pdc` belongs to; kNever for other probes.
+  TimePs probe_round_trip(TimePs now, std::uint32_t pdc, std::uint16_t opaque);
+
+  // The receiver's half (cms_credit.cc).
+  /// A credit has come from the receiver.
+  void on_credit(TimePs now, std::uint32_t ccc, std::uint32_t units);
+  /// A request has arrived, whatever becomes of it.
+  void on_request(TimePs now, std::uint32_t pdc, const wire::Packet& packet) {
+    if (by_credit_) take_demand(now, pdc, packet);
+  }
+  /// A Credit Request CP has arrived.
+  void on_credit_request(TimePs now, std::uint32_t pdc, std::uint32_t target_units);
+  /// Counter of the credit that the source `ccc` has been given.
+  std::uint32_t granted_units(std::uint32_t ccc) const { return issuer_.granted_units(ccc); }
+  /// Whether acknowledgements carry credit instead of what a window needs.
+  bool credit_in_acknowledgements() const { return by_credit_ && !by_window_; }
 
   void expire(TimePs now);
-  TimePs deadline() const { return timers_.earliest(); }
+  TimePs deadline() const { return min(timers_.earliest(), issuer_.deadline()); }
   void describe_waiting(std::vector<std::string>& out) const;
 
  private:
   void leave_ready_list(std::uint32_t ccc);
   void set_timer(TimePs now, std::uint32_t ccc);
+  void send_probe(TimePs now, std::uint32_t pdc);
+  // cms_credit.cc
+  void ask_for_credit(TimePs now, std::uint32_t ccc);
+  void take_demand(TimePs now, std::uint32_t pdc, const wire::Packet& packet);
+  void issue_credit(TimePs now);
+  std::uint64_t demand_limit(const CongestionContext& context) const;
 
   EngineParts& parts_;
+  const bool by_window_;  ///< The controller decides,
+  const bool by_credit_;  ///< and the receiver's credit.
+  const bool probing_;
+  congestion::PathConfig path_config_;
   std::vector<std::unique_ptr<CongestionContext>> contexts_;
   FlatMap by_host_;
   IndexList ready_;
+  std::uint32_t active_ = 0;  ///< Contexts that are ACTIVE or READY.
   reliability::DeadlineHeap timers_;
   RandomStream random_;
+  congestion::CreditIssuer issuer_;
+  std::optional<congestion::OversubscriptionRate> pace_;
 };
 
 }  // namespace wharf::uet

@@ -72,6 +72,14 @@ Result<void> validate(const UetConfig& config) {
   if (auto made = congestion::AnyController::create(config.controller); !made) {
     return input_error("uet.controller." + made.error().message);
   }
+  if (const auto checked = congestion::check(config.credit); !checked) {
+    return input_error("uet.credit." + checked.error().message);
+  }
+  if (config.oversubscribed) {
+    if (const auto checked = congestion::check(*config.oversubscribed); !checked) {
+      return input_error("uet.oversubscribed." + checked.error().message);
+    }
+  }
   return {};
 }
 

@@ -9,6 +9,9 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/congestion/any_controller.h"
+#include "engine/congestion/oversubscription_rate.h"
+#include "engine/congestion/path_selection.h"
+#include "engine/congestion/rccc.h"
 #include "trace/tracer.h"
 #include "verbs/work_request.h"
 #include "wire/host_address.h"
@@ -108,7 +111,13 @@ struct UetConfig {
   CongestionControl congestion = CongestionControl::kSender;
   congestion::ControllerConfig controller;  ///< Of every CCC.
   std::uint32_t paths = 64;                 ///< Entropy values per CCC: a power of two up to 65536.
-  bool retransmit_as_data = true;           ///< Retransmissions share the class of data (TC_low).
+  congestion::PathChoice path_choice = congestion::PathChoice::kOblivious;  ///< How packets of RUD take them.
+  /// Receiver credit, both ends: what this host may send into credit, and hands out. kReceiver and kBoth.
+  congestion::RcccConfig credit;
+  /// Credit follows marks and trims, too, where the fabric is oversubscribed.
+  std::optional<congestion::OversubscriptionConfig> oversubscribed;
+  bool base_rtt_probe = true;      ///< NSCC: a Probe CP after the first answer gives an early sample.
+  bool retransmit_as_data = true;  ///< Retransmissions share the class of data (TC_low).
   /// Bytes per packet beside the payload that count toward windows; 0: the specification's rule, transport
   /// size (UDP length) + 40. The UEC's simulator counts 64.
   std::uint32_t window_overhead_bytes = 0;

@@ -75,6 +75,13 @@ class Pds {
 
   /// Window bytes of the next packet of a PDC that is ready.
   std::uint32_t next_window_bytes(std::uint32_t pdc) const;
+  // --- For CMS (pds_congestion.cc).
+  /// Sends a Probe CP over an open PDC; its opaque value.
+  std::uint16_t probe(std::uint32_t pdc);
+  /// Sends a Credit Request CP, or a Credit CP, with a counter of 24 bits.
+  void request_credit(std::uint32_t pdc, std::uint32_t target_units);
+  void send_credit(std::uint32_t pdc, std::uint32_t total_units);
+
   void release_buffers();
   void describe_waiting(std::vector<std::string>& out) const;
   std::uint32_t stored_responses() const { return stored_.in_use(); }

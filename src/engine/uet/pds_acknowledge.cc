@@ -185,13 +185,24 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
     } else {
       told.confirmed.bytes = effects.psn_bytes;
       told.granted_bytes = std::uint64_t{cc.byte_units} * wire::kUetByteUnit;
+      told.credit = cc.type == wire::UetCcType::kCredit;
     }
   } else {
     told.confirmed.bytes = effects.psn_bytes;
   }
   told.marked = prologue.marked() ? 1 : 0;
-  parts_.cms.feedback(now, record.ccc, packet.entropy,
-                      prologue.marked() ? PathFeedback::kMarked : PathFeedback::kGood);
+  if (probe) {
+    // [UE 1.0 3.6.13] A probe meets no queue of data: a sample of the base RTT.
+    told.round_trip = parts_.cms.probe_round_trip(now, index, static_cast<std::uint16_t>(ack.ack_psn_offset));
+    if (told.round_trip != kNever && has_cc && packet.uet.ack_congestion.type == wire::UetCcType::kNscc) {
+      told.receiver_hold = min(told.round_trip, picoseconds(packet.uet.ack_congestion.service_time *
+                                                            std::int64_t{wire::kUetServiceTimeUnitPs}));
+    }
+  } else {
+    parts_.cms.feedback(now, record.ccc, packet.entropy,
+                        prologue.marked() ? PathFeedback::kMarked : PathFeedback::kGood);
+    parts_.cms.probe_base_rtt(now, index);
+  }
   parts_.cms.on_acknowledgement(now, record.ccc, told);
   const std::uint32_t ccc = record.ccc;
   advance_una(now, index);
@@ -351,7 +362,10 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
     case UetNackCode::kTrimmedLastHop: {
       const bool last_hop = nack.code == UetNackCode::kTrimmedLastHop;
       parts_.cms.feedback(now, record.ccc, packet.entropy,
-                          last_hop ? PathFeedback::kGood : PathFeedback::kTrimmed);
+                          !last_hop           ? PathFeedback::kTrimmed
+                          : prologue.marked() ? PathFeedback::kMarked
+                                              : PathFeedback::kGood);
+      parts_.cms.probe_base_rtt(now, index);
       if (!current) break;
       const bool valid = (entry.sends == 1 && !again) || (entry.sends == 2 && again);
       const LossCause cause = last_hop ? LossCause::kTrimmedLastHop : LossCause::kTrimmed;

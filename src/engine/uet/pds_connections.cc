@@ -122,7 +122,7 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
   made.local_id = *id;
   made.last_activity = now;
   made.ccc = parts_.cms.context_for(peer);
-  made.entropy = parts_.cms.next_entropy(made.ccc);
+  made.entropy = parts_.cms.next_entropy(now, made.ccc);
   const std::uint32_t mpr = parts_.config.default_mpr == 0 ? 1 : parts_.config.default_mpr;
   PdcSend& tx = made.tx;
   tx.start = tx.next = tx.una = tx.fresh = start;

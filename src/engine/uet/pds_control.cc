@@ -50,14 +50,12 @@ void Pds::receive_control(TimePs now, const wire::Packet& packet) {
                   wire::UetNextHeader::kNone, {}, {});
       acknowledgements_.back().opaque = control.probe_opaque;
       break;
-    case UetControlType::kCredit: {
-      congestion::Acknowledgement told;
-      told.granted_bytes = std::uint64_t{control.payload & 0xff'ffffU} * wire::kUetByteUnit;
-      parts_.cms.on_acknowledgement(now, record.ccc, told);
+    case UetControlType::kCredit:
+      parts_.cms.on_credit(now, record.ccc, control.payload & 0xff'ffffU);
       kick(now, index);
       break;
-    }
     case UetControlType::kCreditRequest:
+      parts_.cms.on_credit_request(now, index, control.payload & 0xff'ffffU);
       break;
     case UetControlType::kNoop:
     case UetControlType::kAckRequest:

@@ -328,6 +328,7 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
   Pdc& record = *pdcs_[index];
   PdcReceive& rx = record.rx;
   const UetPsn psn = packet.uet.request.psn;
+  parts_.cms.on_request(now, index, packet);
   if (!admit_psn(now, index, packet, psn)) return;
   record.last_activity = now;
   const bool marked = packet.mark == wire::CongestionMark::kExperienced;

@@ -103,8 +103,7 @@ bool Pds::stage_next(TimePs now, bool only_if_fetched) {
     const std::uint32_t slot = again ? tx.at(tx.resend.head).message : tx.message_head;
     if (only_if_fetched && !parts_.initiator.needs_fetch(slot)) return false;
     const std::uint32_t bytes = next_window_bytes(index);
-    if (parts_.config.congestion != CongestionControl::kNone &&
-        (context.controller.next_send() > now || !context.controller.permits(bytes))) {
+    if (!parts_.cms.may_send(now, context, bytes)) {
       parts_.cms.update(now, ccc);
       if (parts_.cms.next_ready() == ccc) return false;
       continue;
@@ -162,8 +161,8 @@ bool Pds::stage_next(TimePs now, bool only_if_fetched) {
     departure.retransmission = again;
     packet.request = parts_.cms.on_send(now, ccc, departure);
     // [UE 1.0 3.5.12] AR when the next packet would have to wait for an answer.
-    if (parts_.config.congestion != CongestionControl::kNone && departure.backlog_bytes > 0 &&
-        !context.controller.permits(std::min<std::uint64_t>(bytes, departure.backlog_bytes))) {
+    if (departure.backlog_bytes > 0 &&
+        !parts_.cms.permits(context, std::min<std::uint64_t>(bytes, departure.backlog_bytes))) {
       packet.request.acknowledge = true;
     }
     if (staged_order_.full()) staged_order_.reserve(staged_order_.capacity() * 2 + 16);
@@ -313,7 +312,7 @@ void Pds::emit(TimePs now, std::uint32_t slot, wire::Packet& out) {
   }
   out.uet.prologue.flags = flags;
   entry.sent_at = now;
-  const std::uint16_t entropy = record.ordered ? record.entropy : parts_.cms.next_entropy(record.ccc);
+  const std::uint16_t entropy = record.ordered ? record.entropy : parts_.cms.next_entropy(now, record.ccc);
   entry.entropy = entropy;
   parts_.initiator.build(entry.message, entry.offset, entry.length, staged.failed, out);
   if (staged.failed) {
@@ -465,8 +464,13 @@ void Pds::build_ack(TimePs now, const ControlJob& job, wire::Packet& out) {
       cc.sack_psn_offset = wire::uet_psn_offset(base, cumulative);
       cc.sack_bitmap = sack_bits(rx, base);
       cc.mpr = static_cast<std::uint8_t>(rx.range / wire::kUetMprUnit);
-      cc.type = wire::UetCcType::kNscc;
-      cc.byte_units = wire::uet_byte_units(rx.bytes);
+      if (parts_.cms.credit_in_acknowledgements()) {
+        cc.type = wire::UetCcType::kCredit;
+        cc.byte_units = parts_.cms.granted_units(record.ccc);
+      } else {
+        cc.type = wire::UetCcType::kNscc;
+        cc.byte_units = wire::uet_byte_units(rx.bytes);
+      }
       cc.out_of_order = static_cast<std::uint16_t>(std::min<std::uint32_t>(rx.ahead, 0xffff));
       const std::int64_t held =
           (now - job.arrived_at).ps / static_cast<std::int64_t>(wire::kUetServiceTimeUnitPs);

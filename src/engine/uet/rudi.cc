@@ -68,7 +68,7 @@ void Rudi::emit(TimePs now, std::uint32_t packet, bool failed, wire::Packet& out
   OutboundMessage& message = parts_.outbound[made.message];
   const bool datagram = message.delivery == Delivery::kDatagram;
   const std::uint32_t ccc = parts_.cms.context_for(message.to.host);
-  made.entropy = parts_.cms.next_entropy(ccc);
+  made.entropy = parts_.cms.next_entropy(now, ccc);
   made.sent_at = now;
   if (datagram) {
     out.uet.prologue.type = UetPdsType::kUudRequest;
