@@ -19,6 +19,11 @@ constexpr Bytes kTimelineBudget = mebibytes(64);
 /// Each packet once, as it leaves its sender; what the link then loses is in the capture too.
 constexpr std::uint32_t kCaptureMask = bit(trace::EventKind::kPacketSent);
 
+std::string_view verb_name(std::uint64_t verb) { return verbs::name(static_cast<verbs::Verb>(verb)); }
+std::string_view status_name(std::uint64_t status) {
+  return verbs::name(static_cast<verbs::CompletionStatus>(status));
+}
+
 /// One sink for the run that feeds the two that write files.
 class Fork : public trace::Sink {
  public:
@@ -73,7 +78,8 @@ Result<void> RunFiles::open(const report::ResultDirectory& directory, bool captu
   }
   if (timeline) {
     streams_->timeline_file.open(directory.file("timeline.pftrace"), std::ios::binary);
-    streams_->fork.timeline.emplace(streams_->timeline_file, kTimelineBudget);
+    streams_->fork.timeline.emplace(streams_->timeline_file, kTimelineBudget,
+                                    trace::ValueNames{.verb = verb_name, .status = status_name});
   }
   return {};
 }

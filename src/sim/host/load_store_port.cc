@@ -94,7 +94,7 @@ void LoadStorePort::start(Call& call, std::coroutine_handle<> handle) {
   call.handle = handle;
   call.started = true;
   call.begin = now;
-  call.tag = parts_.records.begin(now);
+  call.tag = parts_.records.begin(now, parts_.nic.host(), call.verb, call.length);
   look_up(call, now);
 }
 

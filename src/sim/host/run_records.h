@@ -21,7 +21,20 @@ class RunRecords {
     tracer_.attach(attribution_);
   }
 
-  wire::OperationTag begin(TimePs at) { return attributes_ ? attribution_.begin(at) : wire::OperationTag{}; }
+  /// Opens an operation of `bytes` that a program of `host` awaits from `at` on.
+  wire::OperationTag begin(TimePs at, std::uint16_t host, verbs::Verb verb, std::uint32_t bytes) {
+    const wire::OperationTag tag = attributes_ ? attribution_.begin(at) : wire::OperationTag{};
+    if (tracer_.wants(trace::EventKind::kOperationBegin)) [[unlikely]] {
+      tracer_.emit({.kind = trace::EventKind::kOperationBegin,
+                    .host = host,
+                    .begin = at,
+                    .end = at,
+                    .operation = tag,
+                    .a = static_cast<std::uint64_t>(verb),
+                    .b = bytes});
+    }
+    return tag;
+  }
 
   /// Closes `tag` at the end of the entry.
   void end(wire::OperationTag tag, const OperationEntry& entry) {
@@ -36,7 +49,7 @@ class RunRecords {
     if (tracer_.wants(trace::EventKind::kOperationEnd)) [[unlikely]] {
       tracer_.emit({.kind = trace::EventKind::kOperationEnd,
                     .host = entry.host,
-                    .begin = entry.begin,
+                    .begin = entry.begin + entry.latency,
                     .end = entry.begin + entry.latency,
                     .operation = tag,
                     .a = static_cast<std::uint64_t>(entry.status)});

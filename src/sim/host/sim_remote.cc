@@ -103,7 +103,7 @@ void SimRemote::start(Call& call) {
   }
   verbs::WorkRequest& request = call.request_;
   call.id_ = request.id;
-  call.tag_ = parts_.records.begin(now);
+  call.tag_ = parts_.records.begin(now, parts_.nic.host(), request.verb, request.length);
   request.id = request_id(slot, place.generation);
   request.operation = call.tag_;
   if (request.peer == verbs::kNoPeer) request.peer = peer_;
