@@ -23,9 +23,11 @@ enum class EventKind : std::uint8_t {
   kStateChange,     ///< a: from, b: to.
   kCacheEviction,   ///< a: address.
   kContextMiss,     ///< a: record key.
+  kLineLost,        ///< A dirty line's write-back ended in an error. a: remote address, b: completion status.
+  kAsyncEvent,      ///< An engine reports what nobody asked for. a: engine::AsyncEventKind, b: queue.
 };
 
-inline constexpr int kEventKindCount = static_cast<int>(EventKind::kContextMiss) + 1;
+inline constexpr int kEventKindCount = static_cast<int>(EventKind::kAsyncEvent) + 1;
 
 /// One event. Plain data; `packet` is only valid during the call that hands the event to a sink.
 struct TraceEvent {

@@ -39,6 +39,10 @@ std::string_view name(EventKind kind) {
       return "cache_eviction";
     case EventKind::kContextMiss:
       return "context_miss";
+    case EventKind::kLineLost:
+      return "line_lost";
+    case EventKind::kAsyncEvent:
+      return "async_event";
   }
   return "unknown";
 }
@@ -109,6 +113,12 @@ void append_event(std::string& line, const TraceEvent& event, const PacketSummar
       break;
     case EventKind::kContextMiss:
       fmt::format_to(out, " record {:#x}", event.a);
+      break;
+    case EventKind::kLineLost:
+      fmt::format_to(out, " address {:#x}, {}", event.a, word(names.status, "status", event.b));
+      break;
+    case EventKind::kAsyncEvent:
+      fmt::format_to(out, " kind {} of queue {}", event.a, event.b);
       break;
   }
   if (packet.name.empty()) return;

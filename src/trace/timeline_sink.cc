@@ -278,6 +278,8 @@ void TimelineSink::record(const TraceEvent& event) {
     case EventKind::kStateChange:
     case EventKind::kCacheEviction:
     case EventKind::kContextMiss:
+    case EventKind::kLineLost:
+    case EventKind::kAsyncEvent:
       draw_instant(event);
       break;
   }

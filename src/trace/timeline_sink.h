@@ -29,7 +29,8 @@ class TimelineSink : public Sink {
   static constexpr std::uint32_t kMask =
       bit(EventKind::kOperationBegin) | bit(EventKind::kOperationEnd) | bit(EventKind::kSpan) |
       bit(EventKind::kPacketDropped) | bit(EventKind::kRetransmission) | bit(EventKind::kTimeout) |
-      bit(EventKind::kStateChange) | bit(EventKind::kCacheEviction) | bit(EventKind::kContextMiss);
+      bit(EventKind::kStateChange) | bit(EventKind::kCacheEviction) | bit(EventKind::kContextMiss) |
+      bit(EventKind::kLineLost) | bit(EventKind::kAsyncEvent);
 
   /// Smallest useful budget: the descriptions at the head of the file and the note that it was cut.
   static constexpr Bytes kLeastBudget = kibibytes(16);

@@ -284,7 +284,7 @@ class EngineNic final : public Nic {
       const bool completed = take_completions();
       const bool answered = take_answers();
       engine::AsyncEvent event;
-      while (engine_->poll_event(event)) ++events_seen_;
+      while (engine_->poll_event(event)) note(now, event);
       bool again = answer_immediate(now);
       if (completed && !waiting_posts_.empty()) {
         retry_posts(now);
@@ -325,7 +325,6 @@ class EngineNic final : public Nic {
   std::vector<Answer> answer_now_;
   TimePs timer_at_ = kNever;
   std::uint32_t timer_generation_ = 0;
-  std::uint64_t events_seen_ = 0;
 };
 
 }  // namespace wharf::sim

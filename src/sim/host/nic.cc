@@ -29,6 +29,28 @@ std::uint16_t Nic::attach(engine::QueueId queue, QueueClient& client) {
   return static_cast<std::uint16_t>(clients_.size() - 1);
 }
 
+void Nic::note(TimePs now, const engine::AsyncEvent& event) {
+  switch (event.kind) {
+    case engine::AsyncEventKind::kQueueError:
+      ++counters_.queue_errors;
+      break;
+    case engine::AsyncEventKind::kPeerUnreachable:
+      ++counters_.peers_unreachable;
+      break;
+    case engine::AsyncEventKind::kReceiveLimit:
+      ++counters_.receive_limits;
+      break;
+  }
+  if (!host_parts_.tracer.wants(trace::EventKind::kAsyncEvent)) return;
+  host_parts_.tracer.emit({.kind = trace::EventKind::kAsyncEvent,
+                           .host = host_,
+                           .component = id().value,
+                           .begin = now,
+                           .end = now,
+                           .a = static_cast<std::uint64_t>(event.kind),
+                           .b = event.queue});
+}
+
 QueueClient* Nic::client_of(engine::QueueId queue) {
   for (const Client& known : clients_) {
     if (known.queue == queue) return known.client;

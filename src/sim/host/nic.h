@@ -63,6 +63,10 @@ struct NicCounters {
   std::uint64_t packets_received = 0;
   std::uint64_t accesses = 0;
   std::uint64_t transmit_stalls = 0;  ///< Times that the room before the transmit pipeline was full.
+  // Asynchronous events of the engine.
+  std::uint64_t queue_errors = 0;       ///< A queue left the ready state.
+  std::uint64_t peers_unreachable = 0;  ///< Retries toward a peer were exhausted.
+  std::uint64_t receive_limits = 0;     ///< Receive entries fell below their limit.
 };
 
 /// The protocol-neutral half of a NIC.
@@ -159,6 +163,8 @@ class Nic : public Component {
   std::uint32_t take_access_slot();
   /// Keeps the data of a posted write until it is visible.
   void keep_payload(engine::Access& access);
+  /// Counts what the engine reports unasked, and traces it.
+  void note(TimePs now, const engine::AsyncEvent& event);
   QueueClient* client_of(engine::QueueId queue);
   void describe_common(std::vector<std::string>& lines) const;
 

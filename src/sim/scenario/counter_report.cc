@@ -24,7 +24,7 @@ struct Named {
   std::uint64_t C::*value;
 };
 
-constexpr std::array<Named<ub::UbCounters>, 39> kUb{{
+constexpr std::array<Named<ub::UbCounters>, 40> kUb{{
     {"packets_sent", &ub::UbCounters::packets_sent},
     {"packets_received", &ub::UbCounters::packets_received},
     {"data_packets_sent", &ub::UbCounters::data_packets_sent},
@@ -49,6 +49,7 @@ constexpr std::array<Named<ub::UbCounters>, 39> kUb{{
     {"load_store_issued", &ub::UbCounters::load_store_issued},
     {"load_store_reissued", &ub::UbCounters::load_store_reissued},
     {"load_store_expired", &ub::UbCounters::load_store_expired},
+    {"load_store_probes", &ub::UbCounters::load_store_probes},
     {"load_store_late_answers", &ub::UbCounters::load_store_late_answers},
     {"load_store_replays", &ub::UbCounters::load_store_replays},
     {"dropped_foreign", &ub::UbCounters::dropped_foreign},
@@ -95,11 +96,14 @@ constexpr std::array<Named<roce::Counters>, 28> kRoce{{
     {"context_misses", &roce::Counters::context_misses},
     {"context_evictions", &roce::Counters::context_evictions},
 }};
-constexpr std::array<Named<NicCounters>, 4> kNic{{
+constexpr std::array<Named<NicCounters>, 7> kNic{{
     {"packets_sent", &NicCounters::packets_sent},
     {"packets_received", &NicCounters::packets_received},
     {"accesses", &NicCounters::accesses},
     {"transmit_stalls", &NicCounters::transmit_stalls},
+    {"queue_errors", &NicCounters::queue_errors},
+    {"peers_unreachable", &NicCounters::peers_unreachable},
+    {"receive_limits", &NicCounters::receive_limits},
 }};
 constexpr std::array<Named<LinkCounters>, 7> kLink{{
     {"packets", &LinkCounters::packets},
@@ -110,12 +114,13 @@ constexpr std::array<Named<LinkCounters>, 7> kLink{{
     {"duplicated", &LinkCounters::duplicated},
     {"reordered", &LinkCounters::reordered},
 }};
-constexpr std::array<Named<LoadStoreCounters>, 5> kLoadStore{{
+constexpr std::array<Named<LoadStoreCounters>, 6> kLoadStore{{
     {"hits", &LoadStoreCounters::hits},
     {"misses", &LoadStoreCounters::misses},
     {"merged", &LoadStoreCounters::merged},
     {"stores", &LoadStoreCounters::stores},
     {"write_backs", &LoadStoreCounters::write_backs},
+    {"lines_lost", &LoadStoreCounters::lines_lost},
 }};
 
 template <typename C, std::size_t N>

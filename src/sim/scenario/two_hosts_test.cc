@@ -4,6 +4,7 @@
 
 #include "sim/scenario/two_hosts_test_support.h"
 #include "tests/support/counting_allocator.h"
+#include "trace/ring_sink.h"
 #include "verbs/gate.h"
 
 namespace wharf::sim {
@@ -198,6 +199,25 @@ TEST(TwoHosts, SteadyStateAllocatesNothing) {
     EXPECT_TRUE(pair.two->programs_ended());
     EXPECT_EQ(allocations, 0U) << name(stack);
   }
+}
+
+TEST(TwoHosts, WhatAnEngineReportsUnaskedIsCountedAndTraced) {
+  TwoHostsConfig config = mechanism(Stack::kRoceDma);
+  config.link.faults.loss = 1;
+  config.roce.retry_count = 2;
+  Pair pair(config);
+  trace::RingSink events(8);
+  pair.two->tracer().attach(events, trace::bit(trace::EventKind::kAsyncEvent));
+  CompletionStatus status = CompletionStatus::kSuccess;
+  pair.run(testing::do_once(pair, {Verb::kWrite, 64}, status));
+  EXPECT_EQ(status, CompletionStatus::kRetryExhausted);
+  // Two tries more, then the peer is given up and its queue with it: once each.
+  EXPECT_EQ(pair.two->host(0).nic().counters().peers_unreachable, 1U);
+  EXPECT_EQ(pair.two->host(0).nic().counters().queue_errors, 1U);
+  EXPECT_EQ(pair.two->host(1).nic().counters().peers_unreachable, 0U);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].a, static_cast<std::uint64_t>(engine::AsyncEventKind::kPeerUnreachable));
+  EXPECT_EQ(events[0].host, 0U);
 }
 
 }  // namespace
