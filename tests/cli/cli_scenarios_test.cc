@@ -4,8 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <utility>
 
 #include "run_program.h"
+#include "trace/decoded_timeline_test_support.h"
 
 namespace wharf::cli_test {
 namespace {
@@ -61,6 +66,55 @@ TEST(Scenarios, TheCaptureOfALossyRunOpensInWiresharkWithoutMalformedPackets) {
   EXPECT_EQ(ours["icrc_bad"], 0);
   EXPECT_EQ(ours["not_reencoded"], 0);
   EXPECT_GT(ours["decoded"], 100);
+}
+
+TEST(Scenarios, TheTimelineHasASliceForEachOperationThatLastsAsLongAsTheOperation) {
+  const ScratchDirectory scratch;
+  std::ofstream(scratch / "reads.toml") << "model.stack = \"roce_dma\"\n[run]\nworkload = \"verb_loop\"\n"
+                                           "verb = \"read\"\npayload = \"256B\"\noperations = 7\n";
+  const Outcome outcome = wharf({"run", scratch / "reads.toml", "--timeline", "--out", scratch / "out"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::ifstream file(scratch / "out/timeline.pftrace", std::ios::binary);
+  const trace::Decoded timeline =
+      trace::decode(std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
+  // begin_ns and latency_ns of operations.csv, in picoseconds.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
+  std::ifstream rows(scratch / "out/operations.csv");
+  std::string row;
+  std::getline(rows, row);
+  while (std::getline(rows, row)) {
+    std::istringstream fields(row);
+    std::vector<std::string> values;
+    for (std::string field; std::getline(fields, field, ',');) values.push_back(field);
+    told.emplace_back(std::llround(std::stod(values.at(4)) * 1e3),
+                      std::llround(std::stod(values.at(5)) * 1e3));
+  }
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> drawn;
+  std::size_t arrows_ended = 0;
+  for (const trace::DecodedEvent& event : timeline.events) {
+    arrows_ended += event.ended_flows.size();
+    if (event.name != "read 256 B") continue;
+    EXPECT_EQ(timeline.tracks.at(event.track).thread_name, "operations");
+    drawn.emplace_back(event.arguments.at("begin_ps"), event.arguments.at("length_ps"));
+  }
+  EXPECT_GE(told.size(), 7U);
+  EXPECT_EQ(drawn, told);
+  EXPECT_EQ(arrows_ended, told.size());
+}
+
+TEST(Scenarios, ALineWhoseWriteBackFailsMakesTheRunFail) {
+  const ScratchDirectory scratch;
+  // Stores hit the caches and end well; what they wrote leaves later, over a link that loses a third.
+  std::ofstream(scratch / "stores.toml")
+      << "[model]\nstack = \"ub_ldst\"\nfaults.loss = 0.3\nub.reissue_attempts = 1\ncache.l1.lines = 8\n"
+         "cache.l1.ways = 8\ncache.l2.lines = 0\ncache.llc.lines = 0\n[run]\nworkload = \"verb_loop\"\n"
+         "verb = \"store\"\npayload = \"8B\"\nregion_bytes = \"64KiB\"\noperations = 2000\n";
+  const Outcome outcome = wharf({"run", scratch / "stores.toml", "--json"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  const std::uint64_t lost = outcome.json()["counters"]["host0"]["load_store"]["lines_lost"];
+  EXPECT_GT(lost, 0U);
+  EXPECT_NE(outcome.err.find(std::to_string(lost) + " dirty lines are lost"), std::string::npos)
+      << outcome.err;
 }
 
 }  // namespace

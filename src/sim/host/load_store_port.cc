@@ -298,6 +298,8 @@ void LoadStorePort::handle_device(std::uint32_t tag) {
     return;
   }
   if (parts_.caches.write_policy() != WritePolicy::kUncached) lines_in_flight_.erase(miss.line);
+  if (miss.kind == MissKind::kWriteBack && miss.result.status != verbs::CompletionStatus::kSuccess)
+    lose_line(now, miss);
   const WriteBacks out = serve(now, miss);
   parts_.payloads.release(miss.result.data.buffer);
   CallList served = miss.served;
@@ -326,6 +328,19 @@ void LoadStorePort::handle_device(std::uint32_t tag) {
       call->handle.resume();
     }
   }
+}
+
+void LoadStorePort::lose_line(TimePs now, const Miss& miss) {
+  if (counters_.lines_lost++ == 0) first_lost_ = {miss.request.remote.address, miss.result.status};
+  trace::Tracer& tracer = parts_.records.tracer();
+  if (!tracer.wants(trace::EventKind::kLineLost)) return;
+  tracer.emit({.kind = trace::EventKind::kLineLost,
+               .host = parts_.nic.host(),
+               .component = parts_.core.id().value,
+               .begin = now,
+               .end = now,
+               .a = miss.request.remote.address,
+               .b = static_cast<std::uint64_t>(miss.result.status)});
 }
 
 WriteBacks LoadStorePort::serve(TimePs now, const Miss& miss) {

@@ -52,6 +52,7 @@ struct LoadStoreCounters {
   std::uint64_t merged = 0;       ///< Accesses that waited for the miss of another.
   std::uint64_t stores = 0;       ///< Stores sent to the remote.
   std::uint64_t write_backs = 0;  ///< Dirty lines sent to the remote.
+  std::uint64_t lines_lost = 0;   ///< Dirty lines whose write-back ended in an error.
 };
 
 /// The window of one core onto the remote memory behind one NIC.
@@ -130,6 +131,12 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
   void write_back(LineNumber line);
 
   const LoadStoreCounters& counters() const { return counters_; }
+  /// The first line that was lost, when one was; like the machine check that a real host raises for it.
+  struct LostLine {
+    std::uint64_t address = 0;  ///< At the remote.
+    verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
+  };
+  const LostLine& first_lost() const { return first_lost_; }
   void describe_waiting(std::vector<std::string>& lines) const;
 
  private:
@@ -179,6 +186,8 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
 
   /// Sends the dirty remote lines of `out`, whose bytes have been settled.
   void send_write_backs(const WriteBacks& out);
+  /// The stores in a dirty line ended for their programs long ago, and its write-back has failed.
+  void lose_line(TimePs now, const Miss& miss);
 
   HostConfig config_;
   LoadStoreParts parts_;
@@ -188,6 +197,7 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
   std::uint32_t slots_used_ = 0;
   RemoteLines lines_;
   LoadStoreCounters counters_;
+  LostLine first_lost_;
 };
 
 }  // namespace wharf::sim

@@ -3,6 +3,7 @@
 // misses merge and queue, and that data come back as they were written.
 #include "base/bytes.h"
 #include "sim/scenario/two_hosts_test_support.h"
+#include "trace/ring_sink.h"
 
 namespace wharf::sim {
 namespace {
@@ -172,6 +173,31 @@ TEST(LoadStore, WrongTokensAndRangesAreReportedAndHarmless) {
   };
   pair.run(program(pair));
   EXPECT_EQ(at_target(pair, 0), 0U);
+}
+
+TEST(LoadStore, ADirtyLineThatCannotGoHomeIsCountedAndTraced) {
+  Pair pair(tiny_cache());
+  trace::RingSink lost(8);
+  pair.two->tracer().attach(lost, trace::bit(trace::EventKind::kLineLost));
+  const verbs::RemoteSegment other = pair.two->expose(1, kibibytes(4)).value();
+  pair.run(store_word(pair, 8, 77));
+  pair.run(store_word(pair, 64, 78));
+  ASSERT_TRUE(pair.two->host(1).nic().deregister_segment(pair.near_segment.token).ok());
+  // Two clean lines of another segment displace both dirty ones, which nobody takes any more.
+  const auto displace = [&]() -> verbs::Task<void> {
+    EXPECT_TRUE((co_await pair.near->load(other.at(0), 8)).status == CompletionStatus::kSuccess);
+    EXPECT_TRUE((co_await pair.near->load(other.at(64), 8)).status == CompletionStatus::kSuccess);
+  };
+  pair.run(displace());
+  pair.two->settle();
+  const LoadStorePort& port = *pair.two->host(0).load_store();
+  EXPECT_EQ(port.counters().write_backs, 2U);
+  EXPECT_EQ(port.counters().lines_lost, 2U);
+  EXPECT_EQ(port.first_lost().address, pair.near_segment.base);
+  EXPECT_EQ(port.first_lost().status, CompletionStatus::kRemoteAccess);
+  ASSERT_EQ(lost.size(), 2U);
+  EXPECT_EQ(lost[0].a, pair.near_segment.base);
+  EXPECT_EQ(lost[1].a, pair.near_segment.base + 64);
 }
 
 TEST(LoadStore, RoceHasNone) {

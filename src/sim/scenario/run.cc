@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/scenario/run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -59,6 +61,18 @@ void settle(TwoHosts& two, TimePs limit) {
     });
   }
   two.run(limit);
+}
+
+/// Says in the report which dirty lines never came home, those that settle() wrote included.
+void note_lost_lines(const LoadStorePort& port, RunReport& report) {
+  const std::uint64_t lost = port.counters().lines_lost;
+  if (lost == 0) return;
+  report.counters["host0"]["load_store"]["lines_lost"] = lost;
+  report.verdict = fmt::format(
+      "{} dirty line{} lost, with the stores in {} that had ended well: the write-back of {:#x} ended with "
+      "{}",
+      lost, lost == 1 ? " is" : "s are", lost == 1 ? "it" : "them", port.first_lost().address,
+      verbs::name(port.first_lost().status));
 }
 
 }  // namespace
@@ -129,14 +143,18 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
   for (const workload::NamedCount& count : workload::own_counts(parties.results[0])) {
     report.counters["program"][std::string(count.name)] = count.value;
   }
+  if (report.end == RunOutcome::kDone) settle(two, config.time_limit);
+  if (const LoadStorePort* port = two.host(0).load_store()) note_lost_lines(*port, report);
   if (report.end == RunOutcome::kDone) {
-    settle(two, config.time_limit);
     if (needed != 0) {
       const std::span<const workload::WorkloadResult> results(parties.results.data(), parties.count);
       const workload::Verdict verdict =
           workload::verify(config.workload, {0, parties.count}, region(), config.seed, results);
       report.memory_checks = verdict.checks;
-      if (!verdict.holds()) report.verdict = workload::describe(verdict);
+      if (!verdict.holds()) {
+        report.verdict +=
+            (report.verdict.empty() ? std::string() : std::string("; ")) + workload::describe(verdict);
+      }
     }
   }
   report.program_log = program_log.records();
