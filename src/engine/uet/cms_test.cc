@@ -301,10 +301,86 @@ TEST(Cms, Uet_3_6_16_ChoicesReachTheWire) {
   }
 }
 
+/// `count` full packets with losses, NSCC with a window of 20 packets and inferred loss, no jitter.
+UetConfig inferring() {
+  UetConfig config;
+  NsccConfig chosen = network();
+  chosen.initial_window = 20 * kMtu;
+  config.controller = chosen;
+  config.base_rtt_probe = false;
+  config.infer_loss = true;
+  config.ack_per_packet = true;
+  return config;
+}
+
+TEST(Cms, Uet_3_6_12_PacketsThatOthersOvertookByAWindowAndAHalfAreInferredLost) {
+  test::EnginePairOptions options;
+  options.wire.delay = microseconds(6);
+  options.packet_interval = nanoseconds(340);
+  World world(inferring(), options);
+  world.watch();
+  std::uint32_t first = 0;
+  bool lost = false;
+  world.lose = [&](const wire::Packet& packet) {
+    if (packet.uet.prologue.type != wire::UetPdsType::kRudRequest) return false;
+    if (first == 0) first = packet.uet.request.psn;
+    if (lost || packet.uet.request.psn != first + 2) return false;
+    return lost = true;
+  };
+  EXPECT_TRUE(world.finish(world.request(verbs::Verb::kWrite, 100 * 4096)).ok());
+  EXPECT_EQ(world.counters(0).losses_inferred, 1U);
+  EXPECT_EQ(world.counters(0).timeouts, 0U);
+  EXPECT_EQ(world.counters(0).packets_retransmitted, 1U);
+  // It is sent again when 20 * 1.5 packets have passed it, not earlier.
+  std::uint32_t before = 0;
+  for (const wire::Packet& packet : world.sent_of(wire::UetPdsType::kRudRequest)) {
+    if (packet.uet.prologue.retransmitted()) break;
+    ++before;
+  }
+  EXPECT_GT(before, 2U + 30U);
+}
+
+TEST(Cms, Uet_3_6_12_AQuickAnswerToAProbeFindsALostTail) {
+  UetConfig config = inferring();
+  config.rto_init = milliseconds(100);
+  test::EnginePairOptions options;
+  options.wire.delay = microseconds(6);
+  World world(config, options);
+  world.watch();
+  int sent = 0;
+  world.lose = [&](const wire::Packet& packet) {
+    return packet.uet.prologue.type == wire::UetPdsType::kRudRequest && ++sent == 4;
+  };
+  ASSERT_EQ(world.post(world.request(verbs::Verb::kWrite, 4 * 4096)), engine::PostStatus::kOk);
+  // Answers after 12 us, the probe 12 + 9 us later, its answer 12 us after that.
+  world.pass(microseconds(12 + 21 + 12 - 1));
+  EXPECT_EQ(world.counters(0).losses_inferred, 0U);
+  EXPECT_EQ(world.counters(0).tail_probes_sent, 1U);
+  world.pass(microseconds(2));
+  EXPECT_EQ(world.counters(0).losses_inferred, 1U);
+  world.pass(microseconds(13));
+  EXPECT_EQ(world.completions(0).size(), 1U);
+  EXPECT_EQ(world.counters(0).timeouts, 0U);
+}
+
+TEST(Cms, Uet_3_6_12_ReorderingOfAFewPacketsIsNoLoss) {
+  test::EnginePairOptions options;
+  options.wire.delay = microseconds(6);
+  options.wire.jitter = microseconds(3);
+  options.packet_interval = nanoseconds(340);
+  World world(inferring(), options);
+  EXPECT_TRUE(world.finish(world.request(verbs::Verb::kWrite, 100 * 4096)).ok());
+  EXPECT_EQ(world.counters(0).losses_inferred, 0U);
+  EXPECT_EQ(world.counters(0).packets_retransmitted, 0U);
+}
+
 TEST(Cms, RefusesWhatItsPartsRefuse) {
   UetConfig config;
   config.credit.grant_packets = 0;
   EXPECT_EQ(validate(config).error().message, "uet.credit.grant_packets is 0, expected 1 to 256");
+  config = {};
+  config.infer_loss = true;
+  EXPECT_FALSE(validate(config).ok()) << "a constant window has no threshold";
   config = {};
   config.controller = NsccConfig{};
   EXPECT_EQ(validate(config).error().message.substr(0, 15), "uet.controller.");

@@ -72,6 +72,11 @@ Result<void> validate(const UetConfig& config) {
   if (auto made = congestion::AnyController::create(config.controller); !made) {
     return input_error("uet.controller." + made.error().message);
   }
+  if (config.infer_loss &&
+      (!std::holds_alternative<congestion::NsccConfig>(config.controller) ||
+       config.congestion == CongestionControl::kNone || config.congestion == CongestionControl::kReceiver)) {
+    return input_error("uet.infer_loss: found true, expected false when NSCC does not control the window");
+  }
   if (const auto checked = congestion::check(config.credit); !checked) {
     return input_error("uet.credit." + checked.error().message);
   }

@@ -116,6 +116,9 @@ struct UetConfig {
   congestion::RcccConfig credit;
   /// Credit follows marks and trims, too, where the fabric is oversubscribed.
   std::optional<congestion::OversubscriptionConfig> oversubscribed;
+  /// RUD: packets count as lost when too many others have arrived, or when a probe after a silence is
+  /// answered quickly; for fabrics that do not trim. Needs NSCC. tail_loss_time is not looked at then.
+  bool infer_loss = false;
   bool base_rtt_probe = true;      ///< NSCC: a Probe CP after the first answer gives an early sample.
   bool retransmit_as_data = true;  ///< Retransmissions share the class of data (TC_low).
   /// Bytes per packet beside the payload that count toward windows; 0: the specification's rule, transport

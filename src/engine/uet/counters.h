@@ -27,6 +27,7 @@ struct UetCounters {
   std::uint64_t timeouts = 0;           ///< Packets whose RTO expired.
   std::uint64_t ack_requests_sent = 0;  ///< CP instead of data the peer is known to have.
   std::uint64_t tail_probes_sent = 0;
+  std::uint64_t losses_inferred = 0;  ///< Packets sent again before their RTO, without a NACK.
   std::uint64_t trimmed_received = 0;
   std::uint64_t marked_received = 0;      ///< Requests that arrived ECN-marked.
   std::uint64_t duplicates_dropped = 0;   ///< Without RETX: the network repeated a packet.

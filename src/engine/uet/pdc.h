@@ -65,6 +65,9 @@ struct PdcSend {
   UetPsn fresh = 0;                      ///< No PSN below it is in its first transmission.
   std::uint32_t range = 0;               ///< MP_RANGE: `next` may go up to cumulative + range.
   std::uint32_t in_flight = 0;           ///< Entries in kSent that carry messages.
+  bool inferring = false;                ///< Loss is being inferred up to
+  UetPsn infer_until = 0;                ///< this PSN, the last one sent when it began;
+  UetPsn inferred = 0;                   ///< up to here every PSN had its turn.
   PsnList resend;                        ///< kQueued, in the order to be sent.
   PsnList timers;                        ///< kSent more than once, and kWaiting.
   std::uint32_t received_units = 0;      ///< Last rcvd_bytes heard, 24 bits.
@@ -185,6 +188,8 @@ struct Pdc {
   TimePs tail_at = kNever;       ///< Source: send a tail probe.
   std::uint16_t clear_requests = 0;
   std::uint16_t tail_probes = 0;
+  std::uint16_t tail_opaque = 0;  ///< Of the newest tail probe.
+  TimePs tail_probed_at{};
   PdcSend tx;
   PdcReceive rx;
 

@@ -81,6 +81,9 @@ class Pds {
   /// Sends a Credit Request CP, or a Credit CP, with a counter of 24 bits.
   void request_credit(std::uint32_t pdc, std::uint32_t target_units);
   void send_credit(std::uint32_t pdc, std::uint32_t total_units);
+  /// Whether Probe CPs follow silence, and the silence after `record` was heard of.
+  bool probes_tail() const { return parts_config().infer_loss || parts_config().tail_loss_time > kTimeZero; }
+  TimePs tail_silence(const Pdc& record) const;
 
   void release_buffers();
   void describe_waiting(std::vector<std::string>& out) const;
@@ -182,6 +185,10 @@ class Pds {
                     TimePs round_trip);
   void rewind(TimePs now, std::uint32_t index, UetPsn from, congestion::LossCause cause);
   void rebase(TimePs now, std::uint32_t index, UetPsn start);
+  // pds_congestion.cc
+  void send_tail_probe(TimePs now, std::uint32_t index);
+  bool answers_quickly(TimePs now, const Pdc& record, std::uint16_t opaque) const;
+  void infer_loss(TimePs now, std::uint32_t index, std::uint32_t out_of_order, bool quick_answer);
 
   // pds_receive.cc
   void receive_request(TimePs now, const wire::Packet& packet);

@@ -114,7 +114,7 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
   const std::uint32_t generation = record.generation;
   record.last_activity = now;
   record.tail_probes = 0;
-  if (record.tail_at != kNever) record.tail_at = now + parts_.config.tail_loss_time;
+  if (record.tail_at != kNever) record.tail_at = now + tail_silence(record);
 
   Effects effects;
   congestion::Acknowledgement& told = effects.acknowledgement;
@@ -230,6 +230,10 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
     case wire::UetAckRequest::kNone:
     case wire::UetAckRequest::kReserved:
       break;
+  }
+  if (has_cc && parts_.config.infer_loss) {
+    const bool quick = probe && answers_quickly(now, record, static_cast<std::uint16_t>(ack.ack_psn_offset));
+    infer_loss(now, index, packet.uet.ack_congestion.out_of_order, quick);
   }
   drain_step(now, index);
   if (record.generation == generation) kick(now, index);

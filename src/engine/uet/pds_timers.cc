@@ -97,10 +97,7 @@ void Pds::expire_pdc(TimePs now, std::uint32_t index) {
   if (record.tail_at <= now) {
     record.tail_at = kNever;
     if (tx.outstanding() > 0 && record.tail_probes < config.max_tail_loss_probes) {
-      ++record.tail_probes;
-      ++parts_.counters.tail_probes_sent;
-      send_control(index, wire::UetControlType::kProbe, 0, tx.una);
-      record.tail_at = now + config.tail_loss_time;
+      send_tail_probe(now, index);
     }
   }
   expire_receiver(now, index);

@@ -327,8 +327,8 @@ void Pds::emit(TimePs now, std::uint32_t slot, wire::Packet& out) {
   } else {
     ++parts_.counters.requests_sent;
   }
-  if (config.tail_loss_time > kTimeZero && record.tail_at == kNever) {
-    record.tail_at = now + config.tail_loss_time;
+  if (record.tail_at == kNever && probes_tail()) {
+    record.tail_at = now + tail_silence(record);
     arm(staged.pdc, record.tail_at);
   }
   const bool apart = again && !config.retransmit_as_data;
