@@ -24,6 +24,8 @@ class BackToBackEngines {
   static constexpr std::uint64_t kBase = 0x10000;
   /// Operations outstanding.
   static constexpr std::uint32_t kDepth = 64;
+  /// Time between two turns. Other than 1 ns: timers run, too.
+  TimePs step = nanoseconds(1);
 
   /// `bytes`: every packet is encoded and decoded, checksum included. `make` makes the engine of a host.
   using Make = std::function<std::unique_ptr<E>(std::uint32_t host, wire::PayloadPool& pool)>;
@@ -58,9 +60,13 @@ class BackToBackEngines {
         request.id = posted++;
         engine_[0]->post(now_, queue_[0], request, engine::Submission::kInHand);
       }
-      now_ += nanoseconds(1);
+      now_ += step;
       drain(0);
       drain(1);
+      if (step == nanoseconds(1)) continue;
+      for (auto& engine : engine_) {
+        if (engine->deadline() <= now_) engine->expire(now_);
+      }
     }
   }
 

@@ -13,9 +13,8 @@ namespace wharf::test {
 
 class UetBackToBack : private Arena, public BackToBackEngines<uet::UetEngine> {
  public:
-  explicit UetBackToBack(bool bytes)
-      : BackToBackEngines(bytes, [this](std::uint32_t host, wire::PayloadPool& pool) {
-          uet::UetConfig config;
+  explicit UetBackToBack(bool bytes, uet::UetConfig config = {})
+      : BackToBackEngines(bytes, [this, config](std::uint32_t host, wire::PayloadPool& pool) mutable {
           config.host = {host};
           config.protection = wire::UetProtection::kCrc;
           Arena& arena = *this;

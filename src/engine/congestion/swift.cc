@@ -102,7 +102,10 @@ void SwiftSender::on_loss(TimePs now, const Loss& loss) {
   if (loss.cause == LossCause::kRefused) return;
   if (loss.cause == LossCause::kTimeout) {
     if (++timeouts_ >= config_->retransmit_threshold) {
+      // [Algorithm 1] A decrease like every other: the next one is a round trip away.
       window_ = config_->window_min;
+      decreased_ = true;
+      last_decrease_ = now;
     } else {
       decrease(now, kOne);
     }

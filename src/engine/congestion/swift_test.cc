@@ -88,6 +88,15 @@ TEST(Swift, LossesHalveAndTimeoutsInARowEndAtTheLeast) {
   EXPECT_EQ(sender.window_q16(), 8U << 16U) << "within the round trip";
   sender.on_loss(microseconds(11), {.lost = {1, 4096}, .cause = LossCause::kTimeout});
   EXPECT_EQ(sender.window_q16(), 66U);
+  // One packet per answer brings the window to 2.001; a round trip of 25 us after the reset it may fall
+  // again.
+  send(sender, microseconds(12), 2);
+  for (int i = 0; i < 2; ++i) ack(sender, microseconds(12), microseconds(24));
+  const std::uint32_t grown = sender.window_q16();
+  EXPECT_GT(grown, 65'536U);
+  send(sender, microseconds(12), 1);
+  sender.on_loss(microseconds(12), {.lost = {1, 4096}, .cause = LossCause::kGap});
+  EXPECT_EQ(sender.window_q16(), grown);
 }
 
 TEST(Swift, RefusesByName) {

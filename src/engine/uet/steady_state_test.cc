@@ -22,5 +22,22 @@ TEST(UetSteadyState, TakesNoMemoryPerPacket) {
   }
 }
 
+TEST(UetSteadyState, NeitherDoesCongestionManagement) {
+  UetConfig config;
+  config.congestion = CongestionControl::kBoth;
+  config.controller =
+      congestion::NsccConfig::for_network(gigabits_per_second(100), microseconds(12), 4208, true);
+  for (const congestion::PathChoice choice :
+       {congestion::PathChoice::kMixed, congestion::PathChoice::kReps, congestion::PathChoice::kBitmap}) {
+    config.path_choice = choice;
+    test::UetBackToBack world(false, config);
+    world.step = nanoseconds(500);
+    world.run(verbs::Verb::kWrite, 20'000);
+    const std::uint64_t before = allocations;
+    world.run(verbs::Verb::kWrite, 20'000);
+    EXPECT_EQ(allocations, before);
+  }
+}
+
 }  // namespace
 }  // namespace wharf::uet
