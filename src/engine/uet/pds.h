@@ -197,6 +197,8 @@ class Pds {
   void answer_ack_request(TimePs now, std::uint32_t index, const wire::UetControl& control);
   std::uint32_t find_for_request(TimePs now, const wire::Packet& packet, bool& refused);
   bool admit_psn(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn);
+  /// Whether the peer can clear stored responses of this PDC only once `psn` has been taken.
+  bool nothing_else_helps(const PdcReceive& rx, UetPsn psn) const;
   void answer_duplicate(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn);
   void mark_received(PdcReceive& rx, UetPsn psn) const;
   void unmark_received(PdcReceive& rx, UetPsn psn) const;
@@ -211,6 +213,8 @@ class Pds {
 
   // pds_timers.cc
   TimePs entry_deadline(const SendEntry& entry) const;
+  /// ROD: the PSN whose timer counts; `tx.next` when none is under way.
+  UetPsn ordered_speaker(const PdcSend& tx) const;
   TimePs idle_time(const Pdc& pdc) const;
   TimePs pdc_deadline(const Pdc& pdc);
   void arm(std::uint32_t index, TimePs at) {

@@ -18,6 +18,16 @@ TimePs Pds::entry_deadline(const SendEntry& entry) const {
   return entry.sent_at + rto(entry.timeouts);
 }
 
+UetPsn Pds::ordered_speaker(const PdcSend& tx) const {
+  // [UE 1.0 3.5.12, ROD] Go-Back-N: the oldest PSN under way speaks for all. Older ones that the peer has, or
+  // that wait for a place in the window, say nothing about it.
+  UetPsn psn = tx.una;
+  while (psn != tx.next && tx.at(psn).state != EntryState::kSent && tx.at(psn).state != EntryState::kWaiting) {
+    ++psn;
+  }
+  return psn;
+}
+
 TimePs Pds::idle_time(const Pdc& record) const {
   // The target waits longer than any RTO, so that an initiator that lives is heard or closes first.
   const UetConfig& config = parts_.config;
@@ -30,11 +40,10 @@ TimePs Pds::pdc_deadline(const Pdc& record) {
   const PdcSend& tx = record.tx;
   TimePs at = min(min(record.clear_at, record.ask_clear_at), min(record.close_at, record.tail_at));
   if (tx.outstanding() > 0 && record.ordered) {
-    // Go-Back-N: the oldest PSN speaks for all.
+    const UetPsn speaker = ordered_speaker(tx);
+    if (speaker != tx.next) at = min(at, entry_deadline(tx.at(speaker)));
     const SendEntry& oldest = tx.at(tx.una);
-    if (oldest.state != EntryState::kQueued && oldest.state != EntryState::kAnswered) {
-      at = min(at, entry_deadline(oldest));
-    }
+    if (oldest.state == EntryState::kReceived) at = min(at, entry_deadline(oldest));
   } else if (tx.outstanding() > 0) {
     // First transmissions left in the order of their PSNs: the oldest of them expires first.
     Pdc& writable = const_cast<Pdc&>(record);
@@ -74,12 +83,15 @@ void Pds::expire_pdc(TimePs now, std::uint32_t index) {
 
   // Source: what has been out for too long.
   if (record.ordered) {
-    // Go-Back-N: the oldest PSN speaks for all.
     if (tx.outstanding() > 0) {
       const SendEntry& oldest = tx.at(tx.una);
-      const bool waits = oldest.state != EntryState::kQueued && oldest.state != EntryState::kAnswered;
-      if (waits && entry_deadline(oldest) <= now) expire_entry(now, index, tx.una);
+      if (oldest.state == EntryState::kReceived && entry_deadline(oldest) <= now) {
+        expire_entry(now, index, tx.una);
+      }
     }
+    if (record.generation != generation) return;
+    const UetPsn speaker = ordered_speaker(tx);
+    if (speaker != tx.next && entry_deadline(tx.at(speaker)) <= now) expire_entry(now, index, speaker);
   } else {
     for (UetPsn psn = tx.una; record.generation == generation && psn != tx.next; ++psn) {
       const SendEntry& entry = tx.at(psn);
