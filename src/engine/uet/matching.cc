@@ -11,9 +11,20 @@ namespace wharf::uet {
 using wire::UetNackCode;
 using wire::UetReturnCode;
 
-bool Target::hold(std::uint32_t at, std::uint32_t offset, const wire::Payload& payload) {
+bool Target::others_hold(std::uint32_t at) const {
+  const std::uint32_t pdc = parts_.inbound_messages[at].pdc;
+  std::uint32_t other = pdc == kNoSlot ? kNoSlot : parts_.pds.pdc(pdc).rx.messages;
+  while (other != kNoSlot && (other == at || parts_.inbound_messages[other].held == kNoSlot))
+    other = parts_.inbound_messages[other].next;
+  return other != kNoSlot;
+}
+
+bool Target::hold(const InboundPacket& inbound, std::uint32_t offset, const wire::Payload& payload) {
   if (payload.length == 0) return true;
-  const std::uint32_t slot = EngineParts::acquire(parts_.held, parts_.config.held_packets);
+  const std::uint32_t at = inbound.message;
+  // What the holders of the room lack may lie behind this packet: the next in order is kept above the limit.
+  const bool must = inbound.next_in_order && others_hold(at);
+  const std::uint32_t slot = EngineParts::acquire(parts_.held, must ? 1U << 25U : parts_.config.held_packets);
   if (slot == kNoSlot) return false;
   HeldPacket& held = parts_.held[slot];
   held.payload = parts_.keep(payload);
@@ -125,7 +136,7 @@ std::optional<UetNackCode> Target::two_sided(TimePs now, std::uint32_t index, co
       answer(now, index, code, 0);
       return std::nullopt;
     }
-    at = make_message(inbound.pdc, packet);
+    at = make_message(inbound, packet);
     if (at == kNoSlot) return UetNackCode::kNoMessage;
     parts_.inbound_messages[at].two_sided = true;
     parts_.inbound_messages[at].endpoint = queue;
@@ -199,16 +210,14 @@ std::optional<UetNackCode> Target::two_sided(TimePs now, std::uint32_t index, co
     inbound.accesses = place(at, offset, packet.payload, owner);
     if (inbound.accesses > 0) return std::nullopt;
   } else if (!settled.deferred && settled.failed == UetReturnCode::kOk) {
-    if (atomic || !hold(at, offset, packet.payload)) {
+    if (atomic || !hold(inbound, offset, packet.payload)) {
       // No room to keep it until its message is matched.
-      settled.arrived -= length;
-      --settled.accesses;
       if (first || atomic) {
-        settled.failed = UetReturnCode::kNoMatch;
         leave_unexpected(at);
-        settled.arrived += length;
-        ++settled.accesses;
+        refuse_unmatched(index, at);
       } else {
+        settled.arrived -= length;
+        --settled.accesses;
         if (settled.arrived == 0 && settled.accesses == 0 && !settled.first_seen) release_message(at);
         return UetNackCode::kNoMessage;
       }
@@ -235,6 +244,12 @@ void Target::refuse_send(TimePs, std::uint32_t index, std::uint32_t at) {
     endpoint.unexpected.push(parts_.inbound_messages, at, &InboundMessage::next_unexpected);
     return;
   }
+  refuse_unmatched(index, at);
+}
+
+void Target::refuse_unmatched(std::uint32_t index, std::uint32_t at) {
+  InboundMessage& message = parts_.inbound_messages[at];
+  Endpoint& endpoint = parts_.endpoints[message.endpoint];
   message.failed = UetReturnCode::kNoMatch;
   release_held(at);
   if (parts_.pds.pdc(message.pdc).ordered) {

@@ -163,6 +163,7 @@ struct InboundPacket {
   std::uint8_t ri_generation = 0;
   std::uint8_t pds_flags = 0;  ///< Of the prologue.
   bool marked = false;
+  bool next_in_order = false;   ///< The lowest PSN that its PDC had not received.
   bool returned_data = false;   ///< Of a read response: acknowledged without SES header.
   bool small_form = false;      ///< Answered with the small data form.
   bool starts_message = false;  ///< The SOM packet of a two-sided message.

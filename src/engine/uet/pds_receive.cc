@@ -314,6 +314,16 @@ void Pds::answer_duplicate(TimePs now, std::uint32_t index, const wire::Packet& 
   acknowledge(index, psn, echoed(packet), true, packet.entropy, now, form, response, {});
 }
 
+bool Pds::nothing_else_helps(const PdcReceive& rx, UetPsn psn) const {
+  // [UE 1.0 3.5.11] CLEAR_PSN stops below the first PSN without an answer. If that is this one, the responses
+  // stored above it are kept until it has been taken: refusing it for their sake would be for ever.
+  if (psn != rx.expected || rx.in_execution > 0) return false;
+  for (std::uint32_t at = rx.stored_head; at != kNoSlot; at = stored_[at].next) {
+    if (wire::uet_psn_before(stored_[at].psn, psn)) return false;
+  }
+  return true;
+}
+
 void Pds::receive_request(TimePs now, const wire::Packet& packet) {
   bool refused = false;
   const std::uint32_t index = find_for_request(now, packet, refused);
@@ -336,7 +346,8 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
 
   // [UE 1.0 3.5.12] Resources before the PSN counts as received.
   const UetConfig& config = parts_.config;
-  if (stored_.in_use() + parts_.inbound.in_use() >= config.stored_responses) {
+  const bool full = stored_.in_use() + parts_.inbound.in_use() >= config.stored_responses;
+  if (full && !nothing_else_helps(rx, psn)) {
     nack(packet, UetNackCode::kNoGuaranteedDelivery, index);
     return;
   }
@@ -350,6 +361,7 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
   inbound.pdc = index;
   inbound.pdc_generation = record.generation;
   inbound.psn = psn;
+  inbound.next_in_order = psn == rx.expected;
   inbound.source = packet.source;
   inbound.entropy = packet.entropy;
   inbound.pds_flags = packet.uet.prologue.flags;

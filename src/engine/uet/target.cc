@@ -168,7 +168,7 @@ std::optional<UetNackCode> Target::write(TimePs now, std::uint32_t index, const 
   const bool record = inbound.pdc != kNoSlot && (!whole || request.has_header_data());
   if (record) {
     std::uint32_t at = whole ? kNoSlot : find_message(inbound.pdc, request.message_id);
-    if (at == kNoSlot) at = make_message(inbound.pdc, packet);
+    if (at == kNoSlot) at = make_message(inbound, packet);
     if (at == kNoSlot) return UetNackCode::kNoMessage;
     InboundMessage& message = parts_.inbound_messages[at];
     inbound.message = at;

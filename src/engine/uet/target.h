@@ -61,7 +61,7 @@ class Target {
 
   // target_messages.cc
   std::uint32_t find_message(std::uint32_t pdc, std::uint16_t message_id) const;
-  std::uint32_t make_message(std::uint32_t pdc, const wire::Packet& packet);
+  std::uint32_t make_message(const InboundPacket& inbound, const wire::Packet& packet);
   void leave_pdc(std::uint32_t message);
   void release_message(std::uint32_t message);
   void settle_message(TimePs now, std::uint32_t message);
@@ -72,7 +72,11 @@ class Target {
   std::optional<wire::UetNackCode> two_sided(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
   void refuse_send(TimePs now, std::uint32_t inbound, std::uint32_t message);
   void match(TimePs now, std::uint32_t message, std::uint32_t receive);
-  bool hold(std::uint32_t message, std::uint32_t offset, const wire::Payload& payload);
+  bool hold(const InboundPacket& inbound, std::uint32_t offset, const wire::Payload& payload);
+  /// Whether other incomplete messages of the same PDC hold packets.
+  bool others_hold(std::uint32_t message) const;
+  /// Ends the send of a SOM packet that finds neither a receive nor room.
+  void refuse_unmatched(std::uint32_t inbound, std::uint32_t message);
   void release_held(std::uint32_t message);
   void leave_unexpected(std::uint32_t message);
   /// Writes `payload` at `offset` of the receive buffer; returns how many accesses.

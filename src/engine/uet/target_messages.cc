@@ -10,6 +10,13 @@ namespace wharf::uet {
 using verbs::CompletionStatus;
 using wire::UetReturnCode;
 
+namespace {
+
+/// Above every configurable limit.
+constexpr std::uint32_t kRecordsMax = 1U << 25U;
+
+}  // namespace
+
 std::uint32_t Target::find_message(std::uint32_t pdc, std::uint16_t message_id) const {
   std::uint32_t at = parts_.pds.pdc(pdc).rx.messages;
   while (at != kNoSlot && parts_.inbound_messages[at].message_id != message_id)
@@ -17,8 +24,14 @@ std::uint32_t Target::find_message(std::uint32_t pdc, std::uint16_t message_id) 
   return at;
 }
 
-std::uint32_t Target::make_message(std::uint32_t pdc, const wire::Packet& packet) {
-  const std::uint32_t at = EngineParts::acquire(parts_.inbound_messages, parts_.config.inbound_messages);
+std::uint32_t Target::make_message(const InboundPacket& inbound, const wire::Packet& packet) {
+  const std::uint32_t pdc = inbound.pdc;
+  PdcReceive& rx = parts_.pds.pdc(pdc).rx;
+  // [UE 1.0 3.5.12] NO_SES_MSG_AVAIL must not be the answer for ever: when incomplete messages of this PDC hold
+  // records, what they lack may lie behind this packet, so the next in order is taken above the limit.
+  const bool must = inbound.next_in_order && rx.messages != kNoSlot;
+  const std::uint32_t at =
+      EngineParts::acquire(parts_.inbound_messages, must ? kRecordsMax : parts_.config.inbound_messages);
   if (at == kNoSlot) return kNoSlot;
   InboundMessage& message = parts_.inbound_messages[at];
   const std::uint32_t generation = message.generation + 1;
@@ -29,7 +42,6 @@ std::uint32_t Target::make_message(std::uint32_t pdc, const wire::Packet& packet
   message.request = packet.uet.ses;
   message.request_length = packet.uet.ses.request_length;
   message.message_id = packet.uet.ses.message_id;
-  PdcReceive& rx = parts_.pds.pdc(pdc).rx;
   message.next = rx.messages;
   rx.messages = at;
   return at;

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stalls that faults once caused, each reduced to its cause: exhausted resources whose holders wait for the
+// refused packet, windows filled with lost packets, and order lost to a lack of room. Named after UE 1.0.
+#include "engine/uet/engine_parts.h"
+#include "engine/uet/uet_engine.h"
+#include "tests/support/uet_packets.h"
+#include "tests/support/uet_world.h"
+
+namespace wharf::uet {
+namespace {
+
+using verbs::Delivery;
+using verbs::Verb;
+using wire::UetNackCode;
+using wire::UetOpcode;
+using wire::UetPdsType;
+
+class Fault : public ::testing::Test {
+ protected:
+  void start(UetConfig config = {}, test::EnginePairOptions options = {}) {
+    world_ = std::make_unique<World>(config, options);
+    world_->watch();
+    hand.start = 1000;
+    hand.key = (std::uint64_t{world_->token(1).value} << 32U) | world_->token(1).id;
+    hand.address = World::kRemote;
+    hand.payload = wire::pattern_payload(1, 0, 64);
+  }
+  /// What host 1 says to the hand-made request `psn`: its NACK code, or nothing for an acknowledgement.
+  std::optional<UetNackCode> give(wire::UetPsn psn) {
+    hand.psn = psn;
+    world_->sent.clear();
+    world_->pair().inject(1, hand.packet());
+    for (const wire::Packet& packet : world_->sent) {
+      if (packet.uet.prologue.type == UetPdsType::kNack) return packet.uet.nack.code;
+    }
+    EXPECT_FALSE(world_->sent.empty());
+    return std::nullopt;
+  }
+  World& world() { return *world_; }
+
+  HandMade hand;
+  std::unique_ptr<World> world_;
+};
+
+TEST_F(Fault, Uet_3_5_11_StoredResponsesAboveAGapDoNotShutOutTheGap) {
+  UetConfig config;
+  config.stored_responses = 2;
+  start(config);
+  // Reads that answer on the acknowledgement: guaranteed delivery, and nothing can be cleared below PSN 1000.
+  hand.opcode = UetOpcode::kRead;
+  hand.payload = {};
+  hand.request_length = 8;
+  EXPECT_EQ(give(1001), std::nullopt);
+  EXPECT_EQ(give(1002), std::nullopt);
+  EXPECT_EQ(give(1004), UetNackCode::kNoGuaranteedDelivery);
+  EXPECT_EQ(give(1000), std::nullopt) << "the only packet after which anything can be cleared";
+  // Now the peer can clear three responses: the next in order waits for that.
+  hand.clear_offset = -4;
+  EXPECT_EQ(give(1003), UetNackCode::kNoGuaranteedDelivery);
+  hand.clear_offset = -1;
+  EXPECT_EQ(give(1003), std::nullopt);
+}
+
+TEST_F(Fault, Uet_3_5_12_ClearMakesRoomAgain) {
+  UetConfig config;
+  config.stored_responses = 2;
+  start(config);
+  hand.opcode = UetOpcode::kRead;
+  hand.payload = {};
+  hand.request_length = 8;
+  EXPECT_EQ(give(1000), std::nullopt);
+  EXPECT_EQ(give(1001), std::nullopt);
+  hand.clear_offset = -2;
+  EXPECT_EQ(give(1002), std::nullopt) << "CLEAR 1000 came with it";
+  hand.clear_offset = -3;
+  EXPECT_EQ(give(1003), UetNackCode::kNoGuaranteedDelivery);
+}
+
+TEST_F(Fault, Uet_3_5_12_MessagesAboveAGapDoNotShutOutTheGap) {
+  UetConfig config;
+  config.inbound_messages = 1;
+  start(config);
+  // Message 2 is incomplete: PSN 1001 came, 1002 did not.
+  hand.ses_flags = wire::kUetSom | wire::kUetRelative;
+  hand.request_length = 128;
+  hand.message_id = 2;
+  EXPECT_EQ(give(1001), std::nullopt);
+  hand.message_id = 3;
+  EXPECT_EQ(give(1003), UetNackCode::kNoMessage);
+  hand.message_id = 1;
+  EXPECT_EQ(give(1000), std::nullopt) << "the next in order";
+}
+
+TEST_F(Fault, Uet_3_5_12_HeldPacketsAboveAGapDoNotShutOutTheGap) {
+  UetConfig config;
+  config.held_packets = 2;
+  start(config);
+  hand.opcode = UetOpcode::kSend;
+  hand.request_length = 192;
+  // An unexpected message takes one place; the end of a message whose beginning is missing takes the other.
+  hand.message_id = 1;
+  hand.ses_flags = wire::kUetSom | wire::kUetRelative;
+  EXPECT_EQ(give(1000), std::nullopt);
+  hand.ses_flags = wire::kUetEom | wire::kUetRelative;
+  hand.message_id = 2;
+  hand.message_offset = 128;
+  EXPECT_EQ(give(1005), std::nullopt);
+  hand.message_id = 1;
+  EXPECT_EQ(give(1002), UetNackCode::kNoMessage) << "not in order: it can wait";
+  hand.ses_flags = wire::kUetRelative;
+  hand.message_offset = 64;
+  EXPECT_EQ(give(1001), std::nullopt) << "the next in order cannot";
+}
+
+TEST_F(Fault, Uet_3_5_12_LostPacketsOfAFullWindowGoAgainBehindAQueuedOne) {
+  // ROD: the answer of a small read is lost, so its request has to go again; the window is full of writes that
+  // were lost. Nothing but their own timer takes them out of the window.
+  UetConfig config;
+  config.controller = congestion::ConstantWindowConfig{.packets = 2};
+  start(config);
+  bool answer_lost = false;
+  std::uint32_t writes = 0;
+  world().lose = [&](const wire::Packet& packet) {
+    if (packet.uet.prologue.next == wire::UetNextHeader::kResponseData && !answer_lost)
+      return answer_lost = true;
+    const bool write = wire::is_uet_pdc_request(packet.uet.prologue.type) && packet.payload.length > 0;
+    if (!write) return false;
+    ++writes;
+    return writes > 1 && !packet.uet.prologue.retransmitted();
+  };
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    verbs::WorkRequest request = world().request(i == 0 ? Verb::kRead : Verb::kWrite, 8, 64ULL * i);
+    request.delivery = Delivery::kOrdered;
+    ASSERT_EQ(world().post(request), engine::PostStatus::kOk);
+  }
+  world().run();
+  EXPECT_EQ(world().completions(0).size(), 6U);
+}
+
+TEST_F(Fault, Uet_3_4_NoRoomForAnUnexpectedMessageDisablesTheIndexOnRod) {
+  // [UE 1.0 3.4] A later message must not pass one that was refused for lack of room.
+  UetConfig config;
+  config.use_ri_generation = true;
+  config.held_packets = 1;
+  config.message_retry_time = microseconds(50);
+  start(config);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    // The last one is empty and needs no room.
+    const std::uint32_t length = i == 2 ? 0 : 64;
+    verbs::WorkRequest request = world().request(Verb::kSendImm, length);
+    request.delivery = Delivery::kOrdered;
+    request.immediate = i;
+    ASSERT_EQ(world().post(request), engine::PostStatus::kOk);
+  }
+  world().pass(microseconds(20));
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(world().pair().post_receive(1, world().queue(1), world().receive(64ULL * i, 64)),
+              engine::PostStatus::kOk);
+  }
+  world().run();
+  ASSERT_EQ(world().completions(1).size(), 3U);
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(world().completions(1)[i].immediate, i);
+}
+
+TEST_F(Fault, Uet_3_5_RodMatchesInOrderThoughMemoryIsSlow) {
+  test::EnginePairOptions options;
+  options.access_shortest = nanoseconds(20);
+  options.access_longest = microseconds(20);
+  start({}, options);
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    ASSERT_EQ(world().pair().post_receive(1, world().queue(1), world().receive(64ULL * i, 64)),
+              engine::PostStatus::kOk);
+  }
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    verbs::WorkRequest request = world().request(Verb::kSendImm, 64);
+    request.delivery = Delivery::kOrdered;
+    request.immediate = i;
+    ASSERT_EQ(world().post(request), engine::PostStatus::kOk);
+  }
+  world().run();
+  ASSERT_EQ(world().completions(1).size(), 16U);
+  // Entries have the ids 1 to 16: message i takes the i-th, whenever its bytes are in place.
+  for (const verbs::Completion& completion : world().completions(1)) {
+    EXPECT_EQ(completion.id, completion.immediate + 1);
+  }
+}
+
+}  // namespace
+}  // namespace wharf::uet
