@@ -11,14 +11,15 @@ namespace {
 
 using verbs::Delivery;
 using verbs::Verb;
+using wire::UetControlType;
 using wire::UetNackCode;
 using wire::UetOpcode;
 using wire::UetPdsType;
 
 class Fault : public ::testing::Test {
  protected:
-  void start(UetConfig config = {}, test::EnginePairOptions options = {}) {
-    world_ = std::make_unique<World>(config, options);
+  void start(UetConfig config = {}, test::EnginePairOptions options = {}, std::uint32_t queues = 1) {
+    world_ = std::make_unique<World>(config, options, queues);
     world_->watch();
     hand.start = 1000;
     hand.key = (std::uint64_t{world_->token(1).value} << 32U) | world_->token(1).id;
@@ -135,6 +136,112 @@ TEST_F(Fault, Uet_3_5_12_LostPacketsOfAFullWindowGoAgainBehindAQueuedOne) {
   }
   world().run();
   EXPECT_EQ(world().completions(0).size(), 6U);
+}
+
+TEST_F(Fault, Uet_3_5_11_ClearedButUnknownCackDoesNotCloseTheWindowForEver) {
+  // 128 small reads fill the window of MPR 1; every answer has to be cleared before CACK moves, the CLEARs are
+  // lost, and then CACK moves without an acknowledgement that would tell it.
+  UetConfig config;
+  config.default_mpr = 1;
+  config.controller = congestion::ConstantWindowConfig{.packets = 256};
+  config.max_rto_retries = 2;
+  start(config, {}, 4);
+  const auto is = [](const wire::Packet& packet, UetControlType type) {
+    return packet.uet.prologue.type == UetPdsType::kControl && packet.uet.prologue.control == type;
+  };
+  bool lose_clears = true;
+  world().lose = [&](const wire::Packet& packet) {
+    return lose_clears && (is(packet, UetControlType::kClearCommand) || is(packet, UetControlType::kClearRequest));
+  };
+  // More than the window: the 129th packet waits for CACK.
+  for (std::uint32_t i = 0; i < 132; ++i) {
+    verbs::WorkRequest request = world().request(Verb::kRead, 8, 64);
+    request.peer = world().peer(0, i % 4);
+    ASSERT_EQ(world().pair().post(0, world().queue(0, i % 4), request), engine::PostStatus::kOk);
+  }
+  world().pass(microseconds(900));
+  EXPECT_EQ(world().completions(0).size(), 128U);
+  lose_clears = false;
+  world().pass(seconds(1));
+  EXPECT_EQ(world().completions(0).size(), 132U);
+}
+
+TEST_F(Fault, Uet_3_5_8_CloseAcknowledgesReturnedDataWhoseAcknowledgementWasLost) {
+  // The initiator has all of its read data and closes; the target never heard that the data arrived.
+  UetConfig config;
+  config.idle_timeout = microseconds(30);
+  config.large_send = LargeSend::kRendezvous;
+  config.large_send_bytes = 100;
+  start(config);
+  // Host 1 reads the remainder over a PDC of its own; its acknowledgements of the data are lost.
+  world().lose = [&](const wire::Packet& packet) {
+    return packet.source.number == 1 && wire::is_uet_ack(packet.uet.prologue.type) &&
+           packet.uet.prologue.next == wire::UetNextHeader::kNone &&
+           packet.uet.ack.source_pdcid < 0x8000 && world().now() < microseconds(900);
+  };
+  ASSERT_EQ(world().pair().post_receive(1, world().queue(1), world().receive(0, 4000)),
+            engine::PostStatus::kOk);
+  ASSERT_EQ(world().post(world().request(Verb::kSend, 4000)), engine::PostStatus::kOk);
+  world().run();
+  ASSERT_EQ(world().completions(0).size(), 1U);
+  EXPECT_TRUE(world().completions(0)[0].ok());
+  ASSERT_EQ(world().completions(1).size(), 1U);
+  EXPECT_EQ(world().counters(0).pdcs_failed, 0U);
+  EXPECT_EQ(world().counters(1).pdcs_failed, 0U);
+}
+
+TEST_F(Fault, Uet_3_4_RendezvousOutlivesThePdcOfItsRequest) {
+  UetConfig config;
+  config.idle_timeout = microseconds(30);
+  config.large_send = LargeSend::kRendezvous;
+  config.large_send_bytes = 100;
+  start(config);
+  ASSERT_EQ(world().post(world().request(Verb::kSend, 4000)), engine::PostStatus::kOk);
+  world().pass(milliseconds(10));
+  EXPECT_EQ(world().counters(0).pdcs_closed, 1U) << "the request has its answer";
+  // Another PDC takes over the record of the closed one, and fails.
+  world().pair().host(1).plugged = false;
+  ASSERT_EQ(world().post(world().request(Verb::kWrite, 8)), engine::PostStatus::kOk);
+  world().pass(seconds(1));
+  ASSERT_EQ(world().completions(0).size(), 1U);
+  EXPECT_EQ(world().completions(0)[0].verb, Verb::kWrite);
+  world().pair().host(1).plugged = true;
+  ASSERT_EQ(world().pair().post_receive(1, world().queue(1), world().receive(0, 4000)),
+            engine::PostStatus::kOk);
+  world().run();
+  ASSERT_EQ(world().completions(0).size(), 2U);
+  EXPECT_TRUE(world().completions(0)[1].ok());
+}
+
+TEST_F(Fault, Uet_3_5_12_RendezvousReadIsRepeatedOnANewPdc) {
+  // The PDC that the target reads through fails; reading again does no harm.
+  UetConfig config;
+  config.large_send = LargeSend::kRendezvous;
+  config.large_send_bytes = 100;
+  start(config);
+  bool refused = false;
+  world().lose = [&](const wire::Packet& packet) {
+    const bool request = wire::is_uet_pdc_request(packet.uet.prologue.type) && packet.source.number == 1;
+    if (!request || refused) return false;
+    refused = true;
+    wire::Packet nack = wire::uet_packet();
+    nack.source = packet.destination;
+    nack.destination = packet.source;
+    wire::UetNack& body = wire::use_nack(nack.uet, UetNackCode::kUnexpectedEvent);
+    body.psn = packet.uet.request.psn;
+    body.destination_pdcid = packet.uet.request.source_pdcid;
+    world().pair().wire().send(world().now(), nack);
+    return true;
+  };
+  ASSERT_EQ(world().pair().post_receive(1, world().queue(1), world().receive(0, 4000)),
+            engine::PostStatus::kOk);
+  ASSERT_EQ(world().post(world().request(Verb::kSend, 4000)), engine::PostStatus::kOk);
+  world().run();
+  EXPECT_TRUE(refused);
+  ASSERT_EQ(world().completions(0).size(), 1U);
+  EXPECT_TRUE(world().completions(0)[0].ok());
+  ASSERT_EQ(world().completions(1).size(), 1U);
+  EXPECT_TRUE(world().completions(1)[0].ok());
 }
 
 TEST_F(Fault, Uet_3_4_NoRoomForAnUnexpectedMessageDisablesTheIndexOnRod) {

@@ -325,7 +325,8 @@ void Initiator::try_end(TimePs now, std::uint32_t slot) {
     if (message.expects_data && message.received < message.length) return;
     if (message.region != kNoSlot && message.kind == MessageKind::kRequest &&
         parts_.regions[message.region].served < message.length - message.eager_length) {
-      return;  // The target still reads the remainder.
+      message.pdc = kNoSlot;  // Its PDC may close: it is not what the target reads through.
+      return;
     }
   }
   end(now, slot);
@@ -513,12 +514,12 @@ void Initiator::pdc_failed(TimePs now, std::uint32_t pdc, std::uint32_t, Complet
     // [UE 1.0 3.5.12] "Retry on a new PDC". Choice: only what the peer cannot have executed, or what does no
     // harm when it is executed twice; the rest ends in error, so that nothing happens twice.
     const bool harmless =
-        (message.opcode == wire::UetOpcode::kRead ||
+        (message.opcode == wire::UetOpcode::kRead || message.kind == MessageKind::kRestartRequest ||
          (message.opcode == wire::UetOpcode::kWrite && (message.flags & wire::kUetHeaderData) == 0)) &&
         status == CompletionStatus::kRemoteOperation;
     const std::uint32_t limit = parts_.config.message_retries;
     const bool may = limit == kMessageRetriesForever || message.attempts < limit;
-    const bool clean = message.status == CompletionStatus::kSuccess && message.accesses == 0 && !terminating;
+    const bool clean = message.status == CompletionStatus::kSuccess && !terminating;
     if (clean && may && status != CompletionStatus::kRetryExhausted &&
         (harmless || peer_has_nothing || !message.first_sent)) {
       ++message.attempts;
@@ -536,9 +537,8 @@ void Initiator::pdc_failed(TimePs now, std::uint32_t pdc, std::uint32_t, Complet
       schedule_retry(now, slot, now + parts_.config.message_retry_time);
       continue;
     }
-    if (message.kind != MessageKind::kRequest) {
-      fail(now, slot, status);
-      try_end(now, slot);
+    if (message.accesses > 0) {
+      message.retry_wanted = true;  // What is under way must not write after the repetition.
       continue;
     }
     start_again(slot);

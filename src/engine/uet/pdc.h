@@ -186,10 +186,12 @@ struct Pdc {
   TimePs ask_clear_at = kNever;  ///< Receiver: ask for a CLEAR.
   TimePs close_at = kNever;      ///< Target: the close request has not been answered.
   TimePs tail_at = kNever;       ///< Source: send a tail probe.
+  TimePs window_at = kNever;     ///< Source: nothing is outstanding, and CACK leaves no window: ask for it.
   std::uint16_t clear_requests = 0;
   std::uint16_t tail_probes = 0;
   std::uint16_t tail_opaque = 0;  ///< Of the newest tail probe.
   TimePs tail_probed_at{};
+  std::uint16_t window_probes = 0;
   PdcSend tx;
   PdcReceive rx;
 

@@ -162,6 +162,8 @@ class Pds {
 
   // pds_transmit.cc
   bool sendable(const Pdc& pdc) const;
+  /// Every PSN has its answer, but the CACK that was heard leaves no room for the next.
+  bool starved(const Pdc& pdc) const;
   void kick(TimePs now, std::uint32_t index);
   void push_control_entry(TimePs now, std::uint32_t index, wire::UetControlType type);
   bool stage_next(TimePs now, bool only_if_fetched);
@@ -180,6 +182,7 @@ class Pds {
   bool know_peer(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint16_t source_id);
   void confirm(Pdc& pdc, UetPsn psn, Effects& effects);
   void answer(TimePs now, std::uint32_t index, UetPsn psn, const wire::Packet* packet, Effects& effects);
+  void answer_rest(TimePs now, std::uint32_t index);
   void advance_una(TimePs now, std::uint32_t index);
   void queue_resend(TimePs now, std::uint32_t index, UetPsn psn, congestion::LossCause cause,
                     TimePs round_trip);
@@ -222,6 +225,7 @@ class Pds {
   }
   void expire_pdc(TimePs now, std::uint32_t index);
   void expire_entry(TimePs now, std::uint32_t index, UetPsn psn);
+  void expire_window(TimePs now, std::uint32_t index);
   void expire_receiver(TimePs now, std::uint32_t index);
 
   EngineParts& parts_;

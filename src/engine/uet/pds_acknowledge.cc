@@ -56,6 +56,18 @@ void Pds::answer(TimePs now, std::uint32_t index, UetPsn psn, const wire::Packet
   parts_.initiator.answered(now, entry.message, packet);
 }
 
+void Pds::answer_rest(TimePs now, std::uint32_t index) {
+  Pdc& record = *pdcs_[index];
+  Effects effects;
+  const UetPsn end = record.tx.next;
+  for (UetPsn psn = record.tx.una; psn != end; ++psn) {
+    if (record.tx.at(psn).state != EntryState::kAnswered) answer(now, index, psn, nullptr, effects);
+  }
+  record.tx.una = end;
+  effects.acknowledgement.confirmed.bytes = effects.psn_bytes;
+  parts_.cms.on_acknowledgement(now, record.ccc, effects.acknowledgement);
+}
+
 void Pds::advance_una(TimePs now, std::uint32_t index) {
   Pdc& record = *pdcs_[index];
   PdcSend& tx = record.tx;
@@ -138,6 +150,8 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
   if (wire::uet_psn_after(cumulative, tx.cumulative)) {
     UetPsn psn = wire::uet_psn_after(tx.una, tx.cumulative + 1) ? tx.una : tx.cumulative + 1;
     tx.cumulative = cumulative;
+    record.window_at = kNever;
+    record.window_probes = 0;
     for (; record.generation == generation && !wire::uet_psn_after(psn, cumulative); ++psn) {
       SendEntry& entry = tx.at(psn);
       if (entry.state == EntryState::kAnswered) continue;
@@ -338,7 +352,9 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
   PdcSend& tx = record.tx;
   const wire::UetNackClass kind = wire::uet_nack_class(nack.code);
   // [UE 1.0 3.5.12] A NACK outside the outstanding range changes nothing.
-  if (!tx.contains(nack.psn) || kind == wire::UetNackClass::kReserved) {
+  const bool to_window_probe = record.window_probes > 0 && nack.psn == record.clear_psn() &&
+                               kind == wire::UetNackClass::kFatal;
+  if ((!tx.contains(nack.psn) && !to_window_probe) || kind == wire::UetNackClass::kReserved) {
     ++parts_.counters.dropped_nack;
     return;
   }

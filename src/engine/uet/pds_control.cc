@@ -75,8 +75,8 @@ void Pds::receive_sequenced_control(TimePs now, std::uint32_t index, const wire:
   if (packet.mark == wire::CongestionMark::kExperienced) flags |= wire::kUetMarked;
   if (type == UetControlType::kCloseCommand) {
     const bool mine = record.role == PdcRole::kTarget;
-    if (!mine || record.tx.outstanding() > 0 || record.tx.message_head != kNoSlot || rx.in_execution > 0) {
-      // [UE 1.0 3.5.8] Something of the target's own is outstanding.
+    if (!mine || record.tx.message_head != kNoSlot || rx.in_execution > 0) {
+      // [UE 1.0 3.5.8] Something of the target's own is unfinished.
       ControlJob& job = push(control_);
       job.type = wire::UetPdsType::kNack;
       job.code = UetNackCode::kClosingInError;
@@ -94,6 +94,9 @@ void Pds::receive_sequenced_control(TimePs now, std::uint32_t index, const wire:
     mark_received(rx, control.psn);
     rx.cumulative = control.psn;
     acknowledge(index, control.psn, flags, true, packet.entropy, now, wire::UetNextHeader::kNone, {}, {});
+    // Choice: who closes has consumed every response [UE 1.0 3.5.8], so what was sent and not acknowledged is
+    // returned data that arrived; only its acknowledgement was lost.
+    answer_rest(now, index);
     step(now, index, PdcEvent::kCloseCommand);
     ++parts_.counters.pdcs_closed;
     free_pdc(now, index);

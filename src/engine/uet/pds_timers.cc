@@ -39,6 +39,7 @@ TimePs Pds::pdc_deadline(const Pdc& record) {
   const UetConfig& config = parts_.config;
   const PdcSend& tx = record.tx;
   TimePs at = min(min(record.clear_at, record.ask_clear_at), min(record.close_at, record.tail_at));
+  at = min(at, record.window_at);
   if (tx.outstanding() > 0 && record.ordered) {
     const UetPsn speaker = ordered_speaker(tx);
     if (speaker != tx.next) at = min(at, entry_deadline(tx.at(speaker)));
@@ -112,6 +113,8 @@ void Pds::expire_pdc(TimePs now, std::uint32_t index) {
       send_tail_probe(now, index);
     }
   }
+  if (record.window_at <= now) expire_window(now, index);
+  if (record.generation != generation) return;
   expire_receiver(now, index);
   if (record.generation != generation) return;
 
@@ -183,6 +186,25 @@ void Pds::expire_entry(TimePs now, std::uint32_t index, UetPsn psn) {
   } else {
     queue_resend(now, index, psn, congestion::LossCause::kTimeout, kNever);
   }
+}
+
+void Pds::expire_window(TimePs now, std::uint32_t index) {
+  Pdc& record = *pdcs_[index];
+  const UetConfig& config = parts_.config;
+  record.window_at = kNever;
+  if (!starved(record)) return;
+  if (config.max_rto_retries != kRtoRetriesForever && record.window_probes >= config.max_rto_retries) {
+    fail(now, index, verbs::CompletionStatus::kRetryExhausted, false);
+    return;
+  }
+  // [UE 1.0 3.5.11, 3.5.16] CACK stands behind a response that was not cleared, or has moved with a CLEAR that
+  // nothing acknowledges: clear again, and ask for the last PSN, whose ACK tells CACK.
+  ++parts_.counters.clear_commands_sent;
+  send_control(index, wire::UetControlType::kClearCommand, 0, record.clear_psn());
+  ++parts_.counters.ack_requests_sent;
+  send_control(index, wire::UetControlType::kAckRequest, record.clear_psn(), 0, wire::kUetAckRequested);
+  if (record.window_probes < 255) ++record.window_probes;
+  record.window_at = now + rto(record.window_probes);
 }
 
 void Pds::expire_receiver(TimePs now, std::uint32_t index) {

@@ -23,6 +23,11 @@ bool Pds::sendable(const Pdc& record) const {
   return true;
 }
 
+bool Pds::starved(const Pdc& record) const {
+  const PdcSend& tx = record.tx;
+  return record.peer_known && tx.outstanding() == 0 && tx.message_head != kNoSlot && !tx.window_open();
+}
+
 std::uint32_t Pds::next_window_bytes(std::uint32_t index) const {
   const PdcSend& tx = pdcs_[index]->tx;
   if (!tx.resend.empty()) return entry_window_bytes(tx.at(tx.resend.head));
@@ -38,6 +43,10 @@ void Pds::kick(TimePs now, std::uint32_t index) {
     parts_.cms.pdc_ready(now, index);
   } else {
     parts_.cms.update(now, record.ccc);
+  }
+  if (starved(record) && record.window_at == kNever) {
+    record.window_at = now + rto(0);
+    arm(index, record.window_at);
   }
 }
 
