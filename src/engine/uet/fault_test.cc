@@ -166,6 +166,28 @@ TEST_F(Fault, Uet_3_5_11_ClearedButUnknownCackDoesNotCloseTheWindowForEver) {
   EXPECT_EQ(world().completions(0).size(), 132U);
 }
 
+TEST_F(Fault, Uet_3_5_12_SackDoesNotTakeBackTheRepetitionThatAckWithDataAskedFor) {
+  // The answer of a small read is lost. Its request has to go again, but the window stays full, and every
+  // acknowledgement that arrives while it is queued says that the peer has it.
+  UetConfig config;
+  config.payload_mtu = 256;
+  config.controller = congestion::ConstantWindowConfig{.packets = 1};
+  config.ack_per_packet = true;
+  config.rto_init = microseconds(5);
+  config.rto_back_off = false;
+  config.max_rto_retries = kRtoRetriesForever;
+  start(config);
+  std::uint32_t answers = 0;
+  world().lose = [&](const wire::Packet& packet) {
+    return packet.uet.prologue.next == wire::UetNextHeader::kResponseData && ++answers == 1;
+  };
+  ASSERT_EQ(world().post(world().request(Verb::kRead, 8)), engine::PostStatus::kOk);
+  ASSERT_EQ(world().post(world().request(Verb::kWrite, 200000, 64)), engine::PostStatus::kOk);
+  world().pass(microseconds(60));
+  EXPECT_EQ(world().completions(0).size(), 1U) << "the read, long before the write";
+  EXPECT_LE(world().counters(0).ack_requests_sent, 2U);
+}
+
 TEST_F(Fault, Uet_3_5_8_CloseAcknowledgesReturnedDataWhoseAcknowledgementWasLost) {
   // The initiator has all of its read data and closes; the target never heard that the data arrived.
   UetConfig config;

@@ -43,6 +43,9 @@ struct SendEntry {
   std::uint8_t sends = 0;     ///< Transmissions, saturating.
   std::uint8_t timeouts = 0;  ///< RTOs, saturating.
   std::uint8_t nacks = 0;     ///< NACKs other than trimming, saturating.
+  bool for_answer = false;    ///< kQueued: the peer has it, and the repetition is to bring its answer.
+
+  bool queued_for_answer() const { return for_answer && state == EntryState::kQueued; }
 };
 static_assert(sizeof(SendEntry) == 32 || sizeof(SendEntry) == 28);
 

@@ -157,7 +157,7 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
       if (entry.state == EntryState::kAnswered) continue;
       if (entry.message != kControlEntry && parts_.outbound[entry.message].needs_answer) {
         // Its data comes on an acknowledgement that was lost: ask for it.
-        if (entry.state != EntryState::kReceived) {
+        if (entry.state != EntryState::kReceived && !entry.queued_for_answer()) {
           confirm(record, psn, effects);
           entry.state = EntryState::kReceived;
           entry.sent_at = now;
@@ -180,6 +180,8 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
       if (!tx.contains(psn)) continue;
       SendEntry& entry = tx.at(psn);
       if (entry.state == EntryState::kAnswered || entry.state == EntryState::kReceived) continue;
+      // [UE 1.0 3.5.12] That the peer has it is known: ACK_WITH_DATA said so, and asked for the repetition.
+      if (entry.queued_for_answer()) continue;
       confirm(record, psn, effects);
       entry.state = EntryState::kReceived;
       entry.sent_at = now;
@@ -450,6 +452,7 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
       if (entry.state == EntryState::kReceived) {
         // It was counted as confirmed; as a repetition it is in nobody's window until it leaves.
         entry.state = EntryState::kQueued;
+        entry.for_answer = nack.code == UetNackCode::kAckWithData;
         tx.append(tx.resend, nack.psn);
         ++parts_.cms[record.ccc].resend_packets;
         parts_.cms[record.ccc].resend_backlog += entry_window_bytes(entry);
