@@ -114,8 +114,8 @@ TEST_F(Fault, Uet_3_5_12_HeldPacketsAboveAGapDoNotShutOutTheGap) {
 }
 
 TEST_F(Fault, Uet_3_5_12_LostPacketsOfAFullWindowGoAgainBehindAQueuedOne) {
-  // ROD: the answer of a small read is lost, so its request has to go again; the window is full of writes that
-  // were lost. Nothing but their own timer takes them out of the window.
+  // ROD: the answer of a small read is lost, so its request has to go again; the window is full of writes
+  // that were lost. Nothing but their own timer takes them out of the window.
   UetConfig config;
   config.controller = congestion::ConstantWindowConfig{.packets = 2};
   start(config);
@@ -139,8 +139,8 @@ TEST_F(Fault, Uet_3_5_12_LostPacketsOfAFullWindowGoAgainBehindAQueuedOne) {
 }
 
 TEST_F(Fault, Uet_3_5_11_ClearedButUnknownCackDoesNotCloseTheWindowForEver) {
-  // 128 small reads fill the window of MPR 1; every answer has to be cleared before CACK moves, the CLEARs are
-  // lost, and then CACK moves without an acknowledgement that would tell it.
+  // 128 small reads fill the window of MPR 1; every answer has to be cleared before CACK moves, the CLEARs
+  // are lost, and then CACK moves without an acknowledgement that would tell it.
   UetConfig config;
   config.default_mpr = 1;
   config.controller = congestion::ConstantWindowConfig{.packets = 256};
@@ -151,7 +151,8 @@ TEST_F(Fault, Uet_3_5_11_ClearedButUnknownCackDoesNotCloseTheWindowForEver) {
   };
   bool lose_clears = true;
   world().lose = [&](const wire::Packet& packet) {
-    return lose_clears && (is(packet, UetControlType::kClearCommand) || is(packet, UetControlType::kClearRequest));
+    return lose_clears &&
+           (is(packet, UetControlType::kClearCommand) || is(packet, UetControlType::kClearRequest));
   };
   // More than the window: the 129th packet waits for CACK.
   for (std::uint32_t i = 0; i < 132; ++i) {
@@ -198,8 +199,8 @@ TEST_F(Fault, Uet_3_5_8_CloseAcknowledgesReturnedDataWhoseAcknowledgementWasLost
   // Host 1 reads the remainder over a PDC of its own; its acknowledgements of the data are lost.
   world().lose = [&](const wire::Packet& packet) {
     return packet.source.number == 1 && wire::is_uet_ack(packet.uet.prologue.type) &&
-           packet.uet.prologue.next == wire::UetNextHeader::kNone &&
-           packet.uet.ack.source_pdcid < 0x8000 && world().now() < microseconds(900);
+           packet.uet.prologue.next == wire::UetNextHeader::kNone && packet.uet.ack.source_pdcid < 0x8000 &&
+           world().now() < microseconds(900);
   };
   ASSERT_EQ(world().pair().post_receive(1, world().queue(1), world().receive(0, 4000)),
             engine::PostStatus::kOk);

@@ -354,8 +354,8 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
   PdcSend& tx = record.tx;
   const wire::UetNackClass kind = wire::uet_nack_class(nack.code);
   // [UE 1.0 3.5.12] A NACK outside the outstanding range changes nothing.
-  const bool to_window_probe = record.window_probes > 0 && nack.psn == record.clear_psn() &&
-                               kind == wire::UetNackClass::kFatal;
+  const bool to_window_probe =
+      record.window_probes > 0 && nack.psn == record.clear_psn() && kind == wire::UetNackClass::kFatal;
   if ((!tx.contains(nack.psn) && !to_window_probe) || kind == wire::UetNackClass::kReserved) {
     ++parts_.counters.dropped_nack;
     return;

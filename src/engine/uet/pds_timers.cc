@@ -22,7 +22,8 @@ UetPsn Pds::ordered_speaker(const PdcSend& tx) const {
   // [UE 1.0 3.5.12, ROD] Go-Back-N: the oldest PSN under way speaks for all. Older ones that the peer has, or
   // that wait for a place in the window, say nothing about it.
   UetPsn psn = tx.una;
-  while (psn != tx.next && tx.at(psn).state != EntryState::kSent && tx.at(psn).state != EntryState::kWaiting) {
+  while (psn != tx.next && tx.at(psn).state != EntryState::kSent &&
+         tx.at(psn).state != EntryState::kWaiting) {
     ++psn;
   }
   return psn;
@@ -197,8 +198,8 @@ void Pds::expire_window(TimePs now, std::uint32_t index) {
     fail(now, index, verbs::CompletionStatus::kRetryExhausted, false);
     return;
   }
-  // [UE 1.0 3.5.11, 3.5.16] CACK stands behind a response that was not cleared, or has moved with a CLEAR that
-  // nothing acknowledges: clear again, and ask for the last PSN, whose ACK tells CACK.
+  // [UE 1.0 3.5.11, 3.5.16] CACK stands behind a response that was not cleared, or has moved with a CLEAR
+  // that nothing acknowledges: clear again, and ask for the last PSN, whose ACK tells CACK.
   ++parts_.counters.clear_commands_sent;
   send_control(index, wire::UetControlType::kClearCommand, 0, record.clear_psn());
   ++parts_.counters.ack_requests_sent;

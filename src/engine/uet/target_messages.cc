@@ -27,8 +27,8 @@ std::uint32_t Target::find_message(std::uint32_t pdc, std::uint16_t message_id) 
 std::uint32_t Target::make_message(const InboundPacket& inbound, const wire::Packet& packet) {
   const std::uint32_t pdc = inbound.pdc;
   PdcReceive& rx = parts_.pds.pdc(pdc).rx;
-  // [UE 1.0 3.5.12] NO_SES_MSG_AVAIL must not be the answer for ever: when incomplete messages of this PDC hold
-  // records, what they lack may lie behind this packet, so the next in order is taken above the limit.
+  // [UE 1.0 3.5.12] NO_SES_MSG_AVAIL must not be the answer for ever: when incomplete messages of this PDC
+  // hold records, what they lack may lie behind this packet, so the next in order is taken above the limit.
   const bool must = inbound.next_in_order && rx.messages != kNoSlot;
   const std::uint32_t at =
       EngineParts::acquire(parts_.inbound_messages, must ? kRecordsMax : parts_.config.inbound_messages);
