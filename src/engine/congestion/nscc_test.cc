@@ -103,6 +103,17 @@ TEST(Nscc, MarkedButShortChangesNothing) {
   EXPECT_EQ(sender.window(), 100'000U);
 }
 
+TEST(Nscc, MarkedButShortChangesNothingEvenWhenTheAverageIsLong) {
+  NsccConfig config = plain();
+  config.delay_gain_q20 = 1U << 19U;
+  NsccSender sender(config);
+  send(sender, microseconds(1), 20);
+  ack(sender, microseconds(10), microseconds(36));
+  ack(sender, microseconds(10), microseconds(8), true);
+  EXPECT_EQ(sender.average_delay(), microseconds(13));
+  EXPECT_EQ(sender.window(), 100'000U);
+}
+
 TEST(Nscc, MarkedAndLongDecreasesOncePerRoundTripByTheAverage) {
   NsccConfig config = plain();
   config.delay_gain_q20 = 1U << 20U;  // The average is the last sample.
