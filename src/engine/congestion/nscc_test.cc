@@ -228,9 +228,12 @@ TEST(Nscc, TheReceiversPenaltyHalvesInARoundTripAndIsTakenBack) {
   sender.on_acknowledgement(
       microseconds(13), {.confirmed = {1, kPacket}, .round_trip = microseconds(15), .receiver_penalty = 127});
   EXPECT_EQ(sender.window(), 92'000U - 3968U + 600U) << "no increase but eta";
-  sender.on_acknowledgement(microseconds(14), {.penalty_over = true});
+  sender.on_acknowledgement(
+      microseconds(26), {.confirmed = {1, kPacket}, .round_trip = microseconds(21), .receiver_penalty = 1});
+  EXPECT_EQ(sender.window(), 88'000U - 31U + 600U) << "nor a fair one";
+  sender.on_acknowledgement(microseconds(27), {.penalty_over = true});
   EXPECT_EQ(sender.window(), 100'000U);
-  sender.on_acknowledgement(microseconds(14), {.penalty_over = true});
+  sender.on_acknowledgement(microseconds(27), {.penalty_over = true});
   EXPECT_EQ(sender.window(), 100'000U);
 }
 
