@@ -15,8 +15,7 @@ namespace {
 constexpr std::uint32_t kWorkRequestBytes = 64;
 constexpr std::uint32_t kReceiveEntryBytes = 16;
 constexpr std::uint32_t kDoorbellBytes = 8;
-/// Calls in flight on one queue; each has room for an old value.
-constexpr std::uint32_t kMaxCalls = 1U << 16U;
+/// Each call has room for an old value.
 constexpr std::uint32_t kAtomicResultBytes = 16;
 
 constexpr std::uint64_t request_id(std::uint32_t slot, std::uint32_t generation) {
@@ -40,7 +39,7 @@ SimRemote::SimRemote(const HostConfig& config, const RemoteParts& parts, Attachm
       client_(parts.nic.attach(queue, *this)),
       calls_(64) {
   if (config.nic.atomic_result == AtomicResultRule::kMemory)
-    atomic_results_ = parts.memory.allocate(Bytes{std::uint64_t{kMaxCalls} * kAtomicResultBytes});
+    atomic_results_ = parts.memory.allocate(Bytes{std::uint64_t{kMostCalls} * kAtomicResultBytes});
 }
 
 verbs::WorkRequest SimRemote::transfer(verbs::Verb verb, std::uint64_t local, verbs::RemoteAddress target,
@@ -82,7 +81,7 @@ void SimRemote::start(Call& call) {
   if (slot == kNoSlot) {
     calls_.reserve(2 * calls_.capacity());
     slot = calls_.acquire();
-    WHARF_CHECK(calls_.capacity() <= kMaxCalls);
+    WHARF_CHECK(calls_.capacity() <= kMostCalls);
   }
   Slot& place = calls_[slot];
   place.call = &call;

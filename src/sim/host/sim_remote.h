@@ -69,6 +69,9 @@ class SimRemote final : public QueueClient {
     bool started_ = false;
   };
 
+  /// Calls under way at one time, of all programs together.
+  static constexpr std::uint32_t kMostCalls = 1U << 16U;
+
   const verbs::RemoteSegment& segment() const { return segment_; }
   bool supports(verbs::Verb verb) const { return (supported_ >> static_cast<unsigned>(verb) & 1U) != 0; }
 

@@ -8,11 +8,14 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <utility>
+#include <variant>
 
 #include "base/fingerprint.h"
 #include "base/nearest_name.h"
 #include "engine/roce/roce_engine.h"
 #include "engine/ub/ub_engine.h"
+#include "sim/host/sim_remote.h"
 #include "sim/scenario/host_keys.h"
 #include "sim/scenario/replay_run.h"
 #include "sim/scenario/summary_schema.h"
@@ -133,6 +136,63 @@ Error unsupported(const std::string& what, std::string_view expected) {
   return input_error(fmt::format("{}, expected {}", what, expected));
 }
 
+/// Memory that a program may want of a host. Choice: what a large server has; the machine that simulates has
+/// to find it twice.
+constexpr Bytes kMostMemory = kibibytes(64 << 20);
+
+/// The key that decides how much memory a program has at the target, and its value.
+std::pair<std::string_view, std::string> size_key(const workload::WorkloadConfig& config) {
+  return std::visit(
+      [](const auto& chosen) -> std::pair<std::string_view, std::string> {
+        if constexpr (requires { chosen.lines; }) {
+          return {"run.lines", std::to_string(chosen.lines)};
+        } else if constexpr (requires { chosen.keys; }) {
+          return {"run.keys", std::to_string(chosen.keys)};
+        } else if constexpr (requires { chosen.region_bytes; }) {
+          return {"run.region_bytes", format_bytes(Bytes{chosen.region_bytes})};
+        } else if constexpr (requires { chosen.table_bytes; }) {
+          return {"run.table_bytes", format_bytes(Bytes{chosen.table_bytes})};
+        } else {
+          return {"run.concurrency", std::to_string(chosen.loop.concurrency)};
+        }
+      },
+      config);
+}
+
+/// Calls that each worker of a program may have under way on one queue.
+std::uint32_t calls_per_worker(const workload::WorkloadConfig& config) {
+  // A message of its own, and two receive entries for the answers.
+  if (std::holds_alternative<workload::PingPongConfig>(config)) return 3;
+  const auto* loop = std::get_if<workload::VerbLoopConfig>(&config);
+  return loop != nullptr && workload::needs_receiver(*loop) ? workload::verb_loop_detail::kEntriesPerWorker
+                                                            : 1;
+}
+
+/// Refuses programs that want more memory, or more calls at a time, than a host can have.
+Result<void> check_needs(const workload::WorkloadConfig& config, workload::Party party) {
+  const std::uint64_t offset = workload::region_offset(config);
+  if (offset > kMostMemory.count) {
+    return input_error(fmt::format("run.region_offset is {}, expected at most {}, the memory of a host",
+                                   format_bytes(Bytes{offset}), format_bytes(kMostMemory)));
+  }
+  const std::uint64_t needed = workload::memory_needed(config, party);
+  if (needed > kMostMemory.count - offset) {
+    const auto [key, value] = size_key(config);
+    return input_error(fmt::format(
+        "{} is {}, which needs {} of memory, expected a need of at most {}, the memory of a host", key, value,
+        format_bytes(Bytes{needed}), format_bytes(Bytes{kMostMemory.count - offset})));
+  }
+  const std::uint32_t workers = workload::loop_config(config).concurrency;
+  const std::uint32_t most = SimRemote::kMostCalls / calls_per_worker(config);
+  if (workers > most) {
+    return input_error(
+        fmt::format("run.concurrency is {}, expected at most {}: each worker has up to {} calls under way, "
+                    "and a queue {}",
+                    workers, most, calls_per_worker(config), SimRemote::kMostCalls));
+  }
+  return {};
+}
+
 /// Combinations of keys that make no sense together.
 Result<void> check_combination(const ScenarioConfig& config) {
   WHARF_TRY(validate(config.host));
@@ -165,6 +225,7 @@ Result<void> check_combination(const ScenarioConfig& config) {
   if (auto checked = workload::check(config.workload, party); !checked) {
     return input_error(fmt::format("run.{} (run.workload = \"{}\")", checked.error().message, kind));
   }
+  WHARF_TRY(check_needs(config.workload, party));
   for (const verbs::Verb verb :
        workload::verbs_needed(config.workload, config.stack == Stack::kUbLoadStore)) {
     const bool has = verbs::is_load_store(verb) ? config.stack == Stack::kUbLoadStore

@@ -45,6 +45,24 @@ double latency_ns(const std::string& profile, const std::string& stack, const st
   return report->verbs.front().latency.mean_ns;
 }
 
+TEST(Scenario, ValuesWithinTheirRangesThatNoHostCanServeAreRefused) {
+  // 2^31 lines of 64 B are 128 GiB; 2^30 are as many as fit.
+  EXPECT_EQ(
+      refusal("", {"run.workload=pointer_chase", "run.lines=2147483648"}),
+      "--set: run.lines is 2147483648, which needs 128GiB of memory, expected a need of at most 64GiB, the "
+      "memory of a host");
+  EXPECT_EQ(refusal("", {"run.workload=pointer_chase", "run.lines=1073741824"}), "accepted");
+  EXPECT_THAT(refusal("", {"run.workload=key_value", "run.keys=2147483648"}),
+              ::testing::HasSubstr("--set: run.keys is 2147483648, which needs 128GiB"));
+  EXPECT_THAT(refusal("", {"run.workload=bulk_read", "run.region_bytes=64GiB", "run.region_offset=1GiB"}),
+              ::testing::HasSubstr("expected a need of at most 63GiB"));
+  // A queue has room for 65,536 calls; a ping-pong worker sends and has two receive entries.
+  EXPECT_THAT(
+      refusal("", {"run.workload=ping_pong", "run.concurrency=21846"}),
+      ::testing::HasSubstr("run.concurrency is 21846, expected at most 21845: each worker has up to 3"));
+  EXPECT_EQ(refusal("", {"run.workload=ping_pong", "run.concurrency=21845"}), "accepted");
+}
+
 // [OpenURMA Table 6] The accounting profile, read from its file, gives the published cells to the nanosecond.
 TEST(Scenario, TheSerialProfileGivesThePublishedTable) {
   const std::string serial = "openurma-serial";

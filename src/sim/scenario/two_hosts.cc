@@ -2,6 +2,10 @@
 #include "sim/scenario/two_hosts.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
 
 #include <utility>
 
@@ -25,6 +29,17 @@ std::uint32_t verbs_of_ub(Stack stack) {
         ~(1U << static_cast<unsigned>(verbs::Verb::kLoad) | 1U << static_cast<unsigned>(verbs::Verb::kStore));
   }
   return offered;
+}
+
+/// Refuses memory that the machine that simulates does not give, now that it is about to be asked for.
+Result<void> require_obtainable(Bytes length) {
+  void* probe = ::mmap(nullptr, length.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe != MAP_FAILED) {
+    ::munmap(probe, length.count);
+    return {};
+  }
+  return Error{ErrorKind::kEnvironment, fmt::format("a simulated host needs {} of memory: {}",
+                                                    format_bytes(length), std::strerror(errno))};
 }
 
 }  // namespace
@@ -126,6 +141,7 @@ roce::RoceEngine* TwoHosts::roce_engine(std::size_t index) {
 
 Result<verbs::RemoteSegment> TwoHosts::expose(std::size_t index, Bytes length, verbs::AccessRights rights) {
   Host& host = *hosts_[index];
+  WHARF_TRY(require_obtainable(length));
   return host.expose({.base = host.memory().allocate(length), .length = length.count, .rights = rights});
 }
 
