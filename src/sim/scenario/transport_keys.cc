@@ -96,7 +96,13 @@ void bind_ub(Binder& binder, ub::UbConfig& ub, bool active) {
   binder.integer("fetch_ahead", ub.fetch_ahead_packets,
                  "packets per channel whose data may be fetched before they leave", 1, 1 << 20);
   binder.integer("parked_packets", ub.parked_packets,
-                 "packets that wait for earlier ones or for a context record; more are dropped", 1, 1 << 20);
+                 "packets of one host that wait for earlier ones, and packets of all hosts that wait for a "
+                 "context record; more are dropped",
+                 1, 1 << 20);
+  binder.integer("inbound_messages", ub.inbound_messages,
+                 "requests of one host in execution or waiting to be confirmed; a host is told when it "
+                 "connects and sends no more",
+                 1, 1 << 24);
   binder.integer("load_store_slots", ub.load_store_slots, "loads and stores outstanding at the NIC", 1, 256);
   binder.time("reissue", ub.load_store_reissue.base, "first time-out of a load or store");
   binder.integer("reissue_backoff", ub.load_store_reissue.backoff_exponent,
