@@ -10,6 +10,9 @@ namespace wharf::sim {
 namespace {
 
 constexpr StageRounding kExact = StageRounding::kNone;
+/// Where posted writes land: in the last-level cache as they arrive, or 30 ns later in an open row.
+TimePs in_cache(TimePs arrived, std::uint32_t) { return arrived; }
+TimePs in_row(TimePs arrived, std::uint32_t) { return arrived + nanoseconds(30); }
 
 TEST(OnChipBus, CrossingAndRate) {
   // 512 Gbps: 64 B take 64 * 8 / 512 = 1 ns, and 30 ns to cross.
@@ -82,21 +85,22 @@ TEST(Pcie, LongReadsAreCutIntoRequestsAndCompletions) {
 TEST(Pcie, PostedWritesAreAcceptedAtOnceAndBecomeVisibleInOrder) {
   Pcie pcie(plain_pcie(), kExact);
   // 256 B + header 32 B: 4.5 ns on the wire.
-  Pcie::Posted first = pcie.write(nanoseconds(10), 256, nanoseconds(30));
+  Pcie::Posted first = pcie.write(nanoseconds(10), 256, in_row);
   EXPECT_EQ(first.accepted, nanoseconds(10));
   EXPECT_EQ(first.visible, picoseconds(10'000 + 4'500 + 250'000 + 30'000));
   // A small write behind it, which lands nowhere slow, does not overtake it.
-  Pcie::Posted second = pcie.write(nanoseconds(10), 32, kTimeZero);
+  Pcie::Posted second = pcie.write(nanoseconds(10), 32, in_cache);
   EXPECT_EQ(second.visible, first.visible);
   // One that comes later takes its own time: 64 B at 64 B/ns.
-  EXPECT_EQ(pcie.write(nanoseconds(1000), 32, kTimeZero).visible, nanoseconds(1251));
+  EXPECT_EQ(pcie.write(nanoseconds(1000), 32, in_cache).visible, nanoseconds(1251));
 }
 
 TEST(Pcie, ReadsDoNotPassPostedWrites) {
   PcieConfig config = plain_pcie();
+  config.posted_credits = 0;
   Pcie pcie(config, kExact);
   // 64 KiB of posted data and headers: 65536 / 256 * 288 / 64 = 1152 ns upstream; the read waits behind it.
-  (void)pcie.write(kTimeZero, 65536, kTimeZero);
+  (void)pcie.write(kTimeZero, 65536, in_cache);
   EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(1'152'000 + 500'000 + 1'500));
 }
 
@@ -105,14 +109,87 @@ TEST(Pcie, BlockingWritesComeOneAfterAnother) {
   config.rate = {};
   config.posted_writes = PostedWriteRule::kBlocking;
   Pcie pcie(config, kExact);
-  EXPECT_EQ(pcie.write(kTimeZero, 64, kTimeZero).accepted, nanoseconds(250));
-  EXPECT_EQ(pcie.write(kTimeZero, 64, kTimeZero).visible, nanoseconds(500));
+  EXPECT_EQ(pcie.write(kTimeZero, 64, in_cache).accepted, nanoseconds(250));
+  EXPECT_EQ(pcie.write(kTimeZero, 64, in_cache).visible, nanoseconds(500));
 }
 
-TEST(Pcie, MmioWrite) {
+TEST(Pcie, AReadIsNotDoneBeforeTheWritesPostedBeforeItAreVisible) {
+  PcieConfig config = plain_pcie();
+  config.posted_write = nanoseconds(2000);
+  Pcie pcie(config, kExact);
+  // 96 B upstream are 1.5 ns; then 2000 ns and a row. The read's own round trip would take 502 ns.
+  EXPECT_EQ(pcie.write(kTimeZero, 64, in_row).visible, picoseconds(2'031'500));
+  EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(2'031'500));
+  EXPECT_EQ(pcie.read(nanoseconds(3000), 64), picoseconds(3'501'500));
+}
+
+TEST(Pcie, PostedWritesPassAReadThatWaitsForItsTag) {
   Pcie pcie(plain_pcie(), kExact);
-  EXPECT_EQ(pcie.mmio_write(nanoseconds(7)), nanoseconds(157));
-  EXPECT_EQ(pcie.mmio_write(nanoseconds(8)), nanoseconds(158));
+  EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(501'500));
+  EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(503'000));
+  // The third read leaves at 501.5 ns, when a tag is there; the write behind the headers of two, 1 ns.
+  EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(1'003'000));
+  EXPECT_EQ(pcie.write(kTimeZero, 64, in_cache).visible, picoseconds(1'000 + 1'500 + 250'000));
+}
+
+TEST(Pcie, WithoutACreditAPostedWriteWaitsAndSoDoesTheNic) {
+  PcieConfig config = plain_pcie();
+  config.posted_credits = 2;
+  Pcie pcie(config, kExact);
+  // 96 B are 1.5 ns upstream. Two go; the third has a credit when the first is in memory.
+  EXPECT_EQ(pcie.write(kTimeZero, 64, in_row).visible, picoseconds(281'500));
+  EXPECT_EQ(pcie.write(kTimeZero, 64, in_row).accepted, kTimeZero);
+  const Pcie::Posted third = pcie.write(kTimeZero, 64, in_row);
+  EXPECT_EQ(third.accepted, picoseconds(281'500));
+  EXPECT_EQ(third.visible, picoseconds(281'500 + 281'500));
+  // Three TLPs are more than there are credits: two, when the third write has landed too, and then one.
+  Pcie::Posted longer = pcie.write(nanoseconds(1000), 600, in_cache);
+  EXPECT_EQ(longer.accepted, picoseconds(1'000'000 + 9'000 + 250'000));
+  EXPECT_EQ(longer.visible, picoseconds(1'259'000 + 1'875 + 250'000));
+}
+
+TEST(Pcie, MmioWritesOccupyTheLink) {
+  Pcie pcie(plain_pcie(), kExact);
+  // A doorbell of 8 B and its header are 40 B: 0.625 ns. An entry of 64 B: 96 B, 1.5 ns.
+  EXPECT_EQ(pcie.mmio_write(nanoseconds(7), 8), picoseconds(157'625));
+  EXPECT_EQ(pcie.mmio_write(nanoseconds(7), 64), picoseconds(157'625 + 1'500));
+  // An entry with 192 B of payload leaves in four write-combined lines: 4 * 96 B are 6 ns.
+  EXPECT_EQ(pcie.mmio_write(nanoseconds(200), 256), nanoseconds(356));
+  // At a five-hundredth of the rate it is the link that counts: 384 B at 1.024 Gbps.
+  PcieConfig slow = plain_pcie();
+  slow.rate = BitsPerSecond{1'024'000'000};
+  Pcie narrow(slow, kExact);
+  EXPECT_EQ(narrow.mmio_write(kTimeZero, 256), nanoseconds(150 + 3000));
+  EXPECT_EQ(narrow.mmio_write(kTimeZero, 256), nanoseconds(150 + 6000));
+}
+
+TEST(Pcie, CompletionsDoNotPassMmioWrites) {
+  Pcie pcie(plain_pcie(), kExact);
+  // 32 KiB in 512 lines of 96 B are 768 ns; the 96 B of a read's data, there at 500 ns, wait behind them.
+  EXPECT_EQ(pcie.mmio_write(kTimeZero, 32768), nanoseconds(150 + 768));
+  EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(918'000 + 1'500));
+}
+
+TEST(OnChipBus, ATransactionThatIsReadyEarlierDoesNotWaitForOneBookedEarlier) {
+  OnChipBusConfig config;
+  config.rate = gigabits_per_second(512);
+  OnChipBus bus(config, kExact);
+  // A miss is known at 17 ns. The line that it displaced leaves at once, though it is told later.
+  EXPECT_EQ(bus.cross(BusLane::kLoadStore, nanoseconds(17), 16), picoseconds(17'000 + 30'000 + 250));
+  EXPECT_EQ(bus.cross(BusLane::kLoadStore, kTimeZero, 80), picoseconds(30'000 + 1'250));
+  // One that does not fit before goes behind.
+  EXPECT_EQ(bus.cross(BusLane::kLoadStore, nanoseconds(16), 80), picoseconds(17'250 + 30'000 + 1'250));
+}
+
+TEST(Dram, ACoreDoesNotWaitForWhatANicBookedAhead) {
+  MemoryConfig config;
+  config.rate = gigabits_per_second(512);
+  Dram dram(config, kExact);
+  // 4 KiB that arrive at 280 ns: 30 ns, and 63 lines behind the first.
+  EXPECT_EQ(dram.row_hit(nanoseconds(280), 4096), nanoseconds(280 + 30 + 63));
+  EXPECT_EQ(dram.closed_row(nanoseconds(10), 64), nanoseconds(80));
+  // In the middle of them a line waits for the channels until 344 ns.
+  EXPECT_EQ(dram.closed_row(nanoseconds(300), 64), nanoseconds(344 + 70));
 }
 
 NicConfig slow_nic() {

@@ -7,14 +7,16 @@
 
 #include "base/time.h"
 #include "base/units.h"
+#include "sim/host/booked_time.h"
 #include "sim/host/host_config.h"
 
 namespace wharf::sim {
 
-/// Next-free-time arithmetic over the data channels. Calls come with non-decreasing `at` per requester.
+/// The data channels serve requests in the order in which they arrive, whatever the order of the calls.
 class Dram {
  public:
-  Dram(const MemoryConfig& config, StageRounding rounding) : config_(config), rounding_(rounding) {}
+  Dram(const MemoryConfig& config, StageRounding rounding)
+      : config_(config), rounding_(rounding), line_time_(transfer_time(Bytes{kLine}, config.rate)) {}
 
   /// An access of a NIC to an open row that reaches the memory at `at`; returns when its data are there.
   TimePs row_hit(TimePs at, std::uint32_t bytes) { return serve(at, bytes, config_.row_hit); }
@@ -22,19 +24,20 @@ class Dram {
   TimePs closed_row(TimePs at, std::uint32_t bytes) { return serve(at, bytes, config_.load_latency); }
 
  private:
+  static constexpr std::uint32_t kLine = 64;
+
   TimePs serve(TimePs at, std::uint32_t bytes, TimePs latency) {
-    const TimePs begin = max(at, free_);
-    const TimePs transfer = transfer_time(Bytes{bytes}, config_.rate);
-    free_ = begin + transfer;
+    const TimePs transfer = bytes == kLine ? line_time_ : transfer_time(Bytes{bytes}, config_.rate);
+    const TimePs begin = channels_.take(at, transfer);
     // The latency covers the first line; what is longer streams behind it.
-    constexpr std::uint32_t kLine = 64;
     const TimePs rest = bytes > kLine ? transfer_time(Bytes{bytes - kLine}, config_.rate) : kTimeZero;
     return begin + stage_time(latency + rest, rounding_);
   }
 
   MemoryConfig config_;
   StageRounding rounding_;
-  TimePs free_;
+  TimePs line_time_;  ///< What a line occupies of the channels.
+  BookedTime channels_;
 };
 
 }  // namespace wharf::sim

@@ -62,6 +62,9 @@ class EngineNic final : public Nic {
       case kAccessDone:
         finish_access(now, event.argument);
         break;
+      case kWriteAccepted:
+        engine_->access_done(now, accesses_[event.argument].access.id, {});
+        break;
       case kWriteVisible:
         place_write(event.argument);
         return;  // Nothing for the engine.
@@ -170,7 +173,7 @@ class EngineNic final : public Nic {
     const MemoryPort::Course course = port_.begin(now, access);
     pending.answered = false;
     if (course.visible > course.done) {
-      // A posted write: the engine may forget it, the bytes follow.
+      // A posted write: once it is on its way the engine may forget it, the bytes follow.
       if (access.kind == engine::AccessKind::kWrite && !port_.is_mapped(access)) {
         answer_now_.push_back({slot, engine::AccessStatus::kFault, true});
         return;
@@ -178,7 +181,11 @@ class EngineNic final : public Nic {
       keep_payload(access);
       pending.answered = true;
       simulation_.schedule(course.visible, id(), id(), kWriteVisible, slot);
-      answer_now_.push_back({slot, engine::AccessStatus::kDone, false});
+      if (course.done > now) {
+        simulation_.schedule(course.done, id(), id(), kWriteAccepted, slot);
+      } else {
+        answer_now_.push_back({slot, engine::AccessStatus::kDone, false});
+      }
       return;
     }
     if (course.done == now) {

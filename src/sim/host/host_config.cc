@@ -36,6 +36,7 @@ Result<void> validate(const HostConfig& config) {
   WHARF_TRY(require_duration("pcie.read_round_trip", pcie.read_round_trip));
   WHARF_TRY(require_duration("pcie.posted_write", pcie.posted_write));
   WHARF_TRY(require_range("pcie.tags", pcie.tags, 1, 4096));
+  WHARF_TRY(require_range("pcie.posted_credits", pcie.posted_credits, 0, 4096));
   WHARF_TRY(require_range("pcie.max_payload", pcie.max_payload, 64, 4096));
   WHARF_TRY(require_range("pcie.max_read_request", pcie.max_read_request, 64, 4096));
   WHARF_TRY(require_range("pcie.request_header", pcie.request_header, 0, 256));

@@ -58,6 +58,7 @@ struct PcieConfig {
   TimePs posted_write = nanoseconds(250);  ///< DMA write until it is visible.
   BitsPerSecond rate{};             ///< Bytes on the wire per direction, after line coding; 0 is unlimited.
   std::uint32_t tags = 256;         ///< Non-posted requests in flight, 1 to 4096.
+  std::uint32_t posted_credits = 127;  ///< Posted TLPs in flight per direction, up to 4096; 0 is unlimited.
   std::uint32_t max_payload = 256;  ///< Bytes of data in one TLP, 64 to 4096.
   std::uint32_t max_read_request = 512;  ///< Bytes that one read request asks for, 64 to 4096.
   std::uint32_t request_header = 24;     ///< Header and framing of a memory request TLP, bytes.

@@ -11,6 +11,13 @@ using engine::AccessResult;
 using engine::AccessStatus;
 using trace::Stage;
 
+namespace {
+
+/// Where writes to the last-level cache land: there, as they arrive.
+TimePs in_cache(TimePs arrived, std::uint32_t) { return arrived; }
+
+}  // namespace
+
 MemoryPort::MemoryPort(const HostConfig& config, Attachment attachment, const HostParts& parts,
                        std::uint16_t host)
     : config_(config),
@@ -46,7 +53,7 @@ MemoryPort::Course MemoryPort::begin_ungated(TimePs now, const Access& access) {
     case AccessKind::kWriteContext: {
       // An evicted record leaves in the background.
       if (!on_bus()) {
-        const Pcie::Posted posted = pcie_.write(now, access.length, kTimeZero);
+        const Pcie::Posted posted = pcie_.write(now, access.length, in_cache);
         return {posted.accepted, posted.visible};
       }
       last_visible_ = max(host_.bus.cross(BusLane::kMemory, now, access.length), last_visible_);
@@ -80,14 +87,16 @@ MemoryPort::Course MemoryPort::read(TimePs now, const Access& access) {
 
 MemoryPort::Course MemoryPort::write(TimePs now, const Access& access) {
   if (!on_bus()) {
-    const TimePs landing = access.at_target ? config_.memory.row_hit : kTimeZero;
-    const Pcie::Posted posted = pcie_.write(now, access.length, landing);
-    if (access.at_target) {
-      span(access, Stage::kTargetPcieWrite, now, posted.visible - landing);
-      span(access, Stage::kTargetMemory, posted.visible - landing, posted.visible);
-    } else {
+    if (!access.at_target) {
+      const Pcie::Posted posted = pcie_.write(now, access.length, in_cache);
       span(access, Stage::kResponseWrite, now, posted.visible);
+      return {posted.accepted, posted.visible};
     }
+    const Pcie::Posted posted = pcie_.write(now, access.length, [this](TimePs arrived, std::uint32_t bytes) {
+      return host_.dram.row_hit(arrived, bytes);
+    });
+    span(access, Stage::kTargetPcieWrite, now, posted.arrived);
+    span(access, Stage::kTargetMemory, posted.arrived, posted.visible);
     return {posted.accepted, posted.visible};
   }
   if (!access.at_target) {
@@ -128,7 +137,7 @@ MemoryPort::Course MemoryPort::fetch_receive_entry(TimePs now, const Access& acc
 
 MemoryPort::Course MemoryPort::write_completion(TimePs now, const Access& access) {
   if (!on_bus()) {
-    const Pcie::Posted posted = pcie_.write(now, access.length, kTimeZero);
+    const Pcie::Posted posted = pcie_.write(now, access.length, in_cache);
     span(access, Stage::kCompletionWrite, posted.begun, posted.visible);
     return {posted.visible, posted.visible};
   }

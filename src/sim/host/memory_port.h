@@ -43,7 +43,7 @@ class MemoryPort {
 
   /// The course of an access that begins at a certain time.
   struct Course {
-    TimePs done;     ///< When the engine gets its answer.
+    TimePs done;     ///< When the engine gets its answer; a posted write: when PCIe has taken it.
     TimePs visible;  ///< Writes: when the bytes are in memory; not before `done` for posted ones, equal
                      ///< otherwise.
   };
@@ -62,7 +62,7 @@ class MemoryPort {
   /// MMIO write or bus store of a submission that leaves the core at `at`; returns when the NIC has it.
   TimePs submit(TimePs at, SubmissionPath path, std::uint32_t bytes) {
     return path == SubmissionPath::kBusStore ? host_.bus.cross(BusLane::kSubmit, at, bytes)
-                                             : pcie_.mmio_write(at);
+                                             : pcie_.mmio_write(at, bytes);
   }
 
  private:

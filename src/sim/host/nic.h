@@ -130,6 +130,7 @@ class Nic : public Component {
     kIssue,
     kAccessBegin,  ///< argument: access slot.
     kAccessDone,
+    kWriteAccepted,  ///< A posted write that had to wait for credits.
     kWriteVisible,
     kTimer,  ///< argument: generation.
     kTransmitRoom,

@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "base/units.h"
+#include "sim/host/booked_time.h"
 #include "sim/host/host_config.h"
 
 namespace wharf::sim {
@@ -22,24 +23,22 @@ enum class BusLane : std::uint8_t {
 };
 inline constexpr std::size_t kBusLanes = 4;
 
-/// Next-free-time arithmetic; calls on one lane come with non-decreasing `at`.
+/// Each lane serves its transactions in the order in which they are ready, whatever the order of the calls.
 class OnChipBus {
  public:
   OnChipBus(const OnChipBusConfig& config, StageRounding rounding) : config_(config), rounding_(rounding) {}
 
   /// A transaction that moves `bytes` and is ready at `at`; returns when it has crossed.
   TimePs cross(BusLane lane, TimePs at, std::uint32_t bytes) {
-    TimePs& free = free_[static_cast<std::size_t>(lane)];
-    const TimePs begin = max(at, free);
     const TimePs transfer = transfer_time(Bytes{bytes}, config_.rate);
-    free = begin + transfer;
+    const TimePs begin = lanes_[static_cast<std::size_t>(lane)].take(at, transfer);
     return begin + stage_time(config_.crossing + transfer, rounding_);
   }
 
  private:
   OnChipBusConfig config_;
   StageRounding rounding_;
-  std::array<TimePs, kBusLanes> free_{};
+  std::array<BookedTime, kBusLanes> lanes_;
 };
 
 }  // namespace wharf::sim

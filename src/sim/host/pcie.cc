@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/host/pcie.h"
 
-#include <algorithm>
-
-#include "base/units.h"
-
 namespace wharf::sim {
+namespace {
+
+/// A core sends MMIO data in the lines that its write-combining buffers hold.
+constexpr std::uint32_t kWriteCombined = 64;
+
+}  // namespace
 
 Pcie::Pcie(const PcieConfig& config, StageRounding rounding)
-    : config_(config), rounding_(rounding), tag_free_(config.tags) {}
+    : config_(config),
+      rounding_(rounding),
+      upstream_credits_(config.posted_credits),
+      downstream_credits_(config.posted_credits),
+      tag_free_(config.tags) {}
 
 TimePs Pcie::read(TimePs at, std::uint32_t bytes) {
   TimePs done = at;
@@ -18,33 +24,30 @@ TimePs Pcie::read(TimePs at, std::uint32_t bytes) {
     left -= part;
     TimePs& tag = tag_free_[next_tag_];
     next_tag_ = next_tag_ + 1 == tag_free_.size() ? 0 : next_tag_ + 1;
-    const TimePs begin = max(max(at, tag), upstream_free_);
-    upstream_free_ = begin + transfer_time(Bytes{config_.request_header}, config_.rate);
+    const TimePs begin =
+        upstream_.take(max(max(at, tag), posted_sent_), wire_time(0, 1, config_.request_header));
     const std::uint32_t completions = std::max(1U, (part + config_.max_payload - 1) / config_.max_payload);
-    const Bytes returned{std::uint64_t{part} + std::uint64_t{completions} * config_.completion_header};
-    const TimePs data_begin = max(begin + config_.read_round_trip, completions_free_);
-    completions_free_ = data_begin + transfer_time(returned, config_.rate);
-    done = begin + stage_time(completions_free_ - begin, rounding_);
+    const TimePs returning = wire_time(part, completions, config_.completion_header);
+    const TimePs ready = max(begin + config_.read_round_trip, completions_sent_);
+    const TimePs data_begin = downstream_.take(ready, returning);
+    completions_sent_ = data_begin + returning;
+    done = begin + stage_time(completions_sent_ - begin, rounding_);
+    // The request came to memory behind the writes posted before it.
+    done = max(done, last_visible_);
     tag = done;
   } while (left > 0);
   return done;
 }
 
-Pcie::Posted Pcie::write(TimePs at, std::uint32_t bytes, TimePs landing) {
-  // A blocking NIC begins its next write when the previous one is in memory.
-  const TimePs ready = config_.posted_writes == PostedWriteRule::kBlocking ? max(at, last_visible_) : at;
-  const TimePs begin = max(ready, upstream_free_);
-  const std::uint32_t packets = std::max(1U, (bytes + config_.max_payload - 1) / config_.max_payload);
-  const Bytes sent{std::uint64_t{bytes} + std::uint64_t{packets} * config_.request_header};
-  upstream_free_ = begin + transfer_time(sent, config_.rate);
-  const TimePs arrived = begin + stage_time(upstream_free_ - begin + config_.posted_write, rounding_);
-  last_visible_ = max(arrived + stage_time(landing, rounding_), last_visible_);
-  const bool blocking = config_.posted_writes == PostedWriteRule::kBlocking;
-  return {blocking ? last_visible_ : at, last_visible_, ready};
-}
-
-TimePs Pcie::mmio_write(TimePs at) {
-  last_mmio_ = max(at + stage_time(config_.mmio_write, rounding_), last_mmio_);
+TimePs Pcie::mmio_write(TimePs at, std::uint32_t bytes) {
+  const std::uint32_t tlps = std::max(1U, (bytes + kWriteCombined - 1) / kWriteCombined);
+  const std::uint32_t at_once = std::min(tlps, downstream_credits_.most());
+  const TimePs sending = wire_time(bytes, tlps, config_.request_header);
+  const TimePs begin = downstream_.take(
+      max(max(at + config_.mmio_write, mmio_sent_), downstream_credits_.available(at_once)), sending);
+  mmio_sent_ = begin + sending;
+  last_mmio_ = max(at + stage_time(mmio_sent_ - at, rounding_), last_mmio_);
+  downstream_credits_.take(at_once, last_mmio_);
   return last_mmio_;
 }
 

@@ -76,6 +76,8 @@ void bind_pcie(Binder& binder, PcieConfig& pcie, const HostKeyScope& scope) {
   binder.time("posted_write", pcie.posted_write, "DMA write until it is visible");
   binder.rate("rate", pcie.rate, "bytes on the wire per direction after line coding; 0bps is unlimited");
   binder.integer("tags", pcie.tags, "non-posted requests in flight", 1, 4096);
+  binder.integer("posted_credits", pcie.posted_credits,
+                 "posted writes (TLPs) in flight per direction; 0 is unlimited", 0, 4096);
   binder.bytes("max_payload", pcie.max_payload, "data in one TLP", 64, 4096);
   binder.bytes("max_read_request", pcie.max_read_request, "data that one read request asks for", 64, 4096);
   binder.bytes("request_header", pcie.request_header, "header and framing of a memory request TLP", 0, 256);
