@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every parameter of a host, one struct per component: the single definition that profiles fill. Defaults are
-// those of profiles/connectx7-class.toml, where each value has its source.
+// those of profiles/connectx7-class.toml, but for the larger caches and the data rates, which are unlimited.
 #pragma once
 
 #include <cstdint>
@@ -54,12 +54,12 @@ enum class PostedWriteRule : std::uint8_t {
 struct PcieConfig {
   TimePs mmio_write = nanoseconds(150);  ///< Posted write from the core to the NIC.
   TimePs read_round_trip =
-      nanoseconds(500);                    ///< DMA read of a small block, root complex and memory included.
+      nanoseconds(500);  ///< DMA read of a small block from the last-level cache, root complex included.
   TimePs posted_write = nanoseconds(250);  ///< DMA write until it is visible.
-  BitsPerSecond rate{};             ///< Bytes on the wire per direction, after line coding; 0 is unlimited.
-  std::uint32_t tags = 256;         ///< Non-posted requests in flight, 1 to 4096.
-  std::uint32_t posted_credits = 127;  ///< Posted TLPs in flight per direction, up to 4096; 0 is unlimited.
-  std::uint32_t max_payload = 256;  ///< Bytes of data in one TLP, 64 to 4096.
+  BitsPerSecond rate{};      ///< Bytes on the wire per direction, after line coding; 0 is unlimited.
+  std::uint32_t tags = 256;  ///< Non-posted requests in flight, 1 to 4096.
+  std::uint32_t posted_credits = 127;    ///< Posted TLPs in flight per direction, up to 4096; 0 is unlimited.
+  std::uint32_t max_payload = 256;       ///< Bytes of data in one TLP, 64 to 4096.
   std::uint32_t max_read_request = 512;  ///< Bytes that one read request asks for, 64 to 4096.
   std::uint32_t request_header = 24;     ///< Header and framing of a memory request TLP, bytes.
   std::uint32_t completion_header = 20;  ///< Header and framing of a completion TLP, bytes.

@@ -63,6 +63,42 @@ TEST(Scenario, ValuesWithinTheirRangesThatNoHostCanServeAreRefused) {
   EXPECT_EQ(refusal("", {"run.workload=ping_pong", "run.concurrency=21845"}), "accepted");
 }
 
+TEST(Scenario, TheDefaultsOfAHostAreThoseOfTheDefaultProfileButForCachesAndRates) {
+  const auto scenario = load_scenario(source(""));
+  ASSERT_TRUE(scenario.ok());
+  const HostConfig& profile = scenario->config.host;
+  const HostConfig plain;
+  EXPECT_EQ(plain.core.library_post, profile.core.library_post);
+  EXPECT_EQ(plain.core.work_request_build, profile.core.work_request_build);
+  EXPECT_EQ(plain.core.library_poll, profile.core.library_poll);
+  EXPECT_EQ(plain.core.poll_host_memory, profile.core.poll_host_memory);
+  EXPECT_EQ(plain.core.poll_on_chip, profile.core.poll_on_chip);
+  EXPECT_EQ(plain.core.outstanding_misses, profile.core.outstanding_misses);
+  EXPECT_EQ(plain.memory.row_hit, profile.memory.row_hit);
+  EXPECT_EQ(plain.memory.load_latency, profile.memory.load_latency);
+  EXPECT_EQ(plain.bus.crossing, profile.bus.crossing);
+  EXPECT_EQ(plain.pcie.mmio_write, profile.pcie.mmio_write);
+  EXPECT_EQ(plain.pcie.read_round_trip, profile.pcie.read_round_trip);
+  EXPECT_EQ(plain.pcie.posted_write, profile.pcie.posted_write);
+  EXPECT_EQ(plain.pcie.tags, profile.pcie.tags);
+  EXPECT_EQ(plain.pcie.posted_credits, profile.pcie.posted_credits);
+  EXPECT_EQ(plain.pcie.max_payload, profile.pcie.max_payload);
+  EXPECT_EQ(plain.pcie.max_read_request, profile.pcie.max_read_request);
+  EXPECT_EQ(plain.pcie.request_header, profile.pcie.request_header);
+  EXPECT_EQ(plain.pcie.completion_header, profile.pcie.completion_header);
+  EXPECT_EQ(plain.nic.cycle, profile.nic.cycle);
+  EXPECT_EQ(plain.nic.bytes_per_cycle, profile.nic.bytes_per_cycle);
+  EXPECT_EQ(plain.nic.ub_load_store_cycles, profile.nic.ub_load_store_cycles);
+  EXPECT_EQ(plain.nic.ub_queue_cycles, profile.nic.ub_queue_cycles);
+  EXPECT_EQ(plain.nic.roce_cycles, profile.nic.roce_cycles);
+  EXPECT_EQ(plain.nic.receive_match_cycles, profile.nic.receive_match_cycles);
+  EXPECT_EQ(plain.nic.transmit_queue, profile.nic.transmit_queue);
+  EXPECT_EQ(plain.nic.inline_limit, profile.nic.inline_limit);
+  EXPECT_EQ(plain.nic.order_gate, profile.nic.order_gate);
+  EXPECT_EQ(plain.cache.l1.latency, profile.cache.l1.latency);
+  EXPECT_EQ(plain.cache.l1.shape.lines, profile.cache.l1.shape.lines);
+}
+
 // [OpenURMA Table 6] The accounting profile, read from its file, gives the published cells to the nanosecond.
 TEST(Scenario, TheSerialProfileGivesThePublishedTable) {
   const std::string serial = "openurma-serial";
