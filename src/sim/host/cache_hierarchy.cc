@@ -81,6 +81,13 @@ void CacheHierarchy::fill(LineNumber line, bool store, WriteBacks& out) {
   }
 }
 
+void CacheHierarchy::fill_absent(LineNumber line, bool store, WriteBacks& out) {
+  const bool dirty = store && write_policy_ == WritePolicy::kWriteBack;
+  ++counters_.fills;
+  for (std::size_t level = levels_.size(); level > 0; --level)
+    install(level - 1, line, dirty && level == 1, out);
+}
+
 void CacheHierarchy::install(std::size_t level, LineNumber line, bool dirty, WriteBacks& out) {
   const Cache::Victim victim = levels_[level].insert(line, dirty);
   if (!victim.valid) return;
@@ -113,6 +120,13 @@ bool CacheHierarchy::clean(LineNumber line) {
 bool CacheHierarchy::contains(LineNumber line) const {
   for (const Cache& level : levels_) {
     if (level.contains(line)) return true;
+  }
+  return false;
+}
+
+bool CacheHierarchy::contains_above_last(LineNumber line) const {
+  for (std::size_t level = 0; level + 1 < levels_.size(); ++level) {
+    if (levels_[level].contains(line)) return true;
   }
   return false;
 }

@@ -133,7 +133,12 @@ class CacheHierarchy {
     }
   }
 
+  /// fill() of a line that no level holds: since its miss, the caller has kept every other fill of it away.
+  void fill_absent(LineNumber line, bool store, WriteBacks& out);
+
   bool contains(LineNumber line) const;
+  /// contains(), for a line that has just left the last level.
+  bool contains_above_last(LineNumber line) const;
   bool is_dirty(LineNumber line) const;
 
   /// From now on, while the caches are still empty, lines of the last level have places.

@@ -26,8 +26,8 @@ std::uint64_t HostMemory::allocate(Bytes length) {
   Region region;
   region.base = reserve_addresses(length.count);
   region.length = length.count;
-  region.bytes.reset(static_cast<std::byte*>(std::calloc(std::max<std::uint64_t>(length.count, 1), 1)));
-  WHARF_CHECK(region.bytes != nullptr);
+  region.bytes = ZeroedPages(std::max<std::uint64_t>(length.count, 1));
+  WHARF_CHECK(!region.bytes.empty());
   regions_.push_back(std::move(region));
   return regions_.back().base;
 }
@@ -59,8 +59,8 @@ const HostMemory::Region* HostMemory::find(std::uint64_t address, std::uint64_t 
 
 std::span<std::byte> HostMemory::bytes(std::uint64_t address, Bytes length) {
   const Region* region = find(address, length.count);
-  WHARF_CHECK(region != nullptr && region->bytes != nullptr);
-  return {region->bytes.get() + (address - region->base), length.count};
+  WHARF_CHECK(region != nullptr && !region->bytes.empty());
+  return {region->bytes.data() + (address - region->base), length.count};
 }
 
 std::optional<wire::Payload> HostMemory::read(std::uint64_t address, std::uint32_t length,
@@ -68,19 +68,19 @@ std::optional<wire::Payload> HostMemory::read(std::uint64_t address, std::uint32
   const Region* region = find(address, length);
   if (region == nullptr) return std::nullopt;
   const std::uint64_t offset = address - region->base;
-  if (region->bytes == nullptr) return wire::pattern_payload(region->pattern, offset, length);
+  if (region->bytes.empty()) return wire::pattern_payload(region->pattern, offset, length);
   if (length == 0) return wire::Payload{};
   const wire::BufferId buffer = pool.acquire(length);
   std::byte* copy = pool.data(buffer);
-  std::memcpy(copy, region->bytes.get() + offset, length);
+  std::memcpy(copy, region->bytes.data() + offset, length);
   return wire::bytes_payload(copy, length, buffer);
 }
 
 bool HostMemory::write(std::uint64_t address, const wire::Payload& data) {
   const Region* region = find(address, data.length);
   if (region == nullptr) return false;
-  if (region->bytes != nullptr)
-    wire::fill(data, {region->bytes.get() + (address - region->base), data.length});
+  if (!region->bytes.empty())
+    wire::fill(data, {region->bytes.data() + (address - region->base), data.length});
   return true;
 }
 
@@ -89,8 +89,8 @@ std::optional<std::array<std::uint64_t, 2>> HostMemory::atomic(verbs::Verb verb,
                                                                const std::array<std::uint64_t, 2>& operand,
                                                                const std::array<std::uint64_t, 2>& compare) {
   const Region* region = find(address, width);
-  if (region == nullptr || region->bytes == nullptr || address % width != 0) return std::nullopt;
-  std::byte* at = region->bytes.get() + (address - region->base);
+  if (region == nullptr || region->bytes.empty() || address % width != 0) return std::nullopt;
+  std::byte* at = region->bytes.data() + (address - region->base);
   std::array<std::uint64_t, 2> old{};
   std::memcpy(old.data(), at, width);
   std::array<std::uint64_t, 2> next = old;

@@ -6,13 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "base/units.h"
+#include "base/zeroed_pages.h"
 #include "verbs/verb.h"
 #include "wire/payload.h"
 #include "wire/payload_pool.h"
@@ -36,8 +35,8 @@ class HostMemory {
   /// Fetches what an access to `address` will find toward the processor, for one that comes soon.
   void prefetch(std::uint64_t address) const {
     const Region* region = find(address, 1);
-    if (region != nullptr && region->bytes != nullptr)
-      __builtin_prefetch(region->bytes.get() + (address - region->base));
+    if (region != nullptr && !region->bytes.empty())
+      __builtin_prefetch(region->bytes.data() + (address - region->base));
   }
 
   /// The bytes themselves; the range is mapped and has real bytes.
@@ -60,13 +59,10 @@ class HostMemory {
                                                      const std::array<std::uint64_t, 2>& compare);
 
  private:
-  struct Free {
-    void operator()(std::byte* bytes) const { std::free(bytes); }
-  };
   struct Region {
     std::uint64_t base = 0;
     std::uint64_t length = 0;
-    std::unique_ptr<std::byte[], Free> bytes;  ///< Null: a pattern.
+    ZeroedPages bytes;  ///< Empty: a pattern.
     std::uint32_t pattern = 0;
   };
   const Region* find(std::uint64_t address, std::uint64_t length) const;

@@ -134,12 +134,7 @@ void LoadStorePort::look_up(Call& call, TimePs now) {
   if (hit) {
     RemoteLines::Bytes* cached = lines_.find(line).bytes;
     WHARF_CHECK(cached != nullptr);
-    std::byte* at = cached->data() + offset_in_line(call.target.address);
-    if (store) {
-      std::memcpy(at, &call.value, call.length);
-    } else {
-      std::memcpy(&call.value, at, call.length);
-    }
+    perform(call, *cached);
   }
   if (access.store_to_memory) {
     go_remote(call, line, MissKind::kStore);
@@ -346,40 +341,35 @@ void LoadStorePort::lose_line(TimePs now, const Miss& miss) {
 WriteBacks LoadStorePort::serve(TimePs now, const Miss& miss) {
   WriteBacks out;
   const bool ok = miss.result.status == verbs::CompletionStatus::kSuccess;
-  std::byte* cached = nullptr;
+  // The calls act on a copy: where the line will lie in the caches has mostly to be fetched first.
+  RemoteLines::Bytes bytes;
+  if (ok && miss.request.verb == verbs::Verb::kLoad) wire::fill(miss.result.data, bytes);
+  bool dirty = false;
+  for (Call* call = miss.served.first; call != nullptr; call = call->next) {
+    dirty = dirty || call->verb == verbs::Verb::kStore;
+    call->status = miss.result.status;
+    if (call != miss.served.first)
+      parts_.records.tracer().span(call->tag, Stage::kMergedMiss, call->ready, now, parts_.nic.host());
+    if (ok && miss.kind != MissKind::kStore) perform(*call, bytes);
+  }
   if (miss.kind == MissKind::kFill && ok) {
-    bool dirty = false;
-    for (const Call* call = miss.served.first; call != nullptr; call = call->next)
-      dirty = dirty || call->verb == verbs::Verb::kStore;
-    parts_.caches.fill(miss.line, dirty, out);
+    parts_.caches.fill_absent(miss.line, dirty, out);
     lines_.settle(out);
     const RemoteLines::Line line = lines_.find(miss.line);
     WHARF_CHECK(line.bytes != nullptr);
-    wire::fill(miss.result.data, *line.bytes);
+    *line.bytes = bytes;
     *line.token = miss.request.remote.token;
-    cached = line.bytes->data();
-  }
-  bool is_first = true;
-  for (Call* call = miss.served.first; call != nullptr; call = call->next) {
-    serve_one(now, miss, *call, is_first, cached);
-    is_first = false;
   }
   return out;
 }
 
-void LoadStorePort::serve_one(TimePs now, const Miss& miss, Call& call, bool is_first, std::byte* cached) {
-  call.status = miss.result.status;
-  if (!is_first)
-    parts_.records.tracer().span(call.tag, Stage::kMergedMiss, call.ready, now, parts_.nic.host());
-  if (call.status != verbs::CompletionStatus::kSuccess) return;
-  const std::uint32_t offset = offset_in_line(call.target.address);
-  if (cached != nullptr && call.verb == verbs::Verb::kStore) {
-    std::memcpy(cached + offset, &call.value, call.length);
-  } else if (call.verb == verbs::Verb::kLoad) {
-    RemoteLines::Bytes bytes;
-    if (cached == nullptr) wire::fill(miss.result.data, bytes);
+void LoadStorePort::perform(Call& call, RemoteLines::Bytes& line) {
+  std::byte* const at = line.data() + offset_in_line(call.target.address);
+  if (call.verb == verbs::Verb::kStore) {
+    std::memcpy(at, &call.value, call.length);
+  } else {
     call.value = 0;
-    std::memcpy(&call.value, (cached != nullptr ? cached : bytes.data()) + offset, call.length);
+    std::memcpy(&call.value, at, call.length);
   }
 }
 

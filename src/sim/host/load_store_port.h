@@ -180,7 +180,8 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
   void issue_write_back(std::uint32_t tag);
   /// Gives the bytes of a miss that ended to the calls it serves; returns the lines that its fill displaced.
   WriteBacks serve(TimePs now, const Miss& miss);
-  void serve_one(TimePs now, const Miss& miss, Call& call, bool is_first, std::byte* cached);
+  /// Loads from, or stores into, the bytes of its line.
+  static void perform(Call& call, RemoteLines::Bytes& line);
   std::uint32_t take_miss();
   static LineNumber line_number(const Call& call);
 

@@ -14,8 +14,8 @@ constexpr std::uint32_t kAsideSlack = 256;
 
 RemoteLines::RemoteLines(CacheHierarchy& caches)
     : caches_(caches),
-      bytes_(std::make_unique_for_overwrite<Place[]>(caches.place_count())),
-      tokens_(std::make_unique<verbs::SegmentToken[]>(caches.place_count())),
+      bytes_(caches.place_count()),
+      tokens_(caches.place_count()),
       aside_(kAsideSlack),
       aside_index_(kAsideSlack),
       aside_limit_(2 * (caches.line_count() - caches.place_count()) + kAsideSlack) {

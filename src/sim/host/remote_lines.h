@@ -6,10 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "base/flat_map.h"
 #include "base/slot_pool.h"
+#include "base/zeroed_pages.h"
 #include "sim/host/cache_hierarchy.h"
 #include "verbs/segment.h"
 
@@ -59,7 +59,10 @@ class RemoteLines {
     for (std::uint32_t i = 0; i < out.departed_count; ++i) {
       const WriteBacks::Departure& departure = out.departed[i];
       if ((departure.line & kRemoteLineBit) == 0) continue;
-      if (departure.dirty || caches_.contains(departure.line)) put_aside(departure.line, departure.place);
+      // Where several left, the last level may have taken one of them in again, dirty from above.
+      const bool kept = out.departed_count == 1 ? caches_.contains_above_last(departure.line)
+                                                : caches_.contains(departure.line);
+      if (departure.dirty || kept) put_aside(departure.line, departure.place);
     }
   }
 
@@ -86,8 +89,8 @@ class RemoteLines {
   void drop_unneeded();
 
   CacheHierarchy& caches_;
-  std::unique_ptr<Place[]> bytes_;                 ///< By place in the last level.
-  std::unique_ptr<verbs::SegmentToken[]> tokens_;  ///< The same.
+  ZeroedArray<Place> bytes_;                 ///< By place in the last level.
+  ZeroedArray<verbs::SegmentToken> tokens_;  ///< The same.
   SlotPool<Aside> aside_;
   FlatMap aside_index_;
   /// With more lines aside, those that have left all levels meanwhile are dropped.

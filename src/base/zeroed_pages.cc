@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/zeroed_pages.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace wharf {
+namespace {
+
+std::size_t whole_pages(std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+
+/// Maps more than is wanted and gives both ends back, so that the rest starts at a multiple of kHugePage.
+std::byte* map_aligned(std::size_t bytes) {
+  constexpr std::size_t kHuge = ZeroedPages::kHugePage;
+  void* const anywhere = mmap(nullptr, bytes + kHuge, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (anywhere == MAP_FAILED) return nullptr;
+  auto* const mapped = static_cast<std::byte*>(anywhere);
+  const std::size_t before = (kHuge - reinterpret_cast<std::uintptr_t>(mapped) % kHuge) % kHuge;
+  if (before > 0) munmap(mapped, before);
+  munmap(mapped + before + bytes, kHuge - before);
+  return mapped + before;
+}
+
+}  // namespace
+
+ZeroedPages::ZeroedPages(std::size_t bytes) {
+  constexpr std::size_t kMost = std::size_t{1} << 47U;  // More than any process can have.
+  if (bytes == 0 || bytes > kMost) return;
+  if (bytes < kHugePage) {
+    data_ = static_cast<std::byte*>(std::calloc(bytes, 1));
+  } else {
+    data_ = map_aligned(whole_pages(bytes));
+    // A wish: without huge pages everything works, only slower.
+    if (data_ != nullptr) static_cast<void>(madvise(data_, whole_pages(bytes), MADV_HUGEPAGE));
+  }
+  if (data_ != nullptr) bytes_ = bytes;
+}
+
+ZeroedPages::~ZeroedPages() {
+  if (bytes_ < kHugePage) {
+    std::free(data_);
+  } else {
+    munmap(data_, whole_pages(bytes_));
+  }
+}
+
+}  // namespace wharf

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/zeroed_pages.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace wharf {
+namespace {
+
+TEST(ZeroedPages, AreZeroAndWritableToTheLastByte) {
+  for (const std::size_t bytes :
+       {std::size_t{1}, std::size_t{4096}, std::size_t{4097}, ZeroedPages::kHugePage - 1,
+        ZeroedPages::kHugePage, 2 * ZeroedPages::kHugePage + 5}) {
+    const ZeroedPages pages(bytes);
+    ASSERT_EQ(pages.size(), bytes);
+    EXPECT_EQ(pages.data()[0], std::byte{0});
+    EXPECT_EQ(pages.data()[bytes - 1], std::byte{0});
+    pages.data()[0] = pages.data()[bytes - 1] = std::byte{1};
+    EXPECT_EQ(pages.data()[bytes - 1], std::byte{1});
+  }
+}
+
+TEST(ZeroedPages, LargeOnesStartAtAHugePage) {
+  const ZeroedPages pages(3 * ZeroedPages::kHugePage);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pages.data()) % ZeroedPages::kHugePage, 0U);
+}
+
+TEST(ZeroedPages, NothingIsAskedForNothing) {
+  EXPECT_TRUE(ZeroedPages(0).empty());
+  EXPECT_TRUE(ZeroedPages().empty());
+}
+
+TEST(ZeroedPages, MoreThanThereCanBeIsEmpty) { EXPECT_TRUE(ZeroedPages(std::size_t{1} << 60U).empty()); }
+
+TEST(ZeroedPages, MovingKeepsTheBytes) {
+  ZeroedPages first(4096);
+  first.data()[7] = std::byte{9};
+  ZeroedPages second(std::move(first));
+  EXPECT_EQ(second.data()[7], std::byte{9});
+  ZeroedPages third;
+  third = std::move(second);
+  EXPECT_EQ(third.data()[7], std::byte{9});
+  EXPECT_EQ(third.size(), 4096U);
+}
+
+TEST(ZeroedArray, HoldsValuesOfItsType) {
+  const ZeroedArray<std::uint64_t> array(1000);
+  EXPECT_EQ(array.size(), 1000U);
+  EXPECT_EQ(array[999], 0U);
+  array[999] = 5;
+  EXPECT_EQ(array[999], 5U);
+}
+
+}  // namespace
+}  // namespace wharf
