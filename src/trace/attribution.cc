@@ -44,16 +44,28 @@ OperationPath& OperationPath::operator+=(const OperationPath& other) {
   return *this;
 }
 
-Attribution::Attribution() { enlarge(last_spans_, last_span_room_); }
+Attribution::Attribution() {
+  enlarge(last_spans_, last_span_room_);
+  enlarge_table();
+}
+
+void Attribution::enlarge_table() {
+  const std::size_t old_count = slots_.size();
+  const std::size_t count = old_count == 0 ? 16 : 2 * old_count;
+  slots_.resize(count);
+  free_.reserve(count);
+  for (std::size_t index = count; index-- > old_count;) {
+    enlarge(slots_[index].spans, slots_[index].span_room);
+    enlarge(slots_[index].rests, slots_[index].rest_room);
+    free_.push_back(static_cast<std::uint32_t>(index));
+  }
+  table_ = slots_.data();
+  slot_mask_ = static_cast<std::uint32_t>(count - 1);
+}
 
 wire::OperationTag Attribution::begin(TimePs at) {
-  if (free_.empty()) {
-    free_.push_back(static_cast<std::uint32_t>(slots_.size()));
-    slots_.emplace_back();
-    enlarge(slots_.back().spans, slots_.back().span_room);
-    enlarge(slots_.back().rests, slots_.back().rest_room);
-    free_.reserve(slots_.capacity());
-  }
+  if (free_.empty()) [[unlikely]]
+    enlarge_table();
   const std::uint32_t slot_index = free_.back();
   free_.pop_back();
   Slot& slot = slots_[slot_index];
@@ -128,13 +140,22 @@ const OperationPath& Attribution::end(wire::OperationTag operation, TimePs at) {
   const std::span<const Rest> rests{slot->rests.get(), slot->rest_count};
   const std::size_t count = spans.size();
 
-  // Walk backwards. Mostly the spans form a chain in the order in which they were reported.
+  // Walk backwards. Mostly the spans form a chain in the order in which they were reported: first as long as
+  // they do.
   TimePs cursor = at;
   std::size_t next = count;
-  std::size_t critical = 0;
   std::uint64_t stages = 0;
   std::uint64_t overlapped = 0;
   const TimePs operation_begin = slot->begin;
+  for (Span* span = spans.data() + count; next > 0; --next) {
+    --span;
+    if (span->end != cursor || span->begin < operation_begin) break;
+    path_.critical[index(span->stage)] += cursor - span->begin;
+    stages |= bit(span->stage);
+    span->critical = true;
+    cursor = span->begin;
+  }
+  std::size_t critical = count - next;
   while (cursor > operation_begin) {
     const bool chained = next > 0 && spans[next - 1].end == cursor;
     const std::size_t found = chained ? next - 1 : find_before(spans, operation_begin, cursor, next);

@@ -100,12 +100,14 @@ class Attribution {
     std::unique_ptr<Span[]> spans;
     std::unique_ptr<Rest[]> rests;
   };
+  /// Null: it has ended. No look at the length of the table: a tag that is none of its own meets a slot of
+  /// another generation.
   Slot* find(wire::OperationTag operation) {
-    const auto slot_index = static_cast<std::uint32_t>(operation.value);
-    if (slot_index >= slots_.size()) return nullptr;
-    Slot& slot = slots_[slot_index];
+    Slot& slot = table_[operation.value & slot_mask_];
     return slot.generation == static_cast<std::uint32_t>(operation.value >> 32U) ? &slot : nullptr;
   }
+  /// Doubles the table of slots.
+  void enlarge_table();
   /// What span() and rest() do when their list is full.
   void span_with_growth(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end);
   void rest_with_growth(wire::OperationTag operation, Stage stage, TimePs at);
@@ -118,7 +120,9 @@ class Attribution {
   /// Gives the time from `from` to `to`, which no span claims, to the places where the operation rested.
   void claim_gap(std::span<const Rest> rests, TimePs from, TimePs to);
 
-  std::vector<Slot> slots_;
+  std::vector<Slot> slots_;  ///< A power of two of them.
+  Slot* table_ = nullptr;    ///< Their first.
+  std::uint32_t slot_mask_ = 0;
   std::vector<std::uint32_t> free_;
   std::unique_ptr<Span[]> last_spans_;
   std::uint32_t last_span_count_ = 0;

@@ -200,7 +200,7 @@ std::uint32_t LinkDirection::take_slot() {
 void LinkDirection::enqueue(std::uint32_t slot, TimePs arrival, ComponentId source) {
   InFlight& entry = in_flight_[slot];
   entry.arrival = last_arrival_ = max(arrival, last_arrival_);
-  entry.due = last_due_ = max(entry.arrival + receiver_->receive_latency(entry.packet), last_due_);
+  entry.due = last_due_ = max(entry.arrival + receiver_->announce(entry.packet), last_due_);
   if (in_order_.full()) in_order_.reserve(2 * in_order_.capacity());
   in_order_.push_back(slot);
   if (in_order_.size() == 1) simulation_.schedule(entry.due, id(), source, kArrival, 0);
@@ -209,7 +209,7 @@ void LinkDirection::enqueue(std::uint32_t slot, TimePs arrival, ComponentId sour
 void LinkDirection::hold_back(std::uint32_t slot, TimePs arrival, ComponentId source) {
   InFlight& entry = in_flight_[slot];
   entry.arrival = arrival;
-  entry.due = arrival + receiver_->receive_latency(entry.packet);
+  entry.due = arrival + receiver_->announce(entry.packet);
   ++held_;
   simulation_.schedule(entry.due, id(), source, kHeldArrival, slot);
 }

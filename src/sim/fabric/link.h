@@ -26,9 +26,10 @@ namespace wharf::sim {
 class LinkReceiver {
  public:
   virtual ~LinkReceiver() = default;
-  /// How long after the arrival of its last byte the receiver wants to be told of `packet`: its pipeline, so
-  /// that an arrival costs one event. May not depend on what the receiver is doing.
-  virtual TimePs receive_latency(const wire::Packet& packet) const = 0;
+  /// `packet` is on its way. Returns how long after the arrival of its last byte the receiver wants to be
+  /// told of it: its pipeline, so that an arrival costs one event. May not depend on what the receiver is
+  /// doing, nor change it; a receiver may fetch what the packet will touch toward the processor.
+  virtual TimePs announce(const wire::Packet& packet) const = 0;
   /// `packet`, whose last byte arrived at `arrival`. The link keeps its reference to the payload.
   virtual void receive(const wire::Packet& packet, TimePs arrival) = 0;
 };

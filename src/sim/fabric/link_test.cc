@@ -11,7 +11,7 @@ namespace {
 class Collector final : public LinkReceiver {
  public:
   explicit Collector(Simulation& simulation) : simulation_(simulation) {}
-  TimePs receive_latency(const wire::Packet&) const override { return latency; }
+  TimePs announce(const wire::Packet&) const override { return latency; }
   void receive(const wire::Packet& packet, TimePs arrival) override {
     EXPECT_GE(simulation_.now(), arrival + latency);
     arrivals.push_back(arrival);

@@ -230,8 +230,8 @@ TEST(NicPipeline, PeakRateIsOneFlitPerCycle) {
 TEST(NicPipeline, AccountingFloorsEachVisit) {
   // nic(8 cycles, 64 B) = floor((8 + 1) * 3.106) = 27 ns; nic(25, 8) = floor(25 * 3.106) = 77 ns.
   NicConfig nic;
-  EXPECT_EQ(pipeline_latency(nic, 8, flit_count(64, 32), StageRounding::kWholeNanoseconds), nanoseconds(27));
-  EXPECT_EQ(pipeline_latency(nic, 25, flit_count(8, 32), StageRounding::kWholeNanoseconds), nanoseconds(77));
+  EXPECT_EQ(pipeline_latency(nic, 8, FlitCount(32)(64), StageRounding::kWholeNanoseconds), nanoseconds(27));
+  EXPECT_EQ(pipeline_latency(nic, 25, FlitCount(32)(8), StageRounding::kWholeNanoseconds), nanoseconds(77));
   EXPECT_EQ(pipeline_latency(nic, 8, 2, kExact), picoseconds(27'954));
 }
 

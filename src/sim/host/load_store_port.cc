@@ -342,7 +342,7 @@ WriteBacks LoadStorePort::serve(TimePs now, const Miss& miss) {
   WriteBacks out;
   const bool ok = miss.result.status == verbs::CompletionStatus::kSuccess;
   // The calls act on a copy: where the line will lie in the caches has mostly to be fetched first.
-  RemoteLines::Bytes bytes;
+  alignas(kCacheLineBytes) RemoteLines::Bytes bytes;
   if (ok && miss.request.verb == verbs::Verb::kLoad) wire::fill(miss.result.data, bytes);
   bool dirty = false;
   for (Call* call = miss.served.first; call != nullptr; call = call->next) {

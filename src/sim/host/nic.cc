@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "base/units.h"
-#include "wire/packet_role.h"
 
 namespace wharf::sim {
 
@@ -18,6 +17,7 @@ Nic::Nic(Simulation& simulation, const HostConfig& config, Attachment attachment
       host_parts_(parts),
       host_(host),
       port_(config, attachment, parts, host),
+      flit_count_(config.nic.bytes_per_cycle),
       transmit_(config.nic, config.time.rounding),
       transmit_queue_(config.nic.transmit_queue),
       accesses_(64) {
@@ -69,7 +69,7 @@ std::uint32_t Nic::flits(const wire::Packet& packet) const {
       nic.charged_bytes == wire::ChargeRule::kPacket
           ? packet.header_bytes + packet.payload.length
           : wire::payload_charge(packet, nic.nominal_request_bytes, nic.nominal_response_bytes);
-  return flit_count(charged, nic.bytes_per_cycle);
+  return flit_count_(charged);
 }
 
 void Nic::transmit_packet(TimePs now, wire::Packet& packet) {

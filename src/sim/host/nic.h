@@ -18,6 +18,7 @@
 #include "sim/kernel/in_order_source.h"
 #include "sim/kernel/simulation.h"
 #include "wire/packet.h"
+#include "wire/packet_role.h"
 
 namespace wharf::sim {
 
@@ -113,6 +114,12 @@ class Nic : public Component {
   // From the wire.
   /// Time from a packet's last byte until the engine gets it, when the receive pipeline is free.
   TimePs receive_latency(const wire::Packet& packet) const;
+  /// Fetches the memory that a load or store will touch here toward the processor that simulates: it comes so
+  /// soon after the request that the memory of large runs would be waited for.
+  [[gnu::always_inline]] void prefetch(const wire::Packet& packet) const {
+    if (wire::is_load_store(packet) && !wire::is_response(packet))
+      host_parts_.memory.prefetch(packet.ub.extension.maetah.address);
+  }
   /// A packet whose last byte arrived at `arrival`, handed over at least receive_latency() later. The caller
   /// keeps its reference to the payload.
   virtual void receive(const wire::Packet& packet, TimePs arrival) = 0;
@@ -174,6 +181,7 @@ class Nic : public Component {
   HostParts host_parts_;
   std::uint16_t host_;
   MemoryPort port_;
+  FlitCount flit_count_;
   NicPipeline transmit_;
   PipelineQueue transmit_queue_;
   TimePs transmit_wake_{-1};  ///< When kTransmitRoom is due; in the past when it is not.

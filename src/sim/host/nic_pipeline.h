@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "base/ring.h"
@@ -18,10 +19,25 @@ struct PipelineVisit {
   TimePs tail;   ///< Its last flit leaves.
 };
 
-/// Flits of a packet that is charged `bytes`: at least one.
-constexpr std::uint32_t flit_count(std::uint32_t bytes, std::uint32_t bytes_per_cycle) {
-  return std::max(1U, (bytes + bytes_per_cycle - 1) / bytes_per_cycle);
-}
+/// Flits of a packet by the bytes that it is charged: at least one. Counted several times per packet, so
+/// without a division where the width of the pipeline is a power of two, as it mostly is.
+class FlitCount {
+ public:
+  explicit constexpr FlitCount(std::uint32_t bytes_per_cycle)
+      : width_(bytes_per_cycle),
+        shift_(std::countr_zero(bytes_per_cycle)),
+        shifts_(std::has_single_bit(width_)) {}
+
+  constexpr std::uint32_t operator()(std::uint32_t bytes) const {
+    const std::uint32_t filled = bytes + width_ - 1;
+    return std::max(1U, shifts_ ? filled >> shift_ : filled / width_);
+  }
+
+ private:
+  std::uint32_t width_;
+  int shift_;
+  bool shifts_;
+};
 
 /// Time from a packet's first flit in to its last flit out.
 constexpr TimePs pipeline_latency(const NicConfig& nic, std::uint32_t depth, std::uint32_t flits,

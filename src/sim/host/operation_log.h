@@ -56,7 +56,8 @@ class OperationLog {
     }
     OperationTotals& totals = totals_[static_cast<std::size_t>(entry.verb)];
     ++totals.count;
-    totals.failed += entry.status == verbs::CompletionStatus::kSuccess ? 0U : 1U;
+    if (entry.status != verbs::CompletionStatus::kSuccess) [[unlikely]]
+      ++totals.failed;
     totals.bytes += entry.bytes;
     totals.latency_min = min(totals.latency_min, entry.latency);
     totals.latency_max = max(totals.latency_max, entry.latency);

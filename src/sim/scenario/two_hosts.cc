@@ -50,7 +50,10 @@ class TwoHosts::Plug final : public NicWire, public LinkReceiver {
   Plug(Nic& nic, LinkDirection& out) : nic_(nic), out_(out) {}
   wire::Packet& next_packet() override { return out_.next_packet(); }
   void send(TimePs head, TimePs tail) override { out_.send(head, tail, nic_.id()); }
-  TimePs receive_latency(const wire::Packet& packet) const override { return nic_.receive_latency(packet); }
+  TimePs announce(const wire::Packet& packet) const override {
+    nic_.prefetch(packet);
+    return nic_.receive_latency(packet);
+  }
   void receive(const wire::Packet& packet, TimePs arrival) override { nic_.receive(packet, arrival); }
 
  private:
