@@ -7,6 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <set>
+#include <utility>
 
 namespace wharf::sim {
 namespace {
@@ -197,6 +198,28 @@ TEST(CacheHierarchy, WarmUpEndsByForgettingCountsOnly) {
   caches.reset_counters();
   EXPECT_TRUE(caches.try_first_level(1, true));
   EXPECT_THAT(caches.counters().answered, testing::ElementsAre(1, 0, 0, 0));
+}
+
+RC_GTEST_PROP(CacheHierarchyProperty, FillingAnAbsentLineIsFilling, ()) {
+  CacheHierarchy plain = make(small_config());
+  CacheHierarchy quick = make(small_config());
+  plain.track_places();
+  quick.track_places();
+  const auto accesses = *rc::gen::container<std::vector<std::pair<std::uint8_t, bool>>>(
+      rc::gen::pair(rc::gen::inRange<std::uint8_t>(0, 24), rc::gen::arbitrary<bool>()));
+  for (const auto& [line, store] : accesses) {
+    WriteBacks plain_out;
+    WriteBacks quick_out;
+    if (plain.access(line, store, plain_out).needs_fill) plain.fill(line, store, plain_out);
+    if (quick.access(line, store, quick_out).needs_fill) quick.fill_absent(line, store, quick_out);
+    RC_ASSERT(lines_of(plain_out) == lines_of(quick_out));
+    RC_ASSERT(plain_out.departed_count == quick_out.departed_count);
+    for (LineNumber at = 0; at < 24; ++at) {
+      RC_ASSERT(plain.place_of(at) == quick.place_of(at));
+      RC_ASSERT(plain.is_dirty(at) == quick.is_dirty(at));
+      RC_ASSERT(quick.contains(at) == (quick.contains_above_last(at) || quick.place_of(at) != kNoPlace));
+    }
+  }
 }
 
 TEST(CacheHierarchy, RefusalsNameTheKey) {
