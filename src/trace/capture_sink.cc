@@ -5,12 +5,12 @@
 
 namespace wharf::trace {
 
-void CaptureSink::add_port(std::uint16_t host, std::uint32_t component, std::string name) {
+void CaptureSink::add_port(std::uint32_t host, std::uint32_t component, std::string name) {
   WHARF_CHECK(find(host, component) == nullptr);
   ports_.push_back({host, component, std::move(name), {}});
 }
 
-CaptureSink::Port* CaptureSink::find(std::uint16_t host, std::uint32_t component) {
+CaptureSink::Port* CaptureSink::find(std::uint32_t host, std::uint32_t component) {
   for (Port& port : ports_) {
     if (port.host == host && port.component == component) return &port;
   }

@@ -26,7 +26,7 @@ class CaptureSink : public Sink {
 
   /// Captures the packet events of `component` at `host` under `name`. Each port is added once, before the
   /// run.
-  void add_port(std::uint16_t host, std::uint32_t component, std::string name);
+  void add_port(std::uint32_t host, std::uint32_t component, std::string name);
 
   void record(const TraceEvent& event) override;
 
@@ -41,12 +41,12 @@ class CaptureSink : public Sink {
   /// A port has an interface for each kind of link that its packets are for, described when the first one
   /// passes.
   struct Port {
-    std::uint16_t host = 0;
+    std::uint32_t host = 0;
     std::uint32_t component = 0;
     std::string name;
     std::vector<std::pair<wire::LinkType, wire::CaptureInterface>> interfaces;
   };
-  Port* find(std::uint16_t host, std::uint32_t component);
+  Port* find(std::uint32_t host, std::uint32_t component);
   wire::CaptureInterface interface_of(Port& port, wire::LinkType link);
 
   wire::PcapngWriter writer_;

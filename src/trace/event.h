@@ -17,14 +17,14 @@ enum class EventKind : std::uint8_t {
   kSpan,            ///< `stage` from `begin` to `end`.
   kPacketSent,      ///< On a link: `packet` is set.
   kPacketReceived,
-  kPacketDropped,   ///< a: reason.
-  kRetransmission,  ///< a: first PSN, b: packets queued again.
-  kTimeout,         ///< a: attempt.
-  kStateChange,     ///< a: from, b: to.
-  kCacheEviction,   ///< a: address.
-  kContextMiss,     ///< a: record key.
-  kLineLost,        ///< A dirty line's write-back ended in an error. a: remote address, b: completion status.
-  kAsyncEvent,      ///< An engine reports what nobody asked for. a: engine::AsyncEventKind, b: queue.
+  kPacketDropped,    ///< a: reason.
+  kRetransmission,   ///< a: first PSN, b: packets queued again.
+  kTimeout,          ///< a: attempt.
+  kStateChange,      ///< Of a queue or channel, as its engine numbers states. a: from, b: to.
+  kContextMiss,      ///< a: context record, as its engine numbers records.
+  kContextEviction,  ///< a: context record.
+  kLineLost,    ///< A dirty line's write-back ended in an error. a: remote address, b: completion status.
+  kAsyncEvent,  ///< An engine reports what nobody asked for. a: engine::AsyncEventKind, b: queue.
 };
 
 inline constexpr int kEventKindCount = static_cast<int>(EventKind::kAsyncEvent) + 1;
@@ -33,8 +33,8 @@ inline constexpr int kEventKindCount = static_cast<int>(EventKind::kAsyncEvent) 
 struct TraceEvent {
   EventKind kind = EventKind::kSpan;
   Stage stage = Stage::kLibraryPost;
-  std::uint16_t host = 0;
-  std::uint32_t component = 0;  ///< Simulation component or queue.
+  std::uint32_t host = 0;
+  std::uint32_t component = 0;  ///< Simulation component, queue or channel.
   TimePs begin{};
   TimePs end{};  ///< Spans; otherwise equal to `begin`.
   wire::OperationTag operation{};
@@ -42,6 +42,7 @@ struct TraceEvent {
   std::uint64_t b = 0;
   const wire::Packet* packet = nullptr;
 };
+static_assert(sizeof(TraceEvent) == 64, "one cache line");
 
 /// Bit of an event kind in a Tracer's mask.
 constexpr std::uint32_t bit(EventKind kind) { return 1U << static_cast<unsigned>(kind); }

@@ -35,10 +35,10 @@ std::string_view name(EventKind kind) {
       return "timeout";
     case EventKind::kStateChange:
       return "state_change";
-    case EventKind::kCacheEviction:
-      return "cache_eviction";
     case EventKind::kContextMiss:
       return "context_miss";
+    case EventKind::kContextEviction:
+      return "context_eviction";
     case EventKind::kLineLost:
       return "line_lost";
     case EventKind::kAsyncEvent:
@@ -108,10 +108,8 @@ void append_event(std::string& line, const TraceEvent& event, const PacketSummar
     case EventKind::kStateChange:
       fmt::format_to(out, " {} to {}", event.a, event.b);
       break;
-    case EventKind::kCacheEviction:
-      fmt::format_to(out, " address {:#x}", event.a);
-      break;
     case EventKind::kContextMiss:
+    case EventKind::kContextEviction:
       fmt::format_to(out, " record {:#x}", event.a);
       break;
     case EventKind::kLineLost:

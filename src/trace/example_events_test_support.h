@@ -95,8 +95,11 @@ inline void run_example(Tracer& tracer) {
                .end = ns(1'400),
                .operation = second,
                .a = 0x20});
-  tracer.emit(
-      {.kind = EventKind::kCacheEviction, .component = 1, .begin = ns(1'410), .end = ns(1'410), .a = 0x1000});
+  tracer.emit({.kind = EventKind::kContextEviction,
+               .component = 1,
+               .begin = ns(1'410),
+               .end = ns(1'410),
+               .a = 0x1000});
   tracer.emit({.kind = EventKind::kStateChange,
                .component = 2,
                .begin = ns(1'420),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the last events of a run in a fixed amount of memory: what a stall report or a failed invariant
-// prints.
+// Keeps the last events of a run in a fixed amount of memory: what a failed invariant prints.
 #pragma once
 
 #include <cstddef>

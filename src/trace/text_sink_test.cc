@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "base/golden_test_support.h"
-#include "trace/counting_sink.h"
 #include "trace/example_events_test_support.h"
 #include "trace/ring_sink.h"
 
@@ -58,19 +57,6 @@ TEST(RingSink, DescribesPacketsThatAreGone) {
   }
   EXPECT_EQ(ring[0].packet, nullptr);
   EXPECT_NE(ring.text().find("psn 9"), std::string::npos) << ring.text();
-}
-
-TEST(CountingSink, CountsByKindAndOnlyWhatTheMaskLetsThrough) {
-  CountingSink all;
-  CountingSink drops;
-  Tracer tracer;
-  tracer.attach(all, kAllEvents);
-  tracer.attach(drops, bit(EventKind::kPacketDropped));
-  run_example(tracer);
-  EXPECT_EQ(all.count(EventKind::kSpan), 10U);
-  EXPECT_EQ(all.count(EventKind::kOperationEnd), 2U);
-  EXPECT_EQ(all.total(), 22U);
-  EXPECT_EQ(drops.total(), 1U);
 }
 
 }  // namespace

@@ -29,6 +29,8 @@ constexpr std::uint16_t kInstantRow = kStageCount + 1;
 
 /// Slices on more lanes than this in one row tell a reader nothing.
 constexpr std::size_t kMostLanes = 256;
+/// Hosts with rows; more would run out of thread ids, which are 31 bits.
+constexpr std::size_t kMostHosts = 65'536;
 constexpr std::uint64_t kNoTrack = 0;
 
 /// More than any one drawing or description takes, and room for the note at the end.
@@ -38,10 +40,11 @@ constexpr std::uint64_t kNoteBytes = 512;
 std::uint64_t stage_name(Stage stage) { return kFirstStageName + static_cast<std::uint64_t>(stage); }
 std::uint64_t kind_name(EventKind kind) { return kFirstKindName + static_cast<std::uint64_t>(kind); }
 
-// Perfetto shows a thread in the process whose pid its track names. Pids and tids are unique in the file.
-std::int32_t pid_of(std::uint16_t host) { return std::int32_t{host} + 1; }
+// Perfetto shows a thread in the process whose pid its track names. Hosts are below 2^24. Pids and tids are
+// unique in the file.
+std::int32_t pid_of(std::uint32_t host) { return static_cast<std::int32_t>(host) + 1; }
 /// The process track of a host; thread tracks count up from 1 and stay below.
-std::uint64_t process_track(std::uint16_t host) { return (std::uint64_t{1} << 32U) + host; }
+std::uint64_t process_track(std::uint32_t host) { return (std::uint64_t{1} << 32U) + host; }
 
 std::uint64_t whole_nanoseconds(TimePs time) { return static_cast<std::uint64_t>(time.ps) / 1000; }
 
@@ -98,10 +101,10 @@ void TimelineSink::write_head() {
   write_packet(packet);
 }
 
-void TimelineSink::describe_host(std::uint16_t host) {
-  if (host_described_.size() <= host) host_described_.resize(std::size_t{host} + 1);
-  if (host_described_[host]) return;
-  host_described_[host] = true;
+std::uint32_t TimelineSink::describe_host(std::uint32_t host) {
+  const auto place = static_cast<std::uint32_t>(place_of_host_.size());
+  const auto [known, fresh] = place_of_host_.try_emplace(host, place);
+  if (!fresh) return known->second;
   std::string packet;
   pbf_builder<perfetto::TracePacket> builder(packet);
   builder.add_uint32(perfetto::TracePacket::kTrustedPacketSequenceId, kSequence);
@@ -113,6 +116,7 @@ void TimelineSink::describe_host(std::uint16_t host) {
     process.add_string(perfetto::ProcessDescriptor::kProcessName, fmt::format("host {}", host));
   }
   write_packet(packet);
+  return place;
 }
 
 std::uint64_t TimelineSink::lane(LaneKey key, TimePs begin, TimePs end) {
@@ -123,7 +127,10 @@ std::uint64_t TimelineSink::lane(LaneKey key, TimePs begin, TimePs end) {
     return candidate.track;
   }
   if (lanes.size() >= kMostLanes) return kNoTrack;
-  describe_host(key.host);
+  // Host 0 always has a row: the note at the end needs one.
+  if (place_of_host_.size() >= kMostHosts && key.host != 0 && !place_of_host_.contains(key.host))
+    return kNoTrack;
+  const std::uint32_t place = describe_host(key.host);
   const std::uint64_t uuid = next_track_++;
   lanes.push_back({uuid, end});
 
@@ -145,7 +152,8 @@ std::uint64_t TimelineSink::lane(LaneKey key, TimePs begin, TimePs end) {
     const std::int32_t rank = key.row == kOperationRow ? 0 : key.row + 1;
     constexpr std::int32_t kRanks = kStageCount + 2;
     const std::int32_t tid =
-        1'000'000 + (std::int32_t{key.host} * kRanks + rank) * static_cast<std::int32_t>(kMostLanes) +
+        1'000'000 +
+        (static_cast<std::int32_t>(place) * kRanks + rank) * static_cast<std::int32_t>(kMostLanes) +
         static_cast<std::int32_t>(lanes.size());
     thread.add_int32(perfetto::ThreadDescriptor::kTid, tid);
     thread.add_string(perfetto::ThreadDescriptor::kThreadName, title);
@@ -276,8 +284,8 @@ void TimelineSink::record(const TraceEvent& event) {
     case EventKind::kRetransmission:
     case EventKind::kTimeout:
     case EventKind::kStateChange:
-    case EventKind::kCacheEviction:
     case EventKind::kContextMiss:
+    case EventKind::kContextEviction:
     case EventKind::kLineLost:
     case EventKind::kAsyncEvent:
       draw_instant(event);

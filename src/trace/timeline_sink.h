@@ -29,7 +29,7 @@ class TimelineSink : public Sink {
   static constexpr std::uint32_t kMask =
       bit(EventKind::kOperationBegin) | bit(EventKind::kOperationEnd) | bit(EventKind::kSpan) |
       bit(EventKind::kPacketDropped) | bit(EventKind::kRetransmission) | bit(EventKind::kTimeout) |
-      bit(EventKind::kStateChange) | bit(EventKind::kCacheEviction) | bit(EventKind::kContextMiss) |
+      bit(EventKind::kStateChange) | bit(EventKind::kContextMiss) | bit(EventKind::kContextEviction) |
       bit(EventKind::kLineLost) | bit(EventKind::kAsyncEvent);
 
   /// Smallest useful budget: the descriptions at the head of the file and the note that it was cut.
@@ -60,7 +60,7 @@ class TimelineSink : public Sink {
   };
   /// Lanes of one stage (or of the operations, or of the instants) of one host.
   struct LaneKey {
-    std::uint16_t host = 0;
+    std::uint32_t host = 0;
     std::uint16_t row = 0;
     auto operator<=>(const LaneKey&) const = default;
   };
@@ -68,7 +68,7 @@ class TimelineSink : public Sink {
     TimePs begin;
     std::uint64_t verb = 0;
     std::uint64_t bytes = 0;
-    std::uint16_t host = 0;
+    std::uint32_t host = 0;
   };
   /// One slice or instant, before it is encoded.
   struct Drawing {
@@ -86,7 +86,8 @@ class TimelineSink : public Sink {
   bool has_room(std::uint64_t bytes);
   void write_packet(const std::string& packet);
   void write_head();
-  void describe_host(std::uint16_t host);
+  /// The place of `host` among the hosts that have rows, described at its first.
+  std::uint32_t describe_host(std::uint32_t host);
   /// A lane of `key` that is free from `begin`, occupied until `end` from now on.
   std::uint64_t lane(LaneKey key, TimePs begin, TimePs end);
   void draw(const Drawing& drawing);
@@ -102,8 +103,8 @@ class TimelineSink : public Sink {
   TimePs cut_at_ = kNever;
   std::uint64_t next_track_ = 1;
   std::map<LaneKey, std::vector<Lane>> lanes_;
-  std::vector<bool> host_described_;
-  std::unordered_map<std::uint64_t, OpenOperation> open_;  // Looked up by tag, never iterated.
+  std::unordered_map<std::uint32_t, std::uint32_t> place_of_host_;  // Looked up, never iterated.
+  std::unordered_map<std::uint64_t, OpenOperation> open_;           // Looked up by tag, never iterated.
 };
 
 }  // namespace wharf::trace

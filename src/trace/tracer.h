@@ -34,7 +34,7 @@ class Tracer {
   bool wants_spans() const { return attribution_ != nullptr || wants(EventKind::kSpan); }
 
   /// Time of `operation` in `stage`. Ignored without an operation and for empty spans.
-  void span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end, std::uint16_t host = 0) {
+  void span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end, std::uint32_t host = 0) {
     // Most spans of waiting are empty: only this much is inlined.
     if (operation.value != 0 && end > begin) report_span(operation, stage, begin, end, host);
   }
@@ -55,7 +55,7 @@ class Tracer {
 
  private:
   [[gnu::noinline]] void report_span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end,
-                                     std::uint16_t host) {
+                                     std::uint32_t host) {
     if (wants(EventKind::kSpan)) [[unlikely]] {
       emit_span(operation, stage, begin, end, host);
       return;
@@ -64,7 +64,7 @@ class Tracer {
   }
   /// report_span() where a sink wants spans; apart, so that the usual case saves no registers.
   [[gnu::noinline, gnu::cold]] void emit_span(wire::OperationTag operation, Stage stage, TimePs begin,
-                                              TimePs end, std::uint16_t host) {
+                                              TimePs end, std::uint32_t host) {
     emit({.kind = EventKind::kSpan,
           .stage = stage,
           .host = host,

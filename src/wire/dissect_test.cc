@@ -6,7 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "wire/frame.h"
-#include "wire/hex_bytes.h"
+#include "wire/hex_bytes_test_support.h"
 #include "wire/packet_generator.h"
 
 namespace wharf::wire {

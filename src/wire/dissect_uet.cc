@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "wire/hex_bytes.h"
+#include "wire/hex_text.h"
 #include "wire/uet_names.h"
 #include "wire/uet_tss.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "wire/address_plan.h"
-#include "wire/hex_bytes.h"
+#include "wire/hex_bytes_test_support.h"
 #include "wire/ipv6.h"
 #include "wire/roce_bth.h"
 #include "wire/roce_extension.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "wire/hex_bytes.h"
+#include "wire/hex_bytes_test_support.h"
 
 namespace wharf::wire {
 namespace {

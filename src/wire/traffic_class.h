@@ -52,7 +52,7 @@ constexpr TrafficClass traffic_class_of_service_level(std::uint8_t level) {
 
 /// The TOS byte of IPv4 or the traffic class byte of IPv6.
 constexpr std::uint8_t type_of_service(const Packet& packet) {
-  return static_cast<std::uint8_t>((dscp_of(packet.traffic_class) << 2U) |
+  return static_cast<std::uint8_t>((unsigned{dscp_of(packet.traffic_class)} << 2U) |
                                    static_cast<unsigned>(packet.mark));
 }
 

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "wire/frame.h"
-#include "wire/hex_bytes.h"
+#include "wire/hex_bytes_test_support.h"
 #include "wire/packet_generator.h"
 #include "wire/uet_codec.h"
 #include "wire/uet_tss.h"

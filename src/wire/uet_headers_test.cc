@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "wire/hex_bytes.h"
+#include "wire/hex_bytes_test_support.h"
 #include "wire/uet_codec.h"
 #include "wire/uet_names.h"
 #include "wire/uet_tss.h"

@@ -40,7 +40,7 @@ struct EngineParts {
     if (config.tracer == nullptr || !config.tracer->wants(kind)) return;
     trace::TraceEvent event;
     event.kind = kind;
-    event.host = static_cast<std::uint16_t>(config.host.number);
+    event.host = config.host.number;
     event.component = component;
     event.begin = now;
     event.end = now;

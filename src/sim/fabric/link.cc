@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "wire/packet_role.h"
 
 namespace wharf::sim {
 
@@ -60,7 +61,7 @@ LinkDirection::Chances::Chances(const LinkFaults& faults)
           faults.corruption_past_check > 0 || faults.jitter > kTimeZero) {}
 
 LinkDirection::LinkDirection(Simulation& simulation, const LinkConfig& config, RandomStream random,
-                             wire::PayloadPool& payloads, trace::Tracer& tracer, std::uint16_t source_host)
+                             wire::PayloadPool& payloads, trace::Tracer& tracer, std::uint32_t source_host)
     : simulation_(simulation),
       config_(config),
       payloads_(payloads),
@@ -73,8 +74,9 @@ LinkDirection::LinkDirection(Simulation& simulation, const LinkConfig& config, R
       chances_(config.faults) {}
 
 std::uint32_t LinkDirection::charge(const wire::Packet& packet) const {
-  if (config_.charged_bytes == wire::ChargeRule::kPacket) return wire::link_bytes(packet);
-  return wire::payload_charge(packet, config_.nominal_request_bytes, config_.nominal_response_bytes);
+  if (config_.charged_bytes == ChargeRule::kPacket) return wire::link_bytes(packet);
+  return payload_charge(wire::data_bytes(packet), wire::is_response(packet), config_.nominal_request_bytes,
+                        config_.nominal_response_bytes);
 }
 
 TimePs LinkDirection::carry(const wire::Packet& packet, TimePs head, TimePs tail) {

@@ -54,7 +54,7 @@ class LinkDirection final : public Component {
  public:
   /// `random` is this direction's own stream. `config` must pass validate().
   LinkDirection(Simulation& simulation, const LinkConfig& config, RandomStream random,
-                wire::PayloadPool& payloads, trace::Tracer& tracer, std::uint16_t source_host);
+                wire::PayloadPool& payloads, trace::Tracer& tracer, std::uint32_t source_host);
 
   /// To be called before the run.
   void connect(LinkReceiver& receiver) { receiver_ = &receiver; }
@@ -110,7 +110,7 @@ class LinkDirection final : public Component {
   LinkConfig config_;
   wire::PayloadPool& payloads_;
   trace::Tracer& tracer_;
-  std::uint16_t source_host_;
+  std::uint32_t source_host_;
   LinkReceiver* receiver_ = nullptr;
 
   SlotPool<InFlight> in_flight_;

@@ -8,8 +8,8 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "sim/fabric/wire_mode.h"
+#include "sim/kernel/charge_rule.h"
 #include "sim/kernel/time_rule.h"
-#include "wire/packet_role.h"
 
 namespace wharf::sim {
 
@@ -30,7 +30,7 @@ struct LinkFaults {
 struct LinkConfig {
   TimePs delay = nanoseconds(100);                ///< Propagation, one way.
   BitsPerSecond rate = gigabits_per_second(400);  ///< 0 is unlimited.
-  wire::ChargeRule charged_bytes = wire::ChargeRule::kPacket;
+  ChargeRule charged_bytes = ChargeRule::kPacket;
   std::uint32_t nominal_request_bytes = 64;  ///< kPayload: charge of a request without payload.
   std::uint32_t nominal_response_bytes = 8;  ///< kPayload: charge of a response without payload.
   StageRounding rounding = StageRounding::kNone;

@@ -61,7 +61,7 @@ LinkConfig payload_link() {
   LinkConfig config;
   config.delay = nanoseconds(100);
   config.rate = gigabits_per_second(8);  // 1 byte per ns.
-  config.charged_bytes = wire::ChargeRule::kPayload;
+  config.charged_bytes = ChargeRule::kPayload;
   return config;
 }
 
@@ -98,7 +98,7 @@ TEST(Link, CutThroughOverlapsSerialisationWithTheFlits) {
 
 TEST(Link, RealBytesIncludePreambleAndGap) {
   LinkConfig config = payload_link();
-  config.charged_bytes = wire::ChargeRule::kPacket;
+  config.charged_bytes = ChargeRule::kPacket;
   Bench bench(config);
   bench.send(1, 64, kTimeZero, kTimeZero);
   bench.simulation.run_until(kNever);
@@ -109,7 +109,7 @@ TEST(Link, RealBytesIncludePreambleAndGap) {
 
 TEST(Link, AccountingFloorsTheWireAsOneStage) {
   LinkConfig config;
-  config.charged_bytes = wire::ChargeRule::kPayload;
+  config.charged_bytes = ChargeRule::kPayload;
   config.rounding = StageRounding::kWholeNanoseconds;
   Bench bench(config);
   // wire(64) = floor(100 + 64 * 8 / 400) = 101.

@@ -10,8 +10,8 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "sim/host/cache_hierarchy.h"
+#include "sim/kernel/charge_rule.h"
 #include "sim/kernel/time_rule.h"
-#include "wire/packet_role.h"
 
 namespace wharf::sim {
 
@@ -91,8 +91,6 @@ enum class AtomicResultRule : std::uint8_t {
   kMemory,      ///< The old value is written to the program's memory.
   kCompletion,  ///< It is part of the completion record: the program posts atomics without a local buffer.
 };
-
-using wire::ChargeRule;
 
 /// Keys nic.*.
 struct NicConfig {

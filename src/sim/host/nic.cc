@@ -65,10 +65,10 @@ std::uint32_t Nic::pipeline_depth(const wire::Packet& packet) const {
 
 std::uint32_t Nic::flits(const wire::Packet& packet) const {
   const NicConfig& nic = config_.nic;
-  const std::uint32_t charged =
-      nic.charged_bytes == wire::ChargeRule::kPacket
-          ? packet.header_bytes + packet.payload.length
-          : wire::payload_charge(packet, nic.nominal_request_bytes, nic.nominal_response_bytes);
+  const std::uint32_t charged = nic.charged_bytes == ChargeRule::kPacket
+                                    ? packet.header_bytes + packet.payload.length
+                                    : payload_charge(wire::data_bytes(packet), wire::is_response(packet),
+                                                     nic.nominal_request_bytes, nic.nominal_response_bytes);
   return flit_count_(charged);
 }
 

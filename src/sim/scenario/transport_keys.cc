@@ -6,9 +6,9 @@
 namespace wharf::sim {
 namespace {
 
-constexpr std::array<Choice<wire::ChargeRule>, 2> kChargeRules{{
-    {"packet", wire::ChargeRule::kPacket},
-    {"payload", wire::ChargeRule::kPayload},
+constexpr std::array<Choice<ChargeRule>, 2> kChargeRules{{
+    {"packet", ChargeRule::kPacket},
+    {"payload", ChargeRule::kPayload},
 }};
 constexpr std::array<Choice<ub::LossRecovery>, 2> kRecoveries{{
     {"go_back_n", ub::LossRecovery::kGoBackN},
@@ -38,9 +38,9 @@ void bind_link(Binder& binder, LinkConfig& link) {
     const Binder::Section section(binder, "link");
     binder.time("delay", link.delay, "propagation, one way");
     binder.rate("rate", link.rate, "bit rate of each direction; 0bps is unlimited");
-    binder.choice<wire::ChargeRule>("charged_bytes", link.charged_bytes, kChargeRules,
-                                    "which bytes of a packet take time on the link");
-    const Binder::Section nominal(binder, "", link.charged_bytes == wire::ChargeRule::kPayload,
+    binder.choice<ChargeRule>("charged_bytes", link.charged_bytes, kChargeRules,
+                              "which bytes of a packet take time on the link");
+    const Binder::Section nominal(binder, "", link.charged_bytes == ChargeRule::kPayload,
                                   "only with charged_bytes = \"payload\"");
     binder.bytes("nominal_request_bytes", link.nominal_request_bytes, "charge of a request without payload",
                  0, 4096);

@@ -55,7 +55,7 @@ inline TwoHostsConfig accounting(Stack stack) {
   TwoHostsConfig config;
   config.stack = stack;
   config.host = openurma_serial();
-  config.link.charged_bytes = wire::ChargeRule::kPayload;
+  config.link.charged_bytes = ChargeRule::kPayload;
   return config;
 }
 

@@ -2,13 +2,11 @@
 // Bytes written as hex digits, for tests that quote documents.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstddef>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
+
+#include "wire/hex_text.h"
 
 namespace wharf::wire {
 
@@ -28,13 +26,6 @@ inline std::vector<std::byte> hex_bytes(std::string_view hex) {
     value = 0;
   }
   return bytes;
-}
-
-/// The other way, without blanks.
-inline std::string hex_text(std::span<const std::byte> bytes) {
-  std::string text;
-  for (const std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-  return text;
 }
 
 }  // namespace wharf::wire
