@@ -28,6 +28,7 @@ struct PendingAccess {
   std::uint32_t generation = 0;             ///< Of `object`, where it can be reused before the answer comes.
   wire::BufferId buffer = wire::kNoBuffer;  ///< Held until the answer comes.
   std::uint64_t detail = 0;
+  bool taken = false;  ///< The host has it.
 };
 
 /// FIFO toward the host and the table of unanswered accesses. Both grow while a run warms up; what they hold
@@ -52,10 +53,12 @@ class AccessPort {
     if (queue_.empty()) return false;
     out = queue_.front();
     queue_.pop_front();
+    pending_[out.id].taken = true;
     return true;
   }
 
-  bool is_pending(engine::AccessId id) const { return pending_.is_used(id); }
+  /// Whether the host has taken `id` and not answered it.
+  bool is_pending(engine::AccessId id) const { return pending_.is_used(id) && pending_[id].taken; }
   /// Ends an unanswered access and gives its owner.
   PendingAccess take(engine::AccessId id) {
     const PendingAccess owner = pending_[id];
