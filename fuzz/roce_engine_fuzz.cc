@@ -96,7 +96,7 @@ class World {
       tracer_.attach(silence_, ~std::uint32_t{0});
       config.tracer = &tracer_;
     }
-    engine_ = roce::RoceEngine::create(config, pool_).value();
+    engine_ = std::make_unique<roce::RoceEngine>(roce::RoceEngine::create(config, pool_, arena_).value());
     add_segment(0, verbs::kFullAccess);
     add_segment(1, {.remote_read = true, .remote_write = false, .remote_atomic = false});
     for (engine::QueueId queue = 0; queue < kQueues; ++queue) create(queue);
@@ -461,6 +461,7 @@ class World {
   Silence silence_;
   trace::Tracer tracer_;
   wire::PayloadPool pool_;
+  Arena arena_;
   std::unique_ptr<roce::RoceEngine> engine_;
   std::uint32_t options_ = 0;
   wire::Psn ours_ = 0;

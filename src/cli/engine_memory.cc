@@ -23,19 +23,11 @@ struct Host {
   static constexpr bool kUb = std::is_same_v<E, ub::UbEngine>;
 
   Result<void> make(std::uint32_t number, wire::PayloadPool& pool) {
-    if constexpr (kUb) {
-      ub::UbConfig config;
-      config.host = {number};
-      auto made = ub::UbEngine::create(config, pool, arena);
-      if (!made) return made.error();
-      engine = std::make_unique<E>(*std::move(made));
-    } else {
-      roce::RoceConfig config;
-      config.host = {number};
-      auto made = roce::RoceEngine::create(config, pool);
-      if (!made) return made.error();
-      engine = *std::move(made);
-    }
+    std::conditional_t<kUb, ub::UbConfig, roce::RoceConfig> config;
+    config.host = {number};
+    auto made = E::create(config, pool, arena);
+    if (!made) return made.error();
+    engine = std::make_unique<E>(*std::move(made));
     return {};
   }
   Result<void> add_segments(std::uint32_t count) {

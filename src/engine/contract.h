@@ -74,7 +74,17 @@ enum class AccessStatus : std::uint8_t {
   kPoison,  ///< The data is known to be bad.
 };
 
-/// The host's answer to one access.
+/// The host's answer to one access. A peer or the program sees each failure (any status but kDone, or data of
+/// another length than was asked for) as what it was asked for:
+/// - kRead, kWrite, kAtomic: the request, or the peer's request, ends with an error.
+/// - kFetchWorkRequest: the request ends with kLocalOperation and is never sent.
+/// - kFetchReceiveEntry: the message that needs the entry is refused for good, and the entry is completed
+/// with
+///   an error.
+/// - kWriteCompletion: poll() gives the completion with kLocalOperation if it was a success, after the event
+///   kCompletionError.
+/// - kFetchContext, kWriteContext: the record is lost. A queue or channel that it described fails
+///   (kQueueError, kPeerUnreachable); a segment refuses every access.
 struct AccessResult {
   AccessStatus status = AccessStatus::kDone;
   /// Reads and context fetches: `length` bytes. The engine retains `data.buffer` if it keeps it; memory that
@@ -113,7 +123,6 @@ struct QueueConfig {
   std::uint64_t send_ring = 0;        ///< Address of the work-queue entries.
   std::uint64_t receive_ring = 0;
   std::uint64_t completion_ring = 0;
-  std::uint32_t traffic_priority = 0;
   /// RoCE: the protection domain; requests of its peer use segments of the same domain alone.
   std::uint32_t domain = 0;
   /// UB: the secret that must accompany Sends, which export_queue() hands to peers; 0: none.
@@ -124,7 +133,7 @@ struct QueueConfig {
 enum class AsyncEventKind : std::uint8_t {
   kQueueError,       ///< The queue left the ready state; outstanding requests complete with kFlushed.
   kPeerUnreachable,  ///< Retries toward a peer are exhausted.
-  kReceiveLimit,     ///< Receive entries fell below the limit.
+  kCompletionError,  ///< A completion record could not be written; see AccessResult.
 };
 
 struct AsyncEvent {
@@ -141,7 +150,14 @@ using ExchangeBlob = std::vector<std::byte>;
 
 /// One protocol engine. Every input runs to completion; afterwards the caller drains next_access(),
 /// transmit(), poll(), poll_load_store() and poll_event() until each is empty, then asks deadline(). `now`
-/// never decreases.
+/// never decreases. Events that nobody polls may be dropped, the oldest first; an engine that does counts
+/// them.
+///
+/// An engine is made by E::create(config, payload pool, arena), which refuses a config by naming the key;
+/// pool and arena outlive it.
+///
+/// access_done() with an id that next_access() has not given, or that was answered already, does nothing: a
+/// host may answer an access of a queue or connection that is gone.
 ///
 /// Payload buffers belong to a wire::PayloadPool given at creation. receive() and access_done() lend a
 /// reference: the engine retains what it keeps and releases it itself. transmit() and poll_load_store() hand

@@ -44,10 +44,11 @@ bool run_seed(std::uint64_t seed, bool may_fail, std::uint64_t& errors) {
   ChaosOptions options = draw_chaos(seed, may_fail);
   const roce::RoceConfig config = draw_roce(seed, options);
   const std::string text = options.text;
+  Arena arena;
   ChaosWorld<roce::RoceEngine> world(options, [&](std::uint32_t host, wire::PayloadPool& pool) {
     roce::RoceConfig own = config;
     own.host = {host};
-    return roce::RoceEngine::create(own, pool).value();
+    return std::make_unique<roce::RoceEngine>(roce::RoceEngine::create(own, pool, arena).value());
   });
   const std::string failure = world.run();
   errors += world.errors();

@@ -27,7 +27,7 @@ class RocePair {
       : pair(std::move(options), [&](std::uint32_t host, wire::PayloadPool& pool) {
           roce::RoceConfig config = host == 0 ? config0 : config1;
           config.host = {host};
-          return roce::RoceEngine::create(config, pool).value();
+          return std::make_unique<roce::RoceEngine>(roce::RoceEngine::create(config, pool, arena).value());
         }) {
     for (std::uint32_t host = 0; host < 2; ++host) {
       token[host] = pair.engine(host)
@@ -101,6 +101,7 @@ class RocePair {
     return pair.host(host).completions;
   }
 
+  Arena arena;  ///< Outlives the engines.
   EnginePair<roce::RoceEngine> pair;
   verbs::SegmentToken token[2];
   engine::QueueId queue_id = 0;

@@ -39,6 +39,7 @@ struct AccessSlot {
   std::uint32_t detail = 0;
   bool for_receive = false;  ///< Placement: lands in a receive entry.
   bool needs_entry = false;  ///< Placement: waits for receive entry `entry`.
+  bool asked = false;        ///< The host has it and has not answered.
   Position entry = 0;
   std::uint32_t remote_key = 0;  ///< Placement of a WRITE: the key that allows it.
   std::uint32_t next = kNoSlot;  ///< In the list of accesses to hand out, to hold back, or to process later.
@@ -84,6 +85,7 @@ class AccessPort {
     slot.detail = 0;
     slot.for_receive = false;
     slot.needs_entry = false;
+    slot.asked = false;
     slot.remote_key = 0;
     slot.next = kNoSlot;
     if (is_context(purpose)) ++context_in_use_;
@@ -91,6 +93,8 @@ class AccessPort {
   }
   AccessSlot& slot(std::uint32_t index) { return slots_[index]; }
   bool is_open(std::uint32_t index) const { return slots_.is_used(index); }
+  /// Whether the host has taken `index` and not answered it.
+  bool is_asked(std::uint32_t index) const { return slots_.is_used(index) && slots_[index].asked; }
 
   /// Hands the access out with the next next_access().
   void issue(AccessSlot& slot) {
@@ -107,6 +111,7 @@ class AccessPort {
     if (first_ == kNoSlot) return false;
     AccessSlot& slot = slots_[first_];
     out = slot.access;
+    slot.asked = true;
     first_ = slot.next;
     if (first_ == kNoSlot) last_ = kNoSlot;
     slot.next = kNoSlot;

@@ -11,6 +11,13 @@ namespace wharf::roce {
 
 using engine::AccessKind;
 
+namespace {
+
+/// What traces call the record of a memory key; that of a queue pair goes by its number.
+std::uint64_t key_record(std::uint32_t index) { return std::uint64_t{1} << 32U | index; }
+
+}  // namespace
+
 ContextStore::ContextStore(EngineCore& core) : core_(core) {
   const RoceConfig& config = core.config;
   if (config.queue_cache_entries > 0) queues_.emplace(config.queue_cache_entries);
@@ -34,7 +41,7 @@ void ContextStore::line_up(TimePs now, QueuePair& pair) {
     pair.cache.lined_up = true;
     waiting_.push_back(pair.id);
   }
-  serve();
+  serve(now);
 }
 
 bool ContextStore::defer_packet(TimePs now, QueuePair& pair, const wire::Packet& packet) {
@@ -85,7 +92,7 @@ void ContextStore::defer_flow(TimePs now, QueuePair& pair, Flow flow) {
 
 // --- Service ---
 
-void ContextStore::serve() {
+void ContextStore::serve(TimePs now) {
   while (!waiting_.empty() && writes_under_way_ < kWritesLimit) {
     std::size_t at = 0;
     while (at < served_limit_ && served_[at] != nullptr) ++at;
@@ -96,19 +103,19 @@ void ContextStore::serve() {
     if (!pair.in_use || !pair.cache.waiting || pair.cache.served) continue;
     served_[at] = &pair;
     pair.cache.served = true;
-    start(pair);
+    start(now, pair);
   }
 }
 
 // Asks for what the served queue pair lacks, one record at a time.
 // What cannot be asked for yet is asked for when an access ends.
-void ContextStore::start(QueuePair& pair) {
+void ContextStore::start(TimePs now, QueuePair& pair) {
   ContextState& cache = pair.cache;
   if (cache.ready) return;
   // Every fetch displaces a record, which may have to be written first.
   const bool may_fetch = writes_under_way_ < kWritesLimit;
   if (!cache.resident) {
-    if (may_fetch && !cache.fetching && cache.writing == 0) fetch_queue(pair);
+    if (may_fetch && !cache.fetching && cache.writing == 0) fetch_queue(now, pair);
     return;
   }
   if (!has_key(cache.needed_key)) {
@@ -116,7 +123,7 @@ void ContextStore::start(QueuePair& pair) {
     // Fetches of queue pairs that were forgotten may hold all entries.
     const bool has_entry = find_transfer(MemoryKeyTable::kNoRecord) != nullptr;
     if (may_fetch && !coming && has_entry && !key_write_under_way(cache.needed_key)) {
-      fetch_key(cache.needed_key);
+      fetch_key(now, cache.needed_key);
     }
     return;
   }
@@ -125,14 +132,14 @@ void ContextStore::start(QueuePair& pair) {
   ready_.push_back(pair.id);
 }
 
-QueuePair* ContextStore::next_ready() {
+QueuePair* ContextStore::next_ready(TimePs now) {
   while (!ready_.empty()) {
     QueuePair& pair = core_.queue(ready_.front());
     ready_.pop_front();
     pair.cache.ready = false;
     if (!pair.cache.served) continue;
     if (pair.cache.resident) return &pair;
-    start(pair);  // Displaced by the control side meanwhile.
+    start(now, pair);  // Displaced by the control side meanwhile.
   }
   return nullptr;
 }
@@ -162,28 +169,28 @@ void ContextStore::pop_packet(TimePs now, QueuePair& pair) {
         opcode >= wire::RoceOpcode::kRcReadResponseFirst && opcode <= wire::RoceOpcode::kRcAtomicAcknowledge;
     core_.tracer->span(deferred.packet.operation,
                        is_answer ? trace::Stage::kContextFetch : trace::Stage::kContextFetchTarget,
-                       deferred.since, now, static_cast<std::uint16_t>(core_.config.host.number));
+                       deferred.since, now, core_.config.host.number);
   }
   core_.pool->release(deferred.packet.payload.buffer);
   packets_.release(index);
 }
 
-void ContextStore::need_key(QueuePair& pair, std::uint32_t index) {
+void ContextStore::need_key(TimePs now, QueuePair& pair, std::uint32_t index) {
   pair.cache.needed_key = index;
-  start(pair);
+  start(now, pair);
 }
 
 void ContextStore::finish(TimePs now, QueuePair& pair) {
   ContextState& cache = pair.cache;
   if (core_.tracer != nullptr) {
     core_.tracer->span(cache.operation, trace::Stage::kContextFetch, cache.since, now,
-                       static_cast<std::uint16_t>(core_.config.host.number));
+                       core_.config.host.number);
   }
   cache.operation = wire::OperationTag{};
   cache.waiting = false;
   cache.served = false;
   *std::find(served_.begin(), served_.end(), &pair) = nullptr;
-  serve();
+  serve(now);
 }
 
 // --- Traffic ---
@@ -197,24 +204,28 @@ AccessSlot& ContextStore::open(AccessPurpose purpose, AccessKind kind, engine::Q
   return slot;
 }
 
-void ContextStore::fetch_queue(QueuePair& pair) {
+void ContextStore::fetch_queue(TimePs now, QueuePair& pair) {
   ++core_.counters.context_misses;
+  core_.trace(now, trace::EventKind::kContextMiss, pair.id, {}, pair.id, 0);
   pair.cache.fetching = true;
   core_.port.issue(open(AccessPurpose::kFetchQueueContext, AccessKind::kFetchContext, pair.id, pair.id,
                         queue_address(pair.id), kQueueRecordBytes));
 }
 
-void ContextStore::fetch_key(std::uint32_t index) {
+void ContextStore::fetch_key(TimePs now, std::uint32_t index) {
   ++core_.counters.context_misses;
+  core_.trace(now, trace::EventKind::kContextMiss, 0, {}, key_record(index), 0);
   *find_transfer(MemoryKeyTable::kNoRecord) = {index, false};
   core_.port.issue(open(AccessPurpose::kFetchKeyRecord, AccessKind::kFetchContext, 0, index,
                         key_address(index), kKeyRecordBytes));
 }
 
 // Sends the bytes of an evicted record to memory and wipes the interface's copy.
-void ContextStore::write_record(AccessPurpose purpose, engine::QueueId queue, std::uint32_t index,
+void ContextStore::write_record(TimePs now, AccessPurpose purpose, engine::QueueId queue, std::uint32_t index,
                                 std::uint64_t address, void* record, std::uint32_t bytes) {
   ++core_.counters.context_evictions;
+  core_.trace(now, trace::EventKind::kContextEviction, queue, {},
+              purpose == AccessPurpose::kWriteKeyRecord ? key_record(index) : index, 0);
   ++writes_under_way_;
   const wire::BufferId buffer = core_.pool->acquire(bytes);
   std::memcpy(core_.pool->data(buffer), record, bytes);
@@ -225,7 +236,7 @@ void ContextStore::write_record(AccessPurpose purpose, engine::QueueId queue, st
   core_.port.issue(slot);
 }
 
-void ContextStore::insert_queue(QueuePair& pair) {
+void ContextStore::insert_queue(TimePs now, QueuePair& pair) {
   if (!queues_) return;
   // Records that are being served stay: they become the newest.
   for (const QueuePair* served : served_) {
@@ -235,12 +246,13 @@ void ContextStore::insert_queue(QueuePair& pair) {
   if (!insertion.evicted) return;
   QueuePair& victim = core_.queue(static_cast<engine::QueueId>(insertion.evicted_key));
   victim.cache.resident = false;
+  victim.cache.lost = false;
   ++victim.cache.writing;
-  write_record(AccessPurpose::kWriteQueueContext, victim.id, victim.id, queue_address(victim.id),
+  write_record(now, AccessPurpose::kWriteQueueContext, victim.id, victim.id, queue_address(victim.id),
                &victim.context, kQueueRecordBytes);
 }
 
-void ContextStore::insert_key(std::uint32_t index) {
+void ContextStore::insert_key(TimePs now, std::uint32_t index) {
   if (!keys_) return;
   for (const QueuePair* served : served_) {
     if (served != nullptr && served->cache.needed_key != MemoryKeyTable::kNoRecord) {
@@ -251,8 +263,9 @@ void ContextStore::insert_key(std::uint32_t index) {
   if (!insertion.evicted) return;
   const auto victim = static_cast<std::uint32_t>(insertion.evicted_key);
   key_writes_.push_back(victim);
-  write_record(AccessPurpose::kWriteKeyRecord, 0, victim, key_address(victim), &core_.keys.record(victim),
-               kKeyRecordBytes);
+  core_.keys.note_lost(victim, false);
+  write_record(now, AccessPurpose::kWriteKeyRecord, 0, victim, key_address(victim),
+               &core_.keys.record(victim), kKeyRecordBytes);
 }
 
 ContextStore::KeyTransfer* ContextStore::find_transfer(std::uint32_t index) {
@@ -269,12 +282,15 @@ bool ContextStore::key_write_under_way(std::uint32_t index) const {
   return false;
 }
 
-void ContextStore::access_done(AccessSlot& slot, const engine::AccessResult& result) {
+void ContextStore::access_done(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
   const std::uint32_t index = slot.position;
+  const bool failed = result.status != engine::AccessStatus::kDone;
+  if (failed) ++core_.counters.contexts_lost;
+  // False: what memory gives is not the record.
   const auto take = [&](void* record, std::uint32_t bytes) {
-    // Memory that loses the interface's own records leaves it nothing to go on with.
-    WHARF_CHECK(result.status == engine::AccessStatus::kDone && result.data.length == bytes);
+    if (failed || result.data.length != bytes) return false;
     wire::fill(result.data, {static_cast<std::byte*>(record), bytes});
+    return true;
   };
   if (slot.purpose == AccessPurpose::kFetchQueueContext) {
     QueuePair& pair = core_.queue(slot.queue);
@@ -282,8 +298,9 @@ void ContextStore::access_done(AccessSlot& slot, const engine::AccessResult& res
     if (pair.cache.discard_fetch) {
       pair.cache.discard_fetch = false;
     } else {
-      take(&pair.context, kQueueRecordBytes);
-      insert_queue(pair);
+      // The engine moves a queue pair without its record to the error state, see RoceEngine::catch_up().
+      if (pair.cache.lost || !take(&pair.context, kQueueRecordBytes)) pair.cache.lost = true;
+      insert_queue(now, pair);
       pair.cache.resident = true;
     }
   } else if (slot.purpose == AccessPurpose::kFetchKeyRecord) {
@@ -292,11 +309,14 @@ void ContextStore::access_done(AccessSlot& slot, const engine::AccessResult& res
     const bool discard = transfer->discard;
     *transfer = KeyTransfer{};
     if (!discard) {
-      take(&core_.keys.record(index), kKeyRecordBytes);
-      insert_key(index);
+      // Without its record, which stays wiped, a key is not valid.
+      if (!core_.keys.is_lost(index)) take(&core_.keys.record(index), kKeyRecordBytes);
+      insert_key(now, index);
     }
   } else if (slot.purpose == AccessPurpose::kWriteQueueContext) {
-    --core_.queue(slot.queue).cache.writing;
+    ContextState& cache = core_.queue(slot.queue).cache;
+    --cache.writing;
+    if (failed && !cache.resident) cache.lost = true;
     --writes_under_way_;
   } else {
     // Evictions of one record finish in order; which entry goes does not matter.
@@ -306,12 +326,13 @@ void ContextStore::access_done(AccessSlot& slot, const engine::AccessResult& res
       if (written == index) break;
       key_writes_.push_back(written);
     }
+    if (failed && keys_->find(index) == kNoSlot) core_.keys.note_lost(index, true);
     --writes_under_way_;
   }
   for (QueuePair* served : served_) {
-    if (served != nullptr) start(*served);
+    if (served != nullptr) start(now, *served);
   }
-  serve();
+  serve(now);
 }
 
 // --- Control side ---
@@ -327,31 +348,33 @@ void ContextStore::keep_room() {
   core_.port.reserve_for_context(kAccessSlots + 1);
 }
 
-void ContextStore::adopt(QueuePair& pair) {
+void ContextStore::adopt(TimePs now, QueuePair& pair) {
   if (is_unlimited()) return;
   keep_room();
   if (pair.cache.fetching) pair.cache.discard_fetch = true;
   if (queues_ && queues_->touch(pair.id) == kNoSlot) {
     const QueuePairContext kept = pair.context;
-    insert_queue(pair);
+    insert_queue(now, pair);
     pair.context = kept;
   }
   pair.cache.resident = true;
+  pair.cache.lost = false;
 }
 
-void ContextStore::adopt_key(std::uint32_t index) {
+void ContextStore::adopt_key(TimePs now, std::uint32_t index) {
   if (!keys_) return;
   keep_room();
   if (KeyTransfer* transfer = find_transfer(index)) transfer->discard = true;
-  if (keys_->touch(index) == kNoSlot) insert_key(index);
+  if (keys_->touch(index) == kNoSlot) insert_key(now, index);
+  core_.keys.note_lost(index, false);
 }
 
-void ContextStore::forget(QueuePair& pair) {
+void ContextStore::forget(TimePs now, QueuePair& pair) {
   while (AccessSlot* slot = pop_access(pair)) {
     core_.pool->release(slot->result.data.buffer);
     core_.port.close(*slot);
   }
-  while (front_packet(pair) != nullptr) pop_packet(kTimeZero, pair);
+  while (front_packet(pair) != nullptr) pop_packet(now, pair);
   for (QueuePair*& served : served_) {
     if (served == &pair) served = nullptr;
   }
@@ -365,7 +388,7 @@ void ContextStore::forget(QueuePair& pair) {
   pair.cache = fresh;
   if (is_unlimited()) return;
   keep_room();
-  serve();
+  serve(now);
 }
 
 }  // namespace wharf::roce

@@ -54,7 +54,7 @@ class ContextStore {
   // --- Service. ---
 
   /// A served queue pair whose records have arrived, or null.
-  QueuePair* next_ready();
+  QueuePair* next_ready(TimePs now);
   /// The access answer that waits longest, taken out; null when none does.
   AccessSlot* pop_access(QueuePair& pair);
   /// The packet that waits longest, or null; it stays until pop_packet().
@@ -62,7 +62,7 @@ class ContextStore {
   void pop_packet(TimePs now, QueuePair& pair);
   /// The packet in front of `pair`, which is being served, needs memory key `index`; next_ready() names it
   /// again when the record is there.
-  void need_key(QueuePair& pair, std::uint32_t index);
+  void need_key(TimePs now, QueuePair& pair, std::uint32_t index);
   /// Everything that waited has been processed.
   void finish(TimePs now, QueuePair& pair);
 
@@ -72,16 +72,16 @@ class ContextStore {
   std::size_t bytes_held() const;
 
   /// A context access was answered.
-  void access_done(AccessSlot& slot, const engine::AccessResult& result);
+  void access_done(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
 
   // --- Control side. ---
 
   /// The record of `pair` was made anew: it is resident whatever was before.
-  void adopt(QueuePair& pair);
+  void adopt(TimePs now, QueuePair& pair);
   /// The same for memory key `index`.
-  void adopt_key(std::uint32_t index);
+  void adopt_key(TimePs now, std::uint32_t index);
   /// The queue pair is gone; what waited is dropped.
-  void forget(QueuePair& pair);
+  void forget(TimePs now, QueuePair& pair);
 
  private:
   /// Queue pairs served at a time.
@@ -115,14 +115,14 @@ class ContextStore {
   void line_up(TimePs now, QueuePair& pair);
   /// Room for everything that packets may start from here on. Control side only.
   void keep_room();
-  void serve();
-  void start(QueuePair& pair);
-  void insert_queue(QueuePair& pair);
-  void insert_key(std::uint32_t index);
-  void fetch_queue(QueuePair& pair);
-  void fetch_key(std::uint32_t index);
-  void write_record(AccessPurpose purpose, engine::QueueId queue, std::uint32_t index, std::uint64_t address,
-                    void* record, std::uint32_t bytes);
+  void serve(TimePs now);
+  void start(TimePs now, QueuePair& pair);
+  void insert_queue(TimePs now, QueuePair& pair);
+  void insert_key(TimePs now, std::uint32_t index);
+  void fetch_queue(TimePs now, QueuePair& pair);
+  void fetch_key(TimePs now, std::uint32_t index);
+  void write_record(TimePs now, AccessPurpose purpose, engine::QueueId queue, std::uint32_t index,
+                    std::uint64_t address, void* record, std::uint32_t bytes);
   AccessSlot& open(AccessPurpose purpose, engine::AccessKind kind, engine::QueueId queue, std::uint32_t index,
                    std::uint64_t address, std::uint32_t bytes);
   /// The entry of a key record that is on its way, a free one for kNoRecord, or null.

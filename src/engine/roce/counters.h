@@ -42,6 +42,9 @@ struct Counters {
   // Context cache.
   std::uint64_t context_misses = 0;
   std::uint64_t context_evictions = 0;
+  std::uint64_t contexts_lost = 0;  ///< Records that memory failed to keep.
+
+  std::uint64_t events_dropped = 0;  ///< Asynchronous events that nobody polled in time.
 };
 
 }  // namespace wharf::roce

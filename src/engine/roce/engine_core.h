@@ -6,8 +6,10 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "base/arena.h"
 #include "base/ring.h"
 #include "base/time.h"
 #include "engine/contract.h"
@@ -53,13 +55,14 @@ inline void begin_packet(const RoceConfig& config, const QueuePairContext& conte
 }
 
 struct EngineCore {
-  EngineCore(const RoceConfig& config_in, wire::PayloadPool& pool_in)
-      : config(config_in), pool(&pool_in), tracer(config_in.tracer), port(pool_in) {
+  EngineCore(const RoceConfig& config_in, wire::PayloadPool& pool_in, Arena& arena_in)
+      : config(config_in), pool(&pool_in), arena(&arena_in), tracer(config_in.tracer), port(pool_in) {
     port.reserve(config.access_slots);
   }
 
   RoceConfig config;
   wire::PayloadPool* pool;
+  Arena* arena;
   trace::Tracer* tracer;
   AccessPort port;
   MemoryKeyTable keys;
@@ -162,13 +165,36 @@ struct EngineCore {
   }
 
   void push_event(engine::AsyncEventKind kind, const QueuePair& pair) {
-    if (events.full()) events.pop_front();
+    if (events.full()) {
+      events.pop_front();
+      ++counters.events_dropped;
+    }
     events.push_back({kind, pair.id, pair.id});
   }
 
-  void move_to(QueuePair& pair, QueueState state) {
-    pair.context.state = state;
-    pair.driver_state = state;
+  /// `event` means something in the state that the queue pair is in.
+  void step(TimePs now, QueuePair& pair, QueueEvent event) {
+    const std::optional<QueueState> next = next_state(pair.driver_state, event);
+    WHARF_CHECK(next.has_value());
+    trace(now, trace::EventKind::kStateChange, pair.id, {}, static_cast<std::uint64_t>(pair.driver_state),
+          static_cast<std::uint64_t>(*next));
+    pair.context.state = *next;
+    pair.driver_state = *next;
+  }
+
+  // --- Telling what happens ---
+
+  void trace(TimePs now, trace::EventKind kind, std::uint32_t component, wire::OperationTag operation,
+             std::uint64_t a, std::uint64_t b) const {
+    if (tracer == nullptr || !tracer->wants(kind)) return;
+    tracer->emit({.kind = kind,
+                  .host = config.host.number,
+                  .component = component,
+                  .begin = now,
+                  .end = now,
+                  .operation = operation,
+                  .a = a,
+                  .b = b});
   }
 
  private:

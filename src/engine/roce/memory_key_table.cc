@@ -43,7 +43,7 @@ Result<verbs::SegmentToken> MemoryKeyTable::add(const verbs::SegmentConfig& conf
   record.valid = true;
   record.read_order = config.read_order;
   record.write_order = config.write_order;
-  issued_[index] = {record.key, true};
+  issued_[index] = {.key = record.key, .live = true};
   return verbs::SegmentToken{record.key, 0};
 }
 

@@ -88,6 +88,9 @@ class MemoryKeyTable {
     return index != kNoRecord && records_[index].valid && records_[index].key == key &&
            records_[index].domain == domain;
   }
+  /// Whether host memory failed to keep the evicted record `index`.
+  bool is_lost(std::uint32_t index) const { return issued_[index].lost; }
+  void note_lost(std::uint32_t index, bool lost) { issued_[index].lost = lost; }
   /// Revokes a valid key from the packet path (Send with Invalidate).
   void invalidate(std::uint32_t key);
 
@@ -96,6 +99,7 @@ class MemoryKeyTable {
   struct Issued {
     std::uint32_t key = 0;  ///< The last key of this record.
     bool live = false;
+    bool lost = false;
   };
 
   std::vector<MemoryKeyRecord> records_;

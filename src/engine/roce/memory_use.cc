@@ -22,7 +22,7 @@ std::vector<MemoryUse> RoceEngine::memory_use() const {
           {"memory_key", core_.keys.live(), core_.keys.bytes_held()},
           {"memory_access", core_.port.places(), core_.port.bytes_held()},
           {"deferred_packet", contexts_.packet_places(), contexts_.bytes_held()},
-          {"interface", 1, sizeof(RoceEngine) + core_.events.bytes_held()}};
+          {"interface", 1, sizeof(RoceEngine) + sizeof(Parts) + core_.events.bytes_held()}};
 }
 
 std::size_t ContextStore::bytes_held() const {

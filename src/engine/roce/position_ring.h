@@ -5,8 +5,9 @@
 
 #include <bit>
 #include <cstdint>
-#include <vector>
+#include <span>
 
+#include "base/arena.h"
 #include "base/check.h"
 
 namespace wharf::roce {
@@ -19,9 +20,11 @@ template <typename T>
 class PositionRing {
  public:
   /// Makes room for `capacity` (a power of two) elements; the ring is empty and positions go on counting.
-  void reserve(std::uint32_t capacity) {
+  /// Takes memory of `arena` when it never had as much.
+  void reserve(Arena& arena, std::uint32_t capacity) {
     WHARF_CHECK(empty() && std::has_single_bit(capacity));
-    if (capacity != slots_.size()) slots_.assign(capacity, T{});
+    if (capacity > memory_.size()) memory_ = arena.make_span<T>(capacity);
+    slots_ = memory_.first(capacity);
   }
 
   bool empty() const { return head_ == tail_; }
@@ -57,10 +60,11 @@ class PositionRing {
   /// Forgets every element; positions go on counting.
   void clear() { head_ = tail_; }
 
-  std::size_t bytes_held() const { return slots_.capacity() * sizeof(T); }
+  std::size_t bytes_held() const { return memory_.size_bytes(); }
 
  private:
-  std::vector<T> slots_;
+  std::span<T> memory_;
+  std::span<T> slots_;  ///< What is used of it.
   Position head_ = 0;
   Position tail_ = 0;
 };

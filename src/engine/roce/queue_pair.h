@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "engine/contract.h"
 #include "engine/roce/position_ring.h"
+#include "engine/roce/queue_state.h"
 #include "engine/roce/receive_queue.h"
 #include "trace/stage.h"
 #include "verbs/completion.h"
@@ -25,13 +26,6 @@ namespace wharf::roce {
 
 using engine::QueueId;
 using wire::Psn;
-
-/// States of a queue pair. [IBTA vol 1 10.3.1] SQD and SQE are not offered: nothing in the contract drains a
-/// queue, and SQE exists for unreliable service only.
-enum class QueueState : std::uint8_t { kReset, kInit, kReadyToReceive, kReadyToSend, kError };
-
-/// "reset", "init", "rtr", "rts", "error".
-const char* name(QueueState state);
 
 // --- The hardware context ---
 
@@ -201,6 +195,7 @@ struct ContextState {
   bool ready = false;  ///< It was served, and its records had come.
   bool fetching = false;
   bool discard_fetch = false;  ///< The record was made anew while its fetch was under way.
+  bool lost = false;           ///< Memory failed to keep it: there is nothing to go on with.
   /// Evictions on their way to memory; a fetch has to follow them. Exact while the store fetches at all.
   std::uint8_t writing = 0;
   bool kick = false;                       ///< To be run again.

@@ -14,14 +14,15 @@ namespace wharf::roce {
 class ReceiveQueue {
  public:
   /// `needs_fetch`: entries lie in host memory and are read before they are used.
-  void reserve(std::uint32_t depth, bool needs_fetch) {
-    entries_.reserve(depth);
+  void reserve(Arena& arena, std::uint32_t depth, bool needs_fetch) {
+    entries_.reserve(arena, depth);
     needs_fetch_ = needs_fetch;
-    taken_ = fetched_ = fetch_issued_ = entries_.tail();
+    clear();
   }
   void clear() {
     entries_.clear();
     taken_ = fetched_ = fetch_issued_ = entries_.tail();
+    has_bad_ = false;
   }
 
   bool full() const { return entries_.full(); }
@@ -60,6 +61,15 @@ class ReceiveQueue {
     if (static_cast<std::int32_t>(past_last - fetched_) > 0) fetched_ = past_last;
   }
 
+  /// The entries from `first` on could not be fetched; the first message that needs one ends the queue pair.
+  void note_bad(Position first) {
+    if (!has_bad_ || static_cast<std::int32_t>(first - first_bad_) < 0) first_bad_ = first;
+    has_bad_ = true;
+  }
+  bool is_bad(Position position) const {
+    return has_bad_ && static_cast<std::int32_t>(position - first_bad_) >= 0;
+  }
+
   std::size_t bytes_held() const { return entries_.bytes_held(); }
 
  private:
@@ -68,6 +78,8 @@ class ReceiveQueue {
   Position taken_ = 0;
   Position fetched_ = 0;
   Position fetch_issued_ = 0;
+  bool has_bad_ = false;
+  Position first_bad_ = 0;
 };
 
 }  // namespace wharf::roce

@@ -206,7 +206,7 @@ void Requester::stop_waiting(TimePs now, QueuePair& pair) {
   pair.waiting = false;
   if (core_.tracer == nullptr) return;
   core_.tracer->span(pair.waiting_operation, pair.waiting_stage, pair.waiting_since, now,
-                     static_cast<std::uint16_t>(core_.config.host.number));
+                     core_.config.host.number);
 }
 
 bool Requester::may_start(TimePs now, QueuePair& pair, SendEntry& entry) {

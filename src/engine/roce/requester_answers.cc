@@ -292,7 +292,7 @@ void Requester::flush(QueuePair& pair) {
 void Requester::fail(TimePs now, QueuePair& pair, CompletionStatus status) {
   stop_waiting(now, pair);
   retransmission_.stop(pair);
-  core_.move_to(pair, QueueState::kError);
+  if (pair.context.state != QueueState::kError) core_.step(now, pair, QueueEvent::kFail);
   if (!pair.send.empty()) {
     pair.send.front().status = status;
     // Receive entries go with it, see RoceEngine.

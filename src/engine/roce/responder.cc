@@ -287,6 +287,8 @@ void Responder::accept(QueuePair& pair, const wire::Packet& packet, bool message
 
 void Responder::place(QueuePair& pair, const wire::Packet& packet, std::uint64_t address,
                       const wire::Payload& data, verbs::AccessOrder order, std::uint32_t remote_key) {
+  const Position entry = pair.context.responder.receive_position;
+  if (remote_key == 0 && pair.receives.is_bad(entry)) return;  // See refuse_bad_entry().
   Answer& answer = open_acknowledge(pair);
   ++answer.outstanding;
   AccessSlot& slot =
@@ -298,7 +300,6 @@ void Responder::place(QueuePair& pair, const wire::Packet& packet, std::uint64_t
   slot.access.order = order;
   slot.access.operation = packet.operation;
   core_.pool->retain(data.buffer);
-  const Position entry = pair.context.responder.receive_position;
   slot.for_receive = remote_key == 0;
   slot.needs_entry = slot.for_receive && !pair.receives.is_fetched(entry);
   slot.entry = entry;
@@ -317,6 +318,8 @@ bool Responder::take_write(QueuePair& pair, const wire::Packet& packet, bool fir
   const std::uint32_t length = packet.payload.length;
   // An access-flag violation is an invalid request, not an access error. [Linux rdma_rxe behaviour]
   if (!core_.config.queue_rights.remote_write) return refuse(pair, NakCode::kInvalidRequest, psn);
+  // [IBTA vol 1 9.7.4.1.6: the DMA length is at most 2^31]
+  if (first && roce.reth.length > verbs::kMaxMessageBytes) return refuse(pair, NakCode::kInvalidRequest, psn);
   const bool takes_entry = carries_immediate(roce.bth.opcode);
   if (takes_entry && pair.receives.free_entries() == 0) {
     receiver_not_ready(pair, psn);
@@ -346,6 +349,7 @@ bool Responder::take_write(QueuePair& pair, const wire::Packet& packet, bool fir
     responder.receive_position = pair.receives.take();
     fetch_receives(pair, packet.operation);
     complete_receive(pair, packet, Verb::kWriteImm, total);
+    refuse_bad_entry(pair, packet);
   }
   return true;
 }
@@ -403,6 +407,7 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
                                                            : Verb::kSend;
     complete_receive(pair, packet, verb, responder.received);
   }
+  refuse_bad_entry(pair, packet);
   return true;
 }
 
@@ -454,14 +459,51 @@ void Responder::fetch_receives(QueuePair& pair, wire::OperationTag operation) {
   }
 }
 
-void Responder::receive_fetched(QueuePair& pair, const AccessSlot& slot) {
+void Responder::receive_fetched(QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
   pair.receives.note_fetched(slot.position);
+  if (result.status != AccessStatus::kDone) pair.receives.note_bad(slot.position - slot.access.count);
+  bool refused = false;
   while (pair.held_first != kNoSlot) {
     AccessSlot& held = core_.port.slot(pair.held_first);
-    if (held.needs_entry && !pair.receives.is_fetched(held.entry)) return;
+    if (held.needs_entry && !pair.receives.is_fetched(held.entry)) break;
     pair.held_first = held.next;
     if (pair.held_first == kNoSlot) pair.held_last = kNoSlot;
-    core_.port.issue(held);
+    if (held.for_receive && pair.receives.is_bad(held.entry)) {
+      if (pair.answers.contains(held.position)) {
+        --pair.answers[held.position].outstanding;
+        fail_placement(pair, pair.answers[held.position], held.detail, held.entry);
+        refused = true;
+      }
+      core_.port.close(held);
+    } else {
+      core_.port.issue(held);
+    }
+  }
+  if (refused) return list_if_ready(pair);
+  // A message that needs no memory but its entry may have been acknowledged meanwhile.
+  if (result.status == AccessStatus::kDone || !pair.receives.is_bad(pair.receives.taken() - 1)) return;
+  report_bad_entry(pair, pair.receives.taken() - 1);
+  fail(pair);
+}
+
+void Responder::refuse_bad_entry(QueuePair& pair, const wire::Packet& packet) {
+  const Position entry = pair.context.responder.receive_position;
+  if (!pair.receives.is_bad(entry)) return;
+  fail_placement(pair, pair.answers.back(), packet.roce.bth.psn, entry);
+}
+
+void Responder::fail_placement(QueuePair& pair, Answer& answer, Psn psn, Position entry) {
+  if (!answer.failed) answer.fault_psn = psn;
+  answer.failed = true;
+  answer.closed = true;
+  report_bad_entry(pair, entry);
+}
+
+void Responder::report_bad_entry(QueuePair& pair, Position entry) {
+  for (Position at = pair.receive_completions.head(); at != pair.receive_completions.tail(); ++at) {
+    CompletionEntry& record = pair.receive_completions[at];
+    if (record.work == entry && !record.visible)
+      record.completion.status = verbs::CompletionStatus::kLocalOperation;
   }
 }
 
@@ -471,7 +513,11 @@ void Responder::flush_receives(QueuePair& pair) {
     record.completion.id = pair.receives.entry(pair.receives.head()).id;
     record.completion.kind = verbs::CompletionKind::kReceive;
     record.completion.verb = Verb::kSend;
-    record.completion.status = verbs::CompletionStatus::kFlushed;
+    // The entry that ended the queue pair says why.
+    const bool ended =
+        pair.receives.head() != pair.receives.taken() && pair.receives.is_bad(pair.receives.head());
+    record.completion.status =
+        ended ? verbs::CompletionStatus::kLocalOperation : verbs::CompletionStatus::kFlushed;
     record.completion.queue = pair.id;
     pair.receives.pop();
   }

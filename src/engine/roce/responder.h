@@ -38,7 +38,7 @@ class Responder {
   void placed(TimePs now, QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   void read_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   void atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
-  void receive_fetched(QueuePair& pair, const AccessSlot& slot);
+  void receive_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
 
   /// Completes every receive entry with kFlushed.
   void flush_receives(QueuePair& pair);
@@ -69,6 +69,13 @@ class Responder {
   void receiver_not_ready(QueuePair& pair, Psn psn);
   void place(QueuePair& pair, const wire::Packet& packet, std::uint64_t address, const wire::Payload& data,
              verbs::AccessOrder order, std::uint32_t remote_key);
+  /// The packet `psn` of a message cannot be placed, and never will be.
+  static void fail_placement(QueuePair& pair, Answer& answer, Psn psn, Position entry);
+  /// The packet was accepted; when the receive entry of its message could not be fetched, its answer is a
+  /// NAK.
+  static void refuse_bad_entry(QueuePair& pair, const wire::Packet& packet);
+  /// The completion of `entry`, if it is not out yet, says that it failed.
+  static void report_bad_entry(QueuePair& pair, Position entry);
   void complete_receive(QueuePair& pair, const wire::Packet& packet, verbs::Verb verb, std::uint32_t length);
   /// `operation`: whose message needs the entry, if one does.
   void fetch_receives(QueuePair& pair, wire::OperationTag operation = {});

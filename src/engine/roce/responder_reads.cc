@@ -132,7 +132,7 @@ void Responder::start_held(TimePs now, QueuePair& pair) {
           --pair.held_answers;
           if (core_.tracer != nullptr) {
             core_.tracer->span(answer.operation, trace::Stage::kOrderWait, answer.held_since, now,
-                               static_cast<std::uint16_t>(core_.config.host.number));
+                               core_.config.host.number);
           }
         }
       }

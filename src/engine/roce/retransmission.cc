@@ -80,17 +80,10 @@ void Retransmission::recover(TimePs now, QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;
   requester.recovering = true;
   requester.recovery_psn = requester.unacknowledged;
-  if (core_.tracer != nullptr && core_.tracer->wants(trace::EventKind::kRetransmission)) {
-    core_.tracer->emit({.kind = trace::EventKind::kRetransmission,
-                        .host = static_cast<std::uint16_t>(core_.config.host.number),
-                        .component = pair.id,
-                        .begin = now,
-                        .end = now,
-                        .operation = pair.send.front().request.operation,
-                        .a = requester.unacknowledged,
-                        .b = static_cast<std::uint64_t>(
-                            wire::psn_difference(requester.highest_sent, requester.unacknowledged))});
-  }
+  core_.trace(
+      now, trace::EventKind::kRetransmission, pair.id, pair.send.front().request.operation,
+      requester.unacknowledged,
+      static_cast<std::uint64_t>(wire::psn_difference(requester.highest_sent, requester.unacknowledged)));
   go_back(pair);
   requester.timeout_at = kNever;
   core_.update_timer(pair);
@@ -103,7 +96,7 @@ void Retransmission::stamp_loss(TimePs now, QueuePair& pair) {
   const RequesterContext& requester = pair.context.requester;
   for (Position at = pair.send.head(); at != requester.assigned; ++at) {
     core_.tracer->span(pair.send[at].request.operation, trace::Stage::kRetransmissionWait,
-                       requester.timer_started, now, static_cast<std::uint16_t>(core_.config.host.number));
+                       requester.timer_started, now, core_.config.host.number);
   }
 }
 
@@ -146,7 +139,7 @@ void Retransmission::receiver_not_ready(TimePs now, QueuePair& pair, std::uint8_
   requester.rnr_until = now + rnr_duration(timer_code);
   if (core_.tracer != nullptr) {
     core_.tracer->span(pair.send.front().request.operation, trace::Stage::kReceiverBackoff, now,
-                       requester.rnr_until, static_cast<std::uint16_t>(core_.config.host.number));
+                       requester.rnr_until, core_.config.host.number);
   }
   core_.update_timer(pair);
 }
@@ -167,16 +160,8 @@ void Retransmission::expire(TimePs now, QueuePair& pair) {
   core_.update_timer(pair);
   if (requester.unacknowledged == requester.sent) return;
   ++core_.counters.timeouts;
-  if (core_.tracer != nullptr && core_.tracer->wants(trace::EventKind::kTimeout)) {
-    core_.tracer->emit(
-        {.kind = trace::EventKind::kTimeout,
-         .host = static_cast<std::uint16_t>(core_.config.host.number),
-         .component = pair.id,
-         .begin = now,
-         .end = now,
-         .operation = pair.send.front().request.operation,
-         .a = static_cast<std::uint64_t>(core_.config.retry_count - requester.retries_left) + 1});
-  }
+  core_.trace(now, trace::EventKind::kTimeout, pair.id, pair.send.front().request.operation,
+              static_cast<std::uint64_t>(core_.config.retry_count - requester.retries_left) + 1, 0);
   stamp_loss(now, pair);
   if (!spend_retry(now, pair)) return;
   const std::uint8_t backoff = requester.backoff;

@@ -34,7 +34,7 @@ void RoceEngine::draw_starting_psn(QueuePair& pair) {
   pair.starting_psn = core_.config.starting_psn.value_or(random.next_u32() & wire::kPsnMask);
 }
 
-Result<engine::QueueId> RoceEngine::create_queue(TimePs, const engine::QueueConfig& config) {
+Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::QueueConfig& config) {
   for (const auto& [key, depth] :
        {std::pair{"send_depth", config.send_depth}, std::pair{"receive_depth", config.receive_depth}}) {
     if (!std::has_single_bit(depth) || depth > 65536) {
@@ -64,24 +64,24 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs, const engine::QueueConf
   pair.id = id;
   pair.in_use = true;
   pair.config = config;
-  pair.send.reserve(config.send_depth);
-  pair.send_completions.reserve(config.send_depth);
-  pair.receive_completions.reserve(config.receive_depth);
-  pair.receives.reserve(config.receive_depth, config.receive_ring != 0);
-  pair.transmit.reserve(core_.config.transmit_ahead);
-  pair.answers.reserve(core_.config.responses_ahead);
-  pair.read_ahead.reserve(core_.config.transmit_ahead);
+  pair.send.reserve(*core_.arena, config.send_depth);
+  pair.send_completions.reserve(*core_.arena, config.send_depth);
+  pair.receive_completions.reserve(*core_.arena, config.receive_depth);
+  pair.receives.reserve(*core_.arena, config.receive_depth, config.receive_ring != 0);
+  pair.transmit.reserve(*core_.arena, core_.config.transmit_ahead);
+  pair.answers.reserve(*core_.arena, core_.config.responses_ahead);
+  pair.read_ahead.reserve(*core_.arena, core_.config.transmit_ahead);
   pair.resources.assign(core_.config.max_read_atomic, SavedResource{});
   ++pair.connections;
   draw_starting_psn(pair);
-  clear(pair);
-  contexts_.adopt(pair);
+  clear(now, pair);
+  contexts_.adopt(now, pair);
   return id;
 }
 
 // Everything of the last connection is forgotten; the queue pair is in INIT. Answers of memory that are still
 // to come find that their positions are gone.
-void RoceEngine::clear(QueuePair& pair) {
+void RoceEngine::clear(TimePs now, QueuePair& pair) {
   requester_.discard_prepared(pair);
   while (!pair.send.empty()) {
     core_.pool->release(pair.send.front().request.inline_data.buffer);
@@ -94,6 +94,8 @@ void RoceEngine::clear(QueuePair& pair) {
   pair.waiting = false;
   pair.fatal = false;
   core_.timers.set(pair.id, kNever);
+  if (pair.driver_state != QueueState::kReset) core_.step(now, pair, QueueEvent::kReset);
+  core_.step(now, pair, QueueEvent::kInitialize);
   init_context(pair);
 }
 
@@ -106,7 +108,7 @@ void RoceEngine::init_context(QueuePair& pair) {
   context.entropy = static_cast<std::uint16_t>(0xc000U + ((context.queue_number * 0x61c88647U) >> 18U));
   context.requester.sending = pair.send.tail();
   context.requester.assigned = pair.send.tail();
-  core_.move_to(pair, QueueState::kInit);
+  context.state = pair.driver_state;
 }
 
 // What a queue pair held is free: others may wait for it.
@@ -118,27 +120,27 @@ void RoceEngine::resume_others(TimePs now) {
 Result<void> RoceEngine::destroy_queue(TimePs now, engine::QueueId queue) {
   QueuePair* pair = find(queue);
   if (pair == nullptr) return no_such_queue(queue);
-  clear(*pair);
+  clear(now, *pair);
   while (!pair->send_completions.empty()) pair->send_completions.pop();
   while (!pair->receive_completions.empty()) pair->receive_completions.pop();
   pair->send_completions_issued = pair->send_completions.tail();
   pair->receive_completions_issued = pair->receive_completions.tail();
-  contexts_.forget(*pair);
-  pair->driver_state = QueueState::kReset;
+  contexts_.forget(now, *pair);
+  core_.step(now, *pair, QueueEvent::kReset);
   pair->in_use = false;
   resume_others(now);
   return {};
 }
 
-Result<verbs::SegmentToken> RoceEngine::register_segment(TimePs, const verbs::SegmentConfig& config) {
+Result<verbs::SegmentToken> RoceEngine::register_segment(TimePs now, const verbs::SegmentConfig& config) {
   Result<verbs::SegmentToken> token = core_.keys.add(config);
-  if (token.ok()) contexts_.adopt_key(core_.keys.index_of(token->id));
+  if (token.ok()) contexts_.adopt_key(now, core_.keys.index_of(token->id));
   return token;
 }
 
 Result<void> RoceEngine::deregister_segment(TimePs now, verbs::SegmentToken token) {
   WHARF_TRY(core_.keys.remove(token.id));
-  contexts_.adopt_key(core_.keys.index_of(token.id));
+  contexts_.adopt_key(now, core_.keys.index_of(token.id));
   for (const auto& pair : core_.queues) responder_.revoke(*pair, token.id);
   run_kicked(now);
   return {};
@@ -156,7 +158,8 @@ Result<engine::ExchangeBlob> RoceEngine::export_queue(engine::QueueId queue) con
   return encode(record);
 }
 
-Result<engine::PeerId> RoceEngine::connect(TimePs, engine::QueueId queue, std::span<const std::byte> blob) {
+Result<engine::PeerId> RoceEngine::connect(TimePs now, engine::QueueId queue,
+                                           std::span<const std::byte> blob) {
   QueuePair* pair = find(queue);
   if (pair == nullptr) return no_such_queue(queue);
   if (pair->driver_state != QueueState::kInit) return wrong_state(queue, pair->driver_state, "init");
@@ -165,7 +168,7 @@ Result<engine::PeerId> RoceEngine::connect(TimePs, engine::QueueId queue, std::s
   const ExchangeRecord& remote = *decoded;
   // An evicted context holds what it was made with.
   if (!pair->cache.resident) init_context(*pair);
-  contexts_.adopt(*pair);
+  contexts_.adopt(now, *pair);
   QueuePairContext& context = pair->context;
   context.remote_host = remote.host.number;
   context.remote_queue_number = remote.queue_number;
@@ -174,14 +177,14 @@ Result<engine::PeerId> RoceEngine::connect(TimePs, engine::QueueId queue, std::s
   ResponderContext& responder = context.responder;
   responder.expected = remote.starting_psn;
   responder.resource_limit = core_.config.max_read_atomic;
-  core_.move_to(*pair, QueueState::kReadyToReceive);
+  core_.step(now, *pair, QueueEvent::kPeerKnown);
   RequesterContext& requester = context.requester;
   requester.unacknowledged = requester.next = requester.sent = requester.highest_sent =
       requester.next_unassigned = pair->starting_psn;
   requester.read_limit = std::min(core_.config.max_read_atomic, remote.responder_resources);
   requester.retries_left = core_.config.retry_count;
   requester.rnr_left = core_.config.rnr_retry;
-  core_.move_to(*pair, QueueState::kReadyToSend);
+  core_.step(now, *pair, QueueEvent::kPeerPrepared);
   return pair->id;
 }
 
@@ -191,12 +194,11 @@ Result<void> RoceEngine::disconnect(TimePs now, engine::QueueId queue, engine::P
   if (peer != queue)
     return input_error("queue pair " + std::to_string(queue) + " has no peer " + std::to_string(peer));
   if (pair->driver_state != QueueState::kInit) {
-    // The flush needs no context but the ring positions, and reset() makes it anew.
-    if (!pair->cache.resident) {
-      init_context(*pair);
-      pair->context.requester.sending = pair->context.requester.assigned = pair->send.head();
+    if (pair->cache.resident) {
+      enter_error(now, *pair);
+    } else {
+      fail_without_context(now, *pair);
     }
-    enter_error(now, *pair);
   }
   return reset(now, queue);
 }
@@ -206,9 +208,9 @@ Result<void> RoceEngine::reset(TimePs now, engine::QueueId queue) {
   if (pair == nullptr) return no_such_queue(queue);
   ++pair->connections;
   draw_starting_psn(*pair);
-  contexts_.forget(*pair);
-  clear(*pair);
-  contexts_.adopt(*pair);
+  contexts_.forget(now, *pair);
+  clear(now, *pair);
+  contexts_.adopt(now, *pair);
   resume_others(now);
   return {};
 }

@@ -2,6 +2,7 @@
 #include "engine/roce/roce_engine.h"
 
 #include <string>
+#include <utility>
 
 #include "base/check.h"
 
@@ -10,44 +11,38 @@ namespace wharf::roce {
 using engine::PostStatus;
 using wire::RoceOpcode;
 
-const char* name(QueueState state) {
-  switch (state) {
-    case QueueState::kReset:
-      return "reset";
-    case QueueState::kInit:
-      return "init";
-    case QueueState::kReadyToReceive:
-      return "rtr";
-    case QueueState::kReadyToSend:
-      return "rts";
-    case QueueState::kError:
-      return "error";
-  }
-  WHARF_UNREACHABLE();
-}
-
 // --- Construction ---
 
-RoceEngine::RoceEngine(const RoceConfig& config, wire::PayloadPool& pool)
-    : core_(config, pool),
-      retransmission_(core_),
-      requester_(core_, retransmission_),
-      responder_(core_),
-      contexts_(core_) {
-  retransmission_.attach(requester_);
+RoceEngine::Parts::Parts(const RoceConfig& config, wire::PayloadPool& pool, Arena& arena)
+    : core(config, pool, arena),
+      retransmission(core),
+      requester(core, retransmission),
+      responder(core),
+      contexts(core) {
+  retransmission.attach(requester);
 }
 
-Result<std::unique_ptr<RoceEngine>> RoceEngine::create(const RoceConfig& config, wire::PayloadPool& pool) {
+RoceEngine::RoceEngine(std::unique_ptr<Parts> parts)
+    : parts_(std::move(parts)),
+      core_(parts_->core),
+      retransmission_(parts_->retransmission),
+      requester_(parts_->requester),
+      responder_(parts_->responder),
+      contexts_(parts_->contexts) {}
+
+Result<RoceEngine> RoceEngine::create(const RoceConfig& config, wire::PayloadPool& pool, Arena& arena) {
   WHARF_TRY(check(config));
-  return std::unique_ptr<RoceEngine>(new RoceEngine(config, pool));
+  return RoceEngine(std::make_unique<Parts>(config, pool, arena));
 }
 
 bool RoceEngine::supports(verbs::Verb verb) { return Requester::supports(verb); }
 
 RoceEngine::~RoceEngine() {
+  if (parts_ == nullptr) return;  // Moved from.
+  core_.tracer = nullptr;         // It may be gone.
   for (const auto& pair : core_.queues) {
-    contexts_.forget(*pair);
-    clear(*pair);
+    contexts_.forget(kTimeZero, *pair);
+    clear(kTimeZero, *pair);
   }
   core_.port.close_all();
 }
@@ -62,12 +57,20 @@ const QueuePair* RoceEngine::find(engine::QueueId queue) const {
 void RoceEngine::enter_error(TimePs now, QueuePair& pair) {
   if (pair.context.state != QueueState::kError) {
     retransmission_.stop(pair);
-    core_.move_to(pair, QueueState::kError);
+    core_.step(now, pair, QueueEvent::kFail);
     core_.push_event(engine::AsyncEventKind::kQueueError, pair);
   }
-  static_cast<void>(now);
   requester_.flush(pair);
   responder_.flush_receives(pair);
+}
+
+// The flush needs no context but the ring positions; whoever the peer was, it cannot be answered any more.
+void RoceEngine::fail_without_context(TimePs now, QueuePair& pair) {
+  init_context(pair);
+  pair.context.requester.sending = pair.context.requester.assigned = pair.send.head();
+  responder_.discard(pair);
+  responder_.discard_held(pair);
+  enter_error(now, pair);
 }
 
 // --- Application ---
@@ -281,8 +284,9 @@ bool needs_context(AccessPurpose purpose) {
 bool RoceEngine::next_access(engine::Access& out) { return core_.port.next(out); }
 
 void RoceEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
-  WHARF_CHECK(core_.port.is_open(access));
+  if (!core_.port.is_asked(access)) return;
   AccessSlot& slot = core_.port.slot(access);
+  slot.asked = false;
   if (!contexts_.is_unlimited() && needs_context(slot.purpose) && core_.queue(slot.queue).in_use &&
       !contexts_.usable(core_.queue(slot.queue))) {
     contexts_.defer_access(now, core_.queue(slot.queue), slot, result);
@@ -317,7 +321,7 @@ void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::Acces
       core_.kick(pair);
       return;
     case AccessPurpose::kFetchReceive:
-      responder_.receive_fetched(pair, slot);
+      responder_.receive_fetched(pair, slot, result);
       return;
     case AccessPurpose::kSendCompletion:
     case AccessPurpose::kReceiveCompletion: {
@@ -325,6 +329,8 @@ void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::Acces
           slot.purpose == AccessPurpose::kSendCompletion ? pair.send_completions : pair.receive_completions;
       if (!ring.contains(slot.position)) return;
       ring[slot.position].visible = true;
+      if (result.status != engine::AccessStatus::kDone)
+        completion_failed(pair, ring[slot.position].completion);
       if (slot.position == ring.head()) core_.note_completed(pair);
       return;
     }
@@ -332,9 +338,17 @@ void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::Acces
     case AccessPurpose::kWriteQueueContext:
     case AccessPurpose::kFetchKeyRecord:
     case AccessPurpose::kWriteKeyRecord:
-      contexts_.access_done(slot, result);
+      contexts_.access_done(now, slot, result);
       return;
   }
+}
+
+// [IBTA vol 1 10.10.2: an error of the completion queue takes its queue pairs to the error state]
+void RoceEngine::completion_failed(QueuePair& pair, verbs::Completion& completion) {
+  if (completion.ok()) completion.status = verbs::CompletionStatus::kLocalOperation;
+  core_.push_event(engine::AsyncEventKind::kCompletionError, pair);
+  pair.fatal = true;
+  core_.kick(pair);
 }
 
 void RoceEngine::run(TimePs now, QueuePair& pair) {
@@ -361,13 +375,17 @@ void RoceEngine::run_kicked(TimePs now) {
       }
     }
     if (contexts_.is_unlimited()) return;
-    QueuePair* pair = contexts_.next_ready();
+    QueuePair* pair = contexts_.next_ready(now);
     if (pair == nullptr) return;
     catch_up(now, *pair);
   }
 }
 
 void RoceEngine::catch_up(TimePs now, QueuePair& pair) {
+  if (pair.cache.lost) {
+    pair.cache.lost = false;
+    fail_without_context(now, pair);
+  }
   while (AccessSlot* slot = contexts_.pop_access(pair)) {
     handle_access(now, *slot, slot->result);
     core_.pool->release(slot->result.data.buffer);
@@ -376,7 +394,7 @@ void RoceEngine::catch_up(TimePs now, QueuePair& pair) {
   while (const wire::Packet* packet = contexts_.front_packet(pair)) {
     const std::uint32_t key = needed_key(pair, *packet);
     if (!contexts_.has_key(key)) {
-      contexts_.need_key(pair, key);
+      contexts_.need_key(now, pair, key);
       return;
     }
     handle_packet(now, pair, *packet);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/arena.h"
 #include "base/memory_use.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -39,8 +40,10 @@ class RoceEngine {
   /// Whether post() accepts the verb (with a width of 8 bytes for atomics).
   static bool supports(verbs::Verb verb);
 
-  /// Refuses a config outside its ranges, naming the key. `pool` outlives the engine.
-  static Result<std::unique_ptr<RoceEngine>> create(const RoceConfig& config, wire::PayloadPool& pool);
+  /// Refuses a config outside its ranges, naming the key. `pool` and `arena` outlive the engine and may be
+  /// shared by the engines of one thread.
+  static Result<RoceEngine> create(const RoceConfig& config, wire::PayloadPool& pool, Arena& arena);
+  RoceEngine(RoceEngine&&) noexcept = default;
   RoceEngine(const RoceEngine&) = delete;
   RoceEngine& operator=(const RoceEngine&) = delete;
   ~RoceEngine();
@@ -88,7 +91,7 @@ class RoceEngine {
   // --- Memory. ---
 
   bool next_access(engine::Access& out);
-  /// `access` was given by next_access() and not answered yet; anything else aborts.
+  /// Does nothing unless `access` was given by next_access() and not answered yet.
   void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
 
   // --- Time. ---
@@ -107,7 +110,16 @@ class RoceEngine {
   std::vector<MemoryUse> memory_use() const;
 
  private:
-  RoceEngine(const RoceConfig& config, wire::PayloadPool& pool);
+  struct Parts {
+    Parts(const RoceConfig& config, wire::PayloadPool& pool, Arena& arena);
+
+    EngineCore core;
+    Retransmission retransmission;
+    Requester requester;
+    Responder responder;
+    ContextStore contexts;
+  };
+  explicit RoceEngine(std::unique_ptr<Parts> parts);
 
   QueuePair* find(engine::QueueId queue);
   const QueuePair* find(engine::QueueId queue) const;
@@ -123,15 +135,20 @@ class RoceEngine {
   void catch_up(TimePs now, QueuePair& pair);
   void init_context(QueuePair& pair);
   void enter_error(TimePs now, QueuePair& pair);
-  void clear(QueuePair& pair);
+  /// enter_error() of a queue pair whose record is not on the interface.
+  void fail_without_context(TimePs now, QueuePair& pair);
+  void completion_failed(QueuePair& pair, verbs::Completion& completion);
+  void clear(TimePs now, QueuePair& pair);
   void resume_others(TimePs now);
   void draw_starting_psn(QueuePair& pair);
 
-  EngineCore core_;
-  Retransmission retransmission_;
-  Requester requester_;
-  Responder responder_;
-  ContextStore contexts_;
+  // The parts refer to one another, so they stay where they are when the engine moves.
+  std::unique_ptr<Parts> parts_;
+  EngineCore& core_;
+  Retransmission& retransmission_;
+  Requester& requester_;
+  Responder& responder_;
+  ContextStore& contexts_;
 };
 
 static_assert(engine::Engine<RoceEngine>);

@@ -295,7 +295,8 @@ TEST(RoceEngine, ConnectRefusesNonsense) {
   RoceConfig bad;
   bad.path_mtu = 1500;
   wire::PayloadPool pool;
-  EXPECT_FALSE(RoceEngine::create(bad, pool).ok());
+  Arena arena;
+  EXPECT_FALSE(RoceEngine::create(bad, pool, arena).ok());
 }
 
 // A cache of one record gives the same results, only later.

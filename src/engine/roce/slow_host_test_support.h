@@ -32,7 +32,7 @@ class SlowHost {
     config.host = {1};
     config.path_mtu = 256;
     config.access_slots = 64;
-    engine = RoceEngine::create(config, pool).value();
+    engine = std::make_unique<RoceEngine>(RoceEngine::create(config, pool, arena).value());
   }
   ~SlowHost() {
     engine.reset();
@@ -139,6 +139,7 @@ class SlowHost {
   }
 
   wire::PayloadPool pool;
+  Arena arena;
   std::unique_ptr<RoceEngine> engine;
   std::deque<engine::Access> pending;
   std::map<std::uint64_t, std::vector<std::byte>> records;

@@ -39,6 +39,7 @@ void ContextStore::add(ContextKey key) {
   if (capacity_ == 0) return;
   Entry& record = entry(key);
   record.dirty = true;
+  record.lost = false;
   // Two transfers of one place in memory could pass each other.
   if (record.in_flight) {
     record.place = Place::kHeld;
@@ -96,7 +97,7 @@ void ContextStore::want(ContextKey key) {
   wanted_.push_back(pack(key));
 }
 
-void ContextStore::start_fetches() {
+void ContextStore::start_fetches(TimePs now) {
   for (std::size_t left = wanted_.size(); left > 0; --left) {
     const ContextKey key = unpack(wanted_.front());
     Entry& record = entry(key);
@@ -114,9 +115,10 @@ void ContextStore::start_fetches() {
       const ContextKey victim = unpack(cached_->oldest_key());
       cached_->erase(pack(victim));
       ++parts_.counters.context_evictions;
+      parts_.trace(now, trace::EventKind::kContextEviction, victim.index, pack(victim), 0);
       write_back(victim);
     }
-    fetch(key);
+    fetch(now, key);
   }
 }
 
@@ -125,12 +127,13 @@ std::uint64_t ContextStore::address(ContextKey key) const {
   return parts_.config.context_region + (table + key.index) * kContextStride;
 }
 
-void ContextStore::fetch(ContextKey key) {
+void ContextStore::fetch(TimePs now, ContextKey key) {
   Entry& record = entry(key);
   record.place = Place::kFetching;
   record.in_flight = true;
   ++fetching_;
   ++parts_.counters.context_fetches;
+  parts_.trace(now, trace::EventKind::kContextMiss, key.index, pack(key), 0);
   engine::Access access;
   access.kind = engine::AccessKind::kFetchContext;
   access.at_target = record.at_target;
@@ -151,6 +154,7 @@ void ContextStore::write_back(ContextKey key) {
     return;
   }
   record.dirty = false;
+  record.lost = false;
   record.place = Place::kWriting;
   record.in_flight = true;
   engine::Access access;
@@ -172,12 +176,14 @@ void ContextStore::access_done(TimePs now, std::uint64_t detail, const engine::A
   const ContextKey key = unpack(detail);
   Entry& record = entry(key);
   record.in_flight = false;
+  const bool failed = result.status != engine::AccessStatus::kDone;
   if (record.place == Place::kHeld) {
     settle_in(key);
     return;
   }
   if (record.place == Place::kWriting) {
     record.place = Place::kMemory;
+    record.lost = failed;
     if (!record.waiters.empty()) want(key);
     return;
   }
@@ -185,9 +191,12 @@ void ContextStore::access_done(TimePs now, std::uint64_t detail, const engine::A
   --fetching_;
   std::array<std::byte, kContextStride> bytes{};
   const std::uint32_t length = parts_.context_bytes(key.kind);
-  WHARF_CHECK(result.data.length == length);
-  wire::fill(result.data, std::span(bytes).first(length));
-  parts_.decode_context(key, bytes.data());
+  if (failed || record.lost || result.data.length != length) {
+    parts_.lose_context(now, key);
+  } else {
+    wire::fill(result.data, std::span(bytes).first(length));
+    parts_.decode_context(key, bytes.data());
+  }
   record.place = Place::kCache;
   cached_->insert(pack(key));
   run_waiters(now, key);

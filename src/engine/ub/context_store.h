@@ -74,8 +74,8 @@ class ContextStore {
   }
 
   /// Starts the fetches that found room; called when an input has been worked off.
-  void settle() {
-    if (capacity_ != 0) start_fetches();
+  void settle(TimePs now) {
+    if (capacity_ != 0) start_fetches(now);
   }
   /// A fetch or write was answered.
   void access_done(TimePs now, std::uint64_t detail, const engine::AccessResult& result);
@@ -106,6 +106,7 @@ class ContextStore {
     Place place = Place::kNone;
     bool dirty = false;
     bool wanted = false;     ///< In wanted_.
+    bool lost = false;       ///< Memory failed to take it.
     bool in_flight = false;  ///< Its place in memory is being read or written.
     bool at_target = false;
     wire::OperationTag operation;
@@ -114,9 +115,9 @@ class ContextStore {
 
   Entry& entry(ContextKey key) { return entries_[static_cast<std::size_t>(key.kind)][key.index]; }
   bool acquire_limited(ContextKey key);
-  void start_fetches();
+  void start_fetches(TimePs now);
   void want(ContextKey key);
-  void fetch(ContextKey key);
+  void fetch(TimePs now, ContextKey key);
   void write_back(ContextKey key);
   void settle_in(ContextKey key);
   void run_waiters(TimePs now, ContextKey key);

@@ -28,6 +28,7 @@ struct UbCounters {
   std::uint64_t answers_timed_out = 0;  ///< Segments given up although the peer has all their packets.
   std::uint64_t context_fetches = 0;    ///< Misses of the context cache.
   std::uint64_t context_evictions = 0;
+  std::uint64_t contexts_lost = 0;  ///< Records that memory failed to keep.
 
   // Requests of others refused with a status.
   std::uint64_t refused_access = 0;  ///< Token, rights or range.

@@ -123,4 +123,18 @@ void EngineParts::wipe_context(ContextKey key) {
   }
 }
 
+void EngineParts::lose_context(TimePs now, ContextKey key) {
+  ++counters.contexts_lost;
+  switch (key.kind) {
+    case ContextKind::kJetty:
+      initiator.lose(key.index + kFirstJettyId);
+      return;
+    case ContextKind::kTpChannel:
+      tp.lose(now, key.index);
+      return;
+    case ContextKind::kMr:
+      return;  // A wiped record grants nothing.
+  }
+}
+
 }  // namespace wharf::ub

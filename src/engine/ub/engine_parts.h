@@ -49,7 +49,7 @@ struct EngineParts {
   void settle(TimePs now) {
     initiator.settle(now);
     tp.settle(now);
-    contexts.settle();
+    contexts.settle(now);
   }
   /// Runs a step that waited for a context record.
   void resume(TimePs now, const DeferredWork& work);
@@ -61,8 +61,21 @@ struct EngineParts {
   /// Time of an operation in a stage, when somebody listens.
   void span(wire::OperationTag operation, trace::Stage stage, TimePs begin, TimePs end) const {
     if (config.tracer != nullptr && begin != kNever) {
-      config.tracer->span(operation, stage, begin, end, static_cast<std::uint16_t>(config.host.number));
+      config.tracer->span(operation, stage, begin, end, config.host.number);
     }
+  }
+
+  /// Something that happened to `component`, when somebody listens.
+  void trace(TimePs now, trace::EventKind kind, std::uint32_t component, std::uint64_t a,
+             std::uint64_t b) const {
+    if (config.tracer == nullptr || !config.tracer->wants(kind)) return;
+    config.tracer->emit({.kind = kind,
+                         .host = config.host.number,
+                         .component = component,
+                         .begin = now,
+                         .end = now,
+                         .a = a,
+                         .b = b});
   }
 
   // Records, for the context cache.
@@ -70,6 +83,8 @@ struct EngineParts {
   void encode_context(ContextKey key, std::byte* out);
   void decode_context(ContextKey key, const std::byte* bytes);
   void wipe_context(ContextKey key);
+  /// Memory failed to keep the record, which is wiped.
+  void lose_context(TimePs now, ContextKey key);
 
   UbConfig config;
   wire::PayloadPool& payloads;

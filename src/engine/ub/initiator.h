@@ -140,8 +140,11 @@ class Initiator {
   void channel_failed(TimePs now, std::uint32_t channel);
 
   // From memory.
-  void work_request_done(TimePs now, const PendingAccess& owner);
-  void completion_done(const PendingAccess& owner);
+  void work_request_done(const PendingAccess& owner, engine::AccessStatus status);
+  void completion_done(const PendingAccess& owner, engine::AccessStatus status);
+  /// Memory failed to keep the jetty's record: it takes no part in anything any more, and what is outstanding
+  /// ends.
+  void lose(std::uint32_t jetty);
   void response_write_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status);
 
   // From time.
@@ -181,6 +184,7 @@ class Initiator {
   void finish(TimePs now, std::uint32_t index);
   void uncount(Transaction& transaction);
   void finish_request(TimePs now, std::uint32_t jetty, std::uint64_t number);
+  static void describe(Jetty& owner, std::uint32_t jetty_id, JettyState state);
   void unlink_ordered(Jetty& jetty, std::uint64_t number);
   void report(std::uint32_t jetty);
   void push_completion(std::uint32_t jetty, PostedRequest& request);

@@ -39,12 +39,7 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   Jetty& made = *jetties_[at];
   made.used = true;
   made.config = config;
-  made.record.jetty_id = at + kFirstJettyId;
-  made.record.token = config.token;
-  made.record.jfc_id = at + kFirstJettyId;
-  made.record.type = static_cast<std::uint8_t>(wire::TargetContextType::kJetty);
-  made.record.state = static_cast<std::uint8_t>(JettyState::kReady);
-  made.record.valid = 1;
+  describe(made, at + kFirstJettyId, JettyState::kReady);
   made.requests.reserve(config.send_depth);
   made.receives.reserve(config.receive_depth);
   made.completions.reserve(config.send_depth + config.receive_depth);
@@ -158,7 +153,7 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
 PostStatus Initiator::post(TimePs, std::uint32_t jetty_id, const verbs::WorkRequest& request,
                            engine::Submission submission) {
   Jetty* owner = find(jetty_id);
-  if (owner == nullptr) return PostStatus::kBadQueue;
+  if (owner == nullptr || owner->failed) return PostStatus::kBadQueue;
   const PostStatus status = check(request);
   if (status != PostStatus::kOk) return status;
   const std::uint32_t records = owner->config.send_depth + owner->config.receive_depth;
@@ -190,14 +185,45 @@ PostStatus Initiator::post(TimePs, std::uint32_t jetty_id, const verbs::WorkRequ
   return PostStatus::kOk;
 }
 
-void Initiator::work_request_done(TimePs, const PendingAccess& owner) {
-  jetty(owner.object).posted_request(owner.detail).entry_present = true;
+void Initiator::work_request_done(const PendingAccess& owner, engine::AccessStatus status) {
+  PostedRequest& posted = jetty(owner.object).posted_request(owner.detail);
+  posted.entry_present = true;
+  if (status != engine::AccessStatus::kDone) posted.status = CompletionStatus::kLocalOperation;
   want_advance(owner.object);
+}
+
+void Initiator::lose(std::uint32_t jetty_id) {
+  Jetty& owner = jetty(jetty_id);
+  if (!owner.used) return;
+  owner.failed = true;
+  describe(owner, jetty_id, JettyState::kError);
+  parts_.raise({engine::AsyncEventKind::kQueueError, jetty_id});
+  while (!owner.receives.empty()) {
+    verbs::Completion completion;
+    completion.id = owner.receives.front().id;
+    completion.kind = verbs::CompletionKind::kReceive;
+    completion.verb = Verb::kSend;
+    completion.status = CompletionStatus::kFlushed;
+    completion.queue = jetty_id;
+    owner.receives.pop_front();
+    complete(jetty_id, completion);
+  }
+  want_advance(jetty_id);
+}
+
+// Writes the context record anew.
+void Initiator::describe(Jetty& owner, std::uint32_t jetty_id, JettyState state) {
+  owner.record.jetty_id = jetty_id;
+  owner.record.token = owner.config.token;
+  owner.record.jfc_id = jetty_id;
+  owner.record.type = static_cast<std::uint8_t>(wire::TargetContextType::kJetty);
+  owner.record.state = static_cast<std::uint8_t>(state);
+  owner.record.valid = 1;
 }
 
 PostStatus Initiator::post_receive(std::uint32_t jetty_id, const verbs::ReceiveRequest& receive) {
   Jetty* owner = find(jetty_id);
-  if (owner == nullptr) return PostStatus::kBadQueue;
+  if (owner == nullptr || owner->failed) return PostStatus::kBadQueue;
   if (receive.tagged) return PostStatus::kUnsupported;
   if (receive.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
   const std::uint32_t records = owner->config.send_depth + owner->config.receive_depth;
@@ -269,10 +295,15 @@ void Initiator::complete(std::uint32_t jetty_id, const verbs::Completion& comple
   parts_.accesses.request(access, pending);
 }
 
-void Initiator::completion_done(const PendingAccess& owner) {
+void Initiator::completion_done(const PendingAccess& owner, engine::AccessStatus status) {
   Jetty& of = jetty(owner.object);
   if (of.generation != owner.generation) return;
-  of.completions[static_cast<std::size_t>(owner.detail - of.completion_head)].visible = true;
+  PendingCompletion& record = of.completions[static_cast<std::size_t>(owner.detail - of.completion_head)];
+  record.visible = true;
+  if (status != engine::AccessStatus::kDone) {
+    if (record.completion.ok()) record.completion.status = CompletionStatus::kLocalOperation;
+    parts_.raise({engine::AsyncEventKind::kCompletionError, owner.object});
+  }
   if (of.listed || !of.completions.front().visible) return;
   of.listed = true;
   completed_.push_back(owner.object);

@@ -151,9 +151,12 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
   PostedRequest& posted = owner.posted_request(number);
   const verbs::WorkRequest& request = posted.request;
   const Peer& target = peers_[request.peer];
-  if (!target.used || parts_.tp.channel(target.channel).state != ChannelState::kReady) {
+  const bool unreachable = !target.used || parts_.tp.channel(target.channel).state != ChannelState::kReady;
+  // Its status says so already when its work-queue entry could not be read.
+  if (unreachable || owner.failed || posted.status != CompletionStatus::kSuccess) {
     if (posted.status == CompletionStatus::kSuccess) {
-      posted.status = target.used ? CompletionStatus::kRetryExhausted : CompletionStatus::kFlushed;
+      posted.status =
+          target.used && !owner.failed ? CompletionStatus::kRetryExhausted : CompletionStatus::kFlushed;
     }
     posted.failed = true;
     if (posted.segments_open == 0) finish_request(now, jetty_id, number);

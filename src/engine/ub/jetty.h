@@ -55,6 +55,7 @@ struct PendingCompletion {
 struct Jetty {
   JettyRecord record;  ///< In the context cache.
   bool used = false;
+  bool failed = false;  ///< Its record is lost: nothing is posted, sent or received any more.
   std::uint32_t generation = 0;
   engine::QueueConfig config;
 

@@ -50,7 +50,7 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
     }
     if (present.state == ChannelState::kReady) {
       if (present.incarnation == incarnation) return index;
-      end_channel(now, index);  // The peer has ended its present life.
+      end_channel(now, index, ChannelEvent::kSupersede);  // The peer has ended its present life.
     }
   }
   const std::uint64_t send_first = reliability::first_logical(first_psn_of(config.first_psn, incarnation));
@@ -106,7 +106,7 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
   made.receive_first = receive_first;
   made.messages_delivered = 0;
   made.naked = 0;
-  made.state = ChannelState::kReady;
+  step(now, index, ChannelEvent::kOpen);
   parts_.contexts.add({ContextKind::kTpChannel, index});
   return index;
 }
@@ -385,6 +385,7 @@ void TpLayer::wipe(std::uint32_t channel) {
 void TpLayer::describe_waiting(std::vector<std::string>& out) const {
   for (const auto& channel : channels_) {
     const std::uint32_t host = channel->remote.number;
+    if (channel->state == ChannelState::kClosed) continue;
     if (channel->state == ChannelState::kError) {
       out.push_back(fmt::format("TP channel to host {}: failed, retries exhausted", host));
       continue;

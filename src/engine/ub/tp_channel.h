@@ -20,6 +20,7 @@
 #include "engine/reliability/retransmission_timer.h"
 #include "engine/reliability/send_window.h"
 #include "engine/ub/access_port.h"
+#include "engine/ub/channel_state.h"
 #include "engine/ub/context_records.h"
 #include "engine/ub/exchange.h"
 #include "wire/packet.h"
@@ -59,8 +60,6 @@ struct TxPacket {
 
 /// What the next acknowledgement of a channel says.
 enum class AckKind : std::uint8_t { kNone, kAck, kSack, kNak };
-
-enum class ChannelState : std::uint8_t { kClosed, kReady, kError };
 
 /// One TP channel. The packet counters (send, receive, tpmsn_next) are the context record; the rest is what a
 /// real window needs beyond it.
@@ -175,6 +174,8 @@ class TpLayer {
   void encode(std::uint32_t channel, TpChannelRecord& record) const;
   void decode(std::uint32_t channel, const TpChannelRecord& record);
   void wipe(std::uint32_t channel);
+  /// Memory failed to keep the record; its fetch has ended and the context cache does not hold it.
+  void lose(TimePs now, std::uint32_t channel) { fail(now, channel); }
 
   void describe_waiting(std::vector<std::string>& out) const;
   /// Adds what it holds (memory_use.cc).
@@ -217,7 +218,9 @@ class TpLayer {
   void queue_loss(std::uint32_t index, std::uint64_t logical, std::uint64_t max);
   void timed_out(TimePs now, std::uint32_t index);
   void fail(TimePs now, std::uint32_t index);
-  void end_channel(TimePs now, std::uint32_t index);
+  void step(TimePs now, std::uint32_t index, ChannelEvent event);
+  void end_channel(TimePs now, std::uint32_t index, ChannelEvent event);
+  void trace_repair(TimePs now, std::uint32_t index, std::uint64_t first, std::uint32_t queued) const;
   static void restore_counters(TpChannel& channel);
   void start_timer(TimePs now, std::uint32_t index);
   void set_timer(std::uint32_t index);

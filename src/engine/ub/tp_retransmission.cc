@@ -35,8 +35,12 @@ void TpLayer::process_nak(TimePs now, std::uint32_t index, const wire::Packet& p
   }
   // Choice: a TPNAK also confirms everything before the PSN that it expects.
   if (expected > channel.send.una()) acknowledge_before(now, index, expected);
-  channel.send.rewind(expected, channel.send_cursor);
+  trace_repair(now, index, expected, channel.send.rewind(expected, channel.send_cursor));
   touch(index);
+}
+
+void TpLayer::trace_repair(TimePs now, std::uint32_t index, std::uint64_t first, std::uint32_t queued) const {
+  if (queued > 0) parts_.trace(now, trace::EventKind::kRetransmission, index, wire::psn_wrap(first), queued);
 }
 
 void TpLayer::process_sack(TimePs now, std::uint32_t index, const wire::Packet& packet) {
@@ -57,6 +61,7 @@ void TpLayer::process_sack(TimePs now, std::uint32_t index, const wire::Packet& 
   // is missing.
   const std::uint64_t confirmed_end = bit(0) ? base + 1 : base;
   if (confirmed_end > channel.send.una()) progress = channel.send.acknowledge_before(confirmed_end, release);
+  const std::uint32_t queued_before = channel.send.retransmissions_queued();
   const std::uint64_t end = std::min(base + bitmap.size() * 8, channel.send_cursor);
   for (std::uint64_t logical = std::max(base, channel.send.una()); logical < end; ++logical) {
     if (bit(logical - base)) {
@@ -66,6 +71,8 @@ void TpLayer::process_sack(TimePs now, std::uint32_t index, const wire::Packet& 
     }
   }
   channel.send.advance_over_confirmed();
+  const std::uint32_t queued = channel.send.retransmissions_queued();
+  if (queued > queued_before) trace_repair(now, index, channel.send.una(), queued - queued_before);
   if (progress) progressed(now, index);
   if (!progress && channel.send.retransmissions_queued() == 0)
     ++parts_.counters.dropped_stale_acknowledgement;
@@ -160,15 +167,8 @@ void TpLayer::timed_out(TimePs now, std::uint32_t index) {
     case reliability::RetransmissionTimer::Expiry::kRetransmit: {
       ++parts_.counters.timeouts;
       const std::uint32_t queued = channel.send.rewind(channel.send.una(), channel.send_cursor);
-      if (parts_.config.tracer != nullptr && parts_.config.tracer->wants(trace::EventKind::kTimeout)) {
-        parts_.config.tracer->emit({.kind = trace::EventKind::kTimeout,
-                                    .host = static_cast<std::uint16_t>(parts_.config.host.number),
-                                    .component = index,
-                                    .begin = now,
-                                    .end = now,
-                                    .a = channel.timer.attempts(),
-                                    .b = queued});
-      }
+      parts_.trace(now, trace::EventKind::kTimeout, index, channel.timer.attempts(), queued);
+      trace_repair(now, index, channel.send.una(), queued);
       touch(index);
       break;
     }
@@ -180,13 +180,27 @@ void TpLayer::timed_out(TimePs now, std::uint32_t index) {
 }
 
 void TpLayer::fail(TimePs now, std::uint32_t index) {
+  if (channels_[index]->state != ChannelState::kReady) return;
   ++parts_.counters.channels_failed;
   ++channels_[index]->failures;
-  end_channel(now, index);
+  end_channel(now, index, ChannelEvent::kFail);
+}
+
+void TpLayer::step(TimePs now, std::uint32_t index, ChannelEvent event) {
+  TpChannel& channel = *channels_[index];
+  const std::optional<ChannelState> next = next_state(channel.state, event);
+  WHARF_CHECK(next.has_value());
+  parts_.trace(now, trace::EventKind::kStateChange, index, static_cast<std::uint64_t>(channel.state),
+               static_cast<std::uint64_t>(*next));
+  channel.state = *next;
 }
 
 void TpLayer::close(TimePs now, std::uint32_t index) {
-  if (channels_[index]->state == ChannelState::kReady) end_channel(now, index);
+  if (channels_[index]->state == ChannelState::kReady) {
+    end_channel(now, index, ChannelEvent::kForget);
+  } else {
+    step(now, index, ChannelEvent::kForget);
+  }
   parts_.load_store.reset(index, 0);
   channels_[index]->failures = 0;
   channel_of_host_.erase(channels_[index]->remote.number);
@@ -207,10 +221,10 @@ void TpLayer::restore_counters(TpChannel& channel) {
   if (end > 0) channel.send.restore({first, end});
 }
 
-void TpLayer::end_channel(TimePs now, std::uint32_t index) {
+void TpLayer::end_channel(TimePs now, std::uint32_t index, ChannelEvent event) {
   TpChannel& channel = *channels_[index];
   if (!parts_.contexts.acquire({ContextKind::kTpChannel, index})) restore_counters(channel);
-  channel.state = ChannelState::kError;
+  step(now, index, event);
   channel.timer.stop();
   set_timer(index);
   timers_.set(2 * index + 1, kNever);

@@ -179,10 +179,10 @@ void UbEngine::access_done(TimePs now, engine::AccessId access, const engine::Ac
       parts_->initiator.response_write_done(now, owner, result.status);
       break;
     case AccessOwner::kWorkRequest:
-      parts_->initiator.work_request_done(now, owner);
+      parts_->initiator.work_request_done(owner, result.status);
       break;
     case AccessOwner::kCompletion:
-      parts_->initiator.completion_done(owner);
+      parts_->initiator.completion_done(owner, result.status);
       break;
     case AccessOwner::kContext:
       parts_->contexts.access_done(now, owner.detail, result);

@@ -70,7 +70,9 @@ Result<std::unique_ptr<roce::RoceEngine>> make_engine(const EngineSettings& sett
     config.unlimited_retries = true;
     config.backoff_limit = 2;
   }
-  return roce::RoceEngine::create(config, memory.payloads);
+  auto engine = roce::RoceEngine::create(config, memory.payloads, memory.arena);
+  if (!engine) return engine.error();
+  return std::make_unique<roce::RoceEngine>(*std::move(engine));
 }
 
 template <>

@@ -349,7 +349,6 @@ class Server {
   }
 
   void end_broken(const engine::AsyncEvent& event) {
-    if (event.kind == engine::AsyncEventKind::kReceiveLimit) return;
     for (const auto& session : sessions_) {
       if (!session->remote || session->queue != event.queue) continue;
       end(*session, event.kind == engine::AsyncEventKind::kPeerUnreachable ? "it does not answer any more"

@@ -124,10 +124,11 @@ Result<void> TwoHosts::install_nic(std::size_t index) {
   engine_config.tracer = &tracer_;
   if (engine_config.queue_cache_entries > 0 || engine_config.key_cache_entries > 0)
     engine_config.context_base = host.memory().allocate(Bytes{kRoceContextBytes});
-  auto engine = roce::RoceEngine::create(engine_config, payloads_);
+  auto engine = roce::RoceEngine::create(engine_config, payloads_, arena_);
   if (!engine) return engine.error();
+  auto owned = std::make_unique<roce::RoceEngine>(std::move(engine).value());
   host.install(std::make_unique<EngineNic<roce::RoceEngine>>(simulation_, config_.host, place, host.parts(),
-                                                             number, std::move(engine).value()),
+                                                             number, std::move(owned)),
                place, path, supported_verbs<roce::RoceEngine>());
   return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two engines back to back: 64-byte writes and reads per second, with packets as structs and as bytes with
-// their checksum, beside a bare loop that copies the same bytes through the same number of rings.
+// Two RoCE engines back to back: 64-byte writes and reads per second, with packets as structs and as bytes
+// with their checksum, beside a bare loop that copies the same bytes through the same number of rings.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "base/ring.h"
-#include "tests/support/back_to_back.h"
+#include "tests/support/roce_back_to_back.h"
 
 namespace {
 
 using namespace wharf;  // NOLINT: one file, one purpose.
 
-using test::BackToBack;
-constexpr std::uint32_t kDepth = BackToBack::kDepth;
+using test::RoceBackToBack;
+constexpr std::uint32_t kDepth = RoceBackToBack::kDepth;
 
 void operations(benchmark::State& state, verbs::Verb verb, bool bytes) {
-  BackToBack world(bytes);
+  RoceBackToBack world(bytes);
   constexpr std::uint64_t kBatch = 4096;
   for (auto _ : state) world.run(verb, kBatch);
   benchmark::DoNotOptimize(world.checksum());

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/roce/queue_state.h"
+
+#include <array>
+
+#include "base/check.h"
+
+namespace wharf::roce {
+namespace {
+
+struct Transition {
+  QueueState from;
+  QueueEvent event;
+  QueueState to;
+};
+
+// [IBTA vol 1 10.3.1: to RESET and to ERR from every state]
+constexpr std::array kTransitions{
+    Transition{QueueState::kReset, QueueEvent::kInitialize, QueueState::kInit},
+    Transition{QueueState::kInit, QueueEvent::kPeerKnown, QueueState::kReadyToReceive},
+    Transition{QueueState::kInit, QueueEvent::kFail, QueueState::kError},
+    Transition{QueueState::kInit, QueueEvent::kReset, QueueState::kReset},
+    Transition{QueueState::kReadyToReceive, QueueEvent::kPeerPrepared, QueueState::kReadyToSend},
+    Transition{QueueState::kReadyToReceive, QueueEvent::kFail, QueueState::kError},
+    Transition{QueueState::kReadyToReceive, QueueEvent::kReset, QueueState::kReset},
+    Transition{QueueState::kReadyToSend, QueueEvent::kFail, QueueState::kError},
+    Transition{QueueState::kReadyToSend, QueueEvent::kReset, QueueState::kReset},
+    Transition{QueueState::kError, QueueEvent::kReset, QueueState::kReset},
+};
+
+}  // namespace
+
+std::optional<QueueState> next_state(QueueState state, QueueEvent event) {
+  for (const Transition& transition : kTransitions) {
+    if (transition.from == state && transition.event == event) return transition.to;
+  }
+  return std::nullopt;
+}
+
+const char* name(QueueState state) {
+  switch (state) {
+    case QueueState::kReset:
+      return "reset";
+    case QueueState::kInit:
+      return "init";
+    case QueueState::kReadyToReceive:
+      return "rtr";
+    case QueueState::kReadyToSend:
+      return "rts";
+    case QueueState::kError:
+      return "error";
+  }
+  WHARF_UNREACHABLE();
+}
+
+const char* name(QueueEvent event) {
+  switch (event) {
+    case QueueEvent::kInitialize:
+      return "initialize";
+    case QueueEvent::kPeerKnown:
+      return "peer_known";
+    case QueueEvent::kPeerPrepared:
+      return "peer_prepared";
+    case QueueEvent::kFail:
+      return "fail";
+    case QueueEvent::kReset:
+      return "reset";
+  }
+  WHARF_UNREACHABLE();
+}
+
+}  // namespace wharf::roce

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/roce/queue_state.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/golden_test_support.h"
+#include "tests/support/event_log.h"
+#include "tests/support/roce_pair.h"
+
+namespace wharf::roce {
+namespace {
+
+/// One row per state: the next state of each event, "." where the event means nothing.
+std::string matrix() {
+  std::string text;
+  for (int state = 0; state < kQueueStateCount; ++state) {
+    text += std::string(name(static_cast<QueueState>(state))) + ":";
+    for (int event = 0; event < kQueueEventCount; ++event) {
+      const auto next = next_state(static_cast<QueueState>(state), static_cast<QueueEvent>(event));
+      text += next ? std::string(" ") + name(*next) : " .";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+// Columns: initialize, peer_known, peer_prepared, fail, reset.
+TEST(RoceQueueState, Ibta_10_3_1_StateByEventMatrix) {
+  EXPECT_EQ(matrix(),
+            "reset: init . . . .\n"
+            "init: . rtr . error reset\n"
+            "rtr: . . rts error reset\n"
+            "rts: . . . error reset\n"
+            "error: . . . . reset\n");
+}
+
+// A queue pair through its life: connected, its peer falls silent, reset, connected again, destroyed.
+TEST(RoceQueueState, LifeOfAQueuePair) {
+  test::EventLog log(bit(trace::EventKind::kStateChange) | bit(trace::EventKind::kTimeout) |
+                     bit(trace::EventKind::kRetransmission));
+  RoceConfig config;
+  config.starting_psn = 100;
+  config.retry_count = 2;
+  RoceConfig quiet = config;
+  config.tracer = &log.tracer;
+  test::RocePair world(config, quiet, {});
+  world.watch();
+  world.lose = [](const wire::Packet&) { return true; };
+  ASSERT_EQ(world.pair.post(0, 0, world.request(verbs::Verb::kWrite, 0, 4096, 64)), engine::PostStatus::kOk);
+  ASSERT_EQ(world.pair.run_until_idle(), test::RunEnd::kDone);
+  ASSERT_TRUE(world.pair.engine(0).reset(world.pair.now(), 0).ok());
+  ASSERT_TRUE(world.pair.engine(1).reset(world.pair.now(), 0).ok());
+  world.connect(0);
+  ASSERT_TRUE(world.pair.engine(0).destroy_queue(world.pair.now(), 0).ok());
+  expect_golden("trace/roce_queue_pair_life.txt", log.text());
+}
+
+}  // namespace
+}  // namespace wharf::roce
