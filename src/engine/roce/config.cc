@@ -8,11 +8,6 @@
 namespace wharf::roce {
 namespace {
 
-// Hundredths of a millisecond.
-constexpr std::array<std::int32_t, 32> kRnrTable{
-    65536, 1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,   192,
-    256,   384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
-
 constexpr std::array<std::uint32_t, 31> kCreditTable{
     0,   1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,  192,
     256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
@@ -53,8 +48,6 @@ Result<void> check(const RoceConfig& config) {
   WHARF_TRY(power_of_two("transmit_ahead", config.transmit_ahead));
   return power_of_two("responses_ahead", config.responses_ahead);
 }
-
-TimePs rnr_duration(std::uint8_t code) { return microseconds(std::int64_t{kRnrTable[code & 31U]} * 10); }
 
 std::uint32_t credits_of_code(std::uint8_t code) { return kCreditTable[code]; }
 

@@ -43,7 +43,7 @@ struct RoceConfig {
   std::uint8_t backoff_limit = 0;
 
   // Responder.
-  std::uint8_t min_rnr_timer = 12;  ///< RNR timer code that this side sends, 0..31; 12 is 0.64 ms.
+  std::uint8_t min_rnr_timer = 12;  ///< RNR timer code that this side sends, 0..31, see receiver_not_ready_delay(); 12 is 0.64 ms.
   std::uint8_t max_read_atomic =
       16;  ///< READs and atomics outstanding as requester, and saved as responder; 1..128.
   verbs::AccessRights queue_rights = verbs::kFullAccess;  ///< What the queue pairs let their peers do.
@@ -81,9 +81,6 @@ Result<void> check(const RoceConfig& config);
 constexpr TimePs ack_timeout_duration(std::uint8_t code) {
   return picoseconds(std::int64_t{4'096'000} << code);
 }
-
-/// The wait that an RNR NAK with `code` (0..31) asks for; code 0 is the longest. [IBTA vol 1 table 45]
-TimePs rnr_duration(std::uint8_t code);
 
 /// Receive entries that credit code 0..30 stands for. [IBTA vol 1 9.7.7.2]
 std::uint32_t credits_of_code(std::uint8_t code);

@@ -392,14 +392,6 @@ TEST(RoceReliability, WaitsAsLongAsTheReceiverAsks) {
   EXPECT_TRUE(world.holds(1, 8192, 600, 2));
 }
 
-TEST(RoceReliability, RnrTableHasTheLongestTimeAtCodeZero) {
-  EXPECT_EQ(rnr_duration(0), microseconds(655360));
-  EXPECT_EQ(rnr_duration(1), microseconds(10));
-  EXPECT_EQ(rnr_duration(12), microseconds(640));
-  EXPECT_EQ(rnr_duration(25), microseconds(61440));
-  EXPECT_EQ(rnr_duration(31), microseconds(491520));
-}
-
 TEST(RoceReliability, GivesUpOnAReceiverThatNeverGetsReady) {
   RoceConfig config = small_packets();
   config.rnr_retry = 2;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/reliability/receiver_not_ready.h"
 #include "engine/roce/requester.h"
 
 namespace wharf::roce {
@@ -136,7 +137,7 @@ void Retransmission::receiver_not_ready(TimePs now, QueuePair& pair, std::uint8_
     --requester.rnr_left;
   }
   recover(now, pair);
-  requester.rnr_until = now + rnr_duration(timer_code);
+  requester.rnr_until = now + reliability::receiver_not_ready_delay(timer_code);
   if (core_.tracer != nullptr) {
     core_.tracer->span(pair.send.front().request.operation, trace::Stage::kReceiverBackoff, now,
                        requester.rnr_until, core_.config.host.number);

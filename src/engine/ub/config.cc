@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <bit>
 
 namespace wharf::ub {
@@ -21,14 +20,6 @@ Result<void> in_range(const char* key, std::uint64_t value, std::uint64_t low, s
 }
 
 }  // namespace
-
-TimePs rnr_delay(std::uint8_t code) {
-  // In units of 10 us; code 0 is the longest.
-  static constexpr std::array<std::uint32_t, 32> kTenMicroseconds{
-      65536, 1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,   192,
-      256,   384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
-  return microseconds(10) * kTenMicroseconds[code & 31U];
-}
 
 Result<void> validate(const UbConfig& config) {
   using wire::UbEncapsulation;

@@ -69,8 +69,10 @@ struct UbConfig {
   // Transactions.
   std::uint32_t transactions_per_jetty = 256;  ///< TA segments outstanding: a power of two, at most 32768.
   std::uint8_t rnr_retry = kRnrRetryForever;   ///< 0..6, or kRnrRetryForever.
-  std::uint8_t min_rnr_timer = 12;             ///< Code 0..31 that this engine advertises; see rnr_delay().
-  std::uint32_t page_fault_retry = 16;  ///< Retries after RSPST 2, each after rnr_delay(page_fault_timer).
+  /// Code 0..31 that this engine advertises; see receiver_not_ready_delay(). Choice: UB publishes codes 0..31
+  /// but no table; this is the one of InfiniBand, whose code 12 (0.64 ms) is URMA's usual value too.
+  std::uint8_t min_rnr_timer = 12;
+  std::uint32_t page_fault_retry = 16;  ///< Retries after RSPST 2, each after the delay of page_fault_timer.
   std::uint8_t page_fault_timer = 5;    ///< Code as for min_rnr_timer.
   std::uint8_t err_timeout = 17;        ///< Code 0..31: longest wait for an answer; see error_timeout().
 
@@ -113,10 +115,6 @@ constexpr std::uint32_t hosts_max(wire::UbEncapsulation encapsulation) {
 constexpr std::uint64_t context_region_bytes(const UbConfig& config) {
   return std::uint64_t{3} * config.context_records_max * kContextStride;
 }
-
-/// The delay that an RNR timer code stands for. Choice: UB publishes codes 0..31 but no table; this is the
-/// one of InfiniBand (IBTA vol 1 9.7.5.2.8), whose code 12 (0.64 ms) is URMA's usual value too.
-TimePs rnr_delay(std::uint8_t code);
 
 /// The time that an err_timeout code stands for: 4.096 us * 2^code (URMA API). Choice: it is counted from
 /// when the peer has confirmed the last packet of a TA segment; until then the TP channel's own attempts

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The initiator, outcome: transactions that finish, back off or are given up, and what that sets free.
 // [UB-Base 2.0.1 7.3, 7.4]
+#include "engine/reliability/receiver_not_ready.h"
 #include "engine/ub/engine_parts.h"
 #include "engine/ub/initiator.h"
 
@@ -48,7 +49,7 @@ void Initiator::back_off(TimePs now, std::uint32_t index) {
   transaction.received = 0;
   transaction.packets_numbered = 0;
   transaction.waiting_since = now;
-  backoff_.set(index, now + rnr_delay(code));
+  backoff_.set(index, now + reliability::receiver_not_ready_delay(code));
 }
 
 void Initiator::expire(TimePs now) {
