@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames that must not change: one file for each opcode, which holds the bytes in hex and says which sections
+// lay them out. Our encoder must write exactly these bytes, and our decoder must read them and lose nothing.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/golden_test_support.h"
+#include "wire/frame.h"
+#include "wire/packet.h"
+
+namespace wharf::wire {
+namespace {
+
+/// Packets from host 1 to host 2 with a payload that is not a multiple of four.
+void address(Packet& packet) {
+  packet.source.number = 1;
+  packet.destination.number = 2;
+  packet.entropy = 0xc123;
+  packet.mark = CongestionMark::kCapable;
+}
+
+/// Lower case with underscores, for a file name.
+std::string file_name(std::string_view name) {
+  std::string text;
+  for (const char c : name)
+    text += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : (c == ' ' || c == '/') ? '_' : c;
+  return text;
+}
+
+void expect_frame(const std::string& file, const std::string& title, const std::string& sections,
+                  const Packet& packet) {
+  SCOPED_TRACE(file);
+  std::vector<std::byte> frame(encoded_bytes(packet));
+  ASSERT_EQ(encode(packet, frame), frame.size());
+  std::string text = "# " + title + "\n# " + sections + "\n";
+  for (std::size_t at = 0; at < frame.size(); ++at) {
+    text += fmt::format("{:02x}", std::to_integer<unsigned>(frame[at]));
+    text += at % 32 == 31 || at + 1 == frame.size() ? "\n" : at % 4 == 3 ? " " : "";
+  }
+  expect_golden("wire/" + file + ".hex", text);
+
+  Packet read;
+  ASSERT_EQ(decode(frame, link_type(packet), read), DropReason::kNone);
+  std::vector<std::byte> again(encoded_bytes(read));
+  encode(read, again);
+  EXPECT_EQ(again, frame);
+}
+
+TEST(GoldenFrames, Roce) {
+  for (unsigned op = 0; op < 256; ++op) {
+    const auto opcode = static_cast<RoceOpcode>(op);
+    const std::uint16_t headers = roce_headers(opcode);
+    if (headers == 0) continue;
+    Packet packet = roce_packet();
+    address(packet);
+    RocePacket& roce = packet.roce;
+    roce.bth.opcode = opcode;
+    roce.bth.destination_queue_pair = 0x123456;
+    roce.bth.psn = 0x00'0abc;
+    roce.bth.acknowledge_request = true;
+    std::string sections = "IBTA vol 1 9.2 (BTH)";
+    if ((headers & kRoceDeth) != 0) {
+      roce.deth = Deth{0x1111'1111, 0x22'3344};
+      sections += ", 9.3.2 (DETH)";
+    }
+    if ((headers & kRoceReth) != 0) {
+      roce.reth = Reth{0x7f00'0000'1000, 0x0000'1234, 101};
+      sections += ", 9.3.3 (RETH)";
+    }
+    if ((headers & kRoceAtomicEth) != 0) {
+      roce.atomic = AtomicEth{0x7f00'0000'1000, 5, 6, 0x0000'1234};
+      sections += ", 9.3.4 (AtomicETH)";
+    }
+    if ((headers & kRoceAeth) != 0) {
+      roce.ack = RocePacket::AckExtension{};
+      roce.ack.aeth = Aeth{kAckUnlimited, 3};
+      sections += ", 9.3.5 (AETH)";
+    }
+    if ((headers & kRoceAtomicAckEth) != 0) {
+      roce.ack.atomic_original = 77;
+      sections += ", 9.3.6 (AtomicAckETH)";
+    }
+    if ((headers & kRoceImmediate) != 0) {
+      roce.immediate = 0xdead'beef;
+      sections += ", 9.3.7 (ImmDt)";
+    }
+    if ((headers & kRoceIeth) != 0) {
+      roce.invalidate_key = 0x0000'5678;
+      sections += ", 9.3.8 (IETH)";
+    }
+    if ((headers & kRocePayload) != 0)
+      packet.payload = pattern_payload(1, 0, opcode == RoceOpcode::kRcAtomicWrite ? 8 : 21);
+    expect_frame("roce/" + file_name(roce_opcode_name(opcode)),
+                 fmt::format("{} ({:#04x}), Ethernet, IPv4, UDP 4791", roce_opcode_name(opcode), op),
+                 sections + "; Annex A17 (UDP, ICRC)", packet);
+  }
+}
+
+/// One profile of UB: how its files are called, and who lays its transaction headers out.
+struct Profile {
+  const char* prefix;
+  const char* framing;
+  const char* sections;
+  UbEncapsulation encapsulation;
+  UbTransport transport;
+};
+constexpr Profile kNative{"rtp", "Ethernet, IPv4, UDP 4792, RTPH", "UB-Base 2.0.1 6.2, 7.2",
+                          UbEncapsulation::kUdp, UbTransport::kRtp};
+constexpr Profile kOpenUrma{"openurma", "Ethernet 0x88b5, NTH, RTPH", "OpenURMA 5.2",
+                            UbEncapsulation::kRawEthernet, UbTransport::kRtp};
+constexpr Profile kCompact{"compact", "LPH configuration 9, CNA16 NTH, no transport header",
+                           "UB-Base 2.0.1 7.2, 8.3", UbEncapsulation::kMemoryOnLink, UbTransport::kBypass};
+
+Packet ub_frame(const Profile& profile) {
+  Packet packet = ub_packet();
+  address(packet);
+  UbPacket& ub = packet.ub;
+  ub.encapsulation = profile.encapsulation;
+  ub.transport = profile.transport;
+  if (profile.encapsulation != UbEncapsulation::kUdp) {
+    packet.entropy = 0x23;  // Eight bits of load balancing.
+    packet.mark = CongestionMark::kCapable;
+  }
+  if (ub.transport == UbTransport::kRtp) {
+    ub.rtph.opcode = TpOpcode::kReliable;
+    ub.rtph.source_tpn = 0x00'0102;
+    ub.rtph.destination_tpn = 0x00'0304;
+    ub.rtph.psn = 0x12'3456;
+    ub.rtph.tpmsn = 0x00'0077;
+    ub.rtph.last = true;
+  }
+  return packet;
+}
+
+bool offered(const Profile& profile, TaOpcode opcode) {
+  const bool openurma_only = opcode >= TaOpcode::kOpenUrmaLoad;
+  if (openurma_only != (profile.encapsulation == UbEncapsulation::kRawEthernet) && openurma_only)
+    return false;
+  // Compact headers have no room for operands.
+  return profile.encapsulation != UbEncapsulation::kMemoryOnLink || (ta_layout(opcode) & kTaOperand) == 0;
+}
+
+void fill_request(Packet& packet, TaOpcode opcode) {
+  UbPacket& ub = packet.ub;
+  const bool compact = compact_transaction(ub);
+  const bool openurma = ub.encapsulation == UbEncapsulation::kRawEthernet;
+  const std::uint16_t layout = ta_layout(opcode);
+  Btah& btah = use_request(ub);
+  btah.opcode = opcode;
+  btah.tassn = 0x0abc;
+  UbPacket::RequestExtension& extension = ub.extension;
+  if (!compact) {
+    btah.requester_id = 0x1'2345;
+    btah.order = 2;
+    if (!openurma || (layout & kTaAddress) != 0) {
+      btah.token_value_present = true;
+      extension.token_value = 0xfeed'f00d;
+    }
+  }
+  if ((layout & kTaPayload) != 0) packet.payload = pattern_payload(1, 0, 64);
+  if ((layout & kTaAddress) != 0) {
+    extension.maetah = Maetah{0x7f00'0000'1000, 0x5'4321, compact ? 64U : packet.payload.length};
+    if ((layout & kTaByteEnable) != 0) {
+      extension.maetah.length = 64;
+      packet.payload = pattern_payload(1, 0, 64 + byte_enable_bytes(64));
+    }
+  }
+  if ((layout & kTaTarget) != 0) extension.mtetah = Mtetah{0x2'0001, TargetContextType::kJetty, 0};
+  if ((layout & kTaImmediate) != 0) extension.immediate = 0x0123'4567'89ab'cdef;
+  if ((layout & kTaNotify) != 0)
+    extension.notify = Notify{0x1122'3344'5566'7788, 0x7f00'0000'2000, 0x4'0004, 9};
+  if ((layout & kTaInvalidate) != 0) extension.invalidate = Invalidate{0x3'0003, 0x0000'0005};
+  if ((layout & kTaMessage) != 0) extension.message = MessageExtension{1, 2, 3, 4, true};
+  if ((layout & kTaOperand) != 0) {
+    extension.maetah.length = 8;
+    if (openurma && opcode == TaOpcode::kAtomicCompareSwap) {
+      extension.operands.compare = 6;
+    } else {
+      extension.operands.operand = 5;
+      if ((layout & kTaCompare) != 0) extension.operands.compare = 6;
+    }
+  }
+}
+
+void fill_response(Packet& packet, TaOpcode opcode) {
+  Atah& atah = use_response(packet.ub);
+  atah.opcode = opcode;
+  atah.tassn = 0x0abc;
+  if (!compact_transaction(packet.ub)) atah.requester_id = 0x1'2345;
+  if ((ta_layout(opcode) & kTaPayload) != 0) packet.payload = pattern_payload(1, 0, 64);
+}
+
+TEST(GoldenFrames, UbTransactions) {
+  for (const Profile& profile : {kNative, kOpenUrma, kCompact}) {
+    for (unsigned op = 0; op < 256; ++op) {
+      const auto opcode = static_cast<TaOpcode>(op);
+      if (ta_layout(opcode) == 0 || !offered(profile, opcode)) continue;
+      Packet packet = ub_frame(profile);
+      const bool response = (ta_layout(opcode) & kTaResponse) != 0;
+      if (response) {
+        fill_response(packet, opcode);
+      } else {
+        fill_request(packet, opcode);
+      }
+      expect_frame(fmt::format("ub/{}_{}", profile.prefix, file_name(ta_opcode_name(opcode))),
+                   fmt::format("{} ({:#04x}), {}", ta_opcode_name(opcode), op, profile.framing),
+                   std::string(profile.sections) + (response ? " (ATAH)" : " (BTAH and its extensions)"),
+                   packet);
+    }
+  }
+}
+
+TEST(GoldenFrames, UbAcknowledgements) {
+  for (const Profile& profile : {kNative, kOpenUrma}) {
+    for (const TpOpcode opcode : {TpOpcode::kAck, TpOpcode::kAckCetph, TpOpcode::kNakDeprecated,
+                                  TpOpcode::kSack, TpOpcode::kSackCetph, TpOpcode::kCnp}) {
+      Packet packet = ub_frame(profile);
+      UbPacket& ub = packet.ub;
+      ub.rtph.opcode = opcode;
+      ub.rtph.last = false;
+      if (has_cetph(ub) || has_saetph(ub) || has_cnpetph(ub)) {
+        UbPacket::AckExtension& ack = use_ack(ub);
+        ack = {};
+        if (has_cetph(ub)) ack.cetph = Cetph{0x0102'0304, 0x0506, 7, false, false};
+        if (has_cnpetph(ub)) ack.cnp = Cnpetph{1, false};
+        if (has_saetph(ub)) {
+          ack.saetph = Saetph{0x12'3480, 0};
+          for (std::uint32_t at = 0; at < sack_bitmap_bytes(0); ++at)
+            ack.sack_bitmap[at] = static_cast<std::uint8_t>(at * 3);
+        }
+      }
+      expect_frame(fmt::format("ub/{}_tp_{}", profile.prefix, file_name(tp_opcode_name(opcode))),
+                   fmt::format("{} ({:#04x}), {}", tp_opcode_name(opcode), static_cast<unsigned>(opcode),
+                               profile.framing),
+                   profile.encapsulation == UbEncapsulation::kUdp
+                       ? "UB-Base 2.0.1 6.2, 6.4.2 (RTPH and its extensions)"
+                       : "OpenURMA 5.2 (RTPH and its extensions)",
+                   packet);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wharf::wire
