@@ -37,8 +37,8 @@ void Nic::note(TimePs now, const engine::AsyncEvent& event) {
     case engine::AsyncEventKind::kPeerUnreachable:
       ++counters_.peers_unreachable;
       break;
-    case engine::AsyncEventKind::kReceiveLimit:
-      ++counters_.receive_limits;
+    case engine::AsyncEventKind::kCompletionError:
+      ++counters_.completion_errors;
       break;
   }
   if (!host_parts_.tracer.wants(trace::EventKind::kAsyncEvent)) return;

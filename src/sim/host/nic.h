@@ -67,7 +67,7 @@ struct NicCounters {
   // Asynchronous events of the engine.
   std::uint64_t queue_errors = 0;       ///< A queue left the ready state.
   std::uint64_t peers_unreachable = 0;  ///< Retries toward a peer were exhausted.
-  std::uint64_t receive_limits = 0;     ///< Receive entries fell below their limit.
+  std::uint64_t completion_errors = 0;  ///< Completion records that could not be written.
 };
 
 /// The protocol-neutral half of a NIC.

@@ -103,7 +103,7 @@ constexpr std::array<Named<NicCounters>, 7> kNic{{
     {"transmit_stalls", &NicCounters::transmit_stalls},
     {"queue_errors", &NicCounters::queue_errors},
     {"peers_unreachable", &NicCounters::peers_unreachable},
-    {"receive_limits", &NicCounters::receive_limits},
+    {"completion_errors", &NicCounters::completion_errors},
 }};
 constexpr std::array<Named<LinkCounters>, 7> kLink{{
     {"packets", &LinkCounters::packets},
