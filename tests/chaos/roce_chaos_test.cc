@@ -2,6 +2,7 @@
 // The RoCE engine under drawn faults: nothing is lost, doubled or wrong.
 #include "engine/roce/roce_engine.h"
 #include "tests/chaos/chaos_world.h"
+#include "tests/support/event_log.h"
 #include "tests/support/wire_bytes.h"
 
 namespace wharf::test {
@@ -44,15 +45,17 @@ bool run_seed(std::uint64_t seed, bool may_fail, std::uint64_t& errors) {
   ChaosOptions options = draw_chaos(seed, may_fail);
   const roce::RoceConfig config = draw_roce(seed, options);
   const std::string text = options.text;
+  LastEvents last_events;
   Arena arena;
   ChaosWorld<roce::RoceEngine> world(options, [&](std::uint32_t host, wire::PayloadPool& pool) {
     roce::RoceConfig own = config;
+    own.tracer = &last_events.tracer;
     own.host = {host};
     return std::make_unique<roce::RoceEngine>(roce::RoceEngine::create(own, pool, arena).value());
   });
   const std::string failure = world.run();
   errors += world.errors();
-  EXPECT_EQ(failure, "") << "replay with WHARF_SEED=" << seed << " (" << text << ")";
+  EXPECT_EQ(failure, "") << "replay with WHARF_SEED=" << seed << " (" << text << ")\n" << last_events.text();
   return failure.empty();
 }
 

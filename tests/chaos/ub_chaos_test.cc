@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "engine/ub/ub_engine.h"
 #include "tests/chaos/chaos_world.h"
+#include "tests/support/event_log.h"
 #include "tests/support/wire_bytes.h"
 
 namespace wharf::test {
@@ -76,15 +77,17 @@ bool run_seed(std::uint64_t seed, bool may_fail, ub::LossRecovery recovery) {
   ChaosOptions options = draw_chaos(seed, may_fail);
   const ub::UbConfig config = draw_ub(seed, recovery, options);
   const std::string text = options.text;
+  LastEvents last_events;
   std::deque<Arena> arenas;
   ChaosWorld<ub::UbEngine> world(options, [&](std::uint32_t host, wire::PayloadPool& pool) {
     ub::UbConfig own = config;
+    own.tracer = &last_events.tracer;
     own.host = {host};
     arenas.emplace_back();
     return std::make_unique<ub::UbEngine>(std::move(*ub::UbEngine::create(own, pool, arenas.back())));
   });
   const std::string failure = world.run();
-  EXPECT_EQ(failure, "") << "replay with WHARF_SEED=" << seed << " (" << text << ")";
+  EXPECT_EQ(failure, "") << "replay with WHARF_SEED=" << seed << " (" << text << ")\n" << last_events.text();
   return failure.empty();
 }
 

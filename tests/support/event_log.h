@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace events of an engine as text, for goldens of what it does step by step.
+// The trace events of engines as text: all of a short run, for goldens of what they do step by step, or the
+// last of a long one, for the message of a failure.
 #pragma once
 
 #include <cstdint>
 #include <sstream>
 #include <string>
 
+#include "trace/ring_sink.h"
 #include "trace/text_sink.h"
 #include "trace/tracer.h"
 
@@ -24,6 +26,24 @@ class EventLog {
  private:
   std::ostringstream text_;
   trace::TextSink sink_;
+};
+
+/// The last repairs, changes of state and moves of context records.
+class LastEvents {
+ public:
+  LastEvents() : sink_(64) {
+    using trace::EventKind;
+    tracer.attach(sink_, bit(EventKind::kRetransmission) | bit(EventKind::kTimeout) |
+                             bit(EventKind::kStateChange) | bit(EventKind::kContextMiss) |
+                             bit(EventKind::kContextEviction));
+  }
+
+  std::string text() const { return sink_.text(); }
+
+  trace::Tracer tracer;
+
+ private:
+  trace::RingSink sink_;
 };
 
 }  // namespace wharf::test
