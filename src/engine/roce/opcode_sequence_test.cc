@@ -86,7 +86,7 @@ class Peer {
     const bool send_class = is_send(opcode);
     const RoceOpcode first = send_class ? RoceOpcode::kRcSendFirst : RoceOpcode::kRcWriteFirst;
     // What a WRITE announces: the tail ends it, if the next packet is a Last.
-    const bool more = next == RoceOpcode::kRcWriteMiddle;
+    const bool more = next == RoceOpcode::kRcWriteMiddle && is_first_or_middle(opcode);
     std::uint32_t total = kMtu + (more ? kMtu + kTail : kTail);
     if (opcode == RoceOpcode::kRcWriteMiddle) total += kMtu;
     if (continues(opcode)) send(first, total);

@@ -219,6 +219,11 @@ void Responder::receive(TimePs now, QueuePair& pair, const wire::Packet& packet)
   ResponderContext& responder = pair.context.responder;
   if (pair.answers.full() || core_.port.available() < kAccessesPerPacket) {
     ++core_.counters.dropped_no_resources;
+    // The packet that would have asked for the open acknowledgement may never find room: it leaves now.
+    if (pair.answers.full() && pair.answers.back().kind == AnswerKind::kAcknowledge) {
+      pair.answers.back().closed = true;
+      list_if_ready(pair);
+    }
     return;
   }
   const std::int32_t ahead = wire::psn_difference(packet.roce.bth.psn, responder.expected);
