@@ -22,11 +22,19 @@ void address(Packet& packet) {
   packet.mark = CongestionMark::kCapable;
 }
 
-/// Lower case with underscores, for a file name.
+/// Lower-case letters and digits, with underscores for whatever stands between them.
 std::string file_name(std::string_view name) {
   std::string text;
-  for (const char c : name)
-    text += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : (c == ' ' || c == '/') ? '_' : c;
+  for (const char c : name) {
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+    const bool plain = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
+    if (plain) {
+      text += lower;
+    } else if (!text.empty() && text.back() != '_') {
+      text += '_';
+    }
+  }
+  while (text.ends_with('_')) text.pop_back();
   return text;
 }
 
