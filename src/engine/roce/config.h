@@ -43,7 +43,8 @@ struct RoceConfig {
   std::uint8_t backoff_limit = 0;
 
   // Responder.
-  std::uint8_t min_rnr_timer = 12;  ///< RNR timer code that this side sends, 0..31, see receiver_not_ready_delay(); 12 is 0.64 ms.
+  std::uint8_t min_rnr_timer =
+      12;  ///< RNR timer code that this side sends, 0..31, see receiver_not_ready_delay(); 12 is 0.64 ms.
   std::uint8_t max_read_atomic =
       16;  ///< READs and atomics outstanding as requester, and saved as responder; 1..128.
   verbs::AccessRights queue_rights = verbs::kFullAccess;  ///< What the queue pairs let their peers do.
