@@ -130,8 +130,8 @@ class InstantMemory {
     return {static_cast<std::uint64_t>(old), static_cast<std::uint64_t>(old >> 64U)};
   }
 
-  /// Says what verbs/atomic_value.h says, in other words and on purpose: a model that shared the code of what it
-  /// checks would share its mistakes.
+  /// Says what verbs/atomic_value.h says, in other words and on purpose: a model that shared the code of what
+  /// it checks would share its mistakes.
   static Wide apply(verbs::Verb verb, Wide old, Wide operand, Wide compare) {
     switch (verb) {
       case verbs::Verb::kCompareSwap:
