@@ -267,6 +267,29 @@ TEST_F(Fault, Uet_3_5_12_RendezvousReadIsRepeatedOnANewPdc) {
   EXPECT_TRUE(world().completions(1)[0].ok());
 }
 
+TEST_F(Fault, Uet_3_5_12_RodNackWithoutAKnownGapSendsAgainOnce) {
+  // A peer that refuses every copy and names no outstanding gap: the copies must not follow one another
+  // without time passing.
+  start();
+  world().lose = [](const wire::Packet&) { return true; };
+  verbs::WorkRequest request = world().request(Verb::kWrite, 8);
+  request.delivery = Delivery::kOrdered;
+  ASSERT_EQ(world().post(request), engine::PostStatus::kOk);
+  ASSERT_EQ(world().sent.size(), 1U);
+  wire::Packet refusal = wire::uet_packet();
+  refusal.source = {1};
+  refusal.destination = {0};
+  wire::UetNack& nack = wire::use_nack(refusal.uet, UetNackCode::kRodOutOfOrder);
+  nack.psn = world().sent[0].uet.request.psn;
+  nack.payload = nack.psn - 1;
+  nack.destination_pdcid = world().sent[0].uet.request.source_pdcid;
+  world().pair().inject(0, refusal);
+  EXPECT_EQ(world().counters(0).packets_retransmitted, 1U);
+  refusal.uet.prologue.flags = wire::kUetRetransmit;
+  world().pair().inject(0, refusal);
+  EXPECT_EQ(world().counters(0).packets_retransmitted, 1U);
+}
+
 TEST_F(Fault, Uet_3_4_NoRoomForAnUnexpectedMessageDisablesTheIndexOnRod) {
   // [UE 1.0 3.4] A later message must not pass one that was refused for lack of room.
   UetConfig config;

@@ -405,6 +405,8 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
       // [UE 1.0 3.5.12] Choice: the payload, where the receiver gives it, names the gap; else CACK does.
       const bool named = tx.contains(nack.payload) && !wire::uet_psn_after(nack.payload, nack.psn);
       if (!record.ordered) break;
+      // Going back again to where the peer sees no gap would repeat itself without end: then the RTO decides.
+      if (!named && again) break;
       const UetPsn gap = named ? nack.payload : tx.una;
       const SendEntry& first = tx.at(gap);
       // The gap is being repaired already when its packet has left again since.
