@@ -24,18 +24,6 @@ std::string_view status_name(std::uint64_t status) {
   return verbs::name(static_cast<verbs::CompletionStatus>(status));
 }
 
-/// One sink for the run that feeds the two that write files.
-class Fork : public trace::Sink {
- public:
-  std::optional<trace::CaptureSink> capture;
-  std::optional<trace::TimelineSink> timeline;
-
-  void record(const trace::TraceEvent& event) override {
-    if (capture && (bit(event.kind) & kCaptureMask) != 0) capture->record(event);
-    if (timeline && (bit(event.kind) & trace::TimelineSink::kMask) != 0) timeline->record(event);
-  }
-};
-
 std::string operations_csv(const sim::RunReport& report) {
   std::string out = "operation,host,verb,bytes,begin_ns,latency_ns,remote,status\n";
   std::size_t number = 0;
@@ -61,6 +49,18 @@ std::string program_csv(const sim::RunReport& report) {
 }  // namespace
 
 struct RunFiles::Streams {
+  /// One sink for the run that feeds the two that write files.
+  class Fork : public trace::Sink {
+   public:
+    std::optional<trace::CaptureSink> capture;
+    std::optional<trace::TimelineSink> timeline;
+
+    void record(const trace::TraceEvent& event) override {
+      if (capture && (bit(event.kind) & kCaptureMask) != 0) capture->record(event);
+      if (timeline && (bit(event.kind) & trace::TimelineSink::kMask) != 0) timeline->record(event);
+    }
+  };
+
   Fork fork;
   std::ofstream timeline_file;
 };
