@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "sim/host/dram.h"
 #include "sim/host/miss_slots.h"
 
 namespace wharf::sim {
@@ -15,15 +16,15 @@ namespace wharf::sim {
 /// before, the twin does not wait for either.
 class AllLocalTwin {
  public:
-  /// `slots`: lines under way at a time. `local_memory`: time from a known miss to its data.
-  AllLocalTwin(std::uint32_t slots, TimePs local_memory) : misses_(slots), local_memory_(local_memory) {}
+  /// `slots`: lines under way at a time. `memory`: a memory like the twin's, still unused.
+  AllLocalTwin(std::uint32_t slots, const Dram& memory) : misses_(slots), memory_(memory) {}
 
   TimePs clock(TimePs busy) const { return busy + waited_; }
 
   /// A miss of `line` that leaves the caches `leave_delay` from now and blocks the core or does not.
   void miss(TimePs busy, LineNumber line, TimePs leave_delay, bool blocks) {
     if (blocks) {
-      wait_until(busy, clock(busy) + leave_delay + local_memory_);
+      wait_until(busy, memory_.closed_row(clock(busy) + leave_delay, kCacheLineBytes));
       return;
     }
     for (MissSlots::Slot& slot : misses_.all()) {
@@ -32,9 +33,11 @@ class AllLocalTwin {
     if (misses_.full()) finish(busy, *misses_.earliest());
     MissSlots::Slot& slot = misses_.take();
     slot.line = line;
-    slot.done = clock(busy) + leave_delay + local_memory_;
+    slot.done = memory_.closed_row(clock(busy) + leave_delay, kCacheLineBytes);
     misses_.refresh();
   }
+  /// Bytes leave the caches `leave_delay` from now, and nobody waits for them.
+  void write_line(TimePs busy, TimePs leave_delay) { memory_.write_line(clock(busy) + leave_delay); }
   /// The core needs the data of a line that may still be under way.
   void need(TimePs busy, LineNumber line) {
     MissSlots::Slot* slot = misses_.may_hold(line) ? misses_.find(line) : nullptr;
@@ -53,7 +56,7 @@ class AllLocalTwin {
   }
 
   MissSlots misses_;
-  TimePs local_memory_;
+  Dram memory_;
   TimePs waited_;
 };
 

@@ -22,6 +22,9 @@ class Dram {
   TimePs row_hit(TimePs at, std::uint32_t bytes) { return serve(at, bytes, config_.row_hit); }
   /// An access to a closed row: records that a NIC fetches, lines that a core misses.
   TimePs closed_row(TimePs at, std::uint32_t bytes) { return serve(at, bytes, config_.load_latency); }
+  /// A dirty line that a core evicts, or a store past its caches: nobody waits for it, but it takes its time
+  /// of the channels.
+  void write_line(TimePs at) { (void)channels_.take(at, line_time_); }
 
  private:
   static constexpr std::uint32_t kLine = 64;

@@ -26,7 +26,7 @@ Host::Host(const HostConfig& config, std::uint16_t number, const RunShared& shar
       bus_(config.bus, config.time.rounding),
       caches_(std::move(caches)),
       core_(shared.simulation, shared.programs),
-      sim_core_(core_, memory_, caches_, config, host_stream(shared.seed, number)) {
+      sim_core_(core_, memory_, dram_, caches_, config, host_stream(shared.seed, number)) {
   shared.simulation.add(core_, fmt::format("host{}.core", number));
 }
 
@@ -47,7 +47,7 @@ void Host::install(std::unique_ptr<Nic> nic, Attachment attachment, SubmissionPa
   shared_.simulation.add(*nic_, fmt::format("host{}.nic", number_));
   if ((supported >> static_cast<unsigned>(verbs::Verb::kLoad) & 1U) == 0) return;
   load_store_ = std::make_unique<LoadStorePort>(
-      config_, LoadStoreParts{core_, caches_, bus_, *nic_, shared_.payloads, shared_.records});
+      config_, LoadStoreParts{core_, caches_, bus_, dram_, *nic_, shared_.payloads, shared_.records});
   nic_->connect_load_store(*load_store_);
   core_.connect(*load_store_);
   sim_core_.connect(*load_store_);

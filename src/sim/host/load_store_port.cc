@@ -50,6 +50,7 @@ LoadStorePort::LoadStorePort(const HostConfig& config, const LoadStoreParts& par
       parts_(parts),
       misses_(2 * config.core.outstanding_misses),
       waiting_(64),
+      queued_write_backs_(64),
       lines_(parts.caches) {
   lines_in_flight_.reserve(256);
 }
@@ -145,6 +146,7 @@ void LoadStorePort::look_up(Call& call, TimePs now) {
   } else {
     go_remote(call, line, access.needs_fill ? MissKind::kFill : MissKind::kLoad);
   }
+  write_local_lines(parts_.dram, now, out);
   send_write_backs(out);
 }
 
@@ -181,6 +183,7 @@ void LoadStorePort::go_remote(Call& call, LineNumber line, MissKind kind) {
   const std::uint32_t tag = take_miss();
   Miss& miss = misses_[tag];
   miss.kind = kind;
+  miss.queued = false;
   miss.line = line;
   miss.since = call.ready;
   miss.served = {};
@@ -194,7 +197,7 @@ void LoadStorePort::go_remote(Call& call, LineNumber line, MissKind kind) {
   }
   if (parts_.caches.write_policy() != WritePolicy::kUncached) lines_in_flight_.insert(line, tag);
   build_request(tag, call);
-  if (slots_used_ < config_.core.outstanding_misses) {
+  if (has_room()) {
     ++slots_used_;
     issue(tag, call.ready);
     return;
@@ -221,19 +224,21 @@ void LoadStorePort::displaced(const WriteBacks& out) {
 
 void LoadStorePort::send_write_backs(const WriteBacks& out) {
   for (std::uint32_t i = 0; i < out.count; ++i) {
-    // Lines of local memory leave in the background and cost the program nothing.
     if ((out.lines[i] & kRemoteLineBit) != 0) write_back(out.lines[i]);
   }
 }
 
 void LoadStorePort::write_back(LineNumber line) {
-  ++counters_.write_backs;
   if (const std::uint32_t* found = lines_in_flight_.find(line)) {
-    WHARF_CHECK(misses_[*found].kind == MissKind::kWriteBack);
-    misses_[*found].write_again = true;
+    Miss& under_way = misses_[*found];
+    WHARF_CHECK(under_way.kind == MissKind::kWriteBack);
+    if (under_way.queued) return;
+    ++counters_.write_backs;
+    under_way.write_again = true;
     lines_.pin(line);
     return;
   }
+  ++counters_.write_backs;
   const std::uint32_t tag = take_miss();
   Miss& miss = misses_[tag];
   miss.kind = MissKind::kWriteBack;
@@ -241,8 +246,37 @@ void LoadStorePort::write_back(LineNumber line) {
   miss.served = {};
   miss.behind = {};
   miss.write_again = false;
+  miss.queued = write_backs_out_ == config_.core.outstanding_misses;
+  miss.since = parts_.core.now();
   lines_in_flight_.insert(line, tag);
-  issue_write_back(tag);
+  if (!miss.queued) {
+    ++write_backs_out_;
+    issue_write_back(tag);
+    return;
+  }
+  lines_.pin(line);
+  if (queued_write_backs_.full()) queued_write_backs_.reserve(2 * queued_write_backs_.capacity());
+  queued_write_backs_.push_back(tag);
+}
+
+void LoadStorePort::end_write_back() {
+  if (queued_write_backs_.empty()) {
+    --write_backs_out_;
+    return;
+  }
+  const std::uint32_t next = queued_write_backs_.front();
+  queued_write_backs_.pop_front();
+  misses_[next].queued = false;
+  issue_write_back(next);
+}
+
+void LoadStorePort::issue_waiting(TimePs now) {
+  while (!waiting_.empty() && has_room()) {
+    const std::uint32_t next = waiting_.front();
+    waiting_.pop_front();
+    ++slots_used_;
+    issue(next, max(now, misses_[next].since));
+  }
 }
 
 void LoadStorePort::issue_write_back(std::uint32_t tag) {
@@ -301,16 +335,14 @@ void LoadStorePort::handle_device(std::uint32_t tag) {
   CallList behind = miss.behind;
   const bool had_slot = miss.kind != MissKind::kWriteBack;
   misses_.release(tag);
+  write_local_lines(parts_.dram, now, out);
   send_write_backs(out);
   if (had_slot) {
     --slots_used_;
-    if (!waiting_.empty()) {
-      const std::uint32_t next = waiting_.front();
-      waiting_.pop_front();
-      ++slots_used_;
-      issue(next, max(now, misses_[next].since));
-    }
+  } else {
+    end_write_back();
   }
+  issue_waiting(now);
   while (Call* call = behind.pop()) {
     parts_.records.tracer().span(call->tag, Stage::kMergedMiss, call->ready, now, parts_.nic.host());
     look_up(*call, now);
@@ -375,12 +407,14 @@ void LoadStorePort::perform(Call& call, RemoteLines::Bytes& line) {
 
 void LoadStorePort::describe_waiting(std::vector<std::string>& lines) const {
   for (std::uint32_t tag = 0; tag < misses_.capacity(); ++tag) {
-    if (!misses_.is_used(tag)) continue;
+    if (!misses_.is_used(tag) || misses_[tag].queued) continue;
     const Miss& miss = misses_[tag];
     lines.push_back(fmt::format("a {} of remote line {:#x} waits for its answer since {}",
                                 verbs::name(miss.request.verb), miss.request.remote.address,
                                 format_time(miss.since)));
   }
+  if (!queued_write_backs_.empty())
+    lines.push_back(fmt::format("{} dirty lines wait for room to leave", queued_write_backs_.size()));
 }
 
 }  // namespace wharf::sim

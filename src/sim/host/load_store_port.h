@@ -7,6 +7,8 @@
 //   leaves the caches is stored to the
 //          remote. Write-through: into the cached line if there is one, and to the remote; no allocation.
 //   uncached: every access is one of the remote.
+// Choice: as many dirty lines are on their way to the remote as misses can be in flight
+// (core.outstanding_misses). While more wait to leave, no miss leaves, since it would displace another.
 // Choice: there is no store buffer. A store that goes to the remote ends for the program when the target has
 // acknowledged it; one that hits a write-back line ends with the hit. So program order is the order of the
 // awaits.
@@ -24,6 +26,7 @@
 #include "base/time.h"
 #include "sim/host/cache_hierarchy.h"
 #include "sim/host/core.h"
+#include "sim/host/dram.h"
 #include "sim/host/host_config.h"
 #include "sim/host/nic.h"
 #include "sim/host/on_chip_bus.h"
@@ -41,6 +44,7 @@ struct LoadStoreParts {
   Core& core;
   CacheHierarchy& caches;
   OnChipBus& bus;
+  Dram& dram;
   Nic& nic;
   wire::PayloadPool& payloads;
   RunRecords& records;
@@ -162,6 +166,7 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
     CallList served;  ///< Who gets its answer.
     CallList behind;  ///< Who must look the line up again when it has ended.
     MissKind kind = MissKind::kFill;
+    bool queued = false;       ///< kWriteBack: waits for room; its bytes are taken when it leaves.
     bool write_again = false;  ///< kWriteBack: the line became dirty and left once more meanwhile.
   };
 
@@ -185,6 +190,14 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
   std::uint32_t take_miss();
   static LineNumber line_number(const Call& call);
 
+  /// Whether one more miss of the core may leave.
+  bool has_room() const {
+    return slots_used_ < config_.core.outstanding_misses && queued_write_backs_.empty();
+  }
+  /// Lets misses leave that waited for room.
+  void issue_waiting(TimePs now);
+  /// A write-back has ended: the next that waits takes its room.
+  void end_write_back();
   /// Sends the dirty remote lines of `out`, whose bytes have been settled.
   void send_write_backs(const WriteBacks& out);
   /// The stores in a dirty line ended for their programs long ago, and its write-back has failed.
@@ -196,6 +209,8 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
   FlatMap lines_in_flight_;      ///< Line to miss, except uncached ones.
   Ring<std::uint32_t> waiting_;  ///< Misses without a slot of the core, in order.
   std::uint32_t slots_used_ = 0;
+  Ring<std::uint32_t> queued_write_backs_;  ///< Those without room, in order; their lines are pinned.
+  std::uint32_t write_backs_out_ = 0;
   RemoteLines lines_;
   LoadStoreCounters counters_;
   LostLine first_lost_;

@@ -64,11 +64,12 @@ class ReplayingCore : public Component {
   }
 
   /// Aborts when the configuration is refused.
-  void start(const TraceReplayConfig& config, const MemoryPlacementConfig& placement, TraceReader trace) {
+  void start(const TraceReplayConfig& config, const MemoryPlacementConfig& placement, TraceReader trace,
+             BitsPerSecond local_rate = {}) {
     replay_.emplace(TraceReplay<FixedTimeMemory>::create(
                         config,
                         MemoryPlacement::create(placement, RandomStream(1, "memory_placement")).value(),
-                        std::move(trace), memory_)
+                        std::move(trace), memory_, local_rate)
                         .value());
     simulation_.schedule(kTimeZero, id(), id(), FixedTimeMemory::kWake, 0);
   }

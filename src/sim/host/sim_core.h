@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/random.h"
@@ -17,9 +18,11 @@
 #include "base/units.h"
 #include "sim/host/cache_hierarchy.h"
 #include "sim/host/core.h"
+#include "sim/host/dram.h"
 #include "sim/host/host_config.h"
 #include "sim/host/host_memory.h"
 #include "sim/host/program_log.h"
+#include "sim/host/remote_lines.h"
 #include "verbs/core.h"
 #include "verbs/task.h"
 #include "verbs/verb.h"
@@ -30,21 +33,30 @@ namespace wharf::sim {
 class WriteBackTarget {
  public:
   virtual ~WriteBackTarget() = default;
-  /// Some of the lines may be of local memory.
+  /// Some of the lines may be of local memory; they have been written.
   virtual void displaced(const WriteBacks& out) = 0;
 };
 
+/// Writes the dirty lines of local memory among `out`, which leave the caches at `at`.
+inline void write_local_lines(Dram& dram, TimePs at, const WriteBacks& out) {
+  for (std::uint32_t i = 0; i < out.count; ++i) {
+    if ((out.lines[i] & kRemoteLineBit) == 0) dram.write_line(at);
+  }
+}
+
 /// verbs::Core of a simulated host. Loads and stores take the time of the cache level that answers, plus DRAM
-/// on a miss; stores are visible when they are done, so that a fence never waits. They overlap with other
-/// work of the core.
+/// on a miss, where they meet the NIC's accesses and the dirty lines that leave; stores are visible when they
+/// are done, so that a fence never waits. They overlap with other work of the core, core.outstanding_misses
+/// at a time. Choice: misses of local and of remote memory do not take each other's room.
 class SimCore {
  public:
-  SimCore(Core& core, HostMemory& memory, CacheHierarchy& caches, const HostConfig& config,
+  SimCore(Core& core, HostMemory& memory, Dram& dram, CacheHierarchy& caches, const HostConfig& config,
           RandomStream random)
       : core_(core),
         memory_(memory),
+        dram_(dram),
         caches_(caches),
-        load_latency_(config.memory.load_latency),
+        misses_end_(config.core.outstanding_misses),
         random_(random) {}
 
   /// Resumes the program at a given time; gives T.
@@ -74,7 +86,7 @@ class SimCore {
           kind_(kind) {}
     bool await_ready() const { return false; }
     void await_suspend(std::coroutine_handle<> handle) {
-      core_.core_.resume_at(core_.now() + core_.charge(address_, kind_ != Kind::kLoad), handle);
+      core_.core_.resume_at(core_.serve(address_, kind_ != Kind::kLoad), handle);
     }
     std::uint64_t await_resume() const { return core_.perform(*this); }
 
@@ -144,15 +156,26 @@ class SimCore {
   HostMemory& memory() { return memory_; }
 
  private:
-  TimePs charge(std::uint64_t address, bool store) {
+  /// Looks up what an access needs, now; returns when it is done.
+  TimePs serve(std::uint64_t address, bool store) {
     WriteBacks out;
     const LineNumber line = line_of(address);
     const CacheAccess access = caches_.access(line, store, out);
-    TimePs latency = access.latency;
-    if (access.level == CacheLevel::kMemory) latency += load_latency_;
     if (access.needs_fill) caches_.fill(line, store, out);
+    const TimePs looked_up = core_.now() + access.latency;
+    write_local_lines(dram_, looked_up, out);
     if (write_backs_ != nullptr) write_backs_->displaced(out);
-    return latency;
+    if (access.level == CacheLevel::kMemory) return miss(looked_up);
+    if (access.store_to_memory) dram_.write_line(looked_up);
+    return looked_up;
+  }
+  /// A line that is known to be missing at `at`; returns when it is there. Misses end in the order in which
+  /// they begin, so that the room of the oldest is the next that is free.
+  TimePs miss(TimePs at) {
+    TimePs& end = misses_end_[next_miss_];
+    next_miss_ = next_miss_ + 1 == misses_end_.size() ? 0 : next_miss_ + 1;
+    end = dram_.closed_row(max(at, end), kCacheLineBytes);
+    return end;
   }
 
   std::uint64_t perform(const Access& access) {
@@ -180,8 +203,10 @@ class SimCore {
 
   Core& core_;
   HostMemory& memory_;
+  Dram& dram_;
   CacheHierarchy& caches_;
-  TimePs load_latency_;
+  std::vector<TimePs> misses_end_;  ///< When the room of each miss is or was free again; used in turn.
+  std::size_t next_miss_ = 0;
   RandomStream random_;
   WriteBackTarget* write_backs_ = nullptr;
   ProgramLog* program_log_ = nullptr;

@@ -19,6 +19,7 @@
 #include "base/units.h"
 #include "sim/host/all_local_twin.h"
 #include "sim/host/cache_hierarchy.h"
+#include "sim/host/dram.h"
 #include "sim/host/memory_placement.h"
 #include "sim/host/miss_slots.h"
 #include "sim/host/paging.h"
@@ -47,14 +48,15 @@ class TraceReplay {
  public:
   static constexpr std::uint64_t kAccessesPerAdvance = std::uint64_t{1} << 20U;
 
-  /// `port` outlives the replay. Refuses configurations that cannot work, naming the key.
+  /// `port` outlives the replay. `local_rate` is that of the channels of local memory, 0 unlimited: lines
+  /// that miss and dirty lines that leave share it. Refuses configurations that cannot work, naming the key.
   static Result<TraceReplay> create(const TraceReplayConfig& config, MemoryPlacement placement,
-                                    TraceReader reader, Port& port) {
+                                    TraceReader reader, Port& port, BitsPerSecond local_rate = {}) {
     WHARF_TRY(validate_trace_replay(config));
     WHARF_CHECK(config.paging.has_value() ? PageTransferPort<Port> : RemoteLineMemory<Port>);
     Result<CacheHierarchy> caches = CacheHierarchy::create(config.cache);
     if (!caches) return caches.error();
-    return TraceReplay(config, std::move(placement), std::move(reader), *std::move(caches), port);
+    return TraceReplay(config, std::move(placement), std::move(reader), *std::move(caches), port, local_rate);
   }
 
   /// Goes on as far as possible without an answer that is still out. Early calls are harmless.
@@ -159,14 +161,15 @@ class TraceReplay {
   static constexpr unsigned kFractionBits = 16;
 
   TraceReplay(const TraceReplayConfig& config, MemoryPlacement placement, TraceReader reader,
-              CacheHierarchy caches, Port& port)
+              CacheHierarchy caches, Port& port, BitsPerSecond local_rate)
       : config_(config),
         placement_(std::move(placement)),
         reader_(std::move(reader)),
         caches_(std::move(caches)),
         port_(&port),
         misses_(config.miss_slots),
-        twin_(config.miss_slots, config.local_memory),
+        memory_({.load_latency = config.local_memory, .rate = local_rate}, StageRounding::kNone),
+        twin_(config.miss_slots, memory_),
         writes_(config.write_slots),
         batch_(kBatchRecords),
         counting_(config.warm_up_accesses == 0) {
@@ -345,7 +348,7 @@ class TraceReplay {
     const TimePs leaves = started + access.latency;
     if (!buffered) clock_ = leaves;
     for (std::uint32_t i = 0; i < out.count; ++i) write_line(leaves, out.lines[i]);
-    if (access.store_to_memory && remote) write_far(leaves, address, size);
+    if (access.store_to_memory) write_bytes(leaves, address, size, remote);
     if (access.level != CacheLevel::kMemory || (store && !access.needs_fill)) return Progress::kDone;
 
     const bool goes_far = remote && !paged();
@@ -354,7 +357,7 @@ class TraceReplay {
     slot.line = line;
     slot.started = started;
     slot.remote = goes_far;
-    slot.done = goes_far ? kNever : leaves + config_.local_memory;
+    slot.done = goes_far ? kNever : memory_.closed_row(leaves, kCacheLineBytes);
     if (!blocks && kind != TraceKind::kStore) slot.stall_at = instructions_ + config_.window_instructions;
     misses_.refresh();
     twin_.miss(busy(), line, leaves - clock_, blocks);
@@ -416,11 +419,14 @@ class TraceReplay {
   /// A dirty line leaves the caches at `at`.
   void write_line(TimePs at, LineNumber line) {
     const std::uint64_t address = line << kCacheLineShift;
-    if (placement_.is_remote(address, reader_.regions())) write_far(at, address, kCacheLineBytes);
+    write_bytes(at, address, kCacheLineBytes, placement_.is_remote(address, reader_.regions()));
   }
 
-  /// Bytes of far memory are written: to their frame, or to the other machine.
-  void write_far(TimePs at, std::uint64_t address, std::uint32_t size) {
+  /// Bytes leave for memory at `at`: to local memory, to a frame of it, or to the other machine.
+  void write_bytes(TimePs at, std::uint64_t address, std::uint32_t size, bool remote) {
+    twin_.write_line(busy(), at - clock_);
+    if (!remote || paged()) memory_.write_line(at);
+    if (!remote) return;
     if constexpr (PageTransferPort<Port>) {
       if (paged()) {
         paging_->mark_dirty(address >> kPageShift);
@@ -540,6 +546,7 @@ class TraceReplay {
   Port* port_;
   std::optional<typename PagingFor<Port>::type> paging_;
   MissSlots misses_;
+  Dram memory_;  ///< Local memory: nothing else of the host uses it.
   AllLocalTwin twin_;
   std::vector<Write> writes_;
   std::uint32_t writes_used_ = 0;

@@ -23,10 +23,10 @@ struct Outcome {
 };
 
 Outcome replay(const TraceReplayConfig& config, const MemoryPlacementConfig& placement,
-               const std::string& trace) {
+               const std::string& trace, BitsPerSecond local_rate = {}) {
   Simulation simulation;
   ReplayingCore core(simulation);
-  core.start(config, placement, TraceReader::from_memory(trace, "trace").value());
+  core.start(config, placement, TraceReader::from_memory(trace, "trace").value(), local_rate);
   simulation.run_until(seconds(1000));
   EXPECT_TRUE(core.replay().finished());
   EXPECT_TRUE(core.replay().status().ok());
@@ -64,6 +64,25 @@ TEST(TraceReplay, LocalMissesCostNoEvent) {
   EXPECT_EQ(outcome.result.slow_down(), 1.0);
   EXPECT_EQ(outcome.result.local_misses, 2U);
   EXPECT_EQ(outcome.events, 1U);
+}
+
+TEST(TraceReplay, LocalMissesAndDirtyLinesShareTheRateOfMemory) {
+  TraceReplayConfig config = small_config();
+  config.cache.l1.shape = {2, 2};
+  config.cache.l2.shape = {0, 0};
+  config.cache.miss_detection = nanoseconds(4);
+  const MemoryPlacementConfig local{.rule = PlacementRule::kNone};
+  // 64 B at 5.12 Gbps: 100 ns of the channels for each line.
+  const BitsPerSecond slow{5'120'000'000};
+  // The first load leaves at 4 and is there at 74; the second leaves at 78, the channels are free at 104.
+  const Outcome loads = replay(config, local, "L 1000,8\nL 2000,8\n", slow);
+  EXPECT_EQ(loads.result.time, nanoseconds(104 + 70));
+  EXPECT_EQ(loads.result.all_local_time, loads.result.time);
+  EXPECT_EQ(replay(config, local, "L 1000,8\nL 2000,8\n").result.time, nanoseconds(74 + 74));
+  // A modified line and two others: the third displaces it, and its own line comes behind: 204, then 304.
+  const Outcome dirty = replay(config, local, "M 1000,8\nL 2000,8\nL 3000,8\n", slow);
+  EXPECT_EQ(dirty.result.time, nanoseconds(304 + 70));
+  EXPECT_EQ(dirty.result.slow_down(), 1.0);
 }
 
 TEST(TraceReplay, ABufferedStoreMissCostsTheCoreNothingUntilItsDataIsNeeded) {

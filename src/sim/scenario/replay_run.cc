@@ -148,8 +148,8 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
 
   SimCore& core = two.host(0).core();
   ReplayPort port(core, *pair->near, config.stack == Stack::kUbLoadStore);
-  auto replay =
-      TraceReplay<ReplayPort>::create(replay_settings, *std::move(placement), *std::move(reader), port);
+  auto replay = TraceReplay<ReplayPort>::create(replay_settings, *std::move(placement), *std::move(reader),
+                                                port, config.host.memory.rate);
   if (!replay) return replay.error();
   const bool paged = replay_settings.paging.has_value();
   const std::uint32_t workers =
