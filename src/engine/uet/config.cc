@@ -32,9 +32,9 @@ Result<void> validate(const UetConfig& config) {
   WHARF_TRY(in_range("endpoint.pid_on_fep", config.endpoint.pid_on_fep, 0, 0xfff));
   WHARF_TRY(in_range("endpoint.resource_index", config.endpoint.resource_index, 1, 0xfff));
   WHARF_TRY(in_range("payload_mtu", config.payload_mtu, 256, 8192));
-  if (config.payload_mtu % 4 != 0) {
+  if (config.payload_mtu % 2 != 0) {
     return input_error(
-        fmt::format("uet.payload_mtu: found {}, expected a multiple of 4", config.payload_mtu));
+        fmt::format("uet.payload_mtu: found {}, expected a multiple of 2", config.payload_mtu));
   }
   WHARF_TRY(in_range("default_mpr", config.default_mpr, 0, 255));
   WHARF_TRY(in_range("max_ack_data_bytes", config.max_ack_data_bytes, 0, config.payload_mtu));

@@ -75,7 +75,7 @@ struct UetConfig {
   bool small_headers = false;   ///< Keys are made OPTIMIZED, and single-packet RMA uses the 20-byte header.
 
   // --- PDS [UE 1.0 3.5; parameter table].
-  std::uint32_t payload_mtu = 4096;       ///< Bytes, 256..8192 in steps of 4; default of the provider 1024.
+  std::uint32_t payload_mtu = 4096;       ///< Bytes, 256..8192 in steps of 2 (4086: the UEC's simulator); default of the provider 1024.
   bool limit_psn_range = true;            ///< Limit_PSN_Range: close a PDC when it has used 2^31 PSNs.
   std::uint32_t default_mpr = 8;          ///< Default_MPR, units of 128 PSNs: 1..255 (0 counts as 1).
   std::uint32_t max_ack_data_bytes = 16;  ///< Max_ACK_Data_Size: 0..8192 bytes of read data in an ACK.

@@ -87,6 +87,11 @@ class Fabric {
     return result;
   }
 
+  /// Between runs, after hosts have been given something to do from outside.
+  void wake_hosts() {
+    for (auto& partition : partitions_) partition->wake_hosts();
+  }
+
   // --- Observation, between runs
   /// Up to where everything has been executed.
   TimePs now() const { return now_; }

@@ -102,6 +102,8 @@ struct PartitionCounters {
 /// What the hosts of one partition share when they ask for nothing else. A host's own type has at least this.
 struct PartitionContext {
   std::uint64_t finished = 0;  ///< Flows that have finished, counted by the hosts.
+  /// Hosts of the same partition whose deadline another host has brought forward during the event under way.
+  std::vector<std::uint32_t> woken;
 };
 
 template <typename Host>

@@ -47,6 +47,12 @@ class Partition {
   /// Takes all decisions before `end` everywhere, so that counts are those of that instant. run_until(end)
   /// has been called.
   void catch_up(TimePs end);
+  /// Between runs: hosts' deadlines have been brought forward from outside.
+  void wake_hosts() {
+    for (NodeId host = 0; host < state_.topology->host_count(); ++host) {
+      if (state_.partition_of[host] == number_) schedule_wake(host);
+    }
+  }
   /// The time of the next event; kNever when there is none.
   TimePs next_time() { return events_.next_time(); }
   /// Takes in a packet from another partition.
@@ -127,6 +133,7 @@ class Partition {
   void ask_ports(std::uint32_t host, TimePs now);
   bool pull(std::uint32_t host, std::uint32_t k, Port& port, PortId number, ClassMask allowed);
   void schedule_wake(std::uint32_t host);
+  void wake_others(TimePs now);
   bool ingest(TimePs now, std::uint32_t host, std::uint32_t link, const PacketHead& head);
   void drain_ingest(TimePs now, IngestState& state);
   void resume_ingest(TimePs now, std::uint32_t host);
@@ -229,9 +236,7 @@ void Partition<Host>::start() {
   }
   if (!sampled_.empty() && state_.config.sample_interval > kTimeZero)
     next_sample_ = state_.config.sample_interval;
-  for (NodeId host = 0; host < topology.host_count(); ++host) {
-    if (state_.partition_of[host] == number_) schedule_wake(host);
-  }
+  wake_hosts();
 }
 
 template <FabricHost Host>
@@ -257,6 +262,8 @@ void Partition<Host>::run_until(TimePs end) {
           control(event.time, event.number());
           break;
       }
+      if (!context_.woken.empty()) [[unlikely]]
+        wake_others(event.time);
     }
     if (stop == end) break;
     sample(stop);

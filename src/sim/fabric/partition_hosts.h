@@ -120,6 +120,18 @@ inline void Partition<Host>::schedule_wake(std::uint32_t host) {
   events_.push(FabricEvent::make(deadline, FabricEventKind::kWake, host, false));
 }
 
+/// Hosts that another one has given something to do: not before now.
+template <FabricHost Host>
+void Partition<Host>::wake_others(TimePs now) {
+  for (const std::uint32_t host : context_.woken) {
+    const TimePs at = max(now, hosts_[host].deadline());
+    if (at >= state_.wake_at[host]) continue;
+    state_.wake_at[host] = at;
+    events_.push(FabricEvent::make(at, FabricEventKind::kWake, host, false));
+  }
+  context_.woken.clear();
+}
+
 /// Counts an arriving packet into what waits for the host's memory. False: there is no room for it. Under
 /// pause flow control the host's port pauses its switch instead of refusing.
 template <FabricHost Host>

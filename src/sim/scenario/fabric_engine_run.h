@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run of one protocol's engines, as a template so that nothing is dispatched per packet; each protocol
+// has a .cc of its own.
+#pragma once
+
+#include <bit>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/arena.h"
+#include "sim/fabric/fabric.h"
+#include "sim/fabric/packet_host.h"
+#include "sim/host/engine_endpoint.h"
+#include "sim/scenario/fabric_run.h"
+
+namespace wharf::sim {
+
+Result<FabricReport> run_uet_flows(const Topology&, const workload::FlowList&, const FabricRunConfig&,
+                                   const FabricRunOptions&);
+Result<FabricReport> run_ub_flows(const Topology&, const workload::FlowList&, const FabricRunConfig&,
+                                  const FabricRunOptions&);
+Result<FabricReport> run_roce_flows(const Topology&, const workload::FlowList&, const FabricRunConfig&,
+                                    const FabricRunOptions&);
+
+/// `Protocol` has: Engine; kName; kQueuePerPeer (a queue serves one peer); kInlineData;
+/// make(config, host, payloads, arena) -> Result<unique_ptr<Engine>>; count(engine, totals).
+template <typename Protocol>
+class FabricEngineRun {
+ public:
+  using Engine = typename Protocol::Engine;
+  using Endpoint = EngineEndpoint<Engine, FlowDriver>;
+  using Host = PacketHost<Endpoint>;
+
+  FabricEngineRun(const Topology& topology, const workload::FlowList& flows, const FabricRunConfig& config)
+      : topology_(topology), config_(config), run_(flows, topology.host_count()) {
+    run_.memory_base = kMemoryBase;
+    run_.inline_data = Protocol::kInlineData;
+  }
+
+  Result<FabricReport> run(const FabricRunOptions& options) {
+    const auto begun = Clock::now();
+    const std::uint32_t threads = run_.triggers.stays_on_hosts() ? config_.threads : 1;
+    {
+      wire::PayloadPool payloads;
+      Arena arena;
+      const auto tried = Protocol::make(config_, 0, payloads, arena);
+      if (!tried) return tried.error();
+    }
+    // One arena per partition would do; one per host keeps engines of one thread apart from others.
+    std::vector<std::unique_ptr<Arena>> arenas;
+    arenas.reserve(topology_.host_count());
+    Fabric<Host> fabric(
+        topology_, config_.fabric,
+        [&](NodeId host, PacketContext& context) {
+          context.wire = config_.wire;
+          arenas.push_back(std::make_unique<Arena>(std::size_t{16} << 10U));
+          auto engine = Protocol::make(config_, host, context.payloads, *arenas.back());
+          return Host(Endpoint(host, *std::move(engine), FlowDriver(run_, context, host), context.payloads),
+                      config_.charge, context);
+        },
+        threads);
+    WHARF_TRY(connect(fabric));
+    for (std::uint32_t i = 0; i < flows().size(); ++i) {
+      if (flows()[i].trigger == workload::kNoTrigger) run_.wait(flows()[i].source, {flows()[i].start, i});
+    }
+    fabric.wake_hosts();
+
+    FabricReport report;
+    report.threads = fabric.partition_count();
+    report.setup_seconds = seconds_since(begun);
+    const auto started = Clock::now();
+    report.outcome = drive(fabric, options);
+    report.run_seconds = seconds_since(started);
+    collect(fabric, report);
+    return report;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  /// Slices end at multiples of it, so that where a run stops depends on nothing but the run.
+  static constexpr TimePs kSlice = microseconds(20);
+  static constexpr std::uint64_t kMemoryBase = 1U << 20U;
+
+  static double seconds_since(Clock::time_point from) {
+    return std::chrono::duration<double>(Clock::now() - from).count();
+  }
+
+  const std::vector<workload::Flow>& flows() const { return run_.list->flows; }
+  Engine& engine(Fabric<Host>& fabric, NodeId host) { return fabric.host(host).endpoint().engine(); }
+
+  /// Queues, segments and peers for every pair that talks.
+  Result<void> connect(Fabric<Host>& fabric) {
+    const std::uint32_t hosts = topology_.host_count();
+    std::vector<std::uint32_t> sends(hosts, 0);
+    std::vector<std::uint32_t> receives(hosts, 0);
+    std::vector<std::uint64_t> largest(hosts, 1);
+    for (const workload::Flow& flow : flows()) {
+      ++sends[flow.source];
+      if (flow.verb == verbs::Verb::kSend) ++receives[flow.destination];
+      for (const std::uint32_t host : {flow.source, flow.destination})
+        largest[host] = std::max(largest[host], flow.bytes);
+    }
+    std::vector<verbs::SegmentToken> tokens(hosts);
+    for (NodeId host = 0; host < hosts; ++host) {
+      if (sends[host] == 0 && largest[host] == 1) continue;
+      const auto token =
+          engine(fabric, host)
+              .register_segment(kTimeZero, {.base = kMemoryBase, .length = std::bit_ceil(largest[host])});
+      if (!token) return token.error();
+      tokens[host] = *token;
+    }
+    // In the order of the list, so that queue numbers do not depend on anything else.
+    struct Pair {
+      engine::QueueId queue = 0;
+      engine::QueueId far_queue = 0;
+      verbs::PeerId peer = verbs::kNoPeer;
+    };
+    std::map<std::uint64_t, Pair> pairs;
+    std::vector<engine::QueueId> queues(hosts, kNoQueue);
+    const auto queue_of = [&](NodeId host) -> Result<engine::QueueId> {
+      if (!Protocol::kQueuePerPeer && queues[host] != kNoQueue) return queues[host];
+      engine::QueueConfig depth;
+      depth.send_depth = std::clamp(std::bit_ceil(sends[host]), 1U, kDepthMax);
+      depth.receive_depth = std::clamp(std::bit_ceil(receives[host]), 1U, kDepthMax);
+      if (depth.receive_depth < receives[host])
+        return input_error(fmt::format("{}: host {} is sent {} messages, expected at most {}",
+                                       run_.list->name, host, receives[host], kDepthMax));
+      const auto queue = engine(fabric, host).create_queue(kTimeZero, depth);
+      if (queue) queues[host] = *queue;
+      return queue;
+    };
+    for (std::uint32_t i = 0; i < flows().size(); ++i) {
+      const workload::Flow& flow = flows()[i];
+      const auto [at, fresh] =
+          pairs.try_emplace(std::uint64_t{flow.source} << 32U | flow.destination, Pair{});
+      Pair& pair = at->second;
+      if (fresh) {
+        const auto near = queue_of(flow.source);
+        if (!near) return near.error();
+        const auto far = queue_of(flow.destination);
+        if (!far) return far.error();
+        pair.queue = *near;
+        pair.far_queue = *far;
+        const auto near_blob = engine(fabric, flow.source).export_queue(pair.queue);
+        const auto far_blob = engine(fabric, flow.destination).export_queue(pair.far_queue);
+        if (!near_blob || !far_blob) return (near_blob ? far_blob : near_blob).error();
+        const auto peer = engine(fabric, flow.source).connect(kTimeZero, pair.queue, *far_blob);
+        if (!peer) return peer.error();
+        pair.peer = *peer;
+        if (Protocol::kBothConnect) {
+          const auto back = engine(fabric, flow.destination).connect(kTimeZero, pair.far_queue, *near_blob);
+          if (!back) return back.error();
+        }
+      }
+      run_.requests[i] = {pair.queue, pair.peer, tokens[flow.destination]};
+      if (flow.verb == verbs::Verb::kSend) {
+        verbs::ReceiveRequest receive;
+        receive.id = i;
+        receive.local_count = 1;
+        receive.local[0] = {kMemoryBase,
+                            static_cast<std::uint32_t>(std::bit_ceil(largest[flow.destination]))};
+        if (engine(fabric, flow.destination).post_receive(kTimeZero, pair.far_queue, receive) !=
+            engine::PostStatus::kOk) {
+          return input_error(fmt::format("{}: {} takes no receive for flow {}, expected fewer sends",
+                                         run_.list->name, Protocol::kName, flow.id));
+        }
+      }
+    }
+    return {};
+  }
+
+  FabricOutcome drive(Fabric<Host>& fabric, const FabricRunOptions& options) {
+    const TimePs limit = min(config_.end, config_.time_limit);
+    for (;;) {
+      const TimePs slice_end = min(limit, (fabric.now() / kSlice + 1) * kSlice);
+      const FabricEnd end = fabric.run_until(slice_end, flows().size());
+      if (fabric.finished() >= flows().size()) return FabricOutcome::kFinished;
+      if (end == FabricEnd::kDrained) {
+        return config_.end == kNever ? FabricOutcome::kStalled : FabricOutcome::kTimeReached;
+      }
+      if (slice_end == limit) {
+        return limit == config_.end ? FabricOutcome::kTimeReached : FabricOutcome::kStalled;
+      }
+      if (options.interrupt != nullptr && options.interrupt->load()) return FabricOutcome::kInterrupted;
+      if (options.progress != nullptr) {
+        options.progress(options.progress_context,
+                         {fabric.finished(), flows().size(), fabric.now(), fabric.counters().events});
+      }
+    }
+  }
+
+  void collect(Fabric<Host>& fabric, FabricReport& report) {
+    report.finished = fabric.finished();
+    report.simulated = fabric.now();
+    const PartitionCounters counters = fabric.counters();
+    report.hops = counters.hops;
+    report.events = counters.events;
+    report.history = counters.history;
+    for (const FlowRecord& record : run_.records) {
+      if (record.end != kNever && record.status != verbs::CompletionStatus::kSuccess) ++report.failed;
+    }
+    for (NodeId host = 0; host < topology_.host_count(); ++host)
+      Protocol::count(engine(fabric, host), report.totals);
+    for (PortId id = 0; id < topology_.ports().size(); ++id) {
+      const PortCounters& port = fabric.port_counters(id);
+      report.totals.trimmed += port.trimmed;
+      report.totals.marked += port.marked;
+      report.totals.dropped += port.dropped_full + port.dropped_no_route;
+      report.totals.lost += port.lost + port.damaged;
+      report.totals.pause_frames += port.pause_frames;
+      report.totals.queued_bytes_most = std::max(report.totals.queued_bytes_most, port.queued_bytes_most);
+    }
+    if (report.outcome == FabricOutcome::kStalled) report.waiting = describe_stall(fabric);
+    report.records = std::move(run_.records);
+  }
+
+  std::string describe_stall(Fabric<Host>& fabric) {
+    std::uint32_t first = 0;
+    while (first < flows().size() && run_.records[first].end != kNever) ++first;
+    const workload::Flow& flow = flows()[first];
+    std::string text = fmt::format(
+        "{} of {} flows have not finished at {}, the first of them flow {} ({}->{}), which has {}",
+        flows().size() - fabric.finished(), flows().size(), format_time(fabric.now()), flow.id, flow.source,
+        flow.destination, run_.records[first].start == kNever ? "not started" : "started");
+    if (const auto cycle = fabric.waiting_cycle(); !cycle.empty())
+      return text + "; deadlock by flow control: " + fabric.describe_cycle(cycle);
+    std::vector<std::string> waits;
+    engine(fabric, flow.source).describe_waiting(waits);
+    if (!waits.empty()) text += "; " + waits.front();
+    return text;
+  }
+
+  static constexpr engine::QueueId kNoQueue = 0xffff'ffff;
+  static constexpr std::uint32_t kDepthMax = 65536;
+
+  const Topology& topology_;
+  const FabricRunConfig& config_;
+  FlowRun run_;
+};
+
+}  // namespace wharf::sim

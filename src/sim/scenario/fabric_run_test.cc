@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of flows over engines on fabrics: unloaded times computed by hand, triggers, and each protocol.
+#include "sim/scenario/fabric_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/fabric/topology_fat_tree.h"
+#include "workload/connection_matrix.h"
+#include "workload/flow_table.h"
+
+namespace wharf::sim {
+namespace {
+
+Topology tree(std::uint32_t hosts = 16) {
+  return fat_tree_of(*k_ary_shape(3, hosts, {gigabits_per_second(100), microseconds(1)}, kTimeZero)).value();
+}
+
+FabricRunConfig plain(FabricProtocol protocol) {
+  FabricRunConfig config;
+  config.protocol = protocol;
+  config.fabric.profiles = {PortProfile::single_queue()};
+  return config;
+}
+
+/// Sizes as htsim counts them: 4150 bytes a packet, of which 64 are headers, and 64-byte answers.
+FabricRunConfig nominal() {
+  FabricRunConfig config = plain(FabricProtocol::kUet);
+  config.uet.payload_mtu = 4086;
+  config.uet.window_overhead_bytes = 64;
+  config.uet.nominal_header_bytes = 64;
+  config.uet.controller = congestion::ConstantWindowConfig{.packets = 63};
+  config.charge = {.count_gaps = false, .nominal_header_bytes = 64};
+  return config;
+}
+
+workload::FlowList matrix(const std::string& text) {
+  auto list = workload::read_connection_matrix(text, "m.cm");
+  EXPECT_TRUE(list.ok()) << list.error().message;
+  return *std::move(list);
+}
+
+FabricReport run(const Topology& topology, const workload::FlowList& flows, const FabricRunConfig& config) {
+  auto report = run_flows(topology, flows, config, {});
+  EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
+  EXPECT_EQ(report->outcome, FabricOutcome::kFinished) << report->waiting;
+  EXPECT_EQ(report->failed, 0U);
+  return *std::move(report);
+}
+
+TEST(FabricRun, AnUnloadedFlowTakesTheTimeOfItsBytesAndOneRoundTrip) {
+  // 2,000,000 B are 489 packets of 4150 B and one of 2010 B: 162.5088 us. Six links of 1 us, five more
+  // serialisations of the packet before the last (332 ns), and back: six us and six times 5.12 ns.
+  const FabricReport report =
+      run(tree(), matrix("Nodes 16\nConnections 1\n0->13 start 0 size 2000000\n"), nominal());
+  EXPECT_EQ(report.totals.new_packets, 490U);
+  EXPECT_EQ(report.totals.retransmitted, 0U);
+  const double us = as_nanoseconds(report.records[0].end - report.records[0].start) / 1e3;
+  EXPECT_NEAR(us, 176.2, 0.3);
+}
+
+TEST(FabricRun, ATriggerStartsAFlowOfAnotherHostAtTheInstantOfTheCompletion) {
+  const FabricReport report =
+      run(tree(),
+          matrix("Nodes 16\nConnections 2\nTriggers 1\n0->1 id 1 start 0 size 1000000 send_done_trigger 1\n"
+                 "1->2 id 2 trigger 1 size 1000000\ntrigger id 1 oneshot\n"),
+          nominal());
+  EXPECT_GT(report.records[0].end, microseconds(80));
+  EXPECT_EQ(report.records[1].start, report.records[0].end);
+  EXPECT_GT(report.records[1].end, report.records[1].start + microseconds(80));
+}
+
+TEST(FabricRun, EveryProtocolAndOperationOnOneAndMoreThreads) {
+  const auto flows = workload::read_flow_table(
+      "src,dst,bytes,start_ns,op,after\n0,5,100000,0,write,\n5,0,70000,500,read,\n3,12,30000,0,send,\n"
+      "3,12,20000,0,send,\n3,1,40000,0,write,3;4\n",
+      "f.csv");
+  ASSERT_TRUE(flows.ok()) << flows.error().message;
+  const Topology topology = tree();
+  for (const FabricProtocol protocol : {FabricProtocol::kUet, FabricProtocol::kUb, FabricProtocol::kRoce}) {
+    FabricRunConfig config = plain(protocol);
+    config.uet.max_message_bytes = 1U << 30U;
+    const FabricReport one = run(topology, *flows, config);
+    EXPECT_GE(one.records[4].start, max(one.records[2].end, one.records[3].end));
+    config.threads = 3;
+    const FabricReport three = run(topology, *flows, config);
+    EXPECT_EQ(three.threads, 3U);
+    EXPECT_EQ(three.history, one.history);
+    for (std::size_t i = 0; i < one.records.size(); ++i) EXPECT_EQ(three.records[i].end, one.records[i].end);
+  }
+}
+
+TEST(FabricRun, ManyFlowsThroughAQueueThatIsShorter) {
+  std::string text = "src,dst,bytes,start_ns\n";
+  for (int i = 0; i < 300; ++i) text += "0,5,5000,0\n";
+  const FabricReport report =
+      run(tree(), *workload::read_flow_table(text, "f.csv"), plain(FabricProtocol::kUet));
+  EXPECT_EQ(report.finished, 300U);
+}
+
+TEST(FabricRun, RefusalsAndStalls) {
+  const Topology topology = tree();
+  const auto refused = [&](const workload::FlowList& flows, const FabricRunConfig& config) {
+    const auto report = run_flows(topology, flows, config, {});
+    EXPECT_FALSE(report.ok());
+    return report.ok() ? "" : report.error().message;
+  };
+  EXPECT_THAT(refused(matrix("Nodes 99\nConnections 1\n0->98 start 0 size 2\n"), nominal()),
+              testing::HasSubstr("a flow names host 98, expected hosts from 0 to 15"));
+  EXPECT_THAT(refused(matrix("Nodes 16\n"), nominal()), testing::HasSubstr("found no flows"));
+  FabricRunConfig wrong = nominal();
+  wrong.uet.payload_mtu = 4085;
+  const auto one = matrix("Nodes 16\nConnections 1\n0->1 start 0 size 2\n");
+  EXPECT_THAT(refused(one, wrong), testing::HasSubstr("uet.payload_mtu"));
+
+  // Everything is lost, and the sender never gives up.
+  FabricRunConfig lossy = nominal();
+  lossy.fabric.errors = {{.loss = 1}};
+  lossy.uet.max_rto_retries = uet::kRtoRetriesForever;
+  lossy.time_limit = milliseconds(20);
+  const auto stalled = run_flows(topology, one, lossy, {});
+  ASSERT_TRUE(stalled.ok());
+  EXPECT_EQ(stalled->outcome, FabricOutcome::kStalled);
+  EXPECT_THAT(stalled->waiting, testing::HasSubstr("1 of 1 flows have not finished at 20ms"));
+
+  lossy.end = milliseconds(5);
+  EXPECT_EQ(run_flows(topology, one, lossy, {})->outcome, FabricOutcome::kTimeReached);
+}
+
+}  // namespace
+}  // namespace wharf::sim

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flows over Ultra Ethernet engines.
+#include "engine/uet/uet_engine.h"
+#include "sim/scenario/fabric_engine_run.h"
+
+namespace wharf::sim {
+namespace {
+
+struct UetProtocol {
+  using Engine = uet::UetEngine;
+  static constexpr std::string_view kName = "Ultra Ethernet";
+  static constexpr bool kQueuePerPeer = false;
+  static constexpr bool kBothConnect = false;
+  static constexpr bool kInlineData = true;
+
+  static Result<std::unique_ptr<Engine>> make(const FabricRunConfig& config, NodeId host,
+                                              wire::PayloadPool& payloads, Arena& arena) {
+    uet::UetConfig own = config.uet;
+    own.host = {host};
+    own.seed = config.uet.seed * kTopologyNodes + host;
+    auto engine = Engine::create(own, payloads, arena);
+    if (!engine) return engine.error();
+    return std::make_unique<Engine>(*std::move(engine));
+  }
+
+  static void count(const Engine& engine, FabricTotals& totals) {
+    const uet::UetCounters& counters = engine.counters();
+    totals.new_packets += counters.requests_sent;
+    totals.retransmitted += counters.packets_retransmitted;
+    totals.acknowledgements += counters.acknowledgements_sent;
+    totals.negative_acknowledgements += counters.nacks_sent;
+    totals.control_packets += counters.control_packets_sent;
+    totals.timeouts += counters.timeouts;
+  }
+
+ private:
+  static constexpr std::uint64_t kTopologyNodes = 1U << 20U;
+};
+
+}  // namespace
+
+Result<FabricReport> run_uet_flows(const Topology& topology, const workload::FlowList& flows,
+                                   const FabricRunConfig& config, const FabricRunOptions& options) {
+  return FabricEngineRun<UetProtocol>(topology, flows, config).run(options);
+}
+
+}  // namespace wharf::sim

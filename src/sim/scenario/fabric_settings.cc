@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of a fabric run.
+#include "sim/scenario/fabric_settings.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "sim/scenario/profile.h"
+
+namespace wharf::sim {
+namespace {
+
+constexpr std::array<Choice<FabricProtocol>, 3> kProtocols{
+    {{"uet", FabricProtocol::kUet}, {"ub", FabricProtocol::kUb}, {"roce", FabricProtocol::kRoce}}};
+constexpr std::array<Choice<LoadBalancing>, 4> kBalancers{{{"ecmp", LoadBalancing::kEcmpHash},
+                                                           {"spray", LoadBalancing::kSpray},
+                                                           {"round_robin", LoadBalancing::kRoundRobin},
+                                                           {"adaptive", LoadBalancing::kAdaptive}}};
+constexpr std::array<Choice<AdaptiveMethod>, 7> kMethods{{{"queue", AdaptiveMethod::kQueue},
+                                                          {"pause", AdaptiveMethod::kPause},
+                                                          {"bandwidth", AdaptiveMethod::kBandwidth},
+                                                          {"pqb", AdaptiveMethod::kPqb},
+                                                          {"pq", AdaptiveMethod::kPq},
+                                                          {"pb", AdaptiveMethod::kPb},
+                                                          {"qb", AdaptiveMethod::kQb}}};
+constexpr std::array<Choice<AdaptiveGranularity>, 2> kGranularities{
+    {{"packet", AdaptiveGranularity::kPacket}, {"flow", AdaptiveGranularity::kFlow}}};
+constexpr std::array<Choice<QueueType>, 4> kQueueTypes{{{"composite", QueueType::kComposite},
+                                                        {"composite_ecn", QueueType::kCompositeEcn},
+                                                        {"aeolus", QueueType::kAeolus},
+                                                        {"aeolus_ecn", QueueType::kAeolusEcn}}};
+constexpr std::array<Choice<HostQueue>, 3> kHostQueues{{{"fair_prio", HostQueue::kFairPriority},
+                                                        {"prio", HostQueue::kPriority},
+                                                        {"swift", HostQueue::kSwift}}};
+constexpr std::array<Choice<FlowControl>, 3> kFlowControls{
+    {{"none", FlowControl::kNone}, {"pause", FlowControl::kPause}, {"credit", FlowControl::kCredit}}};
+constexpr std::array<Choice<Switching>, 2> kSwitchings{
+    {{"store_and_forward", Switching::kStoreAndForward}, {"cut_through", Switching::kCutThrough}}};
+constexpr std::array<Choice<uet::CongestionControl>, 4> kControls{
+    {{"none", uet::CongestionControl::kNone},
+     {"sender", uet::CongestionControl::kSender},
+     {"receiver", uet::CongestionControl::kReceiver},
+     {"both", uet::CongestionControl::kBoth}}};
+constexpr std::array<Choice<FabricController>, 5> kControllers{{{"nscc", FabricController::kNscc},
+                                                                {"constant", FabricController::kConstant},
+                                                                {"swift", FabricController::kSwift},
+                                                                {"dcqcn", FabricController::kDcqcn},
+                                                                {"dctcp", FabricController::kDctcp}}};
+constexpr std::array<Choice<uet::SackBase>, 2> kSackBases{
+    {{"track", uet::SackBase::kTrack}, {"trigger", uet::SackBase::kTrigger}}};
+constexpr std::array<Choice<PathSelection>, 5> kSelections{{{"mixed", PathSelection::kMixed},
+                                                            {"bitmap", PathSelection::kBitmap},
+                                                            {"reps", PathSelection::kReps},
+                                                            {"reps_legacy", PathSelection::kRepsLegacy},
+                                                            {"oblivious", PathSelection::kOblivious}}};
+constexpr std::array<Choice<OversubscribedControl>, 3> kOversubscribed{
+    {{"auto", OversubscribedControl::kAuto},
+     {"on", OversubscribedControl::kOn},
+     {"off", OversubscribedControl::kOff}}};
+
+template <typename E, std::size_t N>
+std::string_view name_of(const std::array<Choice<E>, N>& choices, E value) {
+  for (const auto& choice : choices) {
+    if (choice.value == value) return choice.name;
+  }
+  return "";
+}
+
+void bind_generated(Binder& binder, FabricSettings& settings) {
+  binder.integer("tiers", settings.tiers, "tiers of the generated fat tree", 2, 3);
+  binder.rate("link_speed", settings.link_speed, "all links of the generated fat tree");
+  binder.time("hop_latency", settings.hop_latency, "propagation of each of its links");
+  binder.time("switch_latency", settings.switch_latency, "of each of its switches");
+  binder.integer("planes", settings.planes, "planes of the network; only 1 is supported", 1, 64);
+}
+
+void bind_switches(Binder& binder, FabricSettings& settings) {
+  binder.choice<LoadBalancing>("load_balancing", settings.load_balancing, kBalancers,
+                               "how switches pick one of several shortest paths; ecmp: by flow and entropy");
+  {
+    const Binder::Section adaptive(binder, "", settings.load_balancing == LoadBalancing::kAdaptive,
+                                   "only with load_balancing = \"adaptive\"");
+    binder.choice<AdaptiveMethod>("adaptive_method", settings.adaptive_method, kMethods,
+                                  "what adaptive switches compare; only queue is supported");
+    binder.choice<AdaptiveGranularity>("adaptive_granularity", settings.adaptive_granularity, kGranularities,
+                                       "what they decide for; only packet is supported");
+    binder.time("adaptive_sticky", settings.adaptive_sticky,
+                "how long a flow keeps its port; only 0ns is supported");
+  }
+  binder.choice<QueueType>("queue_type", settings.queue_type, kQueueTypes,
+                           "discipline of switch ports; only composite is supported");
+  binder.choice<HostQueue>("host_queue", settings.host_queue, kHostQueues,
+                           "discipline of host ports; only fair_prio is supported");
+  binder.integer("queue_packets", settings.queue_packets,
+                 "full packets that a port's data queue holds; 0: by queue_bdp_factor", 0, 100'000);
+  binder.integer("queue_bdp_factor", settings.queue_bdp_factor,
+                 "the same in bandwidth-delay products; 0: 1 with trimming, 5 without", 0, 1000);
+  binder.flag("ecn", settings.ecn, "switches mark");
+  binder.integer("ecn_low_packets", settings.ecn_low_packets,
+                 "full packets queued below which nothing is marked; 0: 0.2 of the bandwidth-delay product", 0,
+                 100'000);
+  binder.integer("ecn_high_packets", settings.ecn_high_packets,
+                 "above which everything is marked; 0: 0.8 of it", 0, 100'000);
+  binder.flag("trimming", settings.trimming, "full queues cut packets instead of dropping them");
+  binder.bytes("trim_size", settings.trim_size, "what a link is busy for with a trimmed packet", 64, 1024);
+  binder.choice<FlowControl>("flow_control", settings.flow_control, kFlowControls, "of all links");
+  binder.choice<Switching>("switching", settings.switching, kSwitchings, "when a switch forwards a packet");
+  binder.probability("loss", settings.loss, "a packet vanishes on a link");
+  binder.integer("slow_links", settings.slow_links,
+                 "links of the top tier at a quarter of their speed, the first ones", 0, 1'000'000);
+}
+
+void bind_ends(Binder& binder, FabricSettings& settings) {
+  const Binder::Section uet(binder, "", settings.protocol == FabricProtocol::kUet,
+                            "only with protocol = \"uet\"");
+  binder.choice<uet::CongestionControl>("control", settings.control, kControls, "who holds packets back");
+  binder.choice<FabricController>("controller", settings.controller, kControllers, "the sender's controller");
+  binder.integer("window_packets", settings.window_packets,
+                 "first window (constant: the window) in full packets; 0: 1.5 bandwidth-delay products", 0,
+                 100'000);
+  binder.time("target_delay", settings.target_delay,
+              "NSCC's queueing target; 0ns: 0.75 of the base round trip with trimming, all of it without");
+  binder.integer("qa_gate", settings.qa_gate, "NSCC adapts quickly below MaxWnd / 2^qa_gate", 0, 16);
+  binder.bytes("ack_trigger", settings.ack_trigger, "bytes received per acknowledgement", 1, 32768);
+  binder.choice<uet::SackBase>("sack_base", settings.sack_base, kSackBases,
+                               "which packet number a selective acknowledgement begins with");
+  binder.choice<PathSelection>("path_selection", settings.path_selection, kSelections,
+                               "how senders choose entropy values");
+  binder.integer("paths", settings.paths, "entropy values per destination, a power of two", 1, 65536);
+  binder.time("rto", settings.rto, "retransmission time-out; 0ns: 15us and six full queues");
+  binder.flag("rto_back_off", settings.rto_back_off, "time-outs double");
+  binder.flag("sleek", settings.sleek, "losses inferred by counting; only false is supported");
+  binder.flag("accurate_base_rtt", settings.accurate_base_rtt,
+              "base round trip per pair of hosts; only false is supported");
+  binder.flag("base_rtt_from_nacks", settings.base_rtt_from_nacks,
+              "a trimmed packet's answer may lower the base round trip");
+  binder.choice<OversubscribedControl>("oversubscribed_control", settings.oversubscribed_control,
+                                       kOversubscribed, "receivers scale their credit by marks and trims");
+  binder.number("oversubscribed_increase", settings.oversubscribed_increase, "Ai of that", 0, 1);
+  binder.number("oversubscribed_decrease", settings.oversubscribed_decrease, "Md of that", 0, 1);
+  binder.number("oversubscribed_gain", settings.oversubscribed_gain, "alpha of that", 0, 1);
+}
+
+/// Known values that no code stands behind yet.
+Result<void> refuse_unsupported(const FabricSettings& settings) {
+  const auto refuse = [](std::string_view key, std::string_view found, std::string_view expected) {
+    return input_error(fmt::format("fabric.{}: {} is known but not supported, expected {}", key, found, expected));
+  };
+  if (settings.planes != 1) return refuse("planes", fmt::format("{}", settings.planes), "1");
+  if (settings.queue_type != QueueType::kComposite)
+    return refuse("queue_type", name_of(kQueueTypes, settings.queue_type), "composite");
+  if (settings.host_queue != HostQueue::kFairPriority)
+    return refuse("host_queue", name_of(kHostQueues, settings.host_queue), "fair_prio");
+  if (settings.adaptive_method != AdaptiveMethod::kQueue)
+    return refuse("adaptive_method", name_of(kMethods, settings.adaptive_method), "queue");
+  if (settings.adaptive_granularity != AdaptiveGranularity::kPacket)
+    return refuse("adaptive_granularity", "flow", "packet");
+  if (settings.adaptive_sticky != kTimeZero)
+    return refuse("adaptive_sticky", format_time(settings.adaptive_sticky), "0ns");
+  if (settings.controller == FabricController::kDctcp)
+    return refuse("controller", "dctcp", "nscc, constant, swift or dcqcn");
+  if (settings.sleek) return refuse("sleek", "true", "false");
+  if (settings.accurate_base_rtt) return refuse("accurate_base_rtt", "true", "false");
+  return {};
+}
+
+}  // namespace
+
+void bind_fabric(Binder& binder, FabricSettings& settings) {
+  {
+    const Binder::Section model(binder, "model");
+    binder.text("profile", settings.profile, "parameters of fabric and protocol: a file under profiles/");
+  }
+  {
+    const Binder::Section run(binder, "run");
+    binder.time("end", settings.end, "simulated time at which the run ends; 0ns: when all flows have finished");
+    binder.time("time_limit", settings.time_limit,
+                "simulated time after which an unfinished run counts as stalled");
+    binder.integer("seed", settings.seed, "seed of every random stream");
+    binder.integer("threads", settings.threads, "partitions of the fabric; results do not depend on it", 1, 64);
+  }
+  const Binder::Section fabric(binder, "fabric");
+  binder.choice<FabricProtocol>("protocol", settings.protocol, kProtocols, "what the hosts speak");
+  bind_generated(binder, settings);
+  binder.bytes("payload", settings.payload, "of a full packet", 256, 8192);
+  binder.bytes("header", settings.header,
+               "all headers of a packet together; 0B: what they really take, with Ethernet's gaps", 0, 1024);
+  bind_switches(binder, settings);
+  binder.number("pcie_rate", settings.pcie_rate,
+                "how fast hosts take data in, in link speeds; 0: at any speed", 0, 1000);
+  binder.flag("connection_reuse", settings.connection_reuse,
+              "lines of a connection matrix with the same id are messages on one connection");
+  bind_ends(binder, settings);
+}
+
+Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& source) {
+  ConfigDocument document;
+  LoadedFabricSettings loaded;
+  for (const std::string& assignment : source.overrides) WHARF_TRY(document.add_override(assignment));
+  if (!source.profile.empty()) document.set("model.profile", source.profile, "--profile");
+  const ConfigValue* profile = document.find("model.profile");
+  WHARF_TRY(add_profile(document, loaded.profile_files, source.profile_directory,
+                        profile != nullptr ? profile->text : loaded.settings.profile,
+                        profile != nullptr ? profile->origin : "model.profile", "", 0));
+  Binder binder(document);
+  bind_fabric(binder, loaded.settings);
+  WHARF_TRY(binder.finish({}));
+  WHARF_TRY(refuse_unsupported(loaded.settings));
+  loaded.no_influence = binder.without_influence();
+  loaded.effective = fmt::format("model.profile = \"{}\"\n", loaded.settings.profile);
+  for (const auto& [key, value] : document.values()) {
+    if (value.layer >= kScenarioLayer && key != "model.profile")
+      loaded.effective += fmt::format("{} = {}{}{}\n", key, value.quoted ? "\"" : "", value.text,
+                                      value.quoted ? "\"" : "");
+  }
+  return loaded;
+}
+
+}  // namespace wharf::sim

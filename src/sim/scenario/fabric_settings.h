@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of a fabric run ("fabric.*" and "run.*"), and the rules that turn them, with a topology, into
+// everything a run needs: base round trip, queue sizes, thresholds, windows, time-outs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "base/units.h"
+#include "sim/scenario/binder.h"
+#include "sim/scenario/config_document.h"
+#include "sim/fabric/topology_fat_tree.h"
+#include "sim/scenario/fabric_run.h"
+
+namespace wharf::sim {
+
+enum class FabricController : std::uint8_t { kNscc, kConstant, kSwift, kDcqcn, kDctcp };
+enum class PathSelection : std::uint8_t { kMixed, kBitmap, kReps, kRepsLegacy, kOblivious };
+enum class QueueType : std::uint8_t { kComposite, kCompositeEcn, kAeolus, kAeolusEcn };
+enum class HostQueue : std::uint8_t { kFairPriority, kPriority, kSwift };
+enum class AdaptiveMethod : std::uint8_t { kQueue, kPause, kBandwidth, kPqb, kPq, kPb, kQb };
+enum class AdaptiveGranularity : std::uint8_t { kPacket, kFlow };
+enum class OversubscribedControl : std::uint8_t { kAuto, kOn, kOff };
+
+/// Zero stands for "by rule" where a rule is given.
+struct FabricSettings {
+  std::string profile = "ultra-ethernet";
+  FabricProtocol protocol = FabricProtocol::kUet;
+
+  // The fat tree that is generated when no topology is given.
+  std::uint32_t tiers = 3;
+  BitsPerSecond link_speed = gigabits_per_second(100);
+  TimePs hop_latency = microseconds(1);
+  TimePs switch_latency{};
+  std::uint32_t planes = 1;
+
+  // Packets.
+  std::uint64_t payload = 4096;
+  std::uint64_t header = 0;  ///< Nominal bytes of all headers; 0: what they really take, with Ethernet's gaps.
+
+  // Switches.
+  LoadBalancing load_balancing = LoadBalancing::kEcmpHash;
+  AdaptiveMethod adaptive_method = AdaptiveMethod::kQueue;
+  AdaptiveGranularity adaptive_granularity = AdaptiveGranularity::kPacket;
+  TimePs adaptive_sticky{};
+  QueueType queue_type = QueueType::kComposite;
+  HostQueue host_queue = HostQueue::kFairPriority;
+  std::uint32_t queue_packets = 0;     ///< 0: queue_bdp_factor bandwidth-delay products.
+  std::uint32_t queue_bdp_factor = 0;  ///< 0: 1 with trimming, 5 without.
+  bool ecn = true;
+  std::uint32_t ecn_low_packets = 0;  ///< 0: 0.2 of the bandwidth-delay product.
+  std::uint32_t ecn_high_packets = 0; ///< 0: 0.8 of it.
+  bool trimming = true;
+  std::uint64_t trim_size = 64;
+  FlowControl flow_control = FlowControl::kNone;
+  Switching switching = Switching::kStoreAndForward;
+  double loss = 0;
+  std::uint32_t slow_links = 0;  ///< Links of the top tier at a quarter of their speed.
+
+  // Ends.
+  uet::CongestionControl control = uet::CongestionControl::kSender;
+  FabricController controller = FabricController::kNscc;
+  std::uint32_t window_packets = 0;  ///< 0: MaxWnd, 1.5 bandwidth-delay products.
+  TimePs target_delay{};             ///< 0: 0.75 of the base round trip with trimming, 1.0 without.
+  std::uint32_t qa_gate = 3;
+  std::uint32_t ack_trigger = 16384;
+  uet::SackBase sack_base = uet::SackBase::kTrack;
+  PathSelection path_selection = PathSelection::kOblivious;
+  std::uint32_t paths = 64;
+  TimePs rto{};  ///< 0: 15 us and six full queues.
+  bool rto_back_off = true;
+  bool sleek = false;
+  bool accurate_base_rtt = false;
+  bool base_rtt_from_nacks = true;
+  OversubscribedControl oversubscribed_control = OversubscribedControl::kAuto;
+  double oversubscribed_increase = 0.01;
+  double oversubscribed_decrease = 0.5;
+  double oversubscribed_gain = 0.5;
+  double pcie_rate = 0;  ///< Multiple of the link speed; 0: hosts take in at any speed.
+  bool connection_reuse = false;
+
+  TimePs end{};  ///< 0: when all flows have finished.
+  TimePs time_limit = seconds(10);
+  std::uint64_t seed = 1;
+  std::uint32_t threads = 1;
+};
+
+struct FabricSettingsSource {
+  std::string profile;                 ///< Empty: the default one.
+  std::vector<std::string> overrides;  ///< key=value, in order.
+  std::filesystem::path profile_directory;
+};
+
+struct LoadedFabricSettings {
+  FabricSettings settings;
+  std::vector<std::string> no_influence;
+  std::vector<std::filesystem::path> profile_files;
+  std::string effective;  ///< The keys that were given.
+};
+
+/// Lists every key.
+void bind_fabric(Binder& binder, FabricSettings& settings);
+/// Resolves profile and overrides; refuses unknown keys and settings that are known but not supported.
+Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& source);
+
+/// What the rules gave, for reports.
+struct FabricDerived {
+  TimePs base_rtt;
+  BitsPerSecond link;              ///< Of the hosts.
+  std::uint32_t full_packet = 0;   ///< Bytes of a full packet on a link.
+  std::uint32_t ack_packet = 0;
+  std::uint64_t bdp = 0;           ///< Bytes.
+  std::uint32_t queue_bytes = 0;
+  std::uint32_t ecn_low = 0;
+  std::uint32_t ecn_high = 0;
+  std::uint64_t max_window = 0;
+  TimePs rto;
+};
+
+struct DerivedFabricRun {
+  FabricRunConfig config;
+  FabricDerived derived;
+};
+
+/// `list` gives failures of links; they are those of a fat tree, so that `shape` is needed then.
+Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const Topology& topology,
+                                           const FatTreeShape* shape, const workload::FlowList& list);
+
+/// The unloaded time of each flow, alone in the fabric: its bytes through the slowest link of a shortest
+/// path, store-and-forward, and the answer back. What slowdown compares with.
+std::vector<TimePs> ideal_times(const Topology& topology, const workload::FlowList& list,
+                                const FabricSettings& settings, const FabricDerived& derived);
+
+}  // namespace wharf::sim

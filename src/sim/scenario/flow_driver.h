@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a list of flows over engines at the edge of a fabric: posts each flow when its time or its trigger has
+// come, and notes when it has finished. A flow is one work request.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "engine/contract.h"
+#include "sim/fabric/fabric_state.h"
+#include "verbs/completion.h"
+#include "workload/flow_list.h"
+
+namespace wharf::sim {
+
+/// What became of a flow. Times are kNever where it did not come to that.
+struct FlowRecord {
+  TimePs start = kNever;  ///< Posted, or would have been if the queue had had room.
+  TimePs end = kNever;    ///< Its completion: for a write, all of it has been acknowledged.
+  verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
+};
+
+/// What the drivers of a run share. With triggers that reach from host to host all hosts must be in one
+/// partition; a flow's record, and a trigger that stays on its host, are touched by that host alone.
+struct FlowRun {
+  FlowRun(const workload::FlowList& flow_list, std::uint32_t host_count)
+      : list(&flow_list),
+        triggers(flow_list),
+        records(flow_list.flows.size()),
+        requests(flow_list.flows.size()),
+        hosts(host_count) {}
+
+  /// A flow whose start is known, and that waits for it.
+  struct Waiting {
+    TimePs at;
+    std::uint32_t flow = 0;
+    bool operator>(const Waiting& other) const { return at != other.at ? at > other.at : flow > other.flow; }
+  };
+  struct Host {
+    std::vector<Waiting> waiting;     ///< A heap, earliest first.
+    std::vector<std::uint32_t> held;  ///< Their queue was full: posted in order when something completes.
+  };
+  /// How a flow reaches its peer; filled in while connecting.
+  struct Request {
+    engine::QueueId queue = 0;
+    verbs::PeerId peer = verbs::kNoPeer;
+    verbs::SegmentToken token{};
+  };
+
+  void wait(std::uint32_t host, Waiting one) {
+    hosts[host].waiting.push_back(one);
+    std::push_heap(hosts[host].waiting.begin(), hosts[host].waiting.end(), std::greater<>());
+  }
+
+  const workload::FlowList* list;
+  workload::FlowTriggers triggers;
+  std::vector<FlowRecord> records;
+  std::vector<Request> requests;
+  std::vector<Host> hosts;
+  std::uint64_t memory_base = 0;  ///< Where flows read from and write to, at every host.
+  bool inline_data = false;       ///< The engine takes described data with the request.
+};
+
+/// One host's part. `run` and `context` outlive it.
+class FlowDriver {
+ public:
+  FlowDriver(FlowRun& run, PartitionContext& context, std::uint32_t host)
+      : run_(&run), context_(&context), host_(host) {}
+
+  template <engine::Engine E>
+  void act(TimePs now, E& engine) {
+    FlowRun::Host& mine = run_->hosts[host_];
+    while (!mine.waiting.empty() && mine.waiting.front().at <= now) {
+      const std::uint32_t flow = mine.waiting.front().flow;
+      std::pop_heap(mine.waiting.begin(), mine.waiting.end(), std::greater<>());
+      mine.waiting.pop_back();
+      run_->records[flow].start = now;
+      if (!mine.held.empty() || !post(now, engine, flow)) mine.held.push_back(flow);
+    }
+  }
+
+  template <engine::Engine E>
+  void completed(TimePs now, E& engine, const verbs::Completion& completion) {
+    if (completion.kind == verbs::CompletionKind::kReceive) return;
+    const auto flow = static_cast<std::uint32_t>(completion.id);
+    FlowRecord& record = run_->records[flow];
+    WHARF_CHECK(record.end == kNever);
+    record.end = now;
+    record.status = completion.status;
+    ++context_->finished;
+    release_held(now, engine);
+    if (!completion.ok()) return;  // What waits for it has no data to go on with.
+    started_.clear();
+    run_->triggers.finished(flow, started_);
+    for (const std::uint32_t next : started_) {
+      const workload::Flow& starting = run_->list->flows[next];
+      run_->wait(starting.source, {max(now, starting.start), next});
+      if (starting.source != host_) context_->woken.push_back(starting.source);
+    }
+    act(now, engine);
+  }
+
+  TimePs deadline() const {
+    const FlowRun::Host& mine = run_->hosts[host_];
+    return mine.waiting.empty() ? kNever : mine.waiting.front().at;
+  }
+
+ private:
+  template <engine::Engine E>
+  void release_held(TimePs now, E& engine) {
+    std::vector<std::uint32_t>& held = run_->hosts[host_].held;
+    std::size_t posted = 0;
+    while (posted < held.size() && post(now, engine, held[posted])) ++posted;
+    held.erase(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(posted));
+  }
+
+  /// False: the queue is full.
+  template <engine::Engine E>
+  bool post(TimePs now, E& engine, std::uint32_t flow) {
+    const workload::Flow& what = run_->list->flows[flow];
+    const FlowRun::Request& how = run_->requests[flow];
+    verbs::WorkRequest request;
+    request.id = flow;
+    request.verb = what.verb;
+    request.peer = how.peer;
+    request.length = static_cast<std::uint32_t>(what.bytes);
+    request.remote = {run_->memory_base, how.token};
+    if (run_->inline_data && verbs::carries_payload(what.verb)) {
+      request.inline_data = wire::pattern_payload(host_, run_->memory_base, request.length);
+    } else {
+      request.local_count = 1;
+      request.local[0] = {run_->memory_base, request.length};
+    }
+    const engine::PostStatus status = engine.post(now, how.queue, request, engine::Submission::kInHand);
+    WHARF_CHECK(status == engine::PostStatus::kOk || status == engine::PostStatus::kQueueFull);
+    return status == engine::PostStatus::kOk;
+  }
+
+  FlowRun* run_;
+  PartitionContext* context_;
+  std::uint32_t host_;
+  std::vector<std::uint32_t> started_;
+};
+
+}  // namespace wharf::sim
