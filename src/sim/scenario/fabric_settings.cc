@@ -30,9 +30,8 @@ constexpr std::array<Choice<QueueType>, 4> kQueueTypes{{{"composite", QueueType:
                                                         {"composite_ecn", QueueType::kCompositeEcn},
                                                         {"aeolus", QueueType::kAeolus},
                                                         {"aeolus_ecn", QueueType::kAeolusEcn}}};
-constexpr std::array<Choice<HostQueue>, 3> kHostQueues{{{"fair_prio", HostQueue::kFairPriority},
-                                                        {"prio", HostQueue::kPriority},
-                                                        {"swift", HostQueue::kSwift}}};
+constexpr std::array<Choice<HostQueue>, 3> kHostQueues{
+    {{"fair_prio", HostQueue::kFairPriority}, {"prio", HostQueue::kPriority}, {"swift", HostQueue::kSwift}}};
 constexpr std::array<Choice<FlowControl>, 3> kFlowControls{
     {{"none", FlowControl::kNone}, {"pause", FlowControl::kPause}, {"credit", FlowControl::kCredit}}};
 constexpr std::array<Choice<Switching>, 2> kSwitchings{
@@ -49,11 +48,13 @@ constexpr std::array<Choice<FabricController>, 5> kControllers{{{"nscc", FabricC
                                                                 {"dctcp", FabricController::kDctcp}}};
 constexpr std::array<Choice<uet::SackBase>, 2> kSackBases{
     {{"track", uet::SackBase::kTrack}, {"trigger", uet::SackBase::kTrigger}}};
-constexpr std::array<Choice<PathSelection>, 5> kSelections{{{"mixed", PathSelection::kMixed},
-                                                            {"bitmap", PathSelection::kBitmap},
-                                                            {"reps", PathSelection::kReps},
-                                                            {"reps_legacy", PathSelection::kRepsLegacy},
-                                                            {"oblivious", PathSelection::kOblivious}}};
+constexpr std::array<Choice<congestion::PathChoice>, 6> kSelections{
+    {{"mixed", congestion::PathChoice::kMixed},
+     {"bitmap", congestion::PathChoice::kBitmap},
+     {"reps", congestion::PathChoice::kReps},
+     {"reps_legacy", congestion::PathChoice::kRecycle},
+     {"oblivious", congestion::PathChoice::kOblivious},
+     {"flow", congestion::PathChoice::kFlow}}};
 constexpr std::array<Choice<OversubscribedControl>, 3> kOversubscribed{
     {{"auto", OversubscribedControl::kAuto},
      {"on", OversubscribedControl::kOn},
@@ -98,8 +99,8 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
                  "the same in bandwidth-delay products; 0: 1 with trimming, 5 without", 0, 1000);
   binder.flag("ecn", settings.ecn, "switches mark");
   binder.integer("ecn_low_packets", settings.ecn_low_packets,
-                 "full packets queued below which nothing is marked; 0: 0.2 of the bandwidth-delay product", 0,
-                 100'000);
+                 "full packets queued below which nothing is marked; 0: 0.2 of the bandwidth-delay product",
+                 0, 100'000);
   binder.integer("ecn_high_packets", settings.ecn_high_packets,
                  "above which everything is marked; 0: 0.8 of it", 0, 100'000);
   binder.flag("trimming", settings.trimming, "full queues cut packets instead of dropping them");
@@ -125,8 +126,8 @@ void bind_ends(Binder& binder, FabricSettings& settings) {
   binder.bytes("ack_trigger", settings.ack_trigger, "bytes received per acknowledgement", 1, 32768);
   binder.choice<uet::SackBase>("sack_base", settings.sack_base, kSackBases,
                                "which packet number a selective acknowledgement begins with");
-  binder.choice<PathSelection>("path_selection", settings.path_selection, kSelections,
-                               "how senders choose entropy values");
+  binder.choice<congestion::PathChoice>("path_selection", settings.path_selection, kSelections,
+                                        "how senders choose entropy values");
   binder.integer("paths", settings.paths, "entropy values per destination, a power of two", 1, 65536);
   binder.time("rto", settings.rto, "retransmission time-out; 0ns: 15us and six full queues");
   binder.flag("rto_back_off", settings.rto_back_off, "time-outs double");
@@ -145,7 +146,8 @@ void bind_ends(Binder& binder, FabricSettings& settings) {
 /// Known values that no code stands behind yet.
 Result<void> refuse_unsupported(const FabricSettings& settings) {
   const auto refuse = [](std::string_view key, std::string_view found, std::string_view expected) {
-    return input_error(fmt::format("fabric.{}: {} is known but not supported, expected {}", key, found, expected));
+    return input_error(
+        fmt::format("fabric.{}: {} is known but not supported, expected {}", key, found, expected));
   };
   if (settings.planes != 1) return refuse("planes", fmt::format("{}", settings.planes), "1");
   if (settings.queue_type != QueueType::kComposite)
@@ -174,11 +176,13 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
   }
   {
     const Binder::Section run(binder, "run");
-    binder.time("end", settings.end, "simulated time at which the run ends; 0ns: when all flows have finished");
+    binder.time("end", settings.end,
+                "simulated time at which the run ends; 0ns: when all flows have finished");
     binder.time("time_limit", settings.time_limit,
                 "simulated time after which an unfinished run counts as stalled");
     binder.integer("seed", settings.seed, "seed of every random stream");
-    binder.integer("threads", settings.threads, "partitions of the fabric; results do not depend on it", 1, 64);
+    binder.integer("threads", settings.threads, "partitions of the fabric; results do not depend on it", 1,
+                   64);
   }
   const Binder::Section fabric(binder, "fabric");
   binder.choice<FabricProtocol>("protocol", settings.protocol, kProtocols, "what the hosts speak");
@@ -211,8 +215,8 @@ Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& so
   loaded.effective = fmt::format("model.profile = \"{}\"\n", loaded.settings.profile);
   for (const auto& [key, value] : document.values()) {
     if (value.layer >= kScenarioLayer && key != "model.profile")
-      loaded.effective += fmt::format("{} = {}{}{}\n", key, value.quoted ? "\"" : "", value.text,
-                                      value.quoted ? "\"" : "");
+      loaded.effective +=
+          fmt::format("{} = {}{}{}\n", key, value.quoted ? "\"" : "", value.text, value.quoted ? "\"" : "");
   }
   return loaded;
 }

@@ -11,15 +11,14 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "base/units.h"
+#include "sim/fabric/topology_fat_tree.h"
 #include "sim/scenario/binder.h"
 #include "sim/scenario/config_document.h"
-#include "sim/fabric/topology_fat_tree.h"
 #include "sim/scenario/fabric_run.h"
 
 namespace wharf::sim {
 
 enum class FabricController : std::uint8_t { kNscc, kConstant, kSwift, kDcqcn, kDctcp };
-enum class PathSelection : std::uint8_t { kMixed, kBitmap, kReps, kRepsLegacy, kOblivious };
 enum class QueueType : std::uint8_t { kComposite, kCompositeEcn, kAeolus, kAeolusEcn };
 enum class HostQueue : std::uint8_t { kFairPriority, kPriority, kSwift };
 enum class AdaptiveMethod : std::uint8_t { kQueue, kPause, kBandwidth, kPqb, kPq, kPb, kQb };
@@ -40,7 +39,8 @@ struct FabricSettings {
 
   // Packets.
   std::uint64_t payload = 4096;
-  std::uint64_t header = 0;  ///< Nominal bytes of all headers; 0: what they really take, with Ethernet's gaps.
+  std::uint64_t header =
+      0;  ///< Nominal bytes of all headers; 0: what they really take, with Ethernet's gaps.
 
   // Switches.
   LoadBalancing load_balancing = LoadBalancing::kEcmpHash;
@@ -52,8 +52,8 @@ struct FabricSettings {
   std::uint32_t queue_packets = 0;     ///< 0: queue_bdp_factor bandwidth-delay products.
   std::uint32_t queue_bdp_factor = 0;  ///< 0: 1 with trimming, 5 without.
   bool ecn = true;
-  std::uint32_t ecn_low_packets = 0;  ///< 0: 0.2 of the bandwidth-delay product.
-  std::uint32_t ecn_high_packets = 0; ///< 0: 0.8 of it.
+  std::uint32_t ecn_low_packets = 0;   ///< 0: 0.2 of the bandwidth-delay product.
+  std::uint32_t ecn_high_packets = 0;  ///< 0: 0.8 of it.
   bool trimming = true;
   std::uint64_t trim_size = 64;
   FlowControl flow_control = FlowControl::kNone;
@@ -69,7 +69,7 @@ struct FabricSettings {
   std::uint32_t qa_gate = 3;
   std::uint32_t ack_trigger = 16384;
   uet::SackBase sack_base = uet::SackBase::kTrack;
-  PathSelection path_selection = PathSelection::kOblivious;
+  congestion::PathChoice path_selection = congestion::PathChoice::kOblivious;
   std::uint32_t paths = 64;
   TimePs rto{};  ///< 0: 15 us and six full queues.
   bool rto_back_off = true;
@@ -110,10 +110,10 @@ Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& so
 /// What the rules gave, for reports.
 struct FabricDerived {
   TimePs base_rtt;
-  BitsPerSecond link;              ///< Of the hosts.
-  std::uint32_t full_packet = 0;   ///< Bytes of a full packet on a link.
+  BitsPerSecond link;             ///< Of the hosts.
+  std::uint32_t full_packet = 0;  ///< Bytes of a full packet on a link.
   std::uint32_t ack_packet = 0;
-  std::uint64_t bdp = 0;           ///< Bytes.
+  std::uint64_t bdp = 0;  ///< Bytes.
   std::uint32_t queue_bytes = 0;
   std::uint32_t ecn_low = 0;
   std::uint32_t ecn_high = 0;

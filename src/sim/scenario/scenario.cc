@@ -17,6 +17,7 @@
 #include "engine/ub/ub_engine.h"
 #include "sim/host/sim_remote.h"
 #include "sim/scenario/host_keys.h"
+#include "sim/scenario/profile.h"
 #include "sim/scenario/replay_run.h"
 #include "sim/scenario/summary_schema.h"
 #include "sim/scenario/transport_keys.h"
@@ -94,42 +95,6 @@ HostKeyScope scope_of(const ScenarioConfig& config) {
     (verbs::is_load_store(verb) ? scope.load_store_path : scope.queue_path) = true;
   }
   return scope;
-}
-
-/// Loads profile `name` and what it extends, the ancestors first.
-Result<void> add_profile(ConfigDocument& document, std::vector<fs::path>& files, const fs::path& directory,
-                         const std::string& name, const std::string& origin, int depth) {
-  constexpr int kDeepest = 8;
-  const fs::path path = directory / (name + ".toml");
-  std::error_code status;
-  const bool is_name = name.find('/') == std::string::npos && !name.ends_with(".toml");
-  if (!is_name || !fs::exists(path, status)) {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(directory, status)) {
-      if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
-    }
-    std::sort(names.begin(), names.end());
-    const std::vector<std::string_view> views(names.begin(), names.end());
-    const auto nearest = nearest_name(is_name ? name : fs::path(name).stem().string(), views);
-    return input_error(fmt::format("{}: {} \"{}\", expected one of {}{}", origin,
-                                   is_name ? "unknown profile" : "a profile is given by its name, found",
-                                   name, fmt::join(names, ", "),
-                                   nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : ""));
-  }
-  if (depth == kDeepest) {
-    return input_error(fmt::format(
-        "{}: profile \"{}\" extends itself, expected an end after at most {} steps", origin, name, kDeepest));
-  }
-  files.push_back(path);
-  ConfigDocument own;
-  WHARF_TRY(own.add_file(path, "model.", kProfileLayer));
-  if (const ConfigValue* extends = own.find("model.extends")) {
-    WHARF_TRY(add_profile(document, files, directory, extends->text, extends->origin, depth + 1));
-  }
-  for (const auto& [key, value] : own.values()) {
-    if (key != "model.extends") document.merge(key, value);
-  }
-  return {};
 }
 
 Error unsupported(const std::string& what, std::string_view expected) {
@@ -399,7 +364,7 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
   std::vector<fs::path> profile_files;
   WHARF_TRY(add_profile(document, profile_files, source.profile_directory,
                         profile ? profile->text : scenario.config.profile,
-                        profile ? profile->origin : "model.profile", 0));
+                        profile ? profile->origin : "model.profile", "model.", 0));
 
   Binder binder(document);
   bind_scenario(binder, scenario.config);

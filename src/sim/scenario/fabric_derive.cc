@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// From settings and a topology to a run: the rules of Ultra Ethernet 1.0 3.6 (window, thresholds) with
+// those of the UEC's simulator where its profile asks for them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/fabric/topology_survey.h"
+#include "sim/scenario/fabric_settings.h"
+
+namespace wharf::sim {
+namespace {
+
+/// Ethernet, IPv4, UDP, PDS request, SES and CRC trailer, with preamble and gap: what a full packet of Ultra
+/// Ethernet takes beside its payload; and what an acknowledgement takes.
+constexpr std::uint32_t kUetDataOverhead = 14 + 20 + 8 + 12 + 44 + 4 + 4 + 20;
+constexpr std::uint32_t kUetAcknowledgement = 14 + 20 + 8 + 32 + 12 + 4 + 4 + 20;
+/// Choice: for UB and RoCE, of which slowdown alone uses it: Ethernet, IPv4, UDP, BTH, RETH, check, gap.
+constexpr std::uint32_t kOtherDataOverhead = 14 + 20 + 8 + 12 + 4 + 4 + 20;
+constexpr std::uint32_t kOtherAcknowledgement = 84;
+
+std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+/// `part` tenths of `whole`, rounded up.
+std::uint32_t tenths(std::uint64_t whole, std::uint64_t part) {
+  return static_cast<std::uint32_t>(divide_up(whole * part, 10));
+}
+
+FabricDerived rules(const FabricSettings& settings, const Topology& topology,
+                    const TopologySummary& summary) {
+  FabricDerived derived;
+  const bool uet = settings.protocol == FabricProtocol::kUet;
+  const auto payload = static_cast<std::uint32_t>(settings.payload);
+  derived.full_packet = settings.header != 0 ? payload + static_cast<std::uint32_t>(settings.header)
+                                             : payload + (uet ? kUetDataOverhead : kOtherDataOverhead);
+  derived.ack_packet = settings.header != 0 ? static_cast<std::uint32_t>(settings.header)
+                                            : (uet ? kUetAcknowledgement : kOtherAcknowledgement);
+  derived.link = topology.port(topology.node(0).ports[0]).rate;
+  for (NodeId host = 0; host < topology.host_count(); ++host) {
+    for (const PortId port : topology.node(host).ports)
+      derived.link = std::min(derived.link, topology.port(port).rate);
+  }
+  // [UE 1.0 3.6: config_base_rtt] Full-size data along the longest path, an answer back, nothing queued.
+  PathSurvey paths(topology);
+  const auto longest = paths.path(summary.diameter_from, summary.diameter_to);
+  derived.base_rtt = packet_time(topology, longest, Bytes{derived.full_packet}) +
+                     packet_time(topology, longest, Bytes{derived.ack_packet});
+  using Wide = unsigned __int128;
+  derived.bdp =
+      static_cast<std::uint64_t>(Wide(derived.base_rtt.ps) * derived.link.value / 8'000'000'000'000ULL);
+  const std::uint64_t packets = divide_up(derived.bdp, derived.full_packet);
+  const std::uint64_t factor =
+      settings.queue_bdp_factor != 0 ? settings.queue_bdp_factor : (settings.trimming ? 1 : 5);
+  const std::uint64_t queued = settings.queue_packets != 0 ? settings.queue_packets : factor * packets;
+  const auto in_bytes = [&](std::uint64_t count) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(count * derived.full_packet, 0x7fff'ffff));
+  };
+  derived.queue_bytes = in_bytes(queued);
+  derived.ecn_low = in_bytes(settings.ecn_low_packets != 0 ? settings.ecn_low_packets : tenths(packets, 2));
+  derived.ecn_high =
+      in_bytes(settings.ecn_high_packets != 0 ? settings.ecn_high_packets : tenths(packets, 8));
+  derived.max_window = derived.bdp * 3 / 2;
+  derived.rto =
+      settings.rto != kTimeZero
+          ? settings.rto
+          : microseconds(15) + transfer_time(Bytes{derived.queue_bytes * std::uint64_t{6}}, derived.link);
+  return derived;
+}
+
+std::uint32_t q16(double value) { return static_cast<std::uint32_t>(std::lround(value * 65536)); }
+
+void derive_controller(const FabricSettings& settings, const FabricDerived& derived, std::uint32_t window_mtu,
+                       uet::UetConfig& uet) {
+  switch (settings.controller) {
+    case FabricController::kNscc:
+    case FabricController::kDctcp: {
+      congestion::NsccConfig nscc =
+          congestion::NsccConfig::for_network(derived.link, derived.base_rtt, window_mtu, settings.trimming,
+                                              static_cast<std::uint32_t>(settings.payload));
+      nscc.initial_window = std::uint64_t{settings.window_packets} * window_mtu;
+      if (settings.target_delay != kTimeZero) nscc.target_delay = settings.target_delay;
+      nscc.qa_gate = settings.qa_gate;
+      nscc.ack_trigger_bytes = settings.ack_trigger;
+      nscc.nack_lowers_base_rtt = settings.base_rtt_from_nacks;
+      nscc.last_hop_trims_count = settings.control != uet::CongestionControl::kBoth;
+      uet.controller = nscc;
+      break;
+    }
+    case FabricController::kConstant: {
+      const std::uint64_t packets =
+          settings.window_packets != 0 ? settings.window_packets : divide_up(derived.max_window, window_mtu);
+      uet.controller = congestion::ConstantWindowConfig{.packets = static_cast<std::uint32_t>(packets)};
+      break;
+    }
+    case FabricController::kSwift: {
+      congestion::SwiftConfig swift;
+      swift.packet_bytes = window_mtu;
+      swift.initial_rtt = derived.base_rtt;
+      if (settings.window_packets != 0) swift.initial_window = settings.window_packets << 16U;
+      uet.controller = swift;
+      break;
+    }
+    case FabricController::kDcqcn:
+      uet.controller = congestion::DcqcnConfig::connectx(derived.link);
+      break;
+  }
+}
+
+uet::UetConfig derive_uet(const FabricSettings& settings, const FabricDerived& derived, std::uint32_t peers,
+                          std::uint32_t oversubscription_permille) {
+  uet::UetConfig uet;
+  uet.payload_mtu = static_cast<std::uint32_t>(settings.payload);
+  uet.congestion = settings.control;
+  uet.window_overhead_bytes = static_cast<std::uint32_t>(settings.header);
+  uet.nominal_header_bytes = static_cast<std::uint32_t>(settings.header);
+  // [UE 1.0 3.6] Transport size and 40 bytes count toward windows.
+  const std::uint32_t window_mtu = settings.header != 0 ? derived.full_packet : uet.payload_mtu + 108;
+  derive_controller(settings, derived, window_mtu, uet);
+  uet.credit = congestion::RcccConfig::for_network(derived.link, derived.base_rtt, window_mtu);
+  const bool receiver = settings.control == uet::CongestionControl::kReceiver ||
+                        settings.control == uet::CongestionControl::kBoth;
+  if (receiver && (settings.oversubscribed_control == OversubscribedControl::kOn ||
+                   (settings.oversubscribed_control == OversubscribedControl::kAuto &&
+                    oversubscription_permille > 1000))) {
+    uet.oversubscribed =
+        congestion::OversubscriptionConfig{.base_rtt = derived.base_rtt,
+                                           .oversubscription_ppm = oversubscription_permille * 1000,
+                                           .increase_q16 = q16(settings.oversubscribed_increase),
+                                           .decrease_q16 = q16(settings.oversubscribed_decrease),
+                                           .gain_q16 = q16(settings.oversubscribed_gain)};
+  }
+  uet.paths = settings.paths;
+  uet.path_choice = settings.path_selection;
+  uet.ack_trigger_bytes = settings.ack_trigger;
+  uet.sack_base = settings.sack_base;
+  uet.rto_init = derived.rto;
+  uet.rto_back_off = settings.rto_back_off;
+  uet.rto_cap = max(uet.rto_cap, uet.rto_init);
+  // Runs measure the network: nobody gives up.
+  uet.max_rto_retries = uet::kRtoRetriesForever;
+  uet.max_nack_retries = uet::kNackRetriesForever;
+  uet.pdc_limit = std::clamp(peers + 16, 64U, 16368U);
+  uet.seed = settings.seed;
+  return uet;
+}
+
+/// Most hosts that one host sends to or is sent by.
+std::uint32_t most_peers(const workload::FlowList& list, std::uint32_t hosts) {
+  std::vector<std::uint64_t> pairs;
+  pairs.reserve(list.flows.size());
+  for (const workload::Flow& flow : list.flows)
+    pairs.push_back(std::uint64_t{flow.source} << 32U | flow.destination);
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  std::vector<std::uint32_t> out(hosts, 0);
+  std::vector<std::uint32_t> in(hosts, 0);
+  std::uint32_t most = 1;
+  for (const std::uint64_t pair : pairs) {
+    const auto source = static_cast<std::uint32_t>(pair >> 32U);
+    const auto destination = static_cast<std::uint32_t>(pair);
+    if (source < hosts) most = std::max(most, ++out[source]);
+    if (destination < hosts) most = std::max(most, ++in[destination]);
+  }
+  return most;
+}
+
+/// The ports of a switch toward the tier above, in order.
+std::vector<PortId> ports_up(const Topology& topology, NodeId node) {
+  std::vector<PortId> up;
+  for (const PortId port : topology.node(node).ports) {
+    const NodeId peer = topology.port(port).peer;
+    if (!topology.is_host(peer) && topology.node(peer).tier > topology.node(node).tier) up.push_back(port);
+  }
+  return up;
+}
+
+Result<void> add_failures(const Topology& topology, const FatTreeShape* shape, const workload::FlowList& list,
+                          FabricConfig& fabric) {
+  if (list.failures.empty()) return {};
+  if (shape == nullptr || shape->tiers() != 3) {
+    return input_error(fmt::format("{}:{}:1: found a failure, expected a fat tree of three tiers beneath it",
+                                   list.name, list.failures.front().line));
+  }
+  for (const workload::LinkFailure& failure : list.failures) {
+    const std::uint32_t middles = shape->pods * shape->middles_per_pod;
+    if (failure.switch_id >= middles) {
+      return input_error(fmt::format("{}:{}:1: found switch_id {}, expected 0 to {}", list.name, failure.line,
+                                     failure.switch_id, middles - 1));
+    }
+    // The format counts the top of a link as position * middles + link_id; links exist to position + middles
+    // * n. Only links for which both agree can fail.
+    const std::uint32_t position = failure.switch_id % shape->middles_per_pod;
+    const std::uint32_t top = position * shape->middles_per_pod + failure.link_id;
+    if (top >= shape->tops() || top % shape->middles_per_pod != position) {
+      return input_error(
+          fmt::format("{}:{}:1: found link_id {} of switch {}, which would be the link to switch {} of the "
+                      "third tier, expected "
+                      "one that is wired",
+                      list.name, failure.line, failure.link_id, failure.switch_id, top));
+    }
+    const std::uint32_t leaves = shape->pods * shape->leaves_per_pod;
+    const NodeId node = topology.host_count() + leaves + failure.switch_id;
+    const NodeId far = topology.host_count() + leaves + middles + top;
+    for (const PortId port : ports_up(topology, node)) {
+      if (topology.port(port).peer != far) continue;
+      fabric.changes.push_back({.at = kTimeZero, .port = port, .up = false});
+      fabric.changes.push_back({.at = kTimeZero, .port = topology.port(port).reverse, .up = false});
+    }
+    fabric.reroute_delay = kTimeZero;
+  }
+  return {};
+}
+
+/// The first links below the top tier, at a quarter of their speed from the start.
+Result<void> add_slow_links(const Topology& topology, std::uint32_t count, FabricConfig& fabric) {
+  if (count == 0) return {};
+  std::uint8_t top = 0;
+  for (const TopologyNode& node : topology.nodes()) top = std::max(top, node.tier);
+  std::uint32_t left = count;
+  for (PortId port = 0; port < topology.ports().size() && left > 0; port += 2) {
+    const TopologyPort& link = topology.port(port);
+    if (top == 0 || topology.is_host(link.node) || topology.is_host(link.peer) ||
+        std::max(topology.node(link.node).tier, topology.node(link.peer).tier) != top)
+      continue;
+    for (const PortId direction : {port, link.reverse})
+      fabric.changes.push_back(
+          {.at = kTimeZero, .port = direction, .up = true, .rate = {link.rate.value / 4}});
+    --left;
+  }
+  if (left > 0) {
+    return input_error(fmt::format(
+        "fabric.slow_links: found {}, expected at most {} links below the top tier", count, count - left));
+  }
+  return {};
+}
+
+FabricConfig derive_fabric(const FabricSettings& settings, const FabricDerived& derived,
+                           const Topology& topology) {
+  FabricConfig fabric;
+  PortProfile profile =
+      PortProfile::composite(derived.queue_bytes, settings.ecn ? derived.ecn_low : kUnlimitedBytes,
+                             settings.ecn ? derived.ecn_high : kUnlimitedBytes);
+  if (!settings.trimming) profile.queues[1].overflow = OverflowRule::kDrop;
+  profile.trimmed_bytes = static_cast<std::uint16_t>(settings.trim_size);
+  fabric.profiles = {profile};
+  const bool receiver =
+      settings.protocol == FabricProtocol::kUet && (settings.control == uet::CongestionControl::kReceiver ||
+                                                    settings.control == uet::CongestionControl::kBoth);
+  if (receiver && settings.ecn) {
+    // Receiver credit deals with the last hop; marks there would count twice.
+    PortProfile last_hop = profile;
+    last_hop.queues[1].mark_min_bytes = last_hop.queues[1].mark_max_bytes = kUnlimitedBytes;
+    fabric.profiles.push_back(last_hop);
+    fabric.port_profile.assign(topology.ports().size(), 0);
+    for (PortId port = 0; port < topology.ports().size(); ++port) {
+      if (topology.is_host(topology.port(port).peer)) fabric.port_profile[port] = 1;
+    }
+  }
+  fabric.load_balancing = settings.load_balancing;
+  fabric.switching = settings.switching;
+  fabric.flow_control.kind = settings.flow_control;
+  if (settings.loss > 0) fabric.errors = {{.loss = settings.loss}};
+  if (settings.pcie_rate > 0) {
+    fabric.ingest.rate = {
+        static_cast<std::uint64_t>(static_cast<double>(derived.link.value) * settings.pcie_rate)};
+  }
+  fabric.seed = settings.seed;
+  return fabric;
+}
+
+}  // namespace
+
+Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const Topology& topology,
+                                           const FatTreeShape* shape, const workload::FlowList& list) {
+  const TopologySummary summary = survey(topology);
+  DerivedFabricRun run;
+  run.derived = rules(settings, topology, summary);
+  FabricRunConfig& config = run.config;
+  config.protocol = settings.protocol;
+  config.uet = derive_uet(settings, run.derived, most_peers(list, topology.host_count()),
+                          summary.oversubscription_permille);
+  config.ub.retransmission.attempts_max = reliability::kUnlimitedAttempts;
+  config.roce.seed = settings.seed;
+  config.roce.unlimited_retries = true;
+  config.charge = {.count_gaps = settings.header == 0,
+                   .nominal_header_bytes = static_cast<std::uint16_t>(settings.header)};
+  config.fabric = derive_fabric(settings, run.derived, topology);
+  WHARF_TRY(add_failures(topology, shape, list, config.fabric));
+  WHARF_TRY(add_slow_links(topology, settings.slow_links, config.fabric));
+  config.end = settings.end == kTimeZero ? kNever : settings.end;
+  config.time_limit = settings.time_limit;
+  config.threads = settings.threads;
+  return run;
+}
+
+std::vector<TimePs> ideal_times(const Topology& topology, const workload::FlowList& list,
+                                const FabricSettings& settings, const FabricDerived& derived) {
+  PathSurvey paths(topology);
+  const std::uint64_t overhead = derived.full_packet - settings.payload;
+  std::vector<TimePs> ideal;
+  ideal.reserve(list.flows.size());
+  for (const workload::Flow& flow : list.flows) {
+    const bool read = flow.verb == verbs::Verb::kRead;
+    const auto data =
+        paths.path(read ? flow.destination : flow.source, read ? flow.source : flow.destination);
+    const auto back =
+        paths.path(read ? flow.source : flow.destination, read ? flow.destination : flow.source);
+    const std::uint64_t full = (flow.bytes - 1) / settings.payload;
+    ideal.push_back(train_time(topology, data, full, Bytes{derived.full_packet},
+                               Bytes{flow.bytes - full * settings.payload + overhead}) +
+                    packet_time(topology, back, Bytes{derived.ack_packet}));
+  }
+  return ideal;
+}
+
+}  // namespace wharf::sim
