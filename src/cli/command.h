@@ -41,5 +41,6 @@ std::unique_ptr<Command> make_serve_command();
 std::unique_ptr<Command> make_state_command();
 std::unique_ptr<Command> make_study_command();
 std::unique_ptr<Command> make_sweep_command();
+std::unique_ptr<Command> make_topo_command();
 
 }  // namespace wharf::cli

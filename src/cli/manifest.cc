@@ -41,6 +41,14 @@ std::string_view text_of(sim::RunOutcome end) {
 
 }  // namespace
 
+nlohmann::ordered_json manifest_head(const Console& console) {
+  return {{"version", version()},
+          {"commit", commit()},
+          {"command", console.command},
+          {"host", host_name()},
+          {"written", utc_now()}};
+}
+
 nlohmann::ordered_json manifest_of(const Console& console, const sim::Scenario& scenario,
                                    const ScenarioOptions& options, const std::string& wire,
                                    const std::string& out, sim::RunOutcome end, double seconds) {

@@ -11,6 +11,9 @@
 
 namespace wharf::cli {
 
+/// What every manifest begins with: version, commit, command, host and time of writing.
+nlohmann::ordered_json manifest_head(const Console& console);
+
 /// Version, commit, command, seed, input hashes, host, wall time, wire mode, paths, and whether the run is
 /// partial.
 nlohmann::ordered_json manifest_of(const Console& console, const sim::Scenario& scenario,

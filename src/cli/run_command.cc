@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "cli/command.h"
+#include "cli/fabric_run.h"
 #include "cli/interrupt.h"
 #include "cli/manifest.h"
 #include "cli/progress.h"
@@ -26,10 +27,15 @@ class RunCommand : public Command {
     return "  wharf run scenarios/fetch-64-bytes.toml\n"
            "  wharf run scenarios/lossy-writes.toml --out out/lossy --capture --timeline\n"
            "  wharf run scenarios/key-value.toml \\\n"
-           "      --set model.stack=roce_dma --set run.seed=7\n";
+           "      --set model.stack=roce_dma --set run.seed=7\n"
+           "  wharf run --cm tests/data/htsim/perm_128n_128c_2MB.cm \\\n"
+           "      --profile htsim-uec --out out/permutation\n"
+           "  wharf run --flows flows.csv --topo fat_tree:16 --set fabric.protocol=roce\n";
   }
   void declare(CLI::App& app) override {
     scenario_.declare(app);
+    app.get_option("scenario")->required(false);  // Runs of many hosts have none.
+    fabric_.declare(app);
     app.add_option("-o,--out", out_, "Directory for the result files; new or empty");
     app.add_flag("--force", force_, "Replace an earlier result in --out");
     app.add_option("--wire", wire_, "structs (fast) or bytes (encode and decode every hop; same results)")
@@ -44,6 +50,11 @@ class RunCommand : public Command {
       return Error{ErrorKind::kUsage,
                    "wharf run: --capture and --timeline write files, so they need --out DIR"};
     }
+    if (fabric_.given()) return run_many_hosts(console);
+    if (scenario_.file.empty())
+      return Error{ErrorKind::kUsage, "wharf run: scenario is required, or --cm or --flows"};
+    if (fabric_.threads != 0)
+      return Error{ErrorKind::kUsage, "wharf run: --threads is for runs with --cm or --flows"};
     const sim::WireMode wire = wire_ == "bytes" ? sim::WireMode::kBytes : sim::WireMode::kStructs;
     auto scenario = scenario_.load({}, wire);
     if (!scenario) return scenario.error();
@@ -129,6 +140,17 @@ class RunCommand : public Command {
   }
 
  private:
+  Result<ExitCode> run_many_hosts(const Console& console) {
+    if (!scenario_.file.empty())
+      return Error{ErrorKind::kUsage,
+                   fmt::format("wharf run: found {} beside --cm, --flows or --topo, expected no scenario",
+                               scenario_.file)};
+    if (capture_ || timeline_)
+      return Error{ErrorKind::kUsage, "wharf run: --capture and --timeline are not for runs of many hosts"};
+    return run_fabric(
+        {fabric_, scenario_.profile, scenario_.overrides, out_, force_, wire_ == "bytes", verify_}, console);
+  }
+
   Result<sim::RunReport> execute(const sim::Scenario& scenario, sim::WireMode wire, RunFiles& files,
                                  const Console& console) const {
     Progress progress(console, "run");
@@ -147,6 +169,7 @@ class RunCommand : public Command {
   }
 
   ScenarioOptions scenario_;
+  FabricOptions fabric_;
   std::string out_;
   std::string wire_ = "structs";
   bool force_ = false;

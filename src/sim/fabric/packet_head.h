@@ -36,7 +36,7 @@ struct PacketHead {
   TimePs time;  ///< In flight: when the far end handles it. Queued: when it was queued.
   SlotId next = kNoSlot;
   BodyId body = kNoBody;
-  std::uint32_t destination = 0;   ///< Attachment of the destination host (routing.h); set by the fabric.
+  std::uint32_t destination = 0;   ///< LeafAttachment of the destination host (routing.h); set by the fabric.
   std::uint32_t flow = 0;          ///< Names the flow for hashing.
   std::uint16_t bytes = 0;         ///< What a link is busy for.
   std::uint16_t entropy = 0;       ///< The value that spreads packets of a flow over paths.

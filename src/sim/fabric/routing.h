@@ -13,7 +13,7 @@ namespace wharf::sim {
 
 /// One place where a host meets the fabric: its port, and the switch (leaf) at the other end. Hosts with one
 /// port have the attachment of their own number.
-struct Attachment {
+struct LeafAttachment {
   NodeId host = 0;
   std::uint32_t host_port = 0;
   std::uint32_t leaf = 0;  ///< Leaf number (RoutingTables::leaf_of); 0 where no switch is between.
@@ -60,7 +60,7 @@ class RoutingTables {
   PortGroup group(std::uint32_t id) const { return groups_[id]; }
   PortId group_port(std::uint32_t index) const { return group_ports_[index]; }
 
-  const Attachment& attachment(std::uint32_t id) const { return attachments_[id]; }
+  const LeafAttachment& attachment(std::uint32_t id) const { return attachments_[id]; }
   /// Its leaf and down_port alone, from denser tables.
   std::uint16_t leaf(std::uint32_t id) const { return leaf_of_attachment_[id]; }
   PortId down_port(std::uint32_t id) const { return down_ports_[id]; }
@@ -91,7 +91,7 @@ class RoutingTables {
   std::vector<RouteEntry> entries_;
   std::vector<PortGroup> groups_;
   std::vector<PortId> group_ports_;
-  std::vector<Attachment> attachments_;
+  std::vector<LeafAttachment> attachments_;
   std::vector<std::uint16_t> leaf_of_attachment_;
   std::vector<PortId> down_ports_;
   std::vector<Span> host_attachments_;

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/fabric_run.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+
+#include "cli/data_files.h"
+#include "cli/interrupt.h"
+#include "cli/manifest.h"
+#include "cli/progress.h"
+#include "report/result_directory.h"
+#include "report/text_table.h"
+#include "sim/scenario/fabric_summary.h"
+
+namespace wharf::cli {
+namespace {
+
+struct ProgressState {
+  Progress* progress = nullptr;
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+};
+
+void show_progress(void* context, const sim::FabricProgress& at) {
+  auto& state = *static_cast<ProgressState*>(context);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - state.started).count();
+  const double rate = seconds > 0 ? static_cast<double>(at.events) / seconds / 1e6 : 0;
+  state.progress->update(static_cast<double>(at.finished) / static_cast<double>(at.flows),
+                         fmt::format("{} of {} flows, {:.1f} us simulated, {:.1f} M events/s", at.finished,
+                                     at.flows, as_nanoseconds(at.simulated) / 1e3, rate));
+}
+
+Result<sim::FabricReport> execute(const FabricInputs& inputs, const sim::FabricRunConfig& config,
+                                  const Console& console) {
+  Progress progress(console, "run");
+  ProgressState state{&progress};
+  sim::FabricRunOptions options;
+  options.interrupt = &interrupt_requested();
+  options.progress = show_progress;
+  options.progress_context = &state;
+  return sim::run_flows(inputs.topology.topology, inputs.flows, config, options);
+}
+
+std::string microseconds_text(double ns) { return fmt::format("{:.3f}", ns / 1e3); }
+
+std::string table_of(const sim::FlowStatistics& statistics) {
+  using report::Align;
+  report::TextTable table({{""},
+                           {"min", Align::kRight},
+                           {"mean", Align::kRight},
+                           {"p50", Align::kRight},
+                           {"p95", Align::kRight},
+                           {"p99", Align::kRight},
+                           {"max", Align::kRight}});
+  table.add_row({"flow completion, us", microseconds_text(statistics.fct_ns_min),
+                 microseconds_text(statistics.fct_ns_mean), microseconds_text(statistics.fct_ns_p50),
+                 microseconds_text(statistics.fct_ns_p95), microseconds_text(statistics.fct_ns_p99),
+                 microseconds_text(statistics.fct_ns_max)});
+  table.add_row(
+      {"slowdown", "", fmt::format("{:.3f}", statistics.slowdown_mean),
+       fmt::format("{:.3f}", statistics.slowdown_p50), fmt::format("{:.3f}", statistics.slowdown_p95),
+       fmt::format("{:.3f}", statistics.slowdown_p99), fmt::format("{:.3f}", statistics.slowdown_max)});
+  return table.text();
+}
+
+std::string text_of(const FabricInputs& inputs, const sim::FabricReport& report,
+                    const sim::FlowStatistics& statistics) {
+  const sim::FabricTotals& totals = report.totals;
+  std::string text =
+      fmt::format("{}: {} of {} flows finished, {} hosts, {} switches\n", inputs.flows.name, statistics.count,
+                  inputs.flows.flows.size(), inputs.topology.topology.host_count(),
+                  inputs.topology.topology.switch_count());
+  if (statistics.count != 0) text += table_of(statistics);
+  text += fmt::format("last flow ended at {} us, goodput {:.1f} Gb/s\n",
+                      microseconds_text(statistics.last_end_ns), statistics.goodput_gbps);
+  text += fmt::format("packets: {} new, {} retransmitted, {} ACK, {} NACK, {} control, {} time-outs\n",
+                      totals.new_packets, totals.retransmitted, totals.acknowledgements,
+                      totals.negative_acknowledgements, totals.control_packets, totals.timeouts);
+  text +=
+      fmt::format("switches: {} trimmed, {} marked, {} dropped; {} lost on links; fullest port {} bytes\n",
+                  totals.trimmed, totals.marked, totals.dropped, totals.lost, totals.queued_bytes_most);
+  text += fmt::format(
+      "{} packet-hops, {:.2f} M per second, {:.2f} s (set-up {:.2f} s), fingerprint {:#018x}\n", report.hops,
+      report.run_seconds > 0 ? static_cast<double>(report.hops) / report.run_seconds / 1e6 : 0,
+      report.run_seconds, report.setup_seconds, report.history);
+  return text;
+}
+
+nlohmann::ordered_json manifest(const FabricRunRequest& request, const FabricInputs& inputs,
+                                const sim::FabricReport& report, const Console& console) {
+  nlohmann::ordered_json manifest = manifest_head(console);
+  for (const std::string& file : {request.options.matrix, request.options.flows, request.options.topology}) {
+    if (!file.empty()) manifest["inputs"][file] = file_hash(file);
+  }
+  manifest["profile"] = inputs.loaded.settings.profile;
+  for (const auto& file : inputs.loaded.profile_files)
+    manifest["profile_hashes"][file.string()] = file_hash(file);
+  manifest["overrides"] = request.overrides;
+  manifest["seed"] = inputs.loaded.settings.seed;
+  manifest["wire"] = request.bytes ? "bytes" : "structs";
+  manifest["threads"] = report.threads;
+  manifest["out"] = request.out;
+  manifest["partial"] = report.outcome != sim::FabricOutcome::kFinished;
+  manifest["setup_seconds"] = report.setup_seconds;
+  manifest["wall_seconds"] = report.run_seconds;
+  manifest["events"] = report.events;
+  return manifest;
+}
+
+}  // namespace
+
+Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& console) {
+  auto inputs = request.options.load(request.profile, request.overrides);
+  if (!inputs) return inputs.error();
+  for (const std::string& line : inputs->remarks) console.remark(line);
+  const sim::FabricSettings& settings = inputs->loaded.settings;
+  auto derived = sim::derive_fabric_run(settings, inputs->topology.topology,
+                                        inputs->topology.fat_tree ? &*inputs->topology.fat_tree : nullptr,
+                                        inputs->flows);
+  if (!derived) return derived.error();
+  derived->config.wire = request.bytes ? sim::WireMode::kBytes : sim::WireMode::kStructs;
+
+  std::optional<report::ResultDirectory> directory;
+  if (!request.out.empty()) {
+    auto created = report::ResultDirectory::create(request.out, request.force);
+    if (!created) return created.error();
+    directory.emplace(*std::move(created));
+  }
+  auto report = execute(*inputs, derived->config, console);
+  if (!report) return report.error();
+  if (report->threads < settings.threads) {
+    console.remark(
+        fmt::format("{} thread instead of {}: triggers reach from host to host, or there are too few "
+                    "leaves",
+                    report->threads, settings.threads));
+  }
+  bool same = true;
+  if (request.verify && report->outcome != sim::FabricOutcome::kInterrupted) {
+    sim::FabricRunConfig other = derived->config;
+    other.wire = request.bytes ? sim::WireMode::kStructs : sim::WireMode::kBytes;
+    auto again = execute(*inputs, other, console);
+    if (!again) return again.error();
+    same = again->history == report->history;
+    if (same)
+      console.remark(fmt::format("verified: a second run has the same history {:#018x}", report->history));
+  }
+
+  const auto ideal = sim::ideal_times(inputs->topology.topology, inputs->flows, settings, derived->derived);
+  const sim::FlowStatistics statistics = sim::statistics_of(inputs->flows, *report, ideal);
+  const nlohmann::ordered_json summary = sim::fabric_summary(inputs->flows, inputs->topology.topology,
+                                                             settings, derived->derived, *report, statistics);
+  if (directory) {
+    WHARF_TRY(directory->write("summary.json", summary.dump(2) + "\n"));
+    WHARF_TRY(directory->write("flows.csv", sim::flows_csv(inputs->flows, *report, ideal)));
+    WHARF_TRY(directory->write("fct_cdf.csv", sim::fct_cdf_csv(*report)));
+    WHARF_TRY(directory->write("config.effective.toml", inputs->loaded.effective));
+    WHARF_TRY(directory->write("manifest.json", manifest(request, *inputs, *report, console).dump(2) + "\n"));
+    WHARF_TRY(directory->commit());
+  }
+  console.print(summary);
+  console.print(text_of(*inputs, *report, statistics));
+  if (directory && !console.json) console.print(fmt::format("results in {}\n", directory->path().string()));
+
+  if (!same) {
+    console.error("the run through bytes and the run through structs differ");
+    return ExitCode::kBug;
+  }
+  switch (report->outcome) {
+    case sim::FabricOutcome::kStalled:
+      return Error{ErrorKind::kStalled, "the run stalled: " + report->waiting};
+    case sim::FabricOutcome::kInterrupted:
+      console.error("interrupted; the results so far are marked as partial");
+      return ExitCode::kInterrupted;
+    case sim::FabricOutcome::kFinished:
+    case sim::FabricOutcome::kTimeReached:
+      break;
+  }
+  if (report->failed != 0) {
+    console.error(fmt::format("{} flows ended with an error; flows.csv says which", report->failed));
+    return ExitCode::kJudgedFailed;
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace wharf::cli

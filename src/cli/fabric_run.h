@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// wharf run --cm / --flows: a run of many hosts, its table, and its files under --out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/console.h"
+#include "cli/exit_code.h"
+#include "cli/fabric_options.h"
+
+namespace wharf::cli {
+
+struct FabricRunRequest {
+  FabricOptions options;
+  std::string profile;
+  std::vector<std::string> overrides;
+  std::string out;
+  bool force = false;
+  bool bytes = false;   ///< --wire bytes.
+  bool verify = false;  ///< A second run the other way.
+};
+
+Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& console);
+
+}  // namespace wharf::cli

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// wharf topo show: draw and check a topology.
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/fabric_options.h"
+#include "report/text_table.h"
+#include "sim/fabric/topology_survey.h"
+
+namespace wharf::cli {
+namespace {
+
+std::string range(std::uint32_t low, std::uint32_t high) {
+  return low == high ? fmt::format("{}", low) : fmt::format("{}-{}", low, high);
+}
+
+std::string_view tier_name(std::uint32_t tier) {
+  constexpr std::string_view kNames[] = {"leaf", "middle", "top"};
+  return tier < 3 ? kNames[tier] : "higher";
+}
+
+/// The tiers from the top down, as lines of a picture.
+std::string drawing(const sim::TopologySummary& summary) {
+  std::string text;
+  for (std::size_t i = summary.tiers.size(); i-- > 0;) {
+    const sim::TierSummary& tier = summary.tiers[i];
+    const std::size_t boxes = std::min<std::size_t>(tier.switches, 8);
+    std::string row;
+    for (std::size_t box = 0; box < boxes; ++box) row += "[ ] ";
+    if (tier.switches > boxes) row += "... ";
+    text += fmt::format("  tier {}  {:<38} {} switches\n", tier.tier, row, tier.switches);
+    text += fmt::format("          {:<38} {} links down each, {}\n", " |   |   |",
+                        range(tier.ports_down_min, tier.ports_down_max),
+                        tier.link_delay_min == tier.link_delay_max
+                            ? format_time(tier.link_delay_min)
+                            : format_time(tier.link_delay_min) + " to " + format_time(tier.link_delay_max));
+  }
+  std::string row;
+  for (std::size_t host = 0; host < std::min<std::size_t>(summary.hosts, 8); ++host) row += " o  ";
+  if (summary.hosts > 8) row += "... ";
+  return text + fmt::format("  hosts   {:<38} {} hosts\n", row, summary.hosts);
+}
+
+class TopoCommand : public Command {
+ public:
+  std::string_view name() const override { return "topo"; }
+  std::string_view summary() const override { return "Draw and check a topology."; }
+  std::string_view examples() const override {
+    return "  wharf topo show tests/data/htsim/leaf_spine_1024.topo\n"
+           "  wharf topo show fat_tree:128\n"
+           "  wharf topo show rails:2x4x8x4 --json\n";
+  }
+  void declare(CLI::App& app) override {
+    app.require_subcommand(1);
+    CLI::App* show = app.add_subcommand("show", "Tiers, paths, capacity and what is wrong with a topology.");
+    show->add_option("topology", topology_,
+                     "File (htsim's .topo, or a graph), or a name: back_to_back, star:HOSTS, fat_tree:HOSTS, "
+                     "leaf_spine:HOSTS, rails:SEGMENTSxSERVERSxRAILSxSPINES")
+        ->required();
+  }
+  Result<ExitCode> run(const Console& console) override {
+    auto file = load_topology(topology_, {});
+    if (!file) return file.error();
+    for (const std::string& line : file->remarks) console.remark(line);
+    const sim::TopologySummary summary = sim::survey(file->topology);
+    console.print(json_of(summary));
+    console.print(text_of(summary));
+    return ExitCode::kDone;
+  }
+
+ private:
+  std::string text_of(const sim::TopologySummary& summary) const {
+    using report::Align;
+    std::string text = fmt::format("{}: {} hosts, {} switches, {} links\n\n{}\n", topology_, summary.hosts,
+                                   summary.switches, summary.links, drawing(summary));
+    report::TextTable table({{"tier"},
+                             {"switches", Align::kRight},
+                             {"ports down", Align::kRight},
+                             {"ports up", Align::kRight},
+                             {"down Gb/s", Align::kRight},
+                             {"up Gb/s", Align::kRight}});
+    table.add_row({"hosts", "", "", range(summary.host_ports_min, summary.host_ports_max), "",
+                   fmt::format("{}", summary.host_gbps)});
+    for (const sim::TierSummary& tier : summary.tiers) {
+      table.add_row({fmt::format("{} {}", tier.tier, tier_name(tier.tier)), fmt::format("{}", tier.switches),
+                     range(tier.ports_down_min, tier.ports_down_max),
+                     range(tier.ports_up_min, tier.ports_up_max), fmt::format("{}", tier.down_gbps),
+                     fmt::format("{}", tier.up_gbps)});
+    }
+    text += table.text();
+    text += fmt::format("longest shortest path: host {} to host {}, {} links, {} such paths\n",
+                        summary.diameter_from, summary.diameter_to, summary.diameter_hops,
+                        summary.diameter_paths);
+    text += fmt::format(
+        "bisection {} Gb/s, {}\n", summary.bisection_gbps,
+        summary.oversubscription_permille > 1000
+            ? fmt::format("oversubscribed {}.{:03} to 1", summary.oversubscription_permille / 1000,
+                          summary.oversubscription_permille % 1000)
+            : "not oversubscribed");
+    return text;
+  }
+
+  static nlohmann::ordered_json json_of(const sim::TopologySummary& summary) {
+    nlohmann::ordered_json tiers = nlohmann::ordered_json::array();
+    for (const sim::TierSummary& tier : summary.tiers) {
+      tiers.push_back({{"tier", tier.tier},
+                       {"switches", tier.switches},
+                       {"ports_down_min", tier.ports_down_min},
+                       {"ports_down_max", tier.ports_down_max},
+                       {"ports_up_min", tier.ports_up_min},
+                       {"ports_up_max", tier.ports_up_max},
+                       {"down_gbps", tier.down_gbps},
+                       {"up_gbps", tier.up_gbps},
+                       {"link_delay_ns_min", as_nanoseconds(tier.link_delay_min)},
+                       {"link_delay_ns_max", as_nanoseconds(tier.link_delay_max)}});
+    }
+    return {{"hosts", summary.hosts},
+            {"switches", summary.switches},
+            {"links", summary.links},
+            {"host_gbps", summary.host_gbps},
+            {"tiers", tiers},
+            {"diameter",
+             {{"links", summary.diameter_hops},
+              {"from", summary.diameter_from},
+              {"to", summary.diameter_to},
+              {"paths", summary.diameter_paths}}},
+            {"bisection_gbps", summary.bisection_gbps},
+            {"oversubscription", static_cast<double>(summary.oversubscription_permille) / 1000}};
+  }
+
+  std::string topology_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_topo_command() { return std::make_unique<TopoCommand>(); }
+
+}  // namespace wharf::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a fabric run tells: flow completion times and slowdowns, counts, and the files' texts.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/fabric_run.h"
+#include "sim/scenario/fabric_settings.h"
+
+namespace wharf::sim {
+
+/// Of flows that have ended well. Percentiles are values that occurred (nearest rank).
+struct FlowStatistics {
+  std::uint64_t count = 0;
+  double fct_ns_min = 0, fct_ns_mean = 0, fct_ns_p50 = 0, fct_ns_p95 = 0, fct_ns_p99 = 0, fct_ns_max = 0;
+  double slowdown_mean = 0, slowdown_p50 = 0, slowdown_p95 = 0, slowdown_p99 = 0, slowdown_max = 0;
+  double last_end_ns = 0;
+  std::uint64_t bytes = 0;
+  double goodput_gbps = 0;  ///< Their bytes over the time from the first start to the last end.
+};
+
+FlowStatistics statistics_of(const workload::FlowList& list, const FabricReport& report,
+                             const std::vector<TimePs>& ideal);
+
+/// summary.json: a function of inputs, settings and seed.
+nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topology& topology,
+                                      const FabricSettings& settings, const FabricDerived& derived,
+                                      const FabricReport& report, const FlowStatistics& statistics);
+
+/// flows.csv, one row per flow in the order of the list; empty fields where a flow did not come to it.
+std::string flows_csv(const workload::FlowList& list, const FabricReport& report,
+                      const std::vector<TimePs>& ideal);
+/// fct_cdf.csv: share of the flows that had finished after so long, at most 1000 points.
+std::string fct_cdf_csv(const FabricReport& report);
+
+}  // namespace wharf::sim
