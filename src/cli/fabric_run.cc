@@ -78,9 +78,8 @@ std::string text_of(const FabricInputs& inputs, const sim::FabricReport& report,
   text += fmt::format("packets: {} new, {} retransmitted, {} ACK, {} NACK, {} control, {} time-outs\n",
                       totals.new_packets, totals.retransmitted, totals.acknowledgements,
                       totals.negative_acknowledgements, totals.control_packets, totals.timeouts);
-  text +=
-      fmt::format("switches: {} trimmed, {} marked, {} dropped; {} lost on links; fullest port {} bytes\n",
-                  totals.trimmed, totals.marked, totals.dropped, totals.lost, totals.queued_bytes_most);
+  text += fmt::format("switches: {} trimmed, {} marked, {} dropped; {} lost on links\n", totals.trimmed,
+                      totals.marked, totals.dropped, totals.lost);
   text += fmt::format(
       "{} packet-hops, {:.2f} M per second, {:.2f} s (set-up {:.2f} s), fingerprint {:#018x}\n", report.hops,
       report.run_seconds > 0 ? static_cast<double>(report.hops) / report.run_seconds / 1e6 : 0,

@@ -28,8 +28,7 @@ class RunCommand : public Command {
            "  wharf run scenarios/lossy-writes.toml --out out/lossy --capture --timeline\n"
            "  wharf run scenarios/key-value.toml \\\n"
            "      --set model.stack=roce_dma --set run.seed=7\n"
-           "  wharf run --cm tests/data/htsim/perm_128n_128c_2MB.cm \\\n"
-           "      --profile htsim-uec --out out/permutation\n"
+           "  wharf run --cm permutation.cm --profile htsim-uec --out out/permutation\n"
            "  wharf run --flows flows.csv --topo fat_tree:16 --set fabric.protocol=roce\n";
   }
   void declare(CLI::App& app) override {

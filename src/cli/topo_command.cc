@@ -46,7 +46,7 @@ class TopoCommand : public Command {
   std::string_view name() const override { return "topo"; }
   std::string_view summary() const override { return "Draw and check a topology."; }
   std::string_view examples() const override {
-    return "  wharf topo show tests/data/htsim/leaf_spine_1024.topo\n"
+    return "  wharf topo show leaf_spine.topo\n"
            "  wharf topo show fat_tree:128\n"
            "  wharf topo show rails:2x4x8x4 --json\n";
   }

@@ -47,9 +47,9 @@ std::string too_wide(const std::string& text) {
   return "";
 }
 
-constexpr std::array<const char*, 14> kCommands{"run",    "sweep",      "explain", "study",   "dissect",
-                                                "state",  "import",     "check",   "compare", "list",
-                                                "doctor", "completion", "serve",   "perf"};
+constexpr std::array<const char*, 15> kCommands{"topo",    "run",    "sweep",      "explain", "study",
+                                                "dissect", "state",  "import",     "check",   "compare",
+                                                "list",    "doctor", "completion", "serve",   "perf"};
 
 TEST(Cli, HelpOfEveryCommandBeginsWithExamplesAndFitsATerminal) {
   for (const char* command : kCommands) {
@@ -107,6 +107,10 @@ TEST(Cli, EveryExampleOfTheHelpWorks) {
     std::ofstream trace(scratch / "sort.lackey");
     for (int i = 0; i < 3000; ++i) trace << "I  04001000,3\n L " << std::hex << 0x10000 + 64 * i << ",8\n";
   }
+  const std::string htsim = root + "/tests/data/htsim/";
+  std::filesystem::copy_file(htsim + "perm_16n_16c_2MB.cm", scratch / "permutation.cm");
+  std::filesystem::copy_file(htsim + "leaf_spine_1024.topo", scratch / "leaf_spine.topo");
+  std::ofstream(scratch / "flows.csv") << "src,dst,bytes,start_ns\n0,5,100000,0\n";
   const auto shell = [&](const std::string& line) {
     return run({"bash", "-c",
                 "set -o pipefail; export PATH=" + (scratch / "bin") + ":$PATH HOME=" + (scratch / "home") +

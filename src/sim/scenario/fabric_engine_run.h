@@ -214,7 +214,6 @@ class FabricEngineRun {
       report.totals.dropped += port.dropped_full + port.dropped_no_route;
       report.totals.lost += port.lost + port.damaged;
       report.totals.pause_frames += port.pause_frames;
-      report.totals.queued_bytes_most = std::max(report.totals.queued_bytes_most, port.queued_bytes_most);
     }
     if (report.outcome == FabricOutcome::kStalled) report.waiting = describe_stall(fabric);
     report.records = std::move(run_.records);

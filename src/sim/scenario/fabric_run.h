@@ -62,7 +62,6 @@ struct FabricTotals {
   std::uint64_t dropped = 0;  ///< Queues full, or no way.
   std::uint64_t lost = 0;     ///< By faulty and failed links.
   std::uint64_t pause_frames = 0;
-  std::uint32_t queued_bytes_most = 0;  ///< At the fullest port.
 };
 
 enum class FabricOutcome : std::uint8_t {

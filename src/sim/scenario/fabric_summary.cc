@@ -123,10 +123,11 @@ nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topo
                         {"negative_acknowledgements", totals.negative_acknowledgements},
                         {"control", totals.control_packets},
                         {"timeouts", totals.timeouts}};
-  summary["switches_did"] = {
-      {"trimmed", totals.trimmed},           {"marked", totals.marked},
-      {"dropped", totals.dropped},           {"lost_on_links", totals.lost},
-      {"pause_frames", totals.pause_frames}, {"queued_bytes_most", totals.queued_bytes_most}};
+  summary["switches_did"] = {{"trimmed", totals.trimmed},
+                             {"marked", totals.marked},
+                             {"dropped", totals.dropped},
+                             {"lost_on_links", totals.lost},
+                             {"pause_frames", totals.pause_frames}};
   summary["derived"] = {{"base_rtt_ns", as_nanoseconds(derived.base_rtt)},
                         {"bdp_bytes", derived.bdp},
                         {"max_window_bytes", derived.max_window},

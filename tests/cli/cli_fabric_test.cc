@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of many hosts from the command line: matrices and topologies as their users have them, the files that
+// are left, and each refusal.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "run_program.h"
+
+namespace wharf::cli_test {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kData = "tests/data/htsim/";
+
+std::string content(const std::string& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST(CliFabric, AMatrixGivesATableAndFiles) {
+  const ScratchDirectory scratch;
+  const Outcome outcome = wharf(
+      {"run", "--cm", kData + "perm_16n_16c_2MB.cm", "--profile", "htsim-uec", "--out", scratch / "out"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("16 of 16 flows finished, 16 hosts, 20 switches"));
+  EXPECT_THAT(outcome.out, HasSubstr("flow completion, us"));
+  const std::string flows = content(scratch / "out/flows.csv");
+  EXPECT_THAT(flows,
+              testing::StartsWith(
+                  "flow,src,dst,bytes,op,start_ns,end_ns,fct_ns,ideal_ns,slowdown,status\n1000000001,13,6,"));
+  EXPECT_EQ(std::count(flows.begin(), flows.end(), '\n'), 17);
+  const auto summary = nlohmann::json::parse(content(scratch / "out/summary.json"));
+  EXPECT_EQ(summary["packets"]["new"], 7840);
+  EXPECT_GE(summary["slowdown"]["p50"].get<double>(), 1.0);
+  for (const char* file : {"fct_cdf.csv", "manifest.json", "config.effective.toml"})
+    EXPECT_TRUE(std::filesystem::exists(scratch / "out" / std::string(file))) << file;
+}
+
+TEST(CliFabric, ThreadsAndBytesChangeNoFile) {
+  const ScratchDirectory scratch;
+  const auto run_into = [&](const std::string& directory, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{
+        "run", "--cm", kData + "perm_16n_16c_2MB.cm", "--profile", "htsim-uec", "--out", scratch / directory};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    EXPECT_EQ(wharf(arguments).exit_code, 0);
+    return content(scratch / directory + "/flows.csv") + content(scratch / directory + "/summary.json");
+  };
+  const std::string one = run_into("one", {});
+  EXPECT_EQ(run_into("three", {"--threads", "3"}), one);
+  EXPECT_EQ(run_into("bytes", {"--wire", "bytes"}), one);
+}
+
+TEST(CliFabric, ATopologyFileAndItsMatrix) {
+  const Outcome outcome =
+      wharf({"run", "--cm", kData + "incast_128.cm", "--topo", kData + "fat_tree_128_4os.topo", "--profile",
+             "htsim-uec", "--set", "run.end=300us", "--json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto summary = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(summary["end"], "end_reached");
+  EXPECT_GT(summary["switches_did"]["trimmed"].get<int>(), 0);
+}
+
+TEST(CliFabric, TopologiesAreDrawnAndChecked) {
+  const Outcome drawn = wharf({"topo", "show", kData + "fat_tree_128_4os.topo"});
+  EXPECT_EQ(drawn.exit_code, 0) << drawn.err;
+  EXPECT_THAT(drawn.out, HasSubstr("oversubscribed 4.000 to 1"));
+  const auto json = nlohmann::json::parse(wharf({"topo", "show", "rails:2x4x8x4", "--json"}).out);
+  EXPECT_EQ(json["hosts"], 64);
+  EXPECT_EQ(json["diameter"]["links"], 4);
+}
+
+void expect_refusal(const std::vector<std::string>& arguments, int exit_code, const std::string& text) {
+  const Outcome outcome = wharf(arguments);
+  EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr(text));
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST(CliFabric, Refusals) {
+  const ScratchDirectory scratch;
+  const std::string one = kData + "one.cm";
+  std::ofstream(scratch / "bad.cm") << "Nodes 16\nConnections 1\n0->99 start 0 size 5\n";
+  expect_refusal({"run", "--cm", scratch / "bad.cm"}, 3,
+                 "bad.cm:3:4: found \"99\", expected a node below Nodes 16");
+  expect_refusal({"run", "--cm", one, "--set", "fabric.planes=2"}, 3,
+                 "fabric.planes: 2 is known but not supported");
+  expect_refusal({"run", "--cm", one, "--set", "fabric.path=2"}, 3, "fabric.paths");
+  expect_refusal({"run", "--cm", "none.cm"}, 3, "none.cm does not exist, expected a file");
+  expect_refusal({"run", "--cm", one, "--topo", "fat_trea:16"}, 3, "did you mean fat_tree?");
+  expect_refusal({"run", "--cm", one, "--topo", "star:4"}, 3,
+                 "found Nodes 16, expected at most 4 as star:4 has them");
+  expect_refusal({"run", "--cm", one, "--flows", one}, 2, "expected one of them");
+  expect_refusal({"run", "--topo", "star:4"}, 2, "expected --cm or --flows");
+  expect_refusal({"run", "scenarios/fetch-64-bytes.toml", "--cm", one}, 2, "expected no scenario");
+  expect_refusal({"topo", "show", "fat_tree:100"}, 3, "expected K^3/4 with K even");
+  std::ofstream(scratch / "ring.cm") << "Nodes 16\nConnections 2\nTriggers 2\n"
+                                        "0->1 id 1 trigger 2 size 5 send_done_trigger 1\n"
+                                        "1->2 id 2 trigger 1 size 5 send_done_trigger 2\n"
+                                        "trigger id 1 oneshot\ntrigger id 2 oneshot\n";
+  expect_refusal({"run", "--cm", scratch / "ring.cm"}, 3, "flows wait for one another in a ring");
+}
+
+}  // namespace
+}  // namespace wharf::cli_test
