@@ -17,30 +17,46 @@
 namespace wharf::cli {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
 struct ProgressState {
   Progress* progress = nullptr;
-  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+  Clock::time_point begun = Clock::now();
+  Clock::time_point running = begun;  ///< When everything was built.
+};
+
+struct TimedReport {
+  sim::FabricReport report;
+  double setup_seconds = 0;
+  double run_seconds = 0;
 };
 
 void show_progress(void* context, const sim::FabricProgress& at) {
   auto& state = *static_cast<ProgressState*>(context);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - state.started).count();
+  if (at.events == 0) state.running = Clock::now();
+  const double seconds = seconds_between(state.running, Clock::now());
   const double rate = seconds > 0 ? static_cast<double>(at.events) / seconds / 1e6 : 0;
   state.progress->update(static_cast<double>(at.finished) / static_cast<double>(at.flows),
                          fmt::format("{} of {} flows, {:.1f} us simulated, {:.1f} M events/s", at.finished,
                                      at.flows, as_nanoseconds(at.simulated) / 1e3, rate));
 }
 
-Result<sim::FabricReport> execute(const FabricInputs& inputs, const sim::FabricRunConfig& config,
-                                  const Console& console) {
+Result<TimedReport> execute(const FabricInputs& inputs, const sim::FabricRunConfig& config,
+                            const Console& console) {
   Progress progress(console, "run");
   ProgressState state{&progress};
   sim::FabricRunOptions options;
   options.interrupt = &interrupt_requested();
   options.progress = show_progress;
   options.progress_context = &state;
-  return sim::run_flows(inputs.topology.topology, inputs.flows, config, options);
+  auto report = sim::run_flows(inputs.topology.topology, inputs.flows, config, options);
+  if (!report) return report.error();
+  return TimedReport{*std::move(report), seconds_between(state.begun, state.running),
+                     seconds_between(state.running, Clock::now())};
 }
 
 std::string microseconds_text(double ns) { return fmt::format("{:.3f}", ns / 1e3); }
@@ -65,8 +81,9 @@ std::string table_of(const sim::FlowStatistics& statistics) {
   return table.text();
 }
 
-std::string text_of(const FabricInputs& inputs, const sim::FabricReport& report,
+std::string text_of(const FabricInputs& inputs, const TimedReport& timed,
                     const sim::FlowStatistics& statistics) {
+  const sim::FabricReport& report = timed.report;
   const sim::FabricTotals& totals = report.totals;
   std::string text =
       fmt::format("{}: {} of {} flows finished, {} hosts, {} switches\n", inputs.flows.name, statistics.count,
@@ -82,13 +99,14 @@ std::string text_of(const FabricInputs& inputs, const sim::FabricReport& report,
                       totals.marked, totals.dropped, totals.lost);
   text += fmt::format(
       "{} packet-hops, {:.2f} M per second, {:.2f} s (set-up {:.2f} s), fingerprint {:#018x}\n", report.hops,
-      report.run_seconds > 0 ? static_cast<double>(report.hops) / report.run_seconds / 1e6 : 0,
-      report.run_seconds, report.setup_seconds, report.history);
+      timed.run_seconds > 0 ? static_cast<double>(report.hops) / timed.run_seconds / 1e6 : 0,
+      timed.run_seconds, timed.setup_seconds, report.history);
   return text;
 }
 
 nlohmann::ordered_json manifest(const FabricRunRequest& request, const FabricInputs& inputs,
-                                const sim::FabricReport& report, const Console& console) {
+                                const TimedReport& timed, const Console& console) {
+  const sim::FabricReport& report = timed.report;
   nlohmann::ordered_json manifest = manifest_head(console);
   for (const std::string& file : {request.options.matrix, request.options.flows, request.options.topology}) {
     if (!file.empty()) manifest["inputs"][file] = file_hash(file);
@@ -102,8 +120,8 @@ nlohmann::ordered_json manifest(const FabricRunRequest& request, const FabricInp
   manifest["threads"] = report.threads;
   manifest["out"] = request.out;
   manifest["partial"] = report.outcome != sim::FabricOutcome::kFinished;
-  manifest["setup_seconds"] = report.setup_seconds;
-  manifest["wall_seconds"] = report.run_seconds;
+  manifest["setup_seconds"] = timed.setup_seconds;
+  manifest["wall_seconds"] = timed.run_seconds;
   manifest["events"] = report.events;
   return manifest;
 }
@@ -127,8 +145,9 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
     if (!created) return created.error();
     directory.emplace(*std::move(created));
   }
-  auto report = execute(*inputs, derived->config, console);
-  if (!report) return report.error();
+  auto timed = execute(*inputs, derived->config, console);
+  if (!timed) return timed.error();
+  const sim::FabricReport* report = &timed->report;
   if (report->threads < settings.threads) {
     console.remark(
         fmt::format("{} thread instead of {}: triggers reach from host to host, or there are too few "
@@ -141,7 +160,7 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
     other.wire = request.bytes ? sim::WireMode::kStructs : sim::WireMode::kBytes;
     auto again = execute(*inputs, other, console);
     if (!again) return again.error();
-    same = again->history == report->history;
+    same = again->report.history == report->history;
     if (same)
       console.remark(fmt::format("verified: a second run has the same history {:#018x}", report->history));
   }
@@ -155,11 +174,11 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
     WHARF_TRY(directory->write("flows.csv", sim::flows_csv(inputs->flows, *report, ideal)));
     WHARF_TRY(directory->write("fct_cdf.csv", sim::fct_cdf_csv(*report)));
     WHARF_TRY(directory->write("config.effective.toml", inputs->loaded.effective));
-    WHARF_TRY(directory->write("manifest.json", manifest(request, *inputs, *report, console).dump(2) + "\n"));
+    WHARF_TRY(directory->write("manifest.json", manifest(request, *inputs, *timed, console).dump(2) + "\n"));
     WHARF_TRY(directory->commit());
   }
   console.print(summary);
-  console.print(text_of(*inputs, *report, statistics));
+  console.print(text_of(*inputs, *timed, statistics));
   if (directory && !console.json) console.print(fmt::format("results in {}\n", directory->path().string()));
 
   if (!same) {

@@ -75,19 +75,20 @@ struct UetConfig {
   bool small_headers = false;   ///< Keys are made OPTIMIZED, and single-packet RMA uses the 20-byte header.
 
   // --- PDS [UE 1.0 3.5; parameter table].
-  std::uint32_t payload_mtu = 4096;       ///< Bytes, 256..8192 in steps of 2 (4086: the UEC's simulator); default of the provider 1024.
-  bool limit_psn_range = true;            ///< Limit_PSN_Range: close a PDC when it has used 2^31 PSNs.
-  std::uint32_t default_mpr = 8;          ///< Default_MPR, units of 128 PSNs: 1..255 (0 counts as 1).
-  std::uint32_t max_ack_data_bytes = 16;  ///< Max_ACK_Data_Size: 0..8192 bytes of read data in an ACK.
-  std::uint32_t trimmable_ack_bytes = 10240;      ///< Trimmable_ACK_Size: longer ACKs may be trimmed.
-  bool ack_on_ecn = true;                         ///< ACK_On_ECN.
-  bool ack_per_packet = false;                    ///< Enb_ACK_Per_Pkt: AR on every request.
-  std::uint32_t ack_trigger_bytes = 16384;        ///< ACK_Gen_Trigger: up to 32 KiB.
-  std::uint32_t ack_min_packet_bytes = 1024;      ///< ACK_Gen_Min_Pkt_Add: up to 2 KiB.
-  TimePs rto_init = milliseconds(1);              ///< RTO_Init_Time: up to 8 s; RTO(n) = init * 2^n.
-  bool rto_back_off = true;                       ///< False: every RTO is rto_init (the UEC's simulator).
-  TimePs rto_cap = seconds(4);                    ///< Longest RTO. Choice: 4 s as the suet provider.
-  std::uint32_t max_rto_retries = 5;              ///< Max_RTO_Retx_Cnt: 0..14, or kRtoRetriesForever.
+  /// Bytes, 256..8192 in steps of 2 (4086: the UEC's simulator); default of the provider 1024.
+  std::uint32_t payload_mtu = 4096;
+  bool limit_psn_range = true;                ///< Limit_PSN_Range: close a PDC when it has used 2^31 PSNs.
+  std::uint32_t default_mpr = 8;              ///< Default_MPR, units of 128 PSNs: 1..255 (0 counts as 1).
+  std::uint32_t max_ack_data_bytes = 16;      ///< Max_ACK_Data_Size: 0..8192 bytes of read data in an ACK.
+  std::uint32_t trimmable_ack_bytes = 10240;  ///< Trimmable_ACK_Size: longer ACKs may be trimmed.
+  bool ack_on_ecn = true;                     ///< ACK_On_ECN.
+  bool ack_per_packet = false;                ///< Enb_ACK_Per_Pkt: AR on every request.
+  std::uint32_t ack_trigger_bytes = 16384;    ///< ACK_Gen_Trigger: up to 32 KiB.
+  std::uint32_t ack_min_packet_bytes = 1024;  ///< ACK_Gen_Min_Pkt_Add: up to 2 KiB.
+  TimePs rto_init = milliseconds(1);          ///< RTO_Init_Time: up to 8 s; RTO(n) = init * 2^n.
+  bool rto_back_off = true;                   ///< False: every RTO is rto_init (the UEC's simulator).
+  TimePs rto_cap = seconds(4);                ///< Longest RTO. Choice: 4 s as the suet provider.
+  std::uint32_t max_rto_retries = 5;          ///< Max_RTO_Retx_Cnt: 0..14, or kRtoRetriesForever.
   TimePs nack_retransmit_time = milliseconds(1);  ///< NACK_Retx_Time: up to 8 s.
   std::uint32_t max_nack_retries = 5;             ///< Max_NACK_Retx_Cnt: 0..30, or kNackRetriesForever.
   TimePs new_pdc_time = microseconds(5000);       ///< New_PDC_Time: life of a PENDING secured PDC.

@@ -134,6 +134,7 @@ uet::UetConfig derive_uet(const FabricSettings& settings, const FabricDerived& d
   uet.path_choice = settings.path_selection;
   uet.ack_trigger_bytes = settings.ack_trigger;
   uet.sack_base = settings.sack_base;
+  uet.infer_loss = settings.sleek;
   uet.rto_init = derived.rto;
   uet.rto_back_off = settings.rto_back_off;
   uet.rto_cap = max(uet.rto_cap, uet.rto_init);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <bit>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,7 +43,6 @@ class FabricEngineRun {
   }
 
   Result<FabricReport> run(const FabricRunOptions& options) {
-    const auto begun = Clock::now();
     const std::uint32_t threads = run_.triggers.stays_on_hosts() ? config_.threads : 1;
     {
       wire::PayloadPool payloads;
@@ -73,23 +71,15 @@ class FabricEngineRun {
 
     FabricReport report;
     report.threads = fabric.partition_count();
-    report.setup_seconds = seconds_since(begun);
-    const auto started = Clock::now();
     report.outcome = drive(fabric, options);
-    report.run_seconds = seconds_since(started);
     collect(fabric, report);
     return report;
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
   /// Slices end at multiples of it, so that where a run stops depends on nothing but the run.
   static constexpr TimePs kSlice = microseconds(20);
   static constexpr std::uint64_t kMemoryBase = 1U << 20U;
-
-  static double seconds_since(Clock::time_point from) {
-    return std::chrono::duration<double>(Clock::now() - from).count();
-  }
 
   const std::vector<workload::Flow>& flows() const { return run_.list->flows; }
   Engine& engine(Fabric<Host>& fabric, NodeId host) { return fabric.host(host).endpoint().engine(); }
@@ -177,6 +167,7 @@ class FabricEngineRun {
 
   FabricOutcome drive(Fabric<Host>& fabric, const FabricRunOptions& options) {
     const TimePs limit = min(config_.end, config_.time_limit);
+    if (options.progress != nullptr) options.progress(options.progress_context, {0, flows().size(), {}, 0});
     for (;;) {
       const TimePs slice_end = min(limit, (fabric.now() / kSlice + 1) * kSlice);
       const FabricEnd end = fabric.run_until(slice_end, flows().size());

@@ -45,6 +45,7 @@ struct FabricProgress {
 
 struct FabricRunOptions {
   const std::atomic<bool>* interrupt = nullptr;
+  /// Called first when everything is built, with nothing simulated; then now and then.
   void (*progress)(void* context, const FabricProgress& progress) = nullptr;
   void* progress_context = nullptr;
 };
@@ -83,8 +84,6 @@ struct FabricReport {
   std::uint64_t events = 0;
   std::uint64_t history = 0;  ///< Fingerprint of what arrived where and when.
   std::uint32_t threads = 1;  ///< That ran.
-  double setup_seconds = 0;   ///< Of this machine; not part of the result.
-  double run_seconds = 0;
 };
 
 /// Runs. Refuses flows that name hosts beyond the topology, that can never start, or that the protocol cannot

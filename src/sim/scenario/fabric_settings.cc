@@ -131,7 +131,7 @@ void bind_ends(Binder& binder, FabricSettings& settings) {
   binder.integer("paths", settings.paths, "entropy values per destination, a power of two", 1, 65536);
   binder.time("rto", settings.rto, "retransmission time-out; 0ns: 15us and six full queues");
   binder.flag("rto_back_off", settings.rto_back_off, "time-outs double");
-  binder.flag("sleek", settings.sleek, "losses inferred by counting; only false is supported");
+  binder.flag("sleek", settings.sleek, "senders infer losses from packets that overtook and from probes");
   binder.flag("accurate_base_rtt", settings.accurate_base_rtt,
               "base round trip per pair of hosts; only false is supported");
   binder.flag("base_rtt_from_nacks", settings.base_rtt_from_nacks,
@@ -162,7 +162,6 @@ Result<void> refuse_unsupported(const FabricSettings& settings) {
     return refuse("adaptive_sticky", format_time(settings.adaptive_sticky), "0ns");
   if (settings.controller == FabricController::kDctcp)
     return refuse("controller", "dctcp", "nscc, constant, swift or dcqcn");
-  if (settings.sleek) return refuse("sleek", "true", "false");
   if (settings.accurate_base_rtt) return refuse("accurate_base_rtt", "true", "false");
   return {};
 }

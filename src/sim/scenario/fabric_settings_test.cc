@@ -58,7 +58,6 @@ TEST(FabricSettings, UnknownKeysAndUnsupportedValuesAreRefused) {
   EXPECT_THAT(refusal({"fabric.queue_type=aeolus"}), HasSubstr("aeolus is known but not supported"));
   EXPECT_THAT(refusal({"fabric.host_queue=swift"}), HasSubstr("expected fair_prio"));
   EXPECT_THAT(refusal({"fabric.controller=dctcp"}), HasSubstr("fabric.controller: dctcp"));
-  EXPECT_THAT(refusal({"fabric.sleek=true"}), HasSubstr("fabric.sleek"));
   EXPECT_THAT(refusal({"fabric.accurate_base_rtt=true"}), HasSubstr("fabric.accurate_base_rtt"));
   EXPECT_THAT(refusal({"fabric.load_balancing=adaptive", "fabric.adaptive_method=pqb"}),
               HasSubstr("fabric.adaptive_method: pqb"));
