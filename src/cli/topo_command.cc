@@ -53,6 +53,7 @@ class TopoCommand : public Command {
   void declare(CLI::App& app) override {
     app.require_subcommand(1);
     CLI::App* show = app.add_subcommand("show", "Tiers, paths, capacity and what is wrong with a topology.");
+    show->fallthrough();
     show->add_option("topology", topology_,
                      "File (htsim's .topo, or a graph), or a name: back_to_back, star:HOSTS, fat_tree:HOSTS, "
                      "leaf_spine:HOSTS, rails:SEGMENTSxSERVERSxRAILSxSPINES")

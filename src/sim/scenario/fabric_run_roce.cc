@@ -14,11 +14,13 @@ struct RoceProtocol {
   static constexpr bool kInlineData = false;
 
   static Result<std::unique_ptr<Engine>> make(const FabricRunConfig& config, NodeId host,
-                                              wire::PayloadPool& payloads, Arena& /*arena*/) {
+                                              wire::PayloadPool& payloads, Arena& arena) {
     roce::RoceConfig own = config.roce;
     own.host = {host};
     own.seed = config.roce.seed;
-    return Engine::create(own, payloads);
+    auto engine = Engine::create(own, payloads, arena);
+    if (!engine) return engine.error();
+    return std::make_unique<Engine>(*std::move(engine));
   }
 
   static void count(const Engine& engine, FabricTotals& totals) {
