@@ -73,6 +73,9 @@ class RcccSender {
   /// never goes back.
   std::uint64_t demand(std::uint64_t backlog, std::uint64_t limit, std::uint32_t active_contexts);
 
+  /// One packet may leave without credit: there is nobody yet who could be asked for any.
+  void overdraw() { credit_ = credit_ > 0 ? credit_ : 1; }
+
   // Observation.
   std::int64_t credit() const { return credit_; }                 ///< Bytes.
   bool speculating() const { return speculating_; }               ///< The receiver has not been heard.

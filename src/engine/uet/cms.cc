@@ -58,7 +58,10 @@ void Cms::update(TimePs now, std::uint32_t ccc) {
   if (was_active != (context.state == CccState::kActive || context.state == CccState::kReady)) {
     active_ += was_active ? ~0U : 1U;
   }
-  if (by_credit_ && context.state == CccState::kActive) ask_for_credit(now, ccc);
+  if (by_credit_ && context.state == CccState::kActive && ask_for_credit(now, ccc)) {
+    can_send = may_send(now, context, parts_.pds.next_window_bytes(context.pdcs.head));
+    context.state = updated(context.state, context.has_data(), false, can_send);
+  }
   if (context.state == CccState::kReady) {
     if (!context.on_ready_list) {
       context.on_ready_list = true;
@@ -73,7 +76,11 @@ void Cms::update(TimePs now, std::uint32_t ccc) {
 void Cms::set_timer(TimePs now, std::uint32_t ccc) {
   const CongestionContext& context = *contexts_[ccc];
   TimePs wake = context.controller.deadline();
-  if (context.credit_requests > 0) wake = min(wake, context.credit_request_at);
+  // Answers to what is in flight come back here by themselves.
+  if (context.credit_requests > 0 && context.state == CccState::kActive && context.in_flight == 0 &&
+      context.credit_request_at > now) {
+    wake = min(wake, context.credit_request_at);
+  }
   if (context.state == CccState::kActive && !context.pdcs.empty() && context.controller.next_send() > now) {
     wake = min(wake, context.controller.next_send());
   }

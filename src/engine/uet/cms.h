@@ -130,7 +130,7 @@ class Cms {
   void set_timer(TimePs now, std::uint32_t ccc);
   void send_probe(TimePs now, std::uint32_t pdc);
   // cms_credit.cc
-  void ask_for_credit(TimePs now, std::uint32_t ccc);
+  bool ask_for_credit(TimePs now, std::uint32_t ccc);
   void take_demand(TimePs now, std::uint32_t pdc, const wire::Packet& packet);
   void issue_credit(TimePs now);
   std::uint64_t demand_limit(const CongestionContext& context) const;

@@ -19,24 +19,30 @@ std::uint64_t Cms::demand_limit(const CongestionContext& context) const {
   return std::min(most, context.controller.window()) + parts_.config.credit.mtu_bytes;
 }
 
-void Cms::ask_for_credit(TimePs now, std::uint32_t ccc) {
+/// True when a packet may leave instead.
+bool Cms::ask_for_credit(TimePs now, std::uint32_t ccc) {
   // [UE 1.0 3.6.14] Nothing under way can bring credit any more: once per base RTT at most.
   // Choice: twice as long each time that nothing comes, so that many waiting sources do not drown the one.
   CongestionContext& context = *contexts_[ccc];
-  if (context.pdcs.empty() || context.in_flight > 0 || context.credit.permits(1)) return;
+  if (context.pdcs.empty() || context.in_flight > 0 || context.credit.permits(1)) return false;
   if (now < context.credit_request_at) {
     // The timer comes back to it.
     if (context.credit_requests == 0) context.credit_requests = 1;
-    return;
+    return false;
   }
   const std::uint32_t pdc = context.pdcs.head;
-  if (!parts_.pds.pdc(pdc).peer_known) return;
-  const std::uint64_t target =
-      context.credit.demand(context.backlog + context.resend_backlog, demand_limit(context), active_);
-  parts_.pds.request_credit(pdc, wire::uet_byte_units(target));
   const std::uint8_t tries = std::min(context.credit_requests, kRequestBackOff);
   context.credit_request_at = now + parts_.config.credit.base_rtt * (std::int64_t{1} << tries);
   if (context.credit_requests < kRequestBackOff) ++context.credit_requests;
+  if (!parts_.pds.pdc(pdc).peer_known) {
+    // Choice: a control packet cannot open a PDC here; one packet of data does, and names the demand.
+    context.credit.overdraw();
+    return true;
+  }
+  const std::uint64_t target =
+      context.credit.demand(context.backlog + context.resend_backlog, demand_limit(context), active_);
+  parts_.pds.request_credit(pdc, wire::uet_byte_units(target));
+  return false;
 }
 
 void Cms::on_credit(TimePs now, std::uint32_t ccc, std::uint32_t units) {
