@@ -290,6 +290,22 @@ TEST_F(Fault, Uet_3_5_12_RodNackWithoutAKnownGapSendsAgainOnce) {
   EXPECT_EQ(world().counters(0).packets_retransmitted, 1U);
 }
 
+TEST_F(Fault, Uet_3_4_RevokedRegionEndsALongReadInTheMiddle) {
+  UetConfig config;
+  config.payload_mtu = 256;
+  config.controller = congestion::ConstantWindowConfig{.packets = 1};
+  start(config);
+  ASSERT_EQ(world().post(world().request(Verb::kRead, 64000)), engine::PostStatus::kOk);
+  world().pass(microseconds(3));
+  ASSERT_TRUE(world().engine(1).deregister_segment(world().now(), world().token(1)).ok());
+  const auto reads = world().pair().memory(1).count(engine::AccessKind::kRead);
+  EXPECT_GT(reads, 0U);
+  world().run();
+  EXPECT_LE(world().pair().memory(1).count(engine::AccessKind::kRead), reads + 1);
+  ASSERT_EQ(world().completions(0).size(), 1U);
+  EXPECT_EQ(world().completions(0)[0].status, verbs::CompletionStatus::kRemoteAccess);
+}
+
 TEST_F(Fault, Uet_3_4_NoRoomForAnUnexpectedMessageDisablesTheIndexOnRod) {
   // [UE 1.0 3.4] A later message must not pass one that was refused for lack of room.
   UetConfig config;

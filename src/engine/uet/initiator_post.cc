@@ -378,22 +378,27 @@ void Initiator::take_from_backlog(CongestionContext& context, std::uint32_t slot
   context.backlog -= left + packets * message.overhead;
 }
 
-void Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uint32_t offset,
+bool Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uint32_t offset,
                       std::uint32_t length, wire::Payload& payload, std::uint32_t& pieces,
                       bool& whole_result) {
   const OutboundMessage& message = parts_.outbound[slot];
-  if (length == 0) return;
+  if (length == 0) return true;
+  // [UE 1.0 3.4] A key ends when its region does: what of a long read has not been fetched is refused.
+  if (message.kind == MessageKind::kReadResponse &&
+      parts_.regions.find(message.memory_key, message.to.job_id) == kNoSlot) {
+    return false;
+  }
   if (message.atomic_from_operand) {
     const wire::BufferId buffer = parts_.payloads.acquire(length);
     std::memcpy(parts_.payloads.data(buffer), message.operand.data(), length);
     payload = wire::bytes_payload(parts_.payloads.data(buffer), length, buffer);
-    return;
+    return true;
   }
   const std::uint32_t from = message.first_byte + offset;
   if (message.inline_data.kind != wire::PayloadKind::kNone) {
     payload = wire::slice(message.inline_data, from, length);
     parts_.payloads.retain(payload.buffer);
-    return;
+    return true;
   }
   // Which pieces of local memory the packet covers.
   std::uint32_t begin = 0;
@@ -432,6 +437,7 @@ void Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uin
     }
     begin = end;
   }
+  return true;
 }
 
 void Initiator::build(std::uint32_t slot, std::uint32_t offset, std::uint32_t length, bool failed,

@@ -176,8 +176,9 @@ bool Pds::stage_next(TimePs now, bool only_if_fetched) {
     }
     if (staged_order_.full()) staged_order_.reserve(staged_order_.capacity() * 2 + 16);
     staged_order_.push_back(staged);
-    parts_.initiator.fetch(now, slot, staged, entry.offset, entry.length, staged_[staged].payload,
-                           staged_[staged].pieces, staged_[staged].whole_result);
+    staged_[staged].failed =
+        !parts_.initiator.fetch(now, slot, staged, entry.offset, entry.length, staged_[staged].payload,
+                                staged_[staged].pieces, staged_[staged].whole_result);
     parts_.cms.rotate(ccc);
     parts_.cms.update(now, ccc);
     return true;

@@ -310,6 +310,7 @@ std::optional<UetNackCode> Target::read(TimePs now, std::uint32_t index, const w
   message.local[0] = {address, length};
   message.read_order = memory.config.read_order;
   message.region = memory.message != kNoSlot ? region : kNoSlot;
+  message.memory_key = memory.key;
   message.answered_message_id = request.message_id;
   message.answered_psn = inbound.psn;
   message.operation = packet.operation;
