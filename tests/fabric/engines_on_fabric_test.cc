@@ -79,10 +79,10 @@ struct Ub {
 
 struct Roce {
   using Engine = roce::RoceEngine;
-  static std::unique_ptr<Engine> make(std::uint32_t host, wire::PayloadPool& pool, Arena& /*arena*/) {
+  static std::unique_ptr<Engine> make(std::uint32_t host, wire::PayloadPool& pool, Arena& arena) {
     roce::RoceConfig config;
     config.host = {host};
-    return Engine::create(config, pool).value();
+    return std::make_unique<Engine>(std::move(Engine::create(config, pool, arena).value()));
   }
 };
 

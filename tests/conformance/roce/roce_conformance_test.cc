@@ -17,8 +17,10 @@ std::string text_of(const std::filesystem::path& path) {
 
 TEST(RoceConformance, EveryRuleHasItsTest) {
   std::string sources;
-  for (const auto& entry : std::filesystem::directory_iterator("src/engine/roce")) {
-    if (entry.path().string().ends_with("_test.cc")) sources += text_of(entry.path());
+  for (const char* folder : {"src/engine/roce", "src/engine/reliability"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().string().ends_with("_test.cc")) sources += text_of(entry.path());
+    }
   }
   std::istringstream table(text_of("tests/conformance/roce/requirements.md"));
   int rules = 0;
