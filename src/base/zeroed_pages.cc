@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 namespace wharf {
 namespace {
@@ -17,8 +18,8 @@ std::size_t whole_pages(std::size_t bytes) {
 /// Maps more than is wanted and gives both ends back, so that the rest starts at a multiple of kHugePage.
 std::byte* map_aligned(std::size_t bytes) {
   constexpr std::size_t kHuge = ZeroedPages::kHugePage;
-  void* const anywhere = mmap(nullptr, bytes + kHuge, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const anywhere =
+      mmap(nullptr, bytes + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (anywhere == MAP_FAILED) return nullptr;
   auto* const mapped = static_cast<std::byte*>(anywhere);
   const std::size_t before = (kHuge - reinterpret_cast<std::uintptr_t>(mapped) % kHuge) % kHuge;
@@ -33,7 +34,9 @@ ZeroedPages::ZeroedPages(std::size_t bytes) {
   constexpr std::size_t kMost = std::size_t{1} << 47U;  // More than any process can have.
   if (bytes == 0 || bytes > kMost) return;
   if (bytes < kHugePage) {
-    data_ = static_cast<std::byte*>(std::calloc(bytes, 1));
+    const std::size_t whole = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    data_ = static_cast<std::byte*>(std::aligned_alloc(kAlignment, whole));
+    if (data_ != nullptr) std::memset(data_, 0, whole);
   } else {
     data_ = map_aligned(whole_pages(bytes));
     // A wish: without huge pages everything works, only slower.

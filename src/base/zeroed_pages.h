@@ -10,15 +10,18 @@
 
 namespace wharf {
 
-/// Zeroed bytes; large ones cost memory only where they are touched. From kHugePage bytes on they start at a
-/// multiple of that, and the system is asked for huge pages: a walk without locality through 16 MiB of small
-/// pages spends more time on address translation than on the data.
+/// Zeroed bytes that start at a multiple of kAlignment. From kHugePage bytes on they start at a multiple of
+/// that, and the system is asked for huge pages: a walk without locality through 16 MiB of small pages spends
+/// more time on address translation than on the data. Such memory is taken when it is touched, a whole huge
+/// page at a time where there are any.
 class ZeroedPages {
  public:
+  static constexpr std::size_t kAlignment = 64;
   static constexpr std::size_t kHugePage = std::size_t{2} << 20U;
 
   ZeroedPages() = default;
-  /// `bytes` may be 0. Where the system has no memory left, the result is empty() although `bytes` is not 0.
+  /// `bytes` may be 0. Where the system gives no more memory, the result is empty() although `bytes` is not
+  /// 0.
   explicit ZeroedPages(std::size_t bytes);
   ZeroedPages(ZeroedPages&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
@@ -43,6 +46,7 @@ class ZeroedPages {
 template <typename T>
 class ZeroedArray {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+  static_assert(alignof(T) <= ZeroedPages::kAlignment);
 
  public:
   ZeroedArray() = default;

@@ -15,6 +15,7 @@ TEST(ZeroedPages, AreZeroAndWritableToTheLastByte) {
         ZeroedPages::kHugePage, 2 * ZeroedPages::kHugePage + 5}) {
     const ZeroedPages pages(bytes);
     ASSERT_EQ(pages.size(), bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pages.data()) % ZeroedPages::kAlignment, 0U);
     EXPECT_EQ(pages.data()[0], std::byte{0});
     EXPECT_EQ(pages.data()[bytes - 1], std::byte{0});
     pages.data()[0] = pages.data()[bytes - 1] = std::byte{1};
