@@ -85,10 +85,11 @@ struct UetConfig {
   bool ack_per_packet = false;                ///< Enb_ACK_Per_Pkt: AR on every request.
   std::uint32_t ack_trigger_bytes = 16384;    ///< ACK_Gen_Trigger: up to 32 KiB.
   std::uint32_t ack_min_packet_bytes = 1024;  ///< ACK_Gen_Min_Pkt_Add: up to 2 KiB.
-  TimePs rto_init = milliseconds(1);          ///< RTO_Init_Time: up to 8 s; RTO(n) = init * 2^n.
-  bool rto_back_off = true;                   ///< False: every RTO is rto_init (the UEC's simulator).
-  TimePs rto_cap = seconds(4);                ///< Longest RTO. Choice: 4 s as the suet provider.
-  std::uint32_t max_rto_retries = 5;          ///< Max_RTO_Retx_Cnt: 0..14, or kRtoRetriesForever.
+  bool ack_every_syn = true;          ///< False: only the first packet of a PDC (the UEC's simulator).
+  TimePs rto_init = milliseconds(1);  ///< RTO_Init_Time: up to 8 s; RTO(n) = init * 2^n.
+  bool rto_back_off = true;           ///< False: every RTO is rto_init (the UEC's simulator).
+  TimePs rto_cap = seconds(4);        ///< Longest RTO. Choice: 4 s as the suet provider.
+  std::uint32_t max_rto_retries = 5;  ///< Max_RTO_Retx_Cnt: 0..14, or kRtoRetriesForever.
   TimePs nack_retransmit_time = milliseconds(1);  ///< NACK_Retx_Time: up to 8 s.
   std::uint32_t max_nack_retries = 5;             ///< Max_NACK_Retx_Cnt: 0..30, or kNackRetriesForever.
   TimePs new_pdc_time = microseconds(5000);       ///< New_PDC_Time: life of a PENDING secured PDC.
@@ -122,8 +123,9 @@ struct UetConfig {
   bool infer_loss = false;
   bool base_rtt_probe = true;      ///< NSCC: a Probe CP after the first answer gives an early sample.
   bool retransmit_as_data = true;  ///< Retransmissions share the class of data (TC_low).
-  /// Bytes per packet beside the payload that count toward windows; 0: the specification's rule, transport
-  /// size (UDP length) + 40. The UEC's simulator counts 64.
+  /// Bytes per packet beside the payload that count toward windows and toward ack_trigger_bytes; 0: the
+  /// specification's rules, transport size (UDP length) + 40 for windows and the payload alone for the
+  /// trigger. The UEC's simulator counts 64 for both.
   std::uint32_t window_overhead_bytes = 0;
   /// Bytes of everything but payload that links count; 0: the real headers.
   std::uint32_t nominal_header_bytes = 0;

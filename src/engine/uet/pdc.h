@@ -154,6 +154,7 @@ struct PdcReceive {
   UetPsn nacked_gap = 0;             ///< ROD: `expected` when the last NACK ROD_OOO left.
   UetPsn nacked_psn = 0;             ///< ROD: which packet it refused.
   bool owes = false;
+  bool acknowledged = false;  ///< Some request has been acknowledged.
   bool gap_nacked = false;
 
   static std::uint64_t bit(UetPsn psn) { return std::uint64_t{1} << (psn % 64); }

@@ -373,7 +373,9 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
   mark_received(rx, psn);
   ++rx.in_execution;
   rx.bytes += bytes;
-  rx.ack_bytes += std::max(packet.payload.length, config.ack_min_packet_bytes);
+  const auto counted =
+      config.window_overhead_bytes != 0 ? static_cast<std::uint32_t>(bytes) : packet.payload.length;
+  rx.ack_bytes += std::max(counted, config.ack_min_packet_bytes);
   const std::optional<UetNackCode> code = wire::is_uet_response_form(packet.uet.prologue.next)
                                               ? parts_.initiator.take_data(now, slot, packet)
                                               : parts_.target.deliver(now, slot, packet);
@@ -465,9 +467,10 @@ void Pds::respond(TimePs now, std::uint32_t slot, wire::UetNextHeader form,
   // [UE 1.0 3.5.12] ACK generation.
   const bool asked = (inbound.pds_flags & wire::kUetAckRequested) != 0;
   const bool closes_gap = rx.owes && !wire::uet_psn_after(rx.owed, rx.cumulative);
-  const bool at_once = asked || (inbound.pds_flags & (wire::kUetSyn | wire::kUetRetransmit)) != 0 ||
-                       guaranteed || (inbound.marked && config.ack_on_ecn) ||
-                       rx.ack_bytes >= config.ack_trigger_bytes || closes_gap;
+  const bool opens = (inbound.pds_flags & wire::kUetSyn) != 0 && (config.ack_every_syn || !rx.acknowledged);
+  const bool at_once = asked || opens || (inbound.pds_flags & wire::kUetRetransmit) != 0 || guaranteed ||
+                       (inbound.marked && config.ack_on_ecn) || rx.ack_bytes >= config.ack_trigger_bytes ||
+                       closes_gap;
   if (closes_gap) rx.owes = false;
   if (asked && wire::uet_psn_after(inbound.psn, rx.cumulative) && !guaranteed) {
     if (!rx.owes || wire::uet_psn_after(inbound.psn, rx.owed)) rx.owed = inbound.psn;
@@ -479,6 +482,7 @@ void Pds::respond(TimePs now, std::uint32_t slot, wire::UetNextHeader form,
     acknowledge(inbound.pdc, inbound.psn, flags, asked || inbound.marked, inbound.entropy, inbound.arrived_at,
                 form, response, stored_data);
     rx.ack_bytes = 0;
+    rx.acknowledged = true;
   }
   drain_step(now, inbound.pdc);
 }

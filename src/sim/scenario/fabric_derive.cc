@@ -135,6 +135,8 @@ uet::UetConfig derive_uet(const FabricSettings& settings, const FabricDerived& d
   uet.ack_trigger_bytes = settings.ack_trigger;
   uet.sack_base = settings.sack_base;
   uet.infer_loss = settings.sleek;
+  uet.base_rtt_probe = settings.base_rtt_probe;
+  uet.ack_every_syn = settings.ack_every_syn;
   uet.rto_init = derived.rto;
   uet.rto_back_off = settings.rto_back_off;
   uet.rto_cap = max(uet.rto_cap, uet.rto_init);

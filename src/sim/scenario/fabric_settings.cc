@@ -131,6 +131,10 @@ void bind_ends(Binder& binder, FabricSettings& settings) {
   binder.integer("paths", settings.paths, "entropy values per destination, a power of two", 1, 65536);
   binder.time("rto", settings.rto, "retransmission time-out; 0ns: 15us and six full queues");
   binder.flag("rto_back_off", settings.rto_back_off, "time-outs double");
+  binder.flag("base_rtt_probe", settings.base_rtt_probe,
+              "NSCC: a probe after the first answer gives an early sample of the base round trip");
+  binder.flag("ack_every_syn", settings.ack_every_syn,
+              "every packet that opens a connection is acknowledged at once; false: only the first");
   binder.flag("sleek", settings.sleek, "senders infer losses from packets that overtook and from probes");
   binder.flag("accurate_base_rtt", settings.accurate_base_rtt,
               "base round trip per pair of hosts; only false is supported");

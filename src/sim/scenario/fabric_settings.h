@@ -74,6 +74,8 @@ struct FabricSettings {
   TimePs rto{};  ///< 0: 15 us and six full queues.
   bool rto_back_off = true;
   bool sleek = false;
+  bool base_rtt_probe = true;
+  bool ack_every_syn = true;
   bool accurate_base_rtt = false;
   bool base_rtt_from_nacks = true;
   OversubscribedControl oversubscribed_control = OversubscribedControl::kAuto;
