@@ -43,6 +43,45 @@ TEST(CliFabric, AMatrixGivesATableAndFiles) {
     EXPECT_TRUE(std::filesystem::exists(scratch / (std::string("out/") + file))) << file;
 }
 
+/// What the UEC's public simulator gives for a matrix, 3 tiers, NSCC; times in microseconds.
+struct Reference {
+  const char* matrix;
+  const char* paths;
+  double fct_min, fct_mean, fct_max;
+  int retransmitted, acks, nacks;
+};
+
+TEST(CliFabric, RunsAgreeWithTheUecSimulator) {
+  // Of sixteen flows the last is one draw: its time is left out.
+  constexpr Reference kReferences[] = {{"one.cm", "64", 176.2, 176.2, 176.2, 0, 124, 0},
+                                       {"perm_16n_16c_2MB.cm", "64", 188.0, 190.9, 0, 0, 2547, 0},
+                                       {"perm_128n_128c_2MB.cm", "128", 180.6, 192.6, 200.9, 0, 21372, 0},
+                                       {"incast_128.cm", "128", 0, 20170, 21029, 72623, 62126, 72623}};
+  for (const Reference& reference : kReferences) {
+    SCOPED_TRACE(reference.matrix);
+    const Outcome outcome = wharf({"run", "--cm", kData + reference.matrix, "--profile", "htsim-uec", "--set",
+                                   std::string("fabric.paths=") + reference.paths, "--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto summary = nlohmann::json::parse(outcome.out);
+    const auto near = [&](const char* what, double ours, double theirs) {
+      if (theirs > 0) {
+        EXPECT_NEAR(ours, theirs, 0.03 * theirs) << what;
+      }
+    };
+    near("min", summary["fct_ns"]["min"].get<double>() / 1e3, reference.fct_min);
+    near("mean", summary["fct_ns"]["mean"].get<double>() / 1e3, reference.fct_mean);
+    near("max", summary["fct_ns"]["max"].get<double>() / 1e3, reference.fct_max);
+    const auto& packets = summary["packets"];
+    const double slack = 0.001 * packets["new"].get<double>();
+    const auto count = [&](const char* what, int theirs) {
+      EXPECT_NEAR(packets[what].get<double>(), theirs, std::max(slack, 0.1 * theirs)) << what;
+    };
+    count("retransmitted", reference.retransmitted);
+    count("acknowledgements", reference.acks);
+    count("negative_acknowledgements", reference.nacks);
+  }
+}
+
 TEST(CliFabric, ThreadsAndBytesChangeNoFile) {
   const ScratchDirectory scratch;
   const auto run_into = [&](const std::string& directory, const std::vector<std::string>& more) {

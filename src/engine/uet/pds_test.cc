@@ -352,6 +352,34 @@ TEST_F(Pds, Uet_3_5_12_CoalescesUntilTheTrigger) {
   EXPECT_EQ(said[0].uet.ack.cumulative_psn, 1004U);
 }
 
+TEST_F(Pds, OfABurstOnlyTheFirstPacketIsAcknowledgedAtOnceWhereSynAsksOnce) {
+  UetConfig config;
+  start(config);
+  hand.flags = wire::kUetSyn;
+  EXPECT_EQ(give(1000).size(), 1U);
+  EXPECT_EQ(give(1001).size(), 1U);
+  config.ack_every_syn = false;
+  start(config);
+  EXPECT_EQ(give(1000).size(), 1U);
+  EXPECT_TRUE(give(1001).empty());
+}
+
+TEST_F(Pds, CountedHeadersCountTowardTheTrigger) {
+  // Four times 4086 bytes lack 40 of the trigger; with 64 of headers each they exceed it.
+  for (const std::uint32_t headers : {0U, 64U}) {
+    UetConfig config;
+    config.payload_mtu = 4086;
+    config.window_overhead_bytes = headers;
+    hand = {};
+    start(config);
+    open();
+    hand.flags = 0;
+    hand.payload = wire::pattern_payload(1, 0, 4086);
+    for (wire::UetPsn psn = 1001; psn < 1004; ++psn) EXPECT_TRUE(give(psn).empty()) << psn;
+    EXPECT_EQ(give(1004).size(), headers == 0 ? 0U : 1U);
+  }
+}
+
 TEST_F(Pds, Uet_3_5_12_SmallPacketsCountTheMinimum) {
   start();
   open();
