@@ -78,8 +78,13 @@ void derive_controller(const FabricSettings& settings, const FabricDerived& deri
       congestion::NsccConfig nscc =
           congestion::NsccConfig::for_network(derived.link, derived.base_rtt, window_mtu, settings.trimming,
                                               static_cast<std::uint32_t>(settings.payload));
-      nscc.initial_window = std::uint64_t{settings.window_packets} * window_mtu;
-      if (settings.target_delay != kTimeZero) nscc.target_delay = settings.target_delay;
+      // The window never exceeds MaxWnd, so a larger first one means that.
+      nscc.initial_window =
+          std::min<std::uint64_t>(std::uint64_t{settings.window_packets} * window_mtu, derived.max_window);
+      if (settings.target_delay != kTimeZero) {
+        nscc.target_delay = settings.target_delay;
+        nscc.qa_threshold = nscc.target_delay * 4;  // [UE 1.0 3.6.13]
+      }
       nscc.qa_gate = settings.qa_gate;
       nscc.ack_trigger_bytes = settings.ack_trigger;
       nscc.nack_lowers_base_rtt = settings.base_rtt_from_nacks;
@@ -97,7 +102,8 @@ void derive_controller(const FabricSettings& settings, const FabricDerived& deri
       congestion::SwiftConfig swift;
       swift.packet_bytes = window_mtu;
       swift.initial_rtt = derived.base_rtt;
-      if (settings.window_packets != 0) swift.initial_window = settings.window_packets << 16U;
+      if (settings.window_packets != 0)
+        swift.initial_window = std::min(settings.window_packets, swift.window_max >> 16U) << 16U;
       uet.controller = swift;
       break;
     }

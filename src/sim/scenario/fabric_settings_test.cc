@@ -42,6 +42,15 @@ TEST(FabricSettings, TheRulesGiveTheValuesThatHtsimPrints) {
   EXPECT_EQ(nscc.fair_increase, 23'874U);
 }
 
+TEST(FabricSettings, ATargetMovesWhatDependsOnItAndWindowsEndAtMaxWnd) {
+  const auto run = derive_fabric_run(
+      load("htsim-uec", {"fabric.target_delay=5us", "fabric.window_packets=1000"}), tree(16), nullptr, {});
+  ASSERT_TRUE(run.ok());
+  const auto& nscc = std::get<congestion::NsccConfig>(run->config.uet.controller);
+  EXPECT_EQ(nscc.qa_threshold, microseconds(20));
+  EXPECT_EQ(nscc.initial_window, 262'926U);
+}
+
 TEST(FabricSettings, ReceiverCreditTakesMarksOffTheLastHop) {
   const Topology topology = tree(16);
   const auto run = derive_fabric_run(load("htsim-uec", {"fabric.control=receiver"}), topology, nullptr, {});
