@@ -4,15 +4,12 @@
 #include <array>
 
 #include "base/check.h"
+#include "engine/reliability/transition_table.h"
 
 namespace wharf::roce {
 namespace {
 
-struct Transition {
-  QueueState from;
-  QueueEvent event;
-  QueueState to;
-};
+using Transition = reliability::Transition<QueueState, QueueEvent>;
 
 // [IBTA vol 1 10.3.1: to RESET and to ERR from every state]
 constexpr std::array kTransitions{
@@ -31,10 +28,7 @@ constexpr std::array kTransitions{
 }  // namespace
 
 std::optional<QueueState> next_state(QueueState state, QueueEvent event) {
-  for (const Transition& transition : kTransitions) {
-    if (transition.from == state && transition.event == event) return transition.to;
-  }
-  return std::nullopt;
+  return reliability::next_state(kTransitions, state, event);
 }
 
 const char* name(QueueState state) {

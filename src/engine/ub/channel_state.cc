@@ -4,15 +4,12 @@
 #include <array>
 
 #include "base/check.h"
+#include "engine/reliability/transition_table.h"
 
 namespace wharf::ub {
 namespace {
 
-struct Transition {
-  ChannelState from;
-  ChannelEvent event;
-  ChannelState to;
-};
+using Transition = reliability::Transition<ChannelState, ChannelEvent>;
 
 constexpr std::array kTransitions{
     Transition{ChannelState::kClosed, ChannelEvent::kOpen, ChannelState::kReady},
@@ -26,10 +23,7 @@ constexpr std::array kTransitions{
 }  // namespace
 
 std::optional<ChannelState> next_state(ChannelState state, ChannelEvent event) {
-  for (const Transition& transition : kTransitions) {
-    if (transition.from == state && transition.event == event) return transition.to;
-  }
-  return std::nullopt;
+  return reliability::next_state(kTransitions, state, event);
 }
 
 std::string_view name(ChannelState state) {

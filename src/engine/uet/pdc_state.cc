@@ -4,15 +4,12 @@
 #include <array>
 
 #include "base/check.h"
+#include "engine/reliability/transition_table.h"
 
 namespace wharf::uet {
 namespace {
 
-struct Transition {
-  PdcState from;
-  PdcEvent event;
-  PdcState to;
-};
+using Transition = reliability::Transition<PdcState, PdcEvent>;
 
 // [UE 1.0 3.5.8] PENDING, the state of secured PDCs, is absent: TSS is refused.
 constexpr std::array kTransitions{
@@ -35,10 +32,7 @@ constexpr std::array kTransitions{
 }  // namespace
 
 std::optional<PdcState> next_state(PdcState state, PdcEvent event) {
-  for (const Transition& transition : kTransitions) {
-    if (transition.from == state && transition.event == event) return transition.to;
-  }
-  return std::nullopt;
+  return reliability::next_state(kTransitions, state, event);
 }
 
 std::string_view name(PdcState state) {
