@@ -13,14 +13,14 @@
 
 namespace wharf {
 
-/// Splits `text` at every `separator`: two separators in a row give an empty token; one at the end of a line
-/// gives none.
+/// A piece of a line between separators.
 struct TextToken {
   std::string_view text;
   std::uint32_t column = 1;  ///< Of its first byte, from 1.
 };
 
-/// Goes through a text line by line. `text` outlives it, and so does whatever refers to its tokens.
+/// Goes through a text line by line and splits each at every `separator`: two separators in a row give an
+/// empty token; one at the end of a line gives none. `text` outlives it and its tokens.
 class TextLines {
  public:
   TextLines(std::string_view text, std::string name, char separator = ' ');

@@ -24,6 +24,29 @@ std::string_view status_name(std::uint64_t status) {
   return verbs::name(static_cast<verbs::CompletionStatus>(status));
 }
 
+std::string_view drop_reason_name(std::uint64_t reason) {
+  switch (static_cast<sim::LinkDrop>(reason)) {
+    case sim::LinkDrop::kLost:
+      return "lost";
+    case sim::LinkDrop::kFrameCheck:
+      return "frame_check";
+    case sim::LinkDrop::kDecoder:
+      return "decoder";
+  }
+  return "unknown";
+}
+std::string_view async_event_name(std::uint64_t kind) {
+  switch (static_cast<engine::AsyncEventKind>(kind)) {
+    case engine::AsyncEventKind::kQueueError:
+      return "queue_error";
+    case engine::AsyncEventKind::kPeerUnreachable:
+      return "peer_unreachable";
+    case engine::AsyncEventKind::kCompletionError:
+      return "completion_error";
+  }
+  return "unknown";
+}
+
 std::string operations_csv(const sim::RunReport& report) {
   std::string out = "operation,host,verb,bytes,begin_ns,latency_ns,remote,status\n";
   std::size_t number = 0;
@@ -79,7 +102,10 @@ Result<void> RunFiles::open(const report::ResultDirectory& directory, bool captu
   if (timeline) {
     streams_->timeline_file.open(directory.file("timeline.pftrace"), std::ios::binary);
     streams_->fork.timeline.emplace(streams_->timeline_file, kTimelineBudget,
-                                    trace::ValueNames{.verb = verb_name, .status = status_name});
+                                    trace::ValueNames{.verb = verb_name,
+                                                      .status = status_name,
+                                                      .drop_reason = drop_reason_name,
+                                                      .async_event = async_event_name});
   }
   return {};
 }

@@ -116,7 +116,7 @@ void append_event(std::string& line, const TraceEvent& event, const PacketSummar
       fmt::format_to(out, " address {:#x}, {}", event.a, word(names.status, "status", event.b));
       break;
     case EventKind::kAsyncEvent:
-      fmt::format_to(out, " kind {} of queue {}", event.a, event.b);
+      fmt::format_to(out, " {} of queue {}", word(names.async_event, "kind", event.a), event.b);
       break;
   }
   if (packet.name.empty()) return;

@@ -19,6 +19,7 @@ struct ValueNames {
   std::string_view (*verb)(std::uint64_t) = nullptr;
   std::string_view (*status)(std::uint64_t) = nullptr;
   std::string_view (*drop_reason)(std::uint64_t) = nullptr;
+  std::string_view (*async_event)(std::uint64_t) = nullptr;
 };
 
 /// What remains of a packet once the event that showed it is over.

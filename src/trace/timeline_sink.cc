@@ -22,6 +22,10 @@ constexpr std::uint64_t kFirstKindName = kFirstStageName + kStageCount;
 constexpr std::uint64_t kBeginPsArgument = 1;
 constexpr std::uint64_t kLengthPsArgument = 2;
 constexpr std::uint64_t kValueArgument = 3;
+constexpr std::uint64_t kPacketsArgument = 4;
+constexpr std::uint64_t kToArgument = 5;
+constexpr std::uint64_t kStatusArgument = 6;
+constexpr std::uint64_t kQueueArgument = 7;
 
 // Rows of a host below its stages.
 constexpr std::uint16_t kOperationRow = kStageCount;
@@ -40,11 +44,33 @@ constexpr std::uint64_t kNoteBytes = 512;
 std::uint64_t stage_name(Stage stage) { return kFirstStageName + static_cast<std::uint64_t>(stage); }
 std::uint64_t kind_name(EventKind kind) { return kFirstKindName + static_cast<std::uint64_t>(kind); }
 
-// Perfetto shows a thread in the process whose pid its track names. Hosts are below 2^24. Pids and tids are
-// unique in the file.
-std::int32_t pid_of(std::uint32_t host) { return static_cast<std::int32_t>(host) + 1; }
+// Perfetto shows a thread in the process whose pid its track names. Pids and tids are unique in the file:
+// they follow from the place of a host among those that have rows, and tids begin where pids have ended.
+constexpr std::int32_t kFirstTid = 1'000'000;
+static_assert(kMostHosts + 1 < kFirstTid);
+std::int32_t pid_of(std::uint32_t place) { return static_cast<std::int32_t>(place) + 1; }
 /// The process track of a host; thread tracks count up from 1 and stay below.
 std::uint64_t process_track(std::uint32_t host) { return (std::uint64_t{1} << 32U) + host; }
+
+/// What the second value of an event of `kind` is called; 0 when it has none.
+std::uint64_t second_argument(EventKind kind) {
+  if (kind == EventKind::kRetransmission) return kPacketsArgument;
+  if (kind == EventKind::kStateChange) return kToArgument;
+  if (kind == EventKind::kLineLost) return kStatusArgument;
+  if (kind == EventKind::kAsyncEvent) return kQueueArgument;
+  return 0;
+}
+
+/// "async_event peer_unreachable" when `names` has a word for what happened; else empty.
+std::string title_of(const TraceEvent& event, const ValueNames& names) {
+  if (event.kind == EventKind::kAsyncEvent && names.async_event != nullptr)
+    return fmt::format("{} {}", name(event.kind), names.async_event(event.a));
+  if (event.kind == EventKind::kPacketDropped && names.drop_reason != nullptr)
+    return fmt::format("{} {}", name(event.kind), names.drop_reason(event.a));
+  if (event.kind == EventKind::kLineLost && names.status != nullptr)
+    return fmt::format("{} {}", name(event.kind), names.status(event.b));
+  return {};
+}
 
 std::uint64_t whole_nanoseconds(TimePs time) { return static_cast<std::uint64_t>(time.ps) / 1000; }
 
@@ -97,6 +123,10 @@ void TimelineSink::write_head() {
     add_name(data, perfetto::InternedData::kDebugAnnotationNames, kBeginPsArgument, "begin_ps");
     add_name(data, perfetto::InternedData::kDebugAnnotationNames, kLengthPsArgument, "length_ps");
     add_name(data, perfetto::InternedData::kDebugAnnotationNames, kValueArgument, "value");
+    add_name(data, perfetto::InternedData::kDebugAnnotationNames, kPacketsArgument, "packets");
+    add_name(data, perfetto::InternedData::kDebugAnnotationNames, kToArgument, "to");
+    add_name(data, perfetto::InternedData::kDebugAnnotationNames, kStatusArgument, "status");
+    add_name(data, perfetto::InternedData::kDebugAnnotationNames, kQueueArgument, "queue");
   }
   write_packet(packet);
 }
@@ -112,7 +142,7 @@ std::uint32_t TimelineSink::describe_host(std::uint32_t host) {
     pbf_builder<perfetto::TrackDescriptor> track(builder, perfetto::TracePacket::kTrackDescriptor);
     track.add_uint64(perfetto::TrackDescriptor::kUuid, process_track(host));
     pbf_builder<perfetto::ProcessDescriptor> process(track, perfetto::TrackDescriptor::kProcess);
-    process.add_int32(perfetto::ProcessDescriptor::kPid, pid_of(host));
+    process.add_int32(perfetto::ProcessDescriptor::kPid, pid_of(place));
     process.add_string(perfetto::ProcessDescriptor::kProcessName, fmt::format("host {}", host));
   }
   write_packet(packet);
@@ -146,13 +176,13 @@ std::uint64_t TimelineSink::lane(LaneKey key, TimePs begin, TimePs end) {
     track.add_uint64(perfetto::TrackDescriptor::kUuid, uuid);
     track.add_uint64(perfetto::TrackDescriptor::kParentUuid, process_track(key.host));
     pbf_builder<perfetto::ThreadDescriptor> thread(track, perfetto::TrackDescriptor::kThread);
-    thread.add_int32(perfetto::ThreadDescriptor::kPid, pid_of(key.host));
+    thread.add_int32(perfetto::ThreadDescriptor::kPid, pid_of(place));
     // Perfetto lists threads by tid: operations first, then stages in the order of an operation's path, then
     // events.
     const std::int32_t rank = key.row == kOperationRow ? 0 : key.row + 1;
     constexpr std::int32_t kRanks = kStageCount + 2;
     const std::int32_t tid =
-        1'000'000 +
+        kFirstTid +
         (static_cast<std::int32_t>(place) * kRanks + rank) * static_cast<std::int32_t>(kMostLanes) +
         static_cast<std::int32_t>(lanes.size());
     thread.add_int32(perfetto::ThreadDescriptor::kTid, tid);
@@ -193,6 +223,7 @@ void TimelineSink::draw(const Drawing& drawing) {
                                 static_cast<std::uint64_t>((drawing.end - drawing.begin).ps));
                  }
                  if (drawing.argument != 0) add_argument(event, kValueArgument, drawing.argument);
+                 if (drawing.second_name != 0) add_argument(event, drawing.second_name, drawing.second_value);
                });
   write_packet(packet);
   if (drawing.instant) return;
@@ -249,13 +280,17 @@ void TimelineSink::draw_instant(const TraceEvent& event) {
     ++left_out_;
     return;
   }
+  const std::string title = title_of(event, names_);
   draw({.track = track,
         .name_iid = kind_name(event.kind),
+        .name = title.empty() ? nullptr : &title,
         .begin = event.begin,
         .end = event.begin,
         .flow = event.operation.value,
         .instant = true,
-        .argument = event.a});
+        .argument = event.a,
+        .second_name = second_argument(event.kind),
+        .second_value = event.b});
 }
 
 void TimelineSink::record(const TraceEvent& event) {

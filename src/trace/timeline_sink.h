@@ -80,7 +80,9 @@ class TimelineSink : public Sink {
     std::uint64_t flow = 0;
     bool ends_flow = false;
     bool instant = false;
-    std::uint64_t argument = 0;  ///< Shown when not zero.
+    std::uint64_t argument = 0;      ///< Shown when not zero.
+    std::uint64_t second_name = 0;   ///< Interned name of a second argument; 0: there is none.
+    std::uint64_t second_value = 0;  ///< Shown whatever it is.
   };
 
   bool has_room(std::uint64_t bytes);

@@ -87,6 +87,58 @@ TEST(TimelineSink, OperationsAreSlicesWithVerbAndStatus) {
   EXPECT_EQ(read->arguments.at("value"), 9U);
 }
 
+TEST(TimelineSink, InstantsSayInWordsWhatHappenedAndToWhat) {
+  std::ostringstream file;
+  TimelineSink sink(file, kibibytes(16),
+                    {.status = example_status,
+                     .drop_reason = [](std::uint64_t) { return std::string_view("lost"); },
+                     .async_event =
+                         [](std::uint64_t kind) {
+                           return kind == 1 ? std::string_view("peer_unreachable") : "queue_error";
+                         }});
+  sink.record({.kind = EventKind::kAsyncEvent, .begin = nanoseconds(5), .a = 1, .b = 3});
+  sink.record({.kind = EventKind::kAsyncEvent, .begin = nanoseconds(6), .a = 0, .b = 0});
+  sink.record({.kind = EventKind::kPacketDropped, .begin = nanoseconds(7), .a = 2});
+  sink.record({.kind = EventKind::kLineLost, .begin = nanoseconds(8), .a = 64, .b = 9});
+  sink.record({.kind = EventKind::kStateChange, .begin = nanoseconds(9), .a = 2, .b = 4});
+  EXPECT_TRUE(sink.finish().ok());
+  const Decoded decoded = decode(file.str());
+  const DecodedEvent* unreachable = find_event(decoded, "async_event peer_unreachable", perfetto::kInstant);
+  ASSERT_NE(unreachable, nullptr);
+  EXPECT_EQ(unreachable->arguments.at("queue"), 3U);
+  const DecodedEvent* error = find_event(decoded, "async_event queue_error", perfetto::kInstant);
+  ASSERT_NE(error, nullptr);
+  EXPECT_EQ(error->arguments.at("queue"), 0U) << "queue 0 is one like any other";
+  const DecodedEvent* dropped = find_event(decoded, "packet_dropped lost", perfetto::kInstant);
+  ASSERT_NE(dropped, nullptr);
+  EXPECT_EQ(dropped->arguments.size(), 2U) << "begin_ps and the reason";
+  const DecodedEvent* line = find_event(decoded, "line_lost retry_exhausted", perfetto::kInstant);
+  ASSERT_NE(line, nullptr);
+  EXPECT_EQ(line->arguments.at("value"), 64U);
+  const DecodedEvent* change = find_event(decoded, "state_change", perfetto::kInstant);
+  ASSERT_NE(change, nullptr);
+  EXPECT_EQ(change->arguments.at("value"), 2U);
+  EXPECT_EQ(change->arguments.at("to"), 4U);
+}
+
+TEST(TimelineSink, ProcessAndThreadIdsAreUniqueWhateverHostsAreCalled) {
+  std::ostringstream file;
+  TimelineSink sink(file, kibibytes(64));
+  // Ids that follow from the numbers of hosts would meet: thread ids count up from a million.
+  for (const std::uint32_t host : {0U, 1'000'256U, 1'000'512U, 0xffff'ffffU, 7U}) {
+    sink.record({.kind = EventKind::kSpan, .host = host, .begin = nanoseconds(0), .end = nanoseconds(5)});
+  }
+  EXPECT_TRUE(sink.finish().ok());
+  std::set<std::int32_t> ids;
+  const Decoded decoded = decode(file.str());
+  EXPECT_EQ(decoded.tracks.size(), 10U);
+  for (const auto& [uuid, track] : decoded.tracks) {
+    const std::int32_t id = track.parent == 0 ? track.pid : track.tid;
+    EXPECT_GT(id, 0);
+    EXPECT_TRUE(ids.insert(id).second) << id;
+  }
+}
+
 /// On each track every begin has its end, and slices do not overlap.
 void expect_slices_pair(const Decoded& decoded) {
   std::map<std::uint64_t, std::vector<const DecodedEvent*>> by_track;

@@ -21,23 +21,35 @@ class AllLocalTwin {
 
   TimePs clock(TimePs busy) const { return busy + waited_; }
 
-  /// A miss of `line` that leaves the caches `leave_delay` from now and blocks the core or does not.
-  void miss(TimePs busy, LineNumber line, TimePs leave_delay, bool blocks) {
-    if (blocks) {
-      wait_until(busy, memory_.closed_row(clock(busy) + leave_delay, kCacheLineBytes));
+  /// A miss that leaves the caches some time from now.
+  struct Miss {
+    LineNumber line = 0;
+    std::uint32_t bytes = 0;      ///< Of the line, or of an access that is not cached.
+    std::uint32_t displaced = 0;  ///< Dirty lines that leave with it.
+    bool blocks = false;          ///< The core waits for it.
+  };
+  /// `miss` leaves `leave_delay` from now.
+  void miss(TimePs busy, TimePs leave_delay, const Miss& miss) {
+    if (!miss.blocks) make_room(busy);
+    const TimePs leaves = clock(busy) + leave_delay;
+    const TimePs done = memory_.closed_row(leaves, miss.bytes);
+    write_lines(leaves, miss.displaced);
+    if (miss.blocks) {
+      wait_until(busy, done);
       return;
     }
-    for (MissSlots::Slot& slot : misses_.all()) {
-      if (slot.used && slot.done <= clock(busy)) misses_.release(slot);
-    }
-    if (misses_.full()) finish(busy, *misses_.earliest());
     MissSlots::Slot& slot = misses_.take();
-    slot.line = line;
-    slot.done = memory_.closed_row(clock(busy) + leave_delay, kCacheLineBytes);
+    slot.line = miss.line;
+    slot.done = done;
     misses_.refresh();
   }
-  /// Bytes leave the caches `leave_delay` from now, and nobody waits for them.
-  void write_line(TimePs busy, TimePs leave_delay) { memory_.write_line(clock(busy) + leave_delay); }
+  /// `lines` dirty lines and a store of `bytes` (0: none) leave the caches `leave_delay` from now, and nobody
+  /// waits for them.
+  void write(TimePs busy, TimePs leave_delay, std::uint32_t lines, std::uint32_t bytes) {
+    const TimePs leaves = clock(busy) + leave_delay;
+    write_lines(leaves, lines);
+    if (bytes > 0) memory_.write(leaves, bytes);
+  }
   /// The core needs the data of a line that may still be under way.
   void need(TimePs busy, LineNumber line) {
     MissSlots::Slot* slot = misses_.may_hold(line) ? misses_.find(line) : nullptr;
@@ -49,6 +61,15 @@ class AllLocalTwin {
   }
 
  private:
+  void make_room(TimePs busy) {
+    for (MissSlots::Slot& slot : misses_.all()) {
+      if (slot.used && slot.done <= clock(busy)) misses_.release(slot);
+    }
+    if (misses_.full()) finish(busy, *misses_.earliest());
+  }
+  void write_lines(TimePs at, std::uint32_t lines) {
+    for (; lines > 0; --lines) memory_.write(at, kCacheLineBytes);
+  }
   void wait_until(TimePs busy, TimePs time) { waited_ += max(kTimeZero, time - clock(busy)); }
   void finish(TimePs busy, MissSlots::Slot& slot) {
     wait_until(busy, slot.done);

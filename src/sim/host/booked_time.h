@@ -15,8 +15,8 @@ namespace wharf::sim {
 /// from the instant on at which it is ready: nobody waits for a stretch that begins later.
 ///
 /// Choice: the last kKept stretches are known, neighbours counting as one. With more, the oldest is
-/// forgotten, which only a request that is ready before its end could notice: it goes ahead as if that were
-/// free.
+/// forgotten, which only a request that is ready before its end notices: all time before that counts as
+/// taken.
 class BookedTime {
  public:
   /// Takes `length` (not negative) from `ready` on or later; returns when the stretch begins.
@@ -30,7 +30,7 @@ class BookedTime {
         last.end = begin + length;
         return begin;
       }
-      newest_ = (newest_ + 1) % kKept;
+      forget_oldest();
       stretches_[newest_] = {ready, ready + length};
       return ready;
     }
@@ -47,9 +47,19 @@ class BookedTime {
   /// The `back`-th stretch before the newest, below kKept.
   Stretch& before(std::uint32_t back) { return stretches_[(newest_ + kKept - back) % kKept]; }
 
+  /// Moves the ring on by one: its newest place is free to be written.
+  void forget_oldest() {
+    newest_ = (newest_ + 1) % kKept;
+    forgotten_until_ = max(forgotten_until_, stretches_[newest_].end);
+  }
+
   [[gnu::noinline]] TimePs take_between(TimePs ready, TimePs length) {
-    const TimePs known_from = before(kKept - 1).begin;
-    if (ready + length <= known_from) return ready;
+    ready = max(ready, forgotten_until_);
+    if (ready + length <= before(kKept - 1).begin) {
+      // Older than all that are known, so that it is forgotten at once.
+      forgotten_until_ = ready + length;
+      return ready;
+    }
     // The newest stretch that begins at or before `ready`, or the oldest that is known.
     std::uint32_t back = 1;
     while (back + 1 < kKept && before(back).begin > ready) ++back;
@@ -61,21 +71,31 @@ class BookedTime {
   /// Adds a stretch between the `back`-th before the newest, and the one after that.
   void place(TimePs begin, TimePs end, std::uint32_t back) {
     Stretch& left = before(back);
+    const bool joins_right = back > 0 && before(back - 1).begin == end;
+    if (left.end == begin && joins_right) {
+      // The gap between the two is gone: they are one, and an empty stretch takes the oldest place.
+      left.end = before(back - 1).end;
+      for (std::uint32_t to = back - 1; to > 0; --to) before(to) = before(to - 1);
+      stretches_[newest_] = {forgotten_until_, forgotten_until_};
+      newest_ = (newest_ + kKept - 1) % kKept;
+      return;
+    }
     if (left.end == begin) {
       left.end = end;
       return;
     }
-    if (back > 0 && before(back - 1).begin == end) {
+    if (joins_right) {
       before(back - 1).begin = begin;
       return;
     }
-    newest_ = (newest_ + 1) % kKept;
+    forget_oldest();
     for (std::uint32_t to = 0; to < back; ++to) before(to) = before(to + 1);
     before(back) = {begin, end};
   }
 
   std::array<Stretch, kKept> stretches_{};  ///< A ring in order of time; empty ones lie at the beginning.
   std::uint32_t newest_ = 0;
+  TimePs forgotten_until_;  ///< End of the last stretch that was forgotten.
 };
 
 }  // namespace wharf::sim

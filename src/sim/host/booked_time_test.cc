@@ -29,6 +29,43 @@ TEST(BookedTime, WhatIsReadyEarlierTakesTheFirstGapThatIsLongEnough) {
   EXPECT_EQ(booked.take(nanoseconds(10), nanoseconds(90)), nanoseconds(10));
 }
 
+TEST(BookedTime, AFilledGapMakesOneOfItsNeighbours) {
+  // 64 stretches are kept. Were the 30 gaps that are filled still borders, the first ones would be forgotten.
+  BookedTime booked;
+  for (int i = 0; i < 60; ++i) (void)booked.take(nanoseconds(1000 + 10 * i), nanoseconds(5));
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(booked.take(nanoseconds(1005 + 10 * i), nanoseconds(5)), nanoseconds(1005 + 10 * i));
+  }
+  for (int i = 60; i < 90; ++i) (void)booked.take(nanoseconds(1000 + 10 * i), nanoseconds(5));
+  EXPECT_EQ(booked.take(nanoseconds(500), nanoseconds(5)), nanoseconds(500)) << "nothing is forgotten";
+  EXPECT_EQ(booked.take(nanoseconds(1000), nanoseconds(5)), nanoseconds(1305));
+}
+
+TEST(BookedTime, BeforeTheEndOfWhatIsForgottenAllIsTaken) {
+  BookedTime booked;
+  // Of a hundred stretches the first 36 are forgotten, the last of them from 350 to 355.
+  for (int i = 0; i < 100; ++i) (void)booked.take(nanoseconds(10 * i), nanoseconds(5));
+  EXPECT_EQ(booked.take(nanoseconds(12), nanoseconds(3)), nanoseconds(355));
+  EXPECT_EQ(booked.take(nanoseconds(12), nanoseconds(3)), nanoseconds(365)) << "358 to 360 is too short";
+  EXPECT_EQ(booked.take(nanoseconds(12), nanoseconds(2)), nanoseconds(358));
+}
+
+// However many are booked, and however far back.
+RC_GTEST_PROP(BookedTime, NoInstantIsGivenTwice, ()) {
+  BookedTime booked;
+  std::vector<std::pair<TimePs, TimePs>> taken;
+  const int count = *rc::gen::inRange(0, 400);
+  for (int i = 0; i < count; ++i) {
+    const TimePs ready = picoseconds(*rc::gen::inRange<std::int64_t>(0, 4000));
+    const TimePs length = picoseconds(*rc::gen::inRange<std::int64_t>(1, 9));
+    const TimePs begin = booked.take(ready, length);
+    RC_ASSERT(begin >= ready);
+    taken.emplace_back(begin, begin + length);
+  }
+  std::sort(taken.begin(), taken.end());
+  for (std::size_t i = 1; i < taken.size(); ++i) RC_ASSERT(taken[i - 1].second <= taken[i].first);
+}
+
 // Against a list of every stretch, as long as no more of them are known at a time than are kept.
 RC_GTEST_PROP(BookedTime, TakesTheFirstFreeStretch, ()) {
   BookedTime booked;

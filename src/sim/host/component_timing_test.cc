@@ -119,8 +119,19 @@ TEST(Pcie, AReadIsNotDoneBeforeTheWritesPostedBeforeItAreVisible) {
   Pcie pcie(config, kExact);
   // 96 B upstream are 1.5 ns; then 2000 ns and a row. The read's own round trip would take 502 ns.
   EXPECT_EQ(pcie.write(kTimeZero, 64, in_row).visible, picoseconds(2'031'500));
-  EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(2'031'500));
+  // A write takes longer than the round trip, so that no time is left for the way back but that of the data.
+  EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(2'031'500 + 1'500));
   EXPECT_EQ(pcie.read(nanoseconds(3000), 64), picoseconds(3'501'500));
+}
+
+TEST(Pcie, WhatAReadWaitedForInMemoryHasItsWayBackStillToGo) {
+  Pcie pcie(plain_pcie(), kExact);
+  const auto in_busy_memory = [](TimePs arrived, std::uint32_t) { return arrived + nanoseconds(1000); };
+  EXPECT_EQ(pcie.write(kTimeZero, 64, in_busy_memory).visible, picoseconds(1'500 + 1'250'000));
+  // 250 ns of the round trip of 500 are the way there, as for a write; 250 are the way back, then the data.
+  EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(1'251'500 + 250'000 + 1'500));
+  // A completion of another read that is ready at the same time comes behind it on the link.
+  EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(1'251'500 + 250'000 + 2 * 1'500));
 }
 
 TEST(Pcie, PostedWritesPassAReadThatWaitsForItsTag) {
@@ -163,8 +174,26 @@ TEST(Pcie, MmioWritesOccupyTheLink) {
   EXPECT_EQ(narrow.mmio_write(kTimeZero, 256), nanoseconds(150 + 6000));
 }
 
+TEST(Pcie, WithoutACreditAnMmioWriteLeavesWhenTheNicHasTakenTheOneBefore) {
+  PcieConfig config = plain_pcie();
+  config.posted_credits = 1;
+  Pcie pcie(config, kExact);
+  // Two doorbells at once: each takes 150 ns and its 0.625 ns of the link, and the second leaves when the
+  // first is there.
+  EXPECT_EQ(pcie.mmio_write(nanoseconds(7), 8), picoseconds(157'625));
+  EXPECT_EQ(pcie.mmio_write(nanoseconds(7), 8), picoseconds(157'625 + 150'625));
+  // An entry with its payload in four write-combined lines of 96 B: one after another.
+  EXPECT_EQ(pcie.mmio_write(nanoseconds(1000), 256), picoseconds(1'000'000 + 4 * 151'500));
+  // With two credits: two lines, and two behind them.
+  config.posted_credits = 2;
+  Pcie wider(config, kExact);
+  EXPECT_EQ(wider.mmio_write(kTimeZero, 256), picoseconds(2 * 153'000));
+}
+
 TEST(Pcie, CompletionsDoNotPassMmioWrites) {
-  Pcie pcie(plain_pcie(), kExact);
+  PcieConfig config = plain_pcie();
+  config.posted_credits = 0;
+  Pcie pcie(config, kExact);
   // 32 KiB in 512 lines of 96 B are 768 ns; the 96 B of a read's data, there at 500 ns, wait behind them.
   EXPECT_EQ(pcie.mmio_write(kTimeZero, 32768), nanoseconds(150 + 768));
   EXPECT_EQ(pcie.read(kTimeZero, 64), picoseconds(918'000 + 1'500));

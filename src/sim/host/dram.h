@@ -22,16 +22,19 @@ class Dram {
   TimePs row_hit(TimePs at, std::uint32_t bytes) { return serve(at, bytes, config_.row_hit); }
   /// An access to a closed row: records that a NIC fetches, lines that a core misses.
   TimePs closed_row(TimePs at, std::uint32_t bytes) { return serve(at, bytes, config_.load_latency); }
-  /// A dirty line that a core evicts, or a store past its caches: nobody waits for it, but it takes its time
-  /// of the channels.
-  void write_line(TimePs at) { (void)channels_.take(at, line_time_); }
+  /// A dirty line that a core evicts, or a store past its caches: nobody waits for it, but its bytes take
+  /// their time of the channels.
+  void write(TimePs at, std::uint32_t bytes) { (void)channels_.take(at, occupancy(bytes)); }
 
  private:
   static constexpr std::uint32_t kLine = 64;
 
+  /// What `bytes` take of the channels.
+  TimePs occupancy(std::uint32_t bytes) const {
+    return bytes == kLine ? line_time_ : transfer_time(Bytes{bytes}, config_.rate);
+  }
   TimePs serve(TimePs at, std::uint32_t bytes, TimePs latency) {
-    const TimePs transfer = bytes == kLine ? line_time_ : transfer_time(Bytes{bytes}, config_.rate);
-    const TimePs begin = channels_.take(at, transfer);
+    const TimePs begin = channels_.take(at, occupancy(bytes));
     // The latency covers the first line; what is longer streams behind it.
     const TimePs rest = bytes > kLine ? transfer_time(Bytes{bytes - kLine}, config_.rate) : kTimeZero;
     return begin + stage_time(latency + rest, rounding_);

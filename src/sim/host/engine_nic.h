@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "engine/contract.h"
 #include "sim/host/nic.h"
 
@@ -174,7 +175,9 @@ class EngineNic final : public Nic {
     pending.answered = false;
     if (course.visible > course.done) {
       // A posted write: once it is on its way the engine may forget it, the bytes follow.
-      if (access.kind == engine::AccessKind::kWrite && !port_.is_mapped(access)) {
+      const bool writes =
+          access.kind == engine::AccessKind::kWrite || access.kind == engine::AccessKind::kWriteContext;
+      if (writes && !port_.is_mapped(access)) {
         answer_now_.push_back({slot, engine::AccessStatus::kFault, true});
         return;
       }
@@ -210,7 +213,9 @@ class EngineNic final : public Nic {
   /// The bytes of a posted write reach memory.
   void place_write(std::uint32_t slot) {
     const engine::Access& access = accesses_[slot].access;
-    (void)port_.perform(access);  // Whether it is mapped has been checked.
+    const engine::AccessResult result = port_.perform(access);
+    // The engine has been told that it is done: whether it is mapped was asked when it began.
+    WHARF_CHECK(result.status == engine::AccessStatus::kDone);
     host_parts_.payloads.release(access.data.buffer);
     accesses_.release(slot);
   }

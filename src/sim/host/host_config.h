@@ -26,9 +26,11 @@ struct CoreConfig {
   TimePs work_request_build = nanoseconds(30);  ///< Stores that write the work-queue entry.
   TimePs library_poll = nanoseconds(30);        ///< A completion becomes a return value.
   TimePs poll_host_memory =
-      nanoseconds(70);                    ///< The core misses on a record that the NIC wrote to host memory.
-  TimePs poll_on_chip = nanoseconds(5);   ///< The same when the record lies in an on-chip buffer.
-  std::uint32_t outstanding_misses = 16;  ///< Loads and stores of remote memory in flight, 1 to 1024.
+      nanoseconds(70);                   ///< The core misses on a record that the NIC wrote to host memory.
+  TimePs poll_on_chip = nanoseconds(5);  ///< The same when the record lies in an on-chip buffer.
+  /// In flight at a time, each for itself: misses of local memory, misses and stores of remote memory, dirty
+  /// lines on their way to remote memory. 1 to 1024.
+  std::uint32_t outstanding_misses = 16;
 };
 
 /// Keys memory.*: DRAM of the host.

@@ -146,7 +146,7 @@ void LoadStorePort::look_up(Call& call, TimePs now) {
   } else {
     go_remote(call, line, access.needs_fill ? MissKind::kFill : MissKind::kLoad);
   }
-  write_local_lines(parts_.dram, now, out);
+  write_local_lines(parts_.dram, call.ready, out);
   send_write_backs(out);
 }
 
@@ -202,6 +202,7 @@ void LoadStorePort::go_remote(Call& call, LineNumber line, MissKind kind) {
     issue(tag, call.ready);
     return;
   }
+  miss.queued = true;
   if (waiting_.full()) waiting_.reserve(2 * waiting_.capacity());
   waiting_.push_back(tag);
 }
@@ -274,6 +275,7 @@ void LoadStorePort::issue_waiting(TimePs now) {
   while (!waiting_.empty() && has_room()) {
     const std::uint32_t next = waiting_.front();
     waiting_.pop_front();
+    misses_[next].queued = false;
     ++slots_used_;
     issue(next, max(now, misses_[next].since));
   }
@@ -412,6 +414,12 @@ void LoadStorePort::describe_waiting(std::vector<std::string>& lines) const {
     lines.push_back(fmt::format("a {} of remote line {:#x} waits for its answer since {}",
                                 verbs::name(miss.request.verb), miss.request.remote.address,
                                 format_time(miss.since)));
+  }
+  if (!waiting_.empty()) {
+    lines.push_back(queued_write_backs_.empty()
+                        ? fmt::format("{} misses wait for one of the core's {} miss slots", waiting_.size(),
+                                      config_.core.outstanding_misses)
+                        : fmt::format("{} misses wait until dirty lines have left", waiting_.size()));
   }
   if (!queued_write_backs_.empty())
     lines.push_back(fmt::format("{} dirty lines wait for room to leave", queued_write_backs_.size()));

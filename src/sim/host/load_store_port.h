@@ -166,7 +166,7 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
     CallList served;  ///< Who gets its answer.
     CallList behind;  ///< Who must look the line up again when it has ended.
     MissKind kind = MissKind::kFill;
-    bool queued = false;       ///< kWriteBack: waits for room; its bytes are taken when it leaves.
+    bool queued = false;       ///< Waits for room; the bytes of a write-back are taken when it leaves.
     bool write_again = false;  ///< kWriteBack: the line became dirty and left once more meanwhile.
   };
 

@@ -53,8 +53,9 @@ class Pcie {
   Pcie(const PcieConfig& config, StageRounding rounding);
 
   /// DMA read of `bytes`, ready at `at`; returns when the last byte has reached the NIC. Each of its read
-  /// requests waits for a tag. Reads complete in the order in which they were asked for, and not before the
-  /// writes posted before them are visible.
+  /// requests waits for a tag. Reads complete in the order in which they were asked for. Memory is read when
+  /// the writes posted before are visible; then the data take the way back, which is what a round trip takes
+  /// longer than a posted write.
   TimePs read(TimePs at, std::uint32_t bytes);
 
   /// A posted DMA write.
@@ -93,7 +94,8 @@ class Pcie {
     return posted;
   }
 
-  /// MMIO write of `bytes` by the core, begun at `at`; returns when the NIC has it. The core does not wait.
+  /// MMIO write of `bytes` by the core, begun at `at`; returns when the NIC has it. The core does not wait;
+  /// what has no credit leaves the root complex later, when the NIC has taken what was sent before.
   TimePs mmio_write(TimePs at, std::uint32_t bytes);
 
  private:
@@ -104,6 +106,7 @@ class Pcie {
 
   PcieConfig config_;
   StageRounding rounding_;
+  TimePs completion_time_;  ///< From memory to the NIC, without the time of the bytes.
   BookedTime upstream_;
   BookedTime downstream_;
   PostedCredits upstream_credits_;

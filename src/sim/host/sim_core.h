@@ -40,14 +40,16 @@ class WriteBackTarget {
 /// Writes the dirty lines of local memory among `out`, which leave the caches at `at`.
 inline void write_local_lines(Dram& dram, TimePs at, const WriteBacks& out) {
   for (std::uint32_t i = 0; i < out.count; ++i) {
-    if ((out.lines[i] & kRemoteLineBit) == 0) dram.write_line(at);
+    if ((out.lines[i] & kRemoteLineBit) == 0) dram.write(at, kCacheLineBytes);
   }
 }
 
 /// verbs::Core of a simulated host. Loads and stores take the time of the cache level that answers, plus DRAM
 /// on a miss, where they meet the NIC's accesses and the dirty lines that leave; stores are visible when they
 /// are done, so that a fence never waits. They overlap with other work of the core, core.outstanding_misses
-/// at a time. Choice: misses of local and of remote memory do not take each other's room.
+/// at a time. Choices: misses of local and of remote memory do not take each other's room; memory reads a
+/// line that is missing before it writes the dirty ones that it displaces; an access that the caches do not
+/// keep takes its own bytes of memory's rate, any other a line.
 class SimCore {
  public:
   SimCore(Core& core, HostMemory& memory, Dram& dram, CacheHierarchy& caches, const HostConfig& config,
@@ -86,7 +88,7 @@ class SimCore {
           kind_(kind) {}
     bool await_ready() const { return false; }
     void await_suspend(std::coroutine_handle<> handle) {
-      core_.core_.resume_at(core_.serve(address_, kind_ != Kind::kLoad), handle);
+      core_.core_.resume_at(core_.serve(address_, length_, kind_ != Kind::kLoad), handle);
     }
     std::uint64_t await_resume() const { return core_.perform(*this); }
 
@@ -157,24 +159,28 @@ class SimCore {
 
  private:
   /// Looks up what an access needs, now; returns when it is done.
-  TimePs serve(std::uint64_t address, bool store) {
+  TimePs serve(std::uint64_t address, std::uint32_t length, bool store) {
     WriteBacks out;
     const LineNumber line = line_of(address);
     const CacheAccess access = caches_.access(line, store, out);
     if (access.needs_fill) caches_.fill(line, store, out);
     const TimePs looked_up = core_.now() + access.latency;
+    TimePs done = looked_up;
+    if (access.level == CacheLevel::kMemory) {
+      done = miss(looked_up, access.needs_fill ? kCacheLineBytes : length);
+    } else if (access.store_to_memory) {
+      dram_.write(looked_up, length);
+    }
     write_local_lines(dram_, looked_up, out);
     if (write_backs_ != nullptr) write_backs_->displaced(out);
-    if (access.level == CacheLevel::kMemory) return miss(looked_up);
-    if (access.store_to_memory) dram_.write_line(looked_up);
-    return looked_up;
+    return done;
   }
-  /// A line that is known to be missing at `at`; returns when it is there. Misses end in the order in which
-  /// they begin, so that the room of the oldest is the next that is free.
-  TimePs miss(TimePs at) {
+  /// An access to `bytes` of memory that is known to be necessary at `at`; returns when it is done. Misses
+  /// end in the order in which they begin, so that the room of the oldest is the next that is free.
+  TimePs miss(TimePs at, std::uint32_t bytes) {
     TimePs& end = misses_end_[next_miss_];
     next_miss_ = next_miss_ + 1 == misses_end_.size() ? 0 : next_miss_ + 1;
-    end = dram_.closed_row(max(at, end), kCacheLineBytes);
+    end = dram_.closed_row(max(at, end), bytes);
     return end;
   }
 

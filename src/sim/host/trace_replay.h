@@ -347,24 +347,29 @@ class TraceReplay {
     // When the miss or the store leaves the caches. A buffered store takes that long but not the core's time.
     const TimePs leaves = started + access.latency;
     if (!buffered) clock_ = leaves;
+    const bool goes_far = remote && !paged();
+    const bool misses = access.level == CacheLevel::kMemory && (!store || access.needs_fill);
+    const std::uint32_t fetched = access.needs_fill ? kCacheLineBytes : size;
+    // Memory reads what is missing before it writes what that displaces.
+    const TimePs local_done = misses && !goes_far ? memory_.closed_row(leaves, fetched) : kNever;
     for (std::uint32_t i = 0; i < out.count; ++i) write_line(leaves, out.lines[i]);
     if (access.store_to_memory) write_bytes(leaves, address, size, remote);
-    if (access.level != CacheLevel::kMemory || (store && !access.needs_fill)) return Progress::kDone;
-
-    const bool goes_far = remote && !paged();
+    if (!misses) {
+      twin_.write(busy(), leaves - clock_, out.count, access.store_to_memory ? size : 0);
+      return Progress::kDone;
+    }
     const bool blocks = blocks_core(kind);
     MissSlots::Slot& slot = misses_.take();
     slot.line = line;
     slot.started = started;
     slot.remote = goes_far;
-    slot.done = goes_far ? kNever : memory_.closed_row(leaves, kCacheLineBytes);
+    slot.done = local_done;
     if (!blocks && kind != TraceKind::kStore) slot.stall_at = instructions_ + config_.window_instructions;
     misses_.refresh();
-    twin_.miss(busy(), line, leaves - clock_, blocks);
+    twin_.miss(busy(), leaves - clock_, {line, fetched, out.count, blocks});
     if (goes_far) {
       ++remote_loads_;
-      const bool whole_line = access.needs_fill;
-      start_load(leaves, whole_line ? line << kCacheLineShift : address, whole_line ? kCacheLineBytes : size,
+      start_load(leaves, access.needs_fill ? line << kCacheLineShift : address, fetched,
                  misses_.index_of(slot));
     } else {
       ++local_misses_;
@@ -424,8 +429,7 @@ class TraceReplay {
 
   /// Bytes leave for memory at `at`: to local memory, to a frame of it, or to the other machine.
   void write_bytes(TimePs at, std::uint64_t address, std::uint32_t size, bool remote) {
-    twin_.write_line(busy(), at - clock_);
-    if (!remote || paged()) memory_.write_line(at);
+    if (!remote || paged()) memory_.write(at, size);
     if (!remote) return;
     if constexpr (PageTransferPort<Port>) {
       if (paged()) {

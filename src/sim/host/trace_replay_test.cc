@@ -79,10 +79,20 @@ TEST(TraceReplay, LocalMissesAndDirtyLinesShareTheRateOfMemory) {
   EXPECT_EQ(loads.result.time, nanoseconds(104 + 70));
   EXPECT_EQ(loads.result.all_local_time, loads.result.time);
   EXPECT_EQ(replay(config, local, "L 1000,8\nL 2000,8\n").result.time, nanoseconds(74 + 74));
-  // A modified line and two others: the third displaces it, and its own line comes behind: 204, then 304.
+  // A modified line and two others: the third leaves at 178 and displaces it. It is read from 204 to 304, and
+  // the dirty line written until 404, which holds up a fourth that leaves at 278.
   const Outcome dirty = replay(config, local, "M 1000,8\nL 2000,8\nL 3000,8\n", slow);
-  EXPECT_EQ(dirty.result.time, nanoseconds(304 + 70));
+  EXPECT_EQ(dirty.result.time, nanoseconds(204 + 70));
   EXPECT_EQ(dirty.result.slow_down(), 1.0);
+  const Outcome behind = replay(config, local, "M 1000,8\nL 2000,8\nL 3000,8\nL 4000,8\n", slow);
+  EXPECT_EQ(behind.result.time, nanoseconds(404 + 70));
+  EXPECT_EQ(behind.result.slow_down(), 1.0);
+  // A store past the caches takes its 8 bytes alone, 12.5 ns: it leaves at 78 with the load behind it, which
+  // finds the channels taken from 104 to 116.5.
+  config.cache.write_policy = WritePolicy::kWriteThrough;
+  const Outcome through = replay(config, local, "L 1000,8\nS 2000,8\nL 3000,8\n", slow);
+  EXPECT_EQ(through.result.time, picoseconds(116'500 + 70'000));
+  EXPECT_EQ(through.result.slow_down(), 1.0);
 }
 
 TEST(TraceReplay, ABufferedStoreMissCostsTheCoreNothingUntilItsDataIsNeeded) {

@@ -64,9 +64,10 @@ void bind_core(Binder& binder, CoreConfig& core, const HostKeyScope& scope) {
                   "the core reads a completion record in an on-chip buffer");
     }
   }
-  const Binder::Section load_store(binder, "", scope.load_store_path, "only loads and stores use it");
-  binder.integer("outstanding_misses", core.outstanding_misses, "loads and stores of remote memory in flight",
-                 1, 1024);
+  binder.integer(
+      "outstanding_misses", core.outstanding_misses,
+      "misses of local memory in flight; likewise those of remote memory, and dirty lines on their way there",
+      1, 1024);
 }
 
 void bind_pcie(Binder& binder, PcieConfig& pcie, const HostKeyScope& scope) {

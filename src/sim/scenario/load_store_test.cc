@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores of remote memory through the caches: what reaches the remote under each write policy, how
 // misses merge and queue, and that data come back as they were written.
+#include <algorithm>
+
 #include "base/bytes.h"
 #include "sim/scenario/two_hosts_test_support.h"
 #include "trace/ring_sink.h"
@@ -200,7 +202,7 @@ TEST(LoadStore, ADirtyLineThatCannotGoHomeIsCountedAndTraced) {
   EXPECT_EQ(lost[1].a, pair.near_segment.base + 64);
 }
 
-TEST(LoadStore, DirtyLinesLeaveWhenThereIsRoomAndMissesWaitForThem) {
+TEST(LoadStore, DirtyLinesLeaveWhenThereIsRoom) {
   TwoHostsConfig config = tiny_cache();
   config.host.core.outstanding_misses = 1;
   Pair pair(config);
@@ -214,6 +216,45 @@ TEST(LoadStore, DirtyLinesLeaveWhenThereIsRoomAndMissesWaitForThem) {
   EXPECT_EQ(port.counters().write_backs, 10U);
   for (std::uint64_t line = 0; line < 10; ++line) EXPECT_EQ(at_target(pair, line * 64), line + 1);
   EXPECT_EQ(pair.two->log().totals(verbs::Verb::kStore).path.unattributed, kTimeZero);
+}
+
+TEST(LoadStore, NoMissLeavesWhileADirtyLineWaitsForRoom) {
+  TwoHostsConfig config = tiny_cache();
+  config.host.cache.l1.shape = {8, 8};
+  config.host.core.outstanding_misses = 1;
+  Pair pair(config);
+  for (std::uint64_t line = 0; line < 4; ++line) pair.run(store_word(pair, line * 64, 1));
+  Host& host = pair.two->host(0);
+  host.caches().clean_all([&](LineNumber line) { host.load_store()->write_back(line); });
+  // One write-back is out and three wait: the load's slot is free, but it leaves only behind the last of
+  // them.
+  pair.two->host(0).core().spawn(expect_word(pair, 4096, 0));
+  pair.two->simulation().run_until(pair.two->simulation().now() + nanoseconds(600));
+  std::vector<std::string> waiting;
+  host.load_store()->describe_waiting(waiting);
+  EXPECT_NE(std::find(waiting.begin(), waiting.end(), "1 misses wait until dirty lines have left"),
+            waiting.end());
+  pair.two->run();
+  // Three times more than 400 ns until the last has left, and then its own.
+  const OperationTotals& loads = pair.two->log().totals(verbs::Verb::kLoad);
+  EXPECT_GT(loads.path.critical[static_cast<std::size_t>(Stage::kMissSlotWait)], nanoseconds(3 * 400));
+  EXPECT_GT(loads.latency_max, nanoseconds(4 * 400));
+  EXPECT_EQ(loads.path.unattributed, kTimeZero);
+}
+
+TEST(LoadStore, AMissWithoutASlotSaysWhatItWaitsFor) {
+  TwoHostsConfig config = load_store(WritePolicy::kWriteBack);
+  config.host.core.outstanding_misses = 1;
+  Pair pair(config);
+  for (std::uint64_t line = 0; line < 3; ++line)
+    pair.two->host(0).core().spawn(expect_word(pair, line * 64, 0));
+  pair.two->simulation().run_until(nanoseconds(100));
+  std::vector<std::string> waiting;
+  pair.two->host(0).load_store()->describe_waiting(waiting);
+  ASSERT_EQ(waiting.size(), 2U);
+  EXPECT_NE(waiting[0].find("waits for its answer"), std::string::npos) << waiting[0];
+  EXPECT_EQ(waiting[1], "2 misses wait for one of the core's 1 miss slots");
+  pair.two->run();
 }
 
 /// How many of four dirty lines are home 600 ns after all were told to leave.
@@ -260,6 +301,36 @@ TEST(LoadStore, LocalMissesShareRoomAndTheRateOfMemory) {
   config.host.core.outstanding_misses = 16;
   config.host.memory.rate = BitsPerSecond{5'120'000'000};
   EXPECT_EQ(time_of_two(config), nanoseconds(117 + 70));
+}
+
+TEST(LoadStore, MemoryReadsAMissingLineBeforeItWritesWhatThatDisplaces) {
+  TwoHostsConfig config = tiny_cache();
+  config.host.memory.rate = BitsPerSecond{5'120'000'000};
+  Pair pair(config);
+  const auto program = [](Pair& two_hosts) -> verbs::Task<void> {
+    SimCore& core = two_hosts.two->host(0).core();
+    // A miss is known after 1 ns and there 70 ns after its 100 ns of the channels begin: from 1 to 101, from
+    // 101 (171 there) and, displacing the dirty line, from 201.
+    co_await core.store(two_hosts.near_buffer, 8, 1);
+    (void)co_await core.load(two_hosts.near_buffer + 64, 8);
+    (void)co_await core.load(two_hosts.near_buffer + 128, 8);
+    EXPECT_EQ(core.now(), nanoseconds(201 + 70));
+    // The dirty line is written from 301 to 401.
+    (void)co_await core.load(two_hosts.near_buffer + 192, 8);
+    EXPECT_EQ(core.now(), nanoseconds(401 + 70));
+  };
+  pair.run(program(pair));
+}
+
+TEST(LoadStore, LocalAccessesPastTheCachesTakeTheirOwnBytes) {
+  // 8 B at 5.12 Gbps take 12.5 ns of the channels; each access is known to go there after 1 ns.
+  TwoHostsConfig config = tiny_cache();
+  config.host.cache.write_policy = WritePolicy::kUncached;
+  config.host.memory.rate = BitsPerSecond{5'120'000'000};
+  Pair pair(config);
+  for (const std::uint64_t offset : {0U, 64U, 128U}) pair.two->host(0).core().spawn(load_local(pair, offset));
+  pair.two->run();
+  EXPECT_EQ(pair.two->simulation().now(), picoseconds(1'000 + 2 * 12'500 + 70'000));
 }
 
 TEST(LoadStore, RoceHasNone) {

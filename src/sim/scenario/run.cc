@@ -7,10 +7,12 @@
 #include <bit>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "sim/host/program_log.h"
 #include "sim/scenario/assembly.h"
+#include "sim/scenario/counter_report.h"
 #include "sim/scenario/replay_run.h"
 
 namespace wharf::sim {
@@ -52,27 +54,38 @@ void fill_program(const workload::LoopResult& loop, const ProgramLog& log, RunRe
   }
 }
 
-/// Writes what the caches of host 0 still hold dirty to the remote, and lets everything come to rest.
-void settle(TwoHosts& two, TimePs limit) {
+/// Adds `finding` to what the run's memory did wrong.
+void add_to_verdict(RunReport& report, std::string_view finding) {
+  if (!report.verdict.empty()) report.verdict += "; ";
+  report.verdict += finding;
+}
+
+/// Writes what the caches of host 0 still hold dirty to the remote, and lets everything come to rest; says in
+/// the report when that did not happen before `limit`.
+void settle(TwoHosts& two, TimePs limit, RunReport& report) {
   Host& host = two.host(0);
   if (LoadStorePort* port = host.load_store()) {
     host.caches().clean_all([port](LineNumber line) {
       if ((line & kRemoteLineBit) != 0) port->write_back(line);
     });
   }
-  two.run(limit);
+  if (two.run(limit).end == RunEnd::kTimeReached) {
+    add_to_verdict(report, fmt::format("run.time_limit of {} was reached before all that the program left "
+                                       "behind, dirty lines among it, was done",
+                                       format_time(limit)));
+  }
 }
 
 /// Says in the report which dirty lines never came home, those that settle() wrote included.
 void note_lost_lines(const LoadStorePort& port, RunReport& report) {
   const std::uint64_t lost = port.counters().lines_lost;
   if (lost == 0) return;
-  report.counters["host0"]["load_store"]["lines_lost"] = lost;
-  report.verdict = fmt::format(
-      "{} dirty line{} lost, with the stores in {} that had ended well: the write-back of {:#x} ended with "
-      "{}",
-      lost, lost == 1 ? " is" : "s are", lost == 1 ? "it" : "them", port.first_lost().address,
-      verbs::name(port.first_lost().status));
+  add_to_verdict(
+      report,
+      fmt::format("{} dirty line{} lost, with the stores in {} that had ended well: the write-back of "
+                  "{:#x} ended with {}",
+                  lost, lost == 1 ? " is" : "s are", lost == 1 ? "it" : "them", port.first_lost().address,
+                  verbs::name(port.first_lost().status)));
 }
 
 }  // namespace
@@ -140,10 +153,12 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
       report.waiting);
   fill_from(two, report);
   fill_program(workload::loop_result(parties.results[0]), program_log, report);
+  if (report.end == RunOutcome::kDone) settle(two, config.time_limit, report);
+  // Counted to the end: a dirty line that settle() wrote is a write-back, whether it got lost or not.
+  report.counters = counter_report(two);
   for (const workload::NamedCount& count : workload::own_counts(parties.results[0])) {
     report.counters["program"][std::string(count.name)] = count.value;
   }
-  if (report.end == RunOutcome::kDone) settle(two, config.time_limit);
   if (const LoadStorePort* port = two.host(0).load_store()) note_lost_lines(*port, report);
   if (report.end == RunOutcome::kDone) {
     if (needed != 0) {
@@ -151,10 +166,7 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
       const workload::Verdict verdict =
           workload::verify(config.workload, {0, parties.count}, region(), config.seed, results);
       report.memory_checks = verdict.checks;
-      if (!verdict.holds()) {
-        report.verdict +=
-            (report.verdict.empty() ? std::string() : std::string("; ")) + workload::describe(verdict);
-      }
+      if (!verdict.holds()) add_to_verdict(report, workload::describe(verdict));
     }
   }
   report.program_log = program_log.records();

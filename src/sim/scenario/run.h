@@ -88,8 +88,10 @@ struct RunReport {
   TimePs simulated;
   std::uint64_t events = 0;
   std::uint64_t fingerprint = 0;
-  nlohmann::ordered_json counters;  ///< By component: engines, links, caches, NICs.
-  nlohmann::ordered_json replay;    ///< Trace replay only: hits, misses, times, paging.
+  /// By component: engines, links, caches, NICs. What happened after the program's end is counted too: late
+  /// acknowledgements, and dirty lines that were written to the remote.
+  nlohmann::ordered_json counters;
+  nlohmann::ordered_json replay;  ///< Trace replay only: hits, misses, times, paging.
 
   OperationLog log{0};
   std::vector<verbs::OperationRecord> program_log;  ///< Party 0, up to the record limit.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/scenario/summary_schema.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -174,6 +175,28 @@ TEST(Verdicts, RequestsThatEndInTheirSpecifiedErrorBreakNoPromise) {
   ASSERT_TRUE(report.ok());
   EXPECT_GT(report->program_errors, 0U);
   EXPECT_EQ(report->verdict, "");
+}
+
+TEST(Verdicts, WhatTheProgramLeavesDirtyIsWrittenAndCountedUnlessTimeRunsOut) {
+  const auto report_of = [](const std::string& limit) {
+    const auto scenario =
+        load_scenario(text("[model]\nstack = \"ub_ldst\"\n[run]\nworkload = \"verb_loop\"\nverb = \"store\"\n"
+                           "operations = 100\n" +
+                           limit));
+    EXPECT_TRUE(scenario.ok()) << scenario.error().message;
+    auto report = run_scenario(*scenario, {});
+    EXPECT_TRUE(report.ok());
+    return *std::move(report);
+  };
+  const RunReport whole = report_of("");
+  EXPECT_EQ(whole.verdict, "");
+  // The caches hold every line that was stored to: each leaves once, after the program's end.
+  const auto& counters = whole.counters["host0"]["load_store"];
+  EXPECT_EQ(counters["write_backs"], counters["misses"]);
+  const RunReport cut = report_of(fmt::format("time_limit = \"{}ps\"\n", whole.simulated.ps + 100'000));
+  EXPECT_EQ(cut.end, RunOutcome::kDone);
+  EXPECT_THAT(cut.verdict, HasSubstr("was reached before all that the program left behind, dirty lines among "
+                                     "it, was done"));
 }
 
 TEST(Latencies, CoverOperationsThatTheLogDoesNotKeep) {

@@ -31,8 +31,11 @@ std::uint32_t verbs_of_ub(Stack stack) {
   return offered;
 }
 
-/// Refuses memory that the machine that simulates does not give, now that it is about to be asked for.
+/// Refuses a region that the machine that simulates does not give, now that it is about to be asked for.
+/// Each is judged for itself: what is not touched is not backed, so that regions that exceed the machine's
+/// memory together may still do.
 Result<void> require_obtainable(Bytes length) {
+  if (length.count == 0) return {};  // An empty mapping is refused, an empty region needs none.
   void* probe = ::mmap(nullptr, length.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (probe != MAP_FAILED) {
     ::munmap(probe, length.count);

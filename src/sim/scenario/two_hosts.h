@@ -79,7 +79,8 @@ class TwoHosts {
   ub::UbEngine* ub_engine(std::size_t index);
   roce::RoceEngine* roce_engine(std::size_t index);
 
-  /// Zeroed memory of host `index` that its peers may use as `rights` say.
+  /// Zeroed memory of host `index` that its peers may use as `rights` say. An Error of kind kEnvironment when
+  /// the machine that simulates does not give that much at once.
   Result<verbs::RemoteSegment> expose(std::size_t index, Bytes length,
                                       verbs::AccessRights rights = verbs::kFullAccess);
   /// The same without real bytes: it always reads as pattern number `pattern`.

@@ -34,6 +34,7 @@ inline HostConfig openurma_serial() {
   config.memory.rate = {};
   config.bus.rate = {};
   config.pcie.rate = {};
+  config.pcie.posted_credits = 0;
   config.pcie.posted_writes = PostedWriteRule::kBlocking;
   config.nic.cut_through = false;
   config.nic.charged_bytes = ChargeRule::kPayload;
