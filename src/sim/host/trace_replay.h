@@ -367,15 +367,11 @@ class TraceReplay {
     if (!blocks && kind != TraceKind::kStore) slot.stall_at = instructions_ + config_.window_instructions;
     misses_.refresh();
     twin_.miss(busy(), leaves - clock_, {line, fetched, out.count, blocks});
-    if (goes_far) {
-      ++remote_loads_;
-      start_load(leaves, access.needs_fill ? line << kCacheLineShift : address, fetched,
-                 misses_.index_of(slot));
-    } else {
-      ++local_misses_;
-    }
+    const std::uint32_t index = misses_.index_of(slot);
+    ++(goes_far ? remote_loads_ : local_misses_);
+    if (goes_far) start_load(leaves, access.needs_fill ? line << kCacheLineShift : address, fetched, index);
     if (!blocks) return Progress::kDone;
-    blocking_slot_ = misses_.index_of(slot);
+    blocking_slot_ = index;
     return Progress::kWait;
   }
 

@@ -181,7 +181,7 @@ TEST(Verdicts, WhatTheProgramLeavesDirtyIsWrittenAndCountedUnlessTimeRunsOut) {
   const auto report_of = [](const std::string& limit) {
     const auto scenario =
         load_scenario(text("[model]\nstack = \"ub_ldst\"\n[run]\nworkload = \"verb_loop\"\nverb = \"store\"\n"
-                           "operations = 100\n" +
+                           "payload = \"8B\"\noperations = 100\n" +
                            limit));
     EXPECT_TRUE(scenario.ok()) << scenario.error().message;
     auto report = run_scenario(*scenario, {});
