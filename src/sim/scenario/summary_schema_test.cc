@@ -192,7 +192,8 @@ TEST(Verdicts, WhatTheProgramLeavesDirtyIsWrittenAndCountedUnlessTimeRunsOut) {
   EXPECT_EQ(whole.verdict, "");
   // The caches hold every line that was stored to: each leaves once, after the program's end.
   const auto& counters = whole.counters["host0"]["load_store"];
-  EXPECT_EQ(counters["write_backs"], counters["misses"]);
+  EXPECT_GT(counters.value("misses", 0), 0);
+  EXPECT_EQ(counters.value("write_backs", 0), counters.value("misses", 0));
   const RunReport cut = report_of(fmt::format("time_limit = \"{}ps\"\n", whole.simulated.ps + 100'000));
   EXPECT_EQ(cut.end, RunOutcome::kDone);
   EXPECT_THAT(cut.verdict, HasSubstr("was reached before all that the program left behind, dirty lines among "
