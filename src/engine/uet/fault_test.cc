@@ -354,5 +354,33 @@ TEST_F(Fault, Uet_3_5_RodMatchesInOrderThoughMemoryIsSlow) {
   }
 }
 
+TEST_F(Fault, Uet_3_5_12_AcknowledgedWhileItsPayloadIsFetchedAgainFreesThePlaceAtOnce) {
+  // The first packet is being fetched for its repetition when the acknowledgement of the original comes. The
+  // second one was waiting for its place among the packets fetched ahead.
+  UetConfig config;
+  config.payload_mtu = 256;
+  config.controller = congestion::ConstantWindowConfig{.packets = 1};
+  config.fetch_ahead_packets = 1;
+  config.rto_init = microseconds(40);
+  test::EnginePairOptions options;
+  options.access_shortest = options.access_longest = microseconds(5);
+  start(config, options);
+  std::optional<wire::Packet> late;
+  world().lose = [&](const wire::Packet& packet) {
+    if (late || !wire::is_uet_ack(packet.uet.prologue.type)) return false;
+    late = packet;
+    return true;
+  };
+  ASSERT_EQ(world().post(world().request(Verb::kWrite, 512)), engine::PostStatus::kOk);
+  while (world().counters(0).timeouts == 0) world().pass(microseconds(1));
+  ASSERT_TRUE(late.has_value());
+  EXPECT_EQ(world().counters(0).packets_retransmitted, 0U) << "still being fetched";
+  world().pair().inject(0, *late);
+  world().pass(microseconds(30));
+  EXPECT_EQ(world().completions(0).size(), 1U) << "no timeout had to come for the second packet";
+  world().run();
+  EXPECT_EQ(world().counters(0).timeouts, 1U);
+}
+
 }  // namespace
 }  // namespace wharf::uet

@@ -169,7 +169,11 @@ class Pds {
   bool stage_next(TimePs now, bool only_if_fetched);
   bool transmit_control(TimePs now, Ring<ControlJob>& jobs, wire::Packet& out);
   bool transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  /// Whether the copy that was staged is the one to send.
+  bool still_wanted(const StagedPacket& staged) const;
+  void drop_unwanted();
   void emit(TimePs now, std::uint32_t staged, wire::Packet& out);
+  void emit_unsequenced(TimePs now, std::uint32_t staged, wire::Packet& out);
   void build_ack(TimePs now, const ControlJob& job, wire::Packet& out);
   std::uint32_t entry_window_bytes(const SendEntry& entry) const;
   ControlJob& push(Ring<ControlJob>& jobs);

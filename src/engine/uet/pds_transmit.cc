@@ -199,7 +199,29 @@ void Pds::stage_unsequenced(TimePs now, std::uint32_t packet, std::uint8_t sends
 
 const UetConfig& Pds::parts_config() const { return parts_.config; }
 
+bool Pds::still_wanted(const StagedPacket& staged) const {
+  if (staged.pdc == kNoSlot) return parts_.rudi.wanted(staged.psn, staged.sends);
+  const Pdc& record = *pdcs_[staged.pdc];
+  if (record.generation != staged.generation || !record.tx.contains(staged.psn)) return false;
+  const SendEntry& entry = record.tx.at(staged.psn);
+  return entry.state == EntryState::kSent && entry.sends == staged.sends;
+}
+
+void Pds::drop_unwanted() {
+  // Acknowledged, refused or given up while its payload was being fetched.
+  while (!staged_order_.empty()) {
+    const std::uint32_t slot = staged_order_.front();
+    const StagedPacket& staged = staged_[slot];
+    if (staged.pieces > 0 || still_wanted(staged)) return;
+    staged_order_.pop_front();
+    parts_.payloads.release(staged.payload.buffer);
+    staged_.release(slot);
+  }
+}
+
 void Pds::settle(TimePs now) {
+  // Before transmit() looks: what it would have to fetch could only leave after the host's next input.
+  drop_unwanted();
   while (staged_order_.size() < parts_.config.fetch_ahead_packets && stage_next(now, true)) {
   }
 }
@@ -223,51 +245,38 @@ void Pds::data_done(TimePs, const PendingAccess& owner, const engine::AccessResu
 
 bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
   for (;;) {
-    while (!staged_order_.empty()) {
-      const std::uint32_t slot = staged_order_.front();
-      StagedPacket& staged = staged_[slot];
-      if (staged.pieces > 0) return false;
-      if (staged.pdc == kNoSlot) {
-        if ((allowed & wire::mask_of(wire::TrafficClass::kData)) == 0) return false;
-        staged_order_.pop_front();
-        const StagedPacket packet = staged;
-        staged_.release(slot);
-        if (!parts_.rudi.wanted(packet.psn, packet.sends)) {
-          parts_.payloads.release(packet.payload.buffer);
-          continue;
-        }
-        out = wire::uet_packet();
-        if (packet.failed) {
-          parts_.payloads.release(packet.payload.buffer);
-        } else {
-          out.payload = packet.payload;
-        }
-        parts_.rudi.emit(now, packet.psn, packet.failed, out);
-        finish(out, wire::TrafficClass::kData, out.destination, out.entropy);
-        return true;
-      }
-      Pdc& record = *pdcs_[staged.pdc];
-      bool wanted = record.generation == staged.generation && record.tx.contains(staged.psn);
-      if (wanted) {
-        const SendEntry& entry = record.tx.at(staged.psn);
-        wanted = entry.state == EntryState::kSent && entry.sends == staged.sends;
-        const bool again = staged.sends > 1 && !parts_.config.retransmit_as_data;
-        const auto traffic_class = again ? wire::TrafficClass::kRetransmission : wire::TrafficClass::kData;
-        if (wanted && (allowed & wire::mask_of(traffic_class)) == 0) return false;
-      }
-      staged_order_.pop_front();
-      if (!wanted) {
-        // Acknowledged, refused or given up while its payload was being fetched.
-        parts_.payloads.release(staged.payload.buffer);
-        staged_.release(slot);
-        continue;
-      }
-      emit(now, slot, out);
-      staged_.release(slot);
-      return true;
+    drop_unwanted();
+    if (staged_order_.empty()) {
+      if (!stage_next(now, false)) return false;
+      continue;
     }
-    if (!stage_next(now, false)) return false;
+    const std::uint32_t slot = staged_order_.front();
+    const StagedPacket& staged = staged_[slot];
+    if (staged.pieces > 0) return false;
+    const bool again = staged.pdc != kNoSlot && staged.sends > 1 && !parts_.config.retransmit_as_data;
+    const auto traffic_class = again ? wire::TrafficClass::kRetransmission : wire::TrafficClass::kData;
+    if ((allowed & wire::mask_of(traffic_class)) == 0) return false;
+    staged_order_.pop_front();
+    if (staged.pdc == kNoSlot) {
+      emit_unsequenced(now, slot, out);
+    } else {
+      emit(now, slot, out);
+    }
+    staged_.release(slot);
+    return true;
   }
+}
+
+void Pds::emit_unsequenced(TimePs now, std::uint32_t slot, wire::Packet& out) {
+  const StagedPacket& staged = staged_[slot];
+  out = wire::uet_packet();
+  if (staged.failed) {
+    parts_.payloads.release(staged.payload.buffer);
+  } else {
+    out.payload = staged.payload;
+  }
+  parts_.rudi.emit(now, staged.psn, staged.failed, out);
+  finish(out, wire::TrafficClass::kData, out.destination, out.entropy);
 }
 
 void Pds::finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::HostAddress peer,

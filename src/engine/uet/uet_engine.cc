@@ -138,8 +138,7 @@ void UetEngine::access_done(TimePs now, engine::AccessId access, const engine::A
   switch (owner.owner) {
     case AccessOwner::kPacketData:
       parts_->pds.data_done(now, owner, result);
-      parts_->payloads.release(owner.buffer);
-      return;
+      break;
     case AccessOwner::kInbound:
       parts_->target.access_done(now, owner, result);
       break;
