@@ -382,5 +382,45 @@ TEST_F(Fault, Uet_3_5_12_AcknowledgedWhileItsPayloadIsFetchedAgainFreesThePlaceA
   EXPECT_EQ(world().counters(0).timeouts, 1U);
 }
 
+TEST_F(Fault, Uet_3_5_12_RodGoesBackOncePerRoundTripHoweverManyNacksComeOfIt) {
+  // Every packet is lost. NACKs of one round that name its gap, or a trimmed packet behind it, come close
+  // together: the first one has made everything go again already.
+  start();
+  world().lose = [](const wire::Packet&) { return true; };
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    verbs::WorkRequest request = world().request(Verb::kWrite, 8, 64 * i);
+    request.delivery = Delivery::kOrdered;
+    ASSERT_EQ(world().post(request), engine::PostStatus::kOk);
+  }
+  ASSERT_EQ(world().sent.size(), 4U);
+  const wire::UetRequest first = world().sent[0].uet.request;
+  const auto refuse = [&](UetNackCode code, wire::UetPsn behind, bool again) {
+    wire::Packet refusal = wire::uet_packet();
+    refusal.source = {1};
+    refusal.destination = {0};
+    wire::UetNack& nack = wire::use_nack(refusal.uet, code);
+    nack.psn = first.psn + behind;
+    nack.payload = first.psn;
+    nack.destination_pdcid = first.source_pdcid;
+    if (again) refusal.uet.prologue.flags = wire::kUetRetransmit;
+    world().pair().inject(0, refusal);
+  };
+  world().pass(microseconds(2));
+  refuse(UetNackCode::kRodOutOfOrder, 1, false);
+  EXPECT_EQ(world().counters(0).packets_retransmitted, 4U);
+  world().pass(microseconds(2));
+  refuse(UetNackCode::kRodOutOfOrder, 1, true);
+  EXPECT_EQ(world().counters(0).packets_retransmitted, 8U) << "a gap in the second round";
+  world().pass(nanoseconds(100));
+  refuse(UetNackCode::kRodOutOfOrder, 2, true);
+  refuse(UetNackCode::kTrimmed, 3, true);
+  EXPECT_EQ(world().counters(0).packets_retransmitted, 8U) << "the third round cannot have caused them";
+  world().pass(microseconds(2));
+  refuse(UetNackCode::kTrimmed, 3, true);
+  EXPECT_EQ(world().counters(0).packets_retransmitted, 9U);
+  refuse(UetNackCode::kRodOutOfOrder, 1, true);
+  EXPECT_EQ(world().counters(0).packets_retransmitted, 13U) << "a gap in the third round";
+}
+
 }  // namespace
 }  // namespace wharf::uet

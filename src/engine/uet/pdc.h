@@ -196,6 +196,7 @@ struct Pdc {
   std::uint16_t tail_opaque = 0;  ///< Of the newest tail probe.
   TimePs tail_probed_at{};
   std::uint16_t window_probes = 0;
+  TimePs least_refusal = kNever;  ///< ROD: shortest time from a packet to its NACK.
   PdcSend tx;
   PdcReceive rx;
 

@@ -192,6 +192,8 @@ class Pds {
                     TimePs round_trip);
   void rewind(TimePs now, std::uint32_t index, UetPsn from, congestion::LossCause cause);
   void rebase(TimePs now, std::uint32_t index, UetPsn start);
+  /// Whether a NACK that comes now can be about the copy of `entry` that left last.
+  bool may_be_newest(TimePs now, const Pdc& pdc, const SendEntry& entry) const;
   // pds_congestion.cc
   void send_tail_probe(TimePs now, std::uint32_t index);
   bool answers_quickly(TimePs now, const Pdc& record, std::uint16_t opaque) const;

@@ -334,6 +334,14 @@ void Pds::rebase(TimePs now, std::uint32_t index, UetPsn start) {
   rx.cumulative = rx.highest = rx.clear = rx.sack_track = start - 1;
 }
 
+bool Pds::may_be_newest(TimePs now, const Pdc& record, const SendEntry& entry) const {
+  // [UE 1.0 3.5.12, ROD] Everything from the gap on goes again: were that done for every NACK that an earlier
+  // round causes, each round would cause more of them. Choice: half of the shortest time, as the next may be
+  // shorter.
+  return !record.ordered || entry.sends == 1 || record.least_refusal == kNever ||
+         now - entry.sent_at >= record.least_refusal / 2;
+}
+
 void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
   ++parts_.counters.nacks_received;
   const wire::UetNack& nack = packet.uet.nack;
@@ -378,7 +386,12 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
   }
   // The copy that was refused has been repeated already, or arrived after all.
   const bool again = prologue.retransmitted();
-  const bool current = entry.state == EntryState::kSent && (again ? entry.sends > 1 : entry.sends == 1);
+  const bool known_copy = (entry.sends == 1 && !again) || (entry.sends == 2 && again);
+  if (record.ordered && entry.state == EntryState::kSent && known_copy) {
+    record.least_refusal = min(record.least_refusal, now - entry.sent_at);
+  }
+  const bool current = entry.state == EntryState::kSent && (again ? entry.sends > 1 : entry.sends == 1) &&
+                       may_be_newest(now, record, entry);
   switch (nack.code) {
     case UetNackCode::kTrimmed:
     case UetNackCode::kTrimmedLastHop: {
@@ -389,12 +402,11 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
                                               : PathFeedback::kGood);
       parts_.cms.probe_base_rtt(now, index);
       if (!current) break;
-      const bool valid = (entry.sends == 1 && !again) || (entry.sends == 2 && again);
       const LossCause cause = last_hop ? LossCause::kTrimmedLastHop : LossCause::kTrimmed;
       if (record.ordered) {
         rewind(now, index, nack.psn, cause);
       } else {
-        queue_resend(now, index, nack.psn, cause, valid ? now - entry.sent_at : kNever);
+        queue_resend(now, index, nack.psn, cause, known_copy ? now - entry.sent_at : kNever);
       }
       break;
     }
@@ -410,7 +422,9 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
       const UetPsn gap = named ? nack.payload : tx.una;
       const SendEntry& first = tx.at(gap);
       // The gap is being repaired already when its packet has left again since.
-      if (first.state == EntryState::kSent) rewind(now, index, gap, LossCause::kGap);
+      if (first.state == EntryState::kSent && may_be_newest(now, record, first)) {
+        rewind(now, index, gap, LossCause::kGap);
+      }
       break;
     }
     case UetNackCode::kNewStartPsn:
