@@ -287,9 +287,13 @@ bool Pds::admit_psn(TimePs now, std::uint32_t index, const wire::Packet& packet,
 void Pds::answer_duplicate(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn) {
   Pdc& record = *pdcs_[index];
   PdcReceive& rx = record.rx;
+  // [UE 1.0 3.5.12] Choice: SACK_BASE as in the UEC's simulator, where only a mark makes a duplicate the
+  // base; it is no news itself.
+  const std::uint8_t flags = echoed(packet);
+  const bool on_trigger = (flags & wire::kUetMarked) != 0;
   for (std::uint32_t at = rx.stored_head; at != kNoSlot; at = stored_[at].next) {
     if (stored_[at].psn != psn) continue;
-    acknowledge(index, psn, echoed(packet), true, packet.entropy, now, stored_[at].form, stored_[at].response,
+    acknowledge(index, psn, flags, on_trigger, packet.entropy, now, stored_[at].form, stored_[at].response,
                 stored_[at].data);
     return;
   }
@@ -311,7 +315,7 @@ void Pds::answer_duplicate(TimePs now, std::uint32_t index, const wire::Packet& 
     response.ri_generation = request.ri_generation;
     response.modified_length = request.request_length;
   }
-  acknowledge(index, psn, echoed(packet), true, packet.entropy, now, form, response, {});
+  acknowledge(index, psn, flags, on_trigger, packet.entropy, now, form, response, {});
 }
 
 bool Pds::nothing_else_helps(const PdcReceive& rx, UetPsn psn) const {

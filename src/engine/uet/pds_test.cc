@@ -507,6 +507,25 @@ TEST_F(Pds, Uet_3_5_12_ResourceNackWaitsForNackRetxTime) {
   EXPECT_EQ(world().counters(0).packets_retransmitted, 1U);
 }
 
+TEST_F(Pds, Uet_3_5_12_OnlyAMarkMakesADuplicateTheSackBase) {
+  UetConfig config;
+  config.sack_base = SackBase::kTrigger;
+  start(config);
+  open();
+  give(1003);
+  hand.psn = 1000;
+  hand.flags = wire::kUetAckRequested | wire::kUetRetransmit;
+  wire::Packet duplicate = hand.packet();
+  const auto said = give(duplicate);
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_EQ(said[0].uet.ack_congestion.sack_base(said[0].uet.ack.cumulative_psn), 1002U) << "behind the gap";
+  EXPECT_EQ(said[0].uet.ack_congestion.sack_bitmap, 0b10U);
+  duplicate.mark = wire::CongestionMark::kExperienced;
+  const auto marked = give(duplicate);
+  ASSERT_EQ(marked.size(), 1U);
+  EXPECT_EQ(marked[0].uet.ack_congestion.sack_base(marked[0].uet.ack.cumulative_psn), 1000U);
+}
+
 TEST_F(Pds, Uet_3_5_16_ProbeIsAnsweredWithItsOpaqueValue) {
   start();
   open();
