@@ -123,7 +123,7 @@ void ContextStore::start(TimePs now, QueuePair& pair) {
     // Fetches of queue pairs that were forgotten may hold all entries.
     const bool has_entry = find_transfer(MemoryKeyTable::kNoRecord) != nullptr;
     if (may_fetch && !coming && has_entry && !key_write_under_way(cache.needed_key)) {
-      fetch_key(now, cache.needed_key);
+      fetch_key(now, pair);
     }
     return;
   }
@@ -212,9 +212,10 @@ void ContextStore::fetch_queue(TimePs now, QueuePair& pair) {
                         queue_address(pair.id), kQueueRecordBytes));
 }
 
-void ContextStore::fetch_key(TimePs now, std::uint32_t index) {
+void ContextStore::fetch_key(TimePs now, const QueuePair& pair) {
+  const std::uint32_t index = pair.cache.needed_key;
   ++core_.counters.context_misses;
-  core_.trace(now, trace::EventKind::kContextMiss, 0, {}, key_record(index), 0);
+  core_.trace(now, trace::EventKind::kContextMiss, pair.id, {}, key_record(index), 0);
   *find_transfer(MemoryKeyTable::kNoRecord) = {index, false};
   core_.port.issue(open(AccessPurpose::kFetchKeyRecord, AccessKind::kFetchContext, 0, index,
                         key_address(index), kKeyRecordBytes));
@@ -285,7 +286,6 @@ bool ContextStore::key_write_under_way(std::uint32_t index) const {
 void ContextStore::access_done(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
   const std::uint32_t index = slot.position;
   const bool failed = result.status != engine::AccessStatus::kDone;
-  if (failed) ++core_.counters.contexts_lost;
   // False: what memory gives is not the record.
   const auto take = [&](void* record, std::uint32_t bytes) {
     if (failed || result.data.length != bytes) return false;
@@ -299,7 +299,10 @@ void ContextStore::access_done(TimePs now, AccessSlot& slot, const engine::Acces
       pair.cache.discard_fetch = false;
     } else {
       // The engine moves a queue pair without its record to the error state, see RoceEngine::catch_up().
-      if (pair.cache.lost || !take(&pair.context, kQueueRecordBytes)) pair.cache.lost = true;
+      if (!pair.cache.lost && !take(&pair.context, kQueueRecordBytes)) {
+        pair.cache.lost = true;
+        ++core_.counters.contexts_lost;
+      }
       insert_queue(now, pair);
       pair.cache.resident = true;
     }
@@ -310,13 +313,17 @@ void ContextStore::access_done(TimePs now, AccessSlot& slot, const engine::Acces
     *transfer = KeyTransfer{};
     if (!discard) {
       // Without its record, which stays wiped, a key is not valid.
-      if (!core_.keys.is_lost(index)) take(&core_.keys.record(index), kKeyRecordBytes);
+      if (!core_.keys.is_lost(index) && !take(&core_.keys.record(index), kKeyRecordBytes))
+        ++core_.counters.contexts_lost;
       insert_key(now, index);
     }
   } else if (slot.purpose == AccessPurpose::kWriteQueueContext) {
     ContextState& cache = core_.queue(slot.queue).cache;
     --cache.writing;
-    if (failed && !cache.resident) cache.lost = true;
+    if (failed && !cache.resident && !cache.lost) {
+      cache.lost = true;
+      ++core_.counters.contexts_lost;
+    }
     --writes_under_way_;
   } else {
     // Evictions of one record finish in order; which entry goes does not matter.
@@ -326,7 +333,10 @@ void ContextStore::access_done(TimePs now, AccessSlot& slot, const engine::Acces
       if (written == index) break;
       key_writes_.push_back(written);
     }
-    if (failed && keys_->find(index) == kNoSlot) core_.keys.note_lost(index, true);
+    if (failed && keys_->find(index) == kNoSlot && !core_.keys.is_lost(index)) {
+      core_.keys.note_lost(index, true);
+      ++core_.counters.contexts_lost;
+    }
     --writes_under_way_;
   }
   for (QueuePair* served : served_) {

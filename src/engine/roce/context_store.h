@@ -120,7 +120,7 @@ class ContextStore {
   void insert_queue(TimePs now, QueuePair& pair);
   void insert_key(TimePs now, std::uint32_t index);
   void fetch_queue(TimePs now, QueuePair& pair);
-  void fetch_key(TimePs now, std::uint32_t index);
+  void fetch_key(TimePs now, const QueuePair& pair);
   void write_record(TimePs now, AccessPurpose purpose, engine::QueueId queue, std::uint32_t index,
                     std::uint64_t address, void* record, std::uint32_t bytes);
   AccessSlot& open(AccessPurpose purpose, engine::AccessKind kind, engine::QueueId queue, std::uint32_t index,

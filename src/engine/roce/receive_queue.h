@@ -21,6 +21,7 @@ class ReceiveQueue {
   }
   void clear() {
     entries_.clear();
+    begin_ = entries_.tail();
     taken_ = fetched_ = fetch_issued_ = entries_.tail();
     has_bad_ = false;
   }
@@ -61,6 +62,10 @@ class ReceiveQueue {
     if (static_cast<std::int32_t>(past_last - fetched_) > 0) fetched_ = past_last;
   }
 
+  /// Whether the entry was posted before the last clear(): an answer about it comes too late to matter for
+  /// those that are here now.
+  bool is_cleared(Position position) const { return static_cast<std::int32_t>(position - begin_) < 0; }
+
   /// The entries from `first` on could not be fetched; the first message that needs one ends the queue pair.
   void note_bad(Position first) {
     if (!has_bad_ || static_cast<std::int32_t>(first - first_bad_) < 0) first_bad_ = first;
@@ -75,6 +80,7 @@ class ReceiveQueue {
  private:
   PositionRing<verbs::ReceiveRequest> entries_;
   bool needs_fetch_ = false;
+  Position begin_ = 0;  ///< First position since the last clear().
   Position taken_ = 0;
   Position fetched_ = 0;
   Position fetch_issued_ = 0;

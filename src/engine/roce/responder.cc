@@ -465,15 +465,23 @@ void Responder::fetch_receives(QueuePair& pair, wire::OperationTag operation) {
 }
 
 void Responder::receive_fetched(QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
+  const Position first = slot.position - slot.access.count;
+  // Entries of an earlier life of the queue pair say nothing about those that it has now.
+  const bool cleared = pair.receives.is_cleared(first);
+  const bool failed = result.status != AccessStatus::kDone;
   pair.receives.note_fetched(slot.position);
-  if (result.status != AccessStatus::kDone) pair.receives.note_bad(slot.position - slot.access.count);
+  if (failed && !cleared) pair.receives.note_bad(first);
+  // What is held across a flush is held for entries that were flushed.
+  const auto is_bad = [&](Position entry) {
+    return pair.receives.is_bad(entry) || (failed && cleared && pair.receives.is_cleared(entry));
+  };
   bool refused = false;
   while (pair.held_first != kNoSlot) {
     AccessSlot& held = core_.port.slot(pair.held_first);
     if (held.needs_entry && !pair.receives.is_fetched(held.entry)) break;
     pair.held_first = held.next;
     if (pair.held_first == kNoSlot) pair.held_last = kNoSlot;
-    if (held.for_receive && pair.receives.is_bad(held.entry)) {
+    if (held.for_receive && is_bad(held.entry)) {
       if (pair.answers.contains(held.position)) {
         --pair.answers[held.position].outstanding;
         fail_placement(pair, pair.answers[held.position], held.detail, held.entry);
@@ -486,8 +494,8 @@ void Responder::receive_fetched(QueuePair& pair, const AccessSlot& slot, const A
   }
   if (refused) return list_if_ready(pair);
   // A message that needs no memory but its entry may have been acknowledged meanwhile.
-  if (result.status == AccessStatus::kDone || !pair.receives.is_bad(pair.receives.taken() - 1)) return;
-  report_bad_entry(pair, pair.receives.taken() - 1);
+  if (!failed || cleared || !pair.receives.is_bad(pair.receives.taken() - 1)) return;
+  end_entry(pair, pair.receives.taken() - 1, verbs::CompletionStatus::kLocalOperation);
   fail(pair);
 }
 
@@ -501,14 +509,13 @@ void Responder::fail_placement(QueuePair& pair, Answer& answer, Psn psn, Positio
   if (!answer.failed) answer.fault_psn = psn;
   answer.failed = true;
   answer.closed = true;
-  report_bad_entry(pair, entry);
+  end_entry(pair, entry, verbs::CompletionStatus::kLocalOperation);
 }
 
-void Responder::report_bad_entry(QueuePair& pair, Position entry) {
+void Responder::end_entry(QueuePair& pair, Position entry, verbs::CompletionStatus status) {
   for (Position at = pair.receive_completions.head(); at != pair.receive_completions.tail(); ++at) {
     CompletionEntry& record = pair.receive_completions[at];
-    if (record.work == entry && !record.visible)
-      record.completion.status = verbs::CompletionStatus::kLocalOperation;
+    if (record.work == entry && !record.visible) record.completion.status = status;
   }
 }
 
@@ -561,6 +568,8 @@ void Responder::discard_held(QueuePair& pair) {
     AccessSlot& slot = core_.port.slot(pair.held_first);
     pair.held_first = slot.next;
     if (slot.purpose == AccessPurpose::kPlacement) {
+      // Its message may be complete but for the data, which will never be there.
+      if (slot.for_receive) end_entry(pair, slot.entry, verbs::CompletionStatus::kFlushed);
       core_.port.close(slot);
     } else {
       core_.port.issue(slot);  // A completion record, which the program still polls.

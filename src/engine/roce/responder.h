@@ -74,8 +74,8 @@ class Responder {
   /// The packet was accepted; when the receive entry of its message could not be fetched, its answer is a
   /// NAK.
   static void refuse_bad_entry(QueuePair& pair, const wire::Packet& packet);
-  /// The completion of `entry`, if it is not out yet, says that it failed.
-  static void report_bad_entry(QueuePair& pair, Position entry);
+  /// The completion of `entry`, if it is not out yet, says `status`.
+  static void end_entry(QueuePair& pair, Position entry, verbs::CompletionStatus status);
   void complete_receive(QueuePair& pair, const wire::Packet& packet, verbs::Verb verb, std::uint32_t length);
   /// `operation`: whose message needs the entry, if one does.
   void fetch_receives(QueuePair& pair, wire::OperationTag operation = {});

@@ -75,12 +75,13 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
   ++pair.connections;
   draw_starting_psn(pair);
   clear(now, pair);
+  core_.step(now, pair, QueueEvent::kInitialize);
   contexts_.adopt(now, pair);
   return id;
 }
 
-// Everything of the last connection is forgotten; the queue pair is in INIT. Answers of memory that are still
-// to come find that their positions are gone.
+// Everything of the last connection is forgotten; the queue pair is in RESET. Answers of memory that are
+// still to come find that their positions are gone.
 void RoceEngine::clear(TimePs now, QueuePair& pair) {
   requester_.discard_prepared(pair);
   while (!pair.send.empty()) {
@@ -95,7 +96,6 @@ void RoceEngine::clear(TimePs now, QueuePair& pair) {
   pair.fatal = false;
   core_.timers.set(pair.id, kNever);
   if (pair.driver_state != QueueState::kReset) core_.step(now, pair, QueueEvent::kReset);
-  core_.step(now, pair, QueueEvent::kInitialize);
   init_context(pair);
 }
 
@@ -126,7 +126,6 @@ Result<void> RoceEngine::destroy_queue(TimePs now, engine::QueueId queue) {
   pair->send_completions_issued = pair->send_completions.tail();
   pair->receive_completions_issued = pair->receive_completions.tail();
   contexts_.forget(now, *pair);
-  core_.step(now, *pair, QueueEvent::kReset);
   pair->in_use = false;
   resume_others(now);
   return {};
@@ -210,6 +209,7 @@ Result<void> RoceEngine::reset(TimePs now, engine::QueueId queue) {
   draw_starting_psn(*pair);
   contexts_.forget(now, *pair);
   clear(now, *pair);
+  core_.step(now, *pair, QueueEvent::kInitialize);
   contexts_.adopt(now, *pair);
   resume_others(now);
   return {};

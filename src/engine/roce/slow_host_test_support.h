@@ -109,24 +109,30 @@ class SlowHost {
     return static_cast<std::size_t>(std::count_if(pending.begin(), pending.end(),
                                                   [&](const auto& access) { return access.kind == kind; }));
   }
-  /// Answers the oldest access of `kind`; false when there is none.
-  bool answer(AccessKind kind) {
+  /// Answers the oldest access of `kind`, data with `missing` bytes less than was asked for; false when there
+  /// is none.
+  bool answer(AccessKind kind, engine::AccessStatus status = engine::AccessStatus::kDone,
+              std::uint32_t missing = 0) {
     const auto at = std::find_if(pending.begin(), pending.end(),
                                  [&](const engine::Access& access) { return access.kind == kind; });
     if (at == pending.end()) return false;
     const engine::Access access = *at;
     pending.erase(at);
     engine::AccessResult result;
+    result.status = status;
     wire::BufferId buffer = wire::kNoBuffer;
-    if (kind == AccessKind::kWriteContext) {
+    if (status != engine::AccessStatus::kDone) {
+      // Nothing is written or read.
+    } else if (kind == AccessKind::kWriteContext) {
       records[access.address].resize(access.length);
       wire::fill(access.data, records[access.address]);
     } else if (kind == AccessKind::kFetchContext || kind == AccessKind::kRead) {
       buffer = pool.acquire(access.length);
       std::fill_n(pool.data(buffer), access.length, std::byte{0});
-      if (kind == AccessKind::kFetchContext)
-        std::copy_n(records.at(access.address).begin(), access.length, pool.data(buffer));
-      result.data = wire::bytes_payload(pool.data(buffer), access.length, buffer);
+      if (const auto record = records.find(access.address);
+          kind == AccessKind::kFetchContext && record != records.end())
+        std::copy_n(record->second.begin(), access.length, pool.data(buffer));
+      result.data = wire::bytes_payload(pool.data(buffer), access.length - missing, buffer);
     }
     engine->access_done(kTimeZero, access.id, result);
     pool.release(buffer);
