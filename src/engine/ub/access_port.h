@@ -31,6 +31,7 @@ struct PendingAccess {
   std::uint32_t generation = 0;  ///< Of `object`, where it can be reused before the answer comes.
   std::uint32_t offset = 0;
   std::uint64_t detail = 0;
+  std::uint32_t asked = 0;  ///< Bytes that the answer must bring: those of a read or of a context fetch.
   wire::BufferId buffer = wire::kNoBuffer;  ///< Held until the answer comes.
 };
 
@@ -54,6 +55,8 @@ class AccessPort {
     }
     Slot& slot = pending_[id];
     slot.owner = owner;
+    if (access.kind == engine::AccessKind::kRead || access.kind == engine::AccessKind::kFetchContext)
+      slot.owner.asked = access.length;
     slot.access = access;
     slot.taken = false;
     slot.access.id = id;

@@ -191,8 +191,11 @@ void ContextStore::access_done(TimePs now, std::uint64_t detail, const engine::A
   --fetching_;
   std::array<std::byte, kContextStride> bytes{};
   const std::uint32_t length = parts_.context_bytes(key.kind);
-  if (failed || record.lost || result.data.length != length) {
+  if (failed || record.lost) {
     parts_.lose_context(now, key);
+    // What memory holds is not the record: the one that takes its place has to be written when it leaves.
+    record.lost = false;
+    record.dirty = true;
   } else {
     wire::fill(result.data, std::span(bytes).first(length));
     parts_.decode_context(key, bytes.data());

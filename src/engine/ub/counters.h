@@ -20,7 +20,7 @@ struct UbCounters {
   // Repairs.
   std::uint64_t packets_retransmitted = 0;
   std::uint64_t timeouts = 0;         ///< RTO expiries.
-  std::uint64_t channels_failed = 0;  ///< Retries toward a host were exhausted.
+  std::uint64_t channels_failed = 0;  ///< Retries toward a host were exhausted, or its record was lost.
   std::uint64_t duplicates = 0;       ///< Packets seen before.
   std::uint64_t receiver_not_ready_sent = 0;
   std::uint64_t receiver_not_ready_retries = 0;
@@ -28,7 +28,8 @@ struct UbCounters {
   std::uint64_t answers_timed_out = 0;  ///< Segments given up although the peer has all their packets.
   std::uint64_t context_fetches = 0;    ///< Misses of the context cache.
   std::uint64_t context_evictions = 0;
-  std::uint64_t contexts_lost = 0;  ///< Records that memory failed to keep.
+  std::uint64_t contexts_lost = 0;   ///< Records that memory failed to keep.
+  std::uint64_t events_dropped = 0;  ///< Asynchronous events that nobody polled in time.
 
   // Requests of others refused with a status.
   std::uint64_t refused_access = 0;  ///< Token, rights or range.

@@ -3,6 +3,8 @@
 // them all.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -32,7 +34,7 @@ struct EngineParts {
         initiator(*this),
         responder(*this),
         load_store(*this) {
-    events.reserve(16);
+    make_event_room();
   }
   /// Gives back every payload buffer that is still held.
   ~EngineParts() {
@@ -53,9 +55,18 @@ struct EngineParts {
   }
   /// Runs a step that waited for a context record.
   void resume(TimePs now, const DeferredWork& work);
+  /// Reports what nobody asked for. Nobody may ever poll it, so the oldest gives way when there is no room.
   void raise(const engine::AsyncEvent& event) {
-    if (events.full()) events.reserve(events.capacity() * 2);
+    if (events.full()) {
+      events.pop_front();
+      ++counters.events_dropped;
+    }
     events.push_back(event);
+  }
+  /// Room for the events of all jetties and peers failing at once, and as many completion errors again.
+  /// Control path.
+  void make_event_room() {
+    events.reserve(std::max<std::size_t>(16, 2 * (initiator.jetty_count() + initiator.peer_count())));
   }
 
   /// Time of an operation in a stage, when somebody listens.

@@ -100,6 +100,8 @@ class Initiator {
   const Peer* peer(verbs::PeerId id) const {
     return id < peers_.size() && peers_[id].used ? &peers_[id] : nullptr;
   }
+  std::size_t jetty_count() const { return jetties_.size(); }
+  std::size_t peer_count() const { return peers_.size(); }
   Transaction& transaction(std::uint32_t index) { return transactions_[index]; }
   SlotPool<Transaction>& transactions() { return transactions_; }
 

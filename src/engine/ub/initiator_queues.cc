@@ -32,6 +32,7 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
     WHARF_TRY(parts_.contexts.reserve({ContextKind::kJetty, at}));
     jetties_.push_back(std::make_unique<Jetty>());
     completed_.reserve(jetties_.size());
+    parts_.make_event_room();
     advance_.reserve(jetties_.size());
     transactions_.grow(static_cast<std::uint32_t>(jetties_.size()) * parts_.config.transactions_per_jetty);
     backoff_.reserve(transactions_.capacity());
@@ -77,7 +78,7 @@ verbs::PeerId Initiator::import(const Peer& peer) {
     return id;
   }
   peers_.push_back(peer);
-  parts_.events.reserve(2 * peers_.size());
+  parts_.make_event_room();
   return static_cast<verbs::PeerId>(peers_.size() - 1);
 }
 
@@ -195,8 +196,9 @@ void Initiator::work_request_done(const PendingAccess& owner, engine::AccessStat
 void Initiator::lose(std::uint32_t jetty_id) {
   Jetty& owner = jetty(jetty_id);
   if (!owner.used) return;
-  owner.failed = true;
   describe(owner, jetty_id, JettyState::kError);
+  if (owner.failed) return;
+  owner.failed = true;
   parts_.raise({engine::AsyncEventKind::kQueueError, jetty_id});
   while (!owner.receives.empty()) {
     verbs::Completion completion;

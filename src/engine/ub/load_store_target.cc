@@ -218,7 +218,6 @@ void LoadStorePath::service_done(const PendingAccess& owner, const engine::Acces
   } else if (result.status == engine::AccessStatus::kFault) {
     service.status = static_cast<std::uint8_t>(wire::UbResponseStatus::kPageFault);
   } else if (!is_store(service.request.opcode)) {
-    WHARF_CHECK(result.data.length == service.extension.maetah.length);
     service.data = result.data;
     parts_.payloads.retain(service.data.buffer);
   }

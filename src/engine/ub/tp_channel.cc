@@ -387,7 +387,7 @@ void TpLayer::describe_waiting(std::vector<std::string>& out) const {
     const std::uint32_t host = channel->remote.number;
     if (channel->state == ChannelState::kClosed) continue;
     if (channel->state == ChannelState::kError) {
-      out.push_back(fmt::format("TP channel to host {}: failed, retries exhausted", host));
+      out.push_back(fmt::format("TP channel to host {}: failed, retries exhausted or its record lost", host));
       continue;
     }
     if (channel->timer.running()) {

@@ -166,11 +166,9 @@ void TpLayer::data_done(const PendingAccess& owner, const engine::AccessResult& 
     }
   } else if (packet.data.buffer != wire::kNoBuffer) {
     // Pieces from several places are gathered in one buffer.
-    WHARF_CHECK(owner.offset <= packet.length && result.data.length <= packet.length - owner.offset);
     wire::fill(result.data,
                std::span(parts_.payloads.data(packet.data.buffer) + owner.offset, result.data.length));
   } else {
-    WHARF_CHECK(result.data.length == packet.length);
     packet.data = result.data;
     parts_.payloads.retain(packet.data.buffer);
   }

@@ -159,9 +159,14 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   parts_->settle(now);
 }
 
-void UbEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
+void UbEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer) {
   if (!parts_->accesses.is_pending(access)) return;
   const PendingAccess owner = parts_->accesses.take(access);
+  // Data of another length than was asked for is a failure (engine/contract.h).
+  static constexpr engine::AccessResult kFaulted{.status = engine::AccessStatus::kFault, .data = {}};
+  const bool whole =
+      owner.asked == 0 || answer.status != engine::AccessStatus::kDone || answer.data.length == owner.asked;
+  const engine::AccessResult& result = whole ? answer : kFaulted;
   switch (owner.owner) {
     case AccessOwner::kPacketData:
       parts_->tp.data_done(owner, result);

@@ -104,7 +104,8 @@ class ByHand {
     drain(1 - host);
     return true;
   }
-  bool answer(std::uint32_t host, AccessKind kind) {
+  bool answer(std::uint32_t host, AccessKind kind,
+              engine::AccessStatus status = engine::AccessStatus::kDone) {
     Side& side = sides[host];
     const auto at = std::find_if(side.accesses.begin(), side.accesses.end(),
                                  [&](const engine::Access& access) { return access.kind == kind; });
@@ -112,6 +113,7 @@ class ByHand {
     const engine::Access access = *at;
     side.accesses.erase(at);
     engine::AccessResult result;
+    result.status = status;
     if (kind == AccessKind::kRead) {
       const wire::BufferId buffer = pool.acquire(access.length);
       std::fill_n(pool.data(buffer), access.length, std::byte{1});
@@ -243,6 +245,40 @@ TEST(UbUnhelpfulHost, AccessesUnderWayAreBounded) {
   while (world.sides[0].completions.size() < 300 && world.expire()) world.settle();
   ASSERT_EQ(world.sides[0].completions.size(), 300u);
   for (const verbs::Completion& completion : world.sides[0].completions) EXPECT_TRUE(completion.ok());
+}
+
+// Nobody may ever poll the events; the newest are kept, and those that gave way are counted.
+TEST(UbUnhelpfulHost, EventsThatNobodyPollsAreBounded) {
+  ByHand world;
+  UbEngine& engine = *world.sides[0].engine;
+  const auto memory = [&] {
+    std::size_t bytes = 0;
+    for (const MemoryUse& use : engine.memory_use()) bytes += use.bytes;
+    return bytes;
+  };
+  const auto fail_completions = [&](int count) {
+    for (int request = 0; request < count; ++request) {
+      world.post(0, Verb::kWrite, 8);
+      while (world.sides[0].completions.empty()) {
+        while (world.answer(0, AccessKind::kRead)) {
+        }
+        while (world.carry(0) || world.answer(1, AccessKind::kWrite) || world.carry(1)) {
+        }
+        if (!world.answer(0, AccessKind::kWriteCompletion, engine::AccessStatus::kFault))
+          ASSERT_TRUE(world.expire());
+      }
+      world.sides[0].completions.clear();
+    }
+  };
+  fail_completions(20);
+  const std::size_t before = memory();
+  fail_completions(100);
+  EXPECT_EQ(memory(), before);
+  engine::AsyncEvent event;
+  std::size_t kept = 0;
+  for (; engine.poll_event(event); ++kept) EXPECT_EQ(event.kind, engine::AsyncEventKind::kCompletionError);
+  EXPECT_LE(kept, 20u);
+  EXPECT_EQ(kept + engine.counters().events_dropped, 120u);
 }
 
 }  // namespace
