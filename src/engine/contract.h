@@ -79,8 +79,7 @@ enum class AccessStatus : std::uint8_t {
 /// - kRead, kWrite, kAtomic: the request, or the peer's request, ends with an error.
 /// - kFetchWorkRequest: the request ends with kLocalOperation and is never sent.
 /// - kFetchReceiveEntry: the message that needs the entry is refused for good, and the entry is completed
-/// with
-///   an error.
+///   with an error.
 /// - kWriteCompletion: poll() gives the completion with kLocalOperation if it was a success, after the event
 ///   kCompletionError.
 /// - kFetchContext, kWriteContext: the record is lost. A queue or channel that it described fails
@@ -132,7 +131,7 @@ struct QueueConfig {
 /// What can happen to a queue or peer without being asked for.
 enum class AsyncEventKind : std::uint8_t {
   kQueueError,       ///< The queue left the ready state; outstanding requests complete with kFlushed.
-  kPeerUnreachable,  ///< Retries toward a peer are exhausted.
+  kPeerUnreachable,  ///< Retries toward a peer are exhausted, or the record of its channel is lost.
   kCompletionError,  ///< A completion record could not be written; see AccessResult.
 };
 

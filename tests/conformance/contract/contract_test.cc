@@ -8,11 +8,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/arena.h"
 #include "engine/roce/roce_engine.h"
+#include "engine/ub/context_records.h"
 #include "engine/ub/ub_engine.h"
 #include "engine/uet/uet_engine.h"
 #include "wire/payload_pool.h"
@@ -66,6 +68,7 @@ class Pair {
     verbs::SegmentToken token;
     std::map<std::uint64_t, std::vector<std::byte>> written;  ///< By address: context records.
     std::vector<verbs::Completion> completions;
+    std::vector<verbs::LoadStoreResult> loads;
     std::vector<AsyncEventKind> events;
   };
 
@@ -78,10 +81,7 @@ class Pair {
       side.queue = create_queue(host);
       side.token = side.engine->register_segment(now, {.base = kBase, .length = kBytes}).value();
     }
-    for (std::uint32_t host = 0; host < 2; ++host) {
-      const auto blob = sides[1 - host].engine->export_queue(sides[1 - host].queue).value();
-      sides[host].peer = sides[host].engine->connect(now, sides[host].queue, blob).value();
-    }
+    connect();
     run();
   }
   ~Pair() {
@@ -89,6 +89,12 @@ class Pair {
     EXPECT_EQ(pool.in_use(), 0U);
   }
 
+  void connect() {
+    for (std::uint32_t host = 0; host < 2; ++host) {
+      const auto blob = sides[1 - host].engine->export_queue(sides[1 - host].queue).value();
+      sides[host].peer = sides[host].engine->connect(now, sides[host].queue, blob).value();
+    }
+  }
   engine::QueueId create_queue(std::uint32_t host) {
     return sides[host]
         .engine
@@ -100,14 +106,15 @@ class Pair {
         .value();
   }
 
-  void post(Verb verb, std::uint32_t length, engine::Submission submission = engine::Submission::kInHand) {
+  void post(Verb verb, std::uint32_t length, engine::Submission submission = engine::Submission::kInHand,
+            std::uint8_t pieces = 1) {
     verbs::WorkRequest request;
     request.id = 5;
     request.verb = verb;
     request.peer = sides[0].peer;
     request.length = length;
-    request.local_count = 1;
-    request.local[0] = {kBase, length};
+    request.local_count = pieces;
+    for (std::uint8_t i = 0; i < pieces; ++i) request.local[i] = {kBase + i * 0x100U, length / pieces};
     if (!verbs::is_send(verb)) request.remote = {kBase + 0x1000, sides[1].token};
     ASSERT_EQ(sides[0].engine->post(now, sides[0].queue, request, submission), engine::PostStatus::kOk);
   }
@@ -136,6 +143,8 @@ class Pair {
     } else if (access.kind == AccessKind::kRead) {
       result.data = wire::pattern_payload(1, 0, access.length);
     }
+    if (resizes && resizes(host, access))
+      result.data = wire::pattern_payload(1, 0, access.length + (too_long ? 1 : -1U));
     return result;
   }
 
@@ -175,6 +184,11 @@ class Pair {
         side.completions.push_back(completion);
       }
     }
+    verbs::LoadStoreResult load;
+    while (side.engine->poll_load_store(load)) {
+      side.loads.push_back(load);
+      pool.release(load.data.buffer);
+    }
     engine::AsyncEvent event;
     while (side.engine->poll_event(event)) side.events.push_back(event.kind);
     return progress;
@@ -194,6 +208,9 @@ class Pair {
   wire::PayloadPool pool;
   Side sides[2];
   std::function<bool(std::uint32_t host, const engine::Access& access)> fails;
+  /// Accesses whose data has another length than was asked for: a byte less, or one more.
+  std::function<bool(std::uint32_t host, const engine::Access& access)> resizes;
+  bool too_long = false;
 };
 
 // --- Every engine
@@ -234,6 +251,13 @@ TYPED_TEST(EveryEngine, AnEngineMovesBeforeItIsUsed) {
 
 // --- Failing memory
 // -------------------------------------------------------------------------------------------------
+
+/// What the initiator is told when the target cannot read its memory.
+template <typename E>
+constexpr CompletionStatus remote_fault() {
+  return std::is_same_v<E, roce::RoceEngine> ? CompletionStatus::kRemoteOperation
+                                             : CompletionStatus::kRemoteAccess;
+}
 
 template <typename E>
 class FailingMemory : public testing::Test {};
@@ -278,18 +302,36 @@ TYPED_TEST(FailingMemory, ACompletionThatCannotBeWrittenIsAnErrorAndAnEvent) {
   EXPECT_TRUE(pair.saw(0, AsyncEventKind::kCompletionError));
 }
 
+/// Data of the wrong length, which would end up in a packet, in memory or beyond a buffer.
+TYPED_TEST(FailingMemory, DataOfAnotherLengthIsAFault) {
+  for (const bool too_long : {false, true}) {
+    for (const Verb verb : {Verb::kWrite, Verb::kRead}) {
+      for (const std::uint8_t pieces : {1, 2}) {
+        Pair<TypeParam> pair;
+        pair.too_long = too_long;
+        pair.resizes = [](std::uint32_t, const engine::Access& access) {
+          return access.kind == AccessKind::kRead;
+        };
+        pair.post(verb, 64, engine::Submission::kInHand, pieces);
+        pair.run();
+        EXPECT_EQ(pair.outcome(0),
+                  verb == Verb::kWrite ? CompletionStatus::kLocalAccess : remote_fault<TypeParam>());
+      }
+    }
+  }
+}
+
 /// A queue whose records are displaced by those of another, and lost.
 template <typename E>
-void lose_records_of(std::uint32_t host, AccessKind how) {
+void lose_records_of(std::uint32_t host, AccessKind how, bool by_length = false) {
   Pair<E> pair(true);
   for (const std::uint32_t each : {0U, 1U}) {  // Displaces what the first ones left in the cache.
     pair.create_queue(each);
     ASSERT_TRUE(pair.sides[each].engine->register_segment(pair.now, {.base = kBase, .length = 64}).ok());
   }
   if (how == AccessKind::kFetchContext) pair.run();
-  pair.fails = [&](std::uint32_t at, const engine::Access& access) {
-    return at == host && access.kind == how;
-  };
+  auto& spoils = by_length ? pair.resizes : pair.fails;
+  spoils = [&](std::uint32_t at, const engine::Access& access) { return at == host && access.kind == how; };
   pair.run();
   pair.post(Verb::kWrite, 64);
   pair.run();
@@ -306,9 +348,91 @@ TYPED_TEST(FailingMemory, ARecordThatCannotBeFetchedFailsWhatItDescribes) {
   lose_records_of<TypeParam>(1, AccessKind::kFetchContext);
 }
 
+TYPED_TEST(FailingMemory, ARecordOfAnotherLengthFailsWhatItDescribes) {
+  lose_records_of<TypeParam>(0, AccessKind::kFetchContext, true);
+  lose_records_of<TypeParam>(1, AccessKind::kFetchContext, true);
+}
+
 TYPED_TEST(FailingMemory, ARecordThatCouldNotBeWrittenFailsWhatItDescribes) {
   lose_records_of<TypeParam>(0, AccessKind::kWriteContext);
   lose_records_of<TypeParam>(1, AccessKind::kWriteContext);
+}
+
+// What is lost stays lost, although memory may still hold a record from before and give it later.
+TYPED_TEST(FailingMemory, ALostSegmentRefusesEveryAccessForGood) {
+  Pair<TypeParam> pair(true);
+  auto& target = pair.sides[1];
+  const verbs::SegmentToken lost = target.token;
+  const verbs::SegmentToken other =
+      target.engine->register_segment(pair.now, {.base = kBase, .length = kBytes}).value();
+  pair.run();
+  const auto write_to = [&](verbs::SegmentToken token) {
+    // A refusal may have ended the queues.
+    for (std::uint32_t host = 0; host < 2; ++host) pair.sides[host].queue = pair.create_queue(host);
+    pair.connect();
+    target.token = token;
+    pair.sides[0].completions.clear();
+    pair.post(Verb::kWrite, 64);
+    pair.run();
+    return pair.outcome(0);
+  };
+  ASSERT_EQ(write_to(lost), CompletionStatus::kSuccess);
+  ASSERT_EQ(write_to(other), CompletionStatus::kSuccess);
+  static_assert(sizeof(ub::MrRecord) == sizeof(roce::MemoryKeyRecord));
+  bool failed = false;
+  pair.fails = [&](std::uint32_t host, const engine::Access& access) {
+    const bool now = !failed && host == 1 && access.kind == AccessKind::kFetchContext &&
+                     access.length == sizeof(ub::MrRecord);
+    failed |= now;
+    return now;
+  };
+  EXPECT_EQ(write_to(lost), CompletionStatus::kRemoteAccess);
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(write_to(other), CompletionStatus::kSuccess);
+  EXPECT_EQ(write_to(lost), CompletionStatus::kRemoteAccess);
+  EXPECT_EQ(target.engine->counters().contexts_lost, 1U);
+}
+
+// --- Unified Bus alone
+// --------------------------------------------------------------------------------------------------
+
+TEST(FailingMemoryOfUb, ALostJettyIsReportedOnceAndStaysFailed) {
+  for (const AccessKind how : {AccessKind::kFetchContext, AccessKind::kWriteContext}) {
+    Pair<ub::UbEngine> pair(true);
+    bool failed = false;
+    pair.fails = [&](std::uint32_t host, const engine::Access& access) {
+      const bool now = !failed && host == 1 && access.kind == how && access.length == sizeof(ub::JettyRecord);
+      failed |= now;
+      return now;
+    };
+    for (std::size_t send = 1; send <= 4; ++send) {
+      pair.post(Verb::kSend, 64);
+      pair.run();
+      EXPECT_EQ(pair.outcome(0, send), CompletionStatus::kRemoteOperation);
+    }
+    ASSERT_TRUE(failed);
+    const auto& events = pair.sides[1].events;
+    EXPECT_EQ(std::count(events.begin(), events.end(), AsyncEventKind::kQueueError), 1);
+    EXPECT_EQ(pair.sides[1].engine->counters().contexts_lost, 1U);
+  }
+}
+
+TEST(FailingMemoryOfUb, ALoadWhoseDataHasAnotherLengthIsAFault) {
+  for (const bool too_long : {false, true}) {
+    Pair<ub::UbEngine> pair;
+    pair.too_long = too_long;
+    pair.resizes = [](std::uint32_t, const engine::Access& access) {
+      return access.kind == AccessKind::kRead;
+    };
+    verbs::LoadStore load;
+    load.verb = Verb::kLoad;
+    load.peer = pair.sides[0].peer;
+    load.remote = {kBase, pair.sides[1].token};
+    ASSERT_EQ(pair.sides[0].engine->issue(pair.now, load), engine::PostStatus::kOk);
+    pair.run();
+    ASSERT_EQ(pair.sides[0].loads.size(), 1U);
+    EXPECT_EQ(pair.sides[0].loads[0].status, CompletionStatus::kRemoteOperation);
+  }
 }
 
 }  // namespace
