@@ -10,6 +10,15 @@ namespace wharf::examples {
 
 using verbs::CompletionStatus;
 
+// guide: begin
+Result<DatagramWriteEngine> DatagramWriteEngine::create(const DatagramWriteConfig& config,
+                                                        wire::PayloadPool& pool, Arena&) {
+  if (config.mtu == 0) return input_error("mtu is 0, expected at least 1");
+  if (config.accesses_max == 0) return input_error("accesses_max is 0, expected at least 1");
+  return DatagramWriteEngine(config, pool);
+}
+// guide: end
+
 DatagramWriteEngine::DatagramWriteEngine(const DatagramWriteConfig& config, wire::PayloadPool& pool)
     : config_(config), pool_(&pool), pending_(config.accesses_max), accesses_(config.accesses_max) {}
 
@@ -83,7 +92,7 @@ PostStatus DatagramWriteEngine::post(TimePs, QueueId queue, const verbs::WorkReq
   const std::uint32_t id = queues_[queue].outstanding < queues_[queue].depth ? pending_.acquire() : kNoSlot;
   if (id == kNoSlot) return PostStatus::kQueueFull;
   ++queues_[queue].outstanding;
-  pending_[id] = {request, queue, wire::kNoBuffer, false};
+  pending_[id] = {.request = request, .queue = queue};
 
   Access read;
   read.id = id;
@@ -98,15 +107,18 @@ PostStatus DatagramWriteEngine::post(TimePs, QueueId queue, const verbs::WorkReq
 }
 // guide: end
 
+// guide: begin
 void DatagramWriteEngine::access_done(TimePs, AccessId id, const AccessResult& result) {
+  if (!pending_.is_used(id) || !pending_[id].asked) return;  // Not given, or answered already.
   const Pending pending = pending_[id];
   pending_.release(id);
+  const bool done = result.status == engine::AccessStatus::kDone;
   if (pending.placing) {
     pool_->release(pending.buffer);
-    if (result.status == engine::AccessStatus::kDone) ++counters_.writes_placed;
+    ++(done ? counters_.writes_placed : counters_.writes_failed);
     return;
   }
-  if (result.status == engine::AccessStatus::kDone) {
+  if (done && result.data.length == pending.request.length) {
     enqueue(pending.queue, pending.request, result.data);
     return;
   }
@@ -118,6 +130,7 @@ void DatagramWriteEngine::access_done(TimePs, AccessId id, const AccessResult& r
   completion.status = CompletionStatus::kLocalAccess;
   complete(pending.queue, completion, true);
 }
+// guide: end
 
 void DatagramWriteEngine::enqueue(QueueId queue, const verbs::WorkRequest& request,
                                   const wire::Payload& data) {
@@ -216,8 +229,7 @@ void DatagramWriteEngine::receive(TimePs, std::uint32_t, const wire::Packet& pac
     return;
   }
   pool_->retain(packet.payload.buffer);  // receive() only lends it.
-  pending_[id].placing = true;
-  pending_[id].buffer = packet.payload.buffer;
+  pending_[id] = {.request = {}, .buffer = packet.payload.buffer, .placing = true};
 
   Access write;
   write.id = id;
@@ -236,6 +248,7 @@ bool DatagramWriteEngine::next_access(Access& out) {
   if (accesses_.empty()) return false;
   out = accesses_.front();
   accesses_.pop_front();
+  pending_[out.id].asked = true;
   return true;
 }
 

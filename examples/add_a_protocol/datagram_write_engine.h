@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/arena.h"
 #include "base/result.h"
 #include "base/ring.h"
 #include "base/slot_pool.h"
@@ -35,6 +36,7 @@ struct DatagramWriteConfig {
 /// One counter per reason for which a packet is dropped.
 struct DatagramWriteCounters {
   std::uint64_t writes_placed = 0;
+  std::uint64_t writes_failed = 0;    ///< Memory refused them.
   std::uint64_t dropped_foreign = 0;  ///< Another protocol, transport or transaction.
   std::uint64_t dropped_access = 0;   ///< Unknown token, wrong value, no right, out of range.
   std::uint64_t dropped_no_room = 0;  ///< accesses_max were unanswered.
@@ -45,8 +47,10 @@ struct DatagramWriteCounters {
 /// [UB-Base 2.0.1 6.2, 7.3; OpenURMA 5.2]
 class DatagramWriteEngine {
  public:
-  /// `pool` outlives the engine.
-  DatagramWriteEngine(const DatagramWriteConfig& config, wire::PayloadPool& pool);
+  /// Refuses a config by naming the key. `pool` and `arena` outlive the engine; this one is so small that it
+  /// takes nothing of the arena, where the engines keep their rings and windows.
+  static Result<DatagramWriteEngine> create(const DatagramWriteConfig& config, wire::PayloadPool& pool,
+                                            Arena& arena);
 
   // Control.
   static bool supports(verbs::Verb verb) { return verb == verbs::Verb::kWrite; }
@@ -76,6 +80,7 @@ class DatagramWriteEngine {
 
   // Memory.
   bool next_access(Access& out);
+  /// Data of another length than was asked for is a failure; an id that was not given does nothing.
   void access_done(TimePs now, AccessId id, const AccessResult& result);
 
   // Time: nothing is ever waited for.
@@ -86,6 +91,8 @@ class DatagramWriteEngine {
   const DatagramWriteCounters& counters() const { return counters_; }
 
  private:
+  DatagramWriteEngine(const DatagramWriteConfig& config, wire::PayloadPool& pool);
+
   struct Queue {
     bool used = false;
     std::uint32_t depth = 0;
@@ -103,6 +110,7 @@ class DatagramWriteEngine {
     QueueId queue = 0;
     wire::BufferId buffer = wire::kNoBuffer;
     bool placing = false;
+    bool asked = false;  ///< next_access() has given it.
   };
   struct Outgoing {
     wire::Packet packet;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <memory>
 #include <utility>
 
@@ -18,8 +19,10 @@ constexpr std::uint32_t kTokenValue = 0x5eed;
 /// Two connected hosts whose memory is one segment each.
 struct World {
   explicit World(test::EnginePairOptions options = {})
-      : pair(std::move(options), [](std::uint32_t host, wire::PayloadPool& pool) {
-          return std::make_unique<DatagramWriteEngine>(DatagramWriteConfig{.host = {host}}, pool);
+      : pair(std::move(options), [&](std::uint32_t host, wire::PayloadPool& pool) {
+          arenas.emplace_back();
+          return std::make_unique<DatagramWriteEngine>(
+              DatagramWriteEngine::create({.host = {host}}, pool, arenas.back()).value());
         }) {
     for (std::uint32_t host = 0; host < 2; ++host) {
       verbs::SegmentConfig segment;
@@ -44,6 +47,7 @@ struct World {
     return request;
   }
 
+  std::deque<Arena> arenas;
   test::EnginePair<DatagramWriteEngine> pair;
   verbs::SegmentToken token;
   QueueId queue = 0;
@@ -148,6 +152,79 @@ TEST(DatagramWriteEngine, DataThatCannotBeReadIsAnErrorOfTheInitiator) {
   world.pair.post(0, world.queue, request);
   ASSERT_EQ(world.pair.host(0).completions.size(), 1U);
   EXPECT_EQ(world.pair.host(0).completions[0].status, verbs::CompletionStatus::kLocalAccess);
+}
+
+/// One engine without a wire, whose memory the test plays.
+struct Alone {
+  Alone() {
+    queue = engine.create_queue(kTimeZero, {.send_depth = 16}).value();
+    peer = engine.connect(kTimeZero, queue, engine.export_queue(queue).value()).value();
+    token = engine.register_segment(kTimeZero, {.base = kBase, .length = 4096}).value();
+  }
+  Access post() {
+    verbs::WorkRequest request;
+    request.verb = verbs::Verb::kWrite;
+    request.local_count = 1;
+    request.local[0] = {kBase, 8};
+    request.length = 8;
+    request.peer = peer;
+    request.remote = {kBase, token};
+    EXPECT_EQ(engine.post(kTimeZero, queue, request, engine::Submission::kInHand), PostStatus::kOk);
+    Access access;
+    EXPECT_TRUE(engine.next_access(access));
+    return access;
+  }
+
+  wire::PayloadPool pool;
+  Arena arena;
+  DatagramWriteEngine engine =
+      DatagramWriteEngine::create({.host = {0}, .accesses_max = 4}, pool, arena).value();
+  QueueId queue = 0;
+  PeerId peer = 0;
+  verbs::SegmentToken token;
+};
+
+TEST(DatagramWriteEngine, AnswersThatNobodyAskedForDoNothing) {
+  Alone alone;
+  for (const AccessId id : {0U, 1U, 1000U, 0xffff'ffffU}) alone.engine.access_done(kTimeZero, id, {});
+  const Access access = alone.post();
+  AccessResult result;
+  result.data = wire::pattern_payload(1, 0, access.length);
+  alone.engine.access_done(kTimeZero, access.id + 1, result);
+  wire::Packet packet;
+  EXPECT_FALSE(alone.engine.transmit(kTimeZero, 0, wire::kAllTrafficClasses, packet));
+  alone.engine.access_done(kTimeZero, access.id, result);
+  alone.engine.access_done(kTimeZero, access.id, result);  // Answered before.
+  EXPECT_TRUE(alone.engine.transmit(kTimeZero, 0, wire::kAllTrafficClasses, packet));
+  EXPECT_FALSE(alone.engine.transmit(kTimeZero, 0, wire::kAllTrafficClasses, packet));
+  alone.engine.receive(kTimeZero, 0, packet);
+  alone.engine.access_done(kTimeZero, access.id, {});  // The same number, not given yet.
+  EXPECT_EQ(alone.engine.counters().writes_placed, 0U);
+  Access write;
+  ASSERT_TRUE(alone.engine.next_access(write));
+  result.status = engine::AccessStatus::kFault;
+  alone.engine.access_done(kTimeZero, write.id, result);
+  EXPECT_EQ(alone.engine.counters().writes_placed, 0U);
+  EXPECT_EQ(alone.engine.counters().writes_failed, 1U);
+}
+
+TEST(DatagramWriteEngine, DataOfAnotherLengthIsAFault) {
+  Alone alone;
+  const Access access = alone.post();
+  AccessResult result;
+  result.data = wire::pattern_payload(1, 0, access.length - 1);
+  alone.engine.access_done(kTimeZero, access.id, result);
+  verbs::Completion completion;
+  ASSERT_TRUE(alone.engine.poll(alone.queue, completion));
+  EXPECT_EQ(completion.status, verbs::CompletionStatus::kLocalAccess);
+}
+
+TEST(DatagramWriteEngine, RefusesAConfigByNamingTheKey) {
+  wire::PayloadPool pool;
+  Arena arena;
+  const auto made = DatagramWriteEngine::create({.host = {0}, .mtu = 0}, pool, arena);
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.error().message.find("mtu"), std::string::npos);
 }
 
 }  // namespace
