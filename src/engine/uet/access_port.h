@@ -28,7 +28,8 @@ struct PendingAccess {
   std::uint32_t generation = 0;             ///< Of `object`, where it can be reused before the answer comes.
   wire::BufferId buffer = wire::kNoBuffer;  ///< Held until the answer comes.
   std::uint64_t detail = 0;
-  bool taken = false;  ///< The host has it.
+  std::uint32_t asked = 0;  ///< Bytes that the answer to a read must bring.
+  bool taken = false;       ///< The host has it.
 };
 
 /// FIFO toward the host and the table of unanswered accesses. Both grow while a run warms up; what they hold
@@ -45,6 +46,7 @@ class AccessPort {
       id = pending_.acquire();
     }
     pending_[id] = owner;
+    if (access.kind == engine::AccessKind::kRead) pending_[id].asked = access.length;
     if (queue_.full()) queue_.reserve(queue_.capacity() * 2);
     queue_.emplace_back(access).id = id;
   }

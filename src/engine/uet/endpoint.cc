@@ -179,12 +179,17 @@ void EndpointTable::complete(engine::QueueId queue, const verbs::Completion& com
   parts_.accesses.request(access, owner);
 }
 
-void EndpointTable::completion_done(std::uint32_t queue, std::uint64_t number) {
+void EndpointTable::completion_done(std::uint32_t queue, std::uint64_t number, engine::AccessStatus status) {
   Endpoint* endpoint = find(queue);
   if (endpoint == nullptr || number < endpoint->completion_head) return;
   const std::uint64_t at = number - endpoint->completion_head;
   if (at >= endpoint->completions.size()) return;
-  endpoint->completions[static_cast<std::size_t>(at)].visible = true;
+  PendingCompletion& record = endpoint->completions[static_cast<std::size_t>(at)];
+  record.visible = true;
+  if (status != engine::AccessStatus::kDone) {
+    if (record.completion.ok()) record.completion.status = verbs::CompletionStatus::kLocalOperation;
+    parts_.raise({engine::AsyncEventKind::kCompletionError, queue});
+  }
   if (!endpoint->listed && endpoint->completions.front().visible) {
     endpoint->listed = true;
     completed_.push_back(queue);

@@ -37,6 +37,7 @@ struct ReceiveEntry {
 struct PostedRequest {
   verbs::WorkRequest request;
   bool entry_present = false;
+  bool failed = false;  ///< Its work-queue entry could not be fetched: it ends without being sent.
 };
 
 struct PendingCompletion {
@@ -112,7 +113,7 @@ class EndpointTable {
 
   /// Reports the end of a request or receive; `reserved` says that a place is kept for it.
   void complete(engine::QueueId queue, const verbs::Completion& completion);
-  void completion_done(std::uint32_t queue, std::uint64_t number);
+  void completion_done(std::uint32_t queue, std::uint64_t number, engine::AccessStatus status);
   bool next_completed(engine::QueueId& queue);
   bool poll(engine::QueueId queue, verbs::Completion& out);
 

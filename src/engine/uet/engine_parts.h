@@ -25,14 +25,21 @@
 namespace wharf::uet {
 
 struct EngineParts {
+  static constexpr std::size_t kEventsMax = 1024;
+
   EngineParts(const UetConfig& its_config, wire::PayloadPool& its_payloads, Arena& its_arena);
   /// Gives back every payload buffer that it holds.
   ~EngineParts();
   EngineParts(const EngineParts&) = delete;
   EngineParts& operator=(const EngineParts&) = delete;
 
+  /// Reports what nobody asked for. Nobody may ever poll it, so beyond kEventsMax the oldest gives way.
   void raise(const engine::AsyncEvent& event) {
-    if (events.full()) events.reserve(events.capacity() * 2);
+    if (events.full() && events.capacity() < kEventsMax) events.reserve(events.capacity() * 2);
+    if (events.full()) {
+      events.pop_front();
+      ++counters.events_dropped;
+    }
     events.push_back(event);
   }
   void trace(TimePs now, trace::EventKind kind, std::uint32_t component, std::uint64_t a,

@@ -29,7 +29,7 @@ class Initiator {
   // --- Application.
   engine::PostStatus post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
                           engine::Submission submission);
-  void work_request_done(TimePs now, const PendingAccess& owner);
+  void work_request_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status);
   engine::PeerId import(const Peer& peer);
   Result<void> forget(engine::PeerId peer);
   const Peer* peer(engine::PeerId id) const {
@@ -92,6 +92,8 @@ class Initiator {
  private:
   const OutboundMessage& parts_outbound(std::uint32_t slot) const;
   engine::PostStatus check(const verbs::WorkRequest& request) const;
+  /// The work-queue entry of the request is lost.
+  void end_unsent(engine::QueueId queue, const verbs::WorkRequest& request);
   void admit(TimePs now, engine::QueueId queue);
   bool make_message(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request);
   void choose_form(OutboundMessage& message) const;

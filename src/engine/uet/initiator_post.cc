@@ -172,10 +172,12 @@ PostStatus Initiator::post(TimePs now, engine::QueueId queue, const verbs::WorkR
   return PostStatus::kOk;
 }
 
-void Initiator::work_request_done(TimePs now, const PendingAccess& owner) {
+void Initiator::work_request_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status) {
   Endpoint* endpoint = parts_.endpoints.find(owner.object);
   if (endpoint == nullptr || owner.detail < endpoint->posted_head) return;
-  endpoint->posted[static_cast<std::size_t>(owner.detail - endpoint->posted_head)].entry_present = true;
+  PostedRequest& posted = endpoint->posted[static_cast<std::size_t>(owner.detail - endpoint->posted_head)];
+  posted.entry_present = true;
+  posted.failed = status != engine::AccessStatus::kDone;
   admit(now, owner.object);
 }
 
@@ -186,10 +188,25 @@ void Initiator::admit(TimePs now, engine::QueueId queue) {
     if (!posted.entry_present) return;
     if (posted.request.fence && endpoint.reads > 0) return;
     const verbs::WorkRequest request = posted.request;
-    if (!make_message(now, queue, request)) return;
+    if (posted.failed) {
+      end_unsent(queue, request);
+    } else if (!make_message(now, queue, request)) {
+      return;
+    }
     endpoint.posted.pop_front();
     ++endpoint.posted_head;
   }
+}
+
+void Initiator::end_unsent(engine::QueueId queue, const verbs::WorkRequest& request) {
+  parts_.payloads.release(request.inline_data.buffer);
+  verbs::Completion completion;
+  completion.id = request.id;
+  completion.status = verbs::CompletionStatus::kLocalOperation;
+  completion.kind = verbs::CompletionKind::kSend;
+  completion.verb = request.verb;
+  completion.operation = request.operation;
+  parts_.endpoints.complete(queue, completion);
 }
 
 std::uint32_t Initiator::acquire() {

@@ -132,9 +132,14 @@ void UetEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   parts_->pds.settle(now);
 }
 
-void UetEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
+void UetEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer) {
   if (!parts_->accesses.is_pending(access)) return;
   const PendingAccess owner = parts_->accesses.take(access);
+  // Data of another length than was asked for is a failure (engine/contract.h).
+  static constexpr engine::AccessResult kFaulted{.status = engine::AccessStatus::kFault, .data = {}};
+  const bool whole =
+      owner.asked == 0 || answer.status != engine::AccessStatus::kDone || answer.data.length == owner.asked;
+  const engine::AccessResult& result = whole ? answer : kFaulted;
   switch (owner.owner) {
     case AccessOwner::kPacketData:
       parts_->pds.data_done(now, owner, result);
@@ -155,10 +160,10 @@ void UetEngine::access_done(TimePs now, engine::AccessId access, const engine::A
       parts_->initiator.data_done(now, owner, result);
       break;
     case AccessOwner::kWorkRequest:
-      parts_->initiator.work_request_done(now, owner);
+      parts_->initiator.work_request_done(now, owner, result.status);
       break;
     case AccessOwner::kCompletion:
-      parts_->endpoints.completion_done(owner.object, owner.detail);
+      parts_->endpoints.completion_done(owner.object, owner.detail, result.status);
       return;
   }
   parts_->payloads.release(owner.buffer);

@@ -261,8 +261,13 @@ constexpr CompletionStatus remote_fault() {
 
 template <typename E>
 class FailingMemory : public testing::Test {};
-using Careful = testing::Types<ub::UbEngine, roce::RoceEngine>;
-TYPED_TEST_SUITE(FailingMemory, Careful);
+TYPED_TEST_SUITE(FailingMemory, Engines);
+
+/// Engines that keep receive entries and context records in host memory; UET keeps them on the interface.
+template <typename E>
+class FailingRecords : public testing::Test {};
+using WithRecords = testing::Types<ub::UbEngine, roce::RoceEngine>;
+TYPED_TEST_SUITE(FailingRecords, WithRecords);
 
 TYPED_TEST(FailingMemory, AWorkRequestThatCannotBeFetchedEndsAndIsNeverSent) {
   Pair<TypeParam> pair;
@@ -275,7 +280,7 @@ TYPED_TEST(FailingMemory, AWorkRequestThatCannotBeFetchedEndsAndIsNeverSent) {
   EXPECT_EQ(pair.sides[0].engine->counters().packets_sent, 0U);
 }
 
-TYPED_TEST(FailingMemory, AReceiveEntryThatCannotBeFetchedRefusesItsMessageForGood) {
+TYPED_TEST(FailingRecords, AReceiveEntryThatCannotBeFetchedRefusesItsMessageForGood) {
   for (const std::uint32_t length : {0U, 64U, 10'000U}) {
     Pair<TypeParam> pair;
     pair.fails = [](std::uint32_t, const engine::Access& access) {
@@ -343,23 +348,23 @@ void lose_records_of(std::uint32_t host, AccessKind how, bool by_length = false)
   }
 }
 
-TYPED_TEST(FailingMemory, ARecordThatCannotBeFetchedFailsWhatItDescribes) {
+TYPED_TEST(FailingRecords, ARecordThatCannotBeFetchedFailsWhatItDescribes) {
   lose_records_of<TypeParam>(0, AccessKind::kFetchContext);
   lose_records_of<TypeParam>(1, AccessKind::kFetchContext);
 }
 
-TYPED_TEST(FailingMemory, ARecordOfAnotherLengthFailsWhatItDescribes) {
+TYPED_TEST(FailingRecords, ARecordOfAnotherLengthFailsWhatItDescribes) {
   lose_records_of<TypeParam>(0, AccessKind::kFetchContext, true);
   lose_records_of<TypeParam>(1, AccessKind::kFetchContext, true);
 }
 
-TYPED_TEST(FailingMemory, ARecordThatCouldNotBeWrittenFailsWhatItDescribes) {
+TYPED_TEST(FailingRecords, ARecordThatCouldNotBeWrittenFailsWhatItDescribes) {
   lose_records_of<TypeParam>(0, AccessKind::kWriteContext);
   lose_records_of<TypeParam>(1, AccessKind::kWriteContext);
 }
 
 // What is lost stays lost, although memory may still hold a record from before and give it later.
-TYPED_TEST(FailingMemory, ALostSegmentRefusesEveryAccessForGood) {
+TYPED_TEST(FailingRecords, ALostSegmentRefusesEveryAccessForGood) {
   Pair<TypeParam> pair(true);
   auto& target = pair.sides[1];
   const verbs::SegmentToken lost = target.token;
@@ -396,7 +401,7 @@ TYPED_TEST(FailingMemory, ALostSegmentRefusesEveryAccessForGood) {
 // --- Unified Bus alone
 // --------------------------------------------------------------------------------------------------
 
-TEST(FailingMemoryOfUb, ALostJettyIsReportedOnceAndStaysFailed) {
+TEST(FailingRecordsOfUb, ALostJettyIsReportedOnceAndStaysFailed) {
   for (const AccessKind how : {AccessKind::kFetchContext, AccessKind::kWriteContext}) {
     Pair<ub::UbEngine> pair(true);
     bool failed = false;
