@@ -264,8 +264,9 @@ TEST(UbUnhelpfulHost, EventsThatNobodyPollsAreBounded) {
         }
         while (world.carry(0) || world.answer(1, AccessKind::kWrite) || world.carry(1)) {
         }
-        if (!world.answer(0, AccessKind::kWriteCompletion, engine::AccessStatus::kFault))
+        if (!world.answer(0, AccessKind::kWriteCompletion, engine::AccessStatus::kFault)) {
           ASSERT_TRUE(world.expire());
+        }
       }
       world.sides[0].completions.clear();
     }
