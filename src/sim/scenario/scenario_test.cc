@@ -167,6 +167,12 @@ TEST(Scenario, KeysThatDoNotMatterAreReported) {
   ASSERT_EQ(scenario->no_influence.size(), 1U);
   EXPECT_EQ(scenario->no_influence[0],
             "model.pcie.mmio_write (scenario:4) had no influence: only with a NIC behind PCIe");
+  // Misses of local memory are bounded whatever the stack.
+  const auto misses =
+      load_scenario(source("[model]\nstack = \"roce_dma\"\n[model.core]\noutstanding_misses = 2\n"));
+  ASSERT_TRUE(misses.ok());
+  EXPECT_TRUE(misses->no_influence.empty());
+  EXPECT_EQ(misses->config.host.core.outstanding_misses, 2U);
 }
 
 TEST(Scenario, TheEffectiveConfigurationIsItselfAScenario) {

@@ -162,6 +162,15 @@ TEST(TwoHosts, RefusesWhatCannotBeBuilt) {
   EXPECT_EQ(TwoHosts::create(config).error().message, "core.outstanding_misses is 0, expected 1 to 1024");
 }
 
+TEST(TwoHosts, ARegionWithoutBytesNeedsNoMemory) {
+  Pair pair(mechanism(Stack::kUbUrma));
+  const auto empty = pair.two->expose(1, Bytes{0});
+  EXPECT_TRUE(empty.ok() || empty.error().kind != ErrorKind::kEnvironment) << empty.error().message;
+  const auto too_large = pair.two->expose(1, Bytes{std::uint64_t{1} << 60U});
+  ASSERT_FALSE(too_large.ok());
+  EXPECT_EQ(too_large.error().kind, ErrorKind::kEnvironment);
+}
+
 TEST(TwoHosts, AFullSendQueueIsWaitedOut) {
   Pair pair(mechanism(Stack::kUbUrma), 4);
   std::uint64_t good = 0;
