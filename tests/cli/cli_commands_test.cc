@@ -206,6 +206,9 @@ TEST(Cli, WhatTheMachineDoesNotAllowIsExitCodeFour) {
 }
 
 TEST(Cli, MemoryThatTheMachineDoesNotGiveIsExitCodeFour) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer's shadow needs the address space that this test takes away";
+#endif
   // A GiB of address space for a program that wants 16 GiB on each host.
   const Outcome outcome = run({"bash", "-c",
                                "ulimit -v 1048576; exec " + std::string(WHARF_PROGRAM) + " run " + kFetch +
