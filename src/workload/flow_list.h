@@ -37,7 +37,6 @@ struct Flow {
   std::uint32_t source = 0;
   std::uint32_t destination = 0;
   verbs::Verb verb = verbs::Verb::kWrite;  ///< kWrite, kRead (data flows to `source`) or kSend.
-  std::uint8_t priority = 0;
   std::uint64_t bytes = 0;
   TimePs start{};                      ///< Not before this instant.
   std::uint32_t trigger = kNoTrigger;  ///< Index of the trigger that starts it, if one does.

@@ -32,17 +32,28 @@ class TableReader {
       WHARF_TRY(row());
     }
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
-    for (const auto& [row, trigger] : edges_) {
-      if (row > list_.flows.size())
-        return input_error(fmt::format("{}: a flow comes after row {}, expected one of the {} rows",
-                                       lines_.name(), row, list_.flows.size()));
-      edges.emplace_back(row - 1, trigger);
+    for (const Edge& edge : edges_) {
+      if (edge.row > list_.flows.size())
+        return input_error(fmt::format("{}:{}:{}: found {}, expected one of the {} rows", lines_.name(),
+                                       edge.line, edge.column, edge.row, list_.flows.size()));
+      edges.emplace_back(edge.row - 1, edge.trigger);
     }
+    if (priority_line_ != 0)
+      list_.remarks.push_back(
+          fmt::format("{}:{}: priority has no influence yet", lines_.name(), priority_line_));
     set_activations(list_, std::move(edges));
     return std::move(list_);
   }
 
  private:
+  /// A trigger that waits for the flow of a row, and where the table says so.
+  struct Edge {
+    std::uint32_t row;
+    std::uint32_t trigger;
+    std::uint32_t line;
+    std::uint32_t column;
+  };
+
   Result<void> columns() {
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       std::size_t column = 0;
@@ -114,7 +125,7 @@ class TableReader {
     if (const TextToken* priority = field(kPriority)) {
       const auto value = lines_.integer(*priority, "a priority", 0, 7);
       if (!value) return value.error();
-      flow.priority = static_cast<std::uint8_t>(*value);
+      if (priority_line_ == 0) priority_line_ = lines_.number();
     }
     flow.id = static_cast<std::uint32_t>(list_.flows.size() + 1);
     if (const TextToken* token = field(kAfter)) WHARF_TRY(after(*token, flow));
@@ -132,7 +143,7 @@ class TableReader {
       const auto row = lines_.integer(one, "the row of a flow", 1, kFlowsMax);
       if (!row) return row.error();
       if (*row == flow.id) return lines_.refuse_token(one, "another row than its own");
-      edges_.emplace_back(static_cast<std::uint32_t>(*row), flow.trigger);
+      edges_.push_back({static_cast<std::uint32_t>(*row), flow.trigger, lines_.number(), one.column});
       ++count;
       first = last + 1;
     }
@@ -146,7 +157,8 @@ class TableReader {
   FlowList list_;
   std::array<std::size_t, kColumns> place_{kAbsent, kAbsent, kAbsent, kAbsent, kAbsent, kAbsent, kAbsent};
   std::size_t width_ = 0;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;  ///< Row, trigger.
+  std::uint32_t priority_line_ = 0;  ///< The first line that has one.
+  std::vector<Edge> edges_;
 };
 
 }  // namespace

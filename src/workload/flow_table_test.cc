@@ -25,7 +25,8 @@ TEST(FlowTable, AllColumns) {
   EXPECT_EQ(list->flows[0].verb, verbs::Verb::kWrite);
   EXPECT_EQ(list->flows[1].verb, verbs::Verb::kRead);
   EXPECT_EQ(list->flows[1].start, picoseconds(250));
-  EXPECT_EQ(list->flows[1].priority, 7U);
+  ASSERT_EQ(list->remarks.size(), 1U);
+  EXPECT_EQ(list->remarks[0], "f.csv:3: priority has no influence yet");
   FlowTriggers triggers(*list);
   std::vector<std::uint32_t> started;
   triggers.finished(1, started);
@@ -55,7 +56,7 @@ TEST(FlowTable, Refusals) {
   EXPECT_THAT(refusal(head + "0,1,5,0,wrte\n"), HasSubstr("did you mean write?"));
   EXPECT_THAT(refusal(head + "0,1,5,0,,8\n"), HasSubstr("an integer from 0 to 7"));
   EXPECT_THAT(refusal(head + "0,1,5,0,,,9\n"),
-              HasSubstr("a flow comes after row 9, expected one of the 1 rows"));
+              HasSubstr(": found 9, expected one of the 1 rows"));
   EXPECT_THAT(refusal(head + "0,1,5,0,,,1\n"), HasSubstr("another row than its own"));
   EXPECT_THAT(refusal(head + "0,1,5,0,,,,4\n"), HasSubstr("expected 7 fields as the first line has"));
 }

@@ -70,6 +70,34 @@ FabricDerived rules(const FabricSettings& settings, const Topology& topology,
 
 std::uint32_t q16(double value) { return static_cast<std::uint32_t>(std::lround(value * 65536)); }
 
+/// What a full packet counts toward windows. [UE 1.0 3.6: transport size and 40 bytes]
+std::uint32_t window_packet(const FabricSettings& settings, const FabricDerived& derived) {
+  return settings.header != 0 ? derived.full_packet : static_cast<std::uint32_t>(settings.payload) + 108;
+}
+
+/// What depends on the topology as well as on the keys.
+Result<void> check_combination(const FabricSettings& settings, const FabricDerived& derived) {
+  std::uint64_t most = ~std::uint64_t{0};
+  if (settings.controller == FabricController::kNscc || settings.controller == FabricController::kDctcp)
+    most = derived.max_window / window_packet(settings, derived);
+  if (settings.controller == FabricController::kSwift) most = congestion::SwiftConfig{}.window_max >> 16U;
+  if (settings.window_packets > most) {
+    return input_error(
+        fmt::format("fabric.window_packets: found {}, expected at most the {} packets of the largest "
+                    "window on this topology",
+                    settings.window_packets, most));
+  }
+  const bool credit = settings.control == uet::CongestionControl::kReceiver ||
+                      settings.control == uet::CongestionControl::kBoth;
+  if (credit && settings.pcie_rate > 0) {
+    return input_error(
+        fmt::format("fabric.pcie_rate: found {} with fabric.control = receiver or both, expected 0: grants "
+                    "do not follow a host's backlog",
+                    settings.pcie_rate));
+  }
+  return {};
+}
+
 void derive_controller(const FabricSettings& settings, const FabricDerived& derived, std::uint32_t window_mtu,
                        uet::UetConfig& uet) {
   switch (settings.controller) {
@@ -78,9 +106,7 @@ void derive_controller(const FabricSettings& settings, const FabricDerived& deri
       congestion::NsccConfig nscc =
           congestion::NsccConfig::for_network(derived.link, derived.base_rtt, window_mtu, settings.trimming,
                                               static_cast<std::uint32_t>(settings.payload));
-      // The window never exceeds MaxWnd, so a larger first one means that.
-      nscc.initial_window =
-          std::min<std::uint64_t>(std::uint64_t{settings.window_packets} * window_mtu, derived.max_window);
+      nscc.initial_window = std::uint64_t{settings.window_packets} * window_mtu;
       if (settings.target_delay != kTimeZero) {
         nscc.target_delay = settings.target_delay;
         nscc.qa_threshold = nscc.target_delay * 4;  // [UE 1.0 3.6.13]
@@ -102,8 +128,7 @@ void derive_controller(const FabricSettings& settings, const FabricDerived& deri
       congestion::SwiftConfig swift;
       swift.packet_bytes = window_mtu;
       swift.initial_rtt = derived.base_rtt;
-      if (settings.window_packets != 0)
-        swift.initial_window = std::min(settings.window_packets, swift.window_max >> 16U) << 16U;
+      if (settings.window_packets != 0) swift.initial_window = settings.window_packets << 16U;
       uet.controller = swift;
       break;
     }
@@ -120,8 +145,7 @@ uet::UetConfig derive_uet(const FabricSettings& settings, const FabricDerived& d
   uet.congestion = settings.control;
   uet.window_overhead_bytes = static_cast<std::uint32_t>(settings.header);
   uet.nominal_header_bytes = static_cast<std::uint32_t>(settings.header);
-  // [UE 1.0 3.6] Transport size and 40 bytes count toward windows.
-  const std::uint32_t window_mtu = settings.header != 0 ? derived.full_packet : uet.payload_mtu + 108;
+  const std::uint32_t window_mtu = window_packet(settings, derived);
   derive_controller(settings, derived, window_mtu, uet);
   uet.credit = congestion::RcccConfig::for_network(derived.link, derived.base_rtt, window_mtu);
   const bool receiver = settings.control == uet::CongestionControl::kReceiver ||
@@ -285,6 +309,7 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
   const TopologySummary summary = survey(topology);
   DerivedFabricRun run;
   run.derived = rules(settings, topology, summary);
+  if (settings.protocol == FabricProtocol::kUet) WHARF_TRY(check_combination(settings, run.derived));
   FabricRunConfig& config = run.config;
   config.protocol = settings.protocol;
   config.uet = derive_uet(settings, run.derived, most_peers(list, topology.host_count()),

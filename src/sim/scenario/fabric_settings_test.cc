@@ -42,13 +42,24 @@ TEST(FabricSettings, TheRulesGiveTheValuesThatHtsimPrints) {
   EXPECT_EQ(nscc.fair_increase, 23'874U);
 }
 
-TEST(FabricSettings, ATargetMovesWhatDependsOnItAndWindowsEndAtMaxWnd) {
-  const auto run = derive_fabric_run(
-      load("htsim-uec", {"fabric.target_delay=5us", "fabric.window_packets=1000"}), tree(16), nullptr, {});
+TEST(FabricSettings, ATargetDelayMovesTheThresholdOfQuickAdapt) {
+  const auto run = derive_fabric_run(load("htsim-uec", {"fabric.target_delay=5us"}), tree(16), nullptr, {});
   ASSERT_TRUE(run.ok());
-  const auto& nscc = std::get<congestion::NsccConfig>(run->config.uet.controller);
-  EXPECT_EQ(nscc.qa_threshold, microseconds(20));
-  EXPECT_EQ(nscc.initial_window, 262'926U);
+  EXPECT_EQ(std::get<congestion::NsccConfig>(run->config.uet.controller).qa_threshold, microseconds(20));
+}
+
+TEST(FabricSettings, WhatThisTopologyCannotServeIsRefusedByItsKey) {
+  const auto refused = [](const std::vector<std::string>& overrides) {
+    const auto run = derive_fabric_run(load("htsim-uec", overrides), tree(16), nullptr, {});
+    return run.ok() ? std::string() : run.error().message;
+  };
+  EXPECT_EQ(refused({"fabric.window_packets=63"}), "");
+  EXPECT_EQ(refused({"fabric.window_packets=64"}),
+            "fabric.window_packets: found 64, expected at most the 63 packets of the largest window on this "
+            "topology");
+  EXPECT_THAT(refused({"fabric.pcie_rate=0.5", "fabric.control=both"}),
+              HasSubstr("fabric.pcie_rate: found 0.5"));
+  EXPECT_EQ(refused({"fabric.pcie_rate=0.5"}), "");
 }
 
 TEST(FabricSettings, ReceiverCreditTakesMarksOffTheLastHop) {
