@@ -55,8 +55,7 @@ TEST(FlowTable, Refusals) {
   EXPECT_THAT(refusal(head + "0,1,5,0.0001\n"), HasSubstr("expected nanoseconds"));
   EXPECT_THAT(refusal(head + "0,1,5,0,wrte\n"), HasSubstr("did you mean write?"));
   EXPECT_THAT(refusal(head + "0,1,5,0,,8\n"), HasSubstr("an integer from 0 to 7"));
-  EXPECT_THAT(refusal(head + "0,1,5,0,,,9\n"),
-              HasSubstr(": found 9, expected one of the 1 rows"));
+  EXPECT_THAT(refusal(head + "0,1,5,0,,,9\n"), HasSubstr(": found 9, expected one of the 1 rows"));
   EXPECT_THAT(refusal(head + "0,1,5,0,,,1\n"), HasSubstr("another row than its own"));
   EXPECT_THAT(refusal(head + "0,1,5,0,,,,4\n"), HasSubstr("expected 7 fields as the first line has"));
 }

@@ -71,7 +71,7 @@ struct OutboundMessage {
   Destination to;
   std::uint32_t initiator = 0;
   std::uint64_t buffer_offset = 0;  ///< Read responses: the address that is read.
-  std::uint64_t memory_key = 0;  ///< Read responses: of the region that is read.
+  std::uint64_t memory_key = 0;     ///< Read responses: of the region that is read.
   std::uint64_t header_data = 0;
   std::uint32_t eager_length = 0;  ///< Rendezvous.
   std::uint32_t target_token = 0;  ///< Deferrable: the target's. Rendezvous reads: generation of `inbound`.
