@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   for (const wharf::workload::Flow& flow : list->flows) {
-    WHARF_CHECK(flow.source != flow.destination && flow.bytes > 0 && flow.priority < 8);
+    WHARF_CHECK(flow.source != flow.destination && flow.bytes > 0);
     WHARF_CHECK(flow.bytes <= wharf::workload::kFlowBytesMax && flow.start >= wharf::kTimeZero);
   }
   (void)wharf::workload::check_startable(*list);

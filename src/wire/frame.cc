@@ -219,22 +219,10 @@ CongestionMark mark_of(const CongestionField& cc) {
   return CongestionMark::kNone;
 }
 
-DropReason decode_ip(const std::byte* ip, const std::byte* udp, Packet& packet) {
+DropReason decode_network(const std::byte* ip, const std::byte* udp, Packet& packet) {
   std::uint8_t service = 0;
-  if (packet.ip_version == IpVersion::kV4) {
-    service = load_u8(ip + 1);
-    packet.source = host_of_ipv4(load_be32(ip + 12));
-    packet.destination = host_of_ipv4(load_be32(ip + 16));
-  } else {
-    const Ipv6Header header = decode_ipv6(ip);
-    service = header.traffic_class;
-    packet.source = host_of_ipv6(header.source);
-    packet.destination = host_of_ipv6(header.destination);
-  }
-  if (packet.source == kNoHost || packet.destination == kNoHost) return DropReason::kAddressNotInPlan;
+  if (!decode_ip(ip, packet, service)) return DropReason::kAddressNotInPlan;
   packet.traffic_class = traffic_class_of_dscp(service >> 2U);
-  const unsigned ecn = service & 3U;
-  packet.mark = ecn == 1 ? CongestionMark::kCapable : static_cast<CongestionMark>(ecn);
   packet.entropy = load_be16(udp);
   return DropReason::kNone;
 }
@@ -356,7 +344,7 @@ DropReason decode(std::span<const std::byte> frame, LinkType link, Packet& packe
   packet.ip_version = layout.ip_version;
   const std::byte* const ip = frame.data() + layout.ip_at;
   if (layout.has_ip) {
-    reason = decode_ip(ip, frame.data() + layout.udp_at, packet);
+    reason = decode_network(ip, frame.data() + layout.udp_at, packet);
     if (reason != DropReason::kNone) return reason;
   }
   std::uint32_t trailing_bytes = 0;

@@ -52,4 +52,22 @@ inline std::byte* encode_ip(const Packet& packet, std::uint8_t protocol, std::ui
   return at + kIpv6Bytes;
 }
 
+/// Reads the hosts of the IP header at `at`, whose version is `packet.ip_version`, into `packet`; `service`
+/// is its TOS or traffic class byte. False when the address plan lacks one of them.
+inline bool decode_ip(const std::byte* at, Packet& packet, std::uint8_t& service) {
+  if (packet.ip_version == IpVersion::kV4) {
+    service = load_u8(at + 1);
+    packet.source = host_of_ipv4(load_be32(at + 12));
+    packet.destination = host_of_ipv4(load_be32(at + 16));
+  } else {
+    const Ipv6Header header = decode_ipv6(at);
+    service = header.traffic_class;
+    packet.source = host_of_ipv6(header.source);
+    packet.destination = host_of_ipv6(header.destination);
+  }
+  const unsigned ecn = service & 3U;
+  packet.mark = ecn == 1 ? CongestionMark::kCapable : static_cast<CongestionMark>(ecn);
+  return packet.source != kNoHost && packet.destination != kNoHost;
+}
+
 }  // namespace wharf::wire

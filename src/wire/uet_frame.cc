@@ -68,24 +68,11 @@ DropReason decode_transport(std::span<const std::byte> transport, const UetOptio
 
 DropReason decode_network(const std::byte* frame, const FrameLayout& layout, const UetOptions& options,
                           Packet& packet) {
-  const std::byte* const ip = frame + layout.ip_at;
   std::uint8_t service = 0;
   packet.ip_version = layout.ip_version;
-  if (layout.ip_version == IpVersion::kV4) {
-    service = load_u8(ip + 1);
-    packet.source = host_of_ipv4(load_be32(ip + 12));
-    packet.destination = host_of_ipv4(load_be32(ip + 16));
-  } else {
-    const Ipv6Header header = decode_ipv6(ip);
-    service = header.traffic_class;
-    packet.source = host_of_ipv6(header.source);
-    packet.destination = host_of_ipv6(header.destination);
-  }
-  if (packet.source == kNoHost || packet.destination == kNoHost) return DropReason::kAddressNotInPlan;
+  if (!decode_ip(frame + layout.ip_at, packet, service)) return DropReason::kAddressNotInPlan;
   packet.traffic_class = uet_traffic_class_of(static_cast<std::uint8_t>(service >> 2U), options.dscp);
   packet.trim = layout.trim;
-  const unsigned ecn = service & 3U;
-  packet.mark = ecn == 1 ? CongestionMark::kCapable : static_cast<CongestionMark>(ecn);
   // Entropy stands first in the UDP header and in the entropy header.
   packet.entropy = load_be16(frame + layout.udp_at);
   return DropReason::kNone;

@@ -80,6 +80,9 @@ class Responder {
   /// `operation`: whose message needs the entry, if one does.
   void fetch_receives(QueuePair& pair, wire::OperationTag operation = {});
   void start_held(TimePs now, QueuePair& pair);
+  /// Queues the answer to the READ `packet`, whose data `saved` describes, and starts it when it may.
+  void answer_read(TimePs now, QueuePair& pair, const wire::Packet& packet, const SavedResource& saved,
+                   std::uint32_t packets, verbs::AccessOrder order);
   void expand_reads(QueuePair& pair);
   void list_if_ready(QueuePair& pair);
   std::uint8_t ack_syndrome(const QueuePair& pair) const;

@@ -51,9 +51,16 @@ bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packe
   responder.expected = wire::psn_add(psn, saved.packets);
   responder.nak_sent = false;
   responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
+  answer_read(now, pair, packet, saved, saved.packets, order);
+  return true;
+}
+
+void Responder::answer_read(TimePs now, QueuePair& pair, const wire::Packet& packet,
+                            const SavedResource& saved, std::uint32_t packets, verbs::AccessOrder order) {
+  const wire::Reth& reth = packet.roce.reth;
   close_acknowledge(pair);
-  Answer& answer = push_answer(pair, AnswerKind::kRead, psn);
-  answer.packets = saved.packets;
+  Answer& answer = push_answer(pair, AnswerKind::kRead, packet.roce.bth.psn);
+  answer.packets = packets;
   answer.length = reth.length;
   answer.address = reth.address;
   answer.remote_key = reth.remote_key;
@@ -63,7 +70,6 @@ bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packe
   answer.held_since = now;
   ++pair.held_answers;
   start_held(now, pair);
-  return true;
 }
 
 bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& packet) {
@@ -233,18 +239,7 @@ bool Responder::duplicate_read(TimePs now, QueuePair& pair, const wire::Packet& 
       if (record == nullptr) return refuse(pair, NakCode::kRemoteAccess, psn);
       order = record->read_order;
     }
-    close_acknowledge(pair);
-    Answer& answer = push_answer(pair, AnswerKind::kRead, psn);
-    answer.packets = packets;
-    answer.length = reth.length;
-    answer.address = reth.address;
-    answer.remote_key = reth.remote_key;
-    answer.resource = saved.number;
-    answer.order = order;
-    answer.operation = packet.operation;
-    answer.held_since = now;
-    ++pair.held_answers;
-    start_held(now, pair);
+    answer_read(now, pair, packet, saved, packets, order);
     return true;
   }
   ++core_.counters.dropped_duplicate;

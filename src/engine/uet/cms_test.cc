@@ -25,6 +25,17 @@ NsccConfig network(TimePs base_rtt = microseconds(12)) {
 const NsccSender& nscc(const CongestionContext& context) { return *context.controller.as<NsccSender>(); }
 const CongestionContext& context(World& world) { return world.engine(0).parts().cms[0]; }
 
+/// NSCC with a window of 100000 bytes, delays that count at once, and no probe of the RTT.
+UetConfig attentive() {
+  UetConfig config;
+  NsccConfig chosen = network();
+  chosen.initial_window = 100'000;
+  chosen.delay_gain_q20 = 1U << 20U;
+  config.controller = chosen;
+  config.base_rtt_probe = false;
+  return config;
+}
+
 /// Marks every data packet on its way.
 void mark_all(test::EnginePairOptions& options) {
   options.wire.transform = [](wire::Packet& packet, bool damaged, RandomStream&, wire::PayloadPool&) {
@@ -34,16 +45,10 @@ void mark_all(test::EnginePairOptions& options) {
 }
 
 TEST(Cms, Uet_3_6_13_MarksWithDelayMoveTheWindowByTheExcess) {
-  UetConfig config;
-  NsccConfig chosen = network();
-  chosen.initial_window = 100'000;
-  chosen.delay_gain_q20 = 1U << 20U;
-  config.controller = chosen;
-  config.base_rtt_probe = false;
   test::EnginePairOptions options;
   options.wire.delay = microseconds(15);  // 30 us there and back: 18 us of delay against a target of 9.
   mark_all(options);
-  World world(config, options);
+  World world(attentive(), options);
   ASSERT_EQ(world.post(world.request(verbs::Verb::kWrite, 4 * 4096)), engine::PostStatus::kOk);
   world.pass(microseconds(29));
   EXPECT_EQ(nscc(context(world)).window(), 100'000U);
@@ -55,16 +60,10 @@ TEST(Cms, Uet_3_6_13_MarksWithDelayMoveTheWindowByTheExcess) {
 }
 
 TEST(Cms, Uet_3_6_13_LongDelaysHalveAtMost) {
-  UetConfig config;
-  NsccConfig chosen = network();
-  chosen.initial_window = 100'000;
-  chosen.delay_gain_q20 = 1U << 20U;
-  config.controller = chosen;
-  config.base_rtt_probe = false;
   test::EnginePairOptions options;
   options.wire.delay = microseconds(100);
   mark_all(options);
-  World world(config, options);
+  World world(attentive(), options);
   ASSERT_EQ(world.post(world.request(verbs::Verb::kWrite, 4096)), engine::PostStatus::kOk);
   world.pass(microseconds(201));
   EXPECT_EQ(nscc(context(world)).window(), 50'000U + 631U);

@@ -26,6 +26,16 @@ class Fault : public ::testing::Test {
     hand.address = World::kRemote;
     hand.payload = wire::pattern_payload(1, 0, 64);
   }
+  /// Hand-made requests read 8 bytes, which the acknowledgement carries: guaranteed delivery. Host 1 stores
+  /// two such responses.
+  void start_reads() {
+    UetConfig config;
+    config.stored_responses = 2;
+    start(config);
+    hand.opcode = UetOpcode::kRead;
+    hand.payload = {};
+    hand.request_length = 8;
+  }
   /// What host 1 says to the hand-made request `psn`: its NACK code, or nothing for an acknowledgement.
   std::optional<UetNackCode> give(wire::UetPsn psn) {
     hand.psn = psn;
@@ -44,13 +54,8 @@ class Fault : public ::testing::Test {
 };
 
 TEST_F(Fault, Uet_3_5_11_StoredResponsesAboveAGapDoNotShutOutTheGap) {
-  UetConfig config;
-  config.stored_responses = 2;
-  start(config);
-  // Reads that answer on the acknowledgement: guaranteed delivery, and nothing can be cleared below PSN 1000.
-  hand.opcode = UetOpcode::kRead;
-  hand.payload = {};
-  hand.request_length = 8;
+  start_reads();
+  // Nothing can be cleared below PSN 1000.
   EXPECT_EQ(give(1001), std::nullopt);
   EXPECT_EQ(give(1002), std::nullopt);
   EXPECT_EQ(give(1004), UetNackCode::kNoGuaranteedDelivery);
@@ -63,12 +68,7 @@ TEST_F(Fault, Uet_3_5_11_StoredResponsesAboveAGapDoNotShutOutTheGap) {
 }
 
 TEST_F(Fault, Uet_3_5_12_ClearMakesRoomAgain) {
-  UetConfig config;
-  config.stored_responses = 2;
-  start(config);
-  hand.opcode = UetOpcode::kRead;
-  hand.payload = {};
-  hand.request_length = 8;
+  start_reads();
   EXPECT_EQ(give(1000), std::nullopt);
   EXPECT_EQ(give(1001), std::nullopt);
   hand.clear_offset = -2;

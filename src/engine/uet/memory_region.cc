@@ -5,22 +5,17 @@
 
 namespace wharf::uet {
 
-std::uint32_t MemoryRegionTable::acquire() {
+std::uint32_t MemoryRegionTable::begin(const verbs::SegmentConfig& config, std::uint32_t job_id) {
+  auto slot = static_cast<std::uint32_t>(regions_.size());
   if (!free_.empty()) {
-    const std::uint32_t slot = free_.back();
+    slot = free_.back();
     free_.pop_back();
-    return slot;
+  } else if (slot < (1U << 24U)) {
+    regions_.emplace_back();
+    free_.reserve(regions_.size());
+  } else {
+    return kNoSlot;
   }
-  if (regions_.size() >= (1U << 24U)) return kNoSlot;
-  regions_.emplace_back();
-  free_.reserve(regions_.size());
-  return static_cast<std::uint32_t>(regions_.size() - 1);
-}
-
-Result<std::uint32_t> MemoryRegionTable::add(const verbs::SegmentConfig& config, std::uint32_t job_id,
-                                             bool optimized, bool idempotent) {
-  const std::uint32_t slot = acquire();
-  if (slot == kNoSlot) return input_error("memory regions: all 16777216 keys are in use");
   MemoryRegion& region = regions_[slot];
   const auto generation = static_cast<std::uint16_t>(region.generation + 1);
   region = MemoryRegion{};
@@ -28,9 +23,17 @@ Result<std::uint32_t> MemoryRegionTable::add(const verbs::SegmentConfig& config,
   region.used = true;
   region.config = config;
   region.job_id = job_id;
+  return slot;
+}
+
+Result<std::uint32_t> MemoryRegionTable::add(const verbs::SegmentConfig& config, std::uint32_t job_id,
+                                             bool optimized, bool idempotent) {
+  const std::uint32_t slot = begin(config, job_id);
+  if (slot == kNoSlot) return input_error("memory regions: all 16777216 keys are in use");
+  MemoryRegion& region = regions_[slot];
   // An old key names nothing: the generation is part of it. The 12 bits of an optimized key have no room.
   region.key = optimized && slot < 4096 ? kKeyOptimized | slot
-                                        : kKeyAssigned | (std::uint64_t{generation} << 24U) | slot;
+                                        : kKeyAssigned | (std::uint64_t{region.generation} << 24U) | slot;
   if (idempotent) region.key |= kKeyIdempotentSafe;
   return slot;
 }
@@ -43,15 +46,9 @@ Result<std::uint32_t> MemoryRegionTable::add_keyed(const verbs::SegmentConfig& c
   if (chosen_.contains(key)) {
     return input_error(fmt::format("memory key: found {:#x}, which another region has", key));
   }
-  const std::uint32_t slot = acquire();
+  const std::uint32_t slot = begin(config, job_id);
   if (slot == kNoSlot) return input_error("memory regions: all 16777216 keys are in use");
   MemoryRegion& region = regions_[slot];
-  const auto generation = static_cast<std::uint16_t>(region.generation + 1);
-  region = MemoryRegion{};
-  region.generation = generation;
-  region.used = true;
-  region.config = config;
-  region.job_id = job_id;
   region.key = key | (idempotent ? kKeyIdempotentSafe : 0);
   chosen_.insert(key, slot);
   return slot;

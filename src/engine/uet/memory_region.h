@@ -77,7 +77,8 @@ class MemoryRegionTable {
   std::uint32_t capacity() const { return static_cast<std::uint32_t>(regions_.size()); }
 
  private:
-  std::uint32_t acquire();
+  /// A slot for a new region, all but its key set, or kNoSlot when none is left.
+  std::uint32_t begin(const verbs::SegmentConfig& config, std::uint32_t job_id);
 
   std::vector<MemoryRegion> regions_;
   std::vector<std::uint32_t> free_;

@@ -109,18 +109,19 @@ void Target::end_message_in_error(TimePs now, std::uint32_t index, const wire::P
          ends ? inbound.request_length : 0);
 }
 
-UetReturnCode Target::find_region(const InboundPacket& inbound, const wire::UetSesRequest& request,
-                                  bool small, std::uint32_t& region, std::uint64_t& address) const {
+UetReturnCode Target::find_region(InboundPacket& inbound, const wire::Packet& packet, std::uint32_t& region,
+                                  std::uint64_t& address) const {
+  const wire::UetSesRequest& request = packet.uet.ses;
   // [UE 1.0 3.4] Job, process, index, generation, enabled; then key, permission, bounds.
-  if (small) {
+  if (packet.uet.prologue.next == wire::UetNextHeader::kRequestSmall) {
     region = parts_.regions.find_optimized(request.resource_index, request.job_id);
   } else {
     engine::QueueId queue = 0;
     const UetReturnCode code = parts_.endpoints.look_up(request, queue);
     if (code != UetReturnCode::kOk) {
-      const bool known = code == UetReturnCode::kBadGeneration ||
-                         code == UetReturnCode::kDisabledGeneration || code == UetReturnCode::kDisabled;
-      if (known) region = queue;  // The response names the current generation.
+      // The response names the current generation.
+      if (code == UetReturnCode::kBadGeneration || code == UetReturnCode::kDisabledGeneration)
+        inbound.ri_generation = parts_.endpoints[queue].generation;
       return code;
     }
     region = parts_.regions.find(request.memory_key, request.job_id);
@@ -149,13 +150,9 @@ UetReturnCode Target::find_region(const InboundPacket& inbound, const wire::UetS
 std::optional<UetNackCode> Target::write(TimePs now, std::uint32_t index, const wire::Packet& packet) {
   InboundPacket& inbound = parts_.inbound[index];
   const wire::UetSesRequest& request = packet.uet.ses;
-  const bool small = packet.uet.prologue.next == wire::UetNextHeader::kRequestSmall;
   std::uint32_t region = kNoSlot;
   std::uint64_t address = 0;
-  UetReturnCode code = find_region(inbound, request, small, region, address);
-  if (code == UetReturnCode::kBadGeneration || code == UetReturnCode::kDisabledGeneration) {
-    inbound.ri_generation = parts_.endpoints[region].generation;
-  }
+  UetReturnCode code = find_region(inbound, packet, region, address);
   const std::uint32_t length = packet.payload.length;
   const std::uint32_t offset = request.first() ? 0 : request.message_offset;
   if (code == UetReturnCode::kOk &&
@@ -258,13 +255,9 @@ void Target::finish_packet(TimePs now, std::uint32_t index) {
 std::optional<UetNackCode> Target::read(TimePs now, std::uint32_t index, const wire::Packet& packet) {
   InboundPacket& inbound = parts_.inbound[index];
   const wire::UetSesRequest& request = packet.uet.ses;
-  const bool small = packet.uet.prologue.next == wire::UetNextHeader::kRequestSmall;
   std::uint32_t region = kNoSlot;
   std::uint64_t address = 0;
-  UetReturnCode code = find_region(inbound, request, small, region, address);
-  if (code == UetReturnCode::kBadGeneration || code == UetReturnCode::kDisabledGeneration) {
-    inbound.ri_generation = parts_.endpoints[region].generation;
-  }
+  UetReturnCode code = find_region(inbound, packet, region, address);
   if (code == UetReturnCode::kOk && packet.payload.length != 0) code = UetReturnCode::kUnsupportedSize;
   const std::uint32_t length = request.request_length;
   if (code != UetReturnCode::kOk || length == 0) {
@@ -371,13 +364,9 @@ void Target::atomic_done(TimePs now, std::uint32_t index, UetReturnCode code, co
 std::optional<UetNackCode> Target::atomic(TimePs now, std::uint32_t index, const wire::Packet& packet) {
   InboundPacket& inbound = parts_.inbound[index];
   const wire::UetSesRequest& request = packet.uet.ses;
-  const bool small = packet.uet.prologue.next == wire::UetNextHeader::kRequestSmall;
   std::uint32_t region = kNoSlot;
   std::uint64_t address = 0;
-  UetReturnCode code = find_region(inbound, request, small, region, address);
-  if (code == UetReturnCode::kBadGeneration || code == UetReturnCode::kDisabledGeneration) {
-    inbound.ri_generation = parts_.endpoints[region].generation;
-  }
+  UetReturnCode code = find_region(inbound, packet, region, address);
   if (code == UetReturnCode::kOk && inbound.pdc == kNoSlot) code = UetReturnCode::kOperationViolation;
   if (code == UetReturnCode::kOk)
     code = AtomicUnit::check(packet.uet.atomic, request.request_length, packet.payload.length, address);

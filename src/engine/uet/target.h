@@ -51,8 +51,10 @@ class Target {
   // target.cc
   void answer(TimePs now, std::uint32_t inbound, wire::UetReturnCode code, std::uint32_t modified_length,
               wire::UetListCode list = wire::UetListCode::kExpected);
-  wire::UetReturnCode find_region(const InboundPacket& inbound, const wire::UetSesRequest& request,
-                                  bool small, std::uint32_t& region, std::uint64_t& address) const;
+  /// The region and host address that a one-sided request names, or why it may not touch them; the latter may
+  /// leave the current generation of the endpoint in `inbound`.
+  wire::UetReturnCode find_region(InboundPacket& inbound, const wire::Packet& packet, std::uint32_t& region,
+                                  std::uint64_t& address) const;
   std::optional<wire::UetNackCode> write(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
   std::optional<wire::UetNackCode> read(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
   std::optional<wire::UetNackCode> atomic(TimePs now, std::uint32_t inbound, const wire::Packet& packet);

@@ -242,26 +242,34 @@ class EngineNic final : public Nic {
     return true;
   }
 
-  void take_accesses(TimePs now) {
+  /// True when the engine asked for any.
+  bool take_accesses(TimePs now) {
+    bool any = false;
     while (engine_->next_access(accesses_[spare_access_].access)) {
+      any = true;
       const std::uint32_t slot = spare_access_;
       spare_access_ = take_access_slot();
       accesses_[slot].since = now;
       ++counters_.accesses;
       begin_access(now, slot);
     }
+    return any;
   }
 
-  void take_packets(TimePs now) {
+  /// True when a packet went out.
+  bool take_packets(TimePs now) {
+    bool any = false;
     while (transmit_queue_.has_room(now)) {
       wire::Packet& packet = wire_->next_packet();
-      if (!engine_->transmit(now, kPort, wire::kAllTrafficClasses, packet)) return;
+      if (!engine_->transmit(now, kPort, wire::kAllTrafficClasses, packet)) return any;
+      any = true;
       transmit_packet(now, packet);
     }
-    if (transmit_wake_ > now) return;
+    if (transmit_wake_ > now) return any;
     ++counters_.transmit_stalls;
     transmit_wake_ = transmit_queue_.room_at();
     simulation_.schedule(transmit_wake_, id(), id(), kTransmitRoom, 0);
+    return any;
   }
 
   /// True when a completion was taken, which may have made room for posts.
@@ -292,12 +300,13 @@ class EngineNic final : public Nic {
   void drain(TimePs now) {
     for (;;) {
       take_accesses(now);
-      take_packets(now);
+      const bool sent = take_packets(now);
       const bool completed = take_completions();
       const bool answered = take_answers();
       engine::AsyncEvent event;
       while (engine_->poll_event(event)) note(now, event);
-      bool again = answer_immediate(now);
+      bool again = sent && take_accesses(now);  // What transmit() asked for.
+      again |= answer_immediate(now);
       if (completed && !waiting_posts_.empty()) {
         retry_posts(now);
         again = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A NIC tells its engine the truth about posted writes: one whose bytes cannot be placed is a fault, whatever
-// it was for.
+// A NIC tells its engine the truth about posted writes (one whose bytes cannot be placed is a fault, whatever
+// it was for), and drains it until nothing is left.
 #include "sim/host/engine_nic.h"
 
 #include <gtest/gtest.h>
@@ -16,6 +16,7 @@ namespace {
 class AskingEngine {
  public:
   std::vector<engine::Access> asks;
+  std::vector<engine::Access> asks_when_sent;  ///< Asked for by the packet that is sent next.
   std::vector<engine::AccessStatus> answers;
 
   static bool supports(verbs::Verb) { return false; }
@@ -42,7 +43,12 @@ class AskingEngine {
   bool next_completed_queue(engine::QueueId&) { return false; }
   bool poll_load_store(verbs::LoadStoreResult&) { return false; }
   void receive(TimePs, std::uint32_t, const wire::Packet&) {}
-  bool transmit(TimePs, std::uint32_t, wire::TrafficClassMask, wire::Packet&) { return false; }
+  bool transmit(TimePs, std::uint32_t, wire::TrafficClassMask, wire::Packet& packet) {
+    if (asks_when_sent.empty()) return false;
+    asks.swap(asks_when_sent);
+    packet = wire::roce_packet();
+    return true;
+  }
   bool next_access(engine::Access& out) {
     if (asks.empty()) return false;
     out = asks.back();
@@ -66,8 +72,12 @@ class SilentWire final : public NicWire {
   wire::Packet packet_;
 };
 
+/// When the engine asks for its access.
+enum class Asks { kOnInput, kOnTransmit };
+
 /// What the engine is told about a posted write of 64 bytes, into a page or beyond its end.
-engine::AccessStatus answer_to(engine::AccessKind kind, Attachment attachment, bool mapped) {
+engine::AccessStatus answer_to(engine::AccessKind kind, Attachment attachment, bool mapped,
+                               Asks when = Asks::kOnInput) {
   const HostConfig config;
   Simulation simulation;
   trace::Tracer tracer;
@@ -86,7 +96,7 @@ engine::AccessStatus answer_to(engine::AccessKind kind, Attachment attachment, b
   access.length = 64;
   access.address = mapped ? base : base + 4096 - 63;
   access.data = wire::pattern_payload(1, 0, 64);
-  nic.engine().asks.push_back(access);
+  (when == Asks::kOnInput ? nic.engine().asks : nic.engine().asks_when_sent).push_back(access);
   nic.receive(wire::roce_packet(), kTimeZero);  // Any input lets the NIC drain what the engine asks for.
   simulation.run_until(kNever);
   EXPECT_EQ(nic.engine().answers.size(), 1U);
@@ -100,6 +110,12 @@ TEST(EngineNic, APostedWriteThatIsNotMappedIsAFault) {
       EXPECT_EQ(answer_to(kind, attachment, false), engine::AccessStatus::kFault);
     }
   }
+}
+
+// Contract: drained until all outputs are empty, what transmit() asks for included.
+TEST(EngineNic, WhatSendingAsksForIsDoneWithoutAnotherInput) {
+  EXPECT_EQ(answer_to(engine::AccessKind::kWrite, Attachment::kPcie, true, Asks::kOnTransmit),
+            engine::AccessStatus::kDone);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct Named {
   std::uint64_t C::*value;
 };
 
-constexpr std::array<Named<ub::UbCounters>, 40> kUb{{
+constexpr std::array<Named<ub::UbCounters>, 42> kUb{{
     {"packets_sent", &ub::UbCounters::packets_sent},
     {"packets_received", &ub::UbCounters::packets_received},
     {"data_packets_sent", &ub::UbCounters::data_packets_sent},
@@ -42,6 +42,8 @@ constexpr std::array<Named<ub::UbCounters>, 40> kUb{{
     {"answers_timed_out", &ub::UbCounters::answers_timed_out},
     {"context_fetches", &ub::UbCounters::context_fetches},
     {"context_evictions", &ub::UbCounters::context_evictions},
+    {"contexts_lost", &ub::UbCounters::contexts_lost},
+    {"events_dropped", &ub::UbCounters::events_dropped},
     {"refused_access", &ub::UbCounters::refused_access},
     {"refused_opcode", &ub::UbCounters::refused_opcode},
     {"refused_length", &ub::UbCounters::refused_length},
@@ -66,7 +68,7 @@ constexpr std::array<Named<ub::UbCounters>, 40> kUb{{
     {"dropped_stale_acknowledgement", &ub::UbCounters::dropped_stale_acknowledgement},
     {"dropped_response", &ub::UbCounters::dropped_response},
 }};
-constexpr std::array<Named<roce::Counters>, 28> kRoce{{
+constexpr std::array<Named<roce::Counters>, 30> kRoce{{
     {"packets_sent", &roce::Counters::packets_sent},
     {"packets_received", &roce::Counters::packets_received},
     {"requests_resent", &roce::Counters::requests_resent},
@@ -95,6 +97,8 @@ constexpr std::array<Named<roce::Counters>, 28> kRoce{{
     {"dropped_oversized", &roce::Counters::dropped_oversized},
     {"context_misses", &roce::Counters::context_misses},
     {"context_evictions", &roce::Counters::context_evictions},
+    {"contexts_lost", &roce::Counters::contexts_lost},
+    {"events_dropped", &roce::Counters::events_dropped},
 }};
 constexpr std::array<Named<NicCounters>, 7> kNic{{
     {"packets_sent", &NicCounters::packets_sent},
@@ -122,6 +126,12 @@ constexpr std::array<Named<LoadStoreCounters>, 6> kLoadStore{{
     {"write_backs", &LoadStoreCounters::write_backs},
     {"lines_lost", &LoadStoreCounters::lines_lost},
 }};
+
+// None is forgotten.
+static_assert(sizeof(ub::UbCounters) == kUb.size() * sizeof(std::uint64_t));
+static_assert(sizeof(roce::Counters) == kRoce.size() * sizeof(std::uint64_t));
+static_assert(sizeof(NicCounters) == kNic.size() * sizeof(std::uint64_t));
+static_assert(sizeof(LoadStoreCounters) == kLoadStore.size() * sizeof(std::uint64_t));
 
 template <typename C, std::size_t N>
 Json report(const C& counters, const std::array<Named<C>, N>& names) {
