@@ -76,15 +76,20 @@ bool AtomicUnit::port_verb(const wire::UetAtomic& atomic, std::uint32_t length, 
   return false;
 }
 
-bool AtomicUnit::start(TimePs, std::uint32_t inbound, const wire::UetAtomic& atomic, std::uint64_t address,
-                       std::uint32_t length, bool fetching, const wire::Payload& operand,
-                       wire::OperationTag operation) {
+bool AtomicUnit::start(TimePs, std::uint32_t inbound, const wire::UetAtomic& atomic,
+                       const MemoryRegion* region, std::uint64_t address, std::uint32_t length, bool fetching,
+                       const wire::Payload& operand, wire::OperationTag operation) {
   const std::uint32_t index = EngineParts::acquire(jobs_, parts_.config.packets_in_execution);
   if (index == kNoSlot) return false;
   Job& job = jobs_[index];
   job = Job{};
   job.inbound = inbound;
   job.atomic = atomic;
+  if (region != nullptr) {
+    job.in_region = true;
+    job.job_id = region->job_id;
+    job.memory_key = region->key;
+  }
   job.address = address;
   job.length = length;
   job.fetching = fetching;
@@ -112,8 +117,11 @@ bool AtomicUnit::blocked(std::uint32_t index) const {
   return false;
 }
 
-void AtomicUnit::ask(std::uint32_t index, engine::AccessKind kind) {
+bool AtomicUnit::ask(std::uint32_t index, engine::AccessKind kind) {
   Job& job = jobs_[index];
+  // [UE 1.0 3.4] A key ends when its region does: an operation that waited, or that has only read, is
+  // refused.
+  if (job.in_region && parts_.regions.find(job.memory_key, job.job_id) == kNoSlot) return false;
   engine::Access access;
   access.kind = kind;
   access.at_target = true;
@@ -141,11 +149,12 @@ void AtomicUnit::ask(std::uint32_t index, engine::AccessKind kind) {
   owner.owner = AccessOwner::kAtomic;
   owner.object = index;
   parts_.accesses.request(access, owner);
+  return true;
 }
 
-void AtomicUnit::begin(std::uint32_t index) {
+bool AtomicUnit::begin(std::uint32_t index) {
   running_.push(jobs_, index, &Job::next);
-  ask(index, jobs_[index].by_port ? engine::AccessKind::kAtomic : engine::AccessKind::kRead);
+  return ask(index, jobs_[index].by_port ? engine::AccessKind::kAtomic : engine::AccessKind::kRead);
 }
 
 void AtomicUnit::access_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result) {
@@ -180,10 +189,18 @@ void AtomicUnit::access_done(TimePs now, const PendingAccess& owner, const engin
   apply_atomic(job.atomic, {after, job.length}, {parts_.payloads.data(operand), job.length});
   parts_.payloads.release(operand);
   job.writing = true;
-  ask(index, engine::AccessKind::kWrite);
+  if (!ask(index, engine::AccessKind::kWrite)) end(now, index, UetReturnCode::kBadMemoryKey);
 }
 
 void AtomicUnit::end(TimePs now, std::uint32_t index, UetReturnCode code) {
+  finish(now, index, code);
+  while (!waiting_.empty() && !blocked(waiting_.head)) {
+    const std::uint32_t next = waiting_.pop(jobs_, &Job::next);
+    if (!begin(next)) finish(now, next, UetReturnCode::kBadMemoryKey);
+  }
+}
+
+void AtomicUnit::finish(TimePs now, std::uint32_t index, UetReturnCode code) {
   running_.remove(jobs_, index, &Job::next);
   const Job job = jobs_[index];
   jobs_.release(index);
@@ -191,7 +208,6 @@ void AtomicUnit::end(TimePs now, std::uint32_t index, UetReturnCode code) {
   parts_.payloads.release(job.old.buffer);
   parts_.payloads.release(job.result);
   parts_.payloads.release(job.operand.buffer);
-  while (!waiting_.empty() && !blocked(waiting_.head)) begin(waiting_.pop(jobs_, &Job::next));
 }
 
 void AtomicUnit::release_buffers() {

@@ -13,6 +13,7 @@
 namespace wharf::uet {
 
 struct EngineParts;
+struct MemoryRegion;
 
 class AtomicUnit {
  public:
@@ -21,9 +22,11 @@ class AtomicUnit {
   /// kOk when `length` bytes at `address` can be the target. Choice: naturally aligned, one packet.
   static wire::UetReturnCode check(const wire::UetAtomic& atomic, std::uint32_t length,
                                    std::uint32_t operand_bytes, std::uint64_t address);
-  /// Runs the operation for an accepted packet, whose answer Target::atomic_done() gives. False: no resource.
-  bool start(TimePs now, std::uint32_t inbound, const wire::UetAtomic& atomic, std::uint64_t address,
-             std::uint32_t length, bool fetching, const wire::Payload& operand, wire::OperationTag operation);
+  /// Runs the operation for an accepted packet, whose answer Target::atomic_done() gives. `region`: where
+  /// `address` lies; null for a receive buffer. False: no resource.
+  bool start(TimePs now, std::uint32_t inbound, const wire::UetAtomic& atomic, const MemoryRegion* region,
+             std::uint64_t address, std::uint32_t length, bool fetching, const wire::Payload& operand,
+             wire::OperationTag operation);
   void access_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
   void release_buffers();
 
@@ -35,6 +38,9 @@ class AtomicUnit {
     bool fetching = false;
     bool by_port = false;  ///< One access of kind kAtomic.
     bool writing = false;
+    bool in_region = false;  ///< Of memory_key and job_id.
+    std::uint32_t job_id = 0;
+    std::uint64_t memory_key = 0;
     std::uint64_t address = 0;
     wire::UetAtomic atomic;
     wire::Payload operand;                    ///< The engine has a reference.
@@ -44,10 +50,12 @@ class AtomicUnit {
   };
 
   bool blocked(std::uint32_t job) const;
-  void begin(std::uint32_t job);
+  bool begin(std::uint32_t job);
   void end(TimePs now, std::uint32_t job, wire::UetReturnCode code);
+  void finish(TimePs now, std::uint32_t job, wire::UetReturnCode code);
   static bool port_verb(const wire::UetAtomic& atomic, std::uint32_t length, verbs::Verb& verb);
-  void ask(std::uint32_t job, engine::AccessKind kind);
+  /// The next access of `job`; false when its region has been revoked.
+  bool ask(std::uint32_t job, engine::AccessKind kind);
 
   EngineParts& parts_;
   SlotPool<Job> jobs_;

@@ -58,7 +58,8 @@ struct UetCounters {
   std::uint64_t dropped_nack = 0;      ///< It names nothing outstanding, or a transmission that was repeated.
   std::uint64_t dropped_response = 0;  ///< It answers nothing outstanding.
   std::uint64_t dropped_trimmed = 0;   ///< Trimmed ACKs, RUDI and datagrams.
-  std::uint64_t dropped_no_room = 0;   ///< Datagrams and idempotent requests without resources.
+  std::uint64_t dropped_no_room = 0;   ///< Datagrams and idempotent requests without resources; answers that
+                                       ///< nothing let leave.
 
   std::uint64_t events_dropped = 0;  ///< Asynchronous events that nobody polled in time.
 };

@@ -151,6 +151,10 @@ std::uint32_t EndpointTable::match(engine::QueueId queue, const wire::UetSesRequ
 
 void EndpointTable::give_back(engine::QueueId queue, std::uint32_t slot) {
   Endpoint& endpoint = *endpoints_[queue];
+  if (!endpoint.used) {
+    receives_.release(slot);
+    return;
+  }
   receives_[slot].next = endpoint.receives.head;
   endpoint.receives.head = slot;
   if (endpoint.receives.tail == kNoSlot) endpoint.receives.tail = slot;
@@ -158,6 +162,7 @@ void EndpointTable::give_back(engine::QueueId queue, std::uint32_t slot) {
 
 void EndpointTable::complete(engine::QueueId queue, const verbs::Completion& completion) {
   Endpoint& endpoint = *endpoints_[queue];
+  if (!endpoint.used) return;
   ++parts_.counters.completions;
   if (endpoint.completions.full()) endpoint.completions.reserve(endpoint.completions.capacity() * 2);
   const std::uint64_t number = endpoint.completion_head + endpoint.completions.size();

@@ -306,6 +306,31 @@ TEST_F(Fault, Uet_3_4_RevokedRegionEndsALongReadInTheMiddle) {
   EXPECT_EQ(world().completions(0)[0].status, verbs::CompletionStatus::kRemoteAccess);
 }
 
+TEST_F(Fault, Uet_3_4_RevokedRegionEndsAtomicsThatWaitAndThoseThatHaveOnlyRead) {
+  // The first is being read when the region goes; the others wait for its bytes.
+  test::EnginePairOptions options;
+  options.access_shortest = options.access_longest = microseconds(5);
+  start({}, options);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    verbs::WorkRequest request = world().request(Verb::kFetchAdd, 8);
+    request.atomic_function = verbs::AtomicFunction::kMax;
+    request.atomic_type = verbs::AtomicType::kUint64;
+    request.length = 16;
+    request.local_count = 1;
+    request.local[0] = {World::kLocal, 16};
+    ASSERT_EQ(world().post(request), engine::PostStatus::kOk);
+  }
+  while (world().engine(1).parts().accesses.unanswered() == 0) world().pass(nanoseconds(100));
+  ASSERT_TRUE(world().engine(1).deregister_segment(world().now(), world().token(1)).ok());
+  world().run();
+  EXPECT_EQ(world().pair().memory(1).count(engine::AccessKind::kRead), 1U);
+  EXPECT_EQ(world().pair().memory(1).count(engine::AccessKind::kWrite), 0U);
+  ASSERT_EQ(world().completions(0).size(), 3U);
+  for (const verbs::Completion& completion : world().completions(0)) {
+    EXPECT_EQ(completion.status, verbs::CompletionStatus::kRemoteAccess);
+  }
+}
+
 TEST_F(Fault, Uet_3_4_NoRoomForAnUnexpectedMessageDisablesTheIndexOnRod) {
   // [UE 1.0 3.4] A later message must not pass one that was refused for lack of room.
   UetConfig config;

@@ -75,9 +75,11 @@ class Initiator {
   void returned_data_done(TimePs now, std::uint32_t inbound, engine::AccessStatus status);
   void expire(TimePs now);
   TimePs deadline() const { return retries_.earliest(); }
+  /// The receive that the rendezvous read of inbound message `inbound` fills is gone: its data is dropped.
+  void drop_remainder(std::uint32_t inbound, std::uint32_t generation);
   /// DEFERRABLE_RTR: the target asks for a deferred send from `offset` on.
-  wire::UetReturnCode restart(TimePs now, std::uint32_t initiator_token, std::uint32_t target_token,
-                              std::uint64_t offset);
+  wire::UetReturnCode restart(TimePs now, wire::HostAddress source, std::uint32_t initiator_token,
+                              std::uint32_t target_token, std::uint64_t offset);
 
   // --- RUDI and UUD end their packets themselves.
   void end(TimePs now, std::uint32_t slot);

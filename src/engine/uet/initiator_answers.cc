@@ -133,10 +133,10 @@ void Initiator::fail(TimePs now, std::uint32_t slot, CompletionStatus status) {
   message.retry_wanted = false;
   message.deferred = false;
   if (!message.terminating) {
-    if (message.queued && on_pdc(message.delivery)) {
+    if (on_pdc(message.delivery)) {
       parts_.pds.stop(now, slot);
     } else {
-      message.stopped = true;
+      parts_.rudi.stop(slot);
     }
   }
 }
@@ -469,13 +469,24 @@ void Initiator::expire(TimePs now) {
   }
 }
 
-UetReturnCode Initiator::restart(TimePs now, std::uint32_t initiator_token, std::uint32_t target_token,
-                                 std::uint64_t offset) {
+void Initiator::drop_remainder(std::uint32_t inbound, std::uint32_t generation) {
+  for (std::uint32_t slot = 0; slot < parts_.outbound.capacity(); ++slot) {
+    if (!parts_.outbound.is_used(slot)) continue;
+    OutboundMessage& message = parts_.outbound[slot];
+    if (message.kind == MessageKind::kRendezvousRead && message.inbound == inbound &&
+        message.target_token == generation) {
+      message.local_count = 0;
+    }
+  }
+}
+
+UetReturnCode Initiator::restart(TimePs now, wire::HostAddress source, std::uint32_t initiator_token,
+                                 std::uint32_t target_token, std::uint64_t offset) {
   const std::uint32_t slot = initiator_token & 0xffffU;
   if (slot >= parts_.outbound.capacity() || !parts_.outbound.is_used(slot)) return UetReturnCode::kNoMatch;
   OutboundMessage& message = parts_.outbound[slot];
   if (((message.generation << 16U) | slot) != initiator_token || !is_deferrable(message.opcode) ||
-      offset > message.length) {
+      message.to.host != source || offset > message.length) {
     return UetReturnCode::kNoMatch;
   }
   // Its earlier packets may still be without an answer: the request is repeated until they have one.

@@ -313,7 +313,8 @@ void Initiator::prepare_send(std::uint32_t slot, const verbs::WorkRequest& reque
   }
   // The remainder is read from one region: scattered and inline data go eagerly.
   if (config.large_send != LargeSend::kRendezvous || request.local_count != 1 ||
-      request.inline_data.kind != wire::PayloadKind::kNone) {
+      request.inline_data.kind != wire::PayloadKind::kNone ||
+      request.length <= config.max_ack_data_bytes) {  // Nothing would be left to read.
     return;
   }
   OutboundMessage& message = parts_.outbound[slot];

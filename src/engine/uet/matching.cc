@@ -24,7 +24,8 @@ bool Target::hold(const InboundPacket& inbound, std::uint32_t offset, const wire
   const std::uint32_t at = inbound.message;
   // What the holders of the room lack may lie behind this packet: the next in order is kept above the limit.
   const bool must = inbound.next_in_order && others_hold(at);
-  const std::uint32_t slot = EngineParts::acquire(parts_.held, must ? 1U << 25U : parts_.config.held_packets);
+  const std::uint32_t beyond = must ? parts_.pds.pdc(inbound.pdc).rx.range : 0;
+  const std::uint32_t slot = EngineParts::acquire(parts_.held, parts_.config.held_packets + beyond);
   if (slot == kNoSlot) return false;
   HeldPacket& held = parts_.held[slot];
   held.payload = parts_.keep(payload);
@@ -161,10 +162,11 @@ std::optional<UetNackCode> Target::two_sided(TimePs now, std::uint32_t index, co
     const auto token = static_cast<std::uint32_t>(request.buffer_offset);
     std::uint32_t receive = kNoSlot;
     if (is_deferrable(request.opcode) && token != 0) {
-      // [UE 1.0 3.4, deferrable send] It comes because this target asked for it.
+      // [UE 1.0 3.4, deferrable send] It comes because this target asked for it; a guessed token is none.
       const std::uint32_t slot = (token & 0xffffU) - 1;
       if (slot < deferred_.capacity() && deferred_.is_used(slot) &&
-          ((deferred_[slot].generation << 16U) | (slot + 1)) == token) {
+          ((deferred_[slot].generation << 16U) | (slot + 1)) == token && deferred_[slot].receive != kNoSlot &&
+          deferred_[slot].source == message.source && deferred_[slot].endpoint == message.endpoint) {
         receive = deferred_[slot].receive;
         deferred_.release(slot);
       }
@@ -191,8 +193,8 @@ std::optional<UetNackCode> Target::two_sided(TimePs now, std::uint32_t index, co
     ++settled.accesses;
     const bool fetching = request.opcode == wire::UetOpcode::kTaggedSendFetchAtomic;
     if (code == UetReturnCode::kOk &&
-        !parts_.atomics.start(now, index, packet.uet.atomic, address, request.request_length, fetching,
-                              packet.payload, packet.operation)) {
+        !parts_.atomics.start(now, index, packet.uet.atomic, nullptr, address, request.request_length,
+                              fetching, packet.payload, packet.operation)) {
       code = UetReturnCode::kHostUnsuccessful;
     }
     if (code != UetReturnCode::kOk) {

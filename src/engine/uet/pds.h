@@ -91,6 +91,8 @@ class Pds {
 
  private:
   const UetConfig& parts_config() const;
+  /// ACKs, and likewise NACKs and CPs, that wait for transmit() at most.
+  static constexpr std::size_t kControlJobsMax = 65536;
   /// A packet without a place in a congestion window that waits for transmit().
   struct ControlJob {
     wire::UetPdsType type = wire::UetPdsType::kAck;

@@ -180,6 +180,7 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
       if (!tx.contains(psn)) continue;
       SendEntry& entry = tx.at(psn);
       if (entry.state == EntryState::kAnswered || entry.state == EntryState::kReceived) continue;
+      if (entry.message == kControlEntry) continue;  // CACK or an answer of its own confirms it.
       // [UE 1.0 3.5.12] That the peer has it is known: ACK_WITH_DATA said so, and asked for the repetition.
       if (entry.queued_for_answer()) continue;
       confirm(record, psn, effects);
@@ -465,6 +466,7 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
     case UetNackCode::kAckWithData:
     case UetNackCode::kExperimentalError:
       // Answers to ACK_REQ: the request itself has to go again.
+      if (entry.message == kControlEntry) break;  // Its RTO sends it again.
       if (entry.state == EntryState::kReceived) {
         // It was counted as confirmed; as a repetition it is in nobody's window until it leaves.
         entry.state = EntryState::kQueued;
@@ -472,7 +474,7 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
         tx.append(tx.resend, nack.psn);
         ++parts_.cms[record.ccc].resend_packets;
         parts_.cms[record.ccc].resend_backlog += entry_window_bytes(entry);
-      } else if (entry.state == EntryState::kSent && entry.message != kControlEntry) {
+      } else if (entry.state == EntryState::kSent) {
         queue_resend(now, index, nack.psn, LossCause::kGap, kNever);
       }
       break;

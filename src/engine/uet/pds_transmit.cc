@@ -355,6 +355,12 @@ void Pds::emit(TimePs now, std::uint32_t slot, wire::Packet& out) {
 }
 
 Pds::ControlJob& Pds::push(Ring<ControlJob>& jobs) {
+  if (jobs.size() >= kControlJobsMax) {
+    // Nothing may leave while a peer goes on asking. The oldest gives way as if the network had lost it.
+    parts_.payloads.release(jobs.front().data.buffer);
+    jobs.pop_front();
+    ++parts_.counters.dropped_no_room;
+  }
   if (jobs.full()) jobs.reserve(jobs.capacity() == 0 ? 16 : jobs.capacity() * 2);
   return jobs.emplace_back();
 }

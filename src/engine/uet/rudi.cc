@@ -50,6 +50,13 @@ void Rudi::settle(TimePs now) {
   }
 }
 
+void Rudi::stop(std::uint32_t slot) {
+  parts_.outbound[slot].stopped = true;
+  if (!parts_.outbound[slot].queued) return;
+  messages_.remove(parts_.outbound, slot, &OutboundMessage::next);
+  parts_.outbound[slot].queued = false;
+}
+
 void Rudi::stage(TimePs now, std::uint32_t packet) {
   Outstanding& made = outstanding_[packet];
   if (made.sends < 255) ++made.sends;
@@ -123,6 +130,12 @@ void Rudi::again(TimePs, std::uint32_t packet) {
 }
 
 Rudi::Answer& Rudi::push_answer() {
+  if (answers_.size() >= kAnswersMax) {
+    // Nothing may leave while a peer goes on asking; it asks again for what is lost here.
+    parts_.payloads.release(answers_.front().data.buffer);
+    answers_.pop_front();
+    ++parts_.counters.dropped_no_room;
+  }
   if (answers_.full()) answers_.reserve(answers_.capacity() == 0 ? 16 : answers_.capacity() * 2);
   return answers_.emplace_back();
 }
@@ -264,10 +277,6 @@ void Rudi::expire(TimePs now) {
     ++parts_.counters.timeouts;
     if (config.max_rto_retries != kRtoRetriesForever && packet.timeouts >= config.max_rto_retries) {
       const std::uint32_t slot = packet.message;
-      if (parts_.outbound[slot].queued) {
-        messages_.remove(parts_.outbound, slot, &OutboundMessage::next);
-        parts_.outbound[slot].queued = false;
-      }
       parts_.initiator.fail(now, slot, CompletionStatus::kRetryExhausted);
       finish_packet(now, at);
       continue;

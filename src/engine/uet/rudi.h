@@ -26,6 +26,8 @@ class Rudi {
   void start(TimePs now, std::uint32_t slot);
   /// Cuts packets while the window and the staging area have room.
   void settle(TimePs now);
+  /// Cuts no further packet of a message.
+  void stop(std::uint32_t slot);
   void receive(TimePs now, const wire::Packet& packet);
   void receive_nack(TimePs now, const wire::Packet& packet);
   /// The answer to a RUDI request that was executed; ends the inbound packet.
@@ -64,6 +66,8 @@ class Rudi {
     wire::UetSesResponse response;
     wire::Payload data;
   };
+
+  static constexpr std::size_t kAnswersMax = 65536;
 
   std::uint32_t find(std::uint32_t packet_id) const;
   void stage(TimePs now, std::uint32_t packet);

@@ -368,6 +368,22 @@ TEST_F(Ses, Uet_3_4_RendezvousReadsTheRemainder) {
   EXPECT_EQ(requests[0].uet.rendezvous.eager_length, 512U);
 }
 
+TEST_F(Ses, ASendThatLeavesNothingToReadNeedsNoRendezvous) {
+  UetConfig config;
+  config.large_send = LargeSend::kRendezvous;
+  config.large_send_bytes = 0;
+  config.eager_bytes = 4096;
+  start(config);
+  world().fill(0, World::kLocal, 16);
+  for (const std::uint32_t length : {1U, 16U}) {
+    ASSERT_EQ(world().pair().post_receive(1, world().queue(1), world().receive(0, length)),
+              engine::PostStatus::kOk);
+    EXPECT_TRUE(world().finish(world().request(Verb::kSend, length)).ok());
+    EXPECT_EQ(world().completions(1).back().length, length);
+    EXPECT_TRUE(world().same(World::kLocal, World::kRemote, length));
+  }
+}
+
 TEST_F(Ses, Uet_3_4_DeferredSendStartsAgainWhenAsked) {
   UetConfig config;
   config.large_send = LargeSend::kDeferrable;

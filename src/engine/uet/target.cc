@@ -76,7 +76,7 @@ std::optional<UetNackCode> Target::deliver(TimePs now, std::uint32_t index, cons
       return two_sided(now, index, packet);
     case UetOpcode::kDeferrableReadyToRestart: {
       const UetReturnCode code =
-          parts_.initiator.restart(now, static_cast<std::uint32_t>(request.memory_key >> 32U),
+          parts_.initiator.restart(now, inbound.source, static_cast<std::uint32_t>(request.memory_key >> 32U),
                                    static_cast<std::uint32_t>(request.memory_key), request.buffer_offset);
       answer(now, index, code, parts_.inbound[index].request_length);
       return std::nullopt;
@@ -232,7 +232,8 @@ void Target::finish_packet(TimePs now, std::uint32_t index) {
       parts_.inbound_messages[at].generation == inbound.message_generation) {
     InboundMessage& message = parts_.inbound_messages[at];
     if (code != UetReturnCode::kOk && message.failed == UetReturnCode::kOk) message.failed = code;
-    if (message.two_sided && inbound.starts_message && code == UetReturnCode::kOk) {
+    const bool speaks = inbound.starts_message || message.failed == UetReturnCode::kCancelled;
+    if (message.two_sided && speaks && code == UetReturnCode::kOk) {
       // [UE 1.0 3.4] Where it went and how much of it is the SOM packet's to say.
       if (message.failed != UetReturnCode::kOk) {
         code = message.failed;
@@ -375,8 +376,8 @@ std::optional<UetNackCode> Target::atomic(TimePs now, std::uint32_t index, const
     return std::nullopt;
   }
   const bool fetching = request.opcode == UetOpcode::kFetchingAtomic;
-  if (!parts_.atomics.start(now, index, packet.uet.atomic, address, request.request_length, fetching,
-                            packet.payload, packet.operation)) {
+  if (!parts_.atomics.start(now, index, packet.uet.atomic, &parts_.regions[region], address,
+                            request.request_length, fetching, packet.payload, packet.operation)) {
     return UetNackCode::kNoResource;
   }
   return std::nullopt;

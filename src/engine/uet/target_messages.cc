@@ -12,8 +12,8 @@ using wire::UetReturnCode;
 
 namespace {
 
-/// Above every configurable limit.
-constexpr std::uint32_t kRecordsMax = 1U << 25U;
+/// Completions of header data that a program may leave unread.
+constexpr std::size_t kUnreadMax = 1U << 17U;
 
 }  // namespace
 
@@ -30,8 +30,10 @@ std::uint32_t Target::make_message(const InboundPacket& inbound, const wire::Pac
   // [UE 1.0 3.5.12] NO_SES_MSG_AVAIL must not be the answer for ever: when incomplete messages of this PDC
   // hold records, what they lack may lie behind this packet, so the next in order is taken above the limit.
   const bool must = inbound.next_in_order && rx.messages != kNoSlot;
+  // Choice: one window of packets above the limit, so that nobody can make this host keep records without
+  // end.
   const std::uint32_t at =
-      EngineParts::acquire(parts_.inbound_messages, must ? kRecordsMax : parts_.config.inbound_messages);
+      EngineParts::acquire(parts_.inbound_messages, parts_.config.inbound_messages + (must ? rx.range : 0));
   if (at == kNoSlot) return kNoSlot;
   InboundMessage& message = parts_.inbound_messages[at];
   const std::uint32_t generation = message.generation + 1;
@@ -81,6 +83,11 @@ void Target::complete_header_data(std::uint32_t at) {
   completion.length = message.request_length;
   completion.remote_host = message.source.number;
   completion.remote_queue = message.request.initiator;
+  if (parts_.endpoints[queue].completions.size() >= kUnreadMax) {
+    // No receive bounds these: a program that does not read them is told so, and they are lost.
+    parts_.raise({engine::AsyncEventKind::kCompletionError, queue});
+    return;
+  }
   ++parts_.endpoints[queue].reserved;
   parts_.endpoints.complete(queue, completion);
 }
@@ -176,6 +183,17 @@ void Target::forget_endpoint(TimePs now, engine::QueueId queue) {
   }
   for (std::uint32_t at = 0; at < deferred_.capacity(); ++at) {
     if (deferred_.is_used(at) && deferred_[at].endpoint == queue) deferred_.release(at);
+  }
+  // What fills a receive of this endpoint touches its buffer no more; the rest of the message is refused.
+  for (std::uint32_t at = 0; at < parts_.inbound_messages.capacity(); ++at) {
+    if (!parts_.inbound_messages.is_used(at)) continue;
+    InboundMessage& message = parts_.inbound_messages[at];
+    if (!message.matched || message.endpoint != queue) continue;
+    message.matched = false;
+    parts_.endpoints.release_receive(message.receive);
+    message.failed = UetReturnCode::kCancelled;
+    if (message.fetching) parts_.initiator.drop_remainder(at, message.generation);
+    settle_message(now, at);
   }
 }
 
