@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/uet/pdc_state.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "engine/uet/pdc.h"
+#include "tests/support/generated_block.h"
+#include "tests/support/state_matrix.h"
+#include "wire/uet_names.h"
 
 namespace wharf::uet {
 namespace {
@@ -31,6 +36,55 @@ TEST(PdcState, Uet_3_5_8_StateByEventMatrix) {
             "CLOSE_ACK_WAIT: . . . . . CLOSED . . ERROR\n"
             "CLOSING: . . . . . . . CLOSED ERROR\n"
             "ERROR: . . . . . . . . .\n");
+}
+
+constexpr const char* kDocument = "docs/protocol/uet.md";
+
+TEST(PdcState, TheDocumentHasItsMatrix) {
+  test::expect_generated_block(
+      kDocument, "PDC states",
+      test::state_matrix<PdcState, PdcEvent>(kPdcStateCount, kPdcEventCount, next_state));
+}
+
+TEST(CccState, TheDocumentHasItsMatrix) {
+  std::string text =
+      "| state | nothing to send or in flight | nothing to send, some in flight | data, held back | data, "
+      "may "
+      "leave |\n|---|---|---|---|---|\n";
+  for (int each = 0; each < kCccStateCount; ++each) {
+    const auto state = static_cast<CccState>(each);
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", name(state),
+                        name(updated(state, false, false, false)), name(updated(state, false, true, false)),
+                        name(updated(state, true, true, false)), name(updated(state, true, true, true)));
+    // What is left out does not matter.
+    EXPECT_EQ(updated(state, false, true, true), updated(state, false, true, false));
+    EXPECT_EQ(updated(state, true, false, true), updated(state, true, true, true));
+    EXPECT_EQ(updated(state, true, false, false), updated(state, true, true, false));
+  }
+  test::expect_generated_block(kDocument, "CCC states", text);
+}
+
+TEST(PdcState, TheDocumentHasTheNackCodes) {
+  std::string text = "| code | name | class |\n|---|---|---|\n";
+  for (unsigned code = 0; code < 256; ++code) {
+    const char* kind = nullptr;
+    switch (wire::uet_nack_class(static_cast<wire::UetNackCode>(code))) {
+      case wire::UetNackClass::kReserved:
+        continue;
+      case wire::UetNackClass::kNormal:
+        kind = "normal";
+        break;
+      case wire::UetNackClass::kError:
+        kind = "error";
+        break;
+      case wire::UetNackClass::kFatal:
+        kind = "fatal";
+        break;
+    }
+    text += fmt::format("| {:#04x} | {} | {} |\n", code,
+                        wire::uet_nack_name(static_cast<wire::UetNackCode>(code)), kind);
+  }
+  test::expect_generated_block(kDocument, "NACK codes", text);
 }
 
 TEST(CccState, Uet_3_6_12_UpdateState) {
