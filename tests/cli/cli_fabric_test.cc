@@ -9,6 +9,8 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
 
 #include "run_program.h"
 
@@ -144,6 +146,51 @@ TEST(CliFabric, Refusals) {
                                         "1->2 id 2 trigger 1 size 5 send_done_trigger 2\n"
                                         "trigger id 1 oneshot\ntrigger id 2 oneshot\n";
   expect_refusal({"run", "--cm", scratch / "ring.cm"}, 3, "flows wait for one another in a ring");
+}
+
+/// What the commands of a block print, without what differs from run to run.
+std::string transcript(const std::vector<std::string>& commands, const std::string& folder) {
+  static const std::regex kTimes("( packet-hops), [^\\n]*");
+  std::string text;
+  for (const std::string& command : commands) {
+    const std::string line = "cd '" + folder + "' && { " + command + "; } 2>&1";
+    text += "$ " + command + "\n" + std::regex_replace(run({"bash", "-c", line}).out, kTimes, "$1, ...");
+  }
+  return text;
+}
+
+TEST(CliFabric, TheGuideShowsWhatItsCommandsPrint) {
+  // Commands stand in blocks of the language "console", behind "$ ", with what they print beneath them.
+  constexpr const char* kGuide = "docs/fabric.md";
+  const ScratchDirectory scratch;
+  const std::filesystem::path here = std::filesystem::current_path();
+  const std::string folder = scratch / "";
+  std::filesystem::create_directory_symlink(here / "tests", scratch / "tests");
+  std::filesystem::create_symlink(WHARF_PROGRAM, scratch / "wharf");
+  const std::string path = std::getenv("PATH");
+  ASSERT_EQ(::setenv("PATH", (folder + ":" + path).c_str(), 1), 0);
+  const std::string guide = content(kGuide);
+  std::istringstream lines(guide);
+  std::string made;
+  int blocks = 0;
+  for (std::string line; std::getline(lines, line);) {
+    made += line + "\n";
+    if (line != "```console") continue;
+    ++blocks;
+    std::vector<std::string> commands;
+    while (std::getline(lines, line) && line != "```") {
+      if (line.starts_with("$ ")) commands.push_back(line.substr(2));
+    }
+    made += transcript(commands, folder) + "```\n";
+  }
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_GE(blocks, 5);
+  const char* accept = std::getenv("WHARF_ACCEPT");
+  if (accept != nullptr && std::string(accept) == "1") {
+    std::ofstream(kGuide, std::ios::binary) << made;
+  } else {
+    EXPECT_EQ(made, guide) << kGuide << " differs: if the change is meant, run with WHARF_ACCEPT=1";
+  }
 }
 
 }  // namespace
