@@ -134,21 +134,23 @@ FlowListBuilder::FlowListBuilder(std::string name, std::uint32_t hosts) {
   list_.hosts = hosts;
 }
 
-std::uint32_t FlowListBuilder::add(Flow flow, const std::vector<std::uint32_t>& after) {
+std::uint32_t FlowListBuilder::add(Flow flow) {
   const std::uint32_t number = size();
   WHARF_CHECK(number < kFlowsMax);
   flow.id = number + 1;
-  if (!after.empty()) {
-    flow.trigger = static_cast<std::uint32_t>(list_.triggers.size());
-    list_.triggers.push_back(
-        {flow.trigger + 1, TriggerKind::kBarrier, static_cast<std::uint32_t>(after.size())});
-    for (const std::uint32_t before : after) {
-      WHARF_CHECK(before < number);
-      edges_.emplace_back(before, flow.trigger);
-    }
-  }
   list_.flows.push_back(flow);
   return number;
+}
+
+std::uint32_t FlowListBuilder::when_finished(const std::vector<std::uint32_t>& before) {
+  WHARF_CHECK(!before.empty());
+  const auto trigger = static_cast<std::uint32_t>(list_.triggers.size());
+  list_.triggers.push_back({trigger + 1, TriggerKind::kBarrier, static_cast<std::uint32_t>(before.size())});
+  for (const std::uint32_t flow : before) {
+    WHARF_CHECK(flow < size());
+    edges_.emplace_back(flow, trigger);
+  }
+  return trigger;
 }
 
 FlowList FlowListBuilder::take() {

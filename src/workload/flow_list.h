@@ -95,9 +95,10 @@ class FlowListBuilder {
  public:
   explicit FlowListBuilder(std::string name, std::uint32_t hosts);
 
-  /// Returns its number in the list. Without `after` it starts at `flow.start`; otherwise when all of them
-  /// (lower numbers) have finished.
-  std::uint32_t add(Flow flow, const std::vector<std::uint32_t>& after = {});
+  /// Returns its number in the list. Without a trigger it starts at `flow.start`.
+  std::uint32_t add(Flow flow);
+  /// A trigger that starts the flows it is given to when all of `before` (at least one) have finished.
+  std::uint32_t when_finished(const std::vector<std::uint32_t>& before);
   std::uint32_t size() const { return static_cast<std::uint32_t>(list_.flows.size()); }
   FlowList take();
 
