@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of runs of many hosts: connection matrix or flow table, topology, profile and keys.
+// The options of runs of many hosts: where flows come from, topology, profile and keys.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -28,13 +28,27 @@ struct FabricInputs {
 struct FabricOptions {
   std::string matrix;
   std::string flows;
+  std::string collective;
+  std::string arrivals;
   std::string topology;
   std::uint32_t threads = 0;
 
   void declare(CLI::App& app);
-  bool given() const { return !matrix.empty() || !flows.empty() || !topology.empty(); }
-  /// Reads everything. Without a topology, a fat tree for the matrix's hosts is generated.
+  bool given() const {
+    return !matrix.empty() || !flows.empty() || !collective.empty() || !arrivals.empty() || !topology.empty();
+  }
+  /// Reads everything. Without a topology, a fat tree is generated: with the matrix's hosts, or the smallest
+  /// that holds the ranks of generated traffic.
   Result<FabricInputs> load(const std::string& profile, const std::vector<std::string>& overrides) const;
+
+ private:
+  Result<sim::LoadedFabricSettings> load_settings(const std::string& profile,
+                                                  const std::vector<std::string>& overrides) const;
+  /// `least`: the topology may have more hosts than these.
+  Result<sim::TopologyFile> fabric(const sim::FabricSettings& settings, std::uint32_t hosts,
+                                   bool least) const;
+  Result<void> read_flows(FabricInputs& inputs) const;
+  Result<void> make_flows(FabricInputs& inputs) const;
 };
 
 }  // namespace wharf::cli

@@ -13,6 +13,7 @@
 #include "report/result_directory.h"
 #include "report/text_table.h"
 #include "sim/scenario/fabric_summary.h"
+#include "sim/scenario/traffic_results.h"
 
 namespace wharf::cli {
 namespace {
@@ -81,15 +82,56 @@ std::string table_of(const sim::FlowStatistics& statistics) {
   return table.text();
 }
 
+/// Edges of size classes are powers of ten.
+std::string size_text(std::uint64_t bytes) {
+  return bytes < 1'000'000 ? fmt::format("{}KB", bytes / 1000) : fmt::format("{}MB", bytes / 1'000'000);
+}
+
+std::string size_table(const std::vector<sim::SizeClass>& classes) {
+  using report::Align;
+  report::TextTable table({{"slowdown by size"},
+                           {"flows", Align::kRight},
+                           {"mean", Align::kRight},
+                           {"p50", Align::kRight},
+                           {"p95", Align::kRight},
+                           {"p99", Align::kRight},
+                           {"max", Align::kRight}});
+  for (const sim::SizeClass& each : classes) {
+    const std::string size = each.bytes_up_to != 0 ? "up to " + size_text(each.bytes_up_to)
+                                                   : "above " + size_text(each.bytes_above);
+    table.add_row({size, fmt::format("{}", each.flows), fmt::format("{:.3f}", each.mean),
+                   fmt::format("{:.3f}", each.p50), fmt::format("{:.3f}", each.p95),
+                   fmt::format("{:.3f}", each.p99), fmt::format("{:.3f}", each.max)});
+  }
+  return table.text();
+}
+
+/// What generated traffic is judged by; empty for other flows of one class of sizes.
+std::string traffic_text(const FabricInputs& inputs, const sim::FabricReport& report,
+                         const std::vector<TimePs>& ideal) {
+  const sim::TrafficSettings& traffic = inputs.loaded.settings.traffic;
+  std::string text;
+  if (const auto result = sim::collective_result(traffic, inputs.topology.topology.host_count(), report)) {
+    text += fmt::format(
+        "{} of {} over {} ranks took {} us: algorithm bandwidth {:.1f} Gb/s, bus bandwidth "
+        "{:.1f} Gb/s\n",
+        inputs.flows.name, format_bytes(Bytes{traffic.size}), result->ranks,
+        microseconds_text(as_nanoseconds(result->completion)), result->algorithm_bandwidth_gbps,
+        result->bus_bandwidth_gbps);
+  }
+  const auto classes = sim::slowdown_by_size(inputs.flows, report, ideal);
+  return classes.size() > 1 ? text + size_table(classes) : text;
+}
+
 std::string text_of(const FabricInputs& inputs, const TimedReport& timed,
-                    const sim::FlowStatistics& statistics) {
+                    const sim::FlowStatistics& statistics, const std::vector<TimePs>& ideal) {
   const sim::FabricReport& report = timed.report;
   const sim::FabricTotals& totals = report.totals;
   std::string text =
       fmt::format("{}: {} of {} flows finished, {} hosts, {} switches\n", inputs.flows.name, statistics.count,
                   inputs.flows.flows.size(), inputs.topology.topology.host_count(),
                   inputs.topology.topology.switch_count());
-  if (statistics.count != 0) text += table_of(statistics);
+  if (statistics.count != 0) text += table_of(statistics) + traffic_text(inputs, report, ideal);
   text += fmt::format("last flow ended at {} us, goodput {:.1f} Gb/s\n",
                       microseconds_text(statistics.last_end_ns), statistics.goodput_gbps);
   text += fmt::format("packets: {} new, {} retransmitted, {} ACK, {} NACK, {} control, {} time-outs\n",
@@ -111,6 +153,8 @@ nlohmann::ordered_json manifest(const FabricRunRequest& request, const FabricInp
   for (const std::string& file : {request.options.matrix, request.options.flows, request.options.topology}) {
     if (!file.empty()) manifest["inputs"][file] = file_hash(file);
   }
+  const sim::TrafficSettings& traffic = inputs.loaded.settings.traffic;
+  if (traffic.sizes_from_file()) manifest["inputs"][traffic.arrivals] = file_hash(traffic.arrivals);
   manifest["profile"] = inputs.loaded.settings.profile;
   for (const auto& file : inputs.loaded.profile_files)
     manifest["profile_hashes"][file.string()] = file_hash(file);
@@ -167,8 +211,10 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
 
   const auto ideal = sim::ideal_times(inputs->topology.topology, inputs->flows, settings, derived->derived);
   const sim::FlowStatistics statistics = sim::statistics_of(inputs->flows, *report, ideal);
-  const nlohmann::ordered_json summary = sim::fabric_summary(inputs->flows, inputs->topology.topology,
-                                                             settings, derived->derived, *report, statistics);
+  nlohmann::ordered_json summary = sim::fabric_summary(inputs->flows, inputs->topology.topology, settings,
+                                                       derived->derived, *report, statistics);
+  sim::add_traffic_results(summary, settings.traffic, inputs->topology.topology, inputs->flows, *report,
+                           ideal);
   if (directory) {
     WHARF_TRY(directory->write("summary.json", summary.dump(2) + "\n"));
     WHARF_TRY(directory->write("flows.csv", sim::flows_csv(inputs->flows, *report, ideal)));
@@ -178,7 +224,7 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
     WHARF_TRY(directory->commit());
   }
   console.print(summary);
-  console.print(text_of(*inputs, *timed, statistics));
+  console.print(text_of(*inputs, *timed, statistics, ideal));
   if (directory && !console.json) console.print(fmt::format("results in {}\n", directory->path().string()));
 
   if (!same) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wharf run --cm / --flows: a run of many hosts, its table, and its files under --out.
+// wharf run --cm / --flows / --collective / --arrivals: a run of many hosts, its table, and its files under
+// --out.
 #pragma once
 
 #include <string>

@@ -12,11 +12,14 @@
 #include "cli/command.h"
 #include "cli/data_files.h"
 #include "report/text_table.h"
+#include "sim/scenario/fabric_settings.h"
 #include "sim/scenario/scenario.h"
 #include "sim/scenario/stack.h"
 #include "study/registry.h"
 #include "trace/stage.h"
 #include "verbs/verb.h"
+#include "workload/collective.h"
+#include "workload/size_distribution.h"
 #include "workload/workload.h"
 
 namespace wharf::cli {
@@ -78,6 +81,23 @@ std::vector<Item> verb_items() {
   return items;
 }
 
+std::vector<Item> collectives() {
+  std::vector<Item> items;
+  for (std::size_t i = 0; i < workload::collective_names().size(); ++i) {
+    const auto each = static_cast<workload::Collective>(i);
+    items.push_back({std::string(workload::name(each)), std::string(workload::describe(each))});
+  }
+  return items;
+}
+
+std::vector<Item> sizes() {
+  std::vector<Item> items;
+  for (const workload::PublishedSizes& each : workload::published_sizes())
+    items.push_back({std::string(each.name), std::string(each.source)});
+  items.push_back({"fixed", "traffic.size for every flow"});
+  return items;
+}
+
 std::vector<Item> stages() {
   std::vector<Item> items;
   for (int stage = 0; stage < trace::kStageCount; ++stage) {
@@ -96,11 +116,15 @@ std::vector<Item> study_items() {
 
 std::vector<Item> keys() {
   std::vector<Item> items;
-  for (const sim::KeyDoc& key : sim::every_key()) {
-    items.push_back(
-        {key.path, fmt::format("{} ({}; default {}{}{})", key.doc, key.expected, key.default_value,
-                               key.condition.empty() ? "" : "; ", key.condition)});
-  }
+  const auto add = [&](const std::vector<sim::KeyDoc>& keys, std::string_view where) {
+    for (const sim::KeyDoc& key : keys) {
+      items.push_back(
+          {key.path, fmt::format("{}{} ({}; default {}{}{})", where, key.doc, key.expected, key.default_value,
+                                 key.condition.empty() ? "" : "; ", key.condition)});
+    }
+  };
+  add(sim::every_key(), "");
+  add(sim::every_fabric_key(), "runs of many hosts: ");
   return items;
 }
 
@@ -109,12 +133,14 @@ struct Kind {
   Result<std::vector<Item>> (*items)();
 };
 
-constexpr std::array<Kind, 8> kKinds{{
+constexpr std::array<Kind, 10> kKinds{{
     {"scenarios", [] { return files_of("scenarios", "scenarios/", ".toml"); }},
     {"profiles", [] { return files_of("profiles", "", ""); }},
     {"stacks", [] { return Result(stacks()); }},
     {"workloads", [] { return Result(workloads()); }},
     {"verbs", [] { return Result(verb_items()); }},
+    {"collectives", [] { return Result(collectives()); }},
+    {"sizes", [] { return Result(sizes()); }},
     {"studies", [] { return Result(study_items()); }},
     {"stages", [] { return Result(stages()); }},
     {"keys", [] { return Result(keys()); }},
@@ -130,7 +156,9 @@ class ListCommand : public Command {
            "  wharf list keys --json\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("what", what_, "scenarios, profiles, stacks, workloads, verbs, studies, stages or keys");
+    app.add_option(
+        "what", what_,
+        "scenarios, profiles, stacks, workloads, verbs, collectives, sizes, studies, stages or keys");
   }
   Result<ExitCode> run(const Console& console) override {
     std::vector<std::string_view> names;

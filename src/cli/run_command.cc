@@ -29,7 +29,11 @@ class RunCommand : public Command {
            "  wharf run scenarios/key-value.toml \\\n"
            "      --set model.stack=roce_dma --set run.seed=7\n"
            "  wharf run --cm permutation.cm --profile htsim-uec --out out/permutation\n"
-           "  wharf run --flows flows.csv --topo fat_tree:16 --set fabric.protocol=roce\n";
+           "  wharf run --flows flows.csv --topo fat_tree:16 --set fabric.protocol=roce\n"
+           "  wharf run --collective ring_all_reduce --topo fat_tree:16 \\\n"
+           "      --set traffic.size=4MiB --set traffic.placement=stride:4\n"
+           "  wharf run --arrivals web_search --topo leaf_spine:32 --threads 2 \\\n"
+           "      --set traffic.load=0.6 --set traffic.flows=2000\n";
   }
   void declare(CLI::App& app) override {
     scenario_.declare(app);
@@ -51,9 +55,10 @@ class RunCommand : public Command {
     }
     if (fabric_.given()) return run_many_hosts(console);
     if (scenario_.file.empty())
-      return Error{ErrorKind::kUsage, "wharf run: scenario is required, or --cm or --flows"};
+      return Error{ErrorKind::kUsage,
+                   "wharf run: scenario is required, or --cm, --flows, --collective or --arrivals"};
     if (fabric_.threads != 0)
-      return Error{ErrorKind::kUsage, "wharf run: --threads is for runs with --cm or --flows"};
+      return Error{ErrorKind::kUsage, "wharf run: --threads is for runs of many hosts"};
     const sim::WireMode wire = wire_ == "bytes" ? sim::WireMode::kBytes : sim::WireMode::kStructs;
     auto scenario = scenario_.load({}, wire);
     if (!scenario) return scenario.error();
@@ -142,7 +147,7 @@ class RunCommand : public Command {
   Result<ExitCode> run_many_hosts(const Console& console) {
     if (!scenario_.file.empty())
       return Error{ErrorKind::kUsage,
-                   fmt::format("wharf run: found {} beside --cm, --flows or --topo, expected no scenario",
+                   fmt::format("wharf run: found {} beside options of many hosts, expected no scenario",
                                scenario_.file)};
     if (capture_ || timeline_)
       return Error{ErrorKind::kUsage, "wharf run: --capture and --timeline are not for runs of many hosts"};

@@ -98,6 +98,75 @@ TEST(CliFabric, ThreadsAndBytesChangeNoFile) {
   EXPECT_EQ(run_into("bytes", {"--wire", "bytes"}), one);
 }
 
+TEST(CliFabric, ACollectiveHasATimeAndABandwidth) {
+  const Outcome outcome =
+      wharf({"run", "--collective", "ring_all_reduce", "--set", "traffic.ranks=9", "--set",
+             "traffic.size=900KB", "--set", "traffic.placement=random", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto summary = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(summary["hosts"], 16);
+  EXPECT_EQ(summary["flows"], 9 * 16);
+  EXPECT_EQ(summary["bytes"], 16 * 900'000);
+  const auto& collective = summary["collective"];
+  EXPECT_EQ(collective["ranks"], 9);
+  const double completion = collective["completion_ns"].get<double>();
+  EXPECT_EQ(completion, summary["last_end_ns"].get<double>());
+  EXPECT_DOUBLE_EQ(collective["algorithm_bandwidth_gbps"].get<double>(), 900e3 * 8 / completion);
+  EXPECT_DOUBLE_EQ(collective["bus_bandwidth_gbps"].get<double>(), 1600e3 * 8 / completion);
+}
+
+TEST(CliFabric, ArrivalsHaveSlowdownsBySizeAndTheirFileIsAnInput) {
+  const ScratchDirectory scratch;
+  std::ofstream(scratch / "sizes.csv") << "size_bytes,cumulative\n1000,0.5\n50000,0.5\n200000,1\n";
+  const Outcome outcome =
+      wharf({"run", "--arrivals", scratch / "sizes.csv", "--topo", "leaf_spine:18", "--set",
+             "traffic.flows=200", "--set", "traffic.pattern=incast", "--out", scratch / "out"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("200 of 200 flows finished"));
+  EXPECT_THAT(outcome.out, HasSubstr("slowdown by size"));
+  EXPECT_THAT(outcome.out, HasSubstr("up to 1MB"));
+  const auto summary = nlohmann::json::parse(content(scratch / "out/summary.json"));
+  ASSERT_EQ(summary["slowdown_by_size"].size(), 3U);
+  EXPECT_EQ(summary["arrivals"]["pattern"], "incast");
+  // Half of the receiver's 100 Gb/s; 200 flows of 63 kB that vary by as much are within a fifth of it.
+  EXPECT_NEAR(summary["arrivals"]["offered_gbps"].get<double>(), 50, 15);
+  EXPECT_GE(summary["slowdown_by_size"][0]["p50"].get<double>(), 1);
+  const auto manifest = nlohmann::json::parse(content(scratch / "out/manifest.json"));
+  EXPECT_TRUE(manifest["inputs"].contains(scratch / "sizes.csv"));
+  EXPECT_THAT(content(scratch / "out/config.effective.toml"), HasSubstr("traffic.pattern = \"incast\""));
+}
+
+TEST(CliFabric, GeneratedTrafficIsTheSameFromAnyNumberOfThreads) {
+  const ScratchDirectory scratch;
+  const std::vector<std::vector<std::string>> kinds{
+      {"--arrivals", "hadoop", "--set", "traffic.flows=150"},
+      {"--collective", "all_to_all", "--set", "traffic.size=20KB"},  // Triggers stay on their hosts.
+      {"--collective", "tree_all_reduce", "--set", "traffic.size=50KB"}};
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    std::string first;
+    for (const char* threads : {"1", "2", "3", "8"}) {
+      const std::string out = scratch / (std::to_string(kind) + "-" + threads);
+      std::vector<std::string> arguments{"run", "--topo", "fat_tree:16", "--threads", threads, "--out", out};
+      arguments.insert(arguments.end(), kinds[kind].begin(), kinds[kind].end());
+      const Outcome outcome = wharf(arguments);
+      ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+      const std::string files = content(out + "/flows.csv") + content(out + "/summary.json");
+      if (first.empty()) first = files;
+      EXPECT_EQ(files, first) << threads;
+      const auto manifest = nlohmann::json::parse(content(out + "/manifest.json"));
+      EXPECT_EQ(manifest["threads"], kind == 2 ? 1 : std::stoi(threads));
+    }
+  }
+}
+
+TEST(CliFabric, WhatThereIsToGenerateIsListed) {
+  EXPECT_THAT(wharf({"list", "collectives"}).out, HasSubstr("star_all_reduce"));
+  EXPECT_THAT(wharf({"list", "sizes"}).out, HasSubstr("SIGCOMM 2010"));
+  const std::string keys = wharf({"list", "keys"}).out;
+  EXPECT_THAT(keys, HasSubstr("traffic.placement"));
+  EXPECT_THAT(keys, HasSubstr("fabric.load_balancing"));
+}
+
 TEST(CliFabric, ATopologyFileAndItsMatrix) {
   const Outcome outcome =
       wharf({"run", "--cm", kData + "incast_128.cm", "--topo", kData + "fat_tree_128_4os.topo", "--profile",
@@ -137,9 +206,18 @@ TEST(CliFabric, Refusals) {
   expect_refusal({"run", "--cm", one, "--topo", "fat_trea:16"}, 3, "did you mean fat_tree?");
   expect_refusal({"run", "--cm", one, "--topo", "star:4"}, 3,
                  "found Nodes 16, expected at most 4 as star:4 has them");
-  expect_refusal({"run", "--cm", one, "--flows", one}, 2, "expected one of them");
-  expect_refusal({"run", "--topo", "star:4"}, 2, "expected --cm or --flows");
+  expect_refusal({"run", "--cm", one, "--flows", one}, 2, "expected one of --cm, --flows, --collective");
+  expect_refusal({"run", "--topo", "star:4"}, 2, "expected --cm, --flows");
   expect_refusal({"run", "scenarios/fetch-64-bytes.toml", "--cm", one}, 2, "expected no scenario");
+  expect_refusal({"run", "--collective", "incast", "--cm", one}, 2, "found flows from several places");
+  expect_refusal({"run", "--collective", "incast", "--arrivals", "fixed"}, 3,
+                 "--arrivals: traffic.arrivals is \"fixed\", expected none beside traffic.collective");
+  expect_refusal({"run", "--collective", "incost", "--topo", "star:4"}, 3, "did you mean \"incast\"?");
+  expect_refusal({"run", "--collective", "incast"}, 2, "expected --topo or --set traffic.ranks=N");
+  expect_refusal({"run", "--arrivals", "none.csv", "--topo", "star:4"}, 3, "none.csv does not exist");
+  std::ofstream(scratch / "sizes.csv") << "size_bytes,cumulative\n100,0.5\n50,1\n";
+  expect_refusal({"run", "--arrivals", scratch / "sizes.csv", "--topo", "star:4"}, 3,
+                 "sizes.csv:3:1: found \"50\", expected a size above 100");
   expect_refusal({"topo", "show", "fat_tree:100"}, 3, "expected K^3/4 with K even");
   std::ofstream(scratch / "ring.cm") << "Nodes 16\nConnections 2\nTriggers 2\n"
                                         "0->1 id 1 trigger 2 size 5 send_done_trigger 1\n"

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace wharf::sim {
 namespace {
 
@@ -94,6 +96,13 @@ Result<FatTreeShape> k_ary_shape(std::uint32_t tiers, std::uint32_t hosts, const
   shape.leaves_per_pod = tiers == 3 ? half : 2 * half;
   shape.tops_per_middle = tiers == 3 ? half : 0;
   return shape;
+}
+
+std::uint32_t k_ary_hosts(std::uint32_t tiers, std::uint32_t least) {
+  WHARF_CHECK(tiers == 2 || tiers == 3);
+  std::uint64_t k = 2;
+  while (hosts_of(tiers, k) < least) k += 2;
+  return static_cast<std::uint32_t>(hosts_of(tiers, k));
 }
 
 std::uint32_t oversubscription_permille(const FatTreeShape& shape) {

@@ -47,6 +47,9 @@ Result<Topology> fat_tree_of(const FatTreeShape& shape);
 Result<FatTreeShape> k_ary_shape(std::uint32_t tiers, std::uint32_t hosts, const LinkSpec& link,
                                  TimePs switch_latency);
 
+/// The smallest number of hosts that is at least `least` and that k_ary_shape() takes.
+std::uint32_t k_ary_hosts(std::uint32_t tiers, std::uint32_t least);
+
 /// Whether hosts can send more than the links above the leaves, or above the middle switches, can carry: the
 /// larger of the two ratios in thousandths; 1000: not oversubscribed.
 std::uint32_t oversubscription_permille(const FatTreeShape& shape);

@@ -187,6 +187,7 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
     binder.integer("threads", settings.threads, "partitions of the fabric; results do not depend on it", 1,
                    64);
   }
+  bind_traffic(binder, settings.traffic);
   const Binder::Section fabric(binder, "fabric");
   binder.choice<FabricProtocol>("protocol", settings.protocol, kProtocols, "what the hosts speak");
   bind_generated(binder, settings);
@@ -201,11 +202,19 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
   bind_ends(binder, settings);
 }
 
+std::vector<KeyDoc> every_fabric_key() {
+  Binder binder;
+  FabricSettings settings;
+  bind_fabric(binder, settings);
+  return binder.keys();
+}
+
 Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& source) {
   ConfigDocument document;
   LoadedFabricSettings loaded;
   for (const std::string& assignment : source.overrides) WHARF_TRY(document.add_override(assignment));
   if (!source.profile.empty()) document.set("model.profile", source.profile, "--profile");
+  for (const auto& option : source.options) document.set(option.key, option.value, option.name);
   const ConfigValue* profile = document.find("model.profile");
   WHARF_TRY(add_profile(document, loaded.profile_files, source.profile_directory,
                         profile != nullptr ? profile->text : loaded.settings.profile,

@@ -15,6 +15,7 @@
 #include "sim/scenario/binder.h"
 #include "sim/scenario/config_document.h"
 #include "sim/scenario/fabric_run.h"
+#include "sim/scenario/traffic.h"
 
 namespace wharf::sim {
 
@@ -85,6 +86,8 @@ struct FabricSettings {
   double pcie_rate = 0;  ///< Multiple of the link speed; 0: hosts take in at any speed.
   bool connection_reuse = false;
 
+  TrafficSettings traffic;
+
   TimePs end{};  ///< 0: when all flows have finished.
   TimePs time_limit = seconds(10);
   std::uint64_t seed = 1;
@@ -92,9 +95,17 @@ struct FabricSettings {
 };
 
 struct FabricSettingsSource {
+  /// An option of the command line that stands for a key.
+  struct Option {
+    std::string_view key;
+    std::string value;
+    std::string_view name;  ///< For messages: "--collective".
+  };
+
   std::string profile;                 ///< Empty: the default one.
   std::vector<std::string> overrides;  ///< key=value, in order.
   std::filesystem::path profile_directory;
+  std::vector<Option> options{};  ///< Win over `overrides`.
 };
 
 struct LoadedFabricSettings {
@@ -106,6 +117,8 @@ struct LoadedFabricSettings {
 
 /// Lists every key.
 void bind_fabric(Binder& binder, FabricSettings& settings);
+/// For references of the keys, in the order of the listing.
+std::vector<KeyDoc> every_fabric_key();
 /// Resolves profile and overrides; refuses unknown keys and settings that are known but not supported.
 Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& source);
 

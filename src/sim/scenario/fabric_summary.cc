@@ -11,10 +11,6 @@
 namespace wharf::sim {
 namespace {
 
-bool ended_well(const FlowRecord& record) {
-  return record.end != kNever && record.status == verbs::CompletionStatus::kSuccess;
-}
-
 /// Nearest rank of a sorted, non-empty list.
 template <typename T>
 T percentile(const std::vector<T>& sorted, std::uint64_t percent) {
@@ -49,6 +45,10 @@ std::string_view name_of(FabricOutcome outcome) {
 }
 
 }  // namespace
+
+bool ended_well(const FlowRecord& record) {
+  return record.end != kNever && record.status == verbs::CompletionStatus::kSuccess;
+}
 
 FlowStatistics statistics_of(const workload::FlowList& list, const FabricReport& report,
                              const std::vector<TimePs>& ideal) {

@@ -25,6 +25,8 @@ struct FlowStatistics {
 FlowStatistics statistics_of(const workload::FlowList& list, const FabricReport& report,
                              const std::vector<TimePs>& ideal);
 
+bool ended_well(const FlowRecord& record);
+
 /// summary.json: a function of inputs, settings and seed.
 nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topology& topology,
                                       const FabricSettings& settings, const FabricDerived& derived,

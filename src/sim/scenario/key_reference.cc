@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/scenario/fabric_settings.h"
 #include "sim/scenario/scenario.h"
 
 namespace wharf::sim {
@@ -21,6 +22,22 @@ std::string table_of(const std::string& path) {
   return dot == std::string::npos ? std::string() : path.substr(0, dot);
 }
 
+/// One table for each run of keys of the same section.
+void add_tables(std::string& out, const std::vector<KeyDoc>& keys) {
+  std::string table = "-";
+  for (const KeyDoc& key : keys) {
+    if (table_of(key.path) != table) {
+      table = table_of(key.path);
+      out += fmt::format("\n## {}\n\n| key | expected | default | meaning |\n|---|---|---|---|\n",
+                         table.empty() ? "top level" : table);
+    }
+    const std::string meaning =
+        key.condition.empty() ? key.doc : fmt::format("{} ({})", key.doc, key.condition);
+    out += fmt::format("| `{}` | {} | {} | {} |\n", key.path, cell(key.expected), cell(key.default_value),
+                       cell(meaning));
+  }
+}
+
 }  // namespace
 
 std::string key_reference() {
@@ -36,18 +53,14 @@ std::string key_reference() {
       "Besides keys, a scenario may hold any number of `[[expect]]` tables: `value` (a path in "
       "`summary.json`), either\n"
       "`equals` (with `tolerance`, relative, or `tolerance_absolute`) or `min` and/or `max`, and `source`.\n";
-  std::string table = "-";
-  for (const KeyDoc& key : every_key()) {
-    if (table_of(key.path) != table) {
-      table = table_of(key.path);
-      out += fmt::format("\n## {}\n\n| key | expected | default | meaning |\n|---|---|---|---|\n",
-                         table.empty() ? "top level" : table);
-    }
-    const std::string meaning =
-        key.condition.empty() ? key.doc : fmt::format("{} ({})", key.doc, key.condition);
-    out += fmt::format("| `{}` | {} | {} | {} |\n", key.path, cell(key.expected), cell(key.default_value),
-                       cell(meaning));
-  }
+  add_tables(out, every_key());
+  out +=
+      "\n# Keys of runs of many hosts\n"
+      "\n"
+      "`wharf run` with `--cm`, `--flows`, `--collective` or `--arrivals`: the keys of `--set` and of "
+      "profiles "
+      "for such runs.\n";
+  add_tables(out, every_fabric_key());
   return out;
 }
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of generated traffic ("traffic.*"): a collective by name or random arrivals, its sizes and which
+// hosts take part; and the flows that they give on a topology.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "sim/fabric/topology.h"
+#include "sim/scenario/binder.h"
+#include "workload/collective.h"
+#include "workload/flow_arrivals.h"
+#include "workload/placement.h"
+
+namespace wharf::sim {
+
+/// At most one of `collective` and `arrivals` is set.
+struct TrafficSettings {
+  std::optional<workload::Collective> collective{};
+  std::string arrivals{};  ///< A published distribution of sizes, "fixed" or a file; empty: none.
+  std::uint64_t size = std::uint64_t{1} << 20U;
+  std::uint32_t ranks = 0;  ///< 0: every host, or as many as the placement lists.
+  workload::Placement placement{};
+  workload::ArrivalPattern pattern = workload::ArrivalPattern::kUniform;
+  double load = 0.5;
+  std::uint64_t flows = 0;  ///< 0: kArrivingFlows, or all that arrive in `duration`.
+  TimePs duration{};
+
+  bool given() const { return collective || !arrivals.empty(); }
+  /// Whether `arrivals` names a file.
+  bool sizes_from_file() const;
+  /// Hosts that a topology has at least; 0: any number will do.
+  std::uint32_t hosts_needed() const;
+};
+
+inline constexpr std::uint64_t kArrivingFlows = 1000;
+
+/// Lists every key.
+void bind_traffic(Binder& binder, TrafficSettings& traffic);
+std::string_view name(workload::ArrivalPattern pattern);
+
+/// Where the ranks are on `hosts` hosts.
+Result<std::vector<std::uint32_t>> place(const TrafficSettings& traffic, std::uint32_t hosts,
+                                         std::uint64_t seed);
+/// What hosts can send: the slowest one's ports together.
+BitsPerSecond host_rate(const Topology& topology);
+/// The flows of `traffic`, which is given. `table`: what the file of arrivals holds, if they name one.
+Result<workload::FlowList> generate_flows(const TrafficSettings& traffic, const Topology& topology,
+                                          std::uint64_t seed,
+                                          const std::optional<workload::SizeDistribution>& table);
+
+}  // namespace wharf::sim
