@@ -66,6 +66,32 @@ TEST_F(HostilePeer, AGuessedTokenTakesNoReceive) {
   EXPECT_EQ(requests_sent(UetOpcode::kDeferrableReadyToRestart), 2U);
 }
 
+TEST_F(HostilePeer, AReceiveThatWaitsForARestartIsNotForAnotherHost) {
+  test::EnginePairOptions options;
+  options.hosts = 3;
+  start({}, options);
+  hand.opcode = UetOpcode::kDeferrableSend;
+  hand.address = std::uint64_t{5} << 32U;
+  give(1000);
+  ASSERT_EQ(world().pair().post_receive(1, world().queue(1), world().receive(0, 64)),
+            engine::PostStatus::kOk);
+  ASSERT_EQ(requests_sent(UetOpcode::kDeferrableReadyToRestart), 1U);
+  const wire::UetPsn mine = hand.psn + 1;
+  const std::uint16_t pdc = hand.dpdcid;
+  hand.dpdcid = 0;
+  hand.psn = hand.start;
+  hand.address |= 0x1'0001U;
+  wire::Packet forged = hand.packet();
+  forged.source = {2};
+  world().pair().inject(1, forged);
+  EXPECT_TRUE(world().completions(1).empty());
+  // Who was asked is served.
+  hand.dpdcid = pdc;
+  give(mine);
+  ASSERT_EQ(world().completions(1).size(), 1U);
+  EXPECT_EQ(world().completions(1)[0].remote_host, 0U);
+}
+
 TEST_F(HostilePeer, OnlyTheTargetRestartsADeferredSend) {
   UetConfig config;
   config.large_send = LargeSend::kDeferrable;

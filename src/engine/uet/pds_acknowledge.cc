@@ -220,6 +220,9 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
                         prologue.marked() ? PathFeedback::kMarked : PathFeedback::kGood);
     parts_.cms.probe_base_rtt(now, index);
   }
+  // What waited to be sent again has no timer, and none would come back to this PDC: to close it when it is
+  // idle, or to ask for data that is owed.
+  if (told.restored.packets > 0) arm(index, now + rto(0));
   parts_.cms.on_acknowledgement(now, record.ccc, told);
   const std::uint32_t ccc = record.ccc;
   advance_una(now, index);

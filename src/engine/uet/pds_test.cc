@@ -71,6 +71,9 @@ TEST_F(Pds, Uet_3_5_8_SynWithAnotherStartIsInvalid) {
   hand.dpdcid = 0;
   hand.start = 5000;
   EXPECT_EQ(code(give(5000)), UetNackCode::kInvalidSyn);
+  // The start decides, though the PSN lies in the window.
+  hand.start = 1001;
+  EXPECT_EQ(code(give(1002)), UetNackCode::kInvalidSyn);
 }
 
 TEST_F(Pds, Uet_3_5_8_SynBeyondTheWindowIsInvalid) {
@@ -148,6 +151,25 @@ TEST_F(Pds, Uet_3_5_8_StartPsnKeepsItsDistanceFromTheLastOne) {
   }
   EXPECT_EQ(starts.size(), 50U);
   EXPECT_EQ(world().counters(0).pdcs_closed, 50U);
+}
+
+TEST_F(Pds, Uet_3_5_8_AStartPsnTooCloseIsDrawnAgain) {
+  // A seed whose first two draws lie closer than the specification allows.
+  UetConfig config;
+  config.idle_timeout = microseconds(50);
+  for (config.seed = 1; config.seed < (1U << 20U); ++config.seed) {
+    RandomStream draws = RandomStream(config.seed, "uet.pdc").substream(0);
+    const wire::UetPsn first = draws.next_u32();
+    if (std::abs(std::int64_t{wire::uet_psn_difference(draws.next_u32(), first)}) < 1 << 15) break;
+  }
+  start(config);
+  EXPECT_TRUE(world().finish(world().request(Verb::kWrite, 8)).ok());
+  EXPECT_TRUE(world().finish(world().request(Verb::kWrite, 8)).ok());
+  const auto requests = world().sent_of(UetPdsType::kRudRequest);
+  ASSERT_EQ(requests.size(), 2U);
+  EXPECT_GE(std::abs(std::int64_t{wire::uet_psn_difference(requests[1].uet.request.start_psn(),
+                                                           requests[0].uet.request.start_psn() + 1)}),
+            1 << 16);
 }
 
 TEST_F(Pds, Uet_3_5_8_SynEndsWithTheFirstAcknowledgement) {

@@ -152,6 +152,22 @@ TEST_F(Rule, Uet_3_5_12_AcknowledgementThatAsksForTheClose) {
   EXPECT_EQ(world().counters(1).pdcs_closed, 1U);
 }
 
+TEST_F(Rule, Uet_3_5_8_APacketAnsweredWhileItWaitsToBeSentAgainLeavesThePdcItsTimer) {
+  test::EnginePairOptions options;
+  options.packet_interval = milliseconds(10);
+  world_ = std::make_unique<World>(UetConfig{}, options);
+  world().watch();
+  world().lose = [](const wire::Packet& packet) { return packet.source.number == 1; };
+  ASSERT_EQ(world().post(world().request(Verb::kRead, 1000)), engine::PostStatus::kOk);
+  world().pass(milliseconds(2));  // Its RTO has passed, and the port is not free yet.
+  ASSERT_EQ(source_pdc().tx.resend.count, 1U);
+  world().pair().inject(0, acknowledgement(source_pdc().tx.start));
+  ASSERT_EQ(source_pdc().tx.outstanding(), 0U);
+  // The data is owed: after a while without it the source asks.
+  world().pass(seconds(6));
+  EXPECT_GT(world().counters(0).control_packets_sent, 0U);
+}
+
 TEST_F(Rule, Uet_3_5_12_LossThatTheReceiverInferredIsRepaired) {
   start();
   int lost = 0;
