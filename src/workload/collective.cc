@@ -63,7 +63,7 @@ class CollectiveBuilder {
         to_everybody(kNoTrigger);
         break;
       case Collective::kPermutation: {
-        const std::vector<std::uint32_t> next = random_cycle(count_, config_.seed);
+        const std::vector<std::uint32_t> next = permutation_cycle(count_, config_.seed);
         for (std::uint32_t rank = 0; rank < count_; ++rank) send(rank, next[rank], config_.bytes, kNoTrigger);
         break;
       }

@@ -29,7 +29,7 @@ class Arrivals {
   Arrivals(const ArrivalConfig& config, const SizeDistribution& sizes, TimePs mean)
       : config_(config), sizes_(sizes), mean_(mean), flows_(config.name, 0) {
     const auto count = static_cast<std::uint32_t>(config.ranks.size());
-    if (config.pattern == ArrivalPattern::kPermutation) next_ = random_cycle(count, config.seed);
+    if (config.pattern == ArrivalPattern::kPermutation) next_ = permutation_cycle(count, config.seed);
     const RandomStream root(config.seed, "arrivals");
     for (std::uint32_t rank = 0; rank < count; ++rank) {
       const RandomStream own = root.substream(config.ranks[rank]);

@@ -109,7 +109,7 @@ Result<std::vector<std::uint32_t>> place_ranks(const Placement& placement, std::
   return placed;
 }
 
-std::vector<std::uint32_t> random_cycle(std::uint32_t count, std::uint64_t seed) {
+std::vector<std::uint32_t> permutation_cycle(std::uint32_t count, std::uint64_t seed) {
   WHARF_CHECK(count >= 2);
   const std::vector<std::uint32_t> order = shuffle(count, count, RandomStream(seed, "permutation"));
   std::vector<std::uint32_t> next(count);

@@ -36,6 +36,6 @@ Result<std::vector<std::uint32_t>> place_ranks(const Placement& placement, std::
                                                std::uint32_t hosts, std::uint64_t seed);
 
 /// A random cycle through 0 .. count-1: entry r is whom r sends to, never r itself. `count` is at least 2.
-std::vector<std::uint32_t> random_cycle(std::uint32_t count, std::uint64_t seed);
+std::vector<std::uint32_t> permutation_cycle(std::uint32_t count, std::uint64_t seed);
 
 }  // namespace wharf::workload

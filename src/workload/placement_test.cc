@@ -38,7 +38,7 @@ TEST(Placement, RandomOnesFollowTheSeedAndTakeEveryHostOnce) {
 }
 
 TEST(Placement, CyclesReachEverybodyOnce) {
-  const auto next = random_cycle(9, 5);
+  const auto next = permutation_cycle(9, 5);
   std::uint32_t at = 0;
   std::set<std::uint32_t> seen;
   for (int step = 0; step < 9; ++step) {
@@ -48,7 +48,7 @@ TEST(Placement, CyclesReachEverybodyOnce) {
   }
   EXPECT_EQ(at, 0U);
   EXPECT_EQ(seen.size(), 9U);
-  EXPECT_THAT(random_cycle(2, 1), ElementsAre(1U, 0U));
+  EXPECT_THAT(permutation_cycle(2, 1), ElementsAre(1U, 0U));
 }
 
 TEST(Placement, Refusals) {
