@@ -2,11 +2,8 @@
 // Keys of fabric runs, what the rules make of them, and the published reference values.
 #include "sim/scenario/fabric_settings.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tests/support/generated_block.h"
 
 namespace wharf::sim {
 namespace {
@@ -105,18 +102,6 @@ TEST(FabricSettings, FailuresAndSlowLinks) {
               HasSubstr("m.cm:7:1: found link_id 0 of switch 1"));
   EXPECT_THAT(derive_fabric_run(load("htsim-uec"), topology, nullptr, list).error().message,
               HasSubstr("expected a fat tree of three tiers"));
-}
-
-TEST(FabricSettings, TheGuideListsEveryKey) {
-  Binder binder;
-  FabricSettings settings;
-  bind_fabric(binder, settings);
-  std::string text = "| key | expected | default | meaning |\n|---|---|---|---|\n";
-  for (const KeyDoc& key : binder.keys()) {
-    text += fmt::format("| `{}` | {} | {} | {}{} |\n", key.path, key.expected, key.default_value, key.doc,
-                        key.condition.empty() ? "" : " (" + key.condition + ")");
-  }
-  test::expect_generated_block("docs/fabric.md", "fabric keys", text);
 }
 
 }  // namespace
