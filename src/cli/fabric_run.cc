@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
 #include "cli/data_files.h"
+#include "cli/fabric_plots.h"
 #include "cli/interrupt.h"
 #include "cli/manifest.h"
 #include "cli/progress.h"
@@ -14,6 +16,7 @@
 #include "report/text_table.h"
 #include "sim/scenario/fabric_summary.h"
 #include "sim/scenario/traffic_results.h"
+#include "study/plot.h"
 
 namespace wharf::cli {
 namespace {
@@ -28,6 +31,7 @@ struct ProgressState {
   Progress* progress = nullptr;
   Clock::time_point begun = Clock::now();
   Clock::time_point running = begun;  ///< When everything was built.
+  TimePs end = kNever;                ///< Of the run, if it has one.
 };
 
 struct TimedReport {
@@ -38,18 +42,23 @@ struct TimedReport {
 
 void show_progress(void* context, const sim::FabricProgress& at) {
   auto& state = *static_cast<ProgressState*>(context);
-  if (at.events == 0) state.running = Clock::now();
+  if (at.hops == 0) state.running = Clock::now();
   const double seconds = seconds_between(state.running, Clock::now());
-  const double rate = seconds > 0 ? static_cast<double>(at.events) / seconds / 1e6 : 0;
-  state.progress->update(static_cast<double>(at.finished) / static_cast<double>(at.flows),
-                         fmt::format("{} of {} flows, {:.1f} us simulated, {:.1f} M events/s", at.finished,
-                                     at.flows, as_nanoseconds(at.simulated) / 1e3, rate));
+  const double rate = seconds > 0 ? static_cast<double>(at.hops) / seconds / 1e6 : 0;
+  // Flows of one size end all at once, so bytes tell more than flows.
+  double share = std::max(static_cast<double>(at.finished) / static_cast<double>(at.flows),
+                          static_cast<double>(at.delivered_bytes) / static_cast<double>(at.bytes));
+  if (state.end != kNever)
+    share = std::max(share, static_cast<double>(at.simulated.ps) / static_cast<double>(state.end.ps));
+  state.progress->update(share, fmt::format("{} of {} flows, {:.1f} us simulated, {:.1f} M packet-hops/s",
+                                            at.finished, at.flows, as_nanoseconds(at.simulated) / 1e3, rate));
 }
 
 Result<TimedReport> execute(const FabricInputs& inputs, const sim::FabricRunConfig& config,
                             const Console& console) {
   Progress progress(console, "run");
   ProgressState state{&progress};
+  state.end = config.end;
   sim::FabricRunOptions options;
   options.interrupt = &interrupt_requested();
   options.progress = show_progress;
@@ -167,7 +176,58 @@ nlohmann::ordered_json manifest(const FabricRunRequest& request, const FabricInp
   manifest["setup_seconds"] = timed.setup_seconds;
   manifest["wall_seconds"] = timed.run_seconds;
   manifest["events"] = report.events;
+  for (const std::string& capture : request.captures) manifest["captures"].push_back(capture);
   return manifest;
+}
+
+Result<std::vector<sim::PortCapture>> captures_of(const std::vector<std::string>& options,
+                                                  const sim::PortNames& names) {
+  std::vector<sim::PortCapture> captures;
+  for (const std::string& option : options) {
+    const std::size_t equals = option.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == option.size()) {
+      return Error{
+          ErrorKind::kUsage,
+          fmt::format("wharf run: found --capture {}, expected --capture PORT=FILE in runs of many hosts",
+                      option)};
+    }
+    const auto ports = names.find(option.substr(0, equals));
+    if (!ports) return input_error("--capture: " + ports.error().message);
+    for (const sim::PortId port : *ports) captures.push_back({port, option.substr(equals + 1)});
+  }
+  return captures;
+}
+
+Result<void> write_observed(const report::ResultDirectory& directory, const FabricInputs& inputs,
+                            const sim::PortNames& names, const sim::FabricRunConfig& config,
+                            const sim::FabricReport& report) {
+  WHARF_TRY(directory.write("ports.csv",
+                            sim::ports_csv(report.ports, inputs.topology.topology, names, report.simulated)));
+  if (!config.observation.any()) return {};
+  const sim::ObservedRun& seen = report.seen;
+  WHARF_TRY(directory.write("series_goodput.csv", sim::goodput_csv(seen)));
+  if (!config.observation.ports.empty())
+    WHARF_TRY(directory.write("series_ports.csv", sim::port_series_csv(seen.ports, names)));
+  if (config.observation.fullest_ports != 0)
+    WHARF_TRY(directory.write("series_fullest.csv", sim::fullest_csv(seen.fullest, names)));
+  if (config.fabric.flow_control.kind == sim::FlowControl::kPause)
+    WHARF_TRY(directory.write("series_pauses.csv", sim::pauses_csv(seen.pauses, names)));
+  if (!config.observation.flows.empty()) {
+    WHARF_TRY(directory.write("series_flows.csv", sim::flow_series_csv(seen.flows, inputs.flows)));
+    WHARF_TRY(directory.write("paths.csv", sim::paths_csv(seen.paths, inputs.flows)));
+  }
+  return {};
+}
+
+Result<void> draw(const report::ResultDirectory& directory, const std::vector<study::Plot>& plots,
+                  const Console& console) {
+  bool drawn = true;
+  for (const study::Plot& plot : plots) {
+    WHARF_TRY(study::write_plot(plot, directory.file(""), plot.name));
+    drawn = study::draw_svg(directory.file(""), plot.name).has_value() && drawn;
+  }
+  if (!drawn) console.remark("gnuplot did not draw: scripts and numbers are there, pictures are not");
+  return {};
 }
 
 }  // namespace
@@ -182,6 +242,19 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
                                         inputs->flows);
   if (!derived) return derived.error();
   derived->config.wire = request.bytes ? sim::WireMode::kBytes : sim::WireMode::kStructs;
+  derived->config.switch_names = inputs->topology.names;
+  const sim::PortNames names(inputs->topology.topology, inputs->topology.names);
+  auto observation = sim::resolve(settings.observation, inputs->flows, names);
+  if (!observation) return observation.error();
+  if (observation->any() && request.out.empty())
+    console.remark("observe.period has no influence without --out, where the series are written");
+  if (request.plot && (!observation->any() || request.out.empty()))
+    return Error{ErrorKind::kUsage,
+                 "wharf run: --plot draws series, so it needs --out and --set observe.period=TIME"};
+  derived->config.observation = *std::move(observation);
+  auto captures = captures_of(request.captures, names);
+  if (!captures) return captures.error();
+  derived->config.captures = *std::move(captures);
 
   std::optional<report::ResultDirectory> directory;
   if (!request.out.empty()) {
@@ -202,6 +275,7 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
   if (request.verify && report->outcome != sim::FabricOutcome::kInterrupted) {
     sim::FabricRunConfig other = derived->config;
     other.wire = request.bytes ? sim::WireMode::kStructs : sim::WireMode::kBytes;
+    other.captures.clear();
     auto again = execute(*inputs, other, console);
     if (!again) return again.error();
     same = again->report.history == report->history;
@@ -219,6 +293,8 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
     WHARF_TRY(directory->write("summary.json", summary.dump(2) + "\n"));
     WHARF_TRY(directory->write("flows.csv", sim::flows_csv(inputs->flows, *report, ideal)));
     WHARF_TRY(directory->write("fct_cdf.csv", sim::fct_cdf_csv(*report)));
+    WHARF_TRY(write_observed(*directory, *inputs, names, derived->config, *report));
+    if (request.plot) WHARF_TRY(draw(*directory, fabric_plots(report->seen, inputs->flows, names), console));
     WHARF_TRY(directory->write("config.effective.toml", inputs->loaded.effective));
     WHARF_TRY(directory->write("manifest.json", manifest(request, *inputs, *timed, console).dump(2) + "\n"));
     WHARF_TRY(directory->commit());

@@ -19,8 +19,10 @@ struct FabricRunRequest {
   std::vector<std::string> overrides;
   std::string out;
   bool force = false;
-  bool bytes = false;   ///< --wire bytes.
-  bool verify = false;  ///< A second run the other way.
+  bool bytes = false;                   ///< --wire bytes.
+  bool verify = false;                  ///< A second run the other way.
+  std::vector<std::string> captures{};  ///< --capture, each PORT=FILE.
+  bool plot = false;                    ///< Draw the series.
 };
 
 Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& console);

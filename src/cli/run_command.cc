@@ -33,7 +33,10 @@ class RunCommand : public Command {
            "  wharf run --collective ring_all_reduce --topo fat_tree:16 \\\n"
            "      --set traffic.size=4MiB --set traffic.placement=stride:4\n"
            "  wharf run --arrivals web_search --topo leaf_spine:32 --threads 2 \\\n"
-           "      --set traffic.load=0.6 --set traffic.flows=2000\n";
+           "      --set traffic.load=0.6 --set traffic.flows=2000\n"
+           "  wharf run --cm incast.cm --out out/incast --set observe.period=1us \\\n"
+           "      --set observe.flows=1,2 --set observe.ports=leaf0-host0 \\\n"
+           "      --capture leaf0-host0=incast.pcapng\n";
   }
   void declare(CLI::App& app) override {
     scenario_.declare(app);
@@ -43,20 +46,37 @@ class RunCommand : public Command {
     app.add_flag("--force", force_, "Replace an earlier result in --out");
     app.add_option("--wire", wire_, "structs (fast) or bytes (encode and decode every hop; same results)")
         ->check(CLI::IsMember({"structs", "bytes"}));
-    app.add_flag("--capture", capture_, "Write capture.pcapng (needs --out)");
+    app.add_option(
+           "--capture", captures_,
+           "Write capture.pcapng (needs --out). Runs of many hosts: what leaves a port, named as wharf "
+           "topo show --ports does, into a file; may be repeated")
+        ->type_name("[PORT=FILE]")
+        ->expected(0, 1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.add_flag("--timeline", timeline_, "Write timeline.pftrace for Perfetto (needs --out)");
+    app.add_flag("--plot", plot_,
+                 "Runs of many hosts: draw the series of observe.* with gnuplot (needs --out)");
     app.add_flag("--verify", verify_,
                  "Run twice, the second time with --wire bytes, and compare the histories");
   }
   Result<ExitCode> run(const Console& console) override {
+    sort_captures();
+    if (fabric_.given()) return run_many_hosts(console);
+    if (!ports_.empty()) {
+      return Error{
+          ErrorKind::kUsage,
+          fmt::format("wharf run: found --capture {}, expected --capture alone for a scenario: ports are "
+                      "those of runs of many hosts",
+                      ports_.front())};
+    }
     if ((capture_ || timeline_) && out_.empty()) {
       return Error{ErrorKind::kUsage,
                    "wharf run: --capture and --timeline write files, so they need --out DIR"};
     }
-    if (fabric_.given()) return run_many_hosts(console);
     if (scenario_.file.empty())
       return Error{ErrorKind::kUsage,
                    "wharf run: scenario is required, or --cm, --flows, --collective or --arrivals"};
+    if (plot_) return Error{ErrorKind::kUsage, "wharf run: --plot is for runs of many hosts"};
     if (fabric_.threads != 0)
       return Error{ErrorKind::kUsage, "wharf run: --threads is for runs of many hosts"};
     const sim::WireMode wire = wire_ == "bytes" ? sim::WireMode::kBytes : sim::WireMode::kStructs;
@@ -149,10 +169,26 @@ class RunCommand : public Command {
       return Error{ErrorKind::kUsage,
                    fmt::format("wharf run: found {} beside options of many hosts, expected no scenario",
                                scenario_.file)};
-    if (capture_ || timeline_)
-      return Error{ErrorKind::kUsage, "wharf run: --capture and --timeline are not for runs of many hosts"};
-    return run_fabric(
-        {fabric_, scenario_.profile, scenario_.overrides, out_, force_, wire_ == "bytes", verify_}, console);
+    if (timeline_) return Error{ErrorKind::kUsage, "wharf run: --timeline is not for runs of many hosts"};
+    if (capture_) {
+      return Error{ErrorKind::kUsage,
+                   "wharf run: found --capture alone, expected --capture PORT=FILE in runs of many hosts"};
+    }
+    return run_fabric({fabric_, scenario_.profile, scenario_.overrides, out_, force_, wire_ == "bytes",
+                       verify_, ports_, plot_},
+                      console);
+  }
+
+  /// --capture stands alone or before PORT=FILE; a word without = behind it is the scenario.
+  void sort_captures() {
+    for (const std::string& word : captures_) {
+      if (word.find('=') != std::string::npos) {
+        ports_.push_back(word);
+        continue;
+      }
+      capture_ = true;
+      if (word != "true" && scenario_.file.empty()) scenario_.file = word;
+    }
   }
 
   Result<sim::RunReport> execute(const sim::Scenario& scenario, sim::WireMode wire, RunFiles& files,
@@ -177,8 +213,11 @@ class RunCommand : public Command {
   std::string out_;
   std::string wire_ = "structs";
   bool force_ = false;
-  bool capture_ = false;
+  std::vector<std::string> captures_;  ///< --capture as given,
+  std::vector<std::string> ports_;     ///< those with PORT=FILE,
+  bool capture_ = false;               ///< and whether it stood alone.
   bool timeline_ = false;
+  bool plot_ = false;
   bool verify_ = false;
 };
 

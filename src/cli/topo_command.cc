@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/fabric_options.h"
 #include "report/text_table.h"
+#include "sim/fabric/port_names.h"
 #include "sim/fabric/topology_survey.h"
 
 namespace wharf::cli {
@@ -48,7 +49,8 @@ class TopoCommand : public Command {
   std::string_view examples() const override {
     return "  wharf topo show leaf_spine.topo\n"
            "  wharf topo show fat_tree:128\n"
-           "  wharf topo show rails:2x4x8x4 --json\n";
+           "  wharf topo show rails:2x4x8x4 --json\n"
+           "  wharf topo show fat_tree:16 --ports\n";
   }
   void declare(CLI::App& app) override {
     app.require_subcommand(1);
@@ -58,11 +60,16 @@ class TopoCommand : public Command {
                      "File (htsim's .topo, or a graph), or a name: back_to_back, star:HOSTS, fat_tree:HOSTS, "
                      "leaf_spine:HOSTS, rails:SEGMENTSxSERVERSxRAILSxSPINES")
         ->required();
+    show->add_flag("--ports", ports_, "List every port by the name that options and result files use");
   }
   Result<ExitCode> run(const Console& console) override {
     auto file = load_topology(topology_, {});
     if (!file) return file.error();
     for (const std::string& line : file->remarks) console.remark(line);
+    if (ports_) {
+      list_ports(*file, console);
+      return ExitCode::kDone;
+    }
     const sim::TopologySummary summary = sim::survey(file->topology);
     console.print(json_of(summary));
     console.print(text_of(summary));
@@ -70,6 +77,20 @@ class TopoCommand : public Command {
   }
 
  private:
+  static void list_ports(const sim::TopologyFile& file, const Console& console) {
+    const sim::PortNames names(file.topology, file.names);
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    report::TextTable table({{"port"}, {"Gb/s", report::Align::kRight}, {"delay", report::Align::kRight}});
+    for (sim::PortId id = 0; id < file.topology.ports().size(); ++id) {
+      const sim::TopologyPort& port = file.topology.port(id);
+      const double gbps = static_cast<double>(port.rate.value) / 1e9;
+      rows.push_back({{"port", names[id]}, {"rate_gbps", gbps}, {"delay_ns", as_nanoseconds(port.delay)}});
+      table.add_row({names[id], fmt::format("{}", gbps), format_time(port.delay)});
+    }
+    console.print(nlohmann::ordered_json{{"ports", rows}});
+    console.print(table.text());
+  }
+
   std::string text_of(const sim::TopologySummary& summary) const {
     using report::Align;
     std::string text = fmt::format("{}: {} hosts, {} switches, {} links\n\n{}\n", topology_, summary.hosts,
@@ -130,6 +151,7 @@ class TopoCommand : public Command {
   }
 
   std::string topology_;
+  bool ports_ = false;
 };
 
 }  // namespace

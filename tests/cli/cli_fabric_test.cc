@@ -26,6 +26,13 @@ std::string content(const std::string& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+void expect_refusal(const std::vector<std::string>& arguments, int exit_code, const std::string& text) {
+  const Outcome outcome = wharf(arguments);
+  EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr(text));
+  EXPECT_EQ(outcome.out, "");
+}
+
 TEST(CliFabric, AMatrixGivesATableAndFiles) {
   const ScratchDirectory scratch;
   const Outcome outcome = wharf(
@@ -34,14 +41,16 @@ TEST(CliFabric, AMatrixGivesATableAndFiles) {
   EXPECT_THAT(outcome.out, HasSubstr("16 of 16 flows finished, 16 hosts, 20 switches"));
   EXPECT_THAT(outcome.out, HasSubstr("flow completion, us"));
   const std::string flows = content(scratch / "out/flows.csv");
-  EXPECT_THAT(flows,
-              testing::StartsWith(
-                  "flow,src,dst,bytes,op,start_ns,end_ns,fct_ns,ideal_ns,slowdown,status\n1000000001,13,6,"));
+  EXPECT_THAT(
+      flows,
+      testing::StartsWith(
+          "flow,src,dst,bytes,op,start_ns,end_ns,fct_ns,ideal_ns,slowdown,status,retransmitted,trimmed\n"
+          "1000000001,13,6,"));
   EXPECT_EQ(std::count(flows.begin(), flows.end(), '\n'), 17);
   const auto summary = nlohmann::json::parse(content(scratch / "out/summary.json"));
   EXPECT_EQ(summary["packets"]["new"], 7840);
   EXPECT_GE(summary["slowdown"]["p50"].get<double>(), 1.0);
-  for (const char* file : {"fct_cdf.csv", "manifest.json", "config.effective.toml"})
+  for (const char* file : {"fct_cdf.csv", "ports.csv", "manifest.json", "config.effective.toml"})
     EXPECT_TRUE(std::filesystem::exists(scratch / (std::string("out/") + file))) << file;
 }
 
@@ -165,6 +174,63 @@ TEST(CliFabric, WhatThereIsToGenerateIsListed) {
   const std::string keys = wharf({"list", "keys"}).out;
   EXPECT_THAT(keys, HasSubstr("traffic.placement"));
   EXPECT_THAT(keys, HasSubstr("fabric.load_balancing"));
+  EXPECT_THAT(keys, HasSubstr("observe.fullest_ports"));
+}
+
+TEST(CliFabric, WhatWasObservedIsInFiles) {
+  const ScratchDirectory scratch;
+  const auto run_into = [&](const std::string& directory, const std::string& threads) {
+    const Outcome outcome =
+        wharf({"run", "--cm", kData + "perm_16n_16c_2MB.cm", "--profile", "htsim-uec", "--out",
+               scratch / directory, "--threads", threads, "--set", "observe.period=10us", "--set",
+               "observe.flows=1000000001,1000000003", "--set", "observe.ports=leaf0-middle*", "--capture",
+               "leaf0-host0=" + scratch / (directory + ".pcapng"), "--plot"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::string all = content(scratch / (directory + ".pcapng"));
+    for (const char* file :
+         {"flows", "ports", "paths", "series_goodput", "series_ports", "series_fullest", "series_flows",
+          "plot_goodput", "plot_queues", "plot_windows", "plot_round_trips"}) {
+      const std::string text = content(scratch / (directory + "/" + file + ".csv"));
+      EXPECT_GT(std::count(text.begin(), text.end(), '\n'), 16) << file;
+      all += text;
+    }
+    return all;
+  };
+  const std::string one = run_into("one", "1");
+  EXPECT_TRUE(run_into("three", "3") == one);
+  const auto seen = wharf({"dissect", scratch / "one.pcapng", "--json"}).json();
+  EXPECT_GT(seen["frame_count"], 490);
+  EXPECT_EQ(seen["decoded"], seen["frame_count"]);
+}
+
+TEST(CliFabric, WithoutPeriodOrCaptureNothingMoreIsWritten) {
+  const ScratchDirectory scratch;
+  EXPECT_EQ(wharf({"run", "--cm", kData + "one.cm", "--out", scratch / "out"}).exit_code, 0);
+  for (const auto& file : std::filesystem::directory_iterator(scratch / "out"))
+    EXPECT_EQ(file.path().filename().string().find("series"), std::string::npos) << file.path();
+}
+
+TEST(CliFabric, ADeadlockEndsTheRunWithItsRing) {
+  const ScratchDirectory scratch;
+  std::ofstream graph(scratch / "five.topo");
+  graph << "graph\nhosts 5\n";
+  for (const char* name : {"a", "b", "c", "d", "e"}) graph << "switch " << name << "\n";
+  const std::string names = "abcde";
+  for (std::size_t i = 0; i < 5; ++i)
+    graph << "link " << i << " " << names[i] << " 100Gbps 1us\nlink " << names[i] << " " << names[(i + 1) % 5]
+          << " 100Gbps 1us\n";
+  graph.close();
+  std::ofstream flows(scratch / "flows.csv");
+  flows << "src,dst,bytes,start_ns\n";
+  for (int i = 0; i < 5; ++i) flows << i << "," << (i + 2) % 5 << ",8000000,0\n";
+  flows.close();
+  const Outcome outcome = wharf({"run", "--flows", scratch / "flows.csv", "--topo", scratch / "five.topo",
+                                 "--set", "fabric.flow_control=pause", "--set", "fabric.trimming=false",
+                                 "--set", "fabric.queue_packets=10000", "--set", "fabric.controller=constant",
+                                 "--set", "fabric.window_packets=1000"});
+  EXPECT_EQ(outcome.exit_code, 5) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("deadlock by flow control: "));
+  EXPECT_THAT(outcome.err, HasSubstr("waits for b-c"));
 }
 
 TEST(CliFabric, ATopologyFileAndItsMatrix) {
@@ -177,6 +243,13 @@ TEST(CliFabric, ATopologyFileAndItsMatrix) {
   EXPECT_GT(summary["switches_did"]["trimmed"].get<int>(), 0);
 }
 
+TEST(CliFabric, PortsHaveTheNamesThatAreListed) {
+  const Outcome listed = wharf({"topo", "show", "star:2", "--ports"});
+  EXPECT_EQ(listed.exit_code, 0) << listed.err;
+  EXPECT_THAT(listed.out, HasSubstr("host1-leaf0"));
+  EXPECT_EQ(wharf({"topo", "show", "star:2", "--ports", "--json"}).json()["ports"][1]["port"], "leaf0-host0");
+}
+
 TEST(CliFabric, TopologiesAreDrawnAndChecked) {
   const Outcome drawn = wharf({"topo", "show", kData + "fat_tree_128_4os.topo"});
   EXPECT_EQ(drawn.exit_code, 0) << drawn.err;
@@ -184,13 +257,6 @@ TEST(CliFabric, TopologiesAreDrawnAndChecked) {
   const auto json = nlohmann::json::parse(wharf({"topo", "show", "rails:2x4x8x4", "--json"}).out);
   EXPECT_EQ(json["hosts"], 64);
   EXPECT_EQ(json["diameter"]["links"], 4);
-}
-
-void expect_refusal(const std::vector<std::string>& arguments, int exit_code, const std::string& text) {
-  const Outcome outcome = wharf(arguments);
-  EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr(text));
-  EXPECT_EQ(outcome.out, "");
 }
 
 TEST(CliFabric, Refusals) {
@@ -208,6 +274,14 @@ TEST(CliFabric, Refusals) {
                  "found Nodes 16, expected at most 4 as star:4 has them");
   expect_refusal({"run", "--cm", one, "--flows", one}, 2, "expected one of --cm, --flows, --collective");
   expect_refusal({"run", "--topo", "star:4"}, 2, "expected --cm, --flows");
+  expect_refusal({"run", "--cm", one, "--capture", "laef0-host0=x"}, 3, "did you mean leaf0-host0?");
+  expect_refusal({"run", "--cm", one, "--plot"}, 2, "needs --out and --set observe.period=TIME");
+  expect_refusal({"run", "--cm", one, "--capture"}, 2, "expected --capture PORT=FILE");
+  expect_refusal({"run", "--cm", one, "--capture", "host0-leaf0=/none/x.pcapng"}, 4, "/none/x.pcapng");
+  expect_refusal({"run", "scenarios/fetch-64-bytes.toml", "--capture", "host0-leaf0=x"}, 2,
+                 "expected --capture alone");
+  expect_refusal({"run", "--cm", one, "--set", "observe.period=1us", "--set", "observe.flows=77"}, 3,
+                 "observe.flows: found \"77\"");
   expect_refusal({"run", "scenarios/fetch-64-bytes.toml", "--cm", one}, 2, "expected no scenario");
   expect_refusal({"run", "--collective", "incast", "--cm", one}, 2, "found flows from several places");
   expect_refusal({"run", "--collective", "incast", "--arrivals", "fixed"}, 3,

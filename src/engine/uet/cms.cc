@@ -112,6 +112,7 @@ void Cms::on_acknowledgement(TimePs now, std::uint32_t ccc,
                              const congestion::Acknowledgement& acknowledgement) {
   CongestionContext& context = *contexts_[ccc];
   context.in_flight -= acknowledgement.confirmed.packets - acknowledgement.restored.packets;
+  if (acknowledgement.round_trip != kNever) context.round_trip = acknowledgement.round_trip;
   if (by_window_) context.controller.on_acknowledgement(now, acknowledgement);
   if (by_credit_) {
     context.credit.on_acknowledgement(now, acknowledgement);

@@ -56,6 +56,7 @@ struct CongestionContext {
   std::uint32_t credit_generation = 0;
   TimePs probed_at{};
   TimePs credit_request_at{};  ///< The next Credit Request CP may leave.
+  TimePs round_trip = kNever;  ///< The latest sample, for observers.
   congestion::PathSelector paths;
 };
 
@@ -65,6 +66,11 @@ class Cms {
 
   /// The CCC toward `host`, made when there is none.
   std::uint32_t context_for(wire::HostAddress host);
+  /// The same when there is one; else kNoSlot.
+  std::uint32_t find(wire::HostAddress host) const {
+    const std::uint32_t* found = by_host_.find(host.number);
+    return found != nullptr ? *found : kNoSlot;
+  }
   CongestionContext& operator[](std::uint32_t ccc) { return *contexts_[ccc]; }
   const CongestionContext& operator[](std::uint32_t ccc) const { return *contexts_[ccc]; }
   std::uint32_t count() const { return static_cast<std::uint32_t>(contexts_.size()); }

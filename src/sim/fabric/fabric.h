@@ -9,13 +9,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "base/random.h"
 #include "sim/fabric/partition.h"
@@ -92,6 +89,11 @@ class Fabric {
     for (auto& partition : partitions_) partition->wake_hosts();
   }
 
+  /// A last look at everything that is sampled, when the last run has ended.
+  void sample_end() {
+    for (auto& partition : partitions_) partition->sample_end(now_);
+  }
+
   // --- Observation, between runs
   /// Up to where everything has been executed.
   TimePs now() const { return now_; }
@@ -101,7 +103,16 @@ class Fabric {
   const Topology& topology() const { return *state_.topology; }
   const FabricConfig& config() const { return state_.config; }
   const Port& port(PortId id) const { return state_.ports[id]; }
-  const PortCounters& port_counters(PortId id) const { return state_.counters[id]; }
+  /// Of a link that crosses, both ends count.
+  PortCounters port_counters(PortId id) const {
+    PortCounters sum = state_.counters[id];
+    const std::size_t far = id + topology().ports().size();
+    if (far < state_.counters.size()) {
+      sum.damaged += state_.counters[far].damaged;
+      sum.dropped_no_route += state_.counters[far].dropped_no_route;
+    }
+    return sum;
+  }
   const IngestState& ingest(NodeId host) const { return state_.ingest[host]; }
   PartitionCounters counters() const {
     PartitionCounters sum;
@@ -110,6 +121,11 @@ class Fabric {
       sum.events += partition->counters().events;
       sum.history += partition->counters().history;
     }
+    return sum;
+  }
+  std::uint64_t delivered_bytes() const {
+    std::uint64_t sum = 0;
+    for (const auto& partition : partitions_) sum += partition->context().delivered_bytes;
     return sum;
   }
   std::uint64_t finished() const {
@@ -126,10 +142,15 @@ class Fabric {
   std::vector<OccupancySample> samples() const {
     return merged<OccupancySample>([](const auto& partition) { return partition.samples(); });
   }
+  /// FabricConfig::fullest_ports of each instant, fullest first.
+  std::vector<OccupancySample> fullest() const;
+  /// What all hosts together had taken in at each instant.
+  std::vector<DeliverySample> deliveries() const;
   std::vector<PauseRecord> pauses() const {
     return merged<PauseRecord>([](const auto& partition) { return partition.pauses(); });
   }
-  /// What was captured since the last call, ordered by time, then link.
+  /// What was captured since the last call, ordered by time, then link. Hosts that capture for themselves
+  /// have it in their contexts.
   std::vector<CapturedPacket<Body>> take_captures() {
     std::vector<CapturedPacket<Body>> all;
     for (auto& partition : partitions_) {
@@ -144,8 +165,8 @@ class Fabric {
   /// Ports that hold one another in a ring by flow control, in the order of who waits for whom; empty when
   /// there is no such deadlock.
   std::vector<PortId> waiting_cycle() const;
-  /// One sentence about waiting_cycle(): "switch 5 port 2 waits for switch 6 port 1, ...".
-  std::string describe_cycle(const std::vector<PortId>& cycle) const;
+  /// Ports with packets that flow control holds back.
+  std::vector<PortId> held_ports() const;
 
  private:
   struct alignas(64) Published {
@@ -157,6 +178,9 @@ class Fabric {
     std::vector<BodyId> bodies;
   };
 
+  const Partition<Host>& partition_at(PortId port) const {
+    return *partitions_[state_.partition_of[state_.topology->port(port).node]];
+  }
   void build_ports(const Topology& topology);
   void build_extras(const Topology& topology);
   void build_switches(const Topology& topology, const RandomStream& random);
@@ -271,3 +295,4 @@ class Fabric {
 }  // namespace wharf::sim
 
 #include "sim/fabric/fabric_build.h"
+#include "sim/fabric/fabric_observation.h"

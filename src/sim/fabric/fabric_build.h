@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fabric: from topology and configuration to ports, switches and tables; and the search for deadlocks.
+// Fabric: from topology and configuration to ports, switches and tables.
 #pragma once
 
 #include "sim/fabric/fabric.h"
@@ -43,7 +43,7 @@ void Fabric<Host>::build_ports(const Topology& topology) {
     Port& near = state_.ports[id];
     Port& far = state_.ports[links + id];
     far = near;
-    far.flags = near.flags & kPortObserved;
+    far.flags = 0;
     near.flags |= kPortCrosses;
     near.far_partition = state_.partition_of[link.peer];
   }
@@ -87,67 +87,6 @@ void Fabric<Host>::build_tables(const Topology& topology) {
     state_.tables.emplace_back(topology, usable);
     state_.table_from.push_back(changes[i].at + state_.config.reroute_delay);
   }
-}
-
-template <FabricHost Host>
-std::vector<PortId> Fabric<Host>::waiting_cycle() const {
-  const Topology& topology = *state_.topology;
-  const auto links = static_cast<std::uint32_t>(topology.ports().size());
-  // Port a waits for port b when a is held, and b (at the far end of a) has queued what came through a.
-  std::vector<std::vector<PortId>> waits(links);
-  for (PortId b = 0; b < links; ++b) {
-    if (state_.ports[b].waiting == 0) continue;
-    for (const PortId a : partitions_[state_.partition_of[topology.port(b).node]]->waiting_from(b)) {
-      if (state_.ports[a].waiting != 0) waits[a].push_back(b);
-    }
-  }
-  enum : std::uint8_t { kNew, kOpen, kDone };
-  std::vector<std::uint8_t> mark(links, kNew);
-  std::vector<std::pair<PortId, std::size_t>> path;
-  for (PortId root = 0; root < links; ++root) {
-    if (mark[root] != kNew) continue;
-    path.push_back({root, 0});
-    mark[root] = kOpen;
-    while (!path.empty()) {
-      auto& [at, next] = path.back();
-      if (next == waits[at].size()) {
-        mark[at] = kDone;
-        path.pop_back();
-        continue;
-      }
-      const PortId to = waits[at][next++];
-      if (mark[to] == kOpen) {
-        std::vector<PortId> cycle;
-        auto from =
-            std::find_if(path.begin(), path.end(), [&](const auto& step) { return step.first == to; });
-        for (; from != path.end(); ++from) cycle.push_back(from->first);
-        return cycle;
-      }
-      if (mark[to] == kNew) {
-        mark[to] = kOpen;
-        path.push_back({to, 0});
-      }
-    }
-  }
-  return {};
-}
-
-template <FabricHost Host>
-std::string Fabric<Host>::describe_cycle(const std::vector<PortId>& cycle) const {
-  const Topology& topology = *state_.topology;
-  const auto name = [&](PortId id) {
-    const TopologyPort& port = topology.port(id);
-    const bool host = topology.is_host(port.node);
-    const bool to_host = topology.is_host(port.peer);
-    return fmt::format("the link from {} {} to {} {}", host ? "host" : "switch",
-                       host ? port.node : port.node - topology.host_count(), to_host ? "host" : "switch",
-                       to_host ? port.peer : port.peer - topology.host_count());
-  };
-  std::string text;
-  for (std::size_t i = 0; i < cycle.size(); ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : " waits for ", name(cycle[i]));
-  if (!cycle.empty()) text += fmt::format(" waits for {}", name(cycle[0]));
-  return text;
 }
 
 }  // namespace wharf::sim

@@ -133,8 +133,11 @@ struct FabricConfig {
   /// avoids its own failed links at once.
   TimePs reroute_delay = kNever;
   HostIngest ingest{};
-  TimePs sample_interval{};  ///< Of queue occupancies; 0: none.
+  TimePs sample_interval{};  ///< Of everything that is sampled; 0: nothing is.
   std::vector<PortId> sampled_ports{};
+  std::uint32_t fullest_ports = 0;  ///< So many switch ports with the most bytes queued are sampled, too.
+  std::vector<NodeId> sampled_hosts{};
+  bool record_pauses = true;
   std::vector<PortId> captured_ports{};
   std::uint64_t seed = 1;
 };

@@ -76,6 +76,11 @@ struct OccupancySample {
   std::uint8_t paused = 0;       ///< Queues that flow control holds.
 };
 
+/// Whether `a` comes before `b` among the ports of one instant, fullest first.
+inline bool fuller(const OccupancySample& a, const OccupancySample& b) {
+  return a.queued_bytes != b.queued_bytes ? a.queued_bytes > b.queued_bytes : a.port < b.port;
+}
+
 /// A port was told to hold one of its queues, or to go on.
 struct PauseRecord {
   TimePs at;
@@ -84,7 +89,13 @@ struct PauseRecord {
   bool paused = false;
 };
 
-/// A packet seen at the far end of a captured link.
+/// What the hosts of one partition have taken in.
+struct DeliverySample {
+  TimePs at;
+  std::uint64_t bytes = 0;  ///< Since the start.
+};
+
+/// A packet that has left a captured port; `at`: when its last byte did.
 template <typename Body>
 struct CapturedPacket {
   TimePs at;
@@ -101,7 +112,8 @@ struct PartitionCounters {
 
 /// What the hosts of one partition share when they ask for nothing else. A host's own type has at least this.
 struct PartitionContext {
-  std::uint64_t finished = 0;  ///< Flows that have finished, counted by the hosts.
+  std::uint64_t finished = 0;         ///< Flows that have finished, counted by the hosts.
+  std::uint64_t delivered_bytes = 0;  ///< Of payload that arrived for the first time, counted by the hosts.
   /// Hosts of the same partition whose deadline another host has brought forward during the event under way.
   std::vector<std::uint32_t> woken;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sim/fabric/captured_frames.h"
 #include "sim/fabric/fabric_host.h"
 #include "sim/fabric/fabric_state.h"
 #include "sim/fabric/wire_mode.h"
@@ -31,6 +32,7 @@ struct PacketContext : PartitionContext {
   WireMode wire = WireMode::kStructs;
   wire::WireOptions wire_options;
   std::uint64_t refused_by_decoder = 0;  ///< WireMode::kBytes: must stay 0 without damage.
+  CapturedFrames captured;               ///< Of the observed ports of the partition.
 };
 
 /// One network interface and whoever feeds it: an engine with its memory and its flows.
@@ -101,6 +103,11 @@ class PacketHost {
     context_->payloads.release(packet.payload.buffer);
   }
 
+  /// Whoever watches the endpoint looks at it now.
+  void sample(TimePs now) {
+    if constexpr (requires { endpoint_.sample(now); }) endpoint_.sample(now);
+  }
+
   void expire(TimePs now) { endpoint_.expire(now); }
   TimePs deadline() const { return endpoint_.deadline(); }
 
@@ -126,6 +133,22 @@ class PacketHost {
       packet.payload = described;
     }
     return true;
+  }
+
+  /// Keeps the frame of what leaves an observed port; no body: a frame of flow control.
+  static void capture(TimePs at, std::uint32_t port, const PacketHead& head, const wire::Packet* packet,
+                      PacketContext& context) {
+    if (packet == nullptr) {
+      context.captured.add_flow_control(at, port, head.flow);
+      return;
+    }
+    wire::Packet seen = *packet;
+    if ((head.flags & kHeadMarked) != 0) wire::mark_congestion(seen);
+    if ((head.flags & kHeadTrimmed) != 0 && seen.trim == wire::TrimState::kWhole) {
+      wire::trim_packet(seen, (head.flags & kHeadTrimmedLastHop) != 0 ? wire::TrimState::kTrimmedLastHop
+                                                                      : wire::TrimState::kTrimmed);
+    }
+    context.captured.add(at, port, seen, context.wire_options);
   }
 
   /// Between partitions, bytes in a pool buffer leave the pool of the one and enter that of the other. Such

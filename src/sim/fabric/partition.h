@@ -47,6 +47,11 @@ class Partition {
   /// Takes all decisions before `end` everywhere, so that counts are those of that instant. run_until(end)
   /// has been called.
   void catch_up(TimePs end);
+  /// Samples at `now`, the end of the last run, unless that has been done or nothing is sampled.
+  void sample_end(TimePs now) {
+    if (next_sample_ == kNever || (!deliveries_.empty() && deliveries_.back().at == now)) return;
+    sample(now);
+  }
   /// Between runs: hosts' deadlines have been brought forward from outside.
   void wake_hosts() {
     for (NodeId host = 0; host < state_.topology->host_count(); ++host) {
@@ -67,9 +72,17 @@ class Partition {
   const PartitionCounters& counters() const { return counters_; }
   std::uint32_t packets_in_fabric() const { return heads_.in_use() - 1; }
   const std::vector<OccupancySample>& samples() const { return samples_; }
+  /// At each instant the fullest ports of this partition, fullest first.
+  const std::vector<OccupancySample>& fullest() const { return fullest_; }
+  const std::vector<DeliverySample>& deliveries() const { return deliveries_; }
   const std::vector<PauseRecord>& pauses() const { return pauses_; }
   std::vector<CapturedPacket<Body>>& captures() { return captures_; }
-  /// Of the packets queued at `port`: through which links they came, each once. For reports.
+  /// Queues of `port` with packets that flow control holds back, one bit each.
+  unsigned held_queues(PortId port) const {
+    const unsigned waiting = ports_[port].waiting & ((1U << kPortQueues) - 1);
+    return waiting & ~affordable(ports_[port], port);
+  }
+  /// Of the packets in the held queues of `port`: through which links they came, each once. For reports.
   std::vector<PortId> waiting_from(PortId port) const;
 
  private:
@@ -119,6 +132,7 @@ class Partition {
   void mark(Port& port, PortId number, PacketHead& head, std::uint32_t queue, const PortQueueConfig& config);
   void launch(Port& port, PortId number, SlotId slot, PacketHead& head);
   void launch_specially(Port& port, PortId number, SlotId slot, PacketHead& head);
+  void capture(TimePs at, PortId number, const PacketHead& head);
   bool survives(Port& port, PortId number, PacketHead& head, TimePs serialisation);
   TimePs serialisation(const Port& port, PortId number, std::uint32_t bytes) const;
   /// Drops a packet; recycle() alone when its body has been consumed.
@@ -157,6 +171,8 @@ class Partition {
   void change_link(TimePs now, const LinkChange& change);
   void use_tables(std::uint32_t index);
   void sample(TimePs now);
+  OccupancySample look_at(PortId id, TimePs now);
+  void sample_fullest(TimePs now);
   void flush(TimePs end);
   void return_bodies();
 
@@ -184,8 +200,13 @@ class Partition {
   std::vector<std::int64_t> balance_;  ///< Bodies received from a partition minus bodies sent to it.
   std::vector<PortId> crossing_ports_;
   std::vector<PortId> sampled_;
+  std::vector<NodeId> sampled_hosts_;
+  std::vector<PortId> switch_ports_;  ///< When the fullest are sampled.
   TimePs next_sample_ = kNever;
   std::vector<OccupancySample> samples_;
+  std::vector<OccupancySample> fullest_;
+  std::vector<OccupancySample> ranking_;
+  std::vector<DeliverySample> deliveries_;
   std::vector<PauseRecord> pauses_;
   std::vector<CapturedPacket<Body>> captures_;
 };
@@ -234,8 +255,14 @@ void Partition<Host>::start() {
   for (const PortId id : state_.config.sampled_ports) {
     if (state_.partition_of[topology.port(id).node] == number_) sampled_.push_back(id);
   }
-  if (!sampled_.empty() && state_.config.sample_interval > kTimeZero)
-    next_sample_ = state_.config.sample_interval;
+  for (const NodeId host : state_.config.sampled_hosts) {
+    if (state_.partition_of[host] == number_) sampled_hosts_.push_back(host);
+  }
+  for (PortId id = 0; state_.config.fullest_ports != 0 && id < links_; ++id) {
+    const NodeId node = topology.port(id).node;
+    if (!topology.is_host(node) && state_.partition_of[node] == number_) switch_ports_.push_back(id);
+  }
+  if (state_.config.sample_interval > kTimeZero) next_sample_ = state_.config.sample_interval;
   wake_hosts();
 }
 

@@ -58,17 +58,41 @@ void Partition<Host>::use_tables(std::uint32_t index) {
   }
 }
 
-/// Looks at the sampled ports just before `now`.
+/// Looks at what is sampled just before `now`.
 template <FabricHost Host>
 void Partition<Host>::sample(TimePs now) {
-  for (const PortId id : sampled_) {
-    Port& port = ports_[id];
-    if (port.waiting != 0 && port.ready_at < now && !flow_controlled_) advance(port, id, now);
-    std::uint32_t queued = 0;
-    for (const std::uint32_t bytes : port.queue_bytes) queued += bytes;
-    if (port.ready_at <= now) queued -= port.sending_bytes;
-    samples_.push_back({now, id, queued, port.sent_bytes, port.blocked});
+  for (const PortId id : sampled_) samples_.push_back(look_at(id, now));
+  if (!switch_ports_.empty()) sample_fullest(now);
+  if constexpr (requires(Host & host) { host.sample(now); }) {
+    for (const NodeId host : sampled_hosts_) {
+      advance_host(host, now);
+      hosts_[host].sample(now);
+    }
   }
+  deliveries_.push_back({now, context_.delivered_bytes});
+}
+
+template <FabricHost Host>
+OccupancySample Partition<Host>::look_at(PortId id, TimePs now) {
+  Port& port = ports_[id];
+  if (port.waiting != 0 && port.ready_at < now && !flow_controlled_) advance(port, id, now);
+  std::uint32_t queued = 0;
+  for (const std::uint32_t bytes : port.queue_bytes) queued += bytes;
+  if (port.ready_at <= now) queued -= port.sending_bytes;
+  return {now, id, queued, port.sent_bytes, port.blocked};
+}
+
+template <FabricHost Host>
+void Partition<Host>::sample_fullest(TimePs now) {
+  ranking_.clear();
+  for (const PortId id : switch_ports_) {
+    const OccupancySample sample = look_at(id, now);
+    if (sample.queued_bytes != 0) ranking_.push_back(sample);
+  }
+  const std::size_t kept = std::min<std::size_t>(ranking_.size(), state_.config.fullest_ports);
+  std::partial_sort(ranking_.begin(), ranking_.begin() + static_cast<std::ptrdiff_t>(kept), ranking_.end(),
+                    fuller);
+  fullest_.insert(fullest_.end(), ranking_.begin(), ranking_.begin() + static_cast<std::ptrdiff_t>(kept));
 }
 
 /// Takes all decisions before `end` at the ports that lead to other partitions: what they send must be known

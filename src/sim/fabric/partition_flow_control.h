@@ -236,12 +236,14 @@ void Partition<Host>::handle_control(TimePs now, std::uint32_t link, const Packe
     } else if (kind == kControlPause) {
       if ((port.blocked & bit) == 0) extra.paused_since[queue] = now;
       port.blocked = static_cast<std::uint8_t>(port.blocked | bit);
-      pauses_.push_back({now, number, static_cast<std::uint8_t>(queue), true});
+      if (state_.config.record_pauses)
+        pauses_.push_back({now, number, static_cast<std::uint8_t>(queue), true});
     } else {
       if ((port.blocked & bit) != 0)
         state_.counters[number].paused_ps += static_cast<std::uint64_t>((now - extra.paused_since[queue]).ps);
       port.blocked = static_cast<std::uint8_t>(port.blocked & ~bit);
-      pauses_.push_back({now, number, static_cast<std::uint8_t>(queue), false});
+      if (state_.config.record_pauses)
+        pauses_.push_back({now, number, static_cast<std::uint8_t>(queue), false});
     }
   }
   if (port.waiting != 0) arm_service(max(now, port.ready_at), port, number);
@@ -250,8 +252,9 @@ void Partition<Host>::handle_control(TimePs now, std::uint32_t link, const Packe
 template <FabricHost Host>
 std::vector<PortId> Partition<Host>::waiting_from(PortId port) const {
   std::vector<PortId> links;
+  const unsigned held = held_queues(port);
   for (std::uint32_t queue = 0; queue < kPortQueues; ++queue) {
-    if ((ports_[port].waiting & (1U << queue)) == 0) continue;
+    if ((held & (1U << queue)) == 0) continue;
     for (SlotId slot = ports_[port].queue_head[queue]; slot != kNoSlot; slot = heads_[slot].next) {
       if (slot >= held_.size() || held_[slot].link == 0xffff'ffff) continue;
       const PortId link = held_[slot].link % links_;

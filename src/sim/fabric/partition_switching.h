@@ -25,19 +25,16 @@ void Partition<Host>::arrive(const FabricEvent& event) {
   counters_.history += mix_bits(static_cast<std::uint64_t>(now.ps) * 0x9e37'79b9'7f4a'7c15ULL +
                                 (std::uint64_t{event.number()} << 40U) + (std::uint64_t{head.flow} << 8U) +
                                 head.bytes + head.flags);
-  if ((head.flags & (kHeadLinkControl | kHeadDamaged)) != 0 || (in.flags & kPortObserved) != 0) [[unlikely]] {
+  if ((head.flags & (kHeadLinkControl | kHeadDamaged)) != 0) [[unlikely]] {
     if ((head.flags & kHeadDamaged) != 0) {
       ++state_.counters[record].damaged;
       discard(slot);
       return;
     }
-    if ((head.flags & kHeadLinkControl) != 0) {
-      const PacketHead copy = head;
-      discard(slot);
-      handle_control(now, event.number(), copy);
-      return;
-    }
-    captures_.push_back({now, event.number(), head, bodies_[head.body]});
+    const PacketHead copy = head;
+    discard(slot);
+    handle_control(now, event.number(), copy);
+    return;
   }
   if constexpr (requires(Body & body, Context & context) { Host::over_wire(body, head, context); }) {
     if (!Host::over_wire(bodies_[head.body], head, context_)) {
@@ -301,7 +298,7 @@ void Partition<Host>::mark(Port& port, PortId number, PacketHead& head, std::uin
 
 template <FabricHost Host>
 inline void Partition<Host>::launch(Port& port, PortId number, SlotId slot, PacketHead& head) {
-  if ((port.flags & (kPortFaulty | kPortCrosses | kPortCutThrough)) != 0) [[unlikely]] {
+  if ((port.flags & (kPortFaulty | kPortCrosses | kPortCutThrough | kPortObserved)) != 0) [[unlikely]] {
     launch_specially(port, number, slot, head);
     return;
   }
@@ -331,6 +328,7 @@ template <FabricHost Host>
   const bool arrives = (port.flags & kPortFaulty) == 0 || survives(port, number, head, serial);
   const TimePs begin = port.ready_at;
   port.ready_at += serial;
+  if ((port.flags & kPortObserved) != 0) capture(port.ready_at, number, head);
   const bool header_only = (port.flags & kPortCutThrough) != 0 && (head.flags & kHeadDamaged) == 0;
   const TimePs handled =
       header_only ? begin + min(serial, serialisation(port, number, state_.config.cut_through_bytes))
@@ -358,6 +356,18 @@ template <FabricHost Host>
     port.armed = true;
     const TimePs at = arrives ? head.time : port.ready_at + picoseconds(port.transit_ps);
     push_arrival(at, number, false, arrives ? slot : kNoHint);
+  }
+}
+
+/// Keeps what leaves an observed port, whatever becomes of it on the link.
+template <FabricHost Host>
+void Partition<Host>::capture(TimePs at, PortId number, const PacketHead& head) {
+  if constexpr (requires(const Body* body, Context& context) {
+                  Host::capture(at, number, head, body, context);
+                }) {
+    Host::capture(at, number, head, head.body == kNoBody ? nullptr : &bodies_[head.body], context_);
+  } else if (head.body != kNoBody) {
+    captures_.push_back({at, number, head, bodies_[head.body]});
   }
 }
 

@@ -21,7 +21,7 @@ enum PortFlag : std::uint8_t {
   kPortFaulty = 8,       ///< Loses or damages packets, or retries them.
   kPortDown = 16,
   kPortCutThrough = 32,  ///< The far end handles a packet when its header has arrived.
-  kPortObserved = 64,    ///< Captured or traced.
+  kPortObserved = 64,    ///< Captured.
 };
 
 /// Where a link ends.

@@ -90,7 +90,7 @@ class ScriptFabric : public Fabric<ScriptHost> {
   const std::vector<ReceivedPacket>& received(NodeId at) { return host(at).received; }
   /// The port of the switch toward a host.
   PortId port_to(NodeId to) const { return topology().port(topology().node(to).ports[0]).reverse; }
-  const PortCounters& counters_to(NodeId to) const { return port_counters(port_to(to)); }
+  PortCounters counters_to(NodeId to) const { return port_counters(port_to(to)); }
 
  private:
   static const FabricConfig& checked(const FabricConfig& config, const Topology& topology) {

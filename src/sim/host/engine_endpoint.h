@@ -48,6 +48,7 @@ class EngineEndpoint {
       // What left may have made room for reading more payload, which in turn may be what is to leave next.
       const bool moved = perform_accesses(now);
       if (sent) {
+        if constexpr (requires { driver_.sent(packet); }) driver_.sent(packet);
         settle(now);
         return true;
       }
@@ -56,6 +57,7 @@ class EngineEndpoint {
   }
 
   void receive(TimePs now, std::uint32_t port, const wire::Packet& packet) {
+    if constexpr (requires { driver_.arrived(packet); }) driver_.arrived(packet);
     engine_->receive(now, port, packet);
     settle(now);
   }
@@ -64,6 +66,11 @@ class EngineEndpoint {
     if (engine_->deadline() <= now) engine_->expire(now);
     if (driver_.deadline() <= now) driver_.act(now, *engine_);
     settle(now);
+  }
+
+  /// The driver looks at the engine for whoever watches it.
+  void sample(TimePs now) {
+    if constexpr (requires { driver_.sample(now, *engine_); }) driver_.sample(now, *engine_);
   }
 
   TimePs deadline() const { return min(engine_->deadline(), driver_.deadline()); }
@@ -96,6 +103,8 @@ class EngineEndpoint {
           break;
         }
         case engine::AccessKind::kWrite:
+          if constexpr (requires { driver_.written(access); }) driver_.written(access);
+          break;
         case engine::AccessKind::kAtomic:
         case engine::AccessKind::kFetchWorkRequest:
         case engine::AccessKind::kFetchReceiveEntry:

@@ -324,6 +324,8 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
   WHARF_TRY(add_slow_links(topology, settings.slow_links, config.fabric));
   config.end = settings.end == kTimeZero ? kNever : settings.end;
   config.time_limit = settings.time_limit;
+  config.stall_after = stall_patience(settings, run.derived, topology, summary, config);
+  run.derived.stall_after = config.stall_after;
   config.threads = settings.threads;
   return run;
 }

@@ -3,9 +3,11 @@
 // has a .cc of its own.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "sim/fabric/packet_host.h"
 #include "sim/host/engine_endpoint.h"
 #include "sim/scenario/fabric_run.h"
+#include "sim/scenario/stall_watch.h"
 
 namespace wharf::sim {
 
@@ -37,9 +40,16 @@ class FabricEngineRun {
   using Host = PacketHost<Endpoint>;
 
   FabricEngineRun(const Topology& topology, const workload::FlowList& flows, const FabricRunConfig& config)
-      : topology_(topology), config_(config), run_(flows, topology.host_count()) {
+      : topology_(topology),
+        config_(config),
+        names_(topology, config.switch_names),
+        run_(flows, topology.host_count()) {
     run_.memory_base = kMemoryBase;
     run_.inline_data = Protocol::kInlineData;
+    if (!config.observation.flows.empty()) {
+      watch_.emplace(flows, config.observation.flows, topology.host_count());
+      run_.watch = &*watch_;
+    }
   }
 
   Result<FabricReport> run(const FabricRunOptions& options) {
@@ -54,7 +64,7 @@ class FabricEngineRun {
     std::vector<std::unique_ptr<Arena>> arenas;
     arenas.reserve(topology_.host_count());
     Fabric<Host> fabric(
-        topology_, config_.fabric,
+        topology_, observed(config_.fabric),
         [&](NodeId host, PacketContext& context) {
           context.wire = config_.wire;
           arenas.push_back(std::make_unique<Arena>(std::size_t{16} << 10U));
@@ -69,9 +79,12 @@ class FabricEngineRun {
     }
     fabric.wake_hosts();
 
+    auto captures = PortCaptures::open(config_.captures, names_);
+    if (!captures) return captures.error();
     FabricReport report;
     report.threads = fabric.partition_count();
-    report.outcome = drive(fabric, options);
+    report.outcome = drive(fabric, *captures, options);
+    WHARF_TRY(captures->close());
     collect(fabric, report);
     return report;
   }
@@ -79,10 +92,25 @@ class FabricEngineRun {
  private:
   /// Slices end at multiples of it, so that where a run stops depends on nothing but the run.
   static constexpr TimePs kSlice = microseconds(20);
+  static constexpr TimePs kQuietSlice = milliseconds(1);
+  /// A ring of held ports that has not moved for so long will not: every link that is not held serves a
+  /// packet much sooner.
+  static constexpr TimePs kRingLook = milliseconds(10);
   static constexpr std::uint64_t kMemoryBase = 1U << 20U;
 
   const std::vector<workload::Flow>& flows() const { return run_.list->flows; }
   Engine& engine(Fabric<Host>& fabric, NodeId host) { return fabric.host(host).endpoint().engine(); }
+
+  FabricConfig observed(FabricConfig fabric) const {
+    const Observation& observation = config_.observation;
+    fabric.sample_interval = observation.period;
+    fabric.sampled_ports = observation.ports;
+    fabric.fullest_ports = observation.fullest_ports;
+    fabric.record_pauses = observation.any();
+    if (watch_) fabric.sampled_hosts = watch_->hosts();
+    for (const PortCapture& capture : config_.captures) fabric.captured_ports.push_back(capture.port);
+    return fabric;
+  }
 
   /// Queues, segments and peers for every pair that talks.
   Result<void> connect(Fabric<Host>& fabric) {
@@ -165,12 +193,19 @@ class FabricEngineRun {
     return {};
   }
 
-  FabricOutcome drive(Fabric<Host>& fabric, const FabricRunOptions& options) {
+  FabricOutcome drive(Fabric<Host>& fabric, PortCaptures& captures, const FabricRunOptions& options) {
     const TimePs limit = min(config_.end, config_.time_limit);
-    if (options.progress != nullptr) options.progress(options.progress_context, {0, flows().size(), {}, 0});
+    StallWatch stall(config_.end == kNever ? config_.stall_after : kNever);
+    FabricProgress progress{.flows = flows().size()};
+    for (const workload::Flow& flow : flows()) progress.bytes += flow.bytes;
+    if (options.progress != nullptr) options.progress(options.progress_context, progress);
     for (;;) {
-      const TimePs slice_end = min(limit, (fabric.now() / kSlice + 1) * kSlice);
+      // Silence is simulated in longer strides, which cost less.
+      const TimePs slice = stall.moved() ? kSlice : kQuietSlice;
+      const TimePs slice_end = min(limit, (fabric.now() / slice + 1) * slice);
       const FabricEnd end = fabric.run_until(slice_end, flows().size());
+      for (std::uint32_t i = 0; i < fabric.partition_count(); ++i) captures.take(fabric.context(i).captured);
+      captures.write_until(fabric.now());
       if (fabric.finished() >= flows().size()) return FabricOutcome::kFinished;
       if (end == FabricEnd::kDrained) {
         return config_.end == kNever ? FabricOutcome::kStalled : FabricOutcome::kTimeReached;
@@ -178,12 +213,50 @@ class FabricEngineRun {
       if (slice_end == limit) {
         return limit == config_.end ? FabricOutcome::kTimeReached : FabricOutcome::kStalled;
       }
+      if (stall.looks(fabric.now(), fabric.delivered_bytes(), fabric.finished())) {
+        if (!awaits_something(fabric.now())) {
+          silent_since_ = stall.since();
+          return FabricOutcome::kStalled;
+        }
+        stall.excuse(fabric.now());
+      }
+      if (deadlocked(fabric)) return FabricOutcome::kStalled;
       if (options.interrupt != nullptr && options.interrupt->load()) return FabricOutcome::kInterrupted;
       if (options.progress != nullptr) {
-        options.progress(options.progress_context,
-                         {fabric.finished(), flows().size(), fabric.now(), fabric.counters().events});
+        progress.finished = fabric.finished();
+        progress.delivered_bytes = fabric.delivered_bytes();
+        progress.simulated = fabric.now();
+        progress.hops = fabric.counters().hops;
+        options.progress(options.progress_context, progress);
       }
     }
+  }
+
+  /// Looks now and then for ports that hold one another in a ring and have sent nothing since the look
+  /// before, whatever the rest of the fabric does.
+  bool deadlocked(Fabric<Host>& fabric) {
+    if (config_.fabric.flow_control.kind == FlowControl::kNone || config_.stall_after == kNever ||
+        config_.end != kNever || fabric.now() < next_ring_look_)
+      return false;
+    next_ring_look_ = fabric.now() + min(config_.stall_after, kRingLook);
+    std::vector<PortId> ring = fabric.waiting_cycle();
+    std::uint64_t sent = 0;
+    for (const PortId port : ring)
+      sent += fabric.port(port).sent_packets - fabric.port_counters(port).pause_frames;
+    const bool stuck = !ring.empty() && ring == ring_ && sent == ring_sent_;
+    ring_ = std::move(ring);
+    ring_sent_ = sent;
+    if (stuck) deadlock_ = ring_;
+    return stuck;
+  }
+
+  /// Whether a flow is to start or a link to change by itself.
+  bool awaits_something(TimePs now) const {
+    for (const FlowRun::Host& host : run_.hosts) {
+      if (!host.waiting.empty() && host.waiting.front().at >= now) return true;
+    }
+    return std::any_of(config_.fabric.changes.begin(), config_.fabric.changes.end(),
+                       [&](const LinkChange& change) { return change.at >= now; });
   }
 
   void collect(Fabric<Host>& fabric, FabricReport& report) {
@@ -199,7 +272,8 @@ class FabricEngineRun {
     for (NodeId host = 0; host < topology_.host_count(); ++host)
       Protocol::count(engine(fabric, host), report.totals);
     for (PortId id = 0; id < topology_.ports().size(); ++id) {
-      const PortCounters& port = fabric.port_counters(id);
+      const PortCounters port = fabric.port_counters(id);
+      report.ports.push_back({fabric.port(id).sent_packets, fabric.port(id).sent_bytes, port});
       report.totals.trimmed += port.trimmed;
       report.totals.marked += port.marked;
       report.totals.dropped += port.dropped_full + port.dropped_no_route;
@@ -207,6 +281,12 @@ class FabricEngineRun {
       report.totals.pause_frames += port.pause_frames;
     }
     if (report.outcome == FabricOutcome::kStalled) report.waiting = describe_stall(fabric);
+    fabric.sample_end();
+    report.seen = {fabric.deliveries(), fabric.samples(), fabric.fullest(), fabric.pauses()};
+    if (watch_) {
+      report.seen.flows = watch_->samples();
+      report.seen.paths = watch_->paths();
+    }
     report.records = std::move(run_.records);
   }
 
@@ -218,8 +298,16 @@ class FabricEngineRun {
         "{} of {} flows have not finished at {}, the first of them flow {} ({}->{}), which has {}",
         flows().size() - fabric.finished(), flows().size(), format_time(fabric.now()), flow.id, flow.source,
         flow.destination, run_.records[first].start == kNever ? "not started" : "started");
+    if (silent_since_ != kNever)
+      text += fmt::format("; nothing has arrived since {}", format_time(silent_since_));
+    if (!deadlock_.empty()) return text + "; deadlock by flow control: " + describe_cycle(names_, deadlock_);
     if (const auto cycle = fabric.waiting_cycle(); !cycle.empty())
-      return text + "; deadlock by flow control: " + fabric.describe_cycle(cycle);
+      return text + "; deadlock by flow control: " + describe_cycle(names_, cycle);
+    const auto held = fabric.held_ports();
+    if (!held.empty()) {
+      text += fmt::format("; flow control holds {} port{}, the first {}", held.size(),
+                          held.size() == 1 ? "" : "s", names_[held.front()]);
+    }
     std::vector<std::string> waits;
     engine(fabric, flow.source).describe_waiting(waits);
     if (!waits.empty()) text += "; " + waits.front();
@@ -231,7 +319,14 @@ class FabricEngineRun {
 
   const Topology& topology_;
   const FabricRunConfig& config_;
+  PortNames names_;
   FlowRun run_;
+  std::optional<FlowWatch> watch_;
+  TimePs silent_since_ = kNever;
+  TimePs next_ring_look_{};
+  std::vector<PortId> ring_;      ///< At the last look,
+  std::uint64_t ring_sent_ = 0;   ///< and what its ports had sent.
+  std::vector<PortId> deadlock_;  ///< Found while others went on.
 };
 
 }  // namespace wharf::sim

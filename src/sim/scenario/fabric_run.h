@@ -16,6 +16,8 @@
 #include "sim/fabric/packet_host.h"
 #include "sim/fabric/topology.h"
 #include "sim/scenario/flow_driver.h"
+#include "sim/scenario/observation.h"
+#include "sim/scenario/port_captures.h"
 #include "workload/flow_list.h"
 
 namespace wharf::sim {
@@ -32,15 +34,23 @@ struct FabricRunConfig {
   FabricConfig fabric;
   TimePs end = kNever;              ///< kNever: when all flows have finished.
   TimePs time_limit = seconds(10);  ///< Unfinished by then: stalled.
-  std::uint32_t threads = 1;        ///< More than 1 only when no trigger reaches from host to host.
+  /// Stalled, too, when nothing arrives and no flow ends for so long, unless a flow is still to start or a
+  /// link to change; kNever: that is not looked at. Runs with an `end` go on to it.
+  TimePs stall_after = kNever;
+  std::uint32_t threads = 1;  ///< More than 1 only when no trigger reaches from host to host.
   WireMode wire = WireMode::kStructs;
+  std::vector<std::string> switch_names{};  ///< As a file gave them, for reports; empty: by tier.
+  Observation observation;
+  std::vector<PortCapture> captures{};
 };
 
 struct FabricProgress {
   std::uint64_t finished = 0;
   std::uint64_t flows = 0;
-  TimePs simulated;
-  std::uint64_t events = 0;
+  std::uint64_t delivered_bytes = 0;
+  std::uint64_t bytes = 0;  ///< Of all flows.
+  TimePs simulated{};
+  std::uint64_t hops = 0;  ///< Packet-hops.
 };
 
 struct FabricRunOptions {
@@ -84,10 +94,12 @@ struct FabricReport {
   std::uint64_t events = 0;
   std::uint64_t history = 0;  ///< Fingerprint of what arrived where and when.
   std::uint32_t threads = 1;  ///< That ran.
+  std::vector<PortTotals> ports;
+  ObservedRun seen;
 };
 
-/// Runs. Refuses flows that name hosts beyond the topology, that can never start, or that the protocol cannot
-/// do, and engine configurations outside their ranges.
+/// Runs. Captures are written as it goes on, and closed. Refuses flows that name hosts beyond the topology,
+/// that can never start, or that the protocol cannot do, and engine configurations outside their ranges.
 Result<FabricReport> run_flows(const Topology& topology, const workload::FlowList& flows,
                                const FabricRunConfig& config, const FabricRunOptions& options);
 

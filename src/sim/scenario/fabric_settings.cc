@@ -183,11 +183,16 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
                 "simulated time at which the run ends; 0ns: when all flows have finished");
     binder.time("time_limit", settings.time_limit,
                 "simulated time after which an unfinished run counts as stalled");
+    binder.time(
+        "stall_after", settings.stall_after,
+        "simulated time without any byte arriving or flow ending after which a run counts as stalled; "
+        "0ns: eight time-outs in a row (more where links lose packets) and 64 base round trips");
     binder.integer("seed", settings.seed, "seed of every random stream");
     binder.integer("threads", settings.threads, "partitions of the fabric; results do not depend on it", 1,
                    64);
   }
   bind_traffic(binder, settings.traffic);
+  bind_observation(binder, settings.observation);
   const Binder::Section fabric(binder, "fabric");
   binder.choice<FabricProtocol>("protocol", settings.protocol, kProtocols, "what the hosts speak");
   bind_generated(binder, settings);

@@ -12,9 +12,11 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "sim/fabric/topology_fat_tree.h"
+#include "sim/fabric/topology_survey.h"
 #include "sim/scenario/binder.h"
 #include "sim/scenario/config_document.h"
 #include "sim/scenario/fabric_run.h"
+#include "sim/scenario/observation.h"
 #include "sim/scenario/traffic.h"
 
 namespace wharf::sim {
@@ -87,9 +89,11 @@ struct FabricSettings {
   bool connection_reuse = false;
 
   TrafficSettings traffic;
+  ObservationSettings observation;
 
   TimePs end{};  ///< 0: when all flows have finished.
   TimePs time_limit = seconds(10);
+  TimePs stall_after{};  ///< 0: by rule, from time-outs and round trips.
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;
 };
@@ -134,6 +138,7 @@ struct FabricDerived {
   std::uint32_t ecn_high = 0;
   std::uint64_t max_window = 0;
   TimePs rto;
+  TimePs stall_after;
 };
 
 struct DerivedFabricRun {
@@ -144,6 +149,12 @@ struct DerivedFabricRun {
 /// `list` gives failures of links; they are those of a fat tree, so that `shape` is needed then.
 Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const Topology& topology,
                                            const FatTreeShape* shape, const workload::FlowList& list);
+
+/// How long a run may be silent before it counts as stalled: as many time-outs in a row, each as long as the
+/// back-off makes it, as the random losses of the links make nobody expect, and no fewer than eight; besides,
+/// 64 base round trips and 64 full packets on the slowest link. kNever: the losses allow any silence.
+TimePs stall_patience(const FabricSettings& settings, const FabricDerived& derived, const Topology& topology,
+                      const TopologySummary& summary, const FabricRunConfig& config);
 
 /// The unloaded time of each flow, alone in the fabric: its bytes through the slowest link of a shortest
 /// path, store-and-forward, and the answer back. What slowdown compares with.

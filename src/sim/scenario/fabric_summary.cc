@@ -144,24 +144,26 @@ nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topo
 
 std::string flows_csv(const workload::FlowList& list, const FabricReport& report,
                       const std::vector<TimePs>& ideal) {
-  std::string out = "flow,src,dst,bytes,op,start_ns,end_ns,fct_ns,ideal_ns,slowdown,status\n";
+  std::string out =
+      "flow,src,dst,bytes,op,start_ns,end_ns,fct_ns,ideal_ns,slowdown,status,retransmitted,trimmed\n";
   for (std::size_t i = 0; i < list.flows.size(); ++i) {
     const workload::Flow& flow = list.flows[i];
     const FlowRecord& record = report.records[i];
     fmt::format_to(std::back_inserter(out), "{},{},{},{},{},", flow.id, flow.source, flow.destination,
                    flow.bytes, verbs::name(flow.verb));
     if (record.start == kNever) {
-      fmt::format_to(std::back_inserter(out), ",,,{:.3f},,not_started\n", as_nanoseconds(ideal[i]));
+      fmt::format_to(std::back_inserter(out), ",,,{:.3f},,not_started", as_nanoseconds(ideal[i]));
     } else if (record.end == kNever) {
-      fmt::format_to(std::back_inserter(out), "{:.3f},,,{:.3f},,running\n", as_nanoseconds(record.start),
+      fmt::format_to(std::back_inserter(out), "{:.3f},,,{:.3f},,running", as_nanoseconds(record.start),
                      as_nanoseconds(ideal[i]));
     } else {
       const TimePs took = record.end - record.start;
       fmt::format_to(
-          std::back_inserter(out), "{:.3f},{:.3f},{:.3f},{:.3f},{:.4f},{}\n", as_nanoseconds(record.start),
+          std::back_inserter(out), "{:.3f},{:.3f},{:.3f},{:.3f},{:.4f},{}", as_nanoseconds(record.start),
           as_nanoseconds(record.end), as_nanoseconds(took), as_nanoseconds(ideal[i]),
           static_cast<double>(took.ps) / static_cast<double>(ideal[i].ps), verbs::name(record.status));
     }
+    fmt::format_to(std::back_inserter(out), ",{},{}\n", record.retransmissions(), record.trims());
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/check.h"
 #include "engine/contract.h"
 #include "sim/fabric/fabric_state.h"
+#include "sim/scenario/flow_watch.h"
 #include "verbs/completion.h"
 #include "workload/flow_list.h"
 
@@ -21,7 +23,20 @@ struct FlowRecord {
   TimePs start = kNever;  ///< Posted, or would have been if the queue had had room.
   TimePs end = kNever;    ///< Its completion: for a write, all of it has been acknowledged.
   verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
+  // Each by its source and by its destination, which touch nothing of one another's.
+  std::array<std::uint32_t, 2> retransmitted{};  ///< Packets sent again.
+  std::array<std::uint32_t, 2> trimmed{};        ///< Packets that arrived without their payload.
+
+  std::uint32_t retransmissions() const { return retransmitted[0] + retransmitted[1]; }
+  std::uint32_t trims() const { return trimmed[0] + trimmed[1]; }
 };
+
+/// Whether the sender says that it has sent the packet before.
+inline bool is_retransmission(const wire::Packet& packet) {
+  return packet.traffic_class == wire::TrafficClass::kRetransmission ||
+         (packet.protocol == wire::Protocol::kUet && packet.uet.prologue.retransmitted() &&
+          packet.operation != wire::OperationTag{});
+}
 
 /// What the drivers of a run share. With triggers that reach from host to host all hosts must be in one
 /// partition; a flow's record, and a trigger that stays on its host, are touched by that host alone.
@@ -62,6 +77,7 @@ struct FlowRun {
   std::vector<Host> hosts;
   std::uint64_t memory_base = 0;  ///< Where flows read from and write to, at every host.
   bool inline_data = false;       ///< The engine takes described data with the request.
+  FlowWatch* watch = nullptr;     ///< Of chosen flows, if there are any.
 };
 
 /// One host's part. `run` and `context` outlive it.
@@ -103,12 +119,42 @@ class FlowDriver {
     act(now, engine);
   }
 
+  // What passes the endpoint. Packets and accesses carry the flow, counted from 1, as their operation.
+  void sent(const wire::Packet& packet) {
+    const bool again = is_retransmission(packet);
+    if (again) [[unlikely]]
+      count(packet.operation, &FlowRecord::retransmitted);
+    if (run_->watch != nullptr) [[unlikely]]
+      run_->watch->sent(host_, packet, again);
+  }
+  void arrived(const wire::Packet& packet) {
+    if (packet.trim == wire::TrimState::kWhole) [[likely]]
+      return;
+    count(packet.operation, &FlowRecord::trimmed);
+    if (run_->watch != nullptr) run_->watch->arrived(host_, packet);
+  }
+  void written(const engine::Access& access) {
+    context_->delivered_bytes += access.length;
+    if (run_->watch != nullptr) [[unlikely]]
+      run_->watch->written(host_, access);
+  }
+  template <engine::Engine E>
+  void sample(TimePs now, const E& engine) {
+    if (run_->watch != nullptr) run_->watch->sample(now, host_, engine);
+  }
+
   TimePs deadline() const {
     const FlowRun::Host& mine = run_->hosts[host_];
     return mine.waiting.empty() ? kNever : mine.waiting.front().at;
   }
 
  private:
+  void count(wire::OperationTag operation, std::array<std::uint32_t, 2> FlowRecord::*what) {
+    if (operation == wire::OperationTag{}) return;
+    const auto flow = static_cast<std::size_t>(operation.value - 1);
+    ++(run_->records[flow].*what)[run_->list->flows[flow].source == host_ ? 0 : 1];
+  }
+
   template <engine::Engine E>
   void release_held(TimePs now, E& engine) {
     std::vector<std::uint32_t>& held = run_->hosts[host_].held;
@@ -124,6 +170,7 @@ class FlowDriver {
     const FlowRun::Request& how = run_->requests[flow];
     verbs::WorkRequest request;
     request.id = flow;
+    request.operation = {flow + 1U};
     request.verb = what.verb;
     request.peer = how.peer;
     request.length = static_cast<std::uint32_t>(what.bytes);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/fabric_plots.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+namespace wharf::cli {
+namespace {
+
+double in_microseconds(TimePs time) { return as_nanoseconds(time) / 1e3; }
+
+double gbps(std::uint64_t bytes, TimePs time) {
+  return static_cast<double>(bytes) * 8e3 / static_cast<double>(time.ps);
+}
+
+study::Plot over_time(std::string name, std::string title, std::string y_title) {
+  study::Plot plot;
+  plot.name = std::move(name);
+  plot.title = std::move(title);
+  plot.x_title = "simulated time, us";
+  plot.y_title = std::move(y_title);
+  return plot;
+}
+
+/// Appends the lines that have points.
+void append(study::Plot& plot, std::map<std::uint32_t, study::Series>& lines) {
+  for (auto& [key, line] : lines) {
+    if (!line.points.empty()) plot.series.push_back(std::move(line));
+  }
+}
+
+}  // namespace
+
+std::vector<study::Plot> fabric_plots(const sim::ObservedRun& seen, const workload::FlowList& list,
+                                      const sim::PortNames& names) {
+  study::Plot goodput = over_time("plot_goodput", "Goodput", "Gb/s");
+  study::Plot queues = over_time("plot_queues", "Bytes queued", "bytes");
+  study::Plot windows = over_time("plot_windows", "Windows", "bytes");
+  study::Plot round_trips = over_time("plot_round_trips", "Round trips", "us");
+
+  study::Series total{"all flows", {}};
+  sim::DeliverySample before{};
+  for (const sim::DeliverySample& sample : seen.deliveries) {
+    total.points.push_back(
+        {in_microseconds(sample.at), gbps(sample.bytes - before.bytes, sample.at - before.at), ""});
+    before = sample;
+  }
+  goodput.series.push_back(std::move(total));
+
+  std::map<std::uint32_t, study::Series> queue_lines;
+  for (const sim::OccupancySample& sample : seen.ports) {
+    study::Series& line = queue_lines[sample.port];
+    line.name = names[sample.port];
+    line.points.push_back({in_microseconds(sample.at), static_cast<double>(sample.queued_bytes), ""});
+  }
+  append(queues, queue_lines);
+
+  std::map<std::uint32_t, study::Series> goodputs, window_lines, trip_lines;
+  std::map<std::uint32_t, sim::FlowSample> last;
+  for (const sim::FlowSample& sample : seen.flows) {
+    const double at = in_microseconds(sample.at);
+    for (auto* lines : {&goodputs, &window_lines, &trip_lines})
+      (*lines)[sample.flow].name = fmt::format("flow {}", list.flows[sample.flow].id);
+    sim::FlowSample& previous = last[sample.flow];
+    goodputs[sample.flow].points.push_back(
+        {at, gbps(sample.delivered_bytes - previous.delivered_bytes, sample.at - previous.at), ""});
+    previous = sample;
+    if (sample.trace.window != sim::kNoWindow)
+      window_lines[sample.flow].points.push_back({at, static_cast<double>(sample.trace.window), ""});
+    if (sample.trace.round_trip != kNever)
+      trip_lines[sample.flow].points.push_back({at, in_microseconds(sample.trace.round_trip), ""});
+  }
+  append(goodput, goodputs);
+  append(windows, window_lines);
+  append(round_trips, trip_lines);
+
+  std::vector<study::Plot> plots;
+  for (study::Plot* plot : {&goodput, &queues, &windows, &round_trips}) {
+    if (!plot->series.empty()) plots.push_back(std::move(*plot));
+  }
+  return plots;
+}
+
+}  // namespace wharf::cli
