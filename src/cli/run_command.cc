@@ -33,7 +33,7 @@ class RunCommand : public Command {
            "  wharf run --collective ring_all_reduce --topo fat_tree:16 \\\n"
            "      --set traffic.size=4MiB --set traffic.placement=stride:4\n"
            "  wharf run --arrivals web_search --topo leaf_spine:32 --threads 2 \\\n"
-           "      --set traffic.load=0.6 --set traffic.flows=2000\n"
+           "      --set traffic.load=0.6 --set traffic.flows=200\n"
            "  wharf run --cm incast.cm --out out/incast --set observe.period=1us \\\n"
            "      --set observe.flows=1,2 --set observe.ports=leaf0-host0 \\\n"
            "      --capture leaf0-host0=incast.pcapng\n";

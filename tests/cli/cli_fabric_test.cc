@@ -165,6 +165,11 @@ TEST(CliFabric, GeneratedTrafficIsTheSameFromAnyNumberOfThreads) {
       const auto manifest = nlohmann::json::parse(content(out + "/manifest.json"));
       EXPECT_EQ(manifest["threads"], kind == 2 ? 1 : std::stoi(threads));
     }
+    const std::string out = scratch / (std::to_string(kind) + "-bytes");
+    std::vector<std::string> arguments{"run", "--topo", "fat_tree:16", "--wire", "bytes", "--out", out};
+    arguments.insert(arguments.end(), kinds[kind].begin(), kinds[kind].end());
+    EXPECT_EQ(wharf(arguments).exit_code, 0);
+    EXPECT_EQ(content(out + "/flows.csv") + content(out + "/summary.json"), first) << "bytes";
   }
 }
 
