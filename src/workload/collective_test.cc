@@ -71,11 +71,11 @@ TEST(Collective, ARingAllReduceIsTwiceNLessOneStepsOfItsNthPart) {
 }
 
 TEST(Collective, PartsOfARingThatDoNotDivideMakeUpTheSize) {
-  // 10 bytes in 4 parts: 0-2, 2-5, 5-7, 7-10. Each part crosses 6 of the 24 flows.
-  const FlowList list = make(Collective::kRingAllReduce, 4, 10);
+  // 11 bytes in 4 parts: 0-2, 2-5, 5-8, 8-11. Each part crosses 6 of the 24 flows.
+  const FlowList list = make(Collective::kRingAllReduce, 4, 11);
   std::uint64_t total = 0;
   for (const Flow& flow : list.flows) total += flow.bytes;
-  EXPECT_EQ(total, 60U);
+  EXPECT_EQ(total, 66U);
   // What a rank sends in a step is what its left neighbour sent in the step before.
   for (std::size_t i = 4; i < list.flows.size(); ++i)
     EXPECT_EQ(list.flows[i].bytes, list.flows[i - i % 4 - 4 + (i + 3) % 4].bytes) << i;
