@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -206,6 +207,12 @@ TEST(CliFabric, WhatWasObservedIsInFiles) {
   const auto seen = wharf({"dissect", scratch / "one.pcapng", "--json"}).json();
   EXPECT_GT(seen["frame_count"], 490);
   EXPECT_EQ(seen["decoded"], seen["frame_count"]);
+  if (std::system("command -v tshark >/dev/null 2>&1") != 0) return;  // Wireshark has no opinion here.
+  // The source port is the entropy value, which may be that of another protocol.
+  const Outcome tshark = run({"tshark", "-n", "-r", scratch / "one.pcapng", "-d", "udp.port==4793,data", "-Y",
+                              "_ws.malformed || _ws.expert.severity >= 0x600000 || !udp"});
+  EXPECT_EQ(tshark.exit_code, 0) << tshark.err;
+  EXPECT_EQ(tshark.out, "");
 }
 
 TEST(CliFabric, WithoutPeriodOrCaptureNothingMoreIsWritten) {
