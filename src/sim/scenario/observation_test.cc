@@ -102,6 +102,15 @@ TEST(Observation, AnUnloadedFlowDeliversWhatTheLinkCarries) {
   EXPECT_TRUE(report.seen.fullest.empty()) << "nobody waits";
 }
 
+TEST(Observation, ALookSeesWhatASenderHasDoneUntilThen) {
+  FabricRunConfig config = nominal();
+  config.observation = {.period = nanoseconds(9962), .flows = {0}};
+  const FabricReport report = run(tree(), table("0,13,2000000,0\n"), config);
+  // Packets start at multiples of 332 ns: the 31st at 9960 ns. The leaf has last looked at its link at 9632
+  // ns.
+  EXPECT_EQ(report.seen.flows.at(0).trace.in_flight, 31U);
+}
+
 TEST(Observation, TheFullestPortIsTheOneBehindTheIncast) {
   FabricRunConfig config = nominal();
   config.uet.controller = congestion::ConstantWindowConfig{.packets = 4};
