@@ -53,6 +53,17 @@ uet::UetConfig draw_uet(std::uint64_t seed, ChaosOptions& options) {
   config.packets_in_execution = pick(random, {2U, 4096U});
   config.fetch_ahead_packets = pick(random, {1U, 16U});
   config.congestion = random.below(4) == 0 ? uet::CongestionControl::kNone : uet::CongestionControl::kSender;
+  // Half of the seeds: NSCC, paths that learn, inferred loss. A stream of its own, so that nothing else is
+  // drawn anew.
+  RandomStream control(seed, "chaos.uet.congestion");
+  if (control.below(2) == 0) {
+    config.congestion = uet::CongestionControl::kSender;
+    const BitsPerSecond link = pick(control, {gigabits_per_second(10), gigabits_per_second(100)});
+    config.controller = congestion::NsccConfig::for_network(link, microseconds(12), config.payload_mtu + 200,
+                                                            control.below(2) == 0);
+    config.infer_loss = control.below(3) == 0;
+    config.path_choice = static_cast<congestion::PathChoice>(control.below(6));
+  }
   config.protection = random.below(2) == 0 ? wire::UetProtection::kCrc : wire::UetProtection::kNone;
   if (options.may_fail) {
     // A target that gives up a rendezvous or deferred send has no way to tell; see the conformance table.

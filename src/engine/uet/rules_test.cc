@@ -168,6 +168,31 @@ TEST_F(Rule, Uet_3_5_8_APacketAnsweredWhileItWaitsToBeSentAgainLeavesThePdcItsTi
   EXPECT_GT(world().counters(0).control_packets_sent, 0U);
 }
 
+TEST_F(Rule, Uet_3_5_12_ASackLeavesTheRepetitionThatBringsAnAnswerQueued) {
+  UetConfig config;
+  config.controller = congestion::ConstantWindowConfig{.packets = 1};
+  start(config);
+  world().lose = [](const wire::Packet& packet) { return packet.source.number == 1; };
+  ASSERT_EQ(world().post(world().request(Verb::kRead, 8)), engine::PostStatus::kOk);
+  world().pass(microseconds(1));
+  const wire::UetPsn psn = source_pdc().tx.start;
+  wire::Packet sack = acknowledgement(psn - 1);
+  sack.uet.ack_congestion.sack_psn_offset = 1;
+  sack.uet.ack_congestion.sack_bitmap = 1;
+  sack.uet.ack.ack_psn_offset = 0;
+  world().pair().inject(0, sack);
+  // The window is full of something else when the repetition is asked for.
+  ASSERT_EQ(world().post(world().request(Verb::kWrite, 64)), engine::PostStatus::kOk);
+  world().pass(microseconds(1));
+  world().pair().inject(0, refusal(UetNackCode::kAckWithData, psn));
+  ASSERT_EQ(source_pdc().tx.resend.count, 1U);
+  world().pair().inject(0, sack);
+  EXPECT_EQ(source_pdc().tx.resend.count, 1U);
+  world().lose = nullptr;
+  world().run();
+  EXPECT_EQ(world().completions(0).size(), 2U);
+}
+
 TEST_F(Rule, Uet_3_5_12_LossThatTheReceiverInferredIsRepaired) {
   start();
   int lost = 0;
@@ -180,6 +205,27 @@ TEST_F(Rule, Uet_3_5_12_LossThatTheReceiverInferredIsRepaired) {
   EXPECT_LT(world().now() - posted, milliseconds(1));  // Before the RTO.
   EXPECT_EQ(world().counters(0).packets_retransmitted, 1U);
   EXPECT_EQ(world().counters(0).timeouts, 0U);
+}
+
+TEST_F(Rule, Uet_3_5_12_RefusalsForLackOfRoomEndInAnError) {
+  UetConfig config;
+  config.max_nack_retries = 2;
+  config.rto_init = milliseconds(100);
+  start(config);
+  world().lose = [](const wire::Packet& packet) { return packet.source.number == 1; };
+  ASSERT_EQ(world().post(world().request(Verb::kFetchAdd, 8)), engine::PostStatus::kOk);
+  world().pass(microseconds(10));
+  wire::Packet nack = refusal(UetNackCode::kNoPacketBuffer, source_pdc().tx.start,
+                              world().engine(1).parts().pds.pdc(0).local_id);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(world().completions(0).empty()) << i;
+    EXPECT_EQ(world().counters(0).packets_retransmitted, i);
+    world().pair().inject(0, nack);
+    world().pass(milliseconds(2));  // NACK_Retx_Time, and it has left again.
+    nack.uet.prologue.flags = wire::kUetRetransmit;
+  }
+  ASSERT_EQ(world().completions(0).size(), 1U);
+  EXPECT_EQ(world().completions(0)[0].status, CompletionStatus::kReceiverNotReady);
 }
 
 TEST_F(Rule, Uet_3_5_12_SilenceIsFollowedByATailProbe) {

@@ -28,8 +28,9 @@ std::uint32_t Target::make_message(const InboundPacket& inbound, const wire::Pac
   const std::uint32_t pdc = inbound.pdc;
   PdcReceive& rx = parts_.pds.pdc(pdc).rx;
   // [UE 1.0 3.5.12] NO_SES_MSG_AVAIL must not be the answer for ever: when incomplete messages of this PDC
-  // hold records, what they lack may lie behind this packet, so the next in order is taken above the limit.
-  const bool must = inbound.next_in_order && rx.messages != kNoSlot;
+  // hold records, or responses stored above this packet wait to be cleared, what they lack may lie behind
+  // this packet, so the next in order is taken above the limit.
+  const bool must = inbound.next_in_order && (rx.messages != kNoSlot || rx.stored_count > 0);
   // Choice: one window of packets above the limit, so that nobody can make this host keep records without
   // end.
   const std::uint32_t at =
