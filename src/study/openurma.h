@@ -95,5 +95,8 @@ Result<StudyResult> figure30(const StudyContext& context);
 Result<StudyResult> figure24(const StudyContext& context);  // openurma_locality.cc
 Result<StudyResult> figure25(const StudyContext& context);  // openurma_far_memory.cc
 Result<StudyResult> figure26(const StudyContext& context);  // openurma_payload.cc
+Result<StudyResult> figure17(const StudyContext& context);  // openurma_cluster.cc
+Result<StudyResult> figure44(const StudyContext& context);  // openurma_loss.cc
+Result<StudyResult> figure45(const StudyContext& context);  // openurma_congestion.cc
 
 }  // namespace wharf::study::openurma

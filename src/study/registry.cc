@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "base/nearest_name.h"
+#include "study/fabric.h"
 #include "study/openurma.h"
+#include "study/ultra_ethernet.h"
 
 namespace wharf::study {
 namespace {
 
-constexpr std::array<Study, 17> kStudies{{
+constexpr std::array<Study, 23> kStudies{{
     {"openurma/table4", "NIC state, field by field", "OpenURMA, arXiv 2605.28717, Table 4", openurma::table4},
     {"openurma/table5", "NIC state against endpoints and hosts", "OpenURMA, arXiv 2605.28717, Table 5",
      openurma::table5},
@@ -27,6 +29,8 @@ constexpr std::array<Study, 17> kStudies{{
      "OpenURMA, arXiv 2605.28717, Figure 13", openurma::figure13},
     {"openurma/figure14", "The context cache's cliff", "OpenURMA, arXiv 2605.28717, Figure 14",
      openurma::figure14},
+    {"openurma/figure17", "Latency as a cluster grows", "OpenURMA, arXiv 2605.28717, Figure 17",
+     openurma::figure17},
     {"openurma/figure19", "The headline: 64 bytes from another machine",
      "OpenURMA, arXiv 2605.28717, Figure 19", openurma::figure19},
     {"openurma/figure20", "Operation rate against operations in flight",
@@ -46,6 +50,16 @@ constexpr std::array<Study, 17> kStudies{{
      openurma::figure29},
     {"openurma/figure30", "Latency against offered load", "OpenURMA, arXiv 2605.28717, Figure 30",
      openurma::figure30},
+    {"openurma/figure44", "Loss: selective repair, Go-Back-N and time-outs",
+     "OpenURMA, arXiv 2605.28717, Figure 44", openurma::figure44},
+    {"openurma/figure45", "Congestion control: DCQCN against C-AQM", "OpenURMA, arXiv 2605.28717, Figure 45",
+     openurma::figure45},
+    {"fabric/congestion-types", "Five places where a fabric congests, and what cures each",
+     "Ultra Ethernet 1.0, 3.6 and 4.1", fabric::congestion_types},
+    {"uet/base-rtt", "What the base round trip consists of", "Ultra Ethernet 1.0, 3.6",
+     ultra_ethernet::base_rtt},
+    {"uet/worked-examples", "The numbers of a public series of articles",
+     "Articles on Ultra Ethernet, November 2025 to January 2026", ultra_ethernet::worked_examples},
 }};
 
 }  // namespace

@@ -59,6 +59,16 @@ void Fabric<Host>::build_extras(const Topology& topology) {
     wanted = wanted || state_.ports[id].weighted;
   }
   if (wanted) state_.extras.resize(state_.ports.size());
+  if (!state_.config.caqm) return;
+  // Every departure is looked at.
+  for (PortProfile& profile : state_.config.profiles) {
+    for (PortQueueConfig& queue : profile.queues) queue.mark_min_bytes = 0;
+  }
+  for (PortId id = 0; id < topology.ports().size(); ++id) {
+    congestion::CaqmPortConfig port = *state_.config.caqm;
+    port.rate = topology.port(id).rate;
+    state_.caqm.emplace_back(port, mix_bits(state_.draw_key ^ id));
+  }
 }
 
 template <FabricHost Host>

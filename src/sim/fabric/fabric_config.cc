@@ -11,6 +11,9 @@ Result<void> validate_profile(const PortProfile& profile) {
     if (queue.mark_min_bytes > queue.mark_max_bytes)
       return input_error(fmt::format("fabric.ecn_min is {} bytes, expected at most fabric.ecn_max ({} bytes)",
                                      queue.mark_min_bytes, queue.mark_max_bytes));
+    if (queue.mark_most_ppm > 1'000'000)
+      return input_error(
+          fmt::format("fabric.ecn_most is {} millionths, expected at most 1000000", queue.mark_most_ppm));
     if (queue.weight == 0 || queue.weight > 1000)
       return input_error(fmt::format("fabric.weight is {}, expected 1 to 1000", queue.weight));
   }

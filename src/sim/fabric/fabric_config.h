@@ -5,11 +5,13 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
 #include "base/units.h"
+#include "engine/congestion/caqm_switch.h"
 #include "sim/fabric/packet_head.h"
 #include "sim/fabric/topology.h"
 
@@ -35,6 +37,8 @@ struct PortQueueConfig {
   /// always above mark_max, linearly more probable between. Equal values are a single threshold.
   std::uint32_t mark_min_bytes = kUnlimitedBytes;
   std::uint32_t mark_max_bytes = kUnlimitedBytes;
+  /// The probability that is reached at mark_max, in millionths. (DCQCN's P_max.)
+  std::uint32_t mark_most_ppm = 1'000'000;
   OverflowRule overflow = OverflowRule::kDrop;
   std::uint8_t priority = 0;  ///< Queues of a lower number are served first.
   std::uint32_t weight = 1;   ///< Share of the bytes among queues of the same priority; 1 to 1000.
@@ -133,6 +137,9 @@ struct FabricConfig {
   /// avoids its own failed links at once.
   TimePs reroute_delay = kNever;
   HostIngest ingest{};
+  /// C-AQM of Unified Bus at every port of a switch, its `rate` that of the link: hosts whose packets carry
+  /// requests for growth get them granted, refused or marked; other marks are off then.
+  std::optional<congestion::CaqmPortConfig> caqm{};
   TimePs sample_interval{};  ///< Of everything that is sampled; 0: nothing is.
   std::vector<PortId> sampled_ports{};
   std::uint32_t fullest_ports = 0;  ///< So many switch ports with the most bytes queued are sampled, too.

@@ -130,6 +130,7 @@ class Partition {
   std::uint32_t choose_weighted(Port& port, PortId number, unsigned eligible, const PortProfile& profile);
   void depart(Port& port, PortId number, SlotId slot, std::uint32_t queue, const PortProfile& profile);
   void mark(Port& port, PortId number, PacketHead& head, std::uint32_t queue, const PortQueueConfig& config);
+  void grant(Port& port, PortId number, PacketHead& head, std::uint32_t queue);
   void launch(Port& port, PortId number, SlotId slot, PacketHead& head);
   void launch_specially(Port& port, PortId number, SlotId slot, PacketHead& head);
   void capture(TimePs at, PortId number, const PacketHead& head);

@@ -284,16 +284,39 @@ inline void Partition<Host>::depart(Port& port, PortId number, SlotId slot, std:
 template <FabricHost Host>
 void Partition<Host>::mark(Port& port, PortId number, PacketHead& head, std::uint32_t queue,
                            const PortQueueConfig& config) {
+  if (!state_.caqm.empty()) [[unlikely]] {
+    grant(port, number, head, queue);
+    return;
+  }
   if ((head.flags & kHeadEcnCapable) == 0) return;
   const std::uint32_t occupied = port.queue_bytes[queue];
   if (occupied <= config.mark_max_bytes) {
     const std::uint64_t range = config.mark_max_bytes - config.mark_min_bytes;
     const std::uint64_t above = occupied - config.mark_min_bytes;
     // P(draw < above / range), with 32 bits of the draw.
-    if ((draw(port, number) >> 32U) * range >= above << 32U) return;
+    const std::uint64_t bits = draw(port, number) >> 32U;
+    if (config.mark_most_ppm == 1'000'000 ? bits * range >= above << 32U
+                                          : static_cast<unsigned __int128>(bits) * range * 1'000'000 >=
+                                                static_cast<unsigned __int128>(above * config.mark_most_ppm)
+                                                    << 32U) {
+      return;
+    }
   }
   head.flags = static_cast<std::uint8_t>(head.flags | kHeadMarked);
   ++state_.counters[number].marked;
+}
+
+/// C-AQM: what the packet asks for is decided when it leaves.
+template <FabricHost Host>
+void Partition<Host>::grant(Port& port, PortId number, PacketHead& head, std::uint32_t queue) {
+  if constexpr (requires(Body & body) { Host::caqm_fields(body); }) {
+    if (head.body == kNoBody) return;
+    congestion::CaqmFields* fields = Host::caqm_fields(bodies_[head.body]);
+    if (fields == nullptr) return;
+    const bool marked = fields->congestion;
+    state_.caqm[number].on_dequeue(port.ready_at, head.bytes, port.queue_bytes[queue] - head.bytes, *fields);
+    if (fields->congestion && !marked) ++state_.counters[number].marked;
+  }
 }
 
 template <FabricHost Host>

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The studies of Ultra Ethernet 1.0 and of public descriptions of it.
+#pragma once
+
+#include "study/study.h"
+
+namespace wharf::study::ultra_ethernet {
+
+Result<StudyResult> base_rtt(const StudyContext& context);         // uet_base_rtt.cc
+Result<StudyResult> worked_examples(const StudyContext& context);  // uet_worked_examples.cc
+
+}  // namespace wharf::study::ultra_ethernet
