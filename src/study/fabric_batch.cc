@@ -36,7 +36,8 @@ Result<void> FabricBatch::run() {
     options.interrupt = context_.interrupt;
     auto report = sim::run_flows(one.topology, one.flows, one.config, options);
     if (!report) return report.error();
-    if (report->outcome == sim::FabricOutcome::kStalled || report->outcome == sim::FabricOutcome::kInterrupted)
+    if (report->outcome == sim::FabricOutcome::kStalled ||
+        report->outcome == sim::FabricOutcome::kInterrupted)
       return Error{ErrorKind::kStalled, "the run \"" + one.name + "\" did not end; " + report->waiting};
     reports_[first + i] = *std::move(report);
     return {};

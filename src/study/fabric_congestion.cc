@@ -29,9 +29,9 @@ struct Variant {
   std::string mechanism;
   bool cured = false;
   std::size_t place = 0;
-  double ideal_us = 0;              ///< Of everything but the victim, by hand.
-  std::size_t victim = SIZE_MAX;    ///< A flow that has no part in the congestion.
-  double victim_ideal_us = 0;       ///< By hand.
+  double ideal_us = 0;            ///< Of everything but the victim, by hand.
+  std::size_t victim = SIZE_MAX;  ///< A flow that has no part in the congestion.
+  double victim_ideal_us = 0;     ///< By hand.
 };
 
 /// The study while it is put together.
@@ -80,7 +80,7 @@ Result<void> add_incast(Types& types) {
   const auto star = [] { return sim::star(kSenders + 1, kLink, kTimeZero); };
   const std::string type = "incast";
   WHARF_TRY(types.add({type, "none, drop-tail", false, 0, ideal}, star(), flows,
-                      {kNoControl, "fabric.trimming=false"}));
+                      {kNoControl, "fabric.trimming=false", "fabric.rto_back_off=false"}));
   WHARF_TRY(types.add({type, "NSCC, trimming", true, 0, ideal}, star(), flows, {"fabric.control=sender"}));
   WHARF_TRY(types.add({type, "RCCC, trimming", true, 0, ideal}, star(), flows, {"fabric.control=receiver"}));
   return {};
@@ -95,12 +95,12 @@ Result<void> add_local(Types& types) {
   const auto add = [&](const char* mechanism, bool cured, const char* control,
                        BitsPerSecond credit) -> Result<void> {
     auto made = types.prepare({"local", mechanism, cured, 0, ideal}, sim::star(2, kLink, kTimeZero), flows,
-                              {control, "fabric.pcie_rate=0.5"});
+                              {control});
     if (!made) return made.error();
-    made->config.fabric.ingest.capacity_bytes = 200'000;
+    made->config.fabric.ingest = {kMemory, 200'000};
     // Credit that follows the memory instead of the link.
-    made->config.uet.credit = congestion::RcccConfig::for_network(
-        credit, types.derived_.base_rtt, made->config.uet.credit.mtu_bytes);
+    made->config.uet.credit = congestion::RcccConfig::for_network(credit, types.derived_.base_rtt,
+                                                                  made->config.uet.credit.mtu_bytes);
     types.add(*std::move(made));
     return {};
   };
@@ -120,8 +120,8 @@ Result<void> add_outcast(Types& types) {
                                            {.source = 1, .destination = 2, .bytes = 3 * kBytes}});
   const double ideal = wire_us(4 * static_cast<double>(kBytes), kLink.rate, kEfficiency);
   const auto add = [&](const char* mechanism, bool cured, const char* control) {
-    return types.add({"outcast", mechanism, cured, 0, ideal, 4, ideal}, sim::star(6, kLink, kTimeZero),
-                     flows, {control});
+    return types.add({"outcast", mechanism, cured, 0, ideal, 4, ideal}, sim::star(6, kLink, kTimeZero), flows,
+                     {control});
   };
   WHARF_TRY(add("none", false, kNoControl.c_str()));
   WHARF_TRY(add("RCCC alone", false, "fabric.control=receiver"));
@@ -207,37 +207,44 @@ Result<StudyResult> congestion_types(const StudyContext& context) {
                     {"trimmed", "trims", 0},
                     {"dropped", "drops", 0},
                     {"pauses", "pauses", 0}};
-  Plot plot{"ends", "When the last flow ends, over what the narrowest place needs", "", "ratio",
-            PlotKind::kBars, false, false, {{"without the cure", {}}, {"with it", {}}}};
+  Plot plot{"ends",
+            "When the last flow ends, over what the narrowest place needs",
+            "",
+            "ratio",
+            PlotKind::kBars,
+            false,
+            false,
+            {{"without the cure", {}}, {"with it", {}}}};
   for (const Variant& variant : types.variants_) {
     const std::vector<double> times = types.batch_.times_ns(variant.place);
     const sim::FabricReport& report = types.batch_[variant.place];
     double last = 0;
     for (std::size_t i = 0; i < times.size(); ++i) {
-      if (i != variant.victim || variant.victim_ideal_us == variant.ideal_us) last = std::max(last, times[i] / 1e3);
+      if (i != variant.victim || variant.victim_ideal_us == variant.ideal_us)
+        last = std::max(last, times[i] / 1e3);
     }
     const bool has_victim = variant.victim < times.size();
     const double victim = has_victim ? times[variant.victim] / 1e3 : 0;
     const double resent = 100.0 * static_cast<double>(report.totals.retransmitted) /
                           static_cast<double>(report.totals.new_packets);
-    result.rows.push_back({{"type", variant.type},
-                           {"mechanism", variant.mechanism},
-                           {"limit_us", variant.ideal_us},
-                           {"last_us", last},
-                           {"mean_us", mean_of(times) / 1e3},
-                           {"victim_us", has_victim ? Json(victim) : Json(nullptr)},
-                           {"victim_slowdown", has_victim ? Json(victim / variant.victim_ideal_us) : Json(nullptr)},
-                           {"resent_percent", resent},
-                           {"trimmed", report.totals.trimmed},
-                           {"dropped", report.totals.dropped},
-                           {"pauses", report.totals.pause_frames}});
+    result.rows.push_back(
+        {{"type", variant.type},
+         {"mechanism", variant.mechanism},
+         {"limit_us", variant.ideal_us},
+         {"last_us", last},
+         {"mean_us", mean_of(times) / 1e3},
+         {"victim_us", has_victim ? Json(victim) : Json(nullptr)},
+         {"victim_slowdown", has_victim ? Json(victim / variant.victim_ideal_us) : Json(nullptr)},
+         {"resent_percent", resent},
+         {"trimmed", report.totals.trimmed},
+         {"dropped", report.totals.dropped},
+         {"pauses", report.totals.pause_frames}});
     const std::string what = variant.type + ", " + variant.mechanism;
     if (variant.cured) {
-      result.checks.push_back(
-          between(what + ": last end over the limit", last / variant.ideal_us, 1, kNear));
+      result.checks.push_back(between(what + ": last end over the limit", last / variant.ideal_us, 1, kNear));
       if (has_victim) {
-        result.checks.push_back(between(what + ": the victim over its limit", victim / variant.victim_ideal_us,
-                                        1, kVictimNear));
+        result.checks.push_back(
+            between(what + ": the victim over its limit", victim / variant.victim_ideal_us, 1, kVictimNear));
       }
     }
     plot.series[variant.cured ? 1 : 0].points.push_back({0, last / variant.ideal_us, what});

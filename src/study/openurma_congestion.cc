@@ -114,10 +114,8 @@ sim::ControlledRun prepared(const Setting& setting, sim::Topology topology) {
                        .mark_most_ppm = setting.mark_most_ppm,
                        .priority = 1};
   run.fabric.profiles = {profile};
-  run.fabric.flow_control = {.kind = sim::FlowControl::kPause,
-                             .queues = 0b10,
-                             .xoff_bytes = 200'000,
-                             .xon_bytes = 160'000};
+  run.fabric.flow_control = {
+      .kind = sim::FlowControl::kPause, .queues = 0b10, .xoff_bytes = 200'000, .xon_bytes = 160'000};
   run.traffic.controller = congestion::ConstantWindowConfig{.packets = 1024};
   if (setting.controller == Controller::kDcqcn) {
     congestion::DcqcnConfig dcqcn;
@@ -185,7 +183,8 @@ Shown shown(const sim::ControlledRun& run, const sim::ControlledReport& report, 
   values.goodput_percent = 100 * sum / (link * payload_share * receivers);
   values.fairness = sum * sum / (squares * static_cast<double>(report.flows.size()));
   std::uint64_t busiest = 0;
-  for (const sim::PortId port : run.fabric.sampled_ports) busiest = std::max(busiest, report.sent_bytes[port]);
+  for (const sim::PortId port : run.fabric.sampled_ports)
+    busiest = std::max(busiest, report.sent_bytes[port]);
   values.utilisation_percent = 100 * static_cast<double>(busiest) / link;
   std::vector<double> fullest;
   TimePs at;
@@ -264,13 +263,19 @@ Result<StudyResult> figure45(const StudyContext& context) {
   Toy raised = kToyDcqcn;
   raised.threshold = 0.65;
   const double toy_raised = model("dcqcn", raised, std::nullopt);
-  result.checks.push_back({CheckKind::kAccounting, "C-AQM as published", toy_caqm, *paper_caqm - kToyTolerance,
-                           *paper_caqm + kToyTolerance});
+  result.checks.push_back({CheckKind::kAccounting, "C-AQM as published", toy_caqm,
+                           *paper_caqm - kToyTolerance, *paper_caqm + kToyTolerance});
   result.checks.push_back({CheckKind::kAccounting, "DCQCN as published", toy_dcqcn,
                            *paper_dcqcn - kToyTolerance, *paper_dcqcn + kToyTolerance});
 
-  Plot trade{"trade", "Incast of 8: use of the link against the queue", "99th percentile of the queue, KB",
-             "use of the link, %", PlotKind::kLines, true, false, {}};
+  Plot trade{"trade",
+             "Incast of 8: use of the link against the queue",
+             "99th percentile of the queue, KB",
+             "use of the link, %",
+             PlotKind::kLines,
+             true,
+             false,
+             {}};
   double losses = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const bool into_one = i < kSettings.size();
@@ -294,29 +299,32 @@ Result<StudyResult> figure45(const StudyContext& context) {
     result.checks.push_back(between(fmt::format("incast, {} {}: use of the link, %", name, setting.threshold),
                                     value.utilisation_percent, caqm ? kCaqmLeast : kDcqcnLeast, 100.1));
     if (caqm) {
-      result.checks.push_back(between(fmt::format("incast, {} {}: 99th percentile of the queue over its target",
-                                                  name, setting.threshold),
-                                      value.queue_p99_kb * 1e3 / setting.target_queue, 0.2, 4));
+      result.checks.push_back(between(
+          fmt::format("incast, {} {}: 99th percentile of the queue over its target", name, setting.threshold),
+          value.queue_p99_kb * 1e3 / setting.target_queue, 0.2, 4));
     }
   }
-  result.checks.push_back(between("incast, PFC alone: use of the link, %", values[0].utilisation_percent, 99, 100.1));
+  result.checks.push_back(
+      between("incast, PFC alone: use of the link, %", values[0].utilisation_percent, 99, 100.1));
   result.checks.push_back(between("incast, C-AQM at 40 KB: points more than DCQCN as published",
                                   values[5].utilisation_percent - values[1].utilisation_percent, -15, 25));
   result.checks.push_back(equal("packets dropped", losses, 0));
   result.plots = {trade};
   result.rules.assign(kToyRules.begin(), kToyRules.end());
   result.sentences = {
-      fmt::format("The published {:.1f} % against {:.1f} % is the mean size of a window that no queue answers: "
-                  "what is called DCQCN there has neither rate nor timer. On a queue the two are {:.1f} % "
-                  "(C-AQM, target 40 KB) and {:.1f} % (DCQCN with its paper's thresholds) in an incast of 8; "
-                  "what differs is the queue that they need for it: {:.0f} KB against {:.0f} KB at the 99th "
-                  "percentile.",
-                  *paper_caqm, *paper_dcqcn, values[5].utilisation_percent, values[1].utilisation_percent,
-                  values[5].queue_p99_kb, values[1].queue_p99_kb),
-      fmt::format("The text lets C-AQM lose 5 points when its threshold falls from 97 % to 90 %; the published "
-                  "model loses {:.1f}. A threshold of its DCQCN raised by 0.15 gains {:.1f} points because "
-                  "the threshold is the operating point there.",
-                  toy_caqm - toy_lower, toy_raised - toy_dcqcn)};
+      fmt::format(
+          "The published {:.1f} % against {:.1f} % is the mean size of a window that no queue answers: "
+          "what is called DCQCN there has neither rate nor timer. On a queue the two are {:.1f} % "
+          "(C-AQM, target 40 KB) and {:.1f} % (DCQCN with its paper's thresholds) in an incast of 8; "
+          "what differs is the queue that they need for it: {:.0f} KB against {:.0f} KB at the 99th "
+          "percentile.",
+          *paper_caqm, *paper_dcqcn, values[5].utilisation_percent, values[1].utilisation_percent,
+          values[5].queue_p99_kb, values[1].queue_p99_kb),
+      fmt::format(
+          "The text lets C-AQM lose 5 points when its threshold falls from 97 % to 90 %; the published "
+          "model loses {:.1f}. A threshold of its DCQCN raised by 0.15 gains {:.1f} points because "
+          "the threshold is the operating point there.",
+          toy_caqm - toy_lower, toy_raised - toy_dcqcn)};
   return result;
 }
 

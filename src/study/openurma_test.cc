@@ -89,6 +89,17 @@ TEST_F(OpenUrma, AMissingCellIsRefused) {
       HasSubstr("T6_F19_F23_headline_latency.csv: has no value of series \"ub_loadstore\" at x \"LOAD\""));
 }
 
+TEST_F(OpenUrma, StudiesOfManyHostsRefuseMissingNumbers) {
+  damage("F17_cluster_scaling.csv", "roce_dma,2,[^\n]*\n", "");
+  const auto cluster = figure17(context_);
+  ASSERT_FALSE(cluster.ok());
+  EXPECT_THAT(cluster.error().message, HasSubstr("has no value of series \"roce_dma\" at x \"2\""));
+  damage("F45_congestion.csv", "DCQCN steady utilisation,[^\n]*\n", "");
+  const auto congestion = figure45(context_);
+  ASSERT_FALSE(congestion.ok());
+  EXPECT_THAT(congestion.error().message, HasSubstr("DCQCN steady utilisation"));
+}
+
 TEST_F(OpenUrma, AMissingGapIsRefused) {
   damage("F29_verb_asymmetry.csv", "RoCE READ minus WRITE,gap,[^\n]*\n", "");
   const auto result = figure29(context_);

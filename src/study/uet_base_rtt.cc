@@ -27,7 +27,7 @@ struct Network {
   std::uint32_t hops;
 };
 constexpr std::array<Network, 4> kNetworks{
-    {{"back to back", 1}, {"one switch", 2}, {"leaves and spines", 4}, {"fat tree, 3 tiers", 6}}};
+    {{"back to back", 1}, {"one switch", 2}, {"leaf and spine", 4}, {"fat tree", 6}}};
 
 Result<sim::Topology> topology_of(const Network& network) {
   switch (network.hops) {
@@ -76,24 +76,30 @@ Result<StudyResult> base_rtt(const StudyContext& context) {
   WHARF_TRY(batch.run());
 
   StudyResult result;
-  result.columns = {{"network", "network", 0},       {"switching", "switching", 0},
-                    {"links", "links", 0},           {"data_ns", "data ns", 1},
-                    {"answer_ns", "answer ns", 1},   {"propagation_ns", "fibre ns", 0},
-                    {"switches_ns", "switch ns", 0}, {"fec_ns", "FEC ns", 0},
-                    {"sum_ns", "sum ns", 1},         {"measured_ns", "measured ns", 1},
-                    {"configured_ns", "rule ns", 1}};
-  Plot plot{"parts", "Base round trip by its parts", "", "ns", PlotKind::kStackedBars, false, false,
+  result.columns = {
+      {"network", "network", 0},      {"switching", "how", 0},        {"links", "links", 0},
+      {"data_ns", "data ns", 1},      {"answer_ns", "answer ns", 1},  {"propagation_ns", "fibre", 0},
+      {"switches_ns", "switch", 0},   {"fec_ns", "FEC", 0},           {"sum_ns", "sum ns", 1},
+      {"measured_ns", "found ns", 1}, {"configured_ns", "rule ns", 1}};
+  Plot plot{"parts",
+            "Base round trip by its parts",
+            "",
+            "ns",
+            PlotKind::kStackedBars,
+            false,
+            false,
             {{"data", {}}, {"answer", {}}, {"propagation", {}}, {"switches", {}}, {"FEC", {}}}};
   std::size_t place = 0;
   double last_forwarded = 0;
   double last_cut = 0;
+  double configured_last = 0;
   for (const Network& network : kNetworks) {
     for (const bool cut_through : {false, true}) {
       const double hops = network.hops;
-      const std::array<double, 5> parts{sending_ns(kData, network.hops, cut_through),
-                                        sending_ns(kAnswer, network.hops, cut_through),
-                                        2 * hops * as_nanoseconds(kLink.delay),
-                                        2 * (hops - 1) * as_nanoseconds(kSwitch), 2 * hops * as_nanoseconds(kFec)};
+      const std::array<double, 5> parts{
+          sending_ns(kData, network.hops, cut_through), sending_ns(kAnswer, network.hops, cut_through),
+          2 * hops * as_nanoseconds(kLink.delay), 2 * (hops - 1) * as_nanoseconds(kSwitch),
+          2 * hops * as_nanoseconds(kFec)};
       double sum = 0;
       for (const double part : parts) sum += part;
       const double measured = batch.times_ns(place)[0];
@@ -116,6 +122,7 @@ Result<StudyResult> base_rtt(const StudyContext& context) {
         result.checks.push_back(equal(what + ": rule without FEC, ns", configured, sum - parts[4]));
       for (std::size_t i = 0; i < parts.size(); ++i) plot.series[i].points.push_back({0, parts[i], what});
       (cut_through ? last_cut : last_forwarded) = measured;
+      configured_last = configured;
       ++place;
     }
   }
@@ -123,9 +130,8 @@ Result<StudyResult> base_rtt(const StudyContext& context) {
   result.sentences = {
       fmt::format("Serialisation counts once only where switches cut through: over six links that is {:.0f} "
                   "ns instead of {:.0f} ns. The rule that configures windows counts it on every link and "
-                  "leaves the decoding of FEC out, so it is larger than a cut-through fabric and smaller "
-                  "than a store-and-forward one with FEC.",
-                  last_cut, last_forwarded)};
+                  "leaves the decoding of FEC out, here {:.0f} ns.",
+                  last_cut, last_forwarded, configured_last)};
   result.checks.push_back(batch.integrity());
   return result;
 }

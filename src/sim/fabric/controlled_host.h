@@ -58,17 +58,18 @@ class ControlledHost {
     flows_.push_back({flow, congestion::AnyController::create(traffic_->controller).value()});
   }
 
-  bool transmit(TimePs now, std::uint32_t /*port*/, ClassMask /*allowed*/, Body& body, PacketHead& head) {
-    if (!answers_.empty()) {
+  bool transmit(TimePs now, std::uint32_t /*port*/, ClassMask allowed, Body& body, PacketHead& head) {
+    if (!answers_.empty() && (allowed & (1U << kAnswerClass)) != 0) {
       const Answer answer = answers_.front();
       answers_.pop_front();
       body = answer.body;
       head.destination = answer.to;
       head.flow = body.flow;
       head.bytes = traffic_->answer_bytes;
-      head.traffic_class = body.kind == Body::Kind::kAnswer ? 1 : 0;
+      head.traffic_class = kAnswerClass;
       return true;
     }
+    if ((allowed & (1U << kDataClass)) == 0) return false;
     wake_ = kNever;
     for (std::uint32_t tried = 0; tried < flows_.size(); ++tried) {
       const std::uint32_t place = next_;
@@ -129,6 +130,9 @@ class ControlledHost {
   std::uint64_t notifications() const { return notifications_; }       ///< Sent.
 
  private:
+  static constexpr std::uint8_t kAnswerClass = 1;
+  static constexpr std::uint8_t kDataClass = 4;
+
   struct State {
     ControlledFlow flow;
     congestion::AnyController controller;
@@ -175,7 +179,7 @@ class ControlledHost {
     head.destination = state.flow.destination;
     head.flow = state.flow.number * 2654435761U;
     head.bytes = static_cast<std::uint16_t>(bytes + traffic_->header_bytes);
-    head.traffic_class = 4;
+    head.traffic_class = kDataClass;
     head.flags = kHeadEcnCapable;
   }
 

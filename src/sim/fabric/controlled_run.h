@@ -21,8 +21,8 @@ struct ControlledRun {
     NodeId host = 0;
     ControlledFlow flow;
   };
-  std::vector<Sender> flows;  ///< Their numbers are set by the run.
-  TimePs from{};              ///< Bytes are counted from here
+  std::vector<Sender> flows;     ///< Their numbers are set by the run.
+  TimePs from{};                 ///< Bytes are counted from here
   TimePs to = milliseconds(10);  ///< to here, where the run ends, or when all flows have finished.
 };
 

@@ -64,7 +64,8 @@ TEST(ControlledRun, AConstantWindowMovesItselfOncePerRoundTrip) {
   ControlledRun run = incast(1, congestion::ConstantWindowConfig{.packets = 4});
   run.flows[0].flow.bytes = 40 * 4096;
   const ControlledReport report = report_of(run);
-  // Packet n + 4 leaves when packet n is answered: ten rounds, and three packets behind the first of the last.
+  // Packet n + 4 leaves when packet n is answered: ten rounds, and three packets behind the first of the
+  // last.
   EXPECT_EQ(report.flows[0].end.ps, 10 * kRoundPs + 3 * kPacketPs);
 }
 
@@ -159,7 +160,7 @@ TEST(ControlledRun, SwiftHoldsTheRoundTripAtItsTarget) {
   EXPECT_NEAR(mean_queue(run, report) / (kBytesPerUs * (29 - 4.685)), 1, 0.1);
 }
 
-TEST(ControlledRun, NsccKeepsItsQueueBelowTheTargetDelay) {
+TEST(ControlledRun, NsccKeepsItsQueueAtTheTargetDelay) {
   const TimePs base = picoseconds(kRoundPs);
   const auto nscc = congestion::NsccConfig::for_network(kLink.rate, base, 4096, true);
   ControlledRun run = incast(4, nscc);
@@ -170,9 +171,9 @@ TEST(ControlledRun, NsccKeepsItsQueueBelowTheTargetDelay) {
   run.to = milliseconds(3);
   const ControlledReport report = report_of(run);
   EXPECT_GT(utilisation(run, report), 0.98);
-  // The target is 0.75 of the base round trip: 3.51 us, 43.9 kB. Decreases start above it.
-  EXPECT_LT(mean_queue(run, report), 1.1 * 43'900);
-  EXPECT_GT(mean_queue(run, report), 11'700);
+  // The target is 0.75 of the base round trip: 3.51 us, 43.9 kB. Below it windows grow, and above it marked
+  // packets cut them once their average delay is above it, too.
+  EXPECT_NEAR(mean_queue(run, report) / 43'900, 1, 0.15);
 }
 
 TEST(ControlledRun, LinearMarkingEndsAtItsHighestProbability) {

@@ -50,7 +50,7 @@ struct FabricState {
   std::vector<PortExtra> extras;  ///< As many as ports, or none.
   std::vector<PortCounters> counters;
   std::vector<congestion::CaqmPort> caqm;  ///< By port, or none.
-  std::vector<std::uint64_t> rates;  ///< Bits per second, by port.
+  std::vector<std::uint64_t> rates;        ///< Bits per second, by port.
   std::vector<SwitchState> switches;
   std::vector<Host> hosts;
   std::vector<IngestState> ingest;             ///< By host, when limited.

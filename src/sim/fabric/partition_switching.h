@@ -295,10 +295,10 @@ void Partition<Host>::mark(Port& port, PortId number, PacketHead& head, std::uin
     const std::uint64_t above = occupied - config.mark_min_bytes;
     // P(draw < above / range), with 32 bits of the draw.
     const std::uint64_t bits = draw(port, number) >> 32U;
-    if (config.mark_most_ppm == 1'000'000 ? bits * range >= above << 32U
-                                          : static_cast<unsigned __int128>(bits) * range * 1'000'000 >=
-                                                static_cast<unsigned __int128>(above * config.mark_most_ppm)
-                                                    << 32U) {
+    if (config.mark_most_ppm == 1'000'000
+            ? bits * range >= above << 32U
+            : static_cast<unsigned __int128>(bits) * range * 1'000'000 >=
+                  static_cast<unsigned __int128>(above * config.mark_most_ppm) << 32U) {
       return;
     }
   }

@@ -165,10 +165,10 @@ class EventQueue {
     return static_cast<std::uint32_t>(old_count);
   }
 
-  /// A record behind all near ones costs nothing there, however many they are. Others would be slow to
-  /// insert.
+  /// A record behind all near ones, or equal to the last, costs nothing there, however many they are. Others
+  /// would be slow to insert.
   [[gnu::noinline]] void push_near_full(Record record) {
-    if (before(near_[near_last_ - 1], record)) {
+    if (!before(record, near_[near_last_ - 1])) {
       insert_near(record);
       return;
     }

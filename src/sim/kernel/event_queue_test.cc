@@ -65,6 +65,27 @@ std::int64_t draw_delay(RandomStream& random, std::uint64_t shape) {
   }
 }
 
+// Some models schedule a wake-up that is already pending: records may be equal in every respect.
+TEST(EventQueue, EqualRecordsMayRepeat) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    RandomStream random(seed, "repeats");
+    EventQueue<Event> queue;
+    std::multiset<std::int64_t> model;
+    std::int64_t now = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      if (model.size() < 200 && random.below(100) < 52) {
+        const std::int64_t time = now + static_cast<std::int64_t>(random.below(40)) * 1000;
+        queue.push({TimePs{time}, 0, 0, 0, 0});
+        model.insert(time);
+      } else if (!model.empty()) {
+        now = *model.begin();
+        model.erase(model.begin());
+        ASSERT_EQ(queue.pop().time.ps, now);
+      }
+    }
+  }
+}
+
 TEST(EventQueue, EqualsASortedSetUnderRandomLoads) {
   int calendars = 0;
   int collapses = 0;
