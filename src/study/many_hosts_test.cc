@@ -27,9 +27,7 @@ void expect_holds(const Result<StudyResult>& result) {
                                << check.most;
 }
 
-TEST(ManyHosts, TheBaseRoundTripIsTheSumOfItsParts) {
-  expect_holds(ultra_ethernet::base_rtt(context()));
-}
+TEST(ManyHosts, TheBaseRoundTripIsTheSumOfItsParts) { expect_holds(ultra_ethernet::base_rtt(context())); }
 
 TEST(ManyHosts, WorkedExamplesComeOut) { expect_holds(ultra_ethernet::worked_examples(context())); }
 
