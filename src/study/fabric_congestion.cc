@@ -79,7 +79,7 @@ Result<void> add_incast(Types& types) {
   const double ideal = wire_us(kSenders * static_cast<double>(kBytes), kLink.rate, kEfficiency);
   const auto star = [] { return sim::star(kSenders + 1, kLink, kTimeZero); };
   const std::string type = "incast";
-  WHARF_TRY(types.add({type, "none, drop-tail", false, 0, ideal}, star(), flows,
+  WHARF_TRY(types.add({type, "none, drop tail", false, 0, ideal}, star(), flows,
                       {kNoControl, "fabric.trimming=false", "fabric.rto_back_off=false"}));
   WHARF_TRY(types.add({type, "NSCC, trimming", true, 0, ideal}, star(), flows, {"fabric.control=sender"}));
   WHARF_TRY(types.add({type, "RCCC, trimming", true, 0, ideal}, star(), flows, {"fabric.control=receiver"}));
@@ -90,14 +90,16 @@ Result<void> add_incast(Types& types) {
 Result<void> add_local(Types& types) {
   constexpr BitsPerSecond kMemory = gigabits_per_second(50);
   constexpr std::uint64_t kLocalBytes = 4 * kBytes;
+  constexpr std::uint64_t kWaiting = 200'000;  ///< In front of the memory, at most.
   const workload::FlowList flows = writes({{.source = 0, .destination = 1, .bytes = kLocalBytes}});
-  const double ideal = wire_us(kLocalBytes, kMemory, kEfficiency);
+  // What waits in the interface at the end has been acknowledged.
+  const double ideal = wire_us(kLocalBytes, kMemory, kEfficiency) - wire_us(kWaiting, kMemory, 1);
   const auto add = [&](const char* mechanism, bool cured, const char* control,
                        BitsPerSecond credit) -> Result<void> {
     auto made = types.prepare({"local", mechanism, cured, 0, ideal}, sim::star(2, kLink, kTimeZero), flows,
                               {control});
     if (!made) return made.error();
-    made->config.fabric.ingest = {kMemory, 200'000};
+    made->config.fabric.ingest = {kMemory, kWaiting};
     // Credit that follows the memory instead of the link.
     made->config.uet.credit = congestion::RcccConfig::for_network(credit, types.derived_.base_rtt,
                                                                   made->config.uet.credit.mtu_bytes);
@@ -105,8 +107,8 @@ Result<void> add_local(Types& types) {
     return {};
   };
   WHARF_TRY(add("none", false, kNoControl.c_str(), kLink.rate));
-  WHARF_TRY(add("NSCC: refusals count", true, "fabric.control=sender", kLink.rate));
-  WHARF_TRY(add("RCCC: credit of the memory", true, "fabric.control=receiver", kMemory));
+  WHARF_TRY(add("NSCC", true, "fabric.control=sender", kLink.rate));
+  WHARF_TRY(add("RCCC at its rate", true, "fabric.control=receiver", kMemory));
   return {};
 }
 
@@ -124,7 +126,7 @@ Result<void> add_outcast(Types& types) {
                      {control});
   };
   WHARF_TRY(add("none", false, kNoControl.c_str()));
-  WHARF_TRY(add("RCCC alone", false, "fabric.control=receiver"));
+  WHARF_TRY(add("RCCC", true, "fabric.control=receiver"));
   WHARF_TRY(add("NSCC", true, "fabric.control=sender"));
   WHARF_TRY(add("both", true, "fabric.control=both"));
   return {};
@@ -147,9 +149,9 @@ Result<void> add_link(Types& types) {
     return types.add({"link", mechanism, cured, 0, ideal}, *std::move(topology), flows, std::move(keys));
   };
   WHARF_TRY(add("one path per flow", false, {"fabric.path_selection=flow"}));
-  WHARF_TRY(add("64 entropies in turn", true, {"fabric.path_selection=oblivious"}));
+  WHARF_TRY(add("64 entropies", true, {"fabric.path_selection=oblivious"}));
   WHARF_TRY(add("switches spray", true, {"fabric.path_selection=flow", "fabric.load_balancing=spray"}));
-  WHARF_TRY(add("adaptive routing", true, {"fabric.path_selection=flow", "fabric.load_balancing=adaptive"}));
+  WHARF_TRY(add("adaptive", true, {"fabric.path_selection=flow", "fabric.load_balancing=adaptive"}));
   return {};
 }
 
@@ -176,16 +178,17 @@ Result<void> add_network(Types& types) {
                 {kNoControl, "fabric.trimming=false", "fabric.flow_control=pause", "fabric.ecn=false"}));
   WHARF_TRY(add("PFC and NSCC", true,
                 {"fabric.control=sender", "fabric.trimming=false", "fabric.flow_control=pause"}));
-  WHARF_TRY(add("no PFC: trimming, NSCC", true, {"fabric.control=sender"}));
+  WHARF_TRY(add("no PFC, NSCC", true, {"fabric.control=sender"}));
   return {};
 }
 
 }  // namespace
 
 Result<StudyResult> congestion_types(const StudyContext& context) {
-  // Declared: with its cure, a type ends within 20 % of what the narrowest place needs for the bytes, and two
-  // round trips; a victim within 35 % of its own; without, it misses that.
-  constexpr double kNear = 1.20;
+  // Declared: with its cure, a type ends within 35 % of what the narrowest place needs for the bytes (hashed
+  // entropy is uneven by three standard deviations of 11 %), a victim within 35 % of its own limit. What the
+  // lack of it does has ranges of its own below.
+  constexpr double kNear = 1.35;
   constexpr double kVictimNear = 1.35;
   Types types(context);
   WHARF_TRY(add_incast(types));
@@ -240,15 +243,72 @@ Result<StudyResult> congestion_types(const StudyContext& context) {
          {"dropped", report.totals.dropped},
          {"pauses", report.totals.pause_frames}});
     const std::string what = variant.type + ", " + variant.mechanism;
-    if (variant.cured) {
-      result.checks.push_back(between(what + ": last end over the limit", last / variant.ideal_us, 1, kNear));
-      if (has_victim) {
-        result.checks.push_back(
-            between(what + ": the victim over its limit", victim / variant.victim_ideal_us, 1, kVictimNear));
-      }
-    }
-    plot.series[variant.cured ? 1 : 0].points.push_back({0, last / variant.ideal_us, what});
+    const double over = last / variant.ideal_us;
+    if (variant.cured) result.checks.push_back(between(what + ": last end over the limit", over, 1, kNear));
+    plot.series[variant.cured ? 1 : 0].points.push_back({0, over, what});
   }
+  // What each lack does, and what its cure leaves of it.
+  const auto cell = [&result](std::size_t row, const char* key) {
+    return result.rows[row][key].get<double>();
+  };
+  const auto row_of = [&types](std::string_view type, std::string_view mechanism) {
+    std::size_t row = 0;
+    while (types.variants_[row].type != type || !types.variants_[row].mechanism.starts_with(mechanism)) ++row;
+    return row;
+  };
+  const auto promise = [&](const char* type, const char* mechanism, const char* key, double least,
+                           double most) {
+    result.checks.push_back(between(fmt::format("{}, {}: {}", type, mechanism, key),
+                                    cell(row_of(type, mechanism), key), least, most));
+  };
+  promise("incast", "none", "resent_percent", 100, 2000);
+  promise("incast", "NSCC", "resent_percent", 0, 15);
+  promise("incast", "RCCC", "resent_percent", 0, 15);
+  // Twice what the memory takes arrives, so every packet crosses the link twice.
+  promise("local", "none", "resent_percent", 80, 110);
+  promise("local", "NSCC", "resent_percent", 0, 20);
+  promise("local", "RCCC", "resent_percent", 0, 1);
+  promise("outcast", "none", "resent_percent", 5, 100);
+  for (const char* mechanism : {"RCCC", "NSCC", "both"}) {
+    promise("outcast", mechanism, "resent_percent", 0, 2);
+    promise("outcast", mechanism, "victim_slowdown", 0.75, kVictimNear);
+  }
+  // Two to four flows meet on some uplink.
+  const std::size_t one_path = row_of("link", "one path");
+  result.checks.push_back(between("link, one path per flow: last end over the limit",
+                                  cell(one_path, "last_us") / cell(one_path, "limit_us"), 1.8, 4.2));
+  // A paused uplink gives the victim the rate of each of the three others: a third of its link.
+  promise("network", "PFC alone", "victim_slowdown", 2.7, 3.3);
+  promise("network", "PFC alone", "pauses", 1, 1e6);
+  promise("network", "PFC and NSCC", "victim_slowdown", 1, 2);
+  promise("network", "no PFC", "victim_slowdown", 1, kVictimNear);
+  result.sentences = {
+      fmt::format(
+          "Incast: without control 16 senders lose most of what they send, and the last ends {:.1f} "
+          "times later than the receiver's link needs; windows (NSCC) or credit (RCCC) keep it within "
+          "{:.0f} %.",
+          cell(row_of("incast", "none"), "last_us") / cell(row_of("incast", "none"), "limit_us"),
+          100 * (cell(row_of("incast", "RCCC"), "last_us") / cell(row_of("incast", "RCCC"), "limit_us") - 1)),
+      fmt::format(
+          "Local: a memory at half of the link's speed makes {:.0f} % of the packets cross it twice; "
+          "what the host refuses comes back as trimmed at the last hop, so NSCC slows down ({:.0f} %), "
+          "and credit at the memory's rate leaves nothing to refuse.",
+          cell(row_of("local", "none"), "resent_percent"), cell(row_of("local", "NSCC"), "resent_percent")),
+      fmt::format("Outcast: one sender's link is shared by four receivers; the sender's windows, or a demand "
+                  "for credit divided among the receivers, leave the rest of a receiver's link to others "
+                  "({:.1f} % sent twice without).",
+                  cell(row_of("outcast", "none"), "resent_percent")),
+      fmt::format("Link: with one path per flow {:.1f} flows meet on the worst uplink; entropy in turn, "
+                  "spraying or adaptive routing use all of them. 64 entropies per flow, hashed on four "
+                  "uplinks by four flows, are 256 draws and load them unevenly, with a standard deviation of "
+                  "11 %.",
+                  cell(one_path, "last_us") / cell(one_path, "limit_us")),
+      fmt::format("Network: pauses spread to the shared uplink and slow a flow that goes elsewhere {:.1f} "
+                  "times; NSCC above PFC leaves {:.1f} times (the first windows still pause), and a network "
+                  "that trims instead of pausing {:.2f} times.",
+                  cell(row_of("network", "PFC alone"), "victim_slowdown"),
+                  cell(row_of("network", "PFC and NSCC"), "victim_slowdown"),
+                  cell(row_of("network", "no PFC"), "victim_slowdown"))};
   result.checks.push_back(types.batch_.integrity());
   result.plots = {plot};
   return result;

@@ -58,10 +58,11 @@ workload::FlowList reads(const Load& load, std::uint32_t nodes) {
     for (std::uint32_t i = 0; i < kOperations; ++i) {
       auto other = static_cast<std::uint32_t>(random.below(nodes - 1));
       if (other >= node) ++other;
-      std::vector<std::uint32_t> after;
-      if (i >= load.window) after.push_back(last[i % load.window]);
-      last[i % load.window] = builder.add(
-          {.source = node, .destination = other, .verb = verbs::Verb::kRead, .bytes = load.bytes}, after);
+      workload::Flow flow{
+          .source = node, .destination = other, .verb = verbs::Verb::kRead, .bytes = load.bytes};
+      std::uint32_t& before = last[i % load.window];
+      if (i >= load.window) flow.trigger = builder.when_finished({before});
+      before = builder.add(flow);
     }
   }
   return builder.take();
