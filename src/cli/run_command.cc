@@ -34,9 +34,10 @@ class RunCommand : public Command {
            "      --set traffic.size=4MiB --set traffic.placement=stride:4\n"
            "  wharf run --arrivals web_search --topo leaf_spine:32 --threads 2 \\\n"
            "      --set traffic.load=0.6 --set traffic.flows=200\n"
-           "  wharf run --cm incast.cm --out out/incast --set observe.period=1us \\\n"
-           "      --set observe.flows=1,2 --set observe.ports=leaf0-host0 \\\n"
-           "      --capture leaf0-host0=incast.pcapng\n";
+           "  wharf run --cm permutation.cm --out out/observed \\\n"
+           "      --set observe.period=1us --set 'observe.ports=leaf0-*' \\\n"
+           "      --set observe.flows=1000000001,1000000003 \\\n"
+           "      --capture leaf0-host0=port.pcapng\n";
   }
   void declare(CLI::App& app) override {
     scenario_.declare(app);
