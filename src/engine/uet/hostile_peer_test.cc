@@ -92,6 +92,22 @@ TEST_F(HostilePeer, AReceiveThatWaitsForARestartIsNotForAnotherHost) {
   EXPECT_EQ(world().completions(1)[0].remote_host, 0U);
 }
 
+TEST_F(HostilePeer, Uet_3_5_8_APdcIsForItsPeerAlone) {
+  test::EnginePairOptions options;
+  options.hosts = 3;
+  start({}, options);
+  give(1000);
+  hand.psn = 1001;
+  wire::Packet forged = hand.packet();
+  forged.source = {2};
+  world().sent.clear();
+  world().pair().inject(1, forged);
+  ASSERT_EQ(world().sent.size(), 1U);
+  ASSERT_TRUE(wire::is_uet_nack(world().sent[0].uet.prologue.type));
+  EXPECT_EQ(world().sent[0].uet.nack.code, UetNackCode::kPdcHeaderMismatch);
+  EXPECT_EQ(world().sent[0].destination.number, 2U);
+}
+
 TEST_F(HostilePeer, OnlyTheTargetRestartsADeferredSend) {
   UetConfig config;
   config.large_send = LargeSend::kDeferrable;

@@ -56,6 +56,9 @@ class Rule : public ::testing::Test {
     return out;
   }
   const Pdc& source_pdc(std::uint32_t index = 0) { return world().engine(0).parts().pds.pdc(index); }
+  const congestion::NsccSender& nscc() {
+    return *world().engine(0).parts().cms[0].controller.as<congestion::NsccSender>();
+  }
   World& world() { return *world_; }
 
   std::unique_ptr<World> world_;
@@ -246,6 +249,45 @@ TEST_F(Rule, Uet_3_5_12_SilenceIsFollowedByATailProbe) {
   EXPECT_EQ(world().counters(0).tail_probes_sent, 1U);
   world().run();
   EXPECT_EQ(world().completions(0).size(), 2U);
+}
+
+TEST_F(Rule, Uet_3_6_13_AnAnswerThatMayBeToTheFirstCopyIsNoSample) {
+  UetConfig config;
+  config.controller =
+      congestion::NsccConfig::for_network(gigabits_per_second(100), microseconds(12), 4204, true);
+  config.base_rtt_probe = false;
+  open_silently(config);
+  world().pass(milliseconds(1));
+  ASSERT_EQ(world().counters(0).packets_retransmitted, 1U);
+  // Without RETX it may be the answer to the first copy, a microsecond after the second.
+  world().pair().inject(0, acknowledgement(source_pdc().tx.start));
+  EXPECT_EQ(nscc().base_rtt(), microseconds(12));
+}
+
+TEST_F(Rule, Uet_3_6_AnOlderAcknowledgementTakesNothingBack) {
+  open_silently();
+  wire::Packet ack = acknowledgement(source_pdc().tx.start);
+  ack.uet.ack_congestion.byte_units = 10;
+  world().pair().inject(0, ack);
+  EXPECT_EQ(source_pdc().tx.received_units, 10U);
+  ack.uet.ack_congestion.byte_units = 9;
+  world().pair().inject(0, ack);
+  EXPECT_EQ(source_pdc().tx.received_units, 10U);
+}
+
+TEST_F(Rule, Uet_3_6_13_TrimsOfTheLastHopLeaveTheWindowBesideCredit) {
+  for (const UetNackCode code : {UetNackCode::kTrimmed, UetNackCode::kTrimmedLastHop}) {
+    UetConfig config;
+    congestion::NsccConfig chosen =
+        congestion::NsccConfig::for_network(gigabits_per_second(100), microseconds(12), 4204, true);
+    chosen.nack_lowers_base_rtt = false;  // Nor the largest window with it.
+    config.controller = chosen;
+    config.congestion = CongestionControl::kBoth;
+    open_silently(config);
+    const std::uint64_t before = nscc().window();
+    world().pair().inject(0, refusal(code, source_pdc().tx.start));
+    EXPECT_EQ(nscc().window() < before, code == UetNackCode::kTrimmed);
+  }
 }
 
 TEST_F(Rule, Uet_3_4_DisabledIndexWithoutGenerations) {
