@@ -185,10 +185,12 @@ Result<void> add_network(Types& types) {
 }  // namespace
 
 Result<StudyResult> congestion_types(const StudyContext& context) {
-  // Declared: with its cure, a type ends within 35 % of what the narrowest place needs for the bytes (hashed
-  // entropy is uneven by three standard deviations of 11 %), a victim within 35 % of its own limit. What the
-  // lack of it does has ranges of its own below.
-  constexpr double kNear = 1.35;
+  // Declared: with its cure, a type ends within 20 % of what the narrowest place needs for the bytes, a
+  // victim within 35 % of its own limit. What the lack of it does has ranges of its own below. Two of the
+  // ranges were widened after the first run, for reasons that it showed: hashed entropy is uneven by a
+  // standard deviation of 11 %, and first windows fill queues far enough to pause.
+  constexpr double kNear = 1.20;
+  constexpr double kNearHashed = 1.35;
   constexpr double kVictimNear = 1.35;
   Types types(context);
   WHARF_TRY(add_incast(types));
@@ -244,7 +246,9 @@ Result<StudyResult> congestion_types(const StudyContext& context) {
          {"pauses", report.totals.pause_frames}});
     const std::string what = variant.type + ", " + variant.mechanism;
     const double over = last / variant.ideal_us;
-    if (variant.cured) result.checks.push_back(between(what + ": last end over the limit", over, 1, kNear));
+    if (variant.cured)
+      result.checks.push_back(between(what + ": last end over the limit", over, 1,
+                                      variant.mechanism == "64 entropies" ? kNearHashed : kNear));
     plot.series[variant.cured ? 1 : 0].points.push_back({0, over, what});
   }
   // What each lack does, and what its cure leaves of it.

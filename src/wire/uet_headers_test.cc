@@ -164,6 +164,17 @@ TEST(UetFields, RequestHelpers) {
   EXPECT_EQ(kUetSynPsnMax, 0xfffU + 1);
 }
 
+/// [UE 1.0 3.5.20] The write 336 after the read 333 to 335 clears 335; of the returned data, 50 clears 47.
+TEST(UetFields, ClearOffsetsOfTheSequences) {
+  UetRequest request;
+  request.psn = 336;
+  request.clear_psn_offset = -1;
+  EXPECT_EQ(request.clear_psn(), 335U);
+  request.psn = 50;
+  request.clear_psn_offset = -3;
+  EXPECT_EQ(request.clear_psn(), 47U);
+}
+
 TEST(UetFields, Acknowledgement) {
   UetPacket uet;
   uet.prologue.type = UetPdsType::kAckCcx;

@@ -213,6 +213,19 @@ TEST(UetSequences, Uet_3_5_20_OneAcknowledgementForTwoPackets) {
   EXPECT_EQ(said[0].uet.ack.cumulative_psn, 339U);
 }
 
+TEST(UetSequences, Uet_3_5_20_RequestsInOrderMoveCackOneByOne) {
+  Sequence sequence(333);
+  wire::UetPsn psn = 333;
+  std::uint16_t dpdcid = 0;
+  for (; psn <= 335; ++psn) {
+    if (dpdcid != 0) sequence.hand().dpdcid = dpdcid;
+    const auto said = sequence.give(psn);
+    ASSERT_EQ(said.size(), 1U);
+    EXPECT_EQ(said[0].uet.ack.cumulative_psn, psn);
+    dpdcid = said[0].uet.ack.source_pdcid;
+  }
+}
+
 TEST(UetSequences, Uet_3_5_20_TheNextRequestCarriesClear) {
   World world;
   world.watch();

@@ -73,7 +73,7 @@ TEST(EventQueue, EqualRecordsMayRepeat) {
     std::multiset<std::int64_t> model;
     std::int64_t now = 0;
     for (int i = 0; i < 20'000; ++i) {
-      if (model.size() < 200 && random.below(100) < 52) {
+      if (model.size() < 2'000 && random.below(100) < 70) {
         const std::int64_t time = now + static_cast<std::int64_t>(random.below(40)) * 1000;
         queue.push({TimePs{time}, 0, 0, 0, 0});
         model.insert(time);
