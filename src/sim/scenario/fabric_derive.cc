@@ -325,7 +325,6 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
   config.end = settings.end == kTimeZero ? kNever : settings.end;
   config.time_limit = settings.time_limit;
   config.stall_after = stall_patience(settings, run.derived, topology, summary, config);
-  run.derived.stall_after = config.stall_after;
   config.threads = settings.threads;
   return run;
 }

@@ -138,7 +138,6 @@ struct FabricDerived {
   std::uint32_t ecn_high = 0;
   std::uint64_t max_window = 0;
   TimePs rto;
-  TimePs stall_after;
 };
 
 struct DerivedFabricRun {
