@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 
 namespace wharf {
 
@@ -48,6 +49,8 @@ class Ring {
   void pop_front() {
     WHARF_CHECK(!empty());
     ++head_;
+    // The next element goes where the cache still has the last one.
+    if (head_ == tail_) clear();
   }
   /// The oldest element; the ring is not empty.
   T& front() { return slots_[head_ & mask()]; }
@@ -59,7 +62,12 @@ class Ring {
   T& operator[](std::size_t i) { return slots_[(head_ + i) & mask()]; }
   const T& operator[](std::size_t i) const { return slots_[(head_ + i) & mask()]; }
 
-  void clear() { head_ = tail_; }
+  /// Fetches ahead the place of the next element.
+  [[gnu::always_inline]] void prefetch() const {
+    if (!slots_.empty()) prefetch_object(slots_.data() + (tail_ & mask()));
+  }
+
+  void clear() { head_ = tail_ = 0; }
   std::size_t size() const { return tail_ - head_; }
   std::size_t capacity() const { return slots_.size(); }
   bool empty() const { return head_ == tail_; }
@@ -71,7 +79,7 @@ class Ring {
   std::size_t mask() const { return slots_.size() - 1; }
 
   std::vector<T> slots_;
-  // Counters of all pops and pushes: they wrap together, so the difference is the size.
+  // Counters of pops and pushes since the ring was last empty.
   std::size_t head_ = 0;
   std::size_t tail_ = 0;
 };

@@ -70,19 +70,19 @@ struct Writer {
 
 struct Ub {
   using Engine = ub::UbEngine;
-  static std::unique_ptr<Engine> make(std::uint32_t host, wire::PayloadPool& pool, Arena& arena) {
+  static Engine make(std::uint32_t host, wire::PayloadPool& pool, Arena& arena) {
     ub::UbConfig config;
     config.host = {host};
-    return std::make_unique<Engine>(std::move(Engine::create(config, pool, arena).value()));
+    return std::move(Engine::create(config, pool, arena).value());
   }
 };
 
 struct Roce {
   using Engine = roce::RoceEngine;
-  static std::unique_ptr<Engine> make(std::uint32_t host, wire::PayloadPool& pool, Arena& arena) {
+  static Engine make(std::uint32_t host, wire::PayloadPool& pool, Arena& arena) {
     roce::RoceConfig config;
     config.host = {host};
-    return std::make_unique<Engine>(std::move(Engine::create(config, pool, arena).value()));
+    return std::move(Engine::create(config, pool, arena).value());
   }
 };
 

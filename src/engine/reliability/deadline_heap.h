@@ -30,14 +30,13 @@ class DeadlineHeap {
     const std::uint32_t at = position_[owner];
     if (deadline == kNever) {
       if (at != kAbsent) remove(at);
-      return;
-    }
-    if (at == kAbsent) {
+    } else if (at == kAbsent) {
       heap_.push_back({deadline, owner});
       sift_up(static_cast<std::uint32_t>(heap_.size() - 1), {deadline, owner});
-      return;
+    } else {
+      replace(at, {deadline, owner});
     }
-    replace(at, {deadline, owner});
+    earliest_ = heap_.empty() ? kNever : heap_.front().deadline;
   }
 
   /// The deadline of `owner`; kNever when it has none.
@@ -47,13 +46,18 @@ class DeadlineHeap {
   }
 
   /// The earliest deadline; kNever when there is none.
-  TimePs earliest() const { return heap_.empty() ? kNever : heap_.front().deadline; }
+  TimePs earliest() const { return earliest_; }
   /// Whose it is; there is one.
   std::uint32_t earliest_owner() const {
     WHARF_CHECK(!heap_.empty());
     return heap_.front().owner;
   }
   bool empty() const { return heap_.empty(); }
+  /// Fetches ahead what set() touches when there are few owners.
+  [[gnu::always_inline]] void prefetch() const {
+    __builtin_prefetch(heap_.data(), 1);
+    __builtin_prefetch(position_.data(), 1);
+  }
 
   /// Heap memory held, in bytes.
   std::size_t bytes_held() const {
@@ -109,6 +113,7 @@ class DeadlineHeap {
     if (at < heap_.size()) replace(at, last);
   }
 
+  TimePs earliest_ = kNever;  ///< Of heap_: asked for after every input, and no further line to fetch.
   std::vector<Node> heap_;
   std::vector<std::uint32_t> position_;  ///< By owner; kAbsent without a deadline.
 };

@@ -73,6 +73,10 @@ class AccessPort {
       if (pending_.is_used(id)) payloads.release(pending_[id].buffer);
     }
   }
+  [[gnu::always_inline]] void prefetch() const {
+    pending_.prefetch();
+    queue_.prefetch();
+  }
   std::uint32_t unanswered() const { return pending_.in_use(); }
 
  private:

@@ -7,7 +7,7 @@
 
 namespace wharf::uet {
 
-Cms::Cms(EngineParts& parts)
+Cms::Cms(EngineParts& parts, std::uint64_t seed)
     : parts_(parts),
       by_window_(parts.config.congestion == CongestionControl::kSender ||
                  parts.config.congestion == CongestionControl::kBoth),
@@ -15,15 +15,11 @@ Cms::Cms(EngineParts& parts)
                  parts.config.congestion == CongestionControl::kBoth),
       probing_(by_window_ && parts.config.base_rtt_probe &&
                std::holds_alternative<congestion::NsccConfig>(parts.config.controller)),
-      random_(RandomStream(parts.config.seed, "uet.entropy").substream(parts.config.host.number)),
+      random_(RandomStream(seed, "uet.entropy").substream(parts.host.number)),
       issuer_(parts.config.credit) {
   path_config_.choice = parts.config.path_choice;
   path_config_.paths = parts.config.paths;
   if (by_credit_ && parts.config.oversubscribed) pace_.emplace(*parts.config.oversubscribed);
-  // [UE 1.0 3.6.14] Receiver credit deals with incast: trims of the last hop are not NSCC's business then.
-  if (auto* nscc = std::get_if<congestion::NsccConfig>(&parts.config.controller)) {
-    nscc->last_hop_trims_count = !by_credit_;
-  }
 }
 
 std::uint32_t Cms::context_for(wire::HostAddress host) {
@@ -129,6 +125,7 @@ void Cms::on_loss(TimePs now, std::uint32_t ccc, const congestion::Loss& loss) {
 
 congestion::PacketRequest Cms::on_send(TimePs now, std::uint32_t ccc, congestion::Departure departure) {
   CongestionContext& context = *contexts_[ccc];
+  recent_ = &context;
   ++context.in_flight;
   congestion::PacketRequest request;
   if (by_window_) request = context.controller.on_send(now, departure);
@@ -172,7 +169,7 @@ void Cms::describe_waiting(std::vector<std::string>& out) const {
     out.push_back(
         fmt::format("host {}: CCC toward host {} is {}: {} bytes never sent, {} packets to send again, "
                     "{} packets in flight",
-                    parts_.config.host.number, context->peer.number, name(context->state), context->backlog,
+                    parts_.host.number, context->peer.number, name(context->state), context->backlog,
                     context->resend_packets, context->in_flight));
   }
 }

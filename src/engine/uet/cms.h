@@ -30,7 +30,7 @@ using congestion::PathFeedback;
 
 /// One CCC: the sender's half of all PDCs toward one host and traffic class, and what this host grants to
 /// that one.
-struct CongestionContext {
+struct alignas(64) CongestionContext {
   CongestionContext(const congestion::AnyController& chosen, const congestion::RcccConfig& rccc,
                     const congestion::PathConfig& its_paths, RandomStream& random)
       : controller(chosen), credit(rccc), paths(its_paths, random) {}
@@ -62,7 +62,7 @@ struct CongestionContext {
 
 class Cms {
  public:
-  explicit Cms(EngineParts& parts);
+  Cms(EngineParts& parts, std::uint64_t seed);
 
   /// The CCC toward `host`, made when there is none.
   std::uint32_t context_for(wire::HostAddress host);
@@ -141,9 +141,12 @@ class Cms {
   void issue_credit(TimePs now);
   std::uint64_t demand_limit(const CongestionContext& context) const;
 
+  friend struct Prefetch;
+
   EngineParts& parts_;
-  const bool by_window_;  ///< The controller decides,
-  const bool by_credit_;  ///< and the receiver's credit.
+  const CongestionContext* recent_ = nullptr;  ///< Of the last packet sent: only to fetch ahead.
+  const bool by_window_;                       ///< The controller decides,
+  const bool by_credit_;                       ///< and the receiver's credit.
   const bool probing_;
   congestion::PathConfig path_config_;
   std::vector<std::unique_ptr<CongestionContext>> contexts_;

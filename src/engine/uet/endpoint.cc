@@ -87,9 +87,10 @@ UetReturnCode EndpointTable::look_up(const wire::UetSesRequest& request, engine:
     }
     last_key_ = where;
     last_queue_ = *found;
+    last_endpoint_ = endpoints_[last_queue_].get();
   }
   queue = last_queue_;
-  const Endpoint& endpoint = *endpoints_[queue];
+  const Endpoint& endpoint = *last_endpoint_;
   // Absolute addressing finds the process by the FEP alone; the job still has to be authorised.
   if (endpoint.address.job_id != request.job_id) return UetReturnCode::kBadJobId;
   if (endpoint.generations && request.ri_generation != endpoint.generation)

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/uet/engine_parts.h"
 
+#include <utility>
+
 namespace wharf::uet {
 
-EngineParts::EngineParts(const UetConfig& its_config, wire::PayloadPool& its_payloads, Arena& its_arena)
-    : config(its_config),
+EngineParts::EngineParts(std::shared_ptr<const UetConfig> its_config, wire::HostAddress its_host,
+                         std::uint64_t seed, wire::PayloadPool& its_payloads, Arena& its_arena)
+    : shared_config(std::move(its_config)),
+      config(*shared_config),
+      host(its_host),
       payloads(its_payloads),
       arena(its_arena),
-      events(8),
       endpoints(*this),
-      cms(*this),
-      pds(*this),
       initiator(*this),
+      rudi(*this),
+      events(8),
+      cms(*this, seed),
+      pds(*this, seed),
       target(*this),
-      atomics(*this),
-      rudi(*this) {}
+      atomics(*this) {}
 
 EngineParts::~EngineParts() {
   accesses.release_buffers(payloads);

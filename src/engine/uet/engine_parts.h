@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "base/arena.h"
 #include "base/ring.h"
@@ -24,10 +25,13 @@
 
 namespace wharf::uet {
 
-struct EngineParts {
+struct alignas(64) EngineParts {
   static constexpr std::size_t kEventsMax = 1024;
+  /// Up to Pds::free_pdcs_: packets look at no more of it, the first counters apart (prefetch.h).
+  static constexpr std::size_t kHotBytes = 29 * 64;
 
-  EngineParts(const UetConfig& its_config, wire::PayloadPool& its_payloads, Arena& its_arena);
+  EngineParts(std::shared_ptr<const UetConfig> its_config, wire::HostAddress its_host, std::uint64_t seed,
+              wire::PayloadPool& its_payloads, Arena& its_arena);
   /// Gives back every payload buffer that it holds.
   ~EngineParts();
   EngineParts(const EngineParts&) = delete;
@@ -47,7 +51,7 @@ struct EngineParts {
     if (config.tracer == nullptr || !config.tracer->wants(kind)) return;
     trace::TraceEvent event;
     event.kind = kind;
-    event.host = config.host.number;
+    event.host = host.number;
     event.component = component;
     event.begin = now;
     event.end = now;
@@ -67,24 +71,27 @@ struct EngineParts {
   /// A payload that the engine may keep: a reference of its buffer, or a copy of bytes that nobody counts.
   wire::Payload keep(const wire::Payload& payload);
 
-  UetConfig config;
+  const std::shared_ptr<const UetConfig> shared_config;
+  const UetConfig& config;
+  const wire::HostAddress host;  ///< Not the configuration's, which many engines may share.
   wire::PayloadPool& payloads;
   Arena& arena;
-  UetCounters counters;
+  // What packets look at lies together (prefetch.h).
   AccessPort accesses;
-  MemoryRegionTable regions;
   SlotPool<OutboundMessage> outbound;
-  SlotPool<InboundMessage> inbound_messages;
   SlotPool<InboundPacket> inbound;
-  SlotPool<HeldPacket> held;
-  Ring<engine::AsyncEvent> events;
+  MemoryRegionTable regions;
   EndpointTable endpoints;
+  Initiator initiator;
+  Rudi rudi;
+  Ring<engine::AsyncEvent> events;
   Cms cms;
   Pds pds;
-  Initiator initiator;
+  UetCounters counters;
+  SlotPool<InboundMessage> inbound_messages;
+  SlotPool<HeldPacket> held;
   Target target;
   AtomicUnit atomics;
-  Rudi rudi;
 };
 
 }  // namespace wharf::uet

@@ -585,7 +585,7 @@ void Initiator::describe_waiting(std::vector<std::string>& out) const {
     out.push_back(fmt::format(
         "host {}: message {} (request {}, {} bytes) to host {}: {} bytes sent, {} packets without "
         "an answer, {} bytes received, {} accesses under way{}{}",
-        parts_.config.host.number, message_id_of(slot), message.id, message.length, message.to.host.number,
+        parts_.host.number, message_id_of(slot), message.id, message.length, message.to.host.number,
         message.sent, message.unanswered, message.received, message.accesses,
         message.deferred ? ", deferred" : "", message.retry_wanted ? ", to start again" : ""));
   }

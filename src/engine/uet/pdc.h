@@ -166,7 +166,7 @@ struct PdcReceive {
 /// Who opened a PDC.
 enum class PdcRole : std::uint8_t { kInitiator, kTarget };
 
-struct Pdc {
+struct alignas(64) Pdc {
   PdcState state = PdcState::kClosed;
   PdcRole role = PdcRole::kInitiator;
   bool ordered = false;   ///< ROD.

@@ -30,7 +30,7 @@ struct EngineParts;
 
 class Pds {
  public:
-  explicit Pds(EngineParts& parts);
+  Pds(EngineParts& parts, std::uint64_t seed);
 
   // --- PDC manager (pds_connections.cc).
   Pdc& pdc(std::uint32_t index) { return *pdcs_[index]; }
@@ -236,21 +236,26 @@ class Pds {
   void expire_window(TimePs now, std::uint32_t index);
   void expire_receiver(TimePs now, std::uint32_t index);
 
+  friend struct Prefetch;
+
   EngineParts& parts_;
   std::vector<std::unique_ptr<Pdc>> pdcs_;
-  std::vector<std::uint32_t> free_pdcs_;
+  Ring<std::uint32_t> staged_order_;
+  SlotPool<StagedPacket> staged_;
+  Ring<ControlJob> acknowledgements_;
+  Ring<ControlJob> control_;
+  reliability::DeadlineHeap timers_;
+  SlotPool<StoredResponse> stored_;
+  const Pdc* recent_sender_ = nullptr;           ///< PDC of the last data sent,
+  const Pdc* recent_receiver_ = nullptr;         ///< and of the last request received: only to fetch ahead.
   std::array<std::array<PdcidPool, 2>, 2> ids_;  ///< [role][reserved].
-  FlatMap routes_;                               ///< Initiator: key of a flow to PDC.
+  // From here on: not looked at for every packet.
+  std::vector<std::uint32_t> free_pdcs_;
+  FlatMap routes_;  ///< Initiator: key of a flow to PDC.
   FlatMap by_syn_;  ///< Target: host and SPDCID to PDC; looked at for SYN packets only.
   Ring<ClosedPdc> closed_;
   std::vector<SendEntry*> free_rings_[16];  ///< By logarithm of their size.
   std::vector<std::uint64_t*> free_bits_;
-  reliability::DeadlineHeap timers_;
-  Ring<ControlJob> acknowledgements_;
-  Ring<ControlJob> control_;
-  SlotPool<StagedPacket> staged_;
-  Ring<std::uint32_t> staged_order_;
-  SlotPool<StoredResponse> stored_;
   RandomStream random_;
 };
 

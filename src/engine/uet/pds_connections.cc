@@ -18,8 +18,8 @@ constexpr std::uint32_t kFirstRing = 64;
 
 }  // namespace
 
-Pds::Pds(EngineParts& parts)
-    : parts_(parts), random_(RandomStream(parts.config.seed, "uet.pdc").substream(parts.config.host.number)) {
+Pds::Pds(EngineParts& parts, std::uint64_t seed)
+    : parts_(parts), random_(RandomStream(seed, "uet.pdc").substream(parts.host.number)) {
   const UetConfig& config = parts.config;
   const auto past = [](std::uint16_t first, std::uint32_t count) {
     return static_cast<std::uint16_t>(first + count);
@@ -301,7 +301,7 @@ void Pds::describe_waiting(std::vector<std::string>& out) const {
     out.push_back(
         fmt::format("host {}: PDC {:#06x} to host {} ({}, {}): {} PSNs outstanding from {:#x}, {} to send "
                     "again, CACK {:#x}, {} requests in execution",
-                    parts_.config.host.number, record->local_id, record->peer.number,
+                    parts_.host.number, record->local_id, record->peer.number,
                     record->ordered ? "ROD" : "RUD", name(record->state), tx.outstanding(), tx.una,
                     tx.resend.count, tx.cumulative, record->rx.in_execution));
   }

@@ -340,6 +340,7 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
     return;
   }
   Pdc& record = *pdcs_[index];
+  recent_receiver_ = &record;
   PdcReceive& rx = record.rx;
   const UetPsn psn = packet.uet.request.psn;
   parts_.cms.on_request(now, index, packet);

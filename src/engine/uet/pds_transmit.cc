@@ -155,6 +155,7 @@ bool Pds::stage_next(TimePs now, bool only_if_fetched) {
     SendEntry& entry = tx.at(psn);
     entry.sent_at = now;
     ++tx.in_flight;
+    recent_sender_ = &record;
     if (timers_.get(index) > now + rto(entry.timeouts)) arm(index, now + rto(entry.timeouts));
     const std::uint32_t staged = EngineParts::acquire(staged_, 1U << 20U);
     StagedPacket& packet = staged_[staged];
@@ -282,7 +283,7 @@ void Pds::emit_unsequenced(TimePs now, std::uint32_t slot, wire::Packet& out) {
 void Pds::finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::HostAddress peer,
                  std::uint16_t entropy) {
   out.traffic_class = traffic_class;
-  out.source = parts_.config.host;
+  out.source = parts_.host;
   out.destination = peer;
   out.entropy = entropy;
   out.mark = wire::CongestionMark::kCapable;

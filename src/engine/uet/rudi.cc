@@ -293,7 +293,7 @@ void Rudi::release_buffers() {
 
 void Rudi::describe_waiting(std::vector<std::string>& out) const {
   if (outstanding_.in_use() == 0 && messages_.empty()) return;
-  out.push_back(fmt::format("host {}: RUDI and UUD: {} packets without an answer", parts_.config.host.number,
+  out.push_back(fmt::format("host {}: RUDI and UUD: {} packets without an answer", parts_.host.number,
                             outstanding_.in_use()));
 }
 

@@ -219,7 +219,7 @@ void Target::describe_waiting(std::vector<std::string>& out) const {
     const InboundMessage& message = parts_.inbound_messages[at];
     out.push_back(fmt::format(
         "host {}: message {} of host {}: {} of {} bytes have arrived, {} accesses under way{}",
-        parts_.config.host.number, message.message_id, message.source.number, message.arrived,
+        parts_.host.number, message.message_id, message.source.number, message.arrived,
         message.request_length, message.accesses, message.unexpected ? ", waits for a receive" : ""));
   }
 }

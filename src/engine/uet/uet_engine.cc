@@ -10,9 +10,26 @@ namespace wharf::uet {
 
 static_assert(engine::Engine<UetEngine>);
 
-Result<UetEngine> UetEngine::create(const UetConfig& config, wire::PayloadPool& payloads, Arena& arena) {
+Result<std::shared_ptr<const UetConfig>> UetEngine::prepare(const UetConfig& config) {
   WHARF_TRY(validate(config));
-  return UetEngine(std::make_unique<EngineParts>(config, payloads, arena));
+  auto prepared = std::make_shared<UetConfig>(config);
+  // [UE 1.0 3.6.14] Receiver credit deals with incast: trims of the last hop are not NSCC's business then.
+  if (auto* nscc = std::get_if<congestion::NsccConfig>(&prepared->controller)) {
+    nscc->last_hop_trims_count =
+        config.congestion != CongestionControl::kReceiver && config.congestion != CongestionControl::kBoth;
+  }
+  return std::shared_ptr<const UetConfig>(std::move(prepared));
+}
+
+UetEngine UetEngine::create(std::shared_ptr<const UetConfig> prepared, wire::HostAddress host,
+                            std::uint64_t seed, wire::PayloadPool& payloads, Arena& arena) {
+  return UetEngine(std::make_unique<EngineParts>(std::move(prepared), host, seed, payloads, arena));
+}
+
+Result<UetEngine> UetEngine::create(const UetConfig& config, wire::PayloadPool& payloads, Arena& arena) {
+  auto prepared = prepare(config);
+  if (!prepared) return prepared.error();
+  return create(*std::move(prepared), config.host, config.seed, payloads, arena);
 }
 
 UetEngine::UetEngine(std::unique_ptr<EngineParts> parts) : parts_(std::move(parts)) {}
@@ -64,7 +81,7 @@ Result<engine::ExchangeBlob> UetEngine::export_queue(engine::QueueId queue) cons
   const Endpoint* endpoint = std::as_const(parts_->endpoints).find(queue);
   if (endpoint == nullptr) return input_error(fmt::format("queue {}: no such queue", queue));
   EndpointBlob blob;
-  blob.host = parts_->config.host;
+  blob.host = parts_->host;
   blob.address = endpoint->address;
   blob.initiator_id = endpoint->initiator_id;
   blob.generation = endpoint->generation;
@@ -124,7 +141,7 @@ engine::PostStatus UetEngine::issue(TimePs, const verbs::LoadStore&) {
 void UetEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   UetCounters& counters = parts_->counters;
   ++counters.packets_received;
-  if (packet.protocol != wire::Protocol::kUet || packet.destination != parts_->config.host) {
+  if (packet.protocol != wire::Protocol::kUet || packet.destination != parts_->host) {
     ++counters.dropped_foreign;
     return;
   }

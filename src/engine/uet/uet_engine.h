@@ -34,6 +34,12 @@ class UetEngine {
   /// `config` must validate(); the error names the key. `payloads` and `arena` outlive the engine and may be
   /// shared by the engines of one thread.
   static Result<UetEngine> create(const UetConfig& config, wire::PayloadPool& payloads, Arena& arena);
+  /// What many engines can be made of; refused like above. Engines of one process that share it read it from
+  /// the cache, whichever of them is at work.
+  static Result<std::shared_ptr<const UetConfig>> prepare(const UetConfig& config);
+  /// The engine of `host` with `seed`, whatever `prepared` says of these two.
+  static UetEngine create(std::shared_ptr<const UetConfig> prepared, wire::HostAddress host,
+                          std::uint64_t seed, wire::PayloadPool& payloads, Arena& arena);
   UetEngine(UetEngine&&) noexcept;
   UetEngine& operator=(UetEngine&&) noexcept;
   ~UetEngine();

@@ -64,6 +64,7 @@ class Fabric {
       state_.host_port_first.push_back(static_cast<std::uint32_t>(state_.host_ports.size()));
     }
     state_.wake_at.assign(topology.host_count(), kNever);
+    state_.roots.assign(topology.host_count(), nullptr);
     if (state_.config.ingest.limited()) state_.ingest.resize(topology.host_count());
     for (auto& partition : partitions_) partition->start();
   }

@@ -31,7 +31,10 @@ void Fabric<Host>::build_ports(const Topology& topology) {
       if (config.switching == Switching::kCutThrough) port.flags |= kPortCutThrough;
     }
     port.transit_ps = static_cast<std::uint32_t>(transit.ps);
-    if (topology.is_host(link.node)) port.flags |= kPortOfHost;
+    if (topology.is_host(link.node)) {
+      port.flags |= kPortOfHost;
+      port.host = link.node;
+    }
     if (!config.port_profile.empty()) port.profile = config.port_profile[id];
     if (!config.errors.empty() && (config.errors.size() == 1 ? config.errors[0] : config.errors[id]).any())
       port.flags |= kPortFaulty;

@@ -53,6 +53,7 @@ struct FabricState {
   std::vector<std::uint64_t> rates;        ///< Bits per second, by port.
   std::vector<SwitchState> switches;
   std::vector<Host> hosts;
+  std::vector<const void*> roots;              ///< By host: Host::root(), for hosts that have one.
   std::vector<IngestState> ingest;             ///< By host, when limited.
   std::vector<TimePs> wake_at;                 ///< By host: the earliest pending wake-up event.
   std::vector<std::uint32_t> host_port_first;  ///< Into host_ports, by host, and one past the last.

@@ -76,11 +76,23 @@ inline void fill_head(const wire::Packet& packet, const PacketCharge& charge, Pa
   head.flags = static_cast<std::uint8_t>(flags);
 }
 
+/// How an endpoint's records are fetched ahead: Endpoint::Prefetch, if it has one.
+template <typename Endpoint>
+struct PrefetchOf {
+  using Type = void;
+};
+template <typename Endpoint>
+requires requires { typename Endpoint::Prefetch::Root; }
+struct PrefetchOf<Endpoint> {
+  using Type = typename Endpoint::Prefetch;
+};
+
 template <PacketEndpoint Endpoint>
 class PacketHost {
  public:
   using Body = wire::Packet;
   using Context = PacketContext;
+  using Prefetch = typename PrefetchOf<Endpoint>::Type;
 
   /// `context` outlives the host.
   PacketHost(Endpoint endpoint, const PacketCharge& charge, PacketContext& context)
@@ -110,6 +122,10 @@ class PacketHost {
 
   void expire(TimePs now) { endpoint_.expire(now); }
   TimePs deadline() const { return endpoint_.deadline(); }
+  void refresh() { endpoint_.refresh(); }
+  /// Where fetching ahead begins, for endpoints that know how.
+  const auto* root() const requires requires { typename Endpoint::Prefetch::Root; }
+  { return &Endpoint::Prefetch::root(endpoint_.engine()); }
 
   /// The fabric has dropped the packet.
   static void drop(wire::Packet& packet, PacketContext& context) {

@@ -55,7 +55,9 @@ class Partition {
   /// Between runs: hosts' deadlines have been brought forward from outside.
   void wake_hosts() {
     for (NodeId host = 0; host < state_.topology->host_count(); ++host) {
-      if (state_.partition_of[host] == number_) schedule_wake(host);
+      if (state_.partition_of[host] != number_) continue;
+      refresh(host);
+      schedule_wake(host);
     }
   }
   /// The time of the next event; kNever when there is none.
@@ -112,6 +114,8 @@ class Partition {
   void fetch_second(FabricEvent& event);
   void fetch_last(const FabricEvent& event);
   void fetch_oldest(const Port& port);
+  template <int kPart>
+  void fetch_host(std::uint32_t host) const;
 
   // Links and switches (partition_switching.h).
   void arrive(const FabricEvent& event);
@@ -149,6 +153,7 @@ class Partition {
   bool pull(std::uint32_t host, std::uint32_t k, Port& port, PortId number, ClassMask allowed);
   void schedule_wake(std::uint32_t host);
   void wake_others(TimePs now);
+  void refresh(std::uint32_t host);
   bool ingest(TimePs now, std::uint32_t host, std::uint32_t link, const PacketHead& head);
   void drain_ingest(TimePs now, IngestState& state);
   void resume_ingest(TimePs now, std::uint32_t host);
@@ -240,6 +245,11 @@ Partition<Host>::Partition(FabricState<Host>& state, std::uint32_t number, std::
 template <FabricHost Host>
 void Partition<Host>::start() {
   hosts_ = state_.hosts.data();
+  if constexpr (requires(const Host& host) { host.root(); }) {
+    for (NodeId host = 0; host < state_.topology->host_count(); ++host) {
+      if (state_.partition_of[host] == number_) state_.roots[host] = hosts_[host].root();
+    }
+  }
   const Topology& topology = *state_.topology;
   for (PortId id = 0; id < links_; ++id) {
     if (state_.partition_of[topology.port(id).node] == number_ && (ports_[id].flags & kPortCrosses) != 0)

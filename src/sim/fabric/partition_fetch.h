@@ -4,6 +4,7 @@
 // the calls.
 #pragma once
 
+#include "base/prefetch.h"
 #include "sim/fabric/partition.h"
 
 namespace wharf::sim {
@@ -24,7 +25,11 @@ template <FabricHost Host>
   const Port& in = ports_[record_of(event)];
   if (in.waiting != 0) {
     heads_.prefetch(in.flight_tail);
-    if ((in.flags & kPortOfHost) == 0) fetch_oldest(in);
+    if ((in.flags & kPortOfHost) == 0) {
+      fetch_oldest(in);
+    } else {
+      fetch_host<1>(in.host);
+    }
   }
   const SlotId slot = in.flight_head;
   if (slot == kNoSlot) return;
@@ -32,8 +37,8 @@ template <FabricHost Host>
   heads_.prefetch(head.next);
   if (in.far.is_host()) {
     const std::uint32_t host = in.far.index();
-    __builtin_prefetch(hosts_ + host);
-    if (head.body != kNoBody) __builtin_prefetch(&bodies_[head.body]);
+    fetch_host<1>(host);
+    if (head.body != kNoBody) prefetch_object(&bodies_[head.body]);
     __builtin_prefetch(&ports_[state_.host_ports[state_.host_port_first[host]]], 1);
   } else {
     __builtin_prefetch(&switches_[in.far.index()]);
@@ -45,13 +50,12 @@ template <FabricHost Host>
 [[gnu::always_inline]] inline void Partition<Host>::fetch_second(FabricEvent& event) {
   if (event.kind() != FabricEventKind::kArrival) return;
   const Port& in = ports_[record_of(event)];
+  if (in.waiting != 0 && (in.flags & kPortOfHost) != 0) fetch_host<2>(in.host);
   const SlotId slot = in.flight_head;
   if (slot == kNoSlot) return;
   const PacketHead& head = heads_[slot];
   if (in.far.is_host()) {
-    if constexpr (requires(const Host& host, const Body& body) { host.prefetch(body); }) {
-      if (head.body != kNoBody) hosts_[in.far.index()].prefetch(bodies_[head.body]);
-    }
+    fetch_host<2>(in.far.index());
     return;
   }
   if (!stateless_routes_ || head.time != event.time || (head.flags & (kHeadLinkControl | kHeadDamaged)) != 0)
@@ -63,15 +67,33 @@ template <FabricHost Host>
   __builtin_prefetch(&ports_[out].queue_bytes, 1);
 }
 
-/// The output port is there: fetch the packets that its lists will link to.
+/// The output port is there: fetch the packets that its lists will link to. Or the host is: fetch its
+/// records.
 template <FabricHost Host>
 [[gnu::always_inline]] inline void Partition<Host>::fetch_last(const FabricEvent& event) {
-  if ((event.hint & kHintPort) == 0 || event.kind() != FabricEventKind::kArrival) return;
+  if (event.kind() != FabricEventKind::kArrival) return;
+  const Port& in = ports_[record_of(event)];
+  if (in.waiting != 0 && (in.flags & kPortOfHost) != 0) fetch_host<3>(in.host);
+  if (in.far.is_host()) fetch_host<3>(in.far.index());
+  if ((event.hint & kHintPort) == 0) return;
   const Port& out = ports_[event.hint & ~kHintPort];
   heads_.prefetch(out.flight_tail);
   if (out.waiting != 0) {
     fetch_oldest(out);
     heads_.prefetch(out.queue_tail[(static_cast<unsigned>(std::bit_width(out.waiting)) - 1) % kPortQueues]);
+  }
+}
+
+/// The three steps of a host's own (Host::Prefetch), the host with the first.
+template <FabricHost Host>
+template <int kPart>
+[[gnu::always_inline]] inline void Partition<Host>::fetch_host(std::uint32_t host) const {
+  if constexpr (kPart == 1) prefetch_object(hosts_ + host);
+  if constexpr (requires { typename Host::Prefetch::Root; }) {
+    const auto& root = *static_cast<const typename Host::Prefetch::Root*>(state_.roots[host]);
+    if constexpr (kPart == 1) Host::Prefetch::first(root);
+    if constexpr (kPart == 2) Host::Prefetch::second(root);
+    if constexpr (kPart == 3) Host::Prefetch::third(root);
   }
 }
 

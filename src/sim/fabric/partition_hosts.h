@@ -124,12 +124,19 @@ inline void Partition<Host>::schedule_wake(std::uint32_t host) {
 template <FabricHost Host>
 void Partition<Host>::wake_others(TimePs now) {
   for (const std::uint32_t host : context_.woken) {
+    refresh(host);
     const TimePs at = max(now, hosts_[host].deadline());
     if (at >= state_.wake_at[host]) continue;
     state_.wake_at[host] = at;
     events_.push(FabricEvent::make(at, FabricEventKind::kWake, host, false));
   }
   context_.woken.clear();
+}
+
+/// Hosts that remember their deadline are told that somebody else has changed it.
+template <FabricHost Host>
+void Partition<Host>::refresh(std::uint32_t host) {
+  if constexpr (requires(Host & asleep) { asleep.refresh(); }) hosts_[host].refresh();
 }
 
 /// Counts an arriving packet into what waits for the host's memory. False: there is no room for it. Under

@@ -215,7 +215,7 @@ std::uint64_t Partition<Host>::draw(Port& port, PortId number) {
 template <FabricHost Host>
 inline void Partition<Host>::advance(Port& port, PortId number, TimePs until) {
   if ((port.flags & kPortOfHost) != 0) {
-    advance_host(state_.topology->port(number).node, until);
+    advance_host(port.host, until);
   } else {
     serve(port, number, until);
   }

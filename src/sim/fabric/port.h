@@ -62,7 +62,8 @@ struct alignas(64) Port {
   std::uint8_t far_partition = 0;  ///< Of a link that crosses.
   bool service_armed = false;      ///< A service event is pending (flow control only).
   bool weighted = false;           ///< Some queues of its profile share a priority.
-  std::array<std::uint32_t, 2> unused{};
+  std::uint32_t host = 0;          ///< Of a host's port: whose it is.
+  std::uint32_t unused = 0;
 
   Port() {
     queue_head.fill(kNoSlot);

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,62 +29,88 @@ concept EndpointDriver = requires(D& driver, const D& observed, E& engine, TimeP
   { observed.deadline() } -> std::same_as<TimePs>;
 };
 
-/// The engine is made beforehand, connected by its exchange blobs, and owned.
-template <engine::Engine E, EndpointDriver<E> Driver>
+/// Engines whose records are not fetched ahead.
+struct NoPrefetch {};
+
+/// The engine is made beforehand, connected by its exchange blobs, and owned. `Ahead`: how to fetch what it
+/// touches before its turn (uet/prefetch.h), or NoPrefetch.
+template <engine::Engine E, EndpointDriver<E> Driver, typename Ahead = NoPrefetch>
 class EngineEndpoint {
  public:
-  /// `host` selects the pattern of the memory's content; `payloads` is the engine's pool.
-  EngineEndpoint(std::uint32_t host, std::unique_ptr<E> engine, Driver driver, wire::PayloadPool& payloads)
-      : engine_(std::move(engine)), driver_(std::move(driver)), payloads_(&payloads), host_(host) {}
+  using Prefetch = Ahead;
 
-  E& engine() { return *engine_; }
-  const E& engine() const { return *engine_; }
+  /// `host` selects the pattern of the memory's content; `payloads` is the engine's pool.
+  EngineEndpoint(std::uint32_t host, E engine, Driver driver, wire::PayloadPool& payloads)
+      : engine_(std::move(engine)), payloads_(&payloads), driver_(std::move(driver)), host_(host) {
+    refresh();
+  }
+
+  E& engine() { return engine_; }
+  const E& engine() const { return engine_; }
   Driver& driver() { return driver_; }
 
   bool transmit(TimePs now, std::uint32_t port, wire::TrafficClassMask allowed, wire::Packet& packet) {
     for (;;) {
-      const bool sent = engine_->transmit(now, port, allowed, packet);
+      const bool sent = engine_.transmit(now, port, allowed, packet);
       // What left may have made room for reading more payload, which in turn may be what is to leave next.
       const bool moved = perform_accesses(now);
       if (sent) {
         if constexpr (requires { driver_.sent(packet); }) driver_.sent(packet);
-        settle(now);
+        if (take_completions(now)) {
+          settle(now);
+        } else {
+          note_deadline();
+        }
         return true;
       }
-      if (!moved) return false;
+      if (!moved) {
+        note_deadline();
+        return false;
+      }
     }
   }
 
   void receive(TimePs now, std::uint32_t port, const wire::Packet& packet) {
     if constexpr (requires { driver_.arrived(packet); }) driver_.arrived(packet);
-    engine_->receive(now, port, packet);
+    engine_.receive(now, port, packet);
     settle(now);
   }
 
   void expire(TimePs now) {
-    if (engine_->deadline() <= now) engine_->expire(now);
-    if (driver_.deadline() <= now) driver_.act(now, *engine_);
+    if (engine_.deadline() <= now) engine_.expire(now);
+    if (driver_deadline_ <= now) {
+      driver_.act(now, engine_);
+      driver_deadline_ = driver_.deadline();
+    }
     settle(now);
   }
 
   /// The driver looks at the engine for whoever watches it.
   void sample(TimePs now) {
-    if constexpr (requires { driver_.sample(now, *engine_); }) driver_.sample(now, *engine_);
+    if constexpr (requires { driver_.sample(now, engine_); }) driver_.sample(now, engine_);
   }
 
-  TimePs deadline() const { return min(engine_->deadline(), driver_.deadline()); }
+  TimePs deadline() const { return deadline_; }
+  /// To be called when the driver has been given something to do from outside.
+  void refresh() {
+    driver_deadline_ = driver_.deadline();
+    note_deadline();
+  }
 
  private:
   void settle(TimePs now) {
     do {
       perform_accesses(now);
     } while (take_completions(now));
+    note_deadline();
   }
+
+  void note_deadline() { deadline_ = min(engine_.deadline(), driver_deadline_); }
 
   bool perform_accesses(TimePs now) {
     engine::Access access;
     bool any = false;
-    while (engine_->next_access(access)) {
+    while (engine_.next_access(access)) {
       any = true;
       engine::AccessResult result;
       wire::BufferId lent = wire::kNoBuffer;
@@ -111,7 +136,7 @@ class EngineEndpoint {
         case engine::AccessKind::kWriteCompletion:
           break;
       }
-      engine_->access_done(now, access.id, result);
+      engine_.access_done(now, access.id, result);
       payloads_->release(lent);
     }
     return any;
@@ -130,22 +155,27 @@ class EngineEndpoint {
     engine::QueueId queue = 0;
     verbs::Completion completion;
     bool any = false;
-    while (engine_->next_completed_queue(queue)) {
-      while (engine_->poll(queue, completion)) {
+    while (engine_.next_completed_queue(queue)) {
+      while (engine_.poll(queue, completion)) {
         any = true;
-        driver_.completed(now, *engine_, completion);
+        driver_.completed(now, engine_, completion);
       }
     }
-    verbs::LoadStoreResult result;
-    while (engine_->poll_load_store(result)) payloads_->release(result.data.buffer);
+    if (E::supports(verbs::Verb::kLoad)) {
+      verbs::LoadStoreResult result;
+      while (engine_.poll_load_store(result)) payloads_->release(result.data.buffer);
+    }
     engine::AsyncEvent event;
-    while (engine_->poll_event(event)) ++events_;
+    while (engine_.poll_event(event)) ++events_;
+    if (any) driver_deadline_ = driver_.deadline();
     return any;
   }
 
-  std::unique_ptr<E> engine_;
-  Driver driver_;
+  E engine_;
+  TimePs deadline_{};  ///< Asked for far more often than it changes.
+  TimePs driver_deadline_{};
   wire::PayloadPool* payloads_;
+  Driver driver_;
   std::uint32_t host_;
   std::uint64_t events_ = 0;
   std::map<std::uint64_t, std::vector<std::byte>> contexts_;

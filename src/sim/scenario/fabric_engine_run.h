@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/arena.h"
+#include "base/huge_heap.h"
 #include "sim/fabric/fabric.h"
 #include "sim/fabric/packet_host.h"
 #include "sim/host/engine_endpoint.h"
@@ -30,13 +31,13 @@ Result<FabricReport> run_ub_flows(const Topology&, const workload::FlowList&, co
 Result<FabricReport> run_roce_flows(const Topology&, const workload::FlowList&, const FabricRunConfig&,
                                     const FabricRunOptions&);
 
-/// `Protocol` has: Engine; kName; kQueuePerPeer (a queue serves one peer); kInlineData;
+/// `Protocol` has: Engine; Prefetch; kName; kQueuePerPeer (a queue serves one peer); kInlineData;
 /// make(config, host, payloads, arena) -> Result<unique_ptr<Engine>>; count(engine, totals).
 template <typename Protocol>
 class FabricEngineRun {
  public:
   using Engine = typename Protocol::Engine;
-  using Endpoint = EngineEndpoint<Engine, FlowDriver>;
+  using Endpoint = EngineEndpoint<Engine, FlowDriver, typename Protocol::Prefetch>;
   using Host = PacketHost<Endpoint>;
 
   FabricEngineRun(const Topology& topology, const workload::FlowList& flows, const FabricRunConfig& config)
@@ -57,9 +58,10 @@ class FabricEngineRun {
     {
       wire::PayloadPool payloads;
       Arena arena;
-      const auto tried = Protocol::make(config_, 0, payloads, arena);
+      const auto tried = protocol_.make(config_, 0, payloads, arena);
       if (!tried) return tried.error();
     }
+    expect_large_heap(topology_.host_count() * kHeapOfHost);
     // One arena per partition would do; one per host keeps engines of one thread apart from others.
     std::vector<std::unique_ptr<Arena>> arenas;
     arenas.reserve(topology_.host_count());
@@ -68,7 +70,7 @@ class FabricEngineRun {
         [&](NodeId host, PacketContext& context) {
           context.wire = config_.wire;
           arenas.push_back(std::make_unique<Arena>(std::size_t{16} << 10U));
-          auto engine = Protocol::make(config_, host, context.payloads, *arenas.back());
+          auto engine = protocol_.make(config_, host, context.payloads, *arenas.back());
           return Host(Endpoint(host, *std::move(engine), FlowDriver(run_, context, host), context.payloads),
                       config_.charge, context);
         },
@@ -97,6 +99,8 @@ class FabricEngineRun {
   /// packet much sooner.
   static constexpr TimePs kRingLook = milliseconds(10);
   static constexpr std::uint64_t kMemoryBase = 1U << 20U;
+  /// About what a host and its share of the fabric take.
+  static constexpr std::size_t kHeapOfHost = std::size_t{96} << 10U;
 
   const std::vector<workload::Flow>& flows() const { return run_.list->flows; }
   Engine& engine(Fabric<Host>& fabric, NodeId host) { return fabric.host(host).endpoint().engine(); }
@@ -327,6 +331,7 @@ class FabricEngineRun {
   std::vector<PortId> ring_;      ///< At the last look,
   std::uint64_t ring_sent_ = 0;   ///< and what its ports had sent.
   std::vector<PortId> deadlock_;  ///< Found while others went on.
+  Protocol protocol_;
 };
 
 }  // namespace wharf::sim

@@ -8,19 +8,18 @@ namespace {
 
 struct RoceProtocol {
   using Engine = roce::RoceEngine;
+  using Prefetch = NoPrefetch;
   static constexpr std::string_view kName = "RoCEv2";
   static constexpr bool kQueuePerPeer = true;
   static constexpr bool kBothConnect = true;
   static constexpr bool kInlineData = false;
 
-  static Result<std::unique_ptr<Engine>> make(const FabricRunConfig& config, NodeId host,
-                                              wire::PayloadPool& payloads, Arena& arena) {
+  static Result<Engine> make(const FabricRunConfig& config, NodeId host, wire::PayloadPool& payloads,
+                             Arena& arena) {
     roce::RoceConfig own = config.roce;
     own.host = {host};
     own.seed = config.roce.seed;
-    auto engine = Engine::create(own, payloads, arena);
-    if (!engine) return engine.error();
-    return std::make_unique<Engine>(*std::move(engine));
+    return Engine::create(own, payloads, arena);
   }
 
   static void count(const Engine& engine, FabricTotals& totals) {

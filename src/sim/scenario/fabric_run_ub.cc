@@ -8,18 +8,17 @@ namespace {
 
 struct UbProtocol {
   using Engine = ub::UbEngine;
+  using Prefetch = NoPrefetch;
   static constexpr std::string_view kName = "Unified Bus";
   static constexpr bool kQueuePerPeer = true;
   static constexpr bool kBothConnect = true;
   static constexpr bool kInlineData = false;
 
-  static Result<std::unique_ptr<Engine>> make(const FabricRunConfig& config, NodeId host,
-                                              wire::PayloadPool& payloads, Arena& arena) {
+  static Result<Engine> make(const FabricRunConfig& config, NodeId host, wire::PayloadPool& payloads,
+                             Arena& arena) {
     ub::UbConfig own = config.ub;
     own.host = {host};
-    auto engine = Engine::create(own, payloads, arena);
-    if (!engine) return engine.error();
-    return std::make_unique<Engine>(*std::move(engine));
+    return Engine::create(own, payloads, arena);
   }
 
   static void count(const Engine& engine, FabricTotals& totals) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flows over Ultra Ethernet engines.
+#include "engine/uet/prefetch.h"
 #include "engine/uet/uet_engine.h"
 #include "sim/scenario/fabric_engine_run.h"
 
@@ -8,19 +9,20 @@ namespace {
 
 struct UetProtocol {
   using Engine = uet::UetEngine;
+  using Prefetch = uet::Prefetch;
   static constexpr std::string_view kName = "Ultra Ethernet";
   static constexpr bool kQueuePerPeer = false;
   static constexpr bool kBothConnect = false;
   static constexpr bool kInlineData = true;
 
-  static Result<std::unique_ptr<Engine>> make(const FabricRunConfig& config, NodeId host,
-                                              wire::PayloadPool& payloads, Arena& arena) {
-    uet::UetConfig own = config.uet;
-    own.host = {host};
-    own.seed = config.uet.seed * kTopologyNodes + host;
-    auto engine = Engine::create(own, payloads, arena);
-    if (!engine) return engine.error();
-    return std::make_unique<Engine>(*std::move(engine));
+  Result<Engine> make(const FabricRunConfig& config, NodeId host, wire::PayloadPool& payloads, Arena& arena) {
+    if (shared == nullptr) {
+      auto prepared = Engine::prepare(config.uet);
+      if (!prepared) return prepared.error();
+      shared = *std::move(prepared);
+    }
+    const std::uint64_t seed = config.uet.seed * kTopologyNodes + host;
+    return Engine::create(shared, {host}, seed, payloads, arena);
   }
 
   static void count(const Engine& engine, FabricTotals& totals) {
@@ -33,8 +35,9 @@ struct UetProtocol {
     totals.timeouts += counters.timeouts;
   }
 
- private:
   static constexpr std::uint64_t kTopologyNodes = 1U << 20U;
+
+  std::shared_ptr<const uet::UetConfig> shared;  ///< Of all engines of the run.
 };
 
 }  // namespace

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fetching ahead what the next packet will touch: for owners of many engines, whose records have left the
+// cache since they last worked. Nothing happens but that. Always inline: see base/prefetch.h.
+#pragma once
+
+#include <cstddef>
+
+#include "base/prefetch.h"
+#include "engine/uet/engine_parts.h"
+#include "engine/uet/uet_engine.h"
+
+namespace wharf::uet {
+
+/// Three steps, some time apart: each relies on what the one before has fetched.
+struct Prefetch {
+  using Root = EngineParts;
+  static const Root& root(const UetEngine& engine) { return engine.parts(); }
+
+  /// The engine itself, as far as packets look at it.
+  [[gnu::always_inline]] static void first(const EngineParts& parts) {
+    prefetch_lines<EngineParts::kHotBytes, true>(&parts);
+    prefetch_lines<2 * kFetchedBytes>(&parts.counters);
+  }
+
+  /// The records of the flows that were last at work, and the places that the next packet will take.
+  [[gnu::always_inline]] static void second(const EngineParts& parts) {
+    const Pds& pds = parts.pds;
+    prefetch_object(pds.recent_sender_);
+    prefetch_object(pds.recent_receiver_);
+    prefetch_object(parts.cms.recent_);
+    __builtin_prefetch(pds.pdcs_.data());
+    __builtin_prefetch(parts.cms.contexts_.data());
+    pds.timers_.prefetch();
+    parts.cms.timers_.prefetch();
+    pds.staged_.prefetch();
+    pds.staged_order_.prefetch();
+    pds.acknowledgements_.prefetch();
+    parts.accesses.prefetch();
+    parts.inbound.prefetch();
+    parts.regions.prefetch();
+    parts.endpoints.prefetch();
+  }
+
+  /// What these refer to.
+  [[gnu::always_inline]] static void third(const EngineParts& parts) {
+    if (const Pdc* sender = parts.pds.recent_sender_; sender != nullptr && sender->tx.ring != nullptr) {
+      const PdcSend& tx = sender->tx;
+      __builtin_prefetch(&tx.at(tx.next), 1);
+      __builtin_prefetch(&tx.at(tx.una), 1);
+      if (tx.message_head != kNoSlot) prefetch_lines<2 * kFetchedBytes>(&parts.outbound[tx.message_head]);
+    }
+    if (const Pdc* receiver = parts.pds.recent_receiver_;
+        receiver != nullptr && receiver->rx.received != nullptr) {
+      const PdcReceive& rx = receiver->rx;
+      __builtin_prefetch(&rx.word(rx.received, rx.expected), 1);
+      __builtin_prefetch(&rx.word(rx.finished, rx.expected), 1);
+      if (rx.messages != kNoSlot) prefetch_object(&parts.inbound_messages[rx.messages]);
+    }
+  }
+};
+
+}  // namespace wharf::uet
