@@ -119,12 +119,28 @@ class FabricEngineRun {
   /// Queues, segments and peers for every pair that talks.
   Result<void> connect(Fabric<Host>& fabric) {
     const std::uint32_t hosts = topology_.host_count();
+    struct Pair {
+      std::uint32_t sends = 0;
+      std::uint32_t receives = 0;
+      engine::QueueId queue = 0;
+      engine::QueueId far_queue = 0;
+      verbs::PeerId peer = verbs::kNoPeer;
+    };
+    const auto pair_of = [](const workload::Flow& flow) {
+      return std::uint64_t{flow.source} << 32U | flow.destination;
+    };
+    std::map<std::uint64_t, Pair> pairs;
     std::vector<std::uint32_t> sends(hosts, 0);
     std::vector<std::uint32_t> receives(hosts, 0);
     std::vector<std::uint64_t> largest(hosts, 1);
     for (const workload::Flow& flow : flows()) {
+      Pair& pair = pairs[pair_of(flow)];
       ++sends[flow.source];
-      if (flow.verb == verbs::Verb::kSend) ++receives[flow.destination];
+      ++pair.sends;
+      if (flow.verb == verbs::Verb::kSend) {
+        ++receives[flow.destination];
+        ++pair.receives;
+      }
       for (const std::uint32_t host : {flow.source, flow.destination})
         largest[host] = std::max(largest[host], flow.bytes);
     }
@@ -138,34 +154,32 @@ class FabricEngineRun {
       tokens[host] = *token;
     }
     // In the order of the list, so that queue numbers do not depend on anything else.
-    struct Pair {
-      engine::QueueId queue = 0;
-      engine::QueueId far_queue = 0;
-      verbs::PeerId peer = verbs::kNoPeer;
-    };
-    std::map<std::uint64_t, Pair> pairs;
     std::vector<engine::QueueId> queues(hosts, kNoQueue);
-    const auto queue_of = [&](NodeId host) -> Result<engine::QueueId> {
-      if (!Protocol::kQueuePerPeer && queues[host] != kNoQueue) return queues[host];
+    const auto make_queue = [&](NodeId host, std::uint32_t sent,
+                                std::uint32_t received) -> Result<engine::QueueId> {
       engine::QueueConfig depth;
-      depth.send_depth = std::clamp(std::bit_ceil(sends[host]), 1U, kDepthMax);
-      depth.receive_depth = std::clamp(std::bit_ceil(receives[host]), 1U, kDepthMax);
-      if (depth.receive_depth < receives[host])
+      depth.send_depth = std::clamp(std::bit_ceil(sent), 1U, kDepthMax);
+      depth.receive_depth = std::clamp(std::bit_ceil(received), 1U, kDepthMax);
+      if (depth.receive_depth < received)
         return input_error(fmt::format("{}: host {} is sent {} messages, expected at most {}",
-                                       run_.list->name, host, receives[host], kDepthMax));
+                                       run_.list->name, host, received, kDepthMax));
       const auto queue = engine(fabric, host).create_queue(kTimeZero, depth);
       if (queue) queues[host] = *queue;
       return queue;
     };
+    // A queue of the host's own for the pair, or the one that serves all its peers.
+    const auto queue_of = [&](NodeId host, std::uint32_t sent, std::uint32_t received) {
+      if (Protocol::kQueuePerPeer) return make_queue(host, sent, received);
+      if (queues[host] != kNoQueue) return Result<engine::QueueId>(queues[host]);
+      return make_queue(host, sends[host], receives[host]);
+    };
     for (std::uint32_t i = 0; i < flows().size(); ++i) {
       const workload::Flow& flow = flows()[i];
-      const auto [at, fresh] =
-          pairs.try_emplace(std::uint64_t{flow.source} << 32U | flow.destination, Pair{});
-      Pair& pair = at->second;
-      if (fresh) {
-        const auto near = queue_of(flow.source);
+      Pair& pair = pairs[pair_of(flow)];
+      if (pair.peer == verbs::kNoPeer) {
+        const auto near = queue_of(flow.source, pair.sends, 0);
         if (!near) return near.error();
-        const auto far = queue_of(flow.destination);
+        const auto far = queue_of(flow.destination, 0, pair.receives);
         if (!far) return far.error();
         pair.queue = *near;
         pair.far_queue = *far;
