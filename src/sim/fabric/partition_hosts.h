@@ -157,7 +157,8 @@ bool Partition<Host>::ingest(TimePs now, std::uint32_t host, std::uint32_t link,
       state.backlog_bytes > flow.xoff_bytes) {
     state.pausing |= bit;
     state.pausing_link = link % links_;
-    send_control(now, state_.topology->port(state.pausing_link).reverse, 1U << 30U | bit << 24U);
+    send_control(now, state_.topology->port(state.pausing_link).reverse,
+                 1U << 30U | std::uint32_t{bit} << 24U);
     const std::uint64_t excess = state.backlog_bytes - flow.xon_bytes;
     const TimePs at = now + picoseconds(static_cast<std::int64_t>(serialisation_ps(
                                 static_cast<std::uint32_t>(std::min<std::uint64_t>(excess, 0xffff'ffff)),
