@@ -16,6 +16,7 @@
 
 #include "engine/roce/exchange.h"
 #include "engine/roce/roce_engine.h"
+#include "fuzz/input_bytes.h"
 #include "trace/tracer.h"
 
 namespace {
@@ -28,23 +29,6 @@ constexpr std::uint64_t kLocal = 0x100000;
 constexpr std::uint64_t kLocalBytes = 0x10000;
 constexpr std::uint32_t kQueues = 3;
 constexpr std::uint32_t kMtu = 256;
-
-/// Reads numbers from the input; zeros behind its end.
-class Script {
- public:
-  Script(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
-  bool done() const { return at_ >= size_; }
-  std::uint32_t byte() { return done() ? 0 : data_[at_++]; }
-  std::uint32_t word() {
-    const std::uint32_t low = byte();
-    return low | (byte() << 8U);
-  }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t size_;
-  std::size_t at_ = 0;
-};
 
 void require(bool condition) {
   if (!condition) std::abort();
@@ -69,10 +53,10 @@ struct Queue {
 
 class World {
  public:
-  explicit World(Script& script) : script_(script) {
-    const std::uint32_t caches = script_.byte();
-    const std::uint32_t sizes = script_.byte();
-    options_ = script_.byte();
+  explicit World(InputBytes& script) : script_(script) {
+    const std::uint32_t caches = script_.number();
+    const std::uint32_t sizes = script_.number();
+    options_ = script_.number();
     roce::RoceConfig config;
     config.host = {1};
     config.path_mtu = kMtu;
@@ -109,7 +93,7 @@ class World {
   }
 
   void step() {
-    switch (script_.byte() % 16) {
+    switch (script_.number() % 16) {
       default:
         receive();
         break;
@@ -131,16 +115,16 @@ class World {
       case 10:
       case 11:
       case 12:
-        answer(script_.byte());
+        answer(script_.number());
         break;
       case 13:
         control();
         break;
       case 14:
-        classes_ = static_cast<wire::TrafficClassMask>(script_.byte() % 3 == 0 ? script_.byte() : 0xff);
+        classes_ = static_cast<wire::TrafficClassMask>(script_.number() % 3 == 0 ? script_.number() : 0xff);
         break;
       case 15:
-        for (std::uint32_t left = script_.byte() % 32; left > 0 && !pending_.empty(); --left) answer(0);
+        for (std::uint32_t left = script_.number() % 32; left > 0 && !pending_.empty(); --left) answer(0);
         break;
     }
     if (engine_->deadline() <= now_) engine_->expire(now_);
@@ -220,14 +204,14 @@ class World {
   }
 
   void receive() {
-    const std::uint32_t oddity = script_.byte();
-    const auto opcode = static_cast<wire::RoceOpcode>(oddity == 255 ? 0x81 : script_.byte() % 32);
-    const engine::QueueId at = script_.byte() % (kQueues + 1);
+    const std::uint32_t oddity = script_.number();
+    const auto opcode = static_cast<wire::RoceOpcode>(oddity == 255 ? 0x81 : script_.number() % 32);
+    const engine::QueueId at = script_.number() % (kQueues + 1);
     Queue& queue = queues_[at % kQueues];
     const bool answers =
         opcode >= wire::RoceOpcode::kRcReadResponseFirst && opcode <= wire::RoceOpcode::kRcAtomicAcknowledge;
     // Mostly the right number; sometimes one from the past or from the future.
-    const std::uint32_t shift = script_.byte();
+    const std::uint32_t shift = script_.number();
     const std::uint32_t off = shift < 128 ? 0 : shift < 240 ? shift % 16 : shift << 16U;
     const wire::Psn psn = answers          ? queue.ours - 1 - off
                           : shift % 2 == 0 ? queue.theirs - off
@@ -242,7 +226,7 @@ class World {
     const std::uint16_t headers = wire::roce_headers(opcode);
     const Segment& segment = segments_[oddity / 2 % 8 == 7 ? 1 : 0];
     const std::uint32_t key = oddity == 251 ? script_.word() : segment.token.id;
-    const std::uint32_t shape = script_.byte();
+    const std::uint32_t shape = script_.number();
     std::uint32_t length = shape % 4 == 0 ? kMtu : shape % 4 == 1 ? shape : shape % 4 == 2 ? 0 : 8;
     if (shape == 255) length = 2 * kMtu;
     if ((headers & wire::kRoceReth) != 0) {
@@ -255,12 +239,12 @@ class World {
       roce.reth.length = only && shape < 200 ? length : length + kMtu * (shape % 8);
     }
     if ((headers & wire::kRoceAtomicEth) != 0) {
-      roce.atomic = {segment.base + script_.byte() * (shape < 200 ? 8U : 17U), 1, 0, key};
+      roce.atomic = {segment.base + script_.number() * (shape < 200 ? 8U : 17U), 1, 0, key};
     }
     if (answers) {
-      const std::uint32_t code = script_.byte();
+      const std::uint32_t code = script_.number();
       roce.ack.aeth.syndrome = static_cast<std::uint8_t>(code % 4 == 0 ? wire::kAckUnlimited : code);
-      roce.ack.aeth.msn = script_.byte();
+      roce.ack.aeth.msn = script_.number();
     }
     roce.invalidate_key = key;
     if ((headers & wire::kRocePayload) != 0 && length > 0) {
@@ -284,17 +268,17 @@ class World {
 
   void receive_again() {
     if (past_.empty()) return;
-    engine_->receive(now_, 0, past_[script_.byte() % past_.size()]);
+    engine_->receive(now_, 0, past_[script_.number() % past_.size()]);
   }
 
-  verbs::ScatterEntry local_piece(std::uint32_t length) { return {kLocal + script_.byte() * 16, length}; }
+  verbs::ScatterEntry local_piece(std::uint32_t length) { return {kLocal + script_.number() * 16, length}; }
 
   void post() {
     verbs::WorkRequest request;
     request.id = ++requests_;
-    request.verb = static_cast<verbs::Verb>(script_.byte() % verbs::kVerbCount);
-    request.length = verbs::is_atomic(request.verb) ? 8 : script_.byte() * 8;
-    const std::uint32_t flags = script_.byte();
+    request.verb = static_cast<verbs::Verb>(script_.number() % verbs::kVerbCount);
+    request.length = verbs::is_atomic(request.verb) ? 8 : script_.number() * 8;
+    const std::uint32_t flags = script_.number();
     if ((flags & 1U) != 0) {
       request.local_count = 2;
       request.local[0] = local_piece(request.length / 3);
@@ -313,28 +297,28 @@ class World {
       request.inline_data = wire::bytes_payload(pool_.data(buffer), request.length, buffer);
     }
     const auto how = (flags & 16U) != 0 ? engine::Submission::kInHand : engine::Submission::kDoorbell;
-    if (engine_->post(now_, script_.byte() % kQueues, request, how) == engine::PostStatus::kOk) {
+    if (engine_->post(now_, script_.number() % kQueues, request, how) == engine::PostStatus::kOk) {
       open_.insert(request.id);
     }
     pool_.release(request.inline_data.buffer);
   }
 
   void post_receive() {
-    for (std::uint32_t left = 1 + script_.byte() % 4; left > 0; --left) {
+    for (std::uint32_t left = 1 + script_.number() % 4; left > 0; --left) {
       verbs::ReceiveRequest request;
       request.id = ++requests_;
       request.local_count = verbs::kMaxScatterEntries;
-      for (verbs::ScatterEntry& piece : request.local) piece = local_piece(script_.byte() * 2);
-      if (engine_->post_receive(now_, script_.byte() % kQueues, request) == engine::PostStatus::kOk) {
+      for (verbs::ScatterEntry& piece : request.local) piece = local_piece(script_.number() * 2);
+      if (engine_->post_receive(now_, script_.number() % kQueues, request) == engine::PostStatus::kOk) {
         open_.insert(request.id);
       }
     }
   }
 
   void control() {
-    const engine::QueueId at = script_.byte() % kQueues;
-    const std::uint32_t which = script_.byte() % 2;
-    switch (script_.byte() % 8) {
+    const engine::QueueId at = script_.number() % kQueues;
+    const std::uint32_t which = script_.number() % 2;
+    switch (script_.number() % 8) {
       case 0:
         static_cast<void>(engine_->reset(now_, at));
         break;
@@ -457,7 +441,7 @@ class World {
     std::abort();  // It never comes to rest.
   }
 
-  Script& script_;
+  InputBytes& script_;
   Silence silence_;
   trace::Tracer tracer_;
   wire::PayloadPool pool_;
@@ -482,9 +466,9 @@ class World {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Script script(data, size);
+  InputBytes script(data, size);
   const auto world = std::make_unique<World>(script);
-  for (int steps = 0; !script.done() && steps < 600; ++steps) world->step();
+  for (int steps = 0; !script.empty() && steps < 600; ++steps) world->step();
   world->finish();
   return 0;
 }

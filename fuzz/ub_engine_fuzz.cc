@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "engine/ub/ub_engine.h"
+#include "fuzz/input_bytes.h"
 #include "trace/tracer.h"
 #include "wire/packet.h"
 #include "wire/payload_pool.h"
@@ -34,23 +35,6 @@ constexpr std::uint32_t kLocalSize = 0x10000;
 constexpr std::uint32_t kQueues = 2;
 /// Peers and queues can be made so often in one run.
 constexpr std::uint32_t kChangesMax = 8;
-
-/// The input, byte by byte; zeros when it ends.
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
-  bool empty() const { return left_ == 0; }
-  std::uint8_t byte() {
-    if (left_ == 0) return 0;
-    --left_;
-    return *data_++;
-  }
-  std::uint32_t word() { return byte() | (std::uint32_t{byte()} << 8U); }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t left_;
-};
 
 struct Silence : trace::Sink {
   void record(const trace::TraceEvent&) override {}
@@ -80,7 +64,7 @@ struct Side {
 
 class Machine {
  public:
-  explicit Machine(Input& input) : input_(input) {
+  explicit Machine(InputBytes& input) : input_(input) {
     const std::uint8_t options = input_.byte();
     const std::uint8_t more = input_.byte();
     unfinished_ = (more & 1U) != 0;
@@ -575,7 +559,7 @@ class Machine {
   /// Records of each kind in the context region: queues are never given the same number again.
   static constexpr std::uint32_t kRecords = 2 * kQueues + kChangesMax + 2;
 
-  Input& input_;
+  InputBytes& input_;
   Silence silence_;
   trace::Tracer tracer_;
   bool unfinished_ = false;
@@ -594,7 +578,7 @@ class Machine {
 }  // namespace wharf::ub
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  wharf::ub::Input input(data, size);
+  wharf::InputBytes input(data, size);
   std::make_unique<wharf::ub::Machine>(input)->run();
   return 0;
 }

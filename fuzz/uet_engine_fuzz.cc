@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "engine/uet/uet_engine.h"
+#include "fuzz/input_bytes.h"
 #include "wire/packet.h"
 #include "wire/payload_pool.h"
 
@@ -30,26 +31,6 @@ constexpr std::uint64_t kLocal = 0x100000;
 constexpr std::uint32_t kChangesMax = 8;
 /// Packets under way at most; more are lost.
 constexpr std::size_t kWireMax = 64;
-
-/// The input, byte by byte; zeros when it ends.
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
-  bool empty() const { return left_ == 0; }
-  std::uint8_t byte() {
-    if (left_ == 0) return 0;
-    --left_;
-    return *data_++;
-  }
-  std::uint32_t word() {
-    const std::uint32_t low = byte();
-    return low | (std::uint32_t{byte()} << 8U);
-  }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t left_;
-};
 
 struct Side {
   std::unique_ptr<UetEngine> engine;
@@ -69,7 +50,7 @@ struct Side {
 
 class Machine {
  public:
-  explicit Machine(Input& input) : input_(input) {
+  explicit Machine(InputBytes& input) : input_(input) {
     const std::uint8_t options = input_.byte();
     const std::uint8_t more = input_.byte();
     unfinished_ = (more & 1U) != 0;
@@ -538,7 +519,7 @@ class Machine {
     drain(target);
   }
 
-  Input& input_;
+  InputBytes& input_;
   wire::PayloadPool pool_;
   Arena arenas_[2];
   Side sides_[2];
@@ -552,7 +533,7 @@ class Machine {
 }  // namespace wharf::uet
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  wharf::uet::Input input(data, size);
+  wharf::InputBytes input(data, size);
   const auto machine = std::make_unique<wharf::uet::Machine>(input);
   machine->run();
   return 0;
