@@ -53,15 +53,18 @@ uet::UetConfig draw_uet(std::uint64_t seed, ChaosOptions& options) {
   config.packets_in_execution = pick(random, {2U, 4096U});
   config.fetch_ahead_packets = pick(random, {1U, 16U});
   config.congestion = random.below(4) == 0 ? uet::CongestionControl::kNone : uet::CongestionControl::kSender;
-  // Half of the seeds: NSCC, paths that learn, inferred loss. A stream of its own, so that nothing else is
-  // drawn anew.
+  // Half of the seeds: NSCC, receiver credit or both, paths that learn, inferred loss. A stream of its own,
+  // so that nothing else is drawn anew.
   RandomStream control(seed, "chaos.uet.congestion");
   if (control.below(2) == 0) {
-    config.congestion = uet::CongestionControl::kSender;
+    config.congestion = pick(control, {uet::CongestionControl::kSender, uet::CongestionControl::kReceiver,
+                                       uet::CongestionControl::kBoth});
     const BitsPerSecond link = pick(control, {gigabits_per_second(10), gigabits_per_second(100)});
-    config.controller = congestion::NsccConfig::for_network(link, microseconds(12), config.payload_mtu + 200,
-                                                            control.below(2) == 0);
-    config.infer_loss = control.below(3) == 0;
+    const std::uint32_t mtu = config.payload_mtu + 200;
+    config.controller =
+        congestion::NsccConfig::for_network(link, microseconds(12), mtu, control.below(2) == 0);
+    config.credit = congestion::RcccConfig::for_network(link, microseconds(12), mtu);
+    config.infer_loss = config.congestion != uet::CongestionControl::kReceiver && control.below(3) == 0;
     config.path_choice = static_cast<congestion::PathChoice>(control.below(6));
   }
   config.protection = random.below(2) == 0 ? wire::UetProtection::kCrc : wire::UetProtection::kNone;
@@ -81,9 +84,16 @@ uet::UetConfig draw_uet(std::uint64_t seed, ChaosOptions& options) {
       options.pair.access_longest == kTimeZero && config.two_sided_delivery == verbs::Delivery::kOrdered &&
       config.large_send == uet::LargeSend::kEager &&
       (config.use_ri_generation || config.unexpected == uet::UnexpectedSend::kKeep) && !options.may_fail;
-  uet::trim_at(options.pair.wire, pick(random, {0.0, 5.0}));
+  options.pair.wire.duplicate = options.pair.wire.reorder = Probability::from(0.05);
+  uet::trim_at(options.pair.wire, 5.0);
   const bool bytes = config.protection == wire::UetProtection::kCrc && random.below(2) == 1;
-  if (bytes) options.pair.wire.transform = through_bytes;
+  if (bytes) {
+    options.pair.wire.transform = [trim = options.pair.wire.transform](wire::Packet& packet, bool damaged,
+                                                                       RandomStream& stream,
+                                                                       wire::PayloadPool& pool) {
+      return (damaged || trim(packet, false, stream, pool)) && through_bytes(packet, damaged, stream, pool);
+    };
+  }
   options.verbs = {verbs::Verb::kRead,    verbs::Verb::kWrite,       verbs::Verb::kSend,
                    verbs::Verb::kSendImm, verbs::Verb::kCompareSwap, verbs::Verb::kFetchAdd};
   options.text +=
@@ -96,7 +106,8 @@ uet::UetConfig draw_uet(std::uint64_t seed, ChaosOptions& options) {
       std::to_string(config.use_ri_generation) + ", idle " + std::to_string(config.idle_timeout.ps / 1000) +
       " ns, bounds " + std::to_string(config.inbound_messages) + "/" + std::to_string(config.held_packets) +
       "/" + std::to_string(config.stored_responses) + "/" + std::to_string(config.packets_in_execution) +
-      ", wire bytes " + std::to_string(bytes);
+      ", congestion " + std::to_string(static_cast<int>(config.congestion)) + ", wire bytes " +
+      std::to_string(bytes);
   return config;
 }
 

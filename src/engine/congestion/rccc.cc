@@ -47,7 +47,8 @@ std::uint64_t RcccSender::demand(std::uint64_t backlog, std::uint64_t limit, std
   std::int64_t wanted = most - credit_;
   if (speculating_ && backlog > 0) wanted = std::max(wanted, std::int64_t{config_->mtu_bytes});
   wanted = std::max<std::int64_t>(wanted, 0);
-  if (active_contexts > 1) wanted /= active_contexts;
+  // A share of little is still more than nothing: a target that never moves would never be granted.
+  if (active_contexts > 1 && wanted > 0) wanted = std::max<std::int64_t>(wanted / active_contexts, 1);
   const auto units = static_cast<std::uint32_t>((wanted + kCreditQuantum - 1) / kCreditQuantum);
   const std::uint32_t target = (granted_units_ + units) & kCreditMask;
   if (credit_difference(target, target_units_) > 0) target_units_ = target;

@@ -70,6 +70,9 @@ TEST(Rccc, DemandIsLimitedByTheWindowAndSharedByContexts) {
   EXPECT_EQ(shared.demand(100'000, 50'000, 4), 49U * 256) << "12500 / 256 = 48.8";
   shared.on_acknowledgement(kTimeZero, credit(40));
   EXPECT_EQ(shared.demand(100'000, 50'000, 4), (40U + 39U) * 256) << "(50000 - 10240) / 4 / 256 = 38.8";
+  RcccSender little(kConfig);
+  little.on_acknowledgement(kTimeZero, {});
+  EXPECT_EQ(little.demand(3, 50'000, 1000), 1U * 256) << "a share of three bytes is still a demand";
 }
 
 TEST(Rccc, NacksEndSpeculationAndTimeoutsGiveItBack) {

@@ -124,6 +124,11 @@ class Cms {
   void on_credit_request(TimePs now, std::uint32_t pdc, std::uint32_t target_units);
   /// Counter of the credit that the source `ccc` has been given.
   std::uint32_t granted_units(std::uint32_t ccc) const { return issuer_.granted_units(ccc); }
+  /// Whether nothing is under way toward `ccc` because there is no credit.
+  bool waits_for_credit(std::uint32_t ccc) const {
+    const CongestionContext& context = *contexts_[ccc];
+    return by_credit_ && context.in_flight == 0 && !context.credit.permits(1);
+  }
   /// Whether acknowledgements carry credit instead of what a window needs.
   bool credit_in_acknowledgements() const { return by_credit_ && !by_window_; }
 

@@ -42,6 +42,7 @@ bool Cms::ask_for_credit(TimePs now, std::uint32_t ccc) {
   const std::uint64_t target =
       context.credit.demand(context.backlog + context.resend_backlog, demand_limit(context), active_);
   parts_.pds.request_credit(pdc, wire::uet_byte_units(target));
+  parts_.pds.await_credit(now, pdc);
   return false;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Congestion management under loss, trimming, repetition and reordering: every mode moves all data, in both
-// directions, and ends with nothing in flight.
+// directions, and ends with nothing in flight; without credit, a peer that is gone is noticed.
 #include <gtest/gtest.h>
 
 #include "engine/uet/engine_parts.h"
@@ -65,6 +65,55 @@ TEST_P(CmsFaults, EverythingArrivesAndNothingStaysInFlight) {
       }
     }
   }
+}
+
+/// Receiver credit for eight packets, time-outs of 100 us and three of them.
+UetConfig credited() {
+  UetConfig config;
+  config.congestion = CongestionControl::kReceiver;
+  config.credit = congestion::RcccConfig::for_network(gigabits_per_second(10), microseconds(12), 4208);
+  config.credit.max_window = 8 * std::uint64_t{4208};
+  config.rto_init = microseconds(100);
+  config.max_rto_retries = 3;
+  return config;
+}
+
+TEST(CreditFaults, Uet_3_6_14_ASourceWithoutCreditGivesUpAPeerThatIsSilent) {
+  World world(credited());
+  ASSERT_TRUE(world.finish(world.request(verbs::Verb::kWrite, 4096)).ok());
+  // What is under way is sent again at most once: then there is no credit, and no RTO either.
+  world.watch();
+  world.lose = [](const wire::Packet& packet) { return packet.source.number == 1; };
+  ASSERT_EQ(world.post(world.request(verbs::Verb::kWrite, 50'000)), engine::PostStatus::kOk);
+  world.pass(milliseconds(10));
+  ASSERT_EQ(world.completions(0).size(), 2U) << world.pair().waiting_report();
+  EXPECT_EQ(world.completions(0).back().status, verbs::CompletionStatus::kRetryExhausted);
+}
+
+TEST(CreditFaults, Uet_3_6_14_ASourceWithoutCreditLearnsThatItsTargetIsGone) {
+  UetConfig source = credited();
+  source.max_rto_retries = kRtoRetriesForever;
+  source.idle_timeout = kTimeZero;
+  UetConfig target = credited();
+  target.idle_timeout = microseconds(10);
+  target.rto_cap = microseconds(100);
+  World world(source, target, {});
+  ASSERT_EQ(world.post(world.request(verbs::Verb::kWrite, 4096)), engine::PostStatus::kOk);
+  world.pass(microseconds(100));
+  ASSERT_EQ(world.completions(0).size(), 1U);
+  // The target hears nothing and closes; then the source hears no longer that its credit is spent.
+  world.watch();
+  world.lose = [](const wire::Packet&) { return true; };
+  world.fill(0, World::kLocal, 50'000);
+  ASSERT_EQ(world.post(world.request(verbs::Verb::kWrite, 50'000)), engine::PostStatus::kOk);
+  world.pass(milliseconds(20));
+  ASSERT_EQ(world.counters(1).pdcs_failed, 1U);
+  world.lose = {};
+  world.pass(milliseconds(20));
+  ASSERT_EQ(world.completions(0).size(), 2U) << world.pair().waiting_report();
+  EXPECT_TRUE(world.completions(0).back().ok());
+  EXPECT_TRUE(world.same(World::kLocal, World::kRemote, 50'000));
+  EXPECT_EQ(world.counters(0).pdcs_opened, 2U);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -190,10 +190,11 @@ struct alignas(64) Pdc {
   TimePs ask_clear_at = kNever;  ///< Receiver: ask for a CLEAR.
   TimePs close_at = kNever;      ///< Target: the close request has not been answered.
   TimePs tail_at = kNever;       ///< Source: send a tail probe.
-  TimePs window_at = kNever;     ///< Source: nothing is outstanding, and CACK leaves no window: ask for it.
+  TimePs window_at = kNever;     ///< Source: CACK leaves no window, or nobody gives credit: ask the peer.
   std::uint16_t clear_requests = 0;
   std::uint16_t tail_probes = 0;
-  std::uint16_t tail_opaque = 0;  ///< Of the newest tail probe.
+  std::uint16_t credit_probes = 0;  ///< Since an acknowledgement or a credit came.
+  std::uint16_t tail_opaque = 0;    ///< Of the newest tail probe.
   TimePs tail_probed_at{};
   std::uint16_t window_probes = 0;
   TimePs least_refusal = kNever;  ///< ROD: shortest time from a packet to its NACK.

@@ -81,6 +81,9 @@ class Pds {
   /// Sends a Credit Request CP, or a Credit CP, with a counter of 24 bits.
   void request_credit(std::uint32_t pdc, std::uint32_t target_units);
   void send_credit(std::uint32_t pdc, std::uint32_t total_units);
+  /// Nothing of `pdc` is under way for want of credit: after a while, finds out whether the peer still knows
+  /// it.
+  void await_credit(TimePs now, std::uint32_t pdc);
   /// Whether Probe CPs follow silence, and the silence after `record` was heard of.
   bool probes_tail() const { return parts_config().infer_loss || parts_config().tail_loss_time > kTimeZero; }
   TimePs tail_silence(const Pdc& record) const;

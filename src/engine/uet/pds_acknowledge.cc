@@ -126,6 +126,7 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
   const std::uint32_t generation = record.generation;
   record.last_activity = now;
   record.tail_probes = 0;
+  record.credit_probes = 0;
   if (record.tail_at != kNever) record.tail_at = now + tail_silence(record);
 
   Effects effects;
@@ -366,8 +367,8 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
   PdcSend& tx = record.tx;
   const wire::UetNackClass kind = wire::uet_nack_class(nack.code);
   // [UE 1.0 3.5.12] A NACK outside the outstanding range changes nothing.
-  const bool to_window_probe =
-      record.window_probes > 0 && nack.psn == record.clear_psn() && kind == wire::UetNackClass::kFatal;
+  const bool to_window_probe = record.window_probes + record.credit_probes > 0 &&
+                               nack.psn == record.clear_psn() && kind == wire::UetNackClass::kFatal;
   if ((!tx.contains(nack.psn) && !to_window_probe) || kind == wire::UetNackClass::kReserved) {
     ++parts_.counters.dropped_nack;
     return;

@@ -51,6 +51,7 @@ void Pds::receive_control(TimePs now, const wire::Packet& packet) {
       acknowledgements_.back().opaque = control.probe_opaque;
       break;
     case UetControlType::kCredit:
+      record.credit_probes = 0;
       parts_.cms.on_credit(now, record.ccc, control.payload & 0xff'ffffU);
       kick(now, index);
       break;

@@ -193,19 +193,32 @@ void Pds::expire_window(TimePs now, std::uint32_t index) {
   Pdc& record = *pdcs_[index];
   const UetConfig& config = parts_.config;
   record.window_at = kNever;
-  if (!starved(record)) return;
-  if (config.max_rto_retries != kRtoRetriesForever && record.window_probes >= config.max_rto_retries) {
+  const bool no_window = starved(record);
+  if (!no_window && !(sendable(record) && parts_.cms.waits_for_credit(record.ccc))) return;
+  std::uint16_t& probes = no_window ? record.window_probes : record.credit_probes;
+  if (config.max_rto_retries != kRtoRetriesForever && probes >= config.max_rto_retries) {
     fail(now, index, verbs::CompletionStatus::kRetryExhausted, false);
     return;
   }
-  // [UE 1.0 3.5.11, 3.5.16] CACK stands behind a response that was not cleared, or has moved with a CLEAR
-  // that nothing acknowledges: clear again, and ask for the last PSN, whose ACK tells CACK.
-  ++parts_.counters.clear_commands_sent;
-  send_control(index, wire::UetControlType::kClearCommand, 0, record.clear_psn());
+  if (no_window) {
+    // [UE 1.0 3.5.11, 3.5.16] CACK stands behind a response that was not cleared, or has moved with a CLEAR
+    // that nothing acknowledges: clear again, and ask for the last PSN, whose ACK tells CACK.
+    ++parts_.counters.clear_commands_sent;
+    send_control(index, wire::UetControlType::kClearCommand, 0, record.clear_psn());
+  }
+  // Choice: nothing under way means no RTO, and a target that has given up its PDC does not answer requests
+  // for credit. This one it answers, if only with INV_DPDCID.
   ++parts_.counters.ack_requests_sent;
   send_control(index, wire::UetControlType::kAckRequest, record.clear_psn(), 0, wire::kUetAckRequested);
-  if (record.window_probes < 255) ++record.window_probes;
-  record.window_at = now + rto(record.window_probes);
+  if (probes < 255) ++probes;
+  record.window_at = now + rto(probes);
+}
+
+void Pds::await_credit(TimePs now, std::uint32_t index) {
+  Pdc& record = *pdcs_[index];
+  if (record.window_at != kNever) return;
+  record.window_at = now + rto(record.credit_probes);
+  arm(index, record.window_at);
 }
 
 void Pds::expire_receiver(TimePs now, std::uint32_t index) {
