@@ -52,6 +52,7 @@ void Pds::receive_control(TimePs now, const wire::Packet& packet) {
       break;
     case UetControlType::kCredit:
       record.credit_probes = 0;
+      if (!starved(record)) record.window_at = kNever;
       parts_.cms.on_credit(now, record.ccc, control.payload & 0xff'ffffU);
       kick(now, index);
       break;
