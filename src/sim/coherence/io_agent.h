@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// The coherent side of a root complex: an agent without a data cache that reads, owns and writes lines for
+// devices. Apart from the ordering queue, which decides when; the two are joined by whoever has both.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/flat_map.h"
+#include "base/ring.h"
+#include "sim/coherence/coherence_observer.h"
+#include "sim/coherence/message.h"
+
+namespace wharf::sim {
+
+struct IoAgentConfig {
+  std::uint32_t operations = 256;  ///< Reads and owns that are not answered yet.
+  std::uint32_t lines = 512;       ///< Lines that are tracked, owned, asked for or on their way home.
+  std::uint32_t credits = 256;     ///< Unanswered requests, as the home has been told.
+};
+
+/// The caller's own name of a read or an own; written into states as it is.
+using IoTag = std::uint32_t;
+
+/// What happens to the lines of a device, in the order in which it happens.
+struct IoEvent {
+  enum class Kind : std::uint8_t {
+    kRead,   ///< The read of `tag` has `bytes`. With `is_tracked` the caller will be told when they become
+             ///< stale.
+    kOwned,  ///< The own of `tag` is granted: perform_write() may follow until kInvalidated or kDowngraded
+             ///< names the line.
+    /// Somebody else is going to write: bytes that were read (or are in flight) may be stale from now on,
+    /// ownership and tracking are gone. May come for lines of which the caller holds nothing.
+    kInvalidated,
+    kDowngraded,  ///< Somebody else is going to read: ownership is gone, what was read stays good and
+                  ///< tracked.
+  };
+  Kind kind = Kind::kRead;
+  bool is_tracked = false;
+  IoTag tag = 0;
+  LineNumber line = 0;
+  LineBytes bytes{};  ///< kRead only.
+};
+
+/// Which bytes of a line a write touches: bit i stands for byte i.
+using ByteMask = std::uint64_t;
+
+struct IoAgentStatistics {
+  std::uint64_t reads = 0;
+  std::uint64_t tracked_reads = 0;
+  std::uint64_t local_reads = 0;  ///< Reads answered from a line that is owned or on its way home.
+  std::uint64_t owns = 0;
+  std::uint64_t writes = 0;
+  std::uint64_t drops = 0;  ///< Tracked lines given up.
+  std::uint64_t snoops = 0;
+  std::uint64_t invalidations = 0;           ///< kInvalidated of lines that were tracked, owned or in flight.
+  std::uint64_t flight_invalidations = 0;    ///< Those that overtook the bytes of a read.
+  std::uint64_t spurious_invalidations = 0;  ///< Those of lines that nobody here needed any more.
+  std::uint64_t stolen_ownerships = 0;       ///< Lines that were owned and taken before they were written.
+};
+
+/// Reads, owns and writes of one line are done in the order of the calls; different lines are not ordered. A
+/// line is in one of these states, each with or without being tracked:
+///
+/// | state | read | own | Invalidate | Supply | Fetch... |
+/// |---|---|---|---|---|---|
+/// | none | GetTracked, ReadOnce | GetModified, WriteLine | kInvalidated, acknowledge | acknowledge | never |
+/// | reading | waits | waits | kInvalidated, acknowledge; untracked answer | acknowledge | never |
+/// | owning | waits | waits | kInvalidated, acknowledge | acknowledge | kOwned first, then as owned |
+/// | owned, bytes here | at once | at once | never | never | kInvalidated or kDowngraded, bytes |
+/// | owned, no bytes (WriteLine) | gives up, then as none | at once | never | never | kInvalidated,
+/// acknowledge | | going home | at once unless taken | waits | kInvalidated, acknowledge | acknowledge |
+/// bytes, taken |
+///
+/// (FetchOnce takes nothing away and announces nothing.) The answer to a snoop leaves only after its event
+/// was taken by next_event(), so that a queue above has seen it before the writer goes on. An owner that is
+/// fetched before its bytes have come is first told kOwned: it may write in that instant, before it takes the
+/// next event, so that two writers cannot starve each other.
+///
+/// Joining reads: one that takes the bytes of an earlier one must have been tracked all the time, or it could
+/// see bytes from before it was issued. This class never joins reads; who does so above sends tracked ones.
+///
+/// A line that was dropped is asked for again without waiting: an invalidation may then be meant for the
+/// former registration. It is passed up all the same; that costs a repeated read and never a wrong value.
+///
+/// Order of calls: one input, then next_event() until it is empty, then next_request() and next_response().
+class IoAgent {
+ public:
+  IoAgent(AgentId agent, const IoAgentConfig& config);
+
+  /// Null for none. The observer outlives its use; a copy of this object has the same pointer.
+  void observe_with(CoherenceObserver* observer) { observer_ = observer; }
+
+  // Inputs from above.
+  /// There is room for one more read or own of `line`.
+  bool has_room(LineNumber line) const;
+  /// Asks for the bytes; kRead answers. After a tracked read the line is tracked until drop_tracking() or
+  /// kInvalidated; an answer without is_tracked says that this has happened already. Needs has_room().
+  void read(IoTag tag, LineNumber line, bool is_tracked);
+  /// Asks for ownership; kOwned answers. `whole_line`: all 64 bytes will be written, memory's are not
+  /// fetched. The ownership is held until perform_write() or release(), or until it is lost.
+  void own(IoTag tag, LineNumber line, bool whole_line);
+  /// True from kOwned until the line is written, released or lost.
+  bool is_owned(LineNumber line) const;
+  /// The bytes of an owned line, for atomics; null if it was owned as a whole line and its bytes were not
+  /// fetched.
+  const LineBytes* owned_bytes(LineNumber line) const;
+  /// Performs a write: from now on every agent sees it. With `keeps_ownership` more may follow, otherwise the
+  /// ownership of one kOwned is used up and the line goes home with the last one. If the bytes of the line
+  /// are not here, `mask` is all ones. The line is owned.
+  void perform_write(LineNumber line, const LineBytes& bytes, ByteMask mask, bool keeps_ownership);
+  /// Gives up the ownership of one kOwned without a write (a compare-and-swap that found another value). The
+  /// line is owned.
+  void release(LineNumber line);
+  /// The line is tracked no more, by reads in flight neither. Nothing happens if it is not.
+  void drop_tracking(LineNumber line);
+
+  /// A snoop, or the answer to a request.
+  void receive(const Message& message);
+
+  // Outputs: false when there is none.
+  bool next_event(IoEvent& out);
+  bool next_request(Message& out);  ///< Stops when the credits are used up.
+  bool next_response(Message& out);
+
+  AgentId agent() const { return agent_; }
+  bool is_tracked(LineNumber line) const;
+  /// Bytes of `line` that memory may lack, or null.
+  const LineBytes* modified_bytes(LineNumber line) const;
+  /// Nothing is under way and nothing is held.
+  bool is_idle() const;
+  const IoAgentStatistics& statistics() const { return statistics_; }
+  /// All that decides the future; the observer is not part of it.
+  void append_state(std::vector<std::byte>& state) const;
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  enum class OperationKind : std::uint8_t { kRead, kTrackedRead, kOwn, kOwnWhole };
+  struct Operation {
+    OperationKind kind = OperationKind::kRead;
+    IoTag tag = 0;
+    std::uint32_t next = kNone;
+  };
+
+  /// What was asked for and is not answered.
+  enum class Flight : std::uint8_t { kNone, kRead, kTrackedRead, kOwn };
+  enum class Hold : std::uint8_t { kNone, kOwned, kGoingHome, kTaken };
+
+  struct Line {
+    LineNumber line = 0;
+    Flight flight = Flight::kNone;
+    Hold hold = Hold::kNone;
+    bool has_bytes = false;
+    bool is_modified = false;
+    bool was_invalidated = false;  ///< While the bytes of a read were in flight.
+    bool has_snoop = false;        ///< A fetch waits for the ownership to come and be seen.
+    MessageKind snoop = MessageKind::kFetchOnce;
+    std::uint32_t tracked = 0;    ///< Tracked reads that are answered and not over.
+    std::uint32_t granted = 0;    ///< Owns that are answered and neither used nor released.
+    bool is_registered = false;   ///< The home may list this agent as a sharer because of tracked reads.
+    std::uint32_t first = kNone;  ///< Operations that wait, in order.
+    std::uint32_t last = kNone;
+    LineBytes bytes{};
+  };
+
+  /// An event with what happens once it was taken.
+  struct Queued {
+    IoEvent event;
+    bool answers_snoop = false;
+    MessageKind snoop = MessageKind::kInvalidate;
+  };
+
+  Line* find(LineNumber line);
+  const Line* find(LineNumber line) const;
+  Line& enter(LineNumber line);
+  void add_operation(LineNumber line, OperationKind kind, IoTag tag);
+  void advance(Line& entry);
+  void send(LineNumber line, MessageKind kind, const LineBytes* bytes, bool keeps_shared);
+  void go_home(Line& entry);
+  void snooped(const Message& message);
+  void answer_snoop(LineNumber line, MessageKind snoop);
+  void announce(IoEvent::Kind kind, LineNumber line, MessageKind snoop);
+  void leave_if_unused(Line& entry);
+
+  // Constant after construction.
+  AgentId agent_;
+  CoherenceObserver* observer_ = nullptr;
+
+  FlatMap index_;
+  std::vector<Line> lines_;
+  std::vector<std::uint32_t> free_lines_;
+  std::vector<Operation> operations_;
+  std::vector<std::uint32_t> free_operations_;
+  std::uint32_t credits_;
+  Ring<Queued> events_;
+  Ring<Message> requests_;
+  Ring<Message> responses_;
+  IoAgentStatistics statistics_;
+};
+
+}  // namespace wharf::sim
