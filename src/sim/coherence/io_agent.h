@@ -157,9 +157,8 @@ class IoAgent {
     bool was_invalidated = false;  ///< While the bytes of a read were in flight.
     bool has_snoop = false;        ///< A fetch waits for the ownership to come and be seen.
     MessageKind snoop = MessageKind::kFetchOnce;
-    std::uint32_t tracked = 0;    ///< Tracked reads that are answered and not over.
+    bool is_tracked = false;
     std::uint32_t granted = 0;    ///< Owns that are answered and neither used nor released.
-    bool is_registered = false;   ///< The home may list this agent as a sharer because of tracked reads.
     std::uint32_t first = kNone;  ///< Operations that wait, in order.
     std::uint32_t last = kNone;
     LineBytes bytes{};
