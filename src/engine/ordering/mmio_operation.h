@@ -11,11 +11,9 @@
 
 #include "base/check.h"
 #include "engine/ordering/mmio_state.h"
+#include "engine/ordering/request.h"
 
 namespace wharf::ordering {
-
-/// Bytes of one operation at most: one line.
-inline constexpr std::uint32_t kMmioLineBytes = 64;
 
 /// Instructions of "Efficient Remote Memory Ordering for Non-Coherent Interconnects" (ASPLOS '26), 4.2, and
 /// those of today's x86 processors.
@@ -51,17 +49,17 @@ struct MmioOperation {
   std::uint16_t device = 0;  ///< Target device, 0 where there is one.
   MmioKind kind = MmioKind::kStore;
   std::uint8_t length = 0;  ///< Bytes, 1 to 64.
-  std::array<std::byte, kMmioLineBytes> data{};
+  std::array<std::byte, kLineBytes> data{};
 
   std::span<const std::byte> bytes() const { return std::span(data).first(length); }
-  std::uint64_t line() const { return address & ~std::uint64_t{kMmioLineBytes - 1}; }
+  std::uint64_t line() const { return address & ~std::uint64_t{kLineBytes - 1}; }
 
   bool operator==(const MmioOperation&) const = default;
 };
 
 /// An operation of `kind` that stores `bytes` (1 to 64, within a line) at `address`.
 inline MmioOperation mmio_store(MmioKind kind, std::uint64_t address, std::span<const std::byte> bytes) {
-  WHARF_CHECK(!bytes.empty() && (address % kMmioLineBytes) + bytes.size() <= kMmioLineBytes);
+  WHARF_CHECK(!bytes.empty() && (address % kLineBytes) + bytes.size() <= kLineBytes);
   MmioOperation operation;
   operation.kind = kind;
   operation.address = address;

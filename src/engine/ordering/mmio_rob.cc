@@ -238,7 +238,7 @@ std::uint32_t MmioRob::waiting(std::uint32_t domain) const {
 
 std::uint64_t MmioRob::storage_bytes() const {
   const std::uint64_t networks = config_.shared_network ? 1 : 2;
-  return domains_.size() * networks * config_.entries_per_network * kMmioLineBytes;
+  return domains_.size() * networks * config_.entries_per_network * kLineBytes;
 }
 
 void MmioRob::append_state(std::vector<std::byte>& out) const {

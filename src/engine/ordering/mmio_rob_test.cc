@@ -23,7 +23,7 @@ MmioOperation numbered(MmioKind kind, std::uint32_t number, std::uint32_t ordere
   operation.kind = kind;
   operation.number = number;
   operation.ordered_after = kind == MmioKind::kRelease ? number : ordered_after;
-  operation.address = std::uint64_t{number} * kMmioLineBytes;
+  operation.address = std::uint64_t{number} * kLineBytes;
   operation.length = 64;
   return operation;
 }
