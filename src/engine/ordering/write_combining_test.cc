@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// "Stop Taking the Scenic Route" (HotOS '25), 2.1 and 3.4: write-combining buffers; x86-TSO for the store
+// buffer; and both in front of the sequence numbers of the MMIO reorder buffer.
+#include "engine/ordering/write_combining.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+
+#include "engine/ordering/mmio_rob.h"
+#include "engine/ordering/mmio_sequencer.h"
+#include "engine/ordering/store_buffer.h"
+
+namespace wharf::ordering {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+std::vector<std::byte> filled(std::size_t size, std::uint8_t value) {
+  return std::vector<std::byte>(size, std::byte{value});
+}
+
+MmioOperation combining(std::uint64_t address, std::size_t length, std::uint8_t value = 1) {
+  return mmio_store(MmioKind::kWriteCombiningStore, address, filled(length, value));
+}
+
+/// Address and length of everything that leaves.
+std::vector<std::pair<std::uint64_t, int>> drain(WriteCombining& buffers) {
+  std::vector<std::pair<std::uint64_t, int>> left;
+  MmioOperation out;
+  while (buffers.next_leaving(out)) left.emplace_back(out.address, out.length);
+  return left;
+}
+
+std::vector<std::byte> state_of(const WriteCombining& buffers) {
+  std::vector<std::byte> state;
+  buffers.append_state(state);
+  return state;
+}
+
+// 2.1: stores to one line merge, and a full line leaves as one 64-byte write.
+TEST(WriteCombining, MergesAndLeavesWhenFull) {
+  WriteCombining buffers{WriteCombiningConfig{}};
+  EXPECT_TRUE(buffers.store(combining(64, 32)));
+  EXPECT_THAT(drain(buffers), IsEmpty());
+  EXPECT_TRUE(buffers.store(combining(96, 32)));
+  EXPECT_THAT(drain(buffers), ElementsAre(Pair(64, 64)));
+}
+
+TEST(WriteCombining, TheLastStoreToAByteWins) {
+  WriteCombining buffers{WriteCombiningConfig{}};
+  buffers.store(combining(0, 8, 1));
+  buffers.store(combining(4, 8, 2));
+  buffers.fence();
+  MmioOperation out;
+  ASSERT_TRUE(buffers.next_leaving(out));
+  EXPECT_EQ(out.length, 8);
+  EXPECT_THAT(std::vector(out.data.begin() + 3, out.data.begin() + 5),
+              ElementsAre(std::byte{1}, std::byte{2}));
+}
+
+// A line that is not full leaves as naturally aligned pieces of at most eight bytes.
+TEST(WriteCombining, APartialLineLeavesInAlignedPieces) {
+  WriteCombining buffers{WriteCombiningConfig{}};
+  buffers.store(combining(3, 15));
+  buffers.store(combining(40, 1));
+  buffers.fence();
+  EXPECT_THAT(drain(buffers), ElementsAre(Pair(3, 1), Pair(4, 4), Pair(8, 8), Pair(16, 2), Pair(40, 1)));
+}
+
+// 3.4: a ninth line makes the oldest leave.
+TEST(WriteCombining, ANinthLineEvictsTheOldest) {
+  WriteCombining buffers{WriteCombiningConfig{}};
+  for (std::uint64_t line = 0; line < 8; ++line) EXPECT_TRUE(buffers.store(combining(line * 64, 8)));
+  EXPECT_FALSE(buffers.store(combining(8 * 64, 8)));
+  EXPECT_FALSE(buffers.store(combining(8 * 64, 8))) << "one victim is enough";
+  EXPECT_EQ(buffers.open_lines(), 7U);
+  EXPECT_THAT(drain(buffers), ElementsAre(Pair(0, 8)));
+  EXPECT_TRUE(buffers.store(combining(8 * 64, 8)));
+  EXPECT_EQ(buffers.open_lines(), 8U);
+}
+
+TEST(WriteCombining, ARandomVictimComesFromTheStreamHandedIn) {
+  WriteCombiningConfig config;
+  config.victim = CombiningVictim::kRandom;
+  std::map<std::uint64_t, int> victims;
+  RandomStream random(1, "victims");
+  for (int run = 0; run < 200; ++run) {
+    WriteCombining buffers(config);
+    for (std::uint64_t line = 0; line < 8; ++line) buffers.store(combining(line * 64, 1), &random);
+    EXPECT_FALSE(buffers.store(combining(8 * 64, 1), &random));
+    MmioOperation out;
+    ASSERT_TRUE(buffers.next_leaving(out));
+    ++victims[out.line()];
+  }
+  EXPECT_EQ(victims.size(), 8U);
+}
+
+// 2.1: sfence waits until everything has left and reached the root complex; stores wait for the fence.
+TEST(WriteCombining, AFenceIsDoneWhenEverythingHasArrived) {
+  WriteCombining buffers{WriteCombiningConfig{}};
+  EXPECT_TRUE(buffers.drained());
+  buffers.store(combining(0, 8));
+  buffers.store(combining(64, 8));
+  buffers.fence();
+  EXPECT_FALSE(buffers.drained());
+  EXPECT_FALSE(buffers.store(combining(128, 8)));
+  EXPECT_EQ(drain(buffers).size(), 2U);
+  buffers.arrived();
+  EXPECT_FALSE(buffers.drained()) << "one is still on its way";
+  EXPECT_FALSE(buffers.store(combining(128, 8)));
+  buffers.arrived();
+  EXPECT_TRUE(buffers.drained());
+  EXPECT_TRUE(buffers.store(combining(128, 8)));
+}
+
+TEST(WriteCombining, AnOpenLineLeavesOnATimeOut) {
+  WriteCombining buffers{WriteCombiningConfig{}};
+  buffers.store(combining(0, 8));
+  buffers.store(combining(64, 8));
+  buffers.close(1);
+  EXPECT_THAT(drain(buffers), ElementsAre(Pair(64, 8)));
+  EXPECT_EQ(buffers.open_lines(), 1U);
+}
+
+// 2.1: lines leave in any order, and so do the pieces of a line.
+TEST(WriteCombining, OffersEveryOrderOfLeaving) {
+  WriteCombining buffers{WriteCombiningConfig{}};
+  buffers.store(combining(0, 64));
+  buffers.store(combining(64, 16));
+  EXPECT_EQ(buffers.leaving_choices(), 1U) << "the second line is open";
+  buffers.fence();
+  ASSERT_EQ(buffers.leaving_choices(), 3U);
+  WriteCombining copy = buffers;
+  EXPECT_EQ(copy.take_leaving(2).address, 72U);
+  EXPECT_EQ(copy.leaving_choices(), 2U);
+  EXPECT_EQ(buffers.leaving_choices(), 3U);
+}
+
+TEST(WriteCombining, AStoreToALeavingLineWaits) {
+  WriteCombining buffers{WriteCombiningConfig{}};
+  buffers.store(combining(0, 64));
+  EXPECT_FALSE(buffers.store(combining(0, 8)));
+  drain(buffers);
+  EXPECT_TRUE(buffers.store(combining(0, 8)));
+}
+
+// Uncached stores keep their order, and come after the lines touched before them.
+TEST(WriteCombining, UncachedStoresLeaveInOrderAfterEarlierLines) {
+  WriteCombining buffers{WriteCombiningConfig{}};
+  const auto uncached = [](std::uint64_t address) {
+    return mmio_store(MmioKind::kUncachedStore, address, filled(4, 1));
+  };
+  buffers.store(combining(0, 8));
+  EXPECT_FALSE(buffers.store(uncached(256)));
+  EXPECT_THAT(drain(buffers), ElementsAre(Pair(0, 8)));
+  EXPECT_TRUE(buffers.store(uncached(256)));
+  EXPECT_TRUE(buffers.store(uncached(128)));
+  EXPECT_EQ(buffers.leaving_choices(), 1U);
+  EXPECT_THAT(drain(buffers), ElementsAre(Pair(256, 4), Pair(128, 4)));
+}
+
+TEST(WriteCombining, StateForgetsWhichBufferHoldsALine) {
+  WriteCombining one{WriteCombiningConfig{}};
+  WriteCombining other{WriteCombiningConfig{}};
+  one.store(combining(0, 64));
+  one.store(combining(64, 8));
+  drain(one);
+  one.arrived();
+  other.store(combining(64, 8));
+  EXPECT_EQ(state_of(one), state_of(other));
+  other.store(combining(64, 8, 2));
+  EXPECT_NE(state_of(one), state_of(other));
+}
+
+// Whatever the program and the order of leaving, every byte reaches the device with its last value before a
+// fence.
+RC_GTEST_PROP(WriteCombining, NoByteIsLostOrOld, ()) {
+  WriteCombiningConfig config;
+  config.buffers = *rc::gen::inRange<std::uint32_t>(1, 9);
+  config.victim = *rc::gen::element(CombiningVictim::kOldest, CombiningVictim::kRandom);
+  WriteCombining buffers(config);
+  RandomStream random(*rc::gen::arbitrary<std::uint64_t>(), "program");
+  std::map<std::uint64_t, std::byte> expected;
+  std::map<std::uint64_t, std::byte> device;
+  const auto leave = [&] {
+    const std::uint32_t choices = buffers.leaving_choices();
+    if (choices == 0) return;
+    const MmioOperation out = buffers.take_leaving(static_cast<std::uint32_t>(random.below(choices)));
+    RC_ASSERT(out.address % out.length == 0U);
+    for (std::size_t i = 0; i < out.length; ++i) device[out.address + i] = out.data[i];
+    buffers.arrived();
+  };
+  for (int i = 0; i < 200; ++i) {
+    const std::uint64_t address = random.below(12 * 64);
+    const std::size_t length = 1 + random.below(64 - address % 64);
+    const auto value = static_cast<std::uint8_t>(random.next_u32());
+    while (!buffers.store(combining(address, length, value), &random)) leave();
+    for (std::size_t byte = 0; byte < length; ++byte) expected[address + byte] = std::byte{value};
+    if (random.below(4) == 0) leave();
+    if (random.below(16) == 0 && buffers.open_lines() > 0) buffers.close(0);
+  }
+  buffers.fence();
+  while (!buffers.drained()) leave();
+  RC_ASSERT(device == expected);
+}
+
+// The whole path: buffers that leave in any order, a path that reorders, and numbers that restore the order.
+RC_GTEST_PROP(MmioPath, NumberedStoresThroughTheBuffersLeaveTheRobInOrder, ()) {
+  MmioRobConfig config;
+  config.rule = *rc::gen::element(ReleaseRule::kStrict, ReleaseRule::kRefined);
+  config.numbering.bits = 6;
+  MmioSequencer sequencer({.numbering = config.numbering});
+  MmioRob rob(config);
+  WriteCombining buffers{WriteCombiningConfig{}};
+  RandomStream random(*rc::gen::arbitrary<std::uint64_t>(), "path");
+  constexpr std::uint32_t kOperations = 200;
+  const std::uint32_t lines_of_packet = *rc::gen::inRange<std::uint32_t>(1, 6);
+  std::vector<MmioOperation> path;
+  std::vector<bool> seen(kOperations);
+  std::uint32_t issued = 0;
+  std::uint32_t done = 0;
+  for (std::uint32_t step = 0; done < kOperations; ++step) {
+    RC_ASSERT(step < 100 * kOperations);
+    const bool last = issued % lines_of_packet == lines_of_packet - 1;
+    const MmioKind kind = last ? MmioKind::kRelease : MmioKind::kStore;
+    if (issued < kOperations && sequencer.blocked_by(0, 0, kind, true) == IssueBlock::kNone) {
+      MmioSequencer attempt = sequencer;
+      MmioOperation operation = mmio_store(kind, issued * 64, filled(64, 1));
+      operation.tag = issued;
+      attempt.stamp(operation);
+      if (buffers.store(operation)) {
+        sequencer = attempt;
+        ++issued;
+      }
+    }
+    if (random.below(3) == 0 && buffers.leaving_choices() > 0) {
+      path.push_back(
+          buffers.take_leaving(static_cast<std::uint32_t>(random.below(buffers.leaving_choices()))));
+    }
+    if (random.below(3) == 0 && !path.empty()) {
+      const auto at = static_cast<std::ptrdiff_t>(random.below(path.size()));
+      RC_ASSERT(rob.accept(path[static_cast<std::size_t>(at)]) == MmioArrival::kAccepted);
+      path.erase(path.begin() + at);
+      buffers.arrived();
+    }
+    MmioOperation out;
+    while (rob.next_dispatch(out)) {
+      RC_ASSERT(!seen[out.tag]);
+      if (config.rule == ReleaseRule::kStrict) RC_ASSERT(out.tag == done);
+      if (out.kind == MmioKind::kRelease)
+        RC_ASSERT(std::count(seen.begin(), seen.begin() + out.tag, false) == 0);
+      seen[out.tag] = true;
+      ++done;
+    }
+    MmioCredit credit;
+    while (rob.next_credit(credit)) sequencer.acknowledge(credit);
+  }
+  RC_ASSERT(buffers.drained());
+}
+
+// TSO: stores become visible in program order, one at a time, and a load sees the newest own store.
+TEST(StoreBuffer, PerformsInOrderAndForwardsTheNewest) {
+  StoreBuffer buffer(4);
+  buffer.store(0, filled(8, 1));
+  buffer.store(8, filled(8, 2));
+  buffer.store(0, filled(8, 3));
+  std::array<std::byte, 4> value{};
+  EXPECT_EQ(buffer.load(4, value), ForwardedLoad::kForwarded);
+  EXPECT_EQ(value[0], std::byte{3});
+  HostStore out;
+  ASSERT_TRUE(buffer.next_store(out));
+  EXPECT_EQ(out.data[0], std::byte{1});
+  EXPECT_FALSE(buffer.next_store(out)) << "one at a time";
+  EXPECT_EQ(buffer.load(16, value), ForwardedLoad::kFromMemory);
+  buffer.performed();
+  ASSERT_TRUE(buffer.next_store(out));
+  EXPECT_EQ(out.address, 8U);
+}
+
+TEST(StoreBuffer, ALoadThatIsPartlyCoveredWaits) {
+  StoreBuffer buffer(4);
+  buffer.store(0, filled(4, 1));
+  std::array<std::byte, 8> value{};
+  EXPECT_EQ(buffer.load(0, value), ForwardedLoad::kWait);
+  EXPECT_EQ(buffer.load(4, value), ForwardedLoad::kFromMemory);
+}
+
+TEST(StoreBuffer, IsBoundedAndTellsWhenAFenceIsDone) {
+  StoreBuffer buffer(3);
+  EXPECT_TRUE(buffer.drained());
+  for (std::uint64_t i = 0; i < 3; ++i) buffer.store(8 * i, filled(8, 1));
+  EXPECT_TRUE(buffer.full());
+  HostStore out;
+  while (buffer.next_store(out)) {
+    EXPECT_FALSE(buffer.drained());
+    buffer.performed();
+  }
+  EXPECT_TRUE(buffer.drained());
+  std::vector<std::byte> used;
+  std::vector<std::byte> fresh;
+  buffer.append_state(used);
+  StoreBuffer(3).append_state(fresh);
+  EXPECT_EQ(used, fresh);
+}
+
+}  // namespace
+}  // namespace wharf::ordering
