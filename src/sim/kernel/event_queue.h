@@ -87,6 +87,27 @@ class EventQueue {
     return &record;
   }
 
+  /// Removes the earliest records whose times are `end` or earlier, `most` (at least 1) of them or fewer, and
+  /// calls visit(record) for each in order. Returns how many there were; 0: none is left.
+  template <typename Visit>
+  std::size_t take_until(TimePs end, std::size_t most, Visit&& visit) {
+    if (near_first_ == near_last_ && size_ != 0) refill();
+    // Those that are earlier than every far one need no further look.
+    const TimePs last = far_.empty() ? end : min(end, far_.front().time - picoseconds(1));
+    const std::size_t first = near_first_;
+    const std::size_t stop = std::min(near_last_, first + most);
+    const Record* const near = near_.data();
+    std::size_t next = first;
+    for (; next < stop && near[next].time <= last; ++next) visit(near[next]);
+    near_first_ = next;
+    size_ -= next - first;
+    if (next != first) return next - first;
+    const Record* const record = size_ == 0 ? nullptr : pop_until(end);
+    if (record == nullptr) return 0;
+    visit(*record);
+    return 1;
+  }
+
   /// Whether the calendar is in use: for tests and benchmarks.
   bool uses_calendar() const { return near_end_ != kUnbounded; }
 

@@ -153,6 +153,43 @@ TEST(EventQueue, FarTimersBesideANearChain) {
   }
 }
 
+// Several at a time, between pushes near and far: the same order as one at a time.
+TEST(EventQueue, TakeUntilEqualsPopUntil) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomStream random(seed, "take");
+    EventQueue<Event> taken;
+    EventQueue<Event> popped;
+    std::int64_t now = 0;
+    std::uint32_t sequence = 0;
+    for (int round = 0; round < 200; ++round) {
+      const std::uint64_t shape = random.below(7);
+      for (std::uint64_t pushes = random.below(40); pushes > 0; --pushes) {
+        const auto target = static_cast<std::uint32_t>(random.below(50));
+        const Event event{TimePs{now + draw_delay(random, shape)},
+                          make_order(ComponentId{target}, ComponentId{target % 7}, sequence++), target, 0, 0};
+        taken.push(event);
+        popped.push(event);
+      }
+      const TimePs end{now + static_cast<std::int64_t>(random.below(100'000))};
+      for (;;) {
+        const std::size_t most = 1 + random.below(20);
+        const std::size_t count = taken.take_until(end, most, [&](const Event& event) {
+          const Event* const expected = popped.pop_until(end);
+          ASSERT_NE(expected, nullptr);
+          EXPECT_EQ(event.time, expected->time);
+          EXPECT_EQ(event.order, expected->order);
+        });
+        EXPECT_LE(count, most);
+        if (count == 0 || HasFailure()) break;
+      }
+      ASSERT_EQ(popped.pop_until(end), nullptr);
+      ASSERT_EQ(taken.size(), popped.size());
+      now = end.ps;
+    }
+  }
+}
+
 TEST(EventQueue, PopUntilStopsAtTheEnd) {
   EventQueue<Event> queue;
   EXPECT_EQ(queue.pop_until(kNever), nullptr);

@@ -29,7 +29,7 @@ class Lookahead {
   std::size_t size() const { return last_ - first_ + queue_.size(); }
 
   void push(Record record) {
-    if (first_ != last_ && before(record, at(last_ - 1))) {
+    if (first_ != last_ && before(record, at(last_ - 1))) [[unlikely]] {
       insert(record);
     } else {
       queue_.push(record);
@@ -66,26 +66,35 @@ class Lookahead {
   /// Takes records out and moves all of them one step on.
   template <typename Stages>
   [[gnu::noinline]] void work(TimePs end, Stages& stages) {
-    while (last_ - first_ < 4 * kStep) {
-      const Record* record = queue_.pop_until(end);
-      if (record == nullptr) break;
-      Record& place = at(last_++);
-      place = *record;
-      stages.known(place);
+    const std::size_t first = first_;
+    const std::size_t wanted = first + 4 * kStep;
+    std::size_t last = last_;
+    while (last < wanted) {
+      const std::size_t taken = queue_.take_until(end, wanted - last, [&](const Record& record) {
+        Record& place = at(last++);
+        place = record;
+        stages.known(place);
+      });
+      if (taken == 0) break;
     }
-    last_shown_ = std::max(last_shown_, first_);
-    for (; last_shown_ < last_ && last_shown_ < first_ + kStep; ++last_shown_)
-      stages.fetch_last(at(last_shown_));
-    second_shown_ = std::max(second_shown_, first_);
-    for (; second_shown_ < last_ && second_shown_ < first_ + 2 * kStep; ++second_shown_)
-      stages.fetch_second(at(second_shown_));
-    first_shown_ = std::max(first_shown_, first_);
-    for (; first_shown_ < last_ && first_shown_ < first_ + 3 * kStep; ++first_shown_)
-      stages.fetch_first(at(first_shown_));
-    work_at_ = std::min(first_ + kStep, last_);
+    last_ = last;
+    last_shown_ = show(last_shown_, first + kStep, [&](Record& record) { stages.fetch_last(record); });
+    second_shown_ =
+        show(second_shown_, first + 2 * kStep, [&](Record& record) { stages.fetch_second(record); });
+    first_shown_ = show(first_shown_, first + 3 * kStep, [&](Record& record) { stages.fetch_first(record); });
+    work_at_ = std::min(first + kStep, last);
   }
 
-  void insert(Record record) {
+  /// Shows the records from `shown`, or the first, to `until`, or the last; returns where it ended.
+  template <typename Stage>
+  [[gnu::always_inline]] std::size_t show(std::size_t shown, std::size_t until, Stage&& stage) {
+    std::size_t next = std::max(shown, first_);
+    const std::size_t stop = std::min(last_, until);
+    for (; next < stop; ++next) stage(at(next));
+    return next;
+  }
+
+  [[gnu::noinline]] void insert(Record record) {
     if (last_ - first_ == kCapacity) [[unlikely]] {
       queue_.push(at(last_ - 1));
       --last_;
