@@ -8,7 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "base/flat_map.h"
 #include "base/result.h"
+#include "base/ring.h"
+#include "base/slot_pool.h"
+#include "engine/ordering/order_lists.h"
 #include "engine/ordering/request.h"
 #include "engine/ordering/rlsq_design.h"
 #include "engine/ordering/rlsq_port.h"
@@ -78,8 +82,110 @@ class Rlsq {
   void who_waits(std::vector<std::string>& lines) const;
 
  private:
+  using Index = OrderLists::Index;
+  static constexpr Index kNone = OrderLists::kNone;
+
+  enum class EntryState : std::uint8_t {
+    kHeld,   ///< Nothing was asked for it: not its turn, or its line is in use. Writes: until they are
+             ///< performed.
+    kSent,   ///< It shares the read of its line that is under way.
+    kAgain,  ///< That read was hit by a snoop before this entry's turn came: its value must be read again.
+    kValue,  ///< The tracker holds its value; its turn has not come.
+    kDone,   ///< Complete; the answer waits to be taken.
+  };
+  struct Entry {
+    Kind kind = Kind::kRead;
+    EntryState state = EntryState::kHeld;
+    bool asks_early = false;  ///< Reads, ownership: asked for before its turn.
+    bool is_last = true;
+    Label label = Label::kStrong;
+    verbs::Verb atomic = verbs::Verb::kFetchAdd;
+    // Neighbours among the entries on its line, in order of arrival.
+    Index earlier = kNone;
+    Index later = kNone;
+    std::uint32_t tracker = 0;
+    std::uint32_t tag = 0;
+    Domain domain;
+    std::uint64_t number = 0;
+    std::uint64_t arrival = 0;  ///< For reports and states: orders the entries.
+    LineNumber line = 0;
+    ByteMask mask = 0;
+  };
+  struct AtomicOperands {
+    std::array<std::uint64_t, 2> operand{};  ///< Later the old value.
+    std::array<std::uint64_t, 2> compare{};
+  };
+
+  /// Where a line's one memory transaction is.
+  enum class LineRead : std::uint8_t { kNone, kQueued, kUnderWay };
+  enum class LineOwnership : std::uint8_t { kNone, kQueued, kUnderWay, kOwned, kPerforming };
+  /// One line that entries are about. The entries at the head of its list, either all reads or all writes and
+  /// atomics, are active; what stands behind them waits.
+  struct Tracker {
+    LineNumber line = 0;
+    Index first = kNone;
+    Index last = kNone;
+    std::uint16_t writers = 0;  ///< Writes and atomics in the list.
+    std::uint16_t values = 0;   ///< Entries in state kValue.
+    LineRead read = LineRead::kNone;
+    LineOwnership ownership = LineOwnership::kNone;
+    bool is_tracked = false;  ///< Of the read under way, or of the value held: the home knows of it.
+    bool is_stale = false;    ///< A snoop came while a tracked read was under way.
+    bool was_robbed =
+        false;  ///< An ownership was lost before the turn of its write: not asked for ahead again.
+    bool is_to_perform = false;    ///< Stands in performs_.
+    bool keeps_ownership = false;  ///< What the Perform under way has promised.
+  };
+
+  /// A request not yet taken; the tracker counts unless the operation is kDrop.
+  struct QueuedRequest {
+    MemoryOperation operation;
+    std::uint32_t tracker;
+    LineNumber line;
+  };
+
+  explicit Rlsq(const RlsqConfig& config);
+
+  std::uint32_t limit(Kind kind, std::uint32_t size) const {
+    return size + (kind == Kind::kWrite ? config_.posted_reserve : 0);
+  }
+  bool is_turn_of(Index entry) const { return order_.waiting(entry) == 0; }
+  bool is_writer(Index entry) const { return entries_[entry].kind != Kind::kRead; }
+  bool is_active_read(Index entry) const;
+  Index earlier_held_read(const Tracker& tracker, const Request& request) const;
+  Index make_entry(const Request& request, std::uint32_t slot);
+  void fill_response(Index entry, Response& out) const;
+  std::vector<Index> entries_by_arrival() const;
+  std::string reason(Index entry) const;
+  std::uint32_t tracker_of(LineNumber line) const;
+
+  // The machine, one step each.
+  void try_read(Index entry);
+  void send_read(std::uint32_t slot);
+  void advance_writer(std::uint32_t slot);
+  void advance_line(std::uint32_t slot);
+  void end_tracking(std::uint32_t slot);
+  void turn_came(Index entry);
+  void complete(Index entry);
+  void settle();
+  SnoopResult lose_values(std::uint32_t slot);
+  SnoopResult lose_ownership(std::uint32_t slot);
+
   RlsqConfig config_;
   RlsqStatistics statistics_;
+  std::uint64_t arrivals_ = 0;
+  SlotPool<Entry> entries_;
+  std::vector<LineBytes> bytes_;  ///< Of each entry: what to write, or the answer.
+  std::vector<AtomicOperands> operands_;
+  OrderLists order_;
+  SlotPool<Tracker> trackers_;
+  std::vector<LineBytes> values_;  ///< Of each tracker.
+  FlatMap lines_;                  ///< Line number to tracker.
+  Ring<QueuedRequest> requests_;
+  Ring<std::uint32_t> performs_;  ///< Trackers whose first entry may be performed.
+  Ring<Index> answers_;           ///< Reads and atomics, as they came or as they completed.
+  Ring<Index> written_;           ///< Posted writes that were performed.
+  Ring<Index> turns_;             ///< Entries whose turn has come, to be looked at by settle().
 };
 
 }  // namespace wharf::ordering
