@@ -58,12 +58,14 @@ class Rlsq {
   // Memory side in. An answer that was not asked for is our bug and aborts.
   /// The bytes of the line of a kRead or kReadTracked.
   void read_done(LineNumber line, const LineBytes& bytes);
-  /// The line is owned, until it is performed without keeps_ownership or lost.
+  /// The line is owned, until it is performed without keeps_ownership or lost. A snoop that was ordered after
+  /// this grant but overtook it is held by the agent until the grant is here.
   void owned(LineNumber line);
   /// The Perform of the line has happened; `old_value` for atomics.
   void performed(LineNumber line, const std::array<std::uint64_t, 2>& old_value = {});
   /// Another agent writes the line, or its home forgets who shares it: call when the invalidation arrives,
-  /// before it is acknowledged. Any line, at any time (but see Perform).
+  /// before it is acknowledged. Any line, at any time, but see owned() and Perform. One that overtakes the
+  /// data of a tracked read belongs here at once: that is what the queue must see.
   SnoopResult snoop_invalidate(LineNumber line);
   /// Another agent reads the line: an ownership not yet used is lost, values that were read stay good.
   SnoopResult snoop_share(LineNumber line);
@@ -76,7 +78,8 @@ class Rlsq {
   const RlsqStatistics& statistics() const { return statistics_; }
   /// Nothing inside: no entry, no request or answer to be taken.
   bool is_idle() const;
-  /// Appends what decides the queue's future, and nothing else: equal bytes, equal futures.
+  /// Appends what decides the queue's future, and nothing else: equal bytes, equal futures. Tags count,
+  /// numbers of requests only as far as they are equal.
   void append_state(std::vector<std::byte>& state) const;
   /// Appends one line of text for each entry that is not complete: what it waits for.
   void who_waits(std::vector<std::string>& lines) const;
