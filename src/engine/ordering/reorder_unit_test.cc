@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0
+// "Stop Taking the Scenic Route" (HotOS '25), 3.1 to 3.4: the paper's steps, every case it leaves open
+// (numbered as in the header), and any bounded change of places as a property.
+#include "engine/ordering/reorder_unit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "base/random.h"
+#include "engine/ordering/reorder_unit_reuse.h"
+#include "engine/ordering/write_combining.h"
+
+namespace wharf::ordering {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+using Bytes = std::vector<std::byte>;
+
+/// A message of `length` bytes: `fill` everywhere but in the length field.
+Bytes message(std::uint32_t length, std::uint8_t fill, std::uint32_t field_offset = 0,
+              std::uint32_t field_bytes = 1) {
+  Bytes bytes(length, std::byte{fill});
+  for (std::uint32_t i = 0; i < field_bytes; ++i)
+    bytes[field_offset + i] = std::byte((length >> (8 * i)) & 0xFF);
+  return bytes;
+}
+
+/// A unit with one address window that is easy to write to, and what came out of it.
+struct Bench {
+  explicit Bench(const ReorderUnitConfig& config) : config(config), unit(config), into(config.buffer_bytes) {}
+
+  /// Writes `bytes` from `offset` on, cut at lines, wrapping around the window.
+  ReorderedWrite write(std::uint32_t offset, const Bytes& bytes, std::uint32_t queue = 0) {
+    auto result = ReorderedWrite::kTaken;
+    for (std::size_t done = 0; done < bytes.size();) {
+      const auto at = static_cast<std::uint32_t>(offset + done) % config.window_bytes;
+      const std::size_t count = std::min<std::size_t>(kLineBytes - at % kLineBytes, bytes.size() - done);
+      result = unit.write(queue, at, std::span(bytes).subspan(done, count));
+      done += count;
+    }
+    return result;
+  }
+  /// Offset and length of every message that is complete.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> messages() {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
+    while (unit.next_message(last, into)) {
+      found.emplace_back(last.offset, last.length);
+      unit.transmitted(last.length);
+    }
+    return found;
+  }
+
+  ReorderUnitConfig config;
+  ReorderUnit unit;
+  Bytes into;
+  ReorderedMessage last;
+};
+
+ReorderUnitConfig small() {
+  ReorderUnitConfig config;
+  config.window_bytes = 4096;
+  return config;
+}
+
+Bytes part(const Bytes& bytes, std::size_t from, std::size_t to) {
+  return Bytes(bytes.begin() + static_cast<std::ptrdiff_t>(from),
+               bytes.begin() + static_cast<std::ptrdiff_t>(to));
+}
+
+// 3.1: complete when every byte from the first to the last is there; then the address register moves on.
+TEST(ReorderUnit, AMessageIsCompleteWithItsLastByte) {
+  Bench bench(small());
+  const Bytes bytes = message(100, 7);
+  bench.write(0, part(bytes, 0, 99));
+  EXPECT_THAT(bench.messages(), IsEmpty());
+  EXPECT_EQ(bench.unit.length_address(0), 0U);
+  EXPECT_EQ(bench.unit.first_missing(0), 99U);
+  bench.write(99, part(bytes, 99, 100));
+  EXPECT_THAT(bench.messages(), ElementsAre(Pair(0, 100)));
+  EXPECT_EQ(part(bench.into, 0, 100), bytes);
+  EXPECT_EQ(bench.unit.length_address(0), 100U);
+  EXPECT_EQ(bench.unit.first_missing(0), std::nullopt);
+}
+
+// 3.1: one write can complete several messages, each handed on once, in the order of their addresses.
+TEST(ReorderUnit, LaterMessagesWaitForTheOldest) {
+  Bench bench(small());
+  bench.write(64, message(64, 2));
+  bench.write(128, message(64, 3));
+  EXPECT_THAT(bench.messages(), IsEmpty());
+  bench.write(0, message(64, 1));
+  EXPECT_THAT(bench.messages(), ElementsAre(Pair(0, 64), Pair(64, 64), Pair(128, 64)));
+}
+
+// 3.1: the length field stands at p in every message.
+TEST(ReorderUnit, TheLengthFieldStandsAtItsOffset) {
+  ReorderUnitConfig config = small();
+  config.length_offset = 5;
+  Bench bench(config);
+  EXPECT_EQ(bench.unit.length_address(0), 5U);
+  bench.write(0, message(30, 1, 5));
+  bench.write(30, message(40, 2, 5));
+  EXPECT_THAT(bench.messages(), ElementsAre(Pair(0, 30), Pair(30, 40)));
+  EXPECT_EQ(bench.unit.length_address(0), 75U);
+}
+
+// 3.2: two cycles per message.
+TEST(ReorderUnit, TakesTwoCyclesPerMessage) {
+  Bench bench(small());
+  for (std::uint32_t i = 0; i < 3; ++i) bench.write(64 * i, message(64, 1));
+  bench.messages();
+  EXPECT_EQ(bench.unit.cycles(), 6U);
+}
+
+// 1. The length byte arrives last.
+TEST(ReorderUnit, Case1LengthLast) {
+  ReorderUnitConfig config = small();
+  config.length_offset = 1;
+  Bench bench(config);
+  const Bytes bytes = message(64, 9, 1);
+  bench.unit.write(0, 0, bytes, ~ByteMask{2});
+  EXPECT_THAT(bench.messages(), IsEmpty());
+  bench.write(1, part(bytes, 1, 2));
+  EXPECT_THAT(bench.messages(), ElementsAre(Pair(0, 64)));
+  EXPECT_EQ(part(bench.into, 0, 64), bytes);
+}
+
+// 2. A message straddles the end of the data buffer, and of the window.
+TEST(ReorderUnit, Case2WrapsAroundBufferAndWindow) {
+  ReorderUnitConfig config = small();
+  config.window_bytes = 1024;
+  Bench bench(config);
+  std::uint32_t offset = 0;
+  for (std::uint8_t i = 0; i < 60; ++i) {
+    const Bytes bytes = message(200, i);
+    bench.write(offset + 100, part(bytes, 100, 200));
+    EXPECT_THAT(bench.messages(), IsEmpty());
+    bench.write(offset, part(bytes, 0, 100));
+    EXPECT_THAT(bench.messages(), ElementsAre(Pair(offset % 1024, 200)));
+    EXPECT_EQ(part(bench.into, 0, 200), bytes);
+    offset += 200;
+  }
+}
+
+// 3. A wide length field whose bytes arrive in different writes.
+TEST(ReorderUnit, Case3WideLengthWaitsForAllItsBytes) {
+  ReorderUnitConfig config = small();
+  config.buffer_bytes = 2048;
+  config.length_offset = 63;
+  config.length_bytes = 2;
+  Bench bench(config);
+  const Bytes bytes = message(0x0142, 1, 63, 2);
+  bench.write(0, part(bytes, 0, 64));
+  for (std::uint32_t i = 128; i < 0x0142; i += 64) bench.write(i, part(bytes, i, std::min(i + 64, 0x0142U)));
+  EXPECT_THAT(bench.messages(), IsEmpty());
+  bench.write(64, part(bytes, 64, 128));
+  EXPECT_THAT(bench.messages(), ElementsAre(Pair(0, 0x0142)));
+}
+
+// 4. A length of zero, or one that ends before its own field.
+TEST(ReorderUnit, Case4ZeroAndTooShortLengths) {
+  ReorderUnitConfig config = small();
+  config.length_offset = 2;
+  Bench bench(config);
+  bench.write(0, {std::byte{1}, std::byte{1}, std::byte{2}});
+  EXPECT_THAT(bench.messages(), IsEmpty());
+  EXPECT_EQ(bench.unit.fault(0), ReorderFault::kTooShort);
+  EXPECT_EQ(bench.unit.write(0, 64, message(3, 1)), ReorderedWrite::kFailed);
+  EXPECT_EQ(bench.unit.active_buffers_used(), 0U);
+
+  config.length_offset = 0;
+  config.zero_length = ZeroLength::kSkipToNextLine;
+  Bench skipping(config);
+  skipping.write(0, message(10, 1));
+  skipping.write(64, message(20, 2));
+  EXPECT_THAT(skipping.messages(), ElementsAre(Pair(0, 10)));
+  skipping.write(10, {std::byte{0}});
+  EXPECT_THAT(skipping.messages(), ElementsAre(Pair(64, 20)));
+}
+
+// 5. A length beyond the data buffer, and the fragments that software sends instead.
+TEST(ReorderUnit, Case5TooLongOrContinued) {
+  ReorderUnitConfig config = small();
+  config.buffer_bytes = 128;
+  Bench bench(config);
+  bench.write(0, {std::byte{129}});
+  EXPECT_THAT(bench.messages(), IsEmpty());
+  EXPECT_EQ(bench.unit.fault(0), ReorderFault::kTooLong);
+
+  config.continuation_bit = true;
+  Bench fragments(config);
+  Bytes first = message(100, 1);
+  first[0] = std::byte{0x80 | 100};
+  fragments.write(0, first);
+  EXPECT_THAT(fragments.messages(), ElementsAre(Pair(0, 100)));
+  EXPECT_TRUE(fragments.last.continued);
+  fragments.write(100, message(50, 1));
+  EXPECT_THAT(fragments.messages(), ElementsAre(Pair(100, 50)));
+  EXPECT_FALSE(fragments.last.continued);
+}
+
+// 6. A line that two messages share is sent twice: bytes already consumed set no valid bits.
+TEST(ReorderUnit, Case6BytesSentTwiceAreNotTakenTwice) {
+  ReorderUnitConfig config = small();
+  config.window_bytes = 1024;
+  Bench bench(config);
+  const Bytes first = message(40, 1);
+  Bytes line = first;
+  const Bytes second = message(24, 2);
+  line.insert(line.end(), second.begin(), second.end());
+  std::uint32_t offset = 0;
+  for (int lap = 0; lap < 40; ++lap) {
+    bench.write(offset, first);
+    EXPECT_THAT(bench.messages(), ElementsAre(Pair(offset % 1024, 40)));
+    bench.write(offset, line);
+    EXPECT_THAT(bench.messages(), ElementsAre(Pair((offset + 40) % 1024, 24))) << lap;
+    EXPECT_EQ(bench.write(offset, line), ReorderedWrite::kStale);
+    EXPECT_EQ(bench.unit.active_buffers_used(), 0U) << "no stale valid bit";
+    offset += 64;
+  }
+}
+
+// 7. Padding: skipped by alignment, whether it is written or not.
+TEST(ReorderUnit, Case7PaddingIsSkippedByAlignment) {
+  ReorderUnitConfig config = small();
+  config.alignment = 64;
+  Bench bench(config);
+  Bytes padded = message(10, 1);
+  padded.resize(64);
+  bench.write(0, padded);
+  bench.write(64, message(20, 2));
+  bench.write(128, message(5, 3));
+  EXPECT_THAT(bench.messages(), ElementsAre(Pair(0, 10), Pair(64, 20), Pair(128, 5)));
+  EXPECT_EQ(bench.write(84, Bytes(44)), ReorderedWrite::kStale) << "padding that comes late";
+  EXPECT_EQ(bench.unit.active_buffers_used(), 0U);
+}
+
+// 8. A byte written twice before its message is complete: the last value counts.
+TEST(ReorderUnit, Case8TheLastValueOfAByteWins) {
+  Bench bench(small());
+  const Bytes old_bytes = message(32, 1);
+  const Bytes new_bytes = message(32, 2);
+  bench.write(0, part(old_bytes, 0, 31));
+  bench.write(0, part(new_bytes, 0, 31));
+  bench.write(31, part(new_bytes, 31, 32));
+  EXPECT_THAT(bench.messages(), ElementsAre(Pair(0, 32)));
+  EXPECT_EQ(part(bench.into, 0, 32), new_bytes);
+}
+
+// 9. Two cores in one queue are one stream: what overlaps mixes, and nothing says so. With a queue each, it
+// does not.
+TEST(ReorderUnit, Case9EveryCoreHasItsQueue) {
+  ReorderUnitConfig config = small();
+  config.queues = 2;
+  config.active_buffers = 2;
+  Bench bench(config);
+  const Bytes one = message(32, 1);
+  const Bytes two = message(32, 2);
+  bench.write(0, part(one, 0, 16), 0);
+  bench.write(16, part(two, 16, 32), 0);
+  EXPECT_THAT(bench.messages(), ElementsAre(Pair(0, 32)));
+  EXPECT_EQ(bench.into[1], std::byte{1});
+  EXPECT_EQ(bench.into[31], std::byte{2});
+  bench.write(32, part(one, 0, 16), 0);
+  bench.write(0, two, 1);
+  EXPECT_THAT(bench.messages(), ElementsAre(Pair(0, 32)));
+  EXPECT_EQ(bench.last.queue, 1U);
+}
+
+// 10. Holes in the byte enables of a write.
+TEST(ReorderUnit, Case10OnlyEnabledBytesCount) {
+  Bench bench(small());
+  const Bytes bytes = message(64, 1);
+  bench.unit.write(0, 0, bytes, ~byte_mask(20, 4));
+  EXPECT_THAT(bench.messages(), IsEmpty());
+  EXPECT_EQ(bench.unit.first_missing(0), 20U);
+  bench.unit.write(0, 0, bytes, byte_mask(20, 4));
+  EXPECT_THAT(bench.messages(), ElementsAre(Pair(0, 64)));
+}
+
+// 11. A lost tail holds up its own queue only; a shared data buffer it keeps until the tail comes.
+TEST(ReorderUnit, Case11ALostTailHoldsUpItsQueueOnly) {
+  ReorderUnitConfig config = small();
+  config.queues = 3;
+  config.active_buffers = 2;
+  Bench bench(config);
+  bench.write(0, part(message(64, 1), 0, 63), 0);
+  bench.write(0, message(64, 2), 1);
+  EXPECT_THAT(bench.messages(), ElementsAre(Pair(0, 64)));
+  EXPECT_EQ(bench.unit.first_missing(0), 63U);
+  bench.write(64, part(message(64, 2), 0, 10), 1);
+  EXPECT_EQ(bench.write(0, message(64, 3), 2), ReorderedWrite::kHeld);
+  bench.write(63, part(message(64, 1), 63, 64), 0);
+  EXPECT_THAT(bench.messages(), ElementsAre(Pair(0, 64)));
+  EXPECT_EQ(bench.write(0, message(64, 3), 2), ReorderedWrite::kTaken);
+}
+
+// 12. Reads have no effect.
+TEST(ReorderUnit, Case12ReadsChangeNothing) {
+  Bench bench(small());
+  bench.write(0, part(message(64, 5), 0, 10));
+  std::vector<std::byte> before;
+  bench.unit.append_state(before);
+  Bytes out(12);
+  bench.unit.read(0, 4, out);
+  EXPECT_EQ(out[5], std::byte{5});
+  EXPECT_EQ(out[6], std::byte{0});
+  std::vector<std::byte> after;
+  bench.unit.append_state(after);
+  EXPECT_EQ(before, after);
+}
+
+TEST(ReorderUnit, RefusesWhatItCannotPlace) {
+  Bench bench(small());
+  EXPECT_EQ(bench.unit.write(0, 4096, Bytes(1)), ReorderedWrite::kOutside);
+  EXPECT_EQ(bench.unit.write(1, 0, Bytes(1)), ReorderedWrite::kOutside);
+  EXPECT_EQ(bench.unit.write(0, 511, Bytes(1)), ReorderedWrite::kTaken);
+  EXPECT_THAT(bench.messages(), IsEmpty());
+  EXPECT_EQ(bench.unit.write(0, 512, Bytes(1)), ReorderedWrite::kTooFar);
+  EXPECT_EQ(bench.unit.errors().outside, 2U);
+  EXPECT_EQ(bench.unit.errors().too_far, 1U);
+}
+
+// 3.3: complete messages take shared NIC memory and give it back when sent; without room, writes wait on the
+// link.
+TEST(ReorderUnit, WaitsForMemoryOfTheNic) {
+  ReorderUnitConfig config = small();
+  config.memory_bytes = 512;
+  Bench bench(config);
+  for (std::uint32_t i = 0; i < 8; ++i) bench.write(64 * i, message(60, 1));
+  EXPECT_EQ(bench.messages().size(), 1U) << "60 bytes, then the next starts at 60";
+  Bench full(config);
+  for (std::uint32_t i = 0; i < 8; ++i) full.write(64 * i, message(64, 1));
+  std::uint32_t taken = 0;
+  while (full.unit.next_message(full.last, full.into)) ++taken;
+  EXPECT_EQ(taken, 8U);
+  EXPECT_EQ(full.unit.memory_free(), 0U);
+  for (std::uint32_t i = 8; i < 16; ++i) full.write(64 * i, message(64, 1));
+  EXPECT_FALSE(full.unit.next_message(full.last, full.into));
+  EXPECT_EQ(full.write(1024, message(64, 1)), ReorderedWrite::kHeld);
+  full.unit.transmitted(64);
+  EXPECT_TRUE(full.unit.next_message(full.last, full.into));
+  EXPECT_EQ(full.write(1024, message(64, 1)), ReorderedWrite::kTaken);
+}
+
+// 3.4: an address is free again after a fence, or after as many other lines as there are buffers.
+TEST(AddressReuse, AfterAFenceOrEnoughOtherLines) {
+  EXPECT_TRUE(window_needs_no_fence(1024, 8));
+  EXPECT_FALSE(window_needs_no_fence(512, 8));
+  AddressReuseChecker checker(1024, 8);
+  EXPECT_TRUE(checker.store(0, 32));
+  EXPECT_TRUE(checker.store(32, 32)) << "other bytes of the line";
+  EXPECT_FALSE(checker.store(0, 32));
+  checker.fence_done();
+  EXPECT_TRUE(checker.store(0, 64));
+  for (std::uint32_t line = 1; line < 8; ++line) EXPECT_TRUE(checker.store(64 * line, 64));
+  EXPECT_FALSE(checker.store(0, 64));
+  EXPECT_TRUE(checker.store(64 * 8, 64));
+  EXPECT_TRUE(checker.store(0, 64));
+  EXPECT_EQ(checker.violations(), 2U);
+}
+
+TEST(AddressReuse, ARandomVictimNeedsAFencePerTurn) {
+  AddressReuseChecker checker(1024, 0);
+  for (std::uint32_t line = 0; line < 16; ++line) EXPECT_TRUE(checker.store(64 * line, 64));
+  EXPECT_FALSE(checker.store(0, 64));
+  checker.fence_done();
+  for (std::uint32_t line = 0; line < 16; ++line) EXPECT_TRUE(checker.store(64 * line, 64));
+}
+
+/// A path on which a write is overtaken by at most `distance` later ones.
+class ReorderingPath {
+ public:
+  ReorderingPath(RandomStream& random, std::size_t distance) : random_(random), distance_(distance) {}
+
+  void enter(const MmioOperation& operation) { waiting_.push_back(operation); }
+  std::size_t size() const { return waiting_.size(); }
+  MmioOperation take() {
+    std::size_t index = random_.below(std::min(waiting_.size(), distance_));
+    if (overtaken_ == distance_) index = 0;
+    overtaken_ = index == 0 ? 0 : overtaken_ + 1;
+    const MmioOperation taken = waiting_[index];
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(index));
+    return taken;
+  }
+
+ private:
+  RandomStream& random_;
+  std::size_t distance_;
+  std::deque<MmioOperation> waiting_;
+  std::size_t overtaken_ = 0;  ///< Times that the first one was passed over.
+};
+
+/// Any program of messages through write-combining buffers and a path that reorders: the same messages as in
+/// program order, each once, and never before its last byte was written.
+void check_any_order(const ReorderUnitConfig& config, std::uint32_t longest) {
+  Bench bench(config);
+  WriteCombining buffers({.buffers = 4});
+  RandomStream random(*rc::gen::arbitrary<std::uint64_t>(), "order");
+  ReorderingPath path(random, 8);
+  std::vector<bool> arrived;  // By byte of the program, without wrapping.
+  std::deque<std::pair<std::uint64_t, Bytes>> expected;
+  const std::uint64_t window = config.window_bytes;
+  std::uint64_t program = 0;
+  const auto deliver = [&] {
+    const MmioOperation out = path.take();
+    const auto offset = static_cast<std::uint32_t>(out.address % window);
+    const ReorderedWrite result = bench.unit.write(0, offset, out.bytes());
+    RC_ASSERT(result == ReorderedWrite::kTaken || result == ReorderedWrite::kStale);
+    std::fill_n(arrived.begin() + static_cast<std::ptrdiff_t>(out.address), out.length, true);
+    if (out.tag == 0) buffers.arrived();
+    while (bench.unit.next_message(bench.last, bench.into)) {
+      RC_ASSERT(!expected.empty());
+      const auto& [start, bytes] = expected.front();
+      RC_ASSERT(bench.last.offset == start % window);
+      RC_ASSERT(part(bench.into, 0, bench.last.length) == bytes);
+      for (std::uint64_t i = 0; i < bytes.size(); ++i) RC_ASSERT(arrived[start + i]);
+      expected.pop_front();
+      bench.unit.transmitted(bench.last.length);
+    }
+  };
+  const auto leave = [&] {
+    const std::uint32_t choices = buffers.leaving_choices();
+    if (choices == 0) return;
+    const bool any = random.below(2) == 0;
+    MmioOperation out = buffers.take_leaving(any ? static_cast<std::uint32_t>(random.below(choices)) : 0);
+    path.enter(out);
+    out.tag = 1;  // Sent twice.
+    if (random.below(8) == 0) path.enter(out);
+  };
+  const std::uint32_t shortest = config.length_offset + config.length_bytes;
+  for (int i = 0; i < 120; ++i) {
+    const auto length = static_cast<std::uint32_t>(shortest + random.below(longest - shortest + 1));
+    const auto fill = static_cast<std::uint8_t>(random.next_u32());
+    const Bytes bytes = message(length, fill, config.length_offset, config.length_bytes);
+    expected.emplace_back(program, bytes);
+    arrived.resize(program + length);
+    for (std::uint64_t done = 0; done < length;) {
+      const std::uint64_t at = program + done;
+      const std::size_t count =
+          std::min<std::size_t>({kLineBytes - at % kLineBytes, length - done, 1 + random.below(64)});
+      const auto store =
+          mmio_store(MmioKind::kWriteCombiningStore, at, std::span(bytes).subspan(done, count));
+      while (!buffers.store(store)) {
+        leave();
+        while (path.size() > 8) deliver();
+      }
+      done += count;
+    }
+    program += length;
+  }
+  buffers.fence();
+  while (!buffers.drained()) {
+    leave();
+    if (path.size() > 0) deliver();
+  }
+  while (path.size() > 0) deliver();
+  RC_ASSERT(expected.empty());
+  RC_ASSERT(bench.unit.active_buffers_used() == 0U);
+}
+
+RC_GTEST_PROP(ReorderUnit, AnyBoundedChangeOfPlacesGivesTheProgramsMessages, ()) {
+  ReorderUnitConfig config;
+  config.buffer_bytes = 4096;
+  config.window_bytes = *rc::gen::element(8192U, 16384U);
+  config.length_offset = *rc::gen::inRange(0U, 8U);
+  config.length_bytes = *rc::gen::inRange(1U, 5U);
+  check_any_order(config, 255);
+}
+
+}  // namespace
+}  // namespace wharf::ordering
