@@ -64,8 +64,6 @@ class CacheLines {
   void append_state(std::vector<std::byte>& state) const;
 
  private:
-  void leave_level1(std::uint32_t place);
-
   // Constant after construction.
   std::uint32_t set_mask_;
   std::uint32_t ways_;

@@ -113,21 +113,23 @@ class Home {
 
   /// One request and its place. Slot i + slots_ is for the recall that request i needs.
   struct Transaction {
-    Message request;  ///< `data` collects the bytes; for recalls only `line` and `data` mean something.
+    Message request;             ///< `data` collects the bytes; a recall has the line of its victim.
     std::uint64_t unsent = 0;    ///< Agents whose snoop was not handed out yet.
     std::uint64_t awaited = 0;   ///< Agents whose answer is missing, the unsent ones too.
     std::uint32_t next = kNone;  ///< The next one that waits for this line.
     std::uint32_t last = kNone;  ///< First of a line: the last one that waits for it.
+    std::uint32_t place = Directory::kNoPlace;
     Phase phase = Phase::kFree;
     MessageKind snoop = MessageKind::kInvalidate;
-    std::uint8_t supplier = kMaxAgents;  ///< The agent that is asked for bytes, or kMaxAgents.
+    MessageKind reply = MessageKind::kData;
+    Grant grant = Grant::kOnce;
+    AgentId supplier = kMaxAgents;  ///< The agent whose kInvalidate asks for bytes, or kMaxAgents.
     bool needs_data = false;
     bool has_data = false;
     bool is_dirty = false;
     bool keeps_shared = false;  ///< The former owner stays a sharer.
     bool memory_busy = false;
-    bool answered = false;
-    bool in_spare = false;  ///< Counts against write_back_places.
+    bool is_answered = false;
   };
 
   bool is_recall(std::uint32_t slot) const { return slot >= slots_; }
@@ -135,23 +137,22 @@ class Home {
   void accept_answer(const Message& message);
   void run_ready();
   void start(std::uint32_t slot);
-  void start_put(std::uint32_t slot, std::uint32_t place);
-  void start_read_once(std::uint32_t slot, std::uint32_t place);
-  void start_shared(std::uint32_t slot, std::uint32_t place);
-  void start_exclusive(std::uint32_t slot, std::uint32_t place);
+  void start_put(std::uint32_t slot);
+  void start_read(std::uint32_t slot);
+  void start_exclusive(std::uint32_t slot);
   bool make_place(std::uint32_t slot);
-  void begin_recall(std::uint32_t slot, std::uint32_t place);
+  void begin_recall(std::uint32_t slot, std::uint32_t victim, std::uint32_t first, std::uint32_t last);
   void send_snoops(std::uint32_t slot, MessageKind kind, std::uint64_t agents);
-  std::uint8_t pick_supplier(std::uint64_t agents) const;
-  void read_memory(std::uint32_t slot);
-  void write_memory(std::uint32_t slot);
+  AgentId pick_supplier(std::uint64_t agents) const;
+  void access_memory(std::uint32_t slot);
   void advance(std::uint32_t slot);
   void complete(std::uint32_t slot);
-  void complete_recall(std::uint32_t slot);
-  void respond(std::uint32_t slot, MessageKind kind, Grant grant);
-  void write_back_or_finish(std::uint32_t slot);
+  void complete_read(Transaction& transaction);
+  void complete_exclusive(Transaction& transaction);
+  void reply(Transaction& transaction);
+  void reply_and_write_back(std::uint32_t slot);
   void finish(std::uint32_t slot);
-  std::uint32_t take_way_waiter(LineNumber line);
+  bool serve_way_waiter(LineNumber line, std::uint32_t first, std::uint32_t last);
   void hand_over(LineNumber line, std::uint32_t first, std::uint32_t last);
   void append_transaction(std::vector<std::byte>& state, const Transaction& transaction) const;
 
@@ -171,7 +172,7 @@ class Home {
   Ring<std::uint32_t> memory_;              ///< Slots with an access to hand out.
   Ring<Message> responses_;
   std::uint32_t active_ = 0;
-  std::uint32_t written_back_ = 0;  ///< Answered transactions whose write is under way.
+  std::uint32_t writing_back_ = 0;  ///< Answered transactions whose write is under way.
   HomeStatistics statistics_;
 };
 

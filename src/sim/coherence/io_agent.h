@@ -69,9 +69,9 @@ struct IoAgentStatistics {
 /// | reading | waits | waits | kInvalidated, acknowledge; untracked answer | acknowledge | never |
 /// | owning | waits | waits | kInvalidated, acknowledge | acknowledge | kOwned first, then as owned |
 /// | owned, bytes here | at once | at once | never | never | kInvalidated or kDowngraded, bytes |
-/// | owned, no bytes (WriteLine) | gives up, then as none | at once | never | never | kInvalidated,
-/// acknowledge | | going home | at once unless taken | waits | kInvalidated, acknowledge | acknowledge |
-/// bytes, taken |
+/// | owned, no bytes (WriteLine) | waits for the write | whole line: at once | never | never | kInvalidated,
+/// acknowledge | | going home | waits | waits | kInvalidated, acknowledge | acknowledge | bytes, then taken |
+/// | going home, taken | waits | waits | kInvalidated, acknowledge | acknowledge | never |
 ///
 /// (FetchOnce takes nothing away and announces nothing.) The answer to a snoop leaves only after its event
 /// was taken by next_event(), so that a queue above has seen it before the writer goes on. An owner that is
@@ -167,20 +167,26 @@ class IoAgent {
   /// An event with what happens once it was taken.
   struct Queued {
     IoEvent event;
-    bool answers_snoop = false;
+    bool is_snoop = false;
     MessageKind snoop = MessageKind::kInvalidate;
   };
 
   Line* find(LineNumber line);
   const Line* find(LineNumber line) const;
-  Line& enter(LineNumber line);
   void add_operation(LineNumber line, OperationKind kind, IoTag tag);
+  IoTag end_operation(Line& entry);
   void advance(Line& entry);
+  bool start(Line& entry);
+  void answer_read(Line& entry, const LineBytes& bytes, bool is_tracked);
+  void granted(Line& entry, const Message& message);
   void send(LineNumber line, MessageKind kind, const LineBytes* bytes, bool keeps_shared);
   void go_home(Line& entry);
   void snooped(const Message& message);
-  void answer_snoop(LineNumber line, MessageKind snoop);
+  void fetched(Line& entry, MessageKind snoop);
+  void answer_fetch(Line& entry, MessageKind snoop);
+  void answer_snoop(LineNumber line, const LineBytes* bytes, bool is_dirty, bool keeps_shared);
   void announce(IoEvent::Kind kind, LineNumber line, MessageKind snoop);
+  void observe_copy(const Line& entry);
   void leave_if_unused(Line& entry);
 
   // Constant after construction.

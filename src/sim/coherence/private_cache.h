@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -84,7 +85,7 @@ struct PrivateCacheStatistics {
 /// SM, the copy), and waiting for the answer cannot wait for ever.
 ///
 /// Accesses to a line with a register are done in order of arrival. Loads on different lines are not ordered:
-/// a core that keeps them in order waits, or watches copy_lost() for lines that it has read early.
+/// a core that keeps them in order waits, or watches lost_copy() for lines that it has read early.
 ///
 /// Order of calls: one input, then every output until none is left.
 class PrivateCache {
@@ -169,29 +170,35 @@ class PrivateCache {
     LineBytes bytes{};
   };
 
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
   Target& target(std::uint32_t miss, std::uint32_t index) { return targets_[miss * config_.targets + index]; }
+  const Target& target(std::uint32_t miss, std::uint32_t index) const {
+    return targets_[miss * config_.targets + index];
+  }
   std::uint32_t find_miss(LineNumber line) const;
   std::uint32_t find_eviction(LineNumber line) const;
-  CacheOutcome access(LineNumber line, const Target& target, bool is_uncached, std::byte* value);
-  CacheOutcome miss(LineNumber line, std::uint32_t place, const Target& target, bool is_uncached);
-  CacheOutcome join(std::uint32_t miss, const Target& target, bool is_uncached);
-  CacheOutcome refuse();
   CacheOutcome hit(std::uint32_t place);
-  std::uint32_t free_eviction() const;
+  CacheOutcome access(LineNumber line, const Target& target, bool is_uncached, LineBytes& found);
+  CacheOutcome start_miss(LineNumber line, std::uint32_t place, const Target& target, bool is_uncached);
+  CacheOutcome join(std::uint32_t miss, const Target& target);
+  CacheOutcome refuse();
+  bool make_room(LineNumber line, std::uint32_t& place);
   void evict(std::uint32_t place, std::uint32_t eviction);
-  void ask(std::uint32_t miss);
-  void perform(const Target& target, LineNumber line, std::uint32_t place, LineBytes& bytes, std::byte* value,
-               bool was_pending);
-  void serve(std::uint32_t miss, LineBytes& bytes, std::uint32_t place, std::uint32_t limit, bool may_write);
-  void take_data(std::uint32_t miss, const Message& message);
-  void end_or_repeat(std::uint32_t miss);
+  void ask(Miss& miss);
+  void perform(const Target& target, LineNumber line, std::uint32_t place, LineBytes& bytes,
+               LineBytes& found);
+  void serve(std::uint32_t miss, std::uint32_t place, LineBytes& bytes, std::uint32_t limit);
+  void granted(const Message& message);
+  void end_or_repeat(Miss& miss);
   void put_done(const Message& message);
   void snooped(const Message& message);
-  void snoop_line(std::uint32_t place, const Message& message);
-  void snoop_miss(std::uint32_t miss, const Message& message);
-  void snoop_eviction(std::uint32_t eviction, const Message& message);
+  void snoop_copy(std::uint32_t place, const Message& message);
+  void snoop_miss(Miss& miss, const Message& message);
+  void snoop_eviction(Eviction& eviction, const Message& message);
   void answer_snoop(LineNumber line, const LineBytes* bytes, bool is_dirty, bool keeps_shared);
   void change(std::uint32_t place, CopyState state);
+  void lose(std::uint32_t place);
   void send(LineNumber line, MessageKind kind, const LineBytes* bytes);
 
   // Constant after construction.
@@ -207,7 +214,7 @@ class PrivateCache {
   Ring<Message> requests_;
   Ring<Message> responses_;
   Ring<CacheAnswer> answers_;
-  Ring<LineNumber> lost_;
+  std::optional<LineNumber> lost_;
   PrivateCacheStatistics statistics_;
 };
 
