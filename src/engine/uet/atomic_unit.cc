@@ -117,11 +117,25 @@ bool AtomicUnit::blocked(std::uint32_t index) const {
   return false;
 }
 
-bool AtomicUnit::ask(std::uint32_t index, engine::AccessKind kind) {
+UetReturnCode AtomicUnit::still_allowed(const Job& job) const {
+  if (job.in_region) {
+    return parts_.regions.find(job.memory_key, job.job_id) != kNoSlot ? UetReturnCode::kOk
+                                                                      : UetReturnCode::kBadMemoryKey;
+  }
+  // A receive goes with its queue.
+  const InboundPacket& inbound = parts_.inbound[job.inbound];
+  const bool fills = parts_.inbound_messages.is_used(inbound.message) &&
+                     parts_.inbound_messages[inbound.message].generation == inbound.message_generation &&
+                     parts_.inbound_messages[inbound.message].matched;
+  return fills ? UetReturnCode::kOk : UetReturnCode::kCancelled;
+}
+
+UetReturnCode AtomicUnit::ask(std::uint32_t index, engine::AccessKind kind) {
   Job& job = jobs_[index];
   // [UE 1.0 3.4] A key ends when its region does: an operation that waited, or that has only read, is
   // refused.
-  if (job.in_region && parts_.regions.find(job.memory_key, job.job_id) == kNoSlot) return false;
+  const UetReturnCode allowed = still_allowed(job);
+  if (allowed != UetReturnCode::kOk) return allowed;
   engine::Access access;
   access.kind = kind;
   access.at_target = true;
@@ -149,10 +163,10 @@ bool AtomicUnit::ask(std::uint32_t index, engine::AccessKind kind) {
   owner.owner = AccessOwner::kAtomic;
   owner.object = index;
   parts_.accesses.request(access, owner);
-  return true;
+  return UetReturnCode::kOk;
 }
 
-bool AtomicUnit::begin(std::uint32_t index) {
+UetReturnCode AtomicUnit::begin(std::uint32_t index) {
   running_.push(jobs_, index, &Job::next);
   return ask(index, jobs_[index].by_port ? engine::AccessKind::kAtomic : engine::AccessKind::kRead);
 }
@@ -189,14 +203,16 @@ void AtomicUnit::access_done(TimePs now, const PendingAccess& owner, const engin
   apply_atomic(job.atomic, {after, job.length}, {parts_.payloads.data(operand), job.length});
   parts_.payloads.release(operand);
   job.writing = true;
-  if (!ask(index, engine::AccessKind::kWrite)) end(now, index, UetReturnCode::kBadMemoryKey);
+  const UetReturnCode code = ask(index, engine::AccessKind::kWrite);
+  if (code != UetReturnCode::kOk) end(now, index, code);
 }
 
 void AtomicUnit::end(TimePs now, std::uint32_t index, UetReturnCode code) {
   finish(now, index, code);
   while (!waiting_.empty() && !blocked(waiting_.head)) {
     const std::uint32_t next = waiting_.pop(jobs_, &Job::next);
-    if (!begin(next)) finish(now, next, UetReturnCode::kBadMemoryKey);
+    const UetReturnCode code = begin(next);
+    if (code != UetReturnCode::kOk) finish(now, next, code);
   }
 }
 

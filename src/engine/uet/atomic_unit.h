@@ -50,12 +50,14 @@ class AtomicUnit {
   };
 
   bool blocked(std::uint32_t job) const;
-  bool begin(std::uint32_t job);
+  wire::UetReturnCode begin(std::uint32_t job);
   void end(TimePs now, std::uint32_t job, wire::UetReturnCode code);
   void finish(TimePs now, std::uint32_t job, wire::UetReturnCode code);
   static bool port_verb(const wire::UetAtomic& atomic, std::uint32_t length, verbs::Verb& verb);
-  /// The next access of `job`; false when its region has been revoked.
-  bool ask(std::uint32_t job, engine::AccessKind kind);
+  /// kOk unless the region or the receive that `job` works on has gone.
+  wire::UetReturnCode still_allowed(const Job& job) const;
+  /// The next access of `job`, if it is still allowed.
+  wire::UetReturnCode ask(std::uint32_t job, engine::AccessKind kind);
 
   EngineParts& parts_;
   SlotPool<Job> jobs_;

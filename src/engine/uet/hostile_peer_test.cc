@@ -198,6 +198,36 @@ TEST_F(HostilePeer, AQueueThatGoesWhileAMessageFillsItsReceive) {
   }
 }
 
+TEST_F(HostilePeer, AQueueThatGoesWhileAnAtomicWorksOnItsReceive) {
+  test::EnginePairOptions options;
+  options.access_shortest = options.access_longest = microseconds(5);
+  start({}, options);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    verbs::ReceiveRequest receive = world().receive(0, 64);  // Both the same bytes: the second waits.
+    receive.tagged = true;
+    ASSERT_EQ(world().pair().post_receive(1, world().queue(1), receive), engine::PostStatus::kOk);
+  }
+  hand.opcode = UetOpcode::kTaggedSendAtomic;
+  hand.payload = wire::pattern_payload(1, 0, 16);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    hand.message_id = static_cast<std::uint16_t>(i + 1);
+    hand.psn = 1000 + i;
+    wire::Packet packet = hand.packet();
+    packet.uet.atomic.opcode = wire::UetAtomicOpcode::kMax;
+    packet.uet.atomic.datatype = wire::UetDatatype::kUint64;
+    world().pair().inject(1, packet);
+  }
+  while (world().engine(1).parts().accesses.unanswered() == 0) world().pass(nanoseconds(100));
+  ASSERT_TRUE(world().engine(1).destroy_queue(world().now(), world().queue(1)).ok());
+  world().pass(milliseconds(1));
+  EXPECT_EQ(world().pair().memory(1).count(engine::AccessKind::kRead), 1U);
+  EXPECT_EQ(world().pair().memory(1).count(engine::AccessKind::kWrite), 0U);
+  EXPECT_EQ(
+      world().counters(1).refused_return_code[static_cast<std::uint8_t>(wire::UetReturnCode::kCancelled)],
+      2U);
+  EXPECT_EQ(world().engine(1).parts().inbound_messages.in_use(), 0U);
+}
+
 TEST_F(HostilePeer, AnswersThatMayNotLeaveAreBounded) {
   wire::PayloadPool pool;
   Arena arena;
