@@ -211,8 +211,8 @@ void AtomicUnit::end(TimePs now, std::uint32_t index, UetReturnCode code) {
   finish(now, index, code);
   while (!waiting_.empty() && !blocked(waiting_.head)) {
     const std::uint32_t next = waiting_.pop(jobs_, &Job::next);
-    const UetReturnCode code = begin(next);
-    if (code != UetReturnCode::kOk) finish(now, next, code);
+    const UetReturnCode begun = begin(next);
+    if (begun != UetReturnCode::kOk) finish(now, next, begun);
   }
 }
 

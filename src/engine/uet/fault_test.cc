@@ -360,6 +360,96 @@ TEST_F(Fault, Uet_3_4_RevokedRegionEndsAtomicsThatWaitAndThoseThatHaveOnlyRead) 
   }
 }
 
+TEST_F(Fault, Uet_3_4_AnIdIsFreeOnceItsMessageIsAnsweredThoughHeldBytesAreStillBeingWritten) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    test::EnginePairOptions options;
+    options.seed = seed;
+    options.access_longest = microseconds(10);  // What was held may be written long after the first packet.
+    start({}, options);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      ASSERT_EQ(world().pair().post_receive(1, world().queue(1), world().receive(1024ULL * i, 1024)),
+                engine::PostStatus::kOk);
+    }
+    hand.opcode = UetOpcode::kSend;
+    const auto send = [&](wire::UetPsn first, std::uint32_t packets) {
+      hand.request_length = 64 * packets;
+      for (std::uint32_t i = packets; i-- > 0;) {
+        hand.psn = first + i;
+        hand.message_offset = 64 * i;
+        hand.ses_flags = wire::kUetRelative;
+        if (i == 0) hand.ses_flags |= wire::kUetSom;
+        if (i + 1 == packets) hand.ses_flags |= wire::kUetEom;
+        world().pair().inject(1, hand.packet());
+      }
+    };
+    const auto answers = [&] { return world().sent_of(UetPdsType::kAckCc).size(); };
+    send(1000, 4);
+    while (answers() < 4) world().pass(nanoseconds(10));
+    send(1004, 3);
+    world().run();
+    EXPECT_EQ(world().completions(1).size(), 2U) << "seed " << seed;
+    EXPECT_EQ(world().engine(1).parts().inbound_messages.in_use(), 0U);
+  }
+}
+
+TEST_F(Fault, Uet_3_4_RendezvousOfBothSidesEndThoughRecordsAreFewAndTheWindowIsOnePacket) {
+  UetConfig config;
+  config.payload_mtu = 256;
+  config.inbound_messages = 1;
+  config.large_send = LargeSend::kRendezvous;
+  config.large_send_bytes = 1000;
+  config.eager_bytes = 0;
+  config.controller = congestion::ConstantWindowConfig{.packets = 1};
+  config.nack_retransmit_time = microseconds(5);
+  config.max_nack_retries = kNackRetriesForever;
+  config.max_rto_retries = kRtoRetriesForever;
+  test::EnginePairOptions options;
+  options.wire.delay = microseconds(5);
+  start(config, options);
+  constexpr std::uint32_t kSends = 8;
+  for (std::uint32_t host = 0; host < 2; ++host) {
+    for (std::uint32_t i = 0; i < kSends; ++i) {
+      ASSERT_EQ(world().pair().post_receive(host, world().queue(host), world().receive(4096ULL * i, 4096)),
+                engine::PostStatus::kOk);
+      ASSERT_EQ(world().post(world().request(Verb::kSend, 3000, 0, host), engine::Submission::kInHand, host),
+                engine::PostStatus::kOk);
+    }
+  }
+  world().pass(milliseconds(20));
+  EXPECT_EQ(world().completions(0).size(), 2U * kSends);
+  EXPECT_EQ(world().completions(1).size(), 2U * kSends);
+}
+
+TEST_F(Fault, Uet_3_4_AMessageThatADisabledIndexRefusedInPartBeginsAnew) {
+  for (const Delivery delivery : {Delivery::kOrdered, Delivery::kUnordered}) {
+    UetConfig config;
+    config.payload_mtu = 256;
+    config.message_retry_time = microseconds(20);
+    test::EnginePairOptions options;
+    options.wire.delay = microseconds(1);
+    options.packet_interval = microseconds(3);
+    start(config, options);
+    const engine::QueueId queue = world().queue(1);
+    ASSERT_TRUE(world().engine(1).set_enabled(world().now(), queue, false).ok());
+    world().fill(0, World::kLocal, 1024);
+    verbs::WorkRequest request = world().request(Verb::kSend, 1024);
+    request.delivery = delivery;
+    ASSERT_EQ(world().post(request), engine::PostStatus::kOk);
+    // The first packet is refused; the other three find the index enabled.
+    world().pass(microseconds(2));
+    ASSERT_TRUE(world().engine(1).set_enabled(world().now(), queue, true).ok());
+    ASSERT_EQ(world().pair().post_receive(1, queue, world().receive(0, 1024)), engine::PostStatus::kOk);
+    world().run();
+    ASSERT_EQ(world().completions(1).size(), 1U);
+    EXPECT_TRUE(world().completions(1)[0].ok());
+    ASSERT_EQ(world().completions(0).size(), 1U);
+    EXPECT_TRUE(world().completions(0)[0].ok());
+    EXPECT_TRUE(world().same(World::kLocal, World::kRemote, 1024));
+    EXPECT_EQ(world().engine(1).parts().inbound_messages.in_use(), 0U);
+    EXPECT_EQ(world().engine(1).parts().held.in_use(), 0U);
+  }
+}
+
 TEST_F(Fault, Uet_3_4_NoRoomForAnUnexpectedMessageDisablesTheIndexOnRod) {
   // [UE 1.0 3.4] A later message must not pass one that was refused for lack of room.
   UetConfig config;

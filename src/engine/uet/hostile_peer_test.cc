@@ -174,6 +174,51 @@ TEST_F(HostilePeer, AControlPacketThatASackAndANackNameIsSentAgain) {
   EXPECT_EQ(world().counters(1).pdcs_closed, 1U);
 }
 
+TEST_F(HostilePeer, Uet_3_5_8_LatePacketsForAnEarlierPdcDoNotNameThePeer) {
+  start();
+  world().lose = [](const wire::Packet&) { return true; };
+  ASSERT_EQ(world().post(world().request(Verb::kWrite, 64)), engine::PostStatus::kOk);
+  world().pass(nanoseconds(100));
+  const Pdc& pdc = world().engine(0).parts().pds.pdc(0);
+  constexpr std::uint16_t kEarlier = 0x8099;
+  const wire::UetPsn elsewhere = pdc.tx.start + 0x10'0000;
+  wire::Packet late = wire::uet_packet();
+  late.source = {1};
+  late.destination = {0};
+  wire::UetAck& ack = wire::use_ack(late.uet);
+  ack.source_pdcid = kEarlier;
+  ack.destination_pdcid = pdc.local_id;
+  ack.cumulative_psn = elsewhere;
+  world().pair().inject(0, late);
+  for (const wire::UetControlType type :
+       {wire::UetControlType::kClearRequest, wire::UetControlType::kCloseRequest,
+        wire::UetControlType::kCredit, wire::UetControlType::kNoop}) {
+    world().pair().inject(0, control_packet(1, type, elsewhere, kEarlier, pdc.local_id));
+  }
+  EXPECT_FALSE(pdc.peer_known);
+  EXPECT_EQ(pdc.state, PdcState::kCreating);
+}
+
+TEST_F(HostilePeer, Uet_3_5_11_ACommandToClearWhatHasNotComeIsIgnored) {
+  start();
+  hand.opcode = UetOpcode::kRead;
+  hand.payload = {};
+  hand.request_length = 8;
+  hand.key = (std::uint64_t{world().token(1).value} << 32U) | world().token(1).id;
+  hand.address = World::kRemote;
+  give(1000);
+  const Pds& pds = world().engine(1).parts().pds;
+  ASSERT_EQ(pds.stored_responses(), 1U);
+  const auto clear = [&](wire::UetPsn psn) {
+    world().pair().inject(
+        1, control_packet(0, wire::UetControlType::kClearCommand, 0, hand.spdcid, hand.dpdcid, psn));
+  };
+  clear(1001 + 0x10'0000);
+  EXPECT_EQ(pds.stored_responses(), 1U);
+  clear(1000);
+  EXPECT_EQ(pds.stored_responses(), 0U);
+}
+
 TEST_F(HostilePeer, AQueueThatGoesWhileAMessageFillsItsReceive) {
   for (const bool rendezvous : {false, true}) {
     UetConfig config;

@@ -111,6 +111,11 @@ void Initiator::take_response(TimePs now, std::uint32_t slot, const wire::Packet
   }
   const bool not_ready = code == UetReturnCode::kNoMatch || code == UetReturnCode::kDisabled ||
                          code == UetReturnCode::kDisabledGeneration || code == UetReturnCode::kBadGeneration;
+  // In order and with generations, the first packet speaks for all.
+  if (not_ready && code != UetReturnCode::kNoMatch && message.send_length > parts_.config.payload_mtu &&
+      (code == UetReturnCode::kDisabled || message.delivery != verbs::Delivery::kOrdered)) {
+    message.half_refused = true;
+  }
   if (not_ready && message.kind == MessageKind::kRequest && message.status == CompletionStatus::kSuccess) {
     Peer& target = peers_[message.peer];
     const bool fresh =
@@ -300,11 +305,12 @@ void Initiator::try_end(TimePs now, std::uint32_t slot) {
   if (message.unanswered > 0 || message.accesses > 0) return;
   const bool success = message.status == CompletionStatus::kSuccess;
   if (message.terminating && !message.all_sent) return;
-  if (message.stopped && !message.all_sent && message.first_sent && !message.terminating &&
-      on_pdc(message.delivery) && message.pdc != kNoSlot && message.kind == MessageKind::kRequest &&
-      !message.deferred) {
+  if (message.stopped && (!message.all_sent || message.half_refused) && message.first_sent &&
+      !message.terminating && on_pdc(message.delivery) && message.pdc != kNoSlot &&
+      message.kind == MessageKind::kRequest && !message.deferred) {
     // [UE 1.0 3.4] The target waits for the rest of the message: MSG_ERROR ends it.
     message.terminating = true;
+    message.all_sent = false;
     message.sent = message.send_length;
     parts_.pds.enqueue(now, message.pdc, slot);
     return;
@@ -417,6 +423,7 @@ void Initiator::start_again(std::uint32_t slot) {
   message.deferred = false;
   message.stopped = false;
   message.terminating = false;
+  message.half_refused = false;
   message.all_sent = false;
   message.first_sent = false;
   message.sent = 0;
@@ -553,9 +560,7 @@ void Initiator::pdc_failed(TimePs now, std::uint32_t pdc, std::uint32_t, Complet
       continue;
     }
     start_again(slot);
-    if (!launch(now, slot)) {
-      schedule_retry(now, slot, now + parts_.config.message_retry_time);
-    }
+    if (!launch(now, slot)) schedule_retry(now, slot, now + parts_.config.message_retry_time);
   }
   // What a failed PDC took with it is reported like exhausted retries: it may or may not have happened.
   const CompletionStatus reported =

@@ -380,9 +380,11 @@ void Target::fetch_remainder(TimePs now, std::uint32_t at) {
   read.overhead = static_cast<std::uint16_t>(
       window_overhead(parts_.config, wire::kUetRequestBytes + wire::kUetStandardBytes));
   message.fetching = true;
+  ++fetching_;
   if (!parts_.initiator.launch(now, out)) {
     parts_.outbound.release(out);
     parts_.inbound_messages[at].fetching = false;
+    --fetching_;
     complete_receive(now, at, verbs::CompletionStatus::kRemoteOperation);
     release_message(at);
   }

@@ -188,7 +188,9 @@ class Pds {
   // pds_acknowledge.cc
   void receive_ack(TimePs now, const wire::Packet& packet);
   void receive_nack(TimePs now, const wire::Packet& packet);
-  bool know_peer(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint16_t source_id);
+  /// Whether `packet` can be of the other end of a PDC, which is not known before it has spoken.
+  bool is_peer(std::uint32_t index, const wire::Packet& packet, std::uint16_t source_id) const;
+  void know_peer(TimePs now, std::uint32_t index, std::uint16_t source_id);
   void confirm(Pdc& pdc, UetPsn psn, Effects& effects);
   void answer(TimePs now, std::uint32_t index, UetPsn psn, const wire::Packet* packet, Effects& effects);
   void answer_rest(TimePs now, std::uint32_t index);

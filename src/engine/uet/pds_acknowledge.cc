@@ -11,17 +11,20 @@ using congestion::LossCause;
 using verbs::CompletionStatus;
 using wire::UetNackCode;
 
-bool Pds::know_peer(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint16_t source_id) {
+bool Pds::is_peer(std::uint32_t index, const wire::Packet& packet, std::uint16_t source_id) const {
   if (index == kNoSlot) return false;
-  Pdc& record = *pdcs_[index];
+  const Pdc& record = *pdcs_[index];
   if (record.state == PdcState::kClosed || record.peer != packet.source) return false;
-  if (record.peer_known) return record.peer_id == source_id;
-  if (source_id == 0) return false;
-  // [UE 1.0 3.5.8] The first packet of the target tells its identifier; SYN ends here.
+  return record.peer_known ? record.peer_id == source_id : source_id != 0;
+}
+
+void Pds::know_peer(TimePs now, std::uint32_t index, std::uint16_t source_id) {
+  // [UE 1.0 3.5.8] The first packet of the target tells its identifier; SYN ends here. Only a packet whose
+  // PSN is one of this PDC may: others can be late ones to the PDC that had the identifier before.
+  Pdc& record = *pdcs_[index];
   record.peer_known = true;
   record.peer_id = source_id;
   step(now, index, PdcEvent::kPeerKnown);
-  return true;
 }
 
 void Pds::confirm(Pdc& record, UetPsn psn, Effects& effects) {
@@ -106,7 +109,7 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
   ++parts_.counters.acknowledgements_received;
   const wire::UetAck& ack = packet.uet.ack;
   const std::uint32_t index = find(ack.destination_pdcid);
-  if (!know_peer(now, index, packet, ack.source_pdcid)) {
+  if (!is_peer(index, packet, ack.source_pdcid)) {
     ++parts_.counters.dropped_unknown_pdc;
     return;
   }
@@ -123,6 +126,8 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
     ++parts_.counters.dropped_acknowledgement;
     return;
   }
+  if (!record.peer_known) [[unlikely]]
+    know_peer(now, index, ack.source_pdcid);
   const std::uint32_t generation = record.generation;
   record.last_activity = now;
   record.tail_probes = 0;
@@ -373,7 +378,7 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
     ++parts_.counters.dropped_nack;
     return;
   }
-  if (nack.source_pdcid != 0 && !record.peer_known) know_peer(now, index, packet, nack.source_pdcid);
+  if (nack.source_pdcid != 0 && !record.peer_known) know_peer(now, index, nack.source_pdcid);
   record.last_activity = now;
   const std::uint32_t generation = record.generation;
   SendEntry& entry = tx.at(nack.psn);

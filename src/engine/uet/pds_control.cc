@@ -27,7 +27,10 @@ void Pds::receive_control(TimePs now, const wire::Packet& packet) {
     return;
   }
   const std::uint32_t index = find(control.destination_pdcid);
-  if (!know_peer(now, index, packet, control.source_pdcid)) {
+  // Nothing in these packets tells that they are for this PDC and not for an earlier one of that name. Credit
+  // is the only one that does not care: it counts for all PDCs of two hosts together.
+  if (!is_peer(index, packet, control.source_pdcid) ||
+      (!pdcs_[index]->peer_known && type != UetControlType::kCredit)) {
     ++parts_.counters.dropped_unknown_pdc;
     return;
   }
@@ -35,7 +38,8 @@ void Pds::receive_control(TimePs now, const wire::Packet& packet) {
   record.last_activity = now;
   switch (type) {
     case UetControlType::kClearCommand:
-      take_clear(now, index, control.payload);
+      // Beyond what has come, it is a late one for an earlier PDC of that name.
+      if (!wire::uet_psn_after(control.payload, record.rx.highest)) take_clear(now, index, control.payload);
       break;
     case UetControlType::kClearRequest:
       ++parts_.counters.clear_commands_sent;

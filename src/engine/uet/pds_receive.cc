@@ -170,7 +170,13 @@ std::uint32_t Pds::find_for_request(TimePs now, const wire::Packet& packet, bool
       return kNoSlot;
     }
     // Choice: data of the target that overtakes its first acknowledgement makes the PDC known too.
-    if (!record.peer_known && !trimmed) know_peer(now, index, packet, fields.source_id);
+    if (!record.peer_known) {
+      if (fields.psn - record.rx.start >= record.rx.range) {
+        nack(packet, UetNackCode::kPdcHeaderMismatch, kNoSlot);
+        return kNoSlot;
+      }
+      if (!trimmed) know_peer(now, index, fields.source_id);
+    }
   }
   const bool mode_matters = packet.uet.prologue.type != UetPdsType::kControl || packet.uet.prologue.syn() ||
                             packet.uet.prologue.control == UetControlType::kNoop;

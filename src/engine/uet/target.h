@@ -91,6 +91,7 @@ class Target {
   EngineParts& parts_;
   SlotPool<DeferredSend> deferred_;
   std::uint32_t unexpected_count_ = 0;
+  std::uint32_t fetching_ = 0;  ///< Rendezvous messages whose remainder is being read.
 };
 
 }  // namespace wharf::uet

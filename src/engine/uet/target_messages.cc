@@ -15,6 +15,11 @@ namespace {
 /// Completions of header data that a program may leave unread.
 constexpr std::size_t kUnreadMax = 1U << 17U;
 
+/// What the packets of a two-sided message bring.
+std::uint32_t expected_bytes(const InboundMessage& message) {
+  return is_rendezvous(message.request.opcode) ? message.rendezvous.eager_length : message.request_length;
+}
+
 }  // namespace
 
 std::uint32_t Target::find_message(std::uint32_t pdc, std::uint16_t message_id) const {
@@ -32,9 +37,10 @@ std::uint32_t Target::make_message(const InboundPacket& inbound, const wire::Pac
   // this packet, so the next in order is taken above the limit.
   const bool must = inbound.next_in_order && (rx.messages != kNoSlot || rx.stored_count > 0);
   // Choice: one window of packets above the limit, so that nobody can make this host keep records without
-  // end.
-  const std::uint32_t at =
-      EngineParts::acquire(parts_.inbound_messages, parts_.config.inbound_messages + (must ? rx.range : 0));
+  // end. What is being read does not count: receives bound it, and the read may wait behind packets that the
+  // peer refuses because it lacks room itself.
+  const std::uint32_t at = EngineParts::acquire(
+      parts_.inbound_messages, parts_.config.inbound_messages + fetching_ + (must ? rx.range : 0));
   if (at == kNoSlot) return kNoSlot;
   InboundMessage& message = parts_.inbound_messages[at];
   const std::uint32_t generation = message.generation + 1;
@@ -116,7 +122,11 @@ void Target::complete_receive(TimePs, std::uint32_t at, CompletionStatus status)
 
 void Target::settle_message(TimePs now, std::uint32_t at) {
   InboundMessage& message = parts_.inbound_messages[at];
-  if (message.accesses > 0 || message.fetching) return;
+  if (message.accesses > 0 || message.fetching) {
+    // Packets that were held have their answers: once all have, the next message may come under the same id.
+    if (message.two_sided && message.first_seen && message.arrived >= expected_bytes(message)) leave_pdc(at);
+    return;
+  }
   if (message.abandoned) {
     // The PDC failed in the middle: the receive goes back, as if nothing had come.
     if (message.matched) {
@@ -135,8 +145,7 @@ void Target::settle_message(TimePs now, std::uint32_t at) {
     return;
   }
   const bool rendezvous = is_rendezvous(message.request.opcode);
-  const std::uint32_t expected = rendezvous ? message.rendezvous.eager_length : message.request_length;
-  const bool all_here = message.first_seen && message.arrived >= expected;
+  const bool all_here = message.first_seen && message.arrived >= expected_bytes(message);
   if (message.terminated || (all_here && message.failed != UetReturnCode::kOk)) {
     if (message.matched) {
       complete_receive(now, at,
@@ -202,6 +211,7 @@ void Target::remainder_read(TimePs now, std::uint32_t at, std::uint32_t generati
   if (!parts_.inbound_messages.is_used(at) || parts_.inbound_messages[at].generation != generation) return;
   InboundMessage& message = parts_.inbound_messages[at];
   message.fetching = false;
+  --fetching_;
   message.complete = true;
   if (message.matched) complete_receive(now, at, status);
   release_message(at);
