@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host whose memory is coherent down to the line: private caches of its cores, home and DRAM, a root
+// complex with its ordering queue, put together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "sim/host/coherent_config.h"
+#include "sim/host/coherent_memory.h"
+#include "sim/host/core_cache.h"
+#include "sim/host/host_memory.h"
+#include "sim/host/root_complex.h"
+#include "sim/kernel/simulation.h"
+
+namespace wharf::sim {
+
+/// Agents are numbered: the caches of the cores, then the root complexes.
+class CoherentHost {
+ public:
+  /// `cores` and `root_complexes` together at most kMaxAgents; at least one root complex. Adds all parts to
+  /// the simulation, which outlives the host.
+  static Result<std::unique_ptr<CoherentHost>> create(Simulation& simulation, const CoherentConfig& config,
+                                                      std::uint32_t cores, std::uint32_t root_complexes,
+                                                      std::uint64_t seed);
+
+  HostMemory& contents() { return contents_; }
+  CoherentMemory& memory() { return memory_; }
+  CoreCache& core_cache(std::uint32_t core) { return *caches_[core]; }
+  RootComplex& root_complex(std::uint32_t number = 0) { return *root_complexes_[number]; }
+  std::uint32_t cores() const { return static_cast<std::uint32_t>(caches_.size()); }
+  /// Every agent reports to it from now on.
+  void observe_with(CoherenceObserver* observer);
+
+ private:
+  CoherentHost(Simulation& simulation, const CoherentConfig& config,
+               const std::vector<CoherentMemory::AgentConfig>& agents, std::uint64_t seed)
+      : memory_(simulation, config, agents, contents_, seed) {}
+
+  HostMemory contents_;
+  CoherentMemory memory_;
+  std::vector<std::unique_ptr<CoreCache>> caches_;
+  std::vector<std::unique_ptr<RootComplex>> root_complexes_;
+};
+
+}  // namespace wharf::sim

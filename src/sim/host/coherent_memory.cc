@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/host/coherent_memory.h"
+
+#include <cstring>
+
+#include "base/check.h"
+
+namespace wharf::sim {
+
+namespace {
+
+HomeConfig home_config(const CoherenceConfig& config,
+                       const std::vector<CoherentMemory::AgentConfig>& agents) {
+  HomeConfig home;
+  home.directory_sets = config.directory_sets;
+  home.directory_ways = config.directory_ways;
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    home.credits.push_back(agents[i].credits);
+    if (agents[i].supplies) home.suppliers |= std::uint64_t{1} << i;
+  }
+  return home;
+}
+
+MessageLane lane(const CoherenceConfig& config, std::uint32_t cycles) {
+  return {config.cycle, config.width_bytes, config.header_cycles, config.cycle * cycles};
+}
+
+}  // namespace
+
+CoherentMemory::CoherentMemory(Simulation& simulation, const CoherentConfig& config,
+                               const std::vector<AgentConfig>& agents, HostMemory& memory, std::uint64_t seed)
+    : simulation_(simulation),
+      config_(config.coherence),
+      memory_(memory),
+      home_(home_config(config.coherence, agents)),
+      ddr_(config.ddr),
+      receivers_(agents.size(), nullptr),
+      requests_(lane(config_, config_.request_cycles)),
+      snoops_(lane(config_, config_.snoop_cycles)),
+      snoop_responses_(lane(config_, config_.snoop_response_cycles)),
+      grants_(agents.size(), lane(config_, config_.grant_cycles)),
+      flying_(1024),
+      memory_request_(config_.cycle * config_.memory_request_cycles),
+      memory_response_(config_.cycle * config_.memory_response_cycles),
+      ddio_(seed, "ddio"),
+      ddio_hits_(Probability::from(config_.ddio_hit_ratio)) {
+  for (const AgentConfig& agent : agents) is_device_.push_back(agent.is_device);
+  simulation.add(*this, "memory");
+}
+
+void CoherentMemory::send(TimePs now, const Message& message) {
+  MessageLane& lane = class_of(message.kind) == MessageClass::kRequest ? requests_ : snoop_responses_;
+  const MessageLane::Crossing crossing = lane.send(now, payload_bytes(message));
+  ++counters_.messages;
+  fly(crossing.header, kAtHome, message, crossing.data);
+}
+
+void CoherentMemory::fly(TimePs at, EventKind kind, const Message& message, TimePs data_at) {
+  simulation_.schedule(at, id(), id(), kind, keep(message, data_at));
+}
+
+std::uint32_t CoherentMemory::keep(const Message& message, TimePs data_at) {
+  std::uint32_t slot = flying_.acquire();
+  if (slot == kNoSlot) {
+    flying_.reserve(2 * flying_.capacity());
+    slot = flying_.acquire();
+  }
+  flying_[slot] = {message, data_at};
+  return slot;
+}
+
+void CoherentMemory::handle(const Event& event) {
+  const TimePs now = event.time;
+  const Flying flying = flying_[event.argument];
+  flying_.release(event.argument);
+  switch (static_cast<EventKind>(event.kind)) {
+    case kAtHome:
+      home_.receive(flying.message);
+      drain(now);
+      break;
+    case kAtAgent:
+      receivers_[flying.message.agent]->receive(now, flying.message, flying.data_at);
+      break;
+    case kMemoryRead: {
+      LineBytes bytes;
+      const std::span<const std::byte> stored =
+          memory_.bytes(flying.message.line * kLineBytes, Bytes{kLineBytes});
+      std::memcpy(bytes.data(), stored.data(), kLineBytes);
+      home_.memory_done(flying.message.line, &bytes);
+      drain(now);
+      break;
+    }
+  }
+}
+
+void CoherentMemory::drain(TimePs now) {
+  Message message;
+  MemoryAccess access;
+  for (;;) {
+    bool moved = false;
+    while (home_.next_snoop(message)) {
+      moved = true;
+      const MessageLane::Crossing crossing = snoops_.send(now, payload_bytes(message));
+      fly(crossing.header, kAtAgent, message, crossing.data);
+    }
+    while (home_.next_response(message)) {
+      moved = true;
+      const MessageLane::Crossing crossing = grants_[message.agent].send(now, payload_bytes(message));
+      fly(crossing.header, kAtAgent, message, crossing.data);
+    }
+    while (home_.next_memory_access(access)) {
+      moved = true;
+      access_memory(now, access);
+    }
+    if (!moved) return;
+  }
+}
+
+void CoherentMemory::access_memory(TimePs now, const MemoryAccess& access) {
+  const std::uint64_t address = access.line * kLineBytes;
+  if (access.is_write) {
+    // Visible at once to later reads of the line, which come through the home.
+    std::memcpy(memory_.bytes(address, Bytes{kLineBytes}).data(), access.data.data(), kLineBytes);
+    if (!last_level_answers(access)) (void)ddr_.access(now + memory_request_, address, true);
+    home_.memory_done(access.line, nullptr);
+    return;
+  }
+  const TimePs asked = now + memory_request_;
+  const TimePs done =
+      last_level_answers(access) ? asked + config_.last_level : ddr_.access(asked, address, false);
+  Message line;
+  line.line = access.line;
+  fly(done + memory_response_, kMemoryRead, line, done + memory_response_);
+}
+
+bool CoherentMemory::last_level_answers(const MemoryAccess& access) {
+  if (!is_device_[access.agent]) return false;
+  const bool hit = ddio_.chance(ddio_hits_);
+  counters_.last_level_hits += hit ? 1 : 0;
+  return hit;
+}
+
+void CoherentMemory::describe_waiting(std::vector<std::string>& lines) const {
+  if (!home_.is_idle()) lines.emplace_back("a transaction of the home is under way");
+}
+
+}  // namespace wharf::sim

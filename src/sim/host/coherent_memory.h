@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The coherent memory of a host, timed: the home of the directory protocol, the bus to its agents, and DRAM.
+// The protocol itself is in sim/coherence; here is only when things happen.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/ring.h"
+#include "base/slot_pool.h"
+#include "sim/coherence/home.h"
+#include "sim/coherence/message.h"
+#include "sim/host/coherent_config.h"
+#include "sim/host/ddr_memory.h"
+#include "sim/host/host_memory.h"
+#include "sim/host/message_lane.h"
+#include "sim/kernel/simulation.h"
+
+namespace wharf::sim {
+
+/// Something with an interface to the bus: the caches of a core, a root complex.
+class CoherentAgent {
+ public:
+  virtual ~CoherentAgent() = default;
+  /// A message whose header has arrived now; its data, if any, are complete at `data_at`.
+  virtual void receive(TimePs now, const Message& message, TimePs data_at) = 0;
+};
+
+struct CoherentMemoryCounters {
+  std::uint64_t messages = 0;
+  std::uint64_t last_level_hits = 0;  ///< Accesses of devices that DDIO answered.
+};
+
+/// Lines are read from and written to `memory`; all that a run touches is mapped there and has real bytes.
+///
+/// Where the order is made: at the home, when a request's header has crossed the request lane. Snoops leave
+/// from there at once, while what has to go on to memory first crosses the rest of the bus, as on a bus whose
+/// snoops are broadcast.
+class CoherentMemory final : public Component {
+ public:
+  /// What an agent needs: how many requests it may have unanswered, and whether its shared copies have bytes
+  /// to give (caches do, root complexes do not).
+  struct AgentConfig {
+    std::uint32_t credits = 8;
+    bool supplies = false;
+    bool is_device = false;
+  };
+  /// Adds itself to the simulation. `config` has passed validate(); agents number as in `agents`.
+  CoherentMemory(Simulation& simulation, const CoherentConfig& config, const std::vector<AgentConfig>& agents,
+                 HostMemory& memory, std::uint64_t seed);
+
+  /// Who receives what is addressed to `agent`; before the first event.
+  void connect(AgentId agent, CoherentAgent& receiver) { receivers_[agent] = &receiver; }
+
+  /// A message of `message.agent`, ready to cross the bus.
+  void send(TimePs now, const Message& message);
+
+  void handle(const Event& event) override;
+
+  const HomeStatistics& statistics() const { return home_.statistics(); }
+  const DdrCounters& ddr_counters() const { return ddr_.counters(); }
+  const CoherentMemoryCounters& counters() const { return counters_; }
+  bool is_idle() const { return home_.is_idle(); }
+  void describe_waiting(std::vector<std::string>& lines) const override;
+
+ private:
+  enum EventKind : std::uint16_t { kAtHome, kAtAgent, kMemoryRead };
+  struct Flying {
+    Message message;
+    TimePs data_at;
+  };
+
+  std::uint32_t keep(const Message& message, TimePs data_at);
+  void fly(TimePs at, EventKind kind, const Message& message, TimePs data_at);
+  void at_home(const Message& message);
+  void drain(TimePs now);
+  void access_memory(TimePs now, const MemoryAccess& access);
+  bool last_level_answers(const MemoryAccess& access);
+
+  Simulation& simulation_;
+  CoherenceConfig config_;
+  HostMemory& memory_;
+  Home home_;
+  DdrMemory ddr_;
+  std::vector<CoherentAgent*> receivers_;
+  std::vector<bool> is_device_;
+  MessageLane requests_;
+  MessageLane snoops_;
+  MessageLane snoop_responses_;
+  std::vector<MessageLane> grants_;  ///< One per agent.
+  SlotPool<Flying> flying_;
+  TimePs memory_request_;
+  TimePs memory_response_;
+  RandomStream ddio_;
+  Probability ddio_hits_;
+  CoherentMemoryCounters counters_;
+};
+
+}  // namespace wharf::sim

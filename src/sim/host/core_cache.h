@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The private caches of one core, timed: when an access is answered, when a miss leaves, when a snoop is.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/ring.h"
+#include "base/slot_pool.h"
+#include "sim/coherence/private_cache.h"
+#include "sim/host/coherent_config.h"
+#include "sim/host/coherent_memory.h"
+#include "sim/kernel/simulation.h"
+
+namespace wharf::sim {
+
+/// Whoever issues accesses: a core.
+class CoreCacheClient {
+ public:
+  virtual ~CoreCacheClient() = default;
+  /// The access of `answer.ticket` is done; loads and atomics have their bytes in it.
+  virtual void cache_done(TimePs now, const CacheAnswer& answer) = 0;
+};
+
+/// Level 1, the bus to level 2, and level 2, as one agent. An access is performed when its line is there, and
+/// answered when that is known to the core; what waits for room is retried in order.
+class CoreCache final : public Component, public CoherentAgent {
+ public:
+  /// Adds itself to the simulation and connects itself to `memory` as `agent`.
+  CoreCache(Simulation& simulation, CoherentMemory& memory, AgentId agent, const CoreCacheConfig& config,
+            std::string name);
+
+  void connect(CoreCacheClient& client) { client_ = &client; }
+  void observe_with(CoherenceObserver* observer) { cache_.observe_with(observer); }
+
+  // Accesses within one line.
+  void load(TimePs now, Ticket ticket, std::uint64_t address, std::uint32_t size);
+  void store(TimePs now, Ticket ticket, std::uint64_t address, std::span<const std::byte> value);
+  void atomic(TimePs now, Ticket ticket, std::uint64_t address, std::uint32_t size,
+              const AtomicOperation& operation);
+  /// The line leaves the caches.
+  void flush(TimePs now, Ticket ticket, LineNumber line);
+
+  void receive(TimePs now, const Message& message, TimePs data_at) override;
+  void handle(const Event& event) override;
+
+  const PrivateCache& cache() const { return cache_; }
+  bool is_idle() const { return cache_.is_idle() && waiting_.empty(); }
+  void describe_waiting(std::vector<std::string>& lines) const override;
+
+ private:
+  enum EventKind : std::uint16_t { kAnswer, kSendRequest, kSendResponse };
+  enum class AccessKind : std::uint8_t { kLoad, kStore, kAtomic, kFlush };
+  struct Access {
+    AccessKind kind = AccessKind::kLoad;
+    Ticket ticket = 0;
+    std::uint64_t address = 0;
+    std::uint32_t size = 0;
+    LineBytes bytes{};
+    AtomicOperation operation;
+  };
+
+  void begin(TimePs now, const Access& access);
+  CacheOutcome attempt(const Access& access, CacheAnswer& answer);
+  void done(TimePs at, const CacheAnswer& answer);
+  void drain(TimePs now, TimePs data_at);
+  TimePs cycles(std::uint32_t count) const { return config_.cycle * count; }
+  /// Both levels and what is between them.
+  TimePs whole_way() const {
+    return cycles(config_.level1_cycles + config_.between_cycles + config_.level2_cycles);
+  }
+
+  Simulation& simulation_;
+  CoherentMemory& memory_;
+  CoreCacheConfig config_;
+  PrivateCache cache_;
+  CoreCacheClient* client_ = nullptr;
+  Ring<Access> waiting_;  ///< Found no room.
+  SlotPool<CacheAnswer> answers_;
+  SlotPool<Message> messages_;
+};
+
+}  // namespace wharf::sim

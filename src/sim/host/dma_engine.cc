@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/host/dma_engine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+
+namespace wharf::sim {
+
+DmaEngine::DmaEngine(Simulation& simulation, RootComplex& root_complex, const DmaConfig& config,
+                     std::string name)
+    : simulation_(simulation), root_complex_(root_complex), config_(config), operations_(1024) {
+  simulation.add(*this, std::move(name));
+  root_complex.connect(*this);
+}
+
+std::uint32_t DmaEngine::add_stream(ordering::Domain domain, SourceOrdering ordering) {
+  Stream stream;
+  stream.domain = domain;
+  stream.ordering = ordering;
+  stream.waiting.reserve(64);
+  streams_.push_back(std::move(stream));
+  return static_cast<std::uint32_t>(streams_.size() - 1);
+}
+
+void DmaEngine::start(TimePs now, std::uint32_t stream_at, const DmaAccess& access) {
+  WHARF_CHECK(access.length > 0);
+  Stream& stream = streams_[stream_at];
+  std::uint32_t slot = operations_.acquire();
+  if (slot == kNoSlot) {
+    operations_.reserve(2 * operations_.capacity());
+    slot = operations_.acquire();
+  }
+  Operation& made = operations_[slot];
+  made = Operation{};
+  made.access = access;
+  made.number = stream.next_number++;
+  made.stream = stream_at;
+  if (stream.waiting.full()) stream.waiting.reserve(2 * stream.waiting.capacity());
+  stream.waiting.push_back(slot);
+  wake_at(max(now, ready_at(stream)));
+}
+
+TimePs DmaEngine::ready_at(const Stream& stream) const {
+  if (stream.waiting.empty()) return kNever;
+  const Operation& next = operations_[stream.waiting.front()];
+  if (stream.ordering == SourceOrdering::kLine && stream.under_way > 0) return kNever;
+  if (next.sent > 0) return kTimeZero;
+  if (stream.ordering == SourceOrdering::kMessage && stream.under_way > 0) return kNever;
+  return config_.shared_issue ? max(stream.issue_from, shared_issue_from_) : stream.issue_from;
+}
+
+void DmaEngine::wake_at(TimePs at) {
+  if (at == kNever) return;
+  at = max(at, max(root_complex_.link_free(), simulation_.now()));
+  if (at >= wake_) return;
+  wake_ = at;
+  simulation_.schedule(at, id(), id(), 0, 0);
+}
+
+void DmaEngine::handle(const Event& event) {
+  if (event.time != wake_) return;  // Overtaken by an earlier one.
+  wake_ = kNever;
+  send_some(event.time);
+}
+
+/// One line of the next stream in turn that has one, if the link is free.
+void DmaEngine::send_some(TimePs now) {
+  if (root_complex_.link_free() > now) {
+    wake_at(root_complex_.link_free());
+    return;
+  }
+  TimePs earliest = kNever;
+  const auto count = static_cast<std::uint32_t>(streams_.size());
+  bool sent = false;
+  for (std::uint32_t i = 0; i < count && !sent; ++i) {
+    const std::uint32_t at = (next_stream_ + i) % count;
+    Stream& stream = streams_[at];
+    const TimePs ready = ready_at(stream);
+    if (ready > now) {
+      earliest = min(earliest, ready);
+      continue;
+    }
+    if (!root_complex_.can_submit(operations_[stream.waiting.front()].access.kind)) continue;
+    send_line(now, stream);
+    next_stream_ = at + 1 == count ? 0 : at + 1;
+    sent = true;
+  }
+  // The next line, of whatever stream, is looked for when the link is free again.
+  wake_at(sent ? root_complex_.link_free() : earliest);
+}
+
+void DmaEngine::send_line(TimePs now, Stream& stream) {
+  const std::uint32_t slot = stream.waiting.front();
+  Operation& operation = operations_[slot];
+  const DmaAccess& access = operation.access;
+  const std::uint64_t address = access.address + operation.sent;
+  const auto in_line = static_cast<std::uint32_t>(address % ordering::kLineBytes);
+  const std::uint32_t length = std::min(ordering::kLineBytes - in_line, access.length - operation.sent);
+  ordering::Request request;
+  request.kind = access.kind;
+  request.is_first = operation.sent == 0;
+  request.is_last = operation.sent + length == access.length;
+  request.label = request.is_first ? access.first_label : request.is_last ? access.last_label : access.label;
+  request.domain = stream.domain;
+  request.number = operation.number;
+  request.tag = slot;
+  request.line = address / ordering::kLineBytes;
+  request.mask = ordering::byte_mask(in_line, length);
+  if (access.kind == ordering::Kind::kWrite && access.bytes != nullptr)
+    std::memcpy(request.bytes.data() + in_line, access.bytes + operation.sent, length);
+  request.atomic = access.atomic;
+  request.operand = access.operand;
+  request.compare = access.compare;
+
+  if (request.is_first) {
+    stream.issue_from = now + config_.issue;
+    shared_issue_from_ = now + config_.issue;
+  }
+  operation.sent += length;
+  ++operation.pending;
+  ++stream.under_way;
+  ++lines_sent_;
+  if (request.is_last) stream.waiting.pop_front();
+  root_complex_.submit(now, request);
+}
+
+void DmaEngine::answered(TimePs now, const ordering::Response& response) {
+  Operation& operation = operations_[response.tag];
+  Stream& stream = streams_[operation.stream];
+  const DmaAccess& access = operation.access;
+  if (response.kind == ordering::Kind::kRead && access.bytes != nullptr) {
+    const std::uint32_t in_line = ordering::first_byte(response.mask);
+    const std::uint64_t at = response.line * ordering::kLineBytes + in_line - access.address;
+    std::memcpy(access.bytes + at, response.bytes.data() + in_line, ordering::byte_count(response.mask));
+  }
+  if (response.kind == ordering::Kind::kAtomic) operation.old_value = response.old_value;
+  --operation.pending;
+  --stream.under_way;
+  const std::uint32_t stream_at = operation.stream;
+  if (operation.pending == 0 && operation.sent == access.length) {
+    if (stream.ordering != SourceOrdering::kNone) stream.issue_from = now + config_.issue;
+    const std::uint64_t ticket = access.ticket;
+    const std::array<std::uint64_t, 2> old_value = operation.old_value;
+    operations_.release(response.tag);
+    client_->dma_done(now, stream_at, ticket, old_value);
+  }
+  wake_at(ready_at(streams_[stream_at]));
+}
+
+void DmaEngine::credits_back(TimePs now) { wake_at(now); }
+
+void DmaEngine::describe_waiting(std::vector<std::string>& lines) const {
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i].under_way > 0)
+      lines.push_back("stream " + std::to_string(i) + " waits for " + std::to_string(streams_[i].under_way) +
+                      " lines");
+  }
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The DMA engine of a device: streams of reads and writes of host memory, cut into lines, with or without an
+// order that the device itself waits for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ring.h"
+#include "base/slot_pool.h"
+#include "engine/ordering/request.h"
+#include "sim/host/root_complex.h"
+#include "sim/kernel/simulation.h"
+
+namespace wharf::sim {
+
+/// What a device does itself to keep the accesses of a stream in order. Streams never wait for each other.
+enum class SourceOrdering : std::uint8_t {
+  kNone,     ///< Nothing: everything is under way at once.
+  kMessage,  ///< An access begins when the one before is complete; its lines are not ordered.
+  kLine,     ///< Every line waits for the one before.
+};
+
+struct DmaConfig {
+  /// From the issue of one access of a stream, or where the device waits its completion, to the next issue.
+  /// (ASPLOS '26, Table 2: 3 ns per DMA request.)
+  TimePs issue = nanoseconds(3);
+  bool shared_issue = false;  ///< All streams share one issue slot.
+};
+
+/// One access. `label` is that of its lines, but for the first and the last where those are given.
+struct DmaAccess {
+  ordering::Kind kind = ordering::Kind::kRead;
+  ordering::Label label = ordering::Label::kStrong;
+  ordering::Label first_label = ordering::Label::kStrong;
+  ordering::Label last_label = ordering::Label::kStrong;
+  std::uint64_t ticket = 0;  ///< The client's own.
+  std::uint64_t address = 0;
+  std::uint32_t length = 0;  ///< At least 1.
+  /// Reads: where the bytes go; writes: where they are taken from, when each line is sent. Null: reads are
+  /// not kept, writes write zeros. Must stay until the access is done.
+  std::byte* bytes = nullptr;
+  // Atomics, on 4, 8 or 16 aligned bytes.
+  verbs::Verb atomic = verbs::Verb::kFetchAdd;
+  std::array<std::uint64_t, 2> operand{};
+  std::array<std::uint64_t, 2> compare{};
+};
+
+class DmaClient {
+ public:
+  virtual ~DmaClient() = default;
+  /// An access is complete: all its data have arrived, or (writes) all of it is performed. `old_value`:
+  /// atomics. More accesses may be asked for from here.
+  virtual void dma_done(TimePs now, std::uint32_t stream, std::uint64_t ticket,
+                        const std::array<std::uint64_t, 2>& old_value) = 0;
+};
+
+/// The engine. Packets of different streams take turns on the link, one line at a time.
+class DmaEngine final : public Component, public IoDevice {
+ public:
+  DmaEngine(Simulation& simulation, RootComplex& root_complex, const DmaConfig& config, std::string name);
+
+  void connect(DmaClient& client) { client_ = &client; }
+  /// A stream of its own ordering domain.
+  std::uint32_t add_stream(ordering::Domain domain, SourceOrdering ordering);
+
+  /// Puts an access behind those of its stream.
+  void start(TimePs now, std::uint32_t stream, const DmaAccess& access);
+
+  void answered(TimePs now, const ordering::Response& response) override;
+  void credits_back(TimePs now) override;
+  void handle(const Event& event) override;
+
+  std::uint64_t lines_sent() const { return lines_sent_; }
+  void describe_waiting(std::vector<std::string>& lines) const override;
+
+ private:
+  struct Operation {
+    DmaAccess access;
+    std::uint64_t number = 0;
+    std::uint32_t stream = 0;
+    std::uint32_t sent = 0;     ///< Bytes asked for.
+    std::uint32_t pending = 0;  ///< Lines without an answer.
+    std::array<std::uint64_t, 2> old_value{};
+  };
+  struct Stream {
+    ordering::Domain domain;
+    SourceOrdering ordering = SourceOrdering::kNone;
+    Ring<std::uint32_t> waiting;  ///< Operations with lines to send, in order.
+    std::uint32_t under_way = 0;  ///< Lines without an answer.
+    TimePs issue_from;            ///< The earliest issue of the next operation.
+    std::uint64_t next_number = 0;
+  };
+
+  /// When the next line of a stream may be sent; kNever when it waits for an answer or has none.
+  TimePs ready_at(const Stream& stream) const;
+  void send_some(TimePs now);
+  void send_line(TimePs now, Stream& stream);
+  void wake_at(TimePs at);
+
+  Simulation& simulation_;
+  RootComplex& root_complex_;
+  DmaConfig config_;
+  DmaClient* client_ = nullptr;
+  std::vector<Stream> streams_;
+  SlotPool<Operation> operations_;
+  std::uint32_t next_stream_ = 0;  ///< Whose turn it is.
+  TimePs shared_issue_from_;
+  TimePs wake_ = kNever;  ///< The earliest pending wake-up.
+  std::uint64_t lines_sent_ = 0;
+};
+
+}  // namespace wharf::sim

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/host/root_complex.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+
+namespace wharf::sim {
+
+namespace {
+
+template <typename T>
+std::uint32_t keep(SlotPool<T>& pool, const T& value) {
+  std::uint32_t slot = pool.acquire();
+  if (slot == kNoSlot) {
+    pool.reserve(2 * pool.capacity());
+    slot = pool.acquire();
+  }
+  pool[slot] = value;
+  return slot;
+}
+
+IoAgentConfig agent_config(const RootComplexConfig& config) {
+  IoAgentConfig agent;
+  agent.operations = config.queue.trackers + config.queue.posted_reserve;
+  agent.lines = config.agent_lines;
+  agent.credits = RootComplex::agent_credits(config);
+  return agent;
+}
+
+MessageLane link(const IoLinkConfig& config, TimePs way) {
+  const std::uint32_t header_cycles = (config.header_bytes + config.width_bytes - 1) / config.width_bytes;
+  return {config.cycle, config.width_bytes, header_cycles, way};
+}
+
+}  // namespace
+
+std::uint32_t RootComplex::agent_credits(const RootComplexConfig& config) {
+  // One for each line that the queue can ask for, and as many that go home at the same time.
+  return 2 * (config.queue.trackers + config.queue.posted_reserve);
+}
+
+Result<std::unique_ptr<RootComplex>> RootComplex::create(Simulation& simulation, CoherentMemory& memory,
+                                                         AgentId agent, const CoherentConfig& config,
+                                                         std::string name) {
+  Result<ordering::Rlsq> queue = ordering::Rlsq::create(config.root_complex.queue);
+  if (!queue.ok()) return queue.error();
+  std::unique_ptr<RootComplex> made(
+      new RootComplex(simulation, memory, agent, config, std::move(queue.value())));
+  simulation.add(*made, std::move(name));
+  memory.connect(agent, *made);
+  return made;
+}
+
+RootComplex::RootComplex(Simulation& simulation, CoherentMemory& memory, AgentId agent,
+                         const CoherentConfig& config, ordering::Rlsq queue)
+    : simulation_(simulation),
+      memory_(memory),
+      config_(config.root_complex),
+      credit_limit_{config.io_link.posted_credits, config.io_link.non_posted_credits},
+      complex_(std::move(queue), IoAgent(agent, agent_config(config.root_complex))),
+      up_(link(config.io_link, config.io_link.up)),
+      down_(link(config.io_link, config.io_link.down)),
+      credit_way_(config.io_link.down),
+      requests_(1024),
+      responses_(1024) {
+  for (Ring<Held>& ring : held_) ring.reserve(1024);
+}
+
+bool RootComplex::can_submit(ordering::Kind kind) {
+  const Flow flow = flow_of(kind);
+  if (credit_limit_[flow] == 0 || under_way_[flow] < credit_limit_[flow]) return true;
+  refused_[flow] = true;
+  return false;
+}
+
+void RootComplex::submit(TimePs now, const ordering::Request& request) {
+  const Flow flow = flow_of(request.kind);
+  WHARF_CHECK(credit_limit_[flow] == 0 || under_way_[flow] < credit_limit_[flow]);
+  ++under_way_[flow];
+  ++counters_.requests;
+  const bool has_data = request.kind != ordering::Kind::kRead;
+  const MessageLane::Crossing crossing = up_.send(now, has_data ? ordering::byte_count(request.mask) : 0);
+  simulation_.schedule(crossing.data + config_.lookup, id(), id(), kAtQueue, keep(requests_, request));
+}
+
+void RootComplex::handle(const Event& event) {
+  switch (static_cast<EventKind>(event.kind)) {
+    case kAtQueue:
+      at_queue(event.time, event.argument);
+      break;
+    case kAtDevice: {
+      const ordering::Response response = responses_[event.argument];
+      responses_.release(event.argument);
+      device_->answered(event.time, response);
+      break;
+    }
+    case kCredit:
+      --under_way_[event.argument];
+      if (std::exchange(refused_[event.argument], false)) device_->credits_back(event.time);
+      break;
+  }
+}
+
+void RootComplex::at_queue(TimePs now, std::uint32_t slot) {
+  const Flow flow = flow_of(requests_[slot].kind);
+  const bool behind_others = !held_[flow].empty() || (flow == kNonPosted && !held_[kPosted].empty());
+  if (!behind_others && offer(now, slot)) {
+    drain(now, now);
+    return;
+  }
+  ++(flow == kPosted ? counters_.held_posted : counters_.held_non_posted);
+  if (held_[flow].full()) held_[flow].reserve(2 * held_[flow].capacity());
+  held_[flow].push_back({slot, next_number_++});
+  counters_.held_most =
+      std::max(counters_.held_most, static_cast<std::uint32_t>(held_[0].size() + held_[1].size()));
+}
+
+/// Gives a request to the queue, if it takes it.
+bool RootComplex::offer(TimePs now, std::uint32_t slot) {
+  if (!complex_.accept(requests_[slot])) return false;
+  const Flow flow = flow_of(requests_[slot].kind);
+  requests_.release(slot);
+  if (credit_limit_[flow] == 0) {
+    --under_way_[flow];
+  } else {
+    simulation_.schedule(now + credit_way_, id(), id(), kCredit, flow);
+  }
+  return true;
+}
+
+/// What waits before the queue: writes as far as they go, and whatever is not behind a write.
+void RootComplex::retry(TimePs now) {
+  Ring<Held>& posted = held_[kPosted];
+  Ring<Held>& others = held_[kNonPosted];
+  for (;;) {
+    if (!others.empty() && (posted.empty() || others.front().number < posted.front().number)) {
+      if (offer(now, others.front().slot)) {
+        others.pop_front();
+        continue;
+      }
+    }
+    if (posted.empty() || !offer(now, posted.front().slot)) return;
+    posted.pop_front();
+  }
+}
+
+void RootComplex::receive(TimePs now, const Message& message, TimePs data_at) {
+  complex_.receive(message);
+  drain(now, data_at);
+}
+
+void RootComplex::drain(TimePs now, TimePs data_at) {
+  Message message;
+  ordering::Response response;
+  for (;;) {
+    bool moved = false;
+    while (complex_.next_message(message)) {
+      moved = true;
+      memory_.send(now, message);
+    }
+    while (complex_.next_response(response)) {
+      moved = true;
+      answer(now, data_at, response);
+    }
+    if (!moved) return;
+    if (!held_[kPosted].empty() || !held_[kNonPosted].empty()) retry(now);
+  }
+}
+
+void RootComplex::answer(TimePs now, TimePs data_at, const ordering::Response& response) {
+  if (response.kind == ordering::Kind::kWrite) {
+    device_->answered(now, response);
+    return;
+  }
+  ++counters_.answers;
+  // Cut through: the data may still be on their way to the queue when it acts on their header.
+  const TimePs leaves = max(now + config_.answer, answer_from_);
+  answer_from_ = leaves + config_.spacing;
+  const MessageLane::Crossing crossing = down_.send(leaves, ordering::byte_count(response.mask));
+  const TimePs complete = max(crossing.data, data_at + config_.answer + down_.way());
+  simulation_.schedule(complete, id(), id(), kAtDevice, keep(responses_, response));
+}
+
+void RootComplex::describe_waiting(std::vector<std::string>& lines) const {
+  complex_.who_waits(lines);
+  const std::size_t held = held_[0].size() + held_[1].size();
+  if (held > 0) lines.push_back(std::to_string(held) + " requests wait before the queue");
+}
+
+}  // namespace wharf::sim
