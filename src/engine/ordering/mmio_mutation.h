@@ -21,6 +21,7 @@ enum class MmioMutation : std::uint8_t {
   kForwardOldest,          ///< Store buffer: a load is answered by the oldest matching store.
   kFenceForgetsOpenLines,  ///< Write combining: sfence waits only for lines that were leaving already.
 };
+inline constexpr int kMmioMutationCount = static_cast<int>(MmioMutation::kFenceForgetsOpenLines) + 1;
 
 #ifdef WHARF_WITH_MUTATIONS
 /// The test program that is compiled with mutations chooses one at run time.

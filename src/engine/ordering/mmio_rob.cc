@@ -106,17 +106,19 @@ bool MmioRob::everything_left_below(std::uint32_t domain, std::uint32_t number, 
 
 bool MmioRob::epochs_left_before(std::uint32_t domain, std::uint32_t count, bool posted) const {
   const MmioNumbering& numbering = config_.numbering;
-  std::uint32_t left = domains_[domain].next;
-  if (numbering.reached(left, count)) return true;
-  if (!posted) return false;
+  // A later epoch's operation has left only if everything before its epoch had, apart from loads that wait
+  // for the link: so what has left and these loads together say when the `count` earliest operations are
+  // here.
+  std::uint32_t left_or_passable = domains_[domain].next;
   std::uint64_t used = domains_[domain].used[index_of(MmioNetwork::kLoads)];
   for (; used != 0; used &= used - 1U) {
     const Place place{domain, index_of(MmioNetwork::kLoads),
                       static_cast<std::uint32_t>(std::countr_zero(used))};
-    const MmioOperation& load = at(place);
-    if (!numbering.reached(load.ordered_after, count)) ++left;  // A load of an earlier epoch.
+    if (numbering.reached(at(place).ordered_after, count)) continue;  // Not of an earlier epoch.
+    if (!posted) return false;
+    ++left_or_passable;
   }
-  return numbering.reached(left, count);
+  return numbering.reached(left_or_passable, count);
 }
 
 bool MmioRob::may_leave(std::uint32_t domain, const MmioOperation& operation) const {
@@ -198,9 +200,12 @@ MmioOperation MmioRob::remove(Place place) {
   const MmioOperation operation = at(place);
   domain.used[place.network] &= ~(std::uint64_t{1} << place.slot);
   --waiting_;
-  domain.owes_credit = true;
   if (numbering.scheme == NumberingScheme::kEpochCount) {
     domain.next = (domain.next + 1U) & numbering.mask();
+    // While a load waits, writes of later epochs may pass it. Without credits for these the core stays within
+    // half of all numbers of the load.
+    if (domain.used[index_of(MmioNetwork::kLoads)] == 0) domain.settled = domain.next;
+    domain.owes_credit = domain.owes_credit || domain.settled == domain.next;
     return operation;
   }
   set_sent(place.domain, operation.number, true);
@@ -208,6 +213,8 @@ MmioOperation MmioRob::remove(Place place) {
     set_sent(place.domain, domain.next, false);
     domain.next = (domain.next + 1U) & numbering.mask();
   }
+  domain.owes_credit = domain.owes_credit || domain.settled != domain.next;
+  domain.settled = domain.next;
   return operation;
 }
 
@@ -215,7 +222,7 @@ bool MmioRob::next_credit(MmioCredit& out) {
   for (std::uint32_t domain = 0; domain < domains_.size(); ++domain) {
     if (!domains_[domain].owes_credit) continue;
     domains_[domain].owes_credit = false;
-    out = {domain, domains_[domain].next};
+    out = {domain, domains_[domain].settled};
     if (mutated(MmioMutation::kEarlyCredit)) out.next = missing_number(domain).value_or(out.next);
     return true;
   }
@@ -248,6 +255,7 @@ void MmioRob::append_state(std::vector<std::byte>& out) const {
   for (std::uint32_t domain = 0; domain < domains_.size(); ++domain) {
     const Domain& state = domains_[domain];
     writer.put(static_cast<std::uint8_t>(state.owes_credit));
+    writer.put((state.next - state.settled) & mask);
     // Bits of what has left ahead of `next`, up to the last one.
     std::uint32_t last = 0;
     for (std::uint32_t offset = 1; offset < reach_; ++offset) {

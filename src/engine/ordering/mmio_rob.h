@@ -125,6 +125,7 @@ class MmioRob {
  private:
   struct Domain {
     std::uint32_t next = 0;
+    std::uint32_t settled = 0;  ///< What credits say.
     bool owes_credit = false;
     std::array<std::uint64_t, kMmioNetworks> used{};  ///< One bit per slot.
   };

@@ -16,6 +16,9 @@ MmioSequencer::MmioSequencer(const MmioSequencerConfig& config) : config_(config
   WHARF_CHECK(config.numbering.bits >= 2 && config.numbering.bits <= 16);
   for (const std::uint32_t window : config.windows)
     WHARF_CHECK(window >= 1 && window <= config.numbering.half());
+  if (config.numbering.scheme == NumberingScheme::kEpochCount) {
+    for (const std::uint32_t window : config.windows) WHARF_CHECK(window <= config.numbering.half() / 2);
+  }
   domains_.resize(config.numbering.domains());
   acquire_outstanding_.resize(config.numbering.threads);
 }
@@ -57,13 +60,13 @@ void MmioSequencer::stamp(MmioOperation& operation) {
   Domain& domain = domains_[numbering.domain(operation.thread, operation.device)];
   const bool counted = numbering.scheme == NumberingScheme::kEpochCount;
   operation.number = counted ? 0 : domain.counter;
-  if (operation.kind == MmioKind::kRelease) {
-    operation.ordered_after = domain.counter;
-    // Without numbers of their own, operations are told apart by epoch: a release begins one.
-    if (counted) domain.fence = domain.counter;
-  } else {
-    operation.ordered_after = domain.fence;
-  }
+  // Without numbers of their own, operations are told apart by epoch: a release begins one. So does an epoch
+  // that is long enough: while one of its operations is missing the others come and go, and the counter must
+  // not go round meanwhile.
+  const std::uint32_t since_fence = (domain.counter - domain.fence) & numbering.mask();
+  const bool release = operation.kind == MmioKind::kRelease;
+  if (counted && (release || since_fence == numbering.half() / 2)) domain.fence = domain.counter;
+  operation.ordered_after = release ? domain.counter : domain.fence;
   domain.counter = (domain.counter + 1U) & numbering.mask();
   if (operation.kind == MmioKind::kAcquire) acquire_outstanding_[operation.thread] = 1;
 }
@@ -74,9 +77,10 @@ void MmioSequencer::acknowledge(const MmioCredit& credit) {
   const std::uint32_t ahead = (credit.next - domain.acknowledged) & config_.numbering.mask();
   if (ahead > in_flight(credit.domain)) return;
   // A fence that everything before it has passed moves along, or it would seem to lie ahead half a turn
-  // later.
+  // later. A count of what has left does not say which: an epoch keeps its start.
+  const bool counted = config_.numbering.scheme == NumberingScheme::kEpochCount;
   const std::uint32_t fence_ahead = (domain.fence - domain.acknowledged) & config_.numbering.mask();
-  if (fence_ahead < ahead) domain.fence = credit.next;
+  if (!counted && fence_ahead < ahead) domain.fence = credit.next;
   domain.acknowledged = credit.next;
 }
 

@@ -43,7 +43,7 @@ enum class IssueBlock : std::uint8_t {
 /// window and its credits; the paper leaves them open.
 class MmioSequencer {
  public:
-  /// Windows from 1 to half of all numbers.
+  /// Windows from 1 to half of all numbers, a quarter in the epoch scheme.
   explicit MmioSequencer(const MmioSequencerConfig& config);
 
   // Inputs.

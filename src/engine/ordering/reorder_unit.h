@@ -120,8 +120,9 @@ class ReorderUnit {
 
   // Observation.
   /// Bytes ahead of the start of the oldest message that a write may touch; no message is longer.
-  /// Choice: one line less than the window, so that bytes just behind the start are told from bytes far
-  /// ahead.
+  /// Choice: at most one line less than the window. Of what the window has beyond it, the half behind the
+  /// start is taken for late copies and the half ahead for an error; a window of twice the data buffer or
+  /// more leaves room for both.
   std::uint32_t reach() const { return reach_; }
   /// The address register: offset of the length field of the oldest incomplete message.
   std::uint32_t length_address(std::uint32_t queue) const;

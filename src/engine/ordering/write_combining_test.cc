@@ -9,8 +9,7 @@
 
 #include <map>
 
-#include "engine/ordering/mmio_rob.h"
-#include "engine/ordering/mmio_sequencer.h"
+#include "engine/ordering/mmio_random_run_test_support.h"
 #include "engine/ordering/store_buffer.h"
 
 namespace wharf::ordering {
@@ -179,88 +178,11 @@ TEST(WriteCombining, StateForgetsWhichBufferHoldsALine) {
 
 // Whatever the program and the order of leaving, every byte reaches the device with its last value before a
 // fence.
-RC_GTEST_PROP(WriteCombining, NoByteIsLostOrOld, ()) {
+RC_GTEST_PROP(WriteCombining, NoByteIsLostOrOld, (std::uint64_t seed)) {
   WriteCombiningConfig config;
   config.buffers = *rc::gen::inRange<std::uint32_t>(1, 9);
   config.victim = *rc::gen::element(CombiningVictim::kOldest, CombiningVictim::kRandom);
-  WriteCombining buffers(config);
-  RandomStream random(*rc::gen::arbitrary<std::uint64_t>(), "program");
-  std::map<std::uint64_t, std::byte> expected;
-  std::map<std::uint64_t, std::byte> device;
-  const auto leave = [&] {
-    const std::uint32_t choices = buffers.leaving_choices();
-    if (choices == 0) return;
-    const MmioOperation out = buffers.take_leaving(static_cast<std::uint32_t>(random.below(choices)));
-    RC_ASSERT(out.address % out.length == 0U);
-    for (std::size_t i = 0; i < out.length; ++i) device[out.address + i] = out.data[i];
-    buffers.arrived();
-  };
-  for (int i = 0; i < 200; ++i) {
-    const std::uint64_t address = random.below(12 * 64);
-    const std::size_t length = 1 + random.below(64 - address % 64);
-    const auto value = static_cast<std::uint8_t>(random.next_u32());
-    while (!buffers.store(combining(address, length, value), &random)) leave();
-    for (std::size_t byte = 0; byte < length; ++byte) expected[address + byte] = std::byte{value};
-    if (random.below(4) == 0) leave();
-    if (random.below(16) == 0 && buffers.open_lines() > 0) buffers.close(0);
-  }
-  buffers.fence();
-  while (!buffers.drained()) leave();
-  RC_ASSERT(device == expected);
-}
-
-// The whole path: buffers that leave in any order, a path that reorders, and numbers that restore the order.
-RC_GTEST_PROP(MmioPath, NumberedStoresThroughTheBuffersLeaveTheRobInOrder, ()) {
-  MmioRobConfig config;
-  config.rule = *rc::gen::element(ReleaseRule::kStrict, ReleaseRule::kRefined);
-  config.numbering.bits = 6;
-  MmioSequencer sequencer({.numbering = config.numbering});
-  MmioRob rob(config);
-  WriteCombining buffers{WriteCombiningConfig{}};
-  RandomStream random(*rc::gen::arbitrary<std::uint64_t>(), "path");
-  constexpr std::uint32_t kOperations = 200;
-  const std::uint32_t lines_of_packet = *rc::gen::inRange<std::uint32_t>(1, 6);
-  std::vector<MmioOperation> path;
-  std::vector<bool> seen(kOperations);
-  std::uint32_t issued = 0;
-  std::uint32_t done = 0;
-  for (std::uint32_t step = 0; done < kOperations; ++step) {
-    RC_ASSERT(step < 100 * kOperations);
-    const bool last = issued % lines_of_packet == lines_of_packet - 1;
-    const MmioKind kind = last ? MmioKind::kRelease : MmioKind::kStore;
-    if (issued < kOperations && sequencer.blocked_by(0, 0, kind, true) == IssueBlock::kNone) {
-      MmioSequencer attempt = sequencer;
-      MmioOperation operation = mmio_store(kind, issued * 64, filled(64, 1));
-      operation.tag = issued;
-      attempt.stamp(operation);
-      if (buffers.store(operation)) {
-        sequencer = attempt;
-        ++issued;
-      }
-    }
-    if (random.below(3) == 0 && buffers.leaving_choices() > 0) {
-      path.push_back(
-          buffers.take_leaving(static_cast<std::uint32_t>(random.below(buffers.leaving_choices()))));
-    }
-    if (random.below(3) == 0 && !path.empty()) {
-      const auto at = static_cast<std::ptrdiff_t>(random.below(path.size()));
-      RC_ASSERT(rob.accept(path[static_cast<std::size_t>(at)]) == MmioArrival::kAccepted);
-      path.erase(path.begin() + at);
-      buffers.arrived();
-    }
-    MmioOperation out;
-    while (rob.next_dispatch(out)) {
-      RC_ASSERT(!seen[out.tag]);
-      if (config.rule == ReleaseRule::kStrict) RC_ASSERT(out.tag == done);
-      if (out.kind == MmioKind::kRelease)
-        RC_ASSERT(std::count(seen.begin(), seen.begin() + out.tag, false) == 0);
-      seen[out.tag] = true;
-      ++done;
-    }
-    MmioCredit credit;
-    while (rob.next_credit(credit)) sequencer.acknowledge(credit);
-  }
-  RC_ASSERT(buffers.drained());
+  RC_ASSERT(combining_run(config, seed) == "");
 }
 
 // TSO: stores become visible in program order, one at a time, and a load sees the newest own store.
@@ -306,6 +228,10 @@ TEST(StoreBuffer, IsBoundedAndTellsWhenAFenceIsDone) {
   buffer.append_state(used);
   StoreBuffer(3).append_state(fresh);
   EXPECT_EQ(used, fresh);
+}
+
+RC_GTEST_PROP(StoreBuffer, ALoadSeesTheThreadsOwnStores, (std::uint64_t seed)) {
+  RC_ASSERT(store_buffer_run(seed) == "");
 }
 
 }  // namespace
