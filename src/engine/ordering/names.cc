@@ -7,7 +7,7 @@
 namespace wharf::ordering {
 namespace {
 
-constexpr std::array<std::string_view, 3> kKinds{"read", "write", "atomic"};
+constexpr std::array<std::string_view, kKindCount> kKinds{"read", "write", "atomic"};
 constexpr std::array<std::string_view, kLabelCount> kLabels{
     "strong", "relaxed_ordering", "id_based", "relaxed", "acquire", "release", "ascending", "read_release",
 };

@@ -10,6 +10,8 @@ OrderLists::OrderLists(std::uint32_t capacity, bool knows_domains)
       requesters_(capacity),
       knows_domains_(knows_domains) {
   WHARF_CHECK(capacity <= kEntriesMax);
+  // The group of all stays.
+  if (!knows_domains) groups_[group_of(domains_, 0)].entries = 1;
 }
 
 std::uint32_t OrderLists::group_of(FlatMap& index, std::uint64_t key) {
@@ -24,10 +26,8 @@ std::uint32_t OrderLists::group_of(FlatMap& index, std::uint64_t key) {
   return slot;
 }
 
-void OrderLists::leave_group(FlatMap& index, std::uint32_t slot) {
-  Group& group = groups_[slot];
-  if (--group.entries != 0) return;
-  index.erase(group.key);
+void OrderLists::forget_group(FlatMap& index, std::uint32_t slot) {
+  index.erase(groups_[slot].key);
   groups_.release(slot);
 }
 
@@ -38,21 +38,29 @@ void OrderLists::insert_after(Index at, Index entry, unsigned c) {
   ring(next, c).previous = entry;
 }
 
+void OrderLists::open_anchor(Index entry, OrderClass order_class) {
+  Node& node = nodes_[entry];
+  if ((node.heads & class_bit(order_class)) != 0) return;
+  node.heads = static_cast<OrderClasses>(node.heads | class_bit(order_class));
+  const auto own_anchor = static_cast<Index>(entry | kAnchor);
+  node.anchor[static_cast<unsigned>(order_class)] = Link{own_anchor, own_anchor};
+}
+
 OrderClasses OrderLists::wait_for_ascending(Index entry, const Group& group, bool continues_last) {
   // Within an unbroken request one line waits for the one below, whatever other ascending requests there are.
   const OrderClass order_class = continues_last ? OrderClass::kPreviousLine : OrderClass::kAscending;
   const auto c = static_cast<unsigned>(order_class);
   const Index before = continues_last ? group.last : group.youngest[c];
   if (before == kNone) return 0;
+  if (continues_last) open_anchor(before, order_class);
   stand_behind(before, entry, c);
   return class_bit(order_class);
 }
 
 OrderClasses OrderLists::add(Index entry, const OrderNeeds& needs, const Request& request, Index same_line) {
   const bool shares_flag = is_mutated(Mutation::kSharedAcquireFlag);
-  const std::uint64_t key = knows_domains_ && !shares_flag ? request.domain.key() : 0;
   Node& node = nodes_[entry];
-  node.group = group_of(domains_, key);
+  node.group = knows_domains_ ? group_of(domains_, shares_flag ? 0 : request.domain.key()) : kGroupOfAll;
   node.requester_group = kNoSlot;
   if (((needs.members | needs.waits) & class_bit(OrderClass::kPostedOfRequester)) != 0) {
     node.requester_group = group_of(requesters_, request.domain.requester);
@@ -60,8 +68,8 @@ OrderClasses OrderLists::add(Index entry, const OrderNeeds& needs, const Request
   }
   Group& group = groups_[node.group];
   ++group.entries;
-  const bool continues_last = !request.is_first && group.entries > 1 && group.last_number == request.number &&
-                              group.last_domain == request.domain;
+  const bool continues_last = !request.is_first && group.is_unfinished &&
+                              group.last_number == request.number && group.last_domain == request.domain;
 
   OrderClasses waiting = 0;
   for (OrderClasses left = needs.waits; left != 0; left = static_cast<OrderClasses>(left & (left - 1))) {
@@ -81,23 +89,17 @@ OrderClasses OrderLists::add(Index entry, const OrderNeeds& needs, const Request
     waiting = static_cast<OrderClasses>(waiting | wait_for_ascending(entry, group, continues_last));
   }
   if (same_line != kNone) {
+    open_anchor(same_line, OrderClass::kSameLine);
     stand_behind(same_line, entry, static_cast<unsigned>(OrderClass::kSameLine));
     waiting = static_cast<OrderClasses>(waiting | class_bit(OrderClass::kSameLine));
   }
   node.waiting = waiting;
 
-  node.members = needs.members;
   node.heads = needs.members;
-  if (needs.is_ascending)
-    node.heads = static_cast<OrderClasses>(node.heads | class_bit(OrderClass::kPreviousLine));
-  if (request.kind == Kind::kRead) {
-    node.heads = static_cast<OrderClasses>(node.heads | class_bit(OrderClass::kSameLine));
-  }
   const auto own_anchor = static_cast<Index>(entry | kAnchor);
-  for (OrderClasses left = node.heads; left != 0; left = static_cast<OrderClasses>(left & (left - 1))) {
+  for (OrderClasses left = needs.members; left != 0; left = static_cast<OrderClasses>(left & (left - 1))) {
     const auto c = static_cast<unsigned>(std::countr_zero(left));
     node.anchor[c] = Link{own_anchor, own_anchor};
-    if (c >= kOrderChainCount) continue;
     Index& youngest = groups_[anchor_group(node, c)].youngest[c];
     node.chain[c] = Link{youngest, kNone};
     if (youngest != kNone) nodes_[youngest].chain[c].next = entry;
@@ -106,6 +108,7 @@ OrderClasses OrderLists::add(Index entry, const OrderNeeds& needs, const Request
   group.last = entry;
   group.last_number = request.number;
   group.last_domain = request.domain;
+  group.is_unfinished = !request.is_last;
   return waiting;
 }
 
@@ -116,6 +119,10 @@ OrderLists::Index OrderLists::blocker(Index entry, OrderClass order_class) const
   return static_cast<Index>(at - kAnchor);
 }
 
-bool OrderLists::is_last(Index entry) const { return groups_[nodes_[entry].group].last == entry; }
+OrderLists::Continuation OrderLists::continuation(Index entry) const {
+  const Group& group = groups_[nodes_[entry].group];
+  return Continuation{group.is_unfinished ? group.last_domain.key() : 0, group.is_unfinished,
+                      group.last == entry};
+}
 
 }  // namespace wharf::ordering

@@ -41,9 +41,14 @@ class OrderLists {
 
   /// The entry in whose waiting list of `order_class` this one stands. Linear; for reports.
   Index blocker(Index entry, OrderClass order_class) const;
-  /// The entry is the last one that its domain (or all, in designs that know none) has sent: it decides what
-  /// a further line of its request waits for.
-  bool is_last(Index entry) const;
+  /// What further lines of an unfinished request will wait for, as far as the entry's domain (or all, in
+  /// designs that know none) goes: who has sent the last line, and whether this entry is it.
+  struct Continuation {
+    std::uint64_t domain_key;
+    bool is_unfinished;
+    bool is_this;
+  };
+  Continuation continuation(Index entry) const;
 
  private:
   struct Link {
@@ -52,8 +57,8 @@ class OrderLists {
   };
   struct Node {
     OrderClasses waiting = 0;
-    OrderClasses members = 0;
-    OrderClasses heads = 0;  ///< Classes in which it has a waiting list.
+    OrderClasses heads =
+        0;  ///< Classes in which it has a waiting list: its chains, and the others when needed.
     std::uint32_t group = 0;
     std::uint32_t requester_group = 0;
     std::array<Link, kOrderChainCount> chain;
@@ -67,21 +72,29 @@ class OrderLists {
     Index last = kNone;  ///< The entry added last, if it is still there.
     std::uint32_t entries = 0;
     std::uint64_t key = 0;
+    // The last line's request.
     std::uint64_t last_number = 0;
     Domain last_domain;
+    bool is_unfinished = false;
   };
 
   // A ring's element is an entry, or an entry's anchor, told apart by kAnchor.
   static constexpr Index kAnchor = 0x8000;
+  static constexpr std::uint32_t kGroupOfAll = 0;  ///< In designs that know no domains.
   Link& ring(Index element, unsigned c) {
     return (element & kAnchor) != 0 ? nodes_[element - kAnchor].anchor[c] : nodes_[element].place[c];
   }
+  /// A waiting list of a class that has no chain is made when somebody comes to stand in it.
+  void open_anchor(Index entry, OrderClass order_class);
   void insert_after(Index at, Index entry, unsigned c);
   void stand_behind(Index blocker, Index entry, unsigned c) {
     insert_after(nodes_[blocker].anchor[c].previous, entry, c);
   }
   std::uint32_t group_of(FlatMap& index, std::uint64_t key);
-  void leave_group(FlatMap& index, std::uint32_t group);
+  void leave_group(FlatMap& index, std::uint32_t slot) {
+    if (--groups_[slot].entries == 0) forget_group(index, slot);
+  }
+  void forget_group(FlatMap& index, std::uint32_t slot);
   OrderClasses wait_for_ascending(Index entry, const Group& group, bool continues_last);
   std::uint32_t anchor_group(const Node& node, unsigned c) const {
     return c == static_cast<unsigned>(OrderClass::kPostedOfRequester) ? node.requester_group : node.group;

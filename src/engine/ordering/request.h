@@ -37,6 +37,7 @@ constexpr std::uint32_t byte_count(ByteMask mask) { return static_cast<std::uint
 
 /// How a request uses the link: a write is posted, the others are non-posted and get an answer.
 enum class Kind : std::uint8_t { kRead, kWrite, kAtomic };
+inline constexpr int kKindCount = 3;
 
 /// What order a request asks for. The first three are today's PCIe attributes, the next three the proposal of
 /// "Efficient Remote Memory Ordering for Non-Coherent Interconnects" 4.1, the last two what get protocols

@@ -44,7 +44,17 @@ Rlsq::Rlsq(const RlsqConfig& config)
       performs_(config.trackers + config.posted_reserve),
       answers_(config.entries + config.posted_reserve),
       written_(config.entries + config.posted_reserve),
-      turns_((config.entries + config.posted_reserve) * 2) {}
+      turns_((config.entries + config.posted_reserve) * 2) {
+  for (int kind = 0; kind < kKindCount; ++kind) {
+    for (int label = 0; label < kLabelCount; ++label) {
+      Request request;
+      request.kind = static_cast<Kind>(kind);
+      request.label = static_cast<Label>(label);
+      needs_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(label)] =
+          order_needs(config.design, config.order, request);
+    }
+  }
+}
 
 bool Rlsq::can_accept(const Request& request) const {
   if (entries_.in_use() >= limit(request.kind, config_.entries)) return false;
@@ -128,7 +138,8 @@ Rlsq::Index Rlsq::make_entry(const Request& request, std::uint32_t slot) {
       operands_[index] = AtomicOperands{request.operand, request.compare};
       break;
   }
-  const OrderNeeds needs = order_needs(config_.design, config_.order, request);
+  const OrderNeeds& needs =
+      needs_[static_cast<std::size_t>(request.kind)][static_cast<std::size_t>(request.label)];
   if (order_.add(index, needs, request, same_line) != 0) ++statistics_.waits_for_order;
   if (config_.answers_in_order && !request.is_posted()) answers_.push_back(index);
   return index;

@@ -3,6 +3,7 @@
 // device's accesses to host memory is made.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -180,6 +181,7 @@ class Rlsq {
   SlotPool<Entry> entries_;
   std::vector<LineBytes> bytes_;  ///< Of each entry: what to write, or the answer.
   std::vector<AtomicOperands> operands_;
+  std::array<std::array<OrderNeeds, kLabelCount>, kKindCount> needs_;  ///< By kind and label.
   OrderLists order_;
   SlotPool<Tracker> trackers_;
   std::vector<LineBytes> values_;  ///< Of each tracker.

@@ -64,7 +64,10 @@ void Rlsq::append_state(std::vector<std::byte>& state) const {
     const bool is_done = entry.state == EntryState::kDone;
     if (!is_done) {
       put(state, order_.waiting(index));
-      put(state, static_cast<std::uint8_t>(order_.is_last(index)));
+      const OrderLists::Continuation continuation = order_.continuation(index);
+      put(state, continuation.domain_key);
+      put(state, static_cast<std::uint8_t>((continuation.is_unfinished ? 1U : 0U) |
+                                           (continuation.is_this ? 2U : 0U)));
     }
     if (entry.kind == Kind::kAtomic) {
       put(state, entry.atomic);
@@ -107,9 +110,12 @@ std::string Rlsq::reason(Index index) const {
   };
   std::string text;
   const OrderClasses waiting = order_.waiting(index);
+  Index named = kNone;
   for (unsigned c = 0; c < kOrderClassCount; ++c) {
     if ((waiting & (1U << c)) == 0) continue;
     const Index blocker = order_.blocker(index, static_cast<OrderClass>(c));
+    if (blocker == named) continue;
+    named = blocker;
     text += (text.empty() ? "waits for " : ", for ") + describe(blocker);
   }
   const auto and_then = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
