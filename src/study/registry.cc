@@ -10,12 +10,13 @@
 #include "base/nearest_name.h"
 #include "study/fabric.h"
 #include "study/openurma.h"
+#include "study/ordering.h"
 #include "study/ultra_ethernet.h"
 
 namespace wharf::study {
 namespace {
 
-constexpr std::array<Study, 23> kStudies{{
+constexpr std::array<Study, 28> kStudies{{
     {"openurma/table4", "NIC state, field by field", "OpenURMA, arXiv 2605.28717, Table 4", openurma::table4},
     {"openurma/table5", "NIC state against endpoints and hosts", "OpenURMA, arXiv 2605.28717, Table 5",
      openurma::table5},
@@ -56,6 +57,15 @@ constexpr std::array<Study, 23> kStudies{{
      openurma::figure45},
     {"fabric/congestion-types", "Five places where a fabric congests, and what cures each",
      "Ultra Ethernet 1.0, 3.6 and 4.1", fabric::congestion_types},
+    {"ordering/figure5", "Ordered DMA reads: at the NIC, at the root complex, not at all",
+     "ASPLOS '26, Figure 5", ordering::figure5},
+    {"ordering/figure6a", "Key-value gets against item size, one queue pair", "ASPLOS '26, Figure 6a",
+     ordering::figure6a},
+    {"ordering/figure6b", "Key-value gets against queue pairs", "ASPLOS '26, Figure 6b", ordering::figure6b},
+    {"ordering/figure6c", "Key-value gets against item size, 16 queue pairs", "ASPLOS '26, Figure 6c",
+     ordering::figure6c},
+    {"ordering/figure8", "Simulated gets against those of network cards", "ASPLOS '26, Figure 8",
+     ordering::figure8},
     {"uet/base-rtt", "What the base round trip consists of", "Ultra Ethernet 1.0, 3.6",
      ultra_ethernet::base_rtt},
     {"uet/worked-examples", "The numbers of a public series of articles",

@@ -38,7 +38,8 @@ CoherentMemory::CoherentMemory(Simulation& simulation, const CoherentConfig& con
       requests_(lane(config_, config_.request_cycles)),
       snoops_(lane(config_, config_.snoop_cycles)),
       snoop_responses_(lane(config_, config_.snoop_response_cycles)),
-      grants_(agents.size(), lane(config_, config_.grant_cycles)),
+      answers_(agents.size(),
+               Answers{lane(config_, config_.grant_cycles), lane(config_, config_.grant_cycles), kTimeZero}),
       flying_(1024),
       memory_request_(config_.cycle * config_.memory_request_cycles),
       memory_response_(config_.cycle * config_.memory_response_cycles),
@@ -105,8 +106,7 @@ void CoherentMemory::drain(TimePs now) {
     }
     while (home_.next_response(message)) {
       moved = true;
-      const MessageLane::Crossing crossing = grants_[message.agent].send(now, payload_bytes(message));
-      fly(crossing.header, kAtAgent, message, crossing.data);
+      respond(now, message);
     }
     while (home_.next_memory_access(access)) {
       moved = true;
@@ -114,6 +114,16 @@ void CoherentMemory::drain(TimePs now) {
     }
     if (!moved) return;
   }
+}
+
+/// Acknowledgements and data have lanes of their own, as AMBA CHI has the channels RSP and DAT, but none
+/// arrives before one that was sent earlier.
+void CoherentMemory::respond(TimePs now, const Message& message) {
+  Answers& answers = answers_[message.agent];
+  MessageLane& lane = message.has_data ? answers.data : answers.acknowledgements;
+  const MessageLane::Crossing crossing = lane.send(now, payload_bytes(message));
+  answers.last = max(answers.last, crossing.header);
+  fly(answers.last, kAtAgent, message, max(crossing.data, answers.last));
 }
 
 void CoherentMemory::access_memory(TimePs now, const MemoryAccess& access) {

@@ -72,10 +72,18 @@ class CoherentMemory final : public Component {
     TimePs data_at;
   };
 
+  /// The way from the home to one agent.
+  struct Answers {
+    MessageLane data;
+    MessageLane acknowledgements;
+    TimePs last;  ///< When the newest one's header arrives.
+  };
+
   std::uint32_t keep(const Message& message, TimePs data_at);
   void fly(TimePs at, EventKind kind, const Message& message, TimePs data_at);
   void at_home(const Message& message);
   void drain(TimePs now);
+  void respond(TimePs now, const Message& message);
   void access_memory(TimePs now, const MemoryAccess& access);
   bool last_level_answers(const MemoryAccess& access);
 
@@ -89,7 +97,7 @@ class CoherentMemory final : public Component {
   MessageLane requests_;
   MessageLane snoops_;
   MessageLane snoop_responses_;
-  std::vector<MessageLane> grants_;  ///< One per agent.
+  std::vector<Answers> answers_;  ///< By agent.
   SlotPool<Flying> flying_;
   TimePs memory_request_;
   TimePs memory_response_;

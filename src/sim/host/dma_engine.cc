@@ -49,6 +49,7 @@ TimePs DmaEngine::ready_at(const Stream& stream) const {
   if (stream.ordering == SourceOrdering::kLine && stream.under_way > 0) return kNever;
   if (next.sent > 0) return kTimeZero;
   if (stream.ordering == SourceOrdering::kMessage && stream.under_way > 0) return kNever;
+  if (next.access.with_previous && stream.ordering != SourceOrdering::kNone) return kTimeZero;
   return config_.shared_issue ? max(stream.issue_from, shared_issue_from_) : stream.issue_from;
 }
 
@@ -115,7 +116,7 @@ void DmaEngine::send_line(TimePs now, Stream& stream) {
   request.operand = access.operand;
   request.compare = access.compare;
 
-  if (request.is_first) {
+  if (request.is_first && !access.with_previous) {
     stream.issue_from = now + config_.issue;
     shared_issue_from_ = now + config_.issue;
   }

@@ -36,6 +36,9 @@ struct DmaAccess {
   ordering::Label label = ordering::Label::kStrong;
   ordering::Label first_label = ordering::Label::kStrong;
   ordering::Label last_label = ordering::Label::kStrong;
+  /// Belongs to the access before it: a stream that its device keeps in order sends it as soon as that one is
+  /// complete, any other in the issue slot of the access behind it.
+  bool with_previous = false;
   std::uint64_t ticket = 0;  ///< The client's own.
   std::uint64_t address = 0;
   std::uint32_t length = 0;  ///< At least 1.

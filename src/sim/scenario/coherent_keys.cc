@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/coherent_keys.h"
+
+#include <array>
+
+#include "sim/scenario/profile.h"
+
+namespace wharf::sim {
+
+namespace {
+
+constexpr std::array<Choice<ordering::RlsqDesign>, ordering::kRlsqDesignCount> kDesigns{
+    {{"baseline", ordering::RlsqDesign::kBaseline},
+     {"release_acquire", ordering::RlsqDesign::kReleaseAcquire},
+     {"thread_specific", ordering::RlsqDesign::kThreadSpecific},
+     {"speculative", ordering::RlsqDesign::kSpeculative},
+     {"strict", ordering::RlsqDesign::kStrictBlocking},
+     {"strict_speculative", ordering::RlsqDesign::kStrictSpeculative}}};
+
+void bind_ddr(Binder& binder, DdrConfig& ddr) {
+  const Binder::Section section(binder, "ddr");
+  binder.integer("channels", ddr.channels, "memory channels; a power of two", 1, 64);
+  binder.integer("ranks", ddr.ranks, "ranks of a channel; a power of two", 1, 8);
+  binder.integer("banks", ddr.banks, "banks of a rank; a power of two", 1, 64);
+  binder.bytes("row_bytes", ddr.row_bytes, "a row of a rank; a power of two", 64, 65536);
+  binder.bytes("interleave_bytes", ddr.interleave_bytes, "neighbours that share a channel; a power of two",
+               64, 65536);
+  binder.time("rcd", ddr.rcd, "activate to read or write");
+  binder.time("cl", ddr.cl, "read to its first data");
+  binder.time("rp", ddr.rp, "precharge to activate");
+  binder.time("ras", ddr.ras, "activate to precharge");
+  binder.time("burst", ddr.burst, "64 bytes on the data bus");
+  binder.time("rrd", ddr.rrd, "activate to activate of another bank");
+  binder.time("faw", ddr.faw, "the time that four activates of a rank take at least");
+  binder.time("rtp", ddr.rtp, "read to precharge");
+  binder.time("wr", ddr.wr, "end of write data to precharge");
+  binder.time("wtr", ddr.wtr, "end of write data to the next read of the rank");
+  binder.time("rtw", ddr.rtw, "end of read data to the next write data");
+  binder.time("rfc", ddr.rfc, "a refresh");
+  binder.time("refi", ddr.refi, "between refreshes of a rank; 0ps is never");
+  binder.time("front_end", ddr.front_end, "controller, before the first command");
+  binder.time("back_end", ddr.back_end, "controller, after the last data");
+}
+
+void bind_bus(Binder& binder, CoherenceConfig& bus) {
+  const Binder::Section section(binder, "coherence");
+  binder.time("cycle", bus.cycle, "clock of the bus between caches, root complexes and memory");
+  binder.bytes("width_bytes", bus.width_bytes, "data that cross in one cycle; a power of two", 1, 64);
+  binder.integer("header_cycles", bus.header_cycles, "what every message occupies of its lane", 0, 64);
+  binder.integer("request_cycles", bus.request_cycles, "agent to home, where the order is made", 0, 1'000);
+  binder.integer("snoop_cycles", bus.snoop_cycles, "home to the caches", 0, 1'000);
+  binder.integer("snoop_response_cycles", bus.snoop_response_cycles, "cache to home", 0, 1'000);
+  binder.integer("grant_cycles", bus.grant_cycles, "home to the agent that asked", 0, 1'000);
+  binder.integer("memory_request_cycles", bus.memory_request_cycles, "home to the memory controller", 0,
+                 1'000);
+  binder.integer("memory_response_cycles", bus.memory_response_cycles, "memory controller to home", 0, 1'000);
+  binder.integer("directory_sets", bus.directory_sets, "sets of the directory; a power of two", 1, 1 << 20);
+  binder.integer("directory_ways", bus.directory_ways, "entries of a set; an eviction takes the line back", 1,
+                 64);
+  binder.probability("ddio_hit_ratio", bus.ddio_hit_ratio,
+                     "accesses of devices past the private caches that the last-level cache answers");
+  binder.time("last_level", bus.last_level, "what such an answer takes instead of DRAM");
+}
+
+void bind_caches(Binder& binder, CoreCacheConfig& cache) {
+  const Binder::Section section(binder, "core_cache");
+  binder.time("cycle", cache.cycle, "clock of a core and its caches");
+  binder.integer("level1_cycles", cache.level1_cycles, "level 1, load to use", 0, 1'000);
+  binder.integer("between_cycles", cache.between_cycles, "the bus between the levels", 0, 1'000);
+  binder.integer("level2_cycles", cache.level2_cycles, "level 2", 0, 1'000);
+  CacheLinesConfig& lines = cache.cache.lines;
+  binder.integer("level1_sets", lines.level1_sets, "sets of level 1; a power of two", 1, 1 << 20);
+  binder.integer("level1_ways", lines.level1_ways, "lines of a set; 0 leaves level 1 out", 0, 64);
+  binder.integer("level2_sets", lines.level2_sets, "sets of level 2; a power of two", 1, 1 << 20);
+  binder.integer("level2_ways", lines.level2_ways, "lines of a set", 1, 64);
+  binder.integer("misses", cache.cache.misses, "miss registers", 1, 1'024);
+  binder.integer("targets", cache.cache.targets, "accesses that can wait for missing lines", 1, 1'024);
+}
+
+void bind_link(Binder& binder, IoLinkConfig& link) {
+  const Binder::Section section(binder, "io_link");
+  binder.time("cycle", link.cycle, "clock of the link between device and root complex");
+  binder.bytes("width_bytes", link.width_bytes, "data that cross in one cycle; a power of two", 1, 1'024);
+  binder.bytes("header_bytes", link.header_bytes, "header and framing of every packet", 0, 256);
+  binder.time("up", link.up, "device to root complex");
+  binder.time("down", link.down, "root complex to device");
+  binder.integer("posted_credits", link.posted_credits, "writes on their way to the queue; 0 is unlimited", 0,
+                 65'536);
+  binder.integer("non_posted_credits", link.non_posted_credits,
+                 "reads and atomics on their way to the queue; 0 is unlimited", 0, 65'536);
+}
+
+void bind_root_complex(Binder& binder, RootComplexConfig& complex) {
+  const Binder::Section section(binder, "root_complex");
+  binder.time("lookup", complex.lookup, "from the link to the ordering queue");
+  binder.time("answer", complex.answer, "from the queue to the link");
+  binder.time("spacing", complex.spacing, "between two answers");
+  binder.choice<ordering::RlsqDesign>("design", complex.queue.design, kDesigns,
+                                      "what the ordering queue keeps in order");
+  binder.integer("entries", complex.queue.entries, "lines in the queue", 1, 16'384);
+  binder.integer("trackers", complex.queue.trackers, "different lines in the queue", 1, 16'384);
+  binder.integer("posted_reserve", complex.queue.posted_reserve, "further entries, for writes alone", 1,
+                 16'384);
+  binder.flag("answers_in_order", complex.queue.answers_in_order,
+              "answers leave in the order of the requests, not as they are ready");
+  binder.flag("write_before_annotated_read", complex.queue.order.write_before_annotated_read,
+              "reads with a proposed label wait for earlier writes, as legacy reads do");
+  binder.flag("release_before_acquire", complex.queue.order.release_before_acquire,
+              "a release write before a later acquire read (RCsc)");
+  binder.integer("agent_lines", complex.agent_lines, "lines that its coherent agent can know", 1, 1 << 20);
+}
+
+}  // namespace
+
+std::span<const Choice<ordering::RlsqDesign>> rlsq_design_names() { return kDesigns; }
+
+void bind_coherent(Binder& binder, CoherentSetup& setup) {
+  bind_ddr(binder, setup.host.ddr);
+  bind_bus(binder, setup.host.coherence);
+  bind_caches(binder, setup.host.core_cache);
+  bind_link(binder, setup.host.io_link);
+  bind_root_complex(binder, setup.host.root_complex);
+  const Binder::Section section(binder, "dma");
+  binder.time("issue", setup.dma.issue, "from one access of a stream to the next");
+  binder.flag("shared_issue", setup.dma.shared_issue, "all streams share one issue slot");
+}
+
+Result<CoherentSetup> load_coherent(const std::filesystem::path& directory, const std::string& name,
+                                    const std::vector<std::string>& overrides) {
+  ConfigDocument document;
+  std::vector<std::filesystem::path> files;
+  WHARF_TRY(add_profile(document, files, directory, name, "model.profile", "", 0));
+  for (const std::string& assignment : overrides) WHARF_TRY(document.add_override(assignment));
+  CoherentSetup setup;
+  Binder binder(document);
+  bind_coherent(binder, setup);
+  WHARF_TRY(binder.finish({}));
+  WHARF_TRY(validate(setup.host));
+  return setup;
+}
+
+}  // namespace wharf::sim

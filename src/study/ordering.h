@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The studies of "Efficient Remote Memory Ordering for Non-Coherent Interconnects" (ASPLOS '26), and what
+// they share.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "engine/ordering/rlsq_design.h"
+#include "sim/host/dma_engine.h"
+#include "study/study.h"
+
+namespace wharf::study::ordering {
+
+/// Table 2 of the paper.
+inline constexpr std::string_view kProfile = "remote-ordering";
+
+/// A line of the paper's figures: who keeps reads in order.
+struct Scheme {
+  std::string_view name;
+  wharf::ordering::RlsqDesign design;
+  bool orders_at_source;
+};
+inline constexpr std::array<Scheme, 4> kSchemes{{
+    {"NIC", wharf::ordering::RlsqDesign::kBaseline, true},
+    {"RC", wharf::ordering::RlsqDesign::kStrictBlocking, false},
+    {"RC-opt", wharf::ordering::RlsqDesign::kStrictSpeculative, false},
+    {"Unordered", wharf::ordering::RlsqDesign::kBaseline, false},
+}};
+
+/// Sizes of the figures' axes: 64 B to 8 KiB.
+inline constexpr std::array<std::uint32_t, 8> kSizes{64, 128, 256, 512, 1024, 2048, 4096, 8192};
+
+Result<StudyResult> figure5(const StudyContext& context);   // ordering_reads.cc
+Result<StudyResult> figure6a(const StudyContext& context);  // ordering_gets.cc
+Result<StudyResult> figure6b(const StudyContext& context);  // ordering_gets.cc
+Result<StudyResult> figure6c(const StudyContext& context);  // ordering_gets.cc
+Result<StudyResult> figure8(const StudyContext& context);   // ordering_gets.cc
+
+}  // namespace wharf::study::ordering
