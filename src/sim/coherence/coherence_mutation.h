@@ -27,13 +27,16 @@ enum class CoherenceMutation : std::uint8_t {
 };
 inline constexpr int kCoherenceMutationCount = static_cast<int>(CoherenceMutation::kUntrackedAnswer) + 1;
 
-#ifdef WHARF_WITH_MUTATIONS
-/// The test program that is compiled with mutations chooses one at run time.
+#ifdef WHARF_COHERENCE_MUTATIONS
+/// The test that compiles the machines once more with mutations chooses one at run time.
 inline CoherenceMutation coherence_mutation = CoherenceMutation::kNone;
 inline bool mutated(CoherenceMutation mutation) { return coherence_mutation == mutation; }
+/// Checks of what other machines send hold as long as none of them makes mistakes.
+inline bool is_sound() { return coherence_mutation == CoherenceMutation::kNone; }
 #else
 inline constexpr CoherenceMutation coherence_mutation = CoherenceMutation::kNone;
 constexpr bool mutated(CoherenceMutation mutation) { return coherence_mutation == mutation; }
+constexpr bool is_sound() { return true; }
 #endif
 
 }  // namespace wharf::sim

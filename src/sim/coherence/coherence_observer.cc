@@ -10,8 +10,6 @@ namespace wharf::sim {
 
 namespace {
 
-constexpr std::uint64_t bit_of(AgentId agent) { return std::uint64_t{1} << agent; }
-
 std::string hexadecimal(std::span<const std::byte> bytes) {
   std::string text;
   for (std::byte byte : bytes.first(std::min<std::size_t>(bytes.size(), 16))) {
@@ -42,7 +40,7 @@ void CoherenceObserver::set_initial(LineNumber line, const LineBytes& bytes) {
 
 void CoherenceObserver::copy_changed(AgentId agent, LineNumber line, CopyState state) {
   Line& entry = entry_of(line);
-  const std::uint64_t self = bit_of(agent);
+  const std::uint64_t self = agent_bit(agent);
   entry.readers &= ~self;
   entry.exclusive &= ~self;
   entry.modified &= ~self;
@@ -97,7 +95,7 @@ void CoherenceObserver::store_performed(AgentId agent, LineNumber line, std::uin
                                         std::span<const std::byte> bytes) {
   ++stores_;
   Line& entry = entry_of(line);
-  if (entry.modified != bit_of(agent)) {
+  if (entry.modified != agent_bit(agent)) {
     fail(fmt::format("line {}: agent {} stores while agents {:#x} have it modified", line, agent,
                      entry.modified));
   }
@@ -135,9 +133,9 @@ CopyState CoherenceObserver::copy(AgentId agent, LineNumber line) const {
   const std::uint32_t* at = index_.find(line);
   if (at == nullptr) return CopyState::kInvalid;
   const Line& entry = lines_[*at];
-  if ((entry.modified & bit_of(agent)) != 0) return CopyState::kModified;
-  if ((entry.exclusive & bit_of(agent)) != 0) return CopyState::kExclusive;
-  return (entry.readers & bit_of(agent)) != 0 ? CopyState::kShared : CopyState::kInvalid;
+  if ((entry.modified & agent_bit(agent)) != 0) return CopyState::kModified;
+  if ((entry.exclusive & agent_bit(agent)) != 0) return CopyState::kExclusive;
+  return (entry.readers & agent_bit(agent)) != 0 ? CopyState::kShared : CopyState::kInvalid;
 }
 
 void CoherenceObserver::append_state(std::vector<std::byte>& state) const {

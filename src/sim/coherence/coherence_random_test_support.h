@@ -38,8 +38,8 @@ inline CoherenceStep random_core_step(RandomStream& random, std::uint32_t lines,
 
 inline CoherenceStep random_device_step(RandomStream& random, std::uint32_t lines, std::uint64_t value) {
   using Kind = CoherenceStep::Kind;
-  static constexpr std::array kKinds = {Kind::kRead, Kind::kReadPair, Kind::kReadPair, Kind::kWrite,
-                                        Kind::kAdd};
+  static constexpr std::array kKinds = {Kind::kRead,      Kind::kReadPair,  Kind::kReadPair, Kind::kWrite,
+                                        Kind::kHeldWrite, Kind::kHeldWrite, Kind::kAdd};
   CoherenceStep step{.kind = kKinds[random.below(kKinds.size())],
                      .line = random.below(lines),
                      .word = static_cast<std::uint32_t>(random.below(7)),
@@ -73,7 +73,10 @@ inline std::string run_random_coherence(std::uint64_t seed, std::uint32_t steps,
   std::uint32_t deliveries = 0;
   // How often a core acts before messages move decides how much is under way at a time.
   const std::uint64_t eagerness = 1 + random.below(4);
-  while ((done < steps || !world.is_quiet()) && world.fault().empty()) {
+  // One channel is slower than the others, so that they overtake it.
+  const auto slow_channel =
+      static_cast<std::uint32_t>(random.below((config.caches + config.devices) * 4 + 2));
+  while ((done < steps || !world.is_quiet() || world.device_holds(0)) && world.fault().empty()) {
     const bool may_act = done < steps;
     if (may_act && (world.is_quiet() || random.below(8) < eagerness)) {
       const auto agent = static_cast<std::uint32_t>(random.below(config.caches + config.devices));
@@ -87,11 +90,22 @@ inline std::string run_random_coherence(std::uint64_t seed, std::uint32_t steps,
         if (step.kind == CoherenceStep::Kind::kAdd && step.line == config.lines - 1) step.line = 0;
         world.device_step(agent - config.caches, step);
         ++done;
+      } else if (world.device_holds(agent - config.caches)) {
+        world.device_write(agent - config.caches);
       }
-      if (world.is_quiet() && !world.is_finished()) return "stuck while accesses wait";
+      if (world.is_quiet() && !world.is_finished() && !world.device_holds(0))
+        return "stuck while accesses wait";
       continue;
     }
-    if (!world.is_quiet()) world.deliver(static_cast<std::uint32_t>(random.below(world.choices())));
+    if (world.is_quiet() && world.device_holds(0)) world.device_write(0);
+    if (!world.is_quiet()) {
+      auto choice = static_cast<std::uint32_t>(random.below(world.choices()));
+      if (world.channel_of(choice) == slow_channel)
+        choice = static_cast<std::uint32_t>(random.below(world.choices()));
+      if (world.channel_of(choice) == slow_channel)
+        choice = static_cast<std::uint32_t>(random.below(world.choices()));
+      world.deliver(choice);
+    }
     if (++deliveries > 200 * steps) return "accesses go on for ever";
   }
   if (!world.fault().empty()) return world.fault();

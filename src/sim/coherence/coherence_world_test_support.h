@@ -46,7 +46,8 @@ struct CoherenceStep {
     // Devices.
     kRead,       ///< The line, once.
     kReadPair,   ///< `line` and `other`, tracked, until both are right at one instant.
-    kWrite,      ///< Word `word`.
+    kWrite,      ///< Word `word`, as soon as the line is owned.
+    kHeldWrite,  ///< The same, but at device_write(): the ownership may be stolen before.
     kWriteLine,  ///< All words.
   };
   Kind kind = Kind::kLoad;
@@ -113,6 +114,7 @@ class CoherenceWorld {
       case CoherenceStep::Kind::kRead:
       case CoherenceStep::Kind::kReadPair:
       case CoherenceStep::Kind::kWrite:
+      case CoherenceStep::Kind::kHeldWrite:
       case CoherenceStep::Kind::kWriteLine:
         outcome = cache.flush(ticket, step.line);
         break;
@@ -130,6 +132,7 @@ class CoherenceWorld {
     self.step = step;
     self.half[0] = self.half[1] = Half::kReading;
     self.squashes = 0;
+    self.was_owned = false;
     if (step.kind == CoherenceStep::Kind::kRead) {
       self.agent.read(0, step.line, false);
     } else if (step.kind == CoherenceStep::Kind::kReadPair) {
@@ -141,11 +144,32 @@ class CoherenceWorld {
     drain_device(device);
   }
 
+  /// A held write may be done now.
+  bool device_holds(std::uint32_t device) const {
+    const Device& self = devices_[device];
+    return self.busy && self.step.kind == CoherenceStep::Kind::kHeldWrite &&
+           self.agent.is_owned(self.step.line);
+  }
+  void device_write(std::uint32_t device) {
+    write(devices_[device]);
+    drain_device(device);
+  }
+
   /// Deliveries that are possible now: the first message of each channel, and each memory access.
   std::uint32_t choices() const {
     std::uint32_t count = static_cast<std::uint32_t>(accesses_.size());
     for (const std::vector<Message>& channel : channels_) count += channel.empty() ? 0 : 1;
     return count;
+  }
+  /// The channel that a choice takes from, below 4 times the agents, or that number for a memory access.
+  std::uint32_t channel_of(std::uint32_t choice) const {
+    const auto none = static_cast<std::uint32_t>(channels_.size());
+    if (choice < accesses_.size()) return none;
+    choice -= static_cast<std::uint32_t>(accesses_.size());
+    for (std::uint32_t at = 0; at < none; ++at) {
+      if (!channels_[at].empty() && choice-- == 0) return at;
+    }
+    return none;
   }
   void deliver(std::uint32_t choice) {
     if (choice < accesses_.size()) {
@@ -218,6 +242,7 @@ class CoherenceWorld {
       append_bytes(state, device.step.line);
       append_bytes(state, device.step.other);
       append_bytes(state, device.squashes);
+      append_bytes(state, static_cast<std::uint8_t>(device.was_owned ? 1 : 0));
       for (std::uint32_t half = 0; half < 2; ++half) {
         append_bytes(state, device.half[half]);
         if (device.half[half] == Half::kBound) append_bytes(state, device.bytes[half]);
@@ -261,6 +286,7 @@ class CoherenceWorld {
     bool busy = false;
     Half half[2] = {Half::kReading, Half::kReading};
     std::uint32_t squashes = 0;
+    bool was_owned = false;
     LineBytes bytes[2] = {};
   };
 
@@ -322,9 +348,11 @@ class CoherenceWorld {
         if (step.kind == CoherenceStep::Kind::kReadPair) end_pair(device);
         break;
       case IoEvent::Kind::kOwned:
-        write(device);
+        device.was_owned = true;
+        if (step.kind != CoherenceStep::Kind::kHeldWrite) write(device);
         break;
       case IoEvent::Kind::kInvalidated:
+        if (step.kind == CoherenceStep::Kind::kHeldWrite) own_again(device, event.line);
         if (step.kind != CoherenceStep::Kind::kReadPair) break;
         for (std::uint32_t half = 0; half < 2; ++half) {
           if (event.line != (half == 0 ? step.line : step.other)) continue;
@@ -333,8 +361,15 @@ class CoherenceWorld {
         end_pair(device);
         break;
       case IoEvent::Kind::kDowngraded:
+        own_again(device, event.line);
         break;
     }
+  }
+  /// A held write whose line was stolen. A line that is asked for is still owed an answer.
+  void own_again(Device& device, LineNumber line) {
+    if (line != device.step.line || !device.was_owned) return;
+    device.was_owned = false;
+    device.agent.own(0, line, false);
   }
   /// A half is read again, unless that was done often: a directory with fewer places than that may never hold
   /// both.
@@ -368,7 +403,7 @@ class CoherenceWorld {
       ++adds_;
       __builtin_memcpy(bytes.data() + 56, &word, 8);
       mask = std::uint64_t{0xFF} << 56U;
-    } else if (step.kind == CoherenceStep::Kind::kWrite) {
+    } else if (step.kind != CoherenceStep::Kind::kWriteLine) {
       __builtin_memcpy(bytes.data() + step.word * 8, &step.value, 8);
       mask = std::uint64_t{0xFF} << (step.word * 8);
     } else {

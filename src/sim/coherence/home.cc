@@ -10,15 +10,6 @@
 
 namespace wharf::sim {
 
-namespace {
-
-constexpr std::uint64_t bit_of(AgentId agent) { return std::uint64_t{1} << agent; }
-
-/// All checks of what agents send hold for machines without deliberate mistakes.
-constexpr bool is_sound_build() { return coherence_mutation == CoherenceMutation::kNone; }
-
-}  // namespace
-
 Home::Home(HomeConfig config)
     : write_back_places_(config.write_back_places),
       suppliers_(config.suppliers),
@@ -75,11 +66,11 @@ void Home::accept_request(const Message& message) {
 void Home::accept_answer(const Message& message) {
   const std::uint32_t* first = lines_.find(message.line);
   const bool is_awaited = first != nullptr && (transactions_[*first].awaited & ~transactions_[*first].unsent &
-                                               bit_of(message.agent)) != 0;
-  WHARF_CHECK(is_awaited || !is_sound_build());
+                                               agent_bit(message.agent)) != 0;
+  WHARF_CHECK(is_awaited || !is_sound());
   if (!is_awaited) return;
   Transaction& transaction = transactions_[*first];
-  transaction.awaited &= ~bit_of(message.agent);
+  transaction.awaited &= ~agent_bit(message.agent);
   transaction.keeps_shared |= message.keeps_shared;
   if (message.has_data && (message.is_dirty || transaction.needs_data)) {
     transaction.request.data = message.data;
@@ -180,12 +171,12 @@ void Home::start_put(std::uint32_t slot) {
   const std::uint32_t place = transaction.place;
   const std::uint64_t holders = place == Directory::kNoPlace ? 0 : directory_.holders(place);
   const bool is_shared_put = put.kind == MessageKind::kPutShared;
-  const bool gives_up = (holders & bit_of(put.agent)) != 0 && directory_.is_owned(place) == !is_shared_put;
+  const bool gives_up = (holders & agent_bit(put.agent)) != 0 && directory_.is_owned(place) == !is_shared_put;
   transaction.reply = MessageKind::kPutDone;
   if (!gives_up) {
     ++statistics_.stale_puts;
   } else {
-    const std::uint64_t left = put.keeps_shared ? holders : holders & ~bit_of(put.agent);
+    const std::uint64_t left = put.keeps_shared ? holders : holders & ~agent_bit(put.agent);
     directory_.set(place, left, false);
     if (left == 0) directory_.erase(place);
     transaction.is_dirty = put.kind == MessageKind::kPutModified;
@@ -202,13 +193,13 @@ void Home::start_read(std::uint32_t slot) {
     directory_.touch(place);
     const std::uint64_t holders = directory_.holders(place);
     if (directory_.is_owned(place)) {
-      WHARF_CHECK(holders != bit_of(transaction.request.agent) || !is_sound_build());
+      WHARF_CHECK(holders != agent_bit(transaction.request.agent) || !is_sound());
       send_snoops(slot, is_once ? MessageKind::kFetchOnce : MessageKind::kFetchShared, holders);
       return;
     }
-    const AgentId supplier = pick_supplier(holders & ~bit_of(transaction.request.agent));
+    const AgentId supplier = pick_supplier(holders & ~agent_bit(transaction.request.agent));
     if (supplier != kMaxAgents) {
-      send_snoops(slot, MessageKind::kSupply, bit_of(supplier));
+      send_snoops(slot, MessageKind::kSupply, agent_bit(supplier));
       return;
     }
   }
@@ -218,12 +209,12 @@ void Home::start_read(std::uint32_t slot) {
 void Home::start_exclusive(std::uint32_t slot) {
   Transaction& transaction = transactions_[slot];
   const std::uint32_t place = transaction.place;
-  const std::uint64_t self = bit_of(transaction.request.agent);
+  const std::uint64_t self = agent_bit(transaction.request.agent);
   const MessageKind kind = transaction.request.kind;
   const bool is_owned = directory_.is_owned(place);
   const std::uint64_t holders = directory_.holders(place);
   directory_.touch(place);
-  WHARF_CHECK(!is_owned || holders != self || !is_sound_build());
+  WHARF_CHECK(!is_owned || holders != self || !is_sound());
   const bool has_copy = kind == MessageKind::kUpgrade && ((!is_owned && (holders & self) != 0) ||
                                                           mutated(CoherenceMutation::kUpgradeWithoutCopy));
   if (kind == MessageKind::kUpgrade && !has_copy) ++statistics_.lost_upgrades;
@@ -294,13 +285,13 @@ void Home::complete_read(Transaction& transaction) {
   // Bytes that came from an owner are written back below, so that an exclusive copy of them is clean.
   transaction.grant = is_exclusive ? Grant::kExclusive : Grant::kShared;
   if (holders == 0 || !mutated(CoherenceMutation::kForgottenSharer))
-    holders |= bit_of(transaction.request.agent);
+    holders |= agent_bit(transaction.request.agent);
   directory_.set(place, holders, is_exclusive);
   if (mutated(CoherenceMutation::kDroppedDirtyShare)) transaction.is_dirty = false;
 }
 
 void Home::complete_exclusive(Transaction& transaction) {
-  directory_.set(transaction.place, bit_of(transaction.request.agent), true);
+  directory_.set(transaction.place, agent_bit(transaction.request.agent), true);
   transaction.grant = Grant::kModified;
   transaction.is_dirty = false;  // The new owner answers for the bytes.
 }
@@ -434,52 +425,6 @@ bool Home::next_memory_access(MemoryAccess& out) {
     ++statistics_.memory_reads;
   }
   return true;
-}
-
-void Home::append_transaction(std::vector<std::byte>& state, const Transaction& transaction) const {
-  sim::append_state(state, transaction.request);
-  append_bytes(state, transaction.phase);
-  if (transaction.phase == Phase::kQueued) return;
-  append_bytes(state, transaction.unsent);
-  append_bytes(state, transaction.awaited);
-  append_bytes(state, transaction.snoop);
-  append_bytes(state, transaction.reply);
-  append_bytes(state, transaction.supplier);
-  const auto flags =
-      static_cast<std::uint8_t>((transaction.needs_data ? 1U : 0U) | (transaction.has_data ? 2U : 0U) |
-                                (transaction.is_dirty ? 4U : 0U) | (transaction.keeps_shared ? 8U : 0U) |
-                                (transaction.memory_busy ? 16U : 0U) | (transaction.is_answered ? 32U : 0U));
-  append_bytes(state, flags);
-  if (transaction.has_data) append_bytes(state, transaction.request.data);
-}
-
-void Home::append_state(std::vector<std::byte>& state) const {
-  std::vector<std::uint32_t> heads;
-  for (std::uint32_t slot = 0; slot < transactions_.size(); ++slot) {
-    const Phase phase = transactions_[slot].phase;
-    if (phase != Phase::kFree && phase != Phase::kQueued) heads.push_back(slot);
-  }
-  std::ranges::sort(heads, {}, [this](std::uint32_t slot) { return transactions_[slot].request.line; });
-  append_bytes(state, heads.size());
-  for (std::uint32_t slot : heads) {
-    append_bytes(state, static_cast<std::uint8_t>(is_recall(slot) ? 1 : 0));
-    // A recall names the request that it is for.
-    append_bytes(state, is_recall(slot) ? transactions_[slot - slots_].request.line : LineNumber{0});
-    for (std::uint32_t at = slot; at != kNone; at = transactions_[at].next)
-      append_transaction(state, transactions_[at]);
-    append_bytes(state, std::uint8_t{0xFF});
-  }
-  for (std::uint32_t slot : way_waiters_) append_bytes(state, transactions_[slot].request.line);
-  append_bytes(state, std::uint8_t{0xFF});
-  for (std::size_t i = 0; i < snoops_.size(); ++i)
-    append_bytes(state, transactions_[snoops_[i]].request.line);
-  append_bytes(state, std::uint8_t{0xFF});
-  for (std::size_t i = 0; i < memory_.size(); ++i)
-    append_bytes(state, transactions_[memory_[i]].request.line);
-  append_bytes(state, std::uint8_t{0xFF});
-  for (std::size_t i = 0; i < responses_.size(); ++i) sim::append_state(state, responses_[i]);
-  append_bytes(state, std::uint8_t{0xFF});
-  directory_.append_state(state);
 }
 
 }  // namespace wharf::sim

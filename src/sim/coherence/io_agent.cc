@@ -9,14 +9,6 @@
 
 namespace wharf::sim {
 
-namespace {
-
-constexpr bool is_sound_build() { return coherence_mutation == CoherenceMutation::kNone; }
-
-constexpr ByteMask kAllBytes = ~ByteMask{0};
-
-}  // namespace
-
 IoAgent::IoAgent(AgentId agent, const IoAgentConfig& config) : agent_(agent), credits_(config.credits) {
   WHARF_CHECK(agent < kMaxAgents && config.operations >= 1 && config.lines >= 1 && config.credits >= 1);
   index_.reserve(config.lines + 1);
@@ -157,9 +149,9 @@ const LineBytes* IoAgent::owned_bytes(LineNumber line) const {
 void IoAgent::perform_write(LineNumber line, const LineBytes& bytes, ByteMask mask, bool keeps_ownership) {
   Line* entry = find(line);
   WHARF_CHECK(entry != nullptr && entry->hold == Hold::kOwned && entry->granted > 0);
-  WHARF_CHECK(entry->has_bytes || mask == kAllBytes);
+  WHARF_CHECK(entry->has_bytes || mask == kWholeLineMask);
   ++statistics_.writes;
-  if (mask == kAllBytes) {
+  if (mask == kWholeLineMask) {
     entry->bytes = bytes;
   } else {
     for (std::uint32_t i = 0; i < kLineBytes; ++i) {
@@ -266,7 +258,7 @@ void IoAgent::snooped(const Message& message) {
   }
   if (message.kind != MessageKind::kInvalidate) {
     WHARF_CHECK((entry != nullptr && (entry->flight == Flight::kOwn || entry->hold != Hold::kNone)) ||
-                !is_sound_build());
+                !is_sound());
     if (entry != nullptr) {
       fetched(*entry, message.kind);
     } else {

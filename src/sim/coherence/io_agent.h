@@ -45,6 +45,7 @@ struct IoEvent {
 
 /// Which bytes of a line a write touches: bit i stands for byte i.
 using ByteMask = std::uint64_t;
+inline constexpr ByteMask kWholeLineMask = ~ByteMask{0};
 
 struct IoAgentStatistics {
   std::uint64_t reads = 0;

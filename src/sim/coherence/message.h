@@ -28,6 +28,8 @@ using AgentId = std::uint8_t;
 /// The sharer vector is full: one bit for each agent.
 inline constexpr std::uint32_t kMaxAgents = 64;
 
+constexpr std::uint64_t agent_bit(AgentId agent) { return std::uint64_t{1} << agent; }
+
 /// Messages of one class between one agent and the home arrive in the order in which they were sent; those of
 /// different classes may overtake each other. Requests may wait for the other two; snoops may wait for
 /// responses; responses are always taken. Nothing else about the network is relied on.
