@@ -22,7 +22,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!more || !*more) return 0;
     WHARF_CHECK(frame.picoseconds < 1'000'000'000'000);
     const auto link = static_cast<wharf::wire::LinkType>(frame.link_type);
-    if (link == wharf::wire::LinkType::kEthernet || link == wharf::wire::LinkType::kUbLink)
-      (void)wharf::wire::dissect(frame.bytes, link);
+    (void)wharf::wire::dissect(frame.bytes, link);
   }
 }

@@ -35,7 +35,7 @@ class DissectCommand : public Command {
  public:
   std::string_view name() const override { return "dissect"; }
   std::string_view summary() const override {
-    return "Read a capture (pcap or pcapng; plain, gz or xz) of UB, RoCEv2 and UET.";
+    return "Read a capture (pcap or pcapng; plain, gz or xz) of UB, RoCEv2, UET and PCIe.";
   }
   std::string_view examples() const override {
     return "  wharf dissect out/lossy/capture.pcapng\n"
@@ -128,7 +128,7 @@ class DissectCommand : public Command {
             {"source", dissection.source},
             {"destination", dissection.destination},
             {"summary", dissection.summary},
-            {"status", std::string(wire::drop_reason_text(dissection.reason))},
+            {"status", std::string(wire::dissection_status(dissection))},
             {"icrc", text_of(dissection.icrc)},
             {"reencodes", dissection.reencodes},
             {"fields", fields}};

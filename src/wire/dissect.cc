@@ -7,6 +7,7 @@
 
 #include "wire/captured_frame.h"
 #include "wire/dissect_roce.h"
+#include "wire/dissect_tlp.h"
 #include "wire/dissect_tree.h"
 #include "wire/dissect_ub.h"
 #include "wire/dissect_uet.h"
@@ -46,7 +47,8 @@ std::string protocol_text(std::uint8_t protocol) {
 
 /// What a foreign frame is, as far as its link and IP headers tell.
 std::string foreign_text(std::span<const std::byte> frame, LinkType link, const FrameLayout& layout) {
-  if (link != LinkType::kEthernet) return "UB link frame with foreign content";
+  if (link == LinkType::kUbLink) return "UB link frame with foreign content";
+  if (link != LinkType::kEthernet) return fmt::format("link type {}", static_cast<unsigned>(link));
   if (layout.has_ip) {
     const std::byte* const ip = frame.data() + layout.ip_at;
     const bool v4 = layout.ip_version == IpVersion::kV4;
@@ -170,6 +172,7 @@ void dissect_end(std::span<const std::byte> frame, const CapturedPacket& capture
 }  // namespace
 
 Dissection dissect(std::span<const std::byte> frame, LinkType link) {
+  if (link == LinkType::kPcieTlp) return dissect_tlp(frame);
   Dissection dissection;
   CapturedPacket captured;
   dissection.reason = decode_captured(frame, link, captured);
@@ -214,6 +217,11 @@ Dissection dissect(std::span<const std::byte> frame, LinkType link) {
     dissection.summary += captured.packet.protocol == Protocol::kUet ? ", bad CRC" : ", bad ICRC";
   dissection.reencodes = std::ranges::equal(encode_captured(captured), frame);
   return dissection;
+}
+
+std::string_view dissection_status(const Dissection& dissection) {
+  return dissection.reason == DropReason::kBadTlp ? tlp_drop_reason_text(dissection.tlp_reason)
+                                                  : drop_reason_text(dissection.reason);
 }
 
 std::string dissection_text(const Dissection& dissection) {

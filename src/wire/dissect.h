@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wire/drop_reason.h"
 #include "wire/link_type.h"
+#include "wire/tlp_drop_reason.h"
 
 namespace wharf::wire {
 
@@ -26,17 +28,22 @@ struct DissectLine {
 enum class IcrcState : std::uint8_t { kAbsent, kGood, kBad };
 
 struct Dissection {
-  DropReason reason = DropReason::kNone;  ///< kForeign: another protocol, which is no error.
-  std::string summary;                    ///< One line: protocol, opcode, the numbers that matter.
-  std::string source;                     ///< Network addresses; Ethernet addresses of foreign frames.
+  DropReason reason = DropReason::kNone;            ///< kForeign: another protocol, which is no error.
+  TlpDropReason tlp_reason = TlpDropReason::kNone;  ///< With kBadTlp: which rule of PCIe is broken.
+  std::string summary;                              ///< One line: protocol, opcode, the numbers that matter.
+  /// Network addresses; Ethernet addresses of foreign frames; bus, device and function of a TLP.
+  std::string source;
   std::string destination;
-  IcrcState icrc = IcrcState::kAbsent;
-  bool reencodes = false;  ///< Decoding and encoding gives the same bytes.
+  IcrcState icrc = IcrcState::kAbsent;  ///< Of a TLP: its ECRC.
+  bool reencodes = false;               ///< Decoding and encoding gives the same bytes.
   std::vector<DissectLine> lines;
 };
 
 /// Reads one frame. Never fails: what cannot be decoded is said in `reason`, `summary` and a last line.
 Dissection dissect(std::span<const std::byte> frame, LinkType link);
+
+/// Why it was refused, or "not dropped", as one phrase.
+std::string_view dissection_status(const Dissection& dissection);
 
 /// The lines as indented text, one per line, with offsets.
 std::string dissection_text(const Dissection& dissection);

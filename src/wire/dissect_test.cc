@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "wire/capture_reader.h"
 #include "wire/frame.h"
 #include "wire/hex_bytes_test_support.h"
 #include "wire/packet_generator.h"
+#include "wire/tlp_codec.h"
+#include "wire/tlp_generator_test_support.h"
 
 namespace wharf::wire {
 namespace {
@@ -39,6 +42,92 @@ RC_GTEST_PROP(Dissect, HeadersTileEveryFrame, ()) {
     at = header_end = line.offset + line.length;
   }
   RC_ASSERT(at == frame.size());
+}
+
+/// Prefixes, header, data and digest of any TLP follow one another and cover it.
+RC_GTEST_PROP(Dissect, HeadersTileEveryTlp, (std::uint64_t seed)) {
+  const Tlp tlp = arbitrary_tlp(seed);
+  std::vector<std::byte> bytes(tlp_bytes(tlp));
+  encode_tlp(tlp, bytes);
+  const Dissection dissection = dissect(bytes, LinkType::kPcieTlp);
+  RC_ASSERT(dissection.reason == DropReason::kNone);
+  RC_ASSERT(dissection.reencodes);
+  RC_ASSERT(dissection.icrc == (tlp.digest ? IcrcState::kGood : IcrcState::kAbsent));
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  for (const DissectLine& line : dissection.lines) {
+    if (line.depth == 1) {
+      RC_ASSERT(line.offset >= begin);
+      RC_ASSERT(line.offset + line.length <= end);
+      continue;
+    }
+    RC_ASSERT(line.offset == end);
+    begin = line.offset;
+    end = begin + line.length;
+  }
+  RC_ASSERT(end == bytes.size());
+}
+
+/// The capture was written by text2pcap from bytes worked out by hand.
+TEST(Dissect, SaysWhatTlpsDo) {
+  auto reader = CaptureReader::open("tests/data/captures/pcie-tlp.pcap");
+  ASSERT_TRUE(reader.ok());
+  std::vector<std::string> lines;
+  for (CapturedFrame frame; reader->next(frame).value();) {
+    const Dissection dissection = dissect(frame.bytes, static_cast<LinkType>(frame.link_type));
+    EXPECT_TRUE(dissection.reencodes) << dissection.summary;
+    lines.push_back(dissection.source + " > " + dissection.destination + ": " + dissection.summary);
+  }
+  const std::vector<std::string> expected = {
+      "01:00.0 > memory: PCIe CAS, 32 bytes at 0x1010, tag 171, data 32",
+      "01:00.0 > 02:1f.3: PCIe CfgRd0, register 0x104, tag 171",
+      "00:00.0 > 01:00.0: PCIe Cpl, UR, byte count 64, lower address 0x0, tag 171",
+      "00:00.0 > 01:00.0: PCIe CplD, SC, byte count 64, lower address 0x0, tag 171, data 64",
+      "01:00.0 > memory: PCIe FetchAdd, 8 bytes at 0x1008, tag 171, data 8",
+      "01:00.0 > I/O: PCIe IORd, 4 bytes at 0x3f8, tag 171",
+      "01:00.0 > memory: PCIe MRd, 64 bytes at 0x1000, tag 171",
+      "01:00.0 > memory: PCIe MRd, 64 bytes at 0x100002000, tag 171",
+      "01:00.0 > memory: PCIe MRd, 64 bytes at 0x1000, tag 171, acquire, thread 7",
+      "01:00.0 > memory: PCIe MRd, 64 bytes at 0x1000, tag 939",
+      "01:00.0 > memory: PCIe MRd, 64 bytes at 0x1000, tag 171",
+      "01:00.0 > memory: PCIe MRd, 64 bytes at 0x1000, tag 171",
+      "01:00.0 > memory: PCIe MRd, 64 bytes at 0x1000, tag 171, read-release, thread 7",
+      "01:00.0 > local: PCIe Msg, Assert_INTA, local",
+      "01:00.0 > 02:00.0: PCIe MsgD, Vendor_Defined Type 1, by ID, data 4",
+      "01:00.0 > memory: PCIe MWr, 8 bytes at 0x1000, data 8",
+      "01:00.0 > memory: PCIe MWr, 6 bytes at 0x100002005, data 8",
+      "01:00.0 > memory: PCIe MWr, 8 bytes at 0x1000, data 8",
+      "01:00.0 > memory: PCIe MWr, 8 bytes at 0x1000, relaxed, thread 3, number 66051, data 8",
+      "01:00.0 > memory: PCIe MWr, 8 bytes at 0x1000, release, thread 7, data 8",
+      "01:00.0 > memory: PCIe Swap, 4 bytes at 0x100002004, tag 171, data 4"};
+  EXPECT_EQ(lines, expected);
+}
+
+TEST(Dissect, RefusesTlpsWithTheirRule) {
+  const Dissection crossing = dissect(hex_bytes("00000010 0100abff 00001fc4"), LinkType::kPcieTlp);
+  EXPECT_EQ(crossing.reason, DropReason::kBadTlp);
+  EXPECT_EQ(crossing.tlp_reason, TlpDropReason::kCrossesPage);
+  EXPECT_EQ(crossing.summary, "refused: crosses a 4 KiB boundary");
+  EXPECT_EQ(dissection_status(crossing), "crosses a 4 KiB boundary");
+  EXPECT_EQ(dissect({}, LinkType::kPcieTlp).tlp_reason, TlpDropReason::kTruncated);
+  // A wrong digest is said and shown, like a wrong ICRC.
+  const Dissection digest = dissect(hex_bytes("00008010 0100abff 00001000 00000000"), LinkType::kPcieTlp);
+  EXPECT_EQ(digest.reason, DropReason::kNone);
+  EXPECT_EQ(digest.icrc, IcrcState::kBad);
+  EXPECT_THAT(digest.summary, testing::EndsWith("bad ECRC"));
+  EXPECT_FALSE(digest.reencodes);
+  // The order fields say what both readings of the same bits are.
+  const std::string text =
+      dissection_text(dissect(hex_bytes("40002001 0100000f 00001000 00000000"), LinkType::kPcieTlp));
+  EXPECT_THAT(text, testing::HasSubstr("order today: relaxed ordering"));
+  EXPECT_THAT(text, testing::HasSubstr("order as proposed: release"));
+}
+
+/// A link type that nobody here reads is another protocol, not a broken packet of ours.
+TEST(Dissect, OtherLinkTypesAreForeign) {
+  const Dissection dissection = dissect(hex_bytes("00000010 0100abff 00001000"), static_cast<LinkType>(113));
+  EXPECT_EQ(dissection.reason, DropReason::kForeign);
+  EXPECT_EQ(dissection.summary, "foreign: link type 113");
 }
 
 TEST(Dissect, ForeignFramesAreNamed) {

@@ -31,8 +31,9 @@ enum class DropReason : std::uint8_t {
   kForbiddenHeader,  ///< UET: a SES header that its PDS type, or an operation that its SES form, cannot be.
   kBadSegment,       ///< UET: a segment that reaches beyond its message, or a short form with two packets.
   kSecured,          ///< UET: a TSS packet, for which there are no keys.
+  kBadTlp,           ///< A PCIe transaction layer packet in a capture; TlpDropReason says more.
 };
-inline constexpr std::uint32_t kDropReasonCount = static_cast<std::uint32_t>(DropReason::kSecured) + 1;
+inline constexpr std::uint32_t kDropReasonCount = static_cast<std::uint32_t>(DropReason::kBadTlp) + 1;
 
 /// A short lower-case phrase such as "bad invariant CRC".
 std::string_view drop_reason_text(DropReason reason);

@@ -201,7 +201,9 @@ DropReason locate_link(std::span<const std::byte> frame, const UetOptions& uet, 
 DropReason locate(std::span<const std::byte> frame, LinkType link, FrameLayout& layout,
                   const UetOptions& uet) {
   layout = FrameLayout{};
-  return link == LinkType::kEthernet ? locate_ethernet(frame, uet, layout) : locate_link(frame, uet, layout);
+  if (link == LinkType::kEthernet) return locate_ethernet(frame, uet, layout);
+  // Link types of capture files that nobody here reads come as numbers too, and TLPs are no packets of a network.
+  return link == LinkType::kUbLink ? locate_link(frame, uet, layout) : DropReason::kForeign;
 }
 
 }  // namespace wharf::wire

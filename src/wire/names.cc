@@ -52,6 +52,8 @@ std::string_view drop_reason_text(DropReason reason) {
       return "segment beyond its message";
     case DropReason::kSecured:
       return "secured packet without keys";
+    case DropReason::kBadTlp:
+      return "malformed transaction layer packet";
   }
   return "unknown";
 }

@@ -334,6 +334,15 @@ TEST(Cli, DissectReadsTheCaptureOfARealPeer) {
                  "781 frames");
 }
 
+TEST(Cli, DissectReadsPcie) {
+  const auto json = wharf({"dissect", "tests/data/captures/pcie-tlp.pcap", "--frame", "9", "--json"}).json();
+  EXPECT_EQ(json["frame_count"], 21);
+  EXPECT_EQ(json["decoded"], 21);
+  EXPECT_EQ(json["not_reencoded"], 0);
+  EXPECT_EQ(json["frames"][0]["summary"], "PCIe MRd, 64 bytes at 0x1000, tag 171, acquire, thread 7");
+  EXPECT_NE(json["frames"][0]["fields"].dump().find("order as proposed"), std::string::npos);
+}
+
 TEST(Cli, ImportWritesATraceThatReplays) {
   const ScratchDirectory scratch;
   {
