@@ -88,10 +88,10 @@ class TlpDissector {
         flag("privileged mode requested", pasid.privileged, 1);
         flag("execute requested", pasid.execute, 1);
         field("PASID", fmt::format("{:#x}", pasid.id), 1, 3);
-      } else if (type == TlpPrefixType::kVendor0) {
+      } else if (type == kTlpOrderingPrefix) {
         field("ordering code (proposed)", fmt::format("{}", word >> 20U & 15U), 1, 1);
         field("thread (proposed)", fmt::format("{}", word & kTlpThreadMask), 1, 3);
-      } else if (type == TlpPrefixType::kVendor1) {
+      } else if (type == kTlpSequencePrefix) {
         field("sequence number (proposed)", fmt::format("{}", word & kTlpSequenceMask), 1, 3);
       }
     }
@@ -165,8 +165,8 @@ class TlpDissector {
     dissection_.summary +=
         fmt::format(", {} bytes at {:#x}", none ? 0 : tlp_access_bytes(tlp_), tlp_access_address(tlp_));
     if (tlp_flow(tlp_.type) != TlpFlow::kPosted) dissection_.summary += fmt::format(", tag {}", tlp_.tag);
-    if (tlp_.prefixes.find(TlpPrefixType::kVendor0) == nullptr &&
-        tlp_.prefixes.find(TlpPrefixType::kVendor1) == nullptr && !tlp_.spare)
+    if (tlp_.prefixes.find(kTlpOrderingPrefix) == nullptr &&
+        tlp_.prefixes.find(kTlpSequencePrefix) == nullptr && !tlp_.spare)
       return;
     const auto label = ordering_label(tlp_, TlpOrderingForm::kProposed);
     dissection_.summary += label ? ", " + label_text(*label) : ", contradictory order";

@@ -202,7 +202,7 @@ DropReason locate(std::span<const std::byte> frame, LinkType link, FrameLayout& 
                   const UetOptions& uet) {
   layout = FrameLayout{};
   if (link == LinkType::kEthernet) return locate_ethernet(frame, uet, layout);
-  // Link types of capture files that nobody here reads come as numbers too, and TLPs are no packets of a network.
+  // Capture files have link types that nobody here reads, and TLPs are no packets of a network.
   return link == LinkType::kUbLink ? locate_link(frame, uet, layout) : DropReason::kForeign;
 }
 

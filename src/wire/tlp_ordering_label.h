@@ -63,25 +63,21 @@ struct TlpOrderingLabel {
 inline constexpr std::uint32_t kTlpThreadMask = 0xf'ffff;
 inline constexpr std::uint32_t kTlpSequenceMask = 0xff'ffff;
 
-namespace tlp_ordering_detail {
-
-inline constexpr TlpPrefixType kOrderingPrefix = TlpPrefixType::kVendor0;
-inline constexpr TlpPrefixType kSequencePrefix = TlpPrefixType::kVendor1;
+inline constexpr TlpPrefixType kTlpOrderingPrefix = TlpPrefixType::kVendor0;
+inline constexpr TlpPrefixType kTlpSequencePrefix = TlpPrefixType::kVendor1;
 
 /// Codes of the ordering prefix: 0 leaves it to the header's bits, the others are 1 + TlpOrder.
-constexpr std::uint32_t code_of(TlpOrder order) { return 1 + static_cast<std::uint32_t>(order); }
+constexpr std::uint32_t tlp_order_code(TlpOrder order) { return 1 + static_cast<std::uint32_t>(order); }
 
 constexpr bool has_acquire_bit(TlpType type) { return type == TlpType::kMemoryRead || is_tlp_atomic(type); }
 constexpr bool has_release_bit(TlpType type) { return type == TlpType::kMemoryWrite || is_tlp_atomic(type); }
 
 /// What the attributes say today. RO takes nothing from a read but the order of its completions.
-inline TlpOrder order_today(const Tlp& tlp) {
+inline TlpOrder tlp_order_today(const Tlp& tlp) {
   if (tlp.relaxed_ordering && tlp.type == TlpType::kMemoryWrite) return TlpOrder::kRelaxedOrdering;
   if (tlp.id_based_ordering) return TlpOrder::kIdBased;
   return tlp.relaxed_ordering ? TlpOrder::kRelaxedOrdering : TlpOrder::kStrong;
 }
-
-}  // namespace tlp_ordering_detail
 
 /// Whether requests of `type` have labels: reads, writes and atomics of memory.
 constexpr bool has_ordering_label(TlpType type) { return is_tlp_memory(type); }
@@ -89,16 +85,15 @@ constexpr bool has_ordering_label(TlpType type) { return is_tlp_memory(type); }
 /// What `tlp`, a request of memory, asks for. Nothing when its bits contradict one another: both bits of an
 /// atomic, a bit beside a code of the prefix, or a code that is none.
 inline std::optional<TlpOrderingLabel> ordering_label(const Tlp& tlp, TlpOrderingForm form) {
-  using namespace tlp_ordering_detail;
   TlpOrderingLabel label;
-  label.order = order_today(tlp);
+  label.order = tlp_order_today(tlp);
   if (form == TlpOrderingForm::kToday) return label;
-  if (const std::uint32_t* const word = tlp.prefixes.find(kSequencePrefix))
+  if (const std::uint32_t* const word = tlp.prefixes.find(kTlpSequencePrefix))
     label.sequence = *word & kTlpSequenceMask;
   const bool acquire = tlp.spare && has_acquire_bit(tlp.type);
   const bool release = tlp.relaxed_ordering && has_release_bit(tlp.type);
   if (acquire && release) return std::nullopt;
-  const std::uint32_t* const word = tlp.prefixes.find(kOrderingPrefix);
+  const std::uint32_t* const word = tlp.prefixes.find(kTlpOrderingPrefix);
   if (word != nullptr) {
     label.thread = *word & kTlpThreadMask;
     label.order = TlpOrder::kRelaxed;
@@ -115,33 +110,30 @@ inline std::optional<TlpOrderingLabel> ordering_label(const Tlp& tlp, TlpOrderin
 
 /// Makes `tlp`, a request of memory, ask for `label`: sets RO, IDO, the acquire bit and both prefixes,
 /// replacing what they were. Links of today say as much of it as PCIe can: a release is a strong write, an
-/// acquire nothing more than a read, and there are no threads.
+/// acquire nothing more than a read, and there are no threads. An access that is cut asks on every piece.
 inline void set_ordering_label(const TlpOrderingLabel& label, TlpOrderingForm form, Tlp& tlp) {
-  using namespace tlp_ordering_detail;
-  tlp.prefixes.remove(kOrderingPrefix);
-  tlp.prefixes.remove(kSequencePrefix);
+  const TlpOrder order = label.order;
+  tlp.prefixes.remove(kTlpOrderingPrefix);
+  tlp.prefixes.remove(kTlpSequencePrefix);
   tlp.spare = false;
-  tlp.id_based_ordering = label.order == TlpOrder::kIdBased;
-  const bool weak = label.order == TlpOrder::kRelaxed || label.order == TlpOrder::kAscending;
-  tlp.relaxed_ordering = label.order == TlpOrder::kRelaxedOrdering ||
-                         (form == TlpOrderingForm::kToday && weak && tlp.type == TlpType::kMemoryWrite);
-  if (form == TlpOrderingForm::kToday) return;
-
-  const bool release_bit = has_release_bit(tlp.type);
-  const bool by_bit = (label.order == TlpOrder::kAcquire && has_acquire_bit(tlp.type)) ||
-                      (label.order == TlpOrder::kRelease && release_bit) || label.order == TlpOrder::kRelaxed;
-  const bool by_attribute =
-      label.thread == 0 && label.order <= TlpOrder::kIdBased && !(tlp.relaxed_ordering && release_bit);
-  if (!by_attribute) {
-    tlp.relaxed_ordering = tlp.id_based_ordering = false;
-    tlp.spare = by_bit && label.order == TlpOrder::kAcquire;
-    tlp.relaxed_ordering = by_bit && label.order == TlpOrder::kRelease;
-    const bool bit_alone = label.thread == 0 && by_bit && label.order != TlpOrder::kRelaxed;
-    if (!bit_alone)
-      tlp.prefixes.add(kOrderingPrefix,
-                       (by_bit ? 0U : code_of(label.order) << 20U) | (label.thread & kTlpThreadMask));
+  tlp.relaxed_ordering = order == TlpOrder::kRelaxedOrdering;
+  tlp.id_based_ordering = order == TlpOrder::kIdBased;
+  if (form == TlpOrderingForm::kToday) {
+    if (order == TlpOrder::kRelaxed && tlp.type == TlpType::kMemoryWrite) tlp.relaxed_ordering = true;
+    return;
   }
-  if (label.sequence) tlp.prefixes.add(kSequencePrefix, *label.sequence);
+  const bool attributes_say_it = label.thread == 0 && order <= TlpOrder::kIdBased &&
+                                 !(tlp.relaxed_ordering && has_release_bit(tlp.type));
+  if (!attributes_say_it) {
+    tlp.id_based_ordering = false;
+    tlp.spare = order == TlpOrder::kAcquire && has_acquire_bit(tlp.type);
+    tlp.relaxed_ordering = order == TlpOrder::kRelease && has_release_bit(tlp.type);
+    const bool bit_says_it = tlp.spare || tlp.relaxed_ordering;
+    const std::uint32_t code = bit_says_it || order == TlpOrder::kRelaxed ? 0 : tlp_order_code(order);
+    if (!bit_says_it || label.thread != 0)
+      tlp.prefixes.add(kTlpOrderingPrefix, (code << 20U) | (label.thread & kTlpThreadMask));
+  }
+  if (label.sequence) tlp.prefixes.add(kTlpSequencePrefix, *label.sequence);
 }
 
 }  // namespace wharf::wire

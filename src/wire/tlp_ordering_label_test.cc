@@ -122,6 +122,7 @@ TEST(TlpOrderingLabel, LinksOfTodaySayWhatTheyCan) {
   EXPECT_EQ(today(TlpType::kMemoryWrite, TlpOrder::kRelease), TlpOrder::kStrong);
   EXPECT_EQ(today(TlpType::kMemoryWrite, TlpOrder::kRelaxed), TlpOrder::kRelaxedOrdering);
   EXPECT_EQ(today(TlpType::kMemoryWrite, TlpOrder::kStrong), TlpOrder::kStrong);
+  EXPECT_EQ(today(TlpType::kMemoryWrite, TlpOrder::kAscending), TlpOrder::kStrong);
   EXPECT_EQ(today(TlpType::kMemoryRead, TlpOrder::kAcquire), TlpOrder::kStrong);
   EXPECT_EQ(today(TlpType::kMemoryRead, TlpOrder::kIdBased), TlpOrder::kIdBased);
 }
