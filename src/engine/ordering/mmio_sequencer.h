@@ -37,7 +37,10 @@ enum class IssueBlock : std::uint8_t {
   kWindow,       ///< The reorder buffer has promised no more room.
 };
 
-/// The counters of one core, for all of its hardware threads. The core goes on after each operation; it waits
+/// The counters of one core, for all of its hardware threads. They belong to the hardware: a program that is
+/// moved to another core, or given way to another program, first waits for all_acknowledged(), as at a fence
+/// of everything.
+///  The core goes on after each operation; it waits
 /// only where host memory is involved or credits run out. No time, no memory after construction. Source:
 /// "Efficient Remote Memory Ordering for Non-Coherent Interconnects" (ASPLOS '26), 4.2 and 5.2. Choice: the
 /// window and its credits; the paper leaves them open.

@@ -25,6 +25,8 @@ ReorderUnit::ReorderUnit(const ReorderUnitConfig& config)
       queues_(config.queues),
       data_(std::size_t{config.active_buffers} * config.buffer_bytes),
       valid_(std::size_t{config.active_buffers} * config.buffer_bytes / kLineBytes),
+      free_(config.active_buffers),
+      free_count_(config.active_buffers),
       pending_(config.queues),
       memory_free_(config.memory_bytes) {
   WHARF_CHECK(config.queues >= 1 && config.active_buffers >= 1);
@@ -35,7 +37,7 @@ ReorderUnit::ReorderUnit(const ReorderUnitConfig& config)
   WHARF_CHECK(config.length_offset + config.length_bytes <= reach_);
   WHARF_CHECK(std::has_single_bit(config.alignment) && config.alignment <= kLineBytes);
   WHARF_CHECK(config.memory_bytes % kLineBytes == 0 && config.memory_bytes >= config.buffer_bytes);
-  for (std::uint32_t i = config.active_buffers; i > 0; --i) free_.push_back(i - 1U);
+  for (std::uint32_t i = 0; i < free_count_; ++i) free_[i] = free_count_ - 1U - i;
 }
 
 std::uint32_t ReorderUnit::length_address(std::uint32_t queue) const {
@@ -79,9 +81,8 @@ ReorderedWrite ReorderUnit::write(std::uint32_t queue_index, std::uint32_t offse
   }
   if (fresh == 0) return ReorderedWrite::kStale;
   if (queue.buffer == kNoBuffer) {
-    if (free_.empty()) return ReorderedWrite::kHeld;
-    queue.buffer = free_.back();
-    free_.pop_back();
+    if (free_count_ == 0) return ReorderedWrite::kHeld;
+    queue.buffer = free_[--free_count_];
   }
   const std::uint32_t first = offset & (config_.buffer_bytes - 1U);
   std::byte* data = data_.data() + std::size_t{queue.buffer} * config_.buffer_bytes + first;
@@ -180,7 +181,7 @@ void ReorderUnit::advance(Queue& queue, std::uint32_t start, std::uint32_t from,
 void ReorderUnit::release_if_empty(Queue& queue) {
   const auto words = valid_words(queue.buffer);
   if (std::any_of(words.begin(), words.end(), [](std::uint64_t word) { return word != 0; })) return;
-  free_.push_back(queue.buffer);
+  free_[free_count_++] = queue.buffer;
   queue.buffer = kNoBuffer;
 }
 

@@ -131,9 +131,7 @@ class ReorderUnit {
   std::optional<std::uint32_t> first_missing(std::uint32_t queue) const;
   /// A read of the window, for `out.size()` bytes at `offset`.
   void read(std::uint32_t queue, std::uint32_t offset, std::span<std::byte> out) const;
-  std::uint32_t active_buffers_used() const {
-    return config_.active_buffers - static_cast<std::uint32_t>(free_.size());
-  }
+  std::uint32_t active_buffers_used() const { return config_.active_buffers - free_count_; }
   std::uint32_t memory_free() const { return memory_free_; }
   /// Cycles that the messages handed on so far have taken.
   std::uint64_t cycles() const { return messages_ * kCyclesPerMessage; }
@@ -176,8 +174,9 @@ class ReorderUnit {
   std::vector<Queue> queues_;
   std::vector<std::byte> data_;       ///< By data buffer.
   std::vector<std::uint64_t> valid_;  ///< Valid vectors, one bit per byte, by data buffer.
-  std::vector<std::uint32_t> free_;   ///< Data buffers that no queue uses.
-  Ring<std::uint32_t> pending_;       ///< Queues to look at.
+  std::vector<std::uint32_t> free_;   ///< The first `free_count_`: data buffers that no queue uses.
+  std::uint32_t free_count_;
+  Ring<std::uint32_t> pending_;  ///< Queues to look at.
   std::uint32_t memory_free_;
   std::uint64_t messages_ = 0;
   ReorderUnitErrors errors_;

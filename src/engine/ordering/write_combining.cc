@@ -18,11 +18,8 @@ std::uint32_t offset_in_line(const MmioOperation& operation) {
 
 WriteCombining::WriteCombining(const WriteCombiningConfig& config)
     : config_(config), lines_(config.buffers), uncached_(config.uncached_entries) {
-  WHARF_CHECK(config.buffers >= 1 && config.buffers <= 64 && config.uncached_entries >= 1);
+  WHARF_CHECK(config.buffers >= 1 && config.buffers <= kCombiningBuffersMax && config.uncached_entries >= 1);
   WHARF_CHECK(std::has_single_bit(config.partial_bytes_max) && config.partial_bytes_max <= kLineBytes / 2);
-  by_age_.reserve(config.buffers);
-  free_.reserve(config.buffers);
-  for (std::uint32_t i = config.buffers; i > 0; --i) free_.push_back(static_cast<std::uint8_t>(i - 1U));
 }
 
 bool WriteCombining::store(const MmioOperation& operation, RandomStream* random) {
@@ -31,21 +28,23 @@ bool WriteCombining::store(const MmioOperation& operation, RandomStream* random)
   fencing_ = false;
   if (operation.kind == MmioKind::kUncachedStore) return store_uncached(operation);
 
-  const auto same_line = std::find_if(by_age_.begin(), by_age_.end(), [&](std::uint8_t index) {
+  const auto in_age_order = this->in_age_order();
+  const auto same_line = std::find_if(in_age_order.begin(), in_age_order.end(), [&](std::uint8_t index) {
     const MmioOperation& content = lines_[index].content;
     return content.address == operation.line() && content.device == operation.device;
   });
   const bool merges = operation.kind == MmioKind::kWriteCombiningStore;
-  const bool found = same_line != by_age_.end();
+  const bool found = same_line != in_age_order.end();
   if (found && (!merges || lines_[*same_line].closed)) return false;
-  if (!found && free_.empty()) {
+  if (!found && in_use_ == config_.buffers) {
     make_room(random);
     return false;
   }
-  Line& line = lines_[found ? *same_line : free_.back()];
+  const auto first_free = static_cast<std::uint8_t>(std::countr_one(used_));
+  Line& line = lines_[found ? *same_line : first_free];
   if (!found) {
-    by_age_.push_back(free_.back());
-    free_.pop_back();
+    by_age_[in_use_++] = first_free;
+    used_ |= std::uint64_t{1} << first_free;
     line = Line{.content = operation};
     line.content.address = operation.line();
     line.content.length = kLineBytes;
@@ -59,8 +58,8 @@ bool WriteCombining::store(const MmioOperation& operation, RandomStream* random)
 }
 
 bool WriteCombining::store_uncached(const MmioOperation& operation) {
-  for (const std::uint8_t index : by_age_) lines_[index].closed = true;
-  if (!by_age_.empty() || uncached_.size() == config_.uncached_entries) return false;
+  for (const std::uint8_t index : in_age_order()) lines_[index].closed = true;
+  if (in_use_ != 0 || uncached_.size() == config_.uncached_entries) return false;
   uncached_.push_back(operation);
   return true;
 }
@@ -68,7 +67,7 @@ bool WriteCombining::store_uncached(const MmioOperation& operation) {
 void WriteCombining::make_room(RandomStream* random) {
   // A line that is on its way out already will make the room.
   const std::uint32_t open = open_lines();
-  if (open < by_age_.size()) return;
+  if (open < in_use_) return;
   WHARF_CHECK(config_.victim == CombiningVictim::kOldest || random != nullptr);
   close(config_.victim == CombiningVictim::kRandom ? static_cast<std::uint32_t>(random->below(open)) : 0);
 }
@@ -76,11 +75,11 @@ void WriteCombining::make_room(RandomStream* random) {
 void WriteCombining::fence() {
   fencing_ = true;
   if (mutated(MmioMutation::kFenceForgetsOpenLines)) return;
-  for (const std::uint8_t index : by_age_) lines_[index].closed = true;
+  for (const std::uint8_t index : in_age_order()) lines_[index].closed = true;
 }
 
 void WriteCombining::close(std::uint32_t index) {
-  for (const std::uint8_t line : by_age_) {
+  for (const std::uint8_t line : in_age_order()) {
     if (lines_[line].closed || index-- != 0) continue;
     lines_[line].closed = true;
     return;
@@ -103,7 +102,7 @@ std::uint32_t WriteCombining::piece_bytes(ByteMask valid) const {
 
 std::uint32_t WriteCombining::leaving_choices() const {
   std::uint32_t choices = uncached_.empty() ? 0 : 1;
-  for (const std::uint8_t index : by_age_) {
+  for (const std::uint8_t index : in_age_order()) {
     const Line& line = lines_[index];
     if (!line.closed) continue;
     if (is_numbered(line.content.kind)) {
@@ -117,7 +116,7 @@ std::uint32_t WriteCombining::leaving_choices() const {
 }
 
 MmioOperation WriteCombining::take_leaving(std::uint32_t choice) {
-  for (std::size_t age = 0; age < by_age_.size(); ++age) {
+  for (std::uint32_t age = 0; age < in_use_; ++age) {
     const Line& line = lines_[by_age_[age]];
     if (!line.closed) continue;
     if (is_numbered(line.content.kind)) {
@@ -145,7 +144,7 @@ bool WriteCombining::next_leaving(MmioOperation& out) {
   return true;
 }
 
-MmioOperation WriteCombining::take_piece(std::size_t age, std::uint32_t offset, std::uint32_t bytes) {
+MmioOperation WriteCombining::take_piece(std::uint32_t age, std::uint32_t offset, std::uint32_t bytes) {
   Line& line = lines_[by_age_[age]];
   MmioOperation piece = line.content;
   piece.address += offset;
@@ -155,8 +154,9 @@ MmioOperation WriteCombining::take_piece(std::size_t age, std::uint32_t offset, 
   std::fill_n(line.content.data.begin() + offset, bytes, std::byte{0});
   line.valid &= ~byte_mask(offset, bytes);
   if (line.valid == 0) {
-    free_.push_back(by_age_[age]);
-    by_age_.erase(by_age_.begin() + static_cast<std::ptrdiff_t>(age));
+    used_ &= ~(std::uint64_t{1} << by_age_[age]);
+    std::copy(by_age_.begin() + age + 1, by_age_.begin() + in_use_, by_age_.begin() + age);
+    --in_use_;
   }
   ++on_the_way_;
   return piece;
@@ -164,15 +164,15 @@ MmioOperation WriteCombining::take_piece(std::size_t age, std::uint32_t offset, 
 
 std::uint32_t WriteCombining::open_lines() const {
   std::uint32_t open = 0;
-  for (const std::uint8_t index : by_age_) open += lines_[index].closed ? 0U : 1U;
+  for (const std::uint8_t index : in_age_order()) open += lines_[index].closed ? 0U : 1U;
   return open;
 }
 
 bool WriteCombining::drained() const {
   if (mutated(MmioMutation::kFenceForgetsOpenLines)) {
-    return by_age_.size() == open_lines() && uncached_.empty() && on_the_way_ == 0;
+    return in_use_ == open_lines() && uncached_.empty() && on_the_way_ == 0;
   }
-  return by_age_.empty() && uncached_.empty() && on_the_way_ == 0;
+  return in_use_ == 0 && uncached_.empty() && on_the_way_ == 0;
 }
 
 }  // namespace wharf::ordering

@@ -3,7 +3,9 @@
 // for host memory, because what leaves here leaves in any order.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/random.h"
@@ -12,11 +14,14 @@
 
 namespace wharf::ordering {
 
+inline constexpr std::uint32_t kCombiningBuffersMax = 64;
+
 /// Which line makes room when one more line is touched than there are buffers.
 enum class CombiningVictim : std::uint8_t { kOldest, kRandom };
 
 struct WriteCombiningConfig {
-  std::uint32_t buffers = 8;  ///< Lines, 1 to 64. Eight on today's Intel cores, by the MMIO paper's account.
+  std::uint32_t buffers =
+      8;  ///< Lines, 1 to kCombiningBuffersMax. Eight on today's Intel cores, by the MMIO paper's account.
   CombiningVictim victim = CombiningVictim::kOldest;
   /// Largest write, in bytes, that a line which is not full leaves as: a power of two, 1 to 32.
   /// Choice: 8, the pieces in which x86 processors write a partial line ("Intel 64 and IA-32 Architectures
@@ -75,8 +80,8 @@ class WriteCombining {
     writer.put(on_the_way_);
     writer.put(static_cast<std::uint32_t>(uncached_.size()));
     for (std::size_t i = 0; i < uncached_.size(); ++i) ordering::append_state(out, uncached_[i], 0, mask);
-    writer.put(static_cast<std::uint32_t>(by_age_.size()));
-    for (const std::uint8_t index : by_age_) {
+    writer.put(in_use_);
+    for (const std::uint8_t index : in_age_order()) {
       const Line& line = lines_[index];
       writer.put(static_cast<std::uint8_t>(line.closed));
       writer.put(line.valid);
@@ -96,15 +101,18 @@ class WriteCombining {
     bool closed = false;
   };
 
+  std::span<const std::uint8_t> in_age_order() const { return std::span(by_age_).first(in_use_); }
   bool store_uncached(const MmioOperation& operation);
   void make_room(RandomStream* random);
   std::uint32_t piece_bytes(ByteMask valid) const;
-  MmioOperation take_piece(std::size_t age, std::uint32_t offset, std::uint32_t bytes);
+  MmioOperation take_piece(std::uint32_t age, std::uint32_t offset, std::uint32_t bytes);
 
   WriteCombiningConfig config_;
   std::vector<Line> lines_;
-  std::vector<std::uint8_t> by_age_;  ///< Buffers in use, the one opened first in front.
-  std::vector<std::uint8_t> free_;    ///< Buffers not in use, the next to take at the back.
+  std::array<std::uint8_t, kCombiningBuffersMax>
+      by_age_{};  ///< The first `in_use_`: buffers, the one opened first in front.
+  std::uint32_t in_use_ = 0;
+  std::uint64_t used_ = 0;  ///< One bit per buffer.
   Ring<MmioOperation> uncached_;
   std::uint32_t on_the_way_ = 0;
   bool fencing_ = false;
