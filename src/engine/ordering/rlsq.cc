@@ -39,7 +39,7 @@ Rlsq::Rlsq(const RlsqConfig& config)
       trackers_(config.trackers + config.posted_reserve),
       values_(config.trackers + config.posted_reserve),
       lines_(config.trackers + config.posted_reserve),
-      // A line has at most one request of its own waiting, and one drop from its life before.
+      // A tracker has at most one read or own waiting, and one drop.
       requests_((config.trackers + config.posted_reserve) * 2),
       performs_(config.trackers + config.posted_reserve),
       answers_(config.entries + config.posted_reserve),

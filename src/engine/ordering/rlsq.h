@@ -168,7 +168,6 @@ class Rlsq {
   void send_read(std::uint32_t slot);
   void advance_writer(std::uint32_t slot);
   void advance_line(std::uint32_t slot);
-  void end_tracking(std::uint32_t slot);
   void turn_came(Index entry);
   void complete(Index entry);
   void settle();

@@ -222,28 +222,24 @@ void Rlsq::advance_writer(std::uint32_t slot) {
 /// After something of the line has ended: goes on with what stands at its head, or forgets it.
 void Rlsq::advance_line(std::uint32_t slot) {
   Tracker& tracker = trackers_[slot];
-  if (tracker.is_tracked && tracker.read == LineRead::kNone) end_tracking(slot);
+  bool drops = false;
+  if (tracker.is_tracked && tracker.read == LineRead::kNone) {
+    // No value is held any more, so no snoop is wanted. One that has come already has ended the tracking.
+    tracker.is_tracked = false;
+    drops = !tracker.is_stale;
+  }
+  const bool is_write_next = tracker.first != kNone && is_writer(tracker.first);
+  // Before the drop: an agent that asks for ownership need not tell its home that it is a sharer no more.
+  if (is_write_next) advance_writer(slot);
+  if (drops) requests_.push_back(QueuedRequest{MemoryOperation::kDrop, slot, tracker.line});
   if (tracker.first == kNone) {
     lines_.erase(tracker.line);
     trackers_.release(slot);
-    return;
+  } else if (!is_write_next) {
+    for (Index at = tracker.first; at != kNone && !is_writer(at); at = entries_[at].later) {
+      if (entries_[at].state == EntryState::kHeld) try_read(at);
+    }
   }
-  if (is_writer(tracker.first)) {
-    advance_writer(slot);
-    return;
-  }
-  for (Index at = tracker.first; at != kNone && !is_writer(at); at = entries_[at].later) {
-    if (entries_[at].state == EntryState::kHeld) try_read(at);
-  }
-}
-
-/// No value is held any more, so no snoop is wanted. One that has come already has ended it; a write that
-/// follows on the line takes the ownership from where it stands.
-void Rlsq::end_tracking(std::uint32_t slot) {
-  Tracker& tracker = trackers_[slot];
-  tracker.is_tracked = false;
-  if (tracker.is_stale || (tracker.first != kNone && is_writer(tracker.first))) return;
-  requests_.push_back(QueuedRequest{MemoryOperation::kDrop, slot, tracker.line});
 }
 
 void Rlsq::turn_came(Index index) {

@@ -16,7 +16,8 @@ enum class MemoryOperation : std::uint8_t {
   kRead,         ///< The line's bytes once, without becoming a sharer. Answer: Rlsq::read_done.
   kReadTracked,  ///< The bytes, and from the moment at which the home orders this read, a snoop for every
                  ///< write.
-  kOwn,   ///< The right to write: no other copy exists. Answer: Rlsq::owned. It may follow a tracked read.
+  kOwn,   ///< The right to write: no other copy exists. Answer: Rlsq::owned. It may come while the line is
+          ///< tracked, with the kDrop behind it.
   kDrop,  ///< A sharer no more. No answer. An agent may forget it: snoops that come for nothing are harmless.
 };
 

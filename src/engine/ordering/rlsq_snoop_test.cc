@@ -2,7 +2,7 @@
 // What other agents' writes do to values and ownerships that the queue holds ahead of their turn.
 #include <gtest/gtest.h>
 
-#include "engine/ordering/toy_memory_test_support.h"
+#include "engine/ordering/plain_requests_test_support.h"
 
 namespace wharf::ordering {
 namespace {
@@ -12,22 +12,6 @@ using Tags = std::vector<std::uint32_t>;
 constexpr LineNumber kX = 10;
 constexpr LineNumber kY = 20;
 constexpr LineNumber kZ = 30;
-
-Request read(std::uint32_t tag, LineNumber line, Label label = Label::kRelaxed) {
-  Request request;
-  request.label = label;
-  request.number = tag;
-  request.tag = tag;
-  request.line = line;
-  return request;
-}
-Request write(std::uint32_t tag, LineNumber line, std::uint64_t word, Label label) {
-  Request request = read(tag, line, label);
-  request.kind = Kind::kWrite;
-  request.mask = byte_mask(0, 8);
-  request.bytes = line_of_word(word);
-  return request;
-}
 
 /// Acquire X, then Y and Z, all on their way.
 ToyMemory acquire_and_two(RlsqDesign design = RlsqDesign::kSpeculative) {
@@ -107,6 +91,8 @@ TEST(RlsqSnoop, M5OwnYoungerWriteWaitsForTheValueOfTheRead) {
   EXPECT_EQ(toy.queue.statistics().squashed_reads, 0U);
   toy.serve_all();
   EXPECT_EQ(toy.memory[kY], 9U);
+  EXPECT_TRUE(toy.tracked.empty());
+  EXPECT_TRUE(toy.queue.is_idle());
 }
 
 TEST(RlsqSnoop, M6ValueIsFinalOnArrivalOnceItsTurnHasCome) {
