@@ -10,22 +10,22 @@ namespace {
 
 TEST(CoherenceRandom, NothingIsEverWrong) {
   CoherenceTotals totals;
-  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     const std::string fault = run_random_coherence(seed, 150, totals);
     ASSERT_EQ(fault, "") << "seed " << seed;
   }
   // The programs reach what they are meant to reach.
-  EXPECT_GT(totals.recalls, 10'000u);
-  EXPECT_GT(totals.way_waits, 5000u);
+  EXPECT_GT(totals.recalls, 5000u);
+  EXPECT_GT(totals.way_waits, 2000u);
   EXPECT_GT(totals.overtaken_data, 300u);
-  EXPECT_GT(totals.deferred_snoops, 5000u);
+  EXPECT_GT(totals.deferred_snoops, 2000u);
   EXPECT_GT(totals.lost_upgrades, 300u);
   EXPECT_GT(totals.write_backs, 2000u);
-  EXPECT_GT(totals.cache_supplies, 10'000u);
+  EXPECT_GT(totals.cache_supplies, 5000u);
   EXPECT_GT(totals.stale_puts, 2000u);
   EXPECT_GT(totals.flight_invalidations, 1000u);
   EXPECT_GT(totals.stolen_ownerships, 1000u);
-  EXPECT_GT(totals.device_writes, 5000u);
+  EXPECT_GT(totals.device_writes, 2000u);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/ring.h"
@@ -121,6 +122,9 @@ class PrivateCache {
 
   AgentId agent() const { return agent_; }
   CopyState state(LineNumber line) const;
+  /// The state of a line as the tables above spell it, for traces: "I", "IS", "PM" and so on. Where a
+  /// register waits for a put, that is "WP".
+  std::string_view state_name(LineNumber line) const;
   /// The bytes of a copy, or null. Eviction buffer included when `modified` only counts: see
   /// modified_bytes().
   const LineBytes* bytes(LineNumber line) const;

@@ -2,6 +2,7 @@
 // What a private cache answers to snoops, and its state for an explorer; the accesses of its core are in
 // private_cache.cc.
 #include <algorithm>
+#include <array>
 
 #include "base/check.h"
 #include "sim/coherence/coherence_mutation.h"
@@ -89,6 +90,32 @@ void PrivateCache::answer_snoop(LineNumber line, const LineBytes* bytes, bool is
   answer.has_data = true;
   answer.is_dirty = is_dirty;
   answer.data = *bytes;
+}
+
+std::string_view PrivateCache::state_name(LineNumber line) const {
+  const std::uint32_t index = find_miss(line);
+  if (index != kNone) {
+    const Miss& miss = misses_[index];
+    switch (miss.wait) {
+      case Wait::kPut:
+        return "WP";
+      case Wait::kShared:
+        return miss.overtaken ? "ISI" : "IS";
+      case Wait::kModified:
+        return "IM";
+      case Wait::kUpgrade:
+        return "SM";
+      case Wait::kOnce:
+        return "IO";
+      case Wait::kFree:
+        break;
+    }
+  }
+  const std::uint32_t slot = find_eviction(line);
+  if (slot == kNone) return name_of(state(line));
+  if (evictions_[slot].is_taken) return "T";
+  static constexpr std::array<std::string_view, 4> kPutting = {"PI", "PS", "PE", "PM"};
+  return kPutting[static_cast<std::size_t>(evictions_[slot].state)];
 }
 
 void PrivateCache::append_state(std::vector<std::byte>& state) const {
