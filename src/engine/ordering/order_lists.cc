@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ordering/order_lists.h"
 
+#include "engine/ordering/filled_pool.h"
+
 namespace wharf::ordering {
 
 OrderLists::OrderLists(std::uint32_t capacity, bool knows_domains)
     : nodes_(capacity),
-      groups_(capacity * 2),
+      groups_(filled_pool<Group>(capacity * 2 + 1)),
       domains_(capacity),
       requesters_(capacity),
       knows_domains_(knows_domains) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
+#include "engine/ordering/filled_pool.h"
 
 namespace wharf::ordering {
 namespace {
@@ -32,11 +32,11 @@ Result<Rlsq> Rlsq::create(const RlsqConfig& config) {
 
 Rlsq::Rlsq(const RlsqConfig& config)
     : config_(config),
-      entries_(config.entries + config.posted_reserve),
+      entries_(filled_pool<Entry>(config.entries + config.posted_reserve)),
       bytes_(config.entries + config.posted_reserve),
       operands_(config.entries + config.posted_reserve),
       order_(config.entries + config.posted_reserve, knows_domains(config.design)),
-      trackers_(config.trackers + config.posted_reserve),
+      trackers_(filled_pool<Tracker>(config.trackers + config.posted_reserve)),
       values_(config.trackers + config.posted_reserve),
       lines_(config.trackers + config.posted_reserve),
       // A tracker has at most one read or own waiting, and one drop.

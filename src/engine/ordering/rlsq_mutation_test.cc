@@ -31,7 +31,7 @@ std::string first_verdict(RlsqDesign design, int lives) {
     config.order.write_before_annotated_read = stream.below(2) != 0;
     config.order.release_before_acquire = stream.below(2) != 0;
     config.entries = stream.below(2) != 0 ? 24 : 3;
-    config.trackers = stream.below(2) != 0 ? 8 : 2;
+    config.trackers = stream.below(2) != 0 ? 8 : 1;
     config.posted_reserve = 2;
     RandomRun run(config, Chances{&stream});
     const std::string verdict = run.run(24);

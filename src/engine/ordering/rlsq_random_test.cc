@@ -29,8 +29,8 @@ RlsqConfig small_queue(RlsqDesign design, std::uint8_t options) {
   config.order.write_before_annotated_read = (options & 1U) != 0;
   config.order.release_before_acquire = (options & 2U) != 0;
   config.answers_in_order = (options & 4U) != 0;
-  config.entries = (options & 8U) != 0 ? 3 : 24;
-  config.trackers = (options & 16U) != 0 ? 2 : 8;
+  config.entries = (options & 8U) != 0 ? 1 : 24;
+  config.trackers = (options & 16U) != 0 ? 1 : 8;
   config.posted_reserve = 1 + (options >> 5U) % 3;
   return config;
 }

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/flat_map.h"
 #include "base/slot_pool.h"
+#include "engine/ordering/filled_pool.h"
 
 namespace wharf::ordering {
 
@@ -26,7 +27,8 @@ enum class SourceUnit : std::uint8_t {
 class SourceOrder {
  public:
   /// For at most `streams` streams with something outstanding at once.
-  SourceOrder(SourceUnit unit, std::uint32_t streams) : unit_(unit), streams_(streams), index_(streams) {}
+  SourceOrder(SourceUnit unit, std::uint32_t streams)
+      : unit_(unit), streams_(filled_pool<Stream>(streams)), index_(streams) {}
 
   /// Whether a line of `message` of `stream` may be sent now. Lines of one stream are sent in order.
   bool may_send(std::uint64_t stream, std::uint64_t message) const {

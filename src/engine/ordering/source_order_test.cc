@@ -74,5 +74,14 @@ TEST(SourceOrder, StateForgetsHistory) {
   EXPECT_NE(left_state, right_state);
 }
 
+TEST(FilledPool, CopiesTakeNoMemoryWhenTheyAreUsedToTheFull) {
+  const SlotPool<std::uint64_t> pool = filled_pool<std::uint64_t>(5);
+  SlotPool<std::uint64_t> copy = pool;
+  const std::size_t held = copy.bytes_held();
+  for (std::uint32_t i = 0; i < 5; ++i) EXPECT_EQ(copy.acquire(), i);
+  EXPECT_EQ(copy.acquire(), kNoSlot);
+  EXPECT_EQ(copy.bytes_held(), held);
+}
+
 }  // namespace
 }  // namespace wharf::ordering
