@@ -42,6 +42,9 @@ constexpr auto kCodes = [] {
   return codes;
 }();
 
+/// Copied, not made anew for each packet: wide loads of bytes just stored one by one wait for them.
+constexpr Tlp kEmpty;
+
 // Bits of the first double word.
 constexpr std::uint32_t kTag9 = 0x80'0000;
 constexpr std::uint32_t kTag8 = 0x08'0000;
@@ -290,7 +293,7 @@ std::uint32_t crc32(std::uint32_t crc, const std::byte* bytes, std::size_t lengt
 }  // namespace
 
 TlpDropReason decode_tlp(std::span<const std::byte> bytes, Tlp& tlp, const TlpRules& rules) {
-  tlp = Tlp{};
+  tlp = kEmpty;
   std::size_t at = 0;
   if (const TlpDropReason reason = decode_prefixes(bytes, tlp, at); reason != TlpDropReason::kNone)
     return reason;
