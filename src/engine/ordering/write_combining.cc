@@ -35,7 +35,8 @@ bool WriteCombining::store(const MmioOperation& operation, RandomStream* random)
   });
   const bool merges = operation.kind == MmioKind::kWriteCombiningStore;
   const bool found = same_line != in_age_order.end();
-  if (found && (!merges || lines_[*same_line].closed)) return false;
+  if (found && !merges) lines_[*same_line].closed = true;
+  if (found && lines_[*same_line].closed) return false;
   if (!found && in_use_ == config_.buffers) {
     make_room(random);
     return false;

@@ -35,9 +35,9 @@ struct WriteCombiningConfig {
 /// says so (a time-out); a closed line leaves whole, or in naturally aligned pieces when it is not full.
 ///
 /// A numbered operation (MmioKind::kStore, kRelease) takes a buffer of its own, merges with nothing and is
-/// closed at once: its number stands for one write. Uncached stores leave in order, after every line that was
-/// touched before. Choice: a store to a line that is leaving waits until it has left, so that stores to one
-/// address never change places here.
+/// closed at once: its number stands for one write. Stores without numbers are covered by no release, only by
+/// a fence. Uncached stores leave in order, after every line that was touched before. Choice: a store to a
+/// line that is leaving waits until it has left, so that stores to one address never change places here.
 ///
 /// No time, no memory after construction. Source: "Stop Taking the Scenic Route" (HotOS '25), 2.1 and 3.4.
 class WriteCombining {

@@ -148,6 +148,22 @@ TEST(WriteCombining, AStoreToALeavingLineWaits) {
   EXPECT_TRUE(buffers.store(combining(0, 8)));
 }
 
+// 5.2 of the ordering paper: an operation with a number is one write, so it neither merges nor waits in an
+// open line.
+TEST(WriteCombining, ANumberedStoreTakesABufferOfItsOwn) {
+  WriteCombining buffers{WriteCombiningConfig{}};
+  const auto numbered = [](std::uint64_t address) {
+    return mmio_store(MmioKind::kStore, address, filled(12, 1));
+  };
+  buffers.store(combining(0, 8));
+  EXPECT_FALSE(buffers.store(numbered(8))) << "the open line leaves first";
+  EXPECT_THAT(drain(buffers), ElementsAre(Pair(0, 8)));
+  EXPECT_TRUE(buffers.store(numbered(8)));
+  EXPECT_FALSE(buffers.store(numbered(20)));
+  EXPECT_TRUE(buffers.store(numbered(68)));
+  EXPECT_THAT(drain(buffers), ElementsAre(Pair(8, 12), Pair(68, 12)));
+}
+
 // Uncached stores keep their order, and come after the lines touched before them.
 TEST(WriteCombining, UncachedStoresLeaveInOrderAfterEarlierLines) {
   WriteCombining buffers{WriteCombiningConfig{}};
