@@ -46,6 +46,8 @@ std::uint32_t ReorderUnit::length_address(std::uint32_t queue) const {
 
 ByteMask ReorderUnit::ahead(const Queue& queue, std::uint32_t offset, ByteMask enabled, bool& too_far) const {
   const std::uint32_t window_mask = config_.window_bytes - 1U;
+  // Nearly always the whole line lies ahead.
+  if (((offset - queue.start) & window_mask) + kLineBytes <= reach_) return enabled;
   ByteMask result = 0;
   for (ByteMask left = enabled; left != 0; left &= left - 1U) {
     const std::uint32_t byte = first_byte(left);
@@ -86,7 +88,12 @@ ReorderedWrite ReorderUnit::write(std::uint32_t queue_index, std::uint32_t offse
   }
   const std::uint32_t first = offset & (config_.buffer_bytes - 1U);
   std::byte* data = data_.data() + std::size_t{queue.buffer} * config_.buffer_bytes + first;
-  for (ByteMask left = fresh; left != 0; left &= left - 1U) data[first_byte(left)] = bytes[first_byte(left)];
+  if (fresh == byte_mask(0, static_cast<std::uint32_t>(bytes.size()))) {
+    std::copy(bytes.begin(), bytes.end(), data);
+  } else {
+    for (ByteMask left = fresh; left != 0; left &= left - 1U)
+      data[first_byte(left)] = bytes[first_byte(left)];
+  }
   // A write stays within a line, and a line's valid bits are one word.
   valid_words(queue.buffer)[first / kLineBytes] |= fresh << (first % kLineBytes);
   if (!queue.pending) pending_.push_back(queue_index);
@@ -165,9 +172,15 @@ bool ReorderUnit::next_message(ReorderedMessage& out, std::span<std::byte> into)
 }
 
 void ReorderUnit::advance(Queue& queue, std::uint32_t start, std::uint32_t from, std::span<std::byte> into) {
-  for (std::uint32_t i = 0; i < into.size(); ++i) into[i] = byte_at(queue.buffer, from + i);
   const auto words = valid_words(queue.buffer);
   const std::uint32_t index_mask = config_.buffer_bytes - 1U;
+  if (!into.empty()) {
+    const std::byte* data = data_.data() + std::size_t{queue.buffer} * config_.buffer_bytes;
+    const std::size_t before_end =
+        std::min<std::size_t>(into.size(), config_.buffer_bytes - (from & index_mask));
+    std::copy_n(data + (from & index_mask), before_end, into.begin());
+    std::copy_n(data, into.size() - before_end, into.begin() + static_cast<std::ptrdiff_t>(before_end));
+  }
   for (std::uint32_t offset = from; offset != start && !mutated(MmioMutation::kValidBitsStay);) {
     const std::uint32_t in_line = offset % kLineBytes;
     const std::uint32_t count = std::min(kLineBytes - in_line, start - offset);
