@@ -146,6 +146,7 @@ TEST_F(Fault, Uet_3_5_12_LostPacketsOfAFullWindowGoAgainBehindAQueuedOne) {
   // that were lost. Nothing but their own timer takes them out of the window.
   UetConfig config;
   config.controller = congestion::ConstantWindowConfig{.packets = 2};
+  config.rto_init = milliseconds(1);
   start(config);
   bool answer_lost = false;
   std::uint32_t writes = 0;
@@ -161,6 +162,8 @@ TEST_F(Fault, Uet_3_5_12_LostPacketsOfAFullWindowGoAgainBehindAQueuedOne) {
     verbs::WorkRequest request = world().request(i == 0 ? Verb::kRead : Verb::kWrite, 8, 64ULL * i);
     request.delivery = Delivery::kOrdered;
     ASSERT_EQ(world().post(request), engine::PostStatus::kOk);
+    // The writes that are lost leave so late that their time comes after the read is queued.
+    if (i == 1) world().pass(microseconds(900));
   }
   world().pass(milliseconds(50));  // Long before an idle PDC would be given up and everything repeated.
   EXPECT_EQ(world().completions(0).size(), 6U);
@@ -360,6 +363,33 @@ TEST_F(Fault, Uet_3_4_RevokedRegionEndsAtomicsThatWaitAndThoseThatHaveOnlyRead) 
   }
 }
 
+TEST_F(Fault, Uet_3_5_8_ARefusedOpeningStaysRefusedThoughItsObstacleGoes) {
+  start();
+  EXPECT_EQ(give(1000), std::nullopt);
+  const std::uint16_t pdc = world().engine(1).parts().pds.pdc(0).local_id;
+  // The initiator opens anew under its old name, and hears that nothing of it was taken.
+  hand.start = 500'000;
+  EXPECT_EQ(give(500'000), UetNackCode::kInvalidSyn);
+  world().pair().inject(
+      1, control_packet(0, UetControlType::kCloseCommand, 1001, hand.spdcid, pdc, 0, wire::kUetAckRequested));
+  ASSERT_EQ(world().counters(1).pdcs_closed, 1U);
+  EXPECT_EQ(give(500'001), UetNackCode::kInvalidSyn) << "a late packet of the same burst";
+  hand.start = 1'000'000;
+  EXPECT_EQ(give(1'000'000), std::nullopt);
+}
+
+TEST_F(Fault, Uet_3_5_8_AStaleSynOfAFailedPdcIsNotOneThatNothingWasTakenOf) {
+  UetConfig config;
+  config.idle_timeout = microseconds(10);
+  config.rto_init = config.rto_cap = microseconds(100);
+  config.syn_safety_time = milliseconds(50);
+  start(config);
+  EXPECT_EQ(give(1000), std::nullopt);
+  world().pass(milliseconds(2));  // It asks for the close, and hears nothing.
+  ASSERT_EQ(world().counters(1).pdcs_failed, 1U);
+  EXPECT_EQ(give(1000), UetNackCode::kClosingInError);
+}
+
 TEST_F(Fault, Uet_3_4_AnIdIsFreeOnceItsMessageIsAnsweredThoughHeldBytesAreStillBeingWritten) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     test::EnginePairOptions options;
@@ -396,6 +426,7 @@ TEST_F(Fault, Uet_3_4_RendezvousOfBothSidesEndThoughRecordsAreFewAndTheWindowIsO
   UetConfig config;
   config.payload_mtu = 256;
   config.inbound_messages = 1;
+  config.two_sided_delivery = Delivery::kUnordered;  // Reads and sends share a PDC.
   config.large_send = LargeSend::kRendezvous;
   config.large_send_bytes = 1000;
   config.eager_bytes = 0;
@@ -426,8 +457,8 @@ TEST_F(Fault, Uet_3_4_AMessageThatADisabledIndexRefusedInPartBeginsAnew) {
     config.payload_mtu = 256;
     config.message_retry_time = microseconds(20);
     test::EnginePairOptions options;
-    options.wire.delay = microseconds(1);
-    options.packet_interval = microseconds(3);
+    options.wire.delay = microseconds(10);
+    options.packet_interval = microseconds(1);
     start(config, options);
     const engine::QueueId queue = world().queue(1);
     ASSERT_TRUE(world().engine(1).set_enabled(world().now(), queue, false).ok());
@@ -435,8 +466,8 @@ TEST_F(Fault, Uet_3_4_AMessageThatADisabledIndexRefusedInPartBeginsAnew) {
     verbs::WorkRequest request = world().request(Verb::kSend, 1024);
     request.delivery = delivery;
     ASSERT_EQ(world().post(request), engine::PostStatus::kOk);
-    // The first packet is refused; the other three find the index enabled.
-    world().pass(microseconds(2));
+    // The first packet is refused; the other three, on their way already, find the index enabled.
+    world().pass(nanoseconds(10'500));
     ASSERT_TRUE(world().engine(1).set_enabled(world().now(), queue, true).ok());
     ASSERT_EQ(world().pair().post_receive(1, queue, world().receive(0, 1024)), engine::PostStatus::kOk);
     world().run();

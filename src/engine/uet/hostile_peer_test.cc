@@ -197,6 +197,7 @@ TEST_F(HostilePeer, Uet_3_5_8_LatePacketsForAnEarlierPdcDoNotNameThePeer) {
   }
   EXPECT_FALSE(pdc.peer_known);
   EXPECT_EQ(pdc.state, PdcState::kCreating);
+  EXPECT_TRUE(world().sent_of(UetPdsType::kControl).empty());
 }
 
 TEST_F(HostilePeer, Uet_3_5_11_ACommandToClearWhatHasNotComeIsIgnored) {

@@ -130,10 +130,13 @@ class Pds {
     congestion::PacketRequest request;
     wire::Payload payload;  ///< The engine has a reference.
   };
+  /// A PDC that was here, or an opening that was refused.
   struct ClosedPdc {
+    enum class End : std::uint8_t { kClosed, kFailed, kRefused };
     std::uint64_t key = 0;
     UetPsn start = 0;
     UetPsn last = 0;
+    End end = End::kClosed;
     TimePs until{};
   };
   /// What an acknowledgement did, collected for CMS.
@@ -151,6 +154,7 @@ class Pds {
   void want_close(TimePs now, std::uint32_t index);
   void drain_step(TimePs now, std::uint32_t index);
   void free_pdc(TimePs now, std::uint32_t index);
+  void remember_closed(TimePs now, ClosedPdc closed);
   void forget_route(std::uint32_t index);
   void clear_stored(TimePs now, std::uint32_t index, UetPsn up_to);
   void fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing);
@@ -211,6 +215,7 @@ class Pds {
   void receive_control(TimePs now, const wire::Packet& packet);
   void receive_sequenced_control(TimePs now, std::uint32_t index, const wire::Packet& packet);
   void answer_ack_request(TimePs now, std::uint32_t index, const wire::UetControl& control);
+  void refuse_syn(TimePs now, const wire::Packet& packet);
   std::uint32_t find_for_request(TimePs now, const wire::Packet& packet, bool& refused);
   bool admit_psn(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn);
   /// Whether the peer can clear stored responses of this PDC only once `psn` has been taken.

@@ -121,8 +121,9 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
   const UetPsn cumulative = probe ? tx.cumulative : ack.cumulative_psn;
   const UetPsn ack_psn = ack.ack_psn();
   const std::int32_t beyond = wire::uet_psn_difference(cumulative, tx.next - 1);
-  if (beyond > 0 || wire::uet_psn_before(cumulative, tx.start - 1) ||
-      (!probe && wire::uet_psn_difference(ack_psn, tx.next) >= 0)) {
+  // Half the range after its start, the start is no longer before anything.
+  const bool early = wire::uet_psn_before(cumulative, tx.start - 1) && tx.next - tx.start < (1U << 30U);
+  if (beyond > 0 || early || (!probe && wire::uet_psn_difference(ack_psn, tx.next) >= 0)) {
     ++parts_.counters.dropped_acknowledgement;
     return;
   }
@@ -452,7 +453,7 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
       if (!current) break;
       const std::uint32_t limit = parts_.config.max_nack_retries;
       if (limit != kNackRetriesForever && entry.nacks >= limit) {
-        fail(now, index, CompletionStatus::kReceiverNotReady, !record.peer_known);
+        fail(now, index, CompletionStatus::kReceiverNotReady, false);
         return;
       }
       if (entry.nacks < 255) ++entry.nacks;

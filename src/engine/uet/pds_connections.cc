@@ -210,6 +210,16 @@ void Pds::clear_stored(TimePs now, std::uint32_t index, UetPsn up_to) {
   }
 }
 
+void Pds::remember_closed(TimePs now, ClosedPdc closed) {
+  // [UE 1.0.3 Syn_Retx_Safety_Time] Stale SYNs of this PDC must not open another one.
+  if (closed_.size() >= kClosedLimit) closed_.pop_front();
+  if (closed_.full()) closed_.reserve(closed_.capacity() * 2 + 16);
+  const TimePs safety =
+      parts_.config.syn_safety_time > kTimeZero ? parts_.config.syn_safety_time : parts_.config.rto_cap * 2;
+  closed.until = now + safety;
+  closed_.push_back(closed);
+}
+
 void Pds::free_pdc(TimePs now, std::uint32_t index) {
   Pdc& record = *pdcs_[index];
   // A closed PDC's responses count as consumed: CLOSE_CMD clears everything.
@@ -221,13 +231,12 @@ void Pds::free_pdc(TimePs now, std::uint32_t index) {
   pool.release(record.local_id);
   if (record.role == PdcRole::kTarget) {
     by_syn_.erase(syn_key(record.peer, record.peer_id));
-    // [UE 1.0.3 Syn_Retx_Safety_Time] Stale SYNs of this PDC must not open another one.
-    if (closed_.size() >= kClosedLimit) closed_.pop_front();
-    if (closed_.full()) closed_.reserve(closed_.capacity() * 2 + 16);
-    const TimePs safety =
-        parts_.config.syn_safety_time > kTimeZero ? parts_.config.syn_safety_time : parts_.config.rto_cap * 2;
-    closed_.push_back(
-        {syn_key(record.peer, record.peer_id), record.rx.start, record.rx.highest, now + safety});
+    remember_closed(now,
+                    {syn_key(record.peer, record.peer_id),
+                     record.rx.start,
+                     record.rx.highest,
+                     record.state == PdcState::kError ? ClosedPdc::End::kFailed : ClosedPdc::End::kClosed,
+                     {}});
   }
   if (record.on_ready_list) {
     record.on_ready_list = false;

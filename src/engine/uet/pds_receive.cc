@@ -101,6 +101,19 @@ void Pds::nack(const wire::Packet& trigger, UetNackCode code, std::uint32_t inde
   job.flags = echoed(trigger);
 }
 
+void Pds::refuse_syn(TimePs now, const wire::Packet& packet) {
+  // [UE 1.0 3.5.12] The initiator closes, and repeats everything on another PDC. Choice: once one packet of
+  // an opening was refused, so are those that come later, or they would be executed twice.
+  const SequenceFields fields = fields_of(packet.uet);
+  const std::uint64_t key = syn_key(packet.source, fields.source_id);
+  bool known = false;
+  for (std::size_t i = closed_.size(); i > 0 && !known; --i) {
+    known = closed_[i - 1].key == key && closed_[i - 1].start == fields.start && closed_[i - 1].until >= now;
+  }
+  if (!known) remember_closed(now, {key, fields.start, fields.psn, ClosedPdc::End::kRefused, {}});
+  nack(packet, UetNackCode::kInvalidSyn, kNoSlot);
+}
+
 std::uint32_t Pds::find_for_request(TimePs now, const wire::Packet& packet, bool& refused) {
   // [UE 1.0 3.5.8] SYN: by host and SPDCID. Otherwise DPDCID is an index, and the record must agree.
   const SequenceFields fields = fields_of(packet.uet);
@@ -118,7 +131,7 @@ std::uint32_t Pds::find_for_request(TimePs now, const wire::Packet& packet, bool
       index = *found;
       const Pdc& record = *pdcs_[index];
       if (record.rx.start != fields.start) {
-        nack(packet, UetNackCode::kInvalidSyn, kNoSlot);
+        refuse_syn(now, packet);
         return kNoSlot;
       }
     } else {
@@ -127,21 +140,26 @@ std::uint32_t Pds::find_for_request(TimePs now, const wire::Packet& packet, bool
         refused = false;
         return kNoSlot;
       }
-      // The latest PDC of that name counts: an initiator keeps its distance from that one's PSNs.
+      bool latest = true;
       for (std::size_t i = closed_.size(); i > 0; --i) {
         const ClosedPdc& closed = closed_[i - 1];
         if (closed.key != key) continue;
-        const std::int32_t from_start = wire::uet_psn_difference(fields.start, closed.start);
-        const std::int32_t from_last = wire::uet_psn_difference(fields.start, closed.last);
-        if (closed.until >= now && from_start >= 0 && from_last < (1 << 16)) {
-          nack(packet, UetNackCode::kInvalidSyn, kNoSlot);
+        const bool same = closed.start == fields.start;
+        // The latest PDC of that name counts: an initiator keeps its distance from that one's PSNs.
+        const bool near = latest && closed.end != ClosedPdc::End::kRefused &&
+                          wire::uet_psn_difference(fields.start, closed.start) >= 0 &&
+                          wire::uet_psn_difference(fields.start, closed.last) < (1 << 16);
+        if (closed.until >= now && (same || near)) {
+          // An initiator that was not told that its PDC failed must not take it for one that never was.
+          const bool failed = same && closed.end == ClosedPdc::End::kFailed;
+          nack(packet, failed ? UetNackCode::kClosingInError : UetNackCode::kInvalidSyn, kNoSlot);
           return kNoSlot;
         }
-        break;
+        if (closed.end != ClosedPdc::End::kRefused) latest = false;
       }
       const std::uint32_t range = std::max<std::uint32_t>(parts_.config.default_mpr, 1) * wire::kUetMprUnit;
       if (fields.psn - fields.start >= range) {
-        nack(packet, UetNackCode::kInvalidSyn, kNoSlot);
+        refuse_syn(now, packet);
         return kNoSlot;
       }
       index = open(now, PdcRole::kTarget, packet.source, fields.ordered, fields.reserved, fields.start);

@@ -91,6 +91,20 @@ TEST_F(Rule, Uet_4_1_TrimmedAcknowledgementCausesNothing) {
   EXPECT_EQ(world().completions(0).size(), 1U);
 }
 
+TEST_F(Rule, Uet_3_5_11_APdcClosesHalfTheRangeAfterItsStart) {
+  UetConfig config;
+  config.idle_timeout = kTimeZero;
+  start(config);
+  ASSERT_TRUE(world().finish(world().request(Verb::kWrite, 64)).ok());
+  // Nobody sends 2^31 packets here: the start is moved back instead.
+  const_cast<Pdc&>(source_pdc()).tx.start -= (1U << 31U) - 8;
+  ASSERT_TRUE(world().finish(world().request(Verb::kWrite, 16 * 4096)).ok());
+  EXPECT_EQ(world().counters(0).timeouts, 0U);
+  EXPECT_EQ(world().counters(0).pdcs_closed, 1U);
+  ASSERT_TRUE(world().finish(world().request(Verb::kWrite, 64)).ok());
+  EXPECT_EQ(world().counters(0).pdcs_opened, 2U);
+}
+
 TEST_F(Rule, Uet_3_5_OrderedPacketsKeepTheirPath) {
   for (const bool ordered : {true, false}) {
     UetConfig config;
