@@ -37,5 +37,6 @@ Result<StudyResult> figure6a(const StudyContext& context);  // ordering_gets.cc
 Result<StudyResult> figure6b(const StudyContext& context);  // ordering_gets.cc
 Result<StudyResult> figure6c(const StudyContext& context);  // ordering_gets.cc
 Result<StudyResult> figure8(const StudyContext& context);   // ordering_gets.cc
+Result<StudyResult> figure10(const StudyContext& context);  // ordering_mmio.cc
 
 }  // namespace wharf::study::ordering

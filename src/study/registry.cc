@@ -16,7 +16,7 @@
 namespace wharf::study {
 namespace {
 
-constexpr std::array<Study, 28> kStudies{{
+constexpr std::array<Study, 29> kStudies{{
     {"openurma/table4", "NIC state, field by field", "OpenURMA, arXiv 2605.28717, Table 4", openurma::table4},
     {"openurma/table5", "NIC state against endpoints and hosts", "OpenURMA, arXiv 2605.28717, Table 5",
      openurma::table5},
@@ -66,6 +66,8 @@ constexpr std::array<Study, 28> kStudies{{
      ordering::figure6c},
     {"ordering/figure8", "Simulated gets against those of network cards", "ASPLOS '26, Figure 8",
      ordering::figure8},
+    {"ordering/figure10", "Messages written by a core: no order, fences, sequence numbers",
+     "ASPLOS '26, Figure 10", ordering::figure10},
     {"uet/base-rtt", "What the base round trip consists of", "Ultra Ethernet 1.0, 3.6",
      ultra_ethernet::base_rtt},
     {"uet/worked-examples", "The numbers of a public series of articles",

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/random.h"
 #include "sim/host/dma_engine.h"
 
 namespace wharf::sim {
@@ -111,6 +112,113 @@ TEST(CoherentHost, ReadOfALineThatACoreHasModified) {
   EXPECT_EQ(value, 42U);
   // Eight bytes take one cycle of the link, but the line's four on the bus.
   EXPECT_EQ((rig.done[0].at - begin).ps, (602 + 50 + 27 + 4 + 50 + 600) * 333);
+}
+
+// Four lines that a core has modified, by who keeps them in order. Unordered, each line's data take five
+// cycles of the link, and the request of the next leaves one cycle after: R + 3 * 5 cycles. At the source,
+// four round trips. At a root complex that waits, 27 cycles to the line and back for each but the first.
+TEST(CoherentHost, FourLinesByWhoOrdersThem) {
+  constexpr std::int64_t kRound = (602 + 50 + 27 + 4 + 50 + 600) * 333;
+  const auto elapsed = [](ordering::RlsqDesign design, SourceOrdering source) {
+    Rig rig(config_of(design));
+    for (std::uint64_t line = 0; line < 4; ++line) rig.write_line_in_cache(0, line * 64, line);
+    const TimePs begin = rig.simulation.now();
+    rig.read(rig.engine->add_stream({}, source), 1, 0, 256);
+    rig.run();
+    EXPECT_EQ(rig.done.size(), 1U);
+    return (rig.done.back().at - begin).ps;
+  };
+  using ordering::RlsqDesign;
+  EXPECT_EQ(elapsed(RlsqDesign::kBaseline, SourceOrdering::kNone), kRound + 3 * 5 * 333);
+  EXPECT_EQ(elapsed(RlsqDesign::kStrictSpeculative, SourceOrdering::kNone), kRound + 3 * 5 * 333);
+  EXPECT_EQ(elapsed(RlsqDesign::kBaseline, SourceOrdering::kLine), 4 * kRound);
+  EXPECT_EQ(elapsed(RlsqDesign::kStrictBlocking, SourceOrdering::kNone), kRound + 3 * 27 * 333);
+}
+
+// A device's write is seen by the core that had the line modified, and its atomic by both.
+TEST(CoherentHost, WritesAndAtomicsOfADevice) {
+  Rig rig(config_of(ordering::RlsqDesign::kSpeculative), 2);
+  rig.write_line_in_cache(0, 0, 5);
+  const std::uint32_t stream = rig.engine->add_stream({0, 1}, SourceOrdering::kMessage);
+  DmaAccess add;
+  add.kind = ordering::Kind::kAtomic;
+  add.address = rig.base;
+  add.length = 8;
+  add.operand = {3, 0};
+  rig.engine->start(rig.simulation.now(), stream, add);
+  std::array<std::byte, 200> written;
+  written.fill(std::byte{0x5a});
+  DmaAccess write;
+  write.kind = ordering::Kind::kWrite;
+  write.address = rig.base + 40;
+  write.length = 200;
+  write.bytes = written.data();
+  rig.engine->start(rig.simulation.now(), stream, write);
+  rig.run();
+  EXPECT_EQ(rig.done.size(), 2U);
+  std::array<std::byte, 256> read{};
+  rig.read(stream, 3, 0, 256, read.data());
+  rig.run();
+  std::uint64_t sum = 0;
+  std::memcpy(&sum, read.data(), 8);
+  EXPECT_EQ(sum, 8U);
+  EXPECT_EQ(read[39], std::byte{0});
+  for (std::size_t i = 40; i < 240; ++i) EXPECT_EQ(read[i], std::byte{0x5a}) << i;
+  EXPECT_EQ(read[240], std::byte{0});
+}
+
+// Many devices' reads, writes and atomics against many stores of cores on few lines: everything ends, and the
+// observer has seen no wrong value. Also under a queue of four entries, few credits and a tiny directory.
+TEST(CoherentHost, ManyAccessesToFewLines) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE(seed);
+    CoherentConfig config = config_of(static_cast<ordering::RlsqDesign>(seed % ordering::kRlsqDesignCount));
+    if (seed >= 6) {
+      config.root_complex.queue.entries = 4;
+      config.root_complex.queue.trackers = 4;
+      config.root_complex.queue.posted_reserve = 1;
+      config.io_link.posted_credits = 3;
+      config.io_link.non_posted_credits = 2;
+      config.coherence.directory_sets = 1;
+      config.coherence.directory_ways = 4;
+    }
+    Rig rig(config, 3);
+    RandomStream random(seed, "few lines");
+    std::array<std::uint32_t, 4> streams;
+    for (std::uint32_t i = 0; i < 4; ++i)
+      streams[i] = rig.engine->add_stream({i / 2, i % 2}, SourceOrdering::kNone);
+    std::array<std::byte, 512> bytes{};
+    std::size_t dmas = 0;
+    std::size_t stores = 0;
+    for (int round = 0; round < 60; ++round) {
+      for (int i = 0; i < 6; ++i) {
+        DmaAccess access;
+        access.kind = static_cast<ordering::Kind>(random.below(3));
+        const bool atomic = access.kind == ordering::Kind::kAtomic;
+        access.address = rig.base + random.below(40) * 8;
+        access.length = atomic ? 8 : static_cast<std::uint32_t>(1 + random.below(190));
+        access.label = access.first_label = access.last_label =
+            static_cast<ordering::Label>(random.below(ordering::kLabelCount));
+        access.operand = {random.below(9), 0};
+        if (access.kind == ordering::Kind::kWrite) access.bytes = bytes.data();
+        rig.engine->start(rig.simulation.now(), streams[random.below(4)], access);
+        ++dmas;
+      }
+      for (std::uint32_t core = 0; core < 3; ++core) {
+        const std::uint64_t value = random.next_u64();
+        std::array<std::byte, 8> stored;
+        std::memcpy(stored.data(), &value, 8);
+        rig.host->core_cache(core).store(rig.simulation.now(), stores++, rig.base + random.below(40) * 8,
+                                         stored);
+      }
+      rig.simulation.run_until(rig.simulation.now() +
+                               nanoseconds(static_cast<std::int64_t>(random.below(600))));
+    }
+    rig.run();
+    EXPECT_EQ(rig.done.size(), dmas);
+    EXPECT_EQ(rig.cached.size(), stores);
+    EXPECT_TRUE(rig.host->memory().is_idle());
+  }
 }
 
 }  // namespace

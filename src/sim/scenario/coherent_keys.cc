@@ -2,6 +2,9 @@
 #include "sim/scenario/coherent_keys.h"
 
 #include <array>
+#include <bit>
+
+#include <fmt/format.h>
 
 #include "sim/scenario/profile.h"
 
@@ -110,6 +113,45 @@ void bind_root_complex(Binder& binder, RootComplexConfig& complex) {
   binder.integer("agent_lines", complex.agent_lines, "lines that its coherent agent can know", 1, 1 << 20);
 }
 
+constexpr std::array<Choice<MmioOrderPlace>, 2> kPlaces{
+    {{"root_complex", MmioOrderPlace::kRootComplex}, {"device", MmioOrderPlace::kDevice}}};
+constexpr std::array<Choice<ordering::ReleaseRule>, 2> kReleaseRules{
+    {{"strict", ordering::ReleaseRule::kStrict}, {"refined", ordering::ReleaseRule::kRefined}}};
+
+void bind_mmio(Binder& binder, MmioConfig& mmio) {
+  const Binder::Section section(binder, "mmio");
+  binder.time("cycle", mmio.cycle, "clock of the core and of the way to the root complex");
+  binder.integer("store_cycles", mmio.store_cycles, "a line of stores", 1, 1'000);
+  binder.integer("fence_cycles", mmio.fence_cycles, "sfence, beside what it waits for", 0, 1'000);
+  binder.integer("down_cycles", mmio.down_cycles, "core to root complex", 0, 10'000);
+  binder.integer("up_cycles", mmio.up_cycles, "the root complex's response back to the core", 0, 10'000);
+  binder.time("spread", mmio.spread,
+              "what a write may take longer, at random, on its way to the root complex");
+  binder.integer("way_entries", mmio.way_entries, "writes on that way", 1, 1'024);
+  binder.time("root_complex", mmio.root_complex, "a write inside the root complex");
+  binder.integer("root_complex_entries", mmio.root_complex_entries, "writes inside the root complex", 1,
+                 1'024);
+  binder.time("device", mmio.device, "from the link until the device has a write");
+  binder.time("link_spread", mmio.link_spread, "as mmio.spread, for the link");
+  binder.integer("combining_buffers", mmio.combining.buffers, "write-combining buffers of the core", 1, 64);
+  binder.choice<MmioOrderPlace>("order_at", mmio.place, kPlaces, "where numbered stores are put in order");
+  binder.choice<ordering::ReleaseRule>("release_rule", mmio.reorder.rule, kReleaseRules,
+                                       "whether plain stores wait for lower numbers, too");
+  binder.integer("reorder_entries", mmio.reorder.entries_per_network,
+                 "entries of the reorder buffer for stores, and as many for releases; a power of two", 1, 64);
+}
+
+Result<void> finish_mmio(const IoLinkConfig& link, MmioConfig& mmio) {
+  const std::uint32_t entries = mmio.reorder.entries_per_network;
+  if (!std::has_single_bit(entries))
+    return input_error(
+        fmt::format("mmio.reorder_entries is {}, expected a power of two from 1 to 64", entries));
+  mmio.link = link;
+  // The core sends as far ahead as the buffer has promised room.
+  mmio.sequencer.windows = {entries, entries, entries};
+  return {};
+}
+
 }  // namespace
 
 std::span<const Choice<ordering::RlsqDesign>> rlsq_design_names() { return kDesigns; }
@@ -120,6 +162,7 @@ void bind_coherent(Binder& binder, CoherentSetup& setup) {
   bind_caches(binder, setup.host.core_cache);
   bind_link(binder, setup.host.io_link);
   bind_root_complex(binder, setup.host.root_complex);
+  bind_mmio(binder, setup.mmio);
   const Binder::Section section(binder, "dma");
   binder.time("issue", setup.dma.issue, "from one access of a stream to the next");
   binder.flag("shared_issue", setup.dma.shared_issue, "all streams share one issue slot");
@@ -136,6 +179,7 @@ Result<CoherentSetup> load_coherent(const std::filesystem::path& directory, cons
   bind_coherent(binder, setup);
   WHARF_TRY(binder.finish({}));
   WHARF_TRY(validate(setup.host));
+  WHARF_TRY(finish_mmio(setup.host.io_link, setup.mmio));
   return setup;
 }
 

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "sim/host/coherent_config.h"
 #include "sim/host/dma_engine.h"
+#include "sim/host/mmio_path.h"
 #include "sim/scenario/binder.h"
 
 namespace wharf::sim {
@@ -18,6 +19,7 @@ namespace wharf::sim {
 struct CoherentSetup {
   CoherentConfig host;
   DmaConfig dma;
+  MmioConfig mmio;  ///< Its link is that of the host.
 };
 
 /// Names of the ordering designs in profiles, results and litmus programs.

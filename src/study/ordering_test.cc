@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The quick studies of ordered remote memory hold, as shipped.
+#include "study/ordering.h"
+
+#include <gtest/gtest.h>
+
+#include "study/registry.h"
+
+namespace wharf::study {
+namespace {
+
+TEST(OrderingStudies, TheQuickOnesHold) {
+  StudyContext context;
+  context.profiles = "profiles";
+  context.reference = "studies";
+  for (const char* id : {"ordering/figure5", "ordering/figure6b", "ordering/figure10"}) {
+    auto study = find_study(id);
+    ASSERT_TRUE(study) << id;
+    auto result = (*study)->run(context);
+    ASSERT_TRUE(result) << result.error().message;
+    for (const Check& check : result->checks)
+      EXPECT_TRUE(check.holds()) << id << ": " << check.what << ": " << check.value;
+  }
+}
+
+}  // namespace
+}  // namespace wharf::study
