@@ -33,6 +33,7 @@ void expect_sound(const char* name, const CoherenceWorldConfig& config, Coherenc
   const CoherenceExploration found = explorer.run(kStatesMost);
   EXPECT_EQ(found.fault, "") << name;
   EXPECT_GT(found.ends, 0u) << name;
+  EXPECT_EQ(found.endless, 0u) << name;
   EXPECT_LT(found.states, kStatesMost) << name;
   EXPECT_GT(found.states, 500u) << name;
   testing::Test::RecordProperty(
@@ -64,7 +65,8 @@ TEST(CoherenceExploration, EvictionsFromACacheOfOneLine) {
 }
 
 TEST(CoherenceExploration, ThreeCoresShareALine) {
-  expect_sound("sharers", tiny(3, 0, 1), {{{load(0), load(0)}, {load(0), store(0, 2)}, {store(0, 1)}}, {}});
+  expect_sound("sharers", tiny(3, 0, 1),
+               {{{load(0), store(0, 1)}, {load(0), store(0, 2)}, {load(0), store(0, 3)}}, {}});
 }
 
 TEST(CoherenceExploration, DeviceReadsWhatCoresWrite) {
@@ -87,7 +89,8 @@ TEST(CoherenceExploration, DeviceWritesWhatCoresWrite) {
 TEST(CoherenceExploration, TwoDevicesOnOneLine) {
   expect_sound("devices", tiny(1, 2, 1),
                {{{load(0), store(0, 9)}},
-                {{{.kind = Kind::kAdd}}, {{.kind = Kind::kHeldWrite, .word = 2, .value = 5}}}});
+                {{{.kind = Kind::kHeldWrite, .word = 2, .value = 5}, {.kind = Kind::kWriteLine, .value = 3}},
+                 {{.kind = Kind::kHeldWrite, .word = 3, .value = 7}}}});
 }
 
 }  // namespace

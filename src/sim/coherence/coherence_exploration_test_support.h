@@ -3,9 +3,10 @@
 // are both explored.
 #pragma once
 
+#include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +26,10 @@ struct CoherenceExploration {
   std::uint64_t states = 0;
   std::uint64_t moves = 0;
   std::uint64_t ends = 0;  ///< Different states of rest.
-  std::string fault;       ///< The first thing that went wrong, or empty.
+  /// States from which no end can be reached: something goes on for ever. Counted when everything was
+  /// explored.
+  std::uint64_t endless = 0;
+  std::string fault;  ///< The first thing that went wrong, or empty.
 };
 
 /// Breadth first: which access is issued next, which message and which memory access arrives next are all
@@ -45,6 +49,7 @@ class CoherenceExplorer {
       frontier_.pop_front();
       expand(*node);
     }
+    if (frontier_.empty() && result_.fault.empty()) count_endless();
     return result_;
   }
 
@@ -54,9 +59,11 @@ class CoherenceExplorer {
 
     CoherenceWorld world;
     std::vector<std::uint8_t> next;  ///< Of each program, its next step.
+    std::uint32_t number = 0;        ///< In order of discovery.
   };
 
   void expand(const Node& node) {
+    from_ = node.number;
     const std::uint32_t deliveries = node.world.choices();
     for (std::uint32_t choice = 0; choice < deliveries; ++choice) {
       auto child = std::make_unique<Node>(node);
@@ -80,6 +87,7 @@ class CoherenceExplorer {
     rest.world.check_at_rest();
     if (!rest.world.fault().empty() && result_.fault.empty()) result_.fault = rest.world.fault();
     ++result_.ends;
+    ends_.push_back(node.number);
   }
 
   /// True when the program is not over, whether or not its step is possible now.
@@ -110,9 +118,32 @@ class CoherenceExplorer {
     state_.clear();
     node->world.append_state(state_);
     for (std::uint8_t at : node->next) append_bytes(state_, at);
-    if (!seen_.insert(digest()).second) return;
+    const auto number = static_cast<std::uint32_t>(result_.states);
+    const auto [known, is_new] = seen_.emplace(digest(), number);
+    moves_.emplace_back(known->second, from_);
+    if (!is_new) return;
     ++result_.states;
+    node->number = number;
     frontier_.push_back(std::move(node));
+  }
+
+  /// Walks all moves backwards from the ends.
+  void count_endless() {
+    std::ranges::sort(moves_);
+    std::vector<bool> reaches(result_.states);
+    std::vector<std::uint32_t> work = ends_;
+    for (std::uint32_t end : ends_) reaches[end] = true;
+    while (!work.empty()) {
+      const std::uint32_t to = work.back();
+      work.pop_back();
+      auto move = std::ranges::lower_bound(moves_, std::pair(to, 0U));
+      for (; move != moves_.end() && move->first == to; ++move) {
+        if (reaches[move->second]) continue;
+        reaches[move->second] = true;
+        work.push_back(move->second);
+      }
+    }
+    result_.endless = static_cast<std::uint64_t>(std::ranges::count(reaches, false));
   }
 
   /// 128 bits tell a million states apart with a chance of one in 10^26 of an error.
@@ -133,7 +164,10 @@ class CoherenceExplorer {
 
   CoherencePrograms programs_;
   std::deque<std::unique_ptr<Node>> frontier_;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> seen_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> seen_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> moves_;  ///< To, from.
+  std::vector<std::uint32_t> ends_;
+  std::uint32_t from_ = 0;
   std::vector<std::byte> state_;
   CoherenceExploration result_;
 };

@@ -75,14 +75,22 @@ CacheOutcome PrivateCache::load_uncached(Ticket ticket, std::uint64_t address, s
 CacheOutcome PrivateCache::store(Ticket ticket, std::uint64_t address, std::span<const std::byte> value) {
   WHARF_CHECK(lies_in_line(address, value.size()));
   lost_.reset();
+  const LineNumber line = line_number(address);
+  const std::uint32_t place = lines_.find(line);
+  if (place != CacheLines::kNoPlace && !lines_.is_reserved(place) &&
+      lines_.state(place) >= CopyState::kExclusive) {
+    if (lines_.state(place) != CopyState::kModified) change(place, CopyState::kModified);
+    std::memcpy(lines_.bytes(place).data() + offset_in_line(address), value.data(), value.size());
+    if (observer_ != nullptr) observer_->store_performed(agent_, line, offset_in_line(address), value);
+    return hit(place);
+  }
   Target target;
   target.ticket = ticket;
   target.kind = TargetKind::kStore;
   target.offset = offset_in_line(address);
   target.size = static_cast<std::uint8_t>(value.size());
   std::memcpy(target.bytes.data(), value.data(), value.size());
-  LineBytes found;
-  return access(line_number(address), target, false, found);
+  return start_miss(line, place, target, false);
 }
 
 CacheOutcome PrivateCache::atomic(Ticket ticket, std::uint64_t address, std::uint32_t size,
