@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults that a test can compile into the Remote Load-Store Queue to see that its checks find them. A shipped
-// queue has none: without WHARF_RLSQ_MUTATIONS, which only such a test defines when it compiles rlsq*.cc once
-// more, every question below is answered "no" by the compiler.
+// queue has none: without WHARF_RLSQ_MUTATIONS, every question below is answered "no" by the compiler. A test
+// program defines it for order_lists.cc, rlsq.cc, rlsq_memory.cc and rlsq_report.cc, which it compiles once
+// more, and sets active_mutation before it makes a queue.
 #pragma once
 
 #include <cstdint>
