@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/litmus/operation_parser.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+namespace wharf::sim {
+namespace {
+
+using Kind = LitmusToken::Kind;
+using ordering::Label;
+
+/// An instruction before its suffix, and who may have it.
+struct Opcode {
+  std::string_view name;
+  LitmusAction action;
+  bool host;
+  bool device;
+  bool has_register;
+  int values;  ///< Per variable for writes, in all for atomics.
+  AtomicKind atomic = AtomicKind::kFetchAdd;
+};
+
+constexpr std::array<Opcode, 13> kOpcodes{{
+    {"R", LitmusAction::kRead, true, true, true, 0},
+    {"W", LitmusAction::kWrite, true, true, false, 1},
+    {"FAA", LitmusAction::kAtomic, true, true, true, 1},
+    {"SWAP", LitmusAction::kAtomic, true, true, true, 1, AtomicKind::kSwap},
+    {"CAS", LitmusAction::kAtomic, true, true, true, 2, AtomicKind::kCompareSwap},
+    {"fence", LitmusAction::kFence, true, false, false, 0},
+    {"wait", LitmusAction::kWait, false, true, false, 0},
+    {"L", LitmusAction::kLocalRead, false, true, true, 0},
+    {"MW", LitmusAction::kMmioStore, true, false, false, 1},
+    {"MR", LitmusAction::kMmioLoad, true, false, true, 0},
+    {"WC", LitmusAction::kCombining, true, false, false, 1},
+    {"UC", LitmusAction::kUncached, true, false, false, 1},
+    {"sfence", LitmusAction::kStoreFence, true, false, false, 0},
+}};
+
+struct Suffix {
+  std::string_view name;
+  Label label;
+};
+constexpr std::array<Suffix, 7> kSuffixes{{
+    {"ro", Label::kRelaxedOrdering},
+    {"ido", Label::kIdBased},
+    {"rlx", Label::kRelaxed},
+    {"acq", Label::kAcquire},
+    {"rel", Label::kRelease},
+    {"asc", Label::kAscending},
+    {"rr", Label::kReadRelease},
+}};
+
+bool takes_label(const Opcode& opcode, bool is_device, Label label) {
+  const bool is_read = opcode.action == LitmusAction::kRead || opcode.action == LitmusAction::kMmioLoad;
+  const bool is_write = opcode.action == LitmusAction::kWrite || opcode.action == LitmusAction::kMmioStore;
+  if (!is_device) return (is_read && label == Label::kAcquire) || (is_write && label == Label::kRelease);
+  if (opcode.action == LitmusAction::kAtomic) return label != Label::kReadRelease && label != Label::kAscending;
+  if (is_read) return label != Label::kRelease;
+  return is_write && label != Label::kAcquire && label != Label::kReadRelease;
+}
+
+std::uint32_t register_of(LitmusAgent& agent, const std::string& name) {
+  const auto found = std::find(agent.registers.begin(), agent.registers.end(), name);
+  if (found != agent.registers.end()) return static_cast<std::uint32_t>(found - agent.registers.begin());
+  agent.registers.push_back(name);
+  return static_cast<std::uint32_t>(agent.registers.size() - 1);
+}
+
+bool is_about_device_memory(LitmusAction action) { return action >= LitmusAction::kLocalRead; }
+
+/// One cell. A class, so that its parts share what was read so far.
+class OperationReader {
+ public:
+  OperationReader(LitmusTokenReader& in, const LitmusProgram& program, LitmusAgent& agent)
+      : in_(in), program_(program), agent_(agent) {}
+
+  Result<void> read() {
+    made_.place = in_.front().place;
+    const std::size_t from = in_.position();
+    std::vector<LitmusToken> registers;
+    std::vector<LitmusToken> first{in_.front()};
+    if (in_.front().kind != Kind::kWord) return in_.unexpected("an instruction");
+    in_.take();
+    while (in_.front().is(",")) {
+      in_.take();
+      first.push_back(in_.take());
+    }
+    if (in_.front().is("=")) {
+      in_.take();
+      registers = first;
+      if (in_.front().kind != Kind::kWord) return in_.unexpected("an instruction that reads");
+      opcode_word_ = in_.take();
+    } else {
+      opcode_word_ = first.front();
+      if (first.size() > 1) return in_.unexpected("\"=\"");
+    }
+    WHARF_TRY(opcode());
+    if (opcode_->has_register != !registers.empty()) {
+      return litmus_error(in_.file(), opcode_word_.place, opcode_word_.quoted(),
+                          opcode_->has_register ? "REGISTER = before an instruction that reads"
+                                                : "an instruction that reads after \"=\"");
+    }
+    const bool has_variables = opcode_->action != LitmusAction::kFence &&
+                               opcode_->action != LitmusAction::kWait &&
+                               opcode_->action != LitmusAction::kStoreFence;
+    if (has_variables) {
+      WHARF_TRY(variables());
+      WHARF_TRY(values());
+    }
+    for (const LitmusToken& token : registers) {
+      if (token.kind != Kind::kWord)
+        return litmus_error(in_.file(), token.place, token.quoted(), "the name of a register");
+      made_.registers.push_back(register_of(agent_, token.text));
+    }
+    if (opcode_->has_register && made_.registers.size() != made_.variables.size()) {
+      return litmus_error(in_.file(), made_.place, fmt::format("{} registers", made_.registers.size()),
+                          fmt::format("{}, one per variable", made_.variables.size()));
+    }
+    made_.text = words_since(from);
+    agent_.operations.push_back(std::move(made_));
+    return {};
+  }
+
+ private:
+  Result<void> opcode() {
+    const std::string_view word = opcode_word_.text;
+    const std::size_t dot = word.find('.');
+    const std::string_view stem = word.substr(0, dot);
+    std::vector<std::string_view> names;
+    for (const Opcode& each : kOpcodes) {
+      if (!(agent_.is_device ? each.device : each.host)) continue;
+      names.push_back(each.name);
+      if (each.name == stem) opcode_ = &each;
+    }
+    if (opcode_ == nullptr) {
+      return litmus_error(in_.file(), opcode_word_.place, opcode_word_.quoted(),
+                          fmt::format("an instruction of a {} ({})", agent_.is_device ? "device" : "host thread",
+                                      fmt::join(names, ", ")),
+                          stem, names);
+    }
+    made_.action = opcode_->action;
+    made_.atomic = opcode_->atomic;
+    if (dot == std::string_view::npos) return {};
+    const std::string_view suffix = word.substr(dot + 1);
+    std::vector<std::string_view> labels;
+    for (const Suffix& each : kSuffixes) {
+      if (!takes_label(*opcode_, agent_.is_device, each.label)) continue;
+      labels.push_back(each.name);
+      if (each.name == suffix) {
+        made_.label = each.label;
+        return {};
+      }
+    }
+    return litmus_error(in_.file(), opcode_word_.place, fmt::format("label \"{}\"", suffix),
+                        labels.empty() ? fmt::format("no label after {} here", stem)
+                                       : fmt::format("one of {} after {}", fmt::join(labels, ", "), stem),
+                        suffix, labels);
+  }
+
+  Result<void> variables() {
+    for (;;) {
+      const LitmusToken token = in_.front();
+      const auto variable = find_litmus_variable(in_, program_, token);
+      if (!variable) return variable.error();
+      const LitmusVariable& found = program_.variables[*variable];
+      if (found.is_mmio != is_about_device_memory(made_.action)) {
+        return in_.unexpected(found.is_mmio ? "a variable of host memory, not one declared with mmio"
+                                            : "a variable declared with mmio");
+      }
+      if (!made_.variables.empty()) {
+        const std::uint64_t before = program_.variables[made_.variables.back()].address / kLineBytes;
+        if (!agent_.is_device || made_.action == LitmusAction::kAtomic || found.is_mmio)
+          return in_.unexpected("one variable; only reads and writes of devices take several");
+        if (found.address / kLineBytes != before + 1)
+          return in_.unexpected("a variable in the line after the one before it");
+      }
+      made_.variables.push_back(*variable);
+      in_.take();
+      if (!in_.front().is(",")) return {};
+      in_.take();
+    }
+  }
+
+  Result<void> values() {
+    const std::size_t wanted = static_cast<std::size_t>(opcode_->values) *
+                               (made_.action == LitmusAction::kAtomic ? 1 : made_.variables.size());
+    for (std::size_t i = 0; i < wanted; ++i) {
+      if (i > 0 && in_.front().is(",")) in_.take();
+      if (in_.front().kind != Kind::kNumber) return in_.unexpected("a number");
+      made_.values.push_back(in_.take().number);
+    }
+    // Written as in herd: first what is compared, then what is stored.
+    if (made_.atomic == AtomicKind::kCompareSwap && made_.action == LitmusAction::kAtomic)
+      std::swap(made_.values[0], made_.values[1]);
+    return {};
+  }
+
+  std::string words_since(std::size_t from) const { return in_.text_since(from, " "); }
+
+  LitmusTokenReader& in_;
+  const LitmusProgram& program_;
+  LitmusAgent& agent_;
+  LitmusOperation made_;
+  LitmusToken opcode_word_;
+  const Opcode* opcode_ = nullptr;
+};
+
+struct Setting {
+  std::string_view name;
+  std::vector<std::string_view> words;  ///< Empty: a number.
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  std::function<void(LitmusSettings&, std::uint64_t)> put;  ///< A number, or the place of the word.
+};
+
+const std::vector<Setting>& all_settings() {
+  const auto number = [](std::string_view name, std::uint64_t low, std::uint64_t high,
+                         std::uint32_t LitmusSettings::*field, bool is_rob) {
+    return Setting{name, {}, low, high, [field, is_rob](LitmusSettings& settings, std::uint64_t value) {
+                     settings.*field = static_cast<std::uint32_t>(value);
+                     settings.sets_rob = settings.sets_rob || is_rob;
+                   }};
+  };
+  static const std::vector<Setting> kSettings{
+      {"bus", {"pcie", "on_chip"}, 0, 1,
+       [](LitmusSettings& settings, std::uint64_t value) { settings.on_chip_bus = value == 1; }},
+      number("rlsq.entries", 1, 64, &LitmusSettings::entries, false),
+      number("rlsq.trackers", 1, 64, &LitmusSettings::trackers, false),
+      number("rlsq.posted_reserve", 0, 64, &LitmusSettings::posted_reserve, false),
+      {"order.write_before_annotated_read", {"no", "yes"}, 0, 1,
+       [](LitmusSettings& settings, std::uint64_t value) {
+         settings.order.write_before_annotated_read = value == 1;
+       }},
+      {"order.release_before_acquire", {"no", "yes"}, 0, 1,
+       [](LitmusSettings& settings, std::uint64_t value) {
+         settings.order.release_before_acquire = value == 1;
+       }},
+      number("host.store_buffer", 1, 16, &LitmusSettings::store_buffer, false),
+      number("host.cache_lines", 1, 64, &LitmusSettings::cache_lines, false),
+      number("host.combining_buffers", 1, 64, &LitmusSettings::combining_buffers, false),
+      number("directory.entries", 1, 64, &LitmusSettings::directory_entries, false),
+      number("rob.entries", 1, 64, &LitmusSettings::rob_entries, true),
+      number("rob.window", 1, 128, &LitmusSettings::rob_window, true),
+      number("rob.number_bits", 2, 16, &LitmusSettings::number_bits, true),
+      {"rob.rule", {"strict", "refined"}, 0, 1,
+       [](LitmusSettings& settings, std::uint64_t value) {
+         settings.rob_rule = value == 0 ? ordering::ReleaseRule::kStrict : ordering::ReleaseRule::kRefined;
+         settings.sets_rob = true;
+       }},
+      {"rob.overflow", {"report", "hold"}, 0, 1,
+       [](LitmusSettings& settings, std::uint64_t value) {
+         settings.rob_overflow = value == 0 ? ordering::RobOverflow::kReport : ordering::RobOverflow::kHold;
+         settings.sets_rob = true;
+       }},
+      {"rob.shared_network", {"no", "yes"}, 0, 1,
+       [](LitmusSettings& settings, std::uint64_t value) {
+         settings.rob_shared_network = value == 1;
+         settings.sets_rob = true;
+       }},
+  };
+  return kSettings;
+}
+
+}  // namespace
+
+Result<void> read_litmus_operation(LitmusTokenReader& in, const LitmusProgram& program, LitmusAgent& agent) {
+  return OperationReader(in, program, agent).read();
+}
+
+Result<void> read_litmus_setting(LitmusTokenReader& in, LitmusSettings& settings) {
+  std::vector<std::string_view> names;
+  const Setting* setting = nullptr;
+  for (const Setting& each : all_settings()) {
+    names.push_back(each.name);
+    if (each.name == in.front().text) setting = &each;
+  }
+  if (setting == nullptr) return in.unknown("the name of a setting", names);
+  in.take();
+  const LitmusToken& value = in.front();
+  if (setting->words.empty()) {
+    if (value.kind != Kind::kNumber || value.number < setting->low || value.number > setting->high)
+      return in.unexpected(fmt::format("a number from {} to {}", setting->low, setting->high));
+    setting->put(settings, in.take().number);
+  } else {
+    const auto word = std::find(setting->words.begin(), setting->words.end(), value.text);
+    if (word == setting->words.end())
+      return in.unknown(fmt::format("{}", fmt::join(setting->words, " or ")), setting->words);
+    setting->put(settings, static_cast<std::uint64_t>(word - setting->words.begin()));
+    in.take();
+  }
+  if (settings.on_chip_bus && settings.sets_rob)
+    return in.unexpected("no rob.* setting beside bus on_chip, where no MMIO reorder buffer applies");
+  return {};
+}
+
+Result<std::uint32_t> find_litmus_variable(const LitmusTokenReader& in, const LitmusProgram& program,
+                                           const LitmusToken& token) {
+  std::vector<std::string_view> names;
+  for (const LitmusVariable& each : program.variables) names.push_back(each.name);
+  const auto found = std::find(names.begin(), names.end(), token.text);
+  if (token.kind != Kind::kWord || found == names.end())
+    return litmus_error(in.file(), token.place, token.quoted(), "a variable of this program", token.text, names);
+  return static_cast<std::uint32_t>(found - names.begin());
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/litmus/parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "sim/litmus/operation_parser.h"
+#include "sim/litmus/token_reader.h"
+
+namespace wharf::sim {
+namespace {
+
+using Kind = LitmusToken::Kind;
+
+class Parser {
+ public:
+  explicit Parser(LitmusTokenReader reader) : in_(std::move(reader)) {}
+
+  Result<LitmusProgram> parse();
+
+ private:
+  Result<void> settings();
+  Result<void> variables();
+  Result<void> variable(bool is_mmio, std::uint64_t address);
+  Result<void> agents();
+  Result<void> rows();
+  Result<void> outcome();
+  Result<void> judgements(LitmusOutcome& outcome);
+  Result<std::uint32_t> condition(LitmusCondition& condition, int level);
+  Result<std::uint32_t> atom(LitmusCondition& condition);
+  Result<void> check_design(LitmusDesign design, LitmusPlace place);
+
+  LitmusTokenReader in_;
+  LitmusProgram program_;
+};
+
+Result<LitmusProgram> Parser::parse() {
+  WHARF_TRY(in_.word("litmus"));
+  if (in_.front().kind != Kind::kWord) return in_.unexpected("the name of the program");
+  program_.name = in_.take().text;
+  if (in_.front().kind == Kind::kText) program_.description = in_.take().text;
+  WHARF_TRY(settings());
+  WHARF_TRY(variables());
+  WHARF_TRY(agents());
+  WHARF_TRY(rows());
+  while (in_.front().kind != Kind::kEnd) WHARF_TRY(outcome());
+  if (program_.outcomes.empty()) return in_.unexpected("exists or forall");
+  return std::move(program_);
+}
+
+Result<void> Parser::settings() {
+  while (in_.front().is_word("set")) {
+    in_.take();
+    WHARF_TRY(read_litmus_setting(in_, program_.settings));
+  }
+  return {};
+}
+
+// { x=0; [y=0; z=1]; mmio d=0; }: each variable a line of its own, those in brackets share one.
+Result<void> Parser::variables() {
+  WHARF_TRY(in_.sign("{"));
+  // Lines of host memory and of the device's window start at 1: an address of 0 would hide mistakes.
+  std::uint64_t line = 1;
+  std::uint64_t mmio_line = 1;
+  while (!in_.front().is("}")) {
+    const bool is_mmio = in_.front().is_word("mmio");
+    if (is_mmio) in_.take();
+    std::uint64_t& next = is_mmio ? mmio_line : line;
+    std::uint64_t address = next++ * kLineBytes;
+    if (in_.front().is("[")) {
+      const LitmusPlace place = in_.take().place;
+      const std::uint64_t end = address + kLineBytes;
+      while (!in_.front().is("]")) {
+        if (address == end)
+          return litmus_error(in_.file(), place, "more than 8 variables", "8 words of one line at most");
+        WHARF_TRY(variable(is_mmio, address));
+        address += 8;
+        if (in_.front().is(";")) in_.take();
+      }
+      in_.take();
+    } else {
+      WHARF_TRY(variable(is_mmio, address));
+    }
+    if (in_.front().is(";")) {
+      in_.take();
+    } else if (!in_.front().is("}")) {
+      return in_.unexpected("\";\" or \"}\"");
+    }
+  }
+  in_.take();
+  return {};
+}
+
+Result<void> Parser::variable(bool is_mmio, std::uint64_t address) {
+  if (in_.front().kind != Kind::kWord) return in_.unexpected("the name of a variable");
+  LitmusVariable made{in_.front().text, address, 0, is_mmio};
+  for (const LitmusVariable& other : program_.variables) {
+    if (other.name == made.name) return in_.unexpected("a name that is not taken yet");
+  }
+  in_.take();
+  if (in_.front().is("=")) {
+    in_.take();
+    if (in_.front().kind != Kind::kNumber) return in_.unexpected("a number");
+    made.initial = in_.take().number;
+  }
+  program_.variables.push_back(std::move(made));
+  return {};
+}
+
+// host P | device D | device D.1 ;
+Result<void> Parser::agents() {
+  std::map<std::string, std::uint32_t> requesters;
+  std::map<std::string, std::uint32_t> threads;
+  for (;;) {
+    LitmusAgent agent;
+    if (!in_.front().is_word("host") && !in_.front().is_word("device")) return in_.unexpected("host or device");
+    agent.is_device = in_.take().text == "device";
+    if (in_.front().kind != Kind::kWord) return in_.unexpected("the name of an agent");
+    for (const LitmusAgent& other : program_.agents) {
+      if (other.name == in_.front().text) return in_.unexpected("a name that is not taken yet");
+    }
+    agent.name = in_.take().text;
+    if (agent.is_device) {
+      // D.1 and D.2 are threads of one device; a name without a dot is a device of its own.
+      const std::string device = agent.name.substr(0, agent.name.find('.'));
+      agent.requester = requesters.emplace(device, requesters.size()).first->second;
+      agent.thread = threads[device]++;
+    }
+    program_.agents.push_back(std::move(agent));
+    if (in_.front().is(";")) break;
+    WHARF_TRY(in_.sign("|"));
+  }
+  in_.take();
+  return {};
+}
+
+Result<void> Parser::rows() {
+  while (!in_.front().is_word("exists") && !in_.front().is_word("forall") && in_.front().kind != Kind::kEnd) {
+    std::size_t column = 0;
+    for (;;) {
+      if (column == program_.agents.size())
+        return in_.unexpected(fmt::format("\";\" after {} columns", program_.agents.size()));
+      if (!in_.front().is("|") && !in_.front().is(";")) {
+        WHARF_TRY(read_litmus_operation(in_, program_, program_.agents[column]));
+      }
+      ++column;
+      if (in_.front().is(";")) break;
+      WHARF_TRY(in_.sign("|"));
+    }
+    in_.take();
+  }
+  std::uint32_t first = 0;
+  for (LitmusAgent& agent : program_.agents) {
+    agent.first_register = first;
+    first += static_cast<std::uint32_t>(agent.registers.size());
+  }
+  return {};
+}
+
+Result<void> Parser::outcome() {
+  if (!in_.front().is_word("exists") && !in_.front().is_word("forall"))
+    return in_.unexpected("exists or forall");
+  LitmusOutcome made;
+  made.place = in_.front().place;
+  made.is_forall = in_.take().text == "forall";
+  const std::size_t from = in_.position();
+  const auto root = condition(made.condition, 0);
+  if (!root) return root.error();
+  made.condition.root = *root;
+  made.condition.text = in_.text_since(from);
+  if (made.is_forall) {
+    made.condition.nodes.push_back({LitmusCondition::Kind::kNot, 0, 0, *root, 0});
+    made.condition.root = static_cast<std::uint32_t>(made.condition.nodes.size() - 1);
+  }
+  WHARF_TRY(judgements(made));
+  program_.outcomes.push_back(std::move(made));
+  return {};
+}
+
+Result<void> Parser::judgements(LitmusOutcome& outcome) {
+  static const std::vector<std::string_view> kClasses{"forbidden", "allowed", "required"};
+  const std::vector<std::string_view> designs(litmus_design_names().begin(), litmus_design_names().end());
+  while (in_.front().kind != Kind::kEnd && !in_.front().is_word("exists") && !in_.front().is_word("forall")) {
+    const auto found = std::find(kClasses.begin(), kClasses.end(), in_.front().text);
+    if (found == kClasses.end()) return in_.unknown("forbidden, allowed or required", kClasses);
+    const auto what = static_cast<LitmusClass>(found - kClasses.begin());
+    in_.take();
+    for (;;) {
+      const auto design = parse_litmus_design(in_.front().text);
+      if (!design) return in_.unknown("the name of a design", designs);
+      if (outcome.judgement(*design) != nullptr) return in_.unexpected("each design once");
+      WHARF_TRY(check_design(*design, in_.front().place));
+      outcome.judgements.push_back({*design, what});
+      in_.take();
+      if (!in_.front().is(",")) break;
+      in_.take();
+    }
+  }
+  if (outcome.judgements.empty()) return in_.unexpected("forbidden, allowed or required");
+  return {};
+}
+
+Result<void> Parser::check_design(LitmusDesign design, LitmusPlace place) {
+  const std::string found = fmt::format("\"{}\"", name(design));
+  if (program_.settings.on_chip_bus && has_rob(design)) {
+    return litmus_error(in_.file(), place, found,
+                        "a design for the on-chip bus, where no MMIO reorder buffer applies");
+  }
+  if (program_.uses_mmio() != is_mmio(design)) {
+    return litmus_error(in_.file(), place, found,
+                        program_.uses_mmio() ? "a design for MMIO, because the program has MMIO operations"
+                                             : "a design for memory, because the program has no MMIO operation");
+  }
+  return {};
+}
+
+// Level 0 reads \/, level 1 reads /\, level 2 reads ~, parentheses and atoms.
+Result<std::uint32_t> Parser::condition(LitmusCondition& condition, int level) {
+  using Node = LitmusCondition::Kind;
+  const auto add = [&](Node kind, std::uint32_t left, std::uint32_t right) {
+    condition.nodes.push_back({kind, 0, 0, left, right});
+    return static_cast<std::uint32_t>(condition.nodes.size() - 1);
+  };
+  if (level < 2) {
+    auto left = this->condition(condition, level + 1);
+    while (left && in_.front().is(level == 0 ? "\\/" : "/\\")) {
+      in_.take();
+      const auto right = this->condition(condition, level + 1);
+      if (!right) return right;
+      left = add(level == 0 ? Node::kOr : Node::kAnd, *left, *right);
+    }
+    return left;
+  }
+  if (in_.front().is("~")) {
+    in_.take();
+    const auto inner = this->condition(condition, 2);
+    if (!inner) return inner;
+    return add(Node::kNot, *inner, 0);
+  }
+  if (in_.front().is("(")) {
+    in_.take();
+    auto inner = this->condition(condition, 0);
+    if (!inner) return inner;
+    if (!in_.front().is(")")) return in_.unexpected("\")\", /\\ or \\/");
+    in_.take();
+    return inner;
+  }
+  return atom(condition);
+}
+
+// D:r0=1 or x=1.
+Result<std::uint32_t> Parser::atom(LitmusCondition& condition) {
+  if (in_.front().kind != Kind::kWord) return in_.unexpected("AGENT:REGISTER=NUMBER or VARIABLE=NUMBER");
+  LitmusCondition::Node node;
+  const LitmusToken first = in_.take();
+  if (in_.front().is(":")) {
+    in_.take();
+    const LitmusAgent* agent = nullptr;
+    std::vector<std::string_view> names;
+    for (const LitmusAgent& each : program_.agents) {
+      names.push_back(each.name);
+      if (each.name == first.text) agent = &each;
+    }
+    if (agent == nullptr)
+      return litmus_error(in_.file(), first.place, first.quoted(), "an agent of this program", first.text, names);
+    const std::vector<std::string_view> registers(agent->registers.begin(), agent->registers.end());
+    const auto found = std::find(registers.begin(), registers.end(), in_.front().text);
+    if (found == registers.end()) return in_.unknown(fmt::format("a register of {}", agent->name), registers);
+    node.kind = LitmusCondition::Kind::kRegister;
+    node.index = agent->first_register + static_cast<std::uint32_t>(found - registers.begin());
+    in_.take();
+  } else {
+    const auto variable = find_litmus_variable(in_, program_, first);
+    if (!variable) return variable.error();
+    node.kind = LitmusCondition::Kind::kMemory;
+    node.index = *variable;
+  }
+  if (!in_.front().is("=")) return in_.unexpected("\"=\"");
+  in_.take();
+  if (in_.front().kind != Kind::kNumber) return in_.unexpected("a number");
+  node.value = in_.take().number;
+  condition.nodes.push_back(node);
+  return static_cast<std::uint32_t>(condition.nodes.size() - 1);
+}
+
+}  // namespace
+
+Result<LitmusProgram> parse_litmus(std::string_view file, std::string_view text) {
+  auto tokens = cut_litmus_tokens(file, text);
+  if (!tokens) return tokens.error();
+  return Parser(LitmusTokenReader(file, text, std::move(*tokens))).parse();
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/litmus/program.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+
+namespace wharf::sim {
+namespace {
+
+constexpr std::array<std::string_view, kLitmusDesignCount> kDesigns{
+    "source_line",        "source_message", "baseline",       "release_acquire",
+    "thread_specific",    "speculative",    "strict_blocking", "strict_speculative",
+    "mmio_today",         "mmio_unordered", "rob_root_complex", "rob_device",
+};
+constexpr std::array<std::string_view, 3> kClasses{"forbidden", "allowed", "required"};
+
+bool is_about_mmio(LitmusAction action) { return action >= LitmusAction::kLocalRead; }
+
+}  // namespace
+
+std::string_view name(LitmusDesign design) { return kDesigns[static_cast<std::size_t>(design)]; }
+std::optional<LitmusDesign> parse_litmus_design(std::string_view text) {
+  const auto found = std::find(kDesigns.begin(), kDesigns.end(), text);
+  if (found == kDesigns.end()) return std::nullopt;
+  return static_cast<LitmusDesign>(found - kDesigns.begin());
+}
+std::span<const std::string_view> litmus_design_names() { return kDesigns; }
+
+std::string_view name(LitmusClass what) { return kClasses[static_cast<std::size_t>(what)]; }
+
+bool LitmusCondition::holds(std::uint32_t node, const std::vector<std::uint64_t>& registers,
+                            const std::vector<std::uint64_t>& memory) const {
+  const Node& it = nodes[node];
+  switch (it.kind) {
+    case Kind::kRegister:
+      return registers[it.index] == it.value;
+    case Kind::kMemory:
+      return memory[it.index] == it.value;
+    case Kind::kNot:
+      return !holds(it.left, registers, memory);
+    case Kind::kAnd:
+      return holds(it.left, registers, memory) && holds(it.right, registers, memory);
+    case Kind::kOr:
+      return holds(it.left, registers, memory) || holds(it.right, registers, memory);
+  }
+  WHARF_UNREACHABLE();
+}
+
+const LitmusJudgement* LitmusOutcome::judgement(LitmusDesign design) const {
+  for (const LitmusJudgement& each : judgements) {
+    if (each.design == design) return &each;
+  }
+  return nullptr;
+}
+
+std::uint32_t LitmusProgram::registers() const {
+  const LitmusAgent& last = agents.back();
+  return last.first_register + static_cast<std::uint32_t>(last.registers.size());
+}
+
+bool LitmusProgram::uses_mmio() const {
+  return std::any_of(agents.begin(), agents.end(), [](const LitmusAgent& agent) {
+    return std::any_of(agent.operations.begin(), agent.operations.end(),
+                       [](const LitmusOperation& operation) { return is_about_mmio(operation.action); });
+  });
+}
+
+bool LitmusProgram::uses_devices() const {
+  return std::any_of(agents.begin(), agents.end(), [](const LitmusAgent& agent) { return agent.is_device; });
+}
+
+std::vector<LitmusDesign> LitmusProgram::designs() const {
+  std::vector<LitmusDesign> found;
+  for (int index = 0; index < kLitmusDesignCount; ++index) {
+    const auto design = static_cast<LitmusDesign>(index);
+    const bool named = std::any_of(outcomes.begin(), outcomes.end(), [&](const LitmusOutcome& outcome) {
+      return outcome.judgement(design) != nullptr;
+    });
+    if (named) found.push_back(design);
+  }
+  return found;
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// A litmus program as data: who accesses what in which order, and which outcomes it asks about. Apart from
+// its text form and from the machines that run it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/ordering/request.h"
+#include "sim/coherence/atomic_operation.h"
+#include "sim/coherence/message.h"
+#include "sim/litmus/design.h"
+
+namespace wharf::sim {
+
+/// Where something stands in a litmus file; lines and columns from 1.
+struct LitmusPlace {
+  std::uint32_t line = 1;
+  std::uint32_t column = 1;
+};
+
+enum class LitmusAction : std::uint8_t {
+  kRead,         ///< Of host memory.
+  kWrite,        ///< Of host memory.
+  kAtomic,       ///< On host memory.
+  kFence,        ///< Host: waits until its own stores are performed.
+  kWait,         ///< Device: waits for the answers of all its earlier reads and atomics.
+  kLocalRead,    ///< Device: looks at its own register, which MMIO stores change.
+  kMmioStore,    ///< Host: MMIO-Store, or MMIO-Release with the label kRelease.
+  kMmioLoad,     ///< Host: MMIO-Load, or MMIO-Acquire with the label kAcquire.
+  kCombining,    ///< Host: a store to write-combining device memory.
+  kUncached,     ///< Host: a store to uncached device memory.
+  kStoreFence,   ///< Host: sfence, waits for the write-combining buffers.
+};
+
+/// One instruction of a host thread or one request of a device. Every access is of 8-byte words.
+struct LitmusOperation {
+  LitmusAction action = LitmusAction::kRead;
+  ordering::Label label = ordering::Label::kStrong;
+  AtomicKind atomic = AtomicKind::kFetchAdd;
+  /// One, or (device reads and writes) several in ascending consecutive lines: one request of several lines.
+  std::vector<std::uint32_t> variables;
+  std::vector<std::uint64_t> values;     ///< Writes: one per variable. Atomics: operand, then compare value.
+  std::vector<std::uint32_t> registers;  ///< Of the agent; reads and atomics, one per variable.
+  std::string text;                      ///< As written, for traces.
+  LitmusPlace place;
+};
+
+struct LitmusAgent {
+  std::string name;
+  bool is_device = false;
+  std::uint32_t requester = 0;  ///< Devices: their function, dense from 0.
+  std::uint32_t thread = 0;     ///< Devices: the stream of this function, dense from 0.
+  std::vector<LitmusOperation> operations;
+  std::vector<std::string> registers;
+  std::uint32_t first_register = 0;  ///< Place of its registers among those of all agents.
+};
+
+struct LitmusVariable {
+  std::string name;
+  std::uint64_t address = 0;  ///< In host memory, or in the device's window.
+  std::uint64_t initial = 0;
+  bool is_mmio = false;
+};
+
+/// A condition on final registers and memory, as a tree in one array.
+struct LitmusCondition {
+  enum class Kind : std::uint8_t { kRegister, kMemory, kNot, kAnd, kOr };
+  struct Node {
+    Kind kind = Kind::kRegister;
+    std::uint32_t index = 0;  ///< Register among all, or variable.
+    std::uint64_t value = 0;
+    std::uint32_t left = 0;
+    std::uint32_t right = 0;
+  };
+  std::vector<Node> nodes;
+  std::uint32_t root = 0;
+  std::string text;
+
+  bool holds(const std::vector<std::uint64_t>& registers, const std::vector<std::uint64_t>& memory) const {
+    return holds(root, registers, memory);
+  }
+  bool holds(std::uint32_t node, const std::vector<std::uint64_t>& registers,
+             const std::vector<std::uint64_t>& memory) const;
+};
+
+/// What a file says of an outcome under one design.
+enum class LitmusClass : std::uint8_t { kForbidden, kAllowed, kRequired };
+std::string_view name(LitmusClass what);
+
+struct LitmusJudgement {
+  LitmusDesign design;
+  LitmusClass what;
+};
+
+/// One outcome that a file asks about. A `forall` is kept as the outcome that breaks it.
+struct LitmusOutcome {
+  LitmusCondition condition;
+  bool is_forall = false;
+  std::vector<LitmusJudgement> judgements;
+  LitmusPlace place;
+
+  /// What the file says under `design`; null when it says nothing.
+  const LitmusJudgement* judgement(LitmusDesign design) const;
+};
+
+struct LitmusProgram {
+  std::string name;
+  std::string description;
+  LitmusSettings settings;
+  std::vector<LitmusVariable> variables;
+  std::vector<LitmusAgent> agents;
+  std::vector<LitmusOutcome> outcomes;
+
+  std::uint32_t registers() const;
+  bool uses_mmio() const;
+  bool uses_devices() const;
+  /// Designs that some outcome names, in the order of their enumeration.
+  std::vector<LitmusDesign> designs() const;
+};
+
+}  // namespace wharf::sim
