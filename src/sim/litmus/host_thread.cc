@@ -24,16 +24,12 @@ std::uint64_t word_of(const std::byte* bytes) {
 
 bool LitmusHostThread::may_execute(const LitmusOperation& operation, const LitmusVariable& variable) const {
   if (waits_for_load_) return false;
-  switch (operation.action) {
-    case LitmusAction::kRead: {
-      std::array<std::byte, kWordBytes> bytes{};
-      return stores_.load(variable.address, bytes) != ordering::ForwardedLoad::kWait;
-    }
-    case LitmusAction::kWrite:
-      return !stores_.full();
-    default:
-      return stores_.drained();  // Atomics are locked instructions of x86: they drain, too.
+  if (operation.action == LitmusAction::kRead) {
+    std::array<std::byte, kWordBytes> bytes{};
+    return stores_.load(variable.address, bytes) != ordering::ForwardedLoad::kWait;
   }
+  if (operation.action == LitmusAction::kWrite) return !stores_.full();
+  return stores_.drained();  // Atomics are locked instructions of x86: they drain, too.
 }
 
 void LitmusHostThread::execute(const LitmusOperation& operation, const LitmusVariable& variable,
@@ -91,9 +87,6 @@ void LitmusHostThread::take_answers(const LitmusAgent& agent, std::uint64_t* reg
     waits_for_load_ = false;
     registers[agent.operations[at_].registers[0]] = word_of(answer.bytes.data());
     ++at_;
-  }
-  LineNumber lost = 0;
-  while (cache_.next_lost_copy(lost)) {  // An in-order core has read nothing early.
   }
 }
 

@@ -34,6 +34,9 @@ enum class LitmusAction : std::uint8_t {
   kStoreFence,   ///< Host: sfence, waits for the write-combining buffers.
 };
 
+/// A request of a device on host memory.
+constexpr bool is_request(LitmusAction action) { return action <= LitmusAction::kAtomic; }
+
 /// One instruction of a host thread or one request of a device. Every access is of 8-byte words.
 struct LitmusOperation {
   LitmusAction action = LitmusAction::kRead;

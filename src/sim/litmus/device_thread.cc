@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/litmus/device_thread.h"
+
+#include <cstring>
+
+#include "base/check.h"
+
+namespace wharf::sim {
+namespace {
+
+constexpr std::uint32_t kWordBytes = 8;
+
+ordering::Kind kind_of(LitmusAction action) {
+  if (action == LitmusAction::kRead) return ordering::Kind::kRead;
+  return action == LitmusAction::kWrite ? ordering::Kind::kWrite : ordering::Kind::kAtomic;
+}
+
+verbs::Verb verb_of(AtomicKind kind) {
+  if (kind == AtomicKind::kFetchAdd) return verbs::Verb::kFetchAdd;
+  return kind == AtomicKind::kSwap ? verbs::Verb::kSwap : verbs::Verb::kCompareSwap;
+}
+
+// A tag names the operation and the line.
+std::uint32_t tag_of(std::size_t operation, std::size_t line) {
+  return static_cast<std::uint32_t>(operation * 256 + line);
+}
+
+}  // namespace
+
+ordering::Request request_of(const LitmusProgram& program, LitmusDesign design, std::size_t agent,
+                             std::size_t operation, std::size_t line) {
+  const LitmusAgent& from = program.agents[agent];
+  const LitmusOperation& what = from.operations[operation];
+  const LitmusVariable& variable = program.variables[what.variables[line]];
+  const auto offset = static_cast<std::uint32_t>(variable.address % kLineBytes);
+  ordering::Request request;
+  request.kind = kind_of(what.action);
+  // Choice: a device that makes the order itself sends everything as today's devices do by default.
+  request.label = is_source_side(design) ? ordering::Label::kStrong : what.label;
+  request.is_first = line == 0;
+  request.is_last = line + 1 == what.variables.size();
+  request.domain = {from.requester, from.thread};
+  request.number = operation;
+  request.tag = tag_of(operation, line);
+  request.line = variable.address / kLineBytes;
+  request.mask = ordering::byte_mask(offset, kWordBytes);
+  if (what.action == LitmusAction::kWrite) {
+    std::memcpy(request.bytes.data() + offset, &what.values[line], kWordBytes);
+  } else if (what.action == LitmusAction::kAtomic) {
+    request.atomic = verb_of(what.atomic);
+    request.operand[0] = what.values[0];
+    if (what.values.size() > 1) request.compare[0] = what.values[1];
+  }
+  return request;
+}
+
+bool LitmusDeviceThread::may_go_on(const LitmusAgent& agent, LitmusDesign design) const {
+  if (at == agent.operations.size()) return false;
+  const bool waits = is_source_side(design) || agent.operations[at].action == LitmusAction::kWait;
+  return !waits || awaited == 0;
+}
+
+LitmusTransfer LitmusDeviceThread::send(const LitmusAgent& agent, std::size_t index, LitmusDesign design) {
+  const LitmusOperation& what = agent.operations[at];
+  const auto lines = static_cast<std::uint8_t>(what.variables.size());
+  const bool by_line = design == LitmusDesign::kSourceLine;
+  const LitmusTransfer sent{static_cast<std::uint8_t>(index), at, line,
+                            by_line ? static_cast<std::uint8_t>(line + 1) : lines};
+  if (what.action != LitmusAction::kWrite) awaited = static_cast<std::uint8_t>(awaited + sent.end - sent.line);
+  line = sent.end;
+  if (line == lines) {
+    line = 0;
+    ++at;
+  }
+  return sent;
+}
+
+void LitmusDeviceThread::receive(const ordering::Response& response, const LitmusProgram& program,
+                                 const LitmusAgent& agent, std::uint64_t* registers) {
+  const LitmusOperation& what = agent.operations[response.tag / 256];
+  const std::size_t part = response.tag % 256;
+  WHARF_CHECK(awaited > 0);
+  --awaited;
+  std::uint64_t value = response.old_value[0];
+  if (response.kind == ordering::Kind::kRead) {
+    const std::uint64_t address = program.variables[what.variables[part]].address;
+    std::memcpy(&value, response.bytes.data() + address % kLineBytes, kWordBytes);
+  }
+  registers[what.registers[part]] = value;
+}
+
+}  // namespace wharf::sim

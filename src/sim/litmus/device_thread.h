@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread of an explored device: its requests in program order, and what it waits for. Apart from the
+// world, which carries the requests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/ordering/request.h"
+#include "engine/ordering/rlsq_port.h"
+#include "sim/litmus/program.h"
+
+namespace wharf::sim {
+
+/// A request of a device thread as the fabric carries it: which operation of which agent, and its lines
+/// [line, end), cut at the root complex.
+struct LitmusTransfer {
+  std::uint8_t agent = 0;
+  std::uint8_t operation = 0;
+  std::uint8_t line = 0;
+  std::uint8_t end = 0;
+  bool is_begun = false;  ///< Its first line is in.
+
+  bool operator==(const LitmusTransfer&) const = default;
+};
+
+/// The `line`-th line of a request of `agent`, as the design's device sends it.
+ordering::Request request_of(const LitmusProgram& program, LitmusDesign design, std::size_t agent,
+                             std::size_t operation, std::size_t line);
+
+/// Where a thread of a device is in its program.
+struct LitmusDeviceThread {
+  std::uint8_t at = 0;        ///< The next operation.
+  std::uint8_t line = 0;      ///< Its next line; above 0 only with kSourceLine.
+  std::uint8_t awaited = 0;   ///< Lines of reads and atomics without an answer.
+
+  /// Whether the next operation may be done now.
+  bool may_go_on(const LitmusAgent& agent, LitmusDesign design) const;
+  bool is_finished(const LitmusAgent& agent) const { return at == agent.operations.size() && awaited == 0; }
+  /// Sends the next operation, or with kSourceLine the next line of it.
+  LitmusTransfer send(const LitmusAgent& agent, std::size_t index, LitmusDesign design);
+  /// An answer arrives: its word goes to the register.
+  void receive(const ordering::Response& response, const LitmusProgram& program, const LitmusAgent& agent,
+               std::uint64_t* registers);
+};
+
+}  // namespace wharf::sim

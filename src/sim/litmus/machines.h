@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// How large the machines of an explored host are. Apart from the world, which puts them together.
+#pragma once
+
+#include "sim/coherence/home.h"
+#include "sim/coherence/private_cache.h"
+#include "sim/host/rlsq_agent.h"
+#include "sim/litmus/program.h"
+
+namespace wharf::sim {
+
+PrivateCacheConfig litmus_cache_config(const LitmusSettings& settings);
+HomeConfig litmus_home_config(const LitmusProgram& program);
+/// The root complex; its agent comes after those of the host threads.
+RlsqAgent make_litmus_root(const LitmusProgram& program, LitmusDesign design);
+
+}  // namespace wharf::sim

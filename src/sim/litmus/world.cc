@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/litmus/world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "sim/litmus/fabric.h"
+#include "sim/litmus/machines.h"
+
+namespace wharf::sim {
+namespace {
+
+std::uint32_t channel_of(const Message& message, bool to_home) {
+  return message.agent * 8U + static_cast<std::uint32_t>(class_of(message.kind)) * 2U + (to_home ? 1U : 0U);
+}
+
+/// True when no request of one device thread constrains a request of another in the fabric, either way.
+bool are_threads_independent(const LitmusProgram& program, LitmusDesign design) {
+  std::vector<ordering::Request> all;
+  for (std::size_t agent = 0; agent < program.agents.size(); ++agent) {
+    if (!program.agents[agent].is_device) continue;
+    for (std::size_t at = 0; at < program.agents[agent].operations.size(); ++at) {
+      const LitmusOperation& operation = program.agents[agent].operations[at];
+      for (std::size_t line = 0; is_request(operation.action) && line < operation.variables.size(); ++line)
+        all.push_back(request_of(program, design, agent, at, line));
+    }
+  }
+  for (const ordering::Request& one : all) {
+    for (const ordering::Request& other : all) {
+      if (!(one.domain == other.domain) && !may_pass(design, program.settings, one, other)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+LitmusWorld::LitmusWorld(const LitmusProgram& program, LitmusDesign design, LitmusSteps steps)
+    : program_(&program),
+      design_(design),
+      steps_(steps),
+      threads_are_independent_(are_threads_independent(program, design)),
+      root_(make_litmus_root(program, design)),
+      home_(litmus_home_config(program)),
+      registers_(program.registers()) {
+  for (const LitmusAgent& agent : program.agents) {
+    if (agent.is_device) {
+      places_.push_back(static_cast<std::uint8_t>(devices_.size()));
+      devices_.emplace_back();
+    } else {
+      places_.push_back(static_cast<std::uint8_t>(hosts_.size()));
+      hosts_.emplace_back(static_cast<AgentId>(hosts_.size()), program.settings,
+                          litmus_cache_config(program.settings));
+    }
+  }
+  for (const LitmusVariable& variable : program.variables) {
+    if (variable.is_mmio) continue;
+    const std::size_t line = variable.address / kLineBytes;
+    if (memory_.size() <= line) memory_.resize(line + 1);
+    std::memcpy(memory_[line].data() + variable.address % kLineBytes, &variable.initial,
+                sizeof variable.initial);
+  }
+  for (std::size_t line = 0; line < memory_.size(); ++line) observer_.set_initial(line, memory_[line]);
+  observe();
+  settle();
+}
+
+LitmusWorld::LitmusWorld(const LitmusWorld& other) = default;
+
+void LitmusWorld::observe() {
+  for (LitmusHostThread& host : hosts_) host.observe_with(&observer_);
+  root_.observe_with(&observer_);
+}
+
+bool LitmusWorld::may_execute(std::size_t agent) const {
+  const LitmusHostThread& host = hosts_[places_[agent]];
+  const LitmusOperation* next = host.next(program_->agents[agent]);
+  if (next == nullptr || host.is_waiting()) return false;
+  if (next->action == LitmusAction::kFence) return host.is_drained();
+  return host.may_execute(*next, program_->variables[next->variables[0]]);
+}
+
+void LitmusWorld::list_steps(std::vector<LitmusStep>& steps) const {
+  const auto add = [&](LitmusStep::Kind kind, std::size_t index) {
+    steps.push_back({kind, static_cast<std::uint8_t>(index)});
+  };
+  for (std::size_t agent = 0; agent < program_->agents.size(); ++agent) {
+    if (is_host(agent)) {
+      if (may_execute(agent)) add(LitmusStep::Kind::kExecute, agent);
+      if (hosts_[places_[agent]].may_drain()) add(LitmusStep::Kind::kDrain, agent);
+    } else if (devices_[places_[agent]].may_go_on(program_->agents[agent], design_)) {
+      add(LitmusStep::Kind::kSend, agent);
+    }
+  }
+  for (std::size_t place = 0; place < fabric_.size(); ++place) {
+    if (may_arrive(place)) add(LitmusStep::Kind::kArrive, place);
+  }
+  for (std::size_t flight = 0; flight < network_.size(); ++flight) {
+    if (is_first_of_line(flight)) add(LitmusStep::Kind::kMessage, flight);
+  }
+  for (std::size_t place = 0; place < accesses_.size(); ++place) add(LitmusStep::Kind::kMemory, place);
+  for (std::size_t place = 0; place < answers_.size(); ++place) add(LitmusStep::Kind::kAnswer, place);
+}
+
+void LitmusWorld::take(LitmusStep step) {
+  observe();  // This object may be a copy.
+  switch (step.kind) {
+    case LitmusStep::Kind::kExecute:
+      execute(step.index);
+      break;
+    case LitmusStep::Kind::kDrain:
+      hosts_[places_[step.index]].drain();
+      break;
+    case LitmusStep::Kind::kSend:
+      send(step.index);
+      break;
+    case LitmusStep::Kind::kArrive:
+      arrive(step.index);
+      break;
+    case LitmusStep::Kind::kMessage:
+      deliver(step.index);
+      break;
+    case LitmusStep::Kind::kMemory:
+      finish_access(step.index);
+      break;
+    case LitmusStep::Kind::kAnswer:
+      answer(step.index);
+      break;
+  }
+  settle();
+}
+
+void LitmusWorld::execute(std::size_t agent) {
+  LitmusHostThread& host = hosts_[places_[agent]];
+  const LitmusOperation& next = *host.next(program_->agents[agent]);
+  if (next.action == LitmusAction::kFence) {
+    host.skip();
+  } else {
+    host.execute(next, program_->variables[next.variables[0]], registers_of(agent));
+  }
+}
+
+void LitmusWorld::send(std::size_t agent) {
+  LitmusDeviceThread& device = devices_[places_[agent]];
+  const LitmusAgent& program = program_->agents[agent];
+  if (program.operations[device.at].action == LitmusAction::kWait) {
+    ++device.at;
+    return;
+  }
+  const LitmusTransfer sent = device.send(program, agent, design_);
+  // Where no thread constrains another, only the order within each counts.
+  auto place = fabric_.end();
+  while (threads_are_independent_ && place != fabric_.begin() && (place - 1)->agent > sent.agent) --place;
+  fabric_.insert(place, sent);
+}
+
+// A request is cut at the root complex; until its last line is in, no other of its domain is let in.
+bool LitmusWorld::may_arrive(std::size_t place) const {
+  const LitmusTransfer& mover = fabric_[place];
+  const ordering::Request request = request_of(*program_, design_, mover.agent, mover.operation, mover.line);
+  if (!root_.can_accept(request)) return false;
+  for (std::size_t other = 0; other < place; ++other) {
+    const LitmusTransfer& earlier = fabric_[other];
+    for (std::uint8_t line = earlier.line; line < earlier.end; ++line) {
+      for (std::uint8_t mine = mover.line; mine < mover.end; ++mine) {
+        if (!may_pass(design_, program_->settings,
+                      request_of(*program_, design_, earlier.agent, earlier.operation, line),
+                      request_of(*program_, design_, mover.agent, mover.operation, mine)))
+          return false;
+      }
+    }
+  }
+  return std::none_of(fabric_.begin(), fabric_.end(), [&](const LitmusTransfer& other) {
+    return other.agent == mover.agent && other.is_begun && !(other == mover);
+  });
+}
+
+void LitmusWorld::arrive(std::size_t place) {
+  LitmusTransfer& mover = fabric_[place];
+  while (mover.line < mover.end) {
+    if (!root_.accept(request_of(*program_, design_, mover.agent, mover.operation, mover.line))) break;
+    ++mover.line;
+    mover.is_begun = true;
+  }
+  if (mover.line == mover.end) fabric_.erase(fabric_.begin() + static_cast<std::ptrdiff_t>(place));
+}
+
+void LitmusWorld::answer(std::size_t place) {
+  const ordering::Response response = answers_[place];
+  answers_.erase(answers_.begin() + static_cast<std::ptrdiff_t>(place));
+  for (std::size_t agent = 0; agent < program_->agents.size(); ++agent) {
+    const LitmusAgent& program = program_->agents[agent];
+    if (program.is_device && response.domain == ordering::Domain{program.requester, program.thread}) {
+      devices_[places_[agent]].receive(response, *program_, program, registers_of(agent));
+      return;
+    }
+  }
+  WHARF_UNREACHABLE();
+}
+
+void LitmusWorld::finish_access(std::size_t place) {
+  const MemoryAccess access = accesses_[place];
+  accesses_.erase(accesses_.begin() + static_cast<std::ptrdiff_t>(place));
+  if (access.is_write) memory_[access.line] = access.data;
+  home_.memory_done(access.line, access.is_write ? nullptr : &memory_[access.line]);
+}
+
+void LitmusWorld::fly(const Message& message, bool to_home) {
+  const Flight made{channel_of(message, to_home), to_home, message};
+  // Messages of one channel and line stay in order; where they stand otherwise says nothing, so it is fixed.
+  const auto place = std::upper_bound(network_.begin(), network_.end(), made, [](const Flight& a, const Flight& b) {
+    return std::pair(a.channel, a.message.line) < std::pair(b.channel, b.message.line);
+  });
+  network_.insert(place, made);
+}
+
+bool LitmusWorld::is_first_of_line(std::size_t flight) const {
+  if (flight == 0) return true;
+  const Flight& before = network_[flight - 1];
+  return before.channel != network_[flight].channel ||
+         before.message.line != network_[flight].message.line;
+}
+
+void LitmusWorld::deliver(std::size_t flight) {
+  const Flight moved = network_[flight];
+  network_.erase(network_.begin() + static_cast<std::ptrdiff_t>(flight));
+  if (moved.to_home) {
+    home_.receive(moved.message);
+  } else if (moved.message.agent == root_agent()) {
+    root_.receive(moved.message);
+  } else {
+    for (std::size_t agent = 0; agent < places_.size(); ++agent) {
+      if (is_host(agent) && places_[agent] == moved.message.agent)
+        hosts_[places_[agent]].receive(moved.message, program_->agents[agent], registers_of(agent));
+    }
+  }
+}
+
+/// Takes what the machines hand out.
+void LitmusWorld::collect() {
+  Message message;
+  for (LitmusHostThread& host : hosts_) {
+    while (host.next_message(message)) fly(message, true);
+  }
+  while (root_.next_message(message)) fly(message, true);
+  while (home_.next_snoop(message)) fly(message, false);
+  while (home_.next_response(message)) fly(message, false);
+  MemoryAccess access;
+  while (home_.next_memory_access(access)) {
+    const auto place = std::upper_bound(
+        accesses_.begin(), accesses_.end(), access,
+        [](const MemoryAccess& a, const MemoryAccess& b) { return a.line < b.line; });
+    accesses_.insert(place, access);
+  }
+  ordering::Response response;
+  while (root_.next_response(response)) {
+    if (response.kind == ordering::Kind::kWrite) continue;  // No device sees it.
+    const auto key = [](const ordering::Response& it) { return std::tuple(it.domain.key(), it.tag); };
+    const auto place = std::upper_bound(
+        answers_.begin(), answers_.end(), response,
+        [&](const ordering::Response& a, const ordering::Response& b) { return key(a) < key(b); });
+    answers_.insert(place, response);
+  }
+}
+
+// After each step, whatever cannot be told from being delayed is done at once. Each of these steps commutes
+// with every step that could come before it instead, so that an outcome reached with it late is reached with it
+// early as well (a test compares both explorations on every small program):
+// - answers to a device only set registers and let the device send, which is a step of its own;
+// - a fence and a store into a store buffer touch one thread, whose drain and next load are steps;
+// - sending touches the fabric only, and arriving is a step, as long as no other thread's requests care;
+// - a memory access blocks its own line in the home only, and its answer travels as a step, or is certain;
+// - a private cache's request is certain because the load or drain that caused it can be late instead: an
+//   in-order core does nothing in between but what its buffer does to other lines;
+// - its snoops, and all answers to snoops, are certain because the request that caused the snoop can be late
+//   instead: the line is blocked for everybody until the last answer;
+// - its data is certain because nobody but the waiting instruction sees it arrive;
+// - what the root complex gives up may come at any time without changing a value.
+// What stays: loads, drains, arrivals, the root complex's requests, and everything the home sends to it.
+void LitmusWorld::settle() {
+  collect();
+  if (steps_ == LitmusSteps::kEvery) return;
+  while (take_certain_step()) collect();
+}
+
+bool LitmusWorld::is_certain(const Flight& flight) const {
+  if (flight.message.agent != root_agent()) return true;
+  return flight.to_home && (is_put(flight.message.kind) || class_of(flight.message.kind) == MessageClass::kResponse);
+}
+
+bool LitmusWorld::take_certain_step() {
+  if (!answers_.empty()) {
+    answer(0);
+    return true;
+  }
+  if (!accesses_.empty()) {
+    finish_access(0);
+    return true;
+  }
+  for (std::size_t flight = 0; flight < network_.size(); ++flight) {
+    if (!is_first_of_line(flight) || !is_certain(network_[flight])) continue;
+    deliver(flight);
+    return true;
+  }
+  for (std::size_t agent = 0; agent < program_->agents.size(); ++agent) {
+    if (is_host(agent)) {
+      if (!may_execute(agent)) continue;
+      const LitmusAction next = hosts_[places_[agent]].next(program_->agents[agent])->action;
+      if (next != LitmusAction::kFence && next != LitmusAction::kWrite) continue;
+      execute(agent);
+      return true;
+    }
+    if (!threads_are_independent_ && devices_.size() > 1) continue;
+    if (!devices_[places_[agent]].may_go_on(program_->agents[agent], design_)) continue;
+    send(agent);
+    return true;
+  }
+  return false;
+}
+
+bool LitmusWorld::is_finished() const {
+  for (std::size_t agent = 0; agent < program_->agents.size(); ++agent) {
+    const LitmusAgent& program = program_->agents[agent];
+    const bool finished = is_host(agent) ? hosts_[places_[agent]].is_finished(program)
+                                         : devices_[places_[agent]].is_finished(program);
+    if (!finished) return false;
+  }
+  return fabric_.empty() && network_.empty() && accesses_.empty() && answers_.empty() && home_.is_idle() &&
+         root_.queue().is_idle();
+}
+
+const LineBytes* LitmusWorld::modified_bytes(LineNumber line) const {
+  for (const LitmusHostThread& host : hosts_) {
+    if (const LineBytes* found = host.cache().modified_bytes(line)) return found;
+  }
+  return root_.agent().modified_bytes(line);
+}
+
+std::string LitmusWorld::violation() {
+  if (observer_.is_violated() || !is_finished()) return observer_.violation();
+  for (std::size_t line = 0; line < memory_.size(); ++line)
+    observer_.check_at_rest(line, memory_[line], modified_bytes(line));
+  return observer_.violation();
+}
+
+std::vector<std::uint64_t> LitmusWorld::memory() const {
+  std::vector<std::uint64_t> words;
+  for (const LitmusVariable& variable : program_->variables) {
+    words.push_back(0);
+    if (variable.is_mmio) continue;
+    const LineNumber line = variable.address / kLineBytes;
+    const LineBytes* modified = modified_bytes(line);
+    const LineBytes& bytes = modified != nullptr ? *modified : memory_[line];
+    std::memcpy(&words.back(), bytes.data() + variable.address % kLineBytes, sizeof words.back());
+  }
+  return words;
+}
+
+void LitmusWorld::append_state(std::vector<std::byte>& state) const {
+  for (const std::uint64_t value : registers_) append_bytes(state, value);
+  for (const LitmusHostThread& host : hosts_) host.append_state(state);
+  for (const LitmusDeviceThread& device : devices_) append_bytes(state, device);
+  append_bytes(state, static_cast<std::uint32_t>(fabric_.size()));
+  for (const LitmusTransfer& transfer : fabric_) append_bytes(state, transfer);
+  root_.append_state(state);
+  home_.append_state(state);
+  append_bytes(state, static_cast<std::uint32_t>(network_.size()));
+  for (const Flight& flight : network_) {
+    append_bytes(state, flight.channel);
+    sim::append_state(state, flight.message);
+  }
+  append_bytes(state, static_cast<std::uint32_t>(accesses_.size()));
+  for (const MemoryAccess& access : accesses_) {
+    append_bytes(state, access.line);
+    append_bytes(state, static_cast<std::uint8_t>(access.is_write));
+    if (access.is_write) append_bytes(state, access.data);
+  }
+  append_bytes(state, static_cast<std::uint32_t>(answers_.size()));
+  for (const ordering::Response& response : answers_) {
+    append_bytes(state, response.domain.key());
+    append_bytes(state, response.tag);
+    append_bytes(state, response.bytes);
+    append_bytes(state, response.old_value);
+  }
+  for (const LineBytes& bytes : memory_) append_bytes(state, bytes);
+  observer_.append_state(state);
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole host and its devices at one instant of a litmus program, and the steps that can happen next. Apart
+// from the search, which decides in what order steps are tried.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/coherence/coherence_observer.h"
+#include "sim/coherence/home.h"
+#include "sim/host/rlsq_agent.h"
+#include "sim/litmus/device_thread.h"
+#include "sim/litmus/host_thread.h"
+#include "sim/litmus/program.h"
+
+namespace wharf::sim {
+
+/// Which steps are choices.
+enum class LitmusSteps : std::uint8_t {
+  kReduced,  ///< Those that commute with all others are taken at once; see LitmusWorld::settle().
+  kEvery,    ///< Each instruction, message, memory access and answer by itself.
+};
+
+/// One thing that can happen.
+struct LitmusStep {
+  enum class Kind : std::uint8_t {
+    kExecute,  ///< A host thread's next instruction; `index` is the agent.
+    kDrain,    ///< A host thread's oldest store goes to its cache.
+    kSend,     ///< A device thread's next operation.
+    kArrive,   ///< `index` is a place in the fabric.
+    kMessage,  ///< `index` is a place in the network.
+    kMemory,   ///< `index` is a place among the accesses under way.
+    kAnswer,   ///< `index` is a place among the answers under way.
+  };
+  Kind kind = Kind::kExecute;
+  std::uint8_t index = 0;
+};
+
+/// Everything between the program's first instruction and its last answer: host threads, devices, fabric,
+/// root complex, home, memory, and the messages between them. Copies are independent. Between home and agent
+/// messages about one line keep their order per class, and nothing else does: a network weaker than any that
+/// the home asks for.
+class LitmusWorld {
+ public:
+  LitmusWorld(const LitmusProgram& program, LitmusDesign design, LitmusSteps steps);
+  LitmusWorld(const LitmusWorld& other);
+  LitmusWorld& operator=(const LitmusWorld& other) = delete;
+
+  /// Appends every step that can happen now.
+  void list_steps(std::vector<LitmusStep>& steps) const;
+  /// Takes one of them.
+  void take(LitmusStep step);
+  /// What it is, in words, before it is taken.
+  std::string describe(LitmusStep step) const;
+
+  /// Nothing is left to happen, as it should be.
+  bool is_finished() const;
+  /// What the observer saw, or a violated memory at rest; empty when all is well. Asks for rest only when
+  /// finished.
+  std::string violation();
+  /// Who waits for what, for a world that is stuck.
+  std::vector<std::string> who_waits() const;
+
+  const std::vector<std::uint64_t>& registers() const { return registers_; }
+  /// The final word of each variable; the world is finished.
+  std::vector<std::uint64_t> memory() const;
+  /// All that decides the future.
+  void append_state(std::vector<std::byte>& state) const;
+
+ private:
+  /// A message between the home and an agent, and which way it goes.
+  struct Flight {
+    std::uint32_t channel = 0;  ///< Agent, class and direction; messages are sorted by it, then by line.
+    bool to_home = false;
+    Message message;
+  };
+
+  AgentId root_agent() const { return static_cast<AgentId>(hosts_.size()); }
+  void collect();
+  void settle();
+  bool take_certain_step();
+  void deliver(std::size_t flight);
+  void fly(const Message& message, bool to_home);
+  bool is_first_of_line(std::size_t flight) const;
+  bool is_certain(const Flight& flight) const;
+  bool may_arrive(std::size_t place) const;
+  void arrive(std::size_t place);
+  void answer(std::size_t place);
+  const LineBytes* modified_bytes(LineNumber line) const;
+  void execute(std::size_t agent);
+  void send(std::size_t agent);
+  void finish_access(std::size_t place);
+  bool is_host(std::size_t agent) const { return !program_->agents[agent].is_device; }
+  bool may_execute(std::size_t agent) const;
+  std::uint64_t* registers_of(std::size_t agent) {
+    return registers_.data() + program_->agents[agent].first_register;
+  }
+  void observe();
+  std::string agent_name(AgentId id) const;
+
+  const LitmusProgram* program_;
+  LitmusDesign design_;
+  LitmusSteps steps_;
+  std::vector<std::uint8_t> places_;  ///< Of each agent among hosts_ or devices_.
+  bool threads_are_independent_ = true;  ///< No request of one device thread orders one of another.
+
+  std::vector<LitmusHostThread> hosts_;
+  std::vector<LitmusDeviceThread> devices_;
+  std::vector<LitmusTransfer> fabric_;  ///< In the order in which they were sent.
+  RlsqAgent root_;
+  std::vector<ordering::Response> answers_;
+  Home home_;
+  std::vector<Flight> network_;
+  std::vector<MemoryAccess> accesses_;
+  std::vector<LineBytes> memory_;  ///< By line number.
+  CoherenceObserver observer_;
+  std::vector<std::uint64_t> registers_;
+};
+
+}  // namespace wharf::sim
