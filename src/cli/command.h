@@ -35,6 +35,7 @@ std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_explain_command();
 std::unique_ptr<Command> make_import_command();
 std::unique_ptr<Command> make_list_command();
+std::unique_ptr<Command> make_litmus_command();
 std::unique_ptr<Command> make_perf_command();
 std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_serve_command();

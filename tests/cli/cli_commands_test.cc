@@ -47,9 +47,9 @@ std::string too_wide(const std::string& text) {
   return "";
 }
 
-constexpr std::array<const char*, 15> kCommands{"topo",    "run",    "sweep",      "explain", "study",
-                                                "dissect", "state",  "import",     "check",   "compare",
-                                                "list",    "doctor", "completion", "serve",   "perf"};
+constexpr std::array<const char*, 16> kCommands{
+    "topo",  "run",     "sweep", "explain", "study",      "dissect", "state", "import",
+    "check", "compare", "list",  "doctor",  "completion", "serve",   "perf",  "litmus"};
 
 TEST(Cli, HelpOfEveryCommandBeginsWithExamplesAndFitsATerminal) {
   for (const char* command : kCommands) {

@@ -25,8 +25,8 @@ enum class LitmusDesign : std::uint8_t {
   kSpeculative,
   kStrictBlocking,
   kStrictSpeculative,
-  kMmioToday,      ///< No numbers: the fabric keeps posted writes in order, the core has fences.
-  kMmioUnordered,  ///< No numbers, and nothing keeps writes in order between core and device.
+  kMmioToday,       ///< No numbers: the fabric keeps posted writes in order, the core has fences.
+  kMmioUnordered,   ///< No numbers, and nothing keeps writes in order between core and device.
   kRobRootComplex,  ///< Numbers; the reorder buffer at the root complex, ordered posted writes below it.
   kRobDevice,       ///< Numbers; the reorder buffer in the device, no order anywhere before it.
 };

@@ -54,10 +54,9 @@ ordering::Request request_of(const LitmusProgram& program, LitmusDesign design, 
   return request;
 }
 
-bool LitmusDeviceThread::may_go_on(const LitmusAgent& agent, LitmusDesign design) const {
+bool LitmusDeviceThread::may_go_on(const LitmusAgent& agent) const {
   if (at == agent.operations.size()) return false;
-  const bool waits = is_source_side(design) || agent.operations[at].action == LitmusAction::kWait;
-  return !waits || awaited == 0;
+  return agent.operations[at].action != LitmusAction::kWait || awaited == 0;
 }
 
 LitmusTransfer LitmusDeviceThread::send(const LitmusAgent& agent, std::size_t index, LitmusDesign design) {
@@ -66,7 +65,8 @@ LitmusTransfer LitmusDeviceThread::send(const LitmusAgent& agent, std::size_t in
   const bool by_line = design == LitmusDesign::kSourceLine;
   const LitmusTransfer sent{static_cast<std::uint8_t>(index), at, line,
                             by_line ? static_cast<std::uint8_t>(line + 1) : lines};
-  if (what.action != LitmusAction::kWrite) awaited = static_cast<std::uint8_t>(awaited + sent.end - sent.line);
+  if (what.action != LitmusAction::kWrite)
+    awaited = static_cast<std::uint8_t>(awaited + sent.end - sent.line);
   line = sent.end;
   if (line == lines) {
     line = 0;

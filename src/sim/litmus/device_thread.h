@@ -31,12 +31,12 @@ ordering::Request request_of(const LitmusProgram& program, LitmusDesign design, 
 
 /// Where a thread of a device is in its program.
 struct LitmusDeviceThread {
-  std::uint8_t at = 0;        ///< The next operation.
-  std::uint8_t line = 0;      ///< Its next line; above 0 only with kSourceLine.
-  std::uint8_t awaited = 0;   ///< Lines of reads and atomics without an answer.
+  std::uint8_t at = 0;       ///< The next operation.
+  std::uint8_t line = 0;     ///< Its next line; above 0 only with kSourceLine.
+  std::uint8_t awaited = 0;  ///< Lines of reads and atomics without an answer.
 
-  /// Whether the next operation may be done now.
-  bool may_go_on(const LitmusAgent& agent, LitmusDesign design) const;
+  /// Whether its own program lets it do the next operation now.
+  bool may_go_on(const LitmusAgent& agent) const;
   bool is_finished(const LitmusAgent& agent) const { return at == agent.operations.size() && awaited == 0; }
   /// Sends the next operation, or with kSourceLine the next line of it.
   LitmusTransfer send(const LitmusAgent& agent, std::size_t index, LitmusDesign design);

@@ -20,7 +20,12 @@ class Search {
  public:
   Search(const LitmusProgram& program, LitmusDesign design, LitmusSteps steps, LitmusLimits limits,
          const LitmusProgress& progress, LitmusTarget target)
-      : program_(program), design_(design), steps_(steps), limits_(limits), progress_(progress), target_(target) {
+      : program_(program),
+        design_(design),
+        steps_(steps),
+        limits_(limits),
+        progress_(progress),
+        target_(target) {
     found_.seen.resize(program.outcomes.size());
   }
 
@@ -130,7 +135,8 @@ void Search::expand(Open open) {
 void Search::stop(const LitmusWorld& world, std::uint32_t node) {
   if (!world.is_finished()) {
     if (found_.deadlock.empty()) found_.deadlock = world.who_waits();
-    if (found_.deadlock.empty()) found_.deadlock.push_back("something is unfinished, and nobody waits for it");
+    if (found_.deadlock.empty())
+      found_.deadlock.push_back("something is unfinished, and nobody waits for it");
     reach(LitmusTarget::Kind::kDeadlock, 0, node);
     return;
   }
@@ -192,7 +198,8 @@ LitmusExploration explore(const LitmusProgram& program, LitmusDesign design, Lit
 }
 
 std::vector<std::string> shortest_trace(const LitmusProgram& program, LitmusDesign design, LitmusSteps steps,
-                                        LitmusTarget target, LitmusLimits limits, const LitmusProgress& progress) {
+                                        LitmusTarget target, LitmusLimits limits,
+                                        const LitmusProgress& progress) {
   Search search(program, design, steps, limits, progress, target);
   search.run();
   return search.trace();

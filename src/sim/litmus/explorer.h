@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries every order of steps of a litmus program under one design. Apart from the world, which knows the steps,
-// and from the verdict, which knows what should have been found.
+// Tries every order of steps of a litmus program under one design. Apart from the world, which knows the
+// steps, and from the verdict, which knows what should have been found.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct LitmusExploration {
   std::vector<bool> seen;    ///< By outcome of the program.
   /// Final registers and memory, as text, and in how many final states.
   std::map<std::string, std::uint64_t> finals;
-  std::string violation;               ///< What the observer saw first; empty if nothing.
-  std::vector<std::string> deadlock;   ///< Who waits for what in the first world that was stuck.
+  std::string violation;              ///< What the observer saw first; empty if nothing.
+  std::vector<std::string> deadlock;  ///< Who waits for what in the first world that was stuck.
 };
 
 /// What a trace should lead to.

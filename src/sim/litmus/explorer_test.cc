@@ -29,7 +29,6 @@ LitmusExploration explore_both(const LitmusProgram& program, LitmusDesign design
   for (const auto& [text, count] : every.finals) every_finals.push_back(text);
   for (const auto& [text, count] : reduced.finals) reduced_finals.push_back(text);
   EXPECT_EQ(every_finals, reduced_finals);
-  printf("every %lu reduced %lu\n", every.states, reduced.states);
   return reduced;
 }
 
@@ -74,7 +73,8 @@ TEST(LitmusExplorer, DeviceReadsUnordered) {
       "host P | device D ;\n"
       "W x 1 | r = R.rlx f ;\n"
       "W f 1 | s = R.rlx x ;\n"
-      "exists (D:r=1 /\\ D:s=0) required baseline, speculative forbidden strict_blocking, strict_speculative, source_line";
+      "exists (D:r=1 /\\ D:s=0) required baseline, speculative forbidden strict_blocking, "
+      "strict_speculative, source_line";
   for (const LitmusDesign design : program(text).designs()) {
     SCOPED_TRACE(name(design));
     const auto found = explore_both(program(text), design);

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/litmus/fabric.h"
 
+#include "engine/ordering/pcie_rules.h"
+
 namespace wharf::sim {
 namespace {
 
-using ordering::Label;
-
-bool may_pass_today(ordering::RlsqDesign design, const ordering::Request& earlier,
-                    const ordering::Request& later) {
-  if (!earlier.is_posted()) return later.is_posted() || !is_strict(design);
-  const Label label = effective_label(design, later.kind, later.label);
-  if (label == Label::kIdBased && !(earlier.domain.requester == later.domain.requester)) return true;
-  return later.is_posted() && label == Label::kRelaxedOrdering;
+ordering::PacketOrder packet_of(const ordering::Request& request) {
+  ordering::PacketOrder packet;
+  packet.packet_class = request.kind == ordering::Kind::kWrite  ? ordering::PacketClass::kPosted
+                        : request.kind == ordering::Kind::kRead ? ordering::PacketClass::kRead
+                                                                : ordering::PacketClass::kNonPostedData;
+  packet.label = request.label;
+  packet.domain = request.domain;
+  packet.transaction = request.number;
+  return packet;
 }
 
 }  // namespace
@@ -20,9 +23,11 @@ bool may_pass(LitmusDesign design, const LitmusSettings& settings, const orderin
               const ordering::Request& later) {
   if (settings.on_chip_bus) return false;
   const ordering::RlsqDesign queue = rlsq_design(design);
-  if (!obeys_labels(queue)) return may_pass_today(queue, earlier, later);
-  if (earlier.domain == later.domain && earlier.line == later.line) return false;
-  return !keeps_order(queue, settings.order, earlier, later);
+  if (is_strict(queue) && !earlier.is_posted() && !later.is_posted()) return false;
+  if (obeys_labels(queue) && earlier.domain == later.domain && earlier.line == later.line) return false;
+  return ordering::may_pass(
+      obeys_labels(queue) ? ordering::FabricOrder::kDomains : ordering::FabricOrder::kLegacy, settings.order,
+      packet_of(later), packet_of(earlier));
 }
 
 }  // namespace wharf::sim

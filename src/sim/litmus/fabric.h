@@ -10,12 +10,11 @@ namespace wharf::sim {
 
 /// Whether the fabric may deliver `later` before `earlier`, which was sent before it on the same link.
 ///
-/// Today's rules (PCI Express Base Specification, 2.4.1) serve the source-side designs and the baseline: a
-/// posted write passes everything but an earlier posted write, and that one too with RO=1, or with IDO=1 and
-/// another requester; reads pass reads, and writes of another requester with IDO=1. The strict designs keep
-/// reads in order besides: a queue cannot make an order that it does not see. For the same reason the designs
-/// that obey labels need a fabric that swaps nothing which the queue has to keep in order, nor requests of a
-/// domain on one line. On the on-chip bus nothing passes.
+/// The rules are those of engine/ordering/pcie_rules.h: today's for the source-side designs, the baseline and
+/// the strict ones, those with domains for the designs that obey labels. Choices: the strict designs get
+/// their reads in order besides, because a queue cannot make an order that it does not see; for the same
+/// reason requests of one domain on one line stay in order where labels are obeyed. On the on-chip bus
+/// nothing passes.
 bool may_pass(LitmusDesign design, const LitmusSettings& settings, const ordering::Request& earlier,
               const ordering::Request& later);
 

@@ -20,11 +20,12 @@ std::uint32_t host_threads(const LitmusProgram& program) {
 }  // namespace
 
 PrivateCacheConfig litmus_cache_config(const LitmusSettings& settings) {
-  return {.lines = {.level1_sets = 1, .level1_ways = 0, .level2_sets = 1, .level2_ways = settings.cache_lines},
-          .misses = 2,
-          .targets = 2,
-          .evictions = 2,
-          .credits = kCacheCredits};
+  return {
+      .lines = {.level1_sets = 1, .level1_ways = 0, .level2_sets = 1, .level2_ways = settings.cache_lines},
+      .misses = 2,
+      .targets = 2,
+      .evictions = 2,
+      .credits = kCacheCredits};
 }
 
 HomeConfig litmus_home_config(const LitmusProgram& program) {

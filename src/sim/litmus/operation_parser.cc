@@ -59,7 +59,8 @@ bool takes_label(const Opcode& opcode, bool is_device, Label label) {
   const bool is_read = opcode.action == LitmusAction::kRead || opcode.action == LitmusAction::kMmioLoad;
   const bool is_write = opcode.action == LitmusAction::kWrite || opcode.action == LitmusAction::kMmioStore;
   if (!is_device) return (is_read && label == Label::kAcquire) || (is_write && label == Label::kRelease);
-  if (opcode.action == LitmusAction::kAtomic) return label != Label::kReadRelease && label != Label::kAscending;
+  if (opcode.action == LitmusAction::kAtomic)
+    return label != Label::kReadRelease && label != Label::kAscending;
   if (is_read) return label != Label::kRelease;
   return is_write && label != Label::kAcquire && label != Label::kReadRelease;
 }
@@ -139,8 +140,8 @@ class OperationReader {
     }
     if (opcode_ == nullptr) {
       return litmus_error(in_.file(), opcode_word_.place, opcode_word_.quoted(),
-                          fmt::format("an instruction of a {} ({})", agent_.is_device ? "device" : "host thread",
-                                      fmt::join(names, ", ")),
+                          fmt::format("an instruction of a {} ({})",
+                                      agent_.is_device ? "device" : "host thread", fmt::join(names, ", ")),
                           stem, names);
     }
     made_.action = opcode_->action;
@@ -227,16 +228,25 @@ const std::vector<Setting>& all_settings() {
                    }};
   };
   static const std::vector<Setting> kSettings{
-      {"bus", {"pcie", "on_chip"}, 0, 1,
+      {"bus",
+       {"pcie", "on_chip"},
+       0,
+       1,
        [](LitmusSettings& settings, std::uint64_t value) { settings.on_chip_bus = value == 1; }},
       number("rlsq.entries", 1, 64, &LitmusSettings::entries, false),
       number("rlsq.trackers", 1, 64, &LitmusSettings::trackers, false),
-      number("rlsq.posted_reserve", 0, 64, &LitmusSettings::posted_reserve, false),
-      {"order.write_before_annotated_read", {"no", "yes"}, 0, 1,
+      number("rlsq.posted_reserve", 1, 64, &LitmusSettings::posted_reserve, false),
+      {"order.write_before_annotated_read",
+       {"no", "yes"},
+       0,
+       1,
        [](LitmusSettings& settings, std::uint64_t value) {
          settings.order.write_before_annotated_read = value == 1;
        }},
-      {"order.release_before_acquire", {"no", "yes"}, 0, 1,
+      {"order.release_before_acquire",
+       {"no", "yes"},
+       0,
+       1,
        [](LitmusSettings& settings, std::uint64_t value) {
          settings.order.release_before_acquire = value == 1;
        }},
@@ -247,17 +257,26 @@ const std::vector<Setting>& all_settings() {
       number("rob.entries", 1, 64, &LitmusSettings::rob_entries, true),
       number("rob.window", 1, 128, &LitmusSettings::rob_window, true),
       number("rob.number_bits", 2, 16, &LitmusSettings::number_bits, true),
-      {"rob.rule", {"strict", "refined"}, 0, 1,
+      {"rob.rule",
+       {"strict", "refined"},
+       0,
+       1,
        [](LitmusSettings& settings, std::uint64_t value) {
          settings.rob_rule = value == 0 ? ordering::ReleaseRule::kStrict : ordering::ReleaseRule::kRefined;
          settings.sets_rob = true;
        }},
-      {"rob.overflow", {"report", "hold"}, 0, 1,
+      {"rob.overflow",
+       {"report", "hold"},
+       0,
+       1,
        [](LitmusSettings& settings, std::uint64_t value) {
          settings.rob_overflow = value == 0 ? ordering::RobOverflow::kReport : ordering::RobOverflow::kHold;
          settings.sets_rob = true;
        }},
-      {"rob.shared_network", {"no", "yes"}, 0, 1,
+      {"rob.shared_network",
+       {"no", "yes"},
+       0,
+       1,
        [](LitmusSettings& settings, std::uint64_t value) {
          settings.rob_shared_network = value == 1;
          settings.sets_rob = true;
@@ -304,7 +323,8 @@ Result<std::uint32_t> find_litmus_variable(const LitmusTokenReader& in, const Li
   for (const LitmusVariable& each : program.variables) names.push_back(each.name);
   const auto found = std::find(names.begin(), names.end(), token.text);
   if (token.kind != Kind::kWord || found == names.end())
-    return litmus_error(in.file(), token.place, token.quoted(), "a variable of this program", token.text, names);
+    return litmus_error(in.file(), token.place, token.quoted(), "a variable of this program", token.text,
+                        names);
   return static_cast<std::uint32_t>(found - names.begin());
 }
 

@@ -115,7 +115,8 @@ Result<void> Parser::agents() {
   std::map<std::string, std::uint32_t> threads;
   for (;;) {
     LitmusAgent agent;
-    if (!in_.front().is_word("host") && !in_.front().is_word("device")) return in_.unexpected("host or device");
+    if (!in_.front().is_word("host") && !in_.front().is_word("device"))
+      return in_.unexpected("host or device");
     agent.is_device = in_.take().text == "device";
     if (in_.front().kind != Kind::kWord) return in_.unexpected("the name of an agent");
     for (const LitmusAgent& other : program_.agents) {
@@ -203,17 +204,9 @@ Result<void> Parser::judgements(LitmusOutcome& outcome) {
 }
 
 Result<void> Parser::check_design(LitmusDesign design, LitmusPlace place) {
-  const std::string found = fmt::format("\"{}\"", name(design));
-  if (program_.settings.on_chip_bus && has_rob(design)) {
-    return litmus_error(in_.file(), place, found,
-                        "a design for the on-chip bus, where no MMIO reorder buffer applies");
-  }
-  if (program_.uses_mmio() != is_mmio(design)) {
-    return litmus_error(in_.file(), place, found,
-                        program_.uses_mmio() ? "a design for MMIO, because the program has MMIO operations"
-                                             : "a design for memory, because the program has no MMIO operation");
-  }
-  return {};
+  const std::string expected = program_.why_not(design);
+  if (expected.empty()) return {};
+  return litmus_error(in_.file(), place, fmt::format("\"{}\"", name(design)), expected);
 }
 
 // Level 0 reads \/, level 1 reads /\, level 2 reads ~, parentheses and atoms.
@@ -264,7 +257,8 @@ Result<std::uint32_t> Parser::atom(LitmusCondition& condition) {
       if (each.name == first.text) agent = &each;
     }
     if (agent == nullptr)
-      return litmus_error(in_.file(), first.place, first.quoted(), "an agent of this program", first.text, names);
+      return litmus_error(in_.file(), first.place, first.quoted(), "an agent of this program", first.text,
+                          names);
     const std::vector<std::string_view> registers(agent->registers.begin(), agent->registers.end());
     const auto found = std::find(registers.begin(), registers.end(), in_.front().text);
     if (found == registers.end()) return in_.unknown(fmt::format("a register of {}", agent->name), registers);

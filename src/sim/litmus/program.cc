@@ -10,9 +10,9 @@ namespace wharf::sim {
 namespace {
 
 constexpr std::array<std::string_view, kLitmusDesignCount> kDesigns{
-    "source_line",        "source_message", "baseline",       "release_acquire",
-    "thread_specific",    "speculative",    "strict_blocking", "strict_speculative",
-    "mmio_today",         "mmio_unordered", "rob_root_complex", "rob_device",
+    "source_line",     "source_message", "baseline",         "release_acquire",
+    "thread_specific", "speculative",    "strict_blocking",  "strict_speculative",
+    "mmio_today",      "mmio_unordered", "rob_root_complex", "rob_device",
 };
 constexpr std::array<std::string_view, 3> kClasses{"forbidden", "allowed", "required"};
 
@@ -69,6 +69,14 @@ bool LitmusProgram::uses_mmio() const {
 
 bool LitmusProgram::uses_devices() const {
   return std::any_of(agents.begin(), agents.end(), [](const LitmusAgent& agent) { return agent.is_device; });
+}
+
+std::string LitmusProgram::why_not(LitmusDesign design) const {
+  if (settings.on_chip_bus && has_rob(design))
+    return "a design for the on-chip bus, where no MMIO reorder buffer applies";
+  if (uses_mmio() == is_mmio(design)) return {};
+  return uses_mmio() ? "a design for MMIO, because the program has MMIO operations"
+                     : "a design for memory, because the program has no MMIO operation";
 }
 
 std::vector<LitmusDesign> LitmusProgram::designs() const {

@@ -21,17 +21,17 @@ struct LitmusPlace {
 };
 
 enum class LitmusAction : std::uint8_t {
-  kRead,         ///< Of host memory.
-  kWrite,        ///< Of host memory.
-  kAtomic,       ///< On host memory.
-  kFence,        ///< Host: waits until its own stores are performed.
-  kWait,         ///< Device: waits for the answers of all its earlier reads and atomics.
-  kLocalRead,    ///< Device: looks at its own register, which MMIO stores change.
-  kMmioStore,    ///< Host: MMIO-Store, or MMIO-Release with the label kRelease.
-  kMmioLoad,     ///< Host: MMIO-Load, or MMIO-Acquire with the label kAcquire.
-  kCombining,    ///< Host: a store to write-combining device memory.
-  kUncached,     ///< Host: a store to uncached device memory.
-  kStoreFence,   ///< Host: sfence, waits for the write-combining buffers.
+  kRead,        ///< Of host memory.
+  kWrite,       ///< Of host memory.
+  kAtomic,      ///< On host memory.
+  kFence,       ///< Host: waits until its own stores are performed.
+  kWait,        ///< Device: waits for the answers of all its earlier reads and atomics.
+  kLocalRead,   ///< Device: looks at its own register, which MMIO stores change.
+  kMmioStore,   ///< Host: MMIO-Store, or MMIO-Release with the label kRelease.
+  kMmioLoad,    ///< Host: MMIO-Load, or MMIO-Acquire with the label kAcquire.
+  kCombining,   ///< Host: a store to write-combining device memory.
+  kUncached,    ///< Host: a store to uncached device memory.
+  kStoreFence,  ///< Host: sfence, waits for the write-combining buffers.
 };
 
 /// A request of a device on host memory.
@@ -119,6 +119,8 @@ struct LitmusProgram {
   std::uint32_t registers() const;
   bool uses_mmio() const;
   bool uses_devices() const;
+  /// Why `design` cannot be asked of this program, as what was expected instead; empty when it can.
+  std::string why_not(LitmusDesign design) const;
   /// Designs that some outcome names, in the order of their enumeration.
   std::vector<LitmusDesign> designs() const;
 };

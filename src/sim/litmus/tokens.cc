@@ -109,7 +109,8 @@ Result<std::vector<LitmusToken>> cut_litmus_tokens(std::string_view file, std::s
         if (token.text.empty() && cursor.starts(sign)) token.text = sign;
       }
       if (token.text.empty()) {
-        return litmus_error(file, token.place, fmt::format("\"{}\"", c), "a word, a number, a sign or a text");
+        return litmus_error(file, token.place, fmt::format("\"{}\"", c),
+                            "a word, a number, a sign or a text");
       }
       cursor.skip(token.text.size());
     }

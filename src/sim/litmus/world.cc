@@ -56,6 +56,11 @@ LitmusWorld::LitmusWorld(const LitmusProgram& program, LitmusDesign design, Litm
                           litmus_cache_config(program.settings));
     }
   }
+  if (is_source_side(design)) {
+    source_.emplace(
+        design == LitmusDesign::kSourceLine ? ordering::SourceUnit::kLine : ordering::SourceUnit::kMessage,
+        static_cast<std::uint32_t>(devices_.size()) + 1);
+  }
   for (const LitmusVariable& variable : program.variables) {
     if (variable.is_mmio) continue;
     const std::size_t line = variable.address / kLineBytes;
@@ -83,6 +88,13 @@ bool LitmusWorld::may_execute(std::size_t agent) const {
   return host.may_execute(*next, program_->variables[next->variables[0]]);
 }
 
+bool LitmusWorld::may_send(std::size_t agent) const {
+  const LitmusDeviceThread& device = devices_[places_[agent]];
+  if (!device.may_go_on(program_->agents[agent])) return false;
+  const LitmusOperation& next = program_->agents[agent].operations[device.at];
+  return !source_ || !is_request(next.action) || source_->may_send(agent, device.at);
+}
+
 void LitmusWorld::list_steps(std::vector<LitmusStep>& steps) const {
   const auto add = [&](LitmusStep::Kind kind, std::size_t index) {
     steps.push_back({kind, static_cast<std::uint8_t>(index)});
@@ -91,7 +103,7 @@ void LitmusWorld::list_steps(std::vector<LitmusStep>& steps) const {
     if (is_host(agent)) {
       if (may_execute(agent)) add(LitmusStep::Kind::kExecute, agent);
       if (hosts_[places_[agent]].may_drain()) add(LitmusStep::Kind::kDrain, agent);
-    } else if (devices_[places_[agent]].may_go_on(program_->agents[agent], design_)) {
+    } else if (may_send(agent)) {
       add(LitmusStep::Kind::kSend, agent);
     }
   }
@@ -151,6 +163,8 @@ void LitmusWorld::send(std::size_t agent) {
     return;
   }
   const LitmusTransfer sent = device.send(program, agent, design_);
+  for (std::uint8_t line = sent.line; source_ && line < sent.end; ++line)
+    source_->sent(agent, sent.operation, program.operations[sent.operation].action == LitmusAction::kWrite);
   // Where no thread constrains another, only the order within each counts.
   auto place = fabric_.end();
   while (threads_are_independent_ && place != fabric_.begin() && (place - 1)->agent > sent.agent) --place;
@@ -194,6 +208,7 @@ void LitmusWorld::answer(std::size_t place) {
   for (std::size_t agent = 0; agent < program_->agents.size(); ++agent) {
     const LitmusAgent& program = program_->agents[agent];
     if (program.is_device && response.domain == ordering::Domain{program.requester, program.thread}) {
+      if (source_) source_->answered(agent);
       devices_[places_[agent]].receive(response, *program_, program, registers_of(agent));
       return;
     }
@@ -211,17 +226,17 @@ void LitmusWorld::finish_access(std::size_t place) {
 void LitmusWorld::fly(const Message& message, bool to_home) {
   const Flight made{channel_of(message, to_home), to_home, message};
   // Messages of one channel and line stay in order; where they stand otherwise says nothing, so it is fixed.
-  const auto place = std::upper_bound(network_.begin(), network_.end(), made, [](const Flight& a, const Flight& b) {
-    return std::pair(a.channel, a.message.line) < std::pair(b.channel, b.message.line);
-  });
+  const auto place =
+      std::upper_bound(network_.begin(), network_.end(), made, [](const Flight& a, const Flight& b) {
+        return std::pair(a.channel, a.message.line) < std::pair(b.channel, b.message.line);
+      });
   network_.insert(place, made);
 }
 
 bool LitmusWorld::is_first_of_line(std::size_t flight) const {
   if (flight == 0) return true;
   const Flight& before = network_[flight - 1];
-  return before.channel != network_[flight].channel ||
-         before.message.line != network_[flight].message.line;
+  return before.channel != network_[flight].channel || before.message.line != network_[flight].message.line;
 }
 
 void LitmusWorld::deliver(std::size_t flight) {
@@ -250,9 +265,9 @@ void LitmusWorld::collect() {
   while (home_.next_response(message)) fly(message, false);
   MemoryAccess access;
   while (home_.next_memory_access(access)) {
-    const auto place = std::upper_bound(
-        accesses_.begin(), accesses_.end(), access,
-        [](const MemoryAccess& a, const MemoryAccess& b) { return a.line < b.line; });
+    const auto place =
+        std::upper_bound(accesses_.begin(), accesses_.end(), access,
+                         [](const MemoryAccess& a, const MemoryAccess& b) { return a.line < b.line; });
     accesses_.insert(place, access);
   }
   ordering::Response response;
@@ -267,8 +282,8 @@ void LitmusWorld::collect() {
 }
 
 // After each step, whatever cannot be told from being delayed is done at once. Each of these steps commutes
-// with every step that could come before it instead, so that an outcome reached with it late is reached with it
-// early as well (a test compares both explorations on every small program):
+// with every step that could come before it instead, so that an outcome reached with it late is reached with
+// it early as well (a test compares both explorations on every small program):
 // - answers to a device only set registers and let the device send, which is a step of its own;
 // - a fence and a store into a store buffer touch one thread, whose drain and next load are steps;
 // - sending touches the fabric only, and arriving is a step, as long as no other thread's requests care;
@@ -288,7 +303,8 @@ void LitmusWorld::settle() {
 
 bool LitmusWorld::is_certain(const Flight& flight) const {
   if (flight.message.agent != root_agent()) return true;
-  return flight.to_home && (is_put(flight.message.kind) || class_of(flight.message.kind) == MessageClass::kResponse);
+  return flight.to_home &&
+         (is_put(flight.message.kind) || class_of(flight.message.kind) == MessageClass::kResponse);
 }
 
 bool LitmusWorld::take_certain_step() {
@@ -314,7 +330,7 @@ bool LitmusWorld::take_certain_step() {
       return true;
     }
     if (!threads_are_independent_ && devices_.size() > 1) continue;
-    if (!devices_[places_[agent]].may_go_on(program_->agents[agent], design_)) continue;
+    if (!may_send(agent)) continue;
     send(agent);
     return true;
   }
@@ -365,6 +381,7 @@ void LitmusWorld::append_state(std::vector<std::byte>& state) const {
   for (const LitmusDeviceThread& device : devices_) append_bytes(state, device);
   append_bytes(state, static_cast<std::uint32_t>(fabric_.size()));
   for (const LitmusTransfer& transfer : fabric_) append_bytes(state, transfer);
+  if (source_) source_->append_state(state);
   root_.append_state(state);
   home_.append_state(state);
   append_bytes(state, static_cast<std::uint32_t>(network_.size()));

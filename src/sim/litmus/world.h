@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/ordering/source_order.h"
 #include "sim/coherence/coherence_observer.h"
 #include "sim/coherence/home.h"
 #include "sim/host/rlsq_agent.h"
@@ -94,6 +96,7 @@ class LitmusWorld {
   void finish_access(std::size_t place);
   bool is_host(std::size_t agent) const { return !program_->agents[agent].is_device; }
   bool may_execute(std::size_t agent) const;
+  bool may_send(std::size_t agent) const;
   std::uint64_t* registers_of(std::size_t agent) {
     return registers_.data() + program_->agents[agent].first_register;
   }
@@ -103,12 +106,13 @@ class LitmusWorld {
   const LitmusProgram* program_;
   LitmusDesign design_;
   LitmusSteps steps_;
-  std::vector<std::uint8_t> places_;  ///< Of each agent among hosts_ or devices_.
+  std::vector<std::uint8_t> places_;     ///< Of each agent among hosts_ or devices_.
   bool threads_are_independent_ = true;  ///< No request of one device thread orders one of another.
 
   std::vector<LitmusHostThread> hosts_;
   std::vector<LitmusDeviceThread> devices_;
-  std::vector<LitmusTransfer> fabric_;  ///< In the order in which they were sent.
+  std::optional<ordering::SourceOrder> source_;  ///< Where devices make the order; streams are agents.
+  std::vector<LitmusTransfer> fabric_;           ///< In the order in which they were sent.
   RlsqAgent root_;
   std::vector<ordering::Response> answers_;
   Home home_;

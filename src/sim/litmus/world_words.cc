@@ -75,12 +75,13 @@ std::vector<std::string> LitmusWorld::who_waits() const {
     const LitmusDeviceThread& device = devices_[places_[agent]];
     if (device.at < program.operations.size())
       lines.push_back(fmt::format("{} has not sent {}", program.name, program.operations[device.at].text));
-    if (device.awaited > 0) lines.push_back(fmt::format("{} waits for {} line(s)", program.name, device.awaited));
+    if (device.awaited > 0)
+      lines.push_back(fmt::format("{} waits for {} line(s)", program.name, device.awaited));
   }
   for (const LitmusTransfer& transfer : fabric_) {
     const LitmusAgent& agent = program_->agents[transfer.agent];
-    lines.push_back(fmt::format("{} of {} is held in the fabric", agent.operations[transfer.operation].text,
-                                agent.name));
+    lines.push_back(
+        fmt::format("{} of {} is held in the fabric", agent.operations[transfer.operation].text, agent.name));
   }
   root_.who_waits(lines);
   if (!home_.is_idle()) lines.push_back("the home has a transaction that does not end");

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// wharf litmus FILE...: tries every order of a small program's steps and judges the outcomes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/nearest_name.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "report/text_table.h"
+#include "sim/litmus/parser.h"
+#include "sim/litmus/verdict.h"
+
+namespace wharf::cli {
+namespace {
+
+/// A file and what it says.
+struct LitmusFile {
+  std::string path;
+  sim::LitmusProgram program;
+  std::vector<sim::LitmusDesign> designs;
+};
+
+std::string outcome_text(const sim::LitmusOutcome& outcome) {
+  return fmt::format("{} {}", outcome.is_forall ? "forall" : "exists", outcome.condition.text);
+}
+
+class LitmusCommand : public Command {
+ public:
+  std::string_view name() const override { return "litmus"; }
+  std::string_view summary() const override {
+    return "Explore every order of small programs and judge the outcomes.";
+  }
+  std::string_view examples() const override {
+    return "  wharf litmus tests/litmus/*.litmus\n"
+           "  wharf litmus tests/litmus/l02-acquire-flag.litmus --design baseline --witness\n";
+  }
+  void declare(CLI::App& app) override {
+    app.add_option("file", files_, "litmus files; docs/litmus.md tells how to write one")->required();
+    app.add_option("--design", designs_,
+                   "only this ordering design; may be repeated. All that a file names if not given");
+    app.add_flag("--witness", options_.wants_witness,
+                 "a shortest trace of every outcome that is seen, not only of those that fail");
+    app.add_flag("--every-step", every_step_,
+                 "take each message and memory access as a step of its own, without the reduction");
+    app.add_option("--states", options_.limits.states, "stop a search after that many states")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32U));
+    app.add_flag("--release-before-acquire", rcsc_,
+                 "a release write takes effect before a later acquire read (RCsc)");
+    app.add_flag("--write-before-read", write_before_read_,
+                 "reads with a proposed label wait for earlier posted writes, as legacy reads do");
+  }
+  Result<ExitCode> run(const Console& console) override {
+    if (every_step_) options_.steps = sim::LitmusSteps::kEvery;
+    std::vector<LitmusFile> files;
+    for (const std::string& path : files_) {
+      auto file = load(path);
+      if (!file) return file.error();
+      files.push_back(std::move(*file));
+    }
+    return explore_all(console, files);
+  }
+
+ private:
+  Result<LitmusFile> load(const std::string& path) const;
+  Result<std::vector<sim::LitmusDesign>> chosen_designs(const std::string& path,
+                                                        const sim::LitmusProgram& program) const;
+  Result<ExitCode> explore_all(const Console& console, const std::vector<LitmusFile>& files) const;
+
+  std::vector<std::string> files_;
+  std::vector<std::string> designs_;
+  sim::LitmusOptions options_;
+  bool every_step_ = false;
+  bool rcsc_ = false;
+  bool write_before_read_ = false;
+};
+
+Result<LitmusFile> LitmusCommand::load(const std::string& path) const {
+  std::ifstream stream(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream) return input_error(fmt::format("{}: cannot be read, expected a litmus file", path));
+  auto program = sim::parse_litmus(path, text);
+  if (!program) return program.error();
+  if (rcsc_) program->settings.order.release_before_acquire = true;
+  if (write_before_read_) program->settings.order.write_before_annotated_read = true;
+  auto designs = chosen_designs(path, *program);
+  if (!designs) return designs.error();
+  return LitmusFile{path, std::move(*program), std::move(*designs)};
+}
+
+Result<std::vector<sim::LitmusDesign>> LitmusCommand::chosen_designs(
+    const std::string& path, const sim::LitmusProgram& program) const {
+  if (designs_.empty()) return program.designs();
+  std::vector<sim::LitmusDesign> chosen;
+  for (const std::string& word : designs_) {
+    const auto design = sim::parse_litmus_design(word);
+    if (!design) {
+      const auto nearest = nearest_name(word, sim::litmus_design_names());
+      return input_error(fmt::format("--design: found \"{}\", expected an ordering design{}", word,
+                                     nearest ? fmt::format("; did you mean {}?", *nearest) : std::string()));
+    }
+    if (const std::string expected = program.why_not(*design); !expected.empty())
+      return input_error(fmt::format("{}: found --design {}, expected {}", path, word, expected));
+    if (std::find(chosen.begin(), chosen.end(), *design) == chosen.end()) chosen.push_back(*design);
+  }
+  return chosen;
+}
+
+/// What a report of one design adds to the text and to the document.
+void add_report(const sim::LitmusProgram& program, const sim::LitmusDesignReport& report,
+                report::TextTable& table, std::string& traces, nlohmann::ordered_json& document) {
+  nlohmann::ordered_json outcomes = nlohmann::ordered_json::array();
+  const std::string design(sim::name(report.design));
+  for (const sim::LitmusRow& row : report.rows) {
+    const std::string text = outcome_text(program.outcomes[row.outcome]);
+    const std::string said(row.what ? sim::name(*row.what) : "");
+    table.add_row({design, text, said, row.verdict, fmt::format("{}", report.found.states)});
+    nlohmann::ordered_json item{{"outcome", text},
+                                {"class", row.what ? nlohmann::ordered_json(said) : nlohmann::ordered_json()},
+                                {"seen", row.is_seen},
+                                {"fails", row.fails}};
+    if (!row.witness.empty()) {
+      item["witness"] = row.witness;
+      traces += fmt::format("\nA shortest way to {} under {}:\n", text, design);
+      for (const std::string& line : row.witness) traces += "  " + line + "\n";
+    }
+    outcomes.push_back(std::move(item));
+  }
+  for (const std::string& failure : report.failures)
+    traces += fmt::format("\n{} FAILS: {}\n", design, failure);
+  for (const std::string& line : report.failure_trace) traces += "  " + line + "\n";
+  document.push_back({{"design", design},
+                      {"states", report.found.states},
+                      {"transitions", report.found.transitions},
+                      {"complete", report.found.is_complete},
+                      {"outcomes", outcomes},
+                      {"failures", report.failures},
+                      {"failure_trace", report.failure_trace}});
+}
+
+Result<ExitCode> LitmusCommand::explore_all(const Console& console,
+                                            const std::vector<LitmusFile>& files) const {
+  nlohmann::ordered_json document = nlohmann::ordered_json::array();
+  std::size_t failing = 0;
+  std::uint64_t states = 0;
+  bool is_complete = true;
+  Progress progress(console, "litmus");
+  for (std::size_t at = 0; at < files.size(); ++at) {
+    const LitmusFile& file = files[at];
+    report::TextTable table(
+        {{"design"}, {"outcome"}, {"stated"}, {"found"}, {"states", report::Align::kRight}});
+    nlohmann::ordered_json designs = nlohmann::ordered_json::array();
+    std::string traces;
+    bool fails = false;
+    for (const sim::LitmusDesign design : file.designs) {
+      const auto report = sim::judge_litmus(file.program, design, options_, [&](std::uint64_t count) {
+        progress.update(static_cast<double>(at) / static_cast<double>(files.size()),
+                        fmt::format("{} under {}, {} states", file.program.name, sim::name(design), count));
+        return !interrupt_requested().load();
+      });
+      if (interrupt_requested().load()) return ExitCode::kInterrupted;
+      add_report(file.program, report, table, traces, designs);
+      fails = fails || report.fails();
+      states += report.found.states;
+      is_complete = is_complete && report.found.is_complete;
+    }
+    if (fails) ++failing;
+    document.push_back(
+        {{"file", file.path}, {"name", file.program.name}, {"fails", fails}, {"designs", designs}});
+    console.print(fmt::format("{}: {}{}{}\n{}{}\n", file.path, file.program.name,
+                              file.program.description.empty() ? "" : ", ", file.program.description,
+                              table.text(), traces));
+  }
+  const std::string bound =
+      is_complete ? std::string("every order explored")
+                  : fmt::format("not every order explored: a search stopped at its bound of {} states",
+                                options_.limits.states);
+  console.print(fmt::format("{} of {} programs behave as stated, {} states, {}\n", files.size() - failing,
+                            files.size(), states, bound));
+  console.print(nlohmann::ordered_json{
+      {"programs", document}, {"failing", failing}, {"states", states}, {"complete", is_complete}});
+  return failing == 0 ? ExitCode::kDone : ExitCode::kJudgedFailed;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_litmus_command() { return std::make_unique<LitmusCommand>(); }
+
+}  // namespace wharf::cli

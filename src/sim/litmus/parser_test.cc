@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the words of a litmus file become.
+#include "sim/litmus/parser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace wharf::sim {
+namespace {
+
+LitmusProgram parsed(std::string_view text) {
+  auto program = parse_litmus("a.litmus", text);
+  EXPECT_TRUE(program.ok()) << program.error().message;
+  return std::move(*program);
+}
+
+TEST(LitmusParser, ReadsAgentsVariablesAndOutcomes) {
+  const LitmusProgram program = parsed(
+      "litmus All.kinds \"a text\" # a comment\n"
+      "set rlsq.entries 3 set order.release_before_acquire yes\n"
+      "(* another\n comment *)\n"
+      "{ x; [y=5; z]; w=7 }\n"
+      "host P | device D.1 | device D.2 | device E ;\n"
+      "W.rel x 1 | q,r = R.asc x,y | s = CAS.acq x 3 4 | wait ;\n"
+      "r = R x | | W.ro z,w 1,2 ;\n"
+      "exists (P:r=1 \\/ ~(D.1:q=0 /\\ x=2)) required baseline, speculative forbidden source_line\n"
+      "forall (w=7) forbidden baseline");
+  EXPECT_EQ(program.name, "All.kinds");
+  EXPECT_EQ(program.description, "a text");
+  EXPECT_EQ(program.settings.entries, 3U);
+  EXPECT_TRUE(program.settings.order.release_before_acquire);
+  ASSERT_EQ(program.variables.size(), 4U);
+  EXPECT_EQ(program.variables[0].address, 64U);
+  EXPECT_EQ(program.variables[1].address, 128U);
+  EXPECT_EQ(program.variables[2].address, 136U);  // Shares the line of y.
+  EXPECT_EQ(program.variables[3].address, 192U);
+  EXPECT_EQ(program.variables[1].initial, 5U);
+  ASSERT_EQ(program.agents.size(), 4U);
+  EXPECT_EQ(program.agents[2].requester, program.agents[1].requester);
+  EXPECT_EQ(program.agents[2].thread, 1U);
+  EXPECT_NE(program.agents[3].requester, program.agents[1].requester);
+  EXPECT_EQ(program.agents[0].operations.size(), 2U);
+  EXPECT_EQ(program.agents[1].operations.size(), 1U);
+  const LitmusOperation& compare_swap = program.agents[2].operations[0];
+  EXPECT_THAT(compare_swap.values, testing::ElementsAre(4, 3));  // What is stored, then what is compared.
+  EXPECT_EQ(compare_swap.label, ordering::Label::kAcquire);
+  EXPECT_EQ(program.agents[2].operations[1].text, "W.ro z,w 1,2");
+  ASSERT_EQ(program.outcomes.size(), 2U);
+  EXPECT_THAT(program.designs(), testing::ElementsAre(LitmusDesign::kSourceLine, LitmusDesign::kBaseline,
+                                                      LitmusDesign::kSpeculative));
+  // Registers: P:r, D.1:q, D.1:r, D.2:s. Memory: x, y, z, w.
+  const LitmusCondition& first = program.outcomes[0].condition;
+  EXPECT_FALSE(first.holds({0, 0, 0, 0}, {2, 0, 0, 0}));
+  EXPECT_TRUE(first.holds({1, 0, 0, 0}, {2, 0, 0, 0}));
+  EXPECT_TRUE(first.holds({0, 0, 0, 0}, {1, 0, 0, 0}));
+  // A forall is kept as what breaks it.
+  EXPECT_FALSE(program.outcomes[1].condition.holds({0, 0, 0, 0}, {0, 0, 0, 7}));
+  EXPECT_TRUE(program.outcomes[1].condition.holds({0, 0, 0, 0}, {0, 0, 0, 8}));
+}
+
+}  // namespace
+}  // namespace wharf::sim
