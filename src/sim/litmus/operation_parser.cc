@@ -299,7 +299,7 @@ Result<void> read_litmus_setting(LitmusTokenReader& in, LitmusSettings& settings
     if (each.name == in.front().text) setting = &each;
   }
   if (setting == nullptr) return in.unknown("the name of a setting", names);
-  in.take();
+  const LitmusToken name = in.take();
   const LitmusToken& value = in.front();
   if (setting->words.empty()) {
     if (value.kind != Kind::kNumber || value.number < setting->low || value.number > setting->high)
@@ -313,7 +313,8 @@ Result<void> read_litmus_setting(LitmusTokenReader& in, LitmusSettings& settings
     in.take();
   }
   if (settings.on_chip_bus && settings.sets_rob)
-    return in.unexpected("no rob.* setting beside bus on_chip, where no MMIO reorder buffer applies");
+    return litmus_error(in.file(), name.place, name.quoted(),
+                        "no rob.* setting beside bus on_chip, where no MMIO reorder buffer applies");
   return {};
 }
 
