@@ -97,7 +97,7 @@ TEST(Dissect, SaysWhatTlpsDo) {
       "01:00.0 > memory: PCIe MWr, 8 bytes at 0x1000, data 8",
       "01:00.0 > memory: PCIe MWr, 6 bytes at 0x100002005, data 8",
       "01:00.0 > memory: PCIe MWr, 8 bytes at 0x1000, data 8",
-      "01:00.0 > memory: PCIe MWr, 8 bytes at 0x1000, relaxed, thread 3, number 66051, data 8",
+      "01:00.0 > memory: PCIe MWr, 8 bytes at 0x1000, relaxed, thread 3, number 258, data 8",
       "01:00.0 > memory: PCIe MWr, 8 bytes at 0x1000, release, thread 7, data 8",
       "01:00.0 > memory: PCIe Swap, 4 bytes at 0x100002004, tag 171, data 4"};
   EXPECT_EQ(lines, expected);

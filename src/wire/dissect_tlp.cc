@@ -46,7 +46,12 @@ std::string_view order_text(TlpOrder order) {
 std::string label_text(const TlpOrderingLabel& label) {
   std::string text(order_text(label.order));
   if (label.thread != 0) text += fmt::format(", thread {}", label.thread);
-  if (label.sequence) text += fmt::format(", number {}", *label.sequence);
+  if (label.sequence) {
+    const auto [number, back] = *label.sequence;
+    text += fmt::format(", number {}", number);
+    if (back != TlpSequence::kNoWait)
+      text += fmt::format(" after all below {}", static_cast<std::uint16_t>(number - back));
+  }
   return text;
 }
 
@@ -92,7 +97,8 @@ class TlpDissector {
         field("ordering code (proposed)", fmt::format("{}", word >> 20U & 15U), 1, 1);
         field("thread (proposed)", fmt::format("{}", word & kTlpThreadMask), 1, 3);
       } else if (type == kTlpSequencePrefix) {
-        field("sequence number (proposed)", fmt::format("{}", word & kTlpSequenceMask), 1, 3);
+        field("back (proposed)", fmt::format("{}", tlp_sequence(word).back), 1, 1);
+        field("sequence number (proposed)", fmt::format("{}", tlp_sequence(word).number), 2, 2);
       }
     }
   }

@@ -22,9 +22,10 @@
 //     header bits cannot say. With it, and neither bit set, the request is relaxed:
 //       0 type 0x9e | 1-3 code 4, thread 20
 //   - The sequence prefix (VendPrefixE1) numbers MMIO requests for a reorder buffer at the device; the thread
-//   is that
-//     of the ordering prefix, 0 without one. Numbers count modulo 2^24:
-//       0 type 0x9f | 1-3 sequence number 24
+//   is
+//     that of the ordering prefix, 0 without one. It also says how far back the request's order reaches, so
+//     that a fence need not make every later store a release:
+//       0 type 0x9f | 1 back 8 | 2-3 number 16
 #pragma once
 
 #include <cstdint>
@@ -53,18 +54,36 @@ enum class TlpOrder : std::uint8_t {
 };
 inline constexpr std::uint32_t kTlpOrderCount = static_cast<std::uint32_t>(TlpOrder::kReadRelease) + 1;
 
+/// The place of an MMIO request among those of its thread. Numbers count modulo 2^16, or less where both ends
+/// know so; the epochs of a numbering by fences, which need a count besides, have no room here.
+struct TlpSequence {
+  std::uint16_t number = 0;
+  /// It takes effect after every request with a number below `number - back`: 0 for a release, and kNoWait
+  /// when all that may still be missing are free to come later.
+  std::uint8_t back = kNoWait;
+  static constexpr std::uint8_t kNoWait = 255;
+  friend bool operator==(const TlpSequence&, const TlpSequence&) = default;
+};
+
 /// Everything that a request says about order.
 struct TlpOrderingLabel {
   TlpOrder order = TlpOrder::kStrong;
-  std::uint32_t thread = 0;                    ///< 20 bits; with the requester ID the ordering domain.
-  std::optional<std::uint32_t> sequence = {};  ///< 24 bits: the place of an MMIO request in its thread.
+  std::uint32_t thread = 0;                  ///< 20 bits; with the requester ID the ordering domain.
+  std::optional<TlpSequence> sequence = {};  ///< MMIO requests that are numbered.
   friend bool operator==(const TlpOrderingLabel&, const TlpOrderingLabel&) = default;
 };
 inline constexpr std::uint32_t kTlpThreadMask = 0xf'ffff;
-inline constexpr std::uint32_t kTlpSequenceMask = 0xff'ffff;
 
 inline constexpr TlpPrefixType kTlpOrderingPrefix = TlpPrefixType::kVendor0;
 inline constexpr TlpPrefixType kTlpSequencePrefix = TlpPrefixType::kVendor1;
+
+/// The value of a sequence prefix, and back.
+constexpr std::uint32_t tlp_sequence_value(const TlpSequence& sequence) {
+  return (std::uint32_t{sequence.back} << 16U) | sequence.number;
+}
+constexpr TlpSequence tlp_sequence(std::uint32_t word) {
+  return TlpSequence{static_cast<std::uint16_t>(word), static_cast<std::uint8_t>(word >> 16U)};
+}
 
 /// Codes of the ordering prefix: 0 leaves it to the header's bits, the others are 1 + TlpOrder.
 constexpr std::uint32_t tlp_order_code(TlpOrder order) { return 1 + static_cast<std::uint32_t>(order); }
@@ -89,7 +108,7 @@ inline std::optional<TlpOrderingLabel> ordering_label(const Tlp& tlp, TlpOrderin
   label.order = tlp_order_today(tlp);
   if (form == TlpOrderingForm::kToday) return label;
   if (const std::uint32_t* const word = tlp.prefixes.find(kTlpSequencePrefix))
-    label.sequence = *word & kTlpSequenceMask;
+    label.sequence = tlp_sequence(*word);
   const bool acquire = tlp.spare && has_acquire_bit(tlp.type);
   const bool release = tlp.relaxed_ordering && has_release_bit(tlp.type);
   if (acquire && release) return std::nullopt;
@@ -133,7 +152,7 @@ inline void set_ordering_label(const TlpOrderingLabel& label, TlpOrderingForm fo
     if (!bit_says_it || label.thread != 0)
       tlp.prefixes.add(kTlpOrderingPrefix, (code << 20U) | (label.thread & kTlpThreadMask));
   }
-  if (label.sequence) tlp.prefixes.add(kTlpSequencePrefix, *label.sequence);
+  if (label.sequence) tlp.prefixes.add(kTlpSequencePrefix, tlp_sequence_value(*label.sequence));
 }
 
 }  // namespace wharf::wire

@@ -63,8 +63,12 @@ TEST(TlpOrderingLabel, StandsInTheChosenBits) {
   // A write that today's RO=1 lets pass others must not read as a release.
   EXPECT_EQ(labelled(TlpType::kMemoryWrite, {TlpOrder::kRelaxedOrdering}), "9e20000040000002");
   // An MMIO store and an MMIO release with their numbers.
-  EXPECT_EQ(labelled(TlpType::kMemoryWrite, {TlpOrder::kRelaxed, 3, 0x010203}), "9e0000039f01020340000002");
-  EXPECT_EQ(labelled(TlpType::kMemoryWrite, {TlpOrder::kRelease, 0, 5}), "9f00000540002002");
+  EXPECT_EQ(labelled(TlpType::kMemoryWrite, {TlpOrder::kRelaxed, 3, TlpSequence{0x0102}}),
+            "9e0000039fff010240000002");
+  EXPECT_EQ(labelled(TlpType::kMemoryWrite, {TlpOrder::kRelease, 0, TlpSequence{5, 0}}), "9f00000540002002");
+  // A store behind a fence that three others stand behind too.
+  EXPECT_EQ(labelled(TlpType::kMemoryWrite, {TlpOrder::kRelaxed, 3, TlpSequence{5, 3}}),
+            "9e0000039f03000540000002");
 }
 
 TEST(TlpOrderingLabel, ComesBackForEveryRequest) {
@@ -72,12 +76,12 @@ TEST(TlpOrderingLabel, ComesBackForEveryRequest) {
        {TlpType::kMemoryRead, TlpType::kMemoryWrite, TlpType::kFetchAdd, TlpType::kCompareSwap}) {
     for (std::uint32_t order = 0; order < kTlpOrderCount; ++order) {
       for (const std::uint32_t thread : {0U, 1U, kTlpThreadMask}) {
-        for (const std::optional<std::uint32_t> sequence :
-             {std::optional<std::uint32_t>(), std::optional(9U)}) {
+        for (const std::optional<TlpSequence> sequence :
+             {std::optional<TlpSequence>(), std::optional(TlpSequence{9, 2})}) {
           const TlpOrderingLabel label{static_cast<TlpOrder>(order), thread, sequence};
           Tlp tlp = request(type);
           // Whatever it asked for before is replaced.
-          set_ordering_label({TlpOrder::kAcquire, 77, 78}, kProposed, tlp);
+          set_ordering_label({TlpOrder::kAcquire, 77, TlpSequence{78}}, kProposed, tlp);
           set_ordering_label({TlpOrder::kRelaxedOrdering}, kToday, tlp);
           set_ordering_label(label, kProposed, tlp);
           EXPECT_EQ(label_of(encoded(tlp), kProposed), label) << encoded(tlp);
@@ -115,7 +119,7 @@ TEST(TlpOrderingLabel, TodaysBitsKeepTheirMeaning) {
 TEST(TlpOrderingLabel, LinksOfTodaySayWhatTheyCan) {
   const auto today = [](TlpType type, TlpOrder order) {
     Tlp tlp = request(type);
-    set_ordering_label({order, 7, 8}, kToday, tlp);
+    set_ordering_label({order, 7, TlpSequence{8}}, kToday, tlp);
     EXPECT_EQ(tlp.prefixes.size(), 0U);
     return ordering_label(tlp, kToday)->order;
   };

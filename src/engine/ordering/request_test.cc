@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/ordering/names.h"
+#include "wire/tlp_ordering_label.h"
 
 namespace wharf::ordering {
 namespace {
@@ -54,6 +55,21 @@ TEST(Request, EveryOrderOfAnEngineHasALabel) {
   EXPECT_EQ(label_of(verbs::AccessOrder::kRelease), Label::kRelease);
   EXPECT_EQ(label_of(verbs::AccessOrder::kAscending), Label::kAscending);
   EXPECT_EQ(label_of(verbs::AccessOrder::kReadRelease), Label::kReadRelease);
+}
+
+/// Labels in PCIe packets are the same, number for number.
+TEST(Request, LabelsAreThoseOfTheWire) {
+  using wire::TlpOrder;
+  const auto label = [](TlpOrder order) { return static_cast<Label>(order); };
+  EXPECT_EQ(wire::kTlpOrderCount, static_cast<std::uint32_t>(kLabelCount));
+  EXPECT_EQ(label(TlpOrder::kStrong), Label::kStrong);
+  EXPECT_EQ(label(TlpOrder::kRelaxedOrdering), Label::kRelaxedOrdering);
+  EXPECT_EQ(label(TlpOrder::kIdBased), Label::kIdBased);
+  EXPECT_EQ(label(TlpOrder::kRelaxed), Label::kRelaxed);
+  EXPECT_EQ(label(TlpOrder::kAcquire), Label::kAcquire);
+  EXPECT_EQ(label(TlpOrder::kRelease), Label::kRelease);
+  EXPECT_EQ(label(TlpOrder::kAscending), Label::kAscending);
+  EXPECT_EQ(label(TlpOrder::kReadRelease), Label::kReadRelease);
 }
 
 TEST(Request, NamesAreReadBack) {

@@ -377,8 +377,8 @@ TEST(GoldenFrames, TlpProposedOrder) {
              ordered(read, {TlpOrder::kReadRelease, 7}));
   expect_tlp("mwr_release", "MWr, release, thread 7", paper + "4.1, 5.1" + choice,
              ordered(write, {TlpOrder::kRelease, 7}));
-  expect_tlp("mwr_mmio_store", "MWr, MMIO store number 0x010203 of thread 3", paper + "4.2, 5.2" + choice,
-             ordered(write, {TlpOrder::kRelaxed, 3, 0x01'0203}));
+  expect_tlp("mwr_mmio_store", "MWr, MMIO store number 0x0102 of thread 3", paper + "4.2, 5.2" + choice,
+             ordered(write, {TlpOrder::kRelaxed, 3, TlpSequence{0x0102}}));
 }
 
 }  // namespace
