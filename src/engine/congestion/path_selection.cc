@@ -88,7 +88,7 @@ std::uint16_t PathSelector::next_recycled_once(TimePs now, RandomStream& random)
 }
 
 void PathSelector::feedback(TimePs now, std::uint16_t entropy, PathFeedback what) {
-  if (((entropy ^ base_) & ~mask_ & 0xffffU) != 0) return;
+  if (!config_->draw_upper_bits && ((entropy ^ base_) & ~mask_ & 0xffffU) != 0) return;
   if (what == PathFeedback::kGood) {
     if (!good_.empty()) recycle(entropy);
     return;

@@ -34,6 +34,9 @@ enum class PathChoice : std::uint8_t {
 struct PathConfig {
   PathChoice choice = PathChoice::kOblivious;
   std::uint32_t paths = 64;         ///< Entropy values per context: a power of two up to 65536.
+  /// The bits of entropy values above those of the path are drawn anew for each round of the walk, instead of
+  /// once per context: more ways through the fabric than `paths`. Feedback goes by the lower bits.
+  bool draw_upper_bits = false;
   std::uint8_t marked_penalty = 1;  ///< kBitmap and kMixed, up to penalty_most.
   std::uint8_t trimmed_penalty = 4;
   std::uint8_t timeout_penalty = 15;
@@ -92,7 +95,11 @@ class PathSelector {
     return static_cast<std::uint16_t>((base_ & ~mask_) | path);
   }
   std::uint32_t walk(RandomStream& random) {
-    if ((step_ & mask_) == 0) xor_ = random.next_u32() & mask_;
+    if ((step_ & mask_) == 0) {
+      const std::uint32_t bits = random.next_u32();
+      xor_ = bits & mask_;
+      if (config_->draw_upper_bits) base_ = static_cast<std::uint16_t>(bits);
+    }
     return (step_++ ^ xor_) & mask_;
   }
   std::uint32_t walk_around(RandomStream& random);

@@ -36,6 +36,9 @@ Result<void> check(const RcccConfig& config) {
     return refuse("grant_packets", config.grant_packets, "1 to 256");
   }
   if (config.base_rtt <= kTimeZero) return input_error("base_rtt is not positive, expected a duration");
+  if (config.request_patience < kTimeZero) {
+    return input_error("request_patience is negative, expected a duration");
+  }
   if (config.pace_percent == 0 || config.pace_percent > 100) {
     return refuse("pace_percent", config.pace_percent, "1 to 100");
   }

@@ -34,7 +34,8 @@ struct RcccConfig {
   std::uint32_t grant_packets = 4;     ///< Full packets per grant.
   std::uint32_t pace_percent = 99;     ///< Of the link's rate.
   bool slow_grants = true;             ///< Credit for idle sources while no other wants any.
-  TimePs base_rtt = microseconds(12);  ///< A source out of credit asks once per round trip at most.
+  TimePs base_rtt = microseconds(12);  ///< A source out of credit asks once per round trip at most,
+  TimePs request_patience{};           ///< and not before it has been so for this long.
 
   /// The values for a network: `base_rtt` unloaded, `mtu_bytes` a full packet as it counts.
   static RcccConfig for_network(BitsPerSecond link, TimePs base_rtt, std::uint32_t mtu_bytes);

@@ -15,10 +15,12 @@ Cms::Cms(EngineParts& parts, std::uint64_t seed)
                  parts.config.congestion == CongestionControl::kBoth),
       probing_(by_window_ && parts.config.base_rtt_probe &&
                std::holds_alternative<congestion::NsccConfig>(parts.config.controller)),
+      waits_before_asking_(parts.config.credit.request_patience > kTimeZero),
       random_(RandomStream(seed, "uet.entropy").substream(parts.host.number)),
       issuer_(parts.config.credit) {
   path_config_.choice = parts.config.path_choice;
   path_config_.paths = parts.config.paths;
+  path_config_.draw_upper_bits = parts.config.draw_path_bits;
   if (by_credit_ && parts.config.oversubscribed) pace_.emplace(*parts.config.oversubscribed);
 }
 

@@ -124,6 +124,11 @@ class Cms {
   void on_credit_request(TimePs now, std::uint32_t pdc, std::uint32_t target_units);
   /// Counter of the credit that the source `ccc` has been given.
   std::uint32_t granted_units(std::uint32_t ccc) const { return issuer_.granted_units(ccc); }
+  /// A packet of `ccc` was lost without an answer: what it needs to go again may be asked for at once.
+  void on_timeout(std::uint32_t ccc) {
+    CongestionContext& context = *contexts_[ccc];
+    if (by_credit_ && waits_before_asking_ && context.credit_requests == 0) context.credit_requests = 1;
+  }
   /// Whether nothing is under way toward `ccc` because there is no credit.
   bool waits_for_credit(std::uint32_t ccc) const {
     const CongestionContext& context = *contexts_[ccc];
@@ -153,6 +158,7 @@ class Cms {
   const bool by_window_;                       ///< The controller decides,
   const bool by_credit_;                       ///< and the receiver's credit.
   const bool probing_;
+  const bool waits_before_asking_;  ///< RcccConfig::request_patience.
   congestion::PathConfig path_config_;
   std::vector<std::unique_ptr<CongestionContext>> contexts_;
   FlatMap by_host_;

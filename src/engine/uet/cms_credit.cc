@@ -25,6 +25,10 @@ bool Cms::ask_for_credit(TimePs now, std::uint32_t ccc) {
   // Choice: twice as long each time that nothing comes, so that many waiting sources do not drown the one.
   CongestionContext& context = *contexts_[ccc];
   if (context.pdcs.empty() || context.in_flight > 0 || context.credit.permits(1)) return false;
+  // credit_requests is above 0 after a time-out, which nobody waits behind.
+  const TimePs patience = parts_.config.credit.request_patience;
+  if (context.credit_requests == 0 && patience > kTimeZero)
+    context.credit_request_at = max(context.credit_request_at, now + patience);
   if (now < context.credit_request_at) {
     // The timer comes back to it.
     if (context.credit_requests == 0) context.credit_requests = 1;

@@ -114,6 +114,7 @@ struct UetConfig {
   congestion::ControllerConfig controller;  ///< Of every CCC.
   std::uint32_t paths = 64;                 ///< Entropy values per CCC: a power of two up to 65536.
   congestion::PathChoice path_choice = congestion::PathChoice::kOblivious;  ///< How packets of RUD take them.
+  bool draw_path_bits = false;  ///< congestion::PathConfig::draw_upper_bits.
   /// Receiver credit, both ends: what this host may send into credit, and hands out. kReceiver and kBoth.
   congestion::RcccConfig credit;
   /// Credit follows marks and trims, too, where the fabric is oversubscribed.

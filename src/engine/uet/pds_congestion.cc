@@ -13,10 +13,12 @@ std::uint16_t Pds::probe(std::uint32_t index) {
 }
 
 void Pds::request_credit(std::uint32_t index, std::uint32_t target_units) {
+  ++parts_.counters.credit_requests_sent;
   send_control(index, wire::UetControlType::kCreditRequest, 0, target_units);
 }
 
 void Pds::send_credit(std::uint32_t index, std::uint32_t total_units) {
+  ++parts_.counters.credits_sent;
   send_control(index, wire::UetControlType::kCredit, 0, total_units);
 }
 

@@ -182,6 +182,7 @@ void Pds::expire_entry(TimePs now, std::uint32_t index, UetPsn psn) {
     return;
   }
   parts_.cms.feedback(now, record.ccc, entry.entropy, PathFeedback::kTimeout);
+  parts_.cms.on_timeout(record.ccc);
   if (record.ordered) {
     rewind(now, index, psn, congestion::LossCause::kTimeout);
   } else {

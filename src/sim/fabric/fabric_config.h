@@ -39,6 +39,7 @@ struct PortQueueConfig {
   std::uint32_t mark_max_bytes = kUnlimitedBytes;
   /// The probability that is reached at mark_max, in millionths. (DCQCN's P_max.)
   std::uint32_t mark_most_ppm = 1'000'000;
+  bool mark_behind = false;  ///< The occupancy for ECN leaves the packet itself out: what stays behind it.
   OverflowRule overflow = OverflowRule::kDrop;
   std::uint8_t priority = 0;  ///< Queues of a lower number are served first.
   std::uint32_t weight = 1;   ///< Share of the bytes among queues of the same priority; 1 to 1000.

@@ -289,7 +289,8 @@ void Partition<Host>::mark(Port& port, PortId number, PacketHead& head, std::uin
     return;
   }
   if ((head.flags & kHeadEcnCapable) == 0) return;
-  const std::uint32_t occupied = port.queue_bytes[queue];
+  const std::uint32_t occupied = port.queue_bytes[queue] - (config.mark_behind ? head.bytes : 0U);
+  if (occupied <= config.mark_min_bytes) return;
   if (occupied <= config.mark_max_bytes) {
     const std::uint64_t range = config.mark_max_bytes - config.mark_min_bytes;
     const std::uint64_t above = occupied - config.mark_min_bytes;

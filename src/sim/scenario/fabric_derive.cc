@@ -148,6 +148,9 @@ uet::UetConfig derive_uet(const FabricSettings& settings, const FabricDerived& d
   const std::uint32_t window_mtu = window_packet(settings, derived);
   derive_controller(settings, derived, window_mtu, uet);
   uet.credit = congestion::RcccConfig::for_network(derived.link, derived.base_rtt, window_mtu);
+  // Choice: the simulator asks when a packet's RTO finds no credit, and never while nothing is under way.
+  // A credit that is lost would then be waited for without end: here a source asks after eight time-outs.
+  if (settings.credit_request == CreditRequest::kTimeout) uet.credit.request_patience = derived.rto * 8;
   const bool receiver = settings.control == uet::CongestionControl::kReceiver ||
                         settings.control == uet::CongestionControl::kBoth;
   if (receiver && (settings.oversubscribed_control == OversubscribedControl::kOn ||
@@ -162,6 +165,7 @@ uet::UetConfig derive_uet(const FabricSettings& settings, const FabricDerived& d
   }
   uet.paths = settings.paths;
   uet.path_choice = settings.path_selection;
+  uet.draw_path_bits = settings.path_bits == PathBits::kDrawn;
   uet.ack_trigger_bytes = settings.ack_trigger;
   uet.sack_base = settings.sack_base;
   uet.infer_loss = settings.sleek;
@@ -274,6 +278,7 @@ FabricConfig derive_fabric(const FabricSettings& settings, const FabricDerived& 
   PortProfile profile =
       PortProfile::composite(derived.queue_bytes, settings.ecn ? derived.ecn_low : kUnlimitedBytes,
                              settings.ecn ? derived.ecn_high : kUnlimitedBytes);
+  profile.queues[1].mark_behind = settings.ecn_occupancy == EcnOccupancy::kBehindPacket;
   if (!settings.trimming) profile.queues[1].overflow = OverflowRule::kDrop;
   profile.trimmed_bytes = static_cast<std::uint16_t>(settings.trim_size);
   fabric.profiles = {profile};

@@ -32,6 +32,8 @@ struct UetProtocol {
     totals.acknowledgements += counters.acknowledgements_sent;
     totals.negative_acknowledgements += counters.nacks_sent;
     totals.control_packets += counters.control_packets_sent;
+    totals.credits += counters.credits_sent;
+    totals.credit_requests += counters.credit_requests_sent;
     totals.timeouts += counters.timeouts;
   }
 

@@ -55,6 +55,11 @@ constexpr std::array<Choice<congestion::PathChoice>, 6> kSelections{
      {"reps_legacy", congestion::PathChoice::kRecycle},
      {"oblivious", congestion::PathChoice::kOblivious},
      {"flow", congestion::PathChoice::kFlow}}};
+constexpr std::array<Choice<EcnOccupancy>, 2> kOccupancies{
+    {{"with_packet", EcnOccupancy::kWithPacket}, {"behind_packet", EcnOccupancy::kBehindPacket}}};
+constexpr std::array<Choice<PathBits>, 2> kPathBits{{{"fixed", PathBits::kFixed}, {"drawn", PathBits::kDrawn}}};
+constexpr std::array<Choice<CreditRequest>, 2> kCreditRequests{
+    {{"dry", CreditRequest::kDry}, {"timeout", CreditRequest::kTimeout}}};
 constexpr std::array<Choice<OversubscribedControl>, 3> kOversubscribed{
     {{"auto", OversubscribedControl::kAuto},
      {"on", OversubscribedControl::kOn},
@@ -103,6 +108,9 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
                  0, 100'000);
   binder.integer("ecn_high_packets", settings.ecn_high_packets,
                  "above which everything is marked; 0: 0.8 of it", 0, 100'000);
+  binder.choice<EcnOccupancy>("ecn_occupancy", settings.ecn_occupancy, kOccupancies,
+                              "the queue that decides about a mark: with the packet that leaves, or what stays "
+                              "behind it");
   binder.flag("trimming", settings.trimming, "full queues cut packets instead of dropping them");
   binder.bytes("trim_size", settings.trim_size, "what a link is busy for with a trimmed packet", 64, 1024);
   binder.choice<FlowControl>("flow_control", settings.flow_control, kFlowControls, "of all links");
@@ -129,6 +137,11 @@ void bind_ends(Binder& binder, FabricSettings& settings) {
   binder.choice<congestion::PathChoice>("path_selection", settings.path_selection, kSelections,
                                         "how senders choose entropy values");
   binder.integer("paths", settings.paths, "entropy values per destination, a power of two", 1, 65536);
+  binder.choice<PathBits>("path_bits", settings.path_bits, kPathBits,
+                          "upper bits of entropy values: drawn once, or for each round of the paths");
+  binder.choice<CreditRequest>("credit_request", settings.credit_request, kCreditRequests,
+                               "a source without credit asks for some when nothing of it is under way, or a "
+                               "time-out later");
   binder.time("rto", settings.rto, "retransmission time-out; 0ns: 15us and six full queues");
   binder.flag("rto_back_off", settings.rto_back_off, "time-outs double");
   binder.flag("base_rtt_probe", settings.base_rtt_probe,

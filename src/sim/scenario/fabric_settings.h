@@ -26,6 +26,12 @@ enum class QueueType : std::uint8_t { kComposite, kCompositeEcn, kAeolus, kAeolu
 enum class HostQueue : std::uint8_t { kFairPriority, kPriority, kSwift };
 enum class AdaptiveMethod : std::uint8_t { kQueue, kPause, kBandwidth, kPqb, kPq, kPb, kQb };
 enum class AdaptiveGranularity : std::uint8_t { kPacket, kFlow };
+/// Which bytes in a queue decide about the mark of a packet that leaves it.
+enum class EcnOccupancy : std::uint8_t { kWithPacket, kBehindPacket };
+/// Whether the upper bits of entropy values are drawn once or for each round of paths.
+enum class PathBits : std::uint8_t { kFixed, kDrawn };
+/// When a source without credit asks for some: as soon as nothing of it is under way, or a time-out later.
+enum class CreditRequest : std::uint8_t { kDry, kTimeout };
 enum class OversubscribedControl : std::uint8_t { kAuto, kOn, kOff };
 
 /// Zero stands for "by rule" where a rule is given.
@@ -57,6 +63,7 @@ struct FabricSettings {
   bool ecn = true;
   std::uint32_t ecn_low_packets = 0;   ///< 0: 0.2 of the bandwidth-delay product.
   std::uint32_t ecn_high_packets = 0;  ///< 0: 0.8 of it.
+  EcnOccupancy ecn_occupancy = EcnOccupancy::kWithPacket;
   bool trimming = true;
   std::uint64_t trim_size = 64;
   FlowControl flow_control = FlowControl::kNone;
@@ -74,6 +81,8 @@ struct FabricSettings {
   uet::SackBase sack_base = uet::SackBase::kTrack;
   congestion::PathChoice path_selection = congestion::PathChoice::kOblivious;
   std::uint32_t paths = 64;
+  PathBits path_bits = PathBits::kFixed;
+  CreditRequest credit_request = CreditRequest::kDry;
   TimePs rto{};  ///< 0: 15 us and six full queues.
   bool rto_back_off = true;
   bool sleek = false;

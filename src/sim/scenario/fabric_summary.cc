@@ -122,6 +122,8 @@ nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topo
                         {"acknowledgements", totals.acknowledgements},
                         {"negative_acknowledgements", totals.negative_acknowledgements},
                         {"control", totals.control_packets},
+                        {"credits", totals.credits},
+                        {"credit_requests", totals.credit_requests},
                         {"timeouts", totals.timeouts}};
   summary["switches_did"] = {{"trimmed", totals.trimmed},
                              {"marked", totals.marked},
