@@ -31,11 +31,15 @@ TEST(ManyHosts, TheBaseRoundTripIsTheSumOfItsParts) { expect_holds(ultra_etherne
 
 TEST(ManyHosts, WorkedExamplesComeOut) { expect_holds(ultra_ethernet::worked_examples(context())); }
 
+TEST(ManyHosts, RunsAgreeWithTheUecSimulator) {
+  expect_holds(ultra_ethernet::reference_simulator(context()));
+}
+
 TEST(ManyHosts, EachTypeOfCongestionHasItsCure) { expect_holds(fabric::congestion_types(context())); }
 
 TEST(ManyHosts, TheirStudiesAreListed) {
   for (const char* id : {"openurma/figure17", "openurma/figure44", "openurma/figure45",
-                         "fabric/congestion-types", "uet/base-rtt", "uet/worked-examples"}) {
+                         "fabric/congestion-types", "uet/base-rtt", "uet/htsim-reference", "uet/worked-examples"}) {
     EXPECT_TRUE(find_study(id).ok()) << id;
   }
 }

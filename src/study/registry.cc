@@ -70,6 +70,8 @@ constexpr std::array<Study, 29> kStudies{{
      "ASPLOS '26, Figure 10", ordering::figure10},
     {"uet/base-rtt", "What the base round trip consists of", "Ultra Ethernet 1.0, 3.6",
      ultra_ethernet::base_rtt},
+    {"uet/htsim-reference", "The UEC's simulator, and what each of its own rules changes",
+     "Reference runs of the UEC's public simulator (htsim)", ultra_ethernet::reference_simulator},
     {"uet/worked-examples", "The numbers of a public series of articles",
      "Articles on Ultra Ethernet, November 2025 to January 2026", ultra_ethernet::worked_examples},
 }};

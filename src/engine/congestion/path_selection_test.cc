@@ -35,6 +35,19 @@ TEST(PathSelection, ObliviousTakesEveryPathOncePerRoundInANewOrder) {
   EXPECT_EQ(distinct(take(selector, random, 16)).size(), 16U) << "it does not listen";
 }
 
+TEST(PathSelection, UpperBitsMayBeDrawnForEachRound) {
+  const PathConfig config{.choice = PathChoice::kBitmap, .paths = 16, .draw_upper_bits = true};
+  RandomStream random = stream();
+  PathSelector selector(config, random);
+  const auto first = take(selector, random, 16);
+  const auto second = take(selector, random, 16);
+  const auto upper = [](std::uint16_t value) { return value >> 4; };
+  for (const std::uint16_t value : first) EXPECT_EQ(upper(value), upper(first[0])) << "one for a round";
+  EXPECT_NE(upper(first[0]), upper(second[0]));
+  selector.feedback({}, first[3], PathFeedback::kTrimmed);
+  EXPECT_EQ(selector.penalty(first[3]), 4U) << "feedback about an earlier round counts for its path";
+}
+
 TEST(PathSelection, AFlowStaysOnItsPath) {
   const PathConfig config{.choice = PathChoice::kFlow};
   RandomStream random = stream();

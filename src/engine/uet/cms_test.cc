@@ -225,6 +225,28 @@ TEST(Cms, Uet_3_6_14_ASourceWithoutCreditAsksForIt) {
   EXPECT_TRUE(star.all_ok());
 }
 
+TEST(Cms, Uet_3_6_14_ASourceMayWaitBeforeItAsks) {
+  UetConfig config = credit_config(CongestionControl::kBoth);
+  config.base_rtt_probe = false;
+  config.credit.request_patience = microseconds(400);
+  Star star(config, 1, {});
+  star.lose = [](const wire::Packet& packet) {
+    return packet.uet.prologue.type == wire::UetPdsType::kControl &&
+           packet.uet.prologue.control == wire::UetControlType::kCredit;
+  };
+  star.write(0, 1U << 20U);
+  star.run_to(microseconds(350));
+  EXPECT_FALSE(star.context(0).credit.permits(1));
+  EXPECT_EQ(star.engine(0).counters().credit_requests_sent, 0U);
+  star.run_to(microseconds(600));
+  // At about 410 us, and twice the base RTT of 8.8 us after it, then 4, 8 times...
+  EXPECT_GE(star.engine(0).counters().credit_requests_sent, 2U);
+  EXPECT_LE(star.engine(0).counters().credit_requests_sent, 4U);
+  star.lose = nullptr;
+  ASSERT_TRUE(star.run(1, milliseconds(10)));
+  EXPECT_TRUE(star.all_ok());
+}
+
 TEST(Cms, Uet_3_6_14_DemandAndCreditTravelInTheirFields) {
   UetConfig config = credit_config(CongestionControl::kReceiver);
   World world(config);

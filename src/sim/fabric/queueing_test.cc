@@ -82,6 +82,28 @@ TEST(Queueing, UnmarkableTrafficIsNotMarked) {
   EXPECT_NE(fabric.received(1)[1].head.flags & kHeadMarked, 0);
 }
 
+TEST(Queueing, WhatStaysBehindAPacketMayDecideAboutItsMark) {
+  PortProfile profile;
+  profile.queues[0].mark_min_bytes = profile.queues[0].mark_max_bytes = 2500;
+  const Topology topology = star(3, kLink, kTimeZero);
+  const auto marked = [&] {
+    ScriptFabric fabric(topology, with(profile));
+    fabric.send_burst(0, 2, 4, 1000);
+    fabric.send_burst(1, 2, 4, 1000);
+    fabric.run();
+    std::vector<std::uint32_t> places;
+    for (std::uint32_t i = 0; i < fabric.received(2).size(); ++i) {
+      if ((fabric.received(2)[i].head.flags & kHeadMarked) != 0) places.push_back(i);
+    }
+    return places;
+  };
+  // Two come for each that leaves: with itself the n-th to leave is one of n + 1, at most 5 (of 8 come, 3 have
+  // gone), and then one of 4, 3, 2 and 1. Three packets are more than 2500 bytes, two are not.
+  EXPECT_THAT(marked(), testing::ElementsAre(1u, 2u, 3u, 4u, 5u));
+  profile.queues[0].mark_behind = true;
+  EXPECT_THAT(marked(), testing::ElementsAre(2u, 3u, 4u));
+}
+
 TEST(Queueing, ArrivalsAreTrimmedAndOvertake) {
   PortProfile profile = PortProfile::composite(2000, kUnlimitedBytes, kUnlimitedBytes);
   profile.queues[1].overflow = OverflowRule::kTrimArrival;
