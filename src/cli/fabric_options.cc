@@ -64,7 +64,17 @@ Result<sim::LoadedFabricSettings> FabricOptions::load_settings(
 
 Result<sim::TopologyFile> FabricOptions::fabric(const sim::FabricSettings& settings, std::uint32_t hosts,
                                                 bool least) const {
-  if (!topology.empty()) return load_topology(topology, settings);
+  if (!topology.empty()) {
+    auto loaded = load_topology(topology, settings);
+    // Both say how long queues are, and the format gives neither the last word.
+    if (loaded && loaded->queue_line != 0 && settings.queue_packets != 0) {
+      return input_error(
+          fmt::format("{}:{}:1: found queue sizes beside fabric.queue_packets = {}, expected one "
+                      "of the two",
+                      topology, loaded->queue_line, settings.queue_packets));
+    }
+    return loaded;
+  }
   const auto shape = sim::k_ary_shape(settings.tiers, least ? sim::k_ary_hosts(settings.tiers, hosts) : hosts,
                                       {settings.link_speed, settings.hop_latency}, settings.switch_latency);
   if (!shape) return shape.error();
@@ -86,12 +96,16 @@ Result<void> FabricOptions::read_flows(FabricInputs& inputs) const {
   if (topology.empty() && inputs.flows.hosts == 0)
     return Error{ErrorKind::kUsage, "wharf run: --flows names no number of hosts, expected --topo too"};
   auto built = fabric(settings, inputs.flows.hosts, false);
+  const std::string nodes =
+      inputs.flows.hosts_line == 0
+          ? traffic
+          : fmt::format("{}:{}:{}", traffic, inputs.flows.hosts_line, inputs.flows.hosts_column);
   if (!built)
-    return topology.empty() ? input_error(fmt::format("{}: {}", traffic, built.error().message))
+    return topology.empty() ? input_error(fmt::format("{}: {}", nodes, built.error().message))
                             : built.error();
   inputs.topology = *std::move(built);
   if (inputs.flows.hosts > inputs.topology.topology.host_count()) {
-    return input_error(fmt::format("{}: found Nodes {}, expected at most {} as {} has them", traffic,
+    return input_error(fmt::format("{}: found Nodes {}, expected at most {} as {} has them", nodes,
                                    inputs.flows.hosts, inputs.topology.topology.host_count(), topology));
   }
   return {};
@@ -100,11 +114,6 @@ Result<void> FabricOptions::read_flows(FabricInputs& inputs) const {
 Result<void> FabricOptions::make_flows(FabricInputs& inputs) const {
   const sim::FabricSettings& settings = inputs.loaded.settings;
   const std::uint32_t needed = settings.traffic.hosts_needed();
-  if (topology.empty() && needed == 0) {
-    return Error{ErrorKind::kUsage, fmt::format("wharf run: {} names no number of hosts, expected --topo or "
-                                                "--set traffic.ranks=N too",
-                                                settings.traffic.collective ? "--collective" : "--arrivals")};
-  }
   std::optional<workload::SizeDistribution> table;
   if (settings.traffic.sizes_from_file()) {
     const auto text = read_text(settings.traffic.arrivals);
@@ -112,6 +121,11 @@ Result<void> FabricOptions::make_flows(FabricInputs& inputs) const {
     auto read = workload::read_size_distribution(*text, settings.traffic.arrivals);
     if (!read) return read.error();
     table = *std::move(read);
+  }
+  if (topology.empty() && needed == 0) {
+    return Error{ErrorKind::kUsage, fmt::format("wharf run: {} names no number of hosts, expected --topo or "
+                                                "--set traffic.ranks=N too",
+                                                settings.traffic.collective ? "--collective" : "--arrivals")};
   }
   auto built = fabric(settings, needed, true);
   if (!built) return built.error();

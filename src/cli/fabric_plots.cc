@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace wharf::cli {
 namespace {
@@ -24,18 +27,37 @@ study::Plot over_time(std::string name, std::string title, std::string y_title) 
   return plot;
 }
 
-/// Appends the lines that have points.
-void append(study::Plot& plot, std::map<std::uint32_t, study::Series>& lines) {
+/// More lines than a palette has colours cannot be told apart.
+constexpr std::size_t kLinesDrawn = 8;
+
+double highest(const study::Series& line) {
+  double most = 0;
+  for (const study::Series::Point& point : line.points) most = std::max(most, point.y);
+  return most;
+}
+
+/// Appends the lines that have points; of many, those that reach highest, and the title says so.
+void append(study::Plot& plot, std::map<std::uint32_t, study::Series>& lines, std::string_view what) {
+  std::vector<study::Series*> drawn;
   for (auto& [key, line] : lines) {
-    if (!line.points.empty()) plot.series.push_back(std::move(line));
+    if (!line.points.empty()) drawn.push_back(&line);
   }
+  if (drawn.size() > kLinesDrawn) {
+    plot.title += fmt::format(": the {} of {} {} that reach highest", kLinesDrawn, drawn.size(), what);
+    std::stable_sort(drawn.begin(), drawn.end(), [](const study::Series* a, const study::Series* b) {
+      return highest(*a) > highest(*b);
+    });
+    drawn.resize(kLinesDrawn);
+  }
+  for (study::Series* line : drawn) plot.series.push_back(std::move(*line));
 }
 
 }  // namespace
 
 std::vector<study::Plot> fabric_plots(const sim::ObservedRun& seen, const workload::FlowList& list,
                                       const sim::PortNames& names) {
-  study::Plot goodput = over_time("plot_goodput", "Goodput", "Gb/s");
+  study::Plot goodput = over_time("plot_goodput", "Goodput of all flows", "Gb/s");
+  study::Plot flow_goodput = over_time("plot_flow_goodput", "Goodput of flows", "Gb/s");
   study::Plot queues = over_time("plot_queues", "Bytes queued", "bytes");
   study::Plot windows = over_time("plot_windows", "Windows", "bytes");
   study::Plot round_trips = over_time("plot_round_trips", "Round trips", "us");
@@ -55,7 +77,7 @@ std::vector<study::Plot> fabric_plots(const sim::ObservedRun& seen, const worklo
     line.name = names[sample.port];
     line.points.push_back({in_microseconds(sample.at), static_cast<double>(sample.queued_bytes), ""});
   }
-  append(queues, queue_lines);
+  append(queues, queue_lines, "ports");
 
   std::map<std::uint32_t, study::Series> goodputs, window_lines, trip_lines;
   std::map<std::uint32_t, sim::FlowSample> last;
@@ -72,12 +94,12 @@ std::vector<study::Plot> fabric_plots(const sim::ObservedRun& seen, const worklo
     if (sample.trace.round_trip != kNever)
       trip_lines[sample.flow].points.push_back({at, in_microseconds(sample.trace.round_trip), ""});
   }
-  append(goodput, goodputs);
-  append(windows, window_lines);
-  append(round_trips, trip_lines);
+  append(flow_goodput, goodputs, "flows");
+  append(windows, window_lines, "flows");
+  append(round_trips, trip_lines, "flows");
 
   std::vector<study::Plot> plots;
-  for (study::Plot* plot : {&goodput, &queues, &windows, &round_trips}) {
+  for (study::Plot* plot : {&goodput, &flow_goodput, &queues, &windows, &round_trips}) {
     if (!plot->series.empty()) plots.push_back(std::move(*plot));
   }
   return plots;

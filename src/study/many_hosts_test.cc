@@ -38,8 +38,9 @@ TEST(ManyHosts, RunsAgreeWithTheUecSimulator) {
 TEST(ManyHosts, EachTypeOfCongestionHasItsCure) { expect_holds(fabric::congestion_types(context())); }
 
 TEST(ManyHosts, TheirStudiesAreListed) {
-  for (const char* id : {"openurma/figure17", "openurma/figure44", "openurma/figure45",
-                         "fabric/congestion-types", "uet/base-rtt", "uet/htsim-reference", "uet/worked-examples"}) {
+  for (const char* id :
+       {"openurma/figure17", "openurma/figure44", "openurma/figure45", "fabric/congestion-types",
+        "uet/base-rtt", "uet/htsim-reference", "uet/worked-examples"}) {
     EXPECT_TRUE(find_study(id).ok()) << id;
   }
 }

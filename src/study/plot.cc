@@ -75,8 +75,17 @@ std::string bars_csv(const Plot& plot) {
   return text;
 }
 
+/// Points of a line that are still drawn as such: more of them would cover it.
+constexpr std::size_t kPointsDrawn = 50;
+
 std::string lines_script(const Plot& plot, std::string_view stem) {
-  std::string script = "set grid\nplot ";
+  std::string script = "set grid\n";
+  const bool long_lines = std::any_of(plot.series.begin(), plot.series.end(), [](const Series& series) {
+    return series.points.size() > kPointsDrawn;
+  });
+  // A line that fills the picture ends where its axis does.
+  if (long_lines) script += "set autoscale xfix\n";
+  script += "plot ";
   // The rows of a series stand together, so their places choose them; names may hold commas and quotes.
   std::size_t row = 0;
   std::size_t line = 0;
@@ -84,9 +93,10 @@ std::string lines_script(const Plot& plot, std::string_view stem) {
     ++line;
     if (series.points.empty()) continue;
     if (row > 0) script += ", \\\n     ";
-    script += fmt::format("{} every ::{}::{} using 2:3 with linespoints lt {} title {}",
+    script += fmt::format("{} every ::{}::{} using 2:3 with {} lt {} title {}",
                           single_quoted(fmt::format("{}.csv", stem)), row, row + series.points.size() - 1,
-                          line, single_quoted(series.name));
+                          series.points.size() > kPointsDrawn ? "lines lw 1" : "linespoints", line,
+                          single_quoted(series.name));
     row += series.points.size();
   }
   return script + "\n";

@@ -91,6 +91,16 @@ TEST(Plot, ScriptsDoubleQuotesAndNameTheirFiles) {
   EXPECT_THAT(script, HasSubstr("'stem.csv' using 2:xtic(1)"));
 }
 
+TEST(Plot, LongLinesHaveNoPoints) {
+  Plot plot;
+  plot.series = {{"short", {{1, 2, ""}}}, {"long", {}}};
+  for (int i = 0; i < 51; ++i) plot.series[1].points.push_back({static_cast<double>(i), 1, ""});
+  const std::string script = gnuplot_script(plot, "stem");
+  EXPECT_THAT(script, HasSubstr("every ::0::0 using 2:3 with linespoints lt 1"));
+  EXPECT_THAT(script, HasSubstr("every ::1::51 using 2:3 with lines lw 1 lt 2"));
+  EXPECT_THAT(script, HasSubstr("set autoscale xfix"));
+}
+
 TEST(Plot, GnuplotDrawsLinesBarsAndStacks) {
   const auto directory = std::filesystem::path(testing::TempDir()) / "wharf study plots";
   std::filesystem::create_directories(directory);

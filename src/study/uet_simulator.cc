@@ -22,14 +22,14 @@ constexpr double kOfNew = 0.001;   ///< or this part of the new packets, whichev
 constexpr double kUnknown = -1.0;  ///< No number was published.
 
 /// perm_16n_16c_2MB.cm and perm_128n_128c_2MB.cm: to whom each host sends.
-constexpr std::array<std::uint8_t, 16> kSixteen{8, 4, 13, 10, 12, 15, 0, 9, 14, 7, 5, 3, 11, 6, 2, 1};
-constexpr std::array<std::uint8_t, 128> kHundred{
-    90, 66,  23,  72, 3,   93, 70, 50, 115, 39,  110, 14,  120, 112, 10, 20, 0,   63, 105, 116, 58,  97,
-    36, 69,  100, 84, 119, 52, 123, 4, 59,  41,  121, 40,  109, 46,  95, 21, 5,   65, 64,  74,  107, 87,
-    18, 68,  37,  94, 7,   55, 91, 114, 86, 127, 26,  122, 30,  42,  53, 62, 108, 47, 99,  1,   111, 17,
-    57, 81,  15,  44, 28,  2,  85, 80, 51,  126, 33,  60,  35,  92,  75, 48, 11,  88, 106, 56,  77,  8,
-    25, 101, 113, 102, 96, 67, 124, 38, 6,  49,  22,  79,  125, 29,  76, 32, 73,  118, 78, 31,  71,  89,
-    24, 43,  12,  103, 27, 117, 54, 98, 61, 16,  104, 13,  19,  9,   45, 82, 34,  83};
+constexpr std::array<std::uint8_t, 16> kToOfSixteen{8, 4, 13, 10, 12, 15, 0, 9, 14, 7, 5, 3, 11, 6, 2, 1};
+constexpr std::array<std::uint8_t, 128> kToOfHundred{
+    90, 66,  23,  72,  3,   93,  70,  50,  115, 39,  110, 14,  120, 112, 10, 20, 0,   63,  105, 116, 58,  97,
+    36, 69,  100, 84,  119, 52,  123, 4,   59,  41,  121, 40,  109, 46,  95, 21, 5,   65,  64,  74,  107, 87,
+    18, 68,  37,  94,  7,   55,  91,  114, 86,  127, 26,  122, 30,  42,  53, 62, 108, 47,  99,  1,   111, 17,
+    57, 81,  15,  44,  28,  2,   85,  80,  51,  126, 33,  60,  35,  92,  75, 48, 11,  88,  106, 56,  77,  8,
+    25, 101, 113, 102, 96,  67,  124, 38,  6,   49,  22,  79,  125, 29,  76, 32, 73,  118, 78,  31,  71,  89,
+    24, 43,  12,  103, 27,  117, 54,  98,  61,  16,  104, 13,  19,  9,   45, 82, 34,  83};
 constexpr std::uint32_t kIncastReceiver = 33;
 
 enum class Pattern : std::uint8_t { kOne, kSixteen, kHundred, kIncast };
@@ -79,10 +79,10 @@ workload::FlowList flows_of(Pattern pattern) {
       list.flows.push_back({.source = 0, .destination = 13, .bytes = kBytes});
       break;
     case Pattern::kSixteen:
-      add_permutation(kSixteen, list);
+      add_permutation(kToOfSixteen, list);
       break;
     case Pattern::kHundred:
-      add_permutation(kHundred, list);
+      add_permutation(kToOfHundred, list);
       break;
     case Pattern::kIncast:
       for (std::uint32_t host = 0; host < 128; ++host) {
@@ -181,11 +181,11 @@ Result<StudyResult> reference_simulator(const StudyContext& context) {
   WHARF_TRY(batch.run());
 
   StudyResult result;
-  result.columns = {{"matrix", "matrix", 0},           {"control", "CC", 0},
-                    {"rules", "rules", 0},             {"mean_us", "mean us", 1},
-                    {"last_us", "last us", 1},         {"min_percent", "first %", 1},
-                    {"mean_percent", "mean %", 1},     {"last_percent", "last %", 1},
-                    {"retransmitted", "again", 0},     {"acks", "ACK", 0},
+  result.columns = {{"matrix", "matrix", 0},       {"control", "CC", 0},
+                    {"rules", "rules", 0},         {"mean_us", "mean us", 1},
+                    {"last_us", "last us", 1},     {"min_percent", "first %", 1},
+                    {"mean_percent", "mean %", 1}, {"last_percent", "last %", 1},
+                    {"retransmitted", "again", 0}, {"acks", "ACK", 0},
                     {"nacks", "NACK", 0}};
   std::size_t place = 0;
   for (const Reference& reference : kReferences) {

@@ -6,8 +6,8 @@
 
 namespace wharf::study::ultra_ethernet {
 
-Result<StudyResult> base_rtt(const StudyContext& context);         // uet_base_rtt.cc
+Result<StudyResult> base_rtt(const StudyContext& context);             // uet_base_rtt.cc
 Result<StudyResult> reference_simulator(const StudyContext& context);  // uet_simulator.cc
-Result<StudyResult> worked_examples(const StudyContext& context);  // uet_worked_examples.cc
+Result<StudyResult> worked_examples(const StudyContext& context);      // uet_worked_examples.cc
 
 }  // namespace wharf::study::ultra_ethernet

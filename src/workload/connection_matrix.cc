@@ -54,6 +54,7 @@ class MatrixReader {
     std::string_view word;
     std::uint64_t value = 0;
     std::uint32_t line = 0;
+    std::uint32_t column = 1;  ///< Of the value.
   };
   /// A trigger as a connection names it, with the place of the name.
   struct Reference {
@@ -79,6 +80,7 @@ class MatrixReader {
                                    count.line));
       count.value = *value;
       count.line = lines_.number();
+      count.column = lines_[1].column;
       return {};
     }
     if (ignored_line_ == 0) {
@@ -97,6 +99,8 @@ class MatrixReader {
                       lines_.name(), std::max(lines_.number(), 1U)));
     }
     list_.hosts = static_cast<std::uint32_t>(nodes().value);
+    list_.hosts_line = nodes().line;
+    list_.hosts_column = nodes().column;
     return {};
   }
 
@@ -138,6 +142,7 @@ class MatrixReader {
       return lines_.refuse(pair, fmt::format("found more than {} connections", kFlowsMax));
 
     Flow flow;
+    flow.line = lines_.number();
     flow.source = *source;
     flow.destination = *destination;
     const auto number = static_cast<std::uint32_t>(list_.flows.size());
@@ -299,6 +304,7 @@ class MatrixReader {
           lines_.integer(lines_[at + 1], fmt::format("a value of {}", kWords[i]), 0, kFlowHostsMax);
       if (!value) return value.error();
       (i == 1 ? failure.switch_id : failure.link_id) = static_cast<std::uint32_t>(*value);
+      (i == 1 ? failure.switch_column : failure.link_column) = lines_[at + 1].column;
     }
     if (lines_.size() > 7) return lines_.refuse_token(lines_[7], "the end of the line");
     list_.failures.push_back(failure);

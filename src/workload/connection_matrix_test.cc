@@ -107,8 +107,9 @@ TEST(ConnectionMatrix, QuirksAreKeptAndSaid) {
   const auto silent = read_connection_matrix(receive, "m.cm");
   ASSERT_TRUE(silent.ok());
   EXPECT_THAT(silent->remarks[0], HasSubstr("recv_done_trigger never fires"));
-  EXPECT_EQ(check_startable(*silent).error().message,
-            "m.cm: flow 2 never starts: too few flows activate its trigger 1, expected every flow to start");
+  EXPECT_EQ(
+      check_startable(*silent).error().message,
+      "m.cm:5:1: flow 2 never starts: too few flows activate its trigger 1, expected every flow to start");
   EXPECT_TRUE(check_startable(*read_connection_matrix(receive, "m.cm", {.connection_reuse = true})).ok());
 }
 
@@ -178,7 +179,7 @@ TEST(ConnectionMatrix, RunsThatCannotFinishAreNamed) {
   ASSERT_TRUE(list.ok());
   EXPECT_EQ(
       check_startable(*list).error().message,
-      "m.cm: flows wait for one another in a ring: flow 1 waits for flow 2 waits for flow 1, expected a "
+      "m.cm:4:1: flows wait for one another in a ring: flow 1 waits for flow 2 waits for flow 1, expected a "
       "start for each");
   const auto few = read_connection_matrix(replaced(kChain, "oneshot", "barrier count 2"), "m.cm");
   ASSERT_TRUE(few.ok());

@@ -68,6 +68,10 @@ void FlowTriggers::finished(std::uint32_t flow, std::vector<std::uint32_t>& star
   }
 }
 
+std::string FlowList::place_of(const Flow& flow) const {
+  return flow.line == 0 ? name : fmt::format("{}:{}:1", name, flow.line);
+}
+
 Result<void> check_startable(const FlowList& list) {
   FlowTriggers triggers(list);
   std::vector<bool> runs(list.flows.size(), false);
@@ -101,7 +105,7 @@ Result<void> check_startable(const FlowList& list) {
     const Trigger& trigger = list.triggers[list.flows[way.back()].trigger];
     return input_error(fmt::format(
         "{}: flow {} never starts: too few flows activate its trigger {}{}, expected every flow to start",
-        list.name, list.flows[way.back()].id, trigger.id,
+        list.place_of(list.flows[way.back()]), list.flows[way.back()].id, trigger.id,
         trigger.kind == TriggerKind::kBarrier ? fmt::format(", which waits for {}", trigger.count) : ""));
   }
   std::string ring;
@@ -113,8 +117,8 @@ Result<void> check_startable(const FlowList& list) {
     ring += fmt::format("flow {} waits for ", list.flows[*each].id);
   }
   return input_error(
-      fmt::format("{}: flows wait for one another in a ring: {}flow {}, expected a start for each", list.name,
-                  ring, list.flows[at].id));
+      fmt::format("{}: flows wait for one another in a ring: {}flow {}, expected a start for each",
+                  list.place_of(list.flows[at]), ring, list.flows[at].id));
 }
 
 void set_activations(FlowList& list, std::vector<std::pair<std::uint32_t, std::uint32_t>> edges) {

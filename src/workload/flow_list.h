@@ -42,6 +42,7 @@ struct Flow {
   std::uint32_t trigger = kNoTrigger;  ///< Index of the trigger that starts it, if one does.
   std::uint32_t first_activation = 0;  ///< Its range in FlowList::activations.
   std::uint32_t activation_count = 0;
+  std::uint32_t line = 0;  ///< Of the file; 0: it comes from none.
 };
 
 /// Where a link has failed, as connection matrices say it.
@@ -49,11 +50,15 @@ struct LinkFailure {
   std::uint32_t switch_id = 0;  ///< Of the middle tier, pod by pod.
   std::uint32_t link_id = 0;    ///< Of its links upwards.
   std::uint32_t line = 0;
+  std::uint32_t switch_column = 1;  ///< Of the number of the switch,
+  std::uint32_t link_column = 1;    ///< and of the link.
 };
 
 struct FlowList {
-  std::string name;         ///< File or collective, for messages.
-  std::uint32_t hosts = 0;  ///< As declared; 0: whatever the topology has.
+  std::string name;                ///< File or collective, for messages.
+  std::uint32_t hosts = 0;         ///< As declared; 0: whatever the topology has.
+  std::uint32_t hosts_line = 0;    ///< Where that stands: in this line, if any,
+  std::uint32_t hosts_column = 1;  ///< at this column.
   std::vector<Flow> flows{};
   std::vector<Trigger> triggers{};
   std::vector<std::uint32_t> activations{};  ///< Indices of triggers, flow by flow.
@@ -61,6 +66,8 @@ struct FlowList {
   std::vector<std::string> remarks{};  ///< Sentences: what was read and does not count.
 
   std::uint32_t largest_host() const;
+  /// Where a flow stands, for the beginning of messages: "FILE:LINE:1", or the name alone.
+  std::string place_of(const Flow& flow) const;
 };
 
 /// The triggers of a list while its flows run. Plain counting, no time.

@@ -106,6 +106,7 @@ class TableReader {
     flow.source = static_cast<std::uint32_t>(*source);
     flow.destination = static_cast<std::uint32_t>(*destination);
     flow.bytes = *bytes;
+    flow.line = lines_.number();
     const TextToken* start = field(kStart);
     if (start == nullptr) return lines_.refuse_end("found no start_ns, expected nanoseconds");
     const auto time = parse_time(std::string(start->text) + "ns");

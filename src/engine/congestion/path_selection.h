@@ -33,7 +33,7 @@ enum class PathChoice : std::uint8_t {
 
 struct PathConfig {
   PathChoice choice = PathChoice::kOblivious;
-  std::uint32_t paths = 64;         ///< Entropy values per context: a power of two up to 65536.
+  std::uint32_t paths = 64;  ///< Entropy values per context: a power of two up to 65536.
   /// The bits of entropy values above those of the path are drawn anew for each round of the walk, instead of
   /// once per context: more ways through the fabric than `paths`. Feedback goes by the lower bits.
   bool draw_upper_bits = false;

@@ -18,8 +18,8 @@ struct UetCounters {
   std::uint64_t control_packets_sent = 0;  ///< All of them, also
   std::uint64_t credits_sent = 0;          ///< Credit CPs and
   std::uint64_t credit_requests_sent = 0;  ///< Credit Request CPs.
-  std::uint64_t datagrams_sent = 0;      ///< UUD.
-  std::uint64_t rudi_requests_sent = 0;  ///< First transmissions.
+  std::uint64_t datagrams_sent = 0;        ///< UUD.
+  std::uint64_t rudi_requests_sent = 0;    ///< First transmissions.
   std::uint64_t acknowledgements_received = 0;
   std::uint64_t nacks_received = 0;
   std::uint64_t completions = 0;

@@ -28,7 +28,10 @@ enum class OverflowRule : std::uint8_t {
   /// With probability one half the newest queued packet loses its payload and the arrival takes its place;
   /// otherwise the arrival does (the composite queue of htsim).
   kTrimNewestOrArrival,
+  kDropNewestOrArrival,  ///< The same with packets that are dropped.
 };
+/// Whether an arrival may take the place of the newest queued packet.
+constexpr bool replaces_newest(OverflowRule rule) { return rule >= OverflowRule::kTrimNewestOrArrival; }
 
 /// One queue of an output port. Occupancies count a packet until its last byte has been sent.
 struct PortQueueConfig {

@@ -182,12 +182,14 @@ template <FabricHost Host>
   const OverflowRule rule = profile.queues[queue].overflow;
   PortCounters& counters = state_.counters[out];
   SlotId victim = slot;
-  if (rule == OverflowRule::kTrimNewestOrArrival && (port.waiting & (1U << queue)) != 0 &&
-      (heads_[port.queue_tail[queue]].flags & kHeadTrimmable) != 0 && (draw(port, out) >> 63U) != 0) {
+  const bool drops = rule == OverflowRule::kDrop || rule == OverflowRule::kDropNewestOrArrival;
+  if (replaces_newest(rule) && (port.waiting & (1U << queue)) != 0 &&
+      (drops || (heads_[port.queue_tail[queue]].flags & kHeadTrimmable) != 0) &&
+      (draw(port, out) >> 63U) != 0) {
     victim = replace_newest(port, heads_, queue, slot);
   }
   PacketHead& head = heads_[victim];
-  if (rule == OverflowRule::kDrop || (head.flags & kHeadTrimmable) == 0) {
+  if (drops || (head.flags & kHeadTrimmable) == 0) {
     ++counters.dropped_full;
     discard(victim);
     return;

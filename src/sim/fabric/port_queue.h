@@ -58,7 +58,7 @@ inline SlotId replace_newest(Port& port, HeadPool& heads, std::uint32_t queue, S
 /// before that one.
 inline void append_as(const PortQueueConfig& config, Port& port, HeadPool& heads, std::uint32_t queue,
                       SlotId slot) {
-  if (config.overflow == OverflowRule::kTrimNewestOrArrival)
+  if (replaces_newest(config.overflow))
     port.newest_but_one = (port.waiting & (1U << queue)) != 0 ? port.queue_tail[queue] : kNoSlot;
   append(port, heads, queue, slot);
 }

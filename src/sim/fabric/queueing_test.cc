@@ -97,8 +97,8 @@ TEST(Queueing, WhatStaysBehindAPacketMayDecideAboutItsMark) {
     }
     return places;
   };
-  // Two come for each that leaves: with itself the n-th to leave is one of n + 1, at most 5 (of 8 come, 3 have
-  // gone), and then one of 4, 3, 2 and 1. Three packets are more than 2500 bytes, two are not.
+  // Two come for each that leaves: with itself the n-th to leave is one of n + 1, at most 5 (of 8 come, 3
+  // have gone), and then one of 4, 3, 2 and 1. Three packets are more than 2500 bytes, two are not.
   EXPECT_THAT(marked(), testing::ElementsAre(1u, 2u, 3u, 4u, 5u));
   profile.queues[0].mark_behind = true;
   EXPECT_THAT(marked(), testing::ElementsAre(2u, 3u, 4u));
@@ -143,6 +143,22 @@ TEST(Queueing, HalfOfTheTrimsHitTheNewestQueuedPacket) {
   EXPECT_EQ(fabric.received(2).size(), 16'000u);
   EXPECT_GT(all, 7000u);
   EXPECT_NEAR(static_cast<double>(trimmed[0]) / static_cast<double>(all), 0.5, 0.03);
+}
+
+TEST(Queueing, HalfOfTheDropsMayHitTheNewestQueuedPacket) {
+  PortProfile profile = PortProfile::composite(10'000, kUnlimitedBytes, kUnlimitedBytes);
+  profile.queues[1].overflow = OverflowRule::kDropNewestOrArrival;
+  const Topology topology = star(3, kLink, kTimeZero);
+  ScriptFabric fabric(topology, with(profile));
+  fabric.send_burst(0, 2, 8000, 1000);
+  fabric.send_burst(1, 2, 8000, 1000);
+  fabric.run();
+  // As above: of each pair one is dropped, that of host 0 or that of host 1. Ten find room at the end.
+  std::uint64_t arrived[2] = {0, 0};
+  for (const auto& packet : fabric.received(2)) ++arrived[packet.from];
+  EXPECT_EQ(arrived[0] + arrived[1] + fabric.counters_to(2).dropped_full, 16'000u);
+  EXPECT_NEAR(static_cast<double>(arrived[0] + arrived[1]), 8010, 2);
+  EXPECT_NEAR(static_cast<double>(arrived[0]) / static_cast<double>(arrived[0] + arrived[1]), 0.5, 0.03);
 }
 
 TEST(Queueing, PriorityOvertakesWaitingPackets) {

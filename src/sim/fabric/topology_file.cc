@@ -69,6 +69,7 @@ class FatTreeReader {
     file.topology = *std::move(topology);
     file.fat_tree = shape_;
     remark_on(file.remarks);
+    file.queue_line = queue_line();
     return file;
   }
 
@@ -277,6 +278,14 @@ class FatTreeReader {
                     bundle, number, down.value, below.value));
   }
 
+  std::uint32_t queue_line() const {
+    for (const Tier& tier : tier_of_) {
+      const std::uint32_t line = std::max(tier.values[kQueueDown].line, tier.values[kQueueUp].line);
+      if (line != 0) return line;
+    }
+    return 0;
+  }
+
   void remark_on(std::vector<std::string>& remarks) const {
     if (ignored_lines_ != 0) {
       std::string more =
@@ -284,15 +293,11 @@ class FatTreeReader {
       remarks.push_back(fmt::format("{}:{}: the format ignores the header line {}{}", lines_.name(),
                                     ignored_line_, quoted_token(ignored_word_), more));
     }
-    for (std::uint32_t t = 0; t < tiers_.value; ++t) {
-      const std::uint32_t line =
-          std::max(tier_of_[t].values[kQueueDown].line, tier_of_[t].values[kQueueUp].line);
-      if (line == 0) continue;
+    if (const std::uint32_t line = queue_line(); line != 0) {
       remarks.push_back(
           fmt::format("{}:{}: queue sizes of topology files have no influence; the profile's queue "
                       "keys set them",
                       lines_.name(), line));
-      break;
     }
   }
 

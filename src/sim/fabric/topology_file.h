@@ -19,6 +19,7 @@ struct TopologyFile {
   std::optional<FatTreeShape> fat_tree;  ///< Nothing for a graph.
   std::vector<std::string> names{};      ///< Graphs: of the switches, in order.
   std::vector<std::string> remarks{};
+  std::uint32_t queue_line = 0;  ///< A line with Queue_Down or Queue_Up; 0: there is none.
 };
 
 /// Reads either kind: a text whose first token is "graph" is a graph, any other a fat tree. `name` stands in
@@ -31,8 +32,8 @@ Result<TopologyFile> read_topology(std::string_view text, const std::string& nam
 /// case, one space before the value. Lines that begin with # do not count.
 ///
 /// Kept from that format: header lines that it does not know are ignored (with one remark); queue sizes are
-/// read and have no influence (the run's own rule sets them; one remark); the number of links above a tier
-/// follows from speeds and "Oversubscribed", and radices must agree with it.
+/// read and have no influence (the run's own rule sets them; one remark, and queue_line); the number of links
+/// above a tier follows from speeds and "Oversubscribed", and radices must agree with it.
 Result<TopologyFile> read_fat_tree_file(std::string_view text, const std::string& name);
 
 /// Any graph. Lines, with one space between tokens; # begins a comment line:

@@ -91,6 +91,7 @@ TEST(TopologyFile, QueueSizesHaveNoInfluenceAndThatIsSaid) {
   ASSERT_TRUE(file.ok());
   ASSERT_EQ(file->remarks.size(), 1U);
   EXPECT_THAT(file->remarks[0], HasSubstr("t.topo:16: queue sizes"));
+  EXPECT_EQ(file->queue_line, 16U);
 }
 
 TEST(TopologyFile, RefusalsNameLineTokenAndRule) {
@@ -145,7 +146,7 @@ TEST(GraphFile, Refusals) {
             "t.topo:4:8: found \"b\", expected a switch defined above or a host from 0 to 1");
   EXPECT_THAT(refusal(head + "link 0 a 1Gbp 1us\n"), HasSubstr("t.topo:4:10: "));
   EXPECT_THAT(refusal(head + "lnk 0 a 1Gbps 1us\n"), HasSubstr("did you mean link?"));
-  EXPECT_THAT(refusal(head + "link 0 a 1Gbps 1us\n"), HasSubstr("t.topo: host 1 has no link"));
+  EXPECT_THAT(refusal(head + "link 0 a 1Gbps 1us\n"), HasSubstr("t.topo:4:1: host 1 has no link"));
   EXPECT_THAT(refusal(head + "switch b\nlink 0 a 1Gbps 1us\nlink 1 b 1Gbps 1us\n"),
               HasSubstr("the graph is disconnected: host 1 cannot reach host 0"));
   EXPECT_THAT(refusal(head + "hosts 2\n"), HasSubstr("expected all hosts first"));

@@ -30,7 +30,10 @@ class GraphReader {
       WHARF_TRY(statement());
     }
     const auto valid = file_.topology.validate();
-    if (!valid) return input_error(fmt::format("{}: {}", lines_.name(), valid.error().message));
+    // What a graph lacks as a whole is told at its end.
+    if (!valid)
+      return input_error(
+          fmt::format("{}:{}:1: {}", lines_.name(), std::max(lines_.number(), 1U), valid.error().message));
     return std::move(file_);
   }
 

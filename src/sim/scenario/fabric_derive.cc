@@ -222,8 +222,8 @@ Result<void> add_failures(const Topology& topology, const FatTreeShape* shape, c
   for (const workload::LinkFailure& failure : list.failures) {
     const std::uint32_t middles = shape->pods * shape->middles_per_pod;
     if (failure.switch_id >= middles) {
-      return input_error(fmt::format("{}:{}:1: found switch_id {}, expected 0 to {}", list.name, failure.line,
-                                     failure.switch_id, middles - 1));
+      return input_error(fmt::format("{}:{}:{}: found switch_id {}, expected 0 to {}", list.name,
+                                     failure.line, failure.switch_column, failure.switch_id, middles - 1));
     }
     // The format counts the top of a link as position * middles + link_id; links exist to position + middles
     // * n. Only links for which both agree can fail.
@@ -231,10 +231,10 @@ Result<void> add_failures(const Topology& topology, const FatTreeShape* shape, c
     const std::uint32_t top = position * shape->middles_per_pod + failure.link_id;
     if (top >= shape->tops() || top % shape->middles_per_pod != position) {
       return input_error(
-          fmt::format("{}:{}:1: found link_id {} of switch {}, which would be the link to switch {} of the "
+          fmt::format("{}:{}:{}: found link_id {} of switch {}, which would be the link to switch {} of the "
                       "third tier, expected "
                       "one that is wired",
-                      list.name, failure.line, failure.link_id, failure.switch_id, top));
+                      list.name, failure.line, failure.link_column, failure.link_id, failure.switch_id, top));
     }
     const std::uint32_t leaves = shape->pods * shape->leaves_per_pod;
     const NodeId node = topology.host_count() + leaves + failure.switch_id;
@@ -279,7 +279,13 @@ FabricConfig derive_fabric(const FabricSettings& settings, const FabricDerived& 
       PortProfile::composite(derived.queue_bytes, settings.ecn ? derived.ecn_low : kUnlimitedBytes,
                              settings.ecn ? derived.ecn_high : kUnlimitedBytes);
   profile.queues[1].mark_behind = settings.ecn_occupancy == EcnOccupancy::kBehindPacket;
-  if (!settings.trimming) profile.queues[1].overflow = OverflowRule::kDrop;
+  if (!settings.trimming) {
+    // Buffers under flow control are counted by arrivals.
+    profile.queues[1].overflow =
+        settings.drop_victim == DropVictim::kNewestOrArrival && settings.flow_control == FlowControl::kNone
+            ? OverflowRule::kDropNewestOrArrival
+            : OverflowRule::kDrop;
+  }
   profile.trimmed_bytes = static_cast<std::uint16_t>(settings.trim_size);
   fabric.profiles = {profile};
   const bool receiver =

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/scenario/fabric_engine_run.h"
 
 namespace wharf::sim {
@@ -11,10 +13,12 @@ Result<FabricReport> run_flows(const Topology& topology, const workload::FlowLis
                                const FabricRunConfig& config, const FabricRunOptions& options) {
   if (flows.flows.empty())
     return input_error(fmt::format("{}: found no flows, expected at least one", flows.name));
-  if (flows.largest_host() >= topology.host_count()) {
+  for (const workload::Flow& flow : flows.flows) {
+    const std::uint32_t larger = std::max(flow.source, flow.destination);
+    if (larger < topology.host_count()) continue;
     return input_error(
-        fmt::format("{}: a flow names host {}, expected hosts from 0 to {} as the topology has them",
-                    flows.name, flows.largest_host(), topology.host_count() - 1));
+        fmt::format("{}: found host {} in flow {}, expected hosts from 0 to {} as the topology has them",
+                    flows.place_of(flow), larger, flow.id, topology.host_count() - 1));
   }
   WHARF_TRY(workload::check_startable(flows));
   WHARF_TRY(validate(config.fabric, topology));

@@ -106,7 +106,7 @@ TEST(FabricRun, RefusalsAndStalls) {
     return report.ok() ? "" : report.error().message;
   };
   EXPECT_THAT(refused(matrix("Nodes 99\nConnections 1\n0->98 start 0 size 2\n"), nominal()),
-              testing::HasSubstr("a flow names host 98, expected hosts from 0 to 15"));
+              testing::HasSubstr(":3:1: found host 98 in flow 1000000001, expected hosts from 0 to 15"));
   EXPECT_THAT(refused(matrix("Nodes 16\n"), nominal()), testing::HasSubstr("found no flows"));
   FabricRunConfig wrong = nominal();
   wrong.uet.payload_mtu = 4085;

@@ -57,7 +57,10 @@ constexpr std::array<Choice<congestion::PathChoice>, 6> kSelections{
      {"flow", congestion::PathChoice::kFlow}}};
 constexpr std::array<Choice<EcnOccupancy>, 2> kOccupancies{
     {{"with_packet", EcnOccupancy::kWithPacket}, {"behind_packet", EcnOccupancy::kBehindPacket}}};
-constexpr std::array<Choice<PathBits>, 2> kPathBits{{{"fixed", PathBits::kFixed}, {"drawn", PathBits::kDrawn}}};
+constexpr std::array<Choice<DropVictim>, 2> kDropVictims{
+    {{"arrival", DropVictim::kArrival}, {"newest_or_arrival", DropVictim::kNewestOrArrival}}};
+constexpr std::array<Choice<PathBits>, 2> kPathBits{
+    {{"fixed", PathBits::kFixed}, {"drawn", PathBits::kDrawn}}};
 constexpr std::array<Choice<CreditRequest>, 2> kCreditRequests{
     {{"dry", CreditRequest::kDry}, {"timeout", CreditRequest::kTimeout}}};
 constexpr std::array<Choice<OversubscribedControl>, 3> kOversubscribed{
@@ -108,11 +111,16 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
                  0, 100'000);
   binder.integer("ecn_high_packets", settings.ecn_high_packets,
                  "above which everything is marked; 0: 0.8 of it", 0, 100'000);
-  binder.choice<EcnOccupancy>("ecn_occupancy", settings.ecn_occupancy, kOccupancies,
-                              "the queue that decides about a mark: with the packet that leaves, or what stays "
-                              "behind it");
+  binder.choice<EcnOccupancy>(
+      "ecn_occupancy", settings.ecn_occupancy, kOccupancies,
+      "the queue that decides about a mark: with the packet that leaves, or what stays "
+      "behind it");
   binder.flag("trimming", settings.trimming, "full queues cut packets instead of dropping them");
   binder.bytes("trim_size", settings.trim_size, "what a link is busy for with a trimmed packet", 64, 1024);
+  binder.choice<DropVictim>(
+      "drop_victim", settings.drop_victim, kDropVictims,
+      "what full queues drop without trimming: the arrival, or as often the newest packet "
+      "that waits");
   binder.choice<FlowControl>("flow_control", settings.flow_control, kFlowControls, "of all links");
   binder.choice<Switching>("switching", settings.switching, kSwitchings, "when a switch forwards a packet");
   binder.probability("loss", settings.loss, "a packet vanishes on a link");
@@ -140,8 +148,8 @@ void bind_ends(Binder& binder, FabricSettings& settings) {
   binder.choice<PathBits>("path_bits", settings.path_bits, kPathBits,
                           "upper bits of entropy values: drawn once, or for each round of the paths");
   binder.choice<CreditRequest>("credit_request", settings.credit_request, kCreditRequests,
-                               "a source without credit asks for some when nothing of it is under way, or a "
-                               "time-out later");
+                               "a source without credit asks for some when nothing of it is under way, or "
+                               "after a time-out");
   binder.time("rto", settings.rto, "retransmission time-out; 0ns: 15us and six full queues");
   binder.flag("rto_back_off", settings.rto_back_off, "time-outs double");
   binder.flag("base_rtt_probe", settings.base_rtt_probe,

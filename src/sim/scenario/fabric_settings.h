@@ -28,6 +28,8 @@ enum class AdaptiveMethod : std::uint8_t { kQueue, kPause, kBandwidth, kPqb, kPq
 enum class AdaptiveGranularity : std::uint8_t { kPacket, kFlow };
 /// Which bytes in a queue decide about the mark of a packet that leaves it.
 enum class EcnOccupancy : std::uint8_t { kWithPacket, kBehindPacket };
+/// What a full queue drops: the arrival, or with equal chances the newest packet in it.
+enum class DropVictim : std::uint8_t { kArrival, kNewestOrArrival };
 /// Whether the upper bits of entropy values are drawn once or for each round of paths.
 enum class PathBits : std::uint8_t { kFixed, kDrawn };
 /// When a source without credit asks for some: as soon as nothing of it is under way, or a time-out later.
@@ -66,6 +68,7 @@ struct FabricSettings {
   EcnOccupancy ecn_occupancy = EcnOccupancy::kWithPacket;
   bool trimming = true;
   std::uint64_t trim_size = 64;
+  DropVictim drop_victim = DropVictim::kArrival;  ///< Without trimming.
   FlowControl flow_control = FlowControl::kNone;
   Switching switching = Switching::kStoreAndForward;
   double loss = 0;

@@ -98,8 +98,9 @@ TEST(FabricSettings, FailuresAndSlowLinks) {
   EXPECT_EQ(run->config.fabric.changes[2].rate, gigabits_per_second(25));
 
   list.failures[0].link_id = 0;
+  list.failures[0].link_column = 44;
   EXPECT_THAT(derive_fabric_run(load("htsim-uec"), topology, &*shape, list).error().message,
-              HasSubstr("m.cm:7:1: found link_id 0 of switch 1"));
+              HasSubstr("m.cm:7:44: found link_id 0 of switch 1"));
   EXPECT_THAT(derive_fabric_run(load("htsim-uec"), topology, nullptr, list).error().message,
               HasSubstr("expected a fat tree of three tiers"));
 }
