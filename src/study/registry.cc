@@ -16,7 +16,7 @@
 namespace wharf::study {
 namespace {
 
-constexpr std::array<Study, 29> kStudies{{
+constexpr std::array<Study, 30> kStudies{{
     {"openurma/table4", "NIC state, field by field", "OpenURMA, arXiv 2605.28717, Table 4", openurma::table4},
     {"openurma/table5", "NIC state against endpoints and hosts", "OpenURMA, arXiv 2605.28717, Table 5",
      openurma::table5},
