@@ -359,5 +359,91 @@ taken | PutDone | idle
 )");
 }
 
+// Order and capacity of the home.
+
+Message request_of(AgentId agent, MessageKind kind, LineNumber line) {
+  Message out = message(kind);
+  out.line = line;
+  out.agent = agent;
+  return out;
+}
+
+/// Memory answers everything that it was asked.
+void serve_memory(Home& home) {
+  const LineBytes bytes{};
+  for (MemoryAccess access; home.next_memory_access(access);) {
+    home.memory_done(access.line, access.is_write ? nullptr : &bytes);
+  }
+}
+
+TEST(Home, RequestsOfALineAreServedInOrderOfArrival) {
+  Home home({.credits = {2, 2, 2}});
+  home.receive(request_of(0, kGetTracked, kLine));
+  home.receive(request_of(1, kGetTracked, kLine));
+  home.receive(request_of(2, kGetModified, kLine));
+  home.receive(request_of(0, kReadOnce, kLine + 1));
+  Message out;
+  MemoryAccess access;
+  EXPECT_TRUE(home.next_memory_access(access));
+  EXPECT_TRUE(home.next_memory_access(access));
+  EXPECT_FALSE(home.next_memory_access(access));  // One access per line.
+  const LineBytes bytes{};
+  home.memory_done(kLine, &bytes);
+  EXPECT_TRUE(home.next_response(out));
+  EXPECT_EQ(out.agent, 0);
+  serve_memory(home);
+  EXPECT_TRUE(home.next_response(out));
+  EXPECT_EQ(out.agent, 1);
+  EXPECT_FALSE(home.next_response(out));
+  // The writer waits for both copies.
+  for (AgentId agent : {AgentId{0}, AgentId{1}}) {
+    EXPECT_TRUE(home.next_snoop(out));
+    EXPECT_EQ(out.agent, agent);
+  }
+  home.receive(request_of(1, kSnoopAck, kLine));
+  EXPECT_FALSE(home.next_response(out));
+  home.receive(request_of(0, kSnoopAck, kLine));
+  EXPECT_TRUE(home.next_response(out));
+  EXPECT_EQ(out.agent, 2);
+  EXPECT_EQ(home.statistics().queued, 2u);
+}
+
+TEST(Home, AnswersBeforeItWritesBackWhileThereAreSpareSlots) {
+  for (std::uint32_t places : {0U, 1U}) {
+    Home home({.credits = {2, 2}, .write_back_places = places});
+    home.receive(request_of(0, kWriteLine, kLine));
+    Message out;
+    EXPECT_TRUE(home.next_response(out));
+    Message put = request_of(0, kPutModified, kLine);
+    put.has_data = true;
+    home.receive(put);
+    EXPECT_EQ(home.next_response(out), places == 1);
+    serve_memory(home);
+    EXPECT_EQ(home.next_response(out), places == 0);
+    EXPECT_TRUE(home.is_idle());
+  }
+}
+
+/// A line that is never left alone loses its directory entry to one that waits for it.
+TEST(Home, ABusyLineDoesNotKeepItsEntryForEver) {
+  Home home({.directory_sets = 1, .directory_ways = 1, .credits = {4, 4}});
+  home.receive(request_of(0, kGetTracked, 1));
+  home.receive(request_of(1, kGetTracked, 2));
+  home.receive(request_of(0, kGetTracked, 1));
+  home.receive(request_of(0, kGetTracked, 1));
+  serve_memory(home);
+  Message out;
+  EXPECT_TRUE(home.next_response(out));
+  EXPECT_FALSE(home.next_response(out));
+  EXPECT_TRUE(home.next_snoop(out));
+  EXPECT_EQ(out.kind, kInvalidate);
+  EXPECT_EQ(out.line, 1u);
+  home.receive(request_of(0, kSnoopAck, 1));
+  serve_memory(home);
+  EXPECT_TRUE(home.next_response(out));
+  EXPECT_EQ(out.line, 2u);
+  EXPECT_EQ(home.statistics().way_waits, 2u);
+}
+
 }  // namespace
 }  // namespace wharf::sim

@@ -18,10 +18,11 @@ IoAgent::IoAgent(AgentId agent, const IoAgentConfig& config) : agent_(agent), cr
   operations_.resize(config.operations);
   free_operations_.resize(config.operations);
   std::iota(free_operations_.rbegin(), free_operations_.rend(), 0U);
-  // One input answers at most every operation and brings one snoop.
-  events_.reserve(config.operations + 2);
-  // A line has at most the put of its former use and one request of its present one under way.
-  requests_.reserve(std::size_t{config.lines} * 2 + 2);
+  // Answered operations whose events were not taken yet, those that wait, and a snoop.
+  events_.reserve(std::size_t{config.operations} * 2 + 2);
+  // A line has at most the put of its former use, a request of its present one and the put that ends that
+  // unsent.
+  requests_.reserve(std::size_t{config.lines} * 3 + 2);
   responses_.reserve(4);
 }
 
@@ -36,7 +37,9 @@ const IoAgent::Line* IoAgent::find(LineNumber line) const {
 }
 
 bool IoAgent::has_room(LineNumber line) const {
-  return !free_operations_.empty() && (!free_lines_.empty() || index_.contains(line));
+  const std::size_t waiting = operations_.size() - free_operations_.size();
+  return !free_operations_.empty() && events_.size() + waiting < operations_.size() * 2 &&
+         (!free_lines_.empty() || index_.contains(line));
 }
 
 void IoAgent::read(IoTag tag, LineNumber line, bool is_tracked) {

@@ -116,9 +116,9 @@ class PrivateCache {
   bool next_request(Message& out);
   bool next_response(Message& out);
   bool next_answer(CacheAnswer& out);
-  /// A line whose copy was lost to a snoop or an eviction since the last call, for cores that loaded from it
-  /// early.
-  bool next_lost_copy(LineNumber& out);
+  /// The line whose copy left with the last input, by a snoop or an eviction, for cores that loaded from it
+  /// early. One input costs at most one copy.
+  std::optional<LineNumber> lost_copy() const { return lost_; }
 
   AgentId agent() const { return agent_; }
   CopyState state(LineNumber line) const;

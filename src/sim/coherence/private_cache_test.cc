@@ -241,5 +241,116 @@ FetchModified before modified | SnoopData dirty, answer 2, I
 )");
 }
 
+// Capacity, order and levels.
+
+Message grant_of(LineNumber line, Grant grant) {
+  Message out = data(grant);
+  out.line = line;
+  return out;
+}
+
+/// Loads that miss get their line at once.
+CacheOutcome load_now(PrivateCache& cache, LineNumber line) {
+  std::byte value[8];
+  const CacheOutcome outcome = cache.load(line, line * kLineBytes, 8, value);
+  if (outcome != CacheOutcome::kPending) return outcome;
+  for (Message out; cache.next_request(out);) {
+    Message answer = grant_of(out.line, Grant::kShared);
+    if (is_put(out.kind)) answer.kind = kPutDone;
+    cache.receive(answer);
+  }
+  CacheAnswer answer;
+  while (cache.next_answer(answer)) {
+  }
+  return outcome;
+}
+
+TEST(PrivateCache, LevelOneIsAPartOfLevelTwoAndTheLeastRecentlyUsedLineLeaves) {
+  PrivateCache cache(0, {.lines = {.level1_sets = 1, .level1_ways = 1, .level2_sets = 1, .level2_ways = 2}});
+  EXPECT_EQ(load_now(cache, 1), CacheOutcome::kPending);
+  EXPECT_EQ(load_now(cache, 1), CacheOutcome::kLevel1);
+  EXPECT_EQ(load_now(cache, 2), CacheOutcome::kPending);
+  EXPECT_EQ(load_now(cache, 1), CacheOutcome::kLevel2);
+  EXPECT_EQ(load_now(cache, 1), CacheOutcome::kLevel1);
+  EXPECT_EQ(load_now(cache, 3), CacheOutcome::kPending);
+  EXPECT_EQ(cache.state(2), CopyState::kInvalid);
+  EXPECT_EQ(load_now(cache, 1), CacheOutcome::kLevel2);
+  EXPECT_EQ(load_now(cache, 3), CacheOutcome::kLevel2);
+  EXPECT_EQ(cache.statistics().level1_hits, 2u);
+  EXPECT_EQ(cache.statistics().evictions, 1u);
+}
+
+TEST(PrivateCache, SaysWhichCopyAnInputCost) {
+  PrivateCache cache(0, {.lines = {.level1_sets = 1, .level1_ways = 0, .level2_sets = 1, .level2_ways = 1}});
+  load_now(cache, kLine);
+  EXPECT_FALSE(cache.lost_copy().has_value());
+  cache.receive(message(kInvalidate));
+  EXPECT_EQ(cache.lost_copy(), std::optional<LineNumber>(kLine));
+  load_now(cache, 1);
+  std::byte value[8];
+  EXPECT_EQ(cache.load(9, 2 * kLineBytes, 8, value), CacheOutcome::kPending);
+  EXPECT_EQ(cache.lost_copy(), std::optional<LineNumber>(1));
+}
+
+TEST(PrivateCache, RefusesWhatItHasNoPlaceFor) {
+  PrivateCache cache(0, {.lines = {.level1_sets = 1, .level1_ways = 0, .level2_sets = 1, .level2_ways = 2},
+                         .misses = 2,
+                         .targets = 2,
+                         .evictions = 1});
+  std::byte value[8] = {};
+  EXPECT_EQ(cache.load(1, 1 * kLineBytes, 8, value), CacheOutcome::kPending);
+  EXPECT_EQ(cache.load(2, 1 * kLineBytes, 8, value), CacheOutcome::kPending);
+  EXPECT_EQ(cache.load(3, 1 * kLineBytes, 8, value), CacheOutcome::kRefused);  // No target is left.
+  EXPECT_EQ(cache.store(4, 2 * kLineBytes, value), CacheOutcome::kPending);
+  EXPECT_EQ(cache.load(5, 3 * kLineBytes, 8, value), CacheOutcome::kRefused);  // No register is left.
+  EXPECT_EQ(cache.flush(6, 1), CacheOutcome::kRefused);                        // Accesses are pending.
+  Message request;
+  while (cache.next_request(request)) {
+  }
+  cache.receive(grant_of(1, Grant::kShared));
+  cache.receive(grant_of(2, Grant::kModified));
+  EXPECT_EQ(cache.load(7, 3 * kLineBytes, 8, value), CacheOutcome::kPending);  // Evicts line 1.
+  EXPECT_EQ(cache.load(8, 4 * kLineBytes, 8, value), CacheOutcome::kRefused);  // No eviction slot is left.
+  Message done = message(kPutDone);
+  done.line = 1;
+  cache.receive(done);
+  EXPECT_EQ(cache.load(9, 4 * kLineBytes, 8, value), CacheOutcome::kPending);
+  EXPECT_EQ(cache.statistics().refusals, 4u);
+}
+
+TEST(PrivateCache, RequestsWaitForCredits) {
+  PrivateCache cache(0, {.lines = {}, .credits = 1});
+  std::byte value[8] = {};
+  EXPECT_EQ(cache.load(1, 1 * kLineBytes, 8, value), CacheOutcome::kPending);
+  EXPECT_EQ(cache.load(2, 2 * kLineBytes, 8, value), CacheOutcome::kPending);
+  Message out;
+  EXPECT_TRUE(cache.next_request(out));
+  EXPECT_EQ(out.line, 1u);
+  EXPECT_FALSE(cache.next_request(out));
+  cache.receive(grant_of(1, Grant::kShared));
+  EXPECT_TRUE(cache.next_request(out));
+  EXPECT_EQ(out.line, 2u);
+}
+
+TEST(PrivateCache, AccessesToALineAreDoneInOrder) {
+  PrivateCache cache(0, PrivateCacheConfig{});
+  std::byte value[8] = {std::byte{7}};
+  std::uint64_t old = 0;
+  EXPECT_EQ(cache.load(1, kAddress, 8, value), CacheOutcome::kPending);
+  value[0] = std::byte{7};
+  EXPECT_EQ(cache.store(2, kAddress, value), CacheOutcome::kPending);
+  EXPECT_EQ(cache.atomic(3, kAddress, 8, {AtomicKind::kFetchAdd, 5, 0}, old), CacheOutcome::kPending);
+  EXPECT_EQ(cache.load(4, kAddress, 8, value), CacheOutcome::kPending);
+  cache.receive(data(Grant::kExclusive));
+  CacheAnswer answer;
+  for (const auto& [ticket, found] : {std::pair(1, 0), {2, 0}, {3, 7}, {4, 12}}) {
+    ASSERT_TRUE(cache.next_answer(answer));
+    EXPECT_EQ(answer.ticket, static_cast<Ticket>(ticket));
+    EXPECT_EQ(answer.bytes[0], static_cast<std::byte>(found));
+  }
+  EXPECT_EQ(cache.atomic(5, kAddress, 8, {AtomicKind::kCompareSwap, 1, 12}, old), CacheOutcome::kLevel1);
+  EXPECT_EQ(old, 12u);
+}
+
 }  // namespace
 }  // namespace wharf::sim
