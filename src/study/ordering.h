@@ -37,6 +37,7 @@ Result<StudyResult> figure6a(const StudyContext& context);  // ordering_gets.cc
 Result<StudyResult> figure6b(const StudyContext& context);  // ordering_gets.cc
 Result<StudyResult> figure6c(const StudyContext& context);  // ordering_gets.cc
 Result<StudyResult> figure8(const StudyContext& context);   // ordering_gets.cc
+Result<StudyResult> figure9(const StudyContext& context);   // ordering_peer.cc
 Result<StudyResult> figure10(const StudyContext& context);  // ordering_mmio.cc
 
 }  // namespace wharf::study::ordering

@@ -66,6 +66,8 @@ constexpr std::array<Study, 30> kStudies{{
      ordering::figure6c},
     {"ordering/figure8", "Simulated gets against those of network cards", "ASPLOS '26, Figure 8",
      ordering::figure8},
+    {"ordering/figure9", "A slow peer device behind the same switch", "ASPLOS '26, Figure 9",
+     ordering::figure9},
     {"ordering/figure10", "Messages written by a core: no order, fences, sequence numbers",
      "ASPLOS '26, Figure 10", ordering::figure10},
     {"uet/base-rtt", "What the base round trip consists of", "Ultra Ethernet 1.0, 3.6",

@@ -85,7 +85,6 @@ struct RootComplexConfig {
   TimePs answer = picoseconds(16'650);  ///< From the queue to the link: 50 cycles.
   TimePs spacing = picoseconds(333);    ///< Between two answers.
   ordering::RlsqConfig queue;
-  std::uint32_t agent_lines = 1024;  ///< Lines that its coherent agent can know.
 };
 
 /// All of one host but its cores' programs and its devices.

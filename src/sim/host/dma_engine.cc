@@ -9,15 +9,16 @@
 
 namespace wharf::sim {
 
-DmaEngine::DmaEngine(Simulation& simulation, RootComplex& root_complex, const DmaConfig& config,
-                     std::string name)
-    : simulation_(simulation), root_complex_(root_complex), config_(config), operations_(1024) {
+DmaEngine::DmaEngine(Simulation& simulation, RequestSink& sink, const DmaConfig& config, std::string name)
+    : simulation_(simulation), sink_(sink), config_(config), operations_(1024) {
   simulation.add(*this, std::move(name));
-  root_complex.connect(*this);
+  sink.connect(*this);
 }
 
-std::uint32_t DmaEngine::add_stream(ordering::Domain domain, SourceOrdering ordering) {
+std::uint32_t DmaEngine::add_stream(ordering::Domain domain, SourceOrdering ordering, RequestSink* sink) {
   Stream stream;
+  stream.sink = sink != nullptr ? sink : &sink_;
+  if (sink != nullptr) sink->connect(*this);
   stream.domain = domain;
   stream.ordering = ordering;
   stream.waiting.reserve(64);
@@ -55,7 +56,7 @@ TimePs DmaEngine::ready_at(const Stream& stream) const {
 
 void DmaEngine::wake_at(TimePs at) {
   if (at == kNever) return;
-  at = max(at, max(root_complex_.link_free(), simulation_.now()));
+  at = max(at, simulation_.now());
   if (at >= wake_) return;
   wake_ = at;
   simulation_.schedule(at, id(), id(), 0, 0);
@@ -67,30 +68,29 @@ void DmaEngine::handle(const Event& event) {
   send_some(event.time);
 }
 
-/// One line of the next stream in turn that has one, if the link is free.
+/// A line of each stream in turn, as far as links are free.
 void DmaEngine::send_some(TimePs now) {
-  if (root_complex_.link_free() > now) {
-    wake_at(root_complex_.link_free());
-    return;
-  }
-  TimePs earliest = kNever;
   const auto count = static_cast<std::uint32_t>(streams_.size());
-  bool sent = false;
-  for (std::uint32_t i = 0; i < count && !sent; ++i) {
-    const std::uint32_t at = (next_stream_ + i) % count;
-    Stream& stream = streams_[at];
-    const TimePs ready = ready_at(stream);
-    if (ready > now) {
-      earliest = min(earliest, ready);
-      continue;
+  TimePs earliest = kNever;
+  bool sent = true;
+  while (sent) {
+    sent = false;
+    earliest = kNever;
+    for (std::uint32_t i = 0; i < count && !sent; ++i) {
+      const std::uint32_t at = (next_stream_ + i) % count;
+      Stream& stream = streams_[at];
+      const TimePs ready = max(ready_at(stream), stream.sink->link_free());
+      if (ready > now) {
+        earliest = min(earliest, ready);
+        continue;
+      }
+      if (!stream.sink->can_submit(operations_[stream.waiting.front()].access.kind)) continue;
+      send_line(now, stream);
+      next_stream_ = at + 1 == count ? 0 : at + 1;
+      sent = true;
     }
-    if (!root_complex_.can_submit(operations_[stream.waiting.front()].access.kind)) continue;
-    send_line(now, stream);
-    next_stream_ = at + 1 == count ? 0 : at + 1;
-    sent = true;
   }
-  // The next line, of whatever stream, is looked for when the link is free again.
-  wake_at(sent ? root_complex_.link_free() : earliest);
+  wake_at(earliest);
 }
 
 void DmaEngine::send_line(TimePs now, Stream& stream) {
@@ -125,7 +125,7 @@ void DmaEngine::send_line(TimePs now, Stream& stream) {
   ++stream.under_way;
   ++lines_sent_;
   if (request.is_last) stream.waiting.pop_front();
-  root_complex_.submit(now, request);
+  stream.sink->submit(now, request);
 }
 
 void DmaEngine::answered(TimePs now, const ordering::Response& response) {

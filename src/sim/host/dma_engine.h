@@ -11,7 +11,7 @@
 #include "base/ring.h"
 #include "base/slot_pool.h"
 #include "engine/ordering/request.h"
-#include "sim/host/root_complex.h"
+#include "sim/host/request_sink.h"
 #include "sim/kernel/simulation.h"
 
 namespace wharf::sim {
@@ -63,11 +63,12 @@ class DmaClient {
 /// The engine. Packets of different streams take turns on the link, one line at a time.
 class DmaEngine final : public Component, public IoDevice {
  public:
-  DmaEngine(Simulation& simulation, RootComplex& root_complex, const DmaConfig& config, std::string name);
+  /// Streams go to `sink` unless they are given another one.
+  DmaEngine(Simulation& simulation, RequestSink& sink, const DmaConfig& config, std::string name);
 
   void connect(DmaClient& client) { client_ = &client; }
-  /// A stream of its own ordering domain.
-  std::uint32_t add_stream(ordering::Domain domain, SourceOrdering ordering);
+  /// A stream of its own ordering domain, to `sink` or, with null, to that of the engine.
+  std::uint32_t add_stream(ordering::Domain domain, SourceOrdering ordering, RequestSink* sink = nullptr);
 
   /// Puts an access behind those of its stream.
   void start(TimePs now, std::uint32_t stream, const DmaAccess& access);
@@ -91,6 +92,7 @@ class DmaEngine final : public Component, public IoDevice {
   struct Stream {
     ordering::Domain domain;
     SourceOrdering ordering = SourceOrdering::kNone;
+    RequestSink* sink = nullptr;
     Ring<std::uint32_t> waiting;  ///< Operations with lines to send, in order.
     std::uint32_t under_way = 0;  ///< Lines without an answer.
     TimePs issue_from;            ///< The earliest issue of the next operation.
@@ -104,7 +106,7 @@ class DmaEngine final : public Component, public IoDevice {
   void wake_at(TimePs at);
 
   Simulation& simulation_;
-  RootComplex& root_complex_;
+  RequestSink& sink_;
   DmaConfig config_;
   DmaClient* client_ = nullptr;
   std::vector<Stream> streams_;

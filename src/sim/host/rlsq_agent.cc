@@ -91,7 +91,11 @@ void RlsqAgent::perform(const ordering::Perform& work) {
     const std::uint64_t low = width >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * width)) - 1;
     writes = (old[0] & low) == (work.compare[0] & low) && (width < 16 || old[1] == work.compare[1]);
     if (writes) next = work.operand;
+  } else if (work.atomic == verbs::Verb::kSwap) {
+    next = work.operand;
   } else {
+    // PCIe has no wider atomic beside swap and compare-and-swap. [PCIe Base 5.0 6.15]
+    WHARF_CHECK(width <= 8);
     next[0] = verbs::atomic_value(work.atomic, old[0], work.operand[0], std::uint64_t{0});
   }
   if (writes || work.keeps_ownership) {

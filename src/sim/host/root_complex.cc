@@ -25,7 +25,8 @@ std::uint32_t keep(SlotPool<T>& pool, const T& value) {
 IoAgentConfig agent_config(const RootComplexConfig& config) {
   IoAgentConfig agent;
   agent.operations = config.queue.trackers + config.queue.posted_reserve;
-  agent.lines = config.agent_lines;
+  // Those that the queue works on, and as many again that are on their way home or still tracked.
+  agent.lines = 4 * agent.operations;
   agent.credits = RootComplex::agent_credits(config);
   return agent;
 }

@@ -14,21 +14,11 @@
 #include "sim/host/coherent_config.h"
 #include "sim/host/coherent_memory.h"
 #include "sim/host/message_lane.h"
+#include "sim/host/request_sink.h"
 #include "sim/host/rlsq_agent.h"
 #include "sim/kernel/simulation.h"
 
 namespace wharf::sim {
-
-/// What is at the device's end of the link.
-class IoDevice {
- public:
-  virtual ~IoDevice() = default;
-  /// The answer to a read or atomic has arrived, or (kind kWrite) a posted write has just been performed in
-  /// the host, which a real device is not told: for measurements only.
-  virtual void answered(TimePs now, const ordering::Response& response) = 0;
-  /// A request that was refused for want of credits may be submitted now.
-  virtual void credits_back(TimePs now) = 0;
-};
 
 struct RootComplexCounters {
   std::uint64_t requests = 0;
@@ -40,7 +30,7 @@ struct RootComplexCounters {
 
 /// One device, one queue. The link keeps the order in which requests were submitted; before a full queue,
 /// posted writes pass reads and atomics that wait, never the other way round. [PCIe Base 5.0 2.4.1]
-class RootComplex final : public Component, public CoherentAgent {
+class RootComplex final : public Component, public CoherentAgent, public RequestSink {
  public:
   /// Adds itself to the simulation and connects itself to `memory` as `agent`. `config` has passed
   /// validate().
@@ -48,18 +38,14 @@ class RootComplex final : public Component, public CoherentAgent {
                                                      AgentId agent, const CoherentConfig& config,
                                                      std::string name);
 
-  void connect(IoDevice& device) { device_ = &device; }
+  void connect(IoDevice& device) override { device_ = &device; }
   void observe_with(CoherenceObserver* observer) { complex_.observe_with(observer); }
   /// How many requests its coherent agent may have unanswered.
   static std::uint32_t agent_credits(const RootComplexConfig& config);
 
-  // Device side.
-  /// Whether there is a credit for a request of this kind. If not, credits_back() will be called.
-  bool can_submit(ordering::Kind kind);
-  /// A request enters the link now, or when those before it have; it needs a credit.
-  void submit(TimePs now, const ordering::Request& request);
-  /// When the link can take the next packet of the device.
-  TimePs link_free() const { return up_.free(); }
+  bool can_submit(ordering::Kind kind) override;
+  void submit(TimePs now, const ordering::Request& request) override;
+  TimePs link_free() const override { return up_.free(); }
 
   void receive(TimePs now, const Message& message, TimePs data_at) override;
   void handle(const Event& event) override;

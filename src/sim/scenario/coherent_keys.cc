@@ -6,19 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "engine/ordering/names.h"
 #include "sim/scenario/profile.h"
 
 namespace wharf::sim {
 
 namespace {
-
-constexpr std::array<Choice<ordering::RlsqDesign>, ordering::kRlsqDesignCount> kDesigns{
-    {{"baseline", ordering::RlsqDesign::kBaseline},
-     {"release_acquire", ordering::RlsqDesign::kReleaseAcquire},
-     {"thread_specific", ordering::RlsqDesign::kThreadSpecific},
-     {"speculative", ordering::RlsqDesign::kSpeculative},
-     {"strict", ordering::RlsqDesign::kStrictBlocking},
-     {"strict_speculative", ordering::RlsqDesign::kStrictSpeculative}}};
 
 void bind_ddr(Binder& binder, DdrConfig& ddr) {
   const Binder::Section section(binder, "ddr");
@@ -98,7 +91,11 @@ void bind_root_complex(Binder& binder, RootComplexConfig& complex) {
   binder.time("lookup", complex.lookup, "from the link to the ordering queue");
   binder.time("answer", complex.answer, "from the queue to the link");
   binder.time("spacing", complex.spacing, "between two answers");
-  binder.choice<ordering::RlsqDesign>("design", complex.queue.design, kDesigns,
+  std::vector<Choice<ordering::RlsqDesign>> designs;
+  for (const std::string_view design : ordering::rlsq_design_names())
+    designs.push_back({design, *ordering::parse_rlsq_design(design)});
+  binder.choice<ordering::RlsqDesign>("design", complex.queue.design,
+                                      std::span<const Choice<ordering::RlsqDesign>>(designs),
                                       "what the ordering queue keeps in order");
   binder.integer("entries", complex.queue.entries, "lines in the queue", 1, 16'384);
   binder.integer("trackers", complex.queue.trackers, "different lines in the queue", 1, 16'384);
@@ -110,7 +107,6 @@ void bind_root_complex(Binder& binder, RootComplexConfig& complex) {
               "reads with a proposed label wait for earlier writes, as legacy reads do");
   binder.flag("release_before_acquire", complex.queue.order.release_before_acquire,
               "a release write before a later acquire read (RCsc)");
-  binder.integer("agent_lines", complex.agent_lines, "lines that its coherent agent can know", 1, 1 << 20);
 }
 
 constexpr std::array<Choice<MmioOrderPlace>, 2> kPlaces{
@@ -153,8 +149,6 @@ Result<void> finish_mmio(const IoLinkConfig& link, MmioConfig& mmio) {
 }
 
 }  // namespace
-
-std::span<const Choice<ordering::RlsqDesign>> rlsq_design_names() { return kDesigns; }
 
 void bind_coherent(Binder& binder, CoherentSetup& setup) {
   bind_ddr(binder, setup.host.ddr);

@@ -22,9 +22,6 @@ struct CoherentSetup {
   MmioConfig mmio;  ///< Its link is that of the host.
 };
 
-/// Names of the ordering designs in profiles, results and litmus programs.
-std::span<const Choice<ordering::RlsqDesign>> rlsq_design_names();
-
 /// Binds every key of `setup`.
 void bind_coherent(Binder& binder, CoherentSetup& setup);
 
