@@ -62,7 +62,8 @@ class MatrixReader {
     std::uint32_t flow = 0;
     std::uint32_t line = 0;
     std::uint32_t column = 0;
-    bool starts = false;  ///< Else the flow activates it.
+    bool starts = false;    ///< Else the flow activates it,
+    bool received = false;  ///< when all of it has arrived.
   };
 
   Result<void> header_line() {
@@ -181,7 +182,8 @@ class MatrixReader {
         const auto value = value_after(i, "a trigger id", 1, kIdMax);
         if (!value) return value.error();
         if (word == "recv_done_trigger" && receive_line_ == 0) receive_line_ = lines_.number();
-        references_.push_back({*value, number, lines_.number(), lines_[i + 1].column, word == "trigger"});
+        references_.push_back({*value, number, lines_.number(), lines_[i + 1].column, word == "trigger",
+                               word == "recv_done_trigger"});
         if (word == "recv_done_trigger" && !options_.connection_reuse)
           silent_.push_back(references_.size() - 1);
       } else if (word == "msg") {
@@ -349,7 +351,7 @@ class MatrixReader {
                         "one, or a barrier",
                         lines_.name(), reference.line, reference.column, reference.id));
       }
-      edges.emplace_back(reference.flow, index);
+      edges.emplace_back(reference.flow, reference.received ? index | kOnReceipt : index);
     }
     set_activations(list_, std::move(edges));
     return {};

@@ -110,7 +110,15 @@ TEST(ConnectionMatrix, QuirksAreKeptAndSaid) {
   EXPECT_EQ(
       check_startable(*silent).error().message,
       "m.cm:5:1: flow 2 never starts: too few flows activate its trigger 1, expected every flow to start");
-  EXPECT_TRUE(check_startable(*read_connection_matrix(receive, "m.cm", {.connection_reuse = true})).ok());
+  const auto reused = read_connection_matrix(receive, "m.cm", {.connection_reuse = true});
+  EXPECT_TRUE(check_startable(*reused).ok());
+  FlowTriggers triggers(*reused);
+  EXPECT_TRUE(triggers.waits_for_receipts());
+  std::vector<std::uint32_t> started;
+  triggers.finished(0, started);
+  EXPECT_TRUE(started.empty()) << "the source has heard of it";
+  triggers.received(0, started);
+  EXPECT_THAT(started, ElementsAre(1U));
 }
 
 TEST(ConnectionMatrix, MessagesShareAConnectionWhenItIsReused) {

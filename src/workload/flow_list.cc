@@ -39,15 +39,21 @@ FlowTriggers::FlowTriggers(const FlowList& list) : list_(&list), states_(list.tr
       targets_[state.first + state.count++] = i;
       seen(flow.trigger, flow.source);
     }
-    for (std::uint32_t a = 0; a < flow.activation_count; ++a)
-      seen(list.activations[flow.first_activation + a], flow.source);
+    for (std::uint32_t a = 0; a < flow.activation_count; ++a) {
+      const std::uint32_t activation = list.activations[flow.first_activation + a];
+      const bool on_receipt = (activation & kOnReceipt) != 0;
+      waits_for_receipts_ = waits_for_receipts_ || on_receipt;
+      seen(activation & ~kOnReceipt, on_receipt ? flow.destination : flow.source);
+    }
   }
 }
 
-void FlowTriggers::finished(std::uint32_t flow, std::vector<std::uint32_t>& started) {
+void FlowTriggers::activate(std::uint32_t flow, std::uint32_t when, std::vector<std::uint32_t>& started) {
   const Flow& done = list_->flows[flow];
   for (std::uint32_t a = 0; a < done.activation_count; ++a) {
-    const std::uint32_t number = list_->activations[done.first_activation + a];
+    const std::uint32_t activation = list_->activations[done.first_activation + a];
+    if ((activation & kOnReceipt) != when) continue;
+    const std::uint32_t number = activation & ~kOnReceipt;
     State& state = states_[number];
     ++state.activations;
     std::uint32_t from = 0;
@@ -83,6 +89,7 @@ Result<void> check_startable(const FlowList& list) {
     const std::uint32_t flow = pending.back();
     pending.pop_back();
     runs[flow] = true;
+    triggers.received(flow, pending);
     triggers.finished(flow, pending);
   }
   const auto stuck = std::find(runs.begin(), runs.end(), false);
@@ -92,7 +99,7 @@ Result<void> check_startable(const FlowList& list) {
   std::vector<std::uint32_t> activator(list.triggers.size(), kNoTrigger);
   for (std::uint32_t i = 0; i < list.flows.size(); ++i) {
     for (std::uint32_t a = 0; a < list.flows[i].activation_count; ++a) {
-      if (!runs[i]) activator[list.activations[list.flows[i].first_activation + a]] = i;
+      if (!runs[i]) activator[list.activations[list.flows[i].first_activation + a] & ~kOnReceipt] = i;
     }
   }
   std::vector<std::uint32_t> way;

@@ -14,6 +14,8 @@
 namespace wharf::workload {
 
 inline constexpr std::uint32_t kNoTrigger = 0xffff'ffff;
+/// In an activation: when all of the flow has reached its destination, not when its source has heard of that.
+inline constexpr std::uint32_t kOnReceipt = 0x8000'0000;
 inline constexpr std::uint32_t kFlowsMax = 1U << 24U;
 inline constexpr std::uint32_t kFlowHostsMax = 1U << 17U;
 /// Of one flow: the longest message of the verbs.
@@ -61,7 +63,7 @@ struct FlowList {
   std::uint32_t hosts_column = 1;  ///< at this column.
   std::vector<Flow> flows{};
   std::vector<Trigger> triggers{};
-  std::vector<std::uint32_t> activations{};  ///< Indices of triggers, flow by flow.
+  std::vector<std::uint32_t> activations{};  ///< Indices of triggers, flow by flow; kOnReceipt may be added.
   std::vector<LinkFailure> failures{};
   std::vector<std::string> remarks{};  ///< Sentences: what was read and does not count.
 
@@ -76,9 +78,15 @@ class FlowTriggers {
   explicit FlowTriggers(const FlowList& list);
 
   /// `flow` has finished: appends to `started` the flows that start now, in the order of the list.
-  void finished(std::uint32_t flow, std::vector<std::uint32_t>& started);
-  /// Whether a trigger's activators and flows all send from one host, for every trigger.
+  void finished(std::uint32_t flow, std::vector<std::uint32_t>& started) { activate(flow, 0, started); }
+  /// All of `flow` has reached its destination: likewise.
+  void received(std::uint32_t flow, std::vector<std::uint32_t>& started) {
+    activate(flow, kOnReceipt, started);
+  }
+  /// Whether a trigger's activators and flows are all of one host, for every trigger.
   bool stays_on_hosts() const { return stays_on_hosts_; }
+  /// Whether some trigger is activated by a receipt.
+  bool waits_for_receipts() const { return waits_for_receipts_; }
 
  private:
   struct State {
@@ -87,10 +95,13 @@ class FlowTriggers {
     std::uint32_t activations = 0;
   };
 
+  void activate(std::uint32_t flow, std::uint32_t when, std::vector<std::uint32_t>& started);
+
   const FlowList* list_;
   std::vector<State> states_;
   std::vector<std::uint32_t> targets_;
   bool stays_on_hosts_ = true;
+  bool waits_for_receipts_ = false;
 };
 
 /// Refuses a list with flows that can never start, naming one of them and what it waits for; a ring of flows

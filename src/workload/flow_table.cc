@@ -38,9 +38,6 @@ class TableReader {
                                        edge.line, edge.column, edge.row, list_.flows.size()));
       edges.emplace_back(edge.row - 1, edge.trigger);
     }
-    if (priority_line_ != 0)
-      list_.remarks.push_back(
-          fmt::format("{}:{}: priority has no influence yet", lines_.name(), priority_line_));
     set_activations(list_, std::move(edges));
     return std::move(list_);
   }
@@ -124,9 +121,11 @@ class TableReader {
       }
     }
     if (const TextToken* priority = field(kPriority)) {
-      const auto value = lines_.integer(*priority, "a priority", 0, 7);
-      if (!value) return value.error();
-      if (priority_line_ == 0) priority_line_ = lines_.number();
+      // Traffic classes are the protocol's to choose here: data, retransmissions, acknowledgements and
+      // control.
+      if (priority->text != "0") {
+        return lines_.refuse_token(*priority, "priority 0: all flows share the traffic class of data");
+      }
     }
     flow.id = static_cast<std::uint32_t>(list_.flows.size() + 1);
     if (const TextToken* token = field(kAfter)) WHARF_TRY(after(*token, flow));
@@ -158,7 +157,6 @@ class TableReader {
   FlowList list_;
   std::array<std::size_t, kColumns> place_{kAbsent, kAbsent, kAbsent, kAbsent, kAbsent, kAbsent, kAbsent};
   std::size_t width_ = 0;
-  std::uint32_t priority_line_ = 0;  ///< The first line that has one.
   std::vector<Edge> edges_;
 };
 

@@ -128,7 +128,7 @@ class EngineEndpoint {
           break;
         }
         case engine::AccessKind::kWrite:
-          if constexpr (requires { driver_.written(access); }) driver_.written(access);
+          if constexpr (requires { driver_.written(now, access); }) driver_.written(now, access);
           break;
         case engine::AccessKind::kAtomic:
         case engine::AccessKind::kFetchWorkRequest:

@@ -70,6 +70,17 @@ TEST(FabricRun, ATriggerStartsAFlowOfAnotherHostAtTheInstantOfTheCompletion) {
   EXPECT_GT(report.records[1].end, report.records[1].start + microseconds(80));
 }
 
+TEST(FabricRun, ATriggerOfAReceiptFiresWhenTheDestinationHasAll) {
+  const auto flows = workload::read_connection_matrix(
+      "Nodes 16\nConnections 2\nTriggers 1\n0->1 id 1 start 0 size 1000000 recv_done_trigger 1\n"
+      "2->3 id 2 trigger 1 size 1000000\ntrigger id 1 oneshot\n",
+      "m.cm", {.connection_reuse = true});
+  ASSERT_TRUE(flows.ok()) << flows.error().message;
+  const FabricReport report = run(tree(), *flows, nominal());
+  // Its source hears of it two links of 1 us and two answers of 5.12 ns later.
+  EXPECT_EQ(report.records[0].end - report.records[1].start, nanoseconds(2010) + picoseconds(240));
+}
+
 TEST(FabricRun, EveryProtocolAndOperationOnOneAndMoreThreads) {
   const auto flows = workload::read_flow_table(
       "src,dst,bytes,start_ns,op,after\n0,5,100000,0,write,\n5,0,70000,500,read,\n3,12,30000,0,send,\n"

@@ -46,7 +46,10 @@ struct FlowRun {
         triggers(flow_list),
         records(flow_list.flows.size()),
         requests(flow_list.flows.size()),
-        hosts(host_count) {}
+        hosts(host_count) {
+    if (!triggers.waits_for_receipts()) return;
+    for (const workload::Flow& flow : flow_list.flows) to_receive.push_back(flow.bytes);
+  }
 
   /// A flow whose start is known, and that waits for it.
   struct Waiting {
@@ -75,9 +78,10 @@ struct FlowRun {
   std::vector<FlowRecord> records;
   std::vector<Request> requests;
   std::vector<Host> hosts;
-  std::uint64_t memory_base = 0;  ///< Where flows read from and write to, at every host.
-  bool inline_data = false;       ///< The engine takes described data with the request.
-  FlowWatch* watch = nullptr;     ///< Of chosen flows, if there are any.
+  std::uint64_t memory_base = 0;          ///< Where flows read from and write to, at every host.
+  bool inline_data = false;               ///< The engine takes described data with the request.
+  FlowWatch* watch = nullptr;             ///< Of chosen flows, if there are any.
+  std::vector<std::uint64_t> to_receive;  ///< By flow, bytes; only when triggers wait for receipts.
 };
 
 /// One host's part. `run` and `context` outlive it.
@@ -133,10 +137,12 @@ class FlowDriver {
     count(packet.operation, &FlowRecord::trimmed);
     if (run_->watch != nullptr) run_->watch->arrived(host_, packet);
   }
-  void written(const engine::Access& access) {
+  void written(TimePs now, const engine::Access& access) {
     context_->delivered_bytes += access.length;
     if (run_->watch != nullptr) [[unlikely]]
       run_->watch->written(host_, access);
+    if (!run_->to_receive.empty()) [[unlikely]]
+      take_receipt(now, access);
   }
   template <engine::Engine E>
   void sample(TimePs now, const E& engine) {
@@ -149,6 +155,23 @@ class FlowDriver {
   }
 
  private:
+  /// The last byte of a flow starts what waits for it.
+  void take_receipt(TimePs now, const engine::Access& access) {
+    if (access.operation == wire::OperationTag{}) return;
+    const auto flow = static_cast<std::uint32_t>(access.operation.value - 1);
+    std::uint64_t& left = run_->to_receive[flow];
+    if (run_->list->flows[flow].destination != host_ || left == 0) return;
+    left -= std::min<std::uint64_t>(left, access.length);
+    if (left > 0) return;
+    started_.clear();
+    run_->triggers.received(flow, started_);
+    for (const std::uint32_t next : started_) {
+      const workload::Flow& starting = run_->list->flows[next];
+      run_->wait(starting.source, {max(now, starting.start), next});
+      context_->woken.push_back(starting.source);
+    }
+  }
+
   void count(wire::OperationTag operation, std::array<std::uint32_t, 2> FlowRecord::*what) {
     if (operation == wire::OperationTag{}) return;
     const auto flow = static_cast<std::size_t>(operation.value - 1);
