@@ -16,7 +16,7 @@
 namespace wharf::study {
 namespace {
 
-constexpr std::array<Study, 30> kStudies{{
+constexpr auto kStudies = std::to_array<Study>({
     {"openurma/table4", "NIC state, field by field", "OpenURMA, arXiv 2605.28717, Table 4", openurma::table4},
     {"openurma/table5", "NIC state against endpoints and hosts", "OpenURMA, arXiv 2605.28717, Table 5",
      openurma::table5},
@@ -76,7 +76,7 @@ constexpr std::array<Study, 30> kStudies{{
      "Reference runs of the UEC's public simulator (htsim)", ultra_ethernet::reference_simulator},
     {"uet/worked-examples", "The numbers of a public series of articles",
      "Articles on Ultra Ethernet, November 2025 to January 2026", ultra_ethernet::worked_examples},
-}};
+});
 
 }  // namespace
 
