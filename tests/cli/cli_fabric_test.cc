@@ -326,9 +326,8 @@ std::string transcript(const std::vector<std::string>& commands, const std::stri
   return text;
 }
 
-TEST(CliFabric, TheGuideShowsWhatItsCommandsPrint) {
-  // Commands stand in blocks of the language "console", behind "$ ", with what they print beneath them.
-  constexpr const char* kGuide = "docs/fabric.md";
+// Commands stand in blocks of the language "console", behind "$ ", with what they print beneath them.
+void expect_guide_shows_what_commands_print(const std::string& guide_path, int blocks_min) {
   const ScratchDirectory scratch;
   const std::filesystem::path here = std::filesystem::current_path();
   const std::string folder = scratch / "";
@@ -336,7 +335,7 @@ TEST(CliFabric, TheGuideShowsWhatItsCommandsPrint) {
   std::filesystem::create_symlink(WHARF_PROGRAM, scratch / "wharf");
   const std::string path = std::getenv("PATH");
   ASSERT_EQ(::setenv("PATH", (folder + ":" + path).c_str(), 1), 0);
-  const std::string guide = content(kGuide);
+  const std::string guide = content(guide_path);
   std::istringstream lines(guide);
   std::string made;
   int blocks = 0;
@@ -351,13 +350,42 @@ TEST(CliFabric, TheGuideShowsWhatItsCommandsPrint) {
     made += transcript(commands, folder) + "```\n";
   }
   ::setenv("PATH", path.c_str(), 1);
-  EXPECT_GE(blocks, 5);
+  EXPECT_GE(blocks, blocks_min);
   const char* accept = std::getenv("WHARF_ACCEPT");
   if (accept != nullptr && std::string(accept) == "1") {
-    std::ofstream(kGuide, std::ios::binary) << made;
+    std::ofstream(guide_path, std::ios::binary) << made;
   } else {
-    EXPECT_EQ(made, guide) << kGuide << " differs: if the change is meant, run with WHARF_ACCEPT=1";
+    EXPECT_EQ(made, guide) << guide_path << " differs: if the change is meant, run with WHARF_ACCEPT=1";
   }
+}
+
+TEST(CliFabric, TheGuideShowsWhatItsCommandsPrint) {
+  expect_guide_shows_what_commands_print("docs/fabric.md", 5);
+}
+
+TEST(CliLitmus, TheGuideShowsWhatItsCommandsPrint) {
+  expect_guide_shows_what_commands_print("docs/litmus.md", 1);
+}
+
+// A forbidden outcome that is seen, a program that is stuck, a file that is wrong.
+TEST(CliLitmus, EndsWithTheCodeOfWhatItFound) {
+  const ScratchDirectory scratch;
+  std::ofstream(scratch / "seen.litmus")
+      << "litmus Seen { x; f }\nhost P | device D ;\nW x 1 | r = R f ;\n"
+         "W f 1 | s = R x ;\nexists (D:r=1 /\\ D:s=0) forbidden baseline\n";
+  const Outcome seen = wharf({"litmus", scratch / "seen.litmus"});
+  EXPECT_EQ(seen.exit_code, 1);
+  EXPECT_THAT(seen.out, HasSubstr("FAILS: forbidden, but seen"));
+  EXPECT_THAT(seen.out, HasSubstr("A shortest way to exists (D:r=1 /\\ D:s=0) under baseline:"));
+  const Outcome document = wharf({"litmus", scratch / "seen.litmus", "--json"});
+  EXPECT_EQ(document.exit_code, 1);
+  EXPECT_EQ(nlohmann::json::parse(document.out)["failing"], 1);
+  EXPECT_EQ(wharf({"litmus", scratch / "seen.litmus", "--design", "speculative"}).exit_code, 0);
+  expect_refusal({"litmus", scratch / "seen.litmus", "--design", "basline"}, 3, "did you mean baseline?");
+  expect_refusal({"litmus", scratch / "seen.litmus", "--design", "rob_device"}, 3, "no MMIO operation");
+  expect_refusal({"litmus", scratch / "none.litmus"}, 3, "none.litmus: cannot be read");
+  expect_refusal({"litmus", "tests/data/litmus-bad/unknown-agent.litmus"}, 3,
+                 "8:9: found \"E\", expected an agent of this program");
 }
 
 }  // namespace

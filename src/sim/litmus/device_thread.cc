@@ -8,8 +8,6 @@
 namespace wharf::sim {
 namespace {
 
-constexpr std::uint32_t kWordBytes = 8;
-
 ordering::Kind kind_of(LitmusAction action) {
   if (action == LitmusAction::kRead) return ordering::Kind::kRead;
   return action == LitmusAction::kWrite ? ordering::Kind::kWrite : ordering::Kind::kAtomic;
@@ -43,9 +41,9 @@ ordering::Request request_of(const LitmusProgram& program, LitmusDesign design, 
   request.number = operation;
   request.tag = tag_of(operation, line);
   request.line = variable.address / kLineBytes;
-  request.mask = ordering::byte_mask(offset, kWordBytes);
+  request.mask = ordering::byte_mask(offset, kLitmusWordBytes);
   if (what.action == LitmusAction::kWrite) {
-    std::memcpy(request.bytes.data() + offset, &what.values[line], kWordBytes);
+    std::memcpy(request.bytes.data() + offset, &what.values[line], kLitmusWordBytes);
   } else if (what.action == LitmusAction::kAtomic) {
     request.atomic = verb_of(what.atomic);
     request.operand[0] = what.values[0];
@@ -84,7 +82,7 @@ void LitmusDeviceThread::receive(const ordering::Response& response, const Litmu
   std::uint64_t value = response.old_value[0];
   if (response.kind == ordering::Kind::kRead) {
     const std::uint64_t address = program.variables[what.variables[part]].address;
-    std::memcpy(&value, response.bytes.data() + address % kLineBytes, kWordBytes);
+    std::memcpy(&value, response.bytes.data() + address % kLineBytes, kLitmusWordBytes);
   }
   registers[what.registers[part]] = value;
 }

@@ -82,5 +82,32 @@ TEST(LitmusExplorer, DeviceReadsUnordered) {
   }
 }
 
+// One virtual network for stores and releases: the release takes the place of the store that it waits for.
+TEST(LitmusExplorer, DeadlockIsReportedWithWhoWaits) {
+  const LitmusProgram stuck = program(
+      "litmus Shared set rob.shared_network yes set rob.entries 1 set rob.overflow hold\n"
+      "{ mmio d; mmio e }\n"
+      "host P ;\n"
+      "MW d 1 ;\n"
+      "MW.rel e 1 ;\n"
+      "forall (d=1 /\\ e=1) forbidden rob_root_complex");
+  const auto found = explore(stuck, LitmusDesign::kRobRootComplex, LitmusSteps::kReduced);
+  ASSERT_FALSE(found.deadlock.empty());
+  const auto trace = shortest_trace(stuck, LitmusDesign::kRobRootComplex, LitmusSteps::kReduced,
+                                    {LitmusTarget::Kind::kDeadlock, 0});
+  EXPECT_GE(trace.size(), 3U);
+}
+
+TEST(LitmusExplorer, BoundIsStated) {
+  const LitmusProgram bounded = program(
+      "litmus SB { x; y } host P | host Q ; W x 1 | W y 1 ; r = R y | r = R x ;\n"
+      "exists (P:r=0 /\\ Q:r=0) required baseline");
+  EXPECT_FALSE(explore(bounded, LitmusDesign::kBaseline, LitmusSteps::kReduced, {.states = 5}).is_complete);
+  const auto trace = shortest_trace(bounded, LitmusDesign::kBaseline, LitmusSteps::kReduced,
+                                    {LitmusTarget::Kind::kOutcome, 0});
+  ASSERT_FALSE(trace.empty());
+  EXPECT_EQ(trace.back(), "P:r=0 Q:r=0 x=1 y=1");
+}
+
 }  // namespace
 }  // namespace wharf::sim

@@ -12,11 +12,9 @@
 namespace wharf::sim {
 namespace {
 
-constexpr std::uint32_t kWordBytes = 8;
-
 std::uint64_t word_of(const std::byte* bytes) {
   std::uint64_t value = 0;
-  std::memcpy(&value, bytes, kWordBytes);
+  std::memcpy(&value, bytes, kLitmusWordBytes);
   return value;
 }
 
@@ -25,7 +23,7 @@ std::uint64_t word_of(const std::byte* bytes) {
 bool LitmusHostThread::may_execute(const LitmusOperation& operation, const LitmusVariable& variable) const {
   if (waits_for_load_) return false;
   if (operation.action == LitmusAction::kRead) {
-    std::array<std::byte, kWordBytes> bytes{};
+    std::array<std::byte, kLitmusWordBytes> bytes{};
     return stores_.load(variable.address, bytes) != ordering::ForwardedLoad::kWait;
   }
   if (operation.action == LitmusAction::kWrite) return !stores_.full();
@@ -34,19 +32,19 @@ bool LitmusHostThread::may_execute(const LitmusOperation& operation, const Litmu
 
 void LitmusHostThread::execute(const LitmusOperation& operation, const LitmusVariable& variable,
                                std::uint64_t* registers) {
-  std::array<std::byte, kWordBytes> bytes{};
+  std::array<std::byte, kLitmusWordBytes> bytes{};
   CacheOutcome outcome = CacheOutcome::kLevel1;
   std::uint64_t value = 0;
   if (operation.action == LitmusAction::kRead) {
     if (stores_.load(variable.address, bytes) == ordering::ForwardedLoad::kFromMemory)
-      outcome = cache_.load(kLoadTicket, variable.address, kWordBytes, bytes.data());
+      outcome = cache_.load(kLoadTicket, variable.address, kLitmusWordBytes, bytes.data());
     value = word_of(bytes.data());
   } else if (operation.action == LitmusAction::kAtomic) {
     AtomicOperation atomic{operation.atomic, operation.values[0], 0};
     if (operation.values.size() > 1) atomic.compare = operation.values[1];
-    outcome = cache_.atomic(kLoadTicket, variable.address, kWordBytes, atomic, value);
+    outcome = cache_.atomic(kLoadTicket, variable.address, kLitmusWordBytes, atomic, value);
   } else if (operation.action == LitmusAction::kWrite) {
-    std::memcpy(bytes.data(), operation.values.data(), kWordBytes);
+    std::memcpy(bytes.data(), operation.values.data(), kLitmusWordBytes);
     stores_.store(variable.address, bytes);
   }
   if (outcome == CacheOutcome::kRefused) return;

@@ -25,6 +25,7 @@ class LitmusHostThread {
   const LitmusOperation* next(const LitmusAgent& agent) const {
     return at_ < agent.operations.size() ? &agent.operations[at_] : nullptr;
   }
+  std::uint32_t position() const { return at_; }
   bool is_waiting() const { return waits_for_load_; }
   bool is_drained() const { return stores_.drained(); }
   bool is_finished(const LitmusAgent& agent) const {
@@ -35,8 +36,14 @@ class LitmusHostThread {
   bool may_execute(const LitmusOperation& operation, const LitmusVariable& variable) const;
   /// Executes it; registers that are known at once are written to `registers`.
   void execute(const LitmusOperation& operation, const LitmusVariable& variable, std::uint64_t* registers);
-  /// The next instruction was executed by somebody else.
+  /// The next instruction was executed by somebody else, who may have its value later.
   void skip() { ++at_; }
+  /// The same, but the core waits for the value: finish_wait() goes on.
+  void wait() { waits_for_load_ = true; }
+  void finish_wait() {
+    waits_for_load_ = false;
+    ++at_;
+  }
 
   bool may_drain() const { return !stores_.drained() && !is_draining_; }
   /// The oldest store goes to the cache.

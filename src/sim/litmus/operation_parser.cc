@@ -25,7 +25,7 @@ struct Opcode {
   AtomicKind atomic = AtomicKind::kFetchAdd;
 };
 
-constexpr std::array<Opcode, 13> kOpcodes{{
+constexpr std::array<Opcode, 14> kOpcodes{{
     {"R", LitmusAction::kRead, true, true, true, 0},
     {"W", LitmusAction::kWrite, true, true, false, 1},
     {"FAA", LitmusAction::kAtomic, true, true, true, 1},
@@ -34,6 +34,7 @@ constexpr std::array<Opcode, 13> kOpcodes{{
     {"fence", LitmusAction::kFence, true, false, false, 0},
     {"wait", LitmusAction::kWait, false, true, false, 0},
     {"L", LitmusAction::kLocalRead, false, true, true, 0},
+    {"S", LitmusAction::kLocalWrite, false, true, false, 1},
     {"MW", LitmusAction::kMmioStore, true, false, false, 1},
     {"MR", LitmusAction::kMmioLoad, true, false, true, 0},
     {"WC", LitmusAction::kCombining, true, false, false, 1},

@@ -14,6 +14,9 @@
 
 namespace wharf::sim {
 
+/// Every variable is a word of this size.
+inline constexpr std::uint32_t kLitmusWordBytes = 8;
+
 /// Where something stands in a litmus file; lines and columns from 1.
 struct LitmusPlace {
   std::uint32_t line = 1;
@@ -27,6 +30,7 @@ enum class LitmusAction : std::uint8_t {
   kFence,       ///< Host: waits until its own stores are performed.
   kWait,        ///< Device: waits for the answers of all its earlier reads and atomics.
   kLocalRead,   ///< Device: looks at its own register, which MMIO stores change.
+  kLocalWrite,  ///< Device: sets its own register.
   kMmioStore,   ///< Host: MMIO-Store, or MMIO-Release with the label kRelease.
   kMmioLoad,    ///< Host: MMIO-Load, or MMIO-Acquire with the label kAcquire.
   kCombining,   ///< Host: a store to write-combining device memory.

@@ -13,6 +13,16 @@
 namespace wharf::sim {
 namespace {
 
+bool is_on_mmio_path(LitmusAction action) { return action >= LitmusAction::kMmioStore; }
+bool is_own_register(LitmusAction action) {
+  return action == LitmusAction::kLocalRead || action == LitmusAction::kLocalWrite;
+}
+
+/// What an instruction of one variable is about; a fence is about none.
+LitmusVariable variable_of(const LitmusProgram& program, const LitmusOperation& operation) {
+  return operation.variables.empty() ? LitmusVariable{} : program.variables[operation.variables[0]];
+}
+
 std::uint32_t channel_of(const Message& message, bool to_home) {
   return message.agent * 8U + static_cast<std::uint32_t>(class_of(message.kind)) * 2U + (to_home ? 1U : 0U);
 }
@@ -61,6 +71,7 @@ LitmusWorld::LitmusWorld(const LitmusProgram& program, LitmusDesign design, Litm
         design == LitmusDesign::kSourceLine ? ordering::SourceUnit::kLine : ordering::SourceUnit::kMessage,
         static_cast<std::uint32_t>(devices_.size()) + 1);
   }
+  if (program.uses_mmio()) mmio_.emplace(program, design, static_cast<std::uint32_t>(hosts_.size()));
   for (const LitmusVariable& variable : program.variables) {
     if (variable.is_mmio) continue;
     const std::size_t line = variable.address / kLineBytes;
@@ -85,7 +96,25 @@ bool LitmusWorld::may_execute(std::size_t agent) const {
   const LitmusOperation* next = host.next(program_->agents[agent]);
   if (next == nullptr || host.is_waiting()) return false;
   if (next->action == LitmusAction::kFence) return host.is_drained();
+  if (is_on_mmio_path(next->action))
+    return mmio_->may_execute(*next, variable_of(*program_, *next), places_[agent], host.is_drained());
   return host.may_execute(*next, program_->variables[next->variables[0]]);
+}
+
+void LitmusWorld::list_mmio_steps(std::vector<LitmusStep>& steps) const {
+  const auto add = [&](LitmusStep::Kind kind, std::size_t index, std::uint32_t choice) {
+    steps.push_back({kind, static_cast<std::uint8_t>(index), static_cast<std::uint8_t>(choice)});
+  };
+  for (std::uint32_t thread = 0; thread < hosts_.size(); ++thread) {
+    for (std::uint32_t choice = 0; choice < mmio_->open_lines(thread); ++choice)
+      add(LitmusStep::Kind::kClose, thread, choice);
+    for (std::uint32_t choice = 0; choice < mmio_->leaving(thread); ++choice) {
+      if (mmio_->may_leave(thread, choice)) add(LitmusStep::Kind::kLeave, thread, choice);
+    }
+  }
+  for (std::uint32_t place = 0; place < mmio_->moving(); ++place) {
+    if (mmio_->may_move(place)) add(LitmusStep::Kind::kMove, place, 0);
+  }
 }
 
 bool LitmusWorld::may_send(std::size_t agent) const {
@@ -97,7 +126,7 @@ bool LitmusWorld::may_send(std::size_t agent) const {
 
 void LitmusWorld::list_steps(std::vector<LitmusStep>& steps) const {
   const auto add = [&](LitmusStep::Kind kind, std::size_t index) {
-    steps.push_back({kind, static_cast<std::uint8_t>(index)});
+    steps.push_back({kind, static_cast<std::uint8_t>(index), 0});
   };
   for (std::size_t agent = 0; agent < program_->agents.size(); ++agent) {
     if (is_host(agent)) {
@@ -115,6 +144,7 @@ void LitmusWorld::list_steps(std::vector<LitmusStep>& steps) const {
   }
   for (std::size_t place = 0; place < accesses_.size(); ++place) add(LitmusStep::Kind::kMemory, place);
   for (std::size_t place = 0; place < answers_.size(); ++place) add(LitmusStep::Kind::kAnswer, place);
+  if (mmio_) list_mmio_steps(steps);
 }
 
 void LitmusWorld::take(LitmusStep step) {
@@ -141,6 +171,15 @@ void LitmusWorld::take(LitmusStep step) {
     case LitmusStep::Kind::kAnswer:
       answer(step.index);
       break;
+    case LitmusStep::Kind::kClose:
+      mmio_->close(step.index, step.choice);
+      break;
+    case LitmusStep::Kind::kLeave:
+      mmio_->leave(step.index, step.choice);
+      break;
+    case LitmusStep::Kind::kMove:
+      mmio_->move(step.index);
+      break;
   }
   settle();
 }
@@ -150,18 +189,49 @@ void LitmusWorld::execute(std::size_t agent) {
   const LitmusOperation& next = *host.next(program_->agents[agent]);
   if (next.action == LitmusAction::kFence) {
     host.skip();
-  } else {
+  } else if (!execute_mmio(host, next, agent)) {
     host.execute(next, program_->variables[next.variables[0]], registers_of(agent));
   }
+}
+
+bool LitmusWorld::execute_mmio(LitmusHostThread& host, const LitmusOperation& next, std::size_t agent) {
+  if (!is_on_mmio_path(next.action)) return false;
+  if (mmio_->execute(next, variable_of(*program_, next), places_[agent], host.is_drained(),
+                     host.position())) {
+    host.skip();
+  } else if (next.action == LitmusAction::kMmioLoad) {
+    host.wait();
+  }
+  return true;  // An sfence that is not done yet is executed again.
+}
+
+void LitmusWorld::take_mmio_answers() {
+  LitmusMmioPath::Answer answer;
+  while (mmio_->next_answer(answer)) {
+    for (std::size_t agent = 0; agent < places_.size(); ++agent) {
+      if (!is_host(agent) || places_[agent] != answer.thread) continue;
+      registers_of(agent)[program_->agents[agent].operations[answer.tag].registers[0]] = answer.value;
+      LitmusHostThread& host = hosts_[places_[agent]];
+      if (host.is_waiting() && host.position() == answer.tag) host.finish_wait();
+    }
+  }
+}
+
+// What a device does without the fabric.
+bool LitmusWorld::do_own(LitmusDeviceThread& device, const LitmusOperation& next, std::size_t agent) {
+  if (is_request(next.action)) return false;
+  if (next.action == LitmusAction::kLocalRead)
+    registers_of(agent)[next.registers[0]] = mmio_->word(program_->variables[next.variables[0]].address);
+  if (next.action == LitmusAction::kLocalWrite)
+    mmio_->set_word(program_->variables[next.variables[0]].address, next.values[0]);
+  ++device.at;
+  return true;
 }
 
 void LitmusWorld::send(std::size_t agent) {
   LitmusDeviceThread& device = devices_[places_[agent]];
   const LitmusAgent& program = program_->agents[agent];
-  if (program.operations[device.at].action == LitmusAction::kWait) {
-    ++device.at;
-    return;
-  }
+  if (do_own(device, program.operations[device.at], agent)) return;
   const LitmusTransfer sent = device.send(program, agent, design_);
   for (std::uint8_t line = sent.line; source_ && line < sent.end; ++line)
     source_->sent(agent, sent.operation, program.operations[sent.operation].action == LitmusAction::kWrite);
@@ -256,6 +326,7 @@ void LitmusWorld::deliver(std::size_t flight) {
 
 /// Takes what the machines hand out.
 void LitmusWorld::collect() {
+  if (mmio_) take_mmio_answers();
   Message message;
   for (LitmusHostThread& host : hosts_) {
     while (host.next_message(message)) fly(message, true);
@@ -293,6 +364,7 @@ void LitmusWorld::collect() {
 // - its snoops, and all answers to snoops, are certain because the request that caused the snoop can be late
 //   instead: the line is blocked for everybody until the last answer;
 // - its data is certain because nobody but the waiting instruction sees it arrive;
+// - what goes to a device's own registers, and MMIO below the store buffer, are steps throughout;
 // - what the root complex gives up may come at any time without changing a value.
 // What stays: loads, drains, arrivals, the root complex's requests, and everything the home sends to it.
 void LitmusWorld::settle() {
@@ -331,6 +403,7 @@ bool LitmusWorld::take_certain_step() {
     }
     if (!threads_are_independent_ && devices_.size() > 1) continue;
     if (!may_send(agent)) continue;
+    if (is_own_register(program_->agents[agent].operations[devices_[places_[agent]].at].action)) continue;
     send(agent);
     return true;
   }
@@ -345,7 +418,7 @@ bool LitmusWorld::is_finished() const {
     if (!finished) return false;
   }
   return fabric_.empty() && network_.empty() && accesses_.empty() && answers_.empty() && home_.is_idle() &&
-         root_.queue().is_idle();
+         root_.queue().is_idle() && (!mmio_ || mmio_->is_finished());
 }
 
 const LineBytes* LitmusWorld::modified_bytes(LineNumber line) const {
@@ -356,6 +429,7 @@ const LineBytes* LitmusWorld::modified_bytes(LineNumber line) const {
 }
 
 std::string LitmusWorld::violation() {
+  if (mmio_ && !mmio_->failure().empty()) return mmio_->failure();
   if (observer_.is_violated() || !is_finished()) return observer_.violation();
   for (std::size_t line = 0; line < memory_.size(); ++line)
     observer_.check_at_rest(line, memory_[line], modified_bytes(line));
@@ -366,7 +440,10 @@ std::vector<std::uint64_t> LitmusWorld::memory() const {
   std::vector<std::uint64_t> words;
   for (const LitmusVariable& variable : program_->variables) {
     words.push_back(0);
-    if (variable.is_mmio) continue;
+    if (variable.is_mmio) {
+      if (mmio_) words.back() = mmio_->word(variable.address);
+      continue;
+    }
     const LineNumber line = variable.address / kLineBytes;
     const LineBytes* modified = modified_bytes(line);
     const LineBytes& bytes = modified != nullptr ? *modified : memory_[line];
@@ -382,6 +459,7 @@ void LitmusWorld::append_state(std::vector<std::byte>& state) const {
   append_bytes(state, static_cast<std::uint32_t>(fabric_.size()));
   for (const LitmusTransfer& transfer : fabric_) append_bytes(state, transfer);
   if (source_) source_->append_state(state);
+  if (mmio_) mmio_->append_state(state);
   root_.append_state(state);
   home_.append_state(state);
   append_bytes(state, static_cast<std::uint32_t>(network_.size()));

@@ -15,6 +15,7 @@
 #include "sim/host/rlsq_agent.h"
 #include "sim/litmus/device_thread.h"
 #include "sim/litmus/host_thread.h"
+#include "sim/litmus/mmio_path.h"
 #include "sim/litmus/program.h"
 
 namespace wharf::sim {
@@ -35,9 +36,13 @@ struct LitmusStep {
     kMessage,  ///< `index` is a place in the network.
     kMemory,   ///< `index` is a place among the accesses under way.
     kAnswer,   ///< `index` is a place among the answers under way.
+    kClose,    ///< A write-combining line of a host thread stops taking stores.
+    kLeave,    ///< A closed one, or an uncached store, leaves its core.
+    kMove,     ///< `index` is a place among the MMIO operations under way.
   };
   Kind kind = Kind::kExecute;
   std::uint8_t index = 0;
+  std::uint8_t choice = 0;  ///< kClose, kLeave: which of the thread's.
 };
 
 /// Everything between the program's first instruction and its last answer: host threads, devices, fabric,
@@ -92,7 +97,11 @@ class LitmusWorld {
   void answer(std::size_t place);
   const LineBytes* modified_bytes(LineNumber line) const;
   void execute(std::size_t agent);
+  bool execute_mmio(LitmusHostThread& host, const LitmusOperation& next, std::size_t agent);
+  void take_mmio_answers();
+  void list_mmio_steps(std::vector<LitmusStep>& steps) const;
   void send(std::size_t agent);
+  bool do_own(LitmusDeviceThread& device, const LitmusOperation& next, std::size_t agent);
   void finish_access(std::size_t place);
   bool is_host(std::size_t agent) const { return !program_->agents[agent].is_device; }
   bool may_execute(std::size_t agent) const;
@@ -115,6 +124,7 @@ class LitmusWorld {
   std::vector<LitmusTransfer> fabric_;           ///< In the order in which they were sent.
   RlsqAgent root_;
   std::vector<ordering::Response> answers_;
+  std::optional<LitmusMmioPath> mmio_;
   Home home_;
   std::vector<Flight> network_;
   std::vector<MemoryAccess> accesses_;

@@ -37,7 +37,8 @@ std::string LitmusWorld::describe(LitmusStep step) const {
       return fmt::format("{}: the oldest store leaves the store buffer", program_->agents[step.index].name);
     case LitmusStep::Kind::kSend: {
       const LitmusAgent& agent = program_->agents[step.index];
-      return fmt::format("{} sends {}", agent.name, agent.operations[devices_[places_[step.index]].at].text);
+      const LitmusOperation& next = agent.operations[devices_[places_[step.index]].at];
+      return fmt::format("{} {} {}", agent.name, is_request(next.action) ? "sends" : "does", next.text);
     }
     case LitmusStep::Kind::kArrive: {
       const LitmusTransfer& transfer = fabric_[step.index];
@@ -57,6 +58,12 @@ std::string LitmusWorld::describe(LitmusStep step) const {
       return fmt::format("memory {} {}", access.is_write ? "has written" : "answers with",
                          variable_in(*program_, access.line));
     }
+    case LitmusStep::Kind::kClose:
+      return fmt::format("{} closes a write-combining line", agent_name(step.index));
+    case LitmusStep::Kind::kLeave:
+      return fmt::format("an MMIO store leaves {}", agent_name(step.index));
+    case LitmusStep::Kind::kMove:
+      return mmio_->describe_moving(step.index);
     case LitmusStep::Kind::kAnswer:
       return fmt::format("an answer with {} arrives at its device",
                          variable_in(*program_, answers_[step.index].line));
@@ -84,6 +91,7 @@ std::vector<std::string> LitmusWorld::who_waits() const {
         fmt::format("{} of {} is held in the fabric", agent.operations[transfer.operation].text, agent.name));
   }
   root_.who_waits(lines);
+  if (mmio_) mmio_->who_waits(lines);
   if (!home_.is_idle()) lines.push_back("the home has a transaction that does not end");
   return lines;
 }

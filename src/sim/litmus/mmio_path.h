@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way of MMIO operations from the cores to a device, without time: write-combining buffers, numbers, the
+// reorder buffer, the link, and the device's registers. Apart from the world, whose host threads feed it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/ordering/mmio_rob.h"
+#include "engine/ordering/mmio_sequencer.h"
+#include "engine/ordering/write_combining.h"
+#include "sim/litmus/program.h"
+
+namespace wharf::sim {
+
+/// One device and its registers. What leaves a core reaches the root complex at once, because when it leaves
+/// is a choice already. Below the root complex writes stay in order (mmio_today, rob_root_complex) or do not
+/// (mmio_unordered, rob_device). Without numbers, MMIO-Store and MMIO-Release are stores to write-combining
+/// memory, and a load makes its core wait. Choice: credits come back at once; late ones only delay.
+class LitmusMmioPath {
+ public:
+  LitmusMmioPath(const LitmusProgram& program, LitmusDesign design, std::uint32_t threads);
+
+  // A core's side; `thread` counts host threads.
+  /// The MMIO instruction `operation` could do something now.
+  bool may_execute(const LitmusOperation& operation, const LitmusVariable& variable, std::uint32_t thread,
+                   bool host_stores_drained) const;
+  /// Executes it; false when the core has to wait for it (sfence, loads without numbers, acquires).
+  bool execute(const LitmusOperation& operation, const LitmusVariable& variable, std::uint32_t thread,
+               bool host_stores_drained, std::uint32_t tag);
+
+  // Choices, counted from 0.
+  std::uint32_t open_lines(std::uint32_t thread) const { return combining_[thread].open_lines(); }
+  void close(std::uint32_t thread, std::uint32_t choice) { combining_[thread].close(choice); }
+  std::uint32_t leaving(std::uint32_t thread) const { return combining_[thread].leaving_choices(); }
+  bool may_leave(std::uint32_t thread, std::uint32_t choice) const;
+  void leave(std::uint32_t thread, std::uint32_t choice);
+  /// Operations on the link to the device, and loads on their way to the root complex.
+  std::uint32_t moving() const { return static_cast<std::uint32_t>(moving_.size()); }
+  bool may_move(std::uint32_t choice) const;
+  void move(std::uint32_t choice);
+  std::string describe_moving(std::uint32_t choice) const;
+
+  /// An answered load.
+  struct Answer {
+    std::uint32_t thread = 0;
+    std::uint32_t tag = 0;
+    std::uint64_t value = 0;
+  };
+  bool next_answer(Answer& out);
+
+  // The device's own side.
+  std::uint64_t word(std::uint64_t address) const;
+  void set_word(std::uint64_t address, std::uint64_t value);
+
+  bool is_finished() const;
+  /// What the reorder buffer refused, or empty.
+  const std::string& failure() const { return failure_; }
+  void who_waits(std::vector<std::string>& lines) const;
+  void append_state(std::vector<std::byte>& state) const;
+
+ private:
+  /// An operation on its way.
+  struct Moving {
+    bool at_root = false;  ///< Below the root complex.
+    ordering::MmioOperation operation;
+  };
+
+  ordering::MmioKind kind_of(const LitmusOperation& operation) const;
+  void at_root_complex(const ordering::MmioOperation& operation);
+  bool has_room(const ordering::MmioOperation& operation) const;
+  void into_buffer(const ordering::MmioOperation& operation);
+  void at_device(const ordering::MmioOperation& operation);
+
+  LitmusDesign design_;
+  std::vector<ordering::WriteCombining> combining_;  ///< By host thread.
+  std::optional<ordering::MmioSequencer> sequencer_;
+  std::optional<ordering::MmioRob> rob_;
+  std::vector<Moving> moving_;  ///< In the order in which they were sent.
+  std::vector<Answer> answers_;
+  std::vector<std::uint64_t> words_;  ///< The device's window.
+  std::uint32_t mask_ = 0;
+  std::string failure_;
+};
+
+}  // namespace wharf::sim
