@@ -111,7 +111,7 @@ TEST(LitmusMutations, EachIsNoticed) {
       of_queue("a missed squash", Queue::kMissedSquash, {"l02-acquire-flag"}),
       of_queue("tracking from arrival", Queue::kTrackingFromArrival, {"l02-acquire-flag"}),
       of_queue("an early commit", Queue::kEarlyCommit, {"l02-acquire-flag"}),
-      of_queue("a shared acquire flag", Queue::kSharedAcquireFlag, {"l15-independent-reads"}),
+      of_queue("a shared acquire flag", Queue::kSharedAcquireFlag, {"threads-acquire-each"}),
       of_queue("an acquire that ends early", Queue::kAcquireEndsEarly,
                {"acquire-two-lines-low", "acquire-two-lines-high"}),
       of_queue("a release that ignores reads", Queue::kReleaseIgnoresReads, {"l10-release-after-read"}),
@@ -125,11 +125,10 @@ TEST(LitmusMutations, EachIsNoticed) {
                    {"back-invalidation-one", "back-invalidation", "host-mp-evictions"}),
       of_coherence("a forgotten acknowledgement", CoherenceMutation::kForgottenInvalidateAck,
                    {"l02-acquire-flag"}),
-      of_coherence("a forgotten sharer", CoherenceMutation::kForgottenSharer,
-                   {"l02-acquire-flag", "host-mp-warm"}),
+      of_coherence("a forgotten sharer", CoherenceMutation::kForgottenSharer, {"host-mp-warm-shared"}),
       of_coherence("a hidden snoop", CoherenceMutation::kHiddenFlightSnoop, {"l02-acquire-flag"}),
       of_coherence("a copy that outlives its invalidation", CoherenceMutation::kCopyOutlivesInvalidate,
-                   {"host-mp-warm"}),
+                   {"host-mp-warm-shared"}),
       of_mmio("a release that does not wait", MmioMutation::kReleaseDoesNotWait, {"mmio-store-release"}),
       of_mmio("an sfence that forgets open lines", MmioMutation::kFenceForgetsOpenLines,
               {"mmio-combining-sfence"}),
@@ -145,6 +144,22 @@ TEST(LitmusMutations, EachIsNoticed) {
     ordering::mmio_mutation = MmioMutation::kNone;
     EXPECT_FALSE(notices(mistake.files)) << mistake.name << ": the programs fail without it, too";
   }
+}
+
+// A fetch that overtakes the bytes is never answered: everything else waits for it.
+TEST(LitmusMutations, ADeadlockIsReportedWithItsTrace) {
+  const auto program = parse_litmus("stuck",
+                                    "litmus Stuck { x } host P | host Q ; W x 1 | W x 2 ;\n"
+                                    "exists (x=1) allowed baseline");
+  ASSERT_TRUE(program.ok());
+  coherence_mutation = CoherenceMutation::kForgottenDeferredSnoop;
+  const auto found = explore(*program, LitmusDesign::kBaseline, LitmusSteps::kEvery);
+  EXPECT_FALSE(found.deadlock.empty());
+  const auto trace = shortest_trace(*program, LitmusDesign::kBaseline, LitmusSteps::kEvery,
+                                    {LitmusTarget::Kind::kDeadlock, 0});
+  EXPECT_GE(trace.size(), 5U);
+  coherence_mutation = CoherenceMutation::kNone;
+  EXPECT_TRUE(explore(*program, LitmusDesign::kBaseline, LitmusSteps::kEvery).deadlock.empty());
 }
 
 }  // namespace

@@ -82,22 +82,6 @@ TEST(LitmusExplorer, DeviceReadsUnordered) {
   }
 }
 
-// One virtual network for stores and releases: the release takes the place of the store that it waits for.
-TEST(LitmusExplorer, DeadlockIsReportedWithWhoWaits) {
-  const LitmusProgram stuck = program(
-      "litmus Shared set rob.shared_network yes set rob.entries 1 set rob.overflow hold\n"
-      "{ mmio d; mmio e }\n"
-      "host P ;\n"
-      "MW d 1 ;\n"
-      "MW.rel e 1 ;\n"
-      "forall (d=1 /\\ e=1) forbidden rob_root_complex");
-  const auto found = explore(stuck, LitmusDesign::kRobRootComplex, LitmusSteps::kReduced);
-  ASSERT_FALSE(found.deadlock.empty());
-  const auto trace = shortest_trace(stuck, LitmusDesign::kRobRootComplex, LitmusSteps::kReduced,
-                                    {LitmusTarget::Kind::kDeadlock, 0});
-  EXPECT_GE(trace.size(), 3U);
-}
-
 TEST(LitmusExplorer, BoundIsStated) {
   const LitmusProgram bounded = program(
       "litmus SB { x; y } host P | host Q ; W x 1 | W y 1 ; r = R y | r = R x ;\n"
