@@ -456,6 +456,7 @@ TEST_F(Fault, Uet_3_4_AMessageThatADisabledIndexRefusedInPartBeginsAnew) {
     UetConfig config;
     config.payload_mtu = 256;
     config.message_retry_time = microseconds(20);
+    config.idle_timeout = kTimeZero;  // The end of its PDC would take a left-over record with it.
     test::EnginePairOptions options;
     options.wire.delay = microseconds(10);
     options.packet_interval = microseconds(1);
