@@ -23,7 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       WHARF_CHECK(flow.id != 0 && flow.start >= wharf::kTimeZero);
       WHARF_CHECK(flow.trigger == wharf::workload::kNoTrigger || flow.trigger < list->triggers.size());
     }
-    for (const std::uint32_t trigger : list->activations) WHARF_CHECK(trigger < list->triggers.size());
+    for (const std::uint32_t activation : list->activations)
+      WHARF_CHECK((activation & ~wharf::workload::kOnReceipt) < list->triggers.size());
     (void)wharf::workload::check_startable(*list);
   }
   return 0;

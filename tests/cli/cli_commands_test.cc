@@ -98,7 +98,8 @@ TEST(Cli, EveryExampleOfTheHelpWorks) {
   // Files that the examples name, in a folder of their own; jq and sqlite3 need not be installed.
   const ScratchDirectory scratch;
   const std::string root = std::filesystem::current_path().string();
-  for (const char* data : {"scenarios", "profiles", "studies", "traces"})
+  std::filesystem::create_directory(scratch / "tests");
+  for (const char* data : {"scenarios", "profiles", "studies", "traces", "tests/litmus"})
     std::filesystem::create_directory_symlink(root + "/" + data, scratch / data);
   std::filesystem::create_directories(scratch / "bin");
   std::filesystem::create_directories(scratch / "home/.config/fish/completions");
