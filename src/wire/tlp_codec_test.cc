@@ -319,9 +319,10 @@ TEST(TlpRefusals, FollowTheRulesOfTheLink) {
 TEST(TlpRefusals, AreNotForReservedBits) {
   for (const char* hex : {"40880001 0100000f 00001000 00000000", "4c000001 0100abff 00001000 00000000",
                           "0a010000 00080004 01000080", "00000001 0100ab0f 00001003"}) {
+    const std::vector<std::byte> bytes = hex_bytes(hex);  // The payload lies in it.
     Tlp tlp;
-    EXPECT_EQ(decode_tlp(hex_bytes(hex), tlp), TlpDropReason::kNone) << hex;
-    EXPECT_NE(encoded(tlp), hex_bytes(hex)) << hex;
+    EXPECT_EQ(decode_tlp(bytes, tlp), TlpDropReason::kNone) << hex;
+    EXPECT_NE(encoded(tlp), bytes) << hex;
   }
 }
 

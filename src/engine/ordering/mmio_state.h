@@ -19,7 +19,7 @@ class MmioStateWriter {
   template <std::unsigned_integral Value>
   void put(Value value) {
     for (std::size_t byte = 0; byte < sizeof(Value); ++byte) {
-      out_.push_back(static_cast<std::byte>((value >> (8U * byte)) & 0xFFU));
+      out_.push_back(static_cast<std::byte>((std::uint64_t{value} >> (8U * byte)) & 0xFFU));
     }
   }
   /// Appends `bytes` as they are; their number must follow from what was appended before.
