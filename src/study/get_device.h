@@ -39,10 +39,6 @@ class GetDevice final : public sim::Component, public sim::DmaClient {
 
   std::uint64_t completed() const { return completed_; }
   TimePs last_completion() const { return last_completion_; }
-  /// Gets per second.
-  double rate() const {
-    return static_cast<double>(completed_) / (static_cast<double>(last_completion_.ps) * 1e-12);
-  }
 
  private:
   void get(TimePs now, std::uint32_t stream);

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "base/check.h"
+#include "sim/host/keep_slot.h"
 
 namespace wharf::sim {
 
@@ -57,23 +57,12 @@ void CoherentMemory::send(TimePs now, const Message& message) {
 }
 
 void CoherentMemory::fly(TimePs at, EventKind kind, const Message& message, TimePs data_at) {
-  simulation_.schedule(at, id(), id(), kind, keep(message, data_at));
-}
-
-std::uint32_t CoherentMemory::keep(const Message& message, TimePs data_at) {
-  std::uint32_t slot = flying_.acquire();
-  if (slot == kNoSlot) {
-    flying_.reserve(2 * flying_.capacity());
-    slot = flying_.acquire();
-  }
-  flying_[slot] = {message, data_at};
-  return slot;
+  simulation_.schedule(at, id(), id(), kind, keep_slot(flying_, {message, data_at}));
 }
 
 void CoherentMemory::handle(const Event& event) {
   const TimePs now = event.time;
-  const Flying flying = flying_[event.argument];
-  flying_.release(event.argument);
+  const Flying flying = take_slot(flying_, event.argument);
   switch (static_cast<EventKind>(event.kind)) {
     case kAtHome:
       home_.receive(flying.message);

@@ -79,7 +79,6 @@ class CoherentMemory final : public Component {
     TimePs last;  ///< When the newest one's header arrives.
   };
 
-  std::uint32_t keep(const Message& message, TimePs data_at);
   void fly(TimePs at, EventKind kind, const Message& message, TimePs data_at);
   void at_home(const Message& message);
   void drain(TimePs now);

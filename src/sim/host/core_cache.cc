@@ -4,19 +4,9 @@
 #include <cstring>
 #include <utility>
 
+#include "sim/host/keep_slot.h"
+
 namespace wharf::sim {
-
-namespace {
-
-template <typename T>
-std::uint32_t keep(SlotPool<T>& pool, const T& value) {
-  pool.grow(pool.in_use() + 1);
-  const std::uint32_t slot = pool.acquire();
-  pool[slot] = value;
-  return slot;
-}
-
-}  // namespace
 
 CoreCache::CoreCache(Simulation& simulation, CoherentMemory& memory, AgentId agent,
                      const CoreCacheConfig& config, std::string name)
@@ -93,7 +83,7 @@ CacheOutcome CoreCache::attempt(const Access& access, CacheAnswer& answer) {
 }
 
 void CoreCache::done(TimePs at, const CacheAnswer& answer) {
-  simulation_.schedule(at, id(), id(), kAnswer, keep(answers_, answer));
+  simulation_.schedule(at, id(), id(), kAnswer, keep_slot(answers_, answer));
 }
 
 void CoreCache::receive(TimePs now, const Message& message, TimePs data_at) {
@@ -124,11 +114,11 @@ void CoreCache::drain(TimePs now, TimePs data_at) {
     while (cache_.next_request(message)) {
       moved = true;
       // A miss is known when both levels have been looked through.
-      simulation_.schedule(now + whole_way(), id(), id(), kSendRequest, keep(messages_, message));
+      simulation_.schedule(now + whole_way(), id(), id(), kSendRequest, keep_slot(messages_, message));
     }
     while (cache_.next_response(message)) {
       moved = true;
-      simulation_.schedule(now + whole_way(), id(), id(), kSendResponse, keep(messages_, message));
+      simulation_.schedule(now + whole_way(), id(), id(), kSendResponse, keep_slot(messages_, message));
     }
     if (!moved) return;
   }
@@ -137,18 +127,14 @@ void CoreCache::drain(TimePs now, TimePs data_at) {
 void CoreCache::handle(const Event& event) {
   switch (static_cast<EventKind>(event.kind)) {
     case kAnswer: {
-      const CacheAnswer answer = answers_[event.argument];
-      answers_.release(event.argument);
+      const CacheAnswer answer = take_slot(answers_, event.argument);
       if (client_ != nullptr) client_->cache_done(event.time, answer);
       break;
     }
     case kSendRequest:
-    case kSendResponse: {
-      const Message message = messages_[event.argument];
-      messages_.release(event.argument);
-      memory_.send(event.time, message);
+    case kSendResponse:
+      memory_.send(event.time, take_slot(messages_, event.argument));
       break;
-    }
   }
 }
 

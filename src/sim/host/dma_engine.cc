@@ -123,7 +123,6 @@ void DmaEngine::send_line(TimePs now, Stream& stream) {
   operation.sent += length;
   ++operation.pending;
   ++stream.under_way;
-  ++lines_sent_;
   if (request.is_last) stream.waiting.pop_front();
   stream.sink->submit(now, request);
 }

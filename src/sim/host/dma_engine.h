@@ -77,7 +77,6 @@ class DmaEngine final : public Component, public IoDevice {
   void credits_back(TimePs now) override;
   void handle(const Event& event) override;
 
-  std::uint64_t lines_sent() const { return lines_sent_; }
   void describe_waiting(std::vector<std::string>& lines) const override;
 
  private:
@@ -114,7 +113,6 @@ class DmaEngine final : public Component, public IoDevice {
   std::uint32_t next_stream_ = 0;  ///< Whose turn it is.
   TimePs shared_issue_from_;
   TimePs wake_ = kNever;  ///< The earliest pending wake-up.
-  std::uint64_t lines_sent_ = 0;
 };
 
 }  // namespace wharf::sim

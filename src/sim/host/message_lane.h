@@ -29,7 +29,6 @@ class MessageLane {
     const TimePs begin = max(now, free_);
     const std::uint32_t beats = (bytes + (1U << shift_) - 1) >> shift_;
     free_ = begin + cycle_ * (header_cycles_ + beats);
-    busy_ += free_ - begin;
     return {begin + way_, begin + way_ + cycle_ * beats};
   }
 
@@ -37,8 +36,6 @@ class MessageLane {
   TimePs free() const { return free_; }
   /// What an empty packet takes.
   TimePs way() const { return way_; }
-  /// Time that packets have occupied.
-  TimePs busy() const { return busy_; }
 
  private:
   TimePs cycle_;
@@ -46,7 +43,6 @@ class MessageLane {
   std::uint32_t header_cycles_;
   TimePs way_;
   TimePs free_;
-  TimePs busy_;
 };
 
 }  // namespace wharf::sim

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/host/mmio_path.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "base/check.h"
+#include "sim/host/keep_slot.h"
 
 namespace wharf::sim {
 
@@ -64,14 +66,7 @@ void MmioPath::leave_core(TimePs now, const MmioOperation& write) {
   ++on_the_way_;
   ++answers_awaited_;
   simulation_.schedule(now + cycles(config_.down_cycles) + draw(config_.spread), id(), id(), kAtRoot,
-                       keep(write));
-}
-
-std::uint32_t MmioPath::keep(const MmioOperation& write) {
-  flying_.grow(flying_.in_use() + 1);
-  const std::uint32_t slot = flying_.acquire();
-  flying_[slot] = write;
-  return slot;
+                       keep_slot(flying_, write));
 }
 
 void MmioPath::handle(const Event& event) {
@@ -89,22 +84,19 @@ void MmioPath::handle(const Event& event) {
       take_at_root(now);
       break;
     case kAtDevice: {
-      const MmioOperation write = flying_[event.argument];
-      flying_.release(event.argument);
+      const MmioOperation write = take_slot(flying_, event.argument);
       if (!reorders_at(MmioOrderPlace::kDevice, write.kind)) {
         client_->mmio_arrived(now, write);
         break;
       }
       WHARF_CHECK(reorder_.accept(write) == MmioArrival::kAccepted);
-      reorder_most_ = std::max<std::uint64_t>(reorder_most_, reorder_.waiting());
       MmioOperation ordered;
       while (reorder_.next_dispatch(ordered)) client_->mmio_arrived(now, ordered);
       give_credits(now);
       break;
     }
     case kCredit: {
-      sequencer_.acknowledge(credits_[event.argument]);
-      credits_.release(event.argument);
+      sequencer_.acknowledge(take_slot(credits_, event.argument));
       look_ready(now);
       break;
     }
@@ -122,9 +114,10 @@ void MmioPath::take_at_root(TimePs now) {
     const std::uint32_t slot = at_root_.front();
     const bool numbered = ordering::is_numbered(flying_[slot].kind);
     if (reorders_at(MmioOrderPlace::kRootComplex, flying_[slot].kind)) {
-      if (reorder_.accept(flying_[slot]) == MmioArrival::kHeld) break;
+      const MmioArrival arrival = reorder_.accept(flying_[slot]);
+      if (arrival == MmioArrival::kHeld) break;
+      WHARF_CHECK(arrival == MmioArrival::kAccepted);
       flying_.release(slot);
-      reorder_most_ = std::max<std::uint64_t>(reorder_most_, reorder_.waiting());
       reorder_out(now);
     } else {
       if (in_root_ == config_.root_complex_entries) break;
@@ -148,7 +141,7 @@ void MmioPath::reorder_out(TimePs now) {
   if (config_.place != MmioOrderPlace::kRootComplex) return;
   MmioOperation ordered;
   while (in_root_ < config_.root_complex_entries && reorder_.next_dispatch(ordered))
-    enter_root(now, keep(ordered));
+    enter_root(now, keep_slot(flying_, ordered));
   give_credits(now);
 }
 
@@ -165,10 +158,7 @@ void MmioPath::give_credits(TimePs now) {
   TimePs at = now + cycles(config_.up_cycles);
   if (config_.place == MmioOrderPlace::kDevice) at += config_.link.up;
   while (reorder_.next_credit(credit)) {
-    credits_.grow(credits_.in_use() + 1);
-    const std::uint32_t slot = credits_.acquire();
-    credits_[slot] = credit;
-    simulation_.schedule(at, id(), id(), kCredit, slot);
+    simulation_.schedule(at, id(), id(), kCredit, keep_slot(credits_, credit));
   }
 }
 

@@ -77,9 +77,6 @@ class MmioPath final : public Component {
   void handle(const Event& event) override;
   void describe_waiting(std::vector<std::string>& lines) const override;
 
-  std::uint64_t reorder_most() const { return reorder_most_; }
-  const ordering::MmioRobErrors& reorder_errors() const { return reorder_.errors(); }
-
  private:
   enum EventKind : std::uint16_t { kAtRoot, kLeavesRoot, kAtDevice, kCredit, kAnswered };
 
@@ -92,7 +89,6 @@ class MmioPath final : public Component {
   void deliver(TimePs now, const ordering::MmioOperation& write);
   void give_credits(TimePs now);
   void look_ready(TimePs now);
-  std::uint32_t keep(const ordering::MmioOperation& write);
   TimePs draw(TimePs most) {
     return most == kTimeZero
                ? kTimeZero
@@ -120,7 +116,6 @@ class MmioPath final : public Component {
   bool refused_ = false;
   bool fencing_ = false;
   TimePs last_in_order_;  ///< Arrival of the newest write at the device, when the link keeps its order.
-  std::uint64_t reorder_most_ = 0;
 };
 
 }  // namespace wharf::sim

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sim/host/keep_slot.h"
 
 namespace wharf::sim {
 
@@ -46,11 +47,8 @@ void PeerDevice::submit(TimePs now, const ordering::Request& request) {
   response.number = request.number;
   response.line = request.line;
   response.mask = request.mask;
-  responses_.grow(responses_.in_use() + 1);
-  const std::uint32_t slot = responses_.acquire();
-  responses_[slot] = response;
   const TimePs answered = down_.send(done, ordering::byte_count(request.mask)).data;
-  simulation_.schedule(answered, id(), id(), kAnswer, slot);
+  simulation_.schedule(answered, id(), id(), kAnswer, keep_slot(responses_, response));
   // At its door, the next request may be on its way while this one is served.
   const TimePs takes_next = busy_from_ == PeerBusyFrom::kArrival ? max(now, done - up_.way()) : done;
   simulation_.schedule(takes_next, id(), id(), kFree, 0);
@@ -62,10 +60,7 @@ void PeerDevice::handle(const Event& event) {
     if (std::exchange(refused_, false)) device_->credits_back(event.time);
     return;
   }
-  ++served_;
-  const ordering::Response response = responses_[event.argument];
-  responses_.release(event.argument);
-  device_->answered(event.time, response);
+  device_->answered(event.time, take_slot(responses_, event.argument));
 }
 
 PeerSwitch::PeerSwitch(Simulation& simulation, const PeerSwitchConfig& config,
@@ -88,7 +83,6 @@ bool PeerSwitch::has_place(std::uint32_t port, std::uint32_t destination) {
   const Ring<Waiting>& queue = queues_[config_.virtual_output_queues ? destination : 0];
   if (queue.size() < config_.entries) return true;
   ports_[port]->refused_ = true;
-  ++refusals_;
   return false;
 }
 

@@ -37,8 +37,6 @@ class PeerDevice final : public Component, public RequestSink {
   TimePs link_free() const override { return up_.free(); }
   void handle(const Event& event) override;
 
-  std::uint64_t served() const { return served_; }
-
  private:
   enum EventKind : std::uint16_t { kFree, kAnswer };
 
@@ -52,7 +50,6 @@ class PeerDevice final : public Component, public RequestSink {
   TimePs free_from_;
   bool busy_ = false;
   bool refused_ = false;
-  std::uint64_t served_ = 0;
 };
 
 struct PeerSwitchConfig {
@@ -75,8 +72,6 @@ class PeerSwitch final : public Component, public IoDevice {
   void credits_back(TimePs now) override { forward(now); }
   void handle(const Event& event) override;
   void describe_waiting(std::vector<std::string>& lines) const override;
-
-  std::uint64_t refusals() const { return refusals_; }
 
  private:
   class Port final : public RequestSink {
@@ -118,7 +113,6 @@ class PeerSwitch final : public Component, public IoDevice {
   std::uint32_t next_told_ = 0;
   TimePs wake_ = kNever;
   bool forwarding_ = false;
-  std::uint64_t refusals_ = 0;
 };
 
 }  // namespace wharf::sim

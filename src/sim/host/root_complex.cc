@@ -6,21 +6,11 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sim/host/keep_slot.h"
 
 namespace wharf::sim {
 
 namespace {
-
-template <typename T>
-std::uint32_t keep(SlotPool<T>& pool, const T& value) {
-  std::uint32_t slot = pool.acquire();
-  if (slot == kNoSlot) {
-    pool.reserve(2 * pool.capacity());
-    slot = pool.acquire();
-  }
-  pool[slot] = value;
-  return slot;
-}
 
 IoAgentConfig agent_config(const RootComplexConfig& config) {
   IoAgentConfig agent;
@@ -84,7 +74,7 @@ void RootComplex::submit(TimePs now, const ordering::Request& request) {
   ++counters_.requests;
   const bool has_data = request.kind != ordering::Kind::kRead;
   const MessageLane::Crossing crossing = up_.send(now, has_data ? ordering::byte_count(request.mask) : 0);
-  simulation_.schedule(crossing.data + config_.lookup, id(), id(), kAtQueue, keep(requests_, request));
+  simulation_.schedule(crossing.data + config_.lookup, id(), id(), kAtQueue, keep_slot(requests_, request));
 }
 
 void RootComplex::handle(const Event& event) {
@@ -92,12 +82,9 @@ void RootComplex::handle(const Event& event) {
     case kAtQueue:
       at_queue(event.time, event.argument);
       break;
-    case kAtDevice: {
-      const ordering::Response response = responses_[event.argument];
-      responses_.release(event.argument);
-      device_->answered(event.time, response);
+    case kAtDevice:
+      device_->answered(event.time, take_slot(responses_, event.argument));
       break;
-    }
     case kCredit:
       --under_way_[event.argument];
       if (std::exchange(refused_[event.argument], false)) device_->credits_back(event.time);
@@ -182,7 +169,7 @@ void RootComplex::answer(TimePs now, TimePs data_at, const ordering::Response& r
   answer_from_ = leaves + config_.spacing;
   const MessageLane::Crossing crossing = down_.send(leaves, ordering::byte_count(response.mask));
   const TimePs complete = max(crossing.data, data_at + config_.answer + down_.way());
-  simulation_.schedule(complete, id(), id(), kAtDevice, keep(responses_, response));
+  simulation_.schedule(complete, id(), id(), kAtDevice, keep_slot(responses_, response));
 }
 
 void RootComplex::describe_waiting(std::vector<std::string>& lines) const {

@@ -53,8 +53,6 @@ class RootComplex final : public Component, public CoherentAgent, public Request
   const ordering::Rlsq& queue() const { return complex_.queue(); }
   const IoAgent& agent() const { return complex_.agent(); }
   const RootComplexCounters& counters() const { return counters_; }
-  TimePs link_busy_up() const { return up_.busy(); }
-  TimePs link_busy_down() const { return down_.busy(); }
   void describe_waiting(std::vector<std::string>& lines) const override;
 
  private:
