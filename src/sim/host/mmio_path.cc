@@ -41,7 +41,11 @@ bool MmioPath::store(TimePs now, const MmioOperation& operation) {
     leave_core(now, stamped);
     return true;
   }
-  if (!combining_.store(operation, &random_)) {
+  while (!combining_.store(operation, &random_)) {
+    // A line that has just been closed to make room for this one may leave at once.
+    const std::uint32_t before = on_the_way_;
+    send_from_core(now);
+    if (on_the_way_ > before) continue;
     refused_ = true;
     return false;
   }
