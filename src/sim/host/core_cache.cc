@@ -92,11 +92,13 @@ void CoreCache::receive(TimePs now, const Message& message, TimePs data_at) {
   // What found no room may have found some now.
   for (std::size_t left = waiting_.size(); left > 0; --left) {
     CacheAnswer answer;
+    // The line that has come is used when its bytes are here.
+    const TimePs from = waiting_.front().address / kLineBytes == message.line ? data_at : now;
     const CacheOutcome outcome = attempt(waiting_.front(), answer);
     if (outcome == CacheOutcome::kRefused) break;
     waiting_.pop_front();
     if (outcome != CacheOutcome::kPending)
-      done(now + (outcome == CacheOutcome::kLevel1 ? cycles(config_.level1_cycles) : whole_way()), answer);
+      done(from + (outcome == CacheOutcome::kLevel1 ? cycles(config_.level1_cycles) : whole_way()), answer);
     drain(now, now);
   }
 }
