@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace wharf::sim {
 namespace {
 
@@ -126,6 +128,17 @@ TEST(DdrMemory, ChannelsInterleave) {
   EXPECT_EQ(read(memory, 0, 128), first);
   EXPECT_EQ(read(memory, 0, 7 * 128), first);
   EXPECT_EQ(read(memory, 0, 8 * 128), first + kBurst);
+}
+
+// 64 B in 5 ns on each of eight channels, 102.4 GB/s: of 8000 lines asked for at once, the first of a channel
+// comes after its row was opened, and the rows behind it are open before the data bus is free for them.
+TEST(DdrMemory, PeakRate) {
+  DdrConfig config;
+  config.refi = kTimeZero;
+  DdrMemory memory(config);
+  std::int64_t last = 0;
+  for (std::uint64_t line = 0; line < 8000; ++line) last = std::max(last, read(memory, 0, line * 64));
+  EXPECT_EQ(last, kFront + 2 * kStep + 1000 * kBurst + kBack);
 }
 
 }  // namespace
