@@ -9,6 +9,7 @@
 
 #include "base/nearest_name.h"
 #include "study/fabric.h"
+#include "study/mmio.h"
 #include "study/openurma.h"
 #include "study/ordering.h"
 #include "study/ultra_ethernet.h"
@@ -57,6 +58,10 @@ constexpr auto kStudies = std::to_array<Study>({
      openurma::figure45},
     {"fabric/congestion-types", "Five places where a fabric congests, and what cures each",
      "Ultra Ethernet 1.0, 3.6 and 4.1", fabric::congestion_types},
+    {"mmio/figure2", "What one core writes to a NIC and to DRAM, with and without fences",
+     "HotOS '25, Figure 2", mmio::figure2},
+    {"mmio/rates", "Latencies and rates of the way from core to NIC", "HotOS '25, 2.1, 2.3 and 3.2",
+     mmio::rates},
     {"ordering/figure5", "Ordered DMA reads: at the NIC, at the root complex, not at all",
      "ASPLOS '26, Figure 5", ordering::figure5},
     {"ordering/figure6a", "Key-value gets against item size, one queue pair", "ASPLOS '26, Figure 6a",

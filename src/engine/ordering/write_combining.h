@@ -67,6 +67,8 @@ class WriteCombining {
 
   // Observation.
   std::uint32_t open_lines() const;
+  /// Uncached stores that have not left; the oldest is the last of leaving_choices().
+  std::uint32_t uncached_waiting() const { return static_cast<std::uint32_t>(uncached_.size()); }
   /// Nothing is here or on its way to the root complex: a fence is done.
   bool drained() const;
   std::uint32_t on_the_way() const { return on_the_way_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of a core's stores to a device, timed: write-combining buffers, the way to the root complex, its
-// buffer (and there or at the device a reorder buffer), the link. What is combined and ordered how is the
-// affair of engine/ordering.
+// The way of a core's stores to a device and of its loads there and back, timed: write-combining buffers, the
+// way to the root complex, its buffer (and there or at the device a reorder buffer), the link. What is
+// combined and ordered how is the affair of engine/ordering.
 #pragma once
 
 #include <array>
@@ -34,12 +34,16 @@ struct MmioConfig {
   std::uint32_t down_cycles = 31;  ///< Core to root complex: level 1, bus, level 2, memory bus.
   std::uint32_t up_cycles = 25;    ///< The way back of the root complex's response.
   TimePs spread = kTimeZero;       ///< A write may take up to so much longer: the way has many paths.
+  TimePs way_gap = kTimeZero;      ///< Between two operations that leave the core; 0 is unlimited.
   std::uint32_t way_entries =
       16;  ///< Writes that have left the core and that the root complex has not taken.
   TimePs root_complex = nanoseconds(60);
-  std::uint32_t root_complex_entries = 16;  ///< Writes inside the root complex.
-  TimePs device = nanoseconds(10);          ///< From the link until the device has a write.
-  TimePs link_spread = kTimeZero;           ///< As `spread`, for the link: its writes may pass each other.
+  std::uint32_t root_complex_entries = 16;       ///< Writes inside the root complex.
+  TimePs root_complex_answer = nanoseconds(60);  ///< What a load's answer takes there.
+  TimePs device = nanoseconds(10);  ///< From the link until the device has a write, or answers a load.
+  /// Writes on the link that the device has not taken (MmioPath::write_taken); 0 is unlimited.
+  std::uint32_t link_credits = 0;
+  TimePs link_spread = kTimeZero;  ///< As `spread`, for the link: its writes may pass each other.
   MmioOrderPlace place = MmioOrderPlace::kRootComplex;
   ordering::WriteCombiningConfig combining;
   ordering::MmioSequencerConfig sequencer;
@@ -55,11 +59,27 @@ class MmioClient {
   virtual void mmio_ready(TimePs now) = 0;
   /// The device has a write.
   virtual void mmio_arrived(TimePs now, const ordering::MmioOperation& write) = 0;
+  /// The device answers a load: it fills the load's `data`.
+  virtual void mmio_read(TimePs, ordering::MmioOperation&) {}
+  /// The core has the answer.
+  virtual void mmio_loaded(TimePs, const ordering::MmioOperation&) {}
 };
 
-/// One core, one device, writes only. Numbered stores (kStore, kRelease) are numbered at the core, which
-/// never combines them, and pass the reorder buffer; all others pass the write-combining buffers and go as
-/// they leave those.
+/// What a fence waits for.
+enum class MmioFence : std::uint8_t {
+  kStores,  ///< sfence: the writes so far.
+  kAll,     ///< mfence: the loads so far, too.
+};
+
+/// One core, one device. Numbered operations are numbered at the core, which never combines them, and pass
+/// the reorder buffer; stores without numbers pass the write-combining buffers and go as they leave those.
+///
+/// Uncached accesses are strongly ordered: on the way to the root complex they pass nothing, and an uncached
+/// store leaves when the one before has been answered. An uncached load first sends off what the
+/// write-combining buffers hold, and the core does nothing else until it has the value ("Intel 64 and IA-32
+/// Architectures Software Developer's Manual", volume 3A, 12.3). Below the root complex a strong write passes
+/// no other, and a load pushes every write before it ahead of itself [PCIe Base 5.0 2.4.1]. Choice: a load
+/// takes none of the entries that the root complex has for writes, or it could block them.
 class MmioPath final : public Component {
  public:
   /// Adds itself to the simulation. `seed` draws the spreads.
@@ -69,24 +89,45 @@ class MmioPath final : public Component {
 
   /// A store, within one line. False: no buffer or number is free; mmio_ready() will be called.
   bool store(TimePs now, const ordering::MmioOperation& operation);
-  /// sfence: mmio_ready() when every write so far has been taken by the root complex and it has said so.
-  void fence(TimePs now);
-  bool fencing() const { return fencing_; }
-  bool is_idle() const { return flying_.in_use() == 0 && combining_.drained(); }
+  /// A load, within one line. False as for store(). mmio_loaded() brings the answer, with the load's tag.
+  bool load(TimePs now, const ordering::MmioOperation& operation);
+  /// mmio_ready() when every write so far has been taken by the root complex and it has said so, and with
+  /// kAll every load so far has its value.
+  void fence(TimePs now, MmioFence kind = MmioFence::kStores);
+  bool fencing() const { return fence_.has_value(); }
+  /// The device has room again for one more write; only where there are link credits.
+  void write_taken(TimePs now);
+  bool is_idle() const { return flying_.in_use() == 0 && combining_.drained() && loads_ == 0; }
 
   void handle(const Event& event) override;
   void describe_waiting(std::vector<std::string>& lines) const override;
 
  private:
-  enum EventKind : std::uint16_t { kAtRoot, kLeavesRoot, kAtDevice, kCredit, kAnswered };
+  enum EventKind : std::uint16_t {
+    kAtRoot,
+    kLeavesRoot,
+    kAtDevice,
+    kCredit,
+    kAnswered,  ///< argument: kNumbered, kCombined or kUncached.
+    kTaken,     ///< A credit of the link is back.
+    kLoadBack,  ///< An answer is at the root complex.
+    kLoaded,
+    kWayFree,
+  };
+  enum Answered : std::uint32_t { kNumbered, kCombined, kUncached };
 
   void send_from_core(TimePs now);
-  void leave_core(TimePs now, const ordering::MmioOperation& write);
+  bool may_leave_core(TimePs now);
+  void leave_core(TimePs now, const ordering::MmioOperation& operation);
   void take_at_root(TimePs now);
   void enter_root(TimePs now, std::uint32_t slot);
   void reorder_out(TimePs now);
-  void leave_root(TimePs now, std::uint32_t slot);
-  void deliver(TimePs now, const ordering::MmioOperation& write);
+  void leave_root(TimePs now);
+  void at_device(TimePs now, std::uint32_t slot);
+  void deliver(TimePs now, ordering::MmioOperation operation);
+  bool is_held_by_load(std::uint32_t thread) const {
+    return uncached_load_ || sequencer_.holds_host_memory(thread);
+  }
   void give_credits(TimePs now);
   void look_ready(TimePs now);
   TimePs draw(TimePs most) {
@@ -105,6 +146,7 @@ class MmioPath final : public Component {
   ordering::MmioSequencer sequencer_;
   ordering::MmioRob reorder_;
   MessageLane link_;
+  MessageLane up_;
   RandomStream random_;
   MmioClient* client_ = nullptr;
   SlotPool<ordering::MmioOperation> flying_;
@@ -112,10 +154,19 @@ class MmioPath final : public Component {
   Ring<std::uint32_t> at_root_;   ///< Writes that the root complex has not taken, in order of arrival.
   std::uint32_t on_the_way_ = 0;  ///< Left the core, not taken by the root complex.
   std::uint32_t in_root_ = 0;
+  Ring<std::uint32_t> before_link_;  ///< Operations that are through the root complex and lack a credit.
+  std::uint32_t on_link_ = 0;        ///< Writes that hold a credit.
   std::uint32_t answers_awaited_ = 0;
+  bool uncached_awaited_ = false;                         ///< Of those, one of an uncached store.
+  std::uint32_t loads_ = 0;                               ///< Without a value.
+  bool uncached_load_ = false;                            ///< One of them is uncached: the core waits.
+  std::optional<ordering::MmioOperation> load_to_leave_;  ///< It waits behind stores that have not left.
   bool refused_ = false;
-  bool fencing_ = false;
-  TimePs last_in_order_;  ///< Arrival of the newest write at the device, when the link keeps its order.
+  std::optional<MmioFence> fence_;
+  TimePs way_free_;         ///< When the next operation may leave the core.
+  bool way_wakes_ = false;  ///< kWayFree is under way.
+  TimePs last_at_root_;     ///< Latest arrival there of what has left the core.
+  TimePs last_at_device_;   ///< Latest arrival there of what has left the root complex.
 };
 
 }  // namespace wharf::sim

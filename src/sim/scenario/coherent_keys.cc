@@ -123,11 +123,15 @@ void bind_mmio(Binder& binder, MmioConfig& mmio) {
   binder.integer("up_cycles", mmio.up_cycles, "the root complex's response back to the core", 0, 10'000);
   binder.time("spread", mmio.spread,
               "what a write may take longer, at random, on its way to the root complex");
-  binder.integer("way_entries", mmio.way_entries, "writes on that way", 1, 1'024);
+  binder.time("way_gap", mmio.way_gap, "between two operations that enter that way; 0ps is unlimited");
+  binder.integer("way_entries", mmio.way_entries, "operations on that way", 1, 1'024);
   binder.time("root_complex", mmio.root_complex, "a write inside the root complex");
   binder.integer("root_complex_entries", mmio.root_complex_entries, "writes inside the root complex", 1,
                  1'024);
-  binder.time("device", mmio.device, "from the link until the device has a write");
+  binder.time("root_complex_answer", mmio.root_complex_answer,
+              "the answer to a load inside the root complex");
+  binder.time("device", mmio.device, "from the link until the device has a write or answers a load");
+  binder.integer("link_credits", mmio.link_credits, "writes on the link; 0 is unlimited", 0, 4'096);
   binder.time("link_spread", mmio.link_spread, "as mmio.spread, for the link");
   binder.integer("combining_buffers", mmio.combining.buffers, "write-combining buffers of the core", 1, 64);
   binder.choice<MmioOrderPlace>("order_at", mmio.place, kPlaces, "where numbered stores are put in order");

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The studies of "Stop Taking the Scenic Route: the Shortest Distance Between the CPU and the NIC is MMIO"
+// (HotOS '25).
+#pragma once
+
+#include "study/study.h"
+
+namespace wharf::study::mmio {
+
+Result<StudyResult> figure2(const StudyContext& context);  // mmio_goodput.cc
+Result<StudyResult> rates(const StudyContext& context);    // mmio_goodput.cc
+
+}  // namespace wharf::study::mmio
