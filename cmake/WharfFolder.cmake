@@ -26,6 +26,16 @@ function(wharf_folder name)
   endif()
 endfunction()
 
+# wharf_precompile(FOLDER header...): headers that nearly every source of a folder includes and that take longer to read
+# than the source itself.
+function(wharf_precompile name)
+  target_precompile_headers(wharf_${name} PRIVATE ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    # Lets ccache see what the precompiled header stands for.
+    target_compile_options(wharf_${name} PRIVATE -fpch-preprocess)
+  endif()
+endfunction()
+
 # wharf_test(NAME SOURCES file... DEPENDS lib... LABEL label... [TIMEOUT seconds]): one GoogleTest program, one CTest
 # entry, run from the root of the tree. RapidCheck is linked everywhere; its seed is fixed so that a run repeats
 # (RC_PARAMS overrides it). All test programs share one precompiled header. Labels that mean something: "long" is left
@@ -68,6 +78,10 @@ function(wharf_make_test_pch)
   target_link_libraries(wharf_test_options INTERFACE
     wharf_options fmt::fmt GTest::gmock GTest::gtest_main rapidcheck)
   target_compile_options(wharf_test_options INTERFACE -Wno-sign-conversion -Wno-conversion -Wno-shadow)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WHARF_SANITIZE)
+    # A test runs once for each time that it is compiled: full optimisation of what it expects is not worth its time.
+    target_compile_options(wharf_test_options INTERFACE -O1)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Without it the linker would optimise every test program as a whole.
     target_link_options(wharf_test_options INTERFACE -fno-lto)
