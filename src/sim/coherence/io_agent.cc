@@ -2,6 +2,7 @@
 #include "sim/coherence/io_agent.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "base/check.h"
@@ -164,6 +165,16 @@ void IoAgent::perform_write(LineNumber line, const LineBytes& bytes, ByteMask ma
   entry->has_bytes = true;
   entry->is_modified = true;
   if (observer_ != nullptr) observer_->store_performed(agent_, line, 0, entry->bytes);
+  if (mirror_ != nullptr) {
+    for (ByteMask left = mask; left != 0;) {
+      const int first = std::countr_zero(left);
+      const int length = std::countr_one(left >> first);
+      mirror_->stored(line, static_cast<std::uint32_t>(first),
+                      {entry->bytes.data() + first, static_cast<std::size_t>(length)});
+      if (first + length == kLineBytes) break;
+      left = left >> (first + length) << (first + length);
+    }
+  }
   if (keeps_ownership) {
     // Reads that waited for the bytes of a whole line have them now.
     advance(*entry);

@@ -11,6 +11,7 @@
 #include "base/ring.h"
 #include "sim/coherence/coherence_observer.h"
 #include "sim/coherence/message.h"
+#include "sim/coherence/store_mirror.h"
 
 namespace wharf::sim {
 
@@ -92,6 +93,8 @@ class IoAgent {
 
   /// Null for none. The observer outlives its use; a copy of this object has the same pointer.
   void observe_with(CoherenceObserver* observer) { observer_ = observer; }
+  /// Likewise: who is told of every store that is performed.
+  void mirror_to(StoreMirror* mirror) { mirror_ = mirror; }
 
   // Inputs from above.
   /// There is room for one more read or own of `line`.
@@ -193,6 +196,7 @@ class IoAgent {
   // Constant after construction.
   AgentId agent_;
   CoherenceObserver* observer_ = nullptr;
+  StoreMirror* mirror_ = nullptr;
 
   FlatMap index_;
   std::vector<Line> lines_;

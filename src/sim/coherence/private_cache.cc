@@ -81,7 +81,7 @@ CacheOutcome PrivateCache::store(Ticket ticket, std::uint64_t address, std::span
       lines_.state(place) >= CopyState::kExclusive) {
     if (lines_.state(place) != CopyState::kModified) change(place, CopyState::kModified);
     std::memcpy(lines_.bytes(place).data() + offset_in_line(address), value.data(), value.size());
-    if (observer_ != nullptr) observer_->store_performed(agent_, line, offset_in_line(address), value);
+    stored(line, offset_in_line(address), value);
     return hit(place);
   }
   Target target;
@@ -282,7 +282,12 @@ void PrivateCache::perform(const Target& target, LineNumber line, std::uint32_t 
     const std::uint64_t result = result_of(target.operation, old);
     std::memcpy(at, &result, target.size);
   }
-  if (observer_ != nullptr) observer_->store_performed(agent_, line, target.offset, {at, target.size});
+  stored(line, target.offset, {at, target.size});
+}
+
+void PrivateCache::stored(LineNumber line, std::uint32_t offset, std::span<const std::byte> bytes) {
+  if (observer_ != nullptr) observer_->store_performed(agent_, line, offset, bytes);
+  if (mirror_ != nullptr) mirror_->stored(line, offset, bytes);
 }
 
 /// Performs the waiting targets below `limit` in order, up to the first write where the copy may not be

@@ -15,6 +15,7 @@
 #include "sim/coherence/cache_lines.h"
 #include "sim/coherence/coherence_observer.h"
 #include "sim/coherence/message.h"
+#include "sim/coherence/store_mirror.h"
 
 namespace wharf::sim {
 
@@ -95,6 +96,8 @@ class PrivateCache {
 
   /// Null for none. The observer outlives its use; a copy of this object has the same pointer.
   void observe_with(CoherenceObserver* observer) { observer_ = observer; }
+  /// Likewise: who is told of every store that is performed.
+  void mirror_to(StoreMirror* mirror) { mirror_ = mirror; }
 
   // Inputs of the core. An access lies in one line; sizes from 1 to kLineBytes. Values are written only when
   // the outcome is a level.
@@ -201,6 +204,7 @@ class PrivateCache {
   void snoop_miss(Miss& miss, const Message& message);
   void snoop_eviction(Eviction& eviction, const Message& message);
   void answer_snoop(LineNumber line, const LineBytes* bytes, bool is_dirty, bool keeps_shared);
+  void stored(LineNumber line, std::uint32_t offset, std::span<const std::byte> bytes);
   void change(std::uint32_t place, CopyState state);
   void lose(std::uint32_t place);
   void send(LineNumber line, MessageKind kind, const LineBytes* bytes);
@@ -209,6 +213,7 @@ class PrivateCache {
   AgentId agent_;
   PrivateCacheConfig config_;
   CoherenceObserver* observer_ = nullptr;
+  StoreMirror* mirror_ = nullptr;
 
   CacheLines lines_;
   std::vector<Miss> misses_;

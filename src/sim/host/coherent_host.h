@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -21,10 +22,12 @@ namespace wharf::sim {
 class CoherentHost {
  public:
   /// `cores` and `root_complexes` together at most kMaxAgents; at least one root complex. Adds all parts to
-  /// the simulation, which outlives the host.
+  /// the simulation, which outlives the host, and names them behind `prefix`. The bytes are those of
+  /// `contents`, which outlives it too; without, they are its own.
   static Result<std::unique_ptr<CoherentHost>> create(Simulation& simulation, const CoherentConfig& config,
                                                       std::uint32_t cores, std::uint32_t root_complexes,
-                                                      std::uint64_t seed);
+                                                      std::uint64_t seed, HostMemory* contents = nullptr,
+                                                      const std::string& prefix = "");
 
   HostMemory& contents() { return contents_; }
   CoherentMemory& memory() { return memory_; }
@@ -36,10 +39,13 @@ class CoherentHost {
 
  private:
   CoherentHost(Simulation& simulation, const CoherentConfig& config,
-               const std::vector<CoherentMemory::AgentConfig>& agents, std::uint64_t seed)
-      : memory_(simulation, config, agents, contents_, seed) {}
+               const std::vector<CoherentMemory::AgentConfig>& agents, std::uint64_t seed,
+               HostMemory* contents, const std::string& prefix)
+      : contents_(contents != nullptr ? *contents : own_contents_),
+        memory_(simulation, config, agents, contents_, seed, prefix + "memory") {}
 
-  HostMemory contents_;
+  HostMemory own_contents_;
+  HostMemory& contents_;
   CoherentMemory memory_;
   std::vector<std::unique_ptr<CoreCache>> caches_;
   std::vector<std::unique_ptr<RootComplex>> root_complexes_;

@@ -2,6 +2,7 @@
 #include "sim/host/coherent_memory.h"
 
 #include <cstring>
+#include <utility>
 
 #include "sim/host/keep_slot.h"
 
@@ -28,7 +29,8 @@ MessageLane lane(const CoherenceConfig& config, std::uint32_t cycles) {
 }  // namespace
 
 CoherentMemory::CoherentMemory(Simulation& simulation, const CoherentConfig& config,
-                               const std::vector<AgentConfig>& agents, HostMemory& memory, std::uint64_t seed)
+                               const std::vector<AgentConfig>& agents, HostMemory& memory, std::uint64_t seed,
+                               std::string name)
     : simulation_(simulation),
       config_(config.coherence),
       memory_(memory),
@@ -46,7 +48,7 @@ CoherentMemory::CoherentMemory(Simulation& simulation, const CoherentConfig& con
       ddio_(seed, "ddio"),
       ddio_hits_(Probability::from(config_.ddio_hit_ratio)) {
   for (const AgentConfig& agent : agents) is_device_.push_back(agent.is_device);
-  simulation.add(*this, "memory");
+  simulation.add(*this, std::move(name));
 }
 
 void CoherentMemory::send(TimePs now, const Message& message) {
@@ -72,11 +74,9 @@ void CoherentMemory::handle(const Event& event) {
       receivers_[flying.message.agent]->receive(now, flying.message, flying.data_at);
       break;
     case kMemoryRead: {
-      LineBytes bytes;
-      const std::span<const std::byte> stored =
-          memory_.bytes(flying.message.line * kLineBytes, Bytes{kLineBytes});
-      std::memcpy(bytes.data(), stored.data(), kLineBytes);
-      home_.memory_done(flying.message.line, &bytes);
+      // What the home hands on gets its bytes when it leaves.
+      static constexpr LineBytes kToBeFilled{};
+      home_.memory_done(flying.message.line, &kToBeFilled);
       drain(now);
       break;
     }
@@ -112,14 +112,23 @@ void CoherentMemory::respond(TimePs now, const Message& message) {
   MessageLane& lane = message.has_data ? answers.data : answers.acknowledgements;
   const MessageLane::Crossing crossing = lane.send(now, payload_bytes(message));
   answers.last = max(answers.last, crossing.header);
-  fly(answers.last, kAtAgent, message, max(crossing.data, answers.last));
+  Message filled = message;
+  if (message.has_data) {
+    const std::byte* const newest = memory_.line(message.line * kLineBytes);
+    if (newest != nullptr) std::memcpy(filled.data.data(), newest, kLineBytes);
+  }
+  fly(answers.last, kAtAgent, filled, max(crossing.data, answers.last));
+}
+
+void CoherentMemory::stored(LineNumber line, std::uint32_t offset, std::span<const std::byte> bytes) {
+  std::byte* const newest = memory_.line(line * kLineBytes);
+  if (newest != nullptr) std::memcpy(newest + offset, bytes.data(), bytes.size());
 }
 
 void CoherentMemory::access_memory(TimePs now, const MemoryAccess& access) {
   const std::uint64_t address = access.line * kLineBytes;
   if (access.is_write) {
-    // Visible at once to later reads of the line, which come through the home.
-    std::memcpy(memory_.bytes(address, Bytes{kLineBytes}).data(), access.data.data(), kLineBytes);
+    // The bytes are there since they were stored; what is left is the time that the banks take.
     if (!last_level_answers(access)) (void)ddr_.access(now + memory_request_, address, true);
     home_.memory_done(access.line, nullptr);
     return;

@@ -3,7 +3,9 @@
 // The protocol itself is in sim/coherence; here is only when things happen.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "base/slot_pool.h"
 #include "sim/coherence/home.h"
 #include "sim/coherence/message.h"
+#include "sim/coherence/store_mirror.h"
 #include "sim/host/coherent_config.h"
 #include "sim/host/ddr_memory.h"
 #include "sim/host/host_memory.h"
@@ -33,12 +36,16 @@ struct CoherentMemoryCounters {
   std::uint64_t last_level_hits = 0;  ///< Accesses of devices that DDIO answered.
 };
 
-/// Lines are read from and written to `memory`; all that a run touches is mapped there and has real bytes.
+/// The newest bytes of every line are those of `memory` at any time, as if every cache wrote through in no
+/// time: agents report their stores in the order in which they are performed, and what is granted carries the
+/// bytes of that instant. So programs may look at memory, or prepare it, past the caches, while copies,
+/// snoops and write-backs take the time that they take. All that a run touches is mapped; where there are no
+/// real bytes, lines hold zeros. The protocol without this is what sim/coherence tests.
 ///
 /// Where the order is made: at the home, when a request's header has crossed the request lane. Snoops leave
 /// from there at once, while what has to go on to memory first crosses the rest of the bus, as on a bus whose
 /// snoops are broadcast.
-class CoherentMemory final : public Component {
+class CoherentMemory final : public Component, public StoreMirror {
  public:
   /// What an agent needs: how many requests it may have unanswered, and whether its shared copies have bytes
   /// to give (caches do, root complexes do not).
@@ -49,7 +56,7 @@ class CoherentMemory final : public Component {
   };
   /// Adds itself to the simulation. `config` has passed validate(); agents number as in `agents`.
   CoherentMemory(Simulation& simulation, const CoherentConfig& config, const std::vector<AgentConfig>& agents,
-                 HostMemory& memory, std::uint64_t seed);
+                 HostMemory& memory, std::uint64_t seed, std::string name);
 
   /// Who receives what is addressed to `agent`; before the first event.
   void connect(AgentId agent, CoherentAgent& receiver) { receivers_[agent] = &receiver; }
@@ -57,6 +64,7 @@ class CoherentMemory final : public Component {
   /// A message of `message.agent`, ready to cross the bus.
   void send(TimePs now, const Message& message);
 
+  void stored(LineNumber line, std::uint32_t offset, std::span<const std::byte> bytes) override;
   void handle(const Event& event) override;
 
   const HomeStatistics& statistics() const { return home_.statistics(); }

@@ -33,6 +33,7 @@ class CoreCache final : public Component, public CoherentAgent {
 
   void connect(CoreCacheClient& client) { client_ = &client; }
   void observe_with(CoherenceObserver* observer) { cache_.observe_with(observer); }
+  void mirror_to(StoreMirror* mirror) { cache_.mirror_to(mirror); }
 
   // Accesses within one line.
   void load(TimePs now, Ticket ticket, std::uint64_t address, std::uint32_t size);

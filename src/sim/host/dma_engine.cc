@@ -37,7 +37,8 @@ void DmaEngine::start(TimePs now, std::uint32_t stream_at, const DmaAccess& acce
   Operation& made = operations_[slot];
   made = Operation{};
   made.access = access;
-  made.number = stream.next_number++;
+  made.number =
+      access.continues_previous && stream.next_number > 0 ? stream.next_number - 1 : stream.next_number++;
   made.stream = stream_at;
   if (stream.waiting.full()) stream.waiting.reserve(2 * stream.waiting.capacity());
   stream.waiting.push_back(slot);
@@ -102,7 +103,7 @@ void DmaEngine::send_line(TimePs now, Stream& stream) {
   const std::uint32_t length = std::min(ordering::kLineBytes - in_line, access.length - operation.sent);
   ordering::Request request;
   request.kind = access.kind;
-  request.is_first = operation.sent == 0;
+  request.is_first = operation.sent == 0 && !access.continues_previous;
   request.is_last = operation.sent + length == access.length;
   request.label = request.is_first ? access.first_label : request.is_last ? access.last_label : access.label;
   request.domain = stream.domain;
@@ -116,7 +117,7 @@ void DmaEngine::send_line(TimePs now, Stream& stream) {
   request.operand = access.operand;
   request.compare = access.compare;
 
-  if (request.is_first && !access.with_previous) {
+  if (operation.sent == 0 && !access.with_previous) {
     stream.issue_from = now + config_.issue;
     shared_issue_from_ = now + config_.issue;
   }
@@ -124,7 +125,11 @@ void DmaEngine::send_line(TimePs now, Stream& stream) {
   ++operation.pending;
   ++stream.under_way;
   if (request.is_last) stream.waiting.pop_front();
+  const bool is_sent = operation.sent == access.length && access.kind == ordering::Kind::kWrite;
+  const std::uint64_t ticket = access.ticket;
+  const std::uint32_t stream_at = operation.stream;
   stream.sink->submit(now, request);
+  if (is_sent) client_->dma_sent(now, stream_at, ticket);
 }
 
 void DmaEngine::answered(TimePs now, const ordering::Response& response) {

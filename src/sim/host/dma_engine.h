@@ -39,6 +39,9 @@ struct DmaAccess {
   /// Belongs to the access before it: a stream that its device keeps in order sends it as soon as that one is
   /// complete, any other in the issue slot of the access behind it.
   bool with_previous = false;
+  /// The next part of the request before it in its stream: what is ordered inside a request is ordered
+  /// between the two.
+  bool continues_previous = false;
   std::uint64_t ticket = 0;  ///< The client's own.
   std::uint64_t address = 0;
   std::uint32_t length = 0;  ///< At least 1.
@@ -58,6 +61,8 @@ class DmaClient {
   /// atomics. More accesses may be asked for from here.
   virtual void dma_done(TimePs now, std::uint32_t stream, std::uint64_t ticket,
                         const std::array<std::uint64_t, 2>& old_value) = 0;
+  /// The last line of a write has left: a real device knows no more of it. May not ask for more accesses.
+  virtual void dma_sent(TimePs /*now*/, std::uint32_t /*stream*/, std::uint64_t /*ticket*/) {}
 };
 
 /// The engine. Packets of different streams take turns on the link, one line at a time.

@@ -163,6 +163,12 @@ class EngineNic final : public Nic {
   }
 
   void begin_access(TimePs now, std::uint32_t slot) {
+    if (lines_ != nullptr) {
+      const Begun begun = begin_on_lines(now, slot);
+      if (begun == Begun::kDone) answer_now_.push_back({slot, engine::AccessStatus::kDone, true});
+      if (begun == Begun::kFault) answer_now_.push_back({slot, engine::AccessStatus::kFault, true});
+      return;
+    }
     PendingAccess& pending = accesses_[slot];
     engine::Access& access = pending.access;
     const TimePs begin = port_.earliest(now, access);
@@ -199,7 +205,8 @@ class EngineNic final : public Nic {
   }
 
   void finish_access(TimePs now, std::uint32_t slot) {
-    const engine::AccessResult result = port_.perform(accesses_[slot].access);
+    const engine::AccessResult result =
+        accesses_[slot].on_lines ? lines_->take(slot) : port_.perform(accesses_[slot].access);
     const engine::AccessId access = accesses_[slot].access.id;
     // What it waits for next, if anything, is a place in the transmit pipeline.
     host_parts_.tracer.rest(
@@ -212,6 +219,11 @@ class EngineNic final : public Nic {
 
   /// The bytes of a posted write reach memory.
   void place_write(std::uint32_t slot) {
+    if (accesses_[slot].on_lines) {
+      (void)lines_->take(slot);
+      accesses_.release(slot);
+      return;
+    }
     const engine::Access& access = accesses_[slot].access;
     const engine::AccessResult result = port_.perform(access);
     // The engine has been told that it is done: whether it is mapped was asked when it began.

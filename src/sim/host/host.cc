@@ -53,6 +53,33 @@ void Host::install(std::unique_ptr<Nic> nic, Attachment attachment, SubmissionPa
   sim_core_.connect(*load_store_);
 }
 
+Result<void> Host::connect_memory() {
+  if (config_.memory.system == MemorySystem::kFlat) return {};
+  CoherentSetup setup = config_.coherent;
+  if (attachment_ == Attachment::kOnChipBus) {
+    // The NIC is one more agent of the bus: its requests cross that, not a link, and the queue stands at the
+    // home.
+    IoLinkConfig& link = setup.host.io_link;
+    link.cycle = setup.host.coherence.cycle;
+    link.width_bytes = setup.host.coherence.width_bytes;
+    link.header_bytes = setup.host.coherence.header_cycles * setup.host.coherence.width_bytes;
+    link.up = picoseconds(config_.bus.crossing.ps / 2);
+    link.down = config_.bus.crossing - link.up;
+    setup.host.root_complex.lookup = kTimeZero;
+    setup.host.root_complex.answer = kTimeZero;
+  }
+  const std::string prefix = fmt::format("host{}.", number_);
+  auto made = CoherentHost::create(shared_.simulation, setup.host, 1, 1,
+                                   RandomStream(shared_.seed, "memory").substream(number_).next_u64(),
+                                   &memory_, prefix);
+  if (!made) return made.error();
+  coherent_ = std::move(made).value();
+  nic_->connect_lines(std::make_unique<LinePort>(shared_.simulation, coherent_->root_complex(), setup,
+                                                 number_, *nic_, memory_, shared_.payloads, prefix + "dma"));
+  sim_core_.connect(coherent_->core_cache(0));
+  return {};
+}
+
 Result<verbs::RemoteSegment> Host::expose(const verbs::SegmentConfig& segment) {
   auto token = nic_->register_segment(segment);
   if (!token) return token.error();

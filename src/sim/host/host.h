@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "sim/host/cache_hierarchy.h"
+#include "sim/host/coherent_host.h"
 #include "sim/host/core.h"
 #include "sim/host/dram.h"
 #include "sim/host/host_config.h"
@@ -51,12 +52,19 @@ class Host {
   void install(std::unique_ptr<Nic> nic, Attachment attachment, SubmissionPath submission,
                std::uint32_t supported);
 
+  /// With memory.system = coherent: builds caches, home and root complex, adds them to the simulation, and
+  /// puts them between core, NIC and memory. To be called once, after install() and before the run; with a
+  /// flat memory it does nothing.
+  Result<void> connect_memory();
+
   std::uint16_t number() const { return number_; }
   const HostConfig& config() const { return config_; }
   HostMemory& memory() { return memory_; }
   CacheHierarchy& caches() { return caches_; }
   SimCore& core() { return sim_core_; }
   Nic& nic() { return *nic_; }
+  /// Null where memory is flat.
+  CoherentHost* coherent() { return coherent_.get(); }
   /// Null when the engine has no loads and stores.
   LoadStorePort* load_store() { return load_store_.get(); }
 
@@ -87,6 +95,7 @@ class Host {
   SubmissionPath submission_ = SubmissionPath::kBusStore;
   std::uint32_t supported_ = 0;
   std::unique_ptr<LoadStorePort> load_store_;
+  std::unique_ptr<CoherentHost> coherent_;
   std::deque<SimRemote> remotes_;
 };
 

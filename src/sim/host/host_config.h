@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "sim/host/cache_hierarchy.h"
+#include "sim/host/coherent_setup.h"
 #include "sim/kernel/charge_rule.h"
 #include "sim/kernel/time_rule.h"
 
@@ -33,8 +34,15 @@ struct CoreConfig {
   std::uint32_t outstanding_misses = 16;
 };
 
-/// Keys memory.*: DRAM of the host.
+/// Keys memory.system: how accesses find memory.
+enum class MemorySystem : std::uint8_t {
+  kFlat,  ///< An access has a cost, whatever its lines; what a core and a NIC do to a line is not related.
+  kCoherent,  ///< Lines with copies: private caches, home, DRAM and root complex of coherent_host.h.
+};
+
+/// Keys memory.*: DRAM of the host. All but `system` are those of the flat one.
 struct MemoryConfig {
+  MemorySystem system = MemorySystem::kFlat;
   TimePs row_hit = nanoseconds(30);       ///< A NIC's access to an open row.
   TimePs load_latency = nanoseconds(70);  ///< A core's, or a record fetch's, access to closed rows.
   BitsPerSecond rate{};                   ///< Data rate of the channels together; 0 is unlimited.
@@ -128,6 +136,7 @@ struct HostConfig {
   OnChipBusConfig bus;
   PcieConfig pcie;
   NicConfig nic;
+  CoherentSetup coherent;  ///< With memory.system = coherent.
 };
 
 /// Refuses what cannot be built, naming the key.

@@ -26,7 +26,8 @@ std::uint64_t HostMemory::allocate(Bytes length) {
   Region region;
   region.base = reserve_addresses(length.count);
   region.length = length.count;
-  region.bytes = ZeroedPages(std::max<std::uint64_t>(length.count, 1));
+  // Whole lines, at least one: an agent of the coherence protocol moves nothing smaller.
+  region.bytes = ZeroedPages(std::max<std::uint64_t>((length.count + kLine - 1) / kLine * kLine, kLine));
   WHARF_CHECK(!region.bytes.empty());
   regions_.push_back(std::move(region));
   return regions_.back().base;

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/check.h"
 #include "base/units.h"
 #include "base/zeroed_pages.h"
 #include "verbs/verb.h"
@@ -38,6 +39,19 @@ class HostMemory {
     const Region* region = find(address, 1);
     if (region != nullptr && !region->bytes.empty())
       __builtin_prefetch(region->bytes.data() + (address - region->base));
+  }
+
+  /// The 64 bytes of the line at `address`, a multiple of 64, whose first one is mapped: a region ends with a
+  /// whole line, of which programs see what belongs to it. Null where there are no real bytes.
+  std::byte* line(std::uint64_t address) {
+    const Region* region = find(address, 1);
+    WHARF_CHECK(region != nullptr);
+    return region->bytes.empty() ? nullptr : region->bytes.data() + (address - region->base);
+  }
+  /// Whether the mapped range that begins at `address` has real bytes.
+  bool has_bytes(std::uint64_t address) const {
+    const Region* region = find(address, 1);
+    return region != nullptr && !region->bytes.empty();
   }
 
   /// The bytes themselves; the range is mapped and has real bytes.
@@ -72,6 +86,7 @@ class HostMemory {
   /// Address 0 is never mapped, so that it can mean "none".
   static constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 32U;
   static constexpr std::uint64_t kPage = 4096;
+  static constexpr std::uint64_t kLine = 64;
 
   std::vector<Region> regions_;  ///< Ascending.
   std::uint64_t next_address_ = kFirstAddress;

@@ -14,6 +14,7 @@ Nic::Nic(Simulation& simulation, const HostConfig& config, Attachment attachment
          std::uint16_t host)
     : simulation_(simulation),
       config_(config),
+      attachment_(attachment),
       host_parts_(parts),
       host_(host),
       port_(config, attachment, parts, host),
@@ -134,6 +135,103 @@ void Nic::keep_payload(engine::Access& access) {
   std::byte* copy = host_parts_.payloads.data(buffer);
   wire::fill(data, {copy, data.length});
   data = wire::bytes_payload(copy, data.length, buffer);
+}
+
+bool Nic::is_posted(const engine::Access& access) const {
+  const bool writes =
+      access.kind == engine::AccessKind::kWrite || access.kind == engine::AccessKind::kWriteContext;
+  if (!writes) return false;
+  // The bus acknowledges a target's write when memory has it.
+  if (attachment_ == Attachment::kOnChipBus)
+    return !access.at_target || access.kind == engine::AccessKind::kWriteContext;
+  return config_.pcie.posted_writes == PostedWriteRule::kPosted;
+}
+
+TimePs Nic::receive_match() const {
+  const StageRounding rounding = config_.time.rounding;
+  const TimePs matched = stage_time(config_.nic.cycle * config_.nic.receive_match_cycles, rounding);
+  return config_.nic.send_notify_crossing ? matched + stage_time(config_.bus.crossing, rounding) : matched;
+}
+
+Nic::Begun Nic::begin_on_lines(TimePs now, std::uint32_t slot) {
+  PendingAccess& pending = accesses_[slot];
+  const engine::Access& access = pending.access;
+  pending.answered = false;
+  pending.on_lines = false;
+  if (access.kind == engine::AccessKind::kRead && !access.at_target &&
+      config_.nic.payload_fetch == PayloadFetchRule::kWithEntry) {
+    return Begun::kDone;
+  }
+  if (access.kind == engine::AccessKind::kFetchReceiveEntry &&
+      config_.nic.receive_entries == ReceiveEntryRule::kPrefetched) {
+    const TimePs matched = now + receive_match();
+    host_parts_.tracer.span(access.operation, Stage::kReceiveMatch, now, matched, host_);
+    simulation_.schedule(matched, id(), id(), kAccessDone, slot);
+    return Begun::kUnderWay;
+  }
+  if (!lines_->is_mapped(access)) return Begun::kFault;
+  pending.on_lines = true;
+  pending.answered = is_posted(access);
+  lines_->begin(now, slot, access);
+  return Begun::kUnderWay;
+}
+
+void Nic::line_access_sent(TimePs now, std::uint32_t slot) {
+  if (!accesses_[slot].answered) return;
+  account_lines(now, slot);
+  simulation_.schedule(now, id(), id(), kWriteAccepted, slot);
+}
+
+void Nic::line_access_done(TimePs now, std::uint32_t slot) {
+  const PendingAccess& pending = accesses_[slot];
+  if (pending.answered) {
+    simulation_.schedule(now, id(), id(), kWriteVisible, slot);
+    return;
+  }
+  account_lines(now, slot);
+  TimePs done = now;
+  if (pending.access.kind == engine::AccessKind::kFetchReceiveEntry) {
+    done += receive_match();
+    host_parts_.tracer.span(pending.access.operation, Stage::kReceiveMatch, now, done, host_);
+  }
+  simulation_.schedule(done, id(), id(), kAccessDone, slot);
+}
+
+void Nic::account_lines(TimePs now, std::uint32_t slot) {
+  const PendingAccess& pending = accesses_[slot];
+  const engine::Access& access = pending.access;
+  const bool on_bus = attachment_ == Attachment::kOnChipBus;
+  Stage stage = Stage::kTargetBus;
+  switch (access.kind) {
+    case engine::AccessKind::kRead:
+      stage = !access.at_target ? Stage::kPayloadFetch : on_bus ? Stage::kTargetBus : Stage::kTargetPcieRead;
+      break;
+    case engine::AccessKind::kWrite:
+      stage = !access.at_target ? Stage::kResponseWrite
+              : on_bus          ? Stage::kTargetBus
+                                : Stage::kTargetPcieWrite;
+      break;
+    case engine::AccessKind::kAtomic:
+      stage = on_bus ? Stage::kTargetBus : Stage::kTargetPcieRead;
+      break;
+    case engine::AccessKind::kFetchWorkRequest:
+      stage = Stage::kWorkRequestFetch;
+      break;
+    case engine::AccessKind::kFetchReceiveEntry:
+      stage = Stage::kReceiveEntryFetch;
+      break;
+    case engine::AccessKind::kWriteCompletion:
+      stage = on_bus ? Stage::kCompleteBus : Stage::kCompletionWrite;
+      break;
+    case engine::AccessKind::kFetchContext:
+      stage = access.at_target ? Stage::kContextFetchTarget : Stage::kContextFetch;
+      break;
+    case engine::AccessKind::kWriteContext:
+      return;  // An evicted record leaves in the background.
+  }
+  const TimePs begun = lines_->begun(slot);
+  host_parts_.tracer.span(access.operation, Stage::kOrderWait, pending.since, begun, host_);
+  host_parts_.tracer.span(access.operation, stage, begun, now, host_);
 }
 
 void Nic::describe_common(std::vector<std::string>& lines) const {

@@ -4,15 +4,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ring.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
 #include "sim/host/host_config.h"
+#include "sim/host/line_port.h"
 #include "sim/host/memory_port.h"
 #include "sim/host/nic_pipeline.h"
 #include "sim/kernel/in_order_source.h"
@@ -71,7 +74,7 @@ struct NicCounters {
 };
 
 /// The protocol-neutral half of a NIC.
-class Nic : public Component {
+class Nic : public Component, public LinePortClient {
  public:
   Nic(Simulation& simulation, const HostConfig& config, Attachment attachment, const HostParts& parts,
       std::uint16_t host);
@@ -82,6 +85,8 @@ class Nic : public Component {
     delayed_.emplace(simulation_, id(), id(), kDelayedReceive);
   }
   void connect_load_store(LoadStoreClient& client) { load_store_client_ = &client; }
+  /// Memory is coherent by lines, and reached through `port`.
+  void connect_lines(std::unique_ptr<LinePort> port) { lines_ = std::move(port); }
 
   // Control side, at the current time of the simulation. See engine/contract.h.
   virtual Result<engine::QueueId> create_queue(const engine::QueueConfig& config) = 0;
@@ -125,6 +130,8 @@ class Nic : public Component {
   virtual void receive(const wire::Packet& packet, TimePs arrival) = 0;
 
   MemoryPort& port() { return port_; }
+  void line_access_sent(TimePs now, std::uint32_t slot) override;
+  void line_access_done(TimePs now, std::uint32_t slot) override;
   const NicCounters& counters() const { return counters_; }
   std::uint16_t host() const { return host_; }
   const NicConfig& config() const { return config_.nic; }
@@ -148,6 +155,7 @@ class Nic : public Component {
     engine::Access access;
     TimePs since;
     bool answered = false;  ///< A posted write: the engine has been told already.
+    bool on_lines = false;  ///< The result is that of the line port.
   };
   /// A post that found its queue full.
   struct WaitingPost {
@@ -171,6 +179,15 @@ class Nic : public Component {
   std::uint32_t take_access_slot();
   /// Keeps the data of a posted write until it is visible.
   void keep_payload(engine::Access& access);
+  enum class Begun : std::uint8_t { kUnderWay, kDone, kFault };
+  /// Begins an access to memory that is coherent by lines.
+  Begun begin_on_lines(TimePs now, std::uint32_t slot);
+  /// A write that the engine may forget when it has left, not only when it is performed.
+  bool is_posted(const engine::Access& access) const;
+  /// Matching a message to its receive entry.
+  TimePs receive_match() const;
+  /// Reports where the time of an access on lines went, up to `now`.
+  void account_lines(TimePs now, std::uint32_t slot);
   /// Counts what the engine reports unasked, and traces it.
   void note(TimePs now, const engine::AsyncEvent& event);
   QueueClient* client_of(engine::QueueId queue);
@@ -178,9 +195,11 @@ class Nic : public Component {
 
   Simulation& simulation_;
   HostConfig config_;
+  Attachment attachment_;
   HostParts host_parts_;
   std::uint16_t host_;
   MemoryPort port_;
+  std::unique_ptr<LinePort> lines_;  ///< Instead of the port, where memory is coherent by lines.
   FlitCount flit_count_;
   NicPipeline transmit_;
   PipelineQueue transmit_queue_;

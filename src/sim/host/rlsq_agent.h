@@ -24,6 +24,7 @@ class RlsqAgent {
 
   /// An observer that outlives this object; a copy needs its own.
   void observe_with(CoherenceObserver* observer) { agent_.observe_with(observer); }
+  void mirror_to(StoreMirror* mirror) { agent_.mirror_to(mirror); }
 
   bool can_accept(const ordering::Request& request) const { return queue_.can_accept(request); }
   /// False, and nothing has changed, when there is no room.

@@ -40,6 +40,7 @@ class RootComplex final : public Component, public CoherentAgent, public Request
 
   void connect(IoDevice& device) override { device_ = &device; }
   void observe_with(CoherenceObserver* observer) { complex_.observe_with(observer); }
+  void mirror_to(StoreMirror* mirror) { complex_.mirror_to(mirror); }
   /// How many requests its coherent agent may have unanswered.
   static std::uint32_t agent_credits(const RootComplexConfig& config);
 

@@ -3,6 +3,7 @@
 // Awaiters live in the program's frame and allocate nothing.
 #pragma once
 
+#include <array>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -14,13 +15,16 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "base/slot_pool.h"
 #include "base/time.h"
 #include "base/units.h"
 #include "sim/host/cache_hierarchy.h"
 #include "sim/host/core.h"
+#include "sim/host/core_cache.h"
 #include "sim/host/dram.h"
 #include "sim/host/host_config.h"
 #include "sim/host/host_memory.h"
+#include "sim/host/keep_slot.h"
 #include "sim/host/program_log.h"
 #include "sim/host/remote_lines.h"
 #include "verbs/core.h"
@@ -50,7 +54,10 @@ inline void write_local_lines(Dram& dram, TimePs at, const WriteBacks& out) {
 /// at a time. Choices: misses of local and of remote memory do not take each other's room; memory reads a
 /// line that is missing before it writes the dirty ones that it displaces; an access that the caches do not
 /// keep takes its own bytes of memory's rate, any other a line.
-class SimCore {
+///
+/// Where memory is coherent by lines, local accesses are those of the core's private caches instead, with
+/// their bounds and times; accesses to mapped remote memory stay as they are.
+class SimCore final : public CoreCacheClient {
  public:
   SimCore(Core& core, HostMemory& memory, Dram& dram, CacheHierarchy& caches, const HostConfig& config,
           RandomStream random)
@@ -88,9 +95,15 @@ class SimCore {
           kind_(kind) {}
     bool await_ready() const { return false; }
     void await_suspend(std::coroutine_handle<> handle) {
-      core_.core_.resume_at(core_.serve(address_, length_, kind_ != Kind::kLoad), handle);
+      if (core_.private_caches_ != nullptr) {
+        core_.access_lines(*this, handle);
+      } else {
+        core_.core_.resume_at(core_.serve(address_, length_, kind_ != Kind::kLoad), handle);
+      }
     }
-    std::uint64_t await_resume() const { return core_.perform(*this); }
+    std::uint64_t await_resume() const {
+      return core_.private_caches_ != nullptr ? found_ : core_.perform(*this);
+    }
 
    private:
     friend class SimCore;
@@ -98,6 +111,7 @@ class SimCore {
     std::uint64_t address_;
     std::uint64_t operand_;
     std::uint64_t compare_;
+    std::uint64_t found_ = 0;  ///< By the private caches.
     std::uint32_t length_;
     Kind kind_;
   };
@@ -152,6 +166,18 @@ class SimCore {
     if (program_log_ != nullptr) program_log_->add(operation);
   }
 
+  /// Local memory is coherent by lines, and `caches` are those of this core.
+  void connect(CoreCache& caches) {
+    private_caches_ = &caches;
+    caches.connect(*this);
+  }
+  void cache_done(TimePs now, const CacheAnswer& answer) override {
+    const Waiting waiting = waiting_[static_cast<std::uint32_t>(answer.ticket)];
+    waiting_.release(static_cast<std::uint32_t>(answer.ticket));
+    std::memcpy(&waiting.access->found_, answer.bytes.data(), sizeof waiting.access->found_);
+    core_.resume_at(now, waiting.handle, private_caches_->id());
+  }
+
   /// Who cares for remote lines that local accesses push out.
   void connect(WriteBackTarget& target) { write_backs_ = &target; }
   Core& hardware() { return core_; }
@@ -184,6 +210,35 @@ class SimCore {
     return end;
   }
 
+  struct Waiting {
+    Access* access = nullptr;
+    std::coroutine_handle<> handle;
+  };
+
+  /// The access is within one line: programs access aligned words.
+  void access_lines(Access& access, std::coroutine_handle<> handle) {
+    const TimePs now = core_.now();
+    const std::uint32_t ticket = keep_slot(waiting_, {&access, handle});
+    switch (access.kind_) {
+      case Access::Kind::kLoad:
+        private_caches_->load(now, ticket, access.address_, access.length_);
+        break;
+      case Access::Kind::kStore: {
+        std::array<std::byte, 8> bytes{};
+        std::memcpy(bytes.data(), &access.operand_, bytes.size());
+        private_caches_->store(now, ticket, access.address_, std::span(bytes).first(access.length_));
+        break;
+      }
+      case Access::Kind::kCompareSwap:
+        private_caches_->atomic(now, ticket, access.address_, 8,
+                                {AtomicKind::kCompareSwap, access.operand_, access.compare_});
+        break;
+      case Access::Kind::kFetchAdd:
+        private_caches_->atomic(now, ticket, access.address_, 8, {AtomicKind::kFetchAdd, access.operand_, 0});
+        break;
+    }
+  }
+
   std::uint64_t perform(const Access& access) {
     const std::span<std::byte> at = memory_.bytes(access.address_, Bytes{access.length_});
     WHARF_CHECK(access.length_ <= 8);
@@ -214,6 +269,8 @@ class SimCore {
   std::vector<TimePs> misses_end_;  ///< When the room of each miss is or was free again; used in turn.
   std::size_t next_miss_ = 0;
   RandomStream random_;
+  CoreCache* private_caches_ = nullptr;
+  SlotPool<Waiting> waiting_{16};
   WriteBackTarget* write_backs_ = nullptr;
   ProgramLog* program_log_ = nullptr;
 };

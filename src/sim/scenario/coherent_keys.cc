@@ -154,16 +154,23 @@ Result<void> finish_mmio(const IoLinkConfig& link, MmioConfig& mmio) {
 
 }  // namespace
 
-void bind_coherent(Binder& binder, CoherentSetup& setup) {
+void bind_coherent_memory(Binder& binder, CoherentSetup& setup, bool has_link) {
   bind_ddr(binder, setup.host.ddr);
   bind_bus(binder, setup.host.coherence);
   bind_caches(binder, setup.host.core_cache);
-  bind_link(binder, setup.host.io_link);
+  {
+    const Binder::Section link(binder, "", has_link, "only with a NIC behind PCIe");
+    bind_link(binder, setup.host.io_link);
+  }
   bind_root_complex(binder, setup.host.root_complex);
-  bind_mmio(binder, setup.mmio);
   const Binder::Section section(binder, "dma");
   binder.time("issue", setup.dma.issue, "from one access of a stream to the next");
   binder.flag("shared_issue", setup.dma.shared_issue, "all streams share one issue slot");
+}
+
+void bind_coherent(Binder& binder, CoherentSetup& setup) {
+  bind_coherent_memory(binder, setup, true);
+  bind_mmio(binder, setup.mmio);
 }
 
 Result<CoherentSetup> load_coherent(const std::filesystem::path& directory, const std::string& name,

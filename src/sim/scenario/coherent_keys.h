@@ -8,21 +8,15 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sim/host/coherent_config.h"
-#include "sim/host/dma_engine.h"
-#include "sim/host/mmio_path.h"
+#include "sim/host/coherent_setup.h"
 #include "sim/scenario/binder.h"
 
 namespace wharf::sim {
 
-/// A coherent host with one device.
-struct CoherentSetup {
-  CoherentConfig host;
-  DmaConfig dma;
-  MmioConfig mmio;  ///< Its link is that of the host.
-};
-
-/// Binds every key of `setup`.
+/// Binds all but "mmio" and "dma.order": caches, bus, DRAM, link, root complex and DMA engine. `has_link`:
+/// the device is behind a link, not on the bus.
+void bind_coherent_memory(Binder& binder, CoherentSetup& setup, bool has_link);
+/// Binds every key of a study's host.
 void bind_coherent(Binder& binder, CoherentSetup& setup);
 
 /// Reads NAME.toml of `directory` and what it extends, then `overrides` ("key=value"). Refuses unknown keys

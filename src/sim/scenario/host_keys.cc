@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "sim/scenario/coherent_keys.h"
+
 namespace wharf::sim {
 namespace {
 
@@ -14,6 +16,14 @@ constexpr std::array<Choice<WritePolicy>, 3> kWritePolicies{{
     {"write_back", WritePolicy::kWriteBack},
     {"write_through", WritePolicy::kWriteThrough},
     {"uncached", WritePolicy::kUncached},
+}};
+constexpr std::array<Choice<MemorySystem>, 2> kMemorySystems{{
+    {"flat", MemorySystem::kFlat},
+    {"coherent", MemorySystem::kCoherent},
+}};
+constexpr std::array<Choice<OrderPlace>, 2> kOrderPlaces{{
+    {"destination", OrderPlace::kDestination},
+    {"source", OrderPlace::kSource},
 }};
 constexpr std::array<Choice<PostedWriteRule>, 2> kPostedWrites{{
     {"posted", PostedWriteRule::kPosted},
@@ -70,9 +80,7 @@ void bind_core(Binder& binder, CoreConfig& core, const HostKeyScope& scope) {
       1, 1024);
 }
 
-void bind_pcie(Binder& binder, PcieConfig& pcie, const HostKeyScope& scope) {
-  const Binder::Section section(binder, "pcie", scope.pcie, "only with a NIC behind PCIe");
-  binder.time("mmio_write", pcie.mmio_write, "posted write from the core to the NIC");
+void bind_pcie_timing(Binder& binder, PcieConfig& pcie) {
   binder.time("read_round_trip", pcie.read_round_trip, "DMA read: request, root complex, completion");
   binder.time("posted_write", pcie.posted_write, "DMA write until it is visible");
   binder.rate("rate", pcie.rate, "bytes on the wire per direction after line coding; 0bps is unlimited");
@@ -83,6 +91,15 @@ void bind_pcie(Binder& binder, PcieConfig& pcie, const HostKeyScope& scope) {
   binder.bytes("max_read_request", pcie.max_read_request, "data that one read request asks for", 64, 4096);
   binder.bytes("request_header", pcie.request_header, "header and framing of a memory request TLP", 0, 256);
   binder.bytes("completion_header", pcie.completion_header, "header and framing of a completion TLP", 0, 256);
+}
+
+void bind_pcie(Binder& binder, PcieConfig& pcie, const HostKeyScope& scope, bool is_flat) {
+  const Binder::Section section(binder, "pcie", scope.pcie, "only with a NIC behind PCIe");
+  binder.time("mmio_write", pcie.mmio_write, "posted write from the core to the NIC");
+  {
+    const Binder::Section flat(binder, "", is_flat, "only with memory.system = flat");
+    bind_pcie_timing(binder, pcie);
+  }
   binder.choice<PostedWriteRule>(
       "posted_writes", pcie.posted_writes, kPostedWrites,
       "whether the NIC goes on when a write is accepted or only when it is visible");
@@ -158,6 +175,10 @@ void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope) {
   }
   {
     const Binder::Section section(binder, "memory");
+    binder.choice<MemorySystem>("system", config.memory.system, kMemorySystems,
+                                "a cost per access, or lines with copies in caches and an ordering queue");
+    const Binder::Section flat(binder, "", config.memory.system == MemorySystem::kFlat,
+                               "only with memory.system = flat");
     binder.time("row_hit", config.memory.row_hit, "a NIC's access to an open row");
     binder.time("load_latency", config.memory.load_latency, "a core's access");
     binder.rate("rate", config.memory.rate, "data rate of the channels together; 0bps is unlimited");
@@ -169,8 +190,14 @@ void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope) {
     binder.time("crossing", config.bus.crossing, "one transaction, request and reply together");
     binder.rate("rate", config.bus.rate, "data rate per direction; 0bps is unlimited");
   }
-  bind_pcie(binder, config.pcie, scope);
+  bind_pcie(binder, config.pcie, scope, config.memory.system == MemorySystem::kFlat);
   bind_nic(binder, config.nic, scope);
+  const Binder::Section coherent(binder, "", config.memory.system == MemorySystem::kCoherent,
+                                 "only with memory.system = coherent");
+  bind_coherent_memory(binder, config.coherent, scope.pcie);
+  const Binder::Section dma(binder, "dma");
+  binder.choice<OrderPlace>("order", config.coherent.order, kOrderPlaces,
+                            "who keeps the order that accesses ask for: root complex or NIC");
 }
 
 }  // namespace wharf::sim

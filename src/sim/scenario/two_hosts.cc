@@ -74,7 +74,8 @@ TwoHosts::~TwoHosts() = default;
 Result<std::unique_ptr<TwoHosts>> TwoHosts::create(const TwoHostsConfig& config) {
   WHARF_TRY(validate(config.link));
   auto two = std::unique_ptr<TwoHosts>(new TwoHosts(config));
-  // Components are numbered in this order: core and NIC of each host, then the link's directions.
+  // Components are numbered in this order: core and NIC of each host, then the link's directions, then what
+  // stands before memory.
   for (std::size_t index = 0; index < 2; ++index) {
     auto host = Host::create(
         config.host, static_cast<std::uint16_t>(index),
@@ -99,6 +100,7 @@ Result<std::unique_ptr<TwoHosts>> TwoHosts::create(const TwoHostsConfig& config)
     nic.connect_wire(*two->plugs_[index]);
   }
   for (std::size_t from = 0; from < 2; ++from) two->links_[from]->connect(*two->plugs_[1 - from]);
+  for (const auto& host : two->hosts_) WHARF_TRY(host->connect_memory());
   return two;
 }
 

@@ -19,10 +19,29 @@ using trace::Stage;
 using verbs::CompletionStatus;
 using verbs::Verb;
 
-class EveryQueueStack : public ::testing::TestWithParam<Stack> {};
+struct StackAndMemory {
+  Stack stack;
+  MemorySystem memory;
+};
+class EveryQueueStack : public ::testing::TestWithParam<StackAndMemory> {
+ protected:
+  static TwoHostsConfig configuration() {
+    TwoHostsConfig config = mechanism(GetParam().stack);
+    config.host.memory.system = GetParam().memory;
+    return config;
+  }
+};
 INSTANTIATE_TEST_SUITE_P(TwoHosts, EveryQueueStack,
-                         ::testing::Values(Stack::kUbUrma, Stack::kRoceBlueFlame, Stack::kRoceDma),
-                         [](const auto& info) { return std::string(name(info.param)); });
+                         ::testing::Values(StackAndMemory{Stack::kUbUrma, MemorySystem::kFlat},
+                                           StackAndMemory{Stack::kRoceBlueFlame, MemorySystem::kFlat},
+                                           StackAndMemory{Stack::kRoceDma, MemorySystem::kFlat},
+                                           StackAndMemory{Stack::kUbUrma, MemorySystem::kCoherent},
+                                           StackAndMemory{Stack::kRoceBlueFlame, MemorySystem::kCoherent},
+                                           StackAndMemory{Stack::kRoceDma, MemorySystem::kCoherent}),
+                         [](const auto& info) {
+                           return std::string(name(info.param.stack)) +
+                                  (info.param.memory == MemorySystem::kCoherent ? "_coherent" : "");
+                         });
 
 verbs::Task<void> move_bytes(Pair& pair) {
   SimRemote& remote = *pair.near;
@@ -46,7 +65,7 @@ verbs::Task<void> move_bytes(Pair& pair) {
 }
 
 TEST_P(EveryQueueStack, BytesArriveAsTheyWere) {
-  Pair pair(mechanism(GetParam()));
+  Pair pair(configuration());
   pair.run(move_bytes(pair));
   pair.two->settle();
   EXPECT_EQ(pair.two->payloads().in_use(), 0U);
@@ -78,13 +97,13 @@ verbs::Task<void> ping(Pair& pair, int rounds) {
 }
 
 TEST_P(EveryQueueStack, SendsPingPong) {
-  Pair pair(mechanism(GetParam()));
+  Pair pair(configuration());
   pair.two->host(1).core().spawn(echo(pair, 20));
   pair.run(ping(pair, 20));
 }
 
 TEST_P(EveryQueueStack, WrongAccessesComeBackAsErrors) {
-  Pair pair(mechanism(GetParam()));
+  Pair pair(configuration());
   const auto program = [](Pair& two_hosts) -> verbs::Task<void> {
     verbs::RemoteAddress bad = two_hosts.near_segment.at(mebibytes(1).count - 8);
     EXPECT_EQ((co_await two_hosts.near->read(two_hosts.near_buffer, bad, 64)).status,
@@ -111,7 +130,7 @@ verbs::Task<void> many_reads(Pair& pair, int count, std::uint64_t* sum) {
 
 TEST_P(EveryQueueStack, AContextCacheOfOneEntryOnlyCostsTime) {
   const auto run = [&](std::uint32_t entries, TimePs* fetching) {
-    TwoHostsConfig config = mechanism(GetParam());
+    TwoHostsConfig config = configuration();
     config.ub.context_cache_entries = entries;
     config.roce.queue_cache_entries = entries;
     Pair pair(config);
@@ -189,14 +208,23 @@ verbs::Task<void> many_loads(Pair& pair, int count) {
 }
 
 TEST(TwoHosts, SteadyStateAllocatesNothing) {
-  for (const Stack stack : {Stack::kUbLoadStore, Stack::kUbUrma, Stack::kRoceBlueFlame, Stack::kRoceDma}) {
+  for (const auto& [stack, memory] : std::initializer_list<StackAndMemory>{
+           {Stack::kUbLoadStore, MemorySystem::kFlat},
+           {Stack::kUbUrma, MemorySystem::kFlat},
+           {Stack::kRoceBlueFlame, MemorySystem::kFlat},
+           {Stack::kRoceDma, MemorySystem::kFlat},
+           {Stack::kUbLoadStore, MemorySystem::kCoherent},
+           {Stack::kRoceDma, MemorySystem::kCoherent},
+       }) {
     TwoHostsConfig config = mechanism(stack);
+    config.host.memory.system = memory;
     config.record_limit = 0;
-    if (stack == Stack::kUbLoadStore) config.host.cache.llc.shape = {0, 0};  // Misses, not hits.
+    const bool is_load_store = stack == Stack::kUbLoadStore;
+    if (is_load_store) config.host.cache.llc.shape = {0, 0};  // Misses, not hits.
     Pair pair(config);
     std::uint64_t good = 0;
     const auto program = [&](int count) {
-      return stack == Stack::kUbLoadStore ? many_loads(pair, count) : many_reads(pair, count, &good);
+      return is_load_store ? many_loads(pair, count) : many_reads(pair, count, &good);
     };
     pair.run(program(40'000));
     // One program with a warm system: its frame is made outside what is counted.
