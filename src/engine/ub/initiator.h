@@ -113,7 +113,8 @@ class Initiator {
   bool next_completed(std::uint32_t& jetty);
 
   /// Reports a completion (an entry was reserved for it): the record is written to host memory, then shown.
-  void complete(std::uint32_t jetty, const verbs::Completion& completion);
+  /// Its write is one of `stream`, behind the data that it announces.
+  void complete(std::uint32_t jetty, const verbs::Completion& completion, std::uint64_t stream);
 
   // From the TP layer.
   /// Data bytes that its packets carry.

@@ -208,7 +208,7 @@ void Initiator::lose(std::uint32_t jetty_id) {
     completion.status = CompletionStatus::kFlushed;
     completion.queue = jetty_id;
     owner.receives.pop_front();
-    complete(jetty_id, completion);
+    complete(jetty_id, completion, jetty_id);
   }
   want_advance(jetty_id);
 }
@@ -272,10 +272,10 @@ void Initiator::push_completion(std::uint32_t jetty_id, PostedRequest& posted) {
   completion.queue = jetty_id;
   completion.atomic_result = posted.atomic_result;
   completion.operation = posted.request.operation;
-  complete(jetty_id, completion);
+  complete(jetty_id, completion, jetty_id);
 }
 
-void Initiator::complete(std::uint32_t jetty_id, const verbs::Completion& completion) {
+void Initiator::complete(std::uint32_t jetty_id, const verbs::Completion& completion, std::uint64_t stream) {
   Jetty& owner = jetty(jetty_id);
   ++parts_.counters.completions;
   const std::uint64_t number = owner.completion_head + owner.completions.size();
@@ -284,7 +284,8 @@ void Initiator::complete(std::uint32_t jetty_id, const verbs::Completion& comple
   engine::Access access;
   access.kind = engine::AccessKind::kWriteCompletion;
   access.queue = jetty_id;
-  access.stream = jetty_id;
+  access.stream = stream;
+  access.order = verbs::AccessOrder::kRelease;  // After the data that it announces.
   access.at_target = completion.kind == verbs::CompletionKind::kReceive;
   access.length = kCompletionBytes;
   access.address = owner.config.completion_ring + number % records * kCompletionBytes;

@@ -126,7 +126,7 @@ void Responder::report_receive(std::uint32_t index) {
     completion.status =
         length ? verbs::CompletionStatus::kLocalLength : verbs::CompletionStatus::kLocalAccess;
   }
-  parts_.initiator.complete(message.entry_jetty, completion);
+  parts_.initiator.complete(message.entry_jetty, completion, stream_of(message));
 }
 
 void Responder::respond(std::uint32_t index) {
