@@ -152,6 +152,24 @@ Result<void> finish_mmio(const IoLinkConfig& link, MmioConfig& mmio) {
   return {};
 }
 
+std::string section_of(const std::string& path) { return path.substr(0, path.rfind('.') + 1); }
+
+/// A section that a profile describes has every latency of it: a figure must not rest on a default that
+/// nobody chose. What takes no time by default may be left out.
+Result<void> require_latencies(const ConfigDocument& document, const std::vector<KeyDoc>& keys,
+                               const std::string& profile) {
+  for (const KeyDoc& key : keys) {
+    if (key.expected != "time" || key.default_value == format_time(kTimeZero) || document.peek(key.path) != nullptr) continue;
+    const std::string section = section_of(key.path);
+    const auto first = document.values().lower_bound(section);
+    if (first == document.values().end() || !first->first.starts_with(section)) continue;
+    return input_error(fmt::format("profile {} has [{}] without {}, expected a time: {}", profile,
+                                   section.substr(0, section.size() - 1), key.path.substr(section.size()),
+                                   key.doc));
+  }
+  return {};
+}
+
 }  // namespace
 
 void bind_coherent_memory(Binder& binder, CoherentSetup& setup, bool has_link) {
@@ -183,6 +201,7 @@ Result<CoherentSetup> load_coherent(const std::filesystem::path& directory, cons
   Binder binder(document);
   bind_coherent(binder, setup);
   WHARF_TRY(binder.finish({}));
+  WHARF_TRY(require_latencies(document, binder.keys(), name));
   WHARF_TRY(validate(setup.host));
   WHARF_TRY(finish_mmio(setup.host.io_link, setup.mmio));
   return setup;

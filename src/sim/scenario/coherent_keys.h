@@ -20,7 +20,7 @@ void bind_coherent_memory(Binder& binder, CoherentSetup& setup, bool has_link);
 void bind_coherent(Binder& binder, CoherentSetup& setup);
 
 /// Reads NAME.toml of `directory` and what it extends, then `overrides` ("key=value"). Refuses unknown keys
-/// and what cannot be built.
+/// what cannot be built, and a profile that describes a part without one of its latencies.
 Result<CoherentSetup> load_coherent(const std::filesystem::path& directory, const std::string& name,
                                     const std::vector<std::string>& overrides);
 

@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "base/bytes.h"
+#include "sim/scenario/coherent_keys.h"
 #include "sim/scenario/two_hosts_test_support.h"
 
 namespace wharf::sim {
@@ -145,6 +148,19 @@ TEST_P(CoherentStack, AscendingReadsAreInOrderWhereSomebodyKeepsIt) {
   TwoHostsConfig at_source = coherent(GetParam());
   at_source.host.coherent.order = OrderPlace::kSource;
   EXPECT_EQ(read_against_writer(at_source, verbs::AccessOrder::kAscending).out_of_order, 0);
+}
+
+TEST(CoherentProfile, WithoutALatencyIsRefused) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "coherent_profile_without_a_latency";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "half.toml") << "[io_link]\ncycle = \"1ns\"\nup = \"200ns\"\n";
+  const auto refused = load_coherent(folder, "half", {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message,
+            "profile half has [io_link] without down, expected a time: root complex to device");
+  EXPECT_TRUE(load_coherent(folder, "half", {"io_link.down=200ns"}).ok());
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
