@@ -119,12 +119,17 @@ void NsccSender::on_acknowledgement(TimePs now, const Acknowledgement& acknowled
   received_ += newly;
   ignored_ += newly;
   apply_penalty(acknowledgement);
-  if (acknowledgement.round_trip == kNever) return;
-  const TimePs rtt = acknowledgement.round_trip - acknowledgement.receiver_hold;
-  sample_base_rtt(rtt);
-  const TimePs delay = rtt > base_rtt_ ? rtt - base_rtt_ : kTimeZero;
-  average(delay);
+  const bool simulator = c.rules == NsccRules::kSimulator;
   const bool marked = acknowledgement.marked > 0;
+  TimePs delay = average_;
+  if (acknowledgement.round_trip != kNever) {
+    const TimePs rtt = acknowledgement.round_trip - acknowledgement.receiver_hold;
+    sample_base_rtt(rtt);
+    delay = rtt > base_rtt_ ? rtt - base_rtt_ : kTimeZero;
+    average(simulator && !marked && delay > c.target_delay ? base_rtt_ / 4 : delay);
+  } else if (!simulator) {
+    return;
+  }
   if (quick_adapt(now, false, marked, delay)) return;
   const bool penalised = acknowledgement.receiver_penalty > 0;
   if (marked) {
@@ -137,7 +142,8 @@ void NsccSender::on_acknowledgement(TimePs now, const Acknowledgement& acknowled
         c.alpha_q32 * static_cast<std::uint64_t>((c.target_delay - delay).ps) >> 16U;
     increase_ += static_cast<std::uint64_t>(static_cast<unsigned __int128>(gain_q16) * newly >> 16U);
   }
-  if (now - last_adjust_ >= c.adjust_period || received_ > c.adjust_bytes) fulfil(now);
+  if (simulator) clamp();
+  if (period_is_over(now) || received_ > c.adjust_bytes) fulfil(now);
   clamp();
 }
 
@@ -153,7 +159,10 @@ void NsccSender::on_loss(TimePs now, const Loss& loss) {
       // The queue stood at the trimming threshold: one base RTT deep.
       average(c.base_rtt);
       ignored_ += loss.lost.bytes;
-      if (loss.cause == LossCause::kTrimmedLastHop && !c.last_hop_trims_count) break;
+      if (loss.cause == LossCause::kTrimmedLastHop && !c.last_hop_trims_count) {
+        if (c.rules == NsccRules::kSimulator) trigger_qa_ = true;
+        break;
+      }
       trigger_qa_ = true;
       if (!quick_adapt(now, true, true, kTimeZero)) window_ -= std::min(window_, loss.lost.bytes);
       break;
@@ -199,7 +208,7 @@ bool NsccSender::quick_adapt(TimePs now, bool loss, bool marked, TimePs delay) {
   if (ignored_ < to_ignore_ && marked) {
     // These packets left before the window was set; they tell nothing about it.
     done = true;
-  } else if (now >= qa_end_) {
+  } else if (c.rules == NsccRules::kSimulator ? now > qa_end_ : now >= qa_end_) {
     if (qa_end_ != kTimeZero && (trigger_qa_ || loss || delay > c.qa_threshold) &&
         achieved_ < most_ >> c.qa_gate) {
       window_ = std::max<std::uint64_t>(achieved_, c.mtu_bytes);
@@ -243,9 +252,15 @@ void NsccSender::decrease(TimePs now) {
   last_decrease_ = now;
 }
 
+bool NsccSender::period_is_over(TimePs now) const {
+  const TimePs passed = now - last_adjust_;
+  return passed > config_->adjust_period ||
+         (passed == config_->adjust_period && config_->rules == NsccRules::kSpecification);
+}
+
 void NsccSender::fulfil(TimePs now) {
   window_ += increase_ / window_;
-  if (now - last_adjust_ >= config_->adjust_period) {
+  if (period_is_over(now)) {
     window_ += config_->eta;
     last_adjust_ = now;
   }

@@ -15,6 +15,16 @@
 
 namespace wharf::congestion {
 
+/// Where the UEC's public simulator (htsim) does not do what the specification says.
+enum class NsccRules : std::uint8_t {
+  kSpecification,
+  /// A sample that is not valid counts as the average delay instead of ending the treatment of its ACK; an
+  /// unmarked delay above the target enters the average as a quarter of the base RTT; periods end after their
+  /// time, not at it; the window is bounded before and after what is due is added; every trim sets off quick
+  /// adapt, that of the last hop beside receiver credits, too.
+  kSimulator,
+};
+
 /// What a sender is configured with. for_network() derives all of it; single values may be changed after.
 struct NsccConfig {
   BitsPerSecond link = gigabits_per_second(100);  ///< Slower of the source's and the destination's.
@@ -38,6 +48,7 @@ struct NsccConfig {
   std::uint32_t ack_trigger_bytes = 16384;  ///< ACK_Gen_Trigger: below such a window every packet asks.
   bool nack_lowers_base_rtt = true;         ///< A trimmed packet's NACK is a sample of the base RTT.
   bool last_hop_trims_count = true;         ///< False beside receiver credits, which deal with incast.
+  NsccRules rules = NsccRules::kSpecification;
 
   /// The specification's values for a network: `base_rtt` unloaded, `mtu_bytes` a full packet as it counts
   /// toward windows, `trimming` whether its switches trim. `gain_bytes`: the packet size in alpha, fi and
@@ -90,6 +101,7 @@ class NsccSender {
   bool quick_adapt(TimePs now, bool loss, bool marked, TimePs delay);
   bool fast_increase(std::uint64_t newly, TimePs delay);
   void decrease(TimePs now);
+  bool period_is_over(TimePs now) const;
   void fulfil(TimePs now);
   void clamp();
 

@@ -206,6 +206,41 @@ TEST(Nscc, TrimsOfTheLastHopAreNotItsBusinessBesideReceiverCredit) {
   EXPECT_EQ(beside.in_flight(), 4000);
 }
 
+TEST(Nscc, TheSimulatorsRulesDifferInTheirSpecialCases) {
+  const NsccConfig text = plain();
+  NsccConfig theirs = text;
+  theirs.rules = NsccRules::kSimulator;
+  // Without a valid sample the text stops; the simulator goes on with the average, here 0: 8 packets of
+  // alpha * 9 us = 12000 B each, and the ninth is more than adjust_bytes: 9 * 12000 * 4000 / 100000.
+  const auto without_sample = [](const NsccConfig& config) {
+    NsccSender sender(config);
+    send(sender, kTimeZero, 20);
+    for (int i = 0; i < 9; ++i)
+      sender.on_acknowledgement(microseconds(1), {.confirmed = {1, kPacket}, .round_trip = kNever});
+    return sender.window();
+  };
+  EXPECT_EQ(without_sample(text), 100'000U);
+  EXPECT_NEAR(static_cast<double>(without_sample(theirs)), 104'320, 10);
+  // An unmarked delay of 20 us enters the average as a quarter of 12 us; 1/80 of each.
+  const auto average = [](const NsccConfig& config) {
+    NsccSender sender(config);
+    send(sender, kTimeZero, 2);
+    ack(sender, microseconds(1), microseconds(20));
+    return as_nanoseconds(sender.average_delay());
+  };
+  EXPECT_NEAR(average(text), 250, 1);
+  EXPECT_NEAR(average(theirs), 37.5, 1);
+  // A period of 12 us is over at 12 us, or after it.
+  const auto at_the_period = [](const NsccConfig& config) {
+    NsccSender sender(config);
+    send(sender, kTimeZero, 2);
+    ack(sender, microseconds(12), microseconds(9), true);
+    return sender.window();
+  };
+  EXPECT_EQ(at_the_period(text), 100'600U);
+  EXPECT_EQ(at_the_period(theirs), 100'000U);
+}
+
 TEST(Nscc, InferredLossTakesItsBytesAndARefusalNone) {
   const NsccConfig config = plain(9'000);
   NsccSender sender(config);

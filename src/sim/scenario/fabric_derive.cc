@@ -112,6 +112,7 @@ void derive_controller(const FabricSettings& settings, const FabricDerived& deri
         nscc.qa_threshold = nscc.target_delay * 4;  // [UE 1.0 3.6.13]
       }
       nscc.qa_gate = settings.qa_gate;
+      nscc.rules = settings.nscc_rules;
       nscc.ack_trigger_bytes = settings.ack_trigger;
       nscc.nack_lowers_base_rtt = settings.base_rtt_from_nacks;
       nscc.last_hop_trims_count = settings.control != uet::CongestionControl::kBoth;

@@ -46,6 +46,8 @@ constexpr std::array<Choice<FabricController>, 5> kControllers{{{"nscc", FabricC
                                                                 {"swift", FabricController::kSwift},
                                                                 {"dcqcn", FabricController::kDcqcn},
                                                                 {"dctcp", FabricController::kDctcp}}};
+constexpr std::array<Choice<congestion::NsccRules>, 2> kNsccRules{
+    {{"specification", congestion::NsccRules::kSpecification}, {"htsim", congestion::NsccRules::kSimulator}}};
 constexpr std::array<Choice<uet::SackBase>, 2> kSackBases{
     {{"track", uet::SackBase::kTrack}, {"trigger", uet::SackBase::kTrigger}}};
 constexpr std::array<Choice<congestion::PathChoice>, 6> kSelections{
@@ -139,6 +141,8 @@ void bind_ends(Binder& binder, FabricSettings& settings) {
   binder.time("target_delay", settings.target_delay,
               "NSCC's queueing target; 0ns: 0.75 of the base round trip with trimming, all of it without");
   binder.integer("qa_gate", settings.qa_gate, "NSCC adapts quickly below MaxWnd / 2^qa_gate", 0, 16);
+  binder.choice<congestion::NsccRules>("nscc_rules", settings.nscc_rules, kNsccRules,
+                                       "whose special cases NSCC follows where the two differ");
   binder.bytes("ack_trigger", settings.ack_trigger, "bytes received per acknowledgement", 1, 32768);
   binder.choice<uet::SackBase>("sack_base", settings.sack_base, kSackBases,
                                "which packet number a selective acknowledgement begins with");

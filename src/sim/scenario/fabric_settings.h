@@ -80,6 +80,7 @@ struct FabricSettings {
   std::uint32_t window_packets = 0;  ///< 0: MaxWnd, 1.5 bandwidth-delay products.
   TimePs target_delay{};             ///< 0: 0.75 of the base round trip with trimming, 1.0 without.
   std::uint32_t qa_gate = 3;
+  congestion::NsccRules nscc_rules = congestion::NsccRules::kSpecification;
   std::uint32_t ack_trigger = 16384;
   uet::SackBase sack_base = uet::SackBase::kTrack;
   congestion::PathChoice path_selection = congestion::PathChoice::kOblivious;
