@@ -82,6 +82,10 @@ function(wharf_make_test_pch)
     # A test runs once for each time that it is compiled: full optimisation of what it expects is not worth its time.
     target_compile_options(wharf_test_options INTERFACE -O1)
   endif()
+  if(WHARF_SANITIZE MATCHES "undefined")
+    # These look at every access of what is expected, which is most of a test; libraries keep them, and so do fuzzers.
+    target_compile_options(wharf_test_options INTERFACE -fno-sanitize=vptr,null,alignment)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Without it the linker would optimise every test program as a whole.
     target_link_options(wharf_test_options INTERFACE -fno-lto)
