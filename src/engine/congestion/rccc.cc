@@ -35,6 +35,12 @@ Result<void> check(const RcccConfig& config) {
   if (config.grant_packets == 0 || config.grant_packets > 256) {
     return refuse("grant_packets", config.grant_packets, "1 to 256");
   }
+  if (config.idle_packets == 0 || config.idle_packets > config.grant_packets) {
+    return refuse("idle_packets", config.idle_packets, "1 to grant_packets");
+  }
+  if (config.idle_percent == 0 || config.idle_percent > 100) {
+    return refuse("idle_percent", config.idle_percent, "1 to 100");
+  }
   if (config.base_rtt <= kTimeZero) return input_error("base_rtt is not positive, expected a duration");
   if (config.request_patience < kTimeZero) {
     return input_error("request_patience is negative, expected a duration");
@@ -91,6 +97,10 @@ void RcccSender::on_loss(TimePs, const Loss& loss) {
 CreditIssuer::CreditIssuer(const RcccConfig& config)
     : config_(&config),
       grant_units_(config.grant_packets * config.mtu_bytes / kCreditQuantum),
+      // What lets one packet leave, at least.
+      idle_units_(config.idle_packets == config.grant_packets
+                      ? grant_units_
+                      : (config.idle_packets * config.mtu_bytes + kCreditQuantum - 1) / kCreditQuantum),
       most_units_(static_cast<std::uint32_t>(config.max_window / kCreditQuantum)) {}
 
 void CreditIssuer::reserve(std::uint32_t count) {
@@ -144,10 +154,9 @@ TimePs CreditIssuer::time_for(std::uint32_t units) const {
   return TimePs{static_cast<std::int64_t>(scaled(full, 65536, rate_q16_))};
 }
 
-CreditIssuer::Grant CreditIssuer::grant(TimePs now, std::uint32_t index, std::uint32_t units) {
+CreditIssuer::Grant CreditIssuer::grant(std::uint32_t index, std::uint32_t units) {
   Source& source = sources_[index];
   source.granted = (source.granted + units) & kCreditMask;
-  next_at_ = now + time_for(units);
   return {index, source.granted};
 }
 
@@ -158,7 +167,9 @@ std::optional<CreditIssuer::Grant> CreditIssuer::next(TimePs now) {
     Source& source = sources_[index];
     source.active = false;
     const auto left = static_cast<std::uint32_t>(credit_difference(source.target, source.granted));
-    const Grant made = grant(now, index, std::min(left, grant_units_));
+    const std::uint32_t units = std::min(left, grant_units_);
+    next_at_ = now + time_for(units);
+    const Grant made = grant(index, units);
     enlist(index);
     return made;
   }
@@ -167,8 +178,9 @@ std::optional<CreditIssuer::Grant> CreditIssuer::next(TimePs now) {
     Source& source = sources_[index];
     source.idle = false;
     const auto beyond = static_cast<std::uint32_t>(credit_difference(source.granted, source.target));
-    if (beyond + grant_units_ > most_units_) continue;
-    const Grant made = grant(now, index, grant_units_);
+    if (beyond + idle_units_ > most_units_) continue;
+    next_at_ = now + time_for(idle_units_) * 100 / config_->idle_percent;
+    const Grant made = grant(index, idle_units_);
     push_idle(index);
     return made;
   }

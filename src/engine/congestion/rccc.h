@@ -33,7 +33,9 @@ struct RcccConfig {
   std::uint64_t max_window = 225'000;  ///< MaxWnd, bytes: credit of a new source, and the most it may hold.
   std::uint32_t grant_packets = 4;     ///< Full packets per grant.
   std::uint32_t pace_percent = 99;     ///< Of the link's rate.
-  bool slow_grants = true;             ///< Credit for idle sources while no other wants any.
+  bool slow_grants = true;             ///< Credit for idle sources while no other wants any,
+  std::uint32_t idle_packets = 4;      ///< full packets of it at a time,
+  std::uint32_t idle_percent = 100;    ///< of the pace for it.
   TimePs base_rtt = microseconds(12);  ///< A source out of credit asks once per round trip at most,
   TimePs request_patience{};           ///< and not before it has been so for this long.
 
@@ -146,7 +148,7 @@ class CreditIssuer {
   void enlist(std::uint32_t source);
   void push_idle(std::uint32_t source);
   TimePs time_for(std::uint32_t units) const;
-  Grant grant(TimePs now, std::uint32_t source, std::uint32_t units);
+  Grant grant(std::uint32_t source, std::uint32_t units);
 
   const RcccConfig* config_;
   std::vector<Source> sources_;
@@ -154,6 +156,7 @@ class CreditIssuer {
   IndexList idle_;  ///< Satisfied; some of it may have become active since.
   TimePs next_at_{};
   std::uint32_t grant_units_;
+  std::uint32_t idle_units_;
   std::uint32_t most_units_;
   std::uint32_t rate_q16_ = 65536;
 };

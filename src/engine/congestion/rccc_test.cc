@@ -140,6 +140,33 @@ TEST(Rccc, SourcesTakeTurnsAndIdleOnesComeLast) {
   EXPECT_EQ(order(issuer, 1), (std::vector<std::uint32_t>{1}));
 }
 
+TEST(Rccc, IdleSourcesMayGetLessAndMoreSlowly) {
+  RcccConfig config = kConfig;
+  config.idle_packets = 1;
+  config.idle_percent = 50;
+  ASSERT_TRUE(check(config));
+  CreditIssuer issuer(config);
+  issuer.reserve(1);
+  issuer.on_demand(0, 64);
+  ASSERT_TRUE(issuer.next(kTimeZero));
+  // A packet is 17 quanta, and 60 packets are the most of 1027 quanta; each takes the time of two.
+  TimePs now = issuer.deadline();
+  EXPECT_EQ(now, issuer.grant_time());
+  for (std::uint32_t given = 1; given <= 60; ++given) {
+    const auto made = issuer.next(now);
+    ASSERT_TRUE(made) << given;
+    EXPECT_EQ(made->total_units, 64 + 17 * given);
+    EXPECT_NEAR(static_cast<double>((issuer.deadline() - now).ps), 703'354, 2);
+    now = issuer.deadline();
+  }
+  EXPECT_FALSE(issuer.next(now));
+  config.idle_percent = 101;
+  EXPECT_FALSE(check(config));
+  config.idle_percent = 50;
+  config.idle_packets = 5;
+  EXPECT_FALSE(check(config));
+}
+
 TEST(Rccc, ATrimmedPacketIsADemandOfOne) {
   CreditIssuer issuer(kConfig);
   issuer.reserve(1);

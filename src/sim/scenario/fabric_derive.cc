@@ -149,6 +149,11 @@ uet::UetConfig derive_uet(const FabricSettings& settings, const FabricDerived& d
   const std::uint32_t window_mtu = window_packet(settings, derived);
   derive_controller(settings, derived, window_mtu, uet);
   uet.credit = congestion::RcccConfig::for_network(derived.link, derived.base_rtt, window_mtu);
+  uet.credit.slow_grants = settings.idle_grant != IdleGrant::kNone;
+  if (settings.idle_grant == IdleGrant::kPacket) {
+    uet.credit.idle_packets = 1;
+    uet.credit.idle_percent = 50;
+  }
   // Choice: the simulator asks when a packet's RTO finds no credit, and never while nothing is under way.
   // A credit that is lost would then be waited for without end: here a source asks after eight time-outs.
   if (settings.credit_request == CreditRequest::kTimeout) uet.credit.request_patience = derived.rto * 8;

@@ -65,6 +65,8 @@ constexpr std::array<Choice<PathBits>, 2> kPathBits{
     {{"fixed", PathBits::kFixed}, {"drawn", PathBits::kDrawn}}};
 constexpr std::array<Choice<CreditRequest>, 2> kCreditRequests{
     {{"dry", CreditRequest::kDry}, {"timeout", CreditRequest::kTimeout}}};
+constexpr std::array<Choice<IdleGrant>, 3> kIdleGrants{
+    {{"full", IdleGrant::kFull}, {"packet", IdleGrant::kPacket}, {"none", IdleGrant::kNone}}};
 constexpr std::array<Choice<OversubscribedControl>, 3> kOversubscribed{
     {{"auto", OversubscribedControl::kAuto},
      {"on", OversubscribedControl::kOn},
@@ -154,6 +156,10 @@ void bind_ends(Binder& binder, FabricSettings& settings) {
   binder.choice<CreditRequest>("credit_request", settings.credit_request, kCreditRequests,
                                "a source without credit asks for some when nothing of it is under way, or "
                                "after a time-out");
+  binder.choice<IdleGrant>(
+      "idle_grant", settings.idle_grant, kIdleGrants,
+      "credit at a time for a source that wants none while nobody does: a full grant, one "
+      "packet at half the pace, or none");
   binder.time("rto", settings.rto, "retransmission time-out; 0ns: 15us and six full queues");
   binder.flag("rto_back_off", settings.rto_back_off, "time-outs double");
   binder.flag("base_rtt_probe", settings.base_rtt_probe,

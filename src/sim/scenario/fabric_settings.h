@@ -34,6 +34,8 @@ enum class DropVictim : std::uint8_t { kArrival, kNewestOrArrival };
 enum class PathBits : std::uint8_t { kFixed, kDrawn };
 /// When a source without credit asks for some: as soon as nothing of it is under way, or a time-out later.
 enum class CreditRequest : std::uint8_t { kDry, kTimeout };
+/// How much credit a source that wants none gets at a time: a full grant, or a packet at half the pace.
+enum class IdleGrant : std::uint8_t { kFull, kPacket, kNone };
 enum class OversubscribedControl : std::uint8_t { kAuto, kOn, kOff };
 
 /// Zero stands for "by rule" where a rule is given.
@@ -87,6 +89,7 @@ struct FabricSettings {
   std::uint32_t paths = 64;
   PathBits path_bits = PathBits::kFixed;
   CreditRequest credit_request = CreditRequest::kDry;
+  IdleGrant idle_grant = IdleGrant::kFull;
   TimePs rto{};  ///< 0: 15 us and six full queues.
   bool rto_back_off = true;
   bool sleek = false;
