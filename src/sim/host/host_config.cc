@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/host/host_config.h"
 
+#include <bit>
+
 #include <fmt/format.h>
 
 namespace wharf::sim {
@@ -15,6 +17,38 @@ Result<void> require_range(std::string_view key, std::uint64_t found, std::uint6
 Result<void> require_duration(std::string_view key, TimePs found) {
   if (found >= kTimeZero && found < seconds(1)) return {};
   return input_error(fmt::format("{} is {}, expected 0 to 1s", key, format_time(found)));
+}
+
+/// The unit must have room for the largest message and for the lines that may pass its last: those which
+/// leave while one is on the way for the longest time, and a core's buffers full that waited for credits.
+Result<void> validate_stream(const MmioStreamConfig& stream) {
+  WHARF_TRY(require_range("mmio_stream.combining_buffers", stream.combining_buffers, 1, 64));
+  WHARF_TRY(require_range("mmio_stream.largest", stream.largest, 0, 16'384));
+  WHARF_TRY(require_range("mmio_stream.buffers", stream.buffers, 1, 4096));
+  WHARF_TRY(require_duration("mmio_stream.spread", stream.spread));
+  WHARF_TRY(require_duration("mmio_stream.unit_cycle", stream.unit_cycle));
+  if (stream.line < picoseconds(1) || stream.line > microseconds(1))
+    return input_error(fmt::format("mmio_stream.line is {}, expected 1ps to 1us", format_time(stream.line)));
+  constexpr std::uint64_t kLine = 64;
+  const auto passing =
+      static_cast<std::uint64_t>(stream.spread.ps / stream.line.ps) + 2 + stream.combining_buffers;
+  const std::uint64_t least = stream.largest + 2 * kLine + passing * kLine;
+  if (!std::has_single_bit(stream.buffer_bytes) || stream.buffer_bytes < least)
+    return input_error(fmt::format(
+        "mmio_stream.buffer_bytes is {}, expected a power of two of at least {}: the largest message and "
+        "{} lines that may pass it",
+        stream.buffer_bytes, least, passing));
+  if (!std::has_single_bit(stream.window_bytes) || stream.window_bytes < 4 * stream.buffer_bytes)
+    return input_error(
+        fmt::format("mmio_stream.window_bytes is {}, expected a power of two of at least {}, four data "
+                    "buffers",
+                    stream.window_bytes, 4 * stream.buffer_bytes));
+  if (stream.memory_bytes % kLine != 0 || stream.memory_bytes < stream.buffer_bytes)
+    return input_error(
+        fmt::format("mmio_stream.memory_bytes is {}, expected a multiple of 64 of at least {}, one data "
+                    "buffer",
+                    stream.memory_bytes, stream.buffer_bytes));
+  return {};
 }
 
 }  // namespace
@@ -51,7 +85,7 @@ Result<void> validate(const HostConfig& config) {
   WHARF_TRY(require_range("nic.inline_limit", nic.inline_limit, 0, 256));
   WHARF_TRY(require_duration("nic.order_gate", nic.order_gate));
   if (config.memory.system == MemorySystem::kCoherent) WHARF_TRY(validate(config.coherent.host));
-  return {};
+  return validate_stream(config.mmio_stream);
 }
 
 }  // namespace wharf::sim

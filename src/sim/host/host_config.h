@@ -81,10 +81,26 @@ enum class Attachment : std::uint8_t { kOnChipBus, kPcie };
 
 /// How work requests reach a NIC. Loads and stores always cross the on-chip bus.
 enum class SubmissionPath : std::uint8_t {
-  kBusStore,   ///< The entry is stored to the NIC over the on-chip bus.
-  kDoorbell,   ///< A doorbell announces it and the NIC fetches it by DMA.
-  kBlueFlame,  ///< The entry, with up to nic.inline_limit bytes of payload, is copied to the NIC; else a
-               ///< doorbell.
+  kBusStore,    ///< The entry is stored to the NIC over the on-chip bus.
+  kDoorbell,    ///< A doorbell announces it and the NIC fetches it by DMA.
+  kBlueFlame,   ///< The entry, with up to nic.inline_limit bytes of payload, is copied to the NIC; else a
+                ///< doorbell.
+  kMmioStream,  ///< The entry and its payload, up to mmio_stream.largest, are written to the NIC; of more,
+                ///< the entry alone.
+};
+
+/// Keys mmio_stream.*: submission by writing straight to the NIC. Source: "Stop Taking the Scenic Route"
+/// (HotOS '25).
+struct MmioStreamConfig {
+  TimePs line = picoseconds(4'267);         ///< From one line of stores to the next: 120 Gbps, 2.1.
+  TimePs spread = nanoseconds(20);          ///< A line may take so much longer than pcie.mmio_write. Choice.
+  std::uint32_t combining_buffers = 8;      ///< Write-combining buffers of the core, 1 to 64; 3.4.
+  std::uint32_t largest = 4096;             ///< Payload, 0 to 16384.
+  std::uint32_t window_bytes = 256 * 1024;  ///< Addresses of a queue, a power of two; 3.3.
+  std::uint32_t buffer_bytes = 8192;        ///< Of a data buffer of the reorder unit, a power of two.
+  std::uint32_t buffers = 16;               ///< Data buffers: queues with an incomplete message, 1 to 4096.
+  std::uint32_t memory_bytes = 256 * 1024;  ///< NIC memory for messages until they are done.
+  TimePs unit_cycle = nanoseconds(2);       ///< Clock period of the unit: 500 MHz, 3.2.
 };
 
 enum class ReceiveEntryRule : std::uint8_t {
@@ -136,6 +152,7 @@ struct HostConfig {
   OnChipBusConfig bus;
   PcieConfig pcie;
   NicConfig nic;
+  MmioStreamConfig mmio_stream;
   CoherentSetup coherent;  ///< With memory.system = coherent.
 };
 
