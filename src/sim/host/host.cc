@@ -97,8 +97,14 @@ Result<engine::QueueId> Host::create_queue(std::uint32_t depth) {
 }
 
 SimRemote& Host::add_remote(engine::QueueId queue, engine::PeerId peer, const verbs::RemoteSegment& segment) {
+  if (submission_ == SubmissionPath::kMmioStream && stream_ == nullptr) {
+    stream_ = std::make_unique<MmioStream>(shared_.simulation, config_, nic_->port(),
+                                           RandomStream(shared_.seed, "mmio_stream").substream(number_),
+                                           fmt::format("host{}.stream", number_));
+  }
   return remotes_.emplace_back(
-      config_, RemoteParts{core_, memory_, shared_.payloads, *nic_, load_store_.get(), shared_.records},
+      config_,
+      RemoteParts{core_, memory_, shared_.payloads, *nic_, load_store_.get(), shared_.records, stream_.get()},
       attachment_, submission_, queue, peer, segment, supported_);
 }
 

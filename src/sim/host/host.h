@@ -96,6 +96,7 @@ class Host {
   std::uint32_t supported_ = 0;
   std::unique_ptr<LoadStorePort> load_store_;
   std::unique_ptr<CoherentHost> coherent_;
+  std::unique_ptr<MmioStream> stream_;  ///< Made with the first remote of a host that submits so.
   std::deque<SimRemote> remotes_;
 };
 

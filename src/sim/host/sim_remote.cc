@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/check.h"
 #include "base/units.h"
 
@@ -38,6 +40,8 @@ SimRemote::SimRemote(const HostConfig& config, const RemoteParts& parts, Attachm
       load_store_(parts.load_store),
       client_(parts.nic.attach(queue, *this)),
       calls_(64) {
+  if (parts.stream != nullptr && parts.stream->queues() < MmioStream::kMostQueues)
+    stream_queue_ = parts.stream->add_queue(*this);
   if (config.nic.atomic_result == AtomicResultRule::kMemory)
     atomic_results_ = parts.memory.allocate(Bytes{std::uint64_t{kMostCalls} * kAtomicResultBytes});
 }
@@ -89,7 +93,12 @@ void SimRemote::start(Call& call) {
   call.started_ = true;
   call.begin_ = now;
   const CoreConfig& core = config_.core;
-  const Core::Busy busy = parts_.core.occupy(now, core.library_post + core.work_request_build);
+  // The stores of an entry are part of building it; those of its payload are not.
+  const TimePs stores = !call.is_receive_ && stream_queue_.has_value()
+                            ? parts_.stream->store_time(kWorkRequestBytes + streamed_payload(call.request_))
+                            : kTimeZero;
+  const Core::Busy busy = parts_.core.occupy(now, core.library_post + core.work_request_build + stores);
+  const TimePs built = busy.end - stores;
   if (call.is_receive_) {
     call.id_ = call.receive_.id;
     call.receive_.id = request_id(slot, place.generation);
@@ -115,46 +124,78 @@ void SimRemote::start(Call& call) {
   const TimePs posted = busy.begin + core.library_post;
   tracer.span(call.tag_, Stage::kCoreWait, now, busy.begin, host);
   tracer.span(call.tag_, Stage::kLibraryPost, busy.begin, posted, host);
-  tracer.span(call.tag_, Stage::kWorkRequestBuild, posted, busy.end, host);
-  submit(call, slot, busy.end);
+  tracer.span(call.tag_, Stage::kWorkRequestBuild, posted, built, host);
+  submit(call, slot, built);
+}
+
+std::uint32_t SimRemote::payload_bytes(const verbs::WorkRequest& request) {
+  return verbs::carries_payload(request.verb) && request.inline_data.kind == wire::PayloadKind::kNone
+             ? request.length
+             : 0;
+}
+
+std::uint32_t SimRemote::streamed_payload(const verbs::WorkRequest& request) const {
+  const std::uint32_t payload = payload_bytes(request);
+  return payload <= config_.mmio_stream.largest && request.local_count == 1 ? payload : 0;
+}
+
+void SimRemote::copy_payload(verbs::WorkRequest& request, std::uint32_t payload) {
+  if (payload == 0) return;
+  const auto data = parts_.memory.read(request.local[0].address, payload, parts_.payloads);
+  if (data.has_value()) request.inline_data = *data;
 }
 
 void SimRemote::submit(Call& call, std::uint32_t slot, TimePs at) {
   verbs::WorkRequest& request = call.request_;
   SubmissionPath path = submission_;
   std::uint32_t bytes = kWorkRequestBytes;
-  const std::uint32_t payload =
-      verbs::carries_payload(request.verb) && request.inline_data.kind == wire::PayloadKind::kNone
-          ? request.length
-          : 0;
+  if (stream_queue_.has_value()) {
+    const std::uint32_t streamed = streamed_payload(request);
+    copy_payload(request, streamed);
+    calls_[slot].stream_bytes = MmioStream::message_bytes(bytes + streamed);
+    calls_[slot].submitted = at;
+    parts_.stream->send(at, parts_.core.id(), *stream_queue_, bytes + streamed, slot);
+    return;
+  }
+  const std::uint32_t payload = payload_bytes(request);
+  if (path == SubmissionPath::kMmioStream) path = SubmissionPath::kDoorbell;
   if (path == SubmissionPath::kBlueFlame) {
     if (payload > config_.nic.inline_limit || (payload > 0 && request.local_count != 1)) {
       path = SubmissionPath::kDoorbell;
-    } else if (payload > 0) {
-      // The core copies the payload into the entry: from here on it is what the program had in memory now.
-      const auto data = parts_.memory.read(request.local[0].address, payload, parts_.payloads);
-      if (data.has_value()) request.inline_data = *data;
+    } else {
+      copy_payload(request, payload);
       bytes += payload;
     }
   }
   if (path == SubmissionPath::kDoorbell) bytes = kDoorbellBytes;
   const TimePs reached = parts_.nic.port().submit(at, path, bytes);
-  trace::Tracer& tracer = parts_.records.tracer();
-  const std::uint16_t host = parts_.nic.host();
-  tracer.span(call.tag_, path == SubmissionPath::kBusStore ? Stage::kSubmitBus : Stage::kDoorbell, at,
-              reached, host);
+  parts_.records.tracer().span(call.tag_,
+                               path == SubmissionPath::kBusStore ? Stage::kSubmitBus : Stage::kDoorbell, at,
+                               reached, parts_.nic.host());
+  hand_over(call, slot, reached, parts_.core.id(),
+            path == SubmissionPath::kDoorbell ? engine::Submission::kDoorbell : engine::Submission::kInHand);
+}
+
+void SimRemote::message_in(TimePs now, std::uint32_t slot) {
+  Call& call = *calls_[slot].call;
+  parts_.records.tracer().span(call.tag_, Stage::kDoorbell, calls_[slot].submitted, now, parts_.nic.host());
+  hand_over(call, slot, now, parts_.stream->id(), engine::Submission::kInHand);
+}
+
+void SimRemote::hand_over(Call& call, std::uint32_t slot, TimePs reached, ComponentId source,
+                          engine::Submission submission) {
   // A queue that serialises its requests lets one in per gate time.
   const TimePs arrival = max(reached, order_free_) + config_.nic.order_gate;
   order_free_ = arrival;
-  tracer.span(call.tag_, Stage::kOrderWait, reached, arrival, host);
-  parts_.nic.submit(
-      arrival, parts_.core.id(), client_, slot,
-      path == SubmissionPath::kDoorbell ? engine::Submission::kDoorbell : engine::Submission::kInHand);
+  parts_.records.tracer().span(call.tag_, Stage::kOrderWait, reached, arrival, parts_.nic.host());
+  parts_.nic.submit(arrival, source, client_, slot, submission);
 }
 
 void SimRemote::end_call(std::uint32_t slot, TimePs at) {
   Call& call = *calls_[slot].call;
   calls_[slot].call = nullptr;
+  if (const std::uint32_t bytes = std::exchange(calls_[slot].stream_bytes, 0); bytes > 0)
+    parts_.stream->forget(parts_.nic.id(), bytes);
   calls_.release(slot);
   call.completion_.id = call.id_;
   parts_.core.resume_at(at, call.handle_, parts_.nic.id());

@@ -6,6 +6,7 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "sim/host/host_config.h"
 #include "sim/host/host_memory.h"
 #include "sim/host/load_store_port.h"
+#include "sim/host/mmio_stream.h"
 #include "sim/host/nic.h"
 #include "sim/host/run_records.h"
 #include "verbs/remote_memory.h"
@@ -30,10 +32,11 @@ struct RemoteParts {
   Nic& nic;
   LoadStorePort* load_store;  ///< Null: this protocol has no loads and stores.
   RunRecords& records;
+  MmioStream* stream = nullptr;  ///< Where submission is kMmioStream.
 };
 
 /// verbs::RemoteMemory over one queue of one NIC. Several coroutines of the core may use it at once.
-class SimRemote final : public QueueClient {
+class SimRemote final : public QueueClient, public StreamClient {
  public:
   /// `supported`: bit per verb that the engine has.
   SimRemote(const HostConfig& config, const RemoteParts& parts, Attachment attachment,
@@ -121,6 +124,9 @@ class SimRemote final : public QueueClient {
   void posted(std::uint32_t slot, engine::PostStatus status) override;
   void completed(const verbs::Completion& completion) override;
 
+  // StreamClient.
+  void message_in(TimePs now, std::uint32_t slot) override;
+
   /// Who waits for what, for stall reports.
   void describe_waiting(std::vector<std::string>& lines) const;
 
@@ -128,6 +134,8 @@ class SimRemote final : public QueueClient {
   struct Slot {
     Call* call = nullptr;
     std::uint32_t generation = 0;
+    std::uint32_t stream_bytes = 0;  ///< Of the message in the NIC's memory, if it was written there.
+    TimePs submitted;                ///< When its first line was stored.
   };
 
   verbs::WorkRequest transfer(verbs::Verb verb, std::uint64_t local, verbs::RemoteAddress target,
@@ -139,6 +147,15 @@ class SimRemote final : public QueueClient {
   void start(Call& call);
   verbs::Completion finish(Call& call);
   void submit(Call& call, std::uint32_t slot, TimePs at);
+  /// Bytes that the core would have to hand over together with the entry.
+  static std::uint32_t payload_bytes(const verbs::WorkRequest& request);
+  /// The part of it that is written to the NIC behind the entry: all or nothing.
+  std::uint32_t streamed_payload(const verbs::WorkRequest& request) const;
+  /// The core copies the payload: from here on it is what the program had in memory now.
+  void copy_payload(verbs::WorkRequest& request, std::uint32_t payload);
+  /// Hands the request to the NIC, which has what was submitted since `reached`; the code of `source` runs.
+  void hand_over(Call& call, std::uint32_t slot, TimePs reached, ComponentId source,
+                 engine::Submission submission);
   void end_call(std::uint32_t slot, TimePs at);
 
   HostConfig config_;
@@ -151,6 +168,7 @@ class SimRemote final : public QueueClient {
   std::uint32_t supported_;
   LoadStorePort* load_store_;
   std::uint16_t client_;
+  std::optional<std::uint32_t> stream_queue_;
   SlotPool<Slot> calls_;
   std::uint64_t atomic_results_ =
       0;               ///< Local memory for old values, 16 bytes per slot; 0: they come in the record.

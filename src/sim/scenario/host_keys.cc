@@ -154,6 +154,25 @@ void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
                0, 4096);
 }
 
+void bind_stream(Binder& binder, MmioStreamConfig& stream, const HostKeyScope& scope) {
+  const Binder::Section section(binder, "mmio_stream", scope.mmio_stream,
+                                "only with model.submission = \"mmio_stream\"");
+  binder.time("line", stream.line, "from one line of a core's stores to the next");
+  binder.time("spread", stream.spread, "what a line may take longer, at random, on its way to the NIC");
+  binder.integer("combining_buffers", stream.combining_buffers, "write-combining buffers of the core", 1, 64);
+  binder.bytes("largest", stream.largest,
+               "payload that is written to the NIC behind the entry; more is fetched", 0, 16'384);
+  binder.bytes("window_bytes", stream.window_bytes, "addresses of a queue, which wrap; a power of two", 128,
+               1U << 30U);
+  binder.bytes("buffer_bytes", stream.buffer_bytes, "a data buffer of the reorder unit; a power of two", 64,
+               1U << 20U);
+  binder.integer("buffers", stream.buffers, "data buffers: queues that can have an incomplete message", 1,
+                 4'096);
+  binder.bytes("memory_bytes", stream.memory_bytes, "NIC memory of messages that are not done", 64,
+               1U << 30U);
+  binder.time("unit_cycle", stream.unit_cycle, "clock period of the reorder unit");
+}
+
 }  // namespace
 
 void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope) {
@@ -192,6 +211,7 @@ void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope) {
   }
   bind_pcie(binder, config.pcie, scope, config.memory.system == MemorySystem::kFlat);
   bind_nic(binder, config.nic, scope);
+  bind_stream(binder, config.mmio_stream, scope);
   const Binder::Section coherent(binder, "", config.memory.system == MemorySystem::kCoherent,
                                  "only with memory.system = coherent");
   bind_coherent_memory(binder, config.coherent, scope.pcie);

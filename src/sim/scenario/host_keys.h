@@ -13,9 +13,10 @@ struct HostKeyScope {
   bool load_store_path = true;  ///< Loads and stores of remote memory.
   bool pcie = true;             ///< The NIC sits behind PCIe.
   bool roce = true;
+  bool mmio_stream = true;  ///< Work requests are written to the NIC line by line.
 };
 
-/// Binds "time", "core", "cache", "memory", "bus", "pcie" and "nic".
+/// Binds "time", "core", "cache", "memory", "bus", "pcie", "nic" and "mmio_stream".
 void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope);
 
 }  // namespace wharf::sim

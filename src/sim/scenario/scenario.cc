@@ -38,11 +38,12 @@ constexpr std::array<Choice<std::optional<Attachment>>, 3> kAttachments{{
     {"on_chip_bus", Attachment::kOnChipBus},
     {"pcie", Attachment::kPcie},
 }};
-constexpr std::array<Choice<std::optional<SubmissionPath>>, 4> kSubmissions{{
+constexpr std::array<Choice<std::optional<SubmissionPath>>, 5> kSubmissions{{
     {"stack", std::nullopt},
     {"bus_store", SubmissionPath::kBusStore},
     {"doorbell", SubmissionPath::kDoorbell},
     {"blueflame", SubmissionPath::kBlueFlame},
+    {"mmio_stream", SubmissionPath::kMmioStream},
 }};
 
 /// Names of run.workload: every program, and the replay.
@@ -83,6 +84,7 @@ HostKeyScope scope_of(const ScenarioConfig& config) {
   HostKeyScope scope;
   scope.pcie = config.attachment == Attachment::kPcie;
   scope.roce = !is_ub(config.stack);
+  scope.mmio_stream = config.submission == SubmissionPath::kMmioStream;
   const bool load_store_stack = config.stack == Stack::kUbLoadStore;
   if (config.program == ProgramKind::kReplay) {
     scope.load_store_path = true;  // The replay's caches.
@@ -173,7 +175,7 @@ Result<void> check_combination(const ScenarioConfig& config) {
     return on_bus ? unsupported("model.submission is a PCIe path, but the NIC sits on the on-chip bus",
                                 "model.submission = \"bus_store\" or model.attachment = \"pcie\"")
                   : unsupported("model.submission is \"bus_store\", but the NIC sits behind PCIe",
-                                "model.submission = \"doorbell\" or \"blueflame\"");
+                                "model.submission = \"doorbell\", \"blueflame\" or \"mmio_stream\"");
   }
   if (config.stack == Stack::kUbLoadStore && !on_bus) {
     return unsupported(
