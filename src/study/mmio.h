@@ -7,7 +7,10 @@
 
 namespace wharf::study::mmio {
 
-Result<StudyResult> figure2(const StudyContext& context);  // mmio_goodput.cc
-Result<StudyResult> rates(const StudyContext& context);    // mmio_goodput.cc
+Result<StudyResult> figure2(const StudyContext& context);   // mmio_goodput.cc
+Result<StudyResult> figure3(const StudyContext& context);   // mmio_transmit.cc
+Result<StudyResult> figure4(const StudyContext& context);   // mmio_transmit.cc
+Result<StudyResult> rates(const StudyContext& context);     // mmio_goodput.cc
+Result<StudyResult> transmit(const StudyContext& context);  // mmio_transmit.cc
 
 }  // namespace wharf::study::mmio

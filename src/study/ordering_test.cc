@@ -13,8 +13,8 @@ TEST(OrderingStudies, TheQuickOnesHold) {
   StudyContext context;
   context.profiles = "profiles";
   context.reference = "studies";
-  for (const char* id :
-       {"ordering/figure5", "ordering/figure6b", "ordering/figure10", "mmio/figure2", "mmio/rates"}) {
+  for (const char* id : {"ordering/figure5", "ordering/figure6b", "ordering/figure10", "mmio/figure2",
+                         "mmio/figure3", "mmio/figure4", "mmio/rates", "mmio/transmit"}) {
     auto study = find_study(id);
     ASSERT_TRUE(study) << id;
     auto result = (*study)->run(context);
