@@ -159,7 +159,9 @@ std::string section_of(const std::string& path) { return path.substr(0, path.rfi
 Result<void> require_latencies(const ConfigDocument& document, const std::vector<KeyDoc>& keys,
                                const std::string& profile) {
   for (const KeyDoc& key : keys) {
-    if (key.expected != "time" || key.default_value == format_time(kTimeZero) || document.peek(key.path) != nullptr) continue;
+    if (key.expected != "time" || key.default_value == format_time(kTimeZero) ||
+        document.peek(key.path) != nullptr)
+      continue;
     const std::string section = section_of(key.path);
     const auto first = document.values().lower_bound(section);
     if (first == document.values().end() || !first->first.starts_with(section)) continue;
