@@ -30,6 +30,7 @@ struct FakeFaults {
   bool split_fetch_add = false;               ///< Reads and writes at different times.
   bool stale_reads = false;                   ///< Reads give what the memory held when the run began.
   bool torn_writes = false;                   ///< Legal: the halves of a write land at different times.
+  bool front_last = false;                    ///< Legal: the first line of a read is taken after the others.
   std::uint32_t corrupt_read_every = 0;       ///< One wrong bit in every n-th read; 0: never.
   std::uint32_t lose_write_every = 0;         ///< Every n-th write succeeds without an effect.
   std::uint32_t fail_every = 0;  ///< Every n-th request ends with kRetryExhausted, without an effect.
@@ -225,6 +226,16 @@ class FakeRemote {
     return {scheduler_, [](verbs::Completion& c) { c.status = verbs::CompletionStatus::kUnsupportedOpcode; }};
   }
   Request read(std::uint64_t local, verbs::RemoteAddress from, std::uint32_t length) {
+    if (faults_.front_last && length > 64) {
+      Request operation = request([this, local, from, length](verbs::Completion& completion) {
+        copy_from_target(core_.bytes(local + 64, Bytes{length - 64}).data(), from.address + 64, length - 64);
+        completion.length = length;
+      });
+      operation.second_effect = [this, local, from](verbs::Completion&) {
+        copy_from_target(core_.bytes(local, Bytes{64}).data(), from.address, 64);
+      };
+      return operation;
+    }
     return request([this, local, from, length](verbs::Completion& completion) {
       copy_from_target(core_.bytes(local, Bytes{length}).data(), from.address, length);
       completion.length = length;

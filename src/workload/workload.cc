@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, kWorkloadKindCount> kNames{
     "pointer_chase", "bulk_read", "bulk_write",      "ping_pong", "barrier",
-    "cas_lock",      "key_value", "sequential_scan", "verb_loop"};
+    "cas_lock",      "key_value", "sequential_scan", "verb_loop", "item_gets"};
 
 constexpr std::array<std::string_view, kWorkloadKindCount> kDescriptions{
     "follows pointers along a random cycle of lines: nothing can be prefetched",
@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, kWorkloadKindCount> kDescriptions{
     "gets and puts values of Zipf-distributed keys",
     "walks a table in order and sums a column",
     "repeats one verb",
+    "gets items under one of four protocols beside writers, and finds torn and stale ones",
 };
 
 /// Has the methods of the scenario binder, and only writes down what it is told.
@@ -116,6 +117,15 @@ std::vector<NamedCount> counts_of(const KeyValueResult& result) {
 }
 std::vector<NamedCount> counts_of(const SequentialScanResult& result) { return {{"passes", result.passes}}; }
 std::vector<NamedCount> counts_of(const VerbLoopResult& result) { return {{"received", result.received}}; }
+std::vector<NamedCount> counts_of(const ItemGetsResult& result) {
+  return {{"retries", result.retries},
+          {"overlaps", result.overlaps},
+          {"torn", result.torn},
+          {"stale", result.stale},
+          {"given_up", result.given_up},
+          {"puts", result.puts},
+          {"lock_conflicts", result.lock_conflicts}};
+}
 
 }  // namespace
 
@@ -169,6 +179,7 @@ PartyRange party_range(WorkloadKind kind) {
     case WorkloadKind::kCasLock:
     case WorkloadKind::kKeyValue:
     case WorkloadKind::kSequentialScan:
+    case WorkloadKind::kItemGets:
       return {1, kManyParties};
   }
   WHARF_UNREACHABLE();
@@ -176,6 +187,8 @@ PartyRange party_range(WorkloadKind kind) {
 
 std::uint32_t parties_needed(const WorkloadConfig& config) {
   if (const auto* loop = std::get_if<VerbLoopConfig>(&config)) return needs_receiver(*loop) ? 2 : 1;
+  if (const auto* gets = std::get_if<ItemGetsConfig>(&config))
+    return gets->writer == ItemWriter::kCore ? 2 : 1;
   return party_range(kind_of(config)).least;
 }
 
@@ -211,6 +224,13 @@ std::vector<verbs::Verb> verbs_needed(const WorkloadConfig& config, bool remote_
     }
     std::vector<Verb> operator()(const CasLockConfig&) const {
       return {Verb::kCompareSwap, Verb::kRead, Verb::kWrite};
+    }
+    std::vector<Verb> operator()(const ItemGetsConfig& c) const {
+      std::vector<Verb> needed{Verb::kRead};
+      if (c.protocol == GetProtocol::kPessimistic) needed.push_back(Verb::kFetchAdd);
+      if (c.writer == ItemWriter::kRemote) needed.insert(needed.end(), {Verb::kCompareSwap, Verb::kWrite});
+      if (c.writer == ItemWriter::kCore) needed.push_back(Verb::kSend);
+      return needed;
     }
   };
   return std::visit(Needs{takes_load_store}, config);

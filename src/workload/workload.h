@@ -21,6 +21,7 @@
 #include "workload/bulk_read.h"
 #include "workload/bulk_write.h"
 #include "workload/cas_lock.h"
+#include "workload/item_gets.h"
 #include "workload/key_value.h"
 #include "workload/ping_pong.h"
 #include "workload/pointer_chase.h"
@@ -40,15 +41,16 @@ enum class WorkloadKind : std::uint8_t {
   kKeyValue,
   kSequentialScan,
   kVerbLoop,
+  kItemGets,
 };
-inline constexpr int kWorkloadKindCount = static_cast<int>(WorkloadKind::kVerbLoop) + 1;
+inline constexpr int kWorkloadKindCount = static_cast<int>(WorkloadKind::kItemGets) + 1;
 
 using WorkloadConfig =
     std::variant<PointerChaseConfig, BulkReadConfig, BulkWriteConfig, PingPongConfig, BarrierConfig,
-                 CasLockConfig, KeyValueConfig, SequentialScanConfig, VerbLoopConfig>;
+                 CasLockConfig, KeyValueConfig, SequentialScanConfig, VerbLoopConfig, ItemGetsConfig>;
 using WorkloadResult =
     std::variant<PointerChaseResult, BulkReadResult, BulkWriteResult, PingPongResult, BarrierResult,
-                 CasLockResult, KeyValueResult, SequentialScanResult, VerbLoopResult>;
+                 CasLockResult, KeyValueResult, SequentialScanResult, VerbLoopResult, ItemGetsResult>;
 static_assert(std::variant_size_v<WorkloadConfig> == kWorkloadKindCount);
 static_assert(std::variant_size_v<WorkloadResult> == kWorkloadKindCount);
 

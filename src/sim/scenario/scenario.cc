@@ -119,6 +119,8 @@ std::pair<std::string_view, std::string> size_key(const workload::WorkloadConfig
           return {"run.region_bytes", format_bytes(Bytes{chosen.region_bytes})};
         } else if constexpr (requires { chosen.table_bytes; }) {
           return {"run.table_bytes", format_bytes(Bytes{chosen.table_bytes})};
+        } else if constexpr (requires { chosen.items; }) {
+          return {"run.items", std::to_string(chosen.items)};
         } else {
           return {"run.concurrency", std::to_string(chosen.loop.concurrency)};
         }
@@ -130,6 +132,9 @@ std::pair<std::string_view, std::string> size_key(const workload::WorkloadConfig
 std::uint32_t calls_per_worker(const workload::WorkloadConfig& config) {
   // A message of its own, and two receive entries for the answers.
   if (std::holds_alternative<workload::PingPongConfig>(config)) return 3;
+  // Two requests of a get, and as many writers for each reader as there may be.
+  if (const auto* gets = std::get_if<workload::ItemGetsConfig>(&config))
+    return 2 + (gets->writers + gets->loop.concurrency - 1) / gets->loop.concurrency;
   const auto* loop = std::get_if<workload::VerbLoopConfig>(&config);
   return loop != nullptr && workload::needs_receiver(*loop) ? workload::verb_loop_detail::kEntriesPerWorker
                                                             : 1;
