@@ -35,6 +35,9 @@ enum class ItemWriter : std::uint8_t {
 inline constexpr std::array<Choice<ItemWriter>, 3> kItemWriterChoices{
     {{"none", ItemWriter::kNone}, {"remote", ItemWriter::kRemote}, {"core", ItemWriter::kCore}}};
 
+inline constexpr std::array<Choice<verbs::AccessOrder>, 2> kReadOrderChoices{
+    {{"relaxed", verbs::AccessOrder::kRelaxed}, {"ascending", verbs::AccessOrder::kAscending}}};
+
 struct ItemGetsConfig {
   LoopConfig loop;                  ///< One operation: a get, repeated until its check passes.
   std::uint64_t region_offset = 0;  ///< Bytes from the start of the segment.
@@ -44,6 +47,8 @@ struct ItemGetsConfig {
   GetPosting posting = GetPosting::kWait;
   std::uint32_t retries = 1000;  ///< How often a get is tried again before it is given up.
   TimePs retry_wait = kTimeZero;
+  /// How the target's root complex is asked to order the lines of a READ, where its memory is one of lines.
+  verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
   /// FaRM: core time for one line of an item whose payload is copied out. ASPLOS '26, Figure 7: at 512 B a
   /// thread loses 1.27 us per get of 10 lines.
   TimePs copy_line = nanoseconds(127);
@@ -65,6 +70,8 @@ void bind_keys(ItemGetsConfig& config, Keys& keys) {
   keys.choice("posting", config.posting, std::span<const Choice<GetPosting>>(kGetPostingChoices),
               "how the two requests of a pessimistic or validation get follow each other; together needs a "
               "target that keeps them in order");
+  keys.choice("read_order", config.read_order, std::span<const Choice<verbs::AccessOrder>>(kReadOrderChoices),
+              "memory.system coherent: order of the lines of a READ that the target's root complex is asked for");
   keys.integer("retries", config.retries, "how often a get is tried again before it is given up", 0,
                1'000'000'000);
   keys.time("retry_wait", config.retry_wait, "pause before a get is tried again");
@@ -106,8 +113,8 @@ inline Result<void> check(const ItemGetsConfig& config, Party party) {
   if (config.payload % 8 != 0) return refuse("payload", config.payload, "a multiple of 8 bytes");
   if (config.region_offset % ItemLayout::kLine != 0)
     return refuse("region_offset", config.region_offset, "a multiple of 64 bytes, as lines are read at once");
-  if (config.writer == ItemWriter::kCore && party.count != 2)
-    return refuse("parties", party.count, "2 for writer core: the readers, and the memory's host");
+  if (config.writer == ItemWriter::kCore && party.count < 2)
+    return refuse("parties", party.count, "at least 2 for writer core: readers, and the memory's host");
   return {};
 }
 
@@ -172,8 +179,8 @@ struct Clients : Crew<ItemGetsConfig, ItemGetsResult, R, C> {
     result_in.damaged.assign(config_in.items, false);
   }
 
-  std::uint32_t draw_item(RandomStream& random) const {
-    return static_cast<std::uint32_t>(random.below(this->config.items));
+  std::uint32_t draw_item(RandomStream& draws) const {
+    return static_cast<std::uint32_t>(draws.below(this->config.items));
   }
   verbs::RemoteAddress address_of(std::uint32_t item, std::uint32_t offset = 0) const {
     return this->at(item * stride + offset);
@@ -463,7 +470,8 @@ verbs::Task<void> run(const ItemGetsConfig& config, Party party, std::uint64_t s
     co_await crew.join.all();
     co_return;
   }
-  if (by_core) {
+  const bool leads = by_core && party.index == 0;
+  if (leads) {
     if (config.start_delay > kTimeZero) co_await core.sleep(config.start_delay);
     store_le64(core.bytes(message, Bytes{8}).data(), crew.at(0).address);
     const verbs::Completion told = co_await remote.send(message, 8);
@@ -484,7 +492,7 @@ verbs::Task<void> run(const ItemGetsConfig& config, Party party, std::uint64_t s
     crew.join.spawn(core, config.writers,
                     [&crew](std::uint32_t worker) { return put_remotely(crew, worker); });
   co_await crew.join.all();
-  if (by_core) {
+  if (leads) {
     const verbs::Completion told = co_await remote.send(message, 8);
     if (!told.ok()) crew.failed(told.status);
   }

@@ -123,7 +123,7 @@ TEST(ItemGets, SaysWhatItRefuses) {
   config.region_offset = 0;
   config.writer = ItemWriter::kCore;
   EXPECT_EQ(check(config, Party{}).error().message,
-            "parties is 1, expected 2 for writer core: the readers, and the memory's host");
+            "parties is 1, expected at least 2 for writer core: readers, and the memory's host");
 }
 
 }  // namespace

@@ -274,9 +274,30 @@ void set_region_offset(WorkloadConfig& config, std::uint64_t offset) {
       config);
 }
 
+/// Requests that a party may have under way.
+std::uint32_t requests_at_once(const WorkloadConfig& config) {
+  const std::uint32_t workers = workload::loop_config(config).concurrency;
+  const auto* gets = std::get_if<workload::ItemGetsConfig>(&config);
+  return gets == nullptr ? workers : 2 * workers + gets->writers;
+}
+
 Result<void> check_workload(const WorkloadRun& run) {
   const std::string_view program = workload::name(workload::kind_of(run.config));
   const workload::PartyRange range = workload::party_range(workload::kind_of(run.config));
+  if (const auto* gets = std::get_if<workload::ItemGetsConfig>(&run.config)) {
+    if (gets->protocol == workload::GetProtocol::kFarm) {
+      return input_error(
+          fmt::format("workload {} runs live with protocol pessimistic, validation or "
+                      "single_read, found farm, whose lines must be read at once: memory "
+                      "between processes keeps only words whole",
+                      program));
+    }
+    if (gets->writer == workload::ItemWriter::kCore) {
+      return input_error(fmt::format(
+          "workload {} runs live with writer none or remote, found core: the server runs no program",
+          program));
+    }
+  }
   const bool two_sided = is_two_sided(run.config);
   const std::uint32_t least = two_sided ? 1 : std::max(range.least, workload::parties_needed(run.config));
   const std::uint32_t most = two_sided ? 1 : range.most;
@@ -294,7 +315,7 @@ Result<Measurement> measure_workload_run(const MeasurementConfig& config, const 
   WorkloadConfig program = run.config;
   const bool two_sided = is_two_sided(program);
   const std::uint32_t concurrency = workload::loop_config(program).concurrency;
-  ClientConfig client = client_config(config, concurrency);
+  ClientConfig client = client_config(config, requests_at_once(program));
   if (two_sided) {
     const bool returned = workload::kind_of(program) == WorkloadKind::kPingPong;
     client.arrivals = returned ? ArrivalRule::kReturn : ArrivalRule::kKeep;

@@ -138,6 +138,28 @@ TEST_P(BothProtocols, TwoClientsExcludeEachOtherWithALock) {
   EXPECT_EQ(server.stop().clients, 2U);
 }
 
+TEST_P(BothProtocols, GetsOfItemsAreWholeBesideWritersOfTwoClients) {
+  TestServer server(server_config(GetParam()));
+  MeasurementConfig config = client_config(GetParam(), server);
+  for (const auto protocol : {workload::GetProtocol::kPessimistic, workload::GetProtocol::kValidation,
+                              workload::GetProtocol::kSingleRead}) {
+    workload::ItemGetsConfig gets;
+    gets.protocol = protocol;
+    gets.items = 4;
+    gets.payload = 400;
+    gets.loop.operations = 300;
+    gets.loop.concurrency = 2;
+    // Readers that leave no gap would keep the writers of the lock's protocol out.
+    gets.loop.think_time = microseconds(20);
+    gets.write_gap = microseconds(20);
+    WorkloadRun run;
+    run.config = gets;
+    run.parties = 2;
+    config.program = run;
+    expect_good(measure(config, {}, kNeverStop), 600);
+  }
+}
+
 TEST_P(BothProtocols, RefusesWhatCannotWorkBeforeAskingAnybody) {
   MeasurementConfig config;
   config.protocol = GetParam();
@@ -150,6 +172,13 @@ TEST_P(BothProtocols, RefusesWhatCannotWorkBeforeAskingAnybody) {
   EXPECT_THAT(refusal(verb_run(Verb::kSendInvalidate, 8, 1, 1)), testing::HasSubstr("revoke"));
   EXPECT_THAT(refusal(verb_run(Verb::kFetchAdd, 64, 1, 1)), testing::HasSubstr("--size 64"));
   EXPECT_THAT(refusal(verb_run(Verb::kRead, 64, 1, 0)), testing::HasSubstr("--concurrency 0"));
+  workload::ItemGetsConfig gets;
+  gets.protocol = workload::GetProtocol::kFarm;
+  EXPECT_THAT(refusal(WorkloadRun{.config = gets, .parties = 1}),
+              testing::HasSubstr("keeps only words whole"));
+  gets.protocol = workload::GetProtocol::kValidation;
+  gets.writer = workload::ItemWriter::kCore;
+  EXPECT_THAT(refusal(WorkloadRun{.config = gets, .parties = 2}), testing::HasSubstr("found core"));
   if (GetParam() == wire::Protocol::kRoce) {
     EXPECT_THAT(refusal(verb_run(Verb::kWriteNotify, 8, 1, 1)), testing::HasSubstr("does not exist in roce"));
   }

@@ -27,6 +27,7 @@ struct Parties {
   workload::WorkloadConfig config;
   std::array<workload::WorkloadResult, 2> results;
   std::uint32_t count = 1;
+  workload::ItemLedger ledger;  ///< Of item gets: what one party knows of the other's puts.
 };
 
 std::uint32_t queue_depth(const workload::WorkloadConfig& config) {
@@ -115,7 +116,10 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
 
   Parties parties{config.workload,
                   {workload::empty_result(config.workload), workload::empty_result(config.workload)},
-                  workload::parties_needed(config.workload)};
+                  workload::parties_needed(config.workload),
+                  {}};
+  if (auto* gets = std::get_if<workload::ItemGetsConfig>(&parties.config))
+    gets->shared_ledger = &parties.ledger;
   const std::uint64_t offset = workload::region_offset(config.workload);
   const std::uint64_t needed = workload::memory_needed(config.workload, {0, parties.count});
   const Bytes length{std::max<std::uint64_t>(offset + needed, kCacheLineBytes)};

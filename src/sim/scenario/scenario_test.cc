@@ -242,6 +242,30 @@ TEST(Run, TightEngineLimitsSlowARunDownAndNoMore) {
                 "model.roce.transmit_ahead=1", "model.roce.access_slots=64"});
 }
 
+TEST(Scenario, GetsOfItemsAreWholeOverEveryStackBesideEveryWriter) {
+  for (const std::string stack : {"roce_bf", "roce_dma", "ub_urma", "ub_ldst"}) {
+    for (const std::string protocol : {"pessimistic", "validation", "farm", "single_read"}) {
+      for (const std::string writer : {"core", "remote"}) {
+        SCOPED_TRACE(stack + " " + protocol + " " + writer);
+        const auto scenario = load_scenario(source(
+            "", {"model.stack=" + stack, "run.workload=item_gets", "run.protocol=" + protocol,
+                 "run.writer=" + writer, "run.items=2", "run.payload=240B", "run.operations=400",
+                 "run.concurrency=2", "run.think_time=3us", "run.write_gap=500ns", "run.copy_line=10ns"}));
+        ASSERT_TRUE(scenario) << scenario.error().message;
+        const auto report = run_scenario(*scenario, {});
+        ASSERT_TRUE(report) << report.error().message;
+        EXPECT_EQ(report->end, RunOutcome::kDone) << (report->waiting.empty() ? "" : report->waiting.front());
+        EXPECT_EQ(report->verdict, "");
+        EXPECT_EQ(report->program_operations, 400U);
+        const auto& counts = report->counters["program"];
+        EXPECT_GE(counts["overlaps"], 40);
+        EXPECT_EQ(counts["torn"], 0);
+        EXPECT_EQ(counts["stale"], 0);
+      }
+    }
+  }
+}
+
 TEST(Scenario, TheKeyReferenceIsUpToDate) { expect_golden("../../docs/scenario-keys.md", key_reference()); }
 
 TEST(Run, OneSeedGivesOneHistoryWithStructsAndBytes) {
