@@ -70,8 +70,9 @@ void bind_keys(ItemGetsConfig& config, Keys& keys) {
   keys.choice("posting", config.posting, std::span<const Choice<GetPosting>>(kGetPostingChoices),
               "how the two requests of a pessimistic or validation get follow each other; together needs a "
               "target that keeps them in order");
-  keys.choice("read_order", config.read_order, std::span<const Choice<verbs::AccessOrder>>(kReadOrderChoices),
-              "memory.system coherent: order of the lines of a READ that the target's root complex is asked for");
+  keys.choice(
+      "read_order", config.read_order, std::span<const Choice<verbs::AccessOrder>>(kReadOrderChoices),
+      "memory.system coherent: order of the lines of a READ that the target's root complex is asked for");
   keys.integer("retries", config.retries, "how often a get is tried again before it is given up", 0,
                1'000'000'000);
   keys.time("retry_wait", config.retry_wait, "pause before a get is tried again");

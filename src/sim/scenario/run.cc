@@ -118,12 +118,15 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
                   {workload::empty_result(config.workload), workload::empty_result(config.workload)},
                   workload::parties_needed(config.workload),
                   {}};
-  if (auto* gets = std::get_if<workload::ItemGetsConfig>(&parties.config))
+  verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
+  if (auto* gets = std::get_if<workload::ItemGetsConfig>(&parties.config)) {
     gets->shared_ledger = &parties.ledger;
+    read_order = gets->read_order;
+  }
   const std::uint64_t offset = workload::region_offset(config.workload);
   const std::uint64_t needed = workload::memory_needed(config.workload, {0, parties.count});
   const Bytes length{std::max<std::uint64_t>(offset + needed, kCacheLineBytes)};
-  auto near_segment = two.expose(1, length);
+  auto near_segment = two.expose(1, length, verbs::kFullAccess, read_order);
   if (!near_segment) return near_segment.error();
   auto far_segment = two.expose(0, length);
   if (!far_segment) return far_segment.error();

@@ -242,25 +242,52 @@ TEST(Run, TightEngineLimitsSlowARunDownAndNoMore) {
                 "model.roce.transmit_ahead=1", "model.roce.access_slots=64"});
 }
 
+/// Gets of two items beside `writer`: all done, a tenth of them or more beside a put, none torn or stale.
+void expect_whole_gets(const std::string& protocol, const std::string& writer,
+                       std::vector<std::string> more) {
+  std::vector<std::string> overrides{
+      "run.workload=item_gets", "run.protocol=" + protocol, "run.writer=" + writer, "run.items=2",
+      "run.payload=240B",       "run.operations=400",       "run.concurrency=2",    "run.think_time=3us",
+      "run.write_gap=500ns",    "run.copy_line=10ns"};
+  for (std::string& each : more) overrides.push_back(std::move(each));
+  const auto scenario = load_scenario(source("", overrides));
+  ASSERT_TRUE(scenario) << scenario.error().message;
+  const auto report = run_scenario(*scenario, {});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->end, RunOutcome::kDone) << (report->waiting.empty() ? "" : report->waiting.front());
+  EXPECT_EQ(report->verdict, "");
+  EXPECT_EQ(report->program_operations, 400U);
+  const auto& counts = report->counters["program"];
+  EXPECT_GE(counts["overlaps"], 40);
+  EXPECT_EQ(counts["torn"], 0);
+  EXPECT_EQ(counts["stale"], 0);
+}
+
 TEST(Scenario, GetsOfItemsAreWholeOverEveryStackBesideEveryWriter) {
   for (const std::string stack : {"roce_bf", "roce_dma", "ub_urma", "ub_ldst"}) {
     for (const std::string protocol : {"pessimistic", "validation", "farm", "single_read"}) {
       for (const std::string writer : {"core", "remote"}) {
         SCOPED_TRACE(stack + " " + protocol + " " + writer);
-        const auto scenario = load_scenario(source(
-            "", {"model.stack=" + stack, "run.workload=item_gets", "run.protocol=" + protocol,
-                 "run.writer=" + writer, "run.items=2", "run.payload=240B", "run.operations=400",
-                 "run.concurrency=2", "run.think_time=3us", "run.write_gap=500ns", "run.copy_line=10ns"}));
-        ASSERT_TRUE(scenario) << scenario.error().message;
-        const auto report = run_scenario(*scenario, {});
-        ASSERT_TRUE(report) << report.error().message;
-        EXPECT_EQ(report->end, RunOutcome::kDone) << (report->waiting.empty() ? "" : report->waiting.front());
-        EXPECT_EQ(report->verdict, "");
-        EXPECT_EQ(report->program_operations, 400U);
-        const auto& counts = report->counters["program"];
-        EXPECT_GE(counts["overlaps"], 40);
-        EXPECT_EQ(counts["torn"], 0);
-        EXPECT_EQ(counts["stale"], 0);
+        expect_whole_gets(protocol, writer, {"model.stack=" + stack});
+      }
+    }
+  }
+}
+
+// Memory of lines: FaRM and the lock ask the root complex for nothing, the others for ascending lines, of it
+// or of a NIC that waits.
+TEST(Scenario, GetsOfItemsAreWholeOverCoherentMemoryThatKeepsTheirOrder) {
+  for (const std::string stack : {"roce_bf", "ub_urma"}) {
+    for (const std::string protocol : {"pessimistic", "validation", "farm", "single_read"}) {
+      const bool needs_order = protocol == "validation" || protocol == "single_read";
+      for (const std::string design : {"baseline", "thread_specific", "speculative"}) {
+        SCOPED_TRACE(stack + " " + protocol + " " + design);
+        std::vector<std::string> more{"model.stack=" + stack, "model.profile=coherent-host",
+                                      "root_complex.design=" + design};
+        if (needs_order) more.push_back("run.read_order=ascending");
+        if (needs_order && design == "baseline") more.push_back("dma.order=source");
+        expect_whole_gets(protocol, "core", more);
+        expect_whole_gets(protocol, "remote", more);
       }
     }
   }

@@ -148,10 +148,14 @@ roce::RoceEngine* TwoHosts::roce_engine(std::size_t index) {
   return &static_cast<EngineNic<roce::RoceEngine>&>(hosts_[index]->nic()).engine();
 }
 
-Result<verbs::RemoteSegment> TwoHosts::expose(std::size_t index, Bytes length, verbs::AccessRights rights) {
+Result<verbs::RemoteSegment> TwoHosts::expose(std::size_t index, Bytes length, verbs::AccessRights rights,
+                                              verbs::AccessOrder read_order) {
   Host& host = *hosts_[index];
   WHARF_TRY(require_obtainable(length));
-  return host.expose({.base = host.memory().allocate(length), .length = length.count, .rights = rights});
+  return host.expose({.base = host.memory().allocate(length),
+                      .length = length.count,
+                      .rights = rights,
+                      .read_order = read_order});
 }
 
 Result<verbs::RemoteSegment> TwoHosts::expose_pattern(std::size_t index, Bytes length, std::uint32_t pattern,

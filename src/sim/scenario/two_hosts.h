@@ -82,7 +82,8 @@ class TwoHosts {
   /// Zeroed memory of host `index` that its peers may use as `rights` say. An Error of kind kEnvironment when
   /// the machine that simulates does not give that much at once.
   Result<verbs::RemoteSegment> expose(std::size_t index, Bytes length,
-                                      verbs::AccessRights rights = verbs::kFullAccess);
+                                      verbs::AccessRights rights = verbs::kFullAccess,
+                                      verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed);
   /// The same without real bytes: it always reads as pattern number `pattern`.
   Result<verbs::RemoteSegment> expose_pattern(std::size_t index, Bytes length, std::uint32_t pattern,
                                               verbs::AccessRights rights = verbs::kFullAccess);
