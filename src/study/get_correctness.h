@@ -46,6 +46,7 @@ struct GetOutcome {
   std::uint64_t given_up = 0;
   std::uint64_t puts = 0;
   std::uint64_t squashes = 0;
+  double latency_ps = 0;             ///< Of all gets together.
   std::vector<std::string> blocked;  ///< A run that did not end: who waits for what.
 
   GetOutcome& operator+=(const GetOutcome& other);

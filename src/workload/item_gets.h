@@ -453,8 +453,7 @@ template <verbs::RemoteMemory R, verbs::Core C>
 verbs::Task<void> run(const ItemGetsConfig& config, Party party, std::uint64_t seed, R& remote, C& core,
                       ItemGetsResult& result) {
   WHARF_CHECK(check(config, party).ok());
-  using namespace item_gets_detail;
-  Clients<R, C> crew(config, party, seed, remote, core, result);
+  item_gets_detail::Clients<R, C> crew(config, party, seed, remote, core, result);
   const bool by_core = config.writer == ItemWriter::kCore;
   const std::uint64_t message = core.allocate(Bytes{8});
   if (by_core && party.index == 1) {
@@ -464,10 +463,12 @@ verbs::Task<void> run(const ItemGetsConfig& config, Party party, std::uint64_t s
       crew.failed(heard.status);
       co_return;
     }
-    crew.join.spawn(core, 1, [&crew, end](std::uint32_t) { return hear_the_end(crew, end); });
+    crew.join.spawn(core, 1,
+                    [&crew, end](std::uint32_t) { return item_gets_detail::hear_the_end(crew, end); });
     const std::uint64_t region = load_le64(core.bytes(message, Bytes{8}).data());
-    crew.join.spawn(core, config.writers,
-                    [&crew, region](std::uint32_t worker) { return put_locally(crew, region, worker); });
+    crew.join.spawn(core, config.writers, [&crew, region](std::uint32_t worker) {
+      return item_gets_detail::put_locally(crew, region, worker);
+    });
     co_await crew.join.all();
     co_return;
   }
@@ -481,17 +482,18 @@ verbs::Task<void> run(const ItemGetsConfig& config, Party party, std::uint64_t s
       co_return;
     }
   }
-  std::vector<std::unique_ptr<FirstRequest>> firsts;
+  std::vector<std::unique_ptr<item_gets_detail::FirstRequest>> firsts;
   for (std::uint32_t i = 0; i < config.loop.concurrency; ++i)
-    firsts.push_back(std::make_unique<FirstRequest>());
+    firsts.push_back(std::make_unique<item_gets_detail::FirstRequest>());
   crew.readers_left = config.loop.concurrency;
   crew.join.spawn(core, config.loop.concurrency,
-                  [&](std::uint32_t worker) { return post_first(crew, *firsts[worker]); });
-  crew.join.spawn(core, config.loop.concurrency,
-                  [&](std::uint32_t worker) { return get_items(crew, *firsts[worker], worker); });
+                  [&](std::uint32_t worker) { return item_gets_detail::post_first(crew, *firsts[worker]); });
+  crew.join.spawn(core, config.loop.concurrency, [&](std::uint32_t worker) {
+    return item_gets_detail::get_items(crew, *firsts[worker], worker);
+  });
   if (config.writer == ItemWriter::kRemote)
     crew.join.spawn(core, config.writers,
-                    [&crew](std::uint32_t worker) { return put_remotely(crew, worker); });
+                    [&crew](std::uint32_t worker) { return item_gets_detail::put_remotely(crew, worker); });
   co_await crew.join.all();
   if (leads) {
     const verbs::Completion told = co_await remote.send(message, 8);
