@@ -283,9 +283,9 @@ TEST(Scenario, GetsOfItemsAreWholeOverCoherentMemoryThatKeepsTheirOrder) {
       for (const std::string design : {"baseline", "thread_specific", "speculative"}) {
         SCOPED_TRACE(stack + " " + protocol + " " + design);
         std::vector<std::string> more{"model.stack=" + stack, "model.profile=coherent-host",
-                                      "root_complex.design=" + design};
+                                      "model.root_complex.design=" + design};
         if (needs_order) more.push_back("run.read_order=ascending");
-        if (needs_order && design == "baseline") more.push_back("dma.order=source");
+        if (needs_order && design == "baseline") more.push_back("model.dma.order=source");
         expect_whole_gets(protocol, "core", more);
         expect_whole_gets(protocol, "remote", more);
       }
