@@ -32,13 +32,20 @@ inline constexpr std::array<Scheme, 4> kSchemes{{
 /// Sizes of the figures' axes: 64 B to 8 KiB.
 inline constexpr std::array<std::uint32_t, 8> kSizes{64, 128, 256, 512, 1024, 2048, 4096, 8192};
 
+Result<StudyResult> table1(const StudyContext& context);            // ordering_tables.cc
+Result<StudyResult> figure2(const StudyContext& context);           // ordering_cards.cc
+Result<StudyResult> figure3(const StudyContext& context);           // ordering_cards.cc
+Result<StudyResult> figure4(const StudyContext& context);           // ordering_mmio.cc
 Result<StudyResult> figure5(const StudyContext& context);           // ordering_reads.cc
 Result<StudyResult> figure6a(const StudyContext& context);          // ordering_gets.cc
 Result<StudyResult> figure6b(const StudyContext& context);          // ordering_gets.cc
 Result<StudyResult> figure6c(const StudyContext& context);          // ordering_gets.cc
+Result<StudyResult> figure7(const StudyContext& context);           // ordering_cards.cc
 Result<StudyResult> figure8(const StudyContext& context);           // ordering_gets.cc
 Result<StudyResult> figure9(const StudyContext& context);           // ordering_peer.cc
 Result<StudyResult> figure10(const StudyContext& context);          // ordering_mmio.cc
+Result<StudyResult> table5(const StudyContext& context);            // ordering_tables.cc
+Result<StudyResult> table6(const StudyContext& context);            // ordering_tables.cc
 Result<StudyResult> gets_correctness(const StudyContext& context);  // get_correctness.cc
 
 }  // namespace wharf::study::ordering

@@ -118,7 +118,7 @@ void bind_mmio(Binder& binder, MmioConfig& mmio) {
   const Binder::Section section(binder, "mmio");
   binder.time("cycle", mmio.cycle, "clock of the core and of the way to the root complex");
   binder.integer("store_cycles", mmio.store_cycles, "a line of stores", 1, 1'000);
-  binder.integer("fence_cycles", mmio.fence_cycles, "sfence, beside what it waits for", 0, 1'000);
+  binder.integer("fence_cycles", mmio.fence_cycles, "sfence, beside what it waits for", 0, 10'000);
   binder.integer("down_cycles", mmio.down_cycles, "core to root complex", 0, 10'000);
   binder.integer("up_cycles", mmio.up_cycles, "the root complex's response back to the core", 0, 10'000);
   binder.time("spread", mmio.spread,
