@@ -152,13 +152,33 @@ void CardThread::end_batch(TimePs now) {
   if (load_.batches_ahead == 1) latencies_.push_back(now - batch_begin_);
   polled_ = 0;
   const TimePs worked = now + load_.work * load_.calls;
-  end_ = worked;
+  ends_.push_back(worked);
   if (++finished_ == load_.batches) return;
   if (posted_batches_ < load_.batches) {
     two_.simulation().schedule(worked, id(), id(), kBatch, 0);
   } else {
     poll(now, id());
   }
+}
+
+double CardThread::batches_done(TimePs at) const {
+  const auto under_way = std::upper_bound(ends_.begin(), ends_.end(), at);
+  const auto done = static_cast<double>(under_way - ends_.begin());
+  const TimePs since = under_way == ends_.begin() ? begin_ : *(under_way - 1);
+  if (under_way == ends_.end() || at <= since) return done;
+  return done + static_cast<double>((at - since).ps) / static_cast<double>((*under_way - since).ps);
+}
+
+double million_batches_per_second(const std::vector<std::unique_ptr<CardThread>>& threads) {
+  TimePs begin;
+  TimePs end = kNever;
+  for (const auto& thread : threads) {
+    begin = max(begin, thread->begin());
+    end = min(end, thread->end());
+  }
+  double batches = 0;
+  for (const auto& thread : threads) batches += thread->batches_done(end) - thread->batches_done(begin);
+  return batches / static_cast<double>((end - begin).ps) * 1e6;
 }
 
 Result<void> run_threads(sim::TwoHosts& two, const std::vector<std::unique_ptr<CardThread>>& threads) {

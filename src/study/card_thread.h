@@ -51,8 +51,11 @@ class CardThread final : public sim::Component, public sim::QueueClient {
 
   bool is_done() const { return finished_ == load_.batches; }
   std::uint64_t failures() const { return failures_; }
-  /// From its first call to its last completion and the work on it.
-  TimePs duration() const { return end_ - begin_; }
+  TimePs begin() const { return begin_; }
+  /// When the last batch had been worked on.
+  TimePs end() const { return ends_.back(); }
+  /// Batches done at `at`; of the one under way, the share of its time that has passed.
+  double batches_done(TimePs at) const;
   /// From a batch's first call until its last completion has been polled; one batch ahead only.
   const std::vector<TimePs>& latencies() const { return latencies_; }
 
@@ -93,11 +96,14 @@ class CardThread final : public sim::Component, public sim::QueueClient {
   std::uint64_t failures_ = 0;
   TimePs begin_;
   TimePs batch_begin_;
-  TimePs end_;
+  std::vector<TimePs> ends_;  ///< Of batches, with the work.
   std::vector<TimePs> latencies_;
 };
 
-/// Runs the threads from time 0 on, each begun 300 ns after the one before, until nothing is left to happen.
+/// Batches per second, in millions, while all of the threads were at work.
+double million_batches_per_second(const std::vector<std::unique_ptr<CardThread>>& threads);
+
+/// Runs the threads from now on, each begun 300 ns after the one before, until nothing is left to happen.
 /// Refuses (kStalled) a run in which one of them does not come to its end.
 Result<void> run_threads(sim::TwoHosts& two, const std::vector<std::unique_ptr<CardThread>>& threads);
 
