@@ -427,6 +427,10 @@ Result<StudyResult> figure3(const StudyContext& context) {
       between("READ with 16 outstanding: WRITE over READ", found[0].mops / read(0, 0), 2.5, 3.5),
       between("READ with 16 outstanding: 2 queue pairs over 1", read(0, 1) / read(0, 0), 1.9, 2.1),
       between("READ one by one: 2 queue pairs over 1", read(1, 1) / read(1, 0), 1.9, 2.1),
+      // A READ keeps its place for both ways of the link, the DMA read, and the cards' pipelines.
+      between("READ with 16 outstanding: time of each over link and DMA", 16e3 / read(0, 0) / round_trip_ns,
+              1, 1.08),
+      between("READ one by one: time of each over its DMA", 1e3 / read(1, 0) / dma_ns, 1, 1.03),
       between("READ with neither limit over WRITE", read(3, 0) / found[0].mops, 0.9, 1.1),
       equal("operations that failed", failed, 0)};
   result.sentences = {fmt::format(
