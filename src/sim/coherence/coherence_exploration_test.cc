@@ -2,6 +2,8 @@
 // All interleavings of small programs: nothing that the observer forbids can happen, and nothing gets stuck.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "sim/coherence/coherence_exploration_test_support.h"
 
 namespace wharf::sim {
@@ -70,8 +72,25 @@ TEST(CoherenceExploration, ThreeCoresShareALine) {
 }
 
 TEST(CoherenceExploration, DeviceReadsWhatCoresWrite) {
-  expect_sound("pair", tiny(1, 1, 2),
-               {{{store(0, 1), store(1, 2)}}, {{{.kind = Kind::kReadPair, .line = 0, .other = 1}}}});
+  for (int notice = 0; notice < kDropNoticeCount; ++notice) {
+    CoherenceWorldConfig config = tiny(1, 1, 2);
+    config.drops = static_cast<DropNotice>(notice);
+    expect_sound(("pair " + std::to_string(notice)).c_str(), config,
+                 {{{store(0, 1), store(1, 2)}}, {{{.kind = Kind::kReadPair, .line = 0, .other = 1}}}});
+  }
+}
+
+// A device that tracks, gives up and tracks again, while its home has room for one line: every notice of it
+// may be overtaken by a snoop or meet a line that is busy.
+TEST(CoherenceExploration, DroppedLinesAreTrackedAgain) {
+  for (int notice = 0; notice < kDropNoticeCount; ++notice) {
+    CoherenceWorldConfig config = tiny(1, 1, 2);
+    config.directory_ways = 1;
+    config.drops = static_cast<DropNotice>(notice);
+    expect_sound(("again " + std::to_string(notice)).c_str(), config,
+                 {{{store(0, 1)}},
+                  {{{.kind = Kind::kReadPair, .line = 0, .other = 1}, {.kind = Kind::kRead, .line = 0}}}});
+  }
 }
 
 TEST(CoherenceExploration, DeviceWritesWhatCoresWrite) {

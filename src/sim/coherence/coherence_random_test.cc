@@ -23,6 +23,9 @@ TEST(CoherenceRandom, NothingIsEverWrong) {
   EXPECT_GT(totals.write_backs, 2000u);
   EXPECT_GT(totals.cache_supplies, 5000u);
   EXPECT_GT(totals.stale_puts, 2000u);
+  EXPECT_GT(totals.drops, 300u);
+  EXPECT_GT(totals.late_drops, 200u);
+  EXPECT_GT(totals.spurious_invalidations, 300u);
   EXPECT_GT(totals.flight_invalidations, 1000u);
   EXPECT_GT(totals.stolen_ownerships, 1000u);
   EXPECT_GT(totals.device_writes, 2000u);

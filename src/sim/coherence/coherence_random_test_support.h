@@ -20,6 +20,9 @@ struct CoherenceTotals {
   std::uint64_t write_backs = 0;
   std::uint64_t cache_supplies = 0;
   std::uint64_t stale_puts = 0;
+  std::uint64_t drops = 0;
+  std::uint64_t late_drops = 0;
+  std::uint64_t spurious_invalidations = 0;
   std::uint64_t flight_invalidations = 0;
   std::uint64_t stolen_ownerships = 0;
   std::uint64_t device_writes = 0;
@@ -57,6 +60,7 @@ inline CoherenceStep random_device_step(RandomStream& random, std::uint32_t line
 inline std::string run_random_coherence(std::uint64_t seed, std::uint32_t steps, CoherenceTotals& totals) {
   RandomStream random(seed, "coherence");
   CoherenceWorldConfig config;
+  config.drops = static_cast<DropNotice>(seed % kDropNoticeCount);
   config.caches = 3;
   config.devices = 1;
   config.lines = 4 + static_cast<std::uint32_t>(random.below(5));
@@ -117,6 +121,9 @@ inline std::string run_random_coherence(std::uint64_t seed, std::uint32_t steps,
   totals.lost_upgrades += home.lost_upgrades;
   totals.cache_supplies += home.cache_supplies;
   totals.stale_puts += home.stale_puts;
+  totals.drops += home.drops;
+  totals.late_drops += home.late_drops;
+  totals.spurious_invalidations += world.io_agent(0).statistics().spurious_invalidations;
   totals.deliveries += deliveries;
   for (std::uint32_t i = 0; i < config.caches; ++i) {
     totals.overtaken_data += world.cache(i).statistics().overtaken_data;

@@ -28,6 +28,7 @@ struct CoherenceWorldConfig {
   std::uint32_t write_back_places = 1;
   std::uint32_t credits = 3;
   bool caches_supply = true;
+  DropNotice drops = DropNotice::kPassing;
   PrivateCacheConfig cache{.lines = {.level1_sets = 1, .level1_ways = 1, .level2_sets = 1, .level2_ways = 2},
                            .misses = 2,
                            .targets = 3,
@@ -67,8 +68,9 @@ class CoherenceWorld {
       caches_.emplace_back(static_cast<AgentId>(i), cache);
     }
     for (std::uint32_t i = 0; i < config.devices; ++i) {
-      devices_.emplace_back(IoAgent(static_cast<AgentId>(config.caches + i),
-                                    IoAgentConfig{.operations = 8, .lines = 8, .credits = config.credits}));
+      devices_.emplace_back(IoAgent(
+          static_cast<AgentId>(config.caches + i),
+          IoAgentConfig{.operations = 8, .lines = 8, .credits = config.credits, .drops = config.drops}));
     }
     channels_.resize((config.caches + config.devices) * 4);
     memory_.resize(config.lines);

@@ -9,8 +9,10 @@
 namespace wharf::sim {
 
 Directory::Directory(std::uint32_t sets, std::uint32_t ways) : set_mask_(sets - 1), ways_(ways) {
-  WHARF_CHECK(std::has_single_bit(sets) && ways >= 1 && std::uint64_t{sets} * ways <= (1U << 30U));
+  WHARF_CHECK(std::has_single_bit(sets) && ways >= 1 && ways <= 64 &&
+              std::uint64_t{sets} * ways <= (1U << 30U));
   const std::size_t places = std::size_t{sets} * ways;
+  used_.resize(sets);
   tags_.resize(places);
   holders_.resize(places);
   stamps_.resize(places);
@@ -18,28 +20,30 @@ Directory::Directory(std::uint32_t sets, std::uint32_t ways) : set_mask_(sets - 
 }
 
 std::uint32_t Directory::find(LineNumber line) const {
-  const std::uint32_t first = set_of(line) * ways_;
-  for (std::uint32_t place = first; place < first + ways_; ++place) {
+  const std::uint32_t set = set_of(line);
+  for (std::uint64_t left = used_[set]; left != 0; left &= left - 1) {
+    const std::uint32_t place = set * ways_ + static_cast<std::uint32_t>(std::countr_zero(left));
     if (tags_[place] == line + 1) return place;
   }
   return kNoPlace;
 }
 
 std::uint32_t Directory::insert(LineNumber line) {
-  const std::uint32_t first = set_of(line) * ways_;
-  for (std::uint32_t place = first; place < first + ways_; ++place) {
-    if (tags_[place] != 0) continue;
-    tags_[place] = line + 1;
-    set(place, 0, false);
-    touch(place);
-    ++size_;
-    return place;
-  }
-  return kNoPlace;
+  const std::uint32_t at = set_of(line);
+  const auto way = static_cast<std::uint32_t>(std::countr_one(used_[at]));
+  if (way >= ways_) return kNoPlace;
+  const std::uint32_t place = at * ways_ + way;
+  used_[at] |= std::uint64_t{1} << way;
+  tags_[place] = line + 1;
+  set(place, 0, false);
+  touch(place);
+  ++size_;
+  return place;
 }
 
 void Directory::erase(std::uint32_t place) {
   WHARF_CHECK(tags_[place] != 0);
+  used_[place / ways_] &= ~(std::uint64_t{1} << (place % ways_));
   tags_[place] = 0;
   set(place, 0, false);
   stamps_[place] = 0;
@@ -47,8 +51,7 @@ void Directory::erase(std::uint32_t place) {
 }
 
 bool Directory::has_room(LineNumber line) const {
-  const auto first = tags_.begin() + static_cast<std::ptrdiff_t>(set_of(line)) * ways_;
-  return std::find(first, first + ways_, std::uint64_t{0}) != first + ways_;
+  return static_cast<std::uint32_t>(std::countr_one(used_[set_of(line)])) < ways_;
 }
 
 void Directory::append_state(std::vector<std::byte>& state) const {

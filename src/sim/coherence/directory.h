@@ -18,7 +18,7 @@ class Directory {
   /// "No place": the line is not listed, or its set is full.
   static constexpr std::uint32_t kNoPlace = ~std::uint32_t{0};
 
-  /// `sets` is a power of two, `ways` at least 1, both together at most 2^30.
+  /// `sets` is a power of two, `ways` 1 to 64, both together at most 2^30.
   Directory(std::uint32_t sets, std::uint32_t ways);
 
   /// The place of a line that is listed, or kNoPlace.
@@ -68,6 +68,7 @@ class Directory {
   std::uint32_t set_mask_;
   std::uint32_t ways_;
 
+  std::vector<std::uint64_t> used_;  ///< By set, one bit for each place that lists a line.
   std::vector<std::uint64_t> tags_;  ///< Line plus 1, or 0.
   std::vector<std::uint64_t> holders_;
   std::vector<std::uint64_t> stamps_;

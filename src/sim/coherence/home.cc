@@ -31,6 +31,10 @@ Home::Home(HomeConfig config)
 }
 
 void Home::receive(const Message& message) {
+  if (message.kind == MessageKind::kDropShared) {
+    drop_sharer(message);
+    return;
+  }
   if (class_of(message.kind) == MessageClass::kRequest) {
     accept_request(message);
   } else {
@@ -61,6 +65,27 @@ void Home::accept_request(const Message& message) {
   Transaction& head = transactions_[*first];
   (head.last == kNone ? head.next : transactions_[head.last].next) = slot;
   head.last = slot;
+}
+
+void Home::drop_sharer(const Message& message) {
+  const std::uint32_t place =
+      lines_.contains(message.line) ? Directory::kNoPlace : directory_.find(message.line);
+  const bool is_sharer = place != Directory::kNoPlace && !directory_.is_owned(place) &&
+                         (directory_.holders(place) & agent_bit(message.agent)) != 0;
+  if (!is_sharer) {
+    ++statistics_.late_drops;
+    return;
+  }
+  ++statistics_.drops;
+  const std::uint64_t left = directory_.holders(place) & ~agent_bit(message.agent);
+  if (left != 0) {
+    directory_.set(place, left, false);
+    return;
+  }
+  directory_.erase(place);
+  if (way_waiters_.empty()) return;
+  serve_way_waiter(message.line, kNone, kNone);
+  run_ready();
 }
 
 void Home::accept_answer(const Message& message) {

@@ -49,6 +49,8 @@ struct HomeStatistics {
   std::uint64_t cache_supplies = 0;  ///< Requests answered with bytes from another agent.
   std::uint64_t lost_upgrades = 0;   ///< Upgrades whose copy had gone: answered with the bytes.
   std::uint64_t stale_puts = 0;      ///< Puts that found nothing of their agent left.
+  std::uint64_t drops = 0;           ///< kDropShared that took a sharer away.
+  std::uint64_t late_drops = 0;      ///< Those that did not: the line was busy, or the sharer gone.
 };
 
 /// A directory-based MESI home, blocking per line: one transaction on a line at a time, the others wait in
@@ -61,6 +63,10 @@ struct HomeStatistics {
 ///
 /// Order of calls: one input, then every output until none is left. Outputs of different kinds may be held
 /// back for any time by a network; each kind keeps its order.
+///
+/// A sharer that said kDropShared while its line was busy stays listed. It is snooped for nothing later on,
+/// by a writer or for its directory entry, and answers at once: what is listed is never less than what is
+/// held.
 ///
 /// Why it cannot deadlock: an agent has at most its credits of requests unanswered, so that the home always
 /// takes a request; a request waits only for the transaction before it on its line, or for an entry of the
@@ -89,6 +95,8 @@ class Home {
   void memory_done(LineNumber line, const LineBytes* data);
 
   // Outputs: false when there is none.
+  bool has_output() const { return !snoops_.empty() || !responses_.empty() || !memory_.empty(); }
+  bool has_memory_access() const { return !memory_.empty(); }
   bool next_snoop(Message& out);
   bool next_response(Message& out);
   bool next_memory_access(MemoryAccess& out);
@@ -134,6 +142,7 @@ class Home {
 
   bool is_recall(std::uint32_t slot) const { return slot >= slots_; }
   void accept_request(const Message& message);
+  void drop_sharer(const Message& message);
   void accept_answer(const Message& message);
   void run_ready();
   void start(std::uint32_t slot);

@@ -88,7 +88,7 @@ TEST(Transitions, Home) {
   std::string text;
   for (const auto& [name, enter] : states) {
     for (MessageKind kind : {kGetShared, kGetTracked, kGetModified, kUpgrade, kWriteLine, kReadOnce,
-                             kPutShared, kPutClean, kPutModified}) {
+                             kPutShared, kPutClean, kPutModified, kDropShared}) {
       HomeRow row;
       enter(row);
       row.outcome();
@@ -105,6 +105,7 @@ none | ReadOnce | read, Data once to 0, none
 none | PutShared | PutDone to 0, none
 none | PutClean | PutDone to 0, none
 none | PutModified | PutDone to 0, none
+none | DropShared | none
 shared by 1 | GetShared | read, Data shared to 0, shared 0x3
 shared by 1 | GetTracked | read, Data shared to 0, shared 0x3
 shared by 1 | GetModified | read, Invalidate to 1, Data modified to 0, owned 0x1
@@ -114,6 +115,7 @@ shared by 1 | ReadOnce | read, Data once to 0, shared 0x2
 shared by 1 | PutShared | PutDone to 0, shared 0x2
 shared by 1 | PutClean | PutDone to 0, shared 0x2
 shared by 1 | PutModified | PutDone to 0, shared 0x2
+shared by 1 | DropShared | shared 0x2
 shared by 0 and 2 | GetShared | Supply to 2, Data shared to 0, shared 0x5
 shared by 0 and 2 | GetTracked | Supply to 2, Data shared to 0, shared 0x5
 shared by 0 and 2 | GetModified | Invalidate wants to 2, Data modified to 0, owned 0x1
@@ -123,6 +125,7 @@ shared by 0 and 2 | ReadOnce | Supply to 2, Data once to 0, shared 0x5
 shared by 0 and 2 | PutShared | PutDone to 0, shared 0x4
 shared by 0 and 2 | PutClean | PutDone to 0, shared 0x5
 shared by 0 and 2 | PutModified | PutDone to 0, shared 0x5
+shared by 0 and 2 | DropShared | shared 0x4
 owned by 1 | GetShared | FetchShared to 1, Data shared to 0, write, shared 0x3
 owned by 1 | GetTracked | FetchShared to 1, Data shared to 0, write, shared 0x3
 owned by 1 | GetModified | FetchModified to 1, Data modified to 0, owned 0x1
@@ -132,6 +135,7 @@ owned by 1 | ReadOnce | FetchOnce to 1, Data once to 0, owned 0x2
 owned by 1 | PutShared | PutDone to 0, owned 0x2
 owned by 1 | PutClean | PutDone to 0, owned 0x2
 owned by 1 | PutModified | PutDone to 0, owned 0x2
+owned by 1 | DropShared | owned 0x2
 )");
 }
 
@@ -188,7 +192,8 @@ shared entry is recalled | Invalidate to 1, Invalidate to 2, read, Data exclusiv
 
 class IoRow {
  public:
-  IoRow() : agent_(0, IoAgentConfig{.operations = 4, .lines = 4, .credits = 8}) {}
+  IoRow()
+      : agent_(0, IoAgentConfig{.operations = 4, .lines = 4, .credits = 8, .drops = DropNotice::kAnswered}) {}
 
   void read() { agent_.read(1, kLine, false); }
   void read_tracked() { agent_.read(2, kLine, true); }

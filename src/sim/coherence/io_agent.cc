@@ -10,7 +10,8 @@
 
 namespace wharf::sim {
 
-IoAgent::IoAgent(AgentId agent, const IoAgentConfig& config) : agent_(agent), credits_(config.credits) {
+IoAgent::IoAgent(AgentId agent, const IoAgentConfig& config)
+    : agent_(agent), drops_(config.drops), credits_(config.credits) {
   WHARF_CHECK(agent < kMaxAgents && config.operations >= 1 && config.lines >= 1 && config.credits >= 1);
   index_.reserve(config.lines + 1);
   lines_.resize(config.lines);
@@ -62,8 +63,15 @@ void IoAgent::add_operation(LineNumber line, OperationKind kind, IoTag tag) {
     free_lines_.pop_back();
     index_.insert(line, at);
     entry = &lines_[at];
-    *entry = Line{};
+    // All but the bytes, which mean nothing without has_bytes: most lines are only read.
     entry->line = line;
+    entry->flight = Flight::kNone;
+    entry->hold = Hold::kNone;
+    entry->has_bytes = entry->is_modified = entry->was_invalidated = entry->has_snoop = entry->is_tracked =
+        false;
+    entry->snoop = MessageKind::kFetchOnce;
+    entry->granted = 0;
+    entry->first = entry->last = kNone;
   }
   const std::uint32_t slot = free_operations_.back();
   free_operations_.pop_back();
@@ -212,8 +220,9 @@ void IoAgent::drop_tracking(LineNumber line) {
   entry->was_invalidated |= is_in_flight;
   observe_copy(*entry);
   // An owner is no sharer; the put that ends the ownership will not ask to stay one.
-  if (entry->flight != Flight::kOwn && entry->hold != Hold::kOwned) {
-    send(line, MessageKind::kPutShared, nullptr, false);
+  if (entry->flight != Flight::kOwn && entry->hold != Hold::kOwned && drops_ != DropNotice::kSilent) {
+    send(line, drops_ == DropNotice::kAnswered ? MessageKind::kPutShared : MessageKind::kDropShared, nullptr,
+         false);
   }
   leave_if_unused(*entry);
 }
@@ -350,15 +359,17 @@ void IoAgent::announce(IoEvent::Kind kind, LineNumber line, MessageKind snoop) {
 
 bool IoAgent::next_event(IoEvent& out) {
   if (events_.empty()) return false;
-  const Queued queued = events_.front();
-  events_.pop_front();
+  const Queued& queued = events_.front();
   out = queued.event;
-  if (!queued.is_snoop) return true;
+  const bool is_snoop = queued.is_snoop;
+  const MessageKind snoop = queued.snoop;
+  events_.pop_front();
+  if (!is_snoop) return true;
   Line* entry = find(out.line);
-  if (queued.snoop == MessageKind::kInvalidate || entry == nullptr) {
+  if (snoop == MessageKind::kInvalidate || entry == nullptr) {
     answer_snoop(out.line, nullptr, false, false);
   } else {
-    answer_fetch(*entry, queued.snoop);
+    answer_fetch(*entry, snoop);
   }
   if (entry != nullptr) leave_if_unused(*entry);
   return true;
@@ -388,8 +399,11 @@ void IoAgent::send(LineNumber line, MessageKind kind, const LineBytes* bytes, bo
 }
 
 bool IoAgent::next_request(Message& out) {
-  if (requests_.empty() || credits_ == 0) return false;
-  --credits_;
+  if (requests_.empty()) return false;
+  if (requests_.front().kind != MessageKind::kDropShared) {
+    if (credits_ == 0) return false;
+    --credits_;
+  }
   out = requests_.front();
   requests_.pop_front();
   return true;

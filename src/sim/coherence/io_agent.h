@@ -15,10 +15,19 @@
 
 namespace wharf::sim {
 
+/// How the home hears that a line is tracked no more.
+enum class DropNotice : std::uint8_t {
+  kAnswered,  ///< By a put, which costs a credit until it is answered.
+  kPassing,   ///< By a message that is not answered and that a busy home ignores.
+  kSilent,    ///< Not at all: later writers snoop this agent for nothing, and directory entries fill up.
+};
+inline constexpr int kDropNoticeCount = static_cast<int>(DropNotice::kSilent) + 1;
+
 struct IoAgentConfig {
   std::uint32_t operations = 256;  ///< Reads and owns that are not answered yet.
   std::uint32_t lines = 512;       ///< Lines that are tracked, owned, asked for or on their way home.
   std::uint32_t credits = 256;     ///< Unanswered requests, as the home has been told.
+  DropNotice drops = DropNotice::kPassing;
 };
 
 /// The caller's own name of a read or an own; written into states as it is.
@@ -124,6 +133,7 @@ class IoAgent {
   void receive(const Message& message);
 
   // Outputs: false when there is none.
+  bool has_event() const { return !events_.empty(); }
   bool next_event(IoEvent& out);
   bool next_request(Message& out);  ///< Stops when the credits are used up.
   bool next_response(Message& out);
@@ -195,6 +205,7 @@ class IoAgent {
 
   // Constant after construction.
   AgentId agent_;
+  DropNotice drops_;
   CoherenceObserver* observer_ = nullptr;
   StoreMirror* mirror_ = nullptr;
 

@@ -9,9 +9,9 @@ namespace wharf::sim {
 
 std::string_view name_of(MessageKind kind) {
   static constexpr std::array<std::string_view, kMessageKindCount> kNames = {
-      "GetShared", "GetTracked",  "GetModified", "Upgrade",     "ReadOnce",    "WriteLine",     "PutShared",
-      "PutClean",  "PutModified", "Invalidate",  "Supply",      "FetchShared", "FetchModified", "FetchOnce",
-      "SnoopAck",  "SnoopData",   "Data",        "UpgradeDone", "PutDone"};
+      "GetShared", "GetTracked",  "GetModified", "Upgrade",    "ReadOnce",    "WriteLine",   "PutShared",
+      "PutClean",  "PutModified", "DropShared",  "Invalidate", "Supply",      "FetchShared", "FetchModified",
+      "FetchOnce", "SnoopAck",    "SnoopData",   "Data",       "UpgradeDone", "PutDone"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

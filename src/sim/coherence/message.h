@@ -39,8 +39,8 @@ enum class MessageClass : std::uint8_t {
   kResponse,  ///< Home to agent (to a request) and agent to home (to a snoop).
 };
 
-/// Each request is answered by exactly one kData, kUpgradeDone or kPutDone; each snoop by exactly one
-/// kSnoopAck or kSnoopData.
+/// Each request but kDropShared is answered by exactly one kData, kUpgradeDone or kPutDone; each snoop by
+/// exactly one kSnoopAck or kSnoopData.
 enum class MessageKind : std::uint8_t {
   // Requests.
   kGetShared,    ///< A copy to read; kExclusive is granted where nobody else has one.
@@ -54,6 +54,8 @@ enum class MessageKind : std::uint8_t {
   kPutClean,   ///< The only copy was given up; memory has its bytes.
   kPutModified,  ///< The only copy was given up; here are its bytes. With keeps_shared the agent stays a
                  ///< sharer.
+  kDropShared,   ///< A clean copy was given up, said in passing: costs no credit, is not answered, and the
+                 ///< home forgets the sharer only if its line is at rest. Never sent of a copy with bytes.
   // Snoops.
   kInvalidate,     ///< To a sharer: give up the copy. With wants_data its bytes are asked for.
   kSupply,         ///< To a sharer: its bytes, if it still has them. The copy stays.
@@ -71,7 +73,7 @@ enum class MessageKind : std::uint8_t {
 inline constexpr int kMessageKindCount = static_cast<int>(MessageKind::kPutDone) + 1;
 
 constexpr MessageClass class_of(MessageKind kind) {
-  if (kind <= MessageKind::kPutModified) return MessageClass::kRequest;
+  if (kind <= MessageKind::kDropShared) return MessageClass::kRequest;
   return kind <= MessageKind::kFetchOnce ? MessageClass::kSnoop : MessageClass::kResponse;
 }
 constexpr bool is_put(MessageKind kind) {
