@@ -75,6 +75,7 @@ class StudyCommand : public Command {
            "  wharf study run openurma/table6\n"
            "  wharf study run openurma/figure19 --brief\n"
            "  wharf study run openurma/table6 openurma/figure20 --out out/studies\n"
+           "  wharf study run ordering/figure5 --out out/reads --captures\n"
            "  wharf study report --out studies.html\n";
   }
   void declare(CLI::App& app) override {
@@ -84,7 +85,9 @@ class StudyCommand : public Command {
     report_ = app.add_subcommand("report", "Run every study and write one HTML page");
     for (CLI::App* nested : {list_, run_, report_}) nested->fallthrough();
     run_->add_option("id", ids_, "Studies, such as openurma/table6")->required();
-    run_->add_option("-o,--out", out_, "Directory for rows, plots and scripts");
+    CLI::Option* const out = run_->add_option("-o,--out", out_, "Directory for rows, plots and scripts");
+    run_->add_flag("--captures", captures_, "Into --out, too: captures of PCIe links, for wharf dissect")
+        ->needs(out);
     run_->add_flag("--brief", brief_, "Tables and sentences, without rules and checks that hold");
     report_->add_option("-o,--out", page_, "The page; its plots' scripts and numbers go beside it");
   }
@@ -116,13 +119,14 @@ class StudyCommand : public Command {
       if (!found) return found.error();
       chosen.push_back(*found);
     }
+    if (captures_) WHARF_TRY(expect_captures(chosen));
     std::optional<report::StagedFiles> staged;
     if (!out_.empty()) {
       auto created = report::StagedFiles::create(out_);
       if (!created) return created.error();
       staged.emplace(*std::move(created));
     }
-    auto results = run_all(console, chosen);
+    auto results = run_all(console, chosen, captures_ ? staged->path() : fs::path());
     if (!results) return results.error();
     if (staged) {
       for (const study::ReportedStudy& each : *results) {
@@ -142,6 +146,16 @@ class StudyCommand : public Command {
     return verdict(console, *results);
   }
 
+  static Result<void> expect_captures(const std::vector<const study::Study*>& chosen) {
+    std::string able;
+    for (const study::Study& each : study::all_studies()) {
+      if (!each.has_captures) continue;
+      if (std::ranges::find(chosen, &each) != chosen.end()) return {};
+      able += fmt::format("{}{}", able.empty() ? "" : ", ", each.id);
+    }
+    return input_error(fmt::format("--captures: {} captures no link, expected {}", chosen.front()->id, able));
+  }
+
   Result<ExitCode> report(const Console& console) const {
     std::vector<const study::Study*> chosen;
     for (const study::Study& each : study::all_studies()) chosen.push_back(&each);
@@ -153,7 +167,7 @@ class StudyCommand : public Command {
     }
     auto staged = report::StagedFiles::create(page.has_parent_path() ? page.parent_path() : fs::path("."));
     if (!staged) return staged.error();
-    auto results = run_all(console, chosen);
+    auto results = run_all(console, chosen, {});
     if (!results) return results.error();
     const fs::path beside = staged->path() / (page.stem().string() + "-plots");
     fs::create_directories(beside, status);
@@ -180,7 +194,8 @@ class StudyCommand : public Command {
 
   /// Runs the studies one after another, each on all cores.
   Result<std::vector<study::ReportedStudy>> run_all(const Console& console,
-                                                    const std::vector<const study::Study*>& chosen) const {
+                                                    const std::vector<const study::Study*>& chosen,
+                                                    const fs::path& captures) const {
     const auto profiles = data_directory("profiles");
     if (!profiles) return profiles.error();
     const auto studies = data_directory("studies");
@@ -189,6 +204,7 @@ class StudyCommand : public Command {
     study::StudyContext context;
     context.profiles = *profiles;
     context.reference = *studies;
+    context.captures = captures;
     context.threads = std::max(1U, std::thread::hardware_concurrency());
     context.interrupt = &interrupt_requested();
     std::vector<study::ReportedStudy> results;
@@ -225,6 +241,7 @@ class StudyCommand : public Command {
   std::vector<std::string> ids_;
   std::string out_;
   bool brief_ = false;
+  bool captures_ = false;
   std::string page_ = "studies.html";
 };
 

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/host/coherent_host.h"
+#include "sim/host/tlp_capture.h"
 #include "sim/scenario/coherent_keys.h"
 #include "study/ordering.h"
 #include "study/parallel.h"
@@ -35,6 +37,9 @@ struct Run {
   std::uint64_t left = 0;  ///< Reads without an answer at the end.
 };
 
+/// The runs whose link is captured: a request is a message, as in the first column of the figure.
+constexpr std::uint32_t kCapturedSize = 64;
+
 Result<Run> read_all(const StudyContext& context, const Scheme& scheme, std::uint32_t size) {
   auto setup = sim::load_coherent(context.profiles, std::string(kProfile), {});
   if (!setup) return setup.error();
@@ -53,6 +58,15 @@ Result<Run> read_all(const StudyContext& context, const Scheme& scheme, std::uin
   engine.connect(reader);
   const std::uint32_t stream = engine.add_stream(
       {0, 1}, scheme.orders_at_source ? sim::SourceOrdering::kLine : sim::SourceOrdering::kNone);
+  std::unique_ptr<sim::TlpCapture> capture;
+  if (!context.captures.empty() && size == kCapturedSize) {
+    auto made = sim::TlpCapture::create(
+        context.captures / fmt::format("ordering-figure5-{}-{}B.pcapng", scheme.name, size), "nic",
+        sim::tlp_form_of(scheme.design));
+    if (!made) return made.error();
+    capture = std::move(*made);
+    (*host)->root_complex().observe_link_with(capture.get());
+  }
   const TimePs begin = simulation.now();
   // Where the source orders, its requests are single lines.
   const std::uint32_t piece = scheme.orders_at_source ? 64 : size;
@@ -64,6 +78,7 @@ Result<Run> read_all(const StudyContext& context, const Scheme& scheme, std::uin
     engine.start(begin, stream, access);
   }
   simulation.run_until(begin + seconds(1));
+  if (capture != nullptr) WHARF_TRY(capture->close());
   Run run;
   run.left = pieces - reader.done;
   run.gigabytes_per_second =

@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <string>
+
 #include "study/registry.h"
+#include "wire/capture_reader.h"
 
 namespace wharf::study {
 namespace {
@@ -13,6 +17,7 @@ TEST(OrderingStudies, TheQuickOnesHold) {
   StudyContext context;
   context.profiles = "profiles";
   context.reference = "studies";
+  context.captures = testing::TempDir();
   for (const char* id : {"ordering/table1", "ordering/figure2", "ordering/figure3", "ordering/figure5",
                          "ordering/figure6b", "ordering/figure10", "ordering/table5", "ordering/table6",
                          "mmio/figure2", "mmio/figure3", "mmio/figure4", "mmio/rates", "mmio/transmit"}) {
@@ -22,6 +27,17 @@ TEST(OrderingStudies, TheQuickOnesHold) {
     ASSERT_TRUE(result) << result.error().message;
     for (const Check& check : result->checks)
       EXPECT_TRUE(check.holds()) << id << ": " << check.what << ": " << check.value;
+  }
+  // A thousand reads of a line, and their completions.
+  for (const ordering::Scheme& scheme : ordering::kSchemes) {
+    const std::filesystem::path file =
+        context.captures / ("ordering-figure5-" + std::string(scheme.name) + "-64B.pcapng");
+    auto reader = wire::CaptureReader::open(file.string());
+    ASSERT_TRUE(reader) << reader.error().message;
+    wire::CapturedFrame frame;
+    std::uint64_t frames = 0;
+    while (*reader->next(frame)) ++frames;
+    EXPECT_EQ(frames, 2'000U) << file;
   }
 }
 

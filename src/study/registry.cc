@@ -74,7 +74,7 @@ constexpr auto kStudies = std::to_array<Study>({
     {"ordering/figure4", "Messages written to a network card: no order, fences", "ASPLOS '26, Figure 4",
      ordering::figure4},
     {"ordering/figure5", "Ordered DMA reads: at the NIC, at the root complex, not at all",
-     "ASPLOS '26, Figure 5", ordering::figure5},
+     "ASPLOS '26, Figure 5", ordering::figure5, true},
     {"ordering/figure6a", "Key-value gets against item size, one queue pair", "ASPLOS '26, Figure 6a",
      ordering::figure6a},
     {"ordering/figure6b", "Key-value gets against queue pairs", "ASPLOS '26, Figure 6b", ordering::figure6b},

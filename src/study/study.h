@@ -79,6 +79,7 @@ struct StudyResult {
 struct StudyContext {
   std::filesystem::path profiles;   ///< Directory of NAME.toml.
   std::filesystem::path reference;  ///< Directory of the published values, one folder per document.
+  std::filesystem::path captures;   ///< Where studies that can put captures of links; empty: nowhere.
   unsigned threads = 1;             ///< Simulations at a time, at least 1.
   const std::atomic<bool>* interrupt = nullptr;
   /// Called with the fraction done (0 to 1) of the runs that a study has asked for; may be empty. Calls come
@@ -92,6 +93,7 @@ struct Study {
   std::string_view title;     ///< One line.
   std::string_view document;  ///< Where it was published.
   Result<StudyResult> (*run)(const StudyContext& context);
+  bool has_captures = false;  ///< Honours StudyContext::captures.
 };
 
 }  // namespace wharf::study

@@ -184,6 +184,8 @@ TEST(Cli, WrongInputIsExitCodeThree) {
   expect_refusal({"explain", kFetch, "--operation", "100000"}, 3, "expected --operation below that");
   expect_refusal({"list", "scenarois"}, 3, "did you mean scenarios?");
   expect_refusal({"study", "run", "openurma/tabel6"}, 3, "openurma/table6");
+  expect_refusal({"study", "run", "openurma/table6", "--out", "out/none", "--captures"}, 3,
+                 "--captures: openurma/table6 captures no link, expected ordering/figure5");
   expect_refusal({"sweep", kFetch, "--vary", "run.seed"}, 3, "expected key=a,b,c");
   expect_refusal({"compare", "src", "docs"}, 3, "has no summary.json");
 }

@@ -55,6 +55,8 @@ class Rlsq {
   // Memory side out.
   bool next_memory_request(MemoryRequest& out);
   bool next_perform(Perform& out);
+  /// There may be one; false saves the call.
+  bool has_perform() const { return !performs_.empty(); }
 
   // Memory side in. An answer that was not asked for is our bug and aborts.
   /// The bytes of the line of a kRead or kReadTracked.
@@ -73,6 +75,8 @@ class Rlsq {
 
   // Device side out.
   bool next_response(Response& out);
+  /// There may be one; false saves the call.
+  bool has_response() const { return !written_.empty() || !answers_.empty(); }
 
   // Observation.
   const RlsqConfig& config() const { return config_; }

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "engine/ordering/rlsq.h"
 #include "sim/coherence/cache_lines.h"
+#include "sim/coherence/io_agent.h"
 #include "sim/coherence/private_cache.h"
 
 namespace wharf::sim {
@@ -71,6 +72,8 @@ struct IoLinkConfig {
   std::uint32_t width_bytes = 16;  ///< Per cycle and direction; a power of two.
   std::uint32_t header_bytes =
       16;  ///< Of every packet, framing included. 16 is one cycle of the paper's bus.
+  /// Packets take the bytes of their TLPs, framing and prefixes included, instead of header_bytes and data.
+  bool tlp_sizes = false;
   TimePs up = picoseconds(200'466);    ///< Device to root complex: 2 + 600 cycles.
   TimePs down = picoseconds(199'800);  ///< Root complex to device: 600 cycles.
   /// Requests that the device may have on the link and before the queue; 0 is unlimited. A credit is back one
@@ -81,9 +84,10 @@ struct IoLinkConfig {
 
 /// Keys root_complex.*.
 struct RootComplexConfig {
-  TimePs lookup = picoseconds(16'650);  ///< From the link to the queue: 50 cycles.
-  TimePs answer = picoseconds(16'650);  ///< From the queue to the link: 50 cycles.
-  TimePs spacing = picoseconds(333);    ///< Between two answers.
+  TimePs lookup = picoseconds(16'650);      ///< From the link to the queue: 50 cycles.
+  TimePs answer = picoseconds(16'650);      ///< From the queue to the link: 50 cycles.
+  TimePs spacing = picoseconds(333);        ///< Between two answers.
+  DropNotice drops = DropNotice::kPassing;  ///< How the home hears that a line read ahead is tracked no more.
   ordering::RlsqConfig queue;
 };
 

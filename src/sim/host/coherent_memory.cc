@@ -22,9 +22,11 @@ HomeConfig home_config(const CoherenceConfig& config,
   return home;
 }
 
-MessageLane lane(const CoherenceConfig& config, std::uint32_t cycles) {
+MessageLane lane_of(const CoherenceConfig& config, std::uint32_t cycles) {
   return {config.cycle, config.width_bytes, config.header_cycles, config.cycle * cycles};
 }
+
+constexpr TimePs kNeverYet = picoseconds(-1);
 
 }  // namespace
 
@@ -37,12 +39,14 @@ CoherentMemory::CoherentMemory(Simulation& simulation, const CoherentConfig& con
       home_(home_config(config.coherence, agents)),
       ddr_(config.ddr),
       receivers_(agents.size(), nullptr),
-      requests_(lane(config_, config_.request_cycles)),
-      snoops_(lane(config_, config_.snoop_cycles)),
-      snoop_responses_(lane(config_, config_.snoop_response_cycles)),
-      answers_(agents.size(),
-               Answers{lane(config_, config_.grant_cycles), lane(config_, config_.grant_cycles), kTimeZero}),
+      requests_{lane_of(config_, config_.request_cycles), kNeverYet},
+      snoops_{lane_of(config_, config_.snoop_cycles), kNeverYet},
+      snoop_responses_{lane_of(config_, config_.snoop_response_cycles), kNeverYet},
+      answers_(agents.size(), Answers{lane_of(config_, config_.grant_cycles),
+                                      lane_of(config_, config_.grant_cycles), kTimeZero, kNeverYet}),
       flying_(1024),
+      reading_(1024),
+      arrived_(64),
       memory_request_(config_.cycle * config_.memory_request_cycles),
       memory_response_(config_.cycle * config_.memory_response_cycles),
       ddio_(seed, "ddio"),
@@ -52,10 +56,19 @@ CoherentMemory::CoherentMemory(Simulation& simulation, const CoherentConfig& con
 }
 
 void CoherentMemory::send(TimePs now, const Message& message) {
-  MessageLane& lane = class_of(message.kind) == MessageClass::kRequest ? requests_ : snoop_responses_;
-  const MessageLane::Crossing crossing = lane.send(now, payload_bytes(message));
+  Lane& lane = class_of(message.kind) == MessageClass::kRequest ? requests_ : snoop_responses_;
+  const MessageLane::Crossing crossing = lane.lane.send(now, payload_bytes(message));
   ++counters_.messages;
-  fly(crossing.header, kAtHome, message, crossing.data);
+  // A notice in passing may come early: its agent has given the copy up, and what it asks for later comes
+  // later.
+  const bool is_notice = message.kind == MessageKind::kDropShared;
+  if (!is_notice && (crossing.header > now || lane.last_pending == now)) {
+    lane.last_pending = crossing.header;
+    fly(crossing.header, kAtHome, message, crossing.data);
+    return;
+  }
+  home_.receive(message);
+  drain(now);
 }
 
 void CoherentMemory::fly(TimePs at, EventKind kind, const Message& message, TimePs data_at) {
@@ -64,45 +77,66 @@ void CoherentMemory::fly(TimePs at, EventKind kind, const Message& message, Time
 
 void CoherentMemory::handle(const Event& event) {
   const TimePs now = event.time;
-  const Flying flying = take_slot(flying_, event.argument);
+  is_agents_turn_ = false;
   switch (static_cast<EventKind>(event.kind)) {
-    case kAtHome:
+    case kAtHome: {
+      const Flying flying = take_slot(flying_, event.argument);
       home_.receive(flying.message);
       drain(now);
       break;
-    case kAtAgent:
+    }
+    case kAtAgent: {
+      const Flying flying = take_slot(flying_, event.argument);
       receivers_[flying.message.agent]->receive(now, flying.message, flying.data_at);
       break;
+    }
     case kMemoryRead: {
       // What the home hands on gets its bytes when it leaves.
       static constexpr LineBytes kToBeFilled{};
-      home_.memory_done(flying.message.line, &kToBeFilled);
+      home_.memory_done(take_slot(reading_, event.argument), &kToBeFilled);
       drain(now);
       break;
     }
   }
+  deliver(now);
+  is_agents_turn_ = true;
+}
+
+/// Agents act one after another; what they send may add to what has arrived.
+void CoherentMemory::deliver(TimePs now) {
+  while (!arrived_.empty()) {
+    const Flying flying = arrived_.front();
+    arrived_.pop_front();
+    receivers_[flying.message.agent]->receive(now, flying.message, flying.data_at);
+  }
+}
+
+/// A message's header is with its agent at `at`. None overtakes one that an event is still to bring.
+void CoherentMemory::arrive(TimePs now, TimePs at, TimePs data_at, TimePs& last_pending,
+                            const Message& message) {
+  if (at > now || last_pending == now || is_agents_turn_) {
+    last_pending = at;
+    fly(at, kAtAgent, message, data_at);
+    return;
+  }
+  if (arrived_.full()) arrived_.reserve(2 * arrived_.capacity());
+  arrived_.push_back({message, data_at});
 }
 
 void CoherentMemory::drain(TimePs now) {
-  Message message;
-  MemoryAccess access;
-  for (;;) {
-    bool moved = false;
-    while (home_.next_snoop(message)) {
-      moved = true;
-      const MessageLane::Crossing crossing = snoops_.send(now, payload_bytes(message));
-      fly(crossing.header, kAtAgent, message, crossing.data);
-    }
-    while (home_.next_response(message)) {
-      moved = true;
-      respond(now, message);
-    }
-    while (home_.next_memory_access(access)) {
-      moved = true;
-      access_memory(now, access);
-    }
-    if (!moved) return;
+  while (home_.has_output()) {
+    Message message;
+    while (home_.next_snoop(message)) snoop(now, message);
+    while (home_.next_response(message)) respond(now, message);
+    if (!home_.has_memory_access()) continue;
+    MemoryAccess access;
+    while (home_.next_memory_access(access)) access_memory(now, access);
   }
+}
+
+void CoherentMemory::snoop(TimePs now, const Message& message) {
+  const MessageLane::Crossing crossing = snoops_.lane.send(now, payload_bytes(message));
+  arrive(now, crossing.header, crossing.data, snoops_.last_pending, message);
 }
 
 /// Acknowledgements and data have lanes of their own, as AMBA CHI has the channels RSP and DAT, but none
@@ -117,7 +151,7 @@ void CoherentMemory::respond(TimePs now, const Message& message) {
     const std::byte* const newest = memory_.line(message.line * kLineBytes);
     if (newest != nullptr) std::memcpy(filled.data.data(), newest, kLineBytes);
   }
-  fly(answers.last, kAtAgent, filled, max(crossing.data, answers.last));
+  arrive(now, answers.last, max(crossing.data, answers.last), answers.last_pending, filled);
 }
 
 void CoherentMemory::stored(LineNumber line, std::uint32_t offset, std::span<const std::byte> bytes) {
@@ -136,9 +170,7 @@ void CoherentMemory::access_memory(TimePs now, const MemoryAccess& access) {
   const TimePs asked = now + memory_request_;
   const TimePs done =
       last_level_answers(access) ? asked + config_.last_level : ddr_.access(asked, address, false);
-  Message line;
-  line.line = access.line;
-  fly(done + memory_response_, kMemoryRead, line, done + memory_response_);
+  simulation_.schedule(done + memory_response_, id(), id(), kMemoryRead, keep_slot(reading_, access.line));
 }
 
 bool CoherentMemory::last_level_answers(const MemoryAccess& access) {

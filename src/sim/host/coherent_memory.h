@@ -45,6 +45,9 @@ struct CoherentMemoryCounters {
 /// Where the order is made: at the home, when a request's header has crossed the request lane. Snoops leave
 /// from there at once, while what has to go on to memory first crosses the rest of the bus, as on a bus whose
 /// snoops are broadcast.
+///
+/// A message that takes no time is there without an event: the home acts on it at once, an agent as soon as
+/// nobody else is acting.
 class CoherentMemory final : public Component, public StoreMirror {
  public:
   /// What an agent needs: how many requests it may have unanswered, and whether its shared copies have bytes
@@ -84,13 +87,21 @@ class CoherentMemory final : public Component, public StoreMirror {
   struct Answers {
     MessageLane data;
     MessageLane acknowledgements;
-    TimePs last;  ///< When the newest one's header arrives.
+    TimePs last;          ///< When the newest one's header arrives.
+    TimePs last_pending;  ///< The same of those that an event brings.
+  };
+  /// A lane, and when the newest message that an event brings to its end arrives.
+  struct Lane {
+    MessageLane lane;
+    TimePs last_pending;
   };
 
   void fly(TimePs at, EventKind kind, const Message& message, TimePs data_at);
-  void at_home(const Message& message);
   void drain(TimePs now);
+  void snoop(TimePs now, const Message& message);
   void respond(TimePs now, const Message& message);
+  void arrive(TimePs now, TimePs at, TimePs data_at, TimePs& last_pending, const Message& message);
+  void deliver(TimePs now);
   void access_memory(TimePs now, const MemoryAccess& access);
   bool last_level_answers(const MemoryAccess& access);
 
@@ -101,11 +112,14 @@ class CoherentMemory final : public Component, public StoreMirror {
   DdrMemory ddr_;
   std::vector<CoherentAgent*> receivers_;
   std::vector<bool> is_device_;
-  MessageLane requests_;
-  MessageLane snoops_;
-  MessageLane snoop_responses_;
+  Lane requests_;
+  Lane snoops_;
+  Lane snoop_responses_;
   std::vector<Answers> answers_;  ///< By agent.
   SlotPool<Flying> flying_;
+  SlotPool<LineNumber> reading_;  ///< Lines that memory reads.
+  Ring<Flying> arrived_;          ///< What is with its agent in the instant in which it was sent.
+  bool is_agents_turn_ = true;    ///< An agent has called: it hears nothing before it returns.
   TimePs memory_request_;
   TimePs memory_response_;
   RandomStream ddio_;

@@ -42,7 +42,7 @@ void DmaEngine::start(TimePs now, std::uint32_t stream_at, const DmaAccess& acce
   made.stream = stream_at;
   if (stream.waiting.full()) stream.waiting.reserve(2 * stream.waiting.capacity());
   stream.waiting.push_back(slot);
-  wake_at(max(now, ready_at(stream)));
+  wake_at(max(now, max(ready_at(stream), stream.sink->link_free())));
 }
 
 TimePs DmaEngine::ready_at(const Stream& stream) const {
@@ -72,13 +72,15 @@ void DmaEngine::handle(const Event& event) {
 /// A line of each stream in turn, as far as links are free.
 void DmaEngine::send_some(TimePs now) {
   const auto count = static_cast<std::uint32_t>(streams_.size());
+  is_sending_ = true;
   TimePs earliest = kNever;
   bool sent = true;
   while (sent) {
     sent = false;
     earliest = kNever;
     for (std::uint32_t i = 0; i < count && !sent; ++i) {
-      const std::uint32_t at = (next_stream_ + i) % count;
+      const std::uint32_t after = next_stream_ + i;
+      const std::uint32_t at = after < count ? after : after - count;
       Stream& stream = streams_[at];
       const TimePs ready = max(ready_at(stream), stream.sink->link_free());
       if (ready > now) {
@@ -91,6 +93,7 @@ void DmaEngine::send_some(TimePs now) {
       sent = true;
     }
   }
+  is_sending_ = false;
   wake_at(earliest);
 }
 
@@ -152,10 +155,19 @@ void DmaEngine::answered(TimePs now, const ordering::Response& response) {
     operations_.release(response.tag);
     client_->dma_done(now, stream_at, ticket, old_value);
   }
-  wake_at(ready_at(streams_[stream_at]));
+  // Where the device keeps no order, nothing waits for an answer.
+  const Stream& asked = streams_[stream_at];
+  if (asked.ordering != SourceOrdering::kNone) wake_at(max(ready_at(asked), asked.sink->link_free()));
 }
 
-void DmaEngine::credits_back(TimePs now) { wake_at(now); }
+void DmaEngine::credits_back(TimePs now) {
+  // A switch may tell of room while it takes a line.
+  if (is_sending_) {
+    wake_at(now);
+  } else {
+    send_some(now);
+  }
+}
 
 void DmaEngine::describe_waiting(std::vector<std::string>& lines) const {
   for (std::size_t i = 0; i < streams_.size(); ++i) {

@@ -118,6 +118,7 @@ class DmaEngine final : public Component, public IoDevice {
   std::uint32_t next_stream_ = 0;  ///< Whose turn it is.
   TimePs shared_issue_from_;
   TimePs wake_ = kNever;  ///< The earliest pending wake-up.
+  bool is_sending_ = false;
 };
 
 }  // namespace wharf::sim

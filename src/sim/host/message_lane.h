@@ -32,6 +32,15 @@ class MessageLane {
     return {begin + way_, begin + way_ + cycle_ * beats};
   }
 
+  /// A packet of `total` bytes, at least one, header and framing included. The beat of its first bytes is
+  /// part of the way.
+  Crossing send_packet(TimePs now, std::uint32_t total) {
+    const TimePs begin = max(now, free_);
+    const std::uint32_t beats = (total + (1U << shift_) - 1) >> shift_;
+    free_ = begin + cycle_ * beats;
+    return {begin + way_, begin + way_ + cycle_ * (beats - 1)};
+  }
+
   /// When the next packet may begin.
   TimePs free() const { return free_; }
   /// What an empty packet takes.

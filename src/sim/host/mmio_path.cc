@@ -19,10 +19,6 @@ constexpr bool is_strong(MmioKind kind) {
   return kind == MmioKind::kUncachedStore || kind == MmioKind::kUncachedLoad;
 }
 
-MessageLane lane(const IoLinkConfig& link, TimePs way) {
-  return {link.cycle, link.width_bytes, (link.header_bytes + link.width_bytes - 1) / link.width_bytes, way};
-}
-
 void push_growing(Ring<std::uint32_t>& ring, std::uint32_t slot) {
   if (ring.full()) ring.reserve(2 * ring.capacity());
   ring.push_back(slot);
@@ -36,8 +32,7 @@ MmioPath::MmioPath(Simulation& simulation, const MmioConfig& config, std::uint64
       combining_(config.combining),
       sequencer_(config.sequencer),
       reorder_(config.reorder),
-      link_(lane(config.link, config.link.down)),
-      up_(lane(config.link, config.link.up)),
+      link_(config.link, wire::TlpOrderingForm::kProposed),
       random_(seed, "mmio"),
       flying_(256),
       credits_(256),
@@ -248,8 +243,9 @@ void MmioPath::leave_root(TimePs now) {
     const bool load = ordering::is_load(operation.kind);
     if (!load && config_.link_credits != 0 && on_link_ == config_.link_credits) return;
     before_link_.pop_front();
-    const MessageLane::Crossing crossing = link_.send(now, load ? 0U : operation.length);
-    TimePs at = crossing.data + config_.device + draw(load ? kTimeZero : config_.link_spread);
+    const bool carries_number = reorders_at(MmioOrderPlace::kDevice, operation.kind);
+    TimePs at = link_.send_down(now, operation, carries_number) + config_.device +
+                draw(load ? kTimeZero : config_.link_spread);
     const bool in_order = load || config_.link_spread == kTimeZero || is_strong(operation.kind);
     if (in_order) at = max(at, last_at_device_);
     last_at_device_ = max(at, last_at_device_);
@@ -280,8 +276,7 @@ void MmioPath::deliver(TimePs now, MmioOperation operation) {
     return;
   }
   client_->mmio_read(now, operation);
-  simulation_.schedule(up_.send(now, operation.length).data, id(), id(), kLoadBack,
-                       keep_slot(flying_, operation));
+  simulation_.schedule(link_.send_up(now, operation), id(), id(), kLoadBack, keep_slot(flying_, operation));
 }
 
 void MmioPath::write_taken(TimePs now) {

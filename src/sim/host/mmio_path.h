@@ -17,7 +17,7 @@
 #include "engine/ordering/mmio_sequencer.h"
 #include "engine/ordering/write_combining.h"
 #include "sim/host/coherent_config.h"
-#include "sim/host/message_lane.h"
+#include "sim/host/device_link.h"
 #include "sim/kernel/simulation.h"
 
 namespace wharf::sim {
@@ -145,8 +145,7 @@ class MmioPath final : public Component {
   ordering::WriteCombining combining_;
   ordering::MmioSequencer sequencer_;
   ordering::MmioRob reorder_;
-  MessageLane link_;
-  MessageLane up_;
+  DeviceLink link_;
   RandomStream random_;
   MmioClient* client_ = nullptr;
   SlotPool<ordering::MmioOperation> flying_;

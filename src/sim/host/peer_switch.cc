@@ -9,21 +9,12 @@
 
 namespace wharf::sim {
 
-namespace {
-
-MessageLane lane(const IoLinkConfig& link, TimePs way) {
-  return {link.cycle, link.width_bytes, (link.header_bytes + link.width_bytes - 1) / link.width_bytes, way};
-}
-
-}  // namespace
-
 PeerDevice::PeerDevice(Simulation& simulation, const IoLinkConfig& link, TimePs service,
                        PeerBusyFrom busy_from, std::string name)
     : simulation_(simulation),
       service_(service),
       busy_from_(busy_from),
-      up_(lane(link, link.up)),
-      down_(lane(link, link.down)),
+      link_(link, wire::TlpOrderingForm::kToday),
       responses_(64) {
   simulation.add(*this, std::move(name));
 }
@@ -37,7 +28,7 @@ bool PeerDevice::can_submit(ordering::Kind) {
 void PeerDevice::submit(TimePs now, const ordering::Request& request) {
   WHARF_CHECK(!busy_ && request.kind == ordering::Kind::kRead);
   busy_ = true;
-  const TimePs arrives = up_.send(now, 0).header;
+  const TimePs arrives = link_.send_up(now, request);
   const TimePs done = max(arrives, free_from_) + service_;
   free_from_ = done;
   ordering::Response response;
@@ -47,10 +38,10 @@ void PeerDevice::submit(TimePs now, const ordering::Request& request) {
   response.number = request.number;
   response.line = request.line;
   response.mask = request.mask;
-  const TimePs answered = down_.send(done, ordering::byte_count(request.mask)).data;
+  const TimePs answered = link_.send_down(now, done, response);
   simulation_.schedule(answered, id(), id(), kAnswer, keep_slot(responses_, response));
   // At its door, the next request may be on its way while this one is served.
-  const TimePs takes_next = busy_from_ == PeerBusyFrom::kArrival ? max(now, done - up_.way()) : done;
+  const TimePs takes_next = busy_from_ == PeerBusyFrom::kArrival ? max(now, done - link_.way_up()) : done;
   simulation_.schedule(takes_next, id(), id(), kFree, 0);
 }
 

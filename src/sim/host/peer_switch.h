@@ -12,7 +12,7 @@
 #include "base/ring.h"
 #include "base/slot_pool.h"
 #include "sim/host/coherent_config.h"
-#include "sim/host/message_lane.h"
+#include "sim/host/device_link.h"
 #include "sim/host/request_sink.h"
 #include "sim/kernel/simulation.h"
 
@@ -34,7 +34,7 @@ class PeerDevice final : public Component, public RequestSink {
   void connect(IoDevice& device) override { device_ = &device; }
   bool can_submit(ordering::Kind kind) override;
   void submit(TimePs now, const ordering::Request& request) override;
-  TimePs link_free() const override { return up_.free(); }
+  TimePs link_free() const override { return link_.up_free(); }
   void handle(const Event& event) override;
 
  private:
@@ -43,8 +43,7 @@ class PeerDevice final : public Component, public RequestSink {
   Simulation& simulation_;
   TimePs service_;
   PeerBusyFrom busy_from_;
-  MessageLane up_;
-  MessageLane down_;
+  DeviceLink link_;
   IoDevice* device_ = nullptr;
   SlotPool<ordering::Response> responses_;
   TimePs free_from_;

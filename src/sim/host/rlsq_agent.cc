@@ -13,8 +13,9 @@ static_assert(kLineBytes == ordering::kLineBytes);
 void RlsqAgent::settle() {
   for (;;) {
     bool moved = ask();
-    IoEvent event;
-    while (agent_.next_event(event)) {
+    while (agent_.has_event()) {
+      IoEvent event;
+      agent_.next_event(event);
       moved = true;
       switch (event.kind) {
         case IoEvent::Kind::kRead:
@@ -64,6 +65,7 @@ bool RlsqAgent::ask() {
 }
 
 bool RlsqAgent::perform_all() {
+  if (!queue_.has_perform()) return false;
   ordering::Perform work;
   bool moved = false;
   while (queue_.next_perform(work)) {

@@ -41,6 +41,7 @@ class RlsqAgent {
 
   /// To the home: requests, and answers to snoops.
   bool next_message(Message& out) { return agent_.next_response(out) || agent_.next_request(out); }
+  bool has_response() const { return queue_.has_response(); }
   /// For the device; kind kWrite says that a posted write was performed.
   bool next_response(ordering::Response& out) { return queue_.next_response(out); }
 

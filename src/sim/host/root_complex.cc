@@ -18,12 +18,25 @@ IoAgentConfig agent_config(const RootComplexConfig& config) {
   // Those that the queue works on, and as many again that are on their way home or still tracked.
   agent.lines = 4 * agent.operations;
   agent.credits = RootComplex::agent_credits(config);
+  agent.drops = config.drops;
   return agent;
 }
 
-MessageLane link(const IoLinkConfig& config, TimePs way) {
-  const std::uint32_t header_cycles = (config.header_bytes + config.width_bytes - 1) / config.width_bytes;
-  return {config.cycle, config.width_bytes, header_cycles, way};
+/// A read has no bytes and no operands: two cache lines less to touch.
+void copy_request(ordering::Request& to, const ordering::Request& from) {
+  if (from.kind != ordering::Kind::kRead) {
+    to = from;
+    return;
+  }
+  to.kind = from.kind;
+  to.label = from.label;
+  to.is_first = from.is_first;
+  to.is_last = from.is_last;
+  to.domain = from.domain;
+  to.number = from.number;
+  to.tag = from.tag;
+  to.line = from.line;
+  to.mask = from.mask;
 }
 
 }  // namespace
@@ -52,29 +65,48 @@ RootComplex::RootComplex(Simulation& simulation, CoherentMemory& memory, AgentId
       config_(config.root_complex),
       credit_limit_{config.io_link.posted_credits, config.io_link.non_posted_credits},
       complex_(std::move(queue), IoAgent(agent, agent_config(config.root_complex))),
-      up_(link(config.io_link, config.io_link.up)),
-      down_(link(config.io_link, config.io_link.down)),
+      link_(config.io_link, tlp_form_of(config.root_complex.queue.design)),
       credit_way_(config.io_link.down),
       requests_(1024),
       responses_(1024) {
   for (Ring<Held>& ring : held_) ring.reserve(1024);
+  for (std::size_t flow = 0; flow < credits_.size(); ++flow) credits_[flow].reserve(credit_limit_[flow]);
 }
 
 bool RootComplex::can_submit(ordering::Kind kind) {
   const Flow flow = flow_of(kind);
-  if (credit_limit_[flow] == 0 || under_way_[flow] < credit_limit_[flow]) return true;
+  if (has_credit(simulation_.now(), flow)) return true;
+  if (!refused_[flow] && !credits_[flow].empty()) wake_for_credit(flow);
   refused_[flow] = true;
   return false;
 }
 
+/// Counts the credits that are back by now.
+bool RootComplex::has_credit(TimePs now, Flow flow) {
+  if (credit_limit_[flow] == 0) return true;
+  Ring<TimePs>& credits = credits_[flow];
+  while (!credits.empty() && credits.front() <= now) {
+    credits.pop_front();
+    --under_way_[flow];
+  }
+  return under_way_[flow] < credit_limit_[flow];
+}
+
+/// Only a device that waits for a credit hears of it.
+void RootComplex::wake_for_credit(Flow flow) {
+  simulation_.schedule(credits_[flow].front(), id(), id(), kCredit, flow);
+}
+
 void RootComplex::submit(TimePs now, const ordering::Request& request) {
   const Flow flow = flow_of(request.kind);
-  WHARF_CHECK(credit_limit_[flow] == 0 || under_way_[flow] < credit_limit_[flow]);
+  WHARF_CHECK(has_credit(now, flow));
   ++under_way_[flow];
   ++counters_.requests;
-  const bool has_data = request.kind != ordering::Kind::kRead;
-  const MessageLane::Crossing crossing = up_.send(now, has_data ? ordering::byte_count(request.mask) : 0);
-  simulation_.schedule(crossing.data + config_.lookup, id(), id(), kAtQueue, keep_slot(requests_, request));
+  const TimePs arrived = link_.send_up(now, request);
+  requests_.grow(requests_.in_use() + 1);
+  const std::uint32_t slot = requests_.acquire();
+  copy_request(requests_[slot], request);
+  simulation_.schedule(arrived + config_.lookup, id(), id(), kAtQueue, slot);
 }
 
 void RootComplex::handle(const Event& event) {
@@ -86,8 +118,8 @@ void RootComplex::handle(const Event& event) {
       device_->answered(event.time, take_slot(responses_, event.argument));
       break;
     case kCredit:
-      --under_way_[event.argument];
-      if (std::exchange(refused_[event.argument], false)) device_->credits_back(event.time);
+      refused_[event.argument] = false;
+      device_->credits_back(event.time);
       break;
   }
 }
@@ -113,9 +145,10 @@ bool RootComplex::offer(TimePs now, std::uint32_t slot) {
   requests_.release(slot);
   if (credit_limit_[flow] == 0) {
     --under_way_[flow];
-  } else {
-    simulation_.schedule(now + credit_way_, id(), id(), kCredit, flow);
+    return true;
   }
+  credits_[flow].push_back(now + credit_way_);
+  if (refused_[flow] && credits_[flow].size() == 1) wake_for_credit(flow);
   return true;
 }
 
@@ -141,17 +174,19 @@ void RootComplex::receive(TimePs now, const Message& message, TimePs data_at) {
 }
 
 void RootComplex::drain(TimePs now, TimePs data_at) {
-  Message message;
-  ordering::Response response;
   for (;;) {
     bool moved = false;
+    Message message;
     while (complex_.next_message(message)) {
       moved = true;
       memory_.send(now, message);
     }
-    while (complex_.next_response(response)) {
-      moved = true;
-      answer(now, data_at, response);
+    if (complex_.has_response()) {
+      ordering::Response response;
+      while (complex_.next_response(response)) {
+        moved = true;
+        answer(now, data_at, response);
+      }
     }
     if (!moved) return;
     if (!held_[kPosted].empty() || !held_[kNonPosted].empty()) retry(now);
@@ -167,8 +202,8 @@ void RootComplex::answer(TimePs now, TimePs data_at, const ordering::Response& r
   // Cut through: the data may still be on their way to the queue when it acts on their header.
   const TimePs leaves = max(now + config_.answer, answer_from_);
   answer_from_ = leaves + config_.spacing;
-  const MessageLane::Crossing crossing = down_.send(leaves, ordering::byte_count(response.mask));
-  const TimePs complete = max(crossing.data, data_at + config_.answer + down_.way());
+  const TimePs arrived = link_.send_down(now, leaves, response);
+  const TimePs complete = max(arrived, data_at + config_.answer + link_.way_down());
   simulation_.schedule(complete, id(), id(), kAtDevice, keep_slot(responses_, response));
 }
 

@@ -13,7 +13,7 @@
 #include "base/slot_pool.h"
 #include "sim/host/coherent_config.h"
 #include "sim/host/coherent_memory.h"
-#include "sim/host/message_lane.h"
+#include "sim/host/device_link.h"
 #include "sim/host/request_sink.h"
 #include "sim/host/rlsq_agent.h"
 #include "sim/kernel/simulation.h"
@@ -41,12 +41,14 @@ class RootComplex final : public Component, public CoherentAgent, public Request
   void connect(IoDevice& device) override { device_ = &device; }
   void observe_with(CoherenceObserver* observer) { complex_.observe_with(observer); }
   void mirror_to(StoreMirror* mirror) { complex_.mirror_to(mirror); }
+  /// Who hears of every packet on the device's link; null for nobody.
+  void observe_link_with(LinkObserver* observer) { link_.observe_with(observer); }
   /// How many requests its coherent agent may have unanswered.
   static std::uint32_t agent_credits(const RootComplexConfig& config);
 
   bool can_submit(ordering::Kind kind) override;
   void submit(TimePs now, const ordering::Request& request) override;
-  TimePs link_free() const override { return up_.free(); }
+  TimePs link_free() const override { return link_.up_free(); }
 
   void receive(TimePs now, const Message& message, TimePs data_at) override;
   void handle(const Event& event) override;
@@ -70,6 +72,8 @@ class RootComplex final : public Component, public CoherentAgent, public Request
   void at_queue(TimePs now, std::uint32_t slot);
   void retry(TimePs now);
   bool offer(TimePs now, std::uint32_t slot);
+  bool has_credit(TimePs now, Flow flow);
+  void wake_for_credit(Flow flow);
   void drain(TimePs now, TimePs data_at);
   void answer(TimePs now, TimePs data_at, const ordering::Response& response);
 
@@ -79,14 +83,14 @@ class RootComplex final : public Component, public CoherentAgent, public Request
   std::array<std::uint32_t, 2> credit_limit_;
   RlsqAgent complex_;
   IoDevice* device_ = nullptr;
-  MessageLane up_;
-  MessageLane down_;
+  DeviceLink link_;
   TimePs answer_from_;  ///< The earliest next answer.
   TimePs credit_way_;
   SlotPool<ordering::Request> requests_;
   SlotPool<ordering::Response> responses_;
   std::array<Ring<Held>, 2> held_;
   std::array<std::uint32_t, 2> under_way_{};
+  std::array<Ring<TimePs>, 2> credits_;  ///< When those that the queue has taken are back at the device.
   std::array<bool, 2> refused_{};
   std::uint64_t next_number_ = 0;
   RootComplexCounters counters_;

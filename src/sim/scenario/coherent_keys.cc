@@ -78,6 +78,8 @@ void bind_link(Binder& binder, IoLinkConfig& link) {
   binder.time("cycle", link.cycle, "clock of the link between device and root complex");
   binder.bytes("width_bytes", link.width_bytes, "data that cross in one cycle; a power of two", 1, 1'024);
   binder.bytes("header_bytes", link.header_bytes, "header and framing of every packet", 0, 256);
+  binder.flag("tlp_sizes", link.tlp_sizes,
+              "packets take the bytes of their TLPs, framing and prefixes included, instead of header_bytes");
   binder.time("up", link.up, "device to root complex");
   binder.time("down", link.down, "root complex to device");
   binder.integer("posted_credits", link.posted_credits, "writes on their way to the queue; 0 is unlimited", 0,
@@ -85,6 +87,10 @@ void bind_link(Binder& binder, IoLinkConfig& link) {
   binder.integer("non_posted_credits", link.non_posted_credits,
                  "reads and atomics on their way to the queue; 0 is unlimited", 0, 65'536);
 }
+
+constexpr std::array<Choice<DropNotice>, kDropNoticeCount> kDropNotices{{{"answered", DropNotice::kAnswered},
+                                                                         {"passing", DropNotice::kPassing},
+                                                                         {"silent", DropNotice::kSilent}}};
 
 void bind_root_complex(Binder& binder, RootComplexConfig& complex) {
   const Binder::Section section(binder, "root_complex");
@@ -101,6 +107,8 @@ void bind_root_complex(Binder& binder, RootComplexConfig& complex) {
   binder.integer("trackers", complex.queue.trackers, "different lines in the queue", 1, 16'384);
   binder.integer("posted_reserve", complex.queue.posted_reserve, "further entries, for writes alone", 1,
                  16'384);
+  binder.choice<DropNotice>("drops", complex.drops, kDropNotices,
+                            "how the home hears that a line read ahead is tracked no more");
   binder.flag("answers_in_order", complex.queue.answers_in_order,
               "answers leave in the order of the requests, not as they are ready");
   binder.flag("write_before_annotated_read", complex.queue.order.write_before_annotated_read,
