@@ -23,7 +23,7 @@ Result<void> require_duration(std::string_view key, TimePs found) {
 /// leave while one is on the way for the longest time, and a core's buffers full that waited for credits.
 Result<void> validate_stream(const MmioStreamConfig& stream) {
   WHARF_TRY(require_range("mmio_stream.combining_buffers", stream.combining_buffers, 1, 64));
-  WHARF_TRY(require_range("mmio_stream.largest", stream.largest, 0, 16'384));
+  WHARF_TRY(require_range("mmio_stream.largest", stream.largest, 0, 8192));
   WHARF_TRY(require_range("mmio_stream.buffers", stream.buffers, 1, 4096));
   WHARF_TRY(require_duration("mmio_stream.spread", stream.spread));
   WHARF_TRY(require_duration("mmio_stream.unit_cycle", stream.unit_cycle));

@@ -95,9 +95,9 @@ struct MmioStreamConfig {
   TimePs line = picoseconds(4'267);         ///< From one line of stores to the next: 120 Gbps, 2.1.
   TimePs spread = nanoseconds(20);          ///< A line may take so much longer than pcie.mmio_write. Choice.
   std::uint32_t combining_buffers = 8;      ///< Write-combining buffers of the core, 1 to 64; 3.4.
-  std::uint32_t largest = 4096;             ///< Payload, 0 to 16384.
+  std::uint32_t largest = 4096;             ///< Payload, 0 to 8192.
   std::uint32_t window_bytes = 256 * 1024;  ///< Addresses of a queue, a power of two; 3.3.
-  std::uint32_t buffer_bytes = 8192;        ///< Of a data buffer of the reorder unit, a power of two.
+  std::uint32_t buffer_bytes = 16'384;      ///< Of a data buffer of the reorder unit, a power of two.
   std::uint32_t buffers = 16;               ///< Data buffers: queues with an incomplete message, 1 to 4096.
   std::uint32_t memory_bytes = 256 * 1024;  ///< NIC memory for messages until they are done.
   TimePs unit_cycle = nanoseconds(2);       ///< Clock period of the unit: 500 MHz, 3.2.

@@ -18,6 +18,7 @@ HostConfig plain() {
   config.pcie.rate = gigabits_per_second(512);
   config.pcie.request_header = 32;
   config.mmio_stream.line = nanoseconds(4);
+  config.mmio_stream.buffer_bytes = 8192;
   config.mmio_stream.spread = kTimeZero;
   return config;
 }

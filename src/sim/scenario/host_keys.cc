@@ -161,11 +161,11 @@ void bind_stream(Binder& binder, MmioStreamConfig& stream, const HostKeyScope& s
   binder.time("spread", stream.spread, "what a line may take longer, at random, on its way to the NIC");
   binder.integer("combining_buffers", stream.combining_buffers, "write-combining buffers of the core", 1, 64);
   binder.bytes("largest", stream.largest,
-               "payload that is written to the NIC behind the entry; more is fetched", 0, 16'384);
+               "payload that is written to the NIC behind the entry; more is fetched", 0, 8192);
   binder.bytes("window_bytes", stream.window_bytes, "addresses of a queue, which wrap; a power of two", 128,
                1U << 30U);
   binder.bytes("buffer_bytes", stream.buffer_bytes, "a data buffer of the reorder unit; a power of two", 64,
-               1U << 20U);
+               65'536);
   binder.integer("buffers", stream.buffers, "data buffers: queues that can have an incomplete message", 1,
                  4'096);
   binder.bytes("memory_bytes", stream.memory_bytes, "NIC memory of messages that are not done", 64,

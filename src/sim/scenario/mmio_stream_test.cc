@@ -85,6 +85,7 @@ verbs::Task<void> all_workers(Pair& pair, std::uint32_t workers) {
 TEST_P(EveryProtocol, BytesArriveAsTheyWere) {
   for (const MemorySystem system : {MemorySystem::kFlat, MemorySystem::kCoherent}) {
     TwoHostsConfig config = submitted(GetParam(), SubmissionPath::kMmioStream);
+    config.host.mmio_stream.buffer_bytes = 8192;
     config.host.mmio_stream.memory_bytes = 8320;
     config.host.memory.system = system;
     Pair pair(config);
