@@ -174,7 +174,7 @@ double million_batches_per_second(const std::vector<std::unique_ptr<CardThread>>
   TimePs end = kNever;
   for (const auto& thread : threads) {
     begin = max(begin, thread->begin());
-    end = min(end, thread->last_but_one());
+    end = min(end, thread->end());
   }
   double batches = 0;
   for (const auto& thread : threads) batches += thread->batches_done(end) - thread->batches_done(begin);

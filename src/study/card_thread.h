@@ -52,9 +52,8 @@ class CardThread final : public sim::Component, public sim::QueueClient {
   bool is_done() const { return finished_ == load_.batches; }
   std::uint64_t failures() const { return failures_; }
   TimePs begin() const { return begin_; }
-  /// When the last batch but one had been worked on: until then, and as long as another thread's batch takes
-  /// from then on, this one is at work. There are two batches at least.
-  TimePs last_but_one() const { return ends_[ends_.size() - 2]; }
+  /// When the last batch had been worked on.
+  TimePs end() const { return ends_.back(); }
   /// Batches done at `at`; of the one under way, the share of its time that has passed.
   double batches_done(TimePs at) const;
   /// From a batch's first call until its last completion has been polled; one batch ahead only.
@@ -101,8 +100,7 @@ class CardThread final : public sim::Component, public sim::QueueClient {
   std::vector<TimePs> latencies_;
 };
 
-/// Batches per second, in millions, while all of the threads were at work: from the last one's begin until
-/// the first one began its last batch.
+/// Batches per second, in millions, while all of the threads were at work.
 double million_batches_per_second(const std::vector<std::unique_ptr<CardThread>>& threads);
 
 /// Runs the threads from now on, each begun 300 ns after the one before, until nothing is left to happen.
