@@ -27,8 +27,6 @@ namespace wharf::uet {
 
 struct alignas(64) EngineParts {
   static constexpr std::size_t kEventsMax = 1024;
-  /// Up to Pds::free_pdcs_: packets look at no more of it, the first counters apart (prefetch.h).
-  static constexpr std::size_t kHotBytes = 29 * 64;
 
   EngineParts(std::shared_ptr<const UetConfig> its_config, wire::HostAddress its_host, std::uint64_t seed,
               wire::PayloadPool& its_payloads, Arena& its_arena);

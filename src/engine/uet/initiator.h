@@ -106,6 +106,8 @@ class Initiator {
   void release(std::uint32_t slot);
   std::uint32_t find_by_psn(std::uint32_t pdc, wire::UetPsn psn) const;
 
+  friend struct Prefetch;
+
   EngineParts& parts_;
   std::vector<Peer> peers_;
   reliability::DeadlineHeap retries_;  ///< By message slot: restarts that wait.

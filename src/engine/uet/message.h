@@ -34,14 +34,12 @@ struct Destination {
 };
 
 /// A message that this engine sends. message_id on the wire is the slot plus one.
-struct OutboundMessage {
-  // What every packet looks at.
+struct alignas(64) OutboundMessage {
+  // What every packet looks at: two lines.
   std::uint32_t length = 0;       ///< request_length.
   std::uint32_t send_length = 0;  ///< Bytes that travel with the message: 0 for reads.
   std::uint32_t sent = 0;         ///< Of send_length, cut into packets so far.
   std::uint32_t unanswered = 0;   ///< Packets without an answer.
-  std::uint32_t accesses = 0;     ///< Memory accesses under way that the end must wait for.
-  std::uint32_t received = 0;     ///< Reads: bytes that have arrived.
   std::uint32_t pdc = kNoSlot;
   std::uint32_t next = kNoSlot;  ///< In the PDC's list of messages to send.
   std::uint16_t overhead = 0;    ///< Window bytes of a packet beside its payload.
@@ -68,15 +66,20 @@ struct OutboundMessage {
   verbs::Verb verb = verbs::Verb::kWrite;
   bool signaled = true;
 
-  // Addressing.
   Destination to;
   std::uint32_t initiator = 0;
+  std::uint32_t first_byte = 0;     ///< Deferrable: where the restarted message begins.
   std::uint64_t buffer_offset = 0;  ///< Read responses: the address that is read.
   std::uint64_t memory_key = 0;     ///< Read responses: of the region that is read.
+  wire::OperationTag operation;
+  wire::Payload inline_data;
+
+  // What some packets look at.
   std::uint64_t header_data = 0;
+  std::uint32_t accesses = 0;      ///< Memory accesses under way that the end must wait for.
+  std::uint32_t received = 0;      ///< Reads: bytes that have arrived.
   std::uint32_t eager_length = 0;  ///< Rendezvous.
   std::uint32_t target_token = 0;  ///< Deferrable: the target's. Rendezvous reads: generation of `inbound`.
-  std::uint32_t first_byte = 0;    ///< Deferrable: where the restarted message begins.
   std::uint32_t region = kNoSlot;  ///< Rendezvous: the temporary region, at both ends of its read.
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;  ///< Read responses.
   std::uint32_t inbound = kNoSlot;        ///< Rendezvous reads: the message they complete.
@@ -92,9 +95,7 @@ struct OutboundMessage {
   engine::QueueId queue = 0;
   verbs::PeerId peer = verbs::kNoPeer;
   std::uint64_t id = 0;
-  wire::OperationTag operation;
   std::array<verbs::ScatterEntry, verbs::kMaxScatterEntries> local{};
-  wire::Payload inline_data;
   std::uint32_t attempts = 0;    ///< Restarts so far.
   std::uint32_t generation = 0;  ///< Counts uses of the slot.
   std::uint64_t order = 0;       ///< Posting number in its queue: restarts keep the order.

@@ -78,6 +78,8 @@ struct PdcSend {
   std::uint32_t message_tail = kNoSlot;
 
   std::uint32_t outstanding() const { return next - una; }
+  /// Whether another PSN needs a larger ring; there is none before the first.
+  bool full() const { return ring == nullptr || outstanding() > mask; }
   SendEntry& at(UetPsn psn) { return ring[psn & mask]; }
   const SendEntry& at(UetPsn psn) const { return ring[psn & mask]; }
   /// Whether `psn` is outstanding.

@@ -94,6 +94,8 @@ class Pds {
 
  private:
   const UetConfig& parts_config() const;
+  /// Up to ids_: packets look at no more of it (prefetch.h).
+  static constexpr std::size_t kHotBytes = std::size_t{6} * 64;
   /// ACKs, and likewise NACKs and CPs, that wait for transmit() at most.
   static constexpr std::size_t kControlJobsMax = 65536;
   /// A packet without a place in a congestion window that waits for transmit().
@@ -159,6 +161,16 @@ class Pds {
   void clear_stored(TimePs now, std::uint32_t index, UetPsn up_to);
   void fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing);
   std::uint32_t find(std::uint16_t local_id) const;
+  /// An identifier and the PDC that it has been found to be; kNoSlot: none.
+  struct Found {
+    std::uint16_t id = 0;
+    std::uint32_t index = kNoSlot;
+  };
+  /// The same, with what was found last time to look at first.
+  std::uint32_t find(std::uint16_t local_id, Found& last) const {
+    if (last.id != local_id || last.index == kNoSlot) last = {local_id, find(local_id)};
+    return last.index;
+  }
   std::uint64_t* take_bits();
   std::uint32_t bits_words() const;
   static std::uint64_t syn_key(wire::HostAddress host, std::uint16_t peer_id) {
@@ -256,10 +268,13 @@ class Pds {
   Ring<ControlJob> control_;
   reliability::DeadlineHeap timers_;
   SlotPool<StoredResponse> stored_;
-  const Pdc* recent_sender_ = nullptr;           ///< PDC of the last data sent,
-  const Pdc* recent_receiver_ = nullptr;         ///< and of the last request received: only to fetch ahead.
-  std::array<std::array<PdcidPool, 2>, 2> ids_;  ///< [role][reserved].
+  const Pdc* recent_sender_ = nullptr;    ///< PDC of the last data sent,
+  const Pdc* recent_receiver_ = nullptr;  ///< and of the last request received: only to fetch ahead.
+  Found answered_;                        ///< By the last acknowledgement,
+  Found requested_;                       ///< and by the last request.
+  bool fetches_ = false;                  ///< Some message has had its payload in memory.
   // From here on: not looked at for every packet.
+  std::array<std::array<PdcidPool, 2>, 2> ids_;  ///< [role][reserved].
   std::vector<std::uint32_t> free_pdcs_;
   FlatMap routes_;  ///< Initiator: key of a flow to PDC.
   FlatMap by_syn_;  ///< Target: host and SPDCID to PDC; looked at for SYN packets only.

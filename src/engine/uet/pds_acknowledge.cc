@@ -108,7 +108,7 @@ std::uint64_t Pds::sack_bits(const PdcReceive& rx, UetPsn base) const {
 void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
   ++parts_.counters.acknowledgements_received;
   const wire::UetAck& ack = packet.uet.ack;
-  const std::uint32_t index = find(ack.destination_pdcid);
+  const std::uint32_t index = find(ack.destination_pdcid, answered_);
   if (!is_peer(index, packet, ack.source_pdcid)) {
     ++parts_.counters.dropped_unknown_pdc;
     return;

@@ -128,7 +128,6 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
   tx.start = tx.next = tx.una = tx.fresh = start;
   tx.cumulative = start - 1;
   tx.range = mpr * wire::kUetMprUnit;
-  grow_ring(tx);
   // [UE 1.0 3.5.8] Choice: both directions begin at the same Start_PSN, so that nothing needs to be told.
   PdcReceive& rx = made.rx;
   rx.received = take_bits();
@@ -229,6 +228,8 @@ void Pds::free_pdc(TimePs now, std::uint32_t index) {
   PdcidPool& pool = ids_[record.role == PdcRole::kInitiator ? 0 : 1][record.reserved ? 1 : 0];
   pool.last_psn(record.local_id) = record.tx.next - 1;
   pool.release(record.local_id);
+  answered_ = {};
+  requested_ = {};
   if (record.role == PdcRole::kTarget) {
     by_syn_.erase(syn_key(record.peer, record.peer_id));
     remember_closed(now,
@@ -244,9 +245,11 @@ void Pds::free_pdc(TimePs now, std::uint32_t index) {
   }
   free_bits_.push_back(record.rx.received);
   free_bits_.push_back(record.rx.finished);
-  const auto size_class =
-      static_cast<std::size_t>(std::countr_zero(record.tx.mask + 1) - std::countr_zero(kFirstRing));
-  free_rings_[size_class].push_back(record.tx.ring);
+  if (record.tx.ring != nullptr) {
+    const auto size_class =
+        static_cast<std::size_t>(std::countr_zero(record.tx.mask + 1) - std::countr_zero(kFirstRing));
+    free_rings_[size_class].push_back(record.tx.ring);
+  }
   timers_.set(index, kNever);
   const std::uint32_t ccc = record.ccc;
   record.state = PdcState::kClosed;

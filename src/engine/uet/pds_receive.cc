@@ -175,7 +175,7 @@ std::uint32_t Pds::find_for_request(TimePs now, const wire::Packet& packet, bool
       ++parts_.counters.pdcs_accepted;
     }
   } else {
-    index = find(fields.destination_id);
+    index = find(fields.destination_id, requested_);
     if (index == kNoSlot) {
       nack(packet, UetNackCode::kInvalidDpdcid, kNoSlot);
       return kNoSlot;

@@ -59,6 +59,7 @@ void Pds::enqueue(TimePs now, std::uint32_t index, std::uint32_t slot) {
   message.next = kNoSlot;
   (tx.message_tail == kNoSlot ? tx.message_head : parts_.outbound[tx.message_tail].next) = slot;
   tx.message_tail = slot;
+  fetches_ = fetches_ || parts_.initiator.needs_fetch(slot);
   record.last_activity = now;
   parts_.initiator.add_to_backlog(parts_.cms[record.ccc], slot);
   kick(now, index);
@@ -82,7 +83,7 @@ void Pds::stop(TimePs now, std::uint32_t slot) {
 void Pds::push_control_entry(TimePs now, std::uint32_t index, UetControlType type) {
   Pdc& record = *pdcs_[index];
   PdcSend& tx = record.tx;
-  if (tx.outstanding() > tx.mask) grow_ring(tx);
+  if (tx.full()) grow_ring(tx);
   const UetPsn psn = tx.next++;
   SendEntry& entry = tx.at(psn);
   entry = SendEntry{};
@@ -128,7 +129,7 @@ bool Pds::stage_next(TimePs now, bool only_if_fetched) {
       --context.resend_packets;
       context.resend_backlog -= bytes;
     } else {
-      if (tx.outstanding() > tx.mask) grow_ring(tx);
+      if (tx.full()) grow_ring(tx);
       psn = tx.next++;
       SendEntry& entry = tx.at(psn);
       entry = SendEntry{};
@@ -223,7 +224,7 @@ void Pds::drop_unwanted() {
 void Pds::settle(TimePs now) {
   // Before transmit() looks: what it would have to fetch could only leave after the host's next input.
   drop_unwanted();
-  while (staged_order_.size() < parts_.config.fetch_ahead_packets && stage_next(now, true)) {
+  while (fetches_ && staged_order_.size() < parts_.config.fetch_ahead_packets && stage_next(now, true)) {
   }
 }
 

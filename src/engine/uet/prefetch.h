@@ -18,15 +18,29 @@ struct Prefetch {
 
   /// The engine itself, as far as packets look at it.
   [[gnu::always_inline]] static void first(const EngineParts& parts) {
-    prefetch_lines<EngineParts::kHotBytes, true>(&parts);
+    // Configuration, accesses and the list of outbound messages.
+    prefetch_lines<3 * kFetchedBytes, true>(&parts);
+    prefetch_lines<sizeof(parts.inbound) + sizeof(void*)>(&parts.inbound);
+    __builtin_prefetch(&parts.endpoints.last_key_, 1);
+    __builtin_prefetch(&parts.initiator.retries_);
+    prefetch_lines<kFetchedBytes>(&parts.rudi.answers_);
+    prefetch_lines<4 * kFetchedBytes>(&parts.cms);
+    __builtin_prefetch(&parts.cms.issuer_);
+    prefetch_lines<Pds::kHotBytes>(&parts.pds);
     prefetch_lines<2 * kFetchedBytes>(&parts.counters);
   }
 
   /// The records of the flows that were last at work, and the places that the next packet will take.
   [[gnu::always_inline]] static void second(const EngineParts& parts) {
     const Pds& pds = parts.pds;
-    prefetch_object(pds.recent_sender_);
-    prefetch_object(pds.recent_receiver_);
+    if (const Pdc* sender = pds.recent_sender_; sender != nullptr) {
+      prefetch_lines<kFetchedBytes, true>(sender);
+      prefetch_lines<sizeof(sender->tx)>(&sender->tx);
+    }
+    if (const Pdc* receiver = pds.recent_receiver_; receiver != nullptr) {
+      prefetch_lines<kFetchedBytes, true>(receiver);
+      prefetch_lines<sizeof(receiver->rx)>(&receiver->rx);
+    }
     prefetch_object(parts.cms.recent_);
     __builtin_prefetch(pds.pdcs_.data());
     __builtin_prefetch(parts.cms.contexts_.data());
@@ -47,14 +61,17 @@ struct Prefetch {
       const PdcSend& tx = sender->tx;
       __builtin_prefetch(&tx.at(tx.next), 1);
       __builtin_prefetch(&tx.at(tx.una), 1);
-      if (tx.message_head != kNoSlot) prefetch_lines<2 * kFetchedBytes>(&parts.outbound[tx.message_head]);
+      if (tx.message_head != kNoSlot)
+        prefetch_lines<2 * kFetchedBytes, true>(&parts.outbound[tx.message_head]);
+      if (parts.cms.recent_ != nullptr) parts.cms.recent_->paths.prefetch();
     }
     if (const Pdc* receiver = parts.pds.recent_receiver_;
         receiver != nullptr && receiver->rx.received != nullptr) {
       const PdcReceive& rx = receiver->rx;
       __builtin_prefetch(&rx.word(rx.received, rx.expected), 1);
       __builtin_prefetch(&rx.word(rx.finished, rx.expected), 1);
-      if (rx.messages != kNoSlot) prefetch_object(&parts.inbound_messages[rx.messages]);
+      // What comes before the copy of the first request.
+      if (rx.messages != kNoSlot) prefetch_lines<kFetchedBytes>(&parts.inbound_messages[rx.messages]);
     }
   }
 };

@@ -75,6 +75,8 @@ class Rudi {
   void finish_packet(TimePs now, std::uint32_t packet);
   Answer& push_answer();
 
+  friend struct Prefetch;
+
   EngineParts& parts_;
   SlotPool<Outstanding> outstanding_;
   IndexList messages_;  ///< With packets that were never sent.

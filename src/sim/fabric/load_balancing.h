@@ -8,7 +8,8 @@ namespace wharf::sim {
 
 /// The hash by which switches spread packets: Bob Jenkins' 96-bit mix ("A hash function for hash table
 /// lookup", Dr. Dobb's Journal 1997) of flow, path (entropy) and switch, with the constants that htsim uses.
-inline std::uint32_t path_hash(std::uint32_t flow, std::uint32_t path, std::uint32_t salt) {
+[[gnu::always_inline]] inline std::uint32_t path_hash(std::uint32_t flow, std::uint32_t path,
+                                                      std::uint32_t salt) {
   std::uint32_t a = 0x9e37'79b9U + flow;
   std::uint32_t b = 0x9e37'79b9U + salt;
   std::uint32_t c = path;

@@ -110,9 +110,11 @@ class Partition {
 
   // Fetching ahead (partition_fetch.h).
   void known(const FabricEvent& event);
-  void fetch_first(const FabricEvent& event);
-  void fetch_second(FabricEvent& event);
+  void fetch_first(FabricEvent& event);
+  void fetch_second(const FabricEvent& event);
   void fetch_last(const FabricEvent& event);
+  template <int kPart>
+  void fetch_hosts(const FabricEvent& event) const;
   void fetch_oldest(const Port& port);
   template <int kPart>
   void fetch_host(std::uint32_t host) const;

@@ -18,16 +18,17 @@ template <FabricHost Host>
   heads_.prefetch(event.hint);
 }
 
-/// The port and its first packet in flight are there: fetch what is at the far end, and what is queued.
+/// The port and its first packet in flight are there: look its output port up and fetch it, and what is
+/// queued here. Or fetch the host at the far end.
 template <FabricHost Host>
-[[gnu::always_inline]] inline void Partition<Host>::fetch_first(const FabricEvent& event) {
+[[gnu::always_inline]] inline void Partition<Host>::fetch_first(FabricEvent& event) {
   if (event.kind() != FabricEventKind::kArrival) return;
   const Port& in = ports_[record_of(event)];
   if (in.waiting != 0) {
     heads_.prefetch(in.flight_tail);
     if ((in.flags & kPortOfHost) == 0) {
       fetch_oldest(in);
-    } else {
+    } else if (in.ready_at < event.time) {
       fetch_host<1>(in.host);
     }
   }
@@ -40,22 +41,6 @@ template <FabricHost Host>
     fetch_host<1>(host);
     if (head.body != kNoBody) prefetch_object(&bodies_[head.body]);
     __builtin_prefetch(&ports_[state_.host_ports[state_.host_port_first[host]]], 1);
-  } else {
-    __builtin_prefetch(&switches_[in.far.index()]);
-  }
-}
-
-/// The switch is there: look the output port up.
-template <FabricHost Host>
-[[gnu::always_inline]] inline void Partition<Host>::fetch_second(FabricEvent& event) {
-  if (event.kind() != FabricEventKind::kArrival) return;
-  const Port& in = ports_[record_of(event)];
-  if (in.waiting != 0 && (in.flags & kPortOfHost) != 0) fetch_host<2>(in.host);
-  const SlotId slot = in.flight_head;
-  if (slot == kNoSlot) return;
-  const PacketHead& head = heads_[slot];
-  if (in.far.is_host()) {
-    fetch_host<2>(in.far.index());
     return;
   }
   if (!stateless_routes_ || head.time != event.time || (head.flags & (kHeadLinkControl | kHeadDamaged)) != 0)
@@ -70,11 +55,8 @@ template <FabricHost Host>
 /// The output port is there: fetch the packets that its lists will link to. Or the host is: fetch its
 /// records.
 template <FabricHost Host>
-[[gnu::always_inline]] inline void Partition<Host>::fetch_last(const FabricEvent& event) {
-  if (event.kind() != FabricEventKind::kArrival) return;
-  const Port& in = ports_[record_of(event)];
-  if (in.waiting != 0 && (in.flags & kPortOfHost) != 0) fetch_host<3>(in.host);
-  if (in.far.is_host()) fetch_host<3>(in.far.index());
+[[gnu::always_inline]] inline void Partition<Host>::fetch_second(const FabricEvent& event) {
+  fetch_hosts<2>(event);
   if ((event.hint & kHintPort) == 0) return;
   const Port& out = ports_[event.hint & ~kHintPort];
   heads_.prefetch(out.flight_tail);
@@ -82,6 +64,23 @@ template <FabricHost Host>
     fetch_oldest(out);
     heads_.prefetch(out.queue_tail[(static_cast<unsigned>(std::bit_width(out.waiting)) - 1) % kPortQueues]);
   }
+}
+
+/// What the records of the host refer to.
+template <FabricHost Host>
+[[gnu::always_inline]] inline void Partition<Host>::fetch_last(const FabricEvent& event) {
+  fetch_hosts<3>(event);
+}
+
+/// A later step of the hosts at both ends of a link whose packet arrives.
+template <FabricHost Host>
+template <int kPart>
+[[gnu::always_inline]] inline void Partition<Host>::fetch_hosts(const FabricEvent& event) const {
+  if (event.kind() != FabricEventKind::kArrival) return;
+  const Port& in = ports_[record_of(event)];
+  if (in.far.is_host()) fetch_host<kPart>(in.far.index());
+  if ((in.flags & kPortOfHost) != 0 && in.waiting != 0 && in.ready_at < event.time)
+    fetch_host<kPart>(in.host);
 }
 
 /// The three steps of a host's own (Host::Prefetch), the host with the first.

@@ -53,9 +53,9 @@ void Partition<Host>::arrive(const FabricEvent& event) {
 template <FabricHost Host>
 inline void Partition<Host>::rearm(Port& in, const FabricEvent& event) {
   if (in.flight_head != kNoSlot) {
-    push_arrival(heads_[in.flight_head].time, event.number(), event.far_half(), in.flight_head);
+    events_.push({heads_[in.flight_head].time, event.target, in.flight_head});
   } else if (in.waiting != 0 && !flow_controlled_) {
-    push_arrival(in.ready_at + picoseconds(in.transit_ps), event.number(), event.far_half(), kNoHint);
+    events_.push({in.ready_at + picoseconds(in.transit_ps), event.target, kNoHint});
   } else {
     in.armed = false;
   }
@@ -90,7 +90,8 @@ inline void Partition<Host>::forward(TimePs now, const Port& in, SlotId slot, co
 }
 
 template <FabricHost Host>
-inline PortId Partition<Host>::route(TimePs now, SwitchState& sw, const PacketHead& head) {
+[[gnu::always_inline]] inline PortId Partition<Host>::route(TimePs now, SwitchState& sw,
+                                                            const PacketHead& head) {
   if (head.leaf == sw.routes.own_leaf) return routes_->down_port(head.destination);
   const RouteEntry entry = routes_->lookup(sw.routes, head.leaf);
   if (entry.none()) [[unlikely]]
@@ -101,8 +102,8 @@ inline PortId Partition<Host>::route(TimePs now, SwitchState& sw, const PacketHe
 }
 
 template <FabricHost Host>
-inline std::uint32_t Partition<Host>::pick(TimePs now, SwitchState& sw, const PacketHead& head,
-                                           PortGroup group) {
+[[gnu::always_inline]] inline std::uint32_t Partition<Host>::pick(TimePs now, SwitchState& sw,
+                                                                  const PacketHead& head, PortGroup group) {
   std::uint32_t choice = 0;
   switch (state_.config.load_balancing) {
     case LoadBalancing::kEcmpHash:

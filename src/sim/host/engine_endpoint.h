@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,15 @@ concept EndpointDriver = requires(D& driver, const D& observed, E& engine, TimeP
   driver.completed(now, engine, completion);
   /// When act() is wanted next; kNever when only a completion brings more.
   { observed.deadline() } -> std::same_as<TimePs>;
+};
+
+/// A place that somebody else fills: what is asked for after every packet, and is seldom there, is not
+/// cleared first.
+template <typename T>
+union Unfilled {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+  Unfilled() {}
+  T value;
 };
 
 /// Engines whose records are not fetched ahead.
@@ -108,9 +118,10 @@ class EngineEndpoint {
   void note_deadline() { deadline_ = min(engine_.deadline(), driver_deadline_); }
 
   bool perform_accesses(TimePs now) {
-    engine::Access access;
+    Unfilled<engine::Access> place;
     bool any = false;
-    while (engine_.next_access(access)) {
+    while (engine_.next_access(place.value)) {
+      const engine::Access& access = place.value;
       any = true;
       engine::AccessResult result;
       wire::BufferId lent = wire::kNoBuffer;
@@ -153,20 +164,20 @@ class EngineEndpoint {
 
   bool take_completions(TimePs now) {
     engine::QueueId queue = 0;
-    verbs::Completion completion;
+    Unfilled<verbs::Completion> completion;
     bool any = false;
     while (engine_.next_completed_queue(queue)) {
-      while (engine_.poll(queue, completion)) {
+      while (engine_.poll(queue, completion.value)) {
         any = true;
-        driver_.completed(now, engine_, completion);
+        driver_.completed(now, engine_, completion.value);
       }
     }
     if (E::supports(verbs::Verb::kLoad)) {
       verbs::LoadStoreResult result;
       while (engine_.poll_load_store(result)) payloads_->release(result.data.buffer);
     }
-    engine::AsyncEvent event;
-    while (engine_.poll_event(event)) ++events_;
+    Unfilled<engine::AsyncEvent> event;
+    while (engine_.poll_event(event.value)) ++events_;
     if (any) driver_deadline_ = driver_.deadline();
     return any;
   }

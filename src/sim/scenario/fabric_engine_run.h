@@ -69,7 +69,7 @@ class FabricEngineRun {
         topology_, observed(config_.fabric),
         [&](NodeId host, PacketContext& context) {
           context.wire = config_.wire;
-          arenas.push_back(std::make_unique<Arena>(std::size_t{16} << 10U));
+          arenas.push_back(std::make_unique<Arena>(std::size_t{4} << 10U));
           auto engine = protocol_.make(config_, host, context.payloads, *arenas.back());
           return Host(Endpoint(host, *std::move(engine), FlowDriver(run_, context, host), context.payloads),
                       config_.charge, context);
