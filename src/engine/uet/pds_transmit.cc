@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way out: numbering packets, fetching their payload, and building what leaves. [UE 1.0 3.5.10, 3.5.11]
 #include <algorithm>
+#include <memory>
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/packet_size.h"
@@ -223,7 +224,7 @@ void Pds::drop_unwanted() {
 
 void Pds::settle(TimePs now) {
   // Before transmit() looks: what it would have to fetch could only leave after the host's next input.
-  drop_unwanted();
+  if (!staged_order_.empty()) drop_unwanted();
   while (fetches_ && staged_order_.size() < parts_.config.fetch_ahead_packets && stage_next(now, true)) {
   }
 }
@@ -301,7 +302,7 @@ void Pds::emit(TimePs now, std::uint32_t slot, wire::Packet& out) {
   PdcSend& tx = record.tx;
   SendEntry& entry = tx.at(staged.psn);
   const UetConfig& config = parts_.config;
-  out = wire::uet_packet();
+  std::construct_at(&out, wire::UetMember{});
   const bool credits =
       config.congestion == CongestionControl::kReceiver || config.congestion == CongestionControl::kBoth;
   const UetPdsType type = record.ordered ? (credits ? UetPdsType::kRodCcRequest : UetPdsType::kRodRequest)
@@ -405,7 +406,7 @@ bool Pds::transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out
 bool Pds::transmit_control(TimePs now, Ring<ControlJob>& jobs, wire::Packet& out) {
   while (!jobs.empty()) {
     const ControlJob& job = jobs.front();
-    out = wire::uet_packet();
+    std::construct_at(&out, wire::UetMember{});
     wire::TrafficClass traffic_class = wire::TrafficClass::kControl;
     if (job.type == UetPdsType::kAck) {
       build_ack(now, job, out);

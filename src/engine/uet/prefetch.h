@@ -25,9 +25,10 @@ struct Prefetch {
     __builtin_prefetch(&parts.initiator.retries_);
     prefetch_lines<kFetchedBytes>(&parts.rudi.answers_);
     prefetch_lines<4 * kFetchedBytes>(&parts.cms);
-    __builtin_prefetch(&parts.cms.issuer_);
     prefetch_lines<Pds::kHotBytes>(&parts.pds);
     prefetch_lines<2 * kFetchedBytes>(&parts.counters);
+    __builtin_prefetch(&parts.inbound_messages, 1);
+    __builtin_prefetch(&parts.target);
   }
 
   /// The records of the flows that were last at work, and the places that the next packet will take.

@@ -228,8 +228,7 @@ void Target::finish_packet(TimePs now, std::uint32_t index) {
   std::uint32_t modified = code == UetReturnCode::kOk ? inbound.request_length : 0;
   wire::UetListCode list = wire::UetListCode::kExpected;
   std::uint32_t at = inbound.message;
-  if (at != kNoSlot && parts_.inbound_messages.is_used(at) &&
-      parts_.inbound_messages[at].generation == inbound.message_generation) {
+  if (at != kNoSlot && parts_.inbound_messages[at].generation == inbound.message_generation) {
     InboundMessage& message = parts_.inbound_messages[at];
     if (code != UetReturnCode::kOk && message.failed == UetReturnCode::kOk) message.failed = code;
     const bool speaks = inbound.starts_message || message.failed == UetReturnCode::kCancelled;
@@ -247,8 +246,7 @@ void Target::finish_packet(TimePs now, std::uint32_t index) {
     at = kNoSlot;
   }
   answer(now, index, code, modified, list);
-  if (at != kNoSlot && parts_.inbound_messages.is_used(at) &&
-      parts_.inbound_messages[at].generation == inbound.message_generation) {
+  if (at != kNoSlot && parts_.inbound_messages[at].generation == inbound.message_generation) {
     settle_message(now, at);
   }
 }

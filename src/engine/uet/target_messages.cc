@@ -74,6 +74,7 @@ void Target::release_message(std::uint32_t at) {
   leave_pdc(at);
   leave_unexpected(at);
   release_held(at);
+  ++parts_.inbound_messages[at].generation;  // Whoever remembers it sees that it has ended.
   parts_.inbound_messages.release(at);
 }
 

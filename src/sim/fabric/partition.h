@@ -88,7 +88,11 @@ class Partition {
   std::vector<PortId> waiting_from(PortId port) const;
 
  private:
-  friend class Lookahead<FabricEvent>;
+  /// An event that will soon be executed.
+  struct alignas(32) ComingEvent : FabricEvent {
+    Port* in = nullptr;  ///< Arrivals: the link's record.
+  };
+  friend class Lookahead<FabricEvent, ComingEvent>;
 
   static constexpr PortId kNoPort = 0x7fff'ffff;
   /// Hint of an event whose output port has been looked up: the port with the top bit set.
@@ -109,18 +113,19 @@ class Partition {
   }
 
   // Fetching ahead (partition_fetch.h).
-  void known(const FabricEvent& event);
-  void fetch_first(FabricEvent& event);
-  void fetch_second(const FabricEvent& event);
-  void fetch_last(const FabricEvent& event);
+  void known(ComingEvent& event);
+  void fetch_first(ComingEvent& event);
+  void fetch_second(const ComingEvent& event);
+  void fetch_last(const ComingEvent& event);
   template <int kPart>
-  void fetch_hosts(const FabricEvent& event) const;
+  void fetch_hosts(const ComingEvent& event) const;
   void fetch_oldest(const Port& port);
   template <int kPart>
   void fetch_host(std::uint32_t host) const;
 
   // Links and switches (partition_switching.h).
-  void arrive(const FabricEvent& event);
+  void push(const FabricEvent& event) { events_.push(event, *this); }
+  void arrive(const ComingEvent& event);
   void rearm(Port& in, const FabricEvent& event);
   void push_arrival(TimePs at, std::uint32_t link, bool far_half, SlotId hint);
   void forward(TimePs now, const Port& in, SlotId slot, const FabricEvent& event);
@@ -197,7 +202,7 @@ class Partition {
   bool any_down_ = false;
   HeadPool heads_;
   BodyPool<Body> bodies_;
-  Lookahead<FabricEvent> events_;
+  Lookahead<FabricEvent, ComingEvent> events_;
   SlotId spare_slot_;
   BodyId spare_body_;
   PartitionCounters counters_;
@@ -260,11 +265,10 @@ void Partition<Host>::start() {
   for (std::uint32_t i = 0; i < state_.config.changes.size(); ++i) {
     const LinkChange& change = state_.config.changes[i];
     if (state_.partition_of[topology.port(change.port).node] == number_)
-      events_.push(FabricEvent::make(change.at, FabricEventKind::kControl, i, false));
+      push(FabricEvent::make(change.at, FabricEventKind::kControl, i, false));
   }
   for (std::uint32_t i = 0; i < state_.table_from.size(); ++i)
-    events_.push(
-        FabricEvent::make(state_.table_from[i], FabricEventKind::kControl, kControlTables + i, false));
+    push(FabricEvent::make(state_.table_from[i], FabricEventKind::kControl, kControlTables + i, false));
   for (const PortId id : state_.config.sampled_ports) {
     if (state_.partition_of[topology.port(id).node] == number_) sampled_.push_back(id);
   }
@@ -285,7 +289,7 @@ void Partition<Host>::run_until(TimePs end) {
     // Samples are no events, so that a fabric in which nothing happens any more has none pending.
     const TimePs stop = min(end, next_sample_);
     const TimePs last = stop - picoseconds(1);
-    FabricEvent event;
+    ComingEvent event;
     while (events_.pop_until(last, event, *this)) {
       ++counters_.events;
       switch (event.kind()) {

@@ -15,7 +15,7 @@ void Partition<Host>::control(TimePs now, std::uint32_t number) {
     use_tables(number - kControlTables + 1);
   }
   // Ports that have been looked up ahead may no longer be the right ones.
-  events_.for_each_ahead([](FabricEvent& event) { event.hint = kNoHint; });
+  events_.for_each_ahead([](ComingEvent& event) { event.hint = kNoHint; });
 }
 
 template <FabricHost Host>
@@ -111,8 +111,9 @@ void Partition<Host>::flush(TimePs end) {
 template <FabricHost Host>
 void Partition<Host>::catch_up(TimePs end) {
   if (flow_controlled_) return;
+  const bool shared = outboxes_.size() > 1;
   for (PortId id = 0; id < links_; ++id) {
-    if (state_.partition_of[state_.topology->port(id).node] != number_) continue;
+    if (shared && state_.partition_of[state_.topology->port(id).node] != number_) continue;
     Port& port = ports_[id];
     if (port.waiting != 0 && port.ready_at < end) advance(port, id, end);
   }

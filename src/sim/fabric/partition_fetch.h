@@ -10,20 +10,23 @@
 namespace wharf::sim {
 
 template <FabricHost Host>
-[[gnu::always_inline]] inline void Partition<Host>::known(const FabricEvent& event) {
-  if (event.kind() != FabricEventKind::kArrival) return;
-  const Port& in = ports_[record_of(event)];
-  __builtin_prefetch(&in, 1);
-  __builtin_prefetch(&in.queue_bytes, 1);
+[[gnu::always_inline]] inline void Partition<Host>::known(ComingEvent& event) {
+  if (event.kind() != FabricEventKind::kArrival) {
+    event.in = nullptr;
+    return;
+  }
+  event.in = ports_ + record_of(event);
+  __builtin_prefetch(event.in, 1);
+  __builtin_prefetch(&event.in->queue_bytes, 1);
   heads_.prefetch(event.hint);
 }
 
 /// The port and its first packet in flight are there: look its output port up and fetch it, and what is
 /// queued here. Or fetch the host at the far end.
 template <FabricHost Host>
-[[gnu::always_inline]] inline void Partition<Host>::fetch_first(FabricEvent& event) {
-  if (event.kind() != FabricEventKind::kArrival) return;
-  const Port& in = ports_[record_of(event)];
+[[gnu::always_inline]] inline void Partition<Host>::fetch_first(ComingEvent& event) {
+  if (event.in == nullptr) return;
+  const Port& in = *event.in;
   if (in.waiting != 0) {
     heads_.prefetch(in.flight_tail);
     if ((in.flags & kPortOfHost) == 0) {
@@ -55,7 +58,7 @@ template <FabricHost Host>
 /// The output port is there: fetch the packets that its lists will link to. Or the host is: fetch its
 /// records.
 template <FabricHost Host>
-[[gnu::always_inline]] inline void Partition<Host>::fetch_second(const FabricEvent& event) {
+[[gnu::always_inline]] inline void Partition<Host>::fetch_second(const ComingEvent& event) {
   fetch_hosts<2>(event);
   if ((event.hint & kHintPort) == 0) return;
   const Port& out = ports_[event.hint & ~kHintPort];
@@ -68,16 +71,16 @@ template <FabricHost Host>
 
 /// What the records of the host refer to.
 template <FabricHost Host>
-[[gnu::always_inline]] inline void Partition<Host>::fetch_last(const FabricEvent& event) {
+[[gnu::always_inline]] inline void Partition<Host>::fetch_last(const ComingEvent& event) {
   fetch_hosts<3>(event);
 }
 
 /// A later step of the hosts at both ends of a link whose packet arrives.
 template <FabricHost Host>
 template <int kPart>
-[[gnu::always_inline]] inline void Partition<Host>::fetch_hosts(const FabricEvent& event) const {
-  if (event.kind() != FabricEventKind::kArrival) return;
-  const Port& in = ports_[record_of(event)];
+[[gnu::always_inline]] inline void Partition<Host>::fetch_hosts(const ComingEvent& event) const {
+  if (event.in == nullptr) return;
+  const Port& in = *event.in;
   if (in.far.is_host()) fetch_host<kPart>(in.far.index());
   if ((in.flags & kPortOfHost) != 0 && in.waiting != 0 && in.ready_at < event.time)
     fetch_host<kPart>(in.host);

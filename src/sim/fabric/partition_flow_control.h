@@ -80,7 +80,7 @@ template <FabricHost Host>
 inline void Partition<Host>::arm_service(TimePs at, Port& port, PortId number) {
   if (port.service_armed) return;
   port.service_armed = true;
-  events_.push(FabricEvent::make(at, FabricEventKind::kService, number, false));
+  push(FabricEvent::make(at, FabricEventKind::kService, number, false));
 }
 
 /// One decision of a port, at the time when it can be taken.

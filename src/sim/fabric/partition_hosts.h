@@ -117,7 +117,7 @@ inline void Partition<Host>::schedule_wake(std::uint32_t host) {
   const TimePs deadline = hosts_[host].deadline();
   if (deadline >= state_.wake_at[host]) return;
   state_.wake_at[host] = deadline;
-  events_.push(FabricEvent::make(deadline, FabricEventKind::kWake, host, false));
+  push(FabricEvent::make(deadline, FabricEventKind::kWake, host, false));
 }
 
 /// Hosts that another one has given something to do: not before now.
@@ -128,7 +128,7 @@ void Partition<Host>::wake_others(TimePs now) {
     const TimePs at = max(now, hosts_[host].deadline());
     if (at >= state_.wake_at[host]) continue;
     state_.wake_at[host] = at;
-    events_.push(FabricEvent::make(at, FabricEventKind::kWake, host, false));
+    push(FabricEvent::make(at, FabricEventKind::kWake, host, false));
   }
   context_.woken.clear();
 }
@@ -164,7 +164,7 @@ bool Partition<Host>::ingest(TimePs now, std::uint32_t host, std::uint32_t link,
                                 static_cast<std::uint32_t>(std::min<std::uint64_t>(excess, 0xffff'ffff)),
                                 state_.config.ingest.rate.value)));
     state_.wake_at[host] = min(state_.wake_at[host], at);
-    events_.push(FabricEvent::make(at, FabricEventKind::kWake, host, false));
+    push(FabricEvent::make(at, FabricEventKind::kWake, host, false));
   }
   return true;
 }
@@ -195,7 +195,7 @@ void Partition<Host>::resume_ingest(TimePs now, std::uint32_t host) {
     const TimePs at = now + picoseconds(static_cast<std::int64_t>(serialisation_ps(
                                 static_cast<std::uint32_t>(state.backlog_bytes - flow.xon_bytes),
                                 state_.config.ingest.rate.value)));
-    events_.push(FabricEvent::make(at, FabricEventKind::kWake, host, false));
+    push(FabricEvent::make(at, FabricEventKind::kWake, host, false));
     return;
   }
   send_control(now, state_.topology->port(state.pausing_link).reverse,

@@ -8,10 +8,10 @@
 namespace wharf::sim {
 
 template <FabricHost Host>
-void Partition<Host>::arrive(const FabricEvent& event) {
+void Partition<Host>::arrive(const ComingEvent& event) {
   const TimePs now = event.time;
   const std::uint32_t record = record_of(event);
-  Port& in = ports_[record];
+  Port& in = *event.in;
   if (in.waiting != 0 && in.ready_at < now && !flow_controlled_) advance(in, record, now);
   const SlotId slot = in.flight_head;
   if (slot == kNoSlot || heads_[slot].time > now) [[unlikely]] {
@@ -53,9 +53,9 @@ void Partition<Host>::arrive(const FabricEvent& event) {
 template <FabricHost Host>
 inline void Partition<Host>::rearm(Port& in, const FabricEvent& event) {
   if (in.flight_head != kNoSlot) {
-    events_.push({heads_[in.flight_head].time, event.target, in.flight_head});
+    push({heads_[in.flight_head].time, event.target, in.flight_head});
   } else if (in.waiting != 0 && !flow_controlled_) {
-    events_.push({in.ready_at + picoseconds(in.transit_ps), event.target, kNoHint});
+    push({in.ready_at + picoseconds(in.transit_ps), event.target, kNoHint});
   } else {
     in.armed = false;
   }
@@ -63,7 +63,7 @@ inline void Partition<Host>::rearm(Port& in, const FabricEvent& event) {
 
 template <FabricHost Host>
 inline void Partition<Host>::push_arrival(TimePs at, std::uint32_t link, bool far_half, SlotId hint) {
-  events_.push(FabricEvent::make(at, FabricEventKind::kArrival, link, far_half, hint));
+  push(FabricEvent::make(at, FabricEventKind::kArrival, link, far_half, hint));
 }
 
 template <FabricHost Host>

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,12 +16,13 @@
 
 namespace wharf::sim {
 
-/// A queue of records like EventQueue, with the earliest of them in an array. A record pushed is put in its
-/// place among these, so the order of execution is that of EventQueue. Every record is shown to `stages` four
-/// times on its way to execution: stages.known(record), then fetch_first, fetch_second and fetch_last, kStep
-/// records apart, each of which may rely on what the one before has fetched. Records that are pushed late
-/// miss the earlier ones.
-template <typename Record>
+/// A queue of records like EventQueue, with the earliest of them in an array, where each may carry more than
+/// the record (Ahead: derived from it, or itself). A record pushed is put in its place among these, so the
+/// order of execution is that of EventQueue. Every record is shown to `stages` four times on its way to
+/// execution: stages.known(ahead), then fetch_first, fetch_second and fetch_last, kStep records apart, each
+/// of which may rely on what the one before has fetched. Records that are pushed late miss some of the
+/// fetches.
+template <typename Record, std::derived_from<Record> Ahead = Record>
 class Lookahead {
  public:
   static constexpr std::size_t kStep = 8;
@@ -28,9 +30,10 @@ class Lookahead {
   bool empty() const { return first_ == last_ && queue_.empty(); }
   std::size_t size() const { return last_ - first_ + queue_.size(); }
 
-  void push(Record record) {
+  template <typename Stages>
+  void push(Record record, Stages& stages) {
     if (first_ != last_ && before(record, at(last_ - 1))) [[unlikely]] {
-      insert(record);
+      insert(record, stages);
     } else {
       queue_.push(record);
     }
@@ -45,7 +48,7 @@ class Lookahead {
   /// Removes the earliest record if its time is `end` or earlier and copies it to `out`. All calls with one
   /// `end` until false; then records may be pushed that are later than `end`.
   template <typename Stages>
-  bool pop_until(TimePs end, Record& out, Stages& stages) {
+  bool pop_until(TimePs end, Ahead& out, Stages& stages) {
     if (first_ >= work_at_) work(end, stages);
     if (first_ == last_) return false;
     out = at(first_++);
@@ -61,7 +64,7 @@ class Lookahead {
  private:
   static constexpr std::size_t kCapacity = 64;
 
-  Record& at(std::size_t index) { return ahead_[index % kCapacity]; }
+  Ahead& at(std::size_t index) { return ahead_[index % kCapacity]; }
 
   /// Takes records out and moves all of them one step on.
   template <typename Stages>
@@ -71,17 +74,17 @@ class Lookahead {
     std::size_t last = last_;
     while (last < wanted) {
       const std::size_t taken = queue_.take_until(end, wanted - last, [&](const Record& record) {
-        Record& place = at(last++);
-        place = record;
+        Ahead& place = at(last++);
+        static_cast<Record&>(place) = record;
         stages.known(place);
       });
       if (taken == 0) break;
     }
     last_ = last;
-    last_shown_ = show(last_shown_, first + kStep, [&](Record& record) { stages.fetch_last(record); });
+    last_shown_ = show(last_shown_, first + kStep, [&](Ahead& record) { stages.fetch_last(record); });
     second_shown_ =
-        show(second_shown_, first + 2 * kStep, [&](Record& record) { stages.fetch_second(record); });
-    first_shown_ = show(first_shown_, first + 3 * kStep, [&](Record& record) { stages.fetch_first(record); });
+        show(second_shown_, first + 2 * kStep, [&](Ahead& record) { stages.fetch_second(record); });
+    first_shown_ = show(first_shown_, first + 3 * kStep, [&](Ahead& record) { stages.fetch_first(record); });
     work_at_ = std::min(first + kStep, last);
   }
 
@@ -94,21 +97,23 @@ class Lookahead {
     return next;
   }
 
-  [[gnu::noinline]] void insert(Record record) {
+  template <typename Stages>
+  [[gnu::noinline]] void insert(Record record, Stages& stages) {
     if (last_ - first_ == kCapacity) [[unlikely]] {
       queue_.push(at(last_ - 1));
       --last_;
     }
     std::size_t to = last_++;
     for (; to > first_ && before(record, at(to - 1)); --to) at(to) = at(to - 1);
-    at(to) = record;
+    static_cast<Record&>(at(to)) = record;
+    stages.known(at(to));
     first_shown_ += to < first_shown_ ? 1U : 0U;
     second_shown_ += to < second_shown_ ? 1U : 0U;
     last_shown_ += to < last_shown_ ? 1U : 0U;
   }
 
   EventQueue<Record> queue_;
-  std::array<Record, kCapacity> ahead_{};
+  std::array<Ahead, kCapacity> ahead_{};
   std::size_t first_ = 0;  ///< Records [first_, last_) are ahead; indices grow for ever.
   std::size_t last_ = 0;
   std::size_t work_at_ = 0;       ///< work() is due when first_ reaches this.

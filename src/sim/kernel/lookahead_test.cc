@@ -39,7 +39,7 @@ TEST(Lookahead, OrderIsThatOfThePlainQueue) {
     const auto push = [&](TimePs at) {
       const Record record{at, key, false, key >= 200};
       ++key;
-      ahead.push(record);
+      ahead.push(record, stages);
       plain.push(record);
     };
     for (int i = 0; i < 200; ++i) push(picoseconds(static_cast<std::int64_t>(random.below(1000))));
