@@ -111,6 +111,8 @@ TEST(LitmusMutations, EachIsNoticed) {
       of_queue("a missed squash", Queue::kMissedSquash, {"l02-acquire-flag"}),
       of_queue("tracking from arrival", Queue::kTrackingFromArrival, {"l02-acquire-flag"}),
       of_queue("an early commit", Queue::kEarlyCommit, {"l02-acquire-flag"}),
+      of_queue("a shared acquire flag", Queue::kSharedAcquireFlag,
+               {"threads-acquire-each", "acquire-two-lines-low", "acquire-two-lines-high"}),
       of_queue("an acquire that ends early", Queue::kAcquireEndsEarly,
                {"acquire-two-lines-low", "acquire-two-lines-high"}),
       of_queue("a release that ignores reads", Queue::kReleaseIgnoresReads, {"l10-release-after-read"}),

@@ -29,27 +29,34 @@ ordering::Request request_of(const LitmusProgram& program, LitmusDesign design, 
                              std::size_t operation, std::size_t line) {
   const LitmusAgent& from = program.agents[agent];
   const LitmusOperation& what = from.operations[operation];
-  const LitmusVariable& variable = program.variables[what.variables[line]];
-  const auto offset = static_cast<std::uint32_t>(variable.address % kLineBytes);
   ordering::Request request;
   request.kind = kind_of(what.action);
   // Choice: a device that makes the order itself sends everything as today's devices do by default.
   request.label = is_source_side(design) ? ordering::Label::kStrong : what.label;
   request.is_first = line == 0;
-  request.is_last = line + 1 == what.variables.size();
+  request.is_last = line + 1 == what.lines();
   request.domain = {from.requester, from.thread};
   request.number = operation;
   request.tag = tag_of(operation, line);
-  request.line = variable.address / kLineBytes;
-  request.mask = ordering::byte_mask(offset, kLitmusWordBytes);
-  if (what.action == LitmusAction::kWrite) {
-    std::memcpy(request.bytes.data() + offset, &what.values[line], kLitmusWordBytes);
-  } else if (what.action == LitmusAction::kAtomic) {
+  request.line = program.variables[what.variables[what.line_begins[line]]].address / kLineBytes;
+  request.mask = 0;
+  for (std::size_t word = what.line_begins[line]; word < what.line_end(line); ++word) {
+    const auto offset =
+        static_cast<std::uint32_t>(program.variables[what.variables[word]].address % kLineBytes);
+    request.mask |= ordering::byte_mask(offset, kLitmusWordBytes);
+    if (what.action == LitmusAction::kWrite)
+      std::memcpy(request.bytes.data() + offset, &what.values[word], kLitmusWordBytes);
+  }
+  if (what.action == LitmusAction::kAtomic) {
     request.atomic = verb_of(what.atomic);
     request.operand[0] = what.values[0];
     if (what.values.size() > 1) request.compare[0] = what.values[1];
   }
   return request;
+}
+
+std::uint8_t way_of(const LitmusProgram& program, const LitmusOperation& operation) {
+  return program.variables[operation.variables[0]].is_peer ? kLitmusPeerWay : operation.root;
 }
 
 bool LitmusDeviceThread::may_go_on(const LitmusAgent& agent) const {
@@ -59,7 +66,7 @@ bool LitmusDeviceThread::may_go_on(const LitmusAgent& agent) const {
 
 LitmusTransfer LitmusDeviceThread::send(const LitmusAgent& agent, std::size_t index, LitmusDesign design) {
   const LitmusOperation& what = agent.operations[at];
-  const auto lines = static_cast<std::uint8_t>(what.variables.size());
+  const auto lines = static_cast<std::uint8_t>(what.lines());
   const bool by_line = design == LitmusDesign::kSourceLine;
   const LitmusTransfer sent{static_cast<std::uint8_t>(index), at, line,
                             by_line ? static_cast<std::uint8_t>(line + 1) : lines};
@@ -79,12 +86,14 @@ void LitmusDeviceThread::receive(const ordering::Response& response, const Litmu
   const std::size_t part = response.tag % 256;
   WHARF_CHECK(awaited > 0);
   --awaited;
-  std::uint64_t value = response.old_value[0];
-  if (response.kind == ordering::Kind::kRead) {
-    const std::uint64_t address = program.variables[what.variables[part]].address;
-    std::memcpy(&value, response.bytes.data() + address % kLineBytes, kLitmusWordBytes);
+  for (std::size_t word = what.line_begins[part]; word < what.line_end(part); ++word) {
+    std::uint64_t value = response.old_value[0];
+    if (response.kind == ordering::Kind::kRead) {
+      const std::uint64_t address = program.variables[what.variables[word]].address;
+      std::memcpy(&value, response.bytes.data() + address % kLineBytes, kLitmusWordBytes);
+    }
+    registers[what.registers[word]] = value;
   }
-  registers[what.registers[part]] = value;
 }
 
 }  // namespace wharf::sim

@@ -29,6 +29,11 @@ struct LitmusTransfer {
 ordering::Request request_of(const LitmusProgram& program, LitmusDesign design, std::size_t agent,
                              std::size_t operation, std::size_t line);
 
+/// The way that a request takes: to a root complex, by number, or to a peer device. Nothing orders requests
+/// on different ways.
+inline constexpr std::uint8_t kLitmusPeerWay = kLitmusMaxRoots;
+std::uint8_t way_of(const LitmusProgram& program, const LitmusOperation& operation);
+
 /// Where a thread of a device is in its program.
 struct LitmusDeviceThread {
   std::uint8_t at = 0;       ///< The next operation.
@@ -40,7 +45,7 @@ struct LitmusDeviceThread {
   bool is_finished(const LitmusAgent& agent) const { return at == agent.operations.size() && awaited == 0; }
   /// Sends the next operation, or with kSourceLine the next line of it.
   LitmusTransfer send(const LitmusAgent& agent, std::size_t index, LitmusDesign design);
-  /// An answer arrives: its word goes to the register.
+  /// An answer arrives: its words go to the registers.
   void receive(const ordering::Response& response, const LitmusProgram& program, const LitmusAgent& agent,
                std::uint64_t* registers);
 };

@@ -82,6 +82,42 @@ TEST(LitmusExplorer, DeviceReadsUnordered) {
   }
 }
 
+TEST(LitmusExplorer, TwoRootComplexesAreTwoQueues) {
+  const auto across =
+      "litmus Roots { x; f }\n"
+      "host P | device D ;\n"
+      "W x 1 | r = R.acq f @1 ;\n"
+      "W f 1 | s = R.rlx x @2 ;\n"
+      "exists (D:r=1 /\\ D:s=0) required speculative forbidden source_line";
+  EXPECT_EQ(program(across).root_complexes(), 2U);
+  EXPECT_TRUE(explore_both(program(across), LitmusDesign::kSpeculative).seen[0]);
+  EXPECT_FALSE(explore_both(program(across), LitmusDesign::kSourceLine).seen[0]);
+}
+
+TEST(LitmusExplorer, PeerWritesTakeAWayOfTheirOwn) {
+  const auto text =
+      "litmus Peer { f; peer d=3 }\n"
+      "device D | device E ;\n"
+      "W d 1 | r = R.acq f ;\n"
+      "W.rel f 1 | wait ;\n"
+      "| s = L d ;\n"
+      "exists (E:r=1 /\\ E:s=3) required speculative";
+  const auto found = explore_both(program(text), LitmusDesign::kSpeculative);
+  EXPECT_TRUE(found.seen[0]);
+  EXPECT_EQ(found.finals.size(), 4U);  // The flag is there or not, the data is there or not.
+}
+
+TEST(LitmusExplorer, WordsOfOneLineAreOneAccess) {
+  const auto text =
+      "litmus Line { [v; p] }\n"
+      "host P | device D ;\n"
+      "W v,p 1,2 | r,s = R.rlx v,p ;\n"
+      "exists ~((D:r=0 /\\ D:s=0) \\/ (D:r=1 /\\ D:s=2)) forbidden baseline";
+  const auto found = explore_both(program(text), LitmusDesign::kBaseline);
+  EXPECT_FALSE(found.seen[0]);
+  EXPECT_EQ(found.finals.size(), 2U);
+}
+
 TEST(LitmusExplorer, BoundIsStated) {
   const LitmusProgram bounded = program(
       "litmus SB { x; y } host P | host Q ; W x 1 | W y 1 ; r = R y | r = R x ;\n"

@@ -44,8 +44,7 @@ void LitmusHostThread::execute(const LitmusOperation& operation, const LitmusVar
     if (operation.values.size() > 1) atomic.compare = operation.values[1];
     outcome = cache_.atomic(kLoadTicket, variable.address, kLitmusWordBytes, atomic, value);
   } else if (operation.action == LitmusAction::kWrite) {
-    std::memcpy(bytes.data(), operation.values.data(), kLitmusWordBytes);
-    stores_.store(variable.address, bytes);
+    stores_.store(variable.address, std::as_bytes(std::span(operation.values)));
   }
   if (outcome == CacheOutcome::kRefused) return;
   if (outcome == CacheOutcome::kPending) {

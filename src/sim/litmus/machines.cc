@@ -33,12 +33,12 @@ HomeConfig litmus_home_config(const LitmusProgram& program) {
   config.directory_sets = 1;
   config.directory_ways = program.settings.directory_entries;
   config.credits.assign(host_threads(program), kCacheCredits);
-  config.credits.push_back(kRootCredits);
+  config.credits.insert(config.credits.end(), program.root_complexes(), kRootCredits);
   config.write_back_places = 4;
   return config;
 }
 
-RlsqAgent make_litmus_root(const LitmusProgram& program, LitmusDesign design) {
+RlsqAgent make_litmus_root(const LitmusProgram& program, LitmusDesign design, std::uint32_t number) {
   const LitmusSettings& settings = program.settings;
   ordering::RlsqConfig config;
   config.design = rlsq_design(design);
@@ -50,7 +50,7 @@ RlsqAgent make_litmus_root(const LitmusProgram& program, LitmusDesign design) {
   WHARF_CHECK(queue.ok());
   const std::uint32_t lines = settings.trackers + settings.posted_reserve + kRootCredits;
   return RlsqAgent(std::move(*queue),
-                   IoAgent(static_cast<AgentId>(host_threads(program)),
+                   IoAgent(static_cast<AgentId>(host_threads(program) + number),
                            IoAgentConfig{.operations = 2 * lines, .lines = lines, .credits = kRootCredits}));
 }
 

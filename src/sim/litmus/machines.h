@@ -11,7 +11,7 @@ namespace wharf::sim {
 
 PrivateCacheConfig litmus_cache_config(const LitmusSettings& settings);
 HomeConfig litmus_home_config(const LitmusProgram& program);
-/// The root complex; its agent comes after those of the host threads.
-RlsqAgent make_litmus_root(const LitmusProgram& program, LitmusDesign design);
+/// A root complex; `number` counts from 0, and their agents come after those of the host threads.
+RlsqAgent make_litmus_root(const LitmusProgram& program, LitmusDesign design, std::uint32_t number);
 
 }  // namespace wharf::sim

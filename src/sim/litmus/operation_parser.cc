@@ -73,7 +73,15 @@ std::uint32_t register_of(LitmusAgent& agent, const std::string& name) {
   return static_cast<std::uint32_t>(agent.registers.size() - 1);
 }
 
-bool is_about_device_memory(LitmusAction action) { return action >= LitmusAction::kLocalRead; }
+/// What a variable would have to be for `action`; empty when it is that.
+std::string_view misplaced(const LitmusVariable& variable, LitmusAction action, bool is_device) {
+  if (action >= LitmusAction::kMmioStore) return variable.is_mmio ? "" : "a variable declared with mmio";
+  if (action >= LitmusAction::kLocalRead)
+    return variable.is_mmio || variable.is_peer ? "" : "a variable declared with mmio or peer";
+  if (variable.is_mmio) return "a variable of host memory, not one declared with mmio";
+  const bool may_be_peer = is_device && action != LitmusAction::kAtomic;
+  return variable.is_peer && !may_be_peer ? "a variable of host memory, not one declared with peer" : "";
+}
 
 /// One cell. A class, so that its parts share what was read so far.
 class OperationReader {
@@ -114,6 +122,7 @@ class OperationReader {
       WHARF_TRY(variables());
       WHARF_TRY(values());
     }
+    WHARF_TRY(root());
     for (const LitmusToken& token : registers) {
       if (token.kind != Kind::kWord)
         return litmus_error(in_.file(), token.place, token.quoted(), "the name of a register");
@@ -170,22 +179,47 @@ class OperationReader {
       const auto variable = find_litmus_variable(in_, program_, token);
       if (!variable) return variable.error();
       const LitmusVariable& found = program_.variables[*variable];
-      if (found.is_mmio != is_about_device_memory(made_.action)) {
-        return in_.unexpected(found.is_mmio ? "a variable of host memory, not one declared with mmio"
-                                            : "a variable declared with mmio");
-      }
-      if (!made_.variables.empty()) {
-        const std::uint64_t before = program_.variables[made_.variables.back()].address / kLineBytes;
-        if (!agent_.is_device || made_.action == LitmusAction::kAtomic || found.is_mmio)
-          return in_.unexpected("one variable; only reads and writes of devices take several");
-        if (found.address / kLineBytes != before + 1)
-          return in_.unexpected("a variable in the line after the one before it");
+      const std::string_view wanted = misplaced(found, made_.action, agent_.is_device);
+      if (!wanted.empty()) return in_.unexpected(wanted);
+      if (made_.variables.empty()) {
+        made_.line_begins.push_back(0);
+      } else {
+        WHARF_TRY(one_more(program_.variables[made_.variables.back()], found));
       }
       made_.variables.push_back(*variable);
       in_.take();
       if (!in_.front().is(",")) return {};
       in_.take();
     }
+  }
+
+  /// `next` is accessed together with `before`.
+  Result<void> one_more(const LitmusVariable& before, const LitmusVariable& next) {
+    const bool takes_several =
+        made_.action == LitmusAction::kWrite || (agent_.is_device && made_.action == LitmusAction::kRead);
+    if (!takes_several || next.is_peer)
+      return in_.unexpected(
+          "one variable; only reads of devices and writes take several, those of a peer device do not");
+    const std::uint64_t line = before.address / kLineBytes;
+    if (!agent_.is_device) {
+      if (next.address != before.address + kLitmusWordBytes || next.address / kLineBytes != line)
+        return in_.unexpected("the variable behind the one before it in its line");
+      return {};
+    }
+    if (next.address <= before.address || next.address / kLineBytes > line + 1)
+      return in_.unexpected("a variable behind the one before it in its line, or one in the line after");
+    if (next.address / kLineBytes > line)
+      made_.line_begins.push_back(static_cast<std::uint32_t>(made_.variables.size()));
+    return {};
+  }
+
+  Result<void> root() {
+    made_.root = agent_.root;
+    if (!in_.front().is("@")) return {};
+    const bool has_root =
+        agent_.is_device && is_request(made_.action) && !program_.variables[made_.variables[0]].is_peer;
+    if (!has_root) return in_.unexpected("@ only after requests of devices on host memory");
+    return read_litmus_root(in_, made_.root);
   }
 
   Result<void> values() {
@@ -290,6 +324,16 @@ const std::vector<Setting>& all_settings() {
 
 Result<void> read_litmus_operation(LitmusTokenReader& in, const LitmusProgram& program, LitmusAgent& agent) {
   return OperationReader(in, program, agent).read();
+}
+
+Result<void> read_litmus_root(LitmusTokenReader& in, std::uint8_t& root) {
+  if (!in.front().is("@")) return {};
+  in.take();
+  const LitmusToken& number = in.front();
+  if (number.kind != Kind::kNumber || number.number < 1 || number.number > kLitmusMaxRoots)
+    return in.unexpected(fmt::format("the number of a root complex, 1 to {}", kLitmusMaxRoots));
+  root = static_cast<std::uint8_t>(in.take().number - 1);
+  return {};
 }
 
 Result<void> read_litmus_setting(LitmusTokenReader& in, LitmusSettings& settings) {

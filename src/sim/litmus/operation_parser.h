@@ -13,6 +13,9 @@ namespace wharf::sim {
 /// Reads one cell of the table and appends it to `agent`.
 Result<void> read_litmus_operation(LitmusTokenReader& in, const LitmusProgram& program, LitmusAgent& agent);
 
+/// An optional "@N" after a device or a request: the root complex, from 1. Leaves `root` alone without it.
+Result<void> read_litmus_root(LitmusTokenReader& in, std::uint8_t& root);
+
 /// Reads NAME VALUE after "set".
 Result<void> read_litmus_setting(LitmusTokenReader& in, LitmusSettings& settings);
 

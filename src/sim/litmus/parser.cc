@@ -23,7 +23,7 @@ class Parser {
  private:
   Result<void> settings();
   Result<void> variables();
-  Result<void> variable(bool is_mmio, std::uint64_t address);
+  Result<void> variable(const LitmusVariable& where);
   Result<void> agents();
   Result<void> rows();
   Result<void> outcome();
@@ -58,30 +58,35 @@ Result<void> Parser::settings() {
   return {};
 }
 
-// { x=0; [y=0; z=1]; mmio d=0; }: each variable a line of its own, those in brackets share one.
+// { x=0; [y=0; z=1]; mmio d=0; peer e=0 }: each variable a line of its own, those in brackets share one.
 Result<void> Parser::variables() {
   WHARF_TRY(in_.sign("{"));
   // Lines of host memory and of the device's window start at 1: an address of 0 would hide mistakes.
   std::uint64_t line = 1;
   std::uint64_t mmio_line = 1;
+  std::uint64_t peer_line = kLitmusPeerLine;
   while (!in_.front().is("}")) {
-    const bool is_mmio = in_.front().is_word("mmio");
-    if (is_mmio) in_.take();
-    std::uint64_t& next = is_mmio ? mmio_line : line;
-    std::uint64_t address = next++ * kLineBytes;
+    LitmusVariable where;
+    where.is_mmio = in_.front().is_word("mmio");
+    where.is_peer = in_.front().is_word("peer");
+    if (where.is_peer && program_.settings.on_chip_bus)
+      return in_.unexpected("no peer device beside bus on_chip, which has no switch");
+    if (where.is_mmio || where.is_peer) in_.take();
+    std::uint64_t& next = where.is_mmio ? mmio_line : where.is_peer ? peer_line : line;
+    where.address = next++ * kLineBytes;
     if (in_.front().is("[")) {
       const LitmusPlace place = in_.take().place;
-      const std::uint64_t end = address + kLineBytes;
+      const std::uint64_t end = where.address + kLineBytes;
       while (!in_.front().is("]")) {
-        if (address == end)
+        if (where.address == end)
           return litmus_error(in_.file(), place, "more than 8 variables", "8 words of one line at most");
-        WHARF_TRY(variable(is_mmio, address));
-        address += 8;
+        WHARF_TRY(variable(where));
+        where.address += kLitmusWordBytes;
         if (in_.front().is(";")) in_.take();
       }
       in_.take();
     } else {
-      WHARF_TRY(variable(is_mmio, address));
+      WHARF_TRY(variable(where));
     }
     if (in_.front().is(";")) {
       in_.take();
@@ -93,9 +98,10 @@ Result<void> Parser::variables() {
   return {};
 }
 
-Result<void> Parser::variable(bool is_mmio, std::uint64_t address) {
+Result<void> Parser::variable(const LitmusVariable& where) {
   if (in_.front().kind != Kind::kWord) return in_.unexpected("the name of a variable");
-  LitmusVariable made{in_.front().text, address, 0, is_mmio};
+  LitmusVariable made = where;
+  made.name = in_.front().text;
   for (const LitmusVariable& other : program_.variables) {
     if (other.name == made.name) return in_.unexpected("a name that is not taken yet");
   }
@@ -109,7 +115,7 @@ Result<void> Parser::variable(bool is_mmio, std::uint64_t address) {
   return {};
 }
 
-// host P | device D | device D.1 ;
+// host P | device D | device D.1 | device E @2 ;
 Result<void> Parser::agents() {
   std::map<std::string, std::uint32_t> requesters;
   std::map<std::string, std::uint32_t> threads;
@@ -128,6 +134,7 @@ Result<void> Parser::agents() {
       const std::string device = agent.name.substr(0, agent.name.find('.'));
       agent.requester = requesters.emplace(device, requesters.size()).first->second;
       agent.thread = threads[device]++;
+      WHARF_TRY(read_litmus_root(in_, agent.root));
     }
     program_.agents.push_back(std::move(agent));
     if (in_.front().is(";")) break;

@@ -14,6 +14,29 @@ LitmusProgram parsed(std::string_view text) {
   return std::move(*program);
 }
 
+TEST(LitmusParser, ReadsLinesRootComplexesPeersAndNegativeNumbers) {
+  const LitmusProgram program = parsed(
+      "litmus New { [v; p]; w; peer d=5 }\n"
+      "host P | device D @2 ;\n"
+      "W v,p 1,-2 | q,r,s = R.asc v,p,w ;\n"
+      "| t = R d ;\n"
+      "| W w 1 @1 ;\n"
+      "exists (p=-2) required baseline");
+  const LitmusOperation& store = program.agents[0].operations[0];
+  EXPECT_EQ(store.lines(), 1U);
+  EXPECT_THAT(store.values, testing::ElementsAre(1, ~std::uint64_t{1}));
+  const LitmusAgent& device = program.agents[1];
+  const LitmusOperation& read = device.operations[0];
+  EXPECT_EQ(read.lines(), 2U);
+  EXPECT_EQ(read.line_end(0), 2U);
+  EXPECT_EQ(read.line_end(1), 3U);
+  EXPECT_EQ(read.root, 1U);
+  EXPECT_EQ(device.operations[2].root, 0U);
+  EXPECT_EQ(program.root_complexes(), 2U);
+  EXPECT_TRUE(program.variables[3].is_peer);
+  EXPECT_FALSE(program.uses_mmio());
+}
+
 TEST(LitmusParser, ReadsAgentsVariablesAndOutcomes) {
   const LitmusProgram program = parsed(
       "litmus All.kinds \"a text\" # a comment\n"

@@ -16,7 +16,10 @@ constexpr std::array<std::string_view, kLitmusDesignCount> kDesigns{
 };
 constexpr std::array<std::string_view, 3> kClasses{"forbidden", "allowed", "required"};
 
-bool is_about_mmio(LitmusAction action) { return action >= LitmusAction::kLocalRead; }
+bool is_about_mmio(const LitmusProgram& program, const LitmusOperation& operation) {
+  if (operation.action < LitmusAction::kLocalRead) return false;
+  return operation.variables.empty() || program.variables[operation.variables[0]].is_mmio;
+}
 
 }  // namespace
 
@@ -61,14 +64,23 @@ std::uint32_t LitmusProgram::registers() const {
 }
 
 bool LitmusProgram::uses_mmio() const {
-  return std::any_of(agents.begin(), agents.end(), [](const LitmusAgent& agent) {
+  return std::any_of(agents.begin(), agents.end(), [this](const LitmusAgent& agent) {
     return std::any_of(agent.operations.begin(), agent.operations.end(),
-                       [](const LitmusOperation& operation) { return is_about_mmio(operation.action); });
+                       [this](const LitmusOperation& operation) { return is_about_mmio(*this, operation); });
   });
 }
 
 bool LitmusProgram::uses_devices() const {
   return std::any_of(agents.begin(), agents.end(), [](const LitmusAgent& agent) { return agent.is_device; });
+}
+
+std::uint32_t LitmusProgram::root_complexes() const {
+  std::uint32_t found = 1;
+  for (const LitmusAgent& agent : agents) {
+    for (const LitmusOperation& operation : agent.operations)
+      found = std::max(found, std::uint32_t{operation.root} + 1);
+  }
+  return found;
 }
 
 std::string LitmusProgram::why_not(LitmusDesign design) const {

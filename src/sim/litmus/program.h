@@ -16,6 +16,10 @@ namespace wharf::sim {
 
 /// Every variable is a word of this size.
 inline constexpr std::uint32_t kLitmusWordBytes = 8;
+/// Root complexes of one home, at most.
+inline constexpr std::uint32_t kLitmusMaxRoots = 2;
+/// Lines of peers are numbered from here, so that a line says where it is.
+inline constexpr std::uint64_t kLitmusPeerLine = 1U << 20U;
 
 /// Where something stands in a litmus file; lines and columns from 1.
 struct LitmusPlace {
@@ -46,12 +50,21 @@ struct LitmusOperation {
   LitmusAction action = LitmusAction::kRead;
   ordering::Label label = ordering::Label::kStrong;
   AtomicKind atomic = AtomicKind::kFetchAdd;
-  /// One, or (device reads and writes) several in ascending consecutive lines: one request of several lines.
+  /// One, or several that are accessed as one: words of one line and, device reads and writes, of the lines
+  /// that follow it. Ascending; words of one line are read or written at one instant.
   std::vector<std::uint32_t> variables;
+  std::vector<std::uint32_t> line_begins;  ///< Place in `variables` of the first one of each line.
   std::vector<std::uint64_t> values;     ///< Writes: one per variable. Atomics: operand, then compare value.
   std::vector<std::uint32_t> registers;  ///< Of the agent; reads and atomics, one per variable.
+  std::uint8_t root = 0;                 ///< Requests: the root complex that the device sends it to.
   std::string text;                      ///< As written, for traces.
   LitmusPlace place;
+
+  std::size_t lines() const { return line_begins.size(); }
+  /// Place in `variables` behind the last one of a line.
+  std::size_t line_end(std::size_t line) const {
+    return line + 1 < line_begins.size() ? line_begins[line + 1] : variables.size();
+  }
 };
 
 struct LitmusAgent {
@@ -59,6 +72,7 @@ struct LitmusAgent {
   bool is_device = false;
   std::uint32_t requester = 0;  ///< Devices: their function, dense from 0.
   std::uint32_t thread = 0;     ///< Devices: the stream of this function, dense from 0.
+  std::uint8_t root = 0;        ///< Devices: the root complex that requests go to unless they name another.
   std::vector<LitmusOperation> operations;
   std::vector<std::string> registers;
   std::uint32_t first_register = 0;  ///< Place of its registers among those of all agents.
@@ -66,9 +80,10 @@ struct LitmusAgent {
 
 struct LitmusVariable {
   std::string name;
-  std::uint64_t address = 0;  ///< In host memory, or in the device's window.
+  std::uint64_t address = 0;  ///< In host memory, in the device's window, or in the peer's memory.
   std::uint64_t initial = 0;
-  bool is_mmio = false;
+  bool is_mmio = false;  ///< A register of the device, for cores.
+  bool is_peer = false;  ///< Memory of a device, for other devices: behind a switch, not behind a queue.
 };
 
 /// A condition on final registers and memory, as a tree in one array.
@@ -123,6 +138,8 @@ struct LitmusProgram {
   std::uint32_t registers() const;
   bool uses_mmio() const;
   bool uses_devices() const;
+  /// Root complexes of the host, from 1.
+  std::uint32_t root_complexes() const;
   /// Why `design` cannot be asked of this program, as what was expected instead; empty when it can.
   std::string why_not(LitmusDesign design) const;
   /// Designs that some outcome names, in the order of their enumeration.

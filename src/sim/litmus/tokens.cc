@@ -20,6 +20,7 @@ class Cursor {
   explicit Cursor(std::string_view text) : text_(text) {}
   bool at_end() const { return at_ == text_.size(); }
   char front() const { return at_end() ? '\0' : text_[at_]; }
+  char second() const { return at_ + 1 < text_.size() ? text_[at_ + 1] : '\0'; }
   bool starts(std::string_view what) const { return text_.substr(at_).starts_with(what); }
   LitmusPlace place() const { return place_; }
   char take() {
@@ -57,8 +58,8 @@ Error litmus_error(std::string_view file, LitmusPlace place, std::string_view fo
 }
 
 Result<std::vector<LitmusToken>> cut_litmus_tokens(std::string_view file, std::string_view text) {
-  constexpr std::array<std::string_view, 14> kSigns{"/\\", "\\/", "{", "}", "(", ")", "[",
-                                                    "]",   "=",   ";", ":", ",", "|", "~"};
+  constexpr std::array<std::string_view, 15> kSigns{"/\\", "\\/", "{", "}", "(", ")", "[", "]",
+                                                    "=",   ";",   ":", ",", "|", "~", "@"};
   std::vector<LitmusToken> tokens;
   Cursor cursor(text);
   while (!cursor.at_end()) {
@@ -91,8 +92,9 @@ Result<std::vector<LitmusToken>> cut_litmus_tokens(std::string_view file, std::s
              cursor.front() == '-') {
         token.text += cursor.take();
       }
-    } else if (is_digit(c)) {
+    } else if (is_digit(c) || (c == '-' && is_digit(cursor.second()))) {
       token.kind = LitmusToken::Kind::kNumber;
+      if (c == '-') token.text += cursor.take();
       while (is_digit(cursor.front()) || is_letter(cursor.front())) {
         const char digit = cursor.take();
         token.text += digit;
@@ -103,6 +105,7 @@ Result<std::vector<LitmusToken>> cut_litmus_tokens(std::string_view file, std::s
         }
         token.number = token.number * 10 + value;
       }
+      if (c == '-') token.number = 0 - token.number;
     } else {
       token.kind = LitmusToken::Kind::kSign;
       for (const std::string_view sign : kSigns) {

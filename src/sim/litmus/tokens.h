@@ -15,8 +15,8 @@ namespace wharf::sim {
 struct LitmusToken {
   enum class Kind : std::uint8_t { kWord, kNumber, kText, kSign, kEnd };
   Kind kind = Kind::kEnd;
-  std::string text;  ///< A text without its quotes.
-  std::uint64_t number = 0;
+  std::string text;          ///< A text without its quotes.
+  std::uint64_t number = 0;  ///< Modulo 2^64: "-1" is the word that an addition of 1 makes 0.
   LitmusPlace place;
 
   bool is(std::string_view sign) const { return kind == Kind::kSign && text == sign; }

@@ -29,18 +29,24 @@ std::uint32_t channel_of(const Message& message, bool to_home) {
 
 /// True when no request of one device thread constrains a request of another in the fabric, either way.
 bool are_threads_independent(const LitmusProgram& program, LitmusDesign design) {
-  std::vector<ordering::Request> all;
+  struct Sent {
+    ordering::Request request;
+    std::uint8_t way;
+  };
+  std::vector<Sent> all;
   for (std::size_t agent = 0; agent < program.agents.size(); ++agent) {
     if (!program.agents[agent].is_device) continue;
     for (std::size_t at = 0; at < program.agents[agent].operations.size(); ++at) {
       const LitmusOperation& operation = program.agents[agent].operations[at];
-      for (std::size_t line = 0; is_request(operation.action) && line < operation.variables.size(); ++line)
-        all.push_back(request_of(program, design, agent, at, line));
+      for (std::size_t line = 0; is_request(operation.action) && line < operation.lines(); ++line)
+        all.push_back({request_of(program, design, agent, at, line), way_of(program, operation)});
     }
   }
-  for (const ordering::Request& one : all) {
-    for (const ordering::Request& other : all) {
-      if (!(one.domain == other.domain) && !may_pass(design, program.settings, one, other)) return false;
+  for (const Sent& one : all) {
+    for (const Sent& other : all) {
+      if (one.way == other.way && !(one.request.domain == other.request.domain) &&
+          !may_pass(design, program.settings, one.request, other.request))
+        return false;
     }
   }
   return true;
@@ -53,9 +59,10 @@ LitmusWorld::LitmusWorld(const LitmusProgram& program, LitmusDesign design, Litm
       design_(design),
       steps_(steps),
       threads_are_independent_(are_threads_independent(program, design)),
-      root_(make_litmus_root(program, design)),
       home_(litmus_home_config(program)),
       registers_(program.registers()) {
+  for (std::uint32_t number = 0; number < program.root_complexes(); ++number)
+    roots_.push_back(make_litmus_root(program, design, number));
   for (const LitmusAgent& agent : program.agents) {
     if (agent.is_device) {
       places_.push_back(static_cast<std::uint8_t>(devices_.size()));
@@ -73,7 +80,8 @@ LitmusWorld::LitmusWorld(const LitmusProgram& program, LitmusDesign design, Litm
   }
   if (program.uses_mmio()) mmio_.emplace(program, design, static_cast<std::uint32_t>(hosts_.size()));
   for (const LitmusVariable& variable : program.variables) {
-    if (variable.is_mmio) continue;
+    peer_words_.push_back(variable.is_peer ? variable.initial : 0);
+    if (variable.is_mmio || variable.is_peer) continue;
     const std::size_t line = variable.address / kLineBytes;
     if (memory_.size() <= line) memory_.resize(line + 1);
     std::memcpy(memory_[line].data() + variable.address % kLineBytes, &variable.initial,
@@ -88,7 +96,7 @@ LitmusWorld::LitmusWorld(const LitmusWorld& other) = default;
 
 void LitmusWorld::observe() {
   for (LitmusHostThread& host : hosts_) host.observe_with(&observer_);
-  root_.observe_with(&observer_);
+  for (RlsqAgent& root : roots_) root.observe_with(&observer_);
 }
 
 bool LitmusWorld::may_execute(std::size_t agent) const {
@@ -220,10 +228,18 @@ void LitmusWorld::take_mmio_answers() {
 // What a device does without the fabric.
 bool LitmusWorld::do_own(LitmusDeviceThread& device, const LitmusOperation& next, std::size_t agent) {
   if (is_request(next.action)) return false;
-  if (next.action == LitmusAction::kLocalRead)
-    registers_of(agent)[next.registers[0]] = mmio_->word(program_->variables[next.variables[0]].address);
-  if (next.action == LitmusAction::kLocalWrite)
-    mmio_->set_word(program_->variables[next.variables[0]].address, next.values[0]);
+  if (is_own_register(next.action)) {
+    const std::uint32_t index = next.variables[0];
+    const LitmusVariable& variable = program_->variables[index];
+    if (next.action == LitmusAction::kLocalRead) {
+      registers_of(agent)[next.registers[0]] =
+          variable.is_peer ? peer_words_[index] : mmio_->word(variable.address);
+    } else if (variable.is_peer) {
+      peer_words_[index] = next.values[0];
+    } else {
+      mmio_->set_word(variable.address, next.values[0]);
+    }
+  }
   ++device.at;
   return true;
 }
@@ -245,9 +261,11 @@ void LitmusWorld::send(std::size_t agent) {
 bool LitmusWorld::may_arrive(std::size_t place) const {
   const LitmusTransfer& mover = fabric_[place];
   const ordering::Request request = request_of(*program_, design_, mover.agent, mover.operation, mover.line);
-  if (!root_.can_accept(request)) return false;
+  const std::uint8_t way = way_of(*program_, operation_of(mover));
+  if (way != kLitmusPeerWay && !roots_[way].can_accept(request)) return false;
   for (std::size_t other = 0; other < place; ++other) {
     const LitmusTransfer& earlier = fabric_[other];
+    if (way_of(*program_, operation_of(earlier)) != way) continue;
     for (std::uint8_t line = earlier.line; line < earlier.end; ++line) {
       for (std::uint8_t mine = mover.line; mine < mover.end; ++mine) {
         if (!may_pass(design_, program_->settings,
@@ -258,18 +276,54 @@ bool LitmusWorld::may_arrive(std::size_t place) const {
     }
   }
   return std::none_of(fabric_.begin(), fabric_.end(), [&](const LitmusTransfer& other) {
-    return other.agent == mover.agent && other.is_begun && !(other == mover);
+    return other.agent == mover.agent && other.is_begun && !(other == mover) &&
+           way_of(*program_, operation_of(other)) == way;
   });
 }
 
 void LitmusWorld::arrive(std::size_t place) {
   LitmusTransfer& mover = fabric_[place];
+  const std::uint8_t way = way_of(*program_, operation_of(mover));
   while (mover.line < mover.end) {
-    if (!root_.accept(request_of(*program_, design_, mover.agent, mover.operation, mover.line))) break;
+    if (way == kLitmusPeerWay) {
+      reach_peer(mover);
+    } else if (!roots_[way].accept(
+                   request_of(*program_, design_, mover.agent, mover.operation, mover.line))) {
+      break;
+    }
     ++mover.line;
     mover.is_begun = true;
   }
   if (mover.line == mover.end) fabric_.erase(fabric_.begin() + static_cast<std::ptrdiff_t>(place));
+}
+
+// A peer device takes requests one after the other, as they come.
+void LitmusWorld::reach_peer(const LitmusTransfer& transfer) {
+  const LitmusOperation& operation = operation_of(transfer);
+  const std::uint32_t index = operation.variables[0];
+  if (operation.action == LitmusAction::kWrite) {
+    peer_words_[index] = operation.values[0];
+    return;
+  }
+  const ordering::Request request =
+      request_of(*program_, design_, transfer.agent, transfer.operation, transfer.line);
+  ordering::Response response;
+  response.tag = request.tag;
+  response.domain = request.domain;
+  response.number = request.number;
+  response.line = request.line;
+  response.mask = request.mask;
+  std::memcpy(response.bytes.data() + program_->variables[index].address % kLineBytes, &peer_words_[index],
+              kLitmusWordBytes);
+  add_answer(response);
+}
+
+void LitmusWorld::add_answer(const ordering::Response& response) {
+  const auto key = [](const ordering::Response& it) { return std::tuple(it.domain.key(), it.tag); };
+  const auto place = std::upper_bound(
+      answers_.begin(), answers_.end(), response,
+      [&](const ordering::Response& a, const ordering::Response& b) { return key(a) < key(b); });
+  answers_.insert(place, response);
 }
 
 void LitmusWorld::answer(std::size_t place) {
@@ -314,8 +368,8 @@ void LitmusWorld::deliver(std::size_t flight) {
   network_.erase(network_.begin() + static_cast<std::ptrdiff_t>(flight));
   if (moved.to_home) {
     home_.receive(moved.message);
-  } else if (moved.message.agent == root_agent()) {
-    root_.receive(moved.message);
+  } else if (is_root(moved.message.agent)) {
+    roots_[moved.message.agent - hosts_.size()].receive(moved.message);
   } else {
     for (std::size_t agent = 0; agent < places_.size(); ++agent) {
       if (is_host(agent) && places_[agent] == moved.message.agent)
@@ -331,7 +385,9 @@ void LitmusWorld::collect() {
   for (LitmusHostThread& host : hosts_) {
     while (host.next_message(message)) fly(message, true);
   }
-  while (root_.next_message(message)) fly(message, true);
+  for (RlsqAgent& root : roots_) {
+    while (root.next_message(message)) fly(message, true);
+  }
   while (home_.next_snoop(message)) fly(message, false);
   while (home_.next_response(message)) fly(message, false);
   MemoryAccess access;
@@ -342,13 +398,10 @@ void LitmusWorld::collect() {
     accesses_.insert(place, access);
   }
   ordering::Response response;
-  while (root_.next_response(response)) {
-    if (response.kind == ordering::Kind::kWrite) continue;  // No device sees it.
-    const auto key = [](const ordering::Response& it) { return std::tuple(it.domain.key(), it.tag); };
-    const auto place = std::upper_bound(
-        answers_.begin(), answers_.end(), response,
-        [&](const ordering::Response& a, const ordering::Response& b) { return key(a) < key(b); });
-    answers_.insert(place, response);
+  for (RlsqAgent& root : roots_) {
+    while (root.next_response(response)) {
+      if (response.kind != ordering::Kind::kWrite) add_answer(response);  // No device sees a write's.
+    }
   }
 }
 
@@ -374,7 +427,7 @@ void LitmusWorld::settle() {
 }
 
 bool LitmusWorld::is_certain(const Flight& flight) const {
-  if (flight.message.agent != root_agent()) return true;
+  if (!is_root(flight.message.agent)) return true;
   return flight.to_home &&
          (is_put(flight.message.kind) || class_of(flight.message.kind) == MessageClass::kResponse);
 }
@@ -418,14 +471,19 @@ bool LitmusWorld::is_finished() const {
     if (!finished) return false;
   }
   return fabric_.empty() && network_.empty() && accesses_.empty() && answers_.empty() && home_.is_idle() &&
-         root_.queue().is_idle() && (!mmio_ || mmio_->is_finished());
+         std::all_of(roots_.begin(), roots_.end(),
+                     [](const RlsqAgent& root) { return root.queue().is_idle(); }) &&
+         (!mmio_ || mmio_->is_finished());
 }
 
 const LineBytes* LitmusWorld::modified_bytes(LineNumber line) const {
   for (const LitmusHostThread& host : hosts_) {
     if (const LineBytes* found = host.cache().modified_bytes(line)) return found;
   }
-  return root_.agent().modified_bytes(line);
+  for (const RlsqAgent& root : roots_) {
+    if (const LineBytes* found = root.agent().modified_bytes(line)) return found;
+  }
+  return nullptr;
 }
 
 std::string LitmusWorld::violation() {
@@ -438,8 +496,10 @@ std::string LitmusWorld::violation() {
 
 std::vector<std::uint64_t> LitmusWorld::memory() const {
   std::vector<std::uint64_t> words;
-  for (const LitmusVariable& variable : program_->variables) {
-    words.push_back(0);
+  for (std::size_t index = 0; index < program_->variables.size(); ++index) {
+    const LitmusVariable& variable = program_->variables[index];
+    words.push_back(peer_words_[index]);
+    if (variable.is_peer) continue;
     if (variable.is_mmio) {
       if (mmio_) words.back() = mmio_->word(variable.address);
       continue;
@@ -460,7 +520,8 @@ void LitmusWorld::append_state(std::vector<std::byte>& state) const {
   for (const LitmusTransfer& transfer : fabric_) append_bytes(state, transfer);
   if (source_) source_->append_state(state);
   if (mmio_) mmio_->append_state(state);
-  root_.append_state(state);
+  for (const RlsqAgent& root : roots_) root.append_state(state);
+  for (const std::uint64_t word : peer_words_) append_bytes(state, word);
   home_.append_state(state);
   append_bytes(state, static_cast<std::uint32_t>(network_.size()));
   for (const Flight& flight : network_) {

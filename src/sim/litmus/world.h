@@ -46,9 +46,9 @@ struct LitmusStep {
 };
 
 /// Everything between the program's first instruction and its last answer: host threads, devices, fabric,
-/// root complex, home, memory, and the messages between them. Copies are independent. Between home and agent
-/// messages about one line keep their order per class, and nothing else does: a network weaker than any that
-/// the home asks for.
+/// root complexes, home, memory, and the messages between them. Copies are independent. Between home and
+/// agent messages about one line keep their order per class, and nothing else does: a network weaker than any
+/// that the home asks for.
 class LitmusWorld {
  public:
   LitmusWorld(const LitmusProgram& program, LitmusDesign design, LitmusSteps steps);
@@ -84,7 +84,11 @@ class LitmusWorld {
     Message message;
   };
 
-  AgentId root_agent() const { return static_cast<AgentId>(hosts_.size()); }
+  /// Root complexes are the agents behind the host threads.
+  bool is_root(AgentId id) const { return id >= hosts_.size(); }
+  const LitmusOperation& operation_of(const LitmusTransfer& transfer) const {
+    return program_->agents[transfer.agent].operations[transfer.operation];
+  }
   void collect();
   void settle();
   bool take_certain_step();
@@ -94,6 +98,8 @@ class LitmusWorld {
   bool is_certain(const Flight& flight) const;
   bool may_arrive(std::size_t place) const;
   void arrive(std::size_t place);
+  void reach_peer(const LitmusTransfer& transfer);
+  void add_answer(const ordering::Response& response);
   void answer(std::size_t place);
   const LineBytes* modified_bytes(LineNumber line) const;
   void execute(std::size_t agent);
@@ -122,7 +128,8 @@ class LitmusWorld {
   std::vector<LitmusDeviceThread> devices_;
   std::optional<ordering::SourceOrder> source_;  ///< Where devices make the order; streams are agents.
   std::vector<LitmusTransfer> fabric_;           ///< In the order in which they were sent.
-  RlsqAgent root_;
+  std::vector<RlsqAgent> roots_;
+  std::vector<std::uint64_t> peer_words_;  ///< By variable; those of peer devices count.
   std::vector<ordering::Response> answers_;
   std::optional<LitmusMmioPath> mmio_;
   Home home_;

@@ -20,7 +20,9 @@ std::string variable_in(const LitmusProgram& program, LineNumber line) {
 }  // namespace
 
 std::string LitmusWorld::agent_name(AgentId id) const {
-  if (id == root_agent()) return "the root complex";
+  if (is_root(id)) {
+    return roots_.size() == 1 ? "the root complex" : fmt::format("root complex {}", id - hosts_.size() + 1);
+  }
   for (std::size_t agent = 0; agent < places_.size(); ++agent) {
     if (is_host(agent) && places_[agent] == id) return program_->agents[agent].name;
   }
@@ -42,9 +44,10 @@ std::string LitmusWorld::describe(LitmusStep step) const {
     }
     case LitmusStep::Kind::kArrive: {
       const LitmusTransfer& transfer = fabric_[step.index];
-      const LitmusAgent& agent = program_->agents[transfer.agent];
-      return fmt::format("{} of {} arrives at the root complex", agent.operations[transfer.operation].text,
-                         agent.name);
+      const std::uint8_t way = way_of(*program_, operation_of(transfer));
+      return fmt::format(
+          "{} of {} arrives at {}", operation_of(transfer).text, program_->agents[transfer.agent].name,
+          way == kLitmusPeerWay ? "the peer device" : agent_name(static_cast<AgentId>(hosts_.size() + way)));
     }
     case LitmusStep::Kind::kMessage: {
       const Flight& flight = network_[step.index];
@@ -90,7 +93,7 @@ std::vector<std::string> LitmusWorld::who_waits() const {
     lines.push_back(
         fmt::format("{} of {} is held in the fabric", agent.operations[transfer.operation].text, agent.name));
   }
-  root_.who_waits(lines);
+  for (const RlsqAgent& root : roots_) root.who_waits(lines);
   if (mmio_) mmio_->who_waits(lines);
   if (!home_.is_idle()) lines.push_back("the home has a transaction that does not end");
   return lines;
