@@ -48,4 +48,12 @@ Result<StudyResult> table5(const StudyContext& context);            // ordering_
 Result<StudyResult> table6(const StudyContext& context);            // ordering_tables.cc
 Result<StudyResult> gets_correctness(const StudyContext& context);  // get_correctness.cc
 
+// Beyond the papers.
+Result<StudyResult> writer_conflicts(const StudyContext& context);    // ordering_beyond.cc
+Result<StudyResult> queue_size(const StudyContext& context);          // ordering_beyond.cc
+Result<StudyResult> rob_size(const StudyContext& context);            // ordering_beyond.cc
+Result<StudyResult> acquire_or_total(const StudyContext& context);    // ordering_beyond_gets.cc
+Result<StudyResult> two_root_complexes(const StudyContext& context);  // ordering_beyond_gets.cc
+Result<StudyResult> on_bus(const StudyContext& context);              // ordering_beyond_gets.cc
+
 }  // namespace wharf::study::ordering

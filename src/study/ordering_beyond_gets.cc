@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the ordering papers did not measure of key-value gets: every annotation under the queues that obey it,
+// reads across two root complexes, and the queue at the home of an on-chip bus.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "sim/litmus/parser.h"
+#include "sim/scenario/coherent_keys.h"
+#include "study/get_loop.h"
+#include "study/ordering.h"
+#include "study/parallel.h"
+
+namespace wharf::study::ordering {
+namespace {
+
+using wharf::ordering::Label;
+using wharf::ordering::RlsqDesign;
+
+struct GetRun {
+  double gets = 0;         ///< Million per second.
+  double nanoseconds = 0;  ///< Between completions.
+  bool complete = false;
+};
+
+struct GetCase {
+  RlsqDesign design = RlsqDesign::kSpeculative;
+  GetLoopConfig loop;
+  std::uint32_t root_complexes = 1;
+  std::vector<std::string> overrides;
+};
+
+/// Items are modified in a core's caches.
+Result<GetRun> run_gets(const StudyContext& context, const GetCase& made) {
+  auto setup = sim::load_coherent(context.profiles, std::string(kProfile), made.overrides);
+  if (!setup) return setup.error();
+  setup->host.root_complex.queue.design = made.design;
+  sim::Simulation simulation;
+  auto host = sim::CoherentHost::create(simulation, setup->host, 1, made.root_complexes, 1);
+  if (!host) return host.error();
+  const std::uint64_t bytes = std::uint64_t{made.loop.items} * made.loop.item_bytes;
+  const std::uint64_t base = (*host)->contents().allocate(Bytes{bytes});
+  warm_lines(simulation, **host, 0, base, bytes);
+  std::vector<sim::RequestSink*> sinks;
+  for (std::uint32_t i = 0; i < made.root_complexes; ++i) sinks.push_back(&(*host)->root_complex(i));
+  GetLoop loop(simulation, sinks, setup->dma, made.loop, base);
+  loop.start();
+  simulation.run_until(simulation.now() + seconds(1));
+  return GetRun{loop.million_gets_per_second(), 1e3 / loop.million_gets_per_second(), loop.is_complete()};
+}
+
+Result<std::vector<GetRun>> run_all(const StudyContext& context, const std::vector<GetCase>& cases) {
+  std::vector<GetRun> runs(cases.size());
+  WHARF_TRY(for_each_in_parallel(context, cases.size(), [&](std::size_t i) -> Result<void> {
+    auto run = run_gets(context, cases[i]);
+    if (!run) return run.error();
+    runs[i] = *run;
+    return {};
+  }));
+  return runs;
+}
+
+double incomplete(const std::vector<GetRun>& runs) {
+  return static_cast<double>(
+      std::count_if(runs.begin(), runs.end(), [](const GetRun& run) { return !run.complete; }));
+}
+
+// ---- Annotations
+
+constexpr std::uint32_t kItem = 1024;
+constexpr std::uint32_t kVersionedItem = 1216;  ///< 1024 B at 56 B per line: 19 lines.
+
+std::vector<GetPart> line_by_line(std::uint32_t bytes, Label label) {
+  std::vector<GetPart> parts;
+  for (std::uint32_t at = 0; at < bytes; at += 64) parts.push_back({at, 64, label});
+  return parts;
+}
+std::vector<GetPart> operator+(std::vector<GetPart> parts, const GetPart& last) {
+  parts.push_back(last);
+  return parts;
+}
+
+struct Annotation {
+  std::string_view protocol;
+  std::string_view name;
+  bool is_enough;  ///< Under a queue that obeys labels; tests/litmus/get-*.litmus prove each of them.
+  std::vector<GetPart> parts;
+};
+
+std::vector<Annotation> annotations() {
+  const GetPart header{0, 64, Label::kRelaxed};
+  const GetPart acquired{0, 64, Label::kAcquire};
+  const GetPart rest{64, kItem - 64, Label::kRelaxed};
+  const GetPart middle{64, kItem - 128, Label::kRelaxed};
+  const GetPart whole{0, kItem, Label::kRelaxed};
+  const GetPart upward{0, kItem, Label::kAscending};
+  const auto later = [](GetPart part, std::uint32_t phase) {
+    part.phase = phase;
+    return part;
+  };
+  const GetPart released{0, 64, Label::kReadRelease};
+  const GetPart footer{kItem - 64, 64, Label::kRelaxed};
+  const GetPart released_footer{kItem - 64, 64, Label::kReadRelease};
+  const auto lock = [](Label label, std::uint32_t phase) { return GetPart{0, 8, label, phase, 0, true}; };
+  return {
+      {"Validation", "none", false, {whole, header}},
+      {"Validation", "header acquires", false, {acquired, rest, header}},
+      {"Validation", "header acquires, wait", true, {acquired, rest, later(header, 1)}},
+      {"Validation", "upward, read-release", true, {upward, released}},
+      {"Validation", "total", true, line_by_line(kItem, Label::kAcquire) + header},
+      {"Single Read", "none", false, {whole}},
+      {"Single Read", "header acquires", false, {acquired, middle, footer}},
+      {"Single Read", "header acquires, read-release", true, {acquired, middle, released_footer}},
+      {"Single Read", "upward", true, {upward}},
+      {"Single Read", "total", true, line_by_line(kItem, Label::kAcquire)},
+      {"FaRM", "none", true, {{0, kVersionedItem, Label::kRelaxed}}},
+      {"Pessimistic",
+       "none, waits",
+       true,
+       {lock(Label::kRelaxed, 0), later(whole, 1), lock(Label::kRelaxed, 2)}},
+      {"Pessimistic", "acquire, wait", true, {lock(Label::kAcquire, 0), whole, lock(Label::kRelaxed, 1)}},
+      {"Pessimistic", "acquire, release", true, {lock(Label::kAcquire, 0), whole, lock(Label::kRelease, 0)}},
+  };
+}
+
+// ---- Two root complexes
+
+constexpr std::uint32_t kPairBytes = 320;  ///< A flag's line and four lines of data.
+constexpr std::array<std::uint32_t, 5> kPairsUnderWay{1, 4, 16, 64, 256};
+
+enum class Across : std::uint8_t { kOneQueue, kOneSource, kTwoSource, kTwoUnordered };
+constexpr std::uint32_t kAcross = 4;
+
+GetCase pair_case(Across across, std::uint32_t outstanding) {
+  const bool is_two = across == Across::kTwoSource || across == Across::kTwoUnordered;
+  const bool waits = across == Across::kOneSource || across == Across::kTwoSource;
+  GetCase made;
+  made.root_complexes = 2;
+  made.loop.parts = {{0, 64, Label::kAcquire, 0, 0},
+                     {64, kPairBytes - 64, Label::kRelaxed, waits ? 1U : 0U, is_two ? 1U : 0U}};
+  made.loop.queue_pairs = std::min(outstanding, 16U);
+  made.loop.outstanding = outstanding;
+  made.loop.items = 64;
+  made.loop.item_bytes = kPairBytes;
+  made.loop.gets = std::max(500U, 20 * outstanding);
+  return made;
+}
+
+// ---- On the bus
+
+constexpr std::array<std::uint32_t, 4> kBusSizes{64, 512, 2048, 8192};
+constexpr std::array<std::string_view, 2> kBusKeys{"io_link.up=30ns", "io_link.down=30ns"};
+
+GetCase bus_case(const Scheme& scheme, bool on_bus, std::uint32_t bytes) {
+  GetCase made;
+  made.design = scheme.design;
+  // Validation: the item, and its header again.
+  made.loop.parts = {{0, bytes, Label::kStrong}, {0, 64, Label::kStrong}};
+  made.loop.source = scheme.orders_at_source ? sim::SourceOrdering::kLine : sim::SourceOrdering::kNone;
+  made.loop.outstanding = 32;
+  made.loop.queue_pairs = 1;
+  made.loop.items = 1;
+  made.loop.item_bytes = bytes;
+  made.loop.gets = bytes > 1024 ? 400 : 2'000;
+  if (on_bus) made.overrides.assign(kBusKeys.begin(), kBusKeys.end());
+  return made;
+}
+
+/// What somebody reads who asks for the reorder buffer on the bus.
+std::string refused_on_bus() {
+  const auto program = sim::parse_litmus("on-bus",
+                                         "litmus OnBus set bus on_chip { mmio d } host P | device D ;\n"
+                                         "MW d 1 | r = L d ;\n"
+                                         "exists (D:r=1) allowed rob_root_complex");
+  return program ? std::string() : program.error().message;
+}
+
+}  // namespace
+
+Result<StudyResult> acquire_or_total(const StudyContext& context) {
+  const std::vector<Annotation> all = annotations();
+  std::vector<GetCase> cases;
+  // By annotation, queue pairs, design.
+  for (const Annotation& each : all) {
+    for (const std::uint32_t queue_pairs : {1U, 16U}) {
+      for (const RlsqDesign design : {RlsqDesign::kThreadSpecific, RlsqDesign::kSpeculative}) {
+        GetCase made;
+        made.design = design;
+        made.loop.parts = each.parts;
+        made.loop.queue_pairs = queue_pairs;
+        made.loop.outstanding = 32;
+        made.loop.items = 64;
+        made.loop.item_bytes = kVersionedItem;
+        made.loop.gets = 1'000;
+        cases.push_back(made);
+      }
+    }
+  }
+  auto runs = run_all(context, cases);
+  if (!runs) return runs.error();
+  StudyResult result;
+  result.columns = {{"protocol", "protocol", 0},
+                    {"annotation", "annotation", 0},
+                    {"enough", "enough", 0},
+                    {"blocking", "1 pair: blocks", 2},
+                    {"speculative", "reads ahead", 2},
+                    {"blocking_16", "16 pairs: blocks", 2},
+                    {"speculative_16", "reads ahead", 2}};
+  Plot plot{"gets",
+            "Gets of 1 KiB by annotation, one queue pair",
+            "",
+            "million gets per second",
+            PlotKind::kBars,
+            false,
+            false,
+            {{"thread-specific queue", {}}, {"speculative queue", {}}}};
+  const auto gets = [&](std::string_view protocol, std::string_view name, std::size_t design) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].protocol == protocol && all[i].name == name) return (*runs)[4 * i + design].gets;
+    }
+    return 0.0;
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const GetRun* const at = &(*runs)[4 * i];
+    const std::string label = fmt::format("{}: {}", all[i].protocol, all[i].name);
+    result.rows.push_back({{"protocol", std::string(all[i].protocol)},
+                           {"annotation", std::string(all[i].name)},
+                           {"enough", all[i].is_enough ? "yes" : "no"},
+                           {"blocking", at[0].gets},
+                           {"speculative", at[1].gets},
+                           {"blocking_16", at[2].gets},
+                           {"speculative_16", at[3].gets}});
+    plot.series[0].points.push_back({static_cast<double>(i), at[0].gets, label});
+    plot.series[1].points.push_back({static_cast<double>(i), at[1].gets, label});
+    result.checks.push_back(
+        between(label + ": reading ahead over blocking", at[1].gets / at[0].gets, 0.99, 1000));
+    result.checks.push_back(
+        between(label + ": blocking, 16 queue pairs over one", at[2].gets / at[0].gets, 0.99, 17));
+  }
+  for (const std::string_view protocol : {"Validation", "Single Read"}) {
+    const double none = gets(protocol, "none", 1);
+    result.checks.push_back(between(fmt::format("{}: total order over none, reading ahead", protocol),
+                                    gets(protocol, "total", 1) / none, 0.97, 1.02));
+    result.checks.push_back(between(fmt::format("{}: acquire alone over none, reading ahead", protocol),
+                                    gets(protocol, "header acquires", 1) / none, 0.97, 1.02));
+    result.checks.push_back(between(fmt::format("{}: total order over acquire alone, blocking", protocol),
+                                    gets(protocol, "total", 0) / gets(protocol, "header acquires", 0), 0,
+                                    0.99));
+  }
+  result.plots = {plot};
+  result.checks.push_back(equal("runs that did not finish", incomplete(*runs), 0));
+  result.sentences = {
+      fmt::format("An acquire on the header alone is not enough for Validation and Single Read. Of what is, "
+                  "a total order costs a "
+                  "queue that blocks {:.1f} times (Single Read, {:.2f} against {:.2f} million gets per "
+                  "second with an acquire and a "
+                  "read-release), and a queue that reads ahead nothing: {:.2f} against {:.2f}.",
+                  gets("Single Read", "header acquires, read-release", 0) / gets("Single Read", "total", 0),
+                  gets("Single Read", "total", 0), gets("Single Read", "header acquires, read-release", 0),
+                  gets("Single Read", "total", 1), gets("Single Read", "header acquires, read-release", 1))};
+  return result;
+}
+
+Result<StudyResult> two_root_complexes(const StudyContext& context) {
+  std::vector<GetCase> cases;
+  for (const std::uint32_t outstanding : kPairsUnderWay) {
+    for (std::uint32_t across = 0; across < kAcross; ++across)
+      cases.push_back(pair_case(static_cast<Across>(across), outstanding));
+  }
+  auto runs = run_all(context, cases);
+  if (!runs) return runs.error();
+  StudyResult result;
+  result.columns = {{"under_way", "under way", 0},         {"one_queue", "one, its queue", 2},
+                    {"one_source", "one, source", 2},      {"two_source", "two, source", 2},
+                    {"two_unordered", "two, no order", 2}, {"cost", "order costs", 2}};
+  Plot plot{"pairs",
+            "A flag, then four lines of data",
+            "pairs under way",
+            "million pairs per second",
+            PlotKind::kLines,
+            true,
+            true,
+            {{"one root complex, its queue", {}},
+             {"one, source", {}},
+             {"two root complexes, source", {}},
+             {"two, no order", {}}}};
+  double cost_alone = 0;
+  double cost_busy = 0;
+  for (std::size_t i = 0; i < kPairsUnderWay.size(); ++i) {
+    const GetRun* const at = &(*runs)[i * kAcross];
+    const double cost = at[3].gets / at[2].gets;
+    if (i == 0) cost_alone = cost;
+    cost_busy = cost;
+    result.rows.push_back({{"under_way", kPairsUnderWay[i]},
+                           {"one_queue", at[0].gets},
+                           {"one_source", at[1].gets},
+                           {"two_source", at[2].gets},
+                           {"two_unordered", at[3].gets},
+                           {"cost", cost}});
+    for (std::size_t s = 0; s < kAcross; ++s)
+      plot.series[s].points.push_back({static_cast<double>(kPairsUnderWay[i]), at[s].gets, ""});
+    const std::string who = fmt::format("{} under way", kPairsUnderWay[i]);
+    result.checks.push_back(between(who + ": order across two over none", at[2].gets / at[3].gets, 0.4, 1.1));
+    result.checks.push_back(
+        between(who + ": two unordered over one with its queue", at[3].gets / at[0].gets, 0.99, 2.1));
+  }
+  const double round = (*runs)[0].nanoseconds;
+  const double waited = (*runs)[2].nanoseconds;
+  result.plots = {plot};
+  result.checks.push_back(
+      between("one pair: source order over the queue's, in time", waited / round, 1.9, 2.1));
+  result.checks.push_back(equal("runs that did not finish", incomplete(*runs), 0));
+  result.sentences = {
+      fmt::format("Neither queue sees the other's reads, so that order across two root complexes is the "
+                  "device's wait: {:.0f} ns for "
+                  "a pair instead of {:.0f}, {:.1f} times with one pair under way, {:.1f} with {}, when the "
+                  "bus that both share "
+                  "is full. One queue for both reads costs none of that.",
+                  waited, round, cost_alone, cost_busy, kPairsUnderWay.back())};
+  return result;
+}
+
+Result<StudyResult> on_bus(const StudyContext& context) {
+  std::vector<GetCase> cases;
+  for (const std::uint32_t bytes : kBusSizes) {
+    for (const bool on_bus : {false, true}) {
+      for (const Scheme& scheme : kSchemes) cases.push_back(bus_case(scheme, on_bus, bytes));
+    }
+  }
+  auto runs = run_all(context, cases);
+  if (!runs) return runs.error();
+  StudyResult result;
+  result.columns = {
+      {"bytes", "bytes", 0},         {"pcie_nic", "PCIe: NIC", 2},   {"pcie_rc", "RC", 2},
+      {"pcie_rc_opt", "RC-opt", 2},  {"bus_nic", "bus: NIC", 2},     {"bus_rc", "home", 2},
+      {"bus_rc_opt", "home-opt", 2}, {"pcie_gain", "gain, PCIe", 1}, {"bus_gain", "gain, bus", 1}};
+  Plot plot{"gets",
+            "Validation gets, 32 under way on one queue pair",
+            "bytes",
+            "million gets per second",
+            PlotKind::kLines,
+            true,
+            true,
+            {{"PCIe, NIC", {}},
+             {"PCIe, RC", {}},
+             {"PCIe, RC-opt", {}},
+             {"bus, NIC", {}},
+             {"bus, home", {}},
+             {"bus, home reads ahead", {}}}};
+  constexpr std::size_t kBoth = 2 * kSchemes.size();
+  for (std::size_t s = 0; s < kBusSizes.size(); ++s) {
+    const GetRun* const pcie = &(*runs)[s * kBoth];
+    const GetRun* const bus = pcie + kSchemes.size();
+    const double pcie_gain = pcie[2].gets / pcie[0].gets;
+    const double bus_gain = bus[2].gets / bus[0].gets;
+    result.rows.push_back({{"bytes", kBusSizes[s]},
+                           {"pcie_nic", pcie[0].gets},
+                           {"pcie_rc", pcie[1].gets},
+                           {"pcie_rc_opt", pcie[2].gets},
+                           {"bus_nic", bus[0].gets},
+                           {"bus_rc", bus[1].gets},
+                           {"bus_rc_opt", bus[2].gets},
+                           {"pcie_gain", pcie_gain},
+                           {"bus_gain", bus_gain}});
+    for (std::size_t i = 0; i < 3; ++i) {
+      plot.series[i].points.push_back({static_cast<double>(kBusSizes[s]), pcie[i].gets, ""});
+      plot.series[3 + i].points.push_back({static_cast<double>(kBusSizes[s]), bus[i].gets, ""});
+    }
+    const std::string who = fmt::format("{} B: ", kBusSizes[s]);
+    result.checks.push_back(
+        between(who + "NIC on the bus over NIC on PCIe", bus[0].gets / pcie[0].gets, 3, 5));
+    result.checks.push_back(between(who + "gain on the bus over gain on PCIe", bus_gain / pcie_gain, 0, 1));
+    result.checks.push_back(
+        between(who + "bus, reading ahead over no order", bus[2].gets / bus[3].gets, 0.98, 1.02));
+    result.checks.push_back(between(who + "bus, home over NIC", bus[1].gets / bus[0].gets, 1, 1000));
+    result.checks.push_back(
+        between(who + "bus, reading ahead over home", bus[2].gets / bus[1].gets, 1, 1000));
+  }
+  result.plots = {plot};
+  result.checks.push_back(equal("runs that did not finish", incomplete(*runs), 0));
+  const std::string refusal = refused_on_bus();
+  result.checks.push_back(equal("an MMIO reorder buffer on the bus is refused", refusal.empty() ? 0 : 1, 1));
+  const GetRun* const pcie = &(*runs)[0];
+  const GetRun* const bus = pcie + kSchemes.size();
+  result.sentences = {
+      fmt::format("At the home of an on-chip bus (30 ns each way, all else as over PCIe) a source that "
+                  "orders loses {:.1f} times at "
+                  "64 B to a home that reads ahead, against {:.1f} over PCIe: the wait is shorter, the order "
+                  "is worth it still. "
+                  "The MMIO reorder buffer has no place there and is refused: {}.",
+                  bus[2].gets / bus[0].gets, pcie[2].gets / pcie[0].gets, refusal)};
+  return result;
+}
+
+}  // namespace wharf::study::ordering
