@@ -18,10 +18,10 @@ TEST(OrderingStudies, TheQuickOnesHold) {
   context.profiles = "profiles";
   context.reference = "studies";
   context.captures = testing::TempDir();
-  for (const char* id : {"ordering/table1", "ordering/figure2", "ordering/figure3", "ordering/figure5",
-                         "ordering/figure6b", "ordering/figure10", "ordering/table5", "ordering/table6",
-                         "mmio/figure2", "mmio/figure3", "mmio/figure4", "mmio/rates", "mmio/transmit",
-                         "ordering/rob-size", "ordering/two-root-complexes"}) {
+  for (const char* id :
+       {"ordering/table1", "ordering/figure2", "ordering/figure3", "ordering/figure5", "ordering/figure6b",
+        "ordering/figure10", "ordering/table5", "ordering/table6", "mmio/figure2", "mmio/figure3",
+        "mmio/figure4", "mmio/rates", "mmio/transmit", "ordering/rob-size", "ordering/two-root-complexes"}) {
     auto study = find_study(id);
     ASSERT_TRUE(study) << id;
     auto result = (*study)->run(context);
