@@ -153,7 +153,10 @@ Result<engine::ExchangeBlob> RoceEngine::export_queue(engine::QueueId queue) con
   record.queue_number = kFirstQueueNumber + pair->id;
   record.starting_psn = pair->starting_psn;
   record.path_mtu = core_.config.path_mtu;
-  record.responder_resources = core_.config.max_read_atomic;
+  // No more than it can prepare answers to: a request that finds no room is dropped, and repeated only after
+  // a time-out.
+  record.responder_resources = static_cast<std::uint8_t>(
+      std::min<std::uint32_t>(core_.config.max_read_atomic, core_.config.responses_ahead));
   return encode(record);
 }
 

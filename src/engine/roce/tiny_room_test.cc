@@ -42,5 +42,24 @@ TEST(RoceTinyRoom, LongMessagesGetThroughWithRoomForOneAnswer) {
   }
 }
 
+// The exchange promises no more READs than answers can be prepared for: a slow memory then makes the peer
+// wait, and nothing is dropped that only a time-out would bring back.
+TEST(RoceTinyRoom, PromisesNoMoreReadsThanItCanAnswer) {
+  constexpr std::uint32_t kReads = 96;
+  RoceConfig config;
+  config.max_read_atomic = 128;
+  config.responses_ahead = 8;
+  test::EnginePairOptions options;
+  options.access_longest = microseconds(20);
+  test::RocePair world(config, options);
+  for (std::uint32_t i = 0; i < kReads; ++i)
+    ASSERT_EQ(world.pair.post(0, 0, world.request(verbs::Verb::kRead, 0, 0x40000, 64)),
+              engine::PostStatus::kOk);
+  const auto sent_all = [&] { return world.completions(0).size() == kReads; };
+  EXPECT_EQ(world.pair.run_until(sent_all, seconds(1)), test::RunEnd::kDone) << world.pair.waiting_report();
+  EXPECT_EQ(world.pair.engine(1).counters().dropped_no_resources, 0U);
+  EXPECT_EQ(world.pair.engine(0).counters().timeouts, 0U);
+}
+
 }  // namespace
 }  // namespace wharf::roce

@@ -82,9 +82,13 @@ void DmaEngine::send_some(TimePs now) {
       const std::uint32_t after = next_stream_ + i;
       const std::uint32_t at = after < count ? after : after - count;
       Stream& stream = streams_[at];
-      const TimePs ready = max(ready_at(stream), stream.sink->link_free());
-      if (ready > now) {
-        earliest = min(earliest, ready);
+      const TimePs ready = ready_at(stream);
+      const TimePs at_link = max(ready, stream.sink->link_free());
+      if (at_link > now) {
+        // Without a credit the link's being free is of no use: credits_back() comes.
+        if (ready <= now && !stream.sink->can_submit(operations_[stream.waiting.front()].access.kind))
+          continue;
+        earliest = min(earliest, at_link);
         continue;
       }
       if (!stream.sink->can_submit(operations_[stream.waiting.front()].access.kind)) continue;
