@@ -13,6 +13,7 @@
 #include "sim/kernel/simulation.h"
 #include "sim/scenario/coherent_keys.h"
 #include "study/mmio.h"
+#include "study/mmio_sender.h"
 #include "study/parallel.h"
 #include "study/reference_table.h"
 #include "wire/tlp_framing.h"
@@ -28,28 +29,10 @@ constexpr std::uint64_t kBytes = 1 << 19;
 constexpr std::uint64_t kWindow = 256 << 10;  ///< 2.1: the target range.
 constexpr std::uint32_t kUncachedBytes = 8;   ///< Of a store.
 
-/// A core that stores message after message, and what arrives.
-class Writer final : public sim::Component, public sim::MmioClient {
+/// What arrives of a core's stores, and when.
+class Arrivals final : public MmioSender {
  public:
-  /// `message` is 0 for no fences.
-  Writer(sim::Simulation& simulation, sim::MmioPath& path, const sim::MmioConfig& config, MmioKind kind,
-         std::uint64_t bytes, std::uint32_t message)
-      : simulation_(simulation),
-        path_(path),
-        piece_(kind == MmioKind::kUncachedStore ? kUncachedBytes : 64),
-        step_(config.cycle * (kind == MmioKind::kUncachedStore ? 1 : config.store_cycles)),
-        fence_(config.cycle * config.fence_cycles),
-        kind_(kind),
-        bytes_(bytes),
-        message_(message) {
-    simulation.add(*this, "core");
-    path.connect(*this);
-    wake(simulation.now() + step_);
-  }
-  void handle(const sim::Event& event) override { go_on(event.time); }
-  void mmio_ready(TimePs now) override {
-    wake(std::exchange(waits_for_fence_, false) ? now + fence_ + step_ : now);
-  }
+  using MmioSender::MmioSender;
   void mmio_arrived(TimePs now, const MmioOperation& write) override {
     if (arrived == 0) {
       first = now;
@@ -63,45 +46,23 @@ class Writer final : public sim::Component, public sim::MmioClient {
   std::uint64_t first_bytes = 0;
   TimePs first;
   TimePs last;
-
- private:
-  void wake(TimePs at) {
-    if (std::exchange(awake_, true)) return;
-    simulation_.schedule(at, id(), id(), 0, 0);
-  }
-  void go_on(TimePs now) {
-    awake_ = false;
-    if (waits_for_fence_ || sent_ == bytes_) return;
-    const std::array<std::byte, 64> line{};
-    const auto piece = std::span(line).first(piece_);
-    if (!path_.store(now, wharf::ordering::mmio_store(kind_, sent_ % kWindow, piece))) return;
-    sent_ += piece_;
-    if (message_ != 0 && sent_ % message_ == 0) {
-      waits_for_fence_ = true;
-      path_.fence(now);
-    } else {
-      wake(now + step_);
-    }
-  }
-
-  sim::Simulation& simulation_;
-  sim::MmioPath& path_;
-  std::uint32_t piece_;
-  TimePs step_;
-  TimePs fence_;
-  MmioKind kind_;
-  std::uint64_t bytes_;
-  std::uint32_t message_;
-  std::uint64_t sent_ = 0;
-  bool waits_for_fence_ = false;
-  bool awake_ = false;
 };
 
 /// Gb/s of a core that stores `bytes`, behind the first; a negative number when some did not arrive.
 double goodput(const sim::MmioConfig& config, MmioKind kind, std::uint64_t bytes, std::uint32_t message) {
   sim::Simulation simulation;
   sim::MmioPath path(simulation, config, 1, "mmio");
-  const Writer writer(simulation, path, config, kind, bytes, message);
+  const bool is_uncached = kind == MmioKind::kUncachedStore;
+  const std::uint32_t piece = is_uncached ? kUncachedBytes : 64;
+  const Arrivals writer(simulation, path,
+                        {.kind = kind,
+                         .bytes = bytes,
+                         .window = kWindow,
+                         .piece = piece,
+                         .message = message == 0 ? piece : message,
+                         .is_fenced = message != 0},
+                        config.cycle * (is_uncached ? 1 : config.store_cycles),
+                        config.cycle * config.fence_cycles);
   simulation.run_until(seconds(1));
   if (writer.arrived != bytes) return -1;
   return static_cast<double>(bytes - writer.first_bytes) * 8e3 /

@@ -10,6 +10,7 @@
 #include "sim/host/mmio_path.h"
 #include "sim/scenario/coherent_keys.h"
 #include "study/get_loop.h"
+#include "study/mmio_sender.h"
 #include "study/ordering.h"
 #include "study/parallel.h"
 
@@ -126,31 +127,14 @@ using wharf::ordering::MmioKind;
 
 constexpr std::array<std::uint32_t, 7> kRobEntries{1, 2, 4, 8, 16, 32, 64};
 constexpr std::uint64_t kRobBytes = 512 << 10;
-constexpr std::uint64_t kMessageLines = 8;
+constexpr std::uint32_t kMessageLines = 8;
 constexpr std::uint64_t kWindow = 256 << 10;  ///< Addresses wrap.
 constexpr TimePs kSpread = nanoseconds(20);
 
-/// A core that stores messages of numbered lines, the last of each a release.
-class Messages final : public sim::Component, public sim::MmioClient {
+/// What a core's device sees of messages of numbered lines, the last of each a release.
+class ReleaseDevice final : public MmioSender {
  public:
-  Messages(sim::Simulation& simulation, sim::MmioPath& path, TimePs step)
-      : simulation_(simulation), path_(path), step_(step) {
-    simulation.add(*this, "core");
-    path.connect(*this);
-    wake(simulation.now() + step);
-  }
-  void handle(const sim::Event& event) override {
-    awake_ = false;
-    if (sent_ == kRobBytes) return;
-    const bool ends = (sent_ / 64 + 1) % kMessageLines == 0;
-    const std::array<std::byte, 64> line{};
-    const auto store =
-        wharf::ordering::mmio_store(ends ? MmioKind::kRelease : MmioKind::kStore, sent_ % kWindow, line);
-    if (!path_.store(event.time, store)) return;
-    sent_ += 64;
-    wake(event.time + step_);
-  }
-  void mmio_ready(TimePs now) override { wake(now); }
+  using MmioSender::MmioSender;
   void mmio_arrived(TimePs now, const wharf::ordering::MmioOperation& write) override {
     // Stores of a message may pass each other under the refined rule, its release none of them.
     const std::uint64_t message = write.address / (64 * kMessageLines);
@@ -171,18 +155,7 @@ class Messages final : public sim::Component, public sim::MmioClient {
   TimePs last;
 
  private:
-  void wake(TimePs at) {
-    if (awake_) return;
-    awake_ = true;
-    simulation_.schedule(at, id(), id(), 0, 0);
-  }
-
-  sim::Simulation& simulation_;
-  sim::MmioPath& path_;
-  TimePs step_;
-  std::uint64_t sent_ = 0;
   std::array<std::uint64_t, kWindow / (64 * kMessageLines)> seen_{};
-  bool awake_ = false;
 };
 
 struct RobRun {
@@ -207,7 +180,13 @@ Result<RobRun> run_rob(const StudyContext& context, std::uint32_t place, std::ui
   const sim::MmioConfig& config = setup->mmio;
   sim::Simulation simulation;
   sim::MmioPath path(simulation, config, 1, "mmio");
-  Messages core(simulation, path, config.cycle * config.store_cycles);
+  const ReleaseDevice core(simulation, path,
+                           {.kind = MmioKind::kStore,
+                            .bytes = kRobBytes,
+                            .window = kWindow,
+                            .message = 64 * kMessageLines,
+                            .ends_with_release = true},
+                           config.cycle * config.store_cycles, kTimeZero);
   simulation.run_until(seconds(1));
   return RobRun{static_cast<double>(core.bytes) * 8e3 / static_cast<double>(core.last.ps),
                 static_cast<double>(core.early_releases), static_cast<double>(kRobBytes - core.bytes)};

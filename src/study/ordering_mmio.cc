@@ -13,6 +13,7 @@
 #include "sim/host/mmio_path.h"
 #include "sim/kernel/simulation.h"
 #include "sim/scenario/coherent_keys.h"
+#include "study/mmio_sender.h"
 #include "study/ordering.h"
 #include "study/parallel.h"
 #include "study/reference_table.h"
@@ -29,27 +30,10 @@ constexpr TimePs kSpread = nanoseconds(20);
 enum class Mode : std::uint8_t { kPlain, kFenced, kScattered, kNumbered, kNumberedAtDevice };
 constexpr std::uint32_t kModes = 5;
 
-/// A core that stores line after line, and what its device sees.
-class Sender final : public sim::Component, public sim::MmioClient {
+/// What a core's device sees: how much, until when, and whether it is in order.
+class InOrderDevice final : public MmioSender {
  public:
-  Sender(sim::Simulation& simulation, sim::MmioPath& path, const sim::MmioConfig& config, Mode mode,
-         std::uint32_t message)
-      : simulation_(simulation),
-        path_(path),
-        step_(config.cycle * config.store_cycles),
-        fence_(config.cycle * config.fence_cycles),
-        mode_(mode),
-        lines_(message / 64) {
-    simulation.add(*this, "core");
-    path.connect(*this);
-  }
-  void start() { wake(simulation_.now() + step_); }
-
-  void handle(const sim::Event& event) override { go_on(event.time); }
-  void mmio_ready(TimePs now) override {
-    // A store that was refused is tried at once; behind a fence, the next line has yet to be stored.
-    wake(std::exchange(waits_for_fence_, false) ? now + fence_ + step_ : now);
-  }
+  using MmioSender::MmioSender;
   void mmio_arrived(TimePs now, const wharf::ordering::MmioOperation& write) override {
     bytes += write.length;
     last = now;
@@ -62,41 +46,7 @@ class Sender final : public sim::Component, public sim::MmioClient {
   TimePs last;
 
  private:
-  void wake(TimePs at) {
-    if (awake_) return;
-    awake_ = true;
-    simulation_.schedule(at, id(), id(), 0, 0);
-  }
-  void go_on(TimePs now) {
-    awake_ = false;
-    if (waits_for_fence_ || sent_ == kBytes) return;
-    const bool ends = (sent_ / 64 + 1) % lines_ == 0;
-    const bool numbered = mode_ == Mode::kNumbered || mode_ == Mode::kNumberedAtDevice;
-    // The last line of a message is a release; the others are not ordered among themselves.
-    const MmioKind kind = !numbered ? MmioKind::kWriteCombiningStore
-                          : ends    ? MmioKind::kRelease
-                                    : MmioKind::kStore;
-    const std::array<std::byte, 64> line{};
-    if (!path_.store(now, wharf::ordering::mmio_store(kind, sent_ % kWindow, line))) return;
-    sent_ += 64;
-    if (ends && mode_ == Mode::kFenced) {
-      waits_for_fence_ = true;
-      path_.fence(now);
-    } else {
-      wake(now + step_);
-    }
-  }
-
-  sim::Simulation& simulation_;
-  sim::MmioPath& path_;
-  TimePs step_;
-  TimePs fence_;
-  Mode mode_;
-  std::uint64_t lines_;
-  std::uint64_t sent_ = 0;
   std::uint64_t expected_ = 0;
-  bool waits_for_fence_ = false;
-  bool awake_ = false;
 };
 
 struct Outcome {
@@ -121,8 +71,16 @@ Result<sim::MmioConfig> config_of(const StudyContext& context, Mode mode) {
 Outcome run(const sim::MmioConfig& config, Mode mode, std::uint32_t message) {
   sim::Simulation simulation;
   sim::MmioPath path(simulation, config, 1, "mmio");
-  Sender sender(simulation, path, config, mode, message);
-  sender.start();
+  const bool numbered = mode == Mode::kNumbered || mode == Mode::kNumberedAtDevice;
+  // The last line of a message is a release; the others are not ordered among themselves.
+  const InOrderDevice sender(simulation, path,
+                             {.kind = numbered ? MmioKind::kStore : MmioKind::kWriteCombiningStore,
+                              .bytes = kBytes,
+                              .window = kWindow,
+                              .message = message,
+                              .is_fenced = mode == Mode::kFenced,
+                              .ends_with_release = numbered},
+                             config.cycle * config.store_cycles, config.cycle * config.fence_cycles);
   simulation.run_until(seconds(1));
   Outcome outcome;
   outcome.gigabits = static_cast<double>(sender.bytes) * 8e3 / static_cast<double>(sender.last.ps);

@@ -46,18 +46,7 @@ bool MmioPath::store(TimePs now, const MmioOperation& operation) {
     refused_ = true;
     return false;
   }
-  if (ordering::is_numbered(operation.kind)) {
-    const bool waits = sequencer_.blocked_by(operation.thread, operation.device, operation.kind, true) !=
-                       ordering::IssueBlock::kNone;
-    if (waits || !may_leave_core(now)) {
-      refused_ = true;
-      return false;
-    }
-    MmioOperation stamped = operation;
-    sequencer_.stamp(stamped);
-    leave_core(now, stamped);
-    return true;
-  }
+  if (ordering::is_numbered(operation.kind)) return send_numbered(now, operation);
   while (!combining_.store(operation, &random_)) {
     // Lines that have just been closed, to make room for this one or to go before it, may leave at once.
     const std::uint32_t before = on_the_way_;
@@ -70,23 +59,29 @@ bool MmioPath::store(TimePs now, const MmioOperation& operation) {
   return true;
 }
 
+/// A store or load with a number; false when it has to wait for one, or for the way.
+bool MmioPath::send_numbered(TimePs now, const MmioOperation& operation) {
+  const bool waits = sequencer_.blocked_by(operation.thread, operation.device, operation.kind, true) !=
+                     ordering::IssueBlock::kNone;
+  if (waits || !may_leave_core(now)) {
+    refused_ = true;
+    return false;
+  }
+  MmioOperation stamped = operation;
+  sequencer_.stamp(stamped);
+  leave_core(now, stamped);
+  return true;
+}
+
 bool MmioPath::load(TimePs now, const MmioOperation& operation) {
   if (fence_ || is_held_by_load(operation.thread) || load_to_leave_) {
     refused_ = true;
     return false;
   }
   if (ordering::is_numbered(operation.kind)) {
-    const bool waits = sequencer_.blocked_by(operation.thread, operation.device, operation.kind, true) !=
-                       ordering::IssueBlock::kNone;
-    if (waits || !may_leave_core(now)) {
-      refused_ = true;
-      return false;
-    }
-    MmioOperation stamped = operation;
-    sequencer_.stamp(stamped);
-    ++loads_;
-    leave_core(now, stamped);
-    return true;
+    const bool is_sent = send_numbered(now, operation);
+    loads_ += is_sent ? 1 : 0;
+    return is_sent;
   }
   ++loads_;
   uncached_load_ = true;

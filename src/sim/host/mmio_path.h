@@ -116,6 +116,7 @@ class MmioPath final : public Component {
   };
   enum Answered : std::uint32_t { kNumbered, kCombined, kUncached };
 
+  bool send_numbered(TimePs now, const ordering::MmioOperation& operation);
   void send_from_core(TimePs now);
   bool may_leave_core(TimePs now);
   void leave_core(TimePs now, const ordering::MmioOperation& operation);
