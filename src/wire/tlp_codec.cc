@@ -241,7 +241,8 @@ void encode_request(const Tlp& tlp, std::byte* at) {
     store_be64(at + 8, tlp.message);
     return;
   }
-  const auto enables = static_cast<std::uint8_t>((tlp.last_enables << 4U) | (tlp.first_enables & 15U));
+  const auto enables =
+      static_cast<std::uint8_t>((std::uint32_t{tlp.last_enables} << 4U) | (tlp.first_enables & 15U));
   store_u8(at + 7, tlp.hints && !write_hint  ? tlp.steering_tag
                    : is_tlp_atomic(tlp.type) ? std::uint8_t{0}
                                              : enables);
