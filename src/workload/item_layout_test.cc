@@ -84,9 +84,8 @@ TEST(ItemLayout, EveryInstantOfAPut) {
   }
 }
 
-// Every line of FaRM, taken at any two instants of two puts in any order: nothing torn is accepted.
-TEST(ItemLayout, FarmNeedsNoOrderAmongLines) {
-  const ItemLayout layout(GetProtocol::kFarm, 112);
+/// An item after each step of two puts that follow each other.
+std::vector<std::vector<std::byte>> instants_of_two_puts(const ItemLayout& layout) {
   std::vector<std::vector<std::byte>> instants;
   std::vector<std::byte> item(layout.bytes());
   layout.fill(item, 4);
@@ -100,6 +99,14 @@ TEST(ItemLayout, FarmNeedsNoOrderAmongLines) {
       instants.push_back(item);
     }
   }
+  return instants;
+}
+
+// Every line of FaRM, taken at any two instants of two puts in any order: nothing torn is accepted.
+TEST(ItemLayout, FarmNeedsNoOrderAmongLines) {
+  const ItemLayout layout(GetProtocol::kFarm, 112);
+  const std::vector<std::vector<std::byte>> instants = instants_of_two_puts(layout);
+  std::vector<std::byte> item(layout.bytes());
   for (const auto& first : instants) {
     for (const auto& second : instants) {
       item = first;
@@ -113,19 +120,8 @@ TEST(ItemLayout, FarmNeedsNoOrderAmongLines) {
 // the first line is taken first, and something is when it is taken last.
 TEST(ItemLayout, SingleReadNeedsTheFrontFirst) {
   const ItemLayout layout(GetProtocol::kSingleRead, 176);
-  std::vector<std::vector<std::byte>> instants;
+  const std::vector<std::vector<std::byte>> instants = instants_of_two_puts(layout);
   std::vector<std::byte> item(layout.bytes());
-  layout.fill(item, 4);
-  instants.push_back(item);
-  for (const std::uint64_t version : {6U, 8U}) {
-    take(layout, item, version - 2);
-    instants.push_back(item);
-    for (std::uint32_t number = 0; number < layout.put_steps(); ++number) {
-      const ItemLayout::Step step = layout.put_step(number, version);
-      store_le64(item.data() + step.offset, step.value);
-      instants.push_back(item);
-    }
-  }
   std::uint32_t torn_middle_first = 0;
   for (std::size_t a = 0; a < instants.size(); ++a) {
     for (std::size_t b = a; b < instants.size(); ++b) {
