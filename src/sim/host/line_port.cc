@@ -136,9 +136,15 @@ void LinePort::start(TimePs now, std::uint32_t slot) {
     case AccessKind::kWrite:
     case AccessKind::kWriteContext:
       if (!has_bytes) break;
-      work.buffer = payloads_.acquire(access.length);
-      dma.bytes = payloads_.data(work.buffer);
-      wire::fill(access.data, {dma.bytes, access.length});
+      if (access.data.buffer != wire::kNoBuffer) {
+        work.buffer = access.data.buffer;
+        payloads_.retain(work.buffer);
+        dma.bytes = payloads_.data(work.buffer) + (access.data.bytes - payloads_.data(work.buffer));
+      } else {
+        work.buffer = payloads_.acquire(access.length);
+        dma.bytes = payloads_.data(work.buffer);
+        wire::fill(access.data, {dma.bytes, access.length});
+      }
       break;
     case AccessKind::kAtomic:
     case AccessKind::kFetchWorkRequest:

@@ -124,13 +124,17 @@ MemoryPort::Course MemoryPort::atomic(TimePs now, const Access& access) {
   return {done, done};
 }
 
+TimePs MemoryPort::receive_match() const {
+  const StageRounding rounding = config_.time.rounding;
+  const TimePs matched = stage_time(config_.nic.cycle * config_.nic.receive_match_cycles, rounding);
+  return config_.nic.send_notify_crossing ? matched + stage_time(config_.bus.crossing, rounding) : matched;
+}
+
 MemoryPort::Course MemoryPort::fetch_receive_entry(TimePs now, const Access& access) {
   const TimePs fetched = config_.nic.receive_entries == ReceiveEntryRule::kPrefetched
                              ? now
                              : read_cached(now, access, Stage::kReceiveEntryFetch);
-  const StageRounding rounding = config_.time.rounding;
-  TimePs matched = fetched + stage_time(config_.nic.cycle * config_.nic.receive_match_cycles, rounding);
-  if (config_.nic.send_notify_crossing) matched += stage_time(config_.bus.crossing, rounding);
+  const TimePs matched = fetched + receive_match();
   span(access, Stage::kReceiveMatch, fetched, matched);
   return {matched, matched};
 }

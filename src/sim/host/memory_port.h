@@ -59,6 +59,9 @@ class MemoryPort {
     return host_.memory.is_mapped(access.address, access.length);
   }
 
+  /// What matching a message to its receive entry takes, once the NIC has the entry.
+  TimePs receive_match() const;
+
   /// MMIO write or bus store of a submission that leaves the core at `at`; returns when the NIC has it.
   TimePs submit(TimePs at, SubmissionPath path, std::uint32_t bytes) {
     return path == SubmissionPath::kBusStore ? host_.bus.cross(BusLane::kSubmit, at, bytes)

@@ -147,12 +147,6 @@ bool Nic::is_posted(const engine::Access& access) const {
   return config_.pcie.posted_writes == PostedWriteRule::kPosted;
 }
 
-TimePs Nic::receive_match() const {
-  const StageRounding rounding = config_.time.rounding;
-  const TimePs matched = stage_time(config_.nic.cycle * config_.nic.receive_match_cycles, rounding);
-  return config_.nic.send_notify_crossing ? matched + stage_time(config_.bus.crossing, rounding) : matched;
-}
-
 Nic::Begun Nic::begin_on_lines(TimePs now, std::uint32_t slot) {
   PendingAccess& pending = accesses_[slot];
   const engine::Access& access = pending.access;
@@ -164,7 +158,7 @@ Nic::Begun Nic::begin_on_lines(TimePs now, std::uint32_t slot) {
   }
   if (access.kind == engine::AccessKind::kFetchReceiveEntry &&
       config_.nic.receive_entries == ReceiveEntryRule::kPrefetched) {
-    const TimePs matched = now + receive_match();
+    const TimePs matched = now + port_.receive_match();
     host_parts_.tracer.span(access.operation, Stage::kReceiveMatch, now, matched, host_);
     simulation_.schedule(matched, id(), id(), kAccessDone, slot);
     return Begun::kUnderWay;
@@ -191,7 +185,7 @@ void Nic::line_access_done(TimePs now, std::uint32_t slot) {
   account_lines(now, slot);
   TimePs done = now;
   if (pending.access.kind == engine::AccessKind::kFetchReceiveEntry) {
-    done += receive_match();
+    done += port_.receive_match();
     host_parts_.tracer.span(pending.access.operation, Stage::kReceiveMatch, now, done, host_);
   }
   simulation_.schedule(done, id(), id(), kAccessDone, slot);

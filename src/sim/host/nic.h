@@ -184,8 +184,6 @@ class Nic : public Component, public LinePortClient {
   Begun begin_on_lines(TimePs now, std::uint32_t slot);
   /// A write that the engine may forget when it has left, not only when it is performed.
   bool is_posted(const engine::Access& access) const;
-  /// Matching a message to its receive entry.
-  TimePs receive_match() const;
   /// Reports where the time of an access on lines went, up to `now`.
   void account_lines(TimePs now, std::uint32_t slot);
   /// Counts what the engine reports unasked, and traces it.
