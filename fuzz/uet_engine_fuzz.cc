@@ -143,7 +143,6 @@ class Machine {
     for (Side& side : sides_) side.classes = wire::kAllTrafficClasses;
     // A forged acknowledgement may have ended what a peer still waits for: that peer then asks for ever.
     WHARF_CHECK(settle(nullptr) || forged_);
-    now_ += seconds(1);  // Past the memory of closed PDCs, which refuses a Start_PSN that is configured.
     for (std::uint32_t host = 0; host < 2; ++host) {
       const auto made = sides_[host].engine->create_queue(now_, kDepths);
       WHARF_CHECK(made.ok());

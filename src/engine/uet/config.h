@@ -105,7 +105,7 @@ struct UetConfig {
   std::uint32_t reserved_pdc_limit = 16;  ///< Reserved pool, likewise.
   std::uint16_t first_initiator_pdcid = 0x4001;  ///< General pool of the PDCs that this engine opens.
   std::uint16_t first_target_pdcid = 0x8001;     ///< General pool of the PDCs that others open.
-  std::optional<wire::UetPsn> start_psn;         ///< Fixed Start_PSN, for examples; else drawn.
+  std::optional<wire::UetPsn> start_psn;         ///< Of an identifier's first PDC, for examples; else drawn.
   SackBase sack_base = SackBase::kTrack;
   bool nack_out_of_window = true;  ///< Answer PSNs outside the window with a NACK; false: drop.
 

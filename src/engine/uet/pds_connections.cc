@@ -40,11 +40,12 @@ std::uint32_t Pds::find(std::uint16_t local_id) const {
 }
 
 UetPsn Pds::draw_start(std::uint16_t local_id) {
-  if (parts_.config.start_psn) return *parts_.config.start_psn;
   for (const bool reserved : {false, true}) {
     PdcidPool& pool = ids_[0][reserved ? 1 : 0];
     if (!pool.covers(local_id)) continue;
     const std::optional<UetPsn> last = pool.last_psn(local_id);
+    // A configured start is for the first opening alone: packets of an earlier one may still be under way.
+    if (parts_.config.start_psn && !last) return *parts_.config.start_psn;
     for (;;) {
       const UetPsn start = random_.next_u32();
       if (!last) return start;

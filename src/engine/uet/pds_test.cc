@@ -153,6 +153,25 @@ TEST_F(Pds, Uet_3_5_8_StartPsnKeepsItsDistanceFromTheLastOne) {
   EXPECT_EQ(world().counters(0).pdcs_closed, 50U);
 }
 
+// A packet of an earlier opening that is still under way must not pass for one of the present opening.
+TEST_F(Pds, AConfiguredStartIsForTheFirstOpeningOfAnIdentifier) {
+  UetConfig config;
+  config.idle_timeout = microseconds(50);
+  config.pdc_limit = 1;
+  config.start_psn = 7;
+  start(config);
+  for (int i = 0; i < 3; ++i) {
+    world().sent.clear();
+    EXPECT_TRUE(world().finish(world().request(Verb::kWrite, 8)).ok());
+    const auto requests = world().sent_of(UetPdsType::kRudRequest);
+    ASSERT_EQ(requests.size(), 1U);
+    const wire::UetPsn first = requests[0].uet.request.start_psn();
+    EXPECT_EQ(requests[0].uet.request.source_pdcid, 0x4001);
+    EXPECT_TRUE(i == 0 ? first == 7 : std::abs(std::int64_t{wire::uet_psn_difference(first, 7)}) >= 1 << 16)
+        << first;
+  }
+}
+
 TEST_F(Pds, Uet_3_5_8_AStartPsnTooCloseIsDrawnAgain) {
   // A seed whose first two draws lie closer than the specification allows.
   UetConfig config;

@@ -150,6 +150,49 @@ TEST_P(CoherentStack, AscendingReadsAreInOrderWhereSomebodyKeepsIt) {
   EXPECT_EQ(read_against_writer(at_source, verbs::AccessOrder::kAscending).out_of_order, 0);
 }
 
+/// What a READ of four lines takes that a core of the target has modified, labelled ascending.
+TimePs four_modified_lines(const TwoHostsConfig& config) {
+  constexpr std::uint32_t kLines = 4;
+  Pair pair(config);
+  Host& target = pair.two->host(1);
+  const std::uint64_t base = target.memory().allocate(kibibytes(4));
+  const verbs::RemoteSegment segment =
+      target.expose({.base = base, .length = 4096, .read_order = verbs::AccessOrder::kAscending}).value();
+  const auto writer = [](Host& host, std::uint64_t at) -> verbs::Task<void> {
+    for (std::uint32_t line = 0; line < kLines; ++line) co_await host.core().store(at + line * 64, 8, 1);
+  };
+  TimePs elapsed;
+  const auto reader = [](Pair& two, const verbs::RemoteSegment& from, TimePs& took) -> verbs::Task<void> {
+    SimCore& core = two.two->host(0).core();
+    co_await core.sleep(microseconds(5));
+    const TimePs begin = core.now();
+    EXPECT_TRUE((co_await two.near->read(two.near_buffer, from.at(0), kLines * 64)).ok());
+    took = core.now() - begin;
+  };
+  target.core().spawn(writer(target, base));
+  pair.run(reader(pair, segment, elapsed));
+  return elapsed;
+}
+
+// The label of a segment reaches the root complex, or the NIC that keeps it: without order each further line
+// costs the 5 cycles of its completion, a queue that waits takes 27 cycles for it, and a NIC that waits the
+// way there and back besides (docs/host-model.md).
+TEST_P(CoherentStack, WhoKeepsAnAscendingReadInOrderShowsInItsTime) {
+  const TimePs unordered = four_modified_lines(coherent(GetParam()));
+  const TimePs waiting = four_modified_lines(coherent(GetParam(), RlsqDesign::kThreadSpecific));
+  const TimePs ahead = four_modified_lines(coherent(GetParam(), RlsqDesign::kSpeculative));
+  TwoHostsConfig at_source = coherent(GetParam());
+  at_source.host.coherent.order = OrderPlace::kSource;
+  const TimePs by_nic = four_modified_lines(at_source);
+  EXPECT_EQ((waiting - unordered).ps, 3 * (27 - 5) * 333);
+  EXPECT_EQ(ahead, unordered);
+  const CoherentConfig& host = at_source.host.coherent.host;
+  const TimePs way = is_ub(GetParam()) ? at_source.host.bus.crossing
+                                       : host.io_link.up + host.io_link.down + host.root_complex.lookup +
+                                             host.root_complex.answer;
+  EXPECT_GT(by_nic - waiting, way * 3);
+}
+
 TEST(CoherentProfile, WithoutALatencyIsRefused) {
   const std::filesystem::path folder =
       std::filesystem::path(::testing::TempDir()) / "coherent_profile_without_a_latency";
