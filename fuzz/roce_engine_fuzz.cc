@@ -345,6 +345,14 @@ class World {
     }
   }
 
+  /// A release: seen after the one before it, in whatever order the two are answered.
+  void write_record(const engine::Access& access) {
+    require(access.order == verbs::AccessOrder::kRelease);
+    std::vector<std::byte>& record = contexts_[access.address % contexts_.size()];
+    record.resize(access.length);
+    wire::fill(access.data, record);
+  }
+
   void answer(std::uint32_t which) {
     if (pending_.empty()) return;
     const std::size_t at = which % pending_.size();
@@ -356,11 +364,6 @@ class World {
         access.kind == engine::AccessKind::kFetchContext || access.kind == engine::AccessKind::kWriteContext;
     const bool reads =
         access.kind == engine::AccessKind::kRead || access.kind == engine::AccessKind::kFetchContext;
-    if (access.kind == engine::AccessKind::kWriteContext) {
-      std::vector<std::byte>& record = contexts_[access.address % contexts_.size()];
-      record.resize(access.length);
-      wire::fill(access.data, record);
-    }
     if (!context && which >= 240) {
       result.status = which < 248 ? engine::AccessStatus::kFault : engine::AccessStatus::kPoison;
     } else if (reads) {
@@ -413,6 +416,7 @@ class World {
       while (engine_->next_access(access)) {
         progress = true;
         check(access);
+        if (access.kind == engine::AccessKind::kWriteContext) write_record(access);
         pending_.push_back(access);
       }
       wire::Packet packet;
