@@ -7,7 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "study/parallel.h"
 
 namespace wharf::study {
 namespace {
@@ -26,26 +33,64 @@ bool is_quick(const GetCase& made) {
          (order == "read-release" && made.order.design == RlsqDesign::kSpeculative);
 }
 
+/// All runs of all cases, a case's outcomes in the order of its seeds whichever run ends first; a case is
+/// told about as soon as it and those before it are complete.
+class Runs {
+ public:
+  Runs(const std::vector<GetCase>& cases, std::uint64_t gets)
+      : cases_(cases), gets_(gets), per_case_((gets + kGetsPerRun - 1) / kGetsPerRun), parts_(count()) {}
+
+  std::size_t count() const { return cases_.size() * per_case_; }
+  Result<void> run(std::size_t number, bool prints) {
+    const std::uint64_t done = number % per_case_ * kGetsPerRun;
+    auto part = run_get_case("profiles", cases_[number / per_case_], std::min(kGetsPerRun, gets_ - done),
+                             number % per_case_ + 1);
+    if (!part) return part.error();
+    const std::lock_guard lock(lock_);
+    parts_[number] = *std::move(part);
+    for (; next_ < count() && parts_[next_]; ++next_) {
+      if (prints && next_ % per_case_ + 1 == per_case_) print(next_ / per_case_);
+    }
+    return {};
+  }
+  GetOutcome outcome(std::size_t at) const {
+    GetOutcome sum;
+    for (std::size_t i = at * per_case_; i < (at + 1) * per_case_; ++i) sum += *parts_[i];
+    return sum;
+  }
+
+ private:
+  void print(std::size_t at) const {
+    const GetOutcome sum = outcome(at);
+    fmt::print("{:50} {:9} gets, {:9} beside a put, {:9} retries, {:7} squashes, {:7} torn, {:7} stale\n",
+               describe(cases_[at]), sum.gets, sum.overlaps, sum.retries, sum.squashes, sum.torn, sum.stale);
+    std::fflush(stdout);
+  }
+
+  const std::vector<GetCase>& cases_;
+  std::uint64_t gets_;
+  std::size_t per_case_;
+  std::mutex lock_;
+  std::vector<std::optional<GetOutcome>> parts_;
+  std::size_t next_ = 0;  ///< Runs before it are complete.
+};
+
 TEST(GetCorrectness, TornExactlyWhereNothingKeepsTheReadsInOrder) {
   const char* const asked = std::getenv("WHARF_GETS");
   std::vector<GetCase> cases = all_get_cases();
   if (asked == nullptr) std::erase_if(cases, [](const GetCase& made) { return !is_quick(made); });
   const std::uint64_t all_gets = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 1'000 * cases.size();
-  const std::uint64_t gets = all_gets / cases.size() + 1;
+  Runs runs(cases, all_gets / cases.size() + 1);
+  StudyContext context;
+  if (asked != nullptr) context.threads = std::max(1U, std::thread::hardware_concurrency());
+  const auto done = for_each_in_parallel(
+      context, runs.count(), [&](std::size_t number) { return runs.run(number, asked != nullptr); });
+  ASSERT_TRUE(done) << done.error().message;
   GetOutcome all;
-  for (const GetCase& made : cases) {
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const GetCase& made = cases[i];
     SCOPED_TRACE(describe(made));
-    GetOutcome outcome;
-    for (std::uint64_t done = 0, seed = 1; done < gets; done += kGetsPerRun, ++seed) {
-      const auto part = run_get_case("profiles", made, std::min(kGetsPerRun, gets - done), seed);
-      ASSERT_TRUE(part) << part.error().message;
-      outcome += *part;
-    }
-    if (asked != nullptr) {
-      fmt::print("{:50} {:9} gets, {:9} beside a put, {:9} retries, {:7} squashes, {:7} torn, {:7} stale\n",
-                 describe(made), outcome.gets, outcome.overlaps, outcome.retries, outcome.squashes,
-                 outcome.torn, outcome.stale);
-    }
+    const GetOutcome outcome = runs.outcome(i);
     for (const std::string& line : outcome.blocked) ADD_FAILURE() << line;
     EXPECT_EQ(outcome.torn > 0, !made.is_safe) << outcome.torn;
     if (made.is_safe) {
