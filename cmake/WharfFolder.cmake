@@ -12,6 +12,9 @@ function(wharf_folder name)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   if(sources)
     add_library(wharf_${name} STATIC ${sources})
+    if(WHARF_UNITY STREQUAL "all")
+      wharf_unity(wharf_${name} ${sources})
+    endif()
     target_link_libraries(wharf_${name} PUBLIC wharf_options ${ARG_DEPENDS})
     if(name IN_LIST WHARF_HOT_FOLDERS)
       target_link_libraries(wharf_${name} PRIVATE $<BUILD_INTERFACE:wharf_hot_options>)
@@ -23,6 +26,27 @@ function(wharf_folder name)
   if(WHARF_TESTS AND tests)
     wharf_test(wharf_${name}_test SOURCES ${tests} DEPENDS wharf_${name} ${ARG_TEST_DEPENDS}
       LABEL unit ${ARG_TEST_LABEL})
+  endif()
+endfunction()
+
+# wharf_unity(TARGET file...): up to eight sources of a target are compiled as one. Which ones share a compilation is
+# found by reading them, anew whenever one of them changes; a source that does not compile with others all the same gets
+# the property SKIP_UNITY_BUILD_INCLUSION (docs/decisions/0008).
+function(wharf_unity target)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/unity_groups.awk)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script} ${ARGN})
+  execute_process(COMMAND awk -v size=8 -v root=${PROJECT_SOURCE_DIR}/src -f ${script} ${ARGN}
+    WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" groups "${groups}")
+  foreach(line IN LISTS groups)
+    if(line MATCHES "^([0-9]+) (.+)$")
+      set_source_files_properties(${CMAKE_MATCH_2} PROPERTIES UNITY_GROUP ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # A class with a member of an unnamed namespace is a mistake in a header, which is what g++ takes the sources for.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
 endfunction()
 
@@ -54,6 +78,9 @@ function(wharf_test name)
     wharf_make_test_pch()
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  if(WHARF_UNITY)
+    wharf_unity(${name} ${ARG_SOURCES})
+  endif()
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})  # For tests/support.
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} wharf_test_options)
   target_precompile_headers(${name} REUSE_FROM wharf_test_pch)
