@@ -34,9 +34,14 @@ endfunction()
 # the property SKIP_UNITY_BUILD_INCLUSION (docs/decisions/0008).
 function(wharf_unity target)
   set(script ${PROJECT_SOURCE_DIR}/cmake/unity_groups.awk)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script} ${ARGN})
-  execute_process(COMMAND awk -v size=8 -v root=${PROJECT_SOURCE_DIR}/src -f ${script} ${ARGN}
-    WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
+  set(sources)
+  foreach(source IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH source NORMALIZE)
+    list(APPEND sources ${source})
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script} ${sources})
+  execute_process(COMMAND awk -v size=8 -v root=${PROJECT_SOURCE_DIR}/src -f ${script} ${sources}
+    OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" ";" groups "${groups}")
   foreach(line IN LISTS groups)
     if(line MATCHES "^([0-9]+) (.+)$")
