@@ -7,8 +7,8 @@
 
 namespace wharf::study {
 
-using ordering::Kind;
-using ordering::Label;
+using wharf::ordering::Kind;
+using wharf::ordering::Label;
 
 void ProgramCore::begin(Access& access) {
   WHARF_CHECK(cache_ != nullptr);
@@ -62,7 +62,7 @@ void DmaRemote::begin(Call& call) {
 /// Reads with parts of different labels are cut where the label changes: the lines of one request are not
 /// ordered among themselves.
 void DmaRemote::begin_read(Call& call) {
-  constexpr std::uint32_t kLine = ordering::kLineBytes;
+  constexpr std::uint32_t kLine = wharf::ordering::kLineBytes;
   const std::uint32_t length = call.length_;
   const bool is_version = length <= 8;
   const std::uint32_t last = (length - 1) / kLine * kLine;

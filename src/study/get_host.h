@@ -260,7 +260,8 @@ class DmaRemote {
   }
   void begin(Call& call);
   void begin_read(Call& call);
-  void ask(Call& call, ordering::Kind kind, std::uint32_t from, std::uint32_t length, ordering::Label label);
+  void ask(Call& call, wharf::ordering::Kind kind, std::uint32_t from, std::uint32_t length,
+           wharf::ordering::Label label);
 
   sim::Simulation& simulation_;
   sim::DmaEngine& engine_;
