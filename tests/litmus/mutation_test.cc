@@ -130,6 +130,8 @@ TEST(LitmusMutations, EachIsNoticed) {
       of_coherence("a hidden snoop", CoherenceMutation::kHiddenFlightSnoop, {"l02-acquire-flag"}),
       of_coherence("a copy that outlives its invalidation", CoherenceMutation::kCopyOutlivesInvalidate,
                    {"host-mp-warm-shared"}),
+      of_coherence("modified bytes called clean", CoherenceMutation::kCleanSnoopAnswer,
+                   {"l02-acquire-flag", "host-mp-evictions"}),
       of_mmio("a release that does not wait", MmioMutation::kReleaseDoesNotWait, {"mmio-store-release"}),
       of_mmio("an sfence that forgets open lines", MmioMutation::kFenceForgetsOpenLines,
               {"mmio-combining-sfence"}),

@@ -54,6 +54,8 @@ class Rlsq {
 
   // Memory side out.
   bool next_memory_request(MemoryRequest& out);
+  /// There is one; false saves the call.
+  bool has_memory_request() const { return !requests_.empty(); }
   bool next_perform(Perform& out);
   /// There may be one; false saves the call.
   bool has_perform() const { return !performs_.empty(); }

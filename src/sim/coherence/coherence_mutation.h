@@ -24,8 +24,9 @@ enum class CoherenceMutation : std::uint8_t {
   kForgottenDeferredSnoop,  ///< Private cache: a fetch that waited for the bytes is never answered.
   kHiddenFlightSnoop,       ///< I/O agent: an invalidation is not passed up while the bytes are in flight.
   kUntrackedAnswer,         ///< I/O agent: says "tracked" although the invalidation came before the bytes.
+  kCleanSnoopAnswer,        ///< Any agent: answers a snoop with modified bytes as if memory had them.
 };
-inline constexpr int kCoherenceMutationCount = static_cast<int>(CoherenceMutation::kUntrackedAnswer) + 1;
+inline constexpr int kCoherenceMutationCount = static_cast<int>(CoherenceMutation::kCleanSnoopAnswer) + 1;
 
 #ifdef WHARF_COHERENCE_MUTATIONS
 /// The test that compiles the machines once more with mutations chooses one at run time.

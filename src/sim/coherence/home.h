@@ -96,6 +96,8 @@ class Home {
 
   // Outputs: false when there is none.
   bool has_output() const { return !snoops_.empty() || !responses_.empty() || !memory_.empty(); }
+  bool has_snoop() const { return !snoops_.empty(); }
+  bool has_response() const { return !responses_.empty(); }
   bool has_memory_access() const { return !memory_.empty(); }
   bool next_snoop(Message& out);
   bool next_response(Message& out);

@@ -376,26 +376,13 @@ bool IoAgent::next_event(IoEvent& out) {
 }
 
 void IoAgent::answer_snoop(LineNumber line, const LineBytes* bytes, bool is_dirty, bool keeps_shared) {
-  Message& answer = responses_.emplace_back();
-  answer.line = line;
-  answer.agent = agent_;
-  answer.kind = bytes != nullptr ? MessageKind::kSnoopData : MessageKind::kSnoopAck;
-  answer.keeps_shared = keeps_shared;
-  if (bytes == nullptr) return;
-  answer.has_data = true;
-  answer.is_dirty = is_dirty;
-  answer.data = *bytes;
+  make_snoop_answer(responses_.emplace_back(), agent_, line, bytes, is_dirty, keeps_shared);
 }
 
 void IoAgent::send(LineNumber line, MessageKind kind, const LineBytes* bytes, bool keeps_shared) {
   Message& request = requests_.emplace_back();
-  request.line = line;
-  request.kind = kind;
-  request.agent = agent_;
+  make_request(request, agent_, line, kind, bytes);
   request.keeps_shared = keeps_shared;
-  if (bytes == nullptr) return;
-  request.has_data = true;
-  request.data = *bytes;
 }
 
 bool IoAgent::next_request(Message& out) {
@@ -443,8 +430,7 @@ void IoAgent::observe_copy(const Line& entry) {
 void IoAgent::leave_if_unused(Line& entry) {
   if (entry.first != kNone || entry.flight != Flight::kNone || entry.hold != Hold::kNone || entry.is_tracked)
     return;
-  const std::uint32_t* at = index_.find(entry.line);
-  free_lines_.push_back(*at);
+  free_lines_.push_back(static_cast<std::uint32_t>(&entry - lines_.data()));
   index_.erase(entry.line);
 }
 

@@ -135,6 +135,8 @@ class IoAgent {
   // Outputs: false when there is none.
   bool has_event() const { return !events_.empty(); }
   bool next_event(IoEvent& out);
+  /// There may be a request or a response; false saves the calls.
+  bool has_message() const { return !responses_.empty() || !requests_.empty(); }
   bool next_request(Message& out);  ///< Stops when the credits are used up.
   bool next_response(Message& out);
 

@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "sim/coherence/coherence_mutation.h"
+
 namespace wharf::sim {
 
 /// A byte address divided by kLineBytes.
@@ -109,6 +111,31 @@ static_assert(sizeof(Message) == 80, "Copied several times per access.");
 
 /// For timed links: the bytes of payload that travel with it, kLineBytes or 0.
 constexpr std::uint32_t payload_bytes(const Message& message) { return message.has_data ? kLineBytes : 0; }
+
+/// Makes `request`, a new message, what `agent` asks of the home about `line`; `bytes` may be null.
+inline void make_request(Message& request, AgentId agent, LineNumber line, MessageKind kind,
+                         const LineBytes* bytes) {
+  request.line = line;
+  request.kind = kind;
+  request.agent = agent;
+  if (bytes == nullptr) return;
+  request.has_data = true;
+  request.data = *bytes;
+}
+
+/// Makes `answer`, a new message, what `agent` says to a snoop of `line`: with `bytes` unless they are null,
+/// which are dirty when memory does not have them.
+inline void make_snoop_answer(Message& answer, AgentId agent, LineNumber line, const LineBytes* bytes,
+                              bool is_dirty, bool keeps_shared) {
+  answer.line = line;
+  answer.agent = agent;
+  answer.kind = bytes != nullptr ? MessageKind::kSnoopData : MessageKind::kSnoopAck;
+  answer.keeps_shared = keeps_shared;
+  if (bytes == nullptr) return;
+  answer.has_data = true;
+  answer.is_dirty = is_dirty && !mutated(CoherenceMutation::kCleanSnoopAnswer);
+  answer.data = *bytes;
+}
 
 /// As the kind is spelled in this file, without the k.
 std::string_view name_of(MessageKind kind);

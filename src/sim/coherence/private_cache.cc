@@ -391,13 +391,7 @@ void PrivateCache::lose(std::uint32_t place) {
 }
 
 void PrivateCache::send(LineNumber line, MessageKind kind, const LineBytes* bytes) {
-  Message& request = requests_.emplace_back();
-  request.line = line;
-  request.kind = kind;
-  request.agent = agent_;
-  if (bytes == nullptr) return;
-  request.has_data = true;
-  request.data = *bytes;
+  make_request(requests_.emplace_back(), agent_, line, kind, bytes);
 }
 
 bool PrivateCache::next_request(Message& out) {

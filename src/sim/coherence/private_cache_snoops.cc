@@ -81,15 +81,7 @@ void PrivateCache::snoop_eviction(Eviction& eviction, const Message& message) {
 }
 
 void PrivateCache::answer_snoop(LineNumber line, const LineBytes* bytes, bool is_dirty, bool keeps_shared) {
-  Message& answer = responses_.emplace_back();
-  answer.line = line;
-  answer.agent = agent_;
-  answer.kind = bytes != nullptr ? MessageKind::kSnoopData : MessageKind::kSnoopAck;
-  answer.keeps_shared = keeps_shared;
-  if (bytes == nullptr) return;
-  answer.has_data = true;
-  answer.is_dirty = is_dirty;
-  answer.data = *bytes;
+  make_snoop_answer(responses_.emplace_back(), agent_, line, bytes, is_dirty, keeps_shared);
 }
 
 std::string_view PrivateCache::state_name(LineNumber line) const {

@@ -43,6 +43,12 @@ Result<void> require_times(std::initializer_list<TimeKey> keys) {
   return {};
 }
 
+Result<void> require_entries(const char* key, std::uint32_t value) {
+  constexpr std::uint32_t kMost = 4096;
+  if (value >= 1 && value <= kMost) return {};
+  return input_error(fmt::format("{} is {}, expected 1 to {}", key, value, kMost));
+}
+
 }  // namespace
 
 Result<void> validate(const CoherentConfig& config) {
@@ -54,6 +60,7 @@ Result<void> validate(const CoherentConfig& config) {
                             {"ddr.row_bytes", ddr.row_bytes, 64, 65536},
                             {"ddr.interleave_bytes", ddr.interleave_bytes, 64, ddr.row_bytes},
                             {"coherence.width_bytes", coherence.width_bytes, 1, 64},
+                            {"core_cache.width_bytes", config.core_cache.width_bytes, 1, 64},
                             {"coherence.directory_sets", coherence.directory_sets, 1, 1U << 20U},
                             {"io_link.width_bytes", config.io_link.width_bytes, 1, 1024}}));
   const TimePs zero = kTimeZero;
@@ -88,6 +95,15 @@ Result<void> validate(const CoherentConfig& config) {
   if (ddr.refi != kTimeZero && ddr.refi <= ddr.rfc)
     return input_error(fmt::format("ddr.refi is {}, expected more than ddr.rfc ({}), or 0ps for never",
                                    format_time(ddr.refi), format_time(ddr.rfc)));
+  WHARF_TRY(require_entries("ddr.read_entries", ddr.read_entries));
+  WHARF_TRY(require_entries("ddr.write_entries", ddr.write_entries));
+  if (ddr.write_high_percent < 1 || ddr.write_high_percent > 100)
+    return input_error(
+        fmt::format("ddr.write_high_percent is {}, expected 1 to 100", ddr.write_high_percent));
+  if (ddr.write_low_percent >= ddr.write_high_percent)
+    return input_error(
+        fmt::format("ddr.write_low_percent is {}, expected less than ddr.write_high_percent ({})",
+                    ddr.write_low_percent, ddr.write_high_percent));
   return {};
 }
 

@@ -17,29 +17,35 @@ namespace wharf::sim {
 
 /// Keys ddr.*: DDR3-1600, 8 devices of 8 bits per rank. Timing names are those of JEDEC JESD79-3.
 struct DdrConfig {
-  std::uint32_t channels = 8;            ///< A power of two, 1 to 64.
-  std::uint32_t ranks = 2;               ///< Per channel; a power of two, 1 to 8.
-  std::uint32_t banks = 8;               ///< Per rank; a power of two, 1 to 64.
-  std::uint32_t row_bytes = 8192;        ///< Of a rank; a power of two, 64 to 65536.
-  std::uint32_t interleave_bytes = 128;  ///< Neighbours that share a channel; a power of two, from 64 on.
-  TimePs rcd = picoseconds(13'750);      ///< Activate to read or write.
-  TimePs cl = picoseconds(13'750);       ///< Read to its first data; writes take the same.
-  TimePs rp = picoseconds(13'750);       ///< Precharge to activate.
-  TimePs ras = nanoseconds(35);          ///< Activate to precharge.
-  TimePs burst = nanoseconds(5);         ///< 64 bytes on the data bus.
-  TimePs rrd = nanoseconds(6);           ///< Activate to activate, different banks of a rank.
-  TimePs faw = nanoseconds(30);          ///< Four activates of a rank, at least.
-  TimePs rtp = picoseconds(7'500);       ///< Read to precharge.
-  TimePs wr = nanoseconds(15);           ///< End of write data to precharge.
-  TimePs wtr = picoseconds(7'500);       ///< End of write data to the next read of the rank.
-  TimePs rtw = picoseconds(2'500);       ///< End of read data to the next write data.
-  TimePs rfc = nanoseconds(260);         ///< A refresh; all banks of the rank are closed.
-  TimePs refi = nanoseconds(7'800);      ///< Between refreshes of a rank; 0: never.
-  TimePs front_end = nanoseconds(10);    ///< Controller, before the first command.
-  TimePs back_end = nanoseconds(10);     ///< Controller, after the last data.
+  std::uint32_t channels = 8;             ///< A power of two, 1 to 64.
+  std::uint32_t ranks = 2;                ///< Per channel; a power of two, 1 to 8.
+  std::uint32_t banks = 8;                ///< Per rank; a power of two, 1 to 64.
+  std::uint32_t row_bytes = 8192;         ///< Of a rank; a power of two, 64 to 65536.
+  std::uint32_t interleave_bytes = 128;   ///< Neighbours that share a channel; a power of two, from 64 on.
+  TimePs rcd = picoseconds(13'750);       ///< Activate to read or write.
+  TimePs cl = picoseconds(13'750);        ///< Read to its first data; writes take the same.
+  TimePs rp = picoseconds(13'750);        ///< Precharge to activate.
+  TimePs ras = nanoseconds(35);           ///< Activate to precharge.
+  TimePs burst = nanoseconds(5);          ///< 64 bytes on the data bus.
+  TimePs rrd = nanoseconds(6);            ///< Activate to activate, different banks of a rank.
+  TimePs faw = nanoseconds(30);           ///< Four activates of a rank, at least.
+  TimePs rtp = picoseconds(7'500);        ///< Read to precharge.
+  TimePs wr = nanoseconds(15);            ///< End of write data to precharge.
+  TimePs wtr = picoseconds(7'500);        ///< End of write data to the next read of the rank.
+  TimePs rtw = picoseconds(2'500);        ///< End of read data to the next write data.
+  TimePs rfc = nanoseconds(260);          ///< A refresh; all banks of the rank are closed.
+  TimePs refi = nanoseconds(7'800);       ///< Between refreshes of a rank; 0: never.
+  TimePs front_end = nanoseconds(10);     ///< Controller, before the first command.
+  TimePs back_end = nanoseconds(10);      ///< Controller, after the last data.
+  std::uint32_t read_entries = 32;        ///< Lines in a channel's queue of reads.
+  std::uint32_t write_entries = 64;       ///< Lines in its queue of writes.
+  std::uint32_t write_high_percent = 85;  ///< Of write_entries: so many that wait are written at once, ...
+  std::uint32_t write_low_percent = 50;   ///< ... until so many are left; below the high mark.
 };
 
-/// Keys coherence.*: the bus between caches, root complexes, home and memory.
+/// Keys coherence.*: the bus between caches, root complexes, home and memory. Every lane of it (requests to
+/// the home, snoops, their answers, the answers to each agent, and to and from each memory channel) carries
+/// one message at a time.
 struct CoherenceConfig {
   TimePs cycle = picoseconds(333);   ///< 3 GHz, as the published configuration rounds it.
   std::uint32_t width_bytes = 16;    ///< Data that cross in one cycle; a power of two.
@@ -64,6 +70,8 @@ struct CoreCacheConfig {
   std::uint32_t level1_cycles = 2;   ///< Table 2.
   std::uint32_t between_cycles = 1;  ///< The bus between the levels.
   std::uint32_t level2_cycles = 20;  ///< Table 2.
+  std::uint32_t width_bytes = 32;    ///< Of the bus between them, per cycle and direction; a power of two.
+  std::uint32_t header_cycles = 1;   ///< What every crossing occupies of its direction, beside its data.
 };
 
 /// Keys io_link.*: the way between a device and its root complex.

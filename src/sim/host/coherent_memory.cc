@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "sim/host/keep_slot.h"
 
 namespace wharf::sim {
@@ -37,7 +39,9 @@ CoherentMemory::CoherentMemory(Simulation& simulation, const CoherentConfig& con
       config_(config.coherence),
       memory_(memory),
       home_(home_config(config.coherence, agents)),
-      ddr_(config.ddr),
+      controller_(config.ddr),
+      channels_(config.ddr.channels,
+                MemoryChannel{lane_of(config.coherence, config.coherence.memory_request_cycles), {}, {}, {}}),
       receivers_(agents.size(), nullptr),
       requests_{lane_of(config_, config_.request_cycles), kNeverYet},
       snoops_{lane_of(config_, config_.snoop_cycles), kNeverYet},
@@ -49,6 +53,8 @@ CoherentMemory::CoherentMemory(Simulation& simulation, const CoherentConfig& con
       arrived_(64),
       memory_request_(config_.cycle * config_.memory_request_cycles),
       memory_response_(config_.cycle * config_.memory_response_cycles),
+      line_time_(config_.cycle *
+                 (config_.header_cycles + (kLineBytes + config_.width_bytes - 1) / config_.width_bytes)),
       ddio_(seed, "ddio"),
       ddio_hits_(Probability::from(config_.ddio_hit_ratio)) {
   for (const AgentConfig& agent : agents) is_device_.push_back(agent.is_device);
@@ -72,7 +78,11 @@ void CoherentMemory::send(TimePs now, const Message& message) {
 }
 
 void CoherentMemory::fly(TimePs at, EventKind kind, const Message& message, TimePs data_at) {
-  simulation_.schedule(at, id(), id(), kind, keep_slot(flying_, {message, data_at}));
+  flying_.grow(flying_.in_use() + 1);
+  const std::uint32_t slot = flying_.acquire();
+  flying_[slot].message = message;
+  flying_[slot].data_at = data_at;
+  simulation_.schedule(at, id(), id(), kind, slot);
 }
 
 void CoherentMemory::handle(const Event& event) {
@@ -80,8 +90,8 @@ void CoherentMemory::handle(const Event& event) {
   is_agents_turn_ = false;
   switch (static_cast<EventKind>(event.kind)) {
     case kAtHome: {
-      const Flying flying = take_slot(flying_, event.argument);
-      home_.receive(flying.message);
+      home_.receive(flying_[event.argument].message);
+      flying_.release(event.argument);
       drain(now);
       break;
     }
@@ -97,6 +107,10 @@ void CoherentMemory::handle(const Event& event) {
       drain(now);
       break;
     }
+    case kMemoryRoom:
+      enter_held(now + memory_request_, event.argument / 2, event.argument % 2 != 0);
+      drain(now);
+      break;
   }
   deliver(now);
   is_agents_turn_ = true;
@@ -126,11 +140,11 @@ void CoherentMemory::arrive(TimePs now, TimePs at, TimePs data_at, TimePs& last_
 void CoherentMemory::drain(TimePs now) {
   while (home_.has_output()) {
     Message message;
-    while (home_.next_snoop(message)) snoop(now, message);
-    while (home_.next_response(message)) respond(now, message);
+    while (home_.has_snoop() && home_.next_snoop(message)) snoop(now, message);
+    while (home_.has_response() && home_.next_response(message)) respond(now, message);
     if (!home_.has_memory_access()) continue;
     MemoryAccess access;
-    while (home_.next_memory_access(access)) access_memory(now, access);
+    while (home_.has_memory_access() && home_.next_memory_access(access)) access_memory(now, access);
   }
 }
 
@@ -141,17 +155,16 @@ void CoherentMemory::snoop(TimePs now, const Message& message) {
 
 /// Acknowledgements and data have lanes of their own, as AMBA CHI has the channels RSP and DAT, but none
 /// arrives before one that was sent earlier.
-void CoherentMemory::respond(TimePs now, const Message& message) {
+void CoherentMemory::respond(TimePs now, Message& message) {
   Answers& answers = answers_[message.agent];
   MessageLane& lane = message.has_data ? answers.data : answers.acknowledgements;
   const MessageLane::Crossing crossing = lane.send(now, payload_bytes(message));
   answers.last = max(answers.last, crossing.header);
-  Message filled = message;
   if (message.has_data) {
     const std::byte* const newest = memory_.line(message.line * kLineBytes);
-    if (newest != nullptr) std::memcpy(filled.data.data(), newest, kLineBytes);
+    if (newest != nullptr) std::memcpy(message.data.data(), newest, kLineBytes);
   }
-  arrive(now, answers.last, max(crossing.data, answers.last), answers.last_pending, filled);
+  arrive(now, answers.last, max(crossing.data, answers.last), answers.last_pending, message);
 }
 
 void CoherentMemory::stored(LineNumber line, std::uint32_t offset, std::span<const std::byte> bytes) {
@@ -160,17 +173,69 @@ void CoherentMemory::stored(LineNumber line, std::uint32_t offset, std::span<con
 }
 
 void CoherentMemory::access_memory(TimePs now, const MemoryAccess& access) {
-  const std::uint64_t address = access.line * kLineBytes;
-  if (access.is_write) {
-    // The bytes are there since they were stored; what is left is the time that the banks take.
-    if (!last_level_answers(access)) (void)ddr_.access(now + memory_request_, address, true);
-    home_.memory_done(access.line, nullptr);
+  if (last_level_answers(access)) {
+    if (access.is_write) {
+      home_.memory_done(access.line, nullptr);
+    } else {
+      simulation_.schedule(now + memory_request_ + config_.last_level + memory_response_, id(), id(),
+                           kMemoryRead, keep_slot(reading_, access.line));
+    }
     return;
   }
-  const TimePs asked = now + memory_request_;
-  const TimePs done =
-      last_level_answers(access) ? asked + config_.last_level : ddr_.access(asked, address, false);
-  simulation_.schedule(done + memory_response_, id(), id(), kMemoryRead, keep_slot(reading_, access.line));
+  const std::uint32_t at = controller_.channel_of(access.line);
+  MemoryChannel& channel = channels_[at];
+  const MessageLane::Crossing crossing = channel.requests.send(now, access.is_write ? kLineBytes : 0);
+  const TimePs arrived = access.is_write ? crossing.data : crossing.header;
+  if (!channel.held[access.is_write].empty() ||
+      !controller_.has_room(arrived, access.line, access.is_write)) {
+    hold(at, access.is_write, {access.line, arrived});
+    return;
+  }
+  channel.latest = arrived;
+  enter_controller(arrived, access.line, access.is_write);
+}
+
+/// The controller has room for the access, which is there at `at`.
+void CoherentMemory::enter_controller(TimePs at, LineNumber line, bool is_write) {
+  if (is_write) {
+    // The bytes are there since they were stored, and reads see them from the queue: nobody waits longer.
+    controller_.write(at, line);
+    home_.memory_done(line, nullptr);
+    return;
+  }
+  const TimePs done = controller_.read(at, line);
+  const TimePs begin = channels_[controller_.channel_of(line)].answers.take(done, line_time_);
+  simulation_.schedule(begin + memory_response_, id(), id(), kMemoryRead, keep_slot(reading_, line));
+}
+
+void CoherentMemory::hold(std::uint32_t channel, bool is_write, const HeldAccess& access) {
+  ++(is_write ? counters_.held_writes : counters_.held_reads);
+  Ring<HeldAccess>& held = channels_[channel].held[is_write];
+  if (held.full()) held.reserve(2 * held.capacity() + 1);
+  held.push_back(access);
+  if (held.size() == 1) wake_for_room(channel, is_write);
+}
+
+/// The home's time is that of the controller less the way between the two, so that who comes there at the
+/// time of this event is compared with what comes now.
+void CoherentMemory::wake_for_room(std::uint32_t channel, bool is_write) {
+  simulation_.schedule(controller_.room_at(channel, is_write) - memory_request_, id(), id(), kMemoryRoom,
+                       2 * channel + (is_write ? 1U : 0U));
+}
+
+void CoherentMemory::enter_held(TimePs at, std::uint32_t channel, bool is_write) {
+  Ring<HeldAccess>& held = channels_[channel].held[is_write];
+  while (!held.empty()) {
+    const HeldAccess first = held.front();
+    // Not before who came through the other queue, either.
+    const TimePs enters = max(max(at, first.at), channels_[channel].latest);
+    if (!controller_.has_room(enters, first.line, is_write)) {
+      wake_for_room(channel, is_write);
+      return;
+    }
+    held.pop_front();
+    enter_controller(enters, first.line, is_write);
+  }
 }
 
 bool CoherentMemory::last_level_answers(const MemoryAccess& access) {
@@ -182,6 +247,12 @@ bool CoherentMemory::last_level_answers(const MemoryAccess& access) {
 
 void CoherentMemory::describe_waiting(std::vector<std::string>& lines) const {
   if (!home_.is_idle()) lines.emplace_back("a transaction of the home is under way");
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    const auto& [reads, writes] = channels_[i].held;
+    if (reads.empty() && writes.empty()) continue;
+    lines.push_back(fmt::format("{} reads and {} writes wait for the queues of memory channel {}",
+                                reads.size(), writes.size(), i));
+  }
 }
 
 }  // namespace wharf::sim

@@ -3,6 +3,7 @@
 // The protocol itself is in sim/coherence; here is only when things happen.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,9 +16,10 @@
 #include "sim/coherence/home.h"
 #include "sim/coherence/message.h"
 #include "sim/coherence/store_mirror.h"
+#include "sim/host/booked_time.h"
 #include "sim/host/coherent_config.h"
-#include "sim/host/ddr_memory.h"
 #include "sim/host/host_memory.h"
+#include "sim/host/memory_controller.h"
 #include "sim/host/message_lane.h"
 #include "sim/kernel/simulation.h"
 
@@ -34,6 +36,8 @@ class CoherentAgent {
 struct CoherentMemoryCounters {
   std::uint64_t messages = 0;
   std::uint64_t last_level_hits = 0;  ///< Accesses of devices that DDIO answered.
+  std::uint64_t held_reads = 0;       ///< Reads that found the queue of their memory channel full.
+  std::uint64_t held_writes = 0;
 };
 
 /// The newest bytes of every line are those of `memory` at any time, as if every cache wrote through in no
@@ -48,6 +52,10 @@ struct CoherentMemoryCounters {
 ///
 /// A message that takes no time is there without an event: the home acts on it at once, an agent as soon as
 /// nobody else is acting.
+///
+/// An access that finds the queue of its memory channel full waits before it, reads for reads and writes for
+/// writes, and keeps its transaction at the home: so those that wait are at most what the agents have credits
+/// for, and a device whose requests wait runs out of trackers, then of its link's credits.
 class CoherentMemory final : public Component, public StoreMirror {
  public:
   /// What an agent needs: how many requests it may have unanswered, and whether its shared copies have bytes
@@ -71,13 +79,14 @@ class CoherentMemory final : public Component, public StoreMirror {
   void handle(const Event& event) override;
 
   const HomeStatistics& statistics() const { return home_.statistics(); }
-  const DdrCounters& ddr_counters() const { return ddr_.counters(); }
+  const DdrCounters& ddr_counters() const { return controller_.ddr_counters(); }
+  const MemoryControllerCounters& controller_counters() const { return controller_.counters(); }
   const CoherentMemoryCounters& counters() const { return counters_; }
   bool is_idle() const { return home_.is_idle(); }
   void describe_waiting(std::vector<std::string>& lines) const override;
 
  private:
-  enum EventKind : std::uint16_t { kAtHome, kAtAgent, kMemoryRead };
+  enum EventKind : std::uint16_t { kAtHome, kAtAgent, kMemoryRead, kMemoryRoom };
   struct Flying {
     Message message;
     TimePs data_at;
@@ -96,20 +105,38 @@ class CoherentMemory final : public Component, public StoreMirror {
     TimePs last_pending;
   };
 
+  /// An access that is at its memory controller, which has no room for it.
+  struct HeldAccess {
+    LineNumber line = 0;
+    TimePs at;  ///< When it came.
+  };
+  /// One memory controller, and the bus to it and back.
+  struct MemoryChannel {
+    MessageLane requests;
+    BookedTime answers;
+    std::array<Ring<HeldAccess>, 2> held;  ///< Reads, writes.
+    TimePs latest;                         ///< The last arrival that was not held.
+  };
+
   void fly(TimePs at, EventKind kind, const Message& message, TimePs data_at);
   void drain(TimePs now);
   void snoop(TimePs now, const Message& message);
-  void respond(TimePs now, const Message& message);
+  void respond(TimePs now, Message& message);
   void arrive(TimePs now, TimePs at, TimePs data_at, TimePs& last_pending, const Message& message);
   void deliver(TimePs now);
   void access_memory(TimePs now, const MemoryAccess& access);
+  void enter_controller(TimePs at, LineNumber line, bool is_write);
+  void hold(std::uint32_t channel, bool is_write, const HeldAccess& access);
+  void wake_for_room(std::uint32_t channel, bool is_write);
+  void enter_held(TimePs at, std::uint32_t channel, bool is_write);
   bool last_level_answers(const MemoryAccess& access);
 
   Simulation& simulation_;
   CoherenceConfig config_;
   HostMemory& memory_;
   Home home_;
-  DdrMemory ddr_;
+  MemoryController controller_;
+  std::vector<MemoryChannel> channels_;
   std::vector<CoherentAgent*> receivers_;
   std::vector<bool> is_device_;
   Lane requests_;
@@ -122,6 +149,7 @@ class CoherentMemory final : public Component, public StoreMirror {
   bool is_agents_turn_ = true;    ///< An agent has called: it hears nothing before it returns.
   TimePs memory_request_;
   TimePs memory_response_;
+  TimePs line_time_;  ///< What a line occupies of a lane.
   RandomStream ddio_;
   Probability ddio_hits_;
   CoherentMemoryCounters counters_;

@@ -13,6 +13,7 @@ CoreCache::CoreCache(Simulation& simulation, CoherentMemory& memory, AgentId age
     : simulation_(simulation),
       memory_(memory),
       config_(config),
+      line_beats_((kLineBytes + config.width_bytes - 1) / config.width_bytes),
       cache_(agent, config.cache),
       waiting_(16),
       answers_(64),
@@ -45,10 +46,8 @@ void CoreCache::begin(TimePs now, const Access& access) {
   const CacheOutcome outcome = waiting_.empty() ? attempt(access, answer) : CacheOutcome::kRefused;
   switch (outcome) {
     case CacheOutcome::kLevel1:
-      done(now + cycles(config_.level1_cycles), answer);
-      break;
     case CacheOutcome::kLevel2:
-      done(now + whole_way(), answer);
+      hit(now, outcome, answer);
       break;
     case CacheOutcome::kPending:
       break;
@@ -57,7 +56,13 @@ void CoreCache::begin(TimePs now, const Access& access) {
       waiting_.push_back(access);
       break;
   }
-  drain(now, now);
+  drain(now, now, false);
+}
+
+void CoreCache::hit(TimePs from, CacheOutcome outcome, const CacheAnswer& answer) {
+  const TimePs level1 = from + cycles(config_.level1_cycles);
+  done(outcome == CacheOutcome::kLevel1 ? level1 : up_.take(down_through(level1, false), crossing(true)),
+       answer);
 }
 
 CacheOutcome CoreCache::attempt(const Access& access, CacheAnswer& answer) {
@@ -88,7 +93,7 @@ void CoreCache::done(TimePs at, const CacheAnswer& answer) {
 
 void CoreCache::receive(TimePs now, const Message& message, TimePs data_at) {
   cache_.receive(message);
-  drain(now, data_at);
+  drain(now, data_at, message.has_data);
   // What found no room may have found some now.
   for (std::size_t left = waiting_.size(); left > 0; --left) {
     CacheAnswer answer;
@@ -97,33 +102,46 @@ void CoreCache::receive(TimePs now, const Message& message, TimePs data_at) {
     const CacheOutcome outcome = attempt(waiting_.front(), answer);
     if (outcome == CacheOutcome::kRefused) break;
     waiting_.pop_front();
-    if (outcome != CacheOutcome::kPending)
-      done(from + (outcome == CacheOutcome::kLevel1 ? cycles(config_.level1_cycles) : whole_way()), answer);
-    drain(now, now);
+    if (outcome != CacheOutcome::kPending) hit(from, outcome, answer);
+    drain(now, now, false);
   }
 }
 
-void CoreCache::drain(TimePs now, TimePs data_at) {
+/// `has_line`: a line has come with what the cache was told, all of it at `data_at`.
+void CoreCache::drain(TimePs now, TimePs data_at, bool has_line) {
   Message message;
   CacheAnswer answer;
+  TimePs answered = kNever;
   for (;;) {
     bool moved = false;
     while (cache_.next_answer(answer)) {
       moved = true;
-      // The bytes go up through both levels.
-      done(data_at + cycles(config_.between_cycles + config_.level1_cycles), answer);
+      // The bytes go up through both levels, once for all who wait for them.
+      if (answered == kNever) {
+        const TimePs begin = up_.take(now, crossing(has_line));
+        answered = max(data_at, has_line ? begin + cycles(line_beats_) : begin) +
+                   cycles(config_.between_cycles + config_.level1_cycles);
+      }
+      done(answered, answer);
     }
     while (cache_.next_request(message)) {
       moved = true;
       // A miss is known when both levels have been looked through.
-      simulation_.schedule(now + whole_way(), id(), id(), kSendRequest, keep_slot(messages_, message));
+      leave(down_through(now + cycles(config_.level1_cycles), message.has_data), kSendRequest,
+            latest_request_, message);
     }
     while (cache_.next_response(message)) {
       moved = true;
-      simulation_.schedule(now + whole_way(), id(), id(), kSendResponse, keep_slot(messages_, message));
+      const TimePs asked = up_.take(now, crossing(false)) + cycles(config_.level1_cycles);
+      leave(down_through(asked, message.has_data), kSendResponse, latest_response_, message);
     }
     if (!moved) return;
   }
+}
+
+void CoreCache::leave(TimePs at, EventKind kind, TimePs& latest, const Message& message) {
+  latest = max(latest, at);
+  simulation_.schedule(latest, id(), id(), kind, keep_slot(messages_, message));
 }
 
 void CoreCache::handle(const Event& event) {

@@ -9,6 +9,7 @@
 #include "base/ring.h"
 #include "base/slot_pool.h"
 #include "sim/coherence/private_cache.h"
+#include "sim/host/booked_time.h"
 #include "sim/host/coherent_config.h"
 #include "sim/host/coherent_memory.h"
 #include "sim/kernel/simulation.h"
@@ -25,6 +26,14 @@ class CoreCacheClient {
 
 /// Level 1, the bus to level 2, and level 2, as one agent. An access is performed when its line is there, and
 /// answered when that is known to the core; what waits for room is retried in order.
+///
+/// The bus has a direction down (misses of level 1, what it answers to snoops, lines that leave it) and one
+/// up (lines of level 2 and of memory, snoops), each of which carries one thing at a time: a header, and the
+/// line where there is one.
+///
+/// Choice: the way up of a line that level 2 has is part of level 2's cycles, and the access has its bytes
+/// with the first beat; a line that comes from memory is used when all of it is there, and crosses while it
+/// comes. A line that is sent home takes its newest bytes from level 1, whether level 1 has it or not.
 class CoreCache final : public Component, public CoherentAgent {
  public:
   /// Adds itself to the simulation and connects itself to `memory` as `agent`.
@@ -64,19 +73,30 @@ class CoreCache final : public Component, public CoherentAgent {
 
   void begin(TimePs now, const Access& access);
   CacheOutcome attempt(const Access& access, CacheAnswer& answer);
+  void hit(TimePs from, CacheOutcome outcome, const CacheAnswer& answer);
   void done(TimePs at, const CacheAnswer& answer);
-  void drain(TimePs now, TimePs data_at);
+  void drain(TimePs now, TimePs data_at, bool has_line);
+  void leave(TimePs at, EventKind kind, TimePs& latest, const Message& message);
   TimePs cycles(std::uint32_t count) const { return config_.cycle * count; }
-  /// Both levels and what is between them.
-  TimePs whole_way() const {
-    return cycles(config_.level1_cycles + config_.between_cycles + config_.level2_cycles);
+  TimePs crossing(bool has_line) const {
+    return cycles(config_.header_cycles + (has_line ? line_beats_ : 0));
+  }
+  /// From level 1, where it is at `from`, down and through level 2.
+  TimePs down_through(TimePs from, bool has_line) {
+    return down_.take(from, crossing(has_line)) + cycles(config_.between_cycles + config_.level2_cycles);
   }
 
   Simulation& simulation_;
   CoherentMemory& memory_;
   CoreCacheConfig config_;
+  std::uint32_t line_beats_;  ///< Of the bus between the levels.
   PrivateCache cache_;
   CoreCacheClient* client_ = nullptr;
+  BookedTime down_;
+  BookedTime up_;
+  // When the newest message of each kind leaves: none overtakes another.
+  TimePs latest_request_;
+  TimePs latest_response_;
   Ring<Access> waiting_;  ///< Found no room.
   SlotPool<CacheAnswer> answers_;
   SlotPool<Message> messages_;

@@ -27,10 +27,10 @@ DdrMemory::DdrMemory(const DdrConfig& config)
   }
 }
 
-TimePs DdrMemory::access(TimePs now, std::uint64_t address, bool is_write) {
-  // Channel bits lie right above the interleave; the rest is column, bank, rank and row, lowest first.
+TimePs DdrMemory::serve(TimePs ready, std::uint64_t address, bool is_write) {
+  // But for the channel, an address is column, bank, rank and row, lowest first.
   const std::uint64_t low = address & ((std::uint64_t{1} << interleave_shift_) - 1);
-  const std::uint64_t channel_at = (address >> interleave_shift_) & (config_.channels - 1);
+  const std::uint64_t channel_at = channel_of(address);
   const std::uint64_t local = (address >> (interleave_shift_ + channel_bits_) << interleave_shift_) | low;
   const std::uint64_t bank_at = (local >> column_bits_) & (config_.banks - 1);
   const std::uint64_t rank_at = (local >> (column_bits_ + bank_bits_)) & (config_.ranks - 1);
@@ -42,7 +42,6 @@ TimePs DdrMemory::access(TimePs now, std::uint64_t address, bool is_write) {
   Bank* const banks = &banks_[rank_index << bank_bits_];
   Bank& bank = banks[bank_at];
 
-  TimePs ready = now + config_.front_end;
   if (ready >= rank.refresh_due) refresh(ready, rank, banks);
   if (bank.row == row) {
     ++counters_.row_hits;
@@ -70,7 +69,7 @@ TimePs DdrMemory::access(TimePs now, std::uint64_t address, bool is_write) {
   ++counters_.reads;
   channel.write_from = end + config_.rtw;
   bank.precharge_from = max(bank.precharge_from, data - config_.cl + config_.rtp);
-  return end + config_.back_end;
+  return end;
 }
 
 void DdrMemory::refresh(TimePs now, Rank& rank, Bank* banks) {

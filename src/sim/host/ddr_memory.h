@@ -20,20 +20,27 @@ struct DdrCounters {
   std::uint64_t refreshes = 0;
 };
 
-/// The memory controllers of a host. Calls come with non-decreasing times.
+/// The DRAM of a host behind its controllers (memory_controller.h). Calls of a channel come with
+/// non-decreasing times.
 ///
-/// Choice: each channel serves lines in the order in which they come; their commands overlap as far as banks
-/// and the data bus allow. Rows stay open. Refreshes of a rank are due every refi, those of different ranks
-/// of a channel apart by equal parts of it, and are made up for when the rank is next used.
+/// Choice: each channel serves lines in the order of the calls; their commands overlap as far as banks and
+/// the data bus allow. Rows stay open. Refreshes of a rank are due every refi, those of different ranks of a
+/// channel apart by equal parts of it, and are made up for when the rank is next used.
 class DdrMemory {
  public:
   /// `config` must pass validate().
   explicit DdrMemory(const DdrConfig& config);
 
-  /// A line at `address` (a multiple of 64) that reaches the controller at `now`. Returns when its data leave
-  /// the controller; a write: when its data are in the row.
-  TimePs access(TimePs now, std::uint64_t address, bool is_write);
+  /// A line at `address` (a multiple of 64) whose commands may go out from `ready` on. Returns when its data
+  /// have crossed the data bus.
+  TimePs serve(TimePs ready, std::uint64_t address, bool is_write);
 
+  /// Channel bits lie right above the interleave.
+  std::uint32_t channel_of(std::uint64_t address) const {
+    return static_cast<std::uint32_t>(address >> interleave_shift_) & (config_.channels - 1);
+  }
+  /// When the data bus of a channel has carried all that was asked for.
+  TimePs bus_free(std::uint32_t channel) const { return channels_[channel].bus_free; }
   const DdrCounters& counters() const { return counters_; }
 
  private:

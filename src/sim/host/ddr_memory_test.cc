@@ -25,11 +25,12 @@ constexpr std::uint64_t kRow = 8192;               ///< The next bank.
 constexpr std::uint64_t kSameBank = 8 * 2 * kRow;  ///< The next row of the same bank.
 constexpr std::uint64_t kOtherRank = 8 * kRow;
 
+/// From the controller's door and back to it.
 std::int64_t read(DdrMemory& memory, std::int64_t at, std::uint64_t address) {
-  return memory.access(TimePs{at}, address, false).ps;
+  return memory.serve(TimePs{at + kFront}, address, false).ps + kBack;
 }
 std::int64_t write(DdrMemory& memory, std::int64_t at, std::uint64_t address) {
-  return memory.access(TimePs{at}, address, true).ps;
+  return memory.serve(TimePs{at + kFront}, address, true).ps;
 }
 
 TEST(DdrMemory, ClosedOpenAndConflictingRow) {

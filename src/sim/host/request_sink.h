@@ -27,7 +27,8 @@ class RequestSink {
   virtual void connect(IoDevice& device) = 0;
   /// Whether there is a credit for a request of this kind. If not, credits_back() will be called.
   virtual bool can_submit(ordering::Kind kind) = 0;
-  /// A request enters the link now, or when those before it have; it needs a credit.
+  /// A request enters the link now, or when those before it have; can_submit() has just said that there is a
+  /// credit.
   virtual void submit(TimePs now, const ordering::Request& request) = 0;
   /// When the link can take the next packet of the device.
   virtual TimePs link_free() const = 0;

@@ -12,7 +12,7 @@ static_assert(kLineBytes == ordering::kLineBytes);
 
 void RlsqAgent::settle() {
   for (;;) {
-    bool moved = ask();
+    bool moved = (waiting_ || queue_.has_memory_request()) && ask();
     while (agent_.has_event()) {
       IoEvent event;
       agent_.next_event(event);
@@ -32,9 +32,9 @@ void RlsqAgent::settle() {
           break;
       }
       // An owner writes before it hears of the next event, which may take the line away.
-      perform_all();
+      if (queue_.has_perform()) perform_all();
     }
-    moved |= perform_all();
+    if (queue_.has_perform()) moved |= perform_all();
     if (!moved) return;
   }
 }
@@ -65,7 +65,6 @@ bool RlsqAgent::ask() {
 }
 
 bool RlsqAgent::perform_all() {
-  if (!queue_.has_perform()) return false;
   ordering::Perform work;
   bool moved = false;
   while (queue_.next_perform(work)) {

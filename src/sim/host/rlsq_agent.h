@@ -39,6 +39,8 @@ class RlsqAgent {
     settle();
   }
 
+  /// There may be one; false saves the call.
+  bool has_message() const { return agent_.has_message(); }
   /// To the home: requests, and answers to snoops.
   bool next_message(Message& out) { return agent_.next_response(out) || agent_.next_request(out); }
   bool has_response() const { return queue_.has_response(); }

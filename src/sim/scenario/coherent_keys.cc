@@ -36,6 +36,12 @@ void bind_ddr(Binder& binder, DdrConfig& ddr) {
   binder.time("refi", ddr.refi, "between refreshes of a rank; 0ps is never");
   binder.time("front_end", ddr.front_end, "controller, before the first command");
   binder.time("back_end", ddr.back_end, "controller, after the last data");
+  binder.integer("read_entries", ddr.read_entries, "lines in a channel's queue of reads", 1, 4'096);
+  binder.integer("write_entries", ddr.write_entries, "lines in a channel's queue of writes", 1, 4'096);
+  binder.integer("write_high_percent", ddr.write_high_percent,
+                 "of write_entries: so many that wait are written at once", 1, 100);
+  binder.integer("write_low_percent", ddr.write_low_percent,
+                 "of write_entries: so many are left then; below write_high_percent", 0, 99);
 }
 
 void bind_bus(Binder& binder, CoherenceConfig& bus) {
@@ -64,6 +70,10 @@ void bind_caches(Binder& binder, CoreCacheConfig& cache) {
   binder.integer("level1_cycles", cache.level1_cycles, "level 1, load to use", 0, 1'000);
   binder.integer("between_cycles", cache.between_cycles, "the bus between the levels", 0, 1'000);
   binder.integer("level2_cycles", cache.level2_cycles, "level 2", 0, 1'000);
+  binder.bytes("width_bytes", cache.width_bytes,
+               "data that cross the bus between the levels in one cycle; a power of two", 1, 64);
+  binder.integer("header_cycles", cache.header_cycles, "what every crossing of it occupies beside its data",
+                 0, 64);
   CacheLinesConfig& lines = cache.cache.lines;
   binder.integer("level1_sets", lines.level1_sets, "sets of level 1; a power of two", 1, 1 << 20);
   binder.integer("level1_ways", lines.level1_ways, "lines of a set; 0 leaves level 1 out", 0, 64);
