@@ -56,9 +56,10 @@ void IoAgent::own(IoTag tag, LineNumber line, bool whole_line) {
 }
 
 void IoAgent::add_operation(LineNumber line, OperationKind kind, IoTag tag) {
-  WHARF_CHECK(has_room(line));
+  WHARF_CHECK(!free_operations_.empty());
   Line* entry = find(line);
   if (entry == nullptr) {
+    WHARF_CHECK(!free_lines_.empty());
     const std::uint32_t at = free_lines_.back();
     free_lines_.pop_back();
     index_.insert(line, at);

@@ -138,14 +138,15 @@ void CoherentMemory::arrive(TimePs now, TimePs at, TimePs data_at, TimePs& last_
 }
 
 void CoherentMemory::drain(TimePs now) {
-  while (home_.has_output()) {
-    Message message;
+  if (!home_.has_output()) return;
+  Message message;
+  do {
     while (home_.has_snoop() && home_.next_snoop(message)) snoop(now, message);
     while (home_.has_response() && home_.next_response(message)) respond(now, message);
     if (!home_.has_memory_access()) continue;
     MemoryAccess access;
     while (home_.has_memory_access() && home_.next_memory_access(access)) access_memory(now, access);
-  }
+  } while (home_.has_output());
 }
 
 void CoherentMemory::snoop(TimePs now, const Message& message) {

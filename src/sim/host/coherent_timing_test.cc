@@ -5,6 +5,9 @@
 // picosecond (or cycle) more of one latency moves it by as much as the path has of it. Capacities and peak
 // rates are at the end.
 //
+// Queues before the DRAM and what buses carry one at a time: memory_controller_test.cc,
+// coherent_contention_test.cc.
+//
 // | latency | test |
 // |---|---|
 // | caches: level 1 2 cycles, bus 1, level 2 20; 4 miss registers, 20 targets | Latencies kLevel1 to kJoined

@@ -86,7 +86,6 @@ class HostMemory {
   /// Address 0 is never mapped, so that it can mean "none".
   static constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 32U;
   static constexpr std::uint64_t kPage = 4096;
-  static constexpr std::uint64_t kLine = 64;
 
   std::vector<Region> regions_;  ///< Ascending.
   std::uint64_t next_address_ = kFirstAddress;

@@ -172,10 +172,10 @@ void RootComplex::receive(TimePs now, const Message& message, TimePs data_at) {
 void RootComplex::drain(TimePs now, TimePs data_at) {
   // After a retry there is more room only when an answer has left.
   bool has_new_room = true;
+  Message message;
   for (;;) {
     bool moved = false;
     if (complex_.has_message()) {
-      Message message;
       while (complex_.next_message(message)) {
         moved = true;
         memory_.send(now, message);
