@@ -50,7 +50,7 @@ TEST_P(CoherentStack, APeerReadsWhatACoreHasOnlyInItsCache) {
   pair.run(reader(pair));
   EXPECT_EQ(load_le64(pair.two->host(0).memory().bytes(pair.near_buffer, Bytes{8}).data()), 77U);
   // From the cache of the core: nobody has written it back.
-  EXPECT_EQ(pair.two->host(1).coherent()->memory().ddr_counters().writes, 0U);
+  EXPECT_EQ(pair.two->host(1).coherent()->memory().statistics().memory_writes, 0U);
 }
 
 TEST_P(CoherentStack, ACoreSeesWhatAPeerWritesToALineOfItsCache) {
