@@ -7,6 +7,7 @@
 #include "base/ring.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
+#include "wire/host_address.h"
 
 namespace wharf::uet {
 
@@ -21,6 +22,13 @@ enum class AccessOwner : std::uint8_t {
   kWorkRequest,  ///< Fetch of a work-queue entry. object: endpoint, detail: posting number.
   kCompletion,   ///< object: endpoint, detail: completion number.
 };
+
+/// Stream of what a queue has done for its own program.
+constexpr std::uint64_t local_stream(engine::QueueId queue) { return std::uint64_t{queue} * 2; }
+/// Stream of what an endpoint does for one peer. `resource_index`: 12 bits, as the request has it.
+constexpr std::uint64_t target_stream(wire::HostAddress source, std::uint16_t resource_index) {
+  return (std::uint64_t{source.number} << 12U | resource_index) * 2 + 1;
+}
 
 struct PendingAccess {
   AccessOwner owner = AccessOwner::kPacketData;

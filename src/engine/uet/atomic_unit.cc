@@ -141,7 +141,8 @@ UetReturnCode AtomicUnit::ask(std::uint32_t index, engine::AccessKind kind) {
   access.at_target = true;
   access.address = job.address;
   access.length = job.length;
-  access.stream = parts_.inbound[job.inbound].source.number;
+  const InboundPacket& inbound = parts_.inbound[job.inbound];
+  access.stream = target_stream(inbound.source, inbound.resource_index);
   access.operation = job.operation;
   if (kind == engine::AccessKind::kAtomic) {
     Verb verb = Verb::kAtomicLoad;

@@ -161,7 +161,8 @@ void EndpointTable::give_back(engine::QueueId queue, std::uint32_t slot) {
   if (endpoint.receives.tail == kNoSlot) endpoint.receives.tail = slot;
 }
 
-void EndpointTable::complete(engine::QueueId queue, const verbs::Completion& completion) {
+void EndpointTable::complete(engine::QueueId queue, const verbs::Completion& completion,
+                             std::uint64_t stream) {
   Endpoint& endpoint = *endpoints_[queue];
   if (!endpoint.used) return;
   ++parts_.counters.completions;
@@ -173,7 +174,8 @@ void EndpointTable::complete(engine::QueueId queue, const verbs::Completion& com
   engine::Access access;
   access.kind = engine::AccessKind::kWriteCompletion;
   access.queue = queue;
-  access.stream = queue;
+  access.stream = stream;
+  access.order = verbs::AccessOrder::kRelease;  // After the data that it announces.
   access.length = kCompletionBytes;
   const std::uint64_t records = std::bit_ceil(endpoint.config.send_depth + endpoint.config.receive_depth);
   access.address = endpoint.config.completion_ring + (number & (records - 1)) * kCompletionBytes;

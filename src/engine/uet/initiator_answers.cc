@@ -174,7 +174,7 @@ void Initiator::place_answer(TimePs now, std::uint32_t slot, std::uint32_t offse
       engine::Access access;
       access.kind = engine::AccessKind::kWrite;
       access.queue = message.queue;
-      access.stream = message.queue;
+      access.stream = local_stream(message.queue);
       access.address = message.local[i].address + (low - begin);
       access.length = high - low;
       access.data = wire::slice(kept, low - offset, high - low);
@@ -255,7 +255,7 @@ std::optional<wire::UetNackCode> Initiator::take_data(TimePs now, std::uint32_t 
       engine::Access access;
       access.kind = engine::AccessKind::kWrite;
       access.queue = message.queue;
-      access.stream = message.queue;
+      access.stream = local_stream(message.queue);
       access.address = message.local[i].address + (low - begin);
       access.length = high - low;
       access.data = wire::slice(packet.payload, low - offset, high - low);
@@ -358,7 +358,7 @@ void Initiator::end(TimePs now, std::uint32_t slot) {
         completion.length = success ? message.length : 0;
         completion.atomic_result = message.atomic_result;
         completion.operation = message.operation;
-        parts_.endpoints.complete(queue, completion);
+        parts_.endpoints.complete(queue, completion, local_stream(queue));
       } else if (endpoint.reserved > 0) {
         --endpoint.reserved;
       }

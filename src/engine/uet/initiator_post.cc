@@ -156,7 +156,7 @@ PostStatus Initiator::post(TimePs now, engine::QueueId queue, const verbs::WorkR
     engine::Access access;
     access.kind = engine::AccessKind::kFetchWorkRequest;
     access.queue = queue;
-    access.stream = queue;
+    access.stream = local_stream(queue);
     access.length = kWorkRequestBytes;
     access.address =
         endpoint->config.send_ring + (number & (endpoint->config.send_depth - 1)) * kWorkRequestBytes;
@@ -206,7 +206,7 @@ void Initiator::end_unsent(engine::QueueId queue, const verbs::WorkRequest& requ
   completion.kind = verbs::CompletionKind::kSend;
   completion.verb = request.verb;
   completion.operation = request.operation;
-  parts_.endpoints.complete(queue, completion);
+  parts_.endpoints.complete(queue, completion, local_stream(queue));
 }
 
 std::uint32_t Initiator::acquire() {
@@ -441,8 +441,9 @@ bool Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uin
       engine::Access access;
       access.kind = engine::AccessKind::kRead;
       access.queue = message.queue;
-      access.stream = message.queue;
       access.at_target = message.kind == MessageKind::kReadResponse;
+      access.stream = access.at_target ? target_stream(message.to.host, message.to.resource_index)
+                                       : local_stream(message.queue);
       access.address = message.local[i].address + (low - begin);
       access.length = high - low;
       access.operation = message.operation;

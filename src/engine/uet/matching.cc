@@ -72,7 +72,7 @@ std::uint32_t Target::place(std::uint32_t at, std::uint32_t offset, const wire::
       access.kind = engine::AccessKind::kWrite;
       access.at_target = true;
       access.queue = message.endpoint;
-      access.stream = message.source.number;
+      access.stream = target_stream(message.source, message.request.resource_index);
       access.address = receive.request.local[i].address + (low - begin);
       access.length = high - low;
       access.data = wire::slice(payload, low - offset, high - low);

@@ -162,6 +162,7 @@ struct InboundPacket {
   wire::HostAddress source;
   std::uint16_t entropy = 0;
   std::uint16_t message_id = 0;
+  std::uint16_t resource_index = 0;  ///< As the request has it.
   std::uint8_t ri_generation = 0;
   std::uint8_t pds_flags = 0;  ///< Of the prologue.
   bool marked = false;

@@ -44,6 +44,7 @@ std::optional<UetNackCode> Target::deliver(TimePs now, std::uint32_t index, cons
   const wire::UetSesRequest& request = packet.uet.ses;
   inbound.job_id = request.job_id;
   inbound.message_id = request.message_id;
+  inbound.resource_index = request.resource_index;
   inbound.ri_generation = request.ri_generation;
   inbound.opcode = request.opcode;
   inbound.request_length = request.request_length;
@@ -190,7 +191,7 @@ std::optional<UetNackCode> Target::write(TimePs now, std::uint32_t index, const 
     access.kind = engine::AccessKind::kWrite;
     access.at_target = true;
     access.order = parts_.regions[region].config.write_order;
-    access.stream = inbound.source.number;
+    access.stream = target_stream(inbound.source, inbound.resource_index);
     access.address = address + offset;
     access.length = length;
     access.data = packet.payload;
@@ -275,7 +276,7 @@ std::optional<UetNackCode> Target::read(TimePs now, std::uint32_t index, const w
     access.kind = engine::AccessKind::kRead;
     access.at_target = true;
     access.order = memory.config.read_order;
-    access.stream = inbound.source.number;
+    access.stream = target_stream(inbound.source, inbound.resource_index);
     access.address = address;
     access.length = length;
     access.operation = packet.operation;
@@ -298,6 +299,7 @@ std::optional<UetNackCode> Target::read(TimePs now, std::uint32_t index, const w
   message.send_length = length;
   message.to.host = inbound.source;
   message.to.job_id = request.job_id;
+  message.to.resource_index = request.resource_index;  // Of this end: its stream.
   message.local_count = 1;
   message.local[0] = {address, length};
   message.read_order = memory.config.read_order;

@@ -20,6 +20,13 @@ std::uint32_t expected_bytes(const InboundMessage& message) {
   return is_rendezvous(message.request.opcode) ? message.rendezvous.eager_length : message.request_length;
 }
 
+/// The stream in which its last bytes were placed; of a rendezvous they were read.
+std::uint64_t stream_of(const InboundMessage& message) {
+  return is_rendezvous(message.request.opcode)
+             ? local_stream(message.endpoint)
+             : target_stream(message.source, message.request.resource_index);
+}
+
 }  // namespace
 
 std::uint32_t Target::find_message(std::uint32_t pdc, std::uint16_t message_id) const {
@@ -97,7 +104,7 @@ void Target::complete_header_data(std::uint32_t at) {
     return;
   }
   ++parts_.endpoints[queue].reserved;
-  parts_.endpoints.complete(queue, completion);
+  parts_.endpoints.complete(queue, completion, stream_of(message));
 }
 
 void Target::complete_receive(TimePs, std::uint32_t at, CompletionStatus status) {
@@ -115,10 +122,11 @@ void Target::complete_receive(TimePs, std::uint32_t at, CompletionStatus status)
   completion.remote_host = message.source.number;
   completion.remote_queue = message.request.initiator;
   const std::uint32_t queue = message.endpoint;
+  const std::uint64_t stream = stream_of(message);
   --parts_.endpoints[queue].receive_count;
   parts_.endpoints.release_receive(message.receive);
   parts_.inbound_messages[at].matched = false;
-  parts_.endpoints.complete(queue, completion);
+  parts_.endpoints.complete(queue, completion, stream);
 }
 
 void Target::settle_message(TimePs now, std::uint32_t at) {
