@@ -62,7 +62,8 @@ std::vector<Item> stacks() {
   return {{"ub_ldst", "Unified Bus loads and stores; other verbs over URMA"},
           {"ub_urma", "Unified Bus work requests, NIC on the on-chip bus"},
           {"roce_bf", "RoCEv2 behind PCIe, entries copied to the NIC (BlueFlame)"},
-          {"roce_dma", "RoCEv2 behind PCIe, doorbell and fetched entries"}};
+          {"roce_dma", "RoCEv2 behind PCIe, doorbell and fetched entries"},
+          {"uet", "Ultra Ethernet behind PCIe, doorbell and fetched entries"}};
 }
 
 std::vector<Item> workloads() {

@@ -270,8 +270,9 @@ Result<StudyResult> transmit(const StudyContext& context) {
     bool has_bus;
     std::vector<std::string> keys;  ///< What is in flight is not to be the limit.
   };
-  const std::array<Protocol, 2> protocols{
-      {{"RoCE", "roce_dma", false, {"model.roce.window=4096"}}, {"UB", "ub_urma", true, {}}}};
+  const std::array<Protocol, 3> protocols{{{"RoCE", "roce_dma", false, {"model.roce.window=4096"}},
+                                           {"UB", "ub_urma", true, {}},
+                                           {"Ultra Ethernet", "uet", false, {"model.uet.control=none"}}}};
   constexpr std::uint64_t kInline = 64;
   const auto parameters = load_request(context, {"mmio-transmit", "roce_bf", {}});
   if (!parameters) return parameters.error();
@@ -371,6 +372,9 @@ Result<StudyResult> transmit(const StudyContext& context) {
     }
   }
   result.plots = {latency, throughput};
+  const auto carries_more = [](std::uint64_t bytes) {
+    return bytes == 0 ? std::string("more at no size") : fmt::format("more up to {} B", bytes);
+  };
   result.checks.push_back(batch.integrity());
   result.sentences = {
       fmt::format(
@@ -382,9 +386,9 @@ Result<StudyResult> transmit(const StudyContext& context) {
           "Throughput is that of software which costs nothing but its stores. Those bound the stream, a line "
           "for the entry and 120 Gb/s in all: {:.0f} Gb/s at 4 KiB. DMA fetches overlap, but a RoCE queue "
           "fetches four entries at a time and twice ahead: with the doorbell it carries less than the "
-          "stream up to {} B. A UB queue fetches every entry as it is announced: there the stream carries "
-          "{}.",
-          most, ahead[0], ahead[1] == 0 ? "more at no size" : fmt::format("more up to {} B", ahead[1]))};
+          "stream up to {} B. UB and Ultra Ethernet queues fetch every entry as it is announced: there the "
+          "stream carries {} and {}.",
+          most, ahead[0], carries_more(ahead[1]), carries_more(ahead[2]))};
   return result;
 }
 

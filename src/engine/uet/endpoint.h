@@ -111,8 +111,8 @@ class EndpointTable {
   void release_receive(std::uint32_t slot) { receives_.release(slot); }
   SlotPool<ReceiveEntry>& pool() { return receives_; }
 
-  /// Reports the end of a request or receive; `reserved` says that a place is kept for it. `stream`: where its
-  /// data was placed.
+  /// Reports the end of a request or receive; `reserved` says that a place is kept for it. `stream`: where
+  /// its data was placed.
   void complete(engine::QueueId queue, const verbs::Completion& completion, std::uint64_t stream);
   void completion_done(std::uint32_t queue, std::uint64_t number, engine::AccessStatus status);
   bool next_completed(engine::QueueId& queue);

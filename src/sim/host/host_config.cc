@@ -80,6 +80,7 @@ Result<void> validate(const HostConfig& config) {
   WHARF_TRY(require_range("nic.ub_load_store_cycles", nic.ub_load_store_cycles, 1, 10'000));
   WHARF_TRY(require_range("nic.ub_queue_cycles", nic.ub_queue_cycles, 1, 10'000));
   WHARF_TRY(require_range("nic.roce_cycles", nic.roce_cycles, 1, 10'000));
+  WHARF_TRY(require_range("nic.uet_cycles", nic.uet_cycles, 1, 10'000));
   WHARF_TRY(require_range("nic.receive_match_cycles", nic.receive_match_cycles, 0, 10'000));
   WHARF_TRY(require_range("nic.transmit_queue", nic.transmit_queue, 1, 256));
   WHARF_TRY(require_range("nic.inline_limit", nic.inline_limit, 0, 256));

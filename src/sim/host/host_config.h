@@ -126,6 +126,7 @@ struct NicConfig {
       8;  ///< Pipeline depth for UB loads and stores, transmit and receive alike.
   std::uint32_t ub_queue_cycles = 25;      ///< The same for packets of UB work requests.
   std::uint32_t roce_cycles = 9;           ///< The same for RoCE.
+  std::uint32_t uet_cycles = 9;            ///< The same for Ultra Ethernet. Choice: as RoCE.
   std::uint32_t receive_match_cycles = 8;  ///< Matching a message to its receive entry.
   std::uint32_t transmit_queue = 8;        ///< Packets that wait before the transmit pipeline, 1 to 256.
   std::uint32_t inline_limit = 64;         ///< BlueFlame: bytes of payload inside the entry.

@@ -61,6 +61,7 @@ QueueClient* Nic::client_of(engine::QueueId queue) {
 
 std::uint32_t Nic::pipeline_depth(const wire::Packet& packet) const {
   if (packet.protocol == wire::Protocol::kRoce) return config_.nic.roce_cycles;
+  if (packet.protocol == wire::Protocol::kUet) return config_.nic.uet_cycles;
   return wire::is_load_store(packet) ? config_.nic.ub_load_store_cycles : config_.nic.ub_queue_cycles;
 }
 

@@ -33,7 +33,8 @@ TwoHostsConfig coherent(Stack stack, RlsqDesign design = RlsqDesign::kBaseline) 
 
 class CoherentStack : public ::testing::TestWithParam<Stack> {};
 INSTANTIATE_TEST_SUITE_P(Coherent, CoherentStack,
-                         ::testing::Values(Stack::kUbUrma, Stack::kRoceBlueFlame, Stack::kRoceDma),
+                         ::testing::Values(Stack::kUbUrma, Stack::kRoceBlueFlame, Stack::kRoceDma,
+                                           Stack::kUet),
                          [](const auto& info) { return std::string(name(info.param)); });
 
 TEST_P(CoherentStack, APeerReadsWhatACoreHasOnlyInItsCache) {
@@ -187,9 +188,10 @@ TEST_P(CoherentStack, WhoKeepsAnAscendingReadInOrderShowsInItsTime) {
   EXPECT_EQ((waiting - unordered).ps, 3 * (27 - 5) * 333);
   EXPECT_EQ(ahead, unordered);
   const CoherentConfig& host = at_source.host.coherent.host;
-  const TimePs way = is_ub(GetParam()) ? at_source.host.bus.crossing
-                                       : host.io_link.up + host.io_link.down + host.root_complex.lookup +
-                                             host.root_complex.answer;
+  const TimePs way =
+      protocol_of(GetParam()) == wire::Protocol::kUb
+          ? at_source.host.bus.crossing
+          : host.io_link.up + host.io_link.down + host.root_complex.lookup + host.root_complex.answer;
   EXPECT_GT(by_nic - waiting, way * 3);
 }
 

@@ -11,7 +11,10 @@
 #include "engine/roce/roce_engine.h"
 #include "engine/ub/counters.h"
 #include "engine/ub/ub_engine.h"
+#include "engine/uet/counters.h"
+#include "engine/uet/uet_engine.h"
 #include "wire/drop_reason.h"
+#include "wire/uet_names.h"
 
 namespace wharf::sim {
 namespace {
@@ -100,6 +103,51 @@ constexpr std::array<Named<roce::Counters>, 30> kRoce{{
     {"contexts_lost", &roce::Counters::contexts_lost},
     {"events_dropped", &roce::Counters::events_dropped},
 }};
+constexpr std::array<Named<uet::UetCounters>, 43> kUet{{
+    {"packets_sent", &uet::UetCounters::packets_sent},
+    {"packets_received", &uet::UetCounters::packets_received},
+    {"requests_sent", &uet::UetCounters::requests_sent},
+    {"acknowledgements_sent", &uet::UetCounters::acknowledgements_sent},
+    {"nacks_sent", &uet::UetCounters::nacks_sent},
+    {"control_packets_sent", &uet::UetCounters::control_packets_sent},
+    {"credits_sent", &uet::UetCounters::credits_sent},
+    {"credit_requests_sent", &uet::UetCounters::credit_requests_sent},
+    {"datagrams_sent", &uet::UetCounters::datagrams_sent},
+    {"rudi_requests_sent", &uet::UetCounters::rudi_requests_sent},
+    {"acknowledgements_received", &uet::UetCounters::acknowledgements_received},
+    {"nacks_received", &uet::UetCounters::nacks_received},
+    {"completions", &uet::UetCounters::completions},
+    {"packets_retransmitted", &uet::UetCounters::packets_retransmitted},
+    {"timeouts", &uet::UetCounters::timeouts},
+    {"ack_requests_sent", &uet::UetCounters::ack_requests_sent},
+    {"tail_probes_sent", &uet::UetCounters::tail_probes_sent},
+    {"losses_inferred", &uet::UetCounters::losses_inferred},
+    {"trimmed_received", &uet::UetCounters::trimmed_received},
+    {"marked_received", &uet::UetCounters::marked_received},
+    {"duplicates_dropped", &uet::UetCounters::duplicates_dropped},
+    {"duplicates_answered", &uet::UetCounters::duplicates_answered},
+    {"messages_retried", &uet::UetCounters::messages_retried},
+    {"messages_deferred", &uet::UetCounters::messages_deferred},
+    {"clear_commands_sent", &uet::UetCounters::clear_commands_sent},
+    {"clear_requests_sent", &uet::UetCounters::clear_requests_sent},
+    {"pdcs_opened", &uet::UetCounters::pdcs_opened},
+    {"pdcs_accepted", &uet::UetCounters::pdcs_accepted},
+    {"pdcs_closed", &uet::UetCounters::pdcs_closed},
+    {"pdcs_failed", &uet::UetCounters::pdcs_failed},
+    {"dropped_foreign", &uet::UetCounters::dropped_foreign},
+    {"dropped_secured", &uet::UetCounters::dropped_secured},
+    {"dropped_type", &uet::UetCounters::dropped_type},
+    {"dropped_malformed", &uet::UetCounters::dropped_malformed},
+    {"dropped_unknown_pdc", &uet::UetCounters::dropped_unknown_pdc},
+    {"dropped_out_of_window", &uet::UetCounters::dropped_out_of_window},
+    {"dropped_out_of_order", &uet::UetCounters::dropped_out_of_order},
+    {"dropped_acknowledgement", &uet::UetCounters::dropped_acknowledgement},
+    {"dropped_nack", &uet::UetCounters::dropped_nack},
+    {"dropped_response", &uet::UetCounters::dropped_response},
+    {"dropped_trimmed", &uet::UetCounters::dropped_trimmed},
+    {"dropped_no_room", &uet::UetCounters::dropped_no_room},
+    {"events_dropped", &uet::UetCounters::events_dropped},
+}};
 constexpr std::array<Named<NicCounters>, 7> kNic{{
     {"packets_sent", &NicCounters::packets_sent},
     {"packets_received", &NicCounters::packets_received},
@@ -127,9 +175,18 @@ constexpr std::array<Named<LoadStoreCounters>, 6> kLoadStore{{
     {"lines_lost", &LoadStoreCounters::lines_lost},
 }};
 
+constexpr std::size_t kReturnCodes = std::tuple_size_v<decltype(uet::UetCounters::refused_return_code)>;
+
+/// Of the requests that were refused with it.
+std::string return_code(std::size_t code) {
+  const std::string_view text = wire::uet_return_code_name(static_cast<wire::UetReturnCode>(code));
+  return text == "unknown" ? fmt::format("RC_{}", code) : std::string(text);
+}
+
 // None is forgotten.
 static_assert(sizeof(ub::UbCounters) == kUb.size() * sizeof(std::uint64_t));
 static_assert(sizeof(roce::Counters) == kRoce.size() * sizeof(std::uint64_t));
+static_assert(sizeof(uet::UetCounters) == (kUet.size() + kReturnCodes) * sizeof(std::uint64_t));
 static_assert(sizeof(NicCounters) == kNic.size() * sizeof(std::uint64_t));
 static_assert(sizeof(LoadStoreCounters) == kLoadStore.size() * sizeof(std::uint64_t));
 
@@ -148,16 +205,33 @@ void add_names(std::vector<std::string>& out, const std::string& prefix,
   for (const Named<C>& each : names) out.push_back(prefix + std::string(each.name));
 }
 
+Json report_uet(const uet::UetCounters& counters) {
+  Json out = report(counters, kUet);
+  for (std::size_t code = 0; code < kReturnCodes; ++code) {
+    if (counters.refused_return_code[code] != 0)
+      out["refused"][return_code(code)] = counters.refused_return_code[code];
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> counter_names(const ScenarioConfig& config) {
   std::vector<std::string> names;
   for (std::size_t index = 0; index < 2; ++index) {
     const std::string host = fmt::format("host{}.", index);
-    if (is_ub(config.stack)) {
-      add_names(names, host + "engine.", kUb);
-    } else {
-      add_names(names, host + "engine.", kRoce);
+    switch (protocol_of(config.stack)) {
+      case wire::Protocol::kUb:
+        add_names(names, host + "engine.", kUb);
+        break;
+      case wire::Protocol::kRoce:
+        add_names(names, host + "engine.", kRoce);
+        break;
+      case wire::Protocol::kUet:
+        add_names(names, host + "engine.", kUet);
+        for (std::size_t code = 0; code < kReturnCodes; ++code)
+          names.push_back(fmt::format("{}engine.refused.{}", host, return_code(code)));
+        break;
     }
     add_names(names, host + "nic.", kNic);
     if (config.stack == Stack::kUbLoadStore) add_names(names, host + "load_store.", kLoadStore);
@@ -177,6 +251,7 @@ Json counter_report(TwoHosts& two) {
     if (const ub::UbEngine* engine = two.ub_engine(index)) host["engine"] = report(engine->counters(), kUb);
     if (const roce::RoceEngine* engine = two.roce_engine(index))
       host["engine"] = report(engine->counters(), kRoce);
+    if (const uet::UetEngine* engine = two.uet_engine(index)) host["engine"] = report_uet(engine->counters());
     host["nic"] = report(two.host(index).nic().counters(), kNic);
     if (LoadStorePort* port = two.host(index).load_store())
       host["load_store"] = report(port->counters(), kLoadStore);

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <variant>
 
+#include "base/check.h"
+
 namespace wharf::sim {
 namespace {
 
@@ -31,6 +33,19 @@ std::uint64_t payload_of(const workload::WorkloadConfig& config) {
       config);
 }
 
+/// Bytes of a full packet's payload.
+std::uint64_t packet_payload(const ScenarioConfig& config) {
+  switch (protocol_of(config.stack)) {
+    case wire::Protocol::kUb:
+      return config.ub.mtu;
+    case wire::Protocol::kRoce:
+      return config.roce.path_mtu;
+    case wire::Protocol::kUet:
+      return config.uet.payload;
+  }
+  WHARF_UNREACHABLE();
+}
+
 }  // namespace
 
 std::vector<std::string> sample_overrides(Stack stack, std::uint64_t operations) {
@@ -55,7 +70,7 @@ CostEstimate estimate_cost(const Scenario& scenario, const SampleCost& sample) {
   }
   const workload::LoopConfig& loop = workload::loop_config(config.workload);
   estimate.operations = loop.operations + loop.warmup_operations;
-  const std::uint64_t mtu = is_ub(config.stack) ? config.ub.mtu : config.roce.path_mtu;
+  const std::uint64_t mtu = packet_payload(config);
   const std::uint64_t further_packets = payload_of(config.workload) / mtu;
   const double each =
       sample.events_per_operation + static_cast<double>(further_packets * kEventsPerFurtherPacket);

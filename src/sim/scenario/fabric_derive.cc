@@ -12,10 +12,6 @@
 namespace wharf::sim {
 namespace {
 
-/// Ethernet, IPv4, UDP, PDS request, SES and CRC trailer, with preamble and gap: what a full packet of Ultra
-/// Ethernet takes beside its payload; and what an acknowledgement takes.
-constexpr std::uint32_t kUetDataOverhead = 14 + 20 + 8 + 12 + 44 + 4 + 4 + 20;
-constexpr std::uint32_t kUetAcknowledgement = 14 + 20 + 8 + 32 + 12 + 4 + 4 + 20;
 /// Choice: for UB and RoCE, of which slowdown alone uses it: Ethernet, IPv4, UDP, BTH, RETH, check, gap.
 constexpr std::uint32_t kOtherDataOverhead = 14 + 20 + 8 + 12 + 4 + 4 + 20;
 constexpr std::uint32_t kOtherAcknowledgement = 84;
@@ -68,28 +64,10 @@ FabricDerived rules(const FabricSettings& settings, const Topology& topology,
   return derived;
 }
 
-std::uint32_t q16(double value) { return static_cast<std::uint32_t>(std::lround(value * 65536)); }
-
-/// What a full packet counts toward windows. [UE 1.0 3.6: transport size and 40 bytes]
-std::uint32_t window_packet(const FabricSettings& settings, const FabricDerived& derived) {
-  return settings.header != 0 ? derived.full_packet : static_cast<std::uint32_t>(settings.payload) + 108;
-}
-
 /// What depends on the topology as well as on the keys.
-Result<void> check_combination(const FabricSettings& settings, const FabricDerived& derived) {
-  std::uint64_t most = ~std::uint64_t{0};
-  if (settings.controller == FabricController::kNscc || settings.controller == FabricController::kDctcp)
-    most = derived.max_window / window_packet(settings, derived);
-  if (settings.controller == FabricController::kSwift) most = congestion::SwiftConfig{}.window_max >> 16U;
-  if (settings.window_packets > most) {
-    return input_error(
-        fmt::format("fabric.window_packets: found {}, expected at most the {} packets of the largest "
-                    "window on this topology",
-                    settings.window_packets, most));
-  }
-  const bool credit = settings.control == uet::CongestionControl::kReceiver ||
-                      settings.control == uet::CongestionControl::kBoth;
-  if (credit && settings.pcie_rate > 0) {
+Result<void> check_combination(const FabricSettings& settings, const UetNetwork& network) {
+  WHARF_TRY(check_window(settings, network, "fabric", "this topology"));
+  if (settings.has_credit() && settings.pcie_rate > 0) {
     return input_error(
         fmt::format("fabric.pcie_rate: found {} with fabric.control = receiver or both, expected 0: grants "
                     "do not follow a host's backlog",
@@ -98,94 +76,16 @@ Result<void> check_combination(const FabricSettings& settings, const FabricDeriv
   return {};
 }
 
-void derive_controller(const FabricSettings& settings, const FabricDerived& derived, std::uint32_t window_mtu,
-                       uet::UetConfig& uet) {
-  switch (settings.controller) {
-    case FabricController::kNscc:
-    case FabricController::kDctcp: {
-      congestion::NsccConfig nscc =
-          congestion::NsccConfig::for_network(derived.link, derived.base_rtt, window_mtu, settings.trimming,
-                                              static_cast<std::uint32_t>(settings.payload));
-      nscc.initial_window = std::uint64_t{settings.window_packets} * window_mtu;
-      if (settings.target_delay != kTimeZero) {
-        nscc.target_delay = settings.target_delay;
-        nscc.qa_threshold = nscc.target_delay * 4;  // [UE 1.0 3.6.13]
-      }
-      nscc.qa_gate = settings.qa_gate;
-      nscc.rules = settings.nscc_rules;
-      nscc.ack_trigger_bytes = settings.ack_trigger;
-      nscc.nack_lowers_base_rtt = settings.base_rtt_from_nacks;
-      nscc.last_hop_trims_count = settings.control != uet::CongestionControl::kBoth;
-      uet.controller = nscc;
-      break;
-    }
-    case FabricController::kConstant: {
-      const std::uint64_t packets =
-          settings.window_packets != 0 ? settings.window_packets : divide_up(derived.max_window, window_mtu);
-      uet.controller = congestion::ConstantWindowConfig{.packets = static_cast<std::uint32_t>(packets)};
-      break;
-    }
-    case FabricController::kSwift: {
-      congestion::SwiftConfig swift;
-      swift.packet_bytes = window_mtu;
-      swift.initial_rtt = derived.base_rtt;
-      if (settings.window_packets != 0) swift.initial_window = settings.window_packets << 16U;
-      uet.controller = swift;
-      break;
-    }
-    case FabricController::kDcqcn:
-      uet.controller = congestion::DcqcnConfig::connectx(derived.link);
-      break;
-  }
-}
-
-uet::UetConfig derive_uet(const FabricSettings& settings, const FabricDerived& derived, std::uint32_t peers,
-                          std::uint32_t oversubscription_permille) {
-  uet::UetConfig uet;
-  uet.payload_mtu = static_cast<std::uint32_t>(settings.payload);
-  uet.congestion = settings.control;
-  uet.window_overhead_bytes = static_cast<std::uint32_t>(settings.header);
-  uet.nominal_header_bytes = static_cast<std::uint32_t>(settings.header);
-  const std::uint32_t window_mtu = window_packet(settings, derived);
-  derive_controller(settings, derived, window_mtu, uet);
-  uet.credit = congestion::RcccConfig::for_network(derived.link, derived.base_rtt, window_mtu);
-  uet.credit.slow_grants = settings.idle_grant != IdleGrant::kNone;
-  if (settings.idle_grant == IdleGrant::kPacket) {
-    uet.credit.idle_packets = 1;
-    uet.credit.idle_percent = 50;
-  }
-  // Choice: the simulator asks when a packet's RTO finds no credit, and never while nothing is under way.
-  // A credit that is lost would then be waited for without end: here a source asks after eight time-outs.
-  if (settings.credit_request == CreditRequest::kTimeout) uet.credit.request_patience = derived.rto * 8;
-  const bool receiver = settings.control == uet::CongestionControl::kReceiver ||
-                        settings.control == uet::CongestionControl::kBoth;
-  if (receiver && (settings.oversubscribed_control == OversubscribedControl::kOn ||
-                   (settings.oversubscribed_control == OversubscribedControl::kAuto &&
-                    oversubscription_permille > 1000))) {
-    uet.oversubscribed =
-        congestion::OversubscriptionConfig{.base_rtt = derived.base_rtt,
-                                           .oversubscription_ppm = oversubscription_permille * 1000,
-                                           .increase_q16 = q16(settings.oversubscribed_increase),
-                                           .decrease_q16 = q16(settings.oversubscribed_decrease),
-                                           .gain_q16 = q16(settings.oversubscribed_gain)};
-  }
-  uet.paths = settings.paths;
-  uet.path_choice = settings.path_selection;
-  uet.draw_path_bits = settings.path_bits == PathBits::kDrawn;
-  uet.ack_trigger_bytes = settings.ack_trigger;
-  uet.sack_base = settings.sack_base;
-  uet.infer_loss = settings.sleek;
-  uet.base_rtt_probe = settings.base_rtt_probe;
-  uet.ack_every_syn = settings.ack_every_syn;
-  uet.rto_init = derived.rto;
-  uet.rto_back_off = settings.rto_back_off;
-  uet.rto_cap = max(uet.rto_cap, uet.rto_init);
-  // Runs measure the network: nobody gives up.
-  uet.max_rto_retries = uet::kRtoRetriesForever;
-  uet.max_nack_retries = uet::kNackRetriesForever;
-  uet.pdc_limit = std::clamp(peers + 16, 64U, 16368U);
-  uet.seed = settings.seed;
-  return uet;
+UetNetwork network_of(const FabricSettings& settings, const FabricDerived& derived,
+                      std::uint32_t oversubscription_permille) {
+  return {.link = derived.link,
+          .base_rtt = derived.base_rtt,
+          .max_window = derived.max_window,
+          .payload = static_cast<std::uint32_t>(settings.payload),
+          .header = static_cast<std::uint32_t>(settings.header),
+          .trimming = settings.trimming,
+          .oversubscription_permille = oversubscription_permille,
+          .rto = derived.rto};
 }
 
 /// Most hosts that one host sends to or is sent by.
@@ -294,9 +194,7 @@ FabricConfig derive_fabric(const FabricSettings& settings, const FabricDerived& 
   }
   profile.trimmed_bytes = static_cast<std::uint16_t>(settings.trim_size);
   fabric.profiles = {profile};
-  const bool receiver =
-      settings.protocol == FabricProtocol::kUet && (settings.control == uet::CongestionControl::kReceiver ||
-                                                    settings.control == uet::CongestionControl::kBoth);
+  const bool receiver = settings.protocol == FabricProtocol::kUet && settings.has_credit();
   if (receiver && settings.ecn) {
     // Receiver credit deals with the last hop; marks there would count twice.
     PortProfile last_hop = profile;
@@ -326,11 +224,16 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
   const TopologySummary summary = survey(topology);
   DerivedFabricRun run;
   run.derived = rules(settings, topology, summary);
-  if (settings.protocol == FabricProtocol::kUet) WHARF_TRY(check_combination(settings, run.derived));
+  const UetNetwork network = network_of(settings, run.derived, summary.oversubscription_permille);
+  if (settings.protocol == FabricProtocol::kUet) WHARF_TRY(check_combination(settings, network));
   FabricRunConfig& config = run.config;
   config.protocol = settings.protocol;
-  config.uet = derive_uet(settings, run.derived, most_peers(list, topology.host_count()),
-                          summary.oversubscription_permille);
+  config.uet = derive_uet_ends(settings, network);
+  // Runs measure the network: nobody gives up.
+  config.uet.max_rto_retries = uet::kRtoRetriesForever;
+  config.uet.max_nack_retries = uet::kNackRetriesForever;
+  config.uet.pdc_limit = std::clamp(most_peers(list, topology.host_count()) + 16, 64U, 16368U);
+  config.uet.seed = settings.seed;
   config.ub.retransmission.attempts_max = reliability::kUnlimitedAttempts;
   config.roce.seed = settings.seed;
   config.roce.unlimited_retries = true;

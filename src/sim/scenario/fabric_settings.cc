@@ -36,41 +36,10 @@ constexpr std::array<Choice<FlowControl>, 3> kFlowControls{
     {{"none", FlowControl::kNone}, {"pause", FlowControl::kPause}, {"credit", FlowControl::kCredit}}};
 constexpr std::array<Choice<Switching>, 2> kSwitchings{
     {{"store_and_forward", Switching::kStoreAndForward}, {"cut_through", Switching::kCutThrough}}};
-constexpr std::array<Choice<uet::CongestionControl>, 4> kControls{
-    {{"none", uet::CongestionControl::kNone},
-     {"sender", uet::CongestionControl::kSender},
-     {"receiver", uet::CongestionControl::kReceiver},
-     {"both", uet::CongestionControl::kBoth}}};
-constexpr std::array<Choice<FabricController>, 5> kControllers{{{"nscc", FabricController::kNscc},
-                                                                {"constant", FabricController::kConstant},
-                                                                {"swift", FabricController::kSwift},
-                                                                {"dcqcn", FabricController::kDcqcn},
-                                                                {"dctcp", FabricController::kDctcp}}};
-constexpr std::array<Choice<congestion::NsccRules>, 2> kNsccRules{
-    {{"specification", congestion::NsccRules::kSpecification}, {"htsim", congestion::NsccRules::kSimulator}}};
-constexpr std::array<Choice<uet::SackBase>, 2> kSackBases{
-    {{"track", uet::SackBase::kTrack}, {"trigger", uet::SackBase::kTrigger}}};
-constexpr std::array<Choice<congestion::PathChoice>, 6> kSelections{
-    {{"mixed", congestion::PathChoice::kMixed},
-     {"bitmap", congestion::PathChoice::kBitmap},
-     {"reps", congestion::PathChoice::kReps},
-     {"reps_legacy", congestion::PathChoice::kRecycle},
-     {"oblivious", congestion::PathChoice::kOblivious},
-     {"flow", congestion::PathChoice::kFlow}}};
 constexpr std::array<Choice<EcnOccupancy>, 2> kOccupancies{
     {{"with_packet", EcnOccupancy::kWithPacket}, {"behind_packet", EcnOccupancy::kBehindPacket}}};
 constexpr std::array<Choice<DropVictim>, 2> kDropVictims{
     {{"arrival", DropVictim::kArrival}, {"newest_or_arrival", DropVictim::kNewestOrArrival}}};
-constexpr std::array<Choice<PathBits>, 2> kPathBits{
-    {{"fixed", PathBits::kFixed}, {"drawn", PathBits::kDrawn}}};
-constexpr std::array<Choice<CreditRequest>, 2> kCreditRequests{
-    {{"dry", CreditRequest::kDry}, {"timeout", CreditRequest::kTimeout}}};
-constexpr std::array<Choice<IdleGrant>, 3> kIdleGrants{
-    {{"full", IdleGrant::kFull}, {"packet", IdleGrant::kPacket}, {"none", IdleGrant::kNone}}};
-constexpr std::array<Choice<OversubscribedControl>, 3> kOversubscribed{
-    {{"auto", OversubscribedControl::kAuto},
-     {"on", OversubscribedControl::kOn},
-     {"off", OversubscribedControl::kOff}}};
 
 template <typename E, std::size_t N>
 std::string_view name_of(const std::array<Choice<E>, N>& choices, E value) {
@@ -132,52 +101,6 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
                  "links of the top tier at a quarter of their speed, the first ones", 0, 1'000'000);
 }
 
-void bind_ends(Binder& binder, FabricSettings& settings) {
-  const Binder::Section uet(binder, "", settings.protocol == FabricProtocol::kUet,
-                            "only with protocol = \"uet\"");
-  binder.choice<uet::CongestionControl>("control", settings.control, kControls, "who holds packets back");
-  binder.choice<FabricController>("controller", settings.controller, kControllers, "the sender's controller");
-  binder.integer("window_packets", settings.window_packets,
-                 "first window (constant: the window) in full packets; 0: 1.5 bandwidth-delay products", 0,
-                 100'000);
-  binder.time("target_delay", settings.target_delay,
-              "NSCC's queueing target; 0ns: 0.75 of the base round trip with trimming, all of it without");
-  binder.integer("qa_gate", settings.qa_gate, "NSCC adapts quickly below MaxWnd / 2^qa_gate", 0, 16);
-  binder.choice<congestion::NsccRules>("nscc_rules", settings.nscc_rules, kNsccRules,
-                                       "whose special cases NSCC follows where the two differ");
-  binder.bytes("ack_trigger", settings.ack_trigger, "bytes received per acknowledgement", 1, 32768);
-  binder.choice<uet::SackBase>("sack_base", settings.sack_base, kSackBases,
-                               "which packet number a selective acknowledgement begins with");
-  binder.choice<congestion::PathChoice>("path_selection", settings.path_selection, kSelections,
-                                        "how senders choose entropy values");
-  binder.integer("paths", settings.paths, "entropy values per destination, a power of two", 1, 65536);
-  binder.choice<PathBits>("path_bits", settings.path_bits, kPathBits,
-                          "upper bits of entropy values: drawn once, or for each round of the paths");
-  binder.choice<CreditRequest>("credit_request", settings.credit_request, kCreditRequests,
-                               "a source without credit asks for some when nothing of it is under way, or "
-                               "after a time-out");
-  binder.choice<IdleGrant>(
-      "idle_grant", settings.idle_grant, kIdleGrants,
-      "credit at a time for a source that wants none while nobody does: a full grant, one "
-      "packet at half the pace, or none");
-  binder.time("rto", settings.rto, "retransmission time-out; 0ns: 15us and six full queues");
-  binder.flag("rto_back_off", settings.rto_back_off, "time-outs double");
-  binder.flag("base_rtt_probe", settings.base_rtt_probe,
-              "NSCC: a probe after the first answer gives an early sample of the base round trip");
-  binder.flag("ack_every_syn", settings.ack_every_syn,
-              "every packet that opens a connection is acknowledged at once; false: only the first");
-  binder.flag("sleek", settings.sleek, "senders infer losses from packets that overtook and from probes");
-  binder.flag("accurate_base_rtt", settings.accurate_base_rtt,
-              "base round trip per pair of hosts; only false is supported");
-  binder.flag("base_rtt_from_nacks", settings.base_rtt_from_nacks,
-              "a trimmed packet's answer may lower the base round trip");
-  binder.choice<OversubscribedControl>("oversubscribed_control", settings.oversubscribed_control,
-                                       kOversubscribed, "receivers scale their credit by marks and trims");
-  binder.number("oversubscribed_increase", settings.oversubscribed_increase, "Ai of that", 0, 1);
-  binder.number("oversubscribed_decrease", settings.oversubscribed_decrease, "Md of that", 0, 1);
-  binder.number("oversubscribed_gain", settings.oversubscribed_gain, "alpha of that", 0, 1);
-}
-
 /// Known values that no code stands behind yet.
 Result<void> refuse_unsupported(const FabricSettings& settings) {
   const auto refuse = [](std::string_view key, std::string_view found, std::string_view expected) {
@@ -195,10 +118,7 @@ Result<void> refuse_unsupported(const FabricSettings& settings) {
     return refuse("adaptive_granularity", "flow", "packet");
   if (settings.adaptive_sticky != kTimeZero)
     return refuse("adaptive_sticky", format_time(settings.adaptive_sticky), "0ns");
-  if (settings.controller == FabricController::kDctcp)
-    return refuse("controller", "dctcp", "nscc, constant, swift or dcqcn");
-  if (settings.accurate_base_rtt) return refuse("accurate_base_rtt", "true", "false");
-  return {};
+  return check_ends(settings, "fabric");
 }
 
 }  // namespace
@@ -235,7 +155,9 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
                 "how fast hosts take data in, in link speeds; 0: at any speed", 0, 1000);
   binder.flag("connection_reuse", settings.connection_reuse,
               "lines of a connection matrix with the same id are messages on one connection");
-  bind_ends(binder, settings);
+  const Binder::Section uet(binder, "", settings.protocol == FabricProtocol::kUet,
+                            "only with protocol = \"uet\"");
+  bind_uet_ends(binder, settings);
 }
 
 std::vector<KeyDoc> every_fabric_key() {

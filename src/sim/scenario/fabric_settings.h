@@ -18,10 +18,10 @@
 #include "sim/scenario/fabric_run.h"
 #include "sim/scenario/observation.h"
 #include "sim/scenario/traffic.h"
+#include "sim/scenario/uet_ends.h"
 
 namespace wharf::sim {
 
-enum class FabricController : std::uint8_t { kNscc, kConstant, kSwift, kDcqcn, kDctcp };
 enum class QueueType : std::uint8_t { kComposite, kCompositeEcn, kAeolus, kAeolusEcn };
 enum class HostQueue : std::uint8_t { kFairPriority, kPriority, kSwift };
 enum class AdaptiveMethod : std::uint8_t { kQueue, kPause, kBandwidth, kPqb, kPq, kPb, kQb };
@@ -30,16 +30,9 @@ enum class AdaptiveGranularity : std::uint8_t { kPacket, kFlow };
 enum class EcnOccupancy : std::uint8_t { kWithPacket, kBehindPacket };
 /// What a full queue drops: the arrival, or with equal chances the newest packet in it.
 enum class DropVictim : std::uint8_t { kArrival, kNewestOrArrival };
-/// Whether the upper bits of entropy values are drawn once or for each round of paths.
-enum class PathBits : std::uint8_t { kFixed, kDrawn };
-/// When a source without credit asks for some: as soon as nothing of it is under way, or a time-out later.
-enum class CreditRequest : std::uint8_t { kDry, kTimeout };
-/// How much credit a source that wants none gets at a time: a full grant, or a packet at half the pace.
-enum class IdleGrant : std::uint8_t { kFull, kPacket, kNone };
-enum class OversubscribedControl : std::uint8_t { kAuto, kOn, kOff };
 
 /// Zero stands for "by rule" where a rule is given.
-struct FabricSettings {
+struct FabricSettings : UetEnds {
   std::string profile = "ultra-ethernet";
   FabricProtocol protocol = FabricProtocol::kUet;
 
@@ -76,31 +69,6 @@ struct FabricSettings {
   double loss = 0;
   std::uint32_t slow_links = 0;  ///< Links of the top tier at a quarter of their speed.
 
-  // Ends.
-  uet::CongestionControl control = uet::CongestionControl::kSender;
-  FabricController controller = FabricController::kNscc;
-  std::uint32_t window_packets = 0;  ///< 0: MaxWnd, 1.5 bandwidth-delay products.
-  TimePs target_delay{};             ///< 0: 0.75 of the base round trip with trimming, 1.0 without.
-  std::uint32_t qa_gate = 3;
-  congestion::NsccRules nscc_rules = congestion::NsccRules::kSpecification;
-  std::uint32_t ack_trigger = 16384;
-  uet::SackBase sack_base = uet::SackBase::kTrack;
-  congestion::PathChoice path_selection = congestion::PathChoice::kOblivious;
-  std::uint32_t paths = 64;
-  PathBits path_bits = PathBits::kFixed;
-  CreditRequest credit_request = CreditRequest::kDry;
-  IdleGrant idle_grant = IdleGrant::kFull;
-  TimePs rto{};  ///< 0: 15 us and six full queues.
-  bool rto_back_off = true;
-  bool sleek = false;
-  bool base_rtt_probe = true;
-  bool ack_every_syn = true;
-  bool accurate_base_rtt = false;
-  bool base_rtt_from_nacks = true;
-  OversubscribedControl oversubscribed_control = OversubscribedControl::kAuto;
-  double oversubscribed_increase = 0.01;
-  double oversubscribed_decrease = 0.5;
-  double oversubscribed_gain = 0.5;
   double pcie_rate = 0;  ///< Multiple of the link speed; 0: hosts take in at any speed.
   bool connection_reuse = false;
 

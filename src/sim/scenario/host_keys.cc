@@ -106,6 +106,7 @@ void bind_pcie(Binder& binder, PcieConfig& pcie, const HostKeyScope& scope, bool
 }
 
 void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
+  const bool is_uet = scope.protocol == wire::Protocol::kUet;
   const Binder::Section section(binder, "nic");
   binder.time("cycle", nic.cycle, "clock period of the pipelines");
   binder.bytes("bytes_per_cycle", nic.bytes_per_cycle, "width of the data path: one flit", 1, 4096);
@@ -115,22 +116,34 @@ void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
                    1, 10'000);
   }
   {
-    const Binder::Section part(binder, "", scope.queue_path && !scope.roce, "only UB work requests use it");
+    const Binder::Section part(binder, "", scope.queue_path && scope.protocol == wire::Protocol::kUb,
+                               "only UB work requests use it");
     binder.integer("ub_queue_cycles", nic.ub_queue_cycles, "pipeline depth for packets of UB work requests",
                    1, 10'000);
   }
   {
-    const Binder::Section part(binder, "", scope.roce, "only RoCE uses it");
+    const Binder::Section part(binder, "", scope.protocol == wire::Protocol::kRoce, "only RoCE uses it");
     binder.integer("roce_cycles", nic.roce_cycles, "pipeline depth for RoCE packets", 1, 10'000);
+  }
+  {
+    const Binder::Section part(binder, "", is_uet, "only Ultra Ethernet uses it");
+    binder.integer("uet_cycles", nic.uet_cycles, "pipeline depth for Ultra Ethernet packets", 1, 10'000);
+  }
+  {
+    const Binder::Section part(binder, "", scope.pcie, "only with a NIC behind PCIe");
     binder.bytes("inline_limit", nic.inline_limit, "payload that fits into an entry", 0, 256);
   }
   {
     const Binder::Section part(binder, "", scope.queue_path, "only work requests use it");
     binder.time("order_gate", nic.order_gate, "serialisation of each work request of a queue");
-    binder.integer("receive_match_cycles", nic.receive_match_cycles,
-                   "matching a message to its receive entry", 0, 10'000);
-    binder.choice<ReceiveEntryRule>("receive_entries", nic.receive_entries, kReceiveEntries,
-                                    "whether the NIC reads a receive entry when a message needs it");
+    {
+      const Binder::Section entries(binder, "", scope.queue_path && !is_uet,
+                                    "only UB and RoCE keep receive entries in host memory");
+      binder.integer("receive_match_cycles", nic.receive_match_cycles,
+                     "matching a message to its receive entry", 0, 10'000);
+      binder.choice<ReceiveEntryRule>("receive_entries", nic.receive_entries, kReceiveEntries,
+                                      "whether the NIC reads a receive entry when a message needs it");
+    }
     binder.choice<PayloadFetchRule>("payload_fetch", nic.payload_fetch, kPayloadFetches,
                                     "whether payload that is not inline is a read of its own");
     binder.choice<AtomicResultRule>("atomic_result", nic.atomic_result, kAtomicResults,

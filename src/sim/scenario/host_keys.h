@@ -4,6 +4,7 @@
 
 #include "sim/host/host_config.h"
 #include "sim/scenario/binder.h"
+#include "wire/packet.h"
 
 namespace wharf::sim {
 
@@ -12,7 +13,7 @@ struct HostKeyScope {
   bool queue_path = true;       ///< Work requests, not only loads and stores.
   bool load_store_path = true;  ///< Loads and stores of remote memory.
   bool pcie = true;             ///< The NIC sits behind PCIe.
-  bool roce = true;
+  wire::Protocol protocol = wire::Protocol::kRoce;
   bool mmio_stream = true;  ///< Work requests are written to the NIC line by line.
 };
 

@@ -42,7 +42,7 @@ TEST(Mechanism, HeadlineRanges) {
 
 TEST(Mechanism, EveryVerbOfEveryStackIsAccountedFor) {
   // latency_of() asserts that nothing is unattributed.
-  for (const Stack stack : {Stack::kUbUrma, Stack::kRoceBlueFlame, Stack::kRoceDma}) {
+  for (const Stack stack : {Stack::kUbUrma, Stack::kRoceBlueFlame, Stack::kRoceDma, Stack::kUet}) {
     for (const Verb verb : {Verb::kRead, Verb::kWrite, Verb::kSend, Verb::kFetchAdd, Verb::kCompareSwap}) {
       for (const std::uint32_t bytes : {8U, 64U, 1'000U, 20'000U}) {
         SCOPED_TRACE(std::string(name(stack)) + " " + std::string(verbs::name(verb)) + " " +
@@ -191,7 +191,7 @@ Prints prints_of(const TwoHostsConfig& config) {
 class EveryStack : public ::testing::TestWithParam<Stack> {};
 INSTANTIATE_TEST_SUITE_P(Two, EveryStack,
                          ::testing::Values(Stack::kUbLoadStore, Stack::kUbUrma, Stack::kRoceBlueFlame,
-                                           Stack::kRoceDma),
+                                           Stack::kRoceDma, Stack::kUet),
                          [](const auto& info) { return std::string(name(info.param)); });
 
 TEST_P(EveryStack, OneSeedOneHistory) {
@@ -211,6 +211,8 @@ TEST_P(EveryStack, FaultsAreSeededAndAlikeInBothWireModes) {
                         .reorder_delay = microseconds(1),
                         .jitter = nanoseconds(20)};
   config.roce.unlimited_retries = true;
+  config.uet.max_rto_retries = uet::kRtoRetriesForever;
+  config.uet.max_nack_retries = uet::kNackRetriesForever;
   config.ub.load_store_reissue.attempts_max = 100;
   const Prints lossy = prints_of(config);
   EXPECT_EQ(lossy, prints_of(config));

@@ -20,7 +20,8 @@ TwoHostsConfig submitted(Stack stack, SubmissionPath path) {
 }
 
 class EveryProtocol : public ::testing::TestWithParam<Stack> {};
-INSTANTIATE_TEST_SUITE_P(MmioStream, EveryProtocol, ::testing::Values(Stack::kUbUrma, Stack::kRoceDma),
+INSTANTIATE_TEST_SUITE_P(MmioStream, EveryProtocol,
+                         ::testing::Values(Stack::kUbUrma, Stack::kRoceDma, Stack::kUet),
                          [](const auto& info) { return std::string(name(info.param)); });
 
 // BlueFlame's entry with 64 B of payload is two TLPs of 88 B at 504 Gb/s: 2.794 ns behind the 150. The

@@ -15,6 +15,7 @@
 #include "base/nearest_name.h"
 #include "engine/roce/roce_engine.h"
 #include "engine/ub/ub_engine.h"
+#include "engine/uet/uet_engine.h"
 #include "sim/host/sim_remote.h"
 #include "sim/scenario/host_keys.h"
 #include "sim/scenario/profile.h"
@@ -83,7 +84,7 @@ void bind_program(Binder& binder, ScenarioConfig& config) {
 HostKeyScope scope_of(const ScenarioConfig& config) {
   HostKeyScope scope;
   scope.pcie = config.attachment == Attachment::kPcie;
-  scope.roce = !is_ub(config.stack);
+  scope.protocol = protocol_of(config.stack);
   scope.mmio_stream = config.submission == SubmissionPath::kMmioStream;
   const bool load_store_stack = config.stack == Stack::kUbLoadStore;
   if (config.program == ProgramKind::kReplay) {
@@ -165,16 +166,38 @@ Result<void> check_needs(const workload::WorkloadConfig& config, workload::Party
   return {};
 }
 
+/// The parameters of the protocol that is in use.
+Result<void> check_protocol(const ScenarioConfig& config) {
+  switch (protocol_of(config.stack)) {
+    case wire::Protocol::kUb:
+      return ub::validate(config.ub);
+    case wire::Protocol::kRoce:
+      return roce::check(config.roce);
+    case wire::Protocol::kUet:
+      return check_uet(config.uet, config.link, config.host.nic);
+  }
+  WHARF_UNREACHABLE();
+}
+
+bool has_verb(Stack stack, verbs::Verb verb) {
+  if (verbs::is_load_store(verb)) return stack == Stack::kUbLoadStore;
+  switch (protocol_of(stack)) {
+    case wire::Protocol::kUb:
+      return ub::UbEngine::supports(verb);
+    case wire::Protocol::kRoce:
+      return roce::RoceEngine::supports(verb);
+    case wire::Protocol::kUet:
+      return uet::UetEngine::supports(verb);
+  }
+  WHARF_UNREACHABLE();
+}
+
 /// Combinations of keys that make no sense together.
 Result<void> check_combination(const ScenarioConfig& config) {
   WHARF_TRY(validate(config.host));
   WHARF_TRY(validate(config.host.cache));
   WHARF_TRY(validate(config.link));
-  if (is_ub(config.stack)) {
-    WHARF_TRY(ub::validate(config.ub));
-  } else {
-    WHARF_TRY(roce::check(config.roce));
-  }
+  WHARF_TRY(check_protocol(config));
   const bool on_bus = config.attachment == Attachment::kOnChipBus;
   if (on_bus != (config.submission == SubmissionPath::kBusStore)) {
     return on_bus ? unsupported("model.submission is a PCIe path, but the NIC sits on the on-chip bus",
@@ -200,10 +223,7 @@ Result<void> check_combination(const ScenarioConfig& config) {
   WHARF_TRY(check_needs(config.workload, party));
   for (const verbs::Verb verb :
        workload::verbs_needed(config.workload, config.stack == Stack::kUbLoadStore)) {
-    const bool has = verbs::is_load_store(verb) ? config.stack == Stack::kUbLoadStore
-                     : is_ub(config.stack)      ? ub::UbEngine::supports(verb)
-                                                : roce::RoceEngine::supports(verb);
-    if (!has) {
+    if (!has_verb(config.stack, verb)) {
       return unsupported(
           fmt::format("run.workload = \"{}\" needs {}, which model.stack = \"{}\" does not have", kind,
                       verbs::name(verb), name(config.stack)),
@@ -214,7 +234,7 @@ Result<void> check_combination(const ScenarioConfig& config) {
 }
 
 /// Names that the checks of lower layers give to keys, which scenarios call otherwise.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kLowerNames{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kLowerNames{{
     {"roce.path_mtu", "roce.mtu"},
     {"roce.window_packets", "roce.window"},
     {"roce.queue_cache_entries", "roce.queue_cache"},
@@ -225,6 +245,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kLowerNa
     {"ub.load_store_reissue.base", "ub.reissue"},
     {"ub.load_store_reissue.cap", "ub.reissue_cap"},
     {"ub.context_cache_entries", "ub.context_cache"},
+    {"uet.payload_mtu", "uet.payload"},
+    {"uet.max_ack_data_bytes", "uet.max_ack_data"},
+    {"uet.ack_trigger_bytes", "uet.ack_trigger"},
+    {"uet.rto_init", "uet.rto"},
+    {"uet.infer_loss", "uet.sleek"},
+    {"uet.fetch_ahead_packets", "uet.fetch_ahead"},
     {"replay.miss_slots", "core.outstanding_misses"},
     {"replay.local_memory", "memory.load_latency"},
 }};
@@ -307,8 +333,8 @@ void bind_scenario(Binder& binder, ScenarioConfig& config) {
   binder.choice<std::optional<Attachment>>("attachment", attachment, kAttachments, "where both NICs sit");
   binder.choice<std::optional<SubmissionPath>>("submission", submission, kSubmissions,
                                                "how work requests reach the NIC");
-  config.attachment = attachment.value_or(usual_attachment(config.stack));
-  config.submission = submission.value_or(usual_submission(config.stack));
+  config.attachment = attachment.value_or(traits(config.stack).attachment);
+  config.submission = submission.value_or(traits(config.stack).submission);
   {
     const Binder::Section run(binder, Binder::kRoot, "run");
     bind_program(binder, config);
@@ -321,8 +347,10 @@ void bind_scenario(Binder& binder, ScenarioConfig& config) {
   const HostKeyScope scope = scope_of(config);
   bind_host(binder, config.host, scope);
   bind_link(binder, config.link);
-  bind_ub(binder, config.ub, is_ub(config.stack));
-  bind_roce(binder, config.roce, !is_ub(config.stack));
+  const wire::Protocol protocol = protocol_of(config.stack);
+  bind_ub(binder, config.ub, protocol == wire::Protocol::kUb);
+  bind_roce(binder, config.roce, protocol == wire::Protocol::kRoce);
+  bind_uet(binder, config.uet, protocol == wire::Protocol::kUet);
   bind_replay_model(binder, config.replay, config.program == ProgramKind::kReplay);
   config.link.rounding = config.host.time.rounding;
 }

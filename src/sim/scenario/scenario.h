@@ -18,6 +18,7 @@
 #include "sim/scenario/expectation.h"
 #include "sim/scenario/replay_keys.h"
 #include "sim/scenario/stack.h"
+#include "sim/scenario/uet_settings.h"
 #include "workload/workload.h"
 
 namespace wharf::sim {
@@ -40,6 +41,7 @@ struct ScenarioConfig {
   LinkConfig link;
   ub::UbConfig ub;
   roce::RoceConfig roce;
+  UetSettings uet;
 
   ProgramKind program = ProgramKind::kWorkload;
   workload::WorkloadConfig workload;

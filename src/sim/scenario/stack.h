@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four ways to reach remote memory that a two-host scenario can take: protocol, attachment and submission
+// The ways to reach remote memory that a two-host scenario can take: protocol, attachment and submission
 // path.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "sim/host/host_config.h"
 #include "sim/scenario/binder.h"
+#include "wire/packet.h"
 
 namespace wharf::sim {
 
@@ -17,26 +19,35 @@ enum class Stack : std::uint8_t {
   kUbUrma,         ///< UB work requests, stored to a NIC on the on-chip bus.
   kRoceBlueFlame,  ///< RoCE, the work-queue entry copied to the NIC.
   kRoceDma,        ///< RoCE, doorbell and fetched entries.
+  kUet,            ///< Ultra Ethernet, doorbell and fetched entries.
 };
 
-inline constexpr std::array<Choice<Stack>, 4> kStacks{{
+inline constexpr std::array<Choice<Stack>, 5> kStacks{{
     {"ub_ldst", Stack::kUbLoadStore},
     {"ub_urma", Stack::kUbUrma},
     {"roce_bf", Stack::kRoceBlueFlame},
     {"roce_dma", Stack::kRoceDma},
+    {"uet", Stack::kUet},
+}};
+
+/// What a stack stands for; the last two unless model.attachment and model.submission say otherwise.
+struct StackTraits {
+  wire::Protocol protocol = wire::Protocol::kUb;
+  Attachment attachment = Attachment::kOnChipBus;
+  SubmissionPath submission = SubmissionPath::kBusStore;
+};
+
+/// In the order of the stacks.
+inline constexpr std::array<StackTraits, kStacks.size()> kStackTraits{{
+    {wire::Protocol::kUb, Attachment::kOnChipBus, SubmissionPath::kBusStore},
+    {wire::Protocol::kUb, Attachment::kOnChipBus, SubmissionPath::kBusStore},
+    {wire::Protocol::kRoce, Attachment::kPcie, SubmissionPath::kBlueFlame},
+    {wire::Protocol::kRoce, Attachment::kPcie, SubmissionPath::kDoorbell},
+    {wire::Protocol::kUet, Attachment::kPcie, SubmissionPath::kDoorbell},
 }};
 
 constexpr std::string_view name(Stack stack) { return kStacks[static_cast<std::size_t>(stack)].name; }
-constexpr bool is_ub(Stack stack) { return stack == Stack::kUbLoadStore || stack == Stack::kUbUrma; }
-/// Where the stack's NIC sits unless model.attachment says otherwise.
-constexpr Attachment usual_attachment(Stack stack) {
-  return is_ub(stack) ? Attachment::kOnChipBus : Attachment::kPcie;
-}
-/// How the stack submits work requests unless model.submission says otherwise.
-constexpr SubmissionPath usual_submission(Stack stack) {
-  return is_ub(stack)                     ? SubmissionPath::kBusStore
-         : stack == Stack::kRoceBlueFlame ? SubmissionPath::kBlueFlame
-                                          : SubmissionPath::kDoorbell;
-}
+constexpr const StackTraits& traits(Stack stack) { return kStackTraits[static_cast<std::size_t>(stack)]; }
+constexpr wire::Protocol protocol_of(Stack stack) { return traits(stack).protocol; }
 
 }  // namespace wharf::sim

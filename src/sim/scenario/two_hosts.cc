@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "engine/roce/roce_engine.h"
 #include "engine/ub/ub_engine.h"
+#include "engine/uet/uet_engine.h"
 #include "sim/host/engine_nic.h"
 
 namespace wharf::sim {
@@ -104,48 +105,76 @@ Result<std::unique_ptr<TwoHosts>> TwoHosts::create(const TwoHostsConfig& config)
   return two;
 }
 
-Result<void> TwoHosts::install_nic(std::size_t index) {
-  Host& host = *hosts_[index];
-  const auto number = static_cast<std::uint16_t>(index);
-  const Attachment place = config_.attachment.value_or(usual_attachment(config_.stack));
-  const SubmissionPath path = config_.submission.value_or(usual_submission(config_.stack));
-  if (is_ub(config_.stack)) {
-    ub::UbConfig engine_config = config_.ub;
-    engine_config.host = {number};
-    engine_config.tracer = &tracer_;
-    if (engine_config.context_cache_entries > 0)
-      engine_config.context_region = host.memory().allocate(Bytes{ub::context_region_bytes(engine_config)});
-    auto engine = ub::UbEngine::create(engine_config, payloads_, arena_);
-    if (!engine) return engine.error();
-    auto owned = std::make_unique<ub::UbEngine>(std::move(engine).value());
-    host.install(std::make_unique<EngineNic<ub::UbEngine>>(simulation_, config_.host, place, host.parts(),
-                                                           number, std::move(owned)),
-                 place, path, verbs_of_ub(config_.stack));
-    return {};
-  }
-  roce::RoceConfig engine_config = config_.roce;
-  engine_config.host = {number};
-  engine_config.seed = config_.seed;
-  engine_config.tracer = &tracer_;
-  if (engine_config.queue_cache_entries > 0 || engine_config.key_cache_entries > 0)
-    engine_config.context_base = host.memory().allocate(Bytes{kRoceContextBytes});
-  auto engine = roce::RoceEngine::create(engine_config, payloads_, arena_);
+template <typename E>
+Result<void> TwoHosts::install_engine(std::size_t index, Result<E> engine, std::uint32_t verbs) {
   if (!engine) return engine.error();
-  auto owned = std::make_unique<roce::RoceEngine>(std::move(engine).value());
-  host.install(std::make_unique<EngineNic<roce::RoceEngine>>(simulation_, config_.host, place, host.parts(),
-                                                             number, std::move(owned)),
-               place, path, supported_verbs<roce::RoceEngine>());
+  Host& host = *hosts_[index];
+  const StackTraits& usual = traits(config_.stack);
+  const Attachment place = config_.attachment.value_or(usual.attachment);
+  host.install(std::make_unique<EngineNic<E>>(simulation_, config_.host, place, host.parts(),
+                                              static_cast<std::uint16_t>(index),
+                                              std::make_unique<E>(std::move(engine).value())),
+               place, config_.submission.value_or(usual.submission), verbs);
   return {};
 }
 
+Result<void> TwoHosts::install_nic(std::size_t index) {
+  switch (protocol_of(config_.stack)) {
+    case wire::Protocol::kUb:
+      return install_ub(index);
+    case wire::Protocol::kRoce:
+      return install_roce(index);
+    case wire::Protocol::kUet:
+      return install_uet(index);
+  }
+  WHARF_UNREACHABLE();
+}
+
+Result<void> TwoHosts::install_ub(std::size_t index) {
+  ub::UbConfig engine = config_.ub;
+  engine.host = {static_cast<std::uint16_t>(index)};
+  engine.tracer = &tracer_;
+  if (engine.context_cache_entries > 0)
+    engine.context_region = hosts_[index]->memory().allocate(Bytes{ub::context_region_bytes(engine)});
+  return install_engine(index, ub::UbEngine::create(engine, payloads_, arena_), verbs_of_ub(config_.stack));
+}
+
+Result<void> TwoHosts::install_roce(std::size_t index) {
+  roce::RoceConfig engine = config_.roce;
+  engine.host = {static_cast<std::uint16_t>(index)};
+  engine.seed = config_.seed;
+  engine.tracer = &tracer_;
+  if (engine.queue_cache_entries > 0 || engine.key_cache_entries > 0)
+    engine.context_base = hosts_[index]->memory().allocate(Bytes{kRoceContextBytes});
+  return install_engine(index, roce::RoceEngine::create(engine, payloads_, arena_),
+                        supported_verbs<roce::RoceEngine>());
+}
+
+Result<void> TwoHosts::install_uet(std::size_t index) {
+  uet::UetConfig engine = config_.uet;
+  engine.host = {static_cast<std::uint16_t>(index)};
+  engine.seed = config_.seed * hosts_.size() + index;
+  engine.tracer = &tracer_;
+  return install_engine(index, uet::UetEngine::create(engine, payloads_, arena_),
+                        supported_verbs<uet::UetEngine>());
+}
+
+template <typename E>
+E* TwoHosts::engine_of(std::size_t index, wire::Protocol protocol) {
+  if (protocol_of(config_.stack) != protocol) return nullptr;
+  return &static_cast<EngineNic<E>&>(hosts_[index]->nic()).engine();
+}
+
 ub::UbEngine* TwoHosts::ub_engine(std::size_t index) {
-  if (!is_ub(config_.stack)) return nullptr;
-  return &static_cast<EngineNic<ub::UbEngine>&>(hosts_[index]->nic()).engine();
+  return engine_of<ub::UbEngine>(index, wire::Protocol::kUb);
 }
 
 roce::RoceEngine* TwoHosts::roce_engine(std::size_t index) {
-  if (is_ub(config_.stack)) return nullptr;
-  return &static_cast<EngineNic<roce::RoceEngine>&>(hosts_[index]->nic()).engine();
+  return engine_of<roce::RoceEngine>(index, wire::Protocol::kRoce);
+}
+
+uet::UetEngine* TwoHosts::uet_engine(std::size_t index) {
+  return engine_of<uet::UetEngine>(index, wire::Protocol::kUet);
 }
 
 Result<verbs::RemoteSegment> TwoHosts::expose(std::size_t index, Bytes length, verbs::AccessRights rights,

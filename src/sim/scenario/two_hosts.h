@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "engine/roce/config.h"
 #include "engine/ub/config.h"
+#include "engine/uet/config.h"
 #include "sim/fabric/link.h"
 #include "sim/host/host.h"
 #include "sim/host/operation_log.h"
@@ -30,6 +31,9 @@ class UbEngine;
 namespace wharf::roce {
 class RoceEngine;
 }
+namespace wharf::uet {
+class UetEngine;
+}
 
 namespace wharf::sim {
 
@@ -42,6 +46,7 @@ struct TwoHostsConfig {
   LinkConfig link;
   ub::UbConfig ub;
   roce::RoceConfig roce;
+  uet::UetConfig uet;
   std::uint64_t seed = 1;
   bool attribution = true;             ///< Account for the time of every operation.
   std::size_t record_limit = 100'000;  ///< Records of the operation log.
@@ -75,9 +80,10 @@ class TwoHosts {
   wire::PayloadPool& payloads() { return payloads_; }
   /// The direction from host `from` to the other.
   const LinkDirection& link(std::size_t from) const { return *links_[from]; }
-  /// The engine's own counters of host `index`: the one that the stack has, the other null.
+  /// The engine of host `index`: the one that the stack has, the others null.
   ub::UbEngine* ub_engine(std::size_t index);
   roce::RoceEngine* roce_engine(std::size_t index);
+  uet::UetEngine* uet_engine(std::size_t index);
 
   /// Zeroed memory of host `index` that its peers may use as `rights` say. An Error of kind kEnvironment when
   /// the machine that simulates does not give that much at once.
@@ -106,6 +112,13 @@ class TwoHosts {
   class Plug;
   explicit TwoHosts(const TwoHostsConfig& config);
   Result<void> install_nic(std::size_t index);
+  template <typename E>
+  Result<void> install_engine(std::size_t index, Result<E> engine, std::uint32_t verbs);
+  Result<void> install_ub(std::size_t index);
+  Result<void> install_roce(std::size_t index);
+  Result<void> install_uet(std::size_t index);
+  template <typename E>
+  E* engine_of(std::size_t index, wire::Protocol protocol);
 
   TwoHostsConfig config_;
   Simulation simulation_;

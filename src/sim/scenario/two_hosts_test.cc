@@ -31,17 +31,25 @@ class EveryQueueStack : public ::testing::TestWithParam<StackAndMemory> {
     return config;
   }
 };
-INSTANTIATE_TEST_SUITE_P(TwoHosts, EveryQueueStack,
-                         ::testing::Values(StackAndMemory{Stack::kUbUrma, MemorySystem::kFlat},
-                                           StackAndMemory{Stack::kRoceBlueFlame, MemorySystem::kFlat},
-                                           StackAndMemory{Stack::kRoceDma, MemorySystem::kFlat},
-                                           StackAndMemory{Stack::kUbUrma, MemorySystem::kCoherent},
-                                           StackAndMemory{Stack::kRoceBlueFlame, MemorySystem::kCoherent},
-                                           StackAndMemory{Stack::kRoceDma, MemorySystem::kCoherent}),
-                         [](const auto& info) {
-                           return std::string(name(info.param.stack)) +
-                                  (info.param.memory == MemorySystem::kCoherent ? "_coherent" : "");
-                         });
+/// Those whose NICs keep contexts in host memory.
+class EveryContextStack : public EveryQueueStack {};
+
+std::string name_of(const ::testing::TestParamInfo<StackAndMemory>& info) {
+  return std::string(name(info.param.stack)) +
+         (info.param.memory == MemorySystem::kCoherent ? "_coherent" : "");
+}
+const auto kContextStacks = ::testing::Values(StackAndMemory{Stack::kUbUrma, MemorySystem::kFlat},
+                                              StackAndMemory{Stack::kRoceBlueFlame, MemorySystem::kFlat},
+                                              StackAndMemory{Stack::kRoceDma, MemorySystem::kFlat},
+                                              StackAndMemory{Stack::kUbUrma, MemorySystem::kCoherent},
+                                              StackAndMemory{Stack::kRoceBlueFlame, MemorySystem::kCoherent},
+                                              StackAndMemory{Stack::kRoceDma, MemorySystem::kCoherent});
+INSTANTIATE_TEST_SUITE_P(TwoHosts, EveryContextStack, kContextStacks, name_of);
+INSTANTIATE_TEST_SUITE_P(TwoHosts, EveryQueueStack, kContextStacks, name_of);
+INSTANTIATE_TEST_SUITE_P(TwoHostsUet, EveryQueueStack,
+                         ::testing::Values(StackAndMemory{Stack::kUet, MemorySystem::kFlat},
+                                           StackAndMemory{Stack::kUet, MemorySystem::kCoherent}),
+                         name_of);
 
 verbs::Task<void> move_bytes(Pair& pair) {
   SimRemote& remote = *pair.near;
@@ -128,7 +136,7 @@ verbs::Task<void> many_reads(Pair& pair, int count, std::uint64_t* sum) {
   }
 }
 
-TEST_P(EveryQueueStack, AContextCacheOfOneEntryOnlyCostsTime) {
+TEST_P(EveryContextStack, AContextCacheOfOneEntryOnlyCostsTime) {
   const auto run = [&](std::uint32_t entries, TimePs* fetching) {
     TwoHostsConfig config = configuration();
     config.ub.context_cache_entries = entries;
@@ -213,8 +221,10 @@ TEST(TwoHosts, SteadyStateAllocatesNothing) {
            {Stack::kUbUrma, MemorySystem::kFlat},
            {Stack::kRoceBlueFlame, MemorySystem::kFlat},
            {Stack::kRoceDma, MemorySystem::kFlat},
+           {Stack::kUet, MemorySystem::kFlat},
            {Stack::kUbLoadStore, MemorySystem::kCoherent},
            {Stack::kRoceDma, MemorySystem::kCoherent},
+           {Stack::kUet, MemorySystem::kCoherent},
        }) {
     TwoHostsConfig config = mechanism(stack);
     config.host.memory.system = memory;

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ultra Ethernet between two hosts: what an operation costs, its keys and their rules, losses, full rate, and
+// every program that its verbs serve. What all stacks have in common is in two_hosts_test.cc.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/uet/uet_engine.h"
+#include "sim/scenario/run.h"
+#include "sim/scenario/two_hosts_test_support.h"
+
+namespace wharf::sim {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::latency_of;
+using testing::mechanism;
+using testing::Pair;
+using trace::Stage;
+using verbs::CompletionStatus;
+using verbs::Verb;
+
+ScenarioSource source(std::vector<std::string> overrides) {
+  ScenarioSource out;
+  out.overrides = std::move(overrides);
+  out.overrides.insert(out.overrides.begin(), "model.stack=uet");
+  out.profile_directory = "profiles";
+  return out;
+}
+
+std::string refusal(std::vector<std::string> overrides) {
+  const auto scenario = load_scenario(source(std::move(overrides)));
+  return scenario.ok() ? "accepted" : scenario.error().message;
+}
+
+RunReport report_of(std::vector<std::string> overrides) {
+  const auto scenario = load_scenario(source(std::move(overrides)));
+  EXPECT_TRUE(scenario.ok()) << (scenario.ok() ? "" : scenario.error().message);
+  if (!scenario) return {};
+  auto report = run_scenario(*scenario, {});
+  EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
+  if (!report) return {};
+  EXPECT_EQ(report->end, RunOutcome::kDone) << (report->waiting.empty() ? "" : report->waiting.front());
+  EXPECT_EQ(report->verdict, "");
+  EXPECT_EQ(report->program_errors, 0U);
+  return *std::move(report);
+}
+
+// connectx7_class() of two_hosts_test_support.h, a doorbell, 64 B, everything idle; in nanoseconds:
+//   library 50, entry 30; doorbell of 8 B: 150 + 32 B at 504 Gb/s = 150.508
+//   fetch of the entry, 64 B: 500 + 84 B at 504 Gb/s = 501.333; fetch of the payload: the same
+//   request of 14 + 20 + 8 + 12 + 44 + 4 + 4 = 106 B and 64 B: 6 flits, (9 + 5) cycles of 3.106 = 43.484
+//   link 100 (400 Gb/s are faster than the flits); first flit through the receive pipeline: 9 cycles = 27.954
+//   the write is posted, its acknowledgement of 74 or 94 B takes 3 flits: (9 + 2) cycles = 34.166;
+//   100; 27.954 completion record of 64 B: 250 + 88 B at 504 Gb/s = 251.397; poll 70, library 30.
+TEST(TwoHostsUet, AWriteTakesTheSumOfItsSteps) {
+  const double sum =
+      80 + 150.508 + 2 * 501.333 + 43.484 + 100 + 27.954 + 34.166 + 100 + 27.954 + 251.397 + 100;
+  EXPECT_NEAR(as_nanoseconds(latency_of(mechanism(Stack::kUet), {Verb::kWrite, 64})), sum, 0.005);
+}
+
+// As above up to the request, which has no payload: 4 flits, 12 cycles = 37.272. At the target a DMA read of
+// 64 B and a row of DRAM, 30 + 64 B at 2458 Gb/s = 30.208. The answer is a packet of 82 B of headers and 64
+// B, 5 flits: 13 cycles = 40.378. The data is written, 88 B at 504 Gb/s, and the completion record behind it.
+TEST(TwoHostsUet, AReadTakesTheSumOfItsSteps) {
+  const double sum = 80 + 150.508 + 501.333 + 37.272 + 100 + 27.954 + 501.333 + 30.208 + 40.378 + 100 +
+                     27.954 + 1.397 + 251.397 + 100;
+  EXPECT_NEAR(as_nanoseconds(latency_of(mechanism(Stack::kUet), {Verb::kRead, 64})), sum, 0.005);
+}
+
+TEST(TwoHostsUet, KeysThatMakeNoSenseAreRefusedInOneSentence) {
+  EXPECT_EQ(refusal({}), "accepted");
+  EXPECT_EQ(
+      refusal({"model.uet.controller=dctcp"}),
+      "--set: model.uet.controller: dctcp is known but not supported, expected nscc, constant, swift or "
+      "dcqcn");
+  EXPECT_EQ(refusal({"model.uet.payload=1001B"}),
+            "--set: model.uet.payload: found 1001, expected a multiple of 2");
+  EXPECT_THAT(refusal({"model.uet.window_packets=1000"}),
+              HasSubstr("model.uet.window_packets: found 1000, expected at most the"));
+  EXPECT_THAT(refusal({"model.uet.sleek=true", "model.uet.control=none"}), HasSubstr("model.uet.sleek"));
+  EXPECT_THAT(refusal({"run.workload=verb_loop", "run.verb=load"}),
+              HasSubstr("needs load, which model.stack = \"uet\" does not have"));
+  EXPECT_THAT(refusal({"run.workload=verb_loop", "run.verb=write_notify"}),
+              HasSubstr("which model.stack = \"uet\" does not have"));
+  EXPECT_THAT(refusal({"model.attachment=on_chip_bus"}),
+              HasSubstr("model.submission is a PCIe path, but the NIC sits on the on-chip bus"));
+}
+
+TEST(TwoHostsUet, KeysOfOtherStacksHaveNoInfluenceAndTheirsHaveNoneElsewhere) {
+  const auto uet = load_scenario(source({"model.roce.window=5", "model.uet.payload=2048B"}));
+  ASSERT_TRUE(uet.ok());
+  ASSERT_EQ(uet->no_influence.size(), 1U);
+  EXPECT_THAT(uet->no_influence[0], HasSubstr("model.roce.window"));
+  const auto roce = load_scenario(source({"model.stack=roce_dma", "model.uet.payload=2048B"}));
+  ASSERT_TRUE(roce.ok());
+  ASSERT_EQ(roce->no_influence.size(), 1U);
+  EXPECT_THAT(roce->no_influence[0], HasSubstr("model.uet.payload"));
+}
+
+// profiles/connectx7-class.toml: 32 B per 3.106 ns are 82.4 Gb/s, slower than the link. 4096 + 126 B and 114
+// B take 409.8 ns and 11.1 ns at that rate; four pipelines of 9 cycles 111.8 ns, the link 200 ns.
+TEST(TwoHostsUet, TheRulesSeeTheSlowerOfLinkAndDataPath) {
+  const auto scenario = load_scenario(source({}));
+  ASSERT_TRUE(scenario.ok());
+  const ScenarioConfig& config = scenario->config;
+  const UetNetwork network = network_of(config.uet, config.link, config.host.nic);
+  EXPECT_EQ(network.link.value / 1'000'000, 82'421U);
+  EXPECT_NEAR(as_nanoseconds(network.base_rtt), 409.8 + 11.1 + 111.8 + 200, 0.2);
+  EXPECT_NEAR(static_cast<double>(network.max_window), 1.5 * 82.421 / 8 * 732.7, 5);
+  EXPECT_EQ(
+      network.rto,
+      microseconds(15) + max(transfer_time(Bytes{network.max_window}, network.link), network.base_rtt) * 6);
+  const auto given = load_scenario(source({"model.uet.rto=1ms", "model.uet.payload=1024B"}));
+  ASSERT_TRUE(given.ok());
+  const uet::UetConfig engine = derive_uet(given->config.uet, given->config.link, given->config.host.nic);
+  EXPECT_EQ(engine.rto_init, milliseconds(1));
+  EXPECT_EQ(engine.payload_mtu, 1024U);
+}
+
+TEST(TwoHostsUet, ADeadLinkIsGivenUp) {
+  TwoHostsConfig config = mechanism(Stack::kUet);
+  config.link.faults.loss = 1;
+  config.uet.max_rto_retries = 2;
+  Pair pair(config);
+  CompletionStatus status = CompletionStatus::kSuccess;
+  pair.run(testing::do_once(pair, {Verb::kWrite, 64}, status));
+  EXPECT_EQ(status, CompletionStatus::kRetryExhausted);
+  EXPECT_EQ(pair.two->uet_engine(0)->counters().timeouts, 3U);
+  EXPECT_EQ(pair.two->host(0).nic().counters().peers_unreachable, 1U);
+  EXPECT_EQ(pair.two->roce_engine(0), nullptr);
+  EXPECT_EQ(pair.two->ub_engine(0), nullptr);
+}
+
+// NSCC by rule, nothing tuned: long writes and reads fill the link, over flat and coherent memory.
+TEST(TwoHostsUet, TheRulesFillTheLink) {
+  for (const std::string verb : {"write", "read"}) {
+    const RunReport report =
+        report_of({"model.profile=ultra-ethernet-host", "run.workload=verb_loop", "run.verb=" + verb,
+                   "run.payload=64KiB", "run.concurrency=16", "run.operations=300"});
+    EXPECT_GT(report.goodput_bps, 0.9 * 400e9) << verb;
+  }
+}
+
+TEST(TwoHostsUet, LossesAreRepairedInBothWireModes) {
+  const std::vector<std::string> keys{
+      "run.workload=verb_loop", "run.verb=write",         "run.payload=10000B",          "run.concurrency=4",
+      "run.operations=200",     "model.faults.loss=0.02", "model.faults.reordering=0.02"};
+  const auto scenario = load_scenario(source(keys));
+  ASSERT_TRUE(scenario.ok());
+  RunOptions options;
+  const auto structs = run_scenario(*scenario, options);
+  options.wire = WireMode::kBytes;
+  const auto bytes = run_scenario(*scenario, options);
+  ASSERT_TRUE(structs.ok() && bytes.ok());
+  EXPECT_EQ(structs->program_errors, 0U);
+  EXPECT_EQ(structs->verdict, "");
+  EXPECT_EQ(structs->fingerprint, bytes->fingerprint);
+  EXPECT_GT(structs->counters["host0"]["engine"]["packets_retransmitted"].get<int>(), 0);
+}
+
+// verb_loop repeats a READ unless told otherwise.
+TEST(TwoHostsUet, ProgramsRunToTheirEnd) {
+  for (const std::string_view each : workload::workload_names()) {
+    const std::string program(each);
+    SCOPED_TRACE(program);
+    for (const std::string memory : {"flat", "coherent"})
+      (void)report_of({"run.workload=" + program, "run.operations=50", "model.memory.system=" + memory});
+  }
+}
+
+}  // namespace
+}  // namespace wharf::sim
