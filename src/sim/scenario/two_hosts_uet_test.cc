@@ -63,11 +63,11 @@ TEST(TwoHostsUet, AWriteTakesTheSumOfItsSteps) {
 }
 
 // As above up to the request, which has no payload: 4 flits, 12 cycles = 37.272. At the target a DMA read of
-// 64 B and a row of DRAM, 30 + 64 B at 2458 Gb/s = 30.208. The answer is a packet of 82 B of headers and 64
+// 64 B and a row of DRAM, 30. The answer is a packet of 82 B of headers and 64
 // B, 5 flits: 13 cycles = 40.378. The data is written, 88 B at 504 Gb/s, and the completion record behind it.
 TEST(TwoHostsUet, AReadTakesTheSumOfItsSteps) {
-  const double sum = 80 + 150.508 + 501.333 + 37.272 + 100 + 27.954 + 501.333 + 30.208 + 40.378 + 100 +
-                     27.954 + 1.397 + 251.397 + 100;
+  const double sum = 80 + 150.508 + 501.333 + 37.272 + 100 + 27.954 + 501.333 + 30 + 40.378 + 100 + 27.954 +
+                     1.397 + 251.397 + 100;
   EXPECT_NEAR(as_nanoseconds(latency_of(mechanism(Stack::kUet), {Verb::kRead, 64})), sum, 0.005);
 }
 
@@ -82,7 +82,7 @@ TEST(TwoHostsUet, KeysThatMakeNoSenseAreRefusedInOneSentence) {
   EXPECT_THAT(refusal({"model.uet.window_packets=1000"}),
               HasSubstr("model.uet.window_packets: found 1000, expected at most the"));
   EXPECT_THAT(refusal({"model.uet.sleek=true", "model.uet.control=none"}), HasSubstr("model.uet.sleek"));
-  EXPECT_THAT(refusal({"run.workload=verb_loop", "run.verb=load"}),
+  EXPECT_THAT(refusal({"run.workload=verb_loop", "run.verb=load", "run.payload=8B"}),
               HasSubstr("needs load, which model.stack = \"uet\" does not have"));
   EXPECT_THAT(refusal({"run.workload=verb_loop", "run.verb=write_notify"}),
               HasSubstr("which model.stack = \"uet\" does not have"));
@@ -103,20 +103,22 @@ TEST(TwoHostsUet, KeysOfOtherStacksHaveNoInfluenceAndTheirsHaveNoneElsewhere) {
 
 // profiles/connectx7-class.toml: 32 B per 3.106 ns are 82.4 Gb/s, slower than the link. 4096 + 126 B and 114
 // B take 409.8 ns and 11.1 ns at that rate; four pipelines of 9 cycles 111.8 ns, the link 200 ns.
+// The payload has been fetched in 500 ns and 4 KiB at 504 Gb/s.
 TEST(TwoHostsUet, TheRulesSeeTheSlowerOfLinkAndDataPath) {
   const auto scenario = load_scenario(source({}));
   ASSERT_TRUE(scenario.ok());
   const ScenarioConfig& config = scenario->config;
-  const UetNetwork network = network_of(config.uet, config.link, config.host.nic);
+  const UetNetwork network = network_of(config.uet, config.link, config.host, config.attachment);
   EXPECT_EQ(network.link.value / 1'000'000, 82'421U);
-  EXPECT_NEAR(as_nanoseconds(network.base_rtt), 409.8 + 11.1 + 111.8 + 200, 0.2);
-  EXPECT_NEAR(static_cast<double>(network.max_window), 1.5 * 82.421 / 8 * 732.7, 5);
+  EXPECT_NEAR(as_nanoseconds(network.base_rtt), 409.8 + 11.1 + 111.8 + 200 + 500 + 65.0, 0.2);
+  EXPECT_NEAR(static_cast<double>(network.max_window), 1.5 * 82.421 / 8 * 1297.7, 5);
   EXPECT_EQ(
       network.rto,
       microseconds(15) + max(transfer_time(Bytes{network.max_window}, network.link), network.base_rtt) * 6);
   const auto given = load_scenario(source({"model.uet.rto=1ms", "model.uet.payload=1024B"}));
   ASSERT_TRUE(given.ok());
-  const uet::UetConfig engine = derive_uet(given->config.uet, given->config.link, given->config.host.nic);
+  const uet::UetConfig engine =
+      derive_uet(given->config.uet, given->config.link, given->config.host, given->config.attachment);
   EXPECT_EQ(engine.rto_init, milliseconds(1));
   EXPECT_EQ(engine.payload_mtu, 1024U);
 }

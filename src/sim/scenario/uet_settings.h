@@ -43,12 +43,16 @@ struct UetSettings : UetEnds {
 void bind_uet(Binder& binder, UetSettings& settings, bool active);
 
 /// Two hosts on one link, as the rules of the specification see a network. The rate is that of the link or of
-/// a NIC's data path, whichever is slower; the base round trip is that of a full packet and its answer
-/// through four pipelines and the link both ways.
-UetNetwork network_of(const UetSettings& settings, const LinkConfig& link, const NicConfig& nic);
+/// a NIC's data path, whichever is slower. The base round trip is that of a full packet and its answer
+/// through four pipelines and the link both ways, and before that the fetch of its payload: a packet counts
+/// toward the window from then on.
+UetNetwork network_of(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
+                      Attachment attachment);
 /// The configuration of both engines; a seed and the rest of what TwoHosts fills in apart.
-uet::UetConfig derive_uet(const UetSettings& settings, const LinkConfig& link, const NicConfig& nic);
+uet::UetConfig derive_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
+                          Attachment attachment);
 /// Refuses, naming the key.
-Result<void> check_uet(const UetSettings& settings, const LinkConfig& link, const NicConfig& nic);
+Result<void> check_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
+                       Attachment attachment);
 
 }  // namespace wharf::sim
