@@ -137,7 +137,7 @@ TEST(TwoHostsUet, ADeadLinkIsGivenUp) {
   EXPECT_EQ(pair.two->ub_engine(0), nullptr);
 }
 
-// NSCC by rule, nothing tuned: long writes and reads fill the link, over flat and coherent memory.
+// Nothing tuned: long writes and reads fill the link.
 TEST(TwoHostsUet, TheRulesFillTheLink) {
   for (const std::string verb : {"write", "read"}) {
     const RunReport report =

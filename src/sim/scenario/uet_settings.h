@@ -15,6 +15,11 @@
 namespace wharf::sim {
 
 struct UetSettings : UetEnds {
+  /// Choice: receivers hand out credit unless a key says otherwise. Between two hosts only the last hop can
+  /// be crowded, which is what credit is for; NSCC's window is that of the wire's round trip, in which the
+  /// fetch of a payload has no room.
+  UetSettings() { control = uet::CongestionControl::kReceiver; }
+
   std::uint32_t payload = 4096;
   std::uint32_t header = 0;  ///< Nominal bytes of all headers; 0: what they really take.
   std::uint32_t default_mpr = 8;
