@@ -46,6 +46,13 @@ FNR == 1 {
   next
 }
 /^(namespace|template|TEST|TYPED_TEST|RC_GTEST|INSTANTIATE|public:|private:|protected:|extern|static_assert)/ { next }
+# Enumerators, one to a line or all in one.
+/^  k[A-Z][A-Za-z0-9_]*( = [^;]*)?,?$/ { define($1 ~ /,$/ ? substr($1, 1, length($1) - 1) : $1) }
+/^enum .*\{.*\}/ {
+  count = split(substr($0, index($0, "{")), words, /[^A-Za-z_0-9]+/)
+  for (w = 1; w <= count; w++)
+    if (words[w] ~ /^k[A-Z]/) define(words[w])
+}
 /^[A-Za-z_\[]/ {
   line = $0
   gsub(/\[\[[^\]]*\]\][ ]*/, "", line)

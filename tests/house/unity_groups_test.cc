@@ -25,6 +25,11 @@ TEST(UnityGroups, NamesOfTwoUnnamedNamespacesStayApart) {
   EXPECT_EQ(groups(8, "first.cc same_name.cc"), "0 first.cc\n1 same_name.cc\n");
 }
 
+TEST(UnityGroups, EnumeratorsAreNames) {
+  EXPECT_EQ(groups(8, "first.cc enumerators.cc"), "0 first.cc\n1 enumerators.cc\n");
+  EXPECT_EQ(groups(8, "first.cc enumerators_in_a_line.cc"), "0 first.cc\n1 enumerators_in_a_line.cc\n");
+}
+
 TEST(UnityGroups, ANameThatOthersSeeStaysApartFromAnUnnamedOne) {
   EXPECT_EQ(groups(8, "first.cc hides_a_function.cc"), "0 first.cc\n1 hides_a_function.cc\n");
 }
