@@ -13,17 +13,14 @@ Directory::Directory(std::uint32_t sets, std::uint32_t ways) : set_mask_(sets - 
               std::uint64_t{sets} * ways <= (1U << 30U));
   const std::size_t places = std::size_t{sets} * ways;
   used_.resize(sets);
-  tags_.resize(places);
-  holders_.resize(places);
-  stamps_.resize(places);
-  owned_.resize(places);
+  places_.resize(places);
 }
 
 std::uint32_t Directory::find(LineNumber line) const {
   const std::uint32_t set = set_of(line);
   for (std::uint64_t left = used_[set]; left != 0; left &= left - 1) {
     const std::uint32_t place = set * ways_ + static_cast<std::uint32_t>(std::countr_zero(left));
-    if (tags_[place] == line + 1) return place;
+    if (places_[place].tag == line + 1) return place;
   }
   return kNoPlace;
 }
@@ -34,7 +31,7 @@ std::uint32_t Directory::insert(LineNumber line) {
   if (way >= ways_) return kNoPlace;
   const std::uint32_t place = at * ways_ + way;
   used_[at] |= std::uint64_t{1} << way;
-  tags_[place] = line + 1;
+  places_[place].tag = line + 1;
   set(place, 0, false);
   touch(place);
   ++size_;
@@ -42,11 +39,11 @@ std::uint32_t Directory::insert(LineNumber line) {
 }
 
 void Directory::erase(std::uint32_t place) {
-  WHARF_CHECK(tags_[place] != 0);
+  WHARF_CHECK(places_[place].tag != 0);
   used_[place / ways_] &= ~(std::uint64_t{1} << (place % ways_));
-  tags_[place] = 0;
+  places_[place].tag = 0;
   set(place, 0, false);
-  stamps_[place] = 0;
+  places_[place].stamp = 0;
   --size_;
 }
 
@@ -55,20 +52,20 @@ bool Directory::has_room(LineNumber line) const {
 }
 
 void Directory::append_state(std::vector<std::byte>& state) const {
-  for (std::uint32_t first = 0; first < tags_.size(); first += ways_) {
+  for (std::uint32_t first = 0; first < places_.size(); first += ways_) {
     std::uint64_t after = 0;
     for (std::uint32_t listed = 0; listed < ways_; ++listed) {
       // Selection by rank: sets are small, and no memory is taken.
       std::uint32_t next = kNoPlace;
       for (std::uint32_t place = first; place < first + ways_; ++place) {
-        if (tags_[place] == 0 || stamps_[place] <= after) continue;
-        if (next == kNoPlace || stamps_[place] < stamps_[next]) next = place;
+        if (places_[place].tag == 0 || places_[place].stamp <= after) continue;
+        if (next == kNoPlace || places_[place].stamp < places_[next].stamp) next = place;
       }
       if (next == kNoPlace) break;
-      after = stamps_[next];
-      append_bytes(state, tags_[next]);
-      append_bytes(state, holders_[next]);
-      append_bytes(state, owned_[next]);
+      after = places_[next].stamp;
+      append_bytes(state, places_[next].tag);
+      append_bytes(state, places_[next].holders);
+      append_bytes(state, static_cast<std::uint8_t>(places_[next].is_owned ? 1 : 0));
     }
     append_bytes(state, std::uint64_t{0});
   }

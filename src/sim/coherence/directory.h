@@ -28,15 +28,15 @@ class Directory {
   std::uint32_t insert(LineNumber line);
   void erase(std::uint32_t place);
   /// Makes a place the most recently used of its set.
-  void touch(std::uint32_t place) { stamps_[place] = ++clock_; }
+  void touch(std::uint32_t place) { places_[place].stamp = ++clock_; }
 
   /// One bit for each agent with a copy; exactly one when it is owned.
-  std::uint64_t holders(std::uint32_t place) const { return holders_[place]; }
+  std::uint64_t holders(std::uint32_t place) const { return places_[place].holders; }
   /// The one holder may have written its copy.
-  bool is_owned(std::uint32_t place) const { return owned_[place] != 0; }
+  bool is_owned(std::uint32_t place) const { return places_[place].is_owned; }
   void set(std::uint32_t place, std::uint64_t holders, bool is_owned) {
-    holders_[place] = holders;
-    owned_[place] = is_owned ? 1 : 0;
+    places_[place].holders = holders;
+    places_[place].is_owned = is_owned;
   }
 
   /// The least recently used line of the set of `line` for which `may_leave(line)` holds; its place, or
@@ -46,12 +46,12 @@ class Directory {
     std::uint32_t best = kNoPlace;
     const std::uint32_t first = set_of(line) * ways_;
     for (std::uint32_t place = first; place < first + ways_; ++place) {
-      if (tags_[place] == 0 || !may_leave(tags_[place] - 1)) continue;
-      if (best == kNoPlace || stamps_[place] < stamps_[best]) best = place;
+      if (places_[place].tag == 0 || !may_leave(places_[place].tag - 1)) continue;
+      if (best == kNoPlace || places_[place].stamp < places_[best].stamp) best = place;
     }
     return best;
   }
-  LineNumber line_at(std::uint32_t place) const { return tags_[place] - 1; }
+  LineNumber line_at(std::uint32_t place) const { return places_[place].tag - 1; }
   bool same_set(LineNumber one, LineNumber other) const { return set_of(one) == set_of(other); }
   /// The set of `line` has a place left.
   bool has_room(LineNumber line) const;
@@ -62,6 +62,14 @@ class Directory {
   void append_state(std::vector<std::byte>& state) const;
 
  private:
+  /// Side by side: who looks at one of them looks at most of them.
+  struct Place {
+    std::uint64_t tag = 0;  ///< Line plus 1, or 0.
+    std::uint64_t holders = 0;
+    std::uint64_t stamp = 0;
+    bool is_owned = false;
+  };
+
   std::uint32_t set_of(LineNumber line) const { return static_cast<std::uint32_t>(line) & set_mask_; }
 
   // Constant after construction.
@@ -69,10 +77,7 @@ class Directory {
   std::uint32_t ways_;
 
   std::vector<std::uint64_t> used_;  ///< By set, one bit for each place that lists a line.
-  std::vector<std::uint64_t> tags_;  ///< Line plus 1, or 0.
-  std::vector<std::uint64_t> holders_;
-  std::vector<std::uint64_t> stamps_;
-  std::vector<std::uint8_t> owned_;
+  std::vector<Place> places_;
   std::uint64_t clock_ = 0;
   std::uint32_t size_ = 0;
 };
