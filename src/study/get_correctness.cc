@@ -10,6 +10,7 @@
 
 #include "engine/ordering/names.h"
 #include "sim/scenario/coherent_keys.h"
+#include "study/get_parties.h"
 #include "study/ordering.h"
 #include "study/parallel.h"
 
@@ -41,32 +42,6 @@ constexpr std::array<Scene, 3> kScenes{
 
 constexpr std::array<RlsqDesign, 3> kLabelled{RlsqDesign::kReleaseAcquire, RlsqDesign::kThreadSpecific,
                                               RlsqDesign::kSpeculative};
-
-struct Programs {
-  std::uint32_t readers = 0;
-  bool stopped = false;
-};
-
-verbs::Task<void> read_items(const workload::ItemGetsConfig& config, workload::Party party,
-                             std::uint64_t seed, DmaRemote& remote, ProgramCore& core,
-                             workload::ItemGetsResult& result, Programs& programs) {
-  co_await workload::run(config, party, seed, remote, core, result);
-  if (--programs.readers == 0) programs.stopped = true;
-}
-
-verbs::Task<void> write_items(const workload::ItemGetsConfig& config, workload::Party party,
-                              std::uint64_t seed, DmaRemote& remote, ProgramCore& core,
-                              workload::ItemGetsResult& result) {
-  co_await workload::run(config, party, seed, remote, core, result);
-}
-
-verbs::Task<void> disturb(verbs::RemoteAddress word, DmaRemote& remote, Programs& programs) {
-  while (!programs.stopped) (void)co_await remote.fetch_add(word, 0);
-}
-verbs::Task<void> look(verbs::RemoteAddress word, std::uint64_t local, DmaRemote& remote,
-                       Programs& programs) {
-  while (!programs.stopped) (void)co_await remote.read(local, word, 8);
-}
 
 workload::ItemGetsConfig program_of(const GetCase& made, const Scene& scene, std::uint64_t gets,
                                     workload::ItemLedger& ledger) {
@@ -130,7 +105,7 @@ Result<GetOutcome> run_scene(const std::filesystem::path& profiles, const GetCas
         std::make_unique<DmaRemote>(simulation, engine, stream, annotation, segment, local, box));
     return *remotes.back();
   };
-  Programs programs{kQueuePairs};
+  GetParties parties_at_work{kQueuePairs};
   std::vector<workload::ItemGetsResult> results(parties);
   // Party 1 is the host's own core.
   for (std::uint32_t party = 0; party < parties; ++party) {
@@ -138,17 +113,17 @@ Result<GetOutcome> run_scene(const std::filesystem::path& profiles, const GetCas
         connect(made.order.annotation, made.order.source, party == 1 ? host.contents() : client_memory);
     if (party == 1 && scene.writer == workload::ItemWriter::kRemote) continue;
     if (party == 1) {
-      core.spawn(write_items(config, {party, parties}, seed, remote, host_program, results[party]));
+      core.spawn(workload::run(config, {party, parties}, seed, remote, host_program, results[party]));
     } else {
-      client.spawn(
-          read_items(config, {party, parties}, seed, remote, client_program, results[party], programs));
+      client.spawn(read_items(config, {party, parties}, seed, remote, client_program, results[party],
+                              parties_at_work));
     }
   }
   for (std::uint32_t i = 0; i < kThirdParties; ++i) {
     DmaRemote& remote = connect(GetAnnotation::kNone, SourceOrdering::kNone, client_memory);
     const verbs::RemoteAddress word = segment.at(scene.slow_line * workload::ItemLayout::kLine);
-    client.spawn(i % 2 == 0 ? disturb(word, remote, programs)
-                            : look(word, client_memory.allocate(Bytes{8}), remote, programs));
+    client.spawn(i % 2 == 0 ? disturb(word, remote, parties_at_work)
+                            : look(word, client_memory.allocate(Bytes{8}), remote, parties_at_work));
   }
 
   // The third party never rests: a reader that is blocked shows in the time that is gone.

@@ -40,13 +40,14 @@ Result<StudyResult> figure5(const StudyContext& context);           // ordering_
 Result<StudyResult> figure6a(const StudyContext& context);          // ordering_gets.cc
 Result<StudyResult> figure6b(const StudyContext& context);          // ordering_gets.cc
 Result<StudyResult> figure6c(const StudyContext& context);          // ordering_gets.cc
-Result<StudyResult> figure7(const StudyContext& context);           // ordering_cards.cc
+Result<StudyResult> figure7(const StudyContext& context);           // ordering_card_gets.cc
 Result<StudyResult> figure8(const StudyContext& context);           // ordering_gets.cc
 Result<StudyResult> figure9(const StudyContext& context);           // ordering_peer.cc
 Result<StudyResult> figure10(const StudyContext& context);          // ordering_mmio.cc
 Result<StudyResult> table5(const StudyContext& context);            // ordering_tables.cc
 Result<StudyResult> table6(const StudyContext& context);            // ordering_tables.cc
 Result<StudyResult> gets_correctness(const StudyContext& context);  // get_correctness.cc
+Result<StudyResult> gets_over_stacks(const StudyContext& context);  // get_stack.cc
 
 // Beyond the papers.
 Result<StudyResult> writer_conflicts(const StudyContext& context);    // ordering_beyond.cc
@@ -54,6 +55,6 @@ Result<StudyResult> queue_size(const StudyContext& context);          // orderin
 Result<StudyResult> rob_size(const StudyContext& context);            // ordering_beyond.cc
 Result<StudyResult> acquire_or_total(const StudyContext& context);    // ordering_beyond_gets.cc
 Result<StudyResult> two_root_complexes(const StudyContext& context);  // ordering_beyond_gets.cc
-Result<StudyResult> on_bus(const StudyContext& context);              // ordering_beyond_gets.cc
+Result<StudyResult> on_bus(const StudyContext& context);              // ordering_on_bus.cc
 
 }  // namespace wharf::study::ordering

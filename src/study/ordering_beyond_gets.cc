@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the ordering papers did not measure of key-value gets: every annotation under the queues that obey it,
-// reads across two root complexes, and the queue at the home of an on-chip bus.
+// and reads across two root complexes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/litmus/parser.h"
 #include "sim/scenario/coherent_keys.h"
 #include "study/get_loop.h"
 #include "study/ordering.h"
@@ -30,12 +29,11 @@ struct GetCase {
   RlsqDesign design = RlsqDesign::kSpeculative;
   GetLoopConfig loop;
   std::uint32_t root_complexes = 1;
-  std::vector<std::string> overrides;
 };
 
 /// Items are modified in a core's caches.
 Result<GetRun> run_gets(const StudyContext& context, const GetCase& made) {
-  auto setup = sim::load_coherent(context.profiles, std::string(kProfile), made.overrides);
+  auto setup = sim::load_coherent(context.profiles, std::string(kProfile), {});
   if (!setup) return setup.error();
   setup->host.root_complex.queue.design = made.design;
   sim::Simulation simulation;
@@ -147,35 +145,6 @@ GetCase pair_case(Across across, std::uint32_t outstanding) {
   made.loop.item_bytes = kPairBytes;
   made.loop.gets = std::max(500U, 20 * outstanding);
   return made;
-}
-
-// ---- On the bus
-
-constexpr std::array<std::uint32_t, 4> kBusSizes{64, 512, 2048, 8192};
-constexpr std::array<std::string_view, 2> kBusKeys{"io_link.up=30ns", "io_link.down=30ns"};
-
-GetCase bus_case(const Scheme& scheme, bool on_bus, std::uint32_t bytes) {
-  GetCase made;
-  made.design = scheme.design;
-  // Validation: the item, and its header again.
-  made.loop.parts = {{0, bytes, Label::kStrong}, {0, 64, Label::kStrong}};
-  made.loop.source = scheme.orders_at_source ? sim::SourceOrdering::kLine : sim::SourceOrdering::kNone;
-  made.loop.outstanding = 32;
-  made.loop.queue_pairs = 1;
-  made.loop.items = 1;
-  made.loop.item_bytes = bytes;
-  made.loop.gets = bytes > 1024 ? 400 : 2'000;
-  if (on_bus) made.overrides.assign(kBusKeys.begin(), kBusKeys.end());
-  return made;
-}
-
-/// What somebody reads who asks for the reorder buffer on the bus.
-std::string refused_on_bus() {
-  const auto program = sim::parse_litmus("on-bus",
-                                         "litmus OnBus set bus on_chip { mmio d } host P | device D ;\n"
-                                         "MW d 1 | r = L d ;\n"
-                                         "exists (D:r=1) allowed rob_root_complex");
-  return program ? std::string() : program.error().message;
 }
 
 }  // namespace
@@ -322,78 +291,6 @@ Result<StudyResult> two_root_complexes(const StudyContext& context) {
                   "bus that both share "
                   "is full. One queue for both reads costs none of that.",
                   waited, round, cost_alone, cost_busy, kPairsUnderWay.back())};
-  return result;
-}
-
-Result<StudyResult> on_bus(const StudyContext& context) {
-  std::vector<GetCase> cases;
-  for (const std::uint32_t bytes : kBusSizes) {
-    for (const bool on_bus : {false, true}) {
-      for (const Scheme& scheme : kSchemes) cases.push_back(bus_case(scheme, on_bus, bytes));
-    }
-  }
-  auto runs = run_all(context, cases);
-  if (!runs) return runs.error();
-  StudyResult result;
-  result.columns = {
-      {"bytes", "bytes", 0},         {"pcie_nic", "PCIe: NIC", 2},   {"pcie_rc", "RC", 2},
-      {"pcie_rc_opt", "RC-opt", 2},  {"bus_nic", "bus: NIC", 2},     {"bus_rc", "home", 2},
-      {"bus_rc_opt", "home-opt", 2}, {"pcie_gain", "gain, PCIe", 1}, {"bus_gain", "gain, bus", 1}};
-  Plot plot{"gets",
-            "Validation gets, 32 under way on one queue pair",
-            "bytes",
-            "million gets per second",
-            PlotKind::kLines,
-            true,
-            true,
-            {{"PCIe, NIC", {}},
-             {"PCIe, RC", {}},
-             {"PCIe, RC-opt", {}},
-             {"bus, NIC", {}},
-             {"bus, home", {}},
-             {"bus, home reads ahead", {}}}};
-  constexpr std::size_t kBoth = 2 * kSchemes.size();
-  for (std::size_t s = 0; s < kBusSizes.size(); ++s) {
-    const GetRun* const pcie = &(*runs)[s * kBoth];
-    const GetRun* const bus = pcie + kSchemes.size();
-    const double pcie_gain = pcie[2].gets / pcie[0].gets;
-    const double bus_gain = bus[2].gets / bus[0].gets;
-    result.rows.push_back({{"bytes", kBusSizes[s]},
-                           {"pcie_nic", pcie[0].gets},
-                           {"pcie_rc", pcie[1].gets},
-                           {"pcie_rc_opt", pcie[2].gets},
-                           {"bus_nic", bus[0].gets},
-                           {"bus_rc", bus[1].gets},
-                           {"bus_rc_opt", bus[2].gets},
-                           {"pcie_gain", pcie_gain},
-                           {"bus_gain", bus_gain}});
-    for (std::size_t i = 0; i < 3; ++i) {
-      plot.series[i].points.push_back({static_cast<double>(kBusSizes[s]), pcie[i].gets, ""});
-      plot.series[3 + i].points.push_back({static_cast<double>(kBusSizes[s]), bus[i].gets, ""});
-    }
-    const std::string who = fmt::format("{} B: ", kBusSizes[s]);
-    result.checks.push_back(
-        between(who + "NIC on the bus over NIC on PCIe", bus[0].gets / pcie[0].gets, 3, 5));
-    result.checks.push_back(between(who + "gain on the bus over gain on PCIe", bus_gain / pcie_gain, 0, 1));
-    result.checks.push_back(
-        between(who + "bus, reading ahead over no order", bus[2].gets / bus[3].gets, 0.98, 1.02));
-    result.checks.push_back(between(who + "bus, home over NIC", bus[1].gets / bus[0].gets, 1, 1000));
-    result.checks.push_back(
-        between(who + "bus, reading ahead over home", bus[2].gets / bus[1].gets, 1, 1000));
-  }
-  result.plots = {plot};
-  result.checks.push_back(equal("runs that did not finish", incomplete(*runs), 0));
-  const std::string refusal = refused_on_bus();
-  result.checks.push_back(equal("an MMIO reorder buffer on the bus is refused", refusal.empty() ? 0 : 1, 1));
-  const GetRun* const pcie = &(*runs)[0];
-  const GetRun* const bus = pcie + kSchemes.size();
-  result.sentences = {
-      fmt::format("At the home of an on-chip bus (30 ns each way, all else as over PCIe) a source that "
-                  "orders loses {:.1f} times at "
-                  "64 B to a home that reads ahead, against {:.1f} over PCIe: the wait is shorter, the order "
-                  "is worth it still. "
-                  "The MMIO reorder buffer has no place there and is refused: {}.",
-                  bus[2].gets / bus[0].gets, pcie[2].gets / pcie[0].gets, refusal)};
   return result;
 }
 
