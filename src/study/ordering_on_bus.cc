@@ -177,28 +177,26 @@ Result<StudyResult> on_bus(const StudyContext& context) {
                                     100));
   }
   result.sentences = {
-      fmt::format("A NIC that waits for each line pays a way to the home and back for it: behind PCIe {:.2f} "
-                  "million Single "
-                  "Read gets of {} B per second, {:.1f} times fewer than with no order ({:.2f}); on the bus "
-                  "{:.2f}, {:.1f} "
-                  "times fewer ({:.2f}).",
-                  rate(single, kNicWaits, kPcie), kPayload, cost(single, kNicWaits, kPcie),
-                  rate(single, kNobody, kPcie), rate(single, kNicWaits, kBus), cost(single, kNicWaits, kBus),
-                  rate(single, kNobody, kBus)),
-      fmt::format("A queue waits for caches and memory alone, at the home of the bus as in a root complex: "
-                  "{:.2f} and {:.2f} "
-                  "million per second where it blocks within a jetty, {:.2f} and {:.2f} where it keeps all "
-                  "reads in one "
-                  "order. One that reads ahead gives {:.2f} and {:.2f}, as if there were no order, with {} "
-                  "squashes over the "
-                  "four protocols on either: a squash costs one more read of a line.",
-                  rate(single, kBlocks, kBus), rate(single, kBlocks, kPcie), rate(single, kTotalBlocks, kBus),
-                  rate(single, kTotalBlocks, kPcie), rate(single, kReadsAhead, kBus),
-                  rate(single, kReadsAhead, kPcie), squashes),
-      fmt::format("FaRM and the lock ask for no order and pay for none unless the queue keeps a total one. "
-                  "The MMIO reorder "
-                  "buffer has no place on the bus and is refused: {}.",
-                  refusal)};
+      fmt::format(
+          "A NIC that waits for each line pays a way to the home and back for it: behind PCIe {:.2f} million "
+          "Single Read gets of {} B per second, {:.1f} times fewer than with no order ({:.2f}); on the bus "
+          "{:.2f}, {:.1f} times fewer ({:.2f}).",
+          rate(single, kNicWaits, kPcie), kPayload, cost(single, kNicWaits, kPcie),
+          rate(single, kNobody, kPcie), rate(single, kNicWaits, kBus), cost(single, kNicWaits, kBus),
+          rate(single, kNobody, kBus)),
+      fmt::format(
+          "A queue waits for caches and memory alone, at the home of the bus as in a root complex: {:.2f} "
+          "and "
+          "{:.2f} million per second where it blocks within a jetty, {:.2f} and {:.2f} where it keeps all "
+          "reads in one order. One that reads ahead gives {:.2f} and {:.2f}, as if there were no order, with "
+          "{} squashes over the four protocols: each costs one more read of a line.",
+          rate(single, kBlocks, kBus), rate(single, kBlocks, kPcie), rate(single, kTotalBlocks, kBus),
+          rate(single, kTotalBlocks, kPcie), rate(single, kReadsAhead, kBus),
+          rate(single, kReadsAhead, kPcie), squashes),
+      fmt::format(
+          "FaRM and the lock ask for no order and pay for none unless the queue keeps a total one. The MMIO "
+          "reorder buffer has no place on the bus and is refused: {}.",
+          refusal)};
   return result;
 }
 
