@@ -81,19 +81,24 @@ class Lookahead {
       if (taken == 0) break;
     }
     last_ = last;
-    last_shown_ = show(last_shown_, first + kStep, [&](Ahead& record) { stages.fetch_last(record); });
-    second_shown_ =
-        show(second_shown_, first + 2 * kStep, [&](Ahead& record) { stages.fetch_second(record); });
-    first_shown_ = show(first_shown_, first + 3 * kStep, [&](Ahead& record) { stages.fetch_first(record); });
+    last_shown_ = show<3>(last_shown_, first + kStep, stages);
+    second_shown_ = show<2>(second_shown_, first + 2 * kStep, stages);
+    first_shown_ = show<1>(first_shown_, first + 3 * kStep, stages);
     work_at_ = std::min(first + kStep, last);
   }
 
-  /// Shows the records from `shown`, or the first, to `until`, or the last; returns where it ended.
-  template <typename Stage>
-  [[gnu::always_inline]] std::size_t show(std::size_t shown, std::size_t until, Stage&& stage) {
+  /// Shows the records from `shown`, or the first, to `until`, or the last, to one of the stages; returns
+  /// where it ended. Without a lambda in between: the compiler drops the call of one that does nothing but
+  /// prefetch.
+  template <int kStage, typename Stages>
+  [[gnu::always_inline]] std::size_t show(std::size_t shown, std::size_t until, Stages& stages) {
     std::size_t next = std::max(shown, first_);
     const std::size_t stop = std::min(last_, until);
-    for (; next < stop; ++next) stage(at(next));
+    for (; next < stop; ++next) {
+      if constexpr (kStage == 1) stages.fetch_first(at(next));
+      if constexpr (kStage == 2) stages.fetch_second(at(next));
+      if constexpr (kStage == 3) stages.fetch_last(at(next));
+    }
     return next;
   }
 
