@@ -2,7 +2,9 @@
 // The pending events of a simulation: a sorted array while they are few, a calendar queue when they are many.
 //
 //   near     sorted array: every pending record earlier than near_end (all of them while they are few)
-//   buckets  a ring of lists, one per "day" of 2^shift ps, for the days that follow the near ones; unsorted
+//   buckets  a ring of lists, one per "day" of 2^shift ps, for the days that follow the near ones; unsorted.
+//            The lists are of chunks with several records: a list of records costs a miss for each of them,
+//            and where many links have the same rate and delay, many records have the same time
 //   far      4-ary heap: records past the ring, and those that found the near array full
 //
 // When near runs empty, the next day that has records is gathered into it and sorted. Where a record waits
@@ -10,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -92,6 +95,7 @@ class EventQueue {
   template <typename Visit>
   std::size_t take_until(TimePs end, std::size_t most, Visit&& visit) {
     if (near_first_ == near_last_ && size_ != 0) refill();
+    fetch_chunks();
     // Those that are earlier than every far one need no further look.
     const TimePs last = far_.empty() ? end : min(end, far_.front().time - picoseconds(1));
     const std::size_t first = near_first_;
@@ -127,9 +131,23 @@ class EventQueue {
   static constexpr std::uint32_t kNil = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
 
-  struct Node {
-    Record record;
-    std::uint32_t next;
+  static constexpr std::size_t kChunkBytes = 128;
+  static constexpr std::uint32_t kChunkRecords =
+      static_cast<std::uint32_t>((kChunkBytes - sizeof(std::uint32_t)) / sizeof(Record));
+  /// Chunks are fetched so many days ahead, of two or more records each on average,
+  static constexpr std::uint64_t kFetchDays = 64;
+  /// and so many at once: each one's place is in the one before.
+  static constexpr int kFetchSteps = 2;
+
+  struct alignas(64) Chunk {
+    std::array<Record, kChunkRecords> records;
+    std::uint32_t next;  ///< The one filled before.
+  };
+  static_assert(sizeof(Chunk) == kChunkBytes);
+  /// The records of a day: all chunks are full but the latest.
+  struct Bucket {
+    std::uint32_t chunk = kNil;  ///< The latest.
+    std::uint32_t count = 0;     ///< Records in it.
   };
 
   static std::uint64_t time_of(const Record& record) { return static_cast<std::uint64_t>(record.time.ps); }
@@ -157,33 +175,53 @@ class EventQueue {
   }
 
   void push_bucket(Record record, std::uint64_t day) {
-    link(record, day);
+    store(record, day);
     if (bucketed_ > rebuild_above_) [[unlikely]] {
       rebuild();
     }
   }
 
   /// Puts a record into the bucket of its day, which the ring reaches.
-  void link(Record record, std::uint64_t day) {
-    const std::uint32_t node = free_node_ != kNil ? free_node_ : grow_nodes();
-    const std::size_t bucket = static_cast<std::size_t>(day) & (bucket_count_ - 1);
-    free_node_ = nodes_[node].next;
-    nodes_[node].record = record;
-    nodes_[node].next = heads_[bucket];
-    heads_[bucket] = node;
-    occupied_[bucket / 64] |= std::uint64_t{1} << (bucket % 64);
+  void store(Record record, std::uint64_t day) {
+    const std::size_t at = static_cast<std::size_t>(day) & (bucket_count_ - 1);
+    Bucket& bucket = buckets_[at];
+    if (bucket.chunk == kNil || bucket.count == kChunkRecords) {
+      const std::uint32_t chunk = free_chunk_ != kNil ? free_chunk_ : grow_chunks();
+      free_chunk_ = chunks_[chunk].next;
+      chunks_[chunk].next = bucket.chunk;
+      bucket = {chunk, 0};
+      occupied_[at / 64] |= std::uint64_t{1} << (at % 64);
+    }
+    chunks_[bucket.chunk].records[bucket.count++] = record;
     ++bucketed_;
   }
 
-  [[gnu::noinline]] std::uint32_t grow_nodes() {
-    const std::size_t old_count = nodes_.size();
-    const std::size_t count = old_count == 0 ? 64 : old_count * 2;
+  [[gnu::noinline]] std::uint32_t grow_chunks() {
+    const std::size_t old_count = chunks_.size();
+    const std::size_t count = old_count == 0 ? 64 : old_count + old_count / 2;
     WHARF_CHECK(count < kNil);
-    nodes_.resize(count);
+    chunks_.resize(count);
     for (std::size_t i = old_count; i < count; ++i) {
-      nodes_[i].next = i + 1 < count ? static_cast<std::uint32_t>(i + 1) : kNil;
+      chunks_[i].next = i + 1 < count ? static_cast<std::uint32_t>(i + 1) : kNil;
     }
     return static_cast<std::uint32_t>(old_count);
+  }
+
+  /// Shows all records of a bucket, the latest first, and leaves it empty.
+  template <typename Visit>
+  void empty_bucket(std::size_t at, Visit&& visit) {
+    const Bucket bucket = buckets_[at];
+    buckets_[at] = {};
+    occupied_[at / 64] &= ~(std::uint64_t{1} << (at % 64));
+    std::uint32_t count = bucket.count;
+    for (std::uint32_t chunk = bucket.chunk; chunk != kNil; count = kChunkRecords) {
+      Chunk& from = chunks_[chunk];
+      while (count > 0) visit(from.records[--count]);
+      const std::uint32_t next = from.next;
+      from.next = free_chunk_;
+      free_chunk_ = chunk;
+      chunk = next;
+    }
   }
 
   /// A record behind all near ones, or equal to the last, costs nothing there, however many they are. Others
@@ -286,45 +324,57 @@ class EventQueue {
     const std::uint64_t ring_end = day + bucket_count_ - 1;
     while (!far_.empty() && (time_of(far_.front()) >> shift_) < ring_end) {
       const Record record = pop_heap();
-      link(record, time_of(record) >> shift_);
+      store(record, time_of(record) >> shift_);
     }
     return day;
   }
 
-  /// Moves the records of a bucket to near, which is empty, and sorts them. The list runs from the newest
-  /// record to the oldest, and the oldest are mostly the earliest, so near is filled from its late end.
+  /// Moves the records of a bucket to near, which is empty, and sorts them. They come from the newest to the
+  /// oldest, and the oldest are mostly the earliest, so near is filled from its late end.
   void gather(std::size_t bucket) {
     near_first_ = near_.size() / 2;
     near_last_ = near_first_;
-    std::uint32_t node = heads_[bucket];
-    heads_[bucket] = kNil;
-    occupied_[bucket / 64] &= ~(std::uint64_t{1} << (bucket % 64));
-    while (node != kNil) {
-      Node& from = nodes_[node];
-      const std::uint32_t next = from.next;
+    empty_bucket(bucket, [&](const Record& record) {
       if (near_first_ == 0) [[unlikely]] {
         make_room_before_near();
       }
       std::size_t at = --near_first_;
+      Record* const near = near_.data();
       if (near_last_ - at <= kInsertionSortLimit) {
-        Record* const near = near_.data();
-        for (; at + 1 < near_last_ && before(near[at + 1], from.record); ++at) near[at] = near[at + 1];
+        for (; at + 1 < near_last_ && before(near[at + 1], record); ++at) near[at] = near[at + 1];
       }
-      near_[at] = from.record;
-      from.next = free_node_;
-      free_node_ = node;
-      node = next;
-    }
+      near[at] = record;
+    });
     const std::size_t count = near_last_ - near_first_;
     bucketed_ -= count;
     gathered_ += count;
     if (count > kInsertionSortLimit) sort_near();
-    // The records of the days that will be wanted soon: the second one of a nearer day, the first one of a
-    // farther day. A list costs a miss for each record otherwise.
-    const std::uint32_t nearer = heads_[(bucket + 3) & (bucket_count_ - 1)];
-    if (nearer != kNil && nodes_[nearer].next != kNil) __builtin_prefetch(&nodes_[nodes_[nearer].next]);
-    const std::uint32_t farther = heads_[(bucket + 6) & (bucket_count_ - 1)];
-    if (farther != kNil) __builtin_prefetch(&nodes_[farther]);
+  }
+
+  /// Fetches the next chunks of the days ahead. What it has come to may be gathered meanwhile, and its chunks
+  /// may serve other days: then it fetches in vain.
+  void fetch_chunks() {
+    if (bucketed_ == 0) return;
+    for (int step = 0; step < kFetchSteps; ++step) {
+      fetch_chunk_ = fetch_chunk_ != kNil && fetch_day_ > current_day_ ? chunks_[fetch_chunk_].next : kNil;
+      if (fetch_chunk_ == kNil) {
+        const std::uint64_t next = std::max(fetch_day_, current_day_) + 1;
+        if (next - current_day_ > kFetchDays) return;
+        // The rest of a word of days at a time.
+        const std::size_t from = static_cast<std::size_t>(next) & (bucket_count_ - 1);
+        const std::uint64_t word = occupied_[from / 64] >> (from % 64);
+        if (word == 0) {
+          fetch_day_ = next | 63U;
+          continue;
+        }
+        const auto skipped = static_cast<unsigned>(std::countr_zero(word));
+        fetch_day_ = next + skipped;
+        fetch_chunk_ = buckets_[from + skipped].chunk;
+      }
+      const Chunk* const chunk = &chunks_[fetch_chunk_];
+      __builtin_prefetch(chunk);
+      __builtin_prefetch(&chunk->records[kChunkRecords - 1]);
+    }
   }
 
   void sort_near() {
@@ -401,7 +451,7 @@ class EventQueue {
     return width == 0 ? 0 : static_cast<unsigned>(std::bit_width(width)) - 1;
   }
 
-  /// Moves every record to scratch and frees all nodes.
+  /// Moves every record to scratch and frees all chunks.
   void drain_to_scratch() {
     scratch_.assign(near_.begin() + static_cast<std::ptrdiff_t>(near_first_),
                     near_.begin() + static_cast<std::ptrdiff_t>(near_last_));
@@ -410,18 +460,12 @@ class EventQueue {
     near_last_ = 0;
     far_.clear();
     for (std::size_t word_at = 0; word_at < occupied_.size() && bucketed_ > 0; ++word_at) {
-      for (; occupied_[word_at] != 0; occupied_[word_at] &= occupied_[word_at] - 1) {
-        std::uint32_t& head =
-            heads_[word_at * 64 + static_cast<std::size_t>(std::countr_zero(occupied_[word_at]))];
-        while (head != kNil) {
-          Node& node = nodes_[head];
-          scratch_.push_back(node.record);
-          --bucketed_;
-          const std::uint32_t next = node.next;
-          node.next = free_node_;
-          free_node_ = head;
-          head = next;
-        }
+      while (occupied_[word_at] != 0) {
+        empty_bucket(word_at * 64 + static_cast<std::size_t>(std::countr_zero(occupied_[word_at])),
+                     [&](const Record& record) {
+                       scratch_.push_back(record);
+                       --bucketed_;
+                     });
       }
     }
   }
@@ -430,7 +474,7 @@ class EventQueue {
   void lay_out(unsigned shift) {
     shift_ = shift;
     bucket_count_ = std::bit_ceil(std::max(kBucketsMin, kBucketsPerRecord * size_));
-    heads_.assign(bucket_count_, kNil);
+    buckets_.assign(bucket_count_, {});
     occupied_.assign(bucket_count_ / 64, 0);
     rebuild_above_ = 2 * size_;
     std::uint64_t first = kUnbounded;
@@ -440,11 +484,12 @@ class EventQueue {
     for (const Record& record : scratch_) {
       const std::uint64_t day = time_of(record) >> shift_;
       if (day - current_day_ < bucket_count_) {
-        link(record, day);
+        store(record, day);
       } else {
         push_heap(record);
       }
     }
+    fetch_day_ = current_day_;
     start_measuring(near_end_);
   }
 
@@ -458,9 +503,11 @@ class EventQueue {
       0;                ///< The last day gathered; buckets hold the bucket_count_ - 1 days behind it.
   unsigned shift_ = 0;  ///< Logarithm of the width of a day in picoseconds.
   std::size_t bucket_count_ = 0;  ///< A power of two, or 0 before the first calendar.
-  std::uint32_t free_node_ = kNil;
-  std::vector<Node> nodes_;
-  std::vector<std::uint32_t> heads_;
+  std::vector<Bucket> buckets_;
+  std::vector<Chunk> chunks_;
+  std::uint32_t free_chunk_ = kNil;
+  std::uint64_t fetch_day_ = 0;          ///< fetch_chunks() has come to this day,
+  std::uint32_t fetch_chunk_ = kNil;     ///< and this chunk of it.
   std::vector<std::uint64_t> occupied_;  ///< One bit per bucket.
   std::size_t bucketed_ = 0;
   std::size_t rebuild_above_ = 0;
