@@ -21,7 +21,6 @@ struct SwitchState {
   SwitchRoutes routes;
   std::uint32_t salt = 0;
   std::uint32_t counter = 0;  ///< Packets that had a choice, for round robin.
-  std::uint32_t unused = 0;
 };
 static_assert(sizeof(SwitchState) == 32);
 

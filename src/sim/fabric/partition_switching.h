@@ -98,7 +98,7 @@ template <FabricHost Host>
     return kNoPort;
   if (entry.is_port()) return entry.port();
   const PortGroup group = routes_->group(entry.group());
-  return routes_->group_port(group.first + pick(now, sw, head, group));
+  return routes_->group_port(group, pick(now, sw, head, group));
 }
 
 template <FabricHost Host>
@@ -124,7 +124,7 @@ template <FabricHost Host>
   }
   if (!any_down_) return choice;
   for (std::uint32_t tried = 0; tried < group.count; ++tried) {
-    if ((ports_[routes_->group_port(group.first + choice)].flags & kPortDown) == 0) break;
+    if ((ports_[routes_->group_port(group, choice)].flags & kPortDown) == 0) break;
     choice = choice + 1 == group.count ? 0 : choice + 1;
   }
   return choice;
@@ -136,7 +136,7 @@ std::uint32_t Partition<Host>::least_loaded(TimePs now, std::uint32_t preferred,
   std::uint64_t best_bytes = ~std::uint64_t{0};
   for (std::uint32_t i = 0; i < group.count; ++i) {
     const std::uint32_t at = (preferred + i) % group.count;
-    const PortId number = routes_->group_port(group.first + at);
+    const PortId number = routes_->group_port(group, at);
     Port& port = ports_[number];
     if ((port.flags & kPortDown) != 0) continue;
     if (!flow_controlled_) {

@@ -112,20 +112,37 @@ void RoutingTables::compress(std::uint32_t switch_index, const std::vector<Route
   const auto most = std::max_element(counts.begin(), counts.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   routes.fallback = most->first;
+  const auto uniform = [&](std::uint32_t shift) {
+    for (std::size_t leaf = 0; leaf < row.size(); ++leaf) {
+      if (row[leaf] != row[leaf >> shift << shift]) return false;
+    }
+    return true;
+  };
+  std::uint32_t shift = 0;
+  while (std::size_t{2} << shift <= row.size() && uniform(shift + 1)) ++shift;
+  const auto entry = [&](std::uint32_t block) { return row[std::size_t{block} << shift]; };
   std::uint32_t first = 0;
-  std::uint32_t last = static_cast<std::uint32_t>(row.size());
-  while (first < last && row[first] == routes.fallback) ++first;
-  while (last > first && row[last - 1] == routes.fallback) --last;
-  routes.first_leaf = first;
-  routes.leaf_count = last - first;
+  std::uint32_t last = static_cast<std::uint32_t>((row.size() - 1) >> shift) + 1;
+  while (first < last && entry(first) == routes.fallback) ++first;
+  while (last > first && entry(last - 1) == routes.fallback) --last;
+  routes.first_block = first;
+  routes.block_count = last - first;
+  routes.block_shift = shift;
   routes.table = static_cast<std::uint32_t>(entries_.size());
-  entries_.insert(entries_.end(), row.begin() + first, row.begin() + last);
+  for (std::uint32_t block = first; block < last; ++block) entries_.push_back(entry(block));
 }
 
 std::uint32_t RoutingTables::group_of(const std::vector<PortId>& ports) {
-  groups_.push_back(
-      {static_cast<std::uint32_t>(group_ports_.size()), static_cast<std::uint32_t>(ports.size())});
-  group_ports_.insert(group_ports_.end(), ports.begin(), ports.end());
+  const auto count = static_cast<std::uint32_t>(ports.size());
+  const std::uint32_t stride = count > 1 && ports[1] > ports[0] ? ports[1] - ports[0] : 0;
+  bool even = stride != 0;
+  for (std::uint32_t i = 1; i < count; ++i) even = even && ports[i] - ports[i - 1] == stride;
+  if (even) {
+    groups_.push_back({ports[0], count, stride});
+  } else {
+    groups_.push_back({static_cast<std::uint32_t>(group_ports_.size()), count, 0});
+    group_ports_.insert(group_ports_.end(), ports.begin(), ports.end());
+  }
   return static_cast<std::uint32_t>(groups_.size() - 1);
 }
 

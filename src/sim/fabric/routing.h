@@ -32,17 +32,20 @@ struct RouteEntry {
   constexpr bool operator==(const RouteEntry&) const = default;
 };
 
+/// In regular topologies the ports of a group are evenly spaced: then no table needs to be looked at.
 struct PortGroup {
-  std::uint32_t first = 0;  ///< In group_ports().
+  std::uint32_t first = 0;  ///< A port when there is a stride, else an index into a table of ports.
   std::uint32_t count = 0;
+  std::uint32_t stride = 0;
 };
 
-/// What a switch knows, in half a cache line: leaves from first_leaf on have entries of their own, all others
-/// the default one.
+/// What a switch knows: leaves from first_block on have entries of their own, all others the default one.
+/// 2^block_shift neighbouring leaves (those of a pod) share an entry, which keeps the tables in the cache.
 struct SwitchRoutes {
   std::uint32_t own_leaf = 0xffff'ffff;
-  std::uint32_t first_leaf = 0;
-  std::uint32_t leaf_count = 0;
+  std::uint32_t first_block = 0;
+  std::uint32_t block_count = 0;
+  std::uint32_t block_shift = 0;
   std::uint32_t table = 0;
   RouteEntry fallback;
 };
@@ -53,12 +56,15 @@ class RoutingTables {
   explicit RoutingTables(const Topology& topology, const std::vector<bool>& usable = {});
 
   RouteEntry lookup(const SwitchRoutes& routes, std::uint32_t leaf) const {
-    const std::uint32_t at = leaf - routes.first_leaf;
-    return at < routes.leaf_count ? entries_[routes.table + at] : routes.fallback;
+    const std::uint32_t at = (leaf >> routes.block_shift) - routes.first_block;
+    return at < routes.block_count ? entries_[routes.table + at] : routes.fallback;
   }
   const SwitchRoutes& routes(std::uint32_t switch_index) const { return switches_[switch_index]; }
   PortGroup group(std::uint32_t id) const { return groups_[id]; }
-  PortId group_port(std::uint32_t index) const { return group_ports_[index]; }
+  /// Port `choice` (below its count) of a group.
+  PortId group_port(PortGroup group, std::uint32_t choice) const {
+    return group.stride != 0 ? group.first + choice * group.stride : group_ports_[group.first + choice];
+  }
 
   const LeafAttachment& attachment(std::uint32_t id) const { return attachments_[id]; }
   /// Its leaf and down_port alone, from denser tables.

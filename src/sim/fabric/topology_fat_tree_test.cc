@@ -138,10 +138,19 @@ TEST(FatTree, RoutesOfEightThousandHostsAreSmall) {
   EXPECT_EQ(tables.leaf_count(), 512U);
   // A leaf's ways to all other leaves are one group of 16 ports; a top's are 32 ports, one a pod.
   const SwitchRoutes& leaf = tables.routes(0);
-  EXPECT_LE(leaf.leaf_count, 1U);  // Its own.
+  EXPECT_LE(leaf.block_count, 1U);  // Its own.
   ASSERT_FALSE(leaf.fallback.is_port());
-  EXPECT_EQ(tables.group(leaf.fallback.group()).count, 16U);
-  EXPECT_LT(tables.bytes(), std::size_t{4} << 20U);
+  const PortGroup up = tables.group(leaf.fallback.group());
+  EXPECT_EQ(up.count, 16U);
+  EXPECT_GT(up.stride, 0U);
+  for (std::uint32_t i = 0; i < up.count; ++i)
+    EXPECT_EQ(tables.group_port(up, i), topology->node(topology->host_count()).ports[16 + i]);
+  const SwitchRoutes& top = tables.routes(1024);
+  EXPECT_EQ(top.block_shift, 4U);
+  EXPECT_LE(top.block_count, 32U);
+  for (std::uint32_t at = 0; at < 512; ++at)
+    EXPECT_EQ(topology->port(tables.lookup(top, at).port()).peer, 8192U + 512U + at / 16U * 16U);
+  EXPECT_LT(tables.bytes(), std::size_t{1} << 20U);
 }
 
 TEST(Rails, CountsHopsAndRefusals) {
