@@ -134,6 +134,8 @@ class EventQueue {
   static constexpr std::size_t kChunkBytes = 128;
   static constexpr std::uint32_t kChunkRecords =
       static_cast<std::uint32_t>((kChunkBytes - sizeof(std::uint32_t)) / sizeof(Record));
+  /// Fewer records than this stay in the cache by themselves.
+  static constexpr std::size_t kFetchWorth = 4096;
   /// Chunks are fetched so many days ahead, of two or more records each on average,
   static constexpr std::uint64_t kFetchDays = 64;
   /// and so many at once: each one's place is in the one before.
@@ -354,7 +356,7 @@ class EventQueue {
   /// Fetches the next chunks of the days ahead. What it has come to may be gathered meanwhile, and its chunks
   /// may serve other days: then it fetches in vain.
   void fetch_chunks() {
-    if (bucketed_ == 0) return;
+    if (bucketed_ < kFetchWorth) return;
     for (int step = 0; step < kFetchSteps; ++step) {
       fetch_chunk_ = fetch_chunk_ != kNil && fetch_day_ > current_day_ ? chunks_[fetch_chunk_].next : kNil;
       if (fetch_chunk_ == kNil) {
