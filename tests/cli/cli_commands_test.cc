@@ -357,7 +357,7 @@ TEST(Cli, ImportWritesATraceThatReplays) {
   EXPECT_EQ(imported.exit_code, 0) << imported.err;
   EXPECT_EQ(imported.json()["accesses"], 3000);
   expect_refusal({"import", scratch / "walk.lackey", "--out", scratch / "walk.wtrace"}, 3, "--force");
-  for (const char* stack : {"ub_ldst", "ub_urma", "roce_bf", "roce_dma"}) {
+  for (const char* stack : {"ub_ldst", "ub_urma", "roce_bf", "roce_dma", "uet"}) {
     std::ofstream(scratch / "walk.toml")
         << "[run]\nworkload = \"replay\"\ntrace = \"walk.wtrace\"\nremote = \"all\"\n";
     const Outcome replayed =

@@ -67,7 +67,6 @@ void bind_uet(Binder& binder, UetSettings& uet, bool active) {
                     "NACKs of a packet before a peer is given up (Max_NACK_Retx_Cnt)", 0, 30);
   binder.time("tail_loss_time", uet.tail_loss_time,
               "a probe after so much silence finds a lost last packet; 0ns: never (Tail_Loss_Time)");
-  binder.time("idle_timeout", uet.idle_timeout, "an idle connection (PDC) is closed; 0ns: never");
   binder.choice<verbs::Delivery>("one_sided", uet.one_sided, kDeliveries,
                                  "delivery of reads, writes and atomics: unordered (RUD) or ordered (ROD)");
   binder.choice<verbs::Delivery>("two_sided", uet.two_sided, kDeliveries, "delivery of sends");
@@ -127,7 +126,8 @@ uet::UetConfig derive_uet(const UetSettings& settings, const LinkConfig& link, c
   uet.max_rto_retries = settings.max_rto_retries;
   uet.max_nack_retries = settings.max_nack_retries;
   uet.tail_loss_time = settings.tail_loss_time;
-  uet.idle_timeout = settings.idle_timeout;
+  // Choice: what is idle stays open. A run would go on until it is closed and its number free again, seconds.
+  uet.idle_timeout = kTimeZero;
   uet.one_sided_delivery = settings.one_sided;
   uet.two_sided_delivery = settings.two_sided;
   uet.large_send = settings.large_send;

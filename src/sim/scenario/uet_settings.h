@@ -28,9 +28,6 @@ struct UetSettings : UetEnds {
   std::uint32_t max_rto_retries = 5;
   std::uint32_t max_nack_retries = 5;
   TimePs tail_loss_time{};
-  /// Choice: never by default, so that a run does not go on for the 5 s after which the reference provider
-  /// closes what is idle.
-  TimePs idle_timeout{};
   verbs::Delivery one_sided = verbs::Delivery::kUnordered;
   verbs::Delivery two_sided = verbs::Delivery::kOrdered;
   uet::LargeSend large_send = uet::LargeSend::kEager;
