@@ -46,6 +46,12 @@ std::optional<std::string_view> nearest_name(std::string_view wrong,
       best_distance = distance;
     }
   }
+  if (best || wrong.size() < 3) return best;
+  for (const std::string_view name : names) {  // A word that was cut short.
+    if (name.size() <= wrong.size() || edit_distance(wrong, name.substr(0, wrong.size())) != 0) continue;
+    if (best) return std::nullopt;
+    best = name;
+  }
   return best;
 }
 

@@ -34,5 +34,12 @@ TEST(NearestName, SwapCountsOnce) {
   EXPECT_EQ(nearest_name("bacd", names), "badc");
 }
 
+TEST(NearestName, AWordCutShortIsTheOneThatItBegins) {
+  constexpr std::array<std::string_view, 3> names{"ring_all_reduce", "tree_all_reduce", "tree_of_life"};
+  EXPECT_EQ(nearest_name("ring", names), "ring_all_reduce");
+  EXPECT_EQ(nearest_name("ri", names), std::nullopt);
+  EXPECT_EQ(nearest_name("tree", names), std::nullopt) << "two begin with it";
+}
+
 }  // namespace
 }  // namespace wharf

@@ -94,10 +94,9 @@ class MatrixReader {
 
   Result<void> end_header() {
     if (nodes().line == 0 || nodes().value == 0) {
-      return input_error(
-          fmt::format("{}:{}:1: found no Nodes line in the header, expected Nodes N with N at "
-                      "least 1",
-                      lines_.name(), std::max(lines_.number(), 1U)));
+      return input_error(fmt::format("{}:{}:1: found {}, expected Nodes N with N at least 1", lines_.name(),
+                                     nodes().line == 0 ? std::max(lines_.number(), 1U) : nodes().line,
+                                     nodes().line == 0 ? "no Nodes line in the header" : "Nodes 0"));
     }
     list_.hosts = static_cast<std::uint32_t>(nodes().value);
     list_.hosts_line = nodes().line;
@@ -202,7 +201,8 @@ class MatrixReader {
         if (!value) return value.error();
       } else {
         return lines_.refuse_token(
-            lines_[i], "an attribute of a connection",
+            lines_[i],
+            "id, msg, start, trigger, size, send_done_trigger, recv_done_trigger or prio of a connection",
             {"id", "msg", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio"});
       }
     }

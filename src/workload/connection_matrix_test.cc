@@ -144,9 +144,11 @@ TEST(ConnectionMatrix, FailuresOfLinksAboveTheMiddleTier) {
 
 TEST(ConnectionMatrix, RefusalsNameLineTokenAndRule) {
   EXPECT_EQ(refusal(one("0->1 start 0 sise 5")),
-            "m.cm:3:14: found \"sise\", expected an attribute of a connection; did you mean size?");
+            "m.cm:3:14: found \"sise\", expected id, msg, start, trigger, size, send_done_trigger, "
+            "recv_done_trigger or prio of a connection; did you mean size?");
   EXPECT_EQ(refusal(one("0->1  start 0 size 5")),
-            "m.cm:3:6: found nothing (two separators in a row), expected an attribute of a connection");
+            "m.cm:3:6: found nothing (two separators in a row), expected id, msg, start, trigger, size, "
+            "send_done_trigger, recv_done_trigger or prio of a connection");
   EXPECT_THAT(refusal(one("0->1\tstart 0 size 5")), HasSubstr("found \"1\\x09start\""));
   EXPECT_EQ(refusal(one("0->4 start 0 size 5")),
             "m.cm:3:4: found \"4\", expected a node below Nodes 4, an integer from 0 to 3");
@@ -169,6 +171,7 @@ TEST(ConnectionMatrix, RefusalsNameLineTokenAndRule) {
               HasSubstr("found Connections absent (0), expected 1"));
   EXPECT_THAT(refusal("0->1 start 0 size 5\n"), HasSubstr("found no Nodes line"));
   EXPECT_THAT(refusal(""), HasSubstr("m.cm:1:1: found no Nodes line"));
+  EXPECT_THAT(refusal("Connections 0\nNodes 0\n"), HasSubstr("m.cm:2:1: found Nodes 0, expected Nodes N"));
   EXPECT_THAT(refusal("Nodes 4\nConnections 2\n0->1 id 1 start 0 size 5\n2->3 id 1 start 0 size 5\n"),
               HasSubstr("m.cm:4:1: found flow id 1 again"));
   EXPECT_THAT(refusal(replaced(kChain, "oneshot", "barrier")), HasSubstr("a barrier without count"));

@@ -171,8 +171,7 @@ class FatTreeReader {
   Result<std::uint32_t> divide(std::uint32_t line, std::string_view what, std::uint64_t whole,
                                std::string_view by, std::uint64_t part) const {
     if (part == 0 || whole % part != 0 || whole / part == 0) {
-      return at(line, fmt::format("{} {} does not divide by {} {}, expected a whole number of at least 1",
-                                  what, whole, by, part));
+      return at(line, fmt::format("found {} as {}, expected a multiple of {} ({})", whole, what, part, by));
     }
     return static_cast<std::uint32_t>(whole / part);
   }
@@ -214,7 +213,7 @@ class FatTreeReader {
                                 "speed of Tier 1 * Oversubscribed of Tier 0",
                                 middle.get(kSpeed, 0) * leaf.get(kOversubscribed, 1));
     if (!leaf_up) return leaf_up.error();
-    const auto middles = divide(middle.values[kRadixDown].line, "the number of links above Tier 0,", *leaf_up,
+    const auto middles = divide(middle.values[kRadixDown].line, "the number of links above Tier 0", *leaf_up,
                                 "pods * Radix_Down of Tier 1", *pods * middle.get(kRadixDown, 0));
     if (!middles) return middles.error();
     WHARF_TRY(divides(bundle1, middle, 1));
@@ -224,14 +223,14 @@ class FatTreeReader {
     if (three) {
       const std::uint64_t bundle2 = top.get(kBundle, 1);
       const auto middle_up = divide(
-          top.line, "the number of links above Tier 0 * speed of Tier 1,", *leaf_up * middle.get(kSpeed, 0),
+          top.line, "the number of links above Tier 0 * speed of Tier 1", *leaf_up * middle.get(kSpeed, 0),
           "speed of Tier 2 * Oversubscribed of Tier 1", top.get(kSpeed, 0) * middle.get(kOversubscribed, 1));
       if (!middle_up) return middle_up.error();
-      const auto tops = divide(top.values[kRadixDown].line, "the number of links above Tier 1,", *middle_up,
+      const auto tops = divide(top.values[kRadixDown].line, "the number of links above Tier 1", *middle_up,
                                "Radix_Down of Tier 2", top.get(kRadixDown, 0));
       if (!tops) return tops.error();
-      const auto per_middle = divide(top.values[kRadixDown].line, "the number of switches in Tier 2,", *tops,
-                                     "switches of Tier 1 in a pod,", *middles);
+      const auto per_middle = divide(top.values[kRadixDown].line, "the number of switches in Tier 2", *tops,
+                                     "switches of Tier 1 in a pod", *middles);
       if (!per_middle) return per_middle.error();
       WHARF_TRY(divides(bundle2, top, 2));
       WHARF_TRY(

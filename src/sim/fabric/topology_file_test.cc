@@ -107,7 +107,7 @@ TEST(TopologyFile, RefusalsNameLineTokenAndRule) {
               HasSubstr("found Radix_Down again, expected it once (the first is in line 8)"));
   EXPECT_THAT(refusal(replaced(tiny, "Tier 1", "Tier 0")), HasSubstr("found Tier 0 again"));
   EXPECT_THAT(refusal(replaced(tiny, "Radix_Down 8", "Radix_Down 7")),
-              HasSubstr("t.topo:8:1: Podsize 32 does not divide by Radix_Down of Tier 0 7"));
+              HasSubstr("t.topo:8:1: found 32 as Podsize, expected a multiple of 7 (Radix_Down of Tier 0)"));
   EXPECT_THAT(
       refusal(replaced(tiny, "Oversubscribed 4", "Oversubscribed 3")),
       HasSubstr("t.topo:11:1: found Oversubscribed 3 in Tier 0, expected Radix_Down / Radix_Up = 8 / 2"));

@@ -77,8 +77,10 @@ Result<TopologyFile> named_topology(std::string_view text, const LinkSpec& link,
   }
   if (family == "star" || family == "fat_tree" || family == "leaf_spine") {
     const auto given = numbers(rest, 1);
-    if (given.empty() || given[0] > kTopologyHostsMax)
-      return form(fmt::format("{0}:HOSTS, such as {0}:128", family));
+    if (given.empty() || given[0] > kTopologyHostsMax) {
+      return form(
+          fmt::format("{0}:HOSTS with at most {1} hosts, such as {0}:128", family, kTopologyHostsMax));
+    }
     if (family != "star") return tree_of(family == "fat_tree" ? 3 : 2, given[0], link, switch_latency);
     return TopologyFile{.topology = star(given[0], link, switch_latency), .fat_tree = {}};
   }

@@ -369,7 +369,8 @@ Result<std::uint32_t> find_litmus_variable(const LitmusTokenReader& in, const Li
   for (const LitmusVariable& each : program.variables) names.push_back(each.name);
   const auto found = std::find(names.begin(), names.end(), token.text);
   if (token.kind != Kind::kWord || found == names.end())
-    return litmus_error(in.file(), token.place, token.quoted(), "a variable of this program", token.text,
+    return litmus_error(in.file(), token.place, token.quoted(),
+                        fmt::format("a variable of this program ({})", fmt::join(names, ", ")), token.text,
                         names);
   return static_cast<std::uint32_t>(found - names.begin());
 }

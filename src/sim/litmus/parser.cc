@@ -2,6 +2,7 @@
 #include "sim/litmus/parser.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -264,11 +265,14 @@ Result<std::uint32_t> Parser::atom(LitmusCondition& condition) {
       if (each.name == first.text) agent = &each;
     }
     if (agent == nullptr)
-      return litmus_error(in_.file(), first.place, first.quoted(), "an agent of this program", first.text,
+      return litmus_error(in_.file(), first.place, first.quoted(),
+                          fmt::format("an agent of this program ({})", fmt::join(names, ", ")), first.text,
                           names);
     const std::vector<std::string_view> registers(agent->registers.begin(), agent->registers.end());
     const auto found = std::find(registers.begin(), registers.end(), in_.front().text);
-    if (found == registers.end()) return in_.unknown(fmt::format("a register of {}", agent->name), registers);
+    if (found == registers.end())
+      return in_.unknown(fmt::format("a register of {} ({})", agent->name, fmt::join(registers, ", ")),
+                         registers);
     node.kind = LitmusCondition::Kind::kRegister;
     node.index = agent->first_register + static_cast<std::uint32_t>(found - registers.begin());
     in_.take();
