@@ -2,10 +2,14 @@
 // wharf topo show: draw and check a topology.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "cli/command.h"
 #include "cli/fabric_options.h"
+#include "report/counted.h"
 #include "report/text_table.h"
 #include "sim/fabric/port_names.h"
+#include "sim/fabric/topology_cut.h"
 #include "sim/fabric/topology_survey.h"
 
 namespace wharf::cli {
@@ -29,9 +33,11 @@ std::string drawing(const sim::TopologySummary& summary) {
     std::string row;
     for (std::size_t box = 0; box < boxes; ++box) row += "[ ] ";
     if (tier.switches > boxes) row += "... ";
-    text += fmt::format("  tier {}  {:<38} {} switches\n", tier.tier, row, tier.switches);
-    text += fmt::format("          {:<38} {} links down each, {}\n", " |   |   |",
+    text += fmt::format("  tier {}  {:<38} {}\n", tier.tier, row,
+                        report::counted(tier.switches, "switch", "switches"));
+    text += fmt::format("          {:<38} {} {} down each, {}\n", " |   |   |",
                         range(tier.ports_down_min, tier.ports_down_max),
+                        tier.ports_down_max == 1 ? "link" : "links",
                         tier.link_delay_min == tier.link_delay_max
                             ? format_time(tier.link_delay_min)
                             : format_time(tier.link_delay_min) + " to " + format_time(tier.link_delay_max));
@@ -59,6 +65,7 @@ class TopoCommand : public Command {
     show->add_option("topology", topology_,
                      "File (htsim's .topo, or a graph), or a name: back_to_back, star:HOSTS, fat_tree:HOSTS, "
                      "leaf_spine:HOSTS, rails:SEGMENTSxSERVERSxRAILSxSPINES")
+        ->type_name("TOPOLOGY")
         ->required();
     show->add_flag("--ports", ports_, "List every port by the name that options and result files use");
   }
@@ -71,8 +78,11 @@ class TopoCommand : public Command {
       return ExitCode::kDone;
     }
     const sim::TopologySummary summary = sim::survey(file->topology);
-    console.print(json_of(summary));
-    console.print(text_of(summary));
+    std::optional<std::uint64_t> halves;  // Tiers tell the bisection of a tree alone.
+    if (summary.hosts > 1 && sim::has_links_within_tiers(file->topology))
+      halves = sim::gbps_between_halves(file->topology);
+    console.print(json_of(summary, halves));
+    console.print(text_of(summary, halves));
     return ExitCode::kDone;
   }
 
@@ -91,10 +101,13 @@ class TopoCommand : public Command {
     console.print(table.text());
   }
 
-  std::string text_of(const sim::TopologySummary& summary) const {
+  std::string text_of(const sim::TopologySummary& summary, std::optional<std::uint64_t> halves) const {
     using report::Align;
-    std::string text = fmt::format("{}: {} hosts, {} switches, {} links\n\n{}\n", topology_, summary.hosts,
-                                   summary.switches, summary.links, drawing(summary));
+    using report::counted;
+    std::string text =
+        fmt::format("{}: {}, {}, {}\n\n{}\n", topology_, counted(summary.hosts, "host", "hosts"),
+                    counted(summary.switches, "switch", "switches"), counted(summary.links, "link", "links"),
+                    drawing(summary));
     report::TextTable table({{"tier"},
                              {"switches", Align::kRight},
                              {"ports down", Align::kRight},
@@ -110,9 +123,10 @@ class TopoCommand : public Command {
                      fmt::format("{}", tier.up_gbps)});
     }
     text += table.text();
-    text += fmt::format("longest shortest path: host {} to host {}, {} links, {} such paths\n",
-                        summary.diameter_from, summary.diameter_to, summary.diameter_hops,
-                        summary.diameter_paths);
+    text += fmt::format("longest shortest path: host {} to host {}, {}, {}\n", summary.diameter_from,
+                        summary.diameter_to, counted(summary.diameter_hops, "link", "links"),
+                        counted(summary.diameter_paths, "such path", "such paths"));
+    if (halves) return text + halves_text(summary, *halves);
     text += fmt::format(
         "bisection {} Gb/s, {}\n", summary.bisection_gbps,
         summary.oversubscription_permille > 1000
@@ -122,7 +136,19 @@ class TopoCommand : public Command {
     return text;
   }
 
-  static nlohmann::ordered_json json_of(const sim::TopologySummary& summary) {
+  /// For graphs whose switches are linked within a tier. Halves by number are one bisection among many.
+  static std::string halves_text(const sim::TopologySummary& summary, std::uint64_t gbps) {
+    const std::uint32_t half = summary.hosts / 2;
+    const std::uint64_t offered = summary.host_gbps * half / summary.hosts;
+    return fmt::format("hosts 0 to {} reach hosts {} to {} with {} Gb/s, {}\n", half - 1, half,
+                       summary.hosts - 1, gbps,
+                       gbps < offered ? fmt::format("oversubscribed {:.3f} to 1",
+                                                    static_cast<double>(offered) / static_cast<double>(gbps))
+                                      : "not oversubscribed");
+  }
+
+  static nlohmann::ordered_json json_of(const sim::TopologySummary& summary,
+                                        std::optional<std::uint64_t> halves) {
     nlohmann::ordered_json tiers = nlohmann::ordered_json::array();
     for (const sim::TierSummary& tier : summary.tiers) {
       tiers.push_back({{"tier", tier.tier},
@@ -136,18 +162,23 @@ class TopoCommand : public Command {
                        {"link_delay_ns_min", as_nanoseconds(tier.link_delay_min)},
                        {"link_delay_ns_max", as_nanoseconds(tier.link_delay_max)}});
     }
-    return {{"hosts", summary.hosts},
-            {"switches", summary.switches},
-            {"links", summary.links},
-            {"host_gbps", summary.host_gbps},
-            {"tiers", tiers},
-            {"diameter",
-             {{"links", summary.diameter_hops},
-              {"from", summary.diameter_from},
-              {"to", summary.diameter_to},
-              {"paths", summary.diameter_paths}}},
-            {"bisection_gbps", summary.bisection_gbps},
-            {"oversubscription", static_cast<double>(summary.oversubscription_permille) / 1000}};
+    nlohmann::ordered_json document{{"hosts", summary.hosts},
+                                    {"switches", summary.switches},
+                                    {"links", summary.links},
+                                    {"host_gbps", summary.host_gbps},
+                                    {"tiers", tiers},
+                                    {"diameter",
+                                     {{"links", summary.diameter_hops},
+                                      {"from", summary.diameter_from},
+                                      {"to", summary.diameter_to},
+                                      {"paths", summary.diameter_paths}}}};
+    if (halves) {
+      document["halves_gbps"] = *halves;
+    } else {
+      document["bisection_gbps"] = summary.bisection_gbps;
+      document["oversubscription"] = static_cast<double>(summary.oversubscription_permille) / 1000;
+    }
+    return document;
   }
 
   std::string topology_;

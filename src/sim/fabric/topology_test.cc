@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/fabric/topology.h"
 
+#include "sim/fabric/topology_cut.h"
+
 namespace wharf::sim {
 namespace {
 
@@ -44,6 +46,21 @@ TEST(Topology, StarAndBackToBackAreValid) {
   EXPECT_EQ(around.switch_count(), 1u);
   EXPECT_EQ(around.node(5).ports.size(), 5u);
   EXPECT_EQ(around.node(5).latency, nanoseconds(300));
+}
+
+TEST(Topology, WhatOneHalfCanSendToTheOtherInARing) {
+  const LinkSpec link{gigabits_per_second(100), microseconds(1)};
+  Topology ring;
+  for (int i = 0; i < 10; ++i) ring.add_host();
+  for (int i = 0; i < 5; ++i) ring.add_switch(0, kTimeZero);
+  for (NodeId i = 0; i < 10; ++i) ring.connect(i, 10 + i / 2, link);
+  EXPECT_FALSE(has_links_within_tiers(ring));
+  for (NodeId i = 0; i < 5; ++i) ring.connect(10 + i, 10 + (i + 1) % 5, link);
+  EXPECT_TRUE(has_links_within_tiers(ring));
+  // Two links of the ring lead from the first two switches; the third switch has a host of either half, and
+  // passes on 100 Gb/s to the one and 100 to the fourth switch.
+  EXPECT_EQ(gbps_between_halves(ring), 300U);
+  EXPECT_EQ(gbps_between_halves(back_to_back(link)), 100U);
 }
 
 }  // namespace
