@@ -28,8 +28,10 @@ constexpr std::string_view kFirstScreen =
     "Five things to try:\n"
     "  wharf study run openurma/table6              a published table, judged\n"
     "  wharf explain scenarios/fetch-64-bytes.toml  where the nanoseconds go\n"
-    "  wharf run scenarios/lossy-writes.toml        a run, its summary, its packets\n"
-    "  wharf state --jetties 1024 --hosts 1024      what a NIC has to remember\n"
+    "  wharf run --collective ring_all_reduce --topo fat_tree:16\n"
+    "                                               sixteen hosts on a fabric\n"
+    "  wharf litmus tests/litmus/l02-acquire-flag.litmus --witness\n"
+    "                                               what a device may see\n"
     "  wharf list                                   everything there is\n"
     "\n"
     "`wharf --help` shows every command, `wharf COMMAND --help` one of them.\n";
@@ -102,6 +104,20 @@ ExitCode explain_parse_error(const CLI::App& root, const CLI::ParseError& failur
   return usage(console, fmt::format("{}: {}; `{} --help` shows what it takes", command, text, command));
 }
 
+/// Of `examples`, the lines for the nested command that `line` begins with, continuations included.
+std::string examples_with(std::string_view examples, const std::string& line) {
+  std::string found;
+  bool takes = false;
+  while (!examples.empty()) {
+    const std::size_t end = std::min(examples.find('\n'), examples.size() - 1) + 1;
+    const std::string_view one = examples.substr(0, end);
+    examples.remove_prefix(end);
+    if (!one.starts_with("      ")) takes = one.starts_with("  " + line);
+    if (takes) found += one;
+  }
+  return found;
+}
+
 /// The arguments as one line that a shell reads back.
 std::string command_line(int argc, const char* const* argv) {
   std::string line = "wharf";
@@ -154,6 +170,8 @@ ExitCode run_parsed(int argc, const char* const* argv, Console& console) {
     app->add_flag("-q,--quiet", console.quiet, "No progress and no remarks");
     command->declare(*app);
     help->set_examples(*app, command->examples());
+    for (const CLI::App* nested : app->get_subcommands([](const CLI::App*) { return true; }))
+      help->set_examples(*nested, examples_with(command->examples(), full_name(*nested)));
     apps.push_back(app);
   }
 
@@ -164,7 +182,8 @@ ExitCode run_parsed(int argc, const char* const* argv, Console& console) {
   try {  // CLI11 reports through exceptions; none passes this point.
     root.parse(argc, const_cast<char**>(argv));
   } catch (const CLI::ParseError& failure) {
-    if (failure.get_exit_code() == 0) {  // --help, --version
+    const bool unknown_command = !command_names(innermost(root)).empty() && !root.remaining(true).empty();
+    if (failure.get_exit_code() == 0 && !unknown_command) {  // --help, --version
       std::ostringstream text;
       root.exit(failure, text, text);
       const std::string shown = text.str();

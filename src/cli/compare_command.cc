@@ -18,14 +18,18 @@ class CompareCommand : public Command {
            "  wharf compare out/before out/after --relative 0.01\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("first", first_, "A result directory")->required();
-    app.add_option("second", second_, "Another one")->required();
+    app.add_option("first", first_, "A result directory")->type_name("DIR")->required();
+    app.add_option("second", second_, "Another one")->type_name("DIR")->required();
     app.add_option("--relative", tolerance_.relative,
                    "Allowed difference as a share of the larger value, such as 0.01")
+        ->type_name("SHARE")
         ->check(CLI::Range(0.0, 1.0));
     app.add_option("--absolute", tolerance_.absolute, "Allowed difference in the value's own unit")
+        ->type_name("X")
         ->check(CLI::NonNegativeNumber);
-    app.add_option("--limit", limit_, "Differences shown, 20 by default")->check(CLI::PositiveNumber);
+    app.add_option("--limit", limit_, "Differences shown, 20 by default")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
   }
   Result<ExitCode> run(const Console& console) override {
     auto compared = report::compare_results(first_, second_, tolerance_, limit_);

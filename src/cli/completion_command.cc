@@ -84,6 +84,7 @@ class CompletionCommand : public Command {
   }
   void declare(CLI::App& app) override {
     app.add_option("shell", shell_, "bash, zsh or fish")
+        ->type_name("bash|zsh|fish")
         ->required()
         ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   }

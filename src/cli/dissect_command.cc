@@ -43,8 +43,9 @@ class DissectCommand : public Command {
            "  wharf dissect capture.pcapng --json | jq '.frames[] | select(.icrc == \"bad\")'\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("file", file_, "Capture file")->required();
+    app.add_option("file", file_, "Capture file")->type_name("FILE")->required();
     app.add_option("--frame", frame_, "Only this frame, every header and field (counted from 1)")
+        ->type_name("N")
         ->check(CLI::PositiveNumber);
     app.add_flag("-v,--verbose", verbose_, "Every header and field of every frame");
   }

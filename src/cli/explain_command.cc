@@ -26,7 +26,8 @@ class ExplainCommand : public Command {
   void declare(CLI::App& app) override {
     scenario_.declare(app);
     app.add_option("--operation", operation_,
-                   "Which operation, counted from 0 in the order in which they end; 0 by default");
+                   "Which operation, counted from 0 in the order in which they end; 0 by default")
+        ->type_name("N");
     app.add_flag("--ascii", ascii_, "Draw without UTF-8");
   }
   Result<ExitCode> run(const Console& console) override {

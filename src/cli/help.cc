@@ -61,4 +61,12 @@ std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positi
   return entry(make_option_name(option, is_positional) + make_option_opts(option), make_option_desc(option));
 }
 
+std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
+  if (option->get_type_size() == 0) return "";  // A flag.
+  const std::string type = option->get_type_name();
+  std::string out = " " + type.substr(0, type.find(':'));  // CLI11 appends what its checks say.
+  if (option->get_expected_max() == CLI::detail::expected_max_vector_size) out += " ...";
+  return out;
+}
+
 }  // namespace wharf::cli

@@ -15,12 +15,16 @@ class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter();
   /// Lines to copy, shown before everything else in the help of `app`.
-  void set_examples(const CLI::App& app, std::string_view examples) { examples_[&app] = examples; }
+  void set_examples(const CLI::App& app, std::string_view examples) {
+    if (!examples.empty()) examples_[&app] = examples;
+  }
 
   std::string make_description(const CLI::App* app) const override;
   std::string make_usage(const CLI::App* app, std::string name) const override;
   std::string make_subcommand(const CLI::App* app) const override;
   std::string make_option(const CLI::Option* option, bool is_positional) const override;
+  /// What the option takes, in one word; its text says ranges and what goes together.
+  std::string make_option_opts(const CLI::Option* option) const override;
 
  private:
   std::string entry(const std::string& name, const std::string& text) const;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // wharf litmus FILE...: tries every order of a small program's steps and judges the outcomes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -42,19 +44,23 @@ class LitmusCommand : public Command {
            "  wharf litmus tests/litmus/l02-acquire-flag.litmus --design baseline --witness\n";
   }
   void declare(CLI::App& app) override {
-    app.add_option("file", files_, "litmus files; docs/litmus.md tells how to write one")->required();
+    app.add_option("file", files_, "Litmus files; docs/litmus.md tells how to write one")
+        ->type_name("FILE")
+        ->required();
     app.add_option("--design", designs_,
-                   "only this ordering design; may be repeated. All that a file names if not given");
+                   "Only this ordering design; may be repeated. All that a file names if not given")
+        ->type_name("DESIGN");
     app.add_flag("--witness", options_.wants_witness,
-                 "a shortest trace of every outcome that is seen, not only of those that fail");
+                 "A shortest trace of every outcome that is seen, not only of those that fail");
     app.add_flag("--every-step", every_step_,
-                 "take each message and memory access as a step of its own, without the reduction");
-    app.add_option("--states", options_.limits.states, "stop a search after that many states")
+                 "Take each message and memory access as a step of its own, without the reduction");
+    app.add_option("--states", options_.limits.states, "Stop a search after that many states")
+        ->type_name("N")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32U));
     app.add_flag("--release-before-acquire", rcsc_,
-                 "a release write takes effect before a later acquire read (RCsc)");
+                 "A release write takes effect before a later acquire read (RCsc)");
     app.add_flag("--write-before-read", write_before_read_,
-                 "reads with a proposed label wait for earlier posted writes, as legacy reads do");
+                 "Reads with a proposed label wait for earlier posted writes, as legacy reads do");
   }
   Result<ExitCode> run(const Console& console) override {
     if (every_step_) options_.steps = sim::LitmusSteps::kEvery;
@@ -82,6 +88,10 @@ class LitmusCommand : public Command {
 };
 
 Result<LitmusFile> LitmusCommand::load(const std::string& path) const {
+  std::error_code status;
+  if (std::filesystem::is_directory(path, status))
+    return input_error(
+        fmt::format("{} is a directory, expected a litmus file, as {}/*.litmus are", path, path));
   std::ifstream stream(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (!stream) return input_error(fmt::format("{}: cannot be read, expected a litmus file", path));
@@ -102,7 +112,8 @@ Result<std::vector<sim::LitmusDesign>> LitmusCommand::chosen_designs(
     const auto design = sim::parse_litmus_design(word);
     if (!design) {
       const auto nearest = nearest_name(word, sim::litmus_design_names());
-      return input_error(fmt::format("--design: found \"{}\", expected an ordering design{}", word,
+      return input_error(fmt::format("--design: found \"{}\", expected one of {}{}", word,
+                                     fmt::join(sim::litmus_design_names(), ", "),
                                      nearest ? fmt::format("; did you mean {}?", *nearest) : std::string()));
     }
     if (const std::string expected = program.why_not(*design); !expected.empty())

@@ -66,26 +66,36 @@ class PerfCommand : public Command {
   }
   void declare(CLI::App& app) override {
     app.add_option("host", host_, "Address of the server, with :PORT if it is not the protocol's own")
+        ->type_name("HOST")
         ->required();
     live_.declare(app);
-    verb_option_ = app.add_option("--verb", verb_, "read, write, send, fetch_add, ...; write by default");
-    size_option_ = app.add_option("--size", size_, "Bytes of a message, such as 64, 64B or 4KiB; atomics: 8");
+    verb_option_ = app.add_option("--verb", verb_, "read, write, send, fetch_add, ...; write by default")
+                       ->type_name("VERB");
+    size_option_ = app.add_option("--size", size_, "Bytes of a message, such as 64, 64B or 4KiB; atomics: 8")
+                       ->type_name("SIZE");
     iterations_option_ = app.add_option("--iterations", iterations_, "Measured operations, 10000 by default")
+                             ->type_name("N")
                              ->check(CLI::PositiveNumber);
-    duration_option_ = app.add_option("--duration", duration_, "Measure for so long instead, such as 5s");
+    duration_option_ =
+        app.add_option("--duration", duration_, "Measure for so long instead, such as 5s")->type_name("TIME");
     warmup_option_ =
-        app.add_option("--warmup", warmup_, "Operations before the measured ones, 100 by default");
+        app.add_option("--warmup", warmup_, "Operations before the measured ones, 100 by default")
+            ->type_name("N");
     concurrency_option_ = app.add_option("--concurrency", concurrency_, "Operations in flight, 1 by default")
+                              ->type_name("N")
                               ->check(CLI::PositiveNumber);
     all_sizes_option_ =
         app.add_flag("--all-sizes", all_sizes_,
                      "Every power of two from 8B to 1MiB (ub sends: 64KiB), at most 256MiB of each");
     auto* workload =
-        app.add_option("--workload", workload_, "Run this workload on the server's memory instead");
+        app.add_option("--workload", workload_, "Run this workload on the server's memory instead")
+            ->type_name("NAME");
     app.add_option("--parties", parties_, "Clients that run the workload together, 1 by default")
+        ->type_name("N")
         ->needs(workload)
         ->check(CLI::Range(1, 64));
     app.add_option("--set", overrides_, "Override one key of the workload, as key=value; may be repeated")
+        ->type_name("KEY=VALUE")
         ->needs(workload)
         ->allow_extra_args(false);
     verb_option_->excludes(workload);

@@ -58,21 +58,21 @@ void Progress::show(std::optional<double> fraction, std::string_view detail) {
   if (now < next_) return;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const std::string left = fraction && *fraction > 0.005
-                               ? fmt::format(", {} left", duration(elapsed / *fraction * (1 - *fraction)))
+                               ? fmt::format("{} left, ", duration(elapsed / *fraction * (1 - *fraction)))
                                : std::string();
   if (!bar_) {
     next_ = now + kHeartbeat;
     const std::string share = fraction ? fmt::format("{:.0f} %, ", 100 * *fraction) : std::string();
-    console_.remark(fmt::format("{}: {}{}{}", what_, share, detail, left));
+    console_.remark(fmt::format("{}: {}{}{}", what_, share, left, detail));
     return;
   }
   next_ = now + kBarInterval;
   std::string line;
   if (fraction) {
     const int full = static_cast<int>(*fraction * kBarCells);
-    line = fmt::format("{} [{}{}] {:3.0f} % {}{}", what_, std::string(static_cast<std::size_t>(full), '#'),
-                       std::string(static_cast<std::size_t>(kBarCells - full), '.'), 100 * *fraction, detail,
-                       left);
+    line = fmt::format("{} [{}{}] {:3.0f} %, {}{}", what_, std::string(static_cast<std::size_t>(full), '#'),
+                       std::string(static_cast<std::size_t>(kBarCells - full), '.'), 100 * *fraction, left,
+                       detail);  // What a narrow terminal cuts off is the least of it.
   } else {
     line = fmt::format("{}: {}, {} so far", what_, detail, duration(elapsed));
   }

@@ -33,10 +33,11 @@ Error missing_file(const std::string& file) {
 }  // namespace
 
 void ScenarioOptions::declare(CLI::App& app) {
-  app.add_option("scenario", file, "Scenario file (TOML)")->required();
+  app.add_option("scenario", file, "Scenario file (TOML)")->type_name("FILE")->required();
   app.add_option("--set", overrides, "Override one key, as key=value; may be repeated")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--profile", profile, "Short for --set model.profile=NAME");
+  app.add_option("--profile", profile, "Short for --set model.profile=NAME")->type_name("NAME");
 }
 
 Result<sim::Scenario> ScenarioOptions::load(const std::vector<std::string>& more_overrides,

@@ -24,11 +24,13 @@ class ServeCommand : public Command {
   void declare(CLI::App& app) override {
     live_.declare(app);
     app.add_option(
-        "--listen", listen_,
-        "Address to listen on, with :PORT (0: any free one); 4792 for ub and 4791 for roce by default");
-    app.add_option("--size", size_, "Memory to expose, 64MiB by default");
+           "--listen", listen_,
+           "Address to listen on, with :PORT (0: any free one); 4792 for ub and 4791 for roce by default")
+        ->type_name("ADDRESS");
+    app.add_option("--size", size_, "Memory to expose, 64MiB by default")->type_name("SIZE");
     app.add_option("--clients", clients_,
                    "Clients at once, each with an equal part of the memory; 16 by default")
+        ->type_name("N")
         ->check(CLI::Range(1, 1024));
     app.add_flag("--share-memory", share_memory_,
                  "Let every client reach all of the memory, not only its own part");

@@ -63,8 +63,14 @@ class StateCommand : public Command {
   }
   void declare(CLI::App& app) override {
     const auto range = CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20U);
-    app.add_option("--jetties", jetties_, "Jetties, or endpoints of RoCE")->required()->check(range);
-    app.add_option("--hosts", hosts_, "Hosts that they talk to")->required()->check(range);
+    app.add_option("--jetties", jetties_, "Jetties, or endpoints of RoCE, 1 to 1048576")
+        ->type_name("N")
+        ->required()
+        ->check(range);
+    app.add_option("--hosts", hosts_, "Hosts that they talk to, 1 to 1048576")
+        ->type_name("N")
+        ->required()
+        ->check(range);
   }
   Result<ExitCode> run(const Console& console) override {
     const ub::StateReport ub = ub::state_report(jetties_, hosts_);

@@ -80,16 +80,18 @@ class StudyCommand : public Command {
   }
   void declare(CLI::App& app) override {
     app.require_subcommand(1);
-    list_ = app.add_subcommand("list", "Every study with its document");
-    run_ = app.add_subcommand("run", "Run studies by id");
-    report_ = app.add_subcommand("report", "Run every study and write one HTML page");
+    list_ = app.add_subcommand("list", "List every study.");
+    run_ = app.add_subcommand("run", "Run studies by id.");
+    report_ = app.add_subcommand("report", "Run every study and write one HTML page.");
     for (CLI::App* nested : {list_, run_, report_}) nested->fallthrough();
-    run_->add_option("id", ids_, "Studies, such as openurma/table6")->required();
-    CLI::Option* const out = run_->add_option("-o,--out", out_, "Directory for rows, plots and scripts");
+    run_->add_option("id", ids_, "Studies, such as openurma/table6")->type_name("ID")->required();
+    CLI::Option* const out =
+        run_->add_option("-o,--out", out_, "Directory for rows, plots and scripts")->type_name("DIR");
     run_->add_flag("--captures", captures_, "Into --out, too: captures of PCIe links, for wharf dissect")
         ->needs(out);
     run_->add_flag("--brief", brief_, "Tables and sentences, without rules and checks that hold");
-    report_->add_option("-o,--out", page_, "The page; its plots' scripts and numbers go beside it");
+    report_->add_option("-o,--out", page_, "The page; its plots' scripts and numbers go beside it")
+        ->type_name("FILE");
   }
   Result<ExitCode> run(const Console& console) override {
     if (list_->parsed()) return list(console);
@@ -102,13 +104,13 @@ class StudyCommand : public Command {
  private:
   Result<ExitCode> list(const Console& console) const {
     nlohmann::ordered_json document = nlohmann::ordered_json::array();
-    report::TextTable table({{"id"}, {"title"}, {"document"}});
+    report::TextTable table({{"id"}, {"title"}});
     for (const study::Study& each : study::all_studies()) {
       document.push_back({{"id", each.id}, {"title", each.title}, {"document", each.document}});
-      table.add_row({std::string(each.id), std::string(each.title), std::string(each.document)});
+      table.add_row({std::string(each.id), std::string(each.title)});
     }
     console.print(document);
-    console.print(std::string_view(table.text()));
+    console.print(table.text() + "Each says its document when it runs; --json has all of them.\n");
     return ExitCode::kDone;
   }
 

@@ -65,11 +65,15 @@ class SweepCommand : public Command {
   void declare(CLI::App& app) override {
     scenario_.declare(app);
     app.add_option("--vary", vary_, "A key and its values, as key=a,b,c; may be repeated")
+        ->type_name("KEY=A,B,...")
         ->required()
         ->allow_extra_args(false);
     app.add_option("-o,--out", out_,
-                   "Directory for results.sqlite; an interrupted sweep goes on where it stopped");
-    app.add_option("-j,--jobs", jobs_, "Runs at a time; all cores by default")->check(CLI::Range(1, 1024));
+                   "Directory for results.sqlite; an interrupted sweep goes on where it stopped")
+        ->type_name("DIR");
+    app.add_option("-j,--jobs", jobs_, "Runs at a time, 1 to 1024; all cores by default")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024));
   }
 
   Result<ExitCode> run(const Console& console) override {

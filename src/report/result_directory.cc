@@ -44,7 +44,7 @@ Result<ResultDirectory> ResultDirectory::create(const fs::path& path, bool repla
   const fs::path staging = parent / fmt::format(".{}.partial-{}", final_path.filename().string(), ::getpid());
   fs::remove_all(staging, status);
   fs::create_directory(staging, status);
-  if (status) return not_writable(staging, status.message());
+  if (status) return not_writable(final_path, status.message());
   return ResultDirectory(final_path, staging);
 }
 

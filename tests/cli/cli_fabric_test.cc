@@ -384,6 +384,7 @@ TEST(CliLitmus, EndsWithTheCodeOfWhatItFound) {
   expect_refusal({"litmus", scratch / "seen.litmus", "--design", "basline"}, 3, "did you mean baseline?");
   expect_refusal({"litmus", scratch / "seen.litmus", "--design", "rob_device"}, 3, "no MMIO operation");
   expect_refusal({"litmus", scratch / "none.litmus"}, 3, "none.litmus: cannot be read");
+  expect_refusal({"litmus", "tests/litmus"}, 3, "tests/litmus is a directory, expected a litmus file");
   expect_refusal({"litmus", "tests/data/litmus-bad/unknown-agent.litmus"}, 3,
                  "8:9: found \"E\", expected an agent of this program");
 }

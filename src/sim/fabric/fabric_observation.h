@@ -51,7 +51,6 @@ std::vector<PortId> Fabric<Host>::waiting_cycle() const {
   // Port a waits for port b when both are held, and b (at the far end of a) holds what came through a.
   std::vector<std::vector<PortId>> waits(links);
   for (PortId b = 0; b < links; ++b) {
-    if (topology.is_host(topology.port(b).node)) continue;  // What a host queues came through no port.
     for (const PortId a : partition_at(b).waiting_from(b)) {
       if (partition_at(a).held_queues(a) != 0) waits[a].push_back(b);
     }
