@@ -102,6 +102,7 @@ void Initiator::take_response(TimePs now, std::uint32_t slot, const wire::Packet
     // [UE 1.0 3.4, deferrable send] The target will ask for it.
     if (!message.deferred) ++parts_.counters.messages_deferred;
     message.deferred = true;
+    message.retry_wanted = false;
     parts_.pds.stop(now, slot);
     return;
   }
@@ -111,6 +112,7 @@ void Initiator::take_response(TimePs now, std::uint32_t slot, const wire::Packet
   }
   const bool not_ready = code == UetReturnCode::kNoMatch || code == UetReturnCode::kDisabled ||
                          code == UetReturnCode::kDisabledGeneration || code == UetReturnCode::kBadGeneration;
+  if (message.deferred && not_ready) return;  // Of a later packet; the target asks for all of it.
   // In order and with generations, the first packet speaks for all.
   if (not_ready && code != UetReturnCode::kNoMatch && message.send_length > parts_.config.payload_mtu &&
       (code == UetReturnCode::kDisabled || message.delivery != verbs::Delivery::kOrdered)) {

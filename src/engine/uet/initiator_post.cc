@@ -71,9 +71,14 @@ engine::PeerId Initiator::import(const Peer& peer) {
 
 Result<void> Initiator::forget(engine::PeerId id) {
   if (peer(id) == nullptr) return input_error(fmt::format("peer {}: no such import", id));
-  if (peers_[id].outstanding > 0) {
-    return input_error(
-        fmt::format("peer {}: found {} requests outstanding, expected none", id, peers_[id].outstanding));
+  // Those without a message yet name it too: the next import() gets its number.
+  std::uint32_t outstanding = peers_[id].outstanding;
+  for (engine::QueueId queue = 0; queue < parts_.endpoints.count(); ++queue) {
+    const Ring<PostedRequest>& posted = parts_.endpoints[queue].posted;
+    for (std::size_t i = 0; i < posted.size(); ++i) outstanding += posted[i].request.peer == id ? 1 : 0;
+  }
+  if (outstanding > 0) {
+    return input_error(fmt::format("peer {}: found {} requests outstanding, expected none", id, outstanding));
   }
   peers_[id].used = false;
   return {};

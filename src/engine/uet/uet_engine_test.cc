@@ -70,6 +70,24 @@ TEST(UetEngine, EverythingSurvivesLossDuplicationReorderingAndTrimming) {
   }
 }
 
+// A request whose work-queue entry is still being fetched has no message yet; its peer's number would go to
+// the next import.
+TEST(UetEngine, APeerThatAPostedRequestNamesIsNotForgotten) {
+  World world;
+  UetEngine& engine = world.engine(0);
+  ASSERT_EQ(engine.post(world.now(), world.queue(0), world.request(Verb::kWrite, 64),
+                        engine::Submission::kDoorbell),
+            PostStatus::kOk);
+  const auto refused = engine.disconnect(world.now(), world.queue(0), world.peer(0));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("1 requests outstanding"), std::string::npos)
+      << refused.error().message;
+  world.pair().drain(0);
+  world.pass(milliseconds(1));
+  EXPECT_EQ(world.completions(0).size(), 1U);
+  EXPECT_TRUE(engine.disconnect(world.now(), world.queue(0), world.peer(0)).ok());
+}
+
 TEST(UetEngine, AtomicsOfTheVerbs) {
   World world;
   auto& memory = world.pair().memory(1);
