@@ -597,5 +597,4 @@ void Initiator::describe_waiting(std::vector<std::string>& out) const {
         message.deferred ? ", deferred" : "", message.retry_wanted ? ", to start again" : ""));
   }
 }
-
 }  // namespace wharf::uet
