@@ -58,8 +58,8 @@ class Machine {
     MmioOperation operation;
     operation.kind = static_cast<MmioKind>(what / 4 % 16 < 14 ? what / 4 % 4 : what / 4 % 7);
     const std::uint32_t domain = input_.number();
-    operation.thread = domain % 3;
-    operation.device = domain / 3 % 3;
+    operation.thread = static_cast<std::uint16_t>(domain % 3);
+    operation.device = static_cast<std::uint16_t>(domain / 3 % 3);
     operation.tag = static_cast<std::uint32_t>(entered_.size());
     operation.length = kLineBytes;
     // Mostly near the number that the buffer waits for.

@@ -69,6 +69,9 @@ Result<GetOutcome> run_scene(const std::filesystem::path& profiles, const GetCas
                              std::uint64_t gets, std::uint64_t seed) {
   auto setup = sim::load_coherent(profiles, std::string(ordering::kProfile), {});
   if (!setup) return setup.error();
+  // Writes leave for memory at once: a line answered from their queue would not be late.
+  setup->host.ddr.write_high_percent = 1;
+  setup->host.ddr.write_low_percent = 0;
   setup->host.root_complex.queue.design = made.order.design;
   sim::Simulation simulation;
   auto built = sim::CoherentHost::create(simulation, setup->host, 1, 1, seed);

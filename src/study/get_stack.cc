@@ -138,9 +138,11 @@ constexpr std::uint64_t kSeedStep = 1'000'000;
 /// The line of the header, one of payload alone.
 constexpr std::array<std::uint32_t, 2> kBusyLines{0, 1};
 /// Software that costs nothing: one core's programs keep a line busy as many clients do.
-constexpr std::array<std::string_view, 5> kFreeSoftware{
+constexpr std::array<std::string_view, 7> kStackKeys{
     "model.core.library_post=0ns", "model.core.work_request_build=0ns", "model.core.library_poll=0ns",
-    "model.core.poll_host_memory=0ns", "model.core.poll_on_chip=0ns"};
+    "model.core.poll_host_memory=0ns", "model.core.poll_on_chip=0ns",
+    // Writes leave for memory at once: a busy line that is answered from their queue would not be late.
+    "model.ddr.write_high_percent=1", "model.ddr.write_low_percent=0"};
 
 constexpr std::string_view kRoce = "roce_bf";
 constexpr std::string_view kUb = "ub_urma";
@@ -220,7 +222,7 @@ Result<GetOutcome> run_stack_get_case(const StudyContext& context, const StackGe
                                       std::uint64_t gets, std::uint64_t seed) {
   StackGets asked;
   asked.stack = made.stack;
-  asked.keys.assign(kFreeSoftware.begin(), kFreeSoftware.end());
+  asked.keys.assign(kStackKeys.begin(), kStackKeys.end());
   asked.design = made.design;
   asked.place = made.place;
   asked.queues = kQueues;

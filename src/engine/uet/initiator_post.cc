@@ -75,7 +75,7 @@ Result<void> Initiator::forget(engine::PeerId id) {
   std::uint32_t outstanding = peers_[id].outstanding;
   for (engine::QueueId queue = 0; queue < parts_.endpoints.count(); ++queue) {
     const Ring<PostedRequest>& posted = parts_.endpoints[queue].posted;
-    for (std::size_t i = 0; i < posted.size(); ++i) outstanding += posted[i].request.peer == id ? 1 : 0;
+    for (std::size_t i = 0; i < posted.size(); ++i) outstanding += posted[i].request.peer == id ? 1U : 0U;
   }
   if (outstanding > 0) {
     return input_error(fmt::format("peer {}: found {} requests outstanding, expected none", id, outstanding));
