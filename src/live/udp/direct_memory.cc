@@ -44,7 +44,7 @@ using Wide = unsigned __int128;
 Wide wide(const std::array<std::uint64_t, 2>& halves) { return (Wide{halves[1]} << 64U) | halves[0]; }
 
 /// cmpxchg16b: one instruction, and the old value comes back whether or not it swapped.
-__attribute__((target("cx16"))) std::array<std::uint64_t, 2> compare_swap_16(const engine::Access& access) {
+std::array<std::uint64_t, 2> compare_swap_16(const engine::Access& access) {
   const Wide old = __sync_val_compare_and_swap(reinterpret_cast<Wide*>(access.address), wide(access.compare),
                                                wide(access.operand));
   return {static_cast<std::uint64_t>(old), static_cast<std::uint64_t>(old >> 64U)};
