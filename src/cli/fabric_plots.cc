@@ -60,6 +60,7 @@ std::vector<study::Plot> fabric_plots(const sim::ObservedRun& seen, const worklo
   study::Plot flow_goodput = over_time("plot_flow_goodput", "Goodput of flows", "Gb/s");
   study::Plot queues = over_time("plot_queues", "Bytes queued", "bytes");
   study::Plot windows = over_time("plot_windows", "Windows", "bytes");
+  study::Plot rates = over_time("plot_rates", "Rates of senders", "Gb/s");
   study::Plot round_trips = over_time("plot_round_trips", "Round trips", "us");
 
   study::Series total{"all flows", {}};
@@ -79,11 +80,11 @@ std::vector<study::Plot> fabric_plots(const sim::ObservedRun& seen, const worklo
   }
   append(queues, queue_lines, "ports");
 
-  std::map<std::uint32_t, study::Series> goodputs, window_lines, trip_lines;
+  std::map<std::uint32_t, study::Series> goodputs, window_lines, rate_lines, trip_lines;
   std::map<std::uint32_t, sim::FlowSample> last;
   for (const sim::FlowSample& sample : seen.flows) {
     const double at = in_microseconds(sample.at);
-    for (auto* lines : {&goodputs, &window_lines, &trip_lines})
+    for (auto* lines : {&goodputs, &window_lines, &rate_lines, &trip_lines})
       (*lines)[sample.flow].name = fmt::format("flow {}", list.flows[sample.flow].id);
     sim::FlowSample& previous = last[sample.flow];
     goodputs[sample.flow].points.push_back(
@@ -91,15 +92,18 @@ std::vector<study::Plot> fabric_plots(const sim::ObservedRun& seen, const worklo
     previous = sample;
     if (sample.trace.window != sim::kNoWindow)
       window_lines[sample.flow].points.push_back({at, static_cast<double>(sample.trace.window), ""});
+    if (sample.trace.rate.value != 0)
+      rate_lines[sample.flow].points.push_back({at, static_cast<double>(sample.trace.rate.value) / 1e9, ""});
     if (sample.trace.round_trip != kNever)
       trip_lines[sample.flow].points.push_back({at, in_microseconds(sample.trace.round_trip), ""});
   }
   append(flow_goodput, goodputs, "flows");
   append(windows, window_lines, "flows");
+  append(rates, rate_lines, "flows");
   append(round_trips, trip_lines, "flows");
 
   std::vector<study::Plot> plots;
-  for (study::Plot* plot : {&goodput, &flow_goodput, &queues, &windows, &round_trips}) {
+  for (study::Plot* plot : {&goodput, &flow_goodput, &queues, &windows, &rates, &round_trips}) {
     if (!plot->series.empty()) plots.push_back(std::move(*plot));
   }
   return plots;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "base/time.h"
@@ -117,9 +118,11 @@ class ControlledHost {
   }
 
   /// What switches with C-AQM look at.
-  static congestion::CaqmFields* caqm_fields(Body& body) {
-    return body.kind == Body::Kind::kData ? &body.caqm : nullptr;
+  static std::optional<congestion::CaqmFields> caqm_fields(const Body& body, std::uint32_t /*mtu*/) {
+    if (body.kind != Body::Kind::kData) return std::nullopt;
+    return body.caqm;
   }
+  static void answer_caqm(Body& body, const congestion::CaqmFields& fields) { body.caqm = fields; }
 
   // Observation, by place among the host's flows.
   std::uint32_t flow_count() const { return static_cast<std::uint32_t>(flows_.size()); }

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
+#include "engine/congestion/caqm.h"
+#include "engine/congestion/caqm_switch.h"
 #include "sim/fabric/captured_frames.h"
 #include "sim/fabric/fabric_host.h"
 #include "sim/fabric/fabric_state.h"
@@ -126,6 +129,20 @@ class PacketHost {
   /// Where fetching ahead begins, for endpoints that know how.
   const auto* root() const requires requires { typename Endpoint::Prefetch::Root; }
   { return &Endpoint::Prefetch::root(endpoint_.engine()); }
+
+  /// What a packet of Unified Bus asks a switch with C-AQM for; none: it asks for nothing. [UB-Base 2.0.1
+  /// 5.3.5]
+  static std::optional<congestion::CaqmFields> caqm_fields(const wire::Packet& packet, std::uint32_t mtu) {
+    const wire::CongestionField& cc = packet.ub.cc;
+    if (packet.protocol != wire::Protocol::kUb || cc.mode != wire::CongestionMode::kCaqm || !cc.enabled)
+      return std::nullopt;
+    return congestion::CaqmFields{cc.congested, cc.increase, congestion::caqm_hint_bytes(cc.hint, mtu)};
+  }
+  /// What the switch says to that.
+  static void answer_caqm(wire::Packet& packet, const congestion::CaqmFields& fields) {
+    packet.ub.cc.congested = fields.congestion;
+    packet.ub.cc.increase = fields.increase;
+  }
 
   /// The fabric has dropped the packet.
   static void drop(wire::Packet& packet, PacketContext& context) {

@@ -3,6 +3,8 @@
 // decision, departure.
 #pragma once
 
+#include <optional>
+
 #include "sim/fabric/partition.h"
 
 namespace wharf::sim {
@@ -313,12 +315,14 @@ void Partition<Host>::mark(Port& port, PortId number, PacketHead& head, std::uin
 /// C-AQM: what the packet asks for is decided when it leaves.
 template <FabricHost Host>
 void Partition<Host>::grant(Port& port, PortId number, PacketHead& head, std::uint32_t queue) {
-  if constexpr (requires(Body & body) { Host::caqm_fields(body); }) {
+  if constexpr (requires(Body & body) { Host::caqm_fields(body, 0U); }) {
     if (head.body == kNoBody) return;
-    congestion::CaqmFields* fields = Host::caqm_fields(bodies_[head.body]);
-    if (fields == nullptr) return;
+    Body& body = bodies_[head.body];
+    std::optional<congestion::CaqmFields> fields = Host::caqm_fields(body, state_.config.caqm->mtu_bytes);
+    if (!fields) return;
     const bool marked = fields->congestion;
     state_.caqm[number].on_dequeue(port.ready_at, head.bytes, port.queue_bytes[queue] - head.bytes, *fields);
+    Host::answer_caqm(body, *fields);
     if (fields->congestion && !marked) ++state_.counters[number].marked;
   }
 }

@@ -8,6 +8,8 @@
 
 #include "sim/fabric/topology_survey.h"
 #include "sim/scenario/fabric_settings.h"
+#include "sim/scenario/roce_ends.h"
+#include "sim/scenario/ub_ends.h"
 
 namespace wharf::sim {
 namespace {
@@ -47,7 +49,7 @@ FabricDerived rules(const FabricSettings& settings, const Topology& topology,
       static_cast<std::uint64_t>(Wide(derived.base_rtt.ps) * derived.link.value / 8'000'000'000'000ULL);
   const std::uint64_t packets = divide_up(derived.bdp, derived.full_packet);
   const std::uint64_t factor =
-      settings.queue_bdp_factor != 0 ? settings.queue_bdp_factor : (settings.trimming ? 1 : 5);
+      settings.queue_bdp_factor != 0 ? settings.queue_bdp_factor : (settings.trims() ? 1 : 5);
   const std::uint64_t queued = settings.queue_packets != 0 ? settings.queue_packets : factor * packets;
   const auto in_bytes = [&](std::uint64_t count) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(count * derived.full_packet, 0x7fff'ffff));
@@ -64,9 +66,18 @@ FabricDerived rules(const FabricSettings& settings, const Topology& topology,
   return derived;
 }
 
+/// Unified Bus and RoCEv2 count payload toward windows.
+SenderNetwork senders_of(const FabricSettings& settings, const UetNetwork& network) {
+  SenderNetwork senders = network.of_senders();
+  if (settings.protocol != FabricProtocol::kUet) senders.window_packet = network.payload;
+  return senders;
+}
+
 /// What depends on the topology as well as on the keys.
 Result<void> check_combination(const FabricSettings& settings, const UetNetwork& network) {
-  WHARF_TRY(check_window(settings, network, "fabric", "this topology"));
+  WHARF_TRY(check_window(settings, senders_of(settings, network), "fabric", "this topology"));
+  if (settings.protocol == FabricProtocol::kRoce) return check_roce_payload(settings.payload);
+  if (settings.protocol == FabricProtocol::kUb) return check_ub_payload(settings.payload);
   if (settings.has_credit() && settings.pcie_rate > 0) {
     return input_error(
         fmt::format("fabric.pcie_rate: found {} with fabric.control = receiver or both, expected 0: grants "
@@ -83,7 +94,7 @@ UetNetwork network_of(const FabricSettings& settings, const FabricDerived& deriv
           .max_window = derived.max_window,
           .payload = static_cast<std::uint32_t>(settings.payload),
           .header = static_cast<std::uint32_t>(settings.header),
-          .trimming = settings.trimming,
+          .trimming = settings.trims(),
           .oversubscription_permille = oversubscription_permille,
           .rto = derived.rto};
 }
@@ -184,8 +195,9 @@ FabricConfig derive_fabric(const FabricSettings& settings, const FabricDerived& 
   PortProfile profile =
       PortProfile::composite(derived.queue_bytes, settings.ecn ? derived.ecn_low : kUnlimitedBytes,
                              settings.ecn ? derived.ecn_high : kUnlimitedBytes);
+  profile.queues[1].mark_most_ppm = static_cast<std::uint32_t>(std::lround(settings.ecn_most * 1e6));
   profile.queues[1].mark_behind = settings.ecn_occupancy == EcnOccupancy::kBehindPacket;
-  if (!settings.trimming) {
+  if (!settings.trims()) {
     // Buffers under flow control are counted by arrivals.
     profile.queues[1].overflow =
         settings.drop_victim == DropVictim::kNewestOrArrival && settings.flow_control == FlowControl::kNone
@@ -208,6 +220,11 @@ FabricConfig derive_fabric(const FabricSettings& settings, const FabricDerived& 
   fabric.load_balancing = settings.load_balancing;
   fabric.switching = settings.switching;
   fabric.flow_control.kind = settings.flow_control;
+  if (settings.switches_grant()) {
+    fabric.caqm = settings.caqm_port;
+    fabric.caqm->mtu_bytes = static_cast<std::uint32_t>(settings.payload);
+    fabric.caqm->beta_ppm = settings.caqm.beta_ppm;
+  }
   if (settings.loss > 0) fabric.errors = {{.loss = settings.loss}};
   if (settings.pcie_rate > 0) {
     fabric.ingest.rate = {
@@ -225,18 +242,28 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
   DerivedFabricRun run;
   run.derived = rules(settings, topology, summary);
   const UetNetwork network = network_of(settings, run.derived, summary.oversubscription_permille);
-  if (settings.protocol == FabricProtocol::kUet) WHARF_TRY(check_combination(settings, network));
+  WHARF_TRY(check_combination(settings, network));
   FabricRunConfig& config = run.config;
   config.protocol = settings.protocol;
-  config.uet = derive_uet_ends(settings, network);
   // Runs measure the network: nobody gives up.
-  config.uet.max_rto_retries = uet::kRtoRetriesForever;
-  config.uet.max_nack_retries = uet::kNackRetriesForever;
-  config.uet.pdc_limit = std::clamp(most_peers(list, topology.host_count()) + 16, 64U, 16368U);
-  config.uet.seed = settings.seed;
-  config.ub.retransmission.attempts_max = reliability::kUnlimitedAttempts;
-  config.roce.seed = settings.seed;
-  config.roce.unlimited_retries = true;
+  switch (settings.protocol) {
+    case FabricProtocol::kUet:
+      config.uet = derive_uet_ends(settings, network);
+      config.uet.max_rto_retries = uet::kRtoRetriesForever;
+      config.uet.max_nack_retries = uet::kNackRetriesForever;
+      config.uet.pdc_limit = std::clamp(most_peers(list, topology.host_count()) + 16, 64U, 16368U);
+      config.uet.seed = settings.seed;
+      break;
+    case FabricProtocol::kUb:
+      config.ub = derive_ub_ends(settings, senders_of(settings, network), settings.payload, run.derived.rto);
+      config.ub.retransmission.attempts_max = reliability::kUnlimitedAttempts;
+      break;
+    case FabricProtocol::kRoce:
+      config.roce = derive_roce_ends(settings, senders_of(settings, network), settings.payload, run.derived.rto);
+      config.roce.seed = settings.seed;
+      config.roce.unlimited_retries = true;
+      break;
+  }
   config.charge = {.count_gaps = settings.header == 0,
                    .nominal_header_bytes = static_cast<std::uint16_t>(settings.header)};
   config.fabric = derive_fabric(settings, run.derived, topology);

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "base/check.h"
 #include "sim/scenario/profile.h"
 
 namespace wharf::sim {
@@ -40,6 +41,18 @@ constexpr std::array<Choice<EcnOccupancy>, 2> kOccupancies{
     {{"with_packet", EcnOccupancy::kWithPacket}, {"behind_packet", EcnOccupancy::kBehindPacket}}};
 constexpr std::array<Choice<DropVictim>, 2> kDropVictims{
     {{"arrival", DropVictim::kArrival}, {"newest_or_arrival", DropVictim::kNewestOrArrival}}};
+
+wire::Protocol wire_protocol(FabricProtocol protocol) {
+  switch (protocol) {
+    case FabricProtocol::kUet:
+      return wire::Protocol::kUet;
+    case FabricProtocol::kUb:
+      return wire::Protocol::kUb;
+    case FabricProtocol::kRoce:
+      return wire::Protocol::kRoce;
+  }
+  WHARF_CHECK(false);
+}
 
 template <typename E, std::size_t N>
 std::string_view name_of(const std::array<Choice<E>, N>& choices, E value) {
@@ -84,6 +97,7 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
                  0, 100'000);
   binder.integer("ecn_high_packets", settings.ecn_high_packets,
                  "above which everything is marked; 0: 0.8 of it", 0, 100'000);
+  binder.probability("ecn_most", settings.ecn_most, "of a mark where the queue reaches ecn_high_packets");
   binder.choice<EcnOccupancy>(
       "ecn_occupancy", settings.ecn_occupancy, kOccupancies,
       "the queue that decides about a mark: with the packet that leaves, or what stays "
@@ -155,6 +169,7 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
                 "how fast hosts take data in, in link speeds; 0: at any speed", 0, 1000);
   binder.flag("connection_reuse", settings.connection_reuse,
               "lines of a connection matrix with the same id are messages on one connection");
+  bind_sender_ends(binder, settings, wire_protocol(settings.protocol));
   const Binder::Section uet(binder, "", settings.protocol == FabricProtocol::kUet,
                             "only with protocol = \"uet\"");
   bind_uet_ends(binder, settings);

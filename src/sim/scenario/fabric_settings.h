@@ -60,6 +60,7 @@ struct FabricSettings : UetEnds {
   bool ecn = true;
   std::uint32_t ecn_low_packets = 0;   ///< 0: 0.2 of the bandwidth-delay product.
   std::uint32_t ecn_high_packets = 0;  ///< 0: 0.8 of it.
+  double ecn_most = 1;                 ///< Probability of a mark that is reached there; above it is 1.
   EcnOccupancy ecn_occupancy = EcnOccupancy::kWithPacket;
   bool trimming = true;
   std::uint64_t trim_size = 64;
@@ -71,6 +72,11 @@ struct FabricSettings : UetEnds {
 
   double pcie_rate = 0;  ///< Multiple of the link speed; 0: hosts take in at any speed.
   bool connection_reuse = false;
+
+  /// Whether full queues cut packets: Ultra Ethernet alone can tell a packet that was cut.
+  bool trims() const { return trimming && protocol == FabricProtocol::kUet; }
+  /// Whether switches grant growth of windows; marks by thresholds are off then.
+  bool switches_grant() const { return controller == SenderController::kCaqm; }
 
   TrafficSettings traffic;
   ObservationSettings observation;

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <vector>
 
 #include "base/time.h"
+#include "engine/congestion/sender_trace.h"
 #include "engine/contract.h"
 #include "wire/packet.h"
 #include "workload/flow_list.h"
@@ -19,22 +19,18 @@ class UetEngine;
 
 namespace wharf::sim {
 
-inline constexpr std::uint64_t kNoWindow = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::uint64_t kNoWindow = congestion::SenderTrace::kNoWindow;
 
 /// What an engine knows about sending to one host.
-struct FlowTrace {
-  std::uint64_t window = kNoWindow;  ///< Bytes; kNoWindow: it has none.
-  std::uint32_t in_flight = 0;       ///< Packets.
-  TimePs round_trip = kNever;        ///< The latest sample.
-  TimePs base_round_trip = kNever;   ///< The unloaded one, as the controller believes.
+struct FlowTrace : congestion::SenderTrace {
+  TimePs base_round_trip = kNever;  ///< The unloaded one, as the controller believes; kNever: it has none.
 };
 
 /// The congestion context toward `remote`: its controller, or the receiver's credit where that alone decides.
 FlowTrace trace_of(const uet::UetEngine& engine, std::uint32_t remote);
-/// Choice: engines without a controller on fabrics have nothing to show.
 template <typename E>
-FlowTrace trace_of(const E&, std::uint32_t) {
-  return {};
+FlowTrace trace_of(const E& engine, std::uint32_t remote) {
+  return {engine.congestion_trace({remote})};
 }
 
 /// One flow at one instant. Counts are since the start.

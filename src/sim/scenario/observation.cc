@@ -158,15 +158,18 @@ std::string pauses_csv(const std::vector<PauseRecord>& pauses, const PortNames& 
 
 std::string flow_series_csv(const std::vector<FlowSample>& samples, const workload::FlowList& list) {
   std::string out =
-      "time_ns,flow,delivered_bytes,goodput_gbps,window_bytes,in_flight_packets,rtt_ns,base_rtt_ns,"
-      "retransmitted,trimmed\n";
+      "time_ns,flow,delivered_bytes,goodput_gbps,window_bytes,rate_gbps,in_flight_packets,rtt_ns,"
+      "base_rtt_ns,retransmitted,trimmed\n";
   std::map<std::uint32_t, FlowSample> before;
   for (const FlowSample& sample : samples) {
     FlowSample& last = before[sample.flow];
-    fmt::format_to(std::back_inserter(out), "{:.3f},{},{},{:.3f},{},{},{},{},{},{}\n",
+    fmt::format_to(std::back_inserter(out), "{:.3f},{},{},{:.3f},{},{},{},{},{},{},{}\n",
                    as_nanoseconds(sample.at), list.flows[sample.flow].id, sample.delivered_bytes,
                    gbps(sample.delivered_bytes - last.delivered_bytes, sample.at - last.at),
                    sample.trace.window == kNoWindow ? std::string() : std::to_string(sample.trace.window),
+                   sample.trace.rate.value == 0
+                       ? std::string()
+                       : fmt::format("{:.3f}", static_cast<double>(sample.trace.rate.value) / 1e9),
                    sample.trace.in_flight, optional_ns(sample.trace.round_trip),
                    optional_ns(sample.trace.base_round_trip), sample.retransmitted, sample.trimmed);
     last = sample;

@@ -16,11 +16,6 @@ constexpr std::array<Choice<uet::CongestionControl>, 4> kControls{
      {"sender", uet::CongestionControl::kSender},
      {"receiver", uet::CongestionControl::kReceiver},
      {"both", uet::CongestionControl::kBoth}}};
-constexpr std::array<Choice<UetController>, 5> kControllers{{{"nscc", UetController::kNscc},
-                                                             {"constant", UetController::kConstant},
-                                                             {"swift", UetController::kSwift},
-                                                             {"dcqcn", UetController::kDcqcn},
-                                                             {"dctcp", UetController::kDctcp}}};
 constexpr std::array<Choice<congestion::NsccRules>, 2> kNsccRules{
     {{"specification", congestion::NsccRules::kSpecification}, {"htsim", congestion::NsccRules::kSimulator}}};
 constexpr std::array<Choice<uet::SackBase>, 2> kSackBases{
@@ -43,58 +38,28 @@ constexpr std::array<Choice<OversubscribedControl>, 3> kOversubscribed{
      {"on", OversubscribedControl::kOn},
      {"off", OversubscribedControl::kOff}}};
 
-std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 std::uint32_t q16(double value) { return static_cast<std::uint32_t>(std::lround(value * 65536)); }
 
-void derive_controller(const UetEnds& ends, const UetNetwork& network, uet::UetConfig& uet) {
-  const std::uint32_t window_mtu = network.window_packet();
-  switch (ends.controller) {
-    case UetController::kNscc:
-    case UetController::kDctcp: {
-      congestion::NsccConfig nscc = congestion::NsccConfig::for_network(
-          network.link, network.base_rtt, window_mtu, network.trimming, network.payload);
-      nscc.initial_window = std::uint64_t{ends.window_packets} * window_mtu;
-      if (ends.target_delay != kTimeZero) {
-        nscc.target_delay = ends.target_delay;
-        nscc.qa_threshold = nscc.target_delay * 4;  // [UE 1.0 3.6.13]
-      }
-      nscc.qa_gate = ends.qa_gate;
-      nscc.rules = ends.nscc_rules;
-      nscc.ack_trigger_bytes = ends.ack_trigger;
-      nscc.nack_lowers_base_rtt = ends.base_rtt_from_nacks;
-      nscc.last_hop_trims_count = ends.control != uet::CongestionControl::kBoth;
-      uet.controller = nscc;
-      break;
-    }
-    case UetController::kConstant: {
-      const std::uint64_t packets =
-          ends.window_packets != 0 ? ends.window_packets : divide_up(network.max_window, window_mtu);
-      uet.controller = congestion::ConstantWindowConfig{.packets = static_cast<std::uint32_t>(packets)};
-      break;
-    }
-    case UetController::kSwift: {
-      congestion::SwiftConfig swift;
-      swift.packet_bytes = window_mtu;
-      swift.initial_rtt = network.base_rtt;
-      if (ends.window_packets != 0) swift.initial_window = ends.window_packets << 16U;
-      uet.controller = swift;
-      break;
-    }
-    case UetController::kDcqcn:
-      uet.controller = congestion::DcqcnConfig::connectx(network.link);
-      break;
+congestion::NsccConfig nscc_config(const UetEnds& ends, const UetNetwork& network) {
+  congestion::NsccConfig nscc = congestion::NsccConfig::for_network(
+      network.link, network.base_rtt, network.window_packet(), network.trimming, network.payload);
+  nscc.initial_window = std::uint64_t{ends.window_packets} * network.window_packet();
+  if (ends.target_delay != kTimeZero) {
+    nscc.target_delay = ends.target_delay;
+    nscc.qa_threshold = nscc.target_delay * 4;  // [UE 1.0 3.6.13]
   }
+  nscc.qa_gate = ends.qa_gate;
+  nscc.rules = ends.nscc_rules;
+  nscc.ack_trigger_bytes = ends.ack_trigger;
+  nscc.nack_lowers_base_rtt = ends.base_rtt_from_nacks;
+  nscc.last_hop_trims_count = ends.control != uet::CongestionControl::kBoth;
+  return nscc;
 }
 
 }  // namespace
 
 void bind_uet_ends(Binder& binder, UetEnds& ends) {
   binder.choice<uet::CongestionControl>("control", ends.control, kControls, "who holds packets back");
-  binder.choice<UetController>("controller", ends.controller, kControllers, "the sender's controller");
-  binder.integer("window_packets", ends.window_packets,
-                 "first window (constant: the window) in full packets; 0: 1.5 bandwidth-delay products", 0,
-                 100'000);
   binder.time("target_delay", ends.target_delay,
               "NSCC's queueing target; 0ns: 0.75 of the base round trip with trimming, all of it without");
   binder.integer("qa_gate", ends.qa_gate, "NSCC adapts quickly below MaxWnd / 2^qa_gate", 0, 16);
@@ -115,10 +80,6 @@ void bind_uet_ends(Binder& binder, UetEnds& ends) {
       "idle_grant", ends.idle_grant, kIdleGrants,
       "credit at a time for a source that wants none while nobody does: a full grant, one "
       "packet at half the pace, or none");
-  binder.time("rto", ends.rto,
-              "retransmission time-out; 0ns: 15us and six full queues; two hosts: and six times what may be "
-              "under way");
-  binder.flag("rto_back_off", ends.rto_back_off, "time-outs double");
   binder.flag("base_rtt_probe", ends.base_rtt_probe,
               "NSCC: a probe after the first answer gives an early sample of the base round trip");
   binder.flag("ack_every_syn", ends.ack_every_syn,
@@ -140,22 +101,10 @@ Result<void> check_ends(const UetEnds& ends, std::string_view section) {
     return input_error(
         fmt::format("{}.{}: {} is known but not supported, expected {}", section, key, found, expected));
   };
-  if (ends.controller == UetController::kDctcp)
+  if (ends.controller == SenderController::kDctcp)
     return refuse("controller", "dctcp", "nscc, constant, swift or dcqcn");
   if (ends.accurate_base_rtt) return refuse("accurate_base_rtt", "true", "false");
   return {};
-}
-
-Result<void> check_window(const UetEnds& ends, const UetNetwork& network, std::string_view section,
-                          std::string_view where) {
-  std::uint64_t most = ~std::uint64_t{0};
-  if (ends.controller == UetController::kNscc || ends.controller == UetController::kDctcp)
-    most = network.max_window / network.window_packet();
-  if (ends.controller == UetController::kSwift) most = congestion::SwiftConfig{}.window_max >> 16U;
-  if (ends.window_packets <= most) return {};
-  return input_error(
-      fmt::format("{}.window_packets: found {}, expected at most the {} packets of the largest window on {}",
-                  section, ends.window_packets, most, where));
 }
 
 uet::UetConfig derive_uet_ends(const UetEnds& ends, const UetNetwork& network) {
@@ -164,7 +113,10 @@ uet::UetConfig derive_uet_ends(const UetEnds& ends, const UetNetwork& network) {
   uet.congestion = ends.control;
   uet.window_overhead_bytes = network.header;
   uet.nominal_header_bytes = network.header;
-  derive_controller(ends, network, uet);
+  if (ends.controller == SenderController::kNscc)
+    uet.controller = nscc_config(ends, network);
+  else
+    uet.controller = controller_config(ends, network.of_senders());
   uet.credit = congestion::RcccConfig::for_network(network.link, network.base_rtt, network.window_packet());
   uet.credit.slow_grants = ends.idle_grant != IdleGrant::kNone;
   if (ends.idle_grant == IdleGrant::kPacket) {

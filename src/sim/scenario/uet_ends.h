@@ -11,10 +11,10 @@
 #include "base/units.h"
 #include "engine/uet/config.h"
 #include "sim/scenario/binder.h"
+#include "sim/scenario/sender_ends.h"
 
 namespace wharf::sim {
 
-enum class UetController : std::uint8_t { kNscc, kConstant, kSwift, kDcqcn, kDctcp };
 /// Whether the upper bits of entropy values are drawn once or for each round of paths.
 enum class PathBits : std::uint8_t { kFixed, kDrawn };
 /// When a source without credit asks for some: as soon as nothing of it is under way, or a time-out later.
@@ -24,10 +24,8 @@ enum class IdleGrant : std::uint8_t { kFull, kPacket, kNone };
 enum class OversubscribedControl : std::uint8_t { kAuto, kOn, kOff };
 
 /// Zero stands for "by rule" where a rule is given.
-struct UetEnds {
+struct UetEnds : SenderEnds {
   uet::CongestionControl control = uet::CongestionControl::kSender;
-  UetController controller = UetController::kNscc;
-  std::uint32_t window_packets = 0;  ///< 0: MaxWnd, 1.5 bandwidth-delay products.
   TimePs target_delay{};             ///< 0: 0.75 of the base round trip with trimming, 1.0 without.
   std::uint32_t qa_gate = 3;
   congestion::NsccRules nscc_rules = congestion::NsccRules::kSpecification;
@@ -38,8 +36,6 @@ struct UetEnds {
   PathBits path_bits = PathBits::kFixed;
   CreditRequest credit_request = CreditRequest::kDry;
   IdleGrant idle_grant = IdleGrant::kFull;
-  TimePs rto{};  ///< 0: 15 us and six full queues; between two hosts: and six times what may be under way.
-  bool rto_back_off = true;
   bool sleek = false;
   bool base_rtt_probe = true;
   bool ack_every_syn = true;
@@ -69,6 +65,7 @@ struct UetNetwork {
 
   /// What a full packet counts toward windows. [UE 1.0 3.6: transport size and 40 bytes]
   std::uint32_t window_packet() const { return payload + (header != 0 ? header : 108); }
+  SenderNetwork of_senders() const { return {link, base_rtt, max_window, window_packet()}; }
 };
 
 /// Ethernet, IPv4, UDP, PDS request, SES and CRC trailer, with preamble and gap: what a full packet of Ultra
@@ -76,14 +73,10 @@ struct UetNetwork {
 inline constexpr std::uint32_t kUetDataOverhead = 14 + 20 + 8 + 12 + 44 + 4 + 4 + 20;
 inline constexpr std::uint32_t kUetAcknowledgement = 14 + 20 + 8 + 32 + 12 + 4 + 4 + 20;
 
-/// Lists the keys into the binder's section.
+/// Lists the keys into the binder's section, without those of every sender: see bind_sender_ends().
 void bind_uet_ends(Binder& binder, UetEnds& ends);
 /// Refuses what is known but has no code behind it. `section`: of the keys, "fabric" for one.
 Result<void> check_ends(const UetEnds& ends, std::string_view section);
-/// Refuses a window that is larger than the controller allows on this network. `where`: "this topology", for
-/// one.
-Result<void> check_window(const UetEnds& ends, const UetNetwork& network, std::string_view section,
-                          std::string_view where);
 /// The configuration of the engines. Theirs to say: seeds, and how many peers there may be.
 uet::UetConfig derive_uet_ends(const UetEnds& ends, const UetNetwork& network);
 

@@ -23,7 +23,7 @@ Bytes most_under_way(const UetSettings& settings, const UetNetwork& network) {
   const std::uint64_t psns = std::max(settings.default_mpr, 1U) * kPsnsPerMpr * network.window_packet();
   if (settings.control == uet::CongestionControl::kNone) return {psns};
   if (settings.control != uet::CongestionControl::kReceiver &&
-      settings.controller == UetController::kConstant && settings.window_packets != 0)
+      settings.controller == SenderController::kConstant && settings.window_packets != 0)
     return {std::min(psns, std::uint64_t{settings.window_packets} * network.window_packet())};
   return {std::min(psns, network.max_window)};
 }
@@ -51,6 +51,7 @@ void bind_uet(Binder& binder, UetSettings& uet, bool active) {
   const Binder::Section section(binder, "uet", active, "only with model.stack = \"uet\"");
   binder.bytes("payload", uet.payload, "of a full packet, an even number", 256, 8192);
   binder.bytes("header", uet.header, "all headers of a packet together; 0B: what they really take", 0, 1024);
+  bind_sender_ends(binder, uet, wire::Protocol::kUet);
   bind_uet_ends(binder, uet);
   binder.integer("default_mpr", uet.default_mpr,
                  "packet numbers used ahead of the oldest unacknowledged one, in units of 128 (Default_MPR)",
@@ -145,7 +146,8 @@ uet::UetConfig derive_uet(const UetSettings& settings, const LinkConfig& link, c
 Result<void> check_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
                        Attachment attachment) {
   WHARF_TRY(check_ends(settings, "uet"));
-  WHARF_TRY(check_window(settings, network_of(settings, link, host, attachment), "uet", "this link"));
+  WHARF_TRY(check_window(settings, network_of(settings, link, host, attachment).of_senders(), "uet",
+                         "this link"));
   return uet::validate(derive_uet(settings, link, host, attachment));
 }
 
