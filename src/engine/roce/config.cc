@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <string>
+#include <variant>
 
 namespace wharf::roce {
 namespace {
@@ -24,6 +25,22 @@ Result<void> power_of_two(const char* key, std::uint64_t value) {
                      ", expected a power of two up to 65536");
 }
 
+/// [decision 0045] Which controllers find in RoCE what they need.
+Result<void> check_congestion(const congestion::ControllerConfig& config) {
+  if (!std::holds_alternative<congestion::DcqcnConfig>(config) &&
+      !std::holds_alternative<congestion::SwiftConfig>(config) &&
+      !std::holds_alternative<congestion::ConstantWindowConfig>(config)) {
+    return input_error(
+        "roce.congestion is a controller whose signals RoCE does not carry, expected DCQCN, Swift, a "
+        "constant "
+        "window or none");
+  }
+  if (const auto made = congestion::AnyController::create(config); !made.ok()) {
+    return input_error("roce.congestion." + made.error().message);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check(const RoceConfig& config) {
@@ -38,6 +55,11 @@ Result<void> check(const RoceConfig& config) {
   WHARF_TRY(in_range("rnr_retry", config.rnr_retry, 0, 7));
   WHARF_TRY(in_range("backoff_limit", config.backoff_limit, 0, 16));
   WHARF_TRY(in_range("min_rnr_timer", config.min_rnr_timer, 0, 31));
+  if (config.congestion) WHARF_TRY(check_congestion(*config.congestion));
+  if (config.min_time_between_cnps < kTimeZero || config.min_time_between_cnps > seconds(1)) {
+    return input_error("roce.min_time_between_cnps is " + std::to_string(config.min_time_between_cnps.ps) +
+                       " ps, expected 0 to 1 s");
+  }
   WHARF_TRY(in_range("max_read_atomic", config.max_read_atomic, 1, 128));
   WHARF_TRY(in_range("fetch_batch", config.fetch_batch, 1, 64));
   WHARF_TRY(in_range("fetches_in_flight", config.fetches_in_flight, 1, 16));

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "engine/congestion/any_controller.h"
 #include "trace/tracer.h"
 #include "verbs/segment.h"
 #include "wire/host_address.h"
@@ -41,6 +42,14 @@ struct RoceConfig {
   /// Doublings of the timeout while the same request keeps timing out; 0: none. Choice: the specification has
   /// none.
   std::uint8_t backoff_limit = 0;
+
+  // Congestion control. Data is ECN-capable, whether or not there is any.
+  /// Who says when a queue pair may send: DCQCN, Swift or a constant window, one controller for each queue
+  /// pair. None: only window_packets does.
+  std::optional<congestion::ControllerConfig> congestion;
+  /// Notification point: a queue pair that receives marked packets sends one congestion notification packet
+  /// (CNP) in this time at most; 0..1 s, zero sends none. [SIGCOMM 2015: 50 us]
+  TimePs min_time_between_cnps;
 
   // Responder.
   std::uint8_t min_rnr_timer =

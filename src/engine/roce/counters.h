@@ -23,7 +23,8 @@ struct Counters {
   std::uint64_t rnr_naks_received = 0;
   std::uint64_t retries_exhausted = 0;
   std::uint64_t duplicate_requests = 0;
-  std::uint64_t congestion_notifications = 0;  ///< CNPs received.
+  std::uint64_t congestion_notifications = 0;       ///< CNPs received.
+  std::uint64_t congestion_notifications_sent = 0;  ///< CNPs sent.
 
   // Packets dropped.
   std::uint64_t dropped_foreign = 0;  ///< Not RoCE.

@@ -18,11 +18,15 @@ std::vector<MemoryUse> RoceEngine::memory_use() const {
              pair->transmit.bytes_held() + pair->answers.bytes_held() + pair->read_ahead.bytes_held() +
              pair->resources.capacity() * sizeof(SavedResource);
   }
-  return {{"queue_pair", pairs, bytes},
-          {"memory_key", core_.keys.live(), core_.keys.bytes_held()},
-          {"memory_access", core_.port.places(), core_.port.bytes_held()},
-          {"deferred_packet", contexts_.packet_places(), contexts_.bytes_held()},
-          {"interface", 1, sizeof(RoceEngine) + sizeof(Parts) + core_.events.bytes_held()}};
+  std::vector<MemoryUse> use{{"queue_pair", pairs, bytes},
+                             {"memory_key", core_.keys.live(), core_.keys.bytes_held()},
+                             {"memory_access", core_.port.places(), core_.port.bytes_held()},
+                             {"deferred_packet", contexts_.packet_places(), contexts_.bytes_held()}};
+  if (congestion_.records() > 0) {
+    use.push_back({"congestion_control", congestion_.records(), congestion_.bytes_held()});
+  }
+  use.push_back({"interface", 1, sizeof(RoceEngine) + sizeof(Parts) + core_.events.bytes_held()});
+  return use;
 }
 
 std::size_t ContextStore::bytes_held() const {

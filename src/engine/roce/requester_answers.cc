@@ -92,7 +92,9 @@ void Requester::receive(TimePs now, QueuePair& pair, const wire::Packet& packet)
   }
   if (pair.context.state != QueueState::kReadyToSend) return;
   if (requester.unacknowledged != before) {
-    retransmission_.note_progress(now, pair);
+    const bool is_ack = roce.bth.opcode == RoceOpcode::kRcAcknowledge &&
+                        roce.ack.aeth.syndrome_class() == wire::AethClass::kAck;
+    retransmission_.note_progress(now, pair, is_ack ? std::optional<Psn>(psn) : std::nullopt);
   }
   advance(now, pair);
 }

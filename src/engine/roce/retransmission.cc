@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/reliability/receiver_not_ready.h"
+#include "engine/roce/congestion_control.h"
 #include "engine/roce/requester.h"
 
 namespace wharf::roce {
@@ -23,8 +24,9 @@ void Retransmission::note_sent(TimePs now, QueuePair& pair) {
   if (pair.context.requester.timeout_at == kNever) start_timer(now, pair);
 }
 
-void Retransmission::note_progress(TimePs now, QueuePair& pair) {
+void Retransmission::note_progress(TimePs now, QueuePair& pair, std::optional<Psn> answered) {
   RequesterContext& requester = pair.context.requester;
+  congestion_.on_confirmed(now, pair, answered);
   // An answer to the first transmission of what is being sent again: go on behind it.
   if (wire::psn_after(requester.unacknowledged, requester.sent)) go_back(pair);
   requester.retries_left = core_.config.retry_count;
@@ -47,6 +49,7 @@ void Retransmission::stop(QueuePair& pair) {
   requester.rnr_until = kNever;
   requester.recovering = false;
   core_.update_timer(pair);
+  congestion_.restart(pair);
 }
 
 // True when another try is allowed; otherwise the oldest request has failed.
@@ -77,7 +80,7 @@ void Retransmission::go_back(QueuePair& pair) {
       static_cast<std::uint32_t>(wire::psn_difference(requester.unacknowledged, pair.send.front().first_psn));
 }
 
-void Retransmission::recover(TimePs now, QueuePair& pair) {
+void Retransmission::recover(TimePs now, QueuePair& pair, congestion::LossCause cause) {
   RequesterContext& requester = pair.context.requester;
   requester.recovering = true;
   requester.recovery_psn = requester.unacknowledged;
@@ -86,6 +89,7 @@ void Retransmission::recover(TimePs now, QueuePair& pair) {
       requester.unacknowledged,
       static_cast<std::uint64_t>(wire::psn_difference(requester.highest_sent, requester.unacknowledged)));
   go_back(pair);
+  congestion_.on_lost(now, pair, cause);
   requester.timeout_at = kNever;
   core_.update_timer(pair);
   core_.kick(pair);
@@ -111,7 +115,7 @@ void Retransmission::sequence_nak(TimePs now, QueuePair& pair) {
   if (requester.recovering && requester.recovery_psn == requester.unacknowledged) return;
   if (requester.unacknowledged == requester.sent) return;
   stamp_loss(now, pair);
-  if (spend_retry(now, pair)) recover(now, pair);
+  if (spend_retry(now, pair)) recover(now, pair, congestion::LossCause::kGap);
 }
 
 void Retransmission::implied_nak(TimePs now, QueuePair& pair) {
@@ -121,7 +125,7 @@ void Retransmission::implied_nak(TimePs now, QueuePair& pair) {
   if (requester.unacknowledged == requester.sent) return;
   ++core_.counters.implied_naks;
   stamp_loss(now, pair);
-  if (spend_retry(now, pair)) recover(now, pair);
+  if (spend_retry(now, pair)) recover(now, pair, congestion::LossCause::kGap);
 }
 
 void Retransmission::receiver_not_ready(TimePs now, QueuePair& pair, std::uint8_t timer_code) {
@@ -136,7 +140,7 @@ void Retransmission::receiver_not_ready(TimePs now, QueuePair& pair, std::uint8_
     }
     --requester.rnr_left;
   }
-  recover(now, pair);
+  recover(now, pair, congestion::LossCause::kRefused);
   requester.rnr_until = now + reliability::receiver_not_ready_delay(timer_code);
   if (core_.tracer != nullptr) {
     core_.tracer->span(pair.send.front().request.operation, trace::Stage::kReceiverBackoff, now,
@@ -167,7 +171,7 @@ void Retransmission::expire(TimePs now, QueuePair& pair) {
   if (!spend_retry(now, pair)) return;
   const std::uint8_t backoff = requester.backoff;
   if (backoff < core_.config.backoff_limit) requester.backoff = static_cast<std::uint8_t>(backoff + 1);
-  recover(now, pair);
+  recover(now, pair, congestion::LossCause::kTimeout);
 }
 
 }  // namespace wharf::roce

@@ -4,24 +4,29 @@
 // vol 1 9.7.5, 9.7.6]
 #pragma once
 
+#include <optional>
+
 #include "base/time.h"
+#include "engine/congestion/controller.h"
 #include "engine/roce/engine_core.h"
 #include "wire/psn.h"
 
 namespace wharf::roce {
 
+class CongestionControl;
 class Requester;
 
 class Retransmission {
  public:
-  explicit Retransmission(EngineCore& core) : core_(core) {}
+  Retransmission(EngineCore& core, CongestionControl& congestion) : core_(core), congestion_(congestion) {}
   /// The two halves know each other; called once.
   void attach(Requester& requester) { requester_ = &requester; }
 
   /// A request packet left: the timer runs unless it does already.
   void note_sent(TimePs now, QueuePair& pair);
-  /// The oldest unanswered PSN moved on: counters are refilled and the timer is pushed forward.
-  void note_progress(TimePs now, QueuePair& pair);
+  /// The oldest unanswered PSN moved on: counters are refilled and the timer is pushed forward. `answered`
+  /// when a plain ACK for that PSN says so.
+  void note_progress(TimePs now, QueuePair& pair, std::optional<Psn> answered = {});
 
   /// NAK sequence error; the caller has acknowledged everything before the PSN of the NAK.
   void sequence_nak(TimePs now, QueuePair& pair);
@@ -36,16 +41,17 @@ class Retransmission {
   /// Takes the sending position back to the oldest unanswered PSN.
   void go_back(QueuePair& pair);
 
-  /// Switches the timers off, on entering the error state or on reset.
+  /// Switches the timers off and forgets what is in flight, on entering the error state.
   void stop(QueuePair& pair);
 
  private:
   bool spend_retry(TimePs now, QueuePair& pair);
-  void recover(TimePs now, QueuePair& pair);
+  void recover(TimePs now, QueuePair& pair, congestion::LossCause cause);
   void start_timer(TimePs now, QueuePair& pair);
   void stamp_loss(TimePs now, QueuePair& pair);
 
   EngineCore& core_;
+  CongestionControl& congestion_;
   Requester* requester_ = nullptr;
 };
 

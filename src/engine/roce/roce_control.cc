@@ -54,6 +54,7 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
     const std::uint32_t count = id + 1;
     core_.port.reserve(core_.config.access_slots + 32 * count);
     core_.timers.reserve(count);
+    congestion_.add_queue(id);
     for (auto& list : core_.ready_flows) list.reserve(2 * std::size_t{count});
     core_.completed.reserve(count);
     core_.kicked.reserve(count);
@@ -95,6 +96,7 @@ void RoceEngine::clear(TimePs now, QueuePair& pair) {
   pair.waiting = false;
   pair.fatal = false;
   core_.timers.set(pair.id, kNever);
+  congestion_.restart(pair);
   if (pair.driver_state != QueueState::kReset) core_.step(now, pair, QueueEvent::kReset);
   init_context(pair);
 }
@@ -186,6 +188,7 @@ Result<engine::PeerId> RoceEngine::connect(TimePs now, engine::QueueId queue,
   requester.read_limit = std::min(core_.config.max_read_atomic, remote.responder_resources);
   requester.retries_left = core_.config.retry_count;
   requester.rnr_left = core_.config.rnr_retry;
+  congestion_.connect(*pair, remote.host);
   core_.step(now, *pair, QueueEvent::kPeerPrepared);
   return pair->id;
 }

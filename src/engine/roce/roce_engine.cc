@@ -15,7 +15,8 @@ using wire::RoceOpcode;
 
 RoceEngine::Parts::Parts(const RoceConfig& config, wire::PayloadPool& pool, Arena& arena)
     : core(config, pool, arena),
-      retransmission(core),
+      congestion(core),
+      retransmission(core, congestion),
       requester(core, retransmission),
       responder(core),
       contexts(core) {
@@ -25,6 +26,7 @@ RoceEngine::Parts::Parts(const RoceConfig& config, wire::PayloadPool& pool, Aren
 RoceEngine::RoceEngine(std::unique_ptr<Parts> parts)
     : parts_(std::move(parts)),
       core_(parts_->core),
+      congestion_(parts_->congestion),
       retransmission_(parts_->retransmission),
       requester_(parts_->requester),
       responder_(parts_->responder),
@@ -187,8 +189,8 @@ void RoceEngine::handle_packet(TimePs now, QueuePair& pair, const wire::Packet& 
     return;
   }
   if (bth.opcode == RoceOpcode::kCnp) {
-    // The rate limiter of a congestion controller is told here when the engine has one.
     ++counters.congestion_notifications;
+    congestion_.on_notified(now, pair);
     return;
   }
   if (packet.trim != wire::TrimState::kWhole || packet.payload.length > context.path_mtu) {
@@ -197,6 +199,8 @@ void RoceEngine::handle_packet(TimePs now, QueuePair& pair, const wire::Packet& 
   }
   const bool is_answer =
       bth.opcode >= RoceOpcode::kRcReadResponseFirst && bth.opcode <= RoceOpcode::kRcAtomicAcknowledge;
+  const bool is_data = !is_answer || bth.opcode <= RoceOpcode::kRcReadResponseOnly;
+  if (is_data && packet.mark == wire::CongestionMark::kExperienced) congestion_.on_marked(now, pair);
   if (is_answer) {
     requester_.receive(now, pair, packet);
   } else {
@@ -226,7 +230,19 @@ void RoceEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) 
   run_kicked(now);
 }
 
+void RoceEngine::seal(wire::Packet& out) {
+  // Ethernet 14, IP 20 or 40, UDP 8, BTH 12, ICRC 4, FCS 4.
+  const std::uint32_t fixed = core_.config.ip_version == wire::IpVersion::kV4 ? 62 : 82;
+  out.header_bytes = fixed + wire::roce_extension_bytes(out.roce.bth.opcode);
+  ++core_.counters.packets_sent;
+}
+
 bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask classes, wire::Packet& out) {
+  if (congestion_.owes_notification() && (classes & wire::mask_of(wire::TrafficClass::kControl)) != 0 &&
+      congestion_.take_notification(out)) {
+    seal(out);
+    return true;
+  }
   if (core_.flows_listed == 0) return false;  // Asked after every input, mostly in vain.
   for (std::size_t at = 0; at < kSendClassCount;) {
     Ring<std::uint32_t>& flows = core_.ready_flows[at];
@@ -250,19 +266,21 @@ bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask clas
     const std::size_t now_class = ready_class();
     bool sent = false;
     if (now_class == at) {
+      if (congestion_.holds(now, pair, flow, at)) {
+        at = 0;
+        continue;
+      }
       sent =
           flow == Flow::kRequests ? requester_.transmit(now, pair, out) : responder_.transmit(now, pair, out);
+      if (sent) {
+        seal(out);
+        congestion_.on_sent(now, pair, flow, out);
+      }
     }
     const std::size_t next_class = ready_class();
     if (next_class != kSendClassCount) core_.list_flow(pair, flow, next_class);
     run_kicked(now);
-    if (sent) {
-      // Ethernet 14, IP 20 or 40, UDP 8, BTH 12, ICRC 4, FCS 4.
-      const std::uint32_t fixed = core_.config.ip_version == wire::IpVersion::kV4 ? 62 : 82;
-      out.header_bytes = fixed + wire::roce_extension_bytes(out.roce.bth.opcode);
-      ++core_.counters.packets_sent;
-      return true;
-    }
+    if (sent) return true;
     at = 0;  // A flow may have moved to a more urgent list.
   }
   return false;
@@ -430,10 +448,11 @@ void RoceEngine::expire(TimePs now) {
       contexts_.defer_expiry(now, pair);
     }
   }
+  congestion_.expire(now);
   run_kicked(now);
 }
 
-TimePs RoceEngine::deadline() const { return core_.timers.earliest(); }
+TimePs RoceEngine::deadline() const { return min(core_.timers.earliest(), congestion_.deadline()); }
 
 // --- Observation ---
 
@@ -457,6 +476,8 @@ void RoceEngine::describe_waiting(std::vector<std::string>& lines) const {
       line += "waits for its work-queue entry";
     } else if (requester.rnr_until != kNever) {
       line += "waits for the receiver to become ready";
+    } else if (congestion_.is_holding(*pair, Flow::kRequests)) {
+      line += "is held back by congestion control";
     } else if (requester.unacknowledged != requester.sent) {
       line += "waits for an answer to PSN " + std::to_string(requester.unacknowledged);
     } else if (!pair->transmit.empty()) {

@@ -12,8 +12,10 @@
 #include "base/memory_use.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "engine/congestion/sender_trace.h"
 #include "engine/contract.h"
 #include "engine/roce/config.h"
+#include "engine/roce/congestion_control.h"
 #include "engine/roce/context_store.h"
 #include "engine/roce/engine_core.h"
 #include "engine/roce/requester.h"
@@ -105,6 +107,8 @@ class RoceEngine {
   const Counters& counters() const { return core_.counters; }
   /// What the program knows of the queue's state.
   QueueState state(engine::QueueId queue) const;
+  /// Toward `peer`, over all queue pairs connected to it; empty without a controller.
+  congestion::SenderTrace congestion_trace(wire::HostAddress peer) const { return congestion_.trace(peer); }
   void describe_waiting(std::vector<std::string>& lines) const;
   /// What it holds now; payload buffers belong to their pool and are not counted.
   std::vector<MemoryUse> memory_use() const;
@@ -114,6 +118,7 @@ class RoceEngine {
     Parts(const RoceConfig& config, wire::PayloadPool& pool, Arena& arena);
 
     EngineCore core;
+    CongestionControl congestion;
     Retransmission retransmission;
     Requester requester;
     Responder responder;
@@ -125,6 +130,8 @@ class RoceEngine {
   const QueuePair* find(engine::QueueId queue) const;
   /// The queue pair that `packet` is for, or null after counting why not.
   QueuePair* accept(const wire::Packet& packet);
+  /// Its share of every packet that leaves: sizes and counters.
+  void seal(wire::Packet& out);
   void handle_packet(TimePs now, QueuePair& pair, const wire::Packet& packet);
   void handle_access(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
   /// The record of the memory key that `packet` will be checked against, or kNoRecord.
@@ -145,6 +152,7 @@ class RoceEngine {
   // The parts refer to one another, so they stay where they are when the engine moves.
   std::unique_ptr<Parts> parts_;
   EngineCore& core_;
+  CongestionControl& congestion_;
   Retransmission& retransmission_;
   Requester& requester_;
   Responder& responder_;

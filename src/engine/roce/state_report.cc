@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/roce/state_report.h"
 
+#include "engine/roce/congestion_control.h"
 #include "engine/roce/memory_key_table.h"
 #include "engine/roce/queue_pair.h"
 
@@ -33,6 +34,9 @@ StateReport state_report(std::uint64_t endpoints, std::uint64_t hosts, const Roc
   beyond("answer", sizeof(Answer), pairs * config.responses_ahead);
   beyond("read_ahead", sizeof(ReadAhead), pairs * config.transmit_ahead);
   beyond("saved_resource", sizeof(SavedResource), pairs * config.max_read_atomic);
+  if (const std::size_t each = CongestionControl::bytes_per_queue(config); each > 0) {
+    beyond("congestion_control", each, pairs);
+  }
   return report;
 }
 

@@ -71,7 +71,7 @@ constexpr std::array<Named<ub::UbCounters>, 42> kUb{{
     {"dropped_stale_acknowledgement", &ub::UbCounters::dropped_stale_acknowledgement},
     {"dropped_response", &ub::UbCounters::dropped_response},
 }};
-constexpr std::array<Named<roce::Counters>, 30> kRoce{{
+constexpr std::array<Named<roce::Counters>, 31> kRoce{{
     {"packets_sent", &roce::Counters::packets_sent},
     {"packets_received", &roce::Counters::packets_received},
     {"requests_resent", &roce::Counters::requests_resent},
@@ -86,6 +86,7 @@ constexpr std::array<Named<roce::Counters>, 30> kRoce{{
     {"retries_exhausted", &roce::Counters::retries_exhausted},
     {"duplicate_requests", &roce::Counters::duplicate_requests},
     {"congestion_notifications", &roce::Counters::congestion_notifications},
+    {"congestion_notifications_sent", &roce::Counters::congestion_notifications_sent},
     {"dropped_foreign", &roce::Counters::dropped_foreign},
     {"dropped_unknown_opcode", &roce::Counters::dropped_unknown_opcode},
     {"dropped_version", &roce::Counters::dropped_version},
