@@ -19,7 +19,38 @@ Result<void> in_range(const char* key, std::uint64_t value, std::uint64_t low, s
   return input_error(fmt::format("ub.{}: found {}, expected {} to {}", key, value, low, high));
 }
 
+Result<void> check_congestion(const UbConfig& config) {
+  if (config.min_time_between_cnps < kTimeZero) {
+    return input_error("ub.min_time_between_cnps: found less than zero, expected zero or a duration");
+  }
+  if (!config.congestion) return {};
+  if (std::holds_alternative<congestion::NsccConfig>(*config.congestion)) {
+    return input_error(
+        "ub.congestion: found NSCC, which needs what only Ultra Ethernet's acknowledgements carry, expected "
+        "a "
+        "constant window, DCQCN, C-AQM, LDCP or Swift");
+  }
+  if (std::holds_alternative<congestion::CaqmConfig>(*config.congestion) && config.mtu > kCaqmMtuMax) {
+    return input_error(
+        fmt::format("ub.mtu: found {}, expected at most {} with C-AQM, whose 8-bit Hint holds no larger one",
+                    config.mtu, kCaqmMtuMax));
+  }
+  const congestion::ControllerConfig chosen = controller_for(config, config.mtu);
+  if (auto made = congestion::AnyController::create(chosen); !made) {
+    return input_error("ub.congestion." + made.error().message);
+  }
+  return {};
+}
+
 }  // namespace
+
+congestion::ControllerConfig controller_for(const UbConfig& config, std::uint32_t mtu) {
+  congestion::ControllerConfig chosen = *config.congestion;
+  if (auto* caqm = std::get_if<congestion::CaqmConfig>(&chosen)) caqm->mtu_bytes = mtu;
+  if (auto* ldcp = std::get_if<congestion::LdcpConfig>(&chosen)) ldcp->mtu_bytes = mtu;
+  if (auto* swift = std::get_if<congestion::SwiftConfig>(&chosen)) swift->packet_bytes = mtu;
+  return chosen;
+}
 
 Result<void> validate(const UbConfig& config) {
   using wire::UbEncapsulation;
@@ -62,7 +93,7 @@ Result<void> validate(const UbConfig& config) {
   if (config.load_store_reissue.base <= kTimeZero) {
     return input_error("ub.load_store_reissue.base: found zero, expected a positive time");
   }
-  return {};
+  return check_congestion(config);
 }
 
 }  // namespace wharf::ub

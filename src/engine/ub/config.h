@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "engine/congestion/any_controller.h"
 #include "engine/reliability/retransmission_timer.h"
 #include "trace/tracer.h"
 #include "wire/host_address.h"
@@ -38,6 +40,9 @@ inline constexpr std::uint32_t kTokenIds = 1U << 20U;
 /// Unanswered memory accesses from which on packets that ask for more are dropped; their senders repeat them.
 inline constexpr std::uint32_t kUnansweredAccessesMax = 1U << 16U;
 
+/// Largest MTU under C-AQM: Hint of one MTU is MTU / 32 and has 8 bits.
+inline constexpr std::uint32_t kCaqmMtuMax = 4096;
+
 /// rnr_retry value for "try for ever".
 inline constexpr std::uint8_t kRnrRetryForever = 7;
 
@@ -65,6 +70,15 @@ struct UbConfig {
   /// Tells this engine from earlier ones of the same host: an engine that takes another's place takes a
   /// higher value, and its peers begin new channels when they connect to it.
   std::uint32_t first_incarnation = 0;
+
+  // Congestion control of TP channels; loads and stores (8.3) are not under it. docs/decisions/0032.
+  /// Every channel has a controller of its own; none: windows alone limit what is in flight. Any but NSCC.
+  /// The packet size of C-AQM, LDCP and Swift is the channel's MTU, whatever is given here; C-AQM needs an
+  /// MTU of 4096 at most.
+  std::optional<congestion::ControllerConfig> congestion;
+  /// Receiver of DCQCN's marks: between two CNPs of one channel at least. Zero: none are sent. (Paper: 50
+  /// us.)
+  TimePs min_time_between_cnps{};
 
   // Transactions.
   std::uint32_t transactions_per_jetty = 256;  ///< TA segments outstanding: a power of two, at most 32768.
@@ -122,6 +136,9 @@ constexpr std::uint64_t context_region_bytes(const UbConfig& config) {
 constexpr TimePs error_timeout(std::uint8_t code) {
   return nanoseconds(4096) * (std::int64_t{1} << (code & 31U));
 }
+
+/// The controller of a channel with this MTU. `config.congestion` is there.
+congestion::ControllerConfig controller_for(const UbConfig& config, std::uint32_t mtu);
 
 /// Refuses values outside the ranges above; the message names the key.
 Result<void> validate(const UbConfig& config);

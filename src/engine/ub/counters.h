@@ -62,4 +62,11 @@ struct UbCounters {
   std::uint64_t dropped_response = 0;               ///< It answers nothing outstanding.
 };
 
+/// What congestion control of TP channels counts, apart because most runs have none.
+struct CongestionCounters {
+  std::uint64_t notifications_sent = 0;      ///< CNPs.
+  std::uint64_t notifications_received = 0;  ///< CNPs that a controller heard of.
+  std::uint64_t echoes_refused = 0;          ///< CETPHs that claim more bytes than were sent.
+};
+
 }  // namespace wharf::ub

@@ -50,7 +50,7 @@ void TpLayer::add_memory_use(std::vector<MemoryUse>& out) const {
   std::uint64_t bytes = channels_.capacity() * sizeof(channels_[0]) +
                         closed_.capacity() * sizeof(std::uint32_t) + channel_of_host_.bytes_held() +
                         timers_.bytes_held() + dirty_.bytes_held() + ack_list_.bytes_held() +
-                        data_list_.bytes_held() + resend_list_.bytes_held();
+                        data_list_.bytes_held() + resend_list_.bytes_held() + congestion_.bytes_held();
   for (const auto& channel : channels_) {
     bytes += sizeof(TpChannel) + reliability::SendWindow<TxPacket>::bytes(parts_.config.send_window) +
              parts_.config.receive_window / 8 + channel->waiting.size_bytes();

@@ -25,6 +25,8 @@ bool may_be_placed_ahead(wire::TaOpcode opcode) {
 
 }  // namespace
 
+TpLayer::TpLayer(EngineParts& parts) : parts_(parts), congestion_(parts.config, parts.arena) {}
+
 Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
   const UbConfig& config = parts_.config;
   if (blob.encapsulation != config.encapsulation) {
@@ -106,6 +108,7 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
   made.receive_first = receive_first;
   made.messages_delivered = 0;
   made.naked = 0;
+  congestion_.open(index, made.mtu, send_first, receive_first);
   step(now, index, ChannelEvent::kOpen);
   parts_.contexts.add({ContextKind::kTpChannel, index});
   return index;
@@ -199,8 +202,10 @@ void TpLayer::process(TimePs now, std::uint32_t index, const wire::Packet& packe
         ++parts_.counters.dropped_acknowledgement;
       }
       return;
-    case TpOpcode::kUnreliable:
     case TpOpcode::kCnp:
+      if (congestion_.notified(now, index)) return;
+      break;
+    case TpOpcode::kUnreliable:
       break;
   }
   ++parts_.counters.dropped_tp_opcode;
@@ -212,6 +217,7 @@ void TpLayer::process_data(TimePs now, std::uint32_t index, const wire::Packet& 
     ++parts_.counters.dropped_malformed;
     return;
   }
+  congestion_.arrived(now, index, packet);
   const wire::Psn tpmsn = packet.ub.rtph.tpmsn;
   std::uint64_t logical = 0;
   switch (channel.receive.classify(packet.ub.rtph.psn, logical)) {
@@ -238,6 +244,7 @@ void TpLayer::process_data(TimePs now, std::uint32_t index, const wire::Packet& 
         return;
       }
       channel.receive.accept(logical);
+      congestion_.kept(index, logical, packet);
       ask_acknowledgement(now, index, AckKind::kSack, tpmsn, true);
       return;
     case reliability::Arrival::kNext:
@@ -249,6 +256,7 @@ void TpLayer::process_data(TimePs now, std::uint32_t index, const wire::Packet& 
     return;
   }
   const std::uint32_t advanced = channel.receive.accept(logical);
+  congestion_.accepted(index, packet);
   if (packet.ub.rtph.last) ++channel.messages_delivered;
   deliver(now, index, packet);
   if (advanced > 1) deliver_waiting(now, index, logical + 1, logical + advanced);
@@ -290,6 +298,7 @@ void TpLayer::deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t fro
   TpChannel& channel = *channels_[index];
   for (std::uint64_t logical = from; logical < end; ++logical) {
     const std::uint32_t kept = std::exchange(reorder(channel, logical), 0);
+    congestion_.accepted_waiting(index, logical);
     if ((kept & kPlaced) != 0) {
       if ((kept & kPlacedLast) != 0) ++channel.messages_delivered;
       parts_.responder.deliver_ahead(now, kept & kIndexMask, (kept & kPlacedLast) != 0);
@@ -383,7 +392,8 @@ void TpLayer::wipe(std::uint32_t channel) {
 }
 
 void TpLayer::describe_waiting(std::vector<std::string>& out) const {
-  for (const auto& channel : channels_) {
+  for (std::uint32_t index = 0; index < count(); ++index) {
+    const auto& channel = channels_[index];
     const std::uint32_t host = channel->remote.number;
     if (channel->state == ChannelState::kClosed) continue;
     if (channel->state == ChannelState::kError) {
@@ -396,6 +406,9 @@ void TpLayer::describe_waiting(std::vector<std::string>& out) const {
                       "time-out at {} ps",
                       host, wire::psn_wrap(channel->send_cursor - 1), channel->timer.attempts(),
                       channel->timer.deadline().ps));
+    }
+    if (const TimePs until = congestion_.waits_until(index); until != kNever) {
+      out.push_back(fmt::format("TP channel to host {}: its next packet may leave at {} ps", host, until.ps));
     }
     if (channel->receive.has_gap()) {
       out.push_back(fmt::format("TP channel to host {}: packets that have arrived wait for packet {}", host,

@@ -23,6 +23,7 @@
 #include "engine/ub/channel_state.h"
 #include "engine/ub/context_records.h"
 #include "engine/ub/exchange.h"
+#include "engine/ub/tp_congestion.h"
 #include "wire/packet.h"
 
 namespace wharf::ub {
@@ -56,6 +57,7 @@ struct TxPacket {
   bool last = false;
   bool prepared = false;      ///< Queued for retransmission, and its data fetched or being fetched.
   bool fetch_failed = false;  ///< Its data could not be read: it goes out without.
+  bool lost = false;          ///< The controller was told so of its last sending.
 };
 
 /// What the next acknowledgement of a channel says.
@@ -83,6 +85,8 @@ struct TpChannel {
   std::uint32_t unsent = 0;           ///< Numbered, never sent.
   std::uint32_t resend_prepared = 0;  ///< Queued retransmissions whose data is fetched or being fetched.
   reliability::RetransmissionTimer timer;
+  bool timer_held = false;  ///< It came while the controller held everything back; it counts from the next
+                            ///< packet on.
   // The message being numbered, and those behind it.
   bool numbering = false;
   PacketOrigin numbering_origin = PacketOrigin::kRequest;
@@ -122,7 +126,7 @@ struct TpChannel {
 
 class TpLayer {
  public:
-  explicit TpLayer(EngineParts& parts) : parts_(parts) {}
+  explicit TpLayer(EngineParts& parts);
 
   // Control.
   /// The channel to the exporter of `blob`, made if there is none or if the present one has failed.
@@ -150,17 +154,22 @@ class TpLayer {
   void resume_packet(TimePs now, std::uint32_t channel, std::uint32_t generation, std::uint32_t parked);
   /// False: neither transmit_acknowledgement() nor transmit_data() has anything. Asked far more often than
   /// there is.
-  bool may_transmit() const { return !(ack_list_.empty() && data_list_.empty() && resend_list_.empty()); }
+  bool may_transmit() const {
+    return !(ack_list_.empty() && data_list_.empty() && resend_list_.empty()) ||
+           congestion_.has_notification();
+  }
+  /// The next CNP, likewise.
+  bool transmit_notification(wire::TrafficClassMask allowed, wire::Packet& out);
   /// The next acknowledgement, if there is one and its class is allowed.
   bool transmit_acknowledgement(wire::TrafficClassMask allowed, wire::Packet& out);
   /// The next packet with a PSN: one that is sent again, or a new one.
   bool transmit_data(TimePs now, wire::TrafficClassMask allowed, bool again, wire::Packet& out);
 
   // From memory.
-  void data_done(const PendingAccess& owner, const engine::AccessResult& result);
+  void data_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
 
   // From time.
-  TimePs deadline() const { return timers_.earliest(); }
+  TimePs deadline() const { return min(timers_.earliest(), congestion_.deadline()); }
   void expire(TimePs now);
   void resume_timeout(TimePs now, std::uint32_t channel);
   void resume_pump(TimePs now, std::uint32_t channel);
@@ -177,6 +186,7 @@ class TpLayer {
   /// Memory failed to keep the record; its fetch has ended and the context cache does not hold it.
   void lose(TimePs now, std::uint32_t channel) { fail(now, channel); }
 
+  const TpCongestion& congestion() const { return congestion_; }
   void describe_waiting(std::vector<std::string>& out) const;
   /// Adds what it holds (memory_use.cc).
   void add_memory_use(std::vector<MemoryUse>& out) const;
@@ -202,8 +212,8 @@ class TpLayer {
   void number_packet(TimePs now, std::uint32_t index);
   void start_fetch(std::uint32_t index, TxPacket& packet);
   void prepare_retransmissions(std::uint32_t index);
-  void update_ready(std::uint32_t index);
-  TxPacket* sendable(std::uint32_t index, bool again);
+  void update_ready(TimePs now, std::uint32_t index);
+  TxPacket* sendable(TimePs now, std::uint32_t index, bool again);
   void build_sack(const TpChannel& channel, wire::Packet& out);
   void address_packet(const TpChannel& channel, wire::Packet& out) const;
   void build(const TpChannel& channel, const TxPacket& packet, bool again, wire::Packet& out) const;
@@ -215,7 +225,9 @@ class TpLayer {
   void acknowledge_before(TimePs now, std::uint32_t index, std::uint64_t end);
   void progressed(TimePs now, std::uint32_t index);
   void released(TimePs now, std::uint32_t index, TxPacket& packet);
-  void queue_loss(std::uint32_t index, std::uint64_t logical, std::uint64_t max);
+  bool queue_loss(std::uint32_t index, std::uint64_t logical);
+  std::uint32_t rewind(std::uint32_t index, std::uint64_t from);
+  void settle_congestion(TimePs now, std::uint32_t index, bool answered);
   void timed_out(TimePs now, std::uint32_t index);
   void fail(TimePs now, std::uint32_t index);
   void step(TimePs now, std::uint32_t index, ChannelEvent event);
@@ -226,6 +238,7 @@ class TpLayer {
   void set_timer(std::uint32_t index);
 
   EngineParts& parts_;
+  TpCongestion congestion_;
   std::vector<std::unique_ptr<TpChannel>> channels_;
   FlatMap channel_of_host_;
   std::vector<std::uint32_t> closed_;  ///< Channels without a host.

@@ -15,11 +15,13 @@ void TpLayer::process_ack(TimePs now, std::uint32_t index, const wire::Packet& p
     ++parts_.counters.dropped_acknowledgement;
     return;
   }
+  congestion_.take_echo(index, last + 1, packet);
   if (last < channel.send.una()) {
     ++parts_.counters.dropped_stale_acknowledgement;
-    return;
+  } else {
+    acknowledge_before(now, index, last + 1);
   }
-  acknowledge_before(now, index, last + 1);
+  settle_congestion(now, index, true);
 }
 
 void TpLayer::process_nak(TimePs now, std::uint32_t index, const wire::Packet& packet) {
@@ -29,14 +31,29 @@ void TpLayer::process_nak(TimePs now, std::uint32_t index, const wire::Packet& p
     ++parts_.counters.dropped_acknowledgement;
     return;
   }
+  congestion_.take_echo(index, expected, packet);
   if (expected < channel.send.una()) {
     ++parts_.counters.dropped_stale_acknowledgement;
+    settle_congestion(now, index, true);
     return;
   }
   // Choice: a TPNAK also confirms everything before the PSN that it expects.
   if (expected > channel.send.una()) acknowledge_before(now, index, expected);
-  trace_repair(now, index, expected, channel.send.rewind(expected, channel.send_cursor));
+  trace_repair(now, index, expected, rewind(index, expected));
+  settle_congestion(now, index, true);
   touch(index);
+}
+
+std::uint32_t TpLayer::rewind(std::uint32_t index, std::uint64_t from) {
+  std::uint32_t queued = 0;
+  for (std::uint64_t logical = from; logical < channels_[index]->send_cursor; ++logical)
+    queued += queue_loss(index, logical) ? 1U : 0U;
+  return queued;
+}
+
+void TpLayer::settle_congestion(TimePs now, std::uint32_t index, bool answered) {
+  congestion_.tell_losses(now, index, congestion::LossCause::kGap);
+  if (congestion_.tell(now, index, answered)) touch(index);
 }
 
 void TpLayer::trace_repair(TimePs now, std::uint32_t index, std::uint64_t first, std::uint32_t queued) const {
@@ -60,33 +77,35 @@ void TpLayer::process_sack(TimePs now, std::uint32_t index, const wire::Packet& 
   // Bit 0 tells the two published forms apart: set, it confirms everything through the base; clear, the base
   // is missing.
   const std::uint64_t confirmed_end = bit(0) ? base + 1 : base;
+  congestion_.take_echo(index, confirmed_end, packet);
   if (confirmed_end > channel.send.una()) progress = channel.send.acknowledge_before(confirmed_end, release);
   const std::uint32_t queued_before = channel.send.retransmissions_queued();
   const std::uint64_t end = std::min(base + bitmap.size() * 8, channel.send_cursor);
   for (std::uint64_t logical = std::max(base, channel.send.una()); logical < end; ++logical) {
     if (bit(logical - base)) {
       progress |= channel.send.acknowledge_one(logical, release);
-    } else if (logical <= max && logical >= base) {
-      queue_loss(index, logical, max);
+    } else if (logical <= max && logical >= base && max >= channel.send.slot(logical).resend_mark) {
+      // [UB-Base 2.0.1 6.4.2] Each hole is repaired once per loss report. A repeated packet counts as lost
+      // again only when something that was sent after the repetition has arrived (MarkPSN of ns-3-UB), or
+      // when the timer fires.
+      queue_loss(index, logical);
     }
   }
   channel.send.advance_over_confirmed();
   const std::uint32_t queued = channel.send.retransmissions_queued();
   if (queued > queued_before) trace_repair(now, index, channel.send.una(), queued - queued_before);
   if (progress) progressed(now, index);
+  settle_congestion(now, index, true);
   if (!progress && channel.send.retransmissions_queued() == 0)
     ++parts_.counters.dropped_stale_acknowledgement;
   touch(index);
 }
 
-void TpLayer::queue_loss(std::uint32_t index, std::uint64_t logical, std::uint64_t max) {
+bool TpLayer::queue_loss(std::uint32_t index, std::uint64_t logical) {
   TpChannel& channel = *channels_[index];
-  // [UB-Base 2.0.1 6.4.2] Each hole is repaired once per loss report. A repeated packet counts as lost again
-  // only when something that was sent after the repetition has arrived (MarkPSN of ns-3-UB), or when the
-  // timer fires.
-  if (!channel.send.confirmed(logical) && max >= channel.send.slot(logical).resend_mark) {
-    channel.send.queue_retransmission(logical);
-  }
+  if (!channel.send.queue_retransmission(logical)) return false;
+  congestion_.lost(index, channel.send.slot(logical));
+  return true;
 }
 
 void TpLayer::acknowledge_before(TimePs now, std::uint32_t index, std::uint64_t end) {
@@ -109,6 +128,7 @@ void TpLayer::confirm_delivered(TimePs now, std::uint32_t index, std::uint64_t f
     any |= channel.send.acknowledge_one(logical, [&](TxPacket& packet) { released(now, index, packet); });
   }
   if (channel.send.advance_over_confirmed() || any) progressed(now, index);
+  settle_congestion(now, index, false);
 }
 
 void TpLayer::released(TimePs now, std::uint32_t index, TxPacket& packet) {
@@ -116,6 +136,7 @@ void TpLayer::released(TimePs now, std::uint32_t index, TxPacket& packet) {
     packet.prepared = false;
     --channels_[index]->resend_prepared;
   }
+  congestion_.confirmed(index, packet);
   parts_.payloads.release(packet.data.buffer);
   packet.data = {};
   packet.state = PacketState::kFree;
@@ -128,12 +149,20 @@ void TpLayer::released(TimePs now, std::uint32_t index, TxPacket& packet) {
 
 void TpLayer::start_timer(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
+  if (channel.timer_held) {
+    channel.timer_held = false;
+    timers_.set(2 * index, now + parts_.config.retransmission.timeout(channel.timer.attempts()));
+    return;
+  }
   if (channel.timer.running()) return;
   channel.timer.start(parts_.config.retransmission, now);
   set_timer(index);
 }
 
-void TpLayer::set_timer(std::uint32_t index) { timers_.set(2 * index, channels_[index]->timer.deadline()); }
+void TpLayer::set_timer(std::uint32_t index) {
+  channels_[index]->timer_held = false;
+  timers_.set(2 * index, channels_[index]->timer.deadline());
+}
 
 void TpLayer::expire(TimePs now) {
   while (timers_.earliest() <= now) {
@@ -145,6 +174,7 @@ void TpLayer::expire(TimePs now) {
       timed_out(now, owner / 2);
     }
   }
+  while (congestion_.deadline() <= now) touch(congestion_.expire(now));
 }
 
 void TpLayer::resume_timeout(TimePs now, std::uint32_t channel) {
@@ -161,12 +191,17 @@ void TpLayer::timed_out(TimePs now, std::uint32_t index) {
     parts_.contexts.defer(key, {.step = DeferredStep::kChannelTimeout, .object = index}, {}, false);
     return;
   }
+  if (congestion_.holds_back(now, index)) {
+    channel.timer_held = true;
+    return;
+  }
   switch (channel.timer.expire(parts_.config.retransmission, now)) {
     case reliability::RetransmissionTimer::Expiry::kNotDue:
       break;
     case reliability::RetransmissionTimer::Expiry::kRetransmit: {
       ++parts_.counters.timeouts;
-      const std::uint32_t queued = channel.send.rewind(channel.send.una(), channel.send_cursor);
+      const std::uint32_t queued = rewind(index, channel.send.una());
+      congestion_.tell_losses(now, index, congestion::LossCause::kTimeout);
       parts_.trace(now, trace::EventKind::kTimeout, index, channel.timer.attempts(), queued);
       trace_repair(now, index, channel.send.una(), queued);
       touch(index);
@@ -234,6 +269,7 @@ void TpLayer::end_channel(TimePs now, std::uint32_t index, ChannelEvent event) {
   channel.requests = {};
   channel.responses = {};
   channel.send.clear([&](TxPacket& packet) { released(now, index, packet); });
+  congestion_.close(index);
   channel.unsent = 0;
   channel.send_cursor = channel.send.next();
   channel.ack = AckKind::kNone;

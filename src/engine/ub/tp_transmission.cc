@@ -60,7 +60,7 @@ void TpLayer::pump(TimePs now, std::uint32_t index) {
       number_packet(now, index);
     }
   }
-  update_ready(index);
+  update_ready(now, index);
 }
 
 bool TpLayer::choose_message(TimePs now, std::uint32_t index) {
@@ -149,7 +149,7 @@ void TpLayer::prepare_retransmissions(std::uint32_t index) {
   }
 }
 
-void TpLayer::data_done(const PendingAccess& owner, const engine::AccessResult& result) {
+void TpLayer::data_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result) {
   TpChannel& channel = *channels_[owner.object];
   if (channel.generation != owner.generation) return;
   TxPacket& packet = channel.send.slot(owner.detail);
@@ -178,26 +178,26 @@ void TpLayer::data_done(const PendingAccess& owner, const engine::AccessResult& 
     parts_.payloads.release(packet.data.buffer);
     packet.data = {};
   }
-  update_ready(owner.object);
+  update_ready(now, owner.object);
 }
 
-TxPacket* TpLayer::sendable(std::uint32_t index, bool again) {
+TxPacket* TpLayer::sendable(TimePs now, std::uint32_t index, bool again) {
   TpChannel& channel = *channels_[index];
   // New packets wait behind those that are sent again.
   const bool resend = channel.send.retransmissions_queued() > 0;
   if (channel.state != ChannelState::kReady || resend != again || (!again && channel.unsent == 0))
     return nullptr;
   TxPacket& packet = channel.send.slot(again ? channel.send.first_retransmission() : channel.send_cursor);
-  return packet.state == PacketState::kReady ? &packet : nullptr;
+  return packet.state == PacketState::kReady && congestion_.may_send(now, index, packet) ? &packet : nullptr;
 }
 
-void TpLayer::update_ready(std::uint32_t index) {
+void TpLayer::update_ready(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
-  if (!channel.data_listed && sendable(index, false) != nullptr) {
+  if (!channel.data_listed && sendable(now, index, false) != nullptr) {
     channel.data_listed = true;
     data_list_.push_back(index);
   }
-  if (!channel.resend_listed && sendable(index, true) != nullptr) {
+  if (!channel.resend_listed && sendable(now, index, true) != nullptr) {
     channel.resend_listed = true;
     resend_list_.push_back(index);
   }
@@ -212,6 +212,23 @@ void TpLayer::address_packet(const TpChannel& channel, wire::Packet& out) const 
   out.ub.encapsulation = parts_.config.encapsulation;
   out.ub.rtph.source_tpn = channel.local_tpn;
   out.ub.rtph.destination_tpn = channel.remote_tpn;
+}
+
+bool TpLayer::transmit_notification(wire::TrafficClassMask allowed, wire::Packet& out) {
+  if ((allowed & wire::mask_of(wire::TrafficClass::kControl)) == 0) return false;
+  std::uint32_t index = 0;
+  if (!congestion_.next_notification(index)) return false;
+  address_packet(*channels_[index], out);
+  out.traffic_class = wire::TrafficClass::kControl;
+  out.ub.rtph.opcode = wire::TpOpcode::kCnp;
+  out.ub.rtph.last = true;
+  // Profile P2 has CETPH there instead of CNPETPH.
+  wire::UbPacket::AckExtension& extension = wire::use_ack(out.ub);
+  extension.cnp.ecn = 1;
+  extension.cetph.congested_packets = 1;
+  out.header_bytes = wire::wire_header_bytes(out);
+  ++parts_.counters.packets_sent;
+  return true;
 }
 
 bool TpLayer::transmit_acknowledgement(wire::TrafficClassMask allowed, wire::Packet& out) {
@@ -248,6 +265,7 @@ bool TpLayer::transmit_acknowledgement(wire::TrafficClassMask allowed, wire::Pac
         build_sack(channel, out);
         break;
     }
+    congestion_.write_echo(index, channel.ack_number, out);
     out.header_bytes = wire::wire_header_bytes(out);
     ++parts_.counters.packets_sent;
     return true;
@@ -305,9 +323,10 @@ bool TpLayer::transmit_data(TimePs now, wire::TrafficClassMask allowed, bool aga
     list.pop_front();
     TpChannel& channel = *channels_[index];
     (again ? channel.resend_listed : channel.data_listed) = false;
-    TxPacket* packet = sendable(index, again);
+    TxPacket* packet = sendable(now, index, again);
     if (packet == nullptr) continue;
     build(channel, *packet, again, out);
+    congestion_.departs(now, index, *packet, again, out);
     out.traffic_class = traffic_class;
     if (again) {
       channel.send.retransmitted(packet->logical);

@@ -169,7 +169,7 @@ void UbEngine::access_done(TimePs now, engine::AccessId access, const engine::Ac
   const engine::AccessResult& result = whole ? answer : kFaulted;
   switch (owner.owner) {
     case AccessOwner::kPacketData:
-      parts_->tp.data_done(owner, result);
+      parts_->tp.data_done(now, owner, result);
       break;
     case AccessOwner::kInboundWrite:
       parts_->responder.write_done(now, owner, result.status);
@@ -210,14 +210,15 @@ void UbEngine::expire(TimePs now) {
 bool UbEngine::next_access(engine::Access& out) { return parts_->accesses.next(out); }
 
 bool UbEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allowed, wire::Packet& out) {
-  // Most urgent first: acknowledgements, repeated packets, loads and stores, new packets.
+  // Most urgent first: CNPs, acknowledgements, repeated packets, loads and stores, new packets.
   TpLayer& tp = parts_->tp;
   const bool numbered = tp.may_transmit();
-  const bool sent = (numbered && (tp.transmit_acknowledgement(allowed, out) ||
-                                  tp.transmit_data(now, allowed, true, out))) ||
-                    ((allowed & wire::mask_of(wire::TrafficClass::kLoadStore)) != 0 &&
-                     parts_->load_store.transmit(now, out)) ||
-                    (numbered && tp.transmit_data(now, allowed, false, out));
+  const bool sent =
+      (numbered && (tp.transmit_notification(allowed, out) || tp.transmit_acknowledgement(allowed, out) ||
+                    tp.transmit_data(now, allowed, true, out))) ||
+      ((allowed & wire::mask_of(wire::TrafficClass::kLoadStore)) != 0 &&
+       parts_->load_store.transmit(now, out)) ||
+      (numbered && tp.transmit_data(now, allowed, false, out));
   if (sent) parts_->settle(now);
   return sent;
 }
@@ -242,7 +243,14 @@ TimePs UbEngine::deadline() const {
 }
 
 const UbCounters& UbEngine::counters() const { return parts_->counters; }
+const CongestionCounters& UbEngine::congestion_counters() const { return parts_->tp.congestion().counters(); }
 const UbConfig& UbEngine::config() const { return parts_->config; }
+
+congestion::SenderTrace UbEngine::congestion_trace(wire::HostAddress peer) const {
+  const std::uint32_t channel = parts_->tp.find(peer);
+  if (channel == kNoSlot) return {};
+  return parts_->tp.congestion().trace(channel);
+}
 
 void UbEngine::describe_waiting(std::vector<std::string>& out) const {
   parts_->initiator.describe_waiting(out);

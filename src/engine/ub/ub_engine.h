@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/memory_use.h"
 #include "base/result.h"
+#include "engine/congestion/sender_trace.h"
 #include "engine/contract.h"
 #include "engine/ub/config.h"
 #include "engine/ub/counters.h"
@@ -26,8 +27,8 @@ struct EngineParts;
 /// them: all verbs of URMA over RTP with ROI ordering, and loads and stores over bypassed transport.
 ///
 /// To come, and where: service modes ROT, ROL, UNO (initiator_sending.cc gate, tp_channel.cc delivery);
-/// several channels per host (TpLayer::open); congestion control (TpLayer::transmit_data and the CC field);
-/// jetty groups (Responder::target_jetty); jetty life cycle (Jetty::record.state).
+/// several channels per host (TpLayer::open); jetty groups (Responder::target_jetty); jetty life cycle
+/// (Jetty::record.state).
 class UbEngine {
  public:
   /// `config` must validate(); the error names the key. `payloads` and `arena` outlive the engine and may be
@@ -85,7 +86,10 @@ class UbEngine {
 
   // Observation.
   const UbCounters& counters() const;
+  const CongestionCounters& congestion_counters() const;
   const UbConfig& config() const;
+  /// What the controller of the channel to `peer` shows of itself; without either, nothing limits anything.
+  congestion::SenderTrace congestion_trace(wire::HostAddress peer) const;
   void describe_waiting(std::vector<std::string>& out) const;
   /// What it holds now, its part of the arena included and payload buffers, which belong to their pool, not.
   std::vector<MemoryUse> memory_use() const;

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a switch that runs C-AQM reads from a UB packet and writes into it. Header only: the fabric calls it
+// per packet. [UB-Base 2.0.1 5.2, 5.3.5]
+#pragma once
+
+#include <cstdint>
+
+#include "engine/congestion/caqm.h"
+#include "engine/congestion/caqm_switch.h"
+#include "wire/packet.h"
+
+namespace wharf::ub {
+
+/// Whether a switch decides about `packet`: a data packet of a TP channel that C-AQM controls. All others
+/// pass untouched, though they count as bytes sent.
+inline bool carries_caqm(const wire::Packet& packet) {
+  return packet.protocol == wire::Protocol::kUb && packet.ub.transport == wire::UbTransport::kRtp &&
+         packet.ub.rtph.opcode == wire::TpOpcode::kReliable &&
+         packet.ub.cc.mode == wire::CongestionMode::kCaqm && packet.ub.cc.enabled;
+}
+
+/// C, I and Hint of a packet that carries_caqm(). Hint has a meaning only with the MTU of the channel.
+inline congestion::CaqmFields read_caqm(const wire::Packet& packet, std::uint32_t mtu_bytes) {
+  const wire::CongestionField& cc = packet.ub.cc;
+  return {cc.congested, cc.increase, congestion::caqm_hint_bytes(cc.hint, mtu_bytes)};
+}
+
+/// Writes back what a switch may change: C and I. Hint stays as the sender asked.
+inline void write_caqm(wire::Packet& packet, const congestion::CaqmFields& fields) {
+  packet.ub.cc.congested = fields.congestion;
+  packet.ub.cc.increase = fields.increase;
+}
+
+}  // namespace wharf::ub
