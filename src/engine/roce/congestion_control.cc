@@ -143,7 +143,8 @@ void CongestionControl::on_sent(TimePs now, const QueuePair& pair, Flow flow, wi
     const bool closed = !controller.permits(departure.window_bytes);
     sender.windowed = sender.windowed || closed;
     const auto under_way = sender.flights.size() + 1;
-    // Under a window answers are wanted about twice in each, so that it opens before it is used up.
+    // Choice: under a window an answer is wanted for every half of what is in flight, so that it opens before
+    // it is used up.
     const bool due = sender.windowed && 2 * (sender.unasked + 1) >= under_way;
     bool& asks = packet.roce.bth.acknowledge_request;
     asks = asks || closed || due || request.acknowledge || controller.next_send() - now > patience_;
