@@ -53,7 +53,8 @@ struct Queue {
 
 class World {
  public:
-  explicit World(InputBytes& script) : script_(script) {
+  /// `ending`, the last byte of the input, chooses congestion control: 0xe0 to 0xef.
+  World(InputBytes& script, std::uint32_t ending) : script_(script) {
     const std::uint32_t caches = script_.number();
     const std::uint32_t sizes = script_.number();
     options_ = script_.number();
@@ -80,6 +81,7 @@ class World {
       tracer_.attach(silence_, ~std::uint32_t{0});
       config.tracer = &tracer_;
     }
+    if (ending / 16 == 14) control_congestion(ending % 16, config);
     engine_ = std::make_unique<roce::RoceEngine>(roce::RoceEngine::create(config, pool_, arena_).value());
     add_segment(0, verbs::kFullAccess);
     add_segment(1, {.remote_read = true, .remote_write = false, .remote_atomic = false});
@@ -148,6 +150,7 @@ class World {
     }
     drain();
     answer_all();
+    require(engine_->deadline() == kNever);  // Nobody is left to wait for anything.
     create(0);
     add_segment(0, verbs::kFullAccess);
     answer_all();
@@ -161,6 +164,18 @@ class World {
   }
 
  private:
+  void control_congestion(std::uint32_t choice, roce::RoceConfig& config) {
+    congestion::DcqcnConfig dcqcn;
+    dcqcn.rpg_time_reset = microseconds(1);
+    if ((choice & 8U) != 0) dcqcn.rpg_min_rate = gigabits_per_second(1);
+    const std::array<congestion::ControllerConfig, 4> controllers{
+        dcqcn, congestion::SwiftConfig{}, congestion::ConstantWindowConfig{.packets = 1},
+        congestion::ConstantWindowConfig{.packets = 3}};
+    config.congestion = controllers[choice % 4];
+    marks_ = (choice & 4U) != 0;
+    if (marks_) config.min_time_between_cnps = nanoseconds(500);
+  }
+
   void add_segment(std::uint32_t at, verbs::AccessRights rights) {
     Segment& segment = segments_[at];
     segment.base = 0x10000 * (at + std::uint64_t{1});
@@ -257,6 +272,7 @@ class World {
           opcode == wire::RoceOpcode::kRcReadRequest ? std::max(1U, (roce.reth.length + kMtu - 1) / kMtu) : 1;
       queue.theirs = wire::psn_add(queue.theirs, numbers);
     }
+    if (marks_ && operations_ % 3 == 0) packet.mark = wire::CongestionMark::kExperienced;
     engine_->receive(now_, 0, packet);
     // Kept, buffer and all, to come again.
     if (past_.size() == 16) {
@@ -426,8 +442,10 @@ class World {
         const wire::Bth& bth = packet.roce.bth;
         const bool answer = bth.opcode >= wire::RoceOpcode::kRcReadResponseFirst &&
                             bth.opcode <= wire::RoceOpcode::kRcAtomicAcknowledge;
+        const bool notification = bth.opcode == wire::RoceOpcode::kCnp;
+        if (notification) require(marks_ && bth.psn == 0 && packet.payload.length == 0);
         Queue& queue = queues_[(bth.destination_queue_pair - roce::kFirstQueueNumber) % kQueues];
-        if (!answer) queue.ours = wire::psn_add(bth.psn, 1);
+        if (!answer && !notification) queue.ours = wire::psn_add(bth.psn, 1);
         pool_.release(packet.payload.buffer);
       }
       engine::QueueId queue = 0;
@@ -452,6 +470,7 @@ class World {
   Arena arena_;
   std::unique_ptr<roce::RoceEngine> engine_;
   std::uint32_t options_ = 0;
+  bool marks_ = false;  ///< Switches mark, and CNPs are sent.
   wire::Psn ours_ = 0;
   wire::Psn theirs_ = 0;
   std::array<Segment, 2> segments_;
@@ -471,7 +490,7 @@ class World {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   InputBytes script(data, size);
-  const auto world = std::make_unique<World>(script);
+  const auto world = std::make_unique<World>(script, size == 0 ? 0U : data[size - 1]);
   for (int steps = 0; !script.empty() && steps < 600; ++steps) world->step();
   world->finish();
   return 0;

@@ -78,8 +78,8 @@ bool CongestionControl::may_go(TimePs now, const Sender& sender, const QueuePair
   return sender.controller.next_send() <= now && (flow == Flow::kAnswers || permits(sender, pair));
 }
 
-bool CongestionControl::holds(TimePs now, const QueuePair& pair, Flow flow, std::size_t send_class) {
-  if (!fresh_ || kSendClasses[send_class] == wire::TrafficClass::kAcknowledgement) return false;
+bool CongestionControl::hold(TimePs now, const QueuePair& pair, Flow flow, std::size_t send_class) {
+  if (kSendClasses[send_class] == wire::TrafficClass::kAcknowledgement) return false;
   Sender& sender = senders_[pair.id];
   if (may_go(now, sender, pair, flow)) return false;
   const auto at = static_cast<std::size_t>(flow);
@@ -122,8 +122,7 @@ void CongestionControl::expire(TimePs now) {
 
 // --- What the controller is told ---
 
-void CongestionControl::on_sent(TimePs now, const QueuePair& pair, Flow flow, wire::Packet& packet) {
-  if (!fresh_ || packet.traffic_class == wire::TrafficClass::kAcknowledgement) return;
+void CongestionControl::tell_sent(TimePs now, const QueuePair& pair, Flow flow, wire::Packet& packet) {
   Sender& sender = senders_[pair.id];
   congestion::AnyController& controller = sender.controller;
   TimePs& since = sender.parked_since[static_cast<std::size_t>(flow)];
@@ -143,7 +142,8 @@ void CongestionControl::on_sent(TimePs now, const QueuePair& pair, Flow flow, wi
     const bool closed = !controller.permits(departure.window_bytes);
     sender.windowed = sender.windowed || closed;
     const auto under_way = sender.flights.size() + 1;
-    // Under a window answers are wanted about twice in each, so that it opens before it is used up.
+    // Choice: under a window an answer is wanted for every half of what is in flight, so that it opens before
+    // it is used up.
     const bool due = sender.windowed && 2 * (sender.unasked + 1) >= under_way;
     bool& asks = packet.roce.bth.acknowledge_request;
     asks = asks || closed || due || request.acknowledge || controller.next_send() - now > patience_;
@@ -161,8 +161,7 @@ void CongestionControl::on_sent(TimePs now, const QueuePair& pair, Flow flow, wi
   settle(now, pair, sender);
 }
 
-void CongestionControl::on_confirmed(TimePs now, const QueuePair& pair, std::optional<Psn> answered) {
-  if (!fresh_) return;
+void CongestionControl::tell_confirmed(TimePs now, const QueuePair& pair, std::optional<Psn> answered) {
   Sender& sender = senders_[pair.id];
   congestion::Acknowledgement told;
   while (!sender.flights.empty()) {

@@ -46,11 +46,19 @@ class CongestionControl {
 
   /// Whether the front packet of `flow`, which is listed under `send_class`, has to wait. It is listed again
   /// when it may go.
-  bool holds(TimePs now, const QueuePair& pair, Flow flow, std::size_t send_class);
+  bool holds(TimePs now, const QueuePair& pair, Flow flow, std::size_t send_class) {
+    return fresh_ && hold(now, pair, flow, send_class);
+  }
   /// `packet` of `flow` leaves; a request may be told to ask for an acknowledgement.
-  void on_sent(TimePs now, const QueuePair& pair, Flow flow, wire::Packet& packet);
+  void on_sent(TimePs now, const QueuePair& pair, Flow flow, wire::Packet& packet) {
+    if (fresh_ && packet.traffic_class != wire::TrafficClass::kAcknowledgement) {
+      tell_sent(now, pair, flow, packet);
+    }
+  }
   /// Everything before the oldest unanswered PSN has arrived; `answered` names the packet whose ACK says so.
-  void on_confirmed(TimePs now, const QueuePair& pair, std::optional<Psn> answered);
+  void on_confirmed(TimePs now, const QueuePair& pair, std::optional<Psn> answered) {
+    if (fresh_) tell_confirmed(now, pair, answered);
+  }
   /// Everything in flight is going to be sent again.
   void on_lost(TimePs now, const QueuePair& pair, congestion::LossCause cause);
   /// A CNP arrived.
@@ -123,6 +131,9 @@ class CongestionControl {
     std::uint32_t queue_number = 0;
   };
 
+  bool hold(TimePs now, const QueuePair& pair, Flow flow, std::size_t send_class);
+  void tell_sent(TimePs now, const QueuePair& pair, Flow flow, wire::Packet& packet);
+  void tell_confirmed(TimePs now, const QueuePair& pair, std::optional<Psn> answered);
   bool permits(const Sender& sender, const QueuePair& pair) const;
   bool may_go(TimePs now, const Sender& sender, const QueuePair& pair, Flow flow) const;
   /// Lists again what may go by now, and sets the time to look again.

@@ -24,5 +24,17 @@ TEST(RoceStateReport, ListsTheWindowApart) {
   EXPECT_GT(large.beyond_bytes, small.beyond_bytes);
 }
 
+// A controller, and a place for each packet of the window, beside the context record.
+TEST(RoceStateReport, ListsCongestionControlWhenThereIsSome) {
+  RoceConfig config;
+  const StateReport without = state_report(1, 1, config);
+  config.congestion = congestion::DcqcnConfig{};
+  const StateReport with = state_report(1, 1, config);
+  EXPECT_EQ(with.roce_bytes, without.roce_bytes);
+  EXPECT_EQ(with.beyond.size(), without.beyond.size() + 1);
+  EXPECT_EQ(with.beyond.back().record, "congestion_control");
+  EXPECT_GT(with.beyond_bytes, without.beyond_bytes + 16 * config.window_packets);
+}
+
 }  // namespace
 }  // namespace wharf::roce
