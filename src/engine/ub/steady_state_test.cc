@@ -23,6 +23,35 @@ TEST(UbSteadyState, TakesNoMemoryPerPacket) {
   }
 }
 
+/// Two engines that are under control.
+class Controlled : private Arena, public test::BackToBackEngines<UbEngine> {
+ public:
+  explicit Controlled(const congestion::ControllerConfig& controller)
+      : BackToBackEngines(true, [&](std::uint32_t host, wire::PayloadPool& pool) {
+          UbConfig config;
+          config.host = {host};
+          config.congestion = controller;
+          config.min_time_between_cnps = microseconds(50);
+          Arena& arena = *this;
+          return std::make_unique<UbEngine>(std::move(UbEngine::create(config, pool, arena).value()));
+        }) {
+    step = nanoseconds(100);
+  }
+};
+
+TEST(UbSteadyState, TakesNoMemoryPerPacketUnderControl) {
+  for (const congestion::ControllerConfig& controller :
+       {congestion::ControllerConfig(congestion::CaqmConfig{}),
+        congestion::ControllerConfig(congestion::DcqcnConfig{.link = gigabits_per_second(10)}),
+        congestion::ControllerConfig(congestion::LdcpConfig{}),
+        congestion::ControllerConfig(congestion::SwiftConfig{})}) {
+    Controlled world(controller);
+    const std::uint64_t before = allocations;
+    world.run(verbs::Verb::kWrite, 1000);
+    EXPECT_EQ(allocations, before) << controller.index();
+  }
+}
+
 // The same for loads and stores, and with a context cache that misses.
 TEST(UbSteadyState, LoadsStoresAndContextMissesTakeNone) {
   constexpr std::uint64_t kRegion = 0x4000'0000;

@@ -2,8 +2,10 @@
 // A random mix of everything over a wire that loses, repeats, damages and reorders: each operation completes
 // exactly once, with the right bytes, and nothing is left behind.
 #include <map>
+#include <optional>
 #include <set>
 
+#include "engine/ub/caqm_fields.h"
 #include "engine/ub/ub_engine.h"
 #include "tests/support/ub_world.h"
 
@@ -19,6 +21,7 @@ struct Setting {
   std::uint32_t window;
   std::uint32_t cache;
   bool slow_memory;
+  std::optional<congestion::ControllerConfig> congestion{};
 };
 
 /// One run: both hosts post a mix of verbs, each operation on its own 4 KiB of memory, and count with
@@ -80,6 +83,8 @@ class Mix {
     made.min_rnr_timer = 1;
     made.acknowledge_every = 1 + static_cast<std::uint32_t>(seed % 3);
     made.context_cache_entries = setting.cache;
+    made.congestion = setting.congestion;
+    made.min_time_between_cnps = microseconds(5);
     return made;
   }
   static test::EnginePairOptions options(const Setting& setting, std::uint64_t seed, double percent) {
@@ -89,7 +94,16 @@ class Mix {
       made.access_longest = nanoseconds(900);
       made.wire.jitter = nanoseconds(300);
     }
+    if (setting.congestion) made.wire.transform = by_a_switch;
     return made;
+  }
+
+  /// Marks some packets, and refuses growth to others.
+  static bool by_a_switch(wire::Packet& packet, bool damaged, RandomStream& random, wire::PayloadPool&) {
+    const std::uint64_t draw = random.below(10);
+    if (draw < 2) wire::mark_congestion(packet);
+    if (draw == 2 && carries_caqm(packet)) write_caqm(packet, {});
+    return !damaged;
   }
 
   /// The next unused piece of memory of `host`.
@@ -232,6 +246,10 @@ class Mix {
           std::memcmp(world_.pair().memory(1 - where.first).at(where.second, 64).data(), line.data(), 64), 0);
     }
     EXPECT_EQ(world_.pair().pool().in_use(), 0u);
+    for (std::uint32_t host = 0; host < 2; ++host) {
+      EXPECT_EQ(world_.engine(host).congestion_trace({1 - host}).in_flight, 0u);
+      EXPECT_EQ(world_.engine(host).congestion_counters().echoes_refused, 0u);
+    }
     std::vector<std::string> waiting;
     world_.engine(0).describe_waiting(waiting);
     world_.engine(1).describe_waiting(waiting);
@@ -264,6 +282,31 @@ TEST_P(UbMix, CompletesExactlyOnceWithTheRightBytes) {
     if (HasFailure()) return;
   }
 }
+
+// A channel's window or rate is small enough here to hold packets back in every one.
+INSTANTIATE_TEST_SUITE_P(
+    Controlled, UbMix,
+    ::testing::Values(
+        Setting{"caqm", LossRecovery::kSelective, 1024, 1024, 0, false,
+                congestion::CaqmConfig{.initial_packets = 1, .initial_rtt = microseconds(1)}},
+        Setting{"caqm_go_back_n_one_context", LossRecovery::kGoBackN, 512, 64, 1, true,
+                congestion::CaqmConfig{.initial_packets = 2}},
+        Setting{"ldcp_slow", LossRecovery::kSelective, 512, 64, 0, true,
+                congestion::LdcpConfig{.initial_window = 4096, .window_limit = 8192}},
+        Setting{"dcqcn_two_contexts", LossRecovery::kSelective, 512, 64, 2, false,
+                congestion::DcqcnConfig{.link = gigabits_per_second(5), .rpg_min_rate = {100'000'000}}},
+        Setting{"dcqcn_go_back_n", LossRecovery::kGoBackN, 1024, 64, 0, true,
+                congestion::DcqcnConfig{.link = gigabits_per_second(5), .rpg_min_rate = {100'000'000}}},
+        Setting{"swift_crawls", LossRecovery::kSelective, 512, 64, 0, true,
+                congestion::SwiftConfig{.base_target = nanoseconds(300),
+                                        .hop_scale = kTimeZero,
+                                        .flow_scale_range = kTimeZero,
+                                        .window_min = 20'000,
+                                        .initial_window = 65'536,
+                                        .initial_rtt = microseconds(2)}},
+        Setting{"one_packet", LossRecovery::kSelective, 1024, 1024, 0, false,
+                congestion::ConstantWindowConfig{.packets = 1}}),
+    [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Settings, UbMix,
