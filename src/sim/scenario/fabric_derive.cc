@@ -259,7 +259,8 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
       config.ub.retransmission.attempts_max = reliability::kUnlimitedAttempts;
       break;
     case FabricProtocol::kRoce:
-      config.roce = derive_roce_ends(settings, senders_of(settings, network), settings.payload, run.derived.rto);
+      config.roce =
+          derive_roce_ends(settings, senders_of(settings, network), settings.payload, run.derived.rto);
       config.roce.seed = settings.seed;
       config.roce.unlimited_retries = true;
       break;

@@ -25,10 +25,12 @@ struct RoceProtocol {
   static void count(const Engine& engine, FabricTotals& totals) {
     const roce::Counters& counters = engine.counters();
     totals.new_packets += counters.packets_sent - counters.requests_resent - counters.acknowledgements_sent -
-                          counters.naks_sent - counters.rnr_naks_sent;
+                          counters.naks_sent - counters.rnr_naks_sent -
+                          counters.congestion_notifications_sent;
     totals.retransmitted += counters.requests_resent;
     totals.acknowledgements += counters.acknowledgements_sent;
     totals.negative_acknowledgements += counters.naks_sent + counters.rnr_naks_sent;
+    totals.control_packets += counters.congestion_notifications_sent;
     totals.timeouts += counters.timeouts;
   }
 };

@@ -27,6 +27,7 @@ struct UbProtocol {
     totals.retransmitted += counters.packets_retransmitted;
     totals.acknowledgements += counters.acknowledgements_sent + counters.selective_acknowledgements_sent;
     totals.negative_acknowledgements += counters.negative_acknowledgements_sent;
+    totals.control_packets += engine.congestion_counters().notifications_sent;
     totals.timeouts += counters.timeouts;
   }
 };

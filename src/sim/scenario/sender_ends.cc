@@ -23,33 +23,21 @@ constexpr std::array<Choice<SenderController>, 9> kControllers{{{"default", Send
                                                                 {"ldcp", SenderController::kLdcp},
                                                                 {"none", SenderController::kNone}}};
 constexpr std::array<Choice<DcqcnParameters>, 2> kParameters{
-    {{"connectx", DcqcnParameters::kConnectx}, {"paper", DcqcnParameters::kPaper}}};
+    {{"paper", DcqcnParameters::kPaper}, {"connectx", DcqcnParameters::kConnectx}}};
 
 SenderController default_of(wire::Protocol protocol) {
-  switch (protocol) {
-    case wire::Protocol::kUb:
-      return SenderController::kCaqm;
-    case wire::Protocol::kRoce:
-      return SenderController::kDcqcn;
-    default:
-      return SenderController::kNscc;
-  }
+  if (protocol == wire::Protocol::kUb) return SenderController::kCaqm;
+  return protocol == wire::Protocol::kRoce ? SenderController::kDcqcn : SenderController::kNscc;
 }
 
-/// Ultra Ethernet goes without a controller by its key `control`.
+/// Whether the protocol has the signals that the controller needs. Ultra Ethernet goes without a controller
+/// by its key `control`.
 bool speaks(wire::Protocol protocol, SenderController controller) {
-  switch (controller) {
-    case SenderController::kNscc:
-    case SenderController::kDctcp:
-      return protocol == wire::Protocol::kUet;
-    case SenderController::kCaqm:
-    case SenderController::kLdcp:
-      return protocol == wire::Protocol::kUb;
-    case SenderController::kNone:
-      return protocol != wire::Protocol::kUet;
-    default:
-      return true;
-  }
+  if (controller == SenderController::kNscc || controller == SenderController::kDctcp)
+    return protocol == wire::Protocol::kUet;
+  if (controller == SenderController::kCaqm || controller == SenderController::kLdcp)
+    return protocol == wire::Protocol::kUb;
+  return controller != SenderController::kNone || protocol != wire::Protocol::kUet;
 }
 
 void bind_dcqcn(Binder& binder, SenderEnds& ends) {
@@ -57,9 +45,10 @@ void bind_dcqcn(Binder& binder, SenderEnds& ends) {
                                 "only with controller = \"dcqcn\"");
   binder.choice<DcqcnParameters>(
       "parameters", ends.dcqcn_parameters, kParameters,
-      "what the others are unless given: ConnectX firmware's, or those of the paper (SIGCOMM 2015)");
+      "what the others are unless given: those of the paper (SIGCOMM 2015), or of ConnectX firmware");
   congestion::DcqcnConfig& dcqcn = ends.dcqcn;
-  if (ends.dcqcn_parameters == DcqcnParameters::kPaper) dcqcn = {};
+  if (ends.dcqcn_parameters == DcqcnParameters::kConnectx)
+    dcqcn = congestion::DcqcnConfig::connectx(dcqcn.link);
   binder.integer("dce_tcp_g", dcqcn.dce_tcp_g, "1 - g in 1/1024", 1, 1023);
   binder.time("dce_tcp_rtt", dcqcn.dce_tcp_rtt, "alpha decays once per so long without a notification");
   binder.flag("alpha_by_period", dcqcn.alpha_by_period,
@@ -91,8 +80,7 @@ void bind_caqm(Binder& binder, SenderEnds& ends) {
   binder.integer("initial_packets", ends.caqm.initial_packets, "first window, in full packets", 1, 100'000);
   binder.integer("theta", ends.caqm.theta, "round trips without bad news until slow start again", 1,
                  1'000'000);
-  binder.bytes("target_queue", ends.caqm_port.target_queue_bytes, "that a switch's port keeps", 1,
-               1U << 30U);
+  binder.bytes("target_queue", ends.caqm_port.target_queue_bytes, "that a switch's port keeps", 1, 1U << 30U);
   binder.integer("lambda_ppm", ends.caqm_port.lambda_ppm,
                  "share of the spare capacity that a port grants, in millionths", 1, 1'000'000);
   binder.integer("mark_ppm", ends.caqm_port.mark_ppm,
@@ -130,7 +118,8 @@ void bind_sender_ends(Binder& binder, SenderEnds& ends, wire::Protocol protocol)
   binder.time("rto", ends.rto,
               "retransmission time-out; 0ns: 15us and six full queues; two hosts: and six times what may be "
               "under way; RoCE rounds up to 4.096us times a power of two");
-  const Binder::Section section(binder, "", protocol != wire::Protocol::kRoce, "not with protocol = \"roce\"");
+  const Binder::Section section(binder, "", protocol != wire::Protocol::kRoce,
+                                "not with protocol = \"roce\"");
   binder.flag("rto_back_off", ends.rto_back_off, "time-outs double");
 }
 
@@ -147,30 +136,23 @@ Result<void> check_window(const SenderEnds& ends, const SenderNetwork& network, 
 }
 
 congestion::ControllerConfig controller_config(const SenderEnds& ends, const SenderNetwork& network) {
-  switch (ends.controller) {
-    case SenderController::kConstant: {
-      const std::uint64_t by_rule =
-          (network.max_window + network.window_packet - 1) / network.window_packet;
-      return congestion::ConstantWindowConfig{
-          .packets = ends.window_packets != 0
-                         ? ends.window_packets
-                         : static_cast<std::uint32_t>(std::max<std::uint64_t>(by_rule, 1))};
-    }
-    case SenderController::kSwift: {
-      congestion::SwiftConfig swift;
-      swift.packet_bytes = network.window_packet;
-      swift.initial_rtt = network.base_rtt;
-      if (ends.window_packets != 0) swift.initial_window = ends.window_packets << 16U;
-      return swift;
-    }
-    case SenderController::kDcqcn: {
-      congestion::DcqcnConfig dcqcn = ends.dcqcn;
-      dcqcn.link = network.link;
-      return dcqcn;
-    }
-    default:
-      WHARF_CHECK(false);
+  if (ends.controller == SenderController::kDcqcn) {
+    congestion::DcqcnConfig dcqcn = ends.dcqcn;
+    dcqcn.link = network.link;
+    return dcqcn;
   }
+  if (ends.controller == SenderController::kSwift) {
+    congestion::SwiftConfig swift;
+    swift.packet_bytes = network.window_packet;
+    swift.initial_rtt = network.base_rtt;
+    if (ends.window_packets != 0) swift.initial_window = ends.window_packets << 16U;
+    return swift;
+  }
+  WHARF_CHECK(ends.controller == SenderController::kConstant);
+  const std::uint64_t by_rule = (network.max_window + network.window_packet - 1) / network.window_packet;
+  return congestion::ConstantWindowConfig{
+      .packets = ends.window_packets != 0 ? ends.window_packets
+                                          : static_cast<std::uint32_t>(std::max<std::uint64_t>(by_rule, 1))};
 }
 
 }  // namespace wharf::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be chosen about a sender whatever protocol it speaks: its congestion controller with the parameters,
-// its time-out; and the rules that turn them, with a network, into a controller's configuration.
+// What can be chosen about a sender whatever protocol it speaks: its congestion controller with the
+// parameters, its time-out; and the rules that turn them, with a network, into a controller's configuration.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +29,15 @@ enum class SenderController : std::uint8_t {
   kLdcp
 };
 
-/// DCQCN's parameters are those of ConnectX firmware or of the paper, but for the ones that are given.
-enum class DcqcnParameters : std::uint8_t { kConnectx, kPaper };
+/// DCQCN's parameters are those of the paper or of ConnectX firmware, but for the ones that are given.
+enum class DcqcnParameters : std::uint8_t { kPaper, kConnectx };
 
 /// Zero stands for "by rule" where a rule is given.
 struct SenderEnds {
   SenderController controller = SenderController::kDefault;
   std::uint32_t window_packets = 0;  ///< First window; constant: the window. 0: MaxWnd.
-  DcqcnParameters dcqcn_parameters = DcqcnParameters::kConnectx;
-  congestion::DcqcnConfig dcqcn = congestion::DcqcnConfig::connectx(gigabits_per_second(100));
+  DcqcnParameters dcqcn_parameters = DcqcnParameters::kPaper;
+  congestion::DcqcnConfig dcqcn;
   congestion::CaqmConfig caqm;           ///< Steps of LDCP, too.
   congestion::CaqmPortConfig caqm_port;  ///< Of the switches.
   TimePs rto{};                          ///< 0: 15 us and six full queues; two hosts: see uet_settings.h.

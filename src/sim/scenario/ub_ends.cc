@@ -13,29 +13,24 @@ namespace {
 std::optional<congestion::ControllerConfig> controller_of(const SenderEnds& ends,
                                                           const SenderNetwork& network,
                                                           std::uint32_t payload) {
-  switch (ends.controller) {
-    case SenderController::kNone:
-      return std::nullopt;
-    case SenderController::kCaqm: {
-      congestion::CaqmConfig caqm = ends.caqm;
-      caqm.mtu_bytes = payload;
-      caqm.initial_rtt = network.base_rtt;
-      return caqm;
-    }
-    case SenderController::kLdcp: {
-      congestion::LdcpConfig ldcp;
-      ldcp.mtu_bytes = payload;
-      ldcp.initial_window = ends.window_packets != 0
-                                ? std::uint64_t{ends.window_packets} * payload
-                                : std::max<std::uint64_t>(network.max_window, payload);
-      ldcp.window_limit = std::max(ldcp.window_limit, 2 * ldcp.initial_window);
-      ldcp.alpha_ppm = ends.caqm.alpha_ppm;
-      ldcp.beta_ppm = ends.caqm.beta_ppm;
-      return ldcp;
-    }
-    default:
-      return controller_config(ends, network);
+  if (ends.controller == SenderController::kNone) return std::nullopt;
+  if (ends.controller == SenderController::kCaqm) {
+    congestion::CaqmConfig caqm = ends.caqm;
+    caqm.mtu_bytes = payload;
+    caqm.initial_rtt = network.base_rtt;
+    return caqm;
   }
+  if (ends.controller == SenderController::kLdcp) {
+    congestion::LdcpConfig ldcp;
+    ldcp.mtu_bytes = payload;
+    ldcp.initial_window = ends.window_packets != 0 ? std::uint64_t{ends.window_packets} * payload
+                                                   : std::max<std::uint64_t>(network.max_window, payload);
+    ldcp.window_limit = std::max(ldcp.window_limit, 2 * ldcp.initial_window);
+    ldcp.alpha_ppm = ends.caqm.alpha_ppm;
+    ldcp.beta_ppm = ends.caqm.beta_ppm;
+    return ldcp;
+  }
+  return controller_config(ends, network);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ enum class OversubscribedControl : std::uint8_t { kAuto, kOn, kOff };
 /// Zero stands for "by rule" where a rule is given.
 struct UetEnds : SenderEnds {
   uet::CongestionControl control = uet::CongestionControl::kSender;
-  TimePs target_delay{};             ///< 0: 0.75 of the base round trip with trimming, 1.0 without.
+  TimePs target_delay{};  ///< 0: 0.75 of the base round trip with trimming, 1.0 without.
   std::uint32_t qa_gate = 3;
   congestion::NsccRules nscc_rules = congestion::NsccRules::kSpecification;
   std::uint32_t ack_trigger = 16384;

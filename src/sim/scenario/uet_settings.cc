@@ -146,8 +146,8 @@ uet::UetConfig derive_uet(const UetSettings& settings, const LinkConfig& link, c
 Result<void> check_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
                        Attachment attachment) {
   WHARF_TRY(check_ends(settings, "uet"));
-  WHARF_TRY(check_window(settings, network_of(settings, link, host, attachment).of_senders(), "uet",
-                         "this link"));
+  WHARF_TRY(
+      check_window(settings, network_of(settings, link, host, attachment).of_senders(), "uet", "this link"));
   return uet::validate(derive_uet(settings, link, host, attachment));
 }
 
