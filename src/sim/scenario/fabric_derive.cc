@@ -195,6 +195,10 @@ FabricConfig derive_fabric(const FabricSettings& settings, const FabricDerived& 
   PortProfile profile =
       PortProfile::composite(derived.queue_bytes, settings.ecn ? derived.ecn_low : kUnlimitedBytes,
                              settings.ecn ? derived.ecn_high : kUnlimitedBytes);
+  // Flow control is there so that nothing is dropped: what a link may still send bounds queues.
+  if (settings.flow_control != FlowControl::kNone && !settings.trims() && settings.queue_packets == 0 &&
+      settings.queue_bdp_factor == 0)
+    profile.queues[1].capacity_bytes = kUnlimitedBytes;
   profile.queues[1].mark_most_ppm = static_cast<std::uint32_t>(std::lround(settings.ecn_most * 1e6));
   profile.queues[1].mark_behind = settings.ecn_occupancy == EcnOccupancy::kBehindPacket;
   if (!settings.trims()) {

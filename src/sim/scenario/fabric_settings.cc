@@ -89,8 +89,10 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
                            "discipline of host ports; only fair_prio is supported");
   binder.integer("queue_packets", settings.queue_packets,
                  "full packets that a port's data queue holds; 0: by queue_bdp_factor", 0, 100'000);
-  binder.integer("queue_bdp_factor", settings.queue_bdp_factor,
-                 "the same in bandwidth-delay products; 0: 1 with trimming, 5 without", 0, 1000);
+  binder.integer(
+      "queue_bdp_factor", settings.queue_bdp_factor,
+      "the same in bandwidth-delay products; 0: 1 with trimming, 5 without, unlimited with flow control", 0,
+      1000);
   binder.flag("ecn", settings.ecn, "switches mark");
   binder.integer("ecn_low_packets", settings.ecn_low_packets,
                  "full packets queued below which nothing is marked; 0: 0.2 of the bandwidth-delay product",
@@ -170,9 +172,12 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
   binder.flag("connection_reuse", settings.connection_reuse,
               "lines of a connection matrix with the same id are messages on one connection");
   bind_sender_ends(binder, settings, wire_protocol(settings.protocol));
-  const Binder::Section uet(binder, "", settings.protocol == FabricProtocol::kUet,
-                            "only with protocol = \"uet\"");
-  bind_uet_ends(binder, settings);
+  {
+    const Binder::Section uet(binder, "", settings.protocol == FabricProtocol::kUet,
+                              "only with protocol = \"uet\"");
+    bind_uet_ends(binder, settings);
+  }
+  bind_controllers(binder, settings);
 }
 
 std::vector<KeyDoc> every_fabric_key() {

@@ -113,14 +113,17 @@ void bind_sender_ends(Binder& binder, SenderEnds& ends, wire::Protocol protocol)
                    "first window (constant: the window) in full packets; 0: 1.5 bandwidth-delay products", 0,
                    100'000);
   }
-  bind_dcqcn(binder, ends);
-  bind_caqm(binder, ends);
   binder.time("rto", ends.rto,
               "retransmission time-out; 0ns: 15us and six full queues; two hosts: and six times what may be "
               "under way; RoCE rounds up to 4.096us times a power of two");
   const Binder::Section section(binder, "", protocol != wire::Protocol::kRoce,
                                 "not with protocol = \"roce\"");
   binder.flag("rto_back_off", ends.rto_back_off, "time-outs double");
+}
+
+void bind_controllers(Binder& binder, SenderEnds& ends) {
+  bind_dcqcn(binder, ends);
+  bind_caqm(binder, ends);
 }
 
 Result<void> check_window(const SenderEnds& ends, const SenderNetwork& network, std::string_view section,

@@ -55,6 +55,8 @@ struct SenderNetwork {
 /// Lists the keys into the binder's section, and puts the protocol's own controller in the place of kDefault.
 /// Refuses controllers that the protocol has no signals for.
 void bind_sender_ends(Binder& binder, SenderEnds& ends, wire::Protocol protocol);
+/// The parameters of single controllers, in sections of their own; after bind_sender_ends().
+void bind_controllers(Binder& binder, SenderEnds& ends);
 /// Refuses a window that is larger than the controller allows on this network. `where`: "this topology", for
 /// one.
 Result<void> check_window(const SenderEnds& ends, const SenderNetwork& network, std::string_view section,

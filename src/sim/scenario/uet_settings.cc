@@ -88,6 +88,7 @@ void bind_uet(Binder& binder, UetSettings& uet, bool active) {
   binder.flag("medium_headers", uet.medium_headers, "other one-packet requests use that of 32 bytes");
   binder.integer("fetch_ahead", uet.fetch_ahead, "packets whose payload is fetched before they leave", 1,
                  4096);
+  bind_controllers(binder, uet);
 }
 
 UetNetwork network_of(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
