@@ -149,11 +149,9 @@ void CongestionControl::tell_sent(TimePs now, const QueuePair& pair, Flow flow, 
     asks = asks || closed || due || request.acknowledge || controller.next_send() - now > patience_;
     sender.unasked = asks ? 0 : sender.unasked + 1;
     sender.asking += asks ? 1U : 0U;
-    // READ data comes when it comes, and an answer to a repeated packet may be to its first copy.
-    const bool sampled =
-        !departure.retransmission && packet.roce.bth.opcode != wire::RoceOpcode::kRcReadRequest;
     Flight& flight = sender.flights.push_stale();
-    flight.left = sampled ? now : kNever;
+    // The answer to a repeated packet may be to its first copy.
+    flight.left = departure.retransmission ? kNever : now;
     flight.psn = packet.roce.bth.psn;
     flight.bytes = static_cast<std::uint16_t>(packet.payload.length);
     flight.asks = asks;
