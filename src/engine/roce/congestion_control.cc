@@ -53,12 +53,12 @@ void CongestionControl::restart(const QueuePair& pair) {
   }
   if (!fresh_) return;
   Sender& sender = senders_[pair.id];
-  // What is owed to the peer may still leave.
-  for (const Flow flow : kRequestsFirst) resume(pair.id, sender, flow);
   sender.controller = *fresh_;
   sender.flights.clear();
   sender.asking = sender.unasked = 0;
   sender.windowed = false;
+  // The engine lists a flow again that still has something to say, such as a NAK.
+  sender.parked = {kNotParked, kNotParked};
   sender.parked_since = {kNever, kNever};
   sender.peer.reset();
   sender.round_trip = kNever;
