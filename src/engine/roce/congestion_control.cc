@@ -53,12 +53,12 @@ void CongestionControl::restart(const QueuePair& pair) {
   }
   if (!fresh_) return;
   Sender& sender = senders_[pair.id];
-  // What is owed to the peer may still leave.
-  for (const Flow flow : kRequestsFirst) resume(pair.id, sender, flow);
   sender.controller = *fresh_;
   sender.flights.clear();
   sender.asking = sender.unasked = 0;
   sender.windowed = false;
+  // The engine lists a flow again that still has something to say, such as a NAK.
+  sender.parked = {kNotParked, kNotParked};
   sender.parked_since = {kNever, kNever};
   sender.peer.reset();
   sender.round_trip = kNever;
@@ -149,11 +149,9 @@ void CongestionControl::tell_sent(TimePs now, const QueuePair& pair, Flow flow, 
     asks = asks || closed || due || request.acknowledge || controller.next_send() - now > patience_;
     sender.unasked = asks ? 0 : sender.unasked + 1;
     sender.asking += asks ? 1U : 0U;
-    // READ data comes when it comes, and an answer to a repeated packet may be to its first copy.
-    const bool sampled =
-        !departure.retransmission && packet.roce.bth.opcode != wire::RoceOpcode::kRcReadRequest;
     Flight& flight = sender.flights.push_stale();
-    flight.left = sampled ? now : kNever;
+    // The answer to a repeated packet may be to its first copy.
+    flight.left = departure.retransmission ? kNever : now;
     flight.psn = packet.roce.bth.psn;
     flight.bytes = static_cast<std::uint16_t>(packet.payload.length);
     flight.asks = asks;

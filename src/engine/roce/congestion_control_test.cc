@@ -357,6 +357,25 @@ TEST(RoceReactionPoint, TheErrorStateKeepsNothingBack) {
   EXPECT_LT(world.pair.now(), microseconds(2));
 }
 
+// Nor does it keep back READ data that was promised before an error of the requester half.
+TEST(RoceReactionPoint, TheErrorStateStillSendsWhatWaits) {
+  CongestedPair world;
+  world.pair.post(1, 0, world.request(Verb::kWrite, 0, 0, 64, 1));
+  world.notify(1, 0, 40);
+  world.pair.post(0, 0, world.request(Verb::kRead, 0, 0, 4096));
+  world.lose = [](const wire::Packet& packet) {
+    return packet.source.number == 0 && packet.roce.bth.opcode == RoceOpcode::kRcAcknowledge;
+  };
+  world.pair.run_to(nanoseconds(500));
+  EXPECT_TRUE(world.left_from(1, RoceOpcode::kRcReadResponseMiddle).empty());
+  wire::Packet nak = world.left_from(0, RoceOpcode::kRcAcknowledge).at(0).packet;
+  nak.roce.ack.aeth.syndrome = wire::nak_syndrome(wire::NakCode::kRemoteAccess);
+  world.pair.inject(1, nak);
+  EXPECT_EQ(world.pair.engine(1).state(0), QueueState::kError);
+  world.pair.run_to(microseconds(1));
+  EXPECT_EQ(world.left_from(1, RoceOpcode::kRcReadResponseLast).size(), 1u);
+}
+
 // --- Reaction point: windows ---
 
 // Packet n+1 waits for an acknowledgement, which packet n asks for.
@@ -381,14 +400,16 @@ TEST(RoceReactionPoint, AWindowHoldsThePacketBehindIt) {
   EXPECT_EQ(world.counters(0).timeouts, 0u);
 }
 
-// READ data is nobody's window: a responder that may have one packet in flight sends all of it.
+// READ data is nobody's window: a responder that may have four packets in flight sends all of it, and has
+// room for four packets of its own.
 TEST(RoceReactionPoint, AWindowDoesNotHoldReadData) {
-  CongestedPair world(windowed(1));
-  world.pair.post(1, 0, world.request(Verb::kWrite, 0, 0, 2048, 1));
+  CongestedPair world(windowed(4));
   world.pair.post(0, 0, world.request(Verb::kRead, 8192, 8192, 8 * 1024));
   world.pair.run_to(nanoseconds(100));
   EXPECT_EQ(world.left_from(1, RoceOpcode::kRcReadResponseLast).size(), 1u);
-  EXPECT_EQ(world.trace(1).in_flight, 1u);
+  EXPECT_EQ(world.trace(1).in_flight, 0u);
+  world.pair.post(1, 0, world.request(Verb::kWrite, 0, 0, 6 * 1024, 1));
+  EXPECT_EQ(world.trace(1).in_flight, 4u);
   EXPECT_EQ(world.pair.run_until_idle(), RunEnd::kDone);
   EXPECT_EQ(world.completions(1).size(), 1u);
 }

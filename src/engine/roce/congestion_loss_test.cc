@@ -68,6 +68,7 @@ TEST(RoceRoundTrips, ReadsGiveNone) {
   world.pair.post(0, 0, world.request(Verb::kFetchAdd, 0, 0, 8));
   world.pair.run_until_idle();
   EXPECT_EQ(world.trace(0).in_flight, 0u);
+  EXPECT_EQ(world.trace(0).round_trip, kNever);
 }
 
 // --- Losses ---
@@ -101,6 +102,7 @@ TEST(RoceLosses, ASequenceNakIsAGap) {
   EXPECT_EQ(world.counters(0).sequence_naks_received, 1u);
   EXPECT_EQ(world.counters(0).requests_resent, 5u);
   EXPECT_EQ(world.trace(0).in_flight, 5u);
+  EXPECT_EQ(world.trace(0).round_trip, kNever);  // It was sent for a later packet than those it confirms.
   EXPECT_EQ(world.trace(0).window, 8 * kPacket);
   world.pair.run_until_idle();
   EXPECT_EQ(world.trace(0).in_flight, 0u);

@@ -7,7 +7,9 @@
 
 #include "base/golden_test_support.h"
 #include "tests/support/event_log.h"
+#include "tests/support/generated_block.h"
 #include "tests/support/roce_pair.h"
+#include "tests/support/state_matrix.h"
 
 namespace wharf::roce {
 namespace {
@@ -34,6 +36,12 @@ TEST(RoceQueueState, Ibta_10_3_1_StateByEventMatrix) {
             "rtr: . . rts error reset\n"
             "rts: . . . error reset\n"
             "error: . . . . reset\n");
+}
+
+TEST(RoceQueueState, TheDocumentHasItsMatrix) {
+  test::expect_generated_block(
+      "docs/protocol/roce.md", "queue pair states",
+      test::state_matrix<QueueState, QueueEvent>(kQueueStateCount, kQueueEventCount, next_state));
 }
 
 // A queue pair through its life: connected, its peer falls silent, reset, connected again, destroyed.
