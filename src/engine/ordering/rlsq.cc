@@ -38,7 +38,7 @@ Rlsq::Rlsq(const RlsqConfig& config)
       order_(config.entries + config.posted_reserve, knows_domains(config.design)),
       trackers_(filled_pool<Tracker>(config.trackers + config.posted_reserve)),
       values_(config.trackers + config.posted_reserve),
-      lines_(config.trackers + config.posted_reserve),
+      lines_(config.trackers + config.posted_reserve, config.trackers + config.posted_reserve),
       // A tracker has at most one read or own waiting, and one drop.
       requests_((config.trackers + config.posted_reserve) * 2),
       performs_(config.trackers + config.posted_reserve),
@@ -66,10 +66,8 @@ bool Rlsq::accept(const Request& request) {
     ++statistics_.refused_for_entries;
     return false;
   }
-  std::uint32_t slot;
-  if (const std::uint32_t* found = lines_.find(request.line)) {
-    slot = *found;
-  } else {
+  std::uint32_t slot = lines_.find(request.line);
+  if (slot == kNoSlot) {
     if (trackers_.in_use() >= limit(request.kind, config_.trackers)) {
       ++statistics_.refused_for_trackers;
       return false;

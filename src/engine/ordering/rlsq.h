@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "base/flat_map.h"
 #include "base/result.h"
 #include "base/ring.h"
+#include "base/slot_index.h"
 #include "base/slot_pool.h"
 #include "engine/ordering/order_lists.h"
 #include "engine/ordering/request.h"
@@ -190,7 +190,7 @@ class Rlsq {
   OrderLists order_;
   SlotPool<Tracker> trackers_;
   std::vector<LineBytes> values_;  ///< Of each tracker.
-  FlatMap lines_;                  ///< Line number to tracker.
+  SlotIndex lines_;                ///< Line number to tracker.
   Ring<QueuedRequest> requests_;
   Ring<std::uint32_t> performs_;  ///< Trackers whose first entry may be performed.
   Ring<Index> answers_;           ///< Reads and atomics, as they came or as they completed.

@@ -6,9 +6,9 @@
 namespace wharf::ordering {
 
 std::uint32_t Rlsq::tracker_of(LineNumber line) const {
-  const std::uint32_t* found = lines_.find(line);
-  WHARF_CHECK(found != nullptr);
-  return *found;
+  const std::uint32_t slot = lines_.find(line);
+  WHARF_CHECK(slot != kNoSlot);
+  return slot;
 }
 
 bool Rlsq::next_memory_request(MemoryRequest& out) {
@@ -101,9 +101,8 @@ void Rlsq::performed(LineNumber line, const std::array<std::uint64_t, 2>& old_va
 }
 
 SnoopResult Rlsq::snoop_invalidate(LineNumber line) {
-  const std::uint32_t* found = lines_.find(line);
-  if (found == nullptr) return SnoopResult::kMiss;
-  const std::uint32_t slot = *found;
+  const std::uint32_t slot = lines_.find(line);
+  if (slot == kNoSlot) return SnoopResult::kMiss;
   Tracker& tracker = trackers_[slot];
   if (tracker.ownership == LineOwnership::kOwned) return lose_ownership(slot);
   if (tracker.values != 0) return lose_values(slot);
@@ -123,9 +122,9 @@ SnoopResult Rlsq::snoop_invalidate(LineNumber line) {
 }
 
 SnoopResult Rlsq::snoop_share(LineNumber line) {
-  const std::uint32_t* found = lines_.find(line);
-  if (found == nullptr) return SnoopResult::kMiss;
-  return trackers_[*found].ownership == LineOwnership::kOwned ? lose_ownership(*found) : SnoopResult::kHit;
+  const std::uint32_t slot = lines_.find(line);
+  if (slot == kNoSlot) return SnoopResult::kMiss;
+  return trackers_[slot].ownership == LineOwnership::kOwned ? lose_ownership(slot) : SnoopResult::kHit;
 }
 
 SnoopResult Rlsq::lose_values(std::uint32_t slot) {

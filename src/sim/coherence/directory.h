@@ -3,6 +3,7 @@
 // about it.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -44,9 +45,9 @@ class Directory {
   template <typename Predicate>
   std::uint32_t victim(LineNumber line, Predicate may_leave) const {
     std::uint32_t best = kNoPlace;
-    const std::uint32_t first = set_of(line) * ways_;
-    for (std::uint32_t place = first; place < first + ways_; ++place) {
-      if (places_[place].tag == 0 || !may_leave(places_[place].tag - 1)) continue;
+    for (std::uint64_t left = used_[set_of(line)]; left != 0; left &= left - 1) {
+      const std::uint32_t place = place_of(set_of(line), static_cast<std::uint32_t>(std::countr_zero(left)));
+      if (!may_leave(places_[place].tag - 1)) continue;
       if (best == kNoPlace || places_[place].stamp < places_[best].stamp) best = place;
     }
     return best;
@@ -62,7 +63,8 @@ class Directory {
   void append_state(std::vector<std::byte>& state) const;
 
  private:
-  /// Side by side: who looks at one of them looks at most of them.
+  /// Side by side: who looks at one of them looks at most of them. Those of one way lie in the order of their
+  /// sets: of lines that follow each other, most have the same way.
   struct Place {
     std::uint64_t tag = 0;  ///< Line plus 1, or 0.
     std::uint64_t holders = 0;
@@ -71,9 +73,11 @@ class Directory {
   };
 
   std::uint32_t set_of(LineNumber line) const { return static_cast<std::uint32_t>(line) & set_mask_; }
+  std::uint32_t place_of(std::uint32_t set, std::uint32_t way) const { return way << set_bits_ | set; }
 
   // Constant after construction.
   std::uint32_t set_mask_;
+  std::uint32_t set_bits_;
   std::uint32_t ways_;
 
   std::vector<std::uint64_t> used_;  ///< By set, one bit for each place that lists a line.

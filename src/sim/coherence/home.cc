@@ -22,7 +22,7 @@ Home::Home(HomeConfig config)
   transactions_.resize(std::size_t{slots_} * 2);
   free_.resize(slots_);
   std::iota(free_.rbegin(), free_.rend(), 0U);
-  lines_.reserve(std::size_t{slots_} * 2 + 1);
+  lines_ = SlotIndex(std::size_t{slots_} * 2, slots_);
   way_waiters_.reserve(slots_);
   ready_.reserve(std::size_t{slots_} * 2);
   snoops_.reserve(std::size_t{slots_} * 2);
@@ -54,15 +54,15 @@ void Home::accept_request(const Message& message) {
   Transaction& transaction = transactions_[slot];
   transaction = Transaction{};
   transaction.request = message;
-  const std::uint32_t* first = lines_.find(message.line);
-  if (first == nullptr) {
+  const std::uint32_t first = lines_.find(message.line);
+  if (first == kNoSlot) {
     lines_.insert(message.line, slot);
     ready_.push_back(slot);
     return;
   }
   ++statistics_.queued;
   transaction.phase = Phase::kQueued;
-  Transaction& head = transactions_[*first];
+  Transaction& head = transactions_[first];
   (head.last == kNone ? head.next : transactions_[head.last].next) = slot;
   head.last = slot;
 }
@@ -89,12 +89,12 @@ void Home::drop_sharer(const Message& message) {
 }
 
 void Home::accept_answer(const Message& message) {
-  const std::uint32_t* first = lines_.find(message.line);
-  const bool is_awaited = first != nullptr && (transactions_[*first].awaited & ~transactions_[*first].unsent &
+  const std::uint32_t first = lines_.find(message.line);
+  const bool is_awaited = first != kNoSlot && (transactions_[first].awaited & ~transactions_[first].unsent &
                                                agent_bit(message.agent)) != 0;
   WHARF_CHECK(is_awaited || !is_sound());
   if (!is_awaited) return;
-  Transaction& transaction = transactions_[*first];
+  Transaction& transaction = transactions_[first];
   transaction.awaited &= ~agent_bit(message.agent);
   transaction.keeps_shared |= message.keeps_shared;
   if (message.has_data && (message.is_dirty || transaction.needs_data)) {
@@ -103,13 +103,12 @@ void Home::accept_answer(const Message& message) {
     transaction.is_dirty = message.is_dirty;
     if (transaction.needs_data) ++statistics_.cache_supplies;
   }
-  advance(*first);
+  advance(first);
 }
 
 void Home::memory_done(LineNumber line, const LineBytes* data) {
-  const std::uint32_t* first = lines_.find(line);
-  WHARF_CHECK(first != nullptr && transactions_[*first].memory_busy);
-  const std::uint32_t slot = *first;
+  const std::uint32_t slot = lines_.find(line);
+  WHARF_CHECK(slot != kNoSlot && transactions_[slot].memory_busy);
   Transaction& transaction = transactions_[slot];
   transaction.memory_busy = false;
   if (transaction.phase == Phase::kGathering) {
@@ -389,7 +388,7 @@ bool Home::serve_way_waiter(LineNumber line, std::uint32_t first, std::uint32_t 
     ready_.push_back(slot);
     return false;
   }
-  *lines_.find(line) = slot + slots_;
+  lines_.move(line, slot + slots_);
   begin_recall(slot, place, first, last);
   return true;
 }
@@ -401,7 +400,7 @@ void Home::hand_over(LineNumber line, std::uint32_t first, std::uint32_t last) {
     return;
   }
   transactions_[first].last = first == last ? kNone : last;
-  *lines_.find(line) = first;
+  lines_.move(line, first);
   ready_.push_back(first);
 }
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/flat_map.h"
 #include "base/ring.h"
+#include "base/slot_index.h"
 #include "sim/coherence/directory.h"
 #include "sim/coherence/message.h"
 
@@ -176,7 +176,7 @@ class Home {
   std::vector<Transaction> transactions_;
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> credits_;      ///< Left, per agent.
-  FlatMap lines_;                           ///< Line to the slot of its first transaction.
+  SlotIndex lines_;                         ///< Line to the slot of its first transaction.
   std::vector<std::uint32_t> way_waiters_;  ///< In order of arrival.
   Ring<std::uint32_t> ready_;               ///< Slots to be started before the input ends.
   Ring<std::uint32_t> snoops_;              ///< Slots with unsent snoops.

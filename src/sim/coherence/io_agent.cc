@@ -13,7 +13,7 @@ namespace wharf::sim {
 IoAgent::IoAgent(AgentId agent, const IoAgentConfig& config)
     : agent_(agent), drops_(config.drops), credits_(config.credits) {
   WHARF_CHECK(agent < kMaxAgents && config.operations >= 1 && config.lines >= 1 && config.credits >= 1);
-  index_.reserve(config.lines + 1);
+  index_ = SlotIndex(config.lines, config.lines);
   lines_.resize(config.lines);
   free_lines_.resize(config.lines);
   std::iota(free_lines_.rbegin(), free_lines_.rend(), 0U);
@@ -29,13 +29,13 @@ IoAgent::IoAgent(AgentId agent, const IoAgentConfig& config)
 }
 
 IoAgent::Line* IoAgent::find(LineNumber line) {
-  const std::uint32_t* at = index_.find(line);
-  return at == nullptr ? nullptr : &lines_[*at];
+  const std::uint32_t at = index_.find(line);
+  return at == kNoSlot ? nullptr : &lines_[at];
 }
 
 const IoAgent::Line* IoAgent::find(LineNumber line) const {
-  const std::uint32_t* at = index_.find(line);
-  return at == nullptr ? nullptr : &lines_[*at];
+  const std::uint32_t at = index_.find(line);
+  return at == kNoSlot ? nullptr : &lines_[at];
 }
 
 bool IoAgent::has_room(LineNumber line) const {
@@ -438,8 +438,7 @@ void IoAgent::leave_if_unused(Line& entry) {
 void IoAgent::append_state(std::vector<std::byte>& state) const {
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < lines_.size(); ++i) {
-    const std::uint32_t* at = index_.find(lines_[i].line);
-    if (at != nullptr && *at == i) order.push_back(i);
+    if (index_.find(lines_[i].line) == i) order.push_back(i);
   }
   std::ranges::sort(order, {}, [this](std::uint32_t i) { return lines_[i].line; });
   append_bytes(state, order.size());

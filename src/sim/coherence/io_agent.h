@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/flat_map.h"
 #include "base/ring.h"
+#include "base/slot_index.h"
 #include "sim/coherence/coherence_observer.h"
 #include "sim/coherence/message.h"
 #include "sim/coherence/store_mirror.h"
@@ -211,7 +211,7 @@ class IoAgent {
   CoherenceObserver* observer_ = nullptr;
   StoreMirror* mirror_ = nullptr;
 
-  FlatMap index_;
+  SlotIndex index_;
   std::vector<Line> lines_;
   std::vector<std::uint32_t> free_lines_;
   std::vector<Operation> operations_;
