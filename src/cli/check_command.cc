@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/data_files.h"
+#include "cli/fabric_check.h"
 #include "cli/scenario_options.h"
 #include "sim/host/trace_reader.h"
 #include "sim/scenario/estimate.h"
@@ -55,10 +56,15 @@ class CheckCommand : public Command {
   }
   std::string_view examples() const override {
     return "  wharf check scenarios/fetch-64-bytes.toml\n"
-           "  wharf check scenarios/fetch-64-bytes.toml --set run.operations=1000000\n";
+           "  wharf check scenarios/fetch-64-bytes.toml --set run.operations=1000000\n"
+           "  wharf check scenarios/incast.toml\n";
   }
   void declare(CLI::App& app) override { scenario_.declare(app); }
   Result<ExitCode> run(const Console& console) override {
+    WHARF_TRY(scenario_.read());
+    const auto many = scenario_.many_hosts();
+    if (!many) return many.error();
+    if (*many) return check_fabric(scenario_, console);
     auto scenario = scenario_.load();
     if (!scenario) return scenario.error();
     if (scenario->config.program == sim::ProgramKind::kReplay) {

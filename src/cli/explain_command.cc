@@ -31,6 +31,7 @@ class ExplainCommand : public Command {
     app.add_flag("--ascii", ascii_, "Draw without UTF-8");
   }
   Result<ExitCode> run(const Console& console) override {
+    WHARF_TRY(scenario_.read());
     auto scenario = scenario_.load();
     if (!scenario) return scenario.error();
     for (const std::string& line : scenario->no_influence) console.remark(line);

@@ -1,30 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of runs of many hosts: where flows come from, topology, profile and keys.
+// The options of runs of many hosts: where flows come from, topology, threads.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "sim/fabric/topology_file.h"
-#include "sim/scenario/fabric_settings.h"
-#include "workload/flow_list.h"
+#include "cli/fabric_inputs.h"
+#include "cli/scenario_options.h"
 
 namespace wharf::cli {
 
-/// The text of a file; plain, gzip or xz.
-Result<std::string> read_text(const std::string& file);
-/// A topology file, or a topology by name.
-Result<sim::TopologyFile> load_topology(const std::string& file_or_name, const sim::FabricSettings& settings);
-
-struct FabricInputs {
-  sim::LoadedFabricSettings loaded;
-  workload::FlowList flows;
-  sim::TopologyFile topology;
-  std::vector<std::string> remarks;  ///< What files said without consequence.
-};
-
+/// Each stands for a key and wins over it.
 struct FabricOptions {
   std::string matrix;
   std::string flows;
@@ -37,18 +26,10 @@ struct FabricOptions {
   bool given() const {
     return !matrix.empty() || !flows.empty() || !collective.empty() || !arrivals.empty() || !topology.empty();
   }
-  /// Reads everything. Without a topology, a fat tree is generated: with the matrix's hosts, or the smallest
-  /// that holds the ranks of generated traffic.
-  Result<FabricInputs> load(const std::string& profile, const std::vector<std::string>& overrides) const;
-
- private:
-  Result<sim::LoadedFabricSettings> load_settings(const std::string& profile,
-                                                  const std::vector<std::string>& overrides) const;
-  /// `least`: the topology may have more hosts than these.
-  Result<sim::TopologyFile> fabric(const sim::FabricSettings& settings, std::uint32_t hosts,
-                                   bool least) const;
-  Result<void> read_flows(FabricInputs& inputs) const;
-  Result<void> make_flows(FabricInputs& inputs) const;
+  /// Reads everything that these options, the scenario of many hosts if there is one, --profile, --set and
+  /// `more_overrides` name.
+  Result<FabricInputs> load(const ScenarioOptions& scenario,
+                            const std::vector<std::string>& more_overrides = {}) const;
 };
 
 }  // namespace wharf::cli

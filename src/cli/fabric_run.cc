@@ -9,9 +9,11 @@
 
 #include "cli/data_files.h"
 #include "cli/fabric_plots.h"
+#include "cli/fabric_results.h"
 #include "cli/interrupt.h"
 #include "cli/manifest.h"
 #include "cli/progress.h"
+#include "cli/run_text.h"
 #include "report/result_directory.h"
 #include "report/text_table.h"
 #include "sim/scenario/fabric_summary.h"
@@ -132,15 +134,15 @@ std::string traffic_text(const FabricInputs& inputs, const sim::FabricReport& re
   return classes.size() > 1 ? text + size_table(classes) : text;
 }
 
-std::string text_of(const FabricInputs& inputs, const TimedReport& timed,
-                    const sim::FlowStatistics& statistics, const std::vector<TimePs>& ideal) {
+std::string text_of(const FabricInputs& inputs, const TimedReport& timed, const FabricResults& results) {
   const sim::FabricReport& report = timed.report;
+  const sim::FlowStatistics& statistics = results.statistics;
   const sim::FabricTotals& totals = report.totals;
-  std::string text =
-      fmt::format("{}: {} of {} flows finished, {} hosts, {} switches\n", inputs.flows.name, statistics.count,
-                  inputs.flows.flows.size(), inputs.topology.topology.host_count(),
-                  inputs.topology.topology.switch_count());
-  if (statistics.count != 0) text += table_of(statistics) + traffic_text(inputs, report, ideal);
+  std::string text = inputs.loaded.settings.title.empty() ? "" : inputs.loaded.settings.title + "\n";
+  text += fmt::format("{}: {} of {} flows finished, {} hosts, {} switches\n", inputs.flows.name,
+                      statistics.count, inputs.flows.flows.size(), inputs.topology.topology.host_count(),
+                      inputs.topology.topology.switch_count());
+  if (statistics.count != 0) text += table_of(statistics) + traffic_text(inputs, report, results.ideal);
   text += fmt::format("last flow ended at {} us, goodput {:.1f} Gb/s\n",
                       microseconds_text(statistics.last_end_ns), statistics.goodput_gbps);
   text += fmt::format("packets: {} new, {} retransmitted, {} ACK, {} NACK, {} control, {} time-outs\n",
@@ -148,6 +150,7 @@ std::string text_of(const FabricInputs& inputs, const TimedReport& timed,
                       totals.negative_acknowledgements, totals.control_packets, totals.timeouts);
   text += fmt::format("switches: {} trimmed, {} marked, {} dropped; {} lost on links\n", totals.trimmed,
                       totals.marked, totals.dropped, totals.lost);
+  text += expectation_table(results.judged);
   text += fmt::format(
       "{} packet-hops, {:.2f} M per second, {:.2f} s (set-up {:.2f} s), fingerprint {:#018x}\n", report.hops,
       timed.run_seconds > 0 ? static_cast<double>(report.hops) / timed.run_seconds / 1e6 : 0,
@@ -159,15 +162,15 @@ nlohmann::ordered_json manifest(const FabricRunRequest& request, const FabricInp
                                 const TimedReport& timed, const Console& console) {
   const sim::FabricReport& report = timed.report;
   nlohmann::ordered_json manifest = manifest_head(console);
-  for (const std::string& file : {request.options.matrix, request.options.flows, request.options.topology}) {
-    if (!file.empty()) manifest["inputs"][file] = file_hash(file);
+  if (!request.scenario.file.empty()) {
+    manifest["scenario"] = request.scenario.file;
+    manifest["scenario_hash"] = file_hash(request.scenario.file);
   }
-  const sim::TrafficSettings& traffic = inputs.loaded.settings.traffic;
-  if (traffic.sizes_from_file()) manifest["inputs"][traffic.arrivals] = file_hash(traffic.arrivals);
+  for (const std::string& file : inputs.files()) manifest["inputs"][file] = file_hash(file);
   manifest["profile"] = inputs.loaded.settings.profile;
   for (const auto& file : inputs.loaded.profile_files)
     manifest["profile_hashes"][file.string()] = file_hash(file);
-  manifest["overrides"] = request.overrides;
+  manifest["overrides"] = request.scenario.overrides;
   manifest["seed"] = inputs.loaded.settings.seed;
   manifest["wire"] = request.bytes ? "bytes" : "structs";
   manifest["threads"] = report.threads;
@@ -233,25 +236,20 @@ Result<void> draw(const report::ResultDirectory& directory, const std::vector<st
 }  // namespace
 
 Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& console) {
-  auto inputs = request.options.load(request.profile, request.overrides);
+  auto inputs = request.options.load(request.scenario);
   if (!inputs) return inputs.error();
   for (const std::string& line : inputs->remarks) console.remark(line);
   const sim::FabricSettings& settings = inputs->loaded.settings;
-  auto derived = sim::derive_fabric_run(settings, inputs->topology.topology,
-                                        inputs->topology.fat_tree ? &*inputs->topology.fat_tree : nullptr,
-                                        inputs->flows);
+  const sim::PortNames names(inputs->topology.topology, inputs->topology.names);
+  auto derived = derive(*inputs, names);
   if (!derived) return derived.error();
   derived->config.wire = request.bytes ? sim::WireMode::kBytes : sim::WireMode::kStructs;
-  derived->config.switch_names = inputs->topology.names;
-  const sim::PortNames names(inputs->topology.topology, inputs->topology.names);
-  auto observation = sim::resolve(settings.observation, inputs->flows, names);
-  if (!observation) return observation.error();
-  if (observation->any() && request.out.empty())
+  const bool observed = derived->config.observation.any();
+  if (observed && request.out.empty())
     console.remark("observe.period has no influence without --out, where the series are written");
-  if (request.plot && (!observation->any() || request.out.empty()))
+  if (request.plot && (!observed || request.out.empty()))
     return Error{ErrorKind::kUsage,
                  "wharf run: --plot draws series, so it needs --out and --set observe.period=TIME"};
-  derived->config.observation = *std::move(observation);
   auto captures = captures_of(request.captures, names);
   if (!captures) return captures.error();
   derived->config.captures = *std::move(captures);
@@ -287,14 +285,10 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
       console.remark(fmt::format("verified: a second run has the same history {:#018x}", report->history));
   }
 
-  const auto ideal = sim::ideal_times(inputs->topology.topology, inputs->flows, settings, derived->derived);
-  const sim::FlowStatistics statistics = sim::statistics_of(inputs->flows, *report, ideal);
-  nlohmann::ordered_json summary = sim::fabric_summary(inputs->flows, inputs->topology.topology, settings,
-                                                       derived->derived, *report, statistics);
-  sim::add_traffic_results(summary, settings.traffic, inputs->topology.topology, inputs->flows, *report,
-                           ideal);
+  const FabricResults results = results_of(*inputs, derived->derived, *report);
+  const std::vector<TimePs>& ideal = results.ideal;
   if (directory) {
-    WHARF_TRY(directory->write("summary.json", summary.dump(2) + "\n"));
+    WHARF_TRY(directory->write("summary.json", results.summary.dump(2) + "\n"));
     WHARF_TRY(directory->write("flows.csv", sim::flows_csv(inputs->flows, *report, ideal)));
     WHARF_TRY(directory->write("fct_cdf.csv", sim::fct_cdf_csv(*report)));
     WHARF_TRY(write_observed(*directory, *inputs, names, derived->config, *report));
@@ -303,8 +297,8 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
     WHARF_TRY(directory->write("manifest.json", manifest(request, *inputs, *timed, console).dump(2) + "\n"));
     WHARF_TRY(directory->commit());
   }
-  console.print(summary);
-  console.print(text_of(*inputs, *timed, statistics, ideal));
+  console.print(results.summary);
+  console.print(text_of(*inputs, *timed, results));
   if (directory && !console.json) console.print(fmt::format("results in {}\n", directory->path().string()));
 
   if (!same) {
@@ -321,11 +315,8 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
     case sim::FabricOutcome::kTimeReached:
       break;
   }
-  if (report->failed != 0) {
-    console.error(fmt::format("{} flows ended with an error; flows.csv says which", report->failed));
-    return ExitCode::kJudgedFailed;
-  }
-  return ExitCode::kDone;
+  for (const std::string& failure : results.failures) console.error(failure);
+  return results.failures.empty() ? ExitCode::kDone : ExitCode::kJudgedFailed;
 }
 
 }  // namespace wharf::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wharf run --cm / --flows / --collective / --arrivals: a run of many hosts, its table, and its files under
-// --out.
+// wharf run of many hosts, from a scenario or from --cm, --flows, --collective or --arrivals: its table, and
+// its files under --out.
 #pragma once
 
 #include <string>
@@ -15,8 +15,7 @@ namespace wharf::cli {
 
 struct FabricRunRequest {
   FabricOptions options;
-  std::string profile;
-  std::vector<std::string> overrides;
+  ScenarioOptions scenario;  ///< Without a file: the options tell everything.
   std::string out;
   bool force = false;
   bool bytes = false;                   ///< --wire bytes.

@@ -28,6 +28,7 @@ class RunCommand : public Command {
            "  wharf run scenarios/lossy-writes.toml --out out/lossy --capture --timeline\n"
            "  wharf run scenarios/key-value.toml \\\n"
            "      --set model.stack=roce_dma --set run.seed=7\n"
+           "  wharf run scenarios/incast.toml --set fabric.controller=swift\n"
            "  wharf run --cm permutation.cm --profile htsim-uec --out out/permutation\n"
            "  wharf run --flows flows.csv --topo fat_tree:16 --set fabric.protocol=roce\n"
            "  wharf run --collective ring_all_reduce --topo fat_tree:16 \\\n"
@@ -62,7 +63,14 @@ class RunCommand : public Command {
   }
   Result<ExitCode> run(const Console& console) override {
     sort_captures();
-    if (fabric_.given()) return run_many_hosts(console);
+    bool many = fabric_.given();
+    if (!scenario_.file.empty()) {
+      WHARF_TRY(scenario_.read());
+      const auto by_file = scenario_.many_hosts();
+      if (!by_file) return by_file.error();
+      many = many || *by_file;
+    }
+    if (many) return run_many_hosts(console);
     if (!ports_.empty()) {
       return Error{
           ErrorKind::kUsage,
@@ -166,18 +174,12 @@ class RunCommand : public Command {
 
  private:
   Result<ExitCode> run_many_hosts(const Console& console) {
-    if (!scenario_.file.empty())
-      return Error{ErrorKind::kUsage,
-                   fmt::format("wharf run: found {} beside options of many hosts, expected no scenario",
-                               scenario_.file)};
     if (timeline_) return Error{ErrorKind::kUsage, "wharf run: --timeline is not for runs of many hosts"};
     if (capture_) {
       return Error{ErrorKind::kUsage,
                    "wharf run: found --capture alone, expected --capture PORT=FILE in runs of many hosts"};
     }
-    return run_fabric({fabric_, scenario_.profile, scenario_.overrides, out_, force_, wire_ == "bytes",
-                       verify_, ports_, plot_},
-                      console);
+    return run_fabric({fabric_, scenario_, out_, force_, wire_ == "bytes", verify_, ports_, plot_}, console);
   }
 
   /// --capture stands alone or before PORT=FILE; a word without = behind it is the scenario.

@@ -87,20 +87,23 @@ std::string run_text(const sim::Scenario& scenario, const sim::RunReport& report
   out += latency_table(report) + "\n";
   const std::string stages = stage_table(report);
   if (!stages.empty()) out += stages + "\n";
-  if (!judged.empty()) {
-    report::TextTable table(
-        {{"expectation"}, {"found", Align::kRight}, {"expected", Align::kRight}, {"holds"}});
-    for (const sim::JudgedExpectation& each : judged) {
-      table.add_row({each.expectation.value, fmt::format("{:g}", each.found), range_text(each.expectation),
-                     each.holds ? "yes" : "NO"});
-    }
-    out += table.text() + "\n";
-  }
+  if (!judged.empty()) out += expectation_table(judged) + "\n";
   out += fmt::format(
       "{} operations, {}, goodput {:.2f} Gb/s, {:.3f} us simulated, {} events, fingerprint {:#018x}\n",
       report.program_operations, rate_text(report.operations_per_second), report.goodput_bps / 1e9,
       as_nanoseconds(report.simulated) / 1e3, report.events, report.fingerprint);
   return out;
+}
+
+std::string expectation_table(const std::vector<sim::JudgedExpectation>& judged) {
+  if (judged.empty()) return "";
+  report::TextTable table(
+      {{"expectation"}, {"found", Align::kRight}, {"expected", Align::kRight}, {"holds"}});
+  for (const sim::JudgedExpectation& each : judged) {
+    table.add_row({each.expectation.value, fmt::format("{:g}", each.found), range_text(each.expectation),
+                   each.holds ? "yes" : "NO"});
+  }
+  return table.text();
 }
 
 nlohmann::ordered_json expectations_json(const std::vector<sim::JudgedExpectation>& judged) {

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "base/nearest_name.h"
 #include "cli/data_files.h"
+#include "sim/scenario/scenario_kind.h"
 
 namespace wharf::cli {
 namespace {
@@ -40,12 +43,36 @@ void ScenarioOptions::declare(CLI::App& app) {
   app.add_option("--profile", profile, "Short for --set model.profile=NAME")->type_name("NAME");
 }
 
-Result<sim::Scenario> ScenarioOptions::load(const std::vector<std::string>& more_overrides,
-                                            sim::WireMode wire) const {
-  sim::ScenarioSource source;
+Result<void> ScenarioOptions::read() {
   std::error_code status;
   if (!fs::exists(file, status)) return missing_file(file);
+  if (fs::is_directory(file, status))
+    return input_error(fmt::format("{} is a directory, expected a TOML file", file));
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return input_error(fmt::format("{} cannot be read, expected a TOML file", file));
+  text_.assign(std::istreambuf_iterator<char>(stream), {});
+  return {};
+}
+
+Result<bool> ScenarioOptions::many_hosts() const {
+  const auto kind = sim::kind_of_text(text_, file);
+  if (!kind) return kind.error();
+  return kind->kind == sim::ScenarioKind::kManyHosts;
+}
+
+Result<sim::Scenario> ScenarioOptions::load(const std::vector<std::string>& more_overrides,
+                                            sim::WireMode wire) const {
+  const auto kind = sim::kind_of_text(text_, file);
+  if (!kind) return kind.error();
+  if (kind->kind == sim::ScenarioKind::kManyHosts) {
+    return input_error(fmt::format(
+        "{} is a scenario of many hosts by its key {}, expected one of two hosts; `wharf run`, `check` and "
+        "`sweep` take either",
+        file, kind->reason));
+  }
+  sim::ScenarioSource source;
   source.file = file;
+  source.text = text_;
   source.profile = profile;
   source.overrides = overrides;
   source.overrides.insert(source.overrides.end(), more_overrides.begin(), more_overrides.end());

@@ -17,10 +17,18 @@ struct ScenarioOptions {
   std::vector<std::string> overrides;
 
   void declare(CLI::App& app);
-  /// Loads the scenario. A file that does not exist is looked for among the shipped scenarios for a nearest
-  /// name.
+  /// Reads the file once, for it may be a pipe; everything below needs that. A file that does not exist is
+  /// looked for among the shipped scenarios for a nearest name.
+  Result<void> read();
+  /// Whether it is a scenario of many hosts.
+  Result<bool> many_hosts() const;
+  const std::string& text() const { return text_; }
+  /// Loads the scenario of two hosts; one of many is refused.
   Result<sim::Scenario> load(const std::vector<std::string>& more_overrides = {},
                              sim::WireMode wire = sim::WireMode::kStructs) const;
+
+ private:
+  std::string text_;
 };
 
 }  // namespace wharf::cli

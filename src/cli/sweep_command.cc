@@ -5,22 +5,20 @@
 
 #include <atomic>
 #include <filesystem>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <thread>
 
 #include "cli/command.h"
-#include "cli/data_files.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
-#include "cli/run_text.h"
 #include "cli/scenario_options.h"
+#include "cli/sweep_runs.h"
 #include "cli/version.h"
 #include "report/sweep_database.h"
 #include "report/text_table.h"
-#include "sim/scenario/run.h"
 
 namespace wharf::cli {
 namespace {
@@ -60,6 +58,7 @@ class SweepCommand : public Command {
            "      --vary model.link.delay=50ns,100ns,200ns\n"
            "  wharf sweep scenarios/key-value.toml --vary model.stack=ub_urma,roce_dma \\\n"
            "      --vary run.value_bytes=64B,1KiB\n"
+           "  wharf sweep scenarios/incast.toml --vary fabric.control=sender,both\n"
            "  sqlite3 out/delay/results.sqlite 'select * from runs'\n";
   }
   void declare(CLI::App& app) override {
@@ -86,11 +85,14 @@ class SweepCommand : public Command {
     std::size_t total = 1;
     for (const Axis& axis : axes_) total *= axis.values.size();
     // Every combination is checked before the first one runs.
-    scenarios_.reserve(total);
+    WHARF_TRY(scenario_.read());
+    auto makes = SweepRuns::of(scenario_);
+    if (!makes) return makes.error();
+    runs_.reserve(total);
     for (std::size_t index = 0; index < total; ++index) {
-      auto scenario = scenario_.load(overrides_of(index));
-      if (!scenario) return scenario.error();
-      scenarios_.push_back(*std::move(scenario));
+      auto run = makes->make(overrides_of(index));
+      if (!run) return run.error();
+      runs_.push_back(*std::move(run));
     }
     std::optional<report::SweepDatabase> database;
     std::set<int> finished;
@@ -138,26 +140,19 @@ class SweepCommand : public Command {
     return {};
   }
 
-  /// Everything that decides run `index`: the scenario with all its keys, the trace it replays, this program.
-  std::string configuration_of(std::size_t index) {
-    const sim::Scenario& scenario = scenarios_[index];
-    std::string trace;
-    if (scenario.config.program == sim::ProgramKind::kReplay) {
-      std::string& hash = trace_hashes_[scenario.config.replay.trace];
-      if (hash.empty()) hash = file_hash(scenario.config.replay.trace);
-      trace = "-" + hash;
-    }
-    return fmt::format("{:#018x}{}-{}-{}", scenario.identity, trace, version(), commit());
+  /// Everything that decides run `index`: the scenario with all its keys, what it reads, this program.
+  std::string configuration_of(std::size_t index) const {
+    return fmt::format("{}-{}-{}", runs_[index]->configuration(), version(), commit());
   }
 
   /// Refuses a directory whose runs are not those of this sweep.
-  Result<void> check_stored(const report::StoredRun& stored) {
+  Result<void> check_stored(const report::StoredRun& stored) const {
     const auto index = static_cast<std::size_t>(stored.run);
-    if (stored.run < 0 || index >= scenarios_.size()) {
+    if (stored.run < 0 || index >= runs_.size()) {
       return input_error(
           fmt::format("--out {}: holds a run {}, but this sweep has {} runs, expected the same sweep "
                       "or a new directory",
-                      out_, stored.run, scenarios_.size()));
+                      out_, stored.run, runs_.size()));
     }
     const std::vector<std::string> values = values_of(index);
     if (stored.values != values) {
@@ -197,47 +192,31 @@ class SweepCommand : public Command {
     std::mutex mutex;  // Guards everything below.
     std::optional<Error> failure;
     std::size_t ended = finished.size();
-    std::vector<nlohmann::ordered_json> summaries(scenarios_.size());
+    std::vector<nlohmann::ordered_json> summaries(runs_.size());
     std::vector<std::string> configurations;
-    for (std::size_t index = 0; index < scenarios_.size(); ++index)
+    for (std::size_t index = 0; index < runs_.size(); ++index)
       configurations.push_back(configuration_of(index));
 
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
       for (;;) {
         const std::size_t index = next.fetch_add(1);
-        if (index >= scenarios_.size() || interrupt_requested()) return;
+        if (index >= runs_.size() || interrupt_requested()) return;
         if (finished.contains(static_cast<int>(index))) continue;
-        sim::RunOptions options;
-        options.interrupt = &interrupt_requested();
-        auto report = sim::run_scenario(scenarios_[index], options);
+        auto outcome = runs_[index]->execute();
         const std::lock_guard lock(mutex);
         if (failure) return;
-        if (!report) {
-          failure = report.error();
-          return;
-        }
-        if (report->end == sim::RunOutcome::kInterrupted) return;
-        if (report->end == sim::RunOutcome::kStalled) {
-          failure = Error{ErrorKind::kStalled,
-                          fmt::format("run {} ({}) stalled; {}", index, fmt::join(overrides_of(index), ", "),
-                                      fmt::join(report->waiting, "; "))};
-          return;
-        }
-        summaries[index] = sim::summary_of(scenarios_[index], *report);
-        const auto judged = sim::judge(scenarios_[index].expectations, summaries[index]);
-        if (!judged) {
-          failure = judged.error();
-          return;
-        }
         const std::string place = fmt::format("run {} ({})", index, fmt::join(overrides_of(index), ", "));
-        bool holds = report->verdict.empty();
-        if (!holds) console.error(fmt::format("{}: {}", place, report->verdict));
-        for (const auto& each : *judged) {
-          if (each.holds) continue;
-          holds = false;
-          console.error(fmt::format("{}: {}", place, failure_text(each)));
+        if (!outcome) {
+          failure = outcome.error();
+          if (failure->kind == ErrorKind::kStalled)
+            failure->message = fmt::format("{} stalled; {}", place, failure->message);
+          return;
         }
+        if (outcome->interrupted) return;
+        summaries[index] = std::move(outcome->summary);
+        const bool holds = outcome->failures.empty();
+        for (const std::string& each : outcome->failures) console.error(fmt::format("{}: {}", place, each));
         holds_ = holds_ && holds;
         if (database != nullptr) {
           auto stored = database->add(
@@ -248,13 +227,13 @@ class SweepCommand : public Command {
           }
         }
         ++ended;
-        progress.update(static_cast<double>(ended) / static_cast<double>(scenarios_.size()),
-                        fmt::format("{} of {} runs", ended, scenarios_.size()));
+        progress.update(static_cast<double>(ended) / static_cast<double>(runs_.size()),
+                        fmt::format("{} of {} runs", ended, runs_.size()));
       }
     };
     const unsigned jobs = jobs_ != 0 ? jobs_ : std::max(1U, std::thread::hardware_concurrency());
     std::vector<std::jthread> threads;
-    for (unsigned job = 1; job < jobs && job < scenarios_.size(); ++job) threads.emplace_back(work);
+    for (unsigned job = 1; job < jobs && job < runs_.size(); ++job) threads.emplace_back(work);
     work();
     threads.clear();
     if (failure) return *failure;
@@ -262,7 +241,7 @@ class SweepCommand : public Command {
     print(console, summaries);
     if (interrupt_requested()) {
       console.error(fmt::format("interrupted after {} of {} runs; the same command goes on from there", ended,
-                                scenarios_.size()));
+                                runs_.size()));
       return ExitCode::kInterrupted;
     }
     return holds_ ? ExitCode::kDone : ExitCode::kJudgedFailed;
@@ -271,7 +250,7 @@ class SweepCommand : public Command {
   void print(const Console& console, const std::vector<nlohmann::ordered_json>& summaries) const {
     std::vector<report::TextTable::Column> columns{{"run", report::Align::kRight}};
     for (const Axis& axis : axes_) columns.push_back({axis.key, report::Align::kRight});
-    for (const char* title : {"operations", "mean ns", "p99 ns", "M op/s"})
+    for (const std::string& title : runs_.front()->titles())
       columns.push_back({title, report::Align::kRight});
     report::TextTable table(std::move(columns));
     nlohmann::ordered_json runs = nlohmann::ordered_json::array();
@@ -285,11 +264,7 @@ class SweepCommand : public Command {
         cells.push_back(values[axis]);
         varied[axes_[axis].key] = values[axis];
       }
-      const auto& latency = summary["program"]["latency_ns"];
-      cells.push_back(std::to_string(summary["program"]["operations"].get<std::uint64_t>()));
-      cells.push_back(fmt::format("{:.1f}", latency["mean"].get<double>()));
-      cells.push_back(fmt::format("{:.1f}", latency["p99"].get<double>()));
-      cells.push_back(fmt::format("{:.3f}", summary["program"]["operations_per_second"].get<double>() / 1e6));
+      for (std::string& cell : runs_[index]->cells(summary)) cells.push_back(std::move(cell));
       table.add_row(cells);
       runs.push_back({{"run", index}, {"varied", varied}, {"summary", summary}});
     }
@@ -302,9 +277,8 @@ class SweepCommand : public Command {
   std::string out_;
   unsigned jobs_ = 0;
   std::vector<Axis> axes_;
-  std::vector<sim::Scenario> scenarios_;
-  std::map<std::string, std::string> trace_hashes_;  ///< By file name.
-  bool holds_ = true;                                ///< Of every run so far, stored ones included.
+  std::vector<std::unique_ptr<SweepRun>> runs_;
+  bool holds_ = true;  ///< Of every run so far, stored ones included.
 };
 
 }  // namespace

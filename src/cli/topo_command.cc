@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "cli/command.h"
-#include "cli/fabric_options.h"
+#include "cli/fabric_inputs.h"
 #include "report/counted.h"
 #include "report/text_table.h"
 #include "sim/fabric/port_names.h"

@@ -293,10 +293,13 @@ TEST(CliFabric, Refusals) {
                  "expected --capture alone");
   expect_refusal({"run", "--cm", one, "--set", "observe.period=1us", "--set", "observe.flows=77"}, 3,
                  "observe.flows: found \"77\"");
-  expect_refusal({"run", "scenarios/fetch-64-bytes.toml", "--cm", one}, 2, "expected no scenario");
+  expect_refusal({"run", "scenarios/fetch-64-bytes.toml", "--cm", one}, 3,
+                 "is a key of scenarios of two hosts, but traffic.cm (--cm) makes this one of many hosts");
   expect_refusal({"run", "--collective", "incast", "--cm", one}, 2, "found flows from several places");
-  expect_refusal({"run", "--collective", "incast", "--arrivals", "fixed"}, 3,
-                 "--arrivals: traffic.arrivals is \"fixed\", expected none beside traffic.collective");
+  expect_refusal({"run", "--collective", "incast", "--arrivals", "fixed"}, 2,
+                 "found flows from several places");
+  expect_refusal({"run", "--cm", one, "--set", "traffic.collective=incast"}, 3,
+                 "--set: traffic.collective stands beside traffic.cm (--cm), expected flows from one place");
   expect_refusal({"run", "--collective", "incost", "--topo", "star:4"}, 3, "did you mean \"incast\"?");
   expect_refusal({"run", "--collective", "incast"}, 2, "expected --topo or --set traffic.ranks=N");
   expect_refusal({"run", "--arrivals", "none.csv"}, 3, "none.csv does not exist");
@@ -331,7 +334,8 @@ void expect_guide_shows_what_commands_print(const std::string& guide_path, int b
   const ScratchDirectory scratch;
   const std::filesystem::path here = std::filesystem::current_path();
   const std::string folder = scratch / "";
-  std::filesystem::create_directory_symlink(here / "tests", scratch / "tests");
+  for (const char* data : {"tests", "scenarios"})
+    std::filesystem::create_directory_symlink(here / data, scratch / data);
   std::filesystem::create_symlink(WHARF_PROGRAM, scratch / "wharf");
   const std::string path = std::getenv("PATH");
   ASSERT_EQ(::setenv("PATH", (folder + ":" + path).c_str(), 1), 0);

@@ -128,6 +128,11 @@ void ConfigDocument::merge(const std::string& key, const ConfigValue& value) {
   if (!fresh && place->second.layer <= value.layer) place->second = value;
 }
 
+void ConfigDocument::erase(std::string_view key) {
+  const auto found = values_.find(key);
+  if (found != values_.end()) values_.erase(found);
+}
+
 const ConfigValue* ConfigDocument::find(std::string_view key) const {
   const ConfigValue* value = peek(key);
   if (value != nullptr) value->used = true;

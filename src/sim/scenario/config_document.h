@@ -47,6 +47,8 @@ class ConfigDocument {
 
   /// Takes over a value of another document, unless a higher layer has set the key.
   void merge(const std::string& key, const ConfigValue& value);
+  /// Forgets a key in every layer.
+  void erase(std::string_view key);
 
   /// The value in force, or null. Marks it used.
   const ConfigValue* find(std::string_view key) const;

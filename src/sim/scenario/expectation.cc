@@ -108,6 +108,14 @@ bool is_zero_when_absent(const std::string& path) {
   return path.find(".critical_ns.") != std::string::npos || path.find(".overlapped_ns.") != std::string::npos;
 }
 
+Error no_number(const Expectation& expectation, const std::vector<std::string>& paths) {
+  const std::vector<std::string_view> views(paths.begin(), paths.end());
+  const auto nearest = nearest_name(expectation.value, views);
+  return input_error(fmt::format("{}: expect.value is \"{}\", which is no number of summary.json{}",
+                                 expectation.origin, expectation.value,
+                                 nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : std::string()));
+}
+
 }  // namespace
 
 Result<std::vector<Expectation>> read_expectations(const ConfigDocument& document) {
@@ -120,21 +128,29 @@ Result<std::vector<Expectation>> read_expectations(const ConfigDocument& documen
   return expectations;
 }
 
+std::vector<std::string> number_paths(const nlohmann::ordered_json& summary) {
+  std::vector<std::string> paths;
+  collect_paths(summary, "", paths);
+  return paths;
+}
+
+Result<void> check_paths(const std::vector<Expectation>& expectations,
+                         const std::vector<std::string>& paths) {
+  for (const Expectation& expectation : expectations) {
+    if (std::find(paths.begin(), paths.end(), expectation.value) == paths.end())
+      return no_number(expectation, paths);
+  }
+  return {};
+}
+
 Result<std::vector<JudgedExpectation>> judge(const std::vector<Expectation>& expectations,
                                              const nlohmann::ordered_json& summary) {
   std::vector<JudgedExpectation> judged;
   for (const Expectation& expectation : expectations) {
     const nlohmann::ordered_json* found = find_path(summary, expectation.value);
     const bool zero = found == nullptr && is_zero_when_absent(expectation.value);
-    if (!zero && (found == nullptr || !found->is_number())) {
-      std::vector<std::string> paths;
-      collect_paths(summary, "", paths);
-      const std::vector<std::string_view> views(paths.begin(), paths.end());
-      const auto nearest = nearest_name(expectation.value, views);
-      return input_error(fmt::format(
-          "{}: expect.value is \"{}\", which is no number of summary.json{}", expectation.origin,
-          expectation.value, nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : std::string()));
-    }
+    if (!zero && (found == nullptr || !found->is_number()))
+      return no_number(expectation, number_paths(summary));
     JudgedExpectation one{expectation, zero ? 0 : found->get<double>(), true};
     one.holds = one.found >= expectation.least.value_or(one.found) &&
                 one.found <= expectation.most.value_or(one.found);

@@ -31,9 +31,14 @@ struct JudgedExpectation {
 /// `min` and/or `max`; `source` is free text. Everything else is refused.
 Result<std::vector<Expectation>> read_expectations(const ConfigDocument& document);
 
+/// Refuses expectations of numbers that are none of `paths`, naming the nearest.
+Result<void> check_paths(const std::vector<Expectation>& expectations, const std::vector<std::string>& paths);
+/// The dotted path of every number in `summary`; lists are left out.
+std::vector<std::string> number_paths(const nlohmann::ordered_json& summary);
+
 /// Judges against a summary. Counters, stages and verbs that it leaves out are zero; any other path that does
 /// not lead to a number is an error that names the nearest one. `expectations` have passed
-/// check_expectations().
+/// check_paths().
 Result<std::vector<JudgedExpectation>> judge(const std::vector<Expectation>& expectations,
                                              const nlohmann::ordered_json& summary);
 

@@ -9,8 +9,8 @@
 
 namespace wharf::sim {
 
-Result<FabricReport> run_flows(const Topology& topology, const workload::FlowList& flows,
-                               const FabricRunConfig& config, const FabricRunOptions& options) {
+Result<void> check_flows(const Topology& topology, const workload::FlowList& flows,
+                         const FabricRunConfig& config) {
   if (flows.flows.empty())
     return input_error(fmt::format("{}: found no flows, expected at least one", flows.name));
   for (const workload::Flow& flow : flows.flows) {
@@ -21,7 +21,12 @@ Result<FabricReport> run_flows(const Topology& topology, const workload::FlowLis
                     flows.place_of(flow), larger, flow.id, topology.host_count() - 1));
   }
   WHARF_TRY(workload::check_startable(flows));
-  WHARF_TRY(validate(config.fabric, topology));
+  return validate(config.fabric, topology);
+}
+
+Result<FabricReport> run_flows(const Topology& topology, const workload::FlowList& flows,
+                               const FabricRunConfig& config, const FabricRunOptions& options) {
+  WHARF_TRY(check_flows(topology, flows, config));
   switch (config.protocol) {
     case FabricProtocol::kUet:
       return run_uet_flows(topology, flows, config, options);

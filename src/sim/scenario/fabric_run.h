@@ -101,8 +101,12 @@ struct FabricReport {
   ObservedRun seen;
 };
 
-/// Runs. Captures are written as it goes on, and closed. Refuses flows that name hosts beyond the topology,
-/// that can never start, or that the protocol cannot do, and engine configurations outside their ranges.
+/// Refuses flows that name hosts beyond the topology or that can never start, and fabrics that cannot be
+/// built.
+Result<void> check_flows(const Topology& topology, const workload::FlowList& flows,
+                         const FabricRunConfig& config);
+/// Runs. Captures are written as it goes on, and closed. Refuses what check_flows() does, flows that the
+/// protocol cannot do, and engine configurations outside their ranges.
 Result<FabricReport> run_flows(const Topology& topology, const workload::FlowList& flows,
                                const FabricRunConfig& config, const FabricRunOptions& options);
 

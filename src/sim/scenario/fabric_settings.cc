@@ -7,11 +7,15 @@
 #include <array>
 
 #include "base/check.h"
+#include "sim/scenario/fabric_summary.h"
+#include "sim/scenario/given_keys.h"
 #include "sim/scenario/profile.h"
+#include "sim/scenario/scenario_kind.h"
 
 namespace wharf::sim {
 namespace {
 
+constexpr std::array<std::string_view, 1> kTables{"expect"};
 constexpr std::array<Choice<FabricProtocol>, 3> kProtocols{
     {{"uet", FabricProtocol::kUet}, {"ub", FabricProtocol::kUb}, {"roce", FabricProtocol::kRoce}}};
 constexpr std::array<Choice<LoadBalancing>, 4> kBalancers{{{"ecmp", LoadBalancing::kEcmpHash},
@@ -60,6 +64,13 @@ std::string_view name_of(const std::array<Choice<E>, N>& choices, E value) {
     if (choice.value == value) return choice.name;
   }
   return "";
+}
+
+void bind_topology(Binder& binder, FabricSettings& settings) {
+  const Binder::Section section(binder, "topology");
+  binder.text("from", settings.topology,
+              "a file (a .topo of htsim, or a graph) or a name like fat_tree:128; --topo is its short form; "
+              "empty: a fat tree for the flows");
 }
 
 void bind_generated(Binder& binder, FabricSettings& settings) {
@@ -117,6 +128,26 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
                  "links of the top tier at a quarter of their speed, the first ones", 0, 1'000'000);
 }
 
+/// Takes the value of a file that a scenario names for one beside the scenario, if there is one.
+void find_file(const ConfigDocument& document, std::string_view key, const std::filesystem::path& scenario,
+               std::string& file) {
+  const ConfigValue* given = document.peek(key);
+  if (given == nullptr || given->layer != kScenarioLayer || file.empty()) return;
+  const std::filesystem::path beside = scenario.parent_path() / file;
+  std::error_code status;
+  if (std::filesystem::exists(beside, status)) file = beside.string();
+}
+
+void find_files(const ConfigDocument& document, const std::filesystem::path& scenario,
+                FabricSettings& settings) {
+  TrafficSettings& traffic = settings.traffic;
+  if (traffic.sizes_from_file()) traffic.sizes_file = traffic.arrivals;
+  find_file(document, "traffic.cm", scenario, traffic.matrix);
+  find_file(document, "traffic.table", scenario, traffic.table);
+  find_file(document, "traffic.arrivals", scenario, traffic.sizes_file);
+  find_file(document, "topology.from", scenario, settings.topology);
+}
+
 /// Known values that no code stands behind yet.
 Result<void> refuse_unsupported(const FabricSettings& settings) {
   const auto refuse = [](std::string_view key, std::string_view found, std::string_view expected) {
@@ -140,6 +171,7 @@ Result<void> refuse_unsupported(const FabricSettings& settings) {
 }  // namespace
 
 void bind_fabric(Binder& binder, FabricSettings& settings) {
+  binder.text("title", settings.title, "one line about the scenario");
   {
     const Binder::Section model(binder, "model");
     binder.text("profile", settings.profile, "parameters of fabric and protocol: a file under profiles/");
@@ -159,6 +191,7 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
                    64);
   }
   bind_traffic(binder, settings.traffic);
+  bind_topology(binder, settings);
   bind_observation(binder, settings.observation);
   const Binder::Section fabric(binder, "fabric");
   binder.choice<FabricProtocol>("protocol", settings.protocol, kProtocols, "what the hosts speak");
@@ -187,27 +220,47 @@ std::vector<KeyDoc> every_fabric_key() {
   return binder.keys();
 }
 
+std::string LoadedFabricSettings::place_of(std::string_view key) const {
+  const ConfigValue* given = document.peek(key);
+  if (given == nullptr) return std::string(key);
+  return given->origin == "--set" || !given->origin.starts_with("--")
+             ? fmt::format("{}: {}", given->origin, key)
+             : given->origin;
+}
+
 Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& source) {
-  ConfigDocument document;
   LoadedFabricSettings loaded;
+  ConfigDocument& document = loaded.document;
+  if (!source.text.empty()) {
+    WHARF_TRY(document.add_text(source.text, source.file.string(), "", kScenarioLayer));
+  } else if (!source.file.empty()) {
+    WHARF_TRY(document.add_file(source.file, "", kScenarioLayer));
+  }
   for (const std::string& assignment : source.overrides) WHARF_TRY(document.add_override(assignment));
   if (!source.profile.empty()) document.set("model.profile", source.profile, "--profile");
   for (const auto& option : source.options) document.set(option.key, option.value, option.name);
+  const std::string decided_by = kind_of(document).reason;
+  if (!source.file.empty() && !decided_by.empty()) WHARF_TRY(refuse_two_host_keys(document, decided_by));
   const ConfigValue* profile = document.find("model.profile");
   WHARF_TRY(add_profile(document, loaded.profile_files, source.profile_directory,
                         profile != nullptr ? profile->text : loaded.settings.profile,
                         profile != nullptr ? profile->origin : "model.profile", "", 0));
+  auto replaced = keep_one_traffic(document);
+  if (!replaced) return replaced.error();
   Binder binder(document);
   bind_fabric(binder, loaded.settings);
-  WHARF_TRY(binder.finish({}));
+  WHARF_TRY(binder.finish(kTables));
   WHARF_TRY(refuse_unsupported(loaded.settings));
-  loaded.no_influence = binder.without_influence();
-  loaded.effective = fmt::format("model.profile = \"{}\"\n", loaded.settings.profile);
-  for (const auto& [key, value] : document.values()) {
-    if (value.layer >= kScenarioLayer && key != "model.profile")
-      loaded.effective +=
-          fmt::format("{} = {}{}{}\n", key, value.quoted ? "\"" : "", value.text, value.quoted ? "\"" : "");
-  }
+  find_files(document, source.file, loaded.settings);
+  auto expectations = read_expectations(document);
+  if (!expectations) return expectations.error();
+  loaded.expectations = *std::move(expectations);
+  if (!loaded.expectations.empty())
+    WHARF_TRY(check_paths(loaded.expectations, fabric_summary_paths(loaded.settings)));
+  loaded.no_influence = *std::move(replaced);
+  for (std::string& line : binder.without_influence()) loaded.no_influence.push_back(std::move(line));
+  loaded.effective = effective_text(document, loaded.settings.profile);
+  loaded.identity = identity_of(document);
   return loaded;
 }
 

@@ -15,6 +15,7 @@
 #include "sim/fabric/topology_survey.h"
 #include "sim/scenario/binder.h"
 #include "sim/scenario/config_document.h"
+#include "sim/scenario/expectation.h"
 #include "sim/scenario/fabric_run.h"
 #include "sim/scenario/observation.h"
 #include "sim/scenario/traffic.h"
@@ -33,8 +34,11 @@ enum class DropVictim : std::uint8_t { kArrival, kNewestOrArrival };
 
 /// Zero stands for "by rule" where a rule is given.
 struct FabricSettings : UetEnds {
+  std::string title;
   std::string profile = "ultra-ethernet";
   FabricProtocol protocol = FabricProtocol::kUet;
+
+  std::string topology;  ///< A file, or a name such as "star:8"; empty: a fat tree is generated.
 
   // The fat tree that is generated when no topology is given.
   std::uint32_t tiers = 3;
@@ -100,20 +104,30 @@ struct FabricSettingsSource {
   std::vector<std::string> overrides;  ///< key=value, in order.
   std::filesystem::path profile_directory;
   std::vector<Option> options{};  ///< Win over `overrides`.
+  std::filesystem::path file{};   ///< A scenario of many hosts; empty: none.
+  std::string text{};             ///< What `file` holds, if it has been read already.
 };
 
 struct LoadedFabricSettings {
   FabricSettings settings;
   std::vector<std::string> no_influence;
   std::vector<std::filesystem::path> profile_files;
-  std::string effective;  ///< The keys that were given.
+  std::string effective;  ///< config.effective.toml.
+  std::vector<Expectation> expectations;
+  std::uint64_t identity = 0;  ///< Hash of the keys of all layers and of what is expected.
+  ConfigDocument document;     ///< What was given, and where.
+
+  /// Where `key` was given, for the beginning of messages: "FILE:LINE: KEY", or the option.
+  std::string place_of(std::string_view key) const;
 };
 
 /// Lists every key.
 void bind_fabric(Binder& binder, FabricSettings& settings);
 /// For references of the keys, in the order of the listing.
 std::vector<KeyDoc> every_fabric_key();
-/// Resolves profile and overrides; refuses unknown keys and settings that are known but not supported.
+/// Resolves profile, scenario and command line; refuses unknown keys, settings that are known but not
+/// supported, and keys of two hosts. Flows come from the highest layer that names any; files that a scenario
+/// names are looked for beside it first.
 Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& source);
 
 /// What the rules gave, for reports.

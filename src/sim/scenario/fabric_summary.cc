@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "sim/scenario/expectation.h"
+#include "sim/scenario/traffic_results.h"
 #include "verbs/verb.h"
 
 namespace wharf::sim {
@@ -97,6 +99,7 @@ nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topo
                                       const FabricSettings& settings, const FabricDerived& derived,
                                       const FabricReport& report, const FlowStatistics& statistics) {
   nlohmann::ordered_json summary;
+  if (!settings.title.empty()) summary["title"] = settings.title;
   summary["flows"] = list.flows.size();
   summary["hosts"] = topology.host_count();
   summary["switches"] = topology.switch_count();
@@ -142,6 +145,13 @@ nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topo
   summary["fingerprint"] = fmt::format("{:#018x}", report.history);
   if (!report.waiting.empty()) summary["waiting"] = report.waiting;
   return summary;
+}
+
+std::vector<std::string> fabric_summary_paths(const FabricSettings& settings) {
+  // A run that had nothing in it has them all but what its traffic is judged by.
+  std::vector<std::string> paths = number_paths(fabric_summary({}, {}, settings, {}, {}, {}));
+  for (std::string& path : traffic_result_paths(settings.traffic)) paths.push_back(std::move(path));
+  return paths;
 }
 
 std::string flows_csv(const workload::FlowList& list, const FabricReport& report,

@@ -32,6 +32,9 @@ nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topo
                                       const FabricSettings& settings, const FabricDerived& derived,
                                       const FabricReport& report, const FlowStatistics& statistics);
 
+/// The path of every number that the summary of such a run can hold, with what its traffic adds.
+std::vector<std::string> fabric_summary_paths(const FabricSettings& settings);
+
 /// flows.csv, one row per flow in the order of the list; empty fields where a flow did not come to it.
 std::string flows_csv(const workload::FlowList& list, const FabricReport& report,
                       const std::vector<TimePs>& ideal);

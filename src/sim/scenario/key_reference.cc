@@ -57,9 +57,11 @@ std::string key_reference() {
   out +=
       "\n# Keys of runs of many hosts\n"
       "\n"
-      "`wharf run` with `--cm`, `--flows`, `--collective` or `--arrivals`: the keys of `--set` and of "
-      "profiles "
-      "for such runs.\n";
+      "A scenario file with a section `[fabric]`, `[topology]`, `[traffic]` or `[observe]` is one of many "
+      "hosts, with these keys\n"
+      "and `[[expect]]` as above. The same keys stand in `--set` of `wharf run` with `--cm`, `--flows`, "
+      "`--collective` or\n"
+      "`--arrivals`, and in profiles for such runs.\n";
   add_tables(out, every_fabric_key());
   return out;
 }

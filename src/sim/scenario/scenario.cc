@@ -11,12 +11,11 @@
 #include <utility>
 #include <variant>
 
-#include "base/fingerprint.h"
-#include "base/nearest_name.h"
 #include "engine/roce/roce_engine.h"
 #include "engine/ub/ub_engine.h"
 #include "engine/uet/uet_engine.h"
 #include "sim/host/sim_remote.h"
+#include "sim/scenario/given_keys.h"
 #include "sim/scenario/host_keys.h"
 #include "sim/scenario/profile.h"
 #include "sim/scenario/replay_run.h"
@@ -276,51 +275,6 @@ Error located(const Error& error, const ConfigDocument& document, const std::vec
   return Error{error.kind, fmt::format("{}: {}", fallback, text)};
 }
 
-/// Hash of everything that was given: two scenarios of one program version with equal values run alike.
-std::uint64_t identity_of(const ConfigDocument& document) {
-  Fingerprint hash;
-  const auto add = [&hash](std::string_view text) {
-    for (const char c : text) hash.add(static_cast<unsigned char>(c));
-    hash.add(~std::uint64_t{0});  // No byte: the ends of texts count.
-  };
-  for (const auto& [key, value] : document.values()) {
-    add(key);
-    add(value.text);
-  }
-  for (const ConfigTable& table : document.tables("expect")) {
-    add("[[expect]]");
-    for (const auto& [key, value] : table.values) {
-      add(key);
-      add(value.text);
-    }
-  }
-  return hash.value();
-}
-
-std::string quoted(const ConfigValue& value) {
-  if (!value.quoted) return value.text;
-  std::string out = "\"";
-  for (const char c : value.text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
-/// The keys of the scenario and the command line, as TOML that is itself a scenario.
-std::string effective_text(const ConfigDocument& document, const ScenarioConfig& config) {
-  std::string out = fmt::format("model.profile = \"{}\"\n", config.profile);
-  for (const auto& [key, value] : document.values()) {
-    if (value.layer >= kScenarioLayer && key != "model.profile")
-      out += fmt::format("{} = {}\n", key, quoted(value));
-  }
-  for (const ConfigTable& table : document.tables("expect")) {
-    out += "\n[[expect]]\n";
-    for (const auto& [key, value] : table.values) out += fmt::format("{} = {}\n", key, quoted(value));
-  }
-  return out;
-}
-
 }  // namespace
 
 void bind_scenario(Binder& binder, ScenarioConfig& config) {
@@ -386,10 +340,11 @@ std::vector<KeyDoc> every_key() {
 
 Result<Scenario> load_scenario(const ScenarioSource& source) {
   ConfigDocument document;
-  if (!source.file.empty()) {
+  if (!source.file.empty() && source.text.empty()) {
     WHARF_TRY(document.add_file(source.file, "", kScenarioLayer));
   } else {
-    WHARF_TRY(document.add_text(source.text, "scenario", "", kScenarioLayer));
+    const std::string name = source.file.empty() ? "scenario" : source.file.string();
+    WHARF_TRY(document.add_text(source.text, name, "", kScenarioLayer));
   }
   for (const std::string& assignment : source.overrides) WHARF_TRY(document.add_override(assignment));
   if (!source.profile.empty()) document.set("model.profile", source.profile, "--profile");
@@ -420,7 +375,7 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
   }
   scenario.keys = binder.keys();
   scenario.no_influence = binder.without_influence();
-  scenario.effective = effective_text(document, scenario.config);
+  scenario.effective = effective_text(document, scenario.config.profile);
   scenario.identity = identity_of(document);
   scenario.profile_files = std::move(profile_files);
   return scenario;

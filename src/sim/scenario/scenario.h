@@ -52,10 +52,10 @@ struct ScenarioConfig {
   std::uint64_t record_limit = 100'000;  ///< Rows of operations.csv; sums and latencies cover all.
 };
 
-/// Where a scenario comes from. Only `file` or `text` is given, or neither for all defaults.
+/// Where a scenario comes from; neither `file` nor `text`: all defaults.
 struct ScenarioSource {
   std::filesystem::path file;
-  std::string text;                         ///< TOML that is no file; for studies.
+  std::string text;                         ///< What `file` holds, or TOML that is no file.
   std::string profile;                      ///< --profile; empty: what the scenario says.
   std::vector<std::string> overrides;       ///< --set key=value, in order.
   std::filesystem::path profile_directory;  ///< Where NAME.toml of a profile lies.

@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string_view>
 
-#include "base/nearest_name.h"
 #include "sim/scenario/counter_report.h"
 #include "sim/scenario/replay_run.h"
 #include "trace/stage.h"
@@ -56,16 +54,7 @@ std::vector<std::string> summary_paths(const ScenarioConfig& config) {
 
 Result<void> check_expectations(const Scenario& scenario) {
   if (scenario.expectations.empty()) return {};
-  const std::vector<std::string> paths = summary_paths(scenario.config);
-  for (const Expectation& expectation : scenario.expectations) {
-    if (std::find(paths.begin(), paths.end(), expectation.value) != paths.end()) continue;
-    const std::vector<std::string_view> views(paths.begin(), paths.end());
-    const auto nearest = nearest_name(expectation.value, views);
-    return input_error(fmt::format(
-        "{}: expect.value is \"{}\", which is no number of summary.json{}", expectation.origin,
-        expectation.value, nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : std::string()));
-  }
-  return {};
+  return check_paths(scenario.expectations, summary_paths(scenario.config));
 }
 
 }  // namespace wharf::sim

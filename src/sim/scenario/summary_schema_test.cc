@@ -7,8 +7,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 #include "sim/scenario/run.h"
+#include "sim/scenario/scenario_kind.h"
 
 namespace wharf::sim {
 namespace {
@@ -41,7 +45,11 @@ void collect_numbers(const nlohmann::ordered_json& value, const std::string& pat
 
 TEST(SummarySchema, HoldsEveryNumberOfEveryShippedScenario) {
   for (const auto& entry : fs::directory_iterator("scenarios")) {
+    if (entry.path().extension() != ".toml") continue;
     SCOPED_TRACE(entry.path().string());
+    std::ifstream file(entry.path());
+    const std::string content{std::istreambuf_iterator<char>(file), {}};
+    if (kind_of_text(content, "x")->kind == ScenarioKind::kManyHosts) continue;  // fabric_scenario_test.cc
     const auto scenario = load_scenario(source(entry.path()));
     ASSERT_TRUE(scenario.ok()) << scenario.error().message;
     const auto report = run_scenario(*scenario, {});

@@ -42,8 +42,16 @@ std::string suggestion(std::string_view wrong, std::span<const std::string_view>
 
 bool looks_like_file(std::string_view text) { return text.find_first_of("./") != std::string_view::npos; }
 
+/// Keys of which one gives the flows.
+constexpr std::array<std::string_view, 4> kSources{"traffic.cm", "traffic.table", "traffic.collective",
+                                                   "traffic.arrivals"};
+constexpr std::string_view kNone = "none";
+
 void bind_sources(Binder& binder, TrafficSettings& traffic) {
-  std::vector<Choice<std::optional<workload::Collective>>> collectives{{"none", std::nullopt}};
+  binder.text("cm", traffic.matrix, "flows from a connection matrix of htsim; --cm is its short form");
+  binder.text("table", traffic.table,
+              "flows from CSV, src,dst,bytes,start_ns[,op,priority,after]; --flows is its short form");
+  std::vector<Choice<std::optional<workload::Collective>>> collectives{{kNone, std::nullopt}};
   for (std::size_t i = 0; i < workload::collective_names().size(); ++i)
     collectives.push_back({workload::collective_names()[i], static_cast<workload::Collective>(i)});
   binder.choice<std::optional<workload::Collective>>(
@@ -57,13 +65,11 @@ void bind_sources(Binder& binder, TrafficSettings& traffic) {
   const bool known = std::find(names.begin(), names.end(), traffic.arrivals) != names.end();
   if (!traffic.arrivals.empty() && !known && !looks_like_file(traffic.arrivals))
     binder.refuse_last(fmt::format("{} or a CSV file{}", listed(names), suggestion(traffic.arrivals, names)));
-  if (traffic.collective && !traffic.arrivals.empty())
-    binder.refuse_last(
-        fmt::format("none beside traffic.collective = {}", workload::name(*traffic.collective)));
 }
 
 void bind_ranks(Binder& binder, TrafficSettings& traffic) {
-  const Binder::Section section(binder, "", traffic.given(), "only with --collective or --arrivals");
+  const Binder::Section section(binder, "", traffic.given(),
+                                "only with traffic.collective or traffic.arrivals");
   binder.integer("ranks", traffic.ranks, "hosts that take part; 0: all, or as many as the placement lists", 0,
                  workload::kFlowHostsMax);
   std::string placement = "linear";
@@ -89,19 +95,45 @@ std::uint32_t TrafficSettings::hosts_needed() const {
   return needed;
 }
 
+Result<std::vector<std::string>> keep_one_traffic(ConfigDocument& document) {
+  std::string_view kept;
+  int layer = 0;
+  for (const std::string_view key : kSources) {
+    const ConfigValue* given = document.peek(key);
+    if (given == nullptr || given->text.empty() || given->text == kNone || given->layer < layer) continue;
+    if (given->layer == layer) {
+      return input_error(fmt::format("{}: {} stands beside {} ({}), expected flows from one place",
+                                     given->origin, key, kept, document.peek(kept)->origin));
+    }
+    kept = key;
+    layer = given->layer;
+  }
+  std::vector<std::string> replaced;
+  for (const std::string_view key : kSources) {
+    const ConfigValue* given = document.peek(key);
+    if (given == nullptr || key == kept || given->layer >= layer) continue;
+    if (given->layer == kScenarioLayer) {
+      replaced.push_back(fmt::format("{} ({}) had no influence: {} ({}) gives the flows", key, given->origin,
+                                     kept, document.peek(kept)->origin));
+    }
+    document.erase(key);
+  }
+  return replaced;
+}
+
 void bind_traffic(Binder& binder, TrafficSettings& traffic) {
   const Binder::Section section(binder, "traffic");
   bind_sources(binder, traffic);
   {
     const Binder::Section sized(binder, "", traffic.collective || traffic.arrivals == kFixed,
-                                "only with --collective, or --arrivals fixed");
+                                "only with traffic.collective, or traffic.arrivals = \"fixed\"");
     binder.bytes("size", traffic.size,
                  "of a collective: what a rank starts with, sends or receives (all_reduce: the vector; "
                  "all_to_all: to each other); of a fixed arrival",
                  1);
   }
   bind_ranks(binder, traffic);
-  const Binder::Section arriving(binder, "", !traffic.arrivals.empty(), "only with --arrivals");
+  const Binder::Section arriving(binder, "", !traffic.arrivals.empty(), "only with traffic.arrivals");
   binder.choice<workload::ArrivalPattern>("pattern", traffic.pattern, kPatterns,
                                           "who sends to whom; incast: everybody to rank 0");
   binder.number("load", traffic.load,

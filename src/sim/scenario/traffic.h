@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of generated traffic ("traffic.*"): a collective by name or random arrivals, its sizes and which
-// hosts take part; and the flows that they give on a topology.
+// The keys of traffic ("traffic.*"): files of flows, or a collective by name or random arrivals, its sizes
+// and which hosts take part; and the flows that the latter give on a topology.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -17,10 +18,13 @@
 
 namespace wharf::sim {
 
-/// At most one of `collective` and `arrivals` is set.
+/// At most one of `matrix`, `table`, `collective` and `arrivals` is set.
 struct TrafficSettings {
+  std::string matrix{};  ///< A connection matrix of htsim; empty: none.
+  std::string table{};   ///< A table of flows; empty: none.
   std::optional<workload::Collective> collective{};
-  std::string arrivals{};  ///< A published distribution of sizes, "fixed" or a file; empty: none.
+  std::string arrivals{};    ///< A published distribution of sizes, "fixed" or a file; empty: none.
+  std::string sizes_file{};  ///< The file of `arrivals`, where it was found.
   std::uint64_t size = std::uint64_t{1} << 20U;
   std::uint32_t ranks = 0;  ///< 0: every host, or as many as the placement lists.
   workload::Placement placement{};
@@ -29,6 +33,9 @@ struct TrafficSettings {
   std::uint64_t flows = 0;  ///< 0: kArrivingFlows, or all that arrive in `duration`.
   TimePs duration{};
 
+  /// Whether there are any flows.
+  bool any() const { return given() || !matrix.empty() || !table.empty(); }
+  /// Whether flows are generated.
   bool given() const { return collective || !arrivals.empty(); }
   /// Whether `arrivals` names a file.
   bool sizes_from_file() const;
@@ -38,6 +45,9 @@ struct TrafficSettings {
 
 inline constexpr std::uint64_t kArrivingFlows = 1000;
 
+/// Leaves the source of flows of the highest layer that gives one, and says which lower ones it replaces.
+/// Refuses two of one layer.
+Result<std::vector<std::string>> keep_one_traffic(ConfigDocument& document);
 /// Lists every key.
 void bind_traffic(Binder& binder, TrafficSettings& traffic);
 std::string_view name(workload::ArrivalPattern pattern);

@@ -110,4 +110,14 @@ void add_traffic_results(nlohmann::ordered_json& summary, const TrafficSettings&
   for (const SizeClass& each : classes) json.push_back(json_of(each));
 }
 
+std::vector<std::string> traffic_result_paths(const TrafficSettings& traffic) {
+  if (traffic.collective) {
+    return {"collective.ranks", "collective.size_bytes", "collective.completion_ns",
+            "collective.algorithm_bandwidth_gbps", "collective.bus_bandwidth_gbps"};
+  }
+  if (!traffic.arrivals.empty())
+    return {"arrivals.load", "arrivals.ranks", "arrivals.bytes", "arrivals.offered_gbps"};
+  return {};
+}
+
 }  // namespace wharf::sim

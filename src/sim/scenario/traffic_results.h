@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/scenario/fabric_run.h"
@@ -41,5 +42,8 @@ std::vector<SizeClass> slowdown_by_size(const workload::FlowList& list, const Fa
 void add_traffic_results(nlohmann::ordered_json& summary, const TrafficSettings& traffic,
                          const Topology& topology, const workload::FlowList& list, const FabricReport& report,
                          const std::vector<TimePs>& ideal);
+
+/// The path of every number that add_traffic_results() can add; lists have none.
+std::vector<std::string> traffic_result_paths(const TrafficSettings& traffic);
 
 }  // namespace wharf::sim

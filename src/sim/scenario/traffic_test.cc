@@ -55,7 +55,7 @@ TEST(Traffic, KeysGiveTheFlows) {
 
 TEST(Traffic, KeysWithoutInfluenceAreReported) {
   EXPECT_THAT(load({"traffic.load=0.3"}).no_influence,
-              ElementsAre("traffic.load (--set) had no influence: only with --arrivals"));
+              ElementsAre("traffic.load (--set) had no influence: only with traffic.arrivals"));
   EXPECT_THAT(load({"traffic.collective=incast", "traffic.flows=3"}).no_influence,
               ElementsAre(HasSubstr("traffic.flows")));
   EXPECT_THAT(load({"traffic.arrivals=hadoop", "traffic.size=1KiB"}).no_influence,
@@ -72,8 +72,9 @@ TEST(Traffic, Refusals) {
       refusal({"traffic.arrivals=web_serch"}),
       "--set: traffic.arrivals is \"web_serch\", expected web_search, data_mining, hadoop, storage, fixed "
       "or a CSV file; did you mean \"web_search\"?");
-  EXPECT_EQ(refusal({"traffic.arrivals=fixed", "traffic.collective=incast"}),
-            "--set: traffic.arrivals is \"fixed\", expected none beside traffic.collective = incast");
+  EXPECT_EQ(
+      refusal({"traffic.arrivals=fixed", "traffic.collective=incast"}),
+      "--set: traffic.arrivals stands beside traffic.collective (--set), expected flows from one place");
   EXPECT_EQ(refusal({"traffic.placement=strid:4"}),
             "--set: traffic.placement is \"strid:4\", expected linear, stride:N, random, or hosts such as "
             "0,4,8; did you mean \"stride\"?");

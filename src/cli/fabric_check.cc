@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/fabric_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "cli/fabric_options.h"
+#include "report/counted.h"
+#include "sim/fabric/topology_survey.h"
+
+namespace wharf::cli {
+namespace {
+
+constexpr std::uint32_t kSampleHosts = 16;
+constexpr std::uint64_t kSampleBytes = 256 << 10U;
+
+/// Hops of packets with data, if each is sent once.
+std::uint64_t data_hops(const sim::Topology& topology, const workload::FlowList& list,
+                        std::uint64_t payload) {
+  sim::PathSurvey paths(topology);
+  std::uint64_t hops = 0;
+  for (const workload::Flow& flow : list.flows)
+    hops += (flow.bytes + payload - 1) / payload * paths.hops(flow.source, flow.destination);
+  return hops;
+}
+
+struct Sample {
+  double hop_ns = 0;          ///< Wall time of one packet-hop.
+  double hops_per_hop = 1.0;  ///< All packet-hops over those of data.
+};
+
+/// Tens of milliseconds of a permutation over a small fat tree, with the keys of the scenario.
+Result<Sample> measure(const sim::FabricSettings& given) {
+  sim::FabricSettings settings = given;
+  settings.traffic = {};
+  settings.traffic.collective = workload::Collective::kPermutation;
+  settings.traffic.size = kSampleBytes;
+  settings.observation = {};
+  settings.slow_links = 0;
+  settings.end = kTimeZero;
+  settings.threads = 1;
+  FabricInputs inputs;
+  inputs.loaded.settings = settings;
+  const auto shape =
+      sim::k_ary_shape(3, kSampleHosts, {settings.link_speed, settings.hop_latency}, settings.switch_latency);
+  if (!shape) return shape.error();
+  auto tree = sim::fat_tree_of(*shape);
+  if (!tree) return tree.error();
+  auto flows = sim::generate_flows(settings.traffic, *tree, settings.seed, std::nullopt);
+  if (!flows) return flows.error();
+  const auto run = sim::derive_fabric_run(settings, *tree, &*shape, *flows);
+  if (!run) return run.error();
+  const auto begin = std::chrono::steady_clock::now();
+  const auto report = sim::run_flows(*tree, *flows, run->config, {});
+  if (!report) return report.error();
+  const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
+  const auto hops = static_cast<double>(std::max<std::uint64_t>(report->hops, 1));
+  const auto data = static_cast<double>(data_hops(*tree, *flows, settings.payload));
+  return Sample{taken.count() / hops, std::max(1.0, hops / data)};
+}
+
+}  // namespace
+
+Result<ExitCode> check_fabric(const ScenarioOptions& scenario, const Console& console) {
+  const auto inputs = FabricOptions{}.load(scenario);
+  if (!inputs) return inputs.error();
+  const sim::Topology& topology = inputs->topology.topology;
+  const auto derived = derive(*inputs, {topology, inputs->topology.names});
+  if (!derived) return derived.error();
+  WHARF_TRY(sim::check_flows(topology, inputs->flows, derived->config));
+  const sim::FabricSettings& settings = inputs->loaded.settings;
+  const auto sample = measure(settings);
+  if (!sample) return sample.error();
+  const double hops =
+      static_cast<double>(data_hops(topology, inputs->flows, settings.payload)) * sample->hops_per_hop;
+  const double seconds_taken = hops * sample->hop_ns / 1e9;
+  std::uint64_t bytes = 0;
+  for (const workload::Flow& flow : inputs->flows.flows) bytes += flow.bytes;
+  for (const std::string& line : inputs->remarks) console.remark(line);
+  console.print(nlohmann::ordered_json{{"scenario", scenario.file},
+                                       {"valid", true},
+                                       {"flows", inputs->flows.flows.size()},
+                                       {"bytes", bytes},
+                                       {"hosts", topology.host_count()},
+                                       {"switches", topology.switch_count()},
+                                       {"expectations", inputs->loaded.expectations.size()},
+                                       {"estimate",
+                                        {{"packet_hops", static_cast<std::uint64_t>(hops)},
+                                         {"seconds", seconds_taken},
+                                         {"sample", {{"packet_hop_ns", sample->hop_ns}}}}},
+                                       {"without_influence", inputs->loaded.no_influence}});
+  console.print(fmt::format(
+      "{} is valid: {} of {} over {} and {}, {}; about {:.0f} packet-hops, {:.1f} s on one core\n"
+      "(a permutation of {} hosts took {:.0f} ns per packet-hop here just now; what is sent again comes on "
+      "top)\n",
+      scenario.file, report::counted(inputs->flows.flows.size(), "flow", "flows"), format_bytes(Bytes{bytes}),
+      report::counted(topology.host_count(), "host", "hosts"),
+      report::counted(topology.switch_count(), "switch", "switches"),
+      report::counted(inputs->loaded.expectations.size(), "expectation", "expectations"), hops, seconds_taken,
+      kSampleHosts, sample->hop_ns));
+  return ExitCode::kDone;
+}
+
+}  // namespace wharf::cli

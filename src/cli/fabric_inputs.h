@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run of many hosts reads: its flows and its topology, from the files and rules that its keys name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sim/fabric/port_names.h"
+#include "sim/fabric/topology_file.h"
+#include "sim/scenario/fabric_settings.h"
+#include "workload/flow_list.h"
+
+namespace wharf::cli {
+
+/// The text of a file; plain, gzip or xz.
+Result<std::string> read_text(const std::string& file);
+/// A topology file, or a topology by name.
+Result<sim::TopologyFile> load_topology(const std::string& file_or_name, const sim::FabricSettings& settings);
+
+struct FabricInputs {
+  sim::LoadedFabricSettings loaded;
+  workload::FlowList flows;
+  sim::TopologyFile topology;
+  std::vector<std::string> remarks;  ///< What files said without consequence.
+
+  /// The files that decide the run beside scenario and profile.
+  std::vector<std::string> files() const;
+};
+
+/// Reads everything. Without a topology, a fat tree is generated: with the matrix's hosts, or the smallest
+/// that holds the ranks of generated traffic. The settings have flows.
+Result<FabricInputs> read_inputs(sim::LoadedFabricSettings loaded);
+
+/// What is to run: the rules applied, and the flows and ports that are to be observed found.
+Result<sim::DerivedFabricRun> derive(const FabricInputs& inputs, const sim::PortNames& names);
+
+}  // namespace wharf::cli

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/sweep_runs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "cli/data_files.h"
+#include "cli/fabric_options.h"
+#include "cli/fabric_results.h"
+#include "cli/interrupt.h"
+#include "cli/run_text.h"
+#include "sim/scenario/run.h"
+
+namespace wharf::cli {
+namespace {
+
+class TwoHostsRun : public SweepRun {
+ public:
+  TwoHostsRun(sim::Scenario scenario, std::string configuration)
+      : scenario_(std::move(scenario)), configuration_(std::move(configuration)) {}
+
+  std::string configuration() const override { return configuration_; }
+  Result<SweepOutcome> execute() const override {
+    sim::RunOptions options;
+    options.interrupt = &interrupt_requested();
+    auto report = sim::run_scenario(scenario_, options);
+    if (!report) return report.error();
+    if (report->end == sim::RunOutcome::kInterrupted) return SweepOutcome{.interrupted = true};
+    if (report->end == sim::RunOutcome::kStalled)
+      return Error{ErrorKind::kStalled, fmt::format("{}", fmt::join(report->waiting, "; "))};
+    SweepOutcome outcome{.summary = sim::summary_of(scenario_, *report)};
+    const auto judged = sim::judge(scenario_.expectations, outcome.summary);
+    if (!judged) return judged.error();
+    if (!report->verdict.empty()) outcome.failures.push_back(report->verdict);
+    for (const sim::JudgedExpectation& each : *judged) {
+      if (!each.holds) outcome.failures.push_back(failure_text(each));
+    }
+    return outcome;
+  }
+  std::vector<std::string> titles() const override { return {"operations", "mean ns", "p99 ns", "M op/s"}; }
+  std::vector<std::string> cells(const nlohmann::ordered_json& summary) const override {
+    const auto& program = summary["program"];
+    const auto& latency = program["latency_ns"];
+    return {std::to_string(program["operations"].get<std::uint64_t>()),
+            fmt::format("{:.1f}", latency["mean"].get<double>()),
+            fmt::format("{:.1f}", latency["p99"].get<double>()),
+            fmt::format("{:.3f}", program["operations_per_second"].get<double>() / 1e6)};
+  }
+
+ private:
+  sim::Scenario scenario_;
+  std::string configuration_;
+};
+
+/// Keeps its keys alone: topologies and flows of all runs of a sweep together may be large.
+class ManyHostsRun : public SweepRun {
+ public:
+  ManyHostsRun(const ScenarioOptions& scenario, std::vector<std::string> overrides, std::string configuration)
+      : scenario_(&scenario), overrides_(std::move(overrides)), configuration_(std::move(configuration)) {}
+
+  std::string configuration() const override { return configuration_; }
+  Result<SweepOutcome> execute() const override {
+    const auto inputs = FabricOptions{}.load(*scenario_, overrides_);
+    if (!inputs) return inputs.error();
+    const auto derived = derive(*inputs, {inputs->topology.topology, inputs->topology.names});
+    if (!derived) return derived.error();
+    sim::FabricRunOptions options;
+    options.interrupt = &interrupt_requested();
+    const auto report = sim::run_flows(inputs->topology.topology, inputs->flows, derived->config, options);
+    if (!report) return report.error();
+    if (report->outcome == sim::FabricOutcome::kInterrupted) return SweepOutcome{.interrupted = true};
+    if (report->outcome == sim::FabricOutcome::kStalled) return Error{ErrorKind::kStalled, report->waiting};
+    FabricResults results = results_of(*inputs, derived->derived, *report);
+    return SweepOutcome{.summary = std::move(results.summary), .failures = std::move(results.failures)};
+  }
+  std::vector<std::string> titles() const override {
+    return {"finished", "mean us", "p99 us", "max us", "Gb/s", "sent again"};
+  }
+  std::vector<std::string> cells(const nlohmann::ordered_json& summary) const override {
+    const auto microseconds_of = [&summary](const char* statistic) {
+      return fmt::format("{:.3f}", summary["fct_ns"][statistic].get<double>() / 1e3);
+    };
+    return {std::to_string(summary["finished"].get<std::uint64_t>()),
+            microseconds_of("mean"),
+            microseconds_of("p99"),
+            microseconds_of("max"),
+            fmt::format("{:.1f}", summary["goodput_gbps"].get<double>()),
+            std::to_string(summary["packets"]["retransmitted"].get<std::uint64_t>())};
+  }
+
+ private:
+  const ScenarioOptions* scenario_;
+  std::vector<std::string> overrides_;
+  std::string configuration_;
+};
+
+}  // namespace
+
+Result<SweepRuns> SweepRuns::of(const ScenarioOptions& scenario) {
+  const auto many = scenario.many_hosts();
+  if (!many) return many.error();
+  return SweepRuns(scenario, *many);
+}
+
+const std::string& SweepRuns::hash_of(const std::string& file) {
+  std::string& hash = hashes_[file];
+  if (hash.empty()) hash = file_hash(file);
+  return hash;
+}
+
+Result<std::unique_ptr<SweepRun>> SweepRuns::make(const std::vector<std::string>& overrides) {
+  return many_hosts_ ? make_many_hosts(overrides) : make_two_hosts(overrides);
+}
+
+Result<std::unique_ptr<SweepRun>> SweepRuns::make_two_hosts(const std::vector<std::string>& overrides) {
+  auto scenario = scenario_->load(overrides);
+  if (!scenario) return scenario.error();
+  std::string configuration = fmt::format("{:#018x}", scenario->identity);
+  if (scenario->config.program == sim::ProgramKind::kReplay)
+    configuration += "-" + hash_of(scenario->config.replay.trace);
+  return std::unique_ptr<SweepRun>(
+      std::make_unique<TwoHostsRun>(*std::move(scenario), std::move(configuration)));
+}
+
+Result<std::unique_ptr<SweepRun>> SweepRuns::make_many_hosts(const std::vector<std::string>& overrides) {
+  const auto inputs = FabricOptions{}.load(*scenario_, overrides);
+  if (!inputs) return inputs.error();
+  const auto derived = derive(*inputs, {inputs->topology.topology, inputs->topology.names});
+  if (!derived) return derived.error();
+  WHARF_TRY(sim::check_flows(inputs->topology.topology, inputs->flows, derived->config));
+  std::string configuration = fmt::format("{:#018x}", inputs->loaded.identity);
+  for (const std::string& file : inputs->files()) configuration += "-" + hash_of(file);
+  return std::unique_ptr<SweepRun>(
+      std::make_unique<ManyHostsRun>(*scenario_, overrides, std::move(configuration)));
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/scenario_kind.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/scenario/fabric_settings.h"
+#include "sim/scenario/scenario.h"
+
+namespace wharf::sim {
+namespace {
+
+constexpr std::array<std::string_view, 4> kManyHostSections{"fabric", "observe", "topology", "traffic"};
+
+bool is_one_of(const std::vector<KeyDoc>& keys, std::string_view path) {
+  return std::any_of(keys.begin(), keys.end(), [path](const KeyDoc& key) { return key.path == path; });
+}
+
+}  // namespace
+
+ScenarioFileKind kind_of(const ConfigDocument& document) {
+  for (const auto& [key, value] : document.values()) {
+    const std::string_view section = std::string_view(key).substr(0, key.find('.'));
+    if (section.size() == key.size() ||
+        std::find(kManyHostSections.begin(), kManyHostSections.end(), section) == kManyHostSections.end())
+      continue;
+    return {ScenarioKind::kManyHosts, fmt::format("{} ({})", key, value.origin)};
+  }
+  return {};
+}
+
+Result<ScenarioFileKind> kind_of_text(std::string_view text, std::string_view file) {
+  ConfigDocument document;
+  WHARF_TRY(document.add_text(text, file, "", kScenarioLayer));
+  return kind_of(document);
+}
+
+Result<void> refuse_two_host_keys(const ConfigDocument& document, std::string_view reason) {
+  const std::vector<KeyDoc> many = every_fabric_key();
+  const std::vector<KeyDoc> two = every_key();
+  for (const auto& [key, value] : document.values()) {
+    if (is_one_of(many, key) || !(key.starts_with("model.") || is_one_of(two, key))) continue;
+    return input_error(
+        fmt::format("{}: {} is a key of scenarios of two hosts, but {} makes this one of many hosts, "
+                    "expected keys of one kind",
+                    value.origin, key, reason));
+  }
+  return {};
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kind of scenario a file holds, by the sections that it has.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "sim/scenario/config_document.h"
+
+namespace wharf::sim {
+
+enum class ScenarioKind : std::uint8_t {
+  kTwoHosts,
+  kManyHosts,  ///< It has one of the sections fabric, topology, traffic and observe.
+};
+
+struct ScenarioFileKind {
+  ScenarioKind kind = ScenarioKind::kTwoHosts;
+  std::string reason;  ///< kManyHosts: "fabric.protocol (FILE:LINE)", the key that decides.
+};
+
+ScenarioFileKind kind_of(const ConfigDocument& document);
+/// The same for the text of a file, of which only the form is looked at: refuses what is no TOML.
+Result<ScenarioFileKind> kind_of_text(std::string_view text, std::string_view file);
+
+/// Refuses a key that scenarios of two hosts alone have, in a document of many hosts; `reason` says what
+/// makes it one of many.
+Result<void> refuse_two_host_keys(const ConfigDocument& document, std::string_view reason);
+
+}  // namespace wharf::sim

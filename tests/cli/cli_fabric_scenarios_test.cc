@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scenario files of many hosts under every command that takes a scenario.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "run_program.h"
+
+namespace wharf::cli_test {
+namespace {
+
+using testing::HasSubstr;
+
+std::string content(const std::string& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void expect_refusal(const std::vector<std::string>& arguments, int exit_code, const std::string& text) {
+  const Outcome outcome = wharf(arguments);
+  EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr(text));
+  EXPECT_EQ(outcome.out, "");
+}
+
+/// Four hosts around a switch; two flows in a table beside the scenario.
+class FabricScenario : public testing::Test {
+ protected:
+  FabricScenario() {
+    std::ofstream(scratch_ / "two.csv") << "src,dst,bytes,start_ns\n0,1,100000,0\n2,3,100000,0\n";
+    write(
+        "title = \"Two flows\"\n[topology]\nfrom = \"star:4\"\n[traffic]\ntable = \"two.csv\"\n"
+        "[[expect]]\nvalue = \"finished\"\nequals = 2\n");
+  }
+  void write(const std::string& text) { std::ofstream(file_) << text; }
+
+  ScratchDirectory scratch_;
+  std::string file_ = scratch_ / "two.toml";
+};
+
+TEST_F(FabricScenario, RunsAndIsJudged) {
+  const Outcome outcome = wharf({"run", file_, "--out", scratch_ / "out"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("Two flows\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("2 of 2 flows finished, 4 hosts, 1 switches"));
+  EXPECT_THAT(outcome.out, HasSubstr("finished         2    2 to 2  yes"));
+  const auto summary = nlohmann::json::parse(content(scratch_ / "out/summary.json"));
+  EXPECT_EQ(summary["title"], "Two flows");
+  EXPECT_EQ(summary["expectations"][0]["holds"], true);
+  const auto manifest = nlohmann::json::parse(content(scratch_ / "out/manifest.json"));
+  EXPECT_EQ(manifest["scenario"], file_);
+  EXPECT_EQ(manifest["scenario_hash"].get<std::string>().size(), 18U);
+  EXPECT_EQ(manifest["inputs"].size(), 1U);  // The topology is a name.
+  EXPECT_TRUE(manifest["inputs"].contains(scratch_ / "two.csv"));
+}
+
+TEST_F(FabricScenario, GivesWhatItsOptionsGive) {
+  const auto fingerprint = [](const std::vector<std::string>& arguments) {
+    const Outcome outcome = wharf(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.json()["fingerprint"];
+  };
+  const auto first = fingerprint({"run", file_, "--json"});
+  EXPECT_EQ(first, fingerprint({"run", "--flows", scratch_ / "two.csv", "--topo", "star:4", "--json"}));
+  EXPECT_EQ(first, fingerprint({"run", file_, "--json", "--wire", "bytes"}));
+  // An option on the command line wins.
+  const auto roce = fingerprint({"run", file_, "--json", "--set", "fabric.protocol=roce"});
+  EXPECT_NE(roce, first);
+  EXPECT_EQ(roce, fingerprint({"run", "--flows", scratch_ / "two.csv", "--topo", "star:4", "--json", "--set",
+                               "fabric.protocol=roce"}));
+  EXPECT_EQ(wharf({"run", file_, "--topo", "star:9", "--json"}).json()["hosts"], 9);
+}
+
+TEST_F(FabricScenario, WhatItWritesDownIsItselfAScenario) {
+  ASSERT_EQ(
+      wharf({"run", "scenarios/incast.toml", "--set", "run.seed=3", "--out", scratch_ / "one"}).exit_code, 0);
+  ASSERT_EQ(
+      wharf({"run", scratch_ / "one/config.effective.toml", "--threads", "2", "--out", scratch_ / "two"})
+          .exit_code,
+      0);
+  EXPECT_EQ(content(scratch_ / "one/flows.csv"), content(scratch_ / "two/flows.csv"));
+  EXPECT_EQ(content(scratch_ / "one/summary.json"), content(scratch_ / "two/summary.json"));
+}
+
+TEST_F(FabricScenario, MayBeAPipe) {
+  const std::string program = WHARF_PROGRAM;
+  const Outcome many = run({"bash", "-c", "cd " + (scratch_ / "") + " && " + program + " run <(cat two.toml)"});
+  EXPECT_EQ(many.exit_code, 0) << many.err;
+  EXPECT_THAT(many.out, HasSubstr("2 of 2 flows finished"));
+  const Outcome two = run({"bash", "-c", program + " run <(cat scenarios/ping-pong.toml)"});
+  EXPECT_EQ(two.exit_code, 0) << two.err;
+  EXPECT_THAT(two.out, HasSubstr("Messages there and back"));
+}
+
+TEST_F(FabricScenario, AnExpectationThatFailsIsExitCodeOne) {
+  write(
+      "[topology]\nfrom = \"star:4\"\n[traffic]\ntable = \"two.csv\"\n"
+      "[[expect]]\nvalue = \"packets.retransmitted\"\nmin = 7\nsource = \"a wish\"\n");
+  const Outcome outcome = wharf({"run", file_});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr(file_ + ":5: packets.retransmitted is 0, expected at least 7 (a wish)"));
+}
+
+TEST_F(FabricScenario, Refusals) {
+  const std::string flows = "[traffic]\ntable = \"two.csv\"\n";
+  write(flows);
+  expect_refusal({"run", file_}, 3,
+                 file_ + ":2: traffic.table names no number of hosts, expected topology.from too");
+  write("[traffic]\ncollective = \"incast\"\n");
+  expect_refusal({"run", file_}, 3,
+                 file_ +
+                     ":2: traffic.collective names no number of hosts, expected topology.from or "
+                     "traffic.ranks too");
+  write("[topology]\nfrom = \"star:4\"\n");
+  expect_refusal({"run", file_}, 3, file_ + ": found no flows, expected traffic.cm, traffic.table");
+  write("[topology]\nfrom = \"stra:4\"\n" + flows);
+  expect_refusal({"run", file_}, 3, file_ + ":2: topology.from: ");
+  expect_refusal({"run", file_}, 3, "did you mean star?");
+  write("[topology]\nfrom = \"star:4\"\n[traffic]\ncm = \"none.cm\"\n");
+  for (const char* command : {"run", "check"})
+    expect_refusal({command, file_}, 3, file_ + ":4: traffic.cm: none.cm does not exist, expected a file");
+  write("[topology]\nfrom = \"star:2\"\n" + flows);
+  for (const char* command : {"run", "check"})
+    expect_refusal({command, file_}, 3, "two.csv:3:1: found host 3 in flow 2, expected hosts from 0 to 1");
+  write(flows + "[model]\nstack = \"uet\"\n");
+  for (const char* command : {"run", "check"})
+    expect_refusal({command, file_}, 3,
+                   file_ + ":4: model.stack is a key of scenarios of two hosts, but traffic.table");
+  expect_refusal({"sweep", file_, "--vary", "run.seed=1,2"}, 3, ":4: model.stack is a key of");
+  expect_refusal({"run", file_, "--timeline"}, 2, "--timeline is not for runs of many hosts");
+}
+
+TEST_F(FabricScenario, ExplainTakesTwoHostsAlone) {
+  expect_refusal({"explain", file_}, 3,
+                 file_ + " is a scenario of many hosts by its key topology.from (" + file_ +
+                     ":3), expected one of two hosts");
+}
+
+TEST_F(FabricScenario, CheckEstimatesWithoutRunning) {
+  const auto checked = wharf({"check", file_, "--json"}).json();
+  EXPECT_EQ(checked["valid"], true);
+  EXPECT_EQ(checked["flows"], 2);
+  EXPECT_EQ(checked["bytes"], 200'000);
+  EXPECT_EQ(checked["hosts"], 4);
+  EXPECT_EQ(checked["expectations"], 1);
+  const double found = wharf({"run", file_, "--json"}).json()["packet_hops"].get<double>();
+  EXPECT_NEAR(checked["estimate"]["packet_hops"].get<double>(), found, found / 2);
+  const Outcome text = wharf({"check", file_, "--set", "traffic.load=0.5"});
+  EXPECT_THAT(text.out, HasSubstr("is valid: 2 flows of 200000B over 4 hosts and 1 switch, 1 expectation;"));
+  EXPECT_THAT(text.err, HasSubstr("traffic.load (--set) had no influence: only with traffic.arrivals"));
+}
+
+TEST_F(FabricScenario, SweepsRunIntoOneFile) {
+  const std::vector<std::string> sweep{"sweep",  file_,
+                                       "--vary", "fabric.protocol=uet,ub,roce",
+                                       "--vary", "fabric.hop_latency=1us,2us",
+                                       "--out",  scratch_ / "out",
+                                       "--json"};
+  const Outcome outcome = wharf(sweep);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto runs = outcome.json()["runs"];
+  ASSERT_EQ(runs.size(), 6U);
+  EXPECT_EQ(runs[3]["varied"]["fabric.protocol"], "ub");
+  EXPECT_EQ(runs[3]["varied"]["fabric.hop_latency"], "2us");
+  // The run alone gives what the sweep gave.
+  EXPECT_EQ(runs[3]["summary"]["fingerprint"],
+            wharf({"run", file_, "--set", "fabric.protocol=ub", "--set", "fabric.hop_latency=2us", "--json"})
+                .json()["fingerprint"]);
+  const Outcome again = wharf(sweep);
+  EXPECT_THAT(again.err, HasSubstr("6 of 6 runs are in"));
+  // Flows are part of what a run is.
+  std::ofstream(scratch_ / "two.csv") << "src,dst,bytes,start_ns\n0,1,100001,0\n2,3,100000,0\n";
+  EXPECT_EQ(wharf(sweep).exit_code, 3);
+}
+
+TEST_F(FabricScenario, ASweepSaysWhichRunDidNotHold) {
+  write(
+      "[topology]\nfrom = \"star:4\"\n[traffic]\ntable = \"two.csv\"\n"
+      "[[expect]]\nvalue = \"fct_ns.max\"\nmax = 15000\n");
+  const Outcome outcome = wharf({"sweep", file_, "--vary", "fabric.hop_latency=1us,20us"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("finished"));
+  EXPECT_THAT(outcome.err, HasSubstr("run 1 (fabric.hop_latency=20us): " + file_ + ":5: fct_ns.max is"));
+  EXPECT_EQ(outcome.err.find("run 0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace wharf::cli_test
