@@ -7,12 +7,14 @@
 
 #include <array>
 
-#include "engine/roce/congestion_test_support.h"
+#include "tests/support/roce_congested_pair.h"
 #include "wire/frame.h"
 
 namespace wharf::roce {
 namespace {
 
+using test::CongestedPair;
+using test::paced_config;
 using test::RunEnd;
 using verbs::Verb;
 using wire::RoceOpcode;

@@ -7,11 +7,13 @@
 #include <string>
 
 #include "base/random.h"
-#include "engine/roce/congestion_test_support.h"
+#include "tests/support/roce_congested_pair.h"
 
 namespace wharf::roce {
 namespace {
 
+using test::CongestedPair;
+using test::paced_config;
 using test::RunEnd;
 using verbs::Verb;
 using wire::RoceOpcode;

@@ -9,11 +9,11 @@
 #include "engine/roce/roce_engine.h"
 #include "tests/support/roce_pair.h"
 
-namespace wharf::roce {
+namespace wharf::test {
 
 /// Small packets and PSNs from 100; time-outs after 67 ms. Host 0 is the sender of most tests.
-inline RoceConfig paced_config() {
-  RoceConfig config;
+inline roce::RoceConfig paced_config() {
+  roce::RoceConfig config;
   config.path_mtu = 1024;
   config.starting_psn = 100;
   config.congestion = congestion::DcqcnConfig{};
@@ -21,8 +21,8 @@ inline RoceConfig paced_config() {
   return config;
 }
 
-struct CongestedPair : test::RocePair {
-  explicit CongestedPair(const RoceConfig& config = paced_config(), test::EnginePairOptions options = {},
+struct CongestedPair : RocePair {
+  explicit CongestedPair(const roce::RoceConfig& config = paced_config(), EnginePairOptions options = {},
                          std::uint32_t queues = 1)
       : RocePair(config, std::move(options), queues) {
     pair.wire().options().drop_if = [this](const wire::Packet& packet) {
@@ -58,7 +58,7 @@ struct CongestedPair : test::RocePair {
     packet.destination = {host};
     packet.roce.bth.opcode = wire::RoceOpcode::kCnp;
     packet.roce.bth.backward_congestion = true;
-    packet.roce.bth.destination_queue_pair = kFirstQueueNumber + queue;
+    packet.roce.bth.destination_queue_pair = roce::kFirstQueueNumber + queue;
     return packet;
   }
   void notify(std::uint32_t host, engine::QueueId queue = 0, int times = 1) {
@@ -67,7 +67,7 @@ struct CongestedPair : test::RocePair {
 
   congestion::SenderTrace trace(std::uint32_t host) { return pair.engine(host).congestion_trace({1 - host}); }
   std::uint64_t rate(std::uint32_t host) { return trace(host).rate.value; }
-  const Counters& counters(std::uint32_t host) { return pair.engine(host).counters(); }
+  const roce::Counters& counters(std::uint32_t host) { return pair.engine(host).counters(); }
 };
 
-}  // namespace wharf::roce
+}  // namespace wharf::test
