@@ -7,6 +7,7 @@
 #include "engine/ub/congestion_test_support.h"
 #include "engine/ub/tp_channel.h"
 #include "tests/support/ub_world.h"
+#include "tests/support/wire_bytes.h"
 
 namespace wharf::ub {
 namespace {
@@ -441,6 +442,44 @@ TEST(UbCongestion, PacketsWithoutPayloadAskForNothing) {
   EXPECT_EQ(hosts.trace(1).window, kMtu) << "of the TAACK's channel";
 }
 
+// What CC, OPtag, CETPH and CNPETPH say is all there is: no result changes when every hop encodes and
+// decodes.
+TEST(UbCongestion, BytesOnTheWireChangeNothing) {
+  for (const auto encapsulation :
+       {wire::UbEncapsulation::kUdp, wire::UbEncapsulation::kIpOnLink, wire::UbEncapsulation::kCna24OnLink,
+        wire::UbEncapsulation::kRawEthernet}) {
+    for (const congestion::ControllerConfig& controller :
+         {congestion::ControllerConfig(congestion::CaqmConfig{.initial_packets = 2}),
+          congestion::ControllerConfig(congestion::LdcpConfig{.initial_window = 4096}),
+          congestion::ControllerConfig(congestion::DcqcnConfig{.link = gigabits_per_second(10)})}) {
+      UbConfig config = patient();
+      config.mtu = config.segment_bytes = 256;
+      config.encapsulation = encapsulation;
+      config.congestion = controller;
+      config.min_time_between_cnps = microseconds(2);
+      std::vector<std::uint64_t> results[2];
+      for (const bool bytes : {false, true}) {
+        test::EnginePairOptions options;
+        options.wire.transform = [bytes, seen = 0U](wire::Packet& packet, bool damaged, RandomStream& random,
+                                                    wire::PayloadPool& pool) mutable {
+          if (++seen % 7 == 0) wire::mark_congestion(packet);
+          return !bytes || test::through_bytes(packet, damaged, random, pool);
+        };
+        World world(config, std::move(options));
+        EXPECT_TRUE(world.finish(world.request(verbs::Verb::kWrite, 20'000)).ok());
+        const congestion::SenderTrace trace = world.engine(0).congestion_trace({1});
+        results[bytes ? 1 : 0] = {trace.window,
+                                  trace.rate.value,
+                                  world.counters(0).packets_sent,
+                                  world.counters(1).packets_sent,
+                                  world.engine(0).congestion_counters().notifications_received,
+                                  static_cast<std::uint64_t>(world.now().ps)};
+      }
+      EXPECT_EQ(results[0], results[1]);
+    }
+  }
+}
+
 TEST(UbCongestion, ANewLifeOfAChannelBeginsAfresh) {
   UbConfig config = caqm(3);
   config.retransmission = {.base = microseconds(10), .attempts_max = 1};
@@ -448,7 +487,7 @@ TEST(UbCongestion, ANewLifeOfAChannelBeginsAfresh) {
   ASSERT_TRUE(world.finish(world.request(verbs::Verb::kWrite, 20 * kMtu)).ok());
   EXPECT_EQ(world.engine(0).congestion_trace({1}).window, 23 * kMtu);
   world.pair().wire().options().drop_if = [](const wire::Packet&) { return true; };
-  EXPECT_FALSE(world.finish(world.request(verbs::Verb::kWrite, 20 * kMtu)).ok());
+  EXPECT_FALSE(world.finish(world.request(verbs::Verb::kWrite, 60 * kMtu)).ok());
   EXPECT_EQ(world.engine(0).congestion_trace({1}).in_flight, 0U);
   world.pair().wire().options().drop_if = nullptr;
   engine::ExchangeBlob blob[2];

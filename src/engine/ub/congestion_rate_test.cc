@@ -185,16 +185,26 @@ TEST(UbSwift, RoundTripsAreOfPacketsThatWereSentOnce) {
   hosts.carry(1);
   EXPECT_EQ(hosts.trace().round_trip, microseconds(10) - nanoseconds(1));
   EXPECT_TRUE(hosts.finish());
-  // A packet that waited behind such a one at the receiver says nothing either.
+}
+
+// A packet that waited behind a repeated one at the receiver says nothing about the path.
+TEST(UbSwift, NoRoundTripIsTakenFromPacketsBehindARepeatedOne) {
+  UbConfig config = patient();
+  config.congestion = congestion::SwiftConfig{.initial_window = 2U << 16U};
+  config.retransmission = {.base = microseconds(100), .cap = microseconds(100)};
+  CarriedHosts hosts(config);
   hosts.write(2 * kMtu);
   hosts.lose(0);
   hosts.carry(0);
   hosts.lose(1);
   hosts.pass_to(hosts.now + microseconds(100));
+  ASSERT_EQ(hosts.counters(0).packets_retransmitted, 1U) << "the window has halved: the second one waits";
   hosts.carry(0);
   hosts.carry(1);
-  EXPECT_EQ(hosts.trace().round_trip, microseconds(10) - nanoseconds(1));
+  EXPECT_EQ(hosts.trace().in_flight, 0U) << "both are confirmed";
+  EXPECT_EQ(hosts.trace().round_trip, kNever);
   EXPECT_TRUE(hosts.finish());
+  EXPECT_EQ(hosts.completed(), 1U);
 }
 
 /// Below one packet: the second one follows 25 us * 65536 / 66 later.

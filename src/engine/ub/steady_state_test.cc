@@ -148,13 +148,17 @@ TEST(UbSteadyState, LoadsStoresAndContextMissesTakeNone) {
   EXPECT_EQ(done, 2000u);
 }
 
-TEST(UbMemoryUse, IsWhatTheAllocatorGave) {
+class UbMemoryUse : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Controlled, UbMemoryUse, ::testing::Bool());
+
+TEST_P(UbMemoryUse, IsWhatTheAllocatorGave) {
   wire::PayloadPool pool;
   Arena arena;
   Arena other_arena;
   const auto make = [&pool](std::uint32_t host, Arena& memory) {
     UbConfig config;
     config.host = {host};
+    if (GetParam()) config.congestion = congestion::CaqmConfig{};
     return UbEngine::create(config, pool, memory).value();
   };
   UbEngine other = make(2, other_arena);

@@ -80,8 +80,7 @@ void TpCongestion::set_timer(std::uint32_t index) {
   timers_.set(index, min(sender.controller.deadline(), sender.wake));
 }
 
-bool TpCongestion::may_send(TimePs now, std::uint32_t index, const TxPacket& packet) {
-  if (!controls_) return true;
+bool TpCongestion::permitted(TimePs now, std::uint32_t index, const TxPacket& packet) {
   CongestionSender& sender = *senders_[index];
   // What gives room again is an acknowledgement or a loss, after which the channel is looked at anyway.
   if (!sender.controller.permits(packet.length)) return false;
@@ -98,8 +97,8 @@ bool TpCongestion::holds_back(TimePs now, std::uint32_t index) const {
   return controls_ && senders_[index]->in_flight == 0 && senders_[index]->controller.next_send() > now;
 }
 
-void TpCongestion::departs(TimePs now, std::uint32_t index, TxPacket& packet, bool again, wire::Packet& out) {
-  if (!controls_) return;
+void TpCongestion::note_departure(TimePs now, std::uint32_t index, TxPacket& packet, bool again,
+                                  wire::Packet& out) {
   CongestionSender& sender = *senders_[index];
   if (tagged_) {
     out.ub.cc = tag_;
@@ -125,8 +124,7 @@ void TpCongestion::departs(TimePs now, std::uint32_t index, TxPacket& packet, bo
   set_timer(index);
 }
 
-void TpCongestion::confirmed(std::uint32_t index, const TxPacket& packet) {
-  if (!controls_) return;
+void TpCongestion::note_confirmed(std::uint32_t index, const TxPacket& packet) {
   CongestionSender& sender = *senders_[index];
   ++sender.heard.confirmed.packets;
   sender.heard.confirmed.bytes += packet.length;
@@ -145,8 +143,7 @@ void TpCongestion::confirmed(std::uint32_t index, const TxPacket& packet) {
   }
 }
 
-void TpCongestion::lost(std::uint32_t index, TxPacket& packet) {
-  if (!controls_) return;
+void TpCongestion::note_lost(std::uint32_t index, TxPacket& packet) {
   CongestionSender& sender = *senders_[index];
   packet.lost = true;
   --sender.in_flight;
@@ -154,13 +151,11 @@ void TpCongestion::lost(std::uint32_t index, TxPacket& packet) {
   sender.lost.lost.bytes += packet.length;
 }
 
-void TpCongestion::take_echo(std::uint32_t index, std::uint64_t end, const wire::Packet& packet) {
-  if (!controls_ || !wire::has_cetph(packet.ub)) return;
+void TpCongestion::note_echo(std::uint32_t index, std::uint64_t end, const wire::Cetph& cetph) {
   if (!tag_.enabled && tag_.mode != wire::CongestionMode::kFecnRtt) return;
   CongestionSender& sender = *senders_[index];
   // A copy, an acknowledgement that was overtaken, or one that covers nothing new, and so has no counts.
   if (end <= sender.echoed_end) return;
-  const wire::Cetph& cetph = packet.ub.ack.cetph;
   const std::uint64_t bytes =
       sender.echoed_bytes +
       static_cast<std::uint32_t>(cetph.acknowledged_bytes - static_cast<std::uint32_t>(sender.echoed_bytes));
@@ -176,17 +171,16 @@ void TpCongestion::take_echo(std::uint32_t index, std::uint64_t end, const wire:
   sender.heard.granted_bytes = cetph.increase ? cetph.hint : 0;
 }
 
-void TpCongestion::tell_losses(TimePs now, std::uint32_t index, congestion::LossCause cause) {
-  if (!controls_ || senders_[index]->lost.lost.packets == 0) return;
+void TpCongestion::pass_losses(TimePs now, std::uint32_t index, congestion::LossCause cause) {
   CongestionSender& sender = *senders_[index];
+  if (sender.lost.lost.packets == 0) return;
   congestion::Loss loss = std::exchange(sender.lost, {});
   loss.cause = cause;
   sender.controller.on_loss(now, loss);
   set_timer(index);
 }
 
-bool TpCongestion::tell(TimePs now, std::uint32_t index, bool answered) {
-  if (!controls_) return false;
+bool TpCongestion::pass_acknowledgement(TimePs now, std::uint32_t index, bool answered) {
   CongestionSender& sender = *senders_[index];
   congestion::Acknowledgement heard = std::exchange(sender.heard, {});
   const bool echoed = std::exchange(sender.echoed, false);
@@ -259,9 +253,7 @@ void TpCongestion::count(std::uint32_t index, const PacketEcho& own) {
   echo.hint_bytes += own.hint_bytes;
 }
 
-void TpCongestion::write_echo(std::uint32_t index, std::uint64_t end, wire::Packet& out) {
-  if (!controls_ || !echoes_[index].wanted) return;
-  CongestionEcho& echo = echoes_[index];
+void TpCongestion::put_echo(CongestionEcho& echo, std::uint64_t end, wire::Packet& out) {
   wire::Cetph cetph{.acknowledged_bytes = echo.bytes};
   // Counts go out once, with the number that they belong to: the sender takes them for a copy otherwise.
   // What a field cannot hold goes with the next one.

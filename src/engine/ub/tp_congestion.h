@@ -90,21 +90,35 @@ class TpCongestion {
 
   // Sender.
   /// Whether a data packet may leave now. If it only has to wait for time, expire() names the channel then.
-  bool may_send(TimePs now, std::uint32_t index, const TxPacket& packet);
+  bool may_send(TimePs now, std::uint32_t index, const TxPacket& packet) {
+    return !controls_ || permitted(now, index, packet);
+  }
   /// Whether nothing of the channel is under way because the next packet waits for its time: silence then
   /// says nothing about the peer.
   bool holds_back(TimePs now, std::uint32_t index) const;
   /// `out`, built from `packet`, leaves: writes CC into it.
-  void departs(TimePs now, std::uint32_t index, TxPacket& packet, bool again, wire::Packet& out);
+  void departs(TimePs now, std::uint32_t index, TxPacket& packet, bool again, wire::Packet& out) {
+    if (controls_) note_departure(now, index, packet, again, out);
+  }
   /// `packet` was sent and is now confirmed. One who confirms calls tell() at the end.
-  void confirmed(std::uint32_t index, const TxPacket& packet);
+  void confirmed(std::uint32_t index, const TxPacket& packet) {
+    if (controls_) note_confirmed(index, packet);
+  }
   /// `packet` is queued to be sent again. One who queues calls tell_losses() at the end.
-  void lost(std::uint32_t index, TxPacket& packet);
+  void lost(std::uint32_t index, TxPacket& packet) {
+    if (controls_) note_lost(index, packet);
+  }
   /// An acknowledgement says that everything before `end`, which has been sent, is in order at the peer.
-  void take_echo(std::uint32_t index, std::uint64_t end, const wire::Packet& packet);
-  void tell_losses(TimePs now, std::uint32_t index, congestion::LossCause cause);
+  void take_echo(std::uint32_t index, std::uint64_t end, const wire::Packet& packet) {
+    if (controls_ && wire::has_cetph(packet.ub)) note_echo(index, end, packet.ub.ack.cetph);
+  }
+  void tell_losses(TimePs now, std::uint32_t index, congestion::LossCause cause) {
+    if (controls_) pass_losses(now, index, cause);
+  }
   /// `answered`: by an acknowledgement, whose time says something about the path. True: more may leave.
-  bool tell(TimePs now, std::uint32_t index, bool answered);
+  bool tell(TimePs now, std::uint32_t index, bool answered) {
+    return controls_ && pass_acknowledgement(now, index, answered);
+  }
   /// A CNP arrived. False: nobody asked for it.
   bool notified(TimePs now, std::uint32_t index);
 
@@ -126,7 +140,9 @@ class TpCongestion {
     if (controls_) count(index, waiting(index, logical));
   }
   /// Puts CETPH into the acknowledgement `out` of everything before `end`, if the peer wants it.
-  void write_echo(std::uint32_t index, std::uint64_t end, wire::Packet& out);
+  void write_echo(std::uint32_t index, std::uint64_t end, wire::Packet& out) {
+    if (controls_ && echoes_[index].wanted) put_echo(echoes_[index], end, out);
+  }
   bool has_notification() const { return !notify_.empty(); }
   /// The next channel on which a CNP is due.
   bool next_notification(std::uint32_t& index);
@@ -149,6 +165,14 @@ class TpCongestion {
     const std::span<PacketEcho> all = echoes_[index].waiting;
     return all[logical & (all.size() - 1)];
   }
+  bool permitted(TimePs now, std::uint32_t index, const TxPacket& packet);
+  void note_departure(TimePs now, std::uint32_t index, TxPacket& packet, bool again, wire::Packet& out);
+  void note_confirmed(std::uint32_t index, const TxPacket& packet);
+  void note_lost(std::uint32_t index, TxPacket& packet);
+  void note_echo(std::uint32_t index, std::uint64_t end, const wire::Cetph& cetph);
+  void pass_losses(TimePs now, std::uint32_t index, congestion::LossCause cause);
+  bool pass_acknowledgement(TimePs now, std::uint32_t index, bool answered);
+  static void put_echo(CongestionEcho& echo, std::uint64_t end, wire::Packet& out);
   void notice(TimePs now, std::uint32_t index, const wire::Packet& packet);
   PacketEcho echo_of(std::uint32_t index, const wire::Packet& packet);
   void count(std::uint32_t index, const PacketEcho& echo);
