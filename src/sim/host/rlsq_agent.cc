@@ -46,7 +46,7 @@ void RlsqAgent::settle() {
 
 bool RlsqAgent::ask() {
   bool moved = false;
-  while (waiting_ || queue_.next_memory_request(held_)) {
+  while (waiting_ || (queue_.has_memory_request() && queue_.next_memory_request(held_))) {
     waiting_ = true;
     if (held_.operation != ordering::MemoryOperation::kDrop && !agent_.has_room(held_.line)) return moved;
     waiting_ = false;
