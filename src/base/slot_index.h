@@ -23,7 +23,7 @@ class SlotIndex {
   SlotIndex(std::size_t slots, std::size_t keys)
       : first_(std::bit_ceil(keys < 2 ? std::size_t{2} : keys), kNoSlot),
         nodes_(slots),
-        bits_(static_cast<unsigned>(std::countr_zero(first_.size()))) {}
+        mask_(first_.size() - 1) {}
 
   /// The slot of `key`, or kNoSlot.
   std::uint32_t find(std::uint64_t key) const {
@@ -61,13 +61,12 @@ class SlotIndex {
 
   /// The low bits, moved by what the high ones come to: keys at a distance of a power of two are spread.
   std::size_t home(std::uint64_t key) const {
-    const std::uint64_t high = (key >> bits_) * 0x9E3779B97F4A7C15ULL >> (64U - bits_);
-    return static_cast<std::size_t>(key + high) & (first_.size() - 1);
+    return static_cast<std::size_t>(key + ((key >> 10U) * 0x9E3779B97F4A7C15ULL >> 32U)) & mask_;
   }
 
   std::vector<std::uint32_t> first_;  ///< Of each chain; as many as a power of two.
   std::vector<Node> nodes_;           ///< By slot.
-  unsigned bits_ = 1;
+  std::size_t mask_ = 0;
 };
 
 }  // namespace wharf

@@ -35,7 +35,7 @@ void OrderLists::forget_group(FlatMap& index, std::uint32_t slot) {
 
 void OrderLists::insert_after(Index at, Index entry, unsigned c) {
   const Index next = ring(at, c).next;
-  nodes_[entry].place[c] = Link{at, next};
+  nodes_[entry].of[c].place = Link{at, next};
   ring(at, c).next = entry;
   ring(next, c).previous = entry;
 }
@@ -45,7 +45,7 @@ void OrderLists::open_anchor(Index entry, OrderClass order_class) {
   if ((node.heads & class_bit(order_class)) != 0) return;
   node.heads = static_cast<OrderClasses>(node.heads | class_bit(order_class));
   const auto own_anchor = static_cast<Index>(entry | kAnchor);
-  node.anchor[static_cast<unsigned>(order_class)] = Link{own_anchor, own_anchor};
+  node.of[static_cast<unsigned>(order_class)].anchor = Link{own_anchor, own_anchor};
 }
 
 OrderClasses OrderLists::wait_for_ascending(Index entry, const Group& group, bool continues_last) {
@@ -101,10 +101,10 @@ OrderClasses OrderLists::add(Index entry, const OrderNeeds& needs, const Request
   const auto own_anchor = static_cast<Index>(entry | kAnchor);
   for (OrderClasses left = needs.members; left != 0; left = static_cast<OrderClasses>(left & (left - 1))) {
     const auto c = static_cast<unsigned>(std::countr_zero(left));
-    node.anchor[c] = Link{own_anchor, own_anchor};
+    node.of[c].anchor = Link{own_anchor, own_anchor};
     Index& youngest = groups_[anchor_group(node, c)].youngest[c];
-    node.chain[c] = Link{youngest, kNone};
-    if (youngest != kNone) nodes_[youngest].chain[c].next = entry;
+    node.of[c].chain = Link{youngest, kNone};
+    if (youngest != kNone) nodes_[youngest].of[c].chain.next = entry;
     youngest = entry;
   }
   group.last = entry;
@@ -116,8 +116,8 @@ OrderClasses OrderLists::add(Index entry, const OrderNeeds& needs, const Request
 
 OrderLists::Index OrderLists::blocker(Index entry, OrderClass order_class) const {
   const auto c = static_cast<unsigned>(order_class);
-  Index at = nodes_[entry].place[c].next;
-  while ((at & kAnchor) == 0) at = nodes_[at].place[c].next;
+  Index at = nodes_[entry].of[c].place.next;
+  while ((at & kAnchor) == 0) at = nodes_[at].of[c].place.next;
   return static_cast<Index>(at - kAnchor);
 }
 

@@ -55,16 +55,19 @@ class OrderLists {
     Index previous;
     Index next;
   };
+  struct ClassLinks {
+    Link chain;  ///< Neighbours; means nothing for the classes that have no chain.
+    // Rings of those who wait: an entry's place in one, and the anchor of its own.
+    Link place;
+    Link anchor;
+  };
   struct Node {
     OrderClasses waiting = 0;
     OrderClasses heads =
         0;  ///< Classes in which it has a waiting list: its chains, and the others when needed.
     std::uint32_t group = 0;
     std::uint32_t requester_group = 0;
-    std::array<Link, kOrderChainCount> chain;
-    // Rings of those who wait: an entry's place in one, and the anchor of its own.
-    std::array<Link, kOrderClassCount> place;
-    std::array<Link, kOrderClassCount> anchor;
+    std::array<ClassLinks, kOrderClassCount> of;  ///< By class: one that is used is near the rest.
   };
   /// What shares chains: a domain, or a requester for kPostedOfRequester.
   struct Group {
@@ -82,13 +85,13 @@ class OrderLists {
   static constexpr Index kAnchor = 0x8000;
   static constexpr std::uint32_t kGroupOfAll = 0;  ///< In designs that know no domains.
   Link& ring(Index element, unsigned c) {
-    return (element & kAnchor) != 0 ? nodes_[element - kAnchor].anchor[c] : nodes_[element].place[c];
+    return (element & kAnchor) != 0 ? nodes_[element - kAnchor].of[c].anchor : nodes_[element].of[c].place;
   }
   /// A waiting list of a class that has no chain is made when somebody comes to stand in it.
   void open_anchor(Index entry, OrderClass order_class);
   void insert_after(Index at, Index entry, unsigned c);
   void stand_behind(Index blocker, Index entry, unsigned c) {
-    insert_after(nodes_[blocker].anchor[c].previous, entry, c);
+    insert_after(nodes_[blocker].of[c].anchor.previous, entry, c);
   }
   std::uint32_t group_of(FlatMap& index, std::uint64_t key);
   void leave_group(FlatMap& index, std::uint32_t slot) {
@@ -114,16 +117,16 @@ void OrderLists::complete(Index entry, Woken&& woken) {
     const auto c = static_cast<unsigned>(std::countr_zero(left));
     Index heir = kNone;
     if (c < kOrderChainCount) {
-      const Link link = node.chain[c];
+      const Link link = node.of[c].chain;
       heir = link.previous;
-      if (link.previous != kNone) nodes_[link.previous].chain[c].next = link.next;
+      if (link.previous != kNone) nodes_[link.previous].of[c].chain.next = link.next;
       if (link.next != kNone) {
-        nodes_[link.next].chain[c].previous = link.previous;
+        nodes_[link.next].of[c].chain.previous = link.previous;
       } else {
         groups_[anchor_group(node, c)].youngest[c] = link.previous;
       }
     }
-    const Link waiters = node.anchor[c];
+    const Link waiters = node.of[c].anchor;
     if (waiters.next == (entry | kAnchor)) continue;
     if (heir != kNone && c == static_cast<unsigned>(OrderClass::kAcquire) &&
         (is_mutated(Mutation::kSharedAcquireFlag) || is_mutated(Mutation::kAcquireEndsEarly))) {
@@ -132,15 +135,15 @@ void OrderLists::complete(Index entry, Woken&& woken) {
     if (heir != kNone) {
       // The whole ring goes behind the heir's own.
       const Index heir_anchor = static_cast<Index>(heir | kAnchor);
-      const Index last = nodes_[heir].anchor[c].previous;
+      const Index last = nodes_[heir].of[c].anchor.previous;
       ring(last, c).next = waiters.next;
       ring(waiters.next, c).previous = last;
       ring(waiters.previous, c).next = heir_anchor;
-      nodes_[heir].anchor[c].previous = waiters.previous;
+      nodes_[heir].of[c].anchor.previous = waiters.previous;
       continue;
     }
     for (Index at = waiters.next; (at & kAnchor) == 0;) {
-      const Index next = nodes_[at].place[c].next;
+      const Index next = nodes_[at].of[c].place.next;
       nodes_[at].waiting = static_cast<OrderClasses>(nodes_[at].waiting & ~(1U << c));
       if (nodes_[at].waiting == 0) woken(at);
       at = next;

@@ -33,7 +33,10 @@ constexpr ByteMask byte_mask(std::uint32_t offset, std::uint32_t length) {
 constexpr std::uint32_t first_byte(ByteMask mask) {
   return static_cast<std::uint32_t>(std::countr_zero(mask));
 }
-constexpr std::uint32_t byte_count(ByteMask mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
+constexpr std::uint32_t byte_count(ByteMask mask) {
+  // Most lines are whole, and the base of our processors cannot count bits.
+  return mask == kWholeLine ? kLineBytes : static_cast<std::uint32_t>(std::popcount(mask));
+}
 
 /// How a request uses the link: a write is posted, the others are non-posted and get an answer.
 enum class Kind : std::uint8_t { kRead, kWrite, kAtomic };

@@ -37,7 +37,6 @@ Rlsq::Rlsq(const RlsqConfig& config)
       operands_(config.entries + config.posted_reserve),
       order_(config.entries + config.posted_reserve, knows_domains(config.design)),
       trackers_(filled_pool<Tracker>(config.trackers + config.posted_reserve)),
-      values_(config.trackers + config.posted_reserve),
       lines_(config.trackers + config.posted_reserve, config.trackers + config.posted_reserve),
       // A tracker has at most one read or own waiting, and one drop.
       requests_((config.trackers + config.posted_reserve) * 2),
@@ -100,23 +99,24 @@ Rlsq::Index Rlsq::make_entry(const Request& request, std::uint32_t slot) {
   Tracker& tracker = trackers_[slot];
   const Label label = effective_label(config_.design, request.kind, request.label);
   const bool is_read = request.kind == Kind::kRead;
-  entries_[index] = Entry{.kind = request.kind,
-                          .state = EntryState::kHeld,
-                          // Ownership asked for ahead changes nothing that anybody sees, so legacy writes
-                          // keep it in every design.
-                          .asks_early = is_speculative(config_.design) || (!is_read && is_legacy(label)),
-                          .is_last = request.is_last,
-                          .label = request.label,
-                          .atomic = request.atomic,
-                          .earlier = tracker.last,
-                          .later = kNone,
-                          .tracker = slot,
-                          .tag = request.tag,
-                          .domain = request.domain,
-                          .number = request.number,
-                          .arrival = arrivals_++,
-                          .line = request.line,
-                          .mask = request.mask};
+  // Field by field: a whole one would be made beside its place and copied.
+  Entry& entry = entries_[index];
+  entry.kind = request.kind;
+  entry.state = EntryState::kHeld;
+  // Ownership asked for ahead changes nothing that anybody sees, so legacy writes keep it in every design.
+  entry.asks_early = is_speculative(config_.design) || (!is_read && is_legacy(label));
+  entry.is_last = request.is_last;
+  entry.label = request.label;
+  entry.atomic = request.atomic;
+  entry.earlier = tracker.last;
+  entry.later = kNone;
+  entry.tracker = slot;
+  entry.tag = request.tag;
+  entry.domain = request.domain;
+  entry.number = request.number;
+  entry.arrival = arrivals_++;
+  entry.line = request.line;
+  entry.mask = request.mask;
   const bool may_share = is_read && !is_strict(config_.design) && tracker.last != kNone;
   const Index same_line = may_share ? earlier_held_read(tracker, request) : kNone;
   (tracker.last == kNone ? tracker.first : entries_[tracker.last].later) = index;
@@ -129,7 +129,7 @@ Rlsq::Index Rlsq::make_entry(const Request& request, std::uint32_t slot) {
       break;
     case Kind::kWrite:
       ++statistics_.writes;
-      bytes_[index] = request.bytes;
+      bytes_[index].line = request.bytes;
       break;
     case Kind::kAtomic:
       ++statistics_.atomics;
@@ -178,7 +178,7 @@ void Rlsq::fill_response(Index index, Response& out) const {
   out.number = entry.number;
   out.line = entry.line;
   out.mask = entry.mask;
-  if (entry.kind == Kind::kRead) out.bytes = bytes_[index];
+  if (entry.kind == Kind::kRead) out.bytes = bytes_[index].line;
   if (entry.kind == Kind::kAtomic) out.old_value = operands_[index].operand;
 }
 

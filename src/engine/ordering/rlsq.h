@@ -100,10 +100,10 @@ class Rlsq {
              ///< performed.
     kSent,   ///< It shares the read of its line that is under way.
     kAgain,  ///< That read was hit by a snoop before this entry's turn came: its value must be read again.
-    kValue,  ///< The tracker holds its value; its turn has not come.
+    kValue,  ///< It has its value; its turn has not come.
     kDone,   ///< Complete; the answer waits to be taken.
   };
-  struct Entry {
+  struct alignas(64) Entry {
     Kind kind = Kind::kRead;
     EntryState state = EntryState::kHeld;
     bool asks_early = false;  ///< Reads, ownership: asked for before its turn.
@@ -121,6 +121,9 @@ class Rlsq {
     LineNumber line = 0;
     ByteMask mask = 0;
   };
+  struct alignas(64) KeptBytes {
+    LineBytes line{};
+  };
   struct AtomicOperands {
     std::array<std::uint64_t, 2> operand{};  ///< Later the old value.
     std::array<std::uint64_t, 2> compare{};
@@ -136,7 +139,7 @@ class Rlsq {
     Index first = kNone;
     Index last = kNone;
     std::uint16_t writers = 0;  ///< Writes and atomics in the list.
-    std::uint16_t values = 0;   ///< Entries in state kValue.
+    std::uint16_t values = 0;   ///< Entries in state kValue: all have the same one.
     LineRead read = LineRead::kNone;
     LineOwnership ownership = LineOwnership::kNone;
     bool is_tracked = false;  ///< Of the read under way, or of the value held: the home knows of it.
@@ -164,6 +167,7 @@ class Rlsq {
   bool is_active_read(Index entry) const;
   Index earlier_held_read(const Tracker& tracker, const Request& request) const;
   Index make_entry(const Request& request, std::uint32_t slot);
+  Index entry_with_value(const Tracker& tracker) const;
   void fill_response(Index entry, Response& out) const;
   std::vector<Index> entries_by_arrival() const;
   std::string reason(Index entry) const;
@@ -184,13 +188,12 @@ class Rlsq {
   RlsqStatistics statistics_;
   std::uint64_t arrivals_ = 0;
   SlotPool<Entry> entries_;
-  std::vector<LineBytes> bytes_;  ///< Of each entry: what to write, or the answer.
+  std::vector<KeptBytes> bytes_;  ///< Of each entry: what to write, its value or the answer.
   std::vector<AtomicOperands> operands_;
   std::array<std::array<OrderNeeds, kLabelCount>, kKindCount> needs_;  ///< By kind and label.
   OrderLists order_;
   SlotPool<Tracker> trackers_;
-  std::vector<LineBytes> values_;  ///< Of each tracker.
-  SlotIndex lines_;                ///< Line number to tracker.
+  SlotIndex lines_;  ///< Line number to tracker.
   Ring<QueuedRequest> requests_;
   Ring<std::uint32_t> performs_;  ///< Trackers whose first entry may be performed.
   Ring<Index> answers_;           ///< Reads and atomics, as they came or as they completed.

@@ -45,7 +45,7 @@ bool Rlsq::next_perform(Perform& out) {
     out.line = entry.line;
     out.mask = entry.mask;
     if (entry.kind == Kind::kWrite) {
-      out.bytes = bytes_[index];
+      out.bytes = bytes_[index].line;
     } else {
       out.atomic = entry.atomic;
       out.operand = operands_[index].operand;
@@ -67,12 +67,12 @@ void Rlsq::read_done(LineNumber line, const LineBytes& bytes) {
     if (entry.state == EntryState::kAgain) {
       entry.state = EntryState::kHeld;
     } else if (entry.state == EntryState::kSent) {
+      bytes_[at].line = bytes;
       if (is_turn_of(at)) {
-        bytes_[at] = bytes;
         complete(at);
       } else {
         entry.state = EntryState::kValue;
-        if (tracker.values++ == 0) values_[slot] = bytes;
+        ++tracker.values;
       }
     }
     at = next;
@@ -161,6 +161,13 @@ bool Rlsq::is_active_read(Index entry) const {
   return true;
 }
 
+/// The first of the line in state kValue; there is one.
+Rlsq::Index Rlsq::entry_with_value(const Tracker& tracker) const {
+  Index at = tracker.first;
+  while (entries_[at].state != EntryState::kValue) at = entries_[at].later;
+  return at;
+}
+
 /// Asks for the value of a held and active read, if it may and there is a way to.
 void Rlsq::try_read(Index index) {
   Entry& entry = entries_[index];
@@ -171,6 +178,7 @@ void Rlsq::try_read(Index index) {
   if (tracker.values != 0) {
     // A value that is being watched is as good as a new one.
     ++statistics_.merged_reads;
+    bytes_[index].line = bytes_[entry_with_value(tracker)].line;
     ++tracker.values;
     entry.state = EntryState::kValue;
     if (is_turn) turns_.push_back(index);
@@ -251,7 +259,6 @@ void Rlsq::turn_came(Index index) {
   if (entry.state == EntryState::kHeld) {
     if (is_active_read(index)) try_read(index);
   } else if (entry.state == EntryState::kValue) {
-    bytes_[index] = values_[slot];
     const bool was_last_value = --trackers_[slot].values == 0;
     complete(index);
     if (was_last_value) advance_line(slot);

@@ -73,7 +73,7 @@ void Rlsq::append_state(std::vector<std::byte>& state) const {
       put(state, entry.atomic);
       put(state, operands_[index]);
     } else if ((entry.kind == Kind::kWrite) != is_done) {
-      put_bytes(state, bytes_[index]);
+      put_bytes(state, bytes_[index].line);
     }
     if (is_done || trackers_[entry.tracker].first != index) continue;
     const Tracker& tracker = trackers_[entry.tracker];
@@ -85,7 +85,7 @@ void Rlsq::append_state(std::vector<std::byte>& state) const {
     put(state, static_cast<std::uint8_t>((tracker.is_tracked ? 1U : 0U) | (is_stale ? 2U : 0U) |
                                          (tracker.was_robbed ? 4U : 0U) | (tracker.is_to_perform ? 8U : 0U) |
                                          (keeps ? 16U : 0U)));
-    if (tracker.values != 0) put_bytes(state, values_[entry.tracker]);
+    if (tracker.values != 0) put_bytes(state, bytes_[entry_with_value(tracker)].line);
   }
   put(state, static_cast<std::uint16_t>(requests_.size()));
   for (std::size_t i = 0; i < requests_.size(); ++i) {

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstring>
 #include <numeric>
+#include <type_traits>
 
 #include "base/check.h"
 #include "sim/coherence/coherence_mutation.h"
@@ -43,6 +46,13 @@ void Home::receive(const Message& message) {
   run_ready();
 }
 
+void Home::reset(Transaction& transaction) {
+  static constexpr Transaction kNew{};
+  static_assert(std::is_standard_layout_v<Transaction> && std::is_trivially_copyable_v<Transaction>);
+  std::memcpy(static_cast<void*>(&transaction), &kNew,
+              offsetof(Transaction, request) + offsetof(Message, data));
+}
+
 void Home::accept_request(const Message& message) {
   WHARF_CHECK(message.agent < credits_.size() && credits_[message.agent] > 0);
   --credits_[message.agent];
@@ -52,8 +62,8 @@ void Home::accept_request(const Message& message) {
   free_.pop_back();
   ++active_;
   Transaction& transaction = transactions_[slot];
-  transaction = Transaction{};
-  transaction.request = message;
+  reset(transaction);
+  copy_message(transaction.request, message);
   const std::uint32_t first = lines_.find(message.line);
   if (first == kNoSlot) {
     lines_.insert(message.line, slot);
@@ -100,6 +110,7 @@ void Home::accept_answer(const Message& message) {
   if (message.has_data && (message.is_dirty || transaction.needs_data)) {
     transaction.request.data = message.data;
     transaction.has_data = true;
+    transaction.is_zero = false;
     transaction.is_dirty = message.is_dirty;
     if (transaction.needs_data) ++statistics_.cache_supplies;
   }
@@ -112,9 +123,9 @@ void Home::memory_done(LineNumber line, const LineBytes* data) {
   Transaction& transaction = transactions_[slot];
   transaction.memory_busy = false;
   if (transaction.phase == Phase::kGathering) {
-    WHARF_CHECK(data != nullptr);
-    transaction.request.data = *data;
     transaction.has_data = true;
+    transaction.is_zero = data == nullptr;
+    if (data != nullptr) transaction.request.data = *data;
     advance(slot);
   } else {
     if (transaction.is_answered) {
@@ -175,7 +186,7 @@ void Home::begin_recall(std::uint32_t slot, std::uint32_t victim, std::uint32_t 
   ++statistics_.recalls;
   const std::uint32_t recall = slot + slots_;
   Transaction& transaction = transactions_[recall];
-  transaction = Transaction{};
+  reset(transaction);
   transaction.request.line = directory_.line_at(victim);
   transaction.request.kind = transactions_[slot].request.kind;
   transaction.request.agent = transactions_[slot].request.agent;
@@ -330,7 +341,7 @@ void Home::reply(Transaction& transaction) {
   if (transaction.reply == MessageKind::kData) {
     answer.grant = transaction.grant;
     answer.has_data = transaction.has_data;
-    if (transaction.has_data) answer.data = request.data;
+    if (transaction.has_data && !transaction.is_zero) answer.data = request.data;
   } else if (transaction.reply == MessageKind::kPutDone) {
     answer.answers = request.kind;
   }
@@ -442,10 +453,9 @@ bool Home::next_memory_access(MemoryAccess& out) {
   out.agent = transaction.request.agent;
   out.cause = transaction.request.kind;
   if (out.is_write) {
-    out.data = transaction.request.data;
+    out.data = transaction.is_zero ? LineBytes{} : transaction.request.data;
     ++statistics_.memory_writes;
   } else {
-    out.data = LineBytes{};
     ++statistics_.memory_reads;
   }
   return true;

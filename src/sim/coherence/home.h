@@ -30,10 +30,10 @@ struct HomeConfig {
 /// What the home wants of memory. At most one access of a line is under way, so the line names it.
 struct MemoryAccess {
   LineNumber line = 0;
-  LineBytes data{};  ///< Writes only; zero otherwise.
   bool is_write = false;
   AgentId agent = 0;  ///< On whose behalf; a timed host decides from it what a DDIO hit is.
   MessageKind cause = MessageKind::kGetShared;  ///< The request of that agent.
+  LineBytes data{};                             ///< Of writes; otherwise it means nothing.
 };
 
 struct HomeStatistics {
@@ -90,8 +90,8 @@ class Home {
   /// A request or the answer to a snoop, `message.agent` the sender. Requests beyond an agent's credits and
   /// answers that nobody waits for are our bug and abort.
   void receive(const Message& message);
-  /// The access of `line` from next_memory_access() is done; `data` for reads. A write may be reported done
-  /// as soon as later reads of the line will see it.
+  /// The access of `line` from next_memory_access() is done; `data` for reads, null there for zeros. A write
+  /// may be reported done as soon as later reads of the line will see it.
   void memory_done(LineNumber line, const LineBytes* data);
 
   // Outputs: false when there is none.
@@ -101,6 +101,10 @@ class Home {
   bool has_memory_access() const { return !memory_.empty(); }
   bool next_snoop(Message& out);
   bool next_response(Message& out);
+  /// The same in two steps, without a copy: what there is (which the caller may change), and that it is
+  /// taken.
+  Message& first_response() { return responses_.front(); }
+  void first_response_taken() { responses_.pop_front(); }
   bool next_memory_access(MemoryAccess& out);
 
   /// Nothing is under way.
@@ -122,8 +126,7 @@ class Home {
   };
 
   /// One request and its place. Slot i + slots_ is for the recall that request i needs.
-  struct Transaction {
-    Message request;             ///< `data` collects the bytes; a recall has the line of its victim.
+  struct alignas(64) Transaction {
     std::uint64_t unsent = 0;    ///< Agents whose snoop was not handed out yet.
     std::uint64_t awaited = 0;   ///< Agents whose answer is missing, the unsent ones too.
     std::uint32_t next = kNone;  ///< The next one that waits for this line.
@@ -140,7 +143,12 @@ class Home {
     bool keeps_shared = false;  ///< The former owner stays a sharer.
     bool memory_busy = false;
     bool is_answered = false;
+    bool is_zero = false;  ///< has_data: they are zeros, whatever `request.data` is.
+    /// `data` collects the bytes, and means nothing without has_data; a recall has the line of its victim.
+    Message request;
   };
+  /// All but the bytes as in a new one.
+  static void reset(Transaction& transaction);
 
   bool is_recall(std::uint32_t slot) const { return slot >= slots_; }
   void accept_request(const Message& message);

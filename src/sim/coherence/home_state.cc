@@ -20,7 +20,7 @@ void Home::append_transaction(std::vector<std::byte>& state, const Transaction& 
                                 (transaction.is_dirty ? 4U : 0U) | (transaction.keeps_shared ? 8U : 0U) |
                                 (transaction.memory_busy ? 16U : 0U) | (transaction.is_answered ? 32U : 0U));
   append_bytes(state, flags);
-  if (transaction.has_data) append_bytes(state, transaction.request.data);
+  if (transaction.has_data) append_bytes(state, transaction.is_zero ? LineBytes{} : transaction.request.data);
 }
 
 void Home::append_state(std::vector<std::byte>& state) const {

@@ -387,13 +387,10 @@ void IoAgent::send(LineNumber line, MessageKind kind, const LineBytes* bytes, bo
 }
 
 bool IoAgent::next_request(Message& out) {
-  if (requests_.empty()) return false;
-  if (requests_.front().kind != MessageKind::kDropShared) {
-    if (credits_ == 0) return false;
-    --credits_;
-  }
-  out = requests_.front();
-  requests_.pop_front();
+  const Message* const first = first_request();
+  if (first == nullptr) return false;
+  out = *first;
+  first_request_taken();
   return true;
 }
 

@@ -135,9 +135,26 @@ class IoAgent {
   // Outputs: false when there is none.
   bool has_event() const { return !events_.empty(); }
   bool next_event(IoEvent& out);
+  /// The next event if it is a read's answer, else null: next_event() without a copy, for most events. It is
+  /// taken by read_answer_taken(); no call comes in between.
+  const IoEvent* read_answer() const {
+    const bool is_next = !events_.empty() && events_.front().event.kind == IoEvent::Kind::kRead;
+    return is_next ? &events_.front().event : nullptr;
+  }
+  void read_answer_taken() { events_.pop_front(); }
   /// There may be a request or a response; false saves the calls.
   bool has_message() const { return !responses_.empty() || !requests_.empty(); }
+  bool has_response() const { return !responses_.empty(); }
   bool next_request(Message& out);  ///< Stops when the credits are used up.
+  /// The same in two steps, without a copy: what there is, or null, and that it is taken.
+  const Message* first_request() const {
+    if (requests_.empty()) return nullptr;
+    return credits_ == 0 && costs_credit(requests_.front()) ? nullptr : &requests_.front();
+  }
+  void first_request_taken() {
+    if (costs_credit(requests_.front())) --credits_;
+    requests_.pop_front();
+  }
   bool next_response(Message& out);
 
   AgentId agent() const { return agent_; }
@@ -187,6 +204,7 @@ class IoAgent {
     MessageKind snoop = MessageKind::kInvalidate;
   };
 
+  static bool costs_credit(const Message& request) { return request.kind != MessageKind::kDropShared; }
   Line* find(LineNumber line);
   const Line* find(LineNumber line) const;
   void add_operation(LineNumber line, OperationKind kind, IoTag tag);

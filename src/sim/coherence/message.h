@@ -94,7 +94,6 @@ enum class Grant : std::uint8_t {
 /// so that equal messages are equal bytes.
 struct Message {
   LineNumber line = 0;
-  LineBytes data{};
   MessageKind kind = MessageKind::kGetShared;
   AgentId agent = 0;  ///< The end that is not the home.
   Grant grant = Grant::kOnce;
@@ -103,6 +102,7 @@ struct Message {
   bool is_dirty = false;                          ///< kSnoopData: memory does not have these bytes.
   bool keeps_shared = false;  ///< kSnoopAck, kSnoopData, kPutModified: the agent stays a sharer.
   bool wants_data = false;    ///< kInvalidate: answer with the bytes, if they are still there.
+  LineBytes data{};           ///< Behind the rest, which is all that most messages have.
 
   bool operator==(const Message&) const = default;
 };
@@ -111,6 +111,13 @@ static_assert(sizeof(Message) == 80, "Copied several times per access.");
 
 /// For timed links: the bytes of payload that travel with it, kLineBytes or 0.
 constexpr std::uint32_t payload_bytes(const Message& message) { return message.has_data ? kLineBytes : 0; }
+
+/// Copies all of a message but bytes that mean nothing: those of `to` stay as they are.
+inline void copy_message(Message& to, const Message& from) {
+  static_assert(std::is_standard_layout_v<Message>);
+  __builtin_memcpy(static_cast<void*>(&to), &from, offsetof(Message, data));
+  if (from.has_data) to.data = from.data;
+}
 
 /// Makes `request`, a new message, what `agent` asks of the home about `line`; `bytes` may be null.
 inline void make_request(Message& request, AgentId agent, LineNumber line, MessageKind kind,

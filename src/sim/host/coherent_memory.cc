@@ -80,7 +80,7 @@ void CoherentMemory::send(TimePs now, const Message& message) {
 void CoherentMemory::fly(TimePs at, EventKind kind, const Message& message, TimePs data_at) {
   flying_.grow(flying_.in_use() + 1);
   const std::uint32_t slot = flying_.acquire();
-  flying_[slot].message = message;
+  copy_message(flying_[slot].message, message);
   flying_[slot].data_at = data_at;
   simulation_.schedule(at, id(), id(), kind, slot);
 }
@@ -102,8 +102,7 @@ void CoherentMemory::handle(const Event& event) {
     }
     case kMemoryRead: {
       // What the home hands on gets its bytes when it leaves.
-      static constexpr LineBytes kToBeFilled{};
-      home_.memory_done(take_slot(reading_, event.argument), &kToBeFilled);
+      home_.memory_done(take_slot(reading_, event.argument), nullptr);
       drain(now);
       break;
     }
@@ -138,15 +137,24 @@ void CoherentMemory::arrive(TimePs now, TimePs at, TimePs data_at, TimePs& last_
 }
 
 void CoherentMemory::drain(TimePs now) {
-  if (!home_.has_output()) return;
+  while (home_.has_output()) {
+    if (home_.has_snoop()) drain_snoops(now);
+    while (home_.has_response()) {
+      respond(now, home_.first_response());
+      home_.first_response_taken();
+    }
+    if (home_.has_memory_access()) drain_accesses(now);
+  }
+}
+
+[[gnu::noinline]] void CoherentMemory::drain_snoops(TimePs now) {
   Message message;
-  do {
-    while (home_.has_snoop() && home_.next_snoop(message)) snoop(now, message);
-    while (home_.has_response() && home_.next_response(message)) respond(now, message);
-    if (!home_.has_memory_access()) continue;
-    MemoryAccess access;
-    while (home_.has_memory_access() && home_.next_memory_access(access)) access_memory(now, access);
-  } while (home_.has_output());
+  while (home_.has_snoop() && home_.next_snoop(message)) snoop(now, message);
+}
+
+void CoherentMemory::drain_accesses(TimePs now) {
+  MemoryAccess access;
+  while (home_.has_memory_access() && home_.next_memory_access(access)) access_memory(now, access);
 }
 
 void CoherentMemory::snoop(TimePs now, const Message& message) {

@@ -120,6 +120,8 @@ class CoherentMemory final : public Component, public StoreMirror {
 
   void fly(TimePs at, EventKind kind, const Message& message, TimePs data_at);
   void drain(TimePs now);
+  void drain_snoops(TimePs now);
+  void drain_accesses(TimePs now);
   void snoop(TimePs now, const Message& message);
   void respond(TimePs now, Message& message);
   void arrive(TimePs now, TimePs at, TimePs data_at, TimePs& last_pending, const Message& message);

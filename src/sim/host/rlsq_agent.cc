@@ -14,13 +14,18 @@ void RlsqAgent::settle() {
   for (;;) {
     bool moved = (waiting_ || queue_.has_memory_request()) && ask();
     while (agent_.has_event()) {
+      moved = true;
+      if (const IoEvent* const read = agent_.read_answer()) {
+        queue_.read_done(read->line, read->bytes);
+        agent_.read_answer_taken();
+        if (queue_.has_perform()) perform_all();
+        continue;
+      }
       IoEvent event;
       agent_.next_event(event);
-      moved = true;
       switch (event.kind) {
         case IoEvent::Kind::kRead:
-          queue_.read_done(event.line, event.bytes);
-          break;
+          WHARF_UNREACHABLE();
         case IoEvent::Kind::kOwned:
           queue_.owned(event.line);
           break;
@@ -41,7 +46,7 @@ void RlsqAgent::settle() {
 
 bool RlsqAgent::ask() {
   bool moved = false;
-  while (waiting_ || queue_.next_memory_request(held_)) {
+  while (waiting_ || (queue_.has_memory_request() && queue_.next_memory_request(held_))) {
     waiting_ = true;
     if (held_.operation != ordering::MemoryOperation::kDrop && !agent_.has_room(held_.line)) return moved;
     waiting_ = false;
@@ -85,6 +90,7 @@ void RlsqAgent::perform(const ordering::Perform& work) {
   const std::uint32_t offset = ordering::first_byte(work.mask);
   const std::uint32_t width = ordering::byte_count(work.mask);
   std::array<std::uint64_t, 2> old{};
+  WHARF_CHECK(width <= sizeof old);
   std::memcpy(old.data(), line->data() + offset, width);
   std::array<std::uint64_t, 2> next = old;
   bool writes = true;

@@ -43,6 +43,10 @@ class RlsqAgent {
   bool has_message() const { return agent_.has_message(); }
   /// To the home: requests, and answers to snoops.
   bool next_message(Message& out) { return agent_.next_response(out) || agent_.next_request(out); }
+  /// The next request to the home, when there is no answer to a snoop before it, in two steps and without a
+  /// copy: what there is, or null, and that it is taken.
+  const Message* first_request() const { return agent_.has_response() ? nullptr : agent_.first_request(); }
+  void first_request_taken() { agent_.first_request_taken(); }
   bool has_response() const { return queue_.has_response(); }
   /// For the device; kind kWrite says that a posted write was performed.
   bool next_response(ordering::Response& out) { return queue_.next_response(out); }

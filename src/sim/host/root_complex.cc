@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "sim/host/keep_slot.h"
 
 namespace wharf::sim {
 
@@ -111,13 +110,19 @@ void RootComplex::handle(const Event& event) {
       at_queue(event.time, event.argument);
       break;
     case kAtDevice:
-      device_->answered(event.time, take_slot(responses_, event.argument));
+      tell_device(event.time, event.argument);
       break;
     case kCredit:
       refused_[event.argument] = false;
       device_->credits_back(event.time);
       break;
   }
+}
+
+/// No response is made while the device hears of one.
+void RootComplex::tell_device(TimePs now, std::uint32_t slot) {
+  device_->answered(now, responses_[slot]);
+  responses_.release(slot);
 }
 
 void RootComplex::at_queue(TimePs now, std::uint32_t slot) {
@@ -172,21 +177,18 @@ void RootComplex::receive(TimePs now, const Message& message, TimePs data_at) {
 void RootComplex::drain(TimePs now, TimePs data_at) {
   // After a retry there is more room only when an answer has left.
   bool has_new_room = true;
-  Message message;
   for (;;) {
-    bool moved = false;
-    if (complex_.has_message()) {
-      while (complex_.next_message(message)) {
-        moved = true;
-        memory_.send(now, message);
+    bool moved = complex_.has_message() && send_messages(now);
+    while (complex_.has_response()) {
+      // Made where it is kept until its event.
+      responses_.grow(responses_.in_use() + 1);
+      const std::uint32_t slot = responses_.acquire();
+      if (!complex_.next_response(responses_[slot])) {
+        responses_.release(slot);
+        break;
       }
-    }
-    if (complex_.has_response()) {
-      ordering::Response response;
-      while (complex_.next_response(response)) {
-        moved = has_new_room = true;
-        answer(now, data_at, response);
-      }
+      moved = has_new_room = true;
+      answer(now, data_at, slot);
     }
     if (!moved) return;
     if (has_new_room && (!held_[kPosted].empty() || !held_[kNonPosted].empty())) retry(now);
@@ -194,9 +196,26 @@ void RootComplex::drain(TimePs now, TimePs data_at) {
   }
 }
 
-void RootComplex::answer(TimePs now, TimePs data_at, const ordering::Response& response) {
+bool RootComplex::send_messages(TimePs now) {
+  bool moved = false;
+  for (;;) {
+    if (const Message* const request = complex_.first_request()) {
+      memory_.send(now, *request);
+      complex_.first_request_taken();
+    } else {
+      Message message;
+      if (!complex_.next_message(message)) return moved;
+      memory_.send(now, message);
+    }
+    moved = true;
+  }
+}
+
+/// The response in `slot`, which is free again when the device has it.
+void RootComplex::answer(TimePs now, TimePs data_at, std::uint32_t slot) {
+  const ordering::Response& response = responses_[slot];
   if (response.kind == ordering::Kind::kWrite) {
-    device_->answered(now, response);
+    tell_device(now, slot);
     return;
   }
   ++counters_.answers;
@@ -205,7 +224,7 @@ void RootComplex::answer(TimePs now, TimePs data_at, const ordering::Response& r
   answer_from_ = leaves + config_.spacing;
   const TimePs arrived = link_.send_down(now, leaves, response);
   const TimePs complete = max(arrived, data_at + config_.answer + link_.way_down());
-  simulation_.schedule(complete, id(), id(), kAtDevice, keep_slot(responses_, response));
+  simulation_.schedule(complete, id(), id(), kAtDevice, slot);
 }
 
 void RootComplex::describe_waiting(std::vector<std::string>& lines) const {

@@ -75,7 +75,9 @@ class RootComplex final : public Component, public CoherentAgent, public Request
   bool has_credit(TimePs now, Flow flow);
   void wake_for_credit(Flow flow);
   void drain(TimePs now, TimePs data_at);
-  void answer(TimePs now, TimePs data_at, const ordering::Response& response);
+  bool send_messages(TimePs now);
+  void answer(TimePs now, TimePs data_at, std::uint32_t slot);
+  void tell_device(TimePs now, std::uint32_t slot);
 
   Simulation& simulation_;
   CoherentMemory& memory_;
