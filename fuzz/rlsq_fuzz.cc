@@ -27,16 +27,9 @@ struct InputChoices {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   InputBytes input(data, size);
   const std::uint32_t options = input.number();
-  ordering::RlsqConfig config;
-  config.design = static_cast<ordering::RlsqDesign>(input.number() % ordering::kRlsqDesignCount);
-  config.order.write_before_annotated_read = (options & 1U) != 0;
-  config.order.release_before_acquire = (options & 2U) != 0;
-  config.answers_in_order = (options & 4U) != 0;
-  config.entries = (options & 8U) != 0 ? 1 : 24;
-  config.trackers = (options & 16U) != 0 ? 1 : 8;
-  config.posted_reserve = 1 + (options >> 5U) % 3;
+  const auto design = static_cast<ordering::RlsqDesign>(input.number() % ordering::kRlsqDesignCount);
   const std::uint32_t requests = 1 + input.number() % 32;
-  ordering::RandomRun run(config, InputChoices{&input});
+  ordering::RandomRun run(ordering::random_run_config(design, options), InputChoices{&input});
   const std::string verdict = run.run(requests);
   if (!verdict.empty()) std::fprintf(stderr, "%s\n", verdict.c_str());
   WHARF_CHECK(verdict.empty());

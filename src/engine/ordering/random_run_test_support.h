@@ -267,4 +267,17 @@ class RandomRun {
   std::size_t collected_ = 0;
 };
 
+/// A queue whose room and rules the bits of `options` choose.
+inline RlsqConfig random_run_config(RlsqDesign design, std::uint32_t options) {
+  RlsqConfig config;
+  config.design = design;
+  config.order.write_before_annotated_read = (options & 1U) != 0;
+  config.order.release_before_acquire = (options & 2U) != 0;
+  config.answers_in_order = (options & 4U) != 0;
+  config.entries = (options & 8U) != 0 ? 1 : 24;
+  config.trackers = (options & 16U) != 0 ? 1 : 8;
+  config.posted_reserve = 1 + (options >> 5U) % 3;
+  return config;
+}
+
 }  // namespace wharf::ordering

@@ -23,18 +23,6 @@ struct ByteChoices {
   }
 };
 
-RlsqConfig small_queue(RlsqDesign design, std::uint8_t options) {
-  RlsqConfig config;
-  config.design = design;
-  config.order.write_before_annotated_read = (options & 1U) != 0;
-  config.order.release_before_acquire = (options & 2U) != 0;
-  config.answers_in_order = (options & 4U) != 0;
-  config.entries = (options & 8U) != 0 ? 1 : 24;
-  config.trackers = (options & 16U) != 0 ? 1 : 8;
-  config.posted_reserve = 1 + (options >> 5U) % 3;
-  return config;
-}
-
 /// The queue's state, and what the toy around it holds.
 std::vector<std::byte> state_with_memory(const ToyMemory& toy, bool answers_in_order) {
   std::vector<std::byte> state;
@@ -94,7 +82,7 @@ RC_GTEST_PROP(RlsqRandom, EveryDesignKeepsItsOrderAndLosesNothing, (std::uint8_t
   const auto bytes = *rc::gen::container<std::vector<std::uint8_t>>(700, byte);
   for (int design = 0; design < kRlsqDesignCount; ++design) {
     const auto each = static_cast<RlsqDesign>(design);
-    RandomRun run(small_queue(each, options), ByteChoices{&bytes});
+    RandomRun run(random_run_config(each, options), ByteChoices{&bytes});
     const std::string verdict = run.run(16);
     if (!verdict.empty()) RC_FAIL(std::string(name(each)) + ": " + verdict);
   }
