@@ -28,23 +28,6 @@ Bytes most_under_way(const UetSettings& settings, const UetNetwork& network) {
   return {std::min(psns, network.max_window)};
 }
 
-/// The fetch of a full packet's payload on an idle host.
-TimePs fetch_time(std::uint32_t payload, const HostConfig& host, Attachment attachment) {
-  const bool on_bus = attachment == Attachment::kOnChipBus;
-  if (host.memory.system == MemorySystem::kFlat) {
-    if (on_bus) return host.bus.crossing + transfer_time(Bytes{payload}, host.bus.rate);
-    return host.pcie.read_round_trip + transfer_time(Bytes{payload}, host.pcie.rate);
-  }
-  const CoherentConfig& coherent = host.coherent.host;
-  const RootComplexConfig& complex = coherent.root_complex;
-  const DdrConfig& ddr = coherent.ddr;
-  const TimePs way = on_bus ? host.bus.crossing : coherent.io_link.up + coherent.io_link.down;
-  const TimePs first =
-      way + complex.lookup + complex.answer + ddr.front_end + ddr.rcd + ddr.cl + ddr.burst + ddr.back_end;
-  const std::int64_t lines = (payload + kCacheLineBytes - 1) / kCacheLineBytes;
-  return first + max(host.coherent.dma.issue, complex.spacing) * lines;
-}
-
 }  // namespace
 
 void bind_uet(Binder& binder, UetSettings& uet, bool active) {
@@ -89,9 +72,7 @@ void bind_uet(Binder& binder, UetSettings& uet, bool active) {
                  4096);
 }
 
-UetNetwork network_of(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
-                      Attachment attachment) {
-  const NicConfig& nic = host.nic;
+UetNetwork network_of(const UetSettings& settings, const LinkConfig& link, const NicConfig& nic) {
   UetNetwork network;
   network.payload = settings.payload;
   network.header = settings.header;
@@ -102,8 +83,7 @@ UetNetwork network_of(const UetSettings& settings, const LinkConfig& link, const
   network.link = link.rate.value == 0 ? BitsPerSecond{path} : BitsPerSecond{std::min(link.rate.value, path)};
   const std::uint32_t data = settings.header != 0 ? settings.header : kUetDataOverhead;
   const std::uint32_t answer = settings.header != 0 ? settings.header : kUetAcknowledgement;
-  network.base_rtt = fetch_time(settings.payload, host, attachment) + link.delay * 2 +
-                     nic.cycle * (4 * static_cast<std::int64_t>(nic.uet_cycles)) +
+  network.base_rtt = link.delay * 2 + nic.cycle * (4 * static_cast<std::int64_t>(nic.uet_cycles)) +
                      transfer_time(Bytes{settings.payload + data}, network.link) +
                      transfer_time(Bytes{answer}, network.link);
   // [UE 1.0 3.6.13] MaxWnd: one and a half bandwidth-delay products.
@@ -117,9 +97,8 @@ UetNetwork network_of(const UetSettings& settings, const LinkConfig& link, const
   return network;
 }
 
-uet::UetConfig derive_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
-                          Attachment attachment) {
-  uet::UetConfig uet = derive_uet_ends(settings, network_of(settings, link, host, attachment));
+uet::UetConfig derive_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host) {
+  uet::UetConfig uet = derive_uet_ends(settings, network_of(settings, link, host.nic));
   uet.default_mpr = settings.default_mpr;
   uet.max_ack_data_bytes = settings.max_ack_data;
   uet.ack_per_packet = settings.ack_per_packet;
@@ -142,11 +121,10 @@ uet::UetConfig derive_uet(const UetSettings& settings, const LinkConfig& link, c
   return uet;
 }
 
-Result<void> check_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
-                       Attachment attachment) {
+Result<void> check_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host) {
   WHARF_TRY(check_ends(settings, "uet"));
-  WHARF_TRY(check_window(settings, network_of(settings, link, host, attachment), "uet", "this link"));
-  return uet::validate(derive_uet(settings, link, host, attachment));
+  WHARF_TRY(check_window(settings, network_of(settings, link, host.nic), "uet", "this link"));
+  return uet::validate(derive_uet(settings, link, host));
 }
 
 }  // namespace wharf::sim
