@@ -156,6 +156,26 @@ TEST(TwoHostsUet, TheRulesFillTheLink) {
   }
 }
 
+// Two writes as in AWriteTakesTheSumOfItsSteps, from two programs of one core, and a window of one packet.
+// The second program has the core 80 ns later, and its payload by as much: at 80 + 1233.174. The first
+// packet left at 1233.174; its answer is there 43.484 + 100 + 27.954 + 34.166 + 100 + 27.954 later.
+TEST(TwoHostsUet, TimeBehindAClosedWindowIsAStageOfItsOwn) {
+  TwoHostsConfig config = mechanism(Stack::kUet);
+  config.uet.congestion = uet::CongestionControl::kSender;
+  config.uet.controller = congestion::ConstantWindowConfig{.packets = 1};
+  Pair pair(config);
+  CompletionStatus first = CompletionStatus::kFlushed;
+  CompletionStatus second = CompletionStatus::kFlushed;
+  pair.two->host(0).core().spawn(testing::do_once(pair, {Verb::kWrite, 64}, first));
+  pair.run(testing::do_once(pair, {Verb::kWrite, 64}, second));
+  EXPECT_EQ(first, CompletionStatus::kSuccess);
+  EXPECT_EQ(second, CompletionStatus::kSuccess);
+  const trace::OperationPath& path = pair.two->log().totals(Verb::kWrite).path;
+  EXPECT_EQ(path.unattributed, kTimeZero);
+  const double answer = 43.484 + 100 + 27.954 + 34.166 + 100 + 27.954;
+  EXPECT_NEAR(as_nanoseconds(path.critical[static_cast<std::size_t>(Stage::kWindowWait)]), answer - 80, 0.01);
+}
+
 TEST(TwoHostsUet, LossesAreRepairedInBothWireModes) {
   const std::vector<std::string> keys{
       "run.workload=verb_loop", "run.verb=write",         "run.payload=10000B",          "run.concurrency=4",
