@@ -176,6 +176,28 @@ TEST(TwoHostsUet, TimeBehindAClosedWindowIsAStageOfItsOwn) {
   EXPECT_NEAR(as_nanoseconds(path.critical[static_cast<std::size_t>(Stage::kWindowWait)]), answer - 80, 0.01);
 }
 
+// An idle connection is closed, and the next message opens another one, over a NIC that takes its time too.
+TEST(TwoHostsUet, AnIdleConnectionIsClosedAndOpenedAgain) {
+  TwoHostsConfig config = mechanism(Stack::kUet);
+  config.uet.idle_timeout = microseconds(20);
+  Pair pair(config);
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    CompletionStatus status = CompletionStatus::kFlushed;
+    pair.run(testing::do_once(pair, {Verb::kWrite, 10'000}, status));
+    EXPECT_EQ(status, CompletionStatus::kSuccess);
+    EXPECT_EQ(pair.two->uet_engine(0)->counters().pdcs_opened, round);
+    EXPECT_EQ(pair.two->uet_engine(0)->counters().pdcs_closed, round - 1);
+    const TimePs end = pair.two->simulation().now();
+    pair.two->run(end + microseconds(15));
+    EXPECT_EQ(pair.two->uet_engine(0)->counters().pdcs_closed, round - 1) << "not idle for long enough";
+    pair.two->settle();
+    EXPECT_EQ(pair.two->uet_engine(0)->counters().pdcs_closed, round);
+    EXPECT_EQ(pair.two->uet_engine(0)->counters().timeouts, 0U);
+  }
+  std::vector<std::string> waiting = pair.two->describe_waiting();
+  EXPECT_TRUE(waiting.empty()) << waiting.front();
+}
+
 TEST(TwoHostsUet, LossesAreRepairedInBothWireModes) {
   const std::vector<std::string> keys{
       "run.workload=verb_loop", "run.verb=write",         "run.payload=10000B",          "run.concurrency=4",

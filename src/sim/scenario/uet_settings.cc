@@ -68,6 +68,8 @@ void bind_uet(Binder& binder, UetSettings& uet, bool active) {
   binder.flag("small_headers", uet.small_headers,
               "one-packet reads and writes use the header of 20 bytes, with optimized keys");
   binder.flag("medium_headers", uet.medium_headers, "other one-packet requests use that of 32 bytes");
+  binder.time("idle_timeout", uet.idle_timeout,
+              "a connection that is idle for so long is closed; 0ns: never");
   binder.integer("fetch_ahead", uet.fetch_ahead, "packets whose payload is fetched before they leave", 1,
                  4096);
 }
@@ -105,8 +107,9 @@ uet::UetConfig derive_uet(const UetSettings& settings, const LinkConfig& link, c
   uet.max_rto_retries = settings.max_rto_retries;
   uet.max_nack_retries = settings.max_nack_retries;
   uet.tail_loss_time = settings.tail_loss_time;
-  // Choice: what is idle stays open. A run would go on until it is closed and its number free again, seconds.
-  uet.idle_timeout = kTimeZero;
+  // Choice: what is idle stays open unless a key says otherwise. With the 5 s of the reference provider a run
+  // would go on until it is closed and its number free again.
+  uet.idle_timeout = settings.idle_timeout;
   uet.one_sided_delivery = settings.one_sided;
   uet.two_sided_delivery = settings.two_sided;
   uet.large_send = settings.large_send;

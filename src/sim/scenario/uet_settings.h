@@ -38,6 +38,7 @@ struct UetSettings : UetEnds {
   bool small_headers = false;
   bool medium_headers = false;
   std::uint32_t fetch_ahead = 16;
+  TimePs idle_timeout{};  ///< Zero: what is idle stays open.
 };
 
 /// Binds "uet".
