@@ -52,6 +52,7 @@ void Cms::update(TimePs now, std::uint32_t ccc) {
     can_send = may_send(now, context, parts_.pds.next_window_bytes(context.pdcs.head));
   }
   const bool was_active = context.state == CccState::kActive || context.state == CccState::kReady;
+  const CccState before = context.state;
   context.state = updated(context.state, context.has_data(), context.in_flight > 0, can_send);
   if (was_active != (context.state == CccState::kActive || context.state == CccState::kReady)) {
     active_ += was_active ? ~0U : 1U;
@@ -60,6 +61,8 @@ void Cms::update(TimePs now, std::uint32_t ccc) {
     can_send = may_send(now, context, parts_.pds.next_window_bytes(context.pdcs.head));
     context.state = updated(context.state, context.has_data(), false, can_send);
   }
+  if (parts_.config.tracer != nullptr && context.state != before) [[unlikely]]
+    note_hold(now, context, before);
   if (context.state == CccState::kReady) {
     if (!context.on_ready_list) {
       context.on_ready_list = true;
@@ -69,6 +72,27 @@ void Cms::update(TimePs now, std::uint32_t ccc) {
     leave_ready_list(ccc);
   }
   set_timer(now, ccc);
+}
+
+void Cms::note_hold(TimePs now, CongestionContext& context, CccState before) const {
+  if (context.state == CccState::kActive) {
+    if (context.held_since == kNever) context.held_since = now;
+    context.held_until = kNever;
+  } else if (context.state == CccState::kReady) {
+    if (before == CccState::kActive) context.held_until = now;
+  } else {
+    context.held_since = kNever;
+  }
+}
+
+void Cms::end_hold(std::uint32_t ccc, wire::OperationTag operation, TimePs ready_at) {
+  CongestionContext& context = *contexts_[ccc];
+  // What it waits for before its payload is there is the payload.
+  if (parts_.config.tracer != nullptr && context.held_until != kNever) {
+    parts_.config.tracer->span(operation, trace::Stage::kWindowWait, max(context.held_since, ready_at),
+                               context.held_until, parts_.host.number);
+  }
+  context.held_since = kNever;
 }
 
 void Cms::set_timer(TimePs now, std::uint32_t ccc) {
@@ -104,6 +128,17 @@ void Cms::rotate(std::uint32_t ccc) {
     ready_.pop(*this, &CongestionContext::next_ready);
     ready_.push(*this, ccc, &CongestionContext::next_ready);
   }
+}
+
+void Cms::bring_forward(std::uint32_t ccc, std::uint32_t pdc) {
+  const auto forward = [](IndexList& list, auto& pool, std::uint32_t index, auto link) {
+    if (list.head == index) return;
+    list.remove(pool, index, link);
+    pool[index].*link = list.head;
+    list.head = index;
+  };
+  forward(contexts_[ccc]->pdcs, parts_.pds, pdc, &Pdc::next_ready);
+  forward(ready_, *this, ccc, &CongestionContext::next_ready);
 }
 
 void Cms::on_acknowledgement(TimePs now, std::uint32_t ccc,

@@ -58,6 +58,12 @@ struct alignas(64) CongestionContext {
   TimePs credit_request_at{};  ///< The next Credit Request CP may leave.
   TimePs round_trip = kNever;  ///< The latest sample, for observers.
   congestion::PathSelector paths;
+  // From here on: only where payload comes from memory, or somebody looks at where time goes.
+  std::uint32_t fetched = 0;  ///< Packets whose payload is here, or on its way, before they may leave.
+  std::uint32_t next_fetch = kNoSlot;
+  bool fetch_wanted = false;   ///< On the list of Pds.
+  TimePs held_since = kNever;  ///< Data has not been permitted to leave since,
+  TimePs held_until = kNever;  ///< until; kNever: it still is not.
 };
 
 class Cms {
@@ -83,6 +89,12 @@ class Cms {
   std::uint32_t next_ready() const { return ready_.head; }
   /// Its PDC has sent a packet: the next one's turn.
   void rotate(std::uint32_t ccc);
+  /// Makes PDC `pdc` of `ccc` the one whose turn it is.
+  void bring_forward(std::uint32_t ccc, std::uint32_t pdc);
+  /// The first packet since the CCC was held back leaves, which was ready to at `ready_at`.
+  void end_hold(std::uint32_t ccc, wire::OperationTag operation, TimePs ready_at);
+  /// CCCs that are ACTIVE or READY.
+  std::uint32_t active() const { return active_; }
 
   /// Whether window and credit, as far as they are in use, let a packet of `bytes` leave.
   bool permits(const CongestionContext& context, std::uint64_t bytes) const {
@@ -143,6 +155,7 @@ class Cms {
 
  private:
   void leave_ready_list(std::uint32_t ccc);
+  void note_hold(TimePs now, CongestionContext& context, CccState before) const;
   void set_timer(TimePs now, std::uint32_t ccc);
   void send_probe(TimePs now, std::uint32_t pdc);
   // cms_credit.cc

@@ -150,7 +150,9 @@ struct UetConfig {
   std::uint32_t unexpected_messages = 1024;   ///< Kept without a posted receive.
   std::uint32_t held_packets = 4096;          ///< Payloads kept for a receive or for their SOM packet.
   std::uint32_t packets_in_execution = 4096;  ///< Requests of others whose memory accesses are under way.
-  std::uint32_t fetch_ahead_packets = 16;     ///< Packets whose payload is fetched before they leave.
+  /// Packets whose payload is fetched before they leave: shared by the destinations with data, each one's
+  /// next packet always among them.
+  std::uint32_t fetch_ahead_packets = 16;
 
   std::uint64_t seed = 1;           ///< For Start_PSN and entropy values.
   trace::Tracer* tracer = nullptr;  ///< May be null; outlives the engine.

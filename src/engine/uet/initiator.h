@@ -51,6 +51,8 @@ class Initiator {
     return message.send_length > 0 && message.inline_data.kind == wire::PayloadKind::kNone &&
            !message.atomic_from_operand;
   }
+  /// The payload of one packet of a message that needs no fetch, with a reference.
+  wire::Payload payload_at_hand(std::uint32_t slot, std::uint32_t offset, std::uint32_t length) const;
   /// Asks memory for the payload of one packet, or gives it at once; false when it may not be read any more.
   bool fetch(TimePs now, std::uint32_t slot, std::uint32_t staged, std::uint32_t offset, std::uint32_t length,
              wire::Payload& payload, std::uint32_t& pieces, bool& whole_result);

@@ -401,6 +401,20 @@ void Initiator::take_from_backlog(CongestionContext& context, std::uint32_t slot
   context.backlog -= left + packets * message.overhead;
 }
 
+wire::Payload Initiator::payload_at_hand(std::uint32_t slot, std::uint32_t offset,
+                                         std::uint32_t length) const {
+  const OutboundMessage& message = parts_.outbound[slot];
+  if (length == 0) return {};
+  if (message.atomic_from_operand) {
+    const wire::BufferId buffer = parts_.payloads.acquire(length);
+    std::memcpy(parts_.payloads.data(buffer), message.operand.data(), length);
+    return wire::bytes_payload(parts_.payloads.data(buffer), length, buffer);
+  }
+  const wire::Payload payload = wire::slice(message.inline_data, message.first_byte + offset, length);
+  parts_.payloads.retain(payload.buffer);
+  return payload;
+}
+
 bool Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uint32_t offset,
                       std::uint32_t length, wire::Payload& payload, std::uint32_t& pieces,
                       bool& whole_result) {
@@ -411,18 +425,11 @@ bool Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uin
       parts_.regions.find(message.memory_key, message.to.job_id) == kNoSlot) {
     return false;
   }
-  if (message.atomic_from_operand) {
-    const wire::BufferId buffer = parts_.payloads.acquire(length);
-    std::memcpy(parts_.payloads.data(buffer), message.operand.data(), length);
-    payload = wire::bytes_payload(parts_.payloads.data(buffer), length, buffer);
+  if (!needs_fetch(slot)) {
+    payload = payload_at_hand(slot, offset, length);
     return true;
   }
   const std::uint32_t from = message.first_byte + offset;
-  if (message.inline_data.kind != wire::PayloadKind::kNone) {
-    payload = wire::slice(message.inline_data, from, length);
-    parts_.payloads.retain(payload.buffer);
-    return true;
-  }
   // Which pieces of local memory the packet covers.
   std::uint32_t begin = 0;
   std::uint32_t count = 0;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "base/index_list.h"
 #include "base/slot_pool.h"
 #include "base/time.h"
 #include "engine/uet/pdc_state.h"
@@ -202,6 +203,8 @@ struct alignas(64) Pdc {
   TimePs least_refusal = kNever;  ///< ROD: shortest time from a packet to its NACK.
   PdcSend tx;
   PdcReceive rx;
+  IndexList fetched;        ///< Payload of packets that were never sent, in their order,
+  IndexList fetched_again;  ///< and of repetitions (Pds::StagedPacket).
 
   UetPsn clear_psn() const { return tx.una - 1; }
 };

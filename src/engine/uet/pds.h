@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/flat_map.h"
+#include "base/index_list.h"
 #include "base/random.h"
 #include "base/ring.h"
 #include "base/slot_pool.h"
@@ -120,17 +121,29 @@ class Pds {
     wire::UetSesResponse response;
     wire::Payload data;
   };
-  /// A packet with a PSN whose payload is being fetched, or that is about to leave.
+  /// Payload that has been fetched, or is being fetched, for a packet that has not left.
   struct StagedPacket {
-    std::uint32_t pdc = kNoSlot;
-    std::uint32_t generation = 0;
-    UetPsn psn = 0;
-    std::uint32_t pieces = 0;   ///< Memory accesses under way.
-    std::uint8_t sends = 0;     ///< SendEntry::sends when it was staged.
-    bool whole_result = false;  ///< One access gives all of the payload.
+    std::uint32_t pdc = kNoSlot;      ///< kNoSlot: of Rudi.
+    std::uint32_t next = kNoSlot;     ///< Link of Pdc::fetched or fetched_again.
+    std::uint32_t message = kNoSlot;  ///< Outbound message,
+    std::uint32_t offset = 0;         ///< which bytes of it,
+    std::uint32_t length = 0;         ///< and how many.
+    UetPsn psn = 0;                   ///< Of a repetition. Of Rudi: its packet.
+    std::uint32_t pieces = 0;         ///< Memory accesses under way.
+    std::uint8_t sends = 0;           ///< Of Rudi: the copy that it is.
+    bool whole_result = false;        ///< One access gives all of the payload.
     bool failed = false;
-    congestion::PacketRequest request;
+    bool dropped = false;   ///< Nobody wants it; it ends with its last access.
+    TimePs ready_at{};      ///< The latest piece came.
     wire::Payload payload;  ///< The engine has a reference.
+  };
+  /// The next packet of a PDC, on its way out.
+  struct Leaving {
+    std::uint32_t pdc = kNoSlot;
+    std::uint32_t window_bytes = 0;
+    bool failed = false;    ///< Its memory could not be read.
+    TimePs ready_at{};      ///< Its payload was there.
+    wire::Payload payload;  ///< With the reference that goes with the packet.
   };
   /// A PDC that was here, or an opening that was refused.
   struct ClosedPdc {
@@ -187,19 +200,48 @@ class Pds {
   bool starved(const Pdc& pdc) const;
   void kick(TimePs now, std::uint32_t index);
   void push_control_entry(TimePs now, std::uint32_t index, wire::UetControlType type);
-  bool stage_next(TimePs now, bool only_if_fetched);
   bool transmit_control(TimePs now, Ring<ControlJob>& jobs, wire::Packet& out);
   bool transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
-  /// Whether the copy that was staged is the one to send.
-  bool still_wanted(const StagedPacket& staged) const;
-  void drop_unwanted();
-  void emit(TimePs now, std::uint32_t staged, wire::Packet& out);
-  void emit_unsequenced(TimePs now, std::uint32_t staged, wire::Packet& out);
+  wire::TrafficClass data_class(bool again) const {
+    return again && !parts_config().retransmit_as_data ? wire::TrafficClass::kRetransmission
+                                                       : wire::TrafficClass::kData;
+  }
+  /// Gives the next packet of a PDC that is at the head of its CCC's list its PSN and its place in the
+  /// window.
+  void depart(TimePs now, const Leaving& leaving, wire::Packet& out);
+  void emit(TimePs now, std::uint32_t pdc, UetPsn psn, const congestion::PacketRequest& asked,
+            const Leaving& leaving, wire::Packet& out);
   void build_ack(TimePs now, const ControlJob& job, wire::Packet& out);
   std::uint32_t entry_window_bytes(const SendEntry& entry) const;
   ControlJob& push(Ring<ControlJob>& jobs);
   void send_control(std::uint32_t index, wire::UetControlType type, UetPsn psn, std::uint32_t payload,
                     std::uint8_t flags = 0);
+
+  // pds_fetch.cc
+  /// The CCC may have payload to fetch: settle() sees to it.
+  void want_fetch(std::uint32_t ccc);
+  void fetch_ahead(TimePs now, std::uint32_t ccc);
+  /// Whether the next packet of a PDC needs no fetch, or its fetch has begun.
+  bool next_is_begun(const Pdc& pdc) const;
+  /// False when all that the PDC has to send is being fetched.
+  bool fetch_one_ahead(TimePs now, std::uint32_t pdc);
+  std::uint32_t fetch_new(TimePs now, std::uint32_t pdc, std::uint32_t slot, std::uint32_t offset);
+  std::uint32_t fetch_again(TimePs now, std::uint32_t pdc, UetPsn psn);
+  std::uint32_t stage(TimePs now, std::uint32_t slot, std::uint32_t offset, std::uint32_t length);
+  /// What is being fetched for the repetition of `psn`; kNoSlot: nothing.
+  std::uint32_t fetched_again(const Pdc& pdc, UetPsn psn) const;
+  /// What is being fetched for the next packet of a PDC. Begins with it when nothing is.
+  std::uint32_t fetched_next(TimePs now, std::uint32_t pdc);
+  void drop(Pdc& pdc, IndexList& list, std::uint32_t staged);
+  /// Of first transmissions of message `slot`; of the repetition of `psn`; of all that a PDC had to send.
+  void drop_fetched_of(std::uint32_t pdc, std::uint32_t slot);
+  void drop_fetched_again(Pdc& pdc, UetPsn psn);
+  void drop_fetched(Pdc& pdc);
+  /// transmit_data() while the packet whose turn it is comes from memory.
+  bool transmit_fetched(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  bool transmit_unsequenced(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  /// Takes what nobody wants any more from the head of staged_order_.
+  void drop_unwanted();
 
   // pds_acknowledge.cc
   void receive_ack(TimePs now, const wire::Packet& packet);
@@ -262,7 +304,7 @@ class Pds {
 
   EngineParts& parts_;
   std::vector<std::unique_ptr<Pdc>> pdcs_;
-  Ring<std::uint32_t> staged_order_;
+  Ring<std::uint32_t> staged_order_;  ///< Of Rudi.
   SlotPool<StagedPacket> staged_;
   Ring<ControlJob> acknowledgements_;
   Ring<ControlJob> control_;
@@ -273,6 +315,7 @@ class Pds {
   Found answered_;                        ///< By the last acknowledgement,
   Found requested_;                       ///< and by the last request.
   bool fetches_ = false;                  ///< Some message has had its payload in memory.
+  IndexList fetch_wanted_;                ///< CCCs that may have payload to fetch.
   // From here on: not looked at for every packet.
   std::array<std::array<PdcidPool, 2>, 2> ids_;  ///< [role][reserved].
   std::vector<std::uint32_t> free_pdcs_;

@@ -45,6 +45,7 @@ void Pds::confirm(Pdc& record, UetPsn psn, Effects& effects) {
     if (entry.state == EntryState::kQueued) {
       --parts_.cms[record.ccc].resend_packets;
       parts_.cms[record.ccc].resend_backlog -= bytes;
+      drop_fetched_again(record, psn);
     }
   }
   tx.unlink(psn);
@@ -324,6 +325,7 @@ void Pds::rebase(TimePs now, std::uint32_t index, UetPsn start) {
   const std::uint32_t distance = start - tx.start;
   if (distance == 0) return;
   for (UetPsn psn = tx.una; psn != tx.next; ++psn) queue_resend(now, index, psn, LossCause::kRefused, kNever);
+  while (!record.fetched_again.empty()) drop(record, record.fetched_again, record.fetched_again.head);
   const std::uint32_t count = tx.outstanding();
   // Entries move to the places of their new numbers; the resend list is built anew.
   std::vector<SendEntry> entries(count);

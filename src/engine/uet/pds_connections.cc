@@ -224,6 +224,7 @@ void Pds::free_pdc(TimePs now, std::uint32_t index) {
   Pdc& record = *pdcs_[index];
   // A closed PDC's responses count as consumed: CLOSE_CMD clears everything.
   clear_stored(now, index, record.rx.highest);
+  drop_fetched(record);
   parts_.target.forget_pdc(now, index);
   forget_route(index);
   PdcidPool& pool = ids_[record.role == PdcRole::kInitiator ? 0 : 1][record.reserved ? 1 : 0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way out: numbering packets, fetching their payload, and building what leaves. [UE 1.0 3.5.10, 3.5.11]
+// The way out: choosing, numbering and building what leaves. [UE 1.0 3.5.10, 3.5.11]
 #include <algorithm>
 #include <memory>
 
@@ -45,6 +45,8 @@ void Pds::kick(TimePs now, std::uint32_t index) {
   } else {
     parts_.cms.update(now, record.ccc);
   }
+  if (fetches_) [[unlikely]]
+    want_fetch(record.ccc);
   if (starved(record) && record.window_at == kNever) {
     record.window_at = now + rto(0);
     arm(index, record.window_at);
@@ -77,6 +79,7 @@ void Pds::stop(TimePs now, std::uint32_t slot) {
   for (std::uint32_t at = tx.message_head; at != slot; at = parts_.outbound[at].next) previous = at;
   (previous == kNoSlot ? tx.message_head : parts_.outbound[previous].next) = message.next;
   if (tx.message_tail == slot) tx.message_tail = previous;
+  drop_fetched_of(index, slot);
   parts_.initiator.take_from_backlog(parts_.cms[pdcs_[index]->ccc], slot);
   kick(now, index);
 }
@@ -96,190 +99,107 @@ void Pds::push_control_entry(TimePs now, std::uint32_t index, UetControlType typ
   send_control(index, type, psn, 0, wire::kUetAckRequested);
 }
 
-bool Pds::stage_next(TimePs now, bool only_if_fetched) {
+void Pds::depart(TimePs now, const Leaving& leaving, wire::Packet& out) {
+  const std::uint32_t index = leaving.pdc;
+  Pdc& record = *pdcs_[index];
+  PdcSend& tx = record.tx;
+  const std::uint32_t ccc = record.ccc;
+  CongestionContext& context = parts_.cms[ccc];
+  const bool again = !tx.resend.empty();
+  const std::uint32_t bytes = leaving.window_bytes;
+  UetPsn psn = 0;
+  if (again) {
+    psn = tx.resend.head;
+    tx.remove(tx.resend, psn);
+    SendEntry& entry = tx.at(psn);
+    entry.state = EntryState::kSent;
+    if (entry.sends < 255) ++entry.sends;
+    tx.append(tx.timers, psn);
+    --context.resend_packets;
+    context.resend_backlog -= bytes;
+  } else {
+    const std::uint32_t slot = tx.message_head;
+    if (tx.full()) grow_ring(tx);
+    psn = tx.next++;
+    SendEntry& entry = tx.at(psn);
+    entry = SendEntry{};
+    entry.sends = 1;
+    OutboundMessage& message = parts_.outbound[slot];
+    entry.message = slot;
+    entry.offset = message.sent;
+    entry.length = static_cast<std::uint16_t>(bytes - message.overhead);
+    message.sent += entry.length;
+    ++message.unanswered;
+    context.backlog -= bytes;
+    if (message.sent == message.send_length) {
+      message.all_sent = true;
+      message.queued = false;
+      tx.message_head = message.next;
+      if (tx.message_head == kNoSlot) tx.message_tail = kNoSlot;
+    }
+    // [UE 1.0 3.5 Limit_PSN_Range]
+    if (parts_.config.limit_psn_range && tx.next - tx.start >= (1U << 31U) &&
+        record.role == PdcRole::kInitiator) {
+      want_close(now, index);
+    }
+  }
+  SendEntry& entry = tx.at(psn);
+  entry.sent_at = now;
+  ++tx.in_flight;
+  recent_sender_ = &record;
+  if (timers_.get(index) > now + rto(entry.timeouts)) arm(index, now + rto(entry.timeouts));
+  congestion::Departure departure;
+  departure.window_bytes = bytes;
+  departure.wire_bytes = bytes;
+  departure.backlog_bytes = context.backlog + context.resend_backlog;
+  departure.retransmission = again;
+  congestion::PacketRequest request = parts_.cms.on_send(now, ccc, departure);
+  // [UE 1.0 3.5.12] AR when the next packet would have to wait for an answer.
+  if (departure.backlog_bytes > 0 &&
+      !parts_.cms.permits(context, std::min<std::uint64_t>(bytes, departure.backlog_bytes))) {
+    request.acknowledge = true;
+  }
+  if (context.held_since != kNever) [[unlikely]]
+    parts_.cms.end_hold(ccc, parts_.outbound[entry.message].operation, leaving.ready_at);
+  parts_.cms.rotate(ccc);
+  parts_.cms.update(now, ccc);
+  if (fetches_) [[unlikely]]
+    want_fetch(ccc);
+  emit(now, index, psn, request, leaving, out);
+}
+
+bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
+  if (!staged_order_.empty() && transmit_unsequenced(now, allowed, out)) return true;
   for (;;) {
     const std::uint32_t ccc = parts_.cms.next_ready();
     if (ccc == kNoSlot) return false;
     CongestionContext& context = parts_.cms[ccc];
-    const std::uint32_t index = context.pdcs.head;
-    Pdc& record = *pdcs_[index];
-    PdcSend& tx = record.tx;
+    Leaving leaving;
+    leaving.pdc = context.pdcs.head;
+    Pdc& record = *pdcs_[leaving.pdc];
     if (!sendable(record)) {
       context.pdcs.pop(*this, &Pdc::next_ready);
       record.on_ready_list = false;
       parts_.cms.update(now, ccc);
       continue;
     }
-    const bool again = !tx.resend.empty();
-    const std::uint32_t slot = again ? tx.at(tx.resend.head).message : tx.message_head;
-    if (only_if_fetched && !parts_.initiator.needs_fetch(slot)) return false;
-    const std::uint32_t bytes = next_window_bytes(index);
-    if (!parts_.cms.may_send(now, context, bytes)) {
+    leaving.window_bytes = next_window_bytes(leaving.pdc);
+    if (!parts_.cms.may_send(now, context, leaving.window_bytes)) {
       parts_.cms.update(now, ccc);
       if (parts_.cms.next_ready() == ccc) return false;
       continue;
     }
-    UetPsn psn = 0;
-    if (again) {
-      psn = tx.resend.head;
-      tx.remove(tx.resend, psn);
-      SendEntry& entry = tx.at(psn);
-      entry.state = EntryState::kSent;
-      if (entry.sends < 255) ++entry.sends;
-      tx.append(tx.timers, psn);
-      --context.resend_packets;
-      context.resend_backlog -= bytes;
-    } else {
-      if (tx.full()) grow_ring(tx);
-      psn = tx.next++;
-      SendEntry& entry = tx.at(psn);
-      entry = SendEntry{};
-      entry.sends = 1;
-      OutboundMessage& message = parts_.outbound[slot];
-      entry.message = slot;
-      entry.offset = message.sent;
-      entry.length = static_cast<std::uint16_t>(bytes - message.overhead);
-      message.sent += entry.length;
-      ++message.unanswered;
-      context.backlog -= bytes;
-      if (message.sent == message.send_length) {
-        message.all_sent = true;
-        message.queued = false;
-        tx.message_head = message.next;
-        if (tx.message_head == kNoSlot) tx.message_tail = kNoSlot;
-      }
-      // [UE 1.0 3.5 Limit_PSN_Range]
-      if (parts_.config.limit_psn_range && tx.next - tx.start >= (1U << 31U) &&
-          record.role == PdcRole::kInitiator) {
-        want_close(now, index);
-      }
-    }
-    SendEntry& entry = tx.at(psn);
-    entry.sent_at = now;
-    ++tx.in_flight;
-    recent_sender_ = &record;
-    if (timers_.get(index) > now + rto(entry.timeouts)) arm(index, now + rto(entry.timeouts));
-    const std::uint32_t staged = EngineParts::acquire(staged_, 1U << 20U);
-    StagedPacket& packet = staged_[staged];
-    packet = StagedPacket{};
-    packet.pdc = index;
-    packet.generation = record.generation;
-    packet.psn = psn;
-    packet.sends = entry.sends;
-    congestion::Departure departure;
-    departure.window_bytes = bytes;
-    departure.wire_bytes = bytes;
-    departure.backlog_bytes = context.backlog + context.resend_backlog;
-    departure.retransmission = again;
-    packet.request = parts_.cms.on_send(now, ccc, departure);
-    // [UE 1.0 3.5.12] AR when the next packet would have to wait for an answer.
-    if (departure.backlog_bytes > 0 &&
-        !parts_.cms.permits(context, std::min<std::uint64_t>(bytes, departure.backlog_bytes))) {
-      packet.request.acknowledge = true;
-    }
-    if (staged_order_.full()) staged_order_.reserve(staged_order_.capacity() * 2 + 16);
-    staged_order_.push_back(staged);
-    staged_[staged].failed =
-        !parts_.initiator.fetch(now, slot, staged, entry.offset, entry.length, staged_[staged].payload,
-                                staged_[staged].pieces, staged_[staged].whole_result);
-    parts_.cms.rotate(ccc);
-    parts_.cms.update(now, ccc);
+    PdcSend& tx = record.tx;
+    const bool again = !tx.resend.empty();
+    if ((allowed & wire::mask_of(data_class(again))) == 0) return false;
+    const std::uint32_t slot = again ? tx.at(tx.resend.head).message : tx.message_head;
+    const std::uint32_t length = leaving.window_bytes - parts_.outbound[slot].overhead;
+    if (length > 0 && parts_.initiator.needs_fetch(slot)) return transmit_fetched(now, allowed, out);
+    const std::uint32_t offset = again ? tx.at(tx.resend.head).offset : parts_.outbound[slot].sent;
+    leaving.payload = parts_.initiator.payload_at_hand(slot, offset, length);
+    depart(now, leaving, out);
     return true;
   }
-}
-
-void Pds::stage_unsequenced(TimePs now, std::uint32_t packet, std::uint8_t sends, std::uint32_t slot,
-                            std::uint32_t offset, std::uint32_t length) {
-  const std::uint32_t staged = EngineParts::acquire(staged_, 1U << 20U);
-  StagedPacket& made = staged_[staged];
-  made = StagedPacket{};
-  made.psn = packet;
-  made.sends = sends;
-  if (staged_order_.full()) staged_order_.reserve(staged_order_.capacity() * 2 + 16);
-  staged_order_.push_back(staged);
-  parts_.initiator.fetch(now, slot, staged, offset, length, made.payload, made.pieces, made.whole_result);
-}
-
-const UetConfig& Pds::parts_config() const { return parts_.config; }
-
-bool Pds::still_wanted(const StagedPacket& staged) const {
-  if (staged.pdc == kNoSlot) return parts_.rudi.wanted(staged.psn, staged.sends);
-  const Pdc& record = *pdcs_[staged.pdc];
-  if (record.generation != staged.generation || !record.tx.contains(staged.psn)) return false;
-  const SendEntry& entry = record.tx.at(staged.psn);
-  return entry.state == EntryState::kSent && entry.sends == staged.sends;
-}
-
-void Pds::drop_unwanted() {
-  // Acknowledged, refused or given up while its payload was being fetched.
-  while (!staged_order_.empty()) {
-    const std::uint32_t slot = staged_order_.front();
-    const StagedPacket& staged = staged_[slot];
-    if (staged.pieces > 0 || still_wanted(staged)) return;
-    staged_order_.pop_front();
-    parts_.payloads.release(staged.payload.buffer);
-    staged_.release(slot);
-  }
-}
-
-void Pds::settle(TimePs now) {
-  // Before transmit() looks: what it would have to fetch could only leave after the host's next input.
-  if (!staged_order_.empty()) drop_unwanted();
-  while (fetches_ && staged_order_.size() < parts_.config.fetch_ahead_packets && stage_next(now, true)) {
-  }
-}
-
-void Pds::data_done(TimePs, const PendingAccess& owner, const engine::AccessResult& result) {
-  StagedPacket& staged = staged_[owner.object];
-  --staged.pieces;
-  if (result.status != engine::AccessStatus::kDone) {
-    staged.failed = true;
-    return;
-  }
-  if (staged.whole_result) {
-    staged.payload = result.data;
-    parts_.payloads.retain(result.data.buffer);
-    return;
-  }
-  // One of several pieces: `detail` is where it begins in the packet.
-  std::byte* at = parts_.payloads.data(staged.payload.buffer) + owner.detail;
-  wire::fill(result.data, {at, result.data.length});
-}
-
-bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
-  for (;;) {
-    drop_unwanted();
-    if (staged_order_.empty()) {
-      if (!stage_next(now, false)) return false;
-      continue;
-    }
-    const std::uint32_t slot = staged_order_.front();
-    const StagedPacket& staged = staged_[slot];
-    if (staged.pieces > 0) return false;
-    const bool again = staged.pdc != kNoSlot && staged.sends > 1 && !parts_.config.retransmit_as_data;
-    const auto traffic_class = again ? wire::TrafficClass::kRetransmission : wire::TrafficClass::kData;
-    if ((allowed & wire::mask_of(traffic_class)) == 0) return false;
-    staged_order_.pop_front();
-    if (staged.pdc == kNoSlot) {
-      emit_unsequenced(now, slot, out);
-    } else {
-      emit(now, slot, out);
-    }
-    staged_.release(slot);
-    return true;
-  }
-}
-
-void Pds::emit_unsequenced(TimePs now, std::uint32_t slot, wire::Packet& out) {
-  const StagedPacket& staged = staged_[slot];
-  out = wire::uet_packet();
-  if (staged.failed) {
-    parts_.payloads.release(staged.payload.buffer);
-  } else {
-    out.payload = staged.payload;
-  }
-  parts_.rudi.emit(now, staged.psn, staged.failed, out);
-  finish(out, wire::TrafficClass::kData, out.destination, out.entropy);
 }
 
 void Pds::finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::HostAddress peer,
@@ -296,11 +216,11 @@ void Pds::finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::Host
   ++parts_.counters.packets_sent;
 }
 
-void Pds::emit(TimePs now, std::uint32_t slot, wire::Packet& out) {
-  StagedPacket& staged = staged_[slot];
-  Pdc& record = *pdcs_[staged.pdc];
+void Pds::emit(TimePs now, std::uint32_t index, UetPsn psn, const congestion::PacketRequest& asked,
+               const Leaving& leaving, wire::Packet& out) {
+  Pdc& record = *pdcs_[index];
   PdcSend& tx = record.tx;
-  SendEntry& entry = tx.at(staged.psn);
+  SendEntry& entry = tx.at(psn);
   const UetConfig& config = parts_.config;
   std::construct_at(&out, wire::UetMember{});
   const bool credits =
@@ -308,9 +228,9 @@ void Pds::emit(TimePs now, std::uint32_t slot, wire::Packet& out) {
   const UetPdsType type = record.ordered ? (credits ? UetPdsType::kRodCcRequest : UetPdsType::kRodRequest)
                                          : (credits ? UetPdsType::kRudCcRequest : UetPdsType::kRudRequest);
   wire::UetRequest& request = wire::use_pds_request(out.uet, type);
-  request.psn = staged.psn;
+  request.psn = psn;
   // [UE 1.0 3.5.11] Every request carries CLEAR for free.
-  request.clear_psn_offset = wire::uet_psn_offset(record.clear_psn(), staged.psn);
+  request.clear_psn_offset = wire::uet_psn_offset(record.clear_psn(), psn);
   record.clear_asked = false;
   record.clear_at = kNever;
   request.source_pdcid = record.local_id;
@@ -319,39 +239,38 @@ void Pds::emit(TimePs now, std::uint32_t slot, wire::Packet& out) {
     request.destination_pdcid = record.peer_id;
   } else {
     flags |= wire::kUetSyn;
-    request.destination_pdcid = wire::uet_syn_word(staged.psn - tx.start, record.reserved);
+    request.destination_pdcid = wire::uet_syn_word(psn - tx.start, record.reserved);
   }
   if (credits) {
     request.ccc_id = static_cast<std::uint8_t>(record.ccc);
-    request.credit_target = wire::uet_byte_units(staged.request.grant_bytes);
+    request.credit_target = wire::uet_byte_units(asked.grant_bytes);
   }
   const bool again = entry.sends > 1;
   if (again) flags |= wire::kUetRetransmit;
   // [UE 1.0 3.5.12] AR: retransmissions, the last packet when nothing else is queued, when the controller
   // wants to hear, and by configuration.
-  if (again || config.ack_per_packet || staged.request.acknowledge || !sendable(record)) {
+  if (again || config.ack_per_packet || asked.acknowledge || !sendable(record)) {
     flags |= wire::kUetAckRequested;
   }
   out.uet.prologue.flags = flags;
-  entry.sent_at = now;
   const std::uint16_t entropy = record.ordered ? record.entropy : parts_.cms.next_entropy(now, record.ccc);
   entry.entropy = entropy;
-  parts_.initiator.build(entry.message, entry.offset, entry.length, staged.failed, out);
-  if (staged.failed) {
-    parts_.payloads.release(staged.payload.buffer);
+  parts_.initiator.build(entry.message, entry.offset, entry.length, leaving.failed, out);
+  if (leaving.failed) {
+    parts_.payloads.release(leaving.payload.buffer);
   } else {
-    out.payload = staged.payload;
+    out.payload = leaving.payload;
   }
   out.operation = parts_.outbound[entry.message].operation;
   if (again) {
     ++parts_.counters.packets_retransmitted;
-    parts_.trace(now, trace::EventKind::kRetransmission, record.local_id, staged.psn, 1);
+    parts_.trace(now, trace::EventKind::kRetransmission, record.local_id, psn, 1);
   } else {
     ++parts_.counters.requests_sent;
   }
   if (record.tail_at == kNever && probes_tail()) {
     record.tail_at = now + tail_silence(record);
-    arm(staged.pdc, record.tail_at);
+    arm(index, record.tail_at);
   }
   const bool apart = again && !config.retransmit_as_data;
   finish(out, apart ? wire::TrafficClass::kRetransmission : wire::TrafficClass::kData, record.peer, entropy);

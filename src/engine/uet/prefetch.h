@@ -47,8 +47,6 @@ struct Prefetch {
     __builtin_prefetch(parts.cms.contexts_.data());
     pds.timers_.prefetch();
     parts.cms.timers_.prefetch();
-    pds.staged_.prefetch();
-    pds.staged_order_.prefetch();
     pds.acknowledgements_.prefetch();
     parts.accesses.prefetch();
     parts.inbound.prefetch();

@@ -49,7 +49,7 @@ TwoHostsConfig two_hosts_config(const ScenarioConfig& config, const RunOptions& 
   out.link.wire = options.wire;
   out.ub = config.ub;
   out.roce = config.roce;
-  out.uet = derive_uet(config.uet, config.link, config.host, config.attachment);
+  out.uet = derive_uet(config.uet, config.link, config.host);
   out.seed = config.seed;
   out.attribution = options.attribution;
   out.record_limit = config.record_limit;

@@ -210,7 +210,8 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
                               "only with protocol = \"uet\"");
     bind_uet_ends(binder, settings);
   }
-  bind_controllers(binder, settings);
+  bind_dcqcn(binder, settings);
+  bind_caqm(binder, settings);
 }
 
 std::vector<KeyDoc> every_fabric_key() {

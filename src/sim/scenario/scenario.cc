@@ -173,7 +173,7 @@ Result<void> check_protocol(const ScenarioConfig& config) {
     case wire::Protocol::kRoce:
       return roce::check(config.roce);
     case wire::Protocol::kUet:
-      return check_uet(config.uet, config.link, config.host, config.attachment);
+      return check_uet(config.uet, config.link, config.host);
   }
   WHARF_UNREACHABLE();
 }

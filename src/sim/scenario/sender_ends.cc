@@ -40,6 +40,39 @@ bool speaks(wire::Protocol protocol, SenderController controller) {
   return controller != SenderController::kNone || protocol != wire::Protocol::kUet;
 }
 
+}  // namespace
+
+void bind_sender_ends(Binder& binder, SenderEnds& ends, wire::Protocol protocol) {
+  binder.choice<SenderController>(
+      "controller", ends.controller, kControllers,
+      "the sender's; default: nscc for uet (which also has constant, swift, dcqcn), caqm for ub (ldcp, "
+      "constant, swift, dcqcn, none), dcqcn for roce (constant, swift, none)");
+  if (!speaks(protocol, ends.controller)) {
+    std::string expected;
+    for (const auto& choice : kControllers) {
+      if (choice.value != SenderController::kDctcp && speaks(protocol, choice.value))
+        expected += fmt::format("{}{}", expected.empty() ? "" : ", ", choice.name);
+    }
+    binder.refuse_last(fmt::format("one that the protocol has signals for: {}", expected));
+  }
+  if (ends.controller == SenderController::kDefault) ends.controller = default_of(protocol);
+  {
+    const SenderController chosen = ends.controller;
+    const bool matters = chosen != SenderController::kNone && chosen != SenderController::kDcqcn &&
+                         chosen != SenderController::kCaqm;
+    const Binder::Section section(binder, "", matters, "not with dcqcn, caqm or none");
+    binder.integer("window_packets", ends.window_packets,
+                   "first window (constant: the window) in full packets; 0: 1.5 bandwidth-delay products", 0,
+                   100'000);
+  }
+  binder.time("rto", ends.rto,
+              "retransmission time-out; 0ns: 15us and six full queues; two hosts: and six times what may be "
+              "under way; RoCE rounds up to 4.096us times a power of two");
+  const Binder::Section section(binder, "", protocol != wire::Protocol::kRoce,
+                                "not with protocol = \"roce\"");
+  binder.flag("rto_back_off", ends.rto_back_off, "time-outs double");
+}
+
 void bind_dcqcn(Binder& binder, SenderEnds& ends) {
   const Binder::Section section(binder, "dcqcn", ends.controller == SenderController::kDcqcn,
                                 "only with controller = \"dcqcn\"");
@@ -86,44 +119,6 @@ void bind_caqm(Binder& binder, SenderEnds& ends) {
   binder.integer("mark_ppm", ends.caqm_port.mark_ppm,
                  "chance of a mark while a port has too little left to grant, in millionths", 0, 1'000'000);
   binder.time("period", ends.caqm_port.period, "in which a port counts its spare capacity");
-}
-
-}  // namespace
-
-void bind_sender_ends(Binder& binder, SenderEnds& ends, wire::Protocol protocol) {
-  binder.choice<SenderController>(
-      "controller", ends.controller, kControllers,
-      "the sender's; default: nscc for uet (which also has constant, swift, dcqcn), caqm for ub (ldcp, "
-      "constant, swift, dcqcn, none), dcqcn for roce (constant, swift, none)");
-  if (!speaks(protocol, ends.controller)) {
-    std::string expected;
-    for (const auto& choice : kControllers) {
-      if (choice.value != SenderController::kDctcp && speaks(protocol, choice.value))
-        expected += fmt::format("{}{}", expected.empty() ? "" : ", ", choice.name);
-    }
-    binder.refuse_last(fmt::format("one that the protocol has signals for: {}", expected));
-  }
-  if (ends.controller == SenderController::kDefault) ends.controller = default_of(protocol);
-  {
-    const SenderController chosen = ends.controller;
-    const bool matters = chosen != SenderController::kNone && chosen != SenderController::kDcqcn &&
-                         chosen != SenderController::kCaqm;
-    const Binder::Section section(binder, "", matters, "not with dcqcn, caqm or none");
-    binder.integer("window_packets", ends.window_packets,
-                   "first window (constant: the window) in full packets; 0: 1.5 bandwidth-delay products", 0,
-                   100'000);
-  }
-  binder.time("rto", ends.rto,
-              "retransmission time-out; 0ns: 15us and six full queues; two hosts: and six times what may be "
-              "under way; RoCE rounds up to 4.096us times a power of two");
-  const Binder::Section section(binder, "", protocol != wire::Protocol::kRoce,
-                                "not with protocol = \"roce\"");
-  binder.flag("rto_back_off", ends.rto_back_off, "time-outs double");
-}
-
-void bind_controllers(Binder& binder, SenderEnds& ends) {
-  bind_dcqcn(binder, ends);
-  bind_caqm(binder, ends);
 }
 
 Result<void> check_window(const SenderEnds& ends, const SenderNetwork& network, std::string_view section,

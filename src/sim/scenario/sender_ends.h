@@ -56,7 +56,8 @@ struct SenderNetwork {
 /// Refuses controllers that the protocol has no signals for.
 void bind_sender_ends(Binder& binder, SenderEnds& ends, wire::Protocol protocol);
 /// The parameters of single controllers, in sections of their own; after bind_sender_ends().
-void bind_controllers(Binder& binder, SenderEnds& ends);
+void bind_dcqcn(Binder& binder, SenderEnds& ends);
+void bind_caqm(Binder& binder, SenderEnds& ends);
 /// Refuses a window that is larger than the controller allows on this network. `where`: "this topology", for
 /// one.
 Result<void> check_window(const SenderEnds& ends, const SenderNetwork& network, std::string_view section,

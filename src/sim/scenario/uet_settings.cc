@@ -28,23 +28,6 @@ Bytes most_under_way(const UetSettings& settings, const UetNetwork& network) {
   return {std::min(psns, network.max_window)};
 }
 
-/// The fetch of a full packet's payload on an idle host.
-TimePs fetch_time(std::uint32_t payload, const HostConfig& host, Attachment attachment) {
-  const bool on_bus = attachment == Attachment::kOnChipBus;
-  if (host.memory.system == MemorySystem::kFlat) {
-    if (on_bus) return host.bus.crossing + transfer_time(Bytes{payload}, host.bus.rate);
-    return host.pcie.read_round_trip + transfer_time(Bytes{payload}, host.pcie.rate);
-  }
-  const CoherentConfig& coherent = host.coherent.host;
-  const RootComplexConfig& complex = coherent.root_complex;
-  const DdrConfig& ddr = coherent.ddr;
-  const TimePs way = on_bus ? host.bus.crossing : coherent.io_link.up + coherent.io_link.down;
-  const TimePs first =
-      way + complex.lookup + complex.answer + ddr.front_end + ddr.rcd + ddr.cl + ddr.burst + ddr.back_end;
-  const std::int64_t lines = (payload + kCacheLineBytes - 1) / kCacheLineBytes;
-  return first + max(host.coherent.dma.issue, complex.spacing) * lines;
-}
-
 }  // namespace
 
 void bind_uet(Binder& binder, UetSettings& uet, bool active) {
@@ -86,14 +69,14 @@ void bind_uet(Binder& binder, UetSettings& uet, bool active) {
   binder.flag("small_headers", uet.small_headers,
               "one-packet reads and writes use the header of 20 bytes, with optimized keys");
   binder.flag("medium_headers", uet.medium_headers, "other one-packet requests use that of 32 bytes");
+  binder.time("idle_timeout", uet.idle_timeout,
+              "a connection that is idle for so long is closed; 0ns: never");
   binder.integer("fetch_ahead", uet.fetch_ahead, "packets whose payload is fetched before they leave", 1,
                  4096);
-  bind_controllers(binder, uet);
+  bind_dcqcn(binder, uet);
 }
 
-UetNetwork network_of(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
-                      Attachment attachment) {
-  const NicConfig& nic = host.nic;
+UetNetwork network_of(const UetSettings& settings, const LinkConfig& link, const NicConfig& nic) {
   UetNetwork network;
   network.payload = settings.payload;
   network.header = settings.header;
@@ -104,8 +87,7 @@ UetNetwork network_of(const UetSettings& settings, const LinkConfig& link, const
   network.link = link.rate.value == 0 ? BitsPerSecond{path} : BitsPerSecond{std::min(link.rate.value, path)};
   const std::uint32_t data = settings.header != 0 ? settings.header : kUetDataOverhead;
   const std::uint32_t answer = settings.header != 0 ? settings.header : kUetAcknowledgement;
-  network.base_rtt = fetch_time(settings.payload, host, attachment) + link.delay * 2 +
-                     nic.cycle * (4 * static_cast<std::int64_t>(nic.uet_cycles)) +
+  network.base_rtt = link.delay * 2 + nic.cycle * (4 * static_cast<std::int64_t>(nic.uet_cycles)) +
                      transfer_time(Bytes{settings.payload + data}, network.link) +
                      transfer_time(Bytes{answer}, network.link);
   // [UE 1.0 3.6.13] MaxWnd: one and a half bandwidth-delay products.
@@ -119,17 +101,17 @@ UetNetwork network_of(const UetSettings& settings, const LinkConfig& link, const
   return network;
 }
 
-uet::UetConfig derive_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
-                          Attachment attachment) {
-  uet::UetConfig uet = derive_uet_ends(settings, network_of(settings, link, host, attachment));
+uet::UetConfig derive_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host) {
+  uet::UetConfig uet = derive_uet_ends(settings, network_of(settings, link, host.nic));
   uet.default_mpr = settings.default_mpr;
   uet.max_ack_data_bytes = settings.max_ack_data;
   uet.ack_per_packet = settings.ack_per_packet;
   uet.max_rto_retries = settings.max_rto_retries;
   uet.max_nack_retries = settings.max_nack_retries;
   uet.tail_loss_time = settings.tail_loss_time;
-  // Choice: what is idle stays open. A run would go on until it is closed and its number free again, seconds.
-  uet.idle_timeout = kTimeZero;
+  // Choice: what is idle stays open unless a key says otherwise. With the 5 s of the reference provider a run
+  // would go on until it is closed and its number free again.
+  uet.idle_timeout = settings.idle_timeout;
   uet.one_sided_delivery = settings.one_sided;
   uet.two_sided_delivery = settings.two_sided;
   uet.large_send = settings.large_send;
@@ -144,12 +126,10 @@ uet::UetConfig derive_uet(const UetSettings& settings, const LinkConfig& link, c
   return uet;
 }
 
-Result<void> check_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
-                       Attachment attachment) {
+Result<void> check_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host) {
   WHARF_TRY(check_ends(settings, "uet"));
-  WHARF_TRY(
-      check_window(settings, network_of(settings, link, host, attachment).of_senders(), "uet", "this link"));
-  return uet::validate(derive_uet(settings, link, host, attachment));
+  WHARF_TRY(check_window(settings, network_of(settings, link, host.nic).of_senders(), "uet", "this link"));
+  return uet::validate(derive_uet(settings, link, host));
 }
 
 }  // namespace wharf::sim

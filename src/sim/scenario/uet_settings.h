@@ -15,10 +15,9 @@
 namespace wharf::sim {
 
 struct UetSettings : UetEnds {
-  /// Choice: receivers hand out credit unless a key says otherwise. Between two hosts only the last hop can
-  /// be crowded, which is what credit is for; NSCC's window is that of the wire's round trip, in which the
-  /// fetch of a payload has no room.
-  UetSettings() { control = uet::CongestionControl::kReceiver; }
+  /// Choice: no probe unless a key asks for one. The rules know the base round trip of a link, and a probe
+  /// finds a shorter one: the bytes of a full packet are not in it, which on one hop is much of the window.
+  UetSettings() { base_rtt_probe = false; }
 
   std::uint32_t payload = 4096;
   std::uint32_t header = 0;  ///< Nominal bytes of all headers; 0: what they really take.
@@ -39,6 +38,7 @@ struct UetSettings : UetEnds {
   bool small_headers = false;
   bool medium_headers = false;
   std::uint32_t fetch_ahead = 16;
+  TimePs idle_timeout{};  ///< Zero: what is idle stays open.
 };
 
 /// Binds "uet".
@@ -46,15 +46,11 @@ void bind_uet(Binder& binder, UetSettings& settings, bool active);
 
 /// Two hosts on one link, as the rules of the specification see a network. The rate is that of the link or of
 /// a NIC's data path, whichever is slower. The base round trip is that of a full packet and its answer
-/// through four pipelines and the link both ways, and before that the fetch of its payload: a packet counts
-/// toward the window from then on.
-UetNetwork network_of(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
-                      Attachment attachment);
+/// through four pipelines and the link both ways; the fetch of its payload comes before it counts.
+UetNetwork network_of(const UetSettings& settings, const LinkConfig& link, const NicConfig& nic);
 /// The configuration of both engines; a seed and the rest of what TwoHosts fills in apart.
-uet::UetConfig derive_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
-                          Attachment attachment);
+uet::UetConfig derive_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host);
 /// Refuses, naming the key.
-Result<void> check_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host,
-                       Attachment attachment);
+Result<void> check_uet(const UetSettings& settings, const LinkConfig& link, const HostConfig& host);
 
 }  // namespace wharf::sim
