@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/arena.h"
-#include "engine/ub/caqm_fields.h"
+#include "engine/congestion/caqm_packet.h"
 #include "engine/ub/ub_engine.h"
 #include "wire/frame.h"
 #include "wire/payload_pool.h"

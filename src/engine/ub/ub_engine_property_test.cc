@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "engine/ub/caqm_fields.h"
+#include "engine/congestion/caqm_packet.h"
 #include "engine/ub/ub_engine.h"
 #include "tests/support/ub_world.h"
 
@@ -102,7 +102,7 @@ class Mix {
   static bool by_a_switch(wire::Packet& packet, bool damaged, RandomStream& random, wire::PayloadPool&) {
     const std::uint64_t draw = random.below(10);
     if (draw < 2) wire::mark_congestion(packet);
-    if (draw == 2 && carries_caqm(packet)) write_caqm(packet, {});
+    if (draw == 2 && congestion::carries_caqm(packet)) congestion::write_caqm(packet, {});
     return !damaged;
   }
 

@@ -10,8 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "engine/congestion/caqm.h"
-#include "engine/congestion/caqm_switch.h"
+#include "engine/congestion/caqm_packet.h"
 #include "sim/fabric/captured_frames.h"
 #include "sim/fabric/fabric_host.h"
 #include "sim/fabric/fabric_state.h"
@@ -130,18 +129,13 @@ class PacketHost {
   const auto* root() const requires requires { typename Endpoint::Prefetch::Root; }
   { return &Endpoint::Prefetch::root(endpoint_.engine()); }
 
-  /// What a packet of Unified Bus asks a switch with C-AQM for; none: it asks for nothing. [UB-Base 2.0.1
-  /// 5.3.5]
+  /// What a packet asks a switch with C-AQM for; none: it asks for nothing.
   static std::optional<congestion::CaqmFields> caqm_fields(const wire::Packet& packet, std::uint32_t mtu) {
-    const wire::CongestionField& cc = packet.ub.cc;
-    if (packet.protocol != wire::Protocol::kUb || cc.mode != wire::CongestionMode::kCaqm || !cc.enabled)
-      return std::nullopt;
-    return congestion::CaqmFields{cc.congested, cc.increase, congestion::caqm_hint_bytes(cc.hint, mtu)};
+    if (!congestion::carries_caqm(packet)) return std::nullopt;
+    return congestion::read_caqm(packet, mtu);
   }
-  /// What the switch says to that.
   static void answer_caqm(wire::Packet& packet, const congestion::CaqmFields& fields) {
-    packet.ub.cc.congested = fields.congestion;
-    packet.ub.cc.increase = fields.increase;
+    congestion::write_caqm(packet, fields);
   }
 
   /// The fabric has dropped the packet.

@@ -9,7 +9,7 @@
 #include "engine/congestion/caqm_switch.h"
 #include "wire/packet.h"
 
-namespace wharf::ub {
+namespace wharf::congestion {
 
 /// Whether a switch decides about `packet`: a data packet of a TP channel that C-AQM controls. All others
 /// pass untouched, though they count as bytes sent.
@@ -20,15 +20,15 @@ inline bool carries_caqm(const wire::Packet& packet) {
 }
 
 /// C, I and Hint of a packet that carries_caqm(). Hint has a meaning only with the MTU of the channel.
-inline congestion::CaqmFields read_caqm(const wire::Packet& packet, std::uint32_t mtu_bytes) {
+inline CaqmFields read_caqm(const wire::Packet& packet, std::uint32_t mtu_bytes) {
   const wire::CongestionField& cc = packet.ub.cc;
-  return {cc.congested, cc.increase, congestion::caqm_hint_bytes(cc.hint, mtu_bytes)};
+  return {cc.congested, cc.increase, caqm_hint_bytes(cc.hint, mtu_bytes)};
 }
 
 /// Writes back what a switch may change: C and I. Hint stays as the sender asked.
-inline void write_caqm(wire::Packet& packet, const congestion::CaqmFields& fields) {
+inline void write_caqm(wire::Packet& packet, const CaqmFields& fields) {
   packet.ub.cc.congested = fields.congestion;
   packet.ub.cc.increase = fields.increase;
 }
 
-}  // namespace wharf::ub
+}  // namespace wharf::congestion
