@@ -158,6 +158,29 @@ TEST(Departure, AMessageThatEndsGivesBackWhatWasFetchedForIt) {
   EXPECT_EQ(world.pair().pool().in_use(), 0U);
 }
 
+TEST(Departure, ARepetitionThatIsAnsweredMeanwhileGivesBackItsPayload) {
+  // The acknowledgement of the original comes while the payload is being fetched again.
+  UetConfig config = window_of(1);
+  config.rto_init = microseconds(40);
+  World world(config, slow_memory(microseconds(5), microseconds(5), microseconds(1)));
+  world.watch();
+  std::optional<wire::Packet> late;
+  world.lose = [&](const wire::Packet& packet) {
+    if (late || !wire::is_uet_ack(packet.uet.prologue.type)) return false;
+    late = packet;
+    return true;
+  };
+  ASSERT_EQ(world.post(world.request(Verb::kWrite, 4096)), engine::PostStatus::kOk);
+  while (world.counters(0).timeouts == 0) world.pass(microseconds(1));
+  EXPECT_EQ(context(world).fetched, 1U);
+  world.pair().inject(0, *late);
+  EXPECT_EQ(context(world).fetched, 0U);
+  world.run();
+  EXPECT_EQ(world.completions(0).size(), 1U);
+  EXPECT_EQ(world.counters(0).packets_retransmitted, 0U);
+  EXPECT_EQ(world.pair().pool().in_use(), 0U);
+}
+
 TEST(Departure, ADestinationThatIsSilentDoesNotKeepAnothersPayloadOut) {
   UetConfig config = window_of(8);
   config.fetch_ahead_packets = 4;
