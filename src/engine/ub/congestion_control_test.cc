@@ -96,9 +96,9 @@ TEST(UbCongestion, TheWindowHoldsThePacketBehindItAndGrowsByWhatWasGranted) {
   EXPECT_EQ(hosts.trace().window, 3 * kMtu + 5);
   EXPECT_EQ(hosts.sent(0).size(), 3U) << "5 bytes make no room for a packet";
   // Refused: neither growth nor a cut.
-  const congestion::CaqmFields asked = read_caqm(hosts.sent(0).front(), kMtu);
+  const congestion::CaqmFields asked = congestion::read_caqm(hosts.sent(0).front(), kMtu);
   EXPECT_EQ(asked, (congestion::CaqmFields{false, true, kMtu}));
-  write_caqm(hosts.sent(0).front(), {false, false, asked.hint_bytes});
+  congestion::write_caqm(hosts.sent(0).front(), {false, false, asked.hint_bytes});
   hosts.carry(0);
   hosts.carry(1);
   EXPECT_EQ(hosts.trace().window, 3 * kMtu + 5);
@@ -144,7 +144,7 @@ TEST(UbCongestion, OneAcknowledgementReturnsTheSumOfItsPackets) {
   hosts.write(9 * kMtu);
   hosts.carry(0);
   hosts.carry_marked(0);
-  write_caqm(hosts.sent(0).front(), {});
+  congestion::write_caqm(hosts.sent(0).front(), {});
   hosts.carry(0);
   EXPECT_TRUE(hosts.sent(1).empty());
   hosts.carry(0);
