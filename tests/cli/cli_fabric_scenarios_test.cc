@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -88,7 +89,8 @@ TEST_F(FabricScenario, WhatItWritesDownIsItselfAScenario) {
 
 TEST_F(FabricScenario, MayBeAPipe) {
   const std::string program = WHARF_PROGRAM;
-  const Outcome many = run({"bash", "-c", "cd " + (scratch_ / "") + " && " + program + " run <(cat two.toml)"});
+  const Outcome many =
+      run({"bash", "-c", "cd " + (scratch_ / "") + " && " + program + " run <(cat two.toml)"});
   EXPECT_EQ(many.exit_code, 0) << many.err;
   EXPECT_THAT(many.out, HasSubstr("2 of 2 flows finished"));
   const Outcome two = run({"bash", "-c", program + " run <(cat scenarios/ping-pong.toml)"});
@@ -186,6 +188,78 @@ TEST_F(FabricScenario, ASweepSaysWhichRunDidNotHold) {
   EXPECT_THAT(outcome.out, HasSubstr("finished"));
   EXPECT_THAT(outcome.err, HasSubstr("run 1 (fabric.hop_latency=20us): " + file_ + ":5: fct_ns.max is"));
   EXPECT_EQ(outcome.err.find("run 0"), std::string::npos);
+}
+
+TEST_F(FabricScenario, KeysWithoutInfluenceAreReported) {
+  const Outcome outcome = wharf(
+      {"run", file_, "--set", "fabric.protocol=ub", "--set", "fabric.paths=8", "--set", "fabric.tiers=2"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err,
+              HasSubstr("fabric.paths (--set) had no influence: only with protocol = \"uet\"\n"));
+  EXPECT_THAT(outcome.err, HasSubstr("fabric.tiers (--set) had no influence: only without topology.from\n"));
+}
+
+TEST_F(FabricScenario, LinksFailAndReturn) {
+  const auto summary = wharf({"run", file_, "--json", "--set",
+                              "fabric.link_changes=leaf0-host1 down at 2us, leaf0-host1 up at 30us"})
+                           .json();
+  EXPECT_GT(summary["switches_did"]["dropped"].get<int>(), 0);  // No way to host 1.
+  EXPECT_GT(summary["last_end_ns"].get<double>(), 30e3);
+  for (const char* command : {"run", "check"}) {
+    expect_refusal({command, file_, "--set", "fabric.link_changes=laef0-host1 down at 2us"}, 3,
+                   "fabric.link_changes: found port \"laef0-host1\", expected one like host0-leaf0; did you "
+                   "mean leaf0-host1?");
+    expect_refusal({command, file_, "--set", "fabric.link_changes=leaf0-host1 off at 2us"}, 3,
+                   "--set: fabric.link_changes is \"leaf0-host1 off at 2us\", expected PORT down at TIME");
+  }
+}
+
+TEST_F(FabricScenario, FlowsAndTopologiesComeThroughPipes) {
+  const std::string program = WHARF_PROGRAM;
+  const auto shell = [&](const std::string& line) {
+    return run({"bash", "-c", "cd " + (scratch_ / "") + " && " + line});
+  };
+  ASSERT_EQ(wharf({"run", "--flows", scratch_ / "two.csv", "--topo", "star:4", "--out", scratch_ / "file"})
+                .exit_code,
+            0);
+  std::ofstream(scratch_ / "four.graph")
+      << "graph\nhosts 4\nswitch s\nlink 0 s 100Gbps 1us\nlink 1 s 100Gbps 1us\n"
+         "link 2 s 100Gbps 1us\nlink 3 s 100Gbps 1us\n";
+  const std::string flows = content(scratch_ / "file/flows.csv");
+  const Outcome piped = shell("cat two.csv | " + program + " run --flows - --topo star:4 --out piped");
+  EXPECT_EQ(piped.exit_code, 0) << piped.err;
+  EXPECT_THAT(piped.out, HasSubstr("standard input: 2 of 2 flows finished"));
+  EXPECT_EQ(content(scratch_ / "piped/flows.csv"), flows);
+  const Outcome both =
+      shell(program + " run --flows <(cat two.csv) --topo - --out both --verify < four.graph");
+  EXPECT_EQ(both.exit_code, 0) << both.err;
+  EXPECT_EQ(content(scratch_ / "both/flows.csv"), flows);
+  // What went through a pipe has the hash of the file that it came from.
+  const auto of_file = nlohmann::json::parse(content(scratch_ / "file/manifest.json"))["inputs"];
+  const auto of_pipe = nlohmann::json::parse(content(scratch_ / "piped/manifest.json"))["inputs"];
+  EXPECT_EQ(of_pipe["-"], of_file[scratch_ / "two.csv"]);
+
+  const Outcome twice = shell(program + " run --flows - --topo - < two.csv");
+  EXPECT_EQ(twice.exit_code, 3);
+  EXPECT_THAT(twice.err,
+              HasSubstr("--topo: found - a second time, expected standard input to stand for one"));
+  const Outcome bad = shell("echo x | " + program + " run --cm -");
+  EXPECT_EQ(bad.exit_code, 3);
+  EXPECT_THAT(bad.err, HasSubstr("standard input:1:"));
+  write("[topology]\nfrom = \"star:4\"\n[traffic]\ntable = \"-\"\n");
+  const Outcome sweep = shell(program + " sweep two.toml --vary run.seed=1,2 < two.csv");
+  EXPECT_EQ(sweep.exit_code, 3);
+  EXPECT_THAT(sweep.err, HasSubstr("wharf sweep: found -, which can be read once, expected a file"));
+  expect_refusal({"run", "--flows", scratch_ / "", "--topo", "star:4"}, 3, "is a directory, expected a file");
+}
+
+TEST_F(FabricScenario, PlotsDrawCompletionTimes) {
+  EXPECT_EQ(wharf({"run", file_, "--out", scratch_ / "out", "--plot"}).exit_code, 0);
+  const std::string plot = content(scratch_ / "out/plot_completion.csv");
+  EXPECT_THAT(plot, HasSubstr("flows,"));
+  EXPECT_EQ(std::count(plot.begin(), plot.end(), '\n'), 3);
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "out/plot_goodput.csv"));
+  expect_refusal({"run", file_, "--plot"}, 2, "needs --out");
 }
 
 }  // namespace
