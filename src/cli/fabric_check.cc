@@ -40,6 +40,7 @@ Result<Sample> measure(const sim::FabricSettings& given) {
   settings.traffic.size = kSampleBytes;
   settings.observation = {};
   settings.slow_links = 0;
+  settings.links.changes.clear();
   settings.end = kTimeZero;
   settings.threads = 1;
   FabricInputs inputs;

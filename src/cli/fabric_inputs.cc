@@ -187,6 +187,7 @@ Result<sim::DerivedFabricRun> derive(const FabricInputs& inputs, const sim::Port
                              inputs.topology.fat_tree ? &*inputs.topology.fat_tree : nullptr, inputs.flows);
   if (!derived) return derived.error();
   derived->config.switch_names = inputs.topology.names;
+  WHARF_TRY(sim::add_link_changes(settings.links, inputs.topology.topology, names, derived->config.fabric));
   auto observation = sim::resolve(settings.observation, inputs.flows, names);
   if (!observation) return observation.error();
   derived->config.observation = *std::move(observation);

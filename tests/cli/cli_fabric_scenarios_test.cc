@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -88,7 +89,8 @@ TEST_F(FabricScenario, WhatItWritesDownIsItselfAScenario) {
 
 TEST_F(FabricScenario, MayBeAPipe) {
   const std::string program = WHARF_PROGRAM;
-  const Outcome many = run({"bash", "-c", "cd " + (scratch_ / "") + " && " + program + " run <(cat two.toml)"});
+  const Outcome many =
+      run({"bash", "-c", "cd " + (scratch_ / "") + " && " + program + " run <(cat two.toml)"});
   EXPECT_EQ(many.exit_code, 0) << many.err;
   EXPECT_THAT(many.out, HasSubstr("2 of 2 flows finished"));
   const Outcome two = run({"bash", "-c", program + " run <(cat scenarios/ping-pong.toml)"});
@@ -186,6 +188,30 @@ TEST_F(FabricScenario, ASweepSaysWhichRunDidNotHold) {
   EXPECT_THAT(outcome.out, HasSubstr("finished"));
   EXPECT_THAT(outcome.err, HasSubstr("run 1 (fabric.hop_latency=20us): " + file_ + ":5: fct_ns.max is"));
   EXPECT_EQ(outcome.err.find("run 0"), std::string::npos);
+}
+
+TEST_F(FabricScenario, KeysWithoutInfluenceAreReported) {
+  const Outcome outcome = wharf(
+      {"run", file_, "--set", "fabric.protocol=ub", "--set", "fabric.paths=8", "--set", "fabric.tiers=2"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err,
+              HasSubstr("fabric.paths (--set) had no influence: only with protocol = \"uet\"\n"));
+  EXPECT_THAT(outcome.err, HasSubstr("fabric.tiers (--set) had no influence: only without topology.from\n"));
+}
+
+TEST_F(FabricScenario, LinksFailAndReturn) {
+  const auto summary = wharf({"run", file_, "--json", "--set",
+                              "fabric.link_changes=leaf0-host1 down at 2us, leaf0-host1 up at 30us"})
+                           .json();
+  EXPECT_GT(summary["switches_did"]["dropped"].get<int>(), 0);  // No way to host 1.
+  EXPECT_GT(summary["last_end_ns"].get<double>(), 30e3);
+  for (const char* command : {"run", "check"}) {
+    expect_refusal({command, file_, "--set", "fabric.link_changes=laef0-host1 down at 2us"}, 3,
+                   "fabric.link_changes: found port \"laef0-host1\", expected one like host0-leaf0; did you "
+                   "mean leaf0-host1?");
+    expect_refusal({command, file_, "--set", "fabric.link_changes=leaf0-host1 off at 2us"}, 3,
+                   "--set: fabric.link_changes is \"leaf0-host1 off at 2us\", expected PORT down at TIME");
+  }
 }
 
 }  // namespace

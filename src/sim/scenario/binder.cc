@@ -31,8 +31,9 @@ Binder::Section::Section(Binder& binder, std::string_view name, bool active, std
     binder.prefix_ += name;
     binder.prefix_ += '.';
   }
+  // A key of a section that is not active had no influence because of that, whatever stands within.
+  if (!condition.empty() && (binder.document_ == nullptr || binder.active_)) binder.condition_ = condition;
   binder.active_ = binder.active_ && active;
-  if (!condition.empty()) binder.condition_ = condition;
 }
 
 Binder::Section::Section(Binder& binder, Root, std::string_view name)

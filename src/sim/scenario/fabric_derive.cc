@@ -43,7 +43,8 @@ FabricDerived rules(const FabricSettings& settings, const Topology& topology,
   PathSurvey paths(topology);
   const auto longest = paths.path(summary.diameter_from, summary.diameter_to);
   derived.base_rtt = packet_time(topology, longest, Bytes{derived.full_packet}) +
-                     packet_time(topology, longest, Bytes{derived.ack_packet});
+                     packet_time(topology, longest, Bytes{derived.ack_packet}) +
+                     settings.links.fec_delay * (2 * static_cast<std::int64_t>(longest.size()));
   using Wide = unsigned __int128;
   derived.bdp =
       static_cast<std::uint64_t>(Wide(derived.base_rtt.ps) * derived.link.value / 8'000'000'000'000ULL);
@@ -161,7 +162,7 @@ Result<void> add_failures(const Topology& topology, const FatTreeShape* shape, c
       fabric.changes.push_back({.at = kTimeZero, .port = port, .up = false});
       fabric.changes.push_back({.at = kTimeZero, .port = topology.port(port).reverse, .up = false});
     }
-    fabric.reroute_delay = kTimeZero;
+    if (fabric.reroute_delay == kNever) fabric.reroute_delay = kTimeZero;
   }
   return {};
 }
@@ -223,13 +224,12 @@ FabricConfig derive_fabric(const FabricSettings& settings, const FabricDerived& 
   }
   fabric.load_balancing = settings.load_balancing;
   fabric.switching = settings.switching;
-  fabric.flow_control.kind = settings.flow_control;
+  apply_links(settings.links, settings.loss, settings.flow_control, fabric);
   if (settings.switches_grant()) {
     fabric.caqm = settings.caqm_port;
     fabric.caqm->mtu_bytes = static_cast<std::uint32_t>(settings.payload);
     fabric.caqm->beta_ppm = settings.caqm.beta_ppm;
   }
-  if (settings.loss > 0) fabric.errors = {{.loss = settings.loss}};
   if (settings.pcie_rate > 0) {
     fabric.ingest.rate = {
         static_cast<std::uint64_t>(static_cast<double>(derived.link.value) * settings.pcie_rate)};
@@ -296,7 +296,8 @@ std::vector<TimePs> ideal_times(const Topology& topology, const workload::FlowLi
     const std::uint64_t full = (flow.bytes - 1) / settings.payload;
     ideal.push_back(train_time(topology, data, full, Bytes{derived.full_packet},
                                Bytes{flow.bytes - full * settings.payload + overhead}) +
-                    packet_time(topology, back, Bytes{derived.ack_packet}));
+                    packet_time(topology, back, Bytes{derived.ack_packet}) +
+                    settings.links.fec_delay * static_cast<std::int64_t>(data.size() + back.size()));
   }
   return ideal;
 }

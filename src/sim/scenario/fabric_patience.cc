@@ -55,7 +55,8 @@ TimePs stall_patience(const FabricSettings& settings, const FabricDerived& deriv
   }
   if (config.fabric.ingest.limited()) slowest = std::min(slowest, config.fabric.ingest.rate);
   TimePs patience = (derived.base_rtt + transfer_time(Bytes{derived.full_packet}, slowest)) * 64;
-  const std::uint32_t timeouts = timeouts_in_a_row(settings.loss, summary.diameter_hops);
+  const std::uint32_t timeouts =
+      timeouts_in_a_row(loss_of(settings.links, settings.loss), summary.diameter_hops);
   for (std::uint32_t i = 0; i < timeouts; ++i) {
     const TimePs one = timeout_of(config, i);
     // Beyond the limit of simulated time nobody looks.

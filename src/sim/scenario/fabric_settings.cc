@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "sim/fabric/topology_named.h"
 #include "sim/scenario/fabric_summary.h"
 #include "sim/scenario/given_keys.h"
 #include "sim/scenario/profile.h"
@@ -74,11 +75,31 @@ void bind_topology(Binder& binder, FabricSettings& settings) {
 }
 
 void bind_generated(Binder& binder, FabricSettings& settings) {
-  binder.integer("tiers", settings.tiers, "tiers of the generated fat tree", 2, 3);
-  binder.rate("link_speed", settings.link_speed, "all links of the generated fat tree");
+  {
+    const Binder::Section unnamed(binder, "", settings.topology.empty(), "only without topology.from");
+    binder.integer("tiers", settings.tiers, "tiers of the generated fat tree", 2, 3);
+  }
+  const Binder::Section made(binder, "", settings.topology.empty() || names_topology(settings.topology),
+                             "only without a topology file");
+  binder.rate("link_speed", settings.link_speed,
+              "all links of the generated fat tree, or of a topology by name");
   binder.time("hop_latency", settings.hop_latency, "propagation of each of its links");
   binder.time("switch_latency", settings.switch_latency, "of each of its switches");
   binder.integer("planes", settings.planes, "planes of the network; only 1 is supported", 1, 64);
+}
+
+void bind_marks(Binder& binder, FabricSettings& settings) {
+  const Binder::Section section(binder, "", settings.ecn, "only with ecn = true");
+  binder.integer("ecn_low_packets", settings.ecn_low_packets,
+                 "full packets queued below which nothing is marked; 0: 0.2 of the bandwidth-delay product",
+                 0, 100'000);
+  binder.integer("ecn_high_packets", settings.ecn_high_packets,
+                 "above which everything is marked; 0: 0.8 of it", 0, 100'000);
+  binder.probability("ecn_most", settings.ecn_most, "of a mark where the queue reaches ecn_high_packets");
+  binder.choice<EcnOccupancy>(
+      "ecn_occupancy", settings.ecn_occupancy, kOccupancies,
+      "the queue that decides about a mark: with the packet that leaves, or what stays "
+      "behind it");
 }
 
 void bind_switches(Binder& binder, FabricSettings& settings) {
@@ -100,32 +121,32 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
                            "discipline of host ports; only fair_prio is supported");
   binder.integer("queue_packets", settings.queue_packets,
                  "full packets that a port's data queue holds; 0: by queue_bdp_factor", 0, 100'000);
-  binder.integer(
-      "queue_bdp_factor", settings.queue_bdp_factor,
-      "the same in bandwidth-delay products; 0: 1 with trimming, 5 without, unlimited with flow control", 0,
-      1000);
+  {
+    const Binder::Section by_rule(binder, "", settings.queue_packets == 0, "only with queue_packets = 0");
+    binder.integer(
+        "queue_bdp_factor", settings.queue_bdp_factor,
+        "the same in bandwidth-delay products; 0: 1 with trimming, 5 without, unlimited with flow control", 0,
+        1000);
+  }
   binder.flag("ecn", settings.ecn, "switches mark");
-  binder.integer("ecn_low_packets", settings.ecn_low_packets,
-                 "full packets queued below which nothing is marked; 0: 0.2 of the bandwidth-delay product",
-                 0, 100'000);
-  binder.integer("ecn_high_packets", settings.ecn_high_packets,
-                 "above which everything is marked; 0: 0.8 of it", 0, 100'000);
-  binder.probability("ecn_most", settings.ecn_most, "of a mark where the queue reaches ecn_high_packets");
-  binder.choice<EcnOccupancy>(
-      "ecn_occupancy", settings.ecn_occupancy, kOccupancies,
-      "the queue that decides about a mark: with the packet that leaves, or what stays "
-      "behind it");
+  bind_marks(binder, settings);
   binder.flag("trimming", settings.trimming, "full queues cut packets instead of dropping them");
-  binder.bytes("trim_size", settings.trim_size, "what a link is busy for with a trimmed packet", 64, 1024);
-  binder.choice<DropVictim>(
-      "drop_victim", settings.drop_victim, kDropVictims,
-      "what full queues drop without trimming: the arrival, or as often the newest packet "
-      "that waits");
+  {
+    const Binder::Section trimmed(binder, "", settings.trims(),
+                                  "only with protocol = \"uet\" and trimming = true");
+    binder.bytes("trim_size", settings.trim_size, "what a link is busy for with a trimmed packet", 64, 1024);
+  }
+  {
+    const Binder::Section dropped(binder, "", !settings.trims(), "only without trimming");
+    binder.choice<DropVictim>("drop_victim", settings.drop_victim, kDropVictims,
+                              "what full queues drop: the arrival, or as often the newest packet that waits");
+  }
   binder.choice<FlowControl>("flow_control", settings.flow_control, kFlowControls, "of all links");
   binder.choice<Switching>("switching", settings.switching, kSwitchings, "when a switch forwards a packet");
   binder.probability("loss", settings.loss, "a packet vanishes on a link");
   binder.integer("slow_links", settings.slow_links,
                  "links of the top tier at a quarter of their speed, the first ones", 0, 1'000'000);
+  bind_links(binder, settings.links, settings.flow_control);
 }
 
 /// Takes the value of a file that a scenario names for one beside the scenario, if there is one.
@@ -165,6 +186,7 @@ Result<void> refuse_unsupported(const FabricSettings& settings) {
     return refuse("adaptive_granularity", "flow", "packet");
   if (settings.adaptive_sticky != kTimeZero)
     return refuse("adaptive_sticky", format_time(settings.adaptive_sticky), "0ns");
+  WHARF_TRY(check_links(settings.links, settings.flow_control, settings.trims()));
   return check_ends(settings, "fabric");
 }
 
@@ -182,10 +204,13 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
                 "simulated time at which the run ends; 0ns: when all flows have finished");
     binder.time("time_limit", settings.time_limit,
                 "simulated time after which an unfinished run counts as stalled");
-    binder.time(
-        "stall_after", settings.stall_after,
-        "simulated time without any byte arriving or flow ending after which a run counts as stalled; "
-        "0ns: eight time-outs in a row (more where links lose packets) and 64 base round trips");
+    {
+      const Binder::Section endless(binder, "", settings.end == kTimeZero, "only without run.end");
+      binder.time(
+          "stall_after", settings.stall_after,
+          "simulated time without any byte arriving or flow ending after which a run counts as stalled; "
+          "0ns: eight time-outs in a row (more where links lose packets) and 64 base round trips");
+    }
     binder.integer("seed", settings.seed, "seed of every random stream");
     binder.integer("threads", settings.threads, "partitions of the fabric; results do not depend on it", 1,
                    64);
@@ -202,8 +227,11 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
   bind_switches(binder, settings);
   binder.number("pcie_rate", settings.pcie_rate,
                 "how fast hosts take data in, in link speeds; 0: at any speed", 0, 1000);
-  binder.flag("connection_reuse", settings.connection_reuse,
-              "lines of a connection matrix with the same id are messages on one connection");
+  {
+    const Binder::Section matrix(binder, "", !settings.traffic.matrix.empty(), "only with traffic.cm");
+    binder.flag("connection_reuse", settings.connection_reuse,
+                "lines of a connection matrix with the same id are messages on one connection");
+  }
   bind_sender_ends(binder, settings, wire_protocol(settings.protocol));
   {
     const Binder::Section uet(binder, "", settings.protocol == FabricProtocol::kUet,

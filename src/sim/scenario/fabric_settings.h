@@ -16,6 +16,7 @@
 #include "sim/scenario/binder.h"
 #include "sim/scenario/config_document.h"
 #include "sim/scenario/expectation.h"
+#include "sim/scenario/fabric_links.h"
 #include "sim/scenario/fabric_run.h"
 #include "sim/scenario/observation.h"
 #include "sim/scenario/traffic.h"
@@ -72,6 +73,7 @@ struct FabricSettings : UetEnds {
   FlowControl flow_control = FlowControl::kNone;
   Switching switching = Switching::kStoreAndForward;
   double loss = 0;
+  FabricLinks links;
   std::uint32_t slow_links = 0;  ///< Links of the top tier at a quarter of their speed.
 
   double pcie_rate = 0;  ///< Multiple of the link speed; 0: hosts take in at any speed.
@@ -149,7 +151,8 @@ struct DerivedFabricRun {
   FabricDerived derived;
 };
 
-/// `list` gives failures of links; they are those of a fat tree, so that `shape` is needed then.
+/// `list` gives failures of links; they are those of a fat tree, so that `shape` is needed then. Changes that
+/// name ports come with add_link_changes().
 Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const Topology& topology,
                                            const FatTreeShape* shape, const workload::FlowList& list);
 

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace wharf::sim {
 namespace {
 
@@ -103,6 +105,90 @@ TEST(FabricSettings, FailuresAndSlowLinks) {
               HasSubstr("m.cm:7:44: found link_id 0 of switch 1"));
   EXPECT_THAT(derive_fabric_run(load("htsim-uec"), topology, nullptr, list).error().message,
               HasSubstr("expected a fat tree of three tiers"));
+}
+
+TEST(FabricSettings, AKeyWithoutInfluenceSaysWhatItWaitsFor) {
+  const auto remarks = [](const std::vector<std::string>& overrides) {
+    const auto loaded = load_fabric_settings({"", overrides, "profiles"});
+    EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().message);
+    return loaded->no_influence;
+  };
+  EXPECT_THAT(remarks({"fabric.qa_gate=2"}), testing::IsEmpty());
+  EXPECT_THAT(
+      remarks({"fabric.qa_gate=2", "fabric.controller=swift"}),
+      testing::ElementsAre("fabric.qa_gate (--set) had no influence: only with controller = \"nscc\""));
+  // The protocol comes first: no controller would help.
+  EXPECT_THAT(remarks({"fabric.qa_gate=2", "fabric.controller=swift", "fabric.protocol=ub"}),
+              testing::Contains("fabric.qa_gate (--set) had no influence: only with protocol = \"uet\""));
+  EXPECT_THAT(remarks({"fabric.tiers=2", "topology.from=star:4", "fabric.hop_latency=2us"}),
+              testing::ElementsAre("fabric.tiers (--set) had no influence: only without topology.from"));
+  EXPECT_THAT(
+      remarks({"topology.from=x.topo", "fabric.hop_latency=2us"}),
+      testing::ElementsAre("fabric.hop_latency (--set) had no influence: only without a topology file"));
+}
+
+/// Another value than the default, from what the key reference says; empty: none is known.
+std::string other_value(const KeyDoc& key) {
+  const std::string& expected = key.expected;
+  if (expected.starts_with("one of ")) {
+    const std::string last = expected.substr(expected.rfind(' ') + 1);
+    const std::string first = expected.substr(7, expected.find(',') - 7);
+    return last == key.default_value ? first : last;
+  }
+  if (expected.starts_with("integer from ")) {
+    const std::string least = expected.substr(13, expected.find(' ', 13) - 13);
+    return least == key.default_value ? std::to_string(std::stoll(least) + 1) : least;
+  }
+  if (expected.starts_with("true")) return key.default_value == "true" ? "false" : "true";
+  if (expected == "time") return "3us";
+  if (expected.starts_with("size")) return "300B";
+  if (expected.starts_with("number")) return "0.25";
+  return "";
+}
+
+// Whatever is said to have no influence is tried out: the histories are the same.
+TEST(FabricSettings, KeysThatAreSaidToHaveNoInfluenceHaveNone) {
+  const auto shape = k_ary_shape(3, 16, {gigabits_per_second(100), microseconds(1)}, kTimeZero);
+  const Topology topology = fat_tree_of(*shape).value();
+  workload::FlowList flows;
+  flows.name = "incast";
+  for (std::uint32_t source = 1; source < 16; ++source)
+    flows.flows.push_back({.id = source, .source = source, .destination = 0, .bytes = 60'000});
+  const auto history = [&](const FabricSettings& settings) {
+    const auto run = derive_fabric_run(settings, topology, &*shape, flows);
+    EXPECT_TRUE(run.ok()) << (run.ok() ? "" : run.error().message);
+    const auto report = run_flows(topology, flows, run->config, {});
+    EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
+    return report.ok() ? report->history : 0;
+  };
+  int tried = 0;
+  for (const std::vector<std::string>& given :
+       std::vector<std::vector<std::string>>{{"fabric.queue_packets=20"},
+                                             {"fabric.trimming=false"},
+                                             {"fabric.ecn=false"},
+                                             {"fabric.controller=constant"},
+                                             {"fabric.control=receiver", "fabric.oversubscribed_control=off"},
+                                             {"fabric.protocol=ub"},
+                                             {"fabric.protocol=roce"}}) {
+    const auto base = load_fabric_settings({"", given, "profiles"});
+    ASSERT_TRUE(base.ok()) << base.error().message;
+    const std::uint64_t plain = history(base->settings);
+    for (const KeyDoc& key : every_fabric_key()) {
+      if (!key.path.starts_with("fabric.")) continue;
+      const std::string value = other_value(key);
+      std::vector<std::string> overrides = given;
+      overrides.push_back(key.path + "=" + value);
+      const auto changed = load_fabric_settings({"", overrides, "profiles"});
+      if (value.empty() || !changed.ok()) continue;  // No such value: another key forbids it.
+      const auto& lines = changed->no_influence;
+      if (std::none_of(lines.begin(), lines.end(),
+                       [&](const std::string& line) { return line.starts_with(key.path + " ("); }))
+        continue;
+      ++tried;
+      EXPECT_EQ(history(changed->settings), plain) << key.path << " = " << value << " beside " << given[0];
+    }
+  }
+  EXPECT_GE(tried, 60);
 }
 
 }  // namespace

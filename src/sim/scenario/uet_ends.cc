@@ -56,15 +56,22 @@ congestion::NsccConfig nscc_config(const UetEnds& ends, const UetNetwork& networ
   return nscc;
 }
 
+constexpr std::string_view kOnlyNscc = "only with controller = \"nscc\"";
+constexpr std::string_view kOnlyCredit = "only with control = \"receiver\" or \"both\"";
+
 }  // namespace
 
 void bind_uet_ends(Binder& binder, UetEnds& ends) {
   binder.choice<uet::CongestionControl>("control", ends.control, kControls, "who holds packets back");
-  binder.time("target_delay", ends.target_delay,
-              "NSCC's queueing target; 0ns: 0.75 of the base round trip with trimming, all of it without");
-  binder.integer("qa_gate", ends.qa_gate, "NSCC adapts quickly below MaxWnd / 2^qa_gate", 0, 16);
-  binder.choice<congestion::NsccRules>("nscc_rules", ends.nscc_rules, kNsccRules,
-                                       "whose special cases NSCC follows where the two differ");
+  const bool nscc = ends.controller == SenderController::kNscc;
+  {
+    const Binder::Section target(binder, "", nscc, kOnlyNscc);
+    binder.time("target_delay", ends.target_delay,
+                "NSCC's queueing target; 0ns: 0.75 of the base round trip with trimming, all of it without");
+    binder.integer("qa_gate", ends.qa_gate, "NSCC adapts quickly below MaxWnd / 2^qa_gate", 0, 16);
+    binder.choice<congestion::NsccRules>("nscc_rules", ends.nscc_rules, kNsccRules,
+                                         "whose special cases NSCC follows where the two differ");
+  }
   binder.bytes("ack_trigger", ends.ack_trigger, "bytes received per acknowledgement", 1, 32768);
   binder.choice<uet::SackBase>("sack_base", ends.sack_base, kSackBases,
                                "which packet number a selective acknowledgement begins with");
@@ -73,13 +80,16 @@ void bind_uet_ends(Binder& binder, UetEnds& ends) {
   binder.integer("paths", ends.paths, "entropy values per destination, a power of two", 1, 65536);
   binder.choice<PathBits>("path_bits", ends.path_bits, kPathBits,
                           "upper bits of entropy values: drawn once, or for each round of the paths");
-  binder.choice<CreditRequest>("credit_request", ends.credit_request, kCreditRequests,
-                               "a source without credit asks for some when nothing of it is under way, or "
-                               "after a time-out");
-  binder.choice<IdleGrant>(
-      "idle_grant", ends.idle_grant, kIdleGrants,
-      "credit at a time for a source that wants none while nobody does: a full grant, one "
-      "packet at half the pace, or none");
+  {
+    const Binder::Section credit(binder, "", ends.has_credit(), kOnlyCredit);
+    binder.choice<CreditRequest>("credit_request", ends.credit_request, kCreditRequests,
+                                 "a source without credit asks for some when nothing of it is under way, or "
+                                 "after a time-out");
+    binder.choice<IdleGrant>(
+        "idle_grant", ends.idle_grant, kIdleGrants,
+        "credit at a time for a source that wants none while nobody does: a full grant, one "
+        "packet at half the pace, or none");
+  }
   binder.flag("base_rtt_probe", ends.base_rtt_probe,
               "NSCC: a probe after the first answer gives an early sample of the base round trip");
   binder.flag("ack_every_syn", ends.ack_every_syn,
@@ -87,10 +97,16 @@ void bind_uet_ends(Binder& binder, UetEnds& ends) {
   binder.flag("sleek", ends.sleek, "senders infer losses from packets that overtook and from probes");
   binder.flag("accurate_base_rtt", ends.accurate_base_rtt,
               "base round trip per pair of hosts; only false is supported");
-  binder.flag("base_rtt_from_nacks", ends.base_rtt_from_nacks,
-              "a trimmed packet's answer may lower the base round trip");
+  {
+    const Binder::Section base(binder, "", nscc, kOnlyNscc);
+    binder.flag("base_rtt_from_nacks", ends.base_rtt_from_nacks,
+                "a trimmed packet's answer may lower the base round trip");
+  }
+  const Binder::Section credit(binder, "", ends.has_credit(), kOnlyCredit);
   binder.choice<OversubscribedControl>("oversubscribed_control", ends.oversubscribed_control, kOversubscribed,
                                        "receivers scale their credit by marks and trims");
+  const Binder::Section scaled(binder, "", ends.oversubscribed_control != OversubscribedControl::kOff,
+                               "only with oversubscribed_control = \"auto\" or \"on\"");
   binder.number("oversubscribed_increase", ends.oversubscribed_increase, "Ai of that", 0, 1);
   binder.number("oversubscribed_decrease", ends.oversubscribed_decrease, "Md of that", 0, 1);
   binder.number("oversubscribed_gain", ends.oversubscribed_gain, "alpha of that", 0, 1);
