@@ -20,4 +20,7 @@ Result<std::filesystem::path> data_directory(std::string_view name);
 /// cannot be read.
 std::string file_hash(const std::filesystem::path& path);
 
+/// The same of bytes that have been read already, as from a pipe.
+std::string text_hash(std::string_view bytes);
+
 }  // namespace wharf::cli

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "cli/data_files.h"
 #include "sim/fabric/topology_named.h"
 #include "wire/compressed_file.h"
 #include "workload/connection_matrix.h"
@@ -23,7 +24,8 @@ bool exists(const std::string& file) {
 
 /// Whether `text` can only be meant as a topology's name.
 bool is_name(const std::string& text) {
-  return !exists(text) && (sim::names_topology(text) || text.find_first_of("./") == std::string::npos);
+  return text != kStandardInput && !exists(text) &&
+         (sim::names_topology(text) || text.find_first_of("./") == std::string::npos);
 }
 
 const sim::ConfigValue* given_by_scenario(const sim::LoadedFabricSettings& loaded, std::string_view key) {
@@ -38,11 +40,20 @@ Error about(const sim::LoadedFabricSettings& loaded, std::string_view key, const
   return Error{error.kind, fmt::format("{}: {}", loaded.place_of(key), error.message)};
 }
 
-/// The text of the file that `key` names.
-Result<std::string> text_of_key(const sim::LoadedFabricSettings& loaded, std::string_view key,
-                                const std::string& file) {
+/// What messages call a file.
+std::string shown(const std::string& file) { return file == kStandardInput ? "standard input" : file; }
+
+/// The text of the file that `key` names, which is an input of the run.
+Result<std::string> text_of_key(FabricInputs& inputs, std::string_view key, const std::string& file) {
+  if (file == kStandardInput && inputs.hashes.contains(file)) {
+    return input_error(fmt::format("{}: found - a second time, expected standard input to stand for one file",
+                                   inputs.loaded.place_of(key)));
+  }
   auto text = read_text(file);
-  if (!text) return about(loaded, key, text.error());
+  if (!text) return about(inputs.loaded, key, text.error());
+  std::error_code status;
+  // A pipe cannot be read again.
+  inputs.hashes[file] = std::filesystem::is_regular_file(file, status) ? file_hash(file) : text_hash(*text);
   return text;
 }
 
@@ -58,19 +69,25 @@ Error without_hosts(const sim::LoadedFabricSettings& loaded, std::string_view ke
 }
 
 /// `least`: a generated one may have more hosts than these.
-Result<sim::TopologyFile> topology_for(const sim::LoadedFabricSettings& loaded, std::uint32_t hosts,
-                                       bool least) {
-  const sim::FabricSettings& settings = loaded.settings;
+Result<sim::TopologyFile> topology_for(FabricInputs& inputs, std::uint32_t hosts, bool least) {
+  const sim::FabricSettings& settings = inputs.loaded.settings;
   const std::string& topology = settings.topology;
   if (!topology.empty()) {
-    auto read = load_topology(topology, settings);
-    if (!read) return exists(topology) ? read.error() : about(loaded, "topology.from", read.error());
+    if (is_name(topology)) {
+      auto named = load_topology(topology, settings);
+      if (!named) return about(inputs.loaded, "topology.from", named.error());
+      return named;
+    }
+    auto text = text_of_key(inputs, "topology.from", topology);
+    if (!text) return text.error();
+    auto read = sim::read_topology(*text, shown(topology));
+    if (!read) return read.error();
     // Both say how long queues are, and the format gives neither the last word.
     if (read->queue_line != 0 && settings.queue_packets != 0) {
       return input_error(
           fmt::format("{}:{}:1: found queue sizes beside fabric.queue_packets = {}, expected one "
                       "of the two",
-                      topology, read->queue_line, settings.queue_packets));
+                      shown(topology), read->queue_line, settings.queue_packets));
     }
     return read;
   }
@@ -85,8 +102,9 @@ Result<sim::TopologyFile> topology_for(const sim::LoadedFabricSettings& loaded, 
 Result<void> read_flows(FabricInputs& inputs) {
   const sim::FabricSettings& settings = inputs.loaded.settings;
   const bool matrix = !settings.traffic.matrix.empty();
-  const std::string& traffic = matrix ? settings.traffic.matrix : settings.traffic.table;
-  auto text = text_of_key(inputs.loaded, matrix ? "traffic.cm" : "traffic.table", traffic);
+  const std::string& file = matrix ? settings.traffic.matrix : settings.traffic.table;
+  const std::string traffic = shown(file);
+  auto text = text_of_key(inputs, matrix ? "traffic.cm" : "traffic.table", file);
   if (!text) return text.error();
   auto list = matrix ? workload::read_connection_matrix(*text, traffic,
                                                         {.connection_reuse = settings.connection_reuse})
@@ -95,7 +113,7 @@ Result<void> read_flows(FabricInputs& inputs) {
   inputs.flows = *std::move(list);
   if (settings.topology.empty() && inputs.flows.hosts == 0)
     return without_hosts(inputs.loaded, "traffic.table", "--flows", false);
-  auto built = topology_for(inputs.loaded, inputs.flows.hosts, false);
+  auto built = topology_for(inputs, inputs.flows.hosts, false);
   const std::string nodes =
       inputs.flows.hosts_line == 0
           ? traffic
@@ -107,7 +125,7 @@ Result<void> read_flows(FabricInputs& inputs) {
   if (inputs.flows.hosts > inputs.topology.topology.host_count()) {
     return input_error(fmt::format("{}: found Nodes {}, expected at most {} as {} has them", nodes,
                                    inputs.flows.hosts, inputs.topology.topology.host_count(),
-                                   settings.topology));
+                                   shown(settings.topology)));
   }
   return {};
 }
@@ -118,7 +136,7 @@ Result<void> make_flows(FabricInputs& inputs) {
   const std::uint32_t needed = traffic.hosts_needed();
   std::optional<workload::SizeDistribution> table;
   if (traffic.sizes_from_file()) {
-    const auto text = text_of_key(inputs.loaded, "traffic.arrivals", traffic.sizes_file);
+    const auto text = text_of_key(inputs, "traffic.arrivals", traffic.sizes_file);
     if (!text) return text.error();
     auto read = workload::read_size_distribution(*text, traffic.sizes_file);
     if (!read) return read.error();
@@ -128,7 +146,7 @@ Result<void> make_flows(FabricInputs& inputs) {
     return traffic.collective ? without_hosts(inputs.loaded, "traffic.collective", "--collective", true)
                               : without_hosts(inputs.loaded, "traffic.arrivals", "--arrivals", true);
   }
-  auto built = topology_for(inputs.loaded, needed, true);
+  auto built = topology_for(inputs, needed, true);
   if (!built) return built.error();
   inputs.topology = *std::move(built);
   auto list = sim::generate_flows(traffic, inputs.topology.topology, settings.seed, table);
@@ -140,10 +158,12 @@ Result<void> make_flows(FabricInputs& inputs) {
 }  // namespace
 
 Result<std::string> read_text(const std::string& file) {
+  const std::string path = file == kStandardInput ? "/dev/stdin" : file;
   std::error_code status;
-  if (!std::filesystem::is_regular_file(file, status))
-    return input_error(fmt::format("{} does not exist, expected a file", file));
-  auto bytes = wire::read_file(file);
+  if (std::filesystem::is_directory(path, status))
+    return input_error(fmt::format("{} is a directory, expected a file", file));
+  if (!exists(path)) return input_error(fmt::format("{} does not exist, expected a file", file));
+  auto bytes = wire::read_file(path);
   if (!bytes) return bytes.error();
   return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
@@ -156,17 +176,7 @@ Result<sim::TopologyFile> load_topology(const std::string& file_or_name,
   }
   auto text = read_text(file_or_name);
   if (!text) return text.error();
-  return sim::read_topology(*text, file_or_name);
-}
-
-std::vector<std::string> FabricInputs::files() const {
-  const sim::FabricSettings& settings = loaded.settings;
-  std::vector<std::string> files;
-  for (const std::string* file : {&settings.traffic.matrix, &settings.traffic.table,
-                                  &settings.traffic.sizes_file, &settings.topology}) {
-    if (!file->empty() && !(file == &settings.topology && is_name(*file))) files.push_back(*file);
-  }
-  return files;
+  return sim::read_topology(*text, shown(file_or_name));
 }
 
 Result<FabricInputs> read_inputs(sim::LoadedFabricSettings loaded) {

@@ -2,7 +2,9 @@
 // What a run of many hosts reads: its flows and its topology, from the files and rules that its keys name.
 #pragma once
 
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -13,7 +15,10 @@
 
 namespace wharf::cli {
 
-/// The text of a file; plain, gzip or xz.
+/// What stands for standard input where a file is expected.
+inline constexpr std::string_view kStandardInput = "-";
+
+/// The text of a file, a pipe or standard input; plain, gzip or xz.
 Result<std::string> read_text(const std::string& file);
 /// A topology file, or a topology by name.
 Result<sim::TopologyFile> load_topology(const std::string& file_or_name, const sim::FabricSettings& settings);
@@ -23,9 +28,8 @@ struct FabricInputs {
   workload::FlowList flows;
   sim::TopologyFile topology;
   std::vector<std::string> remarks;  ///< What files said without consequence.
-
-  /// The files that decide the run beside scenario and profile.
-  std::vector<std::string> files() const;
+  /// Of the files that decide the run beside scenario and profile, by name.
+  std::map<std::string, std::string> hashes;
 };
 
 /// Reads everything. Without a topology, a fat tree is generated: with the matrix's hosts, or the smallest

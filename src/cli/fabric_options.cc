@@ -10,7 +10,7 @@
 namespace wharf::cli {
 
 void FabricOptions::declare(CLI::App& app) {
-  app.add_option("--cm", matrix, "Connection matrix of htsim: a run of many hosts");
+  app.add_option("--cm", matrix, "Connection matrix of htsim: a run of many hosts; - is standard input");
   app.add_option("--flows", flows, "Flows from CSV: src,dst,bytes,start_ns[,op,priority,after]");
   app.add_option(
       "--collective", collective,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/fabric_plots.h"
+#include "sim/scenario/fabric_summary.h"
 
 #include <fmt/format.h>
 
@@ -52,10 +53,26 @@ void append(study::Plot& plot, std::map<std::uint32_t, study::Series>& lines, st
   for (study::Series* line : drawn) plot.series.push_back(std::move(*line));
 }
 
+/// The share of the flows that had finished after so long.
+study::Plot completion_times(const sim::FabricReport& report) {
+  study::Plot plot;
+  plot.name = "plot_completion";
+  plot.title = "Flow completion times";
+  plot.x_title = "completion time, us";
+  plot.y_title = "share of the flows";
+  study::Series line{"flows", {}};
+  for (const auto& [time, share] : sim::fct_cdf(report))
+    line.points.push_back({in_microseconds(time), share, ""});
+  if (!line.points.empty()) plot.series.push_back(std::move(line));
+  return plot;
+}
+
 }  // namespace
 
-std::vector<study::Plot> fabric_plots(const sim::ObservedRun& seen, const workload::FlowList& list,
+std::vector<study::Plot> fabric_plots(const sim::FabricReport& report, const workload::FlowList& list,
                                       const sim::PortNames& names) {
+  const sim::ObservedRun& seen = report.seen;
+  study::Plot completion = completion_times(report);
   study::Plot goodput = over_time("plot_goodput", "Goodput of all flows", "Gb/s");
   study::Plot flow_goodput = over_time("plot_flow_goodput", "Goodput of flows", "Gb/s");
   study::Plot queues = over_time("plot_queues", "Bytes queued", "bytes");
@@ -70,7 +87,7 @@ std::vector<study::Plot> fabric_plots(const sim::ObservedRun& seen, const worklo
         {in_microseconds(sample.at), gbps(sample.bytes - before.bytes, sample.at - before.at), ""});
     before = sample;
   }
-  goodput.series.push_back(std::move(total));
+  if (!total.points.empty()) goodput.series.push_back(std::move(total));
 
   std::map<std::uint32_t, study::Series> queue_lines;
   for (const sim::OccupancySample& sample : seen.ports) {
@@ -103,7 +120,7 @@ std::vector<study::Plot> fabric_plots(const sim::ObservedRun& seen, const worklo
   append(round_trips, trip_lines, "flows");
 
   std::vector<study::Plot> plots;
-  for (study::Plot* plot : {&goodput, &flow_goodput, &queues, &windows, &rates, &round_trips}) {
+  for (study::Plot* plot : {&completion, &goodput, &flow_goodput, &queues, &windows, &rates, &round_trips}) {
     if (!plot->series.empty()) plots.push_back(std::move(*plot));
   }
   return plots;

@@ -164,9 +164,9 @@ nlohmann::ordered_json manifest(const FabricRunRequest& request, const FabricInp
   nlohmann::ordered_json manifest = manifest_head(console);
   if (!request.scenario.file.empty()) {
     manifest["scenario"] = request.scenario.file;
-    manifest["scenario_hash"] = file_hash(request.scenario.file);
+    manifest["scenario_hash"] = text_hash(request.scenario.text());
   }
-  for (const std::string& file : inputs.files()) manifest["inputs"][file] = file_hash(file);
+  for (const auto& [file, hash] : inputs.hashes) manifest["inputs"][file] = hash;
   manifest["profile"] = inputs.loaded.settings.profile;
   for (const auto& file : inputs.loaded.profile_files)
     manifest["profile_hashes"][file.string()] = file_hash(file);
@@ -247,9 +247,8 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
   const bool observed = derived->config.observation.any();
   if (observed && request.out.empty())
     console.remark("observe.period has no influence without --out, where the series are written");
-  if (request.plot && (!observed || request.out.empty()))
-    return Error{ErrorKind::kUsage,
-                 "wharf run: --plot draws series, so it needs --out and --set observe.period=TIME"};
+  if (request.plot && request.out.empty())
+    return Error{ErrorKind::kUsage, "wharf run: --plot draws into the result directory, so it needs --out"};
   auto captures = captures_of(request.captures, names);
   if (!captures) return captures.error();
   derived->config.captures = *std::move(captures);
@@ -292,7 +291,7 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
     WHARF_TRY(directory->write("flows.csv", sim::flows_csv(inputs->flows, *report, ideal)));
     WHARF_TRY(directory->write("fct_cdf.csv", sim::fct_cdf_csv(*report)));
     WHARF_TRY(write_observed(*directory, *inputs, names, derived->config, *report));
-    if (request.plot) WHARF_TRY(draw(*directory, fabric_plots(report->seen, inputs->flows, names), console));
+    if (request.plot) WHARF_TRY(draw(*directory, fabric_plots(*report, inputs->flows, names), console));
     WHARF_TRY(directory->write("config.effective.toml", inputs->loaded.effective));
     WHARF_TRY(directory->write("manifest.json", manifest(request, *inputs, *timed, console).dump(2) + "\n"));
     WHARF_TRY(directory->commit());

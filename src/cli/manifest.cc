@@ -57,7 +57,7 @@ nlohmann::ordered_json manifest_of(const Console& console, const sim::Scenario& 
   manifest["commit"] = commit();
   manifest["command"] = console.command;
   manifest["scenario"] = options.file;
-  manifest["scenario_hash"] = file_hash(options.file);
+  manifest["scenario_hash"] = text_hash(options.text());
   manifest["profile"] = scenario.config.profile;
   for (const std::filesystem::path& file : scenario.profile_files)
     manifest["profile_hashes"][file.string()] = file_hash(file);

@@ -57,7 +57,8 @@ class RunCommand : public Command {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.add_flag("--timeline", timeline_, "Write timeline.pftrace for Perfetto (needs --out)");
     app.add_flag("--plot", plot_,
-                 "Runs of many hosts: draw the series of observe.* with gnuplot (needs --out)");
+                 "Runs of many hosts: draw completion times, and the series of observe.*, with gnuplot "
+                 "(needs --out)");
     app.add_flag("--verify", verify_,
                  "Run twice, the second time with --wire bytes, and compare the histories");
   }

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <utility>
 
 #include "cli/data_files.h"
@@ -105,7 +106,7 @@ Result<SweepRuns> SweepRuns::of(const ScenarioOptions& scenario) {
   return SweepRuns(scenario, *many);
 }
 
-const std::string& SweepRuns::hash_of(const std::string& file) {
+const std::string& SweepRuns::trace_hash(const std::string& file) {
   std::string& hash = hashes_[file];
   if (hash.empty()) hash = file_hash(file);
   return hash;
@@ -120,7 +121,7 @@ Result<std::unique_ptr<SweepRun>> SweepRuns::make_two_hosts(const std::vector<st
   if (!scenario) return scenario.error();
   std::string configuration = fmt::format("{:#018x}", scenario->identity);
   if (scenario->config.program == sim::ProgramKind::kReplay)
-    configuration += "-" + hash_of(scenario->config.replay.trace);
+    configuration += "-" + trace_hash(scenario->config.replay.trace);
   return std::unique_ptr<SweepRun>(
       std::make_unique<TwoHostsRun>(*std::move(scenario), std::move(configuration)));
 }
@@ -132,7 +133,14 @@ Result<std::unique_ptr<SweepRun>> SweepRuns::make_many_hosts(const std::vector<s
   if (!derived) return derived.error();
   WHARF_TRY(sim::check_flows(inputs->topology.topology, inputs->flows, derived->config));
   std::string configuration = fmt::format("{:#018x}", inputs->loaded.identity);
-  for (const std::string& file : inputs->files()) configuration += "-" + hash_of(file);
+  for (const auto& [file, hash] : inputs->hashes) {
+    std::error_code status;
+    if (!std::filesystem::is_regular_file(file, status)) {
+      return input_error(fmt::format(
+          "wharf sweep: found {}, which can be read once, expected a file: every run reads it", file));
+    }
+    configuration += "-" + hash;
+  }
   return std::unique_ptr<SweepRun>(
       std::make_unique<ManyHostsRun>(*scenario_, overrides, std::move(configuration)));
 }

@@ -214,5 +214,53 @@ TEST_F(FabricScenario, LinksFailAndReturn) {
   }
 }
 
+TEST_F(FabricScenario, FlowsAndTopologiesComeThroughPipes) {
+  const std::string program = WHARF_PROGRAM;
+  const auto shell = [&](const std::string& line) {
+    return run({"bash", "-c", "cd " + (scratch_ / "") + " && " + line});
+  };
+  ASSERT_EQ(wharf({"run", "--flows", scratch_ / "two.csv", "--topo", "star:4", "--out", scratch_ / "file"})
+                .exit_code,
+            0);
+  std::ofstream(scratch_ / "four.graph")
+      << "graph\nhosts 4\nswitch s\nlink 0 s 100Gbps 1us\nlink 1 s 100Gbps 1us\n"
+         "link 2 s 100Gbps 1us\nlink 3 s 100Gbps 1us\n";
+  const std::string flows = content(scratch_ / "file/flows.csv");
+  const Outcome piped = shell("cat two.csv | " + program + " run --flows - --topo star:4 --out piped");
+  EXPECT_EQ(piped.exit_code, 0) << piped.err;
+  EXPECT_THAT(piped.out, HasSubstr("standard input: 2 of 2 flows finished"));
+  EXPECT_EQ(content(scratch_ / "piped/flows.csv"), flows);
+  const Outcome both =
+      shell(program + " run --flows <(cat two.csv) --topo - --out both --verify < four.graph");
+  EXPECT_EQ(both.exit_code, 0) << both.err;
+  EXPECT_EQ(content(scratch_ / "both/flows.csv"), flows);
+  // What went through a pipe has the hash of the file that it came from.
+  const auto of_file = nlohmann::json::parse(content(scratch_ / "file/manifest.json"))["inputs"];
+  const auto of_pipe = nlohmann::json::parse(content(scratch_ / "piped/manifest.json"))["inputs"];
+  EXPECT_EQ(of_pipe["-"], of_file[scratch_ / "two.csv"]);
+
+  const Outcome twice = shell(program + " run --flows - --topo - < two.csv");
+  EXPECT_EQ(twice.exit_code, 3);
+  EXPECT_THAT(twice.err,
+              HasSubstr("--topo: found - a second time, expected standard input to stand for one"));
+  const Outcome bad = shell("echo x | " + program + " run --cm -");
+  EXPECT_EQ(bad.exit_code, 3);
+  EXPECT_THAT(bad.err, HasSubstr("standard input:1:"));
+  write("[topology]\nfrom = \"star:4\"\n[traffic]\ntable = \"-\"\n");
+  const Outcome sweep = shell(program + " sweep two.toml --vary run.seed=1,2 < two.csv");
+  EXPECT_EQ(sweep.exit_code, 3);
+  EXPECT_THAT(sweep.err, HasSubstr("wharf sweep: found -, which can be read once, expected a file"));
+  expect_refusal({"run", "--flows", scratch_ / "", "--topo", "star:4"}, 3, "is a directory, expected a file");
+}
+
+TEST_F(FabricScenario, PlotsDrawCompletionTimes) {
+  EXPECT_EQ(wharf({"run", file_, "--out", scratch_ / "out", "--plot"}).exit_code, 0);
+  const std::string plot = content(scratch_ / "out/plot_completion.csv");
+  EXPECT_THAT(plot, HasSubstr("flows,"));
+  EXPECT_EQ(std::count(plot.begin(), plot.end(), '\n'), 3);
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "out/plot_goodput.csv"));
+  expect_refusal({"run", file_, "--plot"}, 2, "needs --out");
+}
+
 }  // namespace
 }  // namespace wharf::cli_test

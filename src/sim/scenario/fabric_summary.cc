@@ -180,7 +180,7 @@ std::string flows_csv(const workload::FlowList& list, const FabricReport& report
   return out;
 }
 
-std::string fct_cdf_csv(const FabricReport& report) {
+std::vector<std::pair<TimePs, double>> fct_cdf(const FabricReport& report) {
   std::vector<TimePs> times;
   for (const FlowRecord& record : report.records) {
     if (ended_well(record)) times.push_back(record.end - record.start);
@@ -188,12 +188,18 @@ std::string fct_cdf_csv(const FabricReport& report) {
   std::sort(times.begin(), times.end());
   constexpr std::size_t kPoints = 1000;
   const std::size_t step = std::max<std::size_t>(1, (times.size() + kPoints - 1) / kPoints);
-  std::string out = "fct_ns,fraction\n";
+  std::vector<std::pair<TimePs, double>> points;
   for (std::size_t i = 0; i < times.size(); ++i) {
     if ((i + 1) % step != 0 && i + 1 != times.size()) continue;
-    fmt::format_to(std::back_inserter(out), "{:.3f},{:.6f}\n", as_nanoseconds(times[i]),
-                   static_cast<double>(i + 1) / static_cast<double>(times.size()));
+    points.emplace_back(times[i], static_cast<double>(i + 1) / static_cast<double>(times.size()));
   }
+  return points;
+}
+
+std::string fct_cdf_csv(const FabricReport& report) {
+  std::string out = "fct_ns,fraction\n";
+  for (const auto& [time, share] : fct_cdf(report))
+    fmt::format_to(std::back_inserter(out), "{:.3f},{:.6f}\n", as_nanoseconds(time), share);
   return out;
 }
 

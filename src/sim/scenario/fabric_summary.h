@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/scenario/fabric_run.h"
@@ -38,6 +39,8 @@ std::vector<std::string> fabric_summary_paths(const FabricSettings& settings);
 /// flows.csv, one row per flow in the order of the list; empty fields where a flow did not come to it.
 std::string flows_csv(const workload::FlowList& list, const FabricReport& report,
                       const std::vector<TimePs>& ideal);
+/// Share of the flows that had finished after so long, at most 1000 points.
+std::vector<std::pair<TimePs, double>> fct_cdf(const FabricReport& report);
 /// fct_cdf.csv: share of the flows that had finished after so long, at most 1000 points.
 std::string fct_cdf_csv(const FabricReport& report);
 
