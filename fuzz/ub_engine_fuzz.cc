@@ -92,6 +92,7 @@ class Machine {
       config.load_store_slots = 4;
       config.rnr_retry = 2;
       config.page_fault_retry = 2;
+      if ((more & 64U) != 0) control_congestion(options >> 6U, config);
       sides_[host].engine =
           std::make_unique<UbEngine>(std::move(*UbEngine::create(config, pool_, arenas_[host])));
       for (std::uint32_t queue = 0; queue < kQueues; ++queue) create_queue(host, queue);
@@ -116,6 +117,18 @@ class Machine {
   }
 
  private:
+  /// Chooses a controller with so little room that packets wait for it.
+  static void control_congestion(std::uint32_t which, UbConfig& config) {
+    if (which == 0) config.congestion = congestion::CaqmConfig{.initial_packets = 1};
+    if (which == 1) {
+      config.congestion = congestion::DcqcnConfig{.link = gigabits_per_second(1)};
+      config.min_time_between_cnps = microseconds(1);
+    }
+    if (which == 2) config.congestion = congestion::LdcpConfig{.initial_window = 256, .window_limit = 1024};
+    if (which == 3)
+      config.congestion = congestion::SwiftConfig{.window_min = 20'000, .initial_window = 20'000};
+  }
+
   /// Everything is answered and carried for a while, and time passes; false when it comes to no rest.
   bool settle() {
     for (int round = 0; round < 300; ++round) {
@@ -494,7 +507,17 @@ class Machine {
           ub.rtph.status = static_cast<wire::UbResponseStatus>(value & 7U);
           break;
         case 5:
-          ub.rtph.destination_tpn = value & 3U;
+          if ((value & 4U) == 0) {
+            ub.rtph.destination_tpn = value & 3U;
+          } else if (wire::has_cetph(ub)) {
+            ub.ack.cetph = {.acknowledged_bytes = ub.ack.cetph.acknowledged_bytes + (value >> 8U) - 0x80U,
+                            .hint = static_cast<std::uint16_t>(value >> 3U),
+                            .congested_packets = static_cast<std::uint8_t>(value >> 4U),
+                            .location = false,
+                            .increase = (value & 8U) != 0};
+          } else {
+            ub.cc = wire::congestion_field(static_cast<std::uint16_t>(value >> 3U));
+          }
           break;
         case 6:
           packet.source.number = value % 4;
