@@ -46,10 +46,10 @@ struct RoceConfig {
   // Congestion control. Data is ECN-capable, whether or not there is any.
   /// Who says when a queue pair may send: DCQCN, Swift or a constant window, one controller for each queue
   /// pair. None: only window_packets does.
-  std::optional<congestion::ControllerConfig> congestion;
+  std::optional<congestion::ControllerConfig> congestion{};
   /// Notification point: a queue pair that receives marked packets sends one congestion notification packet
   /// (CNP) in this time at most; 0..1 s, zero sends none. [SIGCOMM 2015: 50 us]
-  TimePs min_time_between_cnps;
+  TimePs min_time_between_cnps{};
 
   // Responder.
   std::uint8_t min_rnr_timer =

@@ -75,7 +75,7 @@ struct UbConfig {
   /// Every channel has a controller of its own; none: windows alone limit what is in flight. Any but NSCC.
   /// The packet size of C-AQM, LDCP and Swift is the channel's MTU, whatever is given here; C-AQM needs an
   /// MTU of 4096 at most.
-  std::optional<congestion::ControllerConfig> congestion;
+  std::optional<congestion::ControllerConfig> congestion{};
   /// Receiver of DCQCN's marks: between two CNPs of one channel at least. Zero: none are sent. (Paper: 50
   /// us.)
   TimePs min_time_between_cnps{};
