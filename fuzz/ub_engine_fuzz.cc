@@ -18,6 +18,7 @@
 #include "base/check.h"
 #include "engine/ub/ub_engine.h"
 #include "fuzz/input_bytes.h"
+#include "fuzz/ub_controllers.h"
 #include "trace/tracer.h"
 #include "wire/packet.h"
 #include "wire/payload_pool.h"
@@ -117,18 +118,6 @@ class Machine {
   }
 
  private:
-  /// Chooses a controller with so little room that packets wait for it.
-  static void control_congestion(std::uint32_t which, UbConfig& config) {
-    if (which == 0) config.congestion = congestion::CaqmConfig{.initial_packets = 1};
-    if (which == 1) {
-      config.congestion = congestion::DcqcnConfig{.link = gigabits_per_second(1)};
-      config.min_time_between_cnps = microseconds(1);
-    }
-    if (which == 2) config.congestion = congestion::LdcpConfig{.initial_window = 256, .window_limit = 1024};
-    if (which == 3)
-      config.congestion = congestion::SwiftConfig{.window_min = 20'000, .initial_window = 20'000};
-  }
-
   /// Everything is answered and carried for a while, and time passes; false when it comes to no rest.
   bool settle() {
     for (int round = 0; round < 300; ++round) {
