@@ -90,6 +90,22 @@ TEST(FabricCongestion, DcqcnSendsNotificationsAndCutsRates) {
   }
 }
 
+TEST(FabricCongestion, UnderPauseATimeOutOutlastsWhatAllLinksMayHaveSent) {
+  const auto loaded =
+      load_fabric_settings({"ultra-ethernet",
+                            {"fabric.protocol=roce", "fabric.flow_control=pause", "fabric.rto=0ns"},
+                            "profiles"});
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const auto run = derive_fabric_run(loaded->settings, star(9, kLink, kTimeZero), nullptr, {});
+  ASSERT_TRUE(run.ok());
+  // Nine links into the switch of 100,000 bytes each are 72 us of 100 Gb/s, and 15 us: the next code is 5,
+  // 4.096 us * 32. A queue holds them as 216 packets of 4178 bytes.
+  EXPECT_EQ(run->derived.rto, microseconds(87));
+  EXPECT_EQ(run->config.roce.ack_timeout, 5);
+  EXPECT_EQ(run->derived.queue_bytes, 216U * 4178);
+  EXPECT_EQ(run->config.fabric.profiles[0].queues[1].capacity_bytes, kUnlimitedBytes);
+}
+
 TEST(FabricCongestion, AWindowOfOnePacketPerSenderNeverQueuesMoreThanThose) {
   for (const std::string protocol : {"ub", "roce"}) {
     const Incast seen = incast({"fabric.protocol=" + protocol, "fabric.controller=constant",

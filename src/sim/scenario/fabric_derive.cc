@@ -25,6 +25,33 @@ std::uint32_t tenths(std::uint64_t whole, std::uint64_t part) {
   return static_cast<std::uint32_t>(divide_up(whole * part, 10));
 }
 
+/// What a link may send before flow control stops it.
+std::uint64_t held_per_link(const FabricSettings& settings) {
+  const FlowControlConfig& links = settings.links.flow_control;
+  return settings.flow_control == FlowControl::kPause ? links.xoff_bytes : links.credit_limit_bytes;
+}
+
+/// What waits for one port at most under flow control: what all links into its switch may send.
+std::uint64_t held_at_switch(const FabricSettings& settings, const Topology& topology) {
+  std::size_t ports = 1;
+  for (NodeId node = topology.host_count(); node < topology.nodes().size(); ++node)
+    ports = std::max(ports, topology.node(node).ports.size());
+  return ports * held_per_link(settings);
+}
+
+/// The retransmission time-out by rule. Choice: under flow control all that switches hold may have to leave
+/// through one port first, and nothing is lost by queues, so a time-out waits for that.
+TimePs timeout_by_rule(const FabricSettings& settings, const FabricDerived& derived,
+                       const Topology& topology) {
+  std::uint64_t ahead = derived.queue_bytes * std::uint64_t{6};
+  if (settings.lossless()) {
+    ahead = 0;
+    for (const TopologyPort& port : topology.ports())
+      ahead += topology.is_host(port.peer) ? 0 : held_per_link(settings);
+  }
+  return microseconds(15) + transfer_time(Bytes{ahead}, derived.link);
+}
+
 FabricDerived rules(const FabricSettings& settings, const Topology& topology,
                     const TopologySummary& summary) {
   FabricDerived derived;
@@ -55,15 +82,13 @@ FabricDerived rules(const FabricSettings& settings, const Topology& topology,
   const auto in_bytes = [&](std::uint64_t count) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(count * derived.full_packet, 0x7fff'ffff));
   };
-  derived.queue_bytes = in_bytes(queued);
+  derived.queue_bytes = in_bytes(
+      settings.lossless() ? divide_up(held_at_switch(settings, topology), derived.full_packet) : queued);
   derived.ecn_low = in_bytes(settings.ecn_low_packets != 0 ? settings.ecn_low_packets : tenths(packets, 2));
   derived.ecn_high =
       in_bytes(settings.ecn_high_packets != 0 ? settings.ecn_high_packets : tenths(packets, 8));
   derived.max_window = derived.bdp * 3 / 2;
-  derived.rto =
-      settings.rto != kTimeZero
-          ? settings.rto
-          : microseconds(15) + transfer_time(Bytes{derived.queue_bytes * std::uint64_t{6}}, derived.link);
+  derived.rto = settings.rto != kTimeZero ? settings.rto : timeout_by_rule(settings, derived, topology);
   return derived;
 }
 
@@ -193,13 +218,11 @@ Result<void> add_slow_links(const Topology& topology, std::uint32_t count, Fabri
 FabricConfig derive_fabric(const FabricSettings& settings, const FabricDerived& derived,
                            const Topology& topology) {
   FabricConfig fabric;
-  PortProfile profile =
-      PortProfile::composite(derived.queue_bytes, settings.ecn ? derived.ecn_low : kUnlimitedBytes,
-                             settings.ecn ? derived.ecn_high : kUnlimitedBytes);
+  const bool marks = settings.ecn && !settings.switches_grant();
+  PortProfile profile = PortProfile::composite(derived.queue_bytes, marks ? derived.ecn_low : kUnlimitedBytes,
+                                               marks ? derived.ecn_high : kUnlimitedBytes);
   // Flow control is there so that nothing is dropped: what a link may still send bounds queues.
-  if (settings.flow_control != FlowControl::kNone && !settings.trims() && settings.queue_packets == 0 &&
-      settings.queue_bdp_factor == 0)
-    profile.queues[1].capacity_bytes = kUnlimitedBytes;
+  if (settings.lossless()) profile.queues[1].capacity_bytes = kUnlimitedBytes;
   profile.queues[1].mark_most_ppm = static_cast<std::uint32_t>(std::lround(settings.ecn_most * 1e6));
   profile.queues[1].mark_behind = settings.ecn_occupancy == EcnOccupancy::kBehindPacket;
   if (!settings.trims()) {

@@ -128,8 +128,11 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
         "the same in bandwidth-delay products; 0: 1 with trimming, 5 without, unlimited with flow control", 0,
         1000);
   }
-  binder.flag("ecn", settings.ecn, "switches mark");
-  bind_marks(binder, settings);
+  {
+    const Binder::Section marked(binder, "", !settings.switches_grant(), "not with controller = \"caqm\"");
+    binder.flag("ecn", settings.ecn, "switches mark");
+    bind_marks(binder, settings);
+  }
   binder.flag("trimming", settings.trimming, "full queues cut packets instead of dropping them");
   {
     const Binder::Section trimmed(binder, "", settings.trims(),
@@ -220,6 +223,7 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
   bind_observation(binder, settings.observation);
   const Binder::Section fabric(binder, "fabric");
   binder.choice<FabricProtocol>("protocol", settings.protocol, kProtocols, "what the hosts speak");
+  bind_sender_ends(binder, settings, wire_protocol(settings.protocol));
   bind_generated(binder, settings);
   binder.bytes("payload", settings.payload, "of a full packet", 256, 8192);
   binder.bytes("header", settings.header,
@@ -232,7 +236,6 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
     binder.flag("connection_reuse", settings.connection_reuse,
                 "lines of a connection matrix with the same id are messages on one connection");
   }
-  bind_sender_ends(binder, settings, wire_protocol(settings.protocol));
   {
     const Binder::Section uet(binder, "", settings.protocol == FabricProtocol::kUet,
                               "only with protocol = \"uet\"");

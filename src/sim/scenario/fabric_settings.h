@@ -81,6 +81,10 @@ struct FabricSettings : UetEnds {
 
   /// Whether full queues cut packets: Ultra Ethernet alone can tell a packet that was cut.
   bool trims() const { return trimming && protocol == FabricProtocol::kUet; }
+  /// Whether flow control alone bounds the queues of switches: nothing is dropped then.
+  bool lossless() const {
+    return flow_control != FlowControl::kNone && !trims() && queue_packets == 0 && queue_bdp_factor == 0;
+  }
   /// Whether switches grant growth of windows; marks by thresholds are off then.
   bool switches_grant() const { return controller == SenderController::kCaqm; }
 

@@ -66,8 +66,9 @@ void bind_sender_ends(Binder& binder, SenderEnds& ends, wire::Protocol protocol)
                    100'000);
   }
   binder.time("rto", ends.rto,
-              "retransmission time-out; 0ns: 15us and six full queues; two hosts: and six times what may be "
-              "under way; RoCE rounds up to 4.096us times a power of two");
+              "retransmission time-out; 0ns: 15us and six full queues, or under flow control all that "
+              "switches may hold; two hosts: and six times what may be under way; RoCE rounds up to 4.096us "
+              "times a power of two");
   const Binder::Section section(binder, "", protocol != wire::Protocol::kRoce,
                                 "not with protocol = \"roce\"");
   binder.flag("rto_back_off", ends.rto_back_off, "time-outs double");

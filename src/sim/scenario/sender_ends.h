@@ -40,7 +40,7 @@ struct SenderEnds {
   congestion::DcqcnConfig dcqcn;
   congestion::CaqmConfig caqm;           ///< Steps of LDCP, too.
   congestion::CaqmPortConfig caqm_port;  ///< Of the switches.
-  TimePs rto{};                          ///< 0: 15 us and six full queues; two hosts: see uet_settings.h.
+  TimePs rto{};                          ///< 0: see fabric_derive.cc and uet_settings.h.
   bool rto_back_off = true;
 };
 
