@@ -9,24 +9,13 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "fabric_commands.h"
 #include "run_program.h"
 
 namespace wharf::cli_test {
 namespace {
 
 using testing::HasSubstr;
-
-std::string content(const std::string& file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-void expect_refusal(const std::vector<std::string>& arguments, int exit_code, const std::string& text) {
-  const Outcome outcome = wharf(arguments);
-  EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr(text));
-  EXPECT_EQ(outcome.out, "");
-}
 
 /// Four hosts around a switch; two flows in a table beside the scenario.
 class FabricScenario : public testing::Test {

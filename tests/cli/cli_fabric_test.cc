@@ -13,6 +13,7 @@
 #include <regex>
 #include <sstream>
 
+#include "fabric_commands.h"
 #include "run_program.h"
 
 namespace wharf::cli_test {
@@ -21,18 +22,6 @@ namespace {
 using testing::HasSubstr;
 
 const std::string kData = "tests/data/htsim/";
-
-std::string content(const std::string& file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-void expect_refusal(const std::vector<std::string>& arguments, int exit_code, const std::string& text) {
-  const Outcome outcome = wharf(arguments);
-  EXPECT_EQ(outcome.exit_code, exit_code) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr(text));
-  EXPECT_EQ(outcome.out, "");
-}
 
 TEST(CliFabric, AMatrixGivesATableAndFiles) {
   const ScratchDirectory scratch;

@@ -14,15 +14,6 @@ namespace {
 
 using wire::TpOpcode;
 
-constexpr std::uint32_t kMtu = 1024;
-
-/// Patient timers, so that only what a test does happens.
-UbConfig patient() {
-  UbConfig config;
-  config.mtu = kMtu;
-  config.retransmission = {.base = seconds(1), .cap = seconds(1)};
-  return config;
-}
 UbConfig caqm(std::uint32_t initial_packets) {
   UbConfig config = patient();
   config.congestion = congestion::CaqmConfig{.initial_packets = initial_packets};

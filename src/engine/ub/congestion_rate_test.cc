@@ -10,14 +10,6 @@ namespace {
 
 using wire::TpOpcode;
 
-constexpr std::uint32_t kMtu = 1024;
-
-UbConfig patient() {
-  UbConfig config;
-  config.mtu = kMtu;
-  config.retransmission = {.base = seconds(1), .cap = seconds(1)};
-  return config;
-}
 UbConfig dcqcn() {
   UbConfig config = patient();
   config.congestion = congestion::DcqcnConfig{.link = gigabits_per_second(40)};

@@ -20,6 +20,17 @@
 
 namespace wharf::ub {
 
+/// Of the tests of congestion control.
+inline constexpr std::uint32_t kMtu = 1024;
+
+/// Patient timers, so that only what a test does happens.
+inline UbConfig patient() {
+  UbConfig config;
+  config.mtu = kMtu;
+  config.retransmission = {.base = seconds(1), .cap = seconds(1)};
+  return config;
+}
+
 class CarriedHosts {
  public:
   explicit CarriedHosts(const UbConfig& config, std::size_t count = 2)

@@ -66,9 +66,9 @@ struct FabricTotals {
   std::uint64_t retransmitted = 0;
   std::uint64_t acknowledgements = 0;
   std::uint64_t negative_acknowledgements = 0;
-  std::uint64_t control_packets =
-      0;                      ///< Congestion notifications, and of Ultra Ethernet all others: also its
-  std::uint64_t credits = 0;  ///< credits and
+  /// Congestion notifications; of Ultra Ethernet all control packets, credits and their requests among them.
+  std::uint64_t control_packets = 0;
+  std::uint64_t credits = 0;          ///< Ultra Ethernet's credits and
   std::uint64_t credit_requests = 0;  ///< requests for credit.
   std::uint64_t timeouts = 0;
   std::uint64_t trimmed = 0;  ///< By switches.
