@@ -9,6 +9,7 @@
 
 #include "cli/fabric_options.h"
 #include "report/counted.h"
+#include "report/wrapped_text.h"
 #include "sim/fabric/topology_survey.h"
 
 namespace wharf::cli {
@@ -93,15 +94,14 @@ Result<ExitCode> check_fabric(const ScenarioOptions& scenario, const Console& co
                                          {"seconds", seconds_taken},
                                          {"sample", {{"packet_hop_ns", sample->hop_ns}}}}},
                                        {"without_influence", inputs->loaded.no_influence}});
-  console.print(fmt::format(
-      "{} is valid: {} of {} over {} and {}, {}; about {:.0f} packet-hops, {:.1f} s on one core\n"
-      "(a permutation of {} hosts took {:.0f} ns per packet-hop here just now; what is sent again comes on "
-      "top)\n",
+  console.print(report::in_lines(fmt::format(
+      "{} is valid: {} of {} over {} and {}, {}; about {:.0f} packet-hops, {:.1f} s on one core (a "
+      "permutation of {} hosts took {:.0f} ns per packet-hop here just now; what is sent again comes on top)",
       scenario.file, report::counted(inputs->flows.flows.size(), "flow", "flows"), format_bytes(Bytes{bytes}),
       report::counted(topology.host_count(), "host", "hosts"),
       report::counted(topology.switch_count(), "switch", "switches"),
       report::counted(inputs->loaded.expectations.size(), "expectation", "expectations"), hops, seconds_taken,
-      kSampleHosts, sample->hop_ns));
+      kSampleHosts, sample->hop_ns)));
   return ExitCode::kDone;
 }
 

@@ -9,9 +9,10 @@
 
 namespace wharf::cli {
 
-/// Completion times always; goodput where the run was observed, queues, windows and round trips where ports
-/// or flows were chosen and have any.
+/// Completion times always; goodput and held queues where the run was observed, queues, windows, rates and
+/// round trips where ports or flows were chosen and have any. Pictures that would show nothing are not among
+/// them: of a single look, or of queues that were always empty. `period`: between two looks.
 std::vector<study::Plot> fabric_plots(const sim::FabricReport& report, const workload::FlowList& list,
-                                      const sim::PortNames& names);
+                                      const sim::PortNames& names, TimePs period);
 
 }  // namespace wharf::cli

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 
 #include "cli/data_files.h"
@@ -14,8 +15,10 @@
 #include "cli/manifest.h"
 #include "cli/progress.h"
 #include "cli/run_text.h"
+#include "report/counted.h"
 #include "report/result_directory.h"
 #include "report/text_table.h"
+#include "report/wrapped_text.h"
 #include "sim/scenario/fabric_summary.h"
 #include "sim/scenario/traffic_results.h"
 #include "study/plot.h"
@@ -87,9 +90,10 @@ std::string table_of(const sim::FlowStatistics& statistics) {
                  microseconds_text(statistics.fct_ns_p95), microseconds_text(statistics.fct_ns_p99),
                  microseconds_text(statistics.fct_ns_max)});
   table.add_row(
-      {"slowdown", "", fmt::format("{:.3f}", statistics.slowdown_mean),
-       fmt::format("{:.3f}", statistics.slowdown_p50), fmt::format("{:.3f}", statistics.slowdown_p95),
-       fmt::format("{:.3f}", statistics.slowdown_p99), fmt::format("{:.3f}", statistics.slowdown_max)});
+      {"slowdown", fmt::format("{:.3f}", statistics.slowdown_min),
+       fmt::format("{:.3f}", statistics.slowdown_mean), fmt::format("{:.3f}", statistics.slowdown_p50),
+       fmt::format("{:.3f}", statistics.slowdown_p95), fmt::format("{:.3f}", statistics.slowdown_p99),
+       fmt::format("{:.3f}", statistics.slowdown_max)});
   return table.text();
 }
 
@@ -123,12 +127,11 @@ std::string traffic_text(const FabricInputs& inputs, const sim::FabricReport& re
   const sim::TrafficSettings& traffic = inputs.loaded.settings.traffic;
   std::string text;
   if (const auto result = sim::collective_result(traffic, inputs.topology.topology.host_count(), report)) {
-    text += fmt::format(
-        "{} of {} over {} ranks took {} us: algorithm bandwidth {:.1f} Gb/s, bus bandwidth "
-        "{:.1f} Gb/s\n",
+    text += report::in_lines(fmt::format(
+        "{} of {} over {} ranks took {} us: algorithm bandwidth {:.1f} Gb/s, bus bandwidth {:.1f} Gb/s",
         inputs.flows.name, format_bytes(Bytes{traffic.size}), result->ranks,
         microseconds_text(as_nanoseconds(result->completion)), result->algorithm_bandwidth_gbps,
-        result->bus_bandwidth_gbps);
+        result->bus_bandwidth_gbps));
   }
   const auto classes = sim::slowdown_by_size(inputs.flows, report, ideal);
   return classes.size() > 1 ? text + size_table(classes) : text;
@@ -138,21 +141,25 @@ std::string text_of(const FabricInputs& inputs, const TimedReport& timed, const 
   const sim::FabricReport& report = timed.report;
   const sim::FlowStatistics& statistics = results.statistics;
   const sim::FabricTotals& totals = report.totals;
+  using report::counted;
   std::string text = inputs.loaded.settings.title.empty() ? "" : inputs.loaded.settings.title + "\n";
-  text += fmt::format("{}: {} of {} flows finished, {} hosts, {} switches\n", inputs.flows.name,
-                      statistics.count, inputs.flows.flows.size(), inputs.topology.topology.host_count(),
-                      inputs.topology.topology.switch_count());
+  text +=
+      report::in_lines(fmt::format("{}: {} of {} finished, {}, {}", inputs.flows.name, statistics.count,
+                                   counted(inputs.flows.flows.size(), "flow", "flows"),
+                                   counted(inputs.topology.topology.host_count(), "host", "hosts"),
+                                   counted(inputs.topology.topology.switch_count(), "switch", "switches")));
   if (statistics.count != 0) text += table_of(statistics) + traffic_text(inputs, report, results.ideal);
-  text += fmt::format("last flow ended at {} us, goodput {:.1f} Gb/s\n",
-                      microseconds_text(statistics.last_end_ns), statistics.goodput_gbps);
-  text += fmt::format("packets: {} new, {} retransmitted, {} ACK, {} NACK, {} control, {} time-outs\n",
-                      totals.new_packets, totals.retransmitted, totals.acknowledgements,
-                      totals.negative_acknowledgements, totals.control_packets, totals.timeouts);
-  text += fmt::format("switches: {} trimmed, {} marked, {} dropped; {} lost on links\n", totals.trimmed,
-                      totals.marked, totals.dropped, totals.lost);
+  text += report::in_lines(fmt::format("last flow ended at {} us, goodput {:.1f} Gb/s",
+                                       microseconds_text(statistics.last_end_ns), statistics.goodput_gbps));
+  text += report::in_lines(fmt::format("packets: {} new, {} retransmitted, {} ACK, {} NACK, {} control, {}",
+                                       totals.new_packets, totals.retransmitted, totals.acknowledgements,
+                                       totals.negative_acknowledgements, totals.control_packets,
+                                       counted(totals.timeouts, "time-out", "time-outs")));
+  text += report::in_lines(fmt::format("switches: {} trimmed, {} marked, {} dropped; {} lost on links",
+                                       totals.trimmed, totals.marked, totals.dropped, totals.lost));
   text += expectation_table(results.judged);
   text += fmt::format(
-      "{} packet-hops, {:.2f} M per second, {:.2f} s (set-up {:.2f} s), fingerprint {:#018x}\n", report.hops,
+      "{} packet-hops, {:.2f} M per second, {:.2f} s (set-up {:.2f} s)\nfingerprint {:#018x}\n", report.hops,
       timed.run_seconds > 0 ? static_cast<double>(report.hops) / timed.run_seconds / 1e6 : 0,
       timed.run_seconds, timed.setup_seconds, report.history);
   return text;
@@ -226,7 +233,12 @@ Result<void> draw(const report::ResultDirectory& directory, const std::vector<st
                   const Console& console) {
   bool drawn = true;
   for (const study::Plot& plot : plots) {
-    WHARF_TRY(study::write_plot(plot, directory.file(""), plot.name));
+    const std::filesystem::path folder = directory.file("");
+    WHARF_TRY(study::write_text_file(folder / (plot.name + ".csv"), study::plot_csv(plot)));
+    study::Plot shown = plot;
+    if (shown.series.size() == 1) shown.series.front().name.clear();  // The title says it; no legend.
+    WHARF_TRY(
+        study::write_text_file(folder / (plot.name + ".gnuplot"), study::gnuplot_script(shown, plot.name)));
     drawn = study::draw_svg(directory.file(""), plot.name).has_value() && drawn;
   }
   if (!drawn) console.remark("gnuplot did not draw: scripts and numbers are there, pictures are not");
@@ -291,7 +303,15 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
     WHARF_TRY(directory->write("flows.csv", sim::flows_csv(inputs->flows, *report, ideal)));
     WHARF_TRY(directory->write("fct_cdf.csv", sim::fct_cdf_csv(*report)));
     WHARF_TRY(write_observed(*directory, *inputs, names, derived->config, *report));
-    if (request.plot) WHARF_TRY(draw(*directory, fabric_plots(*report, inputs->flows, names), console));
+    if (request.plot) {
+      const TimePs period = derived->config.observation.period;
+      WHARF_TRY(draw(*directory, fabric_plots(*report, inputs->flows, names, period), console));
+      if (observed && report->seen.deliveries.size() < 2) {
+        console.remark(fmt::format("observe.period = {} gave {}, of which no series is drawn",
+                                   format_time(period),
+                                   report::counted(report->seen.deliveries.size(), "look", "looks")));
+      }
+    }
     WHARF_TRY(directory->write("config.effective.toml", inputs->loaded.effective));
     WHARF_TRY(directory->write("manifest.json", manifest(request, *inputs, *timed, console).dump(2) + "\n"));
     WHARF_TRY(directory->commit());

@@ -30,4 +30,14 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
+std::string in_lines(std::string_view text) {
+  constexpr std::size_t kIndent = 2;
+  std::string lines;
+  for (const std::string& line : wrap(text, kTerminalColumns - kIndent)) {
+    if (!lines.empty()) lines.append(kIndent, ' ');
+    lines += line + "\n";
+  }
+  return lines;
+}
+
 }  // namespace wharf::report

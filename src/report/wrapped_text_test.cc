@@ -26,5 +26,11 @@ TEST(WrappedText, CharactersCountNotBytes) {
   EXPECT_THAT(wrap("░░ ░░", 5), ElementsAre("░░ ░░"));
 }
 
+TEST(WrappedText, SentencesFitATerminal) {
+  const std::string word(30, 'a');
+  EXPECT_EQ(in_lines(word), word + "\n");
+  EXPECT_EQ(in_lines(word + " " + word + " " + word + " b"), word + " " + word + "\n  " + word + " b\n");
+}
+
 }  // namespace
 }  // namespace wharf::report

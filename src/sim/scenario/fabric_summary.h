@@ -17,7 +17,8 @@ namespace wharf::sim {
 struct FlowStatistics {
   std::uint64_t count = 0;
   double fct_ns_min = 0, fct_ns_mean = 0, fct_ns_p50 = 0, fct_ns_p95 = 0, fct_ns_p99 = 0, fct_ns_max = 0;
-  double slowdown_mean = 0, slowdown_p50 = 0, slowdown_p95 = 0, slowdown_p99 = 0, slowdown_max = 0;
+  double slowdown_min = 0, slowdown_mean = 0, slowdown_p50 = 0, slowdown_p95 = 0, slowdown_p99 = 0,
+         slowdown_max = 0;
   double last_end_ns = 0;
   std::uint64_t bytes = 0;
   double goodput_gbps = 0;  ///< Their bytes over the time from the first start to the last end.
