@@ -38,12 +38,32 @@ struct Console {
   }
   /// A remark on standard error, one line; nothing under --quiet.
   void remark(std::string_view text) const {
-    if (!quiet) std::fprintf(err, "wharf: %.*s\n", static_cast<int>(text.size()), text.data());
+    if (!quiet) std::fprintf(err, "wharf: %s\n", printable(text).c_str());
   }
   /// An error on standard error, one line; a text that names the command itself is not named twice.
   void error(std::string_view text) const {
     const bool named = text.starts_with("wharf");
-    std::fprintf(err, "%s%.*s\n", named ? "" : "wharf: ", static_cast<int>(text.size()), text.data());
+    std::fprintf(err, "%s%s\n", named ? "" : "wharf: ", printable(text).c_str());
+  }
+
+ private:
+  /// What was typed or read may hold anything: control characters as \n, \t or \xNN, so that a message stays
+  /// one line and drives no terminal.
+  static std::string printable(std::string_view text) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string shown;
+    shown.reserve(text.size());
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (byte >= 0x20 && byte != 0x7f) {
+        shown += c;
+      } else if (c == '\n' || c == '\t') {
+        shown += c == '\n' ? "\\n" : "\\t";
+      } else {
+        shown += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
+      }
+    }
+    return shown;
   }
 };
 

@@ -163,6 +163,7 @@ Result<std::string> read_text(const std::string& file) {
   if (std::filesystem::is_directory(path, status))
     return input_error(fmt::format("{} is a directory, expected a file", file));
   if (!exists(path)) return input_error(fmt::format("{} does not exist, expected a file", file));
+  WHARF_TRY(refuse_device(path));
   auto bytes = wire::read_file(path);
   if (!bytes) return bytes.error();
   return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());

@@ -44,7 +44,7 @@ class RunCommand : public Command {
     scenario_.declare(app);
     app.get_option("scenario")->required(false);  // Runs of many hosts have none.
     fabric_.declare(app);
-    app.add_option("-o,--out", out_, "Directory for the result files; new or empty");
+    app.add_option("-o,--out", out_, "Directory for the result files; new or empty")->check(given_value());
     app.add_flag("--force", force_, "Replace an earlier result in --out");
     app.add_option("--wire", wire_, "structs (fast) or bytes (encode and decode every hop; same results)")
         ->check(CLI::IsMember({"structs", "bytes"}));

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "base/nearest_name.h"
 #include "cli/data_files.h"
@@ -35,12 +35,20 @@ Error missing_file(const std::string& file) {
 
 }  // namespace
 
+CLI::Validator given_value() {
+  return {
+      [](const std::string& text) { return text.empty() ? std::string("found no value, expected one") : ""; },
+      ""};
+}
+
 void ScenarioOptions::declare(CLI::App& app) {
   app.add_option("scenario", file, "Scenario file (TOML)")->type_name("FILE")->required();
   app.add_option("--set", overrides, "Override one key, as key=value; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--profile", profile, "Short for --set model.profile=NAME")->type_name("NAME");
+  app.add_option("--profile", profile, "Short for --set model.profile=NAME")
+      ->type_name("NAME")
+      ->check(given_value());
 }
 
 Result<void> ScenarioOptions::read() {
@@ -48,9 +56,23 @@ Result<void> ScenarioOptions::read() {
   if (!fs::exists(file, status)) return missing_file(file);
   if (fs::is_directory(file, status))
     return input_error(fmt::format("{} is a directory, expected a TOML file", file));
+  WHARF_TRY(refuse_device(file));
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return input_error(fmt::format("{} cannot be read, expected a TOML file", file));
-  text_.assign(std::istreambuf_iterator<char>(stream), {});
+  constexpr std::size_t kLongest = std::size_t{16} << 20U;
+  text_.clear();
+  for (std::array<char, 65536> chunk; stream && text_.size() <= kLongest;) {
+    stream.read(chunk.data(), chunk.size());
+    text_.append(chunk.data(), static_cast<std::size_t>(stream.gcount()));
+  }
+  if (text_.size() > kLongest)
+    return input_error(fmt::format("{} holds more than 16MiB, expected a TOML file", file));
+  if (text_.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return input_error(
+        fmt::format("{} is empty, expected a scenario file; `wharf list scenarios` shows the "
+                    "shipped ones",
+                    file));
+  }
   return {};
 }
 

@@ -11,6 +11,9 @@
 
 namespace wharf::cli {
 
+/// Refuses an empty word, as a shell gives for a variable that is not set.
+CLI::Validator given_value();
+
 struct ScenarioOptions {
   std::string file;
   std::string profile;

@@ -79,6 +79,7 @@ class MatrixReader {
         return lines_.refuse(
             lines_[0], fmt::format("found {} again, expected it once (the first is in line {})", count.word,
                                    count.line));
+      if (lines_.size() > 2) return lines_.refuse_token(lines_[2], "the end of the line after one value");
       count.value = *value;
       count.line = lines_.number();
       count.column = lines_[1].column;
@@ -92,11 +93,19 @@ class MatrixReader {
     return {};
   }
 
+  /// Why lines may be missing: the format takes what it does not know for a line of its header.
+  std::string ignored_hint() const {
+    return ignored_line_ == 0 ? std::string()
+                              : fmt::format("; line {}, which begins with {}, is none of the format's",
+                                            ignored_line_, quoted_token(ignored_word_));
+  }
+
   Result<void> end_header() {
     if (nodes().line == 0 || nodes().value == 0) {
       return input_error(fmt::format("{}:{}:1: found {}, expected Nodes N with N at least 1", lines_.name(),
                                      nodes().line == 0 ? std::max(lines_.number(), 1U) : nodes().line,
-                                     nodes().line == 0 ? "no Nodes line in the header" : "Nodes 0"));
+                                     nodes().line == 0 ? "no Nodes line in the header" : "Nodes 0") +
+                         ignored_hint());
     }
     list_.hosts = static_cast<std::uint32_t>(nodes().value);
     list_.hosts_line = nodes().line;
@@ -317,10 +326,10 @@ class MatrixReader {
     const std::uint64_t found[4] = {0, list_.flows.size(), list_.triggers.size(), list_.failures.size()};
     for (std::size_t i = 1; i < 4; ++i) {
       if (counts_[i].value == found[i]) continue;
-      return input_error(fmt::format("{}:{}:1: found {} {}, expected {} as the lines of the file are",
+      return input_error(fmt::format("{}:{}:1: found {} {}, expected {} as the lines of the file are{}",
                                      lines_.name(), std::max(counts_[i].line, 1U), counts_[i].word,
                                      counts_[i].line == 0 ? "absent (0)" : std::to_string(counts_[i].value),
-                                     found[i]));
+                                     found[i], ignored_hint()));
     }
     return {};
   }

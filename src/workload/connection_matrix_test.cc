@@ -154,6 +154,11 @@ TEST(ConnectionMatrix, RefusalsNameLineTokenAndRule) {
             "m.cm:3:4: found \"4\", expected a node below Nodes 4, an integer from 0 to 3");
   EXPECT_THAT(refusal(one("1->1 start 0 size 5")), HasSubstr("expected two different nodes"));
   EXPECT_THAT(refusal(one("0 -> 1 start 0 size 5")), HasSubstr("the lines of the file are"));
+  EXPECT_THAT(refusal(one("0-1 start 0 size 5")),
+              HasSubstr("; line 3, which begins with \"0-1\", is none of the format's"));
+  EXPECT_THAT(refusal("nodes 4\n0->1 start 0 size 5\n"), HasSubstr("; line 1, which begins with \"nodes\""));
+  EXPECT_THAT(refusal("Nodes 4 5\n"),
+              HasSubstr("m.cm:1:9: found \"5\", expected the end of the line after one value"));
   EXPECT_THAT(refusal(one("0->1 start 0 size 2147483648")), HasSubstr("an integer from 1 to 2147483647"));
   EXPECT_THAT(refusal(one("0->1 start 1e3 size 5")), HasSubstr("expected a start in microseconds"));
   EXPECT_THAT(refusal(one("0->1 start 0")), HasSubstr("m.cm:3:13: found no size"));

@@ -126,6 +126,25 @@ TEST_F(FabricScenario, Refusals) {
   expect_refusal({"run", file_, "--timeline"}, 2, "--timeline is not for runs of many hosts");
 }
 
+// Words that a shell gives by accident, files that are none, and bytes that would drive a terminal.
+TEST_F(FabricScenario, WrongWordsAndFilesAreRefusedInOneLine) {
+  for (const char* option : {"--topo", "--profile", "--out", "--cm", "--flows", "--collective", "--arrivals"})
+    expect_refusal({"run", file_, option, ""}, 2, std::string(option) + ": found no value, expected one");
+  for (const char* option : {"--cm", "--flows"})
+    expect_refusal({"run", option, "/dev/zero"}, 3, "/dev/zero is a device, expected a file");
+  expect_refusal({"run", "--collective", "incast", "--topo", "/dev/zero"}, 3, "/dev/zero is a device");
+  expect_refusal({"run", "/dev/zero"}, 3, "/dev/zero is a device, expected a file");
+  expect_refusal({"run", "--cm", "a\nb\x1b[31m"}, 3, "wharf: a\\nb\\x1b[31m does not exist");
+  write(" \n");
+  for (const char* command : {"run", "check", "explain"})
+    expect_refusal({command, file_}, 3, file_ + " is empty, expected a scenario file");
+  write(std::string((std::size_t{16} << 20U) + 1, ' '));
+  expect_refusal({"run", file_}, 3, "holds more than 16MiB");
+  expect_refusal(
+      {"run", "scenarios/fetch-64-bytes.toml", "--set", "fabric.protocol=uet"}, 3,
+      "--set: fabric.protocol is a key of runs of many hosts, expected one of scenarios of two hosts");
+}
+
 TEST_F(FabricScenario, ExplainTakesTwoHostsAlone) {
   expect_refusal({"explain", file_}, 3,
                  file_ + " is a scenario of many hosts by its key topology.from (" + file_ +

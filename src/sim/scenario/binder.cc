@@ -110,7 +110,8 @@ void Binder::bytes(std::string_view key, std::uint64_t& value, std::string_view 
     if (!parsed) {
       refuse(*found, "a size with a unit, such as \"64B\" or \"4KiB\"");
     } else if (parsed->count < least || parsed->count > most) {
-      refuse(*found, "a " + range);
+      refuse(*found,
+             bounded ? "a " + range : fmt::format("a size of at least {}", format_bytes(Bytes{least})));
     } else {
       value = parsed->count;
     }
@@ -233,6 +234,11 @@ Result<void> Binder::finish(std::span<const std::string_view> known_tables) cons
   }
   for (const auto& [path, value] : document_->values()) {
     if (known.contains(path)) continue;
+    for (const std::string_view table : known_tables) {
+      if (!path.starts_with(std::string(table) + ".")) continue;
+      return input_error(fmt::format("{}: found {} in a table [{}], expected a list of tables, [[{}]]",
+                                     value.origin, path, table, table));
+    }
     const auto nearest = nearest_name(path, names);
     return input_error(
         nearest ? fmt::format("{}: unknown key {}; did you mean {}?", value.origin, path, *nearest)

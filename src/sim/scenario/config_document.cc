@@ -3,11 +3,23 @@
 
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <cmath>
 #include <fstream>
 #include <optional>
 #include <sstream>
+
+namespace {
+/// A text that toml++ did not foresee, such as "[[[": it asserts where it should refuse.
+struct UnforeseenToml {};
+[[noreturn]] void unforeseen() { throw UnforeseenToml(); }
+}  // namespace
+
+// Without NDEBUG, which would turn its assertions into promises to the optimiser.
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
+#define TOML_ASSERT(condition) ((condition) ? static_cast<void>(0) : unforeseen())
+#include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 
 namespace wharf::sim {
 namespace {
@@ -55,7 +67,13 @@ Result<void> ConfigDocument::add_text(std::string_view text, std::string_view na
     root = toml::parse(text, name);
   } catch (const toml::parse_error& failure) {
     const auto& at = failure.source().begin;
-    return input_error(fmt::format("{}:{}:{}: {}", name, at.line, at.column, failure.description()));
+    std::string_view what = failure.description();
+    constexpr std::string_view kLead = "Error while parsing ";
+    if (what.starts_with(kLead)) what.remove_prefix(kLead.size());
+    return input_error(fmt::format("{}:{}:{}: {}, expected valid TOML", name, at.line, at.column, what));
+  } catch (const UnforeseenToml&) {
+    return input_error(
+        fmt::format("{}: found a table or key without a name, expected valid TOML, such as [fabric]", name));
   }
 
   struct Pending {
@@ -85,8 +103,9 @@ Result<void> ConfigDocument::add_text(std::string_view text, std::string_view na
           for (const auto& [entry_key, entry_node] : *entry) {
             auto value = scalar(entry_node);
             if (!value) {
-              return input_error(fmt::format("{}: {}.{} is no string, number or boolean",
-                                             place(name, entry_node), path, entry_key.str()));
+              return input_error(
+                  fmt::format("{}: {}.{} is no single value, expected a string, number or boolean",
+                              place(name, entry_node), path, entry_key.str()));
             }
             value->origin = place(name, entry_node);
             value->layer = layer;

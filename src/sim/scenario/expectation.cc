@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include "base/nearest_name.h"
 
@@ -23,7 +24,7 @@ Result<std::optional<double>> number(const ConfigTable& table, const std::string
   const std::string& text = found->second.text;
   double value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc{} || end != text.data() + text.size()) {
+  if (status != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) {
     return input_error(
         fmt::format("{}: expect.{} is \"{}\", expected a number", found->second.origin, key, text));
   }
@@ -35,7 +36,8 @@ Result<Expectation> read_one(const ConfigTable& table) {
     if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) continue;
     const auto nearest = nearest_name(key, kKeys);
     return input_error(fmt::format("{}: unknown key expect.{}{}", value.origin, key,
-                                   nearest ? fmt::format("; did you mean {}?", *nearest) : std::string()));
+                                   nearest ? fmt::format("; did you mean {}?", *nearest)
+                                           : fmt::format(", expected one of {}", fmt::join(kKeys, ", "))));
   }
   Expectation expectation;
   expectation.origin = table.origin;
@@ -61,8 +63,22 @@ Result<Expectation> read_one(const ConfigTable& table) {
   const auto most = number(table, "max");
   if (!most) return most.error();
   if (equals->has_value() == (least->has_value() || most->has_value())) {
-    return input_error(fmt::format(
-        "{}: [[expect]] needs either equals, or min and/or max, not both and not neither", table.origin));
+    return input_error(
+        fmt::format("{}: [[expect]] has {}, expected either equals, or min and/or max", table.origin,
+                    equals->has_value() ? "equals beside min or max" : "neither equals nor min nor max"));
+  }
+  for (const auto& [key, room] :
+       {std::pair{"tolerance", *relative}, std::pair{"tolerance_absolute", *absolute}}) {
+    if (!room) continue;
+    const std::string& origin = table.values.at(key).origin;
+    if (!equals->has_value())
+      return input_error(fmt::format("{}: expect.{} stands beside min or max, expected equals", origin, key));
+    if (*room < 0)
+      return input_error(fmt::format("{}: expect.{} is {}, expected at least 0", origin, key, *room));
+  }
+  if (*least && *most && **least > **most) {
+    return input_error(fmt::format("{}: expect.min is {}, expected at most expect.max, {}",
+                                   table.values.at("min").origin, **least, **most));
   }
   expectation.least = *least;
   expectation.most = *most;
@@ -111,9 +127,10 @@ bool is_zero_when_absent(const std::string& path) {
 Error no_number(const Expectation& expectation, const std::vector<std::string>& paths) {
   const std::vector<std::string_view> views(paths.begin(), paths.end());
   const auto nearest = nearest_name(expectation.value, views);
-  return input_error(fmt::format("{}: expect.value is \"{}\", which is no number of summary.json{}",
-                                 expectation.origin, expectation.value,
-                                 nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : std::string()));
+  return input_error(fmt::format(
+      "{}: expect.value is \"{}\", which is no number of summary.json, expected the path of one{}",
+      expectation.origin, expectation.value,
+      nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : std::string()));
 }
 
 }  // namespace

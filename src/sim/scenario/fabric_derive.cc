@@ -100,7 +100,31 @@ SenderNetwork senders_of(const FabricSettings& settings, const UetNetwork& netwo
 }
 
 /// What depends on the topology as well as on the keys.
-Result<void> check_combination(const FabricSettings& settings, const UetNetwork& network) {
+Result<void> check_combination(const FabricSettings& settings, const FabricDerived& derived,
+                               const UetNetwork& network) {
+  if (network.link > kFastestLink) {
+    return input_error(fmt::format("the slowest link of a host has {}, expected at most {}",
+                                   format_rate(network.link), format_rate(kFastestLink)));
+  }
+  // Ultra Ethernet's controllers count time in units that hold no longer one.
+  constexpr TimePs kLongestRoundTrip = milliseconds(100);
+  if (settings.protocol == FabricProtocol::kUet && network.base_rtt > kLongestRoundTrip) {
+    return input_error(fmt::format(
+        "found a base round trip of {}, expected at most {}: speeds and delays of the links make it, by "
+        "fabric.link_speed, fabric.hop_latency and fabric.switch_latency or by the topology file",
+        format_time(network.base_rtt), format_time(kLongestRoundTrip)));
+  }
+  if (settings.ecn && !settings.switches_grant() && derived.ecn_low > derived.ecn_high) {
+    return input_error(
+        fmt::format("fabric.ecn_low_packets: found {}, expected at most fabric.ecn_high_packets, {}",
+                    format_bytes(Bytes{derived.ecn_low}), format_bytes(Bytes{derived.ecn_high})));
+  }
+  const BitsPerSecond least = settings.dcqcn.rpg_min_rate;
+  if (settings.controller == SenderController::kDcqcn && (least.value == 0 || least > network.link)) {
+    return input_error(
+        fmt::format("fabric.dcqcn.rpg_min_rate: found {}, expected 1bps to the {} of a host's link",
+                    format_rate(least), format_rate(network.link)));
+  }
   WHARF_TRY(check_window(settings, senders_of(settings, network), "fabric", "this topology"));
   if (settings.protocol == FabricProtocol::kRoce) return check_roce_payload(settings.payload);
   if (settings.protocol == FabricProtocol::kUb) return check_ub_payload(settings.payload);
@@ -269,7 +293,7 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
   DerivedFabricRun run;
   run.derived = rules(settings, topology, summary);
   const UetNetwork network = network_of(settings, run.derived, summary.oversubscription_permille);
-  WHARF_TRY(check_combination(settings, network));
+  WHARF_TRY(check_combination(settings, run.derived, network));
   FabricRunConfig& config = run.config;
   config.protocol = settings.protocol;
   // Runs measure the network: nobody gives up.
@@ -280,16 +304,19 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
       config.uet.max_nack_retries = uet::kNackRetriesForever;
       config.uet.pdc_limit = std::clamp(most_peers(list, topology.host_count()) + 16, 64U, 16368U);
       config.uet.seed = settings.seed;
+      WHARF_TRY(uet::validate(config.uet));
       break;
     case FabricProtocol::kUb:
       config.ub = derive_ub_ends(settings, senders_of(settings, network), settings.payload, run.derived.rto);
       config.ub.retransmission.attempts_max = reliability::kUnlimitedAttempts;
+      WHARF_TRY(ub::validate(config.ub));
       break;
     case FabricProtocol::kRoce:
       config.roce =
           derive_roce_ends(settings, senders_of(settings, network), settings.payload, run.derived.rto);
       config.roce.seed = settings.seed;
       config.roce.unlimited_retries = true;
+      WHARF_TRY(roce::check(config.roce));
       break;
   }
   config.charge = {.count_gaps = settings.header == 0,

@@ -131,9 +131,43 @@ TEST(FabricScenario, ExpectationsAreOfNumbersThatItsSummaryHas) {
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   EXPECT_EQ(loaded->expectations.size(), 1U);
   EXPECT_THAT(refusal(expecting("fct_ns.maen")),
-              HasSubstr("x.toml:3: expect.value is \"fct_ns.maen\", which is no number of summary.json; did "
+              HasSubstr("x.toml:3: expect.value is \"fct_ns.maen\", which is no number of summary.json, "
+                        "expected the path of one; did "
                         "you mean \"fct_ns.mean\"?"));
   EXPECT_THAT(refusal(expecting("arrivals.load")), HasSubstr("no number of summary.json"));
+}
+
+TEST(FabricScenario, ExpectationsThatNothingCanMeetAreRefused) {
+  const Folder folder;
+  const auto refused = [&](const std::string& lines) {
+    return refusal(source(folder.write(
+        "x.toml", "[traffic]\ncollective = \"incast\"\n[[expect]]\nvalue = \"finished\"\n" + lines)));
+  };
+  EXPECT_THAT(refused("min = 3\nmax = 2\n"),
+              HasSubstr("x.toml:5: expect.min is 3, expected at most expect.max, 2"));
+  EXPECT_THAT(refused("equals = 1\ntolerance = -1\n"),
+              HasSubstr("x.toml:6: expect.tolerance is -1, expected at least 0"));
+  EXPECT_THAT(refused("min = 1\ntolerance = 1\n"), HasSubstr("expect.tolerance stands beside min or max"));
+  EXPECT_THAT(refused("equals = nan\n"), HasSubstr("expect.equals is \"nan\", expected a number"));
+  EXPECT_THAT(refused("equals = 1\nmin = 1\n"), HasSubstr("has equals beside min or max"));
+  EXPECT_THAT(refused("vrole = 1\n"),
+              HasSubstr("x.toml:5: unknown key expect.vrole, expected one of value, equals, "));
+  EXPECT_THAT(refused("min = [1]\n"),
+              HasSubstr("x.toml:5: expect.min is no single value, expected a string"));
+  EXPECT_THAT(refused(""), HasSubstr("has neither equals nor min nor max"));
+  EXPECT_THAT(refusal(source(
+                  folder.write("y.toml", "[traffic]\ncollective = \"incast\"\n[expect]\nvalue = \"x\"\n"))),
+              HasSubstr("found expect.value in a table [expect], expected a list of tables, [[expect]]"));
+}
+
+// toml++ 3.3 asserts on such texts.
+TEST(FabricScenario, TextsThatTheParserDidNotForeseeAreRefused) {
+  for (const char* text : {"[[[", "[[[a", "[[\n", "[[ ["}) {
+    const auto kind = kind_of_text(text, "x.toml");
+    ASSERT_FALSE(kind.ok()) << text;
+    EXPECT_THAT(kind.error().message,
+                testing::AllOf(testing::StartsWith("x.toml:"), HasSubstr("expected valid TOML")));
+  }
 }
 
 TEST(FabricScenario, WhatWasGivenIsItselfAScenarioOfTheSameRun) {
@@ -149,7 +183,7 @@ TEST(FabricScenario, WhatWasGivenIsItselfAScenarioOfTheSameRun) {
   EXPECT_EQ(second->effective, first->effective);
   EXPECT_EQ(second->settings.paths, 8U);
   EXPECT_EQ(second->expectations.size(), 1U);
-  const auto other = load_fabric_settings(source(folder / "x.toml", {"fabric.paths=9"}));
+  const auto other = load_fabric_settings(source(folder / "x.toml", {"fabric.paths=16"}));
   EXPECT_NE(other->identity, first->identity);
 }
 

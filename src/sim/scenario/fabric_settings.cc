@@ -17,6 +17,7 @@ namespace wharf::sim {
 namespace {
 
 constexpr std::array<std::string_view, 1> kTables{"expect"};
+constexpr BitsPerSecond kSlowestLink{1'000'000};
 constexpr std::array<Choice<FabricProtocol>, 3> kProtocols{
     {{"uet", FabricProtocol::kUet}, {"ub", FabricProtocol::kUb}, {"roce", FabricProtocol::kRoce}}};
 constexpr std::array<Choice<LoadBalancing>, 4> kBalancers{{{"ecmp", LoadBalancing::kEcmpHash},
@@ -83,8 +84,13 @@ void bind_generated(Binder& binder, FabricSettings& settings) {
                              "only without a topology file");
   binder.rate("link_speed", settings.link_speed,
               "all links of the generated fat tree, or of a topology by name");
+  if (settings.link_speed.value < kSlowestLink.value || settings.link_speed.value > kFastestLink.value)
+    binder.refuse_last("a rate from 1Mbps to 8.7Tbps");
   binder.time("hop_latency", settings.hop_latency, "propagation of each of its links");
+  if (settings.hop_latency <= kTimeZero || settings.hop_latency > milliseconds(4))
+    binder.refuse_last("a time from 1ps to 4ms");
   binder.time("switch_latency", settings.switch_latency, "of each of its switches");
+  if (settings.switch_latency > milliseconds(4)) binder.refuse_last("a time up to 4ms");
   binder.integer("planes", settings.planes, "planes of the network; only 1 is supported", 1, 64);
 }
 
@@ -207,6 +213,7 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
                 "simulated time at which the run ends; 0ns: when all flows have finished");
     binder.time("time_limit", settings.time_limit,
                 "simulated time after which an unfinished run counts as stalled");
+    if (settings.time_limit == kTimeZero) binder.refuse_last("a time above 0ns");
     {
       const Binder::Section endless(binder, "", settings.end == kTimeZero, "only without run.end");
       binder.time(
@@ -226,6 +233,8 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
   bind_sender_ends(binder, settings, wire_protocol(settings.protocol));
   bind_generated(binder, settings);
   binder.bytes("payload", settings.payload, "of a full packet", 256, 8192);
+  if (settings.protocol == FabricProtocol::kUet && settings.payload % 2 != 0)
+    binder.refuse_last("a multiple of 2B with protocol = \"uet\"");
   binder.bytes("header", settings.header,
                "all headers of a packet together; 0B: what they really take, with Ethernet's gaps", 0, 1024);
   bind_switches(binder, settings);
@@ -270,13 +279,21 @@ Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& so
   }
   for (const std::string& assignment : source.overrides) WHARF_TRY(document.add_override(assignment));
   if (!source.profile.empty()) document.set("model.profile", source.profile, "--profile");
-  for (const auto& option : source.options) document.set(option.key, option.value, option.name);
+  for (const auto& option : source.options) {
+    const ConfigValue* given = document.peek(option.key);
+    if (given != nullptr && given->layer == kOverrideLayer && given->text != option.value) {
+      return input_error(fmt::format("{}: {} is \"{}\" beside {} {}, expected one of the two", given->origin,
+                                     option.key, given->text, option.name, option.value));
+    }
+    document.set(option.key, option.value, option.name);
+  }
   const std::string decided_by = kind_of(document).reason;
-  if (!source.file.empty() && !decided_by.empty()) WHARF_TRY(refuse_two_host_keys(document, decided_by));
+  if (!decided_by.empty()) WHARF_TRY(refuse_two_host_keys(document, decided_by));
   const ConfigValue* profile = document.find("model.profile");
   WHARF_TRY(add_profile(document, loaded.profile_files, source.profile_directory,
                         profile != nullptr ? profile->text : loaded.settings.profile,
                         profile != nullptr ? profile->origin : "model.profile", "", 0));
+  if (profile != nullptr) WHARF_TRY(refuse_two_host_profile(document, profile->text, profile->origin));
   auto replaced = keep_one_traffic(document);
   if (!replaced) return replaced.error();
   Binder binder(document);

@@ -33,6 +33,9 @@ enum class EcnOccupancy : std::uint8_t { kWithPacket, kBehindPacket };
 /// What a full queue drops: the arrival, or with equal chances the newest packet in it.
 enum class DropVictim : std::uint8_t { kArrival, kNewestOrArrival };
 
+/// Congestion controllers count in units that hold no faster one.
+inline constexpr BitsPerSecond kFastestLink{8'700'000'000'000};
+
 /// Zero stands for "by rule" where a rule is given.
 struct FabricSettings : UetEnds {
   std::string title;

@@ -85,6 +85,65 @@ TEST(FabricSettings, UnknownKeysAndUnsupportedValuesAreRefused) {
               HasSubstr("fabric.adaptive_method: pqb"));
 }
 
+TEST(FabricSettings, ValuesThatEnginesCouldNotTakeAreRefusedByTheirKey) {
+  EXPECT_EQ(refusal({"fabric.paths=3"}),
+            "--set: fabric.paths is \"3\", expected a power of two from 1 to 65536");
+  EXPECT_EQ(refusal({"fabric.payload=257B"}),
+            "--set: fabric.payload is \"257B\", expected a multiple of 2B with protocol = \"uet\"");
+  EXPECT_EQ(refusal({"fabric.hop_latency=1000s"}),
+            "--set: fabric.hop_latency is \"1000s\", expected a time from 1ps to 4ms");
+  EXPECT_EQ(refusal({"fabric.switch_latency=1s"}),
+            "--set: fabric.switch_latency is \"1s\", expected a time up to 4ms");
+  for (const char* speed : {"1bps", "9Tbps"})
+    EXPECT_THAT(refusal({std::string("fabric.link_speed=") + speed}),
+                HasSubstr("expected a rate from 1Mbps to 8.7Tbps"));
+  for (const char* key : {"caqm.period", "dcqcn.dce_tcp_rtt", "dcqcn.rpg_time_reset"}) {
+    EXPECT_EQ(refusal({std::string("fabric.") + key + "=0ns"}),
+              std::string("--set: fabric.") + key + " is \"0ns\", expected a time from 1ns to 1s");
+  }
+  EXPECT_EQ(refusal({"run.time_limit=0ns"}), "--set: run.time_limit is \"0ns\", expected a time above 0ns");
+  EXPECT_EQ(refusal({"traffic.size=0B"}), "--set: traffic.size is \"0B\", expected a size of at least 1B");
+  EXPECT_THAT(refusal({"traffic.placement=stride:0"}), testing::EndsWith("or hosts such as 0,4,8"));
+}
+
+TEST(FabricSettings, WhatOnlyTheTopologyTellsIsRefusedInTermsOfKeys) {
+  const auto derived = [](const std::vector<std::string>& overrides) {
+    const auto run = derive_fabric_run(load("htsim-uec", overrides), tree(16), nullptr, {});
+    return run ? std::string() : run.error().message;
+  };
+  EXPECT_EQ(derived({"fabric.ecn_low_packets=10", "fabric.ecn_high_packets=5"}),
+            "fabric.ecn_low_packets: found 41500B, expected at most fabric.ecn_high_packets, 20750B");
+  EXPECT_EQ(derived({"fabric.protocol=roce", "fabric.controller=dcqcn", "fabric.dcqcn.rpg_min_rate=500Gbps"}),
+            "fabric.dcqcn.rpg_min_rate: found 500Gbps, expected 1bps to the 100Gbps of a host's link");
+  const Topology slow =
+      fat_tree_of(*k_ary_shape(3, 16, {BitsPerSecond{1'000'000}, microseconds(1)}, kTimeZero)).value();
+  EXPECT_THAT(derive_fabric_run(load("htsim-uec"), slow, nullptr, {}).error().message,
+              HasSubstr("expected at most 100ms: speeds and delays of the links make it"));
+}
+
+TEST(FabricSettings, AnOptionAndTheKeyItStandsForMayNotDiffer) {
+  FabricSettingsSource source{"htsim-uec", {"traffic.collective=incast"}, "profiles"};
+  source.options = {{"traffic.collective", "permutation", "--collective"}};
+  const auto loaded = load_fabric_settings(source);
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(
+      loaded.error().message,
+      "--set: traffic.collective is \"incast\" beside --collective permutation, expected one of the two");
+  source.options[0].value = "incast";
+  EXPECT_TRUE(load_fabric_settings(source).ok());
+}
+
+TEST(FabricSettings, KeysAndProfilesOfTwoHostsAreCalledThat) {
+  EXPECT_EQ(refusal({"traffic.collective=incast", "model.stack=uet"}),
+            "--set: model.stack is a key of scenarios of two hosts, but traffic.collective (--set) makes "
+            "this one of "
+            "many hosts, expected keys of one kind");
+  const auto loaded = load_fabric_settings({"connectx7-class", {}, "profiles"});
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_THAT(loaded.error().message,
+              testing::StartsWith("--profile: found connectx7-class, a profile of two hosts ("));
+}
+
 TEST(FabricSettings, FailuresAndSlowLinks) {
   const auto shape = k_ary_shape(3, 16, {}, kTimeZero);
   const Topology topology = tree(16);

@@ -19,6 +19,7 @@
 #include "sim/scenario/host_keys.h"
 #include "sim/scenario/profile.h"
 #include "sim/scenario/replay_run.h"
+#include "sim/scenario/scenario_kind.h"
 #include "sim/scenario/summary_schema.h"
 #include "sim/scenario/transport_keys.h"
 #include "verbs/verb.h"
@@ -349,6 +350,7 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
   for (const std::string& assignment : source.overrides) WHARF_TRY(document.add_override(assignment));
   if (!source.profile.empty()) document.set("model.profile", source.profile, "--profile");
 
+  WHARF_TRY(refuse_many_host_keys(document));
   Scenario scenario;
   const ConfigValue* profile = document.find("model.profile");
   std::vector<fs::path> profile_files;

@@ -18,6 +18,16 @@ bool is_one_of(const std::vector<KeyDoc>& keys, std::string_view path) {
   return std::any_of(keys.begin(), keys.end(), [path](const KeyDoc& key) { return key.path == path; });
 }
 
+const std::vector<KeyDoc>& many_host_keys() {
+  static const std::vector<KeyDoc> keys = every_fabric_key();
+  return keys;
+}
+
+const std::vector<KeyDoc>& two_host_keys() {
+  static const std::vector<KeyDoc> keys = every_key();
+  return keys;
+}
+
 }  // namespace
 
 ScenarioFileKind kind_of(const ConfigDocument& document) {
@@ -38,14 +48,41 @@ Result<ScenarioFileKind> kind_of_text(std::string_view text, std::string_view fi
 }
 
 Result<void> refuse_two_host_keys(const ConfigDocument& document, std::string_view reason) {
-  const std::vector<KeyDoc> many = every_fabric_key();
-  const std::vector<KeyDoc> two = every_key();
+  const std::vector<KeyDoc>& many = many_host_keys();
+  const std::vector<KeyDoc>& two = two_host_keys();
   for (const auto& [key, value] : document.values()) {
     if (is_one_of(many, key) || !(key.starts_with("model.") || is_one_of(two, key))) continue;
     return input_error(
         fmt::format("{}: {} is a key of scenarios of two hosts, but {} makes this one of many hosts, "
                     "expected keys of one kind",
                     value.origin, key, reason));
+  }
+  return {};
+}
+
+Result<void> refuse_two_host_profile(const ConfigDocument& document, std::string_view profile,
+                                     std::string_view origin) {
+  const std::vector<KeyDoc>& many = many_host_keys();
+  const std::vector<KeyDoc>& two = two_host_keys();
+  for (const auto& [key, value] : document.values()) {
+    if (value.layer >= kScenarioLayer || is_one_of(many, key) || !is_one_of(two, "model." + key)) continue;
+    return input_error(
+        fmt::format("{}: found {}, a profile of two hosts ({}: {}), expected one of many hosts, such as "
+                    "ultra-ethernet, ub-caqm or roce-dcqcn",
+                    origin, profile, value.origin, key));
+  }
+  return {};
+}
+
+Result<void> refuse_many_host_keys(const ConfigDocument& document) {
+  const std::vector<KeyDoc>& many = many_host_keys();
+  const std::vector<KeyDoc>& two = two_host_keys();
+  for (const auto& [key, value] : document.values()) {
+    if (is_one_of(two, key) || !is_one_of(many, key)) continue;
+    return input_error(
+        fmt::format("{}: {} is a key of runs of many hosts, expected one of scenarios of two hosts, as this "
+                    "one is",
+                    value.origin, key));
   }
   return {};
 }

@@ -29,4 +29,11 @@ Result<ScenarioFileKind> kind_of_text(std::string_view text, std::string_view fi
 /// makes it one of many.
 Result<void> refuse_two_host_keys(const ConfigDocument& document, std::string_view reason);
 
+/// Refuses keys of `profile` that scenarios of two hosts alone have.
+Result<void> refuse_two_host_profile(const ConfigDocument& document, std::string_view profile,
+                                     std::string_view origin);
+
+/// Refuses an override that runs of many hosts alone have, in a scenario of two hosts.
+Result<void> refuse_many_host_keys(const ConfigDocument& document);
+
 }  // namespace wharf::sim

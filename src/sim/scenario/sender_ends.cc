@@ -40,6 +40,12 @@ bool speaks(wire::Protocol protocol, SenderController controller) {
   return controller != SenderController::kNone || protocol != wire::Protocol::kUet;
 }
 
+/// Refuses the key bound last unless it lies between 1 ns and `most`.
+void refuse_unless_within(Binder& binder, TimePs value, TimePs most) {
+  if (value < nanoseconds(1) || value > most)
+    binder.refuse_last(fmt::format("a time from 1ns to {}", format_time(most)));
+}
+
 }  // namespace
 
 void bind_sender_ends(Binder& binder, SenderEnds& ends, wire::Protocol protocol) {
@@ -85,6 +91,7 @@ void bind_dcqcn(Binder& binder, SenderEnds& ends) {
     dcqcn = congestion::DcqcnConfig::connectx(dcqcn.link);
   binder.integer("dce_tcp_g", dcqcn.dce_tcp_g, "1 - g in 1/1024", 1, 1023);
   binder.time("dce_tcp_rtt", dcqcn.dce_tcp_rtt, "alpha decays once per so long without a notification");
+  refuse_unless_within(binder, dcqcn.dce_tcp_rtt, seconds(1));
   binder.flag("alpha_by_period", dcqcn.alpha_by_period,
               "alpha moves at the ends of such periods only, not with each notification");
   binder.integer("initial_alpha_value", dcqcn.initial_alpha_value, "in 1/1024", 0, 1024);
@@ -93,6 +100,7 @@ void bind_dcqcn(Binder& binder, SenderEnds& ends) {
                  0, 100);
   binder.time("rate_reduce_monitor_period", dcqcn.rate_reduce_monitor_period, "between two cuts at least");
   binder.time("rpg_time_reset", dcqcn.rpg_time_reset, "between two steps up by time");
+  refuse_unless_within(binder, dcqcn.rpg_time_reset, seconds(1));
   binder.bytes("rpg_byte_reset", dcqcn.rpg_byte_reset, "between two steps up by bytes sent", 1);
   binder.integer("rpg_threshold", dcqcn.rpg_threshold, "steps of fast recovery", 1, 31);
   binder.rate("rpg_ai_rate", dcqcn.rpg_ai_rate, "what an additive step adds to the target rate");
@@ -120,6 +128,7 @@ void bind_caqm(Binder& binder, SenderEnds& ends) {
   binder.integer("mark_ppm", ends.caqm_port.mark_ppm,
                  "chance of a mark while a port has too little left to grant, in millionths", 0, 1'000'000);
   binder.time("period", ends.caqm_port.period, "in which a port counts its spare capacity");
+  refuse_unless_within(binder, ends.caqm_port.period, seconds(1));
 }
 
 Result<void> check_window(const SenderEnds& ends, const SenderNetwork& network, std::string_view section,

@@ -67,7 +67,8 @@ TEST(SummarySchema, AMistypedExpectationIsRefusedBeforeTheRun) {
       text("[run]\nworkload = \"verb_loop\"\n[[expect]]\nvalue = \"verbs.raed.latency_ns.mean\"\nmax = 1\n"));
   ASSERT_FALSE(scenario.ok());
   EXPECT_EQ(scenario.error().message,
-            "scenario:3: expect.value is \"verbs.raed.latency_ns.mean\", which is no number of summary.json; "
+            "scenario:3: expect.value is \"verbs.raed.latency_ns.mean\", which is no number of summary.json, "
+            "expected the path of one; "
             "did you "
             "mean \"verbs.read.latency_ns.mean\"?");
 }

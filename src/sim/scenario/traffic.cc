@@ -78,8 +78,10 @@ void bind_ranks(Binder& binder, TrafficSettings& traffic) {
   if (auto parsed = workload::parse_placement(placement)) {
     traffic.placement = *std::move(parsed);
   } else {
-    binder.refuse_last(fmt::format("{}{}", workload::kPlacementForms,
-                                   suggestion(placement.substr(0, placement.find(':')), kWords)));
+    const std::string word = placement.substr(0, placement.find(':'));
+    const bool known = std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+    binder.refuse_last(
+        fmt::format("{}{}", workload::kPlacementForms, known ? std::string() : suggestion(word, kWords)));
   }
 }
 

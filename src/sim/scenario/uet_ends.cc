@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 
 namespace wharf::sim {
@@ -78,6 +79,7 @@ void bind_uet_ends(Binder& binder, UetEnds& ends) {
   binder.choice<congestion::PathChoice>("path_selection", ends.path_selection, kSelections,
                                         "how senders choose entropy values");
   binder.integer("paths", ends.paths, "entropy values per destination, a power of two", 1, 65536);
+  if (!std::has_single_bit(ends.paths)) binder.refuse_last("a power of two from 1 to 65536");
   binder.choice<PathBits>("path_bits", ends.path_bits, kPathBits,
                           "upper bits of entropy values: drawn once, or for each round of the paths");
   {
