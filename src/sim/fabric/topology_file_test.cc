@@ -150,6 +150,7 @@ TEST(GraphFile, Refusals) {
   EXPECT_THAT(refusal(head + "switch b\nlink 0 a 1Gbps 1us\nlink 1 b 1Gbps 1us\n"),
               HasSubstr("the graph is disconnected: host 1 cannot reach host 0"));
   EXPECT_THAT(refusal(head + "hosts 2\n"), HasSubstr("expected all hosts first"));
+  EXPECT_EQ(refusal(head + "switch b tier\n"), "t.topo:4:14: found no value of tier, expected one");
   EXPECT_THAT(refusal(head + "switch a\n"), HasSubstr("expected a new name"));
   EXPECT_THAT(refusal(head + "link a a 1Gbps 1us\n"), HasSubstr("a link to itself"));
 }

@@ -137,7 +137,8 @@ class GraphReader {
       if (found == nullptr && !time)
         return lines_.refuse_token(lines_[i], "an attribute of this line",
                                    {"pod", "tier", "latency", "bundle"});
-      if (i + 1 == lines_.size()) return lines_.refuse_end(fmt::format("found no value of {}", word));
+      if (i + 1 == lines_.size())
+        return lines_.refuse_end(fmt::format("found no value of {}, expected one", word));
       if (time) {
         const auto value = parse_time(lines_[i + 1].text);
         if (!value) return lines_.refuse(lines_[i + 1], value.error().message);

@@ -238,8 +238,12 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
   binder.bytes("header", settings.header,
                "all headers of a packet together; 0B: what they really take, with Ethernet's gaps", 0, 1024);
   bind_switches(binder, settings);
-  binder.number("pcie_rate", settings.pcie_rate,
-                "how fast hosts take data in, in link speeds; 0: at any speed", 0, 1000);
+  binder.number(
+      "pcie_rate", settings.pcie_rate,
+      "how fast hosts take data in, in link speeds, with up to 5 MB waiting for that; 0: at any speed", 0,
+      1000);
+  if (settings.pcie_rate > 0 && settings.pcie_rate < 0.001)
+    binder.refuse_last("0, or a number from 0.001 to 1000");
   {
     const Binder::Section matrix(binder, "", !settings.traffic.matrix.empty(), "only with traffic.cm");
     binder.flag("connection_reuse", settings.connection_reuse,

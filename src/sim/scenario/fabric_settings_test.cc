@@ -101,6 +101,8 @@ TEST(FabricSettings, ValuesThatEnginesCouldNotTakeAreRefusedByTheirKey) {
     EXPECT_EQ(refusal({std::string("fabric.") + key + "=0ns"}),
               std::string("--set: fabric.") + key + " is \"0ns\", expected a time from 1ns to 1s");
   }
+  EXPECT_EQ(refusal({"fabric.pcie_rate=1e-12"}),
+            "--set: fabric.pcie_rate is \"1e-12\", expected 0, or a number from 0.001 to 1000");
   EXPECT_EQ(refusal({"run.time_limit=0ns"}), "--set: run.time_limit is \"0ns\", expected a time above 0ns");
   EXPECT_EQ(refusal({"traffic.size=0B"}), "--set: traffic.size is \"0B\", expected a size of at least 1B");
   EXPECT_THAT(refusal({"traffic.placement=stride:0"}), testing::EndsWith("or hosts such as 0,4,8"));
