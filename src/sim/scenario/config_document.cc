@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <optional>
@@ -46,6 +47,41 @@ std::optional<ConfigValue> scalar(const toml::node& node) {
   return value;
 }
 
+/// The first byte outside of strings and comments that is not ASCII, which TOML has nowhere else; npos: none.
+/// toml++ 3.3 runs into undefined behaviour on some of them.
+std::size_t stray_byte(std::string_view text) {
+  char quote = 0;      // Of the string that is open.
+  bool block = false;  // It is of three quotes.
+  bool comment = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') {
+      comment = false;
+      if (!block) quote = 0;
+    } else if (comment) {
+      continue;
+    } else if (quote != 0) {
+      const bool closes = c == quote && (!block || text.substr(i, 3) == std::string(3, quote));
+      if (c == '\\' && quote == '"') {
+        ++i;
+      } else if (closes) {
+        i += block ? 2 : 0;
+        quote = 0;
+        block = false;
+      }
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      block = text.substr(i, 3) == std::string(3, c);
+      i += block ? 2 : 0;
+    } else if (c == '#') {
+      comment = true;
+    } else if (static_cast<unsigned char>(c) >= 0x80 && !(i < 3 && text.starts_with("\xef\xbb\xbf"))) {
+      return i;
+    }
+  }
+  return std::string_view::npos;
+}
+
 }  // namespace
 
 Result<void> ConfigDocument::add_file(const std::filesystem::path& path, std::string_view prefix, int layer) {
@@ -62,6 +98,15 @@ Result<void> ConfigDocument::add_file(const std::filesystem::path& path, std::st
 
 Result<void> ConfigDocument::add_text(std::string_view text, std::string_view name, std::string_view prefix,
                                       int layer) {
+  if (const std::size_t stray = stray_byte(text); stray != std::string_view::npos) {
+    const std::string_view before = text.substr(0, stray);
+    const std::size_t feed = before.rfind('\n');
+    return input_error(
+        fmt::format("{}:{}:{}: found the byte {:#04x} outside of a string, expected valid TOML", name,
+                    1 + std::count(before.begin(), before.end(), '\n'),
+                    stray - (feed == std::string_view::npos ? 0 : feed + 1) + 1,
+                    static_cast<unsigned>(static_cast<unsigned char>(text[stray]))));
+  }
   toml::table root;
   try {  // toml++ reports syntax errors by throwing; this is the only place where that surfaces.
     root = toml::parse(text, name);

@@ -170,6 +170,17 @@ TEST(FabricScenario, TextsThatTheParserDidNotForeseeAreRefused) {
   }
 }
 
+TEST(FabricScenario, OnlyStringsAndCommentsHoldMoreThanAscii) {
+  EXPECT_EQ(kind_of_text("a = 1\n\xc3\x92 = 2\n", "x.toml").error().message,
+            "x.toml:2:1: found the byte 0xc3 outside of a string, expected valid TOML");
+  for (const char* text :
+       {"\xef\xbb\xbf"
+        "a = 1\n",
+        "a = \"\xc3\x92 \\\" \xc3\x92\" # \xc3\x92\n", "a = '\xc3\x92\\'\n",
+        "a = \"\"\"\n\xc3\x92 \" \xc3\x92\"\"\"\n", "a = '' # \xc3\x92\nb = '''\xc3\x92\n'\xc3\x92'''\n"})
+    EXPECT_TRUE(kind_of_text(text, "x.toml").ok()) << text;
+}
+
 TEST(FabricScenario, WhatWasGivenIsItselfAScenarioOfTheSameRun) {
   const Folder folder;
   const auto first = load_fabric_settings(
