@@ -12,7 +12,7 @@ namespace wharf::study {
 Result<FabricCase> case_by_keys(const StudyContext& context, std::string name, sim::Topology topology,
                                 workload::FlowList flows, std::vector<std::string> keys,
                                 std::vector<TimePs>* ideal, sim::FabricDerived* derived) {
-  auto loaded = sim::load_fabric_settings({"ultra-ethernet", std::move(keys), context.profiles});
+  auto loaded = sim::load_fabric_settings({"", std::move(keys), context.profiles});
   if (!loaded) return loaded.error();
   flows.name = name;
   auto run = sim::derive_fabric_run(loaded->settings, topology, nullptr, flows);
@@ -20,6 +20,16 @@ Result<FabricCase> case_by_keys(const StudyContext& context, std::string name, s
   if (ideal != nullptr) *ideal = sim::ideal_times(topology, flows, loaded->settings, run->derived);
   if (derived != nullptr) *derived = run->derived;
   return FabricCase{std::move(name), std::move(topology), std::move(flows), std::move(run->config)};
+}
+
+Result<sim::FabricReport> run_case(const StudyContext& context, const FabricCase& one) {
+  sim::FabricRunOptions options;
+  options.interrupt = context.interrupt;
+  auto report = sim::run_flows(one.topology, one.flows, one.config, options);
+  if (!report) return report.error();
+  if (report->outcome == sim::FabricOutcome::kStalled || report->outcome == sim::FabricOutcome::kInterrupted)
+    return Error{ErrorKind::kStalled, "the run \"" + one.name + "\" did not end; " + report->waiting};
+  return report;
 }
 
 std::size_t FabricBatch::add(FabricCase one) {
@@ -31,14 +41,8 @@ Result<void> FabricBatch::run() {
   const std::size_t first = reports_.size();
   reports_.resize(cases_.size());
   return for_each_in_parallel(context_, cases_.size() - first, [this, first](std::size_t i) -> Result<void> {
-    const FabricCase& one = cases_[first + i];
-    sim::FabricRunOptions options;
-    options.interrupt = context_.interrupt;
-    auto report = sim::run_flows(one.topology, one.flows, one.config, options);
+    auto report = run_case(context_, cases_[first + i]);
     if (!report) return report.error();
-    if (report->outcome == sim::FabricOutcome::kStalled ||
-        report->outcome == sim::FabricOutcome::kInterrupted)
-      return Error{ErrorKind::kStalled, "the run \"" + one.name + "\" did not end; " + report->waiting};
     reports_[first + i] = *std::move(report);
     return {};
   });

@@ -25,11 +25,15 @@ struct FabricCase {
   sim::FabricRunConfig config;
 };
 
-/// A case by the keys of runs of many hosts over the profile ultra-ethernet, as `wharf run --flows` takes
-/// them. `ideal` and `derived`, when given, receive each flow's unloaded time and what the rules gave.
+/// A case by the keys of runs of many hosts, as `wharf run --flows` takes them, over the profile
+/// ultra-ethernet unless model.profile is among them. `ideal` and `derived`, when given, receive each flow's
+/// unloaded time and what the rules gave.
 Result<FabricCase> case_by_keys(const StudyContext& context, std::string name, sim::Topology topology,
                                 workload::FlowList flows, std::vector<std::string> keys,
                                 std::vector<TimePs>* ideal = nullptr, sim::FabricDerived* derived = nullptr);
+
+/// Runs one case. Refuses what the run refuses; a run that stalls is an error with the reason.
+Result<sim::FabricReport> run_case(const StudyContext& context, const FabricCase& one);
 
 /// Collects cases, then runs what is new of them, as many at a time as the context allows.
 class FabricBatch {
@@ -38,7 +42,7 @@ class FabricBatch {
 
   /// Returns its place.
   std::size_t add(FabricCase one);
-  /// Refuses what the run refuses; a run that stalls is an error with the reason.
+  /// Refuses what run_case() does.
   Result<void> run();
 
   const FabricCase& at(std::size_t place) const { return cases_[place]; }
