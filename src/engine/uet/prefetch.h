@@ -3,6 +3,7 @@
 // cache since they last worked. Nothing happens but that. Always inline: see base/prefetch.h.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/prefetch.h"
@@ -14,6 +15,8 @@ namespace wharf::uet {
 /// Three steps, some time apart: each relies on what the one before has fetched.
 struct Prefetch {
   using Root = EngineParts;
+  /// Records of outstanding packets that are fetched, the newest ones.
+  static constexpr UetPsn kMostEntries = 64;
   static const Root& root(const UetEngine& engine) { return engine.parts(); }
 
   /// The engine itself, as far as packets look at it.
@@ -58,8 +61,12 @@ struct Prefetch {
   [[gnu::always_inline]] static void third(const EngineParts& parts) {
     if (const Pdc* sender = parts.pds.recent_sender_; sender != nullptr && sender->tx.ring != nullptr) {
       const PdcSend& tx = sender->tx;
-      __builtin_prefetch(&tx.at(tx.next), 1);
-      __builtin_prefetch(&tx.at(tx.una), 1);
+      // Acknowledgements look all over what is outstanding.
+      constexpr UetPsn kPerFetch = kFetchedBytes / sizeof(SendEntry);
+      const UetPsn end = tx.next + std::min<UetPsn>(kPerFetch, tx.mask);
+      const UetPsn from = end - tx.una > kMostEntries ? end - kMostEntries : tx.una;
+      for (UetPsn psn = from; psn != end; psn += std::min(kPerFetch, end - psn))
+        __builtin_prefetch(&tx.at(psn), 1);
       if (tx.message_head != kNoSlot)
         prefetch_lines<2 * kFetchedBytes, true>(&parts.outbound[tx.message_head]);
       if (parts.cms.recent_ != nullptr) parts.cms.recent_->paths.prefetch();

@@ -50,20 +50,19 @@ class Fabric {
     build_ports(topology);
     build_switches(topology, random);
     build_tables(topology);
+    build_nodes(topology);
+    state_.turn = longest_turn(topology);
     for (std::uint32_t i = 0; i < count; ++i)
       partitions_.push_back(std::make_unique<Partition<Host>>(state_, i, count));
     state_.hosts.reserve(topology.host_count());
-    state_.host_port_first.push_back(0);
     for (NodeId host = 0; host < topology.host_count(); ++host) {
       if constexpr (std::is_invocable_v<Make&, NodeId, Context&>) {
         state_.hosts.push_back(make(host, partitions_[state_.partition_of[host]]->context()));
       } else {
         state_.hosts.push_back(make(host));
       }
-      for (const PortId port : topology.node(host).ports) state_.host_ports.push_back(port);
-      state_.host_port_first.push_back(static_cast<std::uint32_t>(state_.host_ports.size()));
     }
-    state_.wake_at.assign(topology.host_count(), kNever);
+    state_.wake_at.assign(topology.nodes().size(), kNever);
     state_.roots.assign(topology.host_count(), nullptr);
     if (state_.config.ingest.limited()) state_.ingest.resize(topology.host_count());
     for (auto& partition : partitions_) partition->start();
@@ -182,8 +181,10 @@ class Fabric {
   const Partition<Host>& partition_at(PortId port) const {
     return *partitions_[state_.partition_of[state_.topology->port(port).node]];
   }
+  TimePs longest_turn(const Topology& topology) const;
   void build_ports(const Topology& topology);
   void build_extras(const Topology& topology);
+  void build_nodes(const Topology& topology);
   void build_switches(const Topology& topology, const RandomStream& random);
   void build_tables(const Topology& topology);
 

@@ -53,6 +53,39 @@ void Fabric<Host>::build_ports(const Topology& topology) {
   build_extras(topology);
 }
 
+/// What a node does at some instant is felt elsewhere when a packet has crossed a link. Hosts act after the
+/// switches, so the links that lead to them do not count.
+template <FabricHost Host>
+TimePs Fabric<Host>::longest_turn(const Topology& topology) const {
+  /// In shorter turns there would be more to look through than to do.
+  constexpr TimePs kLeast = nanoseconds(10);
+  if (state_.config.flow_control.kind != FlowControl::kNone || state_.config.hosts_wake_others)
+    return kTimeZero;
+  TimePs shortest = kNever;
+  for (PortId id = 0; id < topology.ports().size(); ++id) {
+    const TopologyPort& link = topology.port(id);
+    if (topology.is_host(link.node) || !topology.is_host(link.peer))
+      shortest = min(shortest, picoseconds(state_.ports[id].transit_ps));
+  }
+  return shortest >= kLeast && shortest != kNever ? shortest : kTimeZero;
+}
+
+/// Which records a node looks at. Packets of a link that crosses wait for the far partition in one of its
+/// own.
+template <FabricHost Host>
+void Fabric<Host>::build_nodes(const Topology& topology) {
+  const auto links = static_cast<std::uint32_t>(topology.ports().size());
+  state_.node_port_first.push_back(0);
+  for (NodeId node = 0; node < topology.nodes().size(); ++node) {
+    for (const PortId port : topology.node(node).ports) {
+      const PortId back = topology.port(port).reverse;
+      state_.node_ports.push_back(port);
+      state_.node_arrivals.push_back((state_.ports[back].flags & kPortCrosses) != 0 ? back + links : back);
+    }
+    state_.node_port_first.push_back(static_cast<std::uint32_t>(state_.node_ports.size()));
+  }
+}
+
 template <FabricHost Host>
 void Fabric<Host>::build_extras(const Topology& topology) {
   bool wanted = state_.config.flow_control.kind != FlowControl::kNone;

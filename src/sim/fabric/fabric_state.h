@@ -52,12 +52,16 @@ struct FabricState {
   std::vector<std::uint64_t> rates;        ///< Bits per second, by port.
   std::vector<SwitchState> switches;
   std::vector<Host> hosts;
-  std::vector<const void*> roots;              ///< By host: Host::root(), for hosts that have one.
-  std::vector<IngestState> ingest;             ///< By host, when limited.
-  std::vector<TimePs> wake_at;                 ///< By host: the earliest pending wake-up event.
-  std::vector<std::uint32_t> host_port_first;  ///< Into host_ports, by host, and one past the last.
-  std::vector<PortId> host_ports;
-  std::vector<std::uint8_t> partition_of;  ///< By node.
+  std::vector<const void*> roots;   ///< By host: Host::root(), for hosts that have one.
+  std::vector<IngestState> ingest;  ///< By host, when limited.
+  /// By node: where nodes act in turns, not before then has it to act. Else by host: the earliest pending
+  /// wake-up event.
+  std::vector<TimePs> wake_at;
+  std::vector<std::uint32_t> node_port_first;  ///< Into the two below, by node, and one past the last.
+  std::vector<PortId> node_ports;              ///< What it sends through,
+  std::vector<std::uint32_t> node_arrivals;    ///< and the records of the links that lead to it.
+  TimePs turn;                                 ///< The longest turn of nodes; 0: they act event by event.
+  std::vector<std::uint8_t> partition_of;      ///< By node.
   BodyStore<typename Host::Body> bodies;
   std::uint64_t draw_key = 0;
 };

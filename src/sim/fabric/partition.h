@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A part of the fabric that one thread runs: its events, its packets, its switches' ports and its hosts.
 //
-// One event per packet and hop. Each directed link has at most one event pending: the arrival of its first
-// packet in flight at the far end. Output ports are served lazily: decisions (which packet next, is it
-// marked) are taken when something looks at the port, in the order and with the outcome that they would have
-// at their own times. A decision at time s sees every arrival at or before s; a port that is idle starts at
-// once. A decision at s makes an arrival after s + delay, and whatever is in flight arrives before that, so
-// looking when the link's first packet arrives is never too late. Hosts lag behind in the same way: what
-// their interfaces send and what their timers do is computed when an arrival, or the first packet of their
-// link, needs it. Ports under flow control owe their neighbours prompt answers; they have service events of
-// their own, and take the same decisions.
+// Output ports are served lazily: decisions (which packet next, is it marked) are taken when something looks
+// at the port, in the order and with the outcome that they would have at their own times. A decision at time
+// s sees every arrival at or before s; a port that is idle starts at once.
+//
+// Who looks when is done in one of two ways, with the same results. Nodes act in turns (partition_turns.h)
+// where that is possible. Otherwise there is one event per packet and hop: each directed link has at most one
+// pending, the arrival of its first packet in flight at the far end. A decision at s makes an arrival after
+// s + delay, and whatever is in flight arrives before that, so looking when the link's first packet arrives
+// is never too late. Hosts lag behind in the same way: what their interfaces send and what their timers do is
+// computed when an arrival, or the first packet of their link, needs it. Ports under flow control owe their
+// neighbours prompt answers; they have service events of their own, and take the same decisions.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +23,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "sim/fabric/arrival_order.h"
 #include "sim/fabric/body_store.h"
 #include "sim/fabric/fabric_event.h"
 #include "sim/fabric/fabric_host.h"
@@ -61,7 +64,7 @@ class Partition {
     }
   }
   /// The time of the next event; kNever when there is none.
-  TimePs next_time() { return events_.next_time(); }
+  TimePs next_time() { return min(events_.next_time(), next_turn_); }
   /// Takes in a packet from another partition.
   void accept(const Crossing& crossing);
   /// Packets for partition `to`, which the caller takes and clears after run_until().
@@ -116,19 +119,16 @@ class Partition {
   void known(ComingEvent& event);
   void fetch_first(ComingEvent& event);
   void fetch_second(const ComingEvent& event);
-  void fetch_last(const ComingEvent& event);
-  template <int kPart>
-  void fetch_hosts(const ComingEvent& event) const;
   void fetch_oldest(const Port& port);
-  template <int kPart>
-  void fetch_host(std::uint32_t host) const;
 
   // Links and switches (partition_switching.h).
   void push(const FabricEvent& event) { events_.push(event, *this); }
   void arrive(const ComingEvent& event);
+  bool inspect(TimePs now, std::uint32_t record, PortId number, SlotId slot);
+  void expect(const Port& port, TimePs at, std::uint32_t link, bool far_half, SlotId hint);
   void rearm(Port& in, const FabricEvent& event);
   void push_arrival(TimePs at, std::uint32_t link, bool far_half, SlotId hint);
-  void forward(TimePs now, const Port& in, SlotId slot, const FabricEvent& event);
+  void forward(TimePs now, const Port& in, SlotId slot, std::uint32_t record, PortId number, PortId out);
   PortId route(TimePs now, SwitchState& sw, const PacketHead& head);
   std::uint32_t pick(TimePs now, SwitchState& sw, const PacketHead& head, PortGroup group);
   std::uint32_t least_loaded(TimePs now, std::uint32_t preferred, PortGroup group);
@@ -165,6 +165,19 @@ class Partition {
   void drain_ingest(TimePs now, IngestState& state);
   void resume_ingest(TimePs now, std::uint32_t host);
 
+  // Nodes in turns (partition_turns.h).
+  TimePs end_of_turn(TimePs due);
+  void act_in_turns(TimePs end);
+  void act_as_switch(std::uint32_t index, TimePs end);
+  void act_as_host(std::uint32_t host, TimePs end);
+  void gather(NodeId node, TimePs end);
+  bool take_in(std::uint32_t host, TimePs end);
+  void note_turn(NodeId node);
+  template <int kPart>
+  void fetch_switch(std::uint32_t index);
+  template <int kPart>
+  void fetch_host(std::uint32_t host);
+
   // Flow control (partition_flow_control.h).
   void enqueue_held(TimePs now, PortId out, SlotId slot, std::uint32_t link);
   void hold(TimePs now, std::uint32_t link, std::uint32_t queue, SlotId slot);
@@ -196,7 +209,12 @@ class Partition {
   const RoutingTables* routes_;
   const std::uint32_t number_;
   const std::uint32_t links_;
+  const NodeId first_switch_;
   const bool flow_controlled_;
+  const bool turns_;  ///< Nodes act in turns.
+  /// Bits of Port::waiting that make events look at a port: none where it has service events of its own; not
+  /// the host's where nodes act in turns.
+  const std::uint8_t lazy_;
   const bool cut_through_;
   bool stateless_routes_;
   bool any_down_ = false;
@@ -216,6 +234,12 @@ class Partition {
   std::vector<NodeId> sampled_hosts_;
   std::vector<PortId> switch_ports_;  ///< When the fullest are sampled.
   TimePs next_sample_ = kNever;
+  TimePs next_turn_ = kNever;                              ///< No node has to act before.
+  std::vector<NodeId> own_switches_;                       ///< Of this partition, by their index,
+  std::vector<NodeId> own_hosts_;                          ///< and the hosts.
+  std::vector<std::uint32_t> acting_;                      ///< Those that act in the turn under way,
+  std::vector<std::pair<std::uint32_t, SlotId>> flights_;  ///< Links to a switch, and a packet of each.
+  ArrivalOrder arrivals_;                                  ///< and what comes to one of the switches.
   std::vector<OccupancySample> samples_;
   std::vector<OccupancySample> fullest_;
   std::vector<OccupancySample> ranking_;
@@ -224,9 +248,8 @@ class Partition {
   std::vector<CapturedPacket<Body>> captures_;
 };
 
-/// Numbers of control events: link changes by their index, then table changes, then samples.
+/// Numbers of control events: link changes by their index, then table changes.
 inline constexpr std::uint32_t kControlTables = 1U << 27U;
-inline constexpr std::uint32_t kControlSample = 1U << 28U;
 
 template <FabricHost Host>
 Partition<Host>::Partition(FabricState<Host>& state, std::uint32_t number, std::uint32_t count)
@@ -237,7 +260,10 @@ Partition<Host>::Partition(FabricState<Host>& state, std::uint32_t number, std::
       routes_(&state.tables[0]),
       number_(number),
       links_(static_cast<std::uint32_t>(state.topology->ports().size())),
+      first_switch_(state.topology->host_count()),
       flow_controlled_(state.config.flow_control.kind != FlowControl::kNone),
+      turns_(state.turn > kTimeZero),
+      lazy_(flow_controlled_ ? std::uint8_t{0} : static_cast<std::uint8_t>(turns_ ? ~kAskHost : ~0)),
       cut_through_(state.config.switching == Switching::kCutThrough),
       stateless_routes_(state.config.load_balancing == LoadBalancing::kEcmpHash ||
                         state.config.load_balancing == LoadBalancing::kSpray),
@@ -252,6 +278,14 @@ Partition<Host>::Partition(FabricState<Host>& state, std::uint32_t number, std::
 template <FabricHost Host>
 void Partition<Host>::start() {
   hosts_ = state_.hosts.data();
+  for (NodeId node = 0; node < state_.topology->nodes().size(); ++node) {
+    if (state_.partition_of[node] != number_) continue;
+    if (state_.topology->is_host(node)) {
+      own_hosts_.push_back(node);
+    } else {
+      own_switches_.push_back(node - state_.topology->host_count());
+    }
+  }
   if constexpr (requires(const Host& host) { host.root(); }) {
     for (NodeId host = 0; host < state_.topology->host_count(); ++host) {
       if (state_.partition_of[host] == number_) state_.roots[host] = hosts_[host].root();
@@ -287,7 +321,12 @@ template <FabricHost Host>
 void Partition<Host>::run_until(TimePs end) {
   for (;;) {
     // Samples are no events, so that a fabric in which nothing happens any more has none pending.
-    const TimePs stop = min(end, next_sample_);
+    const TimePs due = min(end, next_sample_);
+    const TimePs stop = turns_ ? end_of_turn(due) : due;
+    if (turns_) {
+      act_in_turns(stop);
+      if (stop < due) continue;
+    }
     const TimePs last = stop - picoseconds(1);
     ComingEvent event;
     while (events_.pop_until(last, event, *this)) {
@@ -323,3 +362,4 @@ void Partition<Host>::run_until(TimePs end) {
 #include "sim/fabric/partition_flow_control.h"
 #include "sim/fabric/partition_hosts.h"
 #include "sim/fabric/partition_switching.h"
+#include "sim/fabric/partition_turns.h"

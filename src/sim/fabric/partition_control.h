@@ -21,7 +21,7 @@ void Partition<Host>::control(TimePs now, std::uint32_t number) {
 template <FabricHost Host>
 void Partition<Host>::change_link(TimePs now, const LinkChange& change) {
   Port& port = ports_[change.port];
-  if (port.waiting != 0 && port.ready_at < now && !flow_controlled_) advance(port, change.port, now);
+  if ((port.waiting & lazy_) != 0 && port.ready_at < now) advance(port, change.port, now);
   if (change.rate.value != 0) {
     state_.rates[change.port] = change.rate.value;
     port.ps_per_byte = whole_ps_per_byte(change.rate.value);
@@ -75,7 +75,7 @@ void Partition<Host>::sample(TimePs now) {
 template <FabricHost Host>
 OccupancySample Partition<Host>::look_at(PortId id, TimePs now) {
   Port& port = ports_[id];
-  if (port.waiting != 0 && port.ready_at < now && !flow_controlled_) advance(port, id, now);
+  if ((port.waiting & lazy_) != 0 && port.ready_at < now) advance(port, id, now);
   std::uint32_t queued = 0;
   for (const std::uint32_t bytes : port.queue_bytes) queued += bytes;
   if (port.ready_at <= now) queued -= port.sending_bytes;
@@ -99,23 +99,20 @@ void Partition<Host>::sample_fullest(TimePs now) {
 /// there from `end` on.
 template <FabricHost Host>
 void Partition<Host>::flush(TimePs end) {
-  if (!flow_controlled_) {
-    for (const PortId id : crossing_ports_) {
-      Port& port = ports_[id];
-      if (port.waiting != 0 && port.ready_at < end) advance(port, id, end);
-    }
+  for (const PortId id : crossing_ports_) {
+    Port& port = ports_[id];
+    if ((port.waiting & lazy_) != 0 && port.ready_at < end) advance(port, id, end);
   }
   return_bodies();
 }
 
 template <FabricHost Host>
 void Partition<Host>::catch_up(TimePs end) {
-  if (flow_controlled_) return;
   const bool shared = outboxes_.size() > 1;
   for (PortId id = 0; id < links_; ++id) {
     if (shared && state_.partition_of[state_.topology->port(id).node] != number_) continue;
     Port& port = ports_[id];
-    if (port.waiting != 0 && port.ready_at < end) advance(port, id, end);
+    if ((port.waiting & lazy_) != 0 && port.ready_at < end) advance(port, id, end);
   }
 }
 
@@ -150,7 +147,7 @@ void Partition<Host>::accept(const Crossing& crossing) {
     in.flight_head = slot;
     if (!in.armed) {
       in.armed = true;
-      push_arrival(head.time, crossing.link, true, slot);
+      expect(in, head.time, crossing.link, true, slot);
     }
   } else {
     heads_[in.flight_tail].next = slot;

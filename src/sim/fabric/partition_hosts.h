@@ -15,7 +15,8 @@ void Partition<Host>::deliver(TimePs now, const Port& in, std::uint32_t link, Sl
     head.flags = static_cast<std::uint8_t>(head.flags | kHeadTrimmed | kHeadTrimmedLastHop);
   hosts_[host].receive(now, in.far_port, bodies_[head.body], head);
   recycle(slot);
-  after_input(host, now);
+  ask_ports(host, now);
+  if (!turns_) schedule_wake(host);
 }
 
 template <FabricHost Host>
@@ -35,14 +36,14 @@ void Partition<Host>::wake(TimePs now, std::uint32_t host) {
 template <FabricHost Host>
 void Partition<Host>::advance_host(std::uint32_t host, TimePs until) {
   if (flow_controlled_) return;  // Service events keep it up to date.
-  const std::uint32_t first = state_.host_port_first[host];
-  const std::uint32_t last = state_.host_port_first[host + 1];
+  const std::uint32_t first = state_.node_port_first[host];
+  const std::uint32_t last = state_.node_port_first[host + 1];
   bool moved = false;
   for (;;) {
     std::uint32_t next = last;
     TimePs at = kNever;
     for (std::uint32_t k = first; k < last; ++k) {
-      const Port& port = ports_[state_.host_ports[k]];
+      const Port& port = ports_[state_.node_ports[k]];
       if (port.waiting != 0 && port.ready_at < at) {
         next = k;
         at = port.ready_at;
@@ -55,27 +56,31 @@ void Partition<Host>::advance_host(std::uint32_t host, TimePs until) {
       hosts_[host].expire(deadline);
       ask_ports(host, deadline);
     } else {
-      const PortId number = state_.host_ports[next];
+      const PortId number = state_.node_ports[next];
       Port& port = ports_[number];
       if (!pull(host, next - first, port, number, kAllClasses)) port.waiting = 0;
     }
   }
-  if (moved) schedule_wake(host);
+  if (moved && !turns_) schedule_wake(host);
 }
 
 template <FabricHost Host>
 void Partition<Host>::after_input(std::uint32_t host, TimePs now) {
   ask_ports(host, now);
-  schedule_wake(host);
+  if (turns_) {
+    note_turn(host);
+  } else {
+    schedule_wake(host);
+  }
 }
 
 /// Ports that are idle send at once, the others when they are ready.
 template <FabricHost Host>
 void Partition<Host>::ask_ports(std::uint32_t host, TimePs now) {
-  const std::uint32_t first = state_.host_port_first[host];
-  const std::uint32_t last = state_.host_port_first[host + 1];
+  const std::uint32_t first = state_.node_port_first[host];
+  const std::uint32_t last = state_.node_port_first[host + 1];
   for (std::uint32_t k = first; k < last; ++k) {
-    const PortId number = state_.host_ports[k];
+    const PortId number = state_.node_ports[k];
     Port& port = ports_[number];
     if ((port.waiting & kAskHost) != 0 || (port.flags & kPortDown) != 0) continue;
     if (flow_controlled_) [[unlikely]] {
@@ -117,7 +122,11 @@ inline void Partition<Host>::schedule_wake(std::uint32_t host) {
   const TimePs deadline = hosts_[host].deadline();
   if (deadline >= state_.wake_at[host]) return;
   state_.wake_at[host] = deadline;
-  push(FabricEvent::make(deadline, FabricEventKind::kWake, host, false));
+  if (turns_) {
+    next_turn_ = min(next_turn_, deadline);
+  } else {
+    push(FabricEvent::make(deadline, FabricEventKind::kWake, host, false));
+  }
 }
 
 /// Hosts that another one has given something to do: not before now.

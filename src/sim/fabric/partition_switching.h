@@ -14,7 +14,7 @@ void Partition<Host>::arrive(const ComingEvent& event) {
   const TimePs now = event.time;
   const std::uint32_t record = record_of(event);
   Port& in = *event.in;
-  if (in.waiting != 0 && in.ready_at < now && !flow_controlled_) advance(in, record, now);
+  if ((in.waiting & lazy_) != 0 && in.ready_at < now) advance(in, record, now);
   const SlotId slot = in.flight_head;
   if (slot == kNoSlot || heads_[slot].time > now) [[unlikely]] {
     rearm(in, event);
@@ -23,32 +23,44 @@ void Partition<Host>::arrive(const ComingEvent& event) {
   PacketHead& head = heads_[slot];
   in.flight_head = head.next;
   rearm(in, event);
+  if (!inspect(now, record, event.number(), slot)) [[unlikely]]
+    return;
+  if (in.far.is_host()) {
+    deliver(now, in, record, slot);
+  } else {
+    const bool known = (event.hint & kHintPort) != 0;
+    const PortId out = known ? event.hint & ~kHintPort : route(now, switches_[in.far.index()], heads_[slot]);
+    forward(now, in, slot, record, event.number(), out);
+  }
+}
+
+/// Counts a packet that has come to the end of link `number`. False: neither switch nor host will see it.
+template <FabricHost Host>
+[[gnu::always_inline]] inline bool Partition<Host>::inspect(TimePs now, std::uint32_t record, PortId number,
+                                                            SlotId slot) {
+  const PacketHead& head = heads_[slot];
   ++counters_.hops;
-  counters_.history += mix_bits(static_cast<std::uint64_t>(now.ps) * 0x9e37'79b9'7f4a'7c15ULL +
-                                (std::uint64_t{event.number()} << 40U) + (std::uint64_t{head.flow} << 8U) +
-                                head.bytes + head.flags);
+  counters_.history +=
+      mix_bits(static_cast<std::uint64_t>(now.ps) * 0x9e37'79b9'7f4a'7c15ULL +
+               (std::uint64_t{number} << 40U) + (std::uint64_t{head.flow} << 8U) + head.bytes + head.flags);
   if ((head.flags & (kHeadLinkControl | kHeadDamaged)) != 0) [[unlikely]] {
     if ((head.flags & kHeadDamaged) != 0) {
       ++state_.counters[record].damaged;
       discard(slot);
-      return;
+      return false;
     }
     const PacketHead copy = head;
     discard(slot);
-    handle_control(now, event.number(), copy);
-    return;
+    handle_control(now, number, copy);
+    return false;
   }
   if constexpr (requires(Body & body, Context & context) { Host::over_wire(body, head, context); }) {
     if (!Host::over_wire(bodies_[head.body], head, context_)) {
       discard(slot);
-      return;
+      return false;
     }
   }
-  if (in.far.is_host()) {
-    deliver(now, in, record, slot);
-  } else {
-    forward(now, in, slot, event);
-  }
+  return true;
 }
 
 /// Arranges the next event of a link, whose event has just been executed.
@@ -56,7 +68,7 @@ template <FabricHost Host>
 inline void Partition<Host>::rearm(Port& in, const FabricEvent& event) {
   if (in.flight_head != kNoSlot) {
     push({heads_[in.flight_head].time, event.target, in.flight_head});
-  } else if (in.waiting != 0 && !flow_controlled_) {
+  } else if ((in.waiting & lazy_) != 0) {
     push({in.ready_at + picoseconds(in.transit_ps), event.target, kNoHint});
   } else {
     in.armed = false;
@@ -68,24 +80,37 @@ inline void Partition<Host>::push_arrival(TimePs at, std::uint32_t link, bool fa
   push(FabricEvent::make(at, FabricEventKind::kArrival, link, far_half, hint));
 }
 
+/// Something arrives over a link at whose far end nothing is expected, not before `at`.
 template <FabricHost Host>
-inline void Partition<Host>::forward(TimePs now, const Port& in, SlotId slot, const FabricEvent& event) {
-  const PortId out = (event.hint & kHintPort) != 0 ? event.hint & ~kHintPort
-                                                   : route(now, switches_[in.far.index()], heads_[slot]);
+inline void Partition<Host>::expect(const Port& port, TimePs at, std::uint32_t link, bool far_half,
+                                    SlotId hint) {
+  if (turns_) {
+    const std::uint32_t index = port.far.index();
+    TimePs& turn = state_.wake_at[port.far.is_host() ? index : index + first_switch_];
+    turn = min(turn, at);
+    next_turn_ = min(next_turn_, at);
+  } else {
+    push_arrival(at, link, far_half, hint);
+  }
+}
+
+template <FabricHost Host>
+inline void Partition<Host>::forward(TimePs now, const Port& in, SlotId slot, std::uint32_t record,
+                                     PortId number, PortId out) {
   if (out == kNoPort || (ports_[out].flags & kPortDown) != 0) [[unlikely]] {
-    ++state_.counters[record_of(event)].dropped_no_route;
+    ++state_.counters[record].dropped_no_route;
     discard(slot);
     return;
   }
   if (cut_through_) [[unlikely]] {
     // The packet must not run dry on a faster link: not before its last byte less what sending takes.
     const std::uint32_t bytes = heads_[slot].bytes;
-    const TimePs incoming = serialisation(in, event.number(), bytes);
-    const TimePs header = min(incoming, serialisation(in, event.number(), state_.config.cut_through_bytes));
+    const TimePs incoming = serialisation(in, number, bytes);
+    const TimePs header = min(incoming, serialisation(in, number, state_.config.cut_through_bytes));
     heads_[slot].time = now + incoming - header - serialisation(ports_[out], out, bytes);
   }
   if (flow_controlled_) [[unlikely]] {
-    enqueue_held(now, out, slot, record_of(event));
+    enqueue_held(now, out, slot, record);
   } else {
     enqueue(now, out, slot);
   }
@@ -342,7 +367,7 @@ inline void Partition<Host>::launch(Port& port, PortId number, SlotId slot, Pack
     port.flight_head = slot;
     if (!port.armed) {
       port.armed = true;
-      push_arrival(head.time, number, false, slot);
+      expect(port, head.time, number, false, slot);
     }
   } else {
     heads_[port.flight_tail].next = slot;
@@ -386,7 +411,7 @@ template <FabricHost Host>
     // With nothing in flight, the link's event is what makes the port go on.
     port.armed = true;
     const TimePs at = arrives ? head.time : port.ready_at + picoseconds(port.transit_ps);
-    push_arrival(at, number, false, arrives ? slot : kNoHint);
+    expect(port, at, number, false, arrives ? slot : kNoHint);
   }
 }
 

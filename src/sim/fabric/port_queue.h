@@ -33,6 +33,7 @@ inline SlotId take_oldest(Port& port, HeadPool& heads, std::uint32_t queue) {
   const SlotId slot = port.queue_head[queue];
   const SlotId next = heads[slot].next;
   port.queue_head[queue] = next;
+  heads.prefetch(next);
   if (next == kNoSlot) port.waiting = static_cast<std::uint8_t>(port.waiting & ~(1U << queue));
   if (slot == port.newest_but_one) port.newest_but_one = kNoSlot;
   return slot;

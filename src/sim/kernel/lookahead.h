@@ -18,10 +18,9 @@ namespace wharf::sim {
 
 /// A queue of records like EventQueue, with the earliest of them in an array, where each may carry more than
 /// the record (Ahead: derived from it, or itself). A record pushed is put in its place among these, so the
-/// order of execution is that of EventQueue. Every record is shown to `stages` four times on its way to
-/// execution: stages.known(ahead), then fetch_first, fetch_second and fetch_last, kStep records apart, each
-/// of which may rely on what the one before has fetched. Records that are pushed late miss some of the
-/// fetches.
+/// order of execution is that of EventQueue. Every record is shown to `stages` three times on its way
+/// to execution: stages.known(ahead), then fetch_first and fetch_second, kStep records apart, each of which
+/// may rely on what the one before has fetched. Records that are pushed late miss some of the fetches.
 template <typename Record, std::derived_from<Record> Ahead = Record>
 class Lookahead {
  public:
@@ -70,7 +69,7 @@ class Lookahead {
   template <typename Stages>
   [[gnu::noinline]] void work(TimePs end, Stages& stages) {
     const std::size_t first = first_;
-    const std::size_t wanted = first + 4 * kStep;
+    const std::size_t wanted = first + 3 * kStep;
     std::size_t last = last_;
     while (last < wanted) {
       const std::size_t taken = queue_.take_until(end, wanted - last, [&](const Record& record) {
@@ -81,9 +80,8 @@ class Lookahead {
       if (taken == 0) break;
     }
     last_ = last;
-    last_shown_ = show<3>(last_shown_, first + kStep, stages);
-    second_shown_ = show<2>(second_shown_, first + 2 * kStep, stages);
-    first_shown_ = show<1>(first_shown_, first + 3 * kStep, stages);
+    second_shown_ = show<2>(second_shown_, first + kStep, stages);
+    first_shown_ = show<1>(first_shown_, first + 2 * kStep, stages);
     work_at_ = std::min(first + kStep, last);
   }
 
@@ -97,7 +95,6 @@ class Lookahead {
     for (; next < stop; ++next) {
       if constexpr (kStage == 1) stages.fetch_first(at(next));
       if constexpr (kStage == 2) stages.fetch_second(at(next));
-      if constexpr (kStage == 3) stages.fetch_last(at(next));
     }
     return next;
   }
@@ -114,7 +111,6 @@ class Lookahead {
     stages.known(at(to));
     first_shown_ += to < first_shown_ ? 1U : 0U;
     second_shown_ += to < second_shown_ ? 1U : 0U;
-    last_shown_ += to < last_shown_ ? 1U : 0U;
   }
 
   EventQueue<Record> queue_;
@@ -124,7 +120,6 @@ class Lookahead {
   std::size_t work_at_ = 0;       ///< work() is due when first_ reaches this.
   std::size_t first_shown_ = 0;   ///< The next record for fetch_first().
   std::size_t second_shown_ = 0;  ///< The next record for fetch_second().
-  std::size_t last_shown_ = 0;    ///< The next record for fetch_last().
 };
 
 }  // namespace wharf::sim

@@ -18,8 +18,7 @@ bool before(const Record& a, const Record& b) { return a.time != b.time ? a.time
 struct CountingStages {
   void known(Record& record) { record.known = true; }
   void fetch_first(Record& record) { check(record); }
-  void fetch_second(Record& record) { check(record); }
-  void fetch_last(Record& record) {
+  void fetch_second(Record& record) {
     check(record);
     ++prepared;
   }

@@ -112,6 +112,7 @@ class FabricEngineRun {
     fabric.fullest_ports = observation.fullest_ports;
     fabric.record_pauses = observation.any();
     if (watch_) fabric.sampled_hosts = watch_->hosts();
+    fabric.hosts_wake_others = !run_.triggers.stays_on_hosts();
     for (const PortCapture& capture : config_.captures) fabric.captured_ports.push_back(capture.port);
     return fabric;
   }
