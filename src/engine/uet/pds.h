@@ -58,7 +58,9 @@ class Pds {
   void receive(TimePs now, const wire::Packet& packet);
   bool transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
   /// Fetches payload ahead of transmission.
-  void settle(TimePs now);
+  void settle(TimePs now) {
+    if (!staged_order_.empty() || !fetch_wanted_.empty()) fetch_wanted(now);
+  }
   void data_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
   void expire(TimePs now);
   TimePs deadline() const { return timers_.earliest(); }
@@ -218,6 +220,8 @@ class Pds {
                     std::uint8_t flags = 0);
 
   // pds_fetch.cc
+  /// What settle() does when there is something to do.
+  void fetch_wanted(TimePs now);
   /// The CCC may have payload to fetch: settle() sees to it.
   void want_fetch(std::uint32_t ccc);
   void fetch_ahead(TimePs now, std::uint32_t ccc);

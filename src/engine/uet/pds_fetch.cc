@@ -17,7 +17,7 @@ void Pds::want_fetch(std::uint32_t ccc) {
   fetch_wanted_.push(parts_.cms, ccc, &CongestionContext::next_fetch);
 }
 
-void Pds::settle(TimePs now) {
+void Pds::fetch_wanted(TimePs now) {
   // Before transmit() looks: what it would have to fetch could only leave after the host's next input.
   if (!staged_order_.empty()) drop_unwanted();
   while (!fetch_wanted_.empty()) {

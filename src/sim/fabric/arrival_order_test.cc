@@ -21,14 +21,14 @@ TEST(ArrivalOrder, IsByTimeThenLink) {
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::uint64_t after = random.below(8) == 0 ? random.below(range) : random.below(range / 64 + 1);
       const Arrival arrival{picoseconds(static_cast<std::int64_t>(from + after)),
-                            static_cast<std::uint32_t>(random.below(1U << 20U)), 7, i};
+                            static_cast<std::uint32_t>(random.below(1U << 20U)), i};
       expected.push_back(arrival);
       order.add(arrival);
     }
     std::stable_sort(expected.begin(), expected.end(), [](const Arrival& a, const Arrival& b) {
       return a.time != b.time ? a.time < b.time : a.link < b.link;
     });
-    const std::vector<Arrival>& sorted = order.sort();
+    const std::span<const Arrival> sorted = order.sort();
     ASSERT_EQ(sorted.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
       ASSERT_EQ(sorted[i].time, expected[i].time);

@@ -168,14 +168,18 @@ class Partition {
   // Nodes in turns (partition_turns.h).
   TimePs end_of_turn(TimePs due);
   void act_in_turns(TimePs end);
-  void act_as_switch(std::uint32_t index, TimePs end);
-  void act_as_host(std::uint32_t host, TimePs end);
+  template <typename Act>
+  void let_act(const std::vector<NodeId>& nodes, NodeId first, TimePs end, Act&& act);
+  template <typename FetchAhead>
+  void act_as_switch(std::uint32_t index, TimePs end, FetchAhead&& fetch_ahead);
+  template <typename FetchAhead>
+  void act_as_host(std::uint32_t host, TimePs end, FetchAhead&& fetch_ahead);
   void gather(NodeId node, TimePs end);
   bool take_in(std::uint32_t host, TimePs end);
   void note_turn(NodeId node);
-  template <int kPart>
+  template <int kStep>
   void fetch_switch(std::uint32_t index);
-  template <int kPart>
+  template <int kStep>
   void fetch_host(std::uint32_t host);
 
   // Flow control (partition_flow_control.h).

@@ -15,6 +15,11 @@ namespace wharf::sim {
 /// The records of so many nodes stay in a cache by themselves.
 inline constexpr std::size_t kNodesInCache = 256;
 
+/// Steps of fetching a node's records, each of which relies on the one before.
+inline constexpr std::size_t kFetchSteps = 3;
+template <int kStep>
+using FetchStep = std::integral_constant<int, kStep>;
+
 /// Executes what is due at once and ends a turn that begins with the next thing to happen; or `due`.
 template <FabricHost Host>
 TimePs Partition<Host>::end_of_turn(TimePs due) {
@@ -35,63 +40,69 @@ template <FabricHost Host>
 void Partition<Host>::act_in_turns(TimePs end) {
   if (next_turn_ >= end) return;
   next_turn_ = kNever;
-  const bool fetches = own_hosts_.size() + own_switches_.size() > kNodesInCache;
-  const auto all = [&](const std::vector<NodeId>& nodes, NodeId first, auto&& fetch, auto&& act) {
-    acting_.clear();
-    for (const NodeId node : nodes) {
-      const TimePs at = state_.wake_at[first + node];
-      if (at < end) {
-        acting_.push_back(node);
-      } else {
-        next_turn_ = min(next_turn_, at);
-      }
+  let_act(own_switches_, first_switch_, end,
+          [this, end](std::uint32_t index, auto&& fetch_ahead) { act_as_switch(index, end, fetch_ahead); });
+  let_act(own_hosts_, 0, end,
+          [this, end](std::uint32_t host, auto&& fetch_ahead) { act_as_host(host, end, fetch_ahead); });
+}
+
+/// Calls act(index, fetch_ahead) for those of `nodes`, counted from node `first` on, that have something to
+/// do before `end`. While one acts it calls fetch_ahead(n) for each step n of fetching, the last step first,
+/// which is done for one of the next three: not all at once, since a processor waits for no more than a few
+/// dozen lines at a time.
+template <FabricHost Host>
+template <typename Act>
+void Partition<Host>::let_act(const std::vector<NodeId>& nodes, NodeId first, TimePs end, Act&& act) {
+  acting_.clear();
+  for (const NodeId node : nodes) {
+    const TimePs at = state_.wake_at[first + node];
+    if (at < end) {
+      acting_.push_back(node);
+    } else {
+      next_turn_ = min(next_turn_, at);
     }
-    const std::size_t count = acting_.size();
-    const std::size_t fetched = fetches ? count : 0;
-    const auto ahead = [&](std::size_t at, auto part) __attribute__((always_inline)) {
-      if (at < fetched) fetch(acting_[at], part);
-    };
-    constexpr std::integral_constant<int, 1> kFirst;
-    constexpr std::integral_constant<int, 2> kSecond;
-    constexpr std::integral_constant<int, 3> kThird;
-    ahead(0, kFirst);
-    ahead(1, kFirst);
-    ahead(2, kFirst);
-    ahead(0, kSecond);
-    ahead(1, kSecond);
-    ahead(0, kThird);
-    for (std::size_t i = 0; i < count; ++i) {
-      ahead(i + 3, kFirst);
-      ahead(i + 2, kSecond);
-      ahead(i + 1, kThird);
-      act(acting_[i]);
+  }
+  const std::size_t count = acting_.size();
+  const std::size_t fetched = own_hosts_.size() + own_switches_.size() > kNodesInCache ? count : 0;
+  const auto fetch = [&](std::size_t at, auto step) __attribute__((always_inline)) {
+    if (at >= fetched) return;
+    if (first == 0) {
+      fetch_host<decltype(step)::value>(acting_[at]);
+    } else {
+      fetch_switch<decltype(step)::value>(acting_[at]);
     }
-    counters_.events += count;
   };
-  all(
-      own_switches_, first_switch_,
-      [this](std::uint32_t index, auto part)
-          __attribute__((always_inline)) { fetch_switch<decltype(part)::value>(index); },
-      [this, end](std::uint32_t index) { act_as_switch(index, end); });
-  all(
-      own_hosts_, 0,
-      [this](std::uint32_t host, auto part)
-          __attribute__((always_inline)) { fetch_host<decltype(part)::value>(host); },
-      [this, end](std::uint32_t host) { act_as_host(host, end); });
+  for (std::size_t at = 0; at < kFetchSteps; ++at) {
+    fetch(at, FetchStep<1>());
+    if (at + 1 < kFetchSteps) fetch(at, FetchStep<2>());
+    if (at + 2 < kFetchSteps) fetch(at, FetchStep<3>());
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    act(
+        acting_[i], [&](auto step) __attribute__((always_inline)) {
+          fetch(i + kFetchSteps + 1 - decltype(step)::value, step);
+        });
+  }
+  counters_.events += count;
 }
 
 /// Brings one switch to `end`.
 template <FabricHost Host>
-void Partition<Host>::act_as_switch(std::uint32_t index, TimePs end) {
+template <typename FetchAhead>
+void Partition<Host>::act_as_switch(std::uint32_t index, TimePs end, FetchAhead&& fetch_ahead) {
   const NodeId node = first_switch_ + index;
   SwitchState& sw = switches_[index];
   gather(node, end);
+  fetch_ahead(FetchStep<2>());
   for (const Arrival& arrival : arrivals_.sort()) {
-    if (!inspect(arrival.time, arrival.record, arrival.link, arrival.slot)) [[unlikely]]
+    const PortId number = arrival.number();
+    const std::uint32_t record = arrival.far_half() ? number + links_ : number;
+    if (!inspect(arrival.time, record, number, arrival.slot)) [[unlikely]]
       continue;
-    forward(arrival.time, ports_[arrival.record], arrival.slot, arrival.record, arrival.link,
-            route(arrival.time, sw, heads_[arrival.slot]));
+    const PortId out = route(arrival.time, sw, heads_[arrival.slot]);
+    forward(arrival.time, ports_[record], arrival.slot, record, number, out);
   }
+  fetch_ahead(FetchStep<1>());
   for (std::uint32_t k = state_.node_port_first[node]; k < state_.node_port_first[node + 1]; ++k) {
     const PortId number = state_.node_ports[k];
     Port& port = ports_[number];
@@ -120,7 +131,8 @@ void Partition<Host>::gather(NodeId node, TimePs end) {
         ports_[record].flight_head = slot;
         continue;
       }
-      arrivals_.add({head.time, record < links_ ? record : record - links_, record, slot});
+      const bool far_half = record >= links_;
+      arrivals_.add(Arrival::make(head.time, far_half ? record - links_ : record, far_half, slot));
       if (head.next == kNoSlot) {
         ports_[record].flight_head = kNoSlot;
         continue;
@@ -134,10 +146,15 @@ void Partition<Host>::gather(NodeId node, TimePs end) {
 
 /// Brings one host to `end`.
 template <FabricHost Host>
-void Partition<Host>::act_as_host(std::uint32_t host, TimePs end) {
+template <typename FetchAhead>
+void Partition<Host>::act_as_host(std::uint32_t host, TimePs end, FetchAhead&& fetch_ahead) {
+  fetch_ahead(FetchStep<3>());
   for (bool more = true; more;) {
     more = take_in(host, end);
-    if (!more) advance_host(host, end);
+    if (!more) {
+      fetch_ahead(FetchStep<2>());
+      advance_host(host, end);
+    }
     if (context_.woken.empty()) [[likely]]
       continue;
     // It has been given something to do by itself.
@@ -146,6 +163,7 @@ void Partition<Host>::act_as_host(std::uint32_t host, TimePs end) {
     refresh(host);
     more = true;
   }
+  fetch_ahead(FetchStep<1>());
   note_turn(host);
 }
 
@@ -193,20 +211,19 @@ void Partition<Host>::note_turn(NodeId node) {
   next_turn_ = min(next_turn_, next);
 }
 
-/// Steps of fetching what act_as_switch() will touch: the links, then their first packets.
+/// Steps of fetching what act_as_switch() will touch: the links, then their first packets; no third.
 template <FabricHost Host>
-template <int kPart>
+template <int kStep>
 [[gnu::always_inline]] inline void Partition<Host>::fetch_switch(std::uint32_t index) {
-  if constexpr (kPart == 3) return;
   const NodeId node = first_switch_ + index;
   for (std::uint32_t k = state_.node_port_first[node]; k < state_.node_port_first[node + 1]; ++k) {
     const Port& in = ports_[state_.node_arrivals[k]];
     const Port& out = ports_[state_.node_ports[k]];
-    if constexpr (kPart == 1) {
+    if constexpr (kStep == 1) {
       __builtin_prefetch(&in, 1);
       prefetch_object(&out);
     }
-    if constexpr (kPart == 2) {
+    if constexpr (kStep == 2) {
       heads_.prefetch(in.flight_head);
       heads_.prefetch(out.flight_tail);
       if (out.waiting != 0) fetch_oldest(out);
@@ -216,20 +233,20 @@ template <int kPart>
 
 /// Steps of fetching what act_as_host() will touch.
 template <FabricHost Host>
-template <int kPart>
+template <int kStep>
 [[gnu::always_inline]] inline void Partition<Host>::fetch_host(std::uint32_t host) {
   const std::uint32_t first = state_.node_port_first[host];
   const Port& in = ports_[state_.node_arrivals[first]];
-  if constexpr (kPart == 1) {
+  if constexpr (kStep == 1) {
     prefetch_object(&in);
     prefetch_object(&ports_[state_.node_ports[first]]);
     prefetch_object(hosts_ + host);
   }
-  if constexpr (kPart == 2) {
+  if constexpr (kStep == 2) {
     heads_.prefetch(in.flight_head);
     heads_.prefetch(in.flight_tail);
   }
-  if constexpr (kPart == 3) {
+  if constexpr (kStep == 3) {
     if (in.flight_head != kNoSlot) {
       const PacketHead& head = heads_[in.flight_head];
       heads_.prefetch(head.next);
@@ -238,9 +255,9 @@ template <int kPart>
   }
   if constexpr (requires { typename Host::Prefetch::Root; }) {
     const auto& root = *static_cast<const typename Host::Prefetch::Root*>(state_.roots[host]);
-    if constexpr (kPart == 1) Host::Prefetch::first(root);
-    if constexpr (kPart == 2) Host::Prefetch::second(root);
-    if constexpr (kPart == 3) Host::Prefetch::third(root);
+    if constexpr (kStep == 1) Host::Prefetch::first(root);
+    if constexpr (kStep == 2) Host::Prefetch::second(root);
+    if constexpr (kStep == 3) Host::Prefetch::third(root);
   }
 }
 
