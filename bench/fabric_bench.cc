@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fabric beside the bare event queue that it stands on: a permutation on a three-tier fat tree of 100
+// The fabric beside what forwarding packets cannot do without: a permutation on a three-tier fat tree of 100
 // Gb/s links, with hosts that only keep a window open and answer every packet.
 //
 //   permutation   packet-hops (one packet crossing one link) per CPU second; set-up and warm-up excluded
-//   queue_limit   the same event queue and record with as many events pending as the fabric has links, and
-//   the
-//                 fabric's mean delay: what would be left if handling an event cost nothing
+//   touch_limit   the same memory touched in the same order, switch by switch, and nothing decided: for each
+//                 hop a packet's head and the two lines of a port
+//   queue_limit   an event queue alone, with as many events pending as the fabric has links, and its mean
+//                 delay: the limit of a fabric with an event for each hop
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "sim/fabric/fabric.h"
@@ -59,6 +62,41 @@ BENCHMARK(permutation)
     ->Args({16, 0})
     ->Args({32, 0})
     ->Unit(benchmark::kMillisecond);
+
+/// Argument: radix of the tree whose records are imitated.
+void touch_limit(benchmark::State& state) {
+  const auto radix = static_cast<std::uint32_t>(state.range(0));
+  const std::uint32_t hosts = radix * radix * radix / 4;
+  std::vector<Port> ports(std::size_t{6} * hosts);
+  // As many packets are under way as `permutation` counts (in_fabric). Where they lie is by chance.
+  std::vector<PacketHead> heads(std::size_t{51} * hosts);
+  std::vector<std::uint32_t> order(heads.size());
+  RandomStream random(1, "limit");
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  for (std::size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
+  for (PacketHead& head : heads) head.bytes = 4160;
+  // Of the ports of a switch, a few packets to each in a turn of a microsecond.
+  const std::uint32_t per_turn = 3 * radix;
+  std::uint64_t hops = 0;
+  std::size_t at = 0;
+  for (auto _ : state) {
+    for (std::size_t first = hosts; first + radix <= ports.size(); first += radix) {
+      for (std::uint32_t i = 0; i < per_turn; ++i) {
+        PacketHead& head = heads[order[at]];
+        Port& port = ports[first + order[at] % radix];
+        port.ready_at += picoseconds(80 * head.bytes);
+        port.queue_bytes[1] += head.bytes;
+        ++port.sent_packets;
+        head.time = port.ready_at;
+        at = at + 1 == order.size() ? 0 : at + 1;
+      }
+      hops += per_turn;
+    }
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(hops));
+}
+BENCHMARK(touch_limit)->ArgName("radix")->Arg(8)->Arg(16)->Arg(32)->Unit(benchmark::kMillisecond);
 
 /// Argument: radix of the tree whose links are imitated.
 void queue_limit(benchmark::State& state) {
