@@ -71,12 +71,12 @@ void closed_loop(benchmark::State& state, Stack stack, Verb verb, wharf::sim::Wr
   std::uint64_t events = 0;
   for (auto _ : state) {
     loop.left = kBatch;
-    const std::uint64_t before = two->simulation().events_executed();
+    const std::uint64_t before = two->events_executed();
     for (std::uint64_t worker = 0; worker < workers; ++worker)
       two->host(0).core().spawn(work(loop, verb, worker * 7919));
     two->run();
     operations += kBatch;
-    events += two->simulation().events_executed() - before;
+    events += two->events_executed() - before;
   }
   if (!two->programs_ended() || two->log().totals(verb).path.unattributed != wharf::kTimeZero)
     state.SkipWithError("an operation did not end or was not accounted for");

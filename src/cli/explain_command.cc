@@ -8,7 +8,7 @@
 #include "cli/scenario_options.h"
 #include "report/text_table.h"
 #include "sim/scenario/run.h"
-#include "sim/scenario/stack.h"
+#include "sim/world/stack.h"
 #include "trace/waterfall.h"
 
 namespace wharf::cli {

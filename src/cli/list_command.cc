@@ -14,7 +14,7 @@
 #include "report/text_table.h"
 #include "sim/scenario/fabric_settings.h"
 #include "sim/scenario/scenario.h"
-#include "sim/scenario/stack.h"
+#include "sim/world/stack.h"
 #include "study/registry.h"
 #include "trace/stage.h"
 #include "verbs/verb.h"

@@ -115,7 +115,7 @@ class RunCommand : public Command {
     if (verify_ && !interrupted) {
       RunFiles none;
       // Damage behind the frame check exists on real frames only.
-      const bool bytes_only = scenario->config.link.faults.corruption_past_check > 0;
+      const bool bytes_only = scenario->config.link.faults.damage_past_check > 0;
       const sim::WireMode other =
           wire == sim::WireMode::kStructs || bytes_only ? sim::WireMode::kBytes : sim::WireMode::kStructs;
       auto again = execute(*scenario, other, none, console);

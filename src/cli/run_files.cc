@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "sim/host/network_port.h"
 #include "sim/scenario/two_hosts.h"
 #include "trace/capture_sink.h"
 #include "trace/timeline_sink.h"
@@ -25,12 +26,12 @@ std::string_view status_name(std::uint64_t status) {
 }
 
 std::string_view drop_reason_name(std::uint64_t reason) {
-  switch (static_cast<sim::LinkDrop>(reason)) {
-    case sim::LinkDrop::kLost:
+  switch (static_cast<sim::LinkLoss>(reason)) {
+    case sim::LinkLoss::kLost:
       return "lost";
-    case sim::LinkDrop::kFrameCheck:
+    case sim::LinkLoss::kFrameCheck:
       return "frame_check";
-    case sim::LinkDrop::kDecoder:
+    case sim::LinkLoss::kDecoder:
       return "decoder";
   }
   return "unknown";
@@ -97,7 +98,7 @@ Result<void> RunFiles::open(const report::ResultDirectory& directory, bool captu
     if (!writer) return writer.error();
     streams_->fork.capture.emplace(*std::move(writer));
     for (std::uint16_t host = 0; host < 2; ++host)
-      streams_->fork.capture->add_port(host, sim::link_component(host), fmt::format("host{} out", host));
+      streams_->fork.capture->add_port(host, sim::NetworkPort::kComponent, fmt::format("host{} out", host));
   }
   if (timeline) {
     streams_->timeline_file.open(directory.file("timeline.pftrace"), std::ios::binary);

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "report/text_table.h"
-#include "sim/scenario/stack.h"
+#include "sim/world/stack.h"
 #include "verbs/verb.h"
 
 namespace wharf::cli {

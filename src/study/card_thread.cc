@@ -57,11 +57,11 @@ Result<std::unique_ptr<CardThread>> CardThread::create(sim::TwoHosts& two, const
     if (!peer) return peer.error();
   }
   thread->client_ = thread->nic_.attach(queues[0], *thread);
-  two.simulation().add(*thread, fmt::format("thread{}", number));
+  two.simulation(0).add(*thread, fmt::format("thread{}", number));
   return thread;
 }
 
-void CardThread::start(TimePs at) { two_.simulation().schedule(at, id(), id(), kBatch, 0); }
+void CardThread::start(TimePs at) { two_.simulation(0).schedule(at, id(), id(), kBatch, 0); }
 
 void CardThread::handle(const sim::Event& event) {
   switch (static_cast<EventKind>(event.kind)) {
@@ -85,7 +85,7 @@ void CardThread::handle(const sim::Event& event) {
 void CardThread::begin_batch(TimePs now) {
   batch_begin_ = now;
   calls_ = 0;
-  two_.simulation().schedule(now + call_time_, id(), id(), kCalled, 0);
+  two_.simulation(0).schedule(now + call_time_, id(), id(), kCalled, 0);
 }
 
 /// The call's entries are written: the card is told.
@@ -97,7 +97,7 @@ void CardThread::ring(TimePs now) {
   const std::uint64_t item = load_.items == 1 ? 0 : random_.below(load_.items);
   for (std::uint32_t i = 0; i < step().size(); ++i) post(i, reached, item);
   if (++calls_ < load_.calls) {
-    two_.simulation().schedule(now + call_time_, id(), id(), kCalled, 0);
+    two_.simulation(0).schedule(now + call_time_, id(), id(), kCalled, 0);
     return;
   }
   ++posted_batches_;
@@ -136,7 +136,7 @@ void CardThread::posted(std::uint32_t slot, engine::PostStatus status) {
 void CardThread::completed(const verbs::Completion& completion) {
   if (!completion.ok()) ++failures_;
   ++arrived_;
-  if (std::exchange(polls_, false)) poll(two_.simulation().now(), nic_.id());
+  if (std::exchange(polls_, false)) poll(two_.simulation(0).now(), nic_.id());
 }
 
 void CardThread::poll(TimePs now, sim::ComponentId source) {
@@ -145,7 +145,7 @@ void CardThread::poll(TimePs now, sim::ComponentId source) {
     return;
   }
   --arrived_;
-  two_.simulation().schedule(now + poll_time_, id(), source, kPolled, 0);
+  two_.simulation(0).schedule(now + poll_time_, id(), source, kPolled, 0);
 }
 
 void CardThread::end_batch(TimePs now) {
@@ -155,7 +155,7 @@ void CardThread::end_batch(TimePs now) {
   ends_.push_back(worked);
   if (++finished_ == load_.batches) return;
   if (posted_batches_ < load_.batches) {
-    two_.simulation().schedule(worked, id(), id(), kBatch, 0);
+    two_.simulation(0).schedule(worked, id(), id(), kBatch, 0);
   } else {
     poll(now, id());
   }
@@ -183,12 +183,12 @@ double million_batches_per_second(const std::vector<std::unique_ptr<CardThread>>
 
 Result<void> run_threads(sim::TwoHosts& two, const std::vector<std::unique_ptr<CardThread>>& threads) {
   constexpr TimePs kStagger = nanoseconds(300);
-  TimePs at = two.simulation().now();
+  TimePs at = two.now();
   for (const auto& thread : threads) {
     thread->start(at);
     at += kStagger;
   }
-  two.simulation().run_until(at + seconds(10));
+  two.run(at + seconds(10));
   for (const auto& thread : threads) {
     if (thread->is_done()) continue;
     std::string text = "a thread that posts to a network card did not come to its end";

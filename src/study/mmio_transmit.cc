@@ -95,7 +95,7 @@ Result<double> many_queues(const StudyContext& context, const Writes& writes) {
   if (!two.programs_ended() || failed > 0)
     return Error{ErrorKind::kStalled, fmt::format("writes over {} queues did not end", kCores)};
   const double bits = 8.0 * bytes * each * kCores * writes.in_flight;
-  return bits * 1e3 / static_cast<double>(two.simulation().now().ps);
+  return bits * 1e3 / static_cast<double>(two.now().ps);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ FabricCase stream(const Repair& repair, std::uint32_t window, std::string_view l
   one.config.roce.ack_timeout = 3;
   one.config.roce.unlimited_retries = true;
   one.config.fabric.profiles = {sim::PortProfile::single_queue()};
-  one.config.fabric.errors = {{.loss = std::stod(std::string(loss))}};
+  one.config.fabric.faults = {{.loss = std::stod(std::string(loss))}};
   one.config.time_limit = seconds(100);
   return one;
 }

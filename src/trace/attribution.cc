@@ -14,7 +14,22 @@ namespace {
 constexpr std::uint32_t kUsualRoom = 32;
 
 std::size_t index(Stage stage) { return static_cast<std::size_t>(stage); }
+/// Never 0, which no tag has.
+void next_generation(std::uint32_t& generation) {
+  constexpr std::uint32_t kLast = (1U << 28U) - 1;
+  generation = generation == kLast ? 1 : generation + 1;
+}
 std::uint64_t bit(Stage stage) { return std::uint64_t{1} << static_cast<unsigned>(stage); }
+
+/// The order of spans within an operation: as they became known; among those of one instant an order that
+/// does not depend on who was asked first.
+bool reported_later(const Attribution::Span& a, const Attribution::Span& b) {
+  if (a.reported != b.reported) return a.reported > b.reported;
+  if (a.end != b.end) return a.end > b.end;
+  if (a.begin != b.begin) return a.begin > b.begin;
+  if (a.stage != b.stage) return a.stage > b.stage;
+  return a.place > b.place;
+}
 
 /// Doubles the room of a list.
 template <typename T>
@@ -44,7 +59,8 @@ OperationPath& OperationPath::operator+=(const OperationPath& other) {
   return *this;
 }
 
-Attribution::Attribution() {
+Attribution::Attribution(std::uint32_t owner) : owner_(owner) {
+  WHARF_CHECK(owner <= 0xffffU);
   enlarge(last_spans_, last_span_room_);
   enlarge_table();
 }
@@ -52,6 +68,7 @@ Attribution::Attribution() {
 void Attribution::enlarge_table() {
   const std::size_t old_count = slots_.size();
   const std::size_t count = old_count == 0 ? 16 : 2 * old_count;
+  WHARF_CHECK(count <= std::size_t{1} << kSlotBits);
   slots_.resize(count);
   free_.reserve(count);
   for (std::size_t index = count; index-- > old_count;) {
@@ -69,17 +86,41 @@ wire::OperationTag Attribution::begin(TimePs at) {
   const std::uint32_t slot_index = free_.back();
   free_.pop_back();
   Slot& slot = slots_[slot_index];
-  ++slot.generation;
+  next_generation(slot.generation);
   slot.begin = at;
+  slot.finished = kNever;
   slot.span_count = 0;
   slot.rest_count = 0;
-  return wire::OperationTag{(std::uint64_t{slot.generation} << 32U) | slot_index};
+  return wire::OperationTag{(std::uint64_t{slot.generation} << kGenerationShift) |
+                            (std::uint64_t{owner_} << kSlotBits) | slot_index};
 }
 
-void Attribution::span_with_growth(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end) {
+void Attribution::add(const ForeignSpan& foreign) {
+  Slot* slot = find(foreign.operation);
+  if (slot == nullptr || foreign.reported > slot->finished) return;
+  if (foreign.end == kNever) {
+    if (slot->rest_count == slot->rest_room) enlarge(slot->rests, slot->rest_room);
+    std::uint32_t at = slot->rest_count++;
+    const auto later = [&](const Rest& rest) {
+      return rest.begin != foreign.begin ? rest.begin > foreign.begin : rest.stage > foreign.stage;
+    };
+    for (; at > 0 && later(slot->rests[at - 1]); --at) slot->rests[at] = slot->rests[at - 1];
+    slot->rests[at] = {foreign.begin, foreign.stage};
+    return;
+  }
+  if (foreign.end <= foreign.begin) return;
+  if (slot->span_count == slot->span_room) enlarge(slot->spans, slot->span_room);
+  const Span added{foreign.begin, foreign.end, foreign.reported, foreign.stage, false, foreign.place};
+  std::uint32_t at = slot->span_count++;
+  for (; at > 0 && reported_later(slot->spans[at - 1], added); --at) slot->spans[at] = slot->spans[at - 1];
+  slot->spans[at] = added;
+}
+
+void Attribution::span_with_growth(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end,
+                                   TimePs reported) {
   Slot& slot = *find(operation);
   enlarge(slot.spans, slot.span_room);
-  span(operation, stage, begin, end);
+  span(operation, stage, begin, end, reported);
 }
 
 void Attribution::rest_with_growth(wire::OperationTag operation, Stage stage, TimePs at) {
@@ -127,8 +168,8 @@ std::size_t Attribution::find_before(std::span<const Span> spans, TimePs begin, 
 const OperationPath& Attribution::end(wire::OperationTag operation, TimePs at) {
   Slot* slot = find(operation);
   WHARF_CHECK(slot != nullptr);
-  ++slot->generation;  // Late spans of this operation are ignored from here on.
-  free_.push_back(static_cast<std::uint32_t>(operation.value));
+  next_generation(slot->generation);  // Late spans of this operation are ignored from here on.
+  free_.push_back(static_cast<std::uint32_t>(operation.value) & ((1U << kSlotBits) - 1));
   std::swap(last_spans_, slot->spans);
   std::swap(last_span_room_, slot->span_room);
   last_span_count_ = slot->span_count;

@@ -30,25 +30,66 @@ struct OperationPath {
 };
 static_assert(kStageCount <= 64);
 
-/// Collects spans of operations in flight. Allocates only when more operations are in flight, or one has more
-/// spans, than ever before.
+/// Where a span was spent, for waterfalls: 0 is nowhere in particular.
+using Place = std::uint32_t;
+
+/// A span, or a rest, of an operation that another host has opened: it is handed over when the hosts meet.
+struct ForeignSpan {
+  wire::OperationTag operation;
+  TimePs begin;
+  TimePs end;       ///< kNever: a rest that begins at `begin`.
+  TimePs reported;  ///< When it became known.
+  Stage stage = Stage::kLinkQueue;
+  Place place = 0;
+};
+
+/// Collects spans of the operations that one host has in flight. Allocates only when more operations are in
+/// flight, or one has more spans, than ever before.
+///
+/// The hosts of a run meet at instants that the topology alone decides (sim/fabric/fabric.h). Until then what
+/// one has to say of another's operation waits; so an operation is first finished, when its program sees it
+/// end, and then, after a meeting, ended, which makes its account.
 class Attribution {
  public:
-  Attribution();
+  /// Tags name `owner`, a number below 2^16.
+  explicit Attribution(std::uint32_t owner = 0);
+
+  /// The host that has opened the operation of `tag`.
+  static std::uint32_t owner_of(wire::OperationTag tag) {
+    return static_cast<std::uint32_t>(tag.value >> kSlotBits) & 0xffffU;
+  }
+  // For texts: which of the operations that are in flight at a time, and how many came before it there.
+  static std::uint64_t number_of(wire::OperationTag tag) {
+    return tag.value & ((std::uint64_t{1} << kGenerationShift) - 1);
+  }
+  static std::uint64_t generation_of(wire::OperationTag tag) { return tag.value >> kGenerationShift; }
+  /// Whether begin() has made the tag; fabrics use small numbers for flows.
+  static bool is_tag(wire::OperationTag tag) { return (tag.value >> kGenerationShift) != 0; }
 
   /// Opens an operation and names it. The tag stays valid until end().
   wire::OperationTag begin(TimePs at);
 
-  /// Adds a span. A tag that has already ended (a late duplicate, say) is ignored.
-  void span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end) {
+  /// Adds a span that becomes known at `reported`, which never decreases. A tag that has already ended (a
+  /// late duplicate, say) is ignored.
+  void span(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end,
+            TimePs reported = kTimeZero) {
     Slot* slot = find(operation);
-    if (slot == nullptr || end <= begin) return;
+    if (slot == nullptr || end <= begin || slot->finished != kNever) return;
     // Not push_back(): reported a dozen times per operation, and a call that returns here costs registers.
     if (slot->span_count == slot->span_room) [[unlikely]] {
-      span_with_growth(operation, stage, begin, end);
+      span_with_growth(operation, stage, begin, end, reported);
       return;
     }
-    slot->spans[slot->span_count++] = {begin, end, stage, false};
+    slot->spans[slot->span_count++] = {begin, end, reported, stage, false, 0};
+  }
+
+  /// Adds what another host has reported. After all that was reported before the operation ended has been
+  /// added, in any order, the account is the same.
+  void add(const ForeignSpan& foreign);
+
+  /// The program sees the operation end at `at`: nothing that is reported later belongs to it.
+  void finish(wire::OperationTag operation, TimePs at) {
+    if (Slot* slot = find(operation)) slot->finished = at;
   }
 
   /// From `at` on, time that no span claims belongs to `stage`: where the operation rests until something
@@ -57,8 +98,8 @@ class Attribution {
   void rest(wire::OperationTag operation, Stage stage, TimePs at) {
     Slot* slot = find(operation);
     if (slot == nullptr) return;
+    if (slot->finished != kNever) return;
     const std::uint32_t count = slot->rest_count;
-    if (count > 0 && slot->rests[count - 1].stage == stage) return;
     if (count == slot->rest_room) [[unlikely]] {
       rest_with_growth(operation, stage, at);
       return;
@@ -76,8 +117,10 @@ class Attribution {
   struct Span {
     TimePs begin;
     TimePs end;
+    TimePs reported;
     Stage stage;
     bool critical;  ///< Some of it lies on the critical path.
+    Place place;
   };
   std::span<const Span> last_spans() const { return {last_spans_.get(), last_span_count_}; }
   TimePs last_begin() const { return last_begin_; }
@@ -85,6 +128,10 @@ class Attribution {
   std::size_t in_flight() const { return slots_.size() - free_.size(); }
 
  private:
+  // A tag: generation (28 bits), owner (16), slot (20).
+  static constexpr unsigned kSlotBits = 20;
+  static constexpr unsigned kGenerationShift = kSlotBits + 16;
+
   struct Rest {
     TimePs begin;
     Stage stage;
@@ -97,6 +144,7 @@ class Attribution {
     std::uint32_t rest_count = 0;
     std::uint32_t rest_room = 0;
     TimePs begin;
+    TimePs finished = kNever;
     std::unique_ptr<Span[]> spans;
     std::unique_ptr<Rest[]> rests;
   };
@@ -104,12 +152,14 @@ class Attribution {
   /// another generation.
   Slot* find(wire::OperationTag operation) {
     Slot& slot = table_[operation.value & slot_mask_];
-    return slot.generation == static_cast<std::uint32_t>(operation.value >> 32U) ? &slot : nullptr;
+    return slot.generation == static_cast<std::uint32_t>(operation.value >> kGenerationShift) ? &slot
+                                                                                             : nullptr;
   }
   /// Doubles the table of slots.
   void enlarge_table();
   /// What span() and rest() do when their list is full.
-  void span_with_growth(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end);
+  void span_with_growth(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end,
+                        TimePs reported);
   void rest_with_growth(wire::OperationTag operation, Stage stage, TimePs at);
   /// Forgets the account of the operation before.
   void clear_path();
@@ -123,6 +173,7 @@ class Attribution {
   std::vector<Slot> slots_;  ///< A power of two of them.
   Slot* table_ = nullptr;    ///< Their first.
   std::uint32_t slot_mask_ = 0;
+  std::uint32_t owner_ = 0;
   std::vector<std::uint32_t> free_;
   std::unique_ptr<Span[]> last_spans_;
   std::uint32_t last_span_count_ = 0;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/event_text.h"
 
+
 #include <fmt/format.h>
 
 #include <iterator>
+
+#include "trace/attribution.h"
 
 namespace wharf::trace {
 namespace {
@@ -79,8 +82,8 @@ void append_event(std::string& line, const TraceEvent& event, const PacketSummar
   fmt::format_to(out, "{:>14} ns  host {}  component {}  ", nanoseconds_text(event.begin), event.host,
                  event.component);
   if (event.operation.value != 0) {
-    fmt::format_to(out, "op {}:{}  ", static_cast<std::uint32_t>(event.operation.value),
-                   event.operation.value >> 32U);
+    fmt::format_to(out, "op {}:{}  ", Attribution::number_of(event.operation),
+                   Attribution::generation_of(event.operation));
   }
   line += name(event.kind);
   switch (event.kind) {

@@ -27,8 +27,16 @@ class Tracer {
     sinks_.push_back({&sink, mask});
     mask_ |= mask;
   }
-  /// Spans and operation ends also go to `attribution`.
-  void attach(Attribution& attribution) { attribution_ = &attribution; }
+  /// Spans and operation ends also go to `attribution`, which accounts for the operations of host `owner`.
+  /// What belongs to another host's operation goes to `foreign`, which somebody empties when hosts meet.
+  /// `clock` tells when something is reported.
+  void attach(Attribution& attribution, std::uint32_t owner, std::vector<ForeignSpan>& foreign,
+              const TimePs& clock) {
+    attribution_ = &attribution;
+    owner_ = owner;
+    foreign_ = &foreign;
+    clock_ = &clock;
+  }
 
   bool wants(EventKind kind) const { return (mask_ & bit(kind)) != 0; }
   bool wants_spans() const { return attribution_ != nullptr || wants(EventKind::kSpan); }
@@ -41,8 +49,12 @@ class Tracer {
 
   /// From `at` on, time of `operation` that no span claims belongs to `stage`; see Attribution::rest().
   void rest(wire::OperationTag operation, Stage stage, TimePs at) {
-    if (attribution_ != nullptr && operation != wire::OperationTag{})
+    if (attribution_ == nullptr || !Attribution::is_tag(operation)) return;
+    if (Attribution::owner_of(operation) == owner_) {
       attribution_->rest(operation, stage, at);
+    } else {
+      foreign_->push_back({operation, at, kNever, *clock_, stage, 0});
+    }
   }
 
   /// Hands `event` to every sink that wants its kind. Guard with wants() where building the event costs
@@ -60,7 +72,15 @@ class Tracer {
       emit_span(operation, stage, begin, end, host);
       return;
     }
-    if (attribution_ != nullptr) attribution_->span(operation, stage, begin, end);
+    attribute(operation, stage, begin, end);
+  }
+  void attribute(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end) {
+    if (attribution_ == nullptr || !Attribution::is_tag(operation)) return;
+    if (Attribution::owner_of(operation) == owner_) {
+      attribution_->span(operation, stage, begin, end, *clock_);
+    } else {
+      foreign_->push_back({operation, begin, end, *clock_, stage, 0});
+    }
   }
   /// report_span() where a sink wants spans; apart, so that the usual case saves no registers.
   [[gnu::noinline, gnu::cold]] void emit_span(wire::OperationTag operation, Stage stage, TimePs begin,
@@ -71,7 +91,7 @@ class Tracer {
           .begin = begin,
           .end = end,
           .operation = operation});
-    if (attribution_ != nullptr) attribution_->span(operation, stage, begin, end);
+    attribute(operation, stage, begin, end);
   }
 
   struct Attached {
@@ -80,6 +100,9 @@ class Tracer {
   };
   std::uint32_t mask_ = 0;
   Attribution* attribution_ = nullptr;
+  std::uint32_t owner_ = 0;
+  std::vector<ForeignSpan>* foreign_ = nullptr;
+  const TimePs* clock_ = nullptr;
   std::vector<Attached> sinks_;
 };
 

@@ -68,6 +68,11 @@ class Fabric {
     for (auto& partition : partitions_) partition->start();
   }
 
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+  /// Hosts give back what they hold of their partitions.
+  ~Fabric() { state_.hosts.clear(); }
+
   /// Executes everything before `end`, or less: the run also ends with the window in which the number of
   /// finished flows reaches `flows`. Calls continue where the last one ended.
   FabricEnd run_until(TimePs end, std::uint64_t flows = ~std::uint64_t{0}) {
@@ -97,6 +102,17 @@ class Fabric {
   // --- Observation, between runs
   /// Up to where everything has been executed.
   TimePs now() const { return now_; }
+  const TimePs& clock() const { return now_; }
+  /// When something happens next; kNever when nothing will.
+  TimePs next_time() const {
+    TimePs next = kNever;
+    for (const auto& partition : partitions_) next = min(next, partition->next_time());
+    return next;
+  }
+  /// Packets under way on a link that stays within its partition.
+  std::uint64_t in_flight(PortId id) const {
+    return partitions_[state_.partition_of[topology().port(id).node]]->in_flight(id);
+  }
   Host& host(NodeId id) { return state_.hosts[id]; }
   std::uint32_t partition_count() const { return static_cast<std::uint32_t>(partitions_.size()); }
   Context& context(std::uint32_t partition) { return partitions_[partition]->context(); }
@@ -176,6 +192,7 @@ class Fabric {
   struct alignas(64) Mailbox {
     std::vector<Crossing> packets;
     std::vector<BodyId> bodies;
+    std::vector<trace::ForeignSpan> spans;
   };
 
   const Partition<Host>& partition_at(PortId port) const {
@@ -199,12 +216,14 @@ class Fabric {
     for (;;) {
       const TimePs next = only.next_time();
       if (only.context().finished >= flows_wanted_ || next == kNever) {
-        only.catch_up(now_);
+        if (!only.halted()) only.catch_up(now_);
         return next == kNever && only.context().finished < flows_wanted_ ? FabricEnd::kDrained
                                                                          : FabricEnd::kFinished;
       }
       now_ = next >= end ? end : window_end(next, end);
       only.run_until(now_);
+      only.hand_over_spans();
+      only.close_accounts();
       if (next >= end) {
         only.catch_up(end);
         return FabricEnd::kTimeReached;
@@ -216,6 +235,19 @@ class Fabric {
     return mailboxes_[(from * partitions_.size() + to) * 2 + phase];
   }
 
+  /// What the others have left for partition `me` at the end of the last window.
+  void take_mail(std::uint32_t me, std::uint32_t phase) {
+    Partition<Host>& mine = *partitions_[me];
+    for (std::uint32_t from = 0; from < partitions_.size(); ++from) {
+      Mailbox& box = mailbox(from, me, phase);
+      for (const Crossing& crossing : box.packets) mine.accept(crossing);
+      box.packets.clear();
+      mine.accept_bodies(box.bodies);
+      mine.accept_spans(box.spans);
+    }
+    mine.close_accounts();
+  }
+
   FabricEnd run_partition(std::uint32_t me, TimePs end, WindowBarrier& barrier) {
     Partition<Host>& mine = *partitions_[me];
     const auto count = static_cast<std::uint32_t>(partitions_.size());
@@ -224,12 +256,7 @@ class Fabric {
     published_[me * 2] = {mine.next_time(), mine.context().finished};
     barrier.arrive_and_wait();
     for (;;) {
-      for (std::uint32_t from = 0; from < count; ++from) {
-        Mailbox& box = mailbox(from, me, phase);
-        for (const Crossing& crossing : box.packets) mine.accept(crossing);
-        box.packets.clear();
-        mine.accept_bodies(box.bodies);
-      }
+      take_mail(me, phase);
       TimePs next = kNever;
       std::uint64_t finished = 0;
       for (std::uint32_t i = 0; i < count; ++i) {
@@ -248,12 +275,14 @@ class Fabric {
       }
       reached = last ? end : window_end(next, end);
       mine.run_until(reached);
+      mine.hand_over_spans();
       phase ^= 1U;
       TimePs earliest = mine.next_time();
       for (std::uint32_t to = 0; to < count; ++to) {
         Mailbox& box = mailbox(me, to, phase);
         std::swap(box.packets, mine.outbox(to));
         std::swap(box.bodies, mine.returned(to));
+        std::swap(box.spans, mine.spans_for(to));
         for (const Crossing& crossing : box.packets) earliest = min(earliest, crossing.head.time);
       }
       published_[me * 2 + phase] = {earliest, mine.context().finished};
@@ -261,12 +290,7 @@ class Fabric {
       if (last) {
         mine.catch_up(end);
         if (me == 0) now_ = end;
-        for (std::uint32_t from = 0; from < count; ++from) {
-          Mailbox& box = mailbox(from, me, phase);
-          for (const Crossing& crossing : box.packets) mine.accept(crossing);
-          box.packets.clear();
-          mine.accept_bodies(box.bodies);
-        }
+        take_mail(me, phase);
         return result;
       }
     }

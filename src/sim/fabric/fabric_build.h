@@ -30,13 +30,17 @@ void Fabric<Host>::build_ports(const Topology& topology) {
       transit += topology.node(link.peer).latency;
       if (config.switching == Switching::kCutThrough) port.flags |= kPortCutThrough;
     }
-    port.transit_ps = static_cast<std::uint32_t>(transit.ps);
+    // Longer ones are found in the topology; here they are what a packet takes at least.
+    port.transit_ps = static_cast<std::uint32_t>(std::min<std::int64_t>(transit.ps, 0xffff'ffff));
+    if (config.traced || config.rounding != StageRounding::kNone || transit.ps > 0xffff'ffff ||
+        (config.paced_hosts && topology.is_host(link.node)))
+      port.flags |= kPortRuled;
     if (topology.is_host(link.node)) {
       port.flags |= kPortOfHost;
       port.host = link.node;
     }
     if (!config.port_profile.empty()) port.profile = config.port_profile[id];
-    if (!config.errors.empty() && (config.errors.size() == 1 ? config.errors[0] : config.errors[id]).any())
+    if (!config.faults.empty() && (config.faults.size() == 1 ? config.faults[0] : config.faults[id]).any())
       port.flags |= kPortFaulty;
   }
   for (const PortId id : config.captured_ports) state_.ports[id].flags |= kPortObserved;
@@ -51,6 +55,10 @@ void Fabric<Host>::build_ports(const Topology& topology) {
     near.far_partition = state_.partition_of[link.peer];
   }
   build_extras(topology);
+  if (config.draws_per_fault && !config.faults.empty()) {
+    const RandomStream random(config.seed, "link");
+    for (PortId id = 0; id < links; ++id) state_.draws.emplace_back(random.substream(id));
+  }
 }
 
 /// What a node does at some instant is felt elsewhere when a packet has crossed a link. Hosts act after the
@@ -67,6 +75,7 @@ TimePs Fabric<Host>::longest_turn(const Topology& topology) const {
     if (topology.is_host(link.node) || !topology.is_host(link.peer))
       shortest = min(shortest, picoseconds(state_.ports[id].transit_ps));
   }
+  if (state_.config.rounding != StageRounding::kNone && shortest != kNever) shortest -= nanoseconds(1);
   return shortest >= kLeast && shortest != kNever ? shortest : kTimeZero;
 }
 

@@ -97,15 +97,10 @@ Result<void> validate(const FabricConfig& config, const Topology& topology) {
     }
   }
   const std::size_t ports = topology.ports().size();
-  if (config.errors.size() > 1 && config.errors.size() != ports)
+  if (config.faults.size() > 1 && config.faults.size() != ports)
     return input_error(
-        fmt::format("fabric.errors has {} entries, expected 0, 1 or {}", config.errors.size(), ports));
-  for (const LinkErrors& errors : config.errors) {
-    for (const double probability : {errors.loss, errors.damage}) {
-      if (!(probability >= 0.0 && probability <= 1.0))
-        return input_error(fmt::format("a link error has probability {}, expected 0 to 1", probability));
-    }
-  }
+        fmt::format("fabric.faults has {} entries, expected 0, 1 or {}", config.faults.size(), ports));
+  for (const LinkFaults& faults : config.faults) WHARF_TRY(validate(faults));
   for (const LinkChange& change : config.changes) {
     if (change.port >= ports || change.at < kTimeZero)
       return input_error(

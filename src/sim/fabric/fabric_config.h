@@ -12,8 +12,10 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "engine/congestion/caqm_switch.h"
+#include "sim/fabric/link_faults.h"
 #include "sim/fabric/packet_head.h"
 #include "sim/fabric/topology.h"
+#include "sim/kernel/time_rule.h"
 
 namespace wharf::sim {
 
@@ -100,17 +102,6 @@ struct FlowControlConfig {
   std::uint16_t update_bytes = 8;              ///< What a link is busy for with one.
 };
 
-/// What a link does to frames.
-struct LinkErrors {
-  double loss = 0;    ///< Probability that a packet vanishes.
-  double damage = 0;  ///< Probability that a packet arrives damaged: dropped there, or retried by the link.
-  /// Link-level retry (Ultra Ethernet 1.0, link layer LLR): a damaged frame and those behind it are sent
-  /// again when the far end's negative answer has come back.
-  bool retry = false;
-  std::uint32_t retry_limit = 1;  ///< Retries of one frame before it is given up; 0: no limit.
-  constexpr bool any() const { return loss > 0 || damage > 0; }
-};
-
 /// Something happens to one direction of a link.
 struct LinkChange {
   TimePs at;
@@ -135,7 +126,14 @@ struct FabricConfig {
   std::uint16_t cut_through_bytes = 64;
   TimePs fec_delay{};  ///< Added at the receiving end of every link.
   FlowControlConfig flow_control{};
-  std::vector<LinkErrors> errors{};  ///< By PortId; empty: none anywhere; one: all links alike.
+  std::vector<LinkFaults> faults{};  ///< By PortId; empty: none anywhere; one: all links alike.
+  /// Each link draws each fault from a stream of its own (LinkDraws); false: from the counter of its port.
+  bool draws_per_fault = false;
+  /// Every link reports what operations do on it (Host::crossed).
+  bool traced = false;
+  /// Hosts say when the last byte of a packet is there (PacketHead::time): links may begin before.
+  bool paced_hosts = false;
+  StageRounding rounding = StageRounding::kNone;  ///< Of the time from a link's begin to the far end.
   std::vector<LinkChange> changes{};
   /// How long after a link fails or returns all switches route accordingly; kNever: they never do. A switch
   /// avoids its own failed links at once.

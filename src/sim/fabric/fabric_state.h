@@ -50,6 +50,7 @@ struct FabricState {
   std::vector<PortCounters> counters;
   std::vector<congestion::CaqmPort> caqm;  ///< By port, or none.
   std::vector<std::uint64_t> rates;        ///< Bits per second, by port.
+  std::vector<LinkDraws> draws;            ///< By port, when each fault has a stream of its own; or none.
   std::vector<SwitchState> switches;
   std::vector<Host> hosts;
   std::vector<const void*> roots;   ///< By host: Host::root(), for hosts that have one.
@@ -71,6 +72,17 @@ struct Crossing {
   std::uint32_t link = 0;
   PacketHead head;
 };
+
+/// A packet crosses a link: for whoever accounts for its time.
+struct LinkCrossing {
+  PortId link = 0;
+  TimePs queued;   ///< It was ready to be sent: queued in the switch, or out of the host's pipeline.
+  TimePs carried;  ///< The link began with it,
+  TimePs arrival;  ///< and the far end has it.
+};
+
+/// Why a link lost a packet.
+enum class LinkLoss : std::uint8_t { kLost, kFrameCheck, kDecoder };
 
 /// One look at one port.
 struct OccupancySample {

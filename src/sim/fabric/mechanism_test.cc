@@ -185,10 +185,10 @@ TEST(Changes, ASlowLinkServesAtItsNewRate) {
   EXPECT_EQ(fabric.received(1).at(0).at.ps, kPacketPs + kDelayPs + 4 * kPacketPs + kDelayPs);
 }
 
-TEST(LinkErrors, LossAndDamageAreCountedWhereTheyHappen) {
+TEST(LinkFaults, LossAndDamageAreCountedWhereTheyHappen) {
   const Topology topology = back_to_back(kLink);
   FabricConfig config = plain();
-  config.errors = {{.loss = 0.1, .damage = 0.2}};
+  config.faults = {{.loss = 0.1, .damage = 0.2}};
   ScriptFabric fabric(topology, config);
   fabric.send_burst(0, 1, 10'000, 1000);
   fabric.run();
@@ -201,7 +201,7 @@ TEST(LinkErrors, LossAndDamageAreCountedWhereTheyHappen) {
 TEST(LinkRetry, EachRetryCostsOneRoundTrip) {
   const Topology topology = back_to_back(kLink);
   FabricConfig config = plain();
-  config.errors = {{.damage = 0.5, .retry = true, .retry_limit = 0}};
+  config.faults = {{.damage = 0.5, .retry = true, .retry_limit = 0}};
   ScriptFabric fabric(topology, config);
   fabric.send_burst(0, 1, 50, 1000);
   fabric.run();
@@ -217,7 +217,7 @@ TEST(LinkRetry, EachRetryCostsOneRoundTrip) {
 TEST(LinkRetry, GivesUpAtItsLimit) {
   const Topology topology = back_to_back(kLink);
   FabricConfig config = plain();
-  config.errors = {{.damage = 1, .retry = true, .retry_limit = 2}};
+  config.faults = {{.damage = 1, .retry = true, .retry_limit = 2}};
   ScriptFabric fabric(topology, config);
   fabric.send(0, {.to = 1});
   fabric.run();

@@ -15,7 +15,10 @@
 #include "sim/fabric/fabric_host.h"
 #include "sim/fabric/fabric_state.h"
 #include "sim/fabric/wire_mode.h"
+#include "sim/kernel/charge_rule.h"
+#include "trace/tracer.h"
 #include "wire/packet.h"
+#include "wire/packet_role.h"
 #include "wire/payload_pool.h"
 
 namespace wharf::sim {
@@ -26,6 +29,10 @@ struct PacketCharge {
   bool count_gaps = true;
   /// All headers together count as this many bytes; 0: what they really take.
   std::uint16_t nominal_header_bytes = 0;
+  /// kPayload: data alone counts, and these where there is none.
+  ChargeRule rule = ChargeRule::kPacket;
+  std::uint32_t nominal_request_bytes = 64;
+  std::uint32_t nominal_response_bytes = 8;
 };
 
 /// What the hosts of one partition share.
@@ -35,6 +42,11 @@ struct PacketContext : PartitionContext {
   wire::WireOptions wire_options;
   std::uint64_t refused_by_decoder = 0;  ///< WireMode::kBytes: must stay 0 without damage.
   CapturedFrames captured;               ///< Of the observed ports of the partition.
+  /// What was done for operations of other hosts, until the hosts meet (trace/attribution.h).
+  std::vector<trace::ForeignSpan> foreign;
+  std::vector<std::uint32_t> to_close;  ///< Hosts with operations that have finished since.
+  trace::Tracer* tracer = nullptr;      ///< Is told of lost packets; may be null.
+  bool halted = false;                  ///< The run ends at once.
 };
 
 /// One network interface and whoever feeds it: an engine with its memory and its flows.
@@ -59,7 +71,12 @@ inline void apply_head(const PacketHead& head, wire::Packet& packet, wire::Paylo
 
 /// The head of a packet that leaves its host.
 inline void fill_head(const wire::Packet& packet, const PacketCharge& charge, PacketHead& head) {
-  const std::uint32_t bytes = charge.count_gaps ? wire::link_bytes(packet) : wire::frame_bytes(packet);
+  const std::uint32_t bytes =
+      charge.rule == ChargeRule::kPayload
+          ? payload_charge(wire::data_bytes(packet), wire::is_response(packet), charge.nominal_request_bytes,
+                           charge.nominal_response_bytes)
+      : charge.count_gaps ? wire::link_bytes(packet)
+                          : wire::frame_bytes(packet);
   WHARF_CHECK(bytes <= 0xffff);
   head.bytes = static_cast<std::uint16_t>(bytes);
   head.destination = packet.destination.number;
@@ -108,6 +125,7 @@ class PacketHost {
     if (!endpoint_.transmit(now, port, classes, packet)) return false;
     if (charge_.nominal_header_bytes != 0) packet.header_bytes = charge_.nominal_header_bytes;
     fill_head(packet, charge_, head);
+    if constexpr (requires { endpoint_.whole_at(); }) head.time = endpoint_.whole_at();
     return true;
   }
 
@@ -125,6 +143,17 @@ class PacketHost {
   void expire(TimePs now) { endpoint_.expire(now); }
   TimePs deadline() const { return endpoint_.deadline(); }
   void refresh() { endpoint_.refresh(); }
+  /// Nothing arrives before `until`: hosts with an inside may run ahead that far.
+  void allow(TimePs until) requires requires(Endpoint& endpoint) { endpoint.allow(until); }
+  { endpoint_.allow(until); }
+  /// What other hosts did for an operation of this one.
+  void add_foreign(const trace::ForeignSpan& span) requires requires(Endpoint& endpoint) {
+    endpoint.add_foreign(span);
+  }
+  { endpoint_.add_foreign(span); }
+  /// All of them are known up to now: operations that have finished are accounted for.
+  void close_accounts() requires requires(Endpoint& endpoint) { endpoint.close_accounts(); }
+  { endpoint_.close_accounts(); }
   /// Where fetching ahead begins, for endpoints that know how.
   const auto* root() const requires requires { typename Endpoint::Prefetch::Root; }
   { return &Endpoint::Prefetch::root(endpoint_.engine()); }
@@ -160,6 +189,49 @@ class PacketHost {
       packet.payload = described;
     }
     return true;
+  }
+
+  /// A packet crosses a link: its operation learns where it waited and how long it was on the way.
+  static void crossed(const wire::Packet& packet, PacketContext& context, const LinkCrossing& crossing) {
+    if (!trace::Attribution::is_tag(packet.operation)) return;
+    const trace::Stage wire =
+        wire::is_response(packet) ? trace::Stage::kWireBack : trace::Stage::kWireForward;
+    if (crossing.carried > crossing.queued) {
+      context.foreign.push_back({packet.operation, crossing.queued, crossing.carried, crossing.queued,
+                                 trace::Stage::kLinkQueue, crossing.link + 1});
+    }
+    context.foreign.push_back(
+        {packet.operation, crossing.carried, crossing.arrival, crossing.queued, wire, crossing.link + 1});
+  }
+
+  /// A link has made a second packet of one.
+  static void copied(wire::Packet& packet, PacketContext& context) {
+    context.payloads.retain(packet.payload.buffer);
+  }
+  /// A bit of the packet is inverted behind the frame check; the reason for which the decoder at the far end
+  /// refuses it, if it does.
+  static wire::DropReason damage(wire::Packet& packet, const PacketHead& head, PacketContext& context,
+                                 std::uint64_t bit) {
+    apply_head(head, packet, context.payloads);
+    const wire::DropReason reason = pass_as_bytes(packet, context.payloads, context.wire_options, bit);
+    if (reason != wire::DropReason::kNone) packet.payload = {};
+    return reason;
+  }
+  static void check_notices(const wire::Packet& packet, PacketContext& context, std::uint64_t bit) {
+    if (context.wire == WireMode::kBytes)
+      WHARF_CHECK(frame_check_notices(packet, context.payloads, context.wire_options, bit));
+  }
+  static void lost(TimePs at, std::uint32_t link, const wire::Packet& packet, PacketContext& context,
+                   LinkLoss why) {
+    if (context.tracer == nullptr || !context.tracer->wants(trace::EventKind::kPacketDropped)) return;
+    context.tracer->emit({.kind = trace::EventKind::kPacketDropped,
+                          .host = packet.source.number,
+                          .component = link,
+                          .begin = at,
+                          .end = at,
+                          .operation = packet.operation,
+                          .a = static_cast<std::uint64_t>(why),
+                          .packet = &packet});
   }
 
   /// Keeps the frame of what leaves an observed port; no body: a frame of flow control.

@@ -73,7 +73,7 @@ TEST(ParallelFabric, FlowControlErrorsAndChangesOnThreadsToo) {
   const Topology topology = fat_tree(6, {gigabits_per_second(100), nanoseconds(800)}, nanoseconds(200));
   FabricConfig config;
   config.profiles = {PortProfile::single_queue()};
-  config.errors = {{.loss = 0.001, .damage = 0.01, .retry = true, .retry_limit = 4}};
+  config.faults = {{.loss = 0.001, .damage = 0.01, .retry = true, .retry_limit = 4}};
   config.changes = {{.at = microseconds(10), .port = 200, .up = false},
                     {.at = microseconds(15), .port = 250, .rate = gigabits_per_second(25)},
                     {.at = microseconds(30), .port = 200, .up = true}};

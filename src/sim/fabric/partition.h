@@ -31,6 +31,7 @@
 #include "sim/fabric/load_balancing.h"
 #include "sim/fabric/port_queue.h"
 #include "sim/kernel/lookahead.h"
+#include "trace/attribution.h"
 
 namespace wharf::sim {
 
@@ -69,12 +70,29 @@ class Partition {
   void accept(const Crossing& crossing);
   /// Packets for partition `to`, which the caller takes and clears after run_until().
   std::vector<Crossing>& outbox(std::uint32_t to) { return outboxes_[to]; }
+  /// What hosts of partition `to` must know about their operations; see hand_over_spans().
+  std::vector<trace::ForeignSpan>& spans_for(std::uint32_t to) { return spans_[to]; }
+  /// The hosts meet: what was reported about operations goes to the hosts that have opened them.
+  void hand_over_spans();
+  void accept_spans(std::vector<trace::ForeignSpan>& spans);
+  /// Everything that was reported up to now is known.
+  void close_accounts();
   /// Bodies that go back to partition `to`, so that neither side hoards them; see run_until().
   std::vector<BodyId>& returned(std::uint32_t to) { return returned_[to]; }
   void accept_bodies(std::vector<BodyId>& bodies);
 
   Context& context() { return context_; }
+  /// A host has ended the run at once, wherever the others are.
+  bool halted() const {
+    if constexpr (requires(const Context& context) { context.halted; }) return context_.halted;
+    return false;
+  }
   const PartitionCounters& counters() const { return counters_; }
+  std::uint64_t in_flight(PortId id) const {
+    std::uint64_t count = 0;
+    for (SlotId slot = ports_[id].flight_head; slot != kNoSlot; slot = heads_[slot].next) ++count;
+    return count;
+  }
   std::uint32_t packets_in_fabric() const { return heads_.in_use() - 1; }
   const std::vector<OccupancySample>& samples() const { return samples_; }
   /// At each instant the fullest ports of this partition, fullest first.
@@ -142,14 +160,28 @@ class Partition {
   void depart(Port& port, PortId number, SlotId slot, std::uint32_t queue, const PortProfile& profile);
   void mark(Port& port, PortId number, PacketHead& head, std::uint32_t queue, const PortQueueConfig& config);
   void grant(Port& port, PortId number, PacketHead& head, std::uint32_t queue);
-  void launch(Port& port, PortId number, SlotId slot, PacketHead& head);
-  void launch_specially(Port& port, PortId number, SlotId slot, PacketHead& head);
-  void capture(TimePs at, PortId number, const PacketHead& head);
-  bool survives(Port& port, PortId number, PacketHead& head, TimePs serialisation);
   TimePs serialisation(const Port& port, PortId number, std::uint32_t bytes) const;
   /// Drops a packet; recycle() alone when its body has been consumed.
   void discard(SlotId slot);
   void recycle(SlotId slot);
+
+  // Links (partition_links.h).
+  void launch(Port& port, PortId number, SlotId slot, PacketHead& head);
+  void launch_specially(Port& port, PortId number, SlotId slot, PacketHead& head);
+  TimePs handled_at(const Port& port, PortId number, const PacketHead& head, TimePs begin,
+                    TimePs serial) const;
+  TimePs handled_by_rule(Port& port, PortId number, const PacketHead& head, TimePs serial);
+  void capture(TimePs at, PortId number, const PacketHead& head);
+  void fly(Port& port, PortId number, SlotId slot, TimePs at);
+  bool insert_flight(Port& port, SlotId slot);
+  bool happens(Port& port, PortId number, FaultDraw which, double probability);
+  std::uint64_t draw_fault(Port& port, PortId number, FaultDraw which);
+  TimePs draw_time(Port& port, PortId number, FaultDraw which, TimePs most);
+  const LinkFaults& faults_of(PortId number) const;
+  bool survives(Port& port, PortId number, PacketHead& head, TimePs serial);
+  bool pass(Port& port, PortId number, SlotId slot, TimePs serial);
+  SlotId duplicate(SlotId slot);
+  void report_loss(TimePs at, PortId number, const PacketHead& head, LinkLoss why);
 
   // Hosts (partition_hosts.h).
   void deliver(TimePs now, const Port& in, std::uint32_t link, SlotId slot);
@@ -232,6 +264,7 @@ class Partition {
   std::vector<Held> held_;  ///< By slot, under flow control.
   std::vector<std::vector<Crossing>> outboxes_;
   std::vector<std::vector<BodyId>> returned_;
+  std::vector<std::vector<trace::ForeignSpan>> spans_;
   std::vector<std::int64_t> balance_;  ///< Bodies received from a partition minus bodies sent to it.
   std::vector<PortId> crossing_ports_;
   std::vector<PortId> sampled_;
@@ -274,6 +307,7 @@ Partition<Host>::Partition(FabricState<Host>& state, std::uint32_t number, std::
       bodies_(state.bodies),
       outboxes_(count),
       returned_(count),
+      spans_(count),
       balance_(count, 0) {
   spare_body_ = bodies_.acquire();
   spare_slot_ = heads_.acquire();
@@ -351,6 +385,10 @@ void Partition<Host>::run_until(TimePs end) {
       }
       if (!context_.woken.empty()) [[unlikely]]
         wake_others(event.time);
+      if constexpr (requires(const Context& context) { context.halted; }) {
+        if (context_.halted) [[unlikely]]
+          return;
+      }
     }
     if (stop == end) break;
     sample(stop);
@@ -365,5 +403,6 @@ void Partition<Host>::run_until(TimePs end) {
 #include "sim/fabric/partition_fetch.h"
 #include "sim/fabric/partition_flow_control.h"
 #include "sim/fabric/partition_hosts.h"
+#include "sim/fabric/partition_links.h"
 #include "sim/fabric/partition_switching.h"
 #include "sim/fabric/partition_turns.h"

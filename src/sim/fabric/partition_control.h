@@ -143,16 +143,43 @@ void Partition<Host>::accept(const Crossing& crossing) {
     if (head.body != kNoBody) Host::enter(bodies_[head.body], context_);
   }
   ++balance_[state_.partition_of[state_.topology->port(crossing.link).node]];
-  if (in.flight_head == kNoSlot) {
-    in.flight_head = slot;
-    if (!in.armed) {
-      in.armed = true;
-      expect(in, head.time, crossing.link, true, slot);
+  if (!insert_flight(in, slot)) return;
+  if (in.armed && !turns_) ++in.surplus;
+  in.armed = true;
+  expect(in, head.time, crossing.link, true, slot);
+}
+
+template <FabricHost Host>
+void Partition<Host>::hand_over_spans() {
+  if constexpr (requires(Host & host, Context & context) { host.add_foreign(context.foreign.front()); }) {
+    for (const trace::ForeignSpan& span : context_.foreign) {
+      const std::uint32_t owner = trace::Attribution::owner_of(span.operation);
+      const std::uint32_t to = state_.partition_of[owner];
+      if (to == number_) {
+        hosts_[owner].add_foreign(span);
+      } else {
+        spans_[to].push_back(span);
+      }
     }
-  } else {
-    heads_[in.flight_tail].next = slot;
+    context_.foreign.clear();
   }
-  in.flight_tail = slot;
+}
+
+template <FabricHost Host>
+void Partition<Host>::accept_spans(std::vector<trace::ForeignSpan>& spans) {
+  if constexpr (requires(Host & host) { host.add_foreign(spans.front()); }) {
+    for (const trace::ForeignSpan& span : spans)
+      hosts_[trace::Attribution::owner_of(span.operation)].add_foreign(span);
+    spans.clear();
+  }
+}
+
+template <FabricHost Host>
+void Partition<Host>::close_accounts() {
+  if constexpr (requires(Host & host) { host.close_accounts(); }) {
+    for (const std::uint32_t host : context_.to_close) hosts_[host].close_accounts();
+    context_.to_close.clear();
+  }
 }
 
 template <FabricHost Host>

@@ -36,6 +36,7 @@ void Partition<Host>::wake(TimePs now, std::uint32_t host) {
 template <FabricHost Host>
 void Partition<Host>::advance_host(std::uint32_t host, TimePs until) {
   if (flow_controlled_) return;  // Service events keep it up to date.
+  if constexpr (requires { hosts_[host].allow(until); }) hosts_[host].allow(until);
   const std::uint32_t first = state_.node_port_first[host];
   const std::uint32_t last = state_.node_port_first[host + 1];
   bool moved = false;

@@ -17,7 +17,12 @@ void Partition<Host>::arrive(const ComingEvent& event) {
   if ((in.waiting & lazy_) != 0 && in.ready_at < now) advance(in, record, now);
   const SlotId slot = in.flight_head;
   if (slot == kNoSlot || heads_[slot].time > now) [[unlikely]] {
-    rearm(in, event);
+    // Another event is pending for what is in flight, when packets have been held back.
+    if (in.surplus != 0 && slot != kNoSlot) {
+      --in.surplus;
+    } else {
+      rearm(in, event);
+    }
     return;
   }
   PacketHead& head = heads_[slot];
@@ -349,117 +354,6 @@ void Partition<Host>::grant(Port& port, PortId number, PacketHead& head, std::ui
     state_.caqm[number].on_dequeue(port.ready_at, head.bytes, port.queue_bytes[queue] - head.bytes, *fields);
     Host::answer_caqm(body, *fields);
     if (fields->congestion && !marked) ++state_.counters[number].marked;
-  }
-}
-
-template <FabricHost Host>
-inline void Partition<Host>::launch(Port& port, PortId number, SlotId slot, PacketHead& head) {
-  if ((port.flags & (kPortFaulty | kPortCrosses | kPortCutThrough | kPortObserved)) != 0) [[unlikely]] {
-    launch_specially(port, number, slot, head);
-    return;
-  }
-  port.ready_at += serialisation(port, number, head.bytes);
-  head.time = port.ready_at + picoseconds(port.transit_ps);
-  head.next = kNoSlot;
-  ++port.sent_packets;
-  port.sent_bytes += head.bytes;
-  if (port.flight_head == kNoSlot) {
-    port.flight_head = slot;
-    if (!port.armed) {
-      port.armed = true;
-      expect(port, head.time, number, false, slot);
-    }
-  } else {
-    heads_[port.flight_tail].next = slot;
-  }
-  port.flight_tail = slot;
-}
-
-template <FabricHost Host>
-[[gnu::noinline]] void Partition<Host>::launch_specially(Port& port, PortId number, SlotId slot,
-                                                         PacketHead& head) {
-  const TimePs serial = serialisation(port, number, head.bytes);
-  ++port.sent_packets;
-  port.sent_bytes += head.bytes;
-  const bool arrives = (port.flags & kPortFaulty) == 0 || survives(port, number, head, serial);
-  const TimePs begin = port.ready_at;
-  port.ready_at += serial;
-  if ((port.flags & kPortObserved) != 0) capture(port.ready_at, number, head);
-  const bool header_only = (port.flags & kPortCutThrough) != 0 && (head.flags & kHeadDamaged) == 0;
-  const TimePs handled =
-      header_only ? begin + min(serial, serialisation(port, number, state_.config.cut_through_bytes))
-                  : port.ready_at;
-  head.time = handled + picoseconds(port.transit_ps);
-  head.next = kNoSlot;
-  if (!arrives) {
-    discard(slot);
-  } else if ((port.flags & kPortCrosses) != 0) {
-    if constexpr (requires(Body & packet, Context & context) { Host::leave(packet, context); }) {
-      if (head.body != kNoBody) Host::leave(bodies_[head.body], context_);
-    }
-    outboxes_[port.far_partition].push_back({number, head});
-    heads_.release(slot);
-    return;
-  } else if (port.flight_head == kNoSlot) {
-    port.flight_head = slot;
-    port.flight_tail = slot;
-  } else {
-    heads_[port.flight_tail].next = slot;
-    port.flight_tail = slot;
-  }
-  if (!port.armed && (port.flags & kPortCrosses) == 0) {
-    // With nothing in flight, the link's event is what makes the port go on.
-    port.armed = true;
-    const TimePs at = arrives ? head.time : port.ready_at + picoseconds(port.transit_ps);
-    expect(port, at, number, false, arrives ? slot : kNoHint);
-  }
-}
-
-/// Keeps what leaves an observed port, whatever becomes of it on the link.
-template <FabricHost Host>
-void Partition<Host>::capture(TimePs at, PortId number, const PacketHead& head) {
-  if constexpr (requires(const Body* body, Context& context) {
-                  Host::capture(at, number, head, body, context);
-                }) {
-    Host::capture(at, number, head, head.body == kNoBody ? nullptr : &bodies_[head.body], context_);
-  } else if (head.body != kNoBody) {
-    captures_.push_back({at, number, head, bodies_[head.body]});
-  }
-}
-
-/// Whether a packet that starts at port.ready_at arrives at all; a damaged one without retry arrives marked
-/// as such. With retry, the time that the link spends on failed attempts is added to port.ready_at: the far
-/// end's negative answer comes back one round trip after the damaged frame, and whatever was sent behind it
-/// is discarded. Choice: those discarded frames are not simulated one by one, and the frame that is on its
-/// way when the answer comes does not delay the replay.
-template <FabricHost Host>
-bool Partition<Host>::survives(Port& port, PortId number, PacketHead& head, TimePs serial) {
-  const LinkErrors& errors =
-      state_.config.errors.size() == 1 ? state_.config.errors[0] : state_.config.errors[number];
-  const auto happens = [&](double probability) {
-    const Probability chance = Probability::from(probability);
-    return !chance.never() && (chance.always() || draw(port, number) < chance.threshold);
-  };
-  if (happens(errors.loss)) {
-    ++state_.counters[number].lost;
-    return false;
-  }
-  if (!happens(errors.damage)) return true;
-  if (!errors.retry) {
-    head.flags = static_cast<std::uint8_t>(head.flags | kHeadDamaged);
-    return true;
-  }
-  constexpr std::uint32_t kControlBytes = 8;  // A control ordered set.
-  const TimePs delay = state_.topology->port(number).delay + state_.config.fec_delay;
-  const TimePs round = serial + delay + delay + serialisation(port, number, kControlBytes);
-  for (std::uint32_t retries = 1;; ++retries) {
-    port.ready_at += round;
-    if (errors.retry_limit != 0 && retries > errors.retry_limit) {
-      ++state_.counters[number].lost;
-      return false;
-    }
-    ++state_.counters[number].retried;
-    if (!happens(errors.damage)) return true;
   }
 }
 

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "sim/fabric/fabric_config.h"
 #include "sim/fabric/packet_head.h"
+#include "wire/drop_reason.h"
 
 namespace wharf::sim {
 
@@ -22,6 +23,7 @@ enum PortFlag : std::uint8_t {
   kPortDown = 16,
   kPortCutThrough = 32,  ///< The far end handles a packet when its header has arrived.
   kPortObserved = 64,    ///< Captured.
+  kPortRuled = 128,      ///< Reports what operations do, rounds, or waits for the last byte of a host.
 };
 
 /// Where a link ends.
@@ -63,7 +65,7 @@ struct alignas(64) Port {
   bool service_armed = false;      ///< A service event is pending (flow control only).
   bool weighted = false;           ///< Some queues of its profile share a priority.
   std::uint32_t host = 0;          ///< Of a host's port: whose it is.
-  std::uint32_t unused = 0;
+  std::uint32_t surplus = 0;  ///< Arrival events beyond the one that `armed` stands for.
 
   Port() {
     queue_head.fill(kNoSlot);
@@ -104,19 +106,26 @@ struct PortCounters {
   std::uint64_t lost = 0;              ///< By a faulty or failed link.
   std::uint64_t damaged = 0;           ///< Refused by the frame check at the far end.
   std::uint64_t retried = 0;           ///< Sent again by the link.
+  std::uint64_t duplicated = 0;
+  std::uint64_t reordered = 0;  ///< Held back.
+  std::uint64_t delivered = 0;  ///< To a host.
+  /// Damaged behind the frame check and refused by the decoder, by wire::DropReason.
+  std::array<std::uint32_t, wire::kDropReasonCount> refused{};
   std::uint64_t pause_frames = 0;      ///< Pause and resume frames sent.
   std::uint64_t paused_ps = 0;         ///< Time during which a queue was held, summed over queues.
   std::uint32_t queued_bytes_most = 0;
 };
 
-/// The time that `bytes` occupy a link of `rate`; rounded up to a picosecond.
+/// The time that `bytes` occupy a link, rounded up to a picosecond; none at rate 0, which is unlimited.
 inline std::uint64_t serialisation_ps(std::uint32_t bytes, std::uint64_t bits_per_second) {
+  if (bits_per_second == 0) return 0;
   return (std::uint64_t{bytes} * 8'000'000'000'000ULL + bits_per_second - 1) / bits_per_second;
 }
 
 /// Picoseconds per byte when that is a whole number, else 0.
 inline std::uint32_t whole_ps_per_byte(std::uint64_t bits_per_second) {
   constexpr std::uint64_t kPsBits = 8'000'000'000'000ULL;
+  if (bits_per_second == 0) return 0;
   const std::uint64_t whole = kPsBits / bits_per_second;
   return whole * bits_per_second == kPsBits && whole <= 0xffff'ffffULL ? static_cast<std::uint32_t>(whole)
                                                                        : 0;

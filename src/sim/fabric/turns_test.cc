@@ -109,9 +109,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"cut_through", tree, [](FabricConfig& c) { c.switching = Switching::kCutThrough; }},
         Case{"errors", tree,
              [](FabricConfig& c) {
-               c.errors = {{.loss = 0.01, .damage = 0.01, .retry = true, .retry_limit = 2}};
+               c.faults = {{.loss = 0.01, .damage = 0.01, .retry = true, .retry_limit = 2}};
              }},
-        Case{"damage", tree, [](FabricConfig& c) { c.errors = {{.damage = 0.02}}; }},
+        Case{"damage", tree, [](FabricConfig& c) { c.faults = {{.damage = 0.02}}; }},
         Case{"ingest", tree,
              [](FabricConfig& c) { c.ingest = {.rate = gigabits_per_second(40), .capacity_bytes = 50'000}; }},
         Case{"changes", tree,

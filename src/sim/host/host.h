@@ -27,7 +27,7 @@
 
 namespace wharf::sim {
 
-/// What the hosts of a run share; all outlive them.
+/// What a host is given; all of it outlives the host.
 struct RunShared {
   Simulation& simulation;
   trace::Tracer& tracer;
@@ -62,6 +62,8 @@ class Host {
   HostMemory& memory() { return memory_; }
   CacheHierarchy& caches() { return caches_; }
   SimCore& core() { return sim_core_; }
+  /// Programs that have not ended.
+  std::size_t programs_running() const { return core_.tasks_running(); }
   Nic& nic() { return *nic_; }
   /// Null where memory is flat.
   CoherentHost* coherent() { return coherent_.get(); }

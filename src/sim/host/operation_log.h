@@ -36,6 +36,16 @@ struct OperationTotals {
   TimePs latency_min = kNever;
   TimePs latency_max;
   trace::OperationPath path;  ///< Sums; empty when the run attributes nothing.
+
+  OperationTotals& operator+=(const OperationTotals& other) {
+    count += other.count;
+    failed += other.failed;
+    bytes += other.bytes;
+    latency_min = min(latency_min, other.latency_min);
+    latency_max = max(latency_max, other.latency_max);
+    path += other.path;
+    return *this;
+  }
 };
 
 /// Records are kept up to a limit set beforehand, so that a long run needs bounded memory; sums always cover
@@ -67,6 +77,10 @@ class OperationLog {
     history_.add(static_cast<std::uint64_t>(entry.latency.ps) ^ std::uint64_t{entry.bytes} << 32U ^
                  static_cast<std::uint64_t>(entry.verb) << 8U ^ static_cast<std::uint64_t>(entry.status));
   }
+
+  /// The operations of several hosts: records by the time of their end, those of one instant in the order of
+  /// `logs`, up to `record_limit`; sums of all.
+  static OperationLog merge(const std::vector<const OperationLog*>& logs, std::size_t record_limit);
 
   /// In the order in which they ended.
   const std::vector<OperationEntry>& entries() const { return entries_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the components of a run report operations: opens and closes their accounts and writes the log.
+// How the components of a host report its operations: opens and closes their accounts and writes the log.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,26 @@
 
 namespace wharf::sim {
 
-/// One per run; shared by its hosts.
+/// What hosts of one partition hand over when they meet.
+struct HostMeeting {
+  std::vector<trace::ForeignSpan>& foreign;  ///< For operations of other hosts.
+  std::vector<std::uint32_t>& to_close;      ///< Hosts that have operations to close.
+};
+
+/// One per host. An operation that has ended is closed when all hosts have met: only then is everything known
+/// that others did for it.
 class RunRecords {
  public:
   /// `attribute` false: operations get no tag, and no account of their time.
-  RunRecords(trace::Tracer& tracer, OperationLog& log, bool attribute) : tracer_(tracer), log_(log) {
+  RunRecords(trace::Tracer& tracer, OperationLog& log, bool attribute, std::uint32_t host,
+             const HostMeeting& meeting, const TimePs& clock)
+      : tracer_(tracer), log_(log), meeting_(meeting), attribution_(host), host_(host) {
     if (!attribute) return;
     attributes_ = true;
-    tracer_.attach(attribution_);
+    tracer_.attach(attribution_, host, meeting_.foreign, clock);
   }
+  RunRecords(const RunRecords&) = delete;
+  RunRecords& operator=(const RunRecords&) = delete;
 
   /// Opens an operation of `bytes` that a program of `host` awaits from `at` on.
   wire::OperationTag begin(TimePs at, std::uint16_t host, verbs::Verb verb, std::uint32_t bytes) {
@@ -36,27 +47,42 @@ class RunRecords {
     return tag;
   }
 
-  /// Closes `tag` at the end of the entry.
+  /// `tag` has ended as the entry says.
   void end(wire::OperationTag tag, const OperationEntry& entry) {
-    const trace::OperationPath* path =
-        tag == wire::OperationTag{} ? nullptr : &attribution_.end(tag, entry.begin + entry.latency);
-    log_.add(entry, path);
-    if (path != nullptr && ended_++ == kept_operation_) [[unlikely]] {
-      const auto spans = attribution_.last_spans();
-      kept_spans_.assign(spans.begin(), spans.end());
-      kept_entry_ = entry;
-    }
+    const TimePs at = entry.begin + entry.latency;
     if (tracer_.wants(trace::EventKind::kOperationEnd)) [[unlikely]] {
       tracer_.emit({.kind = trace::EventKind::kOperationEnd,
                     .host = entry.host,
-                    .begin = entry.begin + entry.latency,
-                    .end = entry.begin + entry.latency,
+                    .begin = at,
+                    .end = at,
                     .operation = tag,
                     .a = static_cast<std::uint64_t>(entry.status)});
     }
+    if (tag == wire::OperationTag{}) {
+      log_.add(entry, nullptr);
+      return;
+    }
+    attribution_.finish(tag, at);
+    if (ended_.empty()) meeting_.to_close.push_back(host_);
+    ended_.push_back({tag, entry});
   }
 
-  /// Keeps the spans of the operation that ends as number `operation`, counted from 0.
+  /// The hosts have met.
+  void add_foreign(const trace::ForeignSpan& span) { attribution_.add(span); }
+  void close() {
+    for (const Ended& each : ended_) {
+      const trace::OperationPath& path = attribution_.end(each.tag, each.entry.begin + each.entry.latency);
+      log_.add(each.entry, &path);
+      if (closed_++ != kept_operation_) [[likely]]
+        continue;
+      const auto spans = attribution_.last_spans();
+      kept_spans_.assign(spans.begin(), spans.end());
+      kept_entry_ = each.entry;
+    }
+    ended_.clear();
+  }
+
+  /// Keeps the spans of the operation that ends as number `operation` of this host, counted from 0.
   void keep_spans_of(std::uint64_t operation) { kept_operation_ = operation; }
   const std::vector<trace::Attribution::Span>& kept_spans() const { return kept_spans_; }
   /// The operation that kept_spans() belong to; the log need not have kept it.
@@ -67,11 +93,19 @@ class RunRecords {
   OperationLog& log() { return log_; }
 
  private:
+  struct Ended {
+    wire::OperationTag tag;
+    OperationEntry entry;
+  };
+
   trace::Tracer& tracer_;
   OperationLog& log_;
+  HostMeeting meeting_;
   trace::Attribution attribution_;
+  std::uint32_t host_;
   bool attributes_ = false;
-  std::uint64_t ended_ = 0;
+  std::vector<Ended> ended_;  ///< Since the last meeting.
+  std::uint64_t closed_ = 0;
   std::uint64_t kept_operation_ = ~std::uint64_t{0};
   std::vector<trace::Attribution::Span> kept_spans_;
   OperationEntry kept_entry_;

@@ -75,6 +75,10 @@ class Simulation {
 
   /// The time of the event being executed, or where the last run ended.
   TimePs now() const { return now_; }
+  /// The same, for whoever looks at it again and again.
+  const TimePs& clock() const { return now_; }
+  /// The time of the next event; kNever when none is pending.
+  TimePs next_time() { return queue_.empty() ? kNever : queue_.peek().time; }
 
   /// Arranges that `target` handles an event at `at`, which is neither before now() nor kNever; both abort.
   /// `source` is the component whose code runs: its own counter orders its events at equal times.
@@ -95,6 +99,13 @@ class Simulation {
   RunResult run(TimePs end, std::uint64_t count);
   /// Executes one event; false when none is pending.
   bool step() { return run_for_events(1).events == 1; }
+  /// Moves the clock of a simulation that has nothing to do before `at` up to then; an earlier `at` does
+  /// nothing.
+  void skip_to(TimePs at) {
+    if (at <= now_) return;
+    WHARF_CHECK(next_time() >= at);
+    now_ = at;
+  }
   /// Makes the run return after the event being executed. Outside a run it does nothing.
   void stop() { stop_requested_ = true; }
 

@@ -14,8 +14,8 @@
 namespace wharf::sim {
 namespace {
 
-/// Events between two looks at the interrupt flag and the progress bar.
-constexpr std::uint64_t kSliceEvents = 100'000;
+/// Simulated time between two looks at the interrupt flag and the progress bar.
+constexpr TimePs kSlice = microseconds(100);
 
 std::vector<VerbReport> verb_reports(const OperationLog& log) {
   std::array<std::vector<std::int64_t>, verbs::kVerbCount> latencies;
@@ -94,10 +94,10 @@ LatencySummary histogram_latency(const Histogram& histogram) {
 RunOutcome run_to_the_end(TwoHosts& two, TimePs limit, const RunOptions& options,
                           const std::function<double()>& fraction, std::vector<std::string>& waiting) {
   while (!two.programs_ended()) {
-    const RunResult slice = two.simulation().run(limit, kSliceEvents);
+    const RunResult slice = two.run(min(limit, two.now() + kSlice));
     if (two.programs_ended()) break;
-    if (slice.end == RunEnd::kDrained || slice.end == RunEnd::kTimeReached) {
-      if (slice.end == RunEnd::kTimeReached) {
+    if (slice.end == RunEnd::kDrained || two.now() >= limit) {
+      if (slice.end != RunEnd::kDrained) {
         waiting.push_back(fmt::format("run.time_limit of {} was reached", format_time(limit)));
       }
       for (std::string& line : two.describe_waiting()) waiting.push_back(std::move(line));
@@ -108,19 +108,19 @@ RunOutcome run_to_the_end(TwoHosts& two, TimePs limit, const RunOptions& options
     }
     if (options.progress != nullptr) {
       options.progress(options.progress_context,
-                       {fraction(), two.simulation().now(), two.simulation().events_executed()});
+                       {fraction(), two.now(), two.events_executed()});
     }
   }
   return RunOutcome::kDone;
 }
 
 void fill_from(TwoHosts& two, RunReport& report) {
-  report.simulated = two.simulation().now();
-  report.events = two.simulation().events_executed();
-  report.fingerprint = two.simulation().fingerprint();
+  report.simulated = two.now();
+  report.events = two.events_executed();
+  report.fingerprint = two.fingerprint();
   report.verbs = verb_reports(two.log());
-  report.waterfall = two.records().kept_spans();
-  report.waterfall_operation = two.records().kept_entry();
+  report.waterfall = two.world().kept_spans();
+  report.waterfall_operation = two.world().kept_entry();
   report.counters = counter_report(two);
 }
 

@@ -158,15 +158,8 @@ constexpr std::array<Named<NicCounters>, 7> kNic{{
     {"peers_unreachable", &NicCounters::peers_unreachable},
     {"completion_errors", &NicCounters::completion_errors},
 }};
-constexpr std::array<Named<LinkCounters>, 7> kLink{{
-    {"packets", &LinkCounters::packets},
-    {"charged_bytes", &LinkCounters::charged_bytes},
-    {"delivered", &LinkCounters::delivered},
-    {"lost", &LinkCounters::lost},
-    {"corrupted", &LinkCounters::corrupted},
-    {"duplicated", &LinkCounters::duplicated},
-    {"reordered", &LinkCounters::reordered},
-}};
+constexpr std::array<std::string_view, 7> kLink{"packets",   "charged_bytes", "delivered", "lost",
+                                                "corrupted", "duplicated",    "reordered"};
 constexpr std::array<Named<LoadStoreCounters>, 6> kLoadStore{{
     {"hits", &LoadStoreCounters::hits},
     {"misses", &LoadStoreCounters::misses},
@@ -215,6 +208,22 @@ Json report_uet(const uet::UetCounters& counters) {
   return out;
 }
 
+Json report_link(const LinkReport& link) {
+  Json out = Json::object();
+  const std::array<std::uint64_t, kLink.size()> values{
+      link.packets,          link.charged_bytes,       link.delivered,         link.counters.lost,
+      link.counters.damaged, link.counters.duplicated, link.counters.reordered};
+  for (std::size_t i = 0; i < kLink.size(); ++i) {
+    if (values[i] != 0) out[std::string(kLink[i])] = values[i];
+  }
+  for (std::uint32_t reason = 0; reason < wire::kDropReasonCount; ++reason) {
+    if (link.counters.refused[reason] == 0) continue;
+    const auto text = wire::drop_reason_text(static_cast<wire::DropReason>(reason));
+    out["refused"][std::string(text)] = link.counters.refused[reason];
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> counter_names(const ScenarioConfig& config) {
@@ -236,7 +245,7 @@ std::vector<std::string> counter_names(const ScenarioConfig& config) {
     }
     add_names(names, host + "nic.", kNic);
     if (config.stack == Stack::kUbLoadStore) add_names(names, host + "load_store.", kLoadStore);
-    add_names(names, host + "link_out.", kLink);
+    for (const std::string_view each : kLink) names.push_back(fmt::format("{}link_out.{}", host, each));
     for (std::uint32_t reason = 0; reason < wire::kDropReasonCount; ++reason) {
       names.push_back(fmt::format("{}link_out.refused.{}", host,
                                   wire::drop_reason_text(static_cast<wire::DropReason>(reason))));
@@ -256,13 +265,7 @@ Json counter_report(TwoHosts& two) {
     host["nic"] = report(two.host(index).nic().counters(), kNic);
     if (LoadStorePort* port = two.host(index).load_store())
       host["load_store"] = report(port->counters(), kLoadStore);
-    const LinkCounters& link = two.link(index).counters();
-    host["link_out"] = report(link, kLink);
-    for (std::uint32_t reason = 0; reason < wire::kDropReasonCount; ++reason) {
-      if (link.refused[reason] == 0) continue;
-      const auto text = wire::drop_reason_text(static_cast<wire::DropReason>(reason));
-      host["link_out"]["refused"][std::string(text)] = link.refused[reason];
-    }
+    host["link_out"] = report_link(two.link(index));
     out[fmt::format("host{}", index)] = std::move(host);
   }
   return out;

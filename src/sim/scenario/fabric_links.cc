@@ -153,9 +153,9 @@ void apply_links(const FabricLinks& links, double loss, FlowControl kind, Fabric
   }
   flow.kind = kind;
   fabric.fec_delay = links.fec_delay;
-  const LinkErrors errors{
+  const LinkFaults errors{
       .loss = loss, .damage = links.damage, .retry = links.retry, .retry_limit = links.retry_limit};
-  if (errors.any()) fabric.errors = {errors};
+  if (errors.any()) fabric.faults = {errors};
   if (links.reroute_delay) fabric.reroute_delay = *links.reroute_delay;
 }
 

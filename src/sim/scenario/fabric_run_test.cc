@@ -126,7 +126,7 @@ TEST(FabricRun, RefusalsAndStalls) {
 
   // Everything is lost, and the sender never gives up.
   FabricRunConfig lossy = nominal();
-  lossy.fabric.errors = {{.loss = 1}};
+  lossy.fabric.faults = {{.loss = 1}};
   lossy.uet.max_rto_retries = uet::kRtoRetriesForever;
   lossy.time_limit = milliseconds(20);
   const auto stalled = run_flows(topology, one, lossy, {});

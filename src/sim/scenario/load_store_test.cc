@@ -180,7 +180,7 @@ TEST(LoadStore, WrongTokensAndRangesAreReportedAndHarmless) {
 TEST(LoadStore, ADirtyLineThatCannotGoHomeIsCountedAndTraced) {
   Pair pair(tiny_cache());
   trace::RingSink lost(8);
-  pair.two->tracer().attach(lost, trace::bit(trace::EventKind::kLineLost));
+  pair.two->world().attach(lost, trace::bit(trace::EventKind::kLineLost));
   const verbs::RemoteSegment other = pair.two->expose(1, kibibytes(4)).value();
   pair.run(store_word(pair, 8, 77));
   pair.run(store_word(pair, 64, 78));
@@ -229,7 +229,7 @@ TEST(LoadStore, NoMissLeavesWhileADirtyLineWaitsForRoom) {
   // One write-back is out and three wait: the load's slot is free, but it leaves only behind the last of
   // them.
   pair.two->host(0).core().spawn(expect_word(pair, 4096, 0));
-  pair.two->simulation().run_until(pair.two->simulation().now() + nanoseconds(600));
+  pair.two->run(pair.two->now() + nanoseconds(600));
   std::vector<std::string> waiting;
   host.load_store()->describe_waiting(waiting);
   EXPECT_NE(std::find(waiting.begin(), waiting.end(), "1 misses wait until dirty lines have left"),
@@ -248,7 +248,7 @@ TEST(LoadStore, AMissWithoutASlotSaysWhatItWaitsFor) {
   Pair pair(config);
   for (std::uint64_t line = 0; line < 3; ++line)
     pair.two->host(0).core().spawn(expect_word(pair, line * 64, 0));
-  pair.two->simulation().run_until(nanoseconds(100));
+  pair.two->run(nanoseconds(100));
   std::vector<std::string> waiting;
   pair.two->host(0).load_store()->describe_waiting(waiting);
   ASSERT_EQ(waiting.size(), 2U);
@@ -266,7 +266,7 @@ int lines_home(std::uint32_t room) {
   for (std::uint64_t line = 0; line < 4; ++line) pair.run(store_word(pair, line * 64, 1));
   Host& host = pair.two->host(0);
   host.caches().clean_all([&](LineNumber line) { host.load_store()->write_back(line); });
-  pair.two->simulation().run_until(pair.two->simulation().now() + nanoseconds(600));
+  pair.two->run(pair.two->now() + nanoseconds(600));
   int home = 0;
   for (std::uint64_t line = 0; line < 4; ++line) home += at_target(pair, line * 64) == 1 ? 1 : 0;
   return home;
@@ -291,7 +291,7 @@ TEST(LoadStore, LocalMissesShareRoomAndTheRateOfMemory) {
     Pair pair(given);
     for (const std::uint64_t offset : {0U, 64U}) pair.two->host(0).core().spawn(load_local(pair, offset));
     pair.two->run();
-    return pair.two->simulation().now();
+    return pair.two->now();
   };
   // A miss is known after 17 ns and there 70 ns later. 64 B at 5.12 Gbps take 100 ns of the channels.
   config.host.memory.rate = {};
@@ -330,7 +330,7 @@ TEST(LoadStore, LocalAccessesPastTheCachesTakeTheirOwnBytes) {
   Pair pair(config);
   for (const std::uint64_t offset : {0U, 64U, 128U}) pair.two->host(0).core().spawn(load_local(pair, offset));
   pair.two->run();
-  EXPECT_EQ(pair.two->simulation().now(), picoseconds(1'000 + 2 * 12'500 + 70'000));
+  EXPECT_EQ(pair.two->now(), picoseconds(1'000 + 2 * 12'500 + 70'000));
 }
 
 TEST(LoadStore, RoceHasNone) {
@@ -372,7 +372,7 @@ TEST_P(EveryPolicy, EachWorkerReadsWhatItWroteWhateverTheOthersAndTheWireDo) {
   config.host.cache.write_policy = GetParam();
   config.host.core.outstanding_misses = 4;
   config.link.faults = {.loss = 0.02,
-                        .corruption = 0.02,
+                        .damage = 0.02,
                         .duplication = 0.05,
                         .reordering = 0.05,
                         .reorder_delay = microseconds(1)};

@@ -102,7 +102,7 @@ TimePs per_operation(const TwoHostsConfig& config, std::uint32_t workers, int ea
   trace::OperationPath sum = pair.two->log().totals(Verb::kLoad).path;
   sum += pair.two->log().totals(Verb::kRead).path;
   EXPECT_EQ(sum.unattributed, kTimeZero);
-  return pair.two->simulation().now() / static_cast<std::int64_t>(workers * static_cast<std::uint32_t>(each));
+  return pair.two->now() / static_cast<std::int64_t>(workers * static_cast<std::uint32_t>(each));
 }
 
 TEST(Mechanism, LoadsOverlapUntilTheMissSlotsRunOut) {
@@ -185,7 +185,7 @@ Prints prints_of(const TwoHostsConfig& config) {
   EXPECT_TRUE(pair.two->programs_ended());
   pair.two->settle();
   EXPECT_EQ(pair.two->payloads().in_use(), 0U);
-  return {pair.two->simulation().fingerprint(), pair.two->log().fingerprint()};
+  return {pair.two->fingerprint(), pair.two->log().fingerprint()};
 }
 
 class EveryStack : public ::testing::TestWithParam<Stack> {};
@@ -205,7 +205,7 @@ TEST_P(EveryStack, OneSeedOneHistory) {
 TEST_P(EveryStack, FaultsAreSeededAndAlikeInBothWireModes) {
   TwoHostsConfig config = mechanism(GetParam());
   config.link.faults = {.loss = 0.02,
-                        .corruption = 0.01,
+                        .damage = 0.01,
                         .duplication = 0.02,
                         .reordering = 0.02,
                         .reorder_delay = microseconds(1),

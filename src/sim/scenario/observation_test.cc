@@ -361,7 +361,7 @@ TEST(Stalls, ADeadlockIsFoundWhileOthersGoOn) {
 
 TEST(Stalls, RetriesThatNeverHelpAreASilence) {
   FabricRunConfig config = nominal();
-  config.fabric.errors = {{.loss = 1}};
+  config.fabric.faults = {{.loss = 1}};
   config.uet.max_rto_retries = uet::kRtoRetriesForever;
   config.stall_after = milliseconds(30);
   const FabricReport report = run(tree(), table("0,1,100,0\n"), config);

@@ -139,8 +139,8 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
   auto made = TwoHosts::create(hosts_for(config, options));
   if (!made) return made.error();
   TwoHosts& two = **made;
-  two.records().keep_spans_of(options.waterfall_operation);
-  if (options.sink != nullptr) two.tracer().attach(*options.sink, options.sink_mask);
+  two.world().keep_spans_of(0, options.waterfall_operation);
+  if (options.sink != nullptr) two.world().attach(*options.sink, options.sink_mask);
   auto near_segment = two.expose_pattern(1, kFarMemory, kPattern);
   if (!near_segment) return near_segment.error();
   auto pair = two.connect(*near_segment, {}, kQueueDepth);

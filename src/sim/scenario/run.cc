@@ -111,8 +111,8 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
   auto made = TwoHosts::create(two_hosts_config(config, options));
   if (!made) return made.error();
   TwoHosts& two = **made;
-  two.records().keep_spans_of(options.waterfall_operation);
-  if (options.sink != nullptr) two.tracer().attach(*options.sink, options.sink_mask);
+  two.world().keep_spans_of(0, options.waterfall_operation);
+  if (options.sink != nullptr) two.world().attach(*options.sink, options.sink_mask);
 
   Parties parties{config.workload,
                   {workload::empty_result(config.workload), workload::empty_result(config.workload)},
@@ -154,7 +154,7 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
         if (loop.operations == 0)
           return loop.duration.ps == 0
                      ? 0.0
-                     : static_cast<double>(two.simulation().now().ps) / static_cast<double>(loop.duration.ps);
+                     : static_cast<double>(two.now().ps) / static_cast<double>(loop.duration.ps);
         return static_cast<double>(so_far.operations + so_far.errors) / static_cast<double>(loop.operations);
       },
       report.waiting);

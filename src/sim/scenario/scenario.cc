@@ -282,7 +282,8 @@ void bind_scenario(Binder& binder, ScenarioConfig& config) {
   binder.text("title", config.title, "one line about the scenario");
   const Binder::Section model_first(binder, "model");
   binder.text("profile", config.profile, "parameters of the machine: a file under profiles/");
-  binder.choice<Stack>("stack", config.stack, kStacks, "how the program reaches remote memory");
+  binder.choice("stack", config.stack, std::span<const workload::Choice<Stack>>(kStacks),
+                "how the program reaches remote memory");
   std::optional<Attachment> attachment;
   std::optional<SubmissionPath> submission;
   binder.choice<std::optional<Attachment>>("attachment", attachment, kAttachments, "where both NICs sit");
@@ -307,7 +308,6 @@ void bind_scenario(Binder& binder, ScenarioConfig& config) {
   bind_roce(binder, config.roce, protocol == wire::Protocol::kRoce);
   bind_uet(binder, config.uet, protocol == wire::Protocol::kUet);
   bind_replay_model(binder, config.replay, config.program == ProgramKind::kReplay);
-  config.link.rounding = config.host.time.rounding;
 }
 
 std::vector<KeyDoc> every_key() {

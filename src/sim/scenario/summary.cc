@@ -6,7 +6,7 @@
 
 #include "base/fingerprint.h"
 #include "sim/scenario/run.h"
-#include "sim/scenario/stack.h"
+#include "sim/world/stack.h"
 #include "verbs/verb.h"
 
 namespace wharf::sim {

@@ -50,7 +50,7 @@ void bind_link(Binder& binder, LinkConfig& link) {
   const Binder::Section section(binder, "faults");
   LinkFaults& faults = link.faults;
   binder.probability("loss", faults.loss, "a packet vanishes");
-  binder.probability("corruption", faults.corruption,
+  binder.probability("corruption", faults.damage,
                      "a bit is inverted; the receiver's frame check drops the frame");
   binder.probability("duplication", faults.duplication, "a packet arrives twice");
   binder.probability("reordering", faults.reordering, "a packet is held back while later ones pass");
@@ -59,7 +59,7 @@ void bind_link(Binder& binder, LinkConfig& link) {
     binder.time("reorder_delay", faults.reorder_delay, "longest time held back");
   }
   binder.time("jitter", faults.jitter, "longest extra delay of every packet, order kept");
-  binder.probability("corruption_past_check", faults.corruption_past_check,
+  binder.probability("corruption_past_check", faults.damage_past_check,
                      "a bit is inverted behind the frame check; needs --wire bytes");
 }
 

@@ -1,39 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two hosts, one link: the assembly that every two-host scenario, study and benchmark runs.
+// Two hosts, one link: the world that every two-host scenario, study and benchmark runs.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/arena.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "engine/roce/config.h"
-#include "engine/ub/config.h"
-#include "engine/uet/config.h"
-#include "sim/fabric/link.h"
-#include "sim/host/host.h"
-#include "sim/host/operation_log.h"
-#include "sim/host/run_records.h"
-#include "sim/kernel/simulation.h"
-#include "sim/scenario/stack.h"
-#include "trace/tracer.h"
-#include "wire/payload_pool.h"
-
-namespace wharf::ub {
-class UbEngine;
-}
-namespace wharf::roce {
-class RoceEngine;
-}
-namespace wharf::uet {
-class UetEngine;
-}
+#include "sim/fabric/link_config.h"
+#include "sim/world/world.h"
 
 namespace wharf::sim {
 
@@ -53,84 +33,53 @@ struct TwoHostsConfig {
   std::size_t record_reserve = 0;      ///< Room for records that is taken at once.
 };
 
-/// The simulation component that events of the link direction from host `from` (0 or 1) carry.
-constexpr std::uint32_t link_component(std::uint32_t from) { return 4 + from; }
-
-/// Both ends of a connected pair of queues.
-struct RemotePair {
-  SimRemote* near = nullptr;  ///< On host 0, toward the memory of host 1.
-  SimRemote* far = nullptr;   ///< On host 1, toward the memory of host 0.
-};
-
-/// The object graph of one run. Programs are spawned on the cores of the hosts; run() returns when the last
-/// has ended.
+/// The world of two hosts whose topology is back_to_back.
 class TwoHosts {
  public:
   /// Refuses what cannot be built, naming the key.
   static Result<std::unique_ptr<TwoHosts>> create(const TwoHostsConfig& config);
-  TwoHosts(const TwoHosts&) = delete;
-  TwoHosts& operator=(const TwoHosts&) = delete;
-  ~TwoHosts();
 
-  Host& host(std::size_t index) { return *hosts_[index]; }
-  Simulation& simulation() { return simulation_; }
-  trace::Tracer& tracer() { return tracer_; }
-  OperationLog& log() { return log_; }
-  RunRecords& records() { return records_; }
-  wire::PayloadPool& payloads() { return payloads_; }
+  World& world() { return *world_; }
+  Host& host(std::size_t index) { return world_->host(index); }
+  /// Events of one host.
+  Simulation& simulation(std::size_t index) { return world_->simulation(index); }
+  const OperationLog& log() { return world_->log(); }
+  wire::PayloadPool& payloads() { return world_->payloads(0); }
   /// The direction from host `from` to the other.
-  const LinkDirection& link(std::size_t from) const { return *links_[from]; }
+  LinkReport link(std::size_t from) const { return world_->link(static_cast<PortId>(from)); }
   /// The engine of host `index`: the one that the stack has, the others null.
-  ub::UbEngine* ub_engine(std::size_t index);
-  roce::RoceEngine* roce_engine(std::size_t index);
-  uet::UetEngine* uet_engine(std::size_t index);
+  ub::UbEngine* ub_engine(std::size_t index) { return world_->ub_engine(index); }
+  roce::RoceEngine* roce_engine(std::size_t index) { return world_->roce_engine(index); }
+  uet::UetEngine* uet_engine(std::size_t index) { return world_->uet_engine(index); }
 
-  /// Zeroed memory of host `index` that its peers may use as `rights` say. An Error of kind kEnvironment when
-  /// the machine that simulates does not give that much at once.
+  /// As World has them.
   Result<verbs::RemoteSegment> expose(std::size_t index, Bytes length,
                                       verbs::AccessRights rights = verbs::kFullAccess,
-                                      verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed);
-  /// The same without real bytes: it always reads as pattern number `pattern`.
+                                      verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed) {
+    return world_->expose(index, length, rights, read_order);
+  }
   Result<verbs::RemoteSegment> expose_pattern(std::size_t index, Bytes length, std::uint32_t pattern,
-                                              verbs::AccessRights rights = verbs::kFullAccess);
-
-  /// Connects a new queue of host 0 with a new queue of host 1, `depth` entries each (a power of two).
-  /// `near_segment` is what host 1 exposes to host 0, `far_segment` the reverse (may be empty).
+                                              verbs::AccessRights rights = verbs::kFullAccess) {
+    return world_->expose_pattern(index, length, pattern, rights);
+  }
+  /// Connects a new queue of host 0 with a new queue of host 1.
   Result<RemotePair> connect(const verbs::RemoteSegment& near_segment,
-                             const verbs::RemoteSegment& far_segment = {}, std::uint32_t depth = 128);
+                             const verbs::RemoteSegment& far_segment = {}, std::uint32_t depth = 128) {
+    return world_->connect(0, 1, near_segment, far_segment, depth);
+  }
 
-  /// Runs until every program has ended, `limit` is reached, or nothing is left to happen (a stall).
-  RunResult run(TimePs limit = kNever) { return simulation_.run_until(limit); }
-  /// Goes on until what the programs left behind (acknowledgements, write-backs, timers) has settled.
-  RunResult settle() { return simulation_.run_until(kNever); }
-  bool programs_ended() const { return programs_.running == 0; }
-
-  /// Who waits for what: the operations of programs first, then the components.
-  std::vector<std::string> describe_waiting() const;
+  RunResult run(TimePs limit = kNever) { return world_->run(limit); }
+  RunResult settle() { return world_->settle(); }
+  bool programs_ended() const { return world_->programs_ended(); }
+  TimePs now() const { return world_->now(); }
+  std::uint64_t events_executed() const { return world_->events_executed(); }
+  std::uint64_t fingerprint() const { return world_->fingerprint(); }
+  std::vector<std::string> describe_waiting() const { return world_->describe_waiting(); }
 
  private:
-  class Plug;
-  explicit TwoHosts(const TwoHostsConfig& config);
-  Result<void> install_nic(std::size_t index);
-  template <typename E>
-  Result<void> install_engine(std::size_t index, Result<E> engine, std::uint32_t verbs);
-  Result<void> install_ub(std::size_t index);
-  Result<void> install_roce(std::size_t index);
-  Result<void> install_uet(std::size_t index);
-  template <typename E>
-  E* engine_of(std::size_t index, wire::Protocol protocol);
+  explicit TwoHosts(std::unique_ptr<World> world) : world_(std::move(world)) {}
 
-  TwoHostsConfig config_;
-  Simulation simulation_;
-  trace::Tracer tracer_;
-  wire::PayloadPool payloads_;
-  Arena arena_;
-  OperationLog log_;
-  RunRecords records_;
-  ProgramTally programs_;
-  std::array<std::unique_ptr<Host>, 2> hosts_;
-  std::array<std::unique_ptr<LinkDirection>, 2> links_;
-  std::array<std::unique_ptr<Plug>, 2> plugs_;
+  std::unique_ptr<World> world_;
 };
 
 }  // namespace wharf::sim

@@ -254,7 +254,7 @@ TEST(TwoHosts, WhatAnEngineReportsUnaskedIsCountedAndTraced) {
   config.roce.retry_count = 2;
   Pair pair(config);
   trace::RingSink events(8);
-  pair.two->tracer().attach(events, trace::bit(trace::EventKind::kAsyncEvent));
+  pair.two->world().attach(events, trace::bit(trace::EventKind::kAsyncEvent));
   CompletionStatus status = CompletionStatus::kSuccess;
   pair.run(testing::do_once(pair, {Verb::kWrite, 64}, status));
   EXPECT_EQ(status, CompletionStatus::kRetryExhausted);

@@ -187,7 +187,7 @@ TEST(TwoHostsUet, AnIdleConnectionIsClosedAndOpenedAgain) {
     EXPECT_EQ(status, CompletionStatus::kSuccess);
     EXPECT_EQ(pair.two->uet_engine(0)->counters().pdcs_opened, round);
     EXPECT_EQ(pair.two->uet_engine(0)->counters().pdcs_closed, round - 1);
-    const TimePs end = pair.two->simulation().now();
+    const TimePs end = pair.two->now();
     pair.two->run(end + microseconds(15));
     EXPECT_EQ(pair.two->uet_engine(0)->counters().pdcs_closed, round - 1) << "not idle for long enough";
     pair.two->settle();

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "sim/host/host_config.h"
-#include "sim/scenario/binder.h"
+#include "workload/choice.h"
 #include "wire/packet.h"
 
 namespace wharf::sim {
@@ -22,7 +22,7 @@ enum class Stack : std::uint8_t {
   kUet,            ///< Ultra Ethernet, doorbell and fetched entries.
 };
 
-inline constexpr std::array<Choice<Stack>, 5> kStacks{{
+inline constexpr std::array<workload::Choice<Stack>, 5> kStacks{{
     {"ub_ldst", Stack::kUbLoadStore},
     {"ub_urma", Stack::kUbUrma},
     {"roce_bf", Stack::kRoceBlueFlame},

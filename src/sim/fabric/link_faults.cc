@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fabric/link_faults.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+
+namespace wharf::sim {
+namespace {
+
+Result<void> require_probability(const char* key, double found) {
+  if (found >= 0.0 && found <= 1.0) return {};
+  return input_error(fmt::format("{} is {}, expected 0 to 1", key, found));
+}
+
+}  // namespace
+
+Result<void> validate(const LinkFaults& faults) {
+  WHARF_TRY(require_probability("faults.loss", faults.loss));
+  WHARF_TRY(require_probability("faults.corruption", faults.damage));
+  WHARF_TRY(require_probability("faults.duplication", faults.duplication));
+  WHARF_TRY(require_probability("faults.reordering", faults.reordering));
+  WHARF_TRY(require_probability("faults.corruption_past_check", faults.damage_past_check));
+  if (faults.reordering > 0 && (faults.reorder_delay < picoseconds(1) || faults.reorder_delay > seconds(1)))
+    return input_error(
+        fmt::format("faults.reorder_delay is {}, expected 1ps to 1s", format_time(faults.reorder_delay)));
+  if (faults.jitter < kTimeZero || faults.jitter > seconds(1))
+    return input_error(fmt::format("faults.jitter is {}, expected 0 to 1s", format_time(faults.jitter)));
+  return {};
+}
+
+}  // namespace wharf::sim

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host with an inside (cores, caches, memory, bus or PCIe, NIC), as it stands at a port of a fabric. It has
+// an event loop of its own, so that it can be brought forward a whole turn while its state is in the cache.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/result.h"
+#include "sim/fabric/packet_host.h"
+#include "sim/host/host.h"
+#include "sim/host/network_port.h"
+#include "sim/host/operation_log.h"
+#include "sim/host/run_records.h"
+#include "sim/kernel/simulation.h"
+#include "sim/world/world_endpoint.h"
+#include "trace/tracer.h"
+#include "wire/payload_pool.h"
+
+namespace wharf::sim {
+
+/// How the programs of a world end.
+struct ProgramEnd {
+  /// Of worlds that stop at the very event with which the last program ends: their hosts are brought forward
+  /// by one thread and share the tally.
+  ProgramTally* shared = nullptr;
+  bool* halted = nullptr;  ///< Set then.
+};
+
+/// What a full host is given; all of it outlives the host.
+struct FullHostParts {
+  std::uint32_t number = 0;
+  PacketContext& context;
+  std::uint64_t seed = 1;
+  bool attribution = true;
+  std::size_t record_limit = 100'000;
+  std::size_t record_reserve = 0;
+  ProgramEnd end;
+};
+
+class FullHost final : public WorldEndpoint {
+ public:
+  static Result<std::unique_ptr<FullHost>> create(const HostConfig& config, const FullHostParts& parts);
+
+  Host& host() { return *host_; }
+  Simulation& simulation() { return simulation_; }
+  trace::Tracer& tracer() { return tracer_; }
+  RunRecords& records() { return records_; }
+  OperationLog& log() { return log_; }
+  wire::PayloadPool& payloads() { return context_.payloads; }
+  Arena& arena() { return arena_; }
+
+  /// After the NIC has been put in: connects it with the port.
+  Result<void> attach();
+
+  std::uint64_t events_executed() const { return simulation_.events_executed(); }
+  std::uint64_t fingerprint() const { return simulation_.fingerprint(); }
+  TimePs clock() const { return simulation_.now(); }
+  /// Its last program has ended the run.
+  bool halted() const { return halted_; }
+
+  /// Programs that have not ended.
+  std::size_t programs_running() const { return host_->programs_running(); }
+  /// Before a run: counts the host among those whose programs are waited for.
+  bool begin_run();
+
+  // WorldEndpoint.
+  bool transmit(TimePs now, std::uint32_t port, wire::TrafficClassMask allowed,
+                wire::Packet& packet) override;
+  void receive(TimePs now, std::uint32_t port, const wire::Packet& packet) override;
+  void expire(TimePs now) override;
+  void refresh() override { note_deadline(); }
+  void allow(TimePs until) override { allowed_ = until; }
+  void add_foreign(const trace::ForeignSpan& span) override { records_.add_foreign(span); }
+  void close_accounts() override { records_.close(); }
+
+  /// Who waits for what, one line each.
+  void describe_waiting(std::vector<std::string>& lines) const;
+
+ private:
+  explicit FullHost(const FullHostParts& parts);
+  void note_deadline() {
+    deadline_ = halted_ ? kNever : min(simulation_.next_time(), port_ ? port_->ready_at() : kNever);
+  }
+  void note_programs();
+
+  PacketContext& context_;
+  std::uint32_t number_;
+  std::uint64_t seed_;
+  ProgramEnd end_;
+  Simulation simulation_;
+  trace::Tracer tracer_;
+  OperationLog log_;
+  RunRecords records_;
+  ProgramTally own_tally_;
+  Arena arena_;
+  std::unique_ptr<Host> host_;
+  std::unique_ptr<NetworkPort> port_;
+  TimePs allowed_;        ///< Nothing arrives before.
+  bool waited_for_ = false;
+  bool halted_ = false;
+};
+
+}  // namespace wharf::sim

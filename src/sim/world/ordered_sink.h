@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brings what the hosts of a world report into the order of time: each is brought forward for a while by
+// itself, while sinks (captures, timelines, logs) want one history.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/time.h"
+#include "trace/tracer.h"
+#include "wire/packet.h"
+#include "wire/payload_pool.h"
+
+namespace wharf::sim {
+
+class OrderedSink {
+ public:
+  /// Packets that are reported keep their payload in `payloads` until flush().
+  OrderedSink(trace::Sink& target, std::uint32_t mask, wire::PayloadPool& payloads)
+      : target_(target), mask_(mask), payloads_(payloads) {}
+
+  /// Attaches the source of one host, whose `clock` tells when it reports.
+  void add(trace::Tracer& tracer, const TimePs& clock) {
+    sources_.push_back(std::make_unique<Source>(*this, clock, static_cast<std::uint32_t>(sources_.size())));
+    tracer.attach(*sources_.back(), mask_);
+  }
+
+  /// Hands on everything reported so far: by time, of one instant by source, of one source in its order.
+  void flush() {
+    std::stable_sort(kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) {
+      return a.at != b.at ? a.at < b.at : a.source < b.source;
+    });
+    for (Kept& each : kept_) {
+      if (each.has_packet) each.event.packet = &packets_[each.packet];
+      target_.record(each.event);
+      if (each.has_packet) payloads_.release(packets_[each.packet].payload.buffer);
+    }
+    kept_.clear();
+    packets_.clear();
+  }
+
+ private:
+  class Source final : public trace::Sink {
+   public:
+    Source(OrderedSink& owner, const TimePs& clock, std::uint32_t number)
+        : owner_(owner), clock_(clock), number_(number) {}
+    void record(const trace::TraceEvent& event) override { owner_.keep(event, clock_, number_); }
+
+   private:
+    OrderedSink& owner_;
+    const TimePs& clock_;
+    std::uint32_t number_;
+  };
+  struct Kept {
+    TimePs at;
+    std::uint32_t source = 0;
+    bool has_packet = false;
+    std::size_t packet = 0;
+    trace::TraceEvent event;
+  };
+
+  void keep(const trace::TraceEvent& event, TimePs at, std::uint32_t source) {
+    Kept kept{at, source, event.packet != nullptr, packets_.size(), event};
+    if (kept.has_packet) {
+      packets_.push_back(*event.packet);
+      payloads_.retain(event.packet->payload.buffer);
+    }
+    kept_.push_back(kept);
+  }
+
+  trace::Sink& target_;
+  std::uint32_t mask_;
+  wire::PayloadPool& payloads_;
+  std::vector<std::unique_ptr<Source>> sources_;
+  std::vector<Kept> kept_;
+  std::vector<wire::Packet> packets_;
+};
+
+}  // namespace wharf::sim

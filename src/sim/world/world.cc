@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/world/world.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "base/fingerprint.h"
+#include "base/units.h"
+#include "sim/fabric/fabric.h"
+#include "sim/fabric/packet_host.h"
+#include "sim/world/full_host.h"
+#include "sim/world/ordered_sink.h"
+
+namespace wharf::sim {
+namespace {
+
+using WorldFabric = Fabric<PacketHost<WorldEndpointHandle>>;
+
+/// How far a run goes before sinks are fed.
+constexpr TimePs kSinkSlice = microseconds(5);
+
+/// Refuses a region that the machine that simulates does not give, now that it is about to be asked for.
+/// Each is judged for itself: what is not touched is not backed, so that regions that exceed the machine's
+/// memory together may still do.
+Result<void> require_obtainable(Bytes length) {
+  if (length.count == 0) return {};  // An empty mapping is refused, an empty region needs none.
+  void* probe = ::mmap(nullptr, length.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe != MAP_FAILED) {
+    ::munmap(probe, length.count);
+    return {};
+  }
+  return Error{ErrorKind::kEnvironment, fmt::format("a simulated host needs {} of memory: {}",
+                                                    format_bytes(length), std::strerror(errno))};
+}
+
+PacketCharge charge_of(const LinkConfig& link) {
+  return {.rule = link.charged_bytes,
+          .nominal_request_bytes = link.nominal_request_bytes,
+          .nominal_response_bytes = link.nominal_response_bytes};
+}
+
+/// In the place of a host that could not be made.
+class NoHost final : public WorldEndpoint {
+ public:
+  bool transmit(TimePs, std::uint32_t, wire::TrafficClassMask, wire::Packet&) override { return false; }
+  void receive(TimePs, std::uint32_t, const wire::Packet&) override {}
+  void expire(TimePs) override {}
+};
+
+}  // namespace
+
+struct World::Parts {
+  explicit Parts(WorldConfig chosen) : config(std::move(chosen)) {}
+
+  std::uint32_t count() const { return static_cast<std::uint32_t>(hosts.size()); }
+  /// Programs end the run at once where hosts are joined without a switch: no thread comes between.
+  bool exact_end() const { return config.topology.switch_count() == 0; }
+
+  /// When the last program ended, with an exact end.
+  TimePs halted_at() const {
+    for (const FullHost* full : hosts) {
+      if (full->halted()) return full->clock();
+    }
+    return now;
+  }
+
+  WorldConfig config;
+  std::vector<std::uint32_t> groups;  ///< By host.
+  ProgramTally tally;                 ///< Of all hosts, with an exact end.
+  std::vector<FullHost*> hosts;
+  std::unique_ptr<WorldFabric> fabric;
+  std::unique_ptr<OrderedSink> sink;
+  std::unique_ptr<trace::Tracer> link_tracer;
+  TimePs now;
+  std::size_t kept_host = 0;
+  std::unique_ptr<OperationLog> log;
+};
+
+World::World(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+World::~World() = default;
+
+Result<std::unique_ptr<World>> World::create(WorldConfig config) {
+  auto parts = std::make_unique<Parts>(std::move(config));
+  WorldConfig& own = parts->config;
+  for (std::uint32_t group = 0; group < own.groups.size(); ++group)
+    parts->groups.insert(parts->groups.end(), own.groups[group].count, group);
+  WHARF_CHECK(parts->groups.size() == own.topology.host_count());
+  const bool exact = parts->exact_end();
+  own.fabric.traced = own.attribution;
+  own.fabric.paced_hosts = true;
+  own.fabric.seed = own.seed;
+  Result<void> outcome;
+  parts->fabric = std::make_unique<WorldFabric>(
+      own.topology, own.fabric,
+      [&](NodeId number, PacketContext& context) {
+        context.wire = own.link.wire;
+        context.wire_options = own.link.wire_options;
+        const HostGroup& group = own.groups[parts->groups[number]];
+        const auto make = [&]() -> Result<std::unique_ptr<FullHost>> {
+          auto full = FullHost::create(
+              group.host, {number, context, own.seed, own.attribution, own.record_limit, own.record_reserve,
+                           exact ? ProgramEnd{&parts->tally, &context.halted} : ProgramEnd{}});
+          if (!full) return full;
+          WHARF_TRY(install_engine(**full, group.host, group.engine, number, own.topology.host_count(), own.seed));
+          WHARF_TRY((*full)->attach());
+          return full;
+        };
+        std::unique_ptr<WorldEndpoint> endpoint = std::make_unique<NoHost>();
+        if (outcome.ok()) {
+          auto made = make();
+          if (made.ok()) {
+            parts->hosts.push_back(made->get());
+            endpoint = *std::move(made);
+          } else {
+            outcome = made.error();
+          }
+        }
+        return PacketHost<WorldEndpointHandle>(WorldEndpointHandle(std::move(endpoint)), charge_of(own.link),
+                                               context);
+      },
+      exact ? 1U : own.threads);
+  if (!outcome) return outcome.error();
+  return std::unique_ptr<World>(new World(std::move(parts)));
+}
+
+std::uint32_t World::host_count() const { return parts_->count(); }
+Host& World::host(std::size_t index) { return parts_->hosts[index]->host(); }
+Simulation& World::simulation(std::size_t index) { return parts_->hosts[index]->simulation(); }
+wire::PayloadPool& World::payloads(std::size_t index) { return parts_->hosts[index]->payloads(); }
+const Topology& World::topology() const { return parts_->config.topology; }
+std::uint32_t World::threads() const { return parts_->fabric->partition_count(); }
+const HostGroup& World::group_of(std::size_t index) const {
+  return parts_->config.groups[parts_->groups[index]];
+}
+
+ub::UbEngine* World::ub_engine(std::size_t index) {
+  return sim::ub_engine(*parts_->hosts[index], group_of(index).engine.stack);
+}
+roce::RoceEngine* World::roce_engine(std::size_t index) {
+  return sim::roce_engine(*parts_->hosts[index], group_of(index).engine.stack);
+}
+uet::UetEngine* World::uet_engine(std::size_t index) {
+  return sim::uet_engine(*parts_->hosts[index], group_of(index).engine.stack);
+}
+
+// --- Memory and queues
+
+Result<verbs::RemoteSegment> World::expose(std::size_t index, Bytes length, verbs::AccessRights rights,
+                                           verbs::AccessOrder read_order) {
+  WHARF_TRY(require_obtainable(length));
+  return host(index).expose({.base = host(index).memory().allocate(length),
+                             .length = length.count,
+                             .rights = rights,
+                             .read_order = read_order});
+}
+
+Result<verbs::RemoteSegment> World::expose_pattern(std::size_t index, Bytes length, std::uint32_t pattern,
+                                                   verbs::AccessRights rights) {
+  return host(index).expose({.base = host(index).memory().allocate_pattern(length, pattern),
+                             .length = length.count,
+                             .rights = rights});
+}
+
+Result<RemotePair> World::connect(std::size_t near, std::size_t far,
+                                  const verbs::RemoteSegment& near_segment,
+                                  const verbs::RemoteSegment& far_segment, std::uint32_t depth) {
+  const std::array<std::size_t, 2> ends{near, far};
+  std::array<engine::QueueId, 2> queues{};
+  std::array<engine::ExchangeBlob, 2> blobs;
+  for (std::size_t end = 0; end < 2; ++end) {
+    auto queue = host(ends[end]).create_queue(depth);
+    if (!queue) return queue.error();
+    queues[end] = *queue;
+    auto blob = host(ends[end]).nic().export_queue(*queue);
+    if (!blob) return blob.error();
+    blobs[end] = std::move(blob).value();
+  }
+  std::array<engine::PeerId, 2> peers{};
+  for (std::size_t end = 0; end < 2; ++end) {
+    auto peer = host(ends[end]).nic().connect(queues[end], blobs[1 - end]);
+    if (!peer) return peer.error();
+    peers[end] = *peer;
+  }
+  return RemotePair{&host(near).add_remote(queues[0], peers[0], near_segment),
+                    &host(far).add_remote(queues[1], peers[1], far_segment)};
+}
+
+// --- Running
+
+bool World::programs_ended() const {
+  return std::all_of(parts_->hosts.begin(), parts_->hosts.end(),
+                     [](FullHost* full) { return full->programs_running() == 0; });
+}
+
+RunResult World::run(TimePs limit) {
+  Parts& own = *parts_;
+  own.log.reset();
+  const std::uint64_t before = events_executed();
+  std::uint64_t waited_for = 0;
+  for (FullHost* full : own.hosts) waited_for += full->begin_run() ? 1U : 0U;
+  for (std::uint32_t i = 0; i < own.fabric->partition_count(); ++i) own.fabric->context(i).halted = false;
+  own.fabric->wake_hosts();
+  // To the limit and what happens at it.
+  const TimePs end = limit == kNever ? kNever : limit + picoseconds(1);
+  const std::uint64_t wanted = waited_for == 0 ? ~std::uint64_t{0} : own.fabric->finished() + waited_for;
+  FabricEnd outcome = FabricEnd::kTimeReached;
+  for (TimePs reached = own.fabric->now(); outcome == FabricEnd::kTimeReached && reached < end;) {
+    reached = own.sink == nullptr ? end : min(end, max(reached, own.fabric->next_time()) + kSinkSlice);
+    outcome = own.fabric->run_until(reached, wanted);
+    if (own.sink != nullptr) own.sink->flush();
+  }
+  TimePs last;
+  for (FullHost* full : own.hosts) last = max(last, full->simulation().now());
+  RunResult result{.end = RunEnd::kDrained, .events = events_executed() - before};
+  if (outcome == FabricEnd::kFinished) {
+    result.end = RunEnd::kStopped;
+    own.now = own.exact_end() ? own.halted_at() : own.fabric->now();
+  } else if (outcome == FabricEnd::kTimeReached) {
+    result.end = RunEnd::kTimeReached;
+    own.now = limit;
+  } else {
+    own.now = max(own.now, last);
+  }
+  for (FullHost* full : own.hosts) {
+    if (full->simulation().next_time() >= own.now) full->simulation().skip_to(own.now);
+  }
+  return result;
+}
+
+TimePs World::now() const { return parts_->now; }
+
+std::uint64_t World::events_executed() const {
+  std::uint64_t sum = parts_->fabric->counters().events;
+  for (const FullHost* full : parts_->hosts) sum += full->events_executed();
+  return sum;
+}
+
+std::uint64_t World::fingerprint() const {
+  Fingerprint all;
+  for (const FullHost* full : parts_->hosts) all.add(full->fingerprint());
+  all.add(parts_->fabric->counters().history);
+  return all.value();
+}
+
+// --- Observation
+
+void World::attach(trace::Sink& sink, std::uint32_t mask) {
+  Parts& own = *parts_;
+  WHARF_CHECK(own.fabric->partition_count() == 1 && own.sink == nullptr);
+  own.sink = std::make_unique<OrderedSink>(sink, mask, own.fabric->context(0).payloads);
+  for (FullHost* full : own.hosts) own.sink->add(full->tracer(), full->simulation().clock());
+  own.link_tracer = std::make_unique<trace::Tracer>();
+  own.sink->add(*own.link_tracer, own.fabric->clock());
+  own.fabric->context(0).tracer = own.link_tracer.get();
+}
+
+void World::keep_spans_of(std::size_t index, std::uint64_t operation) {
+  parts_->kept_host = index;
+  parts_->hosts[index]->records().keep_spans_of(operation);
+}
+const std::vector<trace::Attribution::Span>& World::kept_spans() const {
+  return parts_->hosts[parts_->kept_host]->records().kept_spans();
+}
+const OperationEntry& World::kept_entry() const {
+  return parts_->hosts[parts_->kept_host]->records().kept_entry();
+}
+
+const OperationLog& World::log_of(std::size_t index) { return parts_->hosts[index]->log(); }
+
+const OperationLog& World::log() {
+  Parts& own = *parts_;
+  if (own.log == nullptr) {
+    std::vector<const OperationLog*> logs;
+    for (FullHost* full : own.hosts) logs.push_back(&full->log());
+    own.log = std::make_unique<OperationLog>(OperationLog::merge(logs, own.config.record_limit));
+  }
+  return *own.log;
+}
+
+LinkReport World::link(PortId direction) const {
+  const WorldFabric& fabric = *parts_->fabric;
+  const Port& port = fabric.port(direction);
+  LinkReport report{port.sent_packets, port.sent_bytes, 0, fabric.port_counters(direction)};
+  std::uint64_t refused = 0;
+  for (const std::uint32_t count : report.counters.refused) refused += count;
+  report.delivered = report.packets + report.counters.duplicated - report.counters.lost -
+                     report.counters.damaged - refused - fabric.in_flight(direction);
+  return report;
+}
+
+std::vector<std::string> World::describe_waiting() {
+  std::vector<std::string> lines;
+  for (FullHost* full : parts_->hosts) full->describe_waiting(lines);
+  for (FullHost* full : parts_->hosts) {
+    for (std::string& line : full->simulation().stall_report().waiting) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace wharf::sim
