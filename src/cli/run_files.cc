@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "sim/fabric/link_faults.h"
 #include "sim/host/network_port.h"
 #include "sim/scenario/two_hosts.h"
 #include "trace/capture_sink.h"

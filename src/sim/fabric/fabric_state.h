@@ -81,9 +81,6 @@ struct LinkCrossing {
   TimePs arrival;  ///< and the far end has it.
 };
 
-/// Why a link lost a packet.
-enum class LinkLoss : std::uint8_t { kLost, kFrameCheck, kDecoder };
-
 /// One look at one port.
 struct OccupancySample {
   TimePs at;

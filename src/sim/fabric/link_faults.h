@@ -36,6 +36,9 @@ struct LinkFaults {
 /// Refuses what cannot be, naming the key.
 Result<void> validate(const LinkFaults& faults);
 
+/// Why a link lost a packet: TraceEvent::a of a kPacketDropped event.
+enum class LinkLoss : std::uint8_t { kLost, kFrameCheck, kDecoder };
+
 /// One random stream per fault, so that switching one on changes no draw of the others.
 struct LinkDraws {
   explicit LinkDraws(const RandomStream& random)

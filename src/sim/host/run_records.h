@@ -62,23 +62,20 @@ class RunRecords {
       log_.add(entry, nullptr);
       return;
     }
+    const Ended ended{tag, entry, count_++};
+    if (!entry.remote) {  // No other host knows of it.
+      close(ended);
+      return;
+    }
     attribution_.finish(tag, at);
     if (ended_.empty()) meeting_.to_close.push_back(host_);
-    ended_.push_back({tag, entry});
+    ended_.push_back(ended);
   }
 
   /// The hosts have met.
   void add_foreign(const trace::ForeignSpan& span) { attribution_.add(span); }
   void close() {
-    for (const Ended& each : ended_) {
-      const trace::OperationPath& path = attribution_.end(each.tag, each.entry.begin + each.entry.latency);
-      log_.add(each.entry, &path);
-      if (closed_++ != kept_operation_) [[likely]]
-        continue;
-      const auto spans = attribution_.last_spans();
-      kept_spans_.assign(spans.begin(), spans.end());
-      kept_entry_ = each.entry;
-    }
+    for (const Ended& each : ended_) close(each);
     ended_.clear();
   }
 
@@ -96,7 +93,18 @@ class RunRecords {
   struct Ended {
     wire::OperationTag tag;
     OperationEntry entry;
+    std::uint64_t number = 0;
   };
+
+  void close(const Ended& ended) {
+    const trace::OperationPath& path = attribution_.end(ended.tag, ended.entry.begin + ended.entry.latency);
+    log_.add(ended.entry, &path);
+    if (ended.number != kept_operation_) [[likely]]
+      return;
+    const auto spans = attribution_.last_spans();
+    kept_spans_.assign(spans.begin(), spans.end());
+    kept_entry_ = ended.entry;
+  }
 
   trace::Tracer& tracer_;
   OperationLog& log_;
@@ -105,7 +113,7 @@ class RunRecords {
   std::uint32_t host_;
   bool attributes_ = false;
   std::vector<Ended> ended_;  ///< Since the last meeting.
-  std::uint64_t closed_ = 0;
+  std::uint64_t count_ = 0;   ///< Operations that have ended.
   std::uint64_t kept_operation_ = ~std::uint64_t{0};
   std::vector<trace::Attribution::Span> kept_spans_;
   OperationEntry kept_entry_;
