@@ -113,7 +113,7 @@ Result<ContextTrafficResult> run_context_traffic(const StudyContext& context, co
   std::vector<std::string> waiting;
   options.interrupt = context.interrupt;
   const sim::RunOutcome end = sim::run_to_the_end(
-      two, scenario->config.time_limit, options, [] { return 0.0; }, waiting);
+      two.world(), scenario->config.time_limit, options, [] { return 0.0; }, waiting);
   if (end != sim::RunOutcome::kDone || state.failed != 0) {
     return Error{ErrorKind::kStalled,
                  fmt::format("traffic over {} connections of {} did not end: {} failed operations{}",

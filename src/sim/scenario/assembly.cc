@@ -56,6 +56,12 @@ TwoHostsConfig two_hosts_config(const ScenarioConfig& config, const RunOptions& 
   return out;
 }
 
+void apply_options(const RunOptions& options, WorldConfig& world) {
+  world.link.wire = options.wire;
+  world.attribution = options.attribution;
+  if (options.sink != nullptr) world.threads = 1;  // One history, in the order of time.
+}
+
 LatencySummary exact_latency(std::vector<std::int64_t>& picoseconds) {
   LatencySummary out;
   out.count = picoseconds.size();
@@ -91,37 +97,36 @@ LatencySummary histogram_latency(const Histogram& histogram) {
   return out;
 }
 
-RunOutcome run_to_the_end(TwoHosts& two, TimePs limit, const RunOptions& options,
+RunOutcome run_to_the_end(World& world, TimePs limit, const RunOptions& options,
                           const std::function<double()>& fraction, std::vector<std::string>& waiting) {
-  while (!two.programs_ended()) {
-    const RunResult slice = two.run(min(limit, two.now() + kSlice));
-    if (two.programs_ended()) break;
-    if (slice.end == RunEnd::kDrained || two.now() >= limit) {
+  while (!world.programs_ended()) {
+    const RunResult slice = world.run(min(limit, world.now() + kSlice));
+    if (world.programs_ended()) break;
+    if (slice.end == RunEnd::kDrained || world.now() >= limit) {
       if (slice.end != RunEnd::kDrained) {
         waiting.push_back(fmt::format("run.time_limit of {} was reached", format_time(limit)));
       }
-      for (std::string& line : two.describe_waiting()) waiting.push_back(std::move(line));
+      for (std::string& line : world.describe_waiting()) waiting.push_back(std::move(line));
       return RunOutcome::kStalled;
     }
     if (options.interrupt != nullptr && options.interrupt->load(std::memory_order_relaxed)) {
       return RunOutcome::kInterrupted;
     }
     if (options.progress != nullptr) {
-      options.progress(options.progress_context,
-                       {fraction(), two.now(), two.events_executed()});
+      options.progress(options.progress_context, {fraction(), world.now(), world.events_executed()});
     }
   }
   return RunOutcome::kDone;
 }
 
-void fill_from(TwoHosts& two, RunReport& report) {
-  report.simulated = two.now();
-  report.events = two.events_executed();
-  report.fingerprint = two.fingerprint();
-  report.verbs = verb_reports(two.log());
-  report.waterfall = two.world().kept_spans();
-  report.waterfall_operation = two.world().kept_entry();
-  report.counters = counter_report(two);
+void fill_from(World& world, RunReport& report) {
+  report.simulated = world.now();
+  report.events = world.events_executed();
+  report.fingerprint = world.fingerprint();
+  report.verbs = verb_reports(world.log());
+  report.waterfall = world.kept_spans();
+  report.waterfall_operation = world.kept_entry();
+  report.counters = counter_report(world);
 }
 
 }  // namespace wharf::sim

@@ -14,11 +14,13 @@
 
 namespace wharf::sim {
 
-/// The hosts that `config` asks for.
+/// The two hosts that `config` asks for.
 TwoHostsConfig two_hosts_config(const ScenarioConfig& config, const RunOptions& options);
+/// What only a run decides.
+void apply_options(const RunOptions& options, WorldConfig& world);
 
 /// Runs until the programs have ended, the run stalls (`waiting` then says why) or an interrupt arrives.
-RunOutcome run_to_the_end(TwoHosts& two, TimePs limit, const RunOptions& options,
+RunOutcome run_to_the_end(World& world, TimePs limit, const RunOptions& options,
                           const std::function<double()>& fraction, std::vector<std::string>& waiting);
 
 /// Statistics of `picoseconds`, which it sorts.
@@ -28,6 +30,6 @@ LatencySummary exact_latency(std::vector<std::int64_t>& picoseconds);
 LatencySummary histogram_latency(const Histogram& histogram);
 
 /// Everything that the hosts themselves can tell.
-void fill_from(TwoHosts& two, RunReport& report);
+void fill_from(World& world, RunReport& report);
 
 }  // namespace wharf::sim

@@ -228,8 +228,13 @@ Json report_link(const LinkReport& link) {
 
 std::vector<std::string> counter_names(const ScenarioConfig& config) {
   std::vector<std::string> names;
-  for (std::size_t index = 0; index < 2; ++index) {
-    const std::string host = fmt::format("host{}.", index);
+  const auto prefixes =
+      config.world.given ? std::vector<std::string>{"hosts."} : std::vector<std::string>{"host0.", "host1."};
+  for (const std::string_view each : {"packets", "marked", "trimmed", "dropped_full", "dropped_no_route",
+                                      "lost", "damaged", "pause_frames"}) {
+    if (config.world.given) names.push_back(fmt::format("switches.{}", each));
+  }
+  for (const std::string& host : prefixes) {
     switch (protocol_of(config.stack)) {
       case wire::Protocol::kUb:
         add_names(names, host + "engine.", kUb);
@@ -254,20 +259,73 @@ std::vector<std::string> counter_names(const ScenarioConfig& config) {
   return names;
 }
 
-Json counter_report(TwoHosts& two) {
-  Json out;
-  for (std::size_t index = 0; index < 2; ++index) {
-    Json host;
-    if (const ub::UbEngine* engine = two.ub_engine(index)) host["engine"] = report(engine->counters(), kUb);
-    if (const roce::RoceEngine* engine = two.roce_engine(index))
-      host["engine"] = report(engine->counters(), kRoce);
-    if (const uet::UetEngine* engine = two.uet_engine(index)) host["engine"] = report_uet(engine->counters());
-    host["nic"] = report(two.host(index).nic().counters(), kNic);
-    if (LoadStorePort* port = two.host(index).load_store())
-      host["load_store"] = report(port->counters(), kLoadStore);
-    host["link_out"] = report_link(two.link(index));
-    out[fmt::format("host{}", index)] = std::move(host);
+namespace {
+
+Json report_host(World& world, std::size_t index) {
+  Json host;
+  if (const ub::UbEngine* engine = world.ub_engine(index)) host["engine"] = report(engine->counters(), kUb);
+  if (const roce::RoceEngine* engine = world.roce_engine(index))
+    host["engine"] = report(engine->counters(), kRoce);
+  if (const uet::UetEngine* engine = world.uet_engine(index)) host["engine"] = report_uet(engine->counters());
+  host["nic"] = report(world.host(index).nic().counters(), kNic);
+  if (LoadStorePort* port = world.host(index).load_store())
+    host["load_store"] = report(port->counters(), kLoadStore);
+  const NodeId node = static_cast<NodeId>(index);
+  host["link_out"] = report_link(world.link(world.topology().node(node).ports[0]));
+  return host;
+}
+
+/// Adds the numbers of `more` to those of `sum`.
+void add(Json& sum, const Json& more) {
+  for (const auto& [key, value] : more.items()) {
+    if (value.is_object()) {
+      add(sum[key], value);
+    } else {
+      sum[key] = (sum.contains(key) ? sum[key].get<std::uint64_t>() : 0) + value.get<std::uint64_t>();
+    }
   }
+}
+
+/// What all ports of switches have counted.
+Json report_switches(const World& world) {
+  PortCounters sum;
+  std::uint64_t packets = 0;
+  const Topology& topology = world.topology();
+  for (PortId port = 0; port < topology.ports().size(); ++port) {
+    if (topology.is_host(topology.port(port).node)) continue;
+    const LinkReport link = world.link(port);
+    packets += link.packets;
+    sum.marked += link.counters.marked;
+    sum.trimmed += link.counters.trimmed;
+    sum.dropped_full += link.counters.dropped_full;
+    sum.dropped_no_route += link.counters.dropped_no_route;
+    sum.lost += link.counters.lost;
+    sum.damaged += link.counters.damaged;
+    sum.pause_frames += link.counters.pause_frames;
+  }
+  return {{"packets", packets},
+          {"marked", sum.marked},
+          {"trimmed", sum.trimmed},
+          {"dropped_full", sum.dropped_full},
+          {"dropped_no_route", sum.dropped_no_route},
+          {"lost", sum.lost},
+          {"damaged", sum.damaged},
+          {"pause_frames", sum.pause_frames}};
+}
+
+}  // namespace
+
+Json counter_report(World& world) {
+  Json out;
+  if (world.host_count() == 2) {
+    for (std::size_t index = 0; index < 2; ++index)
+      out[fmt::format("host{}", index)] = report_host(world, index);
+    return out;
+  }
+  Json all = Json::object();
+  for (std::size_t index = 0; index < world.host_count(); ++index) add(all, report_host(world, index));
+  out["hosts"] = std::move(all);
+  out["switches"] = report_switches(world);
   return out;
 }
 

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "sim/scenario/scenario.h"
-#include "sim/scenario/two_hosts.h"
+#include "sim/world/world.h"
 
 namespace wharf::sim {
 
-nlohmann::ordered_json counter_report(TwoHosts& two);
+nlohmann::ordered_json counter_report(World& world);
 
 /// Dotted names of every counter that counter_report() may hold for hosts of `config`; those that are zero
 /// are left out of the report.

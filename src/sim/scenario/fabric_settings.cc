@@ -258,6 +258,18 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
   bind_caqm(binder, settings);
 }
 
+void bind_world_fabric(Binder& binder, FabricSettings& settings) {
+  bind_topology(binder, settings);
+  const Binder::Section fabric(binder, "fabric");
+  const bool own_ends = settings.protocol != FabricProtocol::kUet;
+  if (own_ends) bind_sender_ends(binder, settings, wire_protocol(settings.protocol));
+  bind_generated(binder, settings);
+  bind_switches(binder, settings);
+  if (!own_ends) return;
+  bind_dcqcn(binder, settings);
+  bind_caqm(binder, settings);
+}
+
 std::vector<KeyDoc> every_fabric_key() {
   Binder binder;
   FabricSettings settings;

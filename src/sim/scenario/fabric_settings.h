@@ -132,6 +132,9 @@ struct LoadedFabricSettings {
 
 /// Lists every key.
 void bind_fabric(Binder& binder, FabricSettings& settings);
+/// Lists those that worlds of full hosts have: topology, links, switches, and congestion control of protocols
+/// whose hosts have no keys for it. `settings.protocol` is theirs.
+void bind_world_fabric(Binder& binder, FabricSettings& settings);
 /// For references of the keys, in the order of the listing.
 std::vector<KeyDoc> every_fabric_key();
 /// Resolves profile, scenario and command line; refuses unknown keys, settings that are known but not

@@ -22,36 +22,92 @@ namespace {
 constexpr std::uint32_t kEntriesPerWorker = 8;
 constexpr std::uint32_t kDeepestQueue = 65'536;
 
-/// What the parties of a program share.
-struct Parties {
+/// Clients that run one program against the memory of one server; what the parties of that program share.
+struct Cell {
+  std::size_t server = 0;
+  std::vector<std::size_t> hosts;  ///< By party.
   workload::WorkloadConfig config;
-  std::array<workload::WorkloadResult, 2> results;
-  std::uint32_t count = 1;
+  std::vector<workload::WorkloadResult> results;
   workload::ItemLedger ledger;  ///< Of item gets: what one party knows of the other's puts.
+  verbs::RemoteSegment segment;
+  std::vector<SimRemote*> remotes;  ///< By party.
+
+  std::uint32_t parties() const { return static_cast<std::uint32_t>(hosts.size()); }
 };
+
+/// A program of pairs has a cell for each client, whose second party runs at the server; any other one a cell
+/// for each server, with all its clients.
+std::vector<Cell> cells_of(const workload::WorkloadConfig& config, const WorldRoles& roles) {
+  std::vector<Cell> cells;
+  const bool pairs = workload::parties_needed(config) == 2;
+  if (!pairs) {
+    for (std::uint32_t server = 0; server < std::min(roles.servers, roles.clients); ++server)
+      cells.push_back({.server = roles.first_server() + server,
+                       .hosts = {},
+                       .config = config,
+                       .results = {},
+                       .ledger = {},
+                       .segment = {},
+                       .remotes = {}});
+  }
+  for (std::uint32_t client = 0; client < roles.clients; ++client) {
+    const std::uint32_t server = roles.server_of(client);
+    if (pairs) {
+      cells.push_back({.server = server,
+                       .hosts = {client, server},
+                       .config = config,
+                       .results = {},
+                       .ledger = {},
+                       .segment = {},
+                       .remotes = {}});
+    } else {
+      cells[client % roles.servers].hosts.push_back(client);
+    }
+  }
+  for (Cell& cell : cells) cell.results.assign(cell.hosts.size(), workload::empty_result(config));
+  return cells;
+}
 
 std::uint32_t queue_depth(const workload::WorkloadConfig& config) {
   const std::uint32_t wanted = std::bit_ceil(kEntriesPerWorker * workload::loop_config(config).concurrency);
   return std::clamp(wanted, 128U, kDeepestQueue);
 }
 
-void fill_program(const workload::LoopResult& loop, const ProgramLog& log, RunReport& report) {
-  report.program_operations = loop.operations;
-  report.program_errors = loop.errors;
-  report.program_latency = histogram_latency(loop.latency);
-  if (log.dropped() == 0) {
+/// What all clients did together; with one client its records are exact.
+void fill_program(const std::vector<Cell>& cells, const ProgramLog& log, RunReport& report) {
+  Histogram latency;
+  TimePs begin = kNever;
+  TimePs end;
+  std::uint64_t bytes = 0;
+  std::size_t programs = 0;
+  for (const Cell& cell : cells) {
+    const bool pair = cell.parties() == 2 && cell.hosts[1] == cell.server;
+    for (std::size_t party = 0; party < (pair ? 1U : cell.parties()); ++party) {
+      const workload::LoopResult& loop = workload::loop_result(cell.results[party]);
+      ++programs;
+      report.program_operations += loop.operations;
+      report.program_errors += loop.errors;
+      bytes += loop.bytes;
+      latency.merge(loop.latency);
+      if (loop.operations == 0) continue;
+      begin = min(begin, loop.begin);
+      end = max(end, loop.end);
+    }
+  }
+  report.program_latency = histogram_latency(latency);
+  if (programs == 1 && log.dropped() == 0) {
     std::vector<std::int64_t> latencies;
     for (const verbs::OperationRecord& record : log.records()) {
       // Warm-up operations come first and are no part of the result.
       if (record.status == verbs::CompletionStatus::kSuccess)
         latencies.push_back((record.ended - record.arrived).ps);
     }
-    if (latencies.size() == loop.operations) report.program_latency = exact_latency(latencies);
+    if (latencies.size() == report.program_operations) report.program_latency = exact_latency(latencies);
   }
-  if (loop.operations != 0 && loop.end > loop.begin) {
-    const double seconds_taken = static_cast<double>((loop.end - loop.begin).ps) / 1e12;
-    report.operations_per_second = static_cast<double>(loop.operations) / seconds_taken;
-    report.goodput_bps = static_cast<double>(loop.bytes) * 8 / seconds_taken;
+  if (report.program_operations != 0 && end > begin) {
+    const double seconds_taken = static_cast<double>((end - begin).ps) / 1e12;
+    report.operations_per_second = static_cast<double>(report.program_operations) / seconds_taken;
+    report.goodput_bps = static_cast<double>(bytes) * 8 / seconds_taken;
   }
 }
 
@@ -61,16 +117,18 @@ void add_to_verdict(RunReport& report, std::string_view finding) {
   report.verdict += finding;
 }
 
-/// Writes what the caches of host 0 still hold dirty to the remote, and lets everything come to rest; says in
-/// the report when that did not happen before `limit`.
-void settle(TwoHosts& two, TimePs limit, RunReport& report) {
-  Host& host = two.host(0);
-  if (LoadStorePort* port = host.load_store()) {
-    host.caches().clean_all([port](LineNumber line) {
-      if ((line & kRemoteLineBit) != 0) port->write_back(line);
-    });
+/// Writes what the caches of all hosts still hold dirty to the remotes, and lets everything come to rest;
+/// says in the report when that did not happen before `limit`.
+void settle(World& world, TimePs limit, RunReport& report) {
+  for (std::size_t index = 0; index < world.host_count(); ++index) {
+    Host& host = world.host(index);
+    if (LoadStorePort* port = host.load_store()) {
+      host.caches().clean_all([port](LineNumber line) {
+        if ((line & kRemoteLineBit) != 0) port->write_back(line);
+      });
+    }
   }
-  if (two.run(limit).end == RunEnd::kTimeReached) {
+  if (world.run(limit).end == RunEnd::kTimeReached) {
     add_to_verdict(report, fmt::format("run.time_limit of {} was reached before all that the program left "
                                        "behind, dirty lines among it, was done",
                                        format_time(limit)));
@@ -87,6 +145,52 @@ void note_lost_lines(const LoadStorePort& port, RunReport& report) {
                   "{:#x} ended with {}",
                   lost, lost == 1 ? " is" : "s are", lost == 1 ? "it" : "them", port.first_lost().address,
                   verbs::name(port.first_lost().status)));
+}
+
+/// Exposes the memory of a cell, connects its parties with it and prepares it.
+Result<void> join(World& world, Cell& cell, const ScenarioConfig& config) {
+  const workload::Party party{0, cell.parties()};
+  verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
+  if (auto* gets = std::get_if<workload::ItemGetsConfig>(&cell.config)) {
+    gets->shared_ledger = &cell.ledger;
+    read_order = gets->read_order;
+  }
+  WHARF_TRY(workload::check(cell.config, party));
+  const std::uint64_t offset = workload::region_offset(cell.config);
+  const std::uint64_t needed = workload::memory_needed(cell.config, party);
+  const Bytes length{std::max<std::uint64_t>(offset + needed, kCacheLineBytes)};
+  auto segment = world.expose(cell.server, length, verbs::kFullAccess, read_order);
+  if (!segment) return segment.error();
+  cell.segment = *segment;
+  for (const std::size_t host : cell.hosts) {
+    if (host == cell.server) continue;  // The other end of the first party's pair.
+    auto back = world.expose(host, length);
+    if (!back) return back.error();
+    auto pair = world.connect(host, cell.server, cell.segment, *back, queue_depth(cell.config));
+    if (!pair) return pair.error();
+    cell.remotes.push_back(pair->near);
+    if (cell.parties() == 2 && cell.hosts[1] == cell.server) cell.remotes.push_back(pair->far);
+    WHARF_TRY(workload::check_remote(cell.config, party, *pair->near));
+  }
+  if (needed != 0) {
+    workload::prepare(cell.config, party,
+                      world.host(cell.server).memory().bytes(cell.segment.base + offset, Bytes{needed}),
+                      config.seed);
+  }
+  return {};
+}
+
+/// Compares the memory of a cell with what its parties have seen and written.
+void judge(World& world, const Cell& cell, const ScenarioConfig& config, RunReport& report) {
+  const workload::Party party{0, cell.parties()};
+  const std::uint64_t needed = workload::memory_needed(cell.config, party);
+  if (needed == 0) return;
+  const std::uint64_t at = cell.segment.base + workload::region_offset(cell.config);
+  const workload::Verdict verdict =
+      workload::verify(cell.config, party, world.host(cell.server).memory().bytes(at, Bytes{needed}),
+                       config.seed, cell.results);
+  report.memory_checks += verdict.checks;
+  if (!verdict.holds()) add_to_verdict(report, workload::describe(verdict));
 }
 
 }  // namespace
@@ -108,76 +212,62 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
   const ScenarioConfig& config = scenario.config;
   if (config.program == ProgramKind::kReplay) return run_replay(scenario, options);
 
-  auto made = TwoHosts::create(two_hosts_config(config, options));
+  auto plan = plan_world(config);
+  if (!plan) return plan.error();
+  apply_options(options, plan->config);
+  auto made = World::create(std::move(plan->config));
   if (!made) return made.error();
-  TwoHosts& two = **made;
-  two.world().keep_spans_of(0, options.waterfall_operation);
-  if (options.sink != nullptr) two.world().attach(*options.sink, options.sink_mask);
+  World& world = **made;
+  world.keep_spans_of(0, options.waterfall_operation);
+  if (options.sink != nullptr) world.attach(*options.sink, options.sink_mask);
 
-  Parties parties{config.workload,
-                  {workload::empty_result(config.workload), workload::empty_result(config.workload)},
-                  workload::parties_needed(config.workload),
-                  {}};
-  verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
-  if (auto* gets = std::get_if<workload::ItemGetsConfig>(&parties.config)) {
-    gets->shared_ledger = &parties.ledger;
-    read_order = gets->read_order;
-  }
-  const std::uint64_t offset = workload::region_offset(config.workload);
-  const std::uint64_t needed = workload::memory_needed(config.workload, {0, parties.count});
-  const Bytes length{std::max<std::uint64_t>(offset + needed, kCacheLineBytes)};
-  auto near_segment = two.expose(1, length, verbs::kFullAccess, read_order);
-  if (!near_segment) return near_segment.error();
-  auto far_segment = two.expose(0, length);
-  if (!far_segment) return far_segment.error();
-  auto pair = two.connect(*near_segment, *far_segment, queue_depth(config.workload));
-  if (!pair) return pair.error();
-  WHARF_TRY(workload::check_remote(config.workload, {0, parties.count}, *pair->near));
-
-  const auto region = [&] { return two.host(1).memory().bytes(near_segment->base + offset, Bytes{needed}); };
-  if (needed != 0) workload::prepare(config.workload, {0, parties.count}, region(), config.seed);
-
+  std::vector<Cell> cells = cells_of(config.workload, plan->roles);
+  for (Cell& cell : cells) WHARF_TRY(join(world, cell, config));
+  const Cell& first = cells.front();
   ProgramLog program_log(config.record_limit);
-  two.host(0).core().connect(program_log);
-  for (std::uint32_t party = parties.count; party-- > 0;) {
-    SimRemote& remote = party == 0 ? *pair->near : *pair->far;
-    two.host(party).core().spawn(workload::run(parties.config, {party, parties.count}, config.seed, remote,
-                                               two.host(party).core(), parties.results[party]));
+  world.host(first.hosts[0]).core().connect(program_log);
+  for (Cell& cell : cells) {
+    for (std::uint32_t party = cell.parties(); party-- > 0;) {
+      SimCore& core = world.host(cell.hosts[party]).core();
+      core.spawn(workload::run(cell.config, {party, cell.parties()}, config.seed, *cell.remotes[party], core,
+                               cell.results[party]));
+    }
   }
 
   RunReport report;
   const workload::LoopConfig& loop = workload::loop_config(config.workload);
   report.end = run_to_the_end(
-      two, config.time_limit, options,
+      world, config.time_limit, options,
       [&] {
-        const workload::LoopResult& so_far = workload::loop_result(parties.results[0]);
+        const workload::LoopResult& so_far = workload::loop_result(first.results[0]);
         if (loop.operations == 0)
           return loop.duration.ps == 0
                      ? 0.0
-                     : static_cast<double>(two.now().ps) / static_cast<double>(loop.duration.ps);
+                     : static_cast<double>(world.now().ps) / static_cast<double>(loop.duration.ps);
         return static_cast<double>(so_far.operations + so_far.errors) / static_cast<double>(loop.operations);
       },
       report.waiting);
-  fill_from(two, report);
-  fill_program(workload::loop_result(parties.results[0]), program_log, report);
-  if (report.end == RunOutcome::kDone) settle(two, config.time_limit, report);
+  fill_from(world, report);
+  fill_program(cells, program_log, report);
+  if (report.end == RunOutcome::kDone) settle(world, config.time_limit, report);
   // Counted to the end: a dirty line that settle() wrote is a write-back, whether it got lost or not.
-  report.counters = counter_report(two);
-  for (const workload::NamedCount& count : workload::own_counts(parties.results[0])) {
-    report.counters["program"][std::string(count.name)] = count.value;
-  }
-  if (const LoadStorePort* port = two.host(0).load_store()) note_lost_lines(*port, report);
-  if (report.end == RunOutcome::kDone) {
-    if (needed != 0) {
-      const std::span<const workload::WorkloadResult> results(parties.results.data(), parties.count);
-      const workload::Verdict verdict =
-          workload::verify(config.workload, {0, parties.count}, region(), config.seed, results);
-      report.memory_checks = verdict.checks;
-      if (!verdict.holds()) add_to_verdict(report, workload::describe(verdict));
+  report.counters = counter_report(world);
+  for (const Cell& cell : cells) {
+    const workload::WorkloadResult& result = cell.results[0];
+    for (const workload::NamedCount& count : workload::own_counts(result)) {
+      auto& sum = report.counters["program"][std::string(count.name)];
+      sum = (sum.is_null() ? 0 : sum.get<std::uint64_t>()) + count.value;
     }
+    if (&cell == &first && cells.size() == 1) break;
+  }
+  for (std::size_t index = 0; index < world.host_count(); ++index) {
+    if (const LoadStorePort* port = world.host(index).load_store()) note_lost_lines(*port, report);
+  }
+  if (report.end == RunOutcome::kDone) {
+    for (const Cell& cell : cells) judge(world, cell, config, report);
   }
   report.program_log = program_log.records();
-  report.log = two.log();
+  report.log = world.log();
   return report;
 }
 

@@ -233,6 +233,17 @@ Result<void> check_combination(const ScenarioConfig& config) {
   return {};
 }
 
+/// A world of more than two hosts.
+Result<void> check_world(const ScenarioConfig& config) {
+  if (config.program == ProgramKind::kReplay) {
+    return input_error(
+        "hosts.* stands beside run.workload = \"replay\", which runs between two hosts on a wire, expected "
+        "another program or no key of hosts.*");
+  }
+  const auto plan = plan_world(config);
+  return plan ? Result<void>{} : plan.error();
+}
+
 /// Names that the checks of lower layers give to keys, which scenarios call otherwise.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kLowerNames{{
     {"roce.path_mtu", "roce.mtu"},
@@ -278,8 +289,10 @@ Error located(const Error& error, const ConfigDocument& document, const std::vec
 
 }  // namespace
 
-void bind_scenario(Binder& binder, ScenarioConfig& config) {
-  binder.text("title", config.title, "one line about the scenario");
+namespace {
+
+/// Program, machine and protocol.
+void bind_hosts(Binder& binder, ScenarioConfig& config) {
   const Binder::Section model_first(binder, "model");
   binder.text("profile", config.profile, "parameters of the machine: a file under profiles/");
   binder.choice("stack", config.stack, std::span<const workload::Choice<Stack>>(kStacks),
@@ -308,6 +321,18 @@ void bind_scenario(Binder& binder, ScenarioConfig& config) {
   bind_roce(binder, config.roce, protocol == wire::Protocol::kRoce);
   bind_uet(binder, config.uet, protocol == wire::Protocol::kUet);
   bind_replay_model(binder, config.replay, config.program == ProgramKind::kReplay);
+}
+
+}  // namespace
+
+void bind_scenario(Binder& binder, ScenarioConfig& config) {
+  binder.text("title", config.title, "one line about the scenario");
+  bind_hosts(binder, config);
+  const wire::Protocol protocol = protocol_of(config.stack);
+  const std::uint32_t payload = protocol == wire::Protocol::kUb     ? config.ub.mtu
+                                : protocol == wire::Protocol::kRoce ? config.roce.path_mtu
+                                                                    : config.uet.payload;
+  bind_world(binder, config.world, config.link, config.stack, payload);
 }
 
 std::vector<KeyDoc> every_key() {
@@ -359,6 +384,7 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
                         profile ? profile->origin : "model.profile", "model.", 0));
 
   Binder binder(document);
+  scenario.config.world.given = describes_world(document);
   bind_scenario(binder, scenario.config);
   WHARF_TRY(binder.finish(kTables));
   scenario.config.link.wire = source.wire;
@@ -375,6 +401,7 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
     std::error_code status;
     if (fs::exists(beside, status)) scenario.config.replay.trace = beside.string();
   }
+  if (scenario.config.world.given) WHARF_TRY(check_world(scenario.config));
   scenario.keys = binder.keys();
   scenario.no_influence = binder.without_influence();
   scenario.effective = effective_text(document, scenario.config.profile);

@@ -19,6 +19,7 @@
 #include "sim/scenario/replay_keys.h"
 #include "sim/world/stack.h"
 #include "sim/scenario/uet_settings.h"
+#include "sim/scenario/world_settings.h"
 #include "workload/workload.h"
 
 namespace wharf::sim {
@@ -29,7 +30,7 @@ enum class ProgramKind : std::uint8_t {
   kReplay,    ///< A recorded memory trace.
 };
 
-/// Two hosts, one link, one program. Plain data.
+/// Full hosts, the network between them, one program. Plain data.
 struct ScenarioConfig {
   std::string title;
   std::string profile = "connectx7-class";
@@ -42,6 +43,8 @@ struct ScenarioConfig {
   ub::UbConfig ub;
   roce::RoceConfig roce;
   UetSettings uet;
+
+  WorldSettings world;
 
   ProgramKind program = ProgramKind::kWorkload;
   workload::WorkloadConfig workload;

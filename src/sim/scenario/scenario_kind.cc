@@ -8,6 +8,7 @@
 
 #include "sim/scenario/fabric_settings.h"
 #include "sim/scenario/scenario.h"
+#include "sim/scenario/world_settings.h"
 
 namespace wharf::sim {
 namespace {
@@ -31,6 +32,7 @@ const std::vector<KeyDoc>& two_host_keys() {
 }  // namespace
 
 ScenarioFileKind kind_of(const ConfigDocument& document) {
+  if (describes_world(document)) return {};
   for (const auto& [key, value] : document.values()) {
     const std::string_view section = std::string_view(key).substr(0, key.find('.'));
     if (section.size() == key.size() ||
@@ -75,6 +77,7 @@ Result<void> refuse_two_host_profile(const ConfigDocument& document, std::string
 }
 
 Result<void> refuse_many_host_keys(const ConfigDocument& document) {
+  if (describes_world(document)) return {};  // The binder refuses what a world has not.
   const std::vector<KeyDoc>& many = many_host_keys();
   const std::vector<KeyDoc>& two = two_host_keys();
   for (const auto& [key, value] : document.values()) {

@@ -96,6 +96,7 @@ Result<std::unique_ptr<World>> World::create(WorldConfig config) {
   own.fabric.traced = own.attribution;
   own.fabric.paced_hosts = true;
   own.fabric.seed = own.seed;
+  own.fabric.hosts_wake_others = own.in_time_order;
   Result<void> outcome;
   parts->fabric = std::make_unique<WorldFabric>(
       own.topology, own.fabric,
@@ -125,7 +126,7 @@ Result<std::unique_ptr<World>> World::create(WorldConfig config) {
         return PacketHost<WorldEndpointHandle>(WorldEndpointHandle(std::move(endpoint)), charge_of(own.link),
                                                context);
       },
-      exact ? 1U : own.threads);
+      exact || own.in_time_order ? 1U : own.threads);
   if (!outcome) return outcome.error();
   return std::unique_ptr<World>(new World(std::move(parts)));
 }

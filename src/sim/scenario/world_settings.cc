@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/world_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "sim/fabric/topology_named.h"
+#include "sim/scenario/scenario.h"
+
+namespace wharf::sim {
+namespace {
+
+FabricProtocol fabric_protocol(Stack stack) {
+  switch (protocol_of(stack)) {
+    case wire::Protocol::kUb:
+      return FabricProtocol::kUb;
+    case wire::Protocol::kRoce:
+      return FabricProtocol::kRoce;
+    case wire::Protocol::kUet:
+      return FabricProtocol::kUet;
+  }
+  WHARF_UNREACHABLE();
+}
+
+Result<TopologyFile> topology_of(const FabricSettings& settings) {
+  const std::string& from = settings.topology;
+  if (from.empty())
+    return input_error("topology.from is missing, expected a topology for hosts.*, such as \"fat_tree:64\"");
+  if (names_topology(from))
+    return named_topology(from, {settings.link_speed, settings.hop_latency}, settings.switch_latency);
+  std::ifstream file(from, std::ios::binary);
+  if (!file) {
+    return input_error(
+        fmt::format("topology.from: {} cannot be read, expected a file, or a name like fat_tree:64", from));
+  }
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return read_topology(text, from);
+}
+
+HostGroup group_of(const ScenarioConfig& config, std::uint32_t count) {
+  HostGroup group;
+  group.count = count;
+  group.host = config.host;
+  group.engine = {.stack = config.stack,
+                  .attachment = config.attachment,
+                  .submission = config.submission,
+                  .ub = config.ub,
+                  .roce = config.roce,
+                  .uet = derive_uet(config.uet, config.link, config.host)};
+  return group;
+}
+
+/// Two hosts, one link.
+PlannedWorld two_hosts_on_a_wire(const ScenarioConfig& config) {
+  PlannedWorld plan;
+  plan.config.groups.push_back(group_of(config, 2));
+  plan.config.topology = back_to_back({.rate = config.link.rate, .delay = config.link.delay});
+  plan.config.fabric.profiles = {PortProfile::single_queue()};
+  return plan;
+}
+
+Result<WorldRoles> roles_of(const ScenarioConfig& config, std::uint32_t hosts) {
+  const WorldSettings& world = config.world;
+  if (hosts < 2) return input_error(fmt::format("topology.from has {} host, expected at least 2", hosts));
+  if (world.servers >= hosts) {
+    return input_error(fmt::format("hosts.servers is {}, expected at most {} of the {} hosts", world.servers,
+                                   hosts - 1, hosts));
+  }
+  if (world.clients > hosts - world.servers) {
+    return input_error(fmt::format("hosts.clients is {}, expected at most {}: {} of the {} hosts are servers",
+                                   world.clients, hosts - world.servers, world.servers, hosts));
+  }
+  return WorldRoles{world.clients != 0 ? world.clients : hosts - world.servers, world.servers, hosts};
+}
+
+}  // namespace
+
+bool describes_world(const ConfigDocument& document) {
+  return std::any_of(document.values().begin(), document.values().end(),
+                     [](const auto& each) { return each.first.starts_with("hosts."); });
+}
+
+void bind_world(Binder& binder, WorldSettings& world, const LinkConfig& link, Stack stack,
+                std::uint32_t payload) {
+  {
+    const Binder::Section hosts(binder, Binder::kRoot, "hosts");
+    binder.integer("servers", world.servers,
+                   "full hosts that expose memory: the last ones of the topology; clients are shared out "
+                   "among them in turn",
+                   1, 65'534);
+    binder.integer("clients", world.clients,
+                   "full hosts that run the program: the first ones; 0: all that are no servers", 0, 65'534);
+    binder.integer("threads", world.threads, "partitions of the world; results do not depend on it", 1, 64);
+  }
+  if (!world.given) return;
+  FabricSettings& fabric = world.fabric;
+  fabric.protocol = fabric_protocol(stack);
+  fabric.payload = payload;
+  if (link.rate.value != 0) fabric.link_speed = link.rate;
+  if (link.delay > kTimeZero) fabric.hop_latency = link.delay;
+  bind_world_fabric(binder, fabric);
+}
+
+Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
+  PlannedWorld plan;
+  if (!config.world.given) {
+    plan = two_hosts_on_a_wire(config);
+  } else {
+    FabricSettings settings = config.world.fabric;
+    settings.seed = config.seed;
+    auto topology = topology_of(settings);
+    if (!topology) return topology.error();
+    auto roles = roles_of(config, topology->topology.host_count());
+    if (!roles) return roles.error();
+    plan.roles = *roles;
+    workload::FlowList none;
+    none.name = "hosts";
+    auto derived = derive_fabric_run(settings, topology->topology,
+                                     topology->fat_tree ? &*topology->fat_tree : nullptr, none);
+    if (!derived) return derived.error();
+    HostGroup group = group_of(config, topology->topology.host_count());
+    group.engine.ub.congestion = derived->config.ub.congestion;
+    group.engine.roce.congestion = derived->config.roce.congestion;
+    plan.config.groups.push_back(std::move(group));
+    plan.config.fabric = std::move(derived->config.fabric);
+    WHARF_TRY(validate(plan.config.fabric, topology->topology));
+    plan.config.topology = std::move(topology->topology);
+    plan.config.threads = config.world.threads;
+  }
+  WorldConfig& world = plan.config;
+  world.fabric.draws_per_fault = true;
+  world.fabric.rounding = config.host.time.rounding;
+  if (config.link.faults.any()) {
+    if (!world.fabric.faults.empty()) {
+      return input_error(
+          "model.faults stands beside fabric.loss or fabric.damage, expected faults of links from one place");
+    }
+    world.fabric.faults = {config.link.faults};
+  }
+  // What judges the gets of one party knows of the other's puts.
+  world.in_time_order = std::holds_alternative<workload::ItemGetsConfig>(config.workload) &&
+                        config.program == ProgramKind::kWorkload;
+  world.link = config.link;
+  world.seed = config.seed;
+  world.record_limit = config.record_limit;
+  return plan;
+}
+
+}  // namespace wharf::sim
