@@ -18,7 +18,8 @@ std::uint64_t key_record(std::uint32_t index) { return std::uint64_t{1} << 32U |
 
 }  // namespace
 
-ContextStore::ContextStore(EngineCore& core) : core_(core) {
+ContextStore::ContextStore(EngineCore& core)
+    : core_(core), is_unlimited_(core.config.queue_cache_entries == 0 && core.config.key_cache_entries == 0) {
   const RoceConfig& config = core.config;
   if (config.queue_cache_entries > 0) queues_.emplace(config.queue_cache_entries);
   if (config.key_cache_entries > 0) keys_.emplace(config.key_cache_entries);
@@ -62,16 +63,16 @@ bool ContextStore::defer_packet(TimePs now, QueuePair& pair, const wire::Packet&
 
 void ContextStore::defer_access(TimePs now, QueuePair& pair, AccessSlot& slot,
                                 const engine::AccessResult& result) {
-  slot.result = result;
+  results_[slot.id] = result;
   slot.next = kNoSlot;
   core_.pool->retain(result.data.buffer);
   ContextState& cache = pair.cache;
   if (cache.last_access == kNoSlot) {
-    cache.first_access = slot.access.id;
+    cache.first_access = slot.id;
   } else {
-    core_.port.slot(cache.last_access).next = slot.access.id;
+    core_.port.slot(cache.last_access).next = slot.id;
   }
-  cache.last_access = slot.access.id;
+  cache.last_access = slot.id;
   line_up(now, pair);
 }
 
@@ -198,9 +199,9 @@ void ContextStore::finish(TimePs now, QueuePair& pair) {
 AccessSlot& ContextStore::open(AccessPurpose purpose, AccessKind kind, engine::QueueId queue,
                                std::uint32_t index, std::uint64_t address, std::uint32_t bytes) {
   AccessSlot& slot = core_.port.open(purpose, kind, queue, index);
-  slot.access.stream = EngineCore::kContextStream;
-  slot.access.address = address;
-  slot.access.length = bytes;
+  slot.address = address;
+  slot.length = bytes;
+  slot.operation = {};
   return slot;
 }
 
@@ -232,8 +233,8 @@ void ContextStore::write_record(TimePs now, AccessPurpose purpose, engine::Queue
   std::memcpy(core_.pool->data(buffer), record, bytes);
   std::memset(record, 0, bytes);
   AccessSlot& slot = open(purpose, AccessKind::kWriteContext, queue, index, address, bytes);
-  slot.access.order = verbs::AccessOrder::kRelease;  // A record may be evicted twice in a row.
-  slot.access.data = wire::bytes_payload(core_.pool->data(buffer), bytes, buffer);
+  slot.order = verbs::AccessOrder::kRelease;  // A record may be evicted twice in a row.
+  slot.data = wire::bytes_payload(core_.pool->data(buffer), bytes, buffer);
   core_.port.issue(slot);
 }
 
@@ -356,6 +357,7 @@ void ContextStore::keep_room() {
   key_writes_.reserve(key_writes_.size() + core_.keys.size() + 1);
   // One more for the eviction that the control side starts itself.
   core_.port.reserve_for_context(kAccessSlots + 1);
+  results_.resize(core_.port.places());
 }
 
 void ContextStore::adopt(TimePs now, QueuePair& pair) {
@@ -381,7 +383,7 @@ void ContextStore::adopt_key(TimePs now, std::uint32_t index) {
 
 void ContextStore::forget(TimePs now, QueuePair& pair) {
   while (AccessSlot* slot = pop_access(pair)) {
-    core_.pool->release(slot->result.data.buffer);
+    core_.pool->release(answer(*slot).data.buffer);
     core_.port.close(*slot);
   }
   while (front_packet(pair) != nullptr) pop_packet(now, pair);

@@ -80,16 +80,10 @@ struct EngineCore {
 
   // --- Memory ---
 
-  /// Streams of a queue: one for what it does for its own program, one for what it does for its peer.
-  static std::uint32_t stream_of(QueueId id, bool at_target) { return id * 2 + (at_target ? 1U : 0U); }
-  /// Stream of context traffic, apart from all queues.
-  static constexpr std::uint32_t kContextStream = 0xffff'ffff;
-
-  AccessSlot& open_access(AccessPurpose purpose, engine::AccessKind kind, QueuePair& pair, Position position,
-                          bool at_target) {
+  [[gnu::always_inline]] AccessSlot& open_access(AccessPurpose purpose, engine::AccessKind kind,
+                                                 QueuePair& pair, Position position, bool at_target) {
     AccessSlot& slot = port.open(purpose, kind, pair.id, position);
-    slot.access.at_target = at_target;
-    slot.access.stream = stream_of(pair.id, at_target);
+    slot.at_target = at_target;
     return slot;
   }
   /// Slots that payload fetches leave for everything else, so that answers and completions never wait for
@@ -117,11 +111,11 @@ struct EngineCore {
   void hold(QueuePair& pair, AccessSlot& slot) {
     slot.next = kNoSlot;
     if (pair.held_last == kNoSlot) {
-      pair.held_first = slot.access.id;
+      pair.held_first = slot.id;
     } else {
-      port.slot(pair.held_last).next = slot.access.id;
+      port.slot(pair.held_last).next = slot.id;
     }
-    pair.held_last = slot.access.id;
+    pair.held_last = slot.id;
   }
 
   // --- Scheduling ---
@@ -158,10 +152,14 @@ struct EngineCore {
   }
 
   void issue_completions(QueuePair& pair) {
-    issue_completions(pair, pair.send_completions, pair.send_completions_issued,
-                      AccessPurpose::kSendCompletion);
-    issue_completions(pair, pair.receive_completions, pair.receive_completions_issued,
-                      AccessPurpose::kReceiveCompletion);
+    if (pair.send_completions_issued != pair.send_completions.tail()) {
+      issue_completions(pair, pair.send_completions, pair.send_completions_issued,
+                        AccessPurpose::kSendCompletion);
+    }
+    if (pair.receive_completions_issued != pair.receive_completions.tail()) {
+      issue_completions(pair, pair.receive_completions, pair.receive_completions_issued,
+                        AccessPurpose::kReceiveCompletion);
+    }
   }
 
   void push_event(engine::AsyncEventKind kind, const QueuePair& pair) {
@@ -203,18 +201,17 @@ struct EngineCore {
                          AccessPurpose purpose) {
     while (issued != ring.tail()) {
       if (port.available() == 0) return starve(pair);
-      const CompletionEntry& entry = ring[issued];
-      AccessSlot& slot = open_access(purpose, engine::AccessKind::kWriteCompletion, pair, issued,
-                                     purpose == AccessPurpose::kReceiveCompletion);
-      slot.access.order = verbs::AccessOrder::kRelease;
-      slot.access.length = config.completion_bytes;
-      slot.access.address =
+      const bool at_target = purpose == AccessPurpose::kReceiveCompletion;
+      AccessSlot& slot = open_access(purpose, engine::AccessKind::kWriteCompletion, pair, issued, at_target);
+      slot.order = verbs::AccessOrder::kRelease;
+      slot.length = config.completion_bytes;
+      slot.address =
           pair.config.completion_ring +
           std::uint64_t{pair.completions_written++ % (pair.config.send_depth + pair.config.receive_depth)} *
               config.completion_bytes;
-      slot.access.operation = entry.completion.operation;
+      slot.operation = ring[issued].operation;
       // Behind placements that wait for their receive entry.
-      if (slot.access.at_target && pair.held_first != kNoSlot) {
+      if (at_target && pair.held_first != kNoSlot) {
         hold(pair, slot);
       } else {
         port.issue(slot);

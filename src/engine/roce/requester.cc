@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "base/check.h"
 #include "engine/roce/retransmission.h"
@@ -138,16 +139,33 @@ PostStatus Requester::post(QueuePair& pair, const verbs::WorkRequest& request,
                            engine::Submission submission) {
   const PostStatus status = check(pair, request);
   if (status != PostStatus::kOk) return status;
+  const bool is_atomic = verbs::is_atomic(request.verb);
   SendEntry& entry = pair.send.push_stale();
-  entry.request = request;
-  entry.first_psn = 0;
-  entry.packets = 0;
-  entry.sequence = 0;
-  entry.atomic_result = {};
+  entry.id = request.id;
+  entry.operation = request.operation;
+  entry.remote_address = request.remote.address;
+  entry.operand = request.operand[0];
+  entry.compare = request.compare[0];
+  entry.original = 0;
+  entry.remote_key = request.remote.token.id;
+  entry.immediate = request.verb == Verb::kSendInvalidate ? request.invalidate.id
+                                                          : static_cast<std::uint32_t>(request.immediate);
+  entry.length = is_atomic ? 8 : request.length;
+  entry.verb = request.verb;
+  entry.local_count = request.local_count;
   entry.status = CompletionStatus::kSuccess;
-  if (verbs::is_atomic(request.verb)) entry.request.length = 8;
+  entry.signaled = request.signaled;
+  entry.fence = request.fence;
+  entry.solicited = request.solicited;
+  entry.is_inline = request.inline_data.kind != wire::PayloadKind::kNone;
   entry.fetched = submission == engine::Submission::kInHand;
-  core_.pool->retain(request.inline_data.buffer);
+  if (entry.is_inline) {
+    std::construct_at(&entry.inline_data, request.inline_data);
+    core_.pool->retain(request.inline_data.buffer);
+  } else {
+    std::construct_at(&entry.local);
+    entry.local.set(request.local, request.local_count);
+  }
   return PostStatus::kOk;
 }
 
@@ -169,11 +187,10 @@ void Requester::fetch_work(QueuePair& pair) {
     AccessSlot& slot =
         core_.open_access(AccessPurpose::kFetchWork, AccessKind::kFetchWorkRequest, pair, first, false);
     slot.detail = count;
-    slot.access.count = static_cast<std::uint8_t>(count);
-    slot.access.length = count * core_.config.work_entry_bytes;
-    slot.access.address =
-        pair.config.send_ring + std::uint64_t{first & ring_mask} * core_.config.work_entry_bytes;
-    slot.access.operation = pair.send[first].request.operation;
+    slot.count = static_cast<std::uint8_t>(count);
+    slot.length = count * core_.config.work_entry_bytes;
+    slot.address = pair.config.send_ring + std::uint64_t{first & ring_mask} * core_.config.work_entry_bytes;
+    slot.operation = pair.send[first].operation;
     core_.port.issue(slot);
     pair.fetch_issued += count;
     ++pair.fetches_in_flight;
@@ -198,11 +215,10 @@ void Requester::wait(TimePs now, QueuePair& pair, const SendEntry& entry, trace:
   pair.waiting = true;
   pair.waiting_stage = stage;
   pair.waiting_since = now;
-  pair.waiting_operation = entry.request.operation;
+  pair.waiting_operation = entry.operation;
 }
 
-void Requester::stop_waiting(TimePs now, QueuePair& pair) {
-  if (!pair.waiting) return;
+void Requester::end_wait(TimePs now, QueuePair& pair) {
   pair.waiting = false;
   if (core_.tracer == nullptr) return;
   core_.tracer->span(pair.waiting_operation, pair.waiting_stage, pair.waiting_since, now,
@@ -213,15 +229,14 @@ bool Requester::may_start(TimePs now, QueuePair& pair, SendEntry& entry) {
   const RequesterContext& requester = pair.context.requester;
   // [IBTA vol 1 10.8.3.3: a fenced request waits for all earlier READs and atomics] Their results must be in
   // memory.
-  if (entry.request.fence && (requester.reads_outstanding > 0 || pair.responses_outstanding > 0)) {
+  if (entry.fence && (requester.reads_outstanding > 0 || pair.responses_outstanding > 0)) {
     wait(now, pair, entry, trace::Stage::kOrderWait);
     return false;
   }
-  if (expects_answer(entry.request.verb)) {
+  if (expects_answer(entry.verb)) {
     const auto span =
         static_cast<std::uint32_t>(wire::psn_difference(requester.next, requester.unacknowledged));
-    const std::uint32_t packets =
-        entry.request.verb == Verb::kRead ? packets_for(entry.request.length, pair.context) : 1;
+    const std::uint32_t packets = entry.verb == Verb::kRead ? packets_for(entry.length, pair.context) : 1;
     // [IBTA vol 1 9.4.4, 9.4.5: at most the negotiated number of READs and atomics outstanding]
     if (requester.reads_outstanding >= requester.read_limit ||
         (span > 0 && span + packets > static_cast<std::uint32_t>(kPsnSpanLimit))) {
@@ -235,12 +250,12 @@ bool Requester::may_start(TimePs now, QueuePair& pair, SendEntry& entry) {
 void Requester::assign_psns(QueuePair& pair, SendEntry& entry) {
   RequesterContext& requester = pair.context.requester;
   entry.first_psn = requester.next_unassigned;
-  entry.packets = verbs::is_atomic(entry.request.verb) ? 1 : packets_for(entry.request.length, pair.context);
+  entry.packets = verbs::is_atomic(entry.verb) ? 1 : packets_for(entry.length, pair.context);
   requester.sequence = wire::psn_add(requester.sequence, 1);
   entry.sequence = requester.sequence;
   requester.next_unassigned = wire::psn_add(entry.first_psn, entry.packets);
   ++requester.assigned;
-  if (expects_answer(entry.request.verb)) ++requester.reads_outstanding;
+  if (expects_answer(entry.verb)) ++requester.reads_outstanding;
 }
 
 void Requester::advance(TimePs now, QueuePair& pair) {
@@ -265,7 +280,7 @@ void Requester::advance(TimePs now, QueuePair& pair) {
     if (is_new && !may_start(now, pair, entry)) break;
     // [IBTA vol 1 9.7.7.2: without credit one packet may go, and must be acknowledged]
     const std::uint32_t sequence = is_new ? wire::psn_add(requester.sequence, 1) : entry.sequence;
-    const bool limited = requester.credits_in_use && verbs::consumes_receive_entry(entry.request.verb) &&
+    const bool limited = requester.credits_in_use && verbs::consumes_receive_entry(entry.verb) &&
                          wire::psn_after(sequence, requester.credit_limit);
     if (limited && requester.limited_outstanding) {
       wait(now, pair, entry, trace::Stage::kWindowWait);
@@ -284,14 +299,18 @@ void Requester::advance(TimePs now, QueuePair& pair) {
 
 void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
   RequesterContext& requester = pair.context.requester;
-  const verbs::WorkRequest& request = entry.request;
   const Position at = pair.transmit.tail();
-  TransmitEntry& packet = pair.transmit.push();
+  TransmitEntry& packet = pair.transmit.push_stale();
+  packet.payload = wire::Payload{};
   packet.psn = requester.next;
+  packet.psn_count = 1;
   packet.work = requester.sending;
   packet.packet = requester.packet;
-  const bool answered = expects_answer(request.verb);
-  packet.opcode = opcode_of(request.verb, answered ? 0 : requester.packet, entry.packets);
+  packet.pending = 0;
+  packet.gathered = false;
+  packet.failed = false;
+  const bool answered = expects_answer(entry.verb);
+  packet.opcode = opcode_of(entry.verb, answered ? 0 : requester.packet, entry.packets);
   if (answered) {
     // A READ that is asked for again asks for the part that is missing.
     packet.psn_count = entry.packets - requester.packet;
@@ -304,7 +323,7 @@ void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
                          outstanding >= static_cast<std::int32_t>(core_.config.window_packets) ||
                          requester.limited_outstanding;
     const std::uint32_t offset = packet.packet << pair.context.mtu_shift;
-    const std::uint32_t length = std::min(pair.context.path_mtu, request.length - offset);
+    const std::uint32_t length = std::min(pair.context.path_mtu, entry.length - offset);
     if (length > 0) fetch_payload(pair, entry, packet, at, offset, length);
   }
   requester.next = wire::psn_add(requester.next, packet.psn_count);
@@ -320,44 +339,34 @@ void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
 // Asks memory for bytes [offset, offset + length) of the message; they may lie in several pieces.
 void Requester::fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitEntry& packet, Position at,
                               std::uint32_t offset, std::uint32_t length) {
-  const verbs::WorkRequest& request = entry.request;
-  if (request.inline_data.kind != wire::PayloadKind::kNone) {
-    packet.payload = wire::slice(request.inline_data, offset, length);
+  if (entry.is_inline) {
+    packet.payload = wire::slice(entry.inline_data, offset, length);
     core_.pool->retain(packet.payload.buffer);
     return;
   }
-  std::uint32_t done = 0;
-  std::uint64_t skip = offset;
-  for (std::uint8_t piece = 0; done < length; ++piece) {
-    const verbs::ScatterEntry& local = request.local[piece];
-    if (skip >= local.length) {
-      skip -= local.length;
-      continue;
-    }
-    const std::uint32_t part =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(local.length - skip, length - done));
-    if (part < length && !packet.gathered) {
-      const wire::BufferId buffer = core_.pool->acquire(length);
-      packet.payload = wire::bytes_payload(core_.pool->data(buffer), length, buffer);
-      packet.gathered = true;
-    }
-    AccessSlot& slot = core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
-    slot.detail = done;
-    slot.access.address = local.address + skip;
-    slot.access.length = part;
-    slot.access.operation = request.operation;
-    core_.port.issue(slot);
-    ++packet.pending;
-    done += part;
-    skip = 0;
-  }
+  entry.local.for_parts(
+      entry.local_count, offset, length, [&](std::uint64_t address, std::uint32_t done, std::uint32_t part) {
+        if (part < length && !packet.gathered) {
+          const wire::BufferId buffer = core_.pool->acquire(length);
+          packet.payload = wire::bytes_payload(core_.pool->data(buffer), length, buffer);
+          packet.gathered = true;
+        }
+        AccessSlot& slot =
+            core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
+        slot.detail = done;
+        slot.address = address;
+        slot.length = part;
+        slot.operation = entry.operation;
+        core_.port.issue(slot);
+        ++packet.pending;
+      });
 }
 
 void Requester::payload_fetched(TimePs, QueuePair& pair, AccessSlot& slot, const AccessResult& result) {
   if (!pair.transmit.contains(slot.position)) return;  // Sent again or given up since.
   TransmitEntry& packet = pair.transmit[slot.position];
   --packet.pending;
-  if (result.status != AccessStatus::kDone || result.data.length != slot.access.length) {
+  if (result.status != AccessStatus::kDone || result.data.length != slot.length) {
     packet.failed = true;
   } else if (packet.gathered) {
     wire::fill(result.data, {core_.pool->data(packet.payload.buffer) + slot.detail, result.data.length});
@@ -379,12 +388,6 @@ void Requester::discard_prepared(QueuePair& pair) {
 
 // --- Transmission ---
 
-std::size_t Requester::ready_class(const QueuePair& pair) const {
-  if (pair.transmit.empty() || pair.transmit.front().pending > 0) return kSendClassCount;
-  const bool resent = wire::psn_before(pair.transmit.front().psn, pair.context.requester.highest_sent);
-  return resent ? 1 : 2;
-}
-
 bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
   if (pair.transmit.empty() || pair.transmit.front().pending > 0) return false;
   RequesterContext& requester = pair.context.requester;
@@ -399,9 +402,8 @@ bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
     core_.kick(pair);
     return false;
   }
-  const verbs::WorkRequest& request = entry.request;
   const QueuePairContext& context = pair.context;
-  begin_packet(core_.config, context, request.operation, out);
+  begin_packet(core_.config, context, entry.operation, out);
   out.payload = packet.payload;
   wire::RocePacket& roce = out.roce;
   roce.bth.opcode = packet.opcode;
@@ -409,14 +411,14 @@ bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
   roce.bth.acknowledge_request = packet.acknowledge;
   const std::uint16_t headers = wire::roce_headers(packet.opcode);
   const bool ends_message = packet.packet + 1 == entry.packets;
-  roce.bth.solicited = request.solicited && ends_message && verbs::consumes_receive_entry(request.verb);
-  if ((headers & wire::kRoceImmediate) != 0) roce.immediate = static_cast<std::uint32_t>(request.immediate);
-  if ((headers & wire::kRoceIeth) != 0) roce.invalidate_key = request.invalidate.id;
+  roce.bth.solicited = entry.solicited && ends_message && verbs::consumes_receive_entry(entry.verb);
+  if ((headers & wire::kRoceImmediate) != 0) roce.immediate = entry.immediate;
+  if ((headers & wire::kRoceIeth) != 0) roce.invalidate_key = entry.immediate;
   if ((headers & wire::kRoceReth) != 0) {
     const std::uint32_t offset = packet.packet << context.mtu_shift;
-    roce.reth = {request.remote.address + offset, request.remote.token.id, request.length - offset};
+    roce.reth = {entry.remote_address + offset, entry.remote_key, entry.length - offset};
   } else if ((headers & wire::kRoceAtomicEth) != 0) {
-    roce.atomic = {request.remote.address, request.operand[0], request.compare[0], request.remote.token.id};
+    roce.atomic = {entry.remote_address, entry.operand, entry.compare, entry.remote_key};
   }
 
   requester.sent = wire::psn_add(packet.psn, packet.psn_count);

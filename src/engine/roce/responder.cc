@@ -62,11 +62,19 @@ std::uint8_t Responder::ack_syndrome(const QueuePair& pair) const {
 }
 
 Answer& Responder::push_answer(QueuePair& pair, AnswerKind kind, Psn psn) {
-  Answer& answer = pair.answers.push();
-  answer.kind = kind;
+  Answer& answer = pair.answers.push_stale();
+  if (kind == AnswerKind::kRead || kind == AnswerKind::kAtomic) answer = Answer{};
+  answer.operation = {};
+  answer.original = 0;
   answer.psn = psn;
   answer.message_sequence = pair.context.responder.message_sequence;
+  answer.fault_psn = 0;
+  answer.outstanding = 0;
   answer.syndrome = ack_syndrome(pair);
+  answer.kind = kind;
+  answer.closed = false;
+  answer.silent = false;
+  answer.failed = false;
   return answer;
 }
 
@@ -103,34 +111,6 @@ bool Responder::refuse(QueuePair& pair, NakCode code, Psn psn) {
 
 void Responder::receiver_not_ready(QueuePair& pair, Psn psn) {
   push_nak(pair, wire::rnr_syndrome(core_.config.min_rnr_timer), psn);
-}
-
-void Responder::list_if_ready(QueuePair& pair) {
-  const std::size_t send_class = ready_class(pair);
-  if (send_class != kSendClassCount) core_.list_flow(pair, Flow::kAnswers, send_class);
-}
-
-std::size_t Responder::ready_class(QueuePair& pair) {
-  while (!pair.answers.empty()) {
-    const Answer& answer = pair.answers.front();
-    switch (answer.kind) {
-      case AnswerKind::kAcknowledge:
-        if (!answer.closed || answer.outstanding > 0) return kSendClassCount;
-        if (answer.silent && !answer.failed) {
-          pair.answers.pop();
-          continue;
-        }
-        return 0;
-      case AnswerKind::kNak:
-        return 0;
-      case AnswerKind::kAtomic:
-        return answer.started && answer.outstanding == 0 ? 0 : kSendClassCount;
-      case AnswerKind::kRead:
-        if (answer.fetched == answer.sent || !pair.read_ahead.front().ready) return kSendClassCount;
-        return 2;
-    }
-  }
-  return kSendClassCount;
 }
 
 void Responder::fill_header(const QueuePair& pair, const Answer& answer, wire::Packet& out) const {
@@ -276,12 +256,11 @@ bool Responder::in_order(TimePs now, QueuePair& pair, const wire::Packet& packet
 }
 
 // The packet has been executed: count it, and acknowledge it if it asks for that.
-void Responder::accept(QueuePair& pair, const wire::Packet& packet, bool message_ends) {
+void Responder::accept(QueuePair& pair, Answer& answer, const wire::Packet& packet, bool message_ends) {
   ResponderContext& responder = pair.context.responder;
   responder.expected = wire::psn_add(responder.expected, 1);
   responder.nak_sent = false;
   if (message_ends) responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
-  Answer& answer = open_acknowledge(pair);
   answer.psn = packet.roce.bth.psn;
   answer.message_sequence = responder.message_sequence;
   answer.operation = packet.operation;
@@ -290,20 +269,20 @@ void Responder::accept(QueuePair& pair, const wire::Packet& packet, bool message
   answer.silent = false;
 }
 
-void Responder::place(QueuePair& pair, const wire::Packet& packet, std::uint64_t address,
+// `answer`, the newest one, waits for the placement.
+void Responder::place(QueuePair& pair, Answer& answer, const wire::Packet& packet, std::uint64_t address,
                       const wire::Payload& data, verbs::AccessOrder order, std::uint32_t remote_key) {
   const Position entry = pair.context.responder.receive_position;
   if (remote_key == 0 && pair.receives.is_bad(entry)) return;  // See refuse_bad_entry().
-  Answer& answer = open_acknowledge(pair);
   ++answer.outstanding;
   AccessSlot& slot =
       core_.open_access(AccessPurpose::kPlacement, AccessKind::kWrite, pair, pair.answers.tail() - 1, true);
   slot.detail = packet.roce.bth.psn;
-  slot.access.address = address;
-  slot.access.length = data.length;
-  slot.access.data = data;
-  slot.access.order = order;
-  slot.access.operation = packet.operation;
+  slot.address = address;
+  slot.length = data.length;
+  slot.data = data;
+  slot.order = order;
+  slot.operation = packet.operation;
   core_.pool->retain(data.buffer);
   slot.for_receive = remote_key == 0;
   slot.needs_entry = slot.for_receive && !pair.receives.is_fetched(entry);
@@ -343,13 +322,14 @@ bool Responder::take_write(QueuePair& pair, const wire::Packet& packet, bool fir
   // [IBTA vol 1 9.7.4.1.6: the packets carry exactly the DMA length]
   if (last ? length != remaining : remaining <= length) return refuse(pair, NakCode::kInvalidRequest, psn);
 
-  if (length > 0) place(pair, packet, address, packet.payload, record->write_order, key);
+  Answer& answer = open_acknowledge(pair);
+  if (length > 0) place(pair, answer, packet, address, packet.payload, record->write_order, key);
   responder.remote_key = key;
   responder.length = total;
   responder.address = address + length;
   responder.received = received + length;
   responder.message = last ? MessageInProgress::kNone : MessageInProgress::kWrite;
-  accept(pair, packet, last);
+  accept(pair, answer, packet, last);
   if (takes_entry) {
     responder.receive_position = pair.receives.take();
     fetch_receives(pair, packet.operation);
@@ -373,10 +353,9 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
     return refuse(pair, NakCode::kRemoteAccess, psn);
 
   const Position position = first ? pair.receives.taken() : responder.receive_position;
-  const verbs::ReceiveRequest& entry = pair.receives.entry(position);
+  const ReceiveEntry& entry = pair.receives.entry(position);
   const std::uint32_t offset = first ? 0 : responder.received;
-  std::uint64_t room = 0;
-  for (std::uint8_t at = 0; at < entry.local_count; ++at) room += entry.local[at].length;
+  const std::uint64_t room = entry.local.bytes(entry.local_count);
   // [IBTA vol 1 9.7.4.1.6: the receive buffer is too small]
   if (std::uint64_t{offset} + length > room) return refuse(pair, NakCode::kInvalidRequest, psn);
 
@@ -385,23 +364,15 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
     responder.received = 0;
     fetch_receives(pair, packet.operation);
   }
-  std::uint32_t done = 0;
-  std::uint64_t skip = offset;
-  for (std::uint8_t piece = 0; done < length; ++piece) {
-    const verbs::ScatterEntry& local = entry.local[piece];
-    if (skip >= local.length) {
-      skip -= local.length;
-      continue;
-    }
-    const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(local.length - skip, length - done));
-    place(pair, packet, local.address + skip, wire::slice(packet.payload, done, part),
-          verbs::AccessOrder::kRelaxed, 0);
-    done += part;
-    skip = 0;
-  }
+  Answer& answer = open_acknowledge(pair);
+  entry.local.for_parts(entry.local_count, offset, length,
+                        [&](std::uint64_t address, std::uint32_t done, std::uint32_t part) {
+                          place(pair, answer, packet, address, wire::slice(packet.payload, done, part),
+                                verbs::AccessOrder::kRelaxed, 0);
+                        });
   responder.received += length;
   responder.message = last ? MessageInProgress::kNone : MessageInProgress::kSend;
-  accept(pair, packet, last);
+  accept(pair, answer, packet, last);
   if (last) {
     if (invalidates) {
       core_.keys.invalidate(roce.invalidate_key);
@@ -416,21 +387,34 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
   return true;
 }
 
+// The completion of the oldest receive entry, which says nothing of a message yet.
+CompletionEntry& Responder::push_receive_completion(QueuePair& pair, Verb verb,
+                                                    verbs::CompletionStatus status) {
+  CompletionEntry& record = pair.receive_completions.push_stale();
+  record.id = pair.receives.entry(pair.receives.head()).id;
+  record.operation = {};
+  record.original = 0;
+  record.length = 0;
+  record.work = pair.receives.head();
+  record.remote_host = 0;
+  record.remote_queue = 0;
+  record.immediate = 0;
+  record.status = status;
+  record.verb = verb;
+  record.has_immediate = false;
+  record.visible = false;
+  return record;
+}
+
 void Responder::complete_receive(QueuePair& pair, const wire::Packet& packet, Verb verb,
                                  std::uint32_t length) {
-  CompletionEntry& record = pair.receive_completions.push();
-  verbs::Completion& completion = record.completion;
-  record.work = pair.receives.head();
-  completion.id = pair.receives.entry(pair.receives.head()).id;
-  completion.kind = verbs::CompletionKind::kReceive;
-  completion.verb = verb;
-  completion.length = length;
-  completion.queue = pair.id;
-  completion.remote_host = pair.context.remote_host;
-  completion.remote_queue = pair.context.remote_queue_number;
-  completion.has_immediate = carries_immediate(packet.roce.bth.opcode);
-  completion.immediate = completion.has_immediate ? packet.roce.immediate : 0;
-  completion.operation = packet.operation;
+  CompletionEntry& record = push_receive_completion(pair, verb, verbs::CompletionStatus::kSuccess);
+  record.operation = packet.operation;
+  record.length = length;
+  record.remote_host = pair.context.remote_host;
+  record.remote_queue = pair.context.remote_queue_number;
+  record.has_immediate = carries_immediate(packet.roce.bth.opcode);
+  record.immediate = record.has_immediate ? packet.roce.immediate : 0;
   pair.receives.pop();
   core_.issue_completions(pair);
 }
@@ -442,7 +426,7 @@ void Responder::post_receive(QueuePair& pair, const verbs::ReceiveRequest& reque
   fetch_receives(pair);
 }
 
-void Responder::fetch_receives(QueuePair& pair, wire::OperationTag operation) {
+void Responder::fetch_receives_ahead(QueuePair& pair, wire::OperationTag operation) {
   const std::uint32_t ring_mask = pair.config.receive_depth - 1;
   // One fetch has its slot, see kAccessesPerPacket; those ahead of need leave the packet's own slots alone.
   for (std::uint32_t kept = 0;; kept = kAccessesPerPacket) {
@@ -454,10 +438,10 @@ void Responder::fetch_receives(QueuePair& pair, wire::OperationTag operation) {
     while (count < wanted && count < core_.config.fetch_batch && ((first + count) & ring_mask) != 0) ++count;
     AccessSlot& slot = core_.open_access(AccessPurpose::kFetchReceive, AccessKind::kFetchReceiveEntry, pair,
                                          first + count, true);
-    slot.access.count = static_cast<std::uint8_t>(count);
-    slot.access.operation = operation;
-    slot.access.length = count * core_.config.receive_entry_bytes;
-    slot.access.address =
+    slot.count = static_cast<std::uint8_t>(count);
+    slot.operation = operation;
+    slot.length = count * core_.config.receive_entry_bytes;
+    slot.address =
         pair.config.receive_ring + std::uint64_t{first & ring_mask} * core_.config.receive_entry_bytes;
     core_.port.issue(slot);
     pair.receives.note_fetch_issued(count);
@@ -465,7 +449,7 @@ void Responder::fetch_receives(QueuePair& pair, wire::OperationTag operation) {
 }
 
 void Responder::receive_fetched(QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
-  const Position first = slot.position - slot.access.count;
+  const Position first = slot.position - slot.count;
   // Entries of an earlier life of the queue pair say nothing about those that it has now.
   const bool cleared = pair.receives.is_cleared(first);
   const bool failed = result.status != AccessStatus::kDone;
@@ -515,22 +499,20 @@ void Responder::fail_placement(QueuePair& pair, Answer& answer, Psn psn, Positio
 void Responder::end_entry(QueuePair& pair, Position entry, verbs::CompletionStatus status) {
   for (Position at = pair.receive_completions.head(); at != pair.receive_completions.tail(); ++at) {
     CompletionEntry& record = pair.receive_completions[at];
-    if (record.work == entry && !record.visible) record.completion.status = status;
+    if (record.work == entry && !record.visible) record.status = status;
   }
 }
 
 void Responder::flush_receives(QueuePair& pair) {
   while (!pair.receives.empty()) {
-    CompletionEntry& record = pair.receive_completions.push();
-    record.completion.id = pair.receives.entry(pair.receives.head()).id;
-    record.completion.kind = verbs::CompletionKind::kReceive;
-    record.completion.verb = Verb::kSend;
     // The entry that ended the queue pair says why.
     const bool ended =
         pair.receives.head() != pair.receives.taken() && pair.receives.is_bad(pair.receives.head());
-    record.completion.status =
-        ended ? verbs::CompletionStatus::kLocalOperation : verbs::CompletionStatus::kFlushed;
-    record.completion.queue = pair.id;
+    // No later error of memory changes what the program is told here.
+    push_receive_completion(
+        pair, Verb::kSend,
+        ended ? verbs::CompletionStatus::kLocalOperation : verbs::CompletionStatus::kFlushed)
+        .work = 0;
     pair.receives.pop();
   }
   pair.receives.clear();
@@ -551,15 +533,10 @@ void Responder::placed(TimePs now, QueuePair& pair, const AccessSlot& slot, cons
     for (Position at = pair.receive_completions.head();
          slot.for_receive && at != pair.receive_completions.tail(); ++at) {
       CompletionEntry& entry = pair.receive_completions[at];
-      if (entry.work == slot.entry) entry.completion.status = verbs::CompletionStatus::kLocalAccess;
+      if (entry.work == slot.entry) entry.status = verbs::CompletionStatus::kLocalAccess;
     }
   }
   if (answer.outstanding > 0) return;
-  start_held(now, pair);
-}
-
-void Responder::advance(TimePs now, QueuePair& pair) {
-  fetch_receives(pair);
   start_held(now, pair);
 }
 
@@ -580,12 +557,13 @@ void Responder::discard_held(QueuePair& pair) {
 
 void Responder::discard(QueuePair& pair) {
   pair.answers.clear();
+  pair.reads_to_fetch = 0;
   while (!pair.read_ahead.empty()) {
     core_.pool->release(pair.read_ahead.front().payload.buffer);
     pair.read_ahead.pop();
   }
   pair.held_answers = 0;
-  for (SavedResource& saved : pair.resources) saved = SavedResource{};
+  for (SavedResource& saved : pair.saved_resources()) saved = SavedResource{};
 }
 
 }  // namespace wharf::roce

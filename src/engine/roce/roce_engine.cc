@@ -49,9 +49,6 @@ RoceEngine::~RoceEngine() {
   core_.port.close_all();
 }
 
-QueuePair* RoceEngine::find(engine::QueueId queue) {
-  return queue < core_.queues.size() && core_.queues[queue]->in_use ? core_.queues[queue].get() : nullptr;
-}
 const QueuePair* RoceEngine::find(engine::QueueId queue) const {
   return const_cast<RoceEngine*>(this)->find(queue);
 }
@@ -83,9 +80,8 @@ PostStatus RoceEngine::post(TimePs now, engine::QueueId queue, const verbs::Work
   if (pair == nullptr) return PostStatus::kBadQueue;
   const PostStatus status = requester_.post(*pair, request, submission);
   if (status != PostStatus::kOk) return status;
-  if (!contexts_.usable(*pair)) pair->cache.operation = request.operation;
-  core_.kick(*pair);
-  run_kicked(now);
+  if (!contexts_.is_unlimited() && !contexts_.usable(*pair)) pair->cache.operation = request.operation;
+  run_posted(now, *pair);
   return status;
 }
 
@@ -99,23 +95,11 @@ PostStatus RoceEngine::post_receive(TimePs now, engine::QueueId queue, const ver
     return PostStatus::kQueueFull;
   }
   responder_.post_receive(*pair, request);
-  run_kicked(now);
+  settle(now);
   return PostStatus::kOk;
 }
 
 PostStatus RoceEngine::issue(TimePs, const verbs::LoadStore&) { return PostStatus::kUnsupported; }
-
-bool RoceEngine::poll(engine::QueueId queue, verbs::Completion& out) {
-  QueuePair* pair = find(queue);
-  if (pair == nullptr) return false;
-  for (PositionRing<CompletionEntry>* ring : {&pair->send_completions, &pair->receive_completions}) {
-    if (ring->empty() || !ring->front().visible) continue;
-    out = ring->front().completion;
-    ring->pop();
-    return true;
-  }
-  return false;
-}
 
 bool RoceEngine::next_completed_queue(engine::QueueId& out) {
   while (!core_.completed.empty()) {
@@ -227,7 +211,7 @@ void RoceEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) 
   } else if (!contexts_.defer_packet(now, *pair, packet)) {
     ++core_.counters.dropped_no_resources;
   }
-  run_kicked(now);
+  settle(now);
 }
 
 void RoceEngine::seal(wire::Packet& out) {
@@ -257,7 +241,7 @@ bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask clas
     pair.flow_listed[static_cast<std::size_t>(flow)] = false;
     if (!contexts_.usable(pair)) {
       if (pair.in_use) contexts_.defer_flow(now, pair, flow);
-      run_kicked(now);
+      settle(now);
       continue;
     }
     const auto ready_class = [&] {
@@ -279,7 +263,7 @@ bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask clas
     }
     const std::size_t next_class = ready_class();
     if (next_class != kSendClassCount) core_.list_flow(pair, flow, next_class);
-    run_kicked(now);
+    settle(now);
     if (sent) return true;
     at = 0;  // A flow may have moved to a more urgent list.
   }
@@ -299,8 +283,6 @@ bool needs_context(AccessPurpose purpose) {
 
 // --- Memory and time ---
 
-bool RoceEngine::next_access(engine::Access& out) { return core_.port.next(out); }
-
 void RoceEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
   if (!core_.port.is_asked(access)) return;
   AccessSlot& slot = core_.port.slot(access);
@@ -313,7 +295,7 @@ void RoceEngine::access_done(TimePs now, engine::AccessId access, const engine::
     core_.port.close(slot);
   }
   if (!core_.starved.empty()) core_.feed_starved();
-  run_kicked(now);
+  settle(now);
 }
 
 void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
@@ -347,8 +329,7 @@ void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::Acces
           slot.purpose == AccessPurpose::kSendCompletion ? pair.send_completions : pair.receive_completions;
       if (!ring.contains(slot.position)) return;
       ring[slot.position].visible = true;
-      if (result.status != engine::AccessStatus::kDone)
-        completion_failed(pair, ring[slot.position].completion);
+      if (result.status != engine::AccessStatus::kDone) completion_failed(pair, ring[slot.position]);
       if (slot.position == ring.head()) core_.note_completed(pair);
       return;
     }
@@ -362,8 +343,9 @@ void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::Acces
 }
 
 // [IBTA vol 1 10.10.2: an error of the completion queue takes its queue pairs to the error state]
-void RoceEngine::completion_failed(QueuePair& pair, verbs::Completion& completion) {
-  if (completion.ok()) completion.status = verbs::CompletionStatus::kLocalOperation;
+void RoceEngine::completion_failed(QueuePair& pair, CompletionEntry& completion) {
+  if (completion.status == verbs::CompletionStatus::kSuccess)
+    completion.status = verbs::CompletionStatus::kLocalOperation;
   core_.push_event(engine::AsyncEventKind::kCompletionError, pair);
   pair.fatal = true;
   core_.kick(pair);
@@ -377,6 +359,16 @@ void RoceEngine::run(TimePs now, QueuePair& pair) {
   requester_.advance(now, pair);
   responder_.advance(now, pair);
   core_.issue_completions(pair);
+}
+
+// Nothing else waits for its turn when an input begins.
+void RoceEngine::run_posted(TimePs now, QueuePair& pair) {
+  if (contexts_.is_unlimited() && core_.kicked.empty()) {
+    run(now, pair);
+  } else {
+    core_.kick(pair);
+  }
+  settle(now);
 }
 
 void RoceEngine::run_kicked(TimePs now) {
@@ -405,8 +397,9 @@ void RoceEngine::catch_up(TimePs now, QueuePair& pair) {
     fail_without_context(now, pair);
   }
   while (AccessSlot* slot = contexts_.pop_access(pair)) {
-    handle_access(now, *slot, slot->result);
-    core_.pool->release(slot->result.data.buffer);
+    const engine::AccessResult& result = contexts_.answer(*slot);
+    handle_access(now, *slot, result);
+    core_.pool->release(result.data.buffer);
     core_.port.close(*slot);
   }
   while (const wire::Packet* packet = contexts_.front_packet(pair)) {
@@ -449,10 +442,8 @@ void RoceEngine::expire(TimePs now) {
     }
   }
   congestion_.expire(now);
-  run_kicked(now);
+  settle(now);
 }
-
-TimePs RoceEngine::deadline() const { return min(core_.timers.earliest(), congestion_.deadline()); }
 
 // --- Observation ---
 
@@ -468,8 +459,8 @@ void RoceEngine::describe_waiting(std::vector<std::string>& lines) const {
     const RequesterContext& requester = pair->context.requester;
     std::string line = "roce host " + std::to_string(core_.config.host.number) + " queue pair " +
                        std::to_string(pair->id) + ": " + std::to_string(pair->send.size()) +
-                       " requests, the oldest a " + std::string(verbs::name(oldest.request.verb)) + " of " +
-                       std::to_string(oldest.request.length) + " bytes, ";
+                       " requests, the oldest a " + std::string(verbs::name(oldest.verb)) + " of " +
+                       std::to_string(oldest.length) + " bytes, ";
     if (!pair->cache.resident || pair->cache.waiting) {
       line += "waits for context records";
     } else if (!oldest.fetched) {
