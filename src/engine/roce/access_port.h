@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include "base/slot_pool.h"
 #include "engine/contract.h"
@@ -23,48 +24,37 @@ enum class AccessPurpose : std::uint8_t {
   kResponseData,    ///< position: work request whose result is placed.
   kPlacement,       ///< position: answer that waits for it; detail: PSN of the packet.
   kReadPayload,     ///< position: in the read-ahead ring.
-  kAtomic,          ///< position: answer.
   kFetchWork,       ///< position, detail: first entry and count.
   kFetchReceive,    ///< position: one past the last entry.
   kSendCompletion,  ///< position: in the ring of send completions.
   kReceiveCompletion,
+  kAtomic,  ///< position: answer.
   kFetchQueueContext,
   kWriteQueueContext,
   kFetchKeyRecord,  ///< position: record number.
   kWriteKeyRecord,
 };
 
-/// One access: what AccessPort::next() makes an engine::Access of, and what the engine does with the answer.
+/// One access, and what the engine does with its answer.
 struct AccessSlot {
-  wire::Payload data;
-  std::uint64_t address;
-  std::uint64_t operand;  ///< kAtomic only.
-  std::uint64_t compare;  ///< kAtomic only.
-  wire::OperationTag operation;
-  engine::AccessId id;
-  std::uint32_t length;
-  engine::QueueId queue;
-  Position position;
-  std::uint32_t detail;
-  Position entry;            ///< Placement with `for_receive`: its receive entry.
-  std::uint32_t remote_key;  ///< Placement of a WRITE: the key that allows it.
-  std::uint32_t next;  ///< In the list of accesses to hand out, to hold back, or to process later; free.
-  engine::AccessKind kind;
-  verbs::AccessOrder order;
-  verbs::Verb atomic;  ///< kAtomic only.
-  std::uint8_t count;  ///< Fetches: how many entries.
-  AccessPurpose purpose;
-  bool at_target;
-  bool for_receive;  ///< Placement: lands in a receive entry.
-  bool needs_entry;  ///< Placement: waits for receive entry `entry`.
-  bool asked;        ///< The host has it and has not answered.
-  bool open;
+  engine::Access access;
+  Position position = 0;
+  std::uint32_t detail = 0;      ///< See AccessPurpose.
+  Position entry = 0;            ///< Placement with `for_receive`: its receive entry.
+  std::uint32_t remote_key = 0;  ///< Placement of a WRITE: the key that allows it.
+  std::uint32_t next =
+      kNoSlot;  ///< In the list of accesses to hand out, to hold back, to process later; free.
+  AccessPurpose purpose = AccessPurpose::kPlacement;
+  bool for_receive = false;  ///< Placement: lands in a receive entry.
+  bool needs_entry = false;  ///< Placement: waits for receive entry `entry`.
+  bool asked = false;        ///< The host has it and has not answered.
+  bool open = false;
 };
-static_assert(sizeof(AccessSlot) == 112);
+static_assert(std::is_trivially_copyable_v<AccessSlot>);
 
 /// Slots for accesses, and the list of those that the host has not taken yet. Room is promised by reserve()
 /// alone, and memory is taken when more accesses are open than ever before. An access with data owns one
-/// reference of its buffer until close().
+/// reference of its buffer until close(). A free slot keeps the fields of an access that seldom change.
 class AccessPort {
  public:
   explicit AccessPort(wire::PayloadPool& pool) : pool_(&pool) {}
@@ -90,20 +80,18 @@ class AccessPort {
   /// A slot for a new access of `queue`, relaxed and without data; one must be available. The caller sets
   /// address, length and operation, and what its kind and purpose need beyond.
   [[gnu::always_inline]] AccessSlot& open(AccessPurpose purpose, engine::AccessKind kind,
-                                          engine::QueueId queue, Position position) {
+                                          engine::QueueId queue, Position position, std::uint32_t stream,
+                                          bool at_target) {
     const std::uint32_t index = acquire();
     AccessSlot& slot = slots_[index];
-    slot.data = wire::Payload{};
-    slot.id = index;
-    slot.queue = queue;
+    slot.access.kind = kind;
+    slot.access.order = verbs::AccessOrder::kRelaxed;
+    slot.access.count = 1;
+    slot.access.at_target = at_target;
+    slot.access.queue = queue;
+    slot.access.stream = stream;
     slot.position = position;
-    slot.detail = 0;
-    slot.remote_key = 0;
-    slot.kind = kind;
-    slot.order = verbs::AccessOrder::kRelaxed;
-    slot.count = 1;
     slot.purpose = purpose;
-    slot.at_target = false;
     slot.for_receive = false;
     slot.needs_entry = false;
     slot.asked = false;
@@ -122,7 +110,7 @@ class AccessPort {
 
   /// Hands the access out with the next next_access().
   void issue(AccessSlot& slot) {
-    const std::uint32_t index = slot.id;
+    const std::uint32_t index = slot.access.id;
     slot.next = kNoSlot;
     if (first_ == kNoSlot) {
       first_ = index;
@@ -136,43 +124,29 @@ class AccessPort {
     AccessSlot& slot = slots_[first_];
     first_ = slot.next;
     slot.asked = true;
-    out.id = slot.id;
-    out.kind = slot.kind;
-    out.order = slot.order;
-    out.count = slot.count;
-    out.at_target = slot.at_target;
-    out.queue = slot.queue;
-    out.length = slot.length;
-    out.stream = is_context(slot.purpose) ? kContextStream : stream_of(slot.queue, slot.at_target);
-    out.address = slot.address;
-    out.data = slot.data;
-    out.operation = slot.operation;
-    out.width = 8;
-    if (slot.kind == engine::AccessKind::kAtomic) {
-      out.atomic = slot.atomic;
-      out.operand = {slot.operand, 0};
-      out.compare = {slot.compare, 0};
-    } else {
-      out.atomic = verbs::Verb::kFetchAdd;
-      out.operand = {};
-      out.compare = {};
-    }
+    out = slot.access;
     return true;
   }
 
   /// Ends an access that has been answered.
-  void close(AccessSlot& slot) {
+  [[gnu::always_inline]] void close(AccessSlot& slot) {
     WHARF_CHECK(slot.open);
+    if (slot.access.data.length > 0) {
+      pool_->release(slot.access.data.buffer);
+      slot.access.data = wire::Payload{};
+    }
+    if (slot.purpose >= AccessPurpose::kAtomic) [[unlikely]] {
+      reset_words(slot.access);
+    }
     if (is_context(slot.purpose)) {
       --context_in_use_;
     } else {
       --in_use_;
     }
-    pool_->release(slot.data.buffer);
     slot.open = false;
     slot.asked = false;
     slot.next = first_free_;
-    first_free_ = slot.id;
+    first_free_ = slot.access.id;
   }
   /// Ends every access; nobody will answer any more.
   void close_all() {
@@ -182,12 +156,6 @@ class AccessPort {
   }
 
  private:
-  /// Stream of context traffic, apart from all queues.
-  static constexpr std::uint32_t kContextStream = 0xffff'ffff;
-  /// Streams of a queue: one for what it does for its own program, one for what it does for its peer.
-  static std::uint32_t stream_of(engine::QueueId id, bool at_target) {
-    return id * 2 + (at_target ? 1U : 0U);
-  }
   static constexpr bool is_context(AccessPurpose purpose) {
     return purpose >= AccessPurpose::kFetchQueueContext;
   }
@@ -201,7 +169,14 @@ class AccessPort {
   }
   std::uint32_t acquire_fresh() {
     WHARF_CHECK(extent_ < places_);
+    std::construct_at(&slots_[extent_])->access.id = extent_;
     return extent_++;
+  }
+  /// Only atomics have operands; their slots go back without.
+  static void reset_words(engine::Access& access) {
+    access.atomic = verbs::Verb::kFetchAdd;
+    access.operand = {};
+    access.compare = {};
   }
   void make_room(std::uint32_t places) {
     if (places <= places_) return;

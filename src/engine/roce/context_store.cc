@@ -63,16 +63,16 @@ bool ContextStore::defer_packet(TimePs now, QueuePair& pair, const wire::Packet&
 
 void ContextStore::defer_access(TimePs now, QueuePair& pair, AccessSlot& slot,
                                 const engine::AccessResult& result) {
-  results_[slot.id] = result;
+  results_[slot.access.id] = result;
   slot.next = kNoSlot;
   core_.pool->retain(result.data.buffer);
   ContextState& cache = pair.cache;
   if (cache.last_access == kNoSlot) {
-    cache.first_access = slot.id;
+    cache.first_access = slot.access.id;
   } else {
-    core_.port.slot(cache.last_access).next = slot.id;
+    core_.port.slot(cache.last_access).next = slot.access.id;
   }
-  cache.last_access = slot.id;
+  cache.last_access = slot.access.id;
   line_up(now, pair);
 }
 
@@ -198,10 +198,10 @@ void ContextStore::finish(TimePs now, QueuePair& pair) {
 
 AccessSlot& ContextStore::open(AccessPurpose purpose, AccessKind kind, engine::QueueId queue,
                                std::uint32_t index, std::uint64_t address, std::uint32_t bytes) {
-  AccessSlot& slot = core_.port.open(purpose, kind, queue, index);
-  slot.address = address;
-  slot.length = bytes;
-  slot.operation = {};
+  AccessSlot& slot = core_.port.open(purpose, kind, queue, index, kContextStream, false);
+  slot.access.address = address;
+  slot.access.length = bytes;
+  slot.access.operation = {};
   return slot;
 }
 
@@ -233,8 +233,8 @@ void ContextStore::write_record(TimePs now, AccessPurpose purpose, engine::Queue
   std::memcpy(core_.pool->data(buffer), record, bytes);
   std::memset(record, 0, bytes);
   AccessSlot& slot = open(purpose, AccessKind::kWriteContext, queue, index, address, bytes);
-  slot.order = verbs::AccessOrder::kRelease;  // A record may be evicted twice in a row.
-  slot.data = wire::bytes_payload(core_.pool->data(buffer), bytes, buffer);
+  slot.access.order = verbs::AccessOrder::kRelease;  // A record may be evicted twice in a row.
+  slot.access.data = wire::bytes_payload(core_.pool->data(buffer), bytes, buffer);
   core_.port.issue(slot);
 }
 
@@ -294,7 +294,7 @@ void ContextStore::access_done(TimePs now, AccessSlot& slot, const engine::Acces
     return true;
   };
   if (slot.purpose == AccessPurpose::kFetchQueueContext) {
-    QueuePair& pair = core_.queue(slot.queue);
+    QueuePair& pair = core_.queue(slot.access.queue);
     pair.cache.fetching = false;
     if (pair.cache.discard_fetch) {
       pair.cache.discard_fetch = false;
@@ -319,7 +319,7 @@ void ContextStore::access_done(TimePs now, AccessSlot& slot, const engine::Acces
       insert_key(now, index);
     }
   } else if (slot.purpose == AccessPurpose::kWriteQueueContext) {
-    ContextState& cache = core_.queue(slot.queue).cache;
+    ContextState& cache = core_.queue(slot.access.queue).cache;
     --cache.writing;
     if (failed && !cache.resident && !cache.lost) {
       cache.lost = true;

@@ -59,7 +59,7 @@ class ContextStore {
   /// The access whose answer waits longest, taken out; null when none does.
   AccessSlot* pop_access(QueuePair& pair);
   /// What the host answered to an access from pop_access().
-  const engine::AccessResult& answer(const AccessSlot& slot) const { return results_[slot.id]; }
+  const engine::AccessResult& answer(const AccessSlot& slot) const { return results_[slot.access.id]; }
   /// The packet that waits longest, or null; it stays until pop_packet().
   const wire::Packet* front_packet(const QueuePair& pair) const;
   void pop_packet(TimePs now, QueuePair& pair);
@@ -95,6 +95,8 @@ class ContextStore {
   /// served, kWritesLimit evictions, and an eviction for each fetch that was under way when these were
   /// reached.
   static constexpr std::uint32_t kAccessSlots = 2 * kServedLimit + 2 * kWritesLimit;
+  /// Stream of context traffic, apart from all queues.
+  static constexpr std::uint32_t kContextStream = 0xffff'ffff;
   static constexpr std::uint32_t kQueueRecordBytes = sizeof(QueuePairContext);
   static constexpr std::uint32_t kKeyRecordBytes = sizeof(MemoryKeyRecord);
 

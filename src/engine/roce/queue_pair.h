@@ -99,6 +99,13 @@ static_assert(std::is_trivially_copyable_v<QueuePairContext>);
 
 // --- Rings of the requester ---
 
+/// Where the data of a request is.
+enum class SendForm : std::uint8_t {
+  kPieces,  ///< In local memory, if there is any.
+  kInline,  ///< In the entry.
+  kPlain,   ///< In one piece of local memory, not empty; a Send or Write without fence.
+};
+
 /// One posted work request: what a work-queue entry of RoCE holds, and what the requester knows about it.
 struct SendEntry {
   std::uint64_t id;
@@ -106,7 +113,7 @@ struct SendEntry {
   std::uint64_t remote_address;
   union {
     Pieces local;
-    wire::Payload inline_data;  ///< With `is_inline`; this ring holds a reference.
+    wire::Payload inline_data;  ///< SendForm::kInline; this ring holds a reference.
   };
   std::uint64_t operand;  ///< Atomics: operand or swap value.
   std::uint64_t compare;
@@ -123,7 +130,7 @@ struct SendEntry {
   bool signaled;
   bool fence;
   bool solicited;
-  bool is_inline;
+  SendForm form;
   bool fetched;  ///< The interface has the entry (in hand, or read from the ring).
 };
 static_assert(sizeof(SendEntry) == 128);

@@ -2,6 +2,7 @@
 #include "engine/roce/requester.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 
@@ -21,7 +22,7 @@ using wire::RoceOpcode;
 
 /// Most PSNs between the oldest unanswered one and the end of what is asked for: half of the range in which
 /// "before" and "after" can be told apart. [IBTA vol 1 9.7.1]
-constexpr std::int32_t kPsnSpanLimit = 1 << 22;
+constexpr std::uint32_t kPsnSpanLimit = 1 << 22;
 
 /// A long message asks for an acknowledgement this often. [Linux rdma_rxe behaviour: about every 65 packets]
 constexpr std::uint32_t kAckInterval = 64;
@@ -30,6 +31,20 @@ std::uint32_t packets_for(std::uint32_t length, const QueuePairContext& context)
   const std::uint64_t count = (std::uint64_t{length} + context.path_mtu - 1) >> context.mtu_shift;
   return count == 0 ? 1 : static_cast<std::uint32_t>(count);
 }
+
+/// Of verbs with a payload: the opcode of a message of one packet.
+constexpr auto kSinglePacket = [] {
+  std::array<RoceOpcode, static_cast<std::size_t>(Verb::kFetchXor) + 1> opcodes{};
+  const auto set = [&opcodes](Verb verb, RoceOpcode opcode) {
+    opcodes[static_cast<std::size_t>(verb)] = opcode;
+  };
+  set(Verb::kWrite, RoceOpcode::kRcWriteOnly);
+  set(Verb::kWriteImm, RoceOpcode::kRcWriteOnlyImmediate);
+  set(Verb::kSend, RoceOpcode::kRcSendOnly);
+  set(Verb::kSendImm, RoceOpcode::kRcSendOnlyImmediate);
+  set(Verb::kSendInvalidate, RoceOpcode::kRcSendOnlyInvalidate);
+  return opcodes;
+}();
 
 std::uint64_t local_bytes(const verbs::WorkRequest& request) {
   std::uint64_t sum = 0;
@@ -125,9 +140,7 @@ PostStatus Requester::check(const QueuePair& pair, const verbs::WorkRequest& req
     const std::uint64_t have = is_inline ? request.inline_data.length : local_bytes(request);
     if (have != request.length || request.length > verbs::kMaxMessageBytes) return PostStatus::kBadRequest;
     // Half of the PSN range bounds a READ: 1 GiB at a path MTU of 256.
-    const std::uint64_t packets =
-        (std::uint64_t{request.length} + core_.config.path_mtu - 1) / core_.config.path_mtu;
-    if (packets > static_cast<std::uint64_t>(kPsnSpanLimit)) return PostStatus::kBadRequest;
+    if (request.length > std::uint64_t{kPsnSpanLimit} * core_.config.path_mtu) return PostStatus::kBadRequest;
   }
   // A slot is free again when the program has taken the completion.
   if (pair.send.size() + pair.send_completions.size() >= pair.config.send_depth)
@@ -157,12 +170,16 @@ PostStatus Requester::post(QueuePair& pair, const verbs::WorkRequest& request,
   entry.signaled = request.signaled;
   entry.fence = request.fence;
   entry.solicited = request.solicited;
-  entry.is_inline = request.inline_data.kind != wire::PayloadKind::kNone;
   entry.fetched = submission == engine::Submission::kInHand;
-  if (entry.is_inline) {
+  if (entry.fetched && pair.fetch_issued + 1 == pair.send.tail()) ++pair.fetch_issued;
+  if (request.inline_data.kind != wire::PayloadKind::kNone) {
+    entry.form = SendForm::kInline;
     std::construct_at(&entry.inline_data, request.inline_data);
     core_.pool->retain(request.inline_data.buffer);
   } else {
+    const bool is_plain = verbs::carries_payload(request.verb) && !request.fence && request.length > 0 &&
+                          request.local[0].length == request.length;
+    entry.form = is_plain ? SendForm::kPlain : SendForm::kPieces;
     std::construct_at(&entry.local);
     entry.local.set(request.local, request.local_count);
   }
@@ -187,10 +204,11 @@ void Requester::fetch_work(QueuePair& pair) {
     AccessSlot& slot =
         core_.open_access(AccessPurpose::kFetchWork, AccessKind::kFetchWorkRequest, pair, first, false);
     slot.detail = count;
-    slot.count = static_cast<std::uint8_t>(count);
-    slot.length = count * core_.config.work_entry_bytes;
-    slot.address = pair.config.send_ring + std::uint64_t{first & ring_mask} * core_.config.work_entry_bytes;
-    slot.operation = pair.send[first].operation;
+    slot.access.count = static_cast<std::uint8_t>(count);
+    slot.access.length = count * core_.config.work_entry_bytes;
+    slot.access.address =
+        pair.config.send_ring + std::uint64_t{first & ring_mask} * core_.config.work_entry_bytes;
+    slot.access.operation = pair.send[first].operation;
     core_.port.issue(slot);
     pair.fetch_issued += count;
     ++pair.fetches_in_flight;
@@ -238,8 +256,7 @@ bool Requester::may_start(TimePs now, QueuePair& pair, SendEntry& entry) {
         static_cast<std::uint32_t>(wire::psn_difference(requester.next, requester.unacknowledged));
     const std::uint32_t packets = entry.verb == Verb::kRead ? packets_for(entry.length, pair.context) : 1;
     // [IBTA vol 1 9.4.4, 9.4.5: at most the negotiated number of READs and atomics outstanding]
-    if (requester.reads_outstanding >= requester.read_limit ||
-        (span > 0 && span + packets > static_cast<std::uint32_t>(kPsnSpanLimit))) {
+    if (requester.reads_outstanding >= requester.read_limit || (span > 0 && span + packets > kPsnSpanLimit)) {
       wait(now, pair, entry, trace::Stage::kWindowWait);
       return false;
     }
@@ -258,14 +275,13 @@ void Requester::assign_psns(QueuePair& pair, SendEntry& entry) {
   if (expects_answer(entry.verb)) ++requester.reads_outstanding;
 }
 
-void Requester::advance(TimePs now, QueuePair& pair) {
-  if (pair.context.state != QueueState::kReadyToSend) return;
-  fetch_work(pair);
+void Requester::prepare(TimePs now, QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;
   if (requester.rnr_until != kNever) return;
   while (requester.sending != pair.send.tail()) {
     SendEntry& entry = pair.send[requester.sending];
     if (!entry.fetched || pair.transmit.full()) break;
+    if (entry.form == SendForm::kPlain && prepare_plain(pair, entry)) continue;
     if (entry.status != CompletionStatus::kSuccess) {
       // A local error is reported when everything before it is complete.
       if (requester.sending == pair.send.head()) fail(now, pair, entry.status);
@@ -295,6 +311,45 @@ void Requester::advance(TimePs now, QueuePair& pair) {
     if (limited) requester.limited_outstanding = true;
     prepare_packet(pair, entry);
   }
+}
+
+// The usual request, in one pass: new, of one packet, with nothing that could hold it back. False, and
+// nothing has happened, when it is not like that.
+bool Requester::prepare_plain(QueuePair& pair, SendEntry& entry) {
+  RequesterContext& requester = pair.context.requester;
+  const Psn psn = requester.next;
+  if (entry.length > pair.context.path_mtu || requester.sending != requester.assigned || pair.waiting ||
+      requester.credits_in_use || requester.limited_outstanding ||
+      entry.status != CompletionStatus::kSuccess || !core_.may_fetch_payload() ||
+      wire::psn_difference(psn, requester.unacknowledged) >=
+          static_cast<std::int32_t>(core_.config.window_packets)) {
+    return false;
+  }
+  const Position at = pair.transmit.tail();
+  TransmitEntry& packet = pair.transmit.push_stale();
+  packet.payload = wire::Payload{};
+  packet.psn = psn;
+  packet.psn_count = 1;
+  packet.work = requester.sending;
+  packet.packet = 0;
+  packet.pending = 1;
+  packet.acknowledge = true;
+  packet.gathered = false;
+  packet.failed = false;
+  packet.opcode = kSinglePacket[static_cast<std::size_t>(entry.verb)];
+  entry.first_psn = requester.next_unassigned;
+  entry.packets = 1;
+  entry.sequence = requester.sequence = wire::psn_add(requester.sequence, 1);
+  requester.next_unassigned = wire::psn_add(requester.next_unassigned, 1);
+  requester.next = wire::psn_add(psn, 1);
+  requester.assigned = ++requester.sending;
+  AccessSlot& slot = core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
+  slot.detail = 0;
+  slot.access.address = entry.local.address[0];
+  slot.access.length = entry.length;
+  slot.access.operation = entry.operation;
+  core_.port.issue(slot);
+  return true;
 }
 
 void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
@@ -339,7 +394,7 @@ void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
 // Asks memory for bytes [offset, offset + length) of the message; they may lie in several pieces.
 void Requester::fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitEntry& packet, Position at,
                               std::uint32_t offset, std::uint32_t length) {
-  if (entry.is_inline) {
+  if (entry.form == SendForm::kInline) {
     packet.payload = wire::slice(entry.inline_data, offset, length);
     core_.pool->retain(packet.payload.buffer);
     return;
@@ -354,9 +409,9 @@ void Requester::fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitE
         AccessSlot& slot =
             core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
         slot.detail = done;
-        slot.address = address;
-        slot.length = part;
-        slot.operation = entry.operation;
+        slot.access.address = address;
+        slot.access.length = part;
+        slot.access.operation = entry.operation;
         core_.port.issue(slot);
         ++packet.pending;
       });
@@ -366,7 +421,7 @@ void Requester::payload_fetched(TimePs, QueuePair& pair, AccessSlot& slot, const
   if (!pair.transmit.contains(slot.position)) return;  // Sent again or given up since.
   TransmitEntry& packet = pair.transmit[slot.position];
   --packet.pending;
-  if (result.status != AccessStatus::kDone || result.data.length != slot.length) {
+  if (result.status != AccessStatus::kDone || result.data.length != slot.access.length) {
     packet.failed = true;
   } else if (packet.gathered) {
     wire::fill(result.data, {core_.pool->data(packet.payload.buffer) + slot.detail, result.data.length});
@@ -389,7 +444,6 @@ void Requester::discard_prepared(QueuePair& pair) {
 // --- Transmission ---
 
 bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
-  if (pair.transmit.empty() || pair.transmit.front().pending > 0) return false;
   RequesterContext& requester = pair.context.requester;
   TransmitEntry& packet = pair.transmit.front();
   SendEntry& entry = pair.send[packet.work];

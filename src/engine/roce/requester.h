@@ -28,9 +28,14 @@ class Requester {
   engine::PostStatus post(QueuePair& pair, const verbs::WorkRequest& request, engine::Submission submission);
 
   /// Prepares as many packets as window, fences, credits and slots allow.
-  void advance(TimePs now, QueuePair& pair);
+  void advance(TimePs now, QueuePair& pair) {
+    if (pair.context.state != QueueState::kReadyToSend) return;
+    if (pair.fetch_issued != pair.send.tail()) fetch_work(pair);
+    if (pair.context.requester.sending != pair.send.tail()) prepare(now, pair);
+  }
 
-  /// Takes the prepared packet at the front and fills `out`; false when it is not complete.
+  /// Takes the packet at the front, which ready_class() has found complete, and fills `out`; false when local
+  /// memory failed to give its payload.
   bool transmit(TimePs now, QueuePair& pair, wire::Packet& out);
   /// The urgency list that the front packet belongs to, or kSendClassCount when none is complete.
   static std::size_t ready_class(const QueuePair& pair) {
@@ -54,7 +59,7 @@ class Requester {
   void flush(QueuePair& pair);
   /// Drops the reference that a request with inline data holds.
   void release_inline(const SendEntry& entry) {
-    if (entry.is_inline) core_.pool->release(entry.inline_data.buffer);
+    if (entry.form == SendForm::kInline) core_.pool->release(entry.inline_data.buffer);
   }
   /// Drops prepared packets, keeping their requests.
   void discard_prepared(QueuePair& pair);
@@ -62,6 +67,8 @@ class Requester {
  private:
   bool may_start(TimePs now, QueuePair& pair, SendEntry& entry);
   void assign_psns(QueuePair& pair, SendEntry& entry);
+  void prepare(TimePs now, QueuePair& pair);
+  bool prepare_plain(QueuePair& pair, SendEntry& entry);
   void prepare_packet(QueuePair& pair, SendEntry& entry);
   void fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitEntry& packet, Position at,
                      std::uint32_t offset, std::uint32_t length);

@@ -212,10 +212,10 @@ bool Requester::place(QueuePair& pair, const SendEntry& entry, std::uint32_t off
                           AccessSlot& slot =
                               core_.open_access(AccessPurpose::kResponseData, AccessKind::kWrite, pair,
                                                 pair.send.head(), false);
-                          slot.address = address;
-                          slot.length = part;
-                          slot.data = wire::slice(payload, done, part);
-                          slot.operation = entry.operation;
+                          slot.access.address = address;
+                          slot.access.length = part;
+                          slot.access.data = wire::slice(payload, done, part);
+                          slot.access.operation = entry.operation;
                           core_.pool->retain(payload.buffer);
                           core_.port.issue(slot);
                           ++pair.responses_outstanding;

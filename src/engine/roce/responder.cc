@@ -123,8 +123,25 @@ void Responder::fill_header(const QueuePair& pair, const Answer& answer, wire::P
   roce.ack = {answer.original, {answer.syndrome, answer.message_sequence}};
 }
 
+// An acknowledgement covers all before it: those that are ready together become one, which stays in front.
+void Responder::merge_acknowledgements(QueuePair& pair, wire::Packet& out) {
+  if (core_.config.acknowledge_every_request) return;
+  const Answer* last = nullptr;
+  while (pair.answers.size() > 1) {
+    const Answer& next = pair.answers[pair.answers.head() + 1];
+    if (next.kind != AnswerKind::kAcknowledge || !next.closed || next.outstanding > 0 || next.failed) break;
+    pair.answers.pop();
+    ++core_.counters.acknowledgements_merged;
+    last = &next;
+  }
+  if (last == nullptr) return;
+  out.operation = last->operation;
+  out.roce.bth.psn = last->psn;
+  out.roce.ack = {last->original, {last->syndrome, last->message_sequence}};
+}
+
+// The engine has asked ready_class() just before.
 bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
-  if (ready_class(pair) == kSendClassCount) return false;
   Answer& answer = pair.answers.front();
   fill_header(pair, answer, out);
   Counters& counters = core_.counters;
@@ -139,15 +156,7 @@ bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
   }
   switch (answer.kind) {
     case AnswerKind::kAcknowledge:
-      // An acknowledgement covers all before it: those that are ready together become one.
-      while (!core_.config.acknowledge_every_request && pair.answers.size() > 1) {
-        const Answer& next = pair.answers[pair.answers.head() + 1];
-        if (next.kind != AnswerKind::kAcknowledge || !next.closed || next.outstanding > 0 || next.failed)
-          break;
-        pair.answers.pop();
-        ++counters.acknowledgements_merged;
-        fill_header(pair, next, out);
-      }
+      merge_acknowledgements(pair, out);
       ++counters.acknowledgements_sent;
       pair.answers.pop();
       break;
@@ -209,7 +218,8 @@ void Responder::receive(TimePs now, QueuePair& pair, const wire::Packet& packet)
   const std::int32_t ahead = wire::psn_difference(packet.roce.bth.psn, responder.expected);
   bool usable = true;
   if (ahead == 0) {
-    usable = in_order(now, pair, packet);
+    usable = (packet.roce.bth.opcode == RoceOpcode::kRcWriteOnly && take_plain_write(pair, packet)) ||
+             in_order(now, pair, packet);
   } else if (ahead < 0) {
     ++core_.counters.duplicate_requests;
     usable = duplicate(now, pair, packet);
@@ -255,6 +265,40 @@ bool Responder::in_order(TimePs now, QueuePair& pair, const wire::Packet& packet
                                                 : take_send(pair, packet, step.first, step.last);
 }
 
+// The usual request in one pass: a WRITE of one packet behind which nothing is in progress. False, and
+// nothing has happened, when it is not like that.
+bool Responder::take_plain_write(QueuePair& pair, const wire::Packet& packet) {
+  ResponderContext& responder = pair.context.responder;
+  const wire::Reth& reth = packet.roce.reth;
+  const std::uint32_t length = packet.payload.length;
+  if (responder.message != MessageInProgress::kNone || length == 0 || length != reth.length ||
+      pair.held_first != kNoSlot || !core_.config.queue_rights.remote_write) {
+    return false;
+  }
+  const MemoryKeyRecord* const record =
+      core_.keys.find(pair.context.domain, reth.remote_key, reth.address, length, RemoteAccess::kWrite);
+  if (record == nullptr) return false;
+  Answer& answer = open_acknowledge(pair);
+  ++answer.outstanding;
+  AccessSlot& slot =
+      core_.open_access(AccessPurpose::kPlacement, AccessKind::kWrite, pair, pair.answers.tail() - 1, true);
+  slot.detail = packet.roce.bth.psn;
+  slot.remote_key = reth.remote_key;
+  slot.access.address = reth.address;
+  slot.access.length = length;
+  slot.access.data = packet.payload;
+  slot.access.order = record->write_order;
+  slot.access.operation = packet.operation;
+  core_.pool->retain(packet.payload.buffer);
+  core_.port.issue(slot);
+  responder.remote_key = reth.remote_key;
+  responder.length = length;
+  responder.address = reth.address + length;
+  responder.received = length;
+  accept(pair, answer, packet, true);
+  return true;
+}
+
 // The packet has been executed: count it, and acknowledge it if it asks for that.
 void Responder::accept(QueuePair& pair, Answer& answer, const wire::Packet& packet, bool message_ends) {
   ResponderContext& responder = pair.context.responder;
@@ -278,11 +322,11 @@ void Responder::place(QueuePair& pair, Answer& answer, const wire::Packet& packe
   AccessSlot& slot =
       core_.open_access(AccessPurpose::kPlacement, AccessKind::kWrite, pair, pair.answers.tail() - 1, true);
   slot.detail = packet.roce.bth.psn;
-  slot.address = address;
-  slot.length = data.length;
-  slot.data = data;
-  slot.order = order;
-  slot.operation = packet.operation;
+  slot.access.address = address;
+  slot.access.length = data.length;
+  slot.access.data = data;
+  slot.access.order = order;
+  slot.access.operation = packet.operation;
   core_.pool->retain(data.buffer);
   slot.for_receive = remote_key == 0;
   slot.needs_entry = slot.for_receive && !pair.receives.is_fetched(entry);
@@ -438,10 +482,10 @@ void Responder::fetch_receives_ahead(QueuePair& pair, wire::OperationTag operati
     while (count < wanted && count < core_.config.fetch_batch && ((first + count) & ring_mask) != 0) ++count;
     AccessSlot& slot = core_.open_access(AccessPurpose::kFetchReceive, AccessKind::kFetchReceiveEntry, pair,
                                          first + count, true);
-    slot.count = static_cast<std::uint8_t>(count);
-    slot.operation = operation;
-    slot.length = count * core_.config.receive_entry_bytes;
-    slot.address =
+    slot.access.count = static_cast<std::uint8_t>(count);
+    slot.access.operation = operation;
+    slot.access.length = count * core_.config.receive_entry_bytes;
+    slot.access.address =
         pair.config.receive_ring + std::uint64_t{first & ring_mask} * core_.config.receive_entry_bytes;
     core_.port.issue(slot);
     pair.receives.note_fetch_issued(count);
@@ -449,7 +493,7 @@ void Responder::fetch_receives_ahead(QueuePair& pair, wire::OperationTag operati
 }
 
 void Responder::receive_fetched(QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
-  const Position first = slot.position - slot.count;
+  const Position first = slot.position - slot.access.count;
   // Entries of an earlier life of the queue pair say nothing about those that it has now.
   const bool cleared = pair.receives.is_cleared(first);
   const bool failed = result.status != AccessStatus::kDone;

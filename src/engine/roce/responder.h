@@ -23,7 +23,7 @@ class Responder {
   /// A request packet. When it is refused for good, the NAK is queued and `pair.fatal` is set.
   void receive(TimePs now, QueuePair& pair, const wire::Packet& packet);
 
-  /// Takes the answer at the front and fills `out`; false when it is not ready.
+  /// Takes the answer at the front, which ready_class() has found ready, and fills `out`.
   bool transmit(TimePs now, QueuePair& pair, wire::Packet& out);
   /// The urgency list of the front answer, or kSendClassCount when it is not ready.
   static std::size_t ready_class(QueuePair& pair) {
@@ -75,6 +75,7 @@ class Responder {
 
  private:
   bool in_order(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  bool take_plain_write(QueuePair& pair, const wire::Packet& packet);
   bool take_write(QueuePair& pair, const wire::Packet& packet, bool first, bool last);
   bool take_send(QueuePair& pair, const wire::Packet& packet, bool first, bool last);
   bool take_read(TimePs now, QueuePair& pair, const wire::Packet& packet);
@@ -87,6 +88,7 @@ class Responder {
   Answer& open_acknowledge(QueuePair& pair);
   void close_acknowledge(QueuePair& pair);
   Answer& push_answer(QueuePair& pair, AnswerKind kind, Psn psn);
+  void merge_acknowledgements(QueuePair& pair, wire::Packet& out);
   void push_nak(QueuePair& pair, std::uint8_t syndrome, Psn psn);
   bool refuse(QueuePair& pair, wire::NakCode code, Psn psn);
   void fail(QueuePair& pair);

@@ -122,12 +122,12 @@ void Responder::start_held_answers(TimePs now, QueuePair& pair) {
             break;
           }
           AccessSlot& slot = core_.open_access(AccessPurpose::kAtomic, AccessKind::kAtomic, pair, at, true);
-          slot.atomic = answer.verb;
-          slot.address = answer.address;
-          slot.length = 8;
-          slot.operand = answer.operand;
-          slot.compare = answer.compare;
-          slot.operation = answer.operation;
+          slot.access.atomic = answer.verb;
+          slot.access.address = answer.address;
+          slot.access.length = 8;
+          slot.access.operand[0] = answer.operand;
+          slot.access.compare[0] = answer.compare;
+          slot.access.operation = answer.operation;
           core_.port.issue(slot);
         }
         answer.started = true;
@@ -167,10 +167,10 @@ void Responder::ask_ahead(QueuePair& pair) {
       continue;
     }
     AccessSlot& slot = core_.open_access(AccessPurpose::kReadPayload, AccessKind::kRead, pair, at, true);
-    slot.address = answer.address + offset;
-    slot.length = length;
-    slot.order = answer.order;
-    slot.operation = answer.operation;
+    slot.access.address = answer.address + offset;
+    slot.access.length = length;
+    slot.access.order = answer.order;
+    slot.access.operation = answer.operation;
     core_.port.issue(slot);
   }
 }
@@ -259,7 +259,7 @@ void Responder::read_fetched(QueuePair& pair, const AccessSlot& slot, const Acce
   if (!pair.read_ahead.contains(slot.position)) return;
   ReadAhead& data = pair.read_ahead[slot.position];
   data.ready = true;
-  data.failed = result.status != AccessStatus::kDone || result.data.length != slot.length;
+  data.failed = result.status != AccessStatus::kDone || result.data.length != slot.access.length;
   if (!data.failed) {
     data.payload = result.data;
     core_.pool->retain(result.data.buffer);

@@ -136,6 +136,8 @@ class RoceEngine {
   const QueuePair* find(engine::QueueId queue) const;
   /// The queue pair that `packet` is for, or null after counting why not.
   QueuePair* accept(const wire::Packet& packet);
+  template <Flow kFlow, typename Half>
+  bool serve(TimePs now, QueuePair& pair, Half& half, std::size_t at, wire::Packet& out);
   /// Its share of every packet that leaves: sizes and counters.
   void seal(wire::Packet& out);
   void handle_packet(TimePs now, QueuePair& pair, const wire::Packet& packet);
