@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 #include "base/slot_pool.h"
 #include "engine/contract.h"
@@ -52,6 +53,13 @@ struct AccessSlot {
 };
 static_assert(std::is_trivially_copyable_v<AccessSlot>);
 
+/// Slots that each queue pair adds to those of RoceConfig::access_slots.
+inline constexpr std::uint32_t kAccessSlotsPerQueue = 32;
+/// Those among them that nobody else can take, however many accesses of others the host has not answered:
+/// room for one packet that arrives (kAccessesPerPacket) and two more. All the others are first come, first
+/// served.
+inline constexpr std::uint32_t kAccessShare = 8;
+
 /// Slots for accesses, and the list of those that the host has not taken yet. Room is promised by reserve()
 /// alone, and memory is taken when more accesses are open than ever before. An access with data owns one
 /// reference of its buffer until close(). A free slot keeps the fields of an access that seldom change.
@@ -64,8 +72,21 @@ class AccessPort {
     make_room(capacity_);
   }
   std::uint32_t capacity() const { return capacity_; }
+  /// Gives queue pair `queue`, the newest one, its share. Control side.
+  void add_queue(engine::QueueId queue) {
+    WHARF_CHECK(queue == open_of_.size());
+    open_of_.push_back(0);
+    shares_ += kAccessShare;
+  }
   /// Slots for everything but context records, which have some of their own.
   std::uint32_t available() const { return capacity_ - kept_for_context_ - in_use_; }
+  /// Those that `queue` may take: its own share, and what is not the share of another.
+  std::uint32_t available(engine::QueueId queue) const {
+    const std::uint32_t open = open_of_[queue];
+    return available() - shares_ + (open < kAccessShare ? kAccessShare - open : 0);
+  }
+  /// Slots of all shares that their owners have not taken.
+  std::uint32_t shares() const { return shares_; }
   /// Takes `count` slots out of the capacity, for context records alone.
   void keep_for_context(std::uint32_t count) { kept_for_context_ = count; }
   /// Makes sure that `count` accesses to context records can be opened beside all others.
@@ -75,7 +96,9 @@ class AccessPort {
   /// Slots that exist, those that were ever used, and the memory of these.
   std::uint32_t places() const { return places_; }
   std::uint32_t places_touched() const { return extent_; }
-  std::size_t bytes_touched() const { return std::size_t{extent_} * sizeof(AccessSlot); }
+  std::size_t bytes_touched() const {
+    return std::size_t{extent_} * sizeof(AccessSlot) + open_of_.capacity() * sizeof(open_of_[0]);
+  }
 
   /// A slot for a new access of `queue`, relaxed and without data; one must be available. The caller sets
   /// address, length and operation, and what its kind and purpose need beyond.
@@ -100,6 +123,7 @@ class AccessPort {
       ++context_in_use_;
     } else {
       ++in_use_;
+      if (open_of_[queue]++ < kAccessShare) --shares_;
     }
     return slot;
   }
@@ -142,6 +166,7 @@ class AccessPort {
       --context_in_use_;
     } else {
       --in_use_;
+      if (--open_of_[slot.access.queue] < kAccessShare) ++shares_;
     }
     slot.open = false;
     slot.asked = false;
@@ -194,10 +219,12 @@ class AccessPort {
   std::uint32_t capacity_ = 0;  ///< Slots in all, but for what context records may need beyond their own.
   std::uint32_t kept_for_context_ = 0;
   std::uint32_t in_use_ = 0;  ///< But for context records.
+  std::uint32_t shares_ = 0;
   std::uint32_t context_in_use_ = 0;
   std::uint32_t places_ = 0;
   wire::PayloadPool* pool_;
   LazyPlaces memory_;
+  std::vector<std::uint32_t> open_of_;  ///< By queue, but for context records.
 };
 
 }  // namespace wharf::roce

@@ -50,7 +50,7 @@ inline constexpr std::uint32_t kFirstQueueNumber = 17;
 /// What every packet of a queue pair has in common; sets each field once, because this is the hottest copy of
 /// all.
 inline void begin_packet(const RoceConfig& config, const QueuePairContext& context,
-                         wire::OperationTag operation, wire::Packet& out) {
+                         wire::OperationTag operation, const wire::Payload& payload, wire::Packet& out) {
   out.protocol = wire::Protocol::kRoce;
   out.traffic_class = wire::TrafficClass::kData;
   out.mark = wire::CongestionMark::kCapable;
@@ -60,7 +60,7 @@ inline void begin_packet(const RoceConfig& config, const QueuePairContext& conte
   out.source = config.host;
   out.destination = {context.remote_host};
   out.operation = operation;
-  out.payload = wire::Payload{};
+  out.payload = payload;
   std::construct_at(&out.roce);
   out.roce.bth.destination_queue_pair = context.remote_queue_number;
   out.roce.bth.partition_key = context.partition_key;
@@ -98,9 +98,11 @@ struct EngineCore {
     return port.open(purpose, kind, pair.id, position, pair.id * 2 + (at_target ? 1U : 0U), at_target);
   }
   /// Slots that payload fetches leave for everything else, so that answers and completions never wait for
-  /// requests.
+  /// requests. The shares of queue pairs lie in it.
   std::uint32_t access_reserve() const { return port.capacity() / 4; }
-  bool may_fetch_payload() const { return port.available() > access_reserve(); }
+  bool may_fetch_payload() const {
+    return port.available() > std::max(access_reserve(), port.shares() + verbs::kMaxScatterEntries);
+  }
   /// Runs `pair` again when access slots are free.
   void starve(QueuePair& pair) {
     if (pair.starved) return;
@@ -222,11 +224,10 @@ struct EngineCore {
  private:
   /// Writes the completion records in order, each after every earlier access of its stream.
   template <AccessPurpose kPurpose>
-  [[gnu::noinline]] void issue_completions(QueuePair& pair, PositionRing<CompletionEntry>& ring,
-                                           Position& issued) {
+  void issue_completions(QueuePair& pair, PositionRing<CompletionEntry>& ring, Position& issued) {
     constexpr bool kAtTarget = kPurpose == AccessPurpose::kReceiveCompletion;
     while (issued != ring.tail()) {
-      if (port.available() == 0) return starve(pair);
+      if (port.available(pair.id) == 0) return starve(pair);
       AccessSlot& slot = open_access(kPurpose, engine::AccessKind::kWriteCompletion, pair, issued, kAtTarget);
       slot.access.order = verbs::AccessOrder::kRelease;
       slot.access.length = config.completion_bytes;

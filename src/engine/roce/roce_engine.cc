@@ -362,11 +362,22 @@ void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::Acces
   }
 }
 
+namespace {
+
+/// When others have taken everything but the shares, a queue pair goes on with its own.
+void feed_share(EngineCore& core, QueuePair& pair) {
+  const std::uint32_t common = core.port.available() - core.port.shares();
+  if (pair.starved && common < kAccessesPerPacket && core.port.available(pair.id) > common) core.kick(pair);
+}
+
+}  // namespace
+
 // Ends an input that answered `slot`.
 [[gnu::always_inline]] inline void RoceEngine::finish_access(TimePs now, AccessSlot& slot) {
   core_.port.close(slot);
   if (!core_.starved.empty()) [[unlikely]] {
     core_.feed_starved();
+    feed_share(core_, core_.queue(slot.access.queue));
   }
   settle(now);
 }
