@@ -16,26 +16,68 @@ constexpr bool is_atomic_request(wire::RoceOpcode opcode) {
   return opcode == wire::RoceOpcode::kRcCompareSwap || opcode == wire::RoceOpcode::kRcFetchAdd;
 }
 
+/// Accesses that one request packet can need: a scatter entry each, its completion, a receive-entry fetch.
+inline constexpr std::uint32_t kAccessesPerPacket = verbs::kMaxScatterEntries + 2;
+
 class Responder {
  public:
   explicit Responder(EngineCore& core) : core_(core) {}
 
   /// A request packet. When it is refused for good, the NAK is queued and `pair.fatal` is set.
-  void receive(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  [[gnu::always_inline]] void receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+    if (packet.roce.bth.opcode == wire::RoceOpcode::kRcWriteOnly && take_plain_write(pair, packet)) {
+      list_if_ready(pair);
+    } else {
+      receive_other(now, pair, packet);
+    }
+  }
 
-  /// Takes the answer at the front and fills `out`; false when it is not ready.
+  /// Takes the answer at the front, which ready_class() has found ready, and fills `out`.
   bool transmit(TimePs now, QueuePair& pair, wire::Packet& out);
   /// The urgency list of the front answer, or kSendClassCount when it is not ready.
-  std::size_t ready_class(QueuePair& pair);
+  [[gnu::always_inline]] static std::size_t ready_class(QueuePair& pair) {
+    while (!pair.answers.empty()) {
+      const Answer& answer = pair.answers.front();
+      switch (answer.kind) {
+        case AnswerKind::kAcknowledge:
+          if (!answer.closed || answer.outstanding > 0) return kSendClassCount;
+          if (answer.silent && !answer.failed) {
+            pair.answers.pop();
+            continue;
+          }
+          return 0;
+        case AnswerKind::kNak:
+          return 0;
+        case AnswerKind::kAtomic:
+          return answer.started && answer.outstanding == 0 ? 0 : kSendClassCount;
+        case AnswerKind::kRead:
+          if (answer.fetched == answer.sent || !pair.read_ahead.front().ready) return kSendClassCount;
+          return 2;
+      }
+    }
+    return kSendClassCount;
+  }
 
   /// Stores a receive entry; the caller has checked that there is room.
   void post_receive(QueuePair& pair, const verbs::ReceiveRequest& request);
 
   /// Goes on with what waited for slots, for earlier writes, or for room.
-  void advance(TimePs now, QueuePair& pair);
+  void advance(TimePs now, QueuePair& pair) {
+    fetch_receives(pair);
+    start_held(now, pair);
+  }
 
   // Answers of the memory port.
-  void placed(TimePs now, QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
+  [[gnu::always_inline]] void placed(TimePs now, QueuePair& pair, const AccessSlot& slot,
+                                     const engine::AccessResult& result) {
+    if (!pair.answers.contains(slot.position)) return;
+    Answer& answer = pair.answers[slot.position];
+    --answer.outstanding;
+    if (result.status != engine::AccessStatus::kDone && !answer.failed) [[unlikely]] {
+      placement_failed(pair, answer, slot);
+    }
+    if (answer.outstanding == 0) start_held(now, pair);
+  }
   void read_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   void atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   void receive_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
@@ -50,7 +92,9 @@ class Responder {
   void revoke(QueuePair& pair, std::uint32_t remote_key);
 
  private:
+  [[gnu::noinline]] void receive_other(TimePs now, QueuePair& pair, const wire::Packet& packet);
   bool in_order(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  bool take_plain_write(QueuePair& pair, const wire::Packet& packet);
   bool take_write(QueuePair& pair, const wire::Packet& packet, bool first, bool last);
   bool take_send(QueuePair& pair, const wire::Packet& packet, bool first, bool last);
   bool take_read(TimePs now, QueuePair& pair, const wire::Packet& packet);
@@ -59,16 +103,56 @@ class Responder {
   bool duplicate_read(TimePs now, QueuePair& pair, const wire::Packet& packet);
   void duplicate_atomic(QueuePair& pair, const wire::Packet& packet);
 
-  void accept(QueuePair& pair, const wire::Packet& packet, bool message_ends);
-  Answer& open_acknowledge(QueuePair& pair);
+  /// The packet has been executed: counts it, and acknowledges it if it asks for that.
+  [[gnu::always_inline]] void accept(QueuePair& pair, Answer& answer, const wire::Packet& packet,
+                                     bool message_ends) {
+    ResponderContext& responder = pair.context.responder;
+    responder.expected = wire::psn_add(responder.expected, 1);
+    responder.nak_sent = false;
+    if (message_ends) responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
+    answer.psn = packet.roce.bth.psn;
+    answer.message_sequence = responder.message_sequence;
+    answer.operation = packet.operation;
+    answer.syndrome = ack_syndrome(pair);
+    answer.closed = answer.closed || packet.roce.bth.acknowledge_request;
+    answer.silent = false;
+  }
+  /// The acknowledgement that collects packets until one asks for it.
+  [[gnu::always_inline]] Answer& open_acknowledge(QueuePair& pair) {
+    if (!pair.answers.empty()) {
+      Answer& last = pair.answers.back();
+      const bool crowded =
+          pair.answers.size() > pair.answers.capacity() / 2 && !core_.config.acknowledge_every_request;
+      // When memory is slow, one acknowledgement waits for more packets rather than dropping them.
+      if (last.kind == AnswerKind::kAcknowledge && (!last.closed || crowded)) return last;
+    }
+    return push_answer(pair, AnswerKind::kAcknowledge, pair.context.responder.expected);
+  }
   void close_acknowledge(QueuePair& pair);
-  Answer& push_answer(QueuePair& pair, AnswerKind kind, Psn psn);
+  [[gnu::always_inline]] Answer& push_answer(QueuePair& pair, AnswerKind kind, Psn psn) {
+    Answer& answer = pair.answers.push_stale();
+    if (kind == AnswerKind::kRead || kind == AnswerKind::kAtomic) answer = Answer{};
+    answer.operation = {};
+    answer.original = 0;
+    answer.psn = psn;
+    answer.message_sequence = pair.context.responder.message_sequence;
+    answer.fault_psn = 0;
+    answer.outstanding = 0;
+    answer.syndrome = ack_syndrome(pair);
+    answer.kind = kind;
+    answer.closed = false;
+    answer.silent = false;
+    answer.failed = false;
+    return answer;
+  }
+  [[gnu::noinline]] static void placement_failed(QueuePair& pair, Answer& answer, const AccessSlot& slot);
+  void merge_acknowledgements(QueuePair& pair, wire::Packet& out);
   void push_nak(QueuePair& pair, std::uint8_t syndrome, Psn psn);
   bool refuse(QueuePair& pair, wire::NakCode code, Psn psn);
   void fail(QueuePair& pair);
   void receiver_not_ready(QueuePair& pair, Psn psn);
-  void place(QueuePair& pair, const wire::Packet& packet, std::uint64_t address, const wire::Payload& data,
-             verbs::AccessOrder order, std::uint32_t remote_key);
+  void place(QueuePair& pair, Answer& answer, const wire::Packet& packet, std::uint64_t address,
+             const wire::Payload& data, verbs::AccessOrder order, std::uint32_t remote_key);
   /// The packet `psn` of a message cannot be placed, and never will be.
   static void fail_placement(QueuePair& pair, Answer& answer, Psn psn, Position entry);
   /// The packet was accepted; when the receive entry of its message could not be fetched, its answer is a
@@ -76,19 +160,74 @@ class Responder {
   static void refuse_bad_entry(QueuePair& pair, const wire::Packet& packet);
   /// The completion of `entry`, if it is not out yet, says `status`.
   static void end_entry(QueuePair& pair, Position entry, verbs::CompletionStatus status);
+  static CompletionEntry& push_receive_completion(QueuePair& pair, verbs::Verb verb,
+                                                  verbs::CompletionStatus status);
   void complete_receive(QueuePair& pair, const wire::Packet& packet, verbs::Verb verb, std::uint32_t length);
   /// `operation`: whose message needs the entry, if one does.
-  void fetch_receives(QueuePair& pair, wire::OperationTag operation = {});
-  void start_held(TimePs now, QueuePair& pair);
+  void fetch_receives(QueuePair& pair, wire::OperationTag operation = {}) {
+    if (pair.receives.needs_fetch()) fetch_receives_ahead(pair, operation);
+  }
+  [[gnu::noinline]] void fetch_receives_ahead(QueuePair& pair, wire::OperationTag operation);
+  void start_held(TimePs now, QueuePair& pair) {
+    if (pair.answers.empty()) return;
+    if (pair.held_answers > 0) start_held_answers(now, pair);
+    expand_reads(pair);
+  }
+  [[gnu::noinline]] void start_held_answers(TimePs now, QueuePair& pair);
   /// Queues the answer to the READ `packet`, whose data `saved` describes, and starts it when it may.
   void answer_read(TimePs now, QueuePair& pair, const wire::Packet& packet, const SavedResource& saved,
                    std::uint32_t packets, verbs::AccessOrder order);
-  void expand_reads(QueuePair& pair);
-  void list_if_ready(QueuePair& pair);
-  std::uint8_t ack_syndrome(const QueuePair& pair) const;
+  void expand_reads(QueuePair& pair) {
+    if (pair.reads_to_fetch > 0) ask_ahead(pair);
+    list_if_ready(pair);
+  }
+  [[gnu::noinline]] void ask_ahead(QueuePair& pair);
+  [[gnu::always_inline]] void list_if_ready(QueuePair& pair) {
+    const std::size_t send_class = ready_class(pair);
+    if (send_class != kSendClassCount) core_.list_flow(pair, Flow::kAnswers, send_class);
+  }
+  std::uint8_t ack_syndrome(const QueuePair& pair) const {
+    return core_.config.advertise_credits ? credit_code_for(pair.receives.free_entries())
+                                          : wire::kAckUnlimited;
+  }
   void fill_header(const QueuePair& pair, const Answer& answer, wire::Packet& out) const;
 
   EngineCore& core_;
 };
+
+// The usual request in one pass: a WRITE of one packet, in order, and nothing before it is in progress.
+// False, and nothing has happened, when it is not like that.
+[[gnu::always_inline]] inline bool Responder::take_plain_write(QueuePair& pair, const wire::Packet& packet) {
+  ResponderContext& responder = pair.context.responder;
+  const wire::Reth& reth = packet.roce.reth;
+  const std::uint32_t length = packet.payload.length;
+  if (packet.roce.bth.psn != responder.expected || responder.message != MessageInProgress::kNone ||
+      length == 0 || length != reth.length || pair.held_first != kNoSlot || pair.answers.full() ||
+      core_.port.available(pair.id) < kAccessesPerPacket || !core_.config.queue_rights.remote_write) {
+    return false;
+  }
+  const MemoryKeyRecord* const record =
+      core_.keys.find(pair.context.domain, reth.remote_key, reth.address, length, RemoteAccess::kWrite);
+  if (record == nullptr) return false;
+  Answer& answer = open_acknowledge(pair);
+  ++answer.outstanding;
+  AccessSlot& slot = core_.open_access(AccessPurpose::kPlacement, engine::AccessKind::kWrite, pair,
+                                       pair.answers.tail() - 1, true);
+  slot.detail = packet.roce.bth.psn;
+  slot.remote_key = reth.remote_key;
+  slot.access.address = reth.address;
+  slot.access.length = length;
+  slot.access.data = packet.payload;
+  slot.access.order = record->write_order;
+  slot.access.operation = packet.operation;
+  core_.pool->retain(packet.payload.buffer);
+  core_.port.issue(slot);
+  responder.remote_key = reth.remote_key;
+  responder.length = length;
+  responder.address = reth.address + length;
+  responder.received = length;
+  accept(pair, answer, packet, true);
+  return true;
+}
 
 }  // namespace wharf::roce
