@@ -2,7 +2,9 @@
 // The memory side of the engine: accesses that wait for the host to take them, and whose answer they are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/ring.h"
 #include "base/slot_pool.h"
@@ -31,64 +33,98 @@ constexpr std::uint64_t target_stream(wire::HostAddress source, std::uint16_t re
 }
 
 struct PendingAccess {
-  AccessOwner owner = AccessOwner::kPacketData;
+  std::uint64_t detail = 0;
   std::uint32_t object = 0;
   std::uint32_t generation = 0;             ///< Of `object`, where it can be reused before the answer comes.
   wire::BufferId buffer = wire::kNoBuffer;  ///< Held until the answer comes.
-  std::uint64_t detail = 0;
-  std::uint32_t asked = 0;  ///< Bytes that the answer to a read must bring.
-  bool taken = false;       ///< The host has it.
+  std::uint32_t asked = 0;                  ///< Bytes that the answer to a read must bring.
+  AccessOwner owner = AccessOwner::kPacketData;
 };
 
 /// FIFO toward the host and the table of unanswered accesses. Both grow while a run warms up; what they hold
 /// is bounded by the bounds of the owners.
 class AccessPort {
  public:
-  AccessPort() : pending_(16), queue_(16) {}
+  AccessPort() : queue_(16) { grow(16); }
 
-  /// Queues `access` (with an id of its own) on behalf of `owner`.
-  void request(const engine::Access& access, const PendingAccess& owner) {
-    std::uint32_t id = pending_.acquire();
-    if (id == kNoSlot) {
-      pending_.reserve(pending_.capacity() * 2);
-      id = pending_.acquire();
-    }
-    pending_[id] = owner;
-    if (access.kind == engine::AccessKind::kRead) pending_[id].asked = access.length;
-    if (queue_.full()) queue_.reserve(queue_.capacity() * 2);
-    queue_.emplace_back(access).id = id;
+  /// Queues an access of `kind` for `length` bytes on behalf of `owner`. The caller fills in the rest before
+  /// it asks for another.
+  engine::Access& request(engine::AccessKind kind, std::uint32_t length, const PendingAccess& owner) {
+    if (first_free_ == kNoSlot) [[unlikely]]
+      grow(slots_.size() * 2);
+    const std::uint32_t id = first_free_;
+    Slot& slot = slots_[id];
+    first_free_ = slot.next_free;
+    slot.state = State::kQueued;
+    slot.pending = owner;
+    slot.pending.asked = kind == engine::AccessKind::kRead ? length : 0;
+    ++unanswered_;
+    if (queue_.full()) [[unlikely]]
+      queue_.reserve(queue_.capacity() * 2);
+    engine::Access& access = queue_.emplace_back();
+    access.id = id;
+    access.kind = kind;
+    access.length = length;
+    return access;
   }
 
   bool next(engine::Access& out) {
     if (queue_.empty()) return false;
     out = queue_.front();
     queue_.pop_front();
-    pending_[out.id].taken = true;
+    slots_[out.id].state = State::kTaken;
     return true;
   }
 
   /// Whether the host has taken `id` and not answered it.
-  bool is_pending(engine::AccessId id) const { return pending_.is_used(id) && pending_[id].taken; }
+  bool is_pending(engine::AccessId id) const {
+    return id < slots_.size() && slots_[id].state == State::kTaken;
+  }
   /// Ends an unanswered access and gives its owner.
   PendingAccess take(engine::AccessId id) {
-    const PendingAccess owner = pending_[id];
-    pending_.release(id);
-    return owner;
+    Slot& slot = slots_[id];
+    slot.state = State::kFree;
+    slot.next_free = first_free_;
+    first_free_ = id;
+    --unanswered_;
+    return slot.pending;
   }
   /// The engine ends: what unanswered accesses hold goes back.
   void release_buffers(wire::PayloadPool& payloads) const {
-    for (std::uint32_t id = 0; id < pending_.capacity(); ++id) {
-      if (pending_.is_used(id)) payloads.release(pending_[id].buffer);
+    for (const Slot& slot : slots_) {
+      if (slot.state != State::kFree) payloads.release(slot.pending.buffer);
     }
   }
   [[gnu::always_inline]] void prefetch() const {
-    pending_.prefetch();
+    if (first_free_ != kNoSlot) prefetch_object(slots_.data() + first_free_);
     queue_.prefetch();
   }
-  std::uint32_t unanswered() const { return pending_.in_use(); }
+  std::uint32_t unanswered() const { return unanswered_; }
+  std::uint32_t places() const { return static_cast<std::uint32_t>(slots_.size()); }
+  /// Heap memory held, in bytes.
+  std::size_t bytes_held() const { return slots_.capacity() * sizeof(Slot) + queue_.bytes_held(); }
 
  private:
-  SlotPool<PendingAccess> pending_;
+  enum class State : std::uint8_t { kFree, kQueued, kTaken };
+  struct Slot {
+    PendingAccess pending;
+    std::uint32_t next_free = kNoSlot;
+    State state = State::kFree;
+  };
+
+  /// Free places are handed out last-released first, fresh ones ascending.
+  void grow(std::size_t count) {
+    const std::size_t old = slots_.size();
+    slots_.resize(count);
+    for (std::size_t i = count; i > old; --i) {
+      slots_[i - 1].next_free = first_free_;
+      first_free_ = static_cast<std::uint32_t>(i - 1);
+    }
+  }
+
+  std::vector<Slot> slots_;
+  std::uint32_t first_free_ = kNoSlot;
+  std::uint32_t unanswered_ = 0;
   Ring<engine::Access> queue_;
 };
 

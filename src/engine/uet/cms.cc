@@ -13,6 +13,9 @@ Cms::Cms(EngineParts& parts, std::uint64_t seed)
                  parts.config.congestion == CongestionControl::kBoth),
       by_credit_(parts.config.congestion == CongestionControl::kReceiver ||
                  parts.config.congestion == CongestionControl::kBoth),
+      timed_(std::holds_alternative<congestion::DcqcnConfig>(parts.config.controller) ||
+             std::holds_alternative<congestion::CaqmConfig>(parts.config.controller) ||
+             std::holds_alternative<congestion::SwiftConfig>(parts.config.controller)),
       probing_(by_window_ && parts.config.base_rtt_probe &&
                std::holds_alternative<congestion::NsccConfig>(parts.config.controller)),
       waits_before_asking_(parts.config.credit.request_patience > kTimeZero),
@@ -47,31 +50,36 @@ void Cms::leave_ready_list(std::uint32_t ccc) {
 
 void Cms::update(TimePs now, std::uint32_t ccc) {
   CongestionContext& context = *contexts_[ccc];
+  const bool has_data = context.has_data();
   bool can_send = false;
-  if (context.has_data() && !context.pdcs.empty()) {
+  if (has_data && !context.pdcs.empty()) {
     can_send = may_send(now, context, parts_.pds.next_window_bytes(context.pdcs.head));
   }
-  const bool was_active = context.state == CccState::kActive || context.state == CccState::kReady;
   const CccState before = context.state;
-  context.state = updated(context.state, context.has_data(), context.in_flight > 0, can_send);
-  if (was_active != (context.state == CccState::kActive || context.state == CccState::kReady)) {
-    active_ += was_active ? ~0U : 1U;
-  }
+  context.state = updated(before, has_data, context.in_flight > 0, can_send);
+  if (context.state != before) change_state(context, before);
   if (by_credit_ && context.state == CccState::kActive && ask_for_credit(now, ccc)) {
     can_send = may_send(now, context, parts_.pds.next_window_bytes(context.pdcs.head));
-    context.state = updated(context.state, context.has_data(), false, can_send);
+    context.state = updated(context.state, has_data, false, can_send);
   }
-  if (parts_.config.tracer != nullptr && context.state != before) [[unlikely]]
-    note_hold(now, context, before);
-  if (context.state == CccState::kReady) {
-    if (!context.on_ready_list) {
+  if (context.state != before) {
+    if (parts_.config.tracer != nullptr) [[unlikely]]
+      note_hold(now, context, before);
+    if (context.state != CccState::kReady) {
+      leave_ready_list(ccc);
+    } else if (!context.on_ready_list) {
       context.on_ready_list = true;
       ready_.push(*this, ccc, &CongestionContext::next_ready);
     }
-  } else {
-    leave_ready_list(ccc);
   }
-  set_timer(now, ccc);
+  // Nothing else has a time to wait for.
+  if (timed_ || by_credit_) set_timer(now, ccc);
+}
+
+void Cms::change_state(const CongestionContext& context, CccState before) {
+  const bool was_active = before == CccState::kActive || before == CccState::kReady;
+  const bool is_active = context.state == CccState::kActive || context.state == CccState::kReady;
+  if (was_active != is_active) active_ += was_active ? ~0U : 1U;
 }
 
 void Cms::note_hold(TimePs now, CongestionContext& context, CccState before) const {

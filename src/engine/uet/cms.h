@@ -103,7 +103,7 @@ class Cms {
   }
   /// Likewise, at `now`.
   bool may_send(TimePs now, const CongestionContext& context, std::uint64_t bytes) const {
-    return (!by_window_ || context.controller.next_send() <= now) && permits(context, bytes);
+    return (!timed_ || !by_window_ || context.controller.next_send() <= now) && permits(context, bytes);
   }
   /// A packet leaves.
   congestion::PacketRequest on_send(TimePs now, std::uint32_t ccc, congestion::Departure departure);
@@ -146,6 +146,8 @@ class Cms {
     const CongestionContext& context = *contexts_[ccc];
     return by_credit_ && context.in_flight == 0 && !context.credit.permits(1);
   }
+  /// Whether the receiver's credit decides, so that requests name the source's demand.
+  bool uses_credit() const { return by_credit_; }
   /// Whether acknowledgements carry credit instead of what a window needs.
   bool credit_in_acknowledgements() const { return by_credit_ && !by_window_; }
 
@@ -155,6 +157,8 @@ class Cms {
 
  private:
   void leave_ready_list(std::uint32_t ccc);
+  /// Counts those that are ACTIVE or READY.
+  void change_state(const CongestionContext& context, CccState before);
   void note_hold(TimePs now, CongestionContext& context, CccState before) const;
   void set_timer(TimePs now, std::uint32_t ccc);
   void send_probe(TimePs now, std::uint32_t pdc);
@@ -170,6 +174,7 @@ class Cms {
   const CongestionContext* recent_ = nullptr;  ///< Of the last packet sent: only to fetch ahead.
   const bool by_window_;                       ///< The controller decides,
   const bool by_credit_;                       ///< and the receiver's credit.
+  const bool timed_;                           ///< The controller paces packets, or has timers.
   const bool probing_;
   const bool waits_before_asking_;  ///< RcccConfig::request_patience.
   congestion::PathConfig path_config_;

@@ -78,8 +78,12 @@ struct Endpoint {
   // Completions: written in this order, shown in this order.
   Ring<PendingCompletion> completions;
   std::uint64_t completion_head = 0;
-  std::uint32_t reserved = 0;  ///< Completions that may still come, and unread ones.
+  std::uint32_t reserved = 0;       ///< Completions that may still come, and unread ones.
+  std::uint64_t record_places = 1;  ///< records() rounded up to a power of two.
   bool listed = false;
+
+  /// Places of the completion ring.
+  std::uint32_t records() const { return config.send_depth + config.receive_depth; }
 };
 
 class EndpointTable {
@@ -111,9 +115,17 @@ class EndpointTable {
   void release_receive(std::uint32_t slot) { receives_.release(slot); }
   SlotPool<ReceiveEntry>& pool() { return receives_; }
 
-  /// Reports the end of a request or receive; `reserved` says that a place is kept for it. `stream`: where
-  /// its data was placed.
-  void complete(engine::QueueId queue, const verbs::Completion& completion, std::uint64_t stream);
+  /// Reports the end of a request or receive, which has a place reserved. `stream`: where its data was
+  /// placed. `fill(completion)` says what happened.
+  template <typename Fill>
+  void complete(engine::QueueId queue, std::uint64_t stream, Fill&& fill) {
+    Endpoint& endpoint = *endpoints_[queue];
+    if (!endpoint.used) return;
+    PendingCompletion& pending = begin_completion(endpoint);
+    pending.completion.queue = queue;
+    fill(pending.completion);
+    write_completion(queue, endpoint, stream, pending.completion.operation);
+  }
   void completion_done(std::uint32_t queue, std::uint64_t number, engine::AccessStatus status);
   bool next_completed(engine::QueueId& queue);
   bool poll(engine::QueueId queue, verbs::Completion& out);
@@ -126,6 +138,11 @@ class EndpointTable {
   static bool matches(const verbs::ReceiveRequest& receive, const wire::UetSesRequest& request);
 
  private:
+  PendingCompletion& begin_completion(Endpoint& endpoint);
+  void write_completion(engine::QueueId queue, const Endpoint& endpoint, std::uint64_t stream,
+                        wire::OperationTag operation);
+  /// Which part of an address that nobody has is wrong, in the specification's order.
+  wire::UetReturnCode what_is_wrong(const wire::UetSesRequest& request) const;
   static std::uint64_t key(std::uint32_t job_id, std::uint16_t pid, std::uint16_t index, bool relative) {
     return (std::uint64_t{relative ? job_id : 0x100'0000U} << 24U) | (std::uint64_t{pid} << 12U) | index;
   }

@@ -5,6 +5,7 @@
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/packet_size.h"
+#include "engine/uet/scatter.h"
 
 namespace wharf::uet {
 
@@ -56,34 +57,25 @@ void Target::leave_unexpected(std::uint32_t at) {
                                                        &InboundMessage::next_unexpected);
 }
 
-std::uint32_t Target::place(std::uint32_t at, std::uint32_t offset, const wire::Payload& payload,
+std::uint32_t Target::place(std::uint32_t index, std::uint32_t offset, const wire::Payload& payload,
                             const PendingAccess& owner) {
-  const InboundMessage& message = parts_.inbound_messages[at];
+  const InboundMessage& message = parts_.inbound_messages[index];
   const ReceiveEntry& receive = parts_.endpoints.receive(message.receive);
   std::uint32_t accesses = 0;
-  std::uint32_t begin = 0;
-  const std::uint32_t end_of_data = offset + payload.length;
-  for (std::uint8_t i = 0; i < receive.request.local_count; ++i) {
-    const std::uint32_t end = begin + receive.request.local[i].length;
-    if (end > offset && begin < end_of_data) {
-      const std::uint32_t low = std::max(begin, offset);
-      const std::uint32_t high = std::min(end, end_of_data);
-      engine::Access access;
-      access.kind = engine::AccessKind::kWrite;
-      access.at_target = true;
-      access.queue = message.endpoint;
-      access.stream = target_stream(message.source, message.request.resource_index);
-      access.address = receive.request.local[i].address + (low - begin);
-      access.length = high - low;
-      access.data = wire::slice(payload, low - offset, high - low);
-      PendingAccess pending = owner;
-      pending.buffer = payload.buffer;
-      parts_.payloads.retain(payload.buffer);
-      parts_.accesses.request(access, pending);
-      ++accesses;
-    }
-    begin = end;
-  }
+  PendingAccess pending = owner;
+  pending.buffer = payload.buffer;
+  for_each_piece(receive.request.local, receive.request.local_count, offset, payload.length,
+                 [&](std::uint64_t address, std::uint32_t at, std::uint32_t length) {
+                   parts_.payloads.retain(payload.buffer);
+                   engine::Access& access =
+                       parts_.accesses.request(engine::AccessKind::kWrite, length, pending);
+                   access.at_target = true;
+                   access.queue = message.endpoint;
+                   access.stream = target_stream(message.source, message.request.resource_index);
+                   access.address = address;
+                   access.data = wire::slice(payload, at, length);
+                   ++accesses;
+                 });
   return accesses;
 }
 

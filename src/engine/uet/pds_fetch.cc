@@ -3,6 +3,7 @@
 // packet yet: it has no packet number and no place in a window, both of which are asked for when it departs.
 // So a window that closes meanwhile holds it back where it is, first in its order. [UE 1.0 3.6.12]
 #include <algorithm>
+#include <memory>
 
 #include "engine/uet/engine_parts.h"
 
@@ -31,14 +32,24 @@ void Pds::fetch_ahead(TimePs now, std::uint32_t ccc) {
   // Choice: destinations with data share the room evenly, and the next packet of each PDC always has some, so
   // that one whose window is closed does not keep the others' payload out.
   CongestionContext& context = parts_.cms[ccc];
-  for (std::uint32_t at = context.pdcs.head; at != kNoSlot; at = pdcs_[at]->next_ready) {
+  const std::uint32_t active = parts_.cms.active();
+  const std::uint32_t room = parts_.config.fetch_ahead_packets;
+  const std::uint32_t share = active <= 1 ? room : std::max(1U, room / active);
+  const std::uint32_t first = context.pdcs.head;
+  if (first == context.pdcs.tail) {
+    // Most contexts have one PDC.
+    if (first == kNoSlot) return;
+    if (!next_is_begun(*pdcs_[first])) fetch_one_ahead(now, first);
+    while (context.fetched < share && fetch_one_ahead(now, first)) {
+    }
+    return;
+  }
+  for (std::uint32_t at = first; at != kNoSlot; at = pdcs_[at]->next_ready) {
     if (!next_is_begun(*pdcs_[at])) fetch_one_ahead(now, at);
   }
-  const std::uint32_t share =
-      std::max(1U, parts_.config.fetch_ahead_packets / std::max(1U, parts_.cms.active()));
   for (bool more = true; more;) {
     more = false;
-    for (std::uint32_t at = context.pdcs.head; at != kNoSlot; at = pdcs_[at]->next_ready) {
+    for (std::uint32_t at = first; at != kNoSlot; at = pdcs_[at]->next_ready) {
       if (context.fetched >= share) return;
       more = fetch_one_ahead(now, at) || more;
     }
@@ -111,7 +122,7 @@ std::uint32_t Pds::fetch_again(TimePs now, std::uint32_t index, UetPsn psn) {
 std::uint32_t Pds::stage(TimePs now, std::uint32_t slot, std::uint32_t offset, std::uint32_t length) {
   const std::uint32_t at = EngineParts::acquire(staged_, 1U << 20U);
   StagedPacket& made = staged_[at];
-  made = StagedPacket{};
+  std::construct_at(&made);
   made.message = slot;
   made.offset = offset;
   made.length = length;
@@ -197,6 +208,32 @@ std::uint32_t Pds::fetched_next(TimePs now, std::uint32_t index) {
   return first;
 }
 
+bool Pds::take_payload(TimePs now, Leaving& leaving) {
+  const std::uint32_t index = leaving.pdc;
+  Pdc& record = *pdcs_[index];
+  const PdcSend& tx = record.tx;
+  const bool again = !tx.resend.empty();
+  const std::uint32_t slot = again ? tx.at(tx.resend.head).message : tx.message_head;
+  const OutboundMessage& message = parts_.outbound[slot];
+  const std::uint32_t length = leaving.window_bytes - message.overhead;
+  if (length == 0) return true;
+  if (!parts_.initiator.needs_fetch(slot)) {
+    leaving.payload =
+        parts_.initiator.payload_at_hand(slot, again ? tx.at(tx.resend.head).offset : message.sent, length);
+    return true;
+  }
+  const std::uint32_t at = fetched_next(now, index);
+  const StagedPacket& staged = staged_[at];
+  if (staged.pieces > 0) return false;
+  leaving.payload = staged.payload;
+  leaving.failed = staged.failed;
+  leaving.ready_at = staged.ready_at;
+  (again ? record.fetched_again : record.fetched).remove(staged_, at, &StagedPacket::next);
+  staged_.release(at);
+  --parts_.cms[record.ccc].fetched;
+  return true;
+}
+
 bool Pds::transmit_fetched(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
   // In turns, but who still waits for memory holds up nobody else.
   for (std::uint32_t ccc = parts_.cms.next_ready(); ccc != kNoSlot; ccc = parts_.cms[ccc].next_ready) {
@@ -208,26 +245,8 @@ bool Pds::transmit_fetched(TimePs now, wire::TrafficClassMask allowed, wire::Pac
       leaving.pdc = index;
       leaving.window_bytes = next_window_bytes(index);
       if (!parts_.cms.may_send(now, context, leaving.window_bytes)) continue;
-      const PdcSend& tx = record.tx;
-      const bool again = !tx.resend.empty();
-      if ((allowed & wire::mask_of(data_class(again))) == 0) continue;
-      const std::uint32_t slot = again ? tx.at(tx.resend.head).message : tx.message_head;
-      const OutboundMessage& message = parts_.outbound[slot];
-      const std::uint32_t length = leaving.window_bytes - message.overhead;
-      if (length > 0 && parts_.initiator.needs_fetch(slot)) {
-        const std::uint32_t at = fetched_next(now, index);
-        StagedPacket& staged = staged_[at];
-        if (staged.pieces > 0) continue;
-        leaving.payload = staged.payload;
-        leaving.failed = staged.failed;
-        leaving.ready_at = staged.ready_at;
-        (again ? record.fetched_again : record.fetched).remove(staged_, at, &StagedPacket::next);
-        staged_.release(at);
-        --context.fetched;
-      } else {
-        leaving.payload = parts_.initiator.payload_at_hand(
-            slot, again ? tx.at(tx.resend.head).offset : message.sent, length);
-      }
+      if ((allowed & wire::mask_of(data_class(!record.tx.resend.empty()))) == 0) continue;
+      if (!take_payload(now, leaving)) continue;
       parts_.cms.bring_forward(ccc, index);
       depart(now, leaving, out);
       return true;

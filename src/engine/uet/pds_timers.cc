@@ -5,7 +5,7 @@
 
 namespace wharf::uet {
 
-TimePs Pds::rto(std::uint32_t timeouts) const {
+TimePs Pds::later_rto(std::uint32_t timeouts) const {
   const UetConfig& config = parts_.config;
   if (!config.rto_back_off) return config.rto_init;
   TimePs time = config.rto_init;

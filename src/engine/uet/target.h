@@ -56,7 +56,13 @@ class Target {
   wire::UetReturnCode find_region(InboundPacket& inbound, const wire::Packet& packet, std::uint32_t& region,
                                   std::uint64_t& address) const;
   std::optional<wire::UetNackCode> write(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
+  /// Notes a packet of a write that needs a record; may change `code`. False: there is no room for one.
+  bool record_write(InboundPacket& inbound, const wire::Packet& packet, wire::UetReturnCode& code);
   std::optional<wire::UetNackCode> read(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
+  /// A read whose data is too long for an acknowledgement.
+  std::optional<wire::UetNackCode> read_in_packets(TimePs now, std::uint32_t inbound,
+                                                   const wire::Packet& packet, std::uint32_t region,
+                                                   std::uint64_t address);
   std::optional<wire::UetNackCode> atomic(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
   void finish_packet(TimePs now, std::uint32_t inbound);
   void end_message_in_error(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
