@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "base/ring.h"
+#include "base/prefetch.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
+#include "engine/uet/renew.h"
 #include "wire/host_address.h"
 
 namespace wharf::uet {
@@ -45,23 +47,29 @@ struct PendingAccess {
 /// is bounded by the bounds of the owners.
 class AccessPort {
  public:
-  AccessPort() : queue_(16) { grow(16); }
+  AccessPort() : queue_(kFirst), mask_(kFirst - 1) { grow(kFirst); }
 
   /// Queues an access of `kind` for `length` bytes on behalf of `owner`. The caller fills in the rest before
   /// it asks for another.
-  engine::Access& request(engine::AccessKind kind, std::uint32_t length, const PendingAccess& owner) {
+  [[gnu::always_inline]] engine::Access& request(engine::AccessKind kind, std::uint32_t length,
+                                                 const PendingAccess& owner) {
     if (first_free_ == kNoSlot) [[unlikely]]
-      grow(slots_.size() * 2);
+      grow(count_ * 2);
     const std::uint32_t id = first_free_;
     Slot& slot = slots_[id];
     first_free_ = slot.next_free;
     slot.state = State::kQueued;
-    slot.pending = owner;
-    slot.pending.asked = kind == engine::AccessKind::kRead ? length : 0;
+    slot.detail = owner.detail;
+    slot.object = owner.object;
+    slot.generation = owner.generation;
+    slot.buffer = owner.buffer;
+    slot.asked = kind == engine::AccessKind::kRead ? length : 0;
+    slot.owner = owner.owner;
     ++unanswered_;
-    if (queue_.full()) [[unlikely]]
-      queue_.reserve(queue_.capacity() * 2);
-    engine::Access& access = queue_.emplace_back();
+    if (tail_ - head_ > mask_) [[unlikely]]
+      grow_queue();
+    engine::Access& access = queue_[tail_++ & mask_];
+    renew(access);
     access.id = id;
     access.kind = kind;
     access.length = length;
@@ -69,63 +77,77 @@ class AccessPort {
   }
 
   bool next(engine::Access& out) {
-    if (queue_.empty()) return false;
-    out = queue_.front();
-    queue_.pop_front();
-    slots_[out.id].state = State::kTaken;
+    if (head_ == tail_) return false;
+    const engine::Access& access = queue_[head_++ & mask_];
+    slots_[access.id].state = State::kTaken;
+    out = access;
+    // The next access goes where the cache still has the last one.
+    if (head_ == tail_) head_ = tail_ = 0;
     return true;
   }
 
   /// Whether the host has taken `id` and not answered it.
-  bool is_pending(engine::AccessId id) const {
-    return id < slots_.size() && slots_[id].state == State::kTaken;
-  }
-  /// Ends an unanswered access and gives its owner.
-  PendingAccess take(engine::AccessId id) {
+  bool is_pending(engine::AccessId id) const { return id < count_ && slots_[id].state == State::kTaken; }
+  /// Ends an unanswered access and gives its owner, which the next request() may overwrite.
+  const PendingAccess& take(engine::AccessId id) {
     Slot& slot = slots_[id];
     slot.state = State::kFree;
     slot.next_free = first_free_;
     first_free_ = id;
     --unanswered_;
-    return slot.pending;
+    return slot;
   }
   /// The engine ends: what unanswered accesses hold goes back.
   void release_buffers(wire::PayloadPool& payloads) const {
     for (const Slot& slot : slots_) {
-      if (slot.state != State::kFree) payloads.release(slot.pending.buffer);
+      if (slot.state != State::kFree) payloads.release(slot.buffer);
     }
   }
   [[gnu::always_inline]] void prefetch() const {
     if (first_free_ != kNoSlot) prefetch_object(slots_.data() + first_free_);
-    queue_.prefetch();
+    prefetch_object(queue_.data() + (tail_ & mask_));
   }
   std::uint32_t unanswered() const { return unanswered_; }
-  std::uint32_t places() const { return static_cast<std::uint32_t>(slots_.size()); }
+  std::uint32_t places() const { return count_; }
   /// Heap memory held, in bytes.
-  std::size_t bytes_held() const { return slots_.capacity() * sizeof(Slot) + queue_.bytes_held(); }
+  std::size_t bytes_held() const {
+    return slots_.capacity() * sizeof(Slot) + queue_.capacity() * sizeof(engine::Access);
+  }
 
  private:
+  static constexpr std::uint32_t kFirst = 16;
   enum class State : std::uint8_t { kFree, kQueued, kTaken };
-  struct Slot {
-    PendingAccess pending;
-    std::uint32_t next_free = kNoSlot;
+  struct Slot : PendingAccess {
     State state = State::kFree;
+    std::uint32_t next_free = kNoSlot;
   };
+  static_assert(sizeof(Slot) == 32);
 
   /// Free places are handed out last-released first, fresh ones ascending.
-  void grow(std::size_t count) {
-    const std::size_t old = slots_.size();
+  [[gnu::noinline]] void grow(std::uint32_t count) {
     slots_.resize(count);
-    for (std::size_t i = count; i > old; --i) {
+    for (std::uint32_t i = count; i > count_; --i) {
       slots_[i - 1].next_free = first_free_;
-      first_free_ = static_cast<std::uint32_t>(i - 1);
+      first_free_ = i - 1;
     }
+    count_ = count;
+  }
+  [[gnu::noinline]] void grow_queue() {
+    std::vector<engine::Access> larger(queue_.size() * 2);
+    for (std::uint32_t i = 0; head_ + i != tail_; ++i) larger[i] = queue_[(head_ + i) & mask_];
+    tail_ -= head_;
+    head_ = 0;
+    queue_ = std::move(larger);
+    mask_ = static_cast<std::uint32_t>(queue_.size() - 1);
   }
 
   std::vector<Slot> slots_;
   std::uint32_t first_free_ = kNoSlot;
+  std::uint32_t count_ = 0;
   std::uint32_t unanswered_ = 0;
-  Ring<engine::Access> queue_;
+  std::vector<engine::Access> queue_;  ///< A ring, whose elements are made anew as they are asked for.
+  std::uint32_t mask_;                 ///< Its places minus one.
+  std::uint32_t head_ = 0, tail_ = 0;  ///< Accesses taken, and asked for, since it was last empty.
 };
 
 }  // namespace wharf::uet

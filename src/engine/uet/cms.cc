@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/pds_next.h"
 
 namespace wharf::uet {
 
@@ -29,12 +30,20 @@ Cms::Cms(EngineParts& parts, std::uint64_t seed)
 
 std::uint32_t Cms::context_for(wire::HostAddress host) {
   if (const std::uint32_t* found = by_host_.find(host.number)) return *found;
-  const std::uint32_t ccc = count();
   // validate() has seen the controller's configuration.
-  contexts_.push_back(
+  auto made =
       std::make_unique<CongestionContext>(congestion::AnyController::create(parts_.config.controller).value(),
-                                          parts_.config.credit, path_config_, random_));
-  contexts_.back()->peer = host;
+                                          parts_.config.credit, path_config_, random_);
+  made->peer = host;
+  std::uint32_t ccc = count();
+  if (free_.empty()) {
+    contexts_.push_back(std::move(made));
+  } else {
+    ccc = free_.back();
+    free_.pop_back();
+    recent_ = nullptr;
+    contexts_[ccc] = std::move(made);
+  }
   by_host_.insert(host.number, ccc);
   timers_.reserve(ccc + 1);
   issuer_.reserve(ccc + 1);
@@ -53,13 +62,13 @@ void Cms::update(TimePs now, std::uint32_t ccc) {
   const bool has_data = context.has_data();
   bool can_send = false;
   if (has_data && !context.pdcs.empty()) {
-    can_send = may_send(now, context, parts_.pds.next_window_bytes(context.pdcs.head));
+    can_send = may_send(now, context, parts_.pds.next_window_bytes(parts_.pds.pdc(context.pdcs.head)));
   }
   const CccState before = context.state;
   context.state = updated(before, has_data, context.in_flight > 0, can_send);
   if (context.state != before) change_state(context, before);
   if (by_credit_ && context.state == CccState::kActive && ask_for_credit(now, ccc)) {
-    can_send = may_send(now, context, parts_.pds.next_window_bytes(context.pdcs.head));
+    can_send = may_send(now, context, parts_.pds.next_window_bytes(parts_.pds.pdc(context.pdcs.head)));
     context.state = updated(context.state, has_data, false, can_send);
   }
   if (context.state != before) {
@@ -168,17 +177,13 @@ void Cms::on_loss(TimePs now, std::uint32_t ccc, const congestion::Loss& loss) {
   if (by_credit_) context.credit.on_loss(now, loss);
 }
 
-congestion::PacketRequest Cms::on_send(TimePs now, std::uint32_t ccc, congestion::Departure departure) {
-  CongestionContext& context = *contexts_[ccc];
-  recent_ = &context;
-  ++context.in_flight;
+congestion::PacketRequest Cms::on_send_with_credit(TimePs now, CongestionContext& context,
+                                                   congestion::Departure departure) {
   congestion::PacketRequest request;
   if (by_window_) request = context.controller.on_send(now, departure);
-  if (by_credit_) {
-    departure.demand_limit = demand_limit(context);
-    departure.active_contexts = active_;
-    request.grant_bytes = context.credit.on_send(now, departure).grant_bytes;
-  }
+  departure.demand_limit = demand_limit(context);
+  departure.active_contexts = active_;
+  request.grant_bytes = context.credit.on_send(now, departure).grant_bytes;
   return request;
 }
 

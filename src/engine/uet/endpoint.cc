@@ -9,6 +9,13 @@
 
 namespace wharf::uet {
 
+namespace {
+
+/// Places for completions that a queue begins with; they double as they are needed.
+constexpr std::size_t kFirstCompletions = 4;
+
+}  // namespace
+
 using engine::PostStatus;
 using wire::UetReturnCode;
 
@@ -43,8 +50,7 @@ Result<engine::QueueId> EndpointTable::create(const engine::QueueConfig& config,
   made.generations = parts_.config.use_ri_generation;
   made.generation = made.generations ? 1 : 0;
   made.record_places = std::bit_ceil(made.records());
-  made.posted.reserve(config.send_depth);
-  made.completions.reserve(config.send_depth + config.receive_depth);
+  made.completions.reserve(kFirstCompletions);
   by_address_.insert(where, queue);
   return queue;
 }
@@ -57,6 +63,7 @@ Result<void> EndpointTable::destroy(TimePs now, engine::QueueId queue) {
         fmt::format("queue {}: found {} requests outstanding, expected none before it is destroyed", queue,
                     endpoint->outstanding + endpoint->posted.size()));
   }
+  parts_.initiator.forget_queue(queue);
   parts_.target.forget_endpoint(now, queue);
   while (!endpoint->receives.empty())
     receives_.release(endpoint->receives.pop(receives_, &ReceiveEntry::next));
@@ -81,20 +88,16 @@ UetReturnCode EndpointTable::what_is_wrong(const wire::UetSesRequest& request) c
   return !job ? UetReturnCode::kBadJobId : (!pid ? UetReturnCode::kBadPid : UetReturnCode::kBadIndex);
 }
 
-UetReturnCode EndpointTable::look_up(const wire::UetSesRequest& request, engine::QueueId& queue) {
-  const std::uint64_t where =
-      key(request.job_id, request.pid_on_fep, request.resource_index, request.relative());
-  if (where != last_key_) {
-    const std::uint32_t* found = by_address_.find(where);
-    if (found == nullptr) return what_is_wrong(request);
-    last_key_ = where;
-    last_queue_ = *found;
-    last_endpoint_ = endpoints_[last_queue_].get();
-  }
-  queue = last_queue_;
-  const Endpoint& endpoint = *last_endpoint_;
-  // Absolute addressing finds the process by the FEP alone; the job still has to be authorised.
-  if (endpoint.address.job_id != request.job_id) return UetReturnCode::kBadJobId;
+bool EndpointTable::find_address(std::uint64_t where) {
+  const std::uint32_t* found = by_address_.find(where);
+  if (found == nullptr) return false;
+  last_key_ = where;
+  last_queue_ = *found;
+  last_endpoint_ = endpoints_[last_queue_].get();
+  return true;
+}
+
+UetReturnCode EndpointTable::refused_by(const Endpoint& endpoint, const wire::UetSesRequest& request) {
   if (endpoint.generations && request.ri_generation != endpoint.generation)
     return UetReturnCode::kBadGeneration;
   if (!endpoint.enabled)

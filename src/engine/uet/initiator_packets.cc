@@ -36,7 +36,7 @@ bool Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uin
       parts_.regions.find(message.memory_key, message.to.job_id) == kNoSlot) {
     return false;
   }
-  if (!needs_fetch(slot)) {
+  if (!needs_fetch(message)) {
     payload = payload_at_hand(slot, offset, length);
     return true;
   }
@@ -83,9 +83,8 @@ void Initiator::fetch_piece(const OutboundMessage& message, std::uint32_t staged
   }
 }
 
-void Initiator::build(std::uint32_t slot, std::uint32_t offset, std::uint32_t length, bool failed,
-                      wire::Packet& out) {
-  OutboundMessage& message = parts_.outbound[slot];
+void Initiator::build(OutboundMessage& message, std::uint32_t slot, std::uint32_t offset,
+                      std::uint32_t length, bool failed, wire::Packet& out) {
   message.first_sent = true;
   if (message.kind == MessageKind::kReadResponse) {
     build_read_response(message, slot, offset, length, failed, out);

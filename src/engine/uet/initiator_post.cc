@@ -8,6 +8,7 @@
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/packet_size.h"
+#include "engine/uet/renew.h"
 
 namespace wharf::uet {
 
@@ -54,11 +55,12 @@ wire::UetAtomicOpcode atomic_of(Verb verb) {
   WHARF_UNREACHABLE();
 }
 
+/// Places for posted requests that a queue begins with once it needs any.
+constexpr std::size_t kFirstPosted = 8;
+
 bool is_read_like(Verb verb) { return verb == Verb::kRead || verbs::is_atomic(verb); }
 
 }  // namespace
-
-const OutboundMessage& Initiator::parts_outbound(std::uint32_t slot) const { return parts_.outbound[slot]; }
 
 engine::PeerId Initiator::import(const Peer& peer) {
   for (engine::PeerId id = 0; id < peers_.size(); ++id) {
@@ -156,6 +158,7 @@ PostStatus Initiator::post(TimePs now, engine::QueueId queue, const verbs::WorkR
     return PostStatus::kOk;
   }
   const std::uint64_t number = endpoint->posted_head + endpoint->posted.size();
+  if (endpoint->posted.full()) endpoint->posted.reserve(endpoint->posted.size() * 2 + kFirstPosted);
   PostedRequest& posted = endpoint->posted.emplace_back();
   posted.request = request;
   posted.entry_present = in_hand;
@@ -167,7 +170,7 @@ PostStatus Initiator::post(TimePs now, engine::QueueId queue, const verbs::WorkR
   return PostStatus::kOk;
 }
 
-bool Initiator::is_plain_write(const verbs::WorkRequest& request) const {
+[[gnu::always_inline]] inline bool Initiator::is_plain_write(const verbs::WorkRequest& request) const {
   return request.verb == Verb::kWrite && request.local_count == 1 &&
          request.local[0].length == request.length && !request.tagged &&
          request.inline_data.kind == wire::PayloadKind::kNone &&
@@ -195,7 +198,8 @@ void Initiator::work_request_done(TimePs now, const PendingAccess& owner, engine
   if (endpoint == nullptr || owner.detail < endpoint->posted_head) return;
   PostedRequest& posted = endpoint->posted[static_cast<std::size_t>(owner.detail - endpoint->posted_head)];
   posted.entry_present = true;
-  posted.failed = status != engine::AccessStatus::kDone;
+  if (status != engine::AccessStatus::kDone && posted.end == verbs::CompletionStatus::kSuccess)
+    posted.end = verbs::CompletionStatus::kLocalOperation;
   admit(now, owner.object);
 }
 
@@ -205,9 +209,13 @@ void Initiator::admit(TimePs now, engine::QueueId queue) {
     const PostedRequest& posted = endpoint.posted.front();
     if (!posted.entry_present) return;
     if (posted.request.fence && endpoint.reads > 0) return;
-    if (posted.failed) {
-      end_unsent(queue, posted.request);
+    if (posted.end != verbs::CompletionStatus::kSuccess) {
+      end_unsent(queue, posted);
     } else if (!make_message(now, queue, posted.request)) {
+      if (endpoint.starved) return;
+      endpoint.starved = true;
+      starved_.push(parts_.endpoints, queue, &Endpoint::next_starved);
+      ++starved_count_;
       return;
     }
     endpoint.posted.pop_front();
@@ -215,11 +223,28 @@ void Initiator::admit(TimePs now, engine::QueueId queue) {
   }
 }
 
-void Initiator::end_unsent(engine::QueueId queue, const verbs::WorkRequest& request) {
+void Initiator::admit_starved(TimePs now) {
+  for (std::uint32_t left = starved_count_; left > 0; --left) {
+    if (parts_.outbound.in_use() >= parts_.config.outbound_messages) return;
+    const engine::QueueId queue = starved_.pop(parts_.endpoints, &Endpoint::next_starved);
+    --starved_count_;
+    parts_.endpoints[queue].starved = false;
+    admit(now, queue);
+  }
+}
+
+void Initiator::forget_queue(engine::QueueId queue) {
+  if (!parts_.endpoints[queue].starved) return;
+  starved_.remove(parts_.endpoints, queue, &Endpoint::next_starved);
+  --starved_count_;
+}
+
+void Initiator::end_unsent(engine::QueueId queue, const PostedRequest& posted) {
+  const verbs::WorkRequest& request = posted.request;
   parts_.payloads.release(request.inline_data.buffer);
-  parts_.endpoints.complete(queue, local_stream(queue), [&request](verbs::Completion& completion) {
+  parts_.endpoints.complete(queue, local_stream(queue), [&](verbs::Completion& completion) {
     completion.id = request.id;
-    completion.status = verbs::CompletionStatus::kLocalOperation;
+    completion.status = posted.end;
     completion.kind = verbs::CompletionKind::kSend;
     completion.verb = request.verb;
     completion.operation = request.operation;
@@ -231,7 +256,7 @@ std::uint32_t Initiator::acquire() {
   if (slot == kNoSlot) return kNoSlot;
   OutboundMessage& message = parts_.outbound[slot];
   const std::uint32_t generation = message.generation + 1;
-  std::construct_at(&message);
+  renew(message);
   message.generation = generation;
   message.order = order_++;
   if (retry_places_ != parts_.outbound.capacity()) [[unlikely]] {
@@ -268,8 +293,9 @@ bool Initiator::make_message(TimePs now, engine::QueueId queue, const verbs::Wor
   return true;
 }
 
-void Initiator::address(OutboundMessage& message, engine::QueueId queue, const Endpoint& endpoint,
-                        const Peer& target, const verbs::WorkRequest& request) const {
+[[gnu::always_inline]] inline void Initiator::address(OutboundMessage& message, engine::QueueId queue,
+                                                      const Endpoint& endpoint, const Peer& target,
+                                                      const verbs::WorkRequest& request) const {
   const UetConfig& config = parts_.config;
   message.queue = queue;
   message.peer = request.peer;
@@ -370,7 +396,7 @@ void Initiator::prepare_send(std::uint32_t slot, const verbs::WorkRequest& reque
   message.opcode = request.tagged ? UetOpcode::kRendezvousTaggedSend : UetOpcode::kRendezvousSend;
 }
 
-void Initiator::choose_form(OutboundMessage& message) const {
+[[gnu::always_inline]] inline void Initiator::choose_form(OutboundMessage& message) const {
   const UetConfig& config = parts_.config;
   message.form = UetNextHeader::kRequestStandard;
   const bool single = message.length <= config.payload_mtu && message.length <= wire::kUetPayloadBytesMax;
@@ -423,8 +449,8 @@ std::uint64_t Initiator::unsent_window_bytes(const OutboundMessage& message) con
   return left + packets * message.overhead;
 }
 
-void Initiator::add_to_backlog(CongestionContext& context, std::uint32_t slot) const {
-  context.backlog += unsent_window_bytes(parts_.outbound[slot]);
+void Initiator::add_to_backlog(CongestionContext& context, const OutboundMessage& message) const {
+  context.backlog += unsent_window_bytes(message);
 }
 
 void Initiator::take_from_backlog(CongestionContext& context, std::uint32_t slot) const {

@@ -11,6 +11,7 @@
 
 #include "base/flat_map.h"
 #include "base/index_list.h"
+#include "base/memory_use.h"
 #include "base/random.h"
 #include "base/ring.h"
 #include "base/slot_pool.h"
@@ -80,7 +81,7 @@ class Pds {
   TimePs rto(std::uint32_t timeouts) const { return timeouts == 0 ? first_rto_ : later_rto(timeouts); }
 
   /// Window bytes of the next packet of a PDC that is ready.
-  std::uint32_t next_window_bytes(std::uint32_t pdc) const;
+  std::uint32_t next_window_bytes(const Pdc& pdc) const;
   // --- For CMS (pds_congestion.cc).
   /// Sends a Probe CP over an open PDC; its opaque value.
   std::uint16_t probe(std::uint32_t pdc);
@@ -94,6 +95,9 @@ class Pds {
   bool probes_tail() const { return parts_config().infer_loss || parts_config().tail_loss_time > kTimeZero; }
   TimePs tail_silence(const Pdc& record) const;
 
+  /// Ends every PDC with `host`, and drops what it would still have been told.
+  void forget_host(TimePs now, wire::HostAddress host);
+  void add_memory_use(std::vector<MemoryUse>& out) const;
   void release_buffers();
   void describe_waiting(std::vector<std::string>& out) const;
   std::uint32_t stored_responses() const { return stored_.in_use(); }
@@ -146,6 +150,8 @@ class Pds {
   struct Leaving {
     std::uint32_t pdc = kNoSlot;
     std::uint32_t window_bytes = 0;
+    Pdc* record = nullptr;
+    CongestionContext* context = nullptr;
     bool failed = false;    ///< Its memory could not be read.
     TimePs ready_at{};      ///< Its payload was there.
     wire::Payload payload;  ///< With the reference that goes with the packet.
@@ -179,6 +185,8 @@ class Pds {
   TimePs later_rto(std::uint32_t timeouts) const;
   void clear_stored(TimePs now, std::uint32_t index, UetPsn up_to);
   void fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing);
+  /// The same without telling the program that the peer cannot be reached.
+  void end_in_error(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing);
   std::uint32_t find(std::uint16_t local_id) const;
   /// An identifier and the PDC that it has been found to be; kNoSlot: none.
   struct Found {
@@ -189,6 +197,10 @@ class Pds {
   std::uint32_t find(std::uint16_t local_id, Found& last) const {
     if (last.id != local_id || last.index == kNoSlot) last = {local_id, find(local_id)};
     return last.index;
+  }
+  static constexpr std::uint32_t kFirstRing = 64;
+  static constexpr std::size_t ring_entries(std::size_t size_class) {
+    return std::size_t{kFirstRing} << size_class;
   }
   std::uint64_t* take_bits();
   std::uint32_t bits_words() const;
@@ -210,7 +222,8 @@ class Pds {
   bool transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
   /// The PSN of the first packet to be sent again, or of a new one of the first message.
   UetPsn take_repetition(Pdc& record, CongestionContext& context, std::uint32_t bytes);
-  UetPsn take_new(TimePs now, std::uint32_t index, CongestionContext& context, std::uint32_t bytes);
+  UetPsn take_new(TimePs now, std::uint32_t index, Pdc& record, CongestionContext& context,
+                  std::uint32_t bytes);
   wire::TrafficClass data_class(bool again) const {
     return again && !parts_config().retransmit_as_data ? wire::TrafficClass::kRetransmission
                                                        : wire::TrafficClass::kData;
@@ -218,7 +231,7 @@ class Pds {
   /// Gives the next packet of a PDC that is at the head of its CCC's list its PSN and its place in the
   /// window.
   void depart(TimePs now, const Leaving& leaving, wire::Packet& out);
-  void emit(TimePs now, std::uint32_t pdc, UetPsn psn, const congestion::PacketRequest& asked,
+  void emit(TimePs now, UetPsn psn, SendEntry& entry, const congestion::PacketRequest& asked,
             const Leaving& leaving, wire::Packet& out);
   void build_ack(TimePs now, const ControlJob& job, wire::Packet& out);
   void build_ack_congestion(TimePs now, const ControlJob& job, wire::Packet& out);
@@ -232,12 +245,14 @@ class Pds {
   /// What settle() does when there is something to do.
   void fetch_wanted(TimePs now);
   /// The CCC may have payload to fetch: settle() sees to it.
-  void want_fetch(std::uint32_t ccc);
+  void want_fetch(const Pdc& pdc, CongestionContext& context);
   void fetch_ahead(TimePs now, std::uint32_t ccc);
   /// Whether the next packet of a PDC needs no fetch, or its fetch has begun.
   bool next_is_begun(const Pdc& pdc) const;
+  bool repetition_is_begun(const Pdc& pdc) const;
   /// False when all that the PDC has to send is being fetched.
   bool fetch_one_ahead(TimePs now, std::uint32_t pdc);
+  bool fetch_repetition_ahead(TimePs now, std::uint32_t pdc);
   std::uint32_t fetch_new(TimePs now, std::uint32_t pdc, std::uint32_t slot, std::uint32_t offset);
   std::uint32_t fetch_again(TimePs now, std::uint32_t pdc, UetPsn psn);
   std::uint32_t stage(TimePs now, std::uint32_t slot, std::uint32_t offset, std::uint32_t length);
@@ -317,6 +332,8 @@ class Pds {
   /// The same for a request of the PDC that the last one was of; kNoSlot says nothing.
   std::uint32_t find_again(const wire::Packet& packet) const;
   bool admit_psn(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn);
+  /// The same for a request, quick for the next one in order.
+  bool admit_new(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn);
   /// What has come already, or without its data.
   void answer_unwanted(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn, bool seen);
   void refuse_out_of_order(std::uint32_t index, const wire::Packet& packet, UetPsn psn);
@@ -325,13 +342,14 @@ class Pds {
   /// Whether the peer can clear stored responses of this PDC only once `psn` has been taken.
   bool nothing_else_helps(const PdcReceive& rx, UetPsn psn) const;
   void answer_duplicate(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn);
-  void mark_received(PdcReceive& rx, UetPsn psn) const;
-  void unmark_received(PdcReceive& rx, UetPsn psn) const;
-  void advance_cumulative(PdcReceive& rx) const;
+  static void mark_received(PdcReceive& rx, UetPsn psn);
+  static void unmark_received(PdcReceive& rx, UetPsn psn);
+  static void advance_cumulative(PdcReceive& rx);
   /// `psn` has been executed, and nothing of it is kept.
-  void finish_psn(PdcReceive& rx, UetPsn psn) const;
+  static void finish_psn(PdcReceive& rx, UetPsn psn);
   void store_response(TimePs now, std::uint32_t index, const StoredResponse& response);
   bool acknowledges_at_once(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const;
+  bool has_reason_to_acknowledge(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const;
   void acknowledge_inbound(std::uint32_t index, const InboundPacket& inbound, wire::UetNextHeader form,
                            const wire::UetSesResponse& response, const wire::Payload& data);
   void nack(const wire::Packet& trigger, wire::UetNackCode code, std::uint32_t index,

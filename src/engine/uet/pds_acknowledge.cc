@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/pds_next.h"
 
 namespace wharf::uet {
 

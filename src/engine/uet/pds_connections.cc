@@ -6,6 +6,7 @@
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/packet_size.h"
+#include "engine/uet/pds_next.h"
 
 namespace wharf::uet {
 
@@ -15,7 +16,6 @@ namespace {
 constexpr std::int32_t kStartDistance = 1 << 16;
 /// Closed PDCs that a target remembers.
 constexpr std::uint32_t kClosedLimit = 4096;
-constexpr std::uint32_t kFirstRing = 64;
 
 std::uint32_t frame_overhead(const UetConfig& config) {
   wire::Packet empty = wire::uet_packet();
@@ -279,6 +279,17 @@ void Pds::free_pdc(TimePs now, std::uint32_t index) {
 }
 
 void Pds::fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing) {
+  const Pdc& record = *pdcs_[index];
+  const wire::HostAddress peer = record.peer;
+  const std::uint32_t generation = record.generation;
+  end_in_error(now, index, status, peer_has_nothing);
+  if (status == verbs::CompletionStatus::kRetryExhausted && record.generation != generation) {
+    parts_.raise({engine::AsyncEventKind::kPeerUnreachable, 0, peer.number});
+  }
+}
+
+void Pds::end_in_error(TimePs now, std::uint32_t index, verbs::CompletionStatus status,
+                       bool peer_has_nothing) {
   Pdc& record = *pdcs_[index];
   if (!step(now, index, PdcEvent::kFailed)) return;
   ++parts_.counters.pdcs_failed;
@@ -304,11 +315,7 @@ void Pds::fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, 
     parts_.initiator.take_from_backlog(context, at);
   }
   tx.message_head = tx.message_tail = kNoSlot;
-  const wire::HostAddress peer = record.peer;
   free_pdc(now, index);
-  if (status == verbs::CompletionStatus::kRetryExhausted) {
-    parts_.raise({engine::AsyncEventKind::kPeerUnreachable, 0, peer.number});
-  }
   parts_.initiator.pdc_failed(now, index, status, peer_has_nothing);
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/packet_size.h"
+#include "engine/uet/renew.h"
 
 namespace wharf::uet {
 
@@ -218,7 +219,7 @@ std::uint32_t Pds::find_for_request(TimePs now, const wire::Packet& packet, bool
   return index;
 }
 
-std::uint32_t Pds::find_again(const wire::Packet& packet) const {
+[[gnu::always_inline]] inline std::uint32_t Pds::find_again(const wire::Packet& packet) const {
   const wire::UetRequest& request = packet.uet.request;
   if (requested_.id != request.destination_pdcid || requested_.index == kNoSlot ||
       packet.uet.prologue.syn()) {
@@ -231,7 +232,7 @@ std::uint32_t Pds::find_again(const wire::Packet& packet) const {
   return agrees ? requested_.index : kNoSlot;
 }
 
-void Pds::mark_received(PdcReceive& rx, UetPsn psn) const {
+void Pds::mark_received(PdcReceive& rx, UetPsn psn) {
   rx.word(rx.received, psn) |= PdcReceive::bit(psn);
   ++rx.ahead;
   if (wire::uet_psn_after(psn, rx.highest)) rx.highest = psn;
@@ -243,13 +244,13 @@ void Pds::mark_received(PdcReceive& rx, UetPsn psn) const {
   }
 }
 
-void Pds::unmark_received(PdcReceive& rx, UetPsn psn) const {
+void Pds::unmark_received(PdcReceive& rx, UetPsn psn) {
   rx.word(rx.received, psn) &= ~PdcReceive::bit(psn);
   --rx.ahead;
   if (wire::uet_psn_after(rx.expected, psn)) rx.expected = psn;
 }
 
-void Pds::advance_cumulative(PdcReceive& rx) const {
+void Pds::advance_cumulative(PdcReceive& rx) {
   // [UE 1.0 3.5.12] CACK stops below a PSN whose guaranteed response has not been cleared.
   UetPsn psn = rx.cumulative + 1;
   for (; rx.ahead > 0 && rx.is_finished(psn); ++psn) {
@@ -260,7 +261,7 @@ void Pds::advance_cumulative(PdcReceive& rx) const {
   rx.cumulative = psn - 1;
 }
 
-void Pds::finish_psn(PdcReceive& rx, UetPsn psn) const {
+[[gnu::always_inline]] inline void Pds::finish_psn(PdcReceive& rx, UetPsn psn) {
   if (psn == rx.cumulative + 1) {
     // In order: it passes both maps.
     rx.word(rx.received, psn) &= ~PdcReceive::bit(psn);
@@ -286,6 +287,19 @@ void Pds::take_clear(TimePs now, std::uint32_t index, UetPsn clear) {
     pdcs_[index]->ask_clear_at = kNever;
     pdcs_[index]->clear_requests = 0;
   }
+}
+
+[[gnu::always_inline]] inline bool Pds::admit_new(TimePs now, std::uint32_t index, const wire::Packet& packet,
+                                                  UetPsn psn) {
+  Pdc& record = *pdcs_[index];
+  PdcReceive& rx = record.rx;
+  // [UE 1.0 3.5.12] The next in order, whole.
+  if (packet.trim == wire::TrimState::kWhole && psn == rx.expected && psn - rx.cumulative <= rx.range) {
+    const UetPsn clear = packet.uet.request.clear_psn();
+    if (wire::uet_psn_after(clear, rx.clear)) take_clear(now, index, clear);
+    return true;
+  }
+  return admit_psn(now, index, packet, psn);
 }
 
 bool Pds::admit_psn(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn) {
@@ -409,7 +423,7 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
   recent_receiver_ = &record;
   const UetPsn psn = packet.uet.request.psn;
   parts_.cms.on_request(now, index, packet);
-  if (!admit_psn(now, index, packet, psn)) return;
+  if (!admit_new(now, index, packet, psn)) return;
   record.last_activity = now;
   if (packet.mark == wire::CongestionMark::kExperienced) ++parts_.counters.marked_received;
   const std::uint32_t slot = make_inbound(now, index, packet);
@@ -447,7 +461,8 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
   }
 }
 
-std::uint32_t Pds::make_inbound(TimePs now, std::uint32_t index, const wire::Packet& packet) {
+[[gnu::always_inline]] inline std::uint32_t Pds::make_inbound(TimePs now, std::uint32_t index,
+                                                              const wire::Packet& packet) {
   // [UE 1.0 3.5.12] Resources before the PSN counts as received.
   const Pdc& record = *pdcs_[index];
   const UetConfig& config = parts_.config;
@@ -463,7 +478,7 @@ std::uint32_t Pds::make_inbound(TimePs now, std::uint32_t index, const wire::Pac
     return kNoSlot;
   }
   InboundPacket& inbound = parts_.inbound[slot];
-  std::construct_at(&inbound);
+  renew(inbound);
   inbound.pdc = index;
   inbound.pdc_generation = record.generation;
   inbound.psn = psn;
@@ -570,12 +585,17 @@ void Pds::store_response(TimePs now, std::uint32_t index, const StoredResponse& 
   arm(index, record.ask_clear_at);
 }
 
-bool Pds::acknowledges_at_once(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const {
+[[gnu::always_inline]] inline bool Pds::acknowledges_at_once(PdcReceive& rx, const InboundPacket& inbound,
+                                                             bool guaranteed) const {
   // [UE 1.0 3.5.12] ACK generation.
-  const UetConfig& config = parts_.config;
   constexpr std::uint8_t kAsks = wire::kUetAckRequested | wire::kUetSyn | wire::kUetRetransmit;
   if ((inbound.pds_flags & kAsks) == 0 && !rx.owes && !guaranteed && !inbound.marked)
-    return rx.ack_bytes >= config.ack_trigger_bytes;
+    return rx.ack_bytes >= parts_.config.ack_trigger_bytes;
+  return has_reason_to_acknowledge(rx, inbound, guaranteed);
+}
+
+bool Pds::has_reason_to_acknowledge(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const {
+  const UetConfig& config = parts_.config;
   const bool asked = (inbound.pds_flags & wire::kUetAckRequested) != 0;
   const bool closes_gap = rx.owes && !wire::uet_psn_after(rx.owed, rx.cumulative);
   const bool opens = (inbound.pds_flags & wire::kUetSyn) != 0 && (config.ack_every_syn || !rx.acknowledged);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/pds_next.h"
 
 namespace wharf::uet {
 

@@ -2,6 +2,7 @@
 // The timers of PDCs: retransmission with back-off, delayed repetition after a NACK, tail probes, clears,
 // idle and close. One deadline per PDC, set early rather than moved with every packet. [UE 1.0 3.5]
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/pds_next.h"
 
 namespace wharf::uet {
 

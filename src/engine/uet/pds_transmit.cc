@@ -5,36 +5,17 @@
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/packet_size.h"
+#include "engine/uet/pds_next.h"
+#include "engine/uet/renew.h"
 
 namespace wharf::uet {
 
 using wire::UetControlType;
 using wire::UetPdsType;
 
-std::uint32_t Pds::entry_window_bytes(const SendEntry& entry) const {
-  return parts_.outbound[entry.message].overhead + entry.length;
-}
-
-bool Pds::sendable(const Pdc& record) const {
-  const PdcSend& tx = record.tx;
-  if (!tx.resend.empty()) return true;
-  if (tx.message_head == kNoSlot || !tx.window_open()) return false;
-  // [UE 1.0 3.5.8] psn_offset has 12 bits.
-  if (!record.peer_known && tx.next - tx.start >= wire::kUetSynPsnMax) return false;
-  return true;
-}
-
 bool Pds::starved(const Pdc& record) const {
   const PdcSend& tx = record.tx;
   return record.peer_known && tx.outstanding() == 0 && tx.message_head != kNoSlot && !tx.window_open();
-}
-
-std::uint32_t Pds::next_window_bytes(std::uint32_t index) const {
-  const PdcSend& tx = pdcs_[index]->tx;
-  if (!tx.resend.empty()) return entry_window_bytes(tx.at(tx.resend.head));
-  if (tx.message_head == kNoSlot) return 0;
-  const OutboundMessage& message = parts_.outbound[tx.message_head];
-  return message.overhead + std::min(parts_.config.payload_mtu, message.send_length - message.sent);
 }
 
 void Pds::kick(TimePs now, std::uint32_t index) {
@@ -46,7 +27,7 @@ void Pds::kick(TimePs now, std::uint32_t index) {
     parts_.cms.update(now, record.ccc);
   }
   if (fetches_) [[unlikely]]
-    want_fetch(record.ccc);
+    want_fetch(record, parts_.cms[record.ccc]);
   if (starved(record) && record.window_at == kNever) {
     record.window_at = now + rto(0);
     arm(index, record.window_at);
@@ -63,13 +44,13 @@ void Pds::enqueue(TimePs now, std::uint32_t index, std::uint32_t slot) {
   const bool behind_others = tx.message_tail != kNoSlot;
   (behind_others ? parts_.outbound[tx.message_tail].next : tx.message_head) = slot;
   tx.message_tail = slot;
-  fetches_ = fetches_ || parts_.initiator.needs_fetch(slot);
+  fetches_ = fetches_ || parts_.initiator.needs_fetch(message);
   record.last_activity = now;
   CongestionContext& context = parts_.cms[record.ccc];
-  parts_.initiator.add_to_backlog(context, slot);
+  parts_.initiator.add_to_backlog(context, message);
   if (behind_others && record.on_ready_list && context.state == CccState::kReady) {
     // It is not its turn, and others of this PDC may leave: nothing else changes.
-    if (fetches_) want_fetch(record.ccc);
+    if (fetches_) want_fetch(record, context);
     return;
   }
   kick(now, index);
@@ -119,13 +100,13 @@ UetPsn Pds::take_repetition(Pdc& record, CongestionContext& context, std::uint32
   return psn;
 }
 
-UetPsn Pds::take_new(TimePs now, std::uint32_t index, CongestionContext& context, std::uint32_t bytes) {
-  Pdc& record = *pdcs_[index];
+[[gnu::always_inline]] inline UetPsn Pds::take_new(TimePs now, std::uint32_t index, Pdc& record,
+                                                   CongestionContext& context, std::uint32_t bytes) {
   PdcSend& tx = record.tx;
   if (tx.full()) grow_ring(tx);
   const UetPsn psn = tx.next++;
   SendEntry& entry = tx.at(psn);
-  std::construct_at(&entry);
+  renew(entry);
   entry.sends = 1;
   OutboundMessage& message = parts_.outbound[tx.message_head];
   entry.message = tx.message_head;
@@ -150,13 +131,14 @@ UetPsn Pds::take_new(TimePs now, std::uint32_t index, CongestionContext& context
 
 void Pds::depart(TimePs now, const Leaving& leaving, wire::Packet& out) {
   const std::uint32_t index = leaving.pdc;
-  Pdc& record = *pdcs_[index];
+  Pdc& record = *leaving.record;
   PdcSend& tx = record.tx;
   const std::uint32_t ccc = record.ccc;
-  CongestionContext& context = parts_.cms[ccc];
+  CongestionContext& context = *leaving.context;
   const bool again = !tx.resend.empty();
   const std::uint32_t bytes = leaving.window_bytes;
-  const UetPsn psn = again ? take_repetition(record, context, bytes) : take_new(now, index, context, bytes);
+  const UetPsn psn =
+      again ? take_repetition(record, context, bytes) : take_new(now, index, record, context, bytes);
   SendEntry& entry = tx.at(psn);
   entry.sent_at = now;
   ++tx.in_flight;
@@ -167,7 +149,7 @@ void Pds::depart(TimePs now, const Leaving& leaving, wire::Packet& out) {
   departure.wire_bytes = bytes;
   departure.backlog_bytes = context.backlog + context.resend_backlog;
   departure.retransmission = again;
-  congestion::PacketRequest request = parts_.cms.on_send(now, ccc, departure);
+  congestion::PacketRequest request = parts_.cms.on_send(now, context, departure);
   // [UE 1.0 3.5.12] AR when the next packet would have to wait for an answer.
   if (departure.backlog_bytes > 0 &&
       !parts_.cms.permits(context, std::min<std::uint64_t>(bytes, departure.backlog_bytes))) {
@@ -175,11 +157,11 @@ void Pds::depart(TimePs now, const Leaving& leaving, wire::Packet& out) {
   }
   if (context.held_since != kNever) [[unlikely]]
     parts_.cms.end_hold(ccc, parts_.outbound[entry.message].operation, leaving.ready_at);
-  parts_.cms.rotate(ccc);
-  parts_.cms.update(now, ccc);
-  if (fetches_) [[unlikely]]
-    want_fetch(ccc);
-  emit(now, index, psn, request, leaving, out);
+  if (!parts_.cms.alone(ccc, context)) parts_.cms.rotate(ccc);
+  if (context.pdcs.head != index || !parts_.cms.stays_ready(context, next_window_bytes(record)))
+    parts_.cms.update(now, ccc);
+  if (fetches_) want_fetch(record, context);
+  emit(now, psn, entry, request, leaving, out);
 }
 
 bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
@@ -198,7 +180,9 @@ bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet
     }
     Leaving leaving;
     leaving.pdc = index;
-    leaving.window_bytes = next_window_bytes(index);
+    leaving.record = &record;
+    leaving.context = &context;
+    leaving.window_bytes = next_window_bytes(record);
     if (!parts_.cms.may_send(now, context, leaving.window_bytes)) {
       parts_.cms.update(now, ccc);
       if (parts_.cms.next_ready() == ccc) return false;
@@ -227,11 +211,11 @@ void Pds::finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::Host
   ++parts_.counters.packets_sent;
 }
 
-void Pds::emit(TimePs now, std::uint32_t index, UetPsn psn, const congestion::PacketRequest& asked,
-               const Leaving& leaving, wire::Packet& out) {
-  Pdc& record = *pdcs_[index];
+[[gnu::always_inline]] inline void Pds::emit(TimePs now, UetPsn psn, SendEntry& entry,
+                                             const congestion::PacketRequest& asked, const Leaving& leaving,
+                                             wire::Packet& out) {
+  Pdc& record = *leaving.record;
   PdcSend& tx = record.tx;
-  SendEntry& entry = tx.at(psn);
   const UetConfig& config = parts_.config;
   std::construct_at(&out, wire::UetMember{});
   const bool credits = parts_.cms.uses_credit();
@@ -263,15 +247,17 @@ void Pds::emit(TimePs now, std::uint32_t index, UetPsn psn, const congestion::Pa
     flags |= wire::kUetAckRequested;
   }
   out.uet.prologue.flags = flags;
-  const std::uint16_t entropy = record.ordered ? record.entropy : parts_.cms.next_entropy(now, record.ccc);
+  const std::uint16_t entropy =
+      record.ordered ? record.entropy : parts_.cms.next_entropy(now, *leaving.context);
   entry.entropy = entropy;
-  parts_.initiator.build(entry.message, entry.offset, entry.length, leaving.failed, out);
-  if (leaving.failed) {
+  OutboundMessage& message = parts_.outbound[entry.message];
+  parts_.initiator.build(message, entry.message, entry.offset, entry.length, leaving.failed, out);
+  if (leaving.failed) [[unlikely]] {
     parts_.payloads.release(leaving.payload.buffer);
   } else {
     out.payload = leaving.payload;
   }
-  out.operation = parts_.outbound[entry.message].operation;
+  out.operation = message.operation;
   if (again) {
     ++parts_.counters.packets_retransmitted;
     parts_.trace(now, trace::EventKind::kRetransmission, record.local_id, psn, 1);
@@ -280,7 +266,7 @@ void Pds::emit(TimePs now, std::uint32_t index, UetPsn psn, const congestion::Pa
   }
   if (record.tail_at == kNever && probes_tail()) {
     record.tail_at = now + tail_silence(record);
-    arm(index, record.tail_at);
+    arm(leaving.pdc, record.tail_at);
   }
   const bool apart = again && !config.retransmit_as_data;
   finish(out, apart ? wire::TrafficClass::kRetransmission : wire::TrafficClass::kData, record.peer, entropy);

@@ -39,5 +39,24 @@ TEST(UetSteadyState, NeitherDoesCongestionManagement) {
   }
 }
 
+TEST(UetMemoryUse, IsWhatTheAllocatorGave) {
+  wire::PayloadPool pool;
+  Arena arena;
+  const std::uint64_t before = test::heap_bytes;
+  const auto engine = std::make_unique<UetEngine>(UetEngine::create(UetConfig{}, pool, arena).value());
+  for (int each = 0; each < 5; ++each) {
+    const engine::QueueId queue = engine->create_queue({}, {.send_depth = 32, .receive_depth = 16}).value();
+    ASSERT_TRUE(engine->register_segment({}, {.base = 4096, .length = 4096}).ok());
+    ASSERT_TRUE(engine->connect({}, queue, engine->export_queue(queue).value()).ok());
+    ASSERT_EQ(engine->post_receive({}, queue, {}), engine::PostStatus::kOk);
+  }
+  std::uint64_t told = 0;
+  for (const MemoryUse& use : engine->memory_use()) told += use.bytes;
+  const std::uint64_t taken = test::heap_bytes - before - arena.bytes_held() + arena.bytes_used();
+  // The arena's own list of blocks, and what the shared configuration is counted with, are nobody's.
+  EXPECT_LE(told, taken);
+  EXPECT_GE(told + 256, taken);
+}
+
 }  // namespace
 }  // namespace wharf::uet

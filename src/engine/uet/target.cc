@@ -49,6 +49,7 @@ std::optional<UetNackCode> Target::deliver(TimePs now, std::uint32_t index, cons
   inbound.opcode = request.opcode;
   inbound.request_length = request.request_length;
   inbound.small_form = form != wire::UetNextHeader::kRequestStandard;
+  if (request.opcode == UetOpcode::kWrite && !request.initiator_error()) return write(now, index, packet);
   if (request.initiator_error()) {
     // [UE 1.0 3.4] IE delivers nothing.
     end_message_in_error(now, index, packet);
@@ -110,8 +111,10 @@ void Target::end_message_in_error(TimePs now, std::uint32_t index, const wire::P
          ends ? inbound.request_length : 0);
 }
 
-UetReturnCode Target::find_region(InboundPacket& inbound, const wire::Packet& packet, std::uint32_t& region,
-                                  std::uint64_t& address) const {
+[[gnu::always_inline]] inline UetReturnCode Target::find_region(InboundPacket& inbound,
+                                                                const wire::Packet& packet,
+                                                                std::uint32_t& region,
+                                                                std::uint64_t& address) const {
   const wire::UetSesRequest& request = packet.uet.ses;
   // [UE 1.0 3.4] Job, process, index, generation, enabled; then key, permission, bounds.
   if (packet.uet.prologue.next == wire::UetNextHeader::kRequestSmall) {

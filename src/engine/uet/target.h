@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_use.h"
 #include "engine/contract.h"
 #include "engine/uet/access_port.h"
 #include "engine/uet/endpoint.h"
@@ -44,6 +45,10 @@ class Target {
   void forget_pdc(TimePs now, std::uint32_t pdc);
   void forget_endpoint(TimePs now, engine::QueueId queue);
 
+  /// Whether a packet of `host` is in execution.
+  bool is_at_work_for(wire::HostAddress host) const;
+  void forget_host(wire::HostAddress host);
+  void add_memory_use(std::vector<MemoryUse>& out) const;
   void release_buffers();
   void describe_waiting(std::vector<std::string>& out) const;
 
