@@ -5,7 +5,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -93,10 +92,6 @@ class PathSelector {
     return penalties_.empty() ? 0 : penalties_[entropy & mask_];
   }
   bool frozen() const { return frozen_; }
-  /// Heap memory held, in bytes.
-  std::size_t bytes_held() const {
-    return penalties_.capacity() * sizeof(std::uint8_t) + good_.capacity() * sizeof(std::uint16_t);
-  }
   std::uint32_t recyclable() const { return count_; }
 
  private:

@@ -4,7 +4,6 @@
 // Both ends, because their counters are one: cumulative, in units of 256 bytes, modulo 2^24. [UE 1.0 3.6.14]
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
@@ -126,8 +125,6 @@ class CreditIssuer {
   std::optional<Grant> next(TimePs now);
   /// When next() has something.
   TimePs deadline() const { return active_.empty() && idle_.empty() ? kNever : next_at_; }
-  /// Heap memory held, in bytes.
-  std::size_t bytes_held() const { return sources_.capacity() * sizeof(Source); }
 
   /// Grants at this part of the pace from now on, 1/65536; at least 1.
   void set_rate(std::uint32_t rate_q16) { rate_q16_ = rate_q16; }

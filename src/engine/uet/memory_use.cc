@@ -7,6 +7,33 @@
 
 namespace wharf::uet {
 
+namespace {
+
+/// What congestion::CreditIssuer keeps of one source, rounded up.
+constexpr std::size_t kCreditSourceBytes = 64;
+
+/// What congestion::PathSelector keeps of the paths: a penalty each, and good ones in a ring.
+std::size_t path_bytes(const congestion::PathConfig& config) {
+  constexpr std::size_t kPenalty = sizeof(std::uint8_t);
+  constexpr std::size_t kGood = sizeof(std::uint16_t);
+  switch (config.choice) {
+    case congestion::PathChoice::kOblivious:
+    case congestion::PathChoice::kFlow:
+      return 0;
+    case congestion::PathChoice::kBitmap:
+      return config.paths * kPenalty;
+    case congestion::PathChoice::kReps:
+      return 8 * kGood;
+    case congestion::PathChoice::kRecycle:
+      return config.paths * kGood;
+    case congestion::PathChoice::kMixed:
+      return config.paths * (kPenalty + kGood);
+  }
+  return 0;
+}
+
+}  // namespace
+
 std::vector<MemoryUse> UetEngine::memory_use() const {
   const EngineParts& parts = *parts_;
   std::vector<MemoryUse> out;
@@ -69,9 +96,8 @@ void Pds::add_memory_use(std::vector<MemoryUse>& out) const {
 
 void Cms::add_memory_use(std::vector<MemoryUse>& out) const {
   std::uint64_t bytes = contexts_.capacity() * sizeof(contexts_[0]) + by_host_.bytes_held() +
-                        free_.capacity() * sizeof(std::uint32_t) + timers_.bytes_held() +
-                        issuer_.bytes_held();
-  for (const auto& context : contexts_) bytes += sizeof(CongestionContext) + context->paths.bytes_held();
+                        free_.capacity() * sizeof(std::uint32_t) + timers_.bytes_held();
+  bytes += contexts_.size() * (sizeof(CongestionContext) + path_bytes(path_config_) + kCreditSourceBytes);
   out.push_back({"congestion_context", contexts_.size(), bytes});
 }
 

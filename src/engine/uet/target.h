@@ -83,6 +83,14 @@ class Target {
 
   // matching.cc
   std::optional<wire::UetNackCode> two_sided(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
+  /// The message of a two-sided packet, made when it is new; kNoSlot with kOk: there is no room for one.
+  wire::UetReturnCode find_two_sided(InboundPacket& inbound, const wire::Packet& packet, std::uint32_t& at);
+  /// The receive for which this target has asked for a deferred message again; kNoSlot: none.
+  std::uint32_t take_asked_for(const InboundMessage& message);
+  /// The SOM packet has come.
+  void begin_two_sided(TimePs now, std::uint32_t inbound, std::uint32_t message, const wire::Packet& packet);
+  void start_tagged_atomic(TimePs now, std::uint32_t inbound, std::uint32_t message,
+                           const wire::Packet& packet);
   void refuse_send(TimePs now, std::uint32_t inbound, std::uint32_t message);
   void match(TimePs now, std::uint32_t message, std::uint32_t receive);
   bool hold(const InboundPacket& inbound, std::uint32_t offset, const wire::Payload& payload);
