@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/unfilled.h"
 #include "engine/contract.h"
 #include "wire/payload.h"
 #include "wire/payload_pool.h"
@@ -28,15 +29,6 @@ concept EndpointDriver = requires(D& driver, const D& observed, E& engine, TimeP
   driver.completed(now, engine, completion);
   /// When act() is wanted next; kNever when only a completion brings more.
   { observed.deadline() } -> std::same_as<TimePs>;
-};
-
-/// A place that somebody else fills: what is asked for after every packet, and is seldom there, is not
-/// cleared first.
-template <typename T>
-union Unfilled {
-  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
-  Unfilled() {}
-  T value;
 };
 
 /// Engines whose records are not fetched ahead.
