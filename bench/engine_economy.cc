@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/memory_use.h"
+#include "engine/driver/engine_driver.h"
 #include "tests/support/roce_back_to_back.h"
 #include "tests/support/ub_back_to_back.h"
 #include "tests/support/uet_back_to_back.h"
@@ -81,39 +82,37 @@ struct Host {
   std::array<std::byte, 64> line{};
 };
 
-/// True when `from` had anything to give.
+/// Memory, wire and user of a host, as its engine's driver sees them.
 template <typename H>
-bool drain(TimePs now, H& from, H& to, wire::PayloadPool& pool) {
-  bool any = false;
-  engine::Access access;
-  while (from.engine->next_access(access)) {
-    any = true;
-    engine::AccessResult result;
+struct Around {
+  H& from;
+  H& to;
+  wire::PayloadPool& pool;
+
+  bool begin(TimePs, const engine::Access& access, engine::AccessResult& result) {
     if (access.kind == engine::AccessKind::kRead)
       result.data = wire::bytes_payload(from.line.data(), access.length);
-    from.engine->access_done(now, access.id, result);
+    return true;
   }
-  wire::Packet packet;
-  while (from.engine->transmit(now, 0, wire::kAllTrafficClasses, packet)) {
-    any = true;
+  wire::TrafficClassMask open(TimePs) const { return wire::kAllTrafficClasses; }
+  void send(TimePs now, const wire::Packet& packet) {
     to.engine->receive(now, 0, packet);
     pool.release(packet.payload.buffer);
   }
-  engine::QueueId queue = 0;
-  verbs::Completion completion;
-  while (from.engine->next_completed_queue(queue)) {
-    while (from.engine->poll(queue, completion)) {
-      any = true;
-      if (!completion.ok()) std::abort();
-    }
+  void completed(TimePs, const verbs::Completion& completion) {
+    if (!completion.ok()) std::abort();
   }
-  verbs::LoadStoreResult result;
-  while (from.engine->poll_load_store(result)) {
-    any = true;
+  void answered(TimePs, const verbs::LoadStoreResult& result) {
     if (result.status != verbs::CompletionStatus::kSuccess) std::abort();
     pool.release(result.data.buffer);
   }
-  return any;
+};
+
+/// True when `from` had anything to give.
+template <typename H>
+bool drain(TimePs now, H& from, H& to, wire::PayloadPool& pool) {
+  Around<H> around{from, to, pool};
+  return engine::EngineDriver(*from.engine, around, around, around).settle(now);
 }
 
 template <typename H>

@@ -15,6 +15,7 @@
 
 #include "base/unfilled.h"
 #include "engine/contract.h"
+#include "engine/driver/engine_driver.h"
 #include "verbs/atomic_value.h"
 #include "wire/frame.h"
 
@@ -110,23 +111,17 @@ class BackToBackEngines {
 
   /// True when there was anything.
   bool drain(std::uint32_t host) {
-    for (bool any = false;; any = true) {
-      bool more = perform(host);
-      more |= send(host);
-      more |= complete(host);
-      if (!more) return any;
-    }
+    Inside inside{*this, host};
+    return engine::EngineDriver(*engine_[host], inside, inside, inside).settle(now_);
   }
 
-  bool perform(std::uint32_t host) {
-    E& engine = *engine_[host];
-    Unfilled<engine::Access> place;
-    engine::Access& access = place.value;
-    bool any = false;
-    while (engine.next_access(access)) {
-      any = true;
-      engine::AccessResult result;
-      std::byte* at = memory(host, access.address);
+  /// A host's memory, wire and user, as the engine's driver (engine/driver) sees them.
+  struct Inside {
+    BackToBackEngines& pair;
+    std::uint32_t host;
+
+    bool begin(TimePs, const engine::Access& access, engine::AccessResult& result) {
+      std::byte* at = pair.memory(host, access.address);
       if (access.kind == engine::AccessKind::kRead) {
         result.data = wire::bytes_payload(at, access.length);
       } else if (access.kind == engine::AccessKind::kWrite) {
@@ -138,37 +133,21 @@ class BackToBackEngines {
         word = verbs::atomic_value(access.atomic, word, access.operand[0], access.compare[0]);
         std::memcpy(at, &word, 8);
       }
-      engine.access_done(now_, access.id, result);
+      return true;
     }
-    return any;
-  }
 
-  bool send(std::uint32_t host) {
-    Unfilled<wire::Packet> packet;
-    bool any = false;
-    while (engine_[host]->transmit(now_, 0, wire::kAllTrafficClasses, packet.value)) {
-      any = true;
-      deliver(1 - host, packet.value);
-      pool_.release(packet.value.payload.buffer);
+    wire::TrafficClassMask open(TimePs) const { return wire::kAllTrafficClasses; }
+    void send(TimePs, const wire::Packet& packet) {
+      pair.deliver(1 - host, packet);
+      pair.pool_.release(packet.payload.buffer);
     }
-    return any;
-  }
 
-  bool complete(std::uint32_t host) {
-    engine::QueueId queue = 0;
-    Unfilled<verbs::Completion> completion;
-    bool any = false;
-    while (engine_[host]->next_completed_queue(queue)) {
-      while (engine_[host]->poll(queue, completion.value)) {
-        any = true;
-        if (!completion.value.ok()) std::abort();
-        ++(host == 0 ? completed_ : received_);
-      }
+    void completed(TimePs, const verbs::Completion& completion) {
+      if (!completion.ok()) std::abort();
+      ++(host == 0 ? pair.completed_ : pair.received_);
     }
-    engine::AsyncEvent event;
-    if (engine_[host]->poll_event(event)) std::abort();
-    return any;
-  }
+    void event(TimePs, const engine::AsyncEvent&) { std::abort(); }
+  };
 
   void deliver(std::uint32_t host, const wire::Packet& packet) {
     if (!bytes_) {
