@@ -22,8 +22,8 @@
 //    other inputs that wait for the same settle() or after them.
 // 6. The reference of a packet's or answer's payload goes to the wire or the user. A memory that lends a
 //    buffer in its answer takes it back when the engine has been told.
-// 7. No output is taken while an input runs, and no input is given while an output is being taken, but for
-//    answers of memory.
+// 7. An output may be answered by an input before the next one is taken: memory answers, and the user may
+//    post, while they are told. No input is given from within an input.
 #pragma once
 
 #include <concepts>
