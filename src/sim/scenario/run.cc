@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/line.h"
 #include "sim/host/program_log.h"
 #include "sim/scenario/assembly.h"
 #include "sim/scenario/counter_report.h"
@@ -125,7 +126,7 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
   }
   const std::uint64_t offset = workload::region_offset(config.workload);
   const std::uint64_t needed = workload::memory_needed(config.workload, {0, parties.count});
-  const Bytes length{std::max<std::uint64_t>(offset + needed, kCacheLineBytes)};
+  const Bytes length{std::max<std::uint64_t>(offset + needed, kLineBytes)};
   auto near_segment = two.expose(1, length, verbs::kFullAccess, read_order);
   if (!near_segment) return near_segment.error();
   auto far_segment = two.expose(0, length);
