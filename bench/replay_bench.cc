@@ -23,6 +23,7 @@
 
 #include "base/check.h"
 #include "base/fingerprint.h"
+#include "base/line.h"
 #include "base/random.h"
 #include "sim/host/byte_source.h"
 #include "sim/host/replaying_core_test_support.h"
@@ -56,7 +57,7 @@ class TraceFiles {
       const bool cold = random.below(kOneColdIn) == 0;
       const std::uint64_t line = cold ? random.below(kColdLines) : random.below(kHotLines);
       const std::uint64_t base = cold ? 0x5000000 : 0x1ffeff0000;
-      const std::uint64_t address = base + line * kCacheLineBytes + 8 * random.below(8);
+      const std::uint64_t address = base + line * kLineBytes + 8 * random.below(8);
       lines += fmt::format(" {} {:08x},8\n", random.below(10) < 7 ? 'L' : 'S', address);
     }
     std::ofstream(path("text"), std::ios::binary) << lines;

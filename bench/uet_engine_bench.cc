@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/arena.h"
+#include "engine/driver/engine_driver.h"
 #include "engine/uet/uet_engine.h"
 #include "tests/support/uet_back_to_back.h"
 
@@ -31,68 +32,83 @@ BENCHMARK(write_structs);
 BENCHMARK(read_structs);
 BENCHMARK(write_bytes);
 
-/// One message of many full packets; its payload is a pattern, so no memory is asked at the source. An item
-/// is one data packet: sent, received and placed, with its share of acknowledgements.
-void data_stream(benchmark::State& state, uet::UetConfig config) {
+/// Two hosts whose memory holds descriptions of bytes, and what passes between them.
+struct Stream {
   Arena arena;
   wire::PayloadPool pool;
   std::unique_ptr<uet::UetEngine> engines[2];
+  TimePs now;
+  std::uint64_t packets = 0;
+  bool done = false;
+
+  /// Takes out what the engine of `host` has to give; at most a window's worth before the other side's turn.
+  void turn(std::uint32_t host);
+};
+
+/// Memory, wire and user of a host, as its engine's driver sees them.
+struct Around {
+  Stream& stream;
+  std::uint32_t host;
+  std::uint32_t left = 64;
+
+  bool begin(TimePs, const engine::Access&, engine::AccessResult&) const { return true; }
+  wire::TrafficClassMask open(TimePs) const {
+    return left > 0 ? wire::TrafficClassMask{wire::kAllTrafficClasses} : wire::TrafficClassMask{0};
+  }
+  void send(TimePs now, const wire::Packet& packet) {
+    --left;
+    ++stream.packets;
+    uet::UetEngine& peer = *stream.engines[1 - host];
+    peer.receive(now, 0, packet);
+    Around there{stream, 1 - host};
+    engine::EngineDriver(peer, there, there, there).perform(now);
+  }
+  void completed(TimePs, const verbs::Completion& completion) const {
+    if (!completion.ok()) std::abort();
+    stream.done = true;
+  }
+};
+
+void Stream::turn(std::uint32_t host) {
+  now += nanoseconds(80);
+  Around around{*this, host};
+  engine::EngineDriver(*engines[host], around, around, around).settle(now);
+}
+
+/// One message of many full packets; its payload is a pattern, so no memory is asked at the source. An item
+/// is one data packet: sent, received and placed, with its share of acknowledgements.
+void data_stream(benchmark::State& state, uet::UetConfig config) {
+  Stream stream;
   engine::QueueId queue[2];
   verbs::SegmentToken token;
-  TimePs now;
   for (std::uint32_t host = 0; host < 2; ++host) {
     config.host = {host};
     config.fetch_ahead_packets = 1;
-    engines[host] =
-        std::make_unique<uet::UetEngine>(std::move(uet::UetEngine::create(config, pool, arena).value()));
-    queue[host] = engines[host]->create_queue(now, {}).value();
-    token = engines[host]->register_segment(now, {.base = 0x1000, .length = 1U << 30U}).value();
+    stream.engines[host] = std::make_unique<uet::UetEngine>(
+        std::move(uet::UetEngine::create(config, stream.pool, stream.arena).value()));
+    queue[host] = stream.engines[host]->create_queue(stream.now, {}).value();
+    token = stream.engines[host]->register_segment(stream.now, {.base = 0x1000, .length = 1U << 30U}).value();
   }
-  const auto blob = engines[1]->export_queue(queue[1]).value();
-  const verbs::PeerId peer = engines[0]->connect(now, queue[0], blob).value();
+  const auto blob = stream.engines[1]->export_queue(queue[1]).value();
   constexpr std::uint32_t kPackets = 4096;
   verbs::WorkRequest request;
   request.verb = verbs::Verb::kWrite;
-  request.peer = peer;
+  request.peer = stream.engines[0]->connect(stream.now, queue[0], blob).value();
   request.length = kPackets * 4096;
   request.inline_data = wire::pattern_payload(7, 0, request.length);
   request.remote = {0x1000, token};
-  std::uint64_t packets = 0;
   for (auto _ : state) {
-    if (engines[0]->post(now, queue[0], request, engine::Submission::kInHand) != engine::PostStatus::kOk)
+    if (stream.engines[0]->post(stream.now, queue[0], request, engine::Submission::kInHand) !=
+        engine::PostStatus::kOk)
       std::abort();
-    for (bool done = false; !done;) {
-      wire::Packet packet;
-      for (std::uint32_t host = 0; host < 2; ++host) {
-        now += nanoseconds(80);
-        for (bool any = true; any;) {
-          any = false;
-          engine::Access access;
-          while (engines[host]->next_access(access)) {
-            engines[host]->access_done(now, access.id, {});
-            any = true;
-          }
-          // At most a window's worth before the other side's turn.
-          for (int i = 0; i < 64 && engines[host]->transmit(now, 0, wire::kAllTrafficClasses, packet); ++i) {
-            ++packets;
-            engines[1 - host]->receive(now, 0, packet);
-            while (engines[1 - host]->next_access(access)) engines[1 - host]->access_done(now, access.id, {});
-          }
-        }
-      }
-      verbs::Completion completion;
-      engine::QueueId completed = 0;
-      while (engines[0]->next_completed_queue(completed)) {
-        while (engines[0]->poll(completed, completion)) {
-          if (!completion.ok()) std::abort();
-          done = true;
-        }
-      }
+    for (stream.done = false; !stream.done;) {
+      stream.turn(0);
+      stream.turn(1);
     }
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kPackets));
   state.counters["all_packets"] =
-      benchmark::Counter(static_cast<double>(packets), benchmark::Counter::kIsRate);
+      benchmark::Counter(static_cast<double>(stream.packets), benchmark::Counter::kIsRate);
 }
 void data_packets(benchmark::State& state) { data_stream(state, {}); }
 /// With a constant window instead of NSCC and recycled paths this is data_packets. The link is fast enough

@@ -14,10 +14,11 @@
 #include <set>
 #include <vector>
 
+#include "engine/driver/engine_driver.h"
 #include "engine/roce/exchange.h"
 #include "engine/roce/roce_engine.h"
+#include "fuzz/engine_host.h"
 #include "fuzz/input_bytes.h"
-#include "trace/tracer.h"
 
 namespace {
 
@@ -33,10 +34,6 @@ constexpr std::uint32_t kMtu = 256;
 void require(bool condition) {
   if (!condition) std::abort();
 }
-
-struct Silence : trace::Sink {
-  void record(const trace::TraceEvent&) override {}
-};
 
 struct Segment {
   std::uint64_t base = 0;
@@ -82,7 +79,8 @@ class World {
       config.tracer = &tracer_;
     }
     if (ending / 16 == 14) control_congestion(ending % 16, config);
-    engine_ = std::make_unique<roce::RoceEngine>(roce::RoceEngine::create(config, pool_, arena_).value());
+    host_.engine =
+        std::make_unique<roce::RoceEngine>(roce::RoceEngine::create(config, pool_, arena_).value());
     add_segment(0, verbs::kFullAccess);
     add_segment(1, {.remote_read = true, .remote_write = false, .remote_atomic = false});
     for (engine::QueueId queue = 0; queue < kQueues; ++queue) create(queue);
@@ -90,7 +88,7 @@ class World {
   }
   ~World() {
     for (const wire::Packet& packet : past_) pool_.release(packet.payload.buffer);
-    engine_.reset();
+    host_.engine.reset();
     require(pool_.in_use() == 0);
   }
 
@@ -112,7 +110,7 @@ class World {
         now_ += picoseconds(static_cast<std::int64_t>(script_.word()) * 10'000);
         break;
       case 9:
-        now_ = max(now_, min(engine_->deadline(), now_ + seconds(1)));
+        now_ = max(now_, min(host_.engine->deadline(), now_ + seconds(1)));
         break;
       case 10:
       case 11:
@@ -123,41 +121,43 @@ class World {
         control();
         break;
       case 14:
-        classes_ = static_cast<wire::TrafficClassMask>(script_.number() % 3 == 0 ? script_.number() : 0xff);
+        host_.classes =
+            static_cast<wire::TrafficClassMask>(script_.number() % 3 == 0 ? script_.number() : 0xff);
         break;
       case 15:
-        for (std::uint32_t left = script_.number() % 32; left > 0 && !pending_.empty(); --left) answer(0);
+        for (std::uint32_t left = script_.number() % 32; left > 0 && !host_.accesses.empty(); --left)
+          answer(0);
         break;
     }
-    if (engine_->deadline() <= now_) engine_->expire(now_);
+    if (host_.engine->deadline() <= now_) host_.engine->expire(now_);
     drain();
   }
 
   /// Everything is answered, time passes, and then a new peer must find the engine in working order.
   void finish() {
     if ((options_ & 128U) != 0) return;  // It ends in the middle of everything.
-    classes_ = wire::kAllTrafficClasses;
+    host_.classes = wire::kAllTrafficClasses;
     for (int round = 0; round < 300; ++round) {
       answer_all();
-      const TimePs next = engine_->deadline();
+      const TimePs next = host_.engine->deadline();
       if (next == kNever) break;
       now_ = max(now_, next);
-      engine_->expire(now_);
+      host_.engine->expire(now_);
       drain();
     }
     for (engine::QueueId queue = 0; queue < kQueues; ++queue) {
-      if (queues_[queue].exists) require(engine_->destroy_queue(now_, queue).ok());
+      if (queues_[queue].exists) require(host_.engine->destroy_queue(now_, queue).ok());
     }
     drain();
     answer_all();
-    require(engine_->deadline() == kNever);  // Nobody is left to wait for anything.
+    require(host_.engine->deadline() == kNever);  // Nobody is left to wait for anything.
     create(0);
     add_segment(0, verbs::kFullAccess);
     answer_all();
     wire::Packet read = begin(0, wire::RoceOpcode::kRcReadRequest, theirs_);
     read.roce.reth = {segments_[0].base, segments_[0].token.id, 8};
     const std::uint64_t before = sent_;
-    engine_->receive(now_, 0, read);
+    host_.engine->receive(now_, 0, read);
     drain();
     answer_all();
     require(sent_ == before + 1);
@@ -181,7 +181,8 @@ class World {
     segment.base = 0x10000 * (at + std::uint64_t{1});
     segment.rights = rights;
     segment.token =
-        engine_->register_segment(now_, {.base = segment.base, .length = kSegmentBytes, .rights = rights})
+        host_.engine
+            ->register_segment(now_, {.base = segment.base, .length = kSegmentBytes, .rights = rights})
             .value();
     segment.live = true;
   }
@@ -191,7 +192,7 @@ class World {
     config.send_depth = 4;
     config.receive_depth = 8;
     config.receive_ring = queue == 1 ? 0x8000 : 0;
-    require(engine_->create_queue(now_, config).value() == queue);
+    require(host_.engine->create_queue(now_, config).value() == queue);
     queues_[queue].exists = true;
     connect(queue);
   }
@@ -203,7 +204,7 @@ class World {
     peer.starting_psn = theirs_;
     peer.path_mtu = kMtu;
     peer.responder_resources = 2;
-    if (!engine_->connect(now_, queue, roce::encode(peer)).ok()) return;
+    if (!host_.engine->connect(now_, queue, roce::encode(peer)).ok()) return;
     queues_[queue].theirs = theirs_;
     queues_[queue].ours = ours_;
   }
@@ -273,7 +274,7 @@ class World {
       queue.theirs = wire::psn_add(queue.theirs, numbers);
     }
     if (marks_ && operations_ % 3 == 0) packet.mark = wire::CongestionMark::kExperienced;
-    engine_->receive(now_, 0, packet);
+    host_.engine->receive(now_, 0, packet);
     // Kept, buffer and all, to come again.
     if (past_.size() == 16) {
       pool_.release(past_.front().payload.buffer);
@@ -284,7 +285,7 @@ class World {
 
   void receive_again() {
     if (past_.empty()) return;
-    engine_->receive(now_, 0, past_[script_.number() % past_.size()]);
+    host_.engine->receive(now_, 0, past_[script_.number() % past_.size()]);
   }
 
   verbs::ScatterEntry local_piece(std::uint32_t length) { return {kLocal + script_.number() * 16, length}; }
@@ -313,7 +314,7 @@ class World {
       request.inline_data = wire::bytes_payload(pool_.data(buffer), request.length, buffer);
     }
     const auto how = (flags & 16U) != 0 ? engine::Submission::kInHand : engine::Submission::kDoorbell;
-    if (engine_->post(now_, script_.number() % kQueues, request, how) == engine::PostStatus::kOk) {
+    if (host_.engine->post(now_, script_.number() % kQueues, request, how) == engine::PostStatus::kOk) {
       open_.insert(request.id);
     }
     pool_.release(request.inline_data.buffer);
@@ -325,7 +326,7 @@ class World {
       request.id = ++requests_;
       request.local_count = verbs::kMaxScatterEntries;
       for (verbs::ScatterEntry& piece : request.local) piece = local_piece(script_.number() * 2);
-      if (engine_->post_receive(now_, script_.number() % kQueues, request) == engine::PostStatus::kOk) {
+      if (host_.engine->post_receive(now_, script_.number() % kQueues, request) == engine::PostStatus::kOk) {
         open_.insert(request.id);
       }
     }
@@ -336,20 +337,21 @@ class World {
     const std::uint32_t which = script_.number() % 2;
     switch (script_.number() % 8) {
       case 0:
-        static_cast<void>(engine_->reset(now_, at));
+        static_cast<void>(host_.engine->reset(now_, at));
         break;
       case 1:
-        static_cast<void>(engine_->disconnect(now_, at, at));
+        static_cast<void>(host_.engine->disconnect(now_, at, at));
         break;
       case 2:
-        if (engine_->deregister_segment(now_, segments_[which].token).ok()) segments_[which].live = false;
+        if (host_.engine->deregister_segment(now_, segments_[which].token).ok())
+          segments_[which].live = false;
         break;
       case 3:
         if (!segments_[which].live) add_segment(which, segments_[which].rights);
         break;
       case 4:
         // Numbers of destroyed queues are given again, the lowest first.
-        if (queues_[at].exists && engine_->destroy_queue(now_, at).ok()) queues_[at].exists = false;
+        if (queues_[at].exists && host_.engine->destroy_queue(now_, at).ok()) queues_[at].exists = false;
         break;
       case 5:
         for (engine::QueueId queue = 0; queue < kQueues; ++queue) {
@@ -370,48 +372,36 @@ class World {
   }
 
   void answer(std::uint32_t which) {
-    if (pending_.empty()) return;
-    const std::size_t at = which % pending_.size();
-    const engine::Access access = pending_[at];
-    pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(at));
+    if (host_.accesses.empty()) return;
+    const engine::Access access = host_.take(which % host_.accesses.size());
     engine::AccessResult result;
-    wire::BufferId buffer = wire::kNoBuffer;
-    const bool context =
-        access.kind == engine::AccessKind::kFetchContext || access.kind == engine::AccessKind::kWriteContext;
+    const bool context = touches_context(access);
     const bool reads =
         access.kind == engine::AccessKind::kRead || access.kind == engine::AccessKind::kFetchContext;
     if (!context && which >= 240) {
       result.status = which < 248 ? engine::AccessStatus::kFault : engine::AccessStatus::kPoison;
     } else if (reads) {
-      buffer = pool_.acquire(access.length);
-      std::fill_n(pool_.data(buffer), access.length, std::byte{0});
+      result.data = filled_payload(pool_, access.length, std::byte{0});
       if (context) {
         const std::vector<std::byte>& record = contexts_[access.address % contexts_.size()];
         require(record.size() == access.length);
-        std::copy(record.begin(), record.end(), pool_.data(buffer));
+        std::copy(record.begin(), record.end(), pool_.data(result.data.buffer));
       }
-      result.data = wire::bytes_payload(pool_.data(buffer), access.length, buffer);
     }
-    engine_->access_done(now_, access.id, result);
-    pool_.release(buffer);
+    host_.engine->access_done(now_, access.id, result);
+    pool_.release(result.data.buffer);
     drain();
   }
 
   void answer_all() {
-    for (int round = 0; round < 100000 && !pending_.empty(); ++round) answer(0);
-    require(pending_.empty());
-  }
-
-  static bool inside(const engine::Access& access, std::uint64_t base, std::uint64_t bytes) {
-    return access.address >= base && access.length <= bytes && access.address - base <= bytes - access.length;
+    for (int round = 0; round < 100000 && !host_.accesses.empty(); ++round) answer(0);
+    require(host_.accesses.empty());
   }
 
   /// What an access may touch at the time it is asked for.
   void check(const engine::Access& access) const {
+    if (!touches_data(access)) return;
     const bool writes = access.kind == engine::AccessKind::kWrite;
-    if (writes) require(access.data.length == access.length);
-    if (!writes && access.kind != engine::AccessKind::kRead && access.kind != engine::AccessKind::kAtomic)
-      return;
     // Local buffers, and the receive entries among them.
     if (inside(access, kLocal, kLocalBytes)) return require(!access.at_target || writes);
     require(access.at_target);
@@ -425,42 +415,39 @@ class World {
     std::abort();
   }
 
-  void drain() {
-    for (int round = 0; round < 100000; ++round) {
-      bool progress = false;
-      engine::Access access;
-      while (engine_->next_access(access)) {
-        progress = true;
-        check(access);
-        if (access.kind == engine::AccessKind::kWriteContext) write_record(access);
-        pending_.push_back(access);
-      }
-      wire::Packet packet;
-      while (engine_->transmit(now_, 0, classes_, packet)) {
-        progress = true;
-        ++sent_;
-        const wire::Bth& bth = packet.roce.bth;
-        const bool answer = bth.opcode >= wire::RoceOpcode::kRcReadResponseFirst &&
-                            bth.opcode <= wire::RoceOpcode::kRcAtomicAcknowledge;
-        const bool notification = bth.opcode == wire::RoceOpcode::kCnp;
-        if (notification) require(marks_ && bth.psn == 0 && packet.payload.length == 0);
-        Queue& queue = queues_[(bth.destination_queue_pair - roce::kFirstQueueNumber) % kQueues];
-        if (!answer && !notification) queue.ours = wire::psn_add(bth.psn, 1);
-        pool_.release(packet.payload.buffer);
-      }
-      engine::QueueId queue = 0;
-      verbs::Completion completion;
-      while (engine_->next_completed_queue(queue)) {
-        while (engine_->poll(queue, completion)) {
-          progress = true;
-          require(open_.erase(completion.id) == 1);
-        }
-      }
-      engine::AsyncEvent event;
-      while (engine_->poll_event(event)) progress = true;
-      if (!progress) return;
+  /// Memory, wire and user, as the engine's driver sees them.
+  struct Inside {
+    World& world;
+
+    bool begin(TimePs, const engine::Access& access, engine::AccessResult&) {
+      world.check(access);
+      if (access.kind == engine::AccessKind::kWriteContext) world.write_record(access);
+      world.host_.keep(access);
+      return false;
     }
-    std::abort();  // It never comes to rest.
+    wire::TrafficClassMask open(TimePs) const { return world.host_.classes; }
+    void send(TimePs, const wire::Packet& packet) { world.take(packet); }
+    void completed(TimePs, const verbs::Completion& completion) {
+      require(world.open_.erase(completion.id) == 1);
+    }
+    void event(TimePs, const engine::AsyncEvent&) {}
+  };
+
+  void take(const wire::Packet& packet) {
+    ++sent_;
+    const wire::Bth& bth = packet.roce.bth;
+    const bool answer = bth.opcode >= wire::RoceOpcode::kRcReadResponseFirst &&
+                        bth.opcode <= wire::RoceOpcode::kRcAtomicAcknowledge;
+    const bool notification = bth.opcode == wire::RoceOpcode::kCnp;
+    if (notification) require(marks_ && bth.psn == 0 && packet.payload.length == 0);
+    Queue& queue = queues_[(bth.destination_queue_pair - roce::kFirstQueueNumber) % kQueues];
+    if (!answer && !notification) queue.ours = wire::psn_add(bth.psn, 1);
+    pool_.release(packet.payload.buffer);
+  }
+
+  void drain() {
+    Inside inside{*this};
+    engine::EngineDriver(*host_.engine, inside, inside, inside).settle(now_);
   }
 
   InputBytes& script_;
@@ -468,7 +455,7 @@ class World {
   trace::Tracer tracer_;
   wire::PayloadPool pool_;
   Arena arena_;
-  std::unique_ptr<roce::RoceEngine> engine_;
+  FuzzedHost<roce::RoceEngine> host_;
   std::uint32_t options_ = 0;
   bool marks_ = false;  ///< Switches mark, and CNPs are sent.
   wire::Psn ours_ = 0;
@@ -476,12 +463,10 @@ class World {
   std::array<Segment, 2> segments_;
   std::array<Queue, kQueues> queues_;
   TimePs now_;
-  wire::TrafficClassMask classes_ = wire::kAllTrafficClasses;
   std::uint64_t sent_ = 0;
   std::uint64_t operations_ = 0;
   std::uint64_t requests_ = 0;
   std::set<std::uint64_t> open_;  ///< Requests and receive entries without a completion.
-  std::deque<engine::Access> pending_;
   std::deque<wire::Packet> past_;
   std::array<std::vector<std::byte>, 4099> contexts_;
 };

@@ -7,21 +7,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "engine/ub/ub_engine.h"
-#include "fuzz/input_bytes.h"
+#include "fuzz/engine_machine.h"
 #include "fuzz/ub_controllers.h"
-#include "trace/tracer.h"
 #include "wire/packet.h"
-#include "wire/payload_pool.h"
 
 namespace wharf::ub {
 namespace {
@@ -37,10 +31,6 @@ constexpr std::uint32_t kQueues = 2;
 /// Peers and queues can be made so often in one run.
 constexpr std::uint32_t kChangesMax = 8;
 
-struct Silence : trace::Sink {
-  void record(const trace::TraceEvent&) override {}
-};
-
 struct Segment {
   std::uint64_t base = kBase;
   verbs::SegmentToken token;
@@ -52,20 +42,17 @@ struct Queue {
   verbs::PeerId peer = 0;
 };
 
-struct Side {
-  std::unique_ptr<UbEngine> engine;
+struct Side : FuzzedHost<UbEngine> {
   std::array<Queue, kQueues> queues;
   std::array<Segment, 2> segments{Segment{kBase, {}, false}, Segment{kReadOnlyBase, {}, false}};
-  std::deque<engine::Access> accesses;
   std::uint64_t last_id = 0;
   std::set<std::uint64_t> open;  ///< Requests and receive entries without a completion.
   std::uint32_t changes = 0;
-  wire::TrafficClassMask classes = wire::kAllTrafficClasses;
 };
 
-class Machine {
+class Machine : public EngineMachine<Machine, Side> {
  public:
-  explicit Machine(InputBytes& input) : input_(input) {
+  explicit Machine(InputBytes& input) : EngineMachine(input) {
     const std::uint8_t options = input_.byte();
     const std::uint8_t more = input_.byte();
     unfinished_ = (more & 1U) != 0;
@@ -104,40 +91,11 @@ class Machine {
     }
   }
 
-  void run() {
-    for (int steps = 0; !input_.empty() && steps < 400; ++steps) step();
-    if (!unfinished_) finish();
-    for (const wire::Packet& packet : wire_) pool_.release(packet.payload.buffer);
-    wire_.clear();
-    std::vector<std::string> text;
-    for (Side& side : sides_) {
-      side.engine->describe_waiting(text);
-      side.engine.reset();
-    }
-    WHARF_CHECK(pool_.in_use() == 0);
-  }
-
  private:
-  /// Everything is answered and carried for a while, and time passes; false when it comes to no rest.
+  friend EngineMachine;
+
   bool settle() {
-    for (int round = 0; round < 300; ++round) {
-      bool any = false;
-      for (std::uint32_t host = 0; host < 2; ++host) {
-        drain(host);
-        while (!sides_[host].accesses.empty()) answer(host, 0, engine::AccessStatus::kDone);
-        any |= drain(host);
-      }
-      while (!wire_.empty()) {
-        deliver(0);
-        any = true;
-      }
-      if (any) continue;
-      const TimePs next = min(sides_[0].engine->deadline(), sides_[1].engine->deadline());
-      if (next == kNever) return true;
-      now_ = max(now_, next);
-      for (Side& side : sides_) side.engine->expire(now_);
-    }
-    return false;
+    return EngineMachine::settle(300, [] { return false; });
   }
 
   /// Whatever has happened: once it has settled, new queues and a new segment must work.
@@ -231,80 +189,6 @@ class Machine {
     }
   }
 
-  void step() {
-    const std::uint32_t host = input_.byte() & 1U;
-    switch (input_.byte() % 14) {
-      case 0:
-        post(host);
-        break;
-      case 1:
-        receive_entry(host);
-        break;
-      case 2:
-        issue(host);
-        break;
-      case 3:
-      case 4:
-        drain(host);
-        if (!sides_[host].accesses.empty()) {
-          const std::size_t at = input_.byte() % sides_[host].accesses.size();
-          const std::uint8_t how = input_.byte();
-          answer(host, at,
-                 how < 230   ? engine::AccessStatus::kDone
-                 : how < 245 ? engine::AccessStatus::kFault
-                             : engine::AccessStatus::kPoison);
-        }
-        break;
-      case 5:
-        drain(host);
-        if (!wire_.empty()) deliver(input_.byte() % wire_.size());
-        break;
-      case 6:
-        if (!wire_.empty()) forge(input_.byte() % wire_.size());
-        break;
-      case 7:
-        if (!wire_.empty()) {
-          const std::size_t at = input_.byte() % wire_.size();
-          pool_.release(wire_[at].payload.buffer);
-          wire_.erase(wire_.begin() + static_cast<std::ptrdiff_t>(at));
-        }
-        break;
-      case 8: {
-        const TimePs next = sides_[host].engine->deadline();
-        if (next != kNever) now_ = max(now_, next);
-        for (Side& side : sides_) side.engine->expire(now_);
-        break;
-      }
-      case 9:
-        drain(host);
-        break;
-      case 10:
-        drain(host);  // What is asked for before a grant ends is not judged by it.
-        control(host);
-        drain(host);
-        break;
-      case 11:
-        // The same packet once more, now or late.
-        drain(host);
-        if (!wire_.empty()) repeat(input_.byte() % wire_.size());
-        break;
-      case 12: {
-        const std::uint8_t classes = input_.byte();
-        sides_[host].classes =
-            classes % 3 == 0 ? static_cast<wire::TrafficClassMask>(classes) : wire::kAllTrafficClasses;
-        break;
-      }
-      case 13:
-        // A while without trouble.
-        for (std::uint32_t left = input_.byte() % 32; left > 0; --left) {
-          drain(host);
-          if (!sides_[host].accesses.empty()) answer(host, 0, engine::AccessStatus::kDone);
-          if (!wire_.empty()) deliver(0);
-        }
-        break;
-    }
-  }
-
   void post(std::uint32_t host) {
     Side& side = sides_[host];
     verbs::WorkRequest request;
@@ -355,7 +239,8 @@ class Machine {
     }
   }
 
-  void issue(std::uint32_t host) {
+  /// A load or a store.
+  void post_other(std::uint32_t host) {
     verbs::LoadStore access;
     access.peer = sides_[host].queues[0].peer;
     const std::uint32_t place = input_.word();
@@ -371,55 +256,15 @@ class Machine {
     static_cast<void>(sides_[host].engine->issue(now_, access));
   }
 
-  /// Takes out what the engine of `host` has to give.
-  bool drain(std::uint32_t host) {
-    Side& side = sides_[host];
-    bool any = false;
-    engine::Access access;
-    wire::Packet packet;
-    for (bool more = true; more;) {
-      more = false;
-      while (side.engine->next_access(access)) {
-        check(side, access);
-        side.accesses.push_back(access);
-        any = more = true;
-      }
-      while (side.engine->transmit(now_, 0, side.classes, packet)) {
-        any = more = true;
-        if (wire_.size() < 64) {
-          wire_.push_back(packet);
-        } else {
-          pool_.release(packet.payload.buffer);
-        }
-      }
-    }
-    engine::QueueId queue = 0;
-    verbs::Completion completion;
-    while (side.engine->next_completed_queue(queue)) {
-      while (side.engine->poll(queue, completion)) {
-        WHARF_CHECK(side.open.erase(completion.id) == 1);
-        if (completion.id == wanted_) good_ = completion.status;
-      }
-    }
-    verbs::LoadStoreResult result;
-    while (side.engine->poll_load_store(result)) pool_.release(result.data.buffer);
-    engine::AsyncEvent event;
-    while (side.engine->poll_event(event)) {
-    }
-    return any;
-  }
-
-  static bool inside(const engine::Access& access, std::uint64_t base, std::uint64_t bytes) {
-    return access.address >= base && access.length <= bytes && access.address - base <= bytes - access.length;
+  void completed(Side& side, const verbs::Completion& completion) {
+    WHARF_CHECK(side.open.erase(completion.id) == 1);
+    if (completion.id == wanted_) good_ = completion.status;
   }
 
   /// What an access may touch at the time it is asked for.
   static void check(const Side& side, const engine::Access& access) {
+    if (!touches_data(access)) return;
     const bool writes = access.kind == engine::AccessKind::kWrite;
-    const bool data =
-        writes || access.kind == engine::AccessKind::kRead || access.kind == engine::AccessKind::kAtomic;
-    if (!data) return;
-    WHARF_CHECK(!writes || access.data.length == access.length);
     // Local buffers, and the receive entries among them.
     if (inside(access, kLocal, kLocalSize)) {
       WHARF_CHECK(!access.at_target || writes);
@@ -431,51 +276,19 @@ class Machine {
     WHARF_CHECK(segment.base == kBase || access.kind == engine::AccessKind::kRead);
   }
 
-  void answer(std::uint32_t host, std::size_t at, engine::AccessStatus status) {
-    Side& side = sides_[host];
-    const engine::Access access = side.accesses[at];
-    side.accesses.erase(side.accesses.begin() + static_cast<std::ptrdiff_t>(at));
-    engine::AccessResult result;
-    const bool context =
-        access.kind == engine::AccessKind::kFetchContext || access.kind == engine::AccessKind::kWriteContext;
-    if (!context) result.status = status;
+  void keep_context(std::uint32_t host, const engine::Access& access, engine::AccessResult& result) {
+    auto& record = records_[host][(access.address - 0x4000'0000) / kContextStride];
     if (access.kind == engine::AccessKind::kWriteContext) {
-      auto& record = records_[host][(access.address - 0x4000'0000) / kContextStride];
       wire::fill(access.data, record);
-    } else if (access.kind == engine::AccessKind::kFetchContext) {
-      const auto& record = records_[host][(access.address - 0x4000'0000) / kContextStride];
+    } else {
       result.data = wire::bytes_payload(record.data(), access.length);
-    } else if (access.kind == engine::AccessKind::kRead && result.status == engine::AccessStatus::kDone) {
-      const wire::BufferId buffer = pool_.acquire(access.length);
-      std::memset(pool_.data(buffer), 2, access.length);
-      result.data = wire::bytes_payload(pool_.data(buffer), access.length, buffer);
     }
-    side.engine->access_done(now_, access.id, result);
-    pool_.release(result.data.buffer);
-    // A second answer is ignored, unless the id serves another access already.
-    drain(host);
   }
 
-  void deliver(std::size_t at) {
-    const wire::Packet packet = wire_[at];
-    wire_.erase(wire_.begin() + static_cast<std::ptrdiff_t>(at));
-    const std::uint32_t target = packet.destination.number & 1U;
-    sides_[target].engine->receive(now_, 0, packet);
-    pool_.release(packet.payload.buffer);
-    drain(target);
-  }
-
-  void repeat(std::size_t at) {
-    const wire::Packet packet = wire_[at];
-    const std::uint32_t target = packet.destination.number & 1U;
-    sides_[target].engine->receive(now_, 0, packet);
-    drain(target);
-  }
+  void repeat() { arrive(wire_[input_.byte() % wire_.size()]); }
 
   /// Delivers a changed copy of a packet under way; what a decoder could give and what it never would.
-  void forge(std::size_t at) {
-    forged_ = true;
-    wire::Packet packet = wire_[at];
+  void forge(wire::Packet packet) {
     wire::UbPacket& ub = packet.ub;
     for (int changes = 1 + input_.byte() % 3; changes > 0; --changes) {
       const std::uint32_t value = input_.word();
@@ -565,27 +378,17 @@ class Machine {
          packet.payload.length != wire::sack_bitmap_bytes(ub.ack.saetph.size_code))) {
       return;
     }
-    const std::uint32_t target = packet.destination.number & 1U;
-    sides_[target].engine->receive(now_, 0, packet);
-    drain(target);
+    arrive(packet);
   }
 
   /// Records of each kind in the context region: queues are never given the same number again.
   static constexpr std::uint32_t kRecords = 2 * kQueues + kChangesMax + 2;
 
-  InputBytes& input_;
   Silence silence_;
   trace::Tracer tracer_;
-  bool unfinished_ = false;
-  bool forged_ = false;
   std::uint64_t wanted_ = ~std::uint64_t{0};
   verbs::CompletionStatus good_ = verbs::CompletionStatus::kSuccess;
-  wire::PayloadPool pool_;
-  Arena arenas_[2];
-  Side sides_[2];
-  std::deque<wire::Packet> wire_;
   std::array<std::array<std::byte, kContextStride>, std::size_t{3} * kRecords> records_[2]{};
-  TimePs now_;
 };
 
 }  // namespace

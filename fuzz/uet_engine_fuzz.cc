@@ -7,18 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "base/arena.h"
 #include "base/check.h"
 #include "engine/uet/uet_engine.h"
-#include "fuzz/input_bytes.h"
+#include "fuzz/engine_machine.h"
 #include "wire/packet.h"
-#include "wire/payload_pool.h"
 
 namespace wharf::uet {
 namespace {
@@ -29,28 +25,23 @@ constexpr std::uint32_t kSize = 0x10000;
 constexpr std::uint64_t kLocal = 0x100000;
 /// Queues and regions can be made so often in one run.
 constexpr std::uint32_t kChangesMax = 8;
-/// Packets under way at most; more are lost.
-constexpr std::size_t kWireMax = 64;
 
-struct Side {
-  std::unique_ptr<UetEngine> engine;
+struct Side : FuzzedHost<UetEngine> {
   engine::QueueId queue = 0;
   verbs::PeerId peer = 0;
   verbs::SegmentToken token;
   verbs::SegmentToken idempotent;
-  std::deque<engine::Access> accesses;
   std::vector<std::uint8_t> outstanding;  ///< By request id: 1 posted, 0 completed.
   bool granted = true;                    ///< `token` and `idempotent` stand.
   bool queue_live = true;
   std::uint32_t changes = 0;
-  wire::TrafficClassMask classes = wire::kAllTrafficClasses;
   std::uint64_t wanted = ~std::uint64_t{0};  ///< The request whose end finish() waits for.
   bool served = false;
 };
 
-class Machine {
+class Machine : public EngineMachine<Machine, Side> {
  public:
-  explicit Machine(InputBytes& input) : input_(input) {
+  explicit Machine(InputBytes& input) : EngineMachine(input) {
     const std::uint8_t options = input_.byte();
     const std::uint8_t more = input_.byte();
     unfinished_ = (more & 1U) != 0;
@@ -98,44 +89,14 @@ class Machine {
     for (std::uint32_t host = 0; host < 2; ++host) connect(host);
   }
 
-  void run() {
-    for (int steps = 0; !input_.empty() && steps < 400; ++steps) step();
-    if (!unfinished_) finish();
-    for (const wire::Packet& packet : wire_) pool_.release(packet.payload.buffer);
-    wire_.clear();
-    std::vector<std::string> text;
-    for (Side& side : sides_) {
-      side.engine->describe_waiting(text);
-      side.engine.reset();
-    }
-    WHARF_CHECK(pool_.in_use() == 0);
-  }
-
  private:
+  friend EngineMachine;
+
   static constexpr engine::QueueConfig kDepths{.send_depth = 16, .receive_depth = 4};
 
-  /// Everything is answered and carried for a while, and time passes, until nothing is left to happen or the
-  /// wanted request of `waiting` has ended; false when it comes to neither.
+  /// Until nothing is left to happen or the wanted request of `waiting` has ended.
   bool settle(const Side* waiting) {
-    for (int round = 0; round < 600; ++round) {
-      bool any = false;
-      for (std::uint32_t host = 0; host < 2; ++host) {
-        drain(host);
-        while (!sides_[host].accesses.empty()) answer(host, 0, engine::AccessStatus::kDone);
-        any |= drain(host);
-      }
-      while (!wire_.empty()) {
-        deliver(0);
-        any = true;
-      }
-      if (waiting != nullptr && waiting->served) return true;
-      if (any) continue;
-      const TimePs next = min(sides_[0].engine->deadline(), sides_[1].engine->deadline());
-      if (next == kNever) return true;
-      now_ = max(now_, next);
-      for (Side& side : sides_) side.engine->expire(now_);
-    }
-    return false;
+    return EngineMachine::settle(600, [waiting] { return waiting != nullptr && waiting->served; });
   }
 
   /// Whatever has happened: once it has settled, a new queue and a new region must work.
@@ -217,81 +178,6 @@ class Machine {
     }
   }
 
-  void step() {
-    const std::uint32_t host = input_.byte() & 1U;
-    switch (input_.byte() % 14) {
-      case 0:
-      case 2:
-        post(host);
-        break;
-      case 1:
-        receive_entry(host);
-        break;
-      case 3:
-      case 4:
-        drain(host);
-        if (!sides_[host].accesses.empty()) {
-          const std::size_t at = input_.byte() % sides_[host].accesses.size();
-          const std::uint8_t how = input_.byte();
-          answer(host, at,
-                 how < 230   ? engine::AccessStatus::kDone
-                 : how < 245 ? engine::AccessStatus::kFault
-                             : engine::AccessStatus::kPoison);
-        }
-        break;
-      case 5:
-        drain(host);
-        if (!wire_.empty()) deliver(input_.byte() % wire_.size());
-        break;
-      case 6:
-        if (!wire_.empty()) forge(input_.byte() % wire_.size());
-        break;
-      case 7:
-        if (!wire_.empty()) {
-          const std::size_t at = input_.byte() % wire_.size();
-          pool_.release(wire_[at].payload.buffer);
-          wire_.erase(wire_.begin() + static_cast<std::ptrdiff_t>(at));
-        }
-        break;
-      case 8: {
-        const TimePs next = sides_[host].engine->deadline();
-        if (next != kNever) now_ = max(now_, next);
-        for (Side& side : sides_) side.engine->expire(now_);
-        break;
-      }
-      case 9:
-        drain(host);
-        break;
-      case 10:
-        drain(host);  // What is asked for before a grant ends is not judged by it.
-        control(host);
-        drain(host);
-        break;
-      case 11:
-        // The same packet once more, now or late.
-        drain(host);
-        if (!wire_.empty() && wire_.size() < kWireMax) {
-          wire_.push_back(wire_[input_.byte() % wire_.size()]);
-          pool_.retain(wire_.back().payload.buffer);
-        }
-        break;
-      case 12: {
-        const std::uint8_t classes = input_.byte();
-        sides_[host].classes =
-            classes % 3 == 0 ? static_cast<wire::TrafficClassMask>(classes) : wire::kAllTrafficClasses;
-        break;
-      }
-      case 13:
-        // A while without trouble.
-        for (std::uint32_t left = input_.byte() % 32; left > 0; --left) {
-          drain(host);
-          if (!sides_[host].accesses.empty()) answer(host, 0, engine::AccessStatus::kDone);
-          if (!wire_.empty()) deliver(0);
-        }
-        break;
-    }
-  }
-
   void post(std::uint32_t host) {
     Side& side = sides_[host];
     verbs::WorkRequest request;
@@ -334,6 +220,8 @@ class Machine {
     pool_.release(request.inline_data.buffer);
   }
 
+  void post_other(std::uint32_t host) { post(host); }
+
   void receive_entry(std::uint32_t host) {
     verbs::ReceiveRequest receive;
     receive.local_count = 1;
@@ -345,87 +233,32 @@ class Machine {
     static_cast<void>(sides_[host].engine->post_receive(now_, sides_[host].queue, receive));
   }
 
-  /// Takes out what the engine of `host` has to give.
-  bool drain(std::uint32_t host) {
-    Side& side = sides_[host];
-    bool any = false;
-    engine::Access access;
-    wire::Packet packet;
-    for (bool more = true; more;) {
-      more = false;
-      while (side.engine->next_access(access)) {
-        check(side, access);
-        side.accesses.push_back(access);
-        any = more = true;
-      }
-      while (side.engine->transmit(now_, 0, side.classes, packet)) {
-        any = more = true;
-        if (wire_.size() < kWireMax) {
-          wire_.push_back(packet);
-        } else {
-          pool_.release(packet.payload.buffer);
-        }
-      }
-    }
-    engine::QueueId queue = 0;
-    verbs::Completion completion;
-    while (side.engine->next_completed_queue(queue)) {
-      while (side.engine->poll(queue, completion)) {
-        if (completion.kind == verbs::CompletionKind::kReceive) continue;
-        WHARF_CHECK(completion.id < side.outstanding.size() && side.outstanding[completion.id] == 1);
-        side.outstanding[completion.id] = 0;
-        if (completion.id == side.wanted) side.served = completion.ok();
-      }
-    }
-    engine::AsyncEvent event;
-    while (side.engine->poll_event(event)) {
-    }
-    return any;
+  void completed(Side& side, const verbs::Completion& completion) {
+    if (completion.kind == verbs::CompletionKind::kReceive) return;
+    WHARF_CHECK(completion.id < side.outstanding.size() && side.outstanding[completion.id] == 1);
+    side.outstanding[completion.id] = 0;
+    if (completion.id == side.wanted) side.served = completion.ok();
   }
 
   /// Accesses for others stay inside the region, and inside buffers that a receive gave or a send offers.
   static void check(const Side& side, const engine::Access& access) {
-    const bool data = access.kind == engine::AccessKind::kRead || access.kind == engine::AccessKind::kWrite ||
-                      access.kind == engine::AccessKind::kAtomic;
-    if (!data || !access.at_target) return;
-    const std::uint32_t length = access.kind == engine::AccessKind::kAtomic ? access.width : access.length;
-    const bool local =
-        access.address >= kLocal && length <= kSize && access.address - kLocal <= kSize - length;
-    const bool region =
-        access.address >= kBase && length <= kSize && access.address - kBase <= kSize - length;
-    WHARF_CHECK(local || (region && side.granted));
-    WHARF_CHECK(access.kind != engine::AccessKind::kWrite || access.data.length == access.length);
+    if (!touches_data(access) || !access.at_target) return;
+    WHARF_CHECK(inside(access, kLocal, kSize) || (inside(access, kBase, kSize) && side.granted));
   }
 
-  void answer(std::uint32_t host, std::size_t at, engine::AccessStatus status) {
-    Side& side = sides_[host];
-    const engine::Access access = side.accesses[at];
-    side.accesses.erase(side.accesses.begin() + static_cast<std::ptrdiff_t>(at));
-    engine::AccessResult result;
-    result.status = status;
-    if (access.kind == engine::AccessKind::kRead && status == engine::AccessStatus::kDone) {
-      const wire::BufferId buffer = pool_.acquire(access.length);
-      std::memset(pool_.data(buffer), 2, access.length);
-      result.data = wire::bytes_payload(pool_.data(buffer), access.length, buffer);
-    }
-    side.engine->access_done(now_, access.id, result);
-    pool_.release(result.data.buffer);
-    drain(host);
+  /// UET keeps its records on the interface.
+  static void keep_context(std::uint32_t, const engine::Access&, engine::AccessResult&) {
+    WHARF_CHECK(false);
   }
 
-  void deliver(std::size_t at) {
-    const wire::Packet packet = wire_[at];
-    wire_.erase(wire_.begin() + static_cast<std::ptrdiff_t>(at));
-    const std::uint32_t target = packet.destination.number & 1U;
-    sides_[target].engine->receive(now_, 0, packet);
-    pool_.release(packet.payload.buffer);
-    drain(target);
+  void repeat() {
+    if (wire_.size() >= kWireMax) return;
+    wire_.push_back(wire_[input_.byte() % wire_.size()]);
+    pool_.retain(wire_.back().payload.buffer);
   }
 
   /// Delivers a changed copy of a packet under way.
-  void forge(std::size_t at) {
-    forged_ = true;
-    wire::Packet packet = wire_[at];
+  void forge(wire::Packet packet) {
     wire::UetPacket& uet = packet.uet;
     const bool request = wire::is_uet_pdc_request(uet.prologue.type);
     const bool ack = wire::is_uet_ack(uet.prologue.type);
@@ -513,19 +346,8 @@ class Machine {
           break;
       }
     }
-    const std::uint32_t target = packet.destination.number & 1U;
-    sides_[target].engine->receive(now_, 0, packet);
-    drain(target);
+    arrive(packet);
   }
-
-  InputBytes& input_;
-  wire::PayloadPool pool_;
-  Arena arenas_[2];
-  Side sides_[2];
-  std::deque<wire::Packet> wire_;
-  TimePs now_;
-  bool unfinished_ = false;
-  bool forged_ = false;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/bytes.h"
+#include "base/line.h"
 #include "workload/crew.h"
 #include "workload/pattern.h"
 
@@ -50,7 +51,7 @@ inline Result<void> check(const StridedSumConfig& config, workload::Party) {
 /// line belongs to the program too.
 inline std::uint64_t memory_needed(const StridedSumConfig& config, workload::Party) {
   const std::uint64_t end = (config.words - 1) * config.stride + 8;
-  return (end + workload::kLineBytes - 1) / workload::kLineBytes * workload::kLineBytes;
+  return (end + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 
 // guide: begin

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program of docs/guides/add-an-ordering-design.md: every interleaving first, then what the design costs.
 #include "examples/add_an_ordering_design/acquire_at_source.h"
+#include "base/line.h"
 
 #include <gtest/gtest.h>
 
@@ -22,10 +23,10 @@ using ordering::Label;
 using ordering::Request;
 using ordering::RlsqDesign;
 
-constexpr ordering::LineNumber kFlag = 0;
-constexpr ordering::LineNumber kData = 1;
+constexpr LineNumber kFlag = 0;
+constexpr LineNumber kData = 1;
 
-Request read_of(ordering::LineNumber line, Label label) {
+Request read_of(LineNumber line, Label label) {
   Request request;
   request.label = label;
   request.number = line;

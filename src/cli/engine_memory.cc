@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/arena.h"
+#include "engine/driver/engine_driver.h"
 #include "engine/roce/roce_engine.h"
 #include "engine/ub/ub_engine.h"
 
@@ -52,33 +53,30 @@ struct Pair {
   std::array<verbs::PeerId, 2> peer{};
 };
 
-/// Answers every access of `from` at once and hands its packets to `to`; true if there was anything.
+/// Memory, wire and user of a host, as its engine's driver sees them: each access reads or writes the line.
+template <typename E>
+struct Around {
+  Host<E>& from;
+  Host<E>& to;
+  std::uint64_t& completed_operations;
+
+  bool begin(TimePs, const engine::Access& access, engine::AccessResult& result) {
+    if (access.kind == engine::AccessKind::kRead)
+      result.data = wire::bytes_payload(from.line.data(), access.length);
+    return true;
+  }
+  wire::TrafficClassMask open(TimePs) const { return wire::kAllTrafficClasses; }
+  void send(TimePs now, const wire::Packet& packet) { to.engine->receive(now, 0, packet); }
+  void completed(TimePs, const verbs::Completion& completion) {
+    completed_operations += completion.ok() ? 1U : 0U;
+  }
+};
+
+/// Drains `from`, whose packets go to `to`; true if there was anything.
 template <typename E>
 bool drain(TimePs now, Host<E>& from, Host<E>& to, std::uint64_t& completed) {
-  bool any = false;
-  engine::Access access;
-  while (from.engine->next_access(access)) {
-    any = true;
-    engine::AccessResult result;
-    if (access.kind == engine::AccessKind::kRead) {
-      result.data = wire::bytes_payload(from.line.data(), access.length);
-    }
-    from.engine->access_done(now, access.id, result);
-  }
-  wire::Packet packet;
-  while (from.engine->transmit(now, 0, wire::kAllTrafficClasses, packet)) {
-    any = true;
-    to.engine->receive(now, 0, packet);
-  }
-  engine::QueueId queue = 0;
-  verbs::Completion completion;
-  while (from.engine->next_completed_queue(queue)) {
-    while (from.engine->poll(queue, completion)) {
-      any = true;
-      completed += completion.ok() ? 1U : 0U;
-    }
-  }
-  return any;
+  Around<E> around{from, to, completed};
+  return engine::EngineDriver(*from.engine, around, around, around).settle(now);
 }
 
 /// A write and a read in each direction of each pair, all outstanding together.

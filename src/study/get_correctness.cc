@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/line.h"
 #include "engine/ordering/names.h"
 #include "sim/scenario/coherent_keys.h"
 #include "study/get_parties.h"
@@ -124,7 +125,7 @@ Result<GetOutcome> run_scene(const std::filesystem::path& profiles, const GetCas
   }
   for (std::uint32_t i = 0; i < kThirdParties; ++i) {
     DmaRemote& remote = connect(GetAnnotation::kNone, SourceOrdering::kNone, client_memory);
-    const verbs::RemoteAddress word = segment.at(scene.slow_line * workload::ItemLayout::kLine);
+    const verbs::RemoteAddress word = segment.at(scene.slow_line * kLineBytes);
     client.spawn(i % 2 == 0 ? disturb(word, remote, parties_at_work)
                             : look(word, client_memory.allocate(Bytes{8}), remote, parties_at_work));
   }

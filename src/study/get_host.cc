@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/line.h"
 
 namespace wharf::study {
 
@@ -62,18 +63,17 @@ void DmaRemote::begin(Call& call) {
 /// Reads with parts of different labels are cut where the label changes: the lines of one request are not
 /// ordered among themselves.
 void DmaRemote::begin_read(Call& call) {
-  constexpr std::uint32_t kLine = wharf::ordering::kLineBytes;
   const std::uint32_t length = call.length_;
   const bool is_version = length <= 8;
-  const std::uint32_t last = (length - 1) / kLine * kLine;
+  const std::uint32_t last = (length - 1) / kLineBytes * kLineBytes;
   switch (annotation_) {
     case GetAnnotation::kNone:
       ask(call, Kind::kRead, 0, length, Label::kRelaxed);
       return;
     case GetAnnotation::kAcquireAll:
       call.pending_ = 1;  // Not complete while it is still cut.
-      for (std::uint32_t from = 0; from < length; from += kLine)
-        ask(call, Kind::kRead, from, std::min(kLine, length - from), Label::kAcquire);
+      for (std::uint32_t from = 0; from < length; from += kLineBytes)
+        ask(call, Kind::kRead, from, std::min(kLineBytes, length - from), Label::kAcquire);
       --call.pending_;
       return;
     case GetAnnotation::kAscending:
@@ -89,9 +89,9 @@ void DmaRemote::begin_read(Call& call) {
     return;
   }
   call.pending_ = 1;
-  ask(call, Kind::kRead, 0, std::min(kLine, length), Label::kAcquire);
+  ask(call, Kind::kRead, 0, std::min(kLineBytes, length), Label::kAcquire);
   const std::uint32_t relaxed_end = releases ? last : length;
-  if (relaxed_end > kLine) ask(call, Kind::kRead, kLine, relaxed_end - kLine, Label::kRelaxed);
+  if (relaxed_end > kLineBytes) ask(call, Kind::kRead, kLineBytes, relaxed_end - kLineBytes, Label::kRelaxed);
   if (releases && last > 0) ask(call, Kind::kRead, last, length - last, Label::kReadRelease);
   --call.pending_;
 }

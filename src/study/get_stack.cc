@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/line.h"
 #include "engine/ordering/names.h"
 #include "sim/scenario/assembly.h"
 #include "study/get_parties.h"
@@ -96,7 +97,7 @@ Result<StackOutcome> run_stack_gets(const StudyContext& context, const StackGets
     writer.spawn(workload::run(program, {party, count}, seed, *pair->far, writer, results[party]));
     ++party;
   }
-  const verbs::RemoteAddress busy = segment->at(asked.busy_line * workload::ItemLayout::kLine);
+  const verbs::RemoteAddress busy = segment->at(asked.busy_line * kLineBytes);
   for (std::uint32_t third = 0; third < asked.third_parties; ++third) {
     auto pair = two.connect(*segment);
     if (!pair) return pair.error();

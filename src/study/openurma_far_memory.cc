@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/line.h"
 #include "base/random.h"
 #include "base/zipf.h"
 #include "study/openurma.h"
@@ -25,7 +26,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kBase = 0x1'0000'0000;  ///< Where the traces' data begins.
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kLine = 64;
 /// The published numbers of accesses.
 constexpr std::uint64_t kZipfAccesses = 5000;
 constexpr std::uint64_t kChaseAccesses = 2000;
@@ -67,13 +67,13 @@ std::vector<std::uint64_t> zipf_offsets(std::uint64_t keys, double exponent) {
   const Zipf zipf(keys, exponent);
   RandomStream random(1, "study.far_memory.zipf");
   std::vector<std::uint64_t> offsets;
-  for (std::uint64_t i = 0; i < kZipfAccesses; ++i) offsets.push_back(zipf(random) * kLine);
+  for (std::uint64_t i = 0; i < kZipfAccesses; ++i) offsets.push_back(zipf(random) * kLineBytes);
   return offsets;
 }
 
 std::vector<std::uint64_t> scan_offsets(std::uint64_t bytes) {
   std::vector<std::uint64_t> offsets;
-  for (std::uint64_t at = 0; at < bytes; at += kLine) offsets.push_back(at);
+  for (std::uint64_t at = 0; at < bytes; at += kLineBytes) offsets.push_back(at);
   return offsets;
 }
 
@@ -82,7 +82,7 @@ std::vector<std::uint64_t> page_chase_offsets() {
   RandomStream random(1, "study.far_memory.chase");
   std::vector<std::uint64_t> offsets;
   for (std::uint64_t hop = 0; hop < kChaseAccesses; ++hop) {
-    offsets.push_back(hop * kPage + random.below(kPage / kLine) * kLine);
+    offsets.push_back(hop * kPage + random.below(kPage / kLineBytes) * kLineBytes);
   }
   return offsets;
 }
@@ -93,7 +93,7 @@ std::vector<std::uint64_t> random_chase_offsets() {
   RandomStream random(1, "study.far_memory.random_chase");
   std::vector<std::uint64_t> offsets;
   for (std::uint64_t hop = 0; hop < kChaseAccesses; ++hop)
-    offsets.push_back(random.below(kPages * kPage / kLine) * kLine);
+    offsets.push_back(random.below(kPages * kPage / kLineBytes) * kLineBytes);
   return offsets;
 }
 
@@ -325,7 +325,7 @@ Result<StudyResult> figure25(const StudyContext& context) {
             load_request(context, {std::string(system.mechanism_profile), std::string(system.stack), {}});
         if (!mechanism) return mechanism.error();
         const sim::PagingConfig& paging = mechanism->config.replay.paging;
-        const double lines = static_cast<double>(paging.window_pages) * kPage / kLine;
+        const double lines = static_cast<double>(paging.window_pages) * kPage / kLineBytes;
         const double traps = as_nanoseconds(paging.fault_cost) * (paging.window_pages - 1);
         const double line_ns = as_nanoseconds(mechanism->config.host.memory.load_latency +
                                               mechanism->config.host.cache.llc.latency);

@@ -33,7 +33,4 @@ bool uses_load_store(AccessPath path, R& remote) {
   return path == AccessPath::kLoadStore || (path == AccessPath::kAuto && remote.supports(verbs::Verb::kLoad));
 }
 
-/// Bytes of the line that one load brings near.
-inline constexpr std::uint32_t kLineBytes = 64;
-
 }  // namespace wharf::workload

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/bytes.h"
+#include "base/line.h"
 #include "workload/block_order.h"
 #include "workload/crew.h"
 #include "workload/pattern.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/line.h"
 #include "workload/block_order.h"
 #include "workload/crew.h"
 #include "workload/pattern.h"

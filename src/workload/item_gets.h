@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/line.h"
 #include "workload/crew.h"
 #include "workload/item_layout.h"
 #include "workload/item_ledger.h"
@@ -100,7 +101,7 @@ struct ItemGetsResult {
 
 inline ItemLayout layout_of(const ItemGetsConfig& config) { return {config.protocol, config.payload}; }
 inline std::uint64_t item_stride(const ItemGetsConfig& config) {
-  return std::uint64_t{layout_of(config).lines()} * ItemLayout::kLine;
+  return std::uint64_t{layout_of(config).lines()} * kLineBytes;
 }
 
 /// Target memory that the program needs from `region_offset` on.
@@ -112,7 +113,7 @@ inline std::uint64_t memory_needed(const ItemGetsConfig& config, Party) {
 inline Result<void> check(const ItemGetsConfig& config, Party party) {
   WHARF_TRY(check(config.loop));
   if (config.payload % 8 != 0) return refuse("payload", config.payload, "a multiple of 8 bytes");
-  if (config.region_offset % ItemLayout::kLine != 0)
+  if (config.region_offset % kLineBytes != 0)
     return refuse("region_offset", config.region_offset, "a multiple of 64 bytes, as lines are read at once");
   if (config.writer == ItemWriter::kCore && party.count < 2)
     return refuse("parties", party.count, "at least 2 for writer core: readers, and the memory's host");

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/line.h"
 #include "workload/choice.h"
 
 namespace wharf::workload {
@@ -37,10 +38,9 @@ inline constexpr std::uint64_t kExclusiveLock = std::uint64_t{1} << 60U;
 /// from one of a single version.
 class ItemLayout {
  public:
-  static constexpr std::uint32_t kLine = 64;
   static constexpr std::uint32_t kWord = 8;
   /// Of a line in FaRM's layout, the words that are payload.
-  static constexpr std::uint32_t kFarmWords = kLine / kWord - 1;
+  static constexpr std::uint32_t kFarmWords = kLineBytes / kWord - 1;
 
   /// `payload_bytes`: a multiple of 8, at least 8.
   constexpr ItemLayout(GetProtocol protocol, std::uint32_t payload_bytes)
@@ -57,7 +57,7 @@ class ItemLayout {
       case GetProtocol::kValidation:
         return kWord + payload_bytes();
       case GetProtocol::kFarm:
-        return lines() * kLine;
+        return lines() * kLineBytes;
       case GetProtocol::kSingleRead:
         return kWord + payload_bytes() + kWord;
     }
@@ -65,11 +65,12 @@ class ItemLayout {
   }
   constexpr std::uint32_t lines() const {
     if (protocol_ == GetProtocol::kFarm) return (words_ + kFarmWords - 1) / kFarmWords;
-    return (bytes() + kLine - 1) / kLine;
+    return (bytes() + kLineBytes - 1) / kLineBytes;
   }
   /// Where a word of the payload lies.
   constexpr std::uint32_t offset_of(std::uint32_t word) const {
-    if (protocol_ == GetProtocol::kFarm) return word / kFarmWords * kLine + kWord + word % kFarmWords * kWord;
+    if (protocol_ == GetProtocol::kFarm)
+      return word / kFarmWords * kLineBytes + kWord + word % kFarmWords * kWord;
     return kWord + word * kWord;
   }
   /// Single Read: where the version at the back lies.
@@ -88,7 +89,7 @@ class ItemLayout {
     for (std::uint32_t word = 0; word < words_; ++word)
       store_le64(item.data() + offset_of(word), payload_word(version, word));
     for (std::uint32_t line = 0; protocol_ == GetProtocol::kFarm && line < lines(); ++line)
-      store_le64(item.data() + line * kLine, version);
+      store_le64(item.data() + line * kLineBytes, version);
     store_le64(item.data(), protocol_ == GetProtocol::kPessimistic ? 0 : version);
     if (protocol_ == GetProtocol::kSingleRead) store_le64(item.data() + footer(), version);
   }
@@ -145,8 +146,8 @@ class ItemLayout {
   constexpr Part put_part(std::uint32_t number) const {
     if (protocol_ == GetProtocol::kFarm) {
       // Lines name their version themselves; the one with the lock comes last.
-      if (number + 1 == put_parts()) return {0, kLine};
-      return {kLine, bytes() - kLine};
+      if (number + 1 == put_parts()) return {0, kLineBytes};
+      return {kLineBytes, bytes() - kLineBytes};
     }
     if (protocol_ == GetProtocol::kSingleRead && number == 0) return {footer(), kWord};
     const std::uint32_t payload = protocol_ == GetProtocol::kSingleRead ? 1 : 0;
@@ -176,7 +177,7 @@ class ItemLayout {
         break;
       case GetProtocol::kFarm:
         for (std::uint32_t line = 1; line < lines(); ++line)
-          judgement.accepted &= load_le64(item.data() + line * kLine) == first;
+          judgement.accepted &= load_le64(item.data() + line * kLineBytes) == first;
         break;
       case GetProtocol::kSingleRead:
         judgement.accepted &= first == load_le64(item.data() + footer());
@@ -198,9 +199,9 @@ class ItemLayout {
     std::uint32_t begin = number;
     for (; line < lines(); ++line) {
       const std::uint32_t in_line = line + 1 < lines() ? kFarmWords : words_ - line * kFarmWords;
-      if (begin == 0) return {line * kLine, version - 1};
+      if (begin == 0) return {line * kLineBytes, version - 1};
       if (begin <= in_line) return payload_step(line * kFarmWords + begin - 1, version);
-      if (begin == in_line + 1) return {line * kLine, version};
+      if (begin == in_line + 1) return {line * kLineBytes, version};
       begin -= in_line + 2;
     }
     return payload_step(begin, version);

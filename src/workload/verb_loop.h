@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/line.h"
 #include "verbs/verb.h"
 #include "workload/block_order.h"
 #include "workload/crew.h"

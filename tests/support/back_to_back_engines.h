@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two engines of one kind joined by function calls: memory answers at once, the wire takes no time, nothing
-// here allocates in steady state. For benchmarks and for counting allocations.
+// here allocates in steady state and nothing is cleared that an engine fills. For benchmarks, for counting
+// instructions and for counting allocations.
 #pragma once
 
 #include <array>
@@ -12,19 +13,24 @@
 #include <utility>
 #include <vector>
 
+#include "base/unfilled.h"
 #include "engine/contract.h"
+#include "engine/driver/engine_driver.h"
+#include "verbs/atomic_value.h"
 #include "wire/frame.h"
 
 namespace wharf::test {
 
-/// Two hosts whose memory answers at once and whose wire has no delay.
+/// Two hosts whose memory answers at once and whose wire has no delay. Host 0 asks, host 1 serves.
 template <engine::Engine E>
 class BackToBackEngines {
  public:
   static constexpr std::uint64_t kBase = 0x10000;
+  /// Where host 1 is written and read; the other end of each operation is `kBase` of host 0.
+  static constexpr std::uint64_t kTarget = kBase + 4096;
   /// Operations outstanding.
   static constexpr std::uint32_t kDepth = 64;
-  /// Time between two turns. Other than 1 ns: timers run, too.
+  /// Time between two turns.
   TimePs step = nanoseconds(1);
 
   /// `bytes`: every packet is encoded and decoded, checksum included. `make` makes the engine of a host.
@@ -44,30 +50,45 @@ class BackToBackEngines {
     }
   }
 
-  /// Runs `count` operations, `kDepth` at a time.
+  /// Runs `count` operations of 64 bytes (atomics: 8, adding 1), `kDepth` at a time. Aborts when one fails.
   void run(verbs::Verb verb, std::uint64_t count) {
     verbs::WorkRequest request;
     request.peer = peer_;
     request.verb = verb;
-    request.local_count = 1;
-    request.local[0] = {kBase, 64};
     request.length = verbs::is_atomic(verb) ? 8 : 64;
-    request.remote = {kBase + 4096, token_[1]};
+    request.local_count = 1;
+    request.local[0] = {kBase, request.length};
+    request.remote = {kTarget, token_[1]};
+    request.operand[0] = 1;
+    verbs::ReceiveRequest receive;
+    receive.local_count = 1;
+    receive.local[0] = {kTarget, 64};
     std::uint64_t posted = 0;
-    completed_ = 0;
-    while (completed_ < count) {
+    const std::uint64_t receives = verbs::consumes_receive_entry(verb) ? count : 0;
+    completed_ = received_ = 0;
+    while (completed_ < count || received_ < receives) {
       while (posted < count && posted - completed_ < kDepth) {
+        if (receives != 0) require(engine_[1]->post_receive(now_, queue_[1], receive));
         request.id = posted++;
-        engine_[0]->post(now_, queue_[0], request, engine::Submission::kInHand);
+        require(engine_[0]->post(now_, queue_[0], request, engine::Submission::kInHand));
       }
       now_ += step;
-      drain(0);
-      drain(1);
-      if (step == nanoseconds(1)) continue;
+      bool moved = drain(0);
+      moved |= drain(1);
+      const TimePs deadline = min(engine_[0]->deadline(), engine_[1]->deadline());
+      // Nothing can happen before the next timer: an acknowledgement that waits for more packets, say.
+      if (!moved) now_ = max(now_, deadline);
+      if (deadline > now_) continue;
       for (auto& engine : engine_) {
         if (engine->deadline() <= now_) engine->expire(now_);
       }
     }
+  }
+
+  E& engine(std::uint32_t host) { return *engine_[host]; }
+  /// The bytes of `host` from `address` on.
+  std::byte* memory(std::uint32_t host, std::uint64_t address) {
+    return memory_[host].data() + (address - kBase);
   }
 
   /// Lets the pool of payload buffers, which is not the engines', have `count` buffers of `bytes` in stock.
@@ -77,45 +98,56 @@ class BackToBackEngines {
     for (const wire::BufferId buffer : held) pool_.release(buffer);
   }
 
-  std::uint64_t checksum() const {
+  std::uint64_t checksum() {
     std::uint64_t sum = 0;
-    std::memcpy(&sum, memory_[1].data() + 4096, 8);
+    std::memcpy(&sum, memory(1, kTarget), 8);
     return sum;
   }
 
  private:
-  void drain(std::uint32_t host) {
-    E& engine = *engine_[host];
-    bool progress = true;
-    while (progress) {
-      progress = false;
-      engine::Access access;
-      while (engine.next_access(access)) {
-        progress = true;
-        engine::AccessResult result;
-        std::byte* at = memory_[host].data() + (access.address - kBase);
-        if (access.kind == engine::AccessKind::kRead) {
-          result.data = wire::bytes_payload(at, access.length);
-        } else if (access.kind == engine::AccessKind::kWrite) {
-          std::memcpy(at, access.data.bytes, access.length);
-        }
-        engine.access_done(now_, access.id, result);
-      }
-      wire::Packet packet;
-      while (engine.transmit(now_, 0, wire::kAllTrafficClasses, packet)) {
-        progress = true;
-        deliver(1 - host, packet);
-      }
-      engine::QueueId queue = 0;
-      verbs::Completion completion;
-      while (engine.next_completed_queue(queue)) {
-        while (engine.poll(queue, completion)) {
-          if (!completion.ok()) std::abort();
-          ++completed_;
-        }
-      }
-    }
+  static void require(engine::PostStatus status) {
+    if (status != engine::PostStatus::kOk) std::abort();
   }
+
+  /// True when there was anything.
+  bool drain(std::uint32_t host) {
+    Inside inside{*this, host};
+    return engine::EngineDriver(*engine_[host], inside, inside, inside).settle(now_);
+  }
+
+  /// A host's memory, wire and user, as the engine's driver (engine/driver) sees them.
+  struct Inside {
+    BackToBackEngines& pair;
+    std::uint32_t host;
+
+    bool begin(TimePs, const engine::Access& access, engine::AccessResult& result) {
+      std::byte* at = pair.memory(host, access.address);
+      if (access.kind == engine::AccessKind::kRead) {
+        result.data = wire::bytes_payload(at, access.length);
+      } else if (access.kind == engine::AccessKind::kWrite) {
+        std::memcpy(at, access.data.bytes, access.length);
+      } else if (access.kind == engine::AccessKind::kAtomic) {
+        std::uint64_t word;
+        std::memcpy(&word, at, 8);
+        result.old_value[0] = word;
+        word = verbs::atomic_value(access.atomic, word, access.operand[0], access.compare[0]);
+        std::memcpy(at, &word, 8);
+      }
+      return true;
+    }
+
+    wire::TrafficClassMask open(TimePs) const { return wire::kAllTrafficClasses; }
+    void send(TimePs, const wire::Packet& packet) {
+      pair.deliver(1 - host, packet);
+      pair.pool_.release(packet.payload.buffer);
+    }
+
+    void completed(TimePs, const verbs::Completion& completion) {
+      if (!completion.ok()) std::abort();
+      ++(host == 0 ? pair.completed_ : pair.received_);
+    }
+    void event(TimePs, const engine::AsyncEvent&) { std::abort(); }
+  };
 
   void deliver(std::uint32_t host, const wire::Packet& packet) {
     if (!bytes_) {
@@ -138,7 +170,8 @@ class BackToBackEngines {
   verbs::PeerId peer_ = verbs::kNoPeer;
   verbs::SegmentToken token_[2];
   std::vector<std::byte> memory_[2];
-  std::uint64_t completed_ = 0;
+  std::uint64_t completed_ = 0;  ///< By host 0.
+  std::uint64_t received_ = 0;   ///< By host 1.
   TimePs now_;
 };
 

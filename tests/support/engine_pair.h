@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two or more engines of one kind, each with its own memory, joined by a lossy wire: the smallest world in
-// which an engine lives. Unit tests, chaos tests and benchmarks drive it. It keeps to the calling rules of
-// engine/contract.h.
+// which an engine lives. Unit tests, chaos tests and benchmarks use it.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "engine/contract.h"
+#include "engine/driver/engine_driver.h"
 #include "tests/support/delayed_memory.h"
 #include "tests/support/instant_memory.h"
 #include "tests/support/lossy_wire.h"
@@ -116,24 +116,9 @@ class EnginePair {
   }
 
   /// Takes out everything that the engine of `host` has to give, and performs it as far as it takes no time.
-  void drain(std::uint32_t host_number) {
-    Host& host = hosts_[host_number];
-    E& engine = *host.engine;
-    bool progress = true;
-    while (progress) {
-      progress = false;
-      engine::Access access;
-      while (engine.next_access(access)) {
-        progress = true;
-        if (instant()) {
-          perform(host, access);
-        } else {
-          host.delayed.add(now_, access);
-        }
-      }
-      if (transmit_all(host)) progress = true;
-      if (collect(host_number)) progress = true;
-    }
+  void drain(std::uint32_t host) {
+    Inside inside{*this, host};
+    engine::EngineDriver(engine(host), inside, inside, inside).settle(now_);
   }
 
   /// Moves to the next instant at which something happens and lets it happen; false when nothing will.
@@ -194,51 +179,57 @@ class EnginePair {
     return next;
   }
 
+  /// A host's memory, wire and user, as the engine's driver (engine/driver) sees them.
+  struct Inside {
+    EnginePair& pair;
+    std::uint32_t number;
+
+    bool begin(TimePs now, const engine::Access& access, engine::AccessResult& result) {
+      if (pair.instant()) {
+        result = host().memory.perform(access, pair.pool_, pair.options_.copy_reads);
+        return true;
+      }
+      host().delayed.add(now, access);
+      return false;
+    }
+    void reclaim(const engine::AccessResult& result) { pair.pool_.release(result.data.buffer); }
+
+    wire::TrafficClassMask open(TimePs now) {
+      host().transmit_blocked = now < host().transmit_at;
+      return host().transmit_blocked ? wire::TrafficClassMask{0}
+                                     : wire::TrafficClassMask{wire::kAllTrafficClasses};
+    }
+    void send(TimePs now, const wire::Packet& packet) {
+      host().transmit_at = now + pair.options_.packet_interval;
+      if (host().plugged) {
+        pair.wire_.send(now, packet);
+      } else {
+        pair.pool_.release(packet.payload.buffer);
+      }
+    }
+
+    void completed(TimePs, const verbs::Completion& completion) {
+      host().completions.push_back(completion);
+      if (pair.on_completion) pair.on_completion(number, completion);
+    }
+    void answered(TimePs, const verbs::LoadStoreResult& result) {
+      host().load_store_results.push_back(result);
+      if (pair.on_load_store) pair.on_load_store(number, result);
+      pair.pool_.release(result.data.buffer);
+    }
+    void event(TimePs, const engine::AsyncEvent& event) { host().events.push_back(event); }
+    /// The callbacks may have posted.
+    bool gave(TimePs, engine::Taken taken) const { return taken.any(); }
+
+   private:
+    Host& host() { return pair.hosts_[number]; }
+  };
+
+  /// Memory has taken its time over `access`.
   void perform(Host& host, const engine::Access& access) {
     const engine::AccessResult result = host.memory.perform(access, pool_, options_.copy_reads);
     host.engine->access_done(now_, access.id, result);
     pool_.release(result.data.buffer);
-  }
-
-  bool transmit_all(Host& host) {
-    bool any = false;
-    wire::Packet packet;
-    for (;;) {
-      host.transmit_blocked = now_ < host.transmit_at;
-      if (host.transmit_blocked || !host.engine->transmit(now_, 0, wire::kAllTrafficClasses, packet))
-        return any;
-      any = true;
-      host.transmit_at = now_ + options_.packet_interval;
-      if (host.plugged) {
-        wire_.send(now_, packet);
-      } else {
-        pool_.release(packet.payload.buffer);
-      }
-    }
-  }
-
-  bool collect(std::uint32_t number) {
-    Host& host = hosts_[number];
-    bool any = false;
-    engine::QueueId queue = 0;
-    verbs::Completion completion;
-    while (host.engine->next_completed_queue(queue)) {
-      while (host.engine->poll(queue, completion)) {
-        any = true;
-        host.completions.push_back(completion);
-        if (on_completion) on_completion(number, completion);
-      }
-    }
-    verbs::LoadStoreResult result;
-    while (host.engine->poll_load_store(result)) {
-      any = true;
-      host.load_store_results.push_back(result);
-      if (on_load_store) on_load_store(number, result);
-      pool_.release(result.data.buffer);
-    }
-    engine::AsyncEvent event;
-    while (host.engine->poll_event(event)) host.events.push_back(event);
-    return any;
   }
 
   void deliver() {

@@ -13,9 +13,8 @@ namespace wharf::test {
 
 class UbBackToBack : private Arena, public BackToBackEngines<ub::UbEngine> {
  public:
-  explicit UbBackToBack(bool bytes)
-      : BackToBackEngines(bytes, [this](std::uint32_t host, wire::PayloadPool& pool) {
-          ub::UbConfig config;
+  explicit UbBackToBack(bool bytes, ub::UbConfig config = {})
+      : BackToBackEngines(bytes, [this, config](std::uint32_t host, wire::PayloadPool& pool) mutable {
           config.host = {host};
           Arena& arena = *this;
           return std::make_unique<ub::UbEngine>(std::move(ub::UbEngine::create(config, pool, arena).value()));

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/units.h"
+#include "engine/driver/engine_driver.h"
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/uet_engine.h"
 
@@ -156,27 +157,34 @@ class Star {
     return true;
   }
 
+  /// Memory, link and user of a host, as the engine's driver (engine/driver) sees them.
+  struct Inside {
+    Star& star;
+    std::uint32_t index;
+
+    bool begin(TimePs, const engine::Access&, engine::AccessResult&) const { return true; }
+    wire::TrafficClassMask open(TimePs) const {
+      return host().waits ? wire::TrafficClassMask{0} : wire::TrafficClassMask{wire::kAllTrafficClasses};
+    }
+    void send(TimePs now, const wire::Packet& packet) {
+      host().free_at = now + star.serialisation(packet);
+      star.push(host().free_at + star.options_.delay, Kind::kAtSwitch, packet.destination.number, packet);
+      star.push(host().free_at, Kind::kHostFree, index);
+      host().waits = true;
+    }
+    void completed(TimePs now, const verbs::Completion& completion) {
+      star.all_ok_ = star.all_ok_ && completion.ok();
+      host().done = now;
+      ++star.completed_;
+    }
+
+   private:
+    Host& host() const { return star.hosts_[index]; }
+  };
+
   void serve(std::uint32_t index) {
-    Host& host = hosts_[index];
-    engine::Access access;
-    while (host.engine->next_access(access)) host.engine->access_done(now_, access.id, {});
-    wire::Packet packet;
-    while (!host.waits && host.engine->transmit(now_, 0, wire::kAllTrafficClasses, packet)) {
-      host.free_at = now_ + serialisation(packet);
-      push(host.free_at + options_.delay, Kind::kAtSwitch, packet.destination.number, packet);
-      push(host.free_at, Kind::kHostFree, index);
-      host.waits = true;
-      while (host.engine->next_access(access)) host.engine->access_done(now_, access.id, {});
-    }
-    engine::QueueId queue = 0;
-    verbs::Completion completion;
-    while (host.engine->next_completed_queue(queue)) {
-      while (host.engine->poll(queue, completion)) {
-        all_ok_ = all_ok_ && completion.ok();
-        host.done = now_;
-        ++completed_;
-      }
-    }
+    Inside inside{*this, index};
+    engine::EngineDriver(engine(index), inside, inside, inside).settle(now_);
   }
 
   void enqueue(wire::Packet& packet) {

@@ -9,18 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/line.h"
 #include "verbs/access_order.h"
 #include "verbs/verb.h"
 
 namespace wharf::ordering {
 
-inline constexpr std::uint32_t kLineBytes = 64;
-
-/// An address divided by kLineBytes.
-using LineNumber = std::uint64_t;
-/// The bytes of a line, each at its place; which of them count is said by a ByteMask.
-using LineBytes = std::array<std::byte, kLineBytes>;
-/// Bit i stands for byte i of a line.
+/// Bit i stands for byte i of a line: which of its LineBytes count.
 using ByteMask = std::uint64_t;
 
 inline constexpr ByteMask kWholeLine = ~ByteMask{0};

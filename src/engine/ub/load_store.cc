@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/line.h"
 #include "engine/ub/engine_parts.h"
 #include "wire/address_plan.h"
 

@@ -156,8 +156,6 @@ class LoadStorePath {
     wire::OperationTag operation;
   };
 
-  /// Byte masks exist for one line.
-  static constexpr std::uint32_t kLineBytes = 64;
   static bool whole(const verbs::LoadStore& access);
 
   void receive_request(TimePs now, std::uint32_t channel, const wire::Packet& packet);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/line.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "base/units.h"
@@ -56,7 +57,7 @@ class LiveCore {
   };
 
   std::uint64_t allocate(Bytes size) {
-    constexpr std::align_val_t kLine{64};
+    constexpr std::align_val_t kLine{kLineBytes};
     auto* memory = static_cast<std::byte*>(::operator new(size.count == 0 ? 1 : size.count, kLine));
     std::memset(memory, 0, size.count);
     memory_.emplace_back(memory);

@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "engine/contract.h"
+#include "engine/driver/engine_driver.h"
 #include "live/reactor/idle_policy.h"
 #include "live/reactor/live_clock.h"
 #include "live/reactor/live_core.h"
@@ -144,7 +145,6 @@ class LiveHost {
                                           : engine_->post(now_, queue, request, engine::Submission::kInHand);
     switch (status) {
       case engine::PostStatus::kOk:
-        posted_ = true;
         return true;
       case engine::PostStatus::kQueueFull:
         waiting_.push_back({queue, request, &operation});
@@ -163,7 +163,6 @@ class LiveHost {
     request.id = reinterpret_cast<std::uint64_t>(&operation);
     now_ = clock_.now();
     const engine::PostStatus status = engine_->post_receive(now_, queue, request);
-    posted_ = true;
     if (status == engine::PostStatus::kOk) return true;
     operation.completion = {};
     operation.completion.kind = verbs::CompletionKind::kReceive;
@@ -175,15 +174,8 @@ class LiveHost {
 
   /// Does everything that the engine asks for until it asks for nothing.
   void drain() {
-    do {
-      posted_ = false;
-      perform_accesses();
-      wire::Packet packet;
-      while (engine_->transmit(now_, 0, wire::kAllTrafficClasses, packet)) {
-        send(packet);
-        perform_accesses();
-      }
-    } while (complete() || posted_);
+    Inside inside{*this};
+    drive(inside).settle(now_);
     socket_.flush();
   }
 
@@ -250,17 +242,34 @@ class LiveHost {
       packet.payload.buffer = packet.payload.length != 0 ? buffer : wire::kNoBuffer;
       engine_->receive(now_, 0, packet);
       // Accesses are performed before the next datagram so that the engine's queues stay short.
-      perform_accesses();
+      Inside inside{*this};
+      drive(inside).perform(now_);
     } else {
       ++counters_.undecodable;
     }
     pool_.release(buffer);
   }
 
-  void perform_accesses() {
-    engine::Access access;
-    while (engine_->next_access(access)) engine_->access_done(now_, access.id, perform(access));
-  }
+  /// Memory, wire and programs, as the engine's driver (engine/driver) sees them. Events wait in the engine
+  /// for poll_event().
+  struct Inside {
+    LiveHost& host;
+
+    bool begin(TimePs, const engine::Access& access, engine::AccessResult& result) {
+      result = perform(access);
+      return true;
+    }
+    wire::TrafficClassMask open(TimePs) const { return wire::kAllTrafficClasses; }
+    void send(TimePs, const wire::Packet& packet) { host.send(packet); }
+    void completed(TimePs, const verbs::Completion& completion) { host.complete(completion); }
+    void answered(TimePs, const verbs::LoadStoreResult& result) { host.pool_.release(result.data.buffer); }
+    /// Programs that were resumed may have posted.
+    bool gave(TimePs, engine::Taken taken) {
+      if (taken.completions && !host.waiting_.empty()) host.post_waiting();
+      return taken.completions;
+    }
+  };
+  auto drive(Inside& inside) { return engine::EngineDriver(*engine_, inside, inside, inside); }
 
   void send(const wire::Packet& packet) {
     if (const Peer* peer = find_peer(packet.destination)) {
@@ -271,24 +280,14 @@ class LiveHost {
     pool_.release(packet.payload.buffer);
   }
 
-  /// Hands completions to their programs; true if there was one.
-  bool complete() {
-    bool any = false;
-    verbs::QueueId queue = 0;
-    while (engine_->next_completed_queue(queue)) {
-      verbs::Completion completion;
-      while (engine_->poll(queue, completion)) {
-        any = true;
-        ++counters_.completions;
-        if (std::find(doomed_.begin(), doomed_.end(), queue) != doomed_.end())
-          continue;  // Its program is gone.
-        auto* operation = reinterpret_cast<PendingOperation*>(completion.id);
-        operation->completion = completion;
-        operation->handle.resume();
-      }
-    }
-    if (any && !waiting_.empty()) post_waiting();
-    return any;
+  /// Hands a completion to its program.
+  void complete(const verbs::Completion& completion) {
+    ++counters_.completions;
+    if (std::find(doomed_.begin(), doomed_.end(), completion.queue) != doomed_.end())
+      return;  // Its program is gone.
+    auto* operation = reinterpret_cast<PendingOperation*>(completion.id);
+    operation->completion = completion;
+    operation->handle.resume();
   }
 
   /// Tries again what found its queue full. Resumed programs may add to the list meanwhile.
@@ -328,7 +327,6 @@ class LiveHost {
   std::vector<Waiting> waiting_;
   std::vector<verbs::QueueId> doomed_;
   std::vector<wire::HostAddress> unforgotten_;
-  bool posted_ = false;
 };
 
 }  // namespace wharf::live

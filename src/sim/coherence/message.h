@@ -11,18 +11,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/line.h"
 #include "sim/coherence/coherence_mutation.h"
 
 namespace wharf::sim {
-
-/// A byte address divided by kLineBytes.
-using LineNumber = std::uint64_t;
-
-/// Bytes in a line, the unit of coherence.
-inline constexpr std::uint32_t kLineBytes = 64;
-
-/// The bytes of a line, lowest address first.
-using LineBytes = std::array<std::byte, kLineBytes>;
 
 /// A caching agent of one home: below kMaxAgents, dense from 0.
 using AgentId = std::uint8_t;

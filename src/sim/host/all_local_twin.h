@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/line.h"
 #include "base/time.h"
 #include "sim/host/dram.h"
 #include "sim/host/miss_slots.h"
@@ -68,7 +69,7 @@ class AllLocalTwin {
     if (misses_.full()) finish(busy, *misses_.earliest());
   }
   void write_lines(TimePs at, std::uint32_t lines) {
-    for (; lines > 0; --lines) memory_.write(at, kCacheLineBytes);
+    for (; lines > 0; --lines) memory_.write(at, kLineBytes);
   }
   void wait_until(TimePs busy, TimePs time) { waited_ += max(kTimeZero, time - clock(busy)); }
   void finish(TimePs busy, MissSlots::Slot& slot) {

@@ -8,20 +8,11 @@
 #include <optional>
 #include <vector>
 
+#include "base/line.h"
 #include "base/lru_index.h"
 #include "base/result.h"
 
 namespace wharf::sim {
-
-/// Bytes in a cache line, everywhere in the host model.
-inline constexpr std::uint32_t kCacheLineBytes = 64;
-/// Logarithm of kCacheLineBytes.
-inline constexpr unsigned kCacheLineShift = 6;
-
-/// A byte address divided by kCacheLineBytes: below 2^58.
-using LineNumber = std::uint64_t;
-
-constexpr LineNumber line_of(std::uint64_t address) { return address >> kCacheLineShift; }
 
 /// How many lines a cache has and how they are grouped. ways == lines is a fully associative cache.
 struct CacheShape {

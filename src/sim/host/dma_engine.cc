@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/line.h"
 
 namespace wharf::sim {
 
@@ -106,8 +107,8 @@ void DmaEngine::send_line(TimePs now, Stream& stream) {
   Operation& operation = operations_[slot];
   const DmaAccess& access = operation.access;
   const std::uint64_t address = access.address + operation.sent;
-  const auto in_line = static_cast<std::uint32_t>(address % ordering::kLineBytes);
-  const std::uint32_t length = std::min(ordering::kLineBytes - in_line, access.length - operation.sent);
+  const auto in_line = static_cast<std::uint32_t>(address % kLineBytes);
+  const std::uint32_t length = std::min(kLineBytes - in_line, access.length - operation.sent);
   ordering::Request request;
   request.kind = access.kind;
   request.is_first = operation.sent == 0 && !access.continues_previous;
@@ -116,7 +117,7 @@ void DmaEngine::send_line(TimePs now, Stream& stream) {
   request.domain = stream.domain;
   request.number = operation.number;
   request.tag = slot;
-  request.line = address / ordering::kLineBytes;
+  request.line = address / kLineBytes;
   request.mask = ordering::byte_mask(in_line, length);
   if (access.kind == ordering::Kind::kWrite && access.bytes != nullptr)
     std::memcpy(request.bytes.data() + in_line, access.bytes + operation.sent, length);
@@ -145,7 +146,7 @@ void DmaEngine::answered(TimePs now, const ordering::Response& response) {
   const DmaAccess& access = operation.access;
   if (response.kind == ordering::Kind::kRead && access.bytes != nullptr) {
     const std::uint32_t in_line = ordering::first_byte(response.mask);
-    const std::uint64_t at = response.line * ordering::kLineBytes + in_line - access.address;
+    const std::uint64_t at = response.line * kLineBytes + in_line - access.address;
     std::memcpy(access.bytes + at, response.bytes.data() + in_line, ordering::byte_count(response.mask));
   }
   if (response.kind == ordering::Kind::kAtomic) operation.old_value = response.old_value;

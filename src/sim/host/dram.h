@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "base/line.h"
 #include "base/time.h"
 #include "base/units.h"
 #include "sim/host/booked_time.h"
@@ -16,7 +17,7 @@ namespace wharf::sim {
 class Dram {
  public:
   Dram(const MemoryConfig& config, StageRounding rounding)
-      : config_(config), rounding_(rounding), line_time_(transfer_time(Bytes{kLine}, config.rate)) {}
+      : config_(config), rounding_(rounding), line_time_(transfer_time(Bytes{kLineBytes}, config.rate)) {}
 
   /// An access of a NIC to an open row that reaches the memory at `at`; returns when its data are there.
   TimePs row_hit(TimePs at, std::uint32_t bytes) { return serve(at, bytes, config_.row_hit); }
@@ -27,16 +28,15 @@ class Dram {
   void write(TimePs at, std::uint32_t bytes) { (void)channels_.take(at, occupancy(bytes)); }
 
  private:
-  static constexpr std::uint32_t kLine = 64;
-
   /// What `bytes` take of the channels.
   TimePs occupancy(std::uint32_t bytes) const {
-    return bytes == kLine ? line_time_ : transfer_time(Bytes{bytes}, config_.rate);
+    return bytes == kLineBytes ? line_time_ : transfer_time(Bytes{bytes}, config_.rate);
   }
   TimePs serve(TimePs at, std::uint32_t bytes, TimePs latency) {
     const TimePs begin = channels_.take(at, occupancy(bytes));
     // The latency covers the first line; what is longer streams behind it.
-    const TimePs rest = bytes > kLine ? transfer_time(Bytes{bytes - kLine}, config_.rate) : kTimeZero;
+    const TimePs rest =
+        bytes > kLineBytes ? transfer_time(Bytes{bytes - kLineBytes}, config_.rate) : kTimeZero;
     return begin + stage_time(latency + rest, rounding_);
   }
 

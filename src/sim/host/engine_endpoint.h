@@ -6,14 +6,11 @@
 
 #include <concepts>
 #include <cstdint>
-#include <cstring>
-#include <map>
-#include <string>
-#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "engine/contract.h"
+#include "engine/driver/described_memory.h"
+#include "engine/driver/engine_driver.h"
 #include "wire/payload.h"
 #include "wire/payload_pool.h"
 
@@ -30,15 +27,6 @@ concept EndpointDriver = requires(D& driver, const D& observed, E& engine, TimeP
   { observed.deadline() } -> std::same_as<TimePs>;
 };
 
-/// A place that somebody else fills: what is asked for after every packet, and is seldom there, is not
-/// cleared first.
-template <typename T>
-union Unfilled {
-  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
-  Unfilled() {}
-  T value;
-};
-
 /// Engines whose records are not fetched ahead.
 struct NoPrefetch {};
 
@@ -51,7 +39,10 @@ class EngineEndpoint {
 
   /// `host` selects the pattern of the memory's content; `payloads` is the engine's pool.
   EngineEndpoint(std::uint32_t host, E engine, Driver driver, wire::PayloadPool& payloads)
-      : engine_(std::move(engine)), payloads_(&payloads), driver_(std::move(driver)), host_(host) {
+      : engine_(std::move(engine)),
+        payloads_(&payloads),
+        driver_(std::move(driver)),
+        memory_(host, payloads) {
     refresh();
   }
 
@@ -60,24 +51,8 @@ class EngineEndpoint {
   Driver& driver() { return driver_; }
 
   bool transmit(TimePs now, std::uint32_t port, wire::TrafficClassMask allowed, wire::Packet& packet) {
-    for (;;) {
-      const bool sent = engine_.transmit(now, port, allowed, packet);
-      // What left may have made room for reading more payload, which in turn may be what is to leave next.
-      const bool moved = perform_accesses(now);
-      if (sent) {
-        if constexpr (requires { driver_.sent(packet); }) driver_.sent(packet);
-        if (take_completions(now)) {
-          settle(now);
-        } else {
-          note_deadline();
-        }
-        return true;
-      }
-      if (!moved) {
-        note_deadline();
-        return false;
-      }
-    }
+    Inside inside(*this);
+    return drive(inside).pull(now, port, allowed, packet);
   }
 
   void receive(TimePs now, std::uint32_t port, const wire::Packet& packet) {
@@ -108,88 +83,53 @@ class EngineEndpoint {
   }
 
  private:
+  /// The memory and the user of the engine, as its driver (engine/driver) sees them. The fabric fetches the
+  /// packets.
+  struct Inside : engine::PullingWire {
+    explicit Inside(EngineEndpoint& its_endpoint) : endpoint(its_endpoint) {}
+    EngineEndpoint& endpoint;
+
+    bool begin(TimePs now, const engine::Access& access, engine::AccessResult& result) {
+      if constexpr (requires { endpoint.driver_.written(now, access); }) {
+        if (access.kind == engine::AccessKind::kWrite) endpoint.driver_.written(now, access);
+      }
+      return endpoint.memory_.begin(now, access, result);
+    }
+    void reclaim(const engine::AccessResult& result) { endpoint.memory_.reclaim(result); }
+
+    void completed(TimePs now, const verbs::Completion& completion) {
+      endpoint.driver_.completed(now, endpoint.engine_, completion);
+    }
+    void answered(TimePs, const verbs::LoadStoreResult& result) {
+      endpoint.payloads_->release(result.data.buffer);
+    }
+    void event(TimePs, const engine::AsyncEvent&) { ++endpoint.events_; }
+    bool gave(TimePs, engine::Taken taken) {
+      if (taken.completions) endpoint.driver_deadline_ = endpoint.driver_.deadline();
+      return taken.completions;
+    }
+    void sent(const wire::Packet& packet) {
+      if constexpr (requires { endpoint.driver_.sent(packet); }) endpoint.driver_.sent(packet);
+    }
+    void wake_at(TimePs, TimePs deadline) { endpoint.deadline_ = min(deadline, endpoint.driver_deadline_); }
+  };
+
+  auto drive(Inside& inside) {
+    return engine::EngineDriver<E, Inside, engine::PullingWire, Inside>(engine_, inside, inside, inside);
+  }
   void settle(TimePs now) {
-    do {
-      perform_accesses(now);
-    } while (take_completions(now));
-    note_deadline();
+    Inside inside(*this);
+    drive(inside).settle(now);
   }
-
   void note_deadline() { deadline_ = min(engine_.deadline(), driver_deadline_); }
-
-  bool perform_accesses(TimePs now) {
-    Unfilled<engine::Access> place;
-    bool any = false;
-    while (engine_.next_access(place.value)) {
-      const engine::Access& access = place.value;
-      any = true;
-      engine::AccessResult result;
-      wire::BufferId lent = wire::kNoBuffer;
-      switch (access.kind) {
-        case engine::AccessKind::kRead:
-          result.data = wire::pattern_payload(host_, access.address, access.length);
-          break;
-        case engine::AccessKind::kFetchContext:
-          lent = fetch_context(access, result);
-          break;
-        case engine::AccessKind::kWriteContext: {
-          std::vector<std::byte>& record = contexts_[access.address];
-          record.resize(access.length);
-          wire::fill(access.data, record);
-          break;
-        }
-        case engine::AccessKind::kWrite:
-          if constexpr (requires { driver_.written(now, access); }) driver_.written(now, access);
-          break;
-        case engine::AccessKind::kAtomic:
-        case engine::AccessKind::kFetchWorkRequest:
-        case engine::AccessKind::kFetchReceiveEntry:
-        case engine::AccessKind::kWriteCompletion:
-          break;
-      }
-      engine_.access_done(now, access.id, result);
-      payloads_->release(lent);
-    }
-    return any;
-  }
-
-  wire::BufferId fetch_context(const engine::Access& access, engine::AccessResult& result) {
-    const auto found = contexts_.find(access.address);
-    WHARF_CHECK(found != contexts_.end() && found->second.size() == access.length);
-    const wire::BufferId buffer = payloads_->acquire(access.length);
-    std::memcpy(payloads_->data(buffer), found->second.data(), access.length);
-    result.data = wire::bytes_payload(payloads_->data(buffer), access.length, buffer);
-    return buffer;
-  }
-
-  bool take_completions(TimePs now) {
-    engine::QueueId queue = 0;
-    Unfilled<verbs::Completion> completion;
-    bool any = false;
-    while (engine_.next_completed_queue(queue)) {
-      while (engine_.poll(queue, completion.value)) {
-        any = true;
-        driver_.completed(now, engine_, completion.value);
-      }
-    }
-    if (E::supports(verbs::Verb::kLoad)) {
-      verbs::LoadStoreResult result;
-      while (engine_.poll_load_store(result)) payloads_->release(result.data.buffer);
-    }
-    Unfilled<engine::AsyncEvent> event;
-    while (engine_.poll_event(event.value)) ++events_;
-    if (any) driver_deadline_ = driver_.deadline();
-    return any;
-  }
 
   E engine_;
   TimePs deadline_{};  ///< Asked for far more often than it changes.
   TimePs driver_deadline_{};
   wire::PayloadPool* payloads_;
   Driver driver_;
-  std::uint32_t host_;
+  engine::DescribedMemory memory_;
   std::uint64_t events_ = 0;
-  std::map<std::uint64_t, std::vector<std::byte>> contexts_;
 };
 
 }  // namespace wharf::sim

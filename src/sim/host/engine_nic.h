@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A NIC around one protocol engine: turns events into the engine's inputs and drains its outputs in the order
-// of the contract. A template, so that nothing is dispatched per call.
+// A NIC around one protocol engine: turns events into the engine's inputs, and is the memory, the wire and
+// the user of the engine's driver (engine/driver). A template, so that nothing is dispatched per call.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "engine/contract.h"
+#include "engine/driver/engine_driver.h"
 #include "sim/host/nic.h"
 
 namespace wharf::sim {
@@ -83,7 +84,7 @@ class EngineNic final : public Nic {
         break;
       }
     }
-    drain(now);
+    settle(now);
   }
 
   void receive(const wire::Packet& packet, TimePs arrival) override {
@@ -95,7 +96,7 @@ class EngineNic final : public Nic {
       return;
     }
     engine_->receive(now, kPort, packet);
-    drain(now);
+    settle(now);
   }
 
   void describe_waiting(std::vector<std::string>& lines) const override {
@@ -205,16 +206,22 @@ class EngineNic final : public Nic {
   }
 
   void finish_access(TimePs now, std::uint32_t slot) {
-    const engine::AccessResult result =
-        accesses_[slot].on_lines ? lines_->take(slot) : port_.perform(accesses_[slot].access);
-    const engine::AccessId access = accesses_[slot].access.id;
+    engine::AccessId access = 0;
+    engine::AccessResult result;
+    take_result(now, slot, access, result);
+    engine_->access_done(now, access, result);
+    host_parts_.payloads.release(result.data.buffer);
+  }
+
+  /// Ends the access in `slot`, which memory has performed.
+  void take_result(TimePs now, std::uint32_t slot, engine::AccessId& access, engine::AccessResult& result) {
+    result = accesses_[slot].on_lines ? lines_->take(slot) : port_.perform(accesses_[slot].access);
+    access = accesses_[slot].access.id;
     // What it waits for next, if anything, is a place in the transmit pipeline.
     host_parts_.tracer.rest(
         accesses_[slot].access.operation,
         accesses_[slot].access.at_target ? trace::Stage::kNicQueue : trace::Stage::kSendQueueWait, now);
     accesses_.release(slot);
-    engine_->access_done(now, access, result);
-    host_parts_.payloads.release(result.data.buffer);
   }
 
   /// The bytes of a posted write reach memory.
@@ -232,104 +239,102 @@ class EngineNic final : public Nic {
     accesses_.release(slot);
   }
 
-  /// Answers that need no time: an input like any other, but not while outputs are being drained.
-  bool answer_immediate(TimePs now) {
-    if (answer_now_.empty()) return false;
-    // The engine may ask for more meanwhile; those come behind.
-    for (std::size_t i = 0; i < answer_now_.size(); ++i) {
-      const Answer answer = answer_now_[i];
-      if (answer.status == engine::AccessStatus::kFault) {
-        const engine::AccessId access = accesses_[answer.slot].access.id;
-        accesses_.release(answer.slot);
-        engine::AccessResult fault;
-        fault.status = engine::AccessStatus::kFault;
-        engine_->access_done(now, access, fault);
-      } else if (answer.release) {
-        finish_access(now, answer.slot);
-      } else {
-        engine_->access_done(now, accesses_[answer.slot].access.id, {});
-      }
+  // --- What the engine's driver sees of the NIC: memory.
+
+  struct NicMemory {
+    EngineNic& nic;
+
+    engine::Access& place() { return nic.accesses_[nic.spare_access_].access; }
+    bool begin(TimePs now, engine::Access&, engine::AccessResult&) {
+      const std::uint32_t slot = nic.spare_access_;
+      nic.spare_access_ = nic.take_access_slot();
+      nic.accesses_[slot].since = now;
+      ++nic.counters_.accesses;
+      nic.begin_access(now, slot);
+      return false;
     }
-    answer_now_.clear();
+    bool take_answer(TimePs now, engine::AccessId& access, engine::AccessResult& result) {
+      return nic.take_immediate_answer(now, access, result);
+    }
+    void reclaim(engine::AccessResult& result) { nic.host_parts_.payloads.release(result.data.buffer); }
+  };
+
+  /// Answers that need no time: an input like any other, but not while outputs are being drained.
+  bool take_immediate_answer(TimePs now, engine::AccessId& access, engine::AccessResult& result) {
+    if (next_answer_ == answer_now_.size()) {
+      answer_now_.clear();
+      next_answer_ = 0;
+      return false;
+    }
+    const Answer answer = answer_now_[next_answer_++];
+    if (answer.status == engine::AccessStatus::kDone && answer.release) {
+      take_result(now, answer.slot, access, result);
+      return true;
+    }
+    access = accesses_[answer.slot].access.id;
+    result.status = answer.status;
+    if (answer.status == engine::AccessStatus::kFault) accesses_.release(answer.slot);
     return true;
   }
 
-  /// True when the engine asked for any.
-  bool take_accesses(TimePs now) {
-    bool any = false;
-    while (engine_->next_access(accesses_[spare_access_].access)) {
-      any = true;
-      const std::uint32_t slot = spare_access_;
-      spare_access_ = take_access_slot();
-      accesses_[slot].since = now;
-      ++counters_.accesses;
-      begin_access(now, slot);
-    }
-    return any;
-  }
+  // --- The wire.
 
-  /// True when a packet went out.
-  bool take_packets(TimePs now) {
-    bool any = false;
-    while (transmit_queue_.has_room(now)) {
-      wire::Packet& packet = wire_->next_packet();
-      if (!engine_->transmit(now, kPort, wire::kAllTrafficClasses, packet)) return any;
-      any = true;
-      transmit_packet(now, packet);
+  struct NicWirePort {
+    EngineNic& nic;
+
+    wire::TrafficClassMask open(TimePs now) {
+      return nic.may_take_packet(now) ? wire::kAllTrafficClasses : kNone;
     }
-    if (transmit_wake_ > now) return any;
+    wire::Packet& place() { return nic.wire_->next_packet(); }
+    void send(TimePs now, wire::Packet& packet) { nic.transmit_packet(now, packet); }
+
+   private:
+    static constexpr wire::TrafficClassMask kNone = 0;
+  };
+
+  /// Whether the engine's next packet may be taken; if not, kTransmitRoom comes when it may.
+  bool may_take_packet(TimePs now) {
+    if (transmit_queue_.has_room(now)) return true;
+    if (transmit_wake_ > now) return false;
     ++counters_.transmit_stalls;
     transmit_wake_ = transmit_queue_.room_at();
     simulation_.schedule(transmit_wake_, id(), id(), kTransmitRoom, 0);
-    return any;
+    return false;
   }
 
-  /// True when a completion was taken, which may have made room for posts.
-  bool take_completions() {
-    bool any = false;
-    engine::QueueId queue = 0;
-    while (engine_->next_completed_queue(queue)) {
-      QueueClient* client = client_of(queue);
-      verbs::Completion completion;
-      while (engine_->poll(queue, completion)) {
-        any = true;
-        if (client != nullptr) client->completed(completion);
-      }
+  // --- The user.
+
+  struct NicUser {
+    EngineNic& nic;
+
+    void completed(TimePs, const verbs::Completion& completion) {
+      if (QueueClient* client = nic.client_of(completion.queue)) client->completed(completion);
     }
-    return any;
-  }
+    void answered(TimePs, const verbs::LoadStoreResult& result) { nic.load_store_client_->answered(result); }
+    void event(TimePs now, const engine::AsyncEvent& event) { nic.note(now, event); }
+    bool gave(TimePs now, engine::Taken taken) { return nic.retry(now, taken); }
+    void wake_at(TimePs now, TimePs deadline) { nic.arm_timer(now, deadline); }
+  };
 
-  bool take_answers() {
+  /// What found its queue full is tried again when there may be room; true when there was any.
+  bool retry(TimePs now, engine::Taken taken) {
     bool any = false;
-    verbs::LoadStoreResult result;
-    while (engine_->poll_load_store(result)) {
+    if (taken.completions && !waiting_posts_.empty()) {
+      retry_posts(now);
       any = true;
-      load_store_client_->answered(result);
+    }
+    if (taken.answers && !waiting_issues_.empty()) {
+      retry_issues(now);
+      any = true;
     }
     return any;
   }
 
-  void drain(TimePs now) {
-    for (;;) {
-      take_accesses(now);
-      const bool sent = take_packets(now);
-      const bool completed = take_completions();
-      const bool answered = take_answers();
-      engine::AsyncEvent event;
-      while (engine_->poll_event(event)) note(now, event);
-      bool again = sent && take_accesses(now);  // What transmit() asked for.
-      again |= answer_immediate(now);
-      if (completed && !waiting_posts_.empty()) {
-        retry_posts(now);
-        again = true;
-      }
-      if (answered && !waiting_issues_.empty()) {
-        retry_issues(now);
-        again = true;
-      }
-      if (!again) break;
-    }
-    arm_timer(now);
+  void settle(TimePs now) {
+    NicMemory memory{*this};
+    NicWirePort wire{*this};
+    NicUser user{*this};
+    engine::EngineDriver(*engine_, memory, wire, user).settle(now);
   }
 
   void retry_issues(TimePs now) {
@@ -340,9 +345,9 @@ class EngineNic final : public Nic {
                           waiting_issues_.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
-  void arm_timer(TimePs now) {
+  void arm_timer(TimePs now, TimePs engine_deadline) {
     // A deadline that moved back is noticed when the old one comes: timers mostly do, and then cost no event.
-    const TimePs deadline = max(engine_->deadline(), now);
+    const TimePs deadline = max(engine_deadline, now);
     if (deadline >= timer_at_) return;
     timer_at_ = deadline;
     simulation_.schedule(deadline, id(), id(), kTimer, ++timer_generation_);
@@ -356,6 +361,7 @@ class EngineNic final : public Nic {
 
   std::unique_ptr<E> engine_;
   std::vector<Answer> answer_now_;
+  std::size_t next_answer_ = 0;  ///< Of `answer_now_`.
   TimePs timer_at_ = kNever;
   std::uint32_t timer_generation_ = 0;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/host/host_config.h"
 
+#include "base/line.h"
+
 #include <bit>
 
 #include <fmt/format.h>
@@ -29,10 +31,9 @@ Result<void> validate_stream(const MmioStreamConfig& stream) {
   WHARF_TRY(require_duration("mmio_stream.unit_cycle", stream.unit_cycle));
   if (stream.line < picoseconds(1) || stream.line > microseconds(1))
     return input_error(fmt::format("mmio_stream.line is {}, expected 1ps to 1us", format_time(stream.line)));
-  constexpr std::uint64_t kLine = 64;
   const auto passing =
       static_cast<std::uint64_t>(stream.spread.ps / stream.line.ps) + 2 + stream.combining_buffers;
-  const std::uint64_t least = stream.largest + 2 * kLine + passing * kLine;
+  const std::uint64_t least = stream.largest + 2 * kLineBytes + passing * kLineBytes;
   if (!std::has_single_bit(stream.buffer_bytes) || stream.buffer_bytes < least)
     return input_error(fmt::format(
         "mmio_stream.buffer_bytes is {}, expected a power of two of at least {}: the largest message and "
@@ -43,7 +44,7 @@ Result<void> validate_stream(const MmioStreamConfig& stream) {
         fmt::format("mmio_stream.window_bytes is {}, expected a power of two of at least {}, four data "
                     "buffers",
                     stream.window_bytes, 4 * stream.buffer_bytes));
-  if (stream.memory_bytes % kLine != 0 || stream.memory_bytes < stream.buffer_bytes)
+  if (stream.memory_bytes % kLineBytes != 0 || stream.memory_bytes < stream.buffer_bytes)
     return input_error(
         fmt::format("mmio_stream.memory_bytes is {}, expected a multiple of 64 of at least {}, one data "
                     "buffer",

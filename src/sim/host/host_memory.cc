@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/line.h"
 #include "sim/host/cache.h"
 #include "verbs/atomic_value.h"
 
@@ -28,8 +29,8 @@ std::uint64_t HostMemory::allocate(Bytes length) {
   region.base = reserve_addresses(length.count);
   region.length = length.count;
   // Whole lines, at least one: an agent of the coherence protocol moves nothing smaller.
-  region.bytes = ZeroedPages(std::max<std::uint64_t>(
-      (length.count + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes, kCacheLineBytes));
+  region.bytes = ZeroedPages(
+      std::max<std::uint64_t>((length.count + kLineBytes - 1) / kLineBytes * kLineBytes, kLineBytes));
   WHARF_CHECK(!region.bytes.empty());
   regions_.push_back(std::move(region));
   return regions_.back().base;

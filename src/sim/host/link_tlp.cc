@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/line.h"
 #include "wire/tlp_framing.h"
 
 namespace wharf::sim {
@@ -32,8 +33,8 @@ void set_label(const ordering::Request& request, wire::TlpOrderingForm form, wir
   wire::set_ordering_label(label, form, tlp);
 }
 
-std::uint64_t address_of(ordering::LineNumber line, ordering::ByteMask mask) {
-  return line * ordering::kLineBytes + ordering::first_byte(mask);
+std::uint64_t address_of(LineNumber line, ordering::ByteMask mask) {
+  return line * kLineBytes + ordering::first_byte(mask);
 }
 
 /// Operands of `width` bytes each, low byte first; 0 when PCIe has no such atomic.

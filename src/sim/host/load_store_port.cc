@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/line.h"
 #include "base/units.h"
 
 namespace wharf::sim {
@@ -18,11 +19,11 @@ namespace {
 constexpr std::uint32_t kHeadBytes = 16;
 /// Mapped addresses have at most this many bits, so that line numbers of several peers stay apart.
 constexpr unsigned kAddressBits = 50;
-constexpr unsigned kPeerShift = kAddressBits - kCacheLineShift;
+constexpr unsigned kPeerShift = kAddressBits - kLineShift;
 constexpr std::uint32_t kMaxPeer = (1U << (57U - kPeerShift)) - 1;
 
 std::uint32_t offset_in_line(std::uint64_t address) {
-  return static_cast<std::uint32_t>(address % kCacheLineBytes);
+  return static_cast<std::uint32_t>(address % kLineBytes);
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ bool LoadStorePort::admits(Call& call) {
   }
   const std::uint32_t length = call.length;
   const bool sized = length == 1 || length == 2 || length == 4 || length == 8;
-  if (!sized || offset_in_line(call.target.address) + length > kCacheLineBytes) {
+  if (!sized || offset_in_line(call.target.address) + length > kLineBytes) {
     call.status = verbs::CompletionStatus::kLocalLength;
     return false;
   }
@@ -166,17 +167,17 @@ void LoadStorePort::build_request(std::uint32_t tag, const Call& call) {
   request.tag = tag;
   request.verb = miss.kind == MissKind::kStore ? verbs::Verb::kStore : verbs::Verb::kLoad;
   request.peer = call.peer;
-  request.remote = {call.target.address & ~std::uint64_t{kCacheLineBytes - 1}, call.target.token};
-  request.length = kCacheLineBytes;
+  request.remote = {call.target.address & ~std::uint64_t{kLineBytes - 1}, call.target.token};
+  request.length = kLineBytes;
   request.operation = call.tag;
   if (miss.kind != MissKind::kStore) return;
   const std::uint32_t offset = offset_in_line(call.target.address);
   request.byte_mask = ((std::uint64_t{1} << call.length) - 1) << offset;
-  const wire::BufferId buffer = parts_.payloads.acquire(kCacheLineBytes);
+  const wire::BufferId buffer = parts_.payloads.acquire(kLineBytes);
   std::byte* bytes = parts_.payloads.data(buffer);
-  std::memset(bytes, 0, kCacheLineBytes);
+  std::memset(bytes, 0, kLineBytes);
   std::memcpy(bytes + offset, &call.value, call.length);
-  request.data = wire::bytes_payload(bytes, kCacheLineBytes, buffer);
+  request.data = wire::bytes_payload(bytes, kLineBytes, buffer);
 }
 
 void LoadStorePort::go_remote(Call& call, LineNumber line, MissKind kind) {
@@ -285,18 +286,18 @@ void LoadStorePort::issue_write_back(std::uint32_t tag) {
   Miss& miss = misses_[tag];
   const RemoteLines::Line cached = lines_.find(miss.line);
   WHARF_CHECK(cached.bytes != nullptr);
-  const wire::BufferId buffer = parts_.payloads.acquire(kCacheLineBytes);
+  const wire::BufferId buffer = parts_.payloads.acquire(kLineBytes);
   std::byte* bytes = parts_.payloads.data(buffer);
-  std::memcpy(bytes, cached.bytes->data(), kCacheLineBytes);
+  std::memcpy(bytes, cached.bytes->data(), kLineBytes);
   constexpr LineNumber kAddressLines = (LineNumber{1} << kPeerShift) - 1;
   miss.request = {};
   miss.request.tag = tag;
   miss.request.verb = verbs::Verb::kStore;
   miss.request.peer = static_cast<engine::PeerId>((miss.line & ~kRemoteLineBit) >> kPeerShift);
-  miss.request.remote = {(miss.line & kAddressLines) << kCacheLineShift, *cached.token};
+  miss.request.remote = {(miss.line & kAddressLines) << kLineShift, *cached.token};
   lines_.release(miss.line);
-  miss.request.length = kCacheLineBytes;
-  miss.request.data = wire::bytes_payload(bytes, kCacheLineBytes, buffer);
+  miss.request.length = kLineBytes;
+  miss.request.data = wire::bytes_payload(bytes, kLineBytes, buffer);
   issue(tag, miss.since = parts_.core.now());
 }
 
@@ -376,7 +377,7 @@ WriteBacks LoadStorePort::serve(TimePs now, const Miss& miss) {
   WriteBacks out;
   const bool ok = miss.result.status == verbs::CompletionStatus::kSuccess;
   // The calls act on a copy: where the line will lie in the caches has mostly to be fetched first.
-  alignas(kCacheLineBytes) RemoteLines::Bytes bytes;
+  alignas(kLineBytes) RemoteLines::Bytes bytes;
   if (ok && miss.request.verb == verbs::Verb::kLoad) wire::fill(miss.result.data, bytes);
   bool dirty = false;
   for (Call* call = miss.served.first; call != nullptr; call = call->next) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/line.h"
 #include "sim/host/cache.h"
 
 namespace wharf::sim {
@@ -47,7 +48,7 @@ MemoryPlacement::MemoryPlacement(const MemoryPlacementConfig& config, std::uint6
     : rule_(config.rule),
       ranges_(config.ranges),
       fraction_(Probability::from(config.rule == PlacementRule::kFraction ? config.fraction : 0.0)),
-      granule_shift_(config.granule == PlacementGranule::kPage ? kPageShift : kCacheLineShift),
+      granule_shift_(config.granule == PlacementGranule::kPage ? kPageShift : kLineShift),
       key_(key) {}
 
 bool MemoryPlacement::is_remote(std::uint64_t address, const TraceRegions& regions) const {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/line.h"
 #include "sim/host/keep_slot.h"
 
 namespace wharf::sim {
@@ -25,7 +26,7 @@ ordering::ReorderUnitConfig unit_config(const MmioStreamConfig& config) {
   unit.buffer_bytes = config.buffer_bytes;
   unit.window_bytes = config.window_bytes;
   unit.length_bytes = kLengthBytes;
-  unit.alignment = ordering::kLineBytes;
+  unit.alignment = kLineBytes;
   unit.memory_bytes = config.memory_bytes;
   return unit;
 }
@@ -57,7 +58,7 @@ std::uint32_t MmioStream::add_queue(StreamClient& client) {
 void MmioStream::send(TimePs at, ComponentId source, std::uint32_t queue, std::uint32_t bytes,
                       std::uint32_t ticket) {
   const std::uint32_t padded = message_bytes(bytes);
-  WHARF_CHECK(padded >= ordering::kLineBytes && padded <= config_.largest + ordering::kLineBytes);
+  WHARF_CHECK(padded >= kLineBytes && padded <= config_.largest + kLineBytes);
   Ring<Expected>& expected = queues_[queue].expected;
   if (expected.full()) expected.reserve(2 * expected.capacity());
   expected.push_back({padded, ticket});
@@ -101,14 +102,14 @@ void MmioStream::handle(const Event& event) {
 void MmioStream::store_lines(TimePs now) {
   while (!messages_.empty()) {
     Message& message = messages_.front();
-    const TimePs ready = message.at + config_.line * (message.done / ordering::kLineBytes);
+    const TimePs ready = message.at + config_.line * (message.done / kLineBytes);
     const TimePs next = max(ready, store_free_);
     if (next > now) {
       simulation_.schedule(next, id(), id(), kStore, 0);
       return;
     }
     Queue& queue = queues_[message.queue];
-    std::array<std::byte, ordering::kLineBytes> content{};
+    std::array<std::byte, kLineBytes> content{};
     if (message.done == 0) {
       content[0] = static_cast<std::byte>(message.bytes & 0xffU);
       content[1] = static_cast<std::byte>(message.bytes >> 8U);
@@ -121,8 +122,8 @@ void MmioStream::store_lines(TimePs now) {
       ++counters_.stalls;
       return;
     }
-    queue.next_offset = (queue.next_offset + ordering::kLineBytes) & (config_.window_bytes - 1U);
-    message.done += ordering::kLineBytes;
+    queue.next_offset = (queue.next_offset + kLineBytes) & (config_.window_bytes - 1U);
+    message.done += kLineBytes;
     if (message.done == message.bytes) messages_.pop_front();
     store_free_ = now + config_.line;
     send_lines(now);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/line.h"
 #include "base/random.h"
 #include "base/ring.h"
 #include "base/slot_pool.h"
@@ -61,11 +62,11 @@ class MmioStream final : public Component {
 
   /// Bytes that a message of `bytes` takes in its window, at the NIC, and on the way: whole lines.
   static std::uint32_t message_bytes(std::uint32_t bytes) {
-    return (bytes + ordering::kLineBytes - 1) & ~(ordering::kLineBytes - 1);
+    return (bytes + kLineBytes - 1) & ~(kLineBytes - 1);
   }
   /// What the core needs to store the lines behind the first.
   TimePs store_time(std::uint32_t bytes) const {
-    return config_.line * (message_bytes(bytes) / ordering::kLineBytes - 1);
+    return config_.line * (message_bytes(bytes) / kLineBytes - 1);
   }
 
   /// A message of `bytes` whose first line can be stored at `at`. Calls come with non-decreasing `at`; the

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/host/pcie.h"
 
+#include "base/line.h"
+
 namespace wharf::sim {
 namespace {
 
 /// A core sends MMIO data in the lines that its write-combining buffers hold.
-constexpr std::uint32_t kWriteCombined = 64;
+constexpr std::uint32_t kWriteCombined = kLineBytes;
 
 }  // namespace
 

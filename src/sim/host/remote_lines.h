@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/flat_map.h"
+#include "base/line.h"
 #include "base/slot_pool.h"
 #include "base/zeroed_pages.h"
 #include "sim/host/cache_hierarchy.h"
@@ -23,7 +24,7 @@ inline constexpr LineNumber kRemoteLineBit = LineNumber{1} << 57U;
 /// holds them, or they wait to be written back) lie aside, and are looked for there first.
 class RemoteLines {
  public:
-  using Bytes = std::array<std::byte, kCacheLineBytes>;
+  using Bytes = std::array<std::byte, kLineBytes>;
   struct Line {
     Bytes* bytes = nullptr;                ///< Null: absent.
     verbs::SegmentToken* token = nullptr;  ///< What a store of the line has to show.
@@ -77,7 +78,7 @@ class RemoteLines {
 
  private:
   /// So that the bytes of a line are one line of the machine that simulates.
-  struct alignas(kCacheLineBytes) Place {
+  struct alignas(kLineBytes) Place {
     Bytes bytes;
   };
   struct Aside {

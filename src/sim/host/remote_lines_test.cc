@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "base/line.h"
 #include "base/random.h"
 
 namespace wharf::sim {
@@ -99,14 +100,14 @@ class Follower {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
     std::memcpy(&first, found.bytes->data(), 8);
-    std::memcpy(&last, found.bytes->data() + kCacheLineBytes - 8, 8);
+    std::memcpy(&last, found.bytes->data() + kLineBytes - 8, 8);
     return first == last ? first : ~std::uint64_t{0} - 1;
   }
   void set(LineNumber line, std::uint64_t value) {
     const RemoteLines::Line found = lines_.find(line);
     ASSERT_NE(found.bytes, nullptr);
     std::memcpy(found.bytes->data(), &value, 8);
-    std::memcpy(found.bytes->data() + kCacheLineBytes - 8, &value, 8);
+    std::memcpy(found.bytes->data() + kLineBytes - 8, &value, 8);
   }
 
   CacheHierarchy caches_;

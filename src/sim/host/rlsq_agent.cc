@@ -4,11 +4,10 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/line.h"
 #include "verbs/atomic_value.h"
 
 namespace wharf::sim {
-
-static_assert(kLineBytes == ordering::kLineBytes);
 
 void RlsqAgent::settle() {
   for (;;) {

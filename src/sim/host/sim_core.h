@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/line.h"
 #include "base/random.h"
 #include "base/slot_pool.h"
 #include "base/time.h"
@@ -44,7 +45,7 @@ class WriteBackTarget {
 /// Writes the dirty lines of local memory among `out`, which leave the caches at `at`.
 inline void write_local_lines(Dram& dram, TimePs at, const WriteBacks& out) {
   for (std::uint32_t i = 0; i < out.count; ++i) {
-    if ((out.lines[i] & kRemoteLineBit) == 0) dram.write(at, kCacheLineBytes);
+    if ((out.lines[i] & kRemoteLineBit) == 0) dram.write(at, kLineBytes);
   }
 }
 
@@ -193,7 +194,7 @@ class SimCore final : public CoreCacheClient {
     const TimePs looked_up = core_.now() + access.latency;
     TimePs done = looked_up;
     if (access.level == CacheLevel::kMemory) {
-      done = miss(looked_up, access.needs_fill ? kCacheLineBytes : length);
+      done = miss(looked_up, access.needs_fill ? kLineBytes : length);
     } else if (access.store_to_memory) {
       dram_.write(looked_up, length);
     }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/line.h"
 #include "base/result.h"
 #include "base/ring.h"
 #include "sim/host/device_link.h"
@@ -41,7 +42,7 @@ class TlpCapture final : public LinkObserver {
     std::vector<std::byte> bytes;
   };
   /// What names a request until it is answered.
-  using Name = std::pair<std::uint32_t, ordering::LineNumber>;
+  using Name = std::pair<std::uint32_t, LineNumber>;
   static constexpr std::size_t kUp = 0;
   static constexpr std::size_t kDown = 1;
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/line.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "base/units.h"
@@ -118,11 +119,11 @@ class TraceReplay {
     for (const MissSlots::Slot& slot : misses_.all()) {
       if (!slot.used || slot.done != kNever) continue;
       lines.push_back(fmt::format("access {} of the trace waits for line {:#x}, missed at {}", accesses_,
-                                  slot.line << kCacheLineShift, format_time(slot.started)));
+                                  slot.line << kLineShift, format_time(slot.started)));
     }
     for (const Write& write : writes_) {
       if (!write.used) continue;
-      lines.push_back(fmt::format("line {:#x} is being written", write.line << kCacheLineShift));
+      lines.push_back(fmt::format("line {:#x} is being written", write.line << kLineShift));
     }
     if constexpr (PageTransferPort<Port>) {
       if (paged() && paging_->outstanding() > 0) {
@@ -244,7 +245,7 @@ class TraceReplay {
         clock.ps += static_cast<std::int64_t>(fraction >> kFractionBits);
         fraction &= (std::uint64_t{1} << kFractionBits) - 1;
         ++counts_[static_cast<std::size_t>(record.kind)];
-        const bool whole = (record.address & (kCacheLineBytes - 1)) + record.size <= kCacheLineBytes;
+        const bool whole = (record.address & (kLineBytes - 1)) + record.size <= kLineBytes;
         if (whole && instructions < misses_.stall_at() && !misses_.may_hold(line) &&
             record.kind != TraceKind::kInstructions && caches_.try_first_level(line, store)) [[likely]] {
           clock += hit_time_[static_cast<std::size_t>(record.kind)];
@@ -276,12 +277,11 @@ class TraceReplay {
       access_begun_ = true;
       part_address_ = record.address;
       part_left_ = record.size;
-      const std::uint32_t room = kCacheLineBytes - (record.address & (kCacheLineBytes - 1));
+      const std::uint32_t room = kLineBytes - (record.address & (kLineBytes - 1));
       if (record.size > room) ++split_accesses_;
     }
     while (part_left_ > 0) {
-      const std::uint32_t room =
-          kCacheLineBytes - static_cast<std::uint32_t>(part_address_ & (kCacheLineBytes - 1));
+      const std::uint32_t room = kLineBytes - static_cast<std::uint32_t>(part_address_ & (kLineBytes - 1));
       const std::uint32_t size = std::min(room, part_left_);
       if (record.kind == TraceKind::kModify && caches_.write_policy() != WritePolicy::kWriteBack) {
         if (!part_loaded_ && replay_line(part_address_, size, TraceKind::kLoad) == Progress::kWait)
@@ -349,7 +349,7 @@ class TraceReplay {
     if (!buffered) clock_ = leaves;
     const bool goes_far = remote && !paged();
     const bool misses = access.level == CacheLevel::kMemory && (!store || access.needs_fill);
-    const std::uint32_t fetched = access.needs_fill ? kCacheLineBytes : size;
+    const std::uint32_t fetched = access.needs_fill ? kLineBytes : size;
     // Memory reads what is missing before it writes what that displaces.
     const TimePs local_done = misses && !goes_far ? memory_.closed_row(leaves, fetched) : kNever;
     for (std::uint32_t i = 0; i < out.count; ++i) write_line(leaves, out.lines[i]);
@@ -369,7 +369,7 @@ class TraceReplay {
     twin_.miss(busy(), leaves - clock_, {line, fetched, out.count, blocks});
     const std::uint32_t index = misses_.index_of(slot);
     ++(goes_far ? remote_loads_ : local_misses_);
-    if (goes_far) start_load(leaves, access.needs_fill ? line << kCacheLineShift : address, fetched, index);
+    if (goes_far) start_load(leaves, access.needs_fill ? line << kLineShift : address, fetched, index);
     if (!blocks) return Progress::kDone;
     blocking_slot_ = index;
     return Progress::kWait;
@@ -407,8 +407,8 @@ class TraceReplay {
   auto drop_lines() {
     return [this](PageNumber page) {
       bool dirty = false;
-      const LineNumber first = page << (kPageShift - kCacheLineShift);
-      for (LineNumber line = first; line < first + kPageBytes / kCacheLineBytes; ++line) {
+      const LineNumber first = page << (kPageShift - kLineShift);
+      for (LineNumber line = first; line < first + kPageBytes / kLineBytes; ++line) {
         dirty |= caches_.invalidate(line);
       }
       return dirty;
@@ -419,8 +419,8 @@ class TraceReplay {
 
   /// A dirty line leaves the caches at `at`.
   void write_line(TimePs at, LineNumber line) {
-    const std::uint64_t address = line << kCacheLineShift;
-    write_bytes(at, address, kCacheLineBytes, placement_.is_remote(address, reader_.regions()));
+    const std::uint64_t address = line << kLineShift;
+    write_bytes(at, address, kLineBytes, placement_.is_remote(address, reader_.regions()));
   }
 
   /// Bytes leave for memory at `at`: to local memory, to a frame of it, or to the other machine.

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/histogram.h"
+#include "base/line.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "sim/host/cache_hierarchy.h"
@@ -48,7 +49,7 @@ Result<void> validate_trace_replay(const TraceReplayConfig& config);
 /// is not known before it has been read.
 Result<std::uint64_t> warm_up_of(const TraceReader& reader, double fraction);
 
-/// Memory of the other machine, by lines. Each call starts one access of at most kCacheLineBytes within a
+/// Memory of the other machine, by lines. Each call starts one access of at most kLineBytes within a
 /// line at the instant `at`, which is not before the present of the simulation but may lie after it; it
 /// returns at once and never calls back from inside. The answers are TraceReplay::load_done() and
 /// store_done() with the same id, in any order.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/line.h"
 #include "sim/scenario/assembly.h"
 #include "sim/scenario/replay_port.h"
 
@@ -155,7 +156,7 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
   const std::uint32_t workers =
       paged ? replay_settings.paging->outstanding_writes + replay_settings.paging->window_pages
             : replay_settings.miss_slots + replay_settings.write_slots;
-  const std::uint64_t buffer = paged ? replay_settings.paging->window_pages * kPageBytes : kCacheLineBytes;
+  const std::uint64_t buffer = paged ? replay_settings.paging->window_pages * kPageBytes : kLineBytes;
   port.start(*replay, workers, buffer);
   core.spawn(drive(core, *replay, port));
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/line.h"
 #include "sim/host/program_log.h"
 #include "sim/scenario/assembly.h"
 #include "sim/scenario/counter_report.h"
@@ -158,7 +159,7 @@ Result<void> join(World& world, Cell& cell, const ScenarioConfig& config) {
   WHARF_TRY(workload::check(cell.config, party));
   const std::uint64_t offset = workload::region_offset(cell.config);
   const std::uint64_t needed = workload::memory_needed(cell.config, party);
-  const Bytes length{std::max<std::uint64_t>(offset + needed, kCacheLineBytes)};
+  const Bytes length{std::max<std::uint64_t>(offset + needed, kLineBytes)};
   auto segment = world.expose(cell.server, length, verbs::kFullAccess, read_order);
   if (!segment) return segment.error();
   cell.segment = *segment;

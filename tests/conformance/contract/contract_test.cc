@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "engine/driver/engine_driver.h"
 #include "engine/roce/roce_engine.h"
 #include "engine/ub/context_records.h"
 #include "engine/ub/ub_engine.h"
@@ -163,35 +164,8 @@ class Pair {
   }
 
   bool drain(std::uint32_t host) {
-    Side& side = sides[host];
-    bool progress = false;
-    engine::Access access;
-    while (side.engine->next_access(access)) {
-      progress = true;
-      side.engine->access_done(now, access.id, perform(host, access));
-    }
-    wire::Packet packet;
-    while (side.engine->transmit(now, 0, wire::kAllTrafficClasses, packet)) {
-      progress = true;
-      sides[1 - host].engine->receive(now, 0, packet);
-      pool.release(packet.payload.buffer);
-    }
-    engine::QueueId queue = 0;
-    verbs::Completion completion;
-    while (side.engine->next_completed_queue(queue)) {
-      while (side.engine->poll(queue, completion)) {
-        progress = true;
-        side.completions.push_back(completion);
-      }
-    }
-    verbs::LoadStoreResult load;
-    while (side.engine->poll_load_store(load)) {
-      side.loads.push_back(load);
-      pool.release(load.data.buffer);
-    }
-    engine::AsyncEvent event;
-    while (side.engine->poll_event(event)) side.events.push_back(event.kind);
-    return progress;
+    Inside inside{*this, host};
+    return engine::EngineDriver(*sides[host].engine, inside, inside, inside).settle(now);
   }
   bool saw(std::uint32_t host, AsyncEventKind kind) const {
     const auto& events = sides[host].events;
@@ -203,6 +177,30 @@ class Pair {
     return sides[host].completions.empty() ? CompletionStatus::kUnsupportedOpcode
                                            : sides[host].completions.back().status;
   }
+
+  /// Memory, wire and user of a side, as the engine's driver sees them.
+  struct Inside {
+    Pair& pair;
+    std::uint32_t host;
+
+    bool begin(TimePs, const engine::Access& access, engine::AccessResult& result) {
+      result = pair.perform(host, access);
+      return true;
+    }
+    wire::TrafficClassMask open(TimePs) const { return wire::kAllTrafficClasses; }
+    void send(TimePs now, const wire::Packet& packet) {
+      pair.sides[1 - host].engine->receive(now, 0, packet);
+      pair.pool.release(packet.payload.buffer);
+    }
+    void completed(TimePs, const verbs::Completion& completion) {
+      pair.sides[host].completions.push_back(completion);
+    }
+    void answered(TimePs, const verbs::LoadStoreResult& result) {
+      pair.sides[host].loads.push_back(result);
+      pair.pool.release(result.data.buffer);
+    }
+    void event(TimePs, const engine::AsyncEvent& event) { pair.sides[host].events.push_back(event.kind); }
+  };
 
   TimePs now = nanoseconds(1);
   wire::PayloadPool pool;
