@@ -198,15 +198,16 @@ class Fabric {
   /// The end of the window that begins with the earliest event.
   TimePs window_end(TimePs next, TimePs end) const { return min(end, (next / window_ + 1) * window_); }
 
-  /// After a window, and before the first; `next`: when the partition will do something, or others can that
-  /// have its packets.
-  void publish(std::uint32_t partition, std::uint32_t phase, TimePs next) {
+  /// After a window that has ended at `reached`, and before the first. `next`: when the partition will do
+  /// something, or others can that have its packets.
+  void publish(std::uint32_t partition, std::uint32_t phase, TimePs reached, TimePs next) {
     Context& context = partitions_[partition]->context();
     Published& place = published_[partition * 2 + phase];
     place.notices.clear();
     std::swap(place.notices, context.told);
     for (Notice& notice : place.notices) {
       notice.at += window_;
+      WHARF_CHECK(notice.at >= reached);
       next = min(next, notice.at);
     }
     place.next = next;
@@ -228,7 +229,7 @@ class Fabric {
 
   FabricEnd run_alone(TimePs end) {
     Partition<Host>& only = *partitions_[0];
-    publish(0, 0, only.next_time());
+    publish(0, 0, now_, only.next_time());
     for (;;) {
       const auto [next, finished] = learn(only, 0);
       if (finished >= flows_wanted_ || next == kNever) {
@@ -237,7 +238,7 @@ class Fabric {
       }
       now_ = next >= end ? end : window_end(next, end);
       only.run_until(now_);
-      publish(0, 0, only.next_time());
+      publish(0, 0, now_, only.next_time());
       if (next >= end) {
         learn(only, 0);
         only.catch_up(end);
@@ -255,7 +256,7 @@ class Fabric {
     const auto count = static_cast<std::uint32_t>(partitions_.size());
     std::uint32_t phase = 0;
     TimePs reached = now_;
-    publish(me, phase, mine.next_time());
+    publish(me, phase, reached, mine.next_time());
     barrier.arrive_and_wait();
     for (;;) {
       for (std::uint32_t from = 0; from < count; ++from) {
@@ -285,7 +286,7 @@ class Fabric {
         std::swap(box.bodies, mine.returned(to));
         for (const Crossing& crossing : box.packets) earliest = min(earliest, crossing.head.time);
       }
-      publish(me, phase, earliest);
+      publish(me, phase, reached, earliest);
       barrier.arrive_and_wait();
       if (last) {
         mine.catch_up(end);
