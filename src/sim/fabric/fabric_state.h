@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -124,9 +123,8 @@ struct PartitionContext {
   /// Hosts whose deadline has come forward beside their own calls: while a host acts that host alone, while
   /// notices are heard any of the partition.
   std::vector<std::uint32_t> woken;
-  std::vector<Notice> told;  ///< By hosts of this partition, in any order.
-  /// Called for each notice of any partition before the hosts have reached its time.
-  std::function<void(const Notice&)> hear;
+  std::vector<Notice> told;            ///< By hosts of this partition, in any order.
+  NoticeListener* listener = nullptr;  ///< Needed when some host of any partition tells something.
 };
 
 template <typename Host>

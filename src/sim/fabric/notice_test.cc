@@ -34,7 +34,8 @@ struct Seen {
   bool operator==(const Seen&) const = default;
 };
 
-Seen run(const Topology& topology, FabricConfig config, const RelayFabric::OptionsOf& options, bool in_turns,
+template <typename OptionsOf>
+Seen run(const Topology& topology, FabricConfig config, const OptionsOf& options, bool in_turns,
          std::uint32_t threads) {
   config.turns = in_turns;
   config.sample_interval = nanoseconds(2700);
@@ -56,8 +57,8 @@ Seen run(const Topology& topology, FabricConfig config, const RelayFabric::Optio
 }
 
 /// Runs it in every way; they agree.
-Seen run_in_all_ways(const Topology& topology, const FabricConfig& config,
-                     const RelayFabric::OptionsOf& options) {
+template <typename OptionsOf>
+Seen run_in_all_ways(const Topology& topology, const FabricConfig& config, const OptionsOf& options) {
   const Seen by_event = run(topology, config, options, false, 1);
   EXPECT_GT(by_event.hops, 100U);
   for (const std::uint32_t threads : {1U, 2U, 3U, 8U})
@@ -134,7 +135,7 @@ TEST(Notices, BesideReceiptsUnderLoad) {
     return RelayHost::Options{.destination = host % 3 == 0 ? hosts - 1 : (host + 6) % hosts,
                               .told = host % 4 == 0 ? (host * 5 + 2) % hosts : RelayHost::kNobody,
                               .packets = 5,
-                              .bursts_limit = 12,
+                              .bursts_limit = 6,
                               .passes_on = host % 5 != 0,
                               .starts = {nanoseconds(host % 7), nanoseconds(host * 400)}};
   };

@@ -147,7 +147,7 @@ void Partition<Host>::hear_all() {
   if (heard_.empty()) [[likely]]
     return;
   std::sort(heard_.begin(), heard_.end());
-  for (const Notice& notice : heard_) context_.hear(notice);
+  for (const Notice& notice : heard_) context_.listener->hear(notice);
   heard_.clear();
   for (const std::uint32_t host : context_.woken) {
     refresh(host);

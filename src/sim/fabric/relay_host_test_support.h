@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
+#include <memory>
 #include <vector>
 
 #include "sim/fabric/fabric.h"
@@ -101,8 +101,7 @@ static_assert(FabricHost<RelayHost>);
 /// Such hosts on a fabric. A notice names the host that is to start.
 class RelayFabric : public Fabric<RelayHost> {
  public:
-  using OptionsOf = std::function<RelayHost::Options(NodeId host)>;
-
+  template <typename OptionsOf>
   RelayFabric(const Topology& topology, const FabricConfig& config, const OptionsOf& options,
               std::uint32_t threads)
       : Fabric(
@@ -114,13 +113,27 @@ class RelayFabric : public Fabric<RelayHost> {
             },
             threads) {
     for (std::uint32_t i = 0; i < partition_count(); ++i) {
-      context(i).hear = [this, i](const Notice& notice) {
-        if (partition_of(notice.subject) != i) return;
-        host(notice.subject).start_at(notice.at);
-        context(i).woken.push_back(notice.subject);
-      };
+      listeners_.push_back(std::make_unique<Listener>(*this, i));
+      context(i).listener = listeners_.back().get();
     }
   }
+
+ private:
+  class Listener : public NoticeListener {
+   public:
+    Listener(RelayFabric& fabric, std::uint32_t partition) : fabric_(&fabric), partition_(partition) {}
+    void hear(const Notice& notice) override {
+      if (fabric_->partition_of(notice.subject) != partition_) return;
+      fabric_->host(notice.subject).start_at(notice.at);
+      fabric_->context(partition_).woken.push_back(notice.subject);
+    }
+
+   private:
+    RelayFabric* fabric_;
+    std::uint32_t partition_;
+  };
+
+  std::vector<std::unique_ptr<Listener>> listeners_;
 };
 
 }  // namespace wharf::sim

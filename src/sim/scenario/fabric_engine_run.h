@@ -123,9 +123,8 @@ class FabricEngineRun {
       std::vector<bool> own(topology_.host_count());
       for (NodeId host = 0; host < topology_.host_count(); ++host) own[host] = fabric.partition_of(host) == i;
       PacketContext& context = fabric.context(i);
-      context.hear = [remote = RemoteTriggers(run_, context, std::move(own))](const Notice& notice) mutable {
-        remote.hear(notice);
-      };
+      remote_.push_back(std::make_unique<RemoteTriggers>(run_, context, std::move(own)));
+      context.listener = remote_.back().get();
     }
   }
 
@@ -352,6 +351,7 @@ class FabricEngineRun {
   const FabricRunConfig& config_;
   PortNames names_;
   FlowRun run_;
+  std::vector<std::unique_ptr<RemoteTriggers>> remote_;  ///< By partition, if there are any.
   std::optional<FlowWatch> watch_;
   TimePs silent_since_ = kNever;
   TimePs next_ring_look_{};

@@ -88,13 +88,13 @@ struct FlowRun {
 /// What the hosts of one partition hear of triggers that reach from host to host. An activation is heard
 /// everywhere at the same instant, later than it happened (sim/fabric/notice.h), so every partition counts
 /// the same.
-class RemoteTriggers {
+class RemoteTriggers : public NoticeListener {
  public:
   /// `own[host]`: the host is of this partition. `run` and `context` outlive this.
   RemoteTriggers(FlowRun& run, PartitionContext& context, std::vector<bool> own)
       : run_(&run), context_(&context), own_(std::move(own)), activations_(run.list->triggers.size(), 0) {}
 
-  void hear(const Notice& notice) {
+  void hear(const Notice& notice) override {
     const std::uint32_t trigger = notice.subject;
     for (const std::uint32_t flow : run_->triggers.started_by(trigger, ++activations_[trigger])) {
       const workload::Flow& starting = run_->list->flows[flow];
