@@ -275,14 +275,8 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
   if (!timed) return timed.error();
   const sim::FabricReport* report = &timed->report;
   if (report->threads < settings.threads) {
-    console.remark(
-        workload::FlowTriggers(inputs->flows).stays_on_hosts()
-            ? fmt::format("{} threads instead of {}: the fabric has too few leaves for more", report->threads,
-                          settings.threads)
-            : fmt::format(
-                  "1 thread instead of {}: flows start at one host at the instant at which others end "
-                  "elsewhere, which leaves no time to look ahead",
-                  settings.threads));
+    console.remark(fmt::format("{} threads instead of {}: the fabric has too few leaves for more",
+                               report->threads, settings.threads));
   }
   bool same = true;
   if (request.verify && report->outcome != sim::FabricOutcome::kInterrupted) {

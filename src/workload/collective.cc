@@ -45,7 +45,7 @@ class CollectiveBuilder {
         tree_all_reduce();
         break;
       case Collective::kStarAllReduce:
-        to_everybody(flows_.when_finished(to_root()));
+        to_everybody(flows_.when_received(to_root()));
         break;
       case Collective::kAllGather:
         ring(count_ - 1, [&](std::uint32_t, std::uint32_t) { return config_.bytes; });
@@ -90,7 +90,7 @@ class CollectiveBuilder {
     for (std::uint32_t step = 0; step < steps; ++step) {
       for (std::uint32_t rank = 0; rank < count_; ++rank) {
         const std::uint32_t left = (rank + count_ - 1) % count_;
-        const std::uint32_t trigger = step == 0 ? kNoTrigger : flows_.when_finished({before[left]});
+        const std::uint32_t trigger = step == 0 ? kNoTrigger : flows_.when_received({before[left]});
         now[rank] = send(rank, (rank + 1) % count_, bytes_of(step, rank), trigger);
       }
       std::swap(before, now);
@@ -110,10 +110,10 @@ class CollectiveBuilder {
   }
 
   void tree_all_reduce() {
-    // Children of r are 2r + 1 and 2r + 2. A rank sends up when its children have, and down when its parent
-    // has.
+    // Children of r are 2r + 1 and 2r + 2. A rank sends up when it has what its children send, and down when
+    // it has what its parent sends.
     const auto trigger_of = [&](const std::vector<std::uint32_t>& received) {
-      return received.empty() ? kNoTrigger : flows_.when_finished(received);
+      return received.empty() ? kNoTrigger : flows_.when_received(received);
     };
     std::vector<std::vector<std::uint32_t>> received(count_);
     for (std::uint32_t rank = count_ - 1; rank > 0; --rank) {
@@ -124,7 +124,7 @@ class CollectiveBuilder {
     told[0] = trigger_of(received[0]);
     for (std::uint32_t rank = 1; rank < count_; ++rank) {
       const std::uint32_t flow = send((rank - 1) / 2, rank, config_.bytes, told[(rank - 1) / 2]);
-      if (2 * rank + 1 < count_) told[rank] = flows_.when_finished({flow});
+      if (2 * rank + 1 < count_) told[rank] = flows_.when_received({flow});
     }
   }
 
@@ -156,7 +156,11 @@ class CollectiveBuilder {
     for (std::uint64_t reach = 1; reach < count_; reach *= 2) {
       for (std::uint32_t rank = 0; rank < reach && rank + reach < count_; ++rank) {
         const auto to = static_cast<std::uint32_t>(rank + reach);
-        const std::uint32_t trigger = reach == 1 ? kNoTrigger : flows_.when_finished({last[rank]});
+        std::uint32_t trigger = kNoTrigger;
+        if (reach > 1) {
+          const bool just_told = rank >= reach / 2;
+          trigger = just_told ? flows_.when_received({last[rank]}) : flows_.when_finished({last[rank]});
+        }
         last[rank] = last[to] = send(rank, to, config_.bytes, trigger);
       }
     }

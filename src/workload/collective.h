@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collective operations by name as lists of flows with dependencies: who sends what to whom once it has what
-// it needs. A flow starts when the flows before it have been acknowledged to their senders. Reductions and
-// copies at the hosts take no time.
+// it needs. A rank passes on what others send it as soon as all of it has arrived. A rank that sends to one
+// after another goes on when the flow before has been acknowledged. So no rank waits for what happens at
+// another. Reductions and copies at the hosts take no time.
 #pragma once
 
 #include <cstdint>

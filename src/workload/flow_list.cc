@@ -29,7 +29,7 @@ FlowTriggers::FlowTriggers(const FlowList& list) : list_(&list), states_(list.tr
   constexpr std::uint32_t kNobody = 0xffff'ffff;
   std::vector<std::uint32_t> host(states_.size(), kNobody);
   const auto seen = [&](std::uint32_t trigger, std::uint32_t at) {
-    if (host[trigger] != kNobody && host[trigger] != at) stays_on_hosts_ = false;
+    if (host[trigger] != kNobody && host[trigger] != at) stays_on_hosts_ = states_[trigger].stays = false;
     host[trigger] = at;
   };
   for (std::uint32_t i = 0; i < list.flows.size(); ++i) {
@@ -48,30 +48,29 @@ FlowTriggers::FlowTriggers(const FlowList& list) : list_(&list), states_(list.tr
   }
 }
 
-void FlowTriggers::activate(std::uint32_t flow, std::uint32_t when, std::vector<std::uint32_t>& started) {
-  const Flow& done = list_->flows[flow];
-  for (std::uint32_t a = 0; a < done.activation_count; ++a) {
-    const std::uint32_t activation = list_->activations[done.first_activation + a];
-    if ((activation & kOnReceipt) != when) continue;
-    const std::uint32_t number = activation & ~kOnReceipt;
-    State& state = states_[number];
-    ++state.activations;
-    std::uint32_t from = 0;
-    std::uint32_t to = 0;
-    switch (list_->triggers[number].kind) {
-      case TriggerKind::kOneShot:
-        if (state.activations == 1) to = state.count;
-        break;
-      case TriggerKind::kMultiShot:
-        from = state.activations - 1;
-        to = std::min(state.activations, state.count);
-        break;
-      case TriggerKind::kBarrier:
-        if (state.activations == list_->triggers[number].count) to = state.count;
-        break;
-    }
-    for (std::uint32_t i = from; i < to; ++i) started.push_back(targets_[state.first + i]);
+std::span<const std::uint32_t> FlowTriggers::started_by(std::uint32_t trigger, std::uint32_t nth) const {
+  const State& state = states_[trigger];
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  switch (list_->triggers[trigger].kind) {
+    case TriggerKind::kOneShot:
+      if (nth == 1) to = state.count;
+      break;
+    case TriggerKind::kMultiShot:
+      from = std::min(nth - 1, state.count);
+      to = std::min(nth, state.count);
+      break;
+    case TriggerKind::kBarrier:
+      if (nth == list_->triggers[trigger].count) to = state.count;
+      break;
   }
+  return std::span(targets_).subspan(state.first + from, to - from);
+}
+
+void FlowTriggers::happened(std::uint32_t flow, FlowEvent event, std::vector<std::uint32_t>& started) {
+  for_each_activated(flow, event, [&](std::uint32_t trigger) {
+    for (const std::uint32_t next : activate(trigger)) started.push_back(next);
+  });
 }
 
 std::string FlowList::place_of(const Flow& flow) const {
@@ -153,13 +152,13 @@ std::uint32_t FlowListBuilder::add(Flow flow) {
   return number;
 }
 
-std::uint32_t FlowListBuilder::when_finished(const std::vector<std::uint32_t>& before) {
+std::uint32_t FlowListBuilder::when(FlowEvent event, const std::vector<std::uint32_t>& before) {
   WHARF_CHECK(!before.empty());
   const auto trigger = static_cast<std::uint32_t>(list_.triggers.size());
   list_.triggers.push_back({trigger + 1, TriggerKind::kBarrier, static_cast<std::uint32_t>(before.size())});
   for (const std::uint32_t flow : before) {
     WHARF_CHECK(flow < size());
-    edges_.emplace_back(flow, trigger);
+    edges_.emplace_back(flow, event == FlowEvent::kReceived ? trigger | kOnReceipt : trigger);
   }
   return trigger;
 }

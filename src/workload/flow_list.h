@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -72,18 +73,47 @@ struct FlowList {
   std::string place_of(const Flow& flow) const;
 };
 
-/// The triggers of a list while its flows run. Plain counting, no time.
+/// What activates triggers.
+enum class FlowEvent : std::uint8_t {
+  kFinished,  ///< Its source has heard that it is done; happens at the source.
+  kReceived,  ///< All of it has reached its destination; happens there.
+};
+
+/// The triggers of a list while its flows run. Plain counting, no time. A trigger stays on a host when all
+/// that activates it happens at the host from which all its flows start; then that host alone needs its
+/// count.
 class FlowTriggers {
  public:
   explicit FlowTriggers(const FlowList& list);
 
+  /// Calls visit(trigger) for each trigger that `event` of `flow` activates.
+  template <typename Visit>
+  void for_each_activated(std::uint32_t flow, FlowEvent event, Visit&& visit) const {
+    const Flow& done = list_->flows[flow];
+    const std::uint32_t wanted = event == FlowEvent::kReceived ? kOnReceipt : 0;
+    for (std::uint32_t a = 0; a < done.activation_count; ++a) {
+      const std::uint32_t activation = list_->activations[done.first_activation + a];
+      if ((activation & kOnReceipt) == wanted) visit(activation & ~kOnReceipt);
+    }
+  }
+  /// The flows that one more activation of `trigger` starts, in the order of the list.
+  std::span<const std::uint32_t> activate(std::uint32_t trigger) {
+    return started_by(trigger, ++states_[trigger].activations);
+  }
+  /// The flows that its activation number `nth`, counted from 1, starts: for those who count by themselves.
+  std::span<const std::uint32_t> started_by(std::uint32_t trigger, std::uint32_t nth) const;
+
   /// `flow` has finished: appends to `started` the flows that start now, in the order of the list.
-  void finished(std::uint32_t flow, std::vector<std::uint32_t>& started) { activate(flow, 0, started); }
+  void finished(std::uint32_t flow, std::vector<std::uint32_t>& started) {
+    happened(flow, FlowEvent::kFinished, started);
+  }
   /// All of `flow` has reached its destination: likewise.
   void received(std::uint32_t flow, std::vector<std::uint32_t>& started) {
-    activate(flow, kOnReceipt, started);
+    happened(flow, FlowEvent::kReceived, started);
   }
-  /// Whether a trigger's activators and flows are all of one host, for every trigger.
+
+  bool stays_on_host(std::uint32_t trigger) const { return states_[trigger].stays; }
+  /// For every trigger.
   bool stays_on_hosts() const { return stays_on_hosts_; }
   /// Whether some trigger is activated by a receipt.
   bool waits_for_receipts() const { return waits_for_receipts_; }
@@ -93,9 +123,10 @@ class FlowTriggers {
     std::uint32_t first = 0;  ///< Its flows, in targets_.
     std::uint32_t count = 0;
     std::uint32_t activations = 0;
+    bool stays = true;  ///< On a host.
   };
 
-  void activate(std::uint32_t flow, std::uint32_t when, std::vector<std::uint32_t>& started);
+  void happened(std::uint32_t flow, FlowEvent event, std::vector<std::uint32_t>& started);
 
   const FlowList* list_;
   std::vector<State> states_;
@@ -116,16 +147,24 @@ class FlowListBuilder {
   /// Returns its number in the list. Without a trigger it starts at `flow.start`.
   std::uint32_t add(Flow flow);
   /// A trigger that starts the flows it is given to when all of `before` (at least one) have finished.
-  std::uint32_t when_finished(const std::vector<std::uint32_t>& before);
+  std::uint32_t when_finished(const std::vector<std::uint32_t>& before) {
+    return when(FlowEvent::kFinished, before);
+  }
+  /// Likewise when all of each of them has reached its destination.
+  std::uint32_t when_received(const std::vector<std::uint32_t>& before) {
+    return when(FlowEvent::kReceived, before);
+  }
   std::uint32_t size() const { return static_cast<std::uint32_t>(list_.flows.size()); }
   FlowList take();
 
  private:
+  std::uint32_t when(FlowEvent event, const std::vector<std::uint32_t>& before);
+
   FlowList list_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;  ///< Flow, trigger.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;  ///< Flow, trigger as in activations.
 };
 
-/// Fills `activations` from pairs (flow, trigger), which it sorts by flow.
+/// Fills `activations` from pairs (flow, trigger as it stands there), which it sorts by flow.
 void set_activations(FlowList& list, std::vector<std::pair<std::uint32_t, std::uint32_t>> edges);
 
 }  // namespace wharf::workload

@@ -40,8 +40,8 @@ class Fabric {
   template <typename Make>
   Fabric(const Topology& topology, FabricConfig config, Make&& make, std::uint32_t threads = 1)
       : state_(topology, std::move(config)) {
-    window_ = window_length(topology);
-    if (window_ == kNever) threads = 1;
+    window_ = notice_delay(topology);
+    if (window_length(topology) == kNever) threads = 1;
     state_.partition_of = divide(topology, threads);
     const std::uint32_t count =
         1U + *std::max_element(state_.partition_of.begin(), state_.partition_of.end());
@@ -77,8 +77,8 @@ class Fabric {
   /// finished flows reaches `flows`. Calls continue where the last one ended.
   FabricEnd run_until(TimePs end, std::uint64_t flows = ~std::uint64_t{0}) {
     flows_wanted_ = flows;
-    if (partitions_.size() == 1) return run_alone(end);
     published_.assign(partitions_.size() * 2, {});
+    if (partitions_.size() == 1) return run_alone(end);
     mailboxes_.resize(partitions_.size() * partitions_.size() * 2);
     WindowBarrier barrier(static_cast<std::uint32_t>(partitions_.size()));
     std::vector<std::thread> threads;
@@ -115,6 +115,7 @@ class Fabric {
   }
   Host& host(NodeId id) { return state_.hosts[id]; }
   std::uint32_t partition_count() const { return static_cast<std::uint32_t>(partitions_.size()); }
+  std::uint32_t partition_of(NodeId node) const { return state_.partition_of[node]; }
   Context& context(std::uint32_t partition) { return partitions_[partition]->context(); }
   const Topology& topology() const { return *state_.topology; }
   const FabricConfig& config() const { return state_.config; }
@@ -188,6 +189,12 @@ class Fabric {
   struct alignas(64) Published {
     TimePs next = kNever;
     std::uint64_t finished = 0;
+    std::vector<Notice> notices;  ///< At the times at which they are heard.
+  };
+  /// What is published by all, together.
+  struct Known {
+    TimePs next = kNever;
+    std::uint64_t finished = 0;
   };
   struct alignas(64) Mailbox {
     std::vector<Crossing> packets;
@@ -206,25 +213,53 @@ class Fabric {
   void build_tables(const Topology& topology);
 
   /// The end of the window that begins with the earliest event.
-  TimePs window_end(TimePs next, TimePs end) const {
-    const TimePs length = window_ == kNever ? microseconds(1) : window_;
-    return min(end, (next / length + 1) * length);
+  TimePs window_end(TimePs next, TimePs end) const { return min(end, (next / window_ + 1) * window_); }
+
+  /// After a window that has ended at `reached`, and before the first. `next`: when the partition will do
+  /// something, or others can that have its packets.
+  void publish(std::uint32_t partition, std::uint32_t phase, TimePs reached, TimePs next) {
+    Context& context = partitions_[partition]->context();
+    Published& place = published_[partition * 2 + phase];
+    place.notices.clear();
+    std::swap(place.notices, context.told);
+    for (Notice& notice : place.notices) {
+      notice.at += window_;
+      WHARF_CHECK(notice.at >= reached);
+      next = min(next, notice.at);
+    }
+    place.next = next;
+    place.finished = context.finished;
+  }
+
+  /// Takes in what all have published.
+  Known learn(Partition<Host>& mine, std::uint32_t phase) {
+    Known known;
+    for (std::uint32_t i = 0; i < partitions_.size(); ++i) {
+      const Published& place = published_[i * 2 + phase];
+      known.next = min(known.next, place.next);
+      known.finished += place.finished;
+      mine.take_notices(place.notices);
+    }
+    mine.hear_all();
+    return known;
   }
 
   FabricEnd run_alone(TimePs end) {
     Partition<Host>& only = *partitions_[0];
+    publish(0, 0, now_, only.next_time());
     for (;;) {
-      const TimePs next = only.next_time();
-      if (only.context().finished >= flows_wanted_ || next == kNever) {
+      const auto [next, finished] = learn(only, 0);
+      if (finished >= flows_wanted_ || next == kNever) {
         if (!only.halted()) only.catch_up(now_);
-        return next == kNever && only.context().finished < flows_wanted_ ? FabricEnd::kDrained
-                                                                         : FabricEnd::kFinished;
+        return finished >= flows_wanted_ ? FabricEnd::kFinished : FabricEnd::kDrained;
       }
       now_ = next >= end ? end : window_end(next, end);
       only.run_until(now_);
       only.hand_over_spans();
       only.close_accounts();
+      publish(0, 0, now_, only.next_time());
       if (next >= end) {
+        learn(only, 0);
         only.catch_up(end);
         return FabricEnd::kTimeReached;
       }
@@ -253,16 +288,11 @@ class Fabric {
     const auto count = static_cast<std::uint32_t>(partitions_.size());
     std::uint32_t phase = 0;
     TimePs reached = now_;
-    published_[me * 2] = {mine.next_time(), mine.context().finished};
+    publish(me, phase, reached, mine.next_time());
     barrier.arrive_and_wait();
     for (;;) {
       take_mail(me, phase);
-      TimePs next = kNever;
-      std::uint64_t finished = 0;
-      for (std::uint32_t i = 0; i < count; ++i) {
-        next = min(next, published_[i * 2 + phase].next);
-        finished += published_[i * 2 + phase].finished;
-      }
+      const auto [next, finished] = learn(mine, phase);
       FabricEnd result = FabricEnd::kFinished;
       const bool last = finished >= flows_wanted_ || next >= end;
       if (last) {
@@ -285,12 +315,13 @@ class Fabric {
         std::swap(box.spans, mine.spans_for(to));
         for (const Crossing& crossing : box.packets) earliest = min(earliest, crossing.head.time);
       }
-      published_[me * 2 + phase] = {earliest, mine.context().finished};
+      publish(me, phase, reached, earliest);
       barrier.arrive_and_wait();
       if (last) {
         mine.catch_up(end);
         if (me == 0) now_ = end;
         take_mail(me, phase);
+        learn(mine, phase);
         return result;
       }
     }

@@ -67,8 +67,7 @@ template <FabricHost Host>
 TimePs Fabric<Host>::longest_turn(const Topology& topology) const {
   /// In shorter turns there would be more to look through than to do.
   constexpr TimePs kLeast = nanoseconds(10);
-  if (state_.config.flow_control.kind != FlowControl::kNone || state_.config.hosts_wake_others)
-    return kTimeZero;
+  if (state_.config.flow_control.kind != FlowControl::kNone || !state_.config.turns) return kTimeZero;
   TimePs shortest = kNever;
   for (PortId id = 0; id < topology.ports().size(); ++id) {
     const TopologyPort& link = topology.port(id);

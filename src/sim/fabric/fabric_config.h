@@ -139,10 +139,9 @@ struct FabricConfig {
   /// avoids its own failed links at once.
   TimePs reroute_delay = kNever;
   HostIngest ingest{};
-  /// Hosts give one another work beside the network (PartitionContext::woken), and must act in the order of
-  /// time: a host may only wake itself without it. Otherwise all nodes act in turns where that is faster
-  /// (partition_turns.h); results are the same.
-  bool hosts_wake_others = false;
+  /// Nodes act in turns where that is possible (partition_turns.h). False: event by event everywhere, for
+  /// comparison; results are the same.
+  bool turns = true;
   /// C-AQM of Unified Bus at every port of a switch, its `rate` that of the link: hosts whose packets carry
   /// requests for growth get them granted, refused or marked; other marks are off then.
   std::optional<congestion::CaqmPortConfig> caqm{};

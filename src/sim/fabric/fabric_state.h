@@ -11,6 +11,7 @@
 #include "sim/fabric/body_store.h"
 #include "sim/fabric/fabric_config.h"
 #include "sim/fabric/fabric_host.h"
+#include "sim/fabric/notice.h"
 #include "sim/fabric/port.h"
 #include "sim/fabric/routing.h"
 
@@ -128,8 +129,11 @@ struct PartitionCounters {
 struct PartitionContext {
   std::uint64_t finished = 0;         ///< Flows that have finished, counted by the hosts.
   std::uint64_t delivered_bytes = 0;  ///< Of payload that arrived for the first time, counted by the hosts.
-  /// Hosts of the same partition whose deadline another host has brought forward during the event under way.
+  /// Hosts whose deadline has come forward beside their own calls: while a host acts that host alone, while
+  /// notices are heard any of the partition.
   std::vector<std::uint32_t> woken;
+  std::vector<Notice> told;            ///< By hosts of this partition, in any order.
+  NoticeListener* listener = nullptr;  ///< Needed when some host of any partition tells something.
 };
 
 template <typename Host>

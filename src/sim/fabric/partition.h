@@ -80,6 +80,12 @@ class Partition {
   /// Bodies that go back to partition `to`, so that neither side hoards them; see run_until().
   std::vector<BodyId>& returned(std::uint32_t to) { return returned_[to]; }
   void accept_bodies(std::vector<BodyId>& bodies);
+  /// Between windows: what hosts of some partition have told, at the times at which it is heard, none before
+  /// the end of the last window. Then hear_all(), when every partition's have been taken.
+  void take_notices(const std::vector<Notice>& notices) {
+    heard_.insert(heard_.end(), notices.begin(), notices.end());
+  }
+  void hear_all();
 
   Context& context() { return context_; }
   /// A host has ended the run at once, wherever the others are.
@@ -191,7 +197,7 @@ class Partition {
   void ask_ports(std::uint32_t host, TimePs now);
   bool pull(std::uint32_t host, std::uint32_t k, Port& port, PortId number, ClassMask allowed);
   void schedule_wake(std::uint32_t host);
-  void wake_others(TimePs now);
+  void wake_woken(TimePs now);
   void refresh(std::uint32_t host);
   bool ingest(TimePs now, std::uint32_t host, std::uint32_t link, const PacketHead& head);
   void drain_ingest(TimePs now, IngestState& state);
@@ -283,6 +289,7 @@ class Partition {
   std::vector<DeliverySample> deliveries_;
   std::vector<PauseRecord> pauses_;
   std::vector<CapturedPacket<Body>> captures_;
+  std::vector<Notice> heard_;
 };
 
 /// Numbers of control events: link changes by their index, then table changes.
@@ -384,7 +391,7 @@ void Partition<Host>::run_until(TimePs end) {
           break;
       }
       if (!context_.woken.empty()) [[unlikely]]
-        wake_others(event.time);
+        wake_woken(event.time);
       if constexpr (requires(const Context& context) { context.halted; }) {
         if (context_.halted) [[unlikely]]
           return;

@@ -130,15 +130,29 @@ inline void Partition<Host>::schedule_wake(std::uint32_t host) {
   }
 }
 
-/// Hosts that another one has given something to do: not before now.
+/// A host that has been given something to do by what it was called for: not before now.
 template <FabricHost Host>
-void Partition<Host>::wake_others(TimePs now) {
+void Partition<Host>::wake_woken(TimePs now) {
   for (const std::uint32_t host : context_.woken) {
     refresh(host);
     const TimePs at = max(now, hosts_[host].deadline());
     if (at >= state_.wake_at[host]) continue;
     state_.wake_at[host] = at;
     push(FabricEvent::make(at, FabricEventKind::kWake, host, false));
+  }
+  context_.woken.clear();
+}
+
+template <FabricHost Host>
+void Partition<Host>::hear_all() {
+  if (heard_.empty()) [[likely]]
+    return;
+  std::sort(heard_.begin(), heard_.end());
+  for (const Notice& notice : heard_) context_.listener->hear(notice);
+  heard_.clear();
+  for (const std::uint32_t host : context_.woken) {
+    refresh(host);
+    schedule_wake(host);
   }
   context_.woken.clear();
 }

@@ -73,4 +73,9 @@ TimePs window_length(const Topology& topology) {
   return shortest;
 }
 
+TimePs notice_delay(const Topology& topology) {
+  const TimePs length = window_length(topology);
+  return length == kNever ? kUndividedWindow : length;
+}
+
 }  // namespace wharf::sim

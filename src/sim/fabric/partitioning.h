@@ -21,4 +21,11 @@ std::vector<std::uint8_t> divide(const Topology& topology, std::uint32_t count);
 /// link can be cut.
 TimePs window_length(const Topology& topology);
 
+/// How long windows are where no link can be cut.
+inline constexpr TimePs kUndividedWindow = microseconds(1);
+
+/// How much later all hosts hear what one tells them beside the network: the length of a window, so that no
+/// partition has passed that instant yet.
+TimePs notice_delay(const Topology& topology);
+
 }  // namespace wharf::sim

@@ -25,7 +25,7 @@ struct Seen {
 
 Seen run(const Topology& topology, FabricConfig config, bool in_turns, std::uint32_t threads,
          const std::vector<std::uint32_t>& to) {
-  config.hosts_wake_others = !in_turns;
+  config.turns = in_turns;
   config.sample_interval = nanoseconds(2700);
   for (PortId port = 0; port < topology.ports().size(); port += 5) config.sampled_ports.push_back(port);
   config.fullest_ports = 4;

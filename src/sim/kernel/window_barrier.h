@@ -8,31 +8,67 @@
 
 namespace wharf::sim {
 
-/// A barrier for a fixed number of threads. Waits are short when every thread has a core, so they spin first;
-/// then they give the core away, so that more threads than cores still make progress.
-class WindowBarrier {
+/// How a thread passes the time until a word changes.
+struct WindowWait {
+  using Word = std::atomic<std::uint32_t>;
+
+  /// For some nanoseconds, on the core.
+  static void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+  /// Lets other threads have the core, if they want it.
+  static void yield() { std::this_thread::yield(); }
+  /// Until wake(), unless the word is no longer `old`.
+  static void sleep(const Word& word, std::uint32_t old) { word.wait(old, std::memory_order_acquire); }
+  static void wake(Word& word) { word.notify_all(); }
+};
+
+/// A barrier for a fixed number of threads. Waits are short when every thread has a core, so they spin first.
+/// Then they yield, and in the end they sleep: a thread that has no core, because others want it too, gets
+/// one at once when it is woken, and only after a whole time slice when it has yielded.
+template <typename Wait = WindowWait>
+class BasicWindowBarrier {
  public:
-  explicit WindowBarrier(std::uint32_t threads) : threads_(threads) {}
+  /// Some 20 us on the core, far more than the threads of a quiet machine differ.
+  static constexpr std::uint32_t kPauses = 1000;
+  static constexpr std::uint32_t kYields = 2;
+
+  explicit BasicWindowBarrier(std::uint32_t threads) : threads_(threads) {}
 
   /// Returns when all threads have called it; what each wrote before is visible to all afterwards.
   void arrive_and_wait() {
     const std::uint32_t phase = phase_.load(std::memory_order_relaxed);
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
       arrived_.store(0, std::memory_order_relaxed);
-      phase_.store(phase + 1, std::memory_order_release);
+      // In one order with what sleepers do: either they are seen here, or they see the new phase.
+      phase_.store(phase + 1, std::memory_order_seq_cst);
+      if (sleepers_.load(std::memory_order_seq_cst) != 0) Wait::wake(phase_);
       return;
     }
-    for (std::uint32_t spins = 0; phase_.load(std::memory_order_acquire) == phase; ++spins) {
-      if (spins >= kSpins) std::this_thread::yield();
+    for (std::uint32_t tries = 0; tries < kPauses + kYields; ++tries) {
+      if (phase_.load(std::memory_order_acquire) != phase) return;
+      if (tries < kPauses) {
+        Wait::pause();
+      } else {
+        Wait::yield();
+      }
     }
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    while (phase_.load(std::memory_order_seq_cst) == phase) Wait::sleep(phase_, phase);
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
   }
 
  private:
-  static constexpr std::uint32_t kSpins = 4000;
-
   const std::uint32_t threads_;
   alignas(64) std::atomic<std::uint32_t> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> phase_{0};
+  std::atomic<std::uint32_t> sleepers_{0};
 };
+
+using WindowBarrier = BasicWindowBarrier<>;
 
 }  // namespace wharf::sim

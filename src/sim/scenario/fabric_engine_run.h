@@ -54,7 +54,6 @@ class FabricEngineRun {
   }
 
   Result<FabricReport> run(const FabricRunOptions& options) {
-    const std::uint32_t threads = run_.triggers.stays_on_hosts() ? config_.threads : 1;
     {
       wire::PayloadPool payloads;
       Arena arena;
@@ -74,7 +73,8 @@ class FabricEngineRun {
           return Host(Endpoint(host, *std::move(engine), FlowDriver(run_, context, host), context.payloads),
                       config_.charge, context);
         },
-        threads);
+        config_.threads);
+    connect_triggers(fabric);
     WHARF_TRY(connect(fabric));
     for (std::uint32_t i = 0; i < flows().size(); ++i) {
       if (flows()[i].trigger == workload::kNoTrigger) run_.wait(flows()[i].source, {flows()[i].start, i});
@@ -112,9 +112,20 @@ class FabricEngineRun {
     fabric.fullest_ports = observation.fullest_ports;
     fabric.record_pauses = observation.any();
     if (watch_) fabric.sampled_hosts = watch_->hosts();
-    fabric.hosts_wake_others = !run_.triggers.stays_on_hosts();
     for (const PortCapture& capture : config_.captures) fabric.captured_ports.push_back(capture.port);
     return fabric;
+  }
+
+  /// Every partition hears what activates triggers that reach from host to host.
+  void connect_triggers(Fabric<Host>& fabric) {
+    if (run_.triggers.stays_on_hosts()) return;
+    for (std::uint32_t i = 0; i < fabric.partition_count(); ++i) {
+      std::vector<bool> own(topology_.host_count());
+      for (NodeId host = 0; host < topology_.host_count(); ++host) own[host] = fabric.partition_of(host) == i;
+      PacketContext& context = fabric.context(i);
+      remote_.push_back(std::make_unique<RemoteTriggers>(run_, context, std::move(own)));
+      context.listener = remote_.back().get();
+    }
   }
 
   /// Queues, segments and peers for every pair that talks.
@@ -340,6 +351,7 @@ class FabricEngineRun {
   const FabricRunConfig& config_;
   PortNames names_;
   FlowRun run_;
+  std::vector<std::unique_ptr<RemoteTriggers>> remote_;  ///< By partition, if there are any.
   std::optional<FlowWatch> watch_;
   TimePs silent_since_ = kNever;
   TimePs next_ring_look_{};

@@ -37,7 +37,7 @@ struct FabricRunConfig {
   /// Stalled, too, when nothing arrives and no flow ends for so long, unless a flow is still to start or a
   /// link to change; kNever: that is not looked at. Runs with an `end` go on to it.
   TimePs stall_after = kNever;
-  std::uint32_t threads = 1;  ///< More than 1 only when no trigger reaches from host to host.
+  std::uint32_t threads = 1;  ///< At most; see Fabric.
   WireMode wire = WireMode::kStructs;
   std::vector<std::string> switch_names{};  ///< As a file gave them, for reports; empty: by tier.
   Observation observation;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/fabric/partitioning.h"
 #include "sim/fabric/topology_fat_tree.h"
 #include "workload/connection_matrix.h"
 #include "workload/flow_table.h"
@@ -59,26 +60,108 @@ TEST(FabricRun, AnUnloadedFlowTakesTheTimeOfItsBytesAndOneRoundTrip) {
   EXPECT_NEAR(us, 176.2, 0.3);
 }
 
-TEST(FabricRun, ATriggerStartsAFlowOfAnotherHostAtTheInstantOfTheCompletion) {
+TEST(FabricRun, ATriggerStartsAFlowOfAnotherHostTheDelayOfALinkLater) {
   const FabricReport report =
       run(tree(),
           matrix("Nodes 16\nConnections 2\nTriggers 1\n0->1 id 1 start 0 size 1000000 send_done_trigger 1\n"
                  "1->2 id 2 trigger 1 size 1000000\ntrigger id 1 oneshot\n"),
           nominal());
   EXPECT_GT(report.records[0].end, microseconds(80));
-  EXPECT_EQ(report.records[1].start, report.records[0].end);
+  EXPECT_EQ(report.records[1].start, report.records[0].end + microseconds(1));
   EXPECT_GT(report.records[1].end, report.records[1].start + microseconds(80));
 }
 
 TEST(FabricRun, ATriggerOfAReceiptFiresWhenTheDestinationHasAll) {
-  const auto flows = workload::read_connection_matrix(
-      "Nodes 16\nConnections 2\nTriggers 1\n0->1 id 1 start 0 size 1000000 recv_done_trigger 1\n"
-      "2->3 id 2 trigger 1 size 1000000\ntrigger id 1 oneshot\n",
-      "m.cm", {.connection_reuse = true});
-  ASSERT_TRUE(flows.ok()) << flows.error().message;
-  const FabricReport report = run(tree(), *flows, nominal());
-  // Its source hears of it two links of 1 us and two answers of 5.12 ns later.
-  EXPECT_EQ(report.records[0].end - report.records[1].start, nanoseconds(2010) + picoseconds(240));
+  const auto starts = [](const std::string& other) {
+    const auto flows = workload::read_connection_matrix(
+        "Nodes 16\nConnections 2\nTriggers 1\n0->1 id 1 start 0 size 1000000 recv_done_trigger 1\n" + other +
+            " id 2 trigger 1 size 1000000\ntrigger id 1 oneshot\n",
+        "m.cm", {.connection_reuse = true});
+    EXPECT_TRUE(flows.ok()) << flows.error().message;
+    const FabricReport report = run(tree(), *flows, nominal());
+    // Its source hears of it two links of 1 us and two answers of 5.12 ns later.
+    const TimePs received = report.records[0].end - nanoseconds(2010) - picoseconds(240);
+    return report.records[1].start - received;
+  };
+  EXPECT_EQ(starts("1->3"), kTimeZero) << "where it was received";
+  EXPECT_EQ(starts("2->3"), microseconds(1)) << "the delay of a link later elsewhere";
+}
+
+/// Rounds of all 16 hosts, each of which starts the next in another way, from host to host; and a chain of
+/// receipts beside them.
+workload::FlowList rounds_and_a_chain() {
+  workload::FlowList list;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  const auto round = [&](std::uint32_t shift, std::uint64_t bytes, std::uint32_t trigger) {
+    const auto first = static_cast<std::uint32_t>(list.flows.size());
+    for (std::uint32_t host = 0; host < 16; ++host)
+      list.flows.push_back({.id = first + host,
+                            .source = host,
+                            .destination = (host + shift) % 16,
+                            .bytes = bytes,
+                            .trigger = trigger});
+    return first;
+  };
+  const auto trigger = [&](workload::TriggerKind kind, std::uint32_t count) {
+    const auto number = static_cast<std::uint32_t>(list.triggers.size());
+    list.triggers.push_back({number, kind, count});
+    return number;
+  };
+  const std::uint32_t first = round(1, 20'000, workload::kNoTrigger);
+  const std::uint32_t all_done = trigger(workload::TriggerKind::kBarrier, 16);
+  const std::uint32_t second = round(5, 9'000, all_done);
+  const std::uint32_t one_by_one = trigger(workload::TriggerKind::kMultiShot, 1);
+  const std::uint32_t third = round(11, 5'000, one_by_one);
+  const std::uint32_t at_once = trigger(workload::TriggerKind::kOneShot, 1);
+  round(8, 30'000, at_once);
+  for (std::uint32_t host = 0; host < 16; ++host) {
+    edges.emplace_back(first + host, all_done);
+    edges.emplace_back(second + host, one_by_one | workload::kOnReceipt);
+  }
+  edges.emplace_back(third + 9, at_once);
+  // Twice around: a host goes on when it has what the one before it sent.
+  std::uint32_t before = first;
+  for (std::uint32_t step = 1; step <= 32; ++step) {
+    const std::uint32_t next = trigger(workload::TriggerKind::kBarrier, 1);
+    edges.emplace_back(before, next | workload::kOnReceipt);
+    before = static_cast<std::uint32_t>(list.flows.size());
+    list.flows.push_back(
+        {.id = before, .source = step % 16, .destination = (step + 1) % 16, .bytes = 6'000, .trigger = next});
+  }
+  workload::set_activations(list, std::move(edges));
+  return list;
+}
+
+TEST(FabricRun, TriggersAreTheSameOnAnyNumberOfThreads) {
+  const Topology topology = tree();
+  const workload::FlowList flows = rounds_and_a_chain();
+  ASSERT_TRUE(workload::check_startable(flows).ok());
+  for (const FabricProtocol protocol : {FabricProtocol::kUet, FabricProtocol::kUb, FabricProtocol::kRoce}) {
+    FabricRunConfig config = plain(protocol);
+    const FabricReport one = run(topology, flows, config);
+    TimePs all_done;
+    for (std::uint32_t host = 0; host < 16; ++host) all_done = max(all_done, one.records[host].end);
+    for (std::uint32_t host = 16; host < 32; ++host)
+      EXPECT_EQ(one.records[host].start, all_done + notice_delay(topology));
+    const auto same = [&](const FabricReport& other, const char* what) {
+      EXPECT_EQ(other.history, one.history) << what;
+      for (std::size_t i = 0; i < one.records.size(); ++i) {
+        EXPECT_EQ(other.records[i].start, one.records[i].start) << what << ", flow " << i;
+        EXPECT_EQ(other.records[i].end, one.records[i].end) << what << ", flow " << i;
+      }
+    };
+    for (const std::uint32_t threads : {2U, 3U, 8U}) {
+      config.threads = threads;
+      const FabricReport other = run(topology, flows, config);
+      EXPECT_EQ(other.threads, threads);
+      same(other, "threads");
+    }
+    config.wire = WireMode::kBytes;
+    same(run(topology, flows, config), "bytes");
+    config.wire = WireMode::kStructs;
+    config.fabric.turns = false;
+    same(run(topology, flows, config), "events");
+  }
 }
 
 TEST(FabricRun, EveryProtocolAndOperationOnOneAndMoreThreads) {

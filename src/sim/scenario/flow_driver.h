@@ -38,8 +38,9 @@ inline bool is_retransmission(const wire::Packet& packet) {
           packet.operation != wire::OperationTag{});
 }
 
-/// What the drivers of a run share. With triggers that reach from host to host all hosts must be in one
-/// partition; a flow's record, and a trigger that stays on its host, are touched by that host alone.
+/// What the drivers of a run share. A flow's source alone touches its record and starts it, its destination
+/// alone counts what arrives; a trigger that stays on a host is touched by that host. Activations of the
+/// others are told to all partitions, each of which counts for itself (RemoteTriggers).
 struct FlowRun {
   FlowRun(const workload::FlowList& flow_list, std::uint32_t host_count)
       : list(&flow_list),
@@ -84,6 +85,32 @@ struct FlowRun {
   std::vector<std::uint64_t> to_receive;  ///< By flow, bytes; only when triggers wait for receipts.
 };
 
+/// What the hosts of one partition hear of triggers that reach from host to host. An activation is heard
+/// everywhere at the same instant, later than it happened (sim/fabric/notice.h), so every partition counts
+/// the same.
+class RemoteTriggers : public NoticeListener {
+ public:
+  /// `own[host]`: the host is of this partition. `run` and `context` outlive this.
+  RemoteTriggers(FlowRun& run, PartitionContext& context, std::vector<bool> own)
+      : run_(&run), context_(&context), own_(std::move(own)), activations_(run.list->triggers.size(), 0) {}
+
+  void hear(const Notice& notice) override {
+    const std::uint32_t trigger = notice.subject;
+    for (const std::uint32_t flow : run_->triggers.started_by(trigger, ++activations_[trigger])) {
+      const workload::Flow& starting = run_->list->flows[flow];
+      if (!own_[starting.source]) continue;
+      run_->wait(starting.source, {max(notice.at, starting.start), flow});
+      context_->woken.push_back(starting.source);
+    }
+  }
+
+ private:
+  FlowRun* run_;
+  PartitionContext* context_;
+  std::vector<bool> own_;
+  std::vector<std::uint32_t> activations_;  ///< By trigger, so far.
+};
+
 /// One host's part. `run` and `context` outlive it.
 class FlowDriver {
  public:
@@ -113,13 +140,7 @@ class FlowDriver {
     ++context_->finished;
     release_held(now, engine);
     if (!completion.ok()) return;  // What waits for it has no data to go on with.
-    started_.clear();
-    run_->triggers.finished(flow, started_);
-    for (const std::uint32_t next : started_) {
-      const workload::Flow& starting = run_->list->flows[next];
-      run_->wait(starting.source, {max(now, starting.start), next});
-      if (starting.source != host_) context_->woken.push_back(starting.source);
-    }
+    activate(now, flow, workload::FlowEvent::kFinished);
     act(now, engine);
   }
 
@@ -163,13 +184,24 @@ class FlowDriver {
     if (run_->list->flows[flow].destination != host_ || left == 0) return;
     left -= std::min<std::uint64_t>(left, access.length);
     if (left > 0) return;
-    started_.clear();
-    run_->triggers.received(flow, started_);
-    for (const std::uint32_t next : started_) {
-      const workload::Flow& starting = run_->list->flows[next];
-      run_->wait(starting.source, {max(now, starting.start), next});
-      context_->woken.push_back(starting.source);
-    }
+    if (activate(now, flow, workload::FlowEvent::kReceived)) context_->woken.push_back(host_);
+  }
+
+  /// What waits for `event` of a flow at this host starts, or will when other hosts have been told. True: a
+  /// flow of this host starts now.
+  bool activate(TimePs now, std::uint32_t flow, workload::FlowEvent event) {
+    bool starts = false;
+    run_->triggers.for_each_activated(flow, event, [&](std::uint32_t trigger) {
+      if (!run_->triggers.stays_on_host(trigger)) {
+        context_->told.push_back({now, trigger});
+        return;
+      }
+      for (const std::uint32_t next : run_->triggers.activate(trigger)) {
+        run_->wait(host_, {max(now, run_->list->flows[next].start), next});
+        starts = true;
+      }
+    });
+    return starts;
   }
 
   void count(wire::OperationTag operation, std::array<std::uint32_t, 2> FlowRecord::*what) {
@@ -212,7 +244,6 @@ class FlowDriver {
   FlowRun* run_;
   PartitionContext* context_;
   std::uint32_t host_;
-  std::vector<std::uint32_t> started_;
 };
 
 }  // namespace wharf::sim

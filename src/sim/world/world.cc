@@ -96,7 +96,7 @@ Result<std::unique_ptr<World>> World::create(WorldConfig config) {
   own.fabric.traced = own.attribution;
   own.fabric.paced_hosts = true;
   own.fabric.seed = own.seed;
-  own.fabric.hosts_wake_others = own.in_time_order;
+  own.fabric.turns = !own.in_time_order;
   Result<void> outcome;
   parts->fabric = std::make_unique<WorldFabric>(
       own.topology, own.fabric,
