@@ -150,7 +150,7 @@ TEST(Notices, BesideReceiptsUnderLoad) {
   sprayed.load_balancing = LoadBalancing::kAdaptive;
   run_in_all_ways(topology, sprayed, options);
   FabricConfig lossy = plain();
-  lossy.errors = {{.loss = 0.01, .damage = 0.01, .retry = true, .retry_limit = 2}};
+  lossy.faults = {{.loss = 0.01, .damage = 0.01, .retry = true, .retry_limit = 2}};
   run_in_all_ways(topology, lossy, options);
   FabricConfig paused;
   paused.profiles = {PortProfile::single_queue()};
