@@ -106,7 +106,7 @@ Outcome run(double loss, WireMode wire, std::uint32_t threads, FlowControl flow 
   const auto to = cyclic_permutation(topology.host_count(), 5);
   FabricConfig config;
   config.profiles = {PortProfile::single_queue()};
-  config.errors = {{.loss = loss}};
+  config.faults = {{.loss = loss}};
   config.flow_control = {.kind = flow, .xoff_bytes = 20'000, .xon_bytes = 10'000};
   EXPECT_TRUE(validate(config, topology).ok());
   Arena arena;
