@@ -1,20 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 # How a folder becomes a library and a test program.
 
-# wharf_folder(NAME DEPENDS lib... [TEST_DEPENDS lib...] [TEST_LABEL label...]): the library of one folder
+# wharf_folder(NAME DEPENDS lib... [TEST_DEPENDS lib...] [TEST_LABEL label...] [COLD regex]): the library of one folder
 # under src/ from its *.cc, and one test program wharf_NAME_test from its *_test.cc. Folders without *.cc become
-# header-only. TEST_LABEL names further CTest labels beside "unit"; "thread" puts the test into the tsan run.
+# header-only. TEST_LABEL names further CTest labels beside "unit"; "thread" puts the test into the tsan run. Sources
+# whose names without .cc match COLD run a few times in a run of the program: they are optimised less, not once more when
+# they are linked, and share a precompiled header (docs/decisions/0052).
 function(wharf_folder name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;TEST_DEPENDS;TEST_LABEL" ${ARGN})
+  cmake_parse_arguments(ARG "" "COLD" "DEPENDS;TEST_DEPENDS;TEST_LABEL" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   if(sources)
-    add_library(wharf_${name} STATIC ${sources})
-    if(WHARF_UNITY STREQUAL "all")
-      wharf_unity(wharf_${name} ${sources})
+    if(ARG_COLD)
+      set(cold ${sources})
+      list(FILTER cold INCLUDE REGEX "/(${ARG_COLD})\\.cc$")
+      list(REMOVE_ITEM sources ${cold})
+      wharf_cold(wharf_${name}_cold SOURCES ${cold} DEPENDS ${ARG_DEPENDS})
+      set(cold $<TARGET_OBJECTS:wharf_${name}_cold>)
     endif()
+    add_library(wharf_${name} STATIC ${sources} ${cold})
+    set_target_properties(wharf_${name} PROPERTIES LINKER_LANGUAGE CXX)  # For those that are cold altogether.
+    wharf_unity(wharf_${name} ${sources})
     target_link_libraries(wharf_${name} PUBLIC wharf_options ${ARG_DEPENDS})
     if(name IN_LIST WHARF_HOT_FOLDERS)
       target_link_libraries(wharf_${name} PRIVATE $<BUILD_INTERFACE:wharf_hot_options>)
@@ -29,40 +37,32 @@ function(wharf_folder name)
   endif()
 endfunction()
 
-# wharf_unity(TARGET file...): up to eight sources of a target are compiled as one. Which ones share a compilation is
-# found by reading them, anew whenever one of them changes; a source that does not compile with others all the same gets
-# the property SKIP_UNITY_BUILD_INCLUSION (docs/decisions/0008).
-function(wharf_unity target)
-  set(script ${PROJECT_SOURCE_DIR}/cmake/unity_groups.awk)
-  set(sources)
-  foreach(source IN LISTS ARGN)
-    cmake_path(ABSOLUTE_PATH source NORMALIZE)
-    list(APPEND sources ${source})
-  endforeach()
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script} ${sources})
-  execute_process(COMMAND awk -v size=8 -v root=${PROJECT_SOURCE_DIR}/src -f ${script} ${sources}
-    OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
-  string(REPLACE "\n" ";" groups "${groups}")
-  foreach(line IN LISTS groups)
-    if(line MATCHES "^([0-9]+) (.+)$")
-      set_source_files_properties(${CMAKE_MATCH_2} PROPERTIES UNITY_GROUP ${CMAKE_MATCH_1})
+# wharf_cold(TARGET SOURCES file... DEPENDS lib...): the cold objects of a folder, and once for all of them the
+# precompiled header: foreign and standard headers only, for one of our own would compile all of them anew.
+function(wharf_cold target)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT TARGET wharf_cold_options)
+    find_package(nlohmann_json REQUIRED)
+    add_library(wharf_cold_options INTERFACE)
+    target_link_libraries(wharf_cold_options INTERFACE wharf_options nlohmann_json::nlohmann_json fmt::fmt)
+    if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WHARF_SANITIZE)
+      target_compile_options(wharf_cold_options INTERFACE -O1)
     endif()
-  endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # A class with a member of an unnamed namespace is a mistake in a header, which is what g++ takes the sources for.
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+      # Lets ccache see what the precompiled header stands for.
+      target_compile_options(wharf_cold_options INTERFACE -fpch-preprocess)
+    endif()
+    file(WRITE ${CMAKE_BINARY_DIR}/wharf_cold_pch.cc "// Generated: carries the precompiled header of cold sources.\n")
+    add_library(wharf_cold_pch OBJECT ${CMAKE_BINARY_DIR}/wharf_cold_pch.cc)
+    target_link_libraries(wharf_cold_pch PRIVATE wharf_cold_options)
+    target_precompile_headers(wharf_cold_pch PRIVATE
+      <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp> <algorithm> <array> <cmath> <cstdint> <filesystem> <functional>
+      <map> <memory> <optional> <span> <string> <string_view> <variant> <vector>)
   endif()
-endfunction()
-
-# wharf_precompile(FOLDER header...): headers that nearly every source of a folder includes and that take longer to read
-# than the source itself.
-function(wharf_precompile name)
-  target_precompile_headers(wharf_${name} PRIVATE ${ARGN})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
-    # Lets ccache see what the precompiled header stands for.
-    target_compile_options(wharf_${name} PRIVATE -fpch-preprocess)
-  endif()
+  add_library(${target} OBJECT ${ARG_SOURCES})
+  wharf_unity(${target} ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE wharf_cold_options ${ARG_DEPENDS})
+  target_precompile_headers(${target} REUSE_FROM wharf_cold_pch)
 endfunction()
 
 # wharf_test(NAME SOURCES file... DEPENDS lib... LABEL label... [TIMEOUT seconds]): one GoogleTest program, one CTest
@@ -83,9 +83,7 @@ function(wharf_test name)
     wharf_make_test_pch()
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  if(WHARF_UNITY)
-    wharf_unity(${name} ${ARG_SOURCES})
-  endif()
+  wharf_unity(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})  # For tests/support.
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} wharf_test_options)
   target_precompile_headers(${name} REUSE_FROM wharf_test_pch)

@@ -10,7 +10,7 @@ option(WHARF_BENCH "Build the benchmarks" ON)
 option(WHARF_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 option(WHARF_WERROR "Treat warnings as errors" OFF)
 option(WHARF_LINK_TIME_OPTIMIZATION "Optimise the program and the benchmarks once more when they are linked" OFF)
-set(WHARF_UNITY "" CACHE STRING "What is compiled several sources at a time: empty, tests or all")
+option(WHARF_EACH "Compile every source by itself" OFF)
 set(WHARF_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=: empty, address,undefined or thread")
 
 add_library(wharf_options INTERFACE)

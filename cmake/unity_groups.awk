@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Which sources can be compiled as one (docs/decisions/0008). Reads C++ sources formatted as .clang-format says, so that
+# Which sources can be compiled as one (docs/decisions/0052). Reads C++ sources formatted as .clang-format says, so that
 # what a namespace holds starts in the first column; prints "GROUP FILE" for each one that may share a compilation with
 # the others of its group, and nothing for those that must stay apart. Two sources with a name in common are never in one
 # group: unnamed namespaces of two files become one. Takes too much for a name rather than too little.

@@ -4,18 +4,15 @@
 #include <fmt/format.h>
 
 #include <unistd.h>
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <exception>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "base/nearest_name.h"
 #include "cli/command.h"
-#include "cli/help.h"
+#include "cli/command_line.h"
 #include "cli/interrupt.h"
 #include "cli/version.h"
 
@@ -35,88 +32,6 @@ constexpr std::string_view kFirstScreen =
     "  wharf list                                   everything there is\n"
     "\n"
     "`wharf --help` shows every command, `wharf COMMAND --help` one of them.\n";
-
-/// Everything that starts with '-' in `app`, for the nearest name of a mistyped option.
-std::vector<std::string> option_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return names;
-}
-
-std::string nearest_of(const std::string& wrong, const std::vector<std::string>& names) {
-  const std::vector<std::string_view> views(names.begin(), names.end());
-  const auto nearest = nearest_name(wrong, views);
-  return nearest ? fmt::format("; did you mean {}?", *nearest) : std::string();
-}
-
-/// The innermost command that the parse reached.
-const CLI::App& innermost(const CLI::App& root) {
-  const CLI::App* app = &root;
-  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
-  return *app;
-}
-
-/// "wharf", "wharf run", "wharf study run", ...: the command line up to `app`.
-std::string full_name(const CLI::App& app) {
-  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
-}
-
-ExitCode usage(const Console& console, const std::string& text) {
-  console.error(text);
-  return ExitCode::kUsage;
-}
-
-std::vector<std::string> command_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(command->get_name());
-  return names;
-}
-
-/// One sentence for a command line that CLI11 refused.
-ExitCode explain_parse_error(const CLI::App& root, const CLI::ParseError& failure, const Console& console) {
-  const CLI::App& at = innermost(root);
-  const std::string command = full_name(at);
-  const std::vector<std::string> rest = root.remaining(true);  // Of every level that the parse reached.
-  const std::vector<std::string> names = command_names(at);
-  const bool extras = dynamic_cast<const CLI::ExtrasError*>(&failure) != nullptr;
-  if (extras || (!names.empty() && !rest.empty())) {
-    const std::string wrong = rest.empty() ? std::string(failure.what()) : rest.front();
-    if (!wrong.empty() && wrong.front() == '-') {
-      return usage(console, fmt::format("{}: unknown option {}{}", command, wrong,
-                                        nearest_of(wrong, option_names(at))));
-    }
-    if (!names.empty()) {
-      return usage(console, fmt::format("{}: unknown command {}, expected one of {}{}", command, wrong,
-                                        fmt::join(names, ", "), nearest_of(wrong, names)));
-    }
-    return usage(console, fmt::format("{}: unexpected argument {}; `{} --help` shows what it takes", command,
-                                      wrong, command));
-  }
-  if (!names.empty()) {
-    return usage(console,
-                 fmt::format("{}: no command given, expected one of {}", command, fmt::join(names, ", ")));
-  }
-  std::string text = failure.what();
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return usage(console, fmt::format("{}: {}; `{} --help` shows what it takes", command, text, command));
-}
-
-/// Of `examples`, the lines for the nested command that `line` begins with, continuations included.
-std::string examples_with(std::string_view examples, const std::string& line) {
-  std::string found;
-  bool takes = false;
-  while (!examples.empty()) {
-    const std::size_t end = std::min(examples.find('\n'), examples.size() - 1) + 1;
-    const std::string_view one = examples.substr(0, end);
-    examples.remove_prefix(end);
-    if (!one.starts_with("      ")) takes = one.starts_with("  " + line);
-    if (takes) found += one;
-  }
-  return found;
-}
 
 /// The arguments as one line that a shell reads back.
 std::string command_line(int argc, const char* const* argv) {
@@ -138,12 +53,7 @@ std::string command_line(int argc, const char* const* argv) {
 void on_abort(int) { ::_exit(static_cast<int>(ExitCode::kBug)); }
 
 ExitCode run_parsed(int argc, const char* const* argv, Console& console) {
-  CLI::App root("Remote memory, from the wire to the nanosecond.", "wharf");
-  const auto help = std::make_shared<HelpFormatter>();
-  root.formatter(help);
-  root.set_version_flag("--version", std::string(version_text()));
-  root.require_subcommand(0, 1);
-
+  CommandLine line("wharf", "Remote memory, from the wire to the nanosecond.", std::string(version_text()));
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_run_command());
   commands.push_back(make_sweep_command());
@@ -160,47 +70,35 @@ ExitCode run_parsed(int argc, const char* const* argv, Console& console) {
   commands.push_back(make_perf_command());
   commands.push_back(make_doctor_command());
   commands.push_back(make_list_command());
-  commands.push_back(make_completion_command(root));
+  commands.push_back(make_completion_command(line.root()));
 
-  std::vector<CLI::App*> apps;
   for (const auto& command : commands) {
-    CLI::App* app = root.add_subcommand(std::string(command->name()), std::string(command->summary()));
-    app->footer("");
-    app->add_flag("--json", console.json, "One JSON document on standard output");
-    app->add_flag("-q,--quiet", console.quiet, "No progress and no remarks");
-    command->declare(*app);
-    help->set_examples(*app, command->examples());
-    for (const CLI::App* nested : app->get_subcommands([](const CLI::App*) { return true; }))
-      help->set_examples(*nested, examples_with(command->examples(), full_name(*nested)));
-    apps.push_back(app);
+    Options options = line.add_command(std::string(command->name()), std::string(command->summary()));
+    options.add_flag("--json", console.json, "One JSON document on standard output");
+    options.add_flag("-q,--quiet", console.quiet, "No progress and no remarks");
+    command->declare(options);
+    line.set_examples(options, command->examples());
   }
 
   if (argc < 2) {
     console.print(kFirstScreen);
     return ExitCode::kDone;
   }
-  try {  // CLI11 reports through exceptions; none passes this point.
-    root.parse(argc, const_cast<char**>(argv));
-  } catch (const CLI::ParseError& failure) {
-    const bool unknown_command = !command_names(innermost(root)).empty() && !root.remaining(true).empty();
-    if (failure.get_exit_code() == 0 && !unknown_command) {  // --help, --version
-      std::ostringstream text;
-      root.exit(failure, text, text);
-      const std::string shown = text.str();
-      console.write(shown);
+  const ParsedLine parsed = line.parse(argc, argv);
+  switch (parsed.kind) {
+    case ParsedLine::Kind::kText:
+      console.write(parsed.text);
       return ExitCode::kDone;
-    }
-    return explain_parse_error(root, failure, console);
+    case ParsedLine::Kind::kRefused:
+      console.error(parsed.text);
+      return ExitCode::kUsage;
+    case ParsedLine::Kind::kCommand:
+      break;
   }
-  for (std::size_t index = 0; index < apps.size(); ++index) {
-    if (!apps[index]->parsed()) continue;
-    Result<ExitCode> result = commands[index]->run(console);
-    if (result) return *result;
-    console.error(result.error().message);
-    return exit_code_of(result.error().kind);
-  }
-  return usage(console, "wharf: no command given, expected one of " +
-                            fmt::format("{}", fmt::join(command_names(root), ", ")));
+  Result<ExitCode> result = commands[parsed.command]->run(console);
+  if (result) return *result;
+  console.error(result.error().message);
+  return exit_code_of(result.error().kind);
 }
 
 /// The exit code of a command that ended with `code`, once all that it printed has left the program. A reader

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/data_files.h"
@@ -59,7 +60,7 @@ class CheckCommand : public Command {
            "  wharf check scenarios/fetch-64-bytes.toml --set run.operations=1000000\n"
            "  wharf check scenarios/incast.toml\n";
   }
-  void declare(CLI::App& app) override { scenario_.declare(app); }
+  void declare(Options& app) override { scenario_.declare(app); }
   Result<ExitCode> run(const Console& console) override {
     WHARF_TRY(scenario_.read());
     const auto many = scenario_.many_hosts();

@@ -2,7 +2,6 @@
 // One command of the program: its options and what it does. Each lives in a file of its own, NAME_command.cc.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "base/result.h"
 #include "cli/console.h"
 #include "cli/exit_code.h"
+#include "cli/options.h"
 
 namespace wharf::cli {
 
@@ -21,15 +21,15 @@ class Command {
   virtual std::string_view summary() const = 0;
   /// Lines to copy, shown first in --help.
   virtual std::string_view examples() const = 0;
-  /// Declares options and nested commands on `app`.
-  virtual void declare(CLI::App& app) = 0;
+  /// Declares options and nested commands.
+  virtual void declare(Options& app) = 0;
   /// Runs after a successful parse.
   virtual Result<ExitCode> run(const Console& console) = 0;
 };
 
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_compare_command();
-std::unique_ptr<Command> make_completion_command(const CLI::App& root);
+std::unique_ptr<Command> make_completion_command(Options root);
 std::unique_ptr<Command> make_dissect_command();
 std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_explain_command();

@@ -2,6 +2,8 @@
 // wharf compare DIR DIR: are two results the same, within tolerances?
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/command.h"
 #include "report/compare.h"
 #include "report/text_table.h"
@@ -17,19 +19,17 @@ class CompareCommand : public Command {
     return "  wharf compare out/before out/after\n"
            "  wharf compare out/before out/after --relative 0.01\n";
   }
-  void declare(CLI::App& app) override {
-    app.add_option("first", first_, "A result directory")->type_name("DIR")->required();
-    app.add_option("second", second_, "Another one")->type_name("DIR")->required();
+  void declare(Options& app) override {
+    app.add_option("first", first_, "A result directory").type_name("DIR").required();
+    app.add_option("second", second_, "Another one").type_name("DIR").required();
     app.add_option("--relative", tolerance_.relative,
                    "Allowed difference as a share of the larger value, such as 0.01")
-        ->type_name("SHARE")
-        ->check(CLI::Range(0.0, 1.0));
+        .type_name("SHARE")
+        .range(0.0, 1.0);
     app.add_option("--absolute", tolerance_.absolute, "Allowed difference in the value's own unit")
-        ->type_name("X")
-        ->check(CLI::NonNegativeNumber);
-    app.add_option("--limit", limit_, "Differences shown, 20 by default")
-        ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        .type_name("X")
+        .not_negative();
+    app.add_option("--limit", limit_, "Differences shown, 20 by default").type_name("N").positive();
   }
   Result<ExitCode> run(const Console& console) override {
     auto compared = report::compare_results(first_, second_, tolerance_, limit_);

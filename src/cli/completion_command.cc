@@ -3,36 +3,26 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/command.h"
 
 namespace wharf::cli {
 namespace {
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
-}
-
-std::vector<std::string> options_of(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return names;
-}
-
 /// What may follow `wharf NAME`: nested commands, then options.
-std::string words_after(const CLI::App& app) {
+std::string words_after(const Options& app) {
   std::vector<std::string> words;
-  for (const CLI::App* nested : commands_of(app)) words.push_back(nested->get_name());
-  const auto options = options_of(app);
+  for (const Options& nested : app.commands()) words.push_back(nested.name());
+  const auto options = app.option_names();
   words.insert(words.end(), options.begin(), options.end());
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-std::string bash_script(const CLI::App& root) {
+std::string bash_script(const Options& root) {
   std::string cases;
-  for (const CLI::App* command : commands_of(root)) {
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", command->get_name(), words_after(*command));
+  for (const Options& command : root.commands()) {
+    cases += fmt::format("    {}) words=\"{}\" ;;\n", command.name(), words_after(command));
   }
   return fmt::format(
       "_wharf() {{\n"
@@ -52,20 +42,20 @@ std::string bash_script(const CLI::App& root) {
       cases, words_after(root), words_after(root));
 }
 
-std::string zsh_script(const CLI::App& root) {
+std::string zsh_script(const Options& root) {
   return "autoload -U +X bashcompinit && bashcompinit\n" + bash_script(root);
 }
 
-std::string fish_script(const CLI::App& root) {
+std::string fish_script(const Options& root) {
   std::string out = "complete -c wharf -f -n __fish_use_subcommand\n";
-  for (const CLI::App* command : commands_of(root)) {
-    out += fmt::format("complete -c wharf -n __fish_use_subcommand -a {}\n", command->get_name());
-    for (const CLI::App* nested : commands_of(*command)) {
-      out += fmt::format("complete -c wharf -n '__fish_seen_subcommand_from {}' -a {}\n", command->get_name(),
-                         nested->get_name());
+  for (const Options& command : root.commands()) {
+    out += fmt::format("complete -c wharf -n __fish_use_subcommand -a {}\n", command.name());
+    for (const Options& nested : command.commands()) {
+      out += fmt::format("complete -c wharf -n '__fish_seen_subcommand_from {}' -a {}\n", command.name(),
+                         nested.name());
     }
-    for (const std::string& option : options_of(*command)) {
-      out += fmt::format("complete -c wharf -n '__fish_seen_subcommand_from {}' -l {}\n", command->get_name(),
+    for (const std::string& option : command.option_names()) {
+      out += fmt::format("complete -c wharf -n '__fish_seen_subcommand_from {}' -l {}\n", command.name(),
                          option.substr(2));
     }
   }
@@ -74,7 +64,7 @@ std::string fish_script(const CLI::App& root) {
 
 class CompletionCommand : public Command {
  public:
-  explicit CompletionCommand(const CLI::App& root) : root_(root) {}
+  explicit CompletionCommand(Options root) : root_(root) {}
 
   std::string_view name() const override { return "completion"; }
   std::string_view summary() const override { return "Print a shell completion script."; }
@@ -82,11 +72,11 @@ class CompletionCommand : public Command {
     return "  source <(wharf completion bash)\n"
            "  wharf completion fish > ~/.config/fish/completions/wharf.fish\n";
   }
-  void declare(CLI::App& app) override {
+  void declare(Options& app) override {
     app.add_option("shell", shell_, "bash, zsh or fish")
-        ->type_name("bash|zsh|fish")
-        ->required()
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+        .type_name("bash|zsh|fish")
+        .required()
+        .one_of({"bash", "zsh", "fish"});
   }
   Result<ExitCode> run(const Console& console) override {
     const std::string script = shell_ == "bash"  ? bash_script(root_)
@@ -98,13 +88,13 @@ class CompletionCommand : public Command {
   }
 
  private:
-  const CLI::App& root_;
+  Options root_;
   std::string shell_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_completion_command(const CLI::App& root) {
+std::unique_ptr<Command> make_completion_command(Options root) {
   return std::make_unique<CompletionCommand>(root);
 }
 

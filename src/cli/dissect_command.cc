@@ -2,6 +2,8 @@
 // wharf dissect FILE: reads a capture and shows every frame, header by header.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/command.h"
 #include "wire/capture_reader.h"
 #include "wire/dissect.h"
@@ -42,11 +44,11 @@ class DissectCommand : public Command {
            "  wharf dissect capture.pcap.xz --frame 17\n"
            "  wharf dissect capture.pcapng --json | jq '.frames[] | select(.icrc == \"bad\")'\n";
   }
-  void declare(CLI::App& app) override {
-    app.add_option("file", file_, "Capture file")->type_name("FILE")->required();
+  void declare(Options& app) override {
+    app.add_option("file", file_, "Capture file").type_name("FILE").required();
     app.add_option("--frame", frame_, "Only this frame, every header and field (counted from 1)")
-        ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        .type_name("N")
+        .positive();
     app.add_flag("-v,--verbose", verbose_, "Every header and field of every frame");
   }
   Result<ExitCode> run(const Console& console) override {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "cli/command.h"
@@ -91,7 +92,7 @@ class DoctorCommand : public Command {
     return "  wharf doctor\n"
            "  wharf doctor --json\n";
   }
-  void declare(CLI::App&) override {}
+  void declare(Options&) override {}
 
   Result<ExitCode> run(const Console& console) override {
     std::vector<Finding> findings;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/scenario_options.h"
@@ -23,11 +25,11 @@ class ExplainCommand : public Command {
            "  wharf explain scenarios/fetch-64-bytes.toml --set model.stack=roce_dma\n"
            "  wharf explain scenarios/fetch-64-bytes.toml --operation 17 --ascii\n";
   }
-  void declare(CLI::App& app) override {
+  void declare(Options& app) override {
     scenario_.declare(app);
     app.add_option("--operation", operation_,
                    "Which operation, counted from 0 in the order in which they end; 0 by default")
-        ->type_name("N");
+        .type_name("N");
     app.add_flag("--ascii", ascii_, "Draw without UTF-8");
   }
   Result<ExitCode> run(const Console& console) override {

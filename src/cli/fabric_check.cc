@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 
 #include "cli/fabric_options.h"
 #include "report/counted.h"

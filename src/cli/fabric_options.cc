@@ -9,24 +9,22 @@
 
 namespace wharf::cli {
 
-void FabricOptions::declare(CLI::App& app) {
+void FabricOptions::declare(Options& app) {
   app.add_option("--cm", matrix, "Connection matrix of htsim: a run of many hosts; - is standard input")
-      ->check(given_value());
-  app.add_option("--flows", flows, "Flows from CSV: src,dst,bytes,start_ns[,op,priority,after]")
-      ->check(given_value());
+      .not_empty();
+  app.add_option("--flows", flows, "Flows from CSV: src,dst,bytes,start_ns[,op,priority,after]").not_empty();
   app.add_option(
          "--collective", collective,
          "Flows of a collective: ring_all_reduce, all_to_all, ... (`wharf list collectives`); sizes and "
          "ranks are keys, traffic.*")
-      ->check(given_value());
+      .not_empty();
   app.add_option("--arrivals", arrivals,
                  "Flows that arrive at random: web_search, ..., fixed (`wharf list sizes`), or a CSV file "
                  "size_bytes,cumulative; load and pattern are keys, traffic.*")
-      ->check(given_value());
+      .not_empty();
   app.add_option("--topo", topology, "Topology file (htsim's .topo, or a graph), or a name like fat_tree:128")
-      ->check(given_value());
-  app.add_option("--threads", threads, "Short for --set run.threads=N, in runs of many hosts")
-      ->check(CLI::Range(1, 64));
+      .not_empty();
+  app.add_option("--threads", threads, "Short for --set run.threads=N, in runs of many hosts").range(1, 64);
 }
 
 Result<FabricInputs> FabricOptions::load(const ScenarioOptions& scenario,

@@ -2,13 +2,13 @@
 // The options of runs of many hosts: where flows come from, topology, threads.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "cli/fabric_inputs.h"
+#include "cli/options.h"
 #include "cli/scenario_options.h"
 
 namespace wharf::cli {
@@ -22,7 +22,7 @@ struct FabricOptions {
   std::string topology;
   std::uint32_t threads = 0;
 
-  void declare(CLI::App& app);
+  void declare(Options& app);
   bool given() const {
     return !matrix.empty() || !flows.empty() || !collective.empty() || !arrivals.empty() || !topology.empty();
   }

@@ -2,7 +2,7 @@
 // What a run of many hosts comes to: statistics, summary, and what its scenario expects of them.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

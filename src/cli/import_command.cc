@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -24,21 +25,21 @@ class ImportCommand : public Command {
            "  wharf import sort.lackey --out sort.wtrace\n"
            "  wharf import sort.lackey.xz --out sort.wtrace --limit 1000000\n";
   }
-  void declare(CLI::App& app) override {
+  void declare(Options& app) override {
     app.add_option("file", input_,
                    "Lackey text or generic R/W text, plain, gz, xz or zstd; or a binary trace")
-        ->type_name("FILE")
-        ->required();
-    app.add_option("-o,--out", output_, "File to write")->type_name("FILE")->required();
+        .type_name("FILE")
+        .required();
+    app.add_option("-o,--out", output_, "File to write").type_name("FILE").required();
     app.add_flag("--force", force_, "Replace an existing file");
     app.add_option("--skip", options_.skip_accesses, "Leave out this many accesses at the start")
-        ->type_name("N");
+        .type_name("N");
     app.add_option("--limit", options_.limit_accesses, "Stop after this many accesses")
-        ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        .type_name("N")
+        .positive();
     app.add_option("--level", options_.compression_level, "zstd level, 0 (none) to 19")
-        ->type_name("N")
-        ->check(CLI::Range(0, 19));
+        .type_name("N")
+        .range(0, 19);
   }
   Result<ExitCode> run(const Console& console) override {
     std::error_code status;

@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/nearest_name.h"
 #include "cli/command.h"
@@ -156,7 +157,7 @@ class ListCommand : public Command {
            "  wharf list scenarios\n"
            "  wharf list keys --json\n";
   }
-  void declare(CLI::App& app) override {
+  void declare(Options& app) override {
     app.add_option(
         "what", what_,
         "scenarios, profiles, stacks, workloads, verbs, collectives, sizes, studies, stages or keys");

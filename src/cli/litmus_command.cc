@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -43,20 +44,20 @@ class LitmusCommand : public Command {
     return "  wharf litmus tests/litmus/*.litmus\n"
            "  wharf litmus tests/litmus/l02-acquire-flag.litmus --design baseline --witness\n";
   }
-  void declare(CLI::App& app) override {
+  void declare(Options& app) override {
     app.add_option("file", files_, "Litmus files; docs/litmus.md tells how to write one")
-        ->type_name("FILE")
-        ->required();
+        .type_name("FILE")
+        .required();
     app.add_option("--design", designs_,
                    "Only this ordering design; may be repeated. All that a file names if not given")
-        ->type_name("DESIGN");
+        .type_name("DESIGN");
     app.add_flag("--witness", options_.wants_witness,
                  "A shortest trace of every outcome that is seen, not only of those that fail");
     app.add_flag("--every-step", every_step_,
                  "Take each message and memory access as a step of its own, without the reduction");
     app.add_option("--states", options_.limits.states, "Stop a search after that many states")
-        ->type_name("N")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32U));
+        .type_name("N")
+        .range(std::uint64_t{1}, std::uint64_t{1} << 32U);
     app.add_flag("--release-before-acquire", rcsc_,
                  "A release write takes effect before a later acquire read (RCsc)");
     app.add_flag("--write-before-read", write_before_read_,

@@ -20,16 +20,16 @@ Result<Probability> read_probability(std::string_view option, const std::string&
 
 }  // namespace
 
-void LiveOptions::declare(CLI::App& app) {
-  app.add_option("--protocol", protocol, "ub (default) or roce")->type_name("ub|roce");
+void LiveOptions::declare(Options& app) {
+  app.add_option("--protocol", protocol, "ub (default) or roce").type_name("ub|roce");
   app.add_option("--loss", loss, "Share of arriving packets that this side drops, such as 5%")
-      ->type_name("SHARE");
+      .type_name("SHARE");
   app.add_option("--duplication", duplication, "Share of arriving packets that this side takes twice")
-      ->type_name("SHARE");
+      .type_name("SHARE");
   app.add_option("--seed", seed,
                  "Seed of the injected faults and of what is drawn; from the system by default")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      .type_name("N")
+      .positive();
   app.add_flag("--busy-poll", busy_poll, "Never sleep: lowest latency, a whole core");
 }
 

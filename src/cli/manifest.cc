@@ -6,6 +6,7 @@
 
 #include <ctime>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "cli/data_files.h"
 #include "cli/version.h"

@@ -2,7 +2,7 @@
 // manifest.json: the one file of a result that is not a function of scenario and seed alone.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "cli/console.h"

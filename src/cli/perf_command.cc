@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -64,45 +65,45 @@ class PerfCommand : public Command {
            "  wharf perf 127.0.0.1 --verb send --all-sizes --duration 2s\n"
            "  wharf perf 127.0.0.1 --workload cas_lock --parties 2 --set loop.operations=500\n";
   }
-  void declare(CLI::App& app) override {
+  void declare(Options& app) override {
     app.add_option("host", host_, "Address of the server, with :PORT if it is not the protocol's own")
-        ->type_name("HOST")
-        ->required();
+        .type_name("HOST")
+        .required();
     live_.declare(app);
     verb_option_ = app.add_option("--verb", verb_, "read, write, send, fetch_add, ...; write by default")
-                       ->type_name("VERB");
+                       .type_name("VERB");
     size_option_ = app.add_option("--size", size_, "Bytes of a message, such as 64, 64B or 4KiB; atomics: 8")
-                       ->type_name("SIZE");
+                       .type_name("SIZE");
     iterations_option_ = app.add_option("--iterations", iterations_, "Measured operations, 10000 by default")
-                             ->type_name("N")
-                             ->check(CLI::PositiveNumber);
+                             .type_name("N")
+                             .positive();
     duration_option_ =
-        app.add_option("--duration", duration_, "Measure for so long instead, such as 5s")->type_name("TIME");
+        app.add_option("--duration", duration_, "Measure for so long instead, such as 5s").type_name("TIME");
     warmup_option_ =
         app.add_option("--warmup", warmup_, "Operations before the measured ones, 100 by default")
-            ->type_name("N");
+            .type_name("N");
     concurrency_option_ = app.add_option("--concurrency", concurrency_, "Operations in flight, 1 by default")
-                              ->type_name("N")
-                              ->check(CLI::PositiveNumber);
+                              .type_name("N")
+                              .positive();
     all_sizes_option_ =
         app.add_flag("--all-sizes", all_sizes_,
                      "Every power of two from 8B to 1MiB (ub sends: 64KiB), at most 256MiB of each");
-    auto* workload =
+    Option workload =
         app.add_option("--workload", workload_, "Run this workload on the server's memory instead")
-            ->type_name("NAME");
+            .type_name("NAME");
     app.add_option("--parties", parties_, "Clients that run the workload together, 1 by default")
-        ->type_name("N")
-        ->needs(workload)
-        ->check(CLI::Range(1, 64));
+        .type_name("N")
+        .needs(workload)
+        .range(1, 64);
     app.add_option("--set", overrides_, "Override one key of the workload, as key=value; may be repeated")
-        ->type_name("KEY=VALUE")
-        ->needs(workload)
-        ->allow_extra_args(false);
-    verb_option_->excludes(workload);
-    size_option_->excludes(workload);
-    all_sizes_option_->excludes(workload);
-    all_sizes_option_->excludes(size_option_);
-    iterations_option_->excludes(duration_option_);
+        .type_name("KEY=VALUE")
+        .needs(workload)
+        .one_value_each();
+    verb_option_.excludes(workload);
+    size_option_.excludes(workload);
+    all_sizes_option_.excludes(workload);
+    all_sizes_option_.excludes(size_option_);
+    iterations_option_.excludes(duration_option_);
   }
 
   Result<ExitCode> run(const Console& console) override {
@@ -165,10 +166,10 @@ class PerfCommand : public Command {
     run.config = workload::default_config(*kind);
     run.parties = parties_;
     workload::LoopConfig& loop = workload::loop_config(run.config);
-    if (iterations_option_->count() != 0) loop.operations = iterations_;
-    if (warmup_option_->count() != 0) loop.warmup_operations = warmup_;
-    if (concurrency_option_->count() != 0) loop.concurrency = concurrency_;
-    if (duration_option_->count() != 0) WHARF_TRY(read_duration(loop));
+    if (iterations_option_.given()) loop.operations = iterations_;
+    if (warmup_option_.given()) loop.warmup_operations = warmup_;
+    if (concurrency_option_.given()) loop.concurrency = concurrency_;
+    if (duration_option_.given()) WHARF_TRY(read_duration(loop));
     WHARF_TRY(apply_overrides(run.config));
 
     config.program = run;
@@ -212,7 +213,7 @@ class PerfCommand : public Command {
     loop.operations = iterations_;
     loop.warmup_operations = warmup_;
     loop.concurrency = concurrency_;
-    if (duration_option_->count() != 0) return read_duration(loop);
+    if (duration_option_.given()) return read_duration(loop);
     return {};
   }
 
@@ -229,7 +230,7 @@ class PerfCommand : public Command {
       }
       return sizes;
     }
-    if (size_option_->count() == 0) return std::vector<std::uint32_t>{verbs::is_atomic(verb) ? 8U : 64U};
+    if (!size_option_.given()) return std::vector<std::uint32_t>{verbs::is_atomic(verb) ? 8U : 64U};
     std::uint32_t bare = 0;
     const auto [end, status] = std::from_chars(size_.data(), size_.data() + size_.size(), bare);
     if (status == std::errc{} && end == size_.data() + size_.size()) return std::vector<std::uint32_t>{bare};
@@ -343,13 +344,13 @@ class PerfCommand : public Command {
   std::uint32_t concurrency_ = 1;
   std::uint32_t parties_ = 1;
   bool all_sizes_ = false;
-  CLI::Option* verb_option_ = nullptr;
-  CLI::Option* size_option_ = nullptr;
-  CLI::Option* iterations_option_ = nullptr;
-  CLI::Option* duration_option_ = nullptr;
-  CLI::Option* warmup_option_ = nullptr;
-  CLI::Option* concurrency_option_ = nullptr;
-  CLI::Option* all_sizes_option_ = nullptr;
+  Option verb_option_;
+  Option size_option_;
+  Option iterations_option_;
+  Option duration_option_;
+  Option warmup_option_;
+  Option concurrency_option_;
+  Option all_sizes_option_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/fabric_run.h"
@@ -40,21 +41,20 @@ class RunCommand : public Command {
            "      --set observe.flows=1000000001,1000000003 \\\n"
            "      --capture leaf0-host0=port.pcapng\n";
   }
-  void declare(CLI::App& app) override {
+  void declare(Options& app) override {
     scenario_.declare(app);
-    app.get_option("scenario")->required(false);  // Runs of many hosts have none.
+    app.option("scenario").required(false);  // Runs of many hosts have none.
     fabric_.declare(app);
-    app.add_option("-o,--out", out_, "Directory for the result files; new or empty")->check(given_value());
+    app.add_option("-o,--out", out_, "Directory for the result files; new or empty").not_empty();
     app.add_flag("--force", force_, "Replace an earlier result in --out");
     app.add_option("--wire", wire_, "structs (fast) or bytes (encode and decode every hop; same results)")
-        ->check(CLI::IsMember({"structs", "bytes"}));
+        .one_of({"structs", "bytes"});
     app.add_option(
            "--capture", captures_,
            "Write capture.pcapng (needs --out). Runs of many hosts: what leaves a port, named as wharf "
            "topo show --ports does, into a file; may be repeated")
-        ->type_name("[PORT=FILE]")
-        ->expected(0, 1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        .type_name("[PORT=FILE]")
+        .value_optional();
     app.add_flag("--timeline", timeline_, "Write timeline.pftrace for Perfetto (needs --out)");
     app.add_flag("--plot", plot_,
                  "Runs of many hosts: draw completion times, and the series of observe.*, with gnuplot "

@@ -35,20 +35,12 @@ Error missing_file(const std::string& file) {
 
 }  // namespace
 
-CLI::Validator given_value() {
-  return {
-      [](const std::string& text) { return text.empty() ? std::string("found no value, expected one") : ""; },
-      ""};
-}
-
-void ScenarioOptions::declare(CLI::App& app) {
-  app.add_option("scenario", file, "Scenario file (TOML)")->type_name("FILE")->required();
+void ScenarioOptions::declare(Options& app) {
+  app.add_option("scenario", file, "Scenario file (TOML)").type_name("FILE").required();
   app.add_option("--set", overrides, "Override one key, as key=value; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  app.add_option("--profile", profile, "Short for --set model.profile=NAME")
-      ->type_name("NAME")
-      ->check(given_value());
+      .type_name("KEY=VALUE")
+      .one_value_each();
+  app.add_option("--profile", profile, "Short for --set model.profile=NAME").type_name("NAME").not_empty();
 }
 
 Result<void> ScenarioOptions::read() {

@@ -2,24 +2,21 @@
 // The options that every command about a scenario shares: the file, --set and --profile.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/options.h"
 #include "sim/scenario/scenario.h"
 
 namespace wharf::cli {
-
-/// Refuses an empty word, as a shell gives for a variable that is not set.
-CLI::Validator given_value();
 
 struct ScenarioOptions {
   std::string file;
   std::string profile;
   std::vector<std::string> overrides;
 
-  void declare(CLI::App& app);
+  void declare(Options& app);
   /// Reads the file once, for it may be a pipe; everything below needs that. A file that does not exist is
   /// looked for among the shipped scenarios for a nearest name.
   Result<void> read();

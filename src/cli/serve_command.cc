@@ -2,6 +2,8 @@
 // wharf serve: exposes memory of this process to clients such as `wharf perf`.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -21,17 +23,17 @@ class ServeCommand : public Command {
            "  wharf serve --protocol roce --listen 127.0.0.1:4791 --size 64MiB\n"
            "  wharf serve --once --loss 5% --json\n";
   }
-  void declare(CLI::App& app) override {
+  void declare(Options& app) override {
     live_.declare(app);
     app.add_option(
            "--listen", listen_,
            "Address to listen on, with :PORT (0: any free one); 4792 for ub and 4791 for roce by default")
-        ->type_name("ADDRESS");
-    app.add_option("--size", size_, "Memory to expose, 64MiB by default")->type_name("SIZE");
+        .type_name("ADDRESS");
+    app.add_option("--size", size_, "Memory to expose, 64MiB by default").type_name("SIZE");
     app.add_option("--clients", clients_,
                    "Clients at once, each with an equal part of the memory; 16 by default")
-        ->type_name("N")
-        ->check(CLI::Range(1, 1024));
+        .type_name("N")
+        .range(1, 1024);
     app.add_flag("--share-memory", share_memory_,
                  "Let every client reach all of the memory, not only its own part");
     app.add_flag("--once", once_, "End when the last client has left");

@@ -2,6 +2,8 @@
 // wharf state --jetties N --hosts M: bytes of NIC state, record by record.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/command.h"
 #include "cli/engine_memory.h"
 #include "engine/roce/state_report.h"
@@ -61,16 +63,16 @@ class StateCommand : public Command {
     return "  wharf state --jetties 1024 --hosts 1024\n"
            "  wharf state --jetties 8 --hosts 8 --json\n";
   }
-  void declare(CLI::App& app) override {
-    const auto range = CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20U);
+  void declare(Options& app) override {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 20U;
     app.add_option("--jetties", jetties_, "Jetties, or endpoints of RoCE, 1 to 1048576")
-        ->type_name("N")
-        ->required()
-        ->check(range);
+        .type_name("N")
+        .required()
+        .range(std::uint64_t{1}, kMost);
     app.add_option("--hosts", hosts_, "Hosts that they talk to, 1 to 1048576")
-        ->type_name("N")
-        ->required()
-        ->check(range);
+        .type_name("N")
+        .required()
+        .range(std::uint64_t{1}, kMost);
   }
   Result<ExitCode> run(const Console& console) override {
     const ub::StateReport ub = ub::state_report(jetties_, hosts_);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
@@ -78,24 +79,22 @@ class StudyCommand : public Command {
            "  wharf study run ordering/figure5 --out out/reads --captures\n"
            "  wharf study report --out studies.html\n";
   }
-  void declare(CLI::App& app) override {
-    app.require_subcommand(1);
-    list_ = app.add_subcommand("list", "List every study.");
-    run_ = app.add_subcommand("run", "Run studies by id.");
-    report_ = app.add_subcommand("report", "Run every study and write one HTML page.");
-    for (CLI::App* nested : {list_, run_, report_}) nested->fallthrough();
-    run_->add_option("id", ids_, "Studies, such as openurma/table6")->type_name("ID")->required();
-    CLI::Option* const out =
-        run_->add_option("-o,--out", out_, "Directory for rows, plots and scripts")->type_name("DIR");
-    run_->add_flag("--captures", captures_, "Into --out, too: captures of PCIe links, for wharf dissect")
-        ->needs(out);
-    run_->add_flag("--brief", brief_, "Tables and sentences, without rules and checks that hold");
-    report_->add_option("-o,--out", page_, "The page; its plots' scripts and numbers go beside it")
-        ->type_name("FILE");
+  void declare(Options& app) override {
+    list_ = app.add_nested("list", "List every study.");
+    run_ = app.add_nested("run", "Run studies by id.");
+    report_ = app.add_nested("report", "Run every study and write one HTML page.");
+    run_.add_option("id", ids_, "Studies, such as openurma/table6").type_name("ID").required();
+    const Option out =
+        run_.add_option("-o,--out", out_, "Directory for rows, plots and scripts").type_name("DIR");
+    run_.add_flag("--captures", captures_, "Into --out, too: captures of PCIe links, for wharf dissect")
+        .needs(out);
+    run_.add_flag("--brief", brief_, "Tables and sentences, without rules and checks that hold");
+    report_.add_option("-o,--out", page_, "The page; its plots' scripts and numbers go beside it")
+        .type_name("FILE");
   }
   Result<ExitCode> run(const Console& console) override {
-    if (list_->parsed()) return list(console);
-    Result<ExitCode> done = run_->parsed() ? run_some(console) : report(console);
+    if (list_.given()) return list(console);
+    Result<ExitCode> done = run_.given() ? run_some(console) : report(console);
     if (!interrupt_requested()) return done;
     console.error("interrupted; studies are judged whole, so nothing was written");
     return ExitCode::kInterrupted;
@@ -237,9 +236,9 @@ class StudyCommand : public Command {
   }
   static const char* name_of(const study::Check& check) { return study::name(check.kind); }
 
-  CLI::App* list_ = nullptr;
-  CLI::App* run_ = nullptr;
-  CLI::App* report_ = nullptr;
+  Options list_;
+  Options run_;
+  Options report_;
   std::vector<std::string> ids_;
   std::string out_;
   bool brief_ = false;

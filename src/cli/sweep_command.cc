@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <thread>
@@ -61,18 +62,18 @@ class SweepCommand : public Command {
            "  wharf sweep scenarios/incast.toml --vary fabric.control=sender,both\n"
            "  sqlite3 out/delay/results.sqlite 'select * from runs'\n";
   }
-  void declare(CLI::App& app) override {
+  void declare(Options& app) override {
     scenario_.declare(app);
     app.add_option("--vary", vary_, "A key and its values, as key=a,b,c; may be repeated")
-        ->type_name("KEY=A,B,...")
-        ->required()
-        ->allow_extra_args(false);
+        .type_name("KEY=A,B,...")
+        .required()
+        .one_value_each();
     app.add_option("-o,--out", out_,
                    "Directory for results.sqlite; an interrupted sweep goes on where it stopped")
-        ->type_name("DIR");
+        .type_name("DIR");
     app.add_option("-j,--jobs", jobs_, "Runs at a time, 1 to 1024; all cores by default")
-        ->type_name("N")
-        ->check(CLI::Range(1, 1024));
+        .type_name("N")
+        .range(1, 1024);
   }
 
   Result<ExitCode> run(const Console& console) override {

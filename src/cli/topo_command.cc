@@ -2,6 +2,7 @@
 // wharf topo show: draw and check a topology.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/command.h"
@@ -58,16 +59,14 @@ class TopoCommand : public Command {
            "  wharf topo show rails:2x4x8x4 --json\n"
            "  wharf topo show fat_tree:16 --ports\n";
   }
-  void declare(CLI::App& app) override {
-    app.require_subcommand(1);
-    CLI::App* show = app.add_subcommand("show", "Tiers, paths, capacity and what is wrong with a topology.");
-    show->fallthrough();
-    show->add_option("topology", topology_,
-                     "File (htsim's .topo, or a graph), or a name: back_to_back, star:HOSTS, fat_tree:HOSTS, "
-                     "leaf_spine:HOSTS, rails:SEGMENTSxSERVERSxRAILSxSPINES")
-        ->type_name("TOPOLOGY")
-        ->required();
-    show->add_flag("--ports", ports_, "List every port by the name that options and result files use");
+  void declare(Options& app) override {
+    Options show = app.add_nested("show", "Tiers, paths, capacity and what is wrong with a topology.");
+    show.add_option("topology", topology_,
+                    "File (htsim's .topo, or a graph), or a name: back_to_back, star:HOSTS, fat_tree:HOSTS, "
+                    "leaf_spine:HOSTS, rails:SEGMENTSxSERVERSxRAILSxSPINES")
+        .type_name("TOPOLOGY")
+        .required();
+    show.add_flag("--ports", ports_, "List every port by the name that options and result files use");
   }
   Result<ExitCode> run(const Console& console) override {
     auto file = load_topology(topology_, {});

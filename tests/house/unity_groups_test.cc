@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sources cmake/unity_groups.awk lets share a compilation: a wrong answer breaks a tree that only CI
-// builds.
+// Which sources cmake/unity_groups.awk lets share a compilation: a wrong answer breaks the build.
 #include <cstdio>
 #include <string>
 

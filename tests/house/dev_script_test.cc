@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ./dev says without building anything: its help lists every soak, and what it does not know it refuses.
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace wharf::house {
+namespace {
+
+struct Answer {
+  int code = -1;
+  std::string text;
+};
+
+Answer answer_of(const std::string& command) {
+  Answer answer;
+  std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return answer;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) answer.text += static_cast<char>(c);
+  const int status = ::pclose(pipe);
+  answer.code = status < 0 ? -1 : (status >> 8) & 0xff;
+  return answer;
+}
+
+/// The fields of tools/soaks.txt, line by line.
+std::vector<std::vector<std::string>> soaks() {
+  std::ifstream in("tools/soaks.txt");
+  std::vector<std::vector<std::string>> lines;
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    std::vector<std::string> fields{""};
+    for (std::size_t at = 0; at < line.size(); ++at) {
+      if (line.compare(at, 3, " | ") == 0) {
+        fields.emplace_back();
+        at += 2;
+      } else {
+        fields.back() += line[at];
+      }
+    }
+    lines.push_back(fields);
+  }
+  return lines;
+}
+
+TEST(DevScript, HelpListsEverySoakWithItsSentence) {
+  const Answer help = answer_of("./dev help");
+  EXPECT_EQ(help.code, 0);
+  const auto lines = soaks();
+  EXPECT_GE(lines.size(), 5U);
+  for (const auto& fields : lines) {
+    ASSERT_EQ(fields.size(), 4U) << "NAME | TARGET | COMMAND | SENTENCE: " << fields[0];
+    EXPECT_THAT(fields[0], ::testing::MatchesRegex("[a-z0-9-]+"));
+    EXPECT_EQ(fields[2].find('|'), std::string::npos)
+        << "a command with a pipe would be split: " << fields[2];
+    EXPECT_THAT(help.text, ::testing::HasSubstr("  " + fields[0]));
+    EXPECT_THAT(help.text, ::testing::HasSubstr(fields[3]));
+  }
+}
+
+TEST(DevScript, WhatItDoesNotKnowIsRefusedWithWhatThereIs) {
+  const Answer command = answer_of("./dev sook");
+  EXPECT_EQ(command.code, 2);
+  EXPECT_THAT(command.text, ::testing::HasSubstr("no such command: 'sook'"));
+  const Answer soak = answer_of("./dev soak nothing");
+  EXPECT_EQ(soak.code, 2);
+  EXPECT_THAT(soak.text, ::testing::HasSubstr("soak: no 'nothing'; there is: "));
+  for (const auto& fields : soaks()) EXPECT_THAT(soak.text, ::testing::HasSubstr(fields[0]));
+}
+
+// What Ninja says is told without a terminal as it is, but for its own status.
+TEST(DevScript, ProgressPassesWarningsOnAndKeepsTheStatusToItself) {
+  const Answer shown = answer_of(
+      "bash -c 'eval \"$(sed -n \"/^span()/,/^}/p;/^show_progress()/,/^}/p\" dev)\"; "
+      "printf \"%s\\n\" \"ninja: Entering directory x\" \"@1/2@Building CXX object src/a/CMakeFiles/b.o\" "
+      "\"a.cc:1: warning: odd\" | show_progress | cat'");
+  EXPECT_EQ(shown.code, 0);
+  EXPECT_EQ(shown.text, "a.cc:1: warning: odd\n");
+}
+
+}  // namespace
+}  // namespace wharf::house
