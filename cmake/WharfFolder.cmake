@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # How a folder becomes a library and a test program.
 
-# wharf_folder(NAME DEPENDS lib... [TEST_DEPENDS lib...] [TEST_LABEL label...] [COLD regex]): the library of one folder
-# under src/ from its *.cc, and one test program wharf_NAME_test from its *_test.cc. Folders without *.cc become
+# wharf_folder(NAME DEPENDS lib... [TEST_DEPENDS lib...] [TEST_LABEL label...] [COLD regex...]): the library of one
+# folder under src/ from its *.cc, and one test program wharf_NAME_test from its *_test.cc. Folders without *.cc become
 # header-only. TEST_LABEL names further CTest labels beside "unit"; "thread" puts the test into the tsan run. Sources
-# whose names without .cc match COLD run a few times in a run of the program: they are optimised less, not once more when
-# they are linked, and share a precompiled header (docs/decisions/0052).
+# whose names without .cc match one of COLD run a few times in a run of the program: they are optimised less, not once
+# more when they are linked, and share a precompiled header (docs/decisions/0052).
 function(wharf_folder name)
-  cmake_parse_arguments(ARG "" "COLD" "DEPENDS;TEST_DEPENDS;TEST_LABEL" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;TEST_DEPENDS;TEST_LABEL;COLD" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -15,7 +15,8 @@ function(wharf_folder name)
   if(sources)
     if(ARG_COLD)
       set(cold ${sources})
-      list(FILTER cold INCLUDE REGEX "/(${ARG_COLD})\\.cc$")
+      list(JOIN ARG_COLD "|" pattern)
+      list(FILTER cold INCLUDE REGEX "/(${pattern})\\.cc$")
       list(REMOVE_ITEM sources ${cold})
       wharf_cold(wharf_${name}_cold SOURCES ${cold} DEPENDS ${ARG_DEPENDS})
       set(cold $<TARGET_OBJECTS:wharf_${name}_cold>)

@@ -38,10 +38,10 @@ function(wharf_find_edited)
   set(WHARF_COMMITTED ${committed} PARENT_SCOPE)
 endfunction()
 
-# wharf_unity(TARGET file...): compiles up to twelve sources of a target as one. Which ones go together is found by reading
-# them, anew whenever one of them changes. An edited source keeps its place in its group, so that nothing else moves, but
-# is compiled by itself from then on; editing it again asks nothing of CMake. A source that does not compile with others
-# all the same gets the property SKIP_UNITY_BUILD_INCLUSION.
+# wharf_unity(TARGET file...): compiles up to twelve sources of a target as one. Which ones go together is found by
+# reading them, anew whenever one of them changes. An edited source keeps its place in its group, so that nothing else
+# moves, but is compiled by itself from then on; editing it again asks nothing of CMake. A source that does not compile
+# with others all the same gets the property SKIP_UNITY_BUILD_INCLUSION.
 function(wharf_unity target)
   if(WHARF_EACH)
     return()
