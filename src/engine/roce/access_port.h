@@ -3,10 +3,15 @@
 // and what each of them is for.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 
 #include "base/slot_pool.h"
 #include "engine/contract.h"
+#include "engine/roce/lazy_places.h"
 #include "engine/roce/position_ring.h"
 #include "wire/payload_pool.h"
 
@@ -19,114 +24,133 @@ enum class AccessPurpose : std::uint8_t {
   kResponseData,    ///< position: work request whose result is placed.
   kPlacement,       ///< position: answer that waits for it; detail: PSN of the packet.
   kReadPayload,     ///< position: in the read-ahead ring.
-  kAtomic,          ///< position: answer.
   kFetchWork,       ///< position, detail: first entry and count.
   kFetchReceive,    ///< position: one past the last entry.
   kSendCompletion,  ///< position: in the ring of send completions.
   kReceiveCompletion,
+  kAtomic,  ///< position: answer.
   kFetchQueueContext,
   kWriteQueueContext,
   kFetchKeyRecord,  ///< position: record number.
   kWriteKeyRecord,
 };
 
+/// One access, and what the engine does with its answer.
 struct AccessSlot {
   engine::Access access;
-  engine::AccessResult result;  ///< Kept while the answer waits for a context record.
-  AccessPurpose purpose = AccessPurpose::kPlacement;
-  engine::QueueId queue = 0;
   Position position = 0;
-  std::uint32_t detail = 0;
+  std::uint32_t detail = 0;      ///< See AccessPurpose.
+  Position entry = 0;            ///< Placement with `for_receive`: its receive entry.
+  std::uint32_t remote_key = 0;  ///< Placement of a WRITE: the key that allows it.
+  std::uint32_t next =
+      kNoSlot;  ///< In the list of accesses to hand out, to hold back, to process later; free.
+  AccessPurpose purpose = AccessPurpose::kPlacement;
   bool for_receive = false;  ///< Placement: lands in a receive entry.
   bool needs_entry = false;  ///< Placement: waits for receive entry `entry`.
   bool asked = false;        ///< The host has it and has not answered.
-  Position entry = 0;
-  std::uint32_t remote_key = 0;  ///< Placement of a WRITE: the key that allows it.
-  std::uint32_t next = kNoSlot;  ///< In the list of accesses to hand out, to hold back, or to process later.
+  bool open = false;
 };
+static_assert(std::is_trivially_copyable_v<AccessSlot>);
 
-/// Slots for accesses, and the list of those that the host has not taken yet. Memory is taken only by
-/// reserve(). An access with data owns one reference of its buffer until close().
+/// Slots for accesses, and the list of those that the host has not taken yet. Room is promised by reserve()
+/// alone, and memory is taken when more accesses are open than ever before. An access with data owns one
+/// reference of its buffer until close(). A free slot keeps the fields of an access that seldom change.
 class AccessPort {
  public:
   explicit AccessPort(wire::PayloadPool& pool) : pool_(&pool) {}
 
   void reserve(std::uint32_t slots) {
-    capacity_ = slots > capacity_ ? slots : capacity_;
-    slots_.reserve(capacity_);
+    capacity_ = std::max(capacity_, slots);
+    make_room(capacity_);
   }
   std::uint32_t capacity() const { return capacity_; }
   /// Slots for everything but context records, which have some of their own.
-  std::uint32_t available() const {
-    return capacity_ - kept_for_context_ - (slots_.in_use() - context_in_use_);
-  }
+  std::uint32_t available() const { return capacity_ - kept_for_context_ - in_use_; }
   /// Takes `count` slots out of the capacity, for context records alone.
   void keep_for_context(std::uint32_t count) { kept_for_context_ = count; }
   /// Makes sure that `count` accesses to context records can be opened beside all others.
   void reserve_for_context(std::uint32_t count) {
-    slots_.reserve(capacity_ - kept_for_context_ + context_in_use_ + count);
+    make_room(capacity_ - kept_for_context_ + context_in_use_ + count);
   }
-  /// Slots that exist, and the memory of all.
-  std::uint32_t places() const { return slots_.capacity(); }
-  std::size_t bytes_held() const { return slots_.bytes_held(); }
+  /// Slots that exist, those that were ever used, and the memory of these.
+  std::uint32_t places() const { return places_; }
+  std::uint32_t places_touched() const { return extent_; }
+  std::size_t bytes_touched() const { return std::size_t{extent_} * sizeof(AccessSlot); }
 
-  /// A slot for a new access of `queue`; one must be available.
-  AccessSlot& open(AccessPurpose purpose, engine::AccessKind kind, engine::QueueId queue, Position position) {
-    const std::uint32_t index = slots_.acquire();
-    WHARF_CHECK(index != kNoSlot);
+  /// A slot for a new access of `queue`, relaxed and without data; one must be available. The caller sets
+  /// address, length and operation, and what its kind and purpose need beyond.
+  [[gnu::always_inline]] AccessSlot& open(AccessPurpose purpose, engine::AccessKind kind,
+                                          engine::QueueId queue, Position position, std::uint32_t stream,
+                                          bool at_target) {
+    const std::uint32_t index = acquire();
     AccessSlot& slot = slots_[index];
-    slot.access = engine::Access{};
-    slot.access.id = index;
     slot.access.kind = kind;
+    slot.access.order = verbs::AccessOrder::kRelaxed;
+    slot.access.count = 1;
+    slot.access.at_target = at_target;
     slot.access.queue = queue;
-    slot.purpose = purpose;
-    slot.queue = queue;
+    slot.access.stream = stream;
     slot.position = position;
-    slot.detail = 0;
+    slot.purpose = purpose;
     slot.for_receive = false;
     slot.needs_entry = false;
     slot.asked = false;
-    slot.remote_key = 0;
-    slot.next = kNoSlot;
-    if (is_context(purpose)) ++context_in_use_;
+    slot.open = true;
+    if (is_context(purpose)) {
+      ++context_in_use_;
+    } else {
+      ++in_use_;
+    }
     return slot;
   }
   AccessSlot& slot(std::uint32_t index) { return slots_[index]; }
-  bool is_open(std::uint32_t index) const { return slots_.is_used(index); }
+  bool is_open(std::uint32_t index) const { return index < extent_ && slots_[index].open; }
   /// Whether the host has taken `index` and not answered it.
-  bool is_asked(std::uint32_t index) const { return slots_.is_used(index) && slots_[index].asked; }
+  bool is_asked(std::uint32_t index) const { return index < extent_ && slots_[index].asked; }
 
   /// Hands the access out with the next next_access().
   void issue(AccessSlot& slot) {
     const std::uint32_t index = slot.access.id;
     slot.next = kNoSlot;
-    if (last_ == kNoSlot) {
+    if (first_ == kNoSlot) {
       first_ = index;
     } else {
       slots_[last_].next = index;
     }
     last_ = index;
   }
-  bool next(engine::Access& out) {
+  [[gnu::always_inline]] bool next(engine::Access& out) {
     if (first_ == kNoSlot) return false;
     AccessSlot& slot = slots_[first_];
-    out = slot.access;
-    slot.asked = true;
     first_ = slot.next;
-    if (first_ == kNoSlot) last_ = kNoSlot;
-    slot.next = kNoSlot;
+    slot.asked = true;
+    out = slot.access;
     return true;
   }
 
   /// Ends an access that has been answered.
-  void close(AccessSlot& slot) {
-    if (is_context(slot.purpose)) --context_in_use_;
-    pool_->release(slot.access.data.buffer);
-    slots_.release(slot.access.id);
+  [[gnu::always_inline]] void close(AccessSlot& slot) {
+    WHARF_CHECK(slot.open);
+    if (slot.access.data.length > 0) {
+      pool_->release(slot.access.data.buffer);
+      slot.access.data = wire::Payload{};
+    }
+    if (slot.purpose >= AccessPurpose::kAtomic) [[unlikely]] {
+      reset_words(slot.access);
+    }
+    if (is_context(slot.purpose)) {
+      --context_in_use_;
+    } else {
+      --in_use_;
+    }
+    slot.open = false;
+    slot.asked = false;
+    slot.next = first_free_;
+    first_free_ = slot.access.id;
   }
   /// Ends every access; nobody will answer any more.
   void close_all() {
-    for (std::uint32_t index = 0; index < slots_.capacity(); ++index) {
+    for (std::uint32_t index = 0; index < extent_; ++index) {
       if (is_open(index)) close(slots_[index]);
     }
   }
@@ -136,13 +160,44 @@ class AccessPort {
     return purpose >= AccessPurpose::kFetchQueueContext;
   }
 
-  wire::PayloadPool* pool_;
-  SlotPool<AccessSlot> slots_;
+  std::uint32_t acquire() {
+    const std::uint32_t index = first_free_;
+    if (index == kNoSlot) [[unlikely]]
+      return acquire_fresh();
+    first_free_ = slots_[index].next;
+    return index;
+  }
+  std::uint32_t acquire_fresh() {
+    WHARF_CHECK(extent_ < places_);
+    std::construct_at(&slots_[extent_])->access.id = extent_;
+    return extent_++;
+  }
+  /// Only atomics have operands; their slots go back without.
+  static void reset_words(engine::Access& access) {
+    access.atomic = verbs::Verb::kFetchAdd;
+    access.operand = {};
+    access.compare = {};
+  }
+  void make_room(std::uint32_t places) {
+    if (places <= places_) return;
+    // Many queue pairs are made one after the other: most of them find room.
+    places_ = std::max(places, 2 * places_);
+    memory_.reserve(places_ * sizeof(AccessSlot), extent_ * sizeof(AccessSlot));
+    slots_ = reinterpret_cast<AccessSlot*>(memory_.data());
+  }
+
+  AccessSlot* slots_ = nullptr;
+  std::uint32_t first_ = kNoSlot;  ///< Accesses to hand out.
+  std::uint32_t last_ = kNoSlot;
+  std::uint32_t first_free_ = kNoSlot;
+  std::uint32_t extent_ = 0;    ///< Slots before this one were used.
   std::uint32_t capacity_ = 0;  ///< Slots in all, but for what context records may need beyond their own.
   std::uint32_t kept_for_context_ = 0;
+  std::uint32_t in_use_ = 0;  ///< But for context records.
   std::uint32_t context_in_use_ = 0;
-  std::uint32_t first_ = kNoSlot;
-  std::uint32_t last_ = kNoSlot;
+  std::uint32_t places_ = 0;
+  wire::PayloadPool* pool_;
+  LazyPlaces memory_;
 };
 
 }  // namespace wharf::roce

@@ -31,7 +31,8 @@ void CongestionControl::add_queue(QueueId id) {
   if (fresh_) {
     WHARF_CHECK(id == senders_.size());
     senders_.emplace_back(*fresh_);
-    senders_.back().flights.reserve(*core_.arena, flight_places(core_.config));
+    const std::uint32_t places = flight_places(core_.config);
+    senders_.back().flights.attach(core_.arena->make_span<Flight>(places).data(), places);
     wakes_.reserve(id + 1);
   }
   if (core_.config.min_time_between_cnps > kTimeZero) {
@@ -274,7 +275,7 @@ congestion::SenderTrace CongestionControl::trace(wire::HostAddress peer) const {
 std::size_t CongestionControl::bytes_held() const {
   std::size_t bytes = senders_.capacity() * sizeof(Sender) + receivers_.capacity() * sizeof(Receiver) +
                       owing_.bytes_held() + wakes_.bytes_held();
-  for (const Sender& sender : senders_) bytes += sender.flights.bytes_held();
+  for (const Sender& sender : senders_) bytes += sender.flights.capacity() * sizeof(Flight);
   return bytes;
 }
 

@@ -44,6 +44,8 @@ class CongestionControl {
 
   // --- Reaction point. ---
 
+  /// Whether queue pairs have a controller.
+  bool controls() const { return fresh_.has_value(); }
   /// Whether the front packet of `flow`, which is listed under `send_class`, has to wait. It is listed again
   /// when it may go.
   bool holds(TimePs now, const QueuePair& pair, Flow flow, std::size_t send_class) {

@@ -18,7 +18,8 @@ std::uint64_t key_record(std::uint32_t index) { return std::uint64_t{1} << 32U |
 
 }  // namespace
 
-ContextStore::ContextStore(EngineCore& core) : core_(core) {
+ContextStore::ContextStore(EngineCore& core)
+    : core_(core), is_unlimited_(core.config.queue_cache_entries == 0 && core.config.key_cache_entries == 0) {
   const RoceConfig& config = core.config;
   if (config.queue_cache_entries > 0) queues_.emplace(config.queue_cache_entries);
   if (config.key_cache_entries > 0) keys_.emplace(config.key_cache_entries);
@@ -62,7 +63,7 @@ bool ContextStore::defer_packet(TimePs now, QueuePair& pair, const wire::Packet&
 
 void ContextStore::defer_access(TimePs now, QueuePair& pair, AccessSlot& slot,
                                 const engine::AccessResult& result) {
-  slot.result = result;
+  results_[slot.access.id] = result;
   slot.next = kNoSlot;
   core_.pool->retain(result.data.buffer);
   ContextState& cache = pair.cache;
@@ -197,10 +198,10 @@ void ContextStore::finish(TimePs now, QueuePair& pair) {
 
 AccessSlot& ContextStore::open(AccessPurpose purpose, AccessKind kind, engine::QueueId queue,
                                std::uint32_t index, std::uint64_t address, std::uint32_t bytes) {
-  AccessSlot& slot = core_.port.open(purpose, kind, queue, index);
-  slot.access.stream = EngineCore::kContextStream;
+  AccessSlot& slot = core_.port.open(purpose, kind, queue, index, kContextStream, false);
   slot.access.address = address;
   slot.access.length = bytes;
+  slot.access.operation = {};
   return slot;
 }
 
@@ -293,7 +294,7 @@ void ContextStore::access_done(TimePs now, AccessSlot& slot, const engine::Acces
     return true;
   };
   if (slot.purpose == AccessPurpose::kFetchQueueContext) {
-    QueuePair& pair = core_.queue(slot.queue);
+    QueuePair& pair = core_.queue(slot.access.queue);
     pair.cache.fetching = false;
     if (pair.cache.discard_fetch) {
       pair.cache.discard_fetch = false;
@@ -318,7 +319,7 @@ void ContextStore::access_done(TimePs now, AccessSlot& slot, const engine::Acces
       insert_key(now, index);
     }
   } else if (slot.purpose == AccessPurpose::kWriteQueueContext) {
-    ContextState& cache = core_.queue(slot.queue).cache;
+    ContextState& cache = core_.queue(slot.access.queue).cache;
     --cache.writing;
     if (failed && !cache.resident && !cache.lost) {
       cache.lost = true;
@@ -356,6 +357,7 @@ void ContextStore::keep_room() {
   key_writes_.reserve(key_writes_.size() + core_.keys.size() + 1);
   // One more for the eviction that the control side starts itself.
   core_.port.reserve_for_context(kAccessSlots + 1);
+  results_.resize(core_.port.places());
 }
 
 void ContextStore::adopt(TimePs now, QueuePair& pair) {
@@ -381,7 +383,7 @@ void ContextStore::adopt_key(TimePs now, std::uint32_t index) {
 
 void ContextStore::forget(TimePs now, QueuePair& pair) {
   while (AccessSlot* slot = pop_access(pair)) {
-    core_.pool->release(slot->result.data.buffer);
+    core_.pool->release(answer(*slot).data.buffer);
     core_.port.close(*slot);
   }
   while (front_packet(pair) != nullptr) pop_packet(now, pair);

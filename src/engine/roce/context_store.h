@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/lru_index.h"
 #include "base/ring.h"
@@ -27,7 +28,7 @@ class ContextStore {
  public:
   explicit ContextStore(EngineCore& core);
 
-  bool is_unlimited() const { return !queues_ && !keys_; }
+  bool is_unlimited() const { return is_unlimited_; }
 
   /// Whether `pair` may be worked on now; otherwise what is to be done must be deferred. Marks the record as
   /// used.
@@ -55,8 +56,10 @@ class ContextStore {
 
   /// A served queue pair whose records have arrived, or null.
   QueuePair* next_ready(TimePs now);
-  /// The access answer that waits longest, taken out; null when none does.
+  /// The access whose answer waits longest, taken out; null when none does.
   AccessSlot* pop_access(QueuePair& pair);
+  /// What the host answered to an access from pop_access().
+  const engine::AccessResult& answer(const AccessSlot& slot) const { return results_[slot.access.id]; }
   /// The packet that waits longest, or null; it stays until pop_packet().
   const wire::Packet* front_packet(const QueuePair& pair) const;
   void pop_packet(TimePs now, QueuePair& pair);
@@ -92,6 +95,8 @@ class ContextStore {
   /// served, kWritesLimit evictions, and an eviction for each fetch that was under way when these were
   /// reached.
   static constexpr std::uint32_t kAccessSlots = 2 * kServedLimit + 2 * kWritesLimit;
+  /// Stream of context traffic, apart from all queues.
+  static constexpr std::uint32_t kContextStream = 0xffff'ffff;
   static constexpr std::uint32_t kQueueRecordBytes = sizeof(QueuePairContext);
   static constexpr std::uint32_t kKeyRecordBytes = sizeof(MemoryKeyRecord);
 
@@ -130,6 +135,7 @@ class ContextStore {
   bool key_write_under_way(std::uint32_t index) const;
 
   EngineCore& core_;
+  const bool is_unlimited_;
   std::optional<LruIndex> queues_;
   std::optional<LruIndex> keys_;
   std::size_t served_limit_ = 1;
@@ -139,6 +145,7 @@ class ContextStore {
   Ring<engine::QueueId> waiting_;   ///< Those with ContextState::lined_up; some no longer wait.
   Ring<engine::QueueId> ready_;     ///< Those with ContextState::ready; some are no longer served.
   SlotPool<DeferredPacket> packets_;
+  std::vector<engine::AccessResult> results_;  ///< By access slot: answers that wait.
   std::uint32_t writes_under_way_ = 0;
 };
 

@@ -3,7 +3,9 @@
 // timers, counters. It makes no protocol decision.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,6 +33,16 @@ enum class Flow : std::uint8_t { kRequests, kAnswers };
 inline constexpr std::array<wire::TrafficClass, 3> kSendClasses{
     wire::TrafficClass::kAcknowledgement, wire::TrafficClass::kRetransmission, wire::TrafficClass::kData};
 inline constexpr std::size_t kSendClassCount = kSendClasses.size();
+/// The list of a traffic class; kSendClassCount for those that no flow has.
+inline constexpr std::array<std::uint8_t, wire::kTrafficClassCount> kListOfClass = [] {
+  std::array<std::uint8_t, wire::kTrafficClassCount> lists{};
+  lists.fill(static_cast<std::uint8_t>(kSendClassCount));
+  for (std::size_t at = 0; at < kSendClassCount; ++at) {
+    lists[static_cast<std::size_t>(kSendClasses[at])] = static_cast<std::uint8_t>(at);
+  }
+  return lists;
+}();
+static_assert(std::is_sorted(kSendClasses.begin(), kSendClasses.end()), "the lowest bit is the most urgent");
 
 /// First wire number of a queue pair; smaller ones are reserved (0 and 1 are management).
 inline constexpr std::uint32_t kFirstQueueNumber = 17;
@@ -70,7 +82,7 @@ struct EngineCore {
   std::vector<std::unique_ptr<QueuePair>> queues;
   reliability::DeadlineHeap timers;                              ///< By queue.
   std::array<Ring<std::uint32_t>, kSendClassCount> ready_flows;  ///< queue * 2 + flow.
-  std::uint32_t flows_listed = 0;                                ///< Entries in all of them.
+  wire::TrafficClassMask classes_listed = 0;                     ///< Those whose list is not empty.
   Ring<QueueId> completed;                                       ///< Queues with something for poll().
   Ring<QueueId> kicked;   ///< Queues to run again at the end of the current input.
   Ring<QueueId> starved;  ///< Queues that found no access slot; run again when slots are free.
@@ -80,17 +92,10 @@ struct EngineCore {
 
   // --- Memory ---
 
-  /// Streams of a queue: one for what it does for its own program, one for what it does for its peer.
-  static std::uint32_t stream_of(QueueId id, bool at_target) { return id * 2 + (at_target ? 1U : 0U); }
-  /// Stream of context traffic, apart from all queues.
-  static constexpr std::uint32_t kContextStream = 0xffff'ffff;
-
-  AccessSlot& open_access(AccessPurpose purpose, engine::AccessKind kind, QueuePair& pair, Position position,
-                          bool at_target) {
-    AccessSlot& slot = port.open(purpose, kind, pair.id, position);
-    slot.access.at_target = at_target;
-    slot.access.stream = stream_of(pair.id, at_target);
-    return slot;
+  [[gnu::always_inline]] AccessSlot& open_access(AccessPurpose purpose, engine::AccessKind kind,
+                                                 QueuePair& pair, Position position, bool at_target) {
+    // One stream for what a queue pair does for its own program, one for what it does for its peer.
+    return port.open(purpose, kind, pair.id, position, pair.id * 2 + (at_target ? 1U : 0U), at_target);
   }
   /// Slots that payload fetches leave for everything else, so that answers and completions never wait for
   /// requests.
@@ -139,7 +144,20 @@ struct EngineCore {
     if (listed) return;
     listed = true;
     ready_flows[send_class].push_back(pair.id * 2 + static_cast<std::uint32_t>(flow));
-    ++flows_listed;
+    classes_listed |= wire::mask_of(kSendClasses[send_class]);
+  }
+  /// Takes the first flow out of a list, which is not empty.
+  void unlist_flow(QueuePair& pair, Flow flow, std::size_t send_class) {
+    ready_flows[send_class].pop_front();
+    if (ready_flows[send_class].empty()) {
+      classes_listed &= static_cast<wire::TrafficClassMask>(~wire::mask_of(kSendClasses[send_class]));
+    }
+    pair.flow_listed[static_cast<std::size_t>(flow)] = false;
+  }
+  /// The most urgent list that is not empty and whose class is in `classes`, or kSendClassCount.
+  std::size_t first_list(wire::TrafficClassMask classes) const {
+    const auto listed = static_cast<unsigned>(classes_listed & classes);
+    return listed == 0 ? kSendClassCount : kListOfClass[static_cast<std::size_t>(std::countr_zero(listed))];
   }
 
   /// The next instant at which `pair` needs expire().
@@ -158,10 +176,14 @@ struct EngineCore {
   }
 
   void issue_completions(QueuePair& pair) {
-    issue_completions(pair, pair.send_completions, pair.send_completions_issued,
-                      AccessPurpose::kSendCompletion);
-    issue_completions(pair, pair.receive_completions, pair.receive_completions_issued,
-                      AccessPurpose::kReceiveCompletion);
+    if (pair.send_completions_issued != pair.send_completions.tail()) {
+      issue_completions<AccessPurpose::kSendCompletion>(pair, pair.send_completions,
+                                                        pair.send_completions_issued);
+    }
+    if (pair.receive_completions_issued != pair.receive_completions.tail()) {
+      issue_completions<AccessPurpose::kReceiveCompletion>(pair, pair.receive_completions,
+                                                           pair.receive_completions_issued);
+    }
   }
 
   void push_event(engine::AsyncEventKind kind, const QueuePair& pair) {
@@ -199,22 +221,21 @@ struct EngineCore {
 
  private:
   /// Writes the completion records in order, each after every earlier access of its stream.
-  void issue_completions(QueuePair& pair, PositionRing<CompletionEntry>& ring, Position& issued,
-                         AccessPurpose purpose) {
+  template <AccessPurpose kPurpose>
+  void issue_completions(QueuePair& pair, PositionRing<CompletionEntry>& ring, Position& issued) {
+    constexpr bool kAtTarget = kPurpose == AccessPurpose::kReceiveCompletion;
     while (issued != ring.tail()) {
       if (port.available() == 0) return starve(pair);
-      const CompletionEntry& entry = ring[issued];
-      AccessSlot& slot = open_access(purpose, engine::AccessKind::kWriteCompletion, pair, issued,
-                                     purpose == AccessPurpose::kReceiveCompletion);
+      AccessSlot& slot = open_access(kPurpose, engine::AccessKind::kWriteCompletion, pair, issued, kAtTarget);
       slot.access.order = verbs::AccessOrder::kRelease;
       slot.access.length = config.completion_bytes;
       slot.access.address =
           pair.config.completion_ring +
           std::uint64_t{pair.completions_written++ % (pair.config.send_depth + pair.config.receive_depth)} *
               config.completion_bytes;
-      slot.access.operation = entry.completion.operation;
+      slot.access.operation = ring[issued].operation;
       // Behind placements that wait for their receive entry.
-      if (slot.access.at_target && pair.held_first != kNoSlot) {
+      if (kAtTarget && pair.held_first != kNoSlot) {
         hold(pair, slot);
       } else {
         port.issue(slot);

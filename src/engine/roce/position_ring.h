@@ -1,70 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bounded FIFO whose elements are named by positions that never repeat, so that a late answer about an
-// element that is gone is recognised as late.
+// A ring addressed by absolute positions: hardware rings are read, retried and completed by position, not
+// from the front alone.
 #pragma once
 
 #include <bit>
 #include <cstdint>
-#include <span>
 
-#include "base/arena.h"
 #include "base/check.h"
 
 namespace wharf::roce {
 
-/// Number of an element since the ring was made; wraps after 2^32, far beyond the ring's capacity.
+/// Position in a ring: counts pushes since the ring was made, modulo 2^32.
 using Position = std::uint32_t;
 
-/// Elements live at positions [head, tail). Memory is taken only by reserve().
+/// FIFO of T whose elements keep their position from push to pop. It lives in places that its owner attaches.
+/// Whenever it is empty, it begins again at the first of them: the cache still has that one, and a ring that
+/// never holds many elements never touches many places.
 template <typename T>
 class PositionRing {
  public:
-  /// Makes room for `capacity` (a power of two) elements; the ring is empty and positions go on counting.
-  /// Takes memory of `arena` when it never had as much.
-  void reserve(Arena& arena, std::uint32_t capacity) {
+  /// Takes `capacity` places (a power of two) at `memory`; the ring is empty and positions go on counting.
+  void attach(T* memory, std::uint32_t capacity) {
     WHARF_CHECK(empty() && std::has_single_bit(capacity));
-    if (capacity > memory_.size()) memory_ = arena.make_span<T>(capacity);
-    slots_ = memory_.first(capacity);
+    if (memory != memory_) touched_ = 0;
+    memory_ = memory;
+    mask_ = capacity - 1;
+    origin_ = head_;
   }
 
   bool empty() const { return head_ == tail_; }
-  bool full() const { return tail_ - head_ == slots_.size(); }
+  bool full() const { return tail_ - head_ > mask_; }
   std::uint32_t size() const { return tail_ - head_; }
-  std::uint32_t capacity() const { return static_cast<std::uint32_t>(slots_.size()); }
+  std::uint32_t capacity() const { return mask_ + 1; }
   Position head() const { return head_; }
   Position tail() const { return tail_; }
   bool contains(Position position) const { return position - head_ < size(); }
 
-  T& operator[](Position position) { return slots_[position & (slots_.size() - 1)]; }
-  const T& operator[](Position position) const { return slots_[position & (slots_.size() - 1)]; }
+  T& operator[](Position position) { return memory_[(position - origin_) & mask_]; }
+  const T& operator[](Position position) const { return memory_[(position - origin_) & mask_]; }
   T& front() { return (*this)[head_]; }
   const T& front() const { return (*this)[head_]; }
   T& back() { return (*this)[tail_ - 1]; }
 
-  /// The element at the tail with whatever it held before; the caller sets every field. The ring is not full.
+  /// The element at the tail with whatever was there before; the caller sets every field that will be read.
+  /// The ring is not full.
   T& push_stale() {
     WHARF_CHECK(!full());
-    return (*this)[tail_++];
+    const std::uint32_t place = (tail_++ - origin_) & mask_;
+    if (place == touched_) ++touched_;
+    return memory_[place];
   }
   /// A reset element at the tail; the ring is not full.
   T& push() {
-    WHARF_CHECK(!full());
-    T& slot = (*this)[tail_++];
+    T& slot = push_stale();
     slot = T{};
     return slot;
   }
   void pop() {
     WHARF_CHECK(!empty());
-    ++head_;
+    if (++head_ == tail_) origin_ = head_;
   }
   /// Forgets every element; positions go on counting.
-  void clear() { head_ = tail_; }
+  void clear() { head_ = origin_ = tail_; }
 
-  std::size_t bytes_held() const { return memory_.size_bytes(); }
+  /// Bytes of the places that were ever used.
+  std::size_t bytes_touched() const { return std::size_t{touched_} * sizeof(T); }
 
  private:
-  std::span<T> memory_;
-  std::span<T> slots_;  ///< What is used of it.
+  T* memory_ = nullptr;
+  std::uint32_t mask_ = 0;
+  std::uint32_t touched_ = 0;  ///< Places before this one were used.
+  Position origin_ = 0;        ///< The position that lies in the first place.
   Position head_ = 0;
   Position tail_ = 0;
 };

@@ -7,11 +7,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
-#include <vector>
 
 #include "base/time.h"
 #include "engine/contract.h"
+#include "engine/roce/lazy_places.h"
+#include "engine/roce/pieces.h"
 #include "engine/roce/position_ring.h"
 #include "engine/roce/queue_state.h"
 #include "engine/roce/receive_queue.h"
@@ -97,16 +99,41 @@ static_assert(std::is_trivially_copyable_v<QueuePairContext>);
 
 // --- Rings of the requester ---
 
-/// One posted work request with what the requester knows about it.
-struct SendEntry {
-  verbs::WorkRequest request;
-  Psn first_psn = 0;
-  std::uint32_t packets = 0;   ///< PSNs that it takes.
-  std::uint32_t sequence = 0;  ///< SSN.
-  std::array<std::uint64_t, 2> atomic_result{};
-  bool fetched = false;  ///< The interface has the entry (in hand, or read from the ring).
-  verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
+/// Where the data of a request is.
+enum class SendForm : std::uint8_t {
+  kPieces,  ///< In local memory, if there is any.
+  kInline,  ///< In the entry.
+  kPlain,   ///< In one piece of local memory, not empty; a Send or Write without fence.
 };
+
+/// One posted work request: what a work-queue entry of RoCE holds, and what the requester knows about it.
+struct SendEntry {
+  std::uint64_t id;
+  wire::OperationTag operation;
+  std::uint64_t remote_address;
+  union {
+    Pieces local;
+    wire::Payload inline_data;  ///< SendForm::kInline; this ring holds a reference.
+  };
+  std::uint64_t operand;  ///< Atomics: operand or swap value.
+  std::uint64_t compare;
+  std::uint64_t original;  ///< Atomics: the value before.
+  std::uint32_t remote_key;
+  std::uint32_t immediate;  ///< kWriteImm, kSendImm; the key to invalidate of kSendInvalidate.
+  std::uint32_t length;     ///< Bytes.
+  Psn first_psn;
+  std::uint32_t packets;   ///< PSNs that it takes.
+  std::uint32_t sequence;  ///< SSN.
+  verbs::Verb verb;
+  std::uint8_t local_count;
+  verbs::CompletionStatus status;
+  bool signaled;
+  bool fence;
+  bool solicited;
+  SendForm form;
+  bool fetched;  ///< The interface has the entry (in hand, or read from the ring).
+};
+static_assert(sizeof(SendEntry) == 128);
 
 /// One request packet between payload fetch and transmission.
 struct TransmitEntry {
@@ -124,10 +151,36 @@ struct TransmitEntry {
 
 /// A completion on its way to the program.
 struct CompletionEntry {
-  verbs::Completion completion;
-  Position work = 0;  ///< Send side: which request, for errors that come late.
-  bool visible = false;
+  std::uint64_t id;
+  wire::OperationTag operation;
+  std::uint64_t original;  ///< Sends: of an atomic, the value before.
+  std::uint32_t length;
+  Position work;  ///< Which request or receive entry, for errors that come late.
+  std::uint32_t remote_host;
+  std::uint32_t remote_queue;
+  std::uint32_t immediate;
+  verbs::CompletionStatus status;
+  verbs::Verb verb;
+  bool has_immediate;
+  bool visible;
+
+  void show(verbs::CompletionKind kind, QueueId queue, verbs::Completion& out) const {
+    out.id = id;
+    out.status = status;
+    out.kind = kind;
+    out.verb = verb;
+    out.has_immediate = has_immediate;
+    out.length = length;
+    out.queue = queue;
+    out.remote_host = remote_host;
+    out.remote_queue = remote_queue;
+    out.immediate = immediate;
+    out.tag = 0;
+    out.atomic_result = {original, 0};
+    out.operation = operation;
+  }
 };
+static_assert(sizeof(CompletionEntry) == 48);
 
 // --- Rings of the responder ---
 
@@ -135,31 +188,33 @@ enum class AnswerKind : std::uint8_t { kAcknowledge, kNak, kRead, kAtomic };
 
 /// One answer that the responder owes, in the order in which the answers must leave.
 struct Answer {
-  AnswerKind kind = AnswerKind::kAcknowledge;
-  bool closed = false;   ///< Acknowledge: a packet with AckReq (or a READ behind it) ended the collection.
-  bool silent = false;   ///< Acknowledge: no packet asked for it, the next answer implies it.
-  bool started = false;  ///< READ, atomic: earlier writes are in memory, memory may be touched.
-  bool revoked = false;  ///< READ: its memory key was revoked.
-  bool failed = false;   ///< Acknowledge, atomic: memory answered with an error for `fault_psn`.
-  std::uint8_t syndrome = 0;
-  verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
-  std::uint16_t outstanding = 0;  ///< Placements and atomics that are not done.
+  wire::OperationTag operation;
+  std::uint64_t original = 0;  ///< Atomic: the value before.
   Psn psn = 0;
   Psn message_sequence = 0;
   Psn fault_psn = 0;
+  std::uint16_t outstanding = 0;  ///< Placements and atomics that are not done.
+  std::uint8_t syndrome = 0;
+  AnswerKind kind = AnswerKind::kAcknowledge;
+  bool closed = false;  ///< Acknowledge: a packet with AckReq (or a READ behind it) ended the collection.
+  bool silent = false;  ///< Acknowledge: no packet asked for it, the next answer implies it.
+  bool failed = false;  ///< Acknowledge, atomic: memory answered with an error for `fault_psn`.
+
+  // READs and atomics alone.
+  bool started = false;  ///< Earlier writes are in memory, memory may be touched.
+  bool revoked = false;  ///< READ: its memory key was revoked.
+  verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
+  verbs::Verb verb = verbs::Verb::kFetchAdd;
   std::uint32_t packets = 0;  ///< READ: response packets.
   std::uint32_t fetched = 0;  ///< READ: packets whose data has been asked for.
   std::uint32_t sent = 0;     ///< READ: packets transmitted.
   std::uint32_t length = 0;   ///< READ: bytes.
   std::uint32_t remote_key = 0;
   std::uint64_t address = 0;
-  std::uint64_t original = 0;  ///< Atomic: the value before.
-  std::uint64_t resource = 0;  ///< READ and atomic: number of the saved resource.
-  TimePs held_since = kNever;  ///< READ, atomic: held back by earlier writes.
+  std::uint64_t resource = 0;  ///< Number of the saved resource.
+  TimePs held_since = kNever;  ///< Held back by earlier writes.
   std::uint64_t operand = 0;   ///< Atomic: operand or swap value.
   std::uint64_t compare = 0;
-  verbs::Verb verb = verbs::Verb::kFetchAdd;
-  wire::OperationTag operation;
 };
 
 /// Data of one READ response packet between fetch and transmission.
@@ -222,6 +277,7 @@ struct QueuePair {
   Psn starting_psn = 0;           ///< Exported for the next connection.
   std::uint32_t connections = 0;  ///< How often it was connected, to draw fresh PSNs.
 
+  LazyPlaces places;  ///< Where all rings below lie.
   PositionRing<SendEntry> send;
   PositionRing<CompletionEntry> send_completions;
   PositionRing<CompletionEntry> receive_completions;
@@ -237,9 +293,11 @@ struct QueuePair {
   PositionRing<TransmitEntry> transmit;
   PositionRing<Answer> answers;
   PositionRing<ReadAhead> read_ahead;
-  Position read_expanding = 0;     ///< First answer whose READ data may still have to be asked for.
-  std::uint32_t held_answers = 0;  ///< READs and atomics that have not started.
-  std::vector<SavedResource> resources;
+  Position read_expanding = 0;         ///< First answer whose READ data may still have to be asked for.
+  std::uint32_t reads_to_fetch = 0;    ///< READs among the answers whose data has not all been asked for.
+  std::uint32_t held_answers = 0;      ///< READs and atomics that have not started.
+  SavedResource* resources = nullptr;  ///< As many as the connection saves, see saved_resources().
+  std::uint32_t resources_touched = 0;
   std::uint64_t resources_saved = 0;
   std::uint32_t responses_outstanding = 0;  ///< Placements of READ and atomic results at the requester.
   std::uint32_t held_first =
@@ -260,6 +318,17 @@ struct QueuePair {
   bool fatal = false;    ///< A request was refused for good: to the error state.
   bool kicked = false;   ///< In the list of queue pairs to run again.
   bool starved = false;  ///< In the list of queue pairs that found no access slot.
+
+  /// The resources that were ever saved; those with number 0 are forgotten.
+  std::span<SavedResource> saved_resources() const { return {resources, resources_touched}; }
+  /// The place of the resource that is saved next, reset; it displaces the oldest.
+  SavedResource& save_resource() {
+    const auto place = static_cast<std::uint32_t>(resources_saved % context.responder.resource_limit);
+    if (place >= resources_touched) resources_touched = place + 1;
+    resources[place] = SavedResource{};
+    resources[place].number = ++resources_saved;
+    return resources[place];
+  }
 };
 
 /// Whether `verb` expects data or a value back, and therefore counts as "READ or atomic".

@@ -4,18 +4,27 @@
 
 #include <cstdint>
 
+#include "engine/roce/pieces.h"
 #include "engine/roce/position_ring.h"
 #include "verbs/work_request.h"
 
 namespace wharf::roce {
 
+/// One receive entry.
+struct ReceiveEntry {
+  std::uint64_t id;
+  Pieces local;
+  std::uint8_t local_count;
+};
+static_assert(sizeof(ReceiveEntry) == 64);
+
 /// Positions: [head, taken) serve messages that arrive, [taken, tail) are free. Entries before `fetched` are
-/// on the interface, entries before `fetch_issued` are on their way. Memory is taken only by reserve().
+/// on the interface, entries before `fetch_issued` are on their way.
 class ReceiveQueue {
  public:
   /// `needs_fetch`: entries lie in host memory and are read before they are used.
-  void reserve(Arena& arena, std::uint32_t depth, bool needs_fetch) {
-    entries_.reserve(arena, depth);
+  void attach(ReceiveEntry* memory, std::uint32_t depth, bool needs_fetch) {
+    entries_.attach(memory, depth);
     needs_fetch_ = needs_fetch;
     clear();
   }
@@ -32,11 +41,16 @@ class ReceiveQueue {
   /// Entries that no message has taken yet.
   std::uint32_t free_entries() const { return entries_.tail() - taken_; }
 
-  void post(const verbs::ReceiveRequest& request) { entries_.push() = request; }
+  void post(const verbs::ReceiveRequest& request) {
+    ReceiveEntry& entry = entries_.push_stale();
+    entry.id = request.id;
+    entry.local.set(request.local, request.local_count);
+    entry.local_count = request.local_count;
+  }
 
   /// Takes the next free entry for a message; one is free.
   Position take() { return taken_++; }
-  const verbs::ReceiveRequest& entry(Position position) const { return entries_[position]; }
+  const ReceiveEntry& entry(Position position) const { return entries_[position]; }
   /// The oldest entry is completed.
   void pop() { entries_.pop(); }
   Position head() const { return entries_.head(); }
@@ -75,10 +89,10 @@ class ReceiveQueue {
     return has_bad_ && static_cast<std::int32_t>(position - first_bad_) >= 0;
   }
 
-  std::size_t bytes_held() const { return entries_.bytes_held(); }
+  std::size_t bytes_touched() const { return entries_.bytes_touched(); }
 
  private:
-  PositionRing<verbs::ReceiveRequest> entries_;
+  PositionRing<ReceiveEntry> entries_;
   bool needs_fetch_ = false;
   Position begin_ = 0;  ///< First position since the last clear().
   Position taken_ = 0;

@@ -2,7 +2,9 @@
 #include "engine/roce/requester.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <memory>
 
 #include "base/check.h"
 #include "engine/roce/retransmission.h"
@@ -20,7 +22,7 @@ using wire::RoceOpcode;
 
 /// Most PSNs between the oldest unanswered one and the end of what is asked for: half of the range in which
 /// "before" and "after" can be told apart. [IBTA vol 1 9.7.1]
-constexpr std::int32_t kPsnSpanLimit = 1 << 22;
+constexpr std::uint32_t kPsnSpanLimit = 1 << 22;
 
 /// A long message asks for an acknowledgement this often. [Linux rdma_rxe behaviour: about every 65 packets]
 constexpr std::uint32_t kAckInterval = 64;
@@ -29,6 +31,20 @@ std::uint32_t packets_for(std::uint32_t length, const QueuePairContext& context)
   const std::uint64_t count = (std::uint64_t{length} + context.path_mtu - 1) >> context.mtu_shift;
   return count == 0 ? 1 : static_cast<std::uint32_t>(count);
 }
+
+/// Of verbs with a payload: the opcode of a message of one packet.
+constexpr auto kSinglePacket = [] {
+  std::array<RoceOpcode, static_cast<std::size_t>(Verb::kFetchXor) + 1> opcodes{};
+  const auto set = [&opcodes](Verb verb, RoceOpcode opcode) {
+    opcodes[static_cast<std::size_t>(verb)] = opcode;
+  };
+  set(Verb::kWrite, RoceOpcode::kRcWriteOnly);
+  set(Verb::kWriteImm, RoceOpcode::kRcWriteOnlyImmediate);
+  set(Verb::kSend, RoceOpcode::kRcSendOnly);
+  set(Verb::kSendImm, RoceOpcode::kRcSendOnlyImmediate);
+  set(Verb::kSendInvalidate, RoceOpcode::kRcSendOnlyInvalidate);
+  return opcodes;
+}();
 
 std::uint64_t local_bytes(const verbs::WorkRequest& request) {
   std::uint64_t sum = 0;
@@ -124,9 +140,7 @@ PostStatus Requester::check(const QueuePair& pair, const verbs::WorkRequest& req
     const std::uint64_t have = is_inline ? request.inline_data.length : local_bytes(request);
     if (have != request.length || request.length > verbs::kMaxMessageBytes) return PostStatus::kBadRequest;
     // Half of the PSN range bounds a READ: 1 GiB at a path MTU of 256.
-    const std::uint64_t packets =
-        (std::uint64_t{request.length} + core_.config.path_mtu - 1) / core_.config.path_mtu;
-    if (packets > static_cast<std::uint64_t>(kPsnSpanLimit)) return PostStatus::kBadRequest;
+    if (request.length > std::uint64_t{kPsnSpanLimit} * core_.config.path_mtu) return PostStatus::kBadRequest;
   }
   // A slot is free again when the program has taken the completion.
   if (pair.send.size() + pair.send_completions.size() >= pair.config.send_depth)
@@ -138,16 +152,37 @@ PostStatus Requester::post(QueuePair& pair, const verbs::WorkRequest& request,
                            engine::Submission submission) {
   const PostStatus status = check(pair, request);
   if (status != PostStatus::kOk) return status;
+  const bool is_atomic = verbs::is_atomic(request.verb);
   SendEntry& entry = pair.send.push_stale();
-  entry.request = request;
-  entry.first_psn = 0;
-  entry.packets = 0;
-  entry.sequence = 0;
-  entry.atomic_result = {};
+  entry.id = request.id;
+  entry.operation = request.operation;
+  entry.remote_address = request.remote.address;
+  entry.operand = request.operand[0];
+  entry.compare = request.compare[0];
+  entry.original = 0;
+  entry.remote_key = request.remote.token.id;
+  entry.immediate = request.verb == Verb::kSendInvalidate ? request.invalidate.id
+                                                          : static_cast<std::uint32_t>(request.immediate);
+  entry.length = is_atomic ? 8 : request.length;
+  entry.verb = request.verb;
+  entry.local_count = request.local_count;
   entry.status = CompletionStatus::kSuccess;
-  if (verbs::is_atomic(request.verb)) entry.request.length = 8;
+  entry.signaled = request.signaled;
+  entry.fence = request.fence;
+  entry.solicited = request.solicited;
   entry.fetched = submission == engine::Submission::kInHand;
-  core_.pool->retain(request.inline_data.buffer);
+  if (entry.fetched && pair.fetch_issued + 1 == pair.send.tail()) ++pair.fetch_issued;
+  if (request.inline_data.kind != wire::PayloadKind::kNone) {
+    entry.form = SendForm::kInline;
+    std::construct_at(&entry.inline_data, request.inline_data);
+    core_.pool->retain(request.inline_data.buffer);
+  } else {
+    const bool is_plain = verbs::carries_payload(request.verb) && !request.fence && request.length > 0 &&
+                          request.local[0].length == request.length;
+    entry.form = is_plain ? SendForm::kPlain : SendForm::kPieces;
+    std::construct_at(&entry.local);
+    entry.local.set(request.local, request.local_count);
+  }
   return PostStatus::kOk;
 }
 
@@ -173,7 +208,7 @@ void Requester::fetch_work(QueuePair& pair) {
     slot.access.length = count * core_.config.work_entry_bytes;
     slot.access.address =
         pair.config.send_ring + std::uint64_t{first & ring_mask} * core_.config.work_entry_bytes;
-    slot.access.operation = pair.send[first].request.operation;
+    slot.access.operation = pair.send[first].operation;
     core_.port.issue(slot);
     pair.fetch_issued += count;
     ++pair.fetches_in_flight;
@@ -198,11 +233,10 @@ void Requester::wait(TimePs now, QueuePair& pair, const SendEntry& entry, trace:
   pair.waiting = true;
   pair.waiting_stage = stage;
   pair.waiting_since = now;
-  pair.waiting_operation = entry.request.operation;
+  pair.waiting_operation = entry.operation;
 }
 
-void Requester::stop_waiting(TimePs now, QueuePair& pair) {
-  if (!pair.waiting) return;
+void Requester::end_wait(TimePs now, QueuePair& pair) {
   pair.waiting = false;
   if (core_.tracer == nullptr) return;
   core_.tracer->span(pair.waiting_operation, pair.waiting_stage, pair.waiting_since, now,
@@ -213,18 +247,16 @@ bool Requester::may_start(TimePs now, QueuePair& pair, SendEntry& entry) {
   const RequesterContext& requester = pair.context.requester;
   // [IBTA vol 1 10.8.3.3: a fenced request waits for all earlier READs and atomics] Their results must be in
   // memory.
-  if (entry.request.fence && (requester.reads_outstanding > 0 || pair.responses_outstanding > 0)) {
+  if (entry.fence && (requester.reads_outstanding > 0 || pair.responses_outstanding > 0)) {
     wait(now, pair, entry, trace::Stage::kOrderWait);
     return false;
   }
-  if (expects_answer(entry.request.verb)) {
+  if (expects_answer(entry.verb)) {
     const auto span =
         static_cast<std::uint32_t>(wire::psn_difference(requester.next, requester.unacknowledged));
-    const std::uint32_t packets =
-        entry.request.verb == Verb::kRead ? packets_for(entry.request.length, pair.context) : 1;
+    const std::uint32_t packets = entry.verb == Verb::kRead ? packets_for(entry.length, pair.context) : 1;
     // [IBTA vol 1 9.4.4, 9.4.5: at most the negotiated number of READs and atomics outstanding]
-    if (requester.reads_outstanding >= requester.read_limit ||
-        (span > 0 && span + packets > static_cast<std::uint32_t>(kPsnSpanLimit))) {
+    if (requester.reads_outstanding >= requester.read_limit || (span > 0 && span + packets > kPsnSpanLimit)) {
       wait(now, pair, entry, trace::Stage::kWindowWait);
       return false;
     }
@@ -235,22 +267,21 @@ bool Requester::may_start(TimePs now, QueuePair& pair, SendEntry& entry) {
 void Requester::assign_psns(QueuePair& pair, SendEntry& entry) {
   RequesterContext& requester = pair.context.requester;
   entry.first_psn = requester.next_unassigned;
-  entry.packets = verbs::is_atomic(entry.request.verb) ? 1 : packets_for(entry.request.length, pair.context);
+  entry.packets = verbs::is_atomic(entry.verb) ? 1 : packets_for(entry.length, pair.context);
   requester.sequence = wire::psn_add(requester.sequence, 1);
   entry.sequence = requester.sequence;
   requester.next_unassigned = wire::psn_add(entry.first_psn, entry.packets);
   ++requester.assigned;
-  if (expects_answer(entry.request.verb)) ++requester.reads_outstanding;
+  if (expects_answer(entry.verb)) ++requester.reads_outstanding;
 }
 
-void Requester::advance(TimePs now, QueuePair& pair) {
-  if (pair.context.state != QueueState::kReadyToSend) return;
-  fetch_work(pair);
+void Requester::prepare(TimePs now, QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;
   if (requester.rnr_until != kNever) return;
   while (requester.sending != pair.send.tail()) {
     SendEntry& entry = pair.send[requester.sending];
     if (!entry.fetched || pair.transmit.full()) break;
+    if (entry.form == SendForm::kPlain && prepare_plain(pair, entry)) continue;
     if (entry.status != CompletionStatus::kSuccess) {
       // A local error is reported when everything before it is complete.
       if (requester.sending == pair.send.head()) fail(now, pair, entry.status);
@@ -265,7 +296,7 @@ void Requester::advance(TimePs now, QueuePair& pair) {
     if (is_new && !may_start(now, pair, entry)) break;
     // [IBTA vol 1 9.7.7.2: without credit one packet may go, and must be acknowledged]
     const std::uint32_t sequence = is_new ? wire::psn_add(requester.sequence, 1) : entry.sequence;
-    const bool limited = requester.credits_in_use && verbs::consumes_receive_entry(entry.request.verb) &&
+    const bool limited = requester.credits_in_use && verbs::consumes_receive_entry(entry.verb) &&
                          wire::psn_after(sequence, requester.credit_limit);
     if (limited && requester.limited_outstanding) {
       wait(now, pair, entry, trace::Stage::kWindowWait);
@@ -282,16 +313,59 @@ void Requester::advance(TimePs now, QueuePair& pair) {
   }
 }
 
+// The usual request, in one pass: new, of one packet, with nothing that could hold it back. False, and
+// nothing has happened, when it is not like that.
+bool Requester::prepare_plain(QueuePair& pair, SendEntry& entry) {
+  RequesterContext& requester = pair.context.requester;
+  const Psn psn = requester.next;
+  if (entry.length > pair.context.path_mtu || requester.sending != requester.assigned || pair.waiting ||
+      requester.credits_in_use || requester.limited_outstanding ||
+      entry.status != CompletionStatus::kSuccess || !core_.may_fetch_payload() ||
+      wire::psn_difference(psn, requester.unacknowledged) >=
+          static_cast<std::int32_t>(core_.config.window_packets)) {
+    return false;
+  }
+  const Position at = pair.transmit.tail();
+  TransmitEntry& packet = pair.transmit.push_stale();
+  packet.payload = wire::Payload{};
+  packet.psn = psn;
+  packet.psn_count = 1;
+  packet.work = requester.sending;
+  packet.packet = 0;
+  packet.pending = 1;
+  packet.acknowledge = true;
+  packet.gathered = false;
+  packet.failed = false;
+  packet.opcode = kSinglePacket[static_cast<std::size_t>(entry.verb)];
+  entry.first_psn = requester.next_unassigned;
+  entry.packets = 1;
+  entry.sequence = requester.sequence = wire::psn_add(requester.sequence, 1);
+  requester.next_unassigned = wire::psn_add(requester.next_unassigned, 1);
+  requester.next = wire::psn_add(psn, 1);
+  requester.assigned = ++requester.sending;
+  AccessSlot& slot = core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
+  slot.detail = 0;
+  slot.access.address = entry.local.address[0];
+  slot.access.length = entry.length;
+  slot.access.operation = entry.operation;
+  core_.port.issue(slot);
+  return true;
+}
+
 void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
   RequesterContext& requester = pair.context.requester;
-  const verbs::WorkRequest& request = entry.request;
   const Position at = pair.transmit.tail();
-  TransmitEntry& packet = pair.transmit.push();
+  TransmitEntry& packet = pair.transmit.push_stale();
+  packet.payload = wire::Payload{};
   packet.psn = requester.next;
+  packet.psn_count = 1;
   packet.work = requester.sending;
   packet.packet = requester.packet;
-  const bool answered = expects_answer(request.verb);
-  packet.opcode = opcode_of(request.verb, answered ? 0 : requester.packet, entry.packets);
+  packet.pending = 0;
+  packet.gathered = false;
+  packet.failed = false;
+  const bool answered = expects_answer(entry.verb);
+  packet.opcode = opcode_of(entry.verb, answered ? 0 : requester.packet, entry.packets);
   if (answered) {
     // A READ that is asked for again asks for the part that is missing.
     packet.psn_count = entry.packets - requester.packet;
@@ -304,7 +378,7 @@ void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
                          outstanding >= static_cast<std::int32_t>(core_.config.window_packets) ||
                          requester.limited_outstanding;
     const std::uint32_t offset = packet.packet << pair.context.mtu_shift;
-    const std::uint32_t length = std::min(pair.context.path_mtu, request.length - offset);
+    const std::uint32_t length = std::min(pair.context.path_mtu, entry.length - offset);
     if (length > 0) fetch_payload(pair, entry, packet, at, offset, length);
   }
   requester.next = wire::psn_add(requester.next, packet.psn_count);
@@ -320,37 +394,27 @@ void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
 // Asks memory for bytes [offset, offset + length) of the message; they may lie in several pieces.
 void Requester::fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitEntry& packet, Position at,
                               std::uint32_t offset, std::uint32_t length) {
-  const verbs::WorkRequest& request = entry.request;
-  if (request.inline_data.kind != wire::PayloadKind::kNone) {
-    packet.payload = wire::slice(request.inline_data, offset, length);
+  if (entry.form == SendForm::kInline) {
+    packet.payload = wire::slice(entry.inline_data, offset, length);
     core_.pool->retain(packet.payload.buffer);
     return;
   }
-  std::uint32_t done = 0;
-  std::uint64_t skip = offset;
-  for (std::uint8_t piece = 0; done < length; ++piece) {
-    const verbs::ScatterEntry& local = request.local[piece];
-    if (skip >= local.length) {
-      skip -= local.length;
-      continue;
-    }
-    const std::uint32_t part =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(local.length - skip, length - done));
-    if (part < length && !packet.gathered) {
-      const wire::BufferId buffer = core_.pool->acquire(length);
-      packet.payload = wire::bytes_payload(core_.pool->data(buffer), length, buffer);
-      packet.gathered = true;
-    }
-    AccessSlot& slot = core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
-    slot.detail = done;
-    slot.access.address = local.address + skip;
-    slot.access.length = part;
-    slot.access.operation = request.operation;
-    core_.port.issue(slot);
-    ++packet.pending;
-    done += part;
-    skip = 0;
-  }
+  entry.local.for_parts(
+      entry.local_count, offset, length, [&](std::uint64_t address, std::uint32_t done, std::uint32_t part) {
+        if (part < length && !packet.gathered) {
+          const wire::BufferId buffer = core_.pool->acquire(length);
+          packet.payload = wire::bytes_payload(core_.pool->data(buffer), length, buffer);
+          packet.gathered = true;
+        }
+        AccessSlot& slot =
+            core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
+        slot.detail = done;
+        slot.access.address = address;
+        slot.access.length = part;
+        slot.access.operation = entry.operation;
+        core_.port.issue(slot);
+        ++packet.pending;
+      });
 }
 
 void Requester::payload_fetched(TimePs, QueuePair& pair, AccessSlot& slot, const AccessResult& result) {
@@ -379,14 +443,7 @@ void Requester::discard_prepared(QueuePair& pair) {
 
 // --- Transmission ---
 
-std::size_t Requester::ready_class(const QueuePair& pair) const {
-  if (pair.transmit.empty() || pair.transmit.front().pending > 0) return kSendClassCount;
-  const bool resent = wire::psn_before(pair.transmit.front().psn, pair.context.requester.highest_sent);
-  return resent ? 1 : 2;
-}
-
 bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
-  if (pair.transmit.empty() || pair.transmit.front().pending > 0) return false;
   RequesterContext& requester = pair.context.requester;
   TransmitEntry& packet = pair.transmit.front();
   SendEntry& entry = pair.send[packet.work];
@@ -399,9 +456,8 @@ bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
     core_.kick(pair);
     return false;
   }
-  const verbs::WorkRequest& request = entry.request;
   const QueuePairContext& context = pair.context;
-  begin_packet(core_.config, context, request.operation, out);
+  begin_packet(core_.config, context, entry.operation, out);
   out.payload = packet.payload;
   wire::RocePacket& roce = out.roce;
   roce.bth.opcode = packet.opcode;
@@ -409,14 +465,14 @@ bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
   roce.bth.acknowledge_request = packet.acknowledge;
   const std::uint16_t headers = wire::roce_headers(packet.opcode);
   const bool ends_message = packet.packet + 1 == entry.packets;
-  roce.bth.solicited = request.solicited && ends_message && verbs::consumes_receive_entry(request.verb);
-  if ((headers & wire::kRoceImmediate) != 0) roce.immediate = static_cast<std::uint32_t>(request.immediate);
-  if ((headers & wire::kRoceIeth) != 0) roce.invalidate_key = request.invalidate.id;
+  roce.bth.solicited = entry.solicited && ends_message && verbs::consumes_receive_entry(entry.verb);
+  if ((headers & wire::kRoceImmediate) != 0) roce.immediate = entry.immediate;
+  if ((headers & wire::kRoceIeth) != 0) roce.invalidate_key = entry.immediate;
   if ((headers & wire::kRoceReth) != 0) {
     const std::uint32_t offset = packet.packet << context.mtu_shift;
-    roce.reth = {request.remote.address + offset, request.remote.token.id, request.length - offset};
+    roce.reth = {entry.remote_address + offset, entry.remote_key, entry.length - offset};
   } else if ((headers & wire::kRoceAtomicEth) != 0) {
-    roce.atomic = {request.remote.address, request.operand[0], request.compare[0], request.remote.token.id};
+    roce.atomic = {entry.remote_address, entry.operand, entry.compare, entry.remote_key};
   }
 
   requester.sent = wire::psn_add(packet.psn, packet.psn_count);

@@ -28,12 +28,21 @@ class Requester {
   engine::PostStatus post(QueuePair& pair, const verbs::WorkRequest& request, engine::Submission submission);
 
   /// Prepares as many packets as window, fences, credits and slots allow.
-  void advance(TimePs now, QueuePair& pair);
+  void advance(TimePs now, QueuePair& pair) {
+    if (pair.context.state != QueueState::kReadyToSend) return;
+    if (pair.fetch_issued != pair.send.tail()) fetch_work(pair);
+    if (pair.context.requester.sending != pair.send.tail()) prepare(now, pair);
+  }
 
-  /// Takes the prepared packet at the front and fills `out`; false when it is not complete.
+  /// Takes the packet at the front, which ready_class() has found complete, and fills `out`; false when local
+  /// memory failed to give its payload.
   bool transmit(TimePs now, QueuePair& pair, wire::Packet& out);
   /// The urgency list that the front packet belongs to, or kSendClassCount when none is complete.
-  std::size_t ready_class(const QueuePair& pair) const;
+  static std::size_t ready_class(const QueuePair& pair) {
+    if (pair.transmit.empty() || pair.transmit.front().pending > 0) return kSendClassCount;
+    const bool resent = wire::psn_before(pair.transmit.front().psn, pair.context.requester.highest_sent);
+    return resent ? 1 : 2;
+  }
 
   /// ACK, NAK, RNR NAK, READ response or atomic acknowledge.
   void receive(TimePs now, QueuePair& pair, const wire::Packet& packet);
@@ -48,18 +57,27 @@ class Requester {
   void fail(TimePs now, QueuePair& pair, verbs::CompletionStatus status);
   /// Completes everything that is posted with kFlushed.
   void flush(QueuePair& pair);
+  /// Drops the reference that a request with inline data holds.
+  void release_inline(const SendEntry& entry) {
+    if (entry.form == SendForm::kInline) core_.pool->release(entry.inline_data.buffer);
+  }
   /// Drops prepared packets, keeping their requests.
   void discard_prepared(QueuePair& pair);
 
  private:
   bool may_start(TimePs now, QueuePair& pair, SendEntry& entry);
   void assign_psns(QueuePair& pair, SendEntry& entry);
+  void prepare(TimePs now, QueuePair& pair);
+  bool prepare_plain(QueuePair& pair, SendEntry& entry);
   void prepare_packet(QueuePair& pair, SendEntry& entry);
   void fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitEntry& packet, Position at,
                      std::uint32_t offset, std::uint32_t length);
   void fetch_work(QueuePair& pair);
   void wait(TimePs now, QueuePair& pair, const SendEntry& entry, trace::Stage stage);
-  void stop_waiting(TimePs now, QueuePair& pair);
+  void stop_waiting(TimePs now, QueuePair& pair) {
+    if (pair.waiting) end_wait(now, pair);
+  }
+  void end_wait(TimePs now, QueuePair& pair);
   SendEntry* acknowledge_through(QueuePair& pair, Psn through);
   void take_acknowledge(TimePs now, QueuePair& pair, const wire::RocePacket& roce);
   void take_read_response(TimePs now, QueuePair& pair, SendEntry& entry, const wire::Packet& packet);

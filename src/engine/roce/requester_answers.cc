@@ -33,7 +33,7 @@ SendEntry* Requester::acknowledge_through(QueuePair& pair, Psn through) {
   while (pair.send.head() != requester.assigned) {
     SendEntry& entry = pair.send.front();
     if (wire::psn_after(entry.first_psn, through)) return nullptr;
-    if (expects_answer(entry.request.verb)) return &entry;
+    if (expects_answer(entry.verb)) return &entry;
     const Psn last = wire::psn_add(entry.first_psn, entry.packets - 1);
     if (wire::psn_before(through, last)) {
       if (!wire::psn_before(through, requester.unacknowledged)) {
@@ -84,7 +84,7 @@ void Requester::receive(TimePs now, QueuePair& pair, const wire::Packet& packet)
         return advance(now, pair);
       }
       ++core_.counters.dropped_stale_response;
-    } else if (waiting->request.verb == Verb::kRead) {
+    } else if (waiting->verb == Verb::kRead) {
       take_read_response(now, pair, *waiting, packet);
     } else {
       take_atomic_answer(now, pair, *waiting, packet);
@@ -162,7 +162,7 @@ void Requester::take_read_response(TimePs now, QueuePair& pair, SendEntry& entry
   const bool says_last =
       opcode == RoceOpcode::kRcReadResponseLast || opcode == RoceOpcode::kRcReadResponseOnly;
   const std::uint32_t offset = index << pair.context.mtu_shift;
-  const std::uint32_t length = std::min(pair.context.path_mtu, entry.request.length - offset);
+  const std::uint32_t length = std::min(pair.context.path_mtu, entry.length - offset);
   if (opcode == RoceOpcode::kRcAtomicAcknowledge || is_last != says_last || packet.payload.length != length) {
     // [IBTA vol 1 9.9.2.4: bad response]
     fail(now, pair, CompletionStatus::kResponseLength);
@@ -185,7 +185,7 @@ void Requester::take_atomic_answer(TimePs now, QueuePair& pair, SendEntry& entry
     return;
   }
   const std::uint64_t original = packet.roce.ack.atomic_original;
-  if (entry.request.local_count > 0) {
+  if (entry.local_count > 0) {
     // The value lands in host byte order.
     const wire::BufferId buffer = core_.pool->acquire(8);
     std::byte* bytes = core_.pool->data(buffer);
@@ -197,7 +197,7 @@ void Requester::take_atomic_answer(TimePs now, QueuePair& pair, SendEntry& entry
       return;
     }
   }
-  entry.atomic_result[0] = original;
+  entry.original = original;
   take_credits(pair, packet.roce.ack.aeth);
   requester.unacknowledged = wire::psn_add(requester.unacknowledged, 1);
   complete_oldest(pair);
@@ -207,29 +207,19 @@ void Requester::take_atomic_answer(TimePs now, QueuePair& pair, SendEntry& entry
 bool Requester::place(QueuePair& pair, const SendEntry& entry, std::uint32_t offset,
                       const wire::Payload& payload) {
   if (core_.port.available() < verbs::kMaxScatterEntries) return false;
-  std::uint32_t done = 0;
-  std::uint64_t skip = offset;
-  for (std::uint8_t piece = 0; done < payload.length; ++piece) {
-    WHARF_CHECK(piece < entry.request.local_count);
-    const verbs::ScatterEntry& local = entry.request.local[piece];
-    if (skip >= local.length) {
-      skip -= local.length;
-      continue;
-    }
-    const std::uint32_t part =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(local.length - skip, payload.length - done));
-    AccessSlot& slot =
-        core_.open_access(AccessPurpose::kResponseData, AccessKind::kWrite, pair, pair.send.head(), false);
-    slot.access.address = local.address + skip;
-    slot.access.length = part;
-    slot.access.data = wire::slice(payload, done, part);
-    slot.access.operation = entry.request.operation;
-    core_.pool->retain(payload.buffer);
-    core_.port.issue(slot);
-    ++pair.responses_outstanding;
-    done += part;
-    skip = 0;
-  }
+  entry.local.for_parts(entry.local_count, offset, payload.length,
+                        [&](std::uint64_t address, std::uint32_t done, std::uint32_t part) {
+                          AccessSlot& slot =
+                              core_.open_access(AccessPurpose::kResponseData, AccessKind::kWrite, pair,
+                                                pair.send.head(), false);
+                          slot.access.address = address;
+                          slot.access.length = part;
+                          slot.access.data = wire::slice(payload, done, part);
+                          slot.access.operation = entry.operation;
+                          core_.pool->retain(payload.buffer);
+                          core_.port.issue(slot);
+                          ++pair.responses_outstanding;
+                        });
   return true;
 }
 
@@ -243,7 +233,7 @@ void Requester::response_placed(QueuePair& pair, const AccessSlot& slot, const A
   if (pair.send.contains(slot.position)) pair.send[slot.position].status = status;
   for (Position at = pair.send_completions.head(); at != pair.send_completions.tail(); ++at) {
     CompletionEntry& entry = pair.send_completions[at];
-    if (entry.work == slot.position && !entry.visible) entry.completion.status = status;
+    if (entry.work == slot.position && !entry.visible) entry.status = status;
   }
 }
 
@@ -252,19 +242,20 @@ void Requester::response_placed(QueuePair& pair, const AccessSlot& slot, const A
 void Requester::complete_oldest(QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;
   SendEntry& entry = pair.send.front();
-  const verbs::WorkRequest& request = entry.request;
-  if (request.signaled || entry.status != CompletionStatus::kSuccess) {
-    const bool ok = entry.status == CompletionStatus::kSuccess;
-    CompletionEntry& record = pair.send_completions.push();
+  if (entry.signaled || entry.status != CompletionStatus::kSuccess) {
+    CompletionEntry& record = pair.send_completions.push_stale();
+    record.id = entry.id;
+    record.operation = entry.operation;
+    record.original = entry.original;
+    record.length = entry.status == CompletionStatus::kSuccess ? entry.length : 0;
     record.work = pair.send.head();
-    record.completion.id = request.id;
-    record.completion.status = entry.status;
-    record.completion.kind = verbs::CompletionKind::kSend;
-    record.completion.verb = request.verb;
-    record.completion.length = ok ? request.length : 0;
-    record.completion.queue = pair.id;
-    record.completion.atomic_result = entry.atomic_result;
-    record.completion.operation = request.operation;
+    record.remote_host = 0;
+    record.remote_queue = 0;
+    record.immediate = 0;
+    record.status = entry.status;
+    record.verb = entry.verb;
+    record.has_immediate = false;
+    record.visible = false;
   }
   if (requester.sending == pair.send.head()) {
     ++requester.sending;
@@ -272,11 +263,11 @@ void Requester::complete_oldest(QueuePair& pair) {
   }
   if (requester.assigned == pair.send.head()) {
     ++requester.assigned;  // Only when flushed: it never got its PSNs.
-  } else if (expects_answer(request.verb) && requester.reads_outstanding > 0) {
+  } else if (expects_answer(entry.verb) && requester.reads_outstanding > 0) {
     --requester.reads_outstanding;
   }
   if (pair.fetch_issued == pair.send.head()) ++pair.fetch_issued;
-  core_.pool->release(request.inline_data.buffer);
+  release_inline(entry);
   pair.send.pop();
   core_.issue_completions(pair);
 }

@@ -62,11 +62,19 @@ std::uint8_t Responder::ack_syndrome(const QueuePair& pair) const {
 }
 
 Answer& Responder::push_answer(QueuePair& pair, AnswerKind kind, Psn psn) {
-  Answer& answer = pair.answers.push();
-  answer.kind = kind;
+  Answer& answer = pair.answers.push_stale();
+  if (kind == AnswerKind::kRead || kind == AnswerKind::kAtomic) answer = Answer{};
+  answer.operation = {};
+  answer.original = 0;
   answer.psn = psn;
   answer.message_sequence = pair.context.responder.message_sequence;
+  answer.fault_psn = 0;
+  answer.outstanding = 0;
   answer.syndrome = ack_syndrome(pair);
+  answer.kind = kind;
+  answer.closed = false;
+  answer.silent = false;
+  answer.failed = false;
   return answer;
 }
 
@@ -105,34 +113,6 @@ void Responder::receiver_not_ready(QueuePair& pair, Psn psn) {
   push_nak(pair, wire::rnr_syndrome(core_.config.min_rnr_timer), psn);
 }
 
-void Responder::list_if_ready(QueuePair& pair) {
-  const std::size_t send_class = ready_class(pair);
-  if (send_class != kSendClassCount) core_.list_flow(pair, Flow::kAnswers, send_class);
-}
-
-std::size_t Responder::ready_class(QueuePair& pair) {
-  while (!pair.answers.empty()) {
-    const Answer& answer = pair.answers.front();
-    switch (answer.kind) {
-      case AnswerKind::kAcknowledge:
-        if (!answer.closed || answer.outstanding > 0) return kSendClassCount;
-        if (answer.silent && !answer.failed) {
-          pair.answers.pop();
-          continue;
-        }
-        return 0;
-      case AnswerKind::kNak:
-        return 0;
-      case AnswerKind::kAtomic:
-        return answer.started && answer.outstanding == 0 ? 0 : kSendClassCount;
-      case AnswerKind::kRead:
-        if (answer.fetched == answer.sent || !pair.read_ahead.front().ready) return kSendClassCount;
-        return 2;
-    }
-  }
-  return kSendClassCount;
-}
-
 void Responder::fill_header(const QueuePair& pair, const Answer& answer, wire::Packet& out) const {
   const QueuePairContext& context = pair.context;
   begin_packet(core_.config, context, answer.operation, out);
@@ -143,8 +123,25 @@ void Responder::fill_header(const QueuePair& pair, const Answer& answer, wire::P
   roce.ack = {answer.original, {answer.syndrome, answer.message_sequence}};
 }
 
+// An acknowledgement covers all before it: those that are ready together become one, which stays in front.
+void Responder::merge_acknowledgements(QueuePair& pair, wire::Packet& out) {
+  if (core_.config.acknowledge_every_request) return;
+  const Answer* last = nullptr;
+  while (pair.answers.size() > 1) {
+    const Answer& next = pair.answers[pair.answers.head() + 1];
+    if (next.kind != AnswerKind::kAcknowledge || !next.closed || next.outstanding > 0 || next.failed) break;
+    pair.answers.pop();
+    ++core_.counters.acknowledgements_merged;
+    last = &next;
+  }
+  if (last == nullptr) return;
+  out.operation = last->operation;
+  out.roce.bth.psn = last->psn;
+  out.roce.ack = {last->original, {last->syndrome, last->message_sequence}};
+}
+
+// The engine has asked ready_class() just before.
 bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
-  if (ready_class(pair) == kSendClassCount) return false;
   Answer& answer = pair.answers.front();
   fill_header(pair, answer, out);
   Counters& counters = core_.counters;
@@ -159,15 +156,7 @@ bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
   }
   switch (answer.kind) {
     case AnswerKind::kAcknowledge:
-      // An acknowledgement covers all before it: those that are ready together become one.
-      while (!core_.config.acknowledge_every_request && pair.answers.size() > 1) {
-        const Answer& next = pair.answers[pair.answers.head() + 1];
-        if (next.kind != AnswerKind::kAcknowledge || !next.closed || next.outstanding > 0 || next.failed)
-          break;
-        pair.answers.pop();
-        ++counters.acknowledgements_merged;
-        fill_header(pair, next, out);
-      }
+      merge_acknowledgements(pair, out);
       ++counters.acknowledgements_sent;
       pair.answers.pop();
       break;
@@ -229,7 +218,8 @@ void Responder::receive(TimePs now, QueuePair& pair, const wire::Packet& packet)
   const std::int32_t ahead = wire::psn_difference(packet.roce.bth.psn, responder.expected);
   bool usable = true;
   if (ahead == 0) {
-    usable = in_order(now, pair, packet);
+    usable = (packet.roce.bth.opcode == RoceOpcode::kRcWriteOnly && take_plain_write(pair, packet)) ||
+             in_order(now, pair, packet);
   } else if (ahead < 0) {
     ++core_.counters.duplicate_requests;
     usable = duplicate(now, pair, packet);
@@ -275,13 +265,46 @@ bool Responder::in_order(TimePs now, QueuePair& pair, const wire::Packet& packet
                                                 : take_send(pair, packet, step.first, step.last);
 }
 
+// The usual request in one pass: a WRITE of one packet behind which nothing is in progress. False, and
+// nothing has happened, when it is not like that.
+bool Responder::take_plain_write(QueuePair& pair, const wire::Packet& packet) {
+  ResponderContext& responder = pair.context.responder;
+  const wire::Reth& reth = packet.roce.reth;
+  const std::uint32_t length = packet.payload.length;
+  if (responder.message != MessageInProgress::kNone || length == 0 || length != reth.length ||
+      pair.held_first != kNoSlot || !core_.config.queue_rights.remote_write) {
+    return false;
+  }
+  const MemoryKeyRecord* const record =
+      core_.keys.find(pair.context.domain, reth.remote_key, reth.address, length, RemoteAccess::kWrite);
+  if (record == nullptr) return false;
+  Answer& answer = open_acknowledge(pair);
+  ++answer.outstanding;
+  AccessSlot& slot =
+      core_.open_access(AccessPurpose::kPlacement, AccessKind::kWrite, pair, pair.answers.tail() - 1, true);
+  slot.detail = packet.roce.bth.psn;
+  slot.remote_key = reth.remote_key;
+  slot.access.address = reth.address;
+  slot.access.length = length;
+  slot.access.data = packet.payload;
+  slot.access.order = record->write_order;
+  slot.access.operation = packet.operation;
+  core_.pool->retain(packet.payload.buffer);
+  core_.port.issue(slot);
+  responder.remote_key = reth.remote_key;
+  responder.length = length;
+  responder.address = reth.address + length;
+  responder.received = length;
+  accept(pair, answer, packet, true);
+  return true;
+}
+
 // The packet has been executed: count it, and acknowledge it if it asks for that.
-void Responder::accept(QueuePair& pair, const wire::Packet& packet, bool message_ends) {
+void Responder::accept(QueuePair& pair, Answer& answer, const wire::Packet& packet, bool message_ends) {
   ResponderContext& responder = pair.context.responder;
   responder.expected = wire::psn_add(responder.expected, 1);
   responder.nak_sent = false;
   if (message_ends) responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
-  Answer& answer = open_acknowledge(pair);
   answer.psn = packet.roce.bth.psn;
   answer.message_sequence = responder.message_sequence;
   answer.operation = packet.operation;
@@ -290,11 +313,11 @@ void Responder::accept(QueuePair& pair, const wire::Packet& packet, bool message
   answer.silent = false;
 }
 
-void Responder::place(QueuePair& pair, const wire::Packet& packet, std::uint64_t address,
+// `answer`, the newest one, waits for the placement.
+void Responder::place(QueuePair& pair, Answer& answer, const wire::Packet& packet, std::uint64_t address,
                       const wire::Payload& data, verbs::AccessOrder order, std::uint32_t remote_key) {
   const Position entry = pair.context.responder.receive_position;
   if (remote_key == 0 && pair.receives.is_bad(entry)) return;  // See refuse_bad_entry().
-  Answer& answer = open_acknowledge(pair);
   ++answer.outstanding;
   AccessSlot& slot =
       core_.open_access(AccessPurpose::kPlacement, AccessKind::kWrite, pair, pair.answers.tail() - 1, true);
@@ -343,13 +366,14 @@ bool Responder::take_write(QueuePair& pair, const wire::Packet& packet, bool fir
   // [IBTA vol 1 9.7.4.1.6: the packets carry exactly the DMA length]
   if (last ? length != remaining : remaining <= length) return refuse(pair, NakCode::kInvalidRequest, psn);
 
-  if (length > 0) place(pair, packet, address, packet.payload, record->write_order, key);
+  Answer& answer = open_acknowledge(pair);
+  if (length > 0) place(pair, answer, packet, address, packet.payload, record->write_order, key);
   responder.remote_key = key;
   responder.length = total;
   responder.address = address + length;
   responder.received = received + length;
   responder.message = last ? MessageInProgress::kNone : MessageInProgress::kWrite;
-  accept(pair, packet, last);
+  accept(pair, answer, packet, last);
   if (takes_entry) {
     responder.receive_position = pair.receives.take();
     fetch_receives(pair, packet.operation);
@@ -373,10 +397,9 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
     return refuse(pair, NakCode::kRemoteAccess, psn);
 
   const Position position = first ? pair.receives.taken() : responder.receive_position;
-  const verbs::ReceiveRequest& entry = pair.receives.entry(position);
+  const ReceiveEntry& entry = pair.receives.entry(position);
   const std::uint32_t offset = first ? 0 : responder.received;
-  std::uint64_t room = 0;
-  for (std::uint8_t at = 0; at < entry.local_count; ++at) room += entry.local[at].length;
+  const std::uint64_t room = entry.local.bytes(entry.local_count);
   // [IBTA vol 1 9.7.4.1.6: the receive buffer is too small]
   if (std::uint64_t{offset} + length > room) return refuse(pair, NakCode::kInvalidRequest, psn);
 
@@ -385,23 +408,15 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
     responder.received = 0;
     fetch_receives(pair, packet.operation);
   }
-  std::uint32_t done = 0;
-  std::uint64_t skip = offset;
-  for (std::uint8_t piece = 0; done < length; ++piece) {
-    const verbs::ScatterEntry& local = entry.local[piece];
-    if (skip >= local.length) {
-      skip -= local.length;
-      continue;
-    }
-    const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(local.length - skip, length - done));
-    place(pair, packet, local.address + skip, wire::slice(packet.payload, done, part),
-          verbs::AccessOrder::kRelaxed, 0);
-    done += part;
-    skip = 0;
-  }
+  Answer& answer = open_acknowledge(pair);
+  entry.local.for_parts(entry.local_count, offset, length,
+                        [&](std::uint64_t address, std::uint32_t done, std::uint32_t part) {
+                          place(pair, answer, packet, address, wire::slice(packet.payload, done, part),
+                                verbs::AccessOrder::kRelaxed, 0);
+                        });
   responder.received += length;
   responder.message = last ? MessageInProgress::kNone : MessageInProgress::kSend;
-  accept(pair, packet, last);
+  accept(pair, answer, packet, last);
   if (last) {
     if (invalidates) {
       core_.keys.invalidate(roce.invalidate_key);
@@ -416,21 +431,34 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
   return true;
 }
 
+// The completion of the oldest receive entry, which says nothing of a message yet.
+CompletionEntry& Responder::push_receive_completion(QueuePair& pair, Verb verb,
+                                                    verbs::CompletionStatus status) {
+  CompletionEntry& record = pair.receive_completions.push_stale();
+  record.id = pair.receives.entry(pair.receives.head()).id;
+  record.operation = {};
+  record.original = 0;
+  record.length = 0;
+  record.work = pair.receives.head();
+  record.remote_host = 0;
+  record.remote_queue = 0;
+  record.immediate = 0;
+  record.status = status;
+  record.verb = verb;
+  record.has_immediate = false;
+  record.visible = false;
+  return record;
+}
+
 void Responder::complete_receive(QueuePair& pair, const wire::Packet& packet, Verb verb,
                                  std::uint32_t length) {
-  CompletionEntry& record = pair.receive_completions.push();
-  verbs::Completion& completion = record.completion;
-  record.work = pair.receives.head();
-  completion.id = pair.receives.entry(pair.receives.head()).id;
-  completion.kind = verbs::CompletionKind::kReceive;
-  completion.verb = verb;
-  completion.length = length;
-  completion.queue = pair.id;
-  completion.remote_host = pair.context.remote_host;
-  completion.remote_queue = pair.context.remote_queue_number;
-  completion.has_immediate = carries_immediate(packet.roce.bth.opcode);
-  completion.immediate = completion.has_immediate ? packet.roce.immediate : 0;
-  completion.operation = packet.operation;
+  CompletionEntry& record = push_receive_completion(pair, verb, verbs::CompletionStatus::kSuccess);
+  record.operation = packet.operation;
+  record.length = length;
+  record.remote_host = pair.context.remote_host;
+  record.remote_queue = pair.context.remote_queue_number;
+  record.has_immediate = carries_immediate(packet.roce.bth.opcode);
+  record.immediate = record.has_immediate ? packet.roce.immediate : 0;
   pair.receives.pop();
   core_.issue_completions(pair);
 }
@@ -442,7 +470,7 @@ void Responder::post_receive(QueuePair& pair, const verbs::ReceiveRequest& reque
   fetch_receives(pair);
 }
 
-void Responder::fetch_receives(QueuePair& pair, wire::OperationTag operation) {
+void Responder::fetch_receives_ahead(QueuePair& pair, wire::OperationTag operation) {
   const std::uint32_t ring_mask = pair.config.receive_depth - 1;
   // One fetch has its slot, see kAccessesPerPacket; those ahead of need leave the packet's own slots alone.
   for (std::uint32_t kept = 0;; kept = kAccessesPerPacket) {
@@ -515,22 +543,20 @@ void Responder::fail_placement(QueuePair& pair, Answer& answer, Psn psn, Positio
 void Responder::end_entry(QueuePair& pair, Position entry, verbs::CompletionStatus status) {
   for (Position at = pair.receive_completions.head(); at != pair.receive_completions.tail(); ++at) {
     CompletionEntry& record = pair.receive_completions[at];
-    if (record.work == entry && !record.visible) record.completion.status = status;
+    if (record.work == entry && !record.visible) record.status = status;
   }
 }
 
 void Responder::flush_receives(QueuePair& pair) {
   while (!pair.receives.empty()) {
-    CompletionEntry& record = pair.receive_completions.push();
-    record.completion.id = pair.receives.entry(pair.receives.head()).id;
-    record.completion.kind = verbs::CompletionKind::kReceive;
-    record.completion.verb = Verb::kSend;
     // The entry that ended the queue pair says why.
     const bool ended =
         pair.receives.head() != pair.receives.taken() && pair.receives.is_bad(pair.receives.head());
-    record.completion.status =
-        ended ? verbs::CompletionStatus::kLocalOperation : verbs::CompletionStatus::kFlushed;
-    record.completion.queue = pair.id;
+    // No later error of memory changes what the program is told here.
+    push_receive_completion(
+        pair, Verb::kSend,
+        ended ? verbs::CompletionStatus::kLocalOperation : verbs::CompletionStatus::kFlushed)
+        .work = 0;
     pair.receives.pop();
   }
   pair.receives.clear();
@@ -551,15 +577,10 @@ void Responder::placed(TimePs now, QueuePair& pair, const AccessSlot& slot, cons
     for (Position at = pair.receive_completions.head();
          slot.for_receive && at != pair.receive_completions.tail(); ++at) {
       CompletionEntry& entry = pair.receive_completions[at];
-      if (entry.work == slot.entry) entry.completion.status = verbs::CompletionStatus::kLocalAccess;
+      if (entry.work == slot.entry) entry.status = verbs::CompletionStatus::kLocalAccess;
     }
   }
   if (answer.outstanding > 0) return;
-  start_held(now, pair);
-}
-
-void Responder::advance(TimePs now, QueuePair& pair) {
-  fetch_receives(pair);
   start_held(now, pair);
 }
 
@@ -580,12 +601,13 @@ void Responder::discard_held(QueuePair& pair) {
 
 void Responder::discard(QueuePair& pair) {
   pair.answers.clear();
+  pair.reads_to_fetch = 0;
   while (!pair.read_ahead.empty()) {
     core_.pool->release(pair.read_ahead.front().payload.buffer);
     pair.read_ahead.pop();
   }
   pair.held_answers = 0;
-  for (SavedResource& saved : pair.resources) saved = SavedResource{};
+  for (SavedResource& saved : pair.saved_resources()) saved = SavedResource{};
 }
 
 }  // namespace wharf::roce

@@ -23,16 +23,40 @@ class Responder {
   /// A request packet. When it is refused for good, the NAK is queued and `pair.fatal` is set.
   void receive(TimePs now, QueuePair& pair, const wire::Packet& packet);
 
-  /// Takes the answer at the front and fills `out`; false when it is not ready.
+  /// Takes the answer at the front, which ready_class() has found ready, and fills `out`.
   bool transmit(TimePs now, QueuePair& pair, wire::Packet& out);
   /// The urgency list of the front answer, or kSendClassCount when it is not ready.
-  std::size_t ready_class(QueuePair& pair);
+  static std::size_t ready_class(QueuePair& pair) {
+    while (!pair.answers.empty()) {
+      const Answer& answer = pair.answers.front();
+      switch (answer.kind) {
+        case AnswerKind::kAcknowledge:
+          if (!answer.closed || answer.outstanding > 0) return kSendClassCount;
+          if (answer.silent && !answer.failed) {
+            pair.answers.pop();
+            continue;
+          }
+          return 0;
+        case AnswerKind::kNak:
+          return 0;
+        case AnswerKind::kAtomic:
+          return answer.started && answer.outstanding == 0 ? 0 : kSendClassCount;
+        case AnswerKind::kRead:
+          if (answer.fetched == answer.sent || !pair.read_ahead.front().ready) return kSendClassCount;
+          return 2;
+      }
+    }
+    return kSendClassCount;
+  }
 
   /// Stores a receive entry; the caller has checked that there is room.
   void post_receive(QueuePair& pair, const verbs::ReceiveRequest& request);
 
   /// Goes on with what waited for slots, for earlier writes, or for room.
-  void advance(TimePs now, QueuePair& pair);
+  void advance(TimePs now, QueuePair& pair) {
+    fetch_receives(pair);
+    start_held(now, pair);
+  }
 
   // Answers of the memory port.
   void placed(TimePs now, QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
@@ -51,6 +75,7 @@ class Responder {
 
  private:
   bool in_order(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  bool take_plain_write(QueuePair& pair, const wire::Packet& packet);
   bool take_write(QueuePair& pair, const wire::Packet& packet, bool first, bool last);
   bool take_send(QueuePair& pair, const wire::Packet& packet, bool first, bool last);
   bool take_read(TimePs now, QueuePair& pair, const wire::Packet& packet);
@@ -59,16 +84,17 @@ class Responder {
   bool duplicate_read(TimePs now, QueuePair& pair, const wire::Packet& packet);
   void duplicate_atomic(QueuePair& pair, const wire::Packet& packet);
 
-  void accept(QueuePair& pair, const wire::Packet& packet, bool message_ends);
+  void accept(QueuePair& pair, Answer& answer, const wire::Packet& packet, bool message_ends);
   Answer& open_acknowledge(QueuePair& pair);
   void close_acknowledge(QueuePair& pair);
   Answer& push_answer(QueuePair& pair, AnswerKind kind, Psn psn);
+  void merge_acknowledgements(QueuePair& pair, wire::Packet& out);
   void push_nak(QueuePair& pair, std::uint8_t syndrome, Psn psn);
   bool refuse(QueuePair& pair, wire::NakCode code, Psn psn);
   void fail(QueuePair& pair);
   void receiver_not_ready(QueuePair& pair, Psn psn);
-  void place(QueuePair& pair, const wire::Packet& packet, std::uint64_t address, const wire::Payload& data,
-             verbs::AccessOrder order, std::uint32_t remote_key);
+  void place(QueuePair& pair, Answer& answer, const wire::Packet& packet, std::uint64_t address,
+             const wire::Payload& data, verbs::AccessOrder order, std::uint32_t remote_key);
   /// The packet `psn` of a message cannot be placed, and never will be.
   static void fail_placement(QueuePair& pair, Answer& answer, Psn psn, Position entry);
   /// The packet was accepted; when the receive entry of its message could not be fetched, its answer is a
@@ -76,15 +102,32 @@ class Responder {
   static void refuse_bad_entry(QueuePair& pair, const wire::Packet& packet);
   /// The completion of `entry`, if it is not out yet, says `status`.
   static void end_entry(QueuePair& pair, Position entry, verbs::CompletionStatus status);
+  static CompletionEntry& push_receive_completion(QueuePair& pair, verbs::Verb verb,
+                                                  verbs::CompletionStatus status);
   void complete_receive(QueuePair& pair, const wire::Packet& packet, verbs::Verb verb, std::uint32_t length);
   /// `operation`: whose message needs the entry, if one does.
-  void fetch_receives(QueuePair& pair, wire::OperationTag operation = {});
-  void start_held(TimePs now, QueuePair& pair);
+  void fetch_receives(QueuePair& pair, wire::OperationTag operation = {}) {
+    if (pair.receives.needs_fetch()) fetch_receives_ahead(pair, operation);
+  }
+  void fetch_receives_ahead(QueuePair& pair, wire::OperationTag operation);
+  void start_held(TimePs now, QueuePair& pair) {
+    if (pair.answers.empty()) return;
+    if (pair.held_answers > 0) start_held_answers(now, pair);
+    expand_reads(pair);
+  }
+  void start_held_answers(TimePs now, QueuePair& pair);
   /// Queues the answer to the READ `packet`, whose data `saved` describes, and starts it when it may.
   void answer_read(TimePs now, QueuePair& pair, const wire::Packet& packet, const SavedResource& saved,
                    std::uint32_t packets, verbs::AccessOrder order);
-  void expand_reads(QueuePair& pair);
-  void list_if_ready(QueuePair& pair);
+  void expand_reads(QueuePair& pair) {
+    if (pair.reads_to_fetch > 0) ask_ahead(pair);
+    list_if_ready(pair);
+  }
+  void ask_ahead(QueuePair& pair);
+  void list_if_ready(QueuePair& pair) {
+    const std::size_t send_class = ready_class(pair);
+    if (send_class != kSendClassCount) core_.list_flow(pair, Flow::kAnswers, send_class);
+  }
   std::uint8_t ack_syndrome(const QueuePair& pair) const;
   void fill_header(const QueuePair& pair, const Answer& answer, wire::Packet& out) const;
 

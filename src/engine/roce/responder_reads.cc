@@ -38,9 +38,7 @@ bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packe
     if (record == nullptr) return refuse(pair, NakCode::kRemoteAccess, psn);
     order = record->read_order;
   }
-  SavedResource& saved = pair.resources[pair.resources_saved++ % responder.resource_limit];
-  saved = SavedResource{};
-  saved.number = pair.resources_saved;
+  SavedResource& saved = pair.save_resource();
   saved.first_psn = psn;
   saved.packets = static_cast<std::uint32_t>(packets);
   saved.address = reth.address;
@@ -69,6 +67,7 @@ void Responder::answer_read(TimePs now, QueuePair& pair, const wire::Packet& pac
   answer.operation = packet.operation;
   answer.held_since = now;
   ++pair.held_answers;
+  ++pair.reads_to_fetch;
   start_held(now, pair);
 }
 
@@ -85,9 +84,7 @@ bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& pac
     return refuse(pair, NakCode::kRemoteAccess, psn);
   }
   if (atomic.address % 8 != 0) return refuse(pair, NakCode::kInvalidRequest, psn);
-  SavedResource& saved = pair.resources[pair.resources_saved++ % responder.resource_limit];
-  saved = SavedResource{};
-  saved.number = pair.resources_saved;
+  SavedResource& saved = pair.save_resource();
   saved.first_psn = psn;
   saved.packets = 1;
   saved.atomic = true;
@@ -113,43 +110,40 @@ bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& pac
 // Starts READs and atomics whose earlier writes and atomics are in memory. [IBTA vol 1 table 79: SENDs and
 // WRITEs come before what follows them; a READ need not come before a later WRITE] Choice: atomics of a queue
 // pair run one by one.
-void Responder::start_held(TimePs now, QueuePair& pair) {
-  if (pair.held_answers > 0) {
-    bool settled = true;
-    for (Position at = pair.answers.head(); settled && at != pair.answers.tail(); ++at) {
-      Answer& answer = pair.answers[at];
-      if (answer.kind == AnswerKind::kRead || answer.kind == AnswerKind::kAtomic) {
-        if (!answer.started) {
-          if (answer.kind == AnswerKind::kAtomic) {
-            if (core_.port.available() == 0) {
-              core_.starve(pair);
-              break;
-            }
-            AccessSlot& slot = core_.open_access(AccessPurpose::kAtomic, AccessKind::kAtomic, pair, at, true);
-            slot.access.atomic = answer.verb;
-            slot.access.address = answer.address;
-            slot.access.length = 8;
-            slot.access.operand[0] = answer.operand;
-            slot.access.compare[0] = answer.compare;
-            slot.access.operation = answer.operation;
-            core_.port.issue(slot);
+void Responder::start_held_answers(TimePs now, QueuePair& pair) {
+  bool settled = true;
+  for (Position at = pair.answers.head(); settled && at != pair.answers.tail(); ++at) {
+    Answer& answer = pair.answers[at];
+    if (answer.kind == AnswerKind::kRead || answer.kind == AnswerKind::kAtomic) {
+      if (!answer.started) {
+        if (answer.kind == AnswerKind::kAtomic) {
+          if (core_.port.available() == 0) {
+            core_.starve(pair);
+            break;
           }
-          answer.started = true;
-          --pair.held_answers;
-          if (core_.tracer != nullptr) {
-            core_.tracer->span(answer.operation, trace::Stage::kOrderWait, answer.held_since, now,
-                               core_.config.host.number);
-          }
+          AccessSlot& slot = core_.open_access(AccessPurpose::kAtomic, AccessKind::kAtomic, pair, at, true);
+          slot.access.atomic = answer.verb;
+          slot.access.address = answer.address;
+          slot.access.length = 8;
+          slot.access.operand[0] = answer.operand;
+          slot.access.compare[0] = answer.compare;
+          slot.access.operation = answer.operation;
+          core_.port.issue(slot);
+        }
+        answer.started = true;
+        --pair.held_answers;
+        if (core_.tracer != nullptr) {
+          core_.tracer->span(answer.operation, trace::Stage::kOrderWait, answer.held_since, now,
+                             core_.config.host.number);
         }
       }
-      if (answer.kind != AnswerKind::kRead) settled = answer.outstanding == 0;
     }
+    if (answer.kind != AnswerKind::kRead) settled = answer.outstanding == 0;
   }
-  expand_reads(pair);
 }
 
 // Asks memory for READ data ahead of transmission.
-void Responder::expand_reads(QueuePair& pair) {
+void Responder::ask_ahead(QueuePair& pair) {
   if (!pair.answers.contains(pair.read_expanding)) pair.read_expanding = pair.answers.head();
   while (pair.read_expanding != pair.answers.tail()) {
     Answer& answer = pair.answers[pair.read_expanding];
@@ -166,7 +160,7 @@ void Responder::expand_reads(QueuePair& pair) {
     const std::uint32_t length = std::min(pair.context.path_mtu, answer.length - offset);
     const Position at = pair.read_ahead.tail();
     ReadAhead& data = pair.read_ahead.push();
-    ++answer.fetched;
+    if (++answer.fetched == answer.packets) --pair.reads_to_fetch;
     if (length == 0 || answer.revoked) {
       data.ready = true;
       data.failed = answer.revoked;
@@ -179,7 +173,6 @@ void Responder::expand_reads(QueuePair& pair) {
     slot.access.operation = answer.operation;
     core_.port.issue(slot);
   }
-  list_if_ready(pair);
 }
 
 // --- Duplicates ---
@@ -213,7 +206,7 @@ bool Responder::duplicate_read(TimePs now, QueuePair& pair, const wire::Packet& 
   const Psn psn = packet.roce.bth.psn;
   const std::uint32_t packets = static_cast<std::uint32_t>(std::max<std::uint64_t>(
       1, (std::uint64_t{reth.length} + pair.context.path_mtu - 1) >> pair.context.mtu_shift));
-  for (const SavedResource& saved : pair.resources) {
+  for (const SavedResource& saved : pair.saved_resources()) {
     if (saved.number == 0 || saved.atomic) continue;
     const std::int32_t index = wire::psn_difference(psn, saved.first_psn);
     if (index < 0 || static_cast<std::uint32_t>(index) >= saved.packets) continue;
@@ -247,7 +240,7 @@ bool Responder::duplicate_read(TimePs now, QueuePair& pair, const wire::Packet& 
 }
 
 void Responder::duplicate_atomic(QueuePair& pair, const wire::Packet& packet) {
-  for (const SavedResource& saved : pair.resources) {
+  for (const SavedResource& saved : pair.saved_resources()) {
     if (saved.number == 0 || !saved.atomic || saved.first_psn != packet.roce.bth.psn) continue;
     if (!saved.done) break;  // Its first answer is still to come.
     close_acknowledge(pair);

@@ -20,10 +20,6 @@ void Retransmission::start_timer(TimePs now, QueuePair& pair) {
   core_.update_timer(pair);
 }
 
-void Retransmission::note_sent(TimePs now, QueuePair& pair) {
-  if (pair.context.requester.timeout_at == kNever) start_timer(now, pair);
-}
-
 void Retransmission::note_progress(TimePs now, QueuePair& pair, std::optional<Psn> answered) {
   RequesterContext& requester = pair.context.requester;
   congestion_.on_confirmed(now, pair, answered);
@@ -85,8 +81,7 @@ void Retransmission::recover(TimePs now, QueuePair& pair, congestion::LossCause 
   requester.recovering = true;
   requester.recovery_psn = requester.unacknowledged;
   core_.trace(
-      now, trace::EventKind::kRetransmission, pair.id, pair.send.front().request.operation,
-      requester.unacknowledged,
+      now, trace::EventKind::kRetransmission, pair.id, pair.send.front().operation, requester.unacknowledged,
       static_cast<std::uint64_t>(wire::psn_difference(requester.highest_sent, requester.unacknowledged)));
   go_back(pair);
   congestion_.on_lost(now, pair, cause);
@@ -100,8 +95,8 @@ void Retransmission::stamp_loss(TimePs now, QueuePair& pair) {
   if (core_.tracer == nullptr || !core_.tracer->wants_spans()) return;
   const RequesterContext& requester = pair.context.requester;
   for (Position at = pair.send.head(); at != requester.assigned; ++at) {
-    core_.tracer->span(pair.send[at].request.operation, trace::Stage::kRetransmissionWait,
-                       requester.timer_started, now, core_.config.host.number);
+    core_.tracer->span(pair.send[at].operation, trace::Stage::kRetransmissionWait, requester.timer_started,
+                       now, core_.config.host.number);
   }
 }
 
@@ -143,8 +138,8 @@ void Retransmission::receiver_not_ready(TimePs now, QueuePair& pair, std::uint8_
   recover(now, pair, congestion::LossCause::kRefused);
   requester.rnr_until = now + reliability::receiver_not_ready_delay(timer_code);
   if (core_.tracer != nullptr) {
-    core_.tracer->span(pair.send.front().request.operation, trace::Stage::kReceiverBackoff, now,
-                       requester.rnr_until, core_.config.host.number);
+    core_.tracer->span(pair.send.front().operation, trace::Stage::kReceiverBackoff, now, requester.rnr_until,
+                       core_.config.host.number);
   }
   core_.update_timer(pair);
 }
@@ -165,7 +160,7 @@ void Retransmission::expire(TimePs now, QueuePair& pair) {
   core_.update_timer(pair);
   if (requester.unacknowledged == requester.sent) return;
   ++core_.counters.timeouts;
-  core_.trace(now, trace::EventKind::kTimeout, pair.id, pair.send.front().request.operation,
+  core_.trace(now, trace::EventKind::kTimeout, pair.id, pair.send.front().operation,
               static_cast<std::uint64_t>(core_.config.retry_count - requester.retries_left) + 1, 0);
   stamp_loss(now, pair);
   if (!spend_retry(now, pair)) return;

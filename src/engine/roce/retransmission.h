@@ -23,7 +23,9 @@ class Retransmission {
   void attach(Requester& requester) { requester_ = &requester; }
 
   /// A request packet left: the timer runs unless it does already.
-  void note_sent(TimePs now, QueuePair& pair);
+  void note_sent(TimePs now, QueuePair& pair) {
+    if (pair.context.requester.timeout_at == kNever) start_timer(now, pair);
+  }
   /// The oldest unanswered PSN moved on: counters are refilled and the timer is pushed forward. `answered`
   /// when a plain ACK for that PSN says so.
   void note_progress(TimePs now, QueuePair& pair, std::optional<Psn> answered = {});

@@ -34,6 +34,30 @@ void RoceEngine::draw_starting_psn(QueuePair& pair) {
   pair.starting_psn = core_.config.starting_psn.value_or(random.next_u32() & wire::kPsnMask);
 }
 
+// All rings in one piece of memory, which a queue pair of the same depths keeps when it is made again.
+void RoceEngine::attach_places(QueuePair& pair) {
+  const RoceConfig& config = core_.config;
+  const engine::QueueConfig& depths = pair.config;
+  pair.places.reserve(depths.send_depth * (sizeof(SendEntry) + sizeof(CompletionEntry)) +
+                      depths.receive_depth * (sizeof(ReceiveEntry) + sizeof(CompletionEntry)) +
+                      config.transmit_ahead * (sizeof(TransmitEntry) + sizeof(ReadAhead)) +
+                      config.responses_ahead * sizeof(Answer) +
+                      config.max_read_atomic * sizeof(SavedResource));
+  PlaceCutter cutter(pair.places);
+  pair.send.attach(cutter.take<SendEntry>(depths.send_depth), depths.send_depth);
+  pair.transmit.attach(cutter.take<TransmitEntry>(config.transmit_ahead), config.transmit_ahead);
+  pair.send_completions.attach(cutter.take<CompletionEntry>(depths.send_depth), depths.send_depth);
+  pair.answers.attach(cutter.take<Answer>(config.responses_ahead), config.responses_ahead);
+  pair.receives.attach(cutter.take<ReceiveEntry>(depths.receive_depth), depths.receive_depth,
+                       depths.receive_ring != 0);
+  pair.receive_completions.attach(cutter.take<CompletionEntry>(depths.receive_depth), depths.receive_depth);
+  pair.read_ahead.attach(cutter.take<ReadAhead>(config.transmit_ahead), config.transmit_ahead);
+  SavedResource* const resources = cutter.take<SavedResource>(config.max_read_atomic);
+  if (resources != pair.resources) pair.resources_touched = 0;
+  pair.resources = resources;
+  for (SavedResource& saved : pair.saved_resources()) saved = SavedResource{};
+}
+
 Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::QueueConfig& config) {
   for (const auto& [key, depth] :
        {std::pair{"send_depth", config.send_depth}, std::pair{"receive_depth", config.receive_depth}}) {
@@ -65,14 +89,7 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
   pair.id = id;
   pair.in_use = true;
   pair.config = config;
-  pair.send.reserve(*core_.arena, config.send_depth);
-  pair.send_completions.reserve(*core_.arena, config.send_depth);
-  pair.receive_completions.reserve(*core_.arena, config.receive_depth);
-  pair.receives.reserve(*core_.arena, config.receive_depth, config.receive_ring != 0);
-  pair.transmit.reserve(*core_.arena, core_.config.transmit_ahead);
-  pair.answers.reserve(*core_.arena, core_.config.responses_ahead);
-  pair.read_ahead.reserve(*core_.arena, core_.config.transmit_ahead);
-  pair.resources.assign(core_.config.max_read_atomic, SavedResource{});
+  attach_places(pair);
   ++pair.connections;
   draw_starting_psn(pair);
   clear(now, pair);
@@ -86,7 +103,7 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
 void RoceEngine::clear(TimePs now, QueuePair& pair) {
   requester_.discard_prepared(pair);
   while (!pair.send.empty()) {
-    core_.pool->release(pair.send.front().request.inline_data.buffer);
+    requester_.release_inline(pair.send.front());
     pair.send.pop();
   }
   pair.fetch_issued = pair.send.tail();
@@ -116,7 +133,7 @@ void RoceEngine::init_context(QueuePair& pair) {
 // What a queue pair held is free: others may wait for it.
 void RoceEngine::resume_others(TimePs now) {
   core_.feed_starved();
-  run_kicked(now);
+  settle(now);
 }
 
 Result<void> RoceEngine::destroy_queue(TimePs now, engine::QueueId queue) {
@@ -143,7 +160,7 @@ Result<void> RoceEngine::deregister_segment(TimePs now, verbs::SegmentToken toke
   WHARF_TRY(core_.keys.remove(token.id));
   contexts_.adopt_key(now, core_.keys.index_of(token.id));
   for (const auto& pair : core_.queues) responder_.revoke(*pair, token.id);
-  run_kicked(now);
+  settle(now);
   return {};
 }
 

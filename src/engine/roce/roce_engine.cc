@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/roce/roce_engine.h"
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,36 @@ namespace wharf::roce {
 
 using engine::PostStatus;
 using wire::RoceOpcode;
+
+namespace {
+
+/// Who takes a packet.
+enum class PacketKind : std::uint8_t {
+  kUnknown,
+  kRequest,       ///< The responder.
+  kResponseData,  ///< The requester: data of a READ.
+  kAnswer,        ///< The requester: everything else.
+  kNotification,  ///< Congestion control.
+};
+
+/// By opcode: reliable connections and congestion notifications only.
+constexpr auto kPacketKinds = [] {
+  std::array<PacketKind, 256> kinds{};
+  for (std::size_t at = 0; at < 0x20; ++at) {
+    const auto opcode = static_cast<RoceOpcode>(at);
+    if (wire::roce_headers(opcode) == 0) continue;
+    const bool is_answer =
+        opcode >= RoceOpcode::kRcReadResponseFirst && opcode <= RoceOpcode::kRcAtomicAcknowledge;
+    const bool is_data = is_answer && opcode <= RoceOpcode::kRcReadResponseOnly;
+    kinds[at] = is_data ? PacketKind::kResponseData : is_answer ? PacketKind::kAnswer : PacketKind::kRequest;
+  }
+  kinds[static_cast<std::size_t>(RoceOpcode::kCnp)] = PacketKind::kNotification;
+  return kinds;
+}();
+
+PacketKind kind_of(RoceOpcode opcode) { return kPacketKinds[static_cast<std::size_t>(opcode)]; }
+
+}  // namespace
 
 // --- Construction ---
 
@@ -49,9 +80,6 @@ RoceEngine::~RoceEngine() {
   core_.port.close_all();
 }
 
-QueuePair* RoceEngine::find(engine::QueueId queue) {
-  return queue < core_.queues.size() && core_.queues[queue]->in_use ? core_.queues[queue].get() : nullptr;
-}
 const QueuePair* RoceEngine::find(engine::QueueId queue) const {
   return const_cast<RoceEngine*>(this)->find(queue);
 }
@@ -83,9 +111,8 @@ PostStatus RoceEngine::post(TimePs now, engine::QueueId queue, const verbs::Work
   if (pair == nullptr) return PostStatus::kBadQueue;
   const PostStatus status = requester_.post(*pair, request, submission);
   if (status != PostStatus::kOk) return status;
-  if (!contexts_.usable(*pair)) pair->cache.operation = request.operation;
-  core_.kick(*pair);
-  run_kicked(now);
+  if (!contexts_.is_unlimited() && !contexts_.usable(*pair)) pair->cache.operation = request.operation;
+  run_posted(now, *pair);
   return status;
 }
 
@@ -99,23 +126,11 @@ PostStatus RoceEngine::post_receive(TimePs now, engine::QueueId queue, const ver
     return PostStatus::kQueueFull;
   }
   responder_.post_receive(*pair, request);
-  run_kicked(now);
+  settle(now);
   return PostStatus::kOk;
 }
 
 PostStatus RoceEngine::issue(TimePs, const verbs::LoadStore&) { return PostStatus::kUnsupported; }
-
-bool RoceEngine::poll(engine::QueueId queue, verbs::Completion& out) {
-  QueuePair* pair = find(queue);
-  if (pair == nullptr) return false;
-  for (PositionRing<CompletionEntry>* ring : {&pair->send_completions, &pair->receive_completions}) {
-    if (ring->empty() || !ring->front().visible) continue;
-    out = ring->front().completion;
-    ring->pop();
-    return true;
-  }
-  return false;
-}
 
 bool RoceEngine::next_completed_queue(engine::QueueId& out) {
   while (!core_.completed.empty()) {
@@ -139,7 +154,7 @@ bool RoceEngine::poll_load_store(verbs::LoadStoreResult&) { return false; }
 // --- Network ---
 
 // The checks that precede the transport's own; a failure is a silent drop. [Linux rdma_rxe behaviour]
-QueuePair* RoceEngine::accept(const wire::Packet& packet) {
+[[gnu::always_inline]] inline QueuePair* RoceEngine::accept(const wire::Packet& packet) {
   Counters& counters = core_.counters;
   ++counters.packets_received;
   if (packet.protocol != wire::Protocol::kRoce || packet.destination != core_.config.host) {
@@ -147,11 +162,7 @@ QueuePair* RoceEngine::accept(const wire::Packet& packet) {
     return nullptr;
   }
   const wire::Bth& bth = packet.roce.bth;
-  const std::uint16_t headers = wire::roce_headers(bth.opcode);
-  // Reliable connections and congestion notifications only.
-  const bool known =
-      headers != 0 && (static_cast<unsigned>(bth.opcode) < 0x20U || bth.opcode == RoceOpcode::kCnp);
-  if (!known) {
+  if (kind_of(bth.opcode) == PacketKind::kUnknown) {
     ++counters.dropped_unknown_opcode;
     return nullptr;
   }
@@ -169,7 +180,8 @@ QueuePair* RoceEngine::accept(const wire::Packet& packet) {
   return pair;
 }
 
-void RoceEngine::handle_packet(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+[[gnu::always_inline]] inline void RoceEngine::handle_packet(TimePs now, QueuePair& pair,
+                                                             const wire::Packet& packet) {
   Counters& counters = core_.counters;
   const QueuePairContext& context = pair.context;
   const wire::Bth& bth = packet.roce.bth;
@@ -188,7 +200,8 @@ void RoceEngine::handle_packet(TimePs now, QueuePair& pair, const wire::Packet& 
     ++counters.dropped_partition;
     return;
   }
-  if (bth.opcode == RoceOpcode::kCnp) {
+  const PacketKind kind = kind_of(bth.opcode);
+  if (kind == PacketKind::kNotification) {
     ++counters.congestion_notifications;
     congestion_.on_notified(now, pair);
     return;
@@ -197,14 +210,13 @@ void RoceEngine::handle_packet(TimePs now, QueuePair& pair, const wire::Packet& 
     ++counters.dropped_oversized;
     return;
   }
-  const bool is_answer =
-      bth.opcode >= RoceOpcode::kRcReadResponseFirst && bth.opcode <= RoceOpcode::kRcAtomicAcknowledge;
-  const bool is_data = !is_answer || bth.opcode <= RoceOpcode::kRcReadResponseOnly;
-  if (is_data && packet.mark == wire::CongestionMark::kExperienced) congestion_.on_marked(now, pair);
-  if (is_answer) {
-    requester_.receive(now, pair, packet);
-  } else {
+  if (packet.mark == wire::CongestionMark::kExperienced && kind != PacketKind::kAnswer) {
+    congestion_.on_marked(now, pair);
+  }
+  if (kind == PacketKind::kRequest) {
     responder_.receive(now, pair, packet);
+  } else {
+    requester_.receive(now, pair, packet);
   }
 }
 
@@ -227,7 +239,7 @@ void RoceEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) 
   } else if (!contexts_.defer_packet(now, *pair, packet)) {
     ++core_.counters.dropped_no_resources;
   }
-  run_kicked(now);
+  settle(now);
 }
 
 void RoceEngine::seal(wire::Packet& out) {
@@ -243,47 +255,47 @@ bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask clas
     seal(out);
     return true;
   }
-  if (core_.flows_listed == 0) return false;  // Asked after every input, mostly in vain.
-  for (std::size_t at = 0; at < kSendClassCount;) {
-    Ring<std::uint32_t>& flows = core_.ready_flows[at];
-    if ((classes & wire::mask_of(kSendClasses[at])) == 0 || flows.empty()) {
-      ++at;
-      continue;
-    }
-    QueuePair& pair = core_.queue(flows.front() / 2);
-    const auto flow = static_cast<Flow>(flows.front() % 2);
-    flows.pop_front();
-    --core_.flows_listed;
-    pair.flow_listed[static_cast<std::size_t>(flow)] = false;
-    if (!contexts_.usable(pair)) {
+  for (;;) {
+    const std::size_t at = core_.first_list(classes);
+    if (at == kSendClassCount) return false;  // Asked after every input, mostly in vain.
+    const std::uint32_t listed = core_.ready_flows[at].front();
+    QueuePair& pair = core_.queue(listed / 2);
+    const auto flow = static_cast<Flow>(listed % 2);
+    if (!contexts_.usable(pair)) [[unlikely]] {
+      core_.unlist_flow(pair, flow, at);
       if (pair.in_use) contexts_.defer_flow(now, pair, flow);
-      run_kicked(now);
+      settle(now);
       continue;
     }
-    const auto ready_class = [&] {
-      return flow == Flow::kRequests ? requester_.ready_class(pair) : responder_.ready_class(pair);
-    };
-    const std::size_t now_class = ready_class();
-    bool sent = false;
-    if (now_class == at) {
-      if (congestion_.holds(now, pair, flow, at)) {
-        at = 0;
-        continue;
-      }
-      sent =
-          flow == Flow::kRequests ? requester_.transmit(now, pair, out) : responder_.transmit(now, pair, out);
-      if (sent) {
-        seal(out);
-        congestion_.on_sent(now, pair, flow, out);
-      }
-    }
-    const std::size_t next_class = ready_class();
-    if (next_class != kSendClassCount) core_.list_flow(pair, flow, next_class);
-    run_kicked(now);
+    const bool sent = flow == Flow::kRequests ? serve<Flow::kRequests>(now, pair, requester_, at, out)
+                                              : serve<Flow::kAnswers>(now, pair, responder_, at, out);
+    settle(now);
     if (sent) return true;
-    at = 0;  // A flow may have moved to a more urgent list.
   }
-  return false;
+}
+
+// The flow at the front of list `at` has its turn, and gets in line again if it has more to send.
+template <Flow kFlow, typename Half>
+bool RoceEngine::serve(TimePs now, QueuePair& pair, Half& half, std::size_t at, wire::Packet& out) {
+  // A flow that is alone in its list stays there; the controllers list flows themselves.
+  const bool alone = core_.ready_flows[at].size() == 1 && !congestion_.controls();
+  if (!alone) core_.unlist_flow(pair, kFlow, at);
+  bool sent = false;
+  if (Half::ready_class(pair) == at) {
+    if (congestion_.holds(now, pair, kFlow, at)) return false;
+    sent = half.transmit(now, pair, out);
+    if (sent) {
+      seal(out);
+      congestion_.on_sent(now, pair, kFlow, out);
+    }
+  }
+  const std::size_t next_class = Half::ready_class(pair);
+  if (alone) {
+    if (next_class == at) return sent;
+    core_.unlist_flow(pair, kFlow, at);
+  }
+  if (next_class != kSendClassCount) core_.list_flow(pair, kFlow, next_class);
+  return sent;
 }
 
 namespace {
@@ -299,25 +311,9 @@ bool needs_context(AccessPurpose purpose) {
 
 // --- Memory and time ---
 
-bool RoceEngine::next_access(engine::Access& out) { return core_.port.next(out); }
-
-void RoceEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
-  if (!core_.port.is_asked(access)) return;
-  AccessSlot& slot = core_.port.slot(access);
-  slot.asked = false;
-  if (!contexts_.is_unlimited() && needs_context(slot.purpose) && core_.queue(slot.queue).in_use &&
-      !contexts_.usable(core_.queue(slot.queue))) {
-    contexts_.defer_access(now, core_.queue(slot.queue), slot, result);
-  } else {
-    handle_access(now, slot, result);
-    core_.port.close(slot);
-  }
-  if (!core_.starved.empty()) core_.feed_starved();
-  run_kicked(now);
-}
-
-void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
-  QueuePair& pair = core_.queue(slot.queue);
+[[gnu::always_inline]] inline void RoceEngine::handle_access(TimePs now, AccessSlot& slot,
+                                                             const engine::AccessResult& result) {
+  QueuePair& pair = core_.queue(slot.access.queue);
   switch (slot.purpose) {
     case AccessPurpose::kRequestPayload:
       requester_.payload_fetched(now, pair, slot, result);
@@ -347,8 +343,7 @@ void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::Acces
           slot.purpose == AccessPurpose::kSendCompletion ? pair.send_completions : pair.receive_completions;
       if (!ring.contains(slot.position)) return;
       ring[slot.position].visible = true;
-      if (result.status != engine::AccessStatus::kDone)
-        completion_failed(pair, ring[slot.position].completion);
+      if (result.status != engine::AccessStatus::kDone) completion_failed(pair, ring[slot.position]);
       if (slot.position == ring.head()) core_.note_completed(pair);
       return;
     }
@@ -361,9 +356,25 @@ void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::Acces
   }
 }
 
+void RoceEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
+  if (!core_.port.is_asked(access)) return;
+  AccessSlot& slot = core_.port.slot(access);
+  slot.asked = false;
+  if (!contexts_.is_unlimited() && needs_context(slot.purpose) && core_.queue(slot.access.queue).in_use &&
+      !contexts_.usable(core_.queue(slot.access.queue))) {
+    contexts_.defer_access(now, core_.queue(slot.access.queue), slot, result);
+  } else {
+    handle_access(now, slot, result);
+    core_.port.close(slot);
+  }
+  if (!core_.starved.empty()) core_.feed_starved();
+  settle(now);
+}
+
 // [IBTA vol 1 10.10.2: an error of the completion queue takes its queue pairs to the error state]
-void RoceEngine::completion_failed(QueuePair& pair, verbs::Completion& completion) {
-  if (completion.ok()) completion.status = verbs::CompletionStatus::kLocalOperation;
+void RoceEngine::completion_failed(QueuePair& pair, CompletionEntry& completion) {
+  if (completion.status == verbs::CompletionStatus::kSuccess)
+    completion.status = verbs::CompletionStatus::kLocalOperation;
   core_.push_event(engine::AsyncEventKind::kCompletionError, pair);
   pair.fatal = true;
   core_.kick(pair);
@@ -377,6 +388,16 @@ void RoceEngine::run(TimePs now, QueuePair& pair) {
   requester_.advance(now, pair);
   responder_.advance(now, pair);
   core_.issue_completions(pair);
+}
+
+// Nothing else waits for its turn when an input begins.
+void RoceEngine::run_posted(TimePs now, QueuePair& pair) {
+  if (contexts_.is_unlimited() && core_.kicked.empty()) {
+    run(now, pair);
+  } else {
+    core_.kick(pair);
+  }
+  settle(now);
 }
 
 void RoceEngine::run_kicked(TimePs now) {
@@ -405,8 +426,9 @@ void RoceEngine::catch_up(TimePs now, QueuePair& pair) {
     fail_without_context(now, pair);
   }
   while (AccessSlot* slot = contexts_.pop_access(pair)) {
-    handle_access(now, *slot, slot->result);
-    core_.pool->release(slot->result.data.buffer);
+    const engine::AccessResult& result = contexts_.answer(*slot);
+    handle_access(now, *slot, result);
+    core_.pool->release(result.data.buffer);
     core_.port.close(*slot);
   }
   while (const wire::Packet* packet = contexts_.front_packet(pair)) {
@@ -449,10 +471,8 @@ void RoceEngine::expire(TimePs now) {
     }
   }
   congestion_.expire(now);
-  run_kicked(now);
+  settle(now);
 }
-
-TimePs RoceEngine::deadline() const { return min(core_.timers.earliest(), congestion_.deadline()); }
 
 // --- Observation ---
 
@@ -468,8 +488,8 @@ void RoceEngine::describe_waiting(std::vector<std::string>& lines) const {
     const RequesterContext& requester = pair->context.requester;
     std::string line = "roce host " + std::to_string(core_.config.host.number) + " queue pair " +
                        std::to_string(pair->id) + ": " + std::to_string(pair->send.size()) +
-                       " requests, the oldest a " + std::string(verbs::name(oldest.request.verb)) + " of " +
-                       std::to_string(oldest.request.length) + " bytes, ";
+                       " requests, the oldest a " + std::string(verbs::name(oldest.verb)) + " of " +
+                       std::to_string(oldest.length) + " bytes, ";
     if (!pair->cache.resident || pair->cache.waiting) {
       line += "waits for context records";
     } else if (!oldest.fetched) {

@@ -80,7 +80,11 @@ class RoceEngine {
   /// Always kUnsupported: RoCE has no load/store path.
   engine::PostStatus issue(TimePs now, const verbs::LoadStore& request);
   /// Completions of requests in posting order, those of receives in arrival order.
-  bool poll(engine::QueueId queue, verbs::Completion& out);
+  bool poll(engine::QueueId queue, verbs::Completion& out) {
+    QueuePair* pair = find(queue);
+    return pair != nullptr && (take(pair->send_completions, verbs::CompletionKind::kSend, queue, out) ||
+                               take(pair->receive_completions, verbs::CompletionKind::kReceive, queue, out));
+  }
   bool next_completed_queue(engine::QueueId& out);
   bool poll_load_store(verbs::LoadStoreResult& out);
 
@@ -92,7 +96,7 @@ class RoceEngine {
 
   // --- Memory. ---
 
-  bool next_access(engine::Access& out);
+  bool next_access(engine::Access& out) { return core_.port.next(out); }
   /// Does nothing unless `access` was given by next_access() and not answered yet.
   void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
 
@@ -100,7 +104,7 @@ class RoceEngine {
 
   /// Early or repeated calls do nothing.
   void expire(TimePs now);
-  TimePs deadline() const;
+  TimePs deadline() const { return min(core_.timers.earliest(), congestion_.deadline()); }
 
   // --- Observation. ---
 
@@ -126,25 +130,43 @@ class RoceEngine {
   };
   explicit RoceEngine(std::unique_ptr<Parts> parts);
 
-  QueuePair* find(engine::QueueId queue);
+  QueuePair* find(engine::QueueId queue) {
+    return queue < core_.queues.size() && core_.queues[queue]->in_use ? core_.queues[queue].get() : nullptr;
+  }
   const QueuePair* find(engine::QueueId queue) const;
   /// The queue pair that `packet` is for, or null after counting why not.
   QueuePair* accept(const wire::Packet& packet);
+  template <Flow kFlow, typename Half>
+  bool serve(TimePs now, QueuePair& pair, Half& half, std::size_t at, wire::Packet& out);
   /// Its share of every packet that leaves: sizes and counters.
   void seal(wire::Packet& out);
   void handle_packet(TimePs now, QueuePair& pair, const wire::Packet& packet);
   void handle_access(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
   /// The record of the memory key that `packet` will be checked against, or kNoRecord.
   std::uint32_t needed_key(const QueuePair& pair, const wire::Packet& packet) const;
+  /// The completion in front of `ring`, once the program may see it.
+  static bool take(PositionRing<CompletionEntry>& ring, verbs::CompletionKind kind, engine::QueueId queue,
+                   verbs::Completion& out) {
+    if (ring.empty() || !ring.front().visible) return false;
+    ring.front().show(kind, queue, out);
+    ring.pop();
+    return true;
+  }
+  /// Ends every input: runs the queue pairs that were kicked.
+  void settle(TimePs now) {
+    if (!core_.kicked.empty() || !contexts_.is_unlimited()) run_kicked(now);
+  }
   void run_kicked(TimePs now);
+  void run_posted(TimePs now, QueuePair& pair);
   void run(TimePs now, QueuePair& pair);
   /// Works off what waited for the records of `pair`.
   void catch_up(TimePs now, QueuePair& pair);
   void init_context(QueuePair& pair);
+  void attach_places(QueuePair& pair);
   void enter_error(TimePs now, QueuePair& pair);
   /// enter_error() of a queue pair whose record is not on the interface.
   void fail_without_context(TimePs now, QueuePair& pair);
-  void completion_failed(QueuePair& pair, verbs::Completion& completion);
+  void completion_failed(QueuePair& pair, CompletionEntry& completion);
   void clear(TimePs now, QueuePair& pair);
   void resume_others(TimePs now);
   void draw_starting_psn(QueuePair& pair);

@@ -28,7 +28,7 @@ StateReport state_report(std::uint64_t endpoints, std::uint64_t hosts, const Roc
   };
   beyond("queue_pair_object", sizeof(QueuePair) - sizeof(QueuePairContext), pairs);
   beyond("work_request", sizeof(SendEntry), pairs * queue.send_depth);
-  beyond("receive_entry", sizeof(verbs::ReceiveRequest), pairs * queue.receive_depth);
+  beyond("receive_entry", sizeof(ReceiveEntry), pairs * queue.receive_depth);
   beyond("completion", sizeof(CompletionEntry), pairs * depths);
   beyond("prepared_packet", sizeof(TransmitEntry), pairs * config.transmit_ahead);
   beyond("answer", sizeof(Answer), pairs * config.responses_ahead);
