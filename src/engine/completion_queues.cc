@@ -78,7 +78,6 @@ std::optional<CompletionTicket> CompletionQueues::add(QueueId id, const verbs::C
   queue.records[place] = {completion, false};
   access.kind = AccessKind::kWriteCompletion;
   access.order = verbs::AccessOrder::kRelease;  // After the data that it announces.
-  access.queue = id;
   access.space = queue.config.space;
   access.length = wire::kRingEntryBytes;
   access.address = queue.config.ring + std::uint64_t{place} * wire::kRingEntryBytes;
@@ -92,11 +91,13 @@ std::optional<CompletionTicket> CompletionQueues::add(QueueId id, const verbs::C
   return CompletionTicket{table_index(id), number};
 }
 
-CompletionQueues::Written CompletionQueues::written(CompletionTicket ticket, bool failed) {
+CompletionQueues::Written CompletionQueues::written(CompletionTicket ticket, bool failed,
+                                                    std::optional<verbs::CompletionStatus> status) {
   Queue& queue = *queues_[ticket.table_index];
   if (!queue.used || ticket.number - queue.head >= queue.tail - queue.head) return {.late = true};
   Record& record = queue.records[ticket.number & queue.mask()];
   record.visible = true;
+  if (status) record.completion.status = *status;
   if (failed && record.completion.ok()) record.completion.status = verbs::CompletionStatus::kLocalOperation;
   Written result;
   result.queue = ticket.table_index | kCompletionQueueBit;

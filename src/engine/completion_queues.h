@@ -51,8 +51,10 @@ class CompletionQueues {
     QueueId queue = 0;   ///< The completion queue.
     QueueId of = 0;      ///< The queue that the record is of.
   };
-  /// The host has written the record; with `failed` it becomes kLocalOperation if it was a success.
-  Written written(CompletionTicket ticket, bool failed);
+  /// The host has written the record; with `failed` it becomes kLocalOperation if it was a success. `status`:
+  /// how the request ended, when that was learned after add().
+  Written written(CompletionTicket ticket, bool failed,
+                  std::optional<verbs::CompletionStatus> status = std::nullopt);
 
   bool poll(QueueId id, verbs::Completion& out);
   /// The next queue with something for poll().
