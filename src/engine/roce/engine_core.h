@@ -175,7 +175,7 @@ struct EngineCore {
     completed.push_back(pair.id);
   }
 
-  void issue_completions(QueuePair& pair) {
+  [[gnu::always_inline]] void issue_completions(QueuePair& pair) {
     if (pair.send_completions_issued != pair.send_completions.tail()) {
       issue_completions<AccessPurpose::kSendCompletion>(pair, pair.send_completions,
                                                         pair.send_completions_issued);
@@ -222,7 +222,8 @@ struct EngineCore {
  private:
   /// Writes the completion records in order, each after every earlier access of its stream.
   template <AccessPurpose kPurpose>
-  void issue_completions(QueuePair& pair, PositionRing<CompletionEntry>& ring, Position& issued) {
+  [[gnu::noinline]] void issue_completions(QueuePair& pair, PositionRing<CompletionEntry>& ring,
+                                           Position& issued) {
     constexpr bool kAtTarget = kPurpose == AccessPurpose::kReceiveCompletion;
     while (issued != ring.tail()) {
       if (port.available() == 0) return starve(pair);

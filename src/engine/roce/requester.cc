@@ -180,7 +180,6 @@ PostStatus Requester::post(QueuePair& pair, const verbs::WorkRequest& request,
     const bool is_plain = verbs::carries_payload(request.verb) && !request.fence && request.length > 0 &&
                           request.local[0].length == request.length;
     entry.form = is_plain ? SendForm::kPlain : SendForm::kPieces;
-    std::construct_at(&entry.local);
     entry.local.set(request.local, request.local_count);
   }
   return PostStatus::kOk;
@@ -415,23 +414,6 @@ void Requester::fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitE
         core_.port.issue(slot);
         ++packet.pending;
       });
-}
-
-void Requester::payload_fetched(TimePs, QueuePair& pair, AccessSlot& slot, const AccessResult& result) {
-  if (!pair.transmit.contains(slot.position)) return;  // Sent again or given up since.
-  TransmitEntry& packet = pair.transmit[slot.position];
-  --packet.pending;
-  if (result.status != AccessStatus::kDone || result.data.length != slot.access.length) {
-    packet.failed = true;
-  } else if (packet.gathered) {
-    wire::fill(result.data, {core_.pool->data(packet.payload.buffer) + slot.detail, result.data.length});
-  } else {
-    packet.payload = result.data;
-    core_.pool->retain(result.data.buffer);
-  }
-  if (packet.pending == 0 && slot.position == pair.transmit.head()) {
-    core_.list_flow(pair, Flow::kRequests, ready_class(pair));
-  }
 }
 
 void Requester::discard_prepared(QueuePair& pair) {

@@ -31,7 +31,7 @@ class Requester {
   void advance(TimePs now, QueuePair& pair) {
     if (pair.context.state != QueueState::kReadyToSend) return;
     if (pair.fetch_issued != pair.send.tail()) fetch_work(pair);
-    if (pair.context.requester.sending != pair.send.tail()) prepare(now, pair);
+    if (pair.context.requester.sending != pair.send.tail() && !pair.transmit.full()) prepare(now, pair);
   }
 
   /// Takes the packet at the front, which ready_class() has found complete, and fills `out`; false when local
@@ -48,7 +48,24 @@ class Requester {
   void receive(TimePs now, QueuePair& pair, const wire::Packet& packet);
 
   // Answers of the memory port.
-  void payload_fetched(TimePs now, QueuePair& pair, AccessSlot& slot, const engine::AccessResult& result);
+  [[gnu::always_inline]] void payload_fetched(QueuePair& pair, const AccessSlot& slot,
+                                              const engine::AccessResult& result) {
+    if (!pair.transmit.contains(slot.position)) return;  // Sent again or given up since.
+    TransmitEntry& packet = pair.transmit[slot.position];
+    --packet.pending;
+    if (result.status != engine::AccessStatus::kDone || result.data.length != slot.access.length)
+        [[unlikely]] {
+      packet.failed = true;
+    } else if (packet.gathered) [[unlikely]] {
+      wire::fill(result.data, {core_.pool->data(packet.payload.buffer) + slot.detail, result.data.length});
+    } else {
+      packet.payload = result.data;
+      core_.pool->retain(result.data.buffer);
+    }
+    if (packet.pending == 0 && slot.position == pair.transmit.head()) {
+      core_.list_flow(pair, Flow::kRequests, ready_class(pair));
+    }
+  }
   void response_placed(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   void work_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
 
@@ -65,19 +82,19 @@ class Requester {
   void discard_prepared(QueuePair& pair);
 
  private:
-  bool may_start(TimePs now, QueuePair& pair, SendEntry& entry);
+  [[gnu::noinline]] bool may_start(TimePs now, QueuePair& pair, SendEntry& entry);
   void assign_psns(QueuePair& pair, SendEntry& entry);
-  void prepare(TimePs now, QueuePair& pair);
+  [[gnu::noinline]] void prepare(TimePs now, QueuePair& pair);
   bool prepare_plain(QueuePair& pair, SendEntry& entry);
-  void prepare_packet(QueuePair& pair, SendEntry& entry);
+  [[gnu::noinline]] void prepare_packet(QueuePair& pair, SendEntry& entry);
   void fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitEntry& packet, Position at,
                      std::uint32_t offset, std::uint32_t length);
-  void fetch_work(QueuePair& pair);
+  [[gnu::noinline]] void fetch_work(QueuePair& pair);
   void wait(TimePs now, QueuePair& pair, const SendEntry& entry, trace::Stage stage);
   void stop_waiting(TimePs now, QueuePair& pair) {
     if (pair.waiting) end_wait(now, pair);
   }
-  void end_wait(TimePs now, QueuePair& pair);
+  [[gnu::noinline]] void end_wait(TimePs now, QueuePair& pair);
   SendEntry* acknowledge_through(QueuePair& pair, Psn through);
   void take_acknowledge(TimePs now, QueuePair& pair, const wire::RocePacket& roce);
   void take_read_response(TimePs now, QueuePair& pair, SendEntry& entry, const wire::Packet& packet);

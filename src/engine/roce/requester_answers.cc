@@ -26,6 +26,39 @@ void Requester::take_credits(QueuePair& pair, const wire::Aeth& aeth) {
   }
 }
 
+[[gnu::always_inline]] inline void Requester::complete_oldest(QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  SendEntry& entry = pair.send.front();
+  if (entry.signaled || entry.status != CompletionStatus::kSuccess) {
+    CompletionEntry& record = pair.send_completions.push_stale();
+    record.id = entry.id;
+    record.operation = entry.operation;
+    record.original = entry.original;
+    record.length = entry.status == CompletionStatus::kSuccess ? entry.length : 0;
+    record.work = pair.send.head();
+    record.remote_host = 0;
+    record.remote_queue = 0;
+    record.immediate = 0;
+    record.status = entry.status;
+    record.verb = entry.verb;
+    record.has_immediate = false;
+    record.visible = false;
+  }
+  if (requester.sending == pair.send.head()) {
+    ++requester.sending;
+    requester.packet = 0;
+  }
+  if (requester.assigned == pair.send.head()) {
+    ++requester.assigned;  // Only when flushed: it never got its PSNs.
+  } else if (expects_answer(entry.verb) && requester.reads_outstanding > 0) {
+    --requester.reads_outstanding;
+  }
+  if (pair.fetch_issued == pair.send.head()) ++pair.fetch_issued;
+  release_inline(entry);
+  pair.send.pop();
+  core_.issue_completions(pair);
+}
+
 // Completes WRITEs and SENDs up to PSN `through`. Returns the READ or atomic that begins at or before
 // `through` and has not been answered, if there is one: nothing behind it can be acknowledged.
 SendEntry* Requester::acknowledge_through(QueuePair& pair, Psn through) {
@@ -238,39 +271,6 @@ void Requester::response_placed(QueuePair& pair, const AccessSlot& slot, const A
 }
 
 // --- Completion ---
-
-void Requester::complete_oldest(QueuePair& pair) {
-  RequesterContext& requester = pair.context.requester;
-  SendEntry& entry = pair.send.front();
-  if (entry.signaled || entry.status != CompletionStatus::kSuccess) {
-    CompletionEntry& record = pair.send_completions.push_stale();
-    record.id = entry.id;
-    record.operation = entry.operation;
-    record.original = entry.original;
-    record.length = entry.status == CompletionStatus::kSuccess ? entry.length : 0;
-    record.work = pair.send.head();
-    record.remote_host = 0;
-    record.remote_queue = 0;
-    record.immediate = 0;
-    record.status = entry.status;
-    record.verb = entry.verb;
-    record.has_immediate = false;
-    record.visible = false;
-  }
-  if (requester.sending == pair.send.head()) {
-    ++requester.sending;
-    requester.packet = 0;
-  }
-  if (requester.assigned == pair.send.head()) {
-    ++requester.assigned;  // Only when flushed: it never got its PSNs.
-  } else if (expects_answer(entry.verb) && requester.reads_outstanding > 0) {
-    --requester.reads_outstanding;
-  }
-  if (pair.fetch_issued == pair.send.head()) ++pair.fetch_issued;
-  release_inline(entry);
-  pair.send.pop();
-  core_.issue_completions(pair);
-}
 
 void Requester::flush(QueuePair& pair) {
   discard_prepared(pair);

@@ -57,39 +57,6 @@ bool carries_immediate(RoceOpcode opcode) { return (wire::roce_headers(opcode) &
 
 // --- Answers ---
 
-std::uint8_t Responder::ack_syndrome(const QueuePair& pair) const {
-  return core_.config.advertise_credits ? credit_code_for(pair.receives.free_entries()) : wire::kAckUnlimited;
-}
-
-Answer& Responder::push_answer(QueuePair& pair, AnswerKind kind, Psn psn) {
-  Answer& answer = pair.answers.push_stale();
-  if (kind == AnswerKind::kRead || kind == AnswerKind::kAtomic) answer = Answer{};
-  answer.operation = {};
-  answer.original = 0;
-  answer.psn = psn;
-  answer.message_sequence = pair.context.responder.message_sequence;
-  answer.fault_psn = 0;
-  answer.outstanding = 0;
-  answer.syndrome = ack_syndrome(pair);
-  answer.kind = kind;
-  answer.closed = false;
-  answer.silent = false;
-  answer.failed = false;
-  return answer;
-}
-
-// The acknowledgement that collects packets until one asks for it.
-Answer& Responder::open_acknowledge(QueuePair& pair) {
-  if (!pair.answers.empty()) {
-    Answer& last = pair.answers.back();
-    const bool crowded =
-        pair.answers.size() > pair.answers.capacity() / 2 && !core_.config.acknowledge_every_request;
-    // When memory is slow, one acknowledgement waits for more packets rather than dropping them.
-    if (last.kind == AnswerKind::kAcknowledge && (!last.closed || crowded)) return last;
-  }
-  return push_answer(pair, AnswerKind::kAcknowledge, pair.context.responder.expected);
-}
-
 // The answer that follows acknowledges everything before it as well.
 void Responder::close_acknowledge(QueuePair& pair) {
   if (pair.answers.empty()) return;
@@ -204,7 +171,7 @@ bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
 
 // --- Requests ---
 
-void Responder::receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+void Responder::receive_other(TimePs now, QueuePair& pair, const wire::Packet& packet) {
   ResponderContext& responder = pair.context.responder;
   if (pair.answers.full() || core_.port.available() < kAccessesPerPacket) {
     ++core_.counters.dropped_no_resources;
@@ -218,8 +185,7 @@ void Responder::receive(TimePs now, QueuePair& pair, const wire::Packet& packet)
   const std::int32_t ahead = wire::psn_difference(packet.roce.bth.psn, responder.expected);
   bool usable = true;
   if (ahead == 0) {
-    usable = (packet.roce.bth.opcode == RoceOpcode::kRcWriteOnly && take_plain_write(pair, packet)) ||
-             in_order(now, pair, packet);
+    usable = in_order(now, pair, packet);
   } else if (ahead < 0) {
     ++core_.counters.duplicate_requests;
     usable = duplicate(now, pair, packet);
@@ -265,14 +231,15 @@ bool Responder::in_order(TimePs now, QueuePair& pair, const wire::Packet& packet
                                                 : take_send(pair, packet, step.first, step.last);
 }
 
-// The usual request in one pass: a WRITE of one packet behind which nothing is in progress. False, and
-// nothing has happened, when it is not like that.
+// The usual request in one pass: a WRITE of one packet, in order, and nothing before it is in progress.
+// False, and nothing has happened, when it is not like that.
 bool Responder::take_plain_write(QueuePair& pair, const wire::Packet& packet) {
   ResponderContext& responder = pair.context.responder;
   const wire::Reth& reth = packet.roce.reth;
   const std::uint32_t length = packet.payload.length;
-  if (responder.message != MessageInProgress::kNone || length == 0 || length != reth.length ||
-      pair.held_first != kNoSlot || !core_.config.queue_rights.remote_write) {
+  if (packet.roce.bth.psn != responder.expected || responder.message != MessageInProgress::kNone ||
+      length == 0 || length != reth.length || pair.held_first != kNoSlot || pair.answers.full() ||
+      core_.port.available() < kAccessesPerPacket || !core_.config.queue_rights.remote_write) {
     return false;
   }
   const MemoryKeyRecord* const record =
@@ -297,20 +264,6 @@ bool Responder::take_plain_write(QueuePair& pair, const wire::Packet& packet) {
   responder.received = length;
   accept(pair, answer, packet, true);
   return true;
-}
-
-// The packet has been executed: count it, and acknowledge it if it asks for that.
-void Responder::accept(QueuePair& pair, Answer& answer, const wire::Packet& packet, bool message_ends) {
-  ResponderContext& responder = pair.context.responder;
-  responder.expected = wire::psn_add(responder.expected, 1);
-  responder.nak_sent = false;
-  if (message_ends) responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
-  answer.psn = packet.roce.bth.psn;
-  answer.message_sequence = responder.message_sequence;
-  answer.operation = packet.operation;
-  answer.syndrome = ack_syndrome(pair);
-  answer.closed = answer.closed || packet.roce.bth.acknowledge_request;
-  answer.silent = false;
 }
 
 // `answer`, the newest one, waits for the placement.
@@ -565,23 +518,16 @@ void Responder::flush_receives(QueuePair& pair) {
 
 // --- Memory answers ---
 
-void Responder::placed(TimePs now, QueuePair& pair, const AccessSlot& slot, const AccessResult& result) {
-  if (!pair.answers.contains(slot.position)) return;
-  Answer& answer = pair.answers[slot.position];
-  --answer.outstanding;
-  if (result.status != AccessStatus::kDone && !answer.failed) {
-    answer.failed = true;
-    answer.closed = true;
-    answer.fault_psn = slot.detail;
-    // The completion is ordered behind this write, so it has not been seen yet.
-    for (Position at = pair.receive_completions.head();
-         slot.for_receive && at != pair.receive_completions.tail(); ++at) {
-      CompletionEntry& entry = pair.receive_completions[at];
-      if (entry.work == slot.entry) entry.status = verbs::CompletionStatus::kLocalAccess;
-    }
+void Responder::placement_failed(QueuePair& pair, Answer& answer, const AccessSlot& slot) {
+  answer.failed = true;
+  answer.closed = true;
+  answer.fault_psn = slot.detail;
+  if (!slot.for_receive) return;
+  // The completion is ordered behind this write, so it has not been seen yet.
+  for (Position at = pair.receive_completions.head(); at != pair.receive_completions.tail(); ++at) {
+    CompletionEntry& entry = pair.receive_completions[at];
+    if (entry.work == slot.entry) entry.status = verbs::CompletionStatus::kLocalAccess;
   }
-  if (answer.outstanding > 0) return;
-  start_held(now, pair);
 }
 
 void Responder::discard_held(QueuePair& pair) {

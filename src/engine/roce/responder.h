@@ -21,7 +21,13 @@ class Responder {
   explicit Responder(EngineCore& core) : core_(core) {}
 
   /// A request packet. When it is refused for good, the NAK is queued and `pair.fatal` is set.
-  void receive(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  [[gnu::always_inline]] void receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+    if (packet.roce.bth.opcode == wire::RoceOpcode::kRcWriteOnly && take_plain_write(pair, packet)) {
+      list_if_ready(pair);
+    } else {
+      receive_other(now, pair, packet);
+    }
+  }
 
   /// Takes the answer at the front, which ready_class() has found ready, and fills `out`.
   bool transmit(TimePs now, QueuePair& pair, wire::Packet& out);
@@ -59,7 +65,16 @@ class Responder {
   }
 
   // Answers of the memory port.
-  void placed(TimePs now, QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
+  [[gnu::always_inline]] void placed(TimePs now, QueuePair& pair, const AccessSlot& slot,
+                                     const engine::AccessResult& result) {
+    if (!pair.answers.contains(slot.position)) return;
+    Answer& answer = pair.answers[slot.position];
+    --answer.outstanding;
+    if (result.status != engine::AccessStatus::kDone && !answer.failed) [[unlikely]] {
+      placement_failed(pair, answer, slot);
+    }
+    if (answer.outstanding == 0) start_held(now, pair);
+  }
   void read_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   void atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   void receive_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
@@ -74,6 +89,7 @@ class Responder {
   void revoke(QueuePair& pair, std::uint32_t remote_key);
 
  private:
+  [[gnu::noinline]] void receive_other(TimePs now, QueuePair& pair, const wire::Packet& packet);
   bool in_order(TimePs now, QueuePair& pair, const wire::Packet& packet);
   bool take_plain_write(QueuePair& pair, const wire::Packet& packet);
   bool take_write(QueuePair& pair, const wire::Packet& packet, bool first, bool last);
@@ -84,10 +100,49 @@ class Responder {
   bool duplicate_read(TimePs now, QueuePair& pair, const wire::Packet& packet);
   void duplicate_atomic(QueuePair& pair, const wire::Packet& packet);
 
-  void accept(QueuePair& pair, Answer& answer, const wire::Packet& packet, bool message_ends);
-  Answer& open_acknowledge(QueuePair& pair);
+  /// The packet has been executed: counts it, and acknowledges it if it asks for that.
+  [[gnu::always_inline]] void accept(QueuePair& pair, Answer& answer, const wire::Packet& packet,
+                                     bool message_ends) {
+    ResponderContext& responder = pair.context.responder;
+    responder.expected = wire::psn_add(responder.expected, 1);
+    responder.nak_sent = false;
+    if (message_ends) responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
+    answer.psn = packet.roce.bth.psn;
+    answer.message_sequence = responder.message_sequence;
+    answer.operation = packet.operation;
+    answer.syndrome = ack_syndrome(pair);
+    answer.closed = answer.closed || packet.roce.bth.acknowledge_request;
+    answer.silent = false;
+  }
+  /// The acknowledgement that collects packets until one asks for it.
+  [[gnu::always_inline]] Answer& open_acknowledge(QueuePair& pair) {
+    if (!pair.answers.empty()) {
+      Answer& last = pair.answers.back();
+      const bool crowded =
+          pair.answers.size() > pair.answers.capacity() / 2 && !core_.config.acknowledge_every_request;
+      // When memory is slow, one acknowledgement waits for more packets rather than dropping them.
+      if (last.kind == AnswerKind::kAcknowledge && (!last.closed || crowded)) return last;
+    }
+    return push_answer(pair, AnswerKind::kAcknowledge, pair.context.responder.expected);
+  }
   void close_acknowledge(QueuePair& pair);
-  Answer& push_answer(QueuePair& pair, AnswerKind kind, Psn psn);
+  [[gnu::always_inline]] Answer& push_answer(QueuePair& pair, AnswerKind kind, Psn psn) {
+    Answer& answer = pair.answers.push_stale();
+    if (kind == AnswerKind::kRead || kind == AnswerKind::kAtomic) answer = Answer{};
+    answer.operation = {};
+    answer.original = 0;
+    answer.psn = psn;
+    answer.message_sequence = pair.context.responder.message_sequence;
+    answer.fault_psn = 0;
+    answer.outstanding = 0;
+    answer.syndrome = ack_syndrome(pair);
+    answer.kind = kind;
+    answer.closed = false;
+    answer.silent = false;
+    answer.failed = false;
+    return answer;
+  }
+  [[gnu::noinline]] static void placement_failed(QueuePair& pair, Answer& answer, const AccessSlot& slot);
   void merge_acknowledgements(QueuePair& pair, wire::Packet& out);
   void push_nak(QueuePair& pair, std::uint8_t syndrome, Psn psn);
   bool refuse(QueuePair& pair, wire::NakCode code, Psn psn);
@@ -109,13 +164,13 @@ class Responder {
   void fetch_receives(QueuePair& pair, wire::OperationTag operation = {}) {
     if (pair.receives.needs_fetch()) fetch_receives_ahead(pair, operation);
   }
-  void fetch_receives_ahead(QueuePair& pair, wire::OperationTag operation);
+  [[gnu::noinline]] void fetch_receives_ahead(QueuePair& pair, wire::OperationTag operation);
   void start_held(TimePs now, QueuePair& pair) {
     if (pair.answers.empty()) return;
     if (pair.held_answers > 0) start_held_answers(now, pair);
     expand_reads(pair);
   }
-  void start_held_answers(TimePs now, QueuePair& pair);
+  [[gnu::noinline]] void start_held_answers(TimePs now, QueuePair& pair);
   /// Queues the answer to the READ `packet`, whose data `saved` describes, and starts it when it may.
   void answer_read(TimePs now, QueuePair& pair, const wire::Packet& packet, const SavedResource& saved,
                    std::uint32_t packets, verbs::AccessOrder order);
@@ -123,12 +178,15 @@ class Responder {
     if (pair.reads_to_fetch > 0) ask_ahead(pair);
     list_if_ready(pair);
   }
-  void ask_ahead(QueuePair& pair);
+  [[gnu::noinline]] void ask_ahead(QueuePair& pair);
   void list_if_ready(QueuePair& pair) {
     const std::size_t send_class = ready_class(pair);
     if (send_class != kSendClassCount) core_.list_flow(pair, Flow::kAnswers, send_class);
   }
-  std::uint8_t ack_syndrome(const QueuePair& pair) const;
+  std::uint8_t ack_syndrome(const QueuePair& pair) const {
+    return core_.config.advertise_credits ? credit_code_for(pair.receives.free_entries())
+                                          : wire::kAckUnlimited;
+  }
   void fill_header(const QueuePair& pair, const Answer& answer, wire::Packet& out) const;
 
   EngineCore& core_;

@@ -142,6 +142,14 @@ class RoceEngine {
   void seal(wire::Packet& out);
   void handle_packet(TimePs now, QueuePair& pair, const wire::Packet& packet);
   void handle_access(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
+  [[gnu::noinline]] void payload_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
+  [[gnu::noinline]] void placement_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
+  [[gnu::noinline]] void completion_answered(TimePs now, AccessSlot& slot,
+                                             const engine::AccessResult& result);
+  [[gnu::noinline]] void other_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
+  [[gnu::always_inline]] void completion_written(QueuePair& pair, const AccessSlot& slot,
+                                                 const engine::AccessResult& result);
+  void finish_access(TimePs now, AccessSlot& slot);
   /// The record of the memory key that `packet` will be checked against, or kNoRecord.
   std::uint32_t needed_key(const QueuePair& pair, const wire::Packet& packet) const;
   /// The completion in front of `ring`, once the program may see it.
@@ -158,7 +166,15 @@ class RoceEngine {
   }
   void run_kicked(TimePs now);
   void run_posted(TimePs now, QueuePair& pair);
-  void run(TimePs now, QueuePair& pair);
+  [[gnu::always_inline]] void run(TimePs now, QueuePair& pair) {
+    if (pair.fatal || pair.context.state == QueueState::kError) [[unlikely]] {
+      pair.fatal = false;
+      enter_error(now, pair);
+    }
+    requester_.advance(now, pair);
+    responder_.advance(now, pair);
+    core_.issue_completions(pair);
+  }
   /// Works off what waited for the records of `pair`.
   void catch_up(TimePs now, QueuePair& pair);
   void init_context(QueuePair& pair);
