@@ -40,6 +40,9 @@ class CompletionQueues {
   void detach(QueueId id) { --queues_[table_index(id)]->users; }
   Result<void> arm(QueueId id, const Arming& arming);
 
+  /// Whether records of `id`, which exists, are written as bytes: what they say is final when they are made.
+  bool writes_bytes(QueueId id) const { return queues_[table_index(id)]->as_bytes(); }
+
   // --- Records.
   /// Gives `completion` the next place of `id`, which exists, and fills kind, order, address space, address,
   /// length and data of the access that writes it. Nothing: the queue is full, and the record is lost.

@@ -67,6 +67,11 @@ Result<void> ReceiveQueues::destroy(QueueId id) {
   return {};
 }
 
+void ReceiveQueues::clear(QueueId id) {
+  Queue& queue = *queues_[table_index(id)];
+  queue.head = queue.ready = queue.asked = queue.tail;
+}
+
 Result<void> ReceiveQueues::set_limit(QueueId id, std::uint32_t limit) {
   Queue* queue = find(id);
   if (queue == nullptr) return no_such(id);

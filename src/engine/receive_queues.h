@@ -39,6 +39,8 @@ class ReceiveQueues {
   const ReceiveQueueConfig& config(QueueId id) const { return queues_[table_index(id)]->config; }
   void attach(QueueId id) { ++queues_[table_index(id)]->users; }
   void detach(QueueId id) { --queues_[table_index(id)]->users; }
+  /// Forgets the entries of `id`, which exists.
+  void clear(QueueId id);
   Result<void> set_limit(QueueId id, std::uint32_t limit);
   /// Takes the first free entry with this id out; refused when there is none, or entries lie in host memory.
   Result<verbs::ReceiveRequest> cancel(QueueId id, std::uint64_t receive);

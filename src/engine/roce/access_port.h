@@ -28,7 +28,10 @@ enum class AccessPurpose : std::uint8_t {
   kFetchReceive,    ///< position: one past the last entry.
   kSendCompletion,  ///< position: in the ring of send completions.
   kReceiveCompletion,
-  kAtomic,  ///< position: answer.
+  kSharedCompletion,  ///< position: in a completion ring of the queue pair; for_receive: which; see
+                      ///< add_ticket().
+  kSharedReceive,     ///< position, detail: first entry and count of receive queue `access.queue`.
+  kAtomic,            ///< position: answer.
   kFetchQueueContext,
   kWriteQueueContext,
   kFetchKeyRecord,  ///< position: record number.
@@ -105,6 +108,10 @@ class AccessPort {
   }
   AccessSlot& slot(std::uint32_t index) { return slots_[index]; }
   bool is_open(std::uint32_t index) const { return index < extent_ && slots_[index].open; }
+  /// Slots for `count` accesses are available. Control path.
+  void make_available(std::uint32_t count) {
+    if (available() < count) reserve(capacity_ + count - available());
+  }
   /// Whether the host has taken `index` and not answered it.
   bool is_asked(std::uint32_t index) const { return index < extent_ && slots_[index].asked; }
 

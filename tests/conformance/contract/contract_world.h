@@ -136,27 +136,21 @@ class World {
 
   engine::AccessResult perform(Host& host, const engine::Access& access) {
     engine::AccessResult result;
-    switch (access.kind) {
-      case engine::AccessKind::kRead:
-        result.data = wire::pattern_payload(1, 0, access.length);
-        break;
-      case engine::AccessKind::kFetchWorkRequest:
-      case engine::AccessKind::kFetchReceiveEntry: {
-        scratch.assign(access.length, std::byte{0});
-        for (std::uint32_t i = 0; i < access.length; ++i) {
-          const auto found = host.memory.find(access.address + i);
-          if (found != host.memory.end()) scratch[i] = found->second;
-        }
-        result.data = wire::bytes_payload(scratch);
-        break;
+    const bool fetches = access.kind == engine::AccessKind::kFetchWorkRequest ||
+                         access.kind == engine::AccessKind::kFetchReceiveEntry;
+    if (access.kind == engine::AccessKind::kRead) {
+      result.data = wire::pattern_payload(1, 0, access.length);
+    } else if (fetches) {
+      scratch.assign(access.length, std::byte{0});
+      for (std::uint32_t i = 0; i < access.length; ++i) {
+        const auto found = host.memory.find(access.address + i);
+        if (found != host.memory.end()) scratch[i] = found->second;
       }
-      case engine::AccessKind::kWriteCompletion:
-        for (std::uint32_t i = 0; i < access.data.length; ++i) {
-          host.memory[access.address + i] = wire::payload_byte(access.data, i);
-        }
-        break;
-      default:
-        break;
+      result.data = wire::bytes_payload(scratch);
+    } else if (access.kind == engine::AccessKind::kWriteCompletion) {
+      for (std::uint32_t i = 0; i < access.data.length; ++i) {
+        host.memory[access.address + i] = wire::payload_byte(access.data, i);
+      }
     }
     return result;
   }
