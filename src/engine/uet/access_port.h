@@ -2,11 +2,15 @@
 // The memory side of the engine: accesses that wait for the host to take them, and whose answer they are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
-#include "base/ring.h"
+#include "base/prefetch.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
+#include "engine/uet/renew.h"
 #include "wire/host_address.h"
 
 namespace wharf::uet {
@@ -31,65 +35,119 @@ constexpr std::uint64_t target_stream(wire::HostAddress source, std::uint16_t re
 }
 
 struct PendingAccess {
-  AccessOwner owner = AccessOwner::kPacketData;
+  std::uint64_t detail = 0;
   std::uint32_t object = 0;
   std::uint32_t generation = 0;             ///< Of `object`, where it can be reused before the answer comes.
   wire::BufferId buffer = wire::kNoBuffer;  ///< Held until the answer comes.
-  std::uint64_t detail = 0;
-  std::uint32_t asked = 0;  ///< Bytes that the answer to a read must bring.
-  bool taken = false;       ///< The host has it.
+  std::uint32_t asked = 0;                  ///< Bytes that the answer to a read must bring.
+  AccessOwner owner = AccessOwner::kPacketData;
 };
 
 /// FIFO toward the host and the table of unanswered accesses. Both grow while a run warms up; what they hold
 /// is bounded by the bounds of the owners.
 class AccessPort {
  public:
-  AccessPort() : pending_(16), queue_(16) {}
+  AccessPort() : queue_(kFirst), mask_(kFirst - 1) { grow(kFirst); }
 
-  /// Queues `access` (with an id of its own) on behalf of `owner`.
-  void request(const engine::Access& access, const PendingAccess& owner) {
-    std::uint32_t id = pending_.acquire();
-    if (id == kNoSlot) {
-      pending_.reserve(pending_.capacity() * 2);
-      id = pending_.acquire();
-    }
-    pending_[id] = owner;
-    if (access.kind == engine::AccessKind::kRead) pending_[id].asked = access.length;
-    if (queue_.full()) queue_.reserve(queue_.capacity() * 2);
-    queue_.emplace_back(access).id = id;
+  /// Queues an access of `kind` for `length` bytes on behalf of `owner`. The caller fills in the rest before
+  /// it asks for another.
+  [[gnu::always_inline]] engine::Access& request(engine::AccessKind kind, std::uint32_t length,
+                                                 const PendingAccess& owner) {
+    if (first_free_ == kNoSlot) [[unlikely]]
+      grow(count_ * 2);
+    const std::uint32_t id = first_free_;
+    Slot& slot = slots_[id];
+    first_free_ = slot.next_free;
+    slot.state = State::kQueued;
+    slot.detail = owner.detail;
+    slot.object = owner.object;
+    slot.generation = owner.generation;
+    slot.buffer = owner.buffer;
+    slot.asked = kind == engine::AccessKind::kRead ? length : 0;
+    slot.owner = owner.owner;
+    ++unanswered_;
+    if (tail_ - head_ > mask_) [[unlikely]]
+      grow_queue();
+    engine::Access& access = queue_[tail_++ & mask_];
+    renew(access);
+    access.id = id;
+    access.kind = kind;
+    access.length = length;
+    return access;
   }
 
   bool next(engine::Access& out) {
-    if (queue_.empty()) return false;
-    out = queue_.front();
-    queue_.pop_front();
-    pending_[out.id].taken = true;
+    if (head_ == tail_) return false;
+    const engine::Access& access = queue_[head_++ & mask_];
+    slots_[access.id].state = State::kTaken;
+    out = access;
+    // The next access goes where the cache still has the last one.
+    if (head_ == tail_) head_ = tail_ = 0;
     return true;
   }
 
   /// Whether the host has taken `id` and not answered it.
-  bool is_pending(engine::AccessId id) const { return pending_.is_used(id) && pending_[id].taken; }
-  /// Ends an unanswered access and gives its owner.
-  PendingAccess take(engine::AccessId id) {
-    const PendingAccess owner = pending_[id];
-    pending_.release(id);
-    return owner;
+  bool is_pending(engine::AccessId id) const { return id < count_ && slots_[id].state == State::kTaken; }
+  /// Ends an unanswered access and gives its owner, which the next request() may overwrite.
+  const PendingAccess& take(engine::AccessId id) {
+    Slot& slot = slots_[id];
+    slot.state = State::kFree;
+    slot.next_free = first_free_;
+    first_free_ = id;
+    --unanswered_;
+    return slot;
   }
   /// The engine ends: what unanswered accesses hold goes back.
   void release_buffers(wire::PayloadPool& payloads) const {
-    for (std::uint32_t id = 0; id < pending_.capacity(); ++id) {
-      if (pending_.is_used(id)) payloads.release(pending_[id].buffer);
+    for (const Slot& slot : slots_) {
+      if (slot.state != State::kFree) payloads.release(slot.buffer);
     }
   }
   [[gnu::always_inline]] void prefetch() const {
-    pending_.prefetch();
-    queue_.prefetch();
+    if (first_free_ != kNoSlot) prefetch_object(slots_.data() + first_free_);
+    prefetch_object(queue_.data() + (tail_ & mask_));
   }
-  std::uint32_t unanswered() const { return pending_.in_use(); }
+  std::uint32_t unanswered() const { return unanswered_; }
+  std::uint32_t places() const { return count_; }
+  /// Heap memory held, in bytes.
+  std::size_t bytes_held() const {
+    return slots_.capacity() * sizeof(Slot) + queue_.capacity() * sizeof(engine::Access);
+  }
 
  private:
-  SlotPool<PendingAccess> pending_;
-  Ring<engine::Access> queue_;
+  static constexpr std::uint32_t kFirst = 16;
+  enum class State : std::uint8_t { kFree, kQueued, kTaken };
+  struct Slot : PendingAccess {
+    State state = State::kFree;
+    std::uint32_t next_free = kNoSlot;
+  };
+  static_assert(sizeof(Slot) == 32);
+
+  /// Free places are handed out last-released first, fresh ones ascending.
+  [[gnu::noinline]] void grow(std::uint32_t count) {
+    slots_.resize(count);
+    for (std::uint32_t i = count; i > count_; --i) {
+      slots_[i - 1].next_free = first_free_;
+      first_free_ = i - 1;
+    }
+    count_ = count;
+  }
+  [[gnu::noinline]] void grow_queue() {
+    std::vector<engine::Access> larger(queue_.size() * 2);
+    for (std::uint32_t i = 0; head_ + i != tail_; ++i) larger[i] = queue_[(head_ + i) & mask_];
+    tail_ -= head_;
+    head_ = 0;
+    queue_ = std::move(larger);
+    mask_ = static_cast<std::uint32_t>(queue_.size() - 1);
+  }
+
+  std::vector<Slot> slots_;
+  std::uint32_t first_free_ = kNoSlot;
+  std::uint32_t count_ = 0;
+  std::uint32_t unanswered_ = 0;
+  std::vector<engine::Access> queue_;  ///< A ring, whose elements are made anew as they are asked for.
+  std::uint32_t mask_;                 ///< Its places minus one.
+  std::uint32_t head_ = 0, tail_ = 0;  ///< Accesses taken, and asked for, since it was last empty.
 };
 
 }  // namespace wharf::uet

@@ -136,11 +136,12 @@ UetReturnCode AtomicUnit::ask(std::uint32_t index, engine::AccessKind kind) {
   // refused.
   const UetReturnCode allowed = still_allowed(job);
   if (allowed != UetReturnCode::kOk) return allowed;
-  engine::Access access;
-  access.kind = kind;
+  PendingAccess owner;
+  owner.owner = AccessOwner::kAtomic;
+  owner.object = index;
+  engine::Access& access = parts_.accesses.request(kind, job.length, owner);
   access.at_target = true;
   access.address = job.address;
-  access.length = job.length;
   const InboundPacket& inbound = parts_.inbound[job.inbound];
   access.stream = target_stream(inbound.source, inbound.resource_index);
   access.operation = job.operation;
@@ -160,10 +161,6 @@ UetReturnCode AtomicUnit::ask(std::uint32_t index, engine::AccessKind kind) {
   } else if (kind == engine::AccessKind::kWrite) {
     access.data = wire::bytes_payload(parts_.payloads.data(job.result), job.length, job.result);
   }
-  PendingAccess owner;
-  owner.owner = AccessOwner::kAtomic;
-  owner.object = index;
-  parts_.accesses.request(access, owner);
   return UetReturnCode::kOk;
 }
 

@@ -29,6 +29,8 @@ class AtomicUnit {
              wire::OperationTag operation);
   void access_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
   void release_buffers();
+  /// Heap memory held, in bytes.
+  std::size_t bytes_held() const { return jobs_.bytes_held(); }
 
  private:
   struct Job {

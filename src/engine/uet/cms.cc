@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/pds_next.h"
 
 namespace wharf::uet {
 
@@ -13,6 +14,9 @@ Cms::Cms(EngineParts& parts, std::uint64_t seed)
                  parts.config.congestion == CongestionControl::kBoth),
       by_credit_(parts.config.congestion == CongestionControl::kReceiver ||
                  parts.config.congestion == CongestionControl::kBoth),
+      timed_(std::holds_alternative<congestion::DcqcnConfig>(parts.config.controller) ||
+             std::holds_alternative<congestion::CaqmConfig>(parts.config.controller) ||
+             std::holds_alternative<congestion::SwiftConfig>(parts.config.controller)),
       probing_(by_window_ && parts.config.base_rtt_probe &&
                std::holds_alternative<congestion::NsccConfig>(parts.config.controller)),
       waits_before_asking_(parts.config.credit.request_patience > kTimeZero),
@@ -26,12 +30,20 @@ Cms::Cms(EngineParts& parts, std::uint64_t seed)
 
 std::uint32_t Cms::context_for(wire::HostAddress host) {
   if (const std::uint32_t* found = by_host_.find(host.number)) return *found;
-  const std::uint32_t ccc = count();
   // validate() has seen the controller's configuration.
-  contexts_.push_back(
+  auto made =
       std::make_unique<CongestionContext>(congestion::AnyController::create(parts_.config.controller).value(),
-                                          parts_.config.credit, path_config_, random_));
-  contexts_.back()->peer = host;
+                                          parts_.config.credit, path_config_, random_);
+  made->peer = host;
+  std::uint32_t ccc = count();
+  if (free_.empty()) {
+    contexts_.push_back(std::move(made));
+  } else {
+    ccc = free_.back();
+    free_.pop_back();
+    recent_ = nullptr;
+    contexts_[ccc] = std::move(made);
+  }
   by_host_.insert(host.number, ccc);
   timers_.reserve(ccc + 1);
   issuer_.reserve(ccc + 1);
@@ -47,31 +59,36 @@ void Cms::leave_ready_list(std::uint32_t ccc) {
 
 void Cms::update(TimePs now, std::uint32_t ccc) {
   CongestionContext& context = *contexts_[ccc];
+  const bool has_data = context.has_data();
   bool can_send = false;
-  if (context.has_data() && !context.pdcs.empty()) {
-    can_send = may_send(now, context, parts_.pds.next_window_bytes(context.pdcs.head));
+  if (has_data && !context.pdcs.empty()) {
+    can_send = may_send(now, context, parts_.pds.next_window_bytes(parts_.pds.pdc(context.pdcs.head)));
   }
-  const bool was_active = context.state == CccState::kActive || context.state == CccState::kReady;
   const CccState before = context.state;
-  context.state = updated(context.state, context.has_data(), context.in_flight > 0, can_send);
-  if (was_active != (context.state == CccState::kActive || context.state == CccState::kReady)) {
-    active_ += was_active ? ~0U : 1U;
-  }
+  context.state = updated(before, has_data, context.in_flight > 0, can_send);
+  if (context.state != before) change_state(context, before);
   if (by_credit_ && context.state == CccState::kActive && ask_for_credit(now, ccc)) {
-    can_send = may_send(now, context, parts_.pds.next_window_bytes(context.pdcs.head));
-    context.state = updated(context.state, context.has_data(), false, can_send);
+    can_send = may_send(now, context, parts_.pds.next_window_bytes(parts_.pds.pdc(context.pdcs.head)));
+    context.state = updated(context.state, has_data, false, can_send);
   }
-  if (parts_.config.tracer != nullptr && context.state != before) [[unlikely]]
-    note_hold(now, context, before);
-  if (context.state == CccState::kReady) {
-    if (!context.on_ready_list) {
+  if (context.state != before) {
+    if (parts_.config.tracer != nullptr) [[unlikely]]
+      note_hold(now, context, before);
+    if (context.state != CccState::kReady) {
+      leave_ready_list(ccc);
+    } else if (!context.on_ready_list) {
       context.on_ready_list = true;
       ready_.push(*this, ccc, &CongestionContext::next_ready);
     }
-  } else {
-    leave_ready_list(ccc);
   }
-  set_timer(now, ccc);
+  // Nothing else has a time to wait for.
+  if (timed_ || by_credit_) set_timer(now, ccc);
+}
+
+void Cms::change_state(const CongestionContext& context, CccState before) {
+  const bool was_active = before == CccState::kActive || before == CccState::kReady;
+  const bool is_active = context.state == CccState::kActive || context.state == CccState::kReady;
+  if (was_active != is_active) active_ += was_active ? ~0U : 1U;
 }
 
 void Cms::note_hold(TimePs now, CongestionContext& context, CccState before) const {
@@ -160,17 +177,13 @@ void Cms::on_loss(TimePs now, std::uint32_t ccc, const congestion::Loss& loss) {
   if (by_credit_) context.credit.on_loss(now, loss);
 }
 
-congestion::PacketRequest Cms::on_send(TimePs now, std::uint32_t ccc, congestion::Departure departure) {
-  CongestionContext& context = *contexts_[ccc];
-  recent_ = &context;
-  ++context.in_flight;
+congestion::PacketRequest Cms::on_send_with_credit(TimePs now, CongestionContext& context,
+                                                   congestion::Departure departure) {
   congestion::PacketRequest request;
   if (by_window_) request = context.controller.on_send(now, departure);
-  if (by_credit_) {
-    departure.demand_limit = demand_limit(context);
-    departure.active_contexts = active_;
-    request.grant_bytes = context.credit.on_send(now, departure).grant_bytes;
-  }
+  departure.demand_limit = demand_limit(context);
+  departure.active_contexts = active_;
+  request.grant_bytes = context.credit.on_send(now, departure).grant_bytes;
   return request;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/flat_map.h"
 #include "base/index_list.h"
+#include "base/memory_use.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "engine/congestion/any_controller.h"
@@ -83,10 +84,20 @@ class Cms {
 
   /// Runs update_state after an event and keeps the scheduler's list. [UE 1.0 3.6.12]
   void update(TimePs now, std::uint32_t ccc);
+  /// Whether update() of a context that is READY would leave it so, when the first PDC's next packet counts
+  /// `bytes`: the common case, cheap to ask.
+  [[gnu::always_inline]] bool stays_ready(const CongestionContext& context, std::uint64_t bytes) const {
+    return context.state == CccState::kReady && !timed_ && !by_credit_ && !context.pdcs.empty() &&
+           context.has_data() && permits(context, bytes);
+  }
   /// The PDC `pdc` has something to send that its PSN window permits.
   void pdc_ready(TimePs now, std::uint32_t pdc);
   /// The CCC whose turn it is, or kNoSlot. It stays at the head until rotate() or update().
   std::uint32_t next_ready() const { return ready_.head; }
+  /// Whether nobody else waits for its turn, nor another PDC of the context.
+  bool alone(std::uint32_t ccc, const CongestionContext& context) const {
+    return context.pdcs.head == context.pdcs.tail && (ready_.head != ccc || ready_.tail == ccc);
+  }
   /// Its PDC has sent a packet: the next one's turn.
   void rotate(std::uint32_t ccc);
   /// Makes PDC `pdc` of `ccc` the one whose turn it is.
@@ -97,22 +108,30 @@ class Cms {
   std::uint32_t active() const { return active_; }
 
   /// Whether window and credit, as far as they are in use, let a packet of `bytes` leave.
-  bool permits(const CongestionContext& context, std::uint64_t bytes) const {
+  [[gnu::always_inline]] bool permits(const CongestionContext& context, std::uint64_t bytes) const {
     return (!by_window_ || context.controller.permits(bytes)) &&
            (!by_credit_ || context.credit.permits(bytes));
   }
   /// Likewise, at `now`.
-  bool may_send(TimePs now, const CongestionContext& context, std::uint64_t bytes) const {
-    return (!by_window_ || context.controller.next_send() <= now) && permits(context, bytes);
+  [[gnu::always_inline]] bool may_send(TimePs now, const CongestionContext& context,
+                                       std::uint64_t bytes) const {
+    return (!timed_ || !by_window_ || context.controller.next_send() <= now) && permits(context, bytes);
   }
   /// A packet leaves.
-  congestion::PacketRequest on_send(TimePs now, std::uint32_t ccc, congestion::Departure departure);
+  [[gnu::always_inline]] congestion::PacketRequest on_send(TimePs now, CongestionContext& context,
+                                                           const congestion::Departure& departure) {
+    recent_ = &context;
+    ++context.in_flight;
+    if (by_credit_) return on_send_with_credit(now, context, departure);
+    return by_window_ ? context.controller.on_send(now, departure) : congestion::PacketRequest{};
+  }
   void on_acknowledgement(TimePs now, std::uint32_t ccc, const congestion::Acknowledgement& acknowledgement);
   void on_loss(TimePs now, std::uint32_t ccc, const congestion::Loss& loss);
 
   /// The entropy value of the next packet.
-  std::uint16_t next_entropy(TimePs now, std::uint32_t ccc) {
-    return contexts_[ccc]->paths.next(now, random_);
+  std::uint16_t next_entropy(TimePs now, std::uint32_t ccc) { return next_entropy(now, *contexts_[ccc]); }
+  std::uint16_t next_entropy(TimePs now, CongestionContext& context) {
+    return context.paths.next(now, random_);
   }
   void feedback(TimePs now, std::uint32_t ccc, std::uint16_t entropy, PathFeedback what) {
     contexts_[ccc]->paths.feedback(now, entropy, what);
@@ -146,15 +165,24 @@ class Cms {
     const CongestionContext& context = *contexts_[ccc];
     return by_credit_ && context.in_flight == 0 && !context.credit.permits(1);
   }
+  /// Whether the receiver's credit decides, so that requests name the source's demand.
+  bool uses_credit() const { return by_credit_; }
   /// Whether acknowledgements carry credit instead of what a window needs.
   bool credit_in_acknowledgements() const { return by_credit_ && !by_window_; }
 
+  /// The context of `host`, which has no PDC any more, serves the next host.
+  void forget_host(TimePs now, wire::HostAddress host);
+  void add_memory_use(std::vector<MemoryUse>& out) const;
   void expire(TimePs now);
   TimePs deadline() const { return min(timers_.earliest(), issuer_.deadline()); }
   void describe_waiting(std::vector<std::string>& out) const;
 
  private:
   void leave_ready_list(std::uint32_t ccc);
+  /// Counts those that are ACTIVE or READY.
+  void change_state(const CongestionContext& context, CccState before);
+  congestion::PacketRequest on_send_with_credit(TimePs now, CongestionContext& context,
+                                                congestion::Departure departure);
   void note_hold(TimePs now, CongestionContext& context, CccState before) const;
   void set_timer(TimePs now, std::uint32_t ccc);
   void send_probe(TimePs now, std::uint32_t pdc);
@@ -170,11 +198,13 @@ class Cms {
   const CongestionContext* recent_ = nullptr;  ///< Of the last packet sent: only to fetch ahead.
   const bool by_window_;                       ///< The controller decides,
   const bool by_credit_;                       ///< and the receiver's credit.
+  const bool timed_;                           ///< The controller paces packets, or has timers.
   const bool probing_;
   const bool waits_before_asking_;  ///< RcccConfig::request_patience.
   congestion::PathConfig path_config_;
   std::vector<std::unique_ptr<CongestionContext>> contexts_;
   FlatMap by_host_;
+  std::vector<std::uint32_t> free_;  ///< Contexts of hosts that were forgotten.
   IndexList ready_;
   std::uint32_t active_ = 0;  ///< Contexts that are ACTIVE or READY.
   reliability::DeadlineHeap timers_;

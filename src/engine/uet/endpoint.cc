@@ -9,6 +9,13 @@
 
 namespace wharf::uet {
 
+namespace {
+
+/// Places for completions that a queue begins with; they double as they are needed.
+constexpr std::size_t kFirstCompletions = 4;
+
+}  // namespace
+
 using engine::PostStatus;
 using wire::UetReturnCode;
 
@@ -42,8 +49,8 @@ Result<engine::QueueId> EndpointTable::create(const engine::QueueConfig& config,
   made.initiator_id = initiator_id;
   made.generations = parts_.config.use_ri_generation;
   made.generation = made.generations ? 1 : 0;
-  made.posted.reserve(config.send_depth);
-  made.completions.reserve(config.send_depth + config.receive_depth);
+  made.record_places = std::bit_ceil(made.records());
+  made.completions.reserve(kFirstCompletions);
   by_address_.insert(where, queue);
   return queue;
 }
@@ -56,6 +63,7 @@ Result<void> EndpointTable::destroy(TimePs now, engine::QueueId queue) {
         fmt::format("queue {}: found {} requests outstanding, expected none before it is destroyed", queue,
                     endpoint->outstanding + endpoint->posted.size()));
   }
+  parts_.initiator.forget_queue(queue);
   parts_.target.forget_endpoint(now, queue);
   while (!endpoint->receives.empty())
     receives_.release(endpoint->receives.pop(receives_, &ReceiveEntry::next));
@@ -66,33 +74,30 @@ Result<void> EndpointTable::destroy(TimePs now, engine::QueueId queue) {
   return {};
 }
 
-UetReturnCode EndpointTable::look_up(const wire::UetSesRequest& request, engine::QueueId& queue) {
-  const std::uint64_t where =
-      key(request.job_id, request.pid_on_fep, request.resource_index, request.relative());
-  if (where != last_key_) {
-    const std::uint32_t* found = by_address_.find(where);
-    if (found == nullptr) {
-      // Which part is wrong, in the specification's order.
-      bool job = false;
-      bool pid = false;
-      for (const auto& endpoint : endpoints_) {
-        if (!endpoint->used || endpoint->address.job_id != request.job_id) continue;
-        job = true;
-        if (endpoint->address.relative == request.relative() &&
-            endpoint->address.pid_on_fep == request.pid_on_fep) {
-          pid = true;
-        }
-      }
-      return !job ? UetReturnCode::kBadJobId : (!pid ? UetReturnCode::kBadPid : UetReturnCode::kBadIndex);
+UetReturnCode EndpointTable::what_is_wrong(const wire::UetSesRequest& request) const {
+  bool job = false;
+  bool pid = false;
+  for (const auto& endpoint : endpoints_) {
+    if (!endpoint->used || endpoint->address.job_id != request.job_id) continue;
+    job = true;
+    if (endpoint->address.relative == request.relative() &&
+        endpoint->address.pid_on_fep == request.pid_on_fep) {
+      pid = true;
     }
-    last_key_ = where;
-    last_queue_ = *found;
-    last_endpoint_ = endpoints_[last_queue_].get();
   }
-  queue = last_queue_;
-  const Endpoint& endpoint = *last_endpoint_;
-  // Absolute addressing finds the process by the FEP alone; the job still has to be authorised.
-  if (endpoint.address.job_id != request.job_id) return UetReturnCode::kBadJobId;
+  return !job ? UetReturnCode::kBadJobId : (!pid ? UetReturnCode::kBadPid : UetReturnCode::kBadIndex);
+}
+
+bool EndpointTable::find_address(std::uint64_t where) {
+  const std::uint32_t* found = by_address_.find(where);
+  if (found == nullptr) return false;
+  last_key_ = where;
+  last_queue_ = *found;
+  last_endpoint_ = endpoints_[last_queue_].get();
+  return true;
+}
+
+UetReturnCode EndpointTable::refused_by(const Endpoint& endpoint, const wire::UetSesRequest& request) {
   if (endpoint.generations && request.ri_generation != endpoint.generation)
     return UetReturnCode::kBadGeneration;
   if (!endpoint.enabled)
@@ -105,8 +110,8 @@ PostStatus EndpointTable::post_receive(TimePs now, engine::QueueId queue,
   Endpoint* endpoint = find(queue);
   if (endpoint == nullptr) return PostStatus::kBadQueue;
   if (request.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
-  const std::uint32_t records = endpoint->config.send_depth + endpoint->config.receive_depth;
-  if (endpoint->receive_count >= endpoint->config.receive_depth || endpoint->reserved >= records) {
+  if (endpoint->receive_count >= endpoint->config.receive_depth ||
+      endpoint->reserved >= endpoint->records()) {
     return PostStatus::kQueueFull;
   }
   ++endpoint->reserved;
@@ -161,30 +166,27 @@ void EndpointTable::give_back(engine::QueueId queue, std::uint32_t slot) {
   if (endpoint.receives.tail == kNoSlot) endpoint.receives.tail = slot;
 }
 
-void EndpointTable::complete(engine::QueueId queue, const verbs::Completion& completion,
-                             std::uint64_t stream) {
-  Endpoint& endpoint = *endpoints_[queue];
-  if (!endpoint.used) return;
+PendingCompletion& EndpointTable::begin_completion(Endpoint& endpoint) {
   ++parts_.counters.completions;
   if (endpoint.completions.full()) endpoint.completions.reserve(endpoint.completions.capacity() * 2);
-  const std::uint64_t number = endpoint.completion_head + endpoint.completions.size();
-  PendingCompletion& pending = endpoint.completions.emplace_back();
-  pending.completion = completion;
-  pending.completion.queue = queue;
-  engine::Access access;
-  access.kind = engine::AccessKind::kWriteCompletion;
-  access.queue = queue;
-  access.stream = stream;
-  access.order = verbs::AccessOrder::kRelease;  // After the data that it announces.
-  access.length = kCompletionBytes;
-  const std::uint64_t records = std::bit_ceil(endpoint.config.send_depth + endpoint.config.receive_depth);
-  access.address = endpoint.config.completion_ring + (number & (records - 1)) * kCompletionBytes;
-  access.operation = completion.operation;
+  return endpoint.completions.emplace_back();
+}
+
+void EndpointTable::write_completion(engine::QueueId queue, const Endpoint& endpoint, std::uint64_t stream,
+                                     wire::OperationTag operation) {
+  const std::uint64_t number = endpoint.completion_head + endpoint.completions.size() - 1;
   PendingAccess owner;
   owner.owner = AccessOwner::kCompletion;
   owner.object = queue;
   owner.detail = number;
-  parts_.accesses.request(access, owner);
+  engine::Access& access =
+      parts_.accesses.request(engine::AccessKind::kWriteCompletion, kCompletionBytes, owner);
+  access.queue = queue;
+  access.stream = stream;
+  access.order = verbs::AccessOrder::kRelease;  // After the data that it announces.
+  access.address =
+      endpoint.config.completion_ring + (number & (endpoint.record_places - 1)) * kCompletionBytes;
+  access.operation = operation;
 }
 
 void EndpointTable::completion_done(std::uint32_t queue, std::uint64_t number, engine::AccessStatus status) {

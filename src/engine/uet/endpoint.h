@@ -9,6 +9,7 @@
 
 #include "base/flat_map.h"
 #include "base/index_list.h"
+#include "base/memory_use.h"
 #include "base/result.h"
 #include "base/ring.h"
 #include "base/slot_pool.h"
@@ -37,7 +38,8 @@ struct ReceiveEntry {
 struct PostedRequest {
   verbs::WorkRequest request;
   bool entry_present = false;
-  bool failed = false;  ///< Its work-queue entry could not be fetched: it ends without being sent.
+  /// Otherwise it ends so, without being sent.
+  verbs::CompletionStatus end = verbs::CompletionStatus::kSuccess;
 };
 
 struct PendingCompletion {
@@ -64,7 +66,7 @@ struct Endpoint {
   bool enabled = true;  ///< [UE 1.0 3.4] A disabled RI refuses everything until it is enabled again.
 
   // Requests.
-  Ring<PostedRequest> posted;     ///< Those without a message yet.
+  Ring<PostedRequest> posted;     ///< Those without a message yet. Grows up to the depth.
   std::uint64_t posted_head = 0;  ///< Posting number of posted[0].
   std::uint32_t outstanding = 0;  ///< Messages of the queue that have not ended.
   std::uint32_t reads = 0;        ///< Of them reads and atomics (fence).
@@ -75,11 +77,17 @@ struct Endpoint {
   IndexList deferred;    ///< Deferred sends, oldest first.
   std::uint32_t receive_count = 0;
 
-  // Completions: written in this order, shown in this order.
+  // Completions: written in this order, shown in this order. The ring grows with what is unread.
   Ring<PendingCompletion> completions;
   std::uint64_t completion_head = 0;
-  std::uint32_t reserved = 0;  ///< Completions that may still come, and unread ones.
+  std::uint32_t reserved = 0;       ///< Completions that may still come, and unread ones.
+  std::uint64_t record_places = 1;  ///< records() rounded up to a power of two.
   bool listed = false;
+  bool starved = false;  ///< On the list of Initiator.
+  std::uint32_t next_starved = kNoSlot;
+
+  /// Places of the completion ring.
+  std::uint32_t records() const { return config.send_depth + config.receive_depth; }
 };
 
 class EndpointTable {
@@ -100,7 +108,18 @@ class EndpointTable {
   engine::QueueId count() const { return static_cast<engine::QueueId>(endpoints_.size()); }
 
   /// The endpoint that a request is for, and kOk; or the code that refuses it. [UE 1.0 3.4, lookup order]
-  wire::UetReturnCode look_up(const wire::UetSesRequest& request, engine::QueueId& queue);
+  [[gnu::always_inline]] wire::UetReturnCode look_up(const wire::UetSesRequest& request,
+                                                     engine::QueueId& queue) {
+    const std::uint64_t where =
+        key(request.job_id, request.pid_on_fep, request.resource_index, request.relative());
+    if (where != last_key_ && !find_address(where)) return what_is_wrong(request);
+    queue = last_queue_;
+    const Endpoint& endpoint = *last_endpoint_;
+    // Absolute addressing finds the process by the FEP alone; the job still has to be authorised.
+    if (endpoint.address.job_id != request.job_id) return wire::UetReturnCode::kBadJobId;
+    if (!endpoint.generations && endpoint.enabled) return wire::UetReturnCode::kOk;
+    return refused_by(endpoint, request);
+  }
 
   engine::PostStatus post_receive(TimePs now, engine::QueueId queue, const verbs::ReceiveRequest& request);
   /// Takes the first posted receive that matches; kNoSlot when none does.
@@ -111,12 +130,21 @@ class EndpointTable {
   void release_receive(std::uint32_t slot) { receives_.release(slot); }
   SlotPool<ReceiveEntry>& pool() { return receives_; }
 
-  /// Reports the end of a request or receive; `reserved` says that a place is kept for it. `stream`: where
-  /// its data was placed.
-  void complete(engine::QueueId queue, const verbs::Completion& completion, std::uint64_t stream);
+  /// Reports the end of a request or receive, which has a place reserved. `stream`: where its data was
+  /// placed. `fill(completion)` says what happened.
+  template <typename Fill>
+  void complete(engine::QueueId queue, std::uint64_t stream, Fill&& fill) {
+    Endpoint& endpoint = *endpoints_[queue];
+    if (!endpoint.used) return;
+    PendingCompletion& pending = begin_completion(endpoint);
+    pending.completion.queue = queue;
+    fill(pending.completion);
+    write_completion(queue, endpoint, stream, pending.completion.operation);
+  }
   void completion_done(std::uint32_t queue, std::uint64_t number, engine::AccessStatus status);
   bool next_completed(engine::QueueId& queue);
   bool poll(engine::QueueId queue, verbs::Completion& out);
+  void add_memory_use(std::vector<MemoryUse>& out) const;
 
   /// Fetches ahead what look_up() found last, as far as it compares it.
   [[gnu::always_inline]] void prefetch() const {
@@ -126,6 +154,14 @@ class EndpointTable {
   static bool matches(const verbs::ReceiveRequest& receive, const wire::UetSesRequest& request);
 
  private:
+  PendingCompletion& begin_completion(Endpoint& endpoint);
+  void write_completion(engine::QueueId queue, const Endpoint& endpoint, std::uint64_t stream,
+                        wire::OperationTag operation);
+  /// Makes the endpoint of an address the one found last; false when there is none.
+  bool find_address(std::uint64_t where);
+  static wire::UetReturnCode refused_by(const Endpoint& endpoint, const wire::UetSesRequest& request);
+  /// Which part of an address that nobody has is wrong, in the specification's order.
+  wire::UetReturnCode what_is_wrong(const wire::UetSesRequest& request) const;
   static std::uint64_t key(std::uint32_t job_id, std::uint16_t pid, std::uint16_t index, bool relative) {
     return (std::uint64_t{relative ? job_id : 0x100'0000U} << 24U) | (std::uint64_t{pid} << 12U) | index;
   }

@@ -30,6 +30,30 @@ EngineParts::~EngineParts() {
   rudi.release_buffers();
 }
 
+void EngineParts::access_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result) {
+  switch (owner.owner) {
+    case AccessOwner::kInboundRead:
+      target.read_done(now, owner, result);
+      return;
+    case AccessOwner::kAtomic:
+      atomics.access_done(now, owner, result);
+      return;
+    case AccessOwner::kHeld:
+      target.held_done(now, owner, result.status);
+      return;
+    case AccessOwner::kAnswerData:
+      initiator.data_done(now, owner, result);
+      return;
+    case AccessOwner::kWorkRequest:
+      initiator.work_request_done(now, owner, result.status);
+      return;
+    case AccessOwner::kPacketData:
+    case AccessOwner::kInbound:
+    case AccessOwner::kCompletion:
+      return;  // UetEngine::access_done() itself.
+  }
+}
+
 wire::Payload EngineParts::keep(const wire::Payload& payload) {
   if (payload.kind != wire::PayloadKind::kBytes) return payload;
   if (payload.buffer != wire::kNoBuffer) {

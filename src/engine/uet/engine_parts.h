@@ -63,9 +63,15 @@ struct alignas(64) EngineParts {
     if (pool.in_use() >= limit) return kNoSlot;
     const std::uint32_t slot = pool.acquire();
     if (slot != kNoSlot) return slot;
+    return acquire_more(pool);
+  }
+  template <typename Pool>
+  [[gnu::noinline]] static std::uint32_t acquire_more(Pool& pool) {
     pool.reserve(pool.capacity() == 0 ? 8 : pool.capacity() * 2);
     return pool.acquire();
   }
+  /// Hands on the answer to an access that is neither payload of a packet nor a completion.
+  void access_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
   /// A payload that the engine may keep: a reference of its buffer, or a copy of bytes that nobody counts.
   wire::Payload keep(const wire::Payload& payload);
 

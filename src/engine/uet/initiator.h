@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_use.h"
 #include "base/result.h"
 #include "base/ring.h"
 #include "engine/contract.h"
@@ -46,8 +47,7 @@ class Initiator {
   void launch_on(TimePs now, std::uint32_t pdc, std::uint32_t slot);
 
   // --- What PDS asks.
-  bool needs_fetch(std::uint32_t slot) const {
-    const OutboundMessage& message = parts_outbound(slot);
+  static bool needs_fetch(const OutboundMessage& message) {
     return message.send_length > 0 && message.inline_data.kind == wire::PayloadKind::kNone &&
            !message.atomic_from_operand;
   }
@@ -57,8 +57,9 @@ class Initiator {
   bool fetch(TimePs now, std::uint32_t slot, std::uint32_t staged, std::uint32_t offset, std::uint32_t length,
              wire::Payload& payload, std::uint32_t& pieces, bool& whole_result);
   /// Writes the SES header of one packet.
-  void build(std::uint32_t slot, std::uint32_t offset, std::uint32_t length, bool failed, wire::Packet& out);
-  void add_to_backlog(CongestionContext& context, std::uint32_t slot) const;
+  void build(OutboundMessage& message, std::uint32_t slot, std::uint32_t offset, std::uint32_t length,
+             bool failed, wire::Packet& out);
+  void add_to_backlog(CongestionContext& context, const OutboundMessage& message) const;
   /// What of the message has no PSN leaves the backlog.
   void take_from_backlog(CongestionContext& context, std::uint32_t slot) const;
   /// One packet has its answer: `packet` with a response, or null for the default.
@@ -67,8 +68,7 @@ class Initiator {
   std::optional<wire::UetNackCode> take_data(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
   /// Whether read data is outstanding over a PDC.
   bool expects_data(std::uint32_t pdc) const;
-  void pdc_failed(TimePs now, std::uint32_t pdc, std::uint32_t generation, verbs::CompletionStatus status,
-                  bool peer_has_nothing);
+  void pdc_failed(TimePs now, std::uint32_t pdc, verbs::CompletionStatus status, bool peer_has_nothing);
   /// `bytes` of a rendezvous remainder have been read and acknowledged.
   void remainder_delivered(TimePs now, std::uint32_t region, std::uint32_t bytes);
 
@@ -76,6 +76,14 @@ class Initiator {
   void data_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
   void returned_data_done(TimePs now, std::uint32_t inbound, engine::AccessStatus status);
   void expire(TimePs now);
+  /// Queues whose posted requests found no message or no PDC try again; for after every input that may have
+  /// freed some.
+  void settle(TimePs now) {
+    if (!starved_.empty()) [[unlikely]]
+      admit_starved(now);
+  }
+  /// `queue` is destroyed.
+  void forget_queue(engine::QueueId queue);
   TimePs deadline() const { return retries_.earliest(); }
   /// The receive that the rendezvous read of inbound message `inbound` fills is gone: its data is dropped.
   void drop_remainder(std::uint32_t inbound, std::uint32_t generation);
@@ -90,29 +98,79 @@ class Initiator {
   void place_answer(TimePs now, std::uint32_t slot, std::uint32_t offset, const wire::Payload& data);
   void try_end(TimePs now, std::uint32_t slot);
 
+  /// Whether memory is at work on something to or from `host`.
+  bool is_at_work_for(wire::HostAddress host) const;
+  /// Ends everything to `host`, which has no PDC any more, and forgets its endpoints.
+  void forget_host(TimePs now, wire::HostAddress host);
+  /// Posted requests to `host` will end without being sent.
+  void flush_posted(wire::HostAddress host);
+
+  void add_memory_use(std::vector<MemoryUse>& out) const;
   void release_buffers();
   void describe_waiting(std::vector<std::string>& out) const;
 
  private:
-  const OutboundMessage& parts_outbound(std::uint32_t slot) const;
+  // initiator_post.cc
   engine::PostStatus check(const verbs::WorkRequest& request) const;
-  /// The work-queue entry of the request is lost.
-  void end_unsent(engine::QueueId queue, const verbs::WorkRequest& request);
+  /// True for what most programs post most often, which check() would not refuse.
+  bool is_plain_write(const verbs::WorkRequest& request) const;
+  void fetch_work_request(engine::QueueId queue, const Endpoint& endpoint, std::uint64_t number,
+                          wire::OperationTag operation);
+  /// The work-queue entry of the request is lost, or its peer is.
+  void end_unsent(engine::QueueId queue, const PostedRequest& posted);
+  /// Makes messages of posted requests as far as they may leave.
   void admit(TimePs now, engine::QueueId queue);
+  void admit_starved(TimePs now);
   bool make_message(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request);
+  void address(OutboundMessage& message, engine::QueueId queue, const Endpoint& endpoint, const Peer& target,
+               const verbs::WorkRequest& request) const;
+  void make_read(OutboundMessage& message, const verbs::WorkRequest& request) const;
+  void make_send(std::uint32_t slot, const verbs::WorkRequest& request);
+  static void make_atomic(OutboundMessage& message, const verbs::WorkRequest& request);
   void choose_form(OutboundMessage& message) const;
   void prepare_send(std::uint32_t slot, const verbs::WorkRequest& request);
+  std::uint64_t unsent_window_bytes(const OutboundMessage& message) const;
+  // initiator_packets.cc
+  void fetch_piece(const OutboundMessage& message, std::uint32_t staged, std::uint64_t address,
+                   std::uint32_t at, std::uint32_t length) const;
+  static void build_read_response(const OutboundMessage& message, std::uint32_t slot, std::uint32_t offset,
+                                  std::uint32_t length, bool failed, wire::Packet& out);
+  void build_rendezvous(const OutboundMessage& message, wire::Packet& out) const;
+  static void build_atomic(const OutboundMessage& message, wire::Packet& out);
+  // initiator_answers.cc
   void take_response(TimePs now, std::uint32_t slot, const wire::Packet& packet);
+  void take_answer_data(TimePs now, std::uint32_t slot, const wire::Packet& packet);
+  /// The target was not ready: whether the message may start again once every packet has its answer.
+  bool waits_for_target(TimePs now, std::uint32_t slot, const wire::UetSesResponse& response);
+  // initiator_data.cc
+  /// Writes `data` at `offset` of the message's local memory; returns how many accesses.
+  std::uint32_t place(const OutboundMessage& message, std::uint32_t offset, const wire::Payload& data,
+                      const PendingAccess& owner) const;
+  /// The read that returned data is for; kNoSlot: none.
+  std::uint32_t read_of(std::uint32_t pdc, const wire::Packet& packet) const;
+  std::uint32_t find_by_psn(std::uint32_t pdc, wire::UetPsn psn) const;
+  // initiator_end.cc
+  /// Whether a message that nothing is outstanding of does not end yet; does what it needs to go on.
+  bool goes_on(TimePs now, std::uint32_t slot);
+  void end_request(TimePs now, std::uint32_t slot);
+  void release(std::uint32_t slot);
+  // initiator_again.cc
   void schedule_retry(TimePs now, std::uint32_t slot, TimePs at);
   void start_again(std::uint32_t slot);
-  void release(std::uint32_t slot);
-  std::uint32_t find_by_psn(std::uint32_t pdc, wire::UetPsn psn) const;
+  /// All ordered messages to `peer` that wait, unless an earlier one has no answer yet.
+  void restart_in_order(TimePs now, verbs::PeerId peer);
+  bool may_repeat(const OutboundMessage& message, verbs::CompletionStatus status, bool clean,
+                  bool peer_has_nothing) const;
+  void repeat(TimePs now, std::vector<std::uint32_t>& slots);
 
   friend struct Prefetch;
 
   EngineParts& parts_;
   std::vector<Peer> peers_;
   reliability::DeadlineHeap retries_;  ///< By message slot: restarts that wait.
+  std::uint32_t retry_places_ = 0;
+  IndexList starved_;  ///< Queues, in turns.
+  std::uint32_t starved_count_ = 0;
   std::uint64_t order_ = 0;
 };
 

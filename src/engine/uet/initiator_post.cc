@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// From work request to message: checks, addressing, opcode and header form. [UE 1.0 3.4]
+// From work request to message: checks, addressing, opcode and header form. Its packets are built in
+// initiator_packets.cc. [UE 1.0 3.4]
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <memory>
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/packet_size.h"
+#include "engine/uet/renew.h"
 
 namespace wharf::uet {
 
@@ -53,11 +55,12 @@ wire::UetAtomicOpcode atomic_of(Verb verb) {
   WHARF_UNREACHABLE();
 }
 
+/// Places for posted requests that a queue begins with once it needs any.
+constexpr std::size_t kFirstPosted = 8;
+
 bool is_read_like(Verb verb) { return verb == Verb::kRead || verbs::is_atomic(verb); }
 
 }  // namespace
-
-const OutboundMessage& Initiator::parts_outbound(std::uint32_t slot) const { return parts_.outbound[slot]; }
 
 engine::PeerId Initiator::import(const Peer& peer) {
   for (engine::PeerId id = 0; id < peers_.size(); ++id) {
@@ -139,11 +142,12 @@ PostStatus Initiator::post(TimePs now, engine::QueueId queue, const verbs::WorkR
                            engine::Submission submission) {
   Endpoint* endpoint = parts_.endpoints.find(queue);
   if (endpoint == nullptr) return PostStatus::kBadQueue;
-  const PostStatus status = check(request);
-  if (status != PostStatus::kOk) return status;
-  const std::uint32_t records = endpoint->config.send_depth + endpoint->config.receive_depth;
+  if (!is_plain_write(request)) {
+    const PostStatus status = check(request);
+    if (status != PostStatus::kOk) return status;
+  }
   if (endpoint->outstanding + endpoint->posted.size() >= endpoint->config.send_depth ||
-      endpoint->reserved >= records) {
+      endpoint->reserved >= endpoint->records()) {
     return PostStatus::kQueueFull;
   }
   ++endpoint->reserved;
@@ -154,27 +158,39 @@ PostStatus Initiator::post(TimePs now, engine::QueueId queue, const verbs::WorkR
     return PostStatus::kOk;
   }
   const std::uint64_t number = endpoint->posted_head + endpoint->posted.size();
+  if (endpoint->posted.full()) endpoint->posted.reserve(endpoint->posted.size() * 2 + kFirstPosted);
   PostedRequest& posted = endpoint->posted.emplace_back();
   posted.request = request;
   posted.entry_present = in_hand;
-  if (!in_hand) {
-    engine::Access access;
-    access.kind = engine::AccessKind::kFetchWorkRequest;
-    access.queue = queue;
-    access.stream = local_stream(queue);
-    access.length = kWorkRequestBytes;
-    access.address =
-        endpoint->config.send_ring + (number & (endpoint->config.send_depth - 1)) * kWorkRequestBytes;
-    access.operation = request.operation;
-    PendingAccess owner;
-    owner.owner = AccessOwner::kWorkRequest;
-    owner.object = queue;
-    owner.detail = number;
-    parts_.accesses.request(access, owner);
-  } else {
+  if (in_hand) {
     admit(now, queue);
+  } else {
+    fetch_work_request(queue, *endpoint, number, request.operation);
   }
   return PostStatus::kOk;
+}
+
+[[gnu::always_inline]] inline bool Initiator::is_plain_write(const verbs::WorkRequest& request) const {
+  return request.verb == Verb::kWrite && request.local_count == 1 &&
+         request.local[0].length == request.length && !request.tagged &&
+         request.inline_data.kind == wire::PayloadKind::kNone &&
+         request.atomic_function == AtomicFunction::kOfVerb && request.delivery == Delivery::kDefault &&
+         request.length <= parts_.config.max_message_bytes && peer(request.peer) != nullptr;
+}
+
+void Initiator::fetch_work_request(engine::QueueId queue, const Endpoint& endpoint, std::uint64_t number,
+                                   wire::OperationTag operation) {
+  PendingAccess owner;
+  owner.owner = AccessOwner::kWorkRequest;
+  owner.object = queue;
+  owner.detail = number;
+  engine::Access& access =
+      parts_.accesses.request(engine::AccessKind::kFetchWorkRequest, kWorkRequestBytes, owner);
+  access.queue = queue;
+  access.stream = local_stream(queue);
+  access.address =
+      endpoint.config.send_ring + (number & (endpoint.config.send_depth - 1)) * kWorkRequestBytes;
+  access.operation = operation;
 }
 
 void Initiator::work_request_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status) {
@@ -182,7 +198,8 @@ void Initiator::work_request_done(TimePs now, const PendingAccess& owner, engine
   if (endpoint == nullptr || owner.detail < endpoint->posted_head) return;
   PostedRequest& posted = endpoint->posted[static_cast<std::size_t>(owner.detail - endpoint->posted_head)];
   posted.entry_present = true;
-  posted.failed = status != engine::AccessStatus::kDone;
+  if (status != engine::AccessStatus::kDone && posted.end == verbs::CompletionStatus::kSuccess)
+    posted.end = verbs::CompletionStatus::kLocalOperation;
   admit(now, owner.object);
 }
 
@@ -192,10 +209,13 @@ void Initiator::admit(TimePs now, engine::QueueId queue) {
     const PostedRequest& posted = endpoint.posted.front();
     if (!posted.entry_present) return;
     if (posted.request.fence && endpoint.reads > 0) return;
-    const verbs::WorkRequest request = posted.request;
-    if (posted.failed) {
-      end_unsent(queue, request);
-    } else if (!make_message(now, queue, request)) {
+    if (posted.end != verbs::CompletionStatus::kSuccess) {
+      end_unsent(queue, posted);
+    } else if (!make_message(now, queue, posted.request)) {
+      if (endpoint.starved) return;
+      endpoint.starved = true;
+      starved_.push(parts_.endpoints, queue, &Endpoint::next_starved);
+      ++starved_count_;
       return;
     }
     endpoint.posted.pop_front();
@@ -203,15 +223,32 @@ void Initiator::admit(TimePs now, engine::QueueId queue) {
   }
 }
 
-void Initiator::end_unsent(engine::QueueId queue, const verbs::WorkRequest& request) {
+void Initiator::admit_starved(TimePs now) {
+  for (std::uint32_t left = starved_count_; left > 0; --left) {
+    if (parts_.outbound.in_use() >= parts_.config.outbound_messages) return;
+    const engine::QueueId queue = starved_.pop(parts_.endpoints, &Endpoint::next_starved);
+    --starved_count_;
+    parts_.endpoints[queue].starved = false;
+    admit(now, queue);
+  }
+}
+
+void Initiator::forget_queue(engine::QueueId queue) {
+  if (!parts_.endpoints[queue].starved) return;
+  starved_.remove(parts_.endpoints, queue, &Endpoint::next_starved);
+  --starved_count_;
+}
+
+void Initiator::end_unsent(engine::QueueId queue, const PostedRequest& posted) {
+  const verbs::WorkRequest& request = posted.request;
   parts_.payloads.release(request.inline_data.buffer);
-  verbs::Completion completion;
-  completion.id = request.id;
-  completion.status = verbs::CompletionStatus::kLocalOperation;
-  completion.kind = verbs::CompletionKind::kSend;
-  completion.verb = request.verb;
-  completion.operation = request.operation;
-  parts_.endpoints.complete(queue, completion, local_stream(queue));
+  parts_.endpoints.complete(queue, local_stream(queue), [&](verbs::Completion& completion) {
+    completion.id = request.id;
+    completion.status = posted.end;
+    completion.kind = verbs::CompletionKind::kSend;
+    completion.verb = request.verb;
+    completion.operation = request.operation;
+  });
 }
 
 std::uint32_t Initiator::acquire() {
@@ -219,10 +256,13 @@ std::uint32_t Initiator::acquire() {
   if (slot == kNoSlot) return kNoSlot;
   OutboundMessage& message = parts_.outbound[slot];
   const std::uint32_t generation = message.generation + 1;
-  message = OutboundMessage{};
+  renew(message);
   message.generation = generation;
   message.order = order_++;
-  retries_.reserve(parts_.outbound.capacity());
+  if (retry_places_ != parts_.outbound.capacity()) [[unlikely]] {
+    retry_places_ = parts_.outbound.capacity();
+    retries_.reserve(retry_places_);
+  }
   return slot;
 }
 
@@ -231,7 +271,31 @@ bool Initiator::make_message(TimePs now, engine::QueueId queue, const verbs::Wor
   if (slot == kNoSlot) return false;
   OutboundMessage& message = parts_.outbound[slot];
   Endpoint& endpoint = parts_.endpoints[queue];
-  const Peer& target = peers_[request.peer];
+  Peer& target = peers_[request.peer];
+  address(message, queue, endpoint, target, request);
+  if (verbs::is_write(request.verb)) {
+    message.opcode = UetOpcode::kWrite;
+  } else if (request.verb == Verb::kRead) {
+    make_read(message, request);
+  } else if (verbs::is_send(request.verb)) {
+    make_send(slot, request);
+  } else {
+    make_atomic(message, request);
+  }
+  choose_form(message);
+  if (!launch(now, slot)) {
+    parts_.outbound.release(slot);
+    return false;
+  }
+  ++endpoint.outstanding;
+  ++target.outstanding;
+  if (is_read_like(request.verb)) ++endpoint.reads;
+  return true;
+}
+
+[[gnu::always_inline]] inline void Initiator::address(OutboundMessage& message, engine::QueueId queue,
+                                                      const Endpoint& endpoint, const Peer& target,
+                                                      const verbs::WorkRequest& request) const {
   const UetConfig& config = parts_.config;
   message.queue = queue;
   message.peer = request.peer;
@@ -242,7 +306,7 @@ bool Initiator::make_message(TimePs now, engine::QueueId queue, const verbs::Wor
   message.to = target.to;
   message.initiator = endpoint.initiator_id;
   message.local_count = request.local_count;
-  message.local = request.local;
+  for (std::uint8_t i = 0; i < request.local_count; ++i) message.local[i] = request.local[i];
   message.inline_data = request.inline_data;
   message.length = request.length;
   message.send_length = request.length;
@@ -257,55 +321,50 @@ bool Initiator::make_message(TimePs now, engine::QueueId queue, const verbs::Wor
     message.flags |= wire::kUetHeaderData;
     message.header_data = request.immediate;
   }
-  if (request.verb == Verb::kRead) {
-    message.opcode = UetOpcode::kRead;
-    message.send_length = 0;
-    message.expects_data = request.length > 0;
-    message.needs_answer = request.length > 0 && request.length <= config.max_ack_data_bytes;
-  } else if (verbs::is_write(request.verb)) {
-    message.opcode = UetOpcode::kWrite;
-  } else if (verbs::is_send(request.verb)) {
-    message.memory_key = request.tagged ? request.tag : 0;
-    message.buffer_offset = 0;
-    message.opcode = message.delivery == Delivery::kDatagram ? UetOpcode::kDatagramSend
-                     : request.tagged                        ? UetOpcode::kTaggedSend
-                                                             : UetOpcode::kSend;
-    if (message.delivery != Delivery::kDatagram) prepare_send(slot, request);
+}
+
+void Initiator::make_read(OutboundMessage& message, const verbs::WorkRequest& request) const {
+  message.opcode = UetOpcode::kRead;
+  message.send_length = 0;
+  message.expects_data = request.length > 0;
+  message.needs_answer = request.length > 0 && request.length <= parts_.config.max_ack_data_bytes;
+}
+
+void Initiator::make_send(std::uint32_t slot, const verbs::WorkRequest& request) {
+  OutboundMessage& message = parts_.outbound[slot];
+  message.memory_key = request.tagged ? request.tag : 0;
+  message.buffer_offset = 0;
+  message.opcode = message.delivery == Delivery::kDatagram ? UetOpcode::kDatagramSend
+                   : request.tagged                        ? UetOpcode::kTaggedSend
+                                                           : UetOpcode::kSend;
+  if (message.delivery != Delivery::kDatagram) prepare_send(slot, request);
+}
+
+void Initiator::make_atomic(OutboundMessage& message, const verbs::WorkRequest& request) {
+  const bool fetching = request.verb != Verb::kAtomicStore;
+  message.opcode = fetching ? UetOpcode::kFetchingAtomic : UetOpcode::kAtomic;
+  message.operand = request.operand;
+  message.compare = request.compare;
+  message.atomic_result = {};
+  if (request.atomic_function != AtomicFunction::kOfVerb) {
+    message.atomic = static_cast<wire::UetAtomicOpcode>(static_cast<std::uint8_t>(request.atomic_function));
+    message.datatype = static_cast<wire::UetDatatype>(static_cast<std::uint8_t>(request.atomic_type));
+    message.width = 0;
   } else {
-    const bool typed = request.atomic_function != AtomicFunction::kOfVerb;
-    const bool fetching = request.verb != Verb::kAtomicStore;
-    message.opcode = fetching ? UetOpcode::kFetchingAtomic : UetOpcode::kAtomic;
-    message.operand = request.operand;
-    message.compare = request.compare;
-    if (typed) {
-      message.atomic = static_cast<wire::UetAtomicOpcode>(static_cast<std::uint8_t>(request.atomic_function));
-      message.datatype = static_cast<wire::UetDatatype>(static_cast<std::uint8_t>(request.atomic_type));
-      message.width = 0;
-    } else {
-      message.atomic = atomic_of(request.verb);
-      message.width = request.width;
-      message.datatype = request.width == 4   ? wire::UetDatatype::kUint32
-                         : request.width == 8 ? wire::UetDatatype::kUint64
-                                              : wire::UetDatatype::kUint128;
-      message.length = request.width;
-      message.atomic_from_operand = true;
-    }
-    const bool no_operand = wire::uet_has_compare_swap(message.atomic) ||
-                            message.atomic == wire::UetAtomicOpcode::kRead ||
-                            message.atomic == wire::UetAtomicOpcode::kInvalidate;
-    message.send_length = no_operand ? 0 : message.length;
-    message.expects_data = fetching;
-    message.needs_answer = fetching;
+    message.atomic = atomic_of(request.verb);
+    message.width = request.width;
+    message.datatype = request.width == 4   ? wire::UetDatatype::kUint32
+                       : request.width == 8 ? wire::UetDatatype::kUint64
+                                            : wire::UetDatatype::kUint128;
+    message.length = request.width;
+    message.atomic_from_operand = true;
   }
-  choose_form(message);
-  if (!launch(now, slot)) {
-    parts_.outbound.release(slot);
-    return false;
-  }
-  ++endpoint.outstanding;
-  ++peers_[request.peer].outstanding;
-  if (is_read_like(request.verb)) ++endpoint.reads;
-  return true;
+  const bool no_operand = wire::uet_has_compare_swap(message.atomic) ||
+                          message.atomic == wire::UetAtomicOpcode::kRead ||
+                          message.atomic == wire::UetAtomicOpcode::kInvalidate;
+  message.send_length = no_operand ? 0 : message.length;
+  message.expects_data = fetching;
+  message.needs_answer = fetching;
 }
 
 void Initiator::prepare_send(std::uint32_t slot, const verbs::WorkRequest& request) {
@@ -337,7 +396,7 @@ void Initiator::prepare_send(std::uint32_t slot, const verbs::WorkRequest& reque
   message.opcode = request.tagged ? UetOpcode::kRendezvousTaggedSend : UetOpcode::kRendezvousSend;
 }
 
-void Initiator::choose_form(OutboundMessage& message) const {
+[[gnu::always_inline]] inline void Initiator::choose_form(OutboundMessage& message) const {
   const UetConfig& config = parts_.config;
   message.form = UetNextHeader::kRequestStandard;
   const bool single = message.length <= config.payload_mtu && message.length <= wire::kUetPayloadBytesMax;
@@ -353,10 +412,8 @@ void Initiator::choose_form(OutboundMessage& message) const {
   } else if (config.medium_headers && single && ((one_sided && !header_data) || plain_send)) {
     message.form = UetNextHeader::kRequestMedium;
   }
-  const bool credits =
-      config.congestion == CongestionControl::kReceiver || config.congestion == CongestionControl::kBoth;
-  std::uint32_t headers =
-      (credits ? wire::kUetCcRequestBytes : wire::kUetRequestBytes) + wire::uet_ses_bytes(message.form);
+  std::uint32_t headers = (parts_.cms.uses_credit() ? wire::kUetCcRequestBytes : wire::kUetRequestBytes) +
+                          wire::uet_ses_bytes(message.form);
   const wire::UetExtension extension = wire::uet_extension(message.opcode);
   if (extension == wire::UetExtension::kRendezvous) headers += wire::kUetRendezvousBytes;
   if (extension == wire::UetExtension::kAtomic) headers += wire::uet_atomic_bytes(message.atomic);
@@ -385,172 +442,19 @@ void Initiator::launch_on(TimePs now, std::uint32_t pdc, std::uint32_t slot) {
   parts_.pds.enqueue(now, pdc, slot);
 }
 
-void Initiator::add_to_backlog(CongestionContext& context, std::uint32_t slot) const {
-  const OutboundMessage& message = parts_.outbound[slot];
+std::uint64_t Initiator::unsent_window_bytes(const OutboundMessage& message) const {
   const std::uint32_t left = message.send_length - message.sent;
   const std::uint32_t mtu = parts_.config.payload_mtu;
-  const std::uint64_t packets = left == 0 ? 1 : (std::uint64_t{left} + mtu - 1) / mtu;
-  context.backlog += left + packets * message.overhead;
+  const std::uint64_t packets = left <= mtu ? 1 : (std::uint64_t{left} + mtu - 1) / mtu;
+  return left + packets * message.overhead;
+}
+
+void Initiator::add_to_backlog(CongestionContext& context, const OutboundMessage& message) const {
+  context.backlog += unsent_window_bytes(message);
 }
 
 void Initiator::take_from_backlog(CongestionContext& context, std::uint32_t slot) const {
-  const OutboundMessage& message = parts_.outbound[slot];
-  const std::uint32_t left = message.send_length - message.sent;
-  const std::uint32_t mtu = parts_.config.payload_mtu;
-  const std::uint64_t packets = left == 0 ? 1 : (std::uint64_t{left} + mtu - 1) / mtu;
-  context.backlog -= left + packets * message.overhead;
-}
-
-wire::Payload Initiator::payload_at_hand(std::uint32_t slot, std::uint32_t offset,
-                                         std::uint32_t length) const {
-  const OutboundMessage& message = parts_.outbound[slot];
-  if (length == 0) return {};
-  if (message.atomic_from_operand) {
-    const wire::BufferId buffer = parts_.payloads.acquire(length);
-    std::memcpy(parts_.payloads.data(buffer), message.operand.data(), length);
-    return wire::bytes_payload(parts_.payloads.data(buffer), length, buffer);
-  }
-  const wire::Payload payload = wire::slice(message.inline_data, message.first_byte + offset, length);
-  parts_.payloads.retain(payload.buffer);
-  return payload;
-}
-
-bool Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uint32_t offset,
-                      std::uint32_t length, wire::Payload& payload, std::uint32_t& pieces,
-                      bool& whole_result) {
-  const OutboundMessage& message = parts_.outbound[slot];
-  if (length == 0) return true;
-  // [UE 1.0 3.4] A key ends when its region does: what of a long read has not been fetched is refused.
-  if (message.kind == MessageKind::kReadResponse &&
-      parts_.regions.find(message.memory_key, message.to.job_id) == kNoSlot) {
-    return false;
-  }
-  if (!needs_fetch(slot)) {
-    payload = payload_at_hand(slot, offset, length);
-    return true;
-  }
-  const std::uint32_t from = message.first_byte + offset;
-  // Which pieces of local memory the packet covers.
-  std::uint32_t begin = 0;
-  std::uint32_t count = 0;
-  for (std::uint8_t i = 0; i < message.local_count; ++i) {
-    const std::uint32_t end = begin + message.local[i].length;
-    if (end > from && begin < from + length) ++count;
-    begin = end;
-  }
-  whole_result = count == 1;
-  if (!whole_result) {
-    const wire::BufferId buffer = parts_.payloads.acquire(length);
-    payload = wire::bytes_payload(parts_.payloads.data(buffer), length, buffer);
-  }
-  pieces = count;
-  begin = 0;
-  for (std::uint8_t i = 0; i < message.local_count; ++i) {
-    const std::uint32_t end = begin + message.local[i].length;
-    if (end > from && begin < from + length) {
-      const std::uint32_t low = std::max(begin, from);
-      const std::uint32_t high = std::min(end, from + length);
-      engine::Access access;
-      access.kind = engine::AccessKind::kRead;
-      access.queue = message.queue;
-      access.at_target = message.kind == MessageKind::kReadResponse;
-      access.stream = access.at_target ? target_stream(message.to.host, message.to.resource_index)
-                                       : local_stream(message.queue);
-      access.address = message.local[i].address + (low - begin);
-      access.length = high - low;
-      access.operation = message.operation;
-      if (access.at_target) access.order = message.read_order;
-      PendingAccess owner;
-      owner.owner = AccessOwner::kPacketData;
-      owner.object = staged;
-      owner.detail = low - from;
-      parts_.accesses.request(access, owner);
-    }
-    begin = end;
-  }
-  return true;
-}
-
-void Initiator::build(std::uint32_t slot, std::uint32_t offset, std::uint32_t length, bool failed,
-                      wire::Packet& out) {
-  OutboundMessage& message = parts_.outbound[slot];
-  message.first_sent = true;
-  const bool first = offset == 0;
-  const bool last = offset + length == message.send_length;
-  if (message.kind == MessageKind::kReadResponse) {
-    wire::UetSesResponse& response = wire::use_ses_response(out.uet, message.form);
-    response.opcode = wire::UetResponseOpcode::kWithData;
-    response.return_code = failed ? wire::UetReturnCode::kNoTranslation : wire::UetReturnCode::kOk;
-    response.job_id = message.to.job_id;
-    response.payload_length = static_cast<std::uint16_t>(failed ? 0 : length);
-    response.message_id = message_id_of(slot);
-    response.read_request_message_id = message.answered_message_id;
-    response.original_request_psn = message.answered_psn;
-    response.modified_length = message.length;
-    response.message_offset = message.eager_length + offset;
-    return;
-  }
-  const UetOpcode opcode = message.terminating ? UetOpcode::kMessageError : message.opcode;
-  wire::UetSesRequest& ses = wire::use_ses_request(out.uet, message.form, opcode);
-  ses.flags = message.flags & (wire::kUetRelative | wire::kUetDeliverComplete);
-  if (first) ses.flags |= wire::kUetSom | (message.flags & wire::kUetHeaderData);
-  if (last) ses.flags |= wire::kUetEom;
-  if (failed) {
-    // [UE 1.0 3.4] IE: nothing of this packet may touch memory.
-    ses.flags |= wire::kUetInitiatorError;
-    message.initiator_error = true;
-  }
-  ses.ri_generation = message.to.ri_generation;
-  ses.job_id = message.to.job_id;
-  ses.pid_on_fep = message.to.pid_on_fep;
-  ses.resource_index = message.to.resource_index;
-  ses.initiator = message.initiator;
-  ses.memory_key = message.memory_key;
-  ses.buffer_offset = message.buffer_offset;
-  if (message.expects_data && on_pdc(message.delivery)) message.answered_psn = out.uet.request.psn;
-  if (message.terminating) ses.flags |= wire::kUetSom;
-  ses.request_length = message.length;
-  if (message.form == UetNextHeader::kRequestStandard) {
-    // A datagram names no message.
-    ses.message_id = opcode == UetOpcode::kDatagramSend ? std::uint16_t{0} : message_id_of(slot);
-    if (first || message.terminating) {
-      ses.header_data = message.header_data;
-    } else {
-      ses.message_offset = message.first_byte + offset;
-      ses.payload_length = static_cast<std::uint16_t>(failed ? 0 : length);
-    }
-  } else if (message.form == UetNextHeader::kRequestMedium) {
-    ses.header_data = message.header_data;
-  } else {
-    // Choice: the only spare field of 12 bits holds the optimized key.
-    ses.resource_index = static_cast<std::uint16_t>(message.memory_key & 0xfffU);
-    ses.memory_key = 0;
-    ses.initiator = 0;
-  }
-  if (is_deferrable(message.opcode) && !message.terminating) {
-    const std::uint32_t token = (message.generation << 16U) | slot;
-    ses.buffer_offset = wire::uet_tokens(token, message.target_token);
-  }
-  if (message.terminating) return;
-  if (is_rendezvous(message.opcode)) {
-    wire::UetRendezvous& rendezvous = wire::use_rendezvous(out.uet);
-    const Endpoint& endpoint = parts_.endpoints[message.queue];
-    rendezvous.eager_length = message.eager_length;
-    rendezvous.pid_on_fep = endpoint.address.pid_on_fep;
-    rendezvous.resource_index = endpoint.address.resource_index;
-    rendezvous.ri_generation = endpoint.generation;
-    rendezvous.memory_key = parts_.regions[message.region].key;
-    rendezvous.read_offset = parts_.config.virtual_addresses ? parts_.regions[message.region].config.base : 0;
-  } else if (wire::uet_extension(message.opcode) == wire::UetExtension::kAtomic) {
-    wire::UetAtomic& atomic = wire::use_atomic(out.uet);
-    atomic.opcode = message.atomic;
-    atomic.datatype = message.datatype;
-    if (wire::uet_has_compare_swap(message.atomic)) {
-      const std::size_t bytes = std::min<std::size_t>(16, message.length);
-      std::memcpy(atomic.compare.data(), message.compare.data(), bytes);
-      std::memcpy(atomic.swap.data(), message.operand.data(), bytes);
-    }
-  }
+  context.backlog -= unsent_window_bytes(parts_.outbound[slot]);
 }
 
 }  // namespace wharf::uet

@@ -5,6 +5,7 @@
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/packet_size.h"
+#include "engine/uet/scatter.h"
 
 namespace wharf::uet {
 
@@ -56,34 +57,25 @@ void Target::leave_unexpected(std::uint32_t at) {
                                                        &InboundMessage::next_unexpected);
 }
 
-std::uint32_t Target::place(std::uint32_t at, std::uint32_t offset, const wire::Payload& payload,
+std::uint32_t Target::place(std::uint32_t index, std::uint32_t offset, const wire::Payload& payload,
                             const PendingAccess& owner) {
-  const InboundMessage& message = parts_.inbound_messages[at];
+  const InboundMessage& message = parts_.inbound_messages[index];
   const ReceiveEntry& receive = parts_.endpoints.receive(message.receive);
   std::uint32_t accesses = 0;
-  std::uint32_t begin = 0;
-  const std::uint32_t end_of_data = offset + payload.length;
-  for (std::uint8_t i = 0; i < receive.request.local_count; ++i) {
-    const std::uint32_t end = begin + receive.request.local[i].length;
-    if (end > offset && begin < end_of_data) {
-      const std::uint32_t low = std::max(begin, offset);
-      const std::uint32_t high = std::min(end, end_of_data);
-      engine::Access access;
-      access.kind = engine::AccessKind::kWrite;
-      access.at_target = true;
-      access.queue = message.endpoint;
-      access.stream = target_stream(message.source, message.request.resource_index);
-      access.address = receive.request.local[i].address + (low - begin);
-      access.length = high - low;
-      access.data = wire::slice(payload, low - offset, high - low);
-      PendingAccess pending = owner;
-      pending.buffer = payload.buffer;
-      parts_.payloads.retain(payload.buffer);
-      parts_.accesses.request(access, pending);
-      ++accesses;
-    }
-    begin = end;
-  }
+  PendingAccess pending = owner;
+  pending.buffer = payload.buffer;
+  for_each_piece(receive.request.local, receive.request.local_count, offset, payload.length,
+                 [&](std::uint64_t address, std::uint32_t at, std::uint32_t length) {
+                   parts_.payloads.retain(payload.buffer);
+                   engine::Access& access =
+                       parts_.accesses.request(engine::AccessKind::kWrite, length, pending);
+                   access.at_target = true;
+                   access.queue = message.endpoint;
+                   access.stream = target_stream(message.source, message.request.resource_index);
+                   access.address = address;
+                   access.data = wire::slice(payload, at, length);
+                   ++accesses;
+                 });
   return accesses;
 }
 
@@ -116,32 +108,99 @@ void Target::held_done(TimePs now, const PendingAccess& owner, engine::AccessSta
   settle_message(now, owner.object);
 }
 
-std::optional<UetNackCode> Target::two_sided(TimePs now, std::uint32_t index, const wire::Packet& packet) {
-  InboundPacket& inbound = parts_.inbound[index];
+UetReturnCode Target::find_two_sided(InboundPacket& inbound, const wire::Packet& packet, std::uint32_t& at) {
   const wire::UetSesRequest& request = packet.uet.ses;
   const bool first = request.first();
   const bool whole = first && request.last();
-  std::uint32_t at = whole ? kNoSlot : find_message(inbound.pdc, request.message_id);
+  at = whole ? kNoSlot : find_message(inbound.pdc, request.message_id);
   if (first && !whole && at != kNoSlot && parts_.inbound_messages[at].deferred) {
     // The deferred message starts again under its old id.
     release_message(at);
     at = kNoSlot;
   }
+  if (at != kNoSlot) return UetReturnCode::kOk;
   engine::QueueId queue = 0;
-  if (at == kNoSlot) {
-    const UetReturnCode code = parts_.endpoints.look_up(request, queue);
-    if (code != UetReturnCode::kOk) {
-      if (code == UetReturnCode::kBadGeneration || code == UetReturnCode::kDisabledGeneration) {
-        inbound.ri_generation = parts_.endpoints[queue].generation;
-      }
-      answer(now, index, code, 0);
-      return std::nullopt;
+  const UetReturnCode code = parts_.endpoints.look_up(request, queue);
+  if (code != UetReturnCode::kOk) {
+    if (code == UetReturnCode::kBadGeneration || code == UetReturnCode::kDisabledGeneration) {
+      inbound.ri_generation = parts_.endpoints[queue].generation;
     }
-    at = make_message(inbound, packet);
-    if (at == kNoSlot) return UetNackCode::kNoMessage;
-    parts_.inbound_messages[at].two_sided = true;
-    parts_.inbound_messages[at].endpoint = queue;
+    return code;
   }
+  at = make_message(inbound, packet);
+  if (at == kNoSlot) return UetReturnCode::kOk;
+  parts_.inbound_messages[at].two_sided = true;
+  parts_.inbound_messages[at].endpoint = queue;
+  return UetReturnCode::kOk;
+}
+
+std::uint32_t Target::take_asked_for(const InboundMessage& message) {
+  const auto token = static_cast<std::uint32_t>(message.request.buffer_offset);
+  if (!is_deferrable(message.request.opcode) || token == 0) return kNoSlot;
+  // [UE 1.0 3.4, deferrable send] It comes because this target asked for it; a guessed token is none.
+  const std::uint32_t slot = (token & 0xffffU) - 1;
+  if (slot >= deferred_.capacity() || !deferred_.is_used(slot) ||
+      ((deferred_[slot].generation << 16U) | (slot + 1)) != token || deferred_[slot].receive == kNoSlot ||
+      deferred_[slot].source != message.source || deferred_[slot].endpoint != message.endpoint) {
+    return kNoSlot;
+  }
+  const std::uint32_t receive = deferred_[slot].receive;
+  deferred_.release(slot);
+  return receive;
+}
+
+void Target::begin_two_sided(TimePs now, std::uint32_t index, std::uint32_t at, const wire::Packet& packet) {
+  InboundMessage& message = parts_.inbound_messages[at];
+  const wire::UetSesRequest& request = packet.uet.ses;
+  message.first_seen = true;
+  message.request = request;
+  if (is_rendezvous(request.opcode)) message.rendezvous = packet.uet.rendezvous;
+  parts_.inbound[index].starts_message = true;
+  std::uint32_t receive = take_asked_for(message);
+  if (receive == kNoSlot) receive = parts_.endpoints.match(message.endpoint, request);
+  if (receive != kNoSlot) {
+    match(now, at, receive);
+  } else {
+    refuse_send(now, index, at);
+  }
+}
+
+void Target::start_tagged_atomic(TimePs now, std::uint32_t index, std::uint32_t at,
+                                 const wire::Packet& packet) {
+  // [UE 1.0 3.4, TSEND_ATOMIC] The matched buffer is the target of the operation.
+  InboundMessage& message = parts_.inbound_messages[at];
+  const wire::UetSesRequest& request = packet.uet.ses;
+  const ReceiveEntry& receive = parts_.endpoints.receive(message.receive);
+  const std::uint64_t address = receive.request.local_count > 0 ? receive.request.local[0].address : 0;
+  const bool room =
+      receive.request.local_count > 0 && receive.request.local[0].length >= request.request_length;
+  UetReturnCode code =
+      room ? AtomicUnit::check(packet.uet.atomic, request.request_length, packet.payload.length, address)
+           : UetReturnCode::kTooLong;
+  message.arrived = message.request_length;
+  ++message.accesses;
+  const bool fetching = request.opcode == wire::UetOpcode::kTaggedSendFetchAtomic;
+  if (code == UetReturnCode::kOk &&
+      !parts_.atomics.start(now, index, packet.uet.atomic, nullptr, address, request.request_length, fetching,
+                            packet.payload, packet.operation)) {
+    code = UetReturnCode::kHostUnsuccessful;
+  }
+  if (code == UetReturnCode::kOk) return;
+  parts_.inbound[index].result = code;
+  finish_packet(now, index);
+}
+
+std::optional<UetNackCode> Target::two_sided(TimePs now, std::uint32_t index, const wire::Packet& packet) {
+  InboundPacket& inbound = parts_.inbound[index];
+  const wire::UetSesRequest& request = packet.uet.ses;
+  const bool first = request.first();
+  std::uint32_t at = kNoSlot;
+  const UetReturnCode code = find_two_sided(inbound, packet, at);
+  if (code != UetReturnCode::kOk) {
+    answer(now, index, code, 0);
+    return std::nullopt;
+  }
+  if (at == kNoSlot) return UetNackCode::kNoMessage;
   InboundMessage& message = parts_.inbound_messages[at];
   const std::uint32_t offset = first ? 0 : request.message_offset;
   const std::uint32_t length = packet.payload.length;
@@ -154,53 +213,12 @@ std::optional<UetNackCode> Target::two_sided(TimePs now, std::uint32_t index, co
   }
   inbound.message = at;
   inbound.message_generation = message.generation;
-  if (first) {
-    message.first_seen = true;
-    message.request = request;
-    if (is_rendezvous(request.opcode)) message.rendezvous = packet.uet.rendezvous;
-    inbound.starts_message = true;
-    const auto token = static_cast<std::uint32_t>(request.buffer_offset);
-    std::uint32_t receive = kNoSlot;
-    if (is_deferrable(request.opcode) && token != 0) {
-      // [UE 1.0 3.4, deferrable send] It comes because this target asked for it; a guessed token is none.
-      const std::uint32_t slot = (token & 0xffffU) - 1;
-      if (slot < deferred_.capacity() && deferred_.is_used(slot) &&
-          ((deferred_[slot].generation << 16U) | (slot + 1)) == token && deferred_[slot].receive != kNoSlot &&
-          deferred_[slot].source == message.source && deferred_[slot].endpoint == message.endpoint) {
-        receive = deferred_[slot].receive;
-        deferred_.release(slot);
-      }
-    }
-    if (receive == kNoSlot) receive = parts_.endpoints.match(message.endpoint, request);
-    if (receive != kNoSlot) {
-      match(now, at, receive);
-    } else {
-      refuse_send(now, index, at);
-    }
-  }
+  if (first) begin_two_sided(now, index, at, packet);
   InboundMessage& settled = parts_.inbound_messages[at];
   inbound.overflow = settled.unexpected;
   const bool atomic = wire::uet_extension(request.opcode) == wire::UetExtension::kAtomic;
   if (atomic && settled.matched && settled.failed == UetReturnCode::kOk) {
-    // [UE 1.0 3.4, TSEND_ATOMIC] The matched buffer is the target of the operation.
-    const ReceiveEntry& receive = parts_.endpoints.receive(settled.receive);
-    const std::uint64_t address = receive.request.local_count > 0 ? receive.request.local[0].address : 0;
-    const bool room =
-        receive.request.local_count > 0 && receive.request.local[0].length >= request.request_length;
-    UetReturnCode code = room ? AtomicUnit::check(packet.uet.atomic, request.request_length, length, address)
-                              : UetReturnCode::kTooLong;
-    settled.arrived = settled.request_length;
-    ++settled.accesses;
-    const bool fetching = request.opcode == wire::UetOpcode::kTaggedSendFetchAtomic;
-    if (code == UetReturnCode::kOk &&
-        !parts_.atomics.start(now, index, packet.uet.atomic, nullptr, address, request.request_length,
-                              fetching, packet.payload, packet.operation)) {
-      code = UetReturnCode::kHostUnsuccessful;
-    }
-    if (code != UetReturnCode::kOk) {
-      inbound.result = code;
-      finish_packet(now, index);
-    }
+    start_tagged_atomic(now, index, at, packet);
     return std::nullopt;
   }
   settled.arrived += length;
@@ -211,19 +229,17 @@ std::optional<UetNackCode> Target::two_sided(TimePs now, std::uint32_t index, co
     owner.object = index;
     inbound.accesses = place(at, offset, packet.payload, owner);
     if (inbound.accesses > 0) return std::nullopt;
-  } else if (!settled.deferred && settled.failed == UetReturnCode::kOk) {
-    if (atomic || !hold(inbound, offset, packet.payload)) {
-      // No room to keep it until its message is matched.
-      if (first || atomic) {
-        leave_unexpected(at);
-        refuse_unmatched(index, at);
-      } else {
-        settled.arrived -= length;
-        --settled.accesses;
-        if (settled.arrived == 0 && settled.accesses == 0 && !settled.first_seen) release_message(at);
-        return UetNackCode::kNoMessage;
-      }
+  } else if (!settled.deferred && settled.failed == UetReturnCode::kOk &&
+             (atomic || !hold(inbound, offset, packet.payload))) {
+    // No room to keep it until its message is matched.
+    if (!first && !atomic) {
+      settled.arrived -= length;
+      --settled.accesses;
+      if (settled.arrived == 0 && settled.accesses == 0 && !settled.first_seen) release_message(at);
+      return UetNackCode::kNoMessage;
     }
+    leave_unexpected(at);
+    refuse_unmatched(index, at);
   }
   finish_packet(now, index);
   return std::nullopt;

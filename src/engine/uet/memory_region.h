@@ -78,6 +78,11 @@ class MemoryRegionTable {
   MemoryRegion& operator[](std::uint32_t slot) { return regions_[slot]; }
   const MemoryRegion& operator[](std::uint32_t slot) const { return regions_[slot]; }
   std::uint32_t capacity() const { return static_cast<std::uint32_t>(regions_.size()); }
+  /// Heap memory held, in bytes.
+  std::size_t bytes_held() const {
+    return regions_.capacity() * sizeof(MemoryRegion) + free_.capacity() * sizeof(std::uint32_t) +
+           chosen_.bytes_held();
+  }
 
  private:
   /// A slot for a new region, all but its key set, or kNoSlot when none is left.

@@ -35,6 +35,9 @@ struct Destination {
 
 /// A message that this engine sends. message_id on the wire is the slot plus one.
 struct alignas(64) OutboundMessage {
+  // Arrays are filled in by the messages that have them: a new message costs no writing of them.
+  OutboundMessage() {}  // NOLINT(modernize-use-equals-default,cppcoreguidelines-pro-type-member-init)
+
   // What every packet looks at: two lines.
   std::uint32_t length = 0;       ///< request_length.
   std::uint32_t send_length = 0;  ///< Bytes that travel with the message: 0 for reads.
@@ -87,18 +90,25 @@ struct alignas(64) OutboundMessage {
   wire::UetPsn answered_psn = 0;          ///< Read responses to small and medium requests: the request's.
   wire::UetAtomicOpcode atomic = wire::UetAtomicOpcode::kSum;
   wire::UetDatatype datatype = wire::UetDatatype::kUint64;
-  std::array<std::uint64_t, 2> operand{};
-  std::array<std::uint64_t, 2> compare{};
-  std::array<std::uint64_t, 2> atomic_result{};
+  std::array<std::uint64_t, 2> operand;        ///< Atomics.
+  std::array<std::uint64_t, 2> compare;        ///< Atomics.
+  std::array<std::uint64_t, 2> atomic_result;  ///< Atomics.
 
   // Whose it is.
   engine::QueueId queue = 0;
   verbs::PeerId peer = verbs::kNoPeer;
   std::uint64_t id = 0;
-  std::array<verbs::ScatterEntry, verbs::kMaxScatterEntries> local{};
   std::uint32_t attempts = 0;    ///< Restarts so far.
   std::uint32_t generation = 0;  ///< Counts uses of the slot.
   std::uint64_t order = 0;       ///< Posting number in its queue: restarts keep the order.
+  std::array<verbs::ScatterEntry, verbs::kMaxScatterEntries> local;  ///< The first `local_count` of them.
+
+  /// Whether its last answer ends it with success at once: it is on its way as a whole, waits for no data and
+  /// nothing has befallen it.
+  bool ends_plainly() const {
+    return all_sent && accesses == 0 && !stopped && !terminating && !expects_data && !initiator_error &&
+           !retry_wanted && !deferred && status == verbs::CompletionStatus::kSuccess && region == kNoSlot;
+  }
 };
 
 /// Whether messages of this mode travel over PDCs.

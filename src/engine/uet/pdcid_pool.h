@@ -40,6 +40,8 @@ class PdcidPool {
   /// The PDC of an identifier that the pool covers, or kNoSlot.
   std::uint32_t& pdc(std::uint16_t id) { return slots_[id - first_].pdc; }
   std::uint32_t pdc(std::uint16_t id) const { return slots_[id - first_].pdc; }
+  /// Heap memory held, in bytes.
+  std::size_t bytes_held() const { return slots_.capacity() * sizeof(Slot) + free_.bytes_held(); }
   /// The last PSN that was used with the identifier, if any was.
   std::optional<wire::UetPsn>& last_psn(std::uint16_t id) { return slots_[id - first_].last_psn; }
 

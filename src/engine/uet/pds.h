@@ -11,6 +11,7 @@
 
 #include "base/flat_map.h"
 #include "base/index_list.h"
+#include "base/memory_use.h"
 #include "base/random.h"
 #include "base/ring.h"
 #include "base/slot_pool.h"
@@ -27,6 +28,7 @@
 
 namespace wharf::uet {
 
+struct CongestionContext;
 struct EngineParts;
 
 class Pds {
@@ -53,6 +55,8 @@ class Pds {
   void respond(TimePs now, std::uint32_t inbound, wire::UetNextHeader form,
                const wire::UetSesResponse& response, const wire::Payload& data,
                std::uint32_t region = kNoSlot);
+  /// The same with DEFAULT_RESPONSE, RC_OK, for a packet of a PDC.
+  void respond_default(TimePs now, std::uint32_t inbound);
 
   // --- Network.
   void receive(TimePs now, const wire::Packet& packet);
@@ -74,10 +78,10 @@ class Pds {
   void finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::HostAddress peer,
               std::uint16_t entropy);
   /// RTO after `timeouts` expiries.
-  TimePs rto(std::uint32_t timeouts) const;
+  TimePs rto(std::uint32_t timeouts) const { return timeouts == 0 ? first_rto_ : later_rto(timeouts); }
 
   /// Window bytes of the next packet of a PDC that is ready.
-  std::uint32_t next_window_bytes(std::uint32_t pdc) const;
+  std::uint32_t next_window_bytes(const Pdc& pdc) const;
   // --- For CMS (pds_congestion.cc).
   /// Sends a Probe CP over an open PDC; its opaque value.
   std::uint16_t probe(std::uint32_t pdc);
@@ -91,6 +95,9 @@ class Pds {
   bool probes_tail() const { return parts_config().infer_loss || parts_config().tail_loss_time > kTimeZero; }
   TimePs tail_silence(const Pdc& record) const;
 
+  /// Ends every PDC with `host`, and drops what it would still have been told.
+  void forget_host(TimePs now, wire::HostAddress host);
+  void add_memory_use(std::vector<MemoryUse>& out) const;
   void release_buffers();
   void describe_waiting(std::vector<std::string>& out) const;
   std::uint32_t stored_responses() const { return stored_.in_use(); }
@@ -143,6 +150,8 @@ class Pds {
   struct Leaving {
     std::uint32_t pdc = kNoSlot;
     std::uint32_t window_bytes = 0;
+    Pdc* record = nullptr;
+    CongestionContext* context = nullptr;
     bool failed = false;    ///< Its memory could not be read.
     TimePs ready_at{};      ///< Its payload was there.
     wire::Payload payload;  ///< With the reference that goes with the packet.
@@ -173,8 +182,11 @@ class Pds {
   void free_pdc(TimePs now, std::uint32_t index);
   void remember_closed(TimePs now, ClosedPdc closed);
   void forget_route(std::uint32_t index);
+  TimePs later_rto(std::uint32_t timeouts) const;
   void clear_stored(TimePs now, std::uint32_t index, UetPsn up_to);
   void fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing);
+  /// The same without telling the program that the peer cannot be reached.
+  void end_in_error(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing);
   std::uint32_t find(std::uint16_t local_id) const;
   /// An identifier and the PDC that it has been found to be; kNoSlot: none.
   struct Found {
@@ -185,6 +197,10 @@ class Pds {
   std::uint32_t find(std::uint16_t local_id, Found& last) const {
     if (last.id != local_id || last.index == kNoSlot) last = {local_id, find(local_id)};
     return last.index;
+  }
+  static constexpr std::uint32_t kFirstRing = 64;
+  static constexpr std::size_t ring_entries(std::size_t size_class) {
+    return std::size_t{kFirstRing} << size_class;
   }
   std::uint64_t* take_bits();
   std::uint32_t bits_words() const;
@@ -204,6 +220,10 @@ class Pds {
   void push_control_entry(TimePs now, std::uint32_t index, wire::UetControlType type);
   bool transmit_control(TimePs now, Ring<ControlJob>& jobs, wire::Packet& out);
   bool transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  /// The PSN of the first packet to be sent again, or of a new one of the first message.
+  UetPsn take_repetition(Pdc& record, CongestionContext& context, std::uint32_t bytes);
+  UetPsn take_new(TimePs now, std::uint32_t index, Pdc& record, CongestionContext& context,
+                  std::uint32_t bytes);
   wire::TrafficClass data_class(bool again) const {
     return again && !parts_config().retransmit_as_data ? wire::TrafficClass::kRetransmission
                                                        : wire::TrafficClass::kData;
@@ -211,9 +231,11 @@ class Pds {
   /// Gives the next packet of a PDC that is at the head of its CCC's list its PSN and its place in the
   /// window.
   void depart(TimePs now, const Leaving& leaving, wire::Packet& out);
-  void emit(TimePs now, std::uint32_t pdc, UetPsn psn, const congestion::PacketRequest& asked,
+  void emit(TimePs now, UetPsn psn, SendEntry& entry, const congestion::PacketRequest& asked,
             const Leaving& leaving, wire::Packet& out);
   void build_ack(TimePs now, const ControlJob& job, wire::Packet& out);
+  void build_ack_congestion(TimePs now, const ControlJob& job, wire::Packet& out);
+  UetPsn sack_base(PdcReceive& rx, const ControlJob& job) const;
   std::uint32_t entry_window_bytes(const SendEntry& entry) const;
   ControlJob& push(Ring<ControlJob>& jobs);
   void send_control(std::uint32_t index, wire::UetControlType type, UetPsn psn, std::uint32_t payload,
@@ -223,12 +245,14 @@ class Pds {
   /// What settle() does when there is something to do.
   void fetch_wanted(TimePs now);
   /// The CCC may have payload to fetch: settle() sees to it.
-  void want_fetch(std::uint32_t ccc);
+  void want_fetch(const Pdc& pdc, CongestionContext& context);
   void fetch_ahead(TimePs now, std::uint32_t ccc);
   /// Whether the next packet of a PDC needs no fetch, or its fetch has begun.
   bool next_is_begun(const Pdc& pdc) const;
+  bool repetition_is_begun(const Pdc& pdc) const;
   /// False when all that the PDC has to send is being fetched.
   bool fetch_one_ahead(TimePs now, std::uint32_t pdc);
+  bool fetch_repetition_ahead(TimePs now, std::uint32_t pdc);
   std::uint32_t fetch_new(TimePs now, std::uint32_t pdc, std::uint32_t slot, std::uint32_t offset);
   std::uint32_t fetch_again(TimePs now, std::uint32_t pdc, UetPsn psn);
   std::uint32_t stage(TimePs now, std::uint32_t slot, std::uint32_t offset, std::uint32_t length);
@@ -236,6 +260,9 @@ class Pds {
   std::uint32_t fetched_again(const Pdc& pdc, UetPsn psn) const;
   /// What is being fetched for the next packet of a PDC. Begins with it when nothing is.
   std::uint32_t fetched_next(TimePs now, std::uint32_t pdc);
+  /// The payload of the packet that leaves next, with what `leaving` says of it; false: memory has not given
+  /// it yet.
+  bool take_payload(TimePs now, Leaving& leaving);
   void drop(Pdc& pdc, IndexList& list, std::uint32_t staged);
   /// Of first transmissions of message `slot`; of the repetition of `psn`; of all that a PDC had to send.
   void drop_fetched_of(std::uint32_t pdc, std::uint32_t slot);
@@ -249,14 +276,37 @@ class Pds {
 
   // pds_acknowledge.cc
   void receive_ack(TimePs now, const wire::Packet& packet);
-  void receive_nack(TimePs now, const wire::Packet& packet);
   /// Whether `packet` can be of the other end of a PDC, which is not known before it has spoken.
   bool is_peer(std::uint32_t index, const wire::Packet& packet, std::uint16_t source_id) const;
   void know_peer(TimePs now, std::uint32_t index, std::uint16_t source_id);
+  /// Whether an ACK says nothing of what was never sent.
+  static bool is_plausible(const Pdc& pdc, const wire::UetPacket& uet);
+  static TimePs receiver_hold(const wire::UetPacket& uet);
+  // The parts of an ACK.
+  void take_answer(TimePs now, std::uint32_t index, const wire::Packet& packet, Effects& effects);
+  void take_cumulative(TimePs now, std::uint32_t index, const wire::UetPacket& uet, Effects& effects);
+  void take_sack(TimePs now, std::uint32_t index, UetPsn base, std::uint64_t bitmap, Effects& effects);
+  void take_congestion(TimePs now, std::uint32_t index, const wire::UetPacket& uet, Effects& effects);
+  void take_wish(TimePs now, std::uint32_t index, wire::UetAckRequest wish);
+  /// Tells CMS of an ACK, whatever it confirmed.
+  void tell_congestion(TimePs now, std::uint32_t index, const wire::Packet& packet,
+                       congestion::Acknowledgement& told);
   void confirm(Pdc& pdc, UetPsn psn, Effects& effects);
   void answer(TimePs now, std::uint32_t index, UetPsn psn, const wire::Packet* packet, Effects& effects);
+  /// The peer has `psn`, whose answer carries data that is missing.
+  void await_answer(TimePs now, std::uint32_t index, UetPsn psn, Effects& effects);
   void answer_rest(TimePs now, std::uint32_t index);
   void advance_una(TimePs now, std::uint32_t index);
+  // pds_refusals.cc
+  void receive_nack(TimePs now, const wire::Packet& packet);
+  bool concerns(std::uint32_t index, const wire::Packet& nack) const;
+  void take_fatal(TimePs now, std::uint32_t index, wire::UetNackCode code);
+  void take_refusal(TimePs now, std::uint32_t index, const wire::Packet& packet);
+  void take_trimmed(TimePs now, std::uint32_t index, const wire::Packet& packet, bool current,
+                    bool known_copy);
+  void go_back(TimePs now, std::uint32_t index, const wire::UetNack& nack, bool again);
+  void wait_for_room(TimePs now, std::uint32_t index, UetPsn psn);
+  void send_request_again(TimePs now, std::uint32_t index, const wire::UetNack& nack);
   void queue_resend(TimePs now, std::uint32_t index, UetPsn psn, congestion::LossCause cause,
                     TimePs round_trip);
   void rewind(TimePs now, std::uint32_t index, UetPsn from, congestion::LossCause cause);
@@ -274,14 +324,34 @@ class Pds {
   void receive_sequenced_control(TimePs now, std::uint32_t index, const wire::Packet& packet);
   void answer_ack_request(TimePs now, std::uint32_t index, const wire::UetControl& control);
   void refuse_syn(TimePs now, const wire::Packet& packet);
+  /// Whether a SYN belongs to a PDC that is gone, or to an opening that was refused; answers it then.
+  bool is_stale_syn(TimePs now, const wire::Packet& packet);
+  std::uint32_t find_by_syn(TimePs now, const wire::Packet& packet, bool& refused);
+  std::uint32_t find_by_identifier(TimePs now, const wire::Packet& packet);
   std::uint32_t find_for_request(TimePs now, const wire::Packet& packet, bool& refused);
+  /// The same for a request of the PDC that the last one was of; kNoSlot says nothing.
+  std::uint32_t find_again(const wire::Packet& packet) const;
   bool admit_psn(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn);
+  /// The same for a request, quick for the next one in order.
+  bool admit_new(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn);
+  /// What has come already, or without its data.
+  void answer_unwanted(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn, bool seen);
+  void refuse_out_of_order(std::uint32_t index, const wire::Packet& packet, UetPsn psn);
+  /// The record of an accepted packet; kNoSlot: there is no room, which the source has been told.
+  std::uint32_t make_inbound(TimePs now, std::uint32_t index, const wire::Packet& packet);
   /// Whether the peer can clear stored responses of this PDC only once `psn` has been taken.
   bool nothing_else_helps(const PdcReceive& rx, UetPsn psn) const;
   void answer_duplicate(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn);
-  void mark_received(PdcReceive& rx, UetPsn psn) const;
-  void unmark_received(PdcReceive& rx, UetPsn psn) const;
-  void advance_cumulative(PdcReceive& rx) const;
+  static void mark_received(PdcReceive& rx, UetPsn psn);
+  static void unmark_received(PdcReceive& rx, UetPsn psn);
+  static void advance_cumulative(PdcReceive& rx);
+  /// `psn` has been executed, and nothing of it is kept.
+  static void finish_psn(PdcReceive& rx, UetPsn psn);
+  void store_response(TimePs now, std::uint32_t index, const StoredResponse& response);
+  bool acknowledges_at_once(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const;
+  bool has_reason_to_acknowledge(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const;
+  void acknowledge_inbound(std::uint32_t index, const InboundPacket& inbound, wire::UetNextHeader form,
+                           const wire::UetSesResponse& response, const wire::Payload& data);
   void nack(const wire::Packet& trigger, wire::UetNackCode code, std::uint32_t index,
             std::uint32_t payload = 0);
   void acknowledge(std::uint32_t index, UetPsn psn, std::uint8_t flags, bool on_trigger,
@@ -307,6 +377,9 @@ class Pds {
   friend struct Prefetch;
 
   EngineParts& parts_;
+  const TimePs first_rto_;
+  const std::uint32_t frame_overhead_;   ///< What a frame has beside PDS and SES headers and payload,
+  const std::uint32_t window_overhead_;  ///< and how much of it counts toward windows.
   std::vector<std::unique_ptr<Pdc>> pdcs_;
   Ring<std::uint32_t> staged_order_;  ///< Of Rudi.
   SlotPool<StagedPacket> staged_;
@@ -314,12 +387,14 @@ class Pds {
   Ring<ControlJob> control_;
   reliability::DeadlineHeap timers_;
   SlotPool<StoredResponse> stored_;
-  const Pdc* recent_sender_ = nullptr;    ///< PDC of the last data sent,
-  const Pdc* recent_receiver_ = nullptr;  ///< and of the last request received: only to fetch ahead.
-  Found answered_;                        ///< By the last acknowledgement,
-  Found requested_;                       ///< and by the last request.
-  bool fetches_ = false;                  ///< Some message has had its payload in memory.
-  IndexList fetch_wanted_;                ///< CCCs that may have payload to fetch.
+  const Pdc* recent_sender_ = nullptr;            ///< PDC of the last data sent,
+  const Pdc* recent_receiver_ = nullptr;          ///< and of the last request received: only to fetch ahead.
+  Found answered_;                                ///< By the last acknowledgement,
+  Found requested_;                               ///< and by the last request.
+  std::uint64_t last_route_ = ~std::uint64_t{0};  ///< Key in routes_ that was looked for last,
+  std::uint32_t last_routed_ = kNoSlot;           ///< and the PDC that it led to.
+  bool fetches_ = false;                          ///< Some message has had its payload in memory.
+  IndexList fetch_wanted_;                        ///< CCCs that may have payload to fetch.
   // From here on: not looked at for every packet.
   std::array<std::array<PdcidPool, 2>, 2> ids_;  ///< [role][reserved].
   std::vector<std::uint32_t> free_pdcs_;

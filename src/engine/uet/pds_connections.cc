@@ -5,6 +5,8 @@
 #include <bit>
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/packet_size.h"
+#include "engine/uet/pds_next.h"
 
 namespace wharf::uet {
 
@@ -14,12 +16,22 @@ namespace {
 constexpr std::int32_t kStartDistance = 1 << 16;
 /// Closed PDCs that a target remembers.
 constexpr std::uint32_t kClosedLimit = 4096;
-constexpr std::uint32_t kFirstRing = 64;
+
+std::uint32_t frame_overhead(const UetConfig& config) {
+  wire::Packet empty = wire::uet_packet();
+  empty.uet.encapsulation = config.encapsulation;
+  empty.uet.protection = config.protection;
+  return wire::wire_header_bytes(empty) - wire::uet_header_bytes(empty.uet);
+}
 
 }  // namespace
 
 Pds::Pds(EngineParts& parts, std::uint64_t seed)
-    : parts_(parts), random_(RandomStream(seed, "uet.pdc").substream(parts.host.number)) {
+    : parts_(parts),
+      first_rto_(min(parts.config.rto_init, parts.config.rto_cap)),
+      frame_overhead_(frame_overhead(parts.config)),
+      window_overhead_(window_overhead(parts.config, 0)),
+      random_(RandomStream(seed, "uet.pdc").substream(parts.host.number)) {
   const UetConfig& config = parts.config;
   const auto past = [](std::uint16_t first, std::uint32_t count) {
     return static_cast<std::uint16_t>(first + count);
@@ -144,7 +156,11 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
 std::uint32_t Pds::pdc_for(TimePs now, wire::HostAddress host, std::uint32_t job_id, bool ordered,
                            bool reserved) {
   const std::uint64_t key = route_key(host, job_id, ordered, reserved);
-  if (const std::uint32_t* found = routes_.find(key)) return *found;
+  if (key == last_route_) return last_routed_;
+  if (const std::uint32_t* found = routes_.find(key)) {
+    last_route_ = key;
+    return last_routed_ = *found;
+  }
   const std::uint32_t index = open(now, PdcRole::kInitiator, host, ordered, reserved, 0);
   if (index == kNoSlot) return kNoSlot;
   pdcs_[index]->job_id = job_id;
@@ -169,7 +185,9 @@ void Pds::forget_route(std::uint32_t index) {
   if (record.role != PdcRole::kInitiator) return;
   const std::uint64_t key = route_key(record.peer, record.job_id, record.ordered, record.reserved);
   const std::uint32_t* found = routes_.find(key);
-  if (found != nullptr && *found == index) routes_.erase(key);
+  if (found == nullptr || *found != index) return;
+  routes_.erase(key);
+  last_route_ = ~std::uint64_t{0};
 }
 
 void Pds::want_close(TimePs now, std::uint32_t index) {
@@ -261,6 +279,17 @@ void Pds::free_pdc(TimePs now, std::uint32_t index) {
 }
 
 void Pds::fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing) {
+  const Pdc& record = *pdcs_[index];
+  const wire::HostAddress peer = record.peer;
+  const std::uint32_t generation = record.generation;
+  end_in_error(now, index, status, peer_has_nothing);
+  if (status == verbs::CompletionStatus::kRetryExhausted && record.generation != generation) {
+    parts_.raise({engine::AsyncEventKind::kPeerUnreachable, 0, peer.number});
+  }
+}
+
+void Pds::end_in_error(TimePs now, std::uint32_t index, verbs::CompletionStatus status,
+                       bool peer_has_nothing) {
   Pdc& record = *pdcs_[index];
   if (!step(now, index, PdcEvent::kFailed)) return;
   ++parts_.counters.pdcs_failed;
@@ -286,13 +315,8 @@ void Pds::fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, 
     parts_.initiator.take_from_backlog(context, at);
   }
   tx.message_head = tx.message_tail = kNoSlot;
-  const wire::HostAddress peer = record.peer;
-  const std::uint32_t generation = record.generation;
   free_pdc(now, index);
-  if (status == verbs::CompletionStatus::kRetryExhausted) {
-    parts_.raise({engine::AsyncEventKind::kPeerUnreachable, 0, peer.number});
-  }
-  parts_.initiator.pdc_failed(now, index, generation, status, peer_has_nothing);
+  parts_.initiator.pdc_failed(now, index, status, peer_has_nothing);
 }
 
 void Pds::release_buffers() {

@@ -3,19 +3,15 @@
 // packet yet: it has no packet number and no place in a window, both of which are asked for when it departs.
 // So a window that closes meanwhile holds it back where it is, first in its order. [UE 1.0 3.6.12]
 #include <algorithm>
+#include <memory>
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/pds_next.h"
+#include "engine/uet/renew.h"
 
 namespace wharf::uet {
 
 const UetConfig& Pds::parts_config() const { return parts_.config; }
-
-void Pds::want_fetch(std::uint32_t ccc) {
-  CongestionContext& context = parts_.cms[ccc];
-  if (context.fetch_wanted) return;
-  context.fetch_wanted = true;
-  fetch_wanted_.push(parts_.cms, ccc, &CongestionContext::next_fetch);
-}
 
 void Pds::fetch_wanted(TimePs now) {
   // Before transmit() looks: what it would have to fetch could only leave after the host's next input.
@@ -31,70 +27,89 @@ void Pds::fetch_ahead(TimePs now, std::uint32_t ccc) {
   // Choice: destinations with data share the room evenly, and the next packet of each PDC always has some, so
   // that one whose window is closed does not keep the others' payload out.
   CongestionContext& context = parts_.cms[ccc];
-  for (std::uint32_t at = context.pdcs.head; at != kNoSlot; at = pdcs_[at]->next_ready) {
+  const std::uint32_t active = parts_.cms.active();
+  const std::uint32_t room = parts_.config.fetch_ahead_packets;
+  const std::uint32_t share = active <= 1 ? room : std::max(1U, room / active);
+  const std::uint32_t first = context.pdcs.head;
+  if (first == context.pdcs.tail) {
+    // Most contexts have one PDC.
+    if (first == kNoSlot) return;
+    if (!next_is_begun(*pdcs_[first])) fetch_one_ahead(now, first);
+    while (context.fetched < share && fetch_one_ahead(now, first)) {
+    }
+    return;
+  }
+  for (std::uint32_t at = first; at != kNoSlot; at = pdcs_[at]->next_ready) {
     if (!next_is_begun(*pdcs_[at])) fetch_one_ahead(now, at);
   }
-  const std::uint32_t share =
-      std::max(1U, parts_.config.fetch_ahead_packets / std::max(1U, parts_.cms.active()));
   for (bool more = true; more;) {
     more = false;
-    for (std::uint32_t at = context.pdcs.head; at != kNoSlot; at = pdcs_[at]->next_ready) {
+    for (std::uint32_t at = first; at != kNoSlot; at = pdcs_[at]->next_ready) {
       if (context.fetched >= share) return;
       more = fetch_one_ahead(now, at) || more;
     }
   }
 }
 
-bool Pds::next_is_begun(const Pdc& record) const {
-  const PdcSend& tx = record.tx;
-  if (tx.resend.empty()) {
-    return !record.fetched.empty() || tx.message_head == kNoSlot ||
-           !parts_.initiator.needs_fetch(tx.message_head);
-  }
-  const SendEntry& entry = tx.at(tx.resend.head);
-  return entry.length == 0 || !parts_.initiator.needs_fetch(entry.message) ||
-         fetched_again(record, tx.resend.head) != kNoSlot;
+bool Pds::repetition_is_begun(const Pdc& record) const {
+  const UetPsn psn = record.tx.resend.head;
+  const SendEntry& entry = record.tx.at(psn);
+  return entry.length == 0 || !parts_.initiator.needs_fetch(parts_.outbound[entry.message]) ||
+         fetched_again(record, psn) != kNoSlot;
 }
 
-bool Pds::fetch_one_ahead(TimePs now, std::uint32_t index) {
+bool Pds::fetch_repetition_ahead(TimePs now, std::uint32_t index) {
+  // Only as many are looked at as could be fetched.
   Pdc& record = *pdcs_[index];
   PdcSend& tx = record.tx;
-  // Repetitions leave first. Only as many are looked at as could be fetched.
   UetPsn psn = tx.resend.head;
   const std::uint32_t most = std::min(tx.resend.count, parts_.config.fetch_ahead_packets);
   for (std::uint32_t i = 0; i < most; ++i) {
     const SendEntry& entry = tx.at(psn);
-    if (entry.length > 0 && parts_.initiator.needs_fetch(entry.message) &&
+    if (entry.length > 0 && parts_.initiator.needs_fetch(parts_.outbound[entry.message]) &&
         fetched_again(record, psn) == kNoSlot) {
       fetch_again(now, index, psn);
       return true;
     }
     if (i + 1 < most) psn = tx.widen(entry.next);
   }
+  return false;
+}
+
+bool Pds::fetch_one_ahead(TimePs now, std::uint32_t index) {
+  // Repetitions leave first.
+  Pdc& record = *pdcs_[index];
+  if (!record.tx.resend.empty() && fetch_repetition_ahead(now, index)) return true;
   // Then what follows the newest packet that is being fetched.
-  std::uint32_t slot = tx.message_head;
-  std::uint32_t offset = slot == kNoSlot ? 0 : parts_.outbound[slot].sent;
+  std::uint32_t slot = record.tx.message_head;
+  std::uint32_t offset = 0;
   if (!record.fetched.empty()) {
     const StagedPacket& newest = staged_[record.fetched.tail];
     slot = newest.message;
     offset = newest.offset + newest.length;
+  } else if (slot != kNoSlot) {
+    offset = parts_.outbound[slot].sent;
   }
-  while (slot != kNoSlot &&
-         (offset == parts_.outbound[slot].send_length || !parts_.initiator.needs_fetch(slot))) {
-    slot = parts_.outbound[slot].next;
+  while (slot != kNoSlot) {
+    const OutboundMessage& message = parts_.outbound[slot];
+    if (offset != message.send_length && parts_.initiator.needs_fetch(message)) {
+      fetch_new(now, index, slot, offset);
+      return true;
+    }
+    slot = message.next;
     if (slot != kNoSlot) offset = parts_.outbound[slot].sent;
   }
-  if (slot == kNoSlot) return false;
-  fetch_new(now, index, slot, offset);
-  return true;
+  return false;
 }
 
-std::uint32_t Pds::fetch_new(TimePs now, std::uint32_t index, std::uint32_t slot, std::uint32_t offset) {
+[[gnu::always_inline]] inline std::uint32_t Pds::fetch_new(TimePs now, std::uint32_t index,
+                                                           std::uint32_t slot, std::uint32_t offset) {
   const std::uint32_t left = parts_.outbound[slot].send_length - offset;
   const std::uint32_t at = stage(now, slot, offset, std::min(parts_.config.payload_mtu, left));
+  Pdc& record = *pdcs_[index];
   staged_[at].pdc = index;
-  pdcs_[index]->fetched.push(staged_, at, &StagedPacket::next);
-  ++parts_.cms[pdcs_[index]->ccc].fetched;
+  record.fetched.push(staged_, at, &StagedPacket::next);
+  ++parts_.cms[record.ccc].fetched;
   return at;
 }
 
@@ -111,7 +126,7 @@ std::uint32_t Pds::fetch_again(TimePs now, std::uint32_t index, UetPsn psn) {
 std::uint32_t Pds::stage(TimePs now, std::uint32_t slot, std::uint32_t offset, std::uint32_t length) {
   const std::uint32_t at = EngineParts::acquire(staged_, 1U << 20U);
   StagedPacket& made = staged_[at];
-  made = StagedPacket{};
+  renew(made);
   made.message = slot;
   made.offset = offset;
   made.length = length;
@@ -131,7 +146,7 @@ void Pds::drop(Pdc& record, IndexList& list, std::uint32_t at) {
   list.remove(staged_, at, &StagedPacket::next);
   CongestionContext& context = parts_.cms[record.ccc];
   --context.fetched;
-  want_fetch(record.ccc);
+  want_fetch(record, context);
   StagedPacket& staged = staged_[at];
   staged.dropped = true;
   if (staged.pieces > 0) return;  // data_done() ends it.
@@ -197,6 +212,37 @@ std::uint32_t Pds::fetched_next(TimePs now, std::uint32_t index) {
   return first;
 }
 
+bool Pds::take_payload(TimePs now, Leaving& leaving) {
+  const std::uint32_t index = leaving.pdc;
+  Pdc& record = *leaving.record;
+  const PdcSend& tx = record.tx;
+  const bool again = !tx.resend.empty();
+  const std::uint32_t slot = again ? tx.at(tx.resend.head).message : tx.message_head;
+  const OutboundMessage& message = parts_.outbound[slot];
+  const std::uint32_t length = leaving.window_bytes - message.overhead;
+  if (length == 0) return true;
+  if (!parts_.initiator.needs_fetch(message)) {
+    leaving.payload =
+        parts_.initiator.payload_at_hand(slot, again ? tx.at(tx.resend.head).offset : message.sent, length);
+    return true;
+  }
+  const std::uint32_t at = fetched_next(now, index);
+  const StagedPacket& staged = staged_[at];
+  if (staged.pieces > 0) return false;
+  leaving.payload = staged.payload;
+  leaving.failed = staged.failed;
+  leaving.ready_at = staged.ready_at;
+  IndexList& list = again ? record.fetched_again : record.fetched;
+  if (list.head == at) {
+    list.pop(staged_, &StagedPacket::next);
+  } else {
+    list.remove(staged_, at, &StagedPacket::next);
+  }
+  staged_.release(at);
+  --leaving.context->fetched;
+  return true;
+}
+
 bool Pds::transmit_fetched(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
   // In turns, but who still waits for memory holds up nobody else.
   for (std::uint32_t ccc = parts_.cms.next_ready(); ccc != kNoSlot; ccc = parts_.cms[ccc].next_ready) {
@@ -206,28 +252,12 @@ bool Pds::transmit_fetched(TimePs now, wire::TrafficClassMask allowed, wire::Pac
       if (!sendable(record)) continue;
       Leaving leaving;
       leaving.pdc = index;
-      leaving.window_bytes = next_window_bytes(index);
+      leaving.record = &record;
+      leaving.context = &context;
+      leaving.window_bytes = next_window_bytes(record);
       if (!parts_.cms.may_send(now, context, leaving.window_bytes)) continue;
-      const PdcSend& tx = record.tx;
-      const bool again = !tx.resend.empty();
-      if ((allowed & wire::mask_of(data_class(again))) == 0) continue;
-      const std::uint32_t slot = again ? tx.at(tx.resend.head).message : tx.message_head;
-      const OutboundMessage& message = parts_.outbound[slot];
-      const std::uint32_t length = leaving.window_bytes - message.overhead;
-      if (length > 0 && parts_.initiator.needs_fetch(slot)) {
-        const std::uint32_t at = fetched_next(now, index);
-        StagedPacket& staged = staged_[at];
-        if (staged.pieces > 0) continue;
-        leaving.payload = staged.payload;
-        leaving.failed = staged.failed;
-        leaving.ready_at = staged.ready_at;
-        (again ? record.fetched_again : record.fetched).remove(staged_, at, &StagedPacket::next);
-        staged_.release(at);
-        --context.fetched;
-      } else {
-        leaving.payload = parts_.initiator.payload_at_hand(
-            slot, again ? tx.at(tx.resend.head).offset : message.sent, length);
-      }
+      if ((allowed & wire::mask_of(data_class(!record.tx.resend.empty()))) == 0) continue;
+      if (!take_payload(now, leaving)) continue;
       parts_.cms.bring_forward(ccc, index);
       depart(now, leaving, out);
       return true;

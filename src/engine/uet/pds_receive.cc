@@ -2,9 +2,11 @@
 // The way in: which PDC a request belongs to, whether its PSN is new, and what the receiver answers.
 // [UE 1.0 3.5.8, 3.5.11, 3.5.12; trimming 4.1]
 #include <algorithm>
+#include <memory>
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/packet_size.h"
+#include "engine/uet/renew.h"
 
 namespace wharf::uet {
 
@@ -114,6 +116,89 @@ void Pds::refuse_syn(TimePs now, const wire::Packet& packet) {
   nack(packet, UetNackCode::kInvalidSyn, kNoSlot);
 }
 
+bool Pds::is_stale_syn(TimePs now, const wire::Packet& packet) {
+  const SequenceFields fields = fields_of(packet.uet);
+  const std::uint64_t key = syn_key(packet.source, fields.source_id);
+  bool latest = true;
+  for (std::size_t i = closed_.size(); i > 0; --i) {
+    const ClosedPdc& closed = closed_[i - 1];
+    if (closed.key != key) continue;
+    const bool same = closed.start == fields.start;
+    // The latest PDC of that name counts: an initiator keeps its distance from that one's PSNs.
+    const bool near = latest && closed.end != ClosedPdc::End::kRefused &&
+                      wire::uet_psn_difference(fields.start, closed.start) >= 0 &&
+                      wire::uet_psn_difference(fields.start, closed.last) < (1 << 16);
+    if (closed.until >= now && (same || near)) {
+      // An initiator that was not told that its PDC failed must not take it for one that never was.
+      const bool failed = same && closed.end == ClosedPdc::End::kFailed;
+      nack(packet, failed ? UetNackCode::kClosingInError : UetNackCode::kInvalidSyn, kNoSlot);
+      return true;
+    }
+    if (closed.end != ClosedPdc::End::kRefused) latest = false;
+  }
+  return false;
+}
+
+std::uint32_t Pds::find_by_syn(TimePs now, const wire::Packet& packet, bool& refused) {
+  const SequenceFields fields = fields_of(packet.uet);
+  const std::uint64_t key = syn_key(packet.source, fields.source_id);
+  if (const std::uint32_t* found = by_syn_.find(key)) {
+    if (pdcs_[*found]->rx.start == fields.start) return *found;
+    refuse_syn(now, packet);
+    return kNoSlot;
+  }
+  const bool trimmed = packet.trim != wire::TrimState::kWhole;
+  if (trimmed) {
+    // Never creates state: only asks for the packet again.
+    refused = false;
+    return kNoSlot;
+  }
+  if (is_stale_syn(now, packet)) return kNoSlot;
+  const std::uint32_t range = std::max<std::uint32_t>(parts_.config.default_mpr, 1) * wire::kUetMprUnit;
+  if (fields.psn - fields.start >= range) {
+    refuse_syn(now, packet);
+    return kNoSlot;
+  }
+  const std::uint32_t index =
+      open(now, PdcRole::kTarget, packet.source, fields.ordered, fields.reserved, fields.start);
+  if (index == kNoSlot) {
+    nack(packet, UetNackCode::kNoPdc, kNoSlot);
+    return kNoSlot;
+  }
+  Pdc& made = *pdcs_[index];
+  made.peer_known = true;
+  made.peer_id = fields.source_id;
+  by_syn_.insert(key, index);
+  step(now, index, PdcEvent::kSynAccepted);
+  ++parts_.counters.pdcs_accepted;
+  return index;
+}
+
+std::uint32_t Pds::find_by_identifier(TimePs now, const wire::Packet& packet) {
+  const SequenceFields fields = fields_of(packet.uet);
+  const std::uint32_t index = find(fields.destination_id, requested_);
+  if (index == kNoSlot) {
+    nack(packet, UetNackCode::kInvalidDpdcid, kNoSlot);
+    return kNoSlot;
+  }
+  const Pdc& record = *pdcs_[index];
+  const bool agrees =
+      record.peer == packet.source && (!record.peer_known || record.peer_id == fields.source_id);
+  if (!agrees) {
+    nack(packet, UetNackCode::kPdcHeaderMismatch, kNoSlot);
+    return kNoSlot;
+  }
+  // Choice: data of the target that overtakes its first acknowledgement makes the PDC known too.
+  if (!record.peer_known) {
+    if (fields.psn - record.rx.start >= record.rx.range) {
+      nack(packet, UetNackCode::kPdcHeaderMismatch, kNoSlot);
+      return kNoSlot;
+    }
+    if (packet.trim == wire::TrimState::kWhole) know_peer(now, index, fields.source_id);
+  }
+  return index;
+}
+
 std::uint32_t Pds::find_for_request(TimePs now, const wire::Packet& packet, bool& refused) {
   // [UE 1.0 3.5.8] SYN: by host and SPDCID. Otherwise DPDCID is an index, and the record must agree.
   const SequenceFields fields = fields_of(packet.uet);
@@ -122,81 +207,10 @@ std::uint32_t Pds::find_for_request(TimePs now, const wire::Packet& packet, bool
     ++parts_.counters.dropped_malformed;
     return kNoSlot;
   }
-  const bool trimmed = packet.trim != wire::TrimState::kWhole;
   const bool syn = packet.uet.prologue.syn();
-  std::uint32_t index = kNoSlot;
-  if (syn) {
-    const std::uint64_t key = syn_key(packet.source, fields.source_id);
-    if (const std::uint32_t* found = by_syn_.find(key)) {
-      index = *found;
-      const Pdc& record = *pdcs_[index];
-      if (record.rx.start != fields.start) {
-        refuse_syn(now, packet);
-        return kNoSlot;
-      }
-    } else {
-      if (trimmed) {
-        // Never creates state: only asks for the packet again.
-        refused = false;
-        return kNoSlot;
-      }
-      bool latest = true;
-      for (std::size_t i = closed_.size(); i > 0; --i) {
-        const ClosedPdc& closed = closed_[i - 1];
-        if (closed.key != key) continue;
-        const bool same = closed.start == fields.start;
-        // The latest PDC of that name counts: an initiator keeps its distance from that one's PSNs.
-        const bool near = latest && closed.end != ClosedPdc::End::kRefused &&
-                          wire::uet_psn_difference(fields.start, closed.start) >= 0 &&
-                          wire::uet_psn_difference(fields.start, closed.last) < (1 << 16);
-        if (closed.until >= now && (same || near)) {
-          // An initiator that was not told that its PDC failed must not take it for one that never was.
-          const bool failed = same && closed.end == ClosedPdc::End::kFailed;
-          nack(packet, failed ? UetNackCode::kClosingInError : UetNackCode::kInvalidSyn, kNoSlot);
-          return kNoSlot;
-        }
-        if (closed.end != ClosedPdc::End::kRefused) latest = false;
-      }
-      const std::uint32_t range = std::max<std::uint32_t>(parts_.config.default_mpr, 1) * wire::kUetMprUnit;
-      if (fields.psn - fields.start >= range) {
-        refuse_syn(now, packet);
-        return kNoSlot;
-      }
-      index = open(now, PdcRole::kTarget, packet.source, fields.ordered, fields.reserved, fields.start);
-      if (index == kNoSlot) {
-        nack(packet, UetNackCode::kNoPdc, kNoSlot);
-        return kNoSlot;
-      }
-      Pdc& made = *pdcs_[index];
-      made.peer_known = true;
-      made.peer_id = fields.source_id;
-      by_syn_.insert(key, index);
-      step(now, index, PdcEvent::kSynAccepted);
-      ++parts_.counters.pdcs_accepted;
-    }
-  } else {
-    index = find(fields.destination_id, requested_);
-    if (index == kNoSlot) {
-      nack(packet, UetNackCode::kInvalidDpdcid, kNoSlot);
-      return kNoSlot;
-    }
-    const Pdc& record = *pdcs_[index];
-    const bool agrees =
-        record.peer == packet.source && (!record.peer_known || record.peer_id == fields.source_id);
-    if (!agrees) {
-      nack(packet, UetNackCode::kPdcHeaderMismatch, kNoSlot);
-      return kNoSlot;
-    }
-    // Choice: data of the target that overtakes its first acknowledgement makes the PDC known too.
-    if (!record.peer_known) {
-      if (fields.psn - record.rx.start >= record.rx.range) {
-        nack(packet, UetNackCode::kPdcHeaderMismatch, kNoSlot);
-        return kNoSlot;
-      }
-      if (!trimmed) know_peer(now, index, fields.source_id);
-    }
-  }
-  const bool mode_matters = packet.uet.prologue.type != UetPdsType::kControl || packet.uet.prologue.syn() ||
+  const std::uint32_t index = syn ? find_by_syn(now, packet, refused) : find_by_identifier(now, packet);
+  if (index == kNoSlot) return kNoSlot;
+  const bool mode_matters = packet.uet.prologue.type != UetPdsType::kControl || syn ||
                             packet.uet.prologue.control == UetControlType::kNoop;
   if (mode_matters && pdcs_[index]->ordered != fields.ordered) {
     nack(packet, UetNackCode::kPdcModeMismatch, index);
@@ -206,7 +220,20 @@ std::uint32_t Pds::find_for_request(TimePs now, const wire::Packet& packet, bool
   return index;
 }
 
-void Pds::mark_received(PdcReceive& rx, UetPsn psn) const {
+[[gnu::always_inline]] inline std::uint32_t Pds::find_again(const wire::Packet& packet) const {
+  const wire::UetRequest& request = packet.uet.request;
+  if (requested_.id != request.destination_pdcid || requested_.index == kNoSlot ||
+      packet.uet.prologue.syn()) {
+    return kNoSlot;
+  }
+  const Pdc& record = *pdcs_[requested_.index];
+  const bool agrees = record.peer_known && record.peer == packet.source &&
+                      record.peer_id == request.source_pdcid && request.source_pdcid != 0 &&
+                      record.ordered == wire::is_uet_ordered(packet.uet.prologue.type);
+  return agrees ? requested_.index : kNoSlot;
+}
+
+void Pds::mark_received(PdcReceive& rx, UetPsn psn) {
   rx.word(rx.received, psn) |= PdcReceive::bit(psn);
   ++rx.ahead;
   if (wire::uet_psn_after(psn, rx.highest)) rx.highest = psn;
@@ -218,20 +245,19 @@ void Pds::mark_received(PdcReceive& rx, UetPsn psn) const {
   }
 }
 
-void Pds::unmark_received(PdcReceive& rx, UetPsn psn) const {
+void Pds::unmark_received(PdcReceive& rx, UetPsn psn) {
   rx.word(rx.received, psn) &= ~PdcReceive::bit(psn);
   --rx.ahead;
   if (wire::uet_psn_after(rx.expected, psn)) rx.expected = psn;
 }
 
-void Pds::advance_cumulative(PdcReceive& rx) const {
+void Pds::advance_cumulative(PdcReceive& rx) {
   // [UE 1.0 3.5.12] CACK stops below a PSN whose guaranteed response has not been cleared.
   UetPsn psn = rx.cumulative + 1;
-  while (rx.is_finished(psn)) {
+  for (; rx.ahead > 0 && rx.is_finished(psn); ++psn) {
     rx.word(rx.finished, psn) &= ~PdcReceive::bit(psn);
     rx.word(rx.received, psn) &= ~PdcReceive::bit(psn);
     --rx.ahead;
-    ++psn;
   }
   rx.cumulative = psn - 1;
 }
@@ -250,6 +276,19 @@ void Pds::take_clear(TimePs now, std::uint32_t index, UetPsn clear) {
     pdcs_[index]->ask_clear_at = kNever;
     pdcs_[index]->clear_requests = 0;
   }
+}
+
+[[gnu::always_inline]] inline bool Pds::admit_new(TimePs now, std::uint32_t index, const wire::Packet& packet,
+                                                  UetPsn psn) {
+  Pdc& record = *pdcs_[index];
+  PdcReceive& rx = record.rx;
+  // [UE 1.0 3.5.12] The next in order, whole.
+  if (packet.trim == wire::TrimState::kWhole && psn == rx.expected && psn - rx.cumulative <= rx.range) {
+    const UetPsn clear = packet.uet.request.clear_psn();
+    if (wire::uet_psn_after(clear, rx.clear)) take_clear(now, index, clear);
+    return true;
+  }
+  return admit_psn(now, index, packet, psn);
 }
 
 bool Pds::admit_psn(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn) {
@@ -271,41 +310,45 @@ bool Pds::admit_psn(TimePs now, std::uint32_t index, const wire::Packet& packet,
     take_clear(now, index, packet.uet.request.clear_psn());
   }
   const bool seen = wire::uet_psn_difference(psn, rx.cumulative) <= 0 || rx.has(psn);
-  if (trimmed) {
-    ++parts_.counters.trimmed_received;
-    if (seen) {
-      answer_duplicate(now, index, packet, psn);
-    } else {
-      // [UE 1.0 4.1] A trimmed packet never changes what the PDC has received.
-      const bool last_hop = packet.trim == wire::TrimState::kTrimmedLastHop;
-      nack(packet, last_hop ? UetNackCode::kTrimmedLastHop : UetNackCode::kTrimmed, index, rx.highest + 1);
-    }
-    return false;
-  }
-  if (seen) {
-    // [UE 1.0 3.5.12] Without RETX the network has repeated it.
-    if (packet.uet.prologue.retransmitted()) {
-      ++parts_.counters.duplicates_answered;
-      answer_duplicate(now, index, packet, psn);
-    } else {
-      ++parts_.counters.duplicates_dropped;
-    }
+  if (trimmed || seen) {
+    answer_unwanted(now, index, packet, psn, seen);
     return false;
   }
   if (record.ordered && psn != rx.expected) {
-    // [UE 1.0 3.5.12, ROD] One NACK for each gap; the payload names what is missing.
-    ++parts_.counters.dropped_out_of_order;
-    // The source has gone back, and the gap is still there: its packet was lost again.
-    const bool repeated = packet.uet.prologue.retransmitted() && !wire::uet_psn_after(psn, rx.nacked_psn);
-    if (!rx.gap_nacked || rx.nacked_gap != rx.expected || repeated) {
-      rx.gap_nacked = true;
-      rx.nacked_gap = rx.expected;
-      rx.nacked_psn = psn;
-      nack(packet, UetNackCode::kRodOutOfOrder, index, rx.expected);
-    }
+    refuse_out_of_order(index, packet, psn);
     return false;
   }
   return true;
+}
+
+void Pds::answer_unwanted(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn,
+                          bool seen) {
+  const bool trimmed = packet.trim != wire::TrimState::kWhole;
+  if (trimmed) ++parts_.counters.trimmed_received;
+  if (!seen) {
+    // [UE 1.0 4.1] A trimmed packet never changes what the PDC has received.
+    const bool last_hop = packet.trim == wire::TrimState::kTrimmedLastHop;
+    nack(packet, last_hop ? UetNackCode::kTrimmedLastHop : UetNackCode::kTrimmed, index,
+         pdcs_[index]->rx.highest + 1);
+    return;
+  }
+  // [UE 1.0 3.5.12] Without RETX the network has repeated it.
+  const bool again = packet.uet.prologue.retransmitted();
+  if (!trimmed) ++(again ? parts_.counters.duplicates_answered : parts_.counters.duplicates_dropped);
+  if (trimmed || again) answer_duplicate(now, index, packet, psn);
+}
+
+void Pds::refuse_out_of_order(std::uint32_t index, const wire::Packet& packet, UetPsn psn) {
+  // [UE 1.0 3.5.12, ROD] One NACK for each gap; the payload names what is missing.
+  PdcReceive& rx = pdcs_[index]->rx;
+  ++parts_.counters.dropped_out_of_order;
+  // The source has gone back, and the gap is still there: its packet was lost again.
+  const bool repeated = packet.uet.prologue.retransmitted() && !wire::uet_psn_after(psn, rx.nacked_psn);
+  if (rx.gap_nacked && rx.nacked_gap == rx.expected && !repeated) return;
+  rx.gap_nacked = true;
+  rx.nacked_gap = rx.expected;
+  rx.nacked_psn = psn;
+  nack(packet, UetNackCode::kRodOutOfOrder, index, rx.expected);
 }
 
 void Pds::answer_duplicate(TimePs now, std::uint32_t index, const wire::Packet& packet, UetPsn psn) {
@@ -353,57 +396,38 @@ bool Pds::nothing_else_helps(const PdcReceive& rx, UetPsn psn) const {
 }
 
 void Pds::receive_request(TimePs now, const wire::Packet& packet) {
-  bool refused = false;
-  const std::uint32_t index = find_for_request(now, packet, refused);
+  std::uint32_t index = find_again(packet);
   if (index == kNoSlot) {
-    if (!refused) {
+    bool refused = false;
+    index = find_for_request(now, packet, refused);
+    if (index == kNoSlot) {
+      if (refused) return;
       ++parts_.counters.trimmed_received;
       const bool last_hop = packet.trim == wire::TrimState::kTrimmedLastHop;
       nack(packet, last_hop ? UetNackCode::kTrimmedLastHop : UetNackCode::kTrimmed, kNoSlot);
+      return;
     }
-    return;
   }
   Pdc& record = *pdcs_[index];
   recent_receiver_ = &record;
-  PdcReceive& rx = record.rx;
   const UetPsn psn = packet.uet.request.psn;
   parts_.cms.on_request(now, index, packet);
-  if (!admit_psn(now, index, packet, psn)) return;
+  if (!admit_new(now, index, packet, psn)) return;
   record.last_activity = now;
-  const bool marked = packet.mark == wire::CongestionMark::kExperienced;
-  if (marked) ++parts_.counters.marked_received;
-
-  // [UE 1.0 3.5.12] Resources before the PSN counts as received.
+  if (packet.mark == wire::CongestionMark::kExperienced) ++parts_.counters.marked_received;
+  const std::uint32_t slot = make_inbound(now, index, packet);
+  if (slot == kNoSlot) return;
   const UetConfig& config = parts_.config;
-  const bool full = stored_.in_use() + parts_.inbound.in_use() >= config.stored_responses;
-  if (full && !nothing_else_helps(rx, psn)) {
-    nack(packet, UetNackCode::kNoGuaranteedDelivery, index);
-    return;
-  }
-  const std::uint32_t slot = EngineParts::acquire(parts_.inbound, config.packets_in_execution);
-  if (slot == kNoSlot) {
-    nack(packet, UetNackCode::kNoPacketBuffer, index);
-    return;
-  }
-  InboundPacket& inbound = parts_.inbound[slot];
-  inbound = InboundPacket{};
-  inbound.pdc = index;
-  inbound.pdc_generation = record.generation;
-  inbound.psn = psn;
-  inbound.next_in_order = psn == rx.expected;
-  inbound.source = packet.source;
-  inbound.entropy = packet.entropy;
-  inbound.pds_flags = packet.uet.prologue.flags;
-  inbound.marked = marked;
-  inbound.payload_length = packet.payload.length;
-  inbound.arrived_at = now;
+  PdcReceive& rx = record.rx;
   const std::uint32_t generation = record.generation;
-  const std::uint64_t bytes = window_bytes(config, packet);
+  const std::uint32_t overhead = config.window_overhead_bytes != 0
+                                     ? config.window_overhead_bytes
+                                     : window_overhead_ + wire::uet_header_bytes(packet.uet);
+  const std::uint32_t bytes = overhead + packet.payload.length;
   mark_received(rx, psn);
   ++rx.in_execution;
   rx.bytes += bytes;
-  const auto counted =
-      config.window_overhead_bytes != 0 ? static_cast<std::uint32_t>(bytes) : packet.payload.length;
+  const std::uint32_t counted = config.window_overhead_bytes != 0 ? bytes : packet.payload.length;
   rx.ack_bytes += std::max(counted, config.ack_min_packet_bytes);
   const std::optional<UetNackCode> code = wire::is_uet_response_form(packet.uet.prologue.next)
                                               ? parts_.initiator.take_data(now, slot, packet)
@@ -416,9 +440,8 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
     nack(packet, *code, index, rx.highest + 1);
     return;
   }
-  if (record.generation != generation) return;
   // [UE 1.0 3.5.12] A gap before an AR packet has closed: the answer that it still owes.
-  if (rx.owes && !wire::uet_psn_after(rx.owed, rx.cumulative)) {
+  if (record.generation == generation && rx.owes && !wire::uet_psn_after(rx.owed, rx.cumulative)) {
     rx.owes = false;
     if (rx.ack_bytes > 0) {
       acknowledge(index, rx.cumulative, echoed(packet), false, packet.entropy, now,
@@ -427,93 +450,35 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
   }
 }
 
-void Pds::acknowledge(std::uint32_t index, UetPsn psn, std::uint8_t flags, bool on_trigger,
-                      std::uint16_t entropy, TimePs arrived_at, wire::UetNextHeader form,
-                      const wire::UetSesResponse& response, const wire::Payload& data) {
+[[gnu::always_inline]] inline std::uint32_t Pds::make_inbound(TimePs now, std::uint32_t index,
+                                                              const wire::Packet& packet) {
+  // [UE 1.0 3.5.12] Resources before the PSN counts as received.
   const Pdc& record = *pdcs_[index];
-  parts_.payloads.retain(data.buffer);
-  ControlJob& job = push(acknowledgements_);
-  job.type = UetPdsType::kAck;
-  job.pdc = index;
-  job.generation = record.generation;
-  job.psn = psn;
-  job.cumulative = record.rx.cumulative;
-  job.peer = record.peer;
-  job.source_id = record.local_id;
-  job.destination_id = record.peer_id;
-  job.entropy = entropy;
-  job.flags = flags;
-  job.on_trigger = on_trigger;
-  job.arrived_at = arrived_at;
-  job.form = form;
-  job.response = response;
-  job.data = data;
-}
-
-void Pds::respond(TimePs now, std::uint32_t slot, wire::UetNextHeader form,
-                  const wire::UetSesResponse& response, const wire::Payload& data, std::uint32_t region) {
-  const InboundPacket inbound = parts_.inbound[slot];
-  if (inbound.pdc == kNoSlot) {
-    parts_.rudi.respond(now, slot, form, response, data);
-    return;
-  }
-  parts_.inbound.release(slot);
-  Pdc& record = *pdcs_[inbound.pdc];
-  if (record.generation != inbound.pdc_generation) return;
-  PdcReceive& rx = record.rx;
   const UetConfig& config = parts_.config;
-  --rx.in_execution;
-  // [UE 1.0 3.4] Guaranteed delivery: whatever the initiator could not make up itself.
-  const bool guaranteed =
-      form != wire::UetNextHeader::kNone &&
-      (form != wire::UetNextHeader::kResponse || response.return_code != wire::UetReturnCode::kOk ||
-       response.opcode == wire::UetResponseOpcode::kResponse ||
-       (response.opcode == wire::UetResponseOpcode::kDefault &&
-        response.modified_length != inbound.request_length) ||
-       response.list == wire::UetListCode::kOverflow);
-  wire::Payload stored_data = data;
-  if (guaranteed) {
-    const std::uint32_t at = EngineParts::acquire(stored_, 1U << 24U);
-    StoredResponse& stored = stored_[at];
-    stored_data = parts_.keep(data);
-    stored.psn = inbound.psn;
-    stored.form = form;
-    stored.response = response;
-    stored.data = stored_data;
-    stored.region = region;
-    stored.next = rx.stored_head;
-    rx.stored_head = at;
-    ++rx.stored_count;
-    if (record.ask_clear_at == kNever) {
-      record.ask_clear_at = now + config.clear_time * 2;
-      record.clear_requests = 0;
-      arm(inbound.pdc, record.ask_clear_at);
-    }
-  } else {
-    rx.word(rx.finished, inbound.psn) |= PdcReceive::bit(inbound.psn);
-    advance_cumulative(rx);
+  const UetPsn psn = packet.uet.request.psn;
+  const bool full = stored_.in_use() + parts_.inbound.in_use() >= config.stored_responses;
+  if (full && !nothing_else_helps(record.rx, psn)) {
+    nack(packet, UetNackCode::kNoGuaranteedDelivery, index);
+    return kNoSlot;
   }
-  // [UE 1.0 3.5.12] ACK generation.
-  const bool asked = (inbound.pds_flags & wire::kUetAckRequested) != 0;
-  const bool closes_gap = rx.owes && !wire::uet_psn_after(rx.owed, rx.cumulative);
-  const bool opens = (inbound.pds_flags & wire::kUetSyn) != 0 && (config.ack_every_syn || !rx.acknowledged);
-  const bool at_once = asked || opens || (inbound.pds_flags & wire::kUetRetransmit) != 0 || guaranteed ||
-                       (inbound.marked && config.ack_on_ecn) || rx.ack_bytes >= config.ack_trigger_bytes ||
-                       closes_gap;
-  if (closes_gap) rx.owes = false;
-  if (asked && wire::uet_psn_after(inbound.psn, rx.cumulative) && !guaranteed) {
-    if (!rx.owes || wire::uet_psn_after(inbound.psn, rx.owed)) rx.owed = inbound.psn;
-    rx.owes = true;
+  const std::uint32_t slot = EngineParts::acquire(parts_.inbound, config.packets_in_execution);
+  if (slot == kNoSlot) {
+    nack(packet, UetNackCode::kNoPacketBuffer, index);
+    return kNoSlot;
   }
-  if (at_once) {
-    std::uint8_t flags = inbound.pds_flags & wire::kUetRetransmit;
-    if (inbound.marked) flags |= wire::kUetMarked;
-    acknowledge(inbound.pdc, inbound.psn, flags, asked || inbound.marked, inbound.entropy, inbound.arrived_at,
-                form, response, stored_data);
-    rx.ack_bytes = 0;
-    rx.acknowledged = true;
-  }
-  drain_step(now, inbound.pdc);
+  InboundPacket& inbound = parts_.inbound[slot];
+  renew(inbound);
+  inbound.pdc = index;
+  inbound.pdc_generation = record.generation;
+  inbound.psn = psn;
+  inbound.next_in_order = psn == record.rx.expected;
+  inbound.source = packet.source;
+  inbound.entropy = packet.entropy;
+  inbound.pds_flags = packet.uet.prologue.flags;
+  inbound.marked = packet.mark == wire::CongestionMark::kExperienced;
+  inbound.payload_length = packet.payload.length;
+  inbound.arrived_at = now;
+  return slot;
 }
 
 }  // namespace wharf::uet

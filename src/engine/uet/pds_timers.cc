@@ -2,10 +2,11 @@
 // The timers of PDCs: retransmission with back-off, delayed repetition after a NACK, tail probes, clears,
 // idle and close. One deadline per PDC, set early rather than moved with every packet. [UE 1.0 3.5]
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/pds_next.h"
 
 namespace wharf::uet {
 
-TimePs Pds::rto(std::uint32_t timeouts) const {
+TimePs Pds::later_rto(std::uint32_t timeouts) const {
   const UetConfig& config = parts_.config;
   if (!config.rto_back_off) return config.rto_init;
   TimePs time = config.rto_init;

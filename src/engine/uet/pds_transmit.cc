@@ -5,36 +5,17 @@
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/packet_size.h"
+#include "engine/uet/pds_next.h"
+#include "engine/uet/renew.h"
 
 namespace wharf::uet {
 
 using wire::UetControlType;
 using wire::UetPdsType;
 
-std::uint32_t Pds::entry_window_bytes(const SendEntry& entry) const {
-  return parts_.outbound[entry.message].overhead + entry.length;
-}
-
-bool Pds::sendable(const Pdc& record) const {
-  const PdcSend& tx = record.tx;
-  if (!tx.resend.empty()) return true;
-  if (tx.message_head == kNoSlot || !tx.window_open()) return false;
-  // [UE 1.0 3.5.8] psn_offset has 12 bits.
-  if (!record.peer_known && tx.next - tx.start >= wire::kUetSynPsnMax) return false;
-  return true;
-}
-
 bool Pds::starved(const Pdc& record) const {
   const PdcSend& tx = record.tx;
   return record.peer_known && tx.outstanding() == 0 && tx.message_head != kNoSlot && !tx.window_open();
-}
-
-std::uint32_t Pds::next_window_bytes(std::uint32_t index) const {
-  const PdcSend& tx = pdcs_[index]->tx;
-  if (!tx.resend.empty()) return entry_window_bytes(tx.at(tx.resend.head));
-  if (tx.message_head == kNoSlot) return 0;
-  const OutboundMessage& message = parts_.outbound[tx.message_head];
-  return message.overhead + std::min(parts_.config.payload_mtu, message.send_length - message.sent);
 }
 
 void Pds::kick(TimePs now, std::uint32_t index) {
@@ -46,7 +27,7 @@ void Pds::kick(TimePs now, std::uint32_t index) {
     parts_.cms.update(now, record.ccc);
   }
   if (fetches_) [[unlikely]]
-    want_fetch(record.ccc);
+    want_fetch(record, parts_.cms[record.ccc]);
   if (starved(record) && record.window_at == kNever) {
     record.window_at = now + rto(0);
     arm(index, record.window_at);
@@ -60,11 +41,18 @@ void Pds::enqueue(TimePs now, std::uint32_t index, std::uint32_t slot) {
   message.pdc = index;
   message.queued = true;
   message.next = kNoSlot;
-  (tx.message_tail == kNoSlot ? tx.message_head : parts_.outbound[tx.message_tail].next) = slot;
+  const bool behind_others = tx.message_tail != kNoSlot;
+  (behind_others ? parts_.outbound[tx.message_tail].next : tx.message_head) = slot;
   tx.message_tail = slot;
-  fetches_ = fetches_ || parts_.initiator.needs_fetch(slot);
+  fetches_ = fetches_ || parts_.initiator.needs_fetch(message);
   record.last_activity = now;
-  parts_.initiator.add_to_backlog(parts_.cms[record.ccc], slot);
+  CongestionContext& context = parts_.cms[record.ccc];
+  parts_.initiator.add_to_backlog(context, message);
+  if (behind_others && record.on_ready_list && context.state == CccState::kReady) {
+    // It is not its turn, and others of this PDC may leave: nothing else changes.
+    if (fetches_) want_fetch(record, context);
+    return;
+  }
   kick(now, index);
 }
 
@@ -99,61 +87,69 @@ void Pds::push_control_entry(TimePs now, std::uint32_t index, UetControlType typ
   send_control(index, type, psn, 0, wire::kUetAckRequested);
 }
 
+UetPsn Pds::take_repetition(Pdc& record, CongestionContext& context, std::uint32_t bytes) {
+  PdcSend& tx = record.tx;
+  const UetPsn psn = tx.resend.head;
+  tx.remove(tx.resend, psn);
+  SendEntry& entry = tx.at(psn);
+  entry.state = EntryState::kSent;
+  if (entry.sends < 255) ++entry.sends;
+  tx.append(tx.timers, psn);
+  --context.resend_packets;
+  context.resend_backlog -= bytes;
+  return psn;
+}
+
+[[gnu::always_inline]] inline UetPsn Pds::take_new(TimePs now, std::uint32_t index, Pdc& record,
+                                                   CongestionContext& context, std::uint32_t bytes) {
+  PdcSend& tx = record.tx;
+  if (tx.full()) grow_ring(tx);
+  const UetPsn psn = tx.next++;
+  SendEntry& entry = tx.at(psn);
+  renew(entry);
+  entry.sends = 1;
+  OutboundMessage& message = parts_.outbound[tx.message_head];
+  entry.message = tx.message_head;
+  entry.offset = message.sent;
+  entry.length = static_cast<std::uint16_t>(bytes - message.overhead);
+  message.sent += entry.length;
+  ++message.unanswered;
+  context.backlog -= bytes;
+  if (message.sent == message.send_length) {
+    message.all_sent = true;
+    message.queued = false;
+    tx.message_head = message.next;
+    if (tx.message_head == kNoSlot) tx.message_tail = kNoSlot;
+  }
+  // [UE 1.0 3.5 Limit_PSN_Range]
+  if (parts_.config.limit_psn_range && tx.next - tx.start >= (1U << 31U) &&
+      record.role == PdcRole::kInitiator) {
+    want_close(now, index);
+  }
+  return psn;
+}
+
 void Pds::depart(TimePs now, const Leaving& leaving, wire::Packet& out) {
   const std::uint32_t index = leaving.pdc;
-  Pdc& record = *pdcs_[index];
+  Pdc& record = *leaving.record;
   PdcSend& tx = record.tx;
   const std::uint32_t ccc = record.ccc;
-  CongestionContext& context = parts_.cms[ccc];
+  CongestionContext& context = *leaving.context;
   const bool again = !tx.resend.empty();
   const std::uint32_t bytes = leaving.window_bytes;
-  UetPsn psn = 0;
-  if (again) {
-    psn = tx.resend.head;
-    tx.remove(tx.resend, psn);
-    SendEntry& entry = tx.at(psn);
-    entry.state = EntryState::kSent;
-    if (entry.sends < 255) ++entry.sends;
-    tx.append(tx.timers, psn);
-    --context.resend_packets;
-    context.resend_backlog -= bytes;
-  } else {
-    const std::uint32_t slot = tx.message_head;
-    if (tx.full()) grow_ring(tx);
-    psn = tx.next++;
-    SendEntry& entry = tx.at(psn);
-    entry = SendEntry{};
-    entry.sends = 1;
-    OutboundMessage& message = parts_.outbound[slot];
-    entry.message = slot;
-    entry.offset = message.sent;
-    entry.length = static_cast<std::uint16_t>(bytes - message.overhead);
-    message.sent += entry.length;
-    ++message.unanswered;
-    context.backlog -= bytes;
-    if (message.sent == message.send_length) {
-      message.all_sent = true;
-      message.queued = false;
-      tx.message_head = message.next;
-      if (tx.message_head == kNoSlot) tx.message_tail = kNoSlot;
-    }
-    // [UE 1.0 3.5 Limit_PSN_Range]
-    if (parts_.config.limit_psn_range && tx.next - tx.start >= (1U << 31U) &&
-        record.role == PdcRole::kInitiator) {
-      want_close(now, index);
-    }
-  }
+  const UetPsn psn =
+      again ? take_repetition(record, context, bytes) : take_new(now, index, record, context, bytes);
   SendEntry& entry = tx.at(psn);
   entry.sent_at = now;
   ++tx.in_flight;
   recent_sender_ = &record;
-  if (timers_.get(index) > now + rto(entry.timeouts)) arm(index, now + rto(entry.timeouts));
+  arm(index, now + rto(entry.timeouts));
   congestion::Departure departure;
   departure.window_bytes = bytes;
   departure.wire_bytes = bytes;
   departure.backlog_bytes = context.backlog + context.resend_backlog;
   departure.retransmission = again;
-  congestion::PacketRequest request = parts_.cms.on_send(now, ccc, departure);
+  congestion::PacketRequest request = parts_.cms.on_send(now, context, departure);
   // [UE 1.0 3.5.12] AR when the next packet would have to wait for an answer.
   if (departure.backlog_bytes > 0 &&
       !parts_.cms.permits(context, std::min<std::uint64_t>(bytes, departure.backlog_bytes))) {
@@ -161,11 +157,11 @@ void Pds::depart(TimePs now, const Leaving& leaving, wire::Packet& out) {
   }
   if (context.held_since != kNever) [[unlikely]]
     parts_.cms.end_hold(ccc, parts_.outbound[entry.message].operation, leaving.ready_at);
-  parts_.cms.rotate(ccc);
-  parts_.cms.update(now, ccc);
-  if (fetches_) [[unlikely]]
-    want_fetch(ccc);
-  emit(now, index, psn, request, leaving, out);
+  if (!parts_.cms.alone(ccc, context)) parts_.cms.rotate(ccc);
+  if (context.pdcs.head != index || !parts_.cms.stays_ready(context, next_window_bytes(record)))
+    parts_.cms.update(now, ccc);
+  if (fetches_) want_fetch(record, context);
+  emit(now, psn, entry, request, leaving, out);
 }
 
 bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
@@ -174,29 +170,27 @@ bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet
     const std::uint32_t ccc = parts_.cms.next_ready();
     if (ccc == kNoSlot) return false;
     CongestionContext& context = parts_.cms[ccc];
-    Leaving leaving;
-    leaving.pdc = context.pdcs.head;
-    Pdc& record = *pdcs_[leaving.pdc];
+    const std::uint32_t index = context.pdcs.head;
+    Pdc& record = *pdcs_[index];
     if (!sendable(record)) {
       context.pdcs.pop(*this, &Pdc::next_ready);
       record.on_ready_list = false;
       parts_.cms.update(now, ccc);
       continue;
     }
-    leaving.window_bytes = next_window_bytes(leaving.pdc);
+    Leaving leaving;
+    leaving.pdc = index;
+    leaving.record = &record;
+    leaving.context = &context;
+    leaving.window_bytes = next_window_bytes(record);
     if (!parts_.cms.may_send(now, context, leaving.window_bytes)) {
       parts_.cms.update(now, ccc);
       if (parts_.cms.next_ready() == ccc) return false;
       continue;
     }
-    PdcSend& tx = record.tx;
-    const bool again = !tx.resend.empty();
-    if ((allowed & wire::mask_of(data_class(again))) == 0) return false;
-    const std::uint32_t slot = again ? tx.at(tx.resend.head).message : tx.message_head;
-    const std::uint32_t length = leaving.window_bytes - parts_.outbound[slot].overhead;
-    if (length > 0 && parts_.initiator.needs_fetch(slot)) return transmit_fetched(now, allowed, out);
-    const std::uint32_t offset = again ? tx.at(tx.resend.head).offset : parts_.outbound[slot].sent;
-    leaving.payload = parts_.initiator.payload_at_hand(slot, offset, length);
+    if ((allowed & wire::mask_of(data_class(!record.tx.resend.empty()))) == 0) return false;
+    // Who waits for memory holds up nobody else.
+    if (!take_payload(now, leaving)) return transmit_fetched(now, allowed, out);
     depart(now, leaving, out);
     return true;
   }
@@ -211,20 +205,20 @@ void Pds::finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::Host
   out.mark = wire::CongestionMark::kCapable;
   out.uet.encapsulation = parts_.config.encapsulation;
   out.uet.protection = parts_.config.protection;
-  out.header_bytes = parts_.config.nominal_header_bytes != 0 ? parts_.config.nominal_header_bytes
-                                                             : wire::wire_header_bytes(out);
+  out.header_bytes = parts_.config.nominal_header_bytes != 0
+                         ? parts_.config.nominal_header_bytes
+                         : frame_overhead_ + wire::uet_header_bytes(out.uet);
   ++parts_.counters.packets_sent;
 }
 
-void Pds::emit(TimePs now, std::uint32_t index, UetPsn psn, const congestion::PacketRequest& asked,
-               const Leaving& leaving, wire::Packet& out) {
-  Pdc& record = *pdcs_[index];
+[[gnu::always_inline]] inline void Pds::emit(TimePs now, UetPsn psn, SendEntry& entry,
+                                             const congestion::PacketRequest& asked, const Leaving& leaving,
+                                             wire::Packet& out) {
+  Pdc& record = *leaving.record;
   PdcSend& tx = record.tx;
-  SendEntry& entry = tx.at(psn);
   const UetConfig& config = parts_.config;
   std::construct_at(&out, wire::UetMember{});
-  const bool credits =
-      config.congestion == CongestionControl::kReceiver || config.congestion == CongestionControl::kBoth;
+  const bool credits = parts_.cms.uses_credit();
   const UetPdsType type = record.ordered ? (credits ? UetPdsType::kRodCcRequest : UetPdsType::kRodRequest)
                                          : (credits ? UetPdsType::kRudCcRequest : UetPdsType::kRudRequest);
   wire::UetRequest& request = wire::use_pds_request(out.uet, type);
@@ -253,15 +247,17 @@ void Pds::emit(TimePs now, std::uint32_t index, UetPsn psn, const congestion::Pa
     flags |= wire::kUetAckRequested;
   }
   out.uet.prologue.flags = flags;
-  const std::uint16_t entropy = record.ordered ? record.entropy : parts_.cms.next_entropy(now, record.ccc);
+  const std::uint16_t entropy =
+      record.ordered ? record.entropy : parts_.cms.next_entropy(now, *leaving.context);
   entry.entropy = entropy;
-  parts_.initiator.build(entry.message, entry.offset, entry.length, leaving.failed, out);
-  if (leaving.failed) {
+  OutboundMessage& message = parts_.outbound[entry.message];
+  parts_.initiator.build(message, entry.message, entry.offset, entry.length, leaving.failed, out);
+  if (leaving.failed) [[unlikely]] {
     parts_.payloads.release(leaving.payload.buffer);
   } else {
     out.payload = leaving.payload;
   }
-  out.operation = parts_.outbound[entry.message].operation;
+  out.operation = message.operation;
   if (again) {
     ++parts_.counters.packets_retransmitted;
     parts_.trace(now, trace::EventKind::kRetransmission, record.local_id, psn, 1);
@@ -270,7 +266,7 @@ void Pds::emit(TimePs now, std::uint32_t index, UetPsn psn, const congestion::Pa
   }
   if (record.tail_at == kNever && probes_tail()) {
     record.tail_at = now + tail_silence(record);
-    arm(index, record.tail_at);
+    arm(leaving.pdc, record.tail_at);
   }
   const bool apart = again && !config.retransmit_as_data;
   finish(out, apart ? wire::TrafficClass::kRetransmission : wire::TrafficClass::kData, record.peer, entropy);
@@ -391,40 +387,47 @@ void Pds::build_ack(TimePs now, const ControlJob& job, wire::Packet& out) {
     }
     rx.ack_bytes = 0;
     const bool congestion = parts_.config.congestion != CongestionControl::kNone;
-    if (congestion || rx.ahead > 0 || probe) {
-      wire::UetAckCongestion& cc = wire::use_ack_congestion(out.uet);
-      UetPsn base = cumulative + 1;
-      if (probe) {
-        base = job.psn;
-      } else if (parts_.config.sack_base == SackBase::kTrigger) {
-        const UetPsn low = job.psn - 63;
-        base = job.on_trigger ? job.psn : (wire::uet_psn_after(low, rx.expected) ? low : rx.expected + 1);
-      } else if (parts_.config.ack_per_packet) {
-        base = job.psn;
-      } else {
-        // [UE 1.0 3.5.12] sack_base_track never lies below what CACK says already.
-        if (wire::uet_psn_before(rx.sack_track, cumulative + 1)) rx.sack_track = cumulative + 1;
-        base = rx.sack_track;
-        rx.sack_track = wire::uet_psn_after(rx.highest, base + 63) ? base + 64 : cumulative + 1;
-      }
-      if (!wire::uet_psn_offset_fits(base, cumulative)) base = cumulative + 1;
-      cc.sack_psn_offset = wire::uet_psn_offset(base, cumulative);
-      cc.sack_bitmap = sack_bits(rx, base);
-      cc.mpr = static_cast<std::uint8_t>(rx.range / wire::kUetMprUnit);
-      if (parts_.cms.credit_in_acknowledgements()) {
-        cc.type = wire::UetCcType::kCredit;
-        cc.byte_units = parts_.cms.granted_units(record.ccc);
-      } else {
-        cc.type = wire::UetCcType::kNscc;
-        cc.byte_units = wire::uet_byte_units(rx.bytes);
-      }
-      cc.out_of_order = static_cast<std::uint16_t>(std::min<std::uint32_t>(rx.ahead, 0xffff));
-      const std::int64_t held =
-          (now - job.arrived_at).ps / static_cast<std::int64_t>(wire::kUetServiceTimeUnitPs);
-      cc.service_time = static_cast<std::uint16_t>(std::min<std::int64_t>(held, 0xffff));
-    }
+    if (congestion || rx.ahead > 0 || probe) build_ack_congestion(now, job, out);
   }
   out.uet.prologue.flags = flags;
+}
+
+void Pds::build_ack_congestion(TimePs now, const ControlJob& job, wire::Packet& out) {
+  Pdc& record = *pdcs_[job.pdc];
+  PdcReceive& rx = record.rx;
+  wire::UetAckCongestion& cc = wire::use_ack_congestion(out.uet);
+  UetPsn base = sack_base(rx, job);
+  if (!wire::uet_psn_offset_fits(base, rx.cumulative)) base = rx.cumulative + 1;
+  cc.sack_psn_offset = wire::uet_psn_offset(base, rx.cumulative);
+  cc.sack_bitmap = sack_bits(rx, base);
+  cc.mpr = static_cast<std::uint8_t>(rx.range / wire::kUetMprUnit);
+  if (parts_.cms.credit_in_acknowledgements()) {
+    cc.type = wire::UetCcType::kCredit;
+    cc.byte_units = parts_.cms.granted_units(record.ccc);
+  } else {
+    cc.type = wire::UetCcType::kNscc;
+    cc.byte_units = wire::uet_byte_units(rx.bytes);
+  }
+  cc.out_of_order = static_cast<std::uint16_t>(std::min<std::uint32_t>(rx.ahead, 0xffff));
+  const std::int64_t held =
+      (now - job.arrived_at).ps / static_cast<std::int64_t>(wire::kUetServiceTimeUnitPs);
+  cc.service_time = static_cast<std::uint16_t>(std::min<std::int64_t>(held, 0xffff));
+}
+
+UetPsn Pds::sack_base(PdcReceive& rx, const ControlJob& job) const {
+  if ((job.flags & wire::kUetProbeAnswer) != 0) return job.psn;
+  if (parts_.config.sack_base == SackBase::kTrigger) {
+    const UetPsn low = job.psn - 63;
+    if (job.on_trigger) return job.psn;
+    return wire::uet_psn_after(low, rx.expected) ? low : rx.expected + 1;
+  }
+  if (parts_.config.ack_per_packet) return job.psn;
+  // [UE 1.0 3.5.12] sack_base_track never lies below what CACK says already.
+  const UetPsn next = rx.cumulative + 1;
+  if (wire::uet_psn_before(rx.sack_track, next)) rx.sack_track = next;
+  const UetPsn base = rx.sack_track;
+  rx.sack_track = wire::uet_psn_after(rx.highest, base + 63) ? base + 64 : next;
+  return base;
 }
 
 }  // namespace wharf::uet

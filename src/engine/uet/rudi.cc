@@ -90,7 +90,8 @@ void Rudi::emit(TimePs now, std::uint32_t packet, bool failed, wire::Packet& out
     }
   }
   const bool reading = message.send_length == 0 && message.length > 0;
-  parts_.initiator.build(made.message, reading ? 0 : made.offset, reading ? 0 : made.length, failed, out);
+  parts_.initiator.build(parts_.outbound[made.message], made.message, reading ? 0 : made.offset,
+                         reading ? 0 : made.length, failed, out);
   if (reading) {
     // [UE 1.0 3.5, RUDI] Every packet is a request of its own.
     wire::UetSesRequest& ses = out.uet.ses;

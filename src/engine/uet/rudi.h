@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/index_list.h"
+#include "base/memory_use.h"
 #include "base/ring.h"
 #include "base/slot_pool.h"
 #include "base/time.h"
@@ -40,6 +41,11 @@ class Rudi {
   void emit(TimePs now, std::uint32_t packet, bool failed, wire::Packet& out);
   void expire(TimePs now);
   TimePs deadline() const { return deadline_; }
+  /// Whether payload of message `slot` is on its way from memory, or waits to leave.
+  bool is_fetching(std::uint32_t slot) const;
+  /// Ends what waits for an answer of `host`, and drops what it would still have been told.
+  void forget_host(TimePs now, wire::HostAddress host);
+  void add_memory_use(std::vector<MemoryUse>& out) const;
   void release_buffers();
   void describe_waiting(std::vector<std::string>& out) const;
 
@@ -71,6 +77,7 @@ class Rudi {
 
   std::uint32_t find(std::uint32_t packet_id) const;
   void stage(TimePs now, std::uint32_t packet);
+  bool waits_to_repeat(std::uint32_t packet) const;
   void again(TimePs now, std::uint32_t packet);
   void finish_packet(TimePs now, std::uint32_t packet);
   Answer& push_answer();

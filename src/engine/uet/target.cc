@@ -49,6 +49,7 @@ std::optional<UetNackCode> Target::deliver(TimePs now, std::uint32_t index, cons
   inbound.opcode = request.opcode;
   inbound.request_length = request.request_length;
   inbound.small_form = form != wire::UetNextHeader::kRequestStandard;
+  if (request.opcode == UetOpcode::kWrite && !request.initiator_error()) return write(now, index, packet);
   if (request.initiator_error()) {
     // [UE 1.0 3.4] IE delivers nothing.
     end_message_in_error(now, index, packet);
@@ -110,8 +111,10 @@ void Target::end_message_in_error(TimePs now, std::uint32_t index, const wire::P
          ends ? inbound.request_length : 0);
 }
 
-UetReturnCode Target::find_region(InboundPacket& inbound, const wire::Packet& packet, std::uint32_t& region,
-                                  std::uint64_t& address) const {
+[[gnu::always_inline]] inline UetReturnCode Target::find_region(InboundPacket& inbound,
+                                                                const wire::Packet& packet,
+                                                                std::uint32_t& region,
+                                                                std::uint64_t& address) const {
   const wire::UetSesRequest& request = packet.uet.ses;
   // [UE 1.0 3.4] Job, process, index, generation, enabled; then key, permission, bounds.
   if (packet.uet.prologue.next == wire::UetNextHeader::kRequestSmall) {
@@ -156,57 +159,56 @@ std::optional<UetNackCode> Target::write(TimePs now, std::uint32_t index, const 
   UetReturnCode code = find_region(inbound, packet, region, address);
   const std::uint32_t length = packet.payload.length;
   const std::uint32_t offset = request.first() ? 0 : request.message_offset;
-  if (code == UetReturnCode::kOk &&
-      (offset > request.request_length || length > request.request_length - offset)) {
-    code = UetReturnCode::kBadAddress;
-  }
   const bool whole = request.first() && request.last();
-  if (whole && code == UetReturnCode::kOk && length != request.request_length)
-    code = UetReturnCode::kBadAddress;
-  const bool record = inbound.pdc != kNoSlot && (!whole || request.has_header_data());
-  if (record) {
-    std::uint32_t at = whole ? kNoSlot : find_message(inbound.pdc, request.message_id);
-    if (at == kNoSlot) at = make_message(inbound, packet);
-    if (at == kNoSlot) return UetNackCode::kNoMessage;
-    InboundMessage& message = parts_.inbound_messages[at];
-    inbound.message = at;
-    inbound.message_generation = message.generation;
-    if (message.two_sided) {
-      code = UetReturnCode::kUnsupportedOperation;  // Two messages under one id.
-      inbound.message = kNoSlot;
-    } else {
-      if (request.first()) {
-        message.first_seen = true;
-        message.request = request;
-      }
-      message.arrived += length;
-      if (code != UetReturnCode::kOk && message.failed == UetReturnCode::kOk) message.failed = code;
-      ++message.accesses;
-    }
+  if (code == UetReturnCode::kOk) {
+    const bool outside = offset > request.request_length || length > request.request_length - offset;
+    if (outside || (whole && length != request.request_length)) code = UetReturnCode::kBadAddress;
+  }
+  if (inbound.pdc != kNoSlot && (!whole || request.has_header_data())) {
+    if (!record_write(inbound, packet, code)) return UetNackCode::kNoMessage;
   }
   inbound.result = code;
-  inbound.accesses = 1;
-  if (code == UetReturnCode::kOk && length > 0) {
-    engine::Access access;
-    access.kind = engine::AccessKind::kWrite;
-    access.at_target = true;
-    access.order = parts_.regions[region].config.write_order;
-    access.stream = target_stream(inbound.source, inbound.resource_index);
-    access.address = address + offset;
-    access.length = length;
-    access.data = packet.payload;
-    access.operation = packet.operation;
-    PendingAccess owner;
-    owner.owner = AccessOwner::kInbound;
-    owner.object = index;
-    owner.buffer = packet.payload.buffer;
-    parts_.payloads.retain(packet.payload.buffer);
-    parts_.accesses.request(access, owner);
+  if (code != UetReturnCode::kOk || length == 0) {
+    finish_packet(now, index);
     return std::nullopt;
   }
-  inbound.accesses = 0;
-  finish_packet(now, index);
+  inbound.accesses = 1;
+  PendingAccess owner;
+  owner.owner = AccessOwner::kInbound;
+  owner.object = index;
+  owner.buffer = packet.payload.buffer;
+  parts_.payloads.retain(packet.payload.buffer);
+  engine::Access& access = parts_.accesses.request(engine::AccessKind::kWrite, length, owner);
+  access.at_target = true;
+  access.order = parts_.regions[region].config.write_order;
+  access.stream = target_stream(inbound.source, inbound.resource_index);
+  access.address = address + offset;
+  access.data = packet.payload;
+  access.operation = packet.operation;
   return std::nullopt;
+}
+
+bool Target::record_write(InboundPacket& inbound, const wire::Packet& packet, UetReturnCode& code) {
+  const wire::UetSesRequest& request = packet.uet.ses;
+  const bool whole = request.first() && request.last();
+  std::uint32_t at = whole ? kNoSlot : find_message(inbound.pdc, request.message_id);
+  if (at == kNoSlot) at = make_message(inbound, packet);
+  if (at == kNoSlot) return false;
+  InboundMessage& message = parts_.inbound_messages[at];
+  if (message.two_sided) {
+    code = UetReturnCode::kUnsupportedOperation;  // Two messages under one id.
+    return true;
+  }
+  inbound.message = at;
+  inbound.message_generation = message.generation;
+  if (request.first()) {
+    message.first_seen = true;
+    message.request = request;
+  }
+  message.arrived += packet.payload.length;
+  if (code != UetReturnCode::kOk && message.failed == UetReturnCode::kOk) message.failed = code;
+  ++message.accesses;
+  return true;
 }
 
 void Target::access_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result) {
@@ -224,12 +226,13 @@ void Target::access_done(TimePs now, const PendingAccess& owner, const engine::A
 }
 
 void Target::finish_packet(TimePs now, std::uint32_t index) {
-  const InboundPacket inbound = parts_.inbound[index];
+  const InboundPacket& inbound = parts_.inbound[index];
   UetReturnCode code = inbound.result;
   std::uint32_t modified = code == UetReturnCode::kOk ? inbound.request_length : 0;
   wire::UetListCode list = wire::UetListCode::kExpected;
   std::uint32_t at = inbound.message;
-  if (at != kNoSlot && parts_.inbound_messages[at].generation == inbound.message_generation) {
+  const std::uint32_t generation = inbound.message_generation;
+  if (at != kNoSlot && parts_.inbound_messages[at].generation == generation) {
     InboundMessage& message = parts_.inbound_messages[at];
     if (code != UetReturnCode::kOk && message.failed == UetReturnCode::kOk) message.failed = code;
     const bool speaks = inbound.starts_message || message.failed == UetReturnCode::kCancelled;
@@ -246,10 +249,12 @@ void Target::finish_packet(TimePs now, std::uint32_t index) {
   } else {
     at = kNoSlot;
   }
-  answer(now, index, code, modified, list);
-  if (at != kNoSlot && parts_.inbound_messages[at].generation == inbound.message_generation) {
-    settle_message(now, at);
+  if (code == UetReturnCode::kOk && list == wire::UetListCode::kExpected && inbound.pdc != kNoSlot) {
+    parts_.pds.respond_default(now, index);
+  } else {
+    answer(now, index, code, modified, list);
   }
+  if (at != kNoSlot && parts_.inbound_messages[at].generation == generation) settle_message(now, at);
 }
 
 std::optional<UetNackCode> Target::read(TimePs now, std::uint32_t index, const wire::Packet& packet) {
@@ -272,23 +277,30 @@ std::optional<UetNackCode> Target::read(TimePs now, std::uint32_t index, const w
   }
   if (length <= parts_.config.max_ack_data_bytes || idempotent) {
     // [UE 1.0 3.5, Max_ACK_Data_Size] The acknowledgement carries it.
-    engine::Access access;
-    access.kind = engine::AccessKind::kRead;
-    access.at_target = true;
-    access.order = memory.config.read_order;
-    access.stream = target_stream(inbound.source, inbound.resource_index);
-    access.address = address;
-    access.length = length;
-    access.operation = packet.operation;
     inbound.accesses = 1;
     inbound.region = memory.message != kNoSlot ? region : kNoSlot;
     PendingAccess owner;
     owner.owner = AccessOwner::kInboundRead;
     owner.object = index;
-    parts_.accesses.request(access, owner);
+    engine::Access& access = parts_.accesses.request(engine::AccessKind::kRead, length, owner);
+    access.at_target = true;
+    access.order = memory.config.read_order;
+    access.stream = target_stream(inbound.source, inbound.resource_index);
+    access.address = address;
+    access.operation = packet.operation;
     return std::nullopt;
   }
+  return read_in_packets(now, index, packet, region, address);
+}
+
+std::optional<UetNackCode> Target::read_in_packets(TimePs now, std::uint32_t index,
+                                                   const wire::Packet& packet, std::uint32_t region,
+                                                   std::uint64_t address) {
   // [UE 1.0 3.5] More than that comes back as requests of the reverse direction.
+  const InboundPacket& inbound = parts_.inbound[index];
+  const wire::UetSesRequest& request = packet.uet.ses;
+  const MemoryRegion& memory = parts_.regions[region];
+  const std::uint32_t length = request.request_length;
   const std::uint32_t slot = parts_.initiator.acquire();
   if (slot == kNoSlot) return UetNackCode::kNoMessage;
   OutboundMessage& message = parts_.outbound[slot];

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_use.h"
 #include "engine/contract.h"
 #include "engine/uet/access_port.h"
 #include "engine/uet/endpoint.h"
@@ -44,6 +45,10 @@ class Target {
   void forget_pdc(TimePs now, std::uint32_t pdc);
   void forget_endpoint(TimePs now, engine::QueueId queue);
 
+  /// Whether a packet of `host` is in execution.
+  bool is_at_work_for(wire::HostAddress host) const;
+  void forget_host(wire::HostAddress host);
+  void add_memory_use(std::vector<MemoryUse>& out) const;
   void release_buffers();
   void describe_waiting(std::vector<std::string>& out) const;
 
@@ -56,7 +61,13 @@ class Target {
   wire::UetReturnCode find_region(InboundPacket& inbound, const wire::Packet& packet, std::uint32_t& region,
                                   std::uint64_t& address) const;
   std::optional<wire::UetNackCode> write(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
+  /// Notes a packet of a write that needs a record; may change `code`. False: there is no room for one.
+  bool record_write(InboundPacket& inbound, const wire::Packet& packet, wire::UetReturnCode& code);
   std::optional<wire::UetNackCode> read(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
+  /// A read whose data is too long for an acknowledgement.
+  std::optional<wire::UetNackCode> read_in_packets(TimePs now, std::uint32_t inbound,
+                                                   const wire::Packet& packet, std::uint32_t region,
+                                                   std::uint64_t address);
   std::optional<wire::UetNackCode> atomic(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
   void finish_packet(TimePs now, std::uint32_t inbound);
   void end_message_in_error(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
@@ -72,6 +83,14 @@ class Target {
 
   // matching.cc
   std::optional<wire::UetNackCode> two_sided(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
+  /// The message of a two-sided packet, made when it is new; kNoSlot with kOk: there is no room for one.
+  wire::UetReturnCode find_two_sided(InboundPacket& inbound, const wire::Packet& packet, std::uint32_t& at);
+  /// The receive for which this target has asked for a deferred message again; kNoSlot: none.
+  std::uint32_t take_asked_for(const InboundMessage& message);
+  /// The SOM packet has come.
+  void begin_two_sided(TimePs now, std::uint32_t inbound, std::uint32_t message, const wire::Packet& packet);
+  void start_tagged_atomic(TimePs now, std::uint32_t inbound, std::uint32_t message,
+                           const wire::Packet& packet);
   void refuse_send(TimePs now, std::uint32_t inbound, std::uint32_t message);
   void match(TimePs now, std::uint32_t message, std::uint32_t receive);
   bool hold(const InboundPacket& inbound, std::uint32_t offset, const wire::Payload& payload);

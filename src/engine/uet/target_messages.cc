@@ -89,44 +89,42 @@ void Target::complete_header_data(std::uint32_t at) {
   const InboundMessage& message = parts_.inbound_messages[at];
   engine::QueueId queue = 0;
   if (parts_.endpoints.look_up(message.request, queue) != UetReturnCode::kOk) return;
-  // [UE 1.0 3.4] header_data becomes remote completion data; no receive is consumed.
-  verbs::Completion completion;
-  completion.kind = verbs::CompletionKind::kReceive;
-  completion.verb = verbs::Verb::kWriteImm;
-  completion.has_immediate = true;
-  completion.immediate = message.request.header_data;
-  completion.length = message.request_length;
-  completion.remote_host = message.source.number;
-  completion.remote_queue = message.request.initiator;
   if (parts_.endpoints[queue].completions.size() >= kUnreadMax) {
     // No receive bounds these: a program that does not read them is told so, and they are lost.
     parts_.raise({engine::AsyncEventKind::kCompletionError, queue});
     return;
   }
   ++parts_.endpoints[queue].reserved;
-  parts_.endpoints.complete(queue, completion, stream_of(message));
+  // [UE 1.0 3.4] header_data becomes remote completion data; no receive is consumed.
+  parts_.endpoints.complete(queue, stream_of(message), [&message](verbs::Completion& completion) {
+    completion.kind = verbs::CompletionKind::kReceive;
+    completion.verb = verbs::Verb::kWriteImm;
+    completion.has_immediate = true;
+    completion.immediate = message.request.header_data;
+    completion.length = message.request_length;
+    completion.remote_host = message.source.number;
+    completion.remote_queue = message.request.initiator;
+  });
 }
 
 void Target::complete_receive(TimePs, std::uint32_t at, CompletionStatus status) {
-  const InboundMessage& message = parts_.inbound_messages[at];
-  const ReceiveEntry& receive = parts_.endpoints.receive(message.receive);
-  verbs::Completion completion;
-  completion.id = receive.request.id;
-  completion.status = status;
-  completion.kind = verbs::CompletionKind::kReceive;
-  completion.has_immediate = message.request.has_header_data();
-  completion.verb = completion.has_immediate ? verbs::Verb::kSendImm : verbs::Verb::kSend;
-  completion.immediate = message.request.header_data;
-  completion.tag = is_tagged(message.request.opcode) ? message.request.memory_key : 0;
-  completion.length = message.request_length < message.capacity ? message.request_length : message.capacity;
-  completion.remote_host = message.source.number;
-  completion.remote_queue = message.request.initiator;
-  const std::uint32_t queue = message.endpoint;
-  const std::uint64_t stream = stream_of(message);
+  InboundMessage& message = parts_.inbound_messages[at];
+  const engine::QueueId queue = message.endpoint;
   --parts_.endpoints[queue].receive_count;
+  message.matched = false;
+  parts_.endpoints.complete(queue, stream_of(message), [&](verbs::Completion& completion) {
+    completion.id = parts_.endpoints.receive(message.receive).request.id;
+    completion.status = status;
+    completion.kind = verbs::CompletionKind::kReceive;
+    completion.has_immediate = message.request.has_header_data();
+    completion.verb = completion.has_immediate ? verbs::Verb::kSendImm : verbs::Verb::kSend;
+    completion.immediate = message.request.header_data;
+    completion.tag = is_tagged(message.request.opcode) ? message.request.memory_key : 0;
+    completion.length = message.request_length < message.capacity ? message.request_length : message.capacity;
+    completion.remote_host = message.source.number;
+    completion.remote_queue = message.request.initiator;
+  });
   parts_.endpoints.release_receive(message.receive);
-  parts_.inbound_messages[at].matched = false;
-  parts_.endpoints.complete(queue, completion, stream);
 }
 
 void Target::settle_message(TimePs now, std::uint32_t at) {

@@ -146,45 +146,33 @@ void UetEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
     return;
   }
   parts_->pds.receive(now, packet);
+  parts_->initiator.settle(now);
   parts_->pds.settle(now);
 }
 
 void UetEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer) {
-  if (!parts_->accesses.is_pending(access)) return;
-  const PendingAccess owner = parts_->accesses.take(access);
+  EngineParts& parts = *parts_;
+  if (!parts.accesses.is_pending(access)) return;
+  const PendingAccess owner = parts.accesses.take(access);
   // Data of another length than was asked for is a failure (engine/contract.h).
   static constexpr engine::AccessResult kFaulted{.status = engine::AccessStatus::kFault, .data = {}};
   const bool whole =
       owner.asked == 0 || answer.status != engine::AccessStatus::kDone || answer.data.length == owner.asked;
   const engine::AccessResult& result = whole ? answer : kFaulted;
-  switch (owner.owner) {
-    case AccessOwner::kPacketData:
-      parts_->pds.data_done(now, owner, result);
-      break;
-    case AccessOwner::kInbound:
-      parts_->target.access_done(now, owner, result);
-      break;
-    case AccessOwner::kInboundRead:
-      parts_->target.read_done(now, owner, result);
-      break;
-    case AccessOwner::kAtomic:
-      parts_->atomics.access_done(now, owner, result);
-      break;
-    case AccessOwner::kHeld:
-      parts_->target.held_done(now, owner, result.status);
-      break;
-    case AccessOwner::kAnswerData:
-      parts_->initiator.data_done(now, owner, result);
-      break;
-    case AccessOwner::kWorkRequest:
-      parts_->initiator.work_request_done(now, owner, result.status);
-      break;
-    case AccessOwner::kCompletion:
-      parts_->endpoints.completion_done(owner.object, owner.detail, result.status);
-      return;
+  if (owner.owner == AccessOwner::kCompletion) {
+    parts.endpoints.completion_done(owner.object, owner.detail, result.status);
+    return;
   }
-  parts_->payloads.release(owner.buffer);
-  parts_->pds.settle(now);
+  if (owner.owner == AccessOwner::kPacketData) {
+    parts.pds.data_done(now, owner, result);
+  } else if (owner.owner == AccessOwner::kInbound) {
+    parts.target.access_done(now, owner, result);
+  } else {
+    parts.access_done(now, owner, result);
+  }
+  parts.payloads.release(owner.buffer);
+  parts.initiator.settle(now);
+  parts.pds.settle(now);
 }
 
 void UetEngine::expire(TimePs now) {
@@ -192,6 +180,7 @@ void UetEngine::expire(TimePs now) {
   parts_->cms.expire(now);
   parts_->initiator.expire(now);
   parts_->rudi.expire(now);
+  parts_->initiator.settle(now);
   parts_->pds.settle(now);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "base/memory_use.h"
 #include "base/result.h"
 #include "engine/contract.h"
 #include "engine/uet/config.h"
@@ -71,6 +72,11 @@ class UetEngine {
   Result<engine::PeerId> connect(TimePs now, engine::QueueId queue, std::span<const std::byte> blob);
   /// Refused while requests to the peer are outstanding.
   Result<void> disconnect(TimePs now, engine::QueueId queue, engine::PeerId peer);
+  /// Host `remote` is gone for good: requests to it end with kRetryExhausted or kFlushed, its endpoints are
+  /// no peers any more, and what the engine keeps for it serves the next host, which may have the same
+  /// number. Refused while memory is at work on a packet of it or for it, whose answer would reach that next
+  /// host. Does nothing for a host that the engine does not know.
+  Result<void> forget_host(TimePs now, wire::HostAddress remote);
   /// Disables or enables the resource index of a queue; enabling counts its generation up. [UE 1.0 3.4]
   Result<void> set_enabled(TimePs now, engine::QueueId queue, bool enabled);
 
@@ -99,6 +105,8 @@ class UetEngine {
   // Observation.
   const UetCounters& counters() const;
   const UetConfig& config() const;
+  /// The memory that the engine holds, kind by kind; payload buffers are their pool's.
+  std::vector<MemoryUse> memory_use() const;
   /// The sublayers, for tests and reports; read only.
   const EngineParts& parts() const { return *parts_; }
   void describe_waiting(std::vector<std::string>& out) const;

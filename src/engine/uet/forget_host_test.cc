@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host that is gone for good: what was outstanding ends, nothing of it is left, and the next host of that
+// number begins anew.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "engine/uet/engine_parts.h"
+#include "tests/support/uet_world.h"
+
+namespace wharf::uet {
+namespace {
+
+using engine::PostStatus;
+using verbs::CompletionStatus;
+using verbs::Verb;
+
+std::uint64_t held_by(const UetEngine& engine, std::string_view object) {
+  for (const MemoryUse& use : engine.memory_use()) {
+    if (use.object == object) return use.count;
+  }
+  return 0;
+}
+
+TEST(UetForgetHost, EndsWhatIsOutstandingAndForgetsItsEndpoints) {
+  World world;
+  world.watch();
+  world.lose = [](const wire::Packet&) { return true; };
+  for (const Verb verb : {Verb::kWrite, Verb::kRead, Verb::kFetchAdd})
+    ASSERT_EQ(world.post(world.request(verb, 8)), PostStatus::kOk);
+  verbs::WorkRequest idempotent = world.request(Verb::kWrite, 64);
+  idempotent.delivery = verbs::Delivery::kIdempotent;
+  ASSERT_EQ(world.post(idempotent), PostStatus::kOk);
+  world.pass(microseconds(50));
+  ASSERT_TRUE(world.completions(0).empty());
+  ASSERT_TRUE(world.engine(0).forget_host(world.now(), {1}).ok());
+  world.pair().drain(0);
+  world.pass(microseconds(50));
+  ASSERT_EQ(world.completions(0).size(), 4u);
+  for (const verbs::Completion& completion : world.completions(0))
+    EXPECT_EQ(completion.status, CompletionStatus::kRetryExhausted);
+  std::vector<std::string> waiting;
+  world.engine(0).describe_waiting(waiting);
+  EXPECT_TRUE(waiting.empty());
+  EXPECT_EQ(world.post(world.request(Verb::kWrite, 8)), PostStatus::kBadRequest);
+  engine::AsyncEvent event;
+  EXPECT_FALSE(world.engine(0).poll_event(event));
+  EXPECT_EQ(world.pair().pool().in_use(), 0u);
+}
+
+TEST(UetForgetHost, FlushesWhatWasNeverSent) {
+  World world;
+  world.watch();
+  world.lose = [](const wire::Packet&) { return true; };
+  ASSERT_EQ(world.post(world.request(Verb::kRead, 4096)), PostStatus::kOk);
+  verbs::WorkRequest behind = world.request(Verb::kWrite, 8);
+  behind.fence = true;
+  ASSERT_EQ(world.post(behind), PostStatus::kOk);
+  world.pass(microseconds(50));
+  ASSERT_TRUE(world.engine(0).forget_host(world.now(), {1}).ok());
+  world.pair().drain(0);
+  world.pass(microseconds(50));
+  ASSERT_EQ(world.completions(0).size(), 2u);
+  EXPECT_EQ(world.completions(0)[0].status, CompletionStatus::kRetryExhausted);
+  EXPECT_EQ(world.completions(0)[1].status, CompletionStatus::kFlushed);
+}
+
+TEST(UetForgetHost, WaitsForMemoryThatIsAtWork) {
+  test::EnginePairOptions slow;
+  slow.access_shortest = slow.access_longest = microseconds(1);
+  World world({}, slow);
+  ASSERT_EQ(world.post(world.request(Verb::kWrite, 64)), PostStatus::kOk);
+  const auto refused = [&world] { return !world.engine(1).forget_host(world.now(), {0}).ok(); };
+  EXPECT_EQ(world.pair().run_until([&world] { return world.counters(1).packets_received == 1; }),
+            test::RunEnd::kDone);
+  EXPECT_TRUE(refused());
+  world.run();
+  EXPECT_EQ(world.completions(0).back().status, CompletionStatus::kSuccess);
+  EXPECT_FALSE(refused());
+}
+
+/// Less time than an idle PDC lives.
+bool succeeds(World& world, const verbs::WorkRequest& request) {
+  const std::size_t before = world.completions(0).size();
+  EXPECT_EQ(world.post(request), PostStatus::kOk);
+  world.pass(milliseconds(10));
+  return world.completions(0).size() == before + 1 && world.completions(0).back().ok();
+}
+
+TEST(UetForgetHost, TheNextHostOfThatNumberBeginsAnew) {
+  World world;
+  EXPECT_TRUE(succeeds(world, world.request(Verb::kWrite, 4096)));
+  const auto forget = [&world](std::uint32_t host) {
+    return world.engine(host).forget_host(world.now(), {1 - host}).ok();
+  };
+  for (std::uint32_t life = 0; life < 3; ++life) {
+    ASSERT_TRUE(forget(0) && forget(1));
+    for (std::uint32_t host = 0; host < 2; ++host) {
+      const auto blob = world.engine(1 - host).export_queue(world.queue(1 - host)).value();
+      ASSERT_EQ(world.engine(host).connect(world.now(), world.queue(host), blob).value(), world.peer(host));
+      world.pair().drain(host);
+    }
+    EXPECT_TRUE(succeeds(world, world.request(Verb::kWrite, 64)));
+    EXPECT_TRUE(succeeds(world, world.request(Verb::kRead, 64)));
+  }
+  // Records serve again.
+  for (std::uint32_t host = 0; host < 2; ++host) {
+    EXPECT_EQ(held_by(world.engine(host), "pdc"), 1u);
+    EXPECT_EQ(held_by(world.engine(host), "congestion_context"), 1u);
+  }
+  EXPECT_EQ(world.counters(1).pdcs_accepted, 4u);
+}
+
+TEST(UetForgetHost, NothingHappensToOthers) {
+  World world;
+  EXPECT_TRUE(world.engine(0).forget_host(world.now(), {77}).ok());
+  EXPECT_TRUE(succeeds(world, world.request(Verb::kWrite, 64)));
+  EXPECT_TRUE(world.engine(0).forget_host(world.now(), {77}).ok());
+  EXPECT_TRUE(succeeds(world, world.request(Verb::kWrite, 64)));
+  EXPECT_EQ(world.counters(1).pdcs_accepted, 1u);
+}
+
+}  // namespace
+}  // namespace wharf::uet

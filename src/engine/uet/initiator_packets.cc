@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// From message to packets: payload that is at hand or comes from memory, and the SES header of each packet.
+// [UE 1.0 3.4]
+#include <algorithm>
+#include <cstring>
+
+#include "engine/uet/engine_parts.h"
+#include "engine/uet/scatter.h"
+
+namespace wharf::uet {
+
+using wire::UetNextHeader;
+using wire::UetOpcode;
+
+wire::Payload Initiator::payload_at_hand(std::uint32_t slot, std::uint32_t offset,
+                                         std::uint32_t length) const {
+  const OutboundMessage& message = parts_.outbound[slot];
+  if (length == 0) return {};
+  if (message.atomic_from_operand) {
+    const wire::BufferId buffer = parts_.payloads.acquire(length);
+    std::memcpy(parts_.payloads.data(buffer), message.operand.data(), length);
+    return wire::bytes_payload(parts_.payloads.data(buffer), length, buffer);
+  }
+  const wire::Payload payload = wire::slice(message.inline_data, message.first_byte + offset, length);
+  parts_.payloads.retain(payload.buffer);
+  return payload;
+}
+
+bool Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uint32_t offset,
+                      std::uint32_t length, wire::Payload& payload, std::uint32_t& pieces,
+                      bool& whole_result) {
+  const OutboundMessage& message = parts_.outbound[slot];
+  if (length == 0) return true;
+  // [UE 1.0 3.4] A key ends when its region does: what of a long read has not been fetched is refused.
+  if (message.kind == MessageKind::kReadResponse &&
+      parts_.regions.find(message.memory_key, message.to.job_id) == kNoSlot) {
+    return false;
+  }
+  if (!needs_fetch(message)) {
+    payload = payload_at_hand(slot, offset, length);
+    return true;
+  }
+  const std::uint32_t from = message.first_byte + offset;
+  if (message.local_count == 1) {
+    // Most messages lie in one piece.
+    pieces = 1;
+    whole_result = true;
+    fetch_piece(message, staged, message.local[0].address + from, 0, length);
+    return true;
+  }
+  std::uint32_t count = 0;
+  for_each_piece(message.local, message.local_count, from, length,
+                 [&count](std::uint64_t, std::uint32_t, std::uint32_t) { ++count; });
+  pieces = count;
+  whole_result = count == 1;
+  if (!whole_result) {
+    const wire::BufferId buffer = parts_.payloads.acquire(length);
+    payload = wire::bytes_payload(parts_.payloads.data(buffer), length, buffer);
+  }
+  for_each_piece(message.local, message.local_count, from, length,
+                 [&](std::uint64_t address, std::uint32_t at, std::uint32_t bytes) {
+                   fetch_piece(message, staged, address, at, bytes);
+                 });
+  return true;
+}
+
+void Initiator::fetch_piece(const OutboundMessage& message, std::uint32_t staged, std::uint64_t address,
+                            std::uint32_t at, std::uint32_t length) const {
+  PendingAccess owner;
+  owner.owner = AccessOwner::kPacketData;
+  owner.object = staged;
+  owner.detail = at;
+  engine::Access& access = parts_.accesses.request(engine::AccessKind::kRead, length, owner);
+  access.queue = message.queue;
+  access.address = address;
+  access.operation = message.operation;
+  if (message.kind == MessageKind::kReadResponse) {
+    access.at_target = true;
+    access.stream = target_stream(message.to.host, message.to.resource_index);
+    access.order = message.read_order;
+  } else {
+    access.stream = local_stream(message.queue);
+  }
+}
+
+void Initiator::build(OutboundMessage& message, std::uint32_t slot, std::uint32_t offset,
+                      std::uint32_t length, bool failed, wire::Packet& out) {
+  message.first_sent = true;
+  if (message.kind == MessageKind::kReadResponse) {
+    build_read_response(message, slot, offset, length, failed, out);
+    return;
+  }
+  const bool first = offset == 0 || message.terminating;
+  const UetOpcode opcode = message.terminating ? UetOpcode::kMessageError : message.opcode;
+  wire::UetSesRequest& ses = wire::use_ses_request(out.uet, message.form, opcode);
+  std::uint8_t flags = message.flags & (wire::kUetRelative | wire::kUetDeliverComplete);
+  if (first) flags |= wire::kUetSom;
+  if (offset == 0) flags |= message.flags & wire::kUetHeaderData;
+  if (offset + length == message.send_length) flags |= wire::kUetEom;
+  if (failed) {
+    // [UE 1.0 3.4] IE: nothing of this packet may touch memory.
+    flags |= wire::kUetInitiatorError;
+    message.initiator_error = true;
+  }
+  ses.flags = flags;
+  ses.ri_generation = message.to.ri_generation;
+  ses.job_id = message.to.job_id;
+  ses.pid_on_fep = message.to.pid_on_fep;
+  ses.resource_index = message.to.resource_index;
+  ses.initiator = message.initiator;
+  ses.memory_key = message.memory_key;
+  ses.buffer_offset = message.buffer_offset;
+  ses.request_length = message.length;
+  if (message.expects_data && on_pdc(message.delivery)) message.answered_psn = out.uet.request.psn;
+  if (message.form == UetNextHeader::kRequestStandard) {
+    // A datagram names no message.
+    ses.message_id = opcode == UetOpcode::kDatagramSend ? std::uint16_t{0} : message_id_of(slot);
+    if (first) {
+      ses.header_data = message.header_data;
+    } else {
+      ses.message_offset = message.first_byte + offset;
+      ses.payload_length = static_cast<std::uint16_t>(failed ? 0 : length);
+    }
+  } else if (message.form == UetNextHeader::kRequestMedium) {
+    ses.header_data = message.header_data;
+  } else {
+    // Choice: the only spare field of 12 bits holds the optimized key.
+    ses.resource_index = static_cast<std::uint16_t>(message.memory_key & 0xfffU);
+    ses.memory_key = 0;
+    ses.initiator = 0;
+  }
+  if (message.terminating) return;
+  if (is_deferrable(message.opcode)) {
+    ses.buffer_offset = wire::uet_tokens((message.generation << 16U) | slot, message.target_token);
+  }
+  const wire::UetExtension extension = wire::uet_extension(message.opcode);
+  if (extension == wire::UetExtension::kRendezvous) build_rendezvous(message, out);
+  if (extension == wire::UetExtension::kAtomic) build_atomic(message, out);
+}
+
+void Initiator::build_read_response(const OutboundMessage& message, std::uint32_t slot, std::uint32_t offset,
+                                    std::uint32_t length, bool failed, wire::Packet& out) {
+  wire::UetSesResponse& response = wire::use_ses_response(out.uet, message.form);
+  response.opcode = wire::UetResponseOpcode::kWithData;
+  response.return_code = failed ? wire::UetReturnCode::kNoTranslation : wire::UetReturnCode::kOk;
+  response.job_id = message.to.job_id;
+  response.payload_length = static_cast<std::uint16_t>(failed ? 0 : length);
+  response.message_id = message_id_of(slot);
+  response.read_request_message_id = message.answered_message_id;
+  response.original_request_psn = message.answered_psn;
+  response.modified_length = message.length;
+  response.message_offset = message.eager_length + offset;
+}
+
+void Initiator::build_rendezvous(const OutboundMessage& message, wire::Packet& out) const {
+  wire::UetRendezvous& rendezvous = wire::use_rendezvous(out.uet);
+  const Endpoint& endpoint = parts_.endpoints[message.queue];
+  rendezvous.eager_length = message.eager_length;
+  rendezvous.pid_on_fep = endpoint.address.pid_on_fep;
+  rendezvous.resource_index = endpoint.address.resource_index;
+  rendezvous.ri_generation = endpoint.generation;
+  rendezvous.memory_key = parts_.regions[message.region].key;
+  rendezvous.read_offset = parts_.config.virtual_addresses ? parts_.regions[message.region].config.base : 0;
+}
+
+void Initiator::build_atomic(const OutboundMessage& message, wire::Packet& out) {
+  wire::UetAtomic& atomic = wire::use_atomic(out.uet);
+  atomic.opcode = message.atomic;
+  atomic.datatype = message.datatype;
+  if (!wire::uet_has_compare_swap(message.atomic)) return;
+  const std::size_t bytes = std::min<std::size_t>(16, message.length);
+  std::memcpy(atomic.compare.data(), message.compare.data(), bytes);
+  std::memcpy(atomic.swap.data(), message.operand.data(), bytes);
+}
+
+}  // namespace wharf::uet
