@@ -43,6 +43,12 @@ class CompletionQueues {
   /// Whether records of `id`, which exists, are written as bytes: what they say is final when they are made.
   bool writes_bytes(QueueId id) const { return queues_[table_index(id)]->as_bytes(); }
 
+  /// Whether `id`, which exists, has no place for one more record.
+  bool is_full(QueueId id) const {
+    const Queue& queue = *queues_[table_index(id)];
+    return queue.tail - queue.head >= queue.config.depth;
+  }
+
   // --- Records.
   /// Gives `completion` the next place of `id`, which exists, and fills kind, order, address space, address,
   /// length and data of the access that writes it. Nothing: the queue is full, and the record is lost.
