@@ -3,7 +3,9 @@
 // answers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 
 #include "base/index_list.h"
 #include "base/slot_pool.h"
@@ -13,8 +15,8 @@ namespace wharf::ub {
 
 /// Which part of the engine an access serves, and so who gets the answer.
 enum class AccessOwner : std::uint8_t {
-  kPacketData,  ///< Data of a packet of a TP channel. object: channel, detail: logical PSN, offset: into the
-                ///< packet.
+  kPacketData,     ///< Data of a packet of a TP channel. object: channel, detail: TxRef, offset: into the
+                   ///< packet.
   kInboundWrite,   ///< Places data of a request. object: inbound message.
   kInboundAtomic,  ///< object: inbound message.
   kInboundEntry,   ///< Receive entry of an inbound message. object: inbound message.
@@ -31,36 +33,37 @@ struct PendingAccess {
   std::uint32_t generation = 0;  ///< Of `object`, where it can be reused before the answer comes.
   std::uint32_t offset = 0;
   std::uint64_t detail = 0;
-  std::uint32_t asked = 0;  ///< Bytes that the answer must bring: those of a read or of a context fetch.
   wire::BufferId buffer = wire::kNoBuffer;  ///< Held until the answer comes.
 };
 
 /// Unanswered accesses, and which of them the host has not taken yet. There is room for kAccesses from the
-/// beginning and kChannelAccesses more for each channel; a host whose memory leaves more unanswered than ever
-/// before makes it grow (engine/contract.h). The data of inbound messages, which may be long and are
-/// acknowledged before it is placed, is bounded by kUnansweredAccessesMax: see Responder::has_room().
+/// beginning, and for more with each channel as far as kAccessesReserved; a host whose memory leaves more
+/// unanswered than ever before makes it grow (engine/contract.h). The data of inbound messages, which may be
+/// long and are acknowledged before it is placed, is bounded by kUnansweredAccessesMax: see
+/// Responder::has_room().
 class AccessPort {
  public:
   AccessPort() { pending_.reserve(kAccesses); }
 
   /// There are `channels` channels.
-  void make_room(std::uint32_t channels) { pending_.grow(kAccesses + channels * kChannelAccesses); }
+  void make_room(std::uint32_t channels) {
+    pending_.grow(std::min(kAccesses + channels * kChannelAccesses, kAccessesReserved));
+  }
 
-  /// Queues `access` (with an id of its own) on behalf of `owner`.
-  void request(const engine::Access& access, const PendingAccess& owner) {
+  /// Queues an access of `kind` with an id of its own on behalf of `owner`, which is written where it stays;
+  /// the caller fills in the rest before it calls again.
+  [[gnu::always_inline]] engine::Access& request(engine::AccessKind kind, const PendingAccess& owner) {
     std::uint32_t id = pending_.acquire();
-    if (id == kNoSlot) {
-      pending_.reserve(pending_.capacity() * 2);
-      id = pending_.acquire();
-    }
+    if (id == kNoSlot) [[unlikely]]
+      id = acquire_more();
     Slot& slot = pending_[id];
     slot.owner = owner;
-    if (access.kind == engine::AccessKind::kRead || access.kind == engine::AccessKind::kFetchContext)
-      slot.owner.asked = access.length;
-    slot.access = access;
     slot.taken = false;
+    slot.access = kBlank;
     slot.access.id = id;
+    slot.access.kind = kind;
     queue_.push(pending_, id, &Slot::next);
+    return slot.access;
   }
 
   bool next(engine::Access& out) {
@@ -73,6 +76,13 @@ class AccessPort {
 
   /// Whether the host has taken `id` and not answered it.
   bool is_pending(engine::AccessId id) const { return pending_.is_used(id) && pending_[id].taken; }
+  /// Bytes that the answer to `id` must bring: those of a read or of a context fetch; otherwise 0.
+  std::uint32_t asked(engine::AccessId id) const {
+    const engine::Access& access = pending_[id].access;
+    const bool reads =
+        access.kind == engine::AccessKind::kRead || access.kind == engine::AccessKind::kFetchContext;
+    return reads ? access.length : 0;
+  }
   /// Ends an unanswered access and gives its owner.
   PendingAccess take(engine::AccessId id) {
     const PendingAccess owner = pending_[id].owner;
@@ -91,8 +101,11 @@ class AccessPort {
   std::size_t bytes_held() const { return pending_.bytes_held(); }
 
  private:
+  /// Copied, because building one in its place takes twice the instructions.
+  static constexpr engine::Access kBlank{};
   static constexpr std::uint32_t kAccesses = 1024;
   static constexpr std::uint32_t kChannelAccesses = 256;
+  static constexpr std::uint32_t kAccessesReserved = 16384;
 
   struct Slot {
     PendingAccess owner;
@@ -100,6 +113,12 @@ class AccessPort {
     std::uint32_t next = kNoSlot;  ///< In queue_.
     bool taken = false;
   };
+
+  [[gnu::noinline]] std::uint32_t acquire_more() {
+    pending_.reserve(pending_.capacity() * 2);
+    return pending_.acquire();
+  }
+
   SlotPool<Slot> pending_;
   IndexList queue_;  ///< Not taken yet.
 };

@@ -28,9 +28,14 @@ Result<void> ContextStore::reserve(ContextKey key) {
   wanted_.reserve(records);
   // Every step that can wait: one of each jetty, two of each channel, and those of packets, messages and
   // services.
-  const std::uint64_t channels = entries_[static_cast<std::size_t>(ContextKind::kTpChannel)].size();
-  const std::uint64_t steps = records + channels + (channels + 1) * parts_.config.parked_packets +
-                              channels * parts_.config.inbound_messages + parts_.config.load_store_services;
+  const UbConfig& config = parts_.config;
+  const auto channels =
+      static_cast<std::uint32_t>(entries_[static_cast<std::size_t>(ContextKind::kTpChannel)].size());
+  const std::uint64_t packets =
+      config.parked_packets + SharedRoom(config.parked_packets, kParkedShare, kParkedCommon).fit(channels);
+  const std::uint64_t messages =
+      SharedRoom(config.inbound_messages, kMessageShare, kMessagesCommon).fit(channels);
+  const std::uint64_t steps = records + channels + packets + messages + config.load_store_services;
   deferred_.grow(static_cast<std::uint32_t>(std::min<std::uint64_t>(steps, 1U << 30U)));
   return {};
 }
@@ -134,16 +139,12 @@ void ContextStore::fetch(TimePs now, ContextKey key) {
   ++fetching_;
   ++parts_.counters.context_fetches;
   parts_.trace(now, trace::EventKind::kContextMiss, key.index, pack(key), 0);
-  engine::Access access;
-  access.kind = engine::AccessKind::kFetchContext;
+  engine::Access& access = parts_.accesses.request(engine::AccessKind::kFetchContext,
+                                                   {.owner = AccessOwner::kContext, .detail = pack(key)});
   access.at_target = record.at_target;
   access.operation = record.operation;
   access.length = parts_.context_bytes(key.kind);
   access.address = address(key);
-  PendingAccess owner;
-  owner.owner = AccessOwner::kContext;
-  owner.detail = pack(key);
-  parts_.accesses.request(access, owner);
 }
 
 void ContextStore::write_back(ContextKey key) {
@@ -157,19 +158,15 @@ void ContextStore::write_back(ContextKey key) {
   record.lost = false;
   record.place = Place::kWriting;
   record.in_flight = true;
-  engine::Access access;
-  access.kind = engine::AccessKind::kWriteContext;
-  access.length = parts_.context_bytes(key.kind);
-  access.address = address(key);
-  const wire::BufferId buffer = parts_.payloads.acquire(access.length);
+  const wire::BufferId buffer = parts_.payloads.acquire(parts_.context_bytes(key.kind));
   parts_.encode_context(key, parts_.payloads.data(buffer));
   parts_.wipe_context(key);
+  engine::Access& access =
+      parts_.accesses.request(engine::AccessKind::kWriteContext,
+                              {.owner = AccessOwner::kContext, .detail = pack(key), .buffer = buffer});
+  access.length = parts_.context_bytes(key.kind);
+  access.address = address(key);
   access.data = wire::bytes_payload(parts_.payloads.data(buffer), access.length, buffer);
-  PendingAccess owner;
-  owner.owner = AccessOwner::kContext;
-  owner.detail = pack(key);
-  owner.buffer = buffer;
-  parts_.accesses.request(access, owner);
 }
 
 void ContextStore::access_done(TimePs now, std::uint64_t detail, const engine::AccessResult& result) {

@@ -55,8 +55,10 @@ struct UbCounters {
   std::uint64_t dropped_tp_opcode = 0;
   std::uint64_t dropped_out_of_order = 0;  ///< Go-Back-N: behind a gap.
   std::uint64_t dropped_beyond_window = 0;
-  std::uint64_t dropped_no_room = 0;                ///< Not acknowledged, so that the peer sends it again.
-  std::uint64_t dropped_malformed = 0;              ///< Headers that contradict one another.
+  std::uint64_t dropped_no_room = 0;  ///< Not acknowledged, so that the peer sends it again.
+  std::uint64_t dropped_no_shared_room =
+      0;                                ///< Likewise: beyond the peer's own share, and the rest is taken.
+  std::uint64_t dropped_malformed = 0;  ///< Headers that contradict one another.
   std::uint64_t dropped_acknowledgement = 0;        ///< It confirms what was never sent.
   std::uint64_t dropped_stale_acknowledgement = 0;  ///< It confirms nothing new.
   std::uint64_t dropped_response = 0;               ///< It answers nothing outstanding.

@@ -15,6 +15,7 @@
 #include "engine/ub/config.h"
 #include "engine/ub/context_store.h"
 #include "engine/ub/counters.h"
+#include "engine/ub/express.h"
 #include "engine/ub/initiator.h"
 #include "engine/ub/load_store.h"
 #include "engine/ub/responder.h"
@@ -33,7 +34,8 @@ struct EngineParts {
         tp(*this),
         initiator(*this),
         responder(*this),
-        load_store(*this) {
+        load_store(*this),
+        express(*this) {
     make_event_room();
   }
   /// Gives back every payload buffer that is still held.
@@ -69,6 +71,7 @@ struct EngineParts {
     events.reserve(std::max<std::size_t>(16, 2 * (initiator.jetty_count() + initiator.peer_count())));
   }
 
+  bool traces() const { return config.tracer != nullptr; }
   /// Time of an operation in a stage, when somebody listens.
   void span(wire::OperationTag operation, trace::Stage stage, TimePs begin, TimePs end) const {
     if (config.tracer != nullptr && begin != kNever) {
@@ -108,6 +111,7 @@ struct EngineParts {
   Initiator initiator;
   Responder responder;
   LoadStorePath load_store;
+  Express express;
   Ring<engine::AsyncEvent> events;
 };
 

@@ -2,6 +2,7 @@
 // What peers make this host hold is bounded for each of them, and no peer can take another's room, nor its
 // own for ever.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/arena.h"
@@ -158,6 +159,42 @@ TEST(UbInboundRoom, AHostileHostTakesNobodyElsesRoom) {
         test::RunEnd::kDone)
         << server.pair().waiting_report();
     EXPECT_GT(server.pair().engine(0).counters().dropped_no_room, 1000u);
+  }
+}
+
+// The same where a host may hold far more than all hosts have in common beyond their shares: it takes all of
+// that, and the others go on with what is theirs.
+TEST(UbInboundRoom, AHostileHostThatTakesAllCommonPlacesLeavesTheOthersTheirShare) {
+  for (const bool ahead : {true, false}) {
+    UbConfig config = tiny(1U << 16U, 1U << 16U);
+    config.receive_window = 1U << 16U;
+    Server server(3, config);
+    wire::Packet sample;
+    bool lose = true;
+    server.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+      if (packet.source.number == 2 && packet.ub.rtph.opcode == wire::TpOpcode::kReliable) sample = packet;
+      // The honest host has to repeat its first packet, too.
+      return packet.source.number == 1 && std::exchange(lose, false);
+    };
+    server.read(2);
+    server.pair().drain(2);
+    server.pair().run_until_idle();
+    server.pair().host(2).plugged = false;
+    for (std::uint32_t i = 0; i < 20'000; ++i) {
+      wire::Packet packet = sample;
+      packet.ub.rtph.psn = wire::psn_add(sample.ub.rtph.psn, ahead ? i + 2 : i + 1);
+      packet.ub.rtph.tpmsn = i + 10;
+      packet.ub.rtph.last = ahead;
+      server.pair().inject(0, packet);
+    }
+    EXPECT_GT(server.pair().engine(0).counters().dropped_no_shared_room, 1000U) << ahead;
+    for (int i = 0; i < 100; ++i) server.read(1);
+    server.pair().drain(1);
+    EXPECT_EQ(
+        server.pair().run_until([&] { return server.pair().host(1).completions.size() == 100; }, seconds(1)),
+        test::RunEnd::kDone)
+        << server.pair().waiting_report();
+    for (const auto& completion : server.pair().host(1).completions) EXPECT_TRUE(completion.ok());
   }
 }
 

@@ -17,6 +17,7 @@
 #include "engine/ub/access_port.h"
 #include "engine/ub/config.h"
 #include "engine/ub/jetty.h"
+#include "engine/ub/shared_room.h"
 #include "wire/packet.h"
 
 namespace wharf::ub {
@@ -56,6 +57,7 @@ struct Transaction {
   std::uint64_t tassn = 0;       ///< Logical; 16 bits travel.
   std::uint64_t first_number =
       0;  ///< Logical packet numbers [first_number, first_number + packets_numbered).
+  std::uint32_t first_packet = kNoSlot;  ///< That one's place, until it is confirmed.
   std::uint32_t packets_numbered = 0;
   std::uint32_t packets_unconfirmed = 0;
   std::uint32_t message_offset = 0;  ///< Where its data begins in the message.
@@ -63,6 +65,7 @@ struct Transaction {
   std::uint32_t received = 0;        ///< Read: data bytes that have arrived.
   std::uint32_t writes_open = 0;     ///< Accesses that place its data.
   std::uint32_t steps_deferred = 0;  ///< Response packets that wait for a context record.
+  std::uint32_t page_fault_retries = 0;
   wire::TaOpcode opcode = wire::TaOpcode::kRead;
   TransactionState state = TransactionState::kQueued;
   verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
@@ -72,14 +75,18 @@ struct Transaction {
   wire::UbResponseStatus answer_status = wire::UbResponseStatus::kSuccess;
   std::uint8_t answer_info = 0;
   std::uint8_t not_ready_retries = 0;
-  std::uint32_t page_fault_retries = 0;
   TimePs waiting_since = kNever;
   TimePs confirmed_at = kNever;  ///< The peer has all its packets and has not answered: since when.
 };
 
+/// Copied, because building one in its place takes twice the instructions.
+inline constexpr Transaction kFreshTransaction{};
+
 class Initiator {
+  friend class Express;
+
  public:
-  explicit Initiator(EngineParts& parts) : parts_(parts) {}
+  explicit Initiator(EngineParts& parts);
 
   // Control.
   Result<std::uint32_t> create(const engine::QueueConfig& config);
@@ -114,27 +121,43 @@ class Initiator {
 
   /// Reports a completion (an entry was reserved for it): the record is written to host memory, then shown.
   /// Its write is one of `stream`, behind the data that it announces.
-  void complete(std::uint32_t jetty, const verbs::Completion& completion, std::uint64_t stream);
+  void complete(std::uint32_t jetty, const PendingCompletion& completion, std::uint64_t stream);
 
   // From the TP layer.
   /// Data bytes that its packets carry.
-  std::uint32_t payload_length(std::uint32_t index) const;
+  static std::uint32_t payload_length(const Transaction& transaction) {
+    return (wire::ta_layout(transaction.opcode) & wire::kTaPayload) != 0 ? transaction.length : 0;
+  }
   wire::OperationTag operation_of(std::uint32_t index) const;
   /// Its turn for packet numbers has come.
   void numbering_begins(TimePs now, std::uint32_t index);
-  /// A packet of transaction `index` gets its number.
-  void numbered(std::uint32_t index, std::uint64_t number);
+  /// A packet of the transaction, at `place` in the pool of those, gets its number.
+  static void numbered(Transaction& transaction, std::uint64_t number, std::uint32_t place) {
+    if (transaction.packets_numbered++ == 0) {
+      transaction.first_number = number;
+      transaction.first_packet = place;
+    }
+    ++transaction.packets_unconfirmed;
+  }
   /// All packets of it have one.
   void numbered_all(TimePs now, std::uint32_t index);
   /// One of its packets is confirmed.
-  void confirmed(TimePs now, std::uint32_t index);
+  void confirmed(TimePs now, std::uint32_t index) {
+    Transaction& transaction = transactions_[index];
+    --transaction.packets_unconfirmed;
+    if (transaction.answered) {
+      try_finish(now, index);
+    } else if (transaction.packets_unconfirmed == 0 && transaction.state == TransactionState::kAwaiting) {
+      await_answer(now, transaction);
+    }
+  }
   /// A response arrived, in PSN order. `parked` is where it waited for its turn, or kNoSlot; true when it
   /// stays there.
   bool receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked);
   void resume_response(TimePs now, std::uint32_t index, std::uint32_t generation, std::uint32_t parked,
                        std::uint32_t offset);
   /// Reads the data of a packet; the TP layer gets the answers.
-  void fetch_data(std::uint32_t channel, TxPacket& packet);
+  void fetch_data(std::uint32_t channel, TxPacket& packet, std::uint64_t reference);
   /// Headers and data of a packet.
   void fill_packet(const TxPacket& packet, bool again, wire::Packet& out) const;
   /// Reading the data failed: the request ends with `status`, though its packet goes out (poisoned).
@@ -167,38 +190,62 @@ class Initiator {
 
  private:
   engine::PostStatus check(const verbs::WorkRequest& request) const;
+  /// The blocks that only some opcodes have, by their layout.
+  void fill_extension(const PostedRequest& request, std::uint16_t layout,
+                      wire::UbPacket::RequestExtension& extension) const;
   /// The jetty with a request to `peer` that has not ended, or kNoSlot.
   std::uint32_t jetty_waiting_for(verbs::PeerId peer) const;
   void settle_listed(TimePs now);
   void advance(TimePs now, std::uint32_t jetty);
   bool admit(TimePs now, Jetty& jetty, std::uint64_t number);
   bool issue_segment(TimePs now, std::uint32_t jetty, std::uint64_t number);
-  void release_strong(TimePs now, std::uint32_t jetty);
+  void release_strong(TimePs now, Jetty& owner, std::uint32_t jetty_id);
   void step_response(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint32_t offset);
   void place_data(std::uint32_t index, std::uint32_t offset, const wire::Payload& data);
   void place_atomic(std::uint32_t index, const wire::Payload& data);
   void write_local(std::uint32_t index, std::uint64_t address, const wire::Payload& data);
-  void answer(std::uint32_t index, const wire::Atah& response);
-  void await_answer(TimePs now, std::uint32_t index);
-  void stop_awaiting(std::uint32_t index);
+  void answer(Transaction& transaction, const wire::Atah& response);
+  // [URMA API, err_timeout; UB-Base 2.0.1 6.4.2] A peer that confirms a request and then fails, or gives this
+  // host up, never answers, and nothing is left to send that could find that out. All waits are equally long,
+  // so one timer serves them: it is set by the first, and when it comes it moves on to the oldest that still
+  // waits.
+  void await_answer(TimePs now, Transaction& transaction) {
+    transaction.confirmed_at = now;
+    if (answers_awaited_++ == 0) answer_deadline_ = now + answer_wait_;
+  }
+  void stop_awaiting(Transaction& transaction) {
+    if (transaction.confirmed_at == kNever) return;
+    transaction.confirmed_at = kNever;
+    if (--answers_awaited_ == 0) answer_deadline_ = kNever;
+  }
   void time_out_answers(TimePs now);
   void back_off(TimePs now, std::uint32_t index);
   void try_finish(TimePs now, std::uint32_t index);
   void finish(TimePs now, std::uint32_t index);
   void uncount(Transaction& transaction);
-  void finish_request(TimePs now, std::uint32_t jetty, std::uint64_t number);
+  void finish_request(TimePs now, Jetty& owner, std::uint32_t jetty_id, std::uint64_t number);
   static void describe(Jetty& owner, std::uint32_t jetty_id, JettyState state);
-  void unlink_ordered(Jetty& jetty, std::uint64_t number);
-  void report(std::uint32_t jetty);
-  void push_completion(std::uint32_t jetty, PostedRequest& request);
-  void want_advance(std::uint32_t jetty);
+  static void unlink_ordered(Jetty& jetty, std::uint64_t number);
+  void report(Jetty& owner, std::uint32_t jetty_id);
+  void push_completion(Jetty& owner, std::uint32_t jetty_id, PostedRequest& request);
+  PendingCompletion& add_completion(Jetty& owner, std::uint32_t jetty_id, bool at_target,
+                                    wire::OperationTag operation, std::uint64_t stream);
+  /// Whether advance() could do anything for a jetty all of whose requests have had their turn.
+  bool may_advance(const Jetty& owner) const;
+  void want_advance(Jetty& owner, std::uint32_t jetty_id) {
+    if (owner.advance_listed || !may_advance(owner)) return;
+    owner.advance_listed = true;
+    advance_.push_back(jetty_id);
+  }
 
   EngineParts& parts_;
   std::vector<std::unique_ptr<Jetty>> jetties_;
   Ring<std::uint32_t> resting_;  ///< Places of destroyed jetties, the oldest first.
   std::vector<Peer> peers_;
   SlotPool<Transaction> transactions_;
+  SharedRoom segment_room_;            ///< Of transactions, by jetty.
   reliability::DeadlineHeap backoff_;  ///< By transaction.
+  const TimePs answer_wait_;           ///< From the last confirmation to the time-out.
   std::uint32_t answers_awaited_ = 0;  ///< Transactions with a `confirmed_at`.
   TimePs answer_deadline_ = kNever;    ///< Not after the earliest of their time-outs; kNever without any.
   Ring<std::uint32_t> completed_;      ///< Jetties with records to poll.

@@ -9,7 +9,7 @@ namespace wharf::ub {
 
 using verbs::CompletionStatus;
 
-void Initiator::try_finish(TimePs now, std::uint32_t index) {
+[[gnu::noinline]] void Initiator::try_finish(TimePs now, std::uint32_t index) {
   const Transaction& transaction = transactions_[index];
   if (!transaction.answered || transaction.packets_unconfirmed > 0 || transaction.writes_open > 0 ||
       transaction.steps_deferred > 0 || transaction.state != TransactionState::kAwaiting) {
@@ -66,34 +66,18 @@ void Initiator::expire(TimePs now) {
   if (answer_deadline_ <= now) time_out_answers(now);
 }
 
-// [URMA API, err_timeout; UB-Base 2.0.1 6.4.2] A peer that confirms a request and then fails, or gives this
-// host up, never answers, and nothing is left to send that could find that out. All waits are equally long,
-// so one timer serves them: it is set by the first, and when it comes it moves on to the oldest that still
-// waits.
-void Initiator::await_answer(TimePs now, std::uint32_t index) {
-  transactions_[index].confirmed_at = now;
-  if (answers_awaited_++ == 0) answer_deadline_ = now + error_timeout(parts_.config.err_timeout);
-}
-
-void Initiator::stop_awaiting(std::uint32_t index) {
-  Transaction& transaction = transactions_[index];
-  if (transaction.confirmed_at == kNever) return;
-  transaction.confirmed_at = kNever;
-  if (--answers_awaited_ == 0) answer_deadline_ = kNever;
-}
-
 void Initiator::time_out_answers(TimePs now) {
   answer_deadline_ = kNever;
   for (std::uint32_t index = 0; index < transactions_.extent(); ++index) {
     if (!transactions_.is_used(index) || transactions_[index].confirmed_at == kNever) continue;
     Transaction& transaction = transactions_[index];
-    const TimePs due = transaction.confirmed_at + error_timeout(parts_.config.err_timeout);
+    const TimePs due = transaction.confirmed_at + answer_wait_;
     if (due > now) {
       answer_deadline_ = min(answer_deadline_, due);
       continue;
     }
     ++parts_.counters.answers_timed_out;
-    stop_awaiting(index);
+    stop_awaiting(transaction);
     transaction.answered = true;
     if (transaction.status == CompletionStatus::kSuccess)
       transaction.status = CompletionStatus::kRetryExhausted;
@@ -104,11 +88,15 @@ void Initiator::time_out_answers(TimePs now) {
 void Initiator::finish(TimePs now, std::uint32_t index) {
   Transaction& ended = transactions_[index];
   uncount(ended);
-  Jetty& owner = jetty(ended.jetty);
+  const std::uint32_t jetty_id = ended.jetty;
+  Jetty& owner = jetty(jetty_id);
   const std::uint64_t mask = owner.transactions.size() - 1;
   owner.transactions[ended.tassn & mask] = kNoSlot;
-  while (owner.tassn_oldest < owner.tassn_next && owner.transactions[owner.tassn_oldest & mask] == kNoSlot) {
-    ++owner.tassn_oldest;
+  if (ended.tassn == owner.tassn_oldest) {
+    do {
+      ++owner.tassn_oldest;
+    } while (owner.tassn_oldest < owner.tassn_next &&
+             owner.transactions[owner.tassn_oldest & mask] == kNoSlot);
   }
   PostedRequest& posted = owner.posted_request(ended.request);
   --posted.segments_open;
@@ -117,45 +105,69 @@ void Initiator::finish(TimePs now, std::uint32_t index) {
     posted.failed = true;
   }
   if (posted.segments_open == 0 && (posted.issued_all || posted.failed))
-    finish_request(now, ended.jetty, ended.request);
-  want_advance(ended.jetty);
+    finish_request(now, owner, jetty_id, ended.request);
+  want_advance(owner, jetty_id);
   ++ended.generation;
   transactions_.release(index);
+  segment_room_.give(owner.segments_held);
 }
 
-void Initiator::finish_request(TimePs now, std::uint32_t jetty_id, std::uint64_t number) {
-  Jetty& owner = jetty(jetty_id);
+void Initiator::finish_request(TimePs now, Jetty& owner, std::uint32_t jetty_id, std::uint64_t number) {
   PostedRequest& posted = owner.posted_request(number);
   posted.done = true;
-  parts_.payloads.release(posted.request.inline_data.buffer);
-  posted.request.inline_data = {};
-  if (reads_or_atomic(posted.request.verb)) --owner.reads_unfinished;
-  if (posted.request.order != verbs::OrderTag::kNone) {
-    unlink_ordered(owner, number);
-    release_strong(now, jetty_id);
+  if (posted.inlined) {
+    parts_.payloads.release(posted.inline_data.buffer);
+    posted.inlined = false;
+    posted.local_count = 0;
   }
-  if (!posted.request.completion_in_order) push_completion(jetty_id, posted);
-  report(jetty_id);
-  want_advance(jetty_id);
+  if (reads_or_atomic(posted.verb)) --owner.reads_unfinished;
+  if (posted.order != verbs::OrderTag::kNone) {
+    unlink_ordered(owner, number);
+    release_strong(now, owner, jetty_id);
+  }
+  if (!posted.completion_in_order) push_completion(owner, jetty_id, posted);
+  if (posted.completion_in_order && number == owner.report_next && number == owner.head &&
+      number < owner.cursor) {
+    // The usual case of report(): the oldest of all has ended.
+    push_completion(owner, jetty_id, posted);
+    owner.requests.pop_front();
+    ++owner.head;
+    ++owner.report_next;
+    if (!owner.requests.empty() &&
+        (owner.requests.front().done || !owner.requests.front().completion_in_order)) {
+      report(owner, jetty_id);
+    }
+  } else {
+    report(owner, jetty_id);
+  }
+  want_advance(owner, jetty_id);
 }
 
 void Initiator::unlink_ordered(Jetty& owner, std::uint64_t number) {
   const PostedRequest& posted = owner.posted_request(number);
-  const std::uint64_t previous = posted.ordered_previous;
-  const std::uint64_t next = posted.ordered_next;
-  (previous == kNoRequest ? owner.ordered_head : owner.posted_request(previous).ordered_next) = next;
-  (next == kNoRequest ? owner.ordered_tail : owner.posted_request(next).ordered_previous) = previous;
+  const std::uint16_t before = posted.ordered_before;
+  const std::uint16_t behind = posted.ordered_behind;
+  const auto joined = static_cast<std::uint16_t>(before == 0 || behind == 0 ? 0 : before + behind);
+  if (before == 0) {
+    owner.ordered_head = behind == 0 ? kNoRequest : number + behind;
+  } else {
+    owner.posted_request(number - before).ordered_behind = joined;
+  }
+  if (behind == 0) {
+    owner.ordered_tail = before == 0 ? kNoRequest : number - before;
+  } else {
+    owner.posted_request(number + behind).ordered_before = joined;
+  }
 }
 
-void Initiator::release_strong(TimePs now, std::uint32_t jetty_id) {
-  Jetty& owner = jetty(jetty_id);
+void Initiator::release_strong(TimePs now, Jetty& owner, std::uint32_t jetty_id) {
   if (owner.ordered_head == kNoRequest) return;
   PostedRequest& strong = owner.posted_request(owner.ordered_head);
   if (!strong.parked) return;
   strong.parked = false;
-  parts_.span(strong.request.operation, trace::Stage::kOrderWait, strong.waiting_since, now);
+  parts_.span(strong.operation, trace::Stage::kOrderWait, strong.waiting_since, now);
   strong.waiting_since = kNever;
-  want_advance(jetty_id);
+  want_advance(owner, jetty_id);
 }
 
 void Initiator::channel_failed(TimePs now, std::uint32_t channel) {
@@ -172,7 +184,7 @@ void Initiator::channel_failed(TimePs now, std::uint32_t channel) {
       transaction.status = CompletionStatus::kRetryExhausted;
     }
     backoff_.set(index, kNever);
-    stop_awaiting(index);
+    stop_awaiting(transaction);
     uncount(transaction);
     transaction.answered = true;
     transaction.state = TransactionState::kAwaiting;

@@ -14,6 +14,11 @@ using engine::PostStatus;
 using verbs::CompletionStatus;
 using verbs::Verb;
 
+Initiator::Initiator(EngineParts& parts)
+    : parts_(parts),
+      segment_room_(parts.config.transactions_per_jetty, kSegmentShare, kSegmentsCommon),
+      answer_wait_(error_timeout(parts.config.err_timeout)) {}
+
 Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   for (const std::uint32_t depth : {config.send_depth, config.receive_depth}) {
     if (!std::has_single_bit(depth) || depth > 65536) {
@@ -34,7 +39,7 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
     completed_.reserve(jetties_.size());
     parts_.make_event_room();
     advance_.reserve(jetties_.size());
-    transactions_.grow(static_cast<std::uint32_t>(jetties_.size()) * parts_.config.transactions_per_jetty);
+    grow_gently(transactions_, segment_room_.fit(static_cast<std::uint32_t>(jetties_.size())));
     backoff_.reserve(transactions_.capacity());
   }
   Jetty& made = *jetties_[at];
@@ -86,7 +91,7 @@ std::uint32_t Initiator::jetty_waiting_for(verbs::PeerId id) const {
   for (std::size_t at = 0; at < jetties_.size(); ++at) {
     const auto& requests = jetties_[at]->requests;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      if (!requests[i].done && requests[i].request.peer == id) {
+      if (!requests[i].done && requests[i].peer == id) {
         return static_cast<std::uint32_t>(at) + kFirstJettyId;
       }
     }
@@ -164,33 +169,31 @@ PostStatus Initiator::post(TimePs, std::uint32_t jetty_id, const verbs::WorkRequ
   ++owner->completions_reserved;
   const std::uint64_t number = owner->posted();
   const bool entry_present = submission == engine::Submission::kInHand;
-  parts_.payloads.retain(request.inline_data.buffer);
-  owner->requests.emplace_back(request, entry_present);
+  const PostedRequest& posted = owner->requests.emplace_back(request, entry_present);
+  if (posted.inlined) parts_.payloads.retain(request.inline_data.buffer);
   if (entry_present) {
-    want_advance(jetty_id);
+    if (!parts_.express.issue(*owner, jetty_id)) want_advance(*owner, jetty_id);
     return PostStatus::kOk;
   }
-  engine::Access access;
-  access.kind = engine::AccessKind::kFetchWorkRequest;
+  engine::Access& access =
+      parts_.accesses.request(engine::AccessKind::kFetchWorkRequest, {.owner = AccessOwner::kWorkRequest,
+                                                                      .object = jetty_id,
+                                                                      .generation = owner->generation,
+                                                                      .detail = number});
   access.queue = jetty_id;
   access.stream = jetty_id;
   access.length = kWorkRequestBytes;
   access.address = owner->config.send_ring + (number & (owner->config.send_depth - 1)) * kWorkRequestBytes;
   access.operation = request.operation;
-  PendingAccess pending;
-  pending.owner = AccessOwner::kWorkRequest;
-  pending.object = jetty_id;
-  pending.generation = owner->generation;
-  pending.detail = number;
-  parts_.accesses.request(access, pending);
   return PostStatus::kOk;
 }
 
 void Initiator::work_request_done(const PendingAccess& owner, engine::AccessStatus status) {
-  PostedRequest& posted = jetty(owner.object).posted_request(owner.detail);
+  Jetty& of = jetty(owner.object);
+  PostedRequest& posted = of.posted_request(owner.detail);
   posted.entry_present = true;
   if (status != engine::AccessStatus::kDone) posted.status = CompletionStatus::kLocalOperation;
-  want_advance(owner.object);
+  want_advance(of, owner.object);
 }
 
 void Initiator::lose(std::uint32_t jetty_id) {
@@ -201,16 +204,15 @@ void Initiator::lose(std::uint32_t jetty_id) {
   owner.failed = true;
   parts_.raise({engine::AsyncEventKind::kQueueError, jetty_id});
   while (!owner.receives.empty()) {
-    verbs::Completion completion;
+    PendingCompletion completion;
     completion.id = owner.receives.front().id;
     completion.kind = verbs::CompletionKind::kReceive;
     completion.verb = Verb::kSend;
     completion.status = CompletionStatus::kFlushed;
-    completion.queue = jetty_id;
     owner.receives.pop_front();
     complete(jetty_id, completion, jetty_id);
   }
-  want_advance(jetty_id);
+  want_advance(owner, jetty_id);
 }
 
 // Writes the context record anew.
@@ -233,23 +235,21 @@ PostStatus Initiator::post_receive(std::uint32_t jetty_id, const verbs::ReceiveR
     return PostStatus::kQueueFull;
   }
   ++owner->completions_reserved;
-  owner->receives.push_back(receive);
+  owner->receives.emplace_back(receive);
   return PostStatus::kOk;
 }
 
-void Initiator::report(std::uint32_t jetty_id) {
-  Jetty& owner = jetty(jetty_id);
+[[gnu::noinline]] void Initiator::report(Jetty& owner, std::uint32_t jetty_id) {
   // [UB-Base 2.0.1 7.4, ODR bit 2] In-order requests are reported in posting order among themselves. The
   // others were reported when they ended, and they hold nobody up.
-  while (owner.report_next < owner.posted()) {
+  const std::uint64_t end = owner.posted();
+  for (; owner.report_next < end; ++owner.report_next) {
     PostedRequest& posted = owner.posted_request(owner.report_next);
-    if (posted.request.completion_in_order) {
-      if (!posted.done) break;
-      push_completion(jetty_id, posted);
-    }
-    ++owner.report_next;
+    if (!posted.completion_in_order) continue;
+    if (!posted.done) break;
+    push_completion(owner, jetty_id, posted);
   }
-  while (!owner.requests.empty() && owner.head < owner.report_next && owner.requests.front().reported) {
+  while (owner.head < owner.report_next && owner.requests.front().reported) {
     // A request that failed before its turn leaves when the cursor has passed it.
     if (owner.cursor <= owner.head) owner.cursor = owner.head + 1;
     owner.requests.pop_front();
@@ -257,45 +257,47 @@ void Initiator::report(std::uint32_t jetty_id) {
   }
 }
 
-void Initiator::push_completion(std::uint32_t jetty_id, PostedRequest& posted) {
+void Initiator::push_completion(Jetty& owner, std::uint32_t jetty_id, PostedRequest& posted) {
   posted.reported = true;
-  if (!posted.request.signaled && posted.status == CompletionStatus::kSuccess) {
-    --jetty(jetty_id).completions_reserved;
+  if (!posted.signaled && posted.status == CompletionStatus::kSuccess) {
+    --owner.completions_reserved;
     return;
   }
-  verbs::Completion completion;
-  completion.id = posted.request.id;
+  PendingCompletion& completion = add_completion(owner, jetty_id, false, posted.operation, jetty_id);
+  const bool atomic = verbs::is_atomic(posted.verb);
+  completion.id = posted.id;
   completion.status = posted.status;
-  completion.kind = verbs::CompletionKind::kSend;
-  completion.verb = posted.request.verb;
-  completion.length = verbs::is_atomic(posted.request.verb) ? posted.request.width : posted.request.length;
-  completion.queue = jetty_id;
-  completion.atomic_result = posted.atomic_result;
-  completion.operation = posted.request.operation;
-  complete(jetty_id, completion, jetty_id);
+  completion.verb = posted.verb;
+  completion.length = atomic ? posted.width : posted.length;
+  if (atomic) completion.value = posted.atomic_result();
+  completion.operation = posted.operation;
 }
 
-void Initiator::complete(std::uint32_t jetty_id, const verbs::Completion& completion, std::uint64_t stream) {
-  Jetty& owner = jetty(jetty_id);
+void Initiator::complete(std::uint32_t jetty_id, const PendingCompletion& completion, std::uint64_t stream) {
+  add_completion(jetty(jetty_id), jetty_id, completion.kind == verbs::CompletionKind::kReceive,
+                 completion.operation, stream) = completion;
+}
+
+// A fresh record at the end of the queue, whose write is under way.
+PendingCompletion& Initiator::add_completion(Jetty& owner, std::uint32_t jetty_id, bool at_target,
+                                             wire::OperationTag operation, std::uint64_t stream) {
   ++parts_.counters.completions;
   const std::uint64_t number = owner.completion_head + owner.completions.size();
-  owner.completions.emplace_back(completion, false);
   const std::uint32_t records = owner.config.send_depth + owner.config.receive_depth;
-  engine::Access access;
-  access.kind = engine::AccessKind::kWriteCompletion;
+  engine::Access& access =
+      parts_.accesses.request(engine::AccessKind::kWriteCompletion, {.owner = AccessOwner::kCompletion,
+                                                                     .object = jetty_id,
+                                                                     .generation = owner.generation,
+                                                                     .detail = number});
   access.queue = jetty_id;
   access.stream = stream;
   access.order = verbs::AccessOrder::kRelease;  // After the data that it announces.
-  access.at_target = completion.kind == verbs::CompletionKind::kReceive;
+  access.at_target = at_target;
   access.length = kCompletionBytes;
-  access.address = owner.config.completion_ring + number % records * kCompletionBytes;
-  access.operation = completion.operation;
-  PendingAccess pending;
-  pending.owner = AccessOwner::kCompletion;
-  pending.object = jetty_id;
-  pending.generation = owner.generation;
-  pending.detail = number;
-  parts_.accesses.request(access, pending);
+  access.address = owner.config.completion_ring + owner.completion_place * kCompletionBytes;
+  if (++owner.completion_place == records) owner.completion_place = 0;
+  access.operation = operation;
+  return owner.completions.emplace_back();
 }
 
 void Initiator::completion_done(const PendingAccess& owner, engine::AccessStatus status) {
@@ -304,7 +306,7 @@ void Initiator::completion_done(const PendingAccess& owner, engine::AccessStatus
   PendingCompletion& record = of.completions[static_cast<std::size_t>(owner.detail - of.completion_head)];
   record.visible = true;
   if (status != engine::AccessStatus::kDone) {
-    if (record.completion.ok()) record.completion.status = CompletionStatus::kLocalOperation;
+    if (record.status == CompletionStatus::kSuccess) record.status = CompletionStatus::kLocalOperation;
     parts_.raise({engine::AsyncEventKind::kCompletionError, owner.object});
   }
   if (of.listed || !of.completions.front().visible) return;
@@ -315,7 +317,7 @@ void Initiator::completion_done(const PendingAccess& owner, engine::AccessStatus
 bool Initiator::poll(std::uint32_t jetty_id, verbs::Completion& out) {
   Jetty* owner = find(jetty_id);
   if (owner == nullptr || owner->completions.empty() || !owner->completions.front().visible) return false;
-  out = owner->completions.front().completion;
+  owner->completions.front().show(jetty_id, out);
   owner->completions.pop_front();
   ++owner->completion_head;
   --owner->completions_reserved;
@@ -354,15 +356,16 @@ void Initiator::describe_waiting(std::vector<std::string>& out) const {
       what = "packet numbers";
     }
     out.push_back(fmt::format("jetty {}: {} requests outstanding; the oldest ({}, id {}) waits for {}",
-                              at + kFirstJettyId, owner->requests.size(), verbs::name(first.request.verb),
-                              first.request.id, what));
+                              at + kFirstJettyId, owner->requests.size(), verbs::name(first.verb), first.id,
+                              what));
   }
 }
 
 void Initiator::release_buffers() {
   for (const auto& owner : jetties_) {
     for (std::size_t i = 0; i < owner->requests.size(); ++i) {
-      parts_.payloads.release(owner->requests[i].request.inline_data.buffer);
+      const PostedRequest& posted = owner->requests[i];
+      if (posted.inlined) parts_.payloads.release(posted.inline_data.buffer);
     }
   }
 }

@@ -76,14 +76,13 @@ bool Initiator::receive(TimePs now, std::uint32_t channel, const wire::Packet& p
     transaction.answer_info = response.info;
   }
   if (packet.ub.rtph.last) {
-    answer(index, response);
+    answer(transaction, response);
     // The target answers when it has the last packet, so a good answer confirms every packet of the request.
-    if (good && transaction.state == TransactionState::kAwaiting &&
+    if (good && transaction.state == TransactionState::kAwaiting && transaction.packets_unconfirmed > 0 &&
         transaction.first_number + transaction.packets_numbered <= parts_.tp.channel(channel).send_cursor) {
       ++transaction.steps_deferred;  // Not to be finished before this packet has been worked off.
-      parts_.tp.confirm_delivered(now, channel, transaction.first_number,
-                                  transaction.first_number + transaction.packets_numbered);
-      --transactions_[index].steps_deferred;
+      parts_.tp.confirm_delivered(now, channel, transaction);
+      --transaction.steps_deferred;
     }
   }
   const ContextKey key{ContextKind::kJetty, response.requester_id - kFirstJettyId};
@@ -129,60 +128,49 @@ void Initiator::step_response(TimePs now, std::uint32_t index, const wire::Packe
 
 void Initiator::place_data(std::uint32_t index, std::uint32_t offset, const wire::Payload& data) {
   const Transaction& transaction = transactions_[index];
-  const verbs::WorkRequest& request = jetty(transaction.jetty).posted_request(transaction.request).request;
-  std::uint64_t to = std::uint64_t{transaction.message_offset} + offset;
-  std::uint32_t done = 0;
-  for (std::uint8_t i = 0; i < request.local_count && done < data.length; ++i) {
-    const verbs::ScatterEntry& entry = request.local[i];
-    if (to >= entry.length) {
-      to -= entry.length;
-      continue;
-    }
-    const auto piece =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(entry.length - to, data.length - done));
-    write_local(index, entry.address + to, wire::slice(data, done, piece));
-    to = 0;
-    done += piece;
-  }
+  const PostedRequest& request = jetty(transaction.jetty).posted_request(transaction.request);
+  for_each_part(request.local, request.local_count, std::uint64_t{transaction.message_offset} + offset,
+                data.length, [&](std::uint64_t address, std::uint32_t length, std::uint32_t done) {
+                  write_local(index, address, wire::slice(data, done, length));
+                });
 }
 
 void Initiator::place_atomic(std::uint32_t index, const wire::Payload& data) {
   Transaction& transaction = transactions_[index];
   PostedRequest& posted = jetty(transaction.jetty).posted_request(transaction.request);
-  const std::uint32_t width = posted.request.width;
+  const std::uint32_t width = posted.width;
   if (data.length != width) {
     transaction.status = CompletionStatus::kResponseLength;
     return;
   }
   std::array<std::byte, 16> big{};
   wire::fill(data, std::span(big).first(width));
-  wire::decode_operand(big.data(), width, posted.atomic_result[0], posted.atomic_result[1]);
-  if (posted.request.local_count == 0) return;
+  std::array<std::uint64_t, 2> result{};
+  wire::decode_operand(big.data(), width, result[0], result[1]);
+  posted.set_atomic_result(result);
+  if (posted.local_count == 0) return;
   const wire::BufferId buffer = parts_.payloads.acquire(width);
   std::byte* bytes = parts_.payloads.data(buffer);
-  std::memcpy(bytes, posted.atomic_result.data(), width);
-  write_local(index, posted.request.local[0].address, wire::bytes_payload(bytes, width, buffer));
+  std::memcpy(bytes, result.data(), width);
+  write_local(index, posted.local.address[0], wire::bytes_payload(bytes, width, buffer));
   parts_.payloads.release(buffer);
 }
 
 void Initiator::write_local(std::uint32_t index, std::uint64_t address, const wire::Payload& data) {
   Transaction& transaction = transactions_[index];
-  engine::Access access;
-  access.kind = engine::AccessKind::kWrite;
+  parts_.payloads.retain(data.buffer);
+  ++transaction.writes_open;
+  engine::Access& access =
+      parts_.accesses.request(engine::AccessKind::kWrite, {.owner = AccessOwner::kResponseWrite,
+                                                           .object = index,
+                                                           .generation = transaction.generation,
+                                                           .buffer = data.buffer});
   access.queue = transaction.jetty;
   access.stream = transaction.jetty;
   access.address = address;
   access.length = data.length;
   access.data = data;
   access.operation = operation_of(index);
-  PendingAccess owner;
-  owner.owner = AccessOwner::kResponseWrite;
-  owner.object = index;
-  owner.generation = transaction.generation;
-  owner.buffer = data.buffer;
-  parts_.payloads.retain(data.buffer);
-  ++transaction.writes_open;
-  parts_.accesses.request(access, owner);
 }
 
 void Initiator::response_write_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status) {
@@ -196,10 +184,9 @@ void Initiator::response_write_done(TimePs now, const PendingAccess& owner, engi
   try_finish(now, owner.object);
 }
 
-void Initiator::answer(std::uint32_t index, const wire::Atah& response) {
-  Transaction& transaction = transactions_[index];
+void Initiator::answer(Transaction& transaction, const wire::Atah& response) {
   transaction.answered = true;
-  stop_awaiting(index);
+  stop_awaiting(transaction);
   if (transaction.status != CompletionStatus::kSuccess) return;
   switch (transaction.answer_status) {
     case wire::UbResponseStatus::kSuccess:
@@ -225,17 +212,6 @@ void Initiator::answer(std::uint32_t index, const wire::Atah& response) {
       break;
   }
   transaction.status = CompletionStatus::kRemoteOperation;
-}
-
-void Initiator::confirmed(TimePs now, std::uint32_t index) {
-  const Transaction& transaction = transactions_[index];
-  --transactions_[index].packets_unconfirmed;
-  if (transaction.packets_unconfirmed == 0 && transaction.state == TransactionState::kAwaiting &&
-      !transaction.answered) {
-    await_answer(now, index);
-    return;
-  }
-  try_finish(now, index);
 }
 
 }  // namespace wharf::ub

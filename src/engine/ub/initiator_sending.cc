@@ -63,11 +63,9 @@ wire::TaOpcode segment_opcode(Verb verb, bool last) {
 
 }  // namespace
 
-void Initiator::want_advance(std::uint32_t jetty_id) {
-  Jetty& owner = jetty(jetty_id);
-  if (owner.advance_listed) return;
-  owner.advance_listed = true;
-  advance_.push_back(jetty_id);
+bool Initiator::may_advance(const Jetty& owner) const {
+  // Touching the context cache has an effect of its own.
+  return owner.cursor < owner.posted() || owner.ordered_head != kNoRequest || parts_.contexts.limited();
 }
 
 void Initiator::settle_listed(TimePs now) {
@@ -92,7 +90,7 @@ void Initiator::advance(TimePs now, std::uint32_t jetty_id) {
     owner.advance_deferred = true;
     const std::uint64_t at = std::min(owner.cursor, owner.posted() - 1);
     parts_.contexts.defer(key, {.step = DeferredStep::kJettyAdvance, .object = jetty_id},
-                          owner.posted_request(std::max(at, owner.head)).request.operation, false);
+                          owner.posted_request(std::max(at, owner.head)).operation, false);
     return;
   }
   // A strong request that was let go after the cursor had passed it comes first.
@@ -120,26 +118,29 @@ bool Initiator::admit(TimePs now, Jetty& owner, std::uint64_t number) {
   PostedRequest& posted = owner.posted_request(number);
   // [UB-Base 2.0.1 7.4; URMA fence] Earlier reads and atomics must have answered; writes and sends are not
   // waited for.
-  if (posted.request.fence && owner.reads_unfinished > 0) {
+  if (posted.fence && owner.reads_unfinished > 0) {
     if (posted.waiting_since == kNever) posted.waiting_since = now;
     return false;
   }
   posted.admitted = true;
-  parts_.span(posted.request.operation, trace::Stage::kOrderWait, posted.waiting_since, now);
-  posted.waiting_since = kNever;
-  if (reads_or_atomic(posted.request.verb)) ++owner.reads_unfinished;
-  if (posted.request.order == verbs::OrderTag::kNone) return true;
-  posted.ordered_previous = owner.ordered_tail;
-  posted.ordered_next = kNoRequest;
+  if (posted.waiting_since != kNever) {
+    parts_.span(posted.operation, trace::Stage::kOrderWait, posted.waiting_since, now);
+    posted.waiting_since = kNever;
+  }
+  if (reads_or_atomic(posted.verb)) ++owner.reads_unfinished;
+  if (posted.order == verbs::OrderTag::kNone) return true;
+  posted.ordered_before = 0;
+  posted.ordered_behind = 0;
   if (owner.ordered_tail == kNoRequest) {
     owner.ordered_head = number;
   } else {
-    owner.posted_request(owner.ordered_tail).ordered_next = number;
+    posted.ordered_before = static_cast<std::uint16_t>(number - owner.ordered_tail);
+    owner.posted_request(owner.ordered_tail).ordered_behind = posted.ordered_before;
   }
   owner.ordered_tail = number;
   // [UB-Base 2.0.1 7.4] ROI: a strong request goes when every earlier relaxed or strong one has answered.
   // Later requests of other tags may pass it meanwhile, and it never waits for them.
-  if (posted.request.order == verbs::OrderTag::kStrong && owner.ordered_head != number) {
+  if (posted.order == verbs::OrderTag::kStrong && owner.ordered_head != number) {
     posted.parked = true;
     posted.waiting_since = now;
   }
@@ -149,8 +150,7 @@ bool Initiator::admit(TimePs now, Jetty& owner, std::uint64_t number) {
 bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t number) {
   Jetty& owner = jetty(jetty_id);
   PostedRequest& posted = owner.posted_request(number);
-  const verbs::WorkRequest& request = posted.request;
-  const Peer& target = peers_[request.peer];
+  const Peer& target = peers_[posted.peer];
   const bool unreachable = !target.used || parts_.tp.channel(target.channel).state != ChannelState::kReady;
   // Its status says so already when its work-queue entry could not be read.
   if (unreachable || owner.failed || posted.status != CompletionStatus::kSuccess) {
@@ -159,13 +159,16 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
           target.used && !owner.failed ? CompletionStatus::kRetryExhausted : CompletionStatus::kFlushed;
     }
     posted.failed = true;
-    if (posted.segments_open == 0) finish_request(now, jetty_id, number);
+    if (posted.segments_open == 0) finish_request(now, owner, jetty_id, number);
     return true;
   }
   const std::uint64_t space = owner.transactions.size();
   if (owner.tassn_next - owner.tassn_oldest >= space) return false;
+  // One who is refused holds places, and goes on when one of its own comes back.
+  if (!segment_room_.has(owner.segments_held)) return false;
   const std::uint32_t index = transactions_.acquire();
-  WHARF_CHECK(index != kNoSlot);  // create() made room for the TASSN space of every jetty.
+  WHARF_CHECK(index != kNoSlot);  // create() made room for what segment_room_ grants.
+  segment_room_.take(owner.segments_held);
   const std::uint32_t generation = transactions_[index].generation;
   Transaction& made = *std::construct_at(&transactions_[index]);
   made.generation = generation;
@@ -175,14 +178,14 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
   made.tassn = owner.tassn_next++;
   made.message_offset = posted.issued;
   made.waiting_since = now;
-  if (verbs::is_atomic(request.verb)) {
-    made.length = request.width;
+  if (verbs::is_atomic(posted.verb)) {
+    made.length = posted.width;
     made.last_segment = true;
   } else {
-    made.length = std::min(parts_.config.segment_bytes, request.length - posted.issued);
-    made.last_segment = posted.issued + made.length == request.length;
+    made.length = std::min(parts_.config.segment_bytes, posted.length - posted.issued);
+    made.last_segment = posted.issued + made.length == posted.length;
   }
-  made.opcode = segment_opcode(request.verb, made.last_segment);
+  made.opcode = segment_opcode(posted.verb, made.last_segment);
   owner.transactions[made.tassn & (space - 1)] = index;
   posted.issued += made.length;
   posted.issued_all = made.last_segment;
@@ -192,17 +195,9 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
   return true;
 }
 
-std::uint32_t Initiator::payload_length(std::uint32_t index) const {
-  const Transaction& transaction = transactions_[index];
-  return (wire::ta_layout(transaction.opcode) & wire::kTaPayload) != 0 ? transaction.length : 0;
-}
-
 wire::OperationTag Initiator::operation_of(std::uint32_t index) const {
   const Transaction& transaction = transactions_[index];
-  return const_cast<Initiator*>(this)
-      ->jetty(transaction.jetty)
-      .posted_request(transaction.request)
-      .request.operation;
+  return const_cast<Initiator*>(this)->jetty(transaction.jetty).posted_request(transaction.request).operation;
 }
 
 void Initiator::numbering_begins(TimePs now, std::uint32_t index) {
@@ -210,67 +205,60 @@ void Initiator::numbering_begins(TimePs now, std::uint32_t index) {
   transaction.state = TransactionState::kSending;
   transaction.counted = true;
   ++parts_.tp.channel(transaction.channel).requests_open;
-  parts_.span(operation_of(index), trace::Stage::kWindowWait, transaction.waiting_since, now);
+  if (parts_.traces())
+    parts_.span(operation_of(index), trace::Stage::kWindowWait, transaction.waiting_since, now);
   transaction.waiting_since = kNever;
-}
-
-void Initiator::numbered(std::uint32_t index, std::uint64_t number) {
-  Transaction& transaction = transactions_[index];
-  if (transaction.packets_numbered++ == 0) transaction.first_number = number;
-  ++transaction.packets_unconfirmed;
 }
 
 void Initiator::numbered_all(TimePs now, std::uint32_t index) {
   Transaction& transaction = transactions_[index];
   transaction.state = TransactionState::kAwaiting;
-  jetty(transaction.jetty).posted_request(transaction.request).in_numbering = false;
-  const std::uint32_t jetty_id = transaction.jetty;
-  want_advance(jetty_id);
+  Jetty& owner = jetty(transaction.jetty);
+  PostedRequest& posted = owner.posted_request(transaction.request);
+  posted.in_numbering = false;
+  // The usual end of a turn: what advance() would do for the newest request that has all its segments.
+  if (owner.cursor == transaction.request && posted.issued_all && owner.cursor + 1 == owner.posted() &&
+      !parts_.contexts.limited() && owner.ordered_head == kNoRequest && !owner.advance_listed) {
+    ++owner.cursor;
+  } else {
+    want_advance(owner, transaction.jetty);
+  }
   try_finish(now, index);
 }
 
-void Initiator::fetch_data(std::uint32_t channel, TxPacket& packet) {
+void Initiator::fetch_data(std::uint32_t channel, TxPacket& packet, std::uint64_t reference) {
   const Transaction& transaction = transactions_[packet.object];
-  const verbs::WorkRequest& request = jetty(transaction.jetty).posted_request(transaction.request).request;
-  std::uint64_t from = std::uint64_t{transaction.message_offset} + packet.offset;
-  if (request.inline_data.kind != wire::PayloadKind::kNone) {
+  const PostedRequest& request = jetty(transaction.jetty).posted_request(transaction.request);
+  const std::uint64_t from = std::uint64_t{transaction.message_offset} + packet.offset;
+  if (request.inlined) {
     packet.data = wire::slice(request.inline_data, static_cast<std::uint32_t>(from), packet.length);
     parts_.payloads.retain(packet.data.buffer);
     return;
   }
   packet.state = PacketState::kFetching;
   packet.fetches_open = 0;
-  PendingAccess owner;
-  owner.owner = AccessOwner::kPacketData;
-  owner.object = channel;
-  owner.generation = parts_.tp.channel(channel).generation;
-  owner.detail = packet.logical;
-  engine::Access access;
-  access.kind = engine::AccessKind::kRead;
-  access.queue = transaction.jetty;
-  access.stream = transaction.jetty;
-  access.operation = request.operation;
-  std::uint32_t left = packet.length;
-  for (std::uint8_t i = 0; i < request.local_count && left > 0; ++i) {
-    const verbs::ScatterEntry& entry = request.local[i];
-    if (from >= entry.length) {
-      from -= entry.length;
-      continue;
-    }
-    const auto piece = static_cast<std::uint32_t>(std::min<std::uint64_t>(entry.length - from, left));
-    if (piece < packet.length && packet.data.buffer == wire::kNoBuffer) {
-      const wire::BufferId buffer = parts_.payloads.acquire(packet.length);
-      packet.data = wire::bytes_payload(parts_.payloads.data(buffer), packet.length, buffer);
-    }
-    access.address = entry.address + from;
-    access.length = piece;
-    owner.offset = packet.length - left;
-    ++packet.fetches_open;
-    parts_.accesses.request(access, owner);
-    from = 0;
-    left -= piece;
-  }
-  WHARF_CHECK(left == 0);
+  const PendingAccess owner{.owner = AccessOwner::kPacketData,
+                            .object = channel,
+                            .generation = parts_.tp.channel(channel).generation,
+                            .detail = reference};
+  const std::uint32_t found = for_each_part(
+      request.local, request.local_count, from, packet.length,
+      [&](std::uint64_t address, std::uint32_t length, std::uint32_t done) {
+        if (length < packet.length && packet.data.buffer == wire::kNoBuffer) {
+          const wire::BufferId buffer = parts_.payloads.acquire(packet.length);
+          packet.data = wire::bytes_payload(parts_.payloads.data(buffer), packet.length, buffer);
+        }
+        PendingAccess part = owner;
+        part.offset = done;
+        ++packet.fetches_open;
+        engine::Access& access = parts_.accesses.request(engine::AccessKind::kRead, part);
+        access.queue = transaction.jetty;
+        access.stream = transaction.jetty;
+        access.operation = request.operation;
+        access.address = address;
+        access.length = length;
+      });
+  WHARF_CHECK(found == packet.length);
 }
 
 void Initiator::fetch_failed(std::uint32_t index, engine::AccessStatus status) {
@@ -282,11 +270,11 @@ void Initiator::fetch_failed(std::uint32_t index, engine::AccessStatus status) {
 
 void Initiator::fill_packet(const TxPacket& packet, bool again, wire::Packet& out) const {
   const Transaction& transaction = transactions_[packet.object];
-  const verbs::WorkRequest& request =
-      const_cast<Initiator*>(this)->jetty(transaction.jetty).posted_request(transaction.request).request;
-  const Peer& target = peers_[request.peer];
+  const PostedRequest& request =
+      const_cast<Initiator*>(this)->jetty(transaction.jetty).posted_request(transaction.request);
   out.operation = request.operation;
-  wire::Btah& header = wire::use_request(out.ub);
+  out.ub.transaction = wire::UbTransaction::kRequest;  // The packet is fresh: its request is all zero.
+  wire::Btah& header = out.ub.request;
   wire::UbPacket::RequestExtension& extension = out.ub.extension;
   header.opcode = transaction.opcode;
   header.tassn = static_cast<std::uint16_t>(transaction.tassn);
@@ -304,23 +292,31 @@ void Initiator::fill_packet(const TxPacket& packet, bool again, wire::Packet& ou
     extension.maetah.length = (layout & wire::kTaPayload) != 0 ? out.payload.length : transaction.length;
     extension.token_value = request.remote.token.value;
   } else {
-    extension.token_value = target.token;
+    extension.token_value = peers_[request.peer].token;
   }
   // Choice: TVETAH is sent when there is a value; a missing value is the value 0.
   header.token_value_present = extension.token_value != 0;
+  constexpr std::uint16_t kRare =
+      wire::kTaTarget | wire::kTaImmediate | wire::kTaNotify | wire::kTaInvalidate | wire::kTaOperand;
+  if ((layout & kRare) != 0) fill_extension(request, layout, extension);
+}
+
+void Initiator::fill_extension(const PostedRequest& request, std::uint16_t layout,
+                               wire::UbPacket::RequestExtension& extension) const {
   if ((layout & wire::kTaTarget) != 0) {
-    extension.mtetah.target_id = target.jetty;
+    extension.mtetah.target_id = peers_[request.peer].jetty;
     extension.mtetah.target_type = wire::TargetContextType::kJetty;
   }
   if ((layout & wire::kTaImmediate) != 0) {
     extension.immediate = request.immediate;
   } else if ((layout & wire::kTaNotify) != 0) {
-    extension.notify = {request.notify.address, request.immediate, request.notify.token.id,
-                        request.notify.token.value};
+    extension.notify = {request.notify.at.address, request.notify.data, request.notify.at.token.id,
+                        request.notify.at.token.value};
   } else if ((layout & wire::kTaInvalidate) != 0) {
     extension.invalidate = {request.invalidate.id, request.invalidate.value};
   } else if ((layout & wire::kTaOperand) != 0) {
-    extension.operands = {request.operand[0], request.operand[1], request.compare[0], request.compare[1]};
+    extension.operands = {request.operands.operand[0], request.operands.operand[1],
+                          request.operands.compare[0], request.operands.compare[1]};
   }
 }
 

@@ -2,8 +2,10 @@
 // One jetty: its send, receive and completion queues, and the ordering state of its requests.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/check.h"
@@ -23,34 +25,205 @@ inline constexpr std::uint64_t kNoRequest = ~std::uint64_t{0};
 /// JettyRecord::state.
 enum class JettyState : std::uint8_t { kReset = 0, kReady = 1, kSuspended = 2, kError = 3 };
 
-/// A work request from post() until its turn to be reported has passed.
+/// Up to four pieces of local memory; those beyond the count that is kept with them mean nothing.
+struct LocalPieces {
+  LocalPieces() = default;
+  LocalPieces(const std::array<verbs::ScatterEntry, verbs::kMaxScatterEntries>& from, std::uint8_t count) {
+    for (std::uint8_t i = 0; i < count; ++i) {
+      address[i] = from[i].address;
+      length[i] = from[i].length;
+    }
+  }
+  std::array<std::uint64_t, verbs::kMaxScatterEntries> address;
+  std::array<std::uint32_t, verbs::kMaxScatterEntries> length;
+};
+
+/// Calls act(address, length, done) for each part of the pieces that the `length` bytes from byte `from` on
+/// cover; `done` counts the bytes before it. Gives the bytes that lie in the pieces.
+template <typename Act>
+std::uint32_t for_each_part(const LocalPieces& pieces, std::uint8_t count, std::uint64_t from,
+                            std::uint32_t length, Act&& act) {
+  std::uint32_t done = 0;
+  for (std::uint8_t i = 0; i < count && done < length; ++i) {
+    if (from >= pieces.length[i]) {
+      from -= pieces.length[i];
+      continue;
+    }
+    const auto part =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(pieces.length[i] - from, length - done));
+    act(pieces.address[i] + from, part, done);
+    from = 0;
+    done += part;
+  }
+  return done;
+}
+
+/// A work request from post() until its turn to be reported has passed: what the engine needs of it, in the
+/// fewest bytes, because every queue holds as many as it is deep.
 struct PostedRequest {
-  PostedRequest() = default;
-  PostedRequest(const verbs::WorkRequest& posted, bool in_hand) : request(posted), entry_present(in_hand) {}
+  PostedRequest() {}
+  PostedRequest(const verbs::WorkRequest& posted, bool in_hand)
+      : id(posted.id),
+        operation(posted.operation),
+        remote(posted.remote),
+        length(posted.length),
+        peer(posted.peer),
+        local_count(posted.local_count),
+        width(posted.width),
+        verb(posted.verb),
+        order(posted.order),
+        signaled(posted.signaled),
+        fence(posted.fence),
+        solicited(posted.solicited),
+        completion_in_order(posted.completion_in_order),
+        inlined(posted.inline_data.kind != wire::PayloadKind::kNone && !verbs::is_atomic(posted.verb)),
+        entry_present(in_hand) {
+    if (inlined) {
+      inline_data = posted.inline_data;
+    } else {
+      std::construct_at(&local, posted.local, posted.local_count);
+    }
+    switch (posted.verb) {
+      case verbs::Verb::kWriteImm:
+      case verbs::Verb::kSendImm:
+        immediate = posted.immediate;
+        break;
+      case verbs::Verb::kWriteNotify:
+        notify = {posted.notify, posted.immediate};
+        break;
+      case verbs::Verb::kSendInvalidate:
+        invalidate = posted.invalidate;
+        break;
+      case verbs::Verb::kRead:
+      case verbs::Verb::kWrite:
+      case verbs::Verb::kSend:
+      case verbs::Verb::kLoad:
+      case verbs::Verb::kStore:
+        break;
+      case verbs::Verb::kCompareSwap:
+      case verbs::Verb::kSwap:
+      case verbs::Verb::kAtomicStore:
+      case verbs::Verb::kAtomicLoad:
+      case verbs::Verb::kFetchAdd:
+      case verbs::Verb::kFetchSub:
+      case verbs::Verb::kFetchAnd:
+      case verbs::Verb::kFetchOr:
+      case verbs::Verb::kFetchXor:
+        operands = {posted.operand, posted.compare};
+        set_atomic_result({});
+        break;
+    }
+  }
 
-  verbs::WorkRequest request;
-  bool entry_present = false;  ///< The engine has its work-queue entry.
-  bool admitted = false;       ///< Its turn has come; ordering state counts it.
-  bool parked = false;         ///< Strong order: waits for earlier requests, later ones may pass it.
-  bool done = false;
-  bool reported = false;      ///< Its completion was written, or none was wanted.
-  bool failed = false;        ///< No further segments are issued.
-  bool in_numbering = false;  ///< One of its segments waits for packet numbers.
-  verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
-  std::uint32_t issued = 0;  ///< Message bytes that have been cut into segments.
-  bool issued_all = false;
-  std::uint32_t segments_open = 0;              ///< Transactions without an outcome.
-  std::uint64_t ordered_previous = kNoRequest;  ///< Neighbours among unfinished relaxed and strong requests.
-  std::uint64_t ordered_next = kNoRequest;
-  std::array<std::uint64_t, 2> atomic_result{};
+  struct Notify {
+    verbs::RemoteAddress at;
+    std::uint64_t data = 0;
+  };
+  struct Operands {
+    std::array<std::uint64_t, 2> operand{};
+    std::array<std::uint64_t, 2> compare{};
+  };
+
+  std::uint64_t id = 0;
+  wire::OperationTag operation;
+  verbs::RemoteAddress remote;
+  union {
+    LocalPieces local;
+    wire::Payload inline_data;  ///< `inlined`; holds a reference until the request ends.
+  };
+  union {
+    std::uint64_t immediate;  ///< Write_imm and Send_imm.
+    Notify notify;            ///< Write_notify.
+    verbs::SegmentToken invalidate;
+    Operands operands;  ///< Atomics.
+  };
   TimePs waiting_since = kNever;
-};
+  std::uint32_t length = 0;
+  verbs::PeerId peer = verbs::kNoPeer;
+  std::uint32_t issued = 0;          ///< Message bytes that have been cut into segments.
+  std::uint16_t segments_open = 0;   ///< Transactions without an outcome.
+  std::uint16_t ordered_before = 0;  ///< How far back the previous unfinished relaxed or strong request is,
+  std::uint16_t ordered_behind = 0;  ///< and how far on the next; 0: there is none.
+  std::uint8_t local_count = 0;
+  std::uint8_t width = 0;
+  verbs::Verb verb = verbs::Verb::kRead;
+  verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
+  verbs::OrderTag order : 2 = verbs::OrderTag::kNone;
+  bool signaled : 1 = true;
+  bool fence : 1 = false;
+  bool solicited : 1 = false;
+  bool completion_in_order : 1 = true;
+  bool inlined : 1 = false;
+  bool entry_present : 1 = false;  ///< The engine has its work-queue entry.
+  bool admitted : 1 = false;       ///< Its turn has come; ordering state counts it.
+  bool parked : 1 = false;         ///< Strong order: waits for earlier requests, later ones may pass it.
+  bool done : 1 = false;
+  bool reported : 1 = false;      ///< Its completion was written, or none was wanted.
+  bool failed : 1 = false;        ///< No further segments are issued.
+  bool in_numbering : 1 = false;  ///< One of its segments waits for packet numbers.
+  bool issued_all : 1 = false;
 
-/// A completion record that the host is writing or that waits for poll().
-struct PendingCompletion {
-  verbs::Completion completion;
-  bool visible = false;
+  /// An atomic's result lies where other requests have further pieces: it has one at most.
+  std::array<std::uint64_t, 2> atomic_result() const { return {local.address[2], local.address[3]}; }
+  void set_atomic_result(const std::array<std::uint64_t, 2>& value) {
+    local.address[2] = value[0];
+    local.address[3] = value[1];
+  }
 };
+static_assert(sizeof(PostedRequest) <= 152);
+
+/// A receive entry, from post_receive() until its completion.
+struct ReceiveEntry {
+  ReceiveEntry() = default;
+  explicit ReceiveEntry(const verbs::ReceiveRequest& posted)
+      : id(posted.id), local_count(posted.local_count), local(posted.local, posted.local_count) {}
+  /// Bytes that it has room for.
+  std::uint32_t capacity() const {
+    std::uint64_t total = 0;
+    for (std::uint8_t i = 0; i < local_count; ++i) total += local.length[i];
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(total, 0xffff'ffffU));
+  }
+  std::uint64_t id = 0;
+  std::uint8_t local_count = 0;
+  LocalPieces local;
+};
+static_assert(sizeof(ReceiveEntry) == 64);
+
+/// A completion record that the host is writing or that waits for poll(): a verbs::Completion in fewer bytes.
+struct PendingCompletion {
+  std::uint64_t id = 0;
+  wire::OperationTag operation;
+  std::array<std::uint64_t, 2> value{};  ///< Result of an atomic, or the immediate alone.
+  std::uint32_t length = 0;
+  std::uint32_t remote_host = 0;
+  std::uint32_t remote_queue = 0;
+  verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
+  verbs::Verb verb = verbs::Verb::kRead;
+  verbs::CompletionKind kind = verbs::CompletionKind::kSend;
+  bool has_immediate : 1 = false;
+  bool visible : 1 = false;
+
+  /// Gives it to the program that owns jetty `queue`.
+  void show(engine::QueueId queue, verbs::Completion& out) const {
+    std::construct_at(&out);
+    out.id = id;
+    out.status = status;
+    out.kind = kind;
+    out.verb = verb;
+    out.length = length;
+    out.queue = queue;
+    out.remote_host = remote_host;
+    out.remote_queue = remote_queue;
+    out.operation = operation;
+    if (has_immediate) {
+      out.has_immediate = true;
+      out.immediate = value[0];
+    } else {
+      out.atomic_result = value;
+    }
+  }
+};
+static_assert(sizeof(PendingCompletion) == 48);
 
 struct Jetty {
   JettyRecord record;  ///< In the context cache.
@@ -66,6 +239,7 @@ struct Jetty {
   std::uint64_t report_next = 0;            ///< The next in-order request to report.
   std::uint64_t ordered_head = kNoRequest;  ///< Oldest unfinished relaxed or strong request.
   std::uint64_t ordered_tail = kNoRequest;
+  std::uint32_t segments_held = 0;     ///< Places in the pool of transactions.
   std::uint32_t reads_unfinished = 0;  ///< Admitted reads and atomics without an outcome (fence).
   bool advance_deferred = false;       ///< A step for it waits for the context cache.
   bool advance_listed = false;         ///< Its next request is to be looked at when the engine settles.
@@ -76,12 +250,13 @@ struct Jetty {
   std::uint64_t tassn_oldest = 0;  ///< No segment below it is open.
 
   // Receive side.
-  Ring<verbs::ReceiveRequest> receives;
+  Ring<ReceiveEntry> receives;
   std::uint64_t receive_head = 0;  ///< Entries taken so far.
 
   // Completions: written in this order, shown in this order.
   Ring<PendingCompletion> completions;
   std::uint64_t completion_head = 0;
+  std::uint64_t completion_place = 0;  ///< Of the next record in the ring in host memory.
   std::uint32_t completions_reserved =
       0;                ///< Requests and entries that may still produce a record, and unread records.
   bool listed = false;  ///< In the engine's list of queues with records to poll.

@@ -17,6 +17,7 @@ using verbs::CompletionStatus;
 LoadStorePath::LoadStorePath(EngineParts& parts)
     : parts_(parts),
       slots_(parts.config.load_store_slots),
+      slot_of_(parts.config.load_store_slots),
       services_(parts.config.load_store_services),
       requests_(parts.config.load_store_slots),
       responses_(parts.config.load_store_services),
@@ -98,8 +99,12 @@ bool LoadStorePath::may_number(TimePs now, const Path& path) const {
   if (path.tassn_next - path.tassn_oldest >= kTassnSpan || silent(path)) return false;
   if (path.tassn_next % kReplayWindow != 0) return true;
   // The numbers come round: the target takes them for new from here on, and those of the next block soon.
+  return comes_round_at(path) <= now;
+}
+
+TimePs LoadStorePath::comes_round_at(const Path& path) {
   const std::size_t block = path.tassn_next / kReplayWindow % path.usable_at.size();
-  return max(path.usable_at[block], path.usable_at[(block + 1) % path.usable_at.size()]) <= now;
+  return max(path.usable_at[block], path.usable_at[(block + 1) % path.usable_at.size()]);
 }
 
 void LoadStorePath::number(std::uint32_t index) {
@@ -107,7 +112,7 @@ void LoadStorePath::number(std::uint32_t index) {
   Path& path = *paths_[slot.channel];
   slot.tassn = path.tassn_next++;
   slot.numbered = true;
-  path.slot_of[slot.tassn % kTassnSpan] = static_cast<std::uint16_t>(index + 1);
+  slot_of_.insert(outstanding_key(slot.channel, slot.tassn), index);
   queue_request(index);
 }
 
@@ -129,9 +134,7 @@ void LoadStorePath::serve_waiting(TimePs now, std::uint32_t channel) {
   if (timers_.get(path_timer(channel)) != kNever || path.probe_queued) return;
   if (!silent(path)) {
     if (path.tassn_next - path.tassn_oldest >= kTassnSpan) return;  // An answer, or its absence, will tell.
-    const std::size_t block = path.tassn_next / kReplayWindow % path.usable_at.size();
-    timers_.set(path_timer(channel),
-                max(path.usable_at[block], path.usable_at[(block + 1) % path.usable_at.size()]));
+    timers_.set(path_timer(channel), comes_round_at(path));
     return;
   }
   if (path.tassn_oldest != path.tassn_next) return;  // Requests that are still repeated do the probing.
@@ -199,11 +202,12 @@ void LoadStorePath::finish_slot(std::uint32_t index, CompletionStatus status, co
   timers_.set(index, kNever);
   Path& path = *paths_[slot.channel];
   if (slot.numbered) {
-    path.slot_of[slot.tassn % kTassnSpan] = 0;
+    slot_of_.erase(outstanding_key(slot.channel, slot.tassn));
   } else {
     path.waiting.remove(slots_, index, &Slot::next);
   }
-  while (path.tassn_oldest < path.tassn_next && path.slot_of[path.tassn_oldest % kTassnSpan] == 0) {
+  while (path.tassn_oldest < path.tassn_next &&
+         !slot_of_.contains(outstanding_key(slot.channel, path.tassn_oldest))) {
     ++path.tassn_oldest;
   }
   parts_.payloads.release(slot.access.data.buffer);
@@ -305,8 +309,8 @@ void LoadStorePath::receive_response(TimePs now, std::uint32_t channel, const wi
     answered(now, channel, path.tassn_next - 1);
     return;
   }
-  const std::uint16_t place = path.slot_of[response.tassn % kTassnSpan];
-  const std::uint32_t index = place == 0 ? kNoSlot : place - 1U;
+  const std::uint32_t* const found = slot_of_.find(outstanding_key(channel, response.tassn));
+  const std::uint32_t index = found == nullptr ? kNoSlot : *found;
   if (index == kNoSlot || static_cast<std::uint16_t>(slots_[index].tassn) != response.tassn ||
       slots_[index].sent_at == kNever) {
     ++parts_.counters.load_store_late_answers;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/flat_map.h"
 #include "base/index_list.h"
 #include "base/memory_use.h"
 #include "base/ring.h"
@@ -56,20 +57,23 @@ class ReplayRecord {
   void end(std::uint16_t tassn, std::uint8_t status);
 
  private:
-  /// kBarred: a number from before the source's first one.
-  enum : std::uint8_t { kUnseen = 0, kRunning = 1, kExecuted = 2, kBarred = 3 };
-  struct Slot {
-    std::uint8_t state : 2 = kBarred;
-    std::uint8_t status : 6 = 0;
-  };
-  Slot& slot(std::uint16_t tassn) { return slots_[tassn % kReplayWindow]; }
+  /// What four bits say of a number. From kExecuted on: its status on top. kBarred: a number from before the
+  /// source's first one.
+  enum : std::uint8_t { kBarred = 0, kUnseen = 1, kRunning = 2, kExecuted = 8 };
+  std::uint8_t get(std::uint16_t tassn) const {
+    return slots_[tassn % kReplayWindow / 2] >> (tassn % 2 * 4) & 15U;
+  }
+  void set(std::uint16_t tassn, std::uint8_t what) {
+    std::uint8_t& both = slots_[tassn % kReplayWindow / 2];
+    both = static_cast<std::uint8_t>((both & (0xf0U >> (tassn % 2 * 4))) | unsigned{what} << (tassn % 2 * 4));
+  }
   bool remembers(std::uint16_t tassn) const {
     const auto behind = static_cast<std::uint16_t>(next_ - tassn);
     return behind >= 1 && behind <= kReplayWindow;
   }
 
   std::uint16_t next_;  ///< One past the newest number seen.
-  std::array<Slot, kReplayWindow> slots_{};
+  std::array<std::uint8_t, kReplayWindow / 2> slots_{};
 };
 
 class LoadStorePath {
@@ -129,8 +133,7 @@ class LoadStorePath {
 
     std::uint64_t tassn_next;
     std::uint64_t tassn_oldest;
-    std::uint64_t answered_end;                       ///< The target's record has come at least this far.
-    std::array<std::uint16_t, kTassnSpan> slot_of{};  ///< By TASSN: slot number + 1, or 0.
+    std::uint64_t answered_end;  ///< The target's record has come at least this far.
     /// For each block of kReplayWindow TASSNs: when no copy of its requests, and no answer, can be under way
     /// any more.
     std::array<TimePs, 65536 / kReplayWindow> usable_at{};
@@ -165,6 +168,12 @@ class LoadStorePath {
   /// Whether the target may have seen nothing for a whole span of TASSNs. The last one is left for a probe.
   static bool silent(const Path& path) { return path.tassn_next - path.answered_end >= kTassnSpan - 1; }
   bool may_number(TimePs now, const Path& path) const;
+  /// When the block of TASSNs that begins with path.tassn_next, and the next one, are free again.
+  static TimePs comes_round_at(const Path& path);
+  /// The key of slot_of_.
+  static std::uint64_t outstanding_key(std::uint32_t channel, std::uint64_t tassn) {
+    return std::uint64_t{channel} << 16U | tassn % kTassnSpan;
+  }
   void number(std::uint32_t index);
   void serve_waiting(TimePs now, std::uint32_t channel);
   void queue_probe(std::uint32_t channel);
@@ -186,6 +195,7 @@ class LoadStorePath {
   EngineParts& parts_;
   std::vector<std::unique_ptr<Path>> paths_;  ///< By channel.
   SlotPool<Slot> slots_;
+  FlatMap slot_of_;  ///< Unanswered numbers, by channel and TASSN.
   SlotPool<Service> services_;
   Ring<std::uint32_t> requests_;   ///< Slots to send.
   Ring<std::uint32_t> responses_;  ///< Services to answer.

@@ -34,31 +34,26 @@ bool ReplayRecord::reach(std::uint16_t tassn) {
   if (static_cast<std::uint16_t>(tassn - next_) >= kTassnSpan) return remembers(tassn);
   // What enters the window has not been seen.
   const auto end = static_cast<std::uint16_t>(tassn + 1U);
-  for (; next_ != end; ++next_) slot(next_) = {kUnseen, 0};
+  for (; next_ != end; ++next_) set(next_, kUnseen);
   return true;
 }
 
 ReplayRecord::Entry ReplayRecord::begin(std::uint16_t tassn, std::uint8_t& status) {
   if (!reach(tassn)) return Entry::kTooOld;
-  Slot& entry = slot(tassn);
-  switch (entry.state) {
-    case kRunning:
-      return Entry::kInProgress;
-    case kExecuted:
-      status = entry.status;
-      return Entry::kDone;
-    case kBarred:
-      return Entry::kTooOld;
-    default:
-      entry.state = kRunning;
-      return Entry::kNew;
+  const std::uint8_t known = get(tassn);
+  if (known >= kExecuted) {
+    status = known - kExecuted;
+    return Entry::kDone;
   }
+  if (known == kRunning) return Entry::kInProgress;
+  if (known == kBarred) return Entry::kTooOld;
+  set(tassn, kRunning);
+  return Entry::kNew;
 }
 
 void ReplayRecord::end(std::uint16_t tassn, std::uint8_t status) {
   if (!remembers(tassn)) return;
-  slot(tassn).state = kExecuted;
-  slot(tassn).status = status & 0x3fU;
+  set(tassn, kExecuted | (status & 7U));
 }
 
 void LoadStorePath::receive_request(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
@@ -194,8 +189,9 @@ void LoadStorePath::write_enabled(std::uint32_t index, verbs::AccessOrder order)
 void LoadStorePath::request(std::uint32_t index, engine::AccessKind kind, std::uint64_t address,
                             std::uint32_t length, const wire::Payload& data, verbs::AccessOrder order) {
   Service& service = services_[index];
-  engine::Access access;
-  access.kind = kind;
+  ++service.accesses_open;
+  engine::Access& access = parts_.accesses.request(
+      kind, {.owner = AccessOwner::kLoadStore, .object = index, .generation = service.generation});
   access.order = order;
   access.at_target = true;
   access.stream = (service.channel + 1ULL) << 20U;
@@ -203,12 +199,6 @@ void LoadStorePath::request(std::uint32_t index, engine::AccessKind kind, std::u
   access.length = length;
   access.data = data;
   access.operation = service.operation;
-  PendingAccess owner;
-  owner.owner = AccessOwner::kLoadStore;
-  owner.object = index;
-  owner.generation = service.generation;
-  ++service.accesses_open;
-  parts_.accesses.request(access, owner);
 }
 
 void LoadStorePath::service_done(const PendingAccess& owner, const engine::AccessResult& result) {

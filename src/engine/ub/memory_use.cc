@@ -51,11 +51,10 @@ void TpLayer::add_memory_use(std::vector<MemoryUse>& out) const {
                         closed_.capacity() * sizeof(std::uint32_t) + channel_of_host_.bytes_held() +
                         timers_.bytes_held() + dirty_.bytes_held() + ack_list_.bytes_held() +
                         data_list_.bytes_held() + resend_list_.bytes_held() + congestion_.bytes_held();
-  for (const auto& channel : channels_) {
-    bytes += sizeof(TpChannel) + reliability::SendWindow<TxPacket>::bytes(parts_.config.send_window) +
-             parts_.config.receive_window / 8 + channel->waiting.size_bytes();
-  }
+  bytes += channels_.size() * (sizeof(TpChannel) + parts_.config.receive_window / 8);
   out.push_back({"tp_channel", channels_.size(), bytes});
+  out.push_back({"sent_packet", packets_.capacity(), packets_.bytes_held()});
+  out.push_back({"early_packet", ahead_.size(), ahead_.bytes_held()});
 }
 
 void Responder::add_memory_use(std::vector<MemoryUse>& out) const {
@@ -68,8 +67,8 @@ void LoadStorePath::add_memory_use(std::vector<MemoryUse>& out) const {
   for (const auto& path : paths_) paths += path != nullptr ? 1U : 0U;
   out.push_back({"load_store_path", paths, paths_.capacity() * sizeof(paths_[0]) + paths * sizeof(Path)});
   out.push_back({"load_store_slot", slots_.capacity(),
-                 slots_.bytes_held() + requests_.bytes_held() + probes_.bytes_held() + results_.bytes_held() +
-                     timers_.bytes_held()});
+                 slots_.bytes_held() + slot_of_.bytes_held() + requests_.bytes_held() + probes_.bytes_held() +
+                     results_.bytes_held() + timers_.bytes_held()});
   out.push_back(
       {"load_store_service", services_.capacity(), services_.bytes_held() + responses_.bytes_held()});
 }

@@ -24,15 +24,6 @@ bool executable(wire::TaOpcode opcode) {
   return opcode <= wire::TaOpcode::kAtomicFetchXor || opcode == wire::TaOpcode::kWriteback;
 }
 
-std::uint32_t entry_capacity(const verbs::ReceiveRequest& entry) {
-  std::uint64_t total = 0;
-  for (std::uint8_t i = 0; i < entry.local_count; ++i) total += entry.local[i].length;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(total, 0xffff'ffffU));
-}
-
-/// The most places of one kind, however many hosts are connected.
-constexpr std::uint32_t kPlacesMax = 1U << 29U;
-
 constexpr std::uint64_t tpmsn_key(std::uint32_t channel, wire::Psn tpmsn) {
   return std::uint64_t{channel} << 24U | tpmsn;
 }
@@ -42,17 +33,28 @@ constexpr std::uint64_t tpmsn_key(std::uint32_t channel, wire::Psn tpmsn) {
 // --- Parking
 // -------------------------------------------------------------------------------------------------------
 
-Responder::Responder(EngineParts& parts) : parts_(parts) { make_room(0); }
+Responder::Responder(EngineParts& parts)
+    : parts_(parts),
+      message_room_(parts.config.inbound_messages, kMessageShare, kMessagesCommon),
+      ahead_room_(parts.config.parked_packets, kParkedShare, kParkedCommon),
+      parked_packets_(parts.config.parked_packets) {
+  make_room(0);
+}
 
 void Responder::make_room(std::uint32_t channels) {
-  const std::uint64_t messages = std::uint64_t{channels} * parts_.config.inbound_messages;
-  const std::uint64_t packets = (channels + 1ULL) * parts_.config.parked_packets;
-  messages_.grow(static_cast<std::uint32_t>(std::min<std::uint64_t>(messages, kPlacesMax)));
-  parked_.grow(static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, kPlacesMax)));
+  grow_gently(messages_, message_room_.fit(channels));
+  grow_gently(parked_, parked_packets_ + ahead_room_.fit(channels));
   by_tpmsn_.reserve(messages_.capacity());
 }
 
-bool Responder::can_park() const { return parked_common_ < parts_.config.parked_packets; }
+bool Responder::is_short(std::uint32_t channel_index, bool ahead) const {
+  const TpChannel& channel = parts_.tp.channel(channel_index);
+  const std::uint32_t held = channel.messages_held;
+  const std::uint32_t early = channel.messages_early;
+  const bool message = ahead ? message_room_.has_common(held, early) : message_room_.has(held, early);
+  return (!message && held + early < message_room_.most()) ||
+         (ahead && ahead_room_.is_short(channel.parked_ahead));
+}
 
 std::uint32_t Responder::keep_packet(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
   const std::uint32_t index = parked_.acquire();
@@ -75,10 +77,11 @@ std::uint32_t Responder::park(TimePs now, const wire::Packet& packet) {
 }
 
 std::uint32_t Responder::park_ahead(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
-  std::uint32_t& ahead = parts_.tp.channel(channel).parked_ahead;
-  if (ahead >= parts_.config.parked_packets) return kNoSlot;
+  std::uint32_t& held = parts_.tp.channel(channel).parked_ahead;
+  if (!ahead_room_.has(held)) return kNoSlot;
   const std::uint32_t index = keep_packet(now, channel, packet);
-  if (index != kNoSlot) ++ahead;
+  WHARF_CHECK(index != kNoSlot);
+  ahead_room_.take(held);
   return index;
 }
 
@@ -87,7 +90,11 @@ void Responder::unpark(std::uint32_t index) { parts_.payloads.release(take_parke
 wire::Packet Responder::take_parked(std::uint32_t index) {
   const wire::Packet packet = parked_[index].packet;
   const std::uint32_t channel = parked_[index].channel;
-  --(channel == kNoSlot ? parked_common_ : parts_.tp.channel(channel).parked_ahead);
+  if (channel == kNoSlot) {
+    --parked_common_;
+  } else {
+    ahead_room_.give(parts_.tp.channel(channel).parked_ahead);
+  }
   parked_.release(index);
   return packet;
 }
@@ -95,16 +102,20 @@ wire::Packet Responder::take_parked(std::uint32_t index) {
 // --- Messages
 // ------------------------------------------------------------------------------------------------------
 
-bool Responder::has_room(std::uint32_t channel_index, const wire::Packet& packet) const {
+bool Responder::has_room(std::uint32_t channel_index, const wire::Packet& packet, bool ahead) const {
   if (parts_.accesses.unanswered() >= kUnansweredAccessesMax) return false;
   const TpChannel& channel = parts_.tp.channel(channel_index);
-  if (channel.messages_held < parts_.config.inbound_messages)
-    return messages_.in_use() < messages_.capacity();
+  // What comes early never takes the place that the next packet in order needs.
+  if (ahead ? message_room_.has_common(channel.messages_held, channel.messages_early)
+            : message_room_.has(channel.messages_held, channel.messages_early)) {
+    return true;
+  }
   return channel.messages_open > 0 &&
          by_tpmsn_.find(tpmsn_key(channel_index, packet.ub.rtph.tpmsn)) != nullptr;
 }
 
-std::uint32_t Responder::open_message(std::uint32_t channel_index, const wire::Packet& packet, bool listed) {
+std::uint32_t Responder::open_message(std::uint32_t channel_index, const wire::Packet& packet, bool listed,
+                                      bool early) {
   TpChannel& channel = parts_.tp.channel(channel_index);
   const wire::Psn tpmsn = packet.ub.rtph.tpmsn;
   if (channel.messages_open > 0) {
@@ -113,10 +124,15 @@ std::uint32_t Responder::open_message(std::uint32_t channel_index, const wire::P
   }
   const std::uint32_t index = messages_.acquire();
   WHARF_CHECK(index != kNoSlot);  // The TP layer took the packet because there was room.
-  ++channel.messages_held;
+  if (early) {
+    message_room_.take_common(channel.messages_held, channel.messages_early);
+  } else {
+    message_room_.take(channel.messages_held);
+  }
   const std::uint32_t generation = messages_[index].generation;
   InboundMessage& made = *std::construct_at(&messages_[index]);
   made.generation = generation;
+  made.early = early;
   made.channel = channel_index;
   made.tpmsn = tpmsn;
   made.request = packet.ub.request;
@@ -139,7 +155,7 @@ void Responder::unlist(std::uint32_t index) {
 }
 
 void Responder::claim(std::uint32_t channel, std::uint32_t parked) {
-  const std::uint32_t index = open_message(channel, parked_[parked].packet, true);
+  const std::uint32_t index = open_message(channel, parked_[parked].packet, true, true);
   ++messages_[index].pending;  // The message outlives whatever other packets say of it.
   parked_[parked].message = index;
 }
@@ -153,7 +169,7 @@ void Responder::unclaim(TimePs now, std::uint32_t parked) {
 void Responder::receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked) {
   const bool last = packet.ub.rtph.last;
   const bool claimed = parked != kNoSlot && parked_[parked].message != kNoSlot;
-  const std::uint32_t index = claimed ? parked_[parked].message : open_message(channel, packet, !last);
+  const std::uint32_t index = claimed ? parked_[parked].message : open_message(channel, packet, !last, false);
   InboundMessage& message = messages_[index];
   if (!claimed) ++message.pending;
   if (last) {
@@ -166,7 +182,7 @@ void Responder::receive(TimePs now, std::uint32_t channel, const wire::Packet& p
 }
 
 std::uint32_t Responder::receive_ahead(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
-  const std::uint32_t index = open_message(channel, packet, true);
+  const std::uint32_t index = open_message(channel, packet, true, true);
   // Once for the step, once until its turn comes: the message outlives whatever the reorder window says of
   // it.
   messages_[index].pending += 2;
@@ -278,8 +294,8 @@ void Responder::act_one_sided(std::uint32_t index, const wire::Packet& packet, c
       refuse(index, wire::UbResponseInfo::kLength);
       return;
     }
-    engine::Access access;
-    access.kind = engine::AccessKind::kAtomic;
+    engine::Access& access =
+        request(index, engine::AccessKind::kAtomic, AccessOwner::kInboundAtomic, wire::kNoBuffer);
     access.atomic = verb_of(opcode);
     access.width = static_cast<std::uint8_t>(maetah.length);
     access.length = maetah.length;
@@ -287,7 +303,6 @@ void Responder::act_one_sided(std::uint32_t index, const wire::Packet& packet, c
     access.order = SegmentTable::write_order(record);
     access.operand = {packet.ub.extension.operands.operand, packet.ub.extension.operands.operand_high};
     access.compare = {packet.ub.extension.operands.compare, packet.ub.extension.operands.compare_high};
-    request(index, access, AccessOwner::kInboundAtomic, wire::kNoBuffer);
     return;
   }
   if (opcode == wire::TaOpcode::kRead) {
@@ -316,32 +331,28 @@ static_assert(static_cast<int>(verbs::Verb::kFetchXor) - static_cast<int>(verbs:
               static_cast<int>(wire::TaOpcode::kAtomicFetchXor) -
                   static_cast<int>(wire::TaOpcode::kAtomicCompareSwap));
 
-void Responder::request(std::uint32_t index, engine::Access& access, AccessOwner owner,
-                        wire::BufferId buffer) {
+engine::Access& Responder::request(std::uint32_t index, engine::AccessKind kind, AccessOwner owner,
+                                   wire::BufferId buffer) {
   InboundMessage& message = messages_[index];
+  parts_.payloads.retain(buffer);
+  ++message.pending;
+  engine::Access& access = parts_.accesses.request(
+      kind, {.owner = owner, .object = index, .generation = message.generation, .buffer = buffer});
   access.at_target = true;
   access.stream = stream_of(message);
   access.operation = message.operation;
-  PendingAccess pending;
-  pending.owner = owner;
-  pending.object = index;
-  pending.generation = message.generation;
-  pending.buffer = buffer;
-  parts_.payloads.retain(buffer);
-  ++message.pending;
-  parts_.accesses.request(access, pending);
+  return access;
 }
 
 void Responder::write(std::uint32_t index, std::uint64_t address, const wire::Payload& data,
                       verbs::AccessOrder order) {
   if (data.length == 0) return;  // A zero-length access touches nothing.
-  engine::Access access;
-  access.kind = engine::AccessKind::kWrite;
+  engine::Access& access =
+      request(index, engine::AccessKind::kWrite, AccessOwner::kInboundWrite, data.buffer);
   access.order = order;
   access.address = address;
   access.length = data.length;
   access.data = data;
-  request(index, access, AccessOwner::kInboundWrite, data.buffer);
 }
 
 void Responder::write_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status) {
@@ -445,13 +456,12 @@ bool Responder::take_entry(std::uint32_t index, Jetty& jetty) {
   message.entry_generation = jetty.generation;
   jetty.receives.pop_front();
   const std::uint64_t number = jetty.receive_head++;
-  engine::Access access;
-  access.kind = engine::AccessKind::kFetchReceiveEntry;
+  engine::Access& access =
+      request(index, engine::AccessKind::kFetchReceiveEntry, AccessOwner::kInboundEntry, wire::kNoBuffer);
   access.queue = message.entry_jetty;
   access.length = kReceiveEntryBytes;
   access.address =
       jetty.config.receive_ring + (number & (jetty.config.receive_depth - 1)) * kReceiveEntryBytes;
-  request(index, access, AccessOwner::kInboundEntry, wire::kNoBuffer);
   return true;
 }
 
@@ -473,26 +483,16 @@ void Responder::entry_done(TimePs now, const PendingAccess& owner, engine::Acces
 
 void Responder::scatter(std::uint32_t index, const wire::Payload& data, std::uint32_t offset) {
   const InboundMessage& message = messages_[index];
-  const std::uint32_t capacity = entry_capacity(message.entry);
+  const std::uint32_t capacity = message.entry.capacity();
   if (offset > capacity || data.length > capacity - offset) {
     ++parts_.counters.refused_length;
     refuse(index, wire::UbResponseInfo::kLength);
     return;
   }
-  std::uint64_t to = offset;
-  std::uint32_t done = 0;
-  for (std::uint8_t i = 0; i < message.entry.local_count && done < data.length; ++i) {
-    const verbs::ScatterEntry& entry = message.entry.local[i];
-    if (to >= entry.length) {
-      to -= entry.length;
-      continue;
-    }
-    const auto piece =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(entry.length - to, data.length - done));
-    write(index, entry.address + to, wire::slice(data, done, piece), verbs::AccessOrder::kRelaxed);
-    to = 0;
-    done += piece;
-  }
+  for_each_part(message.entry.local, message.entry.local_count, offset, data.length,
+                [&](std::uint64_t address, std::uint32_t length, std::uint32_t done) {
+                  write(index, address, wire::slice(data, done, length), verbs::AccessOrder::kRelaxed);
+                });
 }
 
 // --- Outcome
@@ -551,7 +551,12 @@ void Responder::release(std::uint32_t index) {
     report_receive(index);
   }
   unlist(index);
-  --parts_.tp.channel(messages_[index].channel).messages_held;
+  TpChannel& channel = parts_.tp.channel(message.channel);
+  if (message.early) {
+    message_room_.give_common(channel.messages_held, channel.messages_early);
+  } else {
+    message_room_.give(channel.messages_held);
+  }
   ++messages_[index].generation;
   messages_.release(index);
 }

@@ -15,7 +15,9 @@
 #include "engine/contract.h"
 #include "engine/ub/access_port.h"
 #include "engine/ub/context_store.h"
+#include "engine/ub/jetty.h"
 #include "engine/ub/segment_table.h"
+#include "engine/ub/shared_room.h"
 #include "verbs/work_request.h"
 #include "wire/packet.h"
 
@@ -23,7 +25,6 @@ namespace wharf::ub {
 
 struct EngineParts;
 struct TxPacket;
-struct Jetty;
 
 enum class InboundState : std::uint8_t {
   kReceiving,   ///< Packets are still expected, or their data is being placed.
@@ -41,6 +42,7 @@ struct InboundMessage {
   wire::UbPacket::RequestExtension
       extension;  ///< Of the packet that opened it: the first, or the first that arrived.
   InboundState state = InboundState::kReceiving;
+  bool early = false;   ///< Begun ahead of its turn: counted apart (SharedRoom).
   bool listed = false;  ///< Found by TPMSN.
   bool last_delivered = false;
   bool abandoned = false;  ///< Its channel failed: freed when nothing refers to it.
@@ -55,7 +57,7 @@ struct InboundMessage {
   bool entry_fetched = false;
   std::uint32_t entry_jetty = 0;
   std::uint32_t entry_generation = 0;  ///< Of that jetty.
-  verbs::ReceiveRequest entry;
+  ReceiveEntry entry;
   IndexList waiting_packets;  ///< Parked packets that wait for the entry.
 
   // Response.
@@ -78,6 +80,8 @@ struct ParkedPacket {
 };
 
 class Responder {
+  friend class Express;
+
  public:
   explicit Responder(EngineParts& parts);
 
@@ -85,7 +89,10 @@ class Responder {
   void make_room(std::uint32_t channels);
   /// Whether there is a place for the message of this packet; if not, it must not be acknowledged. Each host
   /// has places of its own, and further packets of a message need none.
-  bool has_room(std::uint32_t channel, const wire::Packet& packet) const;
+  bool has_room(std::uint32_t channel, const wire::Packet& packet, bool ahead) const;
+  /// Whether a place is missing because other hosts have taken those that are common: of a message, or
+  /// (`ahead`) of a packet that waits for earlier ones.
+  bool is_short(std::uint32_t channel, bool ahead) const;
   /// A parked packet waits for earlier ones: its message gets its place now.
   void claim(std::uint32_t channel, std::uint32_t parked);
   /// It will never be delivered, because the channel ended.
@@ -111,7 +118,7 @@ class Responder {
   // From the TP layer.
   InboundMessage& message(std::uint32_t index) { return messages_[index]; }
   SlotPool<InboundMessage>& messages() { return messages_; }
-  void fetch_data(std::uint32_t channel, TxPacket& packet);
+  void fetch_data(std::uint32_t channel, TxPacket& packet, std::uint64_t reference);
   void fill_packet(const TxPacket& packet, wire::Packet& out) const;
   void confirmed(std::uint32_t index);
   /// Reading response data failed: the packet turns into the error that ends the response.
@@ -125,7 +132,7 @@ class Responder {
   /// Keeps a copy and a reference to the payload; kNoSlot when there is no room. These places are common to
   /// all hosts: what waits here waits for this host's own memory alone.
   std::uint32_t park(TimePs now, const wire::Packet& packet);
-  bool can_park() const;
+  bool can_park() const { return parked_common_ < parked_packets_; }
   /// The same for a packet that waits for earlier ones of its peer, who may never send them: each host has
   /// places of its own.
   std::uint32_t park_ahead(TimePs now, std::uint32_t channel, const wire::Packet& packet);
@@ -144,7 +151,7 @@ class Responder {
   enum class Step : std::uint8_t { kDone, kWaits };
 
   std::uint32_t keep_packet(TimePs now, std::uint32_t channel, const wire::Packet& packet);
-  std::uint32_t open_message(std::uint32_t channel, const wire::Packet& packet, bool listed);
+  std::uint32_t open_message(std::uint32_t channel, const wire::Packet& packet, bool listed, bool early);
   void unlist(std::uint32_t index);
   void step(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint32_t offset,
             std::uint32_t parked);
@@ -160,7 +167,8 @@ class Responder {
   const Jetty* entry_owner(const InboundMessage& message) const;
   void scatter(std::uint32_t index, const wire::Payload& data, std::uint32_t offset);
   void write(std::uint32_t index, std::uint64_t address, const wire::Payload& data, verbs::AccessOrder order);
-  void request(std::uint32_t index, engine::Access& access, AccessOwner owner, wire::BufferId buffer);
+  engine::Access& request(std::uint32_t index, engine::AccessKind kind, AccessOwner owner,
+                          wire::BufferId buffer);
   void settle_pending(TimePs now, std::uint32_t index);
   void tail(TimePs now, std::uint32_t index);
   bool defer_tail(ContextKey key, std::uint32_t index);
@@ -184,7 +192,10 @@ class Responder {
   EngineParts& parts_;
   SlotPool<InboundMessage> messages_;
   SlotPool<ParkedPacket> parked_;
-  std::uint32_t parked_common_ = 0;  ///< Packets in the places that are common to all hosts.
+  SharedRoom message_room_;  ///< Of messages_, by channel.
+  SharedRoom ahead_room_;    ///< Of parked_, by channel, beside those for what waits for own memory.
+  const std::uint32_t parked_packets_;
+  std::uint32_t parked_common_ = 0;  ///< Packets that wait for own memory.
   FlatMap by_tpmsn_;                 ///< channel << 24 | TPMSN to message, for messages of several packets.
 };
 

@@ -101,10 +101,9 @@ void Responder::finish_tail(std::uint32_t index) {
 void Responder::report_receive(std::uint32_t index) {
   const InboundMessage& message = messages_[index];
   if (entry_owner(message) == nullptr) return;
-  verbs::Completion completion;
+  PendingCompletion completion;
   completion.id = message.entry.id;
   completion.kind = verbs::CompletionKind::kReceive;
-  completion.queue = message.entry_jetty;
   completion.length = message.received;
   completion.remote_host = parts_.tp.channel(message.channel).remote.number;
   completion.remote_queue = message.request.requester_id;
@@ -116,7 +115,7 @@ void Responder::report_receive(std::uint32_t index) {
                                                                 : verbs::Verb::kSend;
   if ((wire::ta_layout(opcode) & wire::kTaImmediate) != 0) {
     completion.has_immediate = true;
-    completion.immediate = message.extension.immediate;
+    completion.value[0] = message.extension.immediate;
   }
   if (message.abandoned) {
     completion.status = verbs::CompletionStatus::kFlushed;
@@ -140,7 +139,7 @@ void Responder::respond(std::uint32_t index) {
   parts_.tp.enqueue_response(message.channel, index);
 }
 
-void Responder::fetch_data(std::uint32_t channel, TxPacket& packet) {
+void Responder::fetch_data(std::uint32_t channel, TxPacket& packet, std::uint64_t reference) {
   const InboundMessage& message = messages_[packet.object];
   if (message.status != wire::UbResponseStatus::kSuccess) return;
   if (message.request.opcode != wire::TaOpcode::kRead) {
@@ -152,20 +151,17 @@ void Responder::fetch_data(std::uint32_t channel, TxPacket& packet) {
   }
   packet.state = PacketState::kFetching;
   packet.fetches_open = 1;
-  engine::Access access;
-  access.kind = engine::AccessKind::kRead;
+  engine::Access& access =
+      parts_.accesses.request(engine::AccessKind::kRead, {.owner = AccessOwner::kPacketData,
+                                                          .object = channel,
+                                                          .generation = parts_.tp.channel(channel).generation,
+                                                          .detail = reference});
   access.order = message.read_order;
   access.at_target = true;
   access.stream = stream_of(message);
   access.address = message.extension.maetah.address + packet.offset;
   access.length = packet.length;
   access.operation = message.operation;
-  PendingAccess owner;
-  owner.owner = AccessOwner::kPacketData;
-  owner.object = channel;
-  owner.generation = parts_.tp.channel(channel).generation;
-  owner.detail = packet.logical;
-  parts_.accesses.request(access, owner);
 }
 
 void Responder::fetch_failed(TxPacket& packet, engine::AccessStatus status) {

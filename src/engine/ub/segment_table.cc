@@ -61,6 +61,8 @@ bool SegmentTable::remove(std::uint32_t token_id) {
   const std::uint32_t number = find(token_id);
   if (number == kNoSlot) return false;
   numbers_.erase(token_id);
+  found_token_ = 0;
+  found_ = kNoSlot;
   records_[number] = MrRecord{};
   free_.push_back(number);
   return true;

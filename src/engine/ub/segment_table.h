@@ -43,8 +43,12 @@ class SegmentTable {
   /// The record's number for a TokenID, or kNoSlot. The number may name a record that is not in the context
   /// cache.
   std::uint32_t find(std::uint32_t token_id) const {
+    if (token_id == found_token_) return found_;
     const std::uint32_t* number = numbers_.find(token_id);
-    return number == nullptr ? kNoSlot : *number;
+    if (number == nullptr) return kNoSlot;
+    found_token_ = token_id;
+    found_ = *number;
+    return found_;
   }
   MrRecord& record(std::uint32_t number) { return records_[number]; }
   const MrRecord& record(std::uint32_t number) const { return records_[number]; }
@@ -66,6 +70,8 @@ class SegmentTable {
   std::vector<std::uint32_t> free_;
   FlatMap numbers_;  ///< TokenID to record number.
   std::uint32_t token_next_ = 1;
+  mutable std::uint32_t found_token_ = 0;  ///< What find() was last asked for with success; 0 is no token,
+  mutable std::uint32_t found_ = kNoSlot;  ///< and gave.
 };
 
 }  // namespace wharf::ub

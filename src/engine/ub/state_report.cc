@@ -2,8 +2,11 @@
 #include "engine/ub/state_report.h"
 
 #include "engine/ub/context_records.h"
+#include "engine/ub/initiator.h"
 #include "engine/ub/jetty.h"
 #include "engine/ub/load_store.h"
+#include "engine/ub/responder.h"
+#include "engine/ub/shared_room.h"
 #include "engine/ub/tp_channel.h"
 
 namespace wharf::ub {
@@ -28,11 +31,20 @@ StateReport state_report(std::uint64_t jetties, std::uint64_t hosts, const UbCon
   add(report.ub_full, report.ub_full_bytes, "tp_channel", sizeof(TpChannelRecord), hosts);
   add(report.ub_full, report.ub_full_bytes, "segment", sizeof(MrRecord), jetties);
   add(report.beyond, report.beyond_bytes, "channel_object", sizeof(TpChannel), hosts);
-  add(report.beyond, report.beyond_bytes, "send_window",
-      reliability::SendWindow<TxPacket>::bytes(config.send_window), hosts);
+  // What all hosts draw on (shared_room.h).
+  const auto pooled = [&](std::string_view record, std::uint64_t each, std::uint32_t most,
+                          std::uint32_t share, std::uint32_t common, std::uint64_t holders) {
+    add(report.beyond, report.beyond_bytes, record, each,
+        SharedRoom(most, share, common).fit(static_cast<std::uint32_t>(holders)));
+  };
+  pooled("sent_packet", sizeof(TxPacket), config.send_window, kPacketShare, kPacketsCommon, hosts);
+  pooled("early_packet", sizeof(std::uint32_t), config.receive_window, kAheadShare, kAheadCommon, hosts);
+  pooled("parked_packet", sizeof(ParkedPacket), config.parked_packets, kParkedShare, kParkedCommon, hosts);
+  pooled("inbound_message", sizeof(InboundMessage), config.inbound_messages, kMessageShare, kMessagesCommon,
+         hosts);
+  pooled("transaction", sizeof(Transaction), config.transactions_per_jetty, kSegmentShare, kSegmentsCommon,
+         jetties);
   add(report.beyond, report.beyond_bytes, "receive_bitmap", config.receive_window / 8, hosts);
-  add(report.beyond, report.beyond_bytes, "reorder_slots", sizeof(std::uint32_t) * config.receive_window,
-      hosts);
   add(report.beyond, report.beyond_bytes, "load_store_path", LoadStorePath::kBytesPerHost, hosts);
   add(report.beyond, report.beyond_bytes, "load_store_slots", LoadStorePath::kBytesPerSlot,
       config.load_store_slots);
@@ -40,7 +52,7 @@ StateReport state_report(std::uint64_t jetties, std::uint64_t hosts, const UbCon
   add(report.beyond, report.beyond_bytes, "transaction_map",
       sizeof(std::uint32_t) * config.transactions_per_jetty, jetties);
   add(report.beyond, report.beyond_bytes, "work_request", sizeof(PostedRequest), jetties * queue.send_depth);
-  add(report.beyond, report.beyond_bytes, "receive_entry", sizeof(verbs::ReceiveRequest),
+  add(report.beyond, report.beyond_bytes, "receive_entry", sizeof(ReceiveEntry),
       jetties * queue.receive_depth);
   add(report.beyond, report.beyond_bytes, "completion", sizeof(PendingCompletion), jetties * depths);
   return report;

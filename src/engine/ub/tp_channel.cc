@@ -11,9 +11,8 @@
 namespace wharf::ub {
 namespace {
 
-// What TpChannel::waiting holds for a number that arrived ahead of its turn: nothing (0); a parked packet
-// (its index plus one); or, for a Write whose data is being placed already, its inbound message with these
-// flags.
+// What TpLayer::ahead_ holds for a number that arrived ahead of its turn: the index of a parked packet; or,
+// for a Write whose data is being placed already, its inbound message with these flags.
 constexpr std::uint32_t kPlaced = 1U << 31U;
 constexpr std::uint32_t kPlacedLast = 1U << 30U;
 constexpr std::uint32_t kIndexMask = kPlacedLast - 1;
@@ -25,7 +24,15 @@ bool may_be_placed_ahead(wire::TaOpcode opcode) {
 
 }  // namespace
 
-TpLayer::TpLayer(EngineParts& parts) : parts_(parts), congestion_(parts.config, parts.arena) {}
+TpLayer::TpLayer(EngineParts& parts)
+    : parts_(parts),
+      congestion_(parts.config, parts.arena),
+      packet_room_(parts.config.send_window, kPacketShare, kPacketsCommon),
+      ahead_room_(parts.config.receive_window, kAheadShare, kAheadCommon) {
+  blank_.mark = wire::CongestionMark::kCapable;
+  blank_.source = parts.config.host;
+  blank_.ub.encapsulation = parts.config.encapsulation;
+}
 
 Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
   const UbConfig& config = parts_.config;
@@ -75,9 +82,10 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
     data_list_.reserve(count());
     resend_list_.reserve(count());
     TpChannel& made = *channels_[index];
-    made.send = reliability::SendWindow<TxPacket>(parts_.arena, config.send_window, send_first);
+    made.send.reset(send_first);
     made.receive = reliability::ReceiveWindow(parts_.arena, config.receive_window, receive_first);
-    made.waiting = parts_.arena.make_span<std::uint32_t>(config.receive_window);
+    grow_gently(packets_, packet_room_.fit(count()));
+    ahead_.reserve(ahead_room_.fit(count()));
     parts_.load_store.open(index, first_tassn);
     parts_.responder.make_room(count());
     parts_.accesses.make_room(count());
@@ -115,8 +123,12 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
 }
 
 std::uint32_t TpLayer::find(wire::HostAddress remote) const {
+  if (remote == found_host_ && found_ != kNoSlot) return found_;
   const std::uint32_t* index = channel_of_host_.find(remote.number);
-  return index == nullptr ? kNoSlot : *index;
+  if (index == nullptr) return kNoSlot;
+  found_host_ = remote;
+  found_ = *index;
+  return *index;
 }
 
 std::vector<ChannelFailures> TpLayer::failures() const {
@@ -136,12 +148,17 @@ void TpLayer::touch(std::uint32_t channel) {
 
 void TpLayer::receive(TimePs now, const wire::Packet& packet) {
   const std::uint32_t index = find(packet.source);
-  if (index == kNoSlot || channels_[index]->state != ChannelState::kReady ||
-      packet.ub.rtph.destination_tpn != channels_[index]->local_tpn ||
-      packet.ub.rtph.source_tpn != channels_[index]->remote_tpn) {
+  if (index == kNoSlot) {
     ++parts_.counters.dropped_unknown_channel;
     return;
   }
+  TpChannel& channel = *channels_[index];
+  if (channel.state != ChannelState::kReady || packet.ub.rtph.destination_tpn != channel.local_tpn ||
+      packet.ub.rtph.source_tpn != channel.remote_tpn) {
+    ++parts_.counters.dropped_unknown_channel;
+    return;
+  }
+  if (parts_.express.receive(now, index, channel, packet)) return;
   const ContextKey key{ContextKind::kTpChannel, index};
   if (!parts_.contexts.acquire(key)) {
     const std::uint32_t parked = parts_.responder.park(now, packet);
@@ -218,9 +235,37 @@ void TpLayer::process_data(TimePs now, std::uint32_t index, const wire::Packet& 
     return;
   }
   congestion_.arrived(now, index, packet);
-  const wire::Psn tpmsn = packet.ub.rtph.tpmsn;
   std::uint64_t logical = 0;
-  switch (channel.receive.classify(packet.ub.rtph.psn, logical)) {
+  const reliability::Arrival arrival = channel.receive.classify(packet.ub.rtph.psn, logical);
+  if (arrival != reliability::Arrival::kNext) {
+    process_unexpected(now, index, arrival, logical, packet);
+    return;
+  }
+  const wire::Psn tpmsn = packet.ub.rtph.tpmsn;
+  const bool request = packet.ub.transaction == wire::UbTransaction::kRequest;
+  if (!parts_.responder.can_park() || (request && !parts_.responder.has_room(index, packet, false))) {
+    count_no_room(index, false);
+    return;
+  }
+  const std::uint32_t advanced = channel.receive.accept(logical);
+  congestion_.accepted(index, packet);
+  if (packet.ub.rtph.last) ++channel.messages_delivered;
+  if (request) {
+    parts_.responder.receive(now, index, packet, kNoSlot);
+  } else {
+    parts_.initiator.receive(now, index, packet, kNoSlot);
+  }
+  if (advanced > 1) deliver_waiting(now, index, logical + 1, logical + advanced);
+  ask_acknowledgement(now, index, channel.receive.has_gap() ? AckKind::kSack : AckKind::kAck, tpmsn, false);
+}
+
+void TpLayer::process_unexpected(TimePs now, std::uint32_t index, reliability::Arrival arrival,
+                                 std::uint64_t logical, const wire::Packet& packet) {
+  TpChannel& channel = *channels_[index];
+  const wire::Psn tpmsn = packet.ub.rtph.tpmsn;
+  switch (arrival) {
+    case reliability::Arrival::kNext:
+      break;
     case reliability::Arrival::kDuplicate:
       ++parts_.counters.duplicates;
       ask_acknowledgement(now, index, channel.receive.has_gap() ? AckKind::kSack : AckKind::kAck, tpmsn,
@@ -240,88 +285,88 @@ void TpLayer::process_data(TimePs now, std::uint32_t index, const wire::Packet& 
         return;
       }
       if (!keep_ahead(now, index, logical, packet)) {
-        ++parts_.counters.dropped_no_room;
+        count_no_room(index, true);
         return;
       }
       channel.receive.accept(logical);
       congestion_.kept(index, logical, packet);
       ask_acknowledgement(now, index, AckKind::kSack, tpmsn, true);
       return;
-    case reliability::Arrival::kNext:
-      break;
   }
-  const bool request = packet.ub.transaction == wire::UbTransaction::kRequest;
-  if (!parts_.responder.can_park() || (request && !parts_.responder.has_room(index, packet))) {
-    ++parts_.counters.dropped_no_room;
-    return;
-  }
-  const std::uint32_t advanced = channel.receive.accept(logical);
-  congestion_.accepted(index, packet);
-  if (packet.ub.rtph.last) ++channel.messages_delivered;
-  deliver(now, index, packet);
-  if (advanced > 1) deliver_waiting(now, index, logical + 1, logical + advanced);
-  ask_acknowledgement(now, index, channel.receive.has_gap() ? AckKind::kSack : AckKind::kAck, tpmsn, false);
+  WHARF_UNREACHABLE();
+}
+
+void TpLayer::count_no_room(std::uint32_t index, bool ahead) {
+  const bool shared = (ahead && ahead_room_.is_short(channels_[index]->ahead_held)) ||
+                      parts_.responder.is_short(index, ahead);
+  ++(shared ? parts_.counters.dropped_no_shared_room : parts_.counters.dropped_no_room);
 }
 
 bool TpLayer::keep_ahead(TimePs now, std::uint32_t index, std::uint64_t logical, const wire::Packet& packet) {
   TpChannel& channel = *channels_[index];
+  if (!ahead_room_.has(channel.ahead_held)) return false;
   std::uint32_t kept = 0;
   const bool request = packet.ub.transaction == wire::UbTransaction::kRequest;
-  if (request && !parts_.responder.has_room(index, packet)) return false;
+  if (request && !parts_.responder.has_room(index, packet, true)) return false;
   if (request && may_be_placed_ahead(packet.ub.request.opcode)) {
     if (!parts_.responder.can_park()) return false;
     const std::uint32_t message = parts_.responder.receive_ahead(now, index, packet);
     kept = kPlaced | (packet.ub.rtph.last ? kPlacedLast : 0U) | message;
   } else {
-    const std::uint32_t parked = parts_.responder.park_ahead(now, index, packet);
-    if (parked == kNoSlot) return false;
-    if (request) parts_.responder.claim(index, parked);
-    kept = parked + 1;
+    kept = parts_.responder.park_ahead(now, index, packet);
+    if (kept == kNoSlot) return false;
+    if (request) parts_.responder.claim(index, kept);
   }
-  reorder(channel, logical) = kept;
+  ahead_room_.take(channel.ahead_held);
+  ahead_.insert(ahead_key(index, logical), kept);
   return true;
 }
 
-std::uint32_t& TpLayer::reorder(TpChannel& channel, std::uint64_t logical) {
-  return channel.waiting[logical & (channel.waiting.size() - 1)];
-}
-
-void TpLayer::deliver(TimePs now, std::uint32_t index, const wire::Packet& packet) {
-  if (packet.ub.transaction == wire::UbTransaction::kRequest) {
-    parts_.responder.receive(now, index, packet, kNoSlot);
-  } else {
-    parts_.initiator.receive(now, index, packet, kNoSlot);
-  }
+std::uint64_t TpLayer::ahead_key(std::uint32_t index, std::uint64_t logical) const {
+  return std::uint64_t{index} << 24U | (logical & (parts_.config.receive_window - 1));
 }
 
 void TpLayer::deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t from, std::uint64_t end) {
   TpChannel& channel = *channels_[index];
   for (std::uint64_t logical = from; logical < end; ++logical) {
-    const std::uint32_t kept = std::exchange(reorder(channel, logical), 0);
+    const std::uint64_t key = ahead_key(index, logical);
+    const std::uint32_t kept = *ahead_.find(key);
+    ahead_.erase(key);
+    ahead_room_.give(channel.ahead_held);
     congestion_.accepted_waiting(index, logical);
     if ((kept & kPlaced) != 0) {
       if ((kept & kPlacedLast) != 0) ++channel.messages_delivered;
       parts_.responder.deliver_ahead(now, kept & kIndexMask, (kept & kPlacedLast) != 0);
       continue;
     }
-    const std::uint32_t parked = kept - 1;
-    const wire::Packet packet = parts_.responder.parked(parked).packet;
-    parts_.span(packet.operation, trace::Stage::kReorderWait, parts_.responder.parked(parked).since, now);
+    const wire::Packet packet = parts_.responder.parked(kept).packet;
+    parts_.span(packet.operation, trace::Stage::kReorderWait, parts_.responder.parked(kept).since, now);
     if (packet.ub.rtph.last) ++channel.messages_delivered;
     if (packet.ub.transaction == wire::UbTransaction::kRequest) {
-      parts_.responder.receive(now, index, packet, parked);
-    } else if (!parts_.initiator.receive(now, index, packet, parked)) {
-      parts_.responder.unpark(parked);
+      parts_.responder.receive(now, index, packet, kept);
+    } else if (!parts_.initiator.receive(now, index, packet, kept)) {
+      parts_.responder.unpark(kept);
     }
   }
 }
 
-void TpLayer::drop_waiting(TimePs now, std::uint32_t kept) {
-  if ((kept & kPlaced) != 0) {
-    parts_.responder.cancel_ahead(now, kept & kIndexMask);
-    return;
+// The channel ended. Its counters may be in memory, so every place of the window is looked at.
+void TpLayer::forget_ahead(TimePs now, std::uint32_t index) {
+  TpChannel& channel = *channels_[index];
+  for (std::uint64_t place = 0; channel.ahead_held > 0; ++place) {
+    WHARF_CHECK(place < parts_.config.receive_window);
+    const std::uint64_t key = ahead_key(index, place);
+    const std::uint32_t* found = ahead_.find(key);
+    if (found == nullptr) continue;
+    const std::uint32_t kept = *found;
+    ahead_.erase(key);
+    ahead_room_.give(channel.ahead_held);
+    if ((kept & kPlaced) != 0) {
+      parts_.responder.cancel_ahead(now, kept & kIndexMask);
+    } else {
+      parts_.responder.unclaim(now, kept);
+    }
   }
-  parts_.responder.unclaim(now, kept - 1);
 }
 
 void TpLayer::ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind, wire::Psn tpmsn,
@@ -333,22 +378,17 @@ void TpLayer::ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind,
   const bool nak_stands = channel.ack == AckKind::kNak && channel.naked == next;
   if (!nak_stands) channel.ack = kind;
   channel.ack_number = next;
-  channel.ack_max = channel.receive.end();
-  channel.ack_first_bits = channel.receive.first_bits();
   channel.ack_tpmsn = tpmsn;
+  if (kind == AckKind::kSack) {
+    channel.ack_max = channel.receive.end();
+    channel.ack_first_bits = channel.receive.first_bits();
+  }
   if (kind == AckKind::kAck && !at_once && ++channel.unacknowledged < parts_.config.acknowledge_every) {
     if (timers_.get(2 * index + 1) == kNever)
       timers_.set(2 * index + 1, now + parts_.config.acknowledge_delay);
     return;
   }
   list_acknowledgement(index);
-}
-
-void TpLayer::list_acknowledgement(std::uint32_t index) {
-  TpChannel& channel = *channels_[index];
-  if (channel.ack_listed) return;
-  channel.ack_listed = true;
-  ack_list_.push_back(index);
 }
 
 void TpLayer::encode(std::uint32_t channel, TpChannelRecord& record) const {
@@ -423,10 +463,8 @@ void TpLayer::describe_waiting(std::vector<std::string>& out) const {
 }
 
 void TpLayer::release_buffers() {
-  for (const auto& channel : channels_) {
-    for (std::uint32_t i = 0; i < channel->send.capacity(); ++i) {
-      parts_.payloads.release(channel->send.slot(i).data.buffer);
-    }
+  for (std::uint32_t place = 0; place < packets_.extent(); ++place) {
+    if (packets_.is_used(place)) parts_.payloads.release(packets_[place].data.buffer);
   }
 }
 

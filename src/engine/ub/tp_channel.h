@@ -4,6 +4,7 @@
 // tp_retransmission.cc.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -18,47 +19,20 @@
 #include "engine/reliability/deadline_heap.h"
 #include "engine/reliability/receive_window.h"
 #include "engine/reliability/retransmission_timer.h"
-#include "engine/reliability/send_window.h"
 #include "engine/ub/access_port.h"
 #include "engine/ub/channel_state.h"
 #include "engine/ub/context_records.h"
 #include "engine/ub/exchange.h"
+#include "engine/ub/shared_room.h"
 #include "engine/ub/tp_congestion.h"
+#include "engine/ub/tx_window.h"
 #include "wire/packet.h"
 
 namespace wharf::ub {
 
 struct EngineParts;
-
-/// What a numbered packet carries: a TA segment of the initiator, or a response of the target.
-enum class PacketOrigin : std::uint8_t { kRequest, kResponse };
-
-enum class PacketState : std::uint8_t {
-  kFree,      ///< Confirmed; nothing is held for it.
-  kFetching,  ///< Its data is being read.
-  kReady,     ///< May be sent.
-  kSent,      ///< Not confirmed; its data has been let go.
-};
-
-/// Enough to build a packet, and to build it again: the data itself is read from memory each time.
-struct TxPacket {
-  wire::Payload data;         ///< kReady (and, gathered, kFetching): holds a reference to data.buffer.
-  std::uint64_t logical = 0;  ///< Its number; tells an old occupant of the slot from the present one.
-  std::uint64_t resend_mark =
-      0;  ///< First new number behind its last retransmission; 0 when it was sent once.
-  TimePs sent_at;
-  std::uint32_t object = kNoSlot;  ///< Transaction or inbound message.
-  std::uint32_t offset = 0;        ///< Of its data within the segment or response.
-  std::uint32_t length = 0;
-  wire::Psn tpmsn = 0;
-  PacketOrigin origin = PacketOrigin::kRequest;
-  PacketState state = PacketState::kFree;
-  std::uint8_t fetches_open = 0;
-  bool last = false;
-  bool prepared = false;      ///< Queued for retransmission, and its data fetched or being fetched.
-  bool fetch_failed = false;  ///< Its data could not be read: it goes out without.
-  bool lost = false;          ///< The controller was told so of its last sending.
-};
+struct InboundMessage;
+struct Transaction;
 
 /// What the next acknowledgement of a channel says.
 enum class AckKind : std::uint8_t { kNone, kAck, kSack, kNak };
@@ -79,14 +53,16 @@ struct TpChannel {
   bool selective = false;
 
   // Sender.
-  reliability::SendWindow<TxPacket> send;
+  TxWindow send;
+  std::uint32_t tx_held = 0;  ///< Places in the pool of packets.
   std::uint64_t tpmsn_next = 0;
   std::uint64_t send_cursor = 0;      ///< First number that was never sent.
   std::uint32_t unsent = 0;           ///< Numbered, never sent.
   std::uint32_t resend_prepared = 0;  ///< Queued retransmissions whose data is fetched or being fetched.
   reliability::RetransmissionTimer timer;
-  bool timer_held = false;  ///< It came while the controller held everything back; it counts from the next
-                            ///< packet on.
+  TimePs timer_set = kNever;  ///< As the heap has it.
+  bool timer_held = false;    ///< It came while the controller held everything back; it counts from the next
+                              ///< packet on.
   // The message being numbered, and those behind it.
   bool numbering = false;
   PacketOrigin numbering_origin = PacketOrigin::kRequest;
@@ -103,10 +79,11 @@ struct TpChannel {
   reliability::ReceiveWindow receive;
   std::uint64_t messages_delivered = 0;
   std::uint64_t receive_first = 0;   ///< The first number of the channel.
-  std::span<std::uint32_t> waiting;  ///< By number: what waits there, see tp_channel.cc.
+  std::uint32_t ahead_held = 0;      ///< Places in TpLayer::ahead_.
   std::uint64_t naked = 0;           ///< The gap that the last TPNAK was for; 0 for none.
   std::uint32_t messages_open = 0;   ///< Messages that need their TPMSN to be found.
   std::uint32_t messages_held = 0;   ///< All messages of the peer, open or being answered.
+  std::uint32_t messages_early = 0;  ///< Messages that began ahead of their turn, beside messages_held.
   std::uint32_t parked_ahead = 0;  ///< Packets that wait, or waited, for earlier ones and still have a place.
   AckKind ack = AckKind::kNone;
   std::uint64_t ack_number = 0;      ///< next() when the acknowledgement was asked for.
@@ -125,6 +102,8 @@ struct TpChannel {
 };
 
 class TpLayer {
+  friend class Express;
+
  public:
   explicit TpLayer(EngineParts& parts);
 
@@ -144,26 +123,26 @@ class TpLayer {
   /// A segment or response wants to be numbered.
   void enqueue_request(std::uint32_t channel, std::uint32_t transaction);
   void enqueue_response(std::uint32_t channel, std::uint32_t message);
-  /// The packets [first, end) are known to have been delivered, because their transaction was answered.
-  void confirm_delivered(TimePs now, std::uint32_t channel, std::uint64_t first, std::uint64_t end);
+  /// The packets of the transaction are known to have been delivered, because it was answered. Not all of
+  /// them have been confirmed.
+  void confirm_delivered(TimePs now, std::uint32_t channel, const Transaction& transaction);
   /// The channel's windows or lists changed: number packets when the engine settles.
   void touch(std::uint32_t channel);
 
   // From the network.
   void receive(TimePs now, const wire::Packet& packet);
   void resume_packet(TimePs now, std::uint32_t channel, std::uint32_t generation, std::uint32_t parked);
-  /// False: neither transmit_acknowledgement() nor transmit_data() has anything. Asked far more often than
-  /// there is.
-  bool may_transmit() const {
-    return !(ack_list_.empty() && data_list_.empty() && resend_list_.empty()) ||
-           congestion_.has_notification();
+  /// False: nothing but new packets may leave. Asked far more often than there is.
+  bool has_urgent() const {
+    return !ack_list_.empty() || !resend_list_.empty() || congestion_.has_notification();
   }
   /// The next CNP, likewise.
   bool transmit_notification(wire::TrafficClassMask allowed, wire::Packet& out);
   /// The next acknowledgement, if there is one and its class is allowed.
   bool transmit_acknowledgement(wire::TrafficClassMask allowed, wire::Packet& out);
-  /// The next packet with a PSN: one that is sent again, or a new one.
-  bool transmit_data(TimePs now, wire::TrafficClassMask allowed, bool again, wire::Packet& out);
+  /// The next packet with a PSN that is sent again, and the next new one.
+  bool transmit_again(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  bool transmit_new(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
 
   // From memory.
   void data_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
@@ -197,26 +176,37 @@ class TpLayer {
   // tp_channel.cc: receiving.
   void process(TimePs now, std::uint32_t index, const wire::Packet& packet);
   void process_data(TimePs now, std::uint32_t index, const wire::Packet& packet);
+  void process_unexpected(TimePs now, std::uint32_t index, reliability::Arrival arrival,
+                          std::uint64_t logical, const wire::Packet& packet);
   bool keep_ahead(TimePs now, std::uint32_t index, std::uint64_t logical, const wire::Packet& packet);
-  void deliver(TimePs now, std::uint32_t index, const wire::Packet& packet);
   void deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t from, std::uint64_t end);
   void ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind, wire::Psn tpmsn, bool at_once);
-  void list_acknowledgement(std::uint32_t index);
-  void drop_waiting(TimePs now, std::uint32_t kept);
-  std::uint32_t& reorder(TpChannel& channel, std::uint64_t logical);
+  void list_acknowledgement(std::uint32_t index) {
+    TpChannel& listed = *channels_[index];
+    if (listed.ack_listed) return;
+    listed.ack_listed = true;
+    ack_list_.push_back(index);
+  }
+  std::uint64_t ahead_key(std::uint32_t index, std::uint64_t logical) const;
+  void forget_ahead(TimePs now, std::uint32_t index);
+  void count_no_room(std::uint32_t index, bool ahead);
 
   // tp_transmission.cc: numbering and sending.
   void settle_dirty(TimePs now);
   void pump(TimePs now, std::uint32_t index);
   bool choose_message(TimePs now, std::uint32_t index);
+  bool number_packets(TimePs now, std::uint32_t index);
   void number_packet(TimePs now, std::uint32_t index);
-  void start_fetch(std::uint32_t index, TxPacket& packet);
+  void start_fetch(std::uint32_t index, std::uint32_t place);
   void prepare_retransmissions(std::uint32_t index);
   void update_ready(TimePs now, std::uint32_t index);
-  TxPacket* sendable(TimePs now, std::uint32_t index, bool again);
+  TxPacket* sendable(TimePs now, std::uint32_t index, TpChannel& channel, bool again);
+  void departed(TimePs now, std::uint32_t index, TpChannel& channel, TxPacket& packet);
   void build_sack(const TpChannel& channel, wire::Packet& out);
   void address_packet(const TpChannel& channel, wire::Packet& out) const;
-  void build(const TpChannel& channel, const TxPacket& packet, bool again, wire::Packet& out) const;
+  void build(const TpChannel& channel, const TxPacket& packet, bool again, wire::Packet& out);
+  void set_header_bytes(wire::Packet& out);
+  std::uint32_t learn_header_bytes(const wire::Packet& packet, std::size_t place);
 
   // tp_retransmission.cc: what acknowledgements and time-outs mean to the sender.
   void process_ack(TimePs now, std::uint32_t index, const wire::Packet& packet);
@@ -225,22 +215,35 @@ class TpLayer {
   void acknowledge_before(TimePs now, std::uint32_t index, std::uint64_t end);
   void progressed(TimePs now, std::uint32_t index);
   void released(TimePs now, std::uint32_t index, TxPacket& packet);
-  bool queue_loss(std::uint32_t index, std::uint64_t logical);
-  std::uint32_t rewind(std::uint32_t index, std::uint64_t from);
+  bool queue_loss(std::uint32_t index, std::uint32_t place);
+  std::uint32_t rewind(std::uint32_t index);
+  void freed(std::uint32_t index, std::uint32_t place);
   void settle_congestion(TimePs now, std::uint32_t index, bool answered);
   void timed_out(TimePs now, std::uint32_t index);
   void fail(TimePs now, std::uint32_t index);
   void step(TimePs now, std::uint32_t index, ChannelEvent event);
   void end_channel(TimePs now, std::uint32_t index, ChannelEvent event);
   void trace_repair(TimePs now, std::uint32_t index, std::uint64_t first, std::uint32_t queued) const;
-  static void restore_counters(TpChannel& channel);
+  void restore_counters(TpChannel& channel) const;
   void start_timer(TimePs now, std::uint32_t index);
   void set_timer(std::uint32_t index);
 
   EngineParts& parts_;
   TpCongestion congestion_;
+  wire::Packet
+      blank_;  ///< What all packets have in common; copied, because building one takes twice as long.
   std::vector<std::unique_ptr<TpChannel>> channels_;
   FlatMap channel_of_host_;
+  mutable wire::HostAddress found_host_;   ///< What find() was last asked for with success,
+  mutable std::uint32_t found_ = kNoSlot;  ///< and gave; packets come in trains.
+  TxPool packets_;
+  SharedRoom packet_room_;  ///< Of packets_, by channel.
+  /// By channel and place in its receive window: what waits for earlier packets, see tp_channel.cc.
+  FlatMap ahead_;
+  SharedRoom ahead_room_;  ///< Of ahead_, by channel.
+  /// Header bytes of plain packets by TP opcode and transaction opcode, on which they depend; 0: not known
+  /// yet.
+  std::array<std::uint16_t, 1025> header_bytes_{};
   std::vector<std::uint32_t> closed_;  ///< Channels without a host.
   reliability::DeadlineHeap timers_;   ///< Owner 2 * channel: retransmission; 2 * channel + 1: delayed TPACK.
   Ring<std::uint32_t> dirty_;

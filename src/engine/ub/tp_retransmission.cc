@@ -8,6 +8,29 @@
 
 namespace wharf::ub {
 
+inline void TpLayer::released(TimePs now, std::uint32_t index, TxPacket& packet) {
+  if (packet.prepared) {
+    packet.prepared = false;
+    --channels_[index]->resend_prepared;
+  }
+  congestion_.confirmed(index, packet);
+  if (packet.data.buffer != wire::kNoBuffer) {
+    parts_.payloads.release(packet.data.buffer);
+    packet.data = {};
+  }
+  packet.state = PacketState::kFree;
+  if (packet.origin == PacketOrigin::kRequest) {
+    parts_.initiator.confirmed(now, packet.object);
+  } else {
+    parts_.responder.confirmed(packet.object);
+  }
+}
+
+inline void TpLayer::freed(std::uint32_t index, std::uint32_t place) {
+  packets_.release(place);
+  packet_room_.give(channels_[index]->tx_held);
+}
+
 void TpLayer::process_ack(TimePs now, std::uint32_t index, const wire::Packet& packet) {
   TpChannel& channel = *channels_[index];
   const std::uint64_t last = channel.send.unwrap(packet.ub.rtph.psn);
@@ -39,15 +62,17 @@ void TpLayer::process_nak(TimePs now, std::uint32_t index, const wire::Packet& p
   }
   // Choice: a TPNAK also confirms everything before the PSN that it expects.
   if (expected > channel.send.una()) acknowledge_before(now, index, expected);
-  trace_repair(now, index, expected, rewind(index, expected));
+  trace_repair(now, index, expected, rewind(index));
   settle_congestion(now, index, true);
   touch(index);
 }
 
-std::uint32_t TpLayer::rewind(std::uint32_t index, std::uint64_t from) {
+// Everything that was sent and is not confirmed.
+std::uint32_t TpLayer::rewind(std::uint32_t index) {
+  const TxWindow& window = channels_[index]->send;
   std::uint32_t queued = 0;
-  for (std::uint64_t logical = from; logical < channels_[index]->send_cursor; ++logical)
-    queued += queue_loss(index, logical) ? 1U : 0U;
+  for (std::uint32_t at = window.head(); at != window.cursor(); at = packets_[at].next)
+    queued += queue_loss(index, at) ? 1U : 0U;
   return queued;
 }
 
@@ -72,26 +97,32 @@ void TpLayer::process_sack(TimePs now, std::uint32_t index, const wire::Packet& 
   const auto bit = [&](std::uint64_t i) {
     return (std::to_integer<unsigned>(bitmap[i / 8]) >> (i % 8) & 1U) != 0;
   };
-  const auto release = [&](TxPacket& slot) { released(now, index, slot); };
+  const auto release = [&](TxPacket& confirmed) { released(now, index, confirmed); };
+  const auto free = [&](std::uint32_t place) { freed(index, place); };
   bool progress = false;
   // Bit 0 tells the two published forms apart: set, it confirms everything through the base; clear, the base
   // is missing.
   const std::uint64_t confirmed_end = bit(0) ? base + 1 : base;
   congestion_.take_echo(index, confirmed_end, packet);
-  if (confirmed_end > channel.send.una()) progress = channel.send.acknowledge_before(confirmed_end, release);
+  if (confirmed_end > channel.send.una())
+    progress = channel.send.acknowledge_before(packets_, confirmed_end, release, free);
   const std::uint32_t queued_before = channel.send.retransmissions_queued();
   const std::uint64_t end = std::min(base + bitmap.size() * 8, channel.send_cursor);
-  for (std::uint64_t logical = std::max(base, channel.send.una()); logical < end; ++logical) {
+  // Nothing before the base is left, so the list begins at the base or behind it.
+  for (std::uint32_t at = channel.send.head(); at != channel.send.cursor(); at = packets_[at].next) {
+    TxPacket& packet_at = packets_[at];
+    const std::uint64_t logical = packet_at.logical;
+    if (logical >= end) break;
     if (bit(logical - base)) {
-      progress |= channel.send.acknowledge_one(logical, release);
-    } else if (logical <= max && logical >= base && max >= channel.send.slot(logical).resend_mark) {
+      progress |= channel.send.confirm(packet_at, release);
+    } else if (logical <= max && max >= packet_at.resend_mark) {
       // [UB-Base 2.0.1 6.4.2] Each hole is repaired once per loss report. A repeated packet counts as lost
       // again only when something that was sent after the repetition has arrived (MarkPSN of ns-3-UB), or
       // when the timer fires.
-      queue_loss(index, logical);
+      queue_loss(index, at);
     }
   }
-  channel.send.advance_over_confirmed();
+  channel.send.advance_over_confirmed(packets_, free);
   const std::uint32_t queued = channel.send.retransmissions_queued();
   if (queued > queued_before) trace_repair(now, index, channel.send.una(), queued - queued_before);
   if (progress) progressed(now, index);
@@ -101,57 +132,53 @@ void TpLayer::process_sack(TimePs now, std::uint32_t index, const wire::Packet& 
   touch(index);
 }
 
-bool TpLayer::queue_loss(std::uint32_t index, std::uint64_t logical) {
-  TpChannel& channel = *channels_[index];
-  if (!channel.send.queue_retransmission(logical)) return false;
-  congestion_.lost(index, channel.send.slot(logical));
+bool TpLayer::queue_loss(std::uint32_t index, std::uint32_t place) {
+  TxPacket& packet = packets_[place];
+  if (!channels_[index]->send.queue_retransmission(packets_, packet, place)) return false;
+  congestion_.lost(index, packet);
   return true;
 }
 
-void TpLayer::acknowledge_before(TimePs now, std::uint32_t index, std::uint64_t end) {
-  TpChannel& channel = *channels_[index];
-  if (!channel.send.acknowledge_before(end, [&](TxPacket& packet) { released(now, index, packet); })) return;
-  progressed(now, index);
+[[gnu::flatten]] void TpLayer::acknowledge_before(TimePs now, std::uint32_t index, std::uint64_t end) {
+  if (channels_[index]->send.acknowledge_before(
+          packets_, end, [&](TxPacket& packet) { released(now, index, packet); },
+          [&](std::uint32_t place) { freed(index, place); })) {
+    progressed(now, index);
+  }
 }
 
-void TpLayer::progressed(TimePs now, std::uint32_t index) {
+[[gnu::noinline]] void TpLayer::progressed(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
   channel.timer.progress(parts_.config.retransmission, now, channel.send.una() < channel.send_cursor);
   set_timer(index);
-  touch(index);
+  // Without any of these the channel has nothing to number, to prepare or to announce.
+  if (channel.numbering || !channel.requests.empty() || !channel.responses.empty() ||
+      channel.send.retransmissions_queued() > 0 || (channel.unsent > 0 && !channel.data_listed)) {
+    touch(index);
+  }
 }
 
-void TpLayer::confirm_delivered(TimePs now, std::uint32_t index, std::uint64_t first, std::uint64_t end) {
+[[gnu::noinline]] void TpLayer::confirm_delivered(TimePs now, std::uint32_t index,
+                                                  const Transaction& transaction) {
   TpChannel& channel = *channels_[index];
+  const std::uint64_t end = transaction.first_number + transaction.packets_numbered;
+  const bool begins = transaction.first_number >= channel.send.una();
   bool any = false;
-  for (std::uint64_t logical = std::max(first, channel.send.una()); logical < end; ++logical) {
-    any |= channel.send.acknowledge_one(logical, [&](TxPacket& packet) { released(now, index, packet); });
+  for (std::uint32_t at = begins ? transaction.first_packet : channel.send.head();
+       at != kNoSlot && packets_[at].logical < end; at = packets_[at].next) {
+    any |= channel.send.confirm(packets_[at], [&](TxPacket& packet) { released(now, index, packet); });
   }
-  if (channel.send.advance_over_confirmed() || any) progressed(now, index);
+  if (channel.send.advance_over_confirmed(packets_, [&](std::uint32_t place) { freed(index, place); }) || any)
+    progressed(now, index);
   settle_congestion(now, index, false);
 }
 
-void TpLayer::released(TimePs now, std::uint32_t index, TxPacket& packet) {
-  if (packet.prepared) {
-    packet.prepared = false;
-    --channels_[index]->resend_prepared;
-  }
-  congestion_.confirmed(index, packet);
-  parts_.payloads.release(packet.data.buffer);
-  packet.data = {};
-  packet.state = PacketState::kFree;
-  if (packet.origin == PacketOrigin::kRequest) {
-    parts_.initiator.confirmed(now, packet.object);
-  } else {
-    parts_.responder.confirmed(packet.object);
-  }
-}
-
-void TpLayer::start_timer(TimePs now, std::uint32_t index) {
+[[gnu::noinline]] void TpLayer::start_timer(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
   if (channel.timer_held) {
     channel.timer_held = false;
-    timers_.set(2 * index, now + parts_.config.retransmission.timeout(channel.timer.attempts()));
+    channel.timer_set = now + parts_.config.retransmission.timeout(channel.timer.attempts());
+    timers_.set(2 * index, channel.timer_set);
     return;
   }
   if (channel.timer.running()) return;
@@ -160,8 +187,12 @@ void TpLayer::start_timer(TimePs now, std::uint32_t index) {
 }
 
 void TpLayer::set_timer(std::uint32_t index) {
-  channels_[index]->timer_held = false;
-  timers_.set(2 * index, channels_[index]->timer.deadline());
+  TpChannel& channel = *channels_[index];
+  channel.timer_held = false;
+  const TimePs deadline = channel.timer.deadline();
+  if (channel.timer_set == deadline) return;
+  channel.timer_set = deadline;
+  timers_.set(2 * index, deadline);
 }
 
 void TpLayer::expire(TimePs now) {
@@ -171,6 +202,7 @@ void TpLayer::expire(TimePs now) {
     if (owner % 2 == 1) {
       list_acknowledgement(owner / 2);
     } else {
+      channels_[owner / 2]->timer_set = kNever;
       timed_out(now, owner / 2);
     }
   }
@@ -200,7 +232,7 @@ void TpLayer::timed_out(TimePs now, std::uint32_t index) {
       break;
     case reliability::RetransmissionTimer::Expiry::kRetransmit: {
       ++parts_.counters.timeouts;
-      const std::uint32_t queued = rewind(index, channel.send.una());
+      const std::uint32_t queued = rewind(index);
       congestion_.tell_losses(now, index, congestion::LossCause::kTimeout);
       parts_.trace(now, trace::EventKind::kTimeout, index, channel.timer.attempts(), queued);
       trace_repair(now, index, channel.send.una(), queued);
@@ -239,21 +271,15 @@ void TpLayer::close(TimePs now, std::uint32_t index) {
   parts_.load_store.reset(index, 0);
   channels_[index]->failures = 0;
   channel_of_host_.erase(channels_[index]->remote.number);
+  found_ = kNoSlot;
   closed_.push_back(index);
 }
 
 // The counters are in memory, and the channel cannot wait for them: what is outstanding says where they
 // stood.
-void TpLayer::restore_counters(TpChannel& channel) {
-  std::uint64_t first = ~std::uint64_t{0};
-  std::uint64_t end = 0;
-  for (std::uint32_t i = 0; i < channel.send.capacity(); ++i) {
-    const TxPacket& packet = channel.send.slot(i);
-    if (packet.state == PacketState::kFree) continue;
-    first = std::min(first, packet.logical);
-    end = std::max(end, packet.logical + 1);
-  }
-  if (end > 0) channel.send.restore({first, end});
+void TpLayer::restore_counters(TpChannel& channel) const {
+  if (channel.send.head() == kNoSlot) return;
+  channel.send.restore({packets_[channel.send.head()].logical, packets_[channel.send.tail()].logical + 1});
 }
 
 void TpLayer::end_channel(TimePs now, std::uint32_t index, ChannelEvent event) {
@@ -268,16 +294,14 @@ void TpLayer::end_channel(TimePs now, std::uint32_t index, ChannelEvent event) {
   channel.numbering = false;
   channel.requests = {};
   channel.responses = {};
-  channel.send.clear([&](TxPacket& packet) { released(now, index, packet); });
+  channel.send.acknowledge_before(
+      packets_, channel.send.next(), [&](TxPacket& packet) { released(now, index, packet); },
+      [&](std::uint32_t place) { freed(index, place); });
   congestion_.close(index);
   channel.unsent = 0;
   channel.send_cursor = channel.send.next();
   channel.ack = AckKind::kNone;
-  for (std::uint32_t& kept : channel.waiting) {
-    if (kept == 0) continue;
-    drop_waiting(now, kept);
-    kept = 0;
-  }
+  forget_ahead(now, index);
   parts_.responder.channel_failed(index);
   parts_.initiator.channel_failed(now, index);
 }

@@ -35,32 +35,38 @@ void TpLayer::resume_pump(TimePs now, std::uint32_t channel) {
   pump(now, channel);
 }
 
-void TpLayer::pump(TimePs now, std::uint32_t index) {
+[[gnu::noinline]] void TpLayer::pump(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
   if (channel.state != ChannelState::kReady) return;
   if (channel.send.retransmissions_queued() > 0) prepare_retransmissions(index);
-  if (channel.numbering || !channel.requests.empty() || !channel.responses.empty()) {
-    const ContextKey key{ContextKind::kTpChannel, index};
-    if (channel.pump_deferred) return;
-    if (!parts_.contexts.acquire(key)) {
-      channel.pump_deferred = true;
-      wire::OperationTag operation;
-      if (!channel.responses.empty()) {
-        operation = parts_.responder.message(channel.responses.head).operation;
-      } else if (!channel.requests.empty()) {
-        operation = parts_.initiator.operation_of(channel.requests.head);
-      }
-      parts_.contexts.defer(key, {.step = DeferredStep::kChannelPump, .object = index}, operation,
-                            channel.requests.empty());
-      return;
-    }
-    parts_.contexts.mark_dirty(key);
-    while (channel.unsent < parts_.config.fetch_ahead_packets && !channel.send.full() &&
-           choose_message(now, index)) {
-      number_packet(now, index);
-    }
-  }
+  const bool wanted = channel.numbering || !channel.requests.empty() || !channel.responses.empty();
+  if (wanted && !number_packets(now, index)) return;
   update_ready(now, index);
+}
+
+bool TpLayer::number_packets(TimePs now, std::uint32_t index) {
+  TpChannel& channel = *channels_[index];
+  const ContextKey key{ContextKind::kTpChannel, index};
+  if (channel.pump_deferred) return false;
+  if (!parts_.contexts.acquire(key)) {
+    channel.pump_deferred = true;
+    wire::OperationTag operation;
+    if (!channel.responses.empty()) {
+      operation = parts_.responder.message(channel.responses.head).operation;
+    } else if (!channel.requests.empty()) {
+      operation = parts_.initiator.operation_of(channel.requests.head);
+    }
+    parts_.contexts.defer(key, {.step = DeferredStep::kChannelPump, .object = index}, operation,
+                          channel.requests.empty());
+    return false;
+  }
+  parts_.contexts.mark_dirty(key);
+  // One who finds no place in the pool holds some, and goes on when one of its own comes back.
+  while (channel.unsent < parts_.config.fetch_ahead_packets && !channel.send.full() &&
+         packet_room_.has(channel.tx_held) && choose_message(now, index)) {
+    number_packet(now, index);
+  }
+  return true;
 }
 
 bool TpLayer::choose_message(TimePs now, std::uint32_t index) {
@@ -90,12 +96,15 @@ void TpLayer::number_packet(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
   const bool request = channel.numbering_origin == PacketOrigin::kRequest;
   const std::uint32_t object = channel.numbering_object;
-  const std::uint32_t total =
-      request ? parts_.initiator.payload_length(object) : parts_.responder.message(object).response_length;
-  // Made in its place, as everything of that size on this path: assigning a fresh one would build it on the
-  // stack and copy it.
-  TxPacket& packet = *std::construct_at(&channel.send.push());
-  packet.logical = channel.send.next() - 1;
+  const std::uint32_t total = request ? Initiator::payload_length(parts_.initiator.transaction(object))
+                                      : parts_.responder.message(object).response_length;
+  const std::uint32_t place = packets_.acquire();
+  WHARF_CHECK(place != kNoSlot);  // open() made room for what packet_room_ grants.
+  packet_room_.take(channel.tx_held);
+  TxPacket& packet = packets_[place];
+  packet = kFreshPacket;
+  channel.send.push(packets_, place);
+  packet.channel = index;
   packet.object = object;
   packet.origin = channel.numbering_origin;
   packet.tpmsn = channel.numbering_tpmsn;
@@ -105,11 +114,11 @@ void TpLayer::number_packet(TimePs now, std::uint32_t index) {
   packet.last = channel.numbering_offset == total;
   ++channel.unsent;
   if (request) {
-    parts_.initiator.numbered(object, packet.logical);
+    Initiator::numbered(parts_.initiator.transaction(object), packet.logical, place);
   } else {
     ++parts_.responder.message(object).packets_unconfirmed;
   }
-  start_fetch(index, packet);
+  start_fetch(index, place);
   if (!packet.last) return;
   channel.numbering = false;
   if (request) {
@@ -119,42 +128,49 @@ void TpLayer::number_packet(TimePs now, std::uint32_t index) {
   }
 }
 
-void TpLayer::start_fetch(std::uint32_t index, TxPacket& packet) {
+void TpLayer::start_fetch(std::uint32_t index, std::uint32_t place) {
+  TxPacket& packet = packets_[place];
   packet.state = PacketState::kReady;
   if (packet.length == 0 || packet.fetch_failed) return;
+  const std::uint64_t reference = reference_to(place, packet.logical);
   if (packet.origin == PacketOrigin::kRequest) {
-    parts_.initiator.fetch_data(index, packet);
+    parts_.initiator.fetch_data(index, packet, reference);
   } else {
-    parts_.responder.fetch_data(index, packet);
+    parts_.responder.fetch_data(index, packet, reference);
   }
 }
 
 void TpLayer::prepare_retransmissions(std::uint32_t index) {
   TpChannel& channel = *channels_[index];
-  const auto prepare = [&](std::uint64_t number) {
-    TxPacket& packet = channel.send.slot(number);
+  const auto prepare = [&](std::uint32_t place) {
+    TxPacket& packet = packets_[place];
     if (packet.prepared) return;
     packet.prepared = true;
     ++channel.resend_prepared;
-    start_fetch(index, packet);
+    start_fetch(index, place);
   };
   // The lowest leaves first, and nothing leaves before it: it is prepared even when higher ones, queued
   // before it came back into the queue, take all the room.
-  std::uint64_t logical = channel.send.first_retransmission();
-  prepare(logical);
+  std::uint32_t at = channel.send.first_retransmission(packets_);
+  prepare(at);
   while (channel.resend_prepared < parts_.config.fetch_ahead_packets) {
-    logical = channel.send.retransmission_from(logical + 1, channel.send_cursor);
-    if (logical >= channel.send_cursor) return;
-    prepare(logical);
+    do {
+      at = packets_[at].next;
+      if (at == channel.send.cursor()) return;
+    } while (!packets_[at].resend);
+    prepare(at);
   }
 }
 
 void TpLayer::data_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result) {
   TpChannel& channel = *channels_[owner.object];
   if (channel.generation != owner.generation) return;
-  TxPacket& packet = channel.send.slot(owner.detail);
+  TxPacket& packet = packets_[static_cast<std::uint32_t>(owner.detail)];
   // Confirmed meanwhile: the answer came too late to matter.
-  if (packet.logical != owner.detail || packet.state != PacketState::kFetching) return;
+  if (packet.channel != owner.object || packet.state != PacketState::kFetching ||
+      owner.detail != reference_to(static_cast<std::uint32_t>(owner.detail), packet.logical)) {
+    return;
+  }
   if (result.status != engine::AccessStatus::kDone) {
     if (!packet.fetch_failed) {
       packet.fetch_failed = true;
@@ -181,37 +197,45 @@ void TpLayer::data_done(TimePs now, const PendingAccess& owner, const engine::Ac
   update_ready(now, owner.object);
 }
 
-TxPacket* TpLayer::sendable(TimePs now, std::uint32_t index, bool again) {
-  TpChannel& channel = *channels_[index];
+inline TxPacket* TpLayer::sendable(TimePs now, std::uint32_t index, TpChannel& channel, bool again) {
   // New packets wait behind those that are sent again.
   const bool resend = channel.send.retransmissions_queued() > 0;
   if (channel.state != ChannelState::kReady || resend != again || (!again && channel.unsent == 0))
     return nullptr;
-  TxPacket& packet = channel.send.slot(again ? channel.send.first_retransmission() : channel.send_cursor);
+  TxPacket& packet = packets_[again ? channel.send.first_retransmission(packets_) : channel.send.cursor()];
   return packet.state == PacketState::kReady && congestion_.may_send(now, index, packet) ? &packet : nullptr;
 }
 
 void TpLayer::update_ready(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
-  if (!channel.data_listed && sendable(now, index, false) != nullptr) {
-    channel.data_listed = true;
-    data_list_.push_back(index);
-  }
-  if (!channel.resend_listed && sendable(now, index, true) != nullptr) {
-    channel.resend_listed = true;
-    resend_list_.push_back(index);
-  }
+  const bool again = channel.send.retransmissions_queued() > 0;
+  bool& listed = again ? channel.resend_listed : channel.data_listed;
+  if (listed || sendable(now, index, channel, again) == nullptr) return;
+  listed = true;
+  (again ? resend_list_ : data_list_).push_back(index);
 }
 
-void TpLayer::address_packet(const TpChannel& channel, wire::Packet& out) const {
-  std::construct_at(&out);  // In place: an assignment builds it elsewhere and copies.
-  out.mark = wire::CongestionMark::kCapable;
+inline void TpLayer::address_packet(const TpChannel& channel, wire::Packet& out) const {
+  out = blank_;
   out.entropy = channel.entropy;
-  out.source = parts_.config.host;
   out.destination = channel.remote;
-  out.ub.encapsulation = parts_.config.encapsulation;
   out.ub.rtph.source_tpn = channel.local_tpn;
   out.ub.rtph.destination_tpn = channel.remote_tpn;
+}
+
+// The length of most headers follows from opcodes, the presence of a token's value, and what never changes
+// here.
+inline void TpLayer::set_header_bytes(wire::Packet& out) {
+  const wire::UbPacket& ub = out.ub;
+  std::size_t place = header_bytes_.size() - 1;  // A TPACK.
+  if (ub.rtph.opcode == wire::TpOpcode::kReliable) {
+    const bool request = ub.transaction == wire::UbTransaction::kRequest;
+    place = request ? 4 * static_cast<std::size_t>(ub.request.opcode) + 2 +
+                          (ub.request.token_value_present ? 1 : 0)
+                    : 4 * static_cast<std::size_t>(ub.response.opcode);
+  }
+  const std::uint16_t known = header_bytes_[place];
+  out.header_bytes = known != 0 ? known : learn_header_bytes(out, place);
 }
 
 bool TpLayer::transmit_notification(wire::TrafficClassMask allowed, wire::Packet& out) {
@@ -241,7 +265,7 @@ bool TpLayer::transmit_acknowledgement(wire::TrafficClassMask allowed, wire::Pac
     const AckKind kind = std::exchange(channel.ack, AckKind::kNone);
     if (kind == AckKind::kNone || channel.state != ChannelState::kReady) continue;
     channel.unacknowledged = 0;
-    timers_.set(2 * index + 1, kNever);
+    if (parts_.config.acknowledge_every > 1) timers_.set(2 * index + 1, kNever);
     address_packet(channel, out);
     out.traffic_class = wire::TrafficClass::kAcknowledgement;
     wire::Rtph& rtph = out.ub.rtph;
@@ -266,7 +290,11 @@ bool TpLayer::transmit_acknowledgement(wire::TrafficClassMask allowed, wire::Pac
         break;
     }
     congestion_.write_echo(index, channel.ack_number, out);
-    out.header_bytes = wire::wire_header_bytes(out);
+    if (out.ub.rtph.opcode == wire::TpOpcode::kAck) {
+      set_header_bytes(out);
+    } else {
+      out.header_bytes = wire::wire_header_bytes(out);
+    }
     ++parts_.counters.packets_sent;
     return true;
   }
@@ -312,46 +340,7 @@ void TpLayer::build_sack(const TpChannel& channel, wire::Packet& out) {
   }
 }
 
-bool TpLayer::transmit_data(TimePs now, wire::TrafficClassMask allowed, bool again, wire::Packet& out) {
-  // Choice: everything that has a PSN and is sent for the first time is in one class, so that classes never
-  // reorder a channel.
-  const auto traffic_class = again ? wire::TrafficClass::kRetransmission : wire::TrafficClass::kData;
-  if ((allowed & wire::mask_of(traffic_class)) == 0) return false;
-  Ring<std::uint32_t>& list = again ? resend_list_ : data_list_;
-  while (!list.empty()) {
-    const std::uint32_t index = list.front();
-    list.pop_front();
-    TpChannel& channel = *channels_[index];
-    (again ? channel.resend_listed : channel.data_listed) = false;
-    TxPacket* packet = sendable(now, index, again);
-    if (packet == nullptr) continue;
-    build(channel, *packet, again, out);
-    congestion_.departs(now, index, *packet, again, out);
-    out.traffic_class = traffic_class;
-    if (again) {
-      channel.send.retransmitted(packet->logical);
-      packet->prepared = false;
-      --channel.resend_prepared;
-      packet->resend_mark = channel.send_cursor;
-      ++parts_.counters.packets_retransmitted;
-      parts_.span(out.operation, trace::Stage::kRetransmissionWait, packet->sent_at, now);
-    } else {
-      ++channel.send_cursor;
-      --channel.unsent;
-      ++parts_.counters.data_packets_sent;
-    }
-    packet->data = {};  // The reference went out with the packet.
-    packet->state = PacketState::kSent;
-    packet->sent_at = now;
-    start_timer(now, index);
-    ++parts_.counters.packets_sent;
-    pump(now, index);
-    return true;
-  }
-  return false;
-}
-
-void TpLayer::build(const TpChannel& channel, const TxPacket& packet, bool again, wire::Packet& out) const {
+inline void TpLayer::build(const TpChannel& channel, const TxPacket& packet, bool again, wire::Packet& out) {
   address_packet(channel, out);
   wire::Rtph& rtph = out.ub.rtph;
   rtph.psn = wire::psn_wrap(packet.logical);
@@ -364,7 +353,89 @@ void TpLayer::build(const TpChannel& channel, const TxPacket& packet, bool again
   } else {
     parts_.responder.fill_packet(packet, out);
   }
-  out.header_bytes = wire::wire_header_bytes(out);
+  set_header_bytes(out);
+}
+
+inline void TpLayer::departed(TimePs now, std::uint32_t index, TpChannel& channel, TxPacket& packet) {
+  packet.data = {};  // The reference went out with the packet.
+  packet.state = PacketState::kSent;
+  packet.sent_at = now;
+  if (channel.timer_held || !channel.timer.running()) start_timer(now, index);
+  ++parts_.counters.packets_sent;
+}
+
+// Choice: everything that has a PSN and is sent for the first time is in one class, so that classes never
+// reorder a channel.
+[[gnu::flatten]] bool TpLayer::transmit_new(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
+  if ((allowed & wire::mask_of(wire::TrafficClass::kData)) == 0) return false;
+  while (!data_list_.empty()) {
+    const std::uint32_t index = data_list_.front();
+    TpChannel& channel = *channels_[index];
+    TxPacket* const packet = sendable(now, index, channel, false);
+    if (packet == nullptr) {
+      data_list_.pop_front();
+      channel.data_listed = false;
+      continue;
+    }
+    build(channel, *packet, false, out);
+    congestion_.departs(now, index, *packet, false, out);
+    channel.send.sent(packets_);
+    ++channel.send_cursor;
+    --channel.unsent;
+    ++parts_.counters.data_packets_sent;
+    departed(now, index, channel, *packet);
+    const bool numbers = channel.numbering || !channel.requests.empty() || !channel.responses.empty();
+    if (!numbers && sendable(now, index, channel, false) != nullptr) {
+      // It goes behind the others.
+      if (data_list_.size() > 1) {
+        data_list_.pop_front();
+        data_list_.push_back(index);
+      }
+      return true;
+    }
+    data_list_.pop_front();
+    channel.data_listed = false;
+    if (numbers) pump(now, index);
+    return true;
+  }
+  return false;
+}
+
+bool TpLayer::transmit_again(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
+  if ((allowed & wire::mask_of(wire::TrafficClass::kRetransmission)) == 0) return false;
+  while (!resend_list_.empty()) {
+    const std::uint32_t index = resend_list_.front();
+    resend_list_.pop_front();
+    TpChannel& channel = *channels_[index];
+    channel.resend_listed = false;
+    TxPacket* const packet = sendable(now, index, channel, true);
+    if (packet == nullptr) continue;
+    build(channel, *packet, true, out);
+    congestion_.departs(now, index, *packet, true, out);
+    out.traffic_class = wire::TrafficClass::kRetransmission;
+    channel.send.unqueue(*packet);
+    packet->prepared = false;
+    --channel.resend_prepared;
+    packet->resend_mark = channel.send_cursor;
+    ++parts_.counters.packets_retransmitted;
+    parts_.span(out.operation, trace::Stage::kRetransmissionWait, packet->sent_at, now);
+    departed(now, index, channel, *packet);
+    pump(now, index);
+    return true;
+  }
+  return false;
+}
+
+[[gnu::noinline]] std::uint32_t TpLayer::learn_header_bytes(const wire::Packet& packet, std::size_t place) {
+  const std::uint32_t bytes = wire::wire_header_bytes(packet);
+  const wire::UbPacket& ub = packet.ub;
+  const bool data = ub.rtph.opcode == wire::TpOpcode::kReliable;
+  // Operands and bitmaps are as long as they are.
+  const bool operand = data && ub.transaction == wire::UbTransaction::kRequest &&
+                       (wire::ta_layout(ub.request.opcode) & wire::kTaOperand) != 0;
+  if (!operand && (data || ub.rtph.opcode == wire::TpOpcode::kAck))
+    header_bytes_[place] = static_cast<std::uint16_t>(bytes);
+  return bytes;
 }
 
 }  // namespace wharf::ub

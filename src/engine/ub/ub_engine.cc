@@ -161,17 +161,22 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
 
 void UbEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer) {
   if (!parts_->accesses.is_pending(access)) return;
+  const std::uint32_t asked = parts_->accesses.asked(access);
   const PendingAccess owner = parts_->accesses.take(access);
   // Data of another length than was asked for is a failure (engine/contract.h).
   static constexpr engine::AccessResult kFaulted{.status = engine::AccessStatus::kFault, .data = {}};
   const bool whole =
-      owner.asked == 0 || answer.status != engine::AccessStatus::kDone || answer.data.length == owner.asked;
+      asked == 0 || answer.status != engine::AccessStatus::kDone || answer.data.length == asked;
   const engine::AccessResult& result = whole ? answer : kFaulted;
   switch (owner.owner) {
     case AccessOwner::kPacketData:
       parts_->tp.data_done(now, owner, result);
       break;
     case AccessOwner::kInboundWrite:
+      if (parts_->express.write_done(owner, result.status)) {
+        parts_->payloads.release(owner.buffer);
+        return;
+      }
       parts_->responder.write_done(now, owner, result.status);
       break;
     case AccessOwner::kInboundAtomic:
@@ -188,7 +193,7 @@ void UbEngine::access_done(TimePs now, engine::AccessId access, const engine::Ac
       break;
     case AccessOwner::kCompletion:
       parts_->initiator.completion_done(owner, result.status);
-      break;
+      return;
     case AccessOwner::kContext:
       parts_->contexts.access_done(now, owner.detail, result);
       break;
@@ -212,13 +217,12 @@ bool UbEngine::next_access(engine::Access& out) { return parts_->accesses.next(o
 bool UbEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allowed, wire::Packet& out) {
   // Most urgent first: CNPs, acknowledgements, repeated packets, loads and stores, new packets.
   TpLayer& tp = parts_->tp;
-  const bool numbered = tp.may_transmit();
-  const bool sent =
-      (numbered && (tp.transmit_notification(allowed, out) || tp.transmit_acknowledgement(allowed, out) ||
-                    tp.transmit_data(now, allowed, true, out))) ||
-      ((allowed & wire::mask_of(wire::TrafficClass::kLoadStore)) != 0 &&
-       parts_->load_store.transmit(now, out)) ||
-      (numbered && tp.transmit_data(now, allowed, false, out));
+  const bool sent = (tp.has_urgent() &&
+                     (tp.transmit_notification(allowed, out) || tp.transmit_acknowledgement(allowed, out) ||
+                      tp.transmit_again(now, allowed, out))) ||
+                    ((allowed & wire::mask_of(wire::TrafficClass::kLoadStore)) != 0 &&
+                     parts_->load_store.transmit(now, out)) ||
+                    tp.transmit_new(now, allowed, out);
   if (sent) parts_->settle(now);
   return sent;
 }

@@ -27,7 +27,7 @@ struct Named {
   std::uint64_t C::*value;
 };
 
-constexpr std::array<Named<ub::UbCounters>, 42> kUb{{
+constexpr std::array<Named<ub::UbCounters>, 43> kUb{{
     {"packets_sent", &ub::UbCounters::packets_sent},
     {"packets_received", &ub::UbCounters::packets_received},
     {"data_packets_sent", &ub::UbCounters::data_packets_sent},
@@ -66,6 +66,7 @@ constexpr std::array<Named<ub::UbCounters>, 42> kUb{{
     {"dropped_out_of_order", &ub::UbCounters::dropped_out_of_order},
     {"dropped_beyond_window", &ub::UbCounters::dropped_beyond_window},
     {"dropped_no_room", &ub::UbCounters::dropped_no_room},
+    {"dropped_no_shared_room", &ub::UbCounters::dropped_no_shared_room},
     {"dropped_malformed", &ub::UbCounters::dropped_malformed},
     {"dropped_acknowledgement", &ub::UbCounters::dropped_acknowledgement},
     {"dropped_stale_acknowledgement", &ub::UbCounters::dropped_stale_acknowledgement},
