@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 #include "base/slot_pool.h"
 #include "engine/contract.h"
@@ -17,8 +18,8 @@
 
 namespace wharf::roce {
 
-/// What the engine does with the answer to an access. From kFetchQueueContext on: traffic of the context
-/// cache.
+/// What the engine does with the answer to an access. From kFetchQueueContext on: what belongs to
+/// no queue pair, traffic of the context cache and shared receives.
 enum class AccessPurpose : std::uint8_t {
   kRequestPayload,  ///< position: in the transmit ring; detail: offset in the packet (gathered payloads).
   kResponseData,    ///< position: work request whose result is placed.
@@ -30,12 +31,12 @@ enum class AccessPurpose : std::uint8_t {
   kReceiveCompletion,
   kSharedCompletion,  ///< position: in a completion ring of the queue pair; for_receive: which; see
                       ///< add_ticket().
-  kSharedReceive,     ///< position, detail: first entry and count of receive queue `access.queue`.
   kAtomic,            ///< position: answer.
   kFetchQueueContext,
   kWriteQueueContext,
   kFetchKeyRecord,  ///< position: record number.
   kWriteKeyRecord,
+  kSharedReceive,  ///< position, detail: first entry and count of receive queue `access.queue`.
 };
 
 /// One access, and what the engine does with its answer.
@@ -55,6 +56,13 @@ struct AccessSlot {
 };
 static_assert(std::is_trivially_copyable_v<AccessSlot>);
 
+/// Slots that each queue pair adds to those of RoceConfig::access_slots.
+inline constexpr std::uint32_t kAccessSlotsPerQueue = 32;
+/// Those among them that nobody else can take, however many accesses of others the host has not answered:
+/// room for one packet that arrives (kAccessesPerPacket) and two more. All the others are first come, first
+/// served.
+inline constexpr std::uint32_t kAccessShare = 8;
+
 /// Slots for accesses, and the list of those that the host has not taken yet. Room is promised by reserve()
 /// alone, and memory is taken when more accesses are open than ever before. An access with data owns one
 /// reference of its buffer until close(). A free slot keeps the fields of an access that seldom change.
@@ -64,21 +72,42 @@ class AccessPort {
 
   void reserve(std::uint32_t slots) {
     capacity_ = std::max(capacity_, slots);
-    make_room(capacity_);
+    make_room(capacity_ + kept_for_shared_);
   }
   std::uint32_t capacity() const { return capacity_; }
+  /// Gives queue pair `queue`, the newest one, its share. Control side.
+  void add_queue(engine::QueueId queue) {
+    WHARF_CHECK(queue == open_of_.size());
+    open_of_.push_back(0);
+    shares_ += kAccessShare;
+  }
   /// Slots for everything but context records, which have some of their own.
   std::uint32_t available() const { return capacity_ - kept_for_context_ - in_use_; }
+  /// Those that `queue` may take: its own share, and what is not the share of another.
+  std::uint32_t available(engine::QueueId queue) const {
+    const std::uint32_t open = open_of_[queue];
+    return available() - shares_ + (open < kAccessShare ? kAccessShare - open : 0);
+  }
+  /// Slots of all shares that their owners have not taken.
+  std::uint32_t shares() const { return shares_; }
   /// Takes `count` slots out of the capacity, for context records alone.
   void keep_for_context(std::uint32_t count) { kept_for_context_ = count; }
   /// Makes sure that `count` accesses to context records can be opened beside all others.
   void reserve_for_context(std::uint32_t count) {
-    make_room(capacity_ - kept_for_context_ + context_in_use_ + count);
+    make_room(capacity_ - kept_for_context_ + context_in_use_ + kept_for_shared_ + count);
   }
+  /// One more receive queue is shared: room for `count` fetches of its entries beside all else.
+  void keep_for_shared(std::uint32_t count) {
+    kept_for_shared_ += count;
+    make_room(capacity_ + context_in_use_ + kept_for_shared_);
+  }
+  std::uint32_t kept_for_shared() const { return kept_for_shared_; }
   /// Slots that exist, those that were ever used, and the memory of these.
   std::uint32_t places() const { return places_; }
   std::uint32_t places_touched() const { return extent_; }
-  std::size_t bytes_touched() const { return std::size_t{extent_} * sizeof(AccessSlot); }
+  std::size_t bytes_touched() const {
+    return std::size_t{extent_} * sizeof(AccessSlot) + open_of_.capacity() * sizeof(open_of_[0]);
+  }
 
   /// A slot for a new access of `queue`, relaxed and without data; one must be available. The caller sets
   /// address, length and operation, and what its kind and purpose need beyond.
@@ -103,6 +132,7 @@ class AccessPort {
       ++context_in_use_;
     } else {
       ++in_use_;
+      if (open_of_[queue]++ < kAccessShare) --shares_;
     }
     return slot;
   }
@@ -110,7 +140,7 @@ class AccessPort {
   bool is_open(std::uint32_t index) const { return index < extent_ && slots_[index].open; }
   /// Slots for `count` accesses are available. Control path.
   void make_available(std::uint32_t count) {
-    if (available() < count) reserve(capacity_ + count - available());
+    if (available() < shares_ + count) reserve(capacity_ + shares_ + count - available());
   }
   /// Whether the host has taken `index` and not answered it.
   bool is_asked(std::uint32_t index) const { return index < extent_ && slots_[index].asked; }
@@ -149,6 +179,7 @@ class AccessPort {
       --context_in_use_;
     } else {
       --in_use_;
+      if (--open_of_[slot.access.queue] < kAccessShare) ++shares_;
     }
     slot.open = false;
     slot.asked = false;
@@ -201,10 +232,13 @@ class AccessPort {
   std::uint32_t capacity_ = 0;  ///< Slots in all, but for what context records may need beyond their own.
   std::uint32_t kept_for_context_ = 0;
   std::uint32_t in_use_ = 0;  ///< But for context records.
+  std::uint32_t kept_for_shared_ = 0;
+  std::uint32_t shares_ = 0;
   std::uint32_t context_in_use_ = 0;
   std::uint32_t places_ = 0;
   wire::PayloadPool* pool_;
   LazyPlaces memory_;
+  std::vector<std::uint32_t> open_of_;  ///< By queue, but for context records.
 };
 
 }  // namespace wharf::roce

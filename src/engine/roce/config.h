@@ -75,7 +75,7 @@ struct RoceConfig {
   std::uint32_t transmit_ahead =
       32;  ///< Packets of one queue whose payload is fetched ahead of transmission; a power of two.
   std::uint32_t responses_ahead = 64;     ///< Answers of one queue under preparation; a power of two.
-  std::uint32_t access_slots = 512;       ///< Memory accesses under way, and 32 more per queue.
+  std::uint32_t access_slots = 512;       ///< Memory accesses under way; 32 more per queue, 8 its own.
   std::uint32_t queue_cache_entries = 0;  ///< Queue-pair context records on the interface; 0: all of them.
   std::uint32_t key_cache_entries = 0;    ///< Memory-key records on the interface; 0: all of them.
   std::uint64_t context_base = std::uint64_t{1} << 56U;  ///< Host address of the evicted records.

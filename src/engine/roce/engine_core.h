@@ -52,7 +52,7 @@ inline constexpr std::uint32_t kFirstQueueNumber = 17;
 /// What every packet of a queue pair has in common; sets each field once, because this is the hottest copy of
 /// all.
 inline void begin_packet(const RoceConfig& config, const QueuePairContext& context,
-                         wire::OperationTag operation, wire::Packet& out) {
+                         wire::OperationTag operation, const wire::Payload& payload, wire::Packet& out) {
   out.protocol = wire::Protocol::kRoce;
   out.traffic_class = wire::TrafficClass::kData;
   out.mark = wire::CongestionMark::kCapable;
@@ -62,7 +62,7 @@ inline void begin_packet(const RoceConfig& config, const QueuePairContext& conte
   out.source = config.host;
   out.destination = {context.remote_host};
   out.operation = operation;
-  out.payload = wire::Payload{};
+  out.payload = payload;
   std::construct_at(&out.roce);
   out.roce.bth.destination_queue_pair = context.remote_queue_number;
   out.roce.bth.partition_key = context.partition_key;
@@ -91,6 +91,7 @@ struct EngineCore {
   Ring<engine::AsyncEvent> events;
   engine::CompletionQueues completion_queues;
   engine::ReceiveQueues receive_queues;
+  std::uint32_t shared_fetches = 0;  ///< Fetches of their entries under way.
 
   QueuePair& queue(QueueId id) { return *queues[id]; }
 
@@ -105,9 +106,11 @@ struct EngineCore {
     return slot;
   }
   /// Slots that payload fetches leave for everything else, so that answers and completions never wait for
-  /// requests.
+  /// requests. The shares of queue pairs lie in it.
   std::uint32_t access_reserve() const { return port.capacity() / 4; }
-  bool may_fetch_payload() const { return port.available() > access_reserve(); }
+  bool may_fetch_payload() const {
+    return port.available() > std::max(access_reserve(), port.shares() + verbs::kMaxScatterEntries);
+  }
   /// Runs `pair` again when access slots are free.
   void starve(QueuePair& pair) {
     if (pair.starved) return;
@@ -244,14 +247,13 @@ struct EngineCore {
                     bool at_target);
   /// Writes the completion records in order, each after every earlier access of its stream.
   template <AccessPurpose kPurpose>
-  [[gnu::noinline]] void issue_completions(QueuePair& pair, PositionRing<CompletionEntry>& ring,
-                                           Position& issued) {
+  void issue_completions(QueuePair& pair, PositionRing<CompletionEntry>& ring, Position& issued) {
     constexpr bool kAtTarget = kPurpose == AccessPurpose::kReceiveCompletion;
     const QueueId shared = kAtTarget ? pair.config.receive_completions : pair.config.send_completions;
     if (shared != engine::kOwn) [[unlikely]]
       return issue_shared(pair, ring, issued, shared, kAtTarget);
     while (issued != ring.tail()) {
-      if (port.available() == 0) return starve(pair);
+      if (port.available(pair.id) == 0) return starve(pair);
       AccessSlot& slot = open_access(kPurpose, engine::AccessKind::kWriteCompletion, pair, issued, kAtTarget);
       slot.access.order = verbs::AccessOrder::kRelease;
       slot.access.length = config.completion_bytes;

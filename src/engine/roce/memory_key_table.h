@@ -68,8 +68,9 @@ class MemoryKeyTable {
   /// The record that allows `access` to `length` (not zero) bytes at `address` under `key` through a queue
   /// pair of `domain`, or null: unknown or revoked key, another domain, range outside the region, right
   /// missing.
-  const MemoryKeyRecord* find(std::uint32_t domain, std::uint32_t key, std::uint64_t address,
-                              std::uint64_t length, RemoteAccess access) const {
+  [[gnu::always_inline]] const MemoryKeyRecord* find(std::uint32_t domain, std::uint32_t key,
+                                                     std::uint64_t address, std::uint64_t length,
+                                                     RemoteAccess access) const {
     const std::uint32_t index = index_of(key);
     if (index == kNoRecord) return nullptr;
     const MemoryKeyRecord& record = records_[index];

@@ -17,7 +17,9 @@ struct Pieces {
   std::array<std::uint32_t, verbs::kMaxScatterEntries> length;  ///< Bytes; pieces of length zero are skipped.
 
   void set(const std::array<verbs::ScatterEntry, verbs::kMaxScatterEntries>& local, std::uint8_t count) {
-    for (std::uint8_t at = 0; at < count; ++at) {
+    address[0] = local[0].address;
+    length[0] = local[0].length;
+    for (std::uint8_t at = 1; at < count; ++at) {
       address[at] = local[at].address;
       length[at] = local[at].length;
     }

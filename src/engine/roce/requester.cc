@@ -49,6 +49,7 @@ constexpr auto kSinglePacket = [] {
 }();
 
 std::uint64_t local_bytes(const verbs::WorkRequest& request) {
+  if (request.local_count == 1) return request.local[0].length;
   std::uint64_t sum = 0;
   for (std::uint8_t at = 0; at < request.local_count; ++at) sum += request.local[at].length;
   return sum;
@@ -254,7 +255,7 @@ void Requester::fetch_work(QueuePair& pair) {
       continue;
     }
     if (pair.fetches_in_flight >= core_.config.fetches_in_flight) return;
-    if (core_.port.available() == 0) return core_.starve(pair);
+    if (core_.port.available(pair.id) == 0) return core_.starve(pair);
     const Position first = pair.fetch_issued;
     std::uint32_t count = 1;
     while (count < core_.config.fetch_batch && first + count != pair.send.tail() &&
@@ -343,6 +344,46 @@ void Requester::assign_psns(QueuePair& pair, SendEntry& entry) {
   if (expects_answer(entry.verb)) ++requester.reads_outstanding;
 }
 
+// The usual request, in one pass: new, of one packet, with nothing that could hold it back. False, and
+// nothing has happened, when it is not like that.
+[[gnu::always_inline]] inline bool Requester::prepare_plain(QueuePair& pair, SendEntry& entry) {
+  RequesterContext& requester = pair.context.requester;
+  const Psn psn = requester.next;
+  if (entry.length > pair.context.path_mtu || requester.sending != requester.assigned || pair.waiting ||
+      requester.credits_in_use || requester.limited_outstanding ||
+      entry.status != CompletionStatus::kSuccess || !core_.may_fetch_payload() ||
+      wire::psn_difference(psn, requester.unacknowledged) >=
+          static_cast<std::int32_t>(core_.config.window_packets)) {
+    return false;
+  }
+  const Position at = pair.transmit.tail();
+  TransmitEntry& packet = pair.transmit.push_stale();
+  packet.payload = wire::Payload{};
+  packet.psn = psn;
+  packet.psn_count = 1;
+  packet.work = requester.sending;
+  packet.packet = 0;
+  packet.pending = 1;
+  packet.acknowledge = true;
+  packet.gathered = false;
+  packet.failed = false;
+  packet.opcode = kSinglePacket[static_cast<std::size_t>(entry.verb)];
+  entry.first_psn = requester.next_unassigned;
+  entry.packets = 1;
+  entry.sequence = requester.sequence = wire::psn_add(requester.sequence, 1);
+  requester.next_unassigned = wire::psn_add(requester.next_unassigned, 1);
+  requester.next = wire::psn_add(psn, 1);
+  requester.assigned = ++requester.sending;
+  AccessSlot& slot = core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
+  slot.detail = 0;
+  slot.access.space = static_cast<std::uint32_t>(entry.operand);  // No atomic.
+  slot.access.address = entry.local.address[0];
+  slot.access.length = entry.length;
+  slot.access.operation = entry.operation;
+  core_.port.issue(slot);
+  return true;
+}
+
 void Requester::prepare(TimePs now, QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;
   if (requester.rnr_until != kNever) return;
@@ -379,46 +420,6 @@ void Requester::prepare(TimePs now, QueuePair& pair) {
     if (limited) requester.limited_outstanding = true;
     prepare_packet(pair, entry);
   }
-}
-
-// The usual request, in one pass: new, of one packet, with nothing that could hold it back. False, and
-// nothing has happened, when it is not like that.
-bool Requester::prepare_plain(QueuePair& pair, SendEntry& entry) {
-  RequesterContext& requester = pair.context.requester;
-  const Psn psn = requester.next;
-  if (entry.length > pair.context.path_mtu || requester.sending != requester.assigned || pair.waiting ||
-      requester.credits_in_use || requester.limited_outstanding ||
-      entry.status != CompletionStatus::kSuccess || !core_.may_fetch_payload() ||
-      wire::psn_difference(psn, requester.unacknowledged) >=
-          static_cast<std::int32_t>(core_.config.window_packets)) {
-    return false;
-  }
-  const Position at = pair.transmit.tail();
-  TransmitEntry& packet = pair.transmit.push_stale();
-  packet.payload = wire::Payload{};
-  packet.psn = psn;
-  packet.psn_count = 1;
-  packet.work = requester.sending;
-  packet.packet = 0;
-  packet.pending = 1;
-  packet.acknowledge = true;
-  packet.gathered = false;
-  packet.failed = false;
-  packet.opcode = kSinglePacket[static_cast<std::size_t>(entry.verb)];
-  entry.first_psn = requester.next_unassigned;
-  entry.packets = 1;
-  entry.sequence = requester.sequence = wire::psn_add(requester.sequence, 1);
-  requester.next_unassigned = wire::psn_add(requester.next_unassigned, 1);
-  requester.next = wire::psn_add(psn, 1);
-  requester.assigned = ++requester.sending;
-  AccessSlot& slot = core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
-  slot.detail = 0;
-  slot.access.space = static_cast<std::uint32_t>(entry.operand);  // No atomic.
-  slot.access.address = entry.local.address[0];
-  slot.access.length = entry.length;
-  slot.access.operation = entry.operation;
-  core_.port.issue(slot);
-  return true;
 }
 
 void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
@@ -510,8 +511,7 @@ bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
     return false;
   }
   const QueuePairContext& context = pair.context;
-  begin_packet(core_.config, context, entry.operation, out);
-  out.payload = packet.payload;
+  begin_packet(core_.config, context, entry.operation, packet.payload, out);
   wire::RocePacket& roce = out.roce;
   roce.bth.opcode = packet.opcode;
   roce.bth.psn = packet.psn;

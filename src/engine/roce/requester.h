@@ -40,7 +40,7 @@ class Requester {
   /// memory failed to give its payload.
   bool transmit(TimePs now, QueuePair& pair, wire::Packet& out);
   /// The urgency list that the front packet belongs to, or kSendClassCount when none is complete.
-  static std::size_t ready_class(const QueuePair& pair) {
+  [[gnu::always_inline]] static std::size_t ready_class(const QueuePair& pair) {
     if (pair.transmit.empty() || pair.transmit.front().pending > 0) return kSendClassCount;
     const bool resent = wire::psn_before(pair.transmit.front().psn, pair.context.requester.highest_sent);
     return resent ? 1 : 2;
@@ -91,7 +91,7 @@ class Requester {
   [[gnu::noinline]] bool may_start(TimePs now, QueuePair& pair, SendEntry& entry);
   void assign_psns(QueuePair& pair, SendEntry& entry);
   [[gnu::noinline]] void prepare(TimePs now, QueuePair& pair);
-  bool prepare_plain(QueuePair& pair, SendEntry& entry);
+  [[gnu::always_inline]] bool prepare_plain(QueuePair& pair, SendEntry& entry);
   [[gnu::noinline]] void prepare_packet(QueuePair& pair, SendEntry& entry);
   void fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitEntry& packet, Position at,
                      std::uint32_t offset, std::uint32_t length);

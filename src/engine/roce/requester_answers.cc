@@ -240,7 +240,7 @@ void Requester::take_atomic_answer(TimePs now, QueuePair& pair, SendEntry& entry
 // Writes answered data to the request's local memory; false when there are no slots.
 bool Requester::place(QueuePair& pair, const SendEntry& entry, std::uint32_t offset,
                       const wire::Payload& payload) {
-  if (core_.port.available() < verbs::kMaxScatterEntries) return false;
+  if (core_.port.available(pair.id) < verbs::kMaxScatterEntries) return false;
   entry.local.for_parts(entry.local_count, offset, payload.length,
                         [&](std::uint64_t address, std::uint32_t done, std::uint32_t part) {
                           AccessSlot& slot =

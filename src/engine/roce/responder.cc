@@ -16,9 +16,6 @@ using verbs::Verb;
 using wire::NakCode;
 using wire::RoceOpcode;
 
-/// Accesses that one request packet can need: a scatter entry each, its completion, a receive-entry fetch.
-constexpr std::uint32_t kAccessesPerPacket = verbs::kMaxScatterEntries + 2;
-
 /// What a packet does to the message in progress.
 struct Step {
   MessageInProgress kind = MessageInProgress::kNone;
@@ -82,7 +79,7 @@ void Responder::receiver_not_ready(QueuePair& pair, Psn psn) {
 
 void Responder::fill_header(const QueuePair& pair, const Answer& answer, wire::Packet& out) const {
   const QueuePairContext& context = pair.context;
-  begin_packet(core_.config, context, answer.operation, out);
+  begin_packet(core_.config, context, answer.operation, {}, out);
   out.traffic_class = wire::TrafficClass::kAcknowledgement;
   wire::RocePacket& roce = out.roce;
   roce.bth.opcode = RoceOpcode::kRcAcknowledge;
@@ -173,7 +170,7 @@ bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
 
 void Responder::receive_other(TimePs now, QueuePair& pair, const wire::Packet& packet) {
   ResponderContext& responder = pair.context.responder;
-  if (pair.answers.full() || core_.port.available() < kAccessesPerPacket) {
+  if (pair.answers.full() || core_.port.available(pair.id) < kAccessesPerPacket) {
     ++core_.counters.dropped_no_resources;
     // The packet that would have asked for the open acknowledgement may never find room: it leaves now.
     if (pair.answers.full() && pair.answers.back().kind == AnswerKind::kAcknowledge) {
@@ -229,42 +226,6 @@ bool Responder::in_order(TimePs now, QueuePair& pair, const wire::Packet& packet
   if (!length_fits) return refuse(pair, NakCode::kInvalidRequest, psn);
   return step.kind == MessageInProgress::kWrite ? take_write(pair, packet, step.first, step.last)
                                                 : take_send(pair, packet, step.first, step.last);
-}
-
-// The usual request in one pass: a WRITE of one packet, in order, and nothing before it is in progress.
-// False, and nothing has happened, when it is not like that.
-bool Responder::take_plain_write(QueuePair& pair, const wire::Packet& packet) {
-  ResponderContext& responder = pair.context.responder;
-  const wire::Reth& reth = packet.roce.reth;
-  const std::uint32_t length = packet.payload.length;
-  if (packet.roce.bth.psn != responder.expected || responder.message != MessageInProgress::kNone ||
-      length == 0 || length != reth.length || pair.held_first != kNoSlot || pair.answers.full() ||
-      core_.port.available() < kAccessesPerPacket || !core_.config.queue_rights.remote_write) {
-    return false;
-  }
-  const MemoryKeyRecord* const record =
-      core_.keys.find(pair.context.domain, reth.remote_key, reth.address, length, RemoteAccess::kWrite);
-  if (record == nullptr) return false;
-  Answer& answer = open_acknowledge(pair);
-  ++answer.outstanding;
-  AccessSlot& slot =
-      core_.open_access(AccessPurpose::kPlacement, AccessKind::kWrite, pair, pair.answers.tail() - 1, true);
-  slot.detail = packet.roce.bth.psn;
-  slot.remote_key = reth.remote_key;
-  slot.access.address = reth.address;
-  slot.access.length = length;
-  slot.access.data = packet.payload;
-  slot.access.order = record->write_order;
-  slot.access.space = core_.keys.space_of(*record);
-  slot.access.operation = packet.operation;
-  core_.pool->retain(packet.payload.buffer);
-  core_.port.issue(slot);
-  responder.remote_key = reth.remote_key;
-  responder.length = length;
-  responder.address = reth.address + length;
-  responder.received = length;
-  accept(pair, answer, packet, true);
-  return true;
 }
 
 // `answer`, the newest one, waits for the placement.
@@ -438,7 +399,7 @@ void Responder::fetch_receives_ahead(QueuePair& pair, wire::OperationTag operati
   for (std::uint32_t kept = 0;; kept = kAccessesPerPacket) {
     const std::uint32_t wanted = pair.receives.fetch_wanted(core_.config.receive_prefetch);
     if (wanted == 0) return;
-    if (core_.port.available() <= kept) return core_.starve(pair);
+    if (core_.port.available(pair.id) <= kept) return core_.starve(pair);
     const Position first = pair.receives.fetch_issued();
     std::uint32_t count = 1;
     while (count < wanted && count < core_.config.fetch_batch && ((first + count) & ring_mask) != 0) ++count;

@@ -16,6 +16,9 @@ constexpr bool is_atomic_request(wire::RoceOpcode opcode) {
   return opcode == wire::RoceOpcode::kRcCompareSwap || opcode == wire::RoceOpcode::kRcFetchAdd;
 }
 
+/// Accesses that one request packet can need: a scatter entry each, its completion, a receive-entry fetch.
+inline constexpr std::uint32_t kAccessesPerPacket = verbs::kMaxScatterEntries + 2;
+
 class Responder {
  public:
   explicit Responder(EngineCore& core) : core_(core) {}
@@ -32,7 +35,7 @@ class Responder {
   /// Takes the answer at the front, which ready_class() has found ready, and fills `out`.
   bool transmit(TimePs now, QueuePair& pair, wire::Packet& out);
   /// The urgency list of the front answer, or kSendClassCount when it is not ready.
-  static std::size_t ready_class(QueuePair& pair) {
+  [[gnu::always_inline]] static std::size_t ready_class(QueuePair& pair) {
     while (!pair.answers.empty()) {
       const Answer& answer = pair.answers.front();
       switch (answer.kind) {
@@ -193,7 +196,7 @@ class Responder {
     list_if_ready(pair);
   }
   [[gnu::noinline]] void ask_ahead(QueuePair& pair);
-  void list_if_ready(QueuePair& pair) {
+  [[gnu::always_inline]] void list_if_ready(QueuePair& pair) {
     const std::size_t send_class = ready_class(pair);
     if (send_class != kSendClassCount) core_.list_flow(pair, Flow::kAnswers, send_class);
   }
@@ -207,5 +210,41 @@ class Responder {
 
   EngineCore& core_;
 };
+
+// The usual request in one pass: a WRITE of one packet, in order, and nothing before it is in progress.
+// False, and nothing has happened, when it is not like that.
+[[gnu::always_inline]] inline bool Responder::take_plain_write(QueuePair& pair, const wire::Packet& packet) {
+  ResponderContext& responder = pair.context.responder;
+  const wire::Reth& reth = packet.roce.reth;
+  const std::uint32_t length = packet.payload.length;
+  if (packet.roce.bth.psn != responder.expected || responder.message != MessageInProgress::kNone ||
+      length == 0 || length != reth.length || pair.held_first != kNoSlot || pair.answers.full() ||
+      core_.port.available(pair.id) < kAccessesPerPacket || !core_.config.queue_rights.remote_write) {
+    return false;
+  }
+  const MemoryKeyRecord* const record =
+      core_.keys.find(pair.context.domain, reth.remote_key, reth.address, length, RemoteAccess::kWrite);
+  if (record == nullptr) return false;
+  Answer& answer = open_acknowledge(pair);
+  ++answer.outstanding;
+  AccessSlot& slot = core_.open_access(AccessPurpose::kPlacement, engine::AccessKind::kWrite, pair,
+                                       pair.answers.tail() - 1, true);
+  slot.detail = packet.roce.bth.psn;
+  slot.remote_key = reth.remote_key;
+  slot.access.address = reth.address;
+  slot.access.length = length;
+  slot.access.data = packet.payload;
+  slot.access.order = record->write_order;
+  slot.access.space = core_.keys.space_of(*record);
+  slot.access.operation = packet.operation;
+  core_.pool->retain(packet.payload.buffer);
+  core_.port.issue(slot);
+  responder.remote_key = reth.remote_key;
+  responder.length = length;
+  responder.address = reth.address + length;
+  responder.received = length;
+  accept(pair, answer, packet, true);
+  return true;
+}
 
 }  // namespace wharf::roce

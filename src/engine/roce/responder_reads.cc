@@ -120,7 +120,7 @@ void Responder::start_held_answers(TimePs now, QueuePair& pair) {
     if (answer.kind == AnswerKind::kRead || answer.kind == AnswerKind::kAtomic) {
       if (!answer.started) {
         if (answer.kind == AnswerKind::kAtomic) {
-          if (core_.port.available() == 0) {
+          if (core_.port.available(pair.id) == 0) {
             core_.starve(pair);
             break;
           }

@@ -79,7 +79,8 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
     }
     core_.queues.push_back(std::make_unique<QueuePair>());
     const std::uint32_t count = id + 1;
-    core_.port.reserve(core_.config.access_slots + 32 * count);
+    core_.port.reserve(core_.config.access_slots + kAccessSlotsPerQueue * count);
+    core_.port.add_queue(id);
     core_.timers.reserve(count);
     congestion_.add_queue(id);
     for (auto& list : core_.ready_flows) list.reserve(2 * std::size_t{count});

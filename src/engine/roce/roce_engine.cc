@@ -341,11 +341,6 @@ bool needs_context(AccessPurpose purpose) {
 }
 
 void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
-  if (slot.purpose == AccessPurpose::kSharedReceive) {
-    core_.counters.receive_entries_dropped += core_.receive_queues.fetched(
-        {engine::table_index(slot.access.queue), slot.position, slot.detail}, result);
-    return;
-  }
   QueuePair& pair = core_.queue(slot.access.queue);
   switch (slot.purpose) {
     case AccessPurpose::kRequestPayload:
@@ -388,11 +383,22 @@ void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::Acces
   }
 }
 
+namespace {
+
+/// When others have taken everything but the shares, a queue pair goes on with its own.
+void feed_share(EngineCore& core, QueuePair& pair) {
+  const std::uint32_t common = core.port.available() - core.port.shares();
+  if (pair.starved && common < kAccessesPerPacket && core.port.available(pair.id) > common) core.kick(pair);
+}
+
+}  // namespace
+
 // Ends an input that answered `slot`.
 [[gnu::always_inline]] inline void RoceEngine::finish_access(TimePs now, AccessSlot& slot) {
   core_.port.close(slot);
   if (!core_.starved.empty()) [[unlikely]] {
     core_.feed_starved();
+    feed_share(core_, core_.queue(slot.access.queue));
   }
   settle(now);
 }
@@ -424,6 +430,15 @@ void RoceEngine::access_done(TimePs now, engine::AccessId access, const engine::
 }
 
 void RoceEngine::other_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
+  if (slot.purpose == AccessPurpose::kSharedReceive) {
+    const QueueId id = slot.access.queue;
+    core_.counters.receive_entries_dropped +=
+        core_.receive_queues.fetched({engine::table_index(id), slot.position, slot.detail}, result);
+    core_.port.close(slot);
+    --core_.shared_fetches;
+    if (core_.receive_queues.exists(id)) core_.fetch_shared_receives(id);
+    return;
+  }
   if (!contexts_.is_unlimited() && needs_context(slot.purpose) && core_.queue(slot.access.queue).in_use &&
       !contexts_.usable(core_.queue(slot.access.queue))) {
     contexts_.defer_access(now, core_.queue(slot.access.queue), slot, result);

@@ -11,6 +11,13 @@ namespace wharf::roce {
 using engine::PostStatus;
 using engine::QueueId;
 
+namespace {
+
+/// Fetches of entries under way for each shared receive queue.
+constexpr std::uint32_t kSharedFetches = 4;
+
+}  // namespace
+
 // --- Completions ---
 
 // A record stays in the queue pair's own ring until it is written, because memory may still say that its data
@@ -20,7 +27,7 @@ void EngineCore::issue_shared(QueuePair& pair, PositionRing<CompletionEntry>& ri
   const bool waits_for_data = completion_queues.writes_bytes(shared) && !pair.ending;
   while (issued != ring.tail()) {
     if (waits_for_data && (at_target ? pair.awaits_placements() : pair.responses_outstanding > 0)) return;
-    if (port.available() == 0) return starve(pair);
+    if (port.available(pair.id) == 0 && !pair.ending) return starve(pair);
     AccessSlot& slot = open_access(AccessPurpose::kSharedCompletion, engine::AccessKind::kWriteCompletion,
                                    pair, issued, at_target);
     slot.for_receive = at_target;
@@ -88,7 +95,7 @@ Result<void> RoceEngine::arm(TimePs, QueueId queue, const engine::Arming& arming
 // --- Receives ---
 
 void EngineCore::fetch_shared_receives(QueueId id) {
-  while (port.available() > 0) {
+  while (shared_fetches < port.kept_for_shared()) {
     engine::Access access;
     const auto ticket = receive_queues.next_fetch(id, access);
     if (!ticket) return;
@@ -102,6 +109,7 @@ void EngineCore::fetch_shared_receives(QueueId id) {
     slot.access.length = access.length;
     slot.access.operation = {};
     port.issue(slot);
+    ++shared_fetches;
   }
 }
 
@@ -131,7 +139,7 @@ Result<QueueId> RoceEngine::create_receive_queue(TimePs, const engine::ReceiveQu
   Result<QueueId> made = core_.receive_queues.create(config);
   if (made.ok()) {
     core_.events.reserve(core_.events.capacity() + 4);
-    core_.port.reserve(core_.port.capacity() + 8);
+    core_.port.keep_for_shared(kSharedFetches);
   }
   return made;
 }
@@ -233,6 +241,7 @@ Result<void> RoceEngine::attach_shared(engine::QueueConfig& config, bool& own_re
                                                         .space = config.space,
                                                         .domain = config.domain});
     if (!made.ok()) return made.error();
+    core_.port.keep_for_shared(kSharedFetches);
     config.receive_queue = *made;
     own_receive_queue = true;
   }
