@@ -118,8 +118,8 @@ class World {
     made.local_count = 1;
     made.local[0] = {kBase, made.length};
     if (!verbs::is_send(verb)) {
-      made.remote = {offset_of(kBase + 0x1000), hosts[to].token};
-      made.notify = {offset_of(kBase + 0x2000), hosts[to].token};
+      made.remote = {kBase + 0x1000, hosts[to].token};
+      made.notify = {kBase + 0x2000, hosts[to].token};
     }
     return made;
   }
@@ -244,11 +244,6 @@ class World {
     const auto& all = hosts[host].events;
     return static_cast<std::size_t>(
         std::count_if(all.begin(), all.end(), [&](const auto& event) { return event.kind == kind; }));
-  }
-
-  /// UET's addresses count from the base of the region.
-  static std::uint64_t offset_of(std::uint64_t address) {
-    return std::is_same_v<E, uet::UetEngine> ? address - kBase : address;
   }
 
   TimePs now = nanoseconds(1);

@@ -157,7 +157,7 @@ WHARF_SECOND_EDITION_TEST(SeveralQueuesReportIntoOneCompletionQueue) {
     EXPECT_EQ(host.from[i], cq);
     EXPECT_TRUE(completion.ok());
     EXPECT_EQ(completion.queue, queues[completion.id / 10]);
-    if (last.contains(completion.queue)) {
+    if (last.contains(completion.queue) && world.engine(0).capabilities().ordered_delivery) {
       EXPECT_LT(last[completion.queue], completion.id);
     }
     last[completion.queue] = completion.id;
