@@ -16,6 +16,8 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "engine/capabilities.h"
+#include "engine/queues.h"
 #include "verbs/access_order.h"
 #include "verbs/completion.h"
 #include "verbs/segment.h"
@@ -26,9 +28,6 @@
 #include "wire/payload_pool.h"
 
 namespace wharf::engine {
-
-using verbs::PeerId;
-using verbs::QueueId;
 
 /// Names one access at the memory port until access_done() answers it; chosen by the engine, reused
 /// afterwards.
@@ -60,6 +59,7 @@ struct Access {
   bool at_target = false;                       ///< True when it serves a request of another host.
   QueueId queue = 0;                            ///< The local queue it belongs to.
   std::uint32_t length = 0;                     ///< Bytes.
+  AddressSpaceId space = 0;                     ///< Whose address it is.
   std::uint64_t stream = 0;  ///< Accesses of one stream are ordered by `order`; streams are not.
   std::uint64_t address = 0;
   wire::Payload data;  ///< Writes: `length` bytes, valid until access_done().
@@ -112,38 +112,6 @@ enum class PostStatus : std::uint8_t {
 
 std::string_view name(PostStatus status);
 
-// --- Control side
-// --------------------------------------------------------------------------------------------------
-
-/// Where the rings of a queue lie in host memory and how deep they are. Addresses are zero for live engines.
-struct QueueConfig {
-  std::uint32_t send_depth = 128;     ///< Work requests that may be outstanding, a power of two.
-  std::uint32_t receive_depth = 128;  ///< Receive entries, a power of two.
-  std::uint64_t send_ring = 0;        ///< Address of the work-queue entries.
-  std::uint64_t receive_ring = 0;
-  std::uint64_t completion_ring = 0;
-  /// RoCE: the protection domain; requests of its peer use segments of the same domain alone.
-  std::uint32_t domain = 0;
-  /// UB: the secret that must accompany Sends, which export_queue() hands to peers; 0: none.
-  std::uint32_t token = 0;
-};
-
-/// What can happen to a queue or peer without being asked for.
-enum class AsyncEventKind : std::uint8_t {
-  kQueueError,       ///< The queue left the ready state; outstanding requests complete with kFlushed.
-  kPeerUnreachable,  ///< Retries toward a peer are exhausted, or the record of its channel is lost.
-  kCompletionError,  ///< A completion record could not be written; see AccessResult.
-};
-
-struct AsyncEvent {
-  AsyncEventKind kind = AsyncEventKind::kQueueError;
-  QueueId queue = 0;
-  PeerId peer = verbs::kNoPeer;
-};
-
-/// Bytes that two control planes exchange out of band to connect their queues.
-using ExchangeBlob = std::vector<std::byte>;
-
 // --- The concept
 // ---------------------------------------------------------------------------------------------------
 
@@ -159,24 +127,31 @@ using ExchangeBlob = std::vector<std::byte>;
 /// host may answer an access of a queue or connection that is gone.
 ///
 /// Payload buffers belong to a wire::PayloadPool given at creation. receive() and access_done() lend a
-/// reference: the engine retains what it keeps and releases it itself. transmit() and poll_load_store() hand
-/// a reference over: the caller releases it. No input allocates except the
-/// control side, with one exception: the table of accesses that the host has not answered has no bound but
-/// the host's own slowness, and grows when more are open than ever before.
+/// reference: the engine retains what it keeps and releases it itself, and bytes stay where they landed.
+/// transmit() and poll_load_store() hand a reference over: the caller releases it. No input allocates except
+/// the control side, with one exception: the table of accesses that the host has not answered has no bound
+/// but the host's own slowness, and grows when more are open than ever before.
+///
+/// One thread at a time calls an engine, and the engines that share its pool and arena: one engine per thread
+/// is the rule. Other threads hand over through a HandoverQueue. docs/engine-contract.md says the whole of
+/// it.
 template <typename E>
-concept Engine = requires(E& engine, const E& observed, TimePs now, QueueId queue, QueueId& queue_out,
-                          PeerId peer, std::uint32_t port, const verbs::WorkRequest& request,
-                          const verbs::ReceiveRequest& receive, const verbs::LoadStore& load_store,
-                          const wire::Packet& packet, wire::Packet& packet_out, Access& access_out,
-                          AccessId access, const AccessResult& result, verbs::Completion& completion_out,
-                          verbs::LoadStoreResult& load_store_out, AsyncEvent& event_out,
-                          const QueueConfig& queue_config, verbs::SegmentToken token,
-                          const verbs::SegmentConfig& segment_config, std::span<const std::byte> blob,
-                          verbs::Verb verb) {
+concept EngineV1 = requires(E& engine, const E& observed, TimePs now, QueueId queue, QueueId& queue_out,
+                            PeerId peer, std::uint32_t port, const verbs::WorkRequest& request,
+                            const verbs::ReceiveRequest& receive, const verbs::LoadStore& load_store,
+                            const wire::Packet& packet, wire::Packet& packet_out, Access& access_out,
+                            AccessId access, const AccessResult& result, verbs::Completion& completion_out,
+                            verbs::LoadStoreResult& load_store_out, AsyncEvent& event_out,
+                            const QueueConfig& queue_config, verbs::SegmentToken token,
+                            const verbs::SegmentConfig& segment_config, std::span<const std::byte> blob,
+                            verbs::Verb verb) {
   // Control.
   /// Whether post() (or issue(), for loads and stores) accepts the verb at all.
   { E::supports(verb) } -> std::same_as<bool>;
   { engine.create_queue(now, queue_config) } -> std::same_as<Result<QueueId>>;
+  /// Flushes what is outstanding, then the queue is gone; late answers do nothing. The flushed completions
+  /// can be read from a completion queue that outlives it; those inside the queue go with it. A completion
+  /// queue, receive queue or group is refused while a queue uses it.
   { engine.destroy_queue(now, queue) } -> std::same_as<Result<void>>;
   { engine.register_segment(now, segment_config) } -> std::same_as<Result<verbs::SegmentToken>>;
   { engine.deregister_segment(now, token) } -> std::same_as<Result<void>>;
@@ -213,5 +188,47 @@ concept Engine = requires(E& engine, const E& observed, TimePs now, QueueId queu
   // Observation: who waits for what, one line each, for stall reports. Control path.
   observed.describe_waiting(std::declval<std::vector<std::string>&>());
 };
+
+/// What the second edition adds. An engine that satisfies it is an Engine; the two become one concept when
+/// every engine does.
+template <typename E>
+concept EngineV2 = EngineV1<E> &&
+    requires(E& engine, const E& observed, TimePs now, QueueId queue, wire::HostAddress host,
+             std::uint64_t id, std::uint32_t count, RingSide side,
+             const CompletionQueueConfig& completion_queue, const ReceiveQueueConfig& receive_queue,
+             const GroupConfig& group, const Arming& arming) {
+  /// What it can do, and its limits. The same for its whole life.
+  { observed.capabilities() } -> std::same_as<Capabilities>;
+
+  // Objects. Their numbers are QueueIds: poll() and next_completed_queue() take and give those of completion
+  // queues, post_receive(), cancel_receive() and export_queue() take those of receive queues, export_queue()
+  // those of groups, destroy_queue() all. An engine without the kind refuses by saying so.
+  { engine.create_completion_queue(now, completion_queue) } -> std::same_as<Result<QueueId>>;
+  { engine.create_receive_queue(now, receive_queue) } -> std::same_as<Result<QueueId>>;
+  { engine.create_group(now, group) } -> std::same_as<Result<QueueId>>;
+
+  // Life of a queue; the table is in queues.h.
+  { observed.queue_state(queue) } -> std::same_as<QueueState>;
+  { engine.fail_queue(now, queue) } -> std::same_as<Result<void>>;
+  { engine.reset_queue(now, queue) } -> std::same_as<Result<void>>;
+  /// The host is gone for good: requests to it end with an error, no queue has it as a peer any more, and
+  /// what was kept for it serves the next host. Does nothing for a host that nobody knows.
+  { engine.forget_host(now, host) } -> std::same_as<Result<void>>;
+
+  // Receives.
+  /// Takes the first posted receive of that id back; it completes with kCancelled. Refused when no such
+  /// entry is free (a message has it, or had), and for entries that lie in host memory.
+  { engine.cancel_receive(now, queue, id) } -> std::same_as<Result<void>>;
+  /// kReceiveLimit once, when fewer than `count` entries of the receive queue are free; 0: never.
+  { engine.set_receive_limit(now, queue, count) } -> std::same_as<Result<void>>;
+  /// kCompletionReady once. Completions that were visible before do not count: arm, poll once more, sleep.
+  { engine.arm(now, queue, arming) } -> std::same_as<Result<void>>;
+
+  // Rings whose entries are bytes.
+  { engine.doorbell(now, queue, side, count) } -> std::same_as<PostStatus>;
+};
+
+template <typename E>
+concept Engine = EngineV1<E>;
 
 }  // namespace wharf::engine

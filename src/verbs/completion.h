@@ -27,6 +27,7 @@ enum class CompletionStatus : std::uint8_t {
   kFlushed,                   ///< WR_FLUSH_ERR, WR_FLUSH
   kLocalPoison,               ///< LOC_DATA_POISON
   kRemotePoison,              ///< REM_DATA_POISON
+  kCancelled,                 ///< A receive that cancel_receive() took back (FI_ECANCELED).
 };
 
 /// "success", "remote_access", ...
@@ -45,6 +46,7 @@ struct Completion {
   QueueId queue = 0;               ///< The local queue.
   std::uint32_t remote_host = 0;   ///< Receives: host number of the sender.
   std::uint32_t remote_queue = 0;  ///< Receives: the sender's queue on the wire.
+  bool solicited = false;          ///< Receives: the sender asked for an event.
   std::uint64_t immediate = 0;
   std::uint64_t tag = 0;                         ///< Receives of tagged messages: the sender's.
   std::array<std::uint64_t, 2> atomic_result{};  ///< Atomics: the value before the operation.

@@ -13,6 +13,10 @@
 
 namespace wharf::verbs {
 
+/// Which of its host's address spaces an address belongs to: a process or guest, as UB's UASID and PCIe's
+/// PASID name them. 0: the host has one.
+using AddressSpaceId = std::uint32_t;
+
 /// What a segment's owner lets others do. Remote atomics need read and write as well (UB-Base 2.0.1, URMA
 /// API).
 struct AccessRights {
@@ -52,6 +56,8 @@ struct SegmentConfig {
   bool check_value = true;
   /// RoCE: the protection domain; only queue pairs of the same one may use the segment (IBTA vol 1 10.2.3).
   std::uint32_t domain = 0;
+  /// The address space of `base`; accesses to the segment carry it.
+  AddressSpaceId space = 0;
   /// The order label that remote reads of this segment get at the memory port.
   AccessOrder read_order = AccessOrder::kRelaxed;
   /// The order label that remote writes of this segment get at the memory port.

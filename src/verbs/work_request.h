@@ -22,6 +22,9 @@ inline constexpr PeerId kNoPeer = 0xffffffffU;
 struct ScatterEntry {
   std::uint64_t address = 0;
   std::uint32_t length = 0;  ///< Bytes; entries of length zero are skipped.
+  /// The registered segment that it lies in, by the `id` of its token: the entry must lie inside, and has the
+  /// segment's address space. 0: no key, the address space of the queue.
+  std::uint32_t key = 0;
 };
 
 inline constexpr int kMaxScatterEntries = 4;
@@ -119,6 +122,7 @@ struct WorkRequest {
   Delivery delivery = Delivery::kDefault;
   bool remote_complete = false;  ///< Complete only when the data can be seen by everybody at the target.
   bool tagged = false;           ///< Sends: matched by `tag` (Ultra Ethernet; other engines refuse it).
+  std::uint8_t hint = 0;         ///< Sends to a group: which member (GroupPolicy::kHint).
   std::uint64_t tag = 0;
   /// Data that travels inside the work-queue entry instead of being fetched (BlueFlame, inline). kNone: not
   /// inline.

@@ -19,7 +19,13 @@ void PayloadPool::grow(std::uint32_t size_class) {
   const std::uint32_t per_slab = kSlabBytes / kClassBytes[size_class];
   const auto first = static_cast<std::uint32_t>(buffers.references.size());
   WHARF_CHECK(first + per_slab <= kIndexMask);
-  buffers.slabs.push_back(std::make_unique_for_overwrite<std::byte[]>(kSlabBytes));
+  if (has_given()) {
+    buffers.slabs.push_back(given_.data());
+    given_ = given_.subspan(kSlabBytes);
+  } else {
+    heap_slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(kSlabBytes));
+    buffers.slabs.push_back(heap_slabs_.back().get());
+  }
   buffers.references.resize(first + per_slab, 0);
   buffers.free.reserve(first + per_slab);
   // Pushed in descending order so that buffers are first handed out in ascending order.
@@ -48,7 +54,7 @@ const std::byte* PayloadPool::data(BufferId id) const {
   // Classes and slabs are powers of two: shifts, where divisions would cost more than all the rest.
   static_assert(kClassBytes.front() == 1U << class_shift(0) && kClassBytes.back() == 1U << class_shift(4));
   const std::uint64_t at = std::uint64_t{index} << class_shift(size_class);
-  return buffers.slabs[at / kSlabBytes].get() + at % kSlabBytes;
+  return buffers.slabs[at / kSlabBytes] + at % kSlabBytes;
 }
 
 std::byte* PayloadPool::data(BufferId id) {
@@ -70,10 +76,10 @@ void PayloadPool::release_counted(BufferId id) {
   --in_use_;
 }
 
-std::uint64_t PayloadPool::reserved_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const SizeClass& buffers : classes_) bytes += std::uint64_t{buffers.slabs.size()} * kSlabBytes;
-  return bytes;
+bool PayloadPool::has_room(std::uint32_t length) const {
+  return length <= kLargestBytes && (has_given() || !classes_[class_for(length)].free.empty());
 }
+
+std::uint64_t PayloadPool::reserved_bytes() const { return std::uint64_t{heap_slabs_.size()} * kSlabBytes; }
 
 }  // namespace wharf::wire

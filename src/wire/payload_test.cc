@@ -115,5 +115,27 @@ RC_GTEST_PROP(Psn, UnwrapFindsTheNearestCounter, ()) {
 
 TEST(Psn, UnwrapStaysAboveZero) { EXPECT_EQ(psn_unwrap(0, 0xffffff), 0xffffffU); }
 
+TEST(PayloadPool, BuffersLieInTheCallersMemoryAsLongAsItLasts) {
+  std::vector<std::byte> memory(2 * PayloadPool::kSlabBytes + 100);
+  PayloadPool pool{std::span(memory)};
+  const auto is_given = [&](BufferId id) {
+    return pool.data(id) >= memory.data() && pool.data(id) < memory.data() + memory.size();
+  };
+  std::vector<BufferId> held;
+  while (pool.has_room(4096)) {
+    held.push_back(pool.acquire(4096));
+    EXPECT_TRUE(is_given(held.back()));
+  }
+  EXPECT_EQ(held.size(), 2 * PayloadPool::kSlabBytes / 4096);
+  EXPECT_EQ(pool.reserved_bytes(), 0U);
+  EXPECT_FALSE(pool.has_room(64));
+  held.push_back(pool.acquire(64));
+  EXPECT_FALSE(is_given(held.back()));
+  EXPECT_EQ(pool.reserved_bytes(), PayloadPool::kSlabBytes);
+  for (const BufferId id : held) pool.release(id);
+  EXPECT_TRUE(pool.has_room(4096));
+  EXPECT_FALSE(pool.has_room(PayloadPool::kLargestBytes + 1));
+}
+
 }  // namespace
 }  // namespace wharf::wire

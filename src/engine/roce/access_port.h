@@ -18,8 +18,8 @@
 
 namespace wharf::roce {
 
-/// What the engine does with the answer to an access. From kFetchQueueContext on: traffic of the context
-/// cache.
+/// What the engine does with the answer to an access. From kFetchQueueContext on: what belongs to
+/// no queue pair, traffic of the context cache and shared receives.
 enum class AccessPurpose : std::uint8_t {
   kRequestPayload,  ///< position: in the transmit ring; detail: offset in the packet (gathered payloads).
   kResponseData,    ///< position: work request whose result is placed.
@@ -29,11 +29,14 @@ enum class AccessPurpose : std::uint8_t {
   kFetchReceive,    ///< position: one past the last entry.
   kSendCompletion,  ///< position: in the ring of send completions.
   kReceiveCompletion,
-  kAtomic,  ///< position: answer.
+  kSharedCompletion,  ///< position: in a completion ring of the queue pair; for_receive: which; see
+                      ///< add_ticket().
+  kAtomic,            ///< position: answer.
   kFetchQueueContext,
   kWriteQueueContext,
   kFetchKeyRecord,  ///< position: record number.
   kWriteKeyRecord,
+  kSharedReceive,  ///< position, detail: first entry and count of receive queue `access.queue`.
 };
 
 /// One access, and what the engine does with its answer.
@@ -69,7 +72,7 @@ class AccessPort {
 
   void reserve(std::uint32_t slots) {
     capacity_ = std::max(capacity_, slots);
-    make_room(capacity_);
+    make_room(capacity_ + kept_for_shared_);
   }
   std::uint32_t capacity() const { return capacity_; }
   /// Gives queue pair `queue`, the newest one, its share. Control side.
@@ -91,8 +94,14 @@ class AccessPort {
   void keep_for_context(std::uint32_t count) { kept_for_context_ = count; }
   /// Makes sure that `count` accesses to context records can be opened beside all others.
   void reserve_for_context(std::uint32_t count) {
-    make_room(capacity_ - kept_for_context_ + context_in_use_ + count);
+    make_room(capacity_ - kept_for_context_ + context_in_use_ + kept_for_shared_ + count);
   }
+  /// One more receive queue is shared: room for `count` fetches of its entries beside all else.
+  void keep_for_shared(std::uint32_t count) {
+    kept_for_shared_ += count;
+    make_room(capacity_ + context_in_use_ + kept_for_shared_);
+  }
+  std::uint32_t kept_for_shared() const { return kept_for_shared_; }
   /// Slots that exist, those that were ever used, and the memory of these.
   std::uint32_t places() const { return places_; }
   std::uint32_t places_touched() const { return extent_; }
@@ -129,6 +138,10 @@ class AccessPort {
   }
   AccessSlot& slot(std::uint32_t index) { return slots_[index]; }
   bool is_open(std::uint32_t index) const { return index < extent_ && slots_[index].open; }
+  /// Slots for `count` accesses are available. Control path.
+  void make_available(std::uint32_t count) {
+    if (available() < shares_ + count) reserve(capacity_ + shares_ + count - available());
+  }
   /// Whether the host has taken `index` and not answered it.
   bool is_asked(std::uint32_t index) const { return index < extent_ && slots_[index].asked; }
 
@@ -219,6 +232,7 @@ class AccessPort {
   std::uint32_t capacity_ = 0;  ///< Slots in all, but for what context records may need beyond their own.
   std::uint32_t kept_for_context_ = 0;
   std::uint32_t in_use_ = 0;  ///< But for context records.
+  std::uint32_t kept_for_shared_ = 0;
   std::uint32_t shares_ = 0;
   std::uint32_t context_in_use_ = 0;
   std::uint32_t places_ = 0;

@@ -199,6 +199,7 @@ void ContextStore::finish(TimePs now, QueuePair& pair) {
 AccessSlot& ContextStore::open(AccessPurpose purpose, AccessKind kind, engine::QueueId queue,
                                std::uint32_t index, std::uint64_t address, std::uint32_t bytes) {
   AccessSlot& slot = core_.port.open(purpose, kind, queue, index, kContextStream, false);
+  slot.access.space = 0;
   slot.access.address = address;
   slot.access.length = bytes;
   slot.access.operation = {};

@@ -45,6 +45,11 @@ struct Counters {
   std::uint64_t context_evictions = 0;
   std::uint64_t contexts_lost = 0;  ///< Records that memory failed to keep.
 
+  // Shared queues.
+  std::uint64_t completions_dropped = 0;  ///< Their completion queue was full.
+  std::uint64_t receive_entries_dropped =
+      0;  ///< Of shared receive queues: lost, malformed, or with a bad key.
+
   std::uint64_t events_dropped = 0;  ///< Asynchronous events that nobody polled in time.
 };
 

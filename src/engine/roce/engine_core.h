@@ -14,7 +14,9 @@
 #include "base/arena.h"
 #include "base/ring.h"
 #include "base/time.h"
+#include "engine/completion_queues.h"
 #include "engine/contract.h"
+#include "engine/receive_queues.h"
 #include "engine/reliability/deadline_heap.h"
 #include "engine/roce/access_port.h"
 #include "engine/roce/config.h"
@@ -87,6 +89,9 @@ struct EngineCore {
   Ring<QueueId> kicked;   ///< Queues to run again at the end of the current input.
   Ring<QueueId> starved;  ///< Queues that found no access slot; run again when slots are free.
   Ring<engine::AsyncEvent> events;
+  engine::CompletionQueues completion_queues;
+  engine::ReceiveQueues receive_queues;
+  std::uint32_t shared_fetches = 0;  ///< Fetches of their entries under way.
 
   QueuePair& queue(QueueId id) { return *queues[id]; }
 
@@ -95,7 +100,10 @@ struct EngineCore {
   [[gnu::always_inline]] AccessSlot& open_access(AccessPurpose purpose, engine::AccessKind kind,
                                                  QueuePair& pair, Position position, bool at_target) {
     // One stream for what a queue pair does for its own program, one for what it does for its peer.
-    return port.open(purpose, kind, pair.id, position, pair.id * 2 + (at_target ? 1U : 0U), at_target);
+    AccessSlot& slot =
+        port.open(purpose, kind, pair.id, position, pair.id * 2 + (at_target ? 1U : 0U), at_target);
+    slot.access.space = pair.config.space;
+    return slot;
   }
   /// Slots that payload fetches leave for everything else, so that answers and completions never wait for
   /// requests. The shares of queue pairs lie in it.
@@ -189,12 +197,24 @@ struct EngineCore {
   }
 
   void push_event(engine::AsyncEventKind kind, const QueuePair& pair) {
+    push_event({kind, pair.id, pair.id});
+  }
+  void push_event(const engine::AsyncEvent& event) {
     if (events.full()) {
       events.pop_front();
       ++counters.events_dropped;
     }
-    events.push_back({kind, pair.id, pair.id});
+    events.push_back(event);
   }
+  /// A record of a shared completion queue was written.
+  void shared_completion_written(const AccessSlot& slot, const engine::AccessResult& result);
+
+  // --- Shared receives ---
+
+  /// Asks for the entries of `id` that were announced.
+  void fetch_shared_receives(QueueId id);
+  /// Gives `pair` an entry of the receive queue that it shares; false when none is there.
+  bool draw_receive(QueuePair& pair);
 
   /// `event` means something in the state that the queue pair is in.
   void step(TimePs now, QueuePair& pair, QueueEvent event) {
@@ -222,10 +242,16 @@ struct EngineCore {
   }
 
  private:
+  /// The same into a completion queue that `pair` shares.
+  void issue_shared(QueuePair& pair, PositionRing<CompletionEntry>& ring, Position& issued, QueueId shared,
+                    bool at_target);
   /// Writes the completion records in order, each after every earlier access of its stream.
   template <AccessPurpose kPurpose>
   void issue_completions(QueuePair& pair, PositionRing<CompletionEntry>& ring, Position& issued) {
     constexpr bool kAtTarget = kPurpose == AccessPurpose::kReceiveCompletion;
+    const QueueId shared = kAtTarget ? pair.config.receive_completions : pair.config.send_completions;
+    if (shared != engine::kOwn) [[unlikely]]
+      return issue_shared(pair, ring, issued, shared, kAtTarget);
     while (issued != ring.tail()) {
       if (port.available(pair.id) == 0) return starve(pair);
       AccessSlot& slot = open_access(kPurpose, engine::AccessKind::kWriteCompletion, pair, issued, kAtTarget);

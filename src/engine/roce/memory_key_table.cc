@@ -18,6 +18,16 @@ Result<verbs::SegmentToken> MemoryKeyTable::add(const verbs::SegmentConfig& conf
   if (config.rights.remote_atomic && !(config.rights.remote_read && config.rights.remote_write)) {
     return input_error("a segment grants remote atomics alone, expected remote read and write as well");
   }
+  const auto known = std::find(spaces_.begin(), spaces_.end(), config.space);
+  if (known == spaces_.end()) {
+    if (spaces_.size() > std::numeric_limits<std::uint16_t>::max()) {
+      return input_error("address space " + std::to_string(config.space) +
+                         " is one too many, expected 65535");
+    }
+    spaces_.push_back(config.space);
+  }
+  const auto space =
+      static_cast<std::uint16_t>(std::find(spaces_.begin(), spaces_.end(), config.space) - spaces_.begin());
   std::uint32_t index = 0;
   if (free_.empty()) {
     if (records_.size() >= (1U << 24U) - 1) {
@@ -43,7 +53,13 @@ Result<verbs::SegmentToken> MemoryKeyTable::add(const verbs::SegmentConfig& conf
   record.valid = true;
   record.read_order = config.read_order;
   record.write_order = config.write_order;
-  issued_[index] = {.key = record.key, .live = true};
+  record.space = space;
+  issued_[index] = {.key = record.key,
+                    .live = true,
+                    .space = space,
+                    .domain = config.domain,
+                    .base = config.base,
+                    .length = config.length};
   return verbs::SegmentToken{record.key, 0};
 }
 
@@ -56,6 +72,15 @@ Result<void> MemoryKeyTable::remove(std::uint32_t key) {
   issued_[index].live = false;
   free_.push_back(index);
   return {};
+}
+
+bool MemoryKeyTable::covers(std::uint32_t domain, std::uint32_t key, std::uint64_t address,
+                            std::uint64_t length, verbs::AddressSpaceId& space) const {
+  if (!is_issued(key)) return false;
+  const Issued& issued = issued_[index_of(key)];
+  space = spaces_[issued.space];
+  return issued.domain == domain && address >= issued.base && length <= issued.length &&
+         address - issued.base <= issued.length - length;
 }
 
 void MemoryKeyTable::invalidate(std::uint32_t key) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -23,8 +22,9 @@ struct MemoryKeyRecord {
   bool valid = false;
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
   verbs::AccessOrder write_order = verbs::AccessOrder::kRelaxed;
-  /// Hardware also keeps the translation table's address here; this model has none.
-  std::array<std::byte, 2> reserved{};
+  /// Which of MemoryKeyTable's address spaces it is in. Hardware also keeps the translation table's address
+  /// here; this model has none.
+  std::uint16_t space = 0;
   std::uint32_t domain = 0;  ///< Protection domain.
 };
 static_assert(sizeof(MemoryKeyRecord) == 32);
@@ -83,6 +83,13 @@ class MemoryKeyTable {
                                                           : record.rights.remote_atomic;
     return allowed ? &record : nullptr;
   }
+  /// The address space of a valid record.
+  verbs::AddressSpaceId space_of(const MemoryKeyRecord& record) const { return spaces_[record.space]; }
+  /// Whether [address, address + length) lies in the region of `key`, which is registered in `domain`: what
+  /// the driver knows of a local key. Its address space goes to `space`.
+  bool covers(std::uint32_t domain, std::uint32_t key, std::uint64_t address, std::uint64_t length,
+              verbs::AddressSpaceId& space) const;
+
   /// Whether `key` names a region of `domain` that is registered now.
   bool is_valid(std::uint32_t domain, std::uint32_t key) const {
     const std::uint32_t index = index_of(key);
@@ -101,11 +108,16 @@ class MemoryKeyTable {
     std::uint32_t key = 0;  ///< The last key of this record.
     bool live = false;
     bool lost = false;
+    std::uint16_t space = 0;
+    std::uint32_t domain = 0;
+    std::uint64_t base = 0;
+    std::uint64_t length = 0;
   };
 
   std::vector<MemoryKeyRecord> records_;
   std::vector<Issued> issued_;
-  std::vector<std::uint32_t> free_;  ///< Numbers of removed records.
+  std::vector<std::uint32_t> free_;               ///< Numbers of removed records.
+  std::vector<verbs::AddressSpaceId> spaces_{0};  ///< All that a region was ever registered in.
 };
 
 }  // namespace wharf::roce

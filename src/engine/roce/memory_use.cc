@@ -23,6 +23,10 @@ std::vector<MemoryUse> RoceEngine::memory_use() const {
                              {"memory_key", core_.keys.live(), core_.keys.bytes_held()},
                              {"memory_access", core_.port.places_touched(), core_.port.bytes_touched()},
                              {"deferred_packet", contexts_.packet_places(), contexts_.bytes_held()}};
+  if (core_.completion_queues.count() + core_.receive_queues.count() > 0) {
+    use.push_back({"shared_queue", core_.completion_queues.count() + core_.receive_queues.count(),
+                   core_.completion_queues.bytes_held() + core_.receive_queues.bytes_held()});
+  }
   if (congestion_.records() > 0) {
     use.push_back({"congestion_control", congestion_.records(), congestion_.bytes_held()});
   }

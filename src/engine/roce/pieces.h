@@ -29,6 +29,24 @@ struct Pieces {
     for (std::uint8_t at = 0; at < count; ++at) sum += length[at];
     return sum;
   }
+  /// Whether the first `count` entries of `local` lie in one address space, and those with a key in what it
+  /// names; `space` is that of entries without a key, and becomes the one of all.
+  template <typename Keys>
+  static bool resolve(const std::array<verbs::ScatterEntry, verbs::kMaxScatterEntries>& local,
+                      std::uint8_t count, const Keys& keys, std::uint32_t domain,
+                      verbs::AddressSpaceId& space) {
+    const verbs::AddressSpaceId own = space;
+    for (std::uint8_t at = 0; at < count; ++at) {
+      verbs::AddressSpaceId found = own;
+      if (local[at].key != 0 &&
+          !keys.covers(domain, local[at].key, local[at].address, local[at].length, found)) {
+        return false;
+      }
+      if (at > 0 && found != space) return false;
+      space = found;
+    }
+    return true;
+  }
   /// Calls visit(address, done, part) for each part of bytes [offset, offset + wanted) of the message that
   /// lies in one piece; `done` counts from `offset`. The pieces hold so many bytes.
   template <typename Visit>

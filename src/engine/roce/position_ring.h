@@ -60,6 +60,11 @@ class PositionRing {
     WHARF_CHECK(!empty());
     if (++head_ == tail_) origin_ = head_;
   }
+  /// Takes the newest element back: its position serves the next.
+  void pop_back() {
+    WHARF_CHECK(!empty());
+    if (--tail_ == head_) origin_ = head_;
+  }
   /// Forgets every element; positions go on counting.
   void clear() { head_ = origin_ = tail_; }
 

@@ -115,11 +115,11 @@ struct SendEntry {
     Pieces local;
     wire::Payload inline_data;  ///< SendForm::kInline; this ring holds a reference.
   };
-  std::uint64_t operand;  ///< Atomics: operand or swap value.
+  std::uint64_t operand;  ///< Atomics: operand or swap value; others: see space().
   std::uint64_t compare;
   std::uint64_t original;  ///< Atomics: the value before.
   std::uint32_t remote_key;
-  std::uint32_t immediate;  ///< kWriteImm, kSendImm; the key to invalidate of kSendInvalidate.
+  std::uint32_t immediate;  ///< kWriteImm, kSendImm; the key to invalidate of kSendInvalidate; see space().
   std::uint32_t length;     ///< Bytes.
   Psn first_psn;
   std::uint32_t packets;   ///< PSNs that it takes.
@@ -132,6 +132,18 @@ struct SendEntry {
   bool solicited;
   SendForm form;
   bool fetched;  ///< The interface has the entry (in hand, or read from the ring).
+
+  /// The address space of its local memory, in a field that the verb has no other use for.
+  verbs::AddressSpaceId space() const {
+    return verbs::is_atomic(verb) ? immediate : static_cast<std::uint32_t>(operand);
+  }
+  void set_space(verbs::AddressSpaceId space) {
+    if (verbs::is_atomic(verb)) {
+      immediate = space;
+    } else {
+      operand = space;
+    }
+  }
 };
 static_assert(sizeof(SendEntry) == 128);
 
@@ -161,7 +173,8 @@ struct CompletionEntry {
   std::uint32_t immediate;
   verbs::CompletionStatus status;
   verbs::Verb verb;
-  bool has_immediate;
+  bool has_immediate : 1;
+  bool solicited : 1;
   bool visible;
 
   void show(verbs::CompletionKind kind, QueueId queue, verbs::Completion& out) const {
@@ -170,6 +183,7 @@ struct CompletionEntry {
     out.kind = kind;
     out.verb = verb;
     out.has_immediate = has_immediate;
+    out.solicited = solicited;
     out.length = length;
     out.queue = queue;
     out.remote_host = remote_host;
@@ -205,6 +219,7 @@ struct Answer {
   bool revoked = false;  ///< READ: its memory key was revoked.
   verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
   verbs::Verb verb = verbs::Verb::kFetchAdd;
+  verbs::AddressSpaceId space = 0;
   std::uint32_t packets = 0;  ///< READ: response packets.
   std::uint32_t fetched = 0;  ///< READ: packets whose data has been asked for.
   std::uint32_t sent = 0;     ///< READ: packets transmitted.
@@ -274,8 +289,11 @@ struct QueuePair {
   bool in_use = false;
   QueueState driver_state = QueueState::kReset;  ///< The state that the program asked for or was told of.
   engine::QueueConfig config;
-  Psn starting_psn = 0;           ///< Exported for the next connection.
-  std::uint32_t connections = 0;  ///< How often it was connected, to draw fresh PSNs.
+  std::uint32_t peer_host = 0xffff'ffff;  ///< Whom it was connected to; nobody in INIT.
+  bool own_receive_queue = false;         ///< config.receive_queue was made for its receive ring of bytes.
+  bool ending = false;                    ///< It is being destroyed.
+  Psn starting_psn = 0;                   ///< Exported for the next connection.
+  std::uint32_t connections = 0;          ///< How often it was connected, to draw fresh PSNs.
 
   LazyPlaces places;  ///< Where all rings below lie.
   PositionRing<SendEntry> send;
@@ -319,6 +337,13 @@ struct QueuePair {
   bool kicked = false;   ///< In the list of queue pairs to run again.
   bool starved = false;  ///< In the list of queue pairs that found no access slot.
 
+  /// Whether data of a message is on its way to memory.
+  bool awaits_placements() const {
+    for (Position at = answers.head(); at != answers.tail(); ++at) {
+      if (answers[at].kind == AnswerKind::kAcknowledge && answers[at].outstanding > 0) return true;
+    }
+    return false;
+  }
   /// The resources that were ever saved; those with number 0 are forgotten.
   std::span<SavedResource> saved_resources() const { return {resources, resources_touched}; }
   /// The place of the resource that is saved next, reset; it displaces the oldest.

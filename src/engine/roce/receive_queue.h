@@ -14,6 +14,7 @@ namespace wharf::roce {
 struct ReceiveEntry {
   std::uint64_t id;
   Pieces local;
+  verbs::AddressSpaceId space;
   std::uint8_t local_count;
 };
 static_assert(sizeof(ReceiveEntry) == 64);
@@ -41,11 +42,23 @@ class ReceiveQueue {
   /// Entries that no message has taken yet.
   std::uint32_t free_entries() const { return entries_.tail() - taken_; }
 
-  void post(const verbs::ReceiveRequest& request) {
+  /// `space`: the address space that Pieces::resolve() found.
+  void post(const verbs::ReceiveRequest& request, verbs::AddressSpaceId space) {
     ReceiveEntry& entry = entries_.push_stale();
     entry.id = request.id;
     entry.local.set(request.local, request.local_count);
     entry.local_count = request.local_count;
+    entry.space = space;
+  }
+  /// Takes the first free entry with this id out; false when there is none. Not where entries are fetched.
+  bool cancel(std::uint64_t id) {
+    for (Position at = taken_; at != entries_.tail(); ++at) {
+      if (entries_[at].id != id) continue;
+      for (; at + 1 != entries_.tail(); ++at) entries_[at] = entries_[at + 1];
+      entries_.pop_back();
+      return true;
+    }
+    return false;
   }
 
   /// Takes the next free entry for a message; one is free.

@@ -8,6 +8,8 @@
 
 #include "base/check.h"
 #include "engine/roce/retransmission.h"
+#include "verbs/ring_request.h"
+#include "wire/ring_entry.h"
 
 namespace wharf::roce {
 namespace {
@@ -123,14 +125,17 @@ bool Requester::supports(Verb verb) {
   WHARF_UNREACHABLE();
 }
 
-PostStatus Requester::check(const QueuePair& pair, const verbs::WorkRequest& request) const {
+// What a request says of itself, whoever brings it.
+[[gnu::always_inline]] inline PostStatus Requester::check_verb(const verbs::WorkRequest& request) {
   if (!supports(request.verb)) return PostStatus::kUnsupported;
   if (request.tagged || request.delivery != verbs::Delivery::kDefault ||
       request.atomic_function != verbs::AtomicFunction::kOfVerb) {
     return PostStatus::kUnsupported;
   }
-  if (verbs::is_atomic(request.verb) && request.width != 8) return PostStatus::kUnsupported;
-  if (pair.driver_state != QueueState::kReadyToSend) return PostStatus::kBadQueue;
+  return verbs::is_atomic(request.verb) && request.width != 8 ? PostStatus::kUnsupported : PostStatus::kOk;
+}
+
+[[gnu::always_inline]] inline PostStatus Requester::check_form(const verbs::WorkRequest& request) const {
   if (request.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
   const bool is_inline = request.inline_data.kind != wire::PayloadKind::kNone;
   if (verbs::is_atomic(request.verb)) {
@@ -143,36 +148,46 @@ PostStatus Requester::check(const QueuePair& pair, const verbs::WorkRequest& req
     // Half of the PSN range bounds a READ: 1 GiB at a path MTU of 256.
     if (request.length > std::uint64_t{kPsnSpanLimit} * core_.config.path_mtu) return PostStatus::kBadRequest;
   }
+  return PostStatus::kOk;
+}
+
+PostStatus Requester::check(const QueuePair& pair, const verbs::WorkRequest& request) const {
+  const PostStatus verb = check_verb(request);
+  if (verb != PostStatus::kOk) return verb;
+  if (pair.driver_state != QueueState::kReadyToSend) return PostStatus::kBadQueue;
+  const PostStatus form = check_form(request);
+  if (form != PostStatus::kOk) return form;
+  if (pair.config.entries != engine::EntryFormat::kObjects) return PostStatus::kUnsupported;
   // A slot is free again when the program has taken the completion.
   if (pair.send.size() + pair.send_completions.size() >= pair.config.send_depth)
     return PostStatus::kQueueFull;
   return PostStatus::kOk;
 }
 
-PostStatus Requester::post(QueuePair& pair, const verbs::WorkRequest& request,
-                           engine::Submission submission) {
-  const PostStatus status = check(pair, request);
-  if (status != PostStatus::kOk) return status;
+// All of an entry but `fetched`.
+[[gnu::always_inline]] inline void Requester::store(const QueuePair& pair, const verbs::WorkRequest& request,
+                                                    SendEntry& entry) {
   const bool is_atomic = verbs::is_atomic(request.verb);
-  SendEntry& entry = pair.send.push_stale();
   entry.id = request.id;
   entry.operation = request.operation;
   entry.remote_address = request.remote.address;
-  entry.operand = request.operand[0];
+  verbs::AddressSpaceId space = pair.config.space;
+  const bool resolved =
+      Pieces::resolve(request.local, request.local_count, core_.keys, pair.config.domain, space);
+  entry.operand = is_atomic ? request.operand[0] : space;
   entry.compare = request.compare[0];
   entry.original = 0;
   entry.remote_key = request.remote.token.id;
-  entry.immediate = request.verb == Verb::kSendInvalidate ? request.invalidate.id
-                                                          : static_cast<std::uint32_t>(request.immediate);
+  entry.immediate = is_atomic                               ? space
+                    : request.verb == Verb::kSendInvalidate ? request.invalidate.id
+                                                            : static_cast<std::uint32_t>(request.immediate);
   entry.length = is_atomic ? 8 : request.length;
   entry.verb = request.verb;
   entry.local_count = request.local_count;
-  entry.status = CompletionStatus::kSuccess;
+  entry.status = resolved ? CompletionStatus::kSuccess : CompletionStatus::kLocalAccess;
   entry.signaled = request.signaled;
   entry.fence = request.fence;
   entry.solicited = request.solicited;
-  entry.fetched = submission == engine::Submission::kInHand;
-  if (entry.fetched && pair.fetch_issued + 1 == pair.send.tail()) ++pair.fetch_issued;
   if (request.inline_data.kind != wire::PayloadKind::kNone) {
     entry.form = SendForm::kInline;
     std::construct_at(&entry.inline_data, request.inline_data);
@@ -183,11 +198,57 @@ PostStatus Requester::post(QueuePair& pair, const verbs::WorkRequest& request,
     entry.form = is_plain ? SendForm::kPlain : SendForm::kPieces;
     entry.local.set(request.local, request.local_count);
   }
+}
+
+PostStatus Requester::post(QueuePair& pair, const verbs::WorkRequest& request,
+                           engine::Submission submission) {
+  const PostStatus status = check(pair, request);
+  if (status != PostStatus::kOk) return status;
+  SendEntry& entry = pair.send.push_stale();
+  store(pair, request, entry);
+  entry.fetched = submission == engine::Submission::kInHand;
+  if (entry.fetched && pair.fetch_issued + 1 == pair.send.tail()) ++pair.fetch_issued;
   return PostStatus::kOk;
+}
+
+PostStatus Requester::announce(QueuePair& pair, std::uint32_t count) {
+  if (pair.config.entries != engine::EntryFormat::kBytes) return PostStatus::kUnsupported;
+  if (pair.driver_state != QueueState::kReadyToSend) return PostStatus::kBadQueue;
+  if (count > pair.config.send_depth - pair.send.size() - pair.send_completions.size()) {
+    return PostStatus::kQueueFull;
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    SendEntry& entry = pair.send.push_stale();
+    store(pair, verbs::WorkRequest{}, entry);
+    entry.fetched = false;
+  }
+  return PostStatus::kOk;
+}
+
+// The bytes of one work-queue entry have come.
+void Requester::read_entry(QueuePair& pair, const wire::Payload& bytes, SendEntry& entry) {
+  std::array<std::byte, wire::kLongWorkEntryBytes> flat;
+  wire::fill(bytes, flat);
+  wire::WorkEntry read;
+  entry.status = CompletionStatus::kLocalOperation;
+  if (wire::decode(std::span(flat).first(bytes.length), read) != wire::RingEntryError::kNone) return;
+  verbs::WorkRequest request = verbs::to_request(read);
+  entry.id = request.id;
+  if (check_verb(request) != PostStatus::kOk || check_form(request) != PostStatus::kOk) return;
+  if (read.is_inline && request.length > 0) {
+    const wire::BufferId buffer = core_.pool->acquire(request.length);
+    std::memcpy(core_.pool->data(buffer), read.inline_data.data(), request.length);
+    request.inline_data = wire::bytes_payload(core_.pool->data(buffer), request.length, buffer);
+  }
+  store(pair, request, entry);
+  core_.pool->release(request.inline_data.buffer);  // The entry has a reference of its own.
 }
 
 void Requester::fetch_work(QueuePair& pair) {
   const std::uint32_t ring_mask = pair.config.send_depth - 1;
+  const std::uint32_t entry_bytes = pair.config.entries == engine::EntryFormat::kBytes
+                                        ? pair.config.send_entry_bytes
+                                        : core_.config.work_entry_bytes;
   while (pair.fetch_issued != pair.send.tail()) {
     if (pair.send[pair.fetch_issued].fetched) {
       ++pair.fetch_issued;
@@ -205,9 +266,8 @@ void Requester::fetch_work(QueuePair& pair) {
         core_.open_access(AccessPurpose::kFetchWork, AccessKind::kFetchWorkRequest, pair, first, false);
     slot.detail = count;
     slot.access.count = static_cast<std::uint8_t>(count);
-    slot.access.length = count * core_.config.work_entry_bytes;
-    slot.access.address =
-        pair.config.send_ring + std::uint64_t{first & ring_mask} * core_.config.work_entry_bytes;
+    slot.access.length = count * entry_bytes;
+    slot.access.address = pair.config.send_ring + std::uint64_t{first & ring_mask} * entry_bytes;
     slot.access.operation = pair.send[first].operation;
     core_.port.issue(slot);
     pair.fetch_issued += count;
@@ -221,7 +281,16 @@ void Requester::work_fetched(QueuePair& pair, const AccessSlot& slot, const Acce
     if (!pair.send.contains(slot.position + at)) continue;
     SendEntry& entry = pair.send[slot.position + at];
     entry.fetched = true;
-    if (result.status != AccessStatus::kDone) entry.status = CompletionStatus::kLocalOperation;
+    if (result.status != AccessStatus::kDone) {
+      entry.status = CompletionStatus::kLocalOperation;
+    } else if (pair.config.entries == engine::EntryFormat::kBytes) {
+      const std::uint32_t stride = pair.config.send_entry_bytes;
+      if (result.data.length == slot.detail * stride) {
+        read_entry(pair, wire::slice(result.data, at * stride, stride), entry);
+      } else {
+        entry.status = CompletionStatus::kLocalOperation;
+      }
+    }
   }
 }
 
@@ -307,6 +376,7 @@ void Requester::assign_psns(QueuePair& pair, SendEntry& entry) {
   requester.assigned = ++requester.sending;
   AccessSlot& slot = core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
   slot.detail = 0;
+  slot.access.space = static_cast<std::uint32_t>(entry.operand);  // No atomic.
   slot.access.address = entry.local.address[0];
   slot.access.length = entry.length;
   slot.access.operation = entry.operation;
@@ -409,6 +479,7 @@ void Requester::fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitE
         AccessSlot& slot =
             core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
         slot.detail = done;
+        slot.access.space = entry.space();
         slot.access.address = address;
         slot.access.length = part;
         slot.access.operation = entry.operation;

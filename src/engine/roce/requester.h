@@ -26,6 +26,8 @@ class Requester {
   engine::PostStatus check(const QueuePair& pair, const verbs::WorkRequest& request) const;
   /// Stores a request that check() accepts. The caller runs advance() afterwards.
   engine::PostStatus post(QueuePair& pair, const verbs::WorkRequest& request, engine::Submission submission);
+  /// `count` entries of a ring of bytes were written.
+  engine::PostStatus announce(QueuePair& pair, std::uint32_t count);
 
   /// Prepares as many packets as window, fences, credits and slots allow.
   void advance(TimePs now, QueuePair& pair) {
@@ -82,6 +84,10 @@ class Requester {
   void discard_prepared(QueuePair& pair);
 
  private:
+  static engine::PostStatus check_verb(const verbs::WorkRequest& request);
+  engine::PostStatus check_form(const verbs::WorkRequest& request) const;
+  void store(const QueuePair& pair, const verbs::WorkRequest& request, SendEntry& entry);
+  void read_entry(QueuePair& pair, const wire::Payload& bytes, SendEntry& entry);
   [[gnu::noinline]] bool may_start(TimePs now, QueuePair& pair, SendEntry& entry);
   void assign_psns(QueuePair& pair, SendEntry& entry);
   [[gnu::noinline]] void prepare(TimePs now, QueuePair& pair);

@@ -42,6 +42,7 @@ void Requester::take_credits(QueuePair& pair, const wire::Aeth& aeth) {
     record.status = entry.status;
     record.verb = entry.verb;
     record.has_immediate = false;
+    record.solicited = false;
     record.visible = false;
   }
   if (requester.sending == pair.send.head()) {
@@ -245,6 +246,7 @@ bool Requester::place(QueuePair& pair, const SendEntry& entry, std::uint32_t off
                           AccessSlot& slot =
                               core_.open_access(AccessPurpose::kResponseData, AccessKind::kWrite, pair,
                                                 pair.send.head(), false);
+                          slot.access.space = entry.space();
                           slot.access.address = address;
                           slot.access.length = part;
                           slot.access.data = wire::slice(payload, done, part);
@@ -276,7 +278,12 @@ void Requester::flush(QueuePair& pair) {
   discard_prepared(pair);
   while (!pair.send.empty()) {
     SendEntry& entry = pair.send.front();
-    if (entry.status == CompletionStatus::kSuccess) entry.status = CompletionStatus::kFlushed;
+    if (!entry.fetched && pair.config.entries == engine::EntryFormat::kBytes) {
+      entry.signaled = false;  // The interface never saw it: it is the host's own.
+      entry.status = CompletionStatus::kSuccess;
+    } else if (entry.status == CompletionStatus::kSuccess) {
+      entry.status = CompletionStatus::kFlushed;
+    }
     complete_oldest(pair);
   }
   pair.waiting = false;

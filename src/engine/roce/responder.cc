@@ -230,7 +230,8 @@ bool Responder::in_order(TimePs now, QueuePair& pair, const wire::Packet& packet
 
 // `answer`, the newest one, waits for the placement.
 void Responder::place(QueuePair& pair, Answer& answer, const wire::Packet& packet, std::uint64_t address,
-                      const wire::Payload& data, verbs::AccessOrder order, std::uint32_t remote_key) {
+                      const wire::Payload& data, verbs::AccessOrder order, verbs::AddressSpaceId space,
+                      std::uint32_t remote_key) {
   const Position entry = pair.context.responder.receive_position;
   if (remote_key == 0 && pair.receives.is_bad(entry)) return;  // See refuse_bad_entry().
   ++answer.outstanding;
@@ -240,6 +241,7 @@ void Responder::place(QueuePair& pair, Answer& answer, const wire::Packet& packe
   slot.access.address = address;
   slot.access.length = data.length;
   slot.access.data = data;
+  slot.access.space = space;
   slot.access.order = order;
   slot.access.operation = packet.operation;
   core_.pool->retain(data.buffer);
@@ -264,7 +266,7 @@ bool Responder::take_write(QueuePair& pair, const wire::Packet& packet, bool fir
   // [IBTA vol 1 9.7.4.1.6: the DMA length is at most 2^31]
   if (first && roce.reth.length > verbs::kMaxMessageBytes) return refuse(pair, NakCode::kInvalidRequest, psn);
   const bool takes_entry = carries_immediate(roce.bth.opcode);
-  if (takes_entry && pair.receives.free_entries() == 0) {
+  if (takes_entry && !has_entry(pair)) {
     receiver_not_ready(pair, psn);
     return true;
   }
@@ -282,7 +284,10 @@ bool Responder::take_write(QueuePair& pair, const wire::Packet& packet, bool fir
   if (last ? length != remaining : remaining <= length) return refuse(pair, NakCode::kInvalidRequest, psn);
 
   Answer& answer = open_acknowledge(pair);
-  if (length > 0) place(pair, answer, packet, address, packet.payload, record->write_order, key);
+  if (length > 0) {
+    place(pair, answer, packet, address, packet.payload, record->write_order, core_.keys.space_of(*record),
+          key);
+  }
   responder.remote_key = key;
   responder.length = total;
   responder.address = address + length;
@@ -303,7 +308,7 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
   const wire::RocePacket& roce = packet.roce;
   const Psn psn = roce.bth.psn;
   const std::uint32_t length = packet.payload.length;
-  if (first && pair.receives.free_entries() == 0) {
+  if (first && !has_entry(pair)) {
     receiver_not_ready(pair, psn);
     return true;
   }
@@ -327,7 +332,7 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
   entry.local.for_parts(entry.local_count, offset, length,
                         [&](std::uint64_t address, std::uint32_t done, std::uint32_t part) {
                           place(pair, answer, packet, address, wire::slice(packet.payload, done, part),
-                                verbs::AccessOrder::kRelaxed, 0);
+                                verbs::AccessOrder::kRelaxed, entry.space, 0);
                         });
   responder.received += length;
   responder.message = last ? MessageInProgress::kNone : MessageInProgress::kSend;
@@ -361,6 +366,7 @@ CompletionEntry& Responder::push_receive_completion(QueuePair& pair, Verb verb,
   record.status = status;
   record.verb = verb;
   record.has_immediate = false;
+  record.solicited = false;
   record.visible = false;
   return record;
 }
@@ -374,14 +380,16 @@ void Responder::complete_receive(QueuePair& pair, const wire::Packet& packet, Ve
   record.remote_queue = pair.context.remote_queue_number;
   record.has_immediate = carries_immediate(packet.roce.bth.opcode);
   record.immediate = record.has_immediate ? packet.roce.immediate : 0;
+  record.solicited = packet.roce.bth.solicited;
   pair.receives.pop();
   core_.issue_completions(pair);
 }
 
 // --- Receive entries ---
 
-void Responder::post_receive(QueuePair& pair, const verbs::ReceiveRequest& request) {
-  pair.receives.post(request);
+void Responder::post_receive(QueuePair& pair, const verbs::ReceiveRequest& request,
+                             verbs::AddressSpaceId space) {
+  pair.receives.post(request, space);
   fetch_receives(pair);
 }
 
@@ -460,6 +468,13 @@ void Responder::end_entry(QueuePair& pair, Position entry, verbs::CompletionStat
     CompletionEntry& record = pair.receive_completions[at];
     if (record.work == entry && !record.visible) record.status = status;
   }
+}
+
+void Responder::cancel(QueuePair& pair, std::uint64_t id) {
+  CompletionEntry& record = push_receive_completion(pair, Verb::kSend, verbs::CompletionStatus::kCancelled);
+  record.id = id;
+  record.work = pair.receives.head() - 1;  // No entry that is still to come.
+  core_.issue_completions(pair);
 }
 
 void Responder::flush_receives(QueuePair& pair) {

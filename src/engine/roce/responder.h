@@ -59,7 +59,9 @@ class Responder {
   }
 
   /// Stores a receive entry; the caller has checked that there is room.
-  void post_receive(QueuePair& pair, const verbs::ReceiveRequest& request);
+  void post_receive(QueuePair& pair, const verbs::ReceiveRequest& request, verbs::AddressSpaceId space);
+  /// Completes a receive entry that was taken out of the queue.
+  void cancel(QueuePair& pair, std::uint64_t id);
 
   /// Goes on with what waited for slots, for earlier writes, or for room.
   void advance(TimePs now, QueuePair& pair) {
@@ -76,7 +78,13 @@ class Responder {
     if (result.status != engine::AccessStatus::kDone && !answer.failed) [[unlikely]] {
       placement_failed(pair, answer, slot);
     }
-    if (answer.outstanding == 0) start_held(now, pair);
+    if (answer.outstanding != 0) return;
+    start_held(now, pair);
+    // A shared completion queue of bytes is told what has become of all placements.
+    if (pair.receive_completions_issued != pair.receive_completions.tail() &&
+        pair.config.receive_completions != engine::kOwn) [[unlikely]] {
+      core_.kick(pair);
+    }
   }
   void read_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   void atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
@@ -152,7 +160,13 @@ class Responder {
   void fail(QueuePair& pair);
   void receiver_not_ready(QueuePair& pair, Psn psn);
   void place(QueuePair& pair, Answer& answer, const wire::Packet& packet, std::uint64_t address,
-             const wire::Payload& data, verbs::AccessOrder order, std::uint32_t remote_key);
+             const wire::Payload& data, verbs::AccessOrder order, verbs::AddressSpaceId space,
+             std::uint32_t remote_key);
+  /// Whether a message finds a receive entry.
+  bool has_entry(QueuePair& pair) {
+    if (pair.receives.free_entries() > 0) return true;
+    return pair.config.receive_queue != engine::kOwn && core_.draw_receive(pair);
+  }
   /// The packet `psn` of a message cannot be placed, and never will be.
   static void fail_placement(QueuePair& pair, Answer& answer, Psn psn, Position entry);
   /// The packet was accepted; when the receive entry of its message could not be fetched, its answer is a
@@ -187,8 +201,10 @@ class Responder {
     if (send_class != kSendClassCount) core_.list_flow(pair, Flow::kAnswers, send_class);
   }
   std::uint8_t ack_syndrome(const QueuePair& pair) const {
-    return core_.config.advertise_credits ? credit_code_for(pair.receives.free_entries())
-                                          : wire::kAckUnlimited;
+    // [IBTA vol 1 9.7.7.2: no credits for a shared receive queue]
+    return core_.config.advertise_credits && pair.config.receive_queue == engine::kOwn
+               ? credit_code_for(pair.receives.free_entries())
+               : wire::kAckUnlimited;
   }
   void fill_header(const QueuePair& pair, const Answer& answer, wire::Packet& out) const;
 
@@ -219,6 +235,7 @@ class Responder {
   slot.access.length = length;
   slot.access.data = packet.payload;
   slot.access.order = record->write_order;
+  slot.access.space = core_.keys.space_of(*record);
   slot.access.operation = packet.operation;
   core_.pool->retain(packet.payload.buffer);
   core_.port.issue(slot);

@@ -64,6 +64,8 @@ void Responder::answer_read(TimePs now, QueuePair& pair, const wire::Packet& pac
   answer.remote_key = reth.remote_key;
   answer.resource = saved.number;
   answer.order = order;
+  if (reth.length > 0)
+    answer.space = core_.keys.space_of(core_.keys.record(core_.keys.index_of(reth.remote_key)));
   answer.operation = packet.operation;
   answer.held_since = now;
   ++pair.held_answers;
@@ -96,6 +98,7 @@ bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& pac
   answer.outstanding = 1;
   answer.address = atomic.address;
   answer.remote_key = atomic.remote_key;
+  answer.space = core_.keys.space_of(core_.keys.record(core_.keys.index_of(atomic.remote_key)));
   answer.operand = atomic.swap_or_add;
   answer.compare = atomic.compare;
   answer.verb = packet.roce.bth.opcode == RoceOpcode::kRcCompareSwap ? Verb::kCompareSwap : Verb::kFetchAdd;
@@ -123,6 +126,7 @@ void Responder::start_held_answers(TimePs now, QueuePair& pair) {
           }
           AccessSlot& slot = core_.open_access(AccessPurpose::kAtomic, AccessKind::kAtomic, pair, at, true);
           slot.access.atomic = answer.verb;
+          slot.access.space = answer.space;
           slot.access.address = answer.address;
           slot.access.length = 8;
           slot.access.operand[0] = answer.operand;
@@ -167,6 +171,7 @@ void Responder::ask_ahead(QueuePair& pair) {
       continue;
     }
     AccessSlot& slot = core_.open_access(AccessPurpose::kReadPayload, AccessKind::kRead, pair, at, true);
+    slot.access.space = answer.space;
     slot.access.address = answer.address + offset;
     slot.access.length = length;
     slot.access.order = answer.order;

@@ -49,7 +49,7 @@ void RoceEngine::attach_places(QueuePair& pair) {
   pair.send_completions.attach(cutter.take<CompletionEntry>(depths.send_depth), depths.send_depth);
   pair.answers.attach(cutter.take<Answer>(config.responses_ahead), config.responses_ahead);
   pair.receives.attach(cutter.take<ReceiveEntry>(depths.receive_depth), depths.receive_depth,
-                       depths.receive_ring != 0);
+                       depths.receive_ring != 0 && depths.receive_queue == engine::kOwn);
   pair.receive_completions.attach(cutter.take<CompletionEntry>(depths.receive_depth), depths.receive_depth);
   pair.read_ahead.attach(cutter.take<ReadAhead>(config.transmit_ahead), config.transmit_ahead);
   SavedResource* const resources = cutter.take<SavedResource>(config.max_read_atomic);
@@ -58,7 +58,8 @@ void RoceEngine::attach_places(QueuePair& pair) {
   for (SavedResource& saved : pair.saved_resources()) saved = SavedResource{};
 }
 
-Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::QueueConfig& config) {
+Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::QueueConfig& asked) {
+  engine::QueueConfig config = asked;
   for (const auto& [key, depth] :
        {std::pair{"send_depth", config.send_depth}, std::pair{"receive_depth", config.receive_depth}}) {
     if (!std::has_single_bit(depth) || depth > 65536) {
@@ -66,6 +67,8 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
                          ", expected a power of two from 1 to 65536");
     }
   }
+  bool own_receive_queue = false;
+  WHARF_TRY(attach_shared(config, own_receive_queue));
   const auto free_queue =
       std::find_if(core_.queues.begin(), core_.queues.end(), [](const auto& pair) { return !pair->in_use; });
   engine::QueueId id = static_cast<engine::QueueId>(free_queue - core_.queues.begin());
@@ -90,6 +93,8 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
   pair.id = id;
   pair.in_use = true;
   pair.config = config;
+  pair.own_receive_queue = own_receive_queue;
+  pair.ending = false;
   attach_places(pair);
   ++pair.connections;
   draw_starting_psn(pair);
@@ -138,14 +143,18 @@ void RoceEngine::resume_others(TimePs now) {
 }
 
 Result<void> RoceEngine::destroy_queue(TimePs now, engine::QueueId queue) {
+  if (engine::is_completion_queue(queue)) return core_.completion_queues.destroy(queue);
+  if (engine::is_receive_queue(queue)) return core_.receive_queues.destroy(queue);
   QueuePair* pair = find(queue);
   if (pair == nullptr) return no_such_queue(queue);
+  flush_into_shared(now, *pair);
   clear(now, *pair);
   while (!pair->send_completions.empty()) pair->send_completions.pop();
   while (!pair->receive_completions.empty()) pair->receive_completions.pop();
   pair->send_completions_issued = pair->send_completions.tail();
   pair->receive_completions_issued = pair->receive_completions.tail();
   contexts_.forget(now, *pair);
+  detach_shared(*pair);
   pair->in_use = false;
   resume_others(now);
   return {};
@@ -193,6 +202,7 @@ Result<engine::PeerId> RoceEngine::connect(TimePs now, engine::QueueId queue,
   contexts_.adopt(now, *pair);
   QueuePairContext& context = pair->context;
   context.remote_host = remote.host.number;
+  pair->peer_host = remote.host.number;
   context.remote_queue_number = remote.queue_number;
   context.path_mtu = std::min(core_.config.path_mtu, remote.path_mtu);
   context.mtu_shift = static_cast<std::uint8_t>(std::countr_zero(context.path_mtu));
@@ -216,13 +226,7 @@ Result<void> RoceEngine::disconnect(TimePs now, engine::QueueId queue, engine::P
   if (pair == nullptr) return no_such_queue(queue);
   if (peer != queue)
     return input_error("queue pair " + std::to_string(queue) + " has no peer " + std::to_string(peer));
-  if (pair->driver_state != QueueState::kInit) {
-    if (pair->cache.resident) {
-      enter_error(now, *pair);
-    } else {
-      fail_without_context(now, *pair);
-    }
-  }
+  if (pair->driver_state != QueueState::kInit) fail(now, *pair, true);
   return reset(now, queue);
 }
 
@@ -230,9 +234,11 @@ Result<void> RoceEngine::reset(TimePs now, engine::QueueId queue) {
   QueuePair* pair = find(queue);
   if (pair == nullptr) return no_such_queue(queue);
   ++pair->connections;
+  pair->peer_host = wire::kNoHost.number;
   draw_starting_psn(*pair);
   contexts_.forget(now, *pair);
   clear(now, *pair);
+  if (pair->own_receive_queue) core_.receive_queues.clear(pair->config.receive_queue);
   core_.step(now, *pair, QueueEvent::kInitialize);
   contexts_.adopt(now, *pair);
   resume_others(now);

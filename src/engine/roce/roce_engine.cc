@@ -84,23 +84,31 @@ const QueuePair* RoceEngine::find(engine::QueueId queue) const {
   return const_cast<RoceEngine*>(this)->find(queue);
 }
 
-void RoceEngine::enter_error(TimePs now, QueuePair& pair) {
+void RoceEngine::enter_error(TimePs now, QueuePair& pair, bool report) {
   if (pair.context.state != QueueState::kError) {
     retransmission_.stop(pair);
     core_.step(now, pair, QueueEvent::kFail);
-    core_.push_event(engine::AsyncEventKind::kQueueError, pair);
+    if (report) core_.push_event(engine::AsyncEventKind::kQueueError, pair);
   }
   requester_.flush(pair);
   responder_.flush_receives(pair);
 }
 
 // The flush needs no context but the ring positions; whoever the peer was, it cannot be answered any more.
-void RoceEngine::fail_without_context(TimePs now, QueuePair& pair) {
+void RoceEngine::fail_without_context(TimePs now, QueuePair& pair, bool report) {
   init_context(pair);
   pair.context.requester.sending = pair.context.requester.assigned = pair.send.head();
   responder_.discard(pair);
   responder_.discard_held(pair);
-  enter_error(now, pair);
+  enter_error(now, pair, report);
+}
+
+void RoceEngine::fail(TimePs now, QueuePair& pair, bool report) {
+  if (pair.cache.resident) {
+    enter_error(now, pair, report);
+  } else {
+    fail_without_context(now, pair, report);
+  }
 }
 
 // --- Application ---
@@ -118,14 +126,22 @@ PostStatus RoceEngine::post(TimePs now, engine::QueueId queue, const verbs::Work
 
 PostStatus RoceEngine::post_receive(TimePs now, engine::QueueId queue, const verbs::ReceiveRequest& request) {
   QueuePair* pair = find(queue);
+  if (pair == nullptr) return post_shared_receive(queue, request);
   // Receives may be posted from INIT on. [IBTA vol 1 10.3.1]
-  if (pair == nullptr || pair->driver_state == QueueState::kError) return PostStatus::kBadQueue;
+  if (pair->driver_state == QueueState::kError) return PostStatus::kBadQueue;
+  if (pair->config.receive_queue != engine::kOwn) {
+    return pair->own_receive_queue ? PostStatus::kUnsupported : PostStatus::kBadQueue;
+  }
   if (request.tagged) return PostStatus::kUnsupported;
   if (request.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
+  verbs::AddressSpaceId space = pair->config.space;
+  if (!Pieces::resolve(request.local, request.local_count, core_.keys, pair->config.domain, space)) {
+    return PostStatus::kBadRequest;
+  }
   if (pair->receives.held() + pair->receive_completions.size() >= pair->receives.capacity()) {
     return PostStatus::kQueueFull;
   }
-  responder_.post_receive(*pair, request);
+  responder_.post_receive(*pair, request, space);
   settle(now);
   return PostStatus::kOk;
 }
@@ -146,7 +162,7 @@ bool RoceEngine::next_completed_queue(engine::QueueId& out) {
     out = pair.id;
     return true;
   }
-  return false;
+  return core_.completion_queues.next_ready(out);
 }
 
 bool RoceEngine::poll_load_store(verbs::LoadStoreResult&) { return false; }
@@ -353,6 +369,11 @@ void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::Acces
     case AccessPurpose::kReceiveCompletion:
       completion_written(pair, slot, result);
       return;
+    case AccessPurpose::kSharedCompletion:
+      core_.shared_completion_written(slot, result);
+      return;
+    case AccessPurpose::kSharedReceive:
+      return;
     case AccessPurpose::kFetchQueueContext:
     case AccessPurpose::kWriteQueueContext:
     case AccessPurpose::kFetchKeyRecord:
@@ -409,6 +430,15 @@ void RoceEngine::access_done(TimePs now, engine::AccessId access, const engine::
 }
 
 void RoceEngine::other_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
+  if (slot.purpose == AccessPurpose::kSharedReceive) {
+    const QueueId id = slot.access.queue;
+    core_.counters.receive_entries_dropped +=
+        core_.receive_queues.fetched({engine::table_index(id), slot.position, slot.detail}, result);
+    core_.port.close(slot);
+    --core_.shared_fetches;
+    if (core_.receive_queues.exists(id)) core_.fetch_shared_receives(id);
+    return;
+  }
   if (!contexts_.is_unlimited() && needs_context(slot.purpose) && core_.queue(slot.access.queue).in_use &&
       !contexts_.usable(core_.queue(slot.access.queue))) {
     contexts_.defer_access(now, core_.queue(slot.access.queue), slot, result);

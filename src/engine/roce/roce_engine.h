@@ -54,7 +54,7 @@ class RoceEngine {
 
   /// A queue pair in INIT: receives may be posted. Depths are powers of two, 1 to 65536.
   Result<engine::QueueId> create_queue(TimePs now, const engine::QueueConfig& config);
-  /// Outstanding requests vanish without completion.
+  /// Of any kind, see engine/contract.h.
   Result<void> destroy_queue(TimePs now, engine::QueueId queue);
   /// The token's id is the R_Key; its value is unused.
   Result<verbs::SegmentToken> register_segment(TimePs now, const verbs::SegmentConfig& config);
@@ -72,6 +72,22 @@ class RoceEngine {
   Result<void> reset(TimePs now, engine::QueueId queue);
   bool poll_event(engine::AsyncEvent& out);
 
+  // --- Shared queues and life, see engine/contract.h. There are no groups. ---
+
+  engine::Capabilities capabilities() const;
+  Result<engine::QueueId> create_completion_queue(TimePs now, const engine::CompletionQueueConfig& config);
+  Result<engine::QueueId> create_receive_queue(TimePs now, const engine::ReceiveQueueConfig& config);
+  Result<engine::QueueId> create_group(TimePs now, const engine::GroupConfig& config);
+  engine::QueueState queue_state(engine::QueueId queue) const;
+  Result<void> fail_queue(TimePs now, engine::QueueId queue);
+  Result<void> reset_queue(TimePs now, engine::QueueId queue);
+  /// Disconnects every queue pair whose peer is there.
+  Result<void> forget_host(TimePs now, wire::HostAddress host);
+  Result<void> cancel_receive(TimePs now, engine::QueueId queue, std::uint64_t id);
+  Result<void> set_receive_limit(TimePs now, engine::QueueId queue, std::uint32_t count);
+  Result<void> arm(TimePs now, engine::QueueId queue, const engine::Arming& arming);
+  engine::PostStatus doorbell(TimePs now, engine::QueueId queue, engine::RingSide side, std::uint32_t count);
+
   // --- Application. ---
 
   engine::PostStatus post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
@@ -82,8 +98,10 @@ class RoceEngine {
   /// Completions of requests in posting order, those of receives in arrival order.
   bool poll(engine::QueueId queue, verbs::Completion& out) {
     QueuePair* pair = find(queue);
-    return pair != nullptr && (take(pair->send_completions, verbs::CompletionKind::kSend, queue, out) ||
-                               take(pair->receive_completions, verbs::CompletionKind::kReceive, queue, out));
+    if (pair == nullptr) [[unlikely]]
+      return core_.completion_queues.poll(queue, out);
+    return take(pair->send_completions, verbs::CompletionKind::kSend, queue, out) ||
+           take(pair->receive_completions, verbs::CompletionKind::kReceive, queue, out);
   }
   bool next_completed_queue(engine::QueueId& out);
   bool poll_load_store(verbs::LoadStoreResult& out);
@@ -179,9 +197,16 @@ class RoceEngine {
   void catch_up(TimePs now, QueuePair& pair);
   void init_context(QueuePair& pair);
   void attach_places(QueuePair& pair);
-  void enter_error(TimePs now, QueuePair& pair);
+  void enter_error(TimePs now, QueuePair& pair, bool report = true);
   /// enter_error() of a queue pair whose record is not on the interface.
-  void fail_without_context(TimePs now, QueuePair& pair);
+  void fail_without_context(TimePs now, QueuePair& pair, bool report = true);
+  /// Either of the two; `report`: kQueueError says so.
+  void fail(TimePs now, QueuePair& pair, bool report);
+  engine::PostStatus post_shared_receive(engine::QueueId queue, const verbs::ReceiveRequest& request);
+  /// What a config says of shared queues; makes the receive queue of a ring of bytes.
+  Result<void> attach_shared(engine::QueueConfig& config, bool& own_receive_queue);
+  void detach_shared(QueuePair& pair);
+  void flush_into_shared(TimePs now, QueuePair& pair);
   void completion_failed(QueuePair& pair, CompletionEntry& completion);
   void clear(TimePs now, QueuePair& pair);
   void resume_others(TimePs now);
@@ -197,6 +222,6 @@ class RoceEngine {
   ContextStore& contexts_;
 };
 
-static_assert(engine::Engine<RoceEngine>);
+static_assert(engine::Engine<RoceEngine> && engine::EngineV2<RoceEngine>);
 
 }  // namespace wharf::roce

@@ -74,7 +74,7 @@ struct MrRecord {
   std::uint32_t token_value = 0;
   std::uint32_t length = 0;       ///< Low 32 bits.
   std::uint16_t permissions = 0;  ///< See segment_table.h.
-  std::uint16_t pad = 0;
+  std::uint16_t space = 0;        ///< Number of its address space, see segment_table.h.
 };
 static_assert(sizeof(MrRecord) == 32);
 

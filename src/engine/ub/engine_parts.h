@@ -10,7 +10,9 @@
 
 #include "base/arena.h"
 #include "base/ring.h"
+#include "engine/completion_queues.h"
 #include "engine/contract.h"
+#include "engine/receive_queues.h"
 #include "engine/ub/access_port.h"
 #include "engine/ub/config.h"
 #include "engine/ub/context_store.h"
@@ -106,6 +108,8 @@ struct EngineParts {
   UbCounters counters;
   AccessPort accesses;
   SegmentTable segments;
+  engine::CompletionQueues completion_queues;
+  engine::ReceiveQueues receive_queues;
   ContextStore contexts;
   TpLayer tp;
   Initiator initiator;

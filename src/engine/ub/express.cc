@@ -58,8 +58,9 @@ inline void Express::announce(TpChannel& channel, std::uint32_t index) {
     return false;
   PostedRequest& posted = owner.requests.back();
   const bool write = posted.verb == verbs::Verb::kWrite;
-  if (!write || posted.order != verbs::OrderTag::kNone || posted.fence || posted.local_count != 1 ||
-      posted.inlined || posted.length == 0) {
+  if (!write || posted.status != verbs::CompletionStatus::kSuccess ||
+      posted.order != verbs::OrderTag::kNone || posted.fence || posted.local_count != 1 || posted.inlined ||
+      posted.length == 0) {
     return false;
   }
   const std::uint32_t index = initiator.peers_[posted.peer].channel;
@@ -110,6 +111,7 @@ inline void Express::announce(TpChannel& channel, std::uint32_t index) {
   access.queue = jetty_id;
   access.stream = jetty_id;
   access.operation = posted.operation;
+  access.space = posted.space;
   access.address = posted.local.address[0];
   access.length = posted.length;
   return true;
@@ -195,6 +197,7 @@ inline void Express::accept(std::uint32_t index, TpChannel& channel, const wire:
   access.stream = Responder::stream_of(made);
   access.operation = packet.operation;
   access.order = SegmentTable::write_order(record);
+  access.space = parts_.segments.space_of(record);
   access.address = maetah.address;
   access.length = length;
   access.data = packet.payload;

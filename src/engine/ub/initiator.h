@@ -90,7 +90,18 @@ class Initiator {
 
   // Control.
   Result<std::uint32_t> create(const engine::QueueConfig& config);
+  /// Flushes first. What has left is confirmed behind the program's back; the jetty's place is free then.
   Result<void> destroy(TimePs now, std::uint32_t jetty);
+  /// Everything outstanding completes with kFlushed; nothing is posted, sent or received any more.
+  void flush(TimePs now, std::uint32_t jetty);
+  /// From error to ready; refused in other states.
+  Result<void> reset(std::uint32_t jetty);
+  Result<void> cancel_receive(std::uint32_t jetty, std::uint64_t id);
+  /// Asks for the entries of receive queue `id` that were announced.
+  void fetch_shared_receives(engine::QueueId id);
+  /// The receive entry for a message to `owner`; false when there is none.
+  bool take_receive(Jetty& owner, ReceiveEntry& out);
+  void shared_completion_done(const PendingAccess& owner, engine::AccessStatus status);
   verbs::PeerId import(const Peer& peer);
   /// `jetty` is the one that imported it.
   Result<void> forget(std::uint32_t jetty, verbs::PeerId peer);
@@ -180,6 +191,8 @@ class Initiator {
   /// Lets jetties that were stopped by a full TASSN space go on; called when the engine settles.
   void settle(TimePs now) {
     if (!advance_.empty()) settle_listed(now);
+    if (!sharing_.empty()) [[unlikely]]
+      move_shared(now);
   }
 
   void describe_waiting(std::vector<std::string>& out) const;
@@ -190,6 +203,18 @@ class Initiator {
 
  private:
   engine::PostStatus check(const verbs::WorkRequest& request) const;
+  Result<void> check_shared(const engine::QueueConfig& config) const;
+  void attach_shared(Jetty& made);
+  engine::PostStatus post_shared_receive(engine::QueueId queue, const verbs::ReceiveRequest& receive);
+  PendingCompletion& add_shared_completion(Jetty& owner, std::uint32_t jetty_id, bool at_target,
+                                           std::uint64_t stream);
+  /// Hands what was completed during this input to the completion queues.
+  void move_shared(TimePs now);
+  void move_shared_of(TimePs now, std::uint32_t jetty_id);
+  void flush_requests(TimePs now, std::uint32_t jetty_id);
+  void flush_receives(std::uint32_t jetty_id);
+  /// A destroyed jetty with nothing outstanding: its place is free.
+  void retire(TimePs now, std::uint32_t jetty_id);
   /// The blocks that only some opcodes have, by their layout.
   void fill_extension(const PostedRequest& request, std::uint16_t layout,
                       wire::UbPacket::RequestExtension& extension) const;
@@ -250,6 +275,7 @@ class Initiator {
   TimePs answer_deadline_ = kNever;    ///< Not after the earliest of their time-outs; kNever without any.
   Ring<std::uint32_t> completed_;      ///< Jetties with records to poll.
   Ring<std::uint32_t> advance_;        ///< Jetties whose next request may go on.
+  Ring<std::uint32_t> sharing_;        ///< Jetties with records for shared completion queues.
 };
 
 }  // namespace wharf::ub

@@ -110,6 +110,8 @@ void Initiator::finish(TimePs now, std::uint32_t index) {
   ++ended.generation;
   transactions_.release(index);
   segment_room_.give(owner.segments_held);
+  if (owner.dying) [[unlikely]]
+    retire(now, jetty_id);
 }
 
 void Initiator::finish_request(TimePs now, Jetty& owner, std::uint32_t jetty_id, std::uint64_t number) {

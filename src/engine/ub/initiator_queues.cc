@@ -25,6 +25,7 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
       return input_error(fmt::format("jetty depth: found {}, expected a power of two up to 65536", depth));
     }
   }
+  WHARF_TRY(check_shared(config));
   auto at = static_cast<std::uint32_t>(jetties_.size());
   if (resting_.size() > kRestingJetties || at + kFirstJettyId >= kJettyIds) {
     if (resting_.empty()) {
@@ -50,30 +51,9 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   made.receives.reserve(config.receive_depth);
   made.completions.reserve(config.send_depth + config.receive_depth);
   made.transactions.assign(parts_.config.transactions_per_jetty, kNoSlot);
+  attach_shared(made);
   parts_.contexts.add({ContextKind::kJetty, at});
   return at + kFirstJettyId;
-}
-
-Result<void> Initiator::destroy(TimePs now, std::uint32_t jetty_id) {
-  Jetty* owner = find(jetty_id);
-  if (owner == nullptr) return input_error(fmt::format("jetty {}: no such queue", jetty_id));
-  if (!owner->requests.empty()) {
-    return input_error(
-        fmt::format("jetty {}: found {} requests outstanding, expected none before it is destroyed", jetty_id,
-                    owner->requests.size()));
-  }
-  parts_.contexts.remove(now, {ContextKind::kJetty, jetty_id - kFirstJettyId});
-  for (Peer& peer : peers_) peer.used = peer.used && peer.queue != jetty_id;
-  const bool listed = owner->advance_listed;
-  const bool completion_listed = owner->listed;
-  const std::uint32_t generation = owner->generation + 1;
-  *owner = Jetty{};
-  owner->generation = generation;
-  owner->advance_listed = listed;
-  owner->listed = completion_listed;
-  if (resting_.full()) resting_.reserve(resting_.capacity() * 2 + 1);
-  resting_.push_back(jetty_id - kFirstJettyId);
-  return {};
 }
 
 verbs::PeerId Initiator::import(const Peer& peer) {
@@ -169,7 +149,11 @@ PostStatus Initiator::post(TimePs, std::uint32_t jetty_id, const verbs::WorkRequ
   ++owner->completions_reserved;
   const std::uint64_t number = owner->posted();
   const bool entry_present = submission == engine::Submission::kInHand;
-  const PostedRequest& posted = owner->requests.emplace_back(request, entry_present);
+  PostedRequest& posted = owner->requests.emplace_back(request, entry_present);
+  posted.space = owner->config.space;
+  if (!parts_.segments.resolve(request.local, request.local_count, posted.space)) {
+    posted.status = CompletionStatus::kLocalAccess;
+  }
   if (posted.inlined) parts_.payloads.retain(request.inline_data.buffer);
   if (entry_present) {
     if (!parts_.express.issue(*owner, jetty_id)) want_advance(*owner, jetty_id);
@@ -183,6 +167,7 @@ PostStatus Initiator::post(TimePs, std::uint32_t jetty_id, const verbs::WorkRequ
   access.queue = jetty_id;
   access.stream = jetty_id;
   access.length = kWorkRequestBytes;
+  access.space = owner->config.space;
   access.address = owner->config.send_ring + (number & (owner->config.send_depth - 1)) * kWorkRequestBytes;
   access.operation = request.operation;
   return PostStatus::kOk;
@@ -190,6 +175,7 @@ PostStatus Initiator::post(TimePs, std::uint32_t jetty_id, const verbs::WorkRequ
 
 void Initiator::work_request_done(const PendingAccess& owner, engine::AccessStatus status) {
   Jetty& of = jetty(owner.object);
+  if (of.generation != owner.generation || owner.detail < of.head) return;  // It has been flushed.
   PostedRequest& posted = of.posted_request(owner.detail);
   posted.entry_present = true;
   if (status != engine::AccessStatus::kDone) posted.status = CompletionStatus::kLocalOperation;
@@ -203,15 +189,7 @@ void Initiator::lose(std::uint32_t jetty_id) {
   if (owner.failed) return;
   owner.failed = true;
   parts_.raise({engine::AsyncEventKind::kQueueError, jetty_id});
-  while (!owner.receives.empty()) {
-    PendingCompletion completion;
-    completion.id = owner.receives.front().id;
-    completion.kind = verbs::CompletionKind::kReceive;
-    completion.verb = Verb::kSend;
-    completion.status = CompletionStatus::kFlushed;
-    owner.receives.pop_front();
-    complete(jetty_id, completion, jetty_id);
-  }
+  flush_receives(jetty_id);
   want_advance(owner, jetty_id);
 }
 
@@ -227,15 +205,18 @@ void Initiator::describe(Jetty& owner, std::uint32_t jetty_id, JettyState state)
 
 PostStatus Initiator::post_receive(std::uint32_t jetty_id, const verbs::ReceiveRequest& receive) {
   Jetty* owner = find(jetty_id);
-  if (owner == nullptr || owner->failed) return PostStatus::kBadQueue;
+  if (owner == nullptr) return post_shared_receive(jetty_id, receive);
+  if (owner->failed || owner->config.receive_queue != engine::kOwn) return PostStatus::kBadQueue;
   if (receive.tagged) return PostStatus::kUnsupported;
   if (receive.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
+  verbs::AddressSpaceId space = owner->config.space;
+  if (!parts_.segments.resolve(receive.local, receive.local_count, space)) return PostStatus::kBadRequest;
   const std::uint32_t records = owner->config.send_depth + owner->config.receive_depth;
   if (owner->receives.size() >= owner->config.receive_depth || owner->completions_reserved >= records) {
     return PostStatus::kQueueFull;
   }
   ++owner->completions_reserved;
-  owner->receives.emplace_back(receive);
+  owner->receives.emplace_back(receive, space);
   return PostStatus::kOk;
 }
 
@@ -259,8 +240,8 @@ PostStatus Initiator::post_receive(std::uint32_t jetty_id, const verbs::ReceiveR
 
 void Initiator::push_completion(Jetty& owner, std::uint32_t jetty_id, PostedRequest& posted) {
   posted.reported = true;
-  if (!posted.signaled && posted.status == CompletionStatus::kSuccess) {
-    --owner.completions_reserved;
+  if (!posted.signaled && (posted.status == CompletionStatus::kSuccess || posted.muted)) {
+    if (!posted.muted) --owner.completions_reserved;
     return;
   }
   PendingCompletion& completion = add_completion(owner, jetty_id, false, posted.operation, jetty_id);
@@ -281,6 +262,8 @@ void Initiator::complete(std::uint32_t jetty_id, const PendingCompletion& comple
 // A fresh record at the end of the queue, whose write is under way.
 PendingCompletion& Initiator::add_completion(Jetty& owner, std::uint32_t jetty_id, bool at_target,
                                              wire::OperationTag operation, std::uint64_t stream) {
+  if (owner.shares(at_target)) [[unlikely]]
+    return add_shared_completion(owner, jetty_id, at_target, stream);
   ++parts_.counters.completions;
   const std::uint64_t number = owner.completion_head + owner.completions.size();
   const std::uint32_t records = owner.config.send_depth + owner.config.receive_depth;
@@ -293,6 +276,7 @@ PendingCompletion& Initiator::add_completion(Jetty& owner, std::uint32_t jetty_i
   access.stream = stream;
   access.order = verbs::AccessOrder::kRelease;  // After the data that it announces.
   access.at_target = at_target;
+  access.space = owner.config.space;
   access.length = kCompletionBytes;
   access.address = owner.config.completion_ring + owner.completion_place * kCompletionBytes;
   if (++owner.completion_place == records) owner.completion_place = 0;
@@ -316,7 +300,8 @@ void Initiator::completion_done(const PendingAccess& owner, engine::AccessStatus
 
 bool Initiator::poll(std::uint32_t jetty_id, verbs::Completion& out) {
   Jetty* owner = find(jetty_id);
-  if (owner == nullptr || owner->completions.empty() || !owner->completions.front().visible) return false;
+  if (owner == nullptr) return parts_.completion_queues.poll(jetty_id, out);
+  if (owner->completions.empty() || !owner->completions.front().visible) return false;
   owner->completions.front().show(jetty_id, out);
   owner->completions.pop_front();
   ++owner->completion_head;
@@ -335,7 +320,7 @@ bool Initiator::next_completed(std::uint32_t& jetty_id) {
     jetty(id).listed = false;
     completed_.pop_front();
   }
-  return false;
+  return parts_.completion_queues.next_ready(jetty_id);
 }
 
 void Initiator::describe_waiting(std::vector<std::string>& out) const {

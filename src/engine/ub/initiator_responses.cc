@@ -167,6 +167,7 @@ void Initiator::write_local(std::uint32_t index, std::uint64_t address, const wi
                                                            .buffer = data.buffer});
   access.queue = transaction.jetty;
   access.stream = transaction.jetty;
+  access.space = jetty(transaction.jetty).posted_request(transaction.request).space;
   access.address = address;
   access.length = data.length;
   access.data = data;

@@ -73,13 +73,15 @@ void Initiator::settle_listed(TimePs now) {
     const std::uint32_t id = advance_.front();
     advance_.pop_front();
     jetty(id).advance_listed = false;
-    if (jetty(id).used) advance(now, id);
+    if (jetty(id).used || jetty(id).dying) advance(now, id);
+    if (jetty(id).dying) retire(now, id);
   }
 }
 
 void Initiator::resume_advance(TimePs now, std::uint32_t jetty_id) {
   jetty(jetty_id).advance_deferred = false;
-  if (jetty(jetty_id).used) advance(now, jetty_id);
+  if (jetty(jetty_id).used || jetty(jetty_id).dying) advance(now, jetty_id);
+  if (jetty(jetty_id).dying) retire(now, jetty_id);
 }
 
 void Initiator::advance(TimePs now, std::uint32_t jetty_id) {
@@ -235,6 +237,11 @@ void Initiator::fetch_data(std::uint32_t channel, TxPacket& packet, std::uint64_
     parts_.payloads.retain(packet.data.buffer);
     return;
   }
+  if (request.muted) {
+    packet.fetch_failed = true;  // It leaves as poison: the memory is its owner's again.
+    fetch_failed(packet.object, engine::AccessStatus::kFault);
+    return;
+  }
   packet.state = PacketState::kFetching;
   packet.fetches_open = 0;
   const PendingAccess owner{.owner = AccessOwner::kPacketData,
@@ -255,6 +262,7 @@ void Initiator::fetch_data(std::uint32_t channel, TxPacket& packet, std::uint64_
         access.queue = transaction.jetty;
         access.stream = transaction.jetty;
         access.operation = request.operation;
+        access.space = request.space;
         access.address = address;
         access.length = length;
       });

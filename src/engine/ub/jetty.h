@@ -141,6 +141,7 @@ struct PostedRequest {
   std::uint32_t length = 0;
   verbs::PeerId peer = verbs::kNoPeer;
   std::uint32_t issued = 0;          ///< Message bytes that have been cut into segments.
+  verbs::AddressSpaceId space = 0;   ///< Of its local memory.
   std::uint16_t segments_open = 0;   ///< Transactions without an outcome.
   std::uint16_t ordered_before = 0;  ///< How far back the previous unfinished relaxed or strong request is,
   std::uint16_t ordered_behind = 0;  ///< and how far on the next; 0: there is none.
@@ -162,6 +163,7 @@ struct PostedRequest {
   bool failed : 1 = false;        ///< No further segments are issued.
   bool in_numbering : 1 = false;  ///< One of its segments waits for packet numbers.
   bool issued_all : 1 = false;
+  bool muted : 1 = false;  ///< Reported as flushed: its local memory is not touched, and its end not told.
 
   /// An atomic's result lies where other requests have further pieces: it has one at most.
   std::array<std::uint64_t, 2> atomic_result() const { return {local.address[2], local.address[3]}; }
@@ -175,8 +177,11 @@ static_assert(sizeof(PostedRequest) <= 152);
 /// A receive entry, from post_receive() until its completion.
 struct ReceiveEntry {
   ReceiveEntry() = default;
-  explicit ReceiveEntry(const verbs::ReceiveRequest& posted)
-      : id(posted.id), local_count(posted.local_count), local(posted.local, posted.local_count) {}
+  ReceiveEntry(const verbs::ReceiveRequest& posted, verbs::AddressSpaceId its_space)
+      : id(posted.id),
+        local_count(posted.local_count),
+        space(its_space),
+        local(posted.local, posted.local_count) {}
   /// Bytes that it has room for.
   std::uint32_t capacity() const {
     std::uint64_t total = 0;
@@ -185,6 +190,7 @@ struct ReceiveEntry {
   }
   std::uint64_t id = 0;
   std::uint8_t local_count = 0;
+  verbs::AddressSpaceId space = 0;
   LocalPieces local;
 };
 static_assert(sizeof(ReceiveEntry) == 64);
@@ -201,6 +207,7 @@ struct PendingCompletion {
   verbs::Verb verb = verbs::Verb::kRead;
   verbs::CompletionKind kind = verbs::CompletionKind::kSend;
   bool has_immediate : 1 = false;
+  bool solicited : 1 = false;
   bool visible : 1 = false;
 
   /// Gives it to the program that owns jetty `queue`.
@@ -215,6 +222,7 @@ struct PendingCompletion {
     out.remote_host = remote_host;
     out.remote_queue = remote_queue;
     out.operation = operation;
+    out.solicited = solicited;
     if (has_immediate) {
       out.has_immediate = true;
       out.immediate = value[0];
@@ -225,10 +233,18 @@ struct PendingCompletion {
 };
 static_assert(sizeof(PendingCompletion) == 48);
 
+/// A completion on its way to a shared completion queue; it gets there when the input ends.
+struct SharedRecord {
+  PendingCompletion completion;
+  std::uint64_t stream = 0;
+  bool at_target = false;
+};
+
 struct Jetty {
   JettyRecord record;  ///< In the context cache.
   bool used = false;
-  bool failed = false;  ///< Its record is lost: nothing is posted, sent or received any more.
+  bool failed = false;  ///< In error, or its record is lost: nothing is posted, sent or received any more.
+  bool dying = false;   ///< Destroyed; what had left is being confirmed.
   std::uint32_t generation = 0;
   engine::QueueConfig config;
 
@@ -258,8 +274,15 @@ struct Jetty {
   std::uint64_t completion_head = 0;
   std::uint64_t completion_place = 0;  ///< Of the next record in the ring in host memory.
   std::uint32_t completions_reserved =
-      0;                ///< Requests and entries that may still produce a record, and unread records.
-  bool listed = false;  ///< In the engine's list of queues with records to poll.
+      0;                      ///< Requests and entries that may still produce a record, and unread records.
+  bool listed = false;        ///< In the engine's list of queues with records to poll.
+  Ring<SharedRecord> shared;  ///< Records for the completion queues that it shares.
+  bool shared_listed = false;
+
+  /// Whether its completions of one kind go to a completion queue of the engine.
+  bool shares(bool receives_kind) const {
+    return (receives_kind ? config.receive_completions : config.send_completions) != engine::kOwn;
+  }
 
   std::uint64_t posted() const { return head + requests.size(); }
   PostedRequest& posted_request(std::uint64_t number) {

@@ -145,6 +145,7 @@ class LoadStorePath {
   };
   /// A load or store of another host.
   struct Service {
+    verbs::AddressSpaceId space = 0;  ///< Of the segment that it touches.
     std::uint32_t channel = 0;
     std::uint32_t generation = 0;
     wire::Btah request;

@@ -152,6 +152,7 @@ void LoadStorePath::step_service(std::uint32_t index) {
     return;
   }
   const MrRecord& record = parts_.segments.record(number);
+  service.space = parts_.segments.space_of(record);
   if (!is_store(opcode)) {
     request(index, engine::AccessKind::kRead, maetah.address, maetah.length, {},
             SegmentTable::read_order(record));
@@ -193,6 +194,7 @@ void LoadStorePath::request(std::uint32_t index, engine::AccessKind kind, std::u
   engine::Access& access = parts_.accesses.request(
       kind, {.owner = AccessOwner::kLoadStore, .object = index, .generation = service.generation});
   access.order = order;
+  access.space = service.space;
   access.at_target = true;
   access.stream = (service.channel + 1ULL) << 20U;
   access.address = address;

@@ -301,6 +301,7 @@ void Responder::act_one_sided(std::uint32_t index, const wire::Packet& packet, c
     access.length = maetah.length;
     access.address = maetah.address;
     access.order = SegmentTable::write_order(record);
+    access.space = parts_.segments.space_of(record);
     access.operand = {packet.ub.extension.operands.operand, packet.ub.extension.operands.operand_high};
     access.compare = {packet.ub.extension.operands.compare, packet.ub.extension.operands.compare_high};
     return;
@@ -312,6 +313,7 @@ void Responder::act_one_sided(std::uint32_t index, const wire::Packet& packet, c
       return;
     }
     message.read_order = SegmentTable::read_order(record);
+    message.space = parts_.segments.space_of(record);
     return;
   }
   if (maetah.length != packet.payload.length) {
@@ -319,7 +321,8 @@ void Responder::act_one_sided(std::uint32_t index, const wire::Packet& packet, c
     refuse(index, wire::UbResponseInfo::kLength);
     return;
   }
-  write(index, maetah.address, packet.payload, SegmentTable::write_order(record));
+  write(index, maetah.address, packet.payload, SegmentTable::write_order(record),
+        parts_.segments.space_of(record));
 }
 
 verbs::Verb Responder::verb_of(wire::TaOpcode opcode) {
@@ -345,11 +348,12 @@ engine::Access& Responder::request(std::uint32_t index, engine::AccessKind kind,
 }
 
 void Responder::write(std::uint32_t index, std::uint64_t address, const wire::Payload& data,
-                      verbs::AccessOrder order) {
+                      verbs::AccessOrder order, verbs::AddressSpaceId space) {
   if (data.length == 0) return;  // A zero-length access touches nothing.
   engine::Access& access =
       request(index, engine::AccessKind::kWrite, AccessOwner::kInboundWrite, data.buffer);
   access.order = order;
+  access.space = space;
   access.address = address;
   access.length = data.length;
   access.data = data;
@@ -444,22 +448,27 @@ const Jetty* Responder::entry_owner(const InboundMessage& message) const {
 
 bool Responder::take_entry(std::uint32_t index, Jetty& jetty) {
   InboundMessage& message = messages_[index];
-  if (jetty.receives.empty()) {
+  ReceiveEntry taken;
+  if (!parts_.initiator.take_receive(jetty, taken)) {
     // [UB-Base 2.0.1 7.3] RNR. Choice: RSPINFO carries the code of the minimum RNR timer.
     ++parts_.counters.receiver_not_ready_sent;
     refuse(index, wire::UbResponseStatus::kReceiverNotReady, parts_.config.min_rnr_timer);
     return false;
   }
   message.has_entry = true;
-  message.entry = jetty.receives.front();
+  message.entry = taken;
   message.entry_jetty = message.extension.mtetah.target_id;
   message.entry_generation = jetty.generation;
-  jetty.receives.pop_front();
+  if (jetty.config.receive_queue != engine::kOwn) {
+    message.entry_fetched = true;  // Entries of a shared receive queue are fetched when they are announced.
+    return true;
+  }
   const std::uint64_t number = jetty.receive_head++;
   engine::Access& access =
       request(index, engine::AccessKind::kFetchReceiveEntry, AccessOwner::kInboundEntry, wire::kNoBuffer);
   access.queue = message.entry_jetty;
   access.length = kReceiveEntryBytes;
+  access.space = jetty.config.space;
   access.address =
       jetty.config.receive_ring + (number & (jetty.config.receive_depth - 1)) * kReceiveEntryBytes;
   return true;
@@ -491,7 +500,8 @@ void Responder::scatter(std::uint32_t index, const wire::Payload& data, std::uin
   }
   for_each_part(message.entry.local, message.entry.local_count, offset, data.length,
                 [&](std::uint64_t address, std::uint32_t length, std::uint32_t done) {
-                  write(index, address, wire::slice(data, done, length), verbs::AccessOrder::kRelaxed);
+                  write(index, address, wire::slice(data, done, length), verbs::AccessOrder::kRelaxed,
+                        message.entry.space);
                 });
 }
 

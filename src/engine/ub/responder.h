@@ -62,6 +62,7 @@ struct InboundMessage {
 
   // Response.
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
+  verbs::AddressSpaceId space = 0;  ///< Of what a Read asks for.
   std::uint32_t response_length = 0;
   std::uint32_t packets_unconfirmed = 0;
   bool response_numbered = false;
@@ -125,6 +126,9 @@ class Responder {
   void fetch_failed(TxPacket& packet, engine::AccessStatus status);
   void channel_failed(std::uint32_t channel);
 
+  /// Jetty `jetty_id` is being destroyed: the entries that messages have taken from it complete with
+  /// kFlushed.
+  void flush_entries(std::uint32_t jetty_id);
   /// A token is gone: Reads that were granted under it and have not been answered fail.
   void revoke(std::uint32_t token_id);
 
@@ -166,7 +170,8 @@ class Responder {
   bool take_entry(std::uint32_t index, Jetty& jetty);
   const Jetty* entry_owner(const InboundMessage& message) const;
   void scatter(std::uint32_t index, const wire::Payload& data, std::uint32_t offset);
-  void write(std::uint32_t index, std::uint64_t address, const wire::Payload& data, verbs::AccessOrder order);
+  void write(std::uint32_t index, std::uint64_t address, const wire::Payload& data, verbs::AccessOrder order,
+             verbs::AddressSpaceId space);
   engine::Access& request(std::uint32_t index, engine::AccessKind kind, AccessOwner owner,
                           wire::BufferId buffer);
   void settle_pending(TimePs now, std::uint32_t index);

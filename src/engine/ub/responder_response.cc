@@ -70,7 +70,8 @@ bool Responder::tail_notify(std::uint32_t index) {
   const wire::BufferId buffer = parts_.payloads.acquire(kNotifyDataBytes);
   store_le64(parts_.payloads.data(buffer), notify.data);
   write(index, notify.address, wire::bytes_payload(parts_.payloads.data(buffer), kNotifyDataBytes, buffer),
-        SegmentTable::write_order(parts_.segments.record(number)));
+        SegmentTable::write_order(parts_.segments.record(number)),
+        parts_.segments.space_of(parts_.segments.record(number)));
   parts_.payloads.release(buffer);
   return true;
 }
@@ -108,6 +109,7 @@ void Responder::report_receive(std::uint32_t index) {
   completion.remote_host = parts_.tp.channel(message.channel).remote.number;
   completion.remote_queue = message.request.requester_id;
   completion.operation = message.operation;
+  completion.solicited = message.request.solicited;
   const wire::TaOpcode opcode = message.request.opcode;
   completion.verb = opcode == wire::TaOpcode::kWriteImmediate   ? verbs::Verb::kWriteImm
                     : opcode == wire::TaOpcode::kSendImmediate  ? verbs::Verb::kSendImm
@@ -157,6 +159,7 @@ void Responder::fetch_data(std::uint32_t channel, TxPacket& packet, std::uint64_
                                                           .generation = parts_.tp.channel(channel).generation,
                                                           .detail = reference});
   access.order = message.read_order;
+  access.space = message.space;
   access.at_target = true;
   access.stream = stream_of(message);
   access.address = message.extension.maetah.address + packet.offset;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/ub/config.h"
 
 namespace wharf::ub {
@@ -29,11 +31,18 @@ Result<std::uint32_t> SegmentTable::add(const verbs::SegmentConfig& config) {
     return input_error(
         "segment tokens: all 1048575 TokenIDs are in use, expected deregister_segment() first");
   }
+  const auto known = std::find(spaces_.begin(), spaces_.end(), config.space);
+  const auto space = static_cast<std::size_t>(known - spaces_.begin());
+  if (space > 0xffff) {
+    return input_error(fmt::format("address space {}: found 65536 others, expected no more", config.space));
+  }
+  if (known == spaces_.end()) spaces_.push_back(config.space);
   while (find(token_next_) != kNoSlot) token_next_ = token_after(token_next_);
   std::uint32_t number = 0;
   if (free_.empty()) {
     number = static_cast<std::uint32_t>(records_.size());
     records_.emplace_back();
+    issued_.emplace_back();
     free_.reserve(records_.capacity());
   } else {
     number = free_.back();
@@ -53,8 +62,19 @@ Result<std::uint32_t> SegmentTable::add(const verbs::SegmentConfig& config) {
       (rights.remote_atomic ? Permissions::kAtomic : 0) |
       (static_cast<unsigned>(config.read_order) << Permissions::kReadOrderShift) |
       (static_cast<unsigned>(config.write_order) << Permissions::kWriteOrderShift));
+  record.space = static_cast<std::uint16_t>(space);
+  issued_[number] = {config.base, config.length, record.space};
   numbers_.insert(record.token_id, number);
   return number;
+}
+
+bool SegmentTable::covers(const verbs::ScatterEntry& entry, verbs::AddressSpaceId& space) const {
+  const std::uint32_t number = find(entry.key);
+  if (number == kNoSlot) return false;
+  const Issued& issued = issued_[number];
+  space = spaces_[issued.space];
+  return entry.address >= issued.base && entry.length <= issued.length &&
+         entry.address - issued.base <= issued.length - entry.length;
 }
 
 bool SegmentTable::remove(std::uint32_t token_id) {

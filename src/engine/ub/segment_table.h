@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/flat_map.h"
@@ -10,6 +11,7 @@
 #include "base/slot_pool.h"
 #include "engine/ub/context_records.h"
 #include "verbs/segment.h"
+#include "verbs/work_request.h"
 
 namespace wharf::ub {
 
@@ -50,12 +52,28 @@ class SegmentTable {
     found_ = *number;
     return found_;
   }
+  /// The address space of a record.
+  verbs::AddressSpaceId space_of(const MrRecord& record) const { return spaces_[record.space]; }
+  /// Whether the local keys among the first `count` entries name segments that hold them, and all lie in one
+  /// address space: `space` is that of entries without a key, and becomes the one of all.
+  bool resolve(std::span<const verbs::ScatterEntry> local, std::uint8_t count,
+               verbs::AddressSpaceId& space) const {
+    const verbs::AddressSpaceId own = space;
+    for (std::uint8_t i = 0; i < count; ++i) {
+      verbs::AddressSpaceId found = own;
+      if (local[i].key != 0 && !covers(local[i], found)) return false;
+      if (i > 0 && found != space) return false;
+      space = found;
+    }
+    return true;
+  }
   MrRecord& record(std::uint32_t number) { return records_[number]; }
   const MrRecord& record(std::uint32_t number) const { return records_[number]; }
   std::uint32_t count() const { return static_cast<std::uint32_t>(numbers_.size()); }
   /// Heap memory held, in bytes.
   std::size_t bytes_held() const {
-    return records_.capacity() * sizeof(MrRecord) + free_.capacity() * sizeof(std::uint32_t) +
+    return records_.capacity() * sizeof(MrRecord) + issued_.capacity() * sizeof(Issued) +
+           spaces_.capacity() * sizeof(spaces_[0]) + free_.capacity() * sizeof(std::uint32_t) +
            numbers_.bytes_held();
   }
 
@@ -66,7 +84,17 @@ class SegmentTable {
   static verbs::AccessOrder write_order(const MrRecord& record);
 
  private:
+  /// What the driver knows of a record, which may not be in the context cache.
+  struct Issued {
+    std::uint64_t base = 0;
+    std::uint64_t length = 0;
+    std::uint16_t space = 0;
+  };
+  bool covers(const verbs::ScatterEntry& entry, verbs::AddressSpaceId& space) const;
+
   std::vector<MrRecord> records_;
+  std::vector<Issued> issued_;                    ///< By record.
+  std::vector<verbs::AddressSpaceId> spaces_{0};  ///< All that a segment was ever registered in.
   std::vector<std::uint32_t> free_;
   FlatMap numbers_;  ///< TokenID to record number.
   std::uint32_t token_next_ = 1;

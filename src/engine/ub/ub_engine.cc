@@ -8,7 +8,7 @@
 
 namespace wharf::ub {
 
-static_assert(engine::Engine<UbEngine>);
+static_assert(engine::Engine<UbEngine> && engine::EngineV2<UbEngine>);
 
 Result<UbEngine> UbEngine::create(const UbConfig& config, wire::PayloadPool& payloads, Arena& arena) {
   WHARF_TRY(validate(config));
@@ -27,6 +27,8 @@ Result<engine::QueueId> UbEngine::create_queue(TimePs now, const engine::QueueCo
 }
 
 Result<void> UbEngine::destroy_queue(TimePs now, engine::QueueId queue) {
+  if (engine::is_completion_queue(queue)) return parts_->completion_queues.destroy(queue);
+  if (engine::is_receive_queue(queue)) return parts_->receive_queues.destroy(queue);
   Result<void> done = parts_->initiator.destroy(now, queue);
   parts_->settle(now);
   return done;
@@ -196,6 +198,13 @@ void UbEngine::access_done(TimePs now, engine::AccessId access, const engine::Ac
       return;
     case AccessOwner::kContext:
       parts_->contexts.access_done(now, owner.detail, result);
+      break;
+    case AccessOwner::kSharedCompletion:
+      parts_->initiator.shared_completion_done(owner, result.status);
+      break;
+    case AccessOwner::kSharedReceive:
+      parts_->counters.receive_entries_dropped += parts_->receive_queues.fetched(
+          {owner.object, static_cast<std::uint32_t>(owner.detail), owner.offset}, result);
       break;
     case AccessOwner::kLoadStore:
       parts_->load_store.service_done(owner, result);

@@ -43,8 +43,20 @@ class UbEngine {
   static constexpr bool supports(verbs::Verb) { return true; }
   /// Depths are powers of two up to 65536. The id is the jetty id on the wire.
   Result<engine::QueueId> create_queue(TimePs now, const engine::QueueConfig& config);
-  /// Refused while requests are outstanding. Its unread completions, receive entries and peers are gone.
+  /// Of a queue, completion queue or receive queue, see engine/contract.h. A queue's imports go with it.
   Result<void> destroy_queue(TimePs now, engine::QueueId queue);
+  // Shared queues and life, see engine/contract.h. Groups and rings of bytes are to come.
+  engine::Capabilities capabilities() const;
+  Result<engine::QueueId> create_completion_queue(TimePs now, const engine::CompletionQueueConfig& config);
+  Result<engine::QueueId> create_receive_queue(TimePs now, const engine::ReceiveQueueConfig& config);
+  Result<engine::QueueId> create_group(TimePs now, const engine::GroupConfig& config);
+  engine::QueueState queue_state(engine::QueueId queue) const;
+  Result<void> fail_queue(TimePs now, engine::QueueId queue);
+  Result<void> reset_queue(TimePs now, engine::QueueId queue);
+  Result<void> cancel_receive(TimePs now, engine::QueueId queue, std::uint64_t id);
+  Result<void> set_receive_limit(TimePs now, engine::QueueId queue, std::uint32_t count);
+  Result<void> arm(TimePs now, engine::QueueId queue, const engine::Arming& arming);
+  engine::PostStatus doorbell(TimePs now, engine::QueueId queue, engine::RingSide side, std::uint32_t count);
   Result<verbs::SegmentToken> register_segment(TimePs now, const verbs::SegmentConfig& config);
   /// Later accesses with this token are refused; accesses under way finish.
   Result<void> deregister_segment(TimePs now, verbs::SegmentToken token);

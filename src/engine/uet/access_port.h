@@ -25,6 +25,7 @@ enum class AccessOwner : std::uint8_t {
   kAnswerData,   ///< Places data that came on an ACK or a RUDI response. object: outbound message.
   kWorkRequest,  ///< Fetch of a work-queue entry. object: endpoint, detail: posting number.
   kCompletion,   ///< object: endpoint, detail: completion number.
+  kSharedCompletion,  ///< object: completion queue, detail: number of its record.
 };
 
 /// Stream of what a queue has done for its own program.

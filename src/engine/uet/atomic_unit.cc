@@ -77,8 +77,9 @@ bool AtomicUnit::port_verb(const wire::UetAtomic& atomic, std::uint32_t length, 
 }
 
 bool AtomicUnit::start(TimePs, std::uint32_t inbound, const wire::UetAtomic& atomic,
-                       const MemoryRegion* region, std::uint64_t address, std::uint32_t length, bool fetching,
-                       const wire::Payload& operand, wire::OperationTag operation) {
+                       const MemoryRegion* region, verbs::AddressSpaceId space, std::uint64_t address,
+                       std::uint32_t length, bool fetching, const wire::Payload& operand,
+                       wire::OperationTag operation) {
   const std::uint32_t index = EngineParts::acquire(jobs_, parts_.config.packets_in_execution);
   if (index == kNoSlot) return false;
   Job& job = jobs_[index];
@@ -90,6 +91,7 @@ bool AtomicUnit::start(TimePs, std::uint32_t inbound, const wire::UetAtomic& ato
     job.job_id = region->job_id;
     job.memory_key = region->key;
   }
+  job.space = space;
   job.address = address;
   job.length = length;
   job.fetching = fetching;
@@ -141,6 +143,7 @@ UetReturnCode AtomicUnit::ask(std::uint32_t index, engine::AccessKind kind) {
   owner.object = index;
   engine::Access& access = parts_.accesses.request(kind, job.length, owner);
   access.at_target = true;
+  access.space = job.space;
   access.address = job.address;
   const InboundPacket& inbound = parts_.inbound[job.inbound];
   access.stream = target_stream(inbound.source, inbound.resource_index);

@@ -25,8 +25,8 @@ class AtomicUnit {
   /// Runs the operation for an accepted packet, whose answer Target::atomic_done() gives. `region`: where
   /// `address` lies; null for a receive buffer. False: no resource.
   bool start(TimePs now, std::uint32_t inbound, const wire::UetAtomic& atomic, const MemoryRegion* region,
-             std::uint64_t address, std::uint32_t length, bool fetching, const wire::Payload& operand,
-             wire::OperationTag operation);
+             verbs::AddressSpaceId space, std::uint64_t address, std::uint32_t length, bool fetching,
+             const wire::Payload& operand, wire::OperationTag operation);
   void access_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
   void release_buffers();
   /// Heap memory held, in bytes.
@@ -44,6 +44,7 @@ class AtomicUnit {
     std::uint32_t job_id = 0;
     std::uint64_t memory_key = 0;
     std::uint64_t address = 0;
+    verbs::AddressSpaceId space = 0;
     wire::UetAtomic atomic;
     wire::Payload operand;                    ///< The engine has a reference.
     wire::Payload old;                        ///< The value before, of the pool.

@@ -63,7 +63,8 @@ struct UetCounters {
   std::uint64_t dropped_no_room = 0;   ///< Datagrams and idempotent requests without resources; answers that
                                        ///< nothing let leave.
 
-  std::uint64_t events_dropped = 0;  ///< Asynchronous events that nobody polled in time.
+  std::uint64_t completions_dropped = 0;  ///< Their completion queue was full.
+  std::uint64_t events_dropped = 0;       ///< Asynchronous events that nobody polled in time.
 };
 
 }  // namespace wharf::uet

@@ -33,6 +33,15 @@ Result<engine::QueueId> EndpointTable::create(const engine::QueueConfig& config,
                     "16777215, 0 to 4095, 1 to 4095",
                     address.job_id, address.pid_on_fep, address.resource_index));
   }
+  for (const engine::QueueId id : {config.send_completions, config.receive_completions}) {
+    if (id != engine::kOwn && !completion_queues_.exists(id)) {
+      return input_error(fmt::format("there is no completion queue {} to report into", id));
+    }
+  }
+  if (config.receive_queue != engine::kOwn || config.group != engine::kOwn ||
+      config.entries != engine::EntryFormat::kObjects) {
+    return input_error("UET has no shared receive queues, groups or rings of bytes, expected none");
+  }
   const std::uint64_t where =
       key(address.job_id, address.pid_on_fep, address.resource_index, address.relative);
   if (by_address_.contains(where)) {
@@ -47,6 +56,11 @@ Result<engine::QueueId> EndpointTable::create(const engine::QueueConfig& config,
   made.config = config;
   made.address = address;
   made.initiator_id = initiator_id;
+  for (const engine::QueueId id : {config.send_completions, config.receive_completions}) {
+    if (id == engine::kOwn) continue;
+    completion_queues_.attach(id);
+    made.shares = true;
+  }
   made.generations = parts_.config.use_ri_generation;
   made.generation = made.generations ? 1 : 0;
   made.record_places = std::bit_ceil(made.records());
@@ -58,15 +72,12 @@ Result<engine::QueueId> EndpointTable::create(const engine::QueueConfig& config,
 Result<void> EndpointTable::destroy(TimePs now, engine::QueueId queue) {
   Endpoint* endpoint = find(queue);
   if (endpoint == nullptr) return input_error(fmt::format("queue {}: no such queue", queue));
-  if (endpoint->outstanding > 0 || !endpoint->posted.empty()) {
-    return input_error(
-        fmt::format("queue {}: found {} requests outstanding, expected none before it is destroyed", queue,
-                    endpoint->outstanding + endpoint->posted.size()));
-  }
+  flush(now, queue);
   parts_.initiator.forget_queue(queue);
-  parts_.target.forget_endpoint(now, queue);
-  while (!endpoint->receives.empty())
-    receives_.release(endpoint->receives.pop(receives_, &ReceiveEntry::next));
+  for (const engine::QueueId id : {endpoint->config.send_completions, endpoint->config.receive_completions}) {
+    if (id != engine::kOwn) completion_queues_.detach(id);
+  }
+  if (endpoint->overrun) --overruns_;
   const EndpointAddress& address = endpoint->address;
   by_address_.erase(key(address.job_id, address.pid_on_fep, address.resource_index, address.relative));
   last_key_ = ~std::uint64_t{0};
@@ -108,8 +119,12 @@ UetReturnCode EndpointTable::refused_by(const Endpoint& endpoint, const wire::Ue
 PostStatus EndpointTable::post_receive(TimePs now, engine::QueueId queue,
                                        const verbs::ReceiveRequest& request) {
   Endpoint* endpoint = find(queue);
-  if (endpoint == nullptr) return PostStatus::kBadQueue;
+  if (endpoint == nullptr || endpoint->failed) return PostStatus::kBadQueue;
   if (request.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
+  for (std::uint8_t i = 0; i < request.local_count; ++i) {
+    verbs::ScatterEntry piece = request.local[i];
+    if (!parts_.regions.resolve(piece, endpoint->config.space)) return PostStatus::kBadRequest;
+  }
   if (endpoint->receive_count >= endpoint->config.receive_depth ||
       endpoint->reserved >= endpoint->records()) {
     return PostStatus::kQueueFull;
@@ -120,7 +135,10 @@ PostStatus EndpointTable::post_receive(TimePs now, engine::QueueId queue,
   ReceiveEntry& entry = receives_[slot];
   entry.request = request;
   entry.capacity = 0;
-  for (std::uint8_t i = 0; i < request.local_count; ++i) entry.capacity += request.local[i].length;
+  for (std::uint8_t i = 0; i < request.local_count; ++i) {
+    entry.capacity += request.local[i].length;
+    parts_.regions.resolve(entry.request.local[i], endpoint->config.space);
+  }
   if (!parts_.target.receive_posted(now, queue, slot)) {
     endpoint->receives.push(receives_, slot, &ReceiveEntry::next);
   }
@@ -184,6 +202,7 @@ void EndpointTable::write_completion(engine::QueueId queue, const Endpoint& endp
   access.queue = queue;
   access.stream = stream;
   access.order = verbs::AccessOrder::kRelease;  // After the data that it announces.
+  access.space = endpoint.config.space;
   access.address =
       endpoint.config.completion_ring + (number & (endpoint.record_places - 1)) * kCompletionBytes;
   access.operation = operation;
@@ -214,13 +233,13 @@ bool EndpointTable::next_completed(engine::QueueId& queue) {
     endpoint.listed = false;
     completed_.pop_front();
   }
-  return false;
+  return completion_queues_.next_ready(queue);
 }
 
 bool EndpointTable::poll(engine::QueueId queue, verbs::Completion& out) {
   Endpoint* endpoint = find(queue);
-  if (endpoint == nullptr || endpoint->completions.empty() || !endpoint->completions.front().visible)
-    return false;
+  if (endpoint == nullptr) return completion_queues_.poll(queue, out);
+  if (endpoint->completions.empty() || !endpoint->completions.front().visible) return false;
   out = endpoint->completions.front().completion;
   endpoint->completions.pop_front();
   ++endpoint->completion_head;

@@ -13,7 +13,9 @@
 #include "base/result.h"
 #include "base/ring.h"
 #include "base/slot_pool.h"
+#include "engine/completion_queues.h"
 #include "engine/contract.h"
+#include "engine/uet/access_port.h"
 #include "engine/uet/config.h"
 #include "engine/uet/message.h"
 #include "verbs/completion.h"
@@ -63,7 +65,10 @@ struct Endpoint {
   std::uint32_t initiator_id = 0;
   bool generations = false;
   std::uint8_t generation = 0;
-  bool enabled = true;  ///< [UE 1.0 3.4] A disabled RI refuses everything until it is enabled again.
+  bool enabled = true;   ///< [UE 1.0 3.4] A disabled RI refuses everything until it is enabled again.
+  bool failed = false;   ///< engine::QueueState::kError.
+  bool shares = false;   ///< Some of its completions go to a completion queue of the engine.
+  bool overrun = false;  ///< That was full: the queue is to fail.
 
   // Requests.
   Ring<PostedRequest> posted;     ///< Those without a message yet. Grows up to the depth.
@@ -96,7 +101,7 @@ class EndpointTable {
 
   Result<engine::QueueId> create(const engine::QueueConfig& config, const EndpointAddress& address,
                                  std::uint32_t initiator_id);
-  /// Refused while requests are outstanding.
+  /// Flushes what is outstanding first.
   Result<void> destroy(TimePs now, engine::QueueId queue);
   Endpoint* find(engine::QueueId queue) {
     return queue < endpoints_.size() && endpoints_[queue]->used ? endpoints_[queue].get() : nullptr;
@@ -136,12 +141,31 @@ class EndpointTable {
   void complete(engine::QueueId queue, std::uint64_t stream, Fill&& fill) {
     Endpoint& endpoint = *endpoints_[queue];
     if (!endpoint.used) return;
+    if (endpoint.shares) [[unlikely]] {
+      verbs::Completion completion;
+      completion.queue = queue;
+      fill(completion);
+      complete_shared(endpoint, stream, completion);
+      return;
+    }
     PendingCompletion& pending = begin_completion(endpoint);
     pending.completion.queue = queue;
     fill(pending.completion);
     write_completion(queue, endpoint, stream, pending.completion.operation);
   }
   void completion_done(std::uint32_t queue, std::uint64_t number, engine::AccessStatus status);
+  /// A record of a shared completion queue was written.
+  void shared_completion_done(const PendingAccess& owner, engine::AccessStatus status);
+  /// A receive that `queue` has given up: it completes with `status`, and its entry is free.
+  void end_receive(engine::QueueId queue, std::uint32_t slot, verbs::CompletionStatus status);
+  /// Ends every request and receive of `queue` with kFlushed.
+  void flush(TimePs now, engine::QueueId queue);
+  void fail(TimePs now, engine::QueueId queue);
+  /// The same for queues whose completion queue was full.
+  void fail_overrun(TimePs now);
+  Result<void> cancel_receive(engine::QueueId queue, std::uint64_t id);
+  engine::CompletionQueues& completion_queues() { return completion_queues_; }
+  bool has_overrun() const { return overruns_ > 0; }
   bool next_completed(engine::QueueId& queue);
   bool poll(engine::QueueId queue, verbs::Completion& out);
   void add_memory_use(std::vector<MemoryUse>& out) const;
@@ -154,6 +178,7 @@ class EndpointTable {
   static bool matches(const verbs::ReceiveRequest& receive, const wire::UetSesRequest& request);
 
  private:
+  void complete_shared(Endpoint& endpoint, std::uint64_t stream, const verbs::Completion& completion);
   PendingCompletion& begin_completion(Endpoint& endpoint);
   void write_completion(engine::QueueId queue, const Endpoint& endpoint, std::uint64_t stream,
                         wire::OperationTag operation);
@@ -173,6 +198,8 @@ class EndpointTable {
   FlatMap by_address_;
   SlotPool<ReceiveEntry> receives_;
   Ring<engine::QueueId> completed_;
+  engine::CompletionQueues completion_queues_;
+  std::uint32_t overruns_ = 0;  ///< Endpoints that are to fail.
   // What look_up() found last.
   std::uint64_t last_key_ = ~std::uint64_t{0};
   engine::QueueId last_queue_ = 0;

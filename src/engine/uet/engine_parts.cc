@@ -47,6 +47,9 @@ void EngineParts::access_done(TimePs now, const PendingAccess& owner, const engi
     case AccessOwner::kWorkRequest:
       initiator.work_request_done(now, owner, result.status);
       return;
+    case AccessOwner::kSharedCompletion:
+      endpoints.shared_completion_done(owner, result.status);
+      return;
     case AccessOwner::kPacketData:
     case AccessOwner::kInbound:
     case AccessOwner::kCompletion:

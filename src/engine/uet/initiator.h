@@ -82,6 +82,11 @@ class Initiator {
     if (!starved_.empty()) [[unlikely]]
       admit_starved(now);
   }
+  /// Ends every request of `queue` with kFlushed, in posting order. What has left is repeated until the peer
+  /// has it, without data: the memory of the queue is not touched any more.
+  void flush(TimePs now, engine::QueueId queue);
+  /// The next settle() looks at `queue`.
+  void look_at(engine::QueueId queue);
   /// `queue` is destroyed.
   void forget_queue(engine::QueueId queue);
   TimePs deadline() const { return retries_.earliest(); }
@@ -112,6 +117,7 @@ class Initiator {
  private:
   // initiator_post.cc
   engine::PostStatus check(const verbs::WorkRequest& request) const;
+  bool keys_hold(const verbs::WorkRequest& request) const;
   /// True for what most programs post most often, which check() would not refuse.
   bool is_plain_write(const verbs::WorkRequest& request) const;
   void fetch_work_request(engine::QueueId queue, const Endpoint& endpoint, std::uint64_t number,
@@ -132,7 +138,7 @@ class Initiator {
   std::uint64_t unsent_window_bytes(const OutboundMessage& message) const;
   // initiator_packets.cc
   void fetch_piece(const OutboundMessage& message, std::uint32_t staged, std::uint64_t address,
-                   std::uint32_t at, std::uint32_t length) const;
+                   std::uint32_t at, std::uint32_t length, verbs::AddressSpaceId space) const;
   static void build_read_response(const OutboundMessage& message, std::uint32_t slot, std::uint32_t offset,
                                   std::uint32_t length, bool failed, wire::Packet& out);
   void build_rendezvous(const OutboundMessage& message, wire::Packet& out) const;

@@ -15,18 +15,19 @@ using wire::UetReturnCode;
 std::uint32_t Initiator::place(const OutboundMessage& message, std::uint32_t offset,
                                const wire::Payload& data, const PendingAccess& owner) const {
   std::uint32_t accesses = 0;
-  for_each_piece(message.local, message.local_count, offset, data.length,
-                 [&](std::uint64_t address, std::uint32_t at, std::uint32_t length) {
-                   parts_.payloads.retain(data.buffer);
-                   engine::Access& access =
-                       parts_.accesses.request(engine::AccessKind::kWrite, length, owner);
-                   access.queue = message.queue;
-                   access.stream = local_stream(message.queue);
-                   access.address = address;
-                   access.data = wire::slice(data, at, length);
-                   access.operation = message.operation;
-                   ++accesses;
-                 });
+  for_each_piece(
+      message.local, message.local_count, offset, data.length,
+      [&](std::uint64_t address, std::uint32_t at, std::uint32_t length, verbs::AddressSpaceId space) {
+        parts_.payloads.retain(data.buffer);
+        engine::Access& access = parts_.accesses.request(engine::AccessKind::kWrite, length, owner);
+        access.queue = message.queue;
+        access.stream = local_stream(message.queue);
+        access.space = space;
+        access.address = address;
+        access.data = wire::slice(data, at, length);
+        access.operation = message.operation;
+        ++accesses;
+      });
   return accesses;
 }
 

@@ -85,6 +85,10 @@ void Initiator::end_request(TimePs now, std::uint32_t slot) {
   const OutboundMessage& message = parts_.outbound[slot];
   const engine::QueueId queue = message.queue;
   Endpoint& endpoint = parts_.endpoints[queue];
+  if (message.orphan) [[unlikely]] {
+    release(slot);
+    return;
+  }
   if (message.region != kNoSlot) parts_.regions.remove(message.region);
   --endpoint.outstanding;
   --peers_[message.peer].outstanding;

@@ -45,33 +45,36 @@ bool Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uin
     // Most messages lie in one piece.
     pieces = 1;
     whole_result = true;
-    fetch_piece(message, staged, message.local[0].address + from, 0, length);
+    fetch_piece(message, staged, message.local[0].address + from, 0, length, message.local[0].key);
     return true;
   }
+  if (message.local_count == 0) return false;  // Its queue is gone: its memory is not touched any more.
   std::uint32_t count = 0;
   for_each_piece(message.local, message.local_count, from, length,
-                 [&count](std::uint64_t, std::uint32_t, std::uint32_t) { ++count; });
+                 [&count](std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t) { ++count; });
   pieces = count;
   whole_result = count == 1;
   if (!whole_result) {
     const wire::BufferId buffer = parts_.payloads.acquire(length);
     payload = wire::bytes_payload(parts_.payloads.data(buffer), length, buffer);
   }
-  for_each_piece(message.local, message.local_count, from, length,
-                 [&](std::uint64_t address, std::uint32_t at, std::uint32_t bytes) {
-                   fetch_piece(message, staged, address, at, bytes);
-                 });
+  for_each_piece(
+      message.local, message.local_count, from, length,
+      [&](std::uint64_t address, std::uint32_t at, std::uint32_t bytes, verbs::AddressSpaceId space) {
+        fetch_piece(message, staged, address, at, bytes, space);
+      });
   return true;
 }
 
 void Initiator::fetch_piece(const OutboundMessage& message, std::uint32_t staged, std::uint64_t address,
-                            std::uint32_t at, std::uint32_t length) const {
+                            std::uint32_t at, std::uint32_t length, verbs::AddressSpaceId space) const {
   PendingAccess owner;
   owner.owner = AccessOwner::kPacketData;
   owner.object = staged;
   owner.detail = at;
   engine::Access& access = parts_.accesses.request(engine::AccessKind::kRead, length, owner);
   access.queue = message.queue;
+  access.space = space;
   access.address = address;
   access.operation = message.operation;
   if (message.kind == MessageKind::kReadResponse) {

@@ -141,7 +141,7 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
 PostStatus Initiator::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
                            engine::Submission submission) {
   Endpoint* endpoint = parts_.endpoints.find(queue);
-  if (endpoint == nullptr) return PostStatus::kBadQueue;
+  if (endpoint == nullptr || endpoint->failed) return PostStatus::kBadQueue;
   if (!is_plain_write(request)) {
     const PostStatus status = check(request);
     if (status != PostStatus::kOk) return status;
@@ -153,7 +153,8 @@ PostStatus Initiator::post(TimePs now, engine::QueueId queue, const verbs::WorkR
   ++endpoint->reserved;
   parts_.payloads.retain(request.inline_data.buffer);
   const bool in_hand = submission == engine::Submission::kInHand;
-  if (in_hand && endpoint->posted.empty() && !(request.fence && endpoint->reads > 0) &&
+  const bool resolved = keys_hold(request);
+  if (in_hand && resolved && endpoint->posted.empty() && !(request.fence && endpoint->reads > 0) &&
       make_message(now, queue, request)) {
     return PostStatus::kOk;
   }
@@ -162,12 +163,22 @@ PostStatus Initiator::post(TimePs now, engine::QueueId queue, const verbs::WorkR
   PostedRequest& posted = endpoint->posted.emplace_back();
   posted.request = request;
   posted.entry_present = in_hand;
+  if (!resolved) posted.end = verbs::CompletionStatus::kLocalAccess;
   if (in_hand) {
     admit(now, queue);
   } else {
     fetch_work_request(queue, *endpoint, number, request.operation);
   }
   return PostStatus::kOk;
+}
+
+/// Whether the local keys of a request name what holds its memory.
+[[gnu::always_inline]] inline bool Initiator::keys_hold(const verbs::WorkRequest& request) const {
+  for (std::uint8_t i = 0; i < request.local_count; ++i) {
+    verbs::ScatterEntry piece = request.local[i];
+    if (piece.key != 0 && !parts_.regions.resolve(piece, 0)) return false;
+  }
+  return true;
 }
 
 [[gnu::always_inline]] inline bool Initiator::is_plain_write(const verbs::WorkRequest& request) const {
@@ -188,6 +199,7 @@ void Initiator::fetch_work_request(engine::QueueId queue, const Endpoint& endpoi
       parts_.accesses.request(engine::AccessKind::kFetchWorkRequest, kWorkRequestBytes, owner);
   access.queue = queue;
   access.stream = local_stream(queue);
+  access.space = endpoint.config.space;
   access.address =
       endpoint.config.send_ring + (number & (endpoint.config.send_depth - 1)) * kWorkRequestBytes;
   access.operation = operation;
@@ -212,10 +224,7 @@ void Initiator::admit(TimePs now, engine::QueueId queue) {
     if (posted.end != verbs::CompletionStatus::kSuccess) {
       end_unsent(queue, posted);
     } else if (!make_message(now, queue, posted.request)) {
-      if (endpoint.starved) return;
-      endpoint.starved = true;
-      starved_.push(parts_.endpoints, queue, &Endpoint::next_starved);
-      ++starved_count_;
+      look_at(queue);
       return;
     }
     endpoint.posted.pop_front();
@@ -224,6 +233,7 @@ void Initiator::admit(TimePs now, engine::QueueId queue) {
 }
 
 void Initiator::admit_starved(TimePs now) {
+  if (parts_.endpoints.has_overrun()) parts_.endpoints.fail_overrun(now);
   for (std::uint32_t left = starved_count_; left > 0; --left) {
     if (parts_.outbound.in_use() >= parts_.config.outbound_messages) return;
     const engine::QueueId queue = starved_.pop(parts_.endpoints, &Endpoint::next_starved);
@@ -306,7 +316,10 @@ bool Initiator::make_message(TimePs now, engine::QueueId queue, const verbs::Wor
   message.to = target.to;
   message.initiator = endpoint.initiator_id;
   message.local_count = request.local_count;
-  for (std::uint8_t i = 0; i < request.local_count; ++i) message.local[i] = request.local[i];
+  for (std::uint8_t i = 0; i < request.local_count; ++i) {
+    message.local[i] = request.local[i];
+    parts_.regions.resolve(message.local[i], endpoint.config.space);
+  }
   message.inline_data = request.inline_data;
   message.length = request.length;
   message.send_length = request.length;
@@ -386,6 +399,7 @@ void Initiator::prepare_send(std::uint32_t slot, const verbs::WorkRequest& reque
   verbs::SegmentConfig segment;
   segment.base = request.local[0].address + eager;
   segment.length = request.length - eager;
+  segment.space = message.local[0].key;
   segment.rights = verbs::kReadOnly;
   const Result<std::uint32_t> region = parts_.regions.add(segment, message.to.job_id, false, false);
   if (!region) return;

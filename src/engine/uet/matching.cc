@@ -64,18 +64,19 @@ std::uint32_t Target::place(std::uint32_t index, std::uint32_t offset, const wir
   std::uint32_t accesses = 0;
   PendingAccess pending = owner;
   pending.buffer = payload.buffer;
-  for_each_piece(receive.request.local, receive.request.local_count, offset, payload.length,
-                 [&](std::uint64_t address, std::uint32_t at, std::uint32_t length) {
-                   parts_.payloads.retain(payload.buffer);
-                   engine::Access& access =
-                       parts_.accesses.request(engine::AccessKind::kWrite, length, pending);
-                   access.at_target = true;
-                   access.queue = message.endpoint;
-                   access.stream = target_stream(message.source, message.request.resource_index);
-                   access.address = address;
-                   access.data = wire::slice(payload, at, length);
-                   ++accesses;
-                 });
+  for_each_piece(
+      receive.request.local, receive.request.local_count, offset, payload.length,
+      [&](std::uint64_t address, std::uint32_t at, std::uint32_t length, verbs::AddressSpaceId space) {
+        parts_.payloads.retain(payload.buffer);
+        engine::Access& access = parts_.accesses.request(engine::AccessKind::kWrite, length, pending);
+        access.at_target = true;
+        access.queue = message.endpoint;
+        access.stream = target_stream(message.source, message.request.resource_index);
+        access.space = space;
+        access.address = address;
+        access.data = wire::slice(payload, at, length);
+        ++accesses;
+      });
   return accesses;
 }
 
@@ -181,8 +182,8 @@ void Target::start_tagged_atomic(TimePs now, std::uint32_t index, std::uint32_t 
   ++message.accesses;
   const bool fetching = request.opcode == wire::UetOpcode::kTaggedSendFetchAtomic;
   if (code == UetReturnCode::kOk &&
-      !parts_.atomics.start(now, index, packet.uet.atomic, nullptr, address, request.request_length, fetching,
-                            packet.payload, packet.operation)) {
+      !parts_.atomics.start(now, index, packet.uet.atomic, nullptr, receive.request.local[0].key, address,
+                            request.request_length, fetching, packet.payload, packet.operation)) {
     code = UetReturnCode::kHostUnsuccessful;
   }
   if (code == UetReturnCode::kOk) return;
@@ -390,7 +391,7 @@ void Target::fetch_remainder(TimePs now, std::uint32_t at) {
     const std::uint32_t skipped = std::min(skip, entry.length);
     skip -= skipped;
     if (entry.length > skipped) {
-      read.local[read.local_count++] = {entry.address + skipped, entry.length - skipped};
+      read.local[read.local_count++] = {entry.address + skipped, entry.length - skipped, entry.key};
     }
   }
   read.overhead = static_cast<std::uint16_t>(

@@ -61,4 +61,21 @@ void MemoryRegionTable::remove(std::uint32_t slot) {
   free_.push_back(slot);
 }
 
+bool MemoryRegionTable::resolve_key(verbs::ScatterEntry& entry) const {
+  std::uint32_t slot = entry.key & 0xff'ffffU;
+  if (slot >= regions_.size() || !regions_[slot].used ||
+      static_cast<std::uint32_t>(regions_[slot].key) != entry.key) {
+    const std::uint32_t* found = chosen_.find(entry.key);
+    if (found == nullptr) return false;
+    slot = *found;
+  }
+  const MemoryRegion& region = regions_[slot];
+  if (!region.used || entry.address < region.config.base || entry.length > region.config.length ||
+      entry.address - region.config.base > region.config.length - entry.length) {
+    return false;
+  }
+  entry.key = region.config.space;
+  return true;
+}
+
 }  // namespace wharf::uet

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "base/slot_pool.h"
 #include "verbs/segment.h"
+#include "verbs/work_request.h"
 
 namespace wharf::uet {
 
@@ -72,6 +73,15 @@ class MemoryRegionTable {
     return fits ? bits : kNoSlot;
   }
 
+  /// What the key of a scatter entry says: true, and the key is replaced by the address space of the entry,
+  /// unless it names nothing, or another range. Without a key that is `space`.
+  bool resolve(verbs::ScatterEntry& entry, verbs::AddressSpaceId space) const {
+    if (entry.key == 0) [[likely]] {
+      entry.key = space;
+      return true;
+    }
+    return resolve_key(entry);
+  }
   /// Fetches ahead the first region, for hosts that have few.
   [[gnu::always_inline]] void prefetch() const { prefetch_object(regions_.data()); }
 
@@ -85,6 +95,7 @@ class MemoryRegionTable {
   }
 
  private:
+  bool resolve_key(verbs::ScatterEntry& entry) const;
   /// A slot for a new region, all but its key set, or kNoSlot when none is left.
   std::uint32_t begin(const verbs::SegmentConfig& config, std::uint32_t job_id);
 

@@ -68,6 +68,7 @@ struct alignas(64) OutboundMessage {
   verbs::Delivery delivery = verbs::Delivery::kUnordered;
   verbs::Verb verb = verbs::Verb::kWrite;
   bool signaled = true;
+  bool orphan = false;  ///< Its queue has reported it as flushed, and forgotten it.
 
   Destination to;
   std::uint32_t initiator = 0;

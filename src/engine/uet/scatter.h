@@ -10,8 +10,8 @@
 
 namespace wharf::uet {
 
-/// Calls `act(address, at, length)` for each piece of memory that bytes `offset` .. `offset + size - 1` of
-/// the message touch; `at` counts from `offset`. Pieces of length zero are skipped.
+/// Calls `act(address, at, length, space)` for each piece of memory that bytes `offset` .. `offset + size -
+/// 1` of the message touch; `at` counts from `offset`. Pieces of length zero are skipped.
 template <typename Act>
 void for_each_piece(const std::array<verbs::ScatterEntry, verbs::kMaxScatterEntries>& local,
                     std::uint32_t count, std::uint32_t offset, std::uint32_t size, Act&& act) {
@@ -21,7 +21,8 @@ void for_each_piece(const std::array<verbs::ScatterEntry, verbs::kMaxScatterEntr
     const std::uint32_t end = begin + local[i].length;
     if (end > offset && begin < end_of_data) {
       const std::uint32_t low = std::max(begin, offset);
-      act(local[i].address + (low - begin), low - offset, std::min(end, end_of_data) - low);
+      // The key was replaced by the address space, see MemoryRegionTable::resolve().
+      act(local[i].address + (low - begin), low - offset, std::min(end, end_of_data) - low, local[i].key);
     }
     begin = end;
   }

@@ -181,6 +181,7 @@ std::optional<UetNackCode> Target::write(TimePs now, std::uint32_t index, const 
   engine::Access& access = parts_.accesses.request(engine::AccessKind::kWrite, length, owner);
   access.at_target = true;
   access.order = parts_.regions[region].config.write_order;
+  access.space = parts_.regions[region].config.space;
   access.stream = target_stream(inbound.source, inbound.resource_index);
   access.address = address + offset;
   access.data = packet.payload;
@@ -285,6 +286,7 @@ std::optional<UetNackCode> Target::read(TimePs now, std::uint32_t index, const w
     engine::Access& access = parts_.accesses.request(engine::AccessKind::kRead, length, owner);
     access.at_target = true;
     access.order = memory.config.read_order;
+    access.space = memory.config.space;
     access.stream = target_stream(inbound.source, inbound.resource_index);
     access.address = address;
     access.operation = packet.operation;
@@ -313,7 +315,7 @@ std::optional<UetNackCode> Target::read_in_packets(TimePs now, std::uint32_t ind
   message.to.job_id = request.job_id;
   message.to.resource_index = request.resource_index;  // Of this end: its stream.
   message.local_count = 1;
-  message.local[0] = {address, length};
+  message.local[0] = {address, length, memory.config.space};
   message.read_order = memory.config.read_order;
   message.region = memory.message != kNoSlot ? region : kNoSlot;
   message.memory_key = memory.key;
@@ -388,8 +390,9 @@ std::optional<UetNackCode> Target::atomic(TimePs now, std::uint32_t index, const
     return std::nullopt;
   }
   const bool fetching = request.opcode == UetOpcode::kFetchingAtomic;
-  if (!parts_.atomics.start(now, index, packet.uet.atomic, &parts_.regions[region], address,
-                            request.request_length, fetching, packet.payload, packet.operation)) {
+  if (!parts_.atomics.start(now, index, packet.uet.atomic, &parts_.regions[region],
+                            parts_.regions[region].config.space, address, request.request_length, fetching,
+                            packet.payload, packet.operation)) {
     return UetNackCode::kNoResource;
   }
   return std::nullopt;

@@ -199,7 +199,10 @@ void Target::forget_endpoint(TimePs now, engine::QueueId queue) {
     settle_message(now, at);
   }
   for (std::uint32_t at = 0; at < deferred_.capacity(); ++at) {
-    if (deferred_.is_used(at) && deferred_[at].endpoint == queue) deferred_.release(at);
+    if (!deferred_.is_used(at) || deferred_[at].endpoint != queue) continue;
+    const std::uint32_t receive = deferred_[at].receive;
+    if (receive != kNoSlot) parts_.endpoints.end_receive(queue, receive, CompletionStatus::kFlushed);
+    deferred_.release(at);
   }
   // What fills a receive of this endpoint touches its buffer no more; the rest of the message is refused.
   for (std::uint32_t at = 0; at < parts_.inbound_messages.capacity(); ++at) {
@@ -207,7 +210,7 @@ void Target::forget_endpoint(TimePs now, engine::QueueId queue) {
     InboundMessage& message = parts_.inbound_messages[at];
     if (!message.matched || message.endpoint != queue) continue;
     message.matched = false;
-    parts_.endpoints.release_receive(message.receive);
+    parts_.endpoints.end_receive(queue, message.receive, CompletionStatus::kFlushed);
     message.failed = UetReturnCode::kCancelled;
     if (message.fetching) parts_.initiator.drop_remainder(at, message.generation);
     settle_message(now, at);

@@ -8,7 +8,7 @@
 
 namespace wharf::uet {
 
-static_assert(engine::Engine<UetEngine>);
+static_assert(engine::Engine<UetEngine> && engine::EngineV2<UetEngine>);
 
 Result<std::shared_ptr<const UetConfig>> UetEngine::prepare(const UetConfig& config) {
   WHARF_TRY(validate(config));
@@ -50,7 +50,11 @@ Result<engine::QueueId> UetEngine::create_endpoint(TimePs, const engine::QueueCo
 }
 
 Result<void> UetEngine::destroy_queue(TimePs now, engine::QueueId queue) {
-  return parts_->endpoints.destroy(now, queue);
+  if (engine::is_completion_queue(queue)) return parts_->endpoints.completion_queues().destroy(queue);
+  Result<void> done = parts_->endpoints.destroy(now, queue);
+  parts_->initiator.settle(now);
+  parts_->pds.settle(now);
+  return done;
 }
 
 Result<verbs::SegmentToken> UetEngine::register_segment(TimePs now, const verbs::SegmentConfig& config) {

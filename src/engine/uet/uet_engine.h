@@ -56,7 +56,7 @@ class UetEngine {
   /// The same with an address and an initiator id of its own.
   Result<engine::QueueId> create_endpoint(TimePs now, const engine::QueueConfig& config,
                                           const EndpointAddress& address, std::uint32_t initiator_id);
-  /// Refused while requests are outstanding. Its unread completions, receives and kept messages are gone.
+  /// Of a queue or a completion queue, see engine/contract.h. Messages kept for it are gone.
   Result<void> destroy_queue(TimePs now, engine::QueueId queue);
   /// Registered for the configured JobID, with a key of the engine's choice: the two halves of the token.
   Result<verbs::SegmentToken> register_segment(TimePs now, const verbs::SegmentConfig& config);
@@ -77,6 +77,20 @@ class UetEngine {
   /// number. Refused while memory is at work on a packet of it or for it, whose answer would reach that next
   /// host. Does nothing for a host that the engine does not know.
   Result<void> forget_host(TimePs now, wire::HostAddress remote);
+  // Shared queues and life, see engine/contract.h. There are no shared receive queues, groups or rings of
+  // bytes.
+  engine::Capabilities capabilities() const;
+  Result<engine::QueueId> create_completion_queue(TimePs now, const engine::CompletionQueueConfig& config);
+  Result<engine::QueueId> create_receive_queue(TimePs now, const engine::ReceiveQueueConfig& config);
+  Result<engine::QueueId> create_group(TimePs now, const engine::GroupConfig& config);
+  engine::QueueState queue_state(engine::QueueId queue) const;
+  /// Peers are told that the resource index is disabled, until reset_queue().
+  Result<void> fail_queue(TimePs now, engine::QueueId queue);
+  Result<void> reset_queue(TimePs now, engine::QueueId queue);
+  Result<void> cancel_receive(TimePs now, engine::QueueId queue, std::uint64_t id);
+  Result<void> set_receive_limit(TimePs now, engine::QueueId queue, std::uint32_t count);
+  Result<void> arm(TimePs now, engine::QueueId queue, const engine::Arming& arming);
+  engine::PostStatus doorbell(TimePs now, engine::QueueId queue, engine::RingSide side, std::uint32_t count);
   /// Disables or enables the resource index of a queue; enabling counts its generation up. [UE 1.0 3.4]
   Result<void> set_enabled(TimePs now, engine::QueueId queue, bool enabled);
 

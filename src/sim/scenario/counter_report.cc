@@ -27,7 +27,7 @@ struct Named {
   std::uint64_t C::*value;
 };
 
-constexpr std::array<Named<ub::UbCounters>, 43> kUb{{
+constexpr std::array<Named<ub::UbCounters>, 45> kUb{{
     {"packets_sent", &ub::UbCounters::packets_sent},
     {"packets_received", &ub::UbCounters::packets_received},
     {"data_packets_sent", &ub::UbCounters::data_packets_sent},
@@ -71,8 +71,10 @@ constexpr std::array<Named<ub::UbCounters>, 43> kUb{{
     {"dropped_acknowledgement", &ub::UbCounters::dropped_acknowledgement},
     {"dropped_stale_acknowledgement", &ub::UbCounters::dropped_stale_acknowledgement},
     {"dropped_response", &ub::UbCounters::dropped_response},
+    {"completions_dropped", &ub::UbCounters::completions_dropped},
+    {"receive_entries_dropped", &ub::UbCounters::receive_entries_dropped},
 }};
-constexpr std::array<Named<roce::Counters>, 31> kRoce{{
+constexpr std::array<Named<roce::Counters>, 33> kRoce{{
     {"packets_sent", &roce::Counters::packets_sent},
     {"packets_received", &roce::Counters::packets_received},
     {"requests_resent", &roce::Counters::requests_resent},
@@ -104,8 +106,10 @@ constexpr std::array<Named<roce::Counters>, 31> kRoce{{
     {"context_evictions", &roce::Counters::context_evictions},
     {"contexts_lost", &roce::Counters::contexts_lost},
     {"events_dropped", &roce::Counters::events_dropped},
+    {"completions_dropped", &roce::Counters::completions_dropped},
+    {"receive_entries_dropped", &roce::Counters::receive_entries_dropped},
 }};
-constexpr std::array<Named<uet::UetCounters>, 43> kUet{{
+constexpr std::array<Named<uet::UetCounters>, 44> kUet{{
     {"packets_sent", &uet::UetCounters::packets_sent},
     {"packets_received", &uet::UetCounters::packets_received},
     {"requests_sent", &uet::UetCounters::requests_sent},
@@ -149,6 +153,7 @@ constexpr std::array<Named<uet::UetCounters>, 43> kUet{{
     {"dropped_trimmed", &uet::UetCounters::dropped_trimmed},
     {"dropped_no_room", &uet::UetCounters::dropped_no_room},
     {"events_dropped", &uet::UetCounters::events_dropped},
+    {"completions_dropped", &uet::UetCounters::completions_dropped},
 }};
 constexpr std::array<Named<NicCounters>, 7> kNic{{
     {"packets_sent", &NicCounters::packets_sent},

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "engine/driver/engine_driver.h"
+#include "contract_world.h"
 #include "engine/roce/roce_engine.h"
 #include "engine/ub/context_records.h"
 #include "engine/ub/ub_engine.h"
@@ -29,33 +30,10 @@ using engine::AsyncEventKind;
 using verbs::CompletionStatus;
 using verbs::Verb;
 
-constexpr std::uint64_t kBase = 0x10000;
-constexpr std::uint32_t kBytes = 0x10000;
+using contract::config_of;
+using contract::kBase;
+using contract::kBytes;
 constexpr std::uint64_t kRing = 0x8000'0000;  ///< Rings lie in memory, so that their entries are fetched.
-
-/// One context record of each kind fits into the cache, when it is small.
-template <typename E>
-auto config_of(bool small_cache);
-template <>
-auto config_of<ub::UbEngine>(bool small_cache) {
-  ub::UbConfig config;
-  config.context_cache_entries = small_cache ? 1 : 0;
-  return config;
-}
-template <>
-auto config_of<roce::RoceEngine>(bool small_cache) {
-  roce::RoceConfig config;
-  config.queue_cache_entries = small_cache ? 1 : 0;
-  config.key_cache_entries = config.queue_cache_entries;
-  config.ack_timeout = 14;
-  return config;
-}
-template <>
-auto config_of<uet::UetEngine>(bool) {
-  uet::UetConfig config;
-  config.protection = wire::UetProtection::kCrc;
-  return config;
-}
 
 /// Two connected engines with a queue each. Packets fly at once; `fails` says which accesses memory fails.
 template <typename E>
