@@ -153,13 +153,12 @@ class Attribution {
   Slot* find(wire::OperationTag operation) {
     Slot& slot = table_[operation.value & slot_mask_];
     return slot.generation == static_cast<std::uint32_t>(operation.value >> kGenerationShift) ? &slot
-                                                                                             : nullptr;
+                                                                                              : nullptr;
   }
   /// Doubles the table of slots.
   void enlarge_table();
   /// What span() and rest() do when their list is full.
-  void span_with_growth(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end,
-                        TimePs reported);
+  void span_with_growth(wire::OperationTag operation, Stage stage, TimePs begin, TimePs end, TimePs reported);
   void rest_with_growth(wire::OperationTag operation, Stage stage, TimePs at);
   /// Forgets the account of the operation before.
   void clear_path();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/event_text.h"
 
-
 #include <fmt/format.h>
 
 #include <iterator>

@@ -18,9 +18,9 @@ struct LinkFaults {
   /// Link-level retry (Ultra Ethernet 1.0, link layer LLR): a damaged frame and those behind it are sent
   /// again when the far end's negative answer has come back.
   bool retry = false;
-  std::uint32_t retry_limit = 1;  ///< Retries of one frame before it is given up; 0: no limit.
-  double duplication = 0;         ///< The packet arrives twice.
-  double reordering = 0;          ///< The packet is held back while later ones pass.
+  std::uint32_t retry_limit = 1;           ///< Retries of one frame before it is given up; 0: no limit.
+  double duplication = 0;                  ///< The packet arrives twice.
+  double reordering = 0;                   ///< The packet is held back while later ones pass.
   TimePs reorder_delay = microseconds(2);  ///< Longest time held back (uniform from 1 ps).
   TimePs jitter{};  ///< Longest extra delay of every packet (uniform from 0), order kept.
   /// A bit is inverted behind the frame check, as by a bad switch memory: only what the packet carries itself
@@ -48,6 +48,14 @@ struct LinkDraws {
   TimePs last_arrival;  ///< Of the packets that keep their order.
 };
 /// Index of a stream.
-enum class FaultDraw : std::uint8_t { kLoss, kDamage, kDuplication, kReordering, kJitter, kPastCheck, kPosition };
+enum class FaultDraw : std::uint8_t {
+  kLoss,
+  kDamage,
+  kDuplication,
+  kReordering,
+  kJitter,
+  kPastCheck,
+  kPosition
+};
 
 }  // namespace wharf::sim

@@ -64,9 +64,9 @@ template <FabricHost Host>
 TimePs Partition<Host>::handled_at(const Port& port, PortId number, const PacketHead& head, TimePs begin,
                                    TimePs serial) const {
   const bool header_only = (port.flags & kPortCutThrough) != 0 && (head.flags & kHeadDamaged) == 0;
-  const TimePs known =
-      header_only ? begin + min(serial, serialisation(port, number, state_.config.cut_through_bytes))
-                  : port.ready_at;
+  const TimePs known = header_only
+                           ? begin + min(serial, serialisation(port, number, state_.config.cut_through_bytes))
+                           : port.ready_at;
   return known + picoseconds(port.transit_ps);
 }
 
@@ -231,8 +231,8 @@ bool Partition<Host>::survives(Port& port, PortId number, PacketHead& head, Time
 }
 
 /// Lets a packet whose last byte would arrive at its head's time fly, with what a faulty link does to it on
-/// the way: damage that no check notices, delay, a second copy, being held back. False: the decoder at the far
-/// end refuses it.
+/// the way: damage that no check notices, delay, a second copy, being held back. False: the decoder at the
+/// far end refuses it.
 template <FabricHost Host>
 bool Partition<Host>::pass(Port& port, PortId number, SlotId slot, TimePs serial) {
   const LinkFaults& faults = faults_of(number);
@@ -242,7 +242,9 @@ bool Partition<Host>::pass(Port& port, PortId number, SlotId slot, TimePs serial
     fly(port, number, slot, at);
     return true;
   }
-  if constexpr (requires(Body & body, Context & context) { Host::damage(body, heads_[slot], context, 0ULL); }) {
+  if constexpr (requires(Body & body, Context & context) {
+                  Host::damage(body, heads_[slot], context, 0ULL);
+                }) {
     if (happens(port, number, FaultDraw::kPastCheck, faults.damage_past_check)) {
       const std::uint64_t bit = draw_fault(port, number, FaultDraw::kPosition) >> 1U;
       const wire::DropReason reason = Host::damage(bodies_[heads_[slot].body], heads_[slot], context_, bit);
@@ -293,7 +295,9 @@ SlotId Partition<Host>::duplicate(SlotId slot) {
 
 template <FabricHost Host>
 void Partition<Host>::report_loss(TimePs at, PortId number, const PacketHead& head, LinkLoss why) {
-  if constexpr (requires(const Body& body, Context& context) { Host::lost(at, number, body, context, why); }) {
+  if constexpr (requires(const Body& body, Context& context) {
+                  Host::lost(at, number, body, context, why);
+                }) {
     if (head.body != kNoBody) Host::lost(at, number, bodies_[head.body], context_, why);
   }
 }

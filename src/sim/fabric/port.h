@@ -65,7 +65,7 @@ struct alignas(64) Port {
   bool service_armed = false;      ///< A service event is pending (flow control only).
   bool weighted = false;           ///< Some queues of its profile share a priority.
   std::uint32_t host = 0;          ///< Of a host's port: whose it is.
-  std::uint32_t surplus = 0;  ///< Arrival events beyond the one that `armed` stands for.
+  std::uint32_t surplus = 0;       ///< Arrival events beyond the one that `armed` stands for.
 
   Port() {
     queue_head.fill(kNoSlot);
@@ -111,8 +111,8 @@ struct PortCounters {
   std::uint64_t delivered = 0;  ///< To a host.
   /// Damaged behind the frame check and refused by the decoder, by wire::DropReason.
   std::array<std::uint32_t, wire::kDropReasonCount> refused{};
-  std::uint64_t pause_frames = 0;      ///< Pause and resume frames sent.
-  std::uint64_t paused_ps = 0;         ///< Time during which a queue was held, summed over queues.
+  std::uint64_t pause_frames = 0;  ///< Pause and resume frames sent.
+  std::uint64_t paused_ps = 0;     ///< Time during which a queue was held, summed over queues.
   std::uint32_t queued_bytes_most = 0;
 };
 

@@ -12,8 +12,7 @@ constexpr std::uint32_t kUsualPackets = 16;
 
 }  // namespace
 
-NetworkPort::NetworkPort(Simulation& simulation, Nic& nic, wire::PayloadPool& payloads,
-                         trace::Tracer& tracer)
+NetworkPort::NetworkPort(Simulation& simulation, Nic& nic, wire::PayloadPool& payloads, trace::Tracer& tracer)
     : simulation_(simulation),
       nic_(nic),
       payloads_(payloads),

@@ -162,8 +162,8 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
 
   RunReport report;
   report.end = run_to_the_end(
-      two.world(), config.time_limit, options, [&] { return fraction_of(replay->accesses_replayed(), total); },
-      report.waiting);
+      two.world(), config.time_limit, options,
+      [&] { return fraction_of(replay->accesses_replayed(), total); }, report.waiting);
   fill_from(two.world(), report);
   if (!replay->status().ok()) return replay->status().error();
   if (port.failure() != verbs::CompletionStatus::kSuccess) {

@@ -17,9 +17,9 @@
 #include "sim/scenario/config_document.h"
 #include "sim/scenario/expectation.h"
 #include "sim/scenario/replay_keys.h"
-#include "sim/world/stack.h"
 #include "sim/scenario/uet_settings.h"
 #include "sim/scenario/world_settings.h"
+#include "sim/world/stack.h"
 #include "workload/workload.h"
 
 namespace wharf::sim {

@@ -13,16 +13,16 @@ FullHost::FullHost(const FullHostParts& parts)
       seed_(parts.seed),
       end_(parts.end),
       log_(parts.record_limit, parts.record_reserve),
-      records_(tracer_, log_, parts.attribution, parts.number, {parts.context.foreign, parts.context.to_close},
-               simulation_.clock()),
+      records_(tracer_, log_, parts.attribution, parts.number,
+               {parts.context.foreign, parts.context.to_close}, simulation_.clock()),
       arena_(std::size_t{4} << 10U) {}
 
 Result<std::unique_ptr<FullHost>> FullHost::create(const HostConfig& config, const FullHostParts& parts) {
   auto full = std::unique_ptr<FullHost>(new FullHost(parts));
   ProgramTally& tally = parts.end.shared != nullptr ? *parts.end.shared : full->own_tally_;
-  auto host = Host::create(config, static_cast<std::uint16_t>(parts.number),
-                           {full->simulation_, full->tracer_, parts.context.payloads, full->records_, tally,
-                            parts.seed});
+  auto host = Host::create(
+      config, static_cast<std::uint16_t>(parts.number),
+      {full->simulation_, full->tracer_, parts.context.payloads, full->records_, tally, parts.seed});
   if (!host) return host.error();
   full->host_ = std::move(host).value();
   return full;
@@ -75,8 +75,6 @@ void FullHost::note_programs() {
   ++context_.finished;
 }
 
-void FullHost::describe_waiting(std::vector<std::string>& lines) const {
-  host_->describe_waiting(lines);
-}
+void FullHost::describe_waiting(std::vector<std::string>& lines) const { host_->describe_waiting(lines); }
 
 }  // namespace wharf::sim

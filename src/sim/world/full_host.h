@@ -99,7 +99,7 @@ class FullHost final : public WorldEndpoint {
   Arena arena_;
   std::unique_ptr<Host> host_;
   std::unique_ptr<NetworkPort> port_;
-  TimePs allowed_;        ///< Nothing arrives before.
+  TimePs allowed_;  ///< Nothing arrives before.
   bool waited_for_ = false;
   bool halted_ = false;
 };

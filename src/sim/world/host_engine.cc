@@ -57,8 +57,8 @@ Result<void> install_engine(FullHost& full, const HostConfig& host, const HostEn
       engine.tracer = &full.tracer();
       if (engine.context_cache_entries > 0)
         engine.context_region = full.host().memory().allocate(Bytes{ub::context_region_bytes(engine)});
-      return install(full, host, choice, number,
-                     ub::UbEngine::create(engine, full.payloads(), full.arena()), verbs_of_ub(choice.stack));
+      return install(full, host, choice, number, ub::UbEngine::create(engine, full.payloads(), full.arena()),
+                     verbs_of_ub(choice.stack));
     }
     case wire::Protocol::kRoce: {
       roce::RoceConfig engine = choice.roce;

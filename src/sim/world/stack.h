@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "sim/host/host_config.h"
-#include "workload/choice.h"
 #include "wire/packet.h"
+#include "workload/choice.h"
 
 namespace wharf::sim {
 

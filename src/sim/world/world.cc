@@ -109,7 +109,8 @@ Result<std::unique_ptr<World>> World::create(WorldConfig config) {
               group.host, {number, context, own.seed, own.attribution, own.record_limit, own.record_reserve,
                            exact ? ProgramEnd{&parts->tally, &context.halted} : ProgramEnd{}});
           if (!full) return full;
-          WHARF_TRY(install_engine(**full, group.host, group.engine, number, own.topology.host_count(), own.seed));
+          WHARF_TRY(
+              install_engine(**full, group.host, group.engine, number, own.topology.host_count(), own.seed));
           WHARF_TRY((*full)->attach());
           return full;
         };
@@ -169,8 +170,7 @@ Result<verbs::RemoteSegment> World::expose_pattern(std::size_t index, Bytes leng
                              .rights = rights});
 }
 
-Result<RemotePair> World::connect(std::size_t near, std::size_t far,
-                                  const verbs::RemoteSegment& near_segment,
+Result<RemotePair> World::connect(std::size_t near, std::size_t far, const verbs::RemoteSegment& near_segment,
                                   const verbs::RemoteSegment& far_segment, std::uint32_t depth) {
   const std::array<std::size_t, 2> ends{near, far};
   std::array<engine::QueueId, 2> queues{};

@@ -36,7 +36,8 @@ struct WorldConfig {
   std::vector<HostGroup> groups;  ///< Hosts are numbered through; together as many as the topology has.
   Topology topology;
   FabricConfig fabric;
-  LinkConfig link;  ///< How packets become load, and how they travel; rate, delay and faults are the fabric's.
+  LinkConfig
+      link;  ///< How packets become load, and how they travel; rate, delay and faults are the fabric's.
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;
   /// Programs of several hosts share something beside the network (what judges them, say): hosts act event

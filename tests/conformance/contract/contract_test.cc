@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/arena.h"
-#include "engine/driver/engine_driver.h"
 #include "contract_world.h"
+#include "engine/driver/engine_driver.h"
 #include "engine/roce/roce_engine.h"
 #include "engine/ub/context_records.h"
 #include "engine/ub/ub_engine.h"
