@@ -29,8 +29,8 @@ inline std::string_view example_status(std::uint64_t status) {
 
 /// Reports the events to `tracer` in the order in which a simulator would.
 inline void run_example(Tracer& tracer) {
-  const wire::OperationTag first{(std::uint64_t{1} << 32U) | 0U};
-  const wire::OperationTag second{(std::uint64_t{1} << 32U) | 1U};
+  const wire::OperationTag first{(std::uint64_t{1} << 36U) | 0U};
+  const wire::OperationTag second{(std::uint64_t{1} << 36U) | 1U};
   const wire::Packet write = example_roce_write(7);
   const auto ns = [](std::int64_t n) { return nanoseconds(n); };
   tracer.emit({.kind = EventKind::kOperationBegin,

@@ -102,7 +102,7 @@ class Fabric {
   // --- Observation, between runs
   /// Up to where everything has been executed.
   TimePs now() const { return now_; }
-  const TimePs& clock() const { return now_; }
+  const TimePs& moment() const { return now_; }
   /// When something happens next; kNever when nothing will.
   TimePs next_time() const {
     TimePs next = kNever;

@@ -76,7 +76,7 @@ class Simulation {
   /// The time of the event being executed, or where the last run ended.
   TimePs now() const { return now_; }
   /// The same, for whoever looks at it again and again.
-  const TimePs& clock() const { return now_; }
+  const TimePs& moment() const { return now_; }
   /// The time of the next event; kNever when none is pending.
   TimePs next_time() { return queue_.empty() ? kNever : queue_.peek().time; }
 

@@ -14,7 +14,7 @@ FullHost::FullHost(const FullHostParts& parts)
       end_(parts.end),
       log_(parts.record_limit, parts.record_reserve),
       records_(tracer_, log_, parts.attribution, parts.number,
-               {parts.context.foreign, parts.context.to_close}, simulation_.clock()),
+               {parts.context.foreign, parts.context.to_close}, simulation_.moment()),
       arena_(std::size_t{4} << 10U) {}
 
 Result<std::unique_ptr<FullHost>> FullHost::create(const HostConfig& config, const FullHostParts& parts) {

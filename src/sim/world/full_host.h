@@ -58,7 +58,7 @@ class FullHost final : public WorldEndpoint {
 
   std::uint64_t events_executed() const { return simulation_.events_executed(); }
   std::uint64_t fingerprint() const { return simulation_.fingerprint(); }
-  TimePs clock() const { return simulation_.now(); }
+  TimePs now() const { return simulation_.now(); }
   /// Its last program has ended the run.
   bool halted() const { return halted_; }
 

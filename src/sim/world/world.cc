@@ -66,7 +66,7 @@ struct World::Parts {
   /// When the last program ended, with an exact end.
   TimePs halted_at() const {
     for (const FullHost* full : hosts) {
-      if (full->halted()) return full->clock();
+      if (full->halted()) return full->now();
     }
     return now;
   }
@@ -256,9 +256,9 @@ void World::attach(trace::Sink& sink, std::uint32_t mask) {
   Parts& own = *parts_;
   WHARF_CHECK(own.fabric->partition_count() == 1 && own.sink == nullptr);
   own.sink = std::make_unique<OrderedSink>(sink, mask, own.fabric->context(0).payloads);
-  for (FullHost* full : own.hosts) own.sink->add(full->tracer(), full->simulation().clock());
+  for (FullHost* full : own.hosts) own.sink->add(full->tracer(), full->simulation().moment());
   own.link_tracer = std::make_unique<trace::Tracer>();
-  own.sink->add(*own.link_tracer, own.fabric->clock());
+  own.sink->add(*own.link_tracer, own.fabric->moment());
   own.fabric->context(0).tracer = own.link_tracer.get();
 }
 
