@@ -274,9 +274,9 @@ struct Jetty {
   std::uint64_t completion_head = 0;
   std::uint64_t completion_place = 0;  ///< Of the next record in the ring in host memory.
   std::uint32_t completions_reserved =
-      0;                      ///< Requests and entries that may still produce a record, and unread records.
-  bool listed = false;        ///< In the engine's list of queues with records to poll.
-  Ring<SharedRecord> shared;  ///< Records for the completion queues that it shares.
+      0;                ///< Requests and entries that may still produce a record, and unread records.
+  bool listed = false;  ///< In the engine's list of queues with records to poll.
+  std::unique_ptr<Ring<SharedRecord>> shared;  ///< Records for the completion queues that it shares, if any.
   bool shared_listed = false;
 
   /// Whether its completions of one kind go to a completion queue of the engine.

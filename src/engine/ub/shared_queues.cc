@@ -49,7 +49,8 @@ void Initiator::attach_shared(Jetty& made) {
   if (config.receive_queue != engine::kOwn) parts_.receive_queues.attach(config.receive_queue);
   if (made.shares(false) || made.shares(true)) {
     // What one input can complete: every request, every receive, and those of messages that had begun.
-    made.shared.reserve(std::size_t{2} * (config.send_depth + config.receive_depth));
+    made.shared =
+        std::make_unique<Ring<SharedRecord>>(std::size_t{2} * (config.send_depth + config.receive_depth));
     sharing_.reserve(jetties_.size());
   }
 }
@@ -59,8 +60,8 @@ void Initiator::attach_shared(Jetty& made) {
 PendingCompletion& Initiator::add_shared_completion(Jetty& owner, std::uint32_t jetty_id, bool at_target,
                                                     std::uint64_t stream) {
   if (owner.completions_reserved > 0) --owner.completions_reserved;
-  if (owner.shared.full()) owner.shared.reserve(owner.shared.capacity() * 2);
-  SharedRecord& record = owner.shared.emplace_back();
+  if (owner.shared->full()) owner.shared->reserve(owner.shared->capacity() * 2);
+  SharedRecord& record = owner.shared->emplace_back();
   record.stream = stream;
   record.at_target = at_target;
   if (!owner.shared_listed) {
@@ -81,9 +82,9 @@ void Initiator::move_shared(TimePs now) {
 
 void Initiator::move_shared_of(TimePs now, std::uint32_t jetty_id) {
   Jetty& owner = jetty(jetty_id);
-  while (!owner.shared.empty()) {
-    const SharedRecord record = owner.shared.front();
-    owner.shared.pop_front();
+  while (owner.shared != nullptr && !owner.shared->empty()) {
+    const SharedRecord record = owner.shared->front();
+    owner.shared->pop_front();
     const QueueId queue = record.at_target ? owner.config.receive_completions : owner.config.send_completions;
     if (parts_.completion_queues.is_full(queue)) {
       ++parts_.counters.completions_dropped;

@@ -85,7 +85,7 @@ void Initiator::end_request(TimePs now, std::uint32_t slot) {
   const OutboundMessage& message = parts_.outbound[slot];
   const engine::QueueId queue = message.queue;
   Endpoint& endpoint = parts_.endpoints[queue];
-  if (message.orphan) [[unlikely]] {
+  if (message.peer == verbs::kNoPeer) [[unlikely]] {
     release(slot);
     return;
   }

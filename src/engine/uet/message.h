@@ -68,7 +68,6 @@ struct alignas(64) OutboundMessage {
   verbs::Delivery delivery = verbs::Delivery::kUnordered;
   verbs::Verb verb = verbs::Verb::kWrite;
   bool signaled = true;
-  bool orphan = false;  ///< Its queue has reported it as flushed, and forgotten it.
 
   Destination to;
   std::uint32_t initiator = 0;
@@ -97,7 +96,7 @@ struct alignas(64) OutboundMessage {
 
   // Whose it is.
   engine::QueueId queue = 0;
-  verbs::PeerId peer = verbs::kNoPeer;
+  verbs::PeerId peer = verbs::kNoPeer;  ///< Requests: kNoPeer once the queue has flushed and forgotten it.
   std::uint64_t id = 0;
   std::uint32_t attempts = 0;    ///< Restarts so far.
   std::uint32_t generation = 0;  ///< Counts uses of the slot.

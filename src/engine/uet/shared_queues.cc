@@ -74,7 +74,7 @@ void Initiator::flush(TimePs now, QueueId queue) {
   for (std::uint32_t slot = 0; slot < parts_.outbound.capacity(); ++slot) {
     if (!parts_.outbound.is_used(slot)) continue;
     const OutboundMessage& message = parts_.outbound[slot];
-    if (message.kind == MessageKind::kRequest && message.queue == queue && !message.orphan) {
+    if (message.kind == MessageKind::kRequest && message.queue == queue && message.peer != verbs::kNoPeer) {
       outstanding.push_back(slot);
     }
   }
@@ -99,7 +99,6 @@ void Initiator::flush(TimePs now, QueueId queue) {
     }
     if (message.region != kNoSlot) parts_.regions.remove(message.region);
     message.region = kNoSlot;
-    message.orphan = true;
     message.local_count = 0;
     message.peer = verbs::kNoPeer;
   }
