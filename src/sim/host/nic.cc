@@ -39,8 +39,12 @@ void Nic::note(TimePs now, const engine::AsyncEvent& event) {
       ++counters_.peers_unreachable;
       break;
     case engine::AsyncEventKind::kCompletionError:
+    case engine::AsyncEventKind::kCompletionQueueFull:
       ++counters_.completion_errors;
       break;
+    case engine::AsyncEventKind::kCompletionReady:
+    case engine::AsyncEventKind::kReceiveLimit:
+      break;  // Asked for by whoever armed them: no fault.
   }
   if (!host_parts_.tracer.wants(trace::EventKind::kAsyncEvent)) return;
   host_parts_.tracer.emit({.kind = trace::EventKind::kAsyncEvent,
