@@ -88,7 +88,7 @@ constexpr std::array<Field, 43> kFields{{
     {"MR record", "hbm_offset", bytes_of(&Mr::offset), ""},
     {"MR record", "length", bytes_of(&Mr::length), ""},
     {"MR record", "perm+valid", bytes_of(&Mr::permissions), ""},
-    {"MR record", "padding", bytes_of(&Mr::pad), "", bytes_of(&Mr::pad)},
+    {"MR record", "padding", bytes_of(&Mr::space), "holds the number of the address space"},
     {"MR record", "Total", sizeof(Mr), ""},
     {"Jetty Group", "8-member group", sizeof(ub::JettyGroupRecord), "its size is fixed, nothing uses it",
      sizeof(ub::JettyGroupRecord)},
