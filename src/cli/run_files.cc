@@ -36,15 +36,8 @@ std::string_view drop_reason_name(std::uint64_t reason) {
   return "unknown";
 }
 std::string_view async_event_name(std::uint64_t kind) {
-  switch (static_cast<engine::AsyncEventKind>(kind)) {
-    case engine::AsyncEventKind::kQueueError:
-      return "queue_error";
-    case engine::AsyncEventKind::kPeerUnreachable:
-      return "peer_unreachable";
-    case engine::AsyncEventKind::kCompletionError:
-      return "completion_error";
-  }
-  return "unknown";
+  if (kind > static_cast<std::uint64_t>(engine::AsyncEventKind::kReceiveLimit)) return "unknown";
+  return engine::name(static_cast<engine::AsyncEventKind>(kind));
 }
 
 std::string operations_csv(const sim::RunReport& report) {

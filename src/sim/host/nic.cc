@@ -41,6 +41,10 @@ void Nic::note(TimePs now, const engine::AsyncEvent& event) {
     case engine::AsyncEventKind::kCompletionError:
       ++counters_.completion_errors;
       break;
+    case engine::AsyncEventKind::kCompletionQueueFull:
+    case engine::AsyncEventKind::kCompletionReady:
+    case engine::AsyncEventKind::kReceiveLimit:
+      break;  // Its queues share nothing.
   }
   if (!host_parts_.tracer.wants(trace::EventKind::kAsyncEvent)) return;
   host_parts_.tracer.emit({.kind = trace::EventKind::kAsyncEvent,
