@@ -39,6 +39,7 @@ std::string_view drop_reason_name(std::uint64_t reason) {
   return "unknown";
 }
 std::string_view async_event_name(std::uint64_t kind) {
+  if (kind > static_cast<std::uint64_t>(engine::AsyncEventKind::kReceiveLimit)) return "unknown";
   return engine::name(static_cast<engine::AsyncEventKind>(kind));
 }
 

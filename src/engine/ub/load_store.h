@@ -145,10 +145,10 @@ class LoadStorePath {
   };
   /// A load or store of another host.
   struct Service {
-    verbs::AddressSpaceId space = 0;  ///< Of the segment that it touches.
     std::uint32_t channel = 0;
     std::uint32_t generation = 0;
     wire::Btah request;
+    verbs::AddressSpaceId space = 0;  ///< Of the segment that it touches.
     wire::UbPacket::RequestExtension extension;
     wire::Payload data;  ///< Store: what to write. Load: what was read. Holds a reference.
     std::uint32_t accesses_open = 0;

@@ -313,7 +313,7 @@ void Responder::act_one_sided(std::uint32_t index, const wire::Packet& packet, c
       return;
     }
     message.read_order = SegmentTable::read_order(record);
-    message.space = parts_.segments.space_of(record);
+    message.entry.space = parts_.segments.space_of(record);
     return;
   }
   if (maetah.length != packet.payload.length) {

@@ -57,12 +57,11 @@ struct InboundMessage {
   bool entry_fetched = false;
   std::uint32_t entry_jetty = 0;
   std::uint32_t entry_generation = 0;  ///< Of that jetty.
-  ReceiveEntry entry;
-  IndexList waiting_packets;  ///< Parked packets that wait for the entry.
+  ReceiveEntry entry;                  ///< Reads have its address space alone: that of what they read.
+  IndexList waiting_packets;           ///< Parked packets that wait for the entry.
 
   // Response.
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
-  verbs::AddressSpaceId space = 0;  ///< Of what a Read asks for.
   std::uint32_t response_length = 0;
   std::uint32_t packets_unconfirmed = 0;
   bool response_numbered = false;

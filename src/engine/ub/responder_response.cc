@@ -159,7 +159,7 @@ void Responder::fetch_data(std::uint32_t channel, TxPacket& packet, std::uint64_
                                                           .generation = parts_.tp.channel(channel).generation,
                                                           .detail = reference});
   access.order = message.read_order;
-  access.space = message.space;
+  access.space = message.entry.space;
   access.at_target = true;
   access.stream = stream_of(message);
   access.address = message.extension.maetah.address + packet.offset;
