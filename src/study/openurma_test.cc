@@ -169,7 +169,7 @@ TEST_F(OpenUrma, StateTellsUsedBytesFromReservedOnes) {
   EXPECT_EQ(used("Jetty full", "Total"), 15);
   EXPECT_EQ(used("Jetty MVP", "Total"), 15);
   EXPECT_EQ(used("TP Channel", "Total"), 54);
-  EXPECT_EQ(used("MR record", "Total"), 30);
+  EXPECT_EQ(used("MR record", "Total"), 32);  // The published padding holds the number of an address space.
 }
 
 TEST_F(OpenUrma, TheSmallRatiosOfFigure13AreThoseOfItsRows) {

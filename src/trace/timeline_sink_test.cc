@@ -63,7 +63,7 @@ TEST(TimelineSink, SpansKeepTheirPicosecondsAndFollowTheirOperation) {
   EXPECT_EQ(transmit->timestamp, 200U);
   EXPECT_EQ(transmit->arguments.at("begin_ps"), 200'000U);
   EXPECT_EQ(transmit->arguments.at("length_ps"), 27'954U);
-  const std::uint64_t first = std::uint64_t{1} << 32U;
+  const std::uint64_t first = std::uint64_t{1} << 36U;
   EXPECT_EQ(transmit->flows, std::vector<std::uint64_t>{first});
   std::size_t on_flow = 0;
   for (const DecodedEvent& event : decoded.events) {

@@ -111,6 +111,9 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
   } else {
     FabricSettings settings = config.world.fabric;
     settings.seed = config.seed;
+    // Ultra Ethernet has its keys with the hosts.
+    if (protocol_of(config.stack) == wire::Protocol::kUet) static_cast<UetEnds&>(settings) = config.uet;
+    if (settings.controller == SenderController::kDefault) settings.controller = SenderController::kNscc;
     auto topology = topology_of(settings);
     if (!topology) return topology.error();
     auto roles = roles_of(config, topology->topology.host_count());
@@ -122,6 +125,10 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
                                      topology->fat_tree ? &*topology->fat_tree : nullptr, none);
     if (!derived) return derived.error();
     HostGroup group = group_of(config, topology->topology.host_count());
+    // The rules of Ultra Ethernet see a network by its round trip.
+    LinkConfig path = config.link;
+    path.delay = max(path.delay, derived->derived.base_rtt / 2);
+    group.engine.uet = derive_uet(config.uet, path, config.host);
     group.engine.ub.congestion = derived->config.ub.congestion;
     group.engine.roce.congestion = derived->config.roce.congestion;
     plan.config.groups.push_back(std::move(group));
