@@ -34,33 +34,29 @@ struct Cell {
   std::vector<SimRemote*> remotes;  ///< By party.
 
   std::uint32_t parties() const { return static_cast<std::uint32_t>(hosts.size()); }
+  /// The second party runs at the server.
+  bool is_pair() const { return parties() == 2 && hosts[1] == server; }
+  /// Parties that run at clients: the first ones.
+  std::uint32_t clients() const { return is_pair() ? 1 : parties(); }
 };
 
 /// A program of pairs has a cell for each client, whose second party runs at the server; any other one a cell
 /// for each server, with all its clients.
 std::vector<Cell> cells_of(const workload::WorkloadConfig& config, const WorldRoles& roles) {
   std::vector<Cell> cells;
+  const auto add = [&](std::size_t server, std::vector<std::size_t> hosts) {
+    Cell& cell = cells.emplace_back();
+    cell.server = server;
+    cell.hosts = std::move(hosts);
+    cell.config = config;
+  };
   const bool pairs = workload::parties_needed(config) == 2;
-  if (!pairs) {
-    for (std::uint32_t server = 0; server < std::min(roles.servers, roles.clients); ++server)
-      cells.push_back({.server = roles.first_server() + server,
-                       .hosts = {},
-                       .config = config,
-                       .results = {},
-                       .ledger = {},
-                       .segment = {},
-                       .remotes = {}});
-  }
   for (std::uint32_t client = 0; client < roles.clients; ++client) {
     const std::uint32_t server = roles.server_of(client);
     if (pairs) {
-      cells.push_back({.server = server,
-                       .hosts = {client, server},
-                       .config = config,
-                       .results = {},
-                       .ledger = {},
-                       .segment = {},
-                       .remotes = {}});
+      add(server, {client, server});
+    } else if (client < roles.servers) {
+      add(server, {client});
     } else {
       cells[client % roles.servers].hosts.push_back(client);
     }
@@ -82,8 +78,7 @@ void fill_program(const std::vector<Cell>& cells, const ProgramLog& log, RunRepo
   std::uint64_t bytes = 0;
   std::size_t programs = 0;
   for (const Cell& cell : cells) {
-    const bool pair = cell.parties() == 2 && cell.hosts[1] == cell.server;
-    for (std::size_t party = 0; party < (pair ? 1U : cell.parties()); ++party) {
+    for (std::size_t party = 0; party < cell.clients(); ++party) {
       const workload::LoopResult& loop = workload::loop_result(cell.results[party]);
       ++programs;
       report.program_operations += loop.operations;
@@ -170,7 +165,7 @@ Result<void> join(World& world, Cell& cell, const ScenarioConfig& config) {
     auto pair = world.connect(host, cell.server, cell.segment, *back, queue_depth(cell.config));
     if (!pair) return pair.error();
     cell.remotes.push_back(pair->near);
-    if (cell.parties() == 2 && cell.hosts[1] == cell.server) cell.remotes.push_back(pair->far);
+    if (cell.is_pair()) cell.remotes.push_back(pair->far);
     WHARF_TRY(workload::check_remote(cell.config, party, *pair->near));
   }
   if (needed != 0) {
@@ -254,12 +249,12 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
   // Counted to the end: a dirty line that settle() wrote is a write-back, whether it got lost or not.
   report.counters = counter_report(world);
   for (const Cell& cell : cells) {
-    const workload::WorkloadResult& result = cell.results[0];
-    for (const workload::NamedCount& count : workload::own_counts(result)) {
-      auto& sum = report.counters["program"][std::string(count.name)];
-      sum = (sum.is_null() ? 0 : sum.get<std::uint64_t>()) + count.value;
+    for (std::uint32_t party = 0; party < cell.clients(); ++party) {
+      for (const workload::NamedCount& count : workload::own_counts(cell.results[party])) {
+        auto& sum = report.counters["program"][std::string(count.name)];
+        sum = (sum.is_null() ? 0 : sum.get<std::uint64_t>()) + count.value;
+      }
     }
-    if (&cell == &first && cells.size() == 1) break;
   }
   for (std::size_t index = 0; index < world.host_count(); ++index) {
     if (const LoadStorePort* port = world.host(index).load_store()) note_lost_lines(*port, report);

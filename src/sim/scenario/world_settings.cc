@@ -28,13 +28,16 @@ FabricProtocol fabric_protocol(Stack stack) {
 Result<TopologyFile> topology_of(const FabricSettings& settings) {
   const std::string& from = settings.topology;
   if (from.empty())
-    return input_error("topology.from is missing, expected a topology for hosts.*, such as \"fat_tree:64\"");
-  if (names_topology(from))
-    return named_topology(from, {settings.link_speed, settings.hop_latency}, settings.switch_latency);
+    return input_error("topology.from is missing, expected a topology for hosts.*, such as \"fat_tree:54\"");
+  if (names_topology(from)) {
+    auto named = named_topology(from, {settings.link_speed, settings.hop_latency}, settings.switch_latency);
+    if (!named) return Error{named.error().kind, "topology.from: " + named.error().message};
+    return named;
+  }
   std::ifstream file(from, std::ios::binary);
   if (!file) {
     return input_error(
-        fmt::format("topology.from: {} cannot be read, expected a file, or a name like fat_tree:64", from));
+        fmt::format("topology.from: {} cannot be read, expected a file, or a name like fat_tree:54", from));
   }
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   return read_topology(text, from);
