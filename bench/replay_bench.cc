@@ -25,9 +25,9 @@
 #include "base/fingerprint.h"
 #include "base/line.h"
 #include "base/random.h"
-#include "sim/host/byte_source.h"
-#include "sim/host/replaying_core_test_support.h"
-#include "sim/host/trace_reader.h"
+#include "sim/host/replay/byte_source.h"
+#include "sim/host/replay/replaying_core_test_support.h"
+#include "sim/host/replay/trace_reader.h"
 #include "sim/kernel/simulation.h"
 
 namespace {

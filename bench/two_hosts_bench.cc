@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "sim/scenario/two_hosts.h"
+#include "sim/two_hosts/two_hosts.h"
 #include "verbs/task.h"
 
 namespace {

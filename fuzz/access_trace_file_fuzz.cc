@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
-#include "sim/host/trace_reader.h"
+#include "sim/host/replay/trace_reader.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "sim/host/lackey_reader.h"
+#include "sim/host/replay/lackey_reader.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "engine/ub/ub_engine.h"
 #include "live/udp/live_remote.h"
-#include "sim/scenario/two_hosts.h"
+#include "sim/two_hosts/two_hosts.h"
 
 namespace wharf::examples {
 namespace {

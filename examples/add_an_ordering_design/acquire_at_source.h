@@ -12,7 +12,7 @@
 
 #include "engine/ordering/request.h"
 #include "engine/ordering/rlsq_port.h"
-#include "sim/host/request_sink.h"
+#include "sim/host/pcie/request_sink.h"
 
 namespace wharf::example {
 

@@ -13,7 +13,7 @@
 
 #include "base/check.h"
 #include "sim/host/coherent_host.h"
-#include "sim/host/dma_engine.h"
+#include "sim/host/pcie/dma_engine.h"
 
 namespace wharf::example {
 namespace {

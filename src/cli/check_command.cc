@@ -12,7 +12,7 @@
 #include "cli/data_files.h"
 #include "cli/fabric_check.h"
 #include "cli/scenario_options.h"
-#include "sim/host/trace_reader.h"
+#include "sim/host/replay/trace_reader.h"
 #include "sim/scenario/estimate.h"
 #include "sim/scenario/run.h"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "sim/scenario/fabric_run.h"
+#include "sim/flows/fabric_run.h"
 #include "study/study.h"
 
 namespace wharf::cli {

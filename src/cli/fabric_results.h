@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 #include "cli/fabric_inputs.h"
-#include "sim/scenario/expectation.h"
+#include "sim/config/expectation.h"
 #include "sim/scenario/fabric_summary.h"
 
 namespace wharf::cli {

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
-#include "sim/host/trace_reader.h"
+#include "sim/host/replay/trace_reader.h"
 
 namespace wharf::cli {
 namespace {

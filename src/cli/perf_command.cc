@@ -19,7 +19,7 @@
 #include "live/udp/live_protocol.h"
 #include "live/udp/measurement.h"
 #include "report/text_table.h"
-#include "sim/scenario/binder.h"
+#include "sim/config/binder.h"
 #include "workload/workload.h"
 
 namespace wharf::cli {

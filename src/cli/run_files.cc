@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "sim/fabric/link_faults.h"
-#include "sim/host/network_port.h"
-#include "sim/scenario/two_hosts.h"
+#include "sim/host/nic/network_port.h"
+#include "sim/two_hosts/two_hosts.h"
 #include "trace/capture_sink.h"
 #include "trace/timeline_sink.h"
 #include "verbs/verb.h"

@@ -11,8 +11,8 @@
 
 #include "base/random.h"
 #include "base/result.h"
-#include "sim/host/nic.h"
-#include "sim/scenario/two_hosts.h"
+#include "sim/host/nic/nic.h"
+#include "sim/two_hosts/two_hosts.h"
 #include "verbs/work_request.h"
 
 namespace wharf::study {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sim/scenario/two_hosts.h"
+#include "sim/two_hosts/two_hosts.h"
 #include "study/card_thread.h"
 #include "study/study.h"
 

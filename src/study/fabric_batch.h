@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/fabric/topology.h"
-#include "sim/scenario/fabric_run.h"
+#include "sim/flows/fabric_run.h"
 #include "sim/scenario/fabric_settings.h"
 #include "study/judgement.h"
 #include "study/study.h"

@@ -10,7 +10,7 @@
 
 #include "base/line.h"
 #include "engine/ordering/names.h"
-#include "sim/scenario/coherent_keys.h"
+#include "sim/config/coherent_keys.h"
 #include "study/get_parties.h"
 #include "study/ordering.h"
 #include "study/parallel.h"

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "engine/ordering/rlsq_design.h"
-#include "sim/host/dma_engine.h"
+#include "sim/host/pcie/dma_engine.h"
 #include "study/get_host.h"
 #include "workload/item_gets.h"
 

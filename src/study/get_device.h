@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/host/coherent_host.h"
-#include "sim/host/dma_engine.h"
+#include "sim/host/pcie/dma_engine.h"
 #include "sim/kernel/simulation.h"
 
 namespace wharf::study {

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "base/random.h"
+#include "sim/host/coherent/core_cache.h"
 #include "sim/host/coherent_host.h"
-#include "sim/host/core.h"
-#include "sim/host/core_cache.h"
-#include "sim/host/dma_engine.h"
-#include "sim/host/host_memory.h"
+#include "sim/host/core/core.h"
+#include "sim/host/memory/host_memory.h"
+#include "sim/host/pcie/dma_engine.h"
 #include "verbs/core.h"
 #include "verbs/remote_memory.h"
 

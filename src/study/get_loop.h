@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "sim/host/coherent_host.h"
-#include "sim/host/dma_engine.h"
+#include "sim/host/pcie/dma_engine.h"
 #include "sim/kernel/simulation.h"
 
 namespace wharf::study {

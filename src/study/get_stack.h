@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/ordering/rlsq_design.h"
-#include "sim/host/coherent_setup.h"
+#include "sim/host/config/coherent_setup.h"
 #include "study/get_correctness.h"
 #include "study/study.h"
 #include "verbs/access_order.h"

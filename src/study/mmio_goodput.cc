@@ -9,9 +9,9 @@
 
 #include "base/random.h"
 #include "engine/ordering/reorder_unit.h"
-#include "sim/host/mmio_path.h"
+#include "sim/config/coherent_keys.h"
+#include "sim/host/pcie/mmio_path.h"
 #include "sim/kernel/simulation.h"
-#include "sim/scenario/coherent_keys.h"
 #include "study/mmio.h"
 #include "study/mmio_sender.h"
 #include "study/parallel.h"

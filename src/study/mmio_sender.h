@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "engine/ordering/mmio_operation.h"
-#include "sim/host/mmio_path.h"
+#include "sim/host/pcie/mmio_path.h"
 #include "sim/kernel/simulation.h"
 
 namespace wharf::study {

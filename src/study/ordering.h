@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "engine/ordering/rlsq_design.h"
-#include "sim/host/dma_engine.h"
+#include "sim/host/pcie/dma_engine.h"
 #include "study/study.h"
 
 namespace wharf::study::ordering {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "sim/host/mmio_path.h"
-#include "sim/scenario/coherent_keys.h"
+#include "sim/config/coherent_keys.h"
+#include "sim/host/pcie/mmio_path.h"
 #include "study/get_loop.h"
 #include "study/mmio_sender.h"
 #include "study/ordering.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/scenario/coherent_keys.h"
+#include "sim/config/coherent_keys.h"
 #include "study/get_loop.h"
 #include "study/ordering.h"
 #include "study/parallel.h"

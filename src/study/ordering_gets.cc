@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/scenario/coherent_keys.h"
+#include "sim/config/coherent_keys.h"
 #include "study/get_device.h"
 #include "study/ordering.h"
 #include "study/parallel.h"

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/host/mmio_path.h"
+#include "sim/config/coherent_keys.h"
+#include "sim/host/pcie/mmio_path.h"
 #include "sim/kernel/simulation.h"
-#include "sim/scenario/coherent_keys.h"
 #include "study/mmio_sender.h"
 #include "study/ordering.h"
 #include "study/parallel.h"

@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "sim/config/coherent_keys.h"
 #include "sim/host/coherent_host.h"
-#include "sim/host/peer_switch.h"
-#include "sim/scenario/coherent_keys.h"
+#include "sim/host/pcie/peer_switch.h"
 #include "study/ordering.h"
 #include "study/parallel.h"
 #include "study/reference_table.h"

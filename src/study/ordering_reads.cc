@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/coherent_keys.h"
 #include "sim/host/coherent_host.h"
-#include "sim/host/tlp_capture.h"
-#include "sim/scenario/coherent_keys.h"
+#include "sim/host/pcie/tlp_capture.h"
 #include "study/ordering.h"
 #include "study/parallel.h"
 #include "study/reference_table.h"

@@ -10,7 +10,7 @@
 #include "sim/fabric/fabric.h"
 #include "sim/fabric/fat_tree_test_support.h"
 #include "sim/fabric/packet_host.h"
-#include "sim/host/engine_endpoint.h"
+#include "sim/flows/engine_endpoint.h"
 
 namespace wharf::sim {
 namespace {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 namespace wharf::house {
 namespace {
@@ -72,6 +73,13 @@ class Check {
         }
       }
     }
+    for (const auto& [folder, arrows] : layers_.allowed) {
+      for (const std::string& target : arrows) {
+        if (used_.count({folder, target}) == 0)
+          findings_.push_back(
+              {"tools/layers.txt", 0, "no include needs the arrow " + folder + " -> " + target});
+      }
+    }
     return std::move(findings_);
   }
 
@@ -91,6 +99,8 @@ class Check {
            "\"" + target + "\" is no file below src/; includes are written from src/, packages in <>"});
     } else if (target_folder != folder && allowed.count(target_folder) == 0) {
       forbid(file, index, folder, target_folder, allowed);
+    } else {
+      used_.insert({folder, target_folder});
     }
   }
 
@@ -117,6 +127,7 @@ class Check {
   const Layers& layers_;
   std::map<std::string, std::string> libraries_;
   std::set<std::string> paths_;
+  std::set<std::pair<std::string, std::string>> used_;  ///< Arrows that some include needs.
   std::vector<Finding> findings_;
 };
 

@@ -25,7 +25,7 @@ Layers read_layers(const SourceFile& table);
 
 /// Every file in src/ against the table: a folder that it does not know, an include that is not written from
 /// src/ or names a file that is not there, an arrow that is not allowed (tests beside the sources included),
-/// and a library in a folder's CMakeLists.txt that the table does not allow.
+/// a library in a folder's CMakeLists.txt that the table does not allow, and an arrow that no include needs.
 std::vector<Finding> check_layers(const Layers& layers, const std::vector<SourceFile>& files);
 
 }  // namespace wharf::house

@@ -36,7 +36,7 @@
 #include "sim/coherence/message.cc"
 #include "sim/coherence/private_cache.cc"
 #include "sim/coherence/private_cache_snoops.cc"
-#include "sim/host/rlsq_agent.cc"
+#include "sim/host/pcie/rlsq_agent.cc"
 #include "sim/litmus/device_thread.cc"
 #include "sim/litmus/explorer.cc"
 #include "sim/litmus/fabric.cc"

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sim/host/coherent_config.h"
-#include "sim/host/coherent_memory.h"
-#include "sim/host/core_cache.h"
-#include "sim/host/host_memory.h"
-#include "sim/host/root_complex.h"
+#include "sim/host/coherent/coherent_memory.h"
+#include "sim/host/coherent/core_cache.h"
+#include "sim/host/config/coherent_config.h"
+#include "sim/host/memory/host_memory.h"
+#include "sim/host/pcie/root_complex.h"
 #include "sim/kernel/simulation.h"
 
 namespace wharf::sim {

@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "sim/coherence/coherence_observer.h"
 #include "sim/host/coherent_host.h"
-#include "sim/host/dma_engine.h"
+#include "sim/host/pcie/dma_engine.h"
 
 namespace wharf::sim {
 

@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "sim/host/coherent_rig_test_support.h"
-#include "sim/host/mmio_path.h"
+#include "sim/host/pcie/mmio_path.h"
 
 namespace wharf::sim {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The packets on a device's link: a capture of the coherent host, read back and dissected, and links on which
 // packets take the room of their real headers.
-#include "sim/host/tlp_capture.h"
+#include "sim/host/pcie/tlp_capture.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 #include "base/golden_test_support.h"
 #include "sim/host/coherent_rig_test_support.h"
-#include "sim/host/mmio_path.h"
+#include "sim/host/pcie/mmio_path.h"
 #include "wire/capture_reader.h"
 #include "wire/dissect.h"
 #include "wire/tlp_codec.h"

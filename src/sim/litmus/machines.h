@@ -4,7 +4,7 @@
 
 #include "sim/coherence/home.h"
 #include "sim/coherence/private_cache.h"
-#include "sim/host/rlsq_agent.h"
+#include "sim/host/pcie/rlsq_agent.h"
 #include "sim/litmus/program.h"
 
 namespace wharf::sim {

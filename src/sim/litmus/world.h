@@ -12,7 +12,7 @@
 #include "engine/ordering/source_order.h"
 #include "sim/coherence/coherence_observer.h"
 #include "sim/coherence/home.h"
-#include "sim/host/rlsq_agent.h"
+#include "sim/host/pcie/rlsq_agent.h"
 #include "sim/litmus/device_thread.h"
 #include "sim/litmus/host_thread.h"
 #include "sim/litmus/mmio_path.h"

@@ -10,7 +10,7 @@
 
 #include "base/histogram.h"
 #include "sim/scenario/run.h"
-#include "sim/scenario/two_hosts.h"
+#include "sim/two_hosts/two_hosts.h"
 
 namespace wharf::sim {
 

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "sim/scenario/coherent_keys.h"
-#include "sim/scenario/two_hosts_test_support.h"
+#include "sim/config/coherent_keys.h"
+#include "sim/two_hosts/two_hosts_test_support.h"
 
 namespace wharf::sim {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "sim/fabric/topology_named.h"
-#include "sim/scenario/fabric_run.h"
+#include "sim/flows/fabric_run.h"
 #include "sim/scenario/fabric_settings.h"
 #include "workload/flow_table.h"
 

@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "sim/fabric/topology_named.h"
-#include "sim/scenario/fabric_run.h"
+#include "sim/flows/fabric_run.h"
 #include "sim/scenario/fabric_settings.h"
 
 namespace wharf::sim {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/config/roce_ends.h"
+#include "sim/config/ub_ends.h"
 #include "sim/fabric/topology_survey.h"
 #include "sim/scenario/fabric_settings.h"
-#include "sim/scenario/roce_ends.h"
-#include "sim/scenario/ub_ends.h"
 
 namespace wharf::sim {
 namespace {

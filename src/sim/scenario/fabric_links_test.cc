@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of links in runs of many hosts: what they become, what they do to a run, and each refusal.
-#include "sim/scenario/fabric_links.h"
+#include "sim/config/fabric_links.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

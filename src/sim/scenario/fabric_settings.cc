@@ -7,10 +7,10 @@
 #include <array>
 
 #include "base/check.h"
+#include "sim/config/given_keys.h"
+#include "sim/config/profile.h"
 #include "sim/fabric/topology_named.h"
 #include "sim/scenario/fabric_summary.h"
-#include "sim/scenario/given_keys.h"
-#include "sim/scenario/profile.h"
 #include "sim/scenario/scenario_kind.h"
 
 namespace wharf::sim {

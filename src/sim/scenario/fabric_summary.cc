@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "sim/scenario/expectation.h"
+#include "sim/config/expectation.h"
 #include "sim/scenario/traffic_results.h"
 #include "verbs/verb.h"
 

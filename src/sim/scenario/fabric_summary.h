@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/scenario/fabric_run.h"
+#include "sim/flows/fabric_run.h"
 #include "sim/scenario/fabric_settings.h"
 
 namespace wharf::sim {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is seen of a run: series with values computed by hand, counts that agree with the totals, the same on
 // any number of threads; and runs that cannot finish.
-#include "sim/scenario/observation.h"
+#include "sim/config/observation_settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "sim/fabric/topology_fat_tree.h"
-#include "sim/scenario/fabric_run.h"
+#include "sim/flows/fabric_run.h"
 #include "wire/capture_reader.h"
 #include "wire/dissect.h"
 #include "wire/frame.h"

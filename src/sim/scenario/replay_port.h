@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/time.h"
-#include "sim/host/paging.h"
-#include "sim/host/sim_core.h"
-#include "sim/host/sim_remote.h"
-#include "sim/host/trace_replay.h"
+#include "sim/host/core/sim_core.h"
+#include "sim/host/core/sim_remote.h"
+#include "sim/host/replay/paging.h"
+#include "sim/host/replay/trace_replay.h"
 #include "verbs/gate.h"
 #include "verbs/task.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/line.h"
-#include "sim/host/program_log.h"
+#include "sim/host/core/program_log.h"
 #include "sim/scenario/assembly.h"
 #include "sim/scenario/counter_report.h"
 #include "sim/scenario/replay_run.h"

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "sim/fabric/wire_mode.h"
-#include "sim/host/operation_log.h"
+#include "sim/host/core/operation_log.h"
 #include "sim/scenario/scenario.h"
 #include "trace/attribution.h"
 #include "trace/tracer.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "sim/scenario/config_document.h"
+#include "sim/config/config_document.h"
 
 namespace wharf::sim {
 

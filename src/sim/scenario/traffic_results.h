@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/scenario/fabric_run.h"
-#include "sim/scenario/traffic.h"
+#include "sim/config/traffic.h"
+#include "sim/flows/fabric_run.h"
 
 namespace wharf::sim {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generated traffic: keys, the flows that they give on a topology, what is judged, and runs over engines.
-#include "sim/scenario/traffic.h"
+#include "sim/config/traffic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

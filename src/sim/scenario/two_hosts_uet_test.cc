@@ -10,7 +10,7 @@
 
 #include "engine/uet/uet_engine.h"
 #include "sim/scenario/run.h"
-#include "sim/scenario/two_hosts_test_support.h"
+#include "sim/two_hosts/two_hosts_test_support.h"
 
 namespace wharf::sim {
 namespace {

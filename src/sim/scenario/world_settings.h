@@ -7,9 +7,9 @@
 #include <string>
 
 #include "base/result.h"
+#include "sim/config/binder.h"
 #include "sim/fabric/link_config.h"
 #include "sim/fabric/topology_file.h"
-#include "sim/scenario/binder.h"
 #include "sim/scenario/fabric_settings.h"
 #include "sim/world/stack.h"
 #include "sim/world/world.h"

@@ -7,7 +7,7 @@
 #include "engine/roce/roce_engine.h"
 #include "engine/ub/ub_engine.h"
 #include "engine/uet/uet_engine.h"
-#include "sim/host/engine_nic.h"
+#include "sim/host/nic/engine_nic.h"
 #include "sim/world/full_host.h"
 
 namespace wharf::sim {

@@ -9,7 +9,7 @@
 #include "engine/roce/config.h"
 #include "engine/ub/config.h"
 #include "engine/uet/config.h"
-#include "sim/host/host_config.h"
+#include "sim/host/config/host_config.h"
 #include "sim/world/stack.h"
 
 namespace wharf::ub {

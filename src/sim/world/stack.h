@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "sim/host/host_config.h"
+#include "sim/host/config/host_config.h"
 #include "wire/packet.h"
 #include "workload/choice.h"
 

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of a host's parameters: what profiles/*.toml may hold. In scenarios they stand under "model.".
+#pragma once
+
+#include "sim/config/binder.h"
+#include "sim/host/config/host_config.h"
+#include "wire/packet.h"
+
+namespace wharf::sim {
+
+/// Which parts of a host take part in a run, so that keys of the others are reported as without influence.
+struct HostKeyScope {
+  bool queue_path = true;       ///< Work requests, not only loads and stores.
+  bool load_store_path = true;  ///< Loads and stores of remote memory.
+  bool pcie = true;             ///< The NIC sits behind PCIe.
+  wire::Protocol protocol = wire::Protocol::kRoce;
+  bool mmio_stream = true;  ///< Work requests are written to the NIC line by line.
+};
+
+/// Binds "time", "core", "cache", "memory", "bus", "pcie", "nic" and "mmio_stream".
+void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope);
+
+}  // namespace wharf::sim

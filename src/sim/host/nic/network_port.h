@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies between a NIC and the link of its port: packets that have left the transmit pipeline and wait for
+// the link, and packets that have arrived and are in the receive pipeline.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ring.h"
+#include "base/slot_pool.h"
+#include "base/time.h"
+#include "sim/host/nic/nic.h"
+#include "sim/kernel/in_order_source.h"
+#include "sim/kernel/simulation.h"
+#include "trace/tracer.h"
+#include "wire/packet.h"
+#include "wire/payload_pool.h"
+
+namespace wharf::sim {
+
+class NetworkPort final : public Component, public NicWire {
+ public:
+  /// Its number within its host: behind core and NIC.
+  static constexpr std::uint32_t kComponent = 2;
+
+  /// To be added to `simulation` before attach().
+  NetworkPort(Simulation& simulation, Nic& nic, wire::PayloadPool& payloads, trace::Tracer& tracer);
+  void attach();
+
+  // NicWire.
+  wire::Packet& next_packet() override { return leaving_[spare_].packet; }
+  void send(TimePs head, TimePs tail) override;
+
+  // Toward the link.
+  /// Takes out the first packet that may leave at `now` and whose class is allowed. `whole_at`: when its last
+  /// byte is there.
+  bool take(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out, TimePs& whole_at);
+  /// When take() should be asked, if it has not been asked since; kNever when nothing waits.
+  TimePs ready_at() const {
+    if (queue_.empty()) return kNever;
+    const TimePs first = leaving_[queue_.front()].head;
+    return first > asked_at_ ? first : kNever;
+  }
+  /// The link is asked for at `now`, or will be as soon as it is free.
+  void note_asked(TimePs now) { asked_at_ = max(asked_at_, now); }
+  /// The last byte of `packet` has arrived at `now`. The caller keeps its reference to the payload.
+  void arrive(TimePs now, const wire::Packet& packet);
+
+  void handle(const Event& event) override;
+  void describe_waiting(std::vector<std::string>& lines) const override;
+
+ private:
+  struct Leaving {
+    wire::Packet packet;
+    TimePs head;
+    TimePs tail;
+  };
+  struct Arrived {
+    wire::Packet packet;
+    TimePs at;
+  };
+  template <typename Pool>
+  static std::uint32_t take_slot(Pool& pool) {
+    std::uint32_t slot = pool.acquire();
+    if (slot == kNoSlot) {
+      pool.reserve(2 * pool.capacity());
+      slot = pool.acquire();
+    }
+    return slot;
+  }
+  void report(trace::EventKind kind, const wire::Packet& packet, TimePs at);
+
+  Simulation& simulation_;
+  Nic& nic_;
+  wire::PayloadPool& payloads_;
+  trace::Tracer& tracer_;
+  SlotPool<Leaving> leaving_;
+  std::uint32_t spare_;
+  Ring<std::uint32_t> queue_;  ///< Slots of `leaving_`, by head.
+  TimePs asked_at_{-1};
+  SlotPool<Arrived> arrived_;
+  std::optional<InOrderSource<std::uint32_t>> arriving_;  ///< Slots of `arrived_`.
+};
+
+}  // namespace wharf::sim

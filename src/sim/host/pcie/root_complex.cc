@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/host/pcie/root_complex.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "base/check.h"
+
+namespace wharf::sim {
+
+namespace {
+
+IoAgentConfig agent_config(const RootComplexConfig& config) {
+  IoAgentConfig agent;
+  agent.operations = config.queue.trackers + config.queue.posted_reserve;
+  // Those that the queue works on, and as many again that are on their way home or still tracked.
+  agent.lines = 4 * agent.operations;
+  agent.credits = RootComplex::agent_credits(config);
+  agent.drops = config.drops;
+  return agent;
+}
+
+/// A read has no bytes and no operands: what lies before them is enough, and two cache lines less to touch.
+void copy_request(ordering::Request& to, const ordering::Request& from) {
+  using ordering::Request;
+  static_assert(std::is_trivially_copyable_v<Request> && std::is_standard_layout_v<Request>);
+  static_assert(offsetof(Request, bytes) < offsetof(Request, operand));
+  const bool is_read = from.kind == ordering::Kind::kRead;
+  std::memcpy(&to, &from, is_read ? offsetof(Request, bytes) : sizeof(Request));
+}
+
+}  // namespace
+
+std::uint32_t RootComplex::agent_credits(const RootComplexConfig& config) {
+  // One for each line that the queue can ask for, and as many that go home at the same time.
+  return 2 * (config.queue.trackers + config.queue.posted_reserve);
+}
+
+Result<std::unique_ptr<RootComplex>> RootComplex::create(Simulation& simulation, CoherentMemory& memory,
+                                                         AgentId agent, const CoherentConfig& config,
+                                                         std::string name) {
+  Result<ordering::Rlsq> queue = ordering::Rlsq::create(config.root_complex.queue);
+  if (!queue.ok()) return queue.error();
+  std::unique_ptr<RootComplex> made(
+      new RootComplex(simulation, memory, agent, config, std::move(queue.value())));
+  simulation.add(*made, std::move(name));
+  memory.connect(agent, *made);
+  return made;
+}
+
+RootComplex::RootComplex(Simulation& simulation, CoherentMemory& memory, AgentId agent,
+                         const CoherentConfig& config, ordering::Rlsq queue)
+    : simulation_(simulation),
+      memory_(memory),
+      config_(config.root_complex),
+      credit_limit_{config.io_link.posted_credits, config.io_link.non_posted_credits},
+      complex_(std::move(queue), IoAgent(agent, agent_config(config.root_complex))),
+      link_(config.io_link, tlp_form_of(config.root_complex.queue.design)),
+      credit_way_(config.io_link.down),
+      requests_(1024),
+      responses_(1024) {
+  for (Ring<Held>& ring : held_) ring.reserve(1024);
+  for (std::size_t flow = 0; flow < credits_.size(); ++flow) credits_[flow].reserve(credit_limit_[flow]);
+}
+
+bool RootComplex::can_submit(ordering::Kind kind) {
+  const Flow flow = flow_of(kind);
+  if (has_credit(simulation_.now(), flow)) return true;
+  if (!refused_[flow] && !credits_[flow].empty()) wake_for_credit(flow);
+  refused_[flow] = true;
+  return false;
+}
+
+/// Counts the credits that are back by now.
+bool RootComplex::has_credit(TimePs now, Flow flow) {
+  if (credit_limit_[flow] == 0) return true;
+  Ring<TimePs>& credits = credits_[flow];
+  while (!credits.empty() && credits.front() <= now) {
+    credits.pop_front();
+    --under_way_[flow];
+  }
+  return under_way_[flow] < credit_limit_[flow];
+}
+
+/// Only a device that waits for a credit hears of it.
+void RootComplex::wake_for_credit(Flow flow) {
+  simulation_.schedule(credits_[flow].front(), id(), id(), kCredit, flow);
+}
+
+void RootComplex::submit(TimePs now, const ordering::Request& request) {
+  const Flow flow = flow_of(request.kind);
+  // can_submit() has counted what is back.
+  WHARF_CHECK(credit_limit_[flow] == 0 || under_way_[flow] < credit_limit_[flow]);
+  ++under_way_[flow];
+  ++counters_.requests;
+  const TimePs arrived = link_.send_up(now, request);
+  requests_.grow(requests_.in_use() + 1);
+  const std::uint32_t slot = requests_.acquire();
+  copy_request(requests_[slot], request);
+  simulation_.schedule(arrived + config_.lookup, id(), id(), kAtQueue, slot);
+}
+
+void RootComplex::handle(const Event& event) {
+  switch (static_cast<EventKind>(event.kind)) {
+    case kAtQueue:
+      at_queue(event.time, event.argument);
+      break;
+    case kAtDevice:
+      tell_device(event.time, event.argument);
+      break;
+    case kCredit:
+      refused_[event.argument] = false;
+      device_->credits_back(event.time);
+      break;
+  }
+}
+
+/// No response is made while the device hears of one.
+void RootComplex::tell_device(TimePs now, std::uint32_t slot) {
+  device_->answered(now, responses_[slot]);
+  responses_.release(slot);
+}
+
+void RootComplex::at_queue(TimePs now, std::uint32_t slot) {
+  const Flow flow = flow_of(requests_[slot].kind);
+  const bool behind_others = !held_[flow].empty() || (flow == kNonPosted && !held_[kPosted].empty());
+  if (!behind_others && offer(now, slot)) {
+    drain(now, now);
+    return;
+  }
+  ++(flow == kPosted ? counters_.held_posted : counters_.held_non_posted);
+  if (held_[flow].full()) held_[flow].reserve(2 * held_[flow].capacity());
+  held_[flow].push_back({slot, next_number_++});
+  counters_.held_most =
+      std::max(counters_.held_most, static_cast<std::uint32_t>(held_[0].size() + held_[1].size()));
+}
+
+/// Gives a request to the queue, if it takes it.
+bool RootComplex::offer(TimePs now, std::uint32_t slot) {
+  if (!complex_.accept(requests_[slot])) return false;
+  const Flow flow = flow_of(requests_[slot].kind);
+  requests_.release(slot);
+  if (credit_limit_[flow] == 0) {
+    --under_way_[flow];
+    return true;
+  }
+  credits_[flow].push_back(now + credit_way_);
+  if (refused_[flow] && credits_[flow].size() == 1) wake_for_credit(flow);
+  return true;
+}
+
+/// What waits before the queue: writes as far as they go, and whatever is not behind a write.
+void RootComplex::retry(TimePs now) {
+  Ring<Held>& posted = held_[kPosted];
+  Ring<Held>& others = held_[kNonPosted];
+  for (;;) {
+    if (!others.empty() && (posted.empty() || others.front().number < posted.front().number)) {
+      if (offer(now, others.front().slot)) {
+        others.pop_front();
+        continue;
+      }
+    }
+    if (posted.empty() || !offer(now, posted.front().slot)) return;
+    posted.pop_front();
+  }
+}
+
+void RootComplex::receive(TimePs now, const Message& message, TimePs data_at) {
+  complex_.receive(message);
+  drain(now, data_at);
+}
+
+void RootComplex::drain(TimePs now, TimePs data_at) {
+  // After a retry there is more room only when an answer has left.
+  bool has_new_room = true;
+  for (;;) {
+    bool moved = complex_.has_message() && send_messages(now);
+    while (complex_.has_response()) {
+      // Made where it is kept until its event.
+      responses_.grow(responses_.in_use() + 1);
+      const std::uint32_t slot = responses_.acquire();
+      if (!complex_.next_response(responses_[slot])) {
+        responses_.release(slot);
+        break;
+      }
+      moved = has_new_room = true;
+      answer(now, data_at, slot);
+    }
+    if (!moved) return;
+    if (has_new_room && (!held_[kPosted].empty() || !held_[kNonPosted].empty())) retry(now);
+    has_new_room = false;
+  }
+}
+
+bool RootComplex::send_messages(TimePs now) {
+  bool moved = false;
+  for (;;) {
+    if (const Message* const request = complex_.first_request()) {
+      memory_.send(now, *request);
+      complex_.first_request_taken();
+    } else {
+      Message message;
+      if (!complex_.next_message(message)) return moved;
+      memory_.send(now, message);
+    }
+    moved = true;
+  }
+}
+
+/// The response in `slot`, which is free again when the device has it.
+void RootComplex::answer(TimePs now, TimePs data_at, std::uint32_t slot) {
+  const ordering::Response& response = responses_[slot];
+  if (response.kind == ordering::Kind::kWrite) {
+    tell_device(now, slot);
+    return;
+  }
+  ++counters_.answers;
+  // Cut through: the data may still be on their way to the queue when it acts on their header.
+  const TimePs leaves = max(now + config_.answer, answer_from_);
+  answer_from_ = leaves + config_.spacing;
+  const TimePs arrived = link_.send_down(now, leaves, response);
+  const TimePs complete = max(arrived, data_at + config_.answer + link_.way_down());
+  simulation_.schedule(complete, id(), id(), kAtDevice, slot);
+}
+
+void RootComplex::describe_waiting(std::vector<std::string>& lines) const {
+  complex_.who_waits(lines);
+  const std::size_t held = held_[0].size() + held_[1].size();
+  if (held > 0) lines.push_back(std::to_string(held) + " requests wait before the queue");
+}
+
+}  // namespace wharf::sim

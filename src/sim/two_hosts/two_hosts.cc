@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/two_hosts/two_hosts.h"
+
+namespace wharf::sim {
+
+Result<std::unique_ptr<TwoHosts>> TwoHosts::create(const TwoHostsConfig& config) {
+  WHARF_TRY(validate(config.link));
+  WorldConfig world;
+  HostGroup group;
+  group.count = 2;
+  group.host = config.host;
+  group.engine = {.stack = config.stack,
+                  .attachment = config.attachment,
+                  .submission = config.submission,
+                  .ub = config.ub,
+                  .roce = config.roce,
+                  .uet = config.uet};
+  world.groups.push_back(std::move(group));
+  world.topology = back_to_back({.rate = config.link.rate, .delay = config.link.delay});
+  world.fabric.profiles = {PortProfile::single_queue()};
+  world.fabric.draws_per_fault = true;
+  world.fabric.rounding = config.host.time.rounding;
+  if (config.link.faults.any()) world.fabric.faults = {config.link.faults};
+  world.link = config.link;
+  world.seed = config.seed;
+  world.in_time_order = config.in_time_order;
+  world.attribution = config.attribution;
+  world.record_limit = config.record_limit;
+  world.record_reserve = config.record_reserve;
+  auto made = World::create(std::move(world));
+  if (!made) return made.error();
+  return std::unique_ptr<TwoHosts>(new TwoHosts(*std::move(made)));
+}
+
+}  // namespace wharf::sim
