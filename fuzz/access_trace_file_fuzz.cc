@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feeds bytes to the reader of binary traces. Checksums would stop nearly every mutation at the door, so they
 // are made right first: what is behind them is refused or read, and is what the header promises.
-// LINK: wharf_sim_host z
+// LINK: wharf_sim_host_replay z
 #include <zlib.h>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feeds bytes to the reader of text traces: it refuses or reads, gives only whole records, and the size of
 // the batches that the caller asks for changes nothing.
-// LINK: wharf_sim_host
+// LINK: wharf_sim_host_replay
 #include <cstddef>
 #include <cstdint>
 #include <span>

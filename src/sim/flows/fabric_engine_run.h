@@ -4,8 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +18,7 @@
 #include "sim/fabric/packet_host.h"
 #include "sim/flows/engine_endpoint.h"
 #include "sim/flows/fabric_run.h"
+#include "sim/flows/flow_connections.h"
 #include "sim/flows/stall_watch.h"
 
 namespace wharf::sim {
@@ -31,8 +30,8 @@ Result<FabricReport> run_ub_flows(const Topology&, const workload::FlowList&, co
 Result<FabricReport> run_roce_flows(const Topology&, const workload::FlowList&, const FabricRunConfig&,
                                     const FabricRunOptions&);
 
-/// `Protocol` has: Engine; Prefetch; kName; kQueuePerPeer (a queue serves one peer); kInlineData;
-/// make(config, host, payloads, arena) -> Result<unique_ptr<Engine>>; count(engine, totals).
+/// `Protocol` has: Engine; Prefetch; kProtocol; make(config, host, payloads, arena) -> Result<Engine>;
+/// count(engine, totals).
 template <typename Protocol>
 class FabricEngineRun {
  public:
@@ -46,7 +45,7 @@ class FabricEngineRun {
         names_(topology, config.switch_names),
         run_(flows, topology.host_count()) {
     run_.memory_base = kMemoryBase;
-    run_.inline_data = Protocol::kInlineData;
+    run_.inline_data = flow_rules(Protocol::kProtocol).inline_data;
     if (!config.observation.flows.empty()) {
       watch_.emplace(flows, config.observation.flows, topology.host_count());
       run_.watch = &*watch_;
@@ -74,11 +73,9 @@ class FabricEngineRun {
                       config_.charge, context);
         },
         config_.threads);
-    connect_triggers(fabric);
+    remote_ = listen_for_triggers(run_, fabric);
     WHARF_TRY(connect(fabric));
-    for (std::uint32_t i = 0; i < flows().size(); ++i) {
-      if (flows()[i].trigger == workload::kNoTrigger) run_.wait(flows()[i].source, {flows()[i].start, i});
-    }
+    start_flows(run_);
     fabric.wake_hosts();
 
     auto captures = PortCaptures::open(config_.captures, names_);
@@ -116,111 +113,11 @@ class FabricEngineRun {
     return fabric;
   }
 
-  /// Every partition hears what activates triggers that reach from host to host.
-  void connect_triggers(Fabric<Host>& fabric) {
-    if (run_.triggers.stays_on_hosts()) return;
-    for (std::uint32_t i = 0; i < fabric.partition_count(); ++i) {
-      std::vector<bool> own(topology_.host_count());
-      for (NodeId host = 0; host < topology_.host_count(); ++host) own[host] = fabric.partition_of(host) == i;
-      PacketContext& context = fabric.context(i);
-      remote_.push_back(std::make_unique<RemoteTriggers>(run_, context, std::move(own)));
-      context.listener = remote_.back().get();
-    }
-  }
-
-  /// Queues, segments and peers for every pair that talks.
+  /// Queues, memory and peers for every pair that talks.
   Result<void> connect(Fabric<Host>& fabric) {
-    const std::uint32_t hosts = topology_.host_count();
-    struct Pair {
-      std::uint32_t sends = 0;
-      std::uint32_t receives = 0;
-      engine::QueueId queue = 0;
-      engine::QueueId far_queue = 0;
-      verbs::PeerId peer = verbs::kNoPeer;
-    };
-    const auto pair_of = [](const workload::Flow& flow) {
-      return std::uint64_t{flow.source} << 32U | flow.destination;
-    };
-    std::map<std::uint64_t, Pair> pairs;
-    std::vector<std::uint32_t> sends(hosts, 0);
-    std::vector<std::uint32_t> receives(hosts, 0);
-    std::vector<std::uint64_t> largest(hosts, 1);
-    for (const workload::Flow& flow : flows()) {
-      Pair& pair = pairs[pair_of(flow)];
-      ++sends[flow.source];
-      ++pair.sends;
-      if (flow.verb == verbs::Verb::kSend) {
-        ++receives[flow.destination];
-        ++pair.receives;
-      }
-      for (const std::uint32_t host : {flow.source, flow.destination})
-        largest[host] = std::max(largest[host], flow.bytes);
-    }
-    std::vector<verbs::SegmentToken> tokens(hosts);
-    for (NodeId host = 0; host < hosts; ++host) {
-      if (sends[host] == 0 && largest[host] == 1) continue;
-      const auto token =
-          engine(fabric, host)
-              .register_segment(kTimeZero, {.base = kMemoryBase, .length = std::bit_ceil(largest[host])});
-      if (!token) return token.error();
-      tokens[host] = *token;
-    }
-    // In the order of the list, so that queue numbers do not depend on anything else.
-    std::vector<engine::QueueId> queues(hosts, kNoQueue);
-    const auto make_queue = [&](NodeId host, std::uint32_t sent,
-                                std::uint32_t received) -> Result<engine::QueueId> {
-      engine::QueueConfig depth;
-      depth.send_depth = std::clamp(std::bit_ceil(sent), 1U, kDepthMax);
-      depth.receive_depth = std::clamp(std::bit_ceil(received), 1U, kDepthMax);
-      if (depth.receive_depth < received)
-        return input_error(fmt::format("{}: host {} is sent {} messages, expected at most {}",
-                                       run_.list->name, host, received, kDepthMax));
-      const auto queue = engine(fabric, host).create_queue(kTimeZero, depth);
-      if (queue) queues[host] = *queue;
-      return queue;
-    };
-    // A queue of the host's own for the pair, or the one that serves all its peers.
-    const auto queue_of = [&](NodeId host, std::uint32_t sent, std::uint32_t received) {
-      if (Protocol::kQueuePerPeer) return make_queue(host, sent, received);
-      if (queues[host] != kNoQueue) return Result<engine::QueueId>(queues[host]);
-      return make_queue(host, sends[host], receives[host]);
-    };
-    for (std::uint32_t i = 0; i < flows().size(); ++i) {
-      const workload::Flow& flow = flows()[i];
-      Pair& pair = pairs[pair_of(flow)];
-      if (pair.peer == verbs::kNoPeer) {
-        const auto near = queue_of(flow.source, pair.sends, 0);
-        if (!near) return near.error();
-        const auto far = queue_of(flow.destination, 0, pair.receives);
-        if (!far) return far.error();
-        pair.queue = *near;
-        pair.far_queue = *far;
-        const auto near_blob = engine(fabric, flow.source).export_queue(pair.queue);
-        const auto far_blob = engine(fabric, flow.destination).export_queue(pair.far_queue);
-        if (!near_blob || !far_blob) return (near_blob ? far_blob : near_blob).error();
-        const auto peer = engine(fabric, flow.source).connect(kTimeZero, pair.queue, *far_blob);
-        if (!peer) return peer.error();
-        pair.peer = *peer;
-        if (Protocol::kBothConnect) {
-          const auto back = engine(fabric, flow.destination).connect(kTimeZero, pair.far_queue, *near_blob);
-          if (!back) return back.error();
-        }
-      }
-      run_.requests[i] = {pair.queue, pair.peer, tokens[flow.destination]};
-      if (flow.verb == verbs::Verb::kSend) {
-        verbs::ReceiveRequest receive;
-        receive.id = i;
-        receive.local_count = 1;
-        receive.local[0] = {kMemoryBase,
-                            static_cast<std::uint32_t>(std::bit_ceil(largest[flow.destination]))};
-        if (engine(fabric, flow.destination).post_receive(kTimeZero, pair.far_queue, receive) !=
-            engine::PostStatus::kOk) {
-          return input_error(fmt::format("{}: {} takes no receive for flow {}, expected fewer sends",
-                                         run_.list->name, Protocol::kName, flow.id));
-        }
-      }
-    }
-    return {};
+    return connect_flows(run_, flow_rules(Protocol::kProtocol), [&](NodeId host) {
+      return std::make_unique<EngineFlowEnd<Engine>>(engine(fabric, host), kMemoryBase);
+    });
   }
 
   FabricOutcome drive(Fabric<Host>& fabric, PortCaptures& captures, const FabricRunOptions& options) {
@@ -343,9 +240,6 @@ class FabricEngineRun {
     if (!waits.empty()) text += "; " + waits.front();
     return text;
   }
-
-  static constexpr engine::QueueId kNoQueue = 0xffff'ffff;
-  static constexpr std::uint32_t kDepthMax = 65536;
 
   const Topology& topology_;
   const FabricRunConfig& config_;

@@ -9,10 +9,7 @@ namespace {
 struct RoceProtocol {
   using Engine = roce::RoceEngine;
   using Prefetch = NoPrefetch;
-  static constexpr std::string_view kName = "RoCEv2";
-  static constexpr bool kQueuePerPeer = true;
-  static constexpr bool kBothConnect = true;
-  static constexpr bool kInlineData = false;
+  static constexpr wire::Protocol kProtocol = wire::Protocol::kRoce;
 
   static Result<Engine> make(const FabricRunConfig& config, NodeId host, wire::PayloadPool& payloads,
                              Arena& arena) {

@@ -9,10 +9,7 @@ namespace {
 struct UbProtocol {
   using Engine = ub::UbEngine;
   using Prefetch = NoPrefetch;
-  static constexpr std::string_view kName = "Unified Bus";
-  static constexpr bool kQueuePerPeer = true;
-  static constexpr bool kBothConnect = true;
-  static constexpr bool kInlineData = false;
+  static constexpr wire::Protocol kProtocol = wire::Protocol::kUb;
 
   static Result<Engine> make(const FabricRunConfig& config, NodeId host, wire::PayloadPool& payloads,
                              Arena& arena) {

@@ -10,10 +10,7 @@ namespace {
 struct UetProtocol {
   using Engine = uet::UetEngine;
   using Prefetch = uet::Prefetch;
-  static constexpr std::string_view kName = "Ultra Ethernet";
-  static constexpr bool kQueuePerPeer = false;
-  static constexpr bool kBothConnect = false;
-  static constexpr bool kInlineData = true;
+  static constexpr wire::Protocol kProtocol = wire::Protocol::kUet;
 
   Result<Engine> make(const FabricRunConfig& config, NodeId host, wire::PayloadPool& payloads, Arena& arena) {
     if (shared == nullptr) {

@@ -67,11 +67,22 @@ struct FlowRun {
     engine::QueueId queue = 0;
     verbs::PeerId peer = verbs::kNoPeer;
     verbs::SegmentToken token{};
+    std::uint64_t base = 0;  ///< Of the peer's memory.
   };
 
   void wait(std::uint32_t host, Waiting one) {
+    if (stopped) return;
     hosts[host].waiting.push_back(one);
     std::push_heap(hosts[host].waiting.begin(), hosts[host].waiting.end(), std::greater<>());
+  }
+
+  /// Between runs: flows that have not started never will.
+  void stop() {
+    stopped = true;
+    for (Host& host : hosts) {
+      host.waiting.clear();
+      host.held.clear();
+    }
   }
 
   const workload::FlowList* list;
@@ -79,8 +90,10 @@ struct FlowRun {
   std::vector<FlowRecord> records;
   std::vector<Request> requests;
   std::vector<Host> hosts;
-  std::uint64_t memory_base = 0;          ///< Where flows read from and write to, at every host.
-  bool inline_data = false;               ///< The engine takes described data with the request.
+  std::uint64_t memory_base = 0;  ///< Where flows read from and write to, at their source.
+  bool inline_data = false;       ///< The engine takes described data with the request.
+  bool awaited = true;            ///< The run is about them: it ends when they have ended.
+  bool stopped = false;
   FlowWatch* watch = nullptr;             ///< Of chosen flows, if there are any.
   std::vector<std::uint64_t> to_receive;  ///< By flow, bytes; only when triggers wait for receipts.
 };
@@ -137,7 +150,7 @@ class FlowDriver {
     WHARF_CHECK(record.end == kNever);
     record.end = now;
     record.status = completion.status;
-    ++context_->finished;
+    if (run_->awaited) ++context_->finished;
     release_held(now, engine);
     if (!completion.ok()) return;  // What waits for it has no data to go on with.
     activate(now, flow, workload::FlowEvent::kFinished);
@@ -229,7 +242,7 @@ class FlowDriver {
     request.verb = what.verb;
     request.peer = how.peer;
     request.length = static_cast<std::uint32_t>(what.bytes);
-    request.remote = {run_->memory_base, how.token};
+    request.remote = {how.base, how.token};
     if (run_->inline_data && verbs::carries_payload(what.verb)) {
       request.inline_data = wire::pattern_payload(host_, run_->memory_base, request.length);
     } else {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -17,6 +18,7 @@
 #include "sim/fabric/packet_host.h"
 #include "sim/world/full_host.h"
 #include "sim/world/ordered_sink.h"
+#include "sim/world/thin_host.h"
 
 namespace wharf::sim {
 namespace {
@@ -25,6 +27,8 @@ using WorldFabric = Fabric<PacketHost<WorldEndpointHandle>>;
 
 /// How far a run goes before sinks are fed.
 constexpr TimePs kSinkSlice = microseconds(5);
+/// Where flows find the memory of thin hosts.
+constexpr std::uint64_t kThinMemory = 1U << 20U;
 
 /// Refuses a region that the machine that simulates does not give, now that it is about to be asked for.
 /// Each is judged for itself: what is not touched is not backed, so that regions that exceed the machine's
@@ -46,6 +50,35 @@ PacketCharge charge_of(const LinkConfig& link) {
           .nominal_response_bytes = link.nominal_response_bytes};
 }
 
+/// Where a flow of the background ends in a full host: real memory, a queue of the NIC's.
+class FullFlowEnd final : public FlowEnd {
+ public:
+  explicit FullFlowEnd(Host& host) : host_(host) {}
+
+  Result<engine::QueueId> create_queue(const engine::QueueConfig& config) override {
+    return host_.create_queue(std::max(config.send_depth, config.receive_depth));
+  }
+  Result<engine::ExchangeBlob> export_queue(engine::QueueId queue) override {
+    return host_.nic().export_queue(queue);
+  }
+  Result<engine::PeerId> connect(engine::QueueId queue, std::span<const std::byte> blob) override {
+    return host_.nic().connect(queue, blob);
+  }
+  /// Nobody is there to take a message: check_background() lets none come.
+  engine::PostStatus post_receive(engine::QueueId, const verbs::ReceiveRequest&) override {
+    return engine::PostStatus::kUnsupported;
+  }
+  Result<Memory> expose(std::uint64_t length) override {
+    WHARF_TRY(require_obtainable(Bytes{length}));
+    auto segment = host_.expose({.base = host_.memory().allocate(Bytes{length}), .length = length});
+    if (!segment) return segment.error();
+    return Memory{segment->base, segment->token};
+  }
+
+ private:
+  Host& host_;
+};
+
 /// In the place of a host that could not be made.
 class NoHost final : public WorldEndpoint {
  public:
@@ -59,22 +92,67 @@ class NoHost final : public WorldEndpoint {
 struct World::Parts {
   explicit Parts(WorldConfig chosen) : config(std::move(chosen)) {}
 
-  std::uint32_t count() const { return static_cast<std::uint32_t>(hosts.size()); }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(groups.size()); }
   /// Programs end the run at once where hosts are joined without a switch: no thread comes between.
   bool exact_end() const { return config.topology.switch_count() == 0; }
 
   /// When the last program ended, with an exact end.
   TimePs halted_at() const {
-    for (const FullHost* full : hosts) {
-      if (full->halted()) return full->now();
+    for (const FullHost* one : full) {
+      if (one->halted()) return one->now();
     }
     return now;
+  }
+
+  const HostGroup& group(std::size_t host) const { return config.groups[groups[host]]; }
+
+  /// Refuses flows that no host of theirs can send or take.
+  Result<void> check_background() const {
+    const workload::FlowList& list = config.background;
+    for (const workload::Flow& flow : list.flows) {
+      const auto refuse = [&](std::string_view what) {
+        return input_error(fmt::format("{}: flow {} ({}->{}) {}", list.place_of(flow), flow.id, flow.source,
+                                       flow.destination, what));
+      };
+      if (std::max(flow.source, flow.destination) >= count())
+        return refuse(fmt::format("names a host beyond the {} of the topology", count()));
+      if (!group(flow.source).thin)
+        return refuse("starts at a host that runs programs, expected one that makes traffic alone");
+      if (flow.verb == verbs::Verb::kSend && !group(flow.destination).thin)
+        return refuse(
+            "is a send to a host that runs programs, which takes no messages; expected a write or a read");
+      for (const std::uint32_t host : {flow.source, flow.destination}) {
+        if (protocol_of(group(host).engine.stack) !=
+            protocol_of(group(list.flows.front().source).engine.stack))
+          return refuse("joins hosts of different protocols, expected one protocol for all flows");
+      }
+    }
+    return workload::check_startable(list);
+  }
+
+  Result<void> connect_background() {
+    if (config.background.flows.empty()) return {};
+    // All of them speak the protocol of the first.
+    const std::uint32_t first = config.background.flows.front().source;
+    const FlowRules& rules = flow_rules(protocol_of(group(first).engine.stack));
+    background->inline_data = rules.inline_data;
+    listeners = listen_for_triggers(*background, *fabric);
+    WHARF_TRY(connect_flows(*background, rules, [&](NodeId host) -> std::unique_ptr<FlowEnd> {
+      if (thin[host] != nullptr) return thin[host]->end();
+      return std::make_unique<FullFlowEnd>(hosts[host]->host());
+    }));
+    start_flows(*background);
+    return {};
   }
 
   WorldConfig config;
   std::vector<std::uint32_t> groups;  ///< By host.
   ProgramTally tally;                 ///< Of all hosts, with an exact end.
-  std::vector<FullHost*> hosts;
+  std::vector<FullHost*> hosts;       ///< By host; null where it is thin.
+  std::vector<FullHost*> full;        ///< All that there are.
+  std::vector<ThinHost*> thin;        ///< By host, likewise.
+  std::optional<FlowRun> background;
+  std::vector<std::unique_ptr<RemoteTriggers>> listeners;
   std::unique_ptr<WorldFabric> fabric;
   std::unique_ptr<OrderedSink> sink;
   std::unique_ptr<trace::Tracer> link_tracer;
@@ -86,49 +164,81 @@ struct World::Parts {
 World::World(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 World::~World() = default;
 
+/// Makes the hosts of a world, one after the other, and keeps the first error.
+class HostMaker {
+ public:
+  explicit HostMaker(World::Parts& parts) : parts_(parts) {}
+
+  std::unique_ptr<WorldEndpoint> operator()(std::uint32_t number, PacketContext& context) {
+    parts_.hosts.push_back(nullptr);
+    parts_.thin.push_back(nullptr);
+    if (outcome_.ok()) {
+      auto made = parts_.config.groups[parts_.groups[number]].thin ? make_thin(number, context)
+                                                                   : make_full(number, context);
+      if (made.ok()) return *std::move(made);
+      outcome_ = made.error();
+    }
+    return std::make_unique<NoHost>();
+  }
+  const Result<void>& outcome() const { return outcome_; }
+
+ private:
+  using Made = Result<std::unique_ptr<WorldEndpoint>>;
+
+  Made make_full(std::uint32_t number, PacketContext& context) {
+    const WorldConfig& config = parts_.config;
+    const HostGroup& group = config.groups[parts_.groups[number]];
+    auto full = FullHost::create(
+        group.host,
+        {number, context, config.seed, config.attribution, config.record_limit, config.record_reserve,
+         parts_.exact_end() ? ProgramEnd{&parts_.tally, &context.halted} : ProgramEnd{}});
+    if (!full) return full.error();
+    WHARF_TRY(install_engine(**full, group.host, group.engine, number, parts_.count(), config.seed));
+    WHARF_TRY((*full)->attach());
+    parts_.hosts.back() = full->get();
+    parts_.full.push_back(full->get());
+    return std::unique_ptr<WorldEndpoint>(*std::move(full));
+  }
+
+  Made make_thin(std::uint32_t number, PacketContext& context) {
+    const WorldConfig& config = parts_.config;
+    auto thin = ThinHost::create(config.groups[parts_.groups[number]].engine, number, parts_.count(),
+                                 config.seed, *parts_.background, context);
+    if (!thin) return thin.error();
+    parts_.thin.back() = thin->get();
+    return std::unique_ptr<WorldEndpoint>(*std::move(thin));
+  }
+
+  World::Parts& parts_;
+  Result<void> outcome_;
+};
+
 Result<std::unique_ptr<World>> World::create(WorldConfig config) {
   auto parts = std::make_unique<Parts>(std::move(config));
   WorldConfig& own = parts->config;
   for (std::uint32_t group = 0; group < own.groups.size(); ++group)
     parts->groups.insert(parts->groups.end(), own.groups[group].count, group);
   WHARF_CHECK(parts->groups.size() == own.topology.host_count());
-  const bool exact = parts->exact_end();
+  WHARF_TRY(parts->check_background());
   own.fabric.traced = own.attribution;
   own.fabric.paced_hosts = true;
   own.fabric.seed = own.seed;
   own.fabric.turns = !own.in_time_order;
-  Result<void> outcome;
+  parts->background.emplace(own.background, parts->count());
+  parts->background->memory_base = kThinMemory;
+  parts->background->awaited = false;
+  HostMaker maker(*parts);
   parts->fabric = std::make_unique<WorldFabric>(
       own.topology, own.fabric,
       [&](NodeId number, PacketContext& context) {
         context.wire = own.link.wire;
         context.wire_options = own.link.wire_options;
-        const HostGroup& group = own.groups[parts->groups[number]];
-        const auto make = [&]() -> Result<std::unique_ptr<FullHost>> {
-          auto full = FullHost::create(
-              group.host, {number, context, own.seed, own.attribution, own.record_limit, own.record_reserve,
-                           exact ? ProgramEnd{&parts->tally, &context.halted} : ProgramEnd{}});
-          if (!full) return full;
-          WHARF_TRY(
-              install_engine(**full, group.host, group.engine, number, own.topology.host_count(), own.seed));
-          WHARF_TRY((*full)->attach());
-          return full;
-        };
-        std::unique_ptr<WorldEndpoint> endpoint = std::make_unique<NoHost>();
-        if (outcome.ok()) {
-          auto made = make();
-          if (made.ok()) {
-            parts->hosts.push_back(made->get());
-            endpoint = *std::move(made);
-          } else {
-            outcome = made.error();
-          }
-        }
-        return PacketHost<WorldEndpointHandle>(WorldEndpointHandle(std::move(endpoint)), charge_of(own.link),
-                                               context);
+        return PacketHost<WorldEndpointHandle>(WorldEndpointHandle(maker(number, context)),
+                                               charge_of(own.link), context);
       },
-      exact || own.in_time_order ? 1U : own.threads);
-  if (!outcome) return outcome.error();
+      parts->exact_end() || own.in_time_order ? 1U : own.threads);
+  WHARF_TRY(maker.outcome());
+  WHARF_TRY(parts->connect_background());
   return std::unique_ptr<World>(new World(std::move(parts)));
 }
 
@@ -196,7 +306,7 @@ Result<RemotePair> World::connect(std::size_t near, std::size_t far, const verbs
 // --- Running
 
 bool World::programs_ended() const {
-  return std::all_of(parts_->hosts.begin(), parts_->hosts.end(),
+  return std::all_of(parts_->full.begin(), parts_->full.end(),
                      [](FullHost* full) { return full->programs_running() == 0; });
 }
 
@@ -205,7 +315,7 @@ RunResult World::run(TimePs limit) {
   own.log.reset();
   const std::uint64_t before = events_executed();
   std::uint64_t waited_for = 0;
-  for (FullHost* full : own.hosts) waited_for += full->begin_run() ? 1U : 0U;
+  for (FullHost* full : own.full) waited_for += full->begin_run() ? 1U : 0U;
   for (std::uint32_t i = 0; i < own.fabric->partition_count(); ++i) own.fabric->context(i).halted = false;
   own.fabric->wake_hosts();
   // To the limit and what happens at it.
@@ -218,7 +328,7 @@ RunResult World::run(TimePs limit) {
     if (own.sink != nullptr) own.sink->flush();
   }
   TimePs last;
-  for (FullHost* full : own.hosts) last = max(last, full->simulation().now());
+  for (FullHost* full : own.full) last = max(last, full->simulation().now());
   RunResult result{.end = RunEnd::kDrained, .events = events_executed() - before};
   if (outcome == FabricEnd::kFinished) {
     result.end = RunEnd::kStopped;
@@ -229,23 +339,27 @@ RunResult World::run(TimePs limit) {
   } else {
     own.now = max(own.now, last);
   }
-  for (FullHost* full : own.hosts) {
+  for (FullHost* full : own.full) {
     if (full->simulation().next_time() >= own.now) full->simulation().skip_to(own.now);
   }
   return result;
 }
 
+void World::stop_background() { parts_->background->stop(); }
+const std::vector<FlowRecord>& World::background_records() const { return parts_->background->records; }
+const workload::FlowList& World::background() const { return parts_->config.background; }
+
 TimePs World::now() const { return parts_->now; }
 
 std::uint64_t World::events_executed() const {
   std::uint64_t sum = parts_->fabric->counters().events;
-  for (const FullHost* full : parts_->hosts) sum += full->events_executed();
+  for (const FullHost* full : parts_->full) sum += full->events_executed();
   return sum;
 }
 
 std::uint64_t World::fingerprint() const {
   Fingerprint all;
-  for (const FullHost* full : parts_->hosts) all.add(full->fingerprint());
+  for (const FullHost* full : parts_->full) all.add(full->fingerprint());
   all.add(parts_->fabric->counters().history);
   return all.value();
 }
@@ -256,7 +370,7 @@ void World::attach(trace::Sink& sink, std::uint32_t mask) {
   Parts& own = *parts_;
   WHARF_CHECK(own.fabric->partition_count() == 1 && own.sink == nullptr);
   own.sink = std::make_unique<OrderedSink>(sink, mask, own.fabric->context(0).payloads);
-  for (FullHost* full : own.hosts) own.sink->add(full->tracer(), full->simulation().moment());
+  for (FullHost* full : own.full) own.sink->add(full->tracer(), full->simulation().moment());
   own.link_tracer = std::make_unique<trace::Tracer>();
   own.sink->add(*own.link_tracer, own.fabric->moment());
   own.fabric->context(0).tracer = own.link_tracer.get();
@@ -279,7 +393,7 @@ const OperationLog& World::log() {
   Parts& own = *parts_;
   if (own.log == nullptr) {
     std::vector<const OperationLog*> logs;
-    for (FullHost* full : own.hosts) logs.push_back(&full->log());
+    for (FullHost* full : own.full) logs.push_back(&full->log());
     own.log = std::make_unique<OperationLog>(OperationLog::merge(logs, own.config.record_limit));
   }
   return *own.log;
@@ -298,8 +412,8 @@ LinkReport World::link(PortId direction) const {
 
 std::vector<std::string> World::describe_waiting() {
   std::vector<std::string> lines;
-  for (FullHost* full : parts_->hosts) full->describe_waiting(lines);
-  for (FullHost* full : parts_->hosts) {
+  for (FullHost* full : parts_->full) full->describe_waiting(lines);
+  for (FullHost* full : parts_->full) {
     for (std::string& line : full->simulation().stall_report().waiting) lines.push_back(std::move(line));
   }
   return lines;

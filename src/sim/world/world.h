@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A world: full hosts at the ports of a topology, and programs on them. Two hosts on a wire are the world
-// whose topology is back_to_back.
+// A world: full hosts at the ports of a topology, and programs on them; thin hosts may make traffic beside.
+// Two hosts on a wire are the world whose topology is back_to_back.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,14 @@
 #include "sim/fabric/link_config.h"
 #include "sim/fabric/port.h"
 #include "sim/fabric/topology.h"
+#include "sim/flows/flow_driver.h"
 #include "sim/host/core/operation_log.h"
 #include "sim/host/host.h"
 #include "sim/kernel/simulation.h"
 #include "sim/world/host_engine.h"
 #include "trace/attribution.h"
 #include "trace/tracer.h"
+#include "workload/flow_list.h"
 
 namespace wharf::sim {
 
@@ -29,11 +31,14 @@ struct HostGroup {
   std::uint32_t count = 1;
   HostConfig host;
   HostEngine engine;
+  bool thin = false;  ///< They run no programs and have no inside: their engines alone make traffic.
 };
 
 /// What to build.
 struct WorldConfig {
   std::vector<HostGroup> groups;  ///< Hosts are numbered through; together as many as the topology has.
+  /// Flows beside the programs. They start at thin hosts, and end anywhere; no program waits for them.
+  workload::FlowList background;
   Topology topology;
   FabricConfig fabric;
   LinkConfig
@@ -73,6 +78,8 @@ class World {
   ~World();
 
   std::uint32_t host_count() const;
+  bool is_thin(std::size_t index) const { return group_of(index).thin; }
+  /// Host `index`, which is not thin; so below.
   Host& host(std::size_t index);
   /// The engine of host `index`: the one that its stack has, the others null.
   ub::UbEngine* ub_engine(std::size_t index);
@@ -101,6 +108,11 @@ class World {
   RunResult run(TimePs limit = kNever);
   RunResult settle() { return run(kNever); }
   bool programs_ended() const;
+  /// Flows of the background that have not started never will.
+  void stop_background();
+  /// What became of the flows of the background, in the order of WorldConfig::background.
+  const std::vector<FlowRecord>& background_records() const;
+  const workload::FlowList& background() const;
 
   /// Where the run stands: at the end of the last program, at the limit, or at the last event.
   TimePs now() const;
@@ -128,6 +140,7 @@ class World {
 
  private:
   struct Parts;
+  friend class HostMaker;
   explicit World(std::unique_ptr<Parts> parts);
 
   std::unique_ptr<Parts> parts_;

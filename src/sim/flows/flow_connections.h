@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queues, memory and peers for every pair of hosts that a list of flows joins.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/contract.h"
+#include "sim/fabric/topology.h"
+#include "sim/flows/flow_driver.h"
+#include "wire/packet.h"
+
+namespace wharf::sim {
+
+/// How flows use the engines of a protocol.
+struct FlowRules {
+  std::string_view name;        ///< For messages.
+  bool queue_per_pair = false;  ///< A queue of its own for each pair of hosts; else one serves all its peers.
+  bool both_connect = false;    ///< Packets flow when both ends have connected.
+  bool inline_data = false;     ///< The engine takes described data with the request.
+};
+const FlowRules& flow_rules(wire::Protocol protocol);
+
+/// Where a flow begins or ends, while it is being connected.
+class FlowEnd {
+ public:
+  virtual ~FlowEnd() = default;
+  virtual Result<engine::QueueId> create_queue(const engine::QueueConfig& config) = 0;
+  virtual Result<engine::ExchangeBlob> export_queue(engine::QueueId queue) = 0;
+  virtual Result<engine::PeerId> connect(engine::QueueId queue, std::span<const std::byte> blob) = 0;
+  virtual engine::PostStatus post_receive(engine::QueueId queue, const verbs::ReceiveRequest& request) = 0;
+  /// Memory of `length` bytes that flows read and write.
+  struct Memory {
+    std::uint64_t base = 0;
+    verbs::SegmentToken token{};
+  };
+  virtual Result<Memory> expose(std::uint64_t length) = 0;
+};
+
+/// The end of an engine whose memory is described: flows find it at `base`.
+template <engine::Engine E>
+class EngineFlowEnd final : public FlowEnd {
+ public:
+  EngineFlowEnd(E& engine, std::uint64_t base) : engine_(engine), base_(base) {}
+
+  Result<engine::QueueId> create_queue(const engine::QueueConfig& config) override {
+    return engine_.create_queue(kTimeZero, config);
+  }
+  Result<engine::ExchangeBlob> export_queue(engine::QueueId queue) override {
+    return engine_.export_queue(queue);
+  }
+  Result<engine::PeerId> connect(engine::QueueId queue, std::span<const std::byte> blob) override {
+    return engine_.connect(kTimeZero, queue, blob);
+  }
+  engine::PostStatus post_receive(engine::QueueId queue, const verbs::ReceiveRequest& request) override {
+    return engine_.post_receive(kTimeZero, queue, request);
+  }
+  Result<Memory> expose(std::uint64_t length) override {
+    const auto token = engine_.register_segment(kTimeZero, {.base = base_, .length = length});
+    if (!token) return token.error();
+    return Memory{base_, *token};
+  }
+
+ private:
+  E& engine_;
+  std::uint64_t base_;
+};
+
+/// Connects every pair that talks and fills in `run.requests`, in the order of the list, so that queue
+/// numbers depend on nothing else. `end(host)` is asked once per host. Refuses what the engines refuse.
+Result<void> connect_flows(FlowRun& run, const FlowRules& rules,
+                           const std::function<std::unique_ptr<FlowEnd>(NodeId)>& end);
+
+/// Every partition of `fabric` hears what activates triggers that reach from host to host. Empty where none
+/// does; else it outlives the run.
+template <typename Fabric>
+std::vector<std::unique_ptr<RemoteTriggers>> listen_for_triggers(FlowRun& run, Fabric& fabric) {
+  std::vector<std::unique_ptr<RemoteTriggers>> listeners;
+  if (run.triggers.stays_on_hosts()) return listeners;
+  const auto hosts = static_cast<NodeId>(run.hosts.size());
+  for (std::uint32_t i = 0; i < fabric.partition_count(); ++i) {
+    std::vector<bool> own(hosts);
+    for (NodeId host = 0; host < hosts; ++host) own[host] = fabric.partition_of(host) == i;
+    auto& context = fabric.context(i);
+    listeners.push_back(std::make_unique<RemoteTriggers>(run, context, std::move(own)));
+    context.listener = listeners.back().get();
+  }
+  return listeners;
+}
+
+/// Flows that wait for nothing but their time are handed to their sources.
+void start_flows(FlowRun& run);
+
+}  // namespace wharf::sim

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/world/thin_host.h"
+
+#include <utility>
+
+#include "base/arena.h"
+#include "engine/roce/roce_engine.h"
+#include "engine/ub/ub_engine.h"
+#include "engine/uet/uet_engine.h"
+#include "sim/flows/engine_endpoint.h"
+
+namespace wharf::sim {
+namespace {
+
+template <engine::Engine E>
+class EngineThinHost final : public ThinHost {
+ public:
+  EngineThinHost(std::uint32_t number, std::unique_ptr<Arena> arena, E engine, FlowRun& run,
+                 PacketContext& context)
+      : arena_(std::move(arena)),
+        base_(run.memory_base),
+        endpoint_(number, std::move(engine), FlowDriver(run, context, number), context.payloads) {
+    note_deadline();
+  }
+
+  bool transmit(TimePs now, std::uint32_t port, wire::TrafficClassMask allowed,
+                wire::Packet& packet) override {
+    const bool given = endpoint_.transmit(now, port, allowed, packet);
+    whole_at_ = now;
+    note_deadline();
+    return given;
+  }
+  void receive(TimePs now, std::uint32_t port, const wire::Packet& packet) override {
+    endpoint_.receive(now, port, packet);
+    note_deadline();
+  }
+  void expire(TimePs now) override {
+    endpoint_.expire(now);
+    note_deadline();
+  }
+  void refresh() override {
+    endpoint_.refresh();
+    note_deadline();
+  }
+  void sample(TimePs now) override { endpoint_.sample(now); }
+  std::unique_ptr<FlowEnd> end() override {
+    return std::make_unique<EngineFlowEnd<E>>(endpoint_.engine(), base_);
+  }
+
+ private:
+  void note_deadline() { deadline_ = endpoint_.deadline(); }
+
+  std::unique_ptr<Arena> arena_;
+  std::uint64_t base_;
+  EngineEndpoint<E, FlowDriver> endpoint_;
+};
+
+template <engine::Engine E>
+Result<std::unique_ptr<ThinHost>> make(std::uint32_t number, std::unique_ptr<Arena> arena, Result<E> engine,
+                                       FlowRun& run, PacketContext& context) {
+  if (!engine) return engine.error();
+  return std::unique_ptr<ThinHost>(
+      std::make_unique<EngineThinHost<E>>(number, std::move(arena), *std::move(engine), run, context));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ThinHost>> ThinHost::create(const HostEngine& choice, std::uint32_t number,
+                                                   std::uint32_t hosts, std::uint64_t seed, FlowRun& run,
+                                                   PacketContext& context) {
+  auto arena = std::make_unique<Arena>(std::size_t{4} << 10U);
+  Arena& room = *arena;
+  switch (protocol_of(choice.stack)) {
+    case wire::Protocol::kUb: {
+      ub::UbConfig engine = choice.ub;
+      engine.host = {number};
+      engine.context_cache_entries = 0;  // Its inside takes no time.
+      return make(number, std::move(arena), ub::UbEngine::create(engine, context.payloads, room), run,
+                  context);
+    }
+    case wire::Protocol::kRoce: {
+      roce::RoceConfig engine = choice.roce;
+      engine.host = {number};
+      engine.seed = seed;
+      engine.queue_cache_entries = 0;
+      engine.key_cache_entries = 0;
+      return make(number, std::move(arena), roce::RoceEngine::create(engine, context.payloads, room), run,
+                  context);
+    }
+    case wire::Protocol::kUet: {
+      uet::UetConfig engine = choice.uet;
+      engine.host = {number};
+      engine.seed = seed * hosts + number;
+      return make(number, std::move(arena), uet::UetEngine::create(engine, context.payloads, room), run,
+                  context);
+    }
+  }
+  WHARF_UNREACHABLE();
+}
+
+}  // namespace wharf::sim
