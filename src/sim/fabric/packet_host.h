@@ -69,14 +69,18 @@ inline void apply_head(const PacketHead& head, wire::Packet& packet, wire::Paylo
   }
 }
 
+/// What a link carries for a packet whose headers have been charged.
+inline std::uint32_t charged_bytes(const wire::Packet& packet, const PacketCharge& charge) {
+  if (charge.rule == ChargeRule::kPayload) {
+    return payload_charge(wire::data_bytes(packet), wire::is_response(packet), charge.nominal_request_bytes,
+                          charge.nominal_response_bytes);
+  }
+  return charge.count_gaps ? wire::link_bytes(packet) : wire::frame_bytes(packet);
+}
+
 /// The head of a packet that leaves its host.
 inline void fill_head(const wire::Packet& packet, const PacketCharge& charge, PacketHead& head) {
-  const std::uint32_t bytes =
-      charge.rule == ChargeRule::kPayload
-          ? payload_charge(wire::data_bytes(packet), wire::is_response(packet), charge.nominal_request_bytes,
-                           charge.nominal_response_bytes)
-      : charge.count_gaps ? wire::link_bytes(packet)
-                          : wire::frame_bytes(packet);
+  const std::uint32_t bytes = charged_bytes(packet, charge);
   WHARF_CHECK(bytes <= 0xffff);
   head.bytes = static_cast<std::uint16_t>(bytes);
   head.destination = packet.destination.number;

@@ -155,11 +155,12 @@ constexpr std::array<Named<uet::UetCounters>, 44> kUet{{
     {"events_dropped", &uet::UetCounters::events_dropped},
     {"completions_dropped", &uet::UetCounters::completions_dropped},
 }};
-constexpr std::array<Named<NicCounters>, 7> kNic{{
+constexpr std::array<Named<NicCounters>, 8> kNic{{
     {"packets_sent", &NicCounters::packets_sent},
     {"packets_received", &NicCounters::packets_received},
     {"accesses", &NicCounters::accesses},
     {"transmit_stalls", &NicCounters::transmit_stalls},
+    {"link_stalls", &NicCounters::link_stalls},
     {"queue_errors", &NicCounters::queue_errors},
     {"peers_unreachable", &NicCounters::peers_unreachable},
     {"completion_errors", &NicCounters::completion_errors},

@@ -12,6 +12,7 @@ FullHost::FullHost(const FullHostParts& parts)
       number_(parts.number),
       seed_(parts.seed),
       end_(parts.end),
+      link_(parts.link),
       log_(parts.record_limit, parts.record_reserve),
       records_(tracer_, log_, parts.attribution, parts.number,
                {parts.context.foreign, parts.context.to_close}, simulation_.moment()),
@@ -29,7 +30,8 @@ Result<std::unique_ptr<FullHost>> FullHost::create(const HostConfig& config, con
 }
 
 Result<void> FullHost::attach() {
-  port_ = std::make_unique<NetworkPort>(simulation_, host_->nic(), context_.payloads, tracer_);
+  port_ = std::make_unique<NetworkPort>(simulation_, host_->nic(), context_.payloads, tracer_, link_,
+                                        link_.steady());
   simulation_.add(*port_, fmt::format("host{}.port", number_));
   port_->attach();
   WHARF_TRY(host_->connect_memory());

@@ -30,6 +30,25 @@ struct ProgramEnd {
   bool* halted = nullptr;  ///< Set then.
 };
 
+/// The link behind a host's port.
+class HostLink final : public LinkPace {
+ public:
+  HostLink(BitsPerSecond rate, const PacketCharge& charge, bool steady)
+      : rate_(rate), charge_(charge), steady_(steady) {}
+
+  TimePs sending_time(const wire::Packet& packet) const override {
+    return picoseconds(
+        static_cast<std::int64_t>(serialisation_ps(charged_bytes(packet, charge_), rate_.value)));
+  }
+  /// Nothing but the host's packets occupies it, and nothing holds it: no flow control, no change, no retry.
+  bool steady() const { return steady_; }
+
+ private:
+  BitsPerSecond rate_;
+  PacketCharge charge_;
+  bool steady_;
+};
+
 /// What a full host is given; all of it outlives the host.
 struct FullHostParts {
   std::uint32_t number = 0;
@@ -39,6 +58,7 @@ struct FullHostParts {
   std::size_t record_limit = 100'000;
   std::size_t record_reserve = 0;
   ProgramEnd end;
+  HostLink link;
 };
 
 class FullHost final : public WorldEndpoint {
@@ -73,7 +93,8 @@ class FullHost final : public WorldEndpoint {
   void receive(TimePs now, std::uint32_t port, const wire::Packet& packet) override;
   void expire(TimePs now) override;
   void refresh() override { note_deadline(); }
-  void allow(TimePs until) override { allowed_ = until; }
+  /// A link that may be held is asked in the order of time: the host does not run ahead of it.
+  void allow(TimePs until) override { allowed_ = link_.steady() ? until : kTimeZero; }
   void add_foreign(const trace::ForeignSpan& span) override { records_.add_foreign(span); }
   void close_accounts() override { records_.close(); }
 
@@ -91,6 +112,7 @@ class FullHost final : public WorldEndpoint {
   std::uint32_t number_;
   std::uint64_t seed_;
   ProgramEnd end_;
+  HostLink link_;
   Simulation simulation_;
   trace::Tracer tracer_;
   OperationLog log_;

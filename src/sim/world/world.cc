@@ -191,7 +191,7 @@ class HostMaker {
     auto full = FullHost::create(
         group.host,
         {number, context, config.seed, config.attribution, config.record_limit, config.record_reserve,
-         parts_.exact_end() ? ProgramEnd{&parts_.tally, &context.halted} : ProgramEnd{}});
+         parts_.exact_end() ? ProgramEnd{&parts_.tally, &context.halted} : ProgramEnd{}, link_of(number)});
     if (!full) return full.error();
     WHARF_TRY(install_engine(**full, group.host, group.engine, number, parts_.count(), config.seed));
     WHARF_TRY((*full)->attach());
@@ -207,6 +207,17 @@ class HostMaker {
     if (!thin) return thin.error();
     parts_.thin.back() = thin->get();
     return std::unique_ptr<WorldEndpoint>(*std::move(thin));
+  }
+
+  /// The link behind the port of a host.
+  HostLink link_of(std::uint32_t number) const {
+    const WorldConfig& config = parts_.config;
+    const FabricConfig& fabric = config.fabric;
+    const BitsPerSecond rate = config.topology.port(config.topology.node(number).ports.front()).rate;
+    const bool retries = std::any_of(fabric.faults.begin(), fabric.faults.end(),
+                                     [](const LinkFaults& faults) { return faults.retry; });
+    return HostLink(rate, charge_of(config.link),
+                    fabric.flow_control.kind == FlowControl::kNone && fabric.changes.empty() && !retries);
   }
 
   World::Parts& parts_;

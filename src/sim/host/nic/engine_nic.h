@@ -282,25 +282,10 @@ class EngineNic final : public Nic {
   struct NicWirePort {
     EngineNic& nic;
 
-    wire::TrafficClassMask open(TimePs now) {
-      return nic.may_take_packet(now) ? wire::kAllTrafficClasses : kNone;
-    }
+    wire::TrafficClassMask open(TimePs now) { return nic.open_classes(now); }
     wire::Packet& place() { return nic.wire_->next_packet(); }
     void send(TimePs now, wire::Packet& packet) { nic.transmit_packet(now, packet); }
-
-   private:
-    static constexpr wire::TrafficClassMask kNone = 0;
   };
-
-  /// Whether the engine's next packet may be taken; if not, kTransmitRoom comes when it may.
-  bool may_take_packet(TimePs now) {
-    if (transmit_queue_.has_room(now)) return true;
-    if (transmit_wake_ > now) return false;
-    ++counters_.transmit_stalls;
-    transmit_wake_ = transmit_queue_.room_at();
-    simulation_.schedule(transmit_wake_, id(), id(), kTransmitRoom, 0);
-    return false;
-  }
 
   // --- The user.
 

@@ -12,15 +12,19 @@ constexpr std::uint32_t kUsualPackets = 16;
 
 }  // namespace
 
-NetworkPort::NetworkPort(Simulation& simulation, Nic& nic, wire::PayloadPool& payloads, trace::Tracer& tracer)
+NetworkPort::NetworkPort(Simulation& simulation, Nic& nic, wire::PayloadPool& payloads, trace::Tracer& tracer,
+                         const LinkPace& pace, bool steady)
     : simulation_(simulation),
       nic_(nic),
       payloads_(payloads),
       tracer_(tracer),
+      pace_(pace),
       leaving_(kUsualPackets),
       spare_(leaving_.acquire()),
       queue_(kUsualPackets),
-      arrived_(kUsualPackets) {}
+      arrived_(kUsualPackets) {
+  steady_ = steady;
+}
 
 void NetworkPort::attach() {
   WHARF_CHECK(id().value == kComponent);
@@ -32,6 +36,12 @@ void NetworkPort::send(TimePs head, TimePs tail) {
   Leaving& entry = leaving_[spare_];
   entry.head = head;
   entry.tail = tail;
+  entry.sending = pace_.sending_time(entry.packet);
+  if (steady_) {
+    free_at_ = max(max(free_at_, head) + entry.sending, tail);
+  } else {
+    queued_[static_cast<std::size_t>(entry.packet.traffic_class)] += entry.sending;
+  }
   if (tracer_.wants(trace::EventKind::kPacketSent)) [[unlikely]]
     report(trace::EventKind::kPacketSent, entry.packet, tail);
   if (queue_.full()) queue_.reserve(2 * queue_.capacity());
@@ -49,6 +59,11 @@ bool NetworkPort::take(TimePs now, wire::TrafficClassMask allowed, wire::Packet&
     if ((wire::mask_of(entry.packet.traffic_class) & allowed) == 0) continue;
     out = entry.packet;
     whole_at = entry.tail;
+    if (!steady_) {
+      queued_[static_cast<std::size_t>(entry.packet.traffic_class)] -= entry.sending;
+      free_at_ = max(now + entry.sending, entry.tail);
+      nic_.link_moved(now);
+    }
     // Those in front of it, which the link may not carry now, keep their order.
     for (std::size_t behind = at; behind > 0; --behind) queue_[behind] = queue_[behind - 1];
     queue_.pop_front();

@@ -19,13 +19,23 @@
 
 namespace wharf::sim {
 
+/// How long the link sends a packet.
+class LinkPace {
+ public:
+  virtual ~LinkPace() = default;
+  virtual TimePs sending_time(const wire::Packet& packet) const = 0;
+};
+
 class NetworkPort final : public Component, public NicWire {
  public:
   /// Its number within its host: behind core and NIC.
   static constexpr std::uint32_t kComponent = 2;
 
-  /// To be added to `simulation` before attach().
-  NetworkPort(Simulation& simulation, Nic& nic, wire::PayloadPool& payloads, trace::Tracer& tracer);
+  /// To be added to `simulation` before attach(). `pace` outlives it. `steady`: nothing but what is handed
+  /// out here occupies the link, and nothing holds it; else take() is asked at no time later than the
+  /// simulation's.
+  NetworkPort(Simulation& simulation, Nic& nic, wire::PayloadPool& payloads, trace::Tracer& tracer,
+              const LinkPace& pace, bool steady);
   void attach();
 
   // NicWire.
@@ -55,6 +65,7 @@ class NetworkPort final : public Component, public NicWire {
     wire::Packet packet;
     TimePs head;
     TimePs tail;
+    TimePs sending;
   };
   struct Arrived {
     wire::Packet packet;
@@ -75,6 +86,7 @@ class NetworkPort final : public Component, public NicWire {
   Nic& nic_;
   wire::PayloadPool& payloads_;
   trace::Tracer& tracer_;
+  const LinkPace& pace_;
   SlotPool<Leaving> leaving_;
   std::uint32_t spare_;
   Ring<std::uint32_t> queue_;  ///< Slots of `leaving_`, by head.

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/units.h"
 
@@ -21,6 +23,11 @@ Nic::Nic(Simulation& simulation, const HostConfig& config, Attachment attachment
       flit_count_(config.nic.bytes_per_cycle),
       transmit_(config.nic, config.time.rounding),
       transmit_queue_(config.nic.transmit_queue),
+      transmit_depth_(stage_time(
+          config.nic.cycle *
+              static_cast<std::int64_t>(std::max({config.nic.ub_queue_cycles, config.nic.ub_load_store_cycles,
+                                                  config.nic.roce_cycles, config.nic.uet_cycles})),
+          config.time.rounding)),
       accesses_(64) {
   spare_access_ = accesses_.acquire();
 }
@@ -78,8 +85,33 @@ std::uint32_t Nic::flits(const wire::Packet& packet) const {
   return flit_count_(charged);
 }
 
+wire::TrafficClassMask Nic::open_classes(TimePs now) {
+  if (transmit_wake_ > now) return 0;
+  if (!transmit_queue_.has_room(now)) [[unlikely]] {
+    ++counters_.transmit_stalls;
+    transmit_wake_ = transmit_queue_.room_at();
+    simulation_.schedule(transmit_wake_, id(), id(), kTransmitRoom, 0);
+    return 0;
+  }
+  // A packet that comes out of the pipeline before the link can take it would have to stand in the way of
+  // what the engine finds more urgent meanwhile.
+  const TimePs ready = transmit_.next_head(now, transmit_depth_) + streamed_;
+  const wire::TrafficClassMask open = wire_->open(now, ready);
+  if (open == wire::kAllTrafficClasses) [[likely]]
+    return open;
+  if (!waits_for_link_) ++counters_.link_stalls;
+  const TimePs free = wire_->free_at();
+  if (free == kNever) {
+    waits_for_link_ = true;
+    return open;
+  }
+  transmit_wake_ = free - transmit_depth_ - streamed_;
+  simulation_.schedule(transmit_wake_, id(), id(), kTransmitRoom, 0);
+  return open;
+}
+
 void Nic::transmit_packet(TimePs now, wire::Packet& packet) {
-  const PipelineVisit visit = transmit_.visit(now, pipeline_depth(packet), flits(packet));
+  PipelineVisit visit = transmit_.visit(now, pipeline_depth(packet), flits(packet));
   transmit_queue_.add(now, visit.enter);
   ++counters_.packets_sent;
   trace::Tracer& tracer = host_parts_.tracer;
@@ -88,7 +120,11 @@ void Nic::transmit_packet(TimePs now, wire::Packet& packet) {
               visit.enter, visit.tail, host_);
   // Should it get lost, what follows is the time until somebody notices.
   tracer.rest(packet.operation, Stage::kRetransmissionWait, now);
-  wire_->send(config_.nic.cut_through ? visit.head : visit.tail, visit.tail);
+  if (!config_.nic.cut_through) {
+    streamed_ = max(streamed_, visit.tail - visit.head);
+    visit.head = visit.tail;
+  }
+  wire_->send(visit.head, visit.tail);
 }
 
 TimePs Nic::receive_latency(const wire::Packet& packet) const {

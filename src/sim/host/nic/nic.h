@@ -25,15 +25,43 @@
 
 namespace wharf::sim {
 
-/// The wire as a NIC sees it: a place for the next packet, and the order to send what was put there.
+/// The wire as a NIC sees it: a place for the next packet, the order to send what was put there, and how far
+/// the link is behind.
 class NicWire {
  public:
   virtual ~NicWire() = default;
+  /// The classes whose next packet the link could begin to send by `ready`, for a NIC that asks at `now`.
+  wire::TrafficClassMask open(TimePs now, TimePs ready) const {
+    if (steady_) return free_at_ <= ready ? wire::kAllTrafficClasses : wire::TrafficClassMask{0};
+    const TimePs idle = max(free_at_, now);
+    wire::TrafficClassMask classes = 0;
+    for (std::size_t one = 0; one < wire::kTrafficClassCount; ++one) {
+      if (idle + queued_[one] <= ready) classes |= wire::mask_of(static_cast<wire::TrafficClass>(one));
+    }
+    return classes;
+  }
+  /// When the link will be free if nothing more is handed to it; kNever where only the link's next step can
+  /// tell, which Nic::link_moved() reports.
+  TimePs free_at() const {
+    if (steady_) return free_at_;
+    for (const TimePs waiting : queued_) {
+      if (waiting > kTimeZero) return kNever;
+    }
+    return free_at_;
+  }
   /// Where the next packet is to be built; the same place until send().
   virtual wire::Packet& next_packet() = 0;
   /// Sends it. Its first flit is ready at `head` and its last at `tail` (equal to `head` when the NIC stores
   /// and forwards). The reference to the payload goes along. Calls come with non-decreasing `tail`.
   virtual void send(TimePs head, TimePs tail) = 0;
+
+ protected:
+  /// Nothing but this NIC's packets occupies the link: when each leaves is known as soon as it is handed
+  /// over.
+  bool steady_ = true;
+  TimePs free_at_;  ///< Steady: after all that was handed over; else after what the link has begun to send.
+  std::array<TimePs, wire::kTrafficClassCount>
+      queued_{};  ///< Not steady: sending time of what waits, by class.
 };
 
 /// The software that owns queues of a NIC. Every call comes from inside an event of the NIC and must not call
@@ -67,6 +95,7 @@ struct NicCounters {
   std::uint64_t packets_received = 0;
   std::uint64_t accesses = 0;
   std::uint64_t transmit_stalls = 0;  ///< Times that the room before the transmit pipeline was full.
+  std::uint64_t link_stalls = 0;      ///< Times that the link was behind and held the pipeline back.
   // Asynchronous events of the engine.
   std::uint64_t queue_errors = 0;       ///< A queue left the ready state.
   std::uint64_t peers_unreachable = 0;  ///< Retries toward a peer were exhausted.
@@ -117,6 +146,12 @@ class Nic : public Component, public LinePortClient {
   }
 
   // From the wire.
+  /// The link has begun to send a packet (wires that are not steady).
+  void link_moved(TimePs now) {
+    if (!waits_for_link_) return;
+    waits_for_link_ = false;
+    simulation_.schedule(max(now, simulation_.now()), id(), id(), kTransmitRoom, 0);
+  }
   /// Time from a packet's last byte until the engine gets it, when the receive pipeline is free.
   TimePs receive_latency(const wire::Packet& packet) const;
   /// Fetches the memory that a load or store will touch here toward the processor that simulates: it comes so
@@ -170,6 +205,8 @@ class Nic : public Component, public LinePortClient {
   };
 
   std::uint32_t pipeline_depth(const wire::Packet& packet) const;
+  /// The classes of which the engine's next packet may be taken; if none, kTransmitRoom comes when one may.
+  wire::TrafficClassMask open_classes(TimePs now);
   std::uint32_t flits(const wire::Packet& packet) const;
   /// Passes the packet that the engine has put into the wire's place through the transmit pipeline.
   void transmit_packet(TimePs now, wire::Packet& packet);
@@ -202,6 +239,9 @@ class Nic : public Component, public LinePortClient {
   NicPipeline transmit_;
   PipelineQueue transmit_queue_;
   TimePs transmit_wake_{-1};  ///< When kTransmitRoom is due; in the past when it is not.
+  bool waits_for_link_ = false;
+  TimePs transmit_depth_;  ///< From a packet's entry into the pipeline to its head, at most.
+  TimePs streamed_;        ///< Store and forward: from the head to the tail of the longest packet so far.
   TimePs receive_free_;
   TimePs receive_last_;
   std::optional<InOrderSource<wire::Packet>> delayed_;  ///< Packets that wait for the receive pipeline.

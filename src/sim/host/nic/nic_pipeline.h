@@ -63,6 +63,8 @@ class NicPipeline {
     return visit;
   }
 
+  /// When the head of a packet can come out, `depth` after it enters, that waits for entry since `ready`.
+  TimePs next_head(TimePs ready, TimePs depth) const { return max(max(ready, free_) + depth, last_tail_); }
   /// When the next packet can enter.
   TimePs free_at() const { return free_; }
 
