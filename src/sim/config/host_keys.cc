@@ -151,6 +151,10 @@ void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
     binder.flag("send_notify_crossing", nic.send_notify_crossing,
                 "a Send waits for one more bus crossing that notifies");
   }
+  binder.bytes("port_buffer", nic.port_buffer,
+               "packets behind the transmit pipeline that may wait for a link that is behind; beyond, the "
+               "pipeline is held back",
+               0, 1U << 24U);
   binder.integer("transmit_queue", nic.transmit_queue, "packets that wait before the transmit pipeline", 1,
                  256);
   binder.flag("cut_through", nic.cut_through,

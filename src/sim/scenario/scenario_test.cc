@@ -93,6 +93,7 @@ TEST(Scenario, TheDefaultsOfAHostAreThoseOfTheDefaultProfileButForCachesAndRates
   EXPECT_EQ(plain.nic.roce_cycles, profile.nic.roce_cycles);
   EXPECT_EQ(plain.nic.receive_match_cycles, profile.nic.receive_match_cycles);
   EXPECT_EQ(plain.nic.transmit_queue, profile.nic.transmit_queue);
+  EXPECT_EQ(plain.nic.port_buffer, profile.nic.port_buffer);
   EXPECT_EQ(plain.nic.inline_limit, profile.nic.inline_limit);
   EXPECT_EQ(plain.nic.order_gate, profile.nic.order_gate);
   EXPECT_EQ(plain.cache.l1.latency, profile.cache.l1.latency);

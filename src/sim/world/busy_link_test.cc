@@ -20,6 +20,7 @@ WorldConfig world_of(std::string_view topology, Stack stack, std::uint32_t threa
   WorldConfig config;
   config.topology = named_topology(topology, {kSlow, nanoseconds(500)}, nanoseconds(50))->topology;
   HostGroup group;
+  group.host.nic.port_buffer = 0;
   group.engine.stack = stack;
   group.count = config.topology.host_count();
   config.groups = {group};

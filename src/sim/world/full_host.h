@@ -40,6 +40,7 @@ class HostLink final : public LinkPace {
     return picoseconds(
         static_cast<std::int64_t>(serialisation_ps(charged_bytes(packet, charge_), rate_.value)));
   }
+  BitsPerSecond rate() const override { return rate_; }
   /// Nothing but the host's packets occupies it, and nothing holds it: no flow control, no change, no retry.
   bool steady() const { return steady_; }
 

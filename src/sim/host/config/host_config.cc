@@ -84,6 +84,7 @@ Result<void> validate(const HostConfig& config) {
   WHARF_TRY(require_range("nic.uet_cycles", nic.uet_cycles, 1, 10'000));
   WHARF_TRY(require_range("nic.receive_match_cycles", nic.receive_match_cycles, 0, 10'000));
   WHARF_TRY(require_range("nic.transmit_queue", nic.transmit_queue, 1, 256));
+  WHARF_TRY(require_range("nic.port_buffer", nic.port_buffer, 0, 1U << 24U));
   WHARF_TRY(require_range("nic.inline_limit", nic.inline_limit, 0, 256));
   WHARF_TRY(require_duration("nic.order_gate", nic.order_gate));
   if (config.memory.system == MemorySystem::kCoherent) WHARF_TRY(validate(config.coherent.host));

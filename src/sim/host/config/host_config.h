@@ -129,6 +129,9 @@ struct NicConfig {
   std::uint32_t uet_cycles = 9;            ///< The same for Ultra Ethernet. Choice: as RoCE.
   std::uint32_t receive_match_cycles = 8;  ///< Matching a message to its receive entry.
   std::uint32_t transmit_queue = 8;        ///< Packets that wait before the transmit pipeline, 1 to 256.
+  /// Packets behind the transmit pipeline wait for a link that is behind, up to so many bytes. Beyond, the
+  /// pipeline is held back. Choice: what a link of 400 Gb/s carries while memory behind PCIe is read.
+  std::uint32_t port_buffer = 16'384;
   std::uint32_t inline_limit = 64;         ///< BlueFlame: bytes of payload inside the entry.
   TimePs order_gate{};                     ///< Serialisation of each work request of a queue.
   bool cut_through = true;  ///< The link transmits while flits still stream out of the pipeline.

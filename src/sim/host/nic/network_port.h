@@ -24,6 +24,7 @@ class LinkPace {
  public:
   virtual ~LinkPace() = default;
   virtual TimePs sending_time(const wire::Packet& packet) const = 0;
+  virtual BitsPerSecond rate() const = 0;
 };
 
 class NetworkPort final : public Component, public NicWire {
@@ -41,6 +42,7 @@ class NetworkPort final : public Component, public NicWire {
   // NicWire.
   wire::Packet& next_packet() override { return leaving_[spare_].packet; }
   void send(TimePs head, TimePs tail) override;
+  BitsPerSecond rate() const override { return pace_.rate(); }
 
   // Toward the link.
   /// Takes out the first packet that may leave at `now` and whose class is allowed. `whole_at`: when its last

@@ -95,7 +95,7 @@ wire::TrafficClassMask Nic::open_classes(TimePs now) {
   }
   // A packet that comes out of the pipeline before the link can take it would have to stand in the way of
   // what the engine finds more urgent meanwhile.
-  const TimePs ready = transmit_.next_head(now, transmit_depth_) + streamed_;
+  const TimePs ready = transmit_.next_head(now, transmit_depth_) + streamed_ + buffered_;
   const wire::TrafficClassMask open = wire_->open(now, ready);
   if (open == wire::kAllTrafficClasses) [[likely]]
     return open;
@@ -105,7 +105,7 @@ wire::TrafficClassMask Nic::open_classes(TimePs now) {
     waits_for_link_ = true;
     return open;
   }
-  transmit_wake_ = free - transmit_depth_ - streamed_;
+  transmit_wake_ = free - transmit_depth_ - streamed_ - buffered_;
   simulation_.schedule(transmit_wake_, id(), id(), kTransmitRoom, 0);
   return open;
 }

@@ -13,6 +13,7 @@
 
 #include "base/ring.h"
 #include "base/slot_pool.h"
+#include "base/units.h"
 #include "engine/contract.h"
 #include "sim/host/config/host_config.h"
 #include "sim/host/nic/line_port.h"
@@ -40,6 +41,8 @@ class NicWire {
     }
     return classes;
   }
+  /// Of the link; 0 is unlimited.
+  virtual BitsPerSecond rate() const { return {}; }
   /// When the link will be free if nothing more is handed to it; kNever where only the link's next step can
   /// tell, which Nic::link_moved() reports.
   TimePs free_at() const {
@@ -111,6 +114,7 @@ class Nic : public Component, public LinePortClient {
   /// To be called once each, before the run and after Simulation::add().
   void connect_wire(NicWire& wire) {
     wire_ = &wire;
+    buffered_ = transfer_time(Bytes{config_.nic.port_buffer}, wire.rate());
     delayed_.emplace(simulation_, id(), id(), kDelayedReceive);
   }
   void connect_load_store(LoadStoreClient& client) { load_store_client_ = &client; }
@@ -241,6 +245,7 @@ class Nic : public Component, public LinePortClient {
   TimePs transmit_wake_{-1};  ///< When kTransmitRoom is due; in the past when it is not.
   bool waits_for_link_ = false;
   TimePs transmit_depth_;  ///< From a packet's entry into the pipeline to its head, at most.
+  TimePs buffered_;        ///< What the link takes to empty a full port buffer.
   TimePs streamed_;        ///< Store and forward: from the head to the tail of the longest packet so far.
   TimePs receive_free_;
   TimePs receive_last_;
