@@ -19,6 +19,7 @@
 #include "sim/config/profile.h"
 #include "sim/config/transport_keys.h"
 #include "sim/host/core/sim_remote.h"
+#include "sim/scenario/input_file.h"
 #include "sim/scenario/replay_run.h"
 #include "sim/scenario/scenario_kind.h"
 #include "sim/scenario/summary_schema.h"
@@ -401,7 +402,10 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
     std::error_code status;
     if (fs::exists(beside, status)) scenario.config.replay.trace = beside.string();
   }
-  if (scenario.config.world.given) WHARF_TRY(check_world(scenario.config));
+  if (scenario.config.world.given) {
+    find_beside(document, "topology.from", source.file, scenario.config.world.fabric.topology);
+    WHARF_TRY(check_world(scenario.config));
+  }
   scenario.keys = binder.keys();
   scenario.no_influence = binder.without_influence();
   scenario.effective = effective_text(document, scenario.config.profile);
