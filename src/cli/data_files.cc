@@ -85,10 +85,4 @@ std::string text_hash(std::string_view bytes) {
   return hash.text();
 }
 
-Result<void> refuse_device(const fs::path& path) {
-  std::error_code status;
-  if (path == "/dev/stdin" || !fs::is_character_file(path, status)) return {};
-  return input_error(fmt::format("{} is a device, expected a file or a pipe", path.string()));
-}
-
 }  // namespace wharf::cli

@@ -23,7 +23,4 @@ std::string file_hash(const std::filesystem::path& path);
 /// The same of bytes that have been read already, as from a pipe.
 std::string text_hash(std::string_view bytes);
 
-/// Refuses a device such as /dev/zero, which may have no end; standard input may be a terminal.
-Result<void> refuse_device(const std::filesystem::path& path);
-
 }  // namespace wharf::cli

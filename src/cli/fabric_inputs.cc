@@ -9,24 +9,13 @@
 
 #include "base/check.h"
 #include "cli/data_files.h"
-#include "sim/fabric/topology_named.h"
-#include "wire/compressed_file.h"
+#include "sim/scenario/input_file.h"
+#include "sim/scenario/topology_source.h"
 #include "workload/connection_matrix.h"
 #include "workload/flow_table.h"
 
 namespace wharf::cli {
 namespace {
-
-bool exists(const std::string& file) {
-  std::error_code status;
-  return std::filesystem::exists(file, status);
-}
-
-/// Whether `text` can only be meant as a topology's name.
-bool is_name(const std::string& text) {
-  return text != kStandardInput && !exists(text) &&
-         (sim::names_topology(text) || text.find_first_of("./") == std::string::npos);
-}
 
 const sim::ConfigValue* given_by_scenario(const sim::LoadedFabricSettings& loaded, std::string_view key) {
   const sim::ConfigValue* given = loaded.document.peek(key);
@@ -40,16 +29,13 @@ Error about(const sim::LoadedFabricSettings& loaded, std::string_view key, const
   return Error{error.kind, fmt::format("{}: {}", loaded.place_of(key), error.message)};
 }
 
-/// What messages call a file.
-std::string shown(const std::string& file) { return file == kStandardInput ? "standard input" : file; }
-
 /// The text of the file that `key` names, which is an input of the run.
 Result<std::string> text_of_key(FabricInputs& inputs, std::string_view key, const std::string& file) {
-  if (file == kStandardInput && inputs.hashes.contains(file)) {
+  if (file == sim::kStandardInput && inputs.hashes.contains(file)) {
     return input_error(fmt::format("{}: found - a second time, expected standard input to stand for one file",
                                    inputs.loaded.place_of(key)));
   }
-  auto text = read_text(file);
+  auto text = sim::read_text(file);
   if (!text) return about(inputs.loaded, key, text.error());
   std::error_code status;
   // A pipe cannot be read again.
@@ -73,23 +59,14 @@ Result<sim::TopologyFile> topology_for(FabricInputs& inputs, std::uint32_t hosts
   const sim::FabricSettings& settings = inputs.loaded.settings;
   const std::string& topology = settings.topology;
   if (!topology.empty()) {
-    if (is_name(topology)) {
-      auto named = load_topology(topology, settings);
+    if (sim::means_topology_name(topology)) {
+      auto named = sim::topology_by_name(topology, settings);
       if (!named) return about(inputs.loaded, "topology.from", named.error());
       return named;
     }
     auto text = text_of_key(inputs, "topology.from", topology);
     if (!text) return text.error();
-    auto read = sim::read_topology(*text, shown(topology));
-    if (!read) return read.error();
-    // Both say how long queues are, and the format gives neither the last word.
-    if (read->queue_line != 0 && settings.queue_packets != 0) {
-      return input_error(
-          fmt::format("{}:{}:1: found queue sizes beside fabric.queue_packets = {}, expected one "
-                      "of the two",
-                      shown(topology), read->queue_line, settings.queue_packets));
-    }
-    return read;
+    return sim::topology_in(*text, topology, settings);
   }
   const auto shape = sim::k_ary_shape(settings.tiers, least ? sim::k_ary_hosts(settings.tiers, hosts) : hosts,
                                       {settings.link_speed, settings.hop_latency}, settings.switch_latency);
@@ -103,7 +80,7 @@ Result<void> read_flows(FabricInputs& inputs) {
   const sim::FabricSettings& settings = inputs.loaded.settings;
   const bool matrix = !settings.traffic.matrix.empty();
   const std::string& file = matrix ? settings.traffic.matrix : settings.traffic.table;
-  const std::string traffic = shown(file);
+  const std::string traffic = sim::shown(file);
   auto text = text_of_key(inputs, matrix ? "traffic.cm" : "traffic.table", file);
   if (!text) return text.error();
   auto list = matrix ? workload::read_connection_matrix(*text, traffic,
@@ -125,7 +102,7 @@ Result<void> read_flows(FabricInputs& inputs) {
   if (inputs.flows.hosts > inputs.topology.topology.host_count()) {
     return input_error(fmt::format("{}: found Nodes {}, expected at most {} as {} has them", nodes,
                                    inputs.flows.hosts, inputs.topology.topology.host_count(),
-                                   shown(settings.topology)));
+                                   sim::shown(settings.topology)));
   }
   return {};
 }
@@ -156,29 +133,6 @@ Result<void> make_flows(FabricInputs& inputs) {
 }
 
 }  // namespace
-
-Result<std::string> read_text(const std::string& file) {
-  const std::string path = file == kStandardInput ? "/dev/stdin" : file;
-  std::error_code status;
-  if (std::filesystem::is_directory(path, status))
-    return input_error(fmt::format("{} is a directory, expected a file", file));
-  if (!exists(path)) return input_error(fmt::format("{} does not exist, expected a file", file));
-  WHARF_TRY(refuse_device(path));
-  auto bytes = wire::read_file(path);
-  if (!bytes) return bytes.error();
-  return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-}
-
-Result<sim::TopologyFile> load_topology(const std::string& file_or_name,
-                                        const sim::FabricSettings& settings) {
-  if (is_name(file_or_name)) {
-    return sim::named_topology(file_or_name, {settings.link_speed, settings.hop_latency},
-                               settings.switch_latency);
-  }
-  auto text = read_text(file_or_name);
-  if (!text) return text.error();
-  return sim::read_topology(*text, shown(file_or_name));
-}
 
 Result<FabricInputs> read_inputs(sim::LoadedFabricSettings loaded) {
   FabricInputs inputs;

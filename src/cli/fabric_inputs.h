@@ -15,14 +15,6 @@
 
 namespace wharf::cli {
 
-/// What stands for standard input where a file is expected.
-inline constexpr std::string_view kStandardInput = "-";
-
-/// The text of a file, a pipe or standard input; plain, gzip or xz.
-Result<std::string> read_text(const std::string& file);
-/// A topology file, or a topology by name.
-Result<sim::TopologyFile> load_topology(const std::string& file_or_name, const sim::FabricSettings& settings);
-
 struct FabricInputs {
   sim::LoadedFabricSettings loaded;
   workload::FlowList flows;

@@ -10,6 +10,7 @@
 
 #include "cli/data_files.h"
 #include "cli/version.h"
+#include "sim/scenario/input_file.h"
 
 namespace wharf::cli {
 namespace {
@@ -66,10 +67,14 @@ nlohmann::ordered_json manifest_of(const Console& console, const sim::Scenario& 
     manifest["trace"] = scenario.config.replay.trace;
     manifest["trace_hash"] = file_hash(scenario.config.replay.trace);
   }
+  if (const std::string& topology = scenario.config.world.fabric.topology; sim::file_exists(topology)) {
+    manifest["topology"] = topology;
+    manifest["topology_hash"] = file_hash(topology);
+  }
   manifest["overrides"] = options.overrides;
   manifest["seed"] = scenario.config.seed;
   manifest["wire"] = wire;
-  manifest["threads"] = 1;
+  manifest["threads"] = scenario.config.world.threads;
   manifest["out"] = out;
   manifest["end"] = text_of(end);
   manifest["partial"] = end != sim::RunOutcome::kDone;

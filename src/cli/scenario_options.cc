@@ -9,6 +9,7 @@
 
 #include "base/nearest_name.h"
 #include "cli/data_files.h"
+#include "sim/scenario/input_file.h"
 #include "sim/scenario/scenario_kind.h"
 
 namespace wharf::cli {
@@ -48,7 +49,7 @@ Result<void> ScenarioOptions::read() {
   if (!fs::exists(file, status)) return missing_file(file);
   if (fs::is_directory(file, status))
     return input_error(fmt::format("{} is a directory, expected a TOML file", file));
-  WHARF_TRY(refuse_device(file));
+  WHARF_TRY(sim::refuse_device(file));
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return input_error(fmt::format("{} cannot be read, expected a TOML file", file));
   constexpr std::size_t kLongest = std::size_t{16} << 20U;

@@ -6,12 +6,12 @@
 #include <optional>
 
 #include "cli/command.h"
-#include "cli/fabric_inputs.h"
 #include "report/counted.h"
 #include "report/text_table.h"
 #include "sim/fabric/port_names.h"
 #include "sim/fabric/topology_cut.h"
 #include "sim/fabric/topology_survey.h"
+#include "sim/scenario/topology_source.h"
 
 namespace wharf::cli {
 namespace {
@@ -69,7 +69,7 @@ class TopoCommand : public Command {
     show.add_flag("--ports", ports_, "List every port by the name that options and result files use");
   }
   Result<ExitCode> run(const Console& console) override {
-    auto file = load_topology(topology_, {});
+    auto file = sim::load_topology(topology_, {});
     if (!file) return file.error();
     for (const std::string& line : file->remarks) console.remark(line);
     if (ports_) {

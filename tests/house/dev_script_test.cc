@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ./dev says without building anything: its help lists every soak, and what it does not know it refuses.
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -69,6 +71,42 @@ TEST(DevScript, WhatItDoesNotKnowIsRefusedWithWhatThereIs) {
   EXPECT_EQ(soak.code, 2);
   EXPECT_THAT(soak.text, ::testing::HasSubstr("soak: no 'nothing'; there is: "));
   for (const auto& fields : soaks()) EXPECT_THAT(soak.text, ::testing::HasSubstr(fields[0]));
+}
+
+// An argument that a command does not know ends it before it installs, builds or runs anything.
+TEST(DevScript, ArgumentsAreRefusedBeforeAnythingIsBuilt) {
+  struct Case {
+    const char* command;
+    const char* sentence;
+  };
+  constexpr std::array<Case, 20> kCases{{
+      {"economy --nosuch", "economy: no option '--nosuch'; there is --check, --update"},
+      {"economy --check --update", "economy: '--update' beside '--check'; it takes one option"},
+      {"build --nosuch", "build: no option '--nosuch'; there is --each, --grouped, --cost"},
+      {"build --each --cost", "build: '--cost' beside '--each'; it takes one option"},
+      {"lint --nosuch", "lint: no option '--nosuch'; there is --all"},
+      {"demo --nosuch", "demo: no argument '--nosuch'; it takes none here"},
+      {"fmt --nosuch", "fmt: no argument '--nosuch'; it takes none here"},
+      {"ci --nosuch", "ci: no argument '--nosuch'; it takes none here"},
+      {"setup --nosuch", "setup: no such command: --nosuch (./dev help lists them)"},
+      {"setup fmt --nosuch", "setup: no argument '--nosuch'; it takes none here"},
+      {"bench --nosuch", "bench: no benchmark has '--nosuch' in its name"},
+      {"bench kernel --nosuch", "bench: no argument '--nosuch'; it takes none here"},
+      {"fuzz --nosuch", "fuzz: no target '--nosuch'; there is: "},
+      {"fuzz canary --nosuch", "fuzz: '--nosuch' is no number of seconds"},
+      {"fuzz 3 --nosuch", "fuzz: no argument '--nosuch'; it takes none here"},
+      {"soak --nosuch", "soak: no '--nosuch'; there is: "},
+      {"soak fuzz --nosuch", "soak: no argument '--nosuch'; it takes none here"},
+      {"help --nosuch", "help: no argument '--nosuch'; it takes none here"},
+      {"test --nosuch", "test: ctest has no option '--nosuch'; there is "},
+      {"test -R wire --nosuch=1", "test: ctest has no option '--nosuch'; there is "},
+  }};
+  for (const Case& each : kCases) {
+    const Answer answer = answer_of(std::string("./dev ") + each.command);
+    EXPECT_EQ(answer.code, 2) << each.command;
+    EXPECT_THAT(answer.text, ::testing::StartsWith(std::string("dev: ") + each.sentence)) << each.command;
+    EXPECT_EQ(std::count(answer.text.begin(), answer.text.end(), '\n'), 1) << each.command;
+  }
 }
 
 // What Ninja says is told without a terminal as it is, but for its own status.

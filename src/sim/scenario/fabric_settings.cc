@@ -11,6 +11,7 @@
 #include "sim/config/profile.h"
 #include "sim/fabric/topology_named.h"
 #include "sim/scenario/fabric_summary.h"
+#include "sim/scenario/input_file.h"
 #include "sim/scenario/scenario_kind.h"
 
 namespace wharf::sim {
@@ -158,24 +159,14 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
   bind_links(binder, settings.links, settings.flow_control);
 }
 
-/// Takes the value of a file that a scenario names for one beside the scenario, if there is one.
-void find_file(const ConfigDocument& document, std::string_view key, const std::filesystem::path& scenario,
-               std::string& file) {
-  const ConfigValue* given = document.peek(key);
-  if (given == nullptr || given->layer != kScenarioLayer || file.empty()) return;
-  const std::filesystem::path beside = scenario.parent_path() / file;
-  std::error_code status;
-  if (std::filesystem::exists(beside, status)) file = beside.string();
-}
-
 void find_files(const ConfigDocument& document, const std::filesystem::path& scenario,
                 FabricSettings& settings) {
   TrafficSettings& traffic = settings.traffic;
   if (traffic.sizes_from_file()) traffic.sizes_file = traffic.arrivals;
-  find_file(document, "traffic.cm", scenario, traffic.matrix);
-  find_file(document, "traffic.table", scenario, traffic.table);
-  find_file(document, "traffic.arrivals", scenario, traffic.sizes_file);
-  find_file(document, "topology.from", scenario, settings.topology);
+  find_beside(document, "traffic.cm", scenario, traffic.matrix);
+  find_beside(document, "traffic.table", scenario, traffic.table);
+  find_beside(document, "traffic.arrivals", scenario, traffic.sizes_file);
+  find_beside(document, "topology.from", scenario, settings.topology);
 }
 
 /// Known values that no code stands behind yet.

@@ -19,6 +19,7 @@
 #include "sim/config/profile.h"
 #include "sim/config/transport_keys.h"
 #include "sim/host/core/sim_remote.h"
+#include "sim/scenario/input_file.h"
 #include "sim/scenario/replay_run.h"
 #include "sim/scenario/scenario_kind.h"
 #include "sim/scenario/summary_schema.h"
@@ -284,6 +285,12 @@ Error located(const Error& error, const ConfigDocument& document, const std::vec
     return Error{error.kind, fmt::format("{}: {}{}", value == nullptr ? fallback : value->origin, path,
                                          text.substr(end))};
   }
+  // A section stands for the first of its keys that was given: "hosts.*", "model.faults".
+  if (name.ends_with(".*")) name.remove_suffix(2);
+  for (const auto& [path, value] : document.values()) {
+    if (path.size() > name.size() && path.starts_with(name) && path[name.size()] == '.')
+      return Error{error.kind, fmt::format("{}: {}{}", value.origin, path, text.substr(end))};
+  }
   return Error{error.kind, fmt::format("{}: {}", fallback, text)};
 }
 
@@ -388,10 +395,9 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
   bind_scenario(binder, scenario.config);
   WHARF_TRY(binder.finish(kTables));
   scenario.config.link.wire = source.wire;
-  if (auto checked = check_combination(scenario.config); !checked) {
-    const std::string place = source.file.empty() ? std::string("scenario") : source.file.string();
+  const std::string place = source.file.empty() ? std::string("scenario") : source.file.string();
+  if (auto checked = check_combination(scenario.config); !checked)
     return located(checked.error(), document, binder.keys(), place);
-  }
   auto expectations = read_expectations(document);
   if (!expectations) return expectations.error();
   scenario.expectations = *std::move(expectations);
@@ -401,7 +407,14 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
     std::error_code status;
     if (fs::exists(beside, status)) scenario.config.replay.trace = beside.string();
   }
-  if (scenario.config.world.given) WHARF_TRY(check_world(scenario.config));
+  if (WorldSettings& world = scenario.config.world; world.given) {
+    find_beside(document, "topology.from", source.file, world.fabric.topology);
+    const auto checked = check_world(scenario.config);
+    // What is wrong in a topology file has its place there.
+    const bool placed = !checked && !world.fabric.topology.empty() &&
+                        checked.error().message.starts_with(world.fabric.topology + ":");
+    if (!checked) return placed ? checked.error() : located(checked.error(), document, binder.keys(), place);
+  }
   scenario.keys = binder.keys();
   scenario.no_influence = binder.without_influence();
   scenario.effective = effective_text(document, scenario.config.profile);

@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <filesystem>
+#include <system_error>
 
-#include "sim/fabric/topology_named.h"
+#include "sim/scenario/input_file.h"
 #include "sim/scenario/scenario.h"
+#include "sim/scenario/topology_source.h"
 
 namespace wharf::sim {
 namespace {
@@ -28,19 +29,20 @@ FabricProtocol fabric_protocol(Stack stack) {
 Result<TopologyFile> topology_of(const FabricSettings& settings) {
   const std::string& from = settings.topology;
   if (from.empty())
-    return input_error("topology.from is missing, expected a topology for hosts.*, such as \"fat_tree:54\"");
-  if (names_topology(from)) {
-    auto named = named_topology(from, {settings.link_speed, settings.hop_latency}, settings.switch_latency);
-    if (!named) return Error{named.error().kind, "topology.from: " + named.error().message};
-    return named;
-  }
-  std::ifstream file(from, std::ios::binary);
-  if (!file) {
-    return input_error(
-        fmt::format("topology.from: {} cannot be read, expected a file, or a name like fat_tree:54", from));
-  }
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return read_topology(text, from);
+    return input_error("hosts.* stands without topology.from, expected a topology, such as \"fat_tree:54\"");
+  const bool name = means_topology_name(from);
+  // The check reads it, and each run.
+  std::error_code status;
+  if (!name && !std::filesystem::is_regular_file(from, status) &&
+      (from == kStandardInput || file_exists(from)))
+    return input_error(fmt::format(
+        "topology.from: found {}, expected a file that can be read again, or a name such as fat_tree:54",
+        shown(from)));
+  auto topology = load_topology(from, settings);
+  // What is wrong in a file has its place there.
+  if (!topology && (name || !file_exists(from)))
+    return Error{topology.error().kind, "topology.from: " + topology.error().message};
+  return topology;
 }
 
 HostGroup group_of(const ScenarioConfig& config, std::uint32_t count) {
