@@ -67,6 +67,20 @@ std::string stage_table(const sim::RunReport& report) {
   return table.text();
 }
 
+/// What became of the traffic beside the programs, a line; nothing without any.
+std::string background_text(const nlohmann::ordered_json& background) {
+  if (background.is_null()) return "";
+  std::string text =
+      fmt::format("traffic beside the programs: {} of {} flows finished, {} failed",
+                  background["finished"].get<std::uint64_t>(), background["flows"].get<std::uint64_t>(),
+                  background["failed"].get<std::uint64_t>());
+  if (const auto times = background.find("completion_ns"); times != background.end())
+    text += fmt::format(", completion {} ns on average, at most {}",
+                        nanoseconds_text((*times)["mean"].get<double>()),
+                        nanoseconds_text((*times)["max"].get<double>()));
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string rate_text(double per_second) {
@@ -89,6 +103,7 @@ std::string run_text(const sim::Scenario& scenario, const sim::RunReport& report
   const std::string stages = stage_table(report);
   if (!stages.empty()) out += stages + "\n";
   if (!judged.empty()) out += expectation_table(judged) + "\n";
+  out += background_text(report.background);
   out += fmt::format(
       "{} operations, {}, goodput {:.2f} Gb/s, {:.3f} us simulated, {} events, fingerprint {:#018x}\n",
       report.program_operations, rate_text(report.operations_per_second), report.goodput_bps / 1e9,

@@ -330,7 +330,9 @@ Json counter_report(World& world) {
     return out;
   }
   Json all = Json::object();
-  for (std::size_t index = 0; index < world.host_count(); ++index) add(all, report_host(world, index));
+  for (std::size_t index = 0; index < world.host_count(); ++index) {
+    if (!world.is_thin(index)) add(all, report_host(world, index));
+  }
   out["hosts"] = std::move(all);
   out["switches"] = report_switches(world);
   return out;

@@ -159,16 +159,6 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
   bind_links(binder, settings.links, settings.flow_control);
 }
 
-void find_files(const ConfigDocument& document, const std::filesystem::path& scenario,
-                FabricSettings& settings) {
-  TrafficSettings& traffic = settings.traffic;
-  if (traffic.sizes_from_file()) traffic.sizes_file = traffic.arrivals;
-  find_beside(document, "traffic.cm", scenario, traffic.matrix);
-  find_beside(document, "traffic.table", scenario, traffic.table);
-  find_beside(document, "traffic.arrivals", scenario, traffic.sizes_file);
-  find_beside(document, "topology.from", scenario, settings.topology);
-}
-
 /// Known values that no code stands behind yet.
 Result<void> refuse_unsupported(const FabricSettings& settings) {
   const auto refuse = [](std::string_view key, std::string_view found, std::string_view expected) {
@@ -191,6 +181,16 @@ Result<void> refuse_unsupported(const FabricSettings& settings) {
 }
 
 }  // namespace
+
+void find_files(const ConfigDocument& document, const std::filesystem::path& scenario,
+                FabricSettings& settings) {
+  TrafficSettings& traffic = settings.traffic;
+  if (traffic.sizes_from_file()) traffic.sizes_file = traffic.arrivals;
+  find_beside(document, "traffic.cm", scenario, traffic.matrix);
+  find_beside(document, "traffic.table", scenario, traffic.table);
+  find_beside(document, "traffic.arrivals", scenario, traffic.sizes_file);
+  find_beside(document, "topology.from", scenario, settings.topology);
+}
 
 void bind_fabric(Binder& binder, FabricSettings& settings) {
   binder.text("title", settings.title, "one line about the scenario");

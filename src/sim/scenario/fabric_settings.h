@@ -177,4 +177,8 @@ TimePs stall_patience(const FabricSettings& settings, const FabricDerived& deriv
 std::vector<TimePs> ideal_times(const Topology& topology, const workload::FlowList& list,
                                 const FabricSettings& settings, const FabricDerived& derived);
 
+/// Takes files that the scenario at `scenario` names for those beside it, where there are any.
+void find_files(const ConfigDocument& document, const std::filesystem::path& scenario,
+                FabricSettings& settings);
+
 }  // namespace wharf::sim

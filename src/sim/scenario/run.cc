@@ -15,6 +15,7 @@
 #include "sim/scenario/assembly.h"
 #include "sim/scenario/counter_report.h"
 #include "sim/scenario/replay_run.h"
+#include "sim/scenario/world_traffic.h"
 
 namespace wharf::sim {
 namespace {
@@ -117,6 +118,7 @@ void add_to_verdict(RunReport& report, std::string_view finding) {
 /// says in the report when that did not happen before `limit`.
 void settle(World& world, TimePs limit, RunReport& report) {
   for (std::size_t index = 0; index < world.host_count(); ++index) {
+    if (world.is_thin(index)) continue;
     Host& host = world.host(index);
     if (LoadStorePort* port = host.load_store()) {
       host.caches().clean_all([port](LineNumber line) {
@@ -244,6 +246,8 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
       },
       report.waiting);
   fill_from(world, report);
+  if (!world.background().flows.empty()) report.background = background_report(world);
+  world.stop_background();
   fill_program(cells, program_log, report);
   if (report.end == RunOutcome::kDone) settle(world, config.time_limit, report);
   // Counted to the end: a dirty line that settle() wrote is a write-back, whether it got lost or not.
@@ -257,6 +261,7 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
     }
   }
   for (std::size_t index = 0; index < world.host_count(); ++index) {
+    if (world.is_thin(index)) continue;
     if (const LoadStorePort* port = world.host(index).load_store()) note_lost_lines(*port, report);
   }
   if (report.end == RunOutcome::kDone) {

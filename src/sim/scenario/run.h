@@ -91,6 +91,8 @@ struct RunReport {
   /// By component: engines, links, caches, NICs. What happened after the program's end is counted too: late
   /// acknowledgements, and dirty lines that were written to the remote.
   nlohmann::ordered_json counters;
+  nlohmann::ordered_json
+      background;                 ///< Worlds with traffic only: what flows came to until the programs ended.
   nlohmann::ordered_json replay;  ///< Trace replay only: hits, misses, times, paging.
 
   OperationLog log{0};

@@ -390,8 +390,14 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
                         profile ? profile->text : scenario.config.profile,
                         profile ? profile->origin : "model.profile", "model.", 0));
 
-  Binder binder(document);
   scenario.config.world.given = describes_world(document);
+  std::vector<std::string> replaced;
+  if (scenario.config.world.given) {
+    auto others = keep_one_traffic(document);
+    if (!others) return others.error();
+    replaced = *std::move(others);
+  }
+  Binder binder(document);
   bind_scenario(binder, scenario.config);
   WHARF_TRY(binder.finish(kTables));
   scenario.config.link.wire = source.wire;
@@ -408,7 +414,7 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
     if (fs::exists(beside, status)) scenario.config.replay.trace = beside.string();
   }
   if (WorldSettings& world = scenario.config.world; world.given) {
-    find_beside(document, "topology.from", source.file, world.fabric.topology);
+    find_files(document, source.file, world.fabric);
     const auto checked = check_world(scenario.config);
     // What is wrong in a topology file has its place there.
     const bool placed = !checked && !world.fabric.topology.empty() &&
@@ -417,6 +423,7 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
   }
   scenario.keys = binder.keys();
   scenario.no_influence = binder.without_influence();
+  scenario.no_influence.insert(scenario.no_influence.end(), replaced.begin(), replaced.end());
   scenario.effective = effective_text(document, scenario.config.profile);
   scenario.identity = identity_of(document);
   scenario.profile_files = std::move(profile_files);

@@ -85,6 +85,7 @@ Json summary_of(const Scenario& scenario, const RunReport& report) {
         rounded(as_nanoseconds(verb.path.unattributed) / static_cast<double>(verb.count));
     out["verbs"][std::string(verbs::name(verb.verb))] = std::move(one);
   }
+  if (!report.background.is_null()) out["background"] = report.background;
   if (!report.replay.is_null()) out["replay"] = report.replay;
   out["simulated_ns"] = as_nanoseconds(report.simulated);
   out["events"] = report.events;

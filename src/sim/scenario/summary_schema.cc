@@ -7,6 +7,7 @@
 
 #include "sim/scenario/counter_report.h"
 #include "sim/scenario/replay_run.h"
+#include "sim/scenario/world_traffic.h"
 #include "trace/stage.h"
 #include "verbs/verb.h"
 
@@ -48,6 +49,9 @@ std::vector<std::string> summary_paths(const ScenarioConfig& config) {
   } else {
     for (const workload::NamedCount& count : workload::own_counts(workload::empty_result(config.workload)))
       paths.push_back(fmt::format("counters.program.{}", count.name));
+  }
+  if (config.world.fabric.traffic.any()) {
+    for (std::string& value : background_paths()) paths.push_back(std::move(value));
   }
   return paths;
 }

@@ -4,15 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <system_error>
 
 #include "sim/scenario/input_file.h"
 #include "sim/scenario/scenario.h"
 #include "sim/scenario/topology_source.h"
+#include "sim/scenario/world_traffic.h"
 
 namespace wharf::sim {
 namespace {
+
+constexpr std::array<Choice<TrafficRoot>, 2> kTrafficRoots{
+    {{"thin", TrafficRoot::kThin}, {"server", TrafficRoot::kServer}}};
 
 FabricProtocol fabric_protocol(Stack stack) {
   switch (protocol_of(stack)) {
@@ -90,6 +95,7 @@ bool describes_world(const ConfigDocument& document) {
 
 void bind_world(Binder& binder, WorldSettings& world, const LinkConfig& link, Stack stack,
                 std::uint32_t payload) {
+  if (world.given) bind_traffic(binder, world.fabric.traffic);
   {
     const Binder::Section hosts(binder, Binder::kRoot, "hosts");
     binder.integer("servers", world.servers,
@@ -99,6 +105,12 @@ void bind_world(Binder& binder, WorldSettings& world, const LinkConfig& link, St
     binder.integer("clients", world.clients,
                    "full hosts that run the program: the first ones; 0: all that are no servers", 0, 65'534);
     binder.integer("threads", world.threads, "partitions of the world; results do not depend on it", 1, 64);
+    const Binder::Section traffic(binder, "", world.fabric.traffic.given(),
+                                  "only with traffic.collective or traffic.arrivals");
+    binder.choice<TrafficRoot>(
+        "traffic_root", world.traffic_root, kTrafficRoots,
+        "rank 0 of the traffic, the root of an incast: a thin host as all ranks, or the "
+        "first server");
   }
   if (!world.given) return;
   FabricSettings& fabric = world.fabric;
@@ -136,7 +148,22 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
     group.engine.uet = derive_uet(config.uet, path, config.host);
     group.engine.ub.congestion = derived->config.ub.congestion;
     group.engine.roce.congestion = derived->config.roce.congestion;
-    plan.config.groups.push_back(std::move(group));
+    if (settings.traffic.any()) {
+      auto flows = world_flows(settings.traffic, config.world.traffic_root, plan.roles, topology->topology,
+                               config.seed);
+      if (!flows) return flows.error();
+      plan.config.background = *std::move(flows);
+      HostGroup thin = group;
+      thin.thin = true;
+      thin.count = plan.roles.thin();
+      HostGroup server = group;
+      server.count = plan.roles.servers;
+      group.count = plan.roles.clients;
+      plan.config.groups = {std::move(group), std::move(thin), std::move(server)};
+      WHARF_TRY(check_background(plan.config));
+    } else {
+      plan.config.groups.push_back(std::move(group));
+    }
     plan.config.fabric = std::move(derived->config.fabric);
     WHARF_TRY(validate(plan.config.fabric, topology->topology));
     plan.config.topology = std::move(topology->topology);

@@ -18,13 +18,20 @@ namespace wharf::sim {
 
 struct ScenarioConfig;
 
+/// Where rank 0 of a world's traffic is, the root of an incast.
+enum class TrafficRoot : std::uint8_t {
+  kThin,    ///< At a thin host, as all ranks.
+  kServer,  ///< At the first server.
+};
+
 /// Full hosts on a topology. Without any of these keys two hosts stand on a wire.
 struct WorldSettings {
   bool given = false;         ///< The scenario has a key of hosts.*.
   std::uint32_t servers = 1;  ///< Hosts that expose memory, the last ones.
   std::uint32_t clients = 0;  ///< Hosts that run the program, the first ones; 0: all that are no servers.
   std::uint32_t threads = 1;
-  FabricSettings fabric;
+  TrafficRoot traffic_root = TrafficRoot::kThin;
+  FabricSettings fabric;  ///< Its traffic is that of thin hosts.
 };
 
 /// Whether `document` describes a world by keys of hosts.*.
@@ -39,6 +46,8 @@ struct WorldRoles {
   std::uint32_t servers = 1;
   std::uint32_t hosts = 2;
   std::uint32_t first_server() const { return hosts - servers; }
+  /// Hosts between them, which make traffic alone if there is any.
+  std::uint32_t thin() const { return hosts - servers - clients; }
   /// The server of a client.
   std::uint32_t server_of(std::uint32_t client) const { return first_server() + client % servers; }
 };

@@ -106,30 +106,6 @@ struct World::Parts {
 
   const HostGroup& group(std::size_t host) const { return config.groups[groups[host]]; }
 
-  /// Refuses flows that no host of theirs can send or take.
-  Result<void> check_background() const {
-    const workload::FlowList& list = config.background;
-    for (const workload::Flow& flow : list.flows) {
-      const auto refuse = [&](std::string_view what) {
-        return input_error(fmt::format("{}: flow {} ({}->{}) {}", list.place_of(flow), flow.id, flow.source,
-                                       flow.destination, what));
-      };
-      if (std::max(flow.source, flow.destination) >= count())
-        return refuse(fmt::format("names a host beyond the {} of the topology", count()));
-      if (!group(flow.source).thin)
-        return refuse("starts at a host that runs programs, expected one that makes traffic alone");
-      if (flow.verb == verbs::Verb::kSend && !group(flow.destination).thin)
-        return refuse(
-            "is a send to a host that runs programs, which takes no messages; expected a write or a read");
-      for (const std::uint32_t host : {flow.source, flow.destination}) {
-        if (protocol_of(group(host).engine.stack) !=
-            protocol_of(group(list.flows.front().source).engine.stack))
-          return refuse("joins hosts of different protocols, expected one protocol for all flows");
-      }
-    }
-    return workload::check_startable(list);
-  }
-
   Result<void> connect_background() {
     if (config.background.flows.empty()) return {};
     // All of them speak the protocol of the first.
@@ -163,6 +139,32 @@ struct World::Parts {
 
 World::World(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 World::~World() = default;
+
+Result<void> check_background(const WorldConfig& config) {
+  const workload::FlowList& list = config.background;
+  if (list.flows.empty()) return {};
+  std::vector<const HostGroup*> hosts;
+  for (const HostGroup& group : config.groups) hosts.insert(hosts.end(), group.count, &group);
+  const wire::Protocol protocol = protocol_of(config.groups.front().engine.stack);
+  for (const workload::Flow& flow : list.flows) {
+    const auto refuse = [&](std::string_view what) {
+      return input_error(fmt::format("{}: flow {} ({}->{}) {}", list.place_of(flow), flow.id, flow.source,
+                                     flow.destination, what));
+    };
+    if (std::max(flow.source, flow.destination) >= hosts.size())
+      return refuse(fmt::format("names a host beyond the {} of the topology", hosts.size()));
+    if (!hosts[flow.source]->thin)
+      return refuse("starts at a host that runs programs, expected one that makes traffic alone");
+    if (flow.verb == verbs::Verb::kSend && !hosts[flow.destination]->thin)
+      return refuse(
+          "is a send to a host that runs programs, which takes no messages; expected a write or a read");
+    for (const std::uint32_t host : {flow.source, flow.destination}) {
+      if (protocol_of(hosts[host]->engine.stack) != protocol)
+        return refuse("joins hosts of different protocols, expected one protocol for all hosts");
+    }
+  }
+  return workload::check_startable(list);
+}
 
 /// Makes the hosts of a world, one after the other, and keeps the first error.
 class HostMaker {
@@ -230,7 +232,7 @@ Result<std::unique_ptr<World>> World::create(WorldConfig config) {
   for (std::uint32_t group = 0; group < own.groups.size(); ++group)
     parts->groups.insert(parts->groups.end(), own.groups[group].count, group);
   WHARF_CHECK(parts->groups.size() == own.topology.host_count());
-  WHARF_TRY(parts->check_background());
+  WHARF_TRY(check_background(own));
   own.fabric.traced = own.attribution;
   own.fabric.paced_hosts = true;
   own.fabric.seed = own.seed;

@@ -53,6 +53,9 @@ struct WorldConfig {
   std::size_t record_reserve = 0;      ///< Room for records that is taken at once.
 };
 
+/// Refuses flows of the background that no host of theirs can send or take.
+Result<void> check_background(const WorldConfig& config);
+
 /// Both ends of a connected pair of queues.
 struct RemotePair {
   SimRemote* near = nullptr;  ///< On the first host, toward the memory of the second.
