@@ -23,7 +23,8 @@ class ExplainCommand : public Command {
   std::string_view examples() const override {
     return "  wharf explain scenarios/fetch-64-bytes.toml\n"
            "  wharf explain scenarios/fetch-64-bytes.toml --set model.stack=roce_dma\n"
-           "  wharf explain scenarios/fetch-64-bytes.toml --operation 17 --ascii\n";
+           "  wharf explain scenarios/fetch-64-bytes.toml --operation 17 --ascii\n"
+           "  wharf explain scenarios/key-value-fat-tree.toml\n";
   }
   void declare(Options& app) override {
     scenario_.declare(app);
@@ -63,6 +64,8 @@ class ExplainCommand : public Command {
                        {"end_ns", as_nanoseconds(span.end - entry.begin)},
                        {"critical", span.critical},
                        {"meaning", trace::describe(span.stage)}});
+      if (span.place != 0 && span.place <= report->places.size())
+        spans.back()["place"] = report->places[span.place - 1];
     }
     console.print(nlohmann::ordered_json{{"verb", verbs::name(entry.verb)},
                                          {"bytes", entry.bytes},
@@ -70,7 +73,7 @@ class ExplainCommand : public Command {
                                          {"profile", scenario->config.profile},
                                          {"latency_ns", as_nanoseconds(latency)},
                                          {"spans", spans}});
-    const trace::WaterfallInput input{report->waterfall, entry.begin, latency};
+    const trace::WaterfallInput input{report->waterfall, entry.begin, latency, report->places};
     console.print(trace::draw_waterfall(title, input,
                                         {.glyphs = ascii_ ? trace::Glyphs::kAscii : trace::Glyphs::kUtf8}));
     return ExitCode::kDone;

@@ -135,6 +135,7 @@ void Attribution::claim_gap(std::span<const Rest> rests, TimePs from, TimePs to)
     const TimePs begin = max(rests[at].begin, from);
     path_.critical[index(rests[at].stage)] += to - begin;
     path_.stages |= bit(rests[at].stage);
+    last_rests_.push_back({begin, to, begin, rests[at].stage, true, 0});
     to = begin;
   }
   path_.unattributed += to - from;
@@ -176,6 +177,7 @@ const OperationPath& Attribution::end(wire::OperationTag operation, TimePs at) {
   last_begin_ = slot->begin;
 
   clear_path();
+  last_rests_.clear();
   path_.latency = at - slot->begin;
   const std::span<Span> spans{last_spans_.get(), last_span_count_};
   const std::span<const Rest> rests{slot->rests.get(), slot->rest_count};

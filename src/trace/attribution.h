@@ -123,6 +123,8 @@ class Attribution {
     Place place;
   };
   std::span<const Span> last_spans() const { return {last_spans_.get(), last_span_count_}; }
+  /// Where it rested on its critical path, latest first.
+  std::span<const Span> last_rests() const { return last_rests_; }
   TimePs last_begin() const { return last_begin_; }
 
   std::size_t in_flight() const { return slots_.size() - free_.size(); }
@@ -178,6 +180,7 @@ class Attribution {
   std::uint32_t last_span_count_ = 0;
   std::uint32_t last_span_room_ = 0;
   TimePs last_begin_;
+  std::vector<Span> last_rests_;
   OperationPath path_;
 };
 

@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -59,13 +60,14 @@ std::vector<Row> rows_of(const WaterfallInput& operation) {
   std::vector<std::size_t> path;
   const std::vector<Interval> parts = critical_parts(operation.spans, begin, end, path);
 
-  std::array<Row, kStageCount> by_stage;
+  std::map<std::pair<std::size_t, Place>, Row> by_stage;
   for (std::size_t i = 0; i < operation.spans.size(); ++i) {
     const Attribution::Span& span = operation.spans[i];
     const TimePs from = max(span.begin, begin);
     const TimePs to = min(span.end, end);
     if (from >= to) continue;
-    Row& row = by_stage[index(span.stage)];
+    const bool named = span.place != 0 && span.place <= operation.places.size();
+    Row& row = by_stage[{index(span.stage), named ? span.place : 0}];
     if (row.spans++ == 0 || from - begin < row.start) row.start = from - begin;
     const auto on_path = std::find(path.begin(), path.end(), i);
     if (on_path == path.end()) {
@@ -80,10 +82,9 @@ std::vector<Row> rows_of(const WaterfallInput& operation) {
   }
 
   std::vector<Row> rows;
-  for (std::size_t stage = 0; stage < by_stage.size(); ++stage) {
-    Row& row = by_stage[stage];
-    if (row.spans == 0) continue;
-    row.name = name(static_cast<Stage>(stage));
+  for (auto& [what, row] : by_stage) {
+    row.name = name(static_cast<Stage>(what.first));
+    if (what.second != 0) row.name += " " + operation.places[what.second - 1];
     if (row.spans > 1) row.name += fmt::format(" x{}", row.spans);
     rows.push_back(std::move(row));
   }
@@ -138,7 +139,8 @@ void mark(std::vector<char>& cells, const Interval& part, const WaterfallInput& 
   for (std::int64_t i = first; i < last; ++i) cells[static_cast<std::size_t>(i)] = mark;
 }
 
-constexpr std::size_t kNameColumns = 24;
+constexpr std::size_t kNameColumns = 24;      ///< At least,
+constexpr std::size_t kNameColumnsMost = 40;  ///< and at most, for names with a place.
 constexpr std::size_t kTimeColumns = 9;
 
 constexpr char kEmpty = ' ';
@@ -167,21 +169,23 @@ void append_bar(std::string& line, const Row& row, const WaterfallInput& operati
 std::string draw_waterfall(std::string_view title, const WaterfallInput& operation,
                            const WaterfallOptions& options) {
   WHARF_CHECK(options.columns >= 60);
-  const std::size_t cells = static_cast<std::size_t>(options.columns) - kNameColumns - 2 * kTimeColumns - 2;
   const Scale scale(operation.latency);
   const std::vector<Row> rows = rows_of(operation);
+  std::size_t names = kNameColumns;
+  for (const Row& row : rows) names = std::clamp(row.name.size() + 1, names, kNameColumnsMost);
+  const std::size_t cells = static_cast<std::size_t>(options.columns) - names - 2 * kTimeColumns - 2;
 
   std::string text;
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "{}: {} {}\n\n", title, scale.text(operation.latency), scale.unit());
   const std::string end_label = fmt::format("{} {}", scale.text(operation.latency), scale.unit());
-  fmt::format_to(out, "{:<{}}{:>{}}{:>{}}  0{:>{}}\n", "stage", kNameColumns, "start", kTimeColumns, "length",
+  fmt::format_to(out, "{:<{}}{:>{}}{:>{}}  0{:>{}}\n", "stage", names, "start", kTimeColumns, "length",
                  kTimeColumns, end_label, cells - 1);
   TimePs critical;
   TimePs overlapped;
   TimePs holes;
   for (const Row& row : rows) {
-    fmt::format_to(out, "{:<{}}{:>{}}{:>{}}  ", row.name, kNameColumns, scale.text(row.start), kTimeColumns,
+    fmt::format_to(out, "{:<{}}{:>{}}{:>{}}  ", row.name, names, scale.text(row.start), kTimeColumns,
                    scale.text(row.critical + row.overlapped), kTimeColumns);
     append_bar(text, row, operation, cells, options.glyphs);
     while (text.back() == ' ') text.pop_back();
@@ -191,9 +195,9 @@ std::string draw_waterfall(std::string_view title, const WaterfallInput& operati
   }
   const std::string_view on_path = options.glyphs == Glyphs::kAscii ? "#" : "█";
   const std::string_view beside = options.glyphs == Glyphs::kAscii ? "." : "░";
-  const auto sum = [out, &scale](std::string_view glyph, std::string_view what, TimePs time) {
-    fmt::format_to(out, "{} {:<{}}{:>{}} {}\n", glyph, what, kNameColumns + kTimeColumns - 2,
-                   scale.text(time), kTimeColumns, scale.unit());
+  const auto sum = [out, &scale, names](std::string_view glyph, std::string_view what, TimePs time) {
+    fmt::format_to(out, "{} {:<{}}{:>{}} {}\n", glyph, what, names + kTimeColumns - 2, scale.text(time),
+                   kTimeColumns, scale.unit());
   };
   text += '\n';
   sum(on_path, "on the critical path", critical);

@@ -24,10 +24,12 @@ struct WaterfallInput {
   std::span<const Attribution::Span> spans;
   TimePs begin;
   TimePs latency;
+  /// Name of each place, by its number less 1; spans of a place that has one get a row for each stage there.
+  std::span<const std::string> places{};
 };
 
-/// Lines of text, each ended by a line feed. Spans of one stage share a row; time that no span claims gets a
-/// row of its own, named "UNATTRIBUTED".
+/// Lines of text, each ended by a line feed. Spans of one stage (at one place) share a row; time that no span
+/// claims gets a row of its own, named "UNATTRIBUTED".
 std::string draw_waterfall(std::string_view title, const WaterfallInput& operation,
                            const WaterfallOptions& options = {});
 

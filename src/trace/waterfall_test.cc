@@ -49,6 +49,30 @@ const std::vector<Step> kRead{
     {Stage::kLibraryPoll, 1'901'000, 1'931'000},
 };
 
+/// A request over two links of a fabric, and one link that nobody has named.
+TEST(Waterfall, SpansAtNamedPlacesHaveRowsOfTheirOwn) {
+  Attribution attribution;
+  const auto operation = attribution.begin(kTimeZero);
+  const auto cross = [&](std::int64_t begin_ns, std::int64_t end_ns, Stage stage, Place place) {
+    attribution.add(
+        {operation, nanoseconds(begin_ns), nanoseconds(end_ns), nanoseconds(begin_ns), stage, place});
+  };
+  cross(0, 100, Stage::kWireForward, 1);
+  cross(100, 150, Stage::kLinkQueue, 2);
+  cross(150, 250, Stage::kWireForward, 2);
+  cross(250, 400, Stage::kWireForward, 3);
+  const OperationPath& path = attribution.end(operation, nanoseconds(400));
+  const std::vector<std::string> places{"host0-leaf0", "leaf0-host1"};
+  const std::string text =
+      draw_waterfall("write", {attribution.last_spans(), attribution.last_begin(), path.latency, places},
+                     {Glyphs::kAscii, 80});
+  for (const char* row :
+       {"wire_forward host0-leaf0       0.0    100.0", "link_queue leaf0-host1       100.0     50.0",
+        "wire_forward leaf0-host1     150.0    100.0", "wire_forward                 250.0    150.0"}) {
+    EXPECT_NE(text.find(row), std::string::npos) << row << "\n" << text;
+  }
+}
+
 TEST(Waterfall, DrawsAReadWithItsOverlap) {
   expect_golden("trace/waterfall_read.txt", draw("roce_dma read 64 B", 1'931'000, kRead));
 }

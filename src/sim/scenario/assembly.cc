@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/statistics.h"
+#include "sim/fabric/port_names.h"
 #include "sim/scenario/counter_report.h"
 
 namespace wharf::sim {
@@ -126,6 +127,11 @@ void fill_from(World& world, RunReport& report) {
   report.verbs = verb_reports(world.log());
   report.waterfall = world.kept_spans();
   report.waterfall_operation = world.kept_entry();
+  if (world.topology().switch_count() > 0 && !report.waterfall.empty()) {
+    const PortNames names(world.topology(), world.switch_names());
+    for (PortId port = 0; port < world.topology().ports().size(); ++port)
+      report.places.push_back(names[port]);
+  }
   report.counters = counter_report(world);
 }
 

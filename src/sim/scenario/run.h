@@ -98,6 +98,7 @@ struct RunReport {
   OperationLog log{0};
   std::vector<verbs::OperationRecord> program_log;  ///< Party 0, up to the record limit.
   std::vector<trace::Attribution::Span> waterfall;  ///< Spans of the chosen operation; empty: no such one.
+  std::vector<std::string> places;                  ///< Links by Span::place less 1; empty on a wire.
   OperationEntry waterfall_operation;               ///< What it was, when `waterfall` holds spans.
 
   const VerbReport* find(verbs::Verb verb) const;

@@ -167,6 +167,7 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
     plan.config.fabric = std::move(derived->config.fabric);
     WHARF_TRY(validate(plan.config.fabric, topology->topology));
     plan.config.topology = std::move(topology->topology);
+    plan.config.switch_names = std::move(topology->names);
     plan.config.threads = config.world.threads;
   }
   WorldConfig& world = plan.config;

@@ -260,6 +260,7 @@ Host& World::host(std::size_t index) { return parts_->hosts[index]->host(); }
 Simulation& World::simulation(std::size_t index) { return parts_->hosts[index]->simulation(); }
 wire::PayloadPool& World::payloads(std::size_t index) { return parts_->hosts[index]->payloads(); }
 const Topology& World::topology() const { return parts_->config.topology; }
+const std::vector<std::string>& World::switch_names() const { return parts_->config.switch_names; }
 std::uint32_t World::threads() const { return parts_->fabric->partition_count(); }
 const HostGroup& World::group_of(std::size_t index) const {
   return parts_->config.groups[parts_->groups[index]];

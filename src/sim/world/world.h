@@ -40,6 +40,7 @@ struct WorldConfig {
   /// Flows beside the programs. They start at thin hosts, and end anywhere; no program waits for them.
   workload::FlowList background;
   Topology topology;
+  std::vector<std::string> switch_names{};  ///< As a file gave them, for reports; empty: by tier.
   FabricConfig fabric;
   LinkConfig
       link;  ///< How packets become load, and how they travel; rate, delay and faults are the fabric's.
@@ -137,6 +138,7 @@ class World {
   const OperationLog& log_of(std::size_t index);
   LinkReport link(PortId direction) const;
   const Topology& topology() const;
+  const std::vector<std::string>& switch_names() const;
 
   /// Who waits for what: the operations of programs first, then the components.
   std::vector<std::string> describe_waiting();

@@ -103,6 +103,8 @@ class RunRecords {
       return;
     const auto spans = attribution_.last_spans();
     kept_spans_.assign(spans.begin(), spans.end());
+    const auto rests = attribution_.last_rests();
+    kept_spans_.insert(kept_spans_.end(), rests.begin(), rests.end());
     kept_entry_ = ended.entry;
   }
 
