@@ -28,6 +28,10 @@ class DeadlineHeap {
   void set(std::uint32_t owner, TimePs deadline) {
     WHARF_CHECK(owner < position_.size());
     const std::uint32_t at = position_[owner];
+    if (at == 0 && heap_.size() == 1 && deadline != kNever) {
+      earliest_ = heap_.front().deadline = deadline;  // Alone, and often moved on.
+      return;
+    }
     if (deadline == kNever) {
       if (at != kAbsent) remove(at);
     } else if (at == kAbsent) {

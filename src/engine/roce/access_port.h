@@ -71,7 +71,10 @@ class AccessPort {
   explicit AccessPort(wire::PayloadPool& pool) : pool_(&pool) {}
 
   void reserve(std::uint32_t slots) {
-    capacity_ = std::max(capacity_, slots);
+    if (slots > capacity_) {
+      common_ += slots - capacity_;
+      capacity_ = slots;
+    }
     make_room(capacity_ + kept_for_shared_);
   }
   std::uint32_t capacity() const { return capacity_; }
@@ -80,18 +83,31 @@ class AccessPort {
     WHARF_CHECK(queue == open_of_.size());
     open_of_.push_back(0);
     shares_ += kAccessShare;
+    common_ -= kAccessShare;
   }
   /// Slots for everything but context records, which have some of their own.
-  std::uint32_t available() const { return capacity_ - kept_for_context_ - in_use_; }
+  std::uint32_t available() const { return common_ + shares_; }
   /// Those that `queue` may take: its own share, and what is not the share of another.
   std::uint32_t available(engine::QueueId queue) const {
     const std::uint32_t open = open_of_[queue];
-    return available() - shares_ + (open < kAccessShare ? kAccessShare - open : 0);
+    return common_ + (open < kAccessShare ? kAccessShare - open : 0);
+  }
+  /// Whether anyone may take `count` slots, the first of them one that was used before: the usual case,
+  /// without a way to fresh ones.
+  [[gnu::always_inline]] bool has_used(std::uint32_t count) const {
+    return static_cast<std::int32_t>(common_) >= static_cast<std::int32_t>(count) && first_free_ != kNoSlot;
+  }
+  /// The same with two that were used before.
+  [[gnu::always_inline]] bool has_two_used(std::uint32_t count) const {
+    return has_used(count) && slots_[first_free_].next != kNoSlot;
   }
   /// Slots of all shares that their owners have not taken.
   std::uint32_t shares() const { return shares_; }
   /// Takes `count` slots out of the capacity, for context records alone.
-  void keep_for_context(std::uint32_t count) { kept_for_context_ = count; }
+  void keep_for_context(std::uint32_t count) {
+    common_ -= count - kept_for_context_;
+    kept_for_context_ = count;
+  }
   /// Makes sure that `count` accesses to context records can be opened beside all others.
   void reserve_for_context(std::uint32_t count) {
     make_room(capacity_ - kept_for_context_ + context_in_use_ + kept_for_shared_ + count);
@@ -111,13 +127,17 @@ class AccessPort {
 
   /// A slot for a new access of `queue`, relaxed and without data; one must be available. The caller sets
   /// address, length and operation, and what its kind and purpose need beyond.
+  template <bool kUsed = false>
   [[gnu::always_inline]] AccessSlot& open(AccessPurpose purpose, engine::AccessKind kind,
                                           engine::QueueId queue, Position position, std::uint32_t stream,
                                           bool at_target) {
-    const std::uint32_t index = acquire();
+    const std::uint32_t index = kUsed ? acquire_used() : acquire();
     AccessSlot& slot = slots_[index];
+    // Neighbours in memory, which one or two stores write.
     slot.access.kind = kind;
     slot.access.order = verbs::AccessOrder::kRelaxed;
+    slot.access.atomic = verbs::Verb::kFetchAdd;
+    slot.access.width = 8;
     slot.access.count = 1;
     slot.access.at_target = at_target;
     slot.access.queue = queue;
@@ -131,8 +151,7 @@ class AccessPort {
     if (is_context(purpose)) {
       ++context_in_use_;
     } else {
-      ++in_use_;
-      if (open_of_[queue]++ < kAccessShare) --shares_;
+      --(open_of_[queue]++ < kAccessShare ? shares_ : common_);
     }
     return slot;
   }
@@ -166,25 +185,24 @@ class AccessPort {
   }
 
   /// Ends an access that has been answered.
-  [[gnu::always_inline]] void close(AccessSlot& slot) {
+  void close(AccessSlot& slot) {
     WHARF_CHECK(slot.open);
     if (slot.access.data.length > 0) {
       pool_->release(slot.access.data.buffer);
       slot.access.data = wire::Payload{};
     }
-    if (slot.purpose >= AccessPurpose::kAtomic) [[unlikely]] {
-      reset_words(slot.access);
-    }
+    if (slot.purpose == AccessPurpose::kAtomic) reset_words(slot.access);
     if (is_context(slot.purpose)) {
       --context_in_use_;
+      free(slot);
     } else {
-      --in_use_;
-      if (--open_of_[slot.access.queue] < kAccessShare) ++shares_;
+      close_empty(slot);
     }
-    slot.open = false;
-    slot.asked = false;
-    slot.next = first_free_;
-    first_free_ = slot.access.id;
+  }
+  /// The same for an open access of a queue pair that holds no data and is no atomic.
+  [[gnu::always_inline]] void close_empty(AccessSlot& slot) {
+    ++(--open_of_[slot.access.queue] < kAccessShare ? shares_ : common_);
+    free(slot);
   }
   /// Ends every access; nobody will answer any more.
   void close_all() {
@@ -198,21 +216,27 @@ class AccessPort {
     return purpose >= AccessPurpose::kFetchQueueContext;
   }
 
-  std::uint32_t acquire() {
+  [[gnu::always_inline]] void free(AccessSlot& slot) {
+    slot.asked = false;
+    slot.open = false;
+    slot.next = first_free_;
+    first_free_ = slot.access.id;
+  }
+  [[gnu::always_inline]] std::uint32_t acquire() {
+    return first_free_ == kNoSlot ? acquire_fresh() : acquire_used();
+  }
+  [[gnu::always_inline]] std::uint32_t acquire_used() {
     const std::uint32_t index = first_free_;
-    if (index == kNoSlot) [[unlikely]]
-      return acquire_fresh();
     first_free_ = slots_[index].next;
     return index;
   }
-  std::uint32_t acquire_fresh() {
+  [[gnu::noinline, gnu::cold]] std::uint32_t acquire_fresh() {
     WHARF_CHECK(extent_ < places_);
     std::construct_at(&slots_[extent_])->access.id = extent_;
     return extent_++;
   }
   /// Only atomics have operands; their slots go back without.
   static void reset_words(engine::Access& access) {
-    access.atomic = verbs::Verb::kFetchAdd;
     access.operand = {};
     access.compare = {};
   }
@@ -231,7 +255,8 @@ class AccessPort {
   std::uint32_t extent_ = 0;    ///< Slots before this one were used.
   std::uint32_t capacity_ = 0;  ///< Slots in all, but for what context records may need beyond their own.
   std::uint32_t kept_for_context_ = 0;
-  std::uint32_t in_use_ = 0;  ///< But for context records.
+  /// Free slots that are nobody's share, modulo 2^32 while the control side makes room for a queue pair.
+  std::uint32_t common_ = 0;
   std::uint32_t kept_for_shared_ = 0;
   std::uint32_t shares_ = 0;
   std::uint32_t context_in_use_ = 0;

@@ -18,6 +18,7 @@ std::uint32_t flight_places(const RoceConfig& config) { return std::bit_ceil(con
 
 CongestionControl::CongestionControl(EngineCore& core) : core_(core) {
   const RoceConfig& config = core.config;
+  core.is_paced = config.congestion.has_value() || config.min_time_between_cnps > kTimeZero;
   // check() has seen the controller's configuration, which stays where it is.
   if (config.congestion) fresh_ = congestion::AnyController::create(*config.congestion).value();
   // Choice: a message asks for an acknowledgement every 64 packets. When so many take longer than a quarter

@@ -24,6 +24,7 @@ ContextStore::ContextStore(EngineCore& core)
   if (config.queue_cache_entries > 0) queues_.emplace(config.queue_cache_entries);
   if (config.key_cache_entries > 0) keys_.emplace(config.key_cache_entries);
   if (is_unlimited()) return;
+  core_.attention = true;
   packets_.reserve(config.deferred_packets);
   core_.port.keep_for_context(kAccessSlots);
   served_limit_ = kServedLimit;

@@ -51,8 +51,9 @@ inline constexpr std::uint32_t kFirstQueueNumber = 17;
 
 /// What every packet of a queue pair has in common; sets each field once, because this is the hottest copy of
 /// all.
-inline void begin_packet(const RoceConfig& config, const QueuePairContext& context,
-                         wire::OperationTag operation, const wire::Payload& payload, wire::Packet& out) {
+[[gnu::always_inline]] inline void begin_packet(const RoceConfig& config, const QueuePairContext& context,
+                                                wire::OperationTag operation, const wire::Payload& payload,
+                                                wire::Packet& out) {
   out.protocol = wire::Protocol::kRoce;
   out.traffic_class = wire::TrafficClass::kData;
   out.mark = wire::CongestionMark::kCapable;
@@ -88,6 +89,10 @@ struct EngineCore {
   Ring<QueueId> completed;                                       ///< Queues with something for poll().
   Ring<QueueId> kicked;   ///< Queues to run again at the end of the current input.
   Ring<QueueId> starved;  ///< Queues that found no access slot; run again when slots are free.
+  /// An input may have to run other queue pairs before it ends: some are kicked or starved, or the context
+  /// cache is finite. While it is false, the short ways through the engine may be taken.
+  bool attention = false;
+  bool is_paced = false;  ///< Congestion control is on: who may send, and who is told of congestion.
   Ring<engine::AsyncEvent> events;
   engine::CompletionQueues completion_queues;
   engine::ReceiveQueues receive_queues;
@@ -97,18 +102,20 @@ struct EngineCore {
 
   // --- Memory ---
 
+  /// `kUsed`: the port has a slot that was used before, see AccessPort::has_used().
+  template <bool kUsed = false>
   [[gnu::always_inline]] AccessSlot& open_access(AccessPurpose purpose, engine::AccessKind kind,
                                                  QueuePair& pair, Position position, bool at_target) {
     // One stream for what a queue pair does for its own program, one for what it does for its peer.
     AccessSlot& slot =
-        port.open(purpose, kind, pair.id, position, pair.id * 2 + (at_target ? 1U : 0U), at_target);
+        port.open<kUsed>(purpose, kind, pair.id, position, pair.id * 2 + (at_target ? 1U : 0U), at_target);
     slot.access.space = pair.config.space;
     return slot;
   }
   /// Slots that payload fetches leave for everything else, so that answers and completions never wait for
   /// requests. The shares of queue pairs lie in it.
   std::uint32_t access_reserve() const { return port.capacity() / 4; }
-  bool may_fetch_payload() const {
+  [[gnu::always_inline]] bool may_fetch_payload() const {
     return port.available() > std::max(access_reserve(), port.shares() + verbs::kMaxScatterEntries);
   }
   /// Runs `pair` again when access slots are free.
@@ -116,6 +123,7 @@ struct EngineCore {
     if (pair.starved) return;
     pair.starved = true;
     starved.push_back(pair.id);
+    attention = true;
   }
   /// To be called when accesses were closed.
   void feed_starved() {
@@ -146,6 +154,7 @@ struct EngineCore {
     if (pair.kicked) return;
     pair.kicked = true;
     kicked.push_back(pair.id);
+    attention = true;
   }
 
   /// Puts a flow whose first packet is ready into the list of its class; a flow is in one list at most.
@@ -194,6 +203,21 @@ struct EngineCore {
       issue_completions<AccessPurpose::kReceiveCompletion>(pair, pair.receive_completions,
                                                            pair.receive_completions_issued);
     }
+  }
+
+  /// issue_completions() of the record at the tail of `ring`, the only one that waits, of a queue pair that
+  /// is plain and not starved; a slot is free, with `kUsed` one that was used before.
+  template <AccessPurpose kPurpose, bool kUsed>
+  [[gnu::always_inline]] void issue_completion(QueuePair& pair, const CompletionEntry& record,
+                                               Position& issued) {
+    constexpr bool kAtTarget = kPurpose == AccessPurpose::kReceiveCompletion;
+    AccessSlot& slot = open_completion<kPurpose, kUsed>(pair, issued, record.operation);
+    if (kAtTarget && pair.held_first != kNoSlot) {
+      hold(pair, slot);
+    } else {
+      port.issue(slot);
+    }
+    ++issued;
   }
 
   void push_event(engine::AsyncEventKind kind, const QueuePair& pair) {
@@ -245,6 +269,21 @@ struct EngineCore {
   /// The same into a completion queue that `pair` shares.
   void issue_shared(QueuePair& pair, PositionRing<CompletionEntry>& ring, Position& issued, QueueId shared,
                     bool at_target);
+  template <AccessPurpose kPurpose, bool kUsed>
+  [[gnu::always_inline]] AccessSlot& open_completion(QueuePair& pair, Position position,
+                                                     wire::OperationTag operation) {
+    constexpr bool kAtTarget = kPurpose == AccessPurpose::kReceiveCompletion;
+    AccessSlot& slot =
+        open_access<kUsed>(kPurpose, engine::AccessKind::kWriteCompletion, pair, position, kAtTarget);
+    slot.access.order = verbs::AccessOrder::kRelease;
+    slot.access.length = config.completion_bytes;
+    slot.access.address =
+        pair.config.completion_ring +
+        std::uint64_t{pair.completions_written++ % (pair.config.send_depth + pair.config.receive_depth)} *
+            config.completion_bytes;
+    slot.access.operation = operation;
+    return slot;
+  }
   /// Writes the completion records in order, each after every earlier access of its stream.
   template <AccessPurpose kPurpose>
   void issue_completions(QueuePair& pair, PositionRing<CompletionEntry>& ring, Position& issued) {
@@ -254,14 +293,7 @@ struct EngineCore {
       return issue_shared(pair, ring, issued, shared, kAtTarget);
     while (issued != ring.tail()) {
       if (port.available(pair.id) == 0) return starve(pair);
-      AccessSlot& slot = open_access(kPurpose, engine::AccessKind::kWriteCompletion, pair, issued, kAtTarget);
-      slot.access.order = verbs::AccessOrder::kRelease;
-      slot.access.length = config.completion_bytes;
-      slot.access.address =
-          pair.config.completion_ring +
-          std::uint64_t{pair.completions_written++ % (pair.config.send_depth + pair.config.receive_depth)} *
-              config.completion_bytes;
-      slot.access.operation = ring[issued].operation;
+      AccessSlot& slot = open_completion<kPurpose, false>(pair, issued, ring[issued].operation);
       // Behind placements that wait for their receive entry.
       if (kAtTarget && pair.held_first != kNoSlot) {
         hold(pair, slot);

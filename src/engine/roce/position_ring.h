@@ -44,7 +44,7 @@ class PositionRing {
 
   /// The element at the tail with whatever was there before; the caller sets every field that will be read.
   /// The ring is not full.
-  T& push_stale() {
+  [[gnu::always_inline]] T& push_stale() {
     WHARF_CHECK(!full());
     const std::uint32_t place = (tail_++ - origin_) & mask_;
     if (place == touched_) ++touched_;
@@ -56,7 +56,7 @@ class PositionRing {
     slot = T{};
     return slot;
   }
-  void pop() {
+  [[gnu::always_inline]] void pop() {
     WHARF_CHECK(!empty());
     if (++head_ == tail_) origin_ = head_;
   }

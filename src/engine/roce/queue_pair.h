@@ -292,8 +292,9 @@ struct QueuePair {
   std::uint32_t peer_host = 0xffff'ffff;  ///< Whom it was connected to; nobody in INIT.
   bool own_receive_queue = false;         ///< config.receive_queue was made for its receive ring of bytes.
   bool ending = false;                    ///< It is being destroyed.
-  Psn starting_psn = 0;                   ///< Exported for the next connection.
-  std::uint32_t connections = 0;          ///< How often it was connected, to draw fresh PSNs.
+  bool plain = false;    ///< Its queues are its own, hold objects, and receive entries need no fetch.
+  Psn starting_psn = 0;  ///< Exported for the next connection.
+  std::uint32_t connections = 0;  ///< How often it was connected, to draw fresh PSNs.
 
   LazyPlaces places;  ///< Where all rings below lie.
   PositionRing<SendEntry> send;

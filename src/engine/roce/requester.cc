@@ -34,20 +34,6 @@ std::uint32_t packets_for(std::uint32_t length, const QueuePairContext& context)
   return count == 0 ? 1 : static_cast<std::uint32_t>(count);
 }
 
-/// Of verbs with a payload: the opcode of a message of one packet.
-constexpr auto kSinglePacket = [] {
-  std::array<RoceOpcode, static_cast<std::size_t>(Verb::kFetchXor) + 1> opcodes{};
-  const auto set = [&opcodes](Verb verb, RoceOpcode opcode) {
-    opcodes[static_cast<std::size_t>(verb)] = opcode;
-  };
-  set(Verb::kWrite, RoceOpcode::kRcWriteOnly);
-  set(Verb::kWriteImm, RoceOpcode::kRcWriteOnlyImmediate);
-  set(Verb::kSend, RoceOpcode::kRcSendOnly);
-  set(Verb::kSendImm, RoceOpcode::kRcSendOnlyImmediate);
-  set(Verb::kSendInvalidate, RoceOpcode::kRcSendOnlyInvalidate);
-  return opcodes;
-}();
-
 std::uint64_t local_bytes(const verbs::WorkRequest& request) {
   if (request.local_count == 1) return request.local[0].length;
   std::uint64_t sum = 0;
@@ -98,32 +84,6 @@ RoceOpcode opcode_of(Verb verb, std::uint32_t packet, std::uint32_t packets) {
 }  // namespace
 
 // --- Posting ---
-
-bool Requester::supports(Verb verb) {
-  switch (verb) {
-    case Verb::kRead:
-    case Verb::kWrite:
-    case Verb::kWriteImm:
-    case Verb::kSend:
-    case Verb::kSendImm:
-    case Verb::kSendInvalidate:
-    case Verb::kCompareSwap:
-    case Verb::kFetchAdd:
-      return true;
-    case Verb::kLoad:
-    case Verb::kStore:
-    case Verb::kWriteNotify:
-    case Verb::kSwap:
-    case Verb::kAtomicStore:
-    case Verb::kAtomicLoad:
-    case Verb::kFetchSub:
-    case Verb::kFetchAnd:
-    case Verb::kFetchOr:
-    case Verb::kFetchXor:
-      return false;
-  }
-  WHARF_UNREACHABLE();
-}
 
 // What a request says of itself, whoever brings it.
 [[gnu::always_inline]] inline PostStatus Requester::check_verb(const verbs::WorkRequest& request) {
@@ -344,53 +304,17 @@ void Requester::assign_psns(QueuePair& pair, SendEntry& entry) {
   if (expects_answer(entry.verb)) ++requester.reads_outstanding;
 }
 
-// The usual request, in one pass: new, of one packet, with nothing that could hold it back. False, and
-// nothing has happened, when it is not like that.
-[[gnu::always_inline]] inline bool Requester::prepare_plain(QueuePair& pair, SendEntry& entry) {
-  RequesterContext& requester = pair.context.requester;
-  const Psn psn = requester.next;
-  if (entry.length > pair.context.path_mtu || requester.sending != requester.assigned || pair.waiting ||
-      requester.credits_in_use || requester.limited_outstanding ||
-      entry.status != CompletionStatus::kSuccess || !core_.may_fetch_payload() ||
-      wire::psn_difference(psn, requester.unacknowledged) >=
-          static_cast<std::int32_t>(core_.config.window_packets)) {
-    return false;
-  }
-  const Position at = pair.transmit.tail();
-  TransmitEntry& packet = pair.transmit.push_stale();
-  packet.payload = wire::Payload{};
-  packet.psn = psn;
-  packet.psn_count = 1;
-  packet.work = requester.sending;
-  packet.packet = 0;
-  packet.pending = 1;
-  packet.acknowledge = true;
-  packet.gathered = false;
-  packet.failed = false;
-  packet.opcode = kSinglePacket[static_cast<std::size_t>(entry.verb)];
-  entry.first_psn = requester.next_unassigned;
-  entry.packets = 1;
-  entry.sequence = requester.sequence = wire::psn_add(requester.sequence, 1);
-  requester.next_unassigned = wire::psn_add(requester.next_unassigned, 1);
-  requester.next = wire::psn_add(psn, 1);
-  requester.assigned = ++requester.sending;
-  AccessSlot& slot = core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
-  slot.detail = 0;
-  slot.access.space = static_cast<std::uint32_t>(entry.operand);  // No atomic.
-  slot.access.address = entry.local.address[0];
-  slot.access.length = entry.length;
-  slot.access.operation = entry.operation;
-  core_.port.issue(slot);
-  return true;
-}
-
 void Requester::prepare(TimePs now, QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;
   if (requester.rnr_until != kNever) return;
   while (requester.sending != pair.send.tail()) {
     SendEntry& entry = pair.send[requester.sending];
     if (!entry.fetched || pair.transmit.full()) break;
-    if (entry.form == SendForm::kPlain && prepare_plain(pair, entry)) continue;
+    if (entry.form == SendForm::kPlain && entry.length <= pair.context.path_mtu &&
+        entry.status == CompletionStatus::kSuccess && may_prepare(pair)) {
+      prepare_single(pair, entry);
+      continue;
+    }
     if (entry.status != CompletionStatus::kSuccess) {
       // A local error is reported when everything before it is complete.
       if (requester.sending == pair.send.head()) fail(now, pair, entry.status);
@@ -510,24 +434,7 @@ bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
     core_.kick(pair);
     return false;
   }
-  const QueuePairContext& context = pair.context;
-  begin_packet(core_.config, context, entry.operation, packet.payload, out);
-  wire::RocePacket& roce = out.roce;
-  roce.bth.opcode = packet.opcode;
-  roce.bth.psn = packet.psn;
-  roce.bth.acknowledge_request = packet.acknowledge;
-  const std::uint16_t headers = wire::roce_headers(packet.opcode);
-  const bool ends_message = packet.packet + 1 == entry.packets;
-  roce.bth.solicited = entry.solicited && ends_message && verbs::consumes_receive_entry(entry.verb);
-  if ((headers & wire::kRoceImmediate) != 0) roce.immediate = entry.immediate;
-  if ((headers & wire::kRoceIeth) != 0) roce.invalidate_key = entry.immediate;
-  if ((headers & wire::kRoceReth) != 0) {
-    const std::uint32_t offset = packet.packet << context.mtu_shift;
-    roce.reth = {entry.remote_address + offset, entry.remote_key, entry.length - offset};
-  } else if ((headers & wire::kRoceAtomicEth) != 0) {
-    roce.atomic = {entry.remote_address, entry.operand, entry.compare, entry.remote_key};
-  }
-
+  fill_packet(pair, entry, packet, out);
   requester.sent = wire::psn_add(packet.psn, packet.psn_count);
   if (wire::psn_before(packet.psn, requester.highest_sent)) {
     ++core_.counters.requests_resent;

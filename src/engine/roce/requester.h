@@ -4,6 +4,8 @@
 // retransmission.h.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/time.h"
@@ -15,17 +17,48 @@ namespace wharf::roce {
 
 class Retransmission;
 
+/// All that the engine offers.
+constexpr bool is_offered(verbs::Verb verb) {
+  constexpr auto bit = [](verbs::Verb each) { return 1U << static_cast<unsigned>(each); };
+  constexpr std::uint32_t kOffered = bit(verbs::Verb::kRead) | bit(verbs::Verb::kWrite) |
+                                     bit(verbs::Verb::kWriteImm) | bit(verbs::Verb::kSend) |
+                                     bit(verbs::Verb::kSendImm) | bit(verbs::Verb::kSendInvalidate) |
+                                     bit(verbs::Verb::kCompareSwap) | bit(verbs::Verb::kFetchAdd);
+  return (kOffered >> static_cast<unsigned>(verb) & 1U) != 0;
+}
+
+/// Of Sends and Writes: the opcode of a message of one packet. [IBTA vol 1 9.2.1]
+inline constexpr auto kSinglePacketOpcodes = [] {
+  std::array<wire::RoceOpcode, verbs::kVerbCount> opcodes{};
+  const auto set = [&opcodes](verbs::Verb verb, wire::RoceOpcode opcode) {
+    opcodes[static_cast<std::size_t>(verb)] = opcode;
+  };
+  set(verbs::Verb::kWrite, wire::RoceOpcode::kRcWriteOnly);
+  set(verbs::Verb::kWriteImm, wire::RoceOpcode::kRcWriteOnlyImmediate);
+  set(verbs::Verb::kSend, wire::RoceOpcode::kRcSendOnly);
+  set(verbs::Verb::kSendImm, wire::RoceOpcode::kRcSendOnlyImmediate);
+  set(verbs::Verb::kSendInvalidate, wire::RoceOpcode::kRcSendOnlyInvalidate);
+  return opcodes;
+}();
+constexpr wire::RoceOpcode single_packet_opcode(verbs::Verb verb) {
+  return kSinglePacketOpcodes[static_cast<std::size_t>(verb)];
+}
+
 class Requester {
  public:
   Requester(EngineCore& core, Retransmission& retransmission)
       : core_(core), retransmission_(retransmission) {}
 
-  static bool supports(verbs::Verb verb);
+  static bool supports(verbs::Verb verb) { return is_offered(verb); }
 
   /// What is wrong with `request` on `pair`, before anything is stored.
   engine::PostStatus check(const QueuePair& pair, const verbs::WorkRequest& request) const;
   /// Stores a request that check() accepts. The caller runs advance() afterwards.
   engine::PostStatus post(QueuePair& pair, const verbs::WorkRequest& request, engine::Submission submission);
+  /// The usual request in one pass, post() and advance() at once: in hand, of one packet and one piece of
+  /// local memory, and either a Send or Write that nothing holds back, or one that waits for others. False,
+  /// and nothing has happened, when it is not like that.
+  [[gnu::always_inline]] bool post_plain(QueuePair& pair, const verbs::WorkRequest& request);
   /// `count` entries of a ring of bytes were written.
   engine::PostStatus announce(QueuePair& pair, std::uint32_t count);
 
@@ -33,12 +66,21 @@ class Requester {
   void advance(TimePs now, QueuePair& pair) {
     if (pair.context.state != QueueState::kReadyToSend) return;
     if (pair.fetch_issued != pair.send.tail()) fetch_work(pair);
-    if (pair.context.requester.sending != pair.send.tail() && !pair.transmit.full()) prepare(now, pair);
+    if (pair.context.requester.sending != pair.send.tail() && !pair.transmit.full() &&
+        !waits_for_answers(pair)) {
+      prepare(now, pair);
+    }
   }
 
   /// Takes the packet at the front, which ready_class() has found complete, and fills `out`; false when local
   /// memory failed to give its payload.
   bool transmit(TimePs now, QueuePair& pair, wire::Packet& out);
+  /// The usual packet in one pass: sent for the first time, while the timer runs.
+  /// False, and nothing has happened, when the front packet is not like that.
+  [[gnu::always_inline]] bool transmit_plain(QueuePair& pair, wire::Packet& out);
+  /// Prepares the request at `sending` after a packet has left, when that is all there is to do; false, and
+  /// nothing has happened, when the queue pair is to be run.
+  [[gnu::always_inline]] bool refill_plain(QueuePair& pair);
   /// The urgency list that the front packet belongs to, or kSendClassCount when none is complete.
   [[gnu::always_inline]] static std::size_t ready_class(const QueuePair& pair) {
     if (pair.transmit.empty() || pair.transmit.front().pending > 0) return kSendClassCount;
@@ -48,6 +90,10 @@ class Requester {
 
   /// ACK, NAK, RNR NAK, READ response or atomic acknowledge.
   void receive(TimePs now, QueuePair& pair, const wire::Packet& packet);
+
+  /// The usual answer to a READ or atomic: all of it, the next that is expected, for one piece of local
+  /// memory. False, and nothing has happened, when it is not like that.
+  bool take_plain_data(TimePs now, QueuePair& pair, const wire::Packet& packet);
 
   // Answers of the memory port.
   [[gnu::always_inline]] void payload_fetched(QueuePair& pair, const AccessSlot& slot,
@@ -68,7 +114,29 @@ class Requester {
       core_.list_flow(pair, Flow::kRequests, ready_class(pair));
     }
   }
+  /// payload_fetched() of a whole payload that is nobody's buffer, and not the next one to leave.
+  [[gnu::always_inline]] static bool take_payload(QueuePair& pair, const AccessSlot& slot,
+                                                  const engine::AccessResult& result) {
+    if (!pair.transmit.contains(slot.position)) return false;
+    TransmitEntry& packet = pair.transmit[slot.position];
+    if (packet.pending != 1 || packet.gathered || result.data.length != slot.access.length ||
+        result.data.buffer != wire::kNoBuffer) {
+      return false;
+    }
+    if (slot.position == pair.transmit.head() && !pair.flow_listed[static_cast<std::size_t>(Flow::kRequests)])
+      return false;
+    packet.payload = result.data;
+    packet.pending = 0;
+    return true;
+  }
   void response_placed(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
+  /// response_placed() without an error, when others are still under way.
+  [[gnu::always_inline]] static bool note_response_placed(QueuePair& pair, AccessSlot& slot) {
+    if (pair.responses_outstanding < 2 || slot.access.data.buffer != wire::kNoBuffer) return false;
+    --pair.responses_outstanding;
+    slot.access.data = wire::Payload{};
+    return true;
+  }
   void work_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
 
   /// The oldest request fails with `status`, all later ones are flushed, the queue pair goes to the error
@@ -91,7 +159,21 @@ class Requester {
   [[gnu::noinline]] bool may_start(TimePs now, QueuePair& pair, SendEntry& entry);
   void assign_psns(QueuePair& pair, SendEntry& entry);
   [[gnu::noinline]] void prepare(TimePs now, QueuePair& pair);
-  [[gnu::always_inline]] bool prepare_plain(QueuePair& pair, SendEntry& entry);
+  /// Whether the request at `sending`, a READ or atomic, is known to wait for the answers of others.
+  [[gnu::always_inline]] static bool waits_for_answers(const QueuePair& pair) {
+    const RequesterContext& requester = pair.context.requester;
+    if (!pair.waiting || pair.waiting_stage != trace::Stage::kWindowWait ||
+        requester.reads_outstanding < requester.read_limit || requester.sending != requester.assigned) {
+      return false;
+    }
+    const SendEntry& entry = pair.send[requester.sending];
+    return expects_answer(entry.verb) && !entry.fence && entry.status == verbs::CompletionStatus::kSuccess;
+  }
+  [[gnu::always_inline]] void fill_packet(const QueuePair& pair, const SendEntry& entry,
+                                          const TransmitEntry& packet, wire::Packet& out) const;
+  /// Whether a new packet may be prepared now without asking anybody.
+  [[gnu::always_inline]] bool may_prepare(const QueuePair& pair) const;
+  [[gnu::always_inline]] void prepare_single(QueuePair& pair, SendEntry& entry);
   [[gnu::noinline]] void prepare_packet(QueuePair& pair, SendEntry& entry);
   void fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitEntry& packet, Position at,
                      std::uint32_t offset, std::uint32_t length);
@@ -108,9 +190,161 @@ class Requester {
   bool place(QueuePair& pair, const SendEntry& entry, std::uint32_t offset, const wire::Payload& payload);
   void take_credits(QueuePair& pair, const wire::Aeth& aeth);
   void complete_oldest(QueuePair& pair);
+  template <bool kUsed>
+  [[gnu::always_inline]] void complete_plain(QueuePair& pair, const SendEntry& entry);
 
   EngineCore& core_;
   Retransmission& retransmission_;
 };
+
+// --- The short way of a request of one packet ---
+
+[[gnu::always_inline]] inline bool Requester::may_prepare(const QueuePair& pair) const {
+  const RequesterContext& requester = pair.context.requester;
+  return requester.sending == requester.assigned && !pair.waiting && !requester.credits_in_use &&
+         !requester.limited_outstanding && core_.port.has_used(1) && core_.may_fetch_payload() &&
+         wire::psn_difference(requester.next, requester.unacknowledged) <
+             static_cast<std::int32_t>(core_.config.window_packets);
+}
+
+// `entry` is at `sending` and kPlain; may_prepare() said yes.
+[[gnu::always_inline]] inline void Requester::prepare_single(QueuePair& pair, SendEntry& entry) {
+  RequesterContext& requester = pair.context.requester;
+  const Psn psn = requester.next;
+  const Position at = pair.transmit.tail();
+  TransmitEntry& packet = pair.transmit.push_stale();
+  packet.payload = wire::Payload{};
+  packet.psn = psn;
+  packet.psn_count = 1;
+  packet.work = requester.sending;
+  packet.packet = 0;
+  packet.pending = 1;
+  packet.acknowledge = true;
+  packet.gathered = false;
+  packet.failed = false;
+  packet.opcode = single_packet_opcode(entry.verb);
+  entry.first_psn = requester.next_unassigned;
+  entry.packets = 1;
+  entry.sequence = requester.sequence = wire::psn_add(requester.sequence, 1);
+  requester.next = requester.next_unassigned = wire::psn_add(psn, 1);
+  requester.assigned = ++requester.sending;
+  AccessSlot& slot =
+      core_.open_access<true>(AccessPurpose::kRequestPayload, engine::AccessKind::kRead, pair, at, false);
+  slot.detail = 0;
+  slot.access.space = static_cast<std::uint32_t>(entry.operand);  // No atomic.
+  slot.access.address = entry.local.address[0];
+  slot.access.length = entry.length;
+  slot.access.operation = entry.operation;
+  core_.port.issue(slot);
+}
+
+[[gnu::always_inline]] inline bool Requester::post_plain(QueuePair& pair, const verbs::WorkRequest& request) {
+  RequesterContext& requester = pair.context.requester;
+  const std::uint32_t length = request.length;
+  if (!is_offered(request.verb) || request.tagged || request.fence || request.local_count != 1 ||
+      request.delivery != verbs::Delivery::kDefault ||
+      request.atomic_function != verbs::AtomicFunction::kOfVerb ||
+      request.inline_data.kind != wire::PayloadKind::kNone || request.local[0].length != length ||
+      request.local[0].key != 0 || length == 0 || length > pair.context.path_mtu) {
+    return false;
+  }
+  // What advance() would look at besides is empty.
+  if (pair.context.state != QueueState::kReadyToSend || !pair.plain || pair.starved ||
+      !pair.answers.empty() || pair.fetch_issued != pair.send.tail() || requester.rnr_until != kNever ||
+      pair.send.size() + pair.send_completions.size() >= pair.config.send_depth) {
+    return false;
+  }
+  const bool is_atomic = verbs::is_atomic(request.verb);
+  const bool is_payload = !is_atomic && request.verb != verbs::Verb::kRead;
+  const bool waits = pair.transmit.full() || waits_for_answers(pair);
+  if (is_atomic && (length != 8 || request.width != 8)) return false;
+  if (!waits && !(is_payload && requester.sending == pair.send.tail() && may_prepare(pair))) return false;
+  SendEntry& entry = pair.send.push_stale();
+  ++pair.fetch_issued;
+  entry.id = request.id;
+  entry.operation = request.operation;
+  entry.remote_address = request.remote.address;
+  entry.local.address[0] = request.local[0].address;
+  entry.local.length[0] = length;
+  entry.operand = pair.config.space;
+  entry.compare = 0;
+  entry.original = 0;
+  entry.remote_key = request.remote.token.id;
+  entry.immediate = request.verb == verbs::Verb::kSendInvalidate
+                        ? request.invalidate.id
+                        : static_cast<std::uint32_t>(request.immediate);
+  entry.length = length;
+  entry.verb = request.verb;
+  entry.local_count = 1;
+  entry.status = verbs::CompletionStatus::kSuccess;
+  entry.signaled = request.signaled;
+  entry.fence = false;
+  entry.solicited = request.solicited;
+  entry.form = is_payload ? SendForm::kPlain : SendForm::kPieces;
+  entry.fetched = true;
+  if (!waits) {
+    prepare_single(pair, entry);
+  } else if (is_atomic) {
+    entry.operand = request.operand[0];
+    entry.compare = request.compare[0];
+    entry.immediate = pair.config.space;
+  }
+  return true;
+}
+
+[[gnu::always_inline]] inline bool Requester::transmit_plain(QueuePair& pair, wire::Packet& out) {
+  if (pair.transmit.empty()) return false;
+  RequesterContext& requester = pair.context.requester;
+  const TransmitEntry& packet = pair.transmit.front();
+  if (packet.pending > 0 || packet.failed || packet.psn != requester.highest_sent ||
+      requester.timeout_at == kNever) {
+    return false;
+  }
+  const SendEntry& entry = pair.send[packet.work];
+  fill_packet(pair, entry, packet, out);
+  requester.sent = requester.highest_sent = wire::psn_add(packet.psn, packet.psn_count);
+  pair.transmit.pop();  // The payload reference goes with the packet.
+  return true;
+}
+
+[[gnu::always_inline]] inline void Requester::fill_packet(const QueuePair& pair, const SendEntry& entry,
+                                                          const TransmitEntry& packet,
+                                                          wire::Packet& out) const {
+  begin_packet(core_.config, pair.context, entry.operation, packet.payload, out);
+  wire::RocePacket& roce = out.roce;
+  roce.bth.opcode = packet.opcode;
+  roce.bth.psn = packet.psn;
+  roce.bth.acknowledge_request = packet.acknowledge;
+  const bool ends_message = packet.packet + 1 == entry.packets;
+  roce.bth.solicited = entry.solicited && ends_message && verbs::consumes_receive_entry(entry.verb);
+  const unsigned headers = wire::roce_headers(packet.opcode);
+  if ((headers & (wire::kRoceImmediate | wire::kRoceIeth)) != 0) {
+    if ((headers & wire::kRoceImmediate) != 0) roce.immediate = entry.immediate;
+    if ((headers & wire::kRoceIeth) != 0) roce.invalidate_key = entry.immediate;
+  }
+  if ((headers & wire::kRoceReth) != 0) {
+    const std::uint32_t offset = packet.packet << pair.context.mtu_shift;
+    roce.reth = {entry.remote_address + offset, entry.remote_key, entry.length - offset};
+  } else if ((headers & wire::kRoceAtomicEth) != 0) {
+    roce.atomic = {entry.remote_address, entry.operand, entry.compare, entry.remote_key};
+  }
+}
+
+[[gnu::always_inline]] inline bool Requester::refill_plain(QueuePair& pair) {
+  const RequesterContext& requester = pair.context.requester;
+  if (!pair.plain || pair.starved || !pair.answers.empty() || pair.fetch_issued != pair.send.tail() ||
+      requester.rnr_until != kNever) {
+    return false;
+  }
+  if (waits_for_answers(pair)) return true;
+  SendEntry& entry = pair.send[requester.sending];
+  if (!entry.fetched || entry.form != SendForm::kPlain || entry.length > pair.context.path_mtu ||
+      entry.status != verbs::CompletionStatus::kSuccess || !may_prepare(pair) ||
+      pair.transmit.size() + 1 != pair.transmit.capacity()) {
+    return false;
+  }
+  prepare_single(pair, entry);
+  return true;
+}
 
 }  // namespace wharf::roce

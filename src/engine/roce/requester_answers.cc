@@ -26,10 +26,12 @@ void Requester::take_credits(QueuePair& pair, const wire::Aeth& aeth) {
   }
 }
 
-[[gnu::always_inline]] inline void Requester::complete_oldest(QueuePair& pair) {
+void Requester::complete_oldest(QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;
   SendEntry& entry = pair.send.front();
-  if (entry.signaled || entry.status != CompletionStatus::kSuccess) {
+  const bool tells = entry.signaled || entry.status != CompletionStatus::kSuccess;
+  const bool issues = tells && pair.plain && !pair.starved && core_.port.has_used(1);
+  if (tells) {
     CompletionEntry& record = pair.send_completions.push_stale();
     record.id = entry.id;
     record.operation = entry.operation;
@@ -44,6 +46,10 @@ void Requester::take_credits(QueuePair& pair, const wire::Aeth& aeth) {
     record.has_immediate = false;
     record.solicited = false;
     record.visible = false;
+    if (issues) {
+      core_.issue_completion<AccessPurpose::kSendCompletion, true>(pair, record,
+                                                                   pair.send_completions_issued);
+    }
   }
   if (requester.sending == pair.send.head()) {
     ++requester.sending;
@@ -57,7 +63,29 @@ void Requester::take_credits(QueuePair& pair, const wire::Aeth& aeth) {
   if (pair.fetch_issued == pair.send.head()) ++pair.fetch_issued;
   release_inline(entry);
   pair.send.pop();
-  core_.issue_completions(pair);
+  if (!issues) core_.issue_completions(pair);
+}
+
+// The same for a request that was sent and succeeded, but for what it counts among READs and atomics, of a
+// queue pair that is plain and not starved; the port has_used(1).
+template <bool kUsed>
+[[gnu::always_inline]] inline void Requester::complete_plain(QueuePair& pair, const SendEntry& entry) {
+  CompletionEntry& record = pair.send_completions.push_stale();
+  record.id = entry.id;
+  record.operation = entry.operation;
+  record.original = entry.original;
+  record.length = entry.length;
+  record.work = pair.send.head();
+  record.remote_host = 0;
+  record.remote_queue = 0;
+  record.immediate = 0;
+  record.status = CompletionStatus::kSuccess;
+  record.verb = entry.verb;
+  record.has_immediate = false;
+  record.solicited = false;
+  record.visible = false;
+  pair.send.pop();
+  core_.issue_completion<AccessPurpose::kSendCompletion, kUsed>(pair, record, pair.send_completions_issued);
 }
 
 // Completes WRITEs and SENDs up to PSN `through`. Returns the READ or atomic that begins at or before
@@ -76,7 +104,12 @@ SendEntry* Requester::acknowledge_through(QueuePair& pair, Psn through) {
       return nullptr;
     }
     requester.unacknowledged = wire::psn_add(last, 1);
-    complete_oldest(pair);
+    if (entry.form == SendForm::kPlain && entry.status == CompletionStatus::kSuccess && entry.signaled &&
+        pair.plain && !pair.starved && core_.port.has_used(1) && requester.sending != pair.send.head()) {
+      complete_plain<true>(pair, entry);
+    } else {
+      complete_oldest(pair);
+    }
   }
   return nullptr;
 }
@@ -209,6 +242,54 @@ void Requester::take_read_response(TimePs now, QueuePair& pair, SendEntry& entry
   if (opcode != RoceOpcode::kRcReadResponseMiddle) take_credits(pair, packet.roce.ack.aeth);
   requester.unacknowledged = wire::psn_add(requester.unacknowledged, 1);
   if (is_last) complete_oldest(pair);
+}
+
+bool Requester::take_plain_data(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+  RequesterContext& requester = pair.context.requester;
+  const Psn psn = packet.roce.bth.psn;
+  const wire::Aeth& aeth = packet.roce.ack.aeth;
+  if (pair.send.head() == requester.assigned || psn != requester.unacknowledged ||
+      !wire::psn_before(psn, requester.sent) || requester.recovering ||
+      aeth.syndrome != wire::kAckUnlimited || !pair.plain || pair.starved ||
+      !core_.port.has_used(verbs::kMaxScatterEntries + 1)) {
+    return false;
+  }
+  SendEntry& entry = pair.send.front();
+  const bool is_atomic = packet.roce.bth.opcode == RoceOpcode::kRcAtomicAcknowledge;
+  const std::uint32_t length = is_atomic ? 8 : packet.payload.length;
+  if (!(is_atomic ? verbs::is_atomic(entry.verb) : entry.verb == Verb::kRead) || entry.first_psn != psn ||
+      entry.packets != 1 || entry.local_count != 1 || length == 0 || length != entry.length ||
+      entry.local.length[0] < length || !entry.signaled || entry.status != CompletionStatus::kSuccess ||
+      requester.sending == pair.send.head()) {
+    return false;
+  }
+  AccessSlot& slot =
+      core_.open_access(AccessPurpose::kResponseData, AccessKind::kWrite, pair, pair.send.head(), false);
+  slot.access.space = entry.space();
+  slot.access.address = entry.local.address[0];
+  slot.access.length = length;
+  if (is_atomic) {
+    // The value lands in host byte order.
+    entry.original = packet.roce.ack.atomic_original;
+    const wire::BufferId buffer = core_.pool->acquire(8);
+    std::byte* const bytes = core_.pool->data(buffer);
+    std::memcpy(bytes, &entry.original, 8);
+    slot.access.data = wire::bytes_payload(bytes, 8, buffer);
+  } else {
+    slot.access.data = packet.payload;
+    core_.pool->retain(packet.payload.buffer);
+  }
+  slot.access.operation = entry.operation;
+  core_.port.issue(slot);
+  ++pair.responses_outstanding;
+  requester.limited_outstanding = false;
+  requester.credits_in_use = false;
+  requester.unacknowledged = wire::psn_add(psn, 1);
+  --requester.reads_outstanding;
+  complete_plain<false>(pair, entry);
+  retransmission_.note_progress(now, pair);
+  advance(now, pair);
+  return true;
 }
 
 void Requester::take_atomic_answer(TimePs now, QueuePair& pair, SendEntry& entry,

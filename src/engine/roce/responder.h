@@ -26,11 +26,27 @@ class Responder {
   /// A request packet. When it is refused for good, the NAK is queued and `pair.fatal` is set.
   [[gnu::always_inline]] void receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
     if (packet.roce.bth.opcode == wire::RoceOpcode::kRcWriteOnly && take_plain_write(pair, packet)) {
+      core_.pool->retain(packet.payload.buffer);
       list_if_ready(pair);
     } else {
       receive_other(now, pair, packet);
     }
   }
+
+  /// The usual request in one pass: a WRITE of one packet, in order, and nothing before it is in progress.
+  /// False, and nothing has happened, when it is not like that. The caller retains the payload. No answer has
+  /// become ready.
+  [[gnu::always_inline]] bool take_plain_write(QueuePair& pair, const wire::Packet& packet);
+
+  /// The same for a SEND of one packet that finds a receive entry of one piece.
+  [[gnu::always_inline]] bool take_plain_send(QueuePair& pair, const wire::Packet& packet);
+
+  /// The usual READ in one pass: of one packet, behind others like it alone, whose data may be asked for at
+  /// once. False, and nothing has happened, when it is not like that.
+  bool take_plain_read(QueuePair& pair, const wire::Packet& packet);
+  /// Takes the answer at the front, a READ of one packet whose data is there; false, and nothing has
+  /// happened, when it is not like that.
+  [[gnu::always_inline]] bool transmit_plain_read(QueuePair& pair, wire::Packet& out);
 
   /// Takes the answer at the front, which ready_class() has found ready, and fills `out`.
   bool transmit(TimePs now, QueuePair& pair, wire::Packet& out);
@@ -86,7 +102,36 @@ class Responder {
       core_.kick(pair);
     }
   }
+  /// placed() without an error, of data that is nobody's buffer, when nothing waits for it but an answer that
+  /// is listed.
+  [[gnu::always_inline]] static bool note_placed(QueuePair& pair, AccessSlot& slot) {
+    if (!pair.answers.contains(slot.position) || slot.access.data.buffer != wire::kNoBuffer) return false;
+    Answer& answer = pair.answers[slot.position];
+    if (answer.outstanding == 1 && (answer.silent || pair.held_answers + pair.reads_to_fetch > 0 ||
+                                    !pair.flow_listed[static_cast<std::size_t>(Flow::kAnswers)] ||
+                                    pair.receive_completions_issued != pair.receive_completions.tail())) {
+      return false;
+    }
+    --answer.outstanding;
+    slot.access.data = wire::Payload{};
+    return true;
+  }
   void read_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
+  /// read_fetched() of data that is nobody's buffer, and not the next to leave unless that is listed.
+  [[gnu::always_inline]] static bool take_read_data(QueuePair& pair, const AccessSlot& slot,
+                                                    const engine::AccessResult& result) {
+    if (!pair.read_ahead.contains(slot.position) || result.data.length != slot.access.length ||
+        result.data.buffer != wire::kNoBuffer ||
+        (slot.position == pair.read_ahead.head() &&
+         !pair.flow_listed[static_cast<std::size_t>(Flow::kAnswers)])) {
+      return false;
+    }
+    ReadAhead& data = pair.read_ahead[slot.position];
+    data.ready = true;
+    data.failed = false;
+    data.payload = result.data;
+    return true;
+  }
   void atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   void receive_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
 
@@ -102,7 +147,6 @@ class Responder {
  private:
   [[gnu::noinline]] void receive_other(TimePs now, QueuePair& pair, const wire::Packet& packet);
   bool in_order(TimePs now, QueuePair& pair, const wire::Packet& packet);
-  bool take_plain_write(QueuePair& pair, const wire::Packet& packet);
   bool take_write(QueuePair& pair, const wire::Packet& packet, bool first, bool last);
   bool take_send(QueuePair& pair, const wire::Packet& packet, bool first, bool last);
   bool take_read(TimePs now, QueuePair& pair, const wire::Packet& packet);
@@ -125,15 +169,20 @@ class Responder {
     answer.closed = answer.closed || packet.roce.bth.acknowledge_request;
     answer.silent = false;
   }
+  /// The newest answer, if it is an acknowledgement that takes one more packet.
+  [[gnu::always_inline]] Answer* last_acknowledge(QueuePair& pair) {
+    if (pair.answers.empty()) return nullptr;
+    Answer& last = pair.answers.back();
+    if (last.kind != AnswerKind::kAcknowledge) return nullptr;
+    if (!last.closed) return &last;
+    // When memory is slow, one acknowledgement waits for more packets rather than dropping them.
+    const bool crowded =
+        pair.answers.size() > pair.answers.capacity() / 2 && !core_.config.acknowledge_every_request;
+    return crowded ? &last : nullptr;
+  }
   /// The acknowledgement that collects packets until one asks for it.
   [[gnu::always_inline]] Answer& open_acknowledge(QueuePair& pair) {
-    if (!pair.answers.empty()) {
-      Answer& last = pair.answers.back();
-      const bool crowded =
-          pair.answers.size() > pair.answers.capacity() / 2 && !core_.config.acknowledge_every_request;
-      // When memory is slow, one acknowledgement waits for more packets rather than dropping them.
-      if (last.kind == AnswerKind::kAcknowledge && (!last.closed || crowded)) return last;
-    }
+    if (Answer* const last = last_acknowledge(pair)) return *last;
     return push_answer(pair, AnswerKind::kAcknowledge, pair.context.responder.expected);
   }
   void close_acknowledge(QueuePair& pair);
@@ -159,6 +208,7 @@ class Responder {
   bool refuse(QueuePair& pair, wire::NakCode code, Psn psn);
   void fail(QueuePair& pair);
   void receiver_not_ready(QueuePair& pair, Psn psn);
+  [[gnu::always_inline]] AccessSlot& place_message(QueuePair& pair, const wire::Packet& packet);
   void place(QueuePair& pair, Answer& answer, const wire::Packet& packet, std::uint64_t address,
              const wire::Payload& data, verbs::AccessOrder order, verbs::AddressSpaceId space,
              std::uint32_t remote_key);
@@ -182,12 +232,16 @@ class Responder {
     if (pair.receives.needs_fetch()) fetch_receives_ahead(pair, operation);
   }
   [[gnu::noinline]] void fetch_receives_ahead(QueuePair& pair, wire::OperationTag operation);
+  /// Starts the newest answer, a READ or atomic.
+  void start_newest(TimePs now, QueuePair& pair, Answer& answer);
+  bool start(TimePs now, QueuePair& pair, Answer& answer, Position at);
   void start_held(TimePs now, QueuePair& pair) {
     if (pair.answers.empty()) return;
-    if (pair.held_answers > 0) start_held_answers(now, pair);
+    if (pair.held_answers > 0) start_held_answers(now, pair, pair.answers.head());
     expand_reads(pair);
   }
-  [[gnu::noinline]] void start_held_answers(TimePs now, QueuePair& pair);
+  /// `from`: everything before it is in memory.
+  [[gnu::noinline]] void start_held_answers(TimePs now, QueuePair& pair, Position from);
   /// Queues the answer to the READ `packet`, whose data `saved` describes, and starts it when it may.
   void answer_read(TimePs now, QueuePair& pair, const wire::Packet& packet, const SavedResource& saved,
                    std::uint32_t packets, verbs::AccessOrder order);
@@ -211,40 +265,124 @@ class Responder {
   EngineCore& core_;
 };
 
-// The usual request in one pass: a WRITE of one packet, in order, and nothing before it is in progress.
-// False, and nothing has happened, when it is not like that.
 [[gnu::always_inline]] inline bool Responder::take_plain_write(QueuePair& pair, const wire::Packet& packet) {
   ResponderContext& responder = pair.context.responder;
   const wire::Reth& reth = packet.roce.reth;
   const std::uint32_t length = packet.payload.length;
   if (packet.roce.bth.psn != responder.expected || responder.message != MessageInProgress::kNone ||
       length == 0 || length != reth.length || pair.held_first != kNoSlot || pair.answers.full() ||
-      core_.port.available(pair.id) < kAccessesPerPacket || !core_.config.queue_rights.remote_write) {
+      !core_.port.has_used(kAccessesPerPacket) || !core_.config.queue_rights.remote_write ||
+      core_.config.advertise_credits) {
     return false;
   }
   const MemoryKeyRecord* const record =
       core_.keys.find(pair.context.domain, reth.remote_key, reth.address, length, RemoteAccess::kWrite);
   if (record == nullptr) return false;
-  Answer& answer = open_acknowledge(pair);
-  ++answer.outstanding;
-  AccessSlot& slot = core_.open_access(AccessPurpose::kPlacement, engine::AccessKind::kWrite, pair,
-                                       pair.answers.tail() - 1, true);
-  slot.detail = packet.roce.bth.psn;
+  AccessSlot& slot = place_message(pair, packet);
   slot.remote_key = reth.remote_key;
   slot.access.address = reth.address;
-  slot.access.length = length;
-  slot.access.data = packet.payload;
   slot.access.order = record->write_order;
   slot.access.space = core_.keys.space_of(*record);
-  slot.access.operation = packet.operation;
-  core_.pool->retain(packet.payload.buffer);
   core_.port.issue(slot);
   responder.remote_key = reth.remote_key;
   responder.length = length;
   responder.address = reth.address + length;
   responder.received = length;
-  accept(pair, answer, packet, true);
   return true;
+}
+
+[[gnu::always_inline]] inline bool Responder::take_plain_send(QueuePair& pair, const wire::Packet& packet) {
+  ResponderContext& responder = pair.context.responder;
+  const std::uint32_t length = packet.payload.length;
+  if (packet.roce.bth.psn != responder.expected || responder.message != MessageInProgress::kNone ||
+      length == 0 || pair.held_first != kNoSlot || pair.answers.full() || !pair.plain || pair.starved ||
+      !core_.port.has_two_used(kAccessesPerPacket) || core_.config.advertise_credits ||
+      pair.receives.free_entries() == 0) {
+    return false;
+  }
+  const Position position = pair.receives.taken();
+  const ReceiveEntry& entry = pair.receives.entry(position);
+  if (position != pair.receives.head() || entry.local_count != 1 || length > entry.local.length[0])
+    return false;
+  AccessSlot& slot = place_message(pair, packet);
+  slot.for_receive = true;
+  slot.entry = position;
+  slot.remote_key = 0;
+  slot.access.address = entry.local.address[0];
+  slot.access.space = entry.space;
+  core_.port.issue(slot);
+  responder.receive_position = pair.receives.take();
+  responder.received = length;
+  CompletionEntry& record = pair.receive_completions.push_stale();
+  record.id = entry.id;
+  record.operation = packet.operation;
+  record.original = 0;
+  record.length = length;
+  record.work = position;
+  record.remote_host = pair.context.remote_host;
+  record.remote_queue = pair.context.remote_queue_number;
+  record.immediate = 0;
+  record.status = verbs::CompletionStatus::kSuccess;
+  record.verb = verbs::Verb::kSend;
+  record.has_immediate = false;
+  record.solicited = packet.roce.bth.solicited;
+  record.visible = false;
+  pair.receives.pop();
+  core_.issue_completion<AccessPurpose::kReceiveCompletion, true>(pair, record,
+                                                                  pair.receive_completions_issued);
+  return true;
+}
+
+[[gnu::always_inline]] inline bool Responder::transmit_plain_read(QueuePair& pair, wire::Packet& out) {
+  if (pair.answers.empty() || pair.read_ahead.empty()) return false;
+  const Answer& answer = pair.answers.front();
+  const ReadAhead& data = pair.read_ahead.front();
+  if (answer.kind != AnswerKind::kRead || answer.packets != 1 || answer.fetched != 1 || answer.failed ||
+      !data.ready || data.failed) {
+    return false;
+  }
+  begin_packet(core_.config, pair.context, answer.operation, data.payload, out);
+  out.roce.bth.opcode = wire::RoceOpcode::kRcReadResponseOnly;
+  out.roce.bth.psn = answer.psn;
+  out.roce.ack = {answer.original, {answer.syndrome, answer.message_sequence}};
+  pair.read_ahead.pop();
+  pair.answers.pop();
+  if (pair.reads_to_fetch > 0) ask_ahead(pair);
+  return true;
+}
+
+// All of accept() and place() for a message of one packet that credits do not concern.
+[[gnu::always_inline]] inline AccessSlot& Responder::place_message(QueuePair& pair,
+                                                                   const wire::Packet& packet) {
+  ResponderContext& responder = pair.context.responder;
+  const Psn psn = responder.expected;
+  responder.expected = wire::psn_add(psn, 1);
+  responder.nak_sent = false;
+  responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
+  Answer* const last = last_acknowledge(pair);
+  Answer& answer = last != nullptr ? *last : pair.answers.push_stale();
+  if (last == nullptr) {
+    answer.original = 0;
+    answer.fault_psn = 0;
+    answer.outstanding = 0;
+    answer.kind = AnswerKind::kAcknowledge;
+    answer.closed = false;
+    answer.failed = false;
+  }
+  answer.operation = packet.operation;
+  answer.psn = psn;
+  answer.message_sequence = responder.message_sequence;
+  ++answer.outstanding;
+  answer.syndrome = wire::kAckUnlimited;
+  answer.closed |= packet.roce.bth.acknowledge_request;
+  answer.silent = false;
+  AccessSlot& slot = core_.open_access<true>(AccessPurpose::kPlacement, engine::AccessKind::kWrite, pair,
+                                             pair.answers.tail() - 1, true);
+  slot.detail = psn;
+  slot.access.length = packet.payload.length;
+  slot.access.data = packet.payload;
+  slot.access.operation = packet.operation;
+  return slot;
 }
 
 }  // namespace wharf::roce

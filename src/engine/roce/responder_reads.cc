@@ -53,6 +53,73 @@ bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packe
   return true;
 }
 
+bool Responder::take_plain_read(QueuePair& pair, const wire::Packet& packet) {
+  ResponderContext& responder = pair.context.responder;
+  const wire::Reth& reth = packet.roce.reth;
+  const Psn psn = packet.roce.bth.psn;
+  if (psn != responder.expected || responder.message != MessageInProgress::kNone || pair.answers.full() ||
+      pair.held_answers + pair.reads_to_fetch > 0 || pair.read_ahead.full() ||
+      !core_.port.has_used(kAccessesPerPacket) || !core_.may_fetch_payload() ||
+      !core_.config.queue_rights.remote_read || core_.config.advertise_credits ||
+      responder.resource_limit == 0 || packet.payload.length != 0 || reth.length == 0 ||
+      reth.length > pair.context.path_mtu || core_.tracer != nullptr) {
+    return false;
+  }
+  if (!pair.answers.empty()) {
+    const Answer& before = pair.answers.back();
+    if (before.kind != AnswerKind::kRead || !before.started) return false;
+  }
+  const MemoryKeyRecord* record =
+      core_.keys.find(pair.context.domain, reth.remote_key, reth.address, reth.length, RemoteAccess::kRead);
+  if (record == nullptr) return false;
+  SavedResource& saved = pair.save_resource();
+  saved.first_psn = psn;
+  saved.packets = 1;
+  saved.address = reth.address;
+  saved.length = reth.length;
+  saved.remote_key = reth.remote_key;
+  responder.expected = wire::psn_add(psn, 1);
+  responder.nak_sent = false;
+  responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
+  Answer& answer = pair.answers.push_stale();
+  answer.operation = packet.operation;
+  answer.original = 0;
+  answer.psn = psn;
+  answer.message_sequence = responder.message_sequence;
+  answer.fault_psn = 0;
+  answer.outstanding = 0;
+  answer.syndrome = wire::kAckUnlimited;
+  answer.kind = AnswerKind::kRead;
+  answer.closed = false;
+  answer.silent = false;
+  answer.failed = false;
+  answer.started = true;
+  answer.revoked = false;
+  answer.order = record->read_order;
+  answer.space = core_.keys.space_of(*record);
+  answer.packets = 1;
+  answer.fetched = 1;
+  answer.sent = 0;
+  answer.length = reth.length;
+  answer.remote_key = reth.remote_key;
+  answer.address = reth.address;
+  answer.resource = saved.number;
+  pair.read_expanding = pair.answers.tail();
+  const Position at = pair.read_ahead.tail();
+  ReadAhead& data = pair.read_ahead.push_stale();
+  data.payload = wire::Payload{};
+  data.ready = false;
+  data.failed = false;
+  AccessSlot& slot = core_.open_access(AccessPurpose::kReadPayload, AccessKind::kRead, pair, at, true);
+  slot.access.space = answer.space;
+  slot.access.address = reth.address;
+  slot.access.length = reth.length;
+  slot.access.order = record->read_order;
+  slot.access.operation = packet.operation;
+  core_.port.issue(slot);
+  return true;
+}
+
 void Responder::answer_read(TimePs now, QueuePair& pair, const wire::Packet& packet,
                             const SavedResource& saved, std::uint32_t packets, verbs::AccessOrder order) {
   const wire::Reth& reth = packet.roce.reth;
@@ -70,7 +137,7 @@ void Responder::answer_read(TimePs now, QueuePair& pair, const wire::Packet& pac
   answer.held_since = now;
   ++pair.held_answers;
   ++pair.reads_to_fetch;
-  start_held(now, pair);
+  start_newest(now, pair, answer);
 }
 
 bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& packet) {
@@ -106,41 +173,62 @@ bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& pac
   answer.operation = packet.operation;
   answer.held_since = now;
   ++pair.held_answers;
-  start_held(now, pair);
+  start_newest(now, pair, answer);
+  return true;
+}
+
+// Everything before a READ that has started is in memory.
+void Responder::start_newest(TimePs now, QueuePair& pair, Answer& answer) {
+  const Position at = pair.answers.tail() - 1;
+  if (pair.held_answers > 1) {
+    // Whoever waits for slots or a controller tries again now; whoever waits for memory goes on waiting.
+    if (pair.starved || core_.is_paced) start_held(now, pair);
+    return;
+  }
+  if (at != pair.answers.head()) {
+    const Answer& before = pair.answers[at - 1];
+    if (before.kind != AnswerKind::kRead || !before.started) return start_held(now, pair);
+  }
+  start(now, pair, answer, at);
+  expand_reads(pair);
+}
+
+// False when an atomic has to wait for an access slot.
+[[gnu::always_inline]] inline bool Responder::start(TimePs now, QueuePair& pair, Answer& answer,
+                                                    Position at) {
+  if (answer.kind == AnswerKind::kAtomic) {
+    if (core_.port.available(pair.id) == 0) {
+      core_.starve(pair);
+      return false;
+    }
+    AccessSlot& slot = core_.open_access(AccessPurpose::kAtomic, AccessKind::kAtomic, pair, at, true);
+    slot.access.atomic = answer.verb;
+    slot.access.space = answer.space;
+    slot.access.address = answer.address;
+    slot.access.length = 8;
+    slot.access.operand[0] = answer.operand;
+    slot.access.compare[0] = answer.compare;
+    slot.access.operation = answer.operation;
+    core_.port.issue(slot);
+  }
+  answer.started = true;
+  --pair.held_answers;
+  if (core_.tracer != nullptr) {
+    core_.tracer->span(answer.operation, trace::Stage::kOrderWait, answer.held_since, now,
+                       core_.config.host.number);
+  }
   return true;
 }
 
 // Starts READs and atomics whose earlier writes and atomics are in memory. [IBTA vol 1 table 79: SENDs and
 // WRITEs come before what follows them; a READ need not come before a later WRITE] Choice: atomics of a queue
 // pair run one by one.
-void Responder::start_held_answers(TimePs now, QueuePair& pair) {
+void Responder::start_held_answers(TimePs now, QueuePair& pair, Position from) {
   bool settled = true;
-  for (Position at = pair.answers.head(); settled && at != pair.answers.tail(); ++at) {
+  for (Position at = from; settled && at != pair.answers.tail(); ++at) {
     Answer& answer = pair.answers[at];
     if (answer.kind == AnswerKind::kRead || answer.kind == AnswerKind::kAtomic) {
-      if (!answer.started) {
-        if (answer.kind == AnswerKind::kAtomic) {
-          if (core_.port.available(pair.id) == 0) {
-            core_.starve(pair);
-            break;
-          }
-          AccessSlot& slot = core_.open_access(AccessPurpose::kAtomic, AccessKind::kAtomic, pair, at, true);
-          slot.access.atomic = answer.verb;
-          slot.access.space = answer.space;
-          slot.access.address = answer.address;
-          slot.access.length = 8;
-          slot.access.operand[0] = answer.operand;
-          slot.access.compare[0] = answer.compare;
-          slot.access.operation = answer.operation;
-          core_.port.issue(slot);
-        }
-        answer.started = true;
-        --pair.held_answers;
-        if (core_.tracer != nullptr) {
-          core_.tracer->span(answer.operation, trace::Stage::kOrderWait, answer.held_since, now,
-                             core_.config.host.number);
-        }
-      }
+      if (!answer.started && !start(now, pair, answer, at)) break;
     }
     if (answer.kind != AnswerKind::kRead) settled = answer.outstanding == 0;
   }
@@ -286,7 +374,9 @@ void Responder::atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot,
     saved.done = true;
     saved.original = answer.original;
   }
-  start_held(now, pair);
+  // It was started when everything before it was in memory.
+  if (pair.held_answers > 0) start_held_answers(now, pair, slot.position);
+  expand_reads(pair);
 }
 
 void Responder::revoke(QueuePair& pair, std::uint32_t remote_key) {

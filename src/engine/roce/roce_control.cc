@@ -52,6 +52,9 @@ void RoceEngine::attach_places(QueuePair& pair) {
                        depths.receive_ring != 0 && depths.receive_queue == engine::kOwn);
   pair.receive_completions.attach(cutter.take<CompletionEntry>(depths.receive_depth), depths.receive_depth);
   pair.read_ahead.attach(cutter.take<ReadAhead>(config.transmit_ahead), config.transmit_ahead);
+  pair.plain = depths.entries == engine::EntryFormat::kObjects && depths.send_completions == engine::kOwn &&
+               depths.receive_completions == engine::kOwn && depths.receive_queue == engine::kOwn &&
+               !pair.receives.needs_fetch();
   SavedResource* const resources = cutter.take<SavedResource>(config.max_read_atomic);
   if (resources != pair.resources) pair.resources_touched = 0;
   pair.resources = resources;

@@ -113,14 +113,12 @@ void RoceEngine::fail(TimePs now, QueuePair& pair, bool report) {
 
 // --- Application ---
 
-PostStatus RoceEngine::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
-                            engine::Submission submission) {
-  QueuePair* pair = find(queue);
-  if (pair == nullptr) return PostStatus::kBadQueue;
-  const PostStatus status = requester_.post(*pair, request, submission);
+PostStatus RoceEngine::post_other(TimePs now, QueuePair& pair, const verbs::WorkRequest& request,
+                                  engine::Submission submission) {
+  const PostStatus status = requester_.post(pair, request, submission);
   if (status != PostStatus::kOk) return status;
-  if (!contexts_.is_unlimited() && !contexts_.usable(*pair)) pair->cache.operation = request.operation;
-  run_posted(now, *pair);
+  if (!contexts_.is_unlimited() && !contexts_.usable(pair)) pair.cache.operation = request.operation;
+  run_posted(now, pair);
   return status;
 }
 
@@ -247,7 +245,7 @@ std::uint32_t RoceEngine::needed_key(const QueuePair& pair, const wire::Packet& 
   return continues_write ? core_.keys.index_of(pair.context.responder.remote_key) : MemoryKeyTable::kNoRecord;
 }
 
-void RoceEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
+void RoceEngine::receive_other(TimePs now, const wire::Packet& packet) {
   QueuePair* pair = accept(packet);
   if (pair == nullptr) return;
   if (contexts_.is_unlimited() || (contexts_.usable(*pair) && contexts_.has_key(needed_key(*pair, packet)))) {
@@ -258,14 +256,7 @@ void RoceEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) 
   settle(now);
 }
 
-void RoceEngine::seal(wire::Packet& out) {
-  // Ethernet 14, IP 20 or 40, UDP 8, BTH 12, ICRC 4, FCS 4.
-  const std::uint32_t fixed = core_.config.ip_version == wire::IpVersion::kV4 ? 62 : 82;
-  out.header_bytes = fixed + wire::roce_extension_bytes(out.roce.bth.opcode);
-  ++core_.counters.packets_sent;
-}
-
-bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask classes, wire::Packet& out) {
+bool RoceEngine::transmit_other(TimePs now, wire::TrafficClassMask classes, wire::Packet& out) {
   if (congestion_.owes_notification() && (classes & wire::mask_of(wire::TrafficClass::kControl)) != 0 &&
       congestion_.take_notification(out)) {
     seal(out);
@@ -327,8 +318,8 @@ bool needs_context(AccessPurpose purpose) {
 
 // --- Memory and time ---
 
-[[gnu::always_inline]] inline void RoceEngine::completion_written(QueuePair& pair, const AccessSlot& slot,
-                                                                  const engine::AccessResult& result) {
+void RoceEngine::completion_written(QueuePair& pair, const AccessSlot& slot,
+                                    const engine::AccessResult& result) {
   PositionRing<CompletionEntry>& ring =
       slot.purpose == AccessPurpose::kSendCompletion ? pair.send_completions : pair.receive_completions;
   if (!ring.contains(slot.position)) return;
@@ -393,42 +384,6 @@ void feed_share(EngineCore& core, QueuePair& pair) {
 
 }  // namespace
 
-// Ends an input that answered `slot`.
-[[gnu::always_inline]] inline void RoceEngine::finish_access(TimePs now, AccessSlot& slot) {
-  core_.port.close(slot);
-  if (!core_.starved.empty()) [[unlikely]] {
-    core_.feed_starved();
-    feed_share(core_, core_.queue(slot.access.queue));
-  }
-  settle(now);
-}
-
-// The three answers of every request, apart, so that each saves few registers.
-void RoceEngine::payload_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
-  requester_.payload_fetched(core_.queue(slot.access.queue), slot, result);
-  finish_access(now, slot);
-}
-void RoceEngine::placement_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
-  responder_.placed(now, core_.queue(slot.access.queue), slot, result);
-  finish_access(now, slot);
-}
-void RoceEngine::completion_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
-  completion_written(core_.queue(slot.access.queue), slot, result);
-  finish_access(now, slot);
-}
-
-void RoceEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
-  if (!core_.port.is_asked(access)) return;
-  AccessSlot& slot = core_.port.slot(access);
-  slot.asked = false;
-  if (contexts_.is_unlimited()) [[likely]] {
-    if (slot.purpose == AccessPurpose::kRequestPayload) return payload_answered(now, slot, result);
-    if (slot.purpose == AccessPurpose::kPlacement) return placement_answered(now, slot, result);
-    if (slot.purpose == AccessPurpose::kSendCompletion) return completion_answered(now, slot, result);
-  }
-  other_answered(now, slot, result);
-}
-
 void RoceEngine::other_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
   if (slot.purpose == AccessPurpose::kSharedReceive) {
     const QueueId id = slot.access.queue;
@@ -447,7 +402,12 @@ void RoceEngine::other_answered(TimePs now, AccessSlot& slot, const engine::Acce
     return;
   }
   handle_access(now, slot, result);
-  finish_access(now, slot);
+  core_.port.close(slot);
+  if (!core_.starved.empty()) [[unlikely]] {
+    core_.feed_starved();
+    feed_share(core_, core_.queue(slot.access.queue));
+  }
+  settle(now);
 }
 
 // [IBTA vol 1 10.10.2: an error of the completion queue takes its queue pairs to the error state]
@@ -470,6 +430,11 @@ void RoceEngine::run_posted(TimePs now, QueuePair& pair) {
 }
 
 void RoceEngine::run_kicked(TimePs now) {
+  run_all_kicked(now);
+  core_.attention = !core_.starved.empty() || !contexts_.is_unlimited();
+}
+
+void RoceEngine::run_all_kicked(TimePs now) {
   for (;;) {
     while (!core_.kicked.empty()) {
       QueuePair& pair = core_.queue(core_.kicked.front());

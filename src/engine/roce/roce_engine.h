@@ -154,20 +154,32 @@ class RoceEngine {
   const QueuePair* find(engine::QueueId queue) const;
   /// The queue pair that `packet` is for, or null after counting why not.
   QueuePair* accept(const wire::Packet& packet);
+  [[gnu::noinline]] engine::PostStatus post_other(TimePs now, QueuePair& pair,
+                                                  const verbs::WorkRequest& request,
+                                                  engine::Submission submission);
+  [[gnu::noinline]] bool transmit_other(TimePs now, wire::TrafficClassMask classes, wire::Packet& out);
+  [[gnu::noinline]] bool relist_answers(TimePs now, QueuePair& pair, std::size_t at, std::size_t next);
+  /// Runs `pair` as the last thing of transmit().
+  [[gnu::noinline]] bool refill(TimePs now, QueuePair& pair);
+  [[gnu::noinline]] void receive_read(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  [[gnu::noinline]] void receive_other(TimePs now, const wire::Packet& packet);
   template <Flow kFlow, typename Half>
   bool serve(TimePs now, QueuePair& pair, Half& half, std::size_t at, wire::Packet& out);
   /// Its share of every packet that leaves: sizes and counters.
-  void seal(wire::Packet& out);
+  [[gnu::always_inline]] void seal(wire::Packet& out) {
+    // Ethernet 14, IP 20 or 40, UDP 8, BTH 12, ICRC 4, FCS 4.
+    const std::uint32_t fixed = core_.config.ip_version == wire::IpVersion::kV4 ? 62 : 82;
+    out.header_bytes = fixed + wire::roce_extension_bytes(out.roce.bth.opcode);
+    ++core_.counters.packets_sent;
+  }
   void handle_packet(TimePs now, QueuePair& pair, const wire::Packet& packet);
   void handle_access(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
-  [[gnu::noinline]] void payload_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
-  [[gnu::noinline]] void placement_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
-  [[gnu::noinline]] void completion_answered(TimePs now, AccessSlot& slot,
-                                             const engine::AccessResult& result);
+  /// The usual answers; false, and nothing has happened, when there is more to do than to take note of it.
+  [[gnu::always_inline]] bool take_plain_answer(AccessSlot& slot, const engine::AccessResult& result);
+  [[gnu::always_inline]] bool note_written(QueuePair& pair, PositionRing<CompletionEntry>& ring,
+                                           Position position);
   [[gnu::noinline]] void other_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
-  [[gnu::always_inline]] void completion_written(QueuePair& pair, const AccessSlot& slot,
-                                                 const engine::AccessResult& result);
-  void finish_access(TimePs now, AccessSlot& slot);
+  void completion_written(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   /// The record of the memory key that `packet` will be checked against, or kNoRecord.
   std::uint32_t needed_key(const QueuePair& pair, const wire::Packet& packet) const;
   /// The completion in front of `ring`, once the program may see it.
@@ -180,9 +192,10 @@ class RoceEngine {
   }
   /// Ends every input: runs the queue pairs that were kicked.
   void settle(TimePs now) {
-    if (!core_.kicked.empty() || !contexts_.is_unlimited()) run_kicked(now);
+    if (core_.attention) run_kicked(now);
   }
   void run_kicked(TimePs now);
+  void run_all_kicked(TimePs now);
   void run_posted(TimePs now, QueuePair& pair);
   [[gnu::always_inline]] void run(TimePs now, QueuePair& pair) {
     if (pair.fatal || pair.context.state == QueueState::kError) [[unlikely]] {

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The usual inputs of an interface, each in one pass: a request, packet or answer of memory that nothing
+// holds back and that concerns one queue pair alone. What turns out to be unusual goes on to roce_engine.cc
+// with nothing done, and the results are the same either way. Each call there is the last thing done, so that
+// the usual way saves few registers.
+#include "base/check.h"
+#include "engine/roce/roce_engine.h"
+
+namespace wharf::roce {
+
+using engine::PostStatus;
+using wire::RoceOpcode;
+
+// --- Application ---
+
+PostStatus RoceEngine::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
+                            engine::Submission submission) {
+  QueuePair* pair = find(queue);
+  if (pair == nullptr) return PostStatus::kBadQueue;
+  if (!core_.attention && submission == engine::Submission::kInHand && requester_.post_plain(*pair, request))
+      [[likely]] {
+    return PostStatus::kOk;
+  }
+  return post_other(now, *pair, request, submission);
+}
+
+// --- Network ---
+
+// The usual packet: of one message, in order, and nothing else to do. Everything else goes on to
+// receive_other(), and so does a packet that turns out not to be usual; each call is the last thing done.
+void RoceEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
+  const wire::Bth& bth = packet.roce.bth;
+  const std::uint32_t number = bth.destination_queue_pair - kFirstQueueNumber;
+  if (core_.attention || core_.is_paced || packet.protocol != wire::Protocol::kRoce ||
+      packet.destination != core_.config.host || packet.trim != wire::TrimState::kWhole || bth.version != 0 ||
+      number >= core_.queues.size()) {
+    return receive_other(now, packet);
+  }
+  QueuePair& pair = core_.queue(number);
+  const QueuePairContext& context = pair.context;
+  if (!pair.in_use || context.state != QueueState::kReadyToSend ||
+      packet.source.number != context.remote_host || packet.payload.length > context.path_mtu ||
+      bth.partition_key != wire::kDefaultPartitionKey ||
+      context.partition_key != wire::kDefaultPartitionKey) {
+    return receive_other(now, packet);
+  }
+  if (bth.opcode == RoceOpcode::kRcWriteOnly) {
+    if (!responder_.take_plain_write(pair, packet)) return receive_other(now, packet);
+  } else if (bth.opcode == RoceOpcode::kRcSendOnly) {
+    if (!responder_.take_plain_send(pair, packet)) return receive_other(now, packet);
+  } else {
+    return receive_read(now, pair, packet);
+  }
+  ++core_.counters.packets_received;
+  core_.pool->retain(packet.payload.buffer);
+}
+
+// The same for READs, their data, and the results of atomics.
+void RoceEngine::receive_read(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+  const RoceOpcode opcode = packet.roce.bth.opcode;
+  const bool is_result =
+      opcode == RoceOpcode::kRcReadResponseOnly || opcode == RoceOpcode::kRcAtomicAcknowledge;
+  const bool taken = opcode == RoceOpcode::kRcReadRequest
+                         ? responder_.take_plain_read(pair, packet)
+                         : is_result && requester_.take_plain_data(now, pair, packet);
+  if (!taken) return receive_other(now, packet);
+  ++core_.counters.packets_received;
+  settle(now);
+}
+
+bool RoceEngine::refill(TimePs now, QueuePair& pair) {
+  run(now, pair);
+  settle(now);
+  return true;
+}
+
+bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask classes, wire::Packet& out) {
+  constexpr wire::TrafficClassMask kRequests = wire::mask_of(wire::TrafficClass::kData);
+  constexpr std::size_t kList = kListOfClass[static_cast<std::size_t>(wire::TrafficClass::kData)];
+  const Ring<std::uint32_t>& list = core_.ready_flows[kList];
+  const unsigned listed = core_.classes_listed & classes;
+  if (listed != kRequests || core_.attention || core_.is_paced || list.size() != 1)
+    return transmit_other(now, classes, out);
+  QueuePair& pair = core_.queue(list.front() / 2);
+  if (list.front() % 2 == static_cast<std::uint32_t>(Flow::kAnswers)) {
+    if (!responder_.transmit_plain_read(pair, out)) return transmit_other(now, classes, out);
+    seal(out);
+    const std::size_t next = Responder::ready_class(pair);
+    if (next == kList && !core_.attention) return true;
+    return relist_answers(now, pair, kList, next);
+  }
+  if (!requester_.transmit_plain(pair, out)) return transmit_other(now, classes, out);
+  seal(out);
+  if (pair.transmit.empty() || pair.transmit.front().pending > 0) {
+    core_.unlist_flow(pair, Flow::kRequests, kList);
+  }
+  if (pair.context.requester.sending != pair.send.tail() && !requester_.refill_plain(pair)) {
+    return refill(now, pair);
+  }
+  return true;
+}
+
+// The last thing of transmit(): the answers of `pair` leave list `at` for list `next`, if for any.
+bool RoceEngine::relist_answers(TimePs now, QueuePair& pair, std::size_t at, std::size_t next) {
+  if (next != at) {
+    core_.unlist_flow(pair, Flow::kAnswers, at);
+    if (next != kSendClassCount) core_.list_flow(pair, Flow::kAnswers, next);
+  }
+  settle(now);
+  return true;
+}
+
+// --- Memory ---
+
+[[gnu::always_inline]] inline bool RoceEngine::note_written(QueuePair& pair,
+                                                            PositionRing<CompletionEntry>& ring,
+                                                            Position position) {
+  if (!ring.contains(position)) return false;
+  ring[position].visible = true;
+  if (position == ring.head()) core_.note_completed(pair);
+  return true;
+}
+
+[[gnu::always_inline]] inline bool RoceEngine::take_plain_answer(AccessSlot& slot,
+                                                                 const engine::AccessResult& result) {
+  if (core_.attention || result.status != engine::AccessStatus::kDone ||
+      slot.purpose >= AccessPurpose::kFetchQueueContext) {
+    return false;  // The last are not of a queue pair.
+  }
+  QueuePair& pair = core_.queue(slot.access.queue);
+  switch (slot.purpose) {
+    case AccessPurpose::kRequestPayload:
+      return requester_.take_payload(pair, slot, result);
+    case AccessPurpose::kPlacement:
+      return responder_.note_placed(pair, slot);
+    case AccessPurpose::kReadPayload:
+      return responder_.take_read_data(pair, slot, result);
+    case AccessPurpose::kResponseData:
+      return requester_.note_response_placed(pair, slot);
+    case AccessPurpose::kSendCompletion:
+      return note_written(pair, pair.send_completions, slot.position);
+    case AccessPurpose::kReceiveCompletion:
+      return note_written(pair, pair.receive_completions, slot.position);
+    case AccessPurpose::kFetchWork:
+    case AccessPurpose::kFetchReceive:
+    case AccessPurpose::kSharedCompletion:
+    case AccessPurpose::kAtomic:
+    case AccessPurpose::kFetchQueueContext:
+    case AccessPurpose::kWriteQueueContext:
+    case AccessPurpose::kFetchKeyRecord:
+    case AccessPurpose::kWriteKeyRecord:
+    case AccessPurpose::kSharedReceive:
+      return false;
+  }
+  WHARF_UNREACHABLE();
+}
+
+void RoceEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
+  if (!core_.port.is_asked(access)) return;
+  AccessSlot& slot = core_.port.slot(access);
+  if (take_plain_answer(slot, result)) [[likely]] {
+    core_.port.close_empty(slot);
+  } else {
+    slot.asked = false;
+    other_answered(now, slot, result);
+  }
+}
+
+}  // namespace wharf::roce
