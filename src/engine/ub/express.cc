@@ -127,29 +127,32 @@ bool Express::receive(TimePs now, std::uint32_t index, TpChannel& channel, const
       !parts_.responder.can_park()) {
     return false;
   }
-  if (packet.ub.transaction == wire::UbTransaction::kRequest) return take_write(index, channel, packet);
+  if (packet.ub.transaction == wire::UbTransaction::kRequest) return take_write(now, index, channel, packet);
   return packet.ub.transaction == wire::UbTransaction::kResponse && take_answer(now, index, channel, packet);
 }
 
 /// The packet is taken, and to be acknowledged.
-inline void Express::accept(std::uint32_t index, TpChannel& channel, const wire::Packet& packet) {
+inline void Express::accept(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet) {
   channel.receive.accept(channel.receive.next());
   ++channel.messages_delivered;
   channel.ack = AckKind::kAck;
   channel.ack_number = channel.receive.next();
   channel.ack_tpmsn = packet.ub.rtph.tpmsn;
-  ++channel.unacknowledged;
-  parts_.tp.list_acknowledgement(index);
+  if (++channel.unacknowledged < parts_.config.acknowledge_every) {
+    parts_.tp.delay_acknowledgement(now, index, channel);
+  } else {
+    parts_.tp.list_acknowledgement(index);
+  }
 }
 
-[[gnu::flatten]] bool Express::take_write(std::uint32_t index, TpChannel& channel,
+[[gnu::flatten]] bool Express::take_write(TimePs now, std::uint32_t index, TpChannel& channel,
                                           const wire::Packet& packet) {
   Responder& responder = parts_.responder;
   const wire::Btah& header = packet.ub.request;
   const wire::Maetah& maetah = packet.ub.extension.maetah;
   const std::uint32_t length = packet.payload.length;
   if (header.opcode != wire::TaOpcode::kWrite || header.poison || length == 0 || length != maetah.length ||
-      channel.messages_open > 0 || parts_.config.acknowledge_every > 1 ||
+      channel.messages_open > 0 ||
       parts_.accesses.unanswered() >= kUnansweredAccessesMax ||
       !responder.message_room_.has(channel.messages_held, channel.messages_early)) {
     return false;
@@ -201,7 +204,7 @@ inline void Express::accept(std::uint32_t index, TpChannel& channel, const wire:
   access.address = maetah.address;
   access.length = length;
   access.data = packet.payload;
-  accept(index, channel, packet);
+  accept(now, index, channel, packet);
   return true;
 }
 
@@ -232,7 +235,7 @@ inline void Express::accept(std::uint32_t index, TpChannel& channel, const wire:
   Initiator& initiator = parts_.initiator;
   const wire::Atah& response = packet.ub.response;
   if (response.opcode != wire::TaOpcode::kTaack || response.status != wire::UbResponseStatus::kSuccess ||
-      response.poison || parts_.config.acknowledge_every > 1) {
+      response.poison) {
     return false;
   }
   Jetty* owner = initiator.find(response.requester_id);
@@ -259,7 +262,7 @@ inline void Express::accept(std::uint32_t index, TpChannel& channel, const wire:
     --transaction.steps_deferred;
   }
   initiator.finish(now, segment);
-  accept(index, channel, packet);
+  accept(now, index, channel, packet);
   return true;
 }
 

@@ -37,9 +37,9 @@ class Express {
   bool may_number(const TpChannel& channel) const;
   std::uint32_t number(TpChannel& channel, std::uint32_t index, std::uint32_t object);
   void announce(TpChannel& channel, std::uint32_t index);
-  bool take_write(std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
+  bool take_write(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
   bool take_answer(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
-  void accept(std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
+  void accept(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
 
   EngineParts& parts_;
   const bool usable_;

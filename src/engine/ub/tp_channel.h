@@ -94,6 +94,7 @@ struct TpChannel {
 
   // Where the channel stands in the engine's lists.
   bool dirty_listed = false;
+  bool ack_delayed = false;  ///< The timer of a delayed TPACK runs.
   bool ack_listed = false;
   bool data_listed = false;
   bool resend_listed = false;
@@ -187,6 +188,17 @@ class TpLayer {
     listed.ack_listed = true;
     ack_list_.push_back(index);
   }
+  /// The TPACK may wait for more packets, but not for ever.
+  void delay_acknowledgement(TimePs now, std::uint32_t index, TpChannel& channel) {
+    if (channel.ack_delayed) return;
+    channel.ack_delayed = true;
+    timers_.set(2 * index + 1, now + acknowledge_delay_);
+  }
+  void end_acknowledgement_delay(std::uint32_t index, TpChannel& channel) {
+    if (!channel.ack_delayed) return;
+    channel.ack_delayed = false;
+    timers_.set(2 * index + 1, kNever);
+  }
   std::uint64_t ahead_key(std::uint32_t index, std::uint64_t logical) const;
   void forget_ahead(TimePs now, std::uint32_t index);
   void count_no_room(std::uint32_t index, bool ahead);
@@ -229,6 +241,7 @@ class TpLayer {
   void set_timer(std::uint32_t index);
 
   EngineParts& parts_;
+  const TimePs acknowledge_delay_;
   TpCongestion congestion_;
   wire::Packet
       blank_;  ///< What all packets have in common; copied, because building one takes twice as long.

@@ -265,7 +265,7 @@ bool TpLayer::transmit_acknowledgement(wire::TrafficClassMask allowed, wire::Pac
     const AckKind kind = std::exchange(channel.ack, AckKind::kNone);
     if (kind == AckKind::kNone || channel.state != ChannelState::kReady) continue;
     channel.unacknowledged = 0;
-    if (parts_.config.acknowledge_every > 1) timers_.set(2 * index + 1, kNever);
+    end_acknowledgement_delay(index, channel);
     address_packet(channel, out);
     out.traffic_class = wire::TrafficClass::kAcknowledgement;
     wire::Rtph& rtph = out.ub.rtph;
