@@ -147,7 +147,8 @@ void Responder::fetch_data(std::uint32_t channel, TxPacket& packet, std::uint64_
   if (message.request.opcode != wire::TaOpcode::kRead) {
     const wire::BufferId buffer = parts_.payloads.acquire(packet.length);
     std::byte* bytes = parts_.payloads.data(buffer);
-    wire::encode_operand(message.atomic_result[0], message.atomic_result[1], packet.length, bytes);
+    const std::array<std::uint64_t, 2> result = message.atomic_result();
+    wire::encode_operand(result[0], result[1], packet.length, bytes);
     packet.data = wire::bytes_payload(bytes, packet.length, buffer);
     return;
   }
@@ -194,12 +195,6 @@ void Responder::fill_packet(const TxPacket& packet, wire::Packet& out) const {
                   message.info == static_cast<std::uint8_t>(wire::UbResponseInfo::kPoison);
   parts_.payloads.release(out.payload.buffer);
   out.payload = {};
-}
-
-void Responder::confirmed(std::uint32_t index) {
-  InboundMessage& message = messages_[index];
-  --message.packets_unconfirmed;
-  if (message.packets_unconfirmed == 0 && message.response_numbered) release(index);
 }
 
 }  // namespace wharf::ub

@@ -145,6 +145,7 @@ void TpLayer::touch(std::uint32_t channel) {
   if (touched.dirty_listed) return;
   touched.dirty_listed = true;
   dirty_.push_back(channel);
+  parts_.unsettled = true;
 }
 
 void TpLayer::receive(TimePs now, const wire::Packet& packet) {

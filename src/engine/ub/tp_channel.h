@@ -54,8 +54,8 @@ struct TpChannel {
 
   // Sender.
   TxWindow send;
-  std::uint32_t tx_held = 0;  ///< Places in the pool of packets.
-  std::uint64_t tpmsn_next = 0;
+  std::uint32_t tx_held = 0;          ///< Places in the pool of packets.
+  std::uint32_t tpmsn_next = 0;       ///< 24 bits travel.
   std::uint64_t send_cursor = 0;      ///< First number that was never sent.
   std::uint32_t unsent = 0;           ///< Numbered, never sent.
   std::uint32_t resend_prepared = 0;  ///< Queued retransmissions whose data is fetched or being fetched.
@@ -77,7 +77,7 @@ struct TpChannel {
 
   // Receiver.
   reliability::ReceiveWindow receive;
-  std::uint64_t messages_delivered = 0;
+  std::uint32_t messages_delivered = 0;
   std::uint64_t receive_first = 0;   ///< The first number of the channel.
   std::uint32_t ahead_held = 0;      ///< Places in TpLayer::ahead_.
   std::uint64_t naked = 0;           ///< The gap that the last TPNAK was for; 0 for none.

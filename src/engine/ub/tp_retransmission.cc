@@ -9,9 +9,10 @@
 namespace wharf::ub {
 
 inline void TpLayer::released(TimePs now, std::uint32_t index, TxPacket& packet) {
+  TpChannel& channel = *channels_[index];
   if (packet.prepared) {
     packet.prepared = false;
-    --channels_[index]->resend_prepared;
+    --channel.resend_prepared;
   }
   congestion_.confirmed(index, packet);
   if (packet.data.buffer != wire::kNoBuffer) {
@@ -22,7 +23,7 @@ inline void TpLayer::released(TimePs now, std::uint32_t index, TxPacket& packet)
   if (packet.origin == PacketOrigin::kRequest) {
     parts_.initiator.confirmed(now, packet.object);
   } else {
-    parts_.responder.confirmed(packet.object);
+    parts_.responder.confirmed(packet.object, channel);
   }
 }
 
