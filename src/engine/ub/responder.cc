@@ -540,17 +540,6 @@ void Responder::settle_pending(TimePs now, std::uint32_t index) {
   }
 }
 
-// Reads are checked when they come and answered, perhaps more than once, later.
-void Responder::revoke(std::uint32_t token_id) {
-  for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
-    if (!messages_.is_used(index)) continue;
-    const InboundMessage& message = messages_[index];
-    if (message.request.opcode == wire::TaOpcode::kRead && message.extension.maetah.token_id == token_id) {
-      refuse(index, wire::UbResponseInfo::kAccess);
-    }
-  }
-}
-
 void Responder::channel_failed(std::uint32_t channel) {
   for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
     if (!messages_.is_used(index) || messages_[index].channel != channel) continue;

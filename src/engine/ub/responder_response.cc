@@ -94,6 +94,17 @@ bool Responder::tail_invalidate(TimePs now, std::uint32_t index) {
   return true;
 }
 
+// Reads are checked when they come and answered, perhaps more than once, later.
+void Responder::revoke(std::uint32_t token_id) {
+  for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
+    if (!messages_.is_used(index)) continue;
+    const InboundMessage& message = messages_[index];
+    if (message.request.opcode == wire::TaOpcode::kRead && message.extension.maetah.token_id == token_id) {
+      refuse(index, wire::UbResponseInfo::kAccess);
+    }
+  }
+}
+
 void Responder::finish_tail(std::uint32_t index) {
   if (messages_[index].has_entry) report_receive(index);
   respond(index);
