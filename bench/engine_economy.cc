@@ -140,17 +140,21 @@ void request(TimePs now, H& source, const H& target, engine::QueueId queue, verb
   }
 }
 
-/// Bytes that an engine holds with `peers` queues, each connected to a host of its own and used so.
+/// Whose peers they are.
+enum class Queues : std::uint8_t { kOneEach, kOneForAll };
+
+/// Bytes that an engine holds with `peers` peers, each on a host of its own and used so.
 template <typename E, typename Config>
-std::uint64_t bytes_held(std::uint32_t peers, Use use) {
+std::uint64_t bytes_held(std::uint32_t peers, Queues queues, Use use) {
   using H = Host<E, Config>;
   wire::PayloadPool pool;
   H subject(0, pool);
   TimePs now;
+  engine::QueueId queue = 0;
   for (std::uint32_t number = 1; number <= peers; ++number) {
     now += microseconds(1);
     H remote(number, pool);
-    const engine::QueueId queue = subject.engine->create_queue(now, {}).value();
+    if (queues == Queues::kOneEach || number == 1) queue = subject.engine->create_queue(now, {}).value();
     const engine::QueueId far_queue = remote.engine->create_queue(now, {}).value();
     const engine::ExchangeBlob blob = subject.engine->export_queue(queue).value();
     const engine::ExchangeBlob far_blob = remote.engine->export_queue(far_queue).value();
@@ -169,18 +173,32 @@ std::uint64_t bytes_held(std::uint32_t peers, Use use) {
   return bytes;
 }
 
+/// Whether a queue of this engine has one peer.
+template <typename E, typename Config>
+bool serves_one_peer() {
+  wire::PayloadPool pool;
+  return Host<E, Config>(0, pool).engine->capabilities().queue_per_peer;
+}
+
 template <typename E, typename Config>
 int memory() {
   if constexpr (requires(const E& engine) { engine.memory_use(); }) {
-    const auto print = [](const char* state, Use use) {
-      // Tables grow by doubling: between two powers of two they grow by what a peer takes.
-      constexpr std::uint32_t kPeers = 32;
-      const std::uint64_t more = bytes_held<E, Config>(2 * kPeers, use) - bytes_held<E, Config>(kPeers, use);
-      std::printf("%s %llu\n", state, static_cast<unsigned long long>(more / kPeers));
+    // Tables grow by doubling: between two powers of two they grow by what a peer takes.
+    const auto print = [](const char* state, std::uint32_t peers, Queues queues, Use use) {
+      const std::uint64_t more =
+          bytes_held<E, Config>(2 * peers, queues, use) - bytes_held<E, Config>(peers, queues, use);
+      std::printf("%s %llu\n", state, static_cast<unsigned long long>(more / peers));
     };
-    print("idle", Use::kNothing);
-    if (E::supports(verbs::Verb::kLoad)) print("loads", Use::kLoads);
-    print("requests", Use::kRequests);
+    constexpr std::uint32_t kFew = 32;
+    print("idle", kFew, Queues::kOneEach, Use::kNothing);
+    if (E::supports(verbs::Verb::kLoad)) print("loads", kFew, Queues::kOneEach, Use::kLoads);
+    print("requests", kFew, Queues::kOneEach, Use::kRequests);
+    if (serves_one_peer<E, Config>()) return EXIT_SUCCESS;
+    // Pools that all peers share have their full size by then.
+    constexpr std::uint32_t kMany = 128;
+    print("peer_idle", kMany, Queues::kOneForAll, Use::kNothing);
+    if (E::supports(verbs::Verb::kLoad)) print("peer_loads", kMany, Queues::kOneForAll, Use::kLoads);
+    print("peer_requests", kMany, Queues::kOneForAll, Use::kRequests);
   }
   return EXIT_SUCCESS;
 }

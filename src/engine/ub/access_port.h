@@ -10,6 +10,7 @@
 #include "base/index_list.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
+#include "engine/ub/fresh.h"
 
 namespace wharf::ub {
 
@@ -61,7 +62,7 @@ class AccessPort {
     Slot& slot = pending_[id];
     slot.owner = owner;
     slot.taken = false;
-    slot.access = kBlank;
+    copy_whole(slot.access, kBlank);
     slot.access.id = id;
     slot.access.kind = kind;
     queue_.push(pending_, id, &Slot::next);
@@ -72,7 +73,7 @@ class AccessPort {
     if (queue_.empty()) return false;
     Slot& slot = pending_[queue_.pop(pending_, &Slot::next)];
     slot.taken = true;
-    out = slot.access;
+    copy_whole(out, slot.access);
     return true;
   }
 

@@ -5,6 +5,13 @@
 
 namespace wharf::ub {
 
+void EngineParts::settle_all(TimePs now) {
+  unsettled = contexts.limited();
+  initiator.settle(now);
+  tp.settle(now);
+  contexts.settle(now);
+}
+
 void EngineParts::resume(TimePs now, const DeferredWork& work) {
   switch (work.step) {
     case DeferredStep::kChannelPacket:

@@ -53,10 +53,9 @@ struct EngineParts {
 
   /// Ends every input: number what can be numbered, fetch what context records are missing.
   void settle(TimePs now) {
-    initiator.settle(now);
-    tp.settle(now);
-    contexts.settle(now);
+    if (unsettled) settle_all(now);
   }
+  void settle_all(TimePs now);
   /// Runs a step that waited for a context record.
   void resume(TimePs now, const DeferredWork& work);
   /// Reports what nobody asked for. Nobody may ever poll it, so the oldest gives way when there is no room.
@@ -102,6 +101,8 @@ struct EngineParts {
   /// Memory failed to keep the record, which is wiped.
   void lose_context(TimePs now, ContextKey key);
 
+  /// Something has to be done when this input ends. Always, where a context cache is.
+  bool unsettled = true;
   UbConfig config;
   wire::PayloadPool& payloads;
   Arena& arena;
@@ -118,5 +119,30 @@ struct EngineParts {
   Express express;
   Ring<engine::AsyncEvent> events;
 };
+
+inline bool Initiator::may_advance(const Jetty& owner) const {
+  // Touching the context cache has an effect of its own.
+  return owner.cursor < owner.posted() || owner.ordered_head != kNoRequest || parts_.contexts.limited();
+}
+
+inline void Initiator::want_advance(Jetty& owner, std::uint32_t jetty_id) {
+  if (owner.advance_listed || !may_advance(owner)) return;
+  owner.advance_listed = true;
+  advance_.push_back(jetty_id);
+  parts_.unsettled = true;
+}
+
+inline void Responder::confirmed(std::uint32_t index, TpChannel& channel) {
+  InboundMessage& message = messages_[index];
+  if (--message.packets_unconfirmed > 0 || !message.response_numbered) return;
+  if (message.abandoned || message.listed || message.early) {
+    release(index);
+    return;
+  }
+  // The usual case of release().
+  message_room_.give(channel.messages_held);
+  ++message.generation;
+  messages_.release(index);
+}
 
 }  // namespace wharf::ub

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The usual case of what an engine does most, each in one piece: a request of one segment and one packet, a
-// Write that arrives in order, its answer, and the answer's arrival. Apart from the layers because it crosses
-// all of them.
+// The usual case of what an engine does most, each in one piece: a request of one segment and one packet, its
+// arrival in order, its answer of one packet, and the answer's arrival. Apart from the layers because it
+// crosses all of them.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,12 @@ namespace wharf::ub {
 struct EngineParts;
 struct InboundMessage;
 struct Jetty;
+struct MrRecord;
 struct PendingAccess;
+struct PostedRequest;
 struct TpChannel;
+struct Transaction;
+struct TxPacket;
 
 /// Each function first looks whether its case is the usual one. If it is not, it changes nothing and says
 /// false, and the layers do the work. If it is, it leaves everything as the layers would: same state, same
@@ -28,18 +32,29 @@ class Express {
 
   /// The newest request of the jetty has just been posted: cuts it, numbers it and asks for its data.
   bool issue(Jetty& owner, std::uint32_t jetty_id);
-  /// A packet of a ready channel, with the right TPNs: takes a whole Write, or the answer to one.
+  /// A packet of a ready channel, with the right TPNs: takes a whole Write, Read or atomic, or an answer.
   bool receive(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
-  /// The data of a Write is placed: numbers its answer.
-  bool write_done(const PendingAccess& owner, engine::AccessStatus status);
+  /// Memory answered: sends what was read, answers what was placed, shows a completion. Nothing is left to
+  /// settle then.
+  bool access_done(const PendingAccess& owner, const engine::AccessResult& result);
 
  private:
   bool may_number(const TpChannel& channel) const;
-  std::uint32_t number(TpChannel& channel, std::uint32_t index, std::uint32_t object);
+  TxPacket& number(TpChannel& channel, std::uint32_t index, std::uint32_t object, std::uint32_t& place);
   void announce(TpChannel& channel, std::uint32_t index);
-  bool take_write(std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
+  bool take_request(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
+  InboundMessage& open(std::uint32_t index, TpChannel& channel, const wire::Packet& packet,
+                       std::uint32_t& at);
+  void place(std::uint32_t at, InboundMessage& made, const MrRecord& record, const wire::Packet& packet);
+  void read(std::uint32_t at, InboundMessage& made, TpChannel& channel, const MrRecord& record);
+  void apply(std::uint32_t at, InboundMessage& made, const MrRecord& record, const wire::Packet& packet);
   bool take_answer(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
-  void accept(std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
+  void confirm(TimePs now, std::uint32_t index, TpChannel& channel, Transaction& transaction);
+  void place_answer(std::uint32_t segment, Transaction& transaction, const PostedRequest& posted,
+                    const wire::Payload& data);
+  void accept(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
+  bool data_done(const PendingAccess& owner, const engine::AccessResult& result);
+  bool request_done(const PendingAccess& owner, const engine::AccessResult& result);
 
   EngineParts& parts_;
   const bool usable_;

@@ -47,6 +47,12 @@ enum class TransactionState : std::uint8_t {
   kBackoff,   ///< The target was not ready: waits before it is sent again.
 };
 
+/// The opcode of the answer to a request that is not refused.
+constexpr wire::TaOpcode response_of(wire::TaOpcode opcode) {
+  if (opcode == wire::TaOpcode::kRead) return wire::TaOpcode::kReadResponse;
+  return wire::is_atomic(opcode) ? wire::TaOpcode::kAtomicResponse : wire::TaOpcode::kTaack;
+}
+
 /// One TA segment: one TASSN, one TP message, one response.
 struct Transaction {
   std::uint32_t jetty = 0;
@@ -135,6 +141,8 @@ class Initiator {
   void complete(std::uint32_t jetty, const PendingCompletion& completion, std::uint64_t stream);
 
   // From the TP layer.
+  /// The opcode of a request of one segment.
+  static wire::TaOpcode opcode_of(verbs::Verb verb);
   /// Data bytes that its packets carry.
   static std::uint32_t payload_length(const Transaction& transaction) {
     return (wire::ta_layout(transaction.opcode) & wire::kTaPayload) != 0 ? transaction.length : 0;
@@ -247,6 +255,7 @@ class Initiator {
   void back_off(TimePs now, std::uint32_t index);
   void try_finish(TimePs now, std::uint32_t index);
   void finish(TimePs now, std::uint32_t index);
+  bool finish_oldest(std::uint32_t index);
   void uncount(Transaction& transaction);
   void finish_request(TimePs now, Jetty& owner, std::uint32_t jetty_id, std::uint64_t number);
   static void describe(Jetty& owner, std::uint32_t jetty_id, JettyState state);
@@ -257,11 +266,7 @@ class Initiator {
                                     wire::OperationTag operation, std::uint64_t stream);
   /// Whether advance() could do anything for a jetty all of whose requests have had their turn.
   bool may_advance(const Jetty& owner) const;
-  void want_advance(Jetty& owner, std::uint32_t jetty_id) {
-    if (owner.advance_listed || !may_advance(owner)) return;
-    owner.advance_listed = true;
-    advance_.push_back(jetty_id);
-  }
+  void want_advance(Jetty& owner, std::uint32_t jetty_id);
 
   EngineParts& parts_;
   std::vector<std::unique_ptr<Jetty>> jetties_;

@@ -13,11 +13,6 @@ namespace {
 
 using verbs::CompletionStatus;
 
-wire::TaOpcode response_of(wire::TaOpcode opcode) {
-  if (opcode == wire::TaOpcode::kRead) return wire::TaOpcode::kReadResponse;
-  return wire::is_atomic(opcode) ? wire::TaOpcode::kAtomicResponse : wire::TaOpcode::kTaack;
-}
-
 /// The status of RSPST 3 by its RSPINFO; see wire::UbResponseInfo.
 CompletionStatus refused_status(std::uint8_t info) {
   switch (static_cast<wire::UbResponseInfo>(info)) {

@@ -16,7 +16,14 @@ namespace {
 using verbs::CompletionStatus;
 using verbs::Verb;
 
-wire::TaOpcode opcode_of(Verb verb) {
+/// An immediate or notify belongs to the last segment alone; the earlier ones are plain Writes.
+wire::TaOpcode segment_opcode(Verb verb, bool last) {
+  return !last && verbs::is_write(verb) ? wire::TaOpcode::kWrite : Initiator::opcode_of(verb);
+}
+
+}  // namespace
+
+wire::TaOpcode Initiator::opcode_of(Verb verb) {
   switch (verb) {
     case Verb::kRead:
     case Verb::kLoad:
@@ -54,18 +61,6 @@ wire::TaOpcode opcode_of(Verb verb) {
       return wire::TaOpcode::kAtomicFetchXor;
   }
   WHARF_UNREACHABLE();
-}
-
-/// An immediate or notify belongs to the last segment alone; the earlier ones are plain Writes.
-wire::TaOpcode segment_opcode(Verb verb, bool last) {
-  return !last && verbs::is_write(verb) ? wire::TaOpcode::kWrite : opcode_of(verb);
-}
-
-}  // namespace
-
-bool Initiator::may_advance(const Jetty& owner) const {
-  // Touching the context cache has an effect of its own.
-  return owner.cursor < owner.posted() || owner.ordered_head != kNoRequest || parts_.contexts.limited();
 }
 
 void Initiator::settle_listed(TimePs now) {
@@ -172,7 +167,8 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
   WHARF_CHECK(index != kNoSlot);  // create() made room for what segment_room_ grants.
   segment_room_.take(owner.segments_held);
   const std::uint32_t generation = transactions_[index].generation;
-  Transaction& made = *std::construct_at(&transactions_[index]);
+  Transaction& made = transactions_[index];
+  copy_whole(made, kFreshTransaction);
   made.generation = generation;
   made.jetty = jetty_id;
   made.channel = target.channel;

@@ -284,6 +284,15 @@ struct Jetty {
     return (receives_kind ? config.receive_completions : config.send_completions) != engine::kOwn;
   }
 
+  /// The segment with that number has ended.
+  void forget_segment(std::uint64_t tassn) {
+    const std::uint64_t mask = transactions.size() - 1;
+    transactions[tassn & mask] = kNoSlot;
+    if (tassn != tassn_oldest) return;
+    do {
+      ++tassn_oldest;
+    } while (tassn_oldest < tassn_next && transactions[tassn_oldest & mask] == kNoSlot);
+  }
   std::uint64_t posted() const { return head + requests.size(); }
   PostedRequest& posted_request(std::uint64_t number) {
     return requests[static_cast<std::size_t>(number - head)];

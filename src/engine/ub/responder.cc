@@ -60,7 +60,7 @@ std::uint32_t Responder::keep_packet(TimePs now, std::uint32_t channel, const wi
   const std::uint32_t index = parked_.acquire();
   if (index == kNoSlot) return kNoSlot;
   ParkedPacket& kept = parked_[index];
-  kept.packet = packet;
+  copy_whole(kept.packet, packet);
   kept.since = now;
   kept.channel = channel;
   kept.message = kNoSlot;
@@ -85,10 +85,19 @@ std::uint32_t Responder::park_ahead(TimePs now, std::uint32_t channel, const wir
   return index;
 }
 
-void Responder::unpark(std::uint32_t index) { parts_.payloads.release(take_parked(index).payload.buffer); }
+void Responder::unpark(std::uint32_t index) {
+  const wire::BufferId buffer = parked_[index].packet.payload.buffer;
+  leave_place(index);
+  parts_.payloads.release(buffer);
+}
 
 wire::Packet Responder::take_parked(std::uint32_t index) {
   const wire::Packet packet = parked_[index].packet;
+  leave_place(index);
+  return packet;
+}
+
+void Responder::leave_place(std::uint32_t index) {
   const std::uint32_t channel = parked_[index].channel;
   if (channel == kNoSlot) {
     --parked_common_;
@@ -96,7 +105,6 @@ wire::Packet Responder::take_parked(std::uint32_t index) {
     ahead_room_.give(parts_.tp.channel(channel).parked_ahead);
   }
   parked_.release(index);
-  return packet;
 }
 
 // --- Messages
@@ -129,13 +137,12 @@ std::uint32_t Responder::open_message(std::uint32_t channel_index, const wire::P
   } else {
     message_room_.take(channel.messages_held);
   }
-  const std::uint32_t generation = messages_[index].generation;
-  InboundMessage& made = *std::construct_at(&messages_[index]);
-  made.generation = generation;
+  InboundMessage& made = messages_[index];
+  made.reopen();
   made.early = early;
   made.channel = channel_index;
   made.tpmsn = tpmsn;
-  made.request = packet.ub.request;
+  made.request = RequestHeader(packet.ub.request);
   made.extension = packet.ub.extension;
   made.operation = packet.operation;
   if (listed) {
@@ -372,7 +379,7 @@ void Responder::write_done(TimePs now, const PendingAccess& owner, engine::Acces
 
 void Responder::atomic_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result) {
   if (result.status != engine::AccessStatus::kDone) refuse_access(owner.object, result.status);
-  messages_[owner.object].atomic_result = result.old_value;
+  messages_[owner.object].set_atomic_result(result.old_value);
   settle_pending(now, owner.object);
 }
 
@@ -529,17 +536,6 @@ void Responder::settle_pending(TimePs now, std::uint32_t index) {
       finish_tail(index);
     } else {
       tail(now, index);
-    }
-  }
-}
-
-// Reads are checked when they come and answered, perhaps more than once, later.
-void Responder::revoke(std::uint32_t token_id) {
-  for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
-    if (!messages_.is_used(index)) continue;
-    const InboundMessage& message = messages_[index];
-    if (message.request.opcode == wire::TaOpcode::kRead && message.extension.maetah.token_id == token_id) {
-      refuse(index, wire::UbResponseInfo::kAccess);
     }
   }
 }

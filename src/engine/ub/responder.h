@@ -24,6 +24,7 @@
 namespace wharf::ub {
 
 struct EngineParts;
+struct TpChannel;
 struct TxPacket;
 
 enum class InboundState : std::uint8_t {
@@ -32,13 +33,32 @@ enum class InboundState : std::uint8_t {
   kResponding,  ///< The response waits to be numbered or confirmed.
 };
 
+/// What of a request's base header is needed until it is answered.
+struct RequestHeader {
+  RequestHeader() = default;
+  explicit RequestHeader(const wire::Btah& from)
+      : requester_id(from.requester_id),
+        tassn(from.tassn),
+        opcode(from.opcode),
+        requester_type(from.requester_type),
+        token_value_present(from.token_value_present),
+        solicited(from.solicited) {}
+
+  std::uint32_t requester_id = 0;
+  std::uint16_t tassn = 0;
+  wire::TaOpcode opcode = wire::TaOpcode::kSend;
+  wire::RequesterContextType requester_type = wire::RequesterContextType::kRequester;
+  bool token_value_present = false;
+  bool solicited = false;
+};
+
 /// One request of another host, from its first packet until its response is confirmed.
 struct InboundMessage {
   std::uint32_t channel = 0;
   std::uint32_t generation = 0;  ///< Counts reuses of the slot.
   std::uint32_t next = kNoSlot;  ///< In TpChannel::responses.
   wire::Psn tpmsn = 0;
-  wire::Btah request;
+  RequestHeader request;
   wire::UbPacket::RequestExtension
       extension;  ///< Of the packet that opened it: the first, or the first that arrived.
   InboundState state = InboundState::kReceiving;
@@ -47,26 +67,42 @@ struct InboundMessage {
   bool last_delivered = false;
   bool abandoned = false;  ///< Its channel failed: freed when nothing refers to it.
   bool tail_started = false;
+  bool has_entry = false;  ///< Two-sided: the receive entry.
+  bool entry_fetched = false;
+  bool response_numbered = false;
+  std::uint8_t info = 0;
+  wire::UbResponseStatus status = wire::UbResponseStatus::kSuccess;
+  verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
   std::uint32_t pending = 0;   ///< Unanswered accesses and deferred steps.
   std::uint32_t received = 0;  ///< Data bytes delivered.
-  wire::UbResponseStatus status = wire::UbResponseStatus::kSuccess;
-  std::uint8_t info = 0;
-
-  // Two-sided: the receive entry.
-  bool has_entry = false;
-  bool entry_fetched = false;
+  std::uint32_t response_length = 0;
+  std::uint32_t packets_unconfirmed = 0;  ///< Of the response.
+  IndexList waiting_packets;              ///< Parked packets that wait for the entry.
   std::uint32_t entry_jetty = 0;
   std::uint32_t entry_generation = 0;  ///< Of that jetty.
-  ReceiveEntry entry;                  ///< Reads have its address space alone: that of what they read.
-  IndexList waiting_packets;           ///< Parked packets that wait for the entry.
-
-  // Response.
-  verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
-  std::uint32_t response_length = 0;
-  std::uint32_t packets_unconfirmed = 0;
-  bool response_numbered = false;
-  std::array<std::uint64_t, 2> atomic_result{};
+  /// Reads have its address space alone: that of what they read. Atomics have their result in its addresses.
+  ReceiveEntry entry;
   wire::OperationTag operation;
+
+  std::array<std::uint64_t, 2> atomic_result() const {
+    return {entry.local.address[0], entry.local.address[1]};
+  }
+  void set_atomic_result(const std::array<std::uint64_t, 2>& value) {
+    entry.local.address[0] = value[0];
+    entry.local.address[1] = value[1];
+  }
+
+  /// As it was made, but for its generation, its entry, and what open() sets.
+  void reopen() {
+    state = InboundState::kReceiving;
+    early = listed = last_delivered = abandoned = false;
+    tail_started = has_entry = entry_fetched = response_numbered = false;
+    info = 0;
+    status = wire::UbResponseStatus::kSuccess;
+    read_order = verbs::AccessOrder::kRelaxed;
+    pending = received = response_length = packets_unconfirmed = 0;
+    waiting_packets = {};
+  }
 };
 
 /// A received packet that has to wait; it holds a reference to its payload buffer.
@@ -120,7 +156,8 @@ class Responder {
   SlotPool<InboundMessage>& messages() { return messages_; }
   void fetch_data(std::uint32_t channel, TxPacket& packet, std::uint64_t reference);
   void fill_packet(const TxPacket& packet, wire::Packet& out) const;
-  void confirmed(std::uint32_t index);
+  /// A packet of the response is confirmed.
+  void confirmed(std::uint32_t index, TpChannel& channel);
   /// Reading response data failed: the packet turns into the error that ends the response.
   void fetch_failed(TxPacket& packet, engine::AccessStatus status);
   void channel_failed(std::uint32_t channel);
@@ -153,6 +190,7 @@ class Responder {
  private:
   enum class Step : std::uint8_t { kDone, kWaits };
 
+  void leave_place(std::uint32_t index);
   std::uint32_t keep_packet(TimePs now, std::uint32_t channel, const wire::Packet& packet);
   std::uint32_t open_message(std::uint32_t channel, const wire::Packet& packet, bool listed, bool early);
   void unlist(std::uint32_t index);

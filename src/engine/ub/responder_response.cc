@@ -94,6 +94,17 @@ bool Responder::tail_invalidate(TimePs now, std::uint32_t index) {
   return true;
 }
 
+// Reads are checked when they come and answered, perhaps more than once, later.
+void Responder::revoke(std::uint32_t token_id) {
+  for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
+    if (!messages_.is_used(index)) continue;
+    const InboundMessage& message = messages_[index];
+    if (message.request.opcode == wire::TaOpcode::kRead && message.extension.maetah.token_id == token_id) {
+      refuse(index, wire::UbResponseInfo::kAccess);
+    }
+  }
+}
+
 void Responder::finish_tail(std::uint32_t index) {
   if (messages_[index].has_entry) report_receive(index);
   respond(index);
@@ -147,7 +158,8 @@ void Responder::fetch_data(std::uint32_t channel, TxPacket& packet, std::uint64_
   if (message.request.opcode != wire::TaOpcode::kRead) {
     const wire::BufferId buffer = parts_.payloads.acquire(packet.length);
     std::byte* bytes = parts_.payloads.data(buffer);
-    wire::encode_operand(message.atomic_result[0], message.atomic_result[1], packet.length, bytes);
+    const std::array<std::uint64_t, 2> result = message.atomic_result();
+    wire::encode_operand(result[0], result[1], packet.length, bytes);
     packet.data = wire::bytes_payload(bytes, packet.length, buffer);
     return;
   }
@@ -194,12 +206,6 @@ void Responder::fill_packet(const TxPacket& packet, wire::Packet& out) const {
                   message.info == static_cast<std::uint8_t>(wire::UbResponseInfo::kPoison);
   parts_.payloads.release(out.payload.buffer);
   out.payload = {};
-}
-
-void Responder::confirmed(std::uint32_t index) {
-  InboundMessage& message = messages_[index];
-  --message.packets_unconfirmed;
-  if (message.packets_unconfirmed == 0 && message.response_numbered) release(index);
 }
 
 }  // namespace wharf::ub

@@ -88,28 +88,4 @@ bool SegmentTable::remove(std::uint32_t token_id) {
   return true;
 }
 
-Grant SegmentTable::check(const MrRecord& record, std::uint32_t token_id, std::uint32_t token_value,
-                          Right right, std::uint64_t address, std::uint64_t length) {
-  if ((record.permissions & Permissions::kValid) == 0 || record.token_id != token_id)
-    return Grant::kUnknownToken;
-  if ((record.permissions & Permissions::kCheckValue) != 0 && record.token_value != token_value) {
-    return Grant::kWrongValue;
-  }
-  const std::uint16_t needed = right == Right::kRead    ? Permissions::kRead
-                               : right == Right::kWrite ? Permissions::kWrite
-                                                        : Permissions::kAtomic;
-  if ((record.permissions & needed) == 0) return Grant::kNoRight;
-  const std::uint64_t size = (record.offset << 32U) | record.length;
-  if (address < record.va || length > size || address - record.va > size - length) return Grant::kOutOfRange;
-  return Grant::kGranted;
-}
-
-verbs::AccessOrder SegmentTable::read_order(const MrRecord& record) {
-  return static_cast<verbs::AccessOrder>((record.permissions >> Permissions::kReadOrderShift) & 7U);
-}
-
-verbs::AccessOrder SegmentTable::write_order(const MrRecord& record) {
-  return static_cast<verbs::AccessOrder>((record.permissions >> Permissions::kWriteOrderShift) & 7U);
-}
-
 }  // namespace wharf::ub

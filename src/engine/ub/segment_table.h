@@ -79,9 +79,27 @@ class SegmentTable {
 
   /// The check of one access; overflow-safe. An access of length zero is allowed at base + length too.
   static Grant check(const MrRecord& record, std::uint32_t token_id, std::uint32_t token_value, Right right,
-                     std::uint64_t address, std::uint64_t length);
-  static verbs::AccessOrder read_order(const MrRecord& record);
-  static verbs::AccessOrder write_order(const MrRecord& record);
+                     std::uint64_t address, std::uint64_t length) {
+    if ((record.permissions & Permissions::kValid) == 0 || record.token_id != token_id)
+      return Grant::kUnknownToken;
+    if ((record.permissions & Permissions::kCheckValue) != 0 && record.token_value != token_value) {
+      return Grant::kWrongValue;
+    }
+    const std::uint16_t needed = right == Right::kRead    ? Permissions::kRead
+                                 : right == Right::kWrite ? Permissions::kWrite
+                                                          : Permissions::kAtomic;
+    if ((record.permissions & needed) == 0) return Grant::kNoRight;
+    const std::uint64_t size = (record.offset << 32U) | record.length;
+    if (address < record.va || length > size || address - record.va > size - length)
+      return Grant::kOutOfRange;
+    return Grant::kGranted;
+  }
+  static verbs::AccessOrder read_order(const MrRecord& record) {
+    return static_cast<verbs::AccessOrder>((record.permissions >> Permissions::kReadOrderShift) & 7U);
+  }
+  static verbs::AccessOrder write_order(const MrRecord& record) {
+    return static_cast<verbs::AccessOrder>((record.permissions >> Permissions::kWriteOrderShift) & 7U);
+  }
 
  private:
   /// What the driver knows of a record, which may not be in the context cache.

@@ -67,6 +67,7 @@ PendingCompletion& Initiator::add_shared_completion(Jetty& owner, std::uint32_t 
   if (!owner.shared_listed) {
     owner.shared_listed = true;
     sharing_.push_back(jetty_id);
+    parts_.unsettled = true;
   }
   return record.completion;
 }

@@ -26,6 +26,7 @@ bool may_be_placed_ahead(wire::TaOpcode opcode) {
 
 TpLayer::TpLayer(EngineParts& parts)
     : parts_(parts),
+      acknowledge_delay_(parts.config.acknowledge_delay),
       congestion_(parts.config, parts.arena),
       packet_room_(parts.config.send_window, kPacketShare, kPacketsCommon),
       ahead_room_(parts.config.receive_window, kAheadShare, kAheadCommon) {
@@ -144,6 +145,7 @@ void TpLayer::touch(std::uint32_t channel) {
   if (touched.dirty_listed) return;
   touched.dirty_listed = true;
   dirty_.push_back(channel);
+  parts_.unsettled = true;
 }
 
 void TpLayer::receive(TimePs now, const wire::Packet& packet) {
@@ -384,8 +386,7 @@ void TpLayer::ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind,
     channel.ack_first_bits = channel.receive.first_bits();
   }
   if (kind == AckKind::kAck && !at_once && ++channel.unacknowledged < parts_.config.acknowledge_every) {
-    if (timers_.get(2 * index + 1) == kNever)
-      timers_.set(2 * index + 1, now + parts_.config.acknowledge_delay);
+    delay_acknowledgement(now, index, channel);
     return;
   }
   list_acknowledgement(index);

@@ -54,8 +54,8 @@ struct TpChannel {
 
   // Sender.
   TxWindow send;
-  std::uint32_t tx_held = 0;  ///< Places in the pool of packets.
-  std::uint64_t tpmsn_next = 0;
+  std::uint32_t tx_held = 0;          ///< Places in the pool of packets.
+  std::uint32_t tpmsn_next = 0;       ///< 24 bits travel.
   std::uint64_t send_cursor = 0;      ///< First number that was never sent.
   std::uint32_t unsent = 0;           ///< Numbered, never sent.
   std::uint32_t resend_prepared = 0;  ///< Queued retransmissions whose data is fetched or being fetched.
@@ -77,7 +77,7 @@ struct TpChannel {
 
   // Receiver.
   reliability::ReceiveWindow receive;
-  std::uint64_t messages_delivered = 0;
+  std::uint32_t messages_delivered = 0;
   std::uint64_t receive_first = 0;   ///< The first number of the channel.
   std::uint32_t ahead_held = 0;      ///< Places in TpLayer::ahead_.
   std::uint64_t naked = 0;           ///< The gap that the last TPNAK was for; 0 for none.
@@ -94,6 +94,7 @@ struct TpChannel {
 
   // Where the channel stands in the engine's lists.
   bool dirty_listed = false;
+  bool ack_delayed = false;  ///< The timer of a delayed TPACK runs.
   bool ack_listed = false;
   bool data_listed = false;
   bool resend_listed = false;
@@ -187,6 +188,17 @@ class TpLayer {
     listed.ack_listed = true;
     ack_list_.push_back(index);
   }
+  /// The TPACK may wait for more packets, but not for ever.
+  void delay_acknowledgement(TimePs now, std::uint32_t index, TpChannel& channel) {
+    if (channel.ack_delayed) return;
+    channel.ack_delayed = true;
+    timers_.set(2 * index + 1, now + acknowledge_delay_);
+  }
+  void end_acknowledgement_delay(std::uint32_t index, TpChannel& channel) {
+    if (!channel.ack_delayed) return;
+    channel.ack_delayed = false;
+    timers_.set(2 * index + 1, kNever);
+  }
   std::uint64_t ahead_key(std::uint32_t index, std::uint64_t logical) const;
   void forget_ahead(TimePs now, std::uint32_t index);
   void count_no_room(std::uint32_t index, bool ahead);
@@ -229,6 +241,7 @@ class TpLayer {
   void set_timer(std::uint32_t index);
 
   EngineParts& parts_;
+  const TimePs acknowledge_delay_;
   TpCongestion congestion_;
   wire::Packet
       blank_;  ///< What all packets have in common; copied, because building one takes twice as long.

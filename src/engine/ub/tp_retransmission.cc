@@ -9,9 +9,10 @@
 namespace wharf::ub {
 
 inline void TpLayer::released(TimePs now, std::uint32_t index, TxPacket& packet) {
+  TpChannel& channel = *channels_[index];
   if (packet.prepared) {
     packet.prepared = false;
-    --channels_[index]->resend_prepared;
+    --channel.resend_prepared;
   }
   congestion_.confirmed(index, packet);
   if (packet.data.buffer != wire::kNoBuffer) {
@@ -22,7 +23,7 @@ inline void TpLayer::released(TimePs now, std::uint32_t index, TxPacket& packet)
   if (packet.origin == PacketOrigin::kRequest) {
     parts_.initiator.confirmed(now, packet.object);
   } else {
-    parts_.responder.confirmed(packet.object);
+    parts_.responder.confirmed(packet.object, channel);
   }
 }
 
@@ -200,6 +201,7 @@ void TpLayer::expire(TimePs now) {
     const std::uint32_t owner = timers_.earliest_owner();
     timers_.set(owner, kNever);
     if (owner % 2 == 1) {
+      channels_[owner / 2]->ack_delayed = false;
       list_acknowledgement(owner / 2);
     } else {
       channels_[owner / 2]->timer_set = kNever;
@@ -288,7 +290,7 @@ void TpLayer::end_channel(TimePs now, std::uint32_t index, ChannelEvent event) {
   step(now, index, event);
   channel.timer.stop();
   set_timer(index);
-  timers_.set(2 * index + 1, kNever);
+  end_acknowledgement_delay(index, channel);
   // Stop numbering first: what was numbered is released below, what was not belongs to its transaction or
   // message.
   channel.numbering = false;

@@ -102,7 +102,7 @@ void TpLayer::number_packet(TimePs now, std::uint32_t index) {
   WHARF_CHECK(place != kNoSlot);  // open() made room for what packet_room_ grants.
   packet_room_.take(channel.tx_held);
   TxPacket& packet = packets_[place];
-  packet = kFreshPacket;
+  copy_whole(packet, kFreshPacket);
   channel.send.push(packets_, place);
   packet.channel = index;
   packet.object = object;
@@ -216,7 +216,7 @@ void TpLayer::update_ready(TimePs now, std::uint32_t index) {
 }
 
 inline void TpLayer::address_packet(const TpChannel& channel, wire::Packet& out) const {
-  out = blank_;
+  copy_whole(out, blank_);
   out.entropy = channel.entropy;
   out.destination = channel.remote;
   out.ub.rtph.source_tpn = channel.local_tpn;
@@ -224,7 +224,7 @@ inline void TpLayer::address_packet(const TpChannel& channel, wire::Packet& out)
 }
 
 // The length of most headers follows from opcodes, the presence of a token's value, and what never changes
-// here.
+// here. Operands are as long as they are; what is kept is for those of eight bytes.
 inline void TpLayer::set_header_bytes(wire::Packet& out) {
   const wire::UbPacket& ub = out.ub;
   std::size_t place = header_bytes_.size() - 1;  // A TPACK.
@@ -235,7 +235,8 @@ inline void TpLayer::set_header_bytes(wire::Packet& out) {
                     : 4 * static_cast<std::size_t>(ub.response.opcode);
   }
   const std::uint16_t known = header_bytes_[place];
-  out.header_bytes = known != 0 ? known : learn_header_bytes(out, place);
+  const bool usual = place % 4 < 2 || !wire::is_atomic(ub.request.opcode) || ub.extension.maetah.length == 8;
+  out.header_bytes = known != 0 && usual ? known : learn_header_bytes(out, place);
 }
 
 bool TpLayer::transmit_notification(wire::TrafficClassMask allowed, wire::Packet& out) {
@@ -265,7 +266,7 @@ bool TpLayer::transmit_acknowledgement(wire::TrafficClassMask allowed, wire::Pac
     const AckKind kind = std::exchange(channel.ack, AckKind::kNone);
     if (kind == AckKind::kNone || channel.state != ChannelState::kReady) continue;
     channel.unacknowledged = 0;
-    if (parts_.config.acknowledge_every > 1) timers_.set(2 * index + 1, kNever);
+    end_acknowledgement_delay(index, channel);
     address_packet(channel, out);
     out.traffic_class = wire::TrafficClass::kAcknowledgement;
     wire::Rtph& rtph = out.ub.rtph;
@@ -385,7 +386,9 @@ inline void TpLayer::departed(TimePs now, std::uint32_t index, TpChannel& channe
     ++parts_.counters.data_packets_sent;
     departed(now, index, channel, *packet);
     const bool numbers = channel.numbering || !channel.requests.empty() || !channel.responses.empty();
-    if (!numbers && sendable(now, index, channel, false) != nullptr) {
+    const TxPacket* const next = channel.unsent > 0 ? &packets_[channel.send.cursor()] : nullptr;
+    if (!numbers && next != nullptr && next->state == PacketState::kReady &&
+        congestion_.may_send(now, index, *next)) {
       // It goes behind the others.
       if (data_list_.size() > 1) {
         data_list_.pop_front();
@@ -430,9 +433,9 @@ bool TpLayer::transmit_again(TimePs now, wire::TrafficClassMask allowed, wire::P
   const std::uint32_t bytes = wire::wire_header_bytes(packet);
   const wire::UbPacket& ub = packet.ub;
   const bool data = ub.rtph.opcode == wire::TpOpcode::kReliable;
-  // Operands and bitmaps are as long as they are.
+  // Bitmaps are as long as they are.
   const bool operand = data && ub.transaction == wire::UbTransaction::kRequest &&
-                       (wire::ta_layout(ub.request.opcode) & wire::kTaOperand) != 0;
+                       wire::is_atomic(ub.request.opcode) && ub.extension.maetah.length != 8;
   if (!operand && (data || ub.rtph.opcode == wire::TpOpcode::kAck))
     header_bytes_[place] = static_cast<std::uint16_t>(bytes);
   return bytes;

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/slot_pool.h"
 #include "base/time.h"
+#include "engine/ub/fresh.h"
 #include "wire/payload.h"
 #include "wire/psn.h"
 
@@ -106,6 +107,14 @@ class TxWindow {
     }
     advance_over_confirmed(pool, freed);
     return counters_.una != before;
+  }
+
+  /// Confirms the packet at head(), which is not queued for retransmission, and lets it go with those behind
+  /// it that were confirmed before; nobody is told that it was released.
+  template <typename Freed>
+  void confirm_head(TxPool& pool, Freed&& freed) {
+    pop(pool, freed);
+    while (head_ != kNoSlot && pool[head_].confirmed) pop(pool, freed);
   }
 
   /// Confirms one packet out of order. Whether it was not confirmed before.

@@ -162,23 +162,25 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
 }
 
 void UbEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer) {
-  if (!parts_->accesses.is_pending(access)) return;
-  const std::uint32_t asked = parts_->accesses.asked(access);
-  const PendingAccess owner = parts_->accesses.take(access);
+  EngineParts& parts = *parts_;
+  if (!parts.accesses.is_pending(access)) return;
+  const std::uint32_t asked = parts.accesses.asked(access);
+  const PendingAccess owner = parts.accesses.take(access);
   // Data of another length than was asked for is a failure (engine/contract.h).
   static constexpr engine::AccessResult kFaulted{.status = engine::AccessStatus::kFault, .data = {}};
   const bool whole =
       asked == 0 || answer.status != engine::AccessStatus::kDone || answer.data.length == asked;
   const engine::AccessResult& result = whole ? answer : kFaulted;
+  if (parts.express.access_done(owner, result)) {
+    parts.payloads.release(owner.buffer);
+    parts.settle(now);
+    return;
+  }
   switch (owner.owner) {
     case AccessOwner::kPacketData:
       parts_->tp.data_done(now, owner, result);
       break;
     case AccessOwner::kInboundWrite:
-      if (parts_->express.write_done(owner, result.status)) {
-        parts_->payloads.release(owner.buffer);
-        return;
-      }
       parts_->responder.write_done(now, owner, result.status);
       break;
     case AccessOwner::kInboundAtomic:
