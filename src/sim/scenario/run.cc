@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -14,14 +13,11 @@
 #include "sim/host/core/program_log.h"
 #include "sim/scenario/assembly.h"
 #include "sim/scenario/counter_report.h"
+#include "sim/scenario/queue_depth.h"
 #include "sim/scenario/replay_run.h"
 
 namespace wharf::sim {
 namespace {
-
-/// Receive entries per worker that a program may keep posted, with some room.
-constexpr std::uint32_t kEntriesPerWorker = 8;
-constexpr std::uint32_t kDeepestQueue = 65'536;
 
 /// Clients that run one program against the memory of one server; what the parties of that program share.
 struct Cell {
@@ -63,11 +59,6 @@ std::vector<Cell> cells_of(const workload::WorkloadConfig& config, const WorldRo
   }
   for (Cell& cell : cells) cell.results.assign(cell.hosts.size(), workload::empty_result(config));
   return cells;
-}
-
-std::uint32_t queue_depth(const workload::WorkloadConfig& config) {
-  const std::uint32_t wanted = std::bit_ceil(kEntriesPerWorker * workload::loop_config(config).concurrency);
-  return std::clamp(wanted, 128U, kDeepestQueue);
 }
 
 /// What all clients did together; with one client its records are exact.
