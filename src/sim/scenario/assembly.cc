@@ -119,14 +119,14 @@ RunOutcome run_to_the_end(World& world, TimePs limit, const RunOptions& options,
   return RunOutcome::kDone;
 }
 
-void fill_from(World& world, RunReport& report) {
+void fill_from(World& world, const ScenarioConfig& config, RunReport& report) {
   report.simulated = world.now();
   report.events = world.events_executed();
   report.fingerprint = world.fingerprint();
   report.verbs = verb_reports(world.log());
   report.waterfall = world.kept_spans();
   report.waterfall_operation = world.kept_entry();
-  report.counters = counter_report(world);
+  report.counters = counter_report(world, config);
 }
 
 }  // namespace wharf::sim

@@ -234,11 +234,11 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
         return static_cast<double>(so_far.operations + so_far.errors) / static_cast<double>(loop.operations);
       },
       report.waiting);
-  fill_from(world, report);
+  fill_from(world, config, report);
   fill_program(cells, program_log, report);
   if (report.end == RunOutcome::kDone) settle(world, config.time_limit, report);
   // Counted to the end: a dirty line that settle() wrote is a write-back, whether it got lost or not.
-  report.counters = counter_report(world);
+  report.counters = counter_report(world, config);
   for (const Cell& cell : cells) {
     for (std::uint32_t party = 0; party < cell.clients(); ++party) {
       for (const workload::NamedCount& count : workload::own_counts(cell.results[party])) {
