@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 #include <type_traits>
 #include <utility>
-
-#include "base/check.h"
 
 namespace wharf {
 
@@ -41,8 +40,8 @@ class ZeroedPages {
   std::size_t bytes_ = 0;
 };
 
-/// An array of `T`, for which all bytes zero is a value, in ZeroedPages. Aborts where there is no memory
-/// left.
+/// An array of `T`, for which all bytes zero is a value, in ZeroedPages. Where there is no memory left,
+/// making one throws std::bad_alloc, as every container does.
 template <typename T>
 class ZeroedArray {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -51,7 +50,7 @@ class ZeroedArray {
  public:
   ZeroedArray() = default;
   explicit ZeroedArray(std::size_t count) : pages_(count * sizeof(T)) {
-    WHARF_CHECK(count == 0 || !pages_.empty());
+    if (count != 0 && pages_.empty()) throw std::bad_alloc();
   }
 
   T& operator[](std::size_t index) const { return data()[index]; }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <new>
 #include <utility>
 
 namespace wharf {
@@ -44,6 +45,10 @@ TEST(ZeroedPages, MovingKeepsTheBytes) {
   third = std::move(second);
   EXPECT_EQ(third.data()[7], std::byte{9});
   EXPECT_EQ(third.size(), 4096U);
+}
+
+TEST(ZeroedArray, MoreThanThereCanBeThrows) {
+  EXPECT_THROW(ZeroedArray<std::uint64_t>(std::size_t{1} << 57U), std::bad_alloc);
 }
 
 TEST(ZeroedArray, HoldsValuesOfItsType) {

@@ -4,10 +4,15 @@
 #include <fmt/format.h>
 
 #include <unistd.h>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -15,6 +20,7 @@
 #include "cli/command_line.h"
 #include "cli/interrupt.h"
 #include "cli/version.h"
+#include "report/result_directory.h"
 
 namespace wharf::cli {
 namespace {
@@ -51,6 +57,40 @@ std::string command_line(int argc, const char* const* argv) {
 
 /// A broken invariant has printed its message; the exit code says that the bug is ours.
 void on_abort(int) { ::_exit(static_cast<int>(ExitCode::kBug)); }
+
+/// Kept for the end: with no memory left, folders cannot be removed.
+constinit std::unique_ptr<std::array<char, 1U << 20U>> last_memory;
+
+/// One sentence, whoever found that there is no more.
+void say_out_of_memory() {
+  last_memory.reset();
+  std::fputs(
+      "wharf: out of memory: the machine, its control group or `ulimit -v` gives no more, expected fewer "
+      "hosts, "
+      "smaller regions (run.*) or more memory\n",
+      stderr);
+}
+
+/// What ends a thread, a program's coroutine or a function that may not throw ends here. Of several threads
+/// that find no memory the first one speaks.
+void on_terminate() {
+  static std::atomic_flag speaks;
+  while (speaks.test_and_set()) ::pause();
+  if (const std::exception_ptr failure = std::current_exception()) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::bad_alloc&) {
+      say_out_of_memory();
+      report::remove_unfinished_results();
+      ::_exit(static_cast<int>(ExitCode::kEnvironment));
+    } catch (const std::exception& other) {
+      std::fprintf(stderr, "wharf: a bug of ours: %s; please report it with the command line\n",
+                   other.what());
+    } catch (...) {
+    }
+  }
+  std::abort();
+}
 
 ExitCode run_parsed(int argc, const char* const* argv, Console& console) {
   CommandLine line("wharf", "Remote memory, from the wire to the nanosecond.", std::string(version_text()));
@@ -117,15 +157,17 @@ ExitCode finish_output(const Console& console, ExitCode code) {
 
 int run_application(int argc, const char* const* argv) {
   std::signal(SIGABRT, on_abort);
+  std::set_terminate(on_terminate);
   std::signal(SIGPIPE, SIG_IGN);
   install_interrupt_handler();
   try {
+    last_memory = std::make_unique<std::array<char, 1U << 20U>>();
     Console console;
     console.command = command_line(argc, argv);
     const ExitCode code = run_parsed(argc, argv, console);
     return static_cast<int>(finish_output(console, code));
   } catch (const std::bad_alloc&) {
-    std::fputs("wharf: out of memory\n", stderr);
+    say_out_of_memory();
     return static_cast<int>(ExitCode::kEnvironment);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "wharf: a bug of ours: %s; please report it with the command line\n",

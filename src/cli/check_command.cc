@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// wharf check SCENARIO: validates and estimates; runs nothing of the scenario, only a short sample of its
-// stack to learn how fast this machine is.
+// wharf check SCENARIO: validates and estimates; of the scenario it runs a short sample alone, of its program
+// on a few hosts, to learn what an operation takes and how fast this machine is.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/data_files.h"
 #include "cli/fabric_check.h"
 #include "cli/scenario_options.h"
 #include "sim/host/replay/trace_reader.h"
@@ -19,34 +16,29 @@
 namespace wharf::cli {
 namespace {
 
-/// Operations of the two runs of the sample. What the second takes beyond the first is the operations' own:
-/// both make the same hosts.
-constexpr std::uint64_t kFewOperations = 1000;
-constexpr std::uint64_t kSampleOperations = 20'000;
+/// Runs `sample`; the caller of a simulation has the clock.
+Result<sim::SampleRun> timed_run(const sim::Scenario& sample) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto report = sim::run_scenario(sample, {});
+  if (!report) return report.error();
+  const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
+  return sim::sample_run_of(*report, taken.count());
+}
 
-/// Tens of milliseconds of fetches over `stack`.
-Result<sim::SampleCost> measure_sample(sim::Stack stack) {
-  sim::ScenarioSource source;
-  const auto profiles = data_directory("profiles");
-  if (!profiles) return profiles.error();
-  source.profile_directory = *profiles;
-  std::array<double, 2> nanoseconds_taken{};
-  std::array<double, 2> events{};
-  for (std::size_t turn = 0; turn < 2; ++turn) {
-    source.overrides = sim::sample_overrides(stack, turn == 0 ? kFewOperations : kSampleOperations);
-    const auto sample = sim::load_scenario(source);
-    if (!sample) return sample.error();
-    const auto begin = std::chrono::steady_clock::now();
-    const auto report = sim::run_scenario(*sample, {});
-    if (!report) return report.error();
-    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
-    nanoseconds_taken[turn] = taken.count();
-    events[turn] = static_cast<double>(report->events);
-  }
-  const double more = events[1] - events[0];
-  // A machine that was busy during the first run makes the difference meaningless; never below a nanosecond.
-  const double event_ns = std::max(1.0, (nanoseconds_taken[1] - nanoseconds_taken[0]) / more);
-  return sim::SampleCost{event_ns, more / static_cast<double>(kSampleOperations - kFewOperations)};
+struct Sample {
+  sim::SampleCost cost;
+  std::uint64_t operations = 0;
+};
+
+/// About a tenth of a second of the scenario's program on a few of its hosts.
+Result<Sample> measure_sample(const sim::Scenario& scenario) {
+  const sim::Scenario few = sim::sample_of(scenario, sim::first_sample_operations(scenario));
+  const auto first = timed_run(few);
+  if (!first) return first.error();
+  const sim::Scenario more = sim::sample_of(scenario, sim::second_sample_operations(scenario, *first));
+  const auto second = timed_run(more);
+  if (!second) return second.error();
+  return Sample{sim::cost_of(more, *first, *second), second->operations};
 }
 
 class CheckCommand : public Command {
@@ -72,32 +64,47 @@ class CheckCommand : public Command {
       const auto trace = sim::TraceReader::open(scenario->config.replay.trace);
       if (!trace) return trace.error();
     }
-    const auto sample = measure_sample(scenario->config.stack);
+    const auto sample = measure_sample(*scenario);
     if (!sample) return sample.error();
-    const sim::CostEstimate estimate = sim::estimate_cost(*scenario, *sample);
+    const auto estimate = sim::estimate_cost(*scenario, sample->cost);
+    if (!estimate) return estimate.error();
     for (const std::string& line : scenario->no_influence) console.remark(line);
-    console.print(nlohmann::ordered_json{{"scenario", scenario_.file},
-                                         {"valid", true},
-                                         {"estimate",
-                                          {{"operations", estimate.operations},
-                                           {"events", estimate.events},
-                                           {"memory_bytes", estimate.memory_bytes},
-                                           {"seconds", estimate.seconds},
-                                           {"sample",
-                                            {{"operations", kSampleOperations},
-                                             {"event_ns", sample->event_ns},
-                                             {"events_per_operation", sample->events_per_operation}}}}},
-                                         {"without_influence", scenario->no_influence}});
-    console.print(
-        fmt::format("{} is valid: about {} operations, {} events, {:.1f} s on one core, {} MiB\n"
-                    "(a sample of {} fetches took {:.0f} ns per event here just now; loss-free runs "
-                    "stay within a factor of two)\n",
-                    scenario_.file, estimate.operations, estimate.events, estimate.seconds,
-                    estimate.memory_bytes >> 20U, kSampleOperations, sample->event_ns));
+    console.print(json_of(*scenario, *sample, *estimate));
+    console.print(text_of(*sample, *estimate));
     return ExitCode::kDone;
   }
 
  private:
+  nlohmann::ordered_json json_of(const sim::Scenario& scenario, const Sample& sample,
+                                 const sim::CostEstimate& estimate) const {
+    return {{"scenario", scenario_.file},
+            {"valid", true},
+            {"estimate",
+             {{"hosts", estimate.hosts},
+              {"clients", estimate.clients},
+              {"hops", estimate.hops},
+              {"operations", estimate.operations},
+              {"events", estimate.events},
+              {"memory_bytes", estimate.memory_bytes},
+              {"seconds", estimate.seconds},
+              {"sample",
+               {{"operations", sample.operations},
+                {"event_ns", sample.cost.event_ns},
+                {"events_per_operation", sample.cost.events_per_operation}}}}},
+            {"without_influence", scenario.no_influence}};
+  }
+  std::string text_of(const Sample& sample, const sim::CostEstimate& estimate) const {
+    const std::string hosts =
+        estimate.hosts > 2 ? fmt::format("{} hosts, {} of them clients; ", estimate.hosts, estimate.clients)
+                           : "";
+    return fmt::format(
+        "{} is valid: {}about {} operations, {} events, {:.1f} s on one core, {} MiB\n"
+        "(a sample of {} operations took {:.0f} ns per event here just now; loss-free runs stay within a "
+        "factor of two)\n",
+        scenario_.file, hosts, estimate.operations, estimate.events, estimate.seconds,
+        estimate.memory_bytes >> 20U, sample.operations, sample.cost.event_ns);
+  }
+
   ScenarioOptions scenario_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/memory_check.h"
 #include "cli/scenario_options.h"
 #include "report/text_table.h"
 #include "sim/scenario/run.h"
@@ -28,6 +29,7 @@ class ExplainCommand : public Command {
   }
   void declare(Options& app) override {
     scenario_.declare(app);
+    scenario_.declare_memory(app);
     app.add_option("--operation", operation_,
                    "Which operation, counted from 0 in the order in which they end; 0 by default")
         .type_name("N");
@@ -38,6 +40,7 @@ class ExplainCommand : public Command {
     auto scenario = scenario_.load();
     if (!scenario) return scenario.error();
     for (const std::string& line : scenario->no_influence) console.remark(line);
+    WHARF_TRY(check_memory(*scenario, scenario_));
     sim::RunOptions options;
     options.interrupt = &interrupt_requested();
     options.waterfall_operation = operation_;

@@ -9,6 +9,7 @@
 #include "cli/fabric_run.h"
 #include "cli/interrupt.h"
 #include "cli/manifest.h"
+#include "cli/memory_check.h"
 #include "cli/progress.h"
 #include "cli/run_files.h"
 #include "cli/run_text.h"
@@ -43,6 +44,7 @@ class RunCommand : public Command {
   }
   void declare(Options& app) override {
     scenario_.declare(app);
+    scenario_.declare_memory(app);
     app.option("scenario").required(false);  // Runs of many hosts have none.
     fabric_.declare(app);
     app.add_option("-o,--out", out_, "Directory for the result files; new or empty").not_empty();
@@ -93,6 +95,7 @@ class RunCommand : public Command {
     auto scenario = scenario_.load({}, wire);
     if (!scenario) return scenario.error();
     for (const std::string& line : scenario->no_influence) console.remark(line);
+    WHARF_TRY(check_memory(*scenario, scenario_));
 
     std::optional<report::ResultDirectory> directory;
     if (!out_.empty()) {

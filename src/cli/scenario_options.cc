@@ -44,6 +44,10 @@ void ScenarioOptions::declare(Options& app) {
   app.add_option("--profile", profile, "Short for --set model.profile=NAME").type_name("NAME").not_empty();
 }
 
+void ScenarioOptions::declare_memory(Options& app) {
+  app.add_flag("--any-memory", any_memory, "Run it even if it seems to need more memory than there is");
+}
+
 Result<void> ScenarioOptions::read() {
   std::error_code status;
   if (!fs::exists(file, status)) return missing_file(file);

@@ -15,8 +15,11 @@ struct ScenarioOptions {
   std::string file;
   std::string profile;
   std::vector<std::string> overrides;
+  bool any_memory = false;
 
   void declare(Options& app);
+  /// For commands that run the scenario: --any-memory.
+  void declare_memory(Options& app);
   /// Reads the file once, for it may be a pipe; everything below needs that. A file that does not exist is
   /// looked for among the shipped scenarios for a nearest name.
   Result<void> read();

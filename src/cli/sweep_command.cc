@@ -64,6 +64,7 @@ class SweepCommand : public Command {
   }
   void declare(Options& app) override {
     scenario_.declare(app);
+    scenario_.declare_memory(app);
     app.add_option("--vary", vary_, "A key and its values, as key=a,b,c; may be repeated")
         .type_name("KEY=A,B,...")
         .required()

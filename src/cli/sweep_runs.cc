@@ -13,7 +13,9 @@
 #include "cli/fabric_options.h"
 #include "cli/fabric_results.h"
 #include "cli/interrupt.h"
+#include "cli/memory_check.h"
 #include "cli/run_text.h"
+#include "sim/scenario/input_file.h"
 #include "sim/scenario/run.h"
 
 namespace wharf::cli {
@@ -120,9 +122,12 @@ Result<std::unique_ptr<SweepRun>> SweepRuns::make(const std::vector<std::string>
 Result<std::unique_ptr<SweepRun>> SweepRuns::make_two_hosts(const std::vector<std::string>& overrides) {
   auto scenario = scenario_->load(overrides);
   if (!scenario) return scenario.error();
+  WHARF_TRY(check_memory(*scenario, *scenario_));
   std::string configuration = fmt::format("{:#018x}", scenario->identity);
   if (scenario->config.program == sim::ProgramKind::kReplay)
     configuration += "-" + trace_hash(scenario->config.replay.trace);
+  if (const std::string& topology = scenario->config.world.fabric.topology; sim::file_exists(topology))
+    configuration += "-" + trace_hash(topology);
   return std::unique_ptr<SweepRun>(
       std::make_unique<TwoHostsRun>(*std::move(scenario), std::move(configuration)));
 }

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 namespace wharf::report {
 namespace {
@@ -16,7 +18,37 @@ Error not_writable(const fs::path& path, std::string_view why) {
   return Error{ErrorKind::kEnvironment, fmt::format("{} cannot be written: {}", path.string(), why)};
 }
 
+/// Staging folders of this process, for remove_unfinished_results().
+class Unfinished {
+ public:
+  static Unfinished& all() {
+    static Unfinished only;
+    return only;
+  }
+  void add(const fs::path& staging) {
+    const std::lock_guard lock(mutex_);
+    folders_.push_back(staging);
+  }
+  void forget(const fs::path& staging) {
+    const std::lock_guard lock(mutex_);
+    std::erase(folders_, staging);
+  }
+  void remove() noexcept {
+    // Whoever holds the lock may have ended with it.
+    if (!mutex_.try_lock()) return;
+    std::error_code status;
+    for (const fs::path& folder : folders_) fs::remove_all(folder, status);
+    mutex_.unlock();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<fs::path> folders_;
+};
+
 }  // namespace
+
+void remove_unfinished_results() noexcept { Unfinished::all().remove(); }
 
 Result<ResultDirectory> ResultDirectory::create(const fs::path& path, bool replace) {
   std::error_code status;
@@ -45,6 +77,7 @@ Result<ResultDirectory> ResultDirectory::create(const fs::path& path, bool repla
   fs::remove_all(staging, status);
   fs::create_directory(staging, status);
   if (status) return not_writable(final_path, status.message());
+  Unfinished::all().add(staging);
   return ResultDirectory(final_path, staging);
 }
 
@@ -52,8 +85,10 @@ ResultDirectory::ResultDirectory(ResultDirectory&& other) noexcept
     : path_(std::move(other.path_)), staging_(std::exchange(other.staging_, {})) {}
 
 ResultDirectory::~ResultDirectory() {
+  if (staging_.empty()) return;
   std::error_code status;
-  if (!staging_.empty()) fs::remove_all(staging_, status);
+  fs::remove_all(staging_, status);
+  Unfinished::all().forget(staging_);
 }
 
 Result<void> ResultDirectory::write(std::string_view name, std::string_view content) const {
@@ -69,6 +104,7 @@ Result<void> ResultDirectory::commit() {
   fs::remove_all(path_, status);
   fs::rename(staging_, path_, status);
   if (status) return not_writable(path_, status.message());
+  Unfinished::all().forget(staging_);
   staging_.clear();
   return {};
 }

@@ -40,4 +40,8 @@ class ResultDirectory {
   std::filesystem::path staging_;
 };
 
+/// Removes what no destructor will remove: for a program that ends at once. Results that are under
+/// construction are lost; nothing of them is in their directories yet.
+void remove_unfinished_results() noexcept;
+
 }  // namespace wharf::report

@@ -26,9 +26,7 @@ WorkloadConfig small_config(WorkloadKind kind, std::uint64_t operations, std::ui
   return config;
 }
 
-std::uint32_t usual_parties(WorkloadKind kind) {
-  return kind == WorkloadKind::kVerbLoop ? 1 : std::min(party_range(kind).most, 3U);
-}
+std::uint32_t usual_parties(WorkloadKind kind) { return std::min(party_range(kind).most, 3U); }
 
 TEST(Programs, AllEndWithEveryOperationDoneAndNothingToComplainAbout) {
   for (int k = 0; k < kWorkloadKindCount; ++k) {

@@ -133,13 +133,18 @@ inline bool block_holds(const VerbLoopConfig& config, std::uint64_t seed, std::u
   return first_wrong_byte_at(rest, before ? seed : written_seed(seed), offset + skip) == rest.size();
 }
 
-/// Every block holds, whole, what was written to it; one that no write reached is as prepared. A block whose
-/// writes all failed may hold any part of either.
+/// Every block holds, whole, what was written to it, by whichever party; one that no write reached is as
+/// prepared. A block whose writes all failed may hold any part of either.
 inline void verify_blocks(const VerbLoopConfig& config, std::span<const std::byte> region, std::uint64_t seed,
-                          const VerbLoopResult& result, Verdict& verdict) {
+                          std::span<const VerbLoopResult> results, Verdict& verdict) {
   const std::uint64_t distance = block_bytes(config);
-  for (std::uint64_t block = 0; block < result.blocks.size(); ++block) {
-    const BlockTouches& touches = result.blocks[block];
+  for (std::uint64_t block = 0; block < results[0].blocks.size(); ++block) {
+    BlockTouches touches;
+    for (const VerbLoopResult& result : results) {
+      if (block >= result.blocks.size()) continue;  // That party receives.
+      touches.issued = touches.issued || result.blocks[block].issued;
+      touches.acknowledged = touches.acknowledged || result.blocks[block].acknowledged;
+    }
     if (touches.issued && !touches.acknowledged) continue;
     const std::uint64_t offset = block * distance;
     const bool holds =
@@ -157,23 +162,26 @@ inline Verdict verify(const VerbLoopConfig& config, Party, std::span<const std::
                       std::uint64_t seed, std::span<const VerbLoopResult> results) {
   Verdict verdict;
   if (results.empty()) return verdict;
-  const LoopResult& loop = results[0].loop;
+  std::uint64_t operations = 0;
+  std::uint64_t errors = 0;
+  for (const VerbLoopResult& result : results) {
+    operations += result.loop.operations + result.loop.warmup_operations;
+    errors += result.loop.errors;
+  }
   if (config.verb == verbs::Verb::kFetchAdd && config.payload == 8) {
     std::uint64_t sum = 0;
     for (std::uint64_t at = 0; at + block_bytes(config) <= region.size(); at += block_bytes(config)) {
       sum += load_le64(region.data() + at);
     }
-    const std::uint64_t expected = loop.operations + loop.warmup_operations;
-    verdict.expect(loop.errors != 0 || sum == expected, {"additions lost or doubled", 0, expected, sum});
+    verdict.expect(errors != 0 || sum == operations, {"additions lost or doubled", 0, operations, sum});
   } else if (config.verb == verbs::Verb::kRead || config.verb == verbs::Verb::kLoad) {
     const std::size_t wrong = first_wrong_byte(region, seed, 0);
     verdict.expect(wrong == region.size(), {"byte overwritten", wrong, 0, 0});
   } else {
-    verb_loop_detail::verify_blocks(config, region, seed, results[0], verdict);
+    verb_loop_detail::verify_blocks(config, region, seed, results, verdict);
     if (needs_receiver(config) && results.size() == 2) {
-      const std::uint64_t sent = loop.operations + loop.warmup_operations;
-      verdict.expect(loop.errors != 0 || sent == results[1].received,
-                     {"messages lost or doubled", 0, sent, results[1].received});
+      verdict.expect(errors != 0 || operations == results[1].received,
+                     {"messages lost or doubled", 0, operations, results[1].received});
     }
   }
   return verdict;
@@ -299,15 +307,15 @@ verbs::Task<void> take_messages(Users<R, C>& crew, std::uint32_t) {
 
 }  // namespace verb_loop_detail
 
-/// Runs the program on `core`: party 0 repeats the verb, party 1 (send verbs only) receives.
+/// Runs the program on `core`: every party repeats the verb; of send verbs party 0 sends and party 1
+/// receives.
 template <verbs::RemoteMemory R, verbs::Core C>
 verbs::Task<void> run(const VerbLoopConfig& config, Party party, std::uint64_t seed, R& remote, C& core,
                       VerbLoopResult& result) {
   WHARF_CHECK(check(config, party).ok());
   verb_loop_detail::Users<R, C> crew(config, party, seed, remote, core, result);
   const std::uint32_t receivers = verb_loop_detail::kEntriesPerWorker * config.loop.concurrency;
-  if (party.index == 1) {
-    if (!needs_receiver(config)) co_return;
+  if (needs_receiver(config) && party.index == 1) {
     crew.join.spawn(core, receivers,
                     [&crew](std::uint32_t worker) { return verb_loop_detail::take_messages(crew, worker); });
     co_await crew.join.all();

@@ -171,7 +171,6 @@ PartyRange party_range(WorkloadKind kind) {
     case WorkloadKind::kPingPong:
       return {2, 2};
     case WorkloadKind::kVerbLoop:
-      return {1, 2};
     case WorkloadKind::kPointerChase:
     case WorkloadKind::kBulkRead:
     case WorkloadKind::kBulkWrite:

@@ -6,10 +6,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -23,6 +25,7 @@ struct Outcome {
   int exit_code = -1;
   std::string out;
   std::string err;
+  std::uint64_t resident_bytes = 0;  ///< The most that it held in memory.
   nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
 };
 
@@ -79,7 +82,9 @@ class Running {
     while (pump()) {
     }
     int status = 0;
-    ::waitpid(process_, &status, 0);
+    rusage used{};
+    ::wait4(process_, &status, 0, &used);
+    outcome_.resident_bytes = static_cast<std::uint64_t>(used.ru_maxrss) << 10U;
     process_ = -1;
     outcome_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return outcome_;

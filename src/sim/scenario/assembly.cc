@@ -120,7 +120,7 @@ RunOutcome run_to_the_end(World& world, TimePs limit, const RunOptions& options,
   return RunOutcome::kDone;
 }
 
-void fill_from(World& world, RunReport& report) {
+void fill_from(World& world, const ScenarioConfig& config, RunReport& report) {
   report.simulated = world.now();
   report.events = world.events_executed();
   report.fingerprint = world.fingerprint();
@@ -132,7 +132,7 @@ void fill_from(World& world, RunReport& report) {
     for (PortId port = 0; port < world.topology().ports().size(); ++port)
       report.places.push_back(names[port]);
   }
-  report.counters = counter_report(world);
+  report.counters = counter_report(world, config);
 }
 
 }  // namespace wharf::sim

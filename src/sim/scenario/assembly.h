@@ -30,6 +30,6 @@ LatencySummary exact_latency(std::vector<std::int64_t>& picoseconds);
 LatencySummary histogram_latency(const Histogram& histogram);
 
 /// Everything that the hosts themselves can tell.
-void fill_from(World& world, RunReport& report);
+void fill_from(World& world, const ScenarioConfig& config, RunReport& report);
 
 }  // namespace wharf::sim

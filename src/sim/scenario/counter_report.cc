@@ -322,9 +322,9 @@ Json report_switches(const World& world) {
 
 }  // namespace
 
-Json counter_report(World& world) {
+Json counter_report(World& world, const ScenarioConfig& config) {
   Json out;
-  if (world.host_count() == 2) {
+  if (!config.world.given) {
     for (std::size_t index = 0; index < 2; ++index)
       out[fmt::format("host{}", index)] = report_host(world, index);
     return out;

@@ -11,7 +11,7 @@
 
 namespace wharf::sim {
 
-nlohmann::ordered_json counter_report(World& world);
+nlohmann::ordered_json counter_report(World& world, const ScenarioConfig& config);
 
 /// Dotted names of every counter that counter_report() may hold for hosts of `config`; those that are zero
 /// are left out of the report.

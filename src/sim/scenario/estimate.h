@@ -1,34 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run will cost, before it runs.
+// What a run will cost, before it runs: computed from what the scenario asks for, and from a short sample of
+// its program on a few of its hosts.
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
+#include "base/result.h"
+#include "sim/scenario/run.h"
 #include "sim/scenario/scenario.h"
 
 namespace wharf::sim {
 
 struct CostEstimate {
-  std::uint64_t operations = 0;  ///< 0: not known beforehand.
+  std::uint32_t hosts = 2;
+  std::uint32_t clients = 1;
+  double hops = 1;               ///< Links between a client and its server, in the mean.
+  std::uint64_t operations = 0;  ///< Of all clients; 0: not known beforehand.
   std::uint64_t events = 0;
   std::uint64_t memory_bytes = 0;
   double seconds = 0;  ///< On one core of the machine whose cost was handed in.
 };
 
-/// What a sample run took on the machine that is to run the scenario. The caller has the clock.
+/// What the operations of a sample took on the machine that is to run the scenario.
 struct SampleCost {
-  double event_ns = 0;              ///< Wall time of one event.
-  double events_per_operation = 0;  ///< Of an operation of one packet each way.
+  double event_ns = 0;  ///< Wall time of one event.
+  double events_per_operation = 0;
+  double packets_per_operation = 0;  ///< That hosts hand to their links.
+  double hops = 1;                   ///< Links between client and server in the sample.
+  double operations_per_second = 0;  ///< Of a client, in simulated time; 0: not known.
+  std::uint32_t hosts = 2;           ///< In the sample.
 };
 
-/// The overrides of an empty scenario whose run is such a sample: `operations` fetches of 64 bytes over
-/// `stack`, four at a time.
-std::vector<std::string> sample_overrides(Stack stack, std::uint64_t operations);
+/// What a run of a sample was. The caller has the clock.
+struct SampleRun {
+  std::uint64_t operations = 0;
+  std::uint64_t events = 0;
+  std::uint64_t packets = 0;
+  double operations_per_second = 0;
+  double wall_ns = 0;
+};
+SampleRun sample_run_of(const RunReport& report, double wall_ns);
 
-/// Counts what the scenario asks for and multiplies with what the sample took. Loss, contention and large
-/// caches make a run slower; within a factor of two for loss-free runs.
-CostEstimate estimate_cost(const Scenario& scenario, const SampleCost& sample);
+/// `scenario` with `operations` operations of each client, with little memory, and on a star of few hosts if
+/// its world has many; what is asked of a recorded trace is asked of fetches.
+Scenario sample_of(const Scenario& scenario, std::uint64_t operations);
+/// Operations of each client in the first run of a sample, and in the second, of a few hundred thousand
+/// events.
+std::uint64_t first_sample_operations(const Scenario& scenario);
+std::uint64_t second_sample_operations(const Scenario& scenario, const SampleRun& first);
+/// What the operations took by which the second run has more than the first: both make the same hosts.
+SampleCost cost_of(const Scenario& sample, const SampleRun& first, const SampleRun& second);
+
+/// Within a factor of two for loss-free runs whose operations do not wait for one another. Loss, contention
+/// and caches that the sample does not fill make a run slower. Refuses what plan_world() refuses.
+Result<CostEstimate> estimate_cost(const Scenario& scenario, const SampleCost& sample);
 
 }  // namespace wharf::sim

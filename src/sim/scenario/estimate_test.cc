@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Estimates against real runs. The wall time is handed in, so that nothing here depends on the machine;
+// memory is compared with what processes take in tests/cli/cli_estimate_test.cc.
 #include "sim/scenario/estimate.h"
 
 #include <gtest/gtest.h>
 
-#include "sim/scenario/run.h"
+#include "sim/scenario/memory_estimate.h"
 
 namespace wharf::sim {
 namespace {
@@ -12,36 +14,131 @@ Scenario scenario_with(std::vector<std::string> overrides) {
   ScenarioSource source;
   source.overrides = std::move(overrides);
   source.profile_directory = "profiles";
-  return load_scenario(source).value();
+  auto scenario = load_scenario(source);
+  EXPECT_TRUE(scenario.ok()) << scenario.error().message;
+  return *std::move(scenario);
 }
 
-// The wall time is handed in, so that this is arithmetic.
-TEST(Estimate, MultipliesOperationsWithWhatTheSampleTook) {
-  const SampleCost sample{.event_ns = 50, .events_per_operation = 20};
-  const CostEstimate one = estimate_cost(scenario_with({"model.stack=ub_urma", "run.workload=bulk_read",
-                                                        "run.payload=64B", "run.operations=1000"}),
-                                         sample);
-  EXPECT_EQ(one.operations, 1000U);
-  EXPECT_EQ(one.events, 20'000U);
-  EXPECT_DOUBLE_EQ(one.seconds, 0.001);
-  const CostEstimate large = estimate_cost(scenario_with({"model.stack=ub_urma", "run.workload=bulk_read",
-                                                          "run.payload=64KiB", "run.operations=1000"}),
-                                           sample);
-  EXPECT_GT(large.events, 5 * one.events);
-}
-
-TEST(Estimate, TheSampleRunsOverEveryStackAndItsEventsAreRight) {
-  for (const auto& stack : kStacks) {
-    const Scenario sample = scenario_with(sample_overrides(stack.value, 200));
-    EXPECT_TRUE(sample.no_influence.empty()) << stack.name;
+/// What the sample of `scenario` took, by a clock that gives each event 10 ns.
+SampleCost sampled(const Scenario& scenario) {
+  const auto run = [](const Scenario& sample) {
     const RunReport report = run_scenario(sample, {}).value();
-    EXPECT_EQ(report.end, RunOutcome::kDone) << stack.name;
-    const double each = static_cast<double>(report.events) / 200;
-    const Scenario longer = scenario_with(sample_overrides(stack.value, 2000));
-    const auto estimate = estimate_cost(longer, {.event_ns = 1, .events_per_operation = each});
-    const auto real = static_cast<double>(run_scenario(longer, {}).value().events);
-    EXPECT_NEAR(static_cast<double>(estimate.events) / real, 1, 0.1) << stack.name;
+    EXPECT_EQ(report.end, RunOutcome::kDone);
+    return sample_run_of(report, 10.0 * static_cast<double>(report.events));
+  };
+  const SampleRun first = run(sample_of(scenario, first_sample_operations(scenario)));
+  const Scenario more = sample_of(scenario, second_sample_operations(scenario, first));
+  return cost_of(more, first, run(more));
+}
+
+void expect_within_factor_of_two(double estimate, double real, const std::string& what) {
+  EXPECT_GE(estimate, real / 2) << what;
+  EXPECT_LE(estimate, real * 2) << what;
+}
+
+TEST(Estimate, MultipliesOperationsWithWhatTheSampleTook) {
+  const SampleCost sample{.event_ns = 50, .events_per_operation = 20, .packets_per_operation = 2, .hops = 2};
+  const Scenario two = scenario_with({"run.workload=bulk_read", "run.operations=1000"});
+  const CostEstimate pair = estimate_cost(two, {.event_ns = 50, .events_per_operation = 20}).value();
+  EXPECT_EQ(pair.operations, 1000U);
+  EXPECT_EQ(pair.events, 20'000U);
+  // Every client has its operations, and each switch that a packet passes has its events.
+  const std::vector<std::string> star{"run.workload=bulk_read", "run.operations=1000",
+                                      "topology.from=star:54", "hosts.servers=1"};
+  const CostEstimate near = estimate_cost(scenario_with(star), sample).value();
+  EXPECT_EQ(near.hosts, 54U);
+  EXPECT_EQ(near.clients, 53U);
+  EXPECT_EQ(near.operations, 53'000U);
+  EXPECT_EQ(near.events, 20U * 53'000U);
+  EXPECT_GT(near.seconds, 50e-9 * 20 * 53'000);
+  std::vector<std::string> tree = star;
+  tree.emplace_back("topology.from=fat_tree:54");
+  const CostEstimate far = estimate_cost(scenario_with(tree), sample).value();
+  EXPECT_GT(far.hops, 5);
+  EXPECT_GT(far.events, near.events);
+}
+
+TEST(Estimate, ADurationGivesAsManyOperationsAsTheSampleHadInThatTime) {
+  const SampleCost sample{.event_ns = 50, .events_per_operation = 20, .operations_per_second = 1e6};
+  const auto operations = [&](const std::string& count) {
+    return estimate_cost(
+               scenario_with({"run.workload=bulk_read", "run.operations=" + count, "run.duration=2ms"}),
+               sample)
+        .value()
+        .operations;
+  };
+  EXPECT_EQ(operations("0"), 2000U);
+  EXPECT_EQ(operations("500"), 500U);
+}
+
+TEST(Estimate, SamplesAreSmallWhateverIsAsked) {
+  const Scenario world =
+      scenario_with({"run.workload=key_value", "run.keys=100000000", "topology.from=fat_tree:1024",
+                     "hosts.servers=16", "run.operations=1000000"});
+  const Scenario sample = sample_of(world, 16);
+  EXPECT_EQ(plan_world(sample.config)->roles.hosts, 9U);
+  EXPECT_LE(workload::memory_needed(sample.config.workload, {0, 8}), std::uint64_t{32} << 20U);
+  EXPECT_EQ(workload::loop_config(sample.config.workload).operations, 16U);
+  // Blocks of a gigabyte are not read by the thousand.
+  EXPECT_EQ(first_sample_operations(scenario_with({"run.workload=bulk_read", "run.payload=1GiB",
+                                                   "run.region_bytes=1GiB", "run.operations=1000"})),
+            1U);
+}
+
+TEST(Estimate, OperationsAndEventsAreWithinAFactorOfTwo) {
+  const std::vector<std::vector<std::string>> worlds{
+      {"run.workload=verb_loop"},
+      {"run.workload=verb_loop", "topology.from=back_to_back", "hosts.servers=1"},
+      {"run.workload=verb_loop", "topology.from=star:4", "hosts.servers=1"},
+      {"run.workload=key_value", "run.keys=2000", "topology.from=fat_tree:54", "hosts.servers=1"},
+      {"run.workload=bulk_read", "run.payload=16KiB", "topology.from=fat_tree:128", "hosts.servers=8"},
+      {"run.workload=ping_pong", "topology.from=star:24", "hosts.servers=8"},
+  };
+  for (const char* stack : {"ub_urma", "roce_dma", "uet"}) {
+    for (std::vector<std::string> overrides : worlds) {
+      std::string what = stack;
+      for (const std::string& each : overrides) what += " " + each;
+      overrides.push_back(std::string("model.stack=") + stack);
+      overrides.emplace_back("run.operations=60");
+      const Scenario scenario = scenario_with(overrides);
+      const CostEstimate estimate = estimate_cost(scenario, sampled(scenario)).value();
+      const RunReport report = run_scenario(scenario, {}).value();
+      EXPECT_EQ(estimate.operations, report.program_operations) << what;
+      expect_within_factor_of_two(static_cast<double>(estimate.events), static_cast<double>(report.events),
+                                  what);
+    }
   }
+}
+
+TEST(Estimate, ItemGetsAndTracesKeepTheirs) {
+  const Scenario gets =
+      scenario_with({"run.workload=item_gets", "run.operations=500", "model.stack=roce_dma"});
+  const CostEstimate estimate = estimate_cost(gets, sampled(gets)).value();
+  EXPECT_EQ(estimate.operations, 500U);
+  const RunReport report = run_scenario(gets, {}).value();
+  expect_within_factor_of_two(static_cast<double>(estimate.events), static_cast<double>(report.events),
+                              "item_gets");
+
+  const Scenario replay =
+      scenario_with({"run.workload=replay", "run.trace=traces/sort-numbers.wtrace", "model.stack=ub_ldst"});
+  const SampleCost fetches = sampled(replay);
+  EXPECT_DOUBLE_EQ(fetches.event_ns, 10);
+  const CostEstimate trace = estimate_cost(replay, fetches).value();
+  EXPECT_GT(trace.operations, 0U);
+  EXPECT_GT(trace.seconds, 0);
+}
+
+TEST(Estimate, MemoryGrowsWithWhatIsAskedFor) {
+  const auto bytes = [](std::vector<std::string> overrides) {
+    return estimate_memory(scenario_with(std::move(overrides)).config).value();
+  };
+  const std::uint64_t two = bytes({"run.workload=key_value"});
+  const std::uint64_t many = bytes({"run.workload=key_value", "topology.from=star:64", "hosts.servers=1"});
+  EXPECT_GT(many, two + (std::uint64_t{64} << 20U));
+  EXPECT_GT(
+      bytes({"run.workload=key_value", "topology.from=star:64", "hosts.servers=1", "model.stack=ub_ldst"}),
+      many);
+  EXPECT_GE(bytes({"run.workload=key_value", "run.keys=16777216"}), two + (std::uint64_t{1000} << 20U));
 }
 
 }  // namespace

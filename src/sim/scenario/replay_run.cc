@@ -164,7 +164,7 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
   report.end = run_to_the_end(
       two.world(), config.time_limit, options,
       [&] { return fraction_of(replay->accesses_replayed(), total); }, report.waiting);
-  fill_from(two.world(), report);
+  fill_from(two.world(), config, report);
   if (!replay->status().ok()) return replay->status().error();
   if (port.failure() != verbs::CompletionStatus::kSuccess) {
     return Error{ErrorKind::kStalled, fmt::format("{}: far memory could not be reached: {}",

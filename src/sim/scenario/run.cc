@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -14,15 +13,12 @@
 #include "sim/host/core/program_log.h"
 #include "sim/scenario/assembly.h"
 #include "sim/scenario/counter_report.h"
+#include "sim/scenario/queue_depth.h"
 #include "sim/scenario/replay_run.h"
 #include "sim/scenario/world_traffic.h"
 
 namespace wharf::sim {
 namespace {
-
-/// Receive entries per worker that a program may keep posted, with some room.
-constexpr std::uint32_t kEntriesPerWorker = 8;
-constexpr std::uint32_t kDeepestQueue = 65'536;
 
 /// Clients that run one program against the memory of one server; what the parties of that program share.
 struct Cell {
@@ -64,11 +60,6 @@ std::vector<Cell> cells_of(const workload::WorkloadConfig& config, const WorldRo
   }
   for (Cell& cell : cells) cell.results.assign(cell.hosts.size(), workload::empty_result(config));
   return cells;
-}
-
-std::uint32_t queue_depth(const workload::WorkloadConfig& config) {
-  const std::uint32_t wanted = std::bit_ceil(kEntriesPerWorker * workload::loop_config(config).concurrency);
-  return std::clamp(wanted, 128U, kDeepestQueue);
 }
 
 /// What all clients did together; with one client its records are exact.
@@ -245,13 +236,13 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
         return static_cast<double>(so_far.operations + so_far.errors) / static_cast<double>(loop.operations);
       },
       report.waiting);
-  fill_from(world, report);
+  fill_from(world, config, report);
   if (!world.background().flows.empty()) report.background = background_report(world);
   world.stop_background();
   fill_program(cells, program_log, report);
   if (report.end == RunOutcome::kDone) settle(world, config.time_limit, report);
   // Counted to the end: a dirty line that settle() wrote is a write-back, whether it got lost or not.
-  report.counters = counter_report(world);
+  report.counters = counter_report(world, config);
   for (const Cell& cell : cells) {
     for (std::uint32_t party = 0; party < cell.clients(); ++party) {
       for (const workload::NamedCount& count : workload::own_counts(cell.results[party])) {

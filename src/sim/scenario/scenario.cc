@@ -167,6 +167,14 @@ Result<void> check_needs(const workload::WorkloadConfig& config, workload::Party
   return {};
 }
 
+Result<void> check_program(const workload::WorkloadConfig& config, workload::Party party) {
+  if (auto checked = workload::check(config, party); !checked) {
+    return input_error(fmt::format("run.{} (run.workload = \"{}\")", checked.error().message,
+                                   workload::name(workload::kind_of(config))));
+  }
+  return check_needs(config, party);
+}
+
 /// The parameters of the protocol that is in use.
 Result<void> check_protocol(const ScenarioConfig& config) {
   switch (protocol_of(config.stack)) {
@@ -216,12 +224,8 @@ Result<void> check_combination(const ScenarioConfig& config) {
       return unsupported("run.trace is empty", "the file name of a memory trace");
     return check_replay(config);
   }
-  const workload::Party party{0, workload::parties_needed(config.workload)};
+  WHARF_TRY(check_program(config.workload, {0, workload::parties_needed(config.workload)}));
   const auto kind = workload::name(workload::kind_of(config.workload));
-  if (auto checked = workload::check(config.workload, party); !checked) {
-    return input_error(fmt::format("run.{} (run.workload = \"{}\")", checked.error().message, kind));
-  }
-  WHARF_TRY(check_needs(config.workload, party));
   for (const verbs::Verb verb :
        workload::verbs_needed(config.workload, config.stack == Stack::kUbLoadStore)) {
     if (!has_verb(config.stack, verb)) {
@@ -242,7 +246,9 @@ Result<void> check_world(const ScenarioConfig& config) {
         "another program or no key of hosts.*");
   }
   const auto plan = plan_world(config);
-  return plan ? Result<void>{} : plan.error();
+  if (!plan) return plan.error();
+  if (workload::parties_needed(config.workload) == 2) return {};  // A pair for each client.
+  return check_program(config.workload, {0, plan->roles.clients_per_server()});
 }
 
 /// Names that the checks of lower layers give to keys, which scenarios call otherwise.

@@ -63,7 +63,7 @@ TEST_F(WorldRefusals, NameTheirPlace) {
     std::vector<std::string> overrides;
     const char* message;
   };
-  const std::array<Case, 20> cases{{
+  const std::array<Case, 22> cases{{
       // The keys of hosts.*.
       {"[hosts]\nservers = 1\n",
        {},
@@ -102,6 +102,15 @@ TEST_F(WorldRefusals, NameTheirPlace) {
        "s.toml:7: hosts.servers stands beside run.workload = \"replay\", which runs between two hosts on a "
        "wire, "
        "expected another program or no key of hosts.*"},
+      // What a program needs when so many share a server.
+      {"[topology]\nfrom = \"star:40\"\n[hosts]\nservers = 1\n[run]\nworkload = \"key_value\"\nkeys = 20\n",
+       {},
+       "s.toml:7: run.keys is 20, expected at least one key per party (run.workload = \"key_value\")"},
+      {"[topology]\nfrom = \"star:40\"\n[hosts]\nservers = 1\n[run]\nworkload = \"bulk_write\"\npayload = "
+       "\"64KiB\"\n",
+       {},
+       "s.toml: run.region_bytes is 1048576, expected at least one block of `payload` bytes per worker "
+       "(run.workload = \"bulk_write\")"},
       // The topology.
       {"[topology]\nfrom = \"fat_treee:54\"\n[hosts]\nservers = 1\n",
        {},

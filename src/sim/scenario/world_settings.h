@@ -48,6 +48,8 @@ struct WorldRoles {
   std::uint32_t first_server() const { return hosts - servers; }
   /// Hosts between them, which make traffic alone if there is any.
   std::uint32_t thin() const { return hosts - servers - clients; }
+  /// Clients of the server that has most of them.
+  std::uint32_t clients_per_server() const { return (clients + servers - 1) / servers; }
   /// The server of a client.
   std::uint32_t server_of(std::uint32_t client) const { return first_server() + client % servers; }
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -31,7 +32,7 @@ std::uint64_t HostMemory::allocate(Bytes length) {
   // Whole lines, at least one: an agent of the coherence protocol moves nothing smaller.
   region.bytes = ZeroedPages(
       std::max<std::uint64_t>((length.count + kLineBytes - 1) / kLineBytes * kLineBytes, kLineBytes));
-  WHARF_CHECK(!region.bytes.empty());
+  if (region.bytes.empty()) throw std::bad_alloc();
   regions_.push_back(std::move(region));
   return regions_.back().base;
 }

@@ -23,7 +23,8 @@ namespace wharf::sim {
 /// inside one region; what does not is not mapped.
 class HostMemory {
  public:
-  /// Zeroed bytes at a multiple of 4096. The machine that simulates backs only what is touched.
+  /// Zeroed bytes at a multiple of 4096. The machine that simulates backs only what is touched; where it
+  /// gives no more addresses, this throws std::bad_alloc.
   std::uint64_t allocate(Bytes length);
   /// A region that always reads as pattern number `pattern`, counted from its first byte, and keeps nothing.
   std::uint64_t allocate_pattern(Bytes length, std::uint32_t pattern);

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/memory_check.h"
+
+#include <fmt/format.h>
+
+#include "base/memory_room.h"
+#include "base/units.h"
+#include "sim/scenario/memory_estimate.h"
+
+namespace wharf::cli {
+namespace {
+
+/// In whole mebibytes, or gibibytes with one digit.
+std::string about(std::uint64_t bytes) {
+  const std::uint64_t mebibytes = (bytes >> 20U) + 1;
+  return mebibytes < 1024 ? fmt::format("{}MiB", mebibytes)
+                          : fmt::format("{:.1f}GiB", static_cast<double>(mebibytes) / 1024);
+}
+
+}  // namespace
+
+Result<void> check_memory(const sim::Scenario& scenario, const ScenarioOptions& options) {
+  if (options.any_memory) return {};
+  const auto needed = sim::estimate_memory(scenario.config);
+  if (!needed) return needed.error();
+  const MemoryRoom room = memory_room();
+  if (*needed / 2 <= room.bytes) return {};
+  const char* less = scenario.config.world.given
+                         ? "fewer hosts (topology.from, hosts.clients) or smaller regions (run.*)"
+                         : "smaller regions (run.*)";
+  return Error{
+      ErrorKind::kEnvironment,
+      fmt::format("{} needs about {} of memory, and {} leaves {}, expected {}, or --any-memory to try it all "
+                  "the same",
+                  options.file, about(*needed), room.limit, about(room.bytes), less)};
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a run fits into the memory that there is.
+#pragma once
+
+#include "base/result.h"
+#include "cli/scenario_options.h"
+#include "sim/scenario/scenario.h"
+
+namespace wharf::cli {
+
+/// Refuses a run that clearly needs more memory than this process can have, before it takes any: as the
+/// estimate is right within a factor of two, more than twice of it. `--any-memory` lets it go on.
+Result<void> check_memory(const sim::Scenario& scenario, const ScenarioOptions& options);
+
+}  // namespace wharf::cli

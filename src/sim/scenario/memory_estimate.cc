@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes that follow from keys are computed; constants are what a world of hosts held beside that, by the
+// resident size of `wharf run` with 32 to 1,024 hosts on a star (estimate_test.cc compares the sum with real
+// runs).
+#include "sim/scenario/memory_estimate.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "base/line.h"
+#include "base/zeroed_pages.h"
+#include "sim/host/core/operation_log.h"
+#include "sim/host/core/sim_remote.h"
+#include "sim/scenario/queue_depth.h"
+#include "workload/workload.h"
+
+namespace wharf::sim {
+namespace {
+
+/// The program itself with its libraries, and a scenario's documents.
+constexpr std::uint64_t kProgramBytes = 14U << 20U;
+/// A host beside its caches and queues: event loop, NIC, ports, an engine without queues.
+constexpr std::uint64_t kHostBytes = 96U << 10U;
+/// Of a port of a switch: its queues and counters.
+constexpr std::uint64_t kPortBytes = 512;
+/// Rings of send, receive and completion entries in host memory (Host::create_queue).
+constexpr std::uint64_t kRingBytesPerEntry = 4 * 64;
+/// Memory for the results of atomics that each remote has (SimRemote).
+constexpr std::uint64_t kRemoteBytes = std::uint64_t{SimRemote::kMostCalls} * 16;
+/// What the engine and the NIC keep of a queue, and of each of its entries.
+constexpr std::uint64_t kQueueBytes = 64U << 10U;
+constexpr std::uint64_t kBytesPerEntry = 448;
+/// A worker of a program: its frame and small buffers.
+constexpr std::uint64_t kWorkerBytes = 4U << 10U;
+/// Tags and places of a line that the load/store path caches, beside its bytes.
+constexpr std::uint64_t kPlaceBytes = 10;
+/// Coherent memory: directory, private caches, controllers and trackers of a host.
+constexpr std::uint64_t kCoherentBytes = 5760U << 10U;
+/// A record of the log, one of the merged log, and what sorting latencies takes.
+constexpr std::uint64_t kBytesPerRecord = 2 * sizeof(OperationEntry) + 16;
+/// Recorded traces: the replay's own caches and what it has read ahead.
+constexpr std::uint64_t kReplayBytes = 16U << 20U;
+
+/// Bytes that one operation of the program moves.
+std::uint64_t payload_of(const workload::WorkloadConfig& config) {
+  return std::visit(
+      [](const auto& chosen) -> std::uint64_t {
+        if constexpr (requires { chosen.payload; }) {
+          return chosen.payload;
+        } else if constexpr (requires { chosen.value_bytes; }) {
+          return chosen.value_bytes;
+        } else {
+          return kLineBytes;
+        }
+      },
+      config);
+}
+
+/// Of zeroed memory of which the first `touched` bytes are used: small pieces are cleared when they are made.
+std::uint64_t backed(std::uint64_t length, std::uint64_t touched) {
+  return length < ZeroedPages::kHugePage ? length : std::min(touched, length);
+}
+
+std::uint64_t host_bytes(const ScenarioConfig& config) {
+  const CacheHierarchyConfig& cache = config.host.cache;
+  const std::uint64_t lines =
+      std::uint64_t{cache.l1.shape.lines} + cache.l2.shape.lines + cache.llc.shape.lines;
+  std::uint64_t bytes = kHostBytes + lines * sizeof(LineNumber);
+  if (config.stack == Stack::kUbLoadStore) bytes += lines * kPlaceBytes;
+  if (config.host.memory.system == MemorySystem::kCoherent) bytes += kCoherentBytes;
+  return bytes;
+}
+
+/// One end of a connection.
+std::uint64_t queue_bytes(const ScenarioConfig& config) {
+  const std::uint64_t depth = queue_depth(config.workload);
+  return kRemoteBytes + kQueueBytes + depth * (kRingBytesPerEntry + kBytesPerEntry);
+}
+
+/// What a client has beside what every host has: its end of the connection, its program, and lines of remote
+/// memory.
+std::uint64_t client_bytes(const ScenarioConfig& config, std::uint64_t segment) {
+  const workload::LoopConfig& loop = workload::loop_config(config.workload);
+  const std::uint64_t payload = payload_of(config.workload);
+  // A buffer of each worker, and the bytes of one operation on their way.
+  std::uint64_t bytes = loop.concurrency * (payload + kWorkerBytes) + payload;
+  bytes += backed(segment, 0);
+  if (config.stack == Stack::kUbLoadStore) {
+    const CacheHierarchyConfig& cache = config.host.cache;
+    const std::uint64_t last = cache.llc.shape.lines != 0 ? cache.llc.shape.lines : cache.l2.shape.lines;
+    bytes += std::min(last * kLineBytes, segment);
+  }
+  return bytes;
+}
+
+std::uint64_t program_bytes(const ScenarioConfig& config, const WorldRoles& roles) {
+  const bool pairs = workload::parties_needed(config.workload) == 2;
+  const std::uint32_t parties = pairs ? 2 : roles.clients_per_server();
+  const std::uint64_t offset = workload::region_offset(config.workload);
+  const std::uint64_t needed = workload::memory_needed(config.workload, {0, parties});
+  const std::uint64_t segment = std::max<std::uint64_t>(offset + needed, kLineBytes);
+  const std::uint64_t cells = pairs ? roles.clients : std::min(roles.clients, roles.servers);
+  std::uint64_t bytes = cells * backed(segment, needed);
+  bytes += roles.clients * (client_bytes(config, segment) + 2 * queue_bytes(config));
+  const workload::LoopConfig& loop = workload::loop_config(config.workload);
+  const std::uint64_t all =
+      loop.operations == 0 ? config.record_limit : loop.operations + loop.warmup_operations;
+  return bytes + roles.clients * std::min(all, config.record_limit) * kBytesPerRecord;
+}
+
+}  // namespace
+
+Result<std::uint64_t> estimate_memory(const ScenarioConfig& config) {
+  auto plan = plan_world(config);
+  if (!plan) return plan.error();
+  std::uint64_t bytes = kProgramBytes + plan->roles.hosts * host_bytes(config);
+  bytes += plan->config.topology.ports().size() * kPortBytes;
+  if (config.program == ProgramKind::kReplay) return bytes + kReplayBytes;
+  return bytes + program_bytes(config, plan->roles);
+}
+
+}  // namespace wharf::sim
