@@ -129,7 +129,8 @@ struct HeldPacket {
 
 /// A message of another host of which packets are missing, or which waits for a receive buffer.
 struct InboundMessage {
-  std::uint32_t next = kNoSlot;  ///< In its PDC's list.
+  std::uint32_t next = kNoSlot;  ///< Neighbours in the list of its PDC.
+  std::uint32_t previous = kNoSlot;
   std::uint32_t request_length = 0;
   std::uint32_t arrived = 0;        ///< Bytes of packets that were accepted.
   std::uint32_t accesses = 0;       ///< Writes under way.
@@ -143,13 +144,14 @@ struct InboundMessage {
   std::uint16_t message_id = 0;
   bool two_sided = false;
   bool matched = false;     ///< `receive` is valid.
-  bool unexpected = false;  ///< On its endpoint's list of unexpected messages.
   bool first_seen = false;  ///< The SOM packet has come.
   bool complete = false;    ///< Every byte has arrived.
-  bool abandoned = false;   ///< Its PDC failed.
-  bool deferred = false;    ///< Dropped; its packets are absorbed.
-  bool fetching = false;    ///< Rendezvous: the remainder is being read.
-  bool terminated = false;  ///< MSG_ERROR came.
+  // Seldom set.
+  bool unexpected : 1 = false;  ///< On its endpoint's list of unexpected messages.
+  bool abandoned : 1 = false;   ///< Its PDC failed.
+  bool deferred : 1 = false;    ///< Dropped; its packets are absorbed.
+  bool fetching : 1 = false;    ///< Rendezvous: the remainder is being read.
+  bool terminated : 1 = false;  ///< MSG_ERROR came.
   wire::UetReturnCode failed = wire::UetReturnCode::kOk;
   std::uint32_t capacity = 0;  ///< Bytes of the receive buffer.
   wire::HostAddress source;
@@ -188,7 +190,7 @@ struct InboundPacket {
 
 /// A response that is kept until the source clears it (guaranteed delivery).
 struct StoredResponse {
-  std::uint32_t next = kNoSlot;
+  std::uint32_t next = kNoSlot;  ///< In the ring of its PDC's.
   wire::UetPsn psn = 0;
   wire::UetNextHeader form = wire::UetNextHeader::kResponse;
   wire::UetSesResponse response;

@@ -183,6 +183,8 @@ class Pds {
   void remember_closed(TimePs now, ClosedPdc closed);
   void forget_route(std::uint32_t index);
   TimePs later_rto(std::uint32_t timeouts) const;
+  /// Takes the stored responses up to `up_to` off their list; the first of them, the newest.
+  std::uint32_t take_cleared(PdcReceive& rx, UetPsn up_to);
   void clear_stored(TimePs now, std::uint32_t index, UetPsn up_to);
   void fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing);
   /// The same without telling the program that the peer cannot be reached.
@@ -347,6 +349,19 @@ class Pds {
   static void advance_cumulative(PdcReceive& rx);
   /// `psn` has been executed, and nothing of it is kept.
   static void finish_psn(PdcReceive& rx, UetPsn psn);
+  /// The first of the stored responses of a PDC, oldest first, that `is` says; kNoSlot: none.
+  template <typename Is>
+  std::uint32_t find_stored(const PdcReceive& rx, Is&& is) const {
+    std::uint32_t at = rx.stored_tail;
+    for (std::uint32_t left = rx.stored_count; left > 0; --left) {
+      at = stored_[at].next;
+      if (is(stored_[at])) return at;
+    }
+    return kNoSlot;
+  }
+  std::uint32_t stored_of(const PdcReceive& rx, UetPsn psn) const {
+    return find_stored(rx, [psn](const StoredResponse& stored) { return stored.psn == psn; });
+  }
   void store_response(TimePs now, std::uint32_t index, const StoredResponse& response);
   bool acknowledges_at_once(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const;
   bool has_reason_to_acknowledge(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const;

@@ -223,9 +223,16 @@ void Pds::await_answer(TimePs now, std::uint32_t index, UetPsn psn, Effects& eff
 void Pds::take_sack(TimePs now, std::uint32_t index, UetPsn base, std::uint64_t bitmap, Effects& effects) {
   Pdc& record = *pdcs_[index];
   PdcSend& tx = record.tx;
+  // What an earlier SACK said stands, unless something of it is being repeated.
+  const bool repeats = !tx.resend.empty() || !tx.timers.empty();
+  const bool known = !repeats && wire::uet_psn_after(record.sacked, tx.una);
+  const UetPsn first = known ? record.sacked : tx.una;
+  bitmap = tx.outstanding_from(first, base, bitmap);
+  record.sacked = first;
+  if (bitmap != 0 && !wire::uet_psn_after(base, first))
+    record.sacked += static_cast<UetPsn>(std::countr_one(bitmap >> (first - base)));
   for (std::uint64_t bits = bitmap; bits != 0; bits &= bits - 1) {
     const UetPsn psn = base + static_cast<UetPsn>(std::countr_zero(bits));
-    if (!tx.contains(psn)) continue;
     SendEntry& entry = tx.at(psn);
     if (entry.state == EntryState::kAnswered || entry.state == EntryState::kReceived) continue;
     if (entry.message == kControlEntry) continue;  // CACK or an answer of its own confirms it.
