@@ -46,6 +46,10 @@ struct SendEntry {
   std::uint8_t nacks = 0;     ///< NACKs other than trimming, saturating.
   bool for_answer = false;    ///< kQueued: the peer has it, and the repetition is to bring its answer.
 
+  /// A message's packet in its first transmission, which is on no list.
+  bool under_way_first_time() const {
+    return state == EntryState::kSent && sends == 1 && message != kControlEntry;
+  }
   bool queued_for_answer() const { return for_answer && state == EntryState::kQueued; }
 };
 static_assert(sizeof(SendEntry) == 32 || sizeof(SendEntry) == 28);

@@ -65,7 +65,8 @@ class Pds {
   void settle(TimePs now) {
     if (!staged_order_.empty() || !fetch_wanted_.empty()) fetch_wanted(now);
   }
-  void data_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
+  /// Memory has answered for staged packet `staged`; `piece`: where that part of it begins.
+  void data_done(TimePs now, std::uint32_t staged, std::uint64_t piece, const engine::AccessResult& result);
   void expire(TimePs now);
   TimePs deadline() const { return timers_.earliest(); }
 
@@ -76,7 +77,7 @@ class Pds {
                          std::uint32_t offset, std::uint32_t length);
   /// Fills in what every packet has.
   void finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::HostAddress peer,
-              std::uint16_t entropy);
+              std::uint16_t entropy, std::uint32_t header_bytes);  // pds_next.h
   /// RTO after `timeouts` expiries.
   TimePs rto(std::uint32_t timeouts) const { return timeouts == 0 ? first_rto_ : later_rto(timeouts); }
 
@@ -254,6 +255,10 @@ class Pds {
   bool repetition_is_begun(const Pdc& pdc) const;
   /// False when all that the PDC has to send is being fetched.
   bool fetch_one_ahead(TimePs now, std::uint32_t pdc);
+  /// The same for the one PDC of a CCC, as far as `share` packets may be fetched.
+  void fetch_alone_ahead(TimePs now, std::uint32_t pdc, std::uint32_t share);
+  /// Up to `most` packets behind the newest that is being fetched; how many there were.
+  std::uint32_t fetch_new_ahead(TimePs now, std::uint32_t pdc, std::uint32_t most);
   bool fetch_repetition_ahead(TimePs now, std::uint32_t pdc);
   std::uint32_t fetch_new(TimePs now, std::uint32_t pdc, std::uint32_t slot, std::uint32_t offset);
   std::uint32_t fetch_again(TimePs now, std::uint32_t pdc, UetPsn psn);
@@ -265,6 +270,8 @@ class Pds {
   /// The payload of the packet that leaves next, with what `leaving` says of it; false: memory has not given
   /// it yet.
   bool take_payload(TimePs now, Leaving& leaving);
+  /// The same where it is new and memory has given it; false says nothing.
+  bool take_fetched(Leaving& leaving);
   void drop(Pdc& pdc, IndexList& list, std::uint32_t staged);
   /// Of first transmissions of message `slot`; of the repetition of `psn`; of all that a PDC had to send.
   void drop_fetched_of(std::uint32_t pdc, std::uint32_t slot);
@@ -293,6 +300,7 @@ class Pds {
   /// Tells CMS of an ACK, whatever it confirmed.
   void tell_congestion(TimePs now, std::uint32_t index, const wire::Packet& packet,
                        congestion::Acknowledgement& told);
+  static void confirm_first(PdcSend& tx, std::uint32_t bytes, Effects& effects);
   void confirm(Pdc& pdc, UetPsn psn, Effects& effects);
   void answer(TimePs now, std::uint32_t index, UetPsn psn, const wire::Packet* packet, Effects& effects);
   /// The peer has `psn`, whose answer carries data that is missing.

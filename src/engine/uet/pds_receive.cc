@@ -421,7 +421,14 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
                                      ? config.window_overhead_bytes
                                      : window_overhead_ + wire::uet_header_bytes(packet.uet);
   const std::uint32_t bytes = overhead + packet.payload.length;
-  mark_received(rx, psn);
+  if (psn == rx.expected && psn == rx.highest + 1 && !wire::uet_psn_before(psn, rx.sack_track)) [[likely]] {
+    rx.word(rx.received, psn) |= PdcReceive::bit(psn);
+    ++rx.ahead;
+    rx.highest = psn;
+    ++rx.expected;
+  } else {
+    mark_received(rx, psn);
+  }
   ++rx.in_execution;
   rx.bytes += bytes;
   const std::uint32_t counted = config.window_overhead_bytes != 0 ? bytes : packet.payload.length;

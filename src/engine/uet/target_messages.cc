@@ -3,6 +3,7 @@
 // their PDC fails. [UE 1.0 3.4]
 #include <fmt/format.h>
 
+#include "engine/uet/completion_writing.h"
 #include "engine/uet/engine_parts.h"
 
 namespace wharf::uet {
