@@ -9,11 +9,18 @@ namespace wharf::uet {
 
 using verbs::CompletionStatus;
 
-[[gnu::always_inline]] inline void Initiator::release(std::uint32_t slot) {
-  parts_.payloads.release(parts_.outbound[slot].inline_data.buffer);
-  if (!retries_.empty()) retries_.set(slot, kNever);
-  parts_.outbound.release(slot);
+namespace {
+
+[[gnu::always_inline]] inline void give_back(EngineParts& parts, reliability::DeadlineHeap& retries,
+                                             std::uint32_t slot) {
+  parts.payloads.release(parts.outbound[slot].inline_data.buffer);
+  if (!retries.empty()) retries.set(slot, kNever);
+  parts.outbound.release(slot);
 }
+
+}  // namespace
+
+void Initiator::release(std::uint32_t slot) { give_back(parts_, retries_, slot); }
 
 /// A request whose queue still knows it.
 [[gnu::always_inline]] inline void Initiator::report_end(TimePs now, std::uint32_t slot,
@@ -38,7 +45,7 @@ using verbs::CompletionStatus;
   } else if (endpoint.reserved > 0) {
     --endpoint.reserved;
   }
-  release(slot);
+  give_back(parts_, retries_, slot);
   if (!endpoint.posted.empty()) admit(now, queue);
 }
 

@@ -234,6 +234,7 @@ class Pds {
   /// Gives the next packet of a PDC that is at the head of its CCC's list its PSN and its place in the
   /// window.
   void depart(TimePs now, const Leaving& leaving, wire::Packet& out);
+  void depart_here(TimePs now, const Leaving& leaving, wire::Packet& out);  ///< The same, inlined.
   void emit(TimePs now, UetPsn psn, SendEntry& entry, const congestion::PacketRequest& asked,
             const Leaving& leaving, wire::Packet& out);
   void build_ack(TimePs now, const ControlJob& job, wire::Packet& out);

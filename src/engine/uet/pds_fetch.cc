@@ -49,7 +49,7 @@ void Pds::fetch_wanted(TimePs now) {
   return at;
 }
 
-void Pds::fetch_ahead(TimePs now, std::uint32_t ccc) {
+[[gnu::always_inline]] inline void Pds::fetch_ahead(TimePs now, std::uint32_t ccc) {
   // Choice: destinations with data share the room evenly, and the next packet of each PDC always has some, so
   // that one whose window is closed does not keep the others' payload out.
   CongestionContext& context = parts_.cms[ccc];
@@ -99,7 +99,8 @@ bool Pds::fetch_repetition_ahead(TimePs now, std::uint32_t index) {
   return false;
 }
 
-void Pds::fetch_alone_ahead(TimePs now, std::uint32_t index, std::uint32_t share) {
+[[gnu::always_inline]] inline void Pds::fetch_alone_ahead(TimePs now, std::uint32_t index,
+                                                          std::uint32_t share) {
   const Pdc& record = *pdcs_[index];
   const CongestionContext& context = parts_.cms[record.ccc];
   if (!record.tx.resend.empty()) [[unlikely]] {

@@ -131,7 +131,7 @@ UetPsn Pds::take_repetition(Pdc& record, CongestionContext& context, std::uint32
   return psn;
 }
 
-void Pds::depart(TimePs now, const Leaving& leaving, wire::Packet& out) {
+[[gnu::always_inline]] inline void Pds::depart_here(TimePs now, const Leaving& leaving, wire::Packet& out) {
   const std::uint32_t index = leaving.pdc;
   Pdc& record = *leaving.record;
   PdcSend& tx = record.tx;
@@ -166,6 +166,8 @@ void Pds::depart(TimePs now, const Leaving& leaving, wire::Packet& out) {
   emit(now, psn, entry, request, leaving, out);
 }
 
+void Pds::depart(TimePs now, const Leaving& leaving, wire::Packet& out) { depart_here(now, leaving, out); }
+
 bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
   if (!staged_order_.empty() && transmit_unsequenced(now, allowed, out)) return true;
   for (;;) {
@@ -193,7 +195,7 @@ bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet
     if ((allowed & wire::mask_of(data_class(!record.tx.resend.empty()))) == 0) return false;
     // Who waits for memory holds up nobody else.
     if (!take_fetched(leaving) && !take_payload(now, leaving)) return transmit_fetched(now, allowed, out);
-    depart(now, leaving, out);
+    depart_here(now, leaving, out);
     return true;
   }
 }
