@@ -12,6 +12,11 @@ std::uint32_t class_for(std::uint32_t length) {
   return size_class;
 }
 
+/// Apart, so that dropping a reference that is not the last one saves no registers.
+[[gnu::noinline]] void give_back(std::vector<std::uint32_t>& free, std::uint32_t index) {
+  free.push_back(index);
+}
+
 }  // namespace
 
 void PayloadPool::grow(std::uint32_t size_class) {
@@ -72,8 +77,8 @@ void PayloadPool::release_counted(BufferId id) {
   std::uint32_t& references = buffers.references[id & kIndexMask];
   WHARF_CHECK(references > 0);
   if (--references > 0) return;
-  buffers.free.push_back(id & kIndexMask);
   --in_use_;
+  give_back(buffers.free, id & kIndexMask);
 }
 
 bool PayloadPool::has_room(std::uint32_t length) const {

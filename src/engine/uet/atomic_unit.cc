@@ -110,9 +110,10 @@ bool AtomicUnit::start(TimePs, std::uint32_t inbound, const wire::UetAtomic& ato
 
 bool AtomicUnit::blocked(std::uint32_t index) const {
   const Job& job = jobs_[index];
+  // Single steps of the port need no order among themselves.
+  if (job.by_port && stepwise_ == 0) return false;
   for (std::uint32_t at = running_.head; at != kNoSlot; at = jobs_[at].next) {
     const Job& other = jobs_[at];
-    // Single steps of the port need no order among themselves.
     if (job.by_port && other.by_port) continue;
     if (other.address < job.address + job.length && job.address < other.address + other.length) return true;
   }
@@ -169,6 +170,7 @@ UetReturnCode AtomicUnit::ask(std::uint32_t index, engine::AccessKind kind) {
 
 UetReturnCode AtomicUnit::begin(std::uint32_t index) {
   running_.push(jobs_, index, &Job::next);
+  if (!jobs_[index].by_port) ++stepwise_;
   return ask(index, jobs_[index].by_port ? engine::AccessKind::kAtomic : engine::AccessKind::kRead);
 }
 
@@ -220,6 +222,7 @@ void AtomicUnit::end(TimePs now, std::uint32_t index, UetReturnCode code) {
 void AtomicUnit::finish(TimePs now, std::uint32_t index, UetReturnCode code) {
   running_.remove(jobs_, index, &Job::next);
   const Job job = jobs_[index];
+  if (!job.by_port) --stepwise_;
   jobs_.release(index);
   parts_.target.atomic_done(now, job.inbound, code, job.fetching ? job.old : wire::Payload{});
   parts_.payloads.release(job.old.buffer);

@@ -65,6 +65,7 @@ class AtomicUnit {
   EngineParts& parts_;
   SlotPool<Job> jobs_;
   IndexList running_;
+  std::uint32_t stepwise_ = 0;  ///< Of them those that are not one access.
   IndexList waiting_;
 };
 

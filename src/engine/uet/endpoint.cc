@@ -184,30 +184,6 @@ void EndpointTable::give_back(engine::QueueId queue, std::uint32_t slot) {
   if (endpoint.receives.tail == kNoSlot) endpoint.receives.tail = slot;
 }
 
-PendingCompletion& EndpointTable::begin_completion(Endpoint& endpoint) {
-  ++parts_.counters.completions;
-  if (endpoint.completions.full()) endpoint.completions.reserve(endpoint.completions.capacity() * 2);
-  return endpoint.completions.emplace_back();
-}
-
-void EndpointTable::write_completion(engine::QueueId queue, const Endpoint& endpoint, std::uint64_t stream,
-                                     wire::OperationTag operation) {
-  const std::uint64_t number = endpoint.completion_head + endpoint.completions.size() - 1;
-  PendingAccess owner;
-  owner.owner = AccessOwner::kCompletion;
-  owner.object = queue;
-  owner.detail = number;
-  engine::Access& access =
-      parts_.accesses.request(engine::AccessKind::kWriteCompletion, kCompletionBytes, owner);
-  access.queue = queue;
-  access.stream = stream;
-  access.order = verbs::AccessOrder::kRelease;  // After the data that it announces.
-  access.space = endpoint.config.space;
-  access.address =
-      endpoint.config.completion_ring + (number & (endpoint.record_places - 1)) * kCompletionBytes;
-  access.operation = operation;
-}
-
 void EndpointTable::completion_done(std::uint32_t queue, std::uint64_t number, engine::AccessStatus status) {
   Endpoint* endpoint = find(queue);
   if (endpoint == nullptr || number < endpoint->completion_head) return;

@@ -138,21 +138,7 @@ class EndpointTable {
   /// Reports the end of a request or receive, which has a place reserved. `stream`: where its data was
   /// placed. `fill(completion)` says what happened.
   template <typename Fill>
-  void complete(engine::QueueId queue, std::uint64_t stream, Fill&& fill) {
-    Endpoint& endpoint = *endpoints_[queue];
-    if (!endpoint.used) return;
-    if (endpoint.shares) [[unlikely]] {
-      verbs::Completion completion;
-      completion.queue = queue;
-      fill(completion);
-      complete_shared(endpoint, stream, completion);
-      return;
-    }
-    PendingCompletion& pending = begin_completion(endpoint);
-    pending.completion.queue = queue;
-    fill(pending.completion);
-    write_completion(queue, endpoint, stream, pending.completion.operation);
-  }
+  void complete(engine::QueueId queue, std::uint64_t stream, Fill&& fill);  // completion_writing.h
   void completion_done(std::uint32_t queue, std::uint64_t number, engine::AccessStatus status);
   /// A record of a shared completion queue was written.
   void shared_completion_done(const PendingAccess& owner, engine::AccessStatus status);

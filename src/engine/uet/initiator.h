@@ -47,23 +47,34 @@ class Initiator {
   void launch_on(TimePs now, std::uint32_t pdc, std::uint32_t slot);
 
   // --- What PDS asks.
-  static bool needs_fetch(const OutboundMessage& message) {
+  static bool reads_memory(const OutboundMessage& message) {
     return message.send_length > 0 && message.inline_data.kind == wire::PayloadKind::kNone &&
            !message.atomic_from_operand;
   }
   /// The payload of one packet of a message that needs no fetch, with a reference.
   wire::Payload payload_at_hand(std::uint32_t slot, std::uint32_t offset, std::uint32_t length) const;
   /// Asks memory for the payload of one packet, or gives it at once; false when it may not be read any more.
-  bool fetch(TimePs now, std::uint32_t slot, std::uint32_t staged, std::uint32_t offset, std::uint32_t length,
-             wire::Payload& payload, std::uint32_t& pieces, bool& whole_result);
+  bool fetch(std::uint32_t slot, std::uint32_t staged, std::uint32_t offset, std::uint32_t length,
+             wire::Payload& payload, std::uint32_t& pieces, bool& whole_result);  // initiator_fetch.h
   /// Writes the SES header of one packet.
   void build(OutboundMessage& message, std::uint32_t slot, std::uint32_t offset, std::uint32_t length,
-             bool failed, wire::Packet& out);
+             bool failed, wire::Packet& out);  // initiator_build.h
+  void build_any(OutboundMessage& message, std::uint32_t slot, std::uint32_t offset, std::uint32_t length,
+                 bool failed, wire::Packet& out);
   void add_to_backlog(CongestionContext& context, const OutboundMessage& message) const;
   /// What of the message has no PSN leaves the backlog.
   void take_from_backlog(CongestionContext& context, std::uint32_t slot) const;
   /// One packet has its answer: `packet` with a response, or null for the default.
   void answered(TimePs now, std::uint32_t slot, const wire::Packet* packet);
+  /// The same for a packet of a message that needs no response of its own.
+  [[gnu::always_inline]] void answered_by_default(TimePs now, std::uint32_t slot, OutboundMessage& message) {
+    if (--message.unanswered > 0 || message.accesses > 0) return;
+    if (message.ends_plainly()) [[likely]] {
+      end_plainly(now, slot);
+    } else {
+      try_end(now, slot);
+    }
+  }
   /// A packet of a read response; a code refuses it.
   std::optional<wire::UetNackCode> take_data(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
   /// Whether read data is outstanding over a PDC.
@@ -102,6 +113,8 @@ class Initiator {
   void fail_by_code(TimePs now, std::uint32_t slot, wire::UetReturnCode code);
   void place_answer(TimePs now, std::uint32_t slot, std::uint32_t offset, const wire::Payload& data);
   void try_end(TimePs now, std::uint32_t slot);
+  /// What ends_plainly() says of a message of which nothing is outstanding.
+  void end_plainly(TimePs now, std::uint32_t slot);
 
   /// Whether memory is at work on something to or from `host`.
   bool is_at_work_for(wire::HostAddress host) const;
@@ -128,6 +141,9 @@ class Initiator {
   void admit(TimePs now, engine::QueueId queue);
   void admit_starved(TimePs now);
   bool make_message(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request);
+  bool make_message(TimePs now, engine::QueueId queue, Endpoint& endpoint, const verbs::WorkRequest& request);
+  std::uint32_t take_slot();
+  bool set_off(TimePs now, std::uint32_t slot);
   void address(OutboundMessage& message, engine::QueueId queue, const Endpoint& endpoint, const Peer& target,
                const verbs::WorkRequest& request) const;
   void make_read(OutboundMessage& message, const verbs::WorkRequest& request) const;
@@ -137,6 +153,8 @@ class Initiator {
   void prepare_send(std::uint32_t slot, const verbs::WorkRequest& request);
   std::uint64_t unsent_window_bytes(const OutboundMessage& message) const;
   // initiator_packets.cc
+  bool fetch_pieces(const OutboundMessage& message, std::uint32_t staged, std::uint32_t offset,
+                    std::uint32_t length, wire::Payload& payload, std::uint32_t& pieces, bool& whole_result);
   void fetch_piece(const OutboundMessage& message, std::uint32_t staged, std::uint64_t address,
                    std::uint32_t at, std::uint32_t length, verbs::AddressSpaceId space) const;
   static void build_read_response(const OutboundMessage& message, std::uint32_t slot, std::uint32_t offset,
@@ -159,6 +177,7 @@ class Initiator {
   /// Whether a message that nothing is outstanding of does not end yet; does what it needs to go on.
   bool goes_on(TimePs now, std::uint32_t slot);
   void end_request(TimePs now, std::uint32_t slot);
+  void report_end(TimePs now, std::uint32_t slot, const OutboundMessage& message);
   void release(std::uint32_t slot);
   // initiator_again.cc
   void schedule_retry(TimePs now, std::uint32_t slot, TimePs at);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/initiator_fetch.h"
 #include "engine/uet/scatter.h"
 
 namespace wharf::uet {
@@ -26,29 +27,11 @@ wire::Payload Initiator::payload_at_hand(std::uint32_t slot, std::uint32_t offse
   return payload;
 }
 
-bool Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uint32_t offset,
-                      std::uint32_t length, wire::Payload& payload, std::uint32_t& pieces,
-                      bool& whole_result) {
-  const OutboundMessage& message = parts_.outbound[slot];
-  if (length == 0) return true;
-  // [UE 1.0 3.4] A key ends when its region does: what of a long read has not been fetched is refused.
-  if (message.kind == MessageKind::kReadResponse &&
-      parts_.regions.find(message.memory_key, message.to.job_id) == kNoSlot) {
-    return false;
-  }
-  if (!needs_fetch(message)) {
-    payload = payload_at_hand(slot, offset, length);
-    return true;
-  }
-  const std::uint32_t from = message.first_byte + offset;
-  if (message.local_count == 1) {
-    // Most messages lie in one piece.
-    pieces = 1;
-    whole_result = true;
-    fetch_piece(message, staged, message.local[0].address + from, 0, length, message.local[0].key);
-    return true;
-  }
+bool Initiator::fetch_pieces(const OutboundMessage& message, std::uint32_t staged, std::uint32_t offset,
+                             std::uint32_t length, wire::Payload& payload, std::uint32_t& pieces,
+                             bool& whole_result) {
   if (message.local_count == 0) return false;  // Its queue is gone: its memory is not touched any more.
+  const std::uint32_t from = message.first_byte + offset;
   std::uint32_t count = 0;
   for_each_piece(message.local, message.local_count, from, length,
                  [&count](std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t) { ++count; });
@@ -66,29 +49,8 @@ bool Initiator::fetch(TimePs, std::uint32_t slot, std::uint32_t staged, std::uin
   return true;
 }
 
-void Initiator::fetch_piece(const OutboundMessage& message, std::uint32_t staged, std::uint64_t address,
-                            std::uint32_t at, std::uint32_t length, verbs::AddressSpaceId space) const {
-  PendingAccess owner;
-  owner.owner = AccessOwner::kPacketData;
-  owner.object = staged;
-  owner.detail = at;
-  engine::Access& access = parts_.accesses.request(engine::AccessKind::kRead, length, owner);
-  access.queue = message.queue;
-  access.space = space;
-  access.address = address;
-  access.operation = message.operation;
-  if (message.kind == MessageKind::kReadResponse) {
-    access.at_target = true;
-    access.stream = target_stream(message.to.host, message.to.resource_index);
-    access.order = message.read_order;
-  } else {
-    access.stream = local_stream(message.queue);
-  }
-}
-
-void Initiator::build(OutboundMessage& message, std::uint32_t slot, std::uint32_t offset,
-                      std::uint32_t length, bool failed, wire::Packet& out) {
-  message.first_sent = true;
+void Initiator::build_any(OutboundMessage& message, std::uint32_t slot, std::uint32_t offset,
+                          std::uint32_t length, bool failed, wire::Packet& out) {
   if (message.kind == MessageKind::kReadResponse) {
     build_read_response(message, slot, offset, length, failed, out);
     return;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/uet/completion_writing.h"
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/packet_size.h"
 #include "engine/uet/renew.h"
@@ -138,42 +139,10 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
   return PostStatus::kOk;
 }
 
-PostStatus Initiator::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
-                           engine::Submission submission) {
-  Endpoint* endpoint = parts_.endpoints.find(queue);
-  if (endpoint == nullptr || endpoint->failed) return PostStatus::kBadQueue;
-  if (!is_plain_write(request)) {
-    const PostStatus status = check(request);
-    if (status != PostStatus::kOk) return status;
-  }
-  if (endpoint->outstanding + endpoint->posted.size() >= endpoint->config.send_depth ||
-      endpoint->reserved >= endpoint->records()) {
-    return PostStatus::kQueueFull;
-  }
-  ++endpoint->reserved;
-  parts_.payloads.retain(request.inline_data.buffer);
-  const bool in_hand = submission == engine::Submission::kInHand;
-  const bool resolved = keys_hold(request);
-  if (in_hand && resolved && endpoint->posted.empty() && !(request.fence && endpoint->reads > 0) &&
-      make_message(now, queue, request)) {
-    return PostStatus::kOk;
-  }
-  const std::uint64_t number = endpoint->posted_head + endpoint->posted.size();
-  if (endpoint->posted.full()) endpoint->posted.reserve(endpoint->posted.size() * 2 + kFirstPosted);
-  PostedRequest& posted = endpoint->posted.emplace_back();
-  posted.request = request;
-  posted.entry_present = in_hand;
-  if (!resolved) posted.end = verbs::CompletionStatus::kLocalAccess;
-  if (in_hand) {
-    admit(now, queue);
-  } else {
-    fetch_work_request(queue, *endpoint, number, request.operation);
-  }
-  return PostStatus::kOk;
-}
-
 /// Whether the local keys of a request name what holds its memory.
 [[gnu::always_inline]] inline bool Initiator::keys_hold(const verbs::WorkRequest& request) const {
+  if (request.local_count == 1 && request.local[0].key == 0) [[likely]]
+    return true;
   for (std::uint8_t i = 0; i < request.local_count; ++i) {
     verbs::ScatterEntry piece = request.local[i];
     if (piece.key != 0 && !parts_.regions.resolve(piece, 0)) return false;
@@ -261,7 +230,9 @@ void Initiator::end_unsent(engine::QueueId queue, const PostedRequest& posted) {
   });
 }
 
-std::uint32_t Initiator::acquire() {
+std::uint32_t Initiator::acquire() { return take_slot(); }
+
+[[gnu::always_inline]] inline std::uint32_t Initiator::take_slot() {
   const std::uint32_t slot = EngineParts::acquire(parts_.outbound, parts_.config.outbound_messages);
   if (slot == kNoSlot) return kNoSlot;
   OutboundMessage& message = parts_.outbound[slot];
@@ -277,10 +248,15 @@ std::uint32_t Initiator::acquire() {
 }
 
 bool Initiator::make_message(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request) {
-  const std::uint32_t slot = acquire();
+  return make_message(now, queue, parts_.endpoints[queue], request);
+}
+
+[[gnu::always_inline]] inline bool Initiator::make_message(TimePs now, engine::QueueId queue,
+                                                           Endpoint& endpoint,
+                                                           const verbs::WorkRequest& request) {
+  const std::uint32_t slot = take_slot();
   if (slot == kNoSlot) return false;
   OutboundMessage& message = parts_.outbound[slot];
-  Endpoint& endpoint = parts_.endpoints[queue];
   Peer& target = peers_[request.peer];
   address(message, queue, endpoint, target, request);
   if (verbs::is_write(request.verb)) {
@@ -293,7 +269,7 @@ bool Initiator::make_message(TimePs now, engine::QueueId queue, const verbs::Wor
     make_atomic(message, request);
   }
   choose_form(message);
-  if (!launch(now, slot)) {
+  if (!set_off(now, slot)) {
     parts_.outbound.release(slot);
     return false;
   }
@@ -316,9 +292,14 @@ bool Initiator::make_message(TimePs now, engine::QueueId queue, const verbs::Wor
   message.to = target.to;
   message.initiator = endpoint.initiator_id;
   message.local_count = request.local_count;
-  for (std::uint8_t i = 0; i < request.local_count; ++i) {
-    message.local[i] = request.local[i];
-    parts_.regions.resolve(message.local[i], endpoint.config.space);
+  if (request.local_count == 1) [[likely]] {
+    message.local[0] = request.local[0];
+    parts_.regions.resolve(message.local[0], endpoint.config.space);
+  } else {
+    for (std::uint8_t i = 0; i < request.local_count; ++i) {
+      message.local[i] = request.local[i];
+      parts_.regions.resolve(message.local[i], endpoint.config.space);
+    }
   }
   message.inline_data = request.inline_data;
   message.length = request.length;
@@ -426,16 +407,22 @@ void Initiator::prepare_send(std::uint32_t slot, const verbs::WorkRequest& reque
   } else if (config.medium_headers && single && ((one_sided && !header_data) || plain_send)) {
     message.form = UetNextHeader::kRequestMedium;
   }
-  std::uint32_t headers = (parts_.cms.uses_credit() ? wire::kUetCcRequestBytes : wire::kUetRequestBytes) +
-                          wire::uet_ses_bytes(message.form);
+  std::uint32_t ses = wire::uet_ses_bytes(message.form);
   const wire::UetExtension extension = wire::uet_extension(message.opcode);
-  if (extension == wire::UetExtension::kRendezvous) headers += wire::kUetRendezvousBytes;
-  if (extension == wire::UetExtension::kAtomic) headers += wire::uet_atomic_bytes(message.atomic);
-  message.overhead = static_cast<std::uint16_t>(window_overhead(config, headers));
+  if (extension == wire::UetExtension::kRendezvous) ses += wire::kUetRendezvousBytes;
+  if (extension == wire::UetExtension::kAtomic) ses += wire::uet_atomic_bytes(message.atomic);
+  const std::uint32_t pds = parts_.cms.uses_credit() ? wire::kUetCcRequestBytes : wire::kUetRequestBytes;
+  message.ses_bytes = static_cast<std::uint16_t>(ses);
+  message.overhead = static_cast<std::uint16_t>(window_overhead(config, pds + ses));
+  message.simple = on_pdc(message.delivery) && message.form == UetNextHeader::kRequestStandard &&
+                   extension == wire::UetExtension::kNone && message.send_length <= config.payload_mtu &&
+                   (one_sided || plain_send);
 }
 
-bool Initiator::launch(TimePs now, std::uint32_t slot) {
-  OutboundMessage& message = parts_.outbound[slot];
+bool Initiator::launch(TimePs now, std::uint32_t slot) { return set_off(now, slot); }
+
+[[gnu::always_inline]] inline bool Initiator::set_off(TimePs now, std::uint32_t slot) {
+  const OutboundMessage& message = parts_.outbound[slot];
   if (message.delivery == Delivery::kDatagram || message.delivery == Delivery::kIdempotent) {
     parts_.rudi.start(now, slot);
     return true;
@@ -469,6 +456,40 @@ void Initiator::add_to_backlog(CongestionContext& context, const OutboundMessage
 
 void Initiator::take_from_backlog(CongestionContext& context, std::uint32_t slot) const {
   context.backlog -= unsent_window_bytes(parts_.outbound[slot]);
+}
+
+PostStatus Initiator::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
+                           engine::Submission submission) {
+  Endpoint* endpoint = parts_.endpoints.find(queue);
+  if (endpoint == nullptr || endpoint->failed) return PostStatus::kBadQueue;
+  if (!is_plain_write(request)) {
+    const PostStatus status = check(request);
+    if (status != PostStatus::kOk) return status;
+  }
+  if (endpoint->outstanding + endpoint->posted.size() >= endpoint->config.send_depth ||
+      endpoint->reserved >= endpoint->records()) {
+    return PostStatus::kQueueFull;
+  }
+  ++endpoint->reserved;
+  parts_.payloads.retain(request.inline_data.buffer);
+  const bool in_hand = submission == engine::Submission::kInHand;
+  const bool resolved = keys_hold(request);
+  if (in_hand && resolved && endpoint->posted.empty() && !(request.fence && endpoint->reads > 0) &&
+      make_message(now, queue, *endpoint, request)) {
+    return PostStatus::kOk;
+  }
+  const std::uint64_t number = endpoint->posted_head + endpoint->posted.size();
+  if (endpoint->posted.full()) endpoint->posted.reserve(endpoint->posted.size() * 2 + kFirstPosted);
+  PostedRequest& posted = endpoint->posted.emplace_back();
+  posted.request = request;
+  posted.entry_present = in_hand;
+  if (!resolved) posted.end = verbs::CompletionStatus::kLocalAccess;
+  if (in_hand) {
+    admit(now, queue);
+  } else {
+    fetch_work_request(queue, *endpoint, number, request.operation);
+  }
+  return PostStatus::kOk;
 }
 
 }  // namespace wharf::uet

@@ -335,6 +335,7 @@ void Target::request_restart(TimePs now, std::uint32_t slot) {
   message.memory_key = wire::uet_tokens(deferred.initiator_token, token);
   message.target_token = token;
   message.queue = deferred.endpoint;
+  message.ses_bytes = wire::kUetStandardBytes;
   message.overhead = static_cast<std::uint16_t>(
       window_overhead(parts_.config, wire::kUetRequestBytes + wire::kUetStandardBytes));
   if (!parts_.initiator.launch(now, out)) {
@@ -394,6 +395,7 @@ void Target::fetch_remainder(TimePs now, std::uint32_t at) {
       read.local[read.local_count++] = {entry.address + skipped, entry.length - skipped, entry.key};
     }
   }
+  read.ses_bytes = wire::kUetStandardBytes;
   read.overhead = static_cast<std::uint16_t>(
       window_overhead(parts_.config, wire::kUetRequestBytes + wire::kUetStandardBytes));
   message.fetching = true;

@@ -45,22 +45,24 @@ struct alignas(64) OutboundMessage {
   std::uint32_t unanswered = 0;   ///< Packets without an answer.
   std::uint32_t pdc = kNoSlot;
   std::uint32_t next = kNoSlot;  ///< In the PDC's list of messages to send.
-  std::uint16_t overhead = 0;    ///< Window bytes of a packet beside its payload.
+  std::uint16_t overhead = 0;    ///< Window bytes of a packet beside its payload,
+  std::uint16_t ses_bytes = 0;   ///< and bytes of its SES header and extension.
   MessageKind kind = MessageKind::kRequest;
   wire::UetOpcode opcode = wire::UetOpcode::kNoOp;
   wire::UetNextHeader form = wire::UetNextHeader::kRequestStandard;
   std::uint8_t flags = 0;  ///< SES flags: REL and DC of every packet, HD of the first.
   bool queued = false;     ///< On the PDC's list.
   bool all_sent = false;   ///< Every packet has a PSN.
-  bool stopped = false;    ///< Failed or deferred: no further packet is cut.
   bool first_sent = false;
-  bool needs_answer = false;     ///< The data comes on the ACK: being below CACK_PSN is no answer.
-  bool expects_data = false;     ///< Read data comes back.
-  bool deferred = false;         ///< The target dropped it and will ask for it.
-  bool retry_wanted = false;     ///< Starts again once every packet has its answer.
-  bool terminating = false;      ///< MSG_ERROR is its last packet.
-  bool half_refused = false;     ///< A disabled index refused a packet of it, and may have let others pass.
-  bool initiator_error = false;  ///< Its own memory could not be read: IE.
+  bool needs_answer = false;  ///< The data comes on the ACK: being below CACK_PSN is no answer.
+  // What keeps it from ending plainly, in one byte.
+  bool expects_data : 1 = false;     ///< Read data comes back.
+  bool stopped : 1 = false;          ///< Failed or deferred: no further packet is cut.
+  bool deferred : 1 = false;         ///< The target dropped it and will ask for it.
+  bool retry_wanted : 1 = false;     ///< Starts again once every packet has its answer.
+  bool terminating : 1 = false;      ///< MSG_ERROR is its last packet.
+  bool half_refused : 1 = false;     ///< A disabled index refused a packet; others may have passed.
+  bool initiator_error : 1 = false;  ///< Its own memory could not be read: IE.
   bool atomic_from_operand = false;  ///< The payload is `operand`, not memory.
   std::uint8_t width = 8;            ///< Atomics: bytes of the operand.
   std::uint8_t local_count = 0;
@@ -68,6 +70,8 @@ struct alignas(64) OutboundMessage {
   verbs::Delivery delivery = verbs::Delivery::kUnordered;
   verbs::Verb verb = verbs::Verb::kWrite;
   bool signaled = true;
+  bool from_memory = false;  ///< Its payload is read from memory (Initiator::reads_memory).
+  bool simple = false;       ///< One packet with the standard header, no extension, no restart.
 
   Destination to;
   std::uint32_t initiator = 0;
@@ -129,7 +133,8 @@ struct HeldPacket {
 
 /// A message of another host of which packets are missing, or which waits for a receive buffer.
 struct InboundMessage {
-  std::uint32_t next = kNoSlot;  ///< In its PDC's list.
+  std::uint32_t next = kNoSlot;  ///< Neighbours in the list of its PDC.
+  std::uint32_t previous = kNoSlot;
   std::uint32_t request_length = 0;
   std::uint32_t arrived = 0;        ///< Bytes of packets that were accepted.
   std::uint32_t accesses = 0;       ///< Writes under way.
@@ -143,13 +148,14 @@ struct InboundMessage {
   std::uint16_t message_id = 0;
   bool two_sided = false;
   bool matched = false;     ///< `receive` is valid.
-  bool unexpected = false;  ///< On its endpoint's list of unexpected messages.
   bool first_seen = false;  ///< The SOM packet has come.
   bool complete = false;    ///< Every byte has arrived.
-  bool abandoned = false;   ///< Its PDC failed.
-  bool deferred = false;    ///< Dropped; its packets are absorbed.
-  bool fetching = false;    ///< Rendezvous: the remainder is being read.
-  bool terminated = false;  ///< MSG_ERROR came.
+  // Seldom set.
+  bool unexpected : 1 = false;  ///< On its endpoint's list of unexpected messages.
+  bool abandoned : 1 = false;   ///< Its PDC failed.
+  bool deferred : 1 = false;    ///< Dropped; its packets are absorbed.
+  bool fetching : 1 = false;    ///< Rendezvous: the remainder is being read.
+  bool terminated : 1 = false;  ///< MSG_ERROR came.
   wire::UetReturnCode failed = wire::UetReturnCode::kOk;
   std::uint32_t capacity = 0;  ///< Bytes of the receive buffer.
   wire::HostAddress source;
@@ -188,7 +194,7 @@ struct InboundPacket {
 
 /// A response that is kept until the source clears it (guaranteed delivery).
 struct StoredResponse {
-  std::uint32_t next = kNoSlot;
+  std::uint32_t next = kNoSlot;  ///< In the ring of its PDC's.
   wire::UetPsn psn = 0;
   wire::UetNextHeader form = wire::UetNextHeader::kResponse;
   wire::UetSesResponse response;

@@ -46,6 +46,10 @@ struct SendEntry {
   std::uint8_t nacks = 0;     ///< NACKs other than trimming, saturating.
   bool for_answer = false;    ///< kQueued: the peer has it, and the repetition is to bring its answer.
 
+  /// A message's packet in its first transmission, which is on no list.
+  bool under_way_first_time() const {
+    return state == EntryState::kSent && sends == 1 && message != kControlEntry;
+  }
   bool queued_for_answer() const { return for_answer && state == EntryState::kQueued; }
 };
 static_assert(sizeof(SendEntry) == 32 || sizeof(SendEntry) == 28);
@@ -85,6 +89,15 @@ struct PdcSend {
   const SendEntry& at(UetPsn psn) const { return ring[psn & mask]; }
   /// Whether `psn` is outstanding.
   bool contains(UetPsn psn) const { return psn - una < next - una; }
+  /// Those bits of a bitmap from `base` on that name PSNs of `first` up to the last one outstanding.
+  std::uint64_t outstanding_from(UetPsn first, UetPsn base, std::uint64_t bitmap) const {
+    const std::int32_t below = wire::uet_psn_difference(first, base);
+    const std::int32_t end = wire::uet_psn_difference(next, base);
+    if (below >= 64 || end <= 0) return 0;
+    if (below > 0) bitmap &= ~std::uint64_t{0} << static_cast<unsigned>(below);
+    if (end < 64) bitmap &= (std::uint64_t{1} << static_cast<unsigned>(end)) - 1;
+    return bitmap;
+  }
   bool window_open() const {
     return wire::uet_psn_difference(next, cumulative) <= static_cast<std::int32_t>(range);
   }
@@ -150,7 +163,7 @@ struct PdcReceive {
   std::uint32_t ahead = 0;              ///< Received above CACK: ooo_count.
   std::uint32_t ack_bytes = 0;          ///< ack_gen_count.
   std::uint32_t in_execution = 0;       ///< Accepted and not yet answered.
-  std::uint32_t stored_head = kNoSlot;  ///< Responses kept until they are cleared.
+  std::uint32_t stored_tail = kNoSlot;  ///< Newest of the responses kept until cleared; next is the oldest.
   std::uint32_t stored_count = 0;
   std::uint32_t messages = kNoSlot;  ///< Inbound messages, latest first.
   UetPsn owed = 0;                   ///< An AR packet that waits for the gap before it.
@@ -159,6 +172,7 @@ struct PdcReceive {
   bool owes = false;
   bool acknowledged = false;  ///< Some request has been acknowledged.
   bool gap_nacked = false;
+  bool stored_in_order = true;  ///< The list of stored responses rises with their PSN.
 
   static std::uint64_t bit(UetPsn psn) { return std::uint64_t{1} << (psn % 64); }
   std::uint64_t& word(std::uint64_t* bits, UetPsn psn) const { return bits[(psn & mask) / 64]; }
@@ -200,6 +214,7 @@ struct alignas(64) Pdc {
   std::uint16_t tail_opaque = 0;    ///< Of the newest tail probe.
   TimePs tail_probed_at{};
   std::uint16_t window_probes = 0;
+  UetPsn sacked = 0;              ///< Source: a SACK has named every PSN below it that is outstanding.
   TimePs least_refusal = kNever;  ///< ROD: shortest time from a packet to its NACK.
   PdcSend tx;
   PdcReceive rx;

@@ -65,7 +65,8 @@ class Pds {
   void settle(TimePs now) {
     if (!staged_order_.empty() || !fetch_wanted_.empty()) fetch_wanted(now);
   }
-  void data_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
+  /// Memory has answered for staged packet `staged`; `piece`: where that part of it begins.
+  void data_done(TimePs now, std::uint32_t staged, std::uint64_t piece, const engine::AccessResult& result);
   void expire(TimePs now);
   TimePs deadline() const { return timers_.earliest(); }
 
@@ -76,7 +77,7 @@ class Pds {
                          std::uint32_t offset, std::uint32_t length);
   /// Fills in what every packet has.
   void finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::HostAddress peer,
-              std::uint16_t entropy);
+              std::uint16_t entropy, std::uint32_t header_bytes);  // pds_next.h
   /// RTO after `timeouts` expiries.
   TimePs rto(std::uint32_t timeouts) const { return timeouts == 0 ? first_rto_ : later_rto(timeouts); }
 
@@ -183,6 +184,8 @@ class Pds {
   void remember_closed(TimePs now, ClosedPdc closed);
   void forget_route(std::uint32_t index);
   TimePs later_rto(std::uint32_t timeouts) const;
+  /// Takes the stored responses up to `up_to` off their list; the first of them, the newest.
+  std::uint32_t take_cleared(PdcReceive& rx, UetPsn up_to);
   void clear_stored(TimePs now, std::uint32_t index, UetPsn up_to);
   void fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing);
   /// The same without telling the program that the peer cannot be reached.
@@ -231,6 +234,7 @@ class Pds {
   /// Gives the next packet of a PDC that is at the head of its CCC's list its PSN and its place in the
   /// window.
   void depart(TimePs now, const Leaving& leaving, wire::Packet& out);
+  void depart_here(TimePs now, const Leaving& leaving, wire::Packet& out);  ///< The same, inlined.
   void emit(TimePs now, UetPsn psn, SendEntry& entry, const congestion::PacketRequest& asked,
             const Leaving& leaving, wire::Packet& out);
   void build_ack(TimePs now, const ControlJob& job, wire::Packet& out);
@@ -252,6 +256,10 @@ class Pds {
   bool repetition_is_begun(const Pdc& pdc) const;
   /// False when all that the PDC has to send is being fetched.
   bool fetch_one_ahead(TimePs now, std::uint32_t pdc);
+  /// The same for the one PDC of a CCC, as far as `share` packets may be fetched.
+  void fetch_alone_ahead(TimePs now, std::uint32_t pdc, std::uint32_t share);
+  /// Up to `most` packets behind the newest that is being fetched; how many there were.
+  std::uint32_t fetch_new_ahead(TimePs now, std::uint32_t pdc, std::uint32_t most);
   bool fetch_repetition_ahead(TimePs now, std::uint32_t pdc);
   std::uint32_t fetch_new(TimePs now, std::uint32_t pdc, std::uint32_t slot, std::uint32_t offset);
   std::uint32_t fetch_again(TimePs now, std::uint32_t pdc, UetPsn psn);
@@ -263,6 +271,8 @@ class Pds {
   /// The payload of the packet that leaves next, with what `leaving` says of it; false: memory has not given
   /// it yet.
   bool take_payload(TimePs now, Leaving& leaving);
+  /// The same where it is new and memory has given it; false says nothing.
+  bool take_fetched(Leaving& leaving);
   void drop(Pdc& pdc, IndexList& list, std::uint32_t staged);
   /// Of first transmissions of message `slot`; of the repetition of `psn`; of all that a PDC had to send.
   void drop_fetched_of(std::uint32_t pdc, std::uint32_t slot);
@@ -291,6 +301,7 @@ class Pds {
   /// Tells CMS of an ACK, whatever it confirmed.
   void tell_congestion(TimePs now, std::uint32_t index, const wire::Packet& packet,
                        congestion::Acknowledgement& told);
+  static void confirm_first(PdcSend& tx, std::uint32_t bytes, Effects& effects);
   void confirm(Pdc& pdc, UetPsn psn, Effects& effects);
   void answer(TimePs now, std::uint32_t index, UetPsn psn, const wire::Packet* packet, Effects& effects);
   /// The peer has `psn`, whose answer carries data that is missing.
@@ -347,6 +358,19 @@ class Pds {
   static void advance_cumulative(PdcReceive& rx);
   /// `psn` has been executed, and nothing of it is kept.
   static void finish_psn(PdcReceive& rx, UetPsn psn);
+  /// The first of the stored responses of a PDC, oldest first, that `is` says; kNoSlot: none.
+  template <typename Is>
+  std::uint32_t find_stored(const PdcReceive& rx, Is&& is) const {
+    std::uint32_t at = rx.stored_tail;
+    for (std::uint32_t left = rx.stored_count; left > 0; --left) {
+      at = stored_[at].next;
+      if (is(stored_[at])) return at;
+    }
+    return kNoSlot;
+  }
+  std::uint32_t stored_of(const PdcReceive& rx, UetPsn psn) const {
+    return find_stored(rx, [psn](const StoredResponse& stored) { return stored.psn == psn; });
+  }
   void store_response(TimePs now, std::uint32_t index, const StoredResponse& response);
   bool acknowledges_at_once(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const;
   bool has_reason_to_acknowledge(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const;

@@ -24,6 +24,13 @@ void Pds::know_peer(TimePs now, std::uint32_t index, std::uint16_t source_id) {
   step(now, index, PdcEvent::kPeerKnown);
 }
 
+/// A packet that was sent once, and so is on no list.
+[[gnu::always_inline]] inline void Pds::confirm_first(PdcSend& tx, std::uint32_t bytes, Effects& effects) {
+  ++effects.acknowledgement.confirmed.packets;
+  effects.psn_bytes += bytes;
+  --tx.in_flight;
+}
+
 void Pds::confirm(Pdc& record, UetPsn psn, Effects& effects) {
   PdcSend& tx = record.tx;
   const SendEntry& entry = tx.at(psn);
@@ -32,11 +39,14 @@ void Pds::confirm(Pdc& record, UetPsn psn, Effects& effects) {
     return;
   }
   const std::uint32_t bytes = entry_window_bytes(entry);
+  if (entry.under_way_first_time()) {
+    confirm_first(tx, bytes, effects);
+    return;
+  }
   ++effects.acknowledgement.confirmed.packets;
   effects.psn_bytes += bytes;
   if (entry.state == EntryState::kSent) {
     --tx.in_flight;
-    if (entry.sends == 1) return;  // On no list.
   } else {
     ++effects.acknowledgement.restored.packets;
     effects.acknowledgement.restored.bytes += bytes;
@@ -195,7 +205,14 @@ void Pds::take_cumulative(TimePs now, std::uint32_t index, const wire::UetPacket
   record.window_at = kNever;
   record.window_probes = 0;
   for (; record.generation == generation && !wire::uet_psn_after(psn, cumulative); ++psn) {
-    const SendEntry& entry = tx.at(psn);
+    SendEntry& entry = tx.at(psn);
+    if (entry.under_way_first_time() && !parts_.outbound[entry.message].needs_answer) [[likely]] {
+      OutboundMessage& message = parts_.outbound[entry.message];
+      confirm_first(tx, message.overhead + entry.length, effects);
+      entry.state = EntryState::kAnswered;
+      parts_.initiator.answered_by_default(now, entry.message, message);
+      continue;
+    }
     if (entry.state == EntryState::kAnswered) continue;
     if (entry.message != kControlEntry && parts_.outbound[entry.message].needs_answer) {
       await_answer(now, index, psn, effects);
@@ -223,9 +240,16 @@ void Pds::await_answer(TimePs now, std::uint32_t index, UetPsn psn, Effects& eff
 void Pds::take_sack(TimePs now, std::uint32_t index, UetPsn base, std::uint64_t bitmap, Effects& effects) {
   Pdc& record = *pdcs_[index];
   PdcSend& tx = record.tx;
+  // What an earlier SACK said stands, unless something of it is being repeated.
+  const bool repeats = !tx.resend.empty() || !tx.timers.empty();
+  const bool known = !repeats && wire::uet_psn_after(record.sacked, tx.una);
+  const UetPsn first = known ? record.sacked : tx.una;
+  bitmap = tx.outstanding_from(first, base, bitmap);
+  record.sacked = first;
+  if (bitmap != 0 && !wire::uet_psn_after(base, first))
+    record.sacked += static_cast<UetPsn>(std::countr_one(bitmap >> (first - base)));
   for (std::uint64_t bits = bitmap; bits != 0; bits &= bits - 1) {
     const UetPsn psn = base + static_cast<UetPsn>(std::countr_zero(bits));
-    if (!tx.contains(psn)) continue;
     SendEntry& entry = tx.at(psn);
     if (entry.state == EntryState::kAnswered || entry.state == EntryState::kReceived) continue;
     if (entry.message == kControlEntry) continue;  // CACK or an answer of its own confirms it.

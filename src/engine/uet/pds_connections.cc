@@ -140,6 +140,7 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
   PdcSend& tx = made.tx;
   tx.start = tx.next = tx.una = tx.fresh = start;
   tx.cumulative = start - 1;
+  made.sacked = start;
   tx.range = mpr * wire::kUetMprUnit;
   // [UE 1.0 3.5.8] Choice: both directions begin at the same Start_PSN, so that nothing needs to be told.
   PdcReceive& rx = made.rx;
@@ -207,23 +208,36 @@ void Pds::drain_step(TimePs now, std::uint32_t index) {
   push_control_entry(now, index, wire::UetControlType::kCloseCommand);
 }
 
+std::uint32_t Pds::take_cleared(PdcReceive& rx, UetPsn up_to) {
+  std::uint32_t cleared = kNoSlot;
+  std::uint32_t kept = rx.stored_tail;
+  for (std::uint32_t left = rx.stored_count; left > 0; --left) {
+    const std::uint32_t at = stored_[kept].next;
+    if (wire::uet_psn_after(stored_[at].psn, up_to)) {
+      if (rx.stored_in_order) break;
+      kept = at;
+      continue;
+    }
+    stored_[kept].next = stored_[at].next;
+    if (at == rx.stored_tail) rx.stored_tail = kept;
+    stored_[at].next = cleared;
+    cleared = at;
+    --rx.stored_count;
+  }
+  return cleared;
+}
+
 void Pds::clear_stored(TimePs now, std::uint32_t index, UetPsn up_to) {
   PdcReceive& rx = pdcs_[index]->rx;
-  std::uint32_t previous = kNoSlot;
-  for (std::uint32_t at = rx.stored_head; at != kNoSlot;) {
-    const std::uint32_t next = stored_[at].next;
-    if (wire::uet_psn_after(stored_[at].psn, up_to)) {
-      previous = at;
-    } else {
-      rx.word(rx.finished, stored_[at].psn) |= PdcReceive::bit(stored_[at].psn);
-      parts_.payloads.release(stored_[at].data.buffer);
-      const std::uint32_t region = stored_[at].region;
-      const std::uint32_t bytes = stored_[at].data.length;
-      stored_.release(at);
-      --rx.stored_count;
-      (previous == kNoSlot ? rx.stored_head : stored_[previous].next) = next;
-      if (region != kNoSlot) parts_.initiator.remainder_delivered(now, region, bytes);
-    }
+  for (std::uint32_t at = take_cleared(rx, up_to); at != kNoSlot;) {
+    const StoredResponse& stored = stored_[at];
+    rx.word(rx.finished, stored.psn) |= PdcReceive::bit(stored.psn);
+    parts_.payloads.release(stored.data.buffer);
+    const std::uint32_t next = stored.next;
+    const std::uint32_t region = stored.region;
+    const std::uint32_t bytes = stored.data.length;
+    stored_.release(at);
+    if (region != kNoSlot) parts_.initiator.remainder_delivered(now, region, bytes);
     at = next;
   }
 }

@@ -136,8 +136,7 @@ void Pds::answer_ack_request(TimePs now, std::uint32_t index, const wire::UetCon
     refuse(UetNackCode::kPacketNotReceived);
     return;
   }
-  for (std::uint32_t at = rx.stored_head; at != kNoSlot; at = stored_[at].next) {
-    if (stored_[at].psn != psn) continue;
+  if (const std::uint32_t at = stored_of(rx, psn); at != kNoSlot) {
     if (stored_[at].data.length > 0) {
       refuse(UetNackCode::kAckWithData);
     } else {

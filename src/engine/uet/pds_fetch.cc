@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/initiator_fetch.h"
 #include "engine/uet/pds_next.h"
 #include "engine/uet/renew.h"
 
@@ -23,7 +24,32 @@ void Pds::fetch_wanted(TimePs now) {
   }
 }
 
-void Pds::fetch_ahead(TimePs now, std::uint32_t ccc) {
+[[gnu::always_inline]] inline std::uint32_t Pds::stage(TimePs now, std::uint32_t slot, std::uint32_t offset,
+                                                       std::uint32_t length) {
+  const std::uint32_t at = EngineParts::acquire(staged_, 1U << 20U);
+  StagedPacket& made = staged_[at];
+  renew(made);
+  made.message = slot;
+  made.offset = offset;
+  made.length = length;
+  made.ready_at = now;
+  made.failed =
+      !parts_.initiator.fetch(slot, at, offset, length, made.payload, made.pieces, made.whole_result);
+  return at;
+}
+
+[[gnu::always_inline]] inline std::uint32_t Pds::fetch_new(TimePs now, std::uint32_t index,
+                                                           std::uint32_t slot, std::uint32_t offset) {
+  const std::uint32_t left = parts_.outbound[slot].send_length - offset;
+  const std::uint32_t at = stage(now, slot, offset, std::min(parts_.config.payload_mtu, left));
+  Pdc& record = *pdcs_[index];
+  staged_[at].pdc = index;
+  record.fetched.push(staged_, at, &StagedPacket::next);
+  ++parts_.cms[record.ccc].fetched;
+  return at;
+}
+
+[[gnu::always_inline]] inline void Pds::fetch_ahead(TimePs now, std::uint32_t ccc) {
   // Choice: destinations with data share the room evenly, and the next packet of each PDC always has some, so
   // that one whose window is closed does not keep the others' payload out.
   CongestionContext& context = parts_.cms[ccc];
@@ -33,10 +59,7 @@ void Pds::fetch_ahead(TimePs now, std::uint32_t ccc) {
   const std::uint32_t first = context.pdcs.head;
   if (first == context.pdcs.tail) {
     // Most contexts have one PDC.
-    if (first == kNoSlot) return;
-    if (!next_is_begun(*pdcs_[first])) fetch_one_ahead(now, first);
-    while (context.fetched < share && fetch_one_ahead(now, first)) {
-    }
+    if (first != kNoSlot) fetch_alone_ahead(now, first, share);
     return;
   }
   for (std::uint32_t at = first; at != kNoSlot; at = pdcs_[at]->next_ready) {
@@ -54,7 +77,7 @@ void Pds::fetch_ahead(TimePs now, std::uint32_t ccc) {
 bool Pds::repetition_is_begun(const Pdc& record) const {
   const UetPsn psn = record.tx.resend.head;
   const SendEntry& entry = record.tx.at(psn);
-  return entry.length == 0 || !parts_.initiator.needs_fetch(parts_.outbound[entry.message]) ||
+  return entry.length == 0 || !parts_.outbound[entry.message].from_memory ||
          fetched_again(record, psn) != kNoSlot;
 }
 
@@ -66,7 +89,7 @@ bool Pds::fetch_repetition_ahead(TimePs now, std::uint32_t index) {
   const std::uint32_t most = std::min(tx.resend.count, parts_.config.fetch_ahead_packets);
   for (std::uint32_t i = 0; i < most; ++i) {
     const SendEntry& entry = tx.at(psn);
-    if (entry.length > 0 && parts_.initiator.needs_fetch(parts_.outbound[entry.message]) &&
+    if (entry.length > 0 && parts_.outbound[entry.message].from_memory &&
         fetched_again(record, psn) == kNoSlot) {
       fetch_again(now, index, psn);
       return true;
@@ -76,11 +99,29 @@ bool Pds::fetch_repetition_ahead(TimePs now, std::uint32_t index) {
   return false;
 }
 
+[[gnu::always_inline]] inline void Pds::fetch_alone_ahead(TimePs now, std::uint32_t index,
+                                                          std::uint32_t share) {
+  const Pdc& record = *pdcs_[index];
+  const CongestionContext& context = parts_.cms[record.ccc];
+  if (!record.tx.resend.empty()) [[unlikely]] {
+    if (!next_is_begun(record)) fetch_one_ahead(now, index);
+    while (context.fetched < share && fetch_one_ahead(now, index)) {
+    }
+    return;
+  }
+  std::uint32_t most = share - std::min(share, context.fetched);
+  if (most == 0 && !next_is_begun(record)) most = 1;
+  fetch_new_ahead(now, index, most);
+}
+
 bool Pds::fetch_one_ahead(TimePs now, std::uint32_t index) {
   // Repetitions leave first.
-  Pdc& record = *pdcs_[index];
-  if (!record.tx.resend.empty() && fetch_repetition_ahead(now, index)) return true;
-  // Then what follows the newest packet that is being fetched.
+  if (!pdcs_[index]->tx.resend.empty() && fetch_repetition_ahead(now, index)) return true;
+  return fetch_new_ahead(now, index, 1) == 1;
+}
+
+std::uint32_t Pds::fetch_new_ahead(TimePs now, std::uint32_t index, std::uint32_t most) {
+  const Pdc& record = *pdcs_[index];
   std::uint32_t slot = record.tx.message_head;
   std::uint32_t offset = 0;
   if (!record.fetched.empty()) {
@@ -90,27 +131,18 @@ bool Pds::fetch_one_ahead(TimePs now, std::uint32_t index) {
   } else if (slot != kNoSlot) {
     offset = parts_.outbound[slot].sent;
   }
-  while (slot != kNoSlot) {
+  std::uint32_t begun = 0;
+  while (begun < most && slot != kNoSlot) {
     const OutboundMessage& message = parts_.outbound[slot];
-    if (offset != message.send_length && parts_.initiator.needs_fetch(message)) {
-      fetch_new(now, index, slot, offset);
-      return true;
+    while (message.from_memory && offset != message.send_length) {
+      if (begun == most) return begun;
+      offset += staged_[fetch_new(now, index, slot, offset)].length;
+      ++begun;
     }
     slot = message.next;
     if (slot != kNoSlot) offset = parts_.outbound[slot].sent;
   }
-  return false;
-}
-
-[[gnu::always_inline]] inline std::uint32_t Pds::fetch_new(TimePs now, std::uint32_t index,
-                                                           std::uint32_t slot, std::uint32_t offset) {
-  const std::uint32_t left = parts_.outbound[slot].send_length - offset;
-  const std::uint32_t at = stage(now, slot, offset, std::min(parts_.config.payload_mtu, left));
-  Pdc& record = *pdcs_[index];
-  staged_[at].pdc = index;
-  record.fetched.push(staged_, at, &StagedPacket::next);
-  ++parts_.cms[record.ccc].fetched;
-  return at;
+  return begun;
 }
 
 std::uint32_t Pds::fetch_again(TimePs now, std::uint32_t index, UetPsn psn) {
@@ -120,19 +152,6 @@ std::uint32_t Pds::fetch_again(TimePs now, std::uint32_t index, UetPsn psn) {
   staged_[at].psn = psn;
   pdcs_[index]->fetched_again.push(staged_, at, &StagedPacket::next);
   ++parts_.cms[pdcs_[index]->ccc].fetched;
-  return at;
-}
-
-std::uint32_t Pds::stage(TimePs now, std::uint32_t slot, std::uint32_t offset, std::uint32_t length) {
-  const std::uint32_t at = EngineParts::acquire(staged_, 1U << 20U);
-  StagedPacket& made = staged_[at];
-  renew(made);
-  made.message = slot;
-  made.offset = offset;
-  made.length = length;
-  made.ready_at = now;
-  made.failed =
-      !parts_.initiator.fetch(now, slot, at, offset, length, made.payload, made.pieces, made.whole_result);
   return at;
 }
 
@@ -174,14 +193,14 @@ void Pds::drop_fetched(Pdc& record) {
   }
 }
 
-void Pds::data_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result) {
-  StagedPacket& staged = staged_[owner.object];
+void Pds::data_done(TimePs now, std::uint32_t at, std::uint64_t piece, const engine::AccessResult& result) {
+  StagedPacket& staged = staged_[at];
   --staged.pieces;
   staged.ready_at = now;
   if (staged.dropped) {
     if (staged.pieces > 0) return;
     parts_.payloads.release(staged.payload.buffer);
-    staged_.release(owner.object);
+    staged_.release(at);
     return;
   }
   if (result.status != engine::AccessStatus::kDone) {
@@ -193,9 +212,8 @@ void Pds::data_done(TimePs now, const PendingAccess& owner, const engine::Access
     parts_.payloads.retain(result.data.buffer);
     return;
   }
-  // One of several pieces: `detail` is where it begins in the packet.
-  std::byte* at = parts_.payloads.data(staged.payload.buffer) + owner.detail;
-  wire::fill(result.data, {at, result.data.length});
+  std::byte* begin = parts_.payloads.data(staged.payload.buffer) + piece;
+  wire::fill(result.data, {begin, result.data.length});
 }
 
 std::uint32_t Pds::fetched_next(TimePs now, std::uint32_t index) {
@@ -221,7 +239,7 @@ bool Pds::take_payload(TimePs now, Leaving& leaving) {
   const OutboundMessage& message = parts_.outbound[slot];
   const std::uint32_t length = leaving.window_bytes - message.overhead;
   if (length == 0) return true;
-  if (!parts_.initiator.needs_fetch(message)) {
+  if (!message.from_memory) {
     leaving.payload =
         parts_.initiator.payload_at_hand(slot, again ? tx.at(tx.resend.head).offset : message.sent, length);
     return true;
@@ -301,7 +319,7 @@ bool Pds::transmit_unsequenced(TimePs now, wire::TrafficClassMask allowed, wire:
     out.payload = staged.payload;
   }
   parts_.rudi.emit(now, staged.psn, staged.failed, out);
-  finish(out, wire::TrafficClass::kData, out.destination, out.entropy);
+  finish(out, wire::TrafficClass::kData, out.destination, out.entropy, wire::uet_header_bytes(out.uet));
   staged_.release(slot);
   return true;
 }

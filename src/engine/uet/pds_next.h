@@ -34,7 +34,26 @@ namespace wharf::uet {
   if (!tx.resend.empty()) [[unlikely]]
     return repetition_is_begun(record);
   return !record.fetched.empty() || tx.message_head == kNoSlot ||
-         !parts_.initiator.needs_fetch(parts_.outbound[tx.message_head]);
+         !parts_.outbound[tx.message_head].from_memory;
+}
+
+[[gnu::always_inline]] inline bool Pds::take_fetched(Leaving& leaving) {
+  Pdc& record = *leaving.record;
+  const PdcSend& tx = record.tx;
+  if (!tx.resend.empty() || record.fetched.empty()) return false;
+  const std::uint32_t at = record.fetched.head;
+  const StagedPacket& staged = staged_[at];
+  if (staged.pieces > 0 || staged.message != tx.message_head ||
+      staged.offset != parts_.outbound[tx.message_head].sent) {
+    return false;
+  }
+  leaving.payload = staged.payload;
+  leaving.failed = staged.failed;
+  leaving.ready_at = staged.ready_at;
+  record.fetched.pop(staged_, &StagedPacket::next);
+  staged_.release(at);
+  --leaving.context->fetched;
+  return true;
 }
 
 [[gnu::always_inline]] inline void Pds::want_fetch(const Pdc& record, CongestionContext& context) {
@@ -47,6 +66,21 @@ namespace wharf::uet {
   }
   context.fetch_wanted = true;
   fetch_wanted_.push(parts_.cms, record.ccc, &CongestionContext::next_fetch);
+}
+
+[[gnu::always_inline]] inline void Pds::finish(wire::Packet& out, wire::TrafficClass traffic_class,
+                                               wire::HostAddress peer, std::uint16_t entropy,
+                                               std::uint32_t header_bytes) {
+  out.traffic_class = traffic_class;
+  out.source = parts_.host;
+  out.destination = peer;
+  out.entropy = entropy;
+  out.mark = wire::CongestionMark::kCapable;
+  out.uet.encapsulation = parts_.config.encapsulation;
+  out.uet.protection = parts_.config.protection;
+  out.header_bytes = parts_.config.nominal_header_bytes != 0 ? parts_.config.nominal_header_bytes
+                                                             : frame_overhead_ + header_bytes;
+  ++parts_.counters.packets_sent;
 }
 
 }  // namespace wharf::uet

@@ -358,8 +358,7 @@ void Pds::answer_duplicate(TimePs now, std::uint32_t index, const wire::Packet& 
   // base; it is no news itself.
   const std::uint8_t flags = echoed(packet);
   const bool on_trigger = (flags & wire::kUetMarked) != 0;
-  for (std::uint32_t at = rx.stored_head; at != kNoSlot; at = stored_[at].next) {
-    if (stored_[at].psn != psn) continue;
+  if (const std::uint32_t at = stored_of(rx, psn); at != kNoSlot) {
     acknowledge(index, psn, flags, on_trigger, packet.entropy, now, stored_[at].form, stored_[at].response,
                 stored_[at].data);
     return;
@@ -389,10 +388,8 @@ bool Pds::nothing_else_helps(const PdcReceive& rx, UetPsn psn) const {
   // [UE 1.0 3.5.11] CLEAR_PSN stops below the first PSN without an answer. If that is this one, the responses
   // stored above it are kept until it has been taken: refusing it for their sake would be for ever.
   if (psn != rx.expected || rx.in_execution > 0) return false;
-  for (std::uint32_t at = rx.stored_head; at != kNoSlot; at = stored_[at].next) {
-    if (wire::uet_psn_before(stored_[at].psn, psn)) return false;
-  }
-  return true;
+  const auto is_below = [psn](const StoredResponse& stored) { return wire::uet_psn_before(stored.psn, psn); };
+  return find_stored(rx, is_below) == kNoSlot;
 }
 
 void Pds::receive_request(TimePs now, const wire::Packet& packet) {
@@ -424,7 +421,14 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
                                      ? config.window_overhead_bytes
                                      : window_overhead_ + wire::uet_header_bytes(packet.uet);
   const std::uint32_t bytes = overhead + packet.payload.length;
-  mark_received(rx, psn);
+  if (psn == rx.expected && psn == rx.highest + 1 && !wire::uet_psn_before(psn, rx.sack_track)) [[likely]] {
+    rx.word(rx.received, psn) |= PdcReceive::bit(psn);
+    ++rx.ahead;
+    rx.highest = psn;
+    ++rx.expected;
+  } else {
+    mark_received(rx, psn);
+  }
   ++rx.in_execution;
   rx.bytes += bytes;
   const std::uint32_t counted = config.window_overhead_bytes != 0 ? bytes : packet.payload.length;

@@ -82,6 +82,7 @@ void Pds::rebase(TimePs now, std::uint32_t index, UetPsn start) {
   tx.cumulative += distance;
   tx.resend = {};
   tx.timers = {};
+  record.sacked = tx.una;
   for (std::uint32_t i = 0; i < count; ++i) {
     tx.at(tx.una + i) = entries[i];
     if (entries[i].state == EntryState::kQueued) tx.append(tx.resend, tx.una + i);
@@ -165,49 +166,20 @@ void Pds::take_refusal(TimePs now, std::uint32_t index, const wire::Packet& pack
   }
   const bool current = entry.state == EntryState::kSent && (again ? entry.sends > 1 : entry.sends == 1) &&
                        may_be_newest(now, record, entry);
-  switch (nack.code) {
-    case UetNackCode::kTrimmed:
-    case UetNackCode::kTrimmedLastHop:
-      take_trimmed(now, index, packet, current, known_copy);
-      return;
-    case UetNackCode::kReceiverInferredLoss:
-    case UetNackCode::kTrimmedAck:
-      if (current) queue_resend(now, index, nack.psn, LossCause::kGap, kNever);
-      return;
-    case UetNackCode::kRodOutOfOrder:
-      go_back(now, index, nack, again);
-      return;
-    case UetNackCode::kNewStartPsn:
-      rebase(now, index, nack.payload);
-      return;
-    case UetNackCode::kPsnOutOfWindow:
-    case UetNackCode::kNoPdc:
-    case UetNackCode::kNoCcc:
-    case UetNackCode::kNoBitmap:
-    case UetNackCode::kNoPacketBuffer:
-    case UetNackCode::kNoGuaranteedDelivery:
-    case UetNackCode::kNoMessage:
-    case UetNackCode::kNoResource:
-    case UetNackCode::kExperimentalNormal:
-      if (current) wait_for_room(now, index, nack.psn);
-      return;
-    case UetNackCode::kPacketNotReceived:
-    case UetNackCode::kAckWithData:
-    case UetNackCode::kExperimentalError:
-      send_request_again(now, index, nack);
-      return;
-    case UetNackCode::kSesProcessing:
-      return;  // [UE 1.0 3.5.12] Choice: the RTO decides.
-    case UetNackCode::kInvalidDpdcid:
-    case UetNackCode::kPdcHeaderMismatch:
-    case UetNackCode::kClosing:
-    case UetNackCode::kClosingInError:
-    case UetNackCode::kResponseUnavailable:
-    case UetNackCode::kInvalidSyn:
-    case UetNackCode::kPdcModeMismatch:
-    case UetNackCode::kUnexpectedEvent:
-    case UetNackCode::kExperimentalFatal:
-      return;  // take_fatal()
+  if (nack.code == UetNackCode::kTrimmed || nack.code == UetNackCode::kTrimmedLastHop) {
+    take_trimmed(now, index, packet, current, known_copy);
+  } else if (nack.code == UetNackCode::kReceiverInferredLoss || nack.code == UetNackCode::kTrimmedAck) {
+    if (current) queue_resend(now, index, nack.psn, LossCause::kGap, kNever);
+  } else if (nack.code == UetNackCode::kRodOutOfOrder) {
+    go_back(now, index, nack, again);
+  } else if (nack.code == UetNackCode::kNewStartPsn) {
+    rebase(now, index, nack.payload);
+  } else if (nack.code == UetNackCode::kSesProcessing) {
+    // [UE 1.0 3.5.12] Choice: the RTO decides.
+  } else if (wire::uet_nack_class(nack.code) == wire::UetNackClass::kError) {
+    send_request_again(now, index, nack);
+  } else if (current) {
+    wait_for_room(now, index, nack.psn);
   }
 }
 

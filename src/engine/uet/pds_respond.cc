@@ -103,9 +103,18 @@ void Pds::store_response(TimePs now, std::uint32_t index, const StoredResponse& 
   Pdc& record = *pdcs_[index];
   const std::uint32_t at = EngineParts::acquire(stored_, 1U << 24U);
   stored_[at] = response;
-  stored_[at].next = record.rx.stored_head;
-  record.rx.stored_head = at;
-  ++record.rx.stored_count;
+  PdcReceive& rx = record.rx;
+  if (rx.stored_count == 0) {
+    stored_[at].next = at;
+    rx.stored_in_order = true;
+  } else {
+    StoredResponse& newest = stored_[rx.stored_tail];
+    stored_[at].next = newest.next;
+    newest.next = at;
+    if (!wire::uet_psn_after(response.psn, newest.psn)) rx.stored_in_order = false;
+  }
+  rx.stored_tail = at;
+  ++rx.stored_count;
   if (record.ask_clear_at != kNever) return;
   record.ask_clear_at = now + parts_.config.clear_time * 2;
   record.clear_requests = 0;

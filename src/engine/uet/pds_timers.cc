@@ -234,10 +234,11 @@ void Pds::expire_receiver(TimePs now, std::uint32_t index) {
       if (forever || record.clear_requests < config.max_rto_retries) {
         ++record.clear_requests;
         ++parts_.counters.clear_requests_sent;
-        UetPsn last = parts_.pds.stored_[record.rx.stored_head].psn;
-        for (std::uint32_t at = record.rx.stored_head; at != kNoSlot; at = stored_[at].next) {
-          if (wire::uet_psn_after(stored_[at].psn, last)) last = stored_[at].psn;
-        }
+        UetPsn last = stored_[record.rx.stored_tail].psn;
+        find_stored(record.rx, [&last](const StoredResponse& stored) {
+          if (wire::uet_psn_after(stored.psn, last)) last = stored.psn;
+          return false;
+        });
         send_control(index, wire::UetControlType::kClearRequest, 0, last);
         record.ask_clear_at = now + config.clear_time * 2;
       }

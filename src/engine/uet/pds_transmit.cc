@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/initiator_build.h"
 #include "engine/uet/packet_size.h"
 #include "engine/uet/pds_next.h"
 #include "engine/uet/renew.h"
@@ -44,7 +45,8 @@ void Pds::enqueue(TimePs now, std::uint32_t index, std::uint32_t slot) {
   const bool behind_others = tx.message_tail != kNoSlot;
   (behind_others ? parts_.outbound[tx.message_tail].next : tx.message_head) = slot;
   tx.message_tail = slot;
-  fetches_ = fetches_ || parts_.initiator.needs_fetch(message);
+  message.from_memory = Initiator::reads_memory(message);
+  fetches_ = fetches_ || message.from_memory;
   record.last_activity = now;
   CongestionContext& context = parts_.cms[record.ccc];
   parts_.initiator.add_to_backlog(context, message);
@@ -129,7 +131,7 @@ UetPsn Pds::take_repetition(Pdc& record, CongestionContext& context, std::uint32
   return psn;
 }
 
-void Pds::depart(TimePs now, const Leaving& leaving, wire::Packet& out) {
+[[gnu::always_inline]] inline void Pds::depart_here(TimePs now, const Leaving& leaving, wire::Packet& out) {
   const std::uint32_t index = leaving.pdc;
   Pdc& record = *leaving.record;
   PdcSend& tx = record.tx;
@@ -164,6 +166,8 @@ void Pds::depart(TimePs now, const Leaving& leaving, wire::Packet& out) {
   emit(now, psn, entry, request, leaving, out);
 }
 
+void Pds::depart(TimePs now, const Leaving& leaving, wire::Packet& out) { depart_here(now, leaving, out); }
+
 bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
   if (!staged_order_.empty() && transmit_unsequenced(now, allowed, out)) return true;
   for (;;) {
@@ -190,25 +194,10 @@ bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet
     }
     if ((allowed & wire::mask_of(data_class(!record.tx.resend.empty()))) == 0) return false;
     // Who waits for memory holds up nobody else.
-    if (!take_payload(now, leaving)) return transmit_fetched(now, allowed, out);
-    depart(now, leaving, out);
+    if (!take_fetched(leaving) && !take_payload(now, leaving)) return transmit_fetched(now, allowed, out);
+    depart_here(now, leaving, out);
     return true;
   }
-}
-
-void Pds::finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::HostAddress peer,
-                 std::uint16_t entropy) {
-  out.traffic_class = traffic_class;
-  out.source = parts_.host;
-  out.destination = peer;
-  out.entropy = entropy;
-  out.mark = wire::CongestionMark::kCapable;
-  out.uet.encapsulation = parts_.config.encapsulation;
-  out.uet.protection = parts_.config.protection;
-  out.header_bytes = parts_.config.nominal_header_bytes != 0
-                         ? parts_.config.nominal_header_bytes
-                         : frame_overhead_ + wire::uet_header_bytes(out.uet);
-  ++parts_.counters.packets_sent;
 }
 
 [[gnu::always_inline]] inline void Pds::emit(TimePs now, UetPsn psn, SendEntry& entry,
@@ -269,7 +258,11 @@ void Pds::finish(wire::Packet& out, wire::TrafficClass traffic_class, wire::Host
     arm(leaving.pdc, record.tail_at);
   }
   const bool apart = again && !config.retransmit_as_data;
-  finish(out, apart ? wire::TrafficClass::kRetransmission : wire::TrafficClass::kData, record.peer, entropy);
+  const std::uint32_t headers =
+      message.terminating ? wire::uet_header_bytes(out.uet)
+                          : (credits ? wire::kUetCcRequestBytes : wire::kUetRequestBytes) + message.ses_bytes;
+  finish(out, apart ? wire::TrafficClass::kRetransmission : wire::TrafficClass::kData, record.peer, entropy,
+         headers);
 }
 
 Pds::ControlJob& Pds::push(Ring<ControlJob>& jobs) {
@@ -352,7 +345,7 @@ bool Pds::transmit_control(TimePs now, Ring<ControlJob>& jobs, wire::Packet& out
       out.uet.prologue.flags = job.flags;
       ++parts_.counters.control_packets_sent;
     }
-    finish(out, traffic_class, job.peer, job.entropy);
+    finish(out, traffic_class, job.peer, job.entropy, wire::uet_header_bytes(out.uet));
     // The reference that the job held goes with the packet.
     jobs.pop_front();
     return true;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/pds_next.h"
 
 namespace wharf::uet {
 
@@ -15,7 +16,9 @@ using wire::UetPdsType;
 
 void Rudi::start(TimePs now, std::uint32_t slot) {
   messages_.push(parts_.outbound, slot, &OutboundMessage::next);
-  parts_.outbound[slot].queued = true;
+  OutboundMessage& message = parts_.outbound[slot];
+  message.queued = true;
+  message.from_memory = Initiator::reads_memory(message);
   settle(now);
 }
 
@@ -90,8 +93,9 @@ void Rudi::emit(TimePs now, std::uint32_t packet, bool failed, wire::Packet& out
     }
   }
   const bool reading = message.send_length == 0 && message.length > 0;
-  parts_.initiator.build(parts_.outbound[made.message], made.message, reading ? 0 : made.offset,
-                         reading ? 0 : made.length, failed, out);
+  parts_.outbound[made.message].first_sent = true;
+  parts_.initiator.build_any(parts_.outbound[made.message], made.message, reading ? 0 : made.offset,
+                             reading ? 0 : made.length, failed, out);
   if (reading) {
     // [UE 1.0 3.5, RUDI] Every packet is a request of its own.
     wire::UetSesRequest& ses = out.uet.ses;
@@ -258,7 +262,8 @@ bool Rudi::transmit(TimePs, wire::TrafficClassMask allowed, wire::Packet& out) {
     ++parts_.counters.acknowledgements_sent;
   }
   out.uet.prologue.flags = answer.flags;
-  parts_.pds.finish(out, wire::TrafficClass::kAcknowledgement, answer.peer, answer.entropy);
+  parts_.pds.finish(out, wire::TrafficClass::kAcknowledgement, answer.peer, answer.entropy,
+                    wire::uet_header_bytes(out.uet));
   answers_.pop_front();
   return true;
 }

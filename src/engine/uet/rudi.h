@@ -35,6 +35,7 @@ class Rudi {
   void respond(TimePs now, std::uint32_t inbound, wire::UetNextHeader form,
                const wire::UetSesResponse& response, const wire::Payload& data);
   bool transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  bool has_answers() const { return !answers_.empty(); }
   /// Whether staged packet `packet` in its `sends`-th copy is still wanted.
   bool wanted(std::uint32_t packet, std::uint8_t sends) const;
   /// Writes headers of a staged packet; the payload is `out`'s already. Gives destination and entropy.

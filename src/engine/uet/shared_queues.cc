@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/uet/completion_writing.h"
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/uet_engine.h"
 

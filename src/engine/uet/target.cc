@@ -32,68 +32,6 @@ void Target::answer(TimePs now, std::uint32_t index, UetReturnCode code, std::ui
   parts_.pds.respond(now, index, wire::UetNextHeader::kResponse, response, {});
 }
 
-std::optional<UetNackCode> Target::deliver(TimePs now, std::uint32_t index, const wire::Packet& packet) {
-  InboundPacket& inbound = parts_.inbound[index];
-  const wire::UetNextHeader form = packet.uet.prologue.next;
-  if (!wire::is_uet_request_form(form)) {
-    // Nothing to execute: PDS alone acknowledges.
-    ++parts_.counters.dropped_type;
-    parts_.pds.respond(now, index, wire::UetNextHeader::kNone, {}, {});
-    return std::nullopt;
-  }
-  const wire::UetSesRequest& request = packet.uet.ses;
-  inbound.job_id = request.job_id;
-  inbound.message_id = request.message_id;
-  inbound.resource_index = request.resource_index;
-  inbound.ri_generation = request.ri_generation;
-  inbound.opcode = request.opcode;
-  inbound.request_length = request.request_length;
-  inbound.small_form = form != wire::UetNextHeader::kRequestStandard;
-  if (request.opcode == UetOpcode::kWrite && !request.initiator_error()) return write(now, index, packet);
-  if (request.initiator_error()) {
-    // [UE 1.0 3.4] IE delivers nothing.
-    end_message_in_error(now, index, packet);
-    return std::nullopt;
-  }
-  switch (request.opcode) {
-    case UetOpcode::kNoOp:
-      answer(now, index, UetReturnCode::kOk, inbound.request_length);
-      return std::nullopt;
-    case UetOpcode::kWrite:
-      return write(now, index, packet);
-    case UetOpcode::kRead:
-      return read(now, index, packet);
-    case UetOpcode::kAtomic:
-    case UetOpcode::kFetchingAtomic:
-      return atomic(now, index, packet);
-    case UetOpcode::kSend:
-    case UetOpcode::kTaggedSend:
-    case UetOpcode::kRendezvousSend:
-    case UetOpcode::kRendezvousTaggedSend:
-    case UetOpcode::kDeferrableSend:
-    case UetOpcode::kDeferrableTaggedSend:
-    case UetOpcode::kTaggedSendAtomic:
-    case UetOpcode::kTaggedSendFetchAtomic:
-      if (inbound.pdc == kNoSlot) break;  // RUDI carries RMA only.
-      return two_sided(now, index, packet);
-    case UetOpcode::kDeferrableReadyToRestart: {
-      const UetReturnCode code =
-          parts_.initiator.restart(now, inbound.source, static_cast<std::uint32_t>(request.memory_key >> 32U),
-                                   static_cast<std::uint32_t>(request.memory_key), request.buffer_offset);
-      answer(now, index, code, parts_.inbound[index].request_length);
-      return std::nullopt;
-    }
-    case UetOpcode::kMessageError:
-      end_message_in_error(now, index, packet);
-      return std::nullopt;
-    case UetOpcode::kDatagramSend:
-    case UetOpcode::kExtended:
-      break;
-  }
-  answer(now, index, UetReturnCode::kUnsupportedOperation, 0);
-  return std::nullopt;
-}
-
 void Target::end_message_in_error(TimePs now, std::uint32_t index, const wire::Packet& packet) {
   InboundPacket& inbound = parts_.inbound[index];
   const bool ends = packet.uet.ses.opcode == UetOpcode::kMessageError;
@@ -151,7 +89,8 @@ void Target::end_message_in_error(TimePs now, std::uint32_t index, const wire::P
   return UetReturnCode::kOk;
 }
 
-std::optional<UetNackCode> Target::write(TimePs now, std::uint32_t index, const wire::Packet& packet) {
+[[gnu::always_inline]] inline std::optional<UetNackCode> Target::write(TimePs now, std::uint32_t index,
+                                                                       const wire::Packet& packet) {
   InboundPacket& inbound = parts_.inbound[index];
   const wire::UetSesRequest& request = packet.uet.ses;
   std::uint32_t region = kNoSlot;
@@ -189,6 +128,74 @@ std::optional<UetNackCode> Target::write(TimePs now, std::uint32_t index, const 
   return std::nullopt;
 }
 
+std::optional<UetNackCode> Target::deliver(TimePs now, std::uint32_t index, const wire::Packet& packet) {
+  InboundPacket& inbound = parts_.inbound[index];
+  const wire::UetNextHeader form = packet.uet.prologue.next;
+  if (!wire::is_uet_request_form(form)) {
+    // Nothing to execute: PDS alone acknowledges.
+    ++parts_.counters.dropped_type;
+    parts_.pds.respond(now, index, wire::UetNextHeader::kNone, {}, {});
+    return std::nullopt;
+  }
+  const wire::UetSesRequest& request = packet.uet.ses;
+  inbound.job_id = request.job_id;
+  inbound.message_id = request.message_id;
+  inbound.resource_index = request.resource_index;
+  inbound.ri_generation = request.ri_generation;
+  inbound.opcode = request.opcode;
+  inbound.request_length = request.request_length;
+  inbound.small_form = form != wire::UetNextHeader::kRequestStandard;
+  if (request.initiator_error()) [[unlikely]] {
+    // [UE 1.0 3.4] IE delivers nothing.
+    end_message_in_error(now, index, packet);
+    return std::nullopt;
+  }
+  if (request.opcode == UetOpcode::kWrite) return write(now, index, packet);
+  return deliver_other(now, index, packet);
+}
+
+std::optional<UetNackCode> Target::deliver_other(TimePs now, std::uint32_t index,
+                                                 const wire::Packet& packet) {
+  const InboundPacket& inbound = parts_.inbound[index];
+  const wire::UetSesRequest& request = packet.uet.ses;
+  switch (request.opcode) {
+    case UetOpcode::kNoOp:
+      answer(now, index, UetReturnCode::kOk, inbound.request_length);
+      return std::nullopt;
+    case UetOpcode::kRead:
+      return read(now, index, packet);
+    case UetOpcode::kAtomic:
+    case UetOpcode::kFetchingAtomic:
+      return atomic(now, index, packet);
+    case UetOpcode::kSend:
+    case UetOpcode::kTaggedSend:
+    case UetOpcode::kRendezvousSend:
+    case UetOpcode::kRendezvousTaggedSend:
+    case UetOpcode::kDeferrableSend:
+    case UetOpcode::kDeferrableTaggedSend:
+    case UetOpcode::kTaggedSendAtomic:
+    case UetOpcode::kTaggedSendFetchAtomic:
+      if (inbound.pdc == kNoSlot) break;  // RUDI carries RMA only.
+      return two_sided(now, index, packet);
+    case UetOpcode::kDeferrableReadyToRestart: {
+      const UetReturnCode code =
+          parts_.initiator.restart(now, inbound.source, static_cast<std::uint32_t>(request.memory_key >> 32U),
+                                   static_cast<std::uint32_t>(request.memory_key), request.buffer_offset);
+      answer(now, index, code, parts_.inbound[index].request_length);
+      return std::nullopt;
+    }
+    case UetOpcode::kMessageError:
+      end_message_in_error(now, index, packet);
+      return std::nullopt;
+    case UetOpcode::kWrite:
+    case UetOpcode::kDatagramSend:
+    case UetOpcode::kExtended:
+      break;
+  }
+  answer(now, index, UetReturnCode::kUnsupportedOperation, 0);
+  return std::nullopt;
+}
+
 bool Target::record_write(InboundPacket& inbound, const wire::Packet& packet, UetReturnCode& code) {
   const wire::UetSesRequest& request = packet.uet.ses;
   const bool whole = request.first() && request.last();
@@ -212,18 +219,20 @@ bool Target::record_write(InboundPacket& inbound, const wire::Packet& packet, Ue
   return true;
 }
 
-void Target::access_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result) {
-  InboundPacket& inbound = parts_.inbound[owner.object];
-  if (result.status == engine::AccessStatus::kFault) inbound.result = UetReturnCode::kNoTranslation;
-  if (result.status == engine::AccessStatus::kPoison) inbound.result = UetReturnCode::kHostPoisoned;
+void Target::access_done(TimePs now, std::uint32_t index, engine::AccessStatus status) {
+  InboundPacket& inbound = parts_.inbound[index];
+  if (status == engine::AccessStatus::kFault) inbound.result = UetReturnCode::kNoTranslation;
+  if (status == engine::AccessStatus::kPoison) inbound.result = UetReturnCode::kHostPoisoned;
   if (--inbound.accesses > 0) return;
   if (inbound.returned_data) {
     parts_.initiator.returned_data_done(
-        now, owner.object,
+        now, index,
         inbound.result == UetReturnCode::kOk ? engine::AccessStatus::kDone : engine::AccessStatus::kFault);
-    return;
+  } else if (inbound.message == kNoSlot && inbound.result == UetReturnCode::kOk && inbound.pdc != kNoSlot) {
+    parts_.pds.respond_default(now, index);
+  } else {
+    finish_packet(now, index);
   }
-  finish_packet(now, owner.object);
 }
 
 void Target::finish_packet(TimePs now, std::uint32_t index) {
@@ -322,8 +331,9 @@ std::optional<UetNackCode> Target::read_in_packets(TimePs now, std::uint32_t ind
   message.answered_message_id = request.message_id;
   message.answered_psn = inbound.psn;
   message.operation = packet.operation;
-  message.overhead = static_cast<std::uint16_t>(
-      window_overhead(parts_.config, wire::kUetRequestBytes + wire::uet_ses_bytes(message.form)));
+  message.ses_bytes = static_cast<std::uint16_t>(wire::uet_ses_bytes(message.form));
+  message.overhead =
+      static_cast<std::uint16_t>(window_overhead(parts_.config, wire::kUetRequestBytes + message.ses_bytes));
   const std::uint32_t pdc = inbound.pdc;
   wire::UetSesResponse response;
   response.opcode = wire::UetResponseOpcode::kNoResponse;

@@ -29,7 +29,8 @@ class Target {
   /// A datagram: delivered or forgotten.
   void deliver_datagram(TimePs now, const wire::Packet& packet);
 
-  void access_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
+  /// Memory has answered an access for `inbound`.
+  void access_done(TimePs now, std::uint32_t inbound, engine::AccessStatus status);
   void read_done(TimePs now, const PendingAccess& owner, const engine::AccessResult& result);
   void held_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status);
   /// The atomic unit has finished for `inbound`.
@@ -60,6 +61,9 @@ class Target {
   /// leave the current generation of the endpoint in `inbound`.
   wire::UetReturnCode find_region(InboundPacket& inbound, const wire::Packet& packet, std::uint32_t& region,
                                   std::uint64_t& address) const;
+  /// Everything but writes.
+  std::optional<wire::UetNackCode> deliver_other(TimePs now, std::uint32_t inbound,
+                                                 const wire::Packet& packet);
   std::optional<wire::UetNackCode> write(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
   /// Notes a packet of a write that needs a record; may change `code`. False: there is no room for one.
   bool record_write(InboundPacket& inbound, const wire::Packet& packet, wire::UetReturnCode& code);

@@ -3,6 +3,7 @@
 // their PDC fails. [UE 1.0 3.4]
 #include <fmt/format.h>
 
+#include "engine/uet/completion_writing.h"
 #include "engine/uet/engine_parts.h"
 
 namespace wharf::uet {
@@ -59,6 +60,7 @@ std::uint32_t Target::make_message(const InboundPacket& inbound, const wire::Pac
   message.request_length = packet.uet.ses.request_length;
   message.message_id = packet.uet.ses.message_id;
   message.next = rx.messages;
+  if (rx.messages != kNoSlot) parts_.inbound_messages[rx.messages].previous = at;
   rx.messages = at;
   return at;
 }
@@ -67,13 +69,9 @@ void Target::leave_pdc(std::uint32_t at) {
   InboundMessage& message = parts_.inbound_messages[at];
   if (message.pdc == kNoSlot) return;
   PdcReceive& rx = parts_.pds.pdc(message.pdc).rx;
-  if (rx.messages == at) {
-    rx.messages = message.next;
-  } else {
-    std::uint32_t previous = rx.messages;
-    while (parts_.inbound_messages[previous].next != at) previous = parts_.inbound_messages[previous].next;
-    parts_.inbound_messages[previous].next = message.next;
-  }
+  const std::uint32_t previous = message.previous;
+  (previous == kNoSlot ? rx.messages : parts_.inbound_messages[previous].next) = message.next;
+  if (message.next != kNoSlot) parts_.inbound_messages[message.next].previous = previous;
   message.pdc = kNoSlot;
 }
 

@@ -157,24 +157,26 @@ void UetEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
 void UetEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer) {
   EngineParts& parts = *parts_;
   if (!parts.accesses.is_pending(access)) return;
-  const PendingAccess owner = parts.accesses.take(access);
+  const PendingAccess& taken = parts.accesses.take(access);
+  if (taken.owner == AccessOwner::kCompletion) {
+    parts.endpoints.completion_done(taken.object, taken.detail, answer.status);
+    return;
+  }
   // Data of another length than was asked for is a failure (engine/contract.h).
   static constexpr engine::AccessResult kFaulted{.status = engine::AccessStatus::kFault, .data = {}};
   const bool whole =
-      owner.asked == 0 || answer.status != engine::AccessStatus::kDone || answer.data.length == owner.asked;
+      taken.asked == 0 || answer.status != engine::AccessStatus::kDone || answer.data.length == taken.asked;
   const engine::AccessResult& result = whole ? answer : kFaulted;
-  if (owner.owner == AccessOwner::kCompletion) {
-    parts.endpoints.completion_done(owner.object, owner.detail, result.status);
-    return;
-  }
-  if (owner.owner == AccessOwner::kPacketData) {
-    parts.pds.data_done(now, owner, result);
-  } else if (owner.owner == AccessOwner::kInbound) {
-    parts.target.access_done(now, owner, result);
+  const wire::BufferId buffer = taken.buffer;
+  if (taken.owner == AccessOwner::kPacketData) {
+    parts.pds.data_done(now, taken.object, taken.detail, result);
+  } else if (taken.owner == AccessOwner::kInbound) {
+    parts.target.access_done(now, taken.object, result.status);
   } else {
+    const PendingAccess owner = taken;
     parts.access_done(now, owner, result);
   }
-  parts.payloads.release(owner.buffer);
+  parts.payloads.release(buffer);
   parts.initiator.settle(now);
   parts.pds.settle(now);
 }
@@ -191,9 +193,11 @@ void UetEngine::expire(TimePs now) {
 bool UetEngine::next_access(engine::Access& out) { return parts_->accesses.next(out); }
 
 bool UetEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allowed, wire::Packet& out) {
-  if (parts_->rudi.transmit(now, allowed, out)) return true;
-  if (!parts_->pds.transmit(now, allowed, out)) return false;
-  parts_->pds.settle(now);
+  EngineParts& parts = *parts_;
+  if (parts.rudi.has_answers() && parts.rudi.transmit(now, allowed, out)) [[unlikely]]
+    return true;
+  if (!parts.pds.transmit(now, allowed, out)) return false;
+  parts.pds.settle(now);
   return true;
 }
 

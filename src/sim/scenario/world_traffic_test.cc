@@ -81,7 +81,8 @@ TEST(WorldTraffic, WhatCannotBeIsRefusedByItsKey) {
   EXPECT_THAT(refusal({"hosts.clients=15"}), HasSubstr("expected some that make traffic alone: hosts.clients "
                                                        "from 1 to 14"));
   EXPECT_THAT(refusal({"traffic.ranks=13"}), HasSubstr("traffic.ranks: found 13, expected 2 to 12"));
-  EXPECT_THAT(refusal({"traffic.placement=15,0", "traffic.ranks=2"}), HasSubstr("starts at a host that runs programs"));
+  EXPECT_THAT(refusal({"traffic.placement=15,0", "traffic.ranks=2"}),
+              HasSubstr("starts at a host that runs programs"));
 }
 
 }  // namespace
