@@ -132,9 +132,9 @@ struct NicConfig {
   /// Packets behind the transmit pipeline wait for a link that is behind, up to so many bytes. Beyond, the
   /// pipeline is held back. Choice: what a link of 400 Gb/s carries while memory behind PCIe is read.
   std::uint32_t port_buffer = 16'384;
-  std::uint32_t inline_limit = 64;         ///< BlueFlame: bytes of payload inside the entry.
-  TimePs order_gate{};                     ///< Serialisation of each work request of a queue.
-  bool cut_through = true;  ///< The link transmits while flits still stream out of the pipeline.
+  std::uint32_t inline_limit = 64;  ///< BlueFlame: bytes of payload inside the entry.
+  TimePs order_gate{};              ///< Serialisation of each work request of a queue.
+  bool cut_through = true;          ///< The link transmits while flits still stream out of the pipeline.
   ChargeRule charged_bytes = ChargeRule::kPacket;
   std::uint32_t nominal_request_bytes = 64;  ///< kPayload: charge of a request without payload.
   std::uint32_t nominal_response_bytes = 8;  ///< kPayload: charge of a response without payload.
