@@ -3,7 +3,7 @@
 // on a few hosts, to learn what an operation takes and how fast this machine is.
 #include <fmt/format.h>
 
-#include <chrono>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -16,13 +16,13 @@
 namespace wharf::cli {
 namespace {
 
-/// Runs `sample`; the caller of a simulation has the clock.
+/// Runs `sample`; the caller of a simulation has the clock. Processor time: others may use the machine, too.
 Result<sim::SampleRun> timed_run(const sim::Scenario& sample) {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   const auto report = sim::run_scenario(sample, {});
   if (!report) return report.error();
-  const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
-  return sim::sample_run_of(*report, taken.count());
+  const auto taken = static_cast<double>(std::clock() - begin) * (1e9 / CLOCKS_PER_SEC);
+  return sim::sample_run_of(*report, taken);
 }
 
 struct Sample {
@@ -38,7 +38,7 @@ Result<Sample> measure_sample(const sim::Scenario& scenario) {
   const sim::Scenario more = sim::sample_of(scenario, sim::second_sample_operations(scenario, *first));
   const auto second = timed_run(more);
   if (!second) return second.error();
-  return Sample{sim::cost_of(more, *first, *second), second->operations};
+  return Sample{sim::cost_of(scenario, more, *first, *second), second->operations};
 }
 
 class CheckCommand : public Command {

@@ -106,6 +106,13 @@ double mean_hops(const PlannedWorld& plan) {
   return sum / pairs;
 }
 
+/// Operations that each client is asked for: the most there can be with a duration alone, and with a trace.
+std::uint64_t operations_asked(const Scenario& scenario) {
+  const workload::LoopConfig& loop = workload::loop_config(scenario.config.workload);
+  const bool counted = scenario.config.program != ProgramKind::kReplay && loop.operations != 0;
+  return counted ? loop.operations + loop.warmup_operations : std::numeric_limits<std::uint64_t>::max();
+}
+
 /// Operations of each client.
 double operations_each(const workload::LoopConfig& loop, const SampleCost& sample) {
   const double asked = loop.operations == 0 ? std::numeric_limits<double>::infinity()
@@ -125,12 +132,12 @@ void estimate_replay(const ScenarioConfig& config, const SampleCost& sample, Cos
 
 }  // namespace
 
-SampleRun sample_run_of(const RunReport& report, double wall_ns) {
+SampleRun sample_run_of(const RunReport& report, double taken_ns) {
   SampleRun run;
   run.operations = report.program_operations + report.program_errors;
   run.events = report.events;
   run.operations_per_second = report.operations_per_second;
-  run.wall_ns = wall_ns;
+  run.taken_ns = taken_ns;
   for (const char* host : {"host0", "host1", "hosts"}) {
     const auto found = report.counters.find(host);
     if (found == report.counters.end()) continue;
@@ -175,26 +182,29 @@ std::uint64_t first_sample_operations(const Scenario& scenario) {
   const std::uint64_t wanted = std::max<std::uint64_t>(16, loop.concurrency);
   const std::uint64_t affordable =
       std::clamp<std::uint64_t>(kSampleBytes / payload_of(scenario.config.workload), 1, wanted);
-  return loop.operations == 0 ? affordable : std::min(affordable, loop.operations);
+  return std::clamp<std::uint64_t>(operations_asked(scenario) / 2, 1, affordable);
 }
 
 std::uint64_t second_sample_operations(const Scenario& scenario, const SampleRun& first) {
   const std::uint64_t few = first_sample_operations(scenario);
   const std::uint64_t factor =
       std::max<std::uint64_t>(2, kSampleEvents / std::max<std::uint64_t>(first.events, 1));
-  return std::min(few * factor, std::max(kSampleOperationsMost, 2 * few));
+  const std::uint64_t enough = std::min(few * factor, std::max(kSampleOperationsMost, 2 * few));
+  return std::max(few + 1, std::min(enough, operations_asked(scenario)));
 }
 
-SampleCost cost_of(const Scenario& sample, const SampleRun& first, const SampleRun& second) {
+SampleCost cost_of(const Scenario& scenario, const Scenario& sample, const SampleRun& first,
+                   const SampleRun& second) {
   SampleCost cost;
   const auto more = [](std::uint64_t a, std::uint64_t b) { return b > a ? static_cast<double>(b - a) : 0.0; };
   const double events = more(first.events, second.events);
-  const double operations = more(first.operations, second.operations);
   // A machine that was busy during the first run makes the difference meaningless; never below a nanosecond.
-  if (events > 0) cost.event_ns = std::max(1.0, (second.wall_ns - first.wall_ns) / events);
-  if (operations > 0) {
-    cost.events_per_operation = events / operations;
-    cost.packets_per_operation = more(first.packets, second.packets) / operations;
+  if (events > 0) cost.event_ns = std::max(1.0, (second.taken_ns - first.taken_ns) / events);
+  const bool whole = workload::loop_config(sample.config.workload).operations >= operations_asked(scenario);
+  const SampleRun before = whole ? SampleRun{} : first;
+  if (const double operations = more(before.operations, second.operations); operations > 0) {
+    cost.events_per_operation = more(before.events, second.events) / operations;
+    cost.packets_per_operation = more(before.packets, second.packets) / operations;
   }
   if (const auto plan = plan_world(sample.config)) {
     cost.hosts = plan->roles.hosts;

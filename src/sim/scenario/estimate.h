@@ -23,7 +23,7 @@ struct CostEstimate {
 
 /// What the operations of a sample took on the machine that is to run the scenario.
 struct SampleCost {
-  double event_ns = 0;  ///< Wall time of one event.
+  double event_ns = 0;  ///< Processor time of one event.
   double events_per_operation = 0;
   double packets_per_operation = 0;  ///< That hosts hand to their links.
   double hops = 1;                   ///< Links between client and server in the sample.
@@ -37,19 +37,22 @@ struct SampleRun {
   std::uint64_t events = 0;
   std::uint64_t packets = 0;
   double operations_per_second = 0;
-  double wall_ns = 0;
+  double taken_ns = 0;  ///< Processor time.
 };
-SampleRun sample_run_of(const RunReport& report, double wall_ns);
+SampleRun sample_run_of(const RunReport& report, double taken_ns);
 
 /// `scenario` with `operations` operations of each client, with little memory, and on a star of few hosts if
 /// its world has many; what is asked of a recorded trace is asked of fetches.
 Scenario sample_of(const Scenario& scenario, std::uint64_t operations);
 /// Operations of each client in the first run of a sample, and in the second, of a few hundred thousand
-/// events.
+/// events, but no more than the scenario has.
 std::uint64_t first_sample_operations(const Scenario& scenario);
 std::uint64_t second_sample_operations(const Scenario& scenario, const SampleRun& first);
-/// What the operations took by which the second run has more than the first: both make the same hosts.
-SampleCost cost_of(const Scenario& sample, const SampleRun& first, const SampleRun& second);
+/// What the operations took by which the second run of a sample of `scenario` has more than the first: both
+/// make the same hosts. Where the second has all operations of a client, those that find caches empty count,
+/// too.
+SampleCost cost_of(const Scenario& scenario, const Scenario& sample, const SampleRun& first,
+                   const SampleRun& second);
 
 /// Within a factor of two for loss-free runs whose operations do not wait for one another. Loss, contention
 /// and caches that the sample does not fill make a run slower. Refuses what plan_world() refuses.

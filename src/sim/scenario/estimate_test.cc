@@ -28,7 +28,7 @@ SampleCost sampled(const Scenario& scenario) {
   };
   const SampleRun first = run(sample_of(scenario, first_sample_operations(scenario)));
   const Scenario more = sample_of(scenario, second_sample_operations(scenario, first));
-  return cost_of(more, first, run(more));
+  return cost_of(scenario, more, first, run(more));
 }
 
 void expect_within_factor_of_two(double estimate, double real, const std::string& what) {
@@ -107,6 +107,19 @@ TEST(Estimate, OperationsAndEventsAreWithinAFactorOfTwo) {
       expect_within_factor_of_two(static_cast<double>(estimate.events), static_cast<double>(report.events),
                                   what);
     }
+  }
+}
+
+/// The first operations of a program find its caches empty; where there are few, they are all there is.
+TEST(Estimate, FewOperationsAreThoseThatFindCachesEmpty) {
+  for (const char* operations : {"run.operations=1", "run.operations=2", "run.operations=200"}) {
+    const Scenario scenario =
+        scenario_with({"model.stack=ub_ldst", "run.workload=pointer_chase", operations});
+    const CostEstimate estimate = estimate_cost(scenario, sampled(scenario)).value();
+    const RunReport report = run_scenario(scenario, {}).value();
+    EXPECT_EQ(estimate.operations, report.program_operations);
+    expect_within_factor_of_two(static_cast<double>(estimate.events), static_cast<double>(report.events),
+                                operations);
   }
 }
 
