@@ -212,14 +212,22 @@ TEST(Cli, MemoryThatTheMachineDoesNotGiveIsExitCodeFour) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer's shadow needs the address space that this test takes away";
 #endif
-  // A GiB of address space for a program that wants 16 GiB on each host.
-  const Outcome outcome = run({"bash", "-c",
-                               "ulimit -v 1048576; exec " + std::string(WHARF_PROGRAM) + " run " + kFetch +
-                                   " --set run.lines=268435456"});
-  EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
-  EXPECT_NE(outcome.err.find("a simulated host needs 16GiB of memory: Cannot allocate memory"),
+  // A GiB of address space for a program that wants 16 GiB on each host: refused beforehand, and where it is
+  // asked for.
+  const auto run_with = [](const std::string& option) {
+    return run({"bash", "-c",
+                "ulimit -v 1048576; exec " + std::string(WHARF_PROGRAM) + " run " + kFetch +
+                    " --set run.lines=268435456" + option});
+  };
+  const Outcome foreseen = run_with("");
+  EXPECT_EQ(foreseen.exit_code, 4) << foreseen.err;
+  EXPECT_NE(foreseen.err.find("needs about 16.0GiB of memory, and the limit of addresses"), std::string::npos)
+      << foreseen.err;
+  const Outcome tried = run_with(" --any-memory");
+  EXPECT_EQ(tried.exit_code, 4) << tried.err;
+  EXPECT_NE(tried.err.find("a simulated host needs 16GiB of memory: Cannot allocate memory"),
             std::string::npos)
-      << outcome.err;
+      << tried.err;
 }
 
 TEST(Cli, AStalledRunIsExitCodeFiveAndNamesWhoWaits) {
