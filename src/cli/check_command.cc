@@ -35,10 +35,19 @@ Result<Sample> measure_sample(const sim::Scenario& scenario) {
   const sim::Scenario few = sim::sample_of(scenario, sim::first_sample_operations(scenario));
   const auto first = timed_run(few);
   if (!first) return first.error();
-  const sim::Scenario more = sim::sample_of(scenario, sim::second_sample_operations(scenario, *first));
+  const std::uint64_t operations = sim::second_sample_operations(scenario, *first);
+  const sim::Scenario more = sim::sample_of(scenario, operations);
   const auto second = timed_run(more);
   if (!second) return second.error();
-  return Sample{sim::cost_of(scenario, more, *first, *second), second->operations};
+  Sample sample{sim::cost_of(scenario, more, *first, *second), second->operations};
+  // Of a short program, more is run than it has.
+  const std::uint64_t enough = sim::timing_sample_operations(scenario, *first);
+  if (enough <= operations) return sample;
+  const auto longer = timed_run(sim::sample_of(scenario, enough));
+  if (!longer) return longer.error();
+  sample.cost.event_ns = sim::event_ns_of(*first, *longer);
+  sample.operations = longer->operations;
+  return sample;
 }
 
 class CheckCommand : public Command {

@@ -185,21 +185,30 @@ std::uint64_t first_sample_operations(const Scenario& scenario) {
   return std::clamp<std::uint64_t>(operations_asked(scenario) / 2, 1, affordable);
 }
 
-std::uint64_t second_sample_operations(const Scenario& scenario, const SampleRun& first) {
+std::uint64_t timing_sample_operations(const Scenario& scenario, const SampleRun& first) {
   const std::uint64_t few = first_sample_operations(scenario);
   const std::uint64_t factor =
       std::max<std::uint64_t>(2, kSampleEvents / std::max<std::uint64_t>(first.events, 1));
-  const std::uint64_t enough = std::min(few * factor, std::max(kSampleOperationsMost, 2 * few));
-  return std::max(few + 1, std::min(enough, operations_asked(scenario)));
+  return std::min(few * factor, std::max(kSampleOperationsMost, 2 * few));
+}
+
+std::uint64_t second_sample_operations(const Scenario& scenario, const SampleRun& first) {
+  const std::uint64_t few = first_sample_operations(scenario);
+  return std::max(few + 1, std::min(timing_sample_operations(scenario, first), operations_asked(scenario)));
+}
+
+double event_ns_of(const SampleRun& first, const SampleRun& longer) {
+  if (longer.events <= first.events) return 1;
+  // Noise may make the first run the longer one; never below a nanosecond.
+  return std::max(1.0,
+                  (longer.taken_ns - first.taken_ns) / static_cast<double>(longer.events - first.events));
 }
 
 SampleCost cost_of(const Scenario& scenario, const Scenario& sample, const SampleRun& first,
                    const SampleRun& second) {
   SampleCost cost;
   const auto more = [](std::uint64_t a, std::uint64_t b) { return b > a ? static_cast<double>(b - a) : 0.0; };
-  const double events = more(first.events, second.events);
-  // A machine that was busy during the first run makes the difference meaningless; never below a nanosecond.
-  if (events > 0) cost.event_ns = std::max(1.0, (second.taken_ns - first.taken_ns) / events);
+  cost.event_ns = event_ns_of(first, second);
   const bool whole = workload::loop_config(sample.config.workload).operations >= operations_asked(scenario);
   const SampleRun before = whole ? SampleRun{} : first;
   if (const double operations = more(before.operations, second.operations); operations > 0) {

@@ -48,11 +48,15 @@ Scenario sample_of(const Scenario& scenario, std::uint64_t operations);
 /// events, but no more than the scenario has.
 std::uint64_t first_sample_operations(const Scenario& scenario);
 std::uint64_t second_sample_operations(const Scenario& scenario, const SampleRun& first);
+/// As many as the second would have if the scenario had more: what an event takes is seen over many.
+std::uint64_t timing_sample_operations(const Scenario& scenario, const SampleRun& first);
 /// What the operations took by which the second run of a sample of `scenario` has more than the first: both
 /// make the same hosts. Where the second has all operations of a client, those that find caches empty count,
 /// too.
 SampleCost cost_of(const Scenario& scenario, const Scenario& sample, const SampleRun& first,
                    const SampleRun& second);
+/// What an event took in `longer` beyond `first`.
+double event_ns_of(const SampleRun& first, const SampleRun& longer);
 
 /// Within a factor of two for loss-free runs whose operations do not wait for one another. Loss, contention
 /// and caches that the sample does not fill make a run slower. Refuses what plan_world() refuses.

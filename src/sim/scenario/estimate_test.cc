@@ -123,6 +123,16 @@ TEST(Estimate, FewOperationsAreThoseThatFindCachesEmpty) {
   }
 }
 
+TEST(Estimate, AnEventIsTimedOverManyHoweverFewOperationsThereAre) {
+  const Scenario scenario = scenario_with({"run.operations=3"});
+  const SampleRun first{.operations = 1, .events = 20, .taken_ns = 9000};
+  EXPECT_EQ(second_sample_operations(scenario, first), 3U);
+  EXPECT_GT(timing_sample_operations(scenario, first), 10'000U);
+  EXPECT_DOUBLE_EQ(event_ns_of(first, {.operations = 1000, .events = 20'020, .taken_ns = 2'009'000}), 100);
+  // The first run was disturbed.
+  EXPECT_DOUBLE_EQ(event_ns_of(first, {.operations = 2, .events = 40, .taken_ns = 8000}), 1);
+}
+
 TEST(Estimate, ItemGetsAndTracesKeepTheirs) {
   const Scenario gets =
       scenario_with({"run.workload=item_gets", "run.operations=500", "model.stack=roce_dma"});
