@@ -48,10 +48,15 @@ Result<engine::QueueId> EndpointTable::create(const engine::QueueConfig& config,
     return input_error(fmt::format("endpoint address: JobID {}, PIDonFEP {}, resource index {} is in use",
                                    address.job_id, address.pid_on_fep, address.resource_index));
   }
-  const engine::QueueId queue = count();
-  endpoints_.push_back(std::make_unique<Endpoint>());
-  completed_.reserve(endpoints_.size());
-  Endpoint& made = *endpoints_.back();
+  const engine::QueueId queue = next();
+  if (queue == count()) {
+    endpoints_.push_back(std::make_unique<Endpoint>());
+    completed_.reserve(endpoints_.size());
+    resting_.reserve(endpoints_.size());
+  } else {
+    resting_.pop_front();
+  }
+  Endpoint& made = *endpoints_[queue];
   made.used = true;
   made.config = config;
   made.address = address;
@@ -81,7 +86,13 @@ Result<void> EndpointTable::destroy(TimePs now, engine::QueueId queue) {
   const EndpointAddress& address = endpoint->address;
   by_address_.erase(key(address.job_id, address.pid_on_fep, address.resource_index, address.relative));
   last_key_ = ~std::uint64_t{0};
-  *endpoint = Endpoint{};
+  // Numbers go on where they were, so that memory's late answers are none of the next endpoint's.
+  Endpoint gone;
+  gone.posted_head = endpoint->posted_head + endpoint->posted.size();
+  gone.completion_head = endpoint->completion_head + endpoint->completions.size();
+  gone.listed = endpoint->listed;
+  *endpoint = std::move(gone);
+  resting_.push_back(queue);
   return {};
 }
 

@@ -28,6 +28,9 @@ struct EngineParts;
 /// Bytes of one work-queue entry, receive entry and completion record in host memory.
 inline constexpr std::uint32_t kWorkRequestBytes = 64;
 inline constexpr std::uint32_t kCompletionBytes = 64;
+/// The number of a destroyed queue is not given again before this many others have been destroyed, so that
+/// what still comes for it finds nobody. Choice: as for the other engines' queues.
+inline constexpr std::uint32_t kRestingEndpoints = 64;
 
 /// A posted receive.
 struct ReceiveEntry {
@@ -111,6 +114,8 @@ class EndpointTable {
   }
   Endpoint& operator[](engine::QueueId queue) { return *endpoints_[queue]; }
   engine::QueueId count() const { return static_cast<engine::QueueId>(endpoints_.size()); }
+  /// The number that create() gives next.
+  engine::QueueId next() const { return resting_.size() > kRestingEndpoints ? resting_.front() : count(); }
 
   /// The endpoint that a request is for, and kOk; or the code that refuses it. [UE 1.0 3.4, lookup order]
   [[gnu::always_inline]] wire::UetReturnCode look_up(const wire::UetSesRequest& request,
@@ -181,6 +186,7 @@ class EndpointTable {
 
   EngineParts& parts_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  Ring<engine::QueueId> resting_;  ///< Destroyed, longest ago first.
   FlatMap by_address_;
   SlotPool<ReceiveEntry> receives_;
   Ring<engine::QueueId> completed_;

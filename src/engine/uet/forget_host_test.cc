@@ -3,6 +3,7 @@
 // number begins anew.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -119,6 +120,28 @@ TEST(UetForgetHost, NothingHappensToOthers) {
   EXPECT_TRUE(world.engine(0).forget_host(world.now(), {77}).ok());
   EXPECT_TRUE(succeeds(world, world.request(Verb::kWrite, 64)));
   EXPECT_EQ(world.counters(1).pdcs_accepted, 1u);
+}
+
+// [contract: destroy_queue] A number rests, then serves another queue; what came before is none of its
+// business.
+TEST(UetDestroyQueue, GivesItsPlaceToALaterQueue) {
+  World world;
+  UetEngine& engine = world.engine(0);
+  std::uint64_t bytes = 0;
+  engine::QueueId most = 0;
+  for (std::uint32_t turn = 0; turn < 4 * kRestingEndpoints; ++turn) {
+    const auto queue = engine.create_queue(world.now(), {});
+    ASSERT_TRUE(queue.ok()) << queue.error().message;
+    most = std::max(most, *queue);
+    ASSERT_EQ(engine.post_receive(world.now(), *queue, {.id = turn}), PostStatus::kOk);
+    ASSERT_TRUE(engine.destroy_queue(world.now(), *queue).ok());
+    EXPECT_EQ(engine.queue_state(*queue), engine::QueueState::kGone);
+    std::uint64_t held = 0;
+    for (const MemoryUse& use : engine.memory_use()) held += use.bytes;
+    if (turn == 2 * kRestingEndpoints) bytes = held;
+    if (turn > 2 * kRestingEndpoints) EXPECT_EQ(held, bytes);
+  }
+  EXPECT_LE(most, kRestingEndpoints + 2);
 }
 
 }  // namespace

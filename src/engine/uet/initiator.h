@@ -33,6 +33,8 @@ class Initiator {
   void work_request_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status);
   engine::PeerId import(const Peer& peer);
   Result<void> forget(engine::PeerId peer);
+  /// Tells every queue that has imported an endpoint of `host` that it does not answer.
+  void report_unreachable(wire::HostAddress host);
   const Peer* peer(engine::PeerId id) const {
     return id < peers_.size() && peers_[id].used ? &peers_[id] : nullptr;
   }

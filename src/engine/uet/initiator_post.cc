@@ -88,6 +88,14 @@ Result<void> Initiator::forget(engine::PeerId id) {
   return {};
 }
 
+void Initiator::report_unreachable(wire::HostAddress host) {
+  for (engine::PeerId id = 0; id < peers_.size(); ++id) {
+    const Peer& peer = peers_[id];
+    if (peer.used && peer.to.host == host)
+      parts_.raise({engine::AsyncEventKind::kPeerUnreachable, peer.queue, id});
+  }
+}
+
 PostStatus Initiator::check(const verbs::WorkRequest& request) const {
   const Verb verb = request.verb;
   if (verbs::is_load_store(verb) || verb == Verb::kWriteNotify || verb == Verb::kSendInvalidate) {

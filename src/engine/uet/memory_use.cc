@@ -54,7 +54,7 @@ std::vector<MemoryUse> UetEngine::memory_use() const {
 void EndpointTable::add_memory_use(std::vector<MemoryUse>& out) const {
   std::uint64_t used = 0;
   std::uint64_t bytes = endpoints_.capacity() * sizeof(endpoints_[0]) + by_address_.bytes_held() +
-                        completed_.bytes_held() + completion_queues_.bytes_held();
+                        completed_.bytes_held() + resting_.bytes_held() + completion_queues_.bytes_held();
   for (const auto& endpoint : endpoints_) {
     used += endpoint->used ? 1U : 0U;
     bytes += sizeof(Endpoint) + endpoint->posted.bytes_held() + endpoint->completions.bytes_held();

@@ -297,9 +297,8 @@ void Pds::fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, 
   const wire::HostAddress peer = record.peer;
   const std::uint32_t generation = record.generation;
   end_in_error(now, index, status, peer_has_nothing);
-  if (status == verbs::CompletionStatus::kRetryExhausted && record.generation != generation) {
-    parts_.raise({engine::AsyncEventKind::kPeerUnreachable, 0, peer.number});
-  }
+  if (status == verbs::CompletionStatus::kRetryExhausted && record.generation != generation)
+    parts_.initiator.report_unreachable(peer);
 }
 
 void Pds::end_in_error(TimePs now, std::uint32_t index, verbs::CompletionStatus status,

@@ -520,13 +520,16 @@ TEST_F(Pds, Uet_3_5_12_RtoDoublesAndEndsInAnError) {
     times.push_back(world().now());
     return packet.source.number == 0;
   };
-  EXPECT_EQ(world().finish(world().request(Verb::kWrite, 8)).status, CompletionStatus::kRetryExhausted);
+  const verbs::WorkRequest request = world().request(Verb::kWrite, 8);
+  EXPECT_EQ(world().finish(request).status, CompletionStatus::kRetryExhausted);
   ASSERT_EQ(times.size(), 4U);
   EXPECT_EQ(times[1] - times[0], microseconds(100));
   EXPECT_EQ(times[2] - times[1], microseconds(200));
   EXPECT_EQ(times[3] - times[2], microseconds(400));
   EXPECT_EQ(world().counters(0).pdcs_failed, 1U);
-  EXPECT_EQ(world().pair().host(0).events.at(0).kind, engine::AsyncEventKind::kPeerUnreachable);
+  const engine::AsyncEvent event = world().pair().host(0).events.at(0);
+  EXPECT_EQ(event.kind, engine::AsyncEventKind::kPeerUnreachable);
+  EXPECT_EQ(event.peer, request.peer);
 }
 
 TEST_F(Pds, Uet_3_5_12_ResourceNackWaitsForNackRetxTime) {

@@ -39,7 +39,7 @@ UetEngine::~UetEngine() = default;
 
 Result<engine::QueueId> UetEngine::create_queue(TimePs now, const engine::QueueConfig& config) {
   EndpointAddress address = parts_->config.endpoint;
-  address.resource_index = static_cast<std::uint16_t>(address.resource_index + parts_->endpoints.count());
+  address.resource_index = static_cast<std::uint16_t>(address.resource_index + parts_->endpoints.next());
   return create_endpoint(now, config, address, parts_->config.initiator_id);
 }
 
