@@ -283,7 +283,7 @@ std::byte* encode_network(const CapturedPacket& captured, std::uint32_t transpor
 DropReason decode_captured(std::span<const std::byte> frame, LinkType link, CapturedPacket& captured) {
   captured = CapturedPacket{};
   captured.link = link;
-  DropReason reason = locate(frame, link, captured.layout);
+  DropReason reason = locate(frame, link, captured.layout, {}, PortRule::kEither);
   if (link == LinkType::kEthernet && frame.size() >= kEthernetBytes) decode_ethernet_headers(frame, captured);
   if (reason == DropReason::kNone && captured.layout.protocol != Protocol::kUb &&
       captured.layout.operator_tag)

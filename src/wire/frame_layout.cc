@@ -40,7 +40,7 @@ bool known_protocol(const std::byte* udp, std::uint8_t protocol, std::uint8_t se
     layout.protocol = Protocol::kUet;
     layout.uet_encapsulation = UetEncapsulation::kNativeIp;
   } else if (!known_port(load_be16(udp + 2), uet, layout)) {
-    return false;
+    if (layout.ports == PortRule::kDestination || !known_port(load_be16(udp), uet, layout)) return false;
   }
   if (layout.protocol == Protocol::kUet)
     layout.trim = uet_trim_state_of(static_cast<std::uint8_t>(service >> 2U), uet.dscp);
@@ -198,9 +198,10 @@ DropReason locate_link(std::span<const std::byte> frame, const UetOptions& uet, 
 
 }  // namespace
 
-DropReason locate(std::span<const std::byte> frame, LinkType link, FrameLayout& layout,
-                  const UetOptions& uet) {
+DropReason locate(std::span<const std::byte> frame, LinkType link, FrameLayout& layout, const UetOptions& uet,
+                  PortRule ports) {
   layout = FrameLayout{};
+  layout.ports = ports;
   if (link == LinkType::kEthernet) return locate_ethernet(frame, uet, layout);
   // Capture files have link types that nobody here reads, and TLPs are no packets of a network.
   return link == LinkType::kUbLink ? locate_link(frame, uet, layout) : DropReason::kForeign;

@@ -14,6 +14,13 @@
 
 namespace wharf::wire {
 
+/// Which port of a UDP datagram names its protocol.
+enum class PortRule : std::uint8_t {
+  kDestination,
+  /// The destination's, or else the source's: answers to a port that a live host's system chose.
+  kEither,
+};
+
 /// Byte offsets into one frame. Only the headers that the encapsulation has are set.
 struct FrameLayout {
   Protocol protocol = Protocol::kUb;
@@ -22,7 +29,8 @@ struct FrameLayout {
   UetEncapsulation uet_encapsulation = UetEncapsulation::kUdp;
   TrimState trim = TrimState::kWhole;  ///< UET: as the DSCP says.
   IpVersion ip_version = IpVersion::kV4;
-  std::uint8_t vlan_tags = 0;  ///< 802.1Q tags after the Ethernet addresses, at most 2.
+  PortRule ports = PortRule::kDestination;  ///< As locate() was told.
+  std::uint8_t vlan_tags = 0;               ///< 802.1Q tags after the Ethernet addresses, at most 2.
   bool has_ip = false;
   bool operator_tag = false;  ///< An OPtag stands after the VLAN tags.
   std::uint32_t operator_tag_at = 0;
@@ -38,6 +46,6 @@ struct FrameLayout {
 /// and UDP agree. The UDP checksum is not checked: all protocols send 0, and ICRC, CRC or FCS cover the data.
 /// Lengths of a trimmed UET packet may be those that it had before: its transport ends with the frame.
 DropReason locate(std::span<const std::byte> frame, LinkType link, FrameLayout& layout,
-                  const UetOptions& uet = {});
+                  const UetOptions& uet = {}, PortRule ports = PortRule::kDestination);
 
 }  // namespace wharf::wire
