@@ -5,6 +5,11 @@
 #include <fmt/ranges.h>
 #include <sys/random.h>
 
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <vector>
+
 #include "base/nearest_name.h"
 #include "base/units.h"
 #include "live/udp/live_protocol.h"
@@ -18,10 +23,58 @@ Result<Probability> read_probability(std::string_view option, const std::string&
   return Probability::from(*value);
 }
 
+/// "ub|roce|uet"
+std::string protocol_list() { return fmt::format("{}", fmt::join(live::protocol_names(), "|")); }
+
+/// "ub: none; roce: none; uet: nscc, none": what each protocol has of a kind.
+template <typename NamesOf>
+std::string per_protocol(NamesOf names_of) {
+  std::vector<std::string> parts;
+  for (const live::ProtocolDescription& each : live::live_protocols()) {
+    const std::vector<std::string_view> names = names_of(each);
+    if (!names.empty()) parts.push_back(fmt::format("{}: {}", each.name, fmt::join(names, ", ")));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::vector<std::string_view> congestion_names(const live::ProtocolDescription& protocol) {
+  return {protocol.congestion.begin(), protocol.congestion.end()};
+}
+
+std::vector<std::string_view> delivery_names(const live::ProtocolDescription& protocol) {
+  std::vector<std::string_view> names;
+  for (const live::DeliveryChoice& each : protocol.delivery) names.push_back(each.name);
+  return names;
+}
+
+/// The place of `text` among `names`; a refusal names the option and the nearest.
+Result<std::uint32_t> find_choice(std::string_view option, const std::string& text, std::string_view protocol,
+                                  std::span<const std::string_view> names) {
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found != names.end()) return static_cast<std::uint32_t>(found - names.begin());
+  const auto nearest = nearest_name(text, names);
+  return input_error(fmt::format("{}: found {}, {} has {}{}", option, text, protocol,
+                                 names.empty() ? "no choice" : fmt::format("{}", fmt::join(names, " and ")),
+                                 nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
+}
+
 }  // namespace
 
 void LiveOptions::declare(Options& app) {
-  app.add_option("--protocol", protocol, "ub (default) or roce").type_name("ub|roce");
+  const auto names = live::protocol_names();
+  app.add_option("--protocol", protocol, fmt::format("{}; {} by default", fmt::join(names, ", "), names[0]))
+      .type_name(protocol_list());
+  app.add_option("--congestion", congestion,
+                 fmt::format("What holds this side's packets back, the first by default ({})",
+                             per_protocol(congestion_names)))
+      .type_name("NAME");
+  app.add_option(
+         "--delivery", delivery,
+         fmt::format("One way to deliver all that this side sends ({}); by default the protocol's for "
+                     "each verb",
+                     per_protocol(delivery_names)))
+      .type_name("NAME");
+  app.add_option("--capture", capture, "Write this side's datagrams to a pcapng file").type_name("FILE");
   app.add_option("--loss", loss, "Share of arriving packets that this side drops, such as 5%")
       .type_name("SHARE");
   app.add_option("--duplication", duplication, "Share of arriving packets that this side takes twice")
@@ -33,27 +86,39 @@ void LiveOptions::declare(Options& app) {
   app.add_flag("--busy-poll", busy_poll, "Never sleep: lowest latency, a whole core");
 }
 
-Result<void> LiveOptions::read(wire::Protocol& protocol_out, live::FaultConfig& faults,
-                               live::IdleConfig& idle, std::uint64_t& seed_out) const {
-  const auto parsed = live::parse_protocol(protocol);
+Result<LiveChoices> LiveOptions::read() const {
+  LiveChoices out;
+  const auto parsed = protocol.empty() ? std::optional(live::live_protocols().front().protocol)
+                                       : live::parse_protocol(protocol);
   if (!parsed) {
     const auto nearest = nearest_name(protocol, live::protocol_names());
     return input_error(fmt::format("--protocol: found {}, expected {}{}", protocol,
                                    fmt::join(live::protocol_names(), " or "),
                                    nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
   }
+  out.protocol = *parsed;
+  const live::ProtocolDescription& description = live::describe(*parsed);
+  if (!congestion.empty()) {
+    auto chosen = find_choice("--congestion", congestion, description.name, description.congestion);
+    if (!chosen) return chosen.error();
+    out.congestion = *chosen;
+  }
+  if (!delivery.empty()) {
+    auto chosen = find_choice("--delivery", delivery, description.name, delivery_names(description));
+    if (!chosen) return chosen.error();
+    out.delivery = description.delivery[*chosen].delivery;
+  }
   auto lost = read_probability("--loss", loss);
   if (!lost) return lost.error();
   auto doubled = read_probability("--duplication", duplication);
   if (!doubled) return doubled.error();
-  protocol_out = *parsed;
-  seed_out = seed;
-  if (seed == 0 && ::getrandom(&seed_out, sizeof seed_out, 0) != sizeof seed_out) {
+  out.seed = seed;
+  if (seed == 0 && ::getrandom(&out.seed, sizeof out.seed, 0) != sizeof out.seed) {
     return Error{ErrorKind::kEnvironment, "the system gives no random numbers; --seed can stand in"};
   }
-  faults = {*lost, *doubled, seed_out};
-  idle.busy_poll = busy_poll;
-  return {};
+  out.faults = {*lost, *doubled, out.seed};
+  out.idle.busy_poll = busy_poll;
+  return out;
 }
 
 }  // namespace wharf::cli

@@ -9,12 +9,26 @@
 #include "cli/options.h"
 #include "live/reactor/idle_policy.h"
 #include "live/udp/live_host.h"
+#include "verbs/work_request.h"
 #include "wire/packet.h"
 
 namespace wharf::cli {
 
+/// What they choose, converted.
+struct LiveChoices {
+  wire::Protocol protocol = wire::Protocol::kUb;
+  std::uint32_t congestion = 0;
+  verbs::Delivery delivery = verbs::Delivery::kDefault;
+  live::FaultConfig faults;
+  live::IdleConfig idle;
+  std::uint64_t seed = 0;
+};
+
 struct LiveOptions {
-  std::string protocol = "ub";
+  std::string protocol;
+  std::string congestion;
+  std::string delivery;
+  std::string capture;
   std::string loss = "0";
   std::string duplication = "0";
   std::uint64_t seed = 0;  ///< 0: drawn from the system.
@@ -22,8 +36,21 @@ struct LiveOptions {
 
   void declare(Options& app);
   /// Checks and converts; a refusal names the option.
-  Result<void> read(wire::Protocol& protocol_out, live::FaultConfig& faults, live::IdleConfig& idle,
-                    std::uint64_t& seed_out) const;
+  Result<LiveChoices> read() const;
+  /// The same into the members of these names of a server's or a measurement's configuration.
+  template <typename Config>
+  Result<void> read_into(Config& config) const {
+    auto choices = read();
+    if (!choices) return choices.error();
+    config.protocol = choices->protocol;
+    config.congestion = choices->congestion;
+    config.delivery = choices->delivery;
+    config.faults = choices->faults;
+    config.idle = choices->idle;
+    config.seed = choices->seed;
+    config.capture = capture;
+    return {};
+  }
 };
 
 }  // namespace wharf::cli

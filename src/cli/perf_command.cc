@@ -62,6 +62,7 @@ class PerfCommand : public Command {
     return "  wharf perf 127.0.0.1 --verb write --size 64B\n"
            "  wharf perf 127.0.0.1:4791 --protocol roce --verb read \\\n"
            "      --size 4KiB --concurrency 16\n"
+           "  wharf perf 127.0.0.1 --protocol uet --delivery rod --verb send --tag 7\n"
            "  wharf perf 127.0.0.1 --verb send --all-sizes --duration 2s\n"
            "  wharf perf 127.0.0.1 --workload cas_lock --parties 2 --set loop.operations=500\n";
   }
@@ -72,8 +73,9 @@ class PerfCommand : public Command {
     live_.declare(app);
     verb_option_ = app.add_option("--verb", verb_, "read, write, send, fetch_add, ...; write by default")
                        .type_name("VERB");
-    size_option_ = app.add_option("--size", size_, "Bytes of a message, such as 64, 64B or 4KiB; atomics: 8")
-                       .type_name("SIZE");
+    size_option_ =
+        app.add_option("--size", size_, "Bytes of a message, such as 64, 64B or 4KiB; atomics: 4, 8, 16")
+            .type_name("SIZE");
     iterations_option_ = app.add_option("--iterations", iterations_, "Measured operations, 10000 by default")
                              .type_name("N")
                              .positive();
@@ -87,7 +89,9 @@ class PerfCommand : public Command {
                               .positive();
     all_sizes_option_ =
         app.add_flag("--all-sizes", all_sizes_,
-                     "Every power of two from 8B to 1MiB (ub sends: 64KiB), at most 256MiB of each");
+                     "Every power of two from 8B to 1MiB, or to the longest send, at most 256MiB of each");
+    tag_option_ =
+        app.add_option("--tag", tag_, "Sends carry this tag, and meet receives of it (uet)").type_name("N");
     Option workload =
         app.add_option("--workload", workload_, "Run this workload on the server's memory instead")
             .type_name("NAME");
@@ -101,6 +105,7 @@ class PerfCommand : public Command {
         .one_value_each();
     verb_option_.excludes(workload);
     size_option_.excludes(workload);
+    tag_option_.excludes(workload);
     all_sizes_option_.excludes(workload);
     all_sizes_option_.excludes(size_option_);
     iterations_option_.excludes(duration_option_);
@@ -108,8 +113,8 @@ class PerfCommand : public Command {
 
   Result<ExitCode> run(const Console& console) override {
     MeasurementConfig config;
-    WHARF_TRY(live_.read(config.protocol, config.faults, config.idle, config.seed));
-    auto server = live::parse_endpoint(host_, live::default_port(config.protocol));
+    WHARF_TRY(live_.read_into(config));
+    auto server = live::parse_endpoint(host_, live::describe(config.protocol).port);
     if (!server) return server.error();
     config.server = *server;
     warn_about_cpus(console, config);
@@ -128,6 +133,7 @@ class PerfCommand : public Command {
     }
     run.verb = *verb;
     WHARF_TRY(read_loop(run.loop));
+    if (tag_option_.given()) run.tag = tag_;
     auto sizes = message_sizes(run.verb, config.protocol);
     if (!sizes) return sizes.error();
 
@@ -222,12 +228,11 @@ class PerfCommand : public Command {
     if (all_sizes_) {
       if (verbs::is_atomic(verb))
         return input_error("--all-sizes: an atomic has one size, expected --size 8");
-      const bool one_segment = protocol == wire::Protocol::kUb && verbs::consumes_receive_entry(verb);
+      std::uint64_t largest = kLargestSweepSize;
+      if (verbs::consumes_receive_entry(verb))
+        largest = std::min(largest, live::capabilities_of(protocol).max_send_bytes);
       std::vector<std::uint32_t> sizes;
-      for (std::uint32_t size = kSmallestSweepSize; size <= (one_segment ? 65536 : kLargestSweepSize);
-           size *= 2) {
-        sizes.push_back(size);
-      }
+      for (std::uint32_t size = kSmallestSweepSize; size <= largest; size *= 2) sizes.push_back(size);
       return sizes;
     }
     if (!size_option_.given()) return std::vector<std::uint32_t>{verbs::is_atomic(verb) ? 8U : 64U};
@@ -296,13 +301,17 @@ class PerfCommand : public Command {
           {"datagrams_sent", row.measurement.counters.datagrams_sent},
           {"datagrams_received", row.measurement.counters.datagrams_received},
           {"injected_losses", row.measurement.counters.injected_losses},
-          {"injected_duplicates", row.measurement.counters.injected_duplicates}};
+          {"injected_duplicates", row.measurement.counters.injected_duplicates},
+          {"datagrams_dropped",
+           row.measurement.counters.unknown_sender + row.measurement.counters.undecodable}};
       for (const workload::NamedCount& count : row.measurement.counts)
         entry["counts"][std::string(count.name)] = count.value;
       list.push_back(std::move(entry));
     }
     console.print(nlohmann::ordered_json{{"server", live::format_endpoint(config.server)},
                                          {"protocol", live::name(config.protocol)},
+                                         {"congestion", congestion_of(config)},
+                                         {"delivery", delivery_of(config)},
                                          {"concurrency", concurrency},
                                          {"interrupted", interrupted},
                                          {"results", list}});
@@ -318,6 +327,16 @@ class PerfCommand : public Command {
     text += interrupted ? "interrupted: partial results, memory not read back\n"
                         : fmt::format("{} checks of the bytes\n", checks);
     console.print(text);
+  }
+
+  static std::string_view congestion_of(const MeasurementConfig& config) {
+    return live::describe(config.protocol).congestion[config.congestion];
+  }
+  static std::string_view delivery_of(const MeasurementConfig& config) {
+    for (const live::DeliveryChoice& each : live::describe(config.protocol).delivery) {
+      if (each.delivery == config.delivery) return each.name;
+    }
+    return "default";
   }
 
   static ExitCode exit_code(const Console& console, const std::vector<Row>& rows, bool interrupted) {
@@ -343,6 +362,7 @@ class PerfCommand : public Command {
   std::uint64_t warmup_ = 100;
   std::uint32_t concurrency_ = 1;
   std::uint32_t parties_ = 1;
+  std::uint64_t tag_ = 0;
   bool all_sizes_ = false;
   Option verb_option_;
   Option size_option_;
@@ -351,6 +371,7 @@ class PerfCommand : public Command {
   Option warmup_option_;
   Option concurrency_option_;
   Option all_sizes_option_;
+  Option tag_option_;
 };
 
 }  // namespace

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // wharf serve: exposes memory of this process to clients such as `wharf perf`.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <bit>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "base/units.h"
 #include "cli/command.h"
@@ -10,6 +14,7 @@
 #include "cli/live_options.h"
 #include "live/udp/live_protocol.h"
 #include "live/udp/server.h"
+#include "live/udp/session.h"
 
 namespace wharf::cli {
 namespace {
@@ -21,14 +26,21 @@ class ServeCommand : public Command {
   std::string_view examples() const override {
     return "  wharf serve\n"
            "  wharf serve --protocol roce --listen 127.0.0.1:4791 --size 64MiB\n"
+           "  wharf serve --protocol uet --capture server.pcapng\n"
            "  wharf serve --once --loss 5% --json\n";
   }
   void declare(Options& app) override {
     live_.declare(app);
-    app.add_option(
-           "--listen", listen_,
-           "Address to listen on, with :PORT (0: any free one); 4792 for ub and 4791 for roce by default")
+    std::vector<std::string> ports;
+    for (const live::ProtocolDescription& each : live::live_protocols())
+      ports.push_back(fmt::format("{} for {}", each.port, each.name));
+    app.add_option("--listen", listen_,
+                   fmt::format("Address to listen on, with :PORT (0: any free one); {} by default",
+                               fmt::join(ports, ", ")))
         .type_name("ADDRESS");
+    app.add_option("--mtu", mtu_,
+                   "Payload bytes of a packet at most, 256 to 4096; what the path takes by default")
+        .type_name("N");
     app.add_option("--size", size_, "Memory to expose, 64MiB by default").type_name("SIZE");
     app.add_option("--clients", clients_,
                    "Clients at once, each with an equal part of the memory; 16 by default")
@@ -40,13 +52,18 @@ class ServeCommand : public Command {
   }
   Result<ExitCode> run(const Console& console) override {
     live::ServerConfig config;
-    WHARF_TRY(live_.read(config.protocol, config.faults, config.idle, config.seed));
-    auto listen = live::parse_endpoint(listen_, live::default_port(config.protocol));
+    WHARF_TRY(live_.read_into(config));
+    auto listen = live::parse_endpoint(listen_, live::describe(config.protocol).port);
     if (!listen) return input_error("--listen: " + listen.error().message);
     auto size = parse_bytes(size_);
     if (!size) return input_error("--size: " + size.error().message);
     config.listen = *listen;
     config.memory_bytes = size->count;
+    if (mtu_ != 0 && (!std::has_single_bit(mtu_) || mtu_ < live::kMtuMin || mtu_ > live::kMtuMax)) {
+      return input_error(fmt::format("--mtu: found {}, expected a power of two from {} to {}", mtu_,
+                                     live::kMtuMin, live::kMtuMax));
+    }
+    config.mtu = mtu_;
     config.clients_max = clients_;
     config.shared_memory = share_memory_;
     config.once = once_;
@@ -58,6 +75,8 @@ class ServeCommand : public Command {
     if (!summary) return summary.error();
     console.remark(fmt::format("{} clients served, {} datagrams received, {} sent", summary->clients,
                                summary->counters.datagrams_received, summary->counters.datagrams_sent));
+    const std::string drops = live::describe_drops(summary->counters);
+    if (!drops.empty()) console.remark(drops);
     return summary->stopped ? ExitCode::kInterrupted : ExitCode::kDone;
   }
 
@@ -88,6 +107,7 @@ class ServeCommand : public Command {
   LiveOptions live_;
   std::string listen_ = "127.0.0.1";
   std::string size_ = "64MiB";
+  std::uint32_t mtu_ = 0;
   std::uint32_t clients_ = 16;
   bool share_memory_ = false;
   bool once_ = false;

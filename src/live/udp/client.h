@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <bit>
-
 #include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -28,12 +28,16 @@ struct ClientConfig {
   ArrivalRule arrivals = ArrivalRule::kKeep;
   std::uint32_t receive_entries = 0;  ///< That the server keeps posted.
   std::uint32_t receive_bytes = 0;
+  std::optional<std::uint64_t> tag;                 ///< Those entries take messages of this tag alone.
   verbs::AccessRights rights = verbs::kFullAccess;  ///< To the memory.
   std::uint64_t slice_key = 0;  ///< slice_key() of another client, to share its slice; 0: a slice of its own.
   FaultConfig faults;
   std::uint64_t seed = 1;
   bool unlimited_retries = false;
-  TimePs patience = seconds(2);  ///< For each step of the exchange.
+  std::uint32_t congestion = 0;  ///< EngineSettings::congestion.
+  verbs::Delivery delivery = verbs::Delivery::kDefault;
+  LiveCapture* capture = nullptr;  ///< May be null; outlives the client.
+  TimePs patience = seconds(2);    ///< For each step of the exchange.
 };
 
 /// Sends `request` and waits for the answer of type `Answer`; a Refusal becomes its error.
@@ -52,7 +56,7 @@ Result<Answer> exchange(ControlChannel& channel, const SessionMessage& request, 
   return std::move(*answer);
 }
 
-/// Runs on the thread that opened it. `E` is one of the engines of live_protocol.h.
+/// Runs on the thread that opened it. `E` is one of LiveEngines.
 template <engine::Engine E>
 class Client {
  public:
@@ -80,7 +84,7 @@ class Client {
         connected_(std::move(connected)),
         memory_(std::move(memory)),
         host_(std::move(engine), welcome.client, memory_->payloads, std::move(socket), clock, config.seed,
-              config.faults, kProtocolOf<E>),
+              config.faults, config.capture),
         remote_(host_, queue, peer, connected_.segment) {}
 
   TimePs patience_;
@@ -95,7 +99,8 @@ template <engine::Engine E>
 Result<std::unique_ptr<Client<E>>> Client<E>::open(const ClientConfig& config, const LiveClock& clock) {
   auto channel = ControlChannel::connect(config.server, config.patience);
   if (!channel) return channel.error();
-  auto socket = UdpSocket::open({channel->local_address(), 0});
+  using Protocol = LiveProtocol<E>;
+  auto socket = UdpSocket::open({channel->local_address(), 0}, Protocol::kDescription.socket);
   if (!socket) return socket.error();
   Hello hello;
   hello.protocol = kProtocolOf<E>;
@@ -105,16 +110,20 @@ Result<std::unique_ptr<Client<E>>> Client<E>::open(const ClientConfig& config, c
   hello.queue_depth = std::bit_ceil(config.queue_depth);
   hello.receive_entries = config.receive_entries;
   hello.receive_bytes = config.receive_bytes;
+  hello.tagged = config.tag.has_value();
+  hello.tag = config.tag.value_or(0);
   hello.rights = config.rights;
   hello.slice_key = config.slice_key;
   auto welcome = exchange<Welcome>(*channel, hello, config.patience);
   if (!welcome) return welcome.error();
 
   auto memory = std::make_unique<EngineMemory>();
-  auto engine = make_engine<E>({.host = welcome->client,
+  auto engine = Protocol::make({.host = welcome->client,
                                 .mtu = std::min(hello.mtu, welcome->mtu),
                                 .seed = config.seed,
-                                .unlimited_retries = config.unlimited_retries},
+                                .unlimited_retries = config.unlimited_retries,
+                                .congestion = config.congestion,
+                                .delivery = config.delivery},
                                *memory);
   if (!engine) return engine.error();
   E& made = **engine;
@@ -122,7 +131,9 @@ Result<std::unique_ptr<Client<E>>> Client<E>::open(const ClientConfig& config, c
   engine::QueueConfig depths;
   depths.send_depth = hello.queue_depth;
   depths.receive_depth = std::bit_ceil(std::max(config.receive_entries, 1U));
-  auto queue = made.create_queue(now, depths);
+  RandomStream random(config.seed, "live.client_secrets");
+  const SessionSecrets secrets = SessionSecrets::draw(welcome->client, random);
+  auto queue = Protocol::create_queue(made, now, depths, secrets);
   if (!queue) return queue.error();
   auto blob = made.export_queue(*queue);
   if (!blob) return blob.error();

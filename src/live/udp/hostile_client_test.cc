@@ -21,8 +21,7 @@ namespace {
 
 template <typename E>
 class Hostile : public testing::Test {};
-using Engines = testing::Types<ub::UbEngine, roce::RoceEngine>;
-TYPED_TEST_SUITE(Hostile, Engines);
+TYPED_TEST_SUITE(Hostile, EngineTypes);
 
 /// Sends one message again and again, as fast as the connection takes it, and counts the bytes of the
 /// answers.

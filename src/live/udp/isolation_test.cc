@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/ub/exchange.h"
+#include "engine/uet/exchange.h"
+#include "engine/uet/memory_region.h"
 #include "live/udp/live_client_test_support.h"
 
 namespace wharf::live {
@@ -15,8 +17,7 @@ using verbs::Verb;
 
 template <typename E>
 class Isolation : public testing::Test {};
-using Engines = testing::Types<ub::UbEngine, roce::RoceEngine>;
-TYPED_TEST_SUITE(Isolation, Engines);
+TYPED_TEST_SUITE(Isolation, EngineTypes);
 
 template <typename E>
 std::unique_ptr<Client<E>> open_client(const TestServer& server, const LiveClock& clock,
@@ -43,13 +44,14 @@ verbs::WorkRequest request_for(Client<E>& client, Verb verb, const verbs::Remote
   return request;
 }
 
-// RoCE: a key is a number that can be guessed, so the victim's own is tried. UB: the TokenID can, the secret
-// cannot.
+// RoCE and UET: the victim's own key is tried, from another domain or job. UB: the TokenID can be guessed,
+// the secret cannot.
 TYPED_TEST(Isolation, AnotherClientsMemoryIsOutOfReach) {
   TestServer server(server_config(kProtocolOf<TypeParam>));
   const LiveClock clock;
   const auto victim = open_client<TypeParam>(server, clock);
   for (const Verb verb : {Verb::kRead, Verb::kWrite, Verb::kFetchAdd, Verb::kSendInvalidate}) {
+    if (!TypeParam::supports(verb)) continue;
     ClientConfig config = client_config(server);
     config.receive_entries = 1;
     config.receive_bytes = 64;
@@ -71,10 +73,28 @@ TYPED_TEST(Isolation, AnotherClientsMemoryIsOutOfReach) {
   EXPECT_TRUE(run_one(*victim, write_request(*victim, 0, 8)).ok());
 }
 
-TEST(IsolationOfUb, AnotherClientsReceiveEntriesAreOutOfReach) {
-  TestServer server(server_config(wire::Protocol::kUb));
+/// The blob of a queue as somebody knows it who does not know the session's secret.
+engine::ExchangeBlob without_secret(std::type_identity<ub::UbEngine>, const engine::ExchangeBlob& blob) {
+  ub::QueueBlob guessed = ub::decode_queue_blob(blob).value();
+  guessed.token = 0;
+  return ub::encode(guessed);
+}
+engine::ExchangeBlob without_secret(std::type_identity<uet::UetEngine>, const engine::ExchangeBlob& blob) {
+  uet::EndpointBlob guessed = uet::decode_endpoint_blob(blob).value();
+  guessed.address.job_id ^= 2;
+  return uet::encode(guessed);
+}
+
+/// Engines whose queues serve several peers.
+template <typename E>
+class IsolationOfQueues : public testing::Test {};
+using SharedQueueEngines = testing::Types<ub::UbEngine, uet::UetEngine>;
+TYPED_TEST_SUITE(IsolationOfQueues, SharedQueueEngines);
+
+TYPED_TEST(IsolationOfQueues, AnotherClientsReceiveEntriesAreOutOfReach) {
+  TestServer server(server_config(kProtocolOf<TypeParam>));
   const LiveClock clock;
-  ManualClient<ub::UbEngine> victim(server);
+  ManualClient<TypeParam> victim(server);
   Hello hello = victim.proper_hello();
   hello.receive_entries = 2;
   hello.receive_bytes = 64;
@@ -83,22 +103,44 @@ TEST(IsolationOfUb, AnotherClientsReceiveEntriesAreOutOfReach) {
   const auto connected = victim.connect(victim.queue_of(welcome->client));
   ASSERT_TRUE(connected.ok()) << connected.error().message;
 
-  const auto attacker = open_client<ub::UbEngine>(server, clock);
-  ub::QueueBlob guessed = ub::decode_queue_blob(connected->queue).value();
-  guessed.token = 0;
-  LiveHost<ub::UbEngine>& host = attacker->host();
+  const auto attacker = open_client<TypeParam>(server, clock);
+  const engine::ExchangeBlob guessed = without_secret(std::type_identity<TypeParam>(), connected->queue);
+  LiveHost<TypeParam>& host = attacker->host();
   const auto queue = host.engine().create_queue(host.now(), {}).value();
-  const auto peer = host.engine().connect(host.now(), queue, ub::encode(guessed)).value();
-  LiveRemote<ub::UbEngine> remote(host, queue, peer, {});
+  const auto peer = host.engine().connect(host.now(), queue, guessed).value();
+  LiveRemote<TypeParam> remote(host, queue, peer, {});
   verbs::Completion completion;
   const verbs::WorkRequest send = request_for(*attacker, Verb::kSend, {});
   host.core().spawn(execute(remote, send, completion));
   while (!host.core().finished() && !attacker->peer_gone()) host.step();
-  EXPECT_EQ(completion.status, CompletionStatus::kRemoteAccess) << verbs::name(completion.status);
+  // UET has a code for a job that does not exist, RC_BAD_JOB_ID, which is no access error.
+  EXPECT_THAT(completion.status,
+              testing::AnyOf(CompletionStatus::kRemoteAccess, CompletionStatus::kRemoteOperation))
+      << verbs::name(completion.status);
   const auto report = exchange<Report>(victim.channel, ReportRequest{}, seconds(60));
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->messages, 0U);
   EXPECT_TRUE(all_zero(server.memory()));
+}
+
+// [UE 1.0 3.4] Neither key nor endpoint of a session can be told from another's.
+TEST(IsolationOfUet, EverySessionHasAJobAnEndpointAndAKeyOfItsOwn) {
+  TestServer server(server_config(wire::Protocol::kUet));
+  std::vector<std::uint64_t> keys;
+  std::vector<std::uint32_t> jobs;
+  for (int turn = 0; turn < 8; ++turn) {
+    ManualClient<uet::UetEngine> client(server);
+    const auto connected = client.open();
+    ASSERT_TRUE(connected.ok()) << connected.error().message;
+    const uet::EndpointBlob blob = uet::decode_endpoint_blob(connected->queue).value();
+    keys.push_back(uet::key_of(connected->segment.token));
+    jobs.push_back(blob.address.job_id);
+    EXPECT_EQ(keys.back() & ~uet::kKeyUserMask, 0U);
+  }
+  for (std::size_t index = 1; index < keys.size(); ++index) {
+    EXPECT_GT(keys[index] ^ keys[index - 1], 0xffffU);  // Drawn, not counted.
+    EXPECT_NE(jobs[index], jobs[index - 1]);
+  }
 }
 
 TYPED_TEST(Isolation, ASessionHasTheRightsItAskedFor) {

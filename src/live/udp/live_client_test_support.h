@@ -2,6 +2,8 @@
 // Clients for tests of the live server: proper ones, and one that a test drives message by message.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +15,11 @@
 #include "live/udp/live_server_test_support.h"
 
 namespace wharf::live {
+
+/// LiveEngines for typed tests.
+template <typename... E>
+testing::Types<E...> types_of(EngineList<E...>);
+using EngineTypes = decltype(types_of(LiveEngines()));
 
 inline ServerConfig server_config(wire::Protocol protocol) {
   ServerConfig config;
@@ -69,7 +76,7 @@ template <typename E>
 struct ManualClient {
   explicit ManualClient(const TestServer& server)
       : channel(ControlChannel::connect(server.endpoint(), seconds(60)).value()),
-        socket(UdpSocket::open({0x7f000001, 0}).value()) {}
+        socket(UdpSocket::open({0x7f000001, 0}, LiveProtocol<E>::kDescription.socket).value()) {}
 
   Hello proper_hello() const {
     Hello hello;
@@ -80,7 +87,7 @@ struct ManualClient {
   Result<Welcome> say(const Hello& hello) { return exchange<Welcome>(channel, hello, seconds(60)); }
   /// A queue of an engine that calls itself host `number`.
   engine::ExchangeBlob queue_of(wire::HostAddress number) {
-    engine = make_engine<E>({.host = number}, memory).value();
+    engine = LiveProtocol<E>::make({.host = number}, memory).value();
     return engine->export_queue(engine->create_queue(kTimeZero, {}).value()).value();
   }
   Result<Connected> connect(engine::ExchangeBlob queue) {

@@ -18,10 +18,13 @@
 #include "live/reactor/idle_policy.h"
 #include "live/reactor/live_clock.h"
 #include "live/reactor/live_core.h"
-#include "live/udp/datagram.h"
 #include "live/udp/direct_memory.h"
+#include "live/udp/live_capture.h"
+#include "live/udp/live_counters.h"
+#include "live/udp/live_protocol.h"
 #include "live/udp/udp_socket.h"
 #include "verbs/completion.h"
+#include "wire/drop_reason.h"
 #include "wire/payload_pool.h"
 
 namespace wharf::live {
@@ -33,15 +36,11 @@ struct FaultConfig {
   std::uint64_t seed = 1;
 };
 
-/// What a live host counted beside its engine's own counters.
-struct LiveCounters {
-  std::uint64_t datagrams_received = 0;
-  std::uint64_t datagrams_sent = 0;
-  std::uint64_t unknown_sender = 0;  ///< Datagrams from an endpoint that no session has named.
-  std::uint64_t undecodable = 0;     ///< Too short, too long, bad checksum, bad fields.
-  std::uint64_t injected_losses = 0;
-  std::uint64_t injected_duplicates = 0;
-  std::uint64_t completions = 0;
+/// Messages that arrived for a queue without taking a receive entry: Ultra Ethernet's writes with immediate
+/// data. [UE 1.0 3.4: header_data]
+struct UnaskedArrivals {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
 };
 
 /// An operation in flight: what an awaiting program left behind. Lives in the coroutine's frame.
@@ -53,10 +52,10 @@ struct PendingOperation {
 template <engine::Engine E>
 class LiveHost {
  public:
-  /// `address` is the number under which `engine` was created, with `pool`. `pool` and `clock` outlive the
-  /// host and are used by this thread alone.
+  /// `address` is the number under which `engine` was created, with `pool`. `pool`, `clock` and `capture`,
+  /// which may be null, outlive the host and are used by this thread alone.
   LiveHost(std::unique_ptr<E> engine, wire::HostAddress address, wire::PayloadPool& pool, UdpSocket socket,
-           const LiveClock& clock, std::uint64_t seed, const FaultConfig& faults, wire::Protocol protocol)
+           const LiveClock& clock, std::uint64_t seed, const FaultConfig& faults, LiveCapture* capture)
       : engine_(std::move(engine)),
         address_(address),
         pool_(pool),
@@ -65,7 +64,7 @@ class LiveHost {
         core_(clock, seed),
         faults_(faults),
         fault_stream_(faults.seed, "live.faults"),
-        protocol_(protocol) {}
+        capture_(capture) {}
   LiveHost(const LiveHost&) = delete;
   LiveHost& operator=(const LiveHost&) = delete;
 
@@ -100,12 +99,17 @@ class LiveHost {
       });
     }
   }
+  /// Counts the unasked arrivals of `queue` in `arrivals`, which outlives the queue. Control path.
+  void count_unasked(verbs::QueueId queue, UnaskedArrivals& arrivals) {
+    watchers_.push_back({queue, &arrivals});
+  }
   /// Destroys `queue` of the engine. Programs that wait for one of its completions are never resumed: the
   /// caller destroys them. Control path.
   void remove_queue(verbs::QueueId queue) {
     doomed_.push_back(queue);
     destroy_doomed();
     std::erase_if(waiting_, [queue](const Waiting& entry) { return entry.queue == queue; });
+    std::erase_if(watchers_, [queue](const Watcher& watcher) { return watcher.queue == queue; });
   }
   /// An engine keeps a queue while requests of it are outstanding; such a queue goes when they have ended.
   void destroy_doomed() {
@@ -184,6 +188,10 @@ class LiveHost {
     wire::HostAddress number;
     UdpEndpoint endpoint;
   };
+  struct Watcher {
+    verbs::QueueId queue;
+    UnaskedArrivals* arrivals;
+  };
   struct Waiting {
     verbs::QueueId queue;
     verbs::WorkRequest request;
@@ -226,8 +234,10 @@ class LiveHost {
       ++counters_.unknown_sender;
       return;
     }
-    if (datagram.bytes.empty() || datagram.bytes.size() > wire::PayloadPool::kLargestBytes) {
-      ++counters_.undecodable;
+    if (capture_ != nullptr)
+      capture_->write(now_, datagram.source, socket_.local(), datagram.service, datagram.bytes);
+    if (datagram.bytes.empty()) {  // Or longer than the socket takes, which is more than any packet has.
+      counters_.drop(wire::DropReason::kTruncated);
       return;
     }
     // The socket reuses its buffers, while the engine may keep the payload: copy it into the pool.
@@ -235,8 +245,9 @@ class LiveHost {
     const std::span<std::byte> bytes(pool_.data(buffer), datagram.bytes.size());
     std::copy(datagram.bytes.begin(), datagram.bytes.end(), bytes.begin());
     wire::Packet packet;
-    if (decode_datagram(protocol_, bytes, datagram.source, socket_.local(), packet) ==
-        wire::DropReason::kNone) {
+    const wire::DropReason reason =
+        LiveProtocol<E>::decode(bytes, {datagram.source, socket_.local(), datagram.service}, packet);
+    if (reason == wire::DropReason::kNone) {
       packet.source = peer->number;
       packet.destination = address_;
       packet.payload.buffer = packet.payload.length != 0 ? buffer : wire::kNoBuffer;
@@ -245,7 +256,7 @@ class LiveHost {
       Inside inside{*this};
       drive(inside).perform(now_);
     } else {
-      ++counters_.undecodable;
+      counters_.drop(reason);
     }
     pool_.release(buffer);
   }
@@ -273,9 +284,13 @@ class LiveHost {
 
   void send(const wire::Packet& packet) {
     if (const Peer* peer = find_peer(packet.destination)) {
-      const std::span<std::byte> room = socket_.queue(peer->endpoint);
-      socket_.set_queued_length(encode_datagram(packet, socket_.local(), peer->endpoint, room));
+      const std::uint8_t service = LiveProtocol<E>::service(packet);
+      const std::span<std::byte> room = socket_.queue(peer->endpoint, service);
+      const std::size_t length = LiveProtocol<E>::encode(packet, socket_.local(), peer->endpoint, room);
+      socket_.set_queued_length(length);
       ++counters_.datagrams_sent;
+      if (capture_ != nullptr)
+        capture_->write(now_, socket_.local(), peer->endpoint, service, room.first(length));
     }
     pool_.release(packet.payload.buffer);
   }
@@ -284,10 +299,22 @@ class LiveHost {
   void complete(const verbs::Completion& completion) {
     ++counters_.completions;
     if (std::find(doomed_.begin(), doomed_.end(), completion.queue) != doomed_.end())
-      return;  // Its program is gone.
+      return;                  // Its program is gone.
+    if (completion.id == 0) {  // No program has asked for it.
+      take_unasked(completion);
+      return;
+    }
     auto* operation = reinterpret_cast<PendingOperation*>(completion.id);
     operation->completion = completion;
     operation->handle.resume();
+  }
+
+  void take_unasked(const verbs::Completion& completion) {
+    for (const Watcher& watcher : watchers_) {
+      if (watcher.queue != completion.queue || !completion.ok()) continue;
+      ++watcher.arrivals->messages;
+      watcher.arrivals->bytes += completion.length;
+    }
   }
 
   /// Tries again what found its queue full. Resumed programs may add to the list meanwhile.
@@ -320,11 +347,12 @@ class LiveHost {
   LiveCore core_;
   FaultConfig faults_;
   RandomStream fault_stream_;
-  wire::Protocol protocol_;
+  LiveCapture* capture_;
   LiveCounters counters_;
   TimePs now_;
   std::vector<Peer> peers_;
   std::vector<Waiting> waiting_;
+  std::vector<Watcher> watchers_;
   std::vector<verbs::QueueId> doomed_;
   std::vector<wire::HostAddress> unforgotten_;
 };

@@ -4,32 +4,57 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/roce/exchange.h"
-#include "engine/ub/exchange.h"
-
 namespace wharf::live {
 namespace {
 
-constexpr std::array<std::string_view, 2> kNames{"ub", "roce"};
-
-/// IPv4, UDP and the longest transport headers of either protocol, with room to spare.
+/// IPv4, UDP and the longest transport headers of any protocol, with room to spare.
 constexpr std::uint32_t kHeaderBytes = 160;
+
+template <typename... E>
+constexpr std::array<ProtocolDescription, sizeof...(E)> descriptions_of(EngineList<E...>) {
+  return {LiveProtocol<E>::kDescription...};
+}
+constexpr auto kDescriptions = descriptions_of(LiveEngines());
+
+constexpr auto kNames = [] {
+  std::array<std::string_view, kDescriptions.size()> names;
+  std::transform(kDescriptions.begin(), kDescriptions.end(), names.begin(),
+                 [](const ProtocolDescription& each) { return each.name; });
+  return names;
+}();
+
+template <typename Match>
+const ProtocolDescription* find(Match match) {
+  const auto* const found = std::find_if(kDescriptions.begin(), kDescriptions.end(), match);
+  return found == kDescriptions.end() ? nullptr : found;
+}
 
 }  // namespace
 
-std::string_view name(wire::Protocol protocol) { return kNames[static_cast<std::size_t>(protocol)]; }
+std::span<const ProtocolDescription> live_protocols() { return kDescriptions; }
+
+const ProtocolDescription& describe(wire::Protocol protocol) {
+  const ProtocolDescription* const found =
+      find([protocol](const ProtocolDescription& each) { return each.protocol == protocol; });
+  WHARF_CHECK(found != nullptr);
+  return *found;
+}
+
+std::string_view name(wire::Protocol protocol) { return describe(protocol).name; }
 
 std::optional<wire::Protocol> parse_protocol(std::string_view text) {
-  for (std::size_t index = 0; index < kNames.size(); ++index) {
-    if (kNames[index] == text) return static_cast<wire::Protocol>(index);
-  }
-  return std::nullopt;
+  const ProtocolDescription* const found =
+      find([text](const ProtocolDescription& each) { return each.name == text; });
+  return found == nullptr ? std::nullopt : std::optional(found->protocol);
 }
 
 std::span<const std::string_view> protocol_names() { return kNames; }
 
-std::uint16_t default_port(wire::Protocol protocol) {
-  return protocol == wire::Protocol::kUb ? std::uint16_t{4792} : std::uint16_t{4791};
+std::optional<wire::Protocol> protocol_of_number(std::uint8_t number) {
+  const ProtocolDescription* const found = find([number](const ProtocolDescription& each) {
+    return static_cast<std::uint8_t>(each.protocol) == number;
+  });
+  return found == nullptr ? std::nullopt : std::optional(found->protocol);
 }
 
 std::uint32_t mtu_for_path(std::uint32_t path_bytes) {
@@ -38,55 +63,11 @@ std::uint32_t mtu_for_path(std::uint32_t path_bytes) {
   return mtu;
 }
 
-template <>
-Result<std::unique_ptr<ub::UbEngine>> make_engine(const EngineSettings& settings, EngineMemory& memory) {
-  ub::UbConfig config;
-  config.host = settings.host;
-  config.mtu = settings.mtu;
-  // A TPACK costs a datagram: one for several packets will do, long before the peer's timer.
-  config.acknowledge_every = 16;
-  config.acknowledge_delay = microseconds(500);
-  // 4 + 8 + ... + 256 + 512 ms.
-  config.retransmission = {.base = milliseconds(4), .cap = milliseconds(512), .attempts_max = 7};
-  if (settings.unlimited_retries) {
-    config.retransmission.attempts_max = reliability::kUnlimitedAttempts;
-    config.retransmission.cap = milliseconds(16);
-  }
-  auto engine = ub::UbEngine::create(config, memory.payloads, memory.arena);
-  if (!engine) return engine.error();
-  return std::make_unique<ub::UbEngine>(*std::move(engine));
-}
-
-template <>
-Result<std::unique_ptr<roce::RoceEngine>> make_engine(const EngineSettings& settings, EngineMemory& memory) {
-  roce::RoceConfig config;
-  config.host = settings.host;
-  config.seed = settings.seed;
-  config.path_mtu = settings.mtu;
-  config.ack_timeout = 10;  // 4.2 ms, doubled 7 times.
-  config.backoff_limit = 7;
-  config.retry_count = 7;
-  if (settings.unlimited_retries) {
-    config.unlimited_retries = true;
-    config.backoff_limit = 2;
-  }
-  auto engine = roce::RoceEngine::create(config, memory.payloads, memory.arena);
-  if (!engine) return engine.error();
-  return std::make_unique<roce::RoceEngine>(*std::move(engine));
-}
-
-template <>
-Result<wire::HostAddress> exporter_of<ub::UbEngine>(std::span<const std::byte> blob) {
-  const auto decoded = ub::decode_queue_blob(blob);
-  if (!decoded) return decoded.error();
-  return decoded->host;
-}
-
-template <>
-Result<wire::HostAddress> exporter_of<roce::RoceEngine>(std::span<const std::byte> blob) {
-  const auto decoded = roce::decode_exchange(blob);
-  if (!decoded) return decoded.error();
-  return decoded->host;
+engine::Capabilities capabilities_of(wire::Protocol protocol) {
+  return with_engine_type(protocol, []<typename E>(std::type_identity<E>) {
+    EngineMemory memory;
+    return LiveProtocol<E>::make({}, memory).value()->capabilities();
+  });
 }
 
 }  // namespace wharf::live

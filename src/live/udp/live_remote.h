@@ -78,8 +78,10 @@ class LiveRemote {
     verbs::ReceiveRequest request;
     request.local_count = 1;
     request.local[0] = {local, length};
-    return {*this, request};
+    return receive(request);
   }
+  /// With tags, and pieces, where the engine has them.
+  Receive receive(const verbs::ReceiveRequest& request) { return {*this, request}; }
   Operation fetch_add(verbs::RemoteAddress target, std::uint64_t operand) {
     return atomic(verbs::Verb::kFetchAdd, target, operand, 0);
   }

@@ -13,9 +13,17 @@
 #include <utility>
 #include <vector>
 
+#include "live/udp/live_protocol.h"
 #include "live/udp/server.h"
 
 namespace wharf::live {
+
+/// For tests with a parameter.
+inline std::vector<wire::Protocol> every_protocol() {
+  std::vector<wire::Protocol> protocols;
+  for (const ProtocolDescription& each : live_protocols()) protocols.push_back(each.protocol);
+  return protocols;
+}
 
 /// Serves from construction to stop(), on the loopback interface and a port that the system chooses.
 class TestServer {

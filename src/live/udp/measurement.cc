@@ -31,8 +31,6 @@ constexpr std::uint32_t kEntriesPerWorker = 4;
 constexpr std::uint64_t kEntriesBytes = 1U << 20U;
 /// Bytes of one request when a workload's region is written or read back.
 constexpr std::uint64_t kRegionChunk = 64 * 1024;
-/// The longest message that UB delivers into one receive entry.
-constexpr std::uint32_t kUbMessageBytes = 64 * 1024;
 
 template <engine::Engine E>
 using Clients = std::vector<std::unique_ptr<Client<E>>>;
@@ -121,13 +119,16 @@ class Runner {
   const std::atomic<bool>& stop_;
 };
 
-ClientConfig client_config(const MeasurementConfig& config, std::uint32_t concurrency) {
+ClientConfig client_config(const MeasurementConfig& config, std::uint32_t concurrency, LiveCapture* capture) {
   ClientConfig client;
   client.server = config.server;
   client.queue_depth = std::clamp(concurrency, 16U, kQueueDepthMax);
   client.faults = config.faults;
   client.seed = config.seed;
   client.unlimited_retries = config.unlimited_retries;
+  client.congestion = config.congestion;
+  client.delivery = config.delivery;
+  client.capture = capture;
   client.patience = config.connect_patience;
   return client;
 }
@@ -141,17 +142,7 @@ std::uint32_t entries_for(std::uint32_t concurrency, std::uint32_t bytes) {
 
 template <engine::Engine E>
 void add_counters(Measurement& measurement, Clients<E>& clients) {
-  for (const auto& client : clients) {
-    const LiveCounters& from = client->host().counters();
-    LiveCounters& to = measurement.counters;
-    to.datagrams_received += from.datagrams_received;
-    to.datagrams_sent += from.datagrams_sent;
-    to.unknown_sender += from.unknown_sender;
-    to.undecodable += from.undecodable;
-    to.injected_losses += from.injected_losses;
-    to.injected_duplicates += from.injected_duplicates;
-    to.completions += from.completions;
-  }
+  for (const auto& client : clients) measurement.counters += client->host().counters();
 }
 
 double fraction_done(const workload::LoopConfig& loop, std::uint64_t operations) {
@@ -171,12 +162,14 @@ Result<void> check_report(Client<E>& client, LoopResult& loop) {
 
 template <engine::Engine E>
 Result<Measurement> measure_verb_run(const MeasurementConfig& config, const VerbRun& run,
-                                     const MeasurementProgress& progress, const std::atomic<bool>& stop) {
+                                     LiveCapture* capture, const MeasurementProgress& progress,
+                                     const std::atomic<bool>& stop) {
   const LiveClock clock;
   const bool receives = verbs::consumes_receive_entry(run.verb);
-  ClientConfig client = client_config(config, run.loop.concurrency);
+  ClientConfig client = client_config(config, run.loop.concurrency, capture);
   client.rights.remote_atomic = verbs::is_atomic(run.verb);
-  VerbMeasurementConfig program{.verb = run.verb, .size = run.size, .loop = run.loop};
+  VerbMeasurementConfig program{.verb = run.verb, .size = run.size, .loop = run.loop, .tag = run.tag};
+  client.tag = run.tag;
   if (receives) {
     // The data of a Write_imm does not land in its entry.
     client.receive_bytes = verbs::is_send(run.verb) ? run.size : 0;
@@ -310,12 +303,13 @@ Result<void> check_workload(const WorkloadRun& run) {
 
 template <engine::Engine E>
 Result<Measurement> measure_workload_run(const MeasurementConfig& config, const WorkloadRun& run,
-                                         const MeasurementProgress& progress, const std::atomic<bool>& stop) {
+                                         LiveCapture* capture, const MeasurementProgress& progress,
+                                         const std::atomic<bool>& stop) {
   const LiveClock clock;
   WorkloadConfig program = run.config;
   const bool two_sided = is_two_sided(program);
   const std::uint32_t concurrency = workload::loop_config(program).concurrency;
-  ClientConfig client = client_config(config, requests_at_once(program));
+  ClientConfig client = client_config(config, requests_at_once(program), capture);
   if (two_sided) {
     const bool returned = workload::kind_of(program) == WorkloadKind::kPingPong;
     client.arrivals = returned ? ArrivalRule::kReturn : ArrivalRule::kKeep;
@@ -418,6 +412,14 @@ Result<Measurement> measure_workload_run(const MeasurementConfig& config, const 
   return measurement;
 }
 
+std::vector<std::uint32_t> widths_of(const engine::Capabilities& can, verbs::Verb verb) {
+  std::vector<std::uint32_t> widths;
+  for (const std::uint32_t width : {4U, 8U, 16U}) {
+    if (can.supports(verb, width)) widths.push_back(width);
+  }
+  return widths;
+}
+
 Result<void> check_verb(const MeasurementConfig& config, const VerbRun& run) {
   using verbs::Verb;
   const std::string_view verb = verbs::name(run.verb);
@@ -431,25 +433,23 @@ Result<void> check_verb(const MeasurementConfig& config, const VerbRun& run) {
     return input_error(
         "verb send_invalidate would revoke the memory that is measured, expected another such as send");
   }
-  const bool supported = with_engine_type(
-      config.protocol, [&run]<typename E>(std::type_identity<E>) { return E::supports(run.verb); });
-  if (!supported) {
+  const engine::Capabilities can = capabilities_of(config.protocol);
+  if (!can.supports(run.verb)) {
     return input_error(
         fmt::format("verb {} does not exist in {}, expected one such as fetch_add or another --protocol",
                     verb, name(config.protocol)));
   }
-  if (verbs::is_atomic(run.verb)) {
-    const bool four = config.protocol == wire::Protocol::kUb && run.size == 4;
-    if (run.size != 8 && !four) {
-      return input_error(fmt::format("--size {}: an atomic of {} has {} bytes", run.size,
-                                     name(config.protocol),
-                                     config.protocol == wire::Protocol::kUb ? "4 or 8" : "8"));
-    }
+  if (verbs::is_atomic(run.verb) && !can.supports(run.verb, run.size)) {
+    return input_error(fmt::format("--size {}: a {} of {} has {} bytes", run.size, verb,
+                                   name(config.protocol), fmt::join(widths_of(can, run.verb), " or ")));
   }
-  if (config.protocol == wire::Protocol::kUb && verbs::consumes_receive_entry(run.verb) &&
-      run.size > kUbMessageBytes) {
-    return input_error(fmt::format("--size {}: a {} of ub has at most {} bytes, one TA segment", run.size,
-                                   verb, kUbMessageBytes));
+  if (verbs::consumes_receive_entry(run.verb) && run.size > can.max_send_bytes) {
+    return input_error(fmt::format("--size {}: a {} of {} has at most {} bytes", run.size, verb,
+                                   name(config.protocol), can.max_send_bytes));
+  }
+  if (run.tag && (!can.tagged || !verbs::is_send(run.verb))) {
+    return input_error(fmt::format("--tag: a {} of {} has none, expected a send of a protocol with tags",
+                                   verb, name(config.protocol)));
   }
   if (run.size == 0) return input_error("--size 0: expected at least 1 byte");
   if (run.loop.concurrency == 0 || run.loop.concurrency > kQueueDepthMax) {
@@ -469,12 +469,21 @@ Result<void> check(const MeasurementConfig& config) {
 Result<Measurement> measure(const MeasurementConfig& config, const MeasurementProgress& progress,
                             const std::atomic<bool>& stop) {
   WHARF_TRY(check(config));
-  return with_engine_type(config.protocol, [&]<typename E>(std::type_identity<E>) -> Result<Measurement> {
-    if (const auto* run = std::get_if<VerbRun>(&config.program)) {
-      return measure_verb_run<E>(config, *run, progress, stop);
-    }
-    return measure_workload_run<E>(config, std::get<WorkloadRun>(config.program), progress, stop);
-  });
+  auto capture = LiveCapture::create(config.capture);
+  if (!capture) return capture.error();
+  auto measured =
+      with_engine_type(config.protocol, [&]<typename E>(std::type_identity<E>) -> Result<Measurement> {
+        if (const auto* run = std::get_if<VerbRun>(&config.program)) {
+          return measure_verb_run<E>(config, *run, capture->get(), progress, stop);
+        }
+        return measure_workload_run<E>(config, std::get<WorkloadRun>(config.program), capture->get(),
+                                       progress, stop);
+      });
+  if (*capture != nullptr) {
+    const auto closed = (*capture)->close();
+    if (measured && !closed) return closed.error();
+  }
+  return measured;
 }
 
 }  // namespace wharf::live

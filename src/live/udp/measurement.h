@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -25,8 +27,9 @@ namespace wharf::live {
 /// One verb on slots of `size` bytes.
 struct VerbRun {
   verbs::Verb verb = verbs::Verb::kRead;
-  std::uint32_t size = 64;  ///< Bytes; atomics: 4 or 8.
+  std::uint32_t size = 64;  ///< Bytes; atomics: a width of the verb.
   workload::LoopConfig loop;
+  std::optional<std::uint64_t> tag;  ///< Sends carry it, and meet receive entries of it.
 };
 
 /// A workload whose region is a slice of the server's memory.
@@ -44,6 +47,9 @@ struct MeasurementConfig {
   IdleConfig idle;
   std::uint64_t seed = 1;
   bool unlimited_retries = false;
+  std::uint32_t congestion = 0;  ///< EngineSettings::congestion.
+  verbs::Delivery delivery = verbs::Delivery::kDefault;
+  std::filesystem::path capture;  ///< Where to write the datagrams, or empty.
   TimePs connect_patience = seconds(2);
   TimePs stall_patience = seconds(10);  ///< Without any completion for so long the run counts as stalled.
 };

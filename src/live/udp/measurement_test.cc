@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measurements against a server in another thread: real sockets, real bytes, both protocols.
+// Measurements against a server in another thread: real sockets, real bytes, every protocol.
 #include "live/udp/measurement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "live/udp/live_protocol.h"
 #include "live/udp/live_server_test_support.h"
+#include "wire/capture_reader.h"
 
 namespace wharf::live {
 namespace {
@@ -57,12 +60,12 @@ void expect_good(const Result<Measurement>& result, std::uint64_t operations) {
   EXPECT_TRUE(result->loop.verdict.holds()) << workload::describe(result->loop.verdict);
 }
 
-class BothProtocols : public testing::TestWithParam<wire::Protocol> {};
+class EveryProtocol : public testing::TestWithParam<wire::Protocol> {};
 
-INSTANTIATE_TEST_SUITE_P(Live, BothProtocols, testing::Values(wire::Protocol::kUb, wire::Protocol::kRoce),
-                         [](const auto& info) { return std::string(name(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Live, EveryProtocol, testing::ValuesIn(every_protocol()),
+                         [](const auto& each) { return std::string(name(each.param)); });
 
-TEST_P(BothProtocols, EveryVerbMovesTheRightBytes) {
+TEST_P(EveryProtocol, EveryVerbMovesTheRightBytes) {
   TestServer server(server_config(GetParam()));
   MeasurementConfig config = client_config(GetParam(), server);
   for (int index = 0; index < verbs::kVerbCount; ++index) {
@@ -75,7 +78,7 @@ TEST_P(BothProtocols, EveryVerbMovesTheRightBytes) {
   EXPECT_GE(server.stop().clients, 6U);
 }
 
-TEST_P(BothProtocols, EverySizeMovesTheRightBytes) {
+TEST_P(EveryProtocol, EverySizeMovesTheRightBytes) {
   TestServer server(server_config(GetParam()));
   MeasurementConfig config = client_config(GetParam(), server);
   for (const Verb verb : {Verb::kRead, Verb::kWrite, Verb::kSend}) {
@@ -88,7 +91,7 @@ TEST_P(BothProtocols, EverySizeMovesTheRightBytes) {
   }
 }
 
-TEST_P(BothProtocols, SurvivesLossAndDuplication) {
+TEST_P(EveryProtocol, SurvivesLossAndDuplication) {
   ServerConfig faulty = server_config(GetParam());
   faulty.faults = {Probability::from(0.05), Probability::from(0.05), 11};
   TestServer server(faulty);
@@ -107,7 +110,79 @@ TEST_P(BothProtocols, SurvivesLossAndDuplication) {
   EXPECT_GT(summary.counters.injected_duplicates, 0U);
 }
 
-TEST_P(BothProtocols, WorkloadsRunOnTheServersMemory) {
+TEST_P(EveryProtocol, AtomicsOfEveryWidthMoveTheRightBytes) {
+  TestServer server(server_config(GetParam()));
+  MeasurementConfig config = client_config(GetParam(), server);
+  const engine::Capabilities can = capabilities_of(GetParam());
+  for (int index = 0; index < verbs::kVerbCount; ++index) {
+    const auto verb = static_cast<Verb>(index);
+    if (!verbs::is_atomic(verb)) continue;
+    for (const std::uint32_t width : {4U, 8U, 16U}) {
+      SCOPED_TRACE(std::string(verbs::name(verb)) + " " + std::to_string(width));
+      config.program = verb_run(verb, width, 40, 2);
+      EXPECT_EQ(check(config).ok(), can.supports(verb, width));
+      if (can.supports(verb, width)) expect_good(measure(config, {}, kNeverStop), 40);
+    }
+  }
+}
+
+/// Every way of a protocol to hold back and to deliver, under loss.
+TEST_P(EveryProtocol, EveryChoiceMovesTheRightBytesUnderLoss) {
+  const ProtocolDescription& description = describe(GetParam());
+  std::vector<verbs::Delivery> deliveries{verbs::Delivery::kDefault};
+  for (const DeliveryChoice& each : description.delivery) deliveries.push_back(each.delivery);
+  for (std::uint32_t congestion = 0; congestion < description.congestion.size(); ++congestion) {
+    for (const verbs::Delivery delivery : deliveries) {
+      ServerConfig serving = server_config(GetParam());
+      serving.faults = {Probability::from(0.02), Probability::from(0.02), 21};
+      serving.congestion = congestion;
+      serving.delivery = delivery;
+      TestServer server(serving);
+      MeasurementConfig config = client_config(GetParam(), server);
+      config.faults = {Probability::from(0.02), Probability::from(0.02), 22};
+      config.congestion = congestion;
+      config.delivery = delivery;
+      for (const Verb verb : {Verb::kRead, Verb::kWrite, Verb::kSend}) {
+        SCOPED_TRACE(std::string(verbs::name(verb)) + " " + std::string(description.congestion[congestion]));
+        config.program = verb_run(verb, 20'000, 60, 4);
+        expect_good(measure(config, {}, kNeverStop), 60);
+      }
+    }
+  }
+}
+
+TEST_P(EveryProtocol, SendsWithATagMeetReceivesOfIt) {
+  TestServer server(server_config(GetParam()));
+  MeasurementConfig config = client_config(GetParam(), server);
+  VerbRun run = verb_run(Verb::kSend, 64, 100, 4);
+  run.tag = 0x1234'5678'9abc'def0;
+  config.program = run;
+  if (!capabilities_of(GetParam()).tagged) {
+    EXPECT_THAT(check(config).error().message, testing::HasSubstr("--tag"));
+    return;
+  }
+  expect_good(measure(config, {}, kNeverStop), 100);
+  EXPECT_GE(server.stop().messages, 100U);
+}
+
+TEST_P(EveryProtocol, CapturesItsDatagrams) {
+  const std::filesystem::path file =
+      std::filesystem::path(testing::TempDir()) / (std::string(name(GetParam())) + ".pcapng");
+  TestServer server(server_config(GetParam()));
+  MeasurementConfig config = client_config(GetParam(), server);
+  config.capture = file;
+  config.program = verb_run(Verb::kWrite, 64, 20, 1);
+  const auto result = measure(config, {}, kNeverStop);
+  expect_good(result, 20);
+  auto reader = wire::CaptureReader::open(file);
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  wire::CapturedFrame frame;
+  std::uint64_t frames = 0;
+  while (reader->next(frame).value()) ++frames;
+  EXPECT_EQ(frames, result->counters.datagrams_sent + result->counters.datagrams_received);
+}
+
+TEST_P(EveryProtocol, WorkloadsRunOnTheServersMemory) {
   TestServer server(server_config(GetParam()));
   MeasurementConfig config = client_config(GetParam(), server);
   for (int index = 0; index < workload::kWorkloadKindCount; ++index) {
@@ -125,7 +200,7 @@ TEST_P(BothProtocols, WorkloadsRunOnTheServersMemory) {
   }
 }
 
-TEST_P(BothProtocols, TwoClientsExcludeEachOtherWithALock) {
+TEST_P(EveryProtocol, TwoClientsExcludeEachOtherWithALock) {
   TestServer server(server_config(GetParam()));
   MeasurementConfig config = client_config(GetParam(), server);
   WorkloadRun run;
@@ -138,7 +213,7 @@ TEST_P(BothProtocols, TwoClientsExcludeEachOtherWithALock) {
   EXPECT_EQ(server.stop().clients, 2U);
 }
 
-TEST_P(BothProtocols, GetsOfItemsAreWholeBesideWritersOfTwoClients) {
+TEST_P(EveryProtocol, GetsOfItemsAreWholeBesideWritersOfTwoClients) {
   TestServer server(server_config(GetParam()));
   MeasurementConfig config = client_config(GetParam(), server);
   for (const auto protocol : {workload::GetProtocol::kPessimistic, workload::GetProtocol::kValidation,
@@ -160,7 +235,7 @@ TEST_P(BothProtocols, GetsOfItemsAreWholeBesideWritersOfTwoClients) {
   }
 }
 
-TEST_P(BothProtocols, RefusesWhatCannotWorkBeforeAskingAnybody) {
+TEST_P(EveryProtocol, RefusesWhatCannotWorkBeforeAskingAnybody) {
   MeasurementConfig config;
   config.protocol = GetParam();
   const auto refusal = [&config](auto program) {
@@ -179,12 +254,13 @@ TEST_P(BothProtocols, RefusesWhatCannotWorkBeforeAskingAnybody) {
   gets.protocol = workload::GetProtocol::kValidation;
   gets.writer = workload::ItemWriter::kCore;
   EXPECT_THAT(refusal(WorkloadRun{.config = gets, .parties = 2}), testing::HasSubstr("found core"));
-  if (GetParam() == wire::Protocol::kRoce) {
-    EXPECT_THAT(refusal(verb_run(Verb::kWriteNotify, 8, 1, 1)), testing::HasSubstr("does not exist in roce"));
+  if (!capabilities_of(GetParam()).supports(Verb::kWriteNotify)) {
+    EXPECT_THAT(refusal(verb_run(Verb::kWriteNotify, 8, 1, 1)),
+                testing::HasSubstr("does not exist in " + std::string(name(GetParam()))));
   }
 }
 
-TEST_P(BothProtocols, RefusesMessagesThatDoNotFit) {
+TEST_P(EveryProtocol, RefusesMessagesThatDoNotFit) {
   TestServer server(server_config(GetParam()));
   MeasurementConfig config = client_config(GetParam(), server);
   config.program = verb_run(Verb::kWrite, 8U << 20U, 10, 2);
@@ -194,7 +270,7 @@ TEST_P(BothProtocols, RefusesMessagesThatDoNotFit) {
   EXPECT_THAT(result.error().message, testing::HasSubstr("16MiB"));
 }
 
-TEST_P(BothProtocols, AServerThatStopsEndsTheRunAsStalled) {
+TEST_P(EveryProtocol, AServerThatStopsEndsTheRunAsStalled) {
   TestServer server(server_config(GetParam()));
   MeasurementConfig config = client_config(GetParam(), server);
   VerbRun run = verb_run(Verb::kWrite, 64, 0, 1);
@@ -213,7 +289,7 @@ TEST_P(BothProtocols, AServerThatStopsEndsTheRunAsStalled) {
   EXPECT_EQ(result.error().kind, ErrorKind::kStalled);
 }
 
-TEST_P(BothProtocols, AnInterruptGivesWhatWasMeasuredUntilThen) {
+TEST_P(EveryProtocol, AnInterruptGivesWhatWasMeasuredUntilThen) {
   TestServer server(server_config(GetParam()));
   MeasurementConfig config = client_config(GetParam(), server);
   VerbRun run = verb_run(Verb::kRead, 64, 0, 1);

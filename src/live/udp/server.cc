@@ -54,15 +54,17 @@ template <engine::Engine E>
 class Server {
  public:
   Server(const ServerConfig& config, const ServerObserver& observer, ControlListener listener,
-         UdpSocket socket, ExposedMemory exposed, std::unique_ptr<EngineMemory> memory,
-         std::unique_ptr<E> engine)
+         UdpSocket socket, ExposedMemory exposed, std::unique_ptr<LiveCapture> capture,
+         std::unique_ptr<EngineMemory> memory, std::unique_ptr<E> engine, std::uint32_t mtu)
       : config_(config),
         observer_(observer),
         listener_(std::move(listener)),
+        mtu_(mtu),
         exposed_(std::move(exposed)),
+        capture_(std::move(capture)),
         memory_(std::move(memory)),
         host_(std::move(engine), kServerNumber, memory_->payloads, std::move(socket), clock_, config.seed,
-              config.faults, config.protocol),
+              config.faults, capture_.get()),
         secrets_(config.seed, "live.secrets"),
         slices_(exposed_.bytes(), config.clients_max,
                 config.shared_memory ? SliceContent::kKept : SliceContent::kZeros,
@@ -104,18 +106,23 @@ class Server {
     wire::HostAddress number;  ///< With `hello`.
     std::optional<std::uint32_t> slice;
     std::optional<verbs::QueueId> queue;
+    SessionSecrets secrets;
     std::optional<verbs::SegmentToken> token;
     std::optional<LiveRemote<E>> remote;  ///< Once connected.
-    Report report;
+    Report report;                        ///< Of receive entries.
+    UnaskedArrivals unasked;
     std::vector<verbs::Task<void>> receivers;
+
+    Report arrived() const { return {report.messages + unasked.messages, report.bytes + unasked.bytes}; }
   };
   using Sessions = std::vector<std::unique_ptr<Session>>;
 
-  ServerSummary finish(bool stopped) {
+  Result<ServerSummary> finish(bool stopped) {
     while (!sessions_.empty()) end(*sessions_.back(), "the server stops");
     summary_.counters = host_.counters();
     for (const MemoryUse& use : host_.engine().memory_use()) summary_.engine_bytes += use.bytes;
     summary_.stopped = stopped;
+    if (capture_ != nullptr) WHARF_TRY(capture_->close());
     return summary_;
   }
 
@@ -219,7 +226,7 @@ class Server {
     if (const auto* hello = std::get_if<Hello>(&message)) return welcome(session, *hello);
     if (const auto* connect = std::get_if<Connect>(&message)) return connected(session, *connect);
     if (std::holds_alternative<ReportRequest>(message) && session.remote)
-      return SessionMessage(session.report);
+      return SessionMessage(session.arrived());
     return input_error("a session message came out of turn");
   }
 
@@ -242,12 +249,20 @@ class Server {
                                      hello.receive_entries, hello.receive_bytes,
                                      format_bytes(Bytes{slices_.slice_bytes()})));
     }
+    if (hello.tagged && !host_.engine().capabilities().tagged)
+      return input_error(fmt::format("{} has no tags, expected clients without", name(config_.protocol)));
+    Welcome welcome;
+    welcome.mtu = std::min({hello.mtu, mtu_for_path(session.channel.path_mtu()), mtu_});
+    if (welcome.mtu < mtu_ && !LiveProtocol<E>::kDescription.mtu_per_peer) {
+      return input_error(
+          fmt::format("its packets hold {} bytes for every client, those of the path to this "
+                      "one at most {}; start it with --mtu {}",
+                      mtu_, welcome.mtu, welcome.mtu));
+    }
     session.number = offer_number();
     session.hello = hello;
-    Welcome welcome;
     welcome.server = kServerNumber;
     welcome.client = session.number;
-    welcome.mtu = std::min(hello.mtu, mtu_for_path(session.channel.path_mtu()));
     return SessionMessage(welcome);
   }
 
@@ -257,6 +272,7 @@ class Server {
     WHARF_TRY(check_identity(session, connect, endpoint));
     WHARF_TRY(check_room());
     spend(session.number);
+    session.secrets = SessionSecrets::draw(session.number, secrets_);
     session.slice = session.hello->slice_key == 0 ? slices_.take() : slices_.share(session.hello->slice_key);
     if (!session.slice) return input_error("no client has the slice whose key was given");
     Connected answer;
@@ -282,7 +298,7 @@ class Server {
 
   /// A session that could speak for another one would share, and spoil, its connection.
   Result<void> check_identity(const Session& session, const Connect& connect, const UdpEndpoint& endpoint) {
-    const auto exporter = exporter_of<E>(connect.queue);
+    const auto exporter = LiveProtocol<E>::exporter(connect.queue);
     if (!exporter) return exporter.error();
     if (*exporter != session.number) {
       return input_error(
@@ -301,11 +317,10 @@ class Server {
     engine::QueueConfig config;
     config.send_depth = session.hello->queue_depth;
     config.receive_depth = std::bit_ceil(std::max(session.hello->receive_entries, 1U));
-    config.domain = session.number.number;
-    config.token = secrets_.next_u32() | 1U;  // 0 is "none".
-    auto queue = host_.engine().create_queue(host_.round_time(), config);
+    auto queue = LiveProtocol<E>::create_queue(host_.engine(), host_.round_time(), config, session.secrets);
     if (!queue) return queue.error();
     session.queue = *queue;
+    host_.count_unasked(*queue, session.unasked);
     auto blob = host_.engine().export_queue(*queue);
     if (!blob) return blob.error();
     answer.queue = *std::move(blob);
@@ -325,9 +340,7 @@ class Server {
       config.length = answer.slice_bytes;
     }
     config.rights = session.hello->rights;
-    config.domain = session.number.number;
-    config.token_value = secrets_.next_u32();
-    auto token = host_.engine().register_segment(host_.round_time(), config);
+    auto token = LiveProtocol<E>::expose(host_.engine(), host_.round_time(), config, session.secrets);
     if (!token) return token.error();
     session.token = *token;
     answer.segment = {config.base, config.length, *token, config.rights};
@@ -336,9 +349,13 @@ class Server {
 
   /// Keeps one receive entry at `address` posted. Ends with its queue.
   static verbs::Task<void> keep_receiving(Session& session, std::uint64_t address) {
-    const std::uint32_t length = session.hello->receive_bytes;
+    verbs::ReceiveRequest entry;
+    entry.local_count = 1;
+    entry.local[0] = {address, session.hello->receive_bytes};
+    entry.tagged = session.hello->tagged;
+    entry.tag = session.hello->tag;
     for (;;) {
-      const verbs::Completion received = co_await session.remote->receive(address, length);
+      const verbs::Completion received = co_await session.remote->receive(entry);
       if (!received.ok()) co_return;
       ++session.report.messages;
       session.report.bytes += received.length;
@@ -372,7 +389,7 @@ class Server {
       host_.remove_queue(*session->queue);
     }
     if (session->slice) slices_.leave(*session->slice);
-    summary_.messages += session->report.messages;
+    summary_.messages += session->arrived().messages;
     summary_.half_open += session->remote ? 0U : 1U;
     remark(session->remote ? fmt::format("client {} left: {}", session->number.number, why)
                            : fmt::format("a client at {} was sent away: {}", place(*session), why));
@@ -413,7 +430,9 @@ class Server {
   const ServerObserver& observer_;
   LiveClock clock_;
   ControlListener listener_;
+  std::uint32_t mtu_;  ///< Payload bytes of a packet at most.
   ExposedMemory exposed_;
+  std::unique_ptr<LiveCapture> capture_;
   std::unique_ptr<EngineMemory> memory_;
   LiveHost<E> host_;
   RandomStream secrets_;
@@ -425,9 +444,9 @@ class Server {
 };
 
 /// The protocol's packets go to the port of the control connection if that is free.
-Result<UdpSocket> open_beside(const UdpEndpoint& control, bool any_port) {
-  auto socket = UdpSocket::open(control);
-  if (!socket && any_port) return UdpSocket::open({control.address, 0});
+Result<UdpSocket> open_beside(const UdpEndpoint& control, bool any_port, const SocketConfig& config) {
+  auto socket = UdpSocket::open(control, config);
+  if (!socket && any_port) return UdpSocket::open({control.address, 0}, config);
   return socket;
 }
 
@@ -436,16 +455,28 @@ Result<ServerSummary> serve_with(const ServerConfig& config, const ServerObserve
                                  const std::atomic<bool>& stop) {
   auto listener = ControlListener::open(config.listen);
   if (!listener) return listener.error();
-  auto socket = open_beside(listener->local(), config.listen.port == 0);
+  using Protocol = LiveProtocol<E>;
+  auto socket = open_beside(listener->local(), config.listen.port == 0, Protocol::kDescription.socket);
   if (!socket) return socket.error();
   auto exposed = ExposedMemory::create(config.memory_bytes);
   if (!exposed) return exposed.error();
+  auto capture = LiveCapture::create(config.capture);
+  if (!capture) return capture.error();
   auto memory = std::make_unique<EngineMemory>();
-  auto engine = make_engine<E>(
-      {.host = kServerNumber, .seed = config.seed, .unlimited_retries = config.unlimited_retries}, *memory);
+  const std::uint32_t mtu = config.mtu != 0 ? config.mtu
+                            : Protocol::kDescription.mtu_per_peer
+                                ? kMtuMax
+                                : mtu_for_path(interface_mtu(config.listen.address));
+  auto engine = Protocol::make({.host = kServerNumber,
+                                .mtu = mtu,
+                                .seed = config.seed,
+                                .unlimited_retries = config.unlimited_retries,
+                                .congestion = config.congestion,
+                                .delivery = config.delivery},
+                               *memory);
   if (!engine) return engine.error();
   Server<E> server(config, observer, *std::move(listener), *std::move(socket), *std::move(exposed),
-                   std::move(memory), *std::move(engine));
+                   *std::move(capture), std::move(memory), *std::move(engine), mtu);
   return server.run(stop);
 }
 

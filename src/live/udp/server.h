@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -39,6 +40,12 @@ struct ServerConfig {
   IdleConfig idle;
   std::uint64_t seed = 1;  ///< Draws the secrets of the sessions and initial sequence numbers.
   bool unlimited_retries = false;
+  /// Payload bytes of a packet at most: a power of two from 256 to 4096. 0: what the interface listened on
+  /// takes, where all clients must have the same, else what the path to each takes.
+  std::uint32_t mtu = 0;
+  std::uint32_t congestion = 0;                          ///< EngineSettings::congestion.
+  verbs::Delivery delivery = verbs::Delivery::kDefault;  ///< Of what the server sends.
+  std::filesystem::path capture;                         ///< Where to write the datagrams, or empty.
 };
 
 /// What a server tells while it runs; called on its thread.

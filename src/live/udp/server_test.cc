@@ -13,8 +13,7 @@ namespace {
 
 template <typename E>
 class ServerOf : public testing::Test {};
-using Engines = testing::Types<ub::UbEngine, roce::RoceEngine>;
-TYPED_TEST_SUITE(ServerOf, Engines);
+TYPED_TEST_SUITE(ServerOf, EngineTypes);
 
 TYPED_TEST(ServerOf, HostileDatagramsTouchNoMemory) {
   TestServer server(server_config(kProtocolOf<TypeParam>));
@@ -45,6 +44,10 @@ TYPED_TEST(ServerOf, HostileDatagramsTouchNoMemory) {
   const ServerSummary summary = server.stop();
   EXPECT_GT(summary.counters.unknown_sender, 0U);
   EXPECT_GT(summary.counters.undecodable, 0U);
+  std::uint64_t with_reason = 0;
+  for (const std::uint64_t each : summary.counters.undecodable_by) with_reason += each;
+  EXPECT_EQ(with_reason, summary.counters.undecodable);
+  EXPECT_THAT(describe_drops(summary.counters), testing::HasSubstr("unknown sender"));
 }
 
 TYPED_TEST(ServerOf, AWrongTokenOrRangeIsRefusedAndMemoryUntouched) {
@@ -143,7 +146,7 @@ TYPED_TEST(ServerOf, AQueueOfAnotherHostIsRefused) {
   ASSERT_TRUE(channel->send(encode(hello), seconds(60)).ok());
   ASSERT_TRUE(channel->receive(seconds(60)).ok());
   EngineMemory memory;
-  auto engine = make_engine<TypeParam>({.host = {7}}, memory);
+  auto engine = LiveProtocol<TypeParam>::make({.host = {7}}, memory);
   ASSERT_TRUE(engine.ok());
   const auto queue = (*engine)->create_queue(kTimeZero, {});
   ASSERT_TRUE(queue.ok());

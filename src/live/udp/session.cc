@@ -2,6 +2,7 @@
 #include "live/udp/session.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -10,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "live/udp/live_protocol.h"
 
 namespace wharf::live {
 namespace {
@@ -17,8 +19,6 @@ namespace {
 constexpr std::uint32_t kMagic = 0x57485246;  // "WHRF"
 constexpr std::size_t kHeadBytes = 6;
 constexpr std::size_t kBlobBytesMax = 4096;
-constexpr std::uint32_t kMtuMin = 256;
-constexpr std::uint32_t kMtuMax = 4096;
 /// Access rights on the wire.
 constexpr unsigned kReadBit = 1;
 constexpr unsigned kWriteBit = 2;
@@ -112,6 +112,8 @@ void write(Writer& out, const Hello& hello) {
   out.u32(hello.queue_depth);
   out.u32(hello.receive_entries);
   out.u32(hello.receive_bytes);
+  out.u8(hello.tagged ? 1 : 0);
+  out.u64(hello.tag);
   out.u8(static_cast<std::uint8_t>((hello.rights.remote_read ? kReadBit : 0U) |
                                    (hello.rights.remote_write ? kWriteBit : 0U) |
                                    (hello.rights.remote_atomic ? kAtomicBit : 0U)));
@@ -205,12 +207,14 @@ Result<SessionMessage> read_hello(Reader& in) {
   hello.queue_depth = in.u32();
   hello.receive_entries = in.u32();
   hello.receive_bytes = in.u32();
+  const std::uint8_t tagged = in.u8();
+  hello.tag = in.u64();
   const std::uint8_t rights = in.u8();
   hello.slice_key = in.u64();
   if (!in.exact()) return wrong_length();
-  if (protocol > static_cast<std::uint8_t>(wire::Protocol::kRoce)) {
-    return out_of_range("protocol", protocol, "0 (UB) or 1 (RoCE)");
-  }
+  const auto spoken = protocol_of_number(protocol);
+  if (!spoken)
+    return out_of_range("protocol", protocol, fmt::format("that of {}", fmt::join(protocol_names(), ", ")));
   if (arrivals > static_cast<std::uint8_t>(ArrivalRule::kReturn)) {
     return out_of_range("arrival rule", arrivals, "0 (keep) or 1 (return)");
   }
@@ -220,7 +224,10 @@ Result<SessionMessage> read_hello(Reader& in) {
       (hello.rights.remote_atomic && !hello.rights.remote_write)) {
     return out_of_range("rights", rights, "0 (none), 1 (read), 3 (and write) or 7 (and atomic)");
   }
-  hello.protocol = static_cast<wire::Protocol>(protocol);
+  if (tagged > 1 || (tagged == 0 && hello.tag != 0))
+    return out_of_range("tag", hello.tag, "one with the flag 1, or 0 without");
+  hello.tagged = tagged == 1;
+  hello.protocol = *spoken;
   hello.arrivals = static_cast<ArrivalRule>(arrivals);
   WHARF_TRY(check(hello));
   return SessionMessage(hello);

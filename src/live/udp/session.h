@@ -28,13 +28,16 @@
 
 namespace wharf::live {
 
-inline constexpr std::uint8_t kSessionVersion = 2;
+inline constexpr std::uint8_t kSessionVersion = 3;
 
 /// Receive entries and their total size that a client may ask for.
 inline constexpr std::uint32_t kReceiveEntriesMax = 1024;
 inline constexpr std::uint64_t kReceiveBytesMax = std::uint64_t{64} << 20U;
 /// Requests that either side may have outstanding on the session's queue.
 inline constexpr std::uint32_t kQueueDepthMax = 4096;
+/// Payload bytes of packets: powers of two.
+inline constexpr std::uint32_t kMtuMin = 256;
+inline constexpr std::uint32_t kMtuMax = 4096;
 /// Host numbers are below this: a compact EID of UB has 20 bits.
 inline constexpr std::uint32_t kHostNumbers = 1U << 20U;
 
@@ -54,6 +57,8 @@ struct Hello {
   std::uint32_t receive_entries = 0;  ///< Entries that the server keeps posted.
   /// Bytes of each entry; entry k lies at `slice_offset + k * receive_bytes` of the segment.
   std::uint32_t receive_bytes = 0;
+  bool tagged = false;                              ///< The entries take messages of the tag `tag` alone,
+  std::uint64_t tag = 0;                            ///< else this is 0.
   verbs::AccessRights rights = verbs::kFullAccess;  ///< To its slice: what it needs, no more.
   /// Connected::slice_key of another session whose slice this one shall share, or 0 for one of its own. A
   /// session that shares has no receive entries.
@@ -90,7 +95,7 @@ struct ReportRequest {
   bool operator==(const ReportRequest&) const = default;
 };
 
-/// What arrived in receive entries since the session began.
+/// What arrived in receive entries, or where the protocol takes none, since the session began.
 struct Report {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;

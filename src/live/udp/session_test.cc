@@ -17,6 +17,8 @@ Hello some_hello() {
           .queue_depth = 256,
           .receive_entries = 16,
           .receive_bytes = 4096,
+          .tagged = true,
+          .tag = 0x1122'3344'5566'7788,
           .rights = verbs::kReadOnly};
 }
 
@@ -94,7 +96,8 @@ TEST(Session, RefusesWishesBeyondTheLimits) {
   EXPECT_TRUE(refused([](Hello& hello) { hello.queue_depth = 2 * kQueueDepthMax; }));
   EXPECT_TRUE(refused([](Hello& hello) { hello.receive_entries = kReceiveEntriesMax + 1; }));
   EXPECT_TRUE(refused([](Hello& hello) { hello.receive_bytes = 0xffff'ffff; }));
-  EXPECT_TRUE(refused([](Hello& hello) { hello.slice_key = 1; }));  // With receive entries.
+  EXPECT_TRUE(refused([](Hello& hello) { hello.tagged = false; }));  // With a tag.
+  EXPECT_TRUE(refused([](Hello& hello) { hello.slice_key = 1; }));   // With receive entries.
   EXPECT_TRUE(refused([](Hello& hello) { hello.rights = {.remote_write = true}; }));
   EXPECT_TRUE(refused([](Hello& hello) { hello.rights = {.remote_read = true, .remote_atomic = true}; }));
 }

@@ -3,8 +3,12 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -51,6 +55,59 @@ Result<UdpEndpoint> parse_endpoint(const std::string& text, std::uint16_t port) 
   return UdpEndpoint{ntohl(address.s_addr), port};
 }
 
+std::uint32_t interface_mtu(std::uint32_t address) {
+  constexpr std::uint32_t kUnknown = 1500;
+  ifaddrs* first = nullptr;
+  const int descriptor = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0 || ::getifaddrs(&first) != 0) {
+    if (descriptor >= 0) ::close(descriptor);
+    return kUnknown;
+  }
+  std::uint32_t least = 0;
+  for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    const std::uint32_t own = from_system(*reinterpret_cast<const sockaddr_in*>(each->ifa_addr)).address;
+    // All of 127.0.0.0/8 is the loopback interface.
+    const bool same = own == address || (own >> 24U == 127 && address >> 24U == 127);
+    if (address != 0 && !same) continue;
+    ifreq request{};
+    std::strncpy(request.ifr_name, each->ifa_name, IFNAMSIZ - 1);
+    if (::ioctl(descriptor, SIOCGIFMTU, &request) != 0 || request.ifr_mtu <= 0) continue;
+    const auto bytes = static_cast<std::uint32_t>(request.ifr_mtu);
+    least = least == 0 ? bytes : std::min(least, bytes);
+  }
+  ::freeifaddrs(first);
+  ::close(descriptor);
+  return least == 0 ? kUnknown : least;
+}
+
+namespace {
+
+/// Room for the TOS byte beside a datagram, as the system passes it: a byte in, an integer out.
+struct alignas(cmsghdr) ServiceField {
+  std::array<std::byte, CMSG_SPACE(sizeof(int))> bytes;
+};
+
+/// What came beside a datagram.
+std::uint8_t service_of(msghdr& header) {
+  for (const cmsghdr* field = CMSG_FIRSTHDR(&header); field != nullptr;
+       field = CMSG_NXTHDR(&header, const_cast<cmsghdr*>(field))) {
+    if (field->cmsg_level == IPPROTO_IP && field->cmsg_type == IP_TOS) return *CMSG_DATA(field);
+  }
+  return 0;
+}
+
+void write_service(ServiceField& room, std::uint8_t service) {
+  auto* field = reinterpret_cast<cmsghdr*>(room.bytes.data());
+  field->cmsg_level = IPPROTO_IP;
+  field->cmsg_type = IP_TOS;
+  field->cmsg_len = CMSG_LEN(sizeof(int));
+  const int value = service;
+  std::memcpy(CMSG_DATA(field), &value, sizeof value);
+}
+
+}  // namespace
+
 struct UdpSocket::Buffers {
   std::array<std::array<std::byte, kFrameBytes>, kBatch> incoming;
   std::array<std::array<std::byte, kFrameBytes>, kBatch> outgoing;
@@ -60,10 +117,15 @@ struct UdpSocket::Buffers {
   std::array<sockaddr_in, kBatch> targets;
   std::array<mmsghdr, kBatch> incoming_headers;
   std::array<mmsghdr, kBatch> outgoing_headers;
+  std::array<ServiceField, kBatch> incoming_services;
+  std::array<ServiceField, kBatch> outgoing_services;
 };
 
-UdpSocket::UdpSocket(int descriptor, UdpEndpoint local)
-    : descriptor_(descriptor), local_(local), buffers_(std::make_unique<Buffers>()) {
+UdpSocket::UdpSocket(int descriptor, UdpEndpoint local, bool service_field)
+    : descriptor_(descriptor),
+      local_(local),
+      service_field_(service_field),
+      buffers_(std::make_unique<Buffers>()) {
   Buffers& b = *buffers_;
   for (std::size_t i = 0; i < kBatch; ++i) {
     b.incoming_vectors[i] = {b.incoming[i].data(), kFrameBytes};
@@ -80,7 +142,7 @@ UdpSocket::UdpSocket(int descriptor, UdpEndpoint local)
   }
 }
 
-Result<UdpSocket> UdpSocket::open(const UdpEndpoint& local) {
+Result<UdpSocket> UdpSocket::open(const UdpEndpoint& local, const SocketConfig& config) {
   const int descriptor = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor < 0) {
     return Error{ErrorKind::kEnvironment,
@@ -88,6 +150,9 @@ Result<UdpSocket> UdpSocket::open(const UdpEndpoint& local) {
   }
   const int discover = IP_PMTUDISC_DO;
   ::setsockopt(descriptor, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover);
+  const int on = 1;
+  if (!config.udp_checksum) ::setsockopt(descriptor, SOL_SOCKET, SO_NO_CHECK, &on, sizeof on);
+  if (config.service_field) ::setsockopt(descriptor, IPPROTO_IP, IP_RECVTOS, &on, sizeof on);
   ::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &kSocketBufferBytes, sizeof kSocketBufferBytes);
   ::setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &kSocketBufferBytes, sizeof kSocketBufferBytes);
   sockaddr_in address = to_system(local);
@@ -100,12 +165,13 @@ Result<UdpSocket> UdpSocket::open(const UdpEndpoint& local) {
     ::close(descriptor);
     return error;
   }
-  return UdpSocket(descriptor, from_system(address));
+  return UdpSocket(descriptor, from_system(address), config.service_field);
 }
 
 UdpSocket::UdpSocket(UdpSocket&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
       local_(other.local_),
+      service_field_(other.service_field_),
       queued_(other.queued_),
       burst_(other.burst_),
       dropped_by_kernel_(other.dropped_by_kernel_),
@@ -125,9 +191,15 @@ std::size_t UdpSocket::receive() {
 
 std::size_t UdpSocket::receive_one() {
   Buffers& b = *buffers_;
-  socklen_t size = sizeof(sockaddr_in);
-  const ssize_t length = ::recvfrom(descriptor_, b.incoming[0].data(), kFrameBytes, MSG_DONTWAIT | MSG_TRUNC,
-                                    reinterpret_cast<sockaddr*>(&b.sources[0]), &size);
+  ssize_t length = 0;
+  if (service_field_) {
+    prepare(0);
+    length = ::recvmsg(descriptor_, &b.incoming_headers[0].msg_hdr, MSG_DONTWAIT | MSG_TRUNC);
+  } else {
+    socklen_t size = sizeof(sockaddr_in);
+    length = ::recvfrom(descriptor_, b.incoming[0].data(), kFrameBytes, MSG_DONTWAIT | MSG_TRUNC,
+                        reinterpret_cast<sockaddr*>(&b.sources[0]), &size);
+  }
   if (length < 0) return 0;
   set_datagram(0, static_cast<std::size_t>(length), static_cast<std::size_t>(length) > kFrameBytes);
   return 1;
@@ -135,7 +207,7 @@ std::size_t UdpSocket::receive_one() {
 
 std::size_t UdpSocket::receive_batch() {
   Buffers& b = *buffers_;
-  for (mmsghdr& header : b.incoming_headers) header.msg_hdr.msg_namelen = sizeof(sockaddr_in);
+  for (std::size_t i = 0; i < kBatch; ++i) prepare(i);
   const int count = ::recvmmsg(descriptor_, b.incoming_headers.data(), kBatch, MSG_DONTWAIT, nullptr);
   if (count <= 0) return 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
@@ -145,16 +217,32 @@ std::size_t UdpSocket::receive_batch() {
   return static_cast<std::size_t>(count);
 }
 
+/// The system has written lengths into the header of the datagram before.
+void UdpSocket::prepare(std::size_t index) {
+  msghdr& header = buffers_->incoming_headers[index].msg_hdr;
+  header.msg_namelen = sizeof(sockaddr_in);
+  if (!service_field_) return;
+  header.msg_control = &buffers_->incoming_services[index];
+  header.msg_controllen = sizeof(ServiceField);
+}
+
 void UdpSocket::set_datagram(std::size_t index, std::size_t length, bool truncated) {
   Buffers& b = *buffers_;
   datagrams_[index] = {from_system(b.sources[index]),
-                       std::span(b.incoming[index]).first(truncated ? 0 : length)};
+                       std::span(b.incoming[index]).first(truncated ? 0 : length),
+                       service_field_ ? service_of(b.incoming_headers[index].msg_hdr) : std::uint8_t{0}};
 }
 
-std::span<std::byte> UdpSocket::queue(const UdpEndpoint& to) {
+std::span<std::byte> UdpSocket::queue(const UdpEndpoint& to, std::uint8_t service) {
   if (queued_ == kBatch) flush();
   Buffers& b = *buffers_;
   b.targets[queued_] = to_system(to);
+  if (service_field_) {
+    write_service(b.outgoing_services[queued_], service);
+    msghdr& header = b.outgoing_headers[queued_].msg_hdr;
+    header.msg_control = &b.outgoing_services[queued_];
+    header.msg_controllen = sizeof(ServiceField);
+  }
   return b.outgoing[queued_++];
 }
 

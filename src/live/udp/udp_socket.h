@@ -31,13 +31,23 @@ std::string format_endpoint(const UdpEndpoint& endpoint);
 /// Reads "127.0.0.1" or "127.0.0.1:4792"; `port` is used when none is given.
 Result<UdpEndpoint> parse_endpoint(const std::string& text, std::uint16_t port);
 
+/// Bytes of the largest IP packet of the interface with this address; of 0.0.0.0: of the interface that
+/// carries least. 1500 when the system does not know.
+std::uint32_t interface_mtu(std::uint32_t address);
+
+/// What a protocol wants of its sockets.
+struct SocketConfig {
+  bool udp_checksum = true;    ///< False: 0 is sent, for protocols with a checksum of their own.
+  bool service_field = false;  ///< The TOS byte of each datagram is chosen, and seen.
+};
+
 class UdpSocket {
  public:
   static constexpr std::size_t kBatch = 32;
   static constexpr std::size_t kFrameBytes = 9216;
 
   /// Opens and binds; port 0 lets the system choose. A busy port or missing right is an environment error.
-  static Result<UdpSocket> open(const UdpEndpoint& local);
+  static Result<UdpSocket> open(const UdpEndpoint& local, const SocketConfig& config = {});
   UdpSocket(UdpSocket&& other) noexcept;
   UdpSocket& operator=(UdpSocket&&) = delete;
   ~UdpSocket();
@@ -50,13 +60,15 @@ class UdpSocket {
   struct Datagram {
     UdpEndpoint source;
     std::span<std::byte> bytes;
+    std::uint8_t service = 0;  ///< TOS; 0 unless SocketConfig::service_field.
   };
   /// Takes up to kBatch datagrams that have arrived; the count.
   std::size_t receive();
   const Datagram& datagram(std::size_t index) const { return datagrams_[index]; }
 
   /// Room for one datagram to `to`, sent at the next flush(). Flushes by itself when the batch is full.
-  std::span<std::byte> queue(const UdpEndpoint& to);
+  /// `service` is its TOS byte, if the socket has that.
+  std::span<std::byte> queue(const UdpEndpoint& to, std::uint8_t service = 0);
   /// Sets the length of the datagram queued last.
   void set_queued_length(std::size_t length);
   /// Sends what is queued. Datagrams that the kernel has no room for are dropped, as a network would.
@@ -65,14 +77,16 @@ class UdpSocket {
   std::uint64_t dropped_by_kernel() const { return dropped_by_kernel_; }
 
  private:
-  UdpSocket(int descriptor, UdpEndpoint local);
+  UdpSocket(int descriptor, UdpEndpoint local, bool service_field);
   std::size_t receive_one();
   std::size_t receive_batch();
   void set_datagram(std::size_t index, std::size_t length, bool truncated);
+  void prepare(std::size_t index);
 
   struct Buffers;
   int descriptor_;
   UdpEndpoint local_;
+  bool service_field_;
   std::size_t queued_ = 0;
   bool burst_ = false;  ///< The last receive() found something.
   std::uint64_t dropped_by_kernel_ = 0;

@@ -2,6 +2,8 @@
 // UDP sockets and the control channel over the loopback interface.
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "live/udp/control_channel.h"
 #include "live/udp/udp_socket.h"
 
@@ -31,6 +33,34 @@ TEST(UdpSocket, MovesABatchOfDatagrams) {
     }
   }
   EXPECT_EQ(received, 40U);
+}
+
+TEST(UdpSocket, CarriesTheServiceFieldWhereItIsWanted) {
+  const SocketConfig config{.udp_checksum = false, .service_field = true};
+  auto a = UdpSocket::open({kLoopback, 0}, config);
+  auto b = UdpSocket::open({kLoopback, 0}, config);
+  ASSERT_TRUE(a.ok() && b.ok());
+  // More than one, so that both ways to receive are taken.
+  const std::vector<std::uint8_t> services{0, 2, 0xb8 | 2U, 0x48 | 3U, 0};
+  for (const std::uint8_t service : services) {
+    a->queue(b->local(), service)[0] = std::byte{service};
+    a->set_queued_length(1);
+  }
+  a->flush();
+  std::vector<std::uint8_t> seen;
+  for (int round = 0; round < 1000 && seen.size() < services.size(); ++round) {
+    const std::size_t count = b->receive();
+    for (std::size_t i = 0; i < count; ++i) {
+      seen.push_back(b->datagram(i).service);
+      EXPECT_EQ(b->datagram(i).bytes[0], std::byte{seen.back()});
+    }
+  }
+  EXPECT_EQ(seen, services);
+}
+
+TEST(UdpSocket, KnowsWhatAnInterfaceCarries) {
+  EXPECT_GE(interface_mtu(kLoopback), 1500U);
+  EXPECT_EQ(interface_mtu(0xc0000201), 1500U);  // 192.0.2.1 is nobody's. [RFC 5737]
 }
 
 TEST(UdpSocket, ABusyPortIsAnEnvironmentError) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "live/udp/live_protocol.h"
+#include "live/udp/live_server_test_support.h"
 #include "live/udp/measurement.h"
 #include "live/udp/server.h"
 
@@ -82,8 +83,8 @@ class VanishedPeer : public testing::TestWithParam<wire::Protocol> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Live, VanishedPeer, testing::Values(wire::Protocol::kUb, wire::Protocol::kRoce),
-                         [](const auto& info) { return std::string(name(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Live, VanishedPeer, testing::ValuesIn(every_protocol()),
+                         [](const auto& each) { return std::string(name(each.param)); });
 
 TEST_P(VanishedPeer, AKilledServerEndsTheRun) {
   const auto result = measure_until(SIGKILL);

@@ -27,9 +27,10 @@ namespace wharf::live {
 
 struct VerbMeasurementConfig {
   verbs::Verb verb = verbs::Verb::kRead;
-  std::uint32_t size = 64;  ///< Bytes of a message; atomics: 4 or 8.
+  std::uint32_t size = 64;  ///< Bytes of a message; atomics: 4, 8 or 16.
   workload::LoopConfig loop;
-  std::uint64_t slice_offset = 0;  ///< Of the segment: memory that nobody else uses.
+  std::optional<std::uint64_t> tag = std::nullopt;  ///< Of sends.
+  std::uint64_t slice_offset = 0;                   ///< Of the segment: memory that nobody else uses.
   std::uint64_t slice_bytes = 0;
   std::uint32_t receive_entries = 0;  ///< Verbs that consume them: as many as the server keeps posted.
 };
@@ -98,19 +99,35 @@ constexpr std::uint64_t chunk_bytes(const VerbMeasurementConfig& config) {
   return std::max<std::uint64_t>(kWanted / slot_stride(config), 1) * slot_stride(config);
 }
 
+/// What an atomic works on, whatever its width.
+__extension__ using Word = unsigned __int128;
+using Halves = std::array<std::uint64_t, 2>;
+constexpr Word word_of(const Halves& halves) { return (Word{halves[1]} << 64U) | halves[0]; }
+constexpr Halves halves_of(Word word) {
+  return {static_cast<std::uint64_t>(word), static_cast<std::uint64_t>(word >> 64U)};
+}
+constexpr Word mask_of_width(std::uint32_t bytes) {
+  return bytes >= 16 ? ~Word{0} : (Word{1} << (8 * bytes)) - 1;
+}
+/// The word of `bytes` bytes, 4, 8 or 16, at `at`.
+inline Word load_word(const std::byte* at, std::uint32_t bytes) {
+  if (bytes == 4) return load_le32(at);
+  return bytes == 8 ? Word{load_le64(at)} : word_of({load_le64(at), load_le64(at + 8)});
+}
+
 /// What an atomic leaves behind, and what it must return (nothing for a store).
 struct AtomicStep {
-  std::uint64_t operand = 0;
-  std::uint64_t compare = 0;
-  std::uint64_t next = 0;
+  Word operand = 0;
+  Word compare = 0;
+  Word next = 0;
 };
 
 /// Operation `number` on a word that holds `value`; every eighth compare_swap must fail.
-constexpr AtomicStep atomic_step(verbs::Verb verb, std::uint64_t value, std::uint64_t number,
-                                 std::uint64_t mask) {
+constexpr AtomicStep atomic_step(verbs::Verb verb, Word value, std::uint64_t number, Word mask) {
   using verbs::Verb;
   AtomicStep step;
-  step.operand = (number * 0x9e37'79b9'7f4a'7c15U | 1U) & mask;
+  const std::uint64_t drawn = number * 0x9e37'79b9'7f4a'7c15U | 1U;
+  step.operand = word_of({drawn, ~drawn}) & mask;
   step.next = step.operand;
   if (verb == Verb::kCompareSwap) {
     const bool fails = number % 8 == 7;
@@ -142,16 +159,14 @@ struct Bench {
   workload::LoopResult& result;
   workload::Loop loop;
   std::uint64_t slots;
-  std::vector<std::uint64_t> done;   ///< Operations of each worker.
-  std::vector<std::uint64_t> words;  ///< Atomics: what each slot must hold.
+  std::vector<std::uint64_t> done;  ///< Operations of each worker.
+  std::vector<Word> words;          ///< Atomics: what each slot must hold.
   workload::Join join;
 
   verbs::RemoteAddress slot(std::uint32_t worker, std::uint64_t number) const {
     return remote.segment().at(config.slice_offset + (worker * slots + number % slots) * slot_stride(config));
   }
-  std::uint64_t& word(std::uint32_t worker, std::uint64_t number) {
-    return words[worker * slots + number % slots];
-  }
+  Word& word(std::uint32_t worker, std::uint64_t number) { return words[worker * slots + number % slots]; }
   bool failed() const { return result.errors != 0; }
   void fail(verbs::CompletionStatus status) {
     if (result.errors++ == 0) result.first_error = status;
@@ -165,7 +180,12 @@ verbs::WorkRequest request_of(Bench<R, C>& bench, std::uint32_t worker, std::uin
   verbs::WorkRequest request;
   request.verb = config.verb;
   request.length = config.size;
-  if (!verbs::is_send(config.verb)) request.remote = bench.slot(worker, number);
+  if (verbs::is_send(config.verb)) {
+    request.tagged = config.tag.has_value();
+    request.tag = config.tag.value_or(0);
+  } else {
+    request.remote = bench.slot(worker, number);
+  }
   if (config.verb == verbs::Verb::kWriteNotify) {
     request.notify = request.remote;
     request.notify.address += slot_stride(config) - 8;
@@ -186,7 +206,7 @@ verbs::Task<void> repeat(Bench<R, C>& bench, std::uint32_t worker) {
   const VerbMeasurementConfig& config = bench.config;
   const verbs::Verb verb = config.verb;
   workload::Verdict& verdict = bench.loop.verdict();
-  const std::uint64_t mask = config.size == 4 ? 0xffff'ffffU : ~std::uint64_t{0};
+  const Word mask = mask_of_width(config.size);
   std::array<std::uint64_t, kPatterns> local{};
   for (std::uint32_t index = 0; index < kPatterns; ++index) {
     local[index] = bench.core.allocate(Bytes{config.size});
@@ -203,8 +223,8 @@ verbs::Task<void> repeat(Bench<R, C>& bench, std::uint32_t worker) {
       write_stamp(message, stamp(worker, number));
     } else if (verbs::is_atomic(verb)) {
       step = atomic_step(verb, bench.word(worker, number), number, mask);
-      request.operand[0] = step.operand;
-      request.compare[0] = step.compare;
+      request.operand = halves_of(step.operand);
+      request.compare = halves_of(step.compare);
     } else {
       write_stamp(message, 0);
       write_stamp(message.last(std::min<std::size_t>(message.size(), 8)), 0);
@@ -220,11 +240,11 @@ verbs::Task<void> repeat(Bench<R, C>& bench, std::uint32_t worker) {
       verdict.expect(all ? message_holds(message, worker, slot) : stamp_holds(message, stamp(worker, slot)),
                      {"wrong bytes read from slot", slot, stamp(worker, slot), 0});
     } else if (verbs::is_atomic(verb)) {
-      std::uint64_t& value = bench.word(worker, number);
+      Word& value = bench.word(worker, number);
       if (verb != verbs::Verb::kAtomicStore) {
-        const std::uint64_t old = completion.atomic_result[0] & mask;
-        verdict.expect(old == value,
-                       {"wrong old value returned from slot", number % bench.slots, value, old});
+        const Word old = word_of(completion.atomic_result) & mask;
+        verdict.expect(old == value, {"wrong old value returned from slot", number % bench.slots,
+                                      halves_of(value)[0], halves_of(old)[0]});
       }
       value = step.next;
     }
@@ -295,9 +315,10 @@ void check_slot(Bench<R, C>& bench, std::uint32_t worker, std::uint64_t slot,
   const auto last = last_in_slot(bench, worker, slot);
   if (!last) return;
   if (verbs::is_atomic(config.verb)) {
-    const std::uint64_t found = config.size == 4 ? load_le32(content.data()) : load_le64(content.data());
-    const std::uint64_t expected = bench.word(worker, slot);
-    verdict.expect(found == expected, {"wrong word read back from slot", slot, expected, found});
+    const Word found = load_word(content.data(), config.size);
+    const Word expected = bench.word(worker, slot);
+    verdict.expect(found == expected,
+                   {"wrong word read back from slot", slot, halves_of(expected)[0], halves_of(found)[0]});
     return;
   }
   const std::uint64_t number = config.verb == verbs::Verb::kRead ? slot : *last;
@@ -357,7 +378,7 @@ verbs::Task<void> measure_verb(const VerbMeasurementConfig& config, R& remote, C
                             workload::Loop(config.loop, core.random("live.arrivals"), result),
                             slots_per_worker(config),
                             std::vector<std::uint64_t>(config.loop.concurrency),
-                            std::vector<std::uint64_t>(config.loop.concurrency * slots_per_worker(config)),
+                            std::vector<detail::Word>(config.loop.concurrency * slots_per_worker(config)),
                             {}};
   WHARF_CHECK(bench.slots > 0);
   const std::uint64_t buffer = core.allocate(Bytes{detail::chunk_bytes(config)});

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a live host counted beside its engine's own counters.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "wire/drop_reason.h"
+
+namespace wharf::live {
+
+struct LiveCounters {
+  std::uint64_t datagrams_received = 0;
+  std::uint64_t datagrams_sent = 0;
+  std::uint64_t unknown_sender = 0;  ///< Datagrams from an endpoint that no session has named.
+  std::uint64_t undecodable = 0;     ///< Too short, too long, bad checksum, bad fields,
+  /// each under its reason.
+  std::array<std::uint64_t, wire::kDropReasonCount> undecodable_by{};
+  std::uint64_t injected_losses = 0;
+  std::uint64_t injected_duplicates = 0;
+  std::uint64_t completions = 0;
+
+  void drop(wire::DropReason reason) {
+    ++undecodable;
+    ++undecodable_by[static_cast<std::size_t>(reason)];
+  }
+  LiveCounters& operator+=(const LiveCounters& other);
+};
+/// What could not be decoded, such as "3 datagrams dropped: 2 bad invariant CRC, 1 truncated"; empty for
+/// nothing.
+std::string describe_drops(const LiveCounters& counters);
+
+}  // namespace wharf::live

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a protocol tells about itself so that it can run live. One header per protocol specialises
+// LiveProtocol for its engine; live_protocol.h lists them. Nothing else in this folder knows a protocol.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/arena.h"
+#include "base/random.h"
+#include "live/udp/udp_socket.h"
+#include "verbs/work_request.h"
+#include "wire/host_address.h"
+#include "wire/packet.h"
+#include "wire/payload_pool.h"
+
+namespace wharf::live {
+
+/// What an engine allocates from. Outlives it.
+struct EngineMemory {
+  wire::PayloadPool payloads;
+  Arena arena;
+};
+
+/// One way to deliver that a user can ask for.
+struct DeliveryChoice {
+  std::string_view name;
+  verbs::Delivery delivery = verbs::Delivery::kDefault;
+};
+
+/// What a user sees of a protocol.
+struct ProtocolDescription {
+  wire::Protocol protocol = wire::Protocol::kUb;
+  std::string_view name;
+  /// Its own UDP port: of packets, and of the control connection, unless others are given.
+  std::uint16_t port = 0;
+  SocketConfig socket;
+  /// Packets to different peers may differ in size; else those of an engine have one size for all.
+  bool mtu_per_peer = true;
+  /// Ways of congestion control, the default first; a protocol has one at least.
+  std::span<const std::string_view> congestion;
+  /// Ways to deliver besides the protocol's own; may be empty.
+  std::span<const DeliveryChoice> delivery;
+};
+
+struct EngineSettings {
+  wire::HostAddress host;
+  std::uint32_t mtu = 4096;
+  std::uint64_t seed = 1;
+  /// Send again for ever instead of giving a peer up after about a second of silence.
+  bool unlimited_retries = false;
+  std::uint32_t congestion = 0;                          ///< Index into ProtocolDescription::congestion.
+  verbs::Delivery delivery = verbs::Delivery::kDefault;  ///< Of this end's requests.
+};
+
+/// What a session's queue and memory are protected with: drawn anew for each, void when it ends. A protocol
+/// uses as many bits of the secrets as its headers carry.
+struct SessionSecrets {
+  std::uint32_t domain = 0;  ///< A number that no other session has: the client's.
+  std::uint64_t queue = 0;   ///< Accompanies what the client sends to the queue.
+  std::uint64_t memory = 0;  ///< Accompanies its accesses to the memory.
+
+  static SessionSecrets draw(wire::HostAddress client, RandomStream& random) {
+    SessionSecrets drawn;
+    drawn.domain = client.number;
+    drawn.queue = random.next_u64();
+    drawn.memory = random.next_u64();
+    return drawn;
+  }
+};
+
+/// Where a datagram came from and went to, and how the network marked it.
+struct Arrival {
+  UdpEndpoint from;
+  UdpEndpoint to;
+  std::uint8_t service = 0;  ///< The TOS byte, if the socket tells it.
+};
+
+/// Specialised for every engine that runs live, with these static members:
+///
+///   kDescription                                     ProtocolDescription
+///   make(settings, memory)                           Result<std::unique_ptr<E>>: an engine for real time,
+///                                                    about 4 ms until the first retransmission, about a
+///                                                    second until it gives up
+///   exporter(blob)                                   Result<wire::HostAddress>: the host that the blob of a
+///                                                    queue names, which a stranger may have written
+///   create_queue(engine, now, config, secrets)       Result<engine::QueueId>: the queue of one session
+///   expose(engine, now, config, secrets)             Result<verbs::SegmentToken>: its memory
+///   encode(packet, from, to, room)                   std::size_t: writes what follows the UDP header, the
+///                                                    length; the room is one of UdpSocket::queue()
+///   decode(bytes, arrival, packet)                   wire::DropReason: on kNone, `packet` is set but for its
+///                                                    hosts, its payload points into `bytes`; everything
+///                                                    that a hostile sender can do ends in a reason
+///   service(packet)                                  std::uint8_t: the TOS byte that `packet` leaves with
+template <typename E>
+struct LiveProtocol;
+
+}  // namespace wharf::live

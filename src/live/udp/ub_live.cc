@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/udp/ub_live.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/ub/exchange.h"
+#include "wire/ub_codec.h"
+
+namespace wharf::live {
+
+using Ub = LiveProtocol<ub::UbEngine>;
+
+Result<std::unique_ptr<ub::UbEngine>> Ub::make(const EngineSettings& settings, EngineMemory& memory) {
+  ub::UbConfig config;
+  config.host = settings.host;
+  config.mtu = settings.mtu;
+  // A TPACK costs a datagram: one for several packets will do, long before the peer's timer.
+  config.acknowledge_every = 16;
+  config.acknowledge_delay = microseconds(500);
+  // 4 + 8 + ... + 256 + 512 ms.
+  config.retransmission = {.base = milliseconds(4), .cap = milliseconds(512), .attempts_max = 7};
+  if (settings.unlimited_retries) {
+    config.retransmission.attempts_max = reliability::kUnlimitedAttempts;
+    config.retransmission.cap = milliseconds(16);
+  }
+  auto engine = ub::UbEngine::create(config, memory.payloads, memory.arena);
+  if (!engine) return engine.error();
+  return std::make_unique<ub::UbEngine>(*std::move(engine));
+}
+
+Result<wire::HostAddress> Ub::exporter(std::span<const std::byte> blob) {
+  const auto decoded = ub::decode_queue_blob(blob);
+  if (!decoded) return decoded.error();
+  return decoded->host;
+}
+
+Result<engine::QueueId> Ub::create_queue(ub::UbEngine& engine, TimePs now, engine::QueueConfig config,
+                                         const SessionSecrets& secrets) {
+  config.token = static_cast<std::uint32_t>(secrets.queue) | 1U;  // 0 is "none".
+  return engine.create_queue(now, config);
+}
+
+Result<verbs::SegmentToken> Ub::expose(ub::UbEngine& engine, TimePs now, verbs::SegmentConfig config,
+                                       const SessionSecrets& secrets) {
+  config.token_value = static_cast<std::uint32_t>(secrets.memory);
+  return engine.register_segment(now, config);
+}
+
+std::size_t Ub::encode(const wire::Packet& packet, const UdpEndpoint&, const UdpEndpoint&,
+                       std::span<std::byte> room) {
+  std::byte* at = wire::encode_ub_headers(packet.ub, packet.payload, {}, room.data());
+  const std::uint32_t pad = wire::pad_bytes(packet);
+  if (!wire::payload_is_sack_bitmap(packet.ub)) {
+    WHARF_CHECK(room.size() >= static_cast<std::size_t>(at - room.data()) + packet.payload.length + pad);
+    wire::fill(packet.payload, std::span(at, packet.payload.length));
+    at += packet.payload.length;
+  }
+  std::fill_n(at, pad, std::byte{0});
+  return static_cast<std::size_t>(at - room.data()) + pad;
+}
+
+wire::DropReason Ub::decode(std::span<const std::byte> bytes, const Arrival&, wire::Packet& packet) {
+  packet = wire::ub_packet();
+  packet.ub.encapsulation = wire::UbEncapsulation::kUdp;
+  packet.ub.transport = wire::UbTransport::kRtp;
+  wire::UbDecoded decoded;
+  return wire::decode_ub(bytes, packet.ub, packet.payload, decoded);
+}
+
+}  // namespace wharf::live

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unified Bus over UDP (UBoE, profile P1), live.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "engine/ub/ub_engine.h"
+#include "live/udp/live_engine.h"
+#include "wire/drop_reason.h"
+#include "wire/udp.h"
+
+namespace wharf::live {
+
+template <>
+struct LiveProtocol<ub::UbEngine> {
+  static constexpr std::array<std::string_view, 1> kCongestion{"none"};
+  static constexpr ProtocolDescription kDescription{.protocol = wire::Protocol::kUb,
+                                                    .name = "ub",
+                                                    .port = wire::kUboePort,
+                                                    .socket = {},
+                                                    .mtu_per_peer = true,
+                                                    .congestion = kCongestion,
+                                                    .delivery = {}};
+
+  static Result<std::unique_ptr<ub::UbEngine>> make(const EngineSettings& settings, EngineMemory& memory);
+  static Result<wire::HostAddress> exporter(std::span<const std::byte> blob);
+  /// The secret is the jetty's token.
+  static Result<engine::QueueId> create_queue(ub::UbEngine& engine, TimePs now, engine::QueueConfig config,
+                                              const SessionSecrets& secrets);
+  /// The secret is the TokenValue.
+  static Result<verbs::SegmentToken> expose(ub::UbEngine& engine, TimePs now, verbs::SegmentConfig config,
+                                            const SessionSecrets& secrets);
+  static std::size_t encode(const wire::Packet& packet, const UdpEndpoint& from, const UdpEndpoint& to,
+                            std::span<std::byte> room);
+  static wire::DropReason decode(std::span<const std::byte> bytes, const Arrival& arrival,
+                                 wire::Packet& packet);
+  static std::uint8_t service(const wire::Packet&) { return 0; }
+};
+
+}  // namespace wharf::live
