@@ -202,8 +202,10 @@ void messages(benchmark::State& state, wire::Protocol protocol) {
 
 BENCHMARK_CAPTURE(round_trip, ub, wire::Protocol::kUb)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK_CAPTURE(round_trip, roce, wire::Protocol::kRoce)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(round_trip, uet, wire::Protocol::kUet)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK_CAPTURE(messages, ub, wire::Protocol::kUb)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK_CAPTURE(messages, roce, wire::Protocol::kRoce)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(messages, uet, wire::Protocol::kUet)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 

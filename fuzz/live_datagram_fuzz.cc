@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feeds UDP payloads to the decoders of live datagrams: the first byte chooses the protocol, the second is
 // the TOS byte. Inputs of RoCE and UET reach what stands behind ICRC or CRC only with a right one, as those
-// of the corpus have, or (UET) with the DSCP of a trimmed packet. LINK: wharf_live_udp
+// of the corpus have, or (UET) with the DSCP of a trimmed packet.
+// LINK: wharf_live_udp
 #include <array>
 #include <cstddef>
 #include <cstdint>

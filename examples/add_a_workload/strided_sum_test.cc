@@ -84,7 +84,7 @@ TEST(StridedSum, RefusesAStrideThatCutsWords) {
 struct LiveEnd {
   LiveEnd(std::uint32_t number, const live::LiveClock& clock)
       : host(make_engine(number), {number}, pool, live::UdpSocket::open({0x7f00'0001, 0}).value(), clock,
-             kSeed, {}, wire::Protocol::kUb) {
+             kSeed, {}) {
     queue = host.engine().create_queue(host.now(), {}).value();
   }
   std::unique_ptr<ub::UbEngine> make_engine(std::uint32_t number) {

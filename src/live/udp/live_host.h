@@ -55,7 +55,8 @@ class LiveHost {
   /// `address` is the number under which `engine` was created, with `pool`. `pool`, `clock` and `capture`,
   /// which may be null, outlive the host and are used by this thread alone.
   LiveHost(std::unique_ptr<E> engine, wire::HostAddress address, wire::PayloadPool& pool, UdpSocket socket,
-           const LiveClock& clock, std::uint64_t seed, const FaultConfig& faults, LiveCapture* capture)
+           const LiveClock& clock, std::uint64_t seed, const FaultConfig& faults,
+           LiveCapture* capture = nullptr)
       : engine_(std::move(engine)),
         address_(address),
         pool_(pool),
