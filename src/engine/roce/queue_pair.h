@@ -350,7 +350,8 @@ struct QueuePair {
   /// The place of the resource that is saved next, reset; it displaces the oldest.
   SavedResource& save_resource() {
     const auto place = static_cast<std::uint32_t>(resources_saved % context.responder.resource_limit);
-    if (place >= resources_touched) resources_touched = place + 1;
+    // Those in front of it too: a connection that saves more than the one before begins anywhere.
+    while (resources_touched <= place) resources[resources_touched++] = SavedResource{};
     resources[place] = SavedResource{};
     resources[place].number = ++resources_saved;
     return resources[place];
