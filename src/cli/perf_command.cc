@@ -64,7 +64,7 @@ class PerfCommand : public Command {
            "      --size 4KiB --concurrency 16\n"
            "  wharf perf 127.0.0.1 --protocol uet --delivery rod --verb send --tag 7\n"
            "  wharf perf 127.0.0.1 --verb send --all-sizes --duration 2s\n"
-           "  wharf perf 127.0.0.1 --workload cas_lock --parties 2 --set loop.operations=500\n";
+           "  wharf perf 127.0.0.1 --workload cas_lock --parties 2 --set operations=500\n";
   }
   void declare(Options& app) override {
     app.add_option("host", host_, "Address of the server, with :PORT if it is not the protocol's own")
