@@ -32,11 +32,20 @@ std::string latency_table(const sim::RunReport& report) {
   };
   for (const sim::VerbReport& verb : report.verbs) row(verbs::name(verb.verb), verb.failed, verb.latency);
   row("program", report.program_errors, report.program_latency);
-  const bool exact = report.program_latency.exact &&
-                     std::all_of(report.verbs.begin(), report.verbs.end(),
-                                 [](const sim::VerbReport& verb) { return verb.latency.exact; });
-  return table.text() +
-         (exact ? "" : "More operations than run.record_operations: percentiles are up to 1/128 too high.\n");
+  for (const sim::ProgramReport& program : report.programs)
+    row(program.name, program.errors, program.latency);
+  const bool verbs_exact = std::all_of(report.verbs.begin(), report.verbs.end(),
+                                       [](const sim::VerbReport& verb) { return verb.latency.exact; });
+  const bool programs_exact = report.program_latency.exact &&
+                              std::all_of(report.programs.begin(), report.programs.end(),
+                                          [](const sim::ProgramReport& each) { return each.latency.exact; });
+  std::string_view remark;
+  if (!verbs_exact) {
+    remark = "More operations than run.record_operations: percentiles are up to 1/128 too high.\n";
+  } else if (!programs_exact) {
+    remark = "Percentiles of programs are those of a histogram: up to 1/128 too high.\n";
+  }
+  return table.text() + std::string(remark);
 }
 
 /// The stages of the verb with most operations, longest first.

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "sim/fabric/topology_survey.h"
+#include "sim/scenario/host_list.h"
 #include "sim/scenario/memory_estimate.h"
 #include "workload/workload.h"
 
@@ -96,11 +97,12 @@ workload::WorkloadConfig fetches(Stack stack) {
 double mean_hops(const PlannedWorld& plan) {
   constexpr std::uint32_t kPairsMost = 256;
   PathSurvey paths(plan.config.topology);
-  const std::uint32_t step = (plan.roles.clients + kPairsMost - 1) / kPairsMost;
+  const ProgramHosts& hosts = plan.programs.front();
+  const std::size_t step = (hosts.clients.size() + kPairsMost - 1) / kPairsMost;
   double sum = 0;
   std::uint32_t pairs = 0;
-  for (std::uint32_t client = 0; client < plan.roles.clients; client += step) {
-    sum += paths.hops(client, plan.roles.server_of(client));
+  for (std::size_t client = 0; client < hosts.clients.size(); client += step) {
+    sum += paths.hops(hosts.clients[client], hosts.server_of(client));
     ++pairs;
   }
   return sum / pairs;
@@ -111,6 +113,21 @@ std::uint64_t operations_asked(const Scenario& scenario) {
   const workload::LoopConfig& loop = workload::loop_config(scenario.config.workload);
   const bool counted = scenario.config.program != ProgramKind::kReplay && loop.operations != 0;
   return counted ? loop.operations + loop.warmup_operations : std::numeric_limits<std::uint64_t>::max();
+}
+
+/// `share` of what `loop` would do.
+void shorten(workload::LoopConfig& loop, double share) {
+  const auto part = [share](std::uint64_t whole) {
+    return whole == 0
+               ? 0
+               : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(whole) * share));
+  };
+  loop.operations = part(loop.operations);
+  loop.warmup_operations = part(loop.warmup_operations);
+  if (loop.duration > kTimeZero)
+    loop.duration =
+        max(picoseconds(1),
+            picoseconds(static_cast<std::int64_t>(static_cast<double>(loop.duration.ps) * share)));
 }
 
 /// Operations of each client.
@@ -157,21 +174,28 @@ Scenario sample_of(const Scenario& scenario, std::uint64_t operations) {
     config.workload = fetches(config.stack);
   }
   workload::LoopConfig& loop = workload::loop_config(config.workload);
+  // What runs beside does its share of it.
+  const double share =
+      std::min(1.0, static_cast<double>(operations) / static_cast<double>(operations_asked(scenario)));
+  for (ProgramSettings& program : config.programs) shorten(workload::loop_config(program.workload), share);
   loop.operations = operations;
   loop.warmup_operations = 0;
   loop.duration = kTimeZero;
   config.world.threads = 1;
   std::uint32_t parties = workload::parties_needed(config.workload);
   const auto plan = plan_world(config);
-  if (plan && plan->roles.hosts > kSampleHostsMost) {
-    const std::uint32_t clients = std::min(plan->roles.clients_per_server(), kSampleClientsMost);
+  // Lists of hosts mean the hosts that there are.
+  const bool listed = !config.programs.empty() || !config.groups.empty() ||
+                      config.placement.clients != kClients || config.placement.servers != kServers;
+  if (plan && plan->roles.hosts > kSampleHostsMost && !listed) {
+    const std::uint32_t clients = std::min(plan->programs[0].clients_per_server(), kSampleClientsMost);
     config.world.fabric.topology = fmt::format("star:{}", clients + 1);
     config.world.fabric.slow_links = 0;
     config.world.servers = 1;
     config.world.clients = clients;
     if (parties != 2) parties = clients;
   } else if (plan && parties != 2) {
-    parties = plan->roles.clients_per_server();
+    parties = plan->programs[0].clients_per_server();
   }
   shrink_memory(config.workload, {0, parties});
   return sample;
@@ -218,7 +242,8 @@ SampleCost cost_of(const Scenario& scenario, const Scenario& sample, const Sampl
   if (const auto plan = plan_world(sample.config)) {
     cost.hosts = plan->roles.hosts;
     cost.hops = mean_hops(*plan);
-    cost.operations_per_second = second.operations_per_second / plan->roles.clients;
+    cost.operations_per_second =
+        second.operations_per_second / static_cast<double>(plan->programs[0].clients.size());
   }
   return cost;
 }
@@ -231,7 +256,7 @@ Result<CostEstimate> estimate_cost(const Scenario& scenario, const SampleCost& s
   if (!memory) return memory.error();
   CostEstimate estimate;
   estimate.hosts = plan->roles.hosts;
-  estimate.clients = plan->roles.clients;
+  estimate.clients = static_cast<std::uint32_t>(plan->programs[0].clients.size());
   estimate.memory_bytes = *memory;
   if (config.program == ProgramKind::kReplay) {
     estimate_replay(config, sample, estimate);

@@ -61,27 +61,29 @@ std::uint64_t backed(std::uint64_t length, std::uint64_t touched) {
   return length < ZeroedPages::kHugePage ? length : std::min(touched, length);
 }
 
-std::uint64_t host_bytes(const ScenarioConfig& config) {
-  const CacheHierarchyConfig& cache = config.host.cache;
+std::uint64_t host_bytes(const HostGroup& group) {
+  if (group.thin) return kHostBytes;
+  const CacheHierarchyConfig& cache = group.host.cache;
   const std::uint64_t lines =
       std::uint64_t{cache.l1.shape.lines} + cache.l2.shape.lines + cache.llc.shape.lines;
   std::uint64_t bytes = kHostBytes + lines * sizeof(LineNumber);
-  if (config.stack == Stack::kUbLoadStore) bytes += lines * kPlaceBytes;
-  if (config.host.memory.system == MemorySystem::kCoherent) bytes += kCoherentBytes;
+  if (group.engine.stack == Stack::kUbLoadStore) bytes += lines * kPlaceBytes;
+  if (group.host.memory.system == MemorySystem::kCoherent) bytes += kCoherentBytes;
   return bytes;
 }
 
 /// One end of a connection.
-std::uint64_t queue_bytes(const ScenarioConfig& config) {
-  const std::uint64_t depth = queue_depth(config.workload);
+std::uint64_t queue_bytes(const workload::WorkloadConfig& program) {
+  const std::uint64_t depth = queue_depth(program);
   return kRemoteBytes + kQueueBytes + depth * (kRingBytesPerEntry + kBytesPerEntry);
 }
 
 /// What a client has beside what every host has: its end of the connection, its program, and lines of remote
 /// memory.
-std::uint64_t client_bytes(const ScenarioConfig& config, std::uint64_t segment) {
-  const workload::LoopConfig& loop = workload::loop_config(config.workload);
-  const std::uint64_t payload = payload_of(config.workload);
+std::uint64_t client_bytes(const ScenarioConfig& config, const workload::WorkloadConfig& program,
+                           std::uint64_t segment) {
+  const workload::LoopConfig& loop = workload::loop_config(program);
+  const std::uint64_t payload = payload_of(program);
   // A buffer of each worker, and the bytes of one operation on their way.
   std::uint64_t bytes = loop.concurrency * (payload + kWorkerBytes) + payload;
   bytes += backed(segment, 0);
@@ -93,19 +95,21 @@ std::uint64_t client_bytes(const ScenarioConfig& config, std::uint64_t segment) 
   return bytes;
 }
 
-std::uint64_t program_bytes(const ScenarioConfig& config, const WorldRoles& roles) {
-  const bool pairs = workload::parties_needed(config.workload) == 2;
-  const std::uint32_t parties = pairs ? 2 : roles.clients_per_server();
-  const std::uint64_t offset = workload::region_offset(config.workload);
-  const std::uint64_t needed = workload::memory_needed(config.workload, {0, parties});
+std::uint64_t program_bytes(const ScenarioConfig& config, const workload::WorkloadConfig& program,
+                            const ProgramHosts& hosts) {
+  const std::uint64_t clients = hosts.clients.size();
+  const bool pairs = workload::parties_needed(program) == 2;
+  const std::uint32_t parties = pairs ? 2 : hosts.clients_per_server();
+  const std::uint64_t offset = workload::region_offset(program);
+  const std::uint64_t needed = workload::memory_needed(program, {0, parties});
   const std::uint64_t segment = std::max<std::uint64_t>(offset + needed, kLineBytes);
-  const std::uint64_t cells = pairs ? roles.clients : std::min(roles.clients, roles.servers);
+  const std::uint64_t cells = pairs ? clients : std::min<std::uint64_t>(clients, hosts.servers.size());
   std::uint64_t bytes = cells * backed(segment, needed);
-  bytes += roles.clients * (client_bytes(config, segment) + 2 * queue_bytes(config));
-  const workload::LoopConfig& loop = workload::loop_config(config.workload);
+  bytes += clients * (client_bytes(config, program, segment) + 2 * queue_bytes(program));
+  const workload::LoopConfig& loop = workload::loop_config(program);
   const std::uint64_t all =
       loop.operations == 0 ? config.record_limit : loop.operations + loop.warmup_operations;
-  return bytes + roles.clients * std::min(all, config.record_limit) * kBytesPerRecord;
+  return bytes + clients * std::min(all, config.record_limit) * kBytesPerRecord;
 }
 
 }  // namespace
@@ -113,10 +117,14 @@ std::uint64_t program_bytes(const ScenarioConfig& config, const WorldRoles& role
 Result<std::uint64_t> estimate_memory(const ScenarioConfig& config) {
   auto plan = plan_world(config);
   if (!plan) return plan.error();
-  std::uint64_t bytes = kProgramBytes + plan->roles.hosts * host_bytes(config);
+  std::uint64_t bytes = kProgramBytes;
+  for (const HostGroup& group : plan->config.groups) bytes += group.count * host_bytes(group);
   bytes += plan->config.topology.ports().size() * kPortBytes;
   if (config.program == ProgramKind::kReplay) return bytes + kReplayBytes;
-  return bytes + program_bytes(config, plan->roles);
+  bytes += program_bytes(config, config.workload, plan->programs[0]);
+  for (std::size_t i = 0; i < config.programs.size(); ++i)
+    bytes += program_bytes(config, config.programs[i].workload, plan->programs[i + 1]);
+  return bytes;
 }
 
 }  // namespace wharf::sim

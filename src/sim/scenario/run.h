@@ -68,6 +68,18 @@ struct VerbReport {
   double critical_ns(trace::Stage stage) const;
 };
 
+/// What one program came to at all its clients.
+struct ProgramReport {
+  std::string name;  ///< Empty: that of "run.*".
+  workload::WorkloadKind kind = workload::WorkloadKind::kPointerChase;
+  std::uint64_t operations = 0;
+  std::uint64_t errors = 0;
+  double operations_per_second = 0;  ///< Over the time from the first start to the last end.
+  double goodput_bps = 0;
+  LatencySummary latency;
+  std::vector<workload::NamedCount> counts;  ///< Its own, summed over its clients.
+};
+
 enum class RunOutcome : std::uint8_t { kDone, kInterrupted, kStalled };
 
 struct RunReport {
@@ -81,7 +93,8 @@ struct RunReport {
   double operations_per_second =
       0;  ///< Program operations over the time from the first start to the last end.
   double goodput_bps = 0;
-  std::string verdict;  ///< Empty, or what the program found wrong with memory.
+  std::vector<ProgramReport> programs;  ///< Those beside that of "run.*".
+  std::string verdict;                  ///< Empty, or what the program found wrong with memory.
   /// Comparisons of memory with what it must hold; 0: nothing was proven, whatever `verdict` says.
   std::uint64_t memory_checks = 0;
 

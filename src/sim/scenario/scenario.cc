@@ -79,6 +79,15 @@ void bind_program(Binder& binder, ScenarioConfig& config) {
     workload::bind_keys(config.workload, binder);
   }
   bind_replay_run(binder, config.replay, replay);
+  bind_placement(binder, config.placement);
+}
+
+/// What runs, "run.workload" first; nothing in the place of a replay.
+std::vector<const workload::WorkloadConfig*> programs_of(const ScenarioConfig& config) {
+  std::vector<const workload::WorkloadConfig*> programs;
+  if (config.program == ProgramKind::kWorkload) programs.push_back(&config.workload);
+  for (const ProgramSettings& program : config.programs) programs.push_back(&program.workload);
+  return programs;
 }
 
 /// Which parts of the hosts matter to this run.
@@ -88,15 +97,12 @@ HostKeyScope scope_of(const ScenarioConfig& config) {
   scope.protocol = protocol_of(config.stack);
   scope.mmio_stream = config.submission == SubmissionPath::kMmioStream;
   const bool load_store_stack = config.stack == Stack::kUbLoadStore;
-  if (config.program == ProgramKind::kReplay) {
-    scope.load_store_path = true;  // The replay's caches.
-    scope.queue_path = !load_store_stack || config.replay.far_memory == FarMemory::kPaged;
-    return scope;
-  }
-  scope.load_store_path = false;
-  scope.queue_path = false;
-  for (const verbs::Verb verb : workload::verbs_needed(config.workload, load_store_stack)) {
-    (verbs::is_load_store(verb) ? scope.load_store_path : scope.queue_path) = true;
+  const bool replay = config.program == ProgramKind::kReplay;
+  scope.load_store_path = replay;  // The replay's caches.
+  scope.queue_path = replay && (!load_store_stack || config.replay.far_memory == FarMemory::kPaged);
+  for (const workload::WorkloadConfig* program : programs_of(config)) {
+    for (const verbs::Verb verb : workload::verbs_needed(*program, load_store_stack))
+      (verbs::is_load_store(verb) ? scope.load_store_path : scope.queue_path) = true;
   }
   return scope;
 }
@@ -114,17 +120,17 @@ std::pair<std::string_view, std::string> size_key(const workload::WorkloadConfig
   return std::visit(
       [](const auto& chosen) -> std::pair<std::string_view, std::string> {
         if constexpr (requires { chosen.lines; }) {
-          return {"run.lines", std::to_string(chosen.lines)};
+          return {"lines", std::to_string(chosen.lines)};
         } else if constexpr (requires { chosen.keys; }) {
-          return {"run.keys", std::to_string(chosen.keys)};
+          return {"keys", std::to_string(chosen.keys)};
         } else if constexpr (requires { chosen.region_bytes; }) {
-          return {"run.region_bytes", format_bytes(Bytes{chosen.region_bytes})};
+          return {"region_bytes", format_bytes(Bytes{chosen.region_bytes})};
         } else if constexpr (requires { chosen.table_bytes; }) {
-          return {"run.table_bytes", format_bytes(Bytes{chosen.table_bytes})};
+          return {"table_bytes", format_bytes(Bytes{chosen.table_bytes})};
         } else if constexpr (requires { chosen.items; }) {
-          return {"run.items", std::to_string(chosen.items)};
+          return {"items", std::to_string(chosen.items)};
         } else {
-          return {"run.concurrency", std::to_string(chosen.loop.concurrency)};
+          return {"concurrency", std::to_string(chosen.loop.concurrency)};
         }
       },
       config);
@@ -143,36 +149,38 @@ std::uint32_t calls_per_worker(const workload::WorkloadConfig& config) {
 }
 
 /// Refuses programs that want more memory, or more calls at a time, than a host can have.
-Result<void> check_needs(const workload::WorkloadConfig& config, workload::Party party) {
+Result<void> check_needs(const workload::WorkloadConfig& config, std::string_view section,
+                         workload::Party party) {
   const std::uint64_t offset = workload::region_offset(config);
   if (offset > kMostMemory.count) {
-    return input_error(fmt::format("run.region_offset is {}, expected at most {}, the memory of a host",
-                                   format_bytes(Bytes{offset}), format_bytes(kMostMemory)));
+    return input_error(fmt::format("{}.region_offset is {}, expected at most {}, the memory of a host",
+                                   section, format_bytes(Bytes{offset}), format_bytes(kMostMemory)));
   }
   const std::uint64_t needed = workload::memory_needed(config, party);
   if (needed > kMostMemory.count - offset) {
     const auto [key, value] = size_key(config);
     return input_error(fmt::format(
-        "{} is {}, which needs {} of memory, expected a need of at most {}, the memory of a host", key, value,
-        format_bytes(Bytes{needed}), format_bytes(Bytes{kMostMemory.count - offset})));
+        "{}.{} is {}, which needs {} of memory, expected a need of at most {}, the memory of a host", section,
+        key, value, format_bytes(Bytes{needed}), format_bytes(Bytes{kMostMemory.count - offset})));
   }
   const std::uint32_t workers = workload::loop_config(config).concurrency;
   const std::uint32_t most = SimRemote::kMostCalls / calls_per_worker(config);
   if (workers > most) {
     return input_error(
-        fmt::format("run.concurrency is {}, expected at most {}: each worker has up to {} calls under way, "
+        fmt::format("{}.concurrency is {}, expected at most {}: each worker has up to {} calls under way, "
                     "and a queue {}",
-                    workers, most, calls_per_worker(config), SimRemote::kMostCalls));
+                    section, workers, most, calls_per_worker(config), SimRemote::kMostCalls));
   }
   return {};
 }
 
-Result<void> check_program(const workload::WorkloadConfig& config, workload::Party party) {
+Result<void> check_program(const workload::WorkloadConfig& config, std::string_view section,
+                           workload::Party party) {
   if (auto checked = workload::check(config, party); !checked) {
-    return input_error(fmt::format("run.{} (run.workload = \"{}\")", checked.error().message,
+    return input_error(fmt::format("{}.{} ({}.workload = \"{}\")", section, checked.error().message, section,
                                    workload::name(workload::kind_of(config))));
   }
-  return check_needs(config, party);
+  return check_needs(config, section, party);
 }
 
 /// The parameters of the protocol that is in use.
@@ -201,8 +209,22 @@ bool has_verb(Stack stack, verbs::Verb verb) {
   WHARF_UNREACHABLE();
 }
 
-/// Combinations of keys that make no sense together.
-Result<void> check_combination(const ScenarioConfig& config) {
+/// Refuses a program that needs what `stack` does not have, or more than any host.
+Result<void> check_on_stack(const workload::WorkloadConfig& config, std::string_view section, Stack stack) {
+  WHARF_TRY(check_program(config, section, {0, workload::parties_needed(config)}));
+  for (const verbs::Verb verb : workload::verbs_needed(config, stack == Stack::kUbLoadStore)) {
+    if (!has_verb(stack, verb)) {
+      return unsupported(
+          fmt::format("{}.workload = \"{}\" needs {}, which model.stack = \"{}\" does not have", section,
+                      workload::name(workload::kind_of(config)), verbs::name(verb), name(stack)),
+          verbs::is_load_store(verb) ? "model.stack = \"ub_ldst\"" : "another stack or verb");
+    }
+  }
+  return {};
+}
+
+/// Machine and protocol: combinations of keys that make no sense together.
+Result<void> check_hosts(const ScenarioConfig& config) {
   WHARF_TRY(validate(config.host));
   WHARF_TRY(validate(config.host.cache));
   WHARF_TRY(validate(config.link));
@@ -219,36 +241,46 @@ Result<void> check_combination(const ScenarioConfig& config) {
         "model.attachment is \"pcie\", but loads and stores of mapped remote memory need a NIC on the bus",
         "model.attachment = \"on_chip_bus\" or model.stack = \"ub_urma\"");
   }
-  if (config.program == ProgramKind::kReplay) {
-    if (config.replay.trace.empty())
-      return unsupported("run.trace is empty", "the file name of a memory trace");
-    return check_replay(config);
-  }
-  WHARF_TRY(check_program(config.workload, {0, workload::parties_needed(config.workload)}));
-  const auto kind = workload::name(workload::kind_of(config.workload));
-  for (const verbs::Verb verb :
-       workload::verbs_needed(config.workload, config.stack == Stack::kUbLoadStore)) {
-    if (!has_verb(config.stack, verb)) {
-      return unsupported(
-          fmt::format("run.workload = \"{}\" needs {}, which model.stack = \"{}\" does not have", kind,
-                      verbs::name(verb), name(config.stack)),
-          verbs::is_load_store(verb) ? "model.stack = \"ub_ldst\"" : "another stack or verb");
-    }
-  }
   return {};
 }
 
-/// A world of more than two hosts.
-Result<void> check_world(const ScenarioConfig& config) {
+/// What runs, on hosts that passed their check.
+Result<void> check_programs(const ScenarioConfig& config) {
   if (config.program == ProgramKind::kReplay) {
+    if (config.replay.trace.empty())
+      return unsupported("run.trace is empty", "the file name of a memory trace");
+    if (!config.programs.empty())
+      return input_error(fmt::format(
+          "program.{}.* stands beside run.workload = \"replay\", expected a replay alone or another "
+          "program in run.*",
+          config.programs.front().name));
+    return check_replay(config);
+  }
+  WHARF_TRY(check_on_stack(config.workload, "run", config.stack));
+  for (const ProgramSettings& program : config.programs)
+    WHARF_TRY(check_on_stack(program.workload, "program." + program.name, config.stack));
+  return {};
+}
+
+/// Refuses a world that cannot be: who runs what where.
+Result<void> check_world(const ScenarioConfig& config) {
+  if (config.program == ProgramKind::kReplay && config.world.given) {
     return input_error(
         "hosts.* stands beside run.workload = \"replay\", which runs between two hosts on a wire, expected "
         "another program or no key of hosts.*");
   }
   const auto plan = plan_world(config);
   if (!plan) return plan.error();
-  if (workload::parties_needed(config.workload) == 2) return {};  // A pair for each client.
-  return check_program(config.workload, {0, plan->roles.clients_per_server()});
+  if (config.program == ProgramKind::kReplay) return {};
+  const auto check = [&plan](std::size_t number, const workload::WorkloadConfig& program,
+                             std::string_view section) -> Result<void> {
+    if (workload::parties_needed(program) == 2) return {};  // A pair for each client.
+    return check_program(program, section, {0, plan->programs[number].clients_per_server()});
+  };
+  WHARF_TRY(check(0, config.workload, "run"));
+  for (std::size_t i = 0; i < config.programs.size(); ++i)
+    WHARF_TRY(check(i + 1, config.programs[i].workload, "program." + config.programs[i].name));
+  return {};
 }
 
 /// Names that the checks of lower layers give to keys, which scenarios call otherwise.
@@ -326,6 +358,7 @@ void bind_hosts(Binder& binder, ScenarioConfig& config) {
     binder.integer("record_operations", config.record_limit,
                    "rows of operations.csv; sums and latencies cover every operation");
   }
+  for (ProgramSettings& program : config.programs) bind_beside(binder, program);
   const HostKeyScope scope = scope_of(config);
   bind_host(binder, config.host, scope);
   bind_link(binder, config.link);
@@ -356,6 +389,7 @@ std::vector<KeyDoc> every_key() {
     const auto each = static_cast<workload::WorkloadKind>(kind);
     ScenarioConfig config;
     config.workload = workload::default_config(each);
+    config.programs.push_back({std::string(kAnyProgram), {}, config.workload});
     Binder binder;
     bind_scenario(binder, config);
     for (const KeyDoc& key : binder.keys()) {
@@ -364,6 +398,7 @@ std::vector<KeyDoc> every_key() {
       if (key.path.starts_with("run.")) of[at->second].emplace_back(workload::name(each));
     }
   }
+  for (KeyDoc& key : group_keys()) keys.push_back(std::move(key));
   for (const auto& [index, programs] : of) {
     if (programs.size() == workload::kWorkloadKindCount) {
       if (keys[index].condition.starts_with(kOnlyWithProgram)) keys[index].condition.clear();
@@ -376,6 +411,38 @@ std::vector<KeyDoc> every_key() {
   });
   return keys;
 }
+
+namespace {
+
+/// Binds the keys of all hosts with those of `group` in their place, and takes what its hosts are from that.
+Result<void> add_group(Scenario& scenario, const GroupKeys& group, const ConfigDocument& document,
+                       const ScenarioSource& source, const std::string& place,
+                       std::vector<fs::path>& profile_files) {
+  auto own = document_of(group, document, source.profile_directory, profile_files);
+  if (!own) return own.error();
+  ScenarioConfig config;
+  config.world.given = scenario.config.world.given;
+  config.programs = programs_in(*own);
+  Binder binder(*own);
+  bind_scenario(binder, config);
+  WHARF_TRY(binder.finish(kTables));
+  const auto refuse = [&](const Error& error) { return located(error, *own, binder.keys(), place); };
+  if (protocol_of(config.stack) != protocol_of(scenario.config.stack)) {
+    return refuse(
+        input_error(fmt::format("model.stack is \"{}\" in group.{} and \"{}\" elsewhere, expected one "
+                                "protocol for all hosts",
+                                name(config.stack), group.name, name(scenario.config.stack))));
+  }
+  if (auto checked = check_hosts(config); !checked) return refuse(checked.error());
+  for (const std::string& line : binder.without_influence()) {
+    if (group.model.contains(line.substr(0, line.find(' '))))
+      scenario.no_influence.push_back(fmt::format("group.{}.{}", group.name, line));
+  }
+  scenario.config.groups.push_back({group.name, group.hosts.text, config});
+  return {};
+}
+
+}  // namespace
 
 Result<Scenario> load_scenario(const ScenarioSource& source) {
   ConfigDocument document;
@@ -397,6 +464,10 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
                         profile ? profile->origin : "model.profile", "model.", 0));
 
   scenario.config.world.given = describes_world(document);
+  const ConfigDocument whole = document;  // With its groups, which the binder of most hosts does not know.
+  auto groups = take_groups(document);
+  if (!groups) return groups.error();
+  scenario.config.programs = programs_in(document);
   std::vector<std::string> replaced;
   if (scenario.config.world.given) {
     auto others = keep_one_traffic(document);
@@ -408,7 +479,12 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
   WHARF_TRY(binder.finish(kTables));
   scenario.config.link.wire = source.wire;
   const std::string place = source.file.empty() ? std::string("scenario") : source.file.string();
-  if (auto checked = check_combination(scenario.config); !checked)
+  if (auto checked = check_hosts(scenario.config); !checked)
+    return located(checked.error(), document, binder.keys(), place);
+  scenario.no_influence = binder.without_influence();
+  for (const GroupKeys& group : *groups)
+    WHARF_TRY(add_group(scenario, group, document, source, place, profile_files));
+  if (auto checked = check_programs(scenario.config); !checked)
     return located(checked.error(), document, binder.keys(), place);
   auto expectations = read_expectations(document);
   if (!expectations) return expectations.error();
@@ -419,19 +495,18 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
     std::error_code status;
     if (fs::exists(beside, status)) scenario.config.replay.trace = beside.string();
   }
-  if (WorldSettings& world = scenario.config.world; world.given) {
-    find_files(document, source.file, world.fabric);
-    const auto checked = check_world(scenario.config);
+  WorldSettings& world = scenario.config.world;
+  if (world.given) find_files(document, source.file, world.fabric);
+  if (const auto checked = check_world(scenario.config); !checked) {
     // What is wrong in a topology file has its place there.
-    const bool placed = !checked && !world.fabric.topology.empty() &&
-                        checked.error().message.starts_with(world.fabric.topology + ":");
-    if (!checked) return placed ? checked.error() : located(checked.error(), document, binder.keys(), place);
+    const bool placed =
+        !world.fabric.topology.empty() && checked.error().message.starts_with(world.fabric.topology + ":");
+    return placed ? checked.error() : located(checked.error(), whole, binder.keys(), place);
   }
   scenario.keys = binder.keys();
-  scenario.no_influence = binder.without_influence();
   scenario.no_influence.insert(scenario.no_influence.end(), replaced.begin(), replaced.end());
-  scenario.effective = effective_text(document, scenario.config.profile);
-  scenario.identity = identity_of(document);
+  scenario.effective = effective_text(whole, scenario.config.profile);
+  scenario.identity = identity_of(whole);
   scenario.profile_files = std::move(profile_files);
   return scenario;
 }

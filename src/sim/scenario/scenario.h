@@ -9,46 +9,39 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "engine/roce/config.h"
-#include "engine/ub/config.h"
 #include "sim/config/binder.h"
 #include "sim/config/config_document.h"
 #include "sim/config/expectation.h"
 #include "sim/config/replay_keys.h"
-#include "sim/config/uet_settings.h"
 #include "sim/fabric/link_config.h"
-#include "sim/host/config/host_config.h"
+#include "sim/scenario/host_groups.h"
+#include "sim/scenario/host_settings.h"
+#include "sim/scenario/program_settings.h"
 #include "sim/scenario/world_settings.h"
-#include "sim/world/stack.h"
 #include "workload/workload.h"
 
 namespace wharf::sim {
 
-/// What runs on the two hosts.
+/// What "run.workload" runs.
 enum class ProgramKind : std::uint8_t {
   kWorkload,  ///< A coroutine program of src/workload.
   kReplay,    ///< A recorded memory trace.
 };
 
-/// Full hosts, the network between them, one program. Plain data.
-struct ScenarioConfig {
+/// Full hosts, the network between them, programs. The hosts are alike, but for those of groups. Plain data.
+struct ScenarioConfig : HostSettings {
   std::string title;
   std::string profile = "connectx7-class";
-  Stack stack = Stack::kUbUrma;
-  Attachment attachment =
-      Attachment::kOnChipBus;  ///< Where both NICs sit; the stack decides unless a key says.
-  SubmissionPath submission = SubmissionPath::kBusStore;  ///< How work requests reach them; likewise.
-  HostConfig host;                                        ///< Both hosts.
   LinkConfig link;
-  ub::UbConfig ub;
-  roce::RoceConfig roce;
-  UetSettings uet;
 
   WorldSettings world;
+  std::vector<HostGroupSettings> groups;
 
   ProgramKind program = ProgramKind::kWorkload;
   workload::WorkloadConfig workload;
   ReplayConfig replay;
+  ProgramPlacement placement;             ///< Of the program above.
+  std::vector<ProgramSettings> programs;  ///< Those beside it.
 
   std::uint64_t seed = 1;
   TimePs time_limit = seconds(10);       ///< Simulated time after which an unfinished run counts as stalled.

@@ -85,6 +85,17 @@ Json summary_of(const Scenario& scenario, const RunReport& report) {
         rounded(as_nanoseconds(verb.path.unattributed) / static_cast<double>(verb.count));
     out["verbs"][std::string(verbs::name(verb.verb))] = std::move(one);
   }
+  for (const ProgramReport& program : report.programs) {
+    Json one{{"workload", workload::name(program.kind)},
+             {"operations", program.operations},
+             {"errors", program.errors},
+             {"operations_per_second", rounded(program.operations_per_second)},
+             {"goodput_bps", rounded(program.goodput_bps)},
+             {"latency_ns", latency_json(program.latency)}};
+    for (const workload::NamedCount& count : program.counts)
+      one["counts"][std::string(count.name)] = count.value;
+    out["programs"][program.name] = std::move(one);
+  }
   if (!report.background.is_null()) out["background"] = report.background;
   if (!report.replay.is_null()) out["replay"] = report.replay;
   out["simulated_ns"] = as_nanoseconds(report.simulated);

@@ -50,6 +50,14 @@ std::vector<std::string> summary_paths(const ScenarioConfig& config) {
     for (const workload::NamedCount& count : workload::own_counts(workload::empty_result(config.workload)))
       paths.push_back(fmt::format("counters.program.{}", count.name));
   }
+  for (const ProgramSettings& program : config.programs) {
+    const std::string prefix = "programs." + program.name;
+    for (const char* number : {"operations", "errors", "operations_per_second", "goodput_bps"})
+      paths.push_back(fmt::format("{}.{}", prefix, number));
+    add_latencies(paths, prefix);
+    for (const workload::NamedCount& count : workload::own_counts(workload::empty_result(program.workload)))
+      paths.push_back(fmt::format("{}.counts.{}", prefix, count.name));
+  }
   if (config.world.fabric.traffic.any()) {
     for (std::string& value : background_paths()) paths.push_back(std::move(value));
   }

@@ -50,23 +50,52 @@ Result<TopologyFile> topology_of(const FabricSettings& settings) {
   return topology;
 }
 
-HostGroup group_of(const ScenarioConfig& config, std::uint32_t count) {
+/// What a network decides of the engines at its ports.
+struct EngineOfNetwork {
+  LinkConfig path;                          ///< The rules of Ultra Ethernet see a network by its round trip.
+  const FabricRunConfig* fabric = nullptr;  ///< Null: a wire.
+};
+
+HostGroup group_of(const HostSettings& settings, const EngineOfNetwork& network) {
   HostGroup group;
-  group.count = count;
-  group.host = config.host;
-  group.engine = {.stack = config.stack,
-                  .attachment = config.attachment,
-                  .submission = config.submission,
-                  .ub = config.ub,
-                  .roce = config.roce,
-                  .uet = derive_uet(config.uet, config.link, config.host)};
+  group.count = 0;
+  group.host = settings.host;
+  group.engine = {.stack = settings.stack,
+                  .attachment = settings.attachment,
+                  .submission = settings.submission,
+                  .ub = settings.ub,
+                  .roce = settings.roce,
+                  .uet = derive_uet(settings.uet, network.path, settings.host)};
+  if (network.fabric == nullptr) return group;
+  group.engine.ub.congestion = network.fabric->ub.congestion;
+  group.engine.roce.congestion = network.fabric->roce.congestion;
   return group;
 }
 
+/// Hosts in their order; neighbours that are alike stand in one group.
+Result<std::vector<HostGroup>> groups_of(const ScenarioConfig& config, const WorldRoles& roles,
+                                         const EngineOfNetwork& network) {
+  auto by_host = settings_by_host(config.groups, roles);
+  if (!by_host) return by_host.error();
+  std::vector<HostGroup> groups;
+  for (std::uint32_t host = 0; host < roles.hosts; ++host) {
+    const HostSettings* settings = (*by_host)[host];
+    const bool thin = roles.is_thin(host);
+    if (host == 0 || settings != (*by_host)[host - 1] || thin != groups.back().thin) {
+      groups.push_back(group_of(settings != nullptr ? *settings : config, network));
+      groups.back().thin = thin;
+    }
+    ++groups.back().count;
+  }
+  return groups;
+}
+
 /// Two hosts, one link.
-PlannedWorld two_hosts_on_a_wire(const ScenarioConfig& config) {
+Result<PlannedWorld> two_hosts_on_a_wire(const ScenarioConfig& config) {
   PlannedWorld plan;
-  plan.config.groups.push_back(group_of(config, 2));
+  auto groups = groups_of(config, plan.roles, {config.link});
+  if (!groups) return groups.error();
+  plan.config.groups = *std::move(groups);
   plan.config.topology = back_to_back({.rate = config.link.rate, .delay = config.link.delay});
   plan.config.fabric.profiles = {PortProfile::single_queue()};
   return plan;
@@ -124,7 +153,9 @@ void bind_world(Binder& binder, WorldSettings& world, const LinkConfig& link, St
 Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
   PlannedWorld plan;
   if (!config.world.given) {
-    plan = two_hosts_on_a_wire(config);
+    auto pair = two_hosts_on_a_wire(config);
+    if (!pair) return pair.error();
+    plan = *std::move(pair);
   } else {
     FabricSettings settings = config.world.fabric;
     settings.seed = config.seed;
@@ -141,28 +172,18 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
     auto derived = derive_fabric_run(settings, topology->topology,
                                      topology->fat_tree ? &*topology->fat_tree : nullptr, none);
     if (!derived) return derived.error();
-    HostGroup group = group_of(config, topology->topology.host_count());
-    // The rules of Ultra Ethernet see a network by its round trip.
-    LinkConfig path = config.link;
-    path.delay = max(path.delay, derived->derived.base_rtt / 2);
-    group.engine.uet = derive_uet(config.uet, path, config.host);
-    group.engine.ub.congestion = derived->config.ub.congestion;
-    group.engine.roce.congestion = derived->config.roce.congestion;
-    if (settings.traffic.any()) {
+    plan.roles.traffic = settings.traffic.any();
+    EngineOfNetwork network{config.link, &derived->config};
+    network.path.delay = max(network.path.delay, derived->derived.base_rtt / 2);
+    auto groups = groups_of(config, plan.roles, network);
+    if (!groups) return groups.error();
+    plan.config.groups = *std::move(groups);
+    if (plan.roles.traffic) {
       auto flows = world_flows(settings.traffic, config.world.traffic_root, plan.roles, topology->topology,
                                config.seed);
       if (!flows) return flows.error();
       plan.config.background = *std::move(flows);
-      HostGroup thin = group;
-      thin.thin = true;
-      thin.count = plan.roles.thin();
-      HostGroup server = group;
-      server.count = plan.roles.servers;
-      group.count = plan.roles.clients;
-      plan.config.groups = {std::move(group), std::move(thin), std::move(server)};
       WHARF_TRY(check_background(plan.config));
-    } else {
-      plan.config.groups.push_back(std::move(group));
     }
     plan.config.fabric = std::move(derived->config.fabric);
     WHARF_TRY(validate(plan.config.fabric, topology->topology));
@@ -170,6 +191,9 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
     plan.config.switch_names = std::move(topology->names);
     plan.config.threads = config.world.threads;
   }
+  auto programs = place_all(config.placement, config.programs, plan.roles);
+  if (!programs) return programs.error();
+  plan.programs = *std::move(programs);
   WorldConfig& world = plan.config;
   world.fabric.draws_per_fault = true;
   world.fabric.rounding = config.host.time.rounding;
@@ -181,8 +205,12 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
     world.fabric.faults = {config.link.faults};
   }
   // What judges the gets of one party knows of the other's puts.
-  world.in_time_order = std::holds_alternative<workload::ItemGetsConfig>(config.workload) &&
-                        config.program == ProgramKind::kWorkload;
+  const auto gets = [](const workload::WorkloadConfig& each) {
+    return std::holds_alternative<workload::ItemGetsConfig>(each);
+  };
+  world.in_time_order = (config.program == ProgramKind::kWorkload && gets(config.workload)) ||
+                        std::any_of(config.programs.begin(), config.programs.end(),
+                                    [&](const ProgramSettings& program) { return gets(program.workload); });
   world.link = config.link;
   world.seed = config.seed;
   world.record_limit = config.record_limit;

@@ -5,12 +5,15 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "sim/config/binder.h"
 #include "sim/fabric/link_config.h"
 #include "sim/fabric/topology_file.h"
 #include "sim/scenario/fabric_settings.h"
+#include "sim/scenario/program_settings.h"
+#include "sim/scenario/world_roles.h"
 #include "sim/world/stack.h"
 #include "sim/world/world.h"
 
@@ -40,24 +43,11 @@ bool describes_world(const ConfigDocument& document);
 void bind_world(Binder& binder, WorldSettings& world, const LinkConfig& link, Stack stack,
                 std::uint32_t payload);
 
-/// Who runs the program and who exposes memory. Indices are hosts.
-struct WorldRoles {
-  std::uint32_t clients = 1;
-  std::uint32_t servers = 1;
-  std::uint32_t hosts = 2;
-  std::uint32_t first_server() const { return hosts - servers; }
-  /// Hosts between them, which make traffic alone if there is any.
-  std::uint32_t thin() const { return hosts - servers - clients; }
-  /// Clients of the server that has most of them.
-  std::uint32_t clients_per_server() const { return (clients + servers - 1) / servers; }
-  /// The server of a client.
-  std::uint32_t server_of(std::uint32_t client) const { return first_server() + client % servers; }
-};
-
 /// What `config` asks for, with everything but what only a run decides (wire mode, attribution).
 struct PlannedWorld {
   WorldConfig config;
   WorldRoles roles;
+  std::vector<ProgramHosts> programs;  ///< That of "run.*" first.
 };
 /// Refuses worlds that cannot be, naming the key.
 Result<PlannedWorld> plan_world(const ScenarioConfig& config);

@@ -24,15 +24,15 @@ Result<workload::Placement> place_on_thin_hosts(const TrafficSettings& traffic, 
   TrafficSettings among = traffic;
   if (root == TrafficRoot::kServer) {
     placed.hosts.push_back(roles.first_server());
-    if (among.ranks == 1 || among.ranks > roles.thin() + 1) {
+    if (among.ranks == 1 || among.ranks > roles.between() + 1) {
       return input_error(
           fmt::format("traffic.ranks: found {}, expected 2 to {}: the server and hosts that are neither "
                       "client nor server",
-                      among.ranks, roles.thin() + 1));
+                      among.ranks, roles.between() + 1));
     }
     if (among.ranks != 0) --among.ranks;
   }
-  auto ranks = place(among, roles.thin(), seed);
+  auto ranks = place(among, roles.between(), seed);
   if (!ranks) return ranks.error();
   for (const std::uint32_t rank : *ranks) placed.hosts.push_back(roles.clients + rank);
   return placed;
@@ -69,7 +69,7 @@ constexpr std::array<std::string_view, 5> kTimes{"min", "mean", "p50", "p99", "m
 Result<workload::FlowList> world_flows(const TrafficSettings& traffic, TrafficRoot root,
                                        const WorldRoles& roles, const Topology& topology,
                                        std::uint64_t seed) {
-  if (roles.thin() == 0) {
+  if (roles.between() == 0) {
     return input_error(
         fmt::format("traffic.* leaves hosts.clients {} of {} hosts and {} the servers, expected some that "
                     "make traffic alone: hosts.clients from 1 to {}",

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs on the hosts of a world: who runs together with whom, against which memory, and what became of it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sim/host/core/program_log.h"
+#include "sim/scenario/program_settings.h"
+#include "sim/scenario/run.h"
+#include "sim/world/world.h"
+#include "workload/workload.h"
+
+namespace wharf::sim {
+
+/// Clients that run one program against the memory of one server; what the parties of that program share.
+struct ProgramCell {
+  std::size_t server = 0;
+  std::vector<std::size_t> hosts;  ///< By party.
+  std::uint64_t seed = 1;
+  workload::WorkloadConfig config;
+  std::vector<workload::WorkloadResult> results;
+  workload::ItemLedger ledger;  ///< Of item gets: what one party knows of the other's puts.
+  verbs::RemoteSegment segment;
+  std::vector<SimRemote*> remotes;  ///< By party.
+
+  std::uint32_t parties() const { return static_cast<std::uint32_t>(hosts.size()); }
+  /// The second party runs at the server.
+  bool is_pair() const { return parties() == 2 && hosts[1] == server; }
+  /// Parties that run at clients: the first ones.
+  std::uint32_t clients() const { return is_pair() ? 1 : parties(); }
+};
+
+/// One program of a scenario, on all its hosts.
+class ProgramRun {
+ public:
+  /// `number` counts the programs of the scenario; `seed` is that of the run. A program of pairs has a cell
+  /// for each client, whose second party runs at the server; any other one a cell for each server, with all
+  /// its clients.
+  ProgramRun(std::string name, std::uint32_t number, const workload::WorkloadConfig& config,
+             const ProgramHosts& hosts, std::uint64_t seed);
+
+  /// Exposes the memory of the cells, connects their parties with it and prepares it.
+  Result<void> join(World& world);
+  void spawn(World& world);
+
+  /// How far its first party has come, 0 to 1.
+  double fraction(TimePs now) const;
+  /// What all clients did together; with one client the records of `log`, if any, make it exact.
+  ProgramReport report(const ProgramLog* log) const;
+  struct Judgement {
+    std::uint64_t checks = 0;
+    std::vector<std::string> findings;  ///< What does not hold.
+  };
+  /// Compares memory with what the parties have seen and written.
+  Judgement judge(World& world) const;
+
+  std::size_t first_host() const { return cells_.front().hosts.front(); }
+
+ private:
+  Result<void> join(World& world, ProgramCell& cell);
+
+  std::string name_;
+  workload::WorkloadConfig config_;
+  std::deque<ProgramCell> cells_;
+};
+
+}  // namespace wharf::sim

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs of a scenario: that of "run.*", and any number beside it, "program.NAME.*". Each says what runs,
+// at which hosts, and whose memory it uses.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "sim/config/binder.h"
+#include "sim/scenario/world_roles.h"
+#include "workload/workload.h"
+
+namespace wharf::sim {
+
+/// Where a program runs, as texts that hosts_of() reads.
+struct ProgramPlacement {
+  std::string clients = "clients";
+  std::string servers = "servers";
+};
+
+/// A program beside that of "run.*".
+struct ProgramSettings {
+  std::string name;
+  ProgramPlacement placement;
+  workload::WorkloadConfig workload;
+};
+
+/// The names of the sections "program.NAME", in their order.
+std::vector<ProgramSettings> programs_in(const ConfigDocument& document);
+
+/// Lists "clients" and "servers" to the open section.
+void bind_placement(Binder& binder, ProgramPlacement& placement);
+/// Lists the keys of `program` in its section.
+void bind_beside(Binder& binder, ProgramSettings& program);
+/// Stands in a key reference for the name of a program.
+inline constexpr std::string_view kAnyProgram = "NAME";
+
+/// The hosts of one program.
+struct ProgramHosts {
+  std::vector<std::uint32_t> clients;
+  std::vector<std::uint32_t> servers;
+
+  /// The server of client number `index` of this program.
+  std::uint32_t server_of(std::size_t index) const { return servers[index % servers.size()]; }
+  /// Clients of the server that has most of them.
+  std::uint32_t clients_per_server() const {
+    return static_cast<std::uint32_t>((clients.size() + servers.size() - 1) / servers.size());
+  }
+};
+
+/// Refuses lists of hosts that cannot be, hosts that make traffic alone, and a client that would use its own
+/// memory. `section` is "run" or "program.NAME".
+Result<ProgramHosts> place(const ProgramPlacement& placement, std::string_view section,
+                           const WorldRoles& roles);
+
+/// The hosts of all programs: first that of "run.*".
+Result<std::vector<ProgramHosts>> place_all(const ProgramPlacement& run,
+                                            const std::vector<ProgramSettings>& beside,
+                                            const WorldRoles& roles);
+
+}  // namespace wharf::sim
