@@ -186,8 +186,11 @@ class FakeCore {
 struct FakeTarget {
   static constexpr std::uint64_t kBase = 0x10'0000;
   std::vector<std::byte> memory;
+  std::span<std::byte> elsewhere;                ///< Not empty: in place of `memory`, some of a core's own.
   std::vector<std::byte> at_begin;               ///< For stale reads.
   std::map<std::uint64_t, std::uint64_t> reads;  ///< Reads by address.
+
+  std::span<std::byte> bytes() { return elsewhere.empty() ? std::span<std::byte>(memory) : elsewhere; }
 };
 
 class FakeRemote {
@@ -199,7 +202,7 @@ class FakeRemote {
   void connect(FakeRemote& peer) { peer_ = &peer; }
 
   verbs::RemoteSegment segment() const {
-    return {FakeTarget::kBase, target_.memory.size(), {}, verbs::kFullAccess};
+    return {FakeTarget::kBase, target_.bytes().size(), {}, verbs::kFullAccess};
   }
   bool supports(verbs::Verb verb) const { return faults_.load_store || !verbs::is_load_store(verb); }
 
@@ -348,10 +351,11 @@ class FakeRemote {
     }
     return {scheduler_, std::move(effect)};
   }
-  std::byte* at(std::uint64_t address) { return target_.memory.data() + (address - FakeTarget::kBase); }
+  std::byte* at(std::uint64_t address) { return target_.bytes().data() + (address - FakeTarget::kBase); }
   void copy_from_target(std::byte* out, std::uint64_t from, std::uint32_t length) {
     ++target_.reads[from - FakeTarget::kBase];
-    const std::vector<std::byte>& source = faults_.stale_reads ? target_.at_begin : target_.memory;
+    const std::span<const std::byte> source =
+        faults_.stale_reads ? std::span<const std::byte>(target_.at_begin) : target_.bytes();
     std::memcpy(out, source.data() + (from - FakeTarget::kBase), length);
     if (due(faults_.corrupt_read_every, reads_)) out[length / 2] ^= std::byte{0x10};
   }

@@ -2,6 +2,7 @@
 // Runs all parties of a program on the fake runtime and checks the memory afterwards.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -30,10 +31,56 @@ struct FakeRun {
   }
 };
 
+/// A program whose parties reach each other's memory, which `outcome.target` does not show.
+inline FakeRun fake_run_of_peers(const WorkloadConfig& config, std::uint32_t parties,
+                                 const FakeFaults& faults, std::uint64_t seed) {
+  FakeRun outcome;
+  FakeScheduler scheduler(seed);
+  std::vector<std::unique_ptr<FakeCore>> cores;
+  std::deque<FakeTarget> targets(parties);
+  std::vector<std::uint64_t> own;
+  for (std::uint32_t party = 0; party < parties; ++party) {
+    const Party self{party, parties};
+    WHARF_CHECK(check(config, self).ok());
+    const Bytes length{region_offset(config) + memory_needed(config, self)};
+    cores.push_back(std::make_unique<FakeCore>(scheduler));
+    own.push_back(cores[party]->allocate(length));
+    targets[party].elsewhere = cores[party]->bytes(own[party], length);
+    prepare(config, self, targets[party].elsewhere.subspan(region_offset(config)), seed);
+    outcome.results.push_back(empty_result(config));
+  }
+  std::deque<FakeRemote> remotes;
+  std::vector<std::vector<FakeRemote*>> tables(parties, std::vector<FakeRemote*>(parties));
+  for (std::uint32_t party = 0; party < parties; ++party) {
+    for (const std::uint32_t peer : neighbours(config, {party, parties}))
+      tables[party][peer] = &remotes.emplace_back(scheduler, *cores[party], targets[peer], faults);
+  }
+  for (std::uint32_t party = 0; party < parties; ++party) {
+    const std::vector<std::uint32_t> others = neighbours(config, {party, parties});
+    for (const std::uint32_t peer : others) tables[party][peer]->connect(*tables[peer][party]);
+    cores[party]->spawn(run(config, Party{party, parties}, seed, *tables[party][others.front()],
+                            *cores[party], outcome.results[party],
+                            Peers<FakeRemote>{tables[party], own[party]}));
+  }
+  scheduler.run();
+  outcome.ended = scheduler.now();
+  for (std::uint32_t party = 0; party < parties; ++party) {
+    outcome.unfinished += cores[party]->unfinished();
+    outcome.records.push_back(cores[party]->records);
+    // What one party noted is in the sum of each; it counts once.
+    Verdict own_memory =
+        verify(config, {party, parties}, targets[party].elsewhere.subspan(region_offset(config)), seed,
+               outcome.results);
+    outcome.verdict += own_memory;
+  }
+  return outcome;
+}
+
 /// `tamper`, if given, changes the prepared memory before the run.
 inline FakeRun fake_run(const WorkloadConfig& config, std::uint32_t parties = 1,
                         const FakeFaults& faults = {}, std::uint64_t seed = 1,
                         void (*tamper)(std::span<std::byte>) = nullptr) {
+  if (arrangement(config) == Arrangement::kPeers) return fake_run_of_peers(config, parties, faults, seed);
   FakeRun outcome;
   FakeScheduler scheduler(seed);
   const Party all{0, parties};

@@ -12,8 +12,8 @@ namespace wharf::workload {
 namespace {
 
 constexpr std::array<std::string_view, kWorkloadKindCount> kNames{
-    "pointer_chase", "bulk_read", "bulk_write",      "ping_pong", "barrier",
-    "cas_lock",      "key_value", "sequential_scan", "verb_loop", "item_gets"};
+    "pointer_chase", "bulk_read",       "bulk_write", "ping_pong", "barrier",        "cas_lock",
+    "key_value",     "sequential_scan", "verb_loop",  "item_gets", "ring_collective"};
 
 constexpr std::array<std::string_view, kWorkloadKindCount> kDescriptions{
     "follows pointers along a random cycle of lines: nothing can be prefetched",
@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, kWorkloadKindCount> kDescriptions{
     "walks a table in order and sums a column",
     "repeats one verb",
     "gets items under one of four protocols beside writers, and finds torn and stale ones",
+    "all-reduce and its halves in a ring of ranks that compute between steps",
 };
 
 /// Has the methods of the scenario binder, and only writes down what it is told.
@@ -126,6 +127,9 @@ std::vector<NamedCount> counts_of(const ItemGetsResult& result) {
           {"puts", result.puts},
           {"lock_conflicts", result.lock_conflicts}};
 }
+std::vector<NamedCount> counts_of(const RingCollectiveResult& result) {
+  return {{"steps", result.steps}, {"computed_ns", static_cast<std::uint64_t>(result.computed.ps / 1000)}};
+}
 
 }  // namespace
 
@@ -170,6 +174,8 @@ PartyRange party_range(WorkloadKind kind) {
   switch (kind) {
     case WorkloadKind::kPingPong:
       return {2, 2};
+    case WorkloadKind::kRingCollective:
+      return {2, kManyParties};
     case WorkloadKind::kVerbLoop:
     case WorkloadKind::kPointerChase:
     case WorkloadKind::kBulkRead:
@@ -189,6 +195,17 @@ std::uint32_t parties_needed(const WorkloadConfig& config) {
   if (const auto* gets = std::get_if<ItemGetsConfig>(&config))
     return gets->writer == ItemWriter::kCore ? 2 : 1;
   return party_range(kind_of(config)).least;
+}
+
+Arrangement arrangement(const WorkloadConfig& config) {
+  const bool peers = std::visit([](const auto& chosen) { return requires { chosen.kPeers; }; }, config);
+  if (peers) return Arrangement::kPeers;
+  return parties_needed(config) == 2 ? Arrangement::kPair : Arrangement::kShared;
+}
+
+std::vector<std::uint32_t> neighbours(const WorkloadConfig& config, Party party) {
+  const auto* ring = std::get_if<RingCollectiveConfig>(&config);
+  return ring == nullptr ? std::vector<std::uint32_t>{} : neighbours(*ring, party);
 }
 
 std::vector<verbs::Verb> verbs_needed(const WorkloadConfig& config, bool remote_has_load_store) {
@@ -224,6 +241,7 @@ std::vector<verbs::Verb> verbs_needed(const WorkloadConfig& config, bool remote_
     std::vector<Verb> operator()(const CasLockConfig&) const {
       return {Verb::kCompareSwap, Verb::kRead, Verb::kWrite};
     }
+    std::vector<Verb> operator()(const RingCollectiveConfig&) const { return {Verb::kWrite, Verb::kSend}; }
     std::vector<Verb> operator()(const ItemGetsConfig& c) const {
       std::vector<Verb> needed{Verb::kRead};
       if (c.protocol == GetProtocol::kPessimistic) needed.push_back(Verb::kFetchAdd);

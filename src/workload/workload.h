@@ -23,8 +23,10 @@
 #include "workload/cas_lock.h"
 #include "workload/item_gets.h"
 #include "workload/key_value.h"
+#include "workload/peers.h"
 #include "workload/ping_pong.h"
 #include "workload/pointer_chase.h"
+#include "workload/ring_collective.h"
 #include "workload/sequential_scan.h"
 #include "workload/verb_loop.h"
 
@@ -42,15 +44,16 @@ enum class WorkloadKind : std::uint8_t {
   kSequentialScan,
   kVerbLoop,
   kItemGets,
+  kRingCollective,
 };
-inline constexpr int kWorkloadKindCount = static_cast<int>(WorkloadKind::kItemGets) + 1;
+inline constexpr int kWorkloadKindCount = static_cast<int>(WorkloadKind::kRingCollective) + 1;
 
-using WorkloadConfig =
-    std::variant<PointerChaseConfig, BulkReadConfig, BulkWriteConfig, PingPongConfig, BarrierConfig,
-                 CasLockConfig, KeyValueConfig, SequentialScanConfig, VerbLoopConfig, ItemGetsConfig>;
-using WorkloadResult =
-    std::variant<PointerChaseResult, BulkReadResult, BulkWriteResult, PingPongResult, BarrierResult,
-                 CasLockResult, KeyValueResult, SequentialScanResult, VerbLoopResult, ItemGetsResult>;
+using WorkloadConfig = std::variant<PointerChaseConfig, BulkReadConfig, BulkWriteConfig, PingPongConfig,
+                                    BarrierConfig, CasLockConfig, KeyValueConfig, SequentialScanConfig,
+                                    VerbLoopConfig, ItemGetsConfig, RingCollectiveConfig>;
+using WorkloadResult = std::variant<PointerChaseResult, BulkReadResult, BulkWriteResult, PingPongResult,
+                                    BarrierResult, CasLockResult, KeyValueResult, SequentialScanResult,
+                                    VerbLoopResult, ItemGetsResult, RingCollectiveResult>;
 static_assert(std::variant_size_v<WorkloadConfig> == kWorkloadKindCount);
 static_assert(std::variant_size_v<WorkloadResult> == kWorkloadKindCount);
 
@@ -99,14 +102,25 @@ PartyRange party_range(WorkloadKind kind);
 /// The fewest parties that `config` can run with.
 std::uint32_t parties_needed(const WorkloadConfig& config);
 
+/// Who reaches whose memory.
+enum class Arrangement : std::uint8_t {
+  kShared,  ///< All parties use one memory, that of a server, which runs nothing.
+  kPair,    ///< Two parties: the second runs where the memory is.
+  kPeers,   ///< Each party has memory that its neighbours use.
+};
+Arrangement arrangement(const WorkloadConfig& config);
+/// The ranks that party `party.index` has a queue with, each once. None but for kPeers.
+std::vector<std::uint32_t> neighbours(const WorkloadConfig& config, Party party);
+
 /// The verbs that `config` uses when the remote has loads and stores, or when it has not.
 std::vector<verbs::Verb> verbs_needed(const WorkloadConfig& config, bool remote_has_load_store);
 /// Refuses keys that contradict each other. The sentence names the key, not the place it was read from.
 Result<void> check(const WorkloadConfig& config, Party party);
-/// Target memory in bytes, from region_offset() on.
+/// Memory in bytes, from region_offset() on: at the target, or of each party (kPeers).
 std::uint64_t memory_needed(const WorkloadConfig& config, Party party);
 
-/// Fills `region`, the memory_needed() bytes at the target, before the run. `seed` is that of the run.
+/// Fills `region`, the memory_needed() bytes at the target or of party `party.index` (kPeers), before the
+/// run. `seed` is that of the run.
 void prepare(const WorkloadConfig& config, Party party, std::span<std::byte> region, std::uint64_t seed);
 /// Checks `region` after the run, together with what the parties noted (one result each, in order).
 Verdict verify(const WorkloadConfig& config, Party party, std::span<const std::byte> region,
@@ -144,17 +158,24 @@ Result<void> check_remote(const WorkloadConfig& config, Party party, R& remote) 
   return {};
 }
 
-/// Runs one party of the chosen program on `core` to its end. All arguments outlive the task. `result` is
-/// that of empty_result() and may be read at any time while the program runs.
+/// Runs one party of the chosen program on `core` to its end. All arguments outlive the task. `remote` is the
+/// party's first, `peers` has those of programs that reach their neighbours. `result` is that of
+/// empty_result() and may be read at any time while the program runs.
 template <verbs::RemoteMemory R, verbs::Core C>
 verbs::Task<void> run(const WorkloadConfig& config, Party party, std::uint64_t seed, R& remote, C& core,
-                      WorkloadResult& result) {
+                      WorkloadResult& result, const Peers<R>& peers = {}) {
   WHARF_CHECK(config.index() == result.index());
+  const auto start = [&](const auto& chosen, auto& own) {
+    if constexpr (requires { chosen.kPeers; }) {
+      return run(chosen, party, seed, peers, core, own);
+    } else {
+      return run(chosen, party, seed, remote, core, own);
+    }
+  };
   return [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
     verbs::Task<void> task;
-    ((config.index() == kIndex
-          ? void(task = run(std::get<kIndex>(config), party, seed, remote, core, std::get<kIndex>(result)))
-          : void()),
+    ((config.index() == kIndex ? void(task = start(std::get<kIndex>(config), std::get<kIndex>(result)))
+                               : void()),
      ...);
     return task;
   }

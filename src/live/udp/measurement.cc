@@ -291,6 +291,12 @@ Result<void> check_workload(const WorkloadRun& run) {
           program));
     }
   }
+  if (workload::arrangement(run.config) == workload::Arrangement::kPeers) {
+    return input_error(fmt::format(
+        "workload {} runs in simulation alone, expected one whose clients use the memory of a server: its "
+        "ranks use each other's",
+        program));
+  }
   const bool two_sided = is_two_sided(run.config);
   const std::uint32_t least = two_sided ? 1 : std::max(range.least, workload::parties_needed(run.config));
   const std::uint32_t most = two_sided ? 1 : range.most;

@@ -66,6 +66,8 @@ void halve_memory(workload::WorkloadConfig& config) {
           chosen.table_bytes /= 2;
         } else if constexpr (requires { chosen.items; }) {
           chosen.items /= 2;
+        } else if constexpr (requires { chosen.buffer_bytes; }) {
+          chosen.buffer_bytes = chosen.buffer_bytes / 16 * 8;
         }
       },
       config);
@@ -93,8 +95,8 @@ workload::WorkloadConfig fetches(Stack stack) {
   return loop;
 }
 
-/// Links between clients and their servers, in the mean over some of them.
-double mean_hops(const PlannedWorld& plan) {
+/// Links between clients and their servers, or between neighbours (`peers`), in the mean over some of them.
+double mean_hops(const PlannedWorld& plan, bool peers) {
   constexpr std::uint32_t kPairsMost = 256;
   PathSurvey paths(plan.config.topology);
   const ProgramHosts& hosts = plan.programs.front();
@@ -102,7 +104,9 @@ double mean_hops(const PlannedWorld& plan) {
   double sum = 0;
   std::uint32_t pairs = 0;
   for (std::size_t client = 0; client < hosts.clients.size(); client += step) {
-    sum += paths.hops(hosts.clients[client], hosts.server_of(client));
+    const std::uint32_t other =
+        peers ? hosts.clients[(client + 1) % hosts.clients.size()] : hosts.server_of(client);
+    sum += paths.hops(hosts.clients[client], other);
     ++pairs;
   }
   return sum / pairs;
@@ -182,20 +186,21 @@ Scenario sample_of(const Scenario& scenario, std::uint64_t operations) {
   loop.warmup_operations = 0;
   loop.duration = kTimeZero;
   config.world.threads = 1;
-  std::uint32_t parties = workload::parties_needed(config.workload);
   const auto plan = plan_world(config);
+  std::uint32_t parties =
+      plan ? plan->programs[0].parties(config.workload) : workload::parties_needed(config.workload);
+  const bool shared = workload::arrangement(config.workload) == workload::Arrangement::kShared;
   // Lists of hosts mean the hosts that there are.
-  const bool listed = !config.programs.empty() || !config.groups.empty() ||
-                      config.placement.clients != kClients || config.placement.servers != kServers;
+  const bool listed = workload::arrangement(config.workload) == workload::Arrangement::kPeers ||
+                      !config.programs.empty() || !config.groups.empty() ||
+                      config.placement.clients != kAuto || config.placement.servers != kServers;
   if (plan && plan->roles.hosts > kSampleHostsMost && !listed) {
-    const std::uint32_t clients = std::min(plan->programs[0].clients_per_server(), kSampleClientsMost);
+    const std::uint32_t clients = std::min(shared ? parties : 1, kSampleClientsMost);
     config.world.fabric.topology = fmt::format("star:{}", clients + 1);
     config.world.fabric.slow_links = 0;
     config.world.servers = 1;
     config.world.clients = clients;
-    if (parties != 2) parties = clients;
-  } else if (plan && parties != 2) {
-    parties = plan->programs[0].clients_per_server();
+    if (shared) parties = clients;
   }
   shrink_memory(config.workload, {0, parties});
   return sample;
@@ -239,9 +244,17 @@ SampleCost cost_of(const Scenario& scenario, const Scenario& sample, const Sampl
     cost.events_per_operation = more(before.events, second.events) / operations;
     cost.packets_per_operation = more(before.packets, second.packets) / operations;
   }
+  const bool peers = workload::arrangement(sample.config.workload) == workload::Arrangement::kPeers;
   if (const auto plan = plan_world(sample.config)) {
     cost.hosts = plan->roles.hosts;
-    cost.hops = mean_hops(*plan);
+    cost.hops = mean_hops(*plan, peers);
+    if (peers) {  // What they move grows with their buffers.
+      const workload::Party party{0, plan->programs[0].parties(sample.config.workload)};
+      const double larger = static_cast<double>(workload::memory_needed(scenario.config.workload, party)) /
+                            static_cast<double>(workload::memory_needed(sample.config.workload, party));
+      cost.events_per_operation *= larger;
+      cost.packets_per_operation *= larger;
+    }
     cost.operations_per_second =
         second.operations_per_second / static_cast<double>(plan->programs[0].clients.size());
   }
@@ -262,7 +275,8 @@ Result<CostEstimate> estimate_cost(const Scenario& scenario, const SampleCost& s
     estimate_replay(config, sample, estimate);
     return estimate;
   }
-  estimate.hops = mean_hops(*plan);
+  const bool peers = workload::arrangement(config.workload) == workload::Arrangement::kPeers;
+  estimate.hops = mean_hops(*plan, peers);
   const double operations =
       estimate.clients * operations_each(workload::loop_config(config.workload), sample);
   const double further = sample.packets_per_operation * (estimate.hops - sample.hops) * kEventsPerHop;

@@ -12,6 +12,8 @@
 namespace wharf::sim {
 
 inline constexpr std::string_view kClients = "clients";
+/// Of programs alone: their clients, or every full host where each is a rank of its own.
+inline constexpr std::string_view kAuto = "auto";
 inline constexpr std::string_view kServers = "servers";
 inline constexpr std::string_view kAllHosts = "all";
 

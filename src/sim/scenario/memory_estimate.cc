@@ -98,13 +98,14 @@ std::uint64_t client_bytes(const ScenarioConfig& config, const workload::Workloa
 std::uint64_t program_bytes(const ScenarioConfig& config, const workload::WorkloadConfig& program,
                             const ProgramHosts& hosts) {
   const std::uint64_t clients = hosts.clients.size();
-  const bool pairs = workload::parties_needed(program) == 2;
-  const std::uint32_t parties = pairs ? 2 : hosts.clients_per_server();
+  const std::uint32_t parties = hosts.parties(program);
   const std::uint64_t offset = workload::region_offset(program);
   const std::uint64_t needed = workload::memory_needed(program, {0, parties});
   const std::uint64_t segment = std::max<std::uint64_t>(offset + needed, kLineBytes);
-  const std::uint64_t cells = pairs ? clients : std::min<std::uint64_t>(clients, hosts.servers.size());
-  std::uint64_t bytes = cells * backed(segment, needed);
+  const std::uint64_t regions = workload::arrangement(program) == workload::Arrangement::kShared
+                                    ? std::min<std::uint64_t>(clients, hosts.servers.size())
+                                    : clients;
+  std::uint64_t bytes = regions * backed(segment, needed);
   bytes += clients * (client_bytes(config, program, segment) + 2 * queue_bytes(program));
   const workload::LoopConfig& loop = workload::loop_config(program);
   const std::uint64_t all =

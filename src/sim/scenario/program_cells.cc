@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/line.h"
@@ -20,6 +21,19 @@ std::uint64_t cell_seed(std::uint64_t seed, std::uint32_t program, std::size_t c
   return RandomStream(seed, fmt::format("program{}.cell{}", program, cell)).next_u64();
 }
 
+Bytes segment_length(const workload::WorkloadConfig& config, workload::Party party) {
+  return Bytes{std::max<std::uint64_t>(
+      workload::region_offset(config) + workload::memory_needed(config, party), kLineBytes)};
+}
+
+/// The program's part of `segment`, which host `host` exposes.
+std::span<std::byte> region_of(World& world, std::size_t host, const verbs::RemoteSegment& segment,
+                               const workload::WorkloadConfig& config, workload::Party party) {
+  const std::uint64_t needed = workload::memory_needed(config, party);
+  if (needed == 0) return {};
+  return world.host(host).memory().bytes(segment.base + workload::region_offset(config), Bytes{needed});
+}
+
 }  // namespace
 
 ProgramRun::ProgramRun(std::string name, std::uint32_t number, const workload::WorkloadConfig& config,
@@ -32,55 +46,86 @@ ProgramRun::ProgramRun(std::string name, std::uint32_t number, const workload::W
     cell.seed = cell_seed(seed, number, cells_.size() - 1);
     cell.config = config_;
   };
-  const bool pairs = workload::parties_needed(config_) == 2;
+  const workload::Arrangement arrangement = workload::arrangement(config_);
+  const bool peers = arrangement == workload::Arrangement::kPeers;
+  const bool pairs = arrangement == workload::Arrangement::kPair;
   for (std::size_t index = 0; index < hosts.clients.size(); ++index) {
     const std::size_t client = hosts.clients[index];
     const std::size_t server = hosts.server_of(index);
+    const std::size_t cells = peers ? 1 : hosts.servers.size();
     if (pairs) {
       add(server, {client, server});
-    } else if (index < hosts.servers.size()) {
+    } else if (index < cells) {
       add(server, {client});
     } else {
-      cells_[index % hosts.servers.size()].hosts.push_back(client);
+      cells_[index % cells].hosts.push_back(client);
     }
   }
   for (ProgramCell& cell : cells_) cell.results.assign(cell.hosts.size(), workload::empty_result(config_));
 }
 
 Result<void> ProgramRun::join(World& world) {
-  for (ProgramCell& cell : cells_) WHARF_TRY(join(world, cell));
+  for (ProgramCell& cell : cells_) {
+    WHARF_TRY(workload::check(cell.config, {0, cell.parties()}));
+    if (cell.is_of_peers()) {
+      WHARF_TRY(join_peers(world, cell));
+    } else {
+      WHARF_TRY(join_server(world, cell));
+    }
+  }
   return {};
 }
 
-Result<void> ProgramRun::join(World& world, ProgramCell& cell) {
+Result<void> ProgramRun::join_server(World& world, ProgramCell& cell) {
   const workload::Party party{0, cell.parties()};
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
   if (auto* gets = std::get_if<workload::ItemGetsConfig>(&cell.config)) {
     gets->shared_ledger = &cell.ledger;
     read_order = gets->read_order;
   }
-  WHARF_TRY(workload::check(cell.config, party));
-  const std::uint64_t offset = workload::region_offset(cell.config);
-  const std::uint64_t needed = workload::memory_needed(cell.config, party);
-  const Bytes length{std::max<std::uint64_t>(offset + needed, kLineBytes)};
+  const Bytes length = segment_length(cell.config, party);
   auto segment = world.expose(cell.server, length, verbs::kFullAccess, read_order);
   if (!segment) return segment.error();
-  cell.segment = *segment;
+  cell.segments.push_back(*segment);
   for (const std::size_t host : cell.hosts) {
     if (host == cell.server) continue;  // The other end of the first party's pair.
     auto back = world.expose(host, length);
     if (!back) return back.error();
-    auto pair = world.connect(host, cell.server, cell.segment, *back, queue_depth(cell.config));
+    auto pair = world.connect(host, cell.server, *segment, *back, queue_depth(cell.config));
     if (!pair) return pair.error();
     cell.remotes.push_back(pair->near);
     if (cell.is_pair()) cell.remotes.push_back(pair->far);
     WHARF_TRY(workload::check_remote(cell.config, party, *pair->near));
   }
-  if (needed != 0) {
-    workload::prepare(cell.config, party,
-                      world.host(cell.server).memory().bytes(cell.segment.base + offset, Bytes{needed}),
+  const std::span<std::byte> region = region_of(world, cell.server, *segment, cell.config, party);
+  if (!region.empty()) workload::prepare(cell.config, party, region, cell.seed);
+  return {};
+}
+
+Result<void> ProgramRun::join_peers(World& world, ProgramCell& cell) {
+  const std::uint32_t parties = cell.parties();
+  for (std::uint32_t rank = 0; rank < parties; ++rank) {
+    const workload::Party party{rank, parties};
+    auto segment = world.expose(cell.hosts[rank], segment_length(cell.config, party));
+    if (!segment) return segment.error();
+    cell.segments.push_back(*segment);
+    workload::prepare(cell.config, party, region_of(world, cell.hosts[rank], *segment, cell.config, party),
                       cell.seed);
   }
+  cell.peers.assign(parties, std::vector<SimRemote*>(parties));
+  for (std::uint32_t rank = 0; rank < parties; ++rank) {
+    for (const std::uint32_t peer : workload::neighbours(cell.config, {rank, parties})) {
+      if (cell.peers[rank][peer] != nullptr) continue;
+      auto pair = world.connect(cell.hosts[rank], cell.hosts[peer], cell.segments[peer], cell.segments[rank],
+                                queue_depth(cell.config));
+      if (!pair) return pair.error();
+      cell.peers[rank][peer] = pair->near;
+      cell.peers[peer][rank] = pair->far;
+      WHARF_TRY(workload::check_remote(cell.config, {rank, parties}, *pair->near));
+    }
+  }
+  for (std::uint32_t rank = 0; rank < parties; ++rank)
+    cell.remotes.push_back(cell.peers[rank][workload::neighbours(cell.config, {rank, parties}).front()]);
   return {};
 }
 
@@ -88,8 +133,10 @@ void ProgramRun::spawn(World& world) {
   for (ProgramCell& cell : cells_) {
     for (std::uint32_t party = cell.parties(); party-- > 0;) {
       SimCore& core = world.host(cell.hosts[party]).core();
+      workload::Peers<SimRemote> peers;
+      if (cell.is_of_peers()) peers = {cell.peers[party], cell.segments[party].base};
       core.spawn(workload::run(cell.config, {party, cell.parties()}, cell.seed, *cell.remotes[party], core,
-                               cell.results[party]));
+                               cell.results[party], peers));
     }
   }
 }
@@ -150,17 +197,18 @@ ProgramReport ProgramRun::report(const ProgramLog* log) const {
 ProgramRun::Judgement ProgramRun::judge(World& world) const {
   Judgement judgement;
   for (const ProgramCell& cell : cells_) {
-    const workload::Party party{0, cell.parties()};
-    const std::uint64_t needed = workload::memory_needed(cell.config, party);
-    if (needed == 0) continue;
-    const std::uint64_t at = cell.segment.base + workload::region_offset(cell.config);
-    const workload::Verdict verdict =
-        workload::verify(cell.config, party, world.host(cell.server).memory().bytes(at, Bytes{needed}),
-                         cell.seed, cell.results);
-    judgement.checks += verdict.checks;
-    if (verdict.holds()) continue;
-    const std::string finding = workload::describe(verdict);
-    judgement.findings.push_back(name_.empty() ? finding : fmt::format("program {}: {}", name_, finding));
+    for (std::uint32_t each = 0; each < cell.segments.size(); ++each) {
+      const workload::Party party{each, cell.parties()};
+      const std::span<const std::byte> region =
+          region_of(world, cell.is_of_peers() ? cell.hosts[each] : cell.server, cell.segments[each],
+                    cell.config, party);
+      if (region.empty()) continue;
+      const workload::Verdict verdict = workload::verify(cell.config, party, region, cell.seed, cell.results);
+      judgement.checks += verdict.checks;
+      if (verdict.holds()) continue;
+      const std::string finding = workload::describe(verdict);
+      judgement.findings.push_back(name_.empty() ? finding : fmt::format("program {}: {}", name_, finding));
+    }
   }
   return judgement;
 }

@@ -16,20 +16,22 @@
 
 namespace wharf::sim {
 
-/// Clients that run one program against the memory of one server; what the parties of that program share.
+/// Clients that run one program together: against the memory of one server, or against each other's.
 struct ProgramCell {
-  std::size_t server = 0;
+  std::size_t server = 0;          ///< kPeers: none.
   std::vector<std::size_t> hosts;  ///< By party.
   std::uint64_t seed = 1;
   workload::WorkloadConfig config;
   std::vector<workload::WorkloadResult> results;
-  workload::ItemLedger ledger;  ///< Of item gets: what one party knows of the other's puts.
-  verbs::RemoteSegment segment;
-  std::vector<SimRemote*> remotes;  ///< By party.
+  workload::ItemLedger ledger;                 ///< Of item gets: what one party knows of the other's puts.
+  std::vector<verbs::RemoteSegment> segments;  ///< The server's; kPeers: by party.
+  std::vector<SimRemote*> remotes;             ///< By party.
+  std::vector<std::vector<SimRemote*>> peers;  ///< kPeers: by party and rank.
 
   std::uint32_t parties() const { return static_cast<std::uint32_t>(hosts.size()); }
   /// The second party runs at the server.
-  bool is_pair() const { return parties() == 2 && hosts[1] == server; }
+  bool is_pair() const { return workload::arrangement(config) == workload::Arrangement::kPair; }
+  bool is_of_peers() const { return workload::arrangement(config) == workload::Arrangement::kPeers; }
   /// Parties that run at clients: the first ones.
   std::uint32_t clients() const { return is_pair() ? 1 : parties(); }
 };
@@ -37,9 +39,9 @@ struct ProgramCell {
 /// One program of a scenario, on all its hosts.
 class ProgramRun {
  public:
-  /// `number` counts the programs of the scenario; `seed` is that of the run. A program of pairs has a cell
-  /// for each client, whose second party runs at the server; any other one a cell for each server, with all
-  /// its clients.
+  /// `number` counts the programs of the scenario; `seed` is that of the run. A program of peers has one
+  /// cell; one of pairs has a cell for each client, whose second party runs at the server; any other one a
+  /// cell for each server, with all its clients.
   ProgramRun(std::string name, std::uint32_t number, const workload::WorkloadConfig& config,
              const ProgramHosts& hosts, std::uint64_t seed);
 
@@ -61,7 +63,8 @@ class ProgramRun {
   std::size_t first_host() const { return cells_.front().hosts.front(); }
 
  private:
-  Result<void> join(World& world, ProgramCell& cell);
+  Result<void> join_server(World& world, ProgramCell& cell);
+  Result<void> join_peers(World& world, ProgramCell& cell);
 
   std::string name_;
   workload::WorkloadConfig config_;

@@ -25,7 +25,9 @@ std::vector<ProgramSettings> programs_in(const ConfigDocument& document) {
 
 void bind_placement(Binder& binder, ProgramPlacement& placement) {
   binder.text("clients", placement.clients,
-              "hosts that run it: \"clients\", \"servers\", \"all\" or numbers such as \"0-7,12\"");
+              "hosts that run it: \"clients\", \"servers\", \"all\" or numbers such as \"0-7,12\"; auto: the "
+              "clients, "
+              "or all full hosts where they are ranks that reach each other");
   binder.text("servers", placement.servers,
               "hosts whose memory it uses, listed likewise; its clients are shared out among them in turn");
 }
@@ -45,11 +47,37 @@ void bind_beside(Binder& binder, ProgramSettings& program) {
   if (program.name != kAnyProgram) workload::bind_keys(program.workload, binder);
 }
 
-Result<ProgramHosts> place(const ProgramPlacement& placement, std::string_view section,
-                           const WorldRoles& roles) {
+namespace {
+
+Result<std::vector<std::uint32_t>> default_clients(bool peers, const WorldRoles& roles) {
+  std::vector<std::uint32_t> hosts;
+  for (std::uint32_t host = 0; host < roles.hosts; ++host) {
+    if (peers ? !roles.is_thin(host) : host < roles.clients) hosts.push_back(host);
+  }
+  return hosts;
+}
+
+}  // namespace
+
+std::uint32_t ProgramHosts::parties(const workload::WorkloadConfig& program) const {
+  switch (workload::arrangement(program)) {
+    case workload::Arrangement::kShared:
+      return static_cast<std::uint32_t>((clients.size() + servers.size() - 1) / servers.size());
+    case workload::Arrangement::kPair:
+      return 2;
+    case workload::Arrangement::kPeers:
+      return static_cast<std::uint32_t>(clients.size());
+  }
+  WHARF_UNREACHABLE();
+}
+
+Result<ProgramHosts> place(const ProgramPlacement& placement, const workload::WorkloadConfig& program,
+                           std::string_view section, const WorldRoles& roles) {
   const std::string clients_key = fmt::format("{}.clients", section);
   const std::string servers_key = fmt::format("{}.servers", section);
-  auto clients = hosts_of(placement.clients, clients_key, roles);
+  const bool peers = workload::arrangement(program) == workload::Arrangement::kPeers;
+  auto clients = placement.clients == kAuto ? default_clients(peers, roles)
+                                            : hosts_of(placement.clients, clients_key, roles);
   if (!clients) return clients.error();
   auto servers = hosts_of(placement.servers, servers_key, roles);
   if (!servers) return servers.error();
@@ -63,6 +91,14 @@ Result<ProgramHosts> place(const ProgramPlacement& placement, std::string_view s
                         *key, host, roles.clients - 1, roles.first_server(), roles.hosts - 1));
     }
   }
+  if (peers) {
+    const std::uint32_t least = workload::parties_needed(program);
+    if (hosts.clients.size() >= least) return hosts;
+    return input_error(fmt::format(
+        "{} lists {} host, expected at least {} for {}.workload = \"{}\", such as "
+        "\"all\"",
+        clients_key, hosts.clients.size(), least, section, workload::name(workload::kind_of(program))));
+  }
   for (std::size_t i = 0; i < hosts.clients.size(); ++i) {
     if (hosts.clients[i] == hosts.server_of(i))
       return input_error(
@@ -71,21 +107,6 @@ Result<ProgramHosts> place(const ProgramPlacement& placement, std::string_view s
                       clients_key, hosts.clients[i]));
   }
   return hosts;
-}
-
-Result<std::vector<ProgramHosts>> place_all(const ProgramPlacement& run,
-                                            const std::vector<ProgramSettings>& beside,
-                                            const WorldRoles& roles) {
-  std::vector<ProgramHosts> all;
-  auto first = place(run, "run", roles);
-  if (!first) return first.error();
-  all.push_back(*std::move(first));
-  for (const ProgramSettings& program : beside) {
-    auto placed = place(program.placement, "program." + program.name, roles);
-    if (!placed) return placed.error();
-    all.push_back(*std::move(placed));
-  }
-  return all;
 }
 
 }  // namespace wharf::sim

@@ -17,7 +17,7 @@ namespace wharf::sim {
 
 /// Where a program runs, as texts that hosts_of() reads.
 struct ProgramPlacement {
-  std::string clients = "clients";
+  std::string clients = "auto";
   std::string servers = "servers";
 };
 
@@ -45,20 +45,14 @@ struct ProgramHosts {
 
   /// The server of client number `index` of this program.
   std::uint32_t server_of(std::size_t index) const { return servers[index % servers.size()]; }
-  /// Clients of the server that has most of them.
-  std::uint32_t clients_per_server() const {
-    return static_cast<std::uint32_t>((clients.size() + servers.size() - 1) / servers.size());
-  }
+  /// The parties of `program` that run together: the clients of the server that has most of them, a pair, or
+  /// all.
+  std::uint32_t parties(const workload::WorkloadConfig& program) const;
 };
 
-/// Refuses lists of hosts that cannot be, hosts that make traffic alone, and a client that would use its own
-/// memory. `section` is "run" or "program.NAME".
-Result<ProgramHosts> place(const ProgramPlacement& placement, std::string_view section,
-                           const WorldRoles& roles);
-
-/// The hosts of all programs: first that of "run.*".
-Result<std::vector<ProgramHosts>> place_all(const ProgramPlacement& run,
-                                            const std::vector<ProgramSettings>& beside,
-                                            const WorldRoles& roles);
+/// The hosts of `program`. Refuses lists of hosts that cannot be, hosts that make traffic alone, a client
+/// that would use its own memory, and a program of peers on one host. `section` is "run" or "program.NAME".
+Result<ProgramHosts> place(const ProgramPlacement& placement, const workload::WorkloadConfig& program,
+                           std::string_view section, const WorldRoles& roles);
 
 }  // namespace wharf::sim

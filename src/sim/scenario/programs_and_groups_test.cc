@@ -161,6 +161,53 @@ TEST(Groups, MayHaveAnotherAttachmentMemoryAndProfile) {
               ElementsAre(HasSubstr("group.s.model.roce.mtu (--set) had no influence")));
 }
 
+constexpr const char* kRing =
+    "[topology]\nfrom = \"star:6\"\n[hosts]\nservers = 1\n"
+    "[run]\nworkload = \"ring_collective\"\noperations = 3\nbuffer_bytes = \"100KiB\"\n";
+
+TEST(RanksOfARing, ReachEachOthersMemoryOverEveryStack) {
+  for (const char* stack : {"ub_urma", "ub_ldst", "roce_dma", "roce_bf", "uet"}) {
+    SCOPED_TRACE(stack);
+    const RunReport report = run(kRing, {"model.stack=" + std::string(stack)});
+    EXPECT_EQ(report.program_operations, 18U);
+    EXPECT_EQ(report.program_errors, 0U);
+    EXPECT_EQ(report.counters["program"]["steps"], 6 * 3 * 10);
+    // All sums of all ranks, when each collective ends and when the run does.
+    EXPECT_GE(report.memory_checks, 6U * 3U * 12'800U);
+  }
+}
+
+TEST(RanksOfARing, AreSlowerWhereTheyCompute) {
+  const double idle = run(kRing, {"run.time_per_mib=0ns"}).program_latency.mean_ns;
+  const double busy = run(kRing, {"run.time_per_mib=0ns", "run.step_time=10us"}).program_latency.mean_ns;
+  EXPECT_GT(busy, idle + 5 * 9'000);  // Five steps of each reduction.
+}
+
+TEST(RanksOfARing, GiveTheSameOnAnyNumberOfThreadsAndUnderLoss) {
+  const RunReport one = run(kRing);
+  const RunReport three = run(kRing, {"hosts.threads=3"});
+  EXPECT_EQ(one.fingerprint, three.fingerprint);
+  EXPECT_EQ(one.counters, three.counters);
+  const RunReport lossy = run(kRing, {"fabric.loss=1%"});
+  EXPECT_EQ(lossy.program_operations, 18U);
+  EXPECT_NE(lossy.fingerprint, one.fingerprint);
+}
+
+TEST(RanksOfARing, MayStandBesideOtherProgramsAndNeedTwoHosts) {
+  const RunReport report =
+      run(kReads, {"program.sum.workload=ring_collective", "program.sum.buffer_bytes=64KiB"});
+  EXPECT_EQ(report.programs.at(0).operations, 2U);
+  const auto alone = load(kReads, {"program.sum.workload=ring_collective", "program.sum.clients=1"});
+  ASSERT_FALSE(alone.ok());
+  EXPECT_THAT(alone.error().message,
+              HasSubstr("program.sum.clients lists 1 host, expected at least 2 for program.sum.workload = "
+                        "\"ring_collective\", such as \"all\""));
+  const auto small = load(kRing, {"run.buffer_bytes=40B"});
+  ASSERT_FALSE(small.ok());
+  EXPECT_THAT(small.error().message,
+              HasSubstr("run.buffer_bytes is 40, expected at least 8 bytes for each rank"));
+}
+
 TEST(ProgramsAndGroups, AreRefusedByKey) {
   struct Case {
     std::vector<std::string> overrides;
@@ -174,7 +221,7 @@ TEST(ProgramsAndGroups, AreRefusedByKey) {
       {{"program.a.clients=4"}, "program.a.clients has host 4 use its own memory"},
       {{"program.a.clients=7"}, "program.a.clients names host 7, expected hosts from 0 to 5"},
       {{"program.a.servers=0,0"}, "program.a.servers names host 0 twice"},
-      {{"program.a.workload=verb_loop", "program.a.verb=load"},
+      {{"program.a.workload=verb_loop", "program.a.verb=load", "program.a.payload=8B"},
        "program.a.workload = \"verb_loop\" needs load, which model.stack = \"roce_dma\" does not have"},
       {{"program.a.workload=bulk_read", "program.a.region_bytes=999PiB"}, "program.a."},
       {{"run.clients=clints"}, "--set: run.clients is \"clints\", expected \"clients\""},

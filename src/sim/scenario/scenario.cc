@@ -129,6 +129,8 @@ std::pair<std::string_view, std::string> size_key(const workload::WorkloadConfig
           return {"table_bytes", format_bytes(Bytes{chosen.table_bytes})};
         } else if constexpr (requires { chosen.items; }) {
           return {"items", std::to_string(chosen.items)};
+        } else if constexpr (requires { chosen.buffer_bytes; }) {
+          return {"buffer_bytes", format_bytes(Bytes{chosen.buffer_bytes})};
         } else {
           return {"concurrency", std::to_string(chosen.loop.concurrency)};
         }
@@ -274,8 +276,7 @@ Result<void> check_world(const ScenarioConfig& config) {
   if (config.program == ProgramKind::kReplay) return {};
   const auto check = [&plan](std::size_t number, const workload::WorkloadConfig& program,
                              std::string_view section) -> Result<void> {
-    if (workload::parties_needed(program) == 2) return {};  // A pair for each client.
-    return check_program(program, section, {0, plan->programs[number].clients_per_server()});
+    return check_program(program, section, {0, plan->programs[number].parties(program)});
   };
   WHARF_TRY(check(0, config.workload, "run"));
   for (std::size_t i = 0; i < config.programs.size(); ++i)

@@ -191,9 +191,14 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
     plan.config.switch_names = std::move(topology->names);
     plan.config.threads = config.world.threads;
   }
-  auto programs = place_all(config.placement, config.programs, plan.roles);
-  if (!programs) return programs.error();
-  plan.programs = *std::move(programs);
+  auto first = place(config.placement, config.workload, "run", plan.roles);
+  if (!first) return first.error();
+  plan.programs.push_back(*std::move(first));
+  for (const ProgramSettings& program : config.programs) {
+    auto placed = place(program.placement, program.workload, "program." + program.name, plan.roles);
+    if (!placed) return placed.error();
+    plan.programs.push_back(*std::move(placed));
+  }
   WorldConfig& world = plan.config;
   world.fabric.draws_per_fault = true;
   world.fabric.rounding = config.host.time.rounding;
