@@ -42,7 +42,7 @@ class Fabric {
       : state_(topology, std::move(config)) {
     window_ = notice_delay(topology);
     if (window_length(topology) == kNever) threads = 1;
-    state_.partition_of = divide(topology, threads);
+    state_.partition_of = divide(topology, threads, state_.config.host_work);
     const std::uint32_t count =
         1U + *std::max_element(state_.partition_of.begin(), state_.partition_of.end());
     RandomStream random(state_.config.seed, "fabric");

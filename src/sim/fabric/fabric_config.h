@@ -142,6 +142,9 @@ struct FabricConfig {
   /// Nodes act in turns where that is possible (partition_turns.h). False: event by event everywhere, for
   /// comparison; results are the same.
   bool turns = true;
+  /// How much each host has to do, by number, compared with the others; empty: all the same. Decides which
+  /// thread takes which hosts, and no result.
+  std::vector<std::uint32_t> host_work{};
   /// C-AQM of Unified Bus at every port of a switch, its `rate` that of the link: hosts whose packets carry
   /// requests for growth get them granted, refused or marked; other marks are off then.
   std::optional<congestion::CaqmPortConfig> caqm{};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same run on one and several threads: same event history, same counts everywhere.
+#include <algorithm>
+
 #include "sim/fabric/fabric.h"
 #include "sim/fabric/fat_tree_test_support.h"
 #include "sim/fabric/window_host.h"
@@ -48,6 +50,25 @@ Outcome run(const Topology& topology, const FabricConfig& config, std::uint32_t 
     outcome.counts.push_back(fabric.port_counters(port).pause_frames);
   }
   return outcome;
+}
+
+/// Hosts in the first of two partitions.
+std::uint32_t first_half(const Topology& topology, const std::vector<std::uint32_t>& work) {
+  const std::vector<std::uint8_t> parts = divide(topology, 2, work);
+  return static_cast<std::uint32_t>(std::count(parts.begin(), parts.begin() + topology.host_count(), 0));
+}
+
+TEST(Divide, TheWorkOfHostsDecidesWhereTheCutIs) {
+  const Topology topology = fat_tree(6, {gigabits_per_second(100), nanoseconds(800)}, nanoseconds(200));
+  ASSERT_EQ(topology.host_count(), 54U);
+  EXPECT_EQ(first_half(topology, {}), 27U);
+  std::vector<std::uint32_t> work(54, 3);
+  EXPECT_EQ(first_half(topology, work), 27U);
+  work.back() = 2 * 53;  // A server of all others: 159 and 106.
+  EXPECT_EQ(first_half(topology, work), 45U);
+  work.back() = 1'000;  // A partition always has a leaf.
+  EXPECT_EQ(first_half(topology, work), 51U);
+  EXPECT_EQ(first_half(topology, std::vector<std::uint32_t>(54, 0)), 27U);
 }
 
 class Parallel : public testing::TestWithParam<LoadBalancing> {};

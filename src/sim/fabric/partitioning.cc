@@ -16,16 +16,23 @@ bool single_link(const Topology& topology, NodeId node) {
 
 }  // namespace
 
-std::vector<std::uint8_t> divide(const Topology& topology, std::uint32_t count) {
+std::vector<std::uint8_t> divide(const Topology& topology, std::uint32_t count,
+                                 std::span<const std::uint32_t> work) {
   WHARF_CHECK(count >= 1 && count < kUnassigned);
+  WHARF_CHECK(work.empty() || work.size() == topology.host_count());
   const std::size_t nodes = topology.nodes().size();
   std::vector<NodeId> leaves;
   std::vector<std::uint32_t> hosts_of(nodes, 0);
+  std::vector<std::uint64_t> work_of(nodes, 0);  // Of the hosts of a leaf.
+  std::uint64_t all_work = 0;
   for (NodeId host = 0; host < topology.host_count(); ++host) {
     const NodeId first =
         topology.node(host).ports.empty() ? host : topology.port(topology.node(host).ports[0]).peer;
     if (topology.is_host(first)) return std::vector<std::uint8_t>(nodes, 0);  // No switches.
     if (hosts_of[first]++ == 0) leaves.push_back(first);
+    const std::uint32_t own = work.empty() ? 1 : std::max(work[host], 1U);
+    work_of[first] += own;
+    all_work += own;
   }
   std::sort(leaves.begin(), leaves.end());
   count = std::min(count, static_cast<std::uint32_t>(leaves.size()));
@@ -33,10 +40,10 @@ std::vector<std::uint8_t> divide(const Topology& topology, std::uint32_t count) 
   std::vector<std::uint64_t> load(count, 0);
   std::uint64_t seen = 0;
   for (const NodeId leaf : leaves) {
-    const std::uint64_t middle = 2 * seen + hosts_of[leaf];
-    partition[leaf] = static_cast<std::uint8_t>(middle * count / (2ULL * topology.host_count()));
+    const std::uint64_t middle = 2 * seen + work_of[leaf];
+    partition[leaf] = static_cast<std::uint8_t>(middle * count / (2 * all_work));
     load[partition[leaf]] += topology.node(leaf).ports.size();
-    seen += hosts_of[leaf];
+    seen += work_of[leaf];
   }
   for (NodeId host = 0; host < topology.host_count(); ++host)
     partition[host] = partition[topology.port(topology.node(host).ports[0]).peer];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/time.h"
@@ -10,10 +11,12 @@
 
 namespace wharf::sim {
 
-/// The partition of each node: leaves in order of their numbers are cut into `count` runs with about equally
-/// many hosts, hosts go with their first leaf, every other switch to where most of its neighbours are (among
-/// equals to the least loaded). Fewer partitions result when there are fewer leaves.
-std::vector<std::uint8_t> divide(const Topology& topology, std::uint32_t count);
+/// The partition of each node: leaves in order of their numbers are cut into `count` runs whose hosts have
+/// about equally much to do (`work` by host; empty: all the same), hosts go with their first leaf, every
+/// other switch to where most of its neighbours are (among equals to the least loaded). Fewer partitions
+/// result when there are fewer leaves.
+std::vector<std::uint8_t> divide(const Topology& topology, std::uint32_t count,
+                                 std::span<const std::uint32_t> work = {});
 
 /// The length of the windows in which partitions run on their own: the shortest time from a port's decision
 /// to the arrival at the far end, over all links that some division could cut (all but those of hosts with
