@@ -63,7 +63,7 @@ class TopoCommand : public Command {
     Options show = app.add_nested("show", "Tiers, paths, capacity and what is wrong with a topology.");
     show.add_option("topology", topology_,
                     "File (htsim's .topo, or a graph), or a name: back_to_back, star:HOSTS, fat_tree:HOSTS, "
-                    "leaf_spine:HOSTS, rails:SEGMENTSxSERVERSxRAILSxSPINES")
+                    "leaf_spine:HOSTS, rails:SEGMENTSxSERVERSxRAILSxSPINES, rail_servers likewise")
         .type_name("TOPOLOGY")
         .required();
     show.add_flag("--ports", ports_, "List every port by the name that options and result files use");

@@ -13,8 +13,8 @@
 namespace wharf::sim {
 namespace {
 
-constexpr std::array<std::string_view, 5> kFamilies{"back_to_back", "star", "fat_tree", "leaf_spine",
-                                                    "rails"};
+constexpr std::array<std::string_view, 6> kFamilies{"back_to_back", "star",  "fat_tree",
+                                                    "leaf_spine",   "rails", "rail_servers"};
 
 /// The numbers after the colon, or nothing when they are not `count` positive numbers joined by x.
 std::vector<std::uint32_t> numbers(std::string_view text, std::size_t count) {
@@ -61,10 +61,12 @@ Result<TopologyFile> named_topology(std::string_view text, const LinkSpec& link,
     if (colon != std::string_view::npos) return form("back_to_back");
     return TopologyFile{.topology = back_to_back(link), .fat_tree = {}};
   }
-  if (family == "rails") {
+  if (family == "rails" || family == "rail_servers") {
     const auto given = numbers(rest, 4);
-    if (given.empty()) return form("rails:SEGMENTSxSERVERSxRAILSxSPINES, such as rails:2x4x8x4");
+    if (given.empty())
+      return form(fmt::format("{0}:SEGMENTSxSERVERSxRAILSxSPINES, such as {0}:2x4x8x4", family));
     RailShape shape;
+    if (family == "rail_servers") shape.hosts = RailHosts::kOnePerServer;
     shape.segments = given[0];
     shape.servers_per_segment = given[1];
     shape.rails = given[2];
@@ -86,8 +88,8 @@ Result<TopologyFile> named_topology(std::string_view text, const LinkSpec& link,
   }
   const auto nearest = nearest_name(family, kFamilies);
   return form(
-      fmt::format("a file, or back_to_back, star:HOSTS, fat_tree:HOSTS, leaf_spine:HOSTS or "
-                  "rails:SEGMENTSxSERVERSxRAILSxSPINES{}",
+      fmt::format("a file, or back_to_back, star:HOSTS, fat_tree:HOSTS, leaf_spine:HOSTS, "
+                  "rails:SEGMENTSxSERVERSxRAILSxSPINES or rail_servers likewise{}",
                   nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
 }
 

@@ -14,7 +14,8 @@ namespace wharf::sim {
 bool names_topology(std::string_view text);
 
 /// back_to_back; star:HOSTS; fat_tree:HOSTS (three tiers), leaf_spine:HOSTS (two tiers), both K-ary;
-/// rails:SEGMENTSxSERVERSxRAILSxSPINES. All links and switches alike.
+/// rails:SEGMENTSxSERVERSxRAILSxSPINES, whose hosts are interfaces, and rail_servers, whose hosts are servers
+/// with a port on each rail. All links and switches alike.
 Result<TopologyFile> named_topology(std::string_view text, const LinkSpec& link, TimePs switch_latency);
 
 }  // namespace wharf::sim

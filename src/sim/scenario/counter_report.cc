@@ -268,20 +268,6 @@ std::vector<std::string> counter_names(const ScenarioConfig& config) {
 
 namespace {
 
-Json report_host(World& world, std::size_t index) {
-  Json host;
-  if (const ub::UbEngine* engine = world.ub_engine(index)) host["engine"] = report(engine->counters(), kUb);
-  if (const roce::RoceEngine* engine = world.roce_engine(index))
-    host["engine"] = report(engine->counters(), kRoce);
-  if (const uet::UetEngine* engine = world.uet_engine(index)) host["engine"] = report_uet(engine->counters());
-  host["nic"] = report(world.host(index).nic().counters(), kNic);
-  if (LoadStorePort* port = world.host(index).load_store())
-    host["load_store"] = report(port->counters(), kLoadStore);
-  const NodeId node = static_cast<NodeId>(index);
-  host["link_out"] = report_link(world.link(world.topology().node(node).ports[0]));
-  return host;
-}
-
 /// Adds the numbers of `more` to those of `sum`.
 void add(Json& sum, const Json& more) {
   for (const auto& [key, value] : more.items()) {
@@ -291,6 +277,22 @@ void add(Json& sum, const Json& more) {
       sum[key] = (sum.contains(key) ? sum[key].get<std::uint64_t>() : 0) + value.get<std::uint64_t>();
     }
   }
+}
+
+Json report_host(World& world, std::size_t index) {
+  Json host;
+  if (const ub::UbEngine* engine = world.ub_engine(index)) host["engine"] = report(engine->counters(), kUb);
+  if (const roce::RoceEngine* engine = world.roce_engine(index))
+    host["engine"] = report(engine->counters(), kRoce);
+  if (const uet::UetEngine* engine = world.uet_engine(index)) host["engine"] = report_uet(engine->counters());
+  host["nic"] = report(world.host(index).nic().counters(), kNic);
+  if (LoadStorePort* port = world.host(index).load_store())
+    host["load_store"] = report(port->counters(), kLoadStore);
+  Json links = Json::object();
+  for (const PortId port : world.topology().node(static_cast<NodeId>(index)).ports)
+    add(links, report_link(world.link(port)));
+  host["link_out"] = std::move(links);
+  return host;
 }
 
 /// What all ports of switches have counted.

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "sim/fabric/port.h"
+
 namespace wharf::sim {
 
 FullHost::FullHost(const FullHostParts& parts)
@@ -29,6 +31,11 @@ Result<std::unique_ptr<FullHost>> FullHost::create(const HostConfig& config, con
   return full;
 }
 
+std::uint32_t HostLink::port_of(const wire::Packet& packet) const {
+  const std::uint64_t ends = std::uint64_t{packet.source.number} << 32U | packet.destination.number;
+  return static_cast<std::uint32_t>(mix_bits(mix_bits(ends) + packet.entropy) % ports_);
+}
+
 Result<void> FullHost::attach() {
   port_ = std::make_unique<NetworkPort>(simulation_, host_->nic(), context_.payloads, tracer_, link_,
                                         link_.steady());
@@ -46,8 +53,9 @@ bool FullHost::begin_run() {
   return waited_for_;
 }
 
-bool FullHost::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allowed, wire::Packet& packet) {
-  const bool given = port_->take(now, allowed, packet, whole_at_);
+bool FullHost::transmit(TimePs now, std::uint32_t port, wire::TrafficClassMask allowed,
+                        wire::Packet& packet) {
+  const bool given = port_->take(now, port, allowed, packet, whole_at_);
   note_deadline();
   return given;
 }

@@ -30,24 +30,29 @@ struct ProgramEnd {
   bool* halted = nullptr;  ///< Set then.
 };
 
-/// The link behind a host's port.
+/// The link behind a host's port, or the links behind its ports, which are alike.
 class HostLink final : public LinkPace {
  public:
-  HostLink(BitsPerSecond rate, const PacketCharge& charge, bool steady)
-      : rate_(rate), charge_(charge), steady_(steady) {}
+  HostLink(BitsPerSecond rate, const PacketCharge& charge, bool steady, std::uint32_t ports)
+      : rate_(rate), charge_(charge), steady_(steady && ports == 1), ports_(ports) {}
 
   TimePs sending_time(const wire::Packet& packet) const override {
     return picoseconds(
         static_cast<std::int64_t>(serialisation_ps(charged_bytes(packet, charge_), rate_.value)));
   }
   BitsPerSecond rate() const override { return rate_; }
-  /// Nothing but the host's packets occupies it, and nothing holds it: no flow control, no change, no retry.
+  /// Nothing but the host's packets occupies it, and nothing holds it: no flow control, no change, no retry;
+  /// and there is one.
   bool steady() const { return steady_; }
+  std::uint32_t ports() const override { return ports_; }
+  /// As bonded interfaces choose: by addresses and by what spreads packets over paths (the packet's entropy).
+  std::uint32_t port_of(const wire::Packet& packet) const override;
 
  private:
   BitsPerSecond rate_;
   PacketCharge charge_;
   bool steady_;
+  std::uint32_t ports_;
 };
 
 /// What a full host is given; all of it outlives the host.

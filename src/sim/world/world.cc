@@ -211,15 +211,17 @@ class HostMaker {
     return std::unique_ptr<WorldEndpoint>(*std::move(thin));
   }
 
-  /// The link behind the port of a host.
+  /// The links behind the ports of a host.
   HostLink link_of(std::uint32_t number) const {
     const WorldConfig& config = parts_.config;
     const FabricConfig& fabric = config.fabric;
-    const BitsPerSecond rate = config.topology.port(config.topology.node(number).ports.front()).rate;
+    const std::vector<PortId>& ports = config.topology.node(number).ports;
+    const BitsPerSecond rate = config.topology.port(ports.front()).rate;
     const bool retries = std::any_of(fabric.faults.begin(), fabric.faults.end(),
                                      [](const LinkFaults& faults) { return faults.retry; });
     return HostLink(rate, charge_of(config.link),
-                    fabric.flow_control.kind == FlowControl::kNone && fabric.changes.empty() && !retries);
+                    fabric.flow_control.kind == FlowControl::kNone && fabric.changes.empty() && !retries,
+                    static_cast<std::uint32_t>(ports.size()));
   }
 
   World::Parts& parts_;

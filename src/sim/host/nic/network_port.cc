@@ -19,10 +19,12 @@ NetworkPort::NetworkPort(Simulation& simulation, Nic& nic, wire::PayloadPool& pa
       payloads_(payloads),
       tracer_(tracer),
       pace_(pace),
+      port_free_(pace.ports()),
       leaving_(kUsualPackets),
       spare_(leaving_.acquire()),
       queue_(kUsualPackets),
       arrived_(kUsualPackets) {
+  WHARF_CHECK(pace.ports() == 1 || !steady);
   steady_ = steady;
 }
 
@@ -37,10 +39,11 @@ void NetworkPort::send(TimePs head, TimePs tail) {
   entry.head = head;
   entry.tail = tail;
   entry.sending = pace_.sending_time(entry.packet);
+  if (port_free_.size() > 1) entry.port = pace_.port_of(entry.packet);
   if (steady_) {
     free_at_ = max(max(free_at_, head) + entry.sending, tail);
   } else {
-    queued_[static_cast<std::size_t>(entry.packet.traffic_class)] += entry.sending;
+    queued_[static_cast<std::size_t>(entry.packet.traffic_class)] += share_of(entry.sending);
   }
   if (tracer_.wants(trace::EventKind::kPacketSent)) [[unlikely]]
     report(trace::EventKind::kPacketSent, entry.packet, tail);
@@ -49,19 +52,21 @@ void NetworkPort::send(TimePs head, TimePs tail) {
   spare_ = take_slot(leaving_);
 }
 
-bool NetworkPort::take(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out, TimePs& whole_at) {
+bool NetworkPort::take(TimePs now, std::uint32_t port, wire::TrafficClassMask allowed, wire::Packet& out,
+                       TimePs& whole_at) {
   asked_at_ = now;
   const std::size_t count = queue_.size();
   for (std::size_t at = 0; at < count; ++at) {
     const std::uint32_t slot = queue_[at];
     const Leaving& entry = leaving_[slot];
     if (entry.head > now) return false;
-    if ((wire::mask_of(entry.packet.traffic_class) & allowed) == 0) continue;
+    if (entry.port != port || (wire::mask_of(entry.packet.traffic_class) & allowed) == 0) continue;
     out = entry.packet;
     whole_at = entry.tail;
     if (!steady_) {
-      queued_[static_cast<std::size_t>(entry.packet.traffic_class)] -= entry.sending;
-      free_at_ = max(now + entry.sending, entry.tail);
+      queued_[static_cast<std::size_t>(entry.packet.traffic_class)] -= share_of(entry.sending);
+      port_free_[port] = max(now + entry.sending, entry.tail);
+      free_at_ = *std::min_element(port_free_.begin(), port_free_.end());
       nic_.link_moved(now);
     }
     // Those in front of it, which the link may not carry now, keep their order.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies between a NIC and the link of its port: packets that have left the transmit pipeline and wait for
-// the link, and packets that have arrived and are in the receive pipeline.
+// What lies between a NIC and the links of its ports: packets that have left the transmit pipeline and wait
+// for a link, and packets that have arrived and are in the receive pipeline.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,15 @@
 
 namespace wharf::sim {
 
-/// How long the link sends a packet.
+/// The links of a NIC, which are alike: how long they send a packet, and which of them takes it.
 class LinkPace {
  public:
   virtual ~LinkPace() = default;
   virtual TimePs sending_time(const wire::Packet& packet) const = 0;
   virtual BitsPerSecond rate() const = 0;
+  virtual std::uint32_t ports() const { return 1; }
+  /// The link that `packet` takes, of several: packets of one path take one, so that they keep their order.
+  virtual std::uint32_t port_of(const wire::Packet&) const { return 0; }
 };
 
 class NetworkPort final : public Component, public NicWire {
@@ -45,9 +48,10 @@ class NetworkPort final : public Component, public NicWire {
   BitsPerSecond rate() const override { return pace_.rate(); }
 
   // Toward the link.
-  /// Takes out the first packet that may leave at `now` and whose class is allowed. `whole_at`: when its last
-  /// byte is there.
-  bool take(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out, TimePs& whole_at);
+  /// Takes out the first packet that may leave by `port` at `now` and whose class is allowed. `whole_at`:
+  /// when its last byte is there.
+  bool take(TimePs now, std::uint32_t port, wire::TrafficClassMask allowed, wire::Packet& out,
+            TimePs& whole_at);
   /// When take() should be asked, if it has not been asked since; kNever when nothing waits.
   TimePs ready_at() const {
     if (queue_.empty()) return kNever;
@@ -68,6 +72,7 @@ class NetworkPort final : public Component, public NicWire {
     TimePs head;
     TimePs tail;
     TimePs sending;
+    std::uint32_t port = 0;
   };
   struct Arrived {
     wire::Packet packet;
@@ -82,6 +87,10 @@ class NetworkPort final : public Component, public NicWire {
     }
     return slot;
   }
+  /// What the ports together wait for when one packet waits.
+  TimePs share_of(TimePs sending) const {
+    return picoseconds(sending.ps / static_cast<std::int64_t>(port_free_.size()));
+  }
   void report(trace::EventKind kind, const wire::Packet& packet, TimePs at);
 
   Simulation& simulation_;
@@ -89,6 +98,7 @@ class NetworkPort final : public Component, public NicWire {
   wire::PayloadPool& payloads_;
   trace::Tracer& tracer_;
   const LinkPace& pace_;
+  std::vector<TimePs> port_free_;  ///< By port, not steady: after what it has begun to send.
   SlotPool<Leaving> leaving_;
   std::uint32_t spare_;
   Ring<std::uint32_t> queue_;  ///< Slots of `leaving_`, by head.
