@@ -9,17 +9,14 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "engine/roce/config.h"
-#include "engine/ub/config.h"
 #include "sim/config/binder.h"
 #include "sim/config/config_document.h"
 #include "sim/config/expectation.h"
 #include "sim/config/replay_keys.h"
-#include "sim/config/uet_settings.h"
 #include "sim/fabric/link_config.h"
 #include "sim/host/config/host_config.h"
+#include "sim/protocols/protocols.h"
 #include "sim/scenario/world_settings.h"
-#include "sim/world/stack.h"
 #include "workload/workload.h"
 
 namespace wharf::sim {
@@ -40,11 +37,11 @@ struct ScenarioConfig {
   SubmissionPath submission = SubmissionPath::kBusStore;  ///< How work requests reach them; likewise.
   HostConfig host;                                        ///< Both hosts.
   LinkConfig link;
-  ub::UbConfig ub;
-  roce::RoceConfig roce;
-  UetSettings uet;
+  ProtocolSettings protocols;  ///< Those of the stack's protocol alone matter.
 
   WorldSettings world;
+
+  wire::Protocol protocol() const { return protocol_of(stack); }
 
   ProgramKind program = ProgramKind::kWorkload;
   workload::WorkloadConfig workload;
@@ -76,6 +73,9 @@ struct Scenario {
   std::vector<std::filesystem::path> profile_files;  ///< The profile, then what it extends.
   std::string effective;  ///< config.effective.toml: the keys that were given, with their origins.
 };
+
+/// The configuration of the engines for two hosts on one link.
+EngineConfigs derive_engines(const ScenarioConfig& config);
 
 /// Resolves and checks. Every refusal is one sentence that names the place.
 Result<Scenario> load_scenario(const ScenarioSource& source);

@@ -19,18 +19,6 @@ namespace {
 constexpr std::array<Choice<TrafficRoot>, 2> kTrafficRoots{
     {{"thin", TrafficRoot::kThin}, {"server", TrafficRoot::kServer}}};
 
-FabricProtocol fabric_protocol(Stack stack) {
-  switch (protocol_of(stack)) {
-    case wire::Protocol::kUb:
-      return FabricProtocol::kUb;
-    case wire::Protocol::kRoce:
-      return FabricProtocol::kRoce;
-    case wire::Protocol::kUet:
-      return FabricProtocol::kUet;
-  }
-  WHARF_UNREACHABLE();
-}
-
 Result<TopologyFile> topology_of(const FabricSettings& settings) {
   const std::string& from = settings.topology;
   if (from.empty())
@@ -57,9 +45,7 @@ HostGroup group_of(const ScenarioConfig& config, std::uint32_t count) {
   group.engine = {.stack = config.stack,
                   .attachment = config.attachment,
                   .submission = config.submission,
-                  .ub = config.ub,
-                  .roce = config.roce,
-                  .uet = derive_uet(config.uet, config.link, config.host)};
+                  .configs = derive_engines(config)};
   return group;
 }
 
@@ -114,7 +100,7 @@ void bind_world(Binder& binder, WorldSettings& world, const LinkConfig& link, St
   }
   if (!world.given) return;
   FabricSettings& fabric = world.fabric;
-  fabric.protocol = fabric_protocol(stack);
+  fabric.protocol = protocol_of(stack);
   fabric.payload = payload;
   if (link.rate.value != 0) fabric.link_speed = link.rate;
   if (link.delay > kTimeZero) fabric.hop_latency = link.delay;
@@ -128,8 +114,9 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
   } else {
     FabricSettings settings = config.world.fabric;
     settings.seed = config.seed;
-    // Ultra Ethernet has its keys with the hosts.
-    if (protocol_of(config.stack) == wire::Protocol::kUet) static_cast<UetEnds&>(settings) = config.uet;
+    visit_protocol(config.protocol(), [&]<typename P>(std::type_identity<P>) {
+      P::share(std::get<typename P::Settings>(config.protocols), settings, ends_of<P>(settings.ends));
+    });
     if (settings.controller == SenderController::kDefault) settings.controller = SenderController::kNscc;
     auto topology = topology_of(settings);
     if (!topology) return topology.error();
@@ -142,12 +129,13 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
                                      topology->fat_tree ? &*topology->fat_tree : nullptr, none);
     if (!derived) return derived.error();
     HostGroup group = group_of(config, topology->topology.host_count());
-    // The rules of Ultra Ethernet see a network by its round trip.
     LinkConfig path = config.link;
     path.delay = max(path.delay, derived->derived.base_rtt / 2);
-    group.engine.uet = derive_uet(config.uet, path, config.host);
-    group.engine.ub.congestion = derived->config.ub.congestion;
-    group.engine.roce.congestion = derived->config.roce.congestion;
+    visit_protocol(config.protocol(), [&]<typename P>(std::type_identity<P>) {
+      std::get<typename P::Config>(group.engine.configs) =
+          P::on_fabric(std::get<typename P::Settings>(config.protocols), path, config.host,
+                       std::get<typename P::Config>(derived->config.engines));
+    });
     if (settings.traffic.any()) {
       auto flows = world_flows(settings.traffic, config.world.traffic_root, plan.roles, topology->topology,
                                config.seed);
