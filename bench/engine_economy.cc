@@ -2,6 +2,7 @@
 // What an operation costs two engines back to back, and what a peer costs one of them in memory. Run by
 // `./dev economy`, which counts the instructions of the first and makes the table of docs/engine-economy.md.
 //
+//   wharf_engine_economy protocols                 "NAME|TITLE" lines, in the order of the table
 //   wharf_engine_economy run PROTOCOL VERB COUNT   that many operations, packets as structs
 //   wharf_engine_economy memory PROTOCOL           "STATE BYTES" lines: bytes per queue and peer
 #include <array>
@@ -17,9 +18,7 @@
 #include "base/arena.h"
 #include "base/memory_use.h"
 #include "engine/driver/engine_driver.h"
-#include "tests/support/roce_back_to_back.h"
-#include "tests/support/ub_back_to_back.h"
-#include "tests/support/uet_back_to_back.h"
+#include "tests/support/every_back_to_back.h"
 
 namespace {
 
@@ -27,14 +26,6 @@ using namespace wharf;  // NOLINT: one file, one purpose.
 
 // --- Instructions
 // ---------------------------------------------------------------------------------------------------
-
-/// UB acknowledges each packet unless told otherwise; here each 16th, as UET's default does with small
-/// packets. RoCE merges the acknowledgements that wait to leave.
-ub::UbConfig coalescing() {
-  ub::UbConfig config;
-  config.acknowledge_every = 16;
-  return config;
-}
 
 /// Whether memory holds what `count` operations leave there.
 template <typename World>
@@ -204,27 +195,33 @@ int memory() {
 }
 
 int usage() {
-  std::fprintf(stderr, "usage: wharf_engine_economy run roce|ub|uet VERB COUNT | memory roce|ub|uet\n");
+  std::fprintf(stderr, "usage: wharf_engine_economy protocols | run PROTOCOL VERB COUNT | memory PROTOCOL\n");
   return 2;
 }
 
 }  // namespace
 
 int main(int count, char** words) {
+  const std::string_view mode = count > 1 ? words[1] : "";
+  if (mode == "protocols" && count == 2) {
+    test::each_economy([](auto each) { std::printf("%s|%s\n", each.kName.data(), each.kTitle.data()); });
+    return EXIT_SUCCESS;
+  }
   if (count < 3) return usage();
-  const std::string_view mode = words[1];
   const std::string_view protocol = words[2];
+  std::optional<int> result;
   if (mode == "memory" && count == 3) {
-    if (protocol == "roce") return memory<roce::RoceEngine, roce::RoceConfig>();
-    if (protocol == "ub") return memory<ub::UbEngine, ub::UbConfig>();
-    if (protocol == "uet") return memory<uet::UetEngine, uet::UetConfig>();
+    test::each_economy([&](auto each) {
+      using Each = decltype(each);
+      if (protocol == Each::kName) result = memory<typename Each::Engine, typename Each::Config>();
+    });
   } else if (mode == "run" && count == 5) {
     const std::optional<verbs::Verb> verb = verbs::parse_verb(words[3]);
     const std::uint64_t operations = std::strtoull(words[4], nullptr, 10);
     if (!verb || operations == 0) return usage();
-    if (protocol == "roce") return run(test::RoceBackToBack(false), *verb, operations);
-    if (protocol == "ub") return run(test::UbBackToBack(false, coalescing()), *verb, operations);
-    if (protocol == "uet") return run(test::UetBackToBack(false), *verb, operations);
+    test::each_economy([&](auto each) {
+      if (protocol == each.kName) result = run(each.world(), *verb, operations);
+    });
   }
-  return usage();
+  return result ? *result : usage();
 }

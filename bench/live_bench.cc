@@ -200,13 +200,23 @@ void messages(benchmark::State& state, wire::Protocol protocol) {
   state.counters["messages_per_second"] = median(rates);
 }
 
-BENCHMARK_CAPTURE(round_trip, ub, wire::Protocol::kUb)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(round_trip, roce, wire::Protocol::kRoce)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(round_trip, uet, wire::Protocol::kUet)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(messages, ub, wire::Protocol::kUb)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(messages, roce, wire::Protocol::kRoce)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(messages, uet, wire::Protocol::kUet)->Unit(benchmark::kMillisecond)->UseRealTime();
+/// `run` once for each protocol, as "NAME/PROTOCOL".
+void register_for_all(const char* name, void (*run)(benchmark::State&, wire::Protocol)) {
+  for (const live::ProtocolDescription& each : live::live_protocols()) {
+    const std::string title = std::string(name) + "/" + std::string(each.name);
+    benchmark::RegisterBenchmark(title.c_str(), run, each.protocol)
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime();
+  }
+}
 
 }  // namespace
 
-BENCHMARK_MAIN();
+int main(int count, char** words) {
+  register_for_all("round_trip", round_trip);
+  register_for_all("messages", messages);
+  benchmark::Initialize(&count, words);
+  if (benchmark::ReportUnrecognizedArguments(count, words)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

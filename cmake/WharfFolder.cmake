@@ -2,16 +2,16 @@
 # How a folder becomes a library and a test program.
 
 # wharf_folder(NAME DEPENDS lib... [TEST_DEPENDS lib...] [TEST_LABEL label...] [COLD regex...]): the library of one
-# folder under src/ from its *.cc, and one test program wharf_NAME_test from its *_test.cc. Folders without *.cc become
-# header-only. TEST_LABEL names further CTest labels beside "unit"; "thread" puts the test into the tsan run. Sources
-# whose names without .cc match one of COLD run a few times in a run of the program: they are optimised less, not once
-# more when they are linked, and share a precompiled header (docs/decisions/0052).
+# folder under src/ from its *.cc (bench/ takes *_bench.cc), and one test program wharf_NAME_test from its *_test.cc.
+# Folders without *.cc become header-only. TEST_LABEL names further CTest labels beside "unit"; "thread" puts the test
+# into the tsan run. Sources whose names without .cc match one of COLD run a few times in a run of the program: they are
+# optimised less, not once more when they are linked, and share a precompiled header (docs/decisions/0052).
 function(wharf_folder name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;TEST_DEPENDS;TEST_LABEL;COLD" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cc$")
   if(sources)
     if(ARG_COLD)
       set(cold ${sources})

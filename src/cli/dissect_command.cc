@@ -37,7 +37,9 @@ class DissectCommand : public Command {
  public:
   std::string_view name() const override { return "dissect"; }
   std::string_view summary() const override {
-    return "Read a capture (pcap or pcapng; plain, gz or xz) of UB, RoCEv2, UET and PCIe.";
+    static const std::string kText =
+        fmt::format("Read a capture (pcap or pcapng; plain, gz or xz) of {}.", wire::kDissected);
+    return kText;
   }
   std::string_view examples() const override {
     return "  wharf dissect out/lossy/capture.pcapng\n"

@@ -10,8 +10,8 @@
 #include "cli/memory_check.h"
 #include "cli/scenario_options.h"
 #include "report/text_table.h"
+#include "sim/protocols/protocols.h"
 #include "sim/scenario/run.h"
-#include "sim/world/stack.h"
 #include "trace/waterfall.h"
 
 namespace wharf::cli {

@@ -13,9 +13,9 @@
 #include "cli/command.h"
 #include "cli/data_files.h"
 #include "report/text_table.h"
+#include "sim/protocols/protocols.h"
 #include "sim/scenario/fabric_settings.h"
 #include "sim/scenario/scenario.h"
-#include "sim/world/stack.h"
 #include "study/registry.h"
 #include "trace/stage.h"
 #include "verbs/verb.h"
@@ -60,11 +60,10 @@ Result<std::vector<Item>> files_of(std::string_view directory_name, std::string_
 }
 
 std::vector<Item> stacks() {
-  return {{"ub_ldst", "Unified Bus loads and stores; other verbs over URMA"},
-          {"ub_urma", "Unified Bus work requests, NIC on the on-chip bus"},
-          {"roce_bf", "RoCEv2 behind PCIe, entries copied to the NIC (BlueFlame)"},
-          {"roce_dma", "RoCEv2 behind PCIe, doorbell and fetched entries"},
-          {"uet", "Ultra Ethernet behind PCIe, doorbell and fetched entries"}};
+  std::vector<Item> items;
+  for (const sim::StackTraits& each : sim::kStackTraits)
+    items.push_back({std::string(each.name), std::string(each.doc)});
+  return items;
 }
 
 std::vector<Item> workloads() {

@@ -23,10 +23,10 @@ Result<Probability> read_probability(std::string_view option, const std::string&
   return Probability::from(*value);
 }
 
-/// "ub|roce|uet"
+/// "ub|roce" and so on.
 std::string protocol_list() { return fmt::format("{}", fmt::join(live::protocol_names(), "|")); }
 
-/// "ub: none; roce: none; uet: nscc, none": what each protocol has of a kind.
+/// "ub: none; roce: none, other": what each protocol has of a kind.
 template <typename NamesOf>
 std::string per_protocol(NamesOf names_of) {
   std::vector<std::string> parts;
@@ -59,6 +59,23 @@ Result<std::uint32_t> find_choice(std::string_view option, const std::string& te
 }
 
 }  // namespace
+
+std::string protocol_examples(std::string_view command,
+                              std::string_view live::ProtocolDescription::*example) {
+  std::string lines;
+  for (const live::ProtocolDescription& each : live::live_protocols()) {
+    if (!(each.*example).empty()) lines += fmt::format("  wharf {} {}\n", command, each.*example);
+  }
+  return lines;
+}
+
+std::string tagged_protocols() {
+  std::vector<std::string_view> names;
+  for (const live::ProtocolDescription& each : live::live_protocols()) {
+    if (each.tagged) names.push_back(each.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 void LiveOptions::declare(Options& app) {
   const auto names = live::protocol_names();

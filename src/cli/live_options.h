@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "live/reactor/idle_policy.h"
 #include "live/udp/live_host.h"
+#include "live/udp/live_protocol.h"
 #include "verbs/work_request.h"
 #include "wire/packet.h"
 
@@ -52,5 +53,10 @@ struct LiveOptions {
     return {};
   }
 };
+
+/// The lines of a command's help that protocols give, each for `wharf COMMAND`.
+std::string protocol_examples(std::string_view command, std::string_view live::ProtocolDescription::*example);
+/// The protocols whose sends may carry tags.
+std::string tagged_protocols();
 
 }  // namespace wharf::cli

@@ -59,12 +59,12 @@ class PerfCommand : public Command {
   std::string_view name() const override { return "perf"; }
   std::string_view summary() const override { return "Measure latency and rate against `wharf serve`."; }
   std::string_view examples() const override {
-    return "  wharf perf 127.0.0.1 --verb write --size 64B\n"
-           "  wharf perf 127.0.0.1:4791 --protocol roce --verb read \\\n"
-           "      --size 4KiB --concurrency 16\n"
-           "  wharf perf 127.0.0.1 --protocol uet --delivery rod --verb send --tag 7\n"
-           "  wharf perf 127.0.0.1 --verb send --all-sizes --duration 2s\n"
-           "  wharf perf 127.0.0.1 --workload cas_lock --parties 2 --set operations=500\n";
+    static const std::string kText =
+        "  wharf perf 127.0.0.1 --verb write --size 64B\n" +
+        protocol_examples("perf", &live::ProtocolDescription::perf_example) +
+        "  wharf perf 127.0.0.1 --verb send --all-sizes --duration 2s\n"
+        "  wharf perf 127.0.0.1 --workload cas_lock --parties 2 --set operations=500\n";
+    return kText;
   }
   void declare(Options& app) override {
     app.add_option("host", host_, "Address of the server, with :PORT if it is not the protocol's own")
@@ -91,7 +91,9 @@ class PerfCommand : public Command {
         app.add_flag("--all-sizes", all_sizes_,
                      "Every power of two from 8B to 1MiB, or to the longest send, at most 256MiB of each");
     tag_option_ =
-        app.add_option("--tag", tag_, "Sends carry this tag, and meet receives of it (uet)").type_name("N");
+        app.add_option("--tag", tag_,
+                       fmt::format("Sends carry this tag, and meet receives of it ({})", tagged_protocols()))
+            .type_name("N");
     Option workload =
         app.add_option("--workload", workload_, "Run this workload on the server's memory instead")
             .type_name("NAME");

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/text_table.h"
-#include "sim/world/stack.h"
+#include "sim/protocols/protocols.h"
 #include "verbs/verb.h"
 
 namespace wharf::cli {

@@ -24,10 +24,10 @@ class ServeCommand : public Command {
   std::string_view name() const override { return "serve"; }
   std::string_view summary() const override { return "Expose memory to live clients over UDP."; }
   std::string_view examples() const override {
-    return "  wharf serve\n"
-           "  wharf serve --protocol roce --listen 127.0.0.1:4791 --size 64MiB\n"
-           "  wharf serve --protocol uet --capture server.pcapng\n"
-           "  wharf serve --once --loss 5% --json\n";
+    static const std::string kText = "  wharf serve\n" +
+                                     protocol_examples("serve", &live::ProtocolDescription::serve_example) +
+                                     "  wharf serve --once --loss 5% --json\n";
+    return kText;
   }
   void declare(Options& app) override {
     live_.declare(app);

@@ -13,7 +13,7 @@ namespace wharf::engine {
 /// Everything a front-end, a run or a test needs to know before it makes queues. Limits say what the engine
 /// refuses beyond; 0 means that it has none of the kind.
 struct Capabilities {
-  std::string_view protocol;  ///< "roce", "ub", "uet".
+  std::string_view protocol;  ///< As users name it: wire::key_of().
 
   // --- Peers.
   bool queue_per_peer = false;  ///< A queue serves one peer at a time; else requests name any imported one.

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "base/lru_index.h"
-#include "engine/roce/roce_engine.h"
-#include "engine/ub/ub_engine.h"
 #include "sim/scenario/assembly.h"
+#include "sim/world/engine_of.h"
 #include "verbs/task.h"
 
 namespace wharf::study {
@@ -24,8 +23,10 @@ constexpr std::uint32_t kDepth = 4;
 std::uint64_t context_fetches(sim::TwoHosts& two) {
   std::uint64_t fetches = 0;
   for (const std::size_t host : {0U, 1U}) {
-    if (const ub::UbEngine* engine = two.ub_engine(host)) fetches += engine->counters().context_fetches;
-    if (const roce::RoceEngine* engine = two.roce_engine(host)) fetches += engine->counters().context_misses;
+    if (const auto* engine = sim::engine_of<sim::UbProtocol>(two.world(), host))
+      fetches += engine->counters().context_fetches;
+    if (const auto* engine = sim::engine_of<sim::RoceProtocol>(two.world(), host))
+      fetches += engine->counters().context_misses;
   }
   return fetches;
 }

@@ -101,8 +101,12 @@ Result<void> add_local(Types& types) {
     if (!made) return made.error();
     made->config.fabric.ingest = {kMemory, kWaiting};
     // Credit that follows the memory instead of the link.
-    made->config.uet.credit = congestion::RcccConfig::for_network(credit, types.derived_.base_rtt,
-                                                                  made->config.uet.credit.mtu_bytes);
+    sim::visit_protocol(made->config.protocol, [&]<typename P>(std::type_identity<P>) {
+      if constexpr (requires { P::set_credit_rate; }) {
+        P::set_credit_rate(std::get<typename P::Config>(made->config.engines), credit,
+                           types.derived_.base_rtt);
+      }
+    });
     types.add(*std::move(made));
     return {};
   };

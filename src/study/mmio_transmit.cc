@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/protocols/protocols.h"
 #include "sim/scenario/assembly.h"
 #include "study/mmio.h"
 #include "study/parallel.h"
@@ -253,6 +254,32 @@ Result<StudyResult> figure4(const StudyContext& context) {
   return result;
 }
 
+namespace {
+
+struct Protocol {
+  std::string name;
+  std::string stack;
+  bool has_bus = false;
+  std::vector<std::string> keys;  ///< What is in flight is not to be the limit.
+};
+
+/// Each with the last of its stacks, whose NIC fetches entries or has them stored to it.
+std::vector<Protocol> protocols_by_name() {
+  std::vector<Protocol> all;
+  for (const sim::ProtocolRules& rules : sim::kProtocolRules) {
+    const sim::StackTraits& stack = rules.stacks.back();
+    Protocol& one = all.emplace_back();
+    one.name = wire::title_of(rules.protocol);
+    one.stack = stack.name;
+    one.has_bus = stack.attachment == sim::Attachment::kOnChipBus;
+    if (!rules.wide_open.empty()) one.keys = {fmt::format("model.{}", rules.wide_open)};
+  }
+  std::sort(all.begin(), all.end(), [](const Protocol& a, const Protocol& b) { return a.name < b.name; });
+  return all;
+}
+
+}  // namespace
+
 Result<StudyResult> transmit(const StudyContext& context) {
   constexpr std::array<std::uint64_t, 7> kSizes{64, 128, 256, 512, 1024, 2048, 4096};
   struct Path {
@@ -264,15 +291,7 @@ Result<StudyResult> transmit(const StudyContext& context) {
                                         {"BlueFlame", "blueflame", false},
                                         {"stream", "mmio_stream", false},
                                         {"bus", "bus_store", true}}};
-  struct Protocol {
-    const char* name;
-    const char* stack;
-    bool has_bus;
-    std::vector<std::string> keys;  ///< What is in flight is not to be the limit.
-  };
-  const std::array<Protocol, 3> protocols{{{"RoCE", "roce_dma", false, {"model.roce.window=4096"}},
-                                           {"UB", "ub_urma", true, {}},
-                                           {"Ultra Ethernet", "uet", false, {"model.uet.control=none"}}}};
+  const std::vector<Protocol> protocols = protocols_by_name();
   constexpr std::uint64_t kInline = 64;
   const auto parameters = load_request(context, {"mmio-transmit", "roce_bf", {}});
   if (!parameters) return parameters.error();

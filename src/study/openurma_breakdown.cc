@@ -46,9 +46,9 @@ PathCosts costs_of(const sim::ScenarioConfig& config, std::string_view stack) {
   const sim::NicConfig& nic = config.host.nic;
   PathCosts costs;
   costs.nic_cycle = nic.cycle;
-  costs.nic_cycles = is_roce(stack)          ? nic.roce_cycles
-                     : stack == kUbLoadStore ? nic.ub_load_store_cycles
-                                             : nic.ub_queue_cycles;
+  costs.nic_cycles = is_roce(stack)          ? nic.queue_cycles[wire::index_of(wire::Protocol::kRoce)]
+                     : stack == kUbLoadStore ? nic.load_store_cycles
+                                             : nic.queue_cycles[wire::index_of(wire::Protocol::kUb)];
   costs.bytes_per_cycle = nic.bytes_per_cycle;
   costs.link_delay = config.link.delay;
   costs.link_rate = config.link.rate;

@@ -68,27 +68,27 @@ workload::FlowList reads(const Load& load, std::uint32_t nodes) {
   return builder.take();
 }
 
-FabricCase cluster(const Load& load, std::uint32_t nodes, sim::FabricProtocol protocol) {
+FabricCase cluster(const Load& load, std::uint32_t nodes, wire::Protocol protocol) {
   FabricCase one;
   one.name = fmt::format("{}, {} nodes", load.name, nodes);
   one.topology = sim::star(nodes, kLink, kTimeZero);
   one.flows = reads(load, nodes);
   one.config.protocol = protocol;
   // Windows for sixteen small operations, so that thousands of connections fit.
-  one.config.ub.send_window = 64;
-  one.config.ub.receive_window = 64;
-  one.config.ub.transactions_per_jetty = 64;
-  one.config.roce.max_read_atomic = 16;
-  one.config.roce.transmit_ahead = 16;
-  one.config.roce.responses_ahead = 16;
-  one.config.roce.access_slots = 64;
+  std::get<ub::UbConfig>(one.config.engines).send_window = 64;
+  std::get<ub::UbConfig>(one.config.engines).receive_window = 64;
+  std::get<ub::UbConfig>(one.config.engines).transactions_per_jetty = 64;
+  std::get<roce::RoceConfig>(one.config.engines).max_read_atomic = 16;
+  std::get<roce::RoceConfig>(one.config.engines).transmit_ahead = 16;
+  std::get<roce::RoceConfig>(one.config.engines).responses_ahead = 16;
+  std::get<roce::RoceConfig>(one.config.engines).access_slots = 64;
   one.config.fabric.profiles = {sim::PortProfile::single_queue()};
   return one;
 }
 
-constexpr std::array<sim::FabricProtocol, 2> kProtocols{sim::FabricProtocol::kUb, sim::FabricProtocol::kRoce};
-constexpr std::string_view name_of(sim::FabricProtocol protocol) {
-  return protocol == sim::FabricProtocol::kUb ? "ub" : "roce";
+constexpr std::array<wire::Protocol, 2> kProtocols{wire::Protocol::kUb, wire::Protocol::kRoce};
+constexpr std::string_view name_of(wire::Protocol protocol) {
+  return protocol == wire::Protocol::kUb ? "ub" : "roce";
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ Result<StudyResult> figure17(const StudyContext& context) {
   WHARF_TRY(batch.run());
   FabricBatch clusters(context);
   for (const Load& load : kLoads) {
-    for (const sim::FabricProtocol protocol : kProtocols) {
+    for (const wire::Protocol protocol : kProtocols) {
       for (const std::uint32_t nodes : kNodes) clusters.add(cluster(load, nodes, protocol));
     }
   }

@@ -155,8 +155,9 @@ Result<StudyResult> figure14(const StudyContext& context) {
   if (!parameters) return parameters.error();
   std::array<ContextRules, kStackRules.size()> all_rules = kStackRules;
   for (ContextRules& rules : all_rules) {
-    rules.capacity = is_roce(rules.stack) ? parameters->config.roce.queue_cache_entries
-                                          : parameters->config.ub.context_cache_entries;
+    rules.capacity = is_roce(rules.stack)
+                         ? std::get<roce::RoceConfig>(parameters->config.protocols).queue_cache_entries
+                         : std::get<ub::UbConfig>(parameters->config.protocols).context_cache_entries;
   }
 
   // Loads, which carry no context; and every stack once more, so that the rules are those of what ran.

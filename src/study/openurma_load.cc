@@ -38,7 +38,8 @@ Bounds bounds_of(const sim::ScenarioConfig& config, std::string_view stack, doub
   }
   const TimePs poll = is_roce(stack) ? core.poll_host_memory : core.poll_on_chip;
   bounds.core = 1e3 / as_nanoseconds(core.library_post + core.work_request_build + poll + core.library_poll);
-  const std::uint32_t allowed = is_roce(stack) ? config.roce.max_read_atomic : kDeep;
+  const std::uint32_t allowed =
+      is_roce(stack) ? std::get<roce::RoceConfig>(config.protocols).max_read_atomic : kDeep;
   bounds.in_flight = 1e3 * std::min<std::uint32_t>(allowed, kDeep) / latency_ns;
   return bounds;
 }

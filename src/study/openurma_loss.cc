@@ -59,13 +59,13 @@ RunRequest one_at_a_time(std::string_view stack, std::string_view loss) {
 /// A stream of packets of 1 KiB over one link: how its sender repairs loss.
 struct Repair {
   std::string_view name;
-  sim::FabricProtocol protocol;
+  wire::Protocol protocol;
   ub::LossRecovery recovery;
 };
 constexpr std::array<Repair, 3> kRepairs{{
-    {"ub selective", sim::FabricProtocol::kUb, ub::LossRecovery::kSelective},
-    {"ub go-back-n", sim::FabricProtocol::kUb, ub::LossRecovery::kGoBackN},
-    {"roce go-back-n", sim::FabricProtocol::kRoce, ub::LossRecovery::kGoBackN},
+    {"ub selective", wire::Protocol::kUb, ub::LossRecovery::kSelective},
+    {"ub go-back-n", wire::Protocol::kUb, ub::LossRecovery::kGoBackN},
+    {"roce go-back-n", wire::Protocol::kRoce, ub::LossRecovery::kGoBackN},
 }};
 constexpr std::array<std::uint32_t, 3> kWindows{1, 32, 128};
 constexpr std::array<std::size_t, 5> kStreamLosses{0, 2, 4, 5, 6};  // Places in kLosses.
@@ -80,14 +80,15 @@ FabricCase stream(const Repair& repair, std::uint32_t window, std::string_view l
   one.flows.name = one.name;
   one.flows.flows = {{.source = 0, .destination = 1, .bytes = kStreamPackets * kStreamPayload}};
   one.config.protocol = repair.protocol;
-  one.config.ub.mtu = kStreamPayload;
-  one.config.ub.send_window = window;
-  one.config.ub.recovery = repair.recovery;
-  one.config.ub.retransmission = {.attempts_max = reliability::kUnlimitedAttempts};
-  one.config.roce.path_mtu = kStreamPayload;
-  one.config.roce.window_packets = window;
-  one.config.roce.ack_timeout = 3;
-  one.config.roce.unlimited_retries = true;
+  std::get<ub::UbConfig>(one.config.engines).mtu = kStreamPayload;
+  std::get<ub::UbConfig>(one.config.engines).send_window = window;
+  std::get<ub::UbConfig>(one.config.engines).recovery = repair.recovery;
+  std::get<ub::UbConfig>(one.config.engines).retransmission = {.attempts_max =
+                                                                   reliability::kUnlimitedAttempts};
+  std::get<roce::RoceConfig>(one.config.engines).path_mtu = kStreamPayload;
+  std::get<roce::RoceConfig>(one.config.engines).window_packets = window;
+  std::get<roce::RoceConfig>(one.config.engines).ack_timeout = 3;
+  std::get<roce::RoceConfig>(one.config.engines).unlimited_retries = true;
   one.config.fabric.profiles = {sim::PortProfile::single_queue()};
   one.config.fabric.faults = {{.loss = std::stod(std::string(loss))}};
   one.config.time_limit = seconds(100);
@@ -199,7 +200,7 @@ Result<StudyResult> figure44(const StudyContext& context) {
   // Of each repair and window: share at each loss.
   std::vector<std::vector<double>> shares;
   for (const Repair& repair : kRepairs) {
-    const bool roce = repair.protocol == sim::FabricProtocol::kRoce;
+    const bool roce = repair.protocol == wire::Protocol::kRoce;
     const std::size_t first = place;
     const double timeout = roce ? kRoceTimeoutNs : kUbTimeoutNs;
     const double round_trip = streams.whole_ns(first) / kStreamPackets;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -17,7 +18,7 @@
 namespace wharf::study {
 namespace {
 
-constexpr auto kStudies = std::to_array<Study>({
+constexpr auto kOthers = std::to_array<Study>({
     {"openurma/table4", "NIC state, field by field", "OpenURMA, arXiv 2605.28717, Table 4", openurma::table4},
     {"openurma/table5", "NIC state against endpoints and hosts", "OpenURMA, arXiv 2605.28717, Table 5",
      openurma::table5},
@@ -109,13 +110,15 @@ constexpr auto kStudies = std::to_array<Study>({
      "Beyond ASPLOS '26: one root complex there", ordering::two_root_complexes},
     {"ordering/on-bus", "Get protocols over a UB controller on the on-chip bus and behind PCIe",
      "Beyond ASPLOS '26: the on-bus controller of OpenURMA", ordering::on_bus},
-    {"uet/base-rtt", "What the base round trip consists of", "Ultra Ethernet 1.0, 3.6",
-     ultra_ethernet::base_rtt},
-    {"uet/htsim-reference", "The UEC's simulator, and what each of its own rules changes",
-     "Reference runs of the UEC's public simulator (htsim)", ultra_ethernet::reference_simulator},
-    {"uet/worked-examples", "The numbers of a public series of articles",
-     "Articles on Ultra Ethernet, November 2025 to January 2026", ultra_ethernet::worked_examples},
 });
+
+/// By document.
+constexpr auto kStudies = [] {
+  std::array<Study, kOthers.size() + ultra_ethernet::kStudies.size()> all{};
+  std::copy(ultra_ethernet::kStudies.begin(), ultra_ethernet::kStudies.end(),
+            std::copy(kOthers.begin(), kOthers.end(), all.begin()));
+  return all;
+}();
 
 }  // namespace
 

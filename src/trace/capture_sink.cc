@@ -2,6 +2,7 @@
 #include "trace/capture_sink.h"
 
 #include "base/check.h"
+#include "wire/protocol_traits.h"
 
 namespace wharf::trace {
 
@@ -30,8 +31,8 @@ void CaptureSink::record(const TraceEvent& event) {
   if (event.packet == nullptr) return;
   Port* port = find(event.host, event.component);
   if (port == nullptr) return;
-  // Only UET can say on the wire that a packet was trimmed.
-  if (event.packet->trim != wire::TrimState::kWhole && event.packet->protocol != wire::Protocol::kUet) {
+  // Not every protocol can say on the wire that a packet was trimmed.
+  if (event.packet->trim != wire::TrimState::kWhole && !wire::tells_trims(event.packet->protocol)) {
     ++left_out_;
     return;
   }

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "trace/attribution.h"
+#include "wire/protocol_traits.h"
 
 namespace wharf::trace {
 namespace {
@@ -56,14 +57,8 @@ PacketSummary summarize(const wire::Packet& packet) {
   summary.destination = packet.destination.number;
   summary.payload_bytes = packet.payload.length;
   summary.header_bytes = packet.header_bytes;
-  if (packet.protocol == wire::Protocol::kRoce) {
-    summary.psn = packet.roce.bth.psn;
-    summary.has_psn = true;
-  } else if (packet.protocol == wire::Protocol::kUet) {
-    summary.psn = packet.uet.psn();
-    summary.has_psn = packet.uet.prologue.type != wire::UetPdsType::kUudRequest;
-  } else if (packet.ub.transport == wire::UbTransport::kRtp) {
-    summary.psn = packet.ub.rtph.psn;
+  if (const auto number = wire::sequence_number(packet)) {
+    summary.psn = *number;
     summary.has_psn = true;
   }
   return summary;

@@ -16,6 +16,9 @@
 
 namespace wharf::wire {
 
+/// Whose frames dissect() reads, for people.
+inline constexpr std::string_view kDissected = "UB, RoCEv2, UET and PCIe";
+
 /// A header (depth 0) or one of its fields (depth 1).
 struct DissectLine {
   std::uint32_t depth = 0;

@@ -28,9 +28,9 @@ Answer answer_of(const std::string& command) {
   return answer;
 }
 
-/// The fields of tools/soaks.txt, line by line.
+/// The fields of tests/soaks.txt, line by line.
 std::vector<std::vector<std::string>> soaks() {
-  std::ifstream in("tools/soaks.txt");
+  std::ifstream in("tests/soaks.txt");
   std::vector<std::vector<std::string>> lines;
   for (std::string line; std::getline(in, line);) {
     if (line.empty() || line.front() == '#') continue;

@@ -60,7 +60,7 @@ class Check {
       const std::optional<std::string> folder = folder_of(file.path);
       if (!folder) continue;
       if (!is_cpp(file.path) && !file.path.ends_with("/CMakeLists.txt")) continue;
-      const auto arrows = layers_.allowed.find(*folder);
+      const auto arrows = layers_.allowed.find(layers_.line_of(*folder));
       if (arrows == layers_.allowed.end()) {
         findings_.push_back({file.path, 0, "folder src/" + *folder + " has no line in tools/layers.txt"});
         continue;
@@ -91,16 +91,19 @@ class Check {
     if (!std::regex_search(file.lines[index], match, kInclude)) return;
     const std::string target = match[1];
     const std::string target_folder = parent_of(target);
-    // Unit tests may use the headers that tests share.
-    if (target.starts_with("tests/support/") && file.path.ends_with("_test.cc")) return;
+    // Unit tests and benchmarks may use the headers that tests share.
+    if (target.starts_with("tests/support/") &&
+        (file.path.ends_with("_test.cc") || file.path.ends_with("_bench.cc")))
+      return;
     if (paths_.count(std::string(kSource) + target) == 0) {
       findings_.push_back(
           {file.path, index + 1,
            "\"" + target + "\" is no file below src/; includes are written from src/, packages in <>"});
-    } else if (target_folder != folder && allowed.count(target_folder) == 0) {
+    } else if (target_folder != folder && !is_allowed(allowed, target_folder)) {
       forbid(file, index, folder, target_folder, allowed);
     } else {
-      used_.insert({folder, target_folder});
+      used_.insert({layers_.line_of(folder), target_folder});
+      used_.insert({layers_.line_of(folder), layers_.line_of(target_folder)});
     }
   }
 
@@ -111,10 +114,14 @@ class Check {
     for (std::sregex_iterator it(line.begin(), line.end(), kLibrary), end; it != end; ++it) {
       const auto library = libraries_.find(it->str());
       if (library == libraries_.end()) continue;  // A function, an option or a test program.
-      if (library->second != folder && allowed.count(library->second) == 0) {
+      if (library->second != folder && !is_allowed(allowed, library->second)) {
         forbid(file, index, folder, library->second, allowed);
       }
     }
+  }
+
+  bool is_allowed(const std::set<std::string>& allowed, const std::string& folder) const {
+    return allowed.count(folder) != 0 || allowed.count(layers_.line_of(folder)) != 0;
   }
 
   void forbid(const SourceFile& file, std::size_t index, const std::string& from, const std::string& to,
@@ -133,6 +140,12 @@ class Check {
 
 }  // namespace
 
+std::string Layers::line_of(const std::string& folder) const {
+  if (allowed.count(folder) != 0) return folder;
+  const std::string any = parent_of(folder) + "/*";
+  return allowed.count(any) != 0 ? any : folder;
+}
+
 Layers read_layers(const SourceFile& table) {
   Layers layers;
   for (std::size_t i = 0; i < table.lines.size(); ++i) {
@@ -149,7 +162,7 @@ Layers read_layers(const SourceFile& table) {
     }
     std::set<std::string> allowed;
     for (std::string lower; words >> lower;) {
-      if (layers.allowed.count(lower) == 0) {
+      if (layers.allowed.count(layers.line_of(lower)) == 0) {
         std::string message = folder;
         message.append(" names ").append(lower).append(", which no earlier line has");
         layers.findings.push_back({table.path, i + 1, std::move(message)});

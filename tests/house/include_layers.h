@@ -17,10 +17,14 @@ struct Layers {
   std::map<std::string, std::set<std::string>>
       allowed;                    ///< Folder (below src/) to the folders it may include.
   std::vector<Finding> findings;  ///< Mistakes in the table itself.
+
+  /// The name of the line that speaks for `folder`: its own, else "PARENT/*", if there is one.
+  std::string line_of(const std::string& folder) const;
 };
 
 /// Reads the table: one "folder : folder..." per line, '#' starts a comment. A folder may only name folders
-/// of earlier lines, so the table cannot hold a cycle.
+/// of earlier lines, so the table cannot hold a cycle. "engine/*" stands for each folder of engine/ without a
+/// line of its own: the protocols, of which none may name another.
 Layers read_layers(const SourceFile& table);
 
 /// Every file in src/ against the table: a folder that it does not know, an include that is not written from

@@ -56,5 +56,20 @@ TEST(IncludeLayers, TheTableItselfIsChecked) {
       << to_text(layers.findings);
 }
 
+TEST(IncludeLayers, OneLineSpeaksForAllProtocols) {
+  const Layers layers =
+      read_layers({"layers.txt", {"base :", "engine : base", "engine/* : base", "sim : engine/*"}});
+  ASSERT_EQ(to_text(layers.findings), "");
+  const std::vector<SourceFile> files{
+      {"src/base/a.h", {}},
+      {"src/engine/e.h", {"#include \"base/a.h\""}},
+      {"src/engine/x/x.h", {"#include \"base/a.h\""}},
+      {"src/engine/y/y.h", {"#include \"engine/x/x.h\""}},
+      {"src/sim/s.h", {"#include \"engine/x/x.h\"", "#include \"engine/e.h\""}}};
+  EXPECT_THAT(check_layers(layers, files),
+              ElementsAre(found("src/engine/y/y.h", 1, "forbidden arrow engine/y -> engine/x"),
+                          found("src/sim/s.h", 2, "forbidden arrow sim -> engine (")));
+}
+
 }  // namespace
 }  // namespace wharf::house

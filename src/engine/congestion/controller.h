@@ -33,7 +33,7 @@ struct Departure {
 /// What the departing packet asks of the network or of its receiver. A controller without the notion leaves
 /// it as it is.
 struct PacketRequest {
-  bool acknowledge = false;  ///< The controller needs an answer to this very packet (UET AR).
+  bool acknowledge = false;  ///< The controller needs an answer to this very packet (AR of UE 1.0).
   bool grant = false;        ///< C-AQM I: switches may grant growth.
   /// C-AQM: bytes of growth that this packet asks for. Receiver credit: demand in bytes, cumulative.
   std::uint64_t grant_bytes = 0;
@@ -48,11 +48,12 @@ struct Acknowledgement {
   bool granted = false;      ///< C-AQM I: no switch refused.
   /// C-AQM: growth granted. Receiver credit: all credit so far, modulo 2^32, when `credit`.
   std::uint64_t granted_bytes = 0;
-  TimePs round_trip = kNever;         ///< Send to answer, of a packet whose copy is known; kNever: no sample.
-  TimePs receiver_hold{};             ///< The part of `round_trip` that the receiver sat on the answer.
-  std::uint8_t receiver_penalty = 0;  ///< UET rcv_cwnd_pend: 0 none, 64 halve in a round trip, 127 the most.
-  bool penalty_over = false;          ///< UET restore_cwnd.
-  bool credit = false;                ///< It carries the receiver's count of credit.
+  TimePs round_trip = kNever;  ///< Send to answer, of a packet whose copy is known; kNever: no sample.
+  TimePs receiver_hold{};      ///< The part of `round_trip` that the receiver sat on the answer.
+  std::uint8_t receiver_penalty =
+      0;                      ///< rcv_cwnd_pend of UE 1.0: 0 none, 64 halve in a round trip, 127 the most.
+  bool penalty_over = false;  ///< restore_cwnd of UE 1.0.
+  bool credit = false;        ///< It carries the receiver's count of credit.
 };
 
 /// Why packets are taken for lost.

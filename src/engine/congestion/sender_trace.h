@@ -20,6 +20,7 @@ struct SenderTrace {
   BitsPerSecond rate{};              ///< Zero: nothing is paced.
   std::uint32_t in_flight = 0;       ///< Packets.
   TimePs round_trip = kNever;        ///< The latest sample; kNever: none yet.
+  TimePs base_round_trip = kNever;   ///< The unloaded one, as the controller believes; kNever: it has none.
 };
 
 }  // namespace wharf::congestion

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/memory_use.h"
 #include "base/result.h"
+#include "engine/congestion/sender_trace.h"
 #include "engine/contract.h"
 #include "engine/uet/config.h"
 #include "engine/uet/counters.h"
@@ -119,6 +120,7 @@ class UetEngine {
   // Observation.
   const UetCounters& counters() const;
   const UetConfig& config() const;
+  congestion::SenderTrace congestion_trace(wire::HostAddress peer) const;
   /// The memory that the engine holds, kind by kind; payload buffers are their pool's.
   std::vector<MemoryUse> memory_use() const;
   /// The sublayers, for tests and reports; read only.

@@ -43,6 +43,10 @@ struct ProtocolDescription {
   std::span<const std::string_view> congestion;
   /// Ways to deliver besides the protocol's own; may be empty.
   std::span<const DeliveryChoice> delivery;
+  bool tagged = false;  ///< Sends may carry tags, and receives ask for them.
+  /// For the help of the commands: what follows `wharf serve` and `wharf perf`.
+  std::string_view serve_example{};
+  std::string_view perf_example{};
 };
 
 struct EngineSettings {

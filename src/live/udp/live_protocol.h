@@ -35,7 +35,7 @@ inline constexpr wire::Protocol kProtocolOf = LiveProtocol<E>::kDescription.prot
 std::span<const ProtocolDescription> live_protocols();
 /// Of a protocol that runs live.
 const ProtocolDescription& describe(wire::Protocol protocol);
-/// "ub", "roce", "uet".
+/// As users name it.
 std::string_view name(wire::Protocol protocol);
 std::optional<wire::Protocol> parse_protocol(std::string_view text);
 /// Every name, in the order of LiveEngines.

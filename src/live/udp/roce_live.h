@@ -15,13 +15,18 @@ namespace wharf::live {
 template <>
 struct LiveProtocol<roce::RoceEngine> {
   static constexpr std::array<std::string_view, 1> kCongestion{"none"};
-  static constexpr ProtocolDescription kDescription{.protocol = wire::Protocol::kRoce,
-                                                    .name = "roce",
-                                                    .port = wire::kRocePort,
-                                                    .socket = {},
-                                                    .mtu_per_peer = true,
-                                                    .congestion = kCongestion,
-                                                    .delivery = {}};
+  static constexpr ProtocolDescription kDescription{
+      .protocol = wire::Protocol::kRoce,
+      .name = "roce",
+      .port = wire::kRocePort,
+      .socket = {},
+      .mtu_per_peer = true,
+      .congestion = kCongestion,
+      .delivery = {},
+      .serve_example = "--protocol roce --listen 127.0.0.1:4791 --size 64MiB",
+      .perf_example =
+          "127.0.0.1:4791 --protocol roce --verb read \\\n"
+          "      --size 4KiB --concurrency 16"};
 
   static Result<std::unique_ptr<roce::RoceEngine>> make(const EngineSettings& settings, EngineMemory& memory);
   static Result<wire::HostAddress> exporter(std::span<const std::byte> blob);

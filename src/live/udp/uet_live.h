@@ -20,13 +20,17 @@ struct LiveProtocol<uet::UetEngine> {
       {"rod", verbs::Delivery::kOrdered},
   }};
   /// The CRC covers the UDP header, whose checksum is 0 on the wire; NSCC wants to see marks.
-  static constexpr ProtocolDescription kDescription{.protocol = wire::Protocol::kUet,
-                                                    .name = "uet",
-                                                    .port = wire::kUetPort,
-                                                    .socket = {.udp_checksum = false, .service_field = true},
-                                                    .mtu_per_peer = false,
-                                                    .congestion = kCongestion,
-                                                    .delivery = kDelivery};
+  static constexpr ProtocolDescription kDescription{
+      .protocol = wire::Protocol::kUet,
+      .name = "uet",
+      .port = wire::kUetPort,
+      .socket = {.udp_checksum = false, .service_field = true},
+      .mtu_per_peer = false,
+      .congestion = kCongestion,
+      .delivery = kDelivery,
+      .tagged = true,
+      .serve_example = "--protocol uet --capture server.pcapng",
+      .perf_example = "127.0.0.1 --protocol uet --delivery rod --verb send --tag 7"};
 
   static Result<std::unique_ptr<uet::UetEngine>> make(const EngineSettings& settings, EngineMemory& memory);
   static Result<wire::HostAddress> exporter(std::span<const std::byte> blob);

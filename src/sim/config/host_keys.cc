@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/host_keys.h"
 
+#include <fmt/format.h>
+
 #include <array>
 
 #include "sim/config/coherent_keys.h"
@@ -105,30 +107,31 @@ void bind_pcie(Binder& binder, PcieConfig& pcie, const HostKeyScope& scope, bool
       "whether the NIC goes on when a write is accepted or only when it is visible");
 }
 
+void bind_pipelines(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
+  for (const wire::Protocol protocol : wire::kProtocols) {
+    const PipelineKeys keys = pipeline_keys(protocol);
+    const std::string_view title = wire::title_of(protocol);
+    const bool two = !keys.load_store.empty();
+    if (two) {
+      const Binder::Section part(binder, "", scope.load_store_path, "only loads and stores use it");
+      binder.integer(keys.load_store, nic.load_store_cycles,
+                     fmt::format("pipeline depth for {} loads and stores", title), 1, 10'000);
+    }
+    const Binder::Section part(
+        binder, "", (scope.queue_path || !two) && scope.protocol == protocol,
+        fmt::format("only {}{} use{} it", title, two ? " work requests" : "", two ? "" : "s"));
+    binder.integer(keys.queue, nic.queue_cycles[wire::index_of(protocol)],
+                   two ? fmt::format("pipeline depth for packets of {} work requests", title)
+                       : fmt::format("pipeline depth for {} packets", title),
+                   1, 10'000);
+  }
+}
+
 void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
-  const bool is_uet = scope.protocol == wire::Protocol::kUet;
   const Binder::Section section(binder, "nic");
   binder.time("cycle", nic.cycle, "clock period of the pipelines");
   binder.bytes("bytes_per_cycle", nic.bytes_per_cycle, "width of the data path: one flit", 1, 4096);
-  {
-    const Binder::Section part(binder, "", scope.load_store_path, "only loads and stores use it");
-    binder.integer("ub_load_store_cycles", nic.ub_load_store_cycles, "pipeline depth for UB loads and stores",
-                   1, 10'000);
-  }
-  {
-    const Binder::Section part(binder, "", scope.queue_path && scope.protocol == wire::Protocol::kUb,
-                               "only UB work requests use it");
-    binder.integer("ub_queue_cycles", nic.ub_queue_cycles, "pipeline depth for packets of UB work requests",
-                   1, 10'000);
-  }
-  {
-    const Binder::Section part(binder, "", scope.protocol == wire::Protocol::kRoce, "only RoCE uses it");
-    binder.integer("roce_cycles", nic.roce_cycles, "pipeline depth for RoCE packets", 1, 10'000);
-  }
-  {
-    const Binder::Section part(binder, "", is_uet, "only Ultra Ethernet uses it");
-    binder.integer("uet_cycles", nic.uet_cycles, "pipeline depth for Ultra Ethernet packets", 1, 10'000);
-  }
+  bind_pipelines(binder, nic, scope);
   {
     const Binder::Section part(binder, "", scope.pcie, "only with a NIC behind PCIe");
     binder.bytes("inline_limit", nic.inline_limit, "payload that fits into an entry", 0, 256);
@@ -137,8 +140,8 @@ void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
     const Binder::Section part(binder, "", scope.queue_path, "only work requests use it");
     binder.time("order_gate", nic.order_gate, "serialisation of each work request of a queue");
     {
-      const Binder::Section entries(binder, "", scope.queue_path && !is_uet,
-                                    "only UB and RoCE keep receive entries in host memory");
+      const Binder::Section entries(binder, "", scope.queue_path && scope.receive_entries,
+                                    scope.receive_entries_only);
       binder.integer("receive_match_cycles", nic.receive_match_cycles,
                      "matching a message to its receive entry", 0, 10'000);
       binder.choice<ReceiveEntryRule>("receive_entries", nic.receive_entries, kReceiveEntries,

@@ -2,9 +2,11 @@
 // The keys of a host's parameters: what profiles/*.toml may hold. In scenarios they stand under "model.".
 #pragma once
 
+#include <string>
+
 #include "sim/config/binder.h"
 #include "sim/host/config/host_config.h"
-#include "wire/packet.h"
+#include "wire/protocol_traits.h"
 
 namespace wharf::sim {
 
@@ -14,6 +16,8 @@ struct HostKeyScope {
   bool load_store_path = true;  ///< Loads and stores of remote memory.
   bool pcie = true;             ///< The NIC sits behind PCIe.
   wire::Protocol protocol = wire::Protocol::kRoce;
+  bool receive_entries = true;  ///< The protocol keeps receive entries in host memory;
+  std::string receive_entries_only = "only with receive entries in host memory";  ///< who does, for remarks.
   bool mmio_stream = true;  ///< Work requests are written to the NIC line by line.
 };
 

@@ -25,19 +25,9 @@ constexpr std::array<Choice<SenderController>, 9> kControllers{{{"default", Send
 constexpr std::array<Choice<DcqcnParameters>, 2> kParameters{
     {{"paper", DcqcnParameters::kPaper}, {"connectx", DcqcnParameters::kConnectx}}};
 
-SenderController default_of(wire::Protocol protocol) {
-  if (protocol == wire::Protocol::kUb) return SenderController::kCaqm;
-  return protocol == wire::Protocol::kRoce ? SenderController::kDcqcn : SenderController::kNscc;
-}
-
-/// Whether the protocol has the signals that the controller needs. Ultra Ethernet goes without a controller
-/// by its key `control`.
-bool speaks(wire::Protocol protocol, SenderController controller) {
-  if (controller == SenderController::kNscc || controller == SenderController::kDctcp)
-    return protocol == wire::Protocol::kUet;
-  if (controller == SenderController::kCaqm || controller == SenderController::kLdcp)
-    return protocol == wire::Protocol::kUb;
-  return controller != SenderController::kNone || protocol != wire::Protocol::kUet;
+bool speaks(const SenderRules& rules, SenderController controller) {
+  return controller == SenderController::kDefault ||
+         std::find(rules.controllers.begin(), rules.controllers.end(), controller) != rules.controllers.end();
 }
 
 /// Refuses the key bound last unless it lies between 1 ns and `most`.
@@ -48,20 +38,25 @@ void refuse_unless_within(Binder& binder, TimePs value, TimePs most) {
 
 }  // namespace
 
-void bind_sender_ends(Binder& binder, SenderEnds& ends, wire::Protocol protocol) {
-  binder.choice<SenderController>(
-      "controller", ends.controller, kControllers,
-      "the sender's; default: nscc for uet (which also has constant, swift, dcqcn), caqm for ub (ldcp, "
-      "constant, swift, dcqcn, none), dcqcn for roce (constant, swift, none)");
-  if (!speaks(protocol, ends.controller)) {
+std::string_view name(SenderController controller) {
+  for (const auto& choice : kControllers) {
+    if (choice.value == controller) return choice.name;
+  }
+  return "";
+}
+
+void bind_sender_ends(Binder& binder, SenderEnds& ends, const SenderRules& rules, const SenderDocs& docs) {
+  binder.choice<SenderController>("controller", ends.controller, kControllers,
+                                  "the sender's; default: " + docs.controllers);
+  if (!speaks(rules, ends.controller)) {
     std::string expected;
     for (const auto& choice : kControllers) {
-      if (choice.value != SenderController::kDctcp && speaks(protocol, choice.value))
+      if (choice.value != SenderController::kDctcp && speaks(rules, choice.value))
         expected += fmt::format("{}{}", expected.empty() ? "" : ", ", choice.name);
     }
     binder.refuse_last(fmt::format("one that the protocol has signals for: {}", expected));
   }
-  if (ends.controller == SenderController::kDefault) ends.controller = default_of(protocol);
+  if (ends.controller == SenderController::kDefault) ends.controller = rules.controllers.front();
   {
     const SenderController chosen = ends.controller;
     const bool matters = chosen != SenderController::kNone && chosen != SenderController::kDcqcn &&
@@ -75,8 +70,7 @@ void bind_sender_ends(Binder& binder, SenderEnds& ends, wire::Protocol protocol)
               "retransmission time-out; 0ns: 15us and six full queues, or under flow control all that "
               "switches may hold; two hosts: and six times what may be under way; RoCE rounds up to 4.096us "
               "times a power of two");
-  const Binder::Section section(binder, "", protocol != wire::Protocol::kRoce,
-                                "not with protocol = \"roce\"");
+  const Binder::Section section(binder, "", rules.back_off, docs.no_back_off);
   binder.flag("rto_back_off", ends.rto_back_off, "time-outs double");
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -13,12 +14,11 @@
 #include "engine/congestion/any_controller.h"
 #include "engine/congestion/caqm_switch.h"
 #include "sim/config/binder.h"
-#include "wire/packet.h"
 
 namespace wharf::sim {
 
 enum class SenderController : std::uint8_t {
-  kDefault,  ///< NSCC for Ultra Ethernet, C-AQM for Unified Bus, DCQCN for RoCEv2.
+  kDefault,  ///< The protocol's own: the first of SenderRules::controllers.
   kNone,
   kNscc,
   kDctcp,
@@ -40,11 +40,31 @@ struct SenderEnds {
   congestion::DcqcnConfig dcqcn;
   congestion::CaqmConfig caqm;           ///< Steps of LDCP, too.
   congestion::CaqmPortConfig caqm_port;  ///< Of the switches.
-  TimePs rto{};                          ///< 0: see fabric_derive.cc and uet_settings.h.
+  TimePs rto{};                          ///< 0: by rule.
   bool rto_back_off = true;
 };
 
-/// What the rules know of a network.
+/// What a protocol's senders can be.
+struct SenderRules {
+  /// Controllers that the protocol has the signals for, its own first; kNone among them where it goes without
+  /// one by this key.
+  std::span<const SenderController> controllers;
+  bool back_off = true;  ///< Whether time-outs double is a choice.
+};
+
+/// What the rules of protocols know of a network.
+struct EndNetwork {
+  BitsPerSecond link;            ///< Of the hosts.
+  TimePs base_rtt;               ///< Full packet, answer back, nothing queued.
+  std::uint64_t max_window = 0;  ///< Bytes: 1.5 bandwidth-delay products.
+  std::uint32_t payload = 4096;  ///< Of a full packet.
+  std::uint32_t header = 0;      ///< Nominal bytes of all headers; 0: what they really take.
+  bool trimming = false;
+  std::uint32_t oversubscription_permille = 1000;
+  TimePs rto;  ///< By rule or as given.
+};
+
+/// What the rules of controllers know of it.
 struct SenderNetwork {
   BitsPerSecond link;           ///< Of the hosts.
   TimePs base_rtt;              ///< Full packet, answer back, nothing queued.
@@ -52,9 +72,16 @@ struct SenderNetwork {
   std::uint32_t window_packet;  ///< What a full packet counts toward windows, bytes.
 };
 
+/// "nscc" and the like.
+std::string_view name(SenderController controller);
+/// What is said about the keys for all protocols.
+struct SenderDocs {
+  std::string controllers;  ///< Of each protocol, its own first.
+  std::string no_back_off;  ///< When rto_back_off does not matter.
+};
 /// Lists the keys into the binder's section, and puts the protocol's own controller in the place of kDefault.
 /// Refuses controllers that the protocol has no signals for.
-void bind_sender_ends(Binder& binder, SenderEnds& ends, wire::Protocol protocol);
+void bind_sender_ends(Binder& binder, SenderEnds& ends, const SenderRules& rules, const SenderDocs& docs);
 /// The parameters of single controllers, in sections of their own; after bind_sender_ends().
 void bind_dcqcn(Binder& binder, SenderEnds& ends);
 void bind_caqm(Binder& binder, SenderEnds& ends);

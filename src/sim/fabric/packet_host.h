@@ -20,6 +20,7 @@
 #include "wire/packet.h"
 #include "wire/packet_role.h"
 #include "wire/payload_pool.h"
+#include "wire/protocol_traits.h"
 
 namespace wharf::sim {
 
@@ -89,13 +90,12 @@ inline void fill_head(const wire::Packet& packet, const PacketCharge& charge, Pa
   head.entropy = packet.entropy;
   head.traffic_class = static_cast<std::uint8_t>(packet.traffic_class);
   unsigned flags = 0;
-  // UB carries marks in its own congestion field, whatever the IP header says.
-  if (packet.mark == wire::CongestionMark::kCapable || packet.protocol == wire::Protocol::kUb)
+  if (packet.mark == wire::CongestionMark::kCapable || wire::has_own_mark(packet.protocol))
     flags |= kHeadEcnCapable;
-  // Of the protocols, Ultra Ethernet alone can tell a trimmed packet; control packets stay whole.
+  // Control packets stay whole.
   const bool urgent = packet.traffic_class == wire::TrafficClass::kControl ||
                       packet.traffic_class == wire::TrafficClass::kAcknowledgement;
-  if (packet.protocol == wire::Protocol::kUet && !urgent) flags |= kHeadTrimmable;
+  if (wire::tells_trims(packet.protocol) && !urgent) flags |= kHeadTrimmable;
   head.flags = static_cast<std::uint8_t>(flags);
 }
 

@@ -11,6 +11,7 @@
 #include "engine/contract.h"
 #include "engine/driver/described_memory.h"
 #include "engine/driver/engine_driver.h"
+#include "sim/protocols/protocol.h"
 #include "wire/payload.h"
 #include "wire/payload_pool.h"
 
@@ -27,11 +28,8 @@ concept EndpointDriver = requires(D& driver, const D& observed, E& engine, TimeP
   { observed.deadline() } -> std::same_as<TimePs>;
 };
 
-/// Engines whose records are not fetched ahead.
-struct NoPrefetch {};
-
 /// The engine is made beforehand, connected by its exchange blobs, and owned. `Ahead`: how to fetch what it
-/// touches before its turn (uet/prefetch.h), or NoPrefetch.
+/// touches before its turn, or NoPrefetch.
 template <engine::Engine E, EndpointDriver<E> Driver, typename Ahead = NoPrefetch>
 class EngineEndpoint {
  public:

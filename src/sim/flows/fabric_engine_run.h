@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run of one protocol's engines, as a template so that nothing is dispatched per packet; each protocol
-// has a .cc of its own.
+// The run of one protocol's engines, as a template so that nothing is dispatched per packet.
 #pragma once
 
 #include <algorithm>
@@ -23,15 +22,7 @@
 
 namespace wharf::sim {
 
-Result<FabricReport> run_uet_flows(const Topology&, const workload::FlowList&, const FabricRunConfig&,
-                                   const FabricRunOptions&);
-Result<FabricReport> run_ub_flows(const Topology&, const workload::FlowList&, const FabricRunConfig&,
-                                  const FabricRunOptions&);
-Result<FabricReport> run_roce_flows(const Topology&, const workload::FlowList&, const FabricRunConfig&,
-                                    const FabricRunOptions&);
-
-/// `Protocol` has: Engine; Prefetch; kProtocol; make(config, host, payloads, arena) -> Result<Engine>;
-/// count(engine, totals).
+/// `Protocol`: see sim/protocols/protocol.h.
 template <typename Protocol>
 class FabricEngineRun {
  public:
@@ -45,7 +36,7 @@ class FabricEngineRun {
         names_(topology, config.switch_names),
         run_(flows, topology.host_count()) {
     run_.memory_base = kMemoryBase;
-    run_.inline_data = flow_rules(Protocol::kProtocol).inline_data;
+    run_.inline_data = Protocol::kRules.flows.inline_data;
     if (!config.observation.flows.empty()) {
       watch_.emplace(flows, config.observation.flows, topology.host_count());
       run_.watch = &*watch_;
@@ -56,7 +47,7 @@ class FabricEngineRun {
     {
       wire::PayloadPool payloads;
       Arena arena;
-      const auto tried = protocol_.make(config_, 0, payloads, arena);
+      const auto tried = engines_.make(own_config(), 0, payloads, arena);
       if (!tried) return tried.error();
     }
     expect_large_heap(topology_.host_count() * kHeapOfHost);
@@ -68,7 +59,7 @@ class FabricEngineRun {
         [&](NodeId host, PacketContext& context) {
           context.wire = config_.wire;
           arenas.push_back(std::make_unique<Arena>(std::size_t{4} << 10U));
-          auto engine = protocol_.make(config_, host, context.payloads, *arenas.back());
+          auto engine = engines_.make(own_config(), host, context.payloads, *arenas.back());
           return Host(Endpoint(host, *std::move(engine), FlowDriver(run_, context, host), context.payloads),
                       config_.charge, context);
         },
@@ -100,6 +91,9 @@ class FabricEngineRun {
   static constexpr std::size_t kHeapOfHost = std::size_t{96} << 10U;
 
   const std::vector<workload::Flow>& flows() const { return run_.list->flows; }
+  const typename Protocol::Config& own_config() const {
+    return std::get<typename Protocol::Config>(config_.engines);
+  }
   Engine& engine(Fabric<Host>& fabric, NodeId host) { return fabric.host(host).endpoint().engine(); }
 
   FabricConfig observed(FabricConfig fabric) const {
@@ -115,7 +109,7 @@ class FabricEngineRun {
 
   /// Queues, memory and peers for every pair that talks.
   Result<void> connect(Fabric<Host>& fabric) {
-    return connect_flows(run_, flow_rules(Protocol::kProtocol), [&](NodeId host) {
+    return connect_flows(run_, Protocol::kRules.flows, [&](NodeId host) {
       return std::make_unique<EngineFlowEnd<Engine>>(engine(fabric, host), kMemoryBase);
     });
   }
@@ -252,7 +246,7 @@ class FabricEngineRun {
   std::vector<PortId> ring_;      ///< At the last look,
   std::uint64_t ring_sent_ = 0;   ///< and what its ports had sent.
   std::vector<PortId> deadlock_;  ///< Found while others went on.
-  Protocol protocol_;
+  typename Protocol::Engines engines_;
 };
 
 }  // namespace wharf::sim

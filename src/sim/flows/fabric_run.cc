@@ -27,15 +27,9 @@ Result<void> check_flows(const Topology& topology, const workload::FlowList& flo
 Result<FabricReport> run_flows(const Topology& topology, const workload::FlowList& flows,
                                const FabricRunConfig& config, const FabricRunOptions& options) {
   WHARF_TRY(check_flows(topology, flows, config));
-  switch (config.protocol) {
-    case FabricProtocol::kUet:
-      return run_uet_flows(topology, flows, config, options);
-    case FabricProtocol::kUb:
-      return run_ub_flows(topology, flows, config, options);
-    case FabricProtocol::kRoce:
-      return run_roce_flows(topology, flows, config, options);
-  }
-  WHARF_CHECK(false);
+  return visit_protocol(config.protocol, [&]<typename P>(std::type_identity<P>) {
+    return FabricEngineRun<P>(topology, flows, config).run(options);
+  });
 }
 
 }  // namespace wharf::sim

@@ -9,27 +9,21 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "engine/roce/config.h"
-#include "engine/ub/config.h"
-#include "engine/uet/config.h"
 #include "sim/fabric/fabric_config.h"
 #include "sim/fabric/packet_host.h"
 #include "sim/fabric/topology.h"
 #include "sim/flows/flow_driver.h"
 #include "sim/flows/observation.h"
 #include "sim/flows/port_captures.h"
+#include "sim/protocols/protocols.h"
 #include "workload/flow_list.h"
 
 namespace wharf::sim {
 
-enum class FabricProtocol : std::uint8_t { kUet, kUb, kRoce };
-
 /// Everything that decides the run beside topology and flows.
 struct FabricRunConfig {
-  FabricProtocol protocol = FabricProtocol::kUet;
-  uet::UetConfig uet;
-  ub::UbConfig ub;
-  roce::RoceConfig roce;
+  wire::Protocol protocol = kFabricProtocol;
+  EngineConfigs engines;  ///< Of `protocol` alone matters.
   PacketCharge charge;
   FabricConfig fabric;
   TimePs end = kNever;              ///< kNever: when all flows have finished.
@@ -58,24 +52,6 @@ struct FabricRunOptions {
   /// Called first when everything is built, with nothing simulated; then now and then.
   void (*progress)(void* context, const FabricProgress& progress) = nullptr;
   void* progress_context = nullptr;
-};
-
-/// What all engines and ports have counted together.
-struct FabricTotals {
-  std::uint64_t new_packets = 0;  ///< Requests, first transmissions.
-  std::uint64_t retransmitted = 0;
-  std::uint64_t acknowledgements = 0;
-  std::uint64_t negative_acknowledgements = 0;
-  /// Congestion notifications; of Ultra Ethernet all control packets, credits and their requests among them.
-  std::uint64_t control_packets = 0;
-  std::uint64_t credits = 0;          ///< Ultra Ethernet's credits and
-  std::uint64_t credit_requests = 0;  ///< requests for credit.
-  std::uint64_t timeouts = 0;
-  std::uint64_t trimmed = 0;  ///< By switches.
-  std::uint64_t marked = 0;
-  std::uint64_t dropped = 0;  ///< Queues full, or no way.
-  std::uint64_t lost = 0;     ///< By faulty and failed links.
-  std::uint64_t pause_frames = 0;
 };
 
 enum class FabricOutcome : std::uint8_t {

@@ -17,7 +17,7 @@ Topology tree(std::uint32_t hosts = 16) {
   return fat_tree_of(*k_ary_shape(3, hosts, {gigabits_per_second(100), microseconds(1)}, kTimeZero)).value();
 }
 
-FabricRunConfig plain(FabricProtocol protocol) {
+FabricRunConfig plain(wire::Protocol protocol) {
   FabricRunConfig config;
   config.protocol = protocol;
   config.fabric.profiles = {PortProfile::single_queue()};
@@ -26,11 +26,11 @@ FabricRunConfig plain(FabricProtocol protocol) {
 
 /// Sizes as htsim counts them: 4150 bytes a packet, of which 64 are headers, and 64-byte answers.
 FabricRunConfig nominal() {
-  FabricRunConfig config = plain(FabricProtocol::kUet);
-  config.uet.payload_mtu = 4086;
-  config.uet.window_overhead_bytes = 64;
-  config.uet.nominal_header_bytes = 64;
-  config.uet.controller = congestion::ConstantWindowConfig{.packets = 63};
+  FabricRunConfig config = plain(wire::Protocol::kUet);
+  std::get<uet::UetConfig>(config.engines).payload_mtu = 4086;
+  std::get<uet::UetConfig>(config.engines).window_overhead_bytes = 64;
+  std::get<uet::UetConfig>(config.engines).nominal_header_bytes = 64;
+  std::get<uet::UetConfig>(config.engines).controller = congestion::ConstantWindowConfig{.packets = 63};
   config.charge = {.count_gaps = false, .nominal_header_bytes = 64};
   return config;
 }
@@ -136,7 +136,7 @@ TEST(FabricRun, TriggersAreTheSameOnAnyNumberOfThreads) {
   const Topology topology = tree();
   const workload::FlowList flows = rounds_and_a_chain();
   ASSERT_TRUE(workload::check_startable(flows).ok());
-  for (const FabricProtocol protocol : {FabricProtocol::kUet, FabricProtocol::kUb, FabricProtocol::kRoce}) {
+  for (const wire::Protocol protocol : {wire::Protocol::kUet, wire::Protocol::kUb, wire::Protocol::kRoce}) {
     FabricRunConfig config = plain(protocol);
     const FabricReport one = run(topology, flows, config);
     TimePs all_done;
@@ -171,9 +171,9 @@ TEST(FabricRun, EveryProtocolAndOperationOnOneAndMoreThreads) {
       "f.csv");
   ASSERT_TRUE(flows.ok()) << flows.error().message;
   const Topology topology = tree();
-  for (const FabricProtocol protocol : {FabricProtocol::kUet, FabricProtocol::kUb, FabricProtocol::kRoce}) {
+  for (const wire::Protocol protocol : {wire::Protocol::kUet, wire::Protocol::kUb, wire::Protocol::kRoce}) {
     FabricRunConfig config = plain(protocol);
-    config.uet.max_message_bytes = 1U << 30U;
+    std::get<uet::UetConfig>(config.engines).max_message_bytes = 1U << 30U;
     const FabricReport one = run(topology, *flows, config);
     EXPECT_GE(one.records[4].start, max(one.records[2].end, one.records[3].end));
     config.threads = 3;
@@ -188,7 +188,7 @@ TEST(FabricRun, ManyFlowsThroughAQueueThatIsShorter) {
   std::string text = "src,dst,bytes,start_ns\n";
   for (int i = 0; i < 300; ++i) text += "0,5,5000,0\n";
   const FabricReport report =
-      run(tree(), *workload::read_flow_table(text, "f.csv"), plain(FabricProtocol::kUet));
+      run(tree(), *workload::read_flow_table(text, "f.csv"), plain(wire::Protocol::kUet));
   EXPECT_EQ(report.finished, 300U);
 }
 
@@ -203,14 +203,14 @@ TEST(FabricRun, RefusalsAndStalls) {
               testing::HasSubstr(":3:1: found host 98 in flow 1000000001, expected hosts from 0 to 15"));
   EXPECT_THAT(refused(matrix("Nodes 16\n"), nominal()), testing::HasSubstr("found no flows"));
   FabricRunConfig wrong = nominal();
-  wrong.uet.payload_mtu = 4085;
+  std::get<uet::UetConfig>(wrong.engines).payload_mtu = 4085;
   const auto one = matrix("Nodes 16\nConnections 1\n0->1 start 0 size 2\n");
   EXPECT_THAT(refused(one, wrong), testing::HasSubstr("uet.payload_mtu"));
 
   // Everything is lost, and the sender never gives up.
   FabricRunConfig lossy = nominal();
   lossy.fabric.faults = {{.loss = 1}};
-  lossy.uet.max_rto_retries = uet::kRtoRetriesForever;
+  std::get<uet::UetConfig>(lossy.engines).max_rto_retries = uet::kRtoRetriesForever;
   lossy.time_limit = milliseconds(20);
   const auto stalled = run_flows(topology, one, lossy, {});
   ASSERT_TRUE(stalled.ok());

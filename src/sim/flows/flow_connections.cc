@@ -15,10 +15,6 @@ namespace {
 constexpr engine::QueueId kNoQueue = 0xffff'ffff;
 constexpr std::uint32_t kDepthMax = 65536;
 
-constexpr FlowRules kUbRules{"Unified Bus", true, true, false};
-constexpr FlowRules kRoceRules{"RoCEv2", true, true, false};
-constexpr FlowRules kUetRules{"Ultra Ethernet", false, false, true};
-
 class FlowConnections {
  public:
   FlowConnections(FlowRun& run, const FlowRules& rules,
@@ -142,18 +138,6 @@ class FlowConnections {
 };
 
 }  // namespace
-
-const FlowRules& flow_rules(wire::Protocol protocol) {
-  switch (protocol) {
-    case wire::Protocol::kUb:
-      return kUbRules;
-    case wire::Protocol::kRoce:
-      return kRoceRules;
-    case wire::Protocol::kUet:
-      return kUetRules;
-  }
-  WHARF_UNREACHABLE();
-}
 
 Result<void> connect_flows(FlowRun& run, const FlowRules& rules,
                            const std::function<std::unique_ptr<FlowEnd>(NodeId)>& end) {

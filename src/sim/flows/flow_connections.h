@@ -13,18 +13,9 @@
 #include "engine/contract.h"
 #include "sim/fabric/topology.h"
 #include "sim/flows/flow_driver.h"
-#include "wire/packet.h"
+#include "sim/protocols/protocol.h"
 
 namespace wharf::sim {
-
-/// How flows use the engines of a protocol.
-struct FlowRules {
-  std::string_view name;        ///< For messages.
-  bool queue_per_pair = false;  ///< A queue of its own for each pair of hosts; else one serves all its peers.
-  bool both_connect = false;    ///< Packets flow when both ends have connected.
-  bool inline_data = false;     ///< The engine takes described data with the request.
-};
-const FlowRules& flow_rules(wire::Protocol protocol);
 
 /// Where a flow begins or ends, while it is being connected.
 class FlowEnd {

@@ -14,6 +14,7 @@
 #include "sim/fabric/fabric_state.h"
 #include "sim/flows/flow_watch.h"
 #include "verbs/completion.h"
+#include "wire/protocol_traits.h"
 #include "workload/flow_list.h"
 
 namespace wharf::sim {
@@ -34,8 +35,7 @@ struct FlowRecord {
 /// Whether the sender says that it has sent the packet before.
 inline bool is_retransmission(const wire::Packet& packet) {
   return packet.traffic_class == wire::TrafficClass::kRetransmission ||
-         (packet.protocol == wire::Protocol::kUet && packet.uet.prologue.retransmitted() &&
-          packet.operation != wire::OperationTag{});
+         (wire::says_retransmitted(packet) && packet.operation != wire::OperationTag{});
 }
 
 /// What the drivers of a run share. A flow's source alone touches its record and starts it, its destination

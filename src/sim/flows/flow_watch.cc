@@ -4,28 +4,8 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "engine/uet/engine_parts.h"
-#include "engine/uet/uet_engine.h"
 
 namespace wharf::sim {
-
-FlowTrace trace_of(const uet::UetEngine& engine, std::uint32_t remote) {
-  FlowTrace trace;
-  const uet::Cms& cms = engine.parts().cms;
-  const std::uint32_t ccc = cms.find({remote});
-  if (ccc == kNoSlot) return trace;
-  const uet::CongestionContext& context = cms[ccc];
-  trace.in_flight = context.in_flight;
-  trace.round_trip = context.round_trip;
-  if (engine.config().congestion == uet::CongestionControl::kReceiver) {
-    trace.window = static_cast<std::uint64_t>(std::max<std::int64_t>(0, context.credit.credit()));
-  } else if (engine.config().congestion != uet::CongestionControl::kNone) {
-    trace.window = context.controller.window();
-    if (const auto* nscc = context.controller.as<congestion::NsccSender>())
-      trace.base_round_trip = nscc->base_rtt();
-  }
-  return trace;
-}
 
 FlowWatch::FlowWatch(const workload::FlowList& list, const std::vector<std::uint32_t>& flows,
                      std::uint32_t hosts)

@@ -13,31 +13,15 @@
 #include "wire/packet.h"
 #include "workload/flow_list.h"
 
-namespace wharf::uet {
-class UetEngine;
-}
-
 namespace wharf::sim {
 
 inline constexpr std::uint64_t kNoWindow = congestion::SenderTrace::kNoWindow;
 
-/// What an engine knows about sending to one host.
-struct FlowTrace : congestion::SenderTrace {
-  TimePs base_round_trip = kNever;  ///< The unloaded one, as the controller believes; kNever: it has none.
-};
-
-/// The congestion context toward `remote`: its controller, or the receiver's credit where that alone decides.
-FlowTrace trace_of(const uet::UetEngine& engine, std::uint32_t remote);
-template <typename E>
-FlowTrace trace_of(const E& engine, std::uint32_t remote) {
-  return {engine.congestion_trace({remote})};
-}
-
 /// One flow at one instant. Counts are since the start.
 struct FlowSample {
   TimePs at;
-  std::uint32_t flow = 0;  ///< Index in the list.
-  FlowTrace trace;
+  std::uint32_t flow = 0;         ///< Index in the list.
+  congestion::SenderTrace trace;  ///< What the engine knows about sending to that host.
   std::uint64_t delivered_bytes = 0;
   std::uint32_t retransmitted = 0;
   std::uint32_t trimmed = 0;
@@ -66,7 +50,7 @@ class FlowWatch {
   void sample(TimePs now, std::uint32_t host, const E& engine) {
     for (const std::uint32_t at : sends_[host]) {
       Sender& sender = senders_[at];
-      sender.samples.push_back({now, trace_of(engine, sender.remote), sender.retransmitted});
+      sender.samples.push_back({now, engine.congestion_trace({sender.remote}), sender.retransmitted});
     }
     for (const std::uint32_t at : receives_[host])
       receivers_[at].samples.push_back({now, receivers_[at].delivered, receivers_[at].trimmed});
@@ -84,7 +68,7 @@ class FlowWatch {
 
   struct Sent {
     TimePs at;
-    FlowTrace trace;
+    congestion::SenderTrace trace;
     std::uint32_t retransmitted = 0;
   };
   struct Received {

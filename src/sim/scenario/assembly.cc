@@ -48,9 +48,7 @@ TwoHostsConfig two_hosts_config(const ScenarioConfig& config, const RunOptions& 
   out.host = config.host;
   out.link = config.link;
   out.link.wire = options.wire;
-  out.ub = config.ub;
-  out.roce = config.roce;
-  out.uet = derive_uet(config.uet, config.link, config.host);
+  out.engines = derive_engines(config, config.link);
   out.seed = config.seed;
   out.attribution = options.attribution;
   out.record_limit = config.record_limit;

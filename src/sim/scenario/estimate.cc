@@ -89,7 +89,7 @@ void shrink_memory(workload::WorkloadConfig& config, workload::Party party) {
 /// Fetches of 8 bytes, four at a time.
 workload::WorkloadConfig fetches(Stack stack) {
   workload::VerbLoopConfig loop;
-  loop.verb = stack == Stack::kUbLoadStore ? verbs::Verb::kLoad : verbs::Verb::kRead;
+  loop.verb = traits(stack).load_store ? verbs::Verb::kLoad : verbs::Verb::kRead;
   loop.payload = 8;
   loop.loop.concurrency = 4;
   return loop;

@@ -101,7 +101,7 @@ TEST(FabricCongestion, UnderPauseATimeOutOutlastsWhatAllLinksMayHaveSent) {
   // Nine links into the switch of 100,000 bytes each are 72 us of 100 Gb/s, and 15 us: the next code is 5,
   // 4.096 us * 32. A queue holds them as 216 packets of 4178 bytes.
   EXPECT_EQ(run->derived.rto, microseconds(87));
-  EXPECT_EQ(run->config.roce.ack_timeout, 5);
+  EXPECT_EQ(std::get<roce::RoceConfig>(run->config.engines).ack_timeout, 5);
   EXPECT_EQ(run->derived.queue_bytes, 216U * 4178);
   EXPECT_EQ(run->config.fabric.profiles[0].queues[1].capacity_bytes, kUnlimitedBytes);
 }
@@ -168,20 +168,22 @@ TEST(FabricCongestion, KeysOfTheControllersReachThem) {
   };
   const auto roce = derived({"fabric.protocol=roce", "fabric.dcqcn.parameters=connectx",
                              "fabric.dcqcn.rpg_ai_rate=7Mbps", "fabric.rto=30us"});
-  const auto& dcqcn = std::get<congestion::DcqcnConfig>(*roce.roce.congestion);
+  const auto& dcqcn = std::get<congestion::DcqcnConfig>(*std::get<roce::RoceConfig>(roce.engines).congestion);
   EXPECT_EQ(dcqcn.rpg_ai_rate.value, 7'000'000U);
   EXPECT_EQ(dcqcn.dce_tcp_g, 1019U) << "the others are ConnectX's";
   EXPECT_EQ(dcqcn.link, gigabits_per_second(100));
-  EXPECT_EQ(roce.roce.min_time_between_cnps, microseconds(4));
-  EXPECT_EQ(roce.roce.ack_timeout, 3) << "4.096 us * 8 = 32.768 us";
+  EXPECT_EQ(std::get<roce::RoceConfig>(roce.engines).min_time_between_cnps, microseconds(4));
+  EXPECT_EQ(std::get<roce::RoceConfig>(roce.engines).ack_timeout, 3) << "4.096 us * 8 = 32.768 us";
   const auto ub = derived({"fabric.protocol=ub", "fabric.caqm.initial_packets=3",
                            "fabric.caqm.target_queue=20KiB", "fabric.rto=30us"});
-  EXPECT_EQ(std::get<congestion::CaqmConfig>(*ub.ub.congestion).initial_packets, 3U);
+  EXPECT_EQ(std::get<congestion::CaqmConfig>(*std::get<ub::UbConfig>(ub.engines).congestion).initial_packets,
+            3U);
   EXPECT_EQ(ub.fabric.caqm->target_queue_bytes, 20'480U);
-  EXPECT_EQ(ub.ub.retransmission.base, microseconds(30));
+  EXPECT_EQ(std::get<ub::UbConfig>(ub.engines).retransmission.base, microseconds(30));
   EXPECT_FALSE(roce.fabric.caqm.has_value());
   const auto uet = derived({"fabric.controller=dcqcn", "fabric.dcqcn.rpg_threshold=3"});
-  EXPECT_EQ(std::get<congestion::DcqcnConfig>(uet.uet.controller).rpg_threshold, 3U);
+  EXPECT_EQ(std::get<congestion::DcqcnConfig>(std::get<uet::UetConfig>(uet.engines).controller).rpg_threshold,
+            3U);
 }
 
 }  // namespace

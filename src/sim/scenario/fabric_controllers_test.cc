@@ -96,8 +96,9 @@ struct Incast {
 /// The parameters of the controller that the run has over UB or RoCEv2.
 template <typename Config>
 Config& controller_of(FabricRunConfig& config) {
-  return std::get<Config>(config.protocol == FabricProtocol::kUb ? *config.ub.congestion
-                                                                 : *config.roce.congestion);
+  return std::get<Config>(config.protocol == wire::Protocol::kUb
+                              ? *std::get<ub::UbConfig>(config.engines).congestion
+                              : *std::get<roce::RoceConfig>(config.engines).congestion);
 }
 
 TEST(FabricControllers, AConstantWindowMovesItselfOncePerRoundTrip) {

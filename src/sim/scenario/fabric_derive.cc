@@ -5,18 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
-#include "sim/config/roce_ends.h"
-#include "sim/config/ub_ends.h"
 #include "sim/fabric/topology_survey.h"
 #include "sim/scenario/fabric_settings.h"
 
 namespace wharf::sim {
 namespace {
-
-/// Choice: for UB and RoCE, of which slowdown alone uses it: Ethernet, IPv4, UDP, BTH, RETH, check, gap.
-constexpr std::uint32_t kOtherDataOverhead = 14 + 20 + 8 + 12 + 4 + 4 + 20;
-constexpr std::uint32_t kOtherAcknowledgement = 84;
 
 std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
@@ -55,12 +50,12 @@ TimePs timeout_by_rule(const FabricSettings& settings, const FabricDerived& deri
 FabricDerived rules(const FabricSettings& settings, const Topology& topology,
                     const TopologySummary& summary) {
   FabricDerived derived;
-  const bool uet = settings.protocol == FabricProtocol::kUet;
+  const ProtocolRules& protocol = rules_of(settings.protocol);
   const auto payload = static_cast<std::uint32_t>(settings.payload);
   derived.full_packet = settings.header != 0 ? payload + static_cast<std::uint32_t>(settings.header)
-                                             : payload + (uet ? kUetDataOverhead : kOtherDataOverhead);
-  derived.ack_packet = settings.header != 0 ? static_cast<std::uint32_t>(settings.header)
-                                            : (uet ? kUetAcknowledgement : kOtherAcknowledgement);
+                                             : payload + protocol.data_overhead;
+  derived.ack_packet =
+      settings.header != 0 ? static_cast<std::uint32_t>(settings.header) : protocol.acknowledgement;
   derived.link = topology.port(topology.node(0).ports[0]).rate;
   for (NodeId host = 0; host < topology.host_count(); ++host) {
     for (const PortId port : topology.node(host).ports)
@@ -92,27 +87,28 @@ FabricDerived rules(const FabricSettings& settings, const Topology& topology,
   return derived;
 }
 
-/// Unified Bus and RoCEv2 count payload toward windows.
-SenderNetwork senders_of(const FabricSettings& settings, const UetNetwork& network) {
-  SenderNetwork senders = network.of_senders();
-  if (settings.protocol != FabricProtocol::kUet) senders.window_packet = network.payload;
-  return senders;
+SenderNetwork senders_of(const FabricSettings& settings, const EndNetwork& network) {
+  return visit_protocol(settings.protocol,
+                        [&]<typename P>(std::type_identity<P>) { return P::senders(network); });
+}
+
+FlowSite site_of(const FabricSettings& settings, std::function<std::uint32_t()> most_peers = {}) {
+  return {settings.payload, settings.pcie_rate, settings.seed, std::move(most_peers)};
 }
 
 /// What depends on the topology as well as on the keys.
 Result<void> check_combination(const FabricSettings& settings, const FabricDerived& derived,
-                               const UetNetwork& network) {
+                               const EndNetwork& network) {
   if (network.link > kFastestLink) {
     return input_error(fmt::format("the slowest link of a host has {}, expected at most {}",
                                    format_rate(network.link), format_rate(kFastestLink)));
   }
-  // Ultra Ethernet's controllers count time in units that hold no longer one.
-  constexpr TimePs kLongestRoundTrip = milliseconds(100);
-  if (settings.protocol == FabricProtocol::kUet && network.base_rtt > kLongestRoundTrip) {
+  const TimePs longest = rules_of(settings.protocol).longest_round_trip;
+  if (network.base_rtt > longest) {
     return input_error(fmt::format(
         "found a base round trip of {}, expected at most {}: speeds and delays of the links make it, by "
         "fabric.link_speed, fabric.hop_latency and fabric.switch_latency or by the topology file",
-        format_time(network.base_rtt), format_time(kLongestRoundTrip)));
+        format_time(network.base_rtt), format_time(longest)));
   }
   if (settings.ecn && !settings.switches_grant() && derived.ecn_low > derived.ecn_high) {
     return input_error(
@@ -126,18 +122,12 @@ Result<void> check_combination(const FabricSettings& settings, const FabricDeriv
                     format_rate(least), format_rate(network.link)));
   }
   WHARF_TRY(check_window(settings, senders_of(settings, network), "fabric", "this topology"));
-  if (settings.protocol == FabricProtocol::kRoce) return check_roce_payload(settings.payload);
-  if (settings.protocol == FabricProtocol::kUb) return check_ub_payload(settings.payload);
-  if (settings.has_credit() && settings.pcie_rate > 0) {
-    return input_error(
-        fmt::format("fabric.pcie_rate: found {} with fabric.control = receiver or both, expected 0: grants "
-                    "do not follow a host's backlog",
-                    settings.pcie_rate));
-  }
-  return {};
+  return visit_protocol(settings.protocol, [&]<typename P>(std::type_identity<P>) {
+    return P::check_fabric(ends_of<P>(settings.ends), site_of(settings));
+  });
 }
 
-UetNetwork network_of(const FabricSettings& settings, const FabricDerived& derived,
+EndNetwork network_of(const FabricSettings& settings, const FabricDerived& derived,
                       std::uint32_t oversubscription_permille) {
   return {.link = derived.link,
           .base_rtt = derived.base_rtt,
@@ -258,7 +248,7 @@ FabricConfig derive_fabric(const FabricSettings& settings, const FabricDerived& 
   }
   profile.trimmed_bytes = static_cast<std::uint16_t>(settings.trim_size);
   fabric.profiles = {profile};
-  const bool receiver = settings.protocol == FabricProtocol::kUet && settings.has_credit();
+  const bool receiver = settings.has_credit();
   if (receiver && settings.ecn) {
     // Receiver credit deals with the last hop; marks there would count twice.
     PortProfile last_hop = profile;
@@ -292,33 +282,17 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
   const TopologySummary summary = survey(topology);
   DerivedFabricRun run;
   run.derived = rules(settings, topology, summary);
-  const UetNetwork network = network_of(settings, run.derived, summary.oversubscription_permille);
+  const EndNetwork network = network_of(settings, run.derived, summary.oversubscription_permille);
   WHARF_TRY(check_combination(settings, run.derived, network));
   FabricRunConfig& config = run.config;
   config.protocol = settings.protocol;
-  // Runs measure the network: nobody gives up.
-  switch (settings.protocol) {
-    case FabricProtocol::kUet:
-      config.uet = derive_uet_ends(settings, network);
-      config.uet.max_rto_retries = uet::kRtoRetriesForever;
-      config.uet.max_nack_retries = uet::kNackRetriesForever;
-      config.uet.pdc_limit = std::clamp(most_peers(list, topology.host_count()) + 16, 64U, 16368U);
-      config.uet.seed = settings.seed;
-      WHARF_TRY(uet::validate(config.uet));
-      break;
-    case FabricProtocol::kUb:
-      config.ub = derive_ub_ends(settings, senders_of(settings, network), settings.payload, run.derived.rto);
-      config.ub.retransmission.attempts_max = reliability::kUnlimitedAttempts;
-      WHARF_TRY(ub::validate(config.ub));
-      break;
-    case FabricProtocol::kRoce:
-      config.roce =
-          derive_roce_ends(settings, senders_of(settings, network), settings.payload, run.derived.rto);
-      config.roce.seed = settings.seed;
-      config.roce.unlimited_retries = true;
-      WHARF_TRY(roce::check(config.roce));
-      break;
-  }
+  const FlowSite site = site_of(settings, [&] { return most_peers(list, topology.host_count()); });
+  WHARF_TRY(visit_protocol(settings.protocol, [&]<typename P>(std::type_identity<P>) -> Result<void> {
+    auto engine = P::derive_fabric(settings, ends_of<P>(settings.ends), network, site);
+    if (!engine) return engine.error();
+    std::get<typename P::Config>(config.engines) = *std::move(engine);
+    return {};
+  }));
   config.charge = {.count_gaps = settings.header == 0,
                    .nominal_header_bytes = static_cast<std::uint16_t>(settings.header)};
   config.fabric = derive_fabric(settings, run.derived, topology);

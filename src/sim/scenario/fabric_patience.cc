@@ -27,20 +27,9 @@ std::uint32_t timeouts_in_a_row(double loss, std::uint32_t hops) {
 
 /// The time-out after `expiries` others.
 TimePs timeout_of(const FabricRunConfig& config, std::uint32_t expiries) {
-  switch (config.protocol) {
-    case FabricProtocol::kUet: {
-      if (!config.uet.rto_back_off) return config.uet.rto_init;
-      const std::int64_t doubled = config.uet.rto_init.ps << std::min(expiries, 20U);
-      return min(picoseconds(doubled), config.uet.rto_cap);
-    }
-    case FabricProtocol::kUb:
-      return config.ub.retransmission.timeout(expiries);
-    case FabricProtocol::kRoce:
-      if (config.roce.ack_timeout == 0) return kNever;
-      return roce::ack_timeout_duration(config.roce.ack_timeout) *
-             (std::int64_t{1} << std::min<std::uint32_t>(expiries, config.roce.backoff_limit));
-  }
-  WHARF_CHECK(false);
+  return visit_protocol(config.protocol, [&]<typename P>(std::type_identity<P>) {
+    return P::timeout(std::get<typename P::Config>(config.engines), expiries);
+  });
 }
 
 }  // namespace

@@ -192,7 +192,7 @@ TEST(FabricScenario, WhatWasGivenIsItselfAScenarioOfTheSameRun) {
   const auto second = load_fabric_settings(source(folder.write("y.toml", first->effective)));
   ASSERT_TRUE(second.ok()) << second.error().message << "\n" << first->effective;
   EXPECT_EQ(second->effective, first->effective);
-  EXPECT_EQ(second->settings.paths, 8U);
+  EXPECT_EQ(ends_of<UetProtocol>(second->settings.ends).paths, 8U);
   EXPECT_EQ(second->expectations.size(), 1U);
   const auto other = load_fabric_settings(source(folder / "x.toml", {"fabric.paths=16"}));
   EXPECT_NE(other->identity, first->identity);

@@ -19,8 +19,11 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kTables{"expect"};
 constexpr BitsPerSecond kSlowestLink{1'000'000};
-constexpr std::array<Choice<FabricProtocol>, 3> kProtocols{
-    {{"uet", FabricProtocol::kUet}, {"ub", FabricProtocol::kUb}, {"roce", FabricProtocol::kRoce}}};
+template <typename... P>
+constexpr std::array<Choice<wire::Protocol>, sizeof...(P)> choices_of(ProtocolList<P...>) {
+  return {Choice<wire::Protocol>{wire::key_of(P::kProtocol), P::kProtocol}...};
+}
+constexpr auto kProtocols = choices_of(FabricProtocols());
 constexpr std::array<Choice<LoadBalancing>, 4> kBalancers{{{"ecmp", LoadBalancing::kEcmpHash},
                                                            {"spray", LoadBalancing::kSpray},
                                                            {"round_robin", LoadBalancing::kRoundRobin},
@@ -49,16 +52,16 @@ constexpr std::array<Choice<EcnOccupancy>, 2> kOccupancies{
 constexpr std::array<Choice<DropVictim>, 2> kDropVictims{
     {{"arrival", DropVictim::kArrival}, {"newest_or_arrival", DropVictim::kNewestOrArrival}}};
 
-wire::Protocol wire_protocol(FabricProtocol protocol) {
-  switch (protocol) {
-    case FabricProtocol::kUet:
-      return wire::Protocol::kUet;
-    case FabricProtocol::kUb:
-      return wire::Protocol::kUb;
-    case FabricProtocol::kRoce:
-      return wire::Protocol::kRoce;
-  }
-  WHARF_CHECK(false);
+/// "only with protocol = ...": those for which `has` says so.
+template <typename Has>
+std::string only_with_protocol(Has has) {
+  std::string text;
+  each_protocol(FabricProtocols(), [&]<typename P>(std::type_identity<P>) {
+    if (has(P::kProtocol))
+      text += fmt::format("{}protocol = \"{}\"", text.empty() ? "only with " : " or ",
+                          wire::key_of(P::kProtocol));
+  });
+  return text;
 }
 
 template <typename E, std::size_t N>
@@ -143,7 +146,7 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
   binder.flag("trimming", settings.trimming, "full queues cut packets instead of dropping them");
   {
     const Binder::Section trimmed(binder, "", settings.trims(),
-                                  "only with protocol = \"uet\" and trimming = true");
+                                  only_with_protocol(wire::tells_trims) + " and trimming = true");
     binder.bytes("trim_size", settings.trim_size, "what a link is busy for with a trimmed packet", 64, 1024);
   }
   {
@@ -177,10 +180,19 @@ Result<void> refuse_unsupported(const FabricSettings& settings) {
   if (settings.adaptive_sticky != kTimeZero)
     return refuse("adaptive_sticky", format_time(settings.adaptive_sticky), "0ns");
   WHARF_TRY(check_links(settings.links, settings.flow_control, settings.trims()));
-  return check_ends(settings, "fabric");
+  Result<void> checked;
+  each_protocol([&]<typename P>(std::type_identity<P>) {
+    if (checked) checked = P::Ends::check(settings, ends_of<P>(settings.ends));
+  });
+  return checked;
 }
 
 }  // namespace
+
+bool FabricSettings::has_credit() const {
+  return visit_protocol(protocol,
+                        [&]<typename P>(std::type_identity<P>) { return ends_of<P>(ends).has_credit(); });
+}
 
 void find_files(const ConfigDocument& document, const std::filesystem::path& scenario,
                 FabricSettings& settings) {
@@ -220,12 +232,15 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
   bind_topology(binder, settings);
   bind_observation(binder, settings.observation);
   const Binder::Section fabric(binder, "fabric");
-  binder.choice<FabricProtocol>("protocol", settings.protocol, kProtocols, "what the hosts speak");
-  bind_sender_ends(binder, settings, wire_protocol(settings.protocol));
+  binder.choice<wire::Protocol>("protocol", settings.protocol, kProtocols, "what the hosts speak");
+  bind_sender_ends(binder, settings, rules_of(settings.protocol).senders, sender_docs());
   bind_generated(binder, settings);
   binder.bytes("payload", settings.payload, "of a full packet", 256, 8192);
-  if (settings.protocol == FabricProtocol::kUet && settings.payload % 2 != 0)
-    binder.refuse_last("a multiple of 2B with protocol = \"uet\"");
+  if (const std::uint32_t multiple = rules_of(settings.protocol).payload_multiple;
+      settings.payload % multiple != 0) {
+    binder.refuse_last(
+        fmt::format("a multiple of {}B with protocol = \"{}\"", multiple, wire::key_of(settings.protocol)));
+  }
   binder.bytes("header", settings.header,
                "all headers of a packet together; 0B: what they really take, with Ethernet's gaps", 0, 1024);
   bind_switches(binder, settings);
@@ -240,11 +255,13 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
     binder.flag("connection_reuse", settings.connection_reuse,
                 "lines of a connection matrix with the same id are messages on one connection");
   }
-  {
-    const Binder::Section uet(binder, "", settings.protocol == FabricProtocol::kUet,
-                              "only with protocol = \"uet\"");
-    bind_uet_ends(binder, settings);
-  }
+  each_protocol(FabricProtocols(), [&]<typename P>(std::type_identity<P>) {
+    if constexpr (P::Ends::kHasKeys) {
+      const Binder::Section own(binder, "", settings.protocol == P::kProtocol,
+                                fmt::format("only with protocol = \"{}\"", wire::key_of(P::kProtocol)));
+      P::Ends::bind(binder, settings, ends_of<P>(settings.ends));
+    }
+  });
   bind_dcqcn(binder, settings);
   bind_caqm(binder, settings);
 }
@@ -252,8 +269,8 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
 void bind_world_fabric(Binder& binder, FabricSettings& settings) {
   bind_topology(binder, settings);
   const Binder::Section fabric(binder, "fabric");
-  const bool own_ends = settings.protocol != FabricProtocol::kUet;
-  if (own_ends) bind_sender_ends(binder, settings, wire_protocol(settings.protocol));
+  const bool own_ends = !rules_of(settings.protocol).own_sender_keys;
+  if (own_ends) bind_sender_ends(binder, settings, rules_of(settings.protocol).senders, sender_docs());
   bind_generated(binder, settings);
   bind_switches(binder, settings);
   if (!own_ends) return;

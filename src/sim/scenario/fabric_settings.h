@@ -15,12 +15,12 @@
 #include "sim/config/config_document.h"
 #include "sim/config/expectation.h"
 #include "sim/config/fabric_links.h"
-#include "sim/config/observation_settings.h"
 #include "sim/config/traffic.h"
-#include "sim/config/uet_ends.h"
 #include "sim/fabric/topology_fat_tree.h"
 #include "sim/fabric/topology_survey.h"
 #include "sim/flows/fabric_run.h"
+#include "sim/protocols/protocols.h"
+#include "sim/scenario/observation_settings.h"
 
 namespace wharf::sim {
 
@@ -37,10 +37,11 @@ enum class DropVictim : std::uint8_t { kArrival, kNewestOrArrival };
 inline constexpr BitsPerSecond kFastestLink{8'700'000'000'000};
 
 /// Zero stands for "by rule" where a rule is given.
-struct FabricSettings : UetEnds {
+struct FabricSettings : SenderEnds {
   std::string title;
   std::string profile = "ultra-ethernet";
-  FabricProtocol protocol = FabricProtocol::kUet;
+  wire::Protocol protocol = kFabricProtocol;
+  ProtocolEnds ends;  ///< Those of `protocol` alone matter.
 
   std::string topology;  ///< A file, or a name such as "star:8"; empty: a fat tree is generated.
 
@@ -82,8 +83,10 @@ struct FabricSettings : UetEnds {
   double pcie_rate = 0;  ///< Multiple of the link speed; 0: hosts take in at any speed.
   bool connection_reuse = false;
 
-  /// Whether full queues cut packets: Ultra Ethernet alone can tell a packet that was cut.
-  bool trims() const { return trimming && protocol == FabricProtocol::kUet; }
+  /// Whether full queues cut packets: not with protocols that cannot tell a packet that was cut.
+  bool trims() const { return trimming && wire::tells_trims(protocol); }
+  /// Whether receivers hand out credit.
+  bool has_credit() const;
   /// Whether flow control alone bounds the queues of switches: nothing is dropped then.
   bool lossless() const {
     return flow_control != FlowControl::kNone && !trims() && queue_packets == 0 && queue_bdp_factor == 0;

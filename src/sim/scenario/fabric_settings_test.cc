@@ -39,7 +39,8 @@ TEST(FabricSettings, TheRulesGiveTheValuesThatHtsimPrints) {
   EXPECT_EQ(derived.ecn_low, 37'350U);
   EXPECT_EQ(derived.ecn_high, 145'250U);
   EXPECT_EQ(derived.rto, picoseconds(100'656'000));
-  const auto& nscc = std::get<congestion::NsccConfig>(run->config.uet.controller);
+  const auto& nscc =
+      std::get<congestion::NsccConfig>(std::get<uet::UetConfig>(run->config.engines).controller);
   EXPECT_EQ(nscc.target_delay, picoseconds(10'517'040));
   EXPECT_EQ(nscc.fair_increase, 23'874U);
 }
@@ -47,7 +48,9 @@ TEST(FabricSettings, TheRulesGiveTheValuesThatHtsimPrints) {
 TEST(FabricSettings, ATargetDelayMovesTheThresholdOfQuickAdapt) {
   const auto run = derive_fabric_run(load("htsim-uec", {"fabric.target_delay=5us"}), tree(16), nullptr, {});
   ASSERT_TRUE(run.ok());
-  EXPECT_EQ(std::get<congestion::NsccConfig>(run->config.uet.controller).qa_threshold, microseconds(20));
+  EXPECT_EQ(
+      std::get<congestion::NsccConfig>(std::get<uet::UetConfig>(run->config.engines).controller).qa_threshold,
+      microseconds(20));
 }
 
 TEST(FabricSettings, WhatThisTopologyCannotServeIsRefusedByItsKey) {

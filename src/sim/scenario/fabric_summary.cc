@@ -20,18 +20,6 @@ T percentile(const std::vector<T>& sorted, std::uint64_t percent) {
   return sorted[std::max<std::size_t>(rank, 1) - 1];
 }
 
-std::string_view name_of(FabricProtocol protocol) {
-  switch (protocol) {
-    case FabricProtocol::kUet:
-      return "uet";
-    case FabricProtocol::kUb:
-      return "ub";
-    case FabricProtocol::kRoce:
-      return "roce";
-  }
-  WHARF_CHECK(false);
-}
-
 std::string_view name_of(FabricOutcome outcome) {
   switch (outcome) {
     case FabricOutcome::kFinished:
@@ -104,7 +92,7 @@ nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topo
   summary["flows"] = list.flows.size();
   summary["hosts"] = topology.host_count();
   summary["switches"] = topology.switch_count();
-  summary["protocol"] = name_of(settings.protocol);
+  summary["protocol"] = wire::key_of(settings.protocol);
   summary["profile"] = settings.profile;
   summary["end"] = name_of(report.outcome);
   summary["finished"] = report.finished - report.failed;

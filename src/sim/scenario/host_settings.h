@@ -2,11 +2,8 @@
 // What hosts are: machine, stack and protocol, as the keys of "model.*" describe them.
 #pragma once
 
-#include "engine/roce/config.h"
-#include "engine/ub/config.h"
-#include "sim/config/uet_settings.h"
 #include "sim/host/config/host_config.h"
-#include "sim/world/stack.h"
+#include "sim/protocols/protocols.h"
 
 namespace wharf::sim {
 
@@ -17,9 +14,9 @@ struct HostSettings {
       Attachment::kOnChipBus;  ///< Where the NIC sits; the stack decides unless a key says.
   SubmissionPath submission = SubmissionPath::kBusStore;  ///< How work requests reach it; likewise.
   HostConfig host;
-  ub::UbConfig ub;
-  roce::RoceConfig roce;
-  UetSettings uet;
+  ProtocolSettings protocols;  ///< Those of the stack's protocol alone matter.
+
+  wire::Protocol protocol() const { return protocol_of(stack); }
 };
 
 }  // namespace wharf::sim

@@ -67,7 +67,7 @@ std::uint64_t host_bytes(const HostGroup& group) {
   const std::uint64_t lines =
       std::uint64_t{cache.l1.shape.lines} + cache.l2.shape.lines + cache.llc.shape.lines;
   std::uint64_t bytes = kHostBytes + lines * sizeof(LineNumber);
-  if (group.engine.stack == Stack::kUbLoadStore) bytes += lines * kPlaceBytes;
+  if (traits(group.engine.stack).load_store) bytes += lines * kPlaceBytes;
   if (group.host.memory.system == MemorySystem::kCoherent) bytes += kCoherentBytes;
   return bytes;
 }
@@ -87,7 +87,7 @@ std::uint64_t client_bytes(const ScenarioConfig& config, const workload::Workloa
   // A buffer of each worker, and the bytes of one operation on their way.
   std::uint64_t bytes = loop.concurrency * (payload + kWorkerBytes) + payload;
   bytes += backed(segment, 0);
-  if (config.stack == Stack::kUbLoadStore) {
+  if (traits(config.stack).load_store) {
     const CacheHierarchyConfig& cache = config.host.cache;
     const std::uint64_t last = cache.llc.shape.lines != 0 ? cache.llc.shape.lines : cache.l2.shape.lines;
     bytes += std::min(last * kLineBytes, segment);

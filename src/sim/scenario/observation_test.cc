@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is seen of a run: series with values computed by hand, counts that agree with the totals, the same on
 // any number of threads; and runs that cannot finish.
-#include "sim/config/observation_settings.h"
+#include "sim/scenario/observation_settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,10 +37,10 @@ Topology tree() { return fat_tree_of(*k_ary_shape(3, 16, kLink, kTimeZero)).valu
 FabricRunConfig nominal() {
   FabricRunConfig config;
   config.fabric.profiles = {PortProfile::single_queue()};
-  config.uet.payload_mtu = 4086;
-  config.uet.window_overhead_bytes = 64;
-  config.uet.nominal_header_bytes = 64;
-  config.uet.controller = congestion::ConstantWindowConfig{.packets = 63};
+  std::get<uet::UetConfig>(config.engines).payload_mtu = 4086;
+  std::get<uet::UetConfig>(config.engines).window_overhead_bytes = 64;
+  std::get<uet::UetConfig>(config.engines).nominal_header_bytes = 64;
+  std::get<uet::UetConfig>(config.engines).controller = congestion::ConstantWindowConfig{.packets = 63};
   config.charge = {.count_gaps = false, .nominal_header_bytes = 64};
   return config;
 }
@@ -49,9 +49,9 @@ FabricRunConfig nominal() {
 FabricRunConfig congested() {
   FabricRunConfig config = nominal();
   config.fabric.profiles = {PortProfile::composite(20 * 4150, 5 * 4150, 15 * 4150)};
-  config.uet.controller =
+  std::get<uet::UetConfig>(config.engines).controller =
       congestion::NsccConfig::for_network(gigabits_per_second(100), microseconds(14), 4150, true);
-  config.uet.max_nack_retries = uet::kNackRetriesForever;
+  std::get<uet::UetConfig>(config.engines).max_nack_retries = uet::kNackRetriesForever;
   return config;
 }
 
@@ -113,7 +113,7 @@ TEST(Observation, ALookSeesWhatASenderHasDoneUntilThen) {
 
 TEST(Observation, TheFullestPortIsTheOneBehindTheIncast) {
   FabricRunConfig config = nominal();
-  config.uet.controller = congestion::ConstantWindowConfig{.packets = 4};
+  std::get<uet::UetConfig>(config.engines).controller = congestion::ConstantWindowConfig{.packets = 4};
   config.observation = {.period = microseconds(5), .fullest_ports = 2};
   const Topology topology = star(4, kLink, kTimeZero);
   const FabricReport report = run(topology, table("1,0,40860,0\n2,0,40860,0\n3,0,40860,0\n"), config);
@@ -313,9 +313,9 @@ Topology ring() {
 
 FabricRunConfig lossless() {
   FabricRunConfig config = nominal();
-  config.uet.controller = congestion::ConstantWindowConfig{.packets = 1000};
-  config.uet.rto_init = microseconds(500);
-  config.uet.max_rto_retries = uet::kRtoRetriesForever;
+  std::get<uet::UetConfig>(config.engines).controller = congestion::ConstantWindowConfig{.packets = 1000};
+  std::get<uet::UetConfig>(config.engines).rto_init = microseconds(500);
+  std::get<uet::UetConfig>(config.engines).max_rto_retries = uet::kRtoRetriesForever;
   config.fabric.flow_control = {.kind = FlowControl::kPause, .xoff_bytes = 40'000, .xon_bytes = 20'000};
   config.stall_after = milliseconds(5);
   return config;
@@ -362,7 +362,7 @@ TEST(Stalls, ADeadlockIsFoundWhileOthersGoOn) {
 TEST(Stalls, RetriesThatNeverHelpAreASilence) {
   FabricRunConfig config = nominal();
   config.fabric.faults = {{.loss = 1}};
-  config.uet.max_rto_retries = uet::kRtoRetriesForever;
+  std::get<uet::UetConfig>(config.engines).max_rto_retries = uet::kRtoRetriesForever;
   config.stall_after = milliseconds(30);
   const FabricReport report = run(tree(), table("0,1,100,0\n"), config);
   EXPECT_EQ(report.outcome, FabricOutcome::kStalled);
@@ -380,7 +380,7 @@ TEST(Stalls, WhoeverStartsLaterIsWaitedFor) {
 
 TEST(Stalls, AWindowOfNothingIsRefusedOrEndsAtOnce) {
   FabricRunConfig config = nominal();
-  config.uet.controller = congestion::ConstantWindowConfig{.packets = 0};
+  std::get<uet::UetConfig>(config.engines).controller = congestion::ConstantWindowConfig{.packets = 0};
   const auto refused = run_flows(tree(), table("0,1,100,0\n"), config, {});
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("packets is 0, expected at least 1"));

@@ -148,7 +148,7 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
   if (!pair) return pair.error();
 
   SimCore& core = two.host(0).core();
-  ReplayPort port(core, *pair->near, config.stack == Stack::kUbLoadStore);
+  ReplayPort port(core, *pair->near, traits(config.stack).load_store);
   auto replay = TraceReplay<ReplayPort>::create(replay_settings, *std::move(placement), *std::move(reader),
                                                 port, config.host.memory.rate);
   if (!replay) return replay.error();

@@ -11,13 +11,10 @@
 #include <utility>
 #include <variant>
 
-#include "engine/roce/roce_engine.h"
-#include "engine/ub/ub_engine.h"
-#include "engine/uet/uet_engine.h"
 #include "sim/config/given_keys.h"
 #include "sim/config/host_keys.h"
+#include "sim/config/link_keys.h"
 #include "sim/config/profile.h"
-#include "sim/config/transport_keys.h"
 #include "sim/host/core/sim_remote.h"
 #include "sim/scenario/input_file.h"
 #include "sim/scenario/replay_run.h"
@@ -94,9 +91,13 @@ std::vector<const workload::WorkloadConfig*> programs_of(const ScenarioConfig& c
 HostKeyScope scope_of(const ScenarioConfig& config) {
   HostKeyScope scope;
   scope.pcie = config.attachment == Attachment::kPcie;
-  scope.protocol = protocol_of(config.stack);
+  scope.protocol = config.protocol();
+  scope.receive_entries = rules_of(scope.protocol).receive_entries;
+  scope.receive_entries_only = "only " +
+                               titles_of([](const ProtocolRules& rules) { return rules.receive_entries; }) +
+                               " keep receive entries in host memory";
   scope.mmio_stream = config.submission == SubmissionPath::kMmioStream;
-  const bool load_store_stack = config.stack == Stack::kUbLoadStore;
+  const bool load_store_stack = traits(config.stack).load_store;
   const bool replay = config.program == ProgramKind::kReplay;
   scope.load_store_path = replay;  // The replay's caches.
   scope.queue_path = replay && (!load_store_stack || config.replay.far_memory == FarMemory::kPaged);
@@ -187,34 +188,21 @@ Result<void> check_program(const workload::WorkloadConfig& config, std::string_v
 
 /// The parameters of the protocol that is in use.
 Result<void> check_protocol(const ScenarioConfig& config) {
-  switch (protocol_of(config.stack)) {
-    case wire::Protocol::kUb:
-      return ub::validate(config.ub);
-    case wire::Protocol::kRoce:
-      return roce::check(config.roce);
-    case wire::Protocol::kUet:
-      return check_uet(config.uet, config.link, config.host);
-  }
-  WHARF_UNREACHABLE();
+  return visit_protocol(config.protocol(), [&]<typename P>(std::type_identity<P>) {
+    return P::check(std::get<typename P::Settings>(config.protocols), config.link, config.host);
+  });
 }
 
 bool has_verb(Stack stack, verbs::Verb verb) {
-  if (verbs::is_load_store(verb)) return stack == Stack::kUbLoadStore;
-  switch (protocol_of(stack)) {
-    case wire::Protocol::kUb:
-      return ub::UbEngine::supports(verb);
-    case wire::Protocol::kRoce:
-      return roce::RoceEngine::supports(verb);
-    case wire::Protocol::kUet:
-      return uet::UetEngine::supports(verb);
-  }
-  WHARF_UNREACHABLE();
+  if (verbs::is_load_store(verb)) return traits(stack).load_store;
+  return visit_protocol(protocol_of(stack),
+                        [&]<typename P>(std::type_identity<P>) { return P::Engine::supports(verb); });
 }
 
 /// Refuses a program that needs what `stack` does not have, or more than any host.
 Result<void> check_on_stack(const workload::WorkloadConfig& config, std::string_view section, Stack stack) {
   WHARF_TRY(check_program(config, section, {0, workload::parties_needed(config)}));
-  for (const verbs::Verb verb : workload::verbs_needed(config, stack == Stack::kUbLoadStore)) {
+  for (const verbs::Verb verb : workload::verbs_needed(config, traits(stack).load_store)) {
     if (!has_verb(stack, verb)) {
       return unsupported(
           fmt::format("{}.workload = \"{}\" needs {}, which model.stack = \"{}\" does not have", section,
@@ -238,7 +226,7 @@ Result<void> check_hosts(const ScenarioConfig& config) {
                   : unsupported("model.submission is \"bus_store\", but the NIC sits behind PCIe",
                                 "model.submission = \"doorbell\", \"blueflame\" or \"mmio_stream\"");
   }
-  if (config.stack == Stack::kUbLoadStore && !on_bus) {
+  if (traits(config.stack).load_store && !on_bus) {
     return unsupported(
         "model.attachment is \"pcie\", but loads and stores of mapped remote memory need a NIC on the bus",
         "model.attachment = \"on_chip_bus\" or model.stack = \"ub_urma\"");
@@ -284,27 +272,23 @@ Result<void> check_world(const ScenarioConfig& config) {
   return {};
 }
 
-/// Names that the checks of lower layers give to keys, which scenarios call otherwise.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kLowerNames{{
-    {"roce.path_mtu", "roce.mtu"},
-    {"roce.window_packets", "roce.window"},
-    {"roce.queue_cache_entries", "roce.queue_cache"},
-    {"roce.key_cache_entries", "roce.key_cache"},
-    {"ub.segment_bytes", "ub.segment"},
-    {"ub.retransmission.base", "ub.rto"},
-    {"ub.retransmission.cap", "ub.rto_cap"},
-    {"ub.load_store_reissue.base", "ub.reissue"},
-    {"ub.load_store_reissue.cap", "ub.reissue_cap"},
-    {"ub.context_cache_entries", "ub.context_cache"},
-    {"uet.payload_mtu", "uet.payload"},
-    {"uet.max_ack_data_bytes", "uet.max_ack_data"},
-    {"uet.ack_trigger_bytes", "uet.ack_trigger"},
-    {"uet.rto_init", "uet.rto"},
-    {"uet.infer_loss", "uet.sleek"},
-    {"uet.fetch_ahead_packets", "uet.fetch_ahead"},
+/// Names that the checks of lower layers give to keys, which scenarios call otherwise; protocols have theirs.
+constexpr std::array<LowerName, 2> kLowerNames{{
     {"replay.miss_slots", "core.outstanding_misses"},
     {"replay.local_memory", "memory.load_latency"},
 }};
+
+/// The name that scenarios give to a key of a lower layer.
+std::string_view scenario_name(std::string_view name) {
+  const auto look = [&](std::span<const LowerName> names) {
+    for (const auto& [lower, ours] : names) {
+      if (name == lower) name = ours;
+    }
+  };
+  look(kLowerNames);
+  for (const ProtocolRules& protocol : kProtocolRules) look(protocol.lower_names);
+  return name;
+}
 
 /// `error` of a check of the whole, which begins with a key as lower layers name it: with the key's full
 /// name, and the place that set it; `fallback` stands for the place when it has its default.
@@ -312,10 +296,7 @@ Error located(const Error& error, const ConfigDocument& document, const std::vec
               const std::string& fallback) {
   const std::string& text = error.message;
   const std::size_t end = std::min(text.find_first_of(" :"), text.size());
-  std::string_view name(text.data(), end);
-  for (const auto& [lower, ours] : kLowerNames) {
-    if (name == lower) name = ours;
-  }
+  std::string_view name = scenario_name(std::string_view(text.data(), end));
   for (const std::string_view prefix : {"", "model.", "run."}) {
     const std::string path = fmt::format("{}{}", prefix, name);
     const auto is_path = [&path](const KeyDoc& key) { return key.path == path; };
@@ -363,10 +344,9 @@ void bind_hosts(Binder& binder, ScenarioConfig& config) {
   const HostKeyScope scope = scope_of(config);
   bind_host(binder, config.host, scope);
   bind_link(binder, config.link);
-  const wire::Protocol protocol = protocol_of(config.stack);
-  bind_ub(binder, config.ub, protocol == wire::Protocol::kUb);
-  bind_roce(binder, config.roce, protocol == wire::Protocol::kRoce);
-  bind_uet(binder, config.uet, protocol == wire::Protocol::kUet);
+  each_protocol([&]<typename P>(std::type_identity<P>) {
+    P::bind(binder, std::get<typename P::Settings>(config.protocols), config.protocol() == P::kProtocol);
+  });
   bind_replay_model(binder, config.replay, config.program == ProgramKind::kReplay);
 }
 
@@ -375,11 +355,19 @@ void bind_hosts(Binder& binder, ScenarioConfig& config) {
 void bind_scenario(Binder& binder, ScenarioConfig& config) {
   binder.text("title", config.title, "one line about the scenario");
   bind_hosts(binder, config);
-  const wire::Protocol protocol = protocol_of(config.stack);
-  const std::uint32_t payload = protocol == wire::Protocol::kUb     ? config.ub.mtu
-                                : protocol == wire::Protocol::kRoce ? config.roce.path_mtu
-                                                                    : config.uet.payload;
+  const std::uint32_t payload = visit_protocol(config.protocol(), [&]<typename P>(std::type_identity<P>) {
+    return P::payload(std::get<typename P::Settings>(config.protocols));
+  });
   bind_world(binder, config.world, config.link, config.stack, payload);
+}
+
+EngineConfigs derive_engines(const HostSettings& settings, const LinkConfig& link) {
+  EngineConfigs engines;
+  visit_protocol(settings.protocol(), [&]<typename P>(std::type_identity<P>) {
+    std::get<typename P::Config>(engines) =
+        P::derive(std::get<typename P::Settings>(settings.protocols), link, settings.host);
+  });
+  return engines;
 }
 
 std::vector<KeyDoc> every_key() {
@@ -428,7 +416,7 @@ Result<void> add_group(Scenario& scenario, const GroupKeys& group, const ConfigD
   bind_scenario(binder, config);
   WHARF_TRY(binder.finish(kTables));
   const auto refuse = [&](const Error& error) { return located(error, *own, binder.keys(), place); };
-  if (protocol_of(config.stack) != protocol_of(scenario.config.stack)) {
+  if (config.protocol() != scenario.config.protocol()) {
     return refuse(
         input_error(fmt::format("model.stack is \"{}\" in group.{} and \"{}\" elsewhere, expected one "
                                 "protocol for all hosts",

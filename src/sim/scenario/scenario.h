@@ -70,6 +70,9 @@ struct Scenario {
   std::string effective;  ///< config.effective.toml: the keys that were given, with their origins.
 };
 
+/// The configuration of the engines for two hosts on one link.
+EngineConfigs derive_engines(const HostSettings& settings, const LinkConfig& link);
+
 /// Resolves and checks. Every refusal is one sentence that names the place.
 Result<Scenario> load_scenario(const ScenarioSource& source);
 

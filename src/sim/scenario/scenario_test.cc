@@ -88,9 +88,8 @@ TEST(Scenario, TheDefaultsOfAHostAreThoseOfTheDefaultProfileButForCachesAndRates
   EXPECT_EQ(plain.pcie.completion_header, profile.pcie.completion_header);
   EXPECT_EQ(plain.nic.cycle, profile.nic.cycle);
   EXPECT_EQ(plain.nic.bytes_per_cycle, profile.nic.bytes_per_cycle);
-  EXPECT_EQ(plain.nic.ub_load_store_cycles, profile.nic.ub_load_store_cycles);
-  EXPECT_EQ(plain.nic.ub_queue_cycles, profile.nic.ub_queue_cycles);
-  EXPECT_EQ(plain.nic.roce_cycles, profile.nic.roce_cycles);
+  EXPECT_EQ(plain.nic.load_store_cycles, profile.nic.load_store_cycles);
+  EXPECT_EQ(plain.nic.queue_cycles, profile.nic.queue_cycles);
   EXPECT_EQ(plain.nic.receive_match_cycles, profile.nic.receive_match_cycles);
   EXPECT_EQ(plain.nic.transmit_queue, profile.nic.transmit_queue);
   EXPECT_EQ(plain.nic.port_buffer, profile.nic.port_buffer);
@@ -194,27 +193,27 @@ TEST(Scenario, EngineLimitsAndTimersAreKeys) {
            "model.ub.context_cache=9", "model.ub.context_records=10", "model.ub.full_jetty_records=true"}));
   ASSERT_TRUE(ub.ok()) << ub.error().message;
   EXPECT_TRUE(ub->no_influence.empty());
-  EXPECT_EQ(ub->config.ub.err_timeout, 3);
-  EXPECT_EQ(ub->config.ub.page_fault_retry, 2U);
-  EXPECT_EQ(ub->config.ub.page_fault_timer, 4);
-  EXPECT_EQ(ub->config.ub.transactions_per_jetty, 16U);
-  EXPECT_EQ(ub->config.ub.fetch_ahead_packets, 5U);
-  EXPECT_EQ(ub->config.ub.parked_packets, 7U);
-  EXPECT_EQ(ub->config.ub.load_store_services, 8U);
-  EXPECT_EQ(ub->config.ub.load_store_reissue.backoff_exponent, 0U);
-  EXPECT_EQ(ub->config.ub.context_records_max, 10U);
-  EXPECT_TRUE(ub->config.ub.full_jetty_records);
+  EXPECT_EQ(std::get<ub::UbConfig>(ub->config.protocols).err_timeout, 3);
+  EXPECT_EQ(std::get<ub::UbConfig>(ub->config.protocols).page_fault_retry, 2U);
+  EXPECT_EQ(std::get<ub::UbConfig>(ub->config.protocols).page_fault_timer, 4);
+  EXPECT_EQ(std::get<ub::UbConfig>(ub->config.protocols).transactions_per_jetty, 16U);
+  EXPECT_EQ(std::get<ub::UbConfig>(ub->config.protocols).fetch_ahead_packets, 5U);
+  EXPECT_EQ(std::get<ub::UbConfig>(ub->config.protocols).parked_packets, 7U);
+  EXPECT_EQ(std::get<ub::UbConfig>(ub->config.protocols).load_store_services, 8U);
+  EXPECT_EQ(std::get<ub::UbConfig>(ub->config.protocols).load_store_reissue.backoff_exponent, 0U);
+  EXPECT_EQ(std::get<ub::UbConfig>(ub->config.protocols).context_records_max, 10U);
+  EXPECT_TRUE(std::get<ub::UbConfig>(ub->config.protocols).full_jetty_records);
   const auto roce = load_scenario(
       source("", {"model.stack=roce_dma", "model.roce.ip_version=v6", "model.roce.advertise_credits=true",
                   "model.roce.transmit_ahead=4", "model.roce.access_slots=64", "model.roce.key_cache=2",
                   "model.roce.deferred_packets=3"}));
   ASSERT_TRUE(roce.ok()) << roce.error().message;
   EXPECT_TRUE(roce->no_influence.empty());
-  EXPECT_EQ(roce->config.roce.ip_version, wire::IpVersion::kV6);
-  EXPECT_TRUE(roce->config.roce.advertise_credits);
-  EXPECT_EQ(roce->config.roce.transmit_ahead, 4U);
-  EXPECT_EQ(roce->config.roce.access_slots, 64U);
-  EXPECT_EQ(roce->config.roce.deferred_packets, 3U);
+  EXPECT_EQ(std::get<roce::RoceConfig>(roce->config.protocols).ip_version, wire::IpVersion::kV6);
+  EXPECT_TRUE(std::get<roce::RoceConfig>(roce->config.protocols).advertise_credits);
+  EXPECT_EQ(std::get<roce::RoceConfig>(roce->config.protocols).transmit_ahead, 4U);
+  EXPECT_EQ(std::get<roce::RoceConfig>(roce->config.protocols).access_slots, 64U);
+  EXPECT_EQ(std::get<roce::RoceConfig>(roce->config.protocols).deferred_packets, 3U);
   EXPECT_THAT(refusal("", {"model.stack=ub_urma", "model.ub.err_timeout=32"}), testing::HasSubstr("0 to 31"));
 }
 

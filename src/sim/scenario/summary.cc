@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/fingerprint.h"
+#include "sim/protocols/protocols.h"
 #include "sim/scenario/run.h"
-#include "sim/world/stack.h"
 #include "verbs/verb.h"
 
 namespace wharf::sim {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/uet/uet_engine.h"
 #include "sim/scenario/run.h"
 #include "sim/two_hosts/two_hosts_test_support.h"
+#include "sim/world/engine_of.h"
 
 namespace wharf::sim {
 namespace {
@@ -108,7 +108,8 @@ TEST(TwoHostsUet, TheRulesSeeTheSlowerOfLinkAndDataPath) {
   const auto scenario = load_scenario(source({}));
   ASSERT_TRUE(scenario.ok());
   const ScenarioConfig& config = scenario->config;
-  const UetNetwork network = network_of(config.uet, config.link, config.host.nic);
+  const EndNetwork network =
+      network_of(std::get<UetSettings>(config.protocols), config.link, config.host.nic);
   EXPECT_EQ(network.link.value / 1'000'000, 82'421U);
   EXPECT_NEAR(as_nanoseconds(network.base_rtt), 409.8 + 11.1 + 111.8 + 200, 0.2);
   EXPECT_NEAR(static_cast<double>(network.max_window), 1.5 * 82.421 / 8 * 732.7, 5);
@@ -117,7 +118,7 @@ TEST(TwoHostsUet, TheRulesSeeTheSlowerOfLinkAndDataPath) {
       microseconds(15) + max(transfer_time(Bytes{network.max_window}, network.link), network.base_rtt) * 6);
   const auto given = load_scenario(source({"model.uet.rto=1ms", "model.uet.payload=1024B"}));
   ASSERT_TRUE(given.ok());
-  const uet::UetConfig engine = derive_uet(given->config.uet, given->config.link, given->config.host);
+  const uet::UetConfig engine = std::get<uet::UetConfig>(derive_engines(given->config, given->config.link));
   EXPECT_EQ(engine.rto_init, milliseconds(1));
   EXPECT_EQ(engine.payload_mtu, 1024U);
 }
@@ -125,15 +126,15 @@ TEST(TwoHostsUet, TheRulesSeeTheSlowerOfLinkAndDataPath) {
 TEST(TwoHostsUet, ADeadLinkIsGivenUp) {
   TwoHostsConfig config = mechanism(Stack::kUet);
   config.link.faults.loss = 1;
-  config.uet.max_rto_retries = 2;
+  std::get<uet::UetConfig>(config.engines).max_rto_retries = 2;
   Pair pair(config);
   CompletionStatus status = CompletionStatus::kSuccess;
   pair.run(testing::do_once(pair, {Verb::kWrite, 64}, status));
   EXPECT_EQ(status, CompletionStatus::kRetryExhausted);
-  EXPECT_EQ(pair.two->uet_engine(0)->counters().timeouts, 3U);
+  EXPECT_EQ(engine_of<UetProtocol>(pair.two->world(), 0)->counters().timeouts, 3U);
   EXPECT_EQ(pair.two->host(0).nic().counters().peers_unreachable, 1U);
-  EXPECT_EQ(pair.two->roce_engine(0), nullptr);
-  EXPECT_EQ(pair.two->ub_engine(0), nullptr);
+  EXPECT_EQ(engine_of<RoceProtocol>(pair.two->world(), 0), nullptr);
+  EXPECT_EQ(engine_of<UbProtocol>(pair.two->world(), 0), nullptr);
 }
 
 // Nothing tuned: long writes and reads fill the link, whoever holds packets back. The window is that of the
@@ -141,7 +142,8 @@ TEST(TwoHostsUet, ADeadLinkIsGivenUp) {
 TEST(TwoHostsUet, TheRulesFillTheLink) {
   const auto default_control = load_scenario(source({"model.profile=ultra-ethernet-host"}));
   ASSERT_TRUE(default_control.ok());
-  EXPECT_EQ(default_control->config.uet.control, uet::CongestionControl::kSender);
+  EXPECT_EQ(std::get<UetSettings>(default_control->config.protocols).control,
+            uet::CongestionControl::kSender);
   // connectx7-class: the data path of 82.4 Gb/s is the limit.
   for (const auto& [profile, rate] :
        {std::pair<std::string, double>{"ultra-ethernet-host", 400e9}, {"connectx7-class", 82.4e9}}) {
@@ -161,8 +163,8 @@ TEST(TwoHostsUet, TheRulesFillTheLink) {
 // packet left at 1233.174; its answer is there 43.484 + 100 + 27.954 + 34.166 + 100 + 27.954 later.
 TEST(TwoHostsUet, TimeBehindAClosedWindowIsAStageOfItsOwn) {
   TwoHostsConfig config = mechanism(Stack::kUet);
-  config.uet.congestion = uet::CongestionControl::kSender;
-  config.uet.controller = congestion::ConstantWindowConfig{.packets = 1};
+  std::get<uet::UetConfig>(config.engines).congestion = uet::CongestionControl::kSender;
+  std::get<uet::UetConfig>(config.engines).controller = congestion::ConstantWindowConfig{.packets = 1};
   Pair pair(config);
   CompletionStatus first = CompletionStatus::kFlushed;
   CompletionStatus second = CompletionStatus::kFlushed;
@@ -179,20 +181,21 @@ TEST(TwoHostsUet, TimeBehindAClosedWindowIsAStageOfItsOwn) {
 // An idle connection is closed, and the next message opens another one, over a NIC that takes its time too.
 TEST(TwoHostsUet, AnIdleConnectionIsClosedAndOpenedAgain) {
   TwoHostsConfig config = mechanism(Stack::kUet);
-  config.uet.idle_timeout = microseconds(20);
+  std::get<uet::UetConfig>(config.engines).idle_timeout = microseconds(20);
   Pair pair(config);
   for (std::uint64_t round = 1; round <= 3; ++round) {
     CompletionStatus status = CompletionStatus::kFlushed;
     pair.run(testing::do_once(pair, {Verb::kWrite, 10'000}, status));
     EXPECT_EQ(status, CompletionStatus::kSuccess);
-    EXPECT_EQ(pair.two->uet_engine(0)->counters().pdcs_opened, round);
-    EXPECT_EQ(pair.two->uet_engine(0)->counters().pdcs_closed, round - 1);
+    EXPECT_EQ(engine_of<UetProtocol>(pair.two->world(), 0)->counters().pdcs_opened, round);
+    EXPECT_EQ(engine_of<UetProtocol>(pair.two->world(), 0)->counters().pdcs_closed, round - 1);
     const TimePs end = pair.two->now();
     pair.two->run(end + microseconds(15));
-    EXPECT_EQ(pair.two->uet_engine(0)->counters().pdcs_closed, round - 1) << "not idle for long enough";
+    EXPECT_EQ(engine_of<UetProtocol>(pair.two->world(), 0)->counters().pdcs_closed, round - 1)
+        << "not idle for long enough";
     pair.two->settle();
-    EXPECT_EQ(pair.two->uet_engine(0)->counters().pdcs_closed, round);
-    EXPECT_EQ(pair.two->uet_engine(0)->counters().timeouts, 0U);
+    EXPECT_EQ(engine_of<UetProtocol>(pair.two->world(), 0)->counters().pdcs_closed, round);
+    EXPECT_EQ(engine_of<UetProtocol>(pair.two->world(), 0)->counters().timeouts, 0U);
   }
   std::vector<std::string> waiting = pair.two->describe_waiting();
   EXPECT_TRUE(waiting.empty()) << waiting.front();

@@ -19,18 +19,6 @@ namespace {
 constexpr std::array<Choice<TrafficRoot>, 2> kTrafficRoots{
     {{"thin", TrafficRoot::kThin}, {"server", TrafficRoot::kServer}}};
 
-FabricProtocol fabric_protocol(Stack stack) {
-  switch (protocol_of(stack)) {
-    case wire::Protocol::kUb:
-      return FabricProtocol::kUb;
-    case wire::Protocol::kRoce:
-      return FabricProtocol::kRoce;
-    case wire::Protocol::kUet:
-      return FabricProtocol::kUet;
-  }
-  WHARF_UNREACHABLE();
-}
-
 Result<TopologyFile> topology_of(const FabricSettings& settings) {
   const std::string& from = settings.topology;
   if (from.empty())
@@ -52,7 +40,7 @@ Result<TopologyFile> topology_of(const FabricSettings& settings) {
 
 /// What a network decides of the engines at its ports.
 struct EngineOfNetwork {
-  LinkConfig path;                          ///< The rules of Ultra Ethernet see a network by its round trip.
+  LinkConfig path;                          ///< What engines see of the network: its round trip.
   const FabricRunConfig* fabric = nullptr;  ///< Null: a wire.
 };
 
@@ -63,12 +51,13 @@ HostGroup group_of(const HostSettings& settings, const EngineOfNetwork& network)
   group.engine = {.stack = settings.stack,
                   .attachment = settings.attachment,
                   .submission = settings.submission,
-                  .ub = settings.ub,
-                  .roce = settings.roce,
-                  .uet = derive_uet(settings.uet, network.path, settings.host)};
+                  .configs = derive_engines(settings, network.path)};
   if (network.fabric == nullptr) return group;
-  group.engine.ub.congestion = network.fabric->ub.congestion;
-  group.engine.roce.congestion = network.fabric->roce.congestion;
+  visit_protocol(settings.protocol(), [&]<typename P>(std::type_identity<P>) {
+    std::get<typename P::Config>(group.engine.configs) =
+        P::on_fabric(std::get<typename P::Settings>(settings.protocols), network.path, settings.host,
+                     std::get<typename P::Config>(network.fabric->engines));
+  });
   return group;
 }
 
@@ -116,7 +105,7 @@ Result<WorldRoles> roles_of(const ScenarioConfig& config, std::uint32_t hosts) {
 }
 
 /// How much each host has to do. A request costs a client (its core, both directions of its NIC) about 3
-/// where it costs the server 2, by instructions of the key-value service over RoCE.
+/// where it costs the server 2, by instructions of the key-value service.
 std::vector<std::uint32_t> work_of(const PlannedWorld& plan) {
   constexpr std::uint32_t kClient = 3;
   constexpr std::uint32_t kServer = 2;
@@ -158,7 +147,7 @@ void bind_world(Binder& binder, WorldSettings& world, const LinkConfig& link, St
   }
   if (!world.given) return;
   FabricSettings& fabric = world.fabric;
-  fabric.protocol = fabric_protocol(stack);
+  fabric.protocol = protocol_of(stack);
   fabric.payload = payload;
   if (link.rate.value != 0) fabric.link_speed = link.rate;
   if (link.delay > kTimeZero) fabric.hop_latency = link.delay;
@@ -174,8 +163,9 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
   } else {
     FabricSettings settings = config.world.fabric;
     settings.seed = config.seed;
-    // Ultra Ethernet has its keys with the hosts.
-    if (protocol_of(config.stack) == wire::Protocol::kUet) static_cast<UetEnds&>(settings) = config.uet;
+    visit_protocol(config.protocol(), [&]<typename P>(std::type_identity<P>) {
+      P::share(std::get<typename P::Settings>(config.protocols), settings, ends_of<P>(settings.ends));
+    });
     if (settings.controller == SenderController::kDefault) settings.controller = SenderController::kNscc;
     auto topology = topology_of(settings);
     if (!topology) return topology.error();

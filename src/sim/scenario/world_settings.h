@@ -11,10 +11,10 @@
 #include "sim/config/binder.h"
 #include "sim/fabric/link_config.h"
 #include "sim/fabric/topology_file.h"
+#include "sim/protocols/protocols.h"
 #include "sim/scenario/fabric_settings.h"
 #include "sim/scenario/program_settings.h"
 #include "sim/scenario/world_roles.h"
-#include "sim/world/stack.h"
 #include "sim/world/world.h"
 
 namespace wharf::sim {

@@ -376,7 +376,7 @@ TEST_P(EveryPolicy, EachWorkerReadsWhatItWroteWhateverTheOthersAndTheWireDo) {
                         .duplication = 0.05,
                         .reordering = 0.05,
                         .reorder_delay = microseconds(1)};
-  config.ub.load_store_reissue.attempts_max = 1000;
+  std::get<ub::UbConfig>(config.engines).load_store_reissue.attempts_max = 1000;
   Pair pair(config);
   for (std::uint64_t worker = 0; worker < 8; ++worker)
     pair.two->host(0).core().spawn(own_words(pair, worker, 300));

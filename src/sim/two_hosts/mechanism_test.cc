@@ -123,7 +123,7 @@ TEST(Mechanism, LoadsOverlapUntilTheMissSlotsRunOut) {
 TEST(Mechanism, ManySlotsMeetTheNicPipeline) {
   TwoHostsConfig config = mechanism(Stack::kUbLoadStore);
   config.host.core.outstanding_misses = 256;
-  config.ub.load_store_slots = 256;
+  std::get<ub::UbConfig>(config.engines).load_store_slots = 256;
   const TimePs many = per_operation(config, 250, 50, load_many);
   // A response carries 64 B and its headers, 3 flits of 3.106 ns: no more than one load per 9.318 ns.
   EXPECT_GE(many, picoseconds(3 * 3106));
@@ -210,10 +210,10 @@ TEST_P(EveryStack, FaultsAreSeededAndAlikeInBothWireModes) {
                         .reordering = 0.02,
                         .reorder_delay = microseconds(1),
                         .jitter = nanoseconds(20)};
-  config.roce.unlimited_retries = true;
-  config.uet.max_rto_retries = uet::kRtoRetriesForever;
-  config.uet.max_nack_retries = uet::kNackRetriesForever;
-  config.ub.load_store_reissue.attempts_max = 100;
+  std::get<roce::RoceConfig>(config.engines).unlimited_retries = true;
+  std::get<uet::UetConfig>(config.engines).max_rto_retries = uet::kRtoRetriesForever;
+  std::get<uet::UetConfig>(config.engines).max_nack_retries = uet::kNackRetriesForever;
+  std::get<ub::UbConfig>(config.engines).load_store_reissue.attempts_max = 100;
   const Prints lossy = prints_of(config);
   EXPECT_EQ(lossy, prints_of(config));
   config.link.wire = WireMode::kBytes;

@@ -12,9 +12,7 @@ Result<std::unique_ptr<TwoHosts>> TwoHosts::create(const TwoHostsConfig& config)
   group.engine = {.stack = config.stack,
                   .attachment = config.attachment,
                   .submission = config.submission,
-                  .ub = config.ub,
-                  .roce = config.roce,
-                  .uet = config.uet};
+                  .configs = config.engines};
   world.groups.push_back(std::move(group));
   world.topology = back_to_back({.rate = config.link.rate, .delay = config.link.delay});
   world.fabric.profiles = {PortProfile::single_queue()};

@@ -24,9 +24,7 @@ struct TwoHostsConfig {
   std::optional<SubmissionPath> submission;  ///< How work requests reach them; likewise.
   HostConfig host;                           ///< Both hosts.
   LinkConfig link;
-  ub::UbConfig ub;
-  roce::RoceConfig roce;
-  uet::UetConfig uet;
+  EngineConfigs engines;  ///< That of the stack's protocol alone matters.
   std::uint64_t seed = 1;
   bool in_time_order = false;          ///< Programs share something beside the link; see WorldConfig.
   bool attribution = true;             ///< Account for the time of every operation.
@@ -48,11 +46,6 @@ class TwoHosts {
   wire::PayloadPool& payloads() { return world_->payloads(0); }
   /// The direction from host `from` to the other.
   LinkReport link(std::size_t from) const { return world_->link(static_cast<PortId>(from)); }
-  /// The engine of host `index`: the one that the stack has, the others null.
-  ub::UbEngine* ub_engine(std::size_t index) { return world_->ub_engine(index); }
-  roce::RoceEngine* roce_engine(std::size_t index) { return world_->roce_engine(index); }
-  uet::UetEngine* uet_engine(std::size_t index) { return world_->uet_engine(index); }
-
   /// As World has them.
   Result<verbs::RemoteSegment> expose(std::size_t index, Bytes length,
                                       verbs::AccessRights rights = verbs::kFullAccess,

@@ -139,8 +139,8 @@ verbs::Task<void> many_reads(Pair& pair, int count, std::uint64_t* sum) {
 TEST_P(EveryContextStack, AContextCacheOfOneEntryOnlyCostsTime) {
   const auto run = [&](std::uint32_t entries, TimePs* fetching) {
     TwoHostsConfig config = configuration();
-    config.ub.context_cache_entries = entries;
-    config.roce.queue_cache_entries = entries;
+    std::get<ub::UbConfig>(config.engines).context_cache_entries = entries;
+    std::get<roce::RoceConfig>(config.engines).queue_cache_entries = entries;
     Pair pair(config);
     const RemotePair second = pair.two->connect(pair.near_segment).value();
     std::uint64_t good = 0;
@@ -251,7 +251,7 @@ TEST(TwoHosts, SteadyStateAllocatesNothing) {
 TEST(TwoHosts, WhatAnEngineReportsUnaskedIsCountedAndTraced) {
   TwoHostsConfig config = mechanism(Stack::kRoceDma);
   config.link.faults.loss = 1;
-  config.roce.retry_count = 2;
+  std::get<roce::RoceConfig>(config.engines).retry_count = 2;
   Pair pair(config);
   trace::RingSink events(8);
   pair.two->world().attach(events, trace::bit(trace::EventKind::kAsyncEvent));

@@ -4,9 +4,6 @@
 #include <utility>
 
 #include "base/arena.h"
-#include "engine/roce/roce_engine.h"
-#include "engine/ub/ub_engine.h"
-#include "engine/uet/uet_engine.h"
 #include "sim/flows/engine_endpoint.h"
 
 namespace wharf::sim {
@@ -70,32 +67,10 @@ Result<std::unique_ptr<ThinHost>> ThinHost::create(const HostEngine& choice, std
                                                    PacketContext& context) {
   auto arena = std::make_unique<Arena>(std::size_t{4} << 10U);
   Arena& room = *arena;
-  switch (protocol_of(choice.stack)) {
-    case wire::Protocol::kUb: {
-      ub::UbConfig engine = choice.ub;
-      engine.host = {number};
-      engine.context_cache_entries = 0;  // Its inside takes no time.
-      return make(number, std::move(arena), ub::UbEngine::create(engine, context.payloads, room), run,
-                  context);
-    }
-    case wire::Protocol::kRoce: {
-      roce::RoceConfig engine = choice.roce;
-      engine.host = {number};
-      engine.seed = seed;
-      engine.queue_cache_entries = 0;
-      engine.key_cache_entries = 0;
-      return make(number, std::move(arena), roce::RoceEngine::create(engine, context.payloads, room), run,
-                  context);
-    }
-    case wire::Protocol::kUet: {
-      uet::UetConfig engine = choice.uet;
-      engine.host = {number};
-      engine.seed = seed * hosts + number;
-      return make(number, std::move(arena), uet::UetEngine::create(engine, context.payloads, room), run,
-                  context);
-    }
-  }
-  WHARF_UNREACHABLE();
+  return visit_protocol(protocol_of(choice.stack), [&]<typename P>(std::type_identity<P>) {
+    const auto engine = P::thin(std::get<typename P::Config>(choice.configs), number, hosts, seed);
+    return make(number, std::move(arena), P::Engine::create(engine, context.payloads, room), run, context);
+  });
 }
 
 }  // namespace wharf::sim

@@ -110,7 +110,7 @@ struct World::Parts {
     if (config.background.flows.empty()) return {};
     // All of them speak the protocol of the first.
     const std::uint32_t first = config.background.flows.front().source;
-    const FlowRules& rules = flow_rules(protocol_of(group(first).engine.stack));
+    const FlowRules& rules = rules_of(protocol_of(group(first).engine.stack)).flows;
     background->inline_data = rules.inline_data;
     listeners = listen_for_triggers(*background, *fabric);
     WHARF_TRY(connect_flows(*background, rules, [&](NodeId host) -> std::unique_ptr<FlowEnd> {
@@ -266,16 +266,6 @@ const std::vector<std::string>& World::switch_names() const { return parts_->con
 std::uint32_t World::threads() const { return parts_->fabric->partition_count(); }
 const HostGroup& World::group_of(std::size_t index) const {
   return parts_->config.groups[parts_->groups[index]];
-}
-
-ub::UbEngine* World::ub_engine(std::size_t index) {
-  return sim::ub_engine(*parts_->hosts[index], group_of(index).engine.stack);
-}
-roce::RoceEngine* World::roce_engine(std::size_t index) {
-  return sim::roce_engine(*parts_->hosts[index], group_of(index).engine.stack);
-}
-uet::UetEngine* World::uet_engine(std::size_t index) {
-  return sim::uet_engine(*parts_->hosts[index], group_of(index).engine.stack);
 }
 
 // --- Memory and queues

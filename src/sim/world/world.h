@@ -85,10 +85,6 @@ class World {
   bool is_thin(std::size_t index) const { return group_of(index).thin; }
   /// Host `index`, which is not thin; so below.
   Host& host(std::size_t index);
-  /// The engine of host `index`: the one that its stack has, the others null.
-  ub::UbEngine* ub_engine(std::size_t index);
-  roce::RoceEngine* roce_engine(std::size_t index);
-  uet::UetEngine* uet_engine(std::size_t index);
   const HostGroup& group_of(std::size_t index) const;
   /// For components that a study adds to a host.
   Simulation& simulation(std::size_t index);

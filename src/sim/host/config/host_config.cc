@@ -54,6 +54,12 @@ Result<void> validate_stream(const MmioStreamConfig& stream) {
 
 }  // namespace
 
+PipelineKeys pipeline_keys(wire::Protocol protocol) {
+  const std::string_view key = wire::key_of(protocol);
+  if (!wire::has_load_store(protocol)) return {"", fmt::format("{}_cycles", key)};
+  return {fmt::format("{}_load_store_cycles", key), fmt::format("{}_queue_cycles", key)};
+}
+
 Result<void> validate(const HostConfig& config) {
   const CoreConfig& core = config.core;
   const NicConfig& nic = config.nic;
@@ -78,10 +84,12 @@ Result<void> validate(const HostConfig& config) {
   WHARF_TRY(require_range("pcie.completion_header", pcie.completion_header, 0, 256));
   WHARF_TRY(require_duration("nic.cycle", nic.cycle));
   WHARF_TRY(require_range("nic.bytes_per_cycle", nic.bytes_per_cycle, 1, 4096));
-  WHARF_TRY(require_range("nic.ub_load_store_cycles", nic.ub_load_store_cycles, 1, 10'000));
-  WHARF_TRY(require_range("nic.ub_queue_cycles", nic.ub_queue_cycles, 1, 10'000));
-  WHARF_TRY(require_range("nic.roce_cycles", nic.roce_cycles, 1, 10'000));
-  WHARF_TRY(require_range("nic.uet_cycles", nic.uet_cycles, 1, 10'000));
+  for (const wire::Protocol protocol : wire::kProtocols) {
+    const PipelineKeys keys = pipeline_keys(protocol);
+    if (!keys.load_store.empty())
+      WHARF_TRY(require_range("nic." + keys.load_store, nic.load_store_cycles, 1, 10'000));
+    WHARF_TRY(require_range("nic." + keys.queue, nic.queue_cycles[wire::index_of(protocol)], 1, 10'000));
+  }
   WHARF_TRY(require_range("nic.receive_match_cycles", nic.receive_match_cycles, 0, 10'000));
   WHARF_TRY(require_range("nic.transmit_queue", nic.transmit_queue, 1, 256));
   WHARF_TRY(require_range("nic.port_buffer", nic.port_buffer, 0, 1U << 24U));

@@ -3,7 +3,9 @@
 // those of profiles/connectx7-class.toml, but for the larger caches and the data rates, which are unlimited.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -13,6 +15,7 @@
 #include "sim/host/config/coherent_setup.h"
 #include "sim/kernel/charge_rule.h"
 #include "sim/kernel/time_rule.h"
+#include "wire/protocol_traits.h"
 
 namespace wharf::sim {
 
@@ -122,11 +125,10 @@ enum class AtomicResultRule : std::uint8_t {
 struct NicConfig {
   TimePs cycle = picoseconds(3'106);   ///< Clock period of the pipelines (322 MHz).
   std::uint32_t bytes_per_cycle = 32;  ///< Width of the data path: one flit.
-  std::uint32_t ub_load_store_cycles =
-      8;  ///< Pipeline depth for UB loads and stores, transmit and receive alike.
-  std::uint32_t ub_queue_cycles = 25;      ///< The same for packets of UB work requests.
-  std::uint32_t roce_cycles = 9;           ///< The same for RoCE.
-  std::uint32_t uet_cycles = 9;            ///< The same for Ultra Ethernet. Choice: as RoCE.
+  /// Pipeline depth, transmit and receive alike, for packets of loads and stores,
+  std::uint32_t load_store_cycles = 8;
+  /// and for those of work requests, by protocol. Choice: protocols of which nothing is known as RoCE.
+  std::array<std::uint32_t, wire::kProtocolCount> queue_cycles{25, 9, 9};
   std::uint32_t receive_match_cycles = 8;  ///< Matching a message to its receive entry.
   std::uint32_t transmit_queue = 8;        ///< Packets that wait before the transmit pipeline, 1 to 256.
   /// Packets behind the transmit pipeline wait for a link that is behind, up to so many bytes. Beyond, the
@@ -146,6 +148,13 @@ struct NicConfig {
   bool send_notify_crossing =
       false;  ///< A Send waits for one more crossing that notifies (accounting of OpenURMA 5.2).
 };
+
+/// The keys of pipeline depths, without "nic.". A protocol with loads and stores has two, the others one.
+struct PipelineKeys {
+  std::string load_store;  ///< Empty where there is none.
+  std::string queue;
+};
+PipelineKeys pipeline_keys(wire::Protocol protocol);
 
 /// All of one host.
 struct HostConfig {

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "wire/protocol_traits.h"
 
 namespace wharf::sim {
 
@@ -23,11 +24,11 @@ Nic::Nic(Simulation& simulation, const HostConfig& config, Attachment attachment
       flit_count_(config.nic.bytes_per_cycle),
       transmit_(config.nic, config.time.rounding),
       transmit_queue_(config.nic.transmit_queue),
-      transmit_depth_(stage_time(
-          config.nic.cycle *
-              static_cast<std::int64_t>(std::max({config.nic.ub_queue_cycles, config.nic.ub_load_store_cycles,
-                                                  config.nic.roce_cycles, config.nic.uet_cycles})),
-          config.time.rounding)),
+      transmit_depth_(stage_time(config.nic.cycle * static_cast<std::int64_t>(std::max(
+                                                        config.nic.load_store_cycles,
+                                                        *std::max_element(config.nic.queue_cycles.begin(),
+                                                                          config.nic.queue_cycles.end()))),
+                                 config.time.rounding)),
       accesses_(64) {
   spare_access_ = accesses_.acquire();
 }
@@ -71,9 +72,8 @@ QueueClient* Nic::client_of(engine::QueueId queue) {
 }
 
 std::uint32_t Nic::pipeline_depth(const wire::Packet& packet) const {
-  if (packet.protocol == wire::Protocol::kRoce) return config_.nic.roce_cycles;
-  if (packet.protocol == wire::Protocol::kUet) return config_.nic.uet_cycles;
-  return wire::is_load_store(packet) ? config_.nic.ub_load_store_cycles : config_.nic.ub_queue_cycles;
+  return wire::is_load_store(packet) ? config_.nic.load_store_cycles
+                                     : config_.nic.queue_cycles[wire::index_of(packet.protocol)];
 }
 
 std::uint32_t Nic::flits(const wire::Packet& packet) const {

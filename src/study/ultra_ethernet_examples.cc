@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers of a public series of articles about Ultra Ethernet (November 2025 to January 2026), each
 // beside what the engine, the controllers and the fabric make of it. Its bytes and packet sequences are tests
-// of the engine (UetGolden, UetSequences).
+// of the engine.
 #include <fmt/format.h>
 
 #include "engine/congestion/nscc.h"

@@ -9,7 +9,6 @@
 #include <memory>
 
 #include "base/arena.h"
-#include "engine/driver/engine_driver.h"
 #include "engine/uet/uet_engine.h"
 #include "tests/support/uet_back_to_back.h"
 

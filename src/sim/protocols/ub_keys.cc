@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/config/transport_keys.h"
+// The keys of Unified Bus ("model.ub.*"), and the rules that turn what is chosen about senders, with a
+// network, into the configuration of its engines.
+#include "sim/protocols/ub_protocol.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <optional>
 
 namespace wharf::sim {
 namespace {
 
-constexpr std::array<Choice<ChargeRule>, 2> kChargeRules{{
-    {"packet", ChargeRule::kPacket},
-    {"payload", ChargeRule::kPayload},
-}};
 constexpr std::array<Choice<ub::LossRecovery>, 2> kRecoveries{{
     {"go_back_n", ub::LossRecovery::kGoBackN},
     {"selective", ub::LossRecovery::kSelective},
@@ -21,49 +24,37 @@ constexpr std::array<Choice<wire::UbEncapsulation>, 4> kEncapsulations{{
     {"openurma", wire::UbEncapsulation::kRawEthernet},
 }};
 
-constexpr std::array<Choice<wire::IpVersion>, 2> kIpVersions{{
-    {"v4", wire::IpVersion::kV4},
-    {"v6", wire::IpVersion::kV6},
-}};
-
 /// "unlimited" or a number of attempts.
 void bind_attempts(Binder& binder, std::string_view key, std::uint32_t& attempts, std::string_view doc) {
   binder.integer_or("unlimited", reliability::kUnlimitedAttempts, key, attempts, doc, 0, 1'000'000);
 }
 
-}  // namespace
-
-void bind_link(Binder& binder, LinkConfig& link) {
-  {
-    const Binder::Section section(binder, "link");
-    binder.time("delay", link.delay, "propagation, one way");
-    binder.rate("rate", link.rate, "bit rate of each direction; 0bps is unlimited");
-    binder.choice<ChargeRule>("charged_bytes", link.charged_bytes, kChargeRules,
-                              "which bytes of a packet take time on the link");
-    const Binder::Section nominal(binder, "", link.charged_bytes == ChargeRule::kPayload,
-                                  "only with charged_bytes = \"payload\"");
-    binder.bytes("nominal_request_bytes", link.nominal_request_bytes, "charge of a request without payload",
-                 0, 4096);
-    binder.bytes("nominal_response_bytes", link.nominal_response_bytes,
-                 "charge of a response without payload", 0, 4096);
+std::optional<congestion::ControllerConfig> controller_of(const SenderEnds& ends,
+                                                          const SenderNetwork& network,
+                                                          std::uint32_t payload) {
+  if (ends.controller == SenderController::kNone) return std::nullopt;
+  if (ends.controller == SenderController::kCaqm) {
+    congestion::CaqmConfig caqm = ends.caqm;
+    caqm.mtu_bytes = payload;
+    caqm.initial_rtt = network.base_rtt;
+    return caqm;
   }
-  const Binder::Section section(binder, "faults");
-  LinkFaults& faults = link.faults;
-  binder.probability("loss", faults.loss, "a packet vanishes");
-  binder.probability("corruption", faults.damage,
-                     "a bit is inverted; the receiver's frame check drops the frame");
-  binder.probability("duplication", faults.duplication, "a packet arrives twice");
-  binder.probability("reordering", faults.reordering, "a packet is held back while later ones pass");
-  {
-    const Binder::Section held(binder, "", faults.reordering > 0, "only with faults.reordering above 0");
-    binder.time("reorder_delay", faults.reorder_delay, "longest time held back");
+  if (ends.controller == SenderController::kLdcp) {
+    congestion::LdcpConfig ldcp;
+    ldcp.mtu_bytes = payload;
+    ldcp.initial_window = ends.window_packets != 0 ? std::uint64_t{ends.window_packets} * payload
+                                                   : std::max<std::uint64_t>(network.max_window, payload);
+    ldcp.window_limit = std::max(ldcp.window_limit, 2 * ldcp.initial_window);
+    ldcp.alpha_ppm = ends.caqm.alpha_ppm;
+    ldcp.beta_ppm = ends.caqm.beta_ppm;
+    return ldcp;
   }
-  binder.time("jitter", faults.jitter, "longest extra delay of every packet, order kept");
-  binder.probability("corruption_past_check", faults.damage_past_check,
-                     "a bit is inverted behind the frame check; needs --wire bytes");
+  return controller_config(ends, network);
 }
 
-void bind_ub(Binder& binder, ub::UbConfig& ub, bool active) {
+}  // namespace
+
+void UbProtocol::bind(Binder& binder, Settings& ub, bool active) {
   const Binder::Section section(binder, "ub", active, "only with a UB stack");
   binder.choice<wire::UbEncapsulation>("encapsulation", ub.encapsulation, kEncapsulations,
                                        "how packets of work requests are framed");
@@ -122,45 +113,34 @@ void bind_ub(Binder& binder, ub::UbConfig& ub, bool active) {
               "jetty records of 48 bytes instead of 20 (OpenURMA 5.4)");
 }
 
-void bind_roce(Binder& binder, roce::RoceConfig& roce, bool active) {
-  const Binder::Section section(binder, "roce", active, "only with a RoCE stack");
-  binder.bytes("mtu", roce.path_mtu,
-               "payload of one packet: 256B, 512B, 1KiB, 2KiB or 4KiB; more in accounting profiles only", 256,
-               roce::kAccountingMtu);
-  binder.integer("window", roce.window_packets, "packets sent ahead of the oldest unacknowledged one", 1,
-                 1 << 20);
-  binder.integer("ack_timeout", roce.ack_timeout, "local ACK timeout 4.096 us * 2^n; 0 switches it off", 0,
-                 31);
-  binder.integer("retry_count", roce.retry_count, "tries without progress", 0, 7);
-  binder.flag("unlimited_retries", roce.unlimited_retries, "never give up");
-  binder.integer("rnr_retry", roce.rnr_retry, "tries after receiver-not-ready; 7 is for ever", 0, 7);
-  binder.integer("backoff_limit", roce.backoff_limit, "doublings of the timeout of one request", 0, 16);
-  binder.integer("min_rnr_timer", roce.min_rnr_timer, "receiver-not-ready timer code", 0, 31);
-  binder.integer("max_read_atomic", roce.max_read_atomic, "reads and atomics outstanding per queue pair", 1,
-                 128);
-  binder.flag("acknowledge_every_request", roce.acknowledge_every_request,
-              "one ACK per packet that asks for one");
-  binder.integer("fetch_batch", roce.fetch_batch, "work-queue entries per fetch", 1, 64);
-  binder.integer("fetches_in_flight", roce.fetches_in_flight, "fetches of one queue under way at a time", 1,
-                 16);
-  binder.integer("receive_prefetch", roce.receive_prefetch,
-                 "receive entries fetched before a message needs them", 0, 255);
-  binder.choice<wire::IpVersion>("ip_version", roce.ip_version, kIpVersions,
-                                 "network header of its packets (IBTA vol 1 Annex A17)");
-  binder.flag("advertise_credits", roce.advertise_credits,
-              "end-to-end credits in ACKs instead of code 31, unlimited (IBTA vol 1 9.7.7.2)");
-  binder.integer("transmit_ahead", roce.transmit_ahead,
-                 "packets of one queue pair whose data is fetched ahead, a power of two", 1, 65536);
-  binder.integer("access_slots", roce.access_slots, "memory accesses under way, and 32 more per queue pair",
-                 64, 1 << 20);
-  binder.integer("queue_cache", roce.queue_cache_entries, "queue-pair records that the NIC holds; 0: all", 0,
-                 1 << 20);
-  binder.integer("key_cache", roce.key_cache_entries, "memory-key records that the NIC holds; 0: all", 0,
-                 1 << 20);
-  const Binder::Section cached(binder, "", roce.queue_cache_entries > 0 || roce.key_cache_entries > 0,
-                               "only with roce.queue_cache or roce.key_cache above 0");
-  binder.integer("deferred_packets", roce.deferred_packets,
-                 "packets that wait for context records; more are dropped", 1, 1 << 20);
+Result<void> UbProtocol::check(const Settings& settings, const LinkConfig&, const HostConfig&) {
+  return ub::validate(settings);
+}
+
+SenderNetwork UbProtocol::senders(const EndNetwork& network) {
+  return {network.link, network.base_rtt, network.max_window, network.payload};
+}
+
+Result<void> UbProtocol::check_fabric(const Ends&, const FlowSite& site) {
+  if (std::has_single_bit(site.payload)) return {};
+  return input_error(fmt::format(
+      "fabric.payload: found {}B, expected a power of two from 256B to 8192B with protocol = \"ub\"",
+      site.payload));
+}
+
+Result<ub::UbConfig> UbProtocol::derive_fabric(const SenderEnds& sender, const Ends&,
+                                               const EndNetwork& network, const FlowSite&) {
+  ub::UbConfig ub;
+  ub.mtu = network.payload;
+  ub.retransmission.base = network.rto;
+  ub.retransmission.backoff_exponent = sender.rto_back_off ? 1 : 0;
+  ub.retransmission.cap = max(ub.retransmission.cap, network.rto);
+  ub.congestion = controller_of(sender, senders(network), ub.mtu);
+  if (sender.controller == SenderController::kDcqcn)
+    ub.min_time_between_cnps = sender.dcqcn.min_time_between_cnps;
+  ub.retransmission.attempts_max = reliability::kUnlimitedAttempts;
+  if (auto checked = ub::validate(ub); !checked) return checked.error();
+  return ub;
 }
 
 }  // namespace wharf::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/config/observation_settings.h"
+#include "sim/scenario/observation_settings.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a protocol tells the simulator about itself. Each has one struct, in a header of its own; protocols.h
+// lists them. Nothing else in the simulator knows a protocol.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "base/units.h"
+#include "sim/config/sender_ends.h"
+#include "sim/host/config/host_config.h"
+#include "wire/protocol_traits.h"
+
+namespace wharf::trace {
+class Tracer;
+}
+
+namespace wharf::sim {
+
+/// One way to reach remote memory that a scenario can name.
+struct StackTraits {
+  std::string_view name;
+  std::string_view doc;
+  wire::Protocol protocol = wire::Protocol::kUb;
+  Attachment attachment = Attachment::kOnChipBus;         ///< Unless model.attachment says otherwise.
+  SubmissionPath submission = SubmissionPath::kBusStore;  ///< Unless model.submission does.
+  bool load_store = false;  ///< Programs may load and store; other verbs go as work requests.
+};
+
+/// How flows use the engines of a protocol.
+struct FlowRules {
+  std::string_view name;        ///< For messages.
+  bool queue_per_pair = false;  ///< A queue of its own for each pair of hosts; else one serves all its peers.
+  bool both_connect = false;    ///< Packets flow when both ends have connected.
+  bool inline_data = false;     ///< The engine takes described data with the request.
+};
+
+/// A key as checks of lower layers name it, and as scenarios do, without "model.".
+using LowerName = std::pair<std::string_view, std::string_view>;
+
+/// What can be said as values.
+struct ProtocolRules {
+  wire::Protocol protocol = wire::Protocol::kUb;
+  std::span<const StackTraits> stacks;
+  FlowRules flows;
+  SenderRules senders;
+  /// Hosts have the keys of senders among their own, so that their worlds have none under "fabric".
+  bool own_sender_keys = false;
+  bool receive_entries = true;  ///< Receive entries are in host memory, from where NICs fetch them.
+  /// On an Ethernet link: what a full packet takes beside its payload, and what an acknowledgement does.
+  std::uint32_t data_overhead = 0;
+  std::uint32_t acknowledgement = 0;
+  TimePs longest_round_trip = kNever;  ///< That controllers can count.
+  std::uint32_t payload_multiple = 1;  ///< Bytes.
+  std::string_view wide_open{};        ///< A setting of "model" with which nothing limits what is in flight.
+  std::span<const LowerName> lower_names{};
+};
+
+/// The texts about controllers, of all protocols.
+SenderDocs sender_docs();
+
+/// Where an engine of a full host is made.
+struct EngineSite {
+  std::uint32_t number = 0;  ///< Of the host,
+  std::uint32_t hosts = 0;   ///< out of so many.
+  std::uint64_t seed = 0;    ///< Of the run.
+  trace::Tracer* tracer = nullptr;
+  /// Room in host memory that is the NIC's.
+  std::function<std::uint64_t(Bytes)> allocate;
+};
+
+/// What a run of flows knows when it makes the configuration of its engines.
+struct FlowSite {
+  std::uint64_t payload = 0;
+  double pcie_rate = 0;
+  std::uint64_t seed = 0;
+  std::function<std::uint32_t()> most_peers;  ///< Of one host.
+};
+
+/// What all engines and ports have counted together.
+struct FabricTotals {
+  std::uint64_t new_packets = 0;  ///< Requests, first transmissions.
+  std::uint64_t retransmitted = 0;
+  std::uint64_t acknowledgements = 0;
+  std::uint64_t negative_acknowledgements = 0;
+  std::uint64_t control_packets = 0;  ///< Congestion notifications, credits and their requests.
+  std::uint64_t credits = 0;          ///< Credits, and
+  std::uint64_t credit_requests = 0;  ///< requests for credit, where the protocol has them.
+  std::uint64_t timeouts = 0;
+  std::uint64_t trimmed = 0;  ///< By switches.
+  std::uint64_t marked = 0;
+  std::uint64_t dropped = 0;  ///< Queues full, or no way.
+  std::uint64_t lost = 0;     ///< By faulty and failed links.
+  std::uint64_t pause_frames = 0;
+};
+
+/// A counter of an engine. Dots in the name are levels of a report.
+struct NamedCounter {
+  std::string name;
+  std::uint64_t value = 0;
+};
+template <typename Counters>
+struct CounterName {
+  std::string_view name;
+  std::uint64_t Counters::*value;
+};
+template <typename Counters>
+std::vector<NamedCounter> named(const Counters& counters, std::span<const CounterName<Counters>> names) {
+  std::vector<NamedCounter> all;
+  for (const CounterName<Counters>& each : names)
+    all.push_back({std::string(each.name), counters.*each.value});
+  return all;
+}
+
+/// Engines whose records are not fetched ahead.
+struct NoPrefetch {};
+/// Of protocols whose ends have no keys in runs of flows beside those of every sender.
+struct NoEnds {
+  static constexpr bool kHasKeys = false;
+  static bool has_credit() { return false; }
+  static Result<void> check(const SenderEnds&, const NoEnds&) { return {}; }
+};
+
+// A protocol P has these members. None of them is called per packet.
+//
+//   Engine, Config, Counters     of its engine
+//   Prefetch                     how to fetch an engine's records ahead of its turn, or NoPrefetch
+//   Settings                     the keys "model.KEY.*" of hosts
+//   Ends                         the keys "fabric.*" of runs of flows that are its own: kHasKeys, bind(),
+//                                check() which refuses what is known but has no code behind it, and
+//                                has_credit(): receivers hand out credit; or NoEnds
+//   kRules                       ProtocolRules
+//
+//   Engines                      of a run of flows: make(config, host, payloads, arena) -> Result<Engine>
+//   placed(config, site)         the configuration of an engine in a full host
+//   thin(config, number, hosts, seed)   and in a host without an inside
+//   timeout(config, expiries)    the retransmission time-out after so many others in a row
+//   count(engine, totals)        adds what the engine has counted to FabricTotals
+//   counters(counters)           every counter by name, in the order of reports
+//
+//   bind(binder, settings, active)            lists the keys of hosts
+//   check(settings, link, host)               refuses, naming the key
+//   derive(settings, link, host)              the configuration of both engines on one link
+//   payload(settings)                         bytes of a full packet
+//   share(settings, sender, ends)             what hosts' keys say about a run of flows, if they say anything
+//   on_fabric(settings, path, host, derived)  the configuration in a world whose longest path is `path`;
+//                                             `derived` is what derive_fabric() gave
+//   senders(network)                          what the rules of controllers see
+//   check_fabric(ends, site)                  refuses, naming the key
+//   set_credit_rate(config, rate, base_rtt)   only where receivers can hand out credit: at this rate
+//   derive_fabric(sender, ends, network, site) the configuration for a run of flows; nobody gives up
+
+}  // namespace wharf::sim

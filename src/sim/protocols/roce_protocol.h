@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// RoCEv2 in the simulator: its stacks, its keys ("model.roce.*" of hosts) and the rules that turn what is
+// chosen about senders, with a network, into an engine's configuration.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "engine/roce/counters.h"
+#include "engine/roce/roce_engine.h"
+#include "sim/config/binder.h"
+#include "sim/fabric/link_config.h"
+#include "sim/protocols/protocol.h"
+
+namespace wharf::sim {
+
+struct RoceProtocol {
+  using Engine = roce::RoceEngine;
+  using Config = roce::RoceConfig;
+  using Counters = roce::Counters;
+  using Prefetch = NoPrefetch;
+  using Settings = Config;
+  using Ends = NoEnds;
+
+  static constexpr wire::Protocol kProtocol = wire::Protocol::kRoce;
+  static constexpr std::array<StackTraits, 2> kStacks{
+      {{"roce_bf", "RoCEv2 behind PCIe, entries copied to the NIC (BlueFlame)", kProtocol, Attachment::kPcie,
+        SubmissionPath::kBlueFlame},
+       {"roce_dma", "RoCEv2 behind PCIe, doorbell and fetched entries", kProtocol, Attachment::kPcie,
+        SubmissionPath::kDoorbell}}};
+  static constexpr std::array<SenderController, 4> kControllers{
+      SenderController::kDcqcn, SenderController::kConstant, SenderController::kSwift,
+      SenderController::kNone};
+  static constexpr std::array<LowerName, 4> kLowerNames{{{"roce.path_mtu", "roce.mtu"},
+                                                         {"roce.window_packets", "roce.window"},
+                                                         {"roce.queue_cache_entries", "roce.queue_cache"},
+                                                         {"roce.key_cache_entries", "roce.key_cache"}}};
+  /// Ethernet, IPv4, UDP, BTH, RETH, check, gap.
+  static constexpr ProtocolRules kRules{.protocol = kProtocol,
+                                        .stacks = kStacks,
+                                        .flows = {"RoCEv2", true, true, false},
+                                        .senders = {.controllers = kControllers, .back_off = false},
+                                        .data_overhead = 14 + 20 + 8 + 12 + 4 + 4 + 20,
+                                        .acknowledgement = 84,
+                                        .wide_open = "roce.window=4096",
+                                        .lower_names = kLowerNames};
+
+  struct Engines {
+    static Result<Engine> make(const Config& config, std::uint32_t host, wire::PayloadPool& payloads,
+                               Arena& arena);
+  };
+  static Config placed(const Config& config, const EngineSite& site);
+  static Config thin(const Config& config, std::uint32_t number, std::uint32_t hosts, std::uint64_t seed);
+  static TimePs timeout(const Config& config, std::uint32_t expiries);
+  static void count(const Engine& engine, FabricTotals& totals);
+  static std::vector<NamedCounter> counters(const Counters& counters);
+
+  static void bind(Binder& binder, Settings& settings, bool active);
+  static Result<void> check(const Settings& settings, const LinkConfig& link, const HostConfig& host);
+  static Config derive(const Settings& settings, const LinkConfig&, const HostConfig&) { return settings; }
+  static std::uint32_t payload(const Settings& settings) { return settings.path_mtu; }
+  static void share(const Settings&, SenderEnds&, Ends&) {}
+  static Config on_fabric(const Settings& settings, const LinkConfig&, const HostConfig&,
+                          const Config& derived) {
+    Config engine = settings;
+    engine.congestion = derived.congestion;
+    return engine;
+  }
+  /// Payload alone counts toward windows.
+  static SenderNetwork senders(const EndNetwork& network);
+  static Result<void> check_fabric(const Ends& ends, const FlowSite& site);
+  static Result<Config> derive_fabric(const SenderEnds& sender, const Ends& ends, const EndNetwork& network,
+                                      const FlowSite& site);
+};
+
+}  // namespace wharf::sim
