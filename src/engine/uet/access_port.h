@@ -10,7 +10,6 @@
 #include "base/prefetch.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
-#include "engine/uet/renew.h"
 #include "wire/host_address.h"
 
 namespace wharf::uet {
@@ -70,10 +69,23 @@ class AccessPort {
     if (tail_ - head_ > mask_) [[unlikely]]
       grow_queue();
     engine::Access& access = queue_[tail_++ & mask_];
-    renew(access);
+    // Each member by itself: what the caller sets in turn is then not written twice.
     access.id = id;
     access.kind = kind;
+    access.order = verbs::AccessOrder::kRelaxed;
+    access.atomic = verbs::Verb::kFetchAdd;
+    access.width = 8;
+    access.count = 1;
+    access.at_target = false;
+    access.queue = 0;
     access.length = length;
+    access.space = 0;
+    access.stream = 0;
+    access.address = 0;
+    access.data = wire::Payload{};
+    access.operand = {};
+    access.compare = {};
+    access.operation = {};
     return access;
   }
 

@@ -203,6 +203,7 @@ struct alignas(64) Pdc {
   std::uint32_t next_ready = kNoSlot;  ///< Link of the CCC's list.
   UetPsn close_psn = 0;                ///< Initiator: of CLOSE_CMD.
   TimePs last_activity{};
+  TimePs armed_at = kNever;  ///< Its deadline among the timers of Pds.
   TimePs clear_at = kNever;  ///< Source: send CLEAR_CMD. Receiver: send CLEAR_REQ, when role or data say so.
   TimePs ask_clear_at = kNever;  ///< Receiver: ask for a CLEAR.
   TimePs close_at = kNever;      ///< Target: the close request has not been answered.

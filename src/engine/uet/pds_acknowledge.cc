@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/initiator_end.h"
 #include "engine/uet/pds_next.h"
 
 namespace wharf::uet {
@@ -206,12 +207,14 @@ void Pds::take_cumulative(TimePs now, std::uint32_t index, const wire::UetPacket
   record.window_probes = 0;
   for (; record.generation == generation && !wire::uet_psn_after(psn, cumulative); ++psn) {
     SendEntry& entry = tx.at(psn);
-    if (entry.under_way_first_time() && !parts_.outbound[entry.message].needs_answer) [[likely]] {
+    if (entry.under_way_first_time()) [[likely]] {
       OutboundMessage& message = parts_.outbound[entry.message];
-      confirm_first(tx, message.overhead + entry.length, effects);
-      entry.state = EntryState::kAnswered;
-      parts_.initiator.answered_by_default(now, entry.message, message);
-      continue;
+      if (!message.needs_answer) [[likely]] {
+        confirm_first(tx, message.overhead + entry.length, effects);
+        entry.state = EntryState::kAnswered;
+        parts_.initiator.answered_by_default(now, entry.message, message);
+        continue;
+      }
     }
     if (entry.state == EntryState::kAnswered) continue;
     if (entry.message != kControlEntry && parts_.outbound[entry.message].needs_answer) {

@@ -46,6 +46,9 @@ void Pds::enqueue(TimePs now, std::uint32_t index, std::uint32_t slot) {
   (behind_others ? parts_.outbound[tx.message_tail].next : tx.message_head) = slot;
   tx.message_tail = slot;
   message.from_memory = Initiator::reads_memory(message);
+  message.plain = message.from_memory && message.local_count == 1 &&
+                  (message.simple || (message.kind == MessageKind::kReadResponse &&
+                                      message.send_length <= parts_.config.payload_mtu));
   fetches_ = fetches_ || message.from_memory;
   record.last_activity = now;
   CongestionContext& context = parts_.cms[record.ccc];
