@@ -93,6 +93,7 @@ class Initiator {
   void expire(TimePs now);
   /// Queues whose posted requests found no message or no PDC try again; for after every input that may have
   /// freed some.
+  bool is_settled() const { return starved_.empty(); }
   void settle(TimePs now) {
     if (!starved_.empty()) [[unlikely]]
       admit_starved(now);

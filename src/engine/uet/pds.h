@@ -73,6 +73,7 @@ class Pds {
   /// The usual packet and settle(); false, and nothing has happened, when the next one is not like that.
   bool transmit_plain(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);  // pds_plain.h
   /// Fetches payload ahead of transmission.
+  bool is_settled() const { return staged_order_.empty() && fetch_wanted_.empty(); }
   [[gnu::always_inline]] void settle(TimePs now) {
     if (!staged_order_.empty() || !fetch_wanted_.empty()) fetch_wanted(now);
   }
@@ -80,7 +81,7 @@ class Pds {
   void data_done(TimePs now, std::uint32_t staged, std::uint64_t piece, const engine::AccessResult& result);
   /// The usual answers: to the one read of a payload, to the write of a whole message. False says nothing.
   bool take_plain_data(TimePs now, std::uint32_t staged, const engine::AccessResult& result);
-  bool placed_plain(TimePs now, std::uint32_t inbound);
+  bool placed_plain(std::uint32_t inbound);
   void expire(TimePs now);
   TimePs deadline() const { return timers_.earliest(); }
 
@@ -257,6 +258,7 @@ class Pds {
   UetPsn sack_base(PdcReceive& rx, const ControlJob& job) const;
   std::uint32_t entry_window_bytes(const SendEntry& entry) const;
   ControlJob& push(Ring<ControlJob>& jobs);
+  ControlJob& push_stale(Ring<ControlJob>& jobs);  ///< The same with every member yet to be set.
   void send_control(std::uint32_t index, wire::UetControlType type, UetPsn psn, std::uint32_t payload,
                     std::uint8_t flags = 0);
 
@@ -397,6 +399,8 @@ class Pds {
   }
   void store_response(TimePs now, std::uint32_t index, const StoredResponse& response);
   bool acknowledges_at_once(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const;
+  static void pass(PdcReceive& rx, UetPsn psn);
+  static bool needs_reason(const PdcReceive& rx, const InboundPacket& inbound);
   bool has_reason_to_acknowledge(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const;
   void acknowledge_default(std::uint32_t index, const InboundPacket& inbound);
   void acknowledge_inbound(std::uint32_t index, const InboundPacket& inbound, wire::UetNextHeader form,

@@ -142,7 +142,7 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
   PdcSend& tx = made.tx;
   tx.start = tx.next = tx.una = tx.fresh = start;
   tx.cumulative = start - 1;
-  made.sacked = start;
+  tx.sacked = start;
   tx.range = mpr * wire::kUetMprUnit;
   // [UE 1.0 3.5.8] Choice: both directions begin at the same Start_PSN, so that nothing needs to be told.
   PdcReceive& rx = made.rx;

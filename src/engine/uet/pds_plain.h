@@ -119,11 +119,7 @@ namespace wharf::uet {
 [[gnu::always_inline]] inline void Pds::emit_plain(const Pdc& record, UetPsn psn, OutboundMessage& message,
                                                    std::uint32_t slot, std::uint8_t flags,
                                                    std::uint16_t entropy, wire::Packet& out) {
-  if (message.simple) [[likely]] {
-    std::construct_at(&out, wire::UetHeadersToCome{});
-  } else {
-    std::construct_at(&out, wire::UetMember{});
-  }
+  std::construct_at(&out, wire::UetHeadersToCome{});
   out.uet.prologue.type = record.ordered ? wire::UetPdsType::kRodRequest : wire::UetPdsType::kRudRequest;
   out.uet.prologue.flags = flags;
   ::new (&out.uet.request) wire::UetRequest{.psn = psn,
@@ -257,8 +253,11 @@ namespace wharf::uet {
   }
   const UetConfig& config = parts_.config;
   const std::uint32_t inbound_now = parts_.inbound.in_use();
+  const UetPsn clear = request.clear_psn();
+  const bool clears = wire::uet_psn_after(clear, rx.clear);
   if (!parts_.inbound.has_used() || inbound_now >= config.packets_in_execution ||
-      inbound_now + stored_.in_use() >= config.stored_responses) {
+      inbound_now + stored_.in_use() >= config.stored_responses || !parts_.accesses.has_place() ||
+      (clears && rx.stored_count > 0)) {
     return false;
   }
   std::uint64_t address = 0;
@@ -267,8 +266,8 @@ namespace wharf::uet {
   // It is accepted.
   recent_receiver_ = &record;
   record.last_activity = now;
-  if (const UetPsn clear = request.clear_psn(); wire::uet_psn_after(clear, rx.clear))
-    take_clear(now, index, clear);
+  // [UE 1.0 3.5.11] Never beyond what has been received.
+  if (clears) rx.clear = wire::uet_psn_before(clear, psn) ? clear : psn - 1;
   const bool marked = packet.mark == wire::CongestionMark::kExperienced;
   if (marked) ++parts_.counters.marked_received;
   const std::uint32_t length = packet.payload.length;
@@ -304,8 +303,7 @@ namespace wharf::uet {
   owner.owner = AccessOwner::kInbound;
   owner.object = slot;
   owner.buffer = packet.payload.buffer;
-  parts_.payloads.retain(packet.payload.buffer);
-  engine::Access& access = parts_.accesses.request(engine::AccessKind::kWrite, length, owner);
+  engine::Access& access = parts_.accesses.request_in_place(engine::AccessKind::kWrite, length, owner);
   access.at_target = true;
   access.order = parts_.regions[region].config.write_order;
   access.space = parts_.regions[region].config.space;
@@ -318,14 +316,24 @@ namespace wharf::uet {
 
 // --- Answers of memory ---
 
-/// The write of a whole message, which found nothing wrong, is done; false says nothing.
-[[gnu::always_inline]] inline bool Pds::placed_plain(TimePs now, std::uint32_t slot) {
+/// The write of a whole message, the next one to be answered, of which nobody needs to hear at once.
+[[gnu::always_inline]] inline bool Pds::placed_plain(std::uint32_t slot) {
   const InboundPacket& inbound = parts_.inbound[slot];
   if (inbound.accesses != 1 || inbound.returned_data || inbound.message != kNoSlot ||
       inbound.pdc == kNoSlot || inbound.result != wire::UetReturnCode::kOk) {
     return false;
   }
-  respond_default_here(now, slot);
+  Pdc& record = *pdcs_[inbound.pdc];
+  PdcReceive& rx = record.rx;
+  const UetPsn psn = inbound.psn;
+  if (record.generation != inbound.pdc_generation || psn != rx.cumulative + 1 ||
+      record.state == PdcState::kQuiesce || needs_reason(rx, inbound) ||
+      rx.ack_bytes >= parts_.config.ack_trigger_bytes || (rx.ahead > 1 && rx.is_finished(psn + 1))) {
+    return false;
+  }
+  --rx.in_execution;
+  pass(rx, psn);
+  parts_.inbound.release(slot);
   return true;
 }
 
@@ -336,7 +344,6 @@ namespace wharf::uet {
   staged.pieces = 0;
   staged.ready_at = now;
   staged.payload = result.data;
-  parts_.payloads.retain(result.data.buffer);
   return true;
 }
 

@@ -13,8 +13,12 @@ void Pds::acknowledge(std::uint32_t index, UetPsn psn, std::uint8_t flags, bool 
                       const wire::UetSesResponse& response, const wire::Payload& data) {
   const Pdc& record = *pdcs_[index];
   parts_.payloads.retain(data.buffer);
-  ControlJob& job = push(acknowledgements_);
+  ControlJob& job = push_stale(acknowledgements_);
   job.type = UetPdsType::kAck;
+  job.control = wire::UetControlType::kNoop;
+  job.code = wire::UetNackCode::kTrimmed;
+  job.payload = 0;
+  job.opaque = 0;
   job.pdc = index;
   job.generation = record.generation;
   job.psn = psn;

@@ -7,24 +7,32 @@
 
 namespace wharf::uet {
 
+/// The next PSN in order passes both maps.
+[[gnu::always_inline]] inline void Pds::pass(PdcReceive& rx, UetPsn psn) {
+  rx.word(rx.received, psn) &= ~PdcReceive::bit(psn);
+  --rx.ahead;
+  rx.cumulative = psn;
+}
+
 [[gnu::always_inline]] inline void Pds::finish_psn(PdcReceive& rx, UetPsn psn) {
   if (psn == rx.cumulative + 1) {
-    // In order: it passes both maps.
-    rx.word(rx.received, psn) &= ~PdcReceive::bit(psn);
-    --rx.ahead;
-    rx.cumulative = psn;
+    pass(rx, psn);
   } else {
     rx.word(rx.finished, psn) |= PdcReceive::bit(psn);
   }
   if (rx.ahead > 0 && rx.is_finished(rx.cumulative + 1)) advance_cumulative(rx);
 }
 
+/// Whether more than the bytes that have come can be a reason to acknowledge a packet without a response.
+[[gnu::always_inline]] inline bool Pds::needs_reason(const PdcReceive& rx, const InboundPacket& inbound) {
+  constexpr std::uint8_t kAsks = wire::kUetAckRequested | wire::kUetSyn | wire::kUetRetransmit;
+  return (inbound.pds_flags & kAsks) != 0 || rx.owes || inbound.marked;
+}
+
 [[gnu::always_inline]] inline bool Pds::acknowledges_at_once(PdcReceive& rx, const InboundPacket& inbound,
                                                              bool guaranteed) const {
   // [UE 1.0 3.5.12] ACK generation.
-  constexpr std::uint8_t kAsks = wire::kUetAckRequested | wire::kUetSyn | wire::kUetRetransmit;
-  if ((inbound.pds_flags & kAsks) == 0 && !rx.owes && !guaranteed && !inbound.marked)
-    return rx.ack_bytes >= parts_.config.ack_trigger_bytes;
+  if (!guaranteed && !needs_reason(rx, inbound)) return rx.ack_bytes >= parts_.config.ack_trigger_bytes;
   return has_reason_to_acknowledge(rx, inbound, guaranteed);
 }
 

@@ -137,10 +137,14 @@ class UetEngine {
                                 engine::Submission submission);
   bool transmit_other(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
   void receive_other(TimePs now, const wire::Packet& packet);
+  // The usual answers of memory, and what follows them (uet_engine_plain.cc).
+  void completion_done(const PendingAccess& taken, const engine::AccessResult& answer);
   void payload_done(TimePs now, const PendingAccess& taken, const engine::AccessResult& answer);
   void placement_done(TimePs now, const PendingAccess& taken, const engine::AccessResult& answer);
-  /// What follows every input that may have freed something.
   void settle(TimePs now);
+  void settle_all(TimePs now);
+  void keep(TimePs now, wire::BufferId buffer);
+  void release(TimePs now, wire::BufferId buffer);
   void access_done_other(TimePs now, const PendingAccess& taken, const engine::AccessResult& answer);
 
   std::unique_ptr<EngineParts> parts_;

@@ -10,9 +10,16 @@
 
 namespace wharf::uet {
 
-[[gnu::always_inline]] inline void UetEngine::settle(TimePs now) {
+// What follows every input that may have freed something.
+void UetEngine::settle_all(TimePs now) {
   parts_->initiator.settle(now);
   parts_->pds.settle(now);
+}
+
+[[gnu::always_inline]] inline void UetEngine::settle(TimePs now) {
+  if (parts_->initiator.is_settled() && parts_->pds.is_settled()) [[likely]]
+    return;
+  return settle_all(now);
 }
 
 void UetEngine::forbid_short_ways() { parts_->plain.forbid(); }
@@ -38,7 +45,14 @@ void UetEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
     return receive_other(now, packet);
   }
   ++parts.counters.packets_received;
-  settle(now);
+  if (packet.payload.buffer != wire::kNoBuffer) return keep(now, packet.payload.buffer);
+  return settle(now);
+}
+
+// The rest of receive(), or of payload_done(), when the payload has a buffer.
+void UetEngine::keep(TimePs now, wire::BufferId buffer) {
+  parts_->payloads.retain(buffer);
+  settle_all(now);
 }
 
 // Each kind of answer in a function of its own, which is the last thing done: none saves registers for
@@ -49,26 +63,33 @@ void UetEngine::access_done(TimePs now, engine::AccessId access, const engine::A
   const PendingAccess& taken = parts.accesses.take(access);
   if (taken.owner == AccessOwner::kPacketData) return payload_done(now, taken, answer);
   if (taken.owner == AccessOwner::kInbound) return placement_done(now, taken, answer);
-  if (taken.owner != AccessOwner::kCompletion) return access_done_other(now, taken, answer);
-  parts.endpoints.completion_done(taken.object, taken.detail, answer.status);
+  if (taken.owner == AccessOwner::kCompletion) return completion_done(taken, answer);
+  return access_done_other(now, taken, answer);
+}
+
+void UetEngine::completion_done(const PendingAccess& taken, const engine::AccessResult& answer) {
+  parts_->endpoints.completion_done(taken.object, taken.detail, answer.status);
 }
 
 void UetEngine::payload_done(TimePs now, const PendingAccess& taken, const engine::AccessResult& answer) {
-  EngineParts& parts = *parts_;
   if (answer.status != engine::AccessStatus::kDone || answer.data.length != taken.asked ||
-      !parts.pds.take_plain_data(now, taken.object, answer)) {
+      !parts_->pds.take_plain_data(now, taken.object, answer)) {
     return access_done_other(now, taken, answer);
   }
-  settle(now);
+  if (answer.data.buffer != wire::kNoBuffer) return keep(now, answer.data.buffer);
+  return settle(now);
 }
 
 void UetEngine::placement_done(TimePs now, const PendingAccess& taken, const engine::AccessResult& answer) {
-  EngineParts& parts = *parts_;
-  const wire::BufferId buffer = taken.buffer;
-  if (answer.status != engine::AccessStatus::kDone || !parts.pds.placed_plain(now, taken.object))
+  if (answer.status != engine::AccessStatus::kDone || !parts_->pds.placed_plain(taken.object))
     return access_done_other(now, taken, answer);
-  parts.payloads.release(buffer);
-  settle(now);
+  if (taken.buffer != wire::kNoBuffer) return release(now, taken.buffer);
+  return settle(now);
+}
+
+void UetEngine::release(TimePs now, wire::BufferId buffer) {
+  parts_->payloads.release(buffer);
+  settle_all(now);
 }
 
 }  // namespace wharf::uet
