@@ -38,6 +38,11 @@ class Ring {
     WHARF_CHECK(!full());
     slots_[tail_++ & mask_] = std::move(value);
   }
+  /// An element that has its last value, for who sets all of it; the ring is not full.
+  T& push_stale() {
+    WHARF_CHECK(!full());
+    return slots_[tail_++ & mask_];
+  }
   /// Makes an element from `arguments` in its place, for types that are dear to copy; the ring is not full.
   template <typename... Arguments>
   T& emplace_back(Arguments&&... arguments) {

@@ -42,9 +42,13 @@ class SlotPool {
   }
 
   /// The index of a slot that is nobody else's until release(), or kNoSlot when all are in use.
-  std::uint32_t acquire() {
+  std::uint32_t acquire() { return has_used() ? acquire_used() : acquire_fresh(); }
+
+  /// Whether acquire() finds a slot that was used before: then it is acquire_used(), without a way to fresh
+  /// ones.
+  bool has_used() const { return first_free_ != kNoSlot; }
+  [[gnu::always_inline]] std::uint32_t acquire_used() {
     const std::uint32_t index = first_free_;
-    if (index == kNoSlot) return acquire_fresh();
     first_free_ = next_[index];
     next_[index] = kInUse;
     ++in_use_;
@@ -66,14 +70,14 @@ class SlotPool {
     __builtin_prefetch(next_.data() + first_free_, 1);
   }
 
-  bool is_used(std::uint32_t index) const { return index < next_.size() && next_[index] == kInUse; }
+  bool is_used(std::uint32_t index) const { return index < extent_ && next_[index] == kInUse; }
 
   T& operator[](std::uint32_t index) { return slots_[index]; }
   const T& operator[](std::uint32_t index) const { return slots_[index]; }
 
   std::uint32_t capacity() const { return capacity_; }
   /// One past the highest index that was ever handed out.
-  std::uint32_t extent() const { return static_cast<std::uint32_t>(slots_.size()); }
+  std::uint32_t extent() const { return extent_; }
   std::uint32_t in_use() const { return in_use_; }
   /// Heap memory held, in bytes.
   std::size_t bytes_held() const {
@@ -88,6 +92,7 @@ class SlotPool {
     if (index == capacity_) return kNoSlot;
     slots_.emplace_back();
     next_.push_back(kInUse);
+    ++extent_;
     ++in_use_;
     return index;
   }
@@ -97,6 +102,7 @@ class SlotPool {
   std::uint32_t first_free_ = kNoSlot;
   std::uint32_t in_use_ = 0;
   std::uint32_t capacity_ = 0;
+  std::uint32_t extent_ = 0;  ///< Of both vectors.
 };
 
 }  // namespace wharf

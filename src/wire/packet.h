@@ -64,6 +64,7 @@ struct UetMember {};
 struct Packet {
   Packet() : ub() {}
   explicit Packet(UetMember) : protocol(Protocol::kUet), uet() {}
+  explicit Packet(UetHeadersToCome to_come) : protocol(Protocol::kUet), uet(to_come) {}
 
   Protocol protocol = Protocol::kUb;
   TrafficClass traffic_class = TrafficClass::kData;

@@ -29,8 +29,12 @@ inline constexpr std::uint32_t kUetCrcBytes = 4;
 /// Entropy header of native IP: entropy 16, reserved 16.
 inline constexpr std::uint32_t kUetEntropyBytes = 4;
 
+/// Chooses the constructors that leave the unions without an active member: who takes it makes them.
+struct UetHeadersToCome {};
+
 struct UetPacket {
   UetPacket() : request(), ses(), atomic() {}
+  explicit UetPacket(UetHeadersToCome) {}
 
   UetPrologue prologue;
   UetEncapsulation encapsulation = UetEncapsulation::kUdp;

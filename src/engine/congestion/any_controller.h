@@ -54,6 +54,27 @@ class AnyController {
   bool permits(std::uint64_t window_bytes) const {
     return std::visit([&](const auto& controller) { return controller.permits(window_bytes); }, controller_);
   }
+  /// The most window bytes of a packet that permits() lets leave: what it says of all sizes until the next
+  /// input. Negative: not even a packet that counts nothing.
+  std::int64_t room() const {
+    return std::visit([](const auto& controller) { return controller.room(); }, controller_);
+  }
+  /// on_send(), and room() after it. Quick for what most runs choose: no table of calls.
+  [[gnu::always_inline]] PacketRequest on_send(TimePs now, const Departure& departure, std::int64_t& room) {
+    if (auto* constant = std::get_if<ConstantWindow>(&controller_)) {
+      const PacketRequest request = constant->on_send(now, departure);
+      room = constant->room();
+      return request;
+    }
+    if (auto* nscc = std::get_if<NsccSender>(&controller_)) {
+      const PacketRequest request = nscc->on_send(now, departure);
+      room = nscc->room();
+      return request;
+    }
+    const PacketRequest request = on_send(now, departure);
+    room = this->room();
+    return request;
+  }
   TimePs next_send() const {
     return std::visit([](const auto& controller) { return controller.next_send(); }, controller_);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/congestion/any_controller.h"
 
+#include <array>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -47,8 +49,49 @@ RC_GTEST_PROP(AnyController, AnswersLikeTheControllerInside, (std::uint8_t drawn
     any.expire(now);
     RC_ASSERT(any.as<ConstantWindow>()->in_flight() == in_flight);
     RC_ASSERT(plain.in_flight() == in_flight);
+    RC_ASSERT(any.room() == plain.room());
     RC_ASSERT(any.next_send() == plain.next_send());
     RC_ASSERT(any.deadline() == plain.deadline());
+  }
+}
+
+// Every controller: room() says of all sizes what permits() says of each, after any history.
+RC_GTEST_PROP(AnyController, RoomIsWhatIsPermitted, (std::uint8_t which)) {
+  const std::array<ControllerConfig, 6> all{
+      ConstantWindowConfig{.packets = 3},
+      DcqcnConfig{},
+      CaqmConfig{},
+      LdcpConfig{},
+      SwiftConfig{},
+      NsccConfig::for_network(gigabits_per_second(100), microseconds(12), 4204, true)};
+  const ControllerConfig& chosen = all[which % all.size()];
+  AnyController any = AnyController::create(chosen).value();
+  AnyController same = AnyController::create(chosen).value();
+  std::uint32_t in_flight = 0;
+  for (std::int64_t step = 0; step < 200; ++step) {
+    const TimePs now = microseconds(step);
+    const auto bytes = *rc::gen::inRange<std::uint64_t>(1, 20'000);
+    if (*rc::gen::inRange(0, 3) > 0 && any.permits(bytes)) {
+      std::int64_t room = 0;
+      const Departure departure{.window_bytes = bytes, .wire_bytes = bytes};
+      const PacketRequest asked = any.on_send(now, departure, room);
+      const PacketRequest same_asked = same.on_send(now, departure);
+      RC_ASSERT(room == any.room());
+      RC_ASSERT(asked.acknowledge == same_asked.acknowledge);
+      RC_ASSERT(asked.grant_bytes == same_asked.grant_bytes);
+      ++in_flight;
+    } else if (in_flight > 0) {
+      Acknowledgement told;
+      told.confirmed = {1, bytes};
+      told.marked = *rc::gen::inRange(0U, 2U);
+      told.round_trip = microseconds(*rc::gen::inRange(5, 60));
+      any.on_acknowledgement(now, told);
+      same.on_acknowledgement(now, told);
+      --in_flight;
+    }
+    RC_ASSERT(any.room() == same.room());
+    for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{1}, bytes, std::uint64_t{1} << 40U})
+      RC_ASSERT(any.permits(size) == (static_cast<std::int64_t>(size) <= any.room()));
   }
 }
 

@@ -63,6 +63,7 @@ class CaqmSender {
   bool permits(std::uint64_t window_bytes) const {
     return packets_ == 0 || in_flight_ + static_cast<std::int64_t>(window_bytes) <= std::int64_t{window_};
   }
+  std::int64_t room() const { return packets_ == 0 ? kAnyRoom : std::int64_t{window_} - in_flight_; }
   TimePs next_send() const { return kTimeZero; }
   /// When slow start begins again.
   TimePs deadline() const { return avoidance_until_; }
@@ -113,6 +114,7 @@ class LdcpSender {
   bool permits(std::uint64_t window_bytes) const {
     return packets_ == 0 || in_flight_ + static_cast<std::int64_t>(window_bytes) <= std::int64_t{window_};
   }
+  std::int64_t room() const { return packets_ == 0 ? kAnyRoom : std::int64_t{window_} - in_flight_; }
   TimePs next_send() const { return kTimeZero; }
   TimePs deadline() const { return kNever; }
 

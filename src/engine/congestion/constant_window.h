@@ -40,6 +40,7 @@ class ConstantWindow {
   void expire(TimePs) {}
 
   bool permits(std::uint64_t) const { return in_flight_ < packets_; }
+  std::int64_t room() const { return in_flight_ < packets_ ? kAnyRoom : kNoRoom; }
   TimePs next_send() const { return kTimeZero; }
   TimePs deadline() const { return kNever; }
 

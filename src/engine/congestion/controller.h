@@ -39,6 +39,10 @@ struct PacketRequest {
   std::uint64_t grant_bytes = 0;
 };
 
+/// What room() says when window or credit permit everything, or nothing.
+inline constexpr std::int64_t kAnyRoom = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t kNoRoom = -1;
+
 /// Whatever came back: an acknowledgement, a congestion notification packet (nothing confirmed, one mark), or
 /// a credit (nothing confirmed, `granted_bytes`).
 struct Acknowledgement {

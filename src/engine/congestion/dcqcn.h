@@ -66,6 +66,7 @@ class DcqcnSender {
   void expire(TimePs now);
 
   bool permits(std::uint64_t) const { return true; }
+  std::int64_t room() const { return kAnyRoom; }
   TimePs next_send() const { return next_send_; }
   TimePs deadline() const { return rate_timer_; }
 

@@ -82,6 +82,9 @@ class NsccSender {
   bool permits(std::uint64_t window_bytes) const {
     return in_flight_ <= 0 || static_cast<std::uint64_t>(in_flight_) + window_bytes <= window_;
   }
+  std::int64_t room() const {
+    return in_flight_ <= 0 ? kAnyRoom : static_cast<std::int64_t>(window_) - in_flight_;
+  }
   TimePs next_send() const { return kTimeZero; }
   TimePs deadline() const { return kNever; }
 

@@ -38,6 +38,29 @@ PathSelector::PathSelector(const PathConfig& config, RandomStream& random)
   }
 }
 
+void PathSelector::begin_round(RandomStream& random) {
+  const std::uint32_t bits = random.next_u32();
+  xor_ = bits & mask_;
+  if (config_->draw_upper_bits) base_ = static_cast<std::uint16_t>(bits);
+}
+
+std::uint16_t PathSelector::next_by_feedback(TimePs now, RandomStream& random) {
+  switch (config_->choice) {
+    case PathChoice::kOblivious:
+    case PathChoice::kFlow:
+      return base_;
+    case PathChoice::kBitmap:
+      return value(walk_around(random));
+    case PathChoice::kReps:
+      return next_recycled_once(now, random);
+    case PathChoice::kRecycle:
+      return next_recycled(random);
+    case PathChoice::kMixed:
+      return count_ > 0 ? take_oldest() : value(walk_around(random));
+  }
+  return base_;
+}
+
 std::uint32_t PathSelector::walk_around(RandomStream& random) {
   std::uint32_t path = walk(random);
   if (penalties_[path] == 0) return path;

@@ -61,22 +61,8 @@ class PathSelector {
   PathSelector(const PathConfig& config, RandomStream& random);
 
   /// The entropy value of the next packet.
-  std::uint16_t next(TimePs now, RandomStream& random) {
-    switch (config_->choice) {
-      case PathChoice::kOblivious:
-        return value(walk(random));
-      case PathChoice::kFlow:
-        return base_;
-      case PathChoice::kBitmap:
-        return value(walk_around(random));
-      case PathChoice::kReps:
-        return next_recycled_once(now, random);
-      case PathChoice::kRecycle:
-        return next_recycled(random);
-      case PathChoice::kMixed:
-        return count_ > 0 ? take_oldest() : value(walk_around(random));
-    }
-    return base_;
+  [[gnu::always_inline]] std::uint16_t next(TimePs now, RandomStream& random) {
+    return config_->choice == PathChoice::kOblivious ? value(walk(random)) : next_by_feedback(now, random);
   }
   /// What came back of the packet that left with `entropy`; values of others are ignored.
   void feedback(TimePs now, std::uint16_t entropy, PathFeedback what);
@@ -100,14 +86,13 @@ class PathSelector {
   std::uint16_t value(std::uint32_t path) const {
     return static_cast<std::uint16_t>((base_ & ~mask_) | path);
   }
-  std::uint32_t walk(RandomStream& random) {
-    if ((step_ & mask_) == 0) {
-      const std::uint32_t bits = random.next_u32();
-      xor_ = bits & mask_;
-      if (config_->draw_upper_bits) base_ = static_cast<std::uint16_t>(bits);
-    }
+  [[gnu::always_inline]] std::uint32_t walk(RandomStream& random) {
+    if ((step_ & mask_) == 0) begin_round(random);
     return (step_++ ^ xor_) & mask_;
   }
+  void begin_round(RandomStream& random);
+  /// next() of all choices but kOblivious.
+  std::uint16_t next_by_feedback(TimePs now, RandomStream& random);
   std::uint32_t walk_around(RandomStream& random);
   std::uint16_t next_recycled(RandomStream& random);
   std::uint16_t next_recycled_once(TimePs now, RandomStream& random);

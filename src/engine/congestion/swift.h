@@ -58,6 +58,7 @@ class SwiftSender {
 
   /// As many whole packets as the window holds; one at least, which next_send() then spaces.
   bool permits(std::uint64_t) const { return packets_ == 0 || packets_ < window_ / kSwiftPacket; }
+  std::int64_t room() const { return permits(0) ? kAnyRoom : kNoRoom; }
   TimePs next_send() const { return next_send_; }
   TimePs deadline() const { return kNever; }
 

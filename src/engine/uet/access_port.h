@@ -10,7 +10,6 @@
 #include "base/prefetch.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
-#include "engine/uet/renew.h"
 #include "wire/host_address.h"
 
 namespace wharf::uet {
@@ -56,6 +55,14 @@ class AccessPort {
                                                  const PendingAccess& owner) {
     if (first_free_ == kNoSlot) [[unlikely]]
       grow(count_ * 2);
+    if (tail_ - head_ > mask_) [[unlikely]]
+      grow_queue();
+    return request_in_place(kind, length, owner);
+  }
+  /// Whether request() finds its places: then it is request_in_place().
+  [[gnu::always_inline]] bool has_place() const { return first_free_ != kNoSlot && tail_ - head_ <= mask_; }
+  [[gnu::always_inline]] engine::Access& request_in_place(engine::AccessKind kind, std::uint32_t length,
+                                                          const PendingAccess& owner) {
     const std::uint32_t id = first_free_;
     Slot& slot = slots_[id];
     first_free_ = slot.next_free;
@@ -67,13 +74,24 @@ class AccessPort {
     slot.asked = kind == engine::AccessKind::kRead ? length : 0;
     slot.owner = owner.owner;
     ++unanswered_;
-    if (tail_ - head_ > mask_) [[unlikely]]
-      grow_queue();
     engine::Access& access = queue_[tail_++ & mask_];
-    renew(access);
+    // Each member by itself: what the caller sets in turn is then not written twice.
     access.id = id;
     access.kind = kind;
+    access.order = verbs::AccessOrder::kRelaxed;
+    access.atomic = verbs::Verb::kFetchAdd;
+    access.width = 8;
+    access.count = 1;
+    access.at_target = false;
+    access.queue = 0;
     access.length = length;
+    access.space = 0;
+    access.stream = 0;
+    access.address = 0;
+    access.data = wire::Payload{};
+    access.operand = {};
+    access.compare = {};
+    access.operation = {};
     return access;
   }
 

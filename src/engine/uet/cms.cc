@@ -35,6 +35,7 @@ std::uint32_t Cms::context_for(wire::HostAddress host) {
       std::make_unique<CongestionContext>(congestion::AnyController::create(parts_.config.controller).value(),
                                           parts_.config.credit, path_config_, random_);
   made->peer = host;
+  if (by_window_) made->room = made->controller.room();
   std::uint32_t ccc = count();
   if (free_.empty()) {
     contexts_.push_back(std::move(made));
@@ -163,7 +164,10 @@ void Cms::on_acknowledgement(TimePs now, std::uint32_t ccc,
   CongestionContext& context = *contexts_[ccc];
   context.in_flight -= acknowledgement.confirmed.packets - acknowledgement.restored.packets;
   if (acknowledgement.round_trip != kNever) context.round_trip = acknowledgement.round_trip;
-  if (by_window_) context.controller.on_acknowledgement(now, acknowledgement);
+  if (by_window_) {
+    context.controller.on_acknowledgement(now, acknowledgement);
+    context.room = context.controller.room();
+  }
   if (by_credit_) {
     context.credit.on_acknowledgement(now, acknowledgement);
     if (context.credit.permits(1)) context.credit_requests = 0;
@@ -173,14 +177,17 @@ void Cms::on_acknowledgement(TimePs now, std::uint32_t ccc,
 void Cms::on_loss(TimePs now, std::uint32_t ccc, const congestion::Loss& loss) {
   CongestionContext& context = *contexts_[ccc];
   context.in_flight -= loss.lost.packets;
-  if (by_window_) context.controller.on_loss(now, loss);
+  if (by_window_) {
+    context.controller.on_loss(now, loss);
+    context.room = context.controller.room();
+  }
   if (by_credit_) context.credit.on_loss(now, loss);
 }
 
 congestion::PacketRequest Cms::on_send_with_credit(TimePs now, CongestionContext& context,
                                                    congestion::Departure departure) {
   congestion::PacketRequest request;
-  if (by_window_) request = context.controller.on_send(now, departure);
+  if (by_window_) request = context.controller.on_send(now, departure, context.room);
   departure.demand_limit = demand_limit(context);
   departure.active_contexts = active_;
   request.grant_bytes = context.credit.on_send(now, departure).grant_bytes;
@@ -208,7 +215,10 @@ void Cms::expire(TimePs now) {
   while (timers_.earliest() <= now) {
     const std::uint32_t ccc = timers_.earliest_owner();
     timers_.set(ccc, kNever);
-    if (by_window_) contexts_[ccc]->controller.expire(now);
+    if (by_window_) {
+      contexts_[ccc]->controller.expire(now);
+      contexts_[ccc]->room = contexts_[ccc]->controller.room();
+    }
     update(now, ccc);
   }
 }

@@ -46,7 +46,9 @@ struct alignas(64) CongestionContext {
   std::uint64_t resend_backlog = 0;  ///< Window bytes that wait to be sent again.
   std::uint32_t resend_packets = 0;  ///< waiting_rtx.
   std::uint32_t in_flight = 0;       ///< Packets.
-  IndexList pdcs;                    ///< PDCs with something that their PSN window permits, round robin.
+  /// AnyController::room(), where the controller decides.
+  std::int64_t room = congestion::kAnyRoom;
+  IndexList pdcs;  ///< PDCs with something that their PSN window permits, round robin.
   std::uint32_t next_ready = kNoSlot;
   bool on_ready_list = false;
   bool probed = false;                 ///< A probe for the base RTT has been sent.
@@ -109,8 +111,7 @@ class Cms {
 
   /// Whether window and credit, as far as they are in use, let a packet of `bytes` leave.
   [[gnu::always_inline]] bool permits(const CongestionContext& context, std::uint64_t bytes) const {
-    return (!by_window_ || context.controller.permits(bytes)) &&
-           (!by_credit_ || context.credit.permits(bytes));
+    return static_cast<std::int64_t>(bytes) <= context.room && (!by_credit_ || context.credit.permits(bytes));
   }
   /// Likewise, at `now`.
   [[gnu::always_inline]] bool may_send(TimePs now, const CongestionContext& context,
@@ -123,7 +124,8 @@ class Cms {
     recent_ = &context;
     ++context.in_flight;
     if (by_credit_) return on_send_with_credit(now, context, departure);
-    return by_window_ ? context.controller.on_send(now, departure) : congestion::PacketRequest{};
+    if (!by_window_) return {};
+    return context.controller.on_send(now, departure, context.room);
   }
   void on_acknowledgement(TimePs now, std::uint32_t ccc, const congestion::Acknowledgement& acknowledgement);
   void on_loss(TimePs now, std::uint32_t ccc, const congestion::Loss& loss);
@@ -165,6 +167,8 @@ class Cms {
     const CongestionContext& context = *contexts_[ccc];
     return by_credit_ && context.in_flight == 0 && !context.credit.permits(1);
   }
+  /// Whether nothing but a window decides: no credit, no time.
+  bool by_window_alone() const { return !by_credit_ && !timed_; }
   /// Whether the receiver's credit decides, so that requests name the source's demand.
   bool uses_credit() const { return by_credit_; }
   /// Whether acknowledgements carry credit instead of what a window needs.

@@ -33,6 +33,23 @@ namespace wharf::uet {
   access.operation = operation;
 }
 
+/// The record of a completion is in memory.
+[[gnu::always_inline]] inline void EndpointTable::completion_done(std::uint32_t queue, std::uint64_t number,
+                                                                  engine::AccessStatus status) {
+  Endpoint* endpoint = find(queue);
+  if (endpoint == nullptr || number < endpoint->completion_head) return;
+  const std::uint64_t at = number - endpoint->completion_head;
+  if (at >= endpoint->completions.size()) return;
+  PendingCompletion& record = endpoint->completions[static_cast<std::size_t>(at)];
+  record.visible = true;
+  if (status != engine::AccessStatus::kDone) [[unlikely]]
+    completion_error(queue, record);
+  if (!endpoint->listed && endpoint->completions.front().visible) {
+    endpoint->listed = true;
+    completed_.push_back(queue);
+  }
+}
+
 template <typename Fill>
 [[gnu::always_inline]] inline void EndpointTable::complete(engine::QueueId queue, std::uint64_t stream,
                                                            Fill&& fill) {

@@ -195,21 +195,9 @@ void EndpointTable::give_back(engine::QueueId queue, std::uint32_t slot) {
   if (endpoint.receives.tail == kNoSlot) endpoint.receives.tail = slot;
 }
 
-void EndpointTable::completion_done(std::uint32_t queue, std::uint64_t number, engine::AccessStatus status) {
-  Endpoint* endpoint = find(queue);
-  if (endpoint == nullptr || number < endpoint->completion_head) return;
-  const std::uint64_t at = number - endpoint->completion_head;
-  if (at >= endpoint->completions.size()) return;
-  PendingCompletion& record = endpoint->completions[static_cast<std::size_t>(at)];
-  record.visible = true;
-  if (status != engine::AccessStatus::kDone) {
-    if (record.completion.ok()) record.completion.status = verbs::CompletionStatus::kLocalOperation;
-    parts_.raise({engine::AsyncEventKind::kCompletionError, queue});
-  }
-  if (!endpoint->listed && endpoint->completions.front().visible) {
-    endpoint->listed = true;
-    completed_.push_back(queue);
-  }
+void EndpointTable::completion_error(engine::QueueId queue, PendingCompletion& record) {
+  if (record.completion.ok()) record.completion.status = verbs::CompletionStatus::kLocalOperation;
+  parts_.raise({engine::AsyncEventKind::kCompletionError, queue});
 }
 
 bool EndpointTable::next_completed(engine::QueueId& queue) {

@@ -144,7 +144,8 @@ class EndpointTable {
   /// placed. `fill(completion)` says what happened.
   template <typename Fill>
   void complete(engine::QueueId queue, std::uint64_t stream, Fill&& fill);  // completion_writing.h
-  void completion_done(std::uint32_t queue, std::uint64_t number, engine::AccessStatus status);
+  void completion_error(engine::QueueId queue, PendingCompletion& record);
+  void completion_done(std::uint32_t queue, std::uint64_t number, engine::AccessStatus status);  // likewise
   /// A record of a shared completion queue was written.
   void shared_completion_done(const PendingAccess& owner, engine::AccessStatus status);
   /// A receive that `queue` has given up: it completes with `status`, and its entry is free.

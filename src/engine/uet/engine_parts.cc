@@ -12,6 +12,7 @@ EngineParts::EngineParts(std::shared_ptr<const UetConfig> its_config, wire::Host
       host(its_host),
       payloads(its_payloads),
       arena(its_arena),
+      plain(config),
       endpoints(*this),
       initiator(*this),
       rudi(*this),

@@ -19,6 +19,7 @@
 #include "engine/uet/memory_region.h"
 #include "engine/uet/message.h"
 #include "engine/uet/pds.h"
+#include "engine/uet/plain_ways.h"
 #include "engine/uet/rudi.h"
 #include "engine/uet/target.h"
 #include "wire/payload_pool.h"
@@ -80,6 +81,7 @@ struct alignas(64) EngineParts {
   const wire::HostAddress host;  ///< Not the configuration's, which many engines may share.
   wire::PayloadPool& payloads;
   Arena& arena;
+  PlainWays plain;
   // What packets look at lies together (prefetch.h).
   AccessPort accesses;
   SlotPool<OutboundMessage> outbound;

@@ -30,6 +30,8 @@ class Initiator {
   // --- Application.
   engine::PostStatus post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
                           engine::Submission submission);
+  /// The usual request in one pass; false, and nothing has happened, when it is not like that.
+  bool post_plain(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request);
   void work_request_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status);
   engine::PeerId import(const Peer& peer);
   Result<void> forget(engine::PeerId peer);
@@ -58,9 +60,16 @@ class Initiator {
   /// Asks memory for the payload of one packet, or gives it at once; false when it may not be read any more.
   bool fetch(std::uint32_t slot, std::uint32_t staged, std::uint32_t offset, std::uint32_t length,
              wire::Payload& payload, std::uint32_t& pieces, bool& whole_result);  // initiator_fetch.h
+  /// The same for a message that is one piece, whose payload may_fetch() allows.
+  void fetch_piece(const OutboundMessage& message, std::uint32_t staged, std::uint64_t address,
+                   std::uint32_t at, std::uint32_t length, verbs::AddressSpaceId space) const;
+  /// Whether the memory of a message may still be read.
+  bool may_fetch(const OutboundMessage& message) const;
   /// Writes the SES header of one packet.
   void build(OutboundMessage& message, std::uint32_t slot, std::uint32_t offset, std::uint32_t length,
              bool failed, wire::Packet& out);  // initiator_build.h
+  /// The same for a message that is simple.
+  static void build_simple(OutboundMessage& message, std::uint32_t slot, wire::Packet& out);
   void build_any(OutboundMessage& message, std::uint32_t slot, std::uint32_t offset, std::uint32_t length,
                  bool failed, wire::Packet& out);
   void add_to_backlog(CongestionContext& context, const OutboundMessage& message) const;
@@ -69,14 +78,7 @@ class Initiator {
   /// One packet has its answer: `packet` with a response, or null for the default.
   void answered(TimePs now, std::uint32_t slot, const wire::Packet* packet);
   /// The same for a packet of a message that needs no response of its own.
-  [[gnu::always_inline]] void answered_by_default(TimePs now, std::uint32_t slot, OutboundMessage& message) {
-    if (--message.unanswered > 0 || message.accesses > 0) return;
-    if (message.ends_plainly()) [[likely]] {
-      end_plainly(now, slot);
-    } else {
-      try_end(now, slot);
-    }
-  }
+  void answered_by_default(TimePs now, std::uint32_t slot, OutboundMessage& message);  // initiator_end.h
   /// A packet of a read response; a code refuses it.
   std::optional<wire::UetNackCode> take_data(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
   /// Whether read data is outstanding over a PDC.
@@ -91,6 +93,7 @@ class Initiator {
   void expire(TimePs now);
   /// Queues whose posted requests found no message or no PDC try again; for after every input that may have
   /// freed some.
+  bool is_settled() const { return starved_.empty(); }
   void settle(TimePs now) {
     if (!starved_.empty()) [[unlikely]]
       admit_starved(now);
@@ -116,7 +119,9 @@ class Initiator {
   void place_answer(TimePs now, std::uint32_t slot, std::uint32_t offset, const wire::Payload& data);
   void try_end(TimePs now, std::uint32_t slot);
   /// What ends_plainly() says of a message of which nothing is outstanding.
-  void end_plainly(TimePs now, std::uint32_t slot);
+  void end_plainly(TimePs now, std::uint32_t slot, const OutboundMessage& message);  // initiator_end.h
+
+  void end_plain(TimePs now, std::uint32_t slot, const OutboundMessage& message);  // initiator_end.h
 
   /// Whether memory is at work on something to or from `host`.
   bool is_at_work_for(wire::HostAddress host) const;
@@ -154,11 +159,13 @@ class Initiator {
   void choose_form(OutboundMessage& message) const;
   void prepare_send(std::uint32_t slot, const verbs::WorkRequest& request);
   std::uint64_t unsent_window_bytes(const OutboundMessage& message) const;
+  // initiator_plain.h
+  bool is_plain(const verbs::WorkRequest& request) const;
+  std::uint32_t make_plain(engine::QueueId queue, const Endpoint& endpoint, const Peer& target,
+                           const verbs::WorkRequest& request);
   // initiator_packets.cc
   bool fetch_pieces(const OutboundMessage& message, std::uint32_t staged, std::uint32_t offset,
                     std::uint32_t length, wire::Payload& payload, std::uint32_t& pieces, bool& whole_result);
-  void fetch_piece(const OutboundMessage& message, std::uint32_t staged, std::uint64_t address,
-                   std::uint32_t at, std::uint32_t length, verbs::AddressSpaceId space) const;
   static void build_read_response(const OutboundMessage& message, std::uint32_t slot, std::uint32_t offset,
                                   std::uint32_t length, bool failed, wire::Packet& out);
   void build_rendezvous(const OutboundMessage& message, wire::Packet& out) const;
@@ -181,6 +188,7 @@ class Initiator {
   void end_request(TimePs now, std::uint32_t slot);
   void report_end(TimePs now, std::uint32_t slot, const OutboundMessage& message);
   void release(std::uint32_t slot);
+  void give_back(std::uint32_t slot);  ///< The same, inlined.
   // initiator_again.cc
   void schedule_retry(TimePs now, std::uint32_t slot, TimePs at);
   void start_again(std::uint32_t slot);

@@ -2,68 +2,21 @@
 // The end of messages: when nothing is outstanding any more, and what is reported. [UE 1.0 3.4]
 #include <fmt/format.h>
 
-#include "engine/uet/completion_writing.h"
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/initiator_end.h"
 
 namespace wharf::uet {
 
 using verbs::CompletionStatus;
 
-namespace {
-
-[[gnu::always_inline]] inline void give_back(EngineParts& parts, reliability::DeadlineHeap& retries,
-                                             std::uint32_t slot) {
-  parts.payloads.release(parts.outbound[slot].inline_data.buffer);
-  if (!retries.empty()) retries.set(slot, kNever);
-  parts.outbound.release(slot);
-}
-
-}  // namespace
-
-void Initiator::release(std::uint32_t slot) { give_back(parts_, retries_, slot); }
-
-/// A request whose queue still knows it.
-[[gnu::always_inline]] inline void Initiator::report_end(TimePs now, std::uint32_t slot,
-                                                         const OutboundMessage& message) {
-  const engine::QueueId queue = message.queue;
-  Endpoint& endpoint = parts_.endpoints[queue];
-  --endpoint.outstanding;
-  --peers_[message.peer].outstanding;
-  const bool atomic = verbs::is_atomic(message.verb);
-  if (message.verb == verbs::Verb::kRead || atomic) --endpoint.reads;
-  const bool success = message.status == CompletionStatus::kSuccess;
-  if (message.signaled || !success) {
-    parts_.endpoints.complete(queue, local_stream(queue), [&](verbs::Completion& completion) {
-      completion.id = message.id;
-      completion.status = message.status;
-      completion.kind = verbs::CompletionKind::kSend;
-      completion.verb = message.verb;
-      completion.length = success ? message.length : 0;
-      if (atomic) completion.atomic_result = message.atomic_result;
-      completion.operation = message.operation;
-    });
-  } else if (endpoint.reserved > 0) {
-    --endpoint.reserved;
-  }
-  give_back(parts_, retries_, slot);
-  if (!endpoint.posted.empty()) admit(now, queue);
-}
+void Initiator::release(std::uint32_t slot) { give_back(slot); }
 
 void Initiator::try_end(TimePs now, std::uint32_t slot) {
   const OutboundMessage& message = parts_.outbound[slot];
   if (message.unanswered > 0 || message.accesses > 0) return;
   if (message.ends_plainly()) {
-    end_plainly(now, slot);
+    end_plainly(now, slot, message);
   } else if (!goes_on(now, slot)) {
-    end(now, slot);
-  }
-}
-
-void Initiator::end_plainly(TimePs now, std::uint32_t slot) {
-  const OutboundMessage& message = parts_.outbound[slot];
-  if (message.kind == MessageKind::kRequest && message.peer != verbs::kNoPeer) {
-    report_end(now, slot, message);
-  } else {
     end(now, slot);
   }
 }

@@ -28,6 +28,11 @@ namespace wharf::uet {
   }
 }
 
+[[gnu::always_inline]] inline bool Initiator::may_fetch(const OutboundMessage& message) const {
+  return message.kind != MessageKind::kReadResponse ||
+         parts_.regions.find(message.memory_key, message.to.job_id) != kNoSlot;
+}
+
 [[gnu::always_inline]] inline bool Initiator::fetch(std::uint32_t slot, std::uint32_t staged,
                                                     std::uint32_t offset, std::uint32_t length,
                                                     wire::Payload& payload, std::uint32_t& pieces,
@@ -35,10 +40,7 @@ namespace wharf::uet {
   const OutboundMessage& message = parts_.outbound[slot];
   if (length == 0) return true;
   // [UE 1.0 3.4] A key ends when its region does: what of a long read has not been fetched is refused.
-  if (message.kind == MessageKind::kReadResponse &&
-      parts_.regions.find(message.memory_key, message.to.job_id) == kNoSlot) {
-    return false;
-  }
+  if (!may_fetch(message)) return false;
   if (!message.from_memory) {
     payload = payload_at_hand(slot, offset, length);
     return true;

@@ -124,6 +124,8 @@ void Initiator::build_rendezvous(const OutboundMessage& message, wire::Packet& o
   rendezvous.pid_on_fep = endpoint.address.pid_on_fep;
   rendezvous.resource_index = endpoint.address.resource_index;
   rendezvous.ri_generation = endpoint.generation;
+  // Repeated after its queue was flushed: the remainder may not be read any more.
+  if (message.region == kNoSlot) return;
   rendezvous.memory_key = parts_.regions[message.region].key;
   rendezvous.read_offset = parts_.config.virtual_addresses ? parts_.regions[message.region].config.base : 0;
 }

@@ -52,7 +52,7 @@ class MemoryRegionTable {
   void remove(std::uint32_t slot);
 
   /// The region of `key` in `job_id`, or kNoSlot. The flag bits of a key must agree too.
-  std::uint32_t find(std::uint64_t key, std::uint32_t job_id) const {
+  [[gnu::always_inline]] std::uint32_t find(std::uint64_t key, std::uint32_t job_id) const {
     std::uint32_t slot = static_cast<std::uint32_t>(key) & 0xff'ffffU;
     if ((key & (kKeyAssigned | kKeyOptimized)) == 0) {
       const std::uint32_t* found = chosen_.find(key & kKeyUserMask);

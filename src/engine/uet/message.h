@@ -72,6 +72,7 @@ struct alignas(64) OutboundMessage {
   bool signaled = true;
   bool from_memory = false;  ///< Its payload is read from memory (Initiator::reads_memory).
   bool simple = false;       ///< One packet with the standard header, no extension, no restart.
+  bool plain = false;        ///< One packet, whose payload is one piece of memory; no restart.
 
   Destination to;
   std::uint32_t initiator = 0;
@@ -105,13 +106,17 @@ struct alignas(64) OutboundMessage {
   std::uint32_t attempts = 0;    ///< Restarts so far.
   std::uint32_t generation = 0;  ///< Counts uses of the slot.
   std::uint64_t order = 0;       ///< Posting number in its queue: restarts keep the order.
-  std::array<verbs::ScatterEntry, verbs::kMaxScatterEntries> local;  ///< The first `local_count` of them.
+  union {
+    std::array<verbs::ScatterEntry, verbs::kMaxScatterEntries> local;  ///< The first `local_count` of them.
+  };
 
   /// Whether its last answer ends it with success at once: it is on its way as a whole, waits for no data and
   /// nothing has befallen it.
-  bool ends_plainly() const {
-    return all_sent && accesses == 0 && !stopped && !terminating && !expects_data && !initiator_error &&
-           !retry_wanted && !deferred && status == verbs::CompletionStatus::kSuccess && region == kNoSlot;
+  bool ends_plainly() const { return all_sent && accesses == 0 && is_untroubled() && region == kNoSlot; }
+  /// Whether it waits for no data, and nothing has befallen it.
+  bool is_untroubled() const {
+    return !stopped && !terminating && !expects_data && !initiator_error && !retry_wanted && !deferred &&
+           status == verbs::CompletionStatus::kSuccess;
   }
 };
 

@@ -73,8 +73,8 @@ struct PdcSend {
   UetPsn fresh = 0;                      ///< No PSN below it is in its first transmission.
   std::uint32_t range = 0;               ///< MP_RANGE: `next` may go up to cumulative + range.
   std::uint32_t in_flight = 0;           ///< Entries in kSent that carry messages.
-  bool inferring = false;                ///< Loss is being inferred up to
-  UetPsn infer_until = 0;                ///< this PSN, the last one sent when it began;
+  UetPsn sacked = 0;                     ///< A SACK has named every PSN below it that is outstanding.
+  UetPsn infer_until = 0;                ///< Pdc::inferring: the last PSN sent when it began;
   UetPsn inferred = 0;                   ///< up to here every PSN had its turn.
   PsnList resend;                        ///< kQueued, in the order to be sent.
   PsnList timers;                        ///< kSent more than once, and kWaiting.
@@ -191,11 +191,11 @@ struct alignas(64) Pdc {
   bool peer_known = false;
   bool on_ready_list = false;  ///< Of its CCC.
   bool clear_asked = false;    ///< The peer wants a CLEAR.
-  bool clear_sent = false;     ///< Everything up to una - 1 has been told already.
+  bool inferring = false;      ///< Source: loss is being inferred, up to tx.infer_until.
   std::uint16_t local_id = 0;
   std::uint16_t peer_id = 0;
   std::uint16_t entropy = 0;  ///< ROD: of every packet.
-  std::uint16_t close_retries = 0;
+  std::uint16_t window_probes = 0;
   std::uint32_t generation = 0;  ///< Counts uses of the record.
   wire::HostAddress peer;
   std::uint32_t job_id = 0;
@@ -203,6 +203,7 @@ struct alignas(64) Pdc {
   std::uint32_t next_ready = kNoSlot;  ///< Link of the CCC's list.
   UetPsn close_psn = 0;                ///< Initiator: of CLOSE_CMD.
   TimePs last_activity{};
+  TimePs armed_at = kNever;  ///< Its deadline among the timers of Pds.
   TimePs clear_at = kNever;  ///< Source: send CLEAR_CMD. Receiver: send CLEAR_REQ, when role or data say so.
   TimePs ask_clear_at = kNever;  ///< Receiver: ask for a CLEAR.
   TimePs close_at = kNever;      ///< Target: the close request has not been answered.
@@ -213,8 +214,6 @@ struct alignas(64) Pdc {
   std::uint16_t credit_probes = 0;  ///< Since an acknowledgement or a credit came.
   std::uint16_t tail_opaque = 0;    ///< Of the newest tail probe.
   TimePs tail_probed_at{};
-  std::uint16_t window_probes = 0;
-  UetPsn sacked = 0;              ///< Source: a SACK has named every PSN below it that is outstanding.
   TimePs least_refusal = kNever;  ///< ROD: shortest time from a packet to its NACK.
   PdcSend tx;
   PdcReceive rx;
@@ -223,5 +222,6 @@ struct alignas(64) Pdc {
 
   UetPsn clear_psn() const { return tx.una - 1; }
 };
+static_assert(sizeof(Pdc) == 320, "a peer that has been used has one or two");
 
 }  // namespace wharf::uet

@@ -45,9 +45,14 @@ class Pds {
   std::uint32_t pdc_for(TimePs now, wire::HostAddress host, std::uint32_t job_id, bool ordered,
                         bool reserved = false);
 
+  /// The PDC that carries new messages already; kNoSlot when there is none.
+  std::uint32_t known_pdc(wire::HostAddress host, std::uint32_t job_id, bool ordered);  // pds_plain.h
+
   // --- What SES asks for (pds_transmit.cc, pds_response.cc).
   /// Sends the packets of outbound message `slot` over `pdc`, behind the messages queued there.
   void enqueue(TimePs now, std::uint32_t pdc, std::uint32_t slot);
+  /// The same, and settle(), for a plain message.
+  void enqueue_plain(TimePs now, std::uint32_t pdc, std::uint32_t slot);  // pds_plain.h
   /// Cuts no further packet of a queued message.
   void stop(TimePs now, std::uint32_t slot);
   /// The answer to an accepted packet; ends the inbound packet. Takes over no reference of `data`. `region`:
@@ -57,16 +62,26 @@ class Pds {
                std::uint32_t region = kNoSlot);
   /// The same with DEFAULT_RESPONSE, RC_OK, for a packet of a PDC.
   void respond_default(TimePs now, std::uint32_t inbound);
+  void respond_default_here(TimePs now, std::uint32_t inbound);  ///< The same, inlined (pds_respond.h).
 
   // --- Network.
   void receive(TimePs now, const wire::Packet& packet);
+  /// The usual packet: a Write of one packet, the next in order; false, and nothing has happened, when it is
+  /// not like that.
+  bool receive_plain(TimePs now, const wire::Packet& packet);  // pds_plain.h
   bool transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  /// The usual packet and settle(); false, and nothing has happened, when the next one is not like that.
+  bool transmit_plain(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);  // pds_plain.h
   /// Fetches payload ahead of transmission.
-  void settle(TimePs now) {
+  bool is_settled() const { return staged_order_.empty() && fetch_wanted_.empty(); }
+  [[gnu::always_inline]] void settle(TimePs now) {
     if (!staged_order_.empty() || !fetch_wanted_.empty()) fetch_wanted(now);
   }
   /// Memory has answered for staged packet `staged`; `piece`: where that part of it begins.
   void data_done(TimePs now, std::uint32_t staged, std::uint64_t piece, const engine::AccessResult& result);
+  /// The usual answers: to the one read of a payload, to the write of a whole message. False says nothing.
+  bool take_plain_data(TimePs now, std::uint32_t staged, const engine::AccessResult& result);
+  bool placed_plain(std::uint32_t inbound);
   void expire(TimePs now);
   TimePs deadline() const { return timers_.earliest(); }
 
@@ -183,6 +198,7 @@ class Pds {
   void free_pdc(TimePs now, std::uint32_t index);
   void remember_closed(TimePs now, ClosedPdc closed);
   void forget_route(std::uint32_t index);
+  std::uint32_t find_route(std::uint64_t key);
   TimePs later_rto(std::uint32_t timeouts) const;
   /// Takes the stored responses up to `up_to` off their list; the first of them, the newest.
   std::uint32_t take_cleared(PdcReceive& rx, UetPsn up_to);
@@ -242,8 +258,18 @@ class Pds {
   UetPsn sack_base(PdcReceive& rx, const ControlJob& job) const;
   std::uint32_t entry_window_bytes(const SendEntry& entry) const;
   ControlJob& push(Ring<ControlJob>& jobs);
+  ControlJob& push_stale(Ring<ControlJob>& jobs);  ///< The same with every member yet to be set.
   void send_control(std::uint32_t index, wire::UetControlType type, UetPsn psn, std::uint32_t payload,
                     std::uint8_t flags = 0);
+
+  // pds_plain.h
+  void stage_plain(TimePs now, std::uint32_t index, Pdc& record, CongestionContext& context,
+                   std::uint32_t slot, const OutboundMessage& message);
+  void fetch_added(TimePs now, std::uint32_t index, Pdc& record, CongestionContext& context,
+                   std::uint32_t slot, std::uint32_t previous);
+  void fetch_next(TimePs now, std::uint32_t index, Pdc& record, CongestionContext& context);
+  void emit_plain(const Pdc& record, UetPsn psn, OutboundMessage& message, std::uint32_t slot,
+                  std::uint8_t flags, std::uint16_t entropy, wire::Packet& out);
 
   // pds_fetch.cc
   /// What settle() does when there is something to do.
@@ -373,7 +399,10 @@ class Pds {
   }
   void store_response(TimePs now, std::uint32_t index, const StoredResponse& response);
   bool acknowledges_at_once(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const;
+  static void pass(PdcReceive& rx, UetPsn psn);
+  static bool needs_reason(const PdcReceive& rx, const InboundPacket& inbound);
   bool has_reason_to_acknowledge(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const;
+  void acknowledge_default(std::uint32_t index, const InboundPacket& inbound);
   void acknowledge_inbound(std::uint32_t index, const InboundPacket& inbound, wire::UetNextHeader form,
                            const wire::UetSesResponse& response, const wire::Payload& data);
   void nack(const wire::Packet& trigger, wire::UetNackCode code, std::uint32_t index,
@@ -390,8 +419,15 @@ class Pds {
   UetPsn ordered_speaker(const PdcSend& tx) const;
   TimePs idle_time(const Pdc& pdc) const;
   TimePs pdc_deadline(const Pdc& pdc);
-  void arm(std::uint32_t index, TimePs at) {
-    if (at < timers_.get(index)) timers_.set(index, at);
+  void arm(std::uint32_t index, TimePs at) { arm(index, *pdcs_[index], at); }
+  [[gnu::always_inline]] void arm(std::uint32_t index, Pdc& record, TimePs at) {
+    if (at >= record.armed_at) return;
+    record.armed_at = at;
+    timers_.set(index, at);
+  }
+  void disarm(std::uint32_t index) {
+    pdcs_[index]->armed_at = kNever;
+    timers_.set(index, kNever);
   }
   void expire_pdc(TimePs now, std::uint32_t index);
   void expire_entry(TimePs now, std::uint32_t index, UetPsn psn);

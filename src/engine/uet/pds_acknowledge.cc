@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/initiator_end.h"
 #include "engine/uet/pds_next.h"
 
 namespace wharf::uet {
@@ -206,12 +207,14 @@ void Pds::take_cumulative(TimePs now, std::uint32_t index, const wire::UetPacket
   record.window_probes = 0;
   for (; record.generation == generation && !wire::uet_psn_after(psn, cumulative); ++psn) {
     SendEntry& entry = tx.at(psn);
-    if (entry.under_way_first_time() && !parts_.outbound[entry.message].needs_answer) [[likely]] {
+    if (entry.under_way_first_time()) [[likely]] {
       OutboundMessage& message = parts_.outbound[entry.message];
-      confirm_first(tx, message.overhead + entry.length, effects);
-      entry.state = EntryState::kAnswered;
-      parts_.initiator.answered_by_default(now, entry.message, message);
-      continue;
+      if (!message.needs_answer) [[likely]] {
+        confirm_first(tx, message.overhead + entry.length, effects);
+        entry.state = EntryState::kAnswered;
+        parts_.initiator.answered_by_default(now, entry.message, message);
+        continue;
+      }
     }
     if (entry.state == EntryState::kAnswered) continue;
     if (entry.message != kControlEntry && parts_.outbound[entry.message].needs_answer) {
@@ -242,12 +245,12 @@ void Pds::take_sack(TimePs now, std::uint32_t index, UetPsn base, std::uint64_t 
   PdcSend& tx = record.tx;
   // What an earlier SACK said stands, unless something of it is being repeated.
   const bool repeats = !tx.resend.empty() || !tx.timers.empty();
-  const bool known = !repeats && wire::uet_psn_after(record.sacked, tx.una);
-  const UetPsn first = known ? record.sacked : tx.una;
+  const bool known = !repeats && wire::uet_psn_after(tx.sacked, tx.una);
+  const UetPsn first = known ? tx.sacked : tx.una;
   bitmap = tx.outstanding_from(first, base, bitmap);
-  record.sacked = first;
+  tx.sacked = first;
   if (bitmap != 0 && !wire::uet_psn_after(base, first))
-    record.sacked += static_cast<UetPsn>(std::countr_one(bitmap >> (first - base)));
+    tx.sacked += static_cast<UetPsn>(std::countr_one(bitmap >> (first - base)));
   for (std::uint64_t bits = bitmap; bits != 0; bits &= bits - 1) {
     const UetPsn psn = base + static_cast<UetPsn>(std::countr_zero(bits));
     SendEntry& entry = tx.at(psn);

@@ -57,14 +57,14 @@ void Pds::infer_loss(TimePs now, std::uint32_t index, std::uint32_t out_of_order
   PdcSend& tx = record.tx;
   const auto* nscc = parts_.cms[record.ccc].controller.as<congestion::NsccSender>();
   const std::uint32_t packet = std::get<congestion::NsccConfig>(parts_.config.controller).mtu_bytes;
-  if (tx.inferring && !wire::uet_psn_before(tx.cumulative, tx.infer_until)) tx.inferring = false;
-  if (!tx.inferring) {
+  if (record.inferring && !wire::uet_psn_before(tx.cumulative, tx.infer_until)) record.inferring = false;
+  if (!record.inferring) {
     // Choice: a probe that meets no queue tells of loss only while packets are missing that left before it.
     const bool overdue = quick_answer && tx.outstanding() > 0;
     const bool passed =
         out_of_order >= congestion::inferred_loss_threshold(nscc->window(), nscc->max_window(), packet);
     if (!tx.resend.empty() || (!overdue && !passed)) return;
-    tx.inferring = true;
+    record.inferring = true;
     tx.infer_until = tx.next - 1;
     tx.inferred = tx.cumulative;
   }

@@ -126,8 +126,10 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
   if (role == PdcRole::kInitiator) start = draw_start(*id);
   Pdc& made = *pdcs_[index];
   const std::uint32_t generation = made.generation + 1;
+  const TimePs armed_at = made.armed_at;
   made = Pdc{};
   made.generation = generation;
+  made.armed_at = armed_at;
   made.role = role;
   made.peer = peer;
   made.ordered = ordered;
@@ -140,7 +142,7 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
   PdcSend& tx = made.tx;
   tx.start = tx.next = tx.una = tx.fresh = start;
   tx.cumulative = start - 1;
-  made.sacked = start;
+  tx.sacked = start;
   tx.range = mpr * wire::kUetMprUnit;
   // [UE 1.0 3.5.8] Choice: both directions begin at the same Start_PSN, so that nothing needs to be told.
   PdcReceive& rx = made.rx;
@@ -158,10 +160,7 @@ std::uint32_t Pds::pdc_for(TimePs now, wire::HostAddress host, std::uint32_t job
                            bool reserved) {
   const std::uint64_t key = route_key(host, job_id, ordered, reserved);
   if (key == last_route_) return last_routed_;
-  if (const std::uint32_t* found = routes_.find(key)) {
-    last_route_ = key;
-    return last_routed_ = *found;
-  }
+  if (const std::uint32_t found = find_route(key); found != kNoSlot) return found;
   const std::uint32_t index = open(now, PdcRole::kInitiator, host, ordered, reserved, 0);
   if (index == kNoSlot) return kNoSlot;
   pdcs_[index]->job_id = job_id;
@@ -169,6 +168,13 @@ std::uint32_t Pds::pdc_for(TimePs now, wire::HostAddress host, std::uint32_t job
   routes_.insert(key, index);
   ++parts_.counters.pdcs_opened;
   return index;
+}
+
+std::uint32_t Pds::find_route(std::uint64_t key) {
+  const std::uint32_t* found = routes_.find(key);
+  if (found == nullptr) return kNoSlot;
+  last_route_ = key;
+  return last_routed_ = *found;
 }
 
 bool Pds::step(TimePs now, std::uint32_t index, PdcEvent event) {
@@ -284,7 +290,7 @@ void Pds::free_pdc(TimePs now, std::uint32_t index) {
         static_cast<std::size_t>(std::countr_zero(record.tx.mask + 1) - std::countr_zero(kFirstRing));
     free_rings_[size_class].push_back(record.tx.ring);
   }
-  timers_.set(index, kNever);
+  disarm(index);
   const std::uint32_t ccc = record.ccc;
   record.state = PdcState::kClosed;
   ++record.generation;

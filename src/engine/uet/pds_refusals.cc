@@ -82,7 +82,7 @@ void Pds::rebase(TimePs now, std::uint32_t index, UetPsn start) {
   tx.cumulative += distance;
   tx.resend = {};
   tx.timers = {};
-  record.sacked = tx.una;
+  tx.sacked = tx.una;
   for (std::uint32_t i = 0; i < count; ++i) {
     tx.at(tx.una + i) = entries[i];
     if (entries[i].state == EntryState::kQueued) tx.append(tx.resend, tx.una + i);

@@ -1,31 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The receiver's answers: what is kept for guaranteed delivery, what CACK passes, and when an ACK leaves.
 // [UE 1.0 3.5.11, 3.5.12]
+#include "engine/uet/pds_respond.h"
 #include "engine/uet/engine_parts.h"
 
 namespace wharf::uet {
 
 using wire::UetPdsType;
 
-[[gnu::always_inline]] inline void Pds::finish_psn(PdcReceive& rx, UetPsn psn) {
-  if (psn == rx.cumulative + 1) {
-    // In order: it passes both maps.
-    rx.word(rx.received, psn) &= ~PdcReceive::bit(psn);
-    --rx.ahead;
-    rx.cumulative = psn;
-  } else {
-    rx.word(rx.finished, psn) |= PdcReceive::bit(psn);
-  }
-  if (rx.ahead > 0) advance_cumulative(rx);
-}
-
 void Pds::acknowledge(std::uint32_t index, UetPsn psn, std::uint8_t flags, bool on_trigger,
                       std::uint16_t entropy, TimePs arrived_at, wire::UetNextHeader form,
                       const wire::UetSesResponse& response, const wire::Payload& data) {
   const Pdc& record = *pdcs_[index];
   parts_.payloads.retain(data.buffer);
-  ControlJob& job = push(acknowledgements_);
+  ControlJob& job = push_stale(acknowledgements_);
   job.type = UetPdsType::kAck;
+  job.control = wire::UetControlType::kNoop;
+  job.code = wire::UetNackCode::kTrimmed;
+  job.payload = 0;
+  job.opaque = 0;
   job.pdc = index;
   job.generation = record.generation;
   job.psn = psn;
@@ -78,25 +71,15 @@ void Pds::respond(TimePs now, std::uint32_t slot, wire::UetNextHeader form,
   if (record.state == PdcState::kQuiesce) drain_step(now, index);
 }
 
-void Pds::respond_default(TimePs now, std::uint32_t slot) {
-  const InboundPacket& inbound = parts_.inbound[slot];
-  const std::uint32_t index = inbound.pdc;
-  Pdc& record = *pdcs_[index];
-  if (record.generation == inbound.pdc_generation) {
-    PdcReceive& rx = record.rx;
-    --rx.in_execution;
-    finish_psn(rx, inbound.psn);
-    if (acknowledges_at_once(rx, inbound, false)) {
-      wire::UetSesResponse response;
-      response.message_id = inbound.message_id;
-      response.job_id = inbound.job_id;
-      response.ri_generation = inbound.ri_generation;
-      response.modified_length = inbound.request_length;
-      acknowledge_inbound(index, inbound, wire::UetNextHeader::kResponse, response, {});
-    }
-    if (record.state == PdcState::kQuiesce) drain_step(now, index);
-  }
-  parts_.inbound.release(slot);
+void Pds::respond_default(TimePs now, std::uint32_t slot) { respond_default_here(now, slot); }
+
+void Pds::acknowledge_default(std::uint32_t index, const InboundPacket& inbound) {
+  wire::UetSesResponse response;
+  response.message_id = inbound.message_id;
+  response.job_id = inbound.job_id;
+  response.ri_generation = inbound.ri_generation;
+  response.modified_length = inbound.request_length;
+  acknowledge_inbound(index, inbound, wire::UetNextHeader::kResponse, response, {});
 }
 
 void Pds::store_response(TimePs now, std::uint32_t index, const StoredResponse& response) {
@@ -119,15 +102,6 @@ void Pds::store_response(TimePs now, std::uint32_t index, const StoredResponse& 
   record.ask_clear_at = now + parts_.config.clear_time * 2;
   record.clear_requests = 0;
   arm(index, record.ask_clear_at);
-}
-
-[[gnu::always_inline]] inline bool Pds::acknowledges_at_once(PdcReceive& rx, const InboundPacket& inbound,
-                                                             bool guaranteed) const {
-  // [UE 1.0 3.5.12] ACK generation.
-  constexpr std::uint8_t kAsks = wire::kUetAckRequested | wire::kUetSyn | wire::kUetRetransmit;
-  if ((inbound.pds_flags & kAsks) == 0 && !rx.owes && !guaranteed && !inbound.marked)
-    return rx.ack_bytes >= parts_.config.ack_trigger_bytes;
-  return has_reason_to_acknowledge(rx, inbound, guaranteed);
 }
 
 bool Pds::has_reason_to_acknowledge(PdcReceive& rx, const InboundPacket& inbound, bool guaranteed) const {

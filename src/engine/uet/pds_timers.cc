@@ -72,7 +72,7 @@ TimePs Pds::pdc_deadline(const Pdc& record) {
 void Pds::expire(TimePs now) {
   while (timers_.earliest() <= now) {
     const std::uint32_t index = timers_.earliest_owner();
-    timers_.set(index, kNever);
+    disarm(index);
     expire_pdc(now, index);
   }
 }

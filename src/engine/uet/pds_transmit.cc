@@ -46,6 +46,9 @@ void Pds::enqueue(TimePs now, std::uint32_t index, std::uint32_t slot) {
   (behind_others ? parts_.outbound[tx.message_tail].next : tx.message_head) = slot;
   tx.message_tail = slot;
   message.from_memory = Initiator::reads_memory(message);
+  message.plain = message.from_memory && message.local_count == 1 &&
+                  (message.simple || (message.kind == MessageKind::kReadResponse &&
+                                      message.send_length <= parts_.config.payload_mtu));
   fetches_ = fetches_ || message.from_memory;
   record.last_activity = now;
   CongestionContext& context = parts_.cms[record.ccc];
@@ -206,7 +209,7 @@ bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet
   Pdc& record = *leaving.record;
   PdcSend& tx = record.tx;
   const UetConfig& config = parts_.config;
-  std::construct_at(&out, wire::UetMember{});
+  std::construct_at(&out, wire::UetHeadersToCome{});
   const bool credits = parts_.cms.uses_credit();
   const UetPdsType type = record.ordered ? (credits ? UetPdsType::kRodCcRequest : UetPdsType::kRodRequest)
                                          : (credits ? UetPdsType::kRudCcRequest : UetPdsType::kRudRequest);
@@ -266,6 +269,12 @@ bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet
 }
 
 Pds::ControlJob& Pds::push(Ring<ControlJob>& jobs) {
+  ControlJob& job = push_stale(jobs);
+  renew(job);
+  return job;
+}
+
+Pds::ControlJob& Pds::push_stale(Ring<ControlJob>& jobs) {
   if (jobs.size() >= kControlJobsMax) {
     // Nothing may leave while a peer goes on asking. The oldest gives way as if the network had lost it.
     parts_.payloads.release(jobs.front().data.buffer);
@@ -273,7 +282,7 @@ Pds::ControlJob& Pds::push(Ring<ControlJob>& jobs) {
     ++parts_.counters.dropped_no_room;
   }
   if (jobs.full()) jobs.reserve(jobs.capacity() == 0 ? 16 : jobs.capacity() * 2);
-  return jobs.emplace_back();
+  return jobs.push_stale();
 }
 
 void Pds::send_control(std::uint32_t index, UetControlType type, UetPsn psn, std::uint32_t payload,
@@ -314,7 +323,7 @@ bool Pds::transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out
 bool Pds::transmit_control(TimePs now, Ring<ControlJob>& jobs, wire::Packet& out) {
   while (!jobs.empty()) {
     const ControlJob& job = jobs.front();
-    std::construct_at(&out, wire::UetMember{});
+    std::construct_at(&out, wire::UetHeadersToCome{});
     wire::TrafficClass traffic_class = wire::TrafficClass::kControl;
     if (job.type == UetPdsType::kAck) {
       build_ack(now, job, out);

@@ -26,6 +26,8 @@ class Target {
   /// A request that PDS has accepted (or RUDI brought). Without a code, an answer follows through
   /// Pds::respond(), perhaps before this returns; a code refuses the packet as if it had never come.
   std::optional<wire::UetNackCode> deliver(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
+  /// The region that a Write of one packet may touch as a whole, and where; kNoSlot says nothing.
+  std::uint32_t find_plain(const wire::Packet& packet, std::uint64_t& address) const;
   /// A datagram: delivered or forgotten.
   void deliver_datagram(TimePs now, const wire::Packet& packet);
 

@@ -124,8 +124,8 @@ Result<void> UetEngine::set_enabled(TimePs, engine::QueueId queue, bool enabled)
   return {};
 }
 
-engine::PostStatus UetEngine::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
-                                   engine::Submission submission) {
+engine::PostStatus UetEngine::post_other(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
+                                         engine::Submission submission) {
   const engine::PostStatus status = parts_->initiator.post(now, queue, request, submission);
   parts_->pds.settle(now);
   return status;
@@ -142,7 +142,7 @@ engine::PostStatus UetEngine::issue(TimePs, const verbs::LoadStore&) {
   return engine::PostStatus::kUnsupported;
 }
 
-void UetEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
+void UetEngine::receive_other(TimePs now, const wire::Packet& packet) {
   UetCounters& counters = parts_->counters;
   ++counters.packets_received;
   if (packet.protocol != wire::Protocol::kUet || packet.destination != parts_->host) {
@@ -154,14 +154,9 @@ void UetEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   parts_->pds.settle(now);
 }
 
-void UetEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer) {
+void UetEngine::access_done_other(TimePs now, const PendingAccess& taken,
+                                  const engine::AccessResult& answer) {
   EngineParts& parts = *parts_;
-  if (!parts.accesses.is_pending(access)) return;
-  const PendingAccess& taken = parts.accesses.take(access);
-  if (taken.owner == AccessOwner::kCompletion) {
-    parts.endpoints.completion_done(taken.object, taken.detail, answer.status);
-    return;
-  }
   // Data of another length than was asked for is a failure (engine/contract.h).
   static constexpr engine::AccessResult kFaulted{.status = engine::AccessStatus::kFault, .data = {}};
   const bool whole =
@@ -192,7 +187,7 @@ void UetEngine::expire(TimePs now) {
 
 bool UetEngine::next_access(engine::Access& out) { return parts_->accesses.next(out); }
 
-bool UetEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allowed, wire::Packet& out) {
+bool UetEngine::transmit_other(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
   EngineParts& parts = *parts_;
   if (parts.rudi.has_answers() && parts.rudi.transmit(now, allowed, out)) [[unlikely]]
     return true;

@@ -22,6 +22,7 @@
 namespace wharf::uet {
 
 struct EngineParts;
+struct PendingAccess;
 
 /// One host's fabric endpoint (FEP). A queue is an endpoint {JobID, PIDonFEP, resource index}; a peer is a
 /// remote one; PDCs open by themselves when messages need them. It knows no clock, socket or thread, and in
@@ -117,6 +118,10 @@ class UetEngine {
   bool poll_event(engine::AsyncEvent& out);
   TimePs deadline() const;
 
+  /// Every input goes the general way from now on: for tests, which compare it with the short ways of usual
+  /// inputs (uet_engine_plain.cc).
+  void forbid_short_ways();
+
   // Observation.
   const UetCounters& counters() const;
   const UetConfig& config() const;
@@ -129,6 +134,20 @@ class UetEngine {
 
  private:
   explicit UetEngine(std::unique_ptr<EngineParts> parts);
+  // The general ways of inputs whose usual ones are in uet_engine_plain.cc.
+  engine::PostStatus post_other(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
+                                engine::Submission submission);
+  bool transmit_other(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  void receive_other(TimePs now, const wire::Packet& packet);
+  // The usual answers of memory, and what follows them (uet_engine_plain.cc).
+  void completion_done(const PendingAccess& taken, const engine::AccessResult& answer);
+  void payload_done(TimePs now, const PendingAccess& taken, const engine::AccessResult& answer);
+  void placement_done(TimePs now, const PendingAccess& taken, const engine::AccessResult& answer);
+  void settle(TimePs now);
+  void settle_all(TimePs now);
+  void keep(TimePs now, wire::BufferId buffer);
+  void release(TimePs now, wire::BufferId buffer);
+  void access_done_other(TimePs now, const PendingAccess& taken, const engine::AccessResult& answer);
 
   std::unique_ptr<EngineParts> parts_;
 };

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a packet that needs no response of its own: inlined where packets end, as most do so.
+// [UE 1.0 3.5.11, 3.5.12]
+#pragma once
+
+#include "engine/uet/engine_parts.h"
+
+namespace wharf::uet {
+
+/// The next PSN in order passes both maps.
+[[gnu::always_inline]] inline void Pds::pass(PdcReceive& rx, UetPsn psn) {
+  rx.word(rx.received, psn) &= ~PdcReceive::bit(psn);
+  --rx.ahead;
+  rx.cumulative = psn;
+}
+
+[[gnu::always_inline]] inline void Pds::finish_psn(PdcReceive& rx, UetPsn psn) {
+  if (psn == rx.cumulative + 1) {
+    pass(rx, psn);
+  } else {
+    rx.word(rx.finished, psn) |= PdcReceive::bit(psn);
+  }
+  if (rx.ahead > 0 && rx.is_finished(rx.cumulative + 1)) advance_cumulative(rx);
+}
+
+/// Whether more than the bytes that have come can be a reason to acknowledge a packet without a response.
+[[gnu::always_inline]] inline bool Pds::needs_reason(const PdcReceive& rx, const InboundPacket& inbound) {
+  constexpr std::uint8_t kAsks = wire::kUetAckRequested | wire::kUetSyn | wire::kUetRetransmit;
+  return (inbound.pds_flags & kAsks) != 0 || rx.owes || inbound.marked;
+}
+
+[[gnu::always_inline]] inline bool Pds::acknowledges_at_once(PdcReceive& rx, const InboundPacket& inbound,
+                                                             bool guaranteed) const {
+  // [UE 1.0 3.5.12] ACK generation.
+  if (!guaranteed && !needs_reason(rx, inbound)) return rx.ack_bytes >= parts_.config.ack_trigger_bytes;
+  return has_reason_to_acknowledge(rx, inbound, guaranteed);
+}
+
+[[gnu::always_inline]] inline void Pds::respond_default_here(TimePs now, std::uint32_t slot) {
+  const InboundPacket& inbound = parts_.inbound[slot];
+  const std::uint32_t index = inbound.pdc;
+  Pdc& record = *pdcs_[index];
+  if (record.generation == inbound.pdc_generation) {
+    PdcReceive& rx = record.rx;
+    --rx.in_execution;
+    finish_psn(rx, inbound.psn);
+    if (acknowledges_at_once(rx, inbound, false)) acknowledge_default(index, inbound);
+    if (record.state == PdcState::kQuiesce) drain_step(now, index);
+  }
+  parts_.inbound.release(slot);
+}
+
+}  // namespace wharf::uet

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/uet/plain_ways.h"
+
+#include <algorithm>
+
+#include "engine/uet/message.h"
+#include "engine/uet/packet_size.h"
+
+namespace wharf::uet {
+
+PlainWays::PlainWays(const UetConfig& config)
+    : most_bytes(std::min(config.payload_mtu, config.max_message_bytes)),
+      overhead(static_cast<std::uint16_t>(
+          window_overhead(config, wire::kUetRequestBytes + wire::kUetStandardBytes))),
+      one_sided(config.one_sided_delivery),
+      two_sided(config.two_sided_delivery) {
+  // Credits have a header of their own, and so may requests of one packet.
+  const bool timed = std::holds_alternative<congestion::DcqcnConfig>(config.controller) ||
+                     std::holds_alternative<congestion::CaqmConfig>(config.controller) ||
+                     std::holds_alternative<congestion::SwiftConfig>(config.controller);
+  const bool probes = config.infer_loss || config.tail_loss_time > kTimeZero;
+  allowed =
+      (config.congestion == CongestionControl::kNone || config.congestion == CongestionControl::kSender) &&
+      !timed && !probes && !config.ack_per_packet;
+  const bool standard = !config.medium_headers && !config.small_headers;
+  if (!allowed || !standard || !on_pdc(one_sided) || !on_pdc(two_sided)) most_bytes = 0;
+  if (config.large_send != LargeSend::kEager) most_bytes = std::min(most_bytes, config.large_send_bytes);
+}
+
+}  // namespace wharf::uet

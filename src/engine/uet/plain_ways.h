@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the short ways of usual inputs need of the configuration, worked out once. [uet_engine_plain.cc]
+#pragma once
+
+#include <cstdint>
+
+#include "engine/uet/config.h"
+#include "verbs/work_request.h"
+
+namespace wharf::uet {
+
+struct PlainWays {
+  explicit PlainWays(const UetConfig& config);
+
+  /// Nothing goes a short way any more: for tests, which compare the two.
+  void forbid() {
+    allowed = false;
+    most_bytes = 0;
+  }
+
+  bool allowed;              ///< Packets go the short ways.
+  std::uint32_t most_bytes;  ///< Of a request that goes the short way; 0: none does.
+  /// What a packet with the standard header of a request counts toward windows beside its payload.
+  std::uint16_t overhead;
+  verbs::Delivery one_sided;  ///< Of requests with Delivery::kDefault.
+  verbs::Delivery two_sided;
+};
+
+}  // namespace wharf::uet
