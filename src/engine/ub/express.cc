@@ -1,38 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ub/express.h"
 
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstring>
 #include <memory>
 
 #include "engine/ub/engine_parts.h"
+#include "engine/ub/ub_engine.h"
 
 namespace wharf::ub {
 
-Express::Express(EngineParts& parts)
-    : parts_(parts),
-      usable_(parts.config.tracer == nullptr && parts.config.context_cache_entries == 0 &&
-              !parts.config.congestion && parts.config.min_time_between_cnps == kTimeZero) {}
+using engine::PostStatus;
+using verbs::Verb;
+using verbs::WorkRequest;
+
+namespace {
+
+// --- What a plain request looks like
+// -------------------------------------------------------------------------------
+
+using Bytes = std::array<std::uint8_t, 8>;
+
+constexpr std::uint64_t word(const Bytes& bytes) { return std::bit_cast<std::uint64_t>(bytes); }
+
+/// The eight bytes of `object` from `offset` on, as one word.
+template <typename T>
+std::uint64_t word_at(const T& object, std::size_t offset) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::uint64_t value;
+  std::memcpy(&value, reinterpret_cast<const std::byte*>(&object) + offset, sizeof value);
+  return value;
+}
+
+// Two words of a request say all that can be unusual about it: verb, order, signaled, fence, solicited,
+// completion_in_order, local_count, width; and from its atomic function on.
+constexpr std::size_t kShapeAt = offsetof(WorkRequest, verb);
+constexpr Bytes kShapeMask{0, 255, 255, 255, 255, 255, 255, 0};
+constexpr Bytes kShapePlain{0, 0, 1, 0, 0, 1, 1, 0};
+static_assert(offsetof(WorkRequest, order) == kShapeAt + 1 &&
+              offsetof(WorkRequest, signaled) == kShapeAt + 2 &&
+              offsetof(WorkRequest, fence) == kShapeAt + 3 &&
+              offsetof(WorkRequest, solicited) == kShapeAt + 4 &&
+              offsetof(WorkRequest, completion_in_order) == kShapeAt + 5 &&
+              offsetof(WorkRequest, local_count) == kShapeAt + 6 &&
+              offsetof(WorkRequest, width) == kShapeAt + 7);
+static_assert(static_cast<int>(verbs::OrderTag::kNone) == 0);
+constexpr std::size_t kKindAt = offsetof(WorkRequest, atomic_function);
+constexpr Bytes kKindMask{255, 0, 255, 0, 255, 0, 0, 0};
+constexpr Bytes kKindPlain{static_cast<std::uint8_t>(verbs::AtomicFunction::kOfVerb),
+                           0,
+                           static_cast<std::uint8_t>(verbs::Delivery::kDefault),
+                           0,
+                           0,
+                           0,
+                           0,
+                           0};
+static_assert(offsetof(WorkRequest, delivery) == kKindAt + 2 &&
+              offsetof(WorkRequest, tagged) == kKindAt + 4 && kKindAt + 8 <= sizeof(WorkRequest));
+
+inline bool has_plain_shape(const WorkRequest& request) {
+  return (word_at(request, kShapeAt) & word(kShapeMask)) == word(kShapePlain) &&
+         (word_at(request, kKindAt) & word(kKindMask)) == word(kKindPlain) && request.local[0].key == 0;
+}
+
+// The state of a transaction that waits for its answer and has nothing unusual: opcode, state, status,
+// last_segment, counted, answered, answer_status, answer_info.
+constexpr std::size_t kOutcomeAt = offsetof(Transaction, opcode);
+constexpr Bytes kOutcomeMask{0, 255, 255, 0, 0, 255, 255, 0};
+constexpr Bytes kOutcomeOpen{0, static_cast<std::uint8_t>(TransactionState::kAwaiting), 0, 0, 0, 0, 0, 0};
+static_assert(offsetof(Transaction, state) == kOutcomeAt + 1 &&
+              offsetof(Transaction, status) == kOutcomeAt + 2 &&
+              offsetof(Transaction, answered) == kOutcomeAt + 5 &&
+              offsetof(Transaction, answer_status) == kOutcomeAt + 6);
+static_assert(static_cast<int>(verbs::CompletionStatus::kSuccess) == 0 &&
+              static_cast<int>(wire::UbResponseStatus::kSuccess) == 0);
+
+inline bool awaits_usual_answer(const Transaction& transaction) {
+  return (word_at(transaction, kOutcomeAt) & word(kOutcomeMask)) == word(kOutcomeOpen);
+}
+
+}  // namespace
 
 // --- Numbering
 // -----------------------------------------------------------------------------------------------------
 
 /// Whether a message of one packet, enqueued now, would be numbered at once.
-inline bool Express::may_number(const TpChannel& channel) const {
+[[gnu::always_inline]] inline bool Express::may_number(const TpChannel& channel) const {
   return channel.state == ChannelState::kReady && !channel.numbering && channel.requests.empty() &&
          channel.responses.empty() && channel.send.retransmissions_queued() == 0 &&
          channel.unsent < parts_.config.fetch_ahead_packets && !channel.send.full() &&
          parts_.tp.packet_room_.has(channel.tx_held);
 }
 
-/// Gives the next number to the only packet of a message; it has no data yet and is ready.
-inline TxPacket& Express::number(TpChannel& channel, std::uint32_t index, std::uint32_t object,
-                                 std::uint32_t& place) {
+/// Gives the next number to the only packet of a message; it has no data yet and is ready. Its object, origin
+/// and length are the caller's to set.
+[[gnu::always_inline]] inline TxPacket& Express::number(TpChannel& channel, std::uint32_t index,
+                                                        std::uint32_t object, std::uint32_t& place) {
   TpLayer& tp = parts_.tp;
   place = tp.packets_.acquire();
   WHARF_CHECK(place != kNoSlot);
   tp.packet_room_.take(channel.tx_held);
   TxPacket& packet = tp.packets_[place];
   copy_whole(packet, kFreshPacket);
-  channel.send.push(tp.packets_, place);
+  channel.send.append(tp.packets_, place);
   packet.channel = index;
   packet.object = object;
   packet.tpmsn = wire::psn_wrap(channel.tpmsn_next++);
@@ -43,7 +115,7 @@ inline TxPacket& Express::number(TpChannel& channel, std::uint32_t index, std::u
 }
 
 /// What TpLayer::update_ready() does.
-inline void Express::announce(TpChannel& channel, std::uint32_t index) {
+[[gnu::always_inline]] inline void Express::announce(TpChannel& channel, std::uint32_t index) {
   if (channel.data_listed || parts_.tp.packets_[channel.send.cursor()].state != PacketState::kReady) return;
   channel.data_listed = true;
   parts_.tp.data_list_.push_back(index);
@@ -52,31 +124,18 @@ inline void Express::announce(TpChannel& channel, std::uint32_t index) {
 // --- Initiator
 // -----------------------------------------------------------------------------------------------------
 
-[[gnu::flatten]] bool Express::issue(Jetty& owner, std::uint32_t jetty_id) {
+/// Makes the only segment of a request and its packet. `bytes`: of data that are asked for or carried.
+[[gnu::always_inline]] inline void Express::cut(Jetty& owner, std::uint32_t jetty_id, TpChannel& channel,
+                                                std::uint32_t index, PostedRequest& posted,
+                                                std::uint64_t request, std::uint32_t bytes, bool carries) {
   Initiator& initiator = parts_.initiator;
-  const std::uint64_t request = owner.cursor;
-  if (!usable_ || request + 1 != owner.posted() || owner.ordered_head != kNoRequest || owner.advance_listed)
-    return false;
-  PostedRequest& posted = owner.requests.back();
-  const bool atomic = verbs::is_atomic(posted.verb);
-  const bool carries = !atomic && posted.verb != verbs::Verb::kRead;
-  if (posted.status != verbs::CompletionStatus::kSuccess || posted.order != verbs::OrderTag::kNone ||
-      posted.fence || posted.inlined || (posted.length == 0 && !atomic) ||
-      (carries && posted.local_count != 1)) {
-    return false;
-  }
-  const std::uint32_t index = initiator.peers_[posted.peer].channel;
-  TpChannel& channel = parts_.tp.channel(index);
-  const std::uint64_t space = owner.transactions.size();
-  const std::uint32_t most = carries ? channel.mtu : parts_.config.segment_bytes;
-  if ((posted.length > most && !atomic) || channel.requests_open >= channel.requests_max ||
-      !may_number(channel) || owner.tassn_next - owner.tassn_oldest >= space ||
-      !initiator.segment_room_.has(owner.segments_held)) {
-    return false;
-  }
   const std::uint32_t segment = initiator.transactions_.acquire();
   WHARF_CHECK(segment != kNoSlot);
   initiator.segment_room_.take(owner.segments_held);
+  ++channel.requests_open;
+  channel.response_turn = true;
+  std::uint32_t place = kNoSlot;
+  TxPacket& packet = number(channel, index, segment, place);
   Transaction& made = initiator.transactions_[segment];
   const std::uint32_t generation = made.generation;
   copy_whole(made, kFreshTransaction);
@@ -85,31 +144,23 @@ inline void Express::announce(TpChannel& channel, std::uint32_t index) {
   made.channel = index;
   made.request = request;
   made.tassn = owner.tassn_next++;
-  made.length = atomic ? posted.width : posted.length;
+  made.length = bytes;
   made.last_segment = true;
   made.opcode = Initiator::opcode_of(posted.verb);
   made.state = TransactionState::kAwaiting;
   made.counted = true;
-  owner.transactions[made.tassn & (space - 1)] = segment;
-  ++channel.requests_open;
-  channel.response_turn = true;
-  std::uint32_t place = kNoSlot;
-  TxPacket& packet = number(channel, index, segment, place);
   made.first_number = packet.logical;
   made.first_packet = place;
   made.packets_numbered = 1;
   made.packets_unconfirmed = 1;
-  posted.admitted = true;
-  posted.issued = made.length;
-  posted.issued_all = true;
-  posted.segments_open = 1;
+  owner.transactions[made.tassn & (parts_.config.transactions_per_jetty - 1)] = segment;
   ++owner.cursor;
   if (!carries) {
     ++owner.reads_unfinished;
     announce(channel, index);
-    return true;
+    return;
   }
-  packet.length = posted.length;
+  packet.length = bytes;
   packet.state = PacketState::kFetching;
   packet.fetches_open = 1;
   engine::Access& access =
@@ -122,28 +173,149 @@ inline void Express::announce(TpChannel& channel, std::uint32_t index) {
   access.operation = posted.operation;
   access.space = posted.space;
   access.address = posted.local.address[0];
-  access.length = posted.length;
+  access.length = bytes;
+}
+
+bool Express::issue(Jetty& owner, std::uint32_t jetty_id) {
+  const Initiator& initiator = parts_.initiator;
+  const std::uint64_t request = owner.cursor;
+  if (!parts_.takes_short_ways() || request + 1 != owner.posted() || owner.ordered_head != kNoRequest ||
+      owner.advance_listed) {
+    return false;
+  }
+  PostedRequest& posted = owner.requests.back();
+  const bool atomic = verbs::is_atomic(posted.verb);
+  const bool carries = !atomic && posted.verb != Verb::kRead;
+  if (posted.status != verbs::CompletionStatus::kSuccess || posted.order != verbs::OrderTag::kNone ||
+      posted.fence || posted.inlined || (posted.length == 0 && !atomic) ||
+      (carries && posted.local_count != 1)) {
+    return false;
+  }
+  const std::uint32_t index = initiator.peers_[posted.peer].channel;
+  TpChannel& channel = parts_.tp.channel(index);
+  const std::uint32_t most = carries ? channel.mtu : parts_.config.segment_bytes;
+  if ((posted.length > most && !atomic) || channel.requests_open >= channel.requests_max ||
+      !may_number(channel) || owner.tassn_next - owner.tassn_oldest >= owner.transactions.size() ||
+      !initiator.segment_room_.has(owner.segments_held)) {
+    return false;
+  }
+  posted.admitted = true;
+  posted.issued = atomic ? posted.width : posted.length;
+  posted.issued_all = true;
+  posted.segments_open = 1;
+  cut(owner, jetty_id, channel, index, posted, request, posted.issued, carries);
   return true;
+}
+
+[[gnu::always_inline]] inline bool Express::post(std::uint32_t jetty_id, const WorkRequest& request) {
+  Initiator& initiator = parts_.initiator;
+  Jetty* const found = initiator.find(jetty_id);
+  if (found == nullptr || !has_plain_shape(request)) return false;
+  Jetty& owner = *found;
+  const Verb verb = request.verb;
+  const bool carries = verb == Verb::kWrite || verb == Verb::kSend;
+  std::uint32_t bytes = request.length;
+  std::uint32_t most = parts_.config.segment_bytes;
+  if (carries || verb == Verb::kRead) {
+    if (bytes == 0 || request.local[0].length != bytes ||
+        request.inline_data.kind != wire::PayloadKind::kNone) {
+      return false;
+    }
+  } else if (verbs::is_atomic(verb) && verb != Verb::kCompareSwap && request.width == 8 &&
+             request.local[0].length >= 8) {
+    bytes = 8;
+  } else {
+    return false;
+  }
+  const Peer* const peer = initiator.peer(request.peer);
+  if (peer == nullptr || (verb != Verb::kSend && request.remote.token.id >= kTokenIds)) {
+    return false;
+  }
+  const std::uint64_t waiting = owner.requests.size();
+  const std::uint64_t number = owner.head + waiting;
+  if (owner.failed || owner.advance_listed || owner.ordered_head != kNoRequest || owner.cursor != number ||
+      waiting >= owner.config.send_depth ||
+      owner.completions_reserved >= owner.config.send_depth + owner.config.receive_depth ||
+      owner.config.send_completions != engine::kOwn ||
+      owner.tassn_next - owner.tassn_oldest >= parts_.config.transactions_per_jetty ||
+      !initiator.segment_room_.has(owner.segments_held)) {
+    return false;
+  }
+  const std::uint32_t index = peer->channel;
+  TpChannel& channel = parts_.tp.channel(index);
+  if (carries) most = channel.mtu;
+  if (bytes > most || channel.requests_open >= channel.requests_max || !may_number(channel)) return false;
+  ++owner.completions_reserved;
+  PostedRequest& posted =
+      owner.requests.emplace_back(request, owner.config.space, bytes, PostedRequest::Plain());
+  if (verbs::is_atomic(verb)) {
+    posted.operands = {request.operand, request.compare};
+    posted.set_atomic_result({});
+  }
+  cut(owner, jetty_id, channel, index, posted, number, bytes, carries);
+  return true;
+}
+
+PostStatus UbEngine::post(TimePs now, engine::QueueId queue, const WorkRequest& request,
+                          engine::Submission submission) {
+  EngineParts& parts = *parts_;
+  if (parts.takes_short_ways() && submission == engine::Submission::kInHand &&
+      parts.express.post(queue, request)) [[likely]] {
+    return PostStatus::kOk;
+  }
+  const PostStatus status = parts.initiator.post(now, queue, request, submission);
+  parts.settle(now);
+  return status;
 }
 
 // --- Arrivals
 // ------------------------------------------------------------------------------------------------------
 
-bool Express::receive(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet) {
+[[gnu::always_inline]] inline void Express::route(TimePs now, const wire::Packet& packet) {
+  TpLayer& tp = parts_.tp;
+  const std::uint32_t index = tp.found_;
+  TpChannel& channel = tp.channel(index);
   const wire::Rtph& rtph = packet.ub.rtph;
-  if (!usable_ || rtph.opcode != wire::TpOpcode::kReliable || !rtph.last ||
+  if (channel.state != ChannelState::kReady || rtph.destination_tpn != channel.local_tpn ||
+      rtph.source_tpn != channel.remote_tpn || rtph.opcode != wire::TpOpcode::kReliable || !rtph.last ||
       rtph.psn != wire::psn_wrap(channel.receive.next()) || channel.receive.has_gap() ||
       !parts_.responder.can_park()) {
-    return false;
+    return parts_.receive(now, packet);
   }
   if (packet.ub.transaction == wire::UbTransaction::kRequest)
     return take_request(now, index, channel, packet);
-  return packet.ub.transaction == wire::UbTransaction::kResponse && take_answer(now, index, channel, packet);
+  if (packet.ub.transaction == wire::UbTransaction::kResponse)
+    return take_answer(now, index, channel, packet);
+  return parts_.receive(now, packet);
+}
+
+// The channel is another one than that of the packet before.
+[[gnu::noinline]] void Express::look_up(TimePs now, const wire::Packet& packet) {
+  if (parts_.tp.find(packet.source) == kNoSlot) return parts_.receive(now, packet);
+  route(now, packet);
+}
+
+[[gnu::always_inline]] inline void Express::receive(TimePs now, const wire::Packet& packet) {
+  const UbConfig& config = parts_.config;
+  if (!parts_.takes_short_ways() || packet.protocol != wire::Protocol::kUb ||
+      packet.destination != config.host || packet.trim != wire::TrimState::kWhole ||
+      packet.ub.transport != wire::UbTransport::kRtp || packet.ub.encapsulation != config.encapsulation) {
+    return parts_.receive(now, packet);
+  }
+  const TpLayer& tp = parts_.tp;
+  if (packet.source != tp.found_host_ || tp.found_ == kNoSlot) return look_up(now, packet);
+  route(now, packet);
+}
+
+void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
+  parts_->express.receive(now, packet);
 }
 
 /// The packet is taken, and to be acknowledged.
-inline void Express::accept(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet) {
+[[gnu::always_inline]] inline void Express::accept(TimePs now, std::uint32_t index, TpChannel& channel,
+                                                   const wire::Packet& packet) {
   channel.receive.accept(channel.receive.next());
+  ++parts_.counters.packets_received;
   ++channel.messages_delivered;
   channel.ack = AckKind::kAck;
   channel.ack_number = channel.receive.next();
@@ -155,34 +327,34 @@ inline void Express::accept(TimePs now, std::uint32_t index, TpChannel& channel,
   }
 }
 
-[[gnu::flatten]] bool Express::take_request(TimePs now, std::uint32_t index, TpChannel& channel,
-                                            const wire::Packet& packet) {
+[[gnu::noinline]] void Express::take_request(TimePs now, std::uint32_t index, TpChannel& channel,
+                                             const wire::Packet& packet) {
   const wire::Btah& header = packet.ub.request;
   const wire::Maetah& maetah = packet.ub.extension.maetah;
   const std::uint32_t length = maetah.length;
   if (header.poison || channel.messages_open > 0 || parts_.accesses.unanswered() >= kUnansweredAccessesMax ||
       !parts_.responder.message_room_.has(channel.messages_held, channel.messages_early)) {
-    return false;
+    return parts_.receive(now, packet);
   }
   Right right = Right::kWrite;
   if (header.opcode == wire::TaOpcode::kWrite) {
-    if (length == 0 || length != packet.payload.length) return false;
+    if (length == 0 || length != packet.payload.length) return parts_.receive(now, packet);
   } else if (packet.payload.length != 0) {
-    return false;
+    return parts_.receive(now, packet);
   } else if (header.opcode == wire::TaOpcode::kRead) {
-    if (length == 0 || length > channel.mtu || !may_number(channel)) return false;
+    if (length == 0 || length > channel.mtu || !may_number(channel)) return parts_.receive(now, packet);
     right = Right::kRead;
   } else {
     if (!wire::is_atomic(header.opcode) || (length != 4 && length != 8) || maetah.address % length != 0)
-      return false;
+      return parts_.receive(now, packet);
     right = Right::kAtomic;
   }
   const std::uint32_t segment = parts_.segments.find(maetah.token_id);
-  if (segment == kNoSlot) return false;
+  if (segment == kNoSlot) return parts_.receive(now, packet);
   const MrRecord& record = parts_.segments.record(segment);
   const std::uint32_t value = header.token_value_present ? packet.ub.extension.token_value : 0;
   if (SegmentTable::check(record, maetah.token_id, value, right, maetah.address, length) != Grant::kGranted)
-    return false;
+    return parts_.receive(now, packet);
   std::uint32_t at = kNoSlot;
   InboundMessage& made = open(index, channel, packet, at);
   if (right == Right::kWrite) {
@@ -193,12 +365,11 @@ inline void Express::accept(TimePs now, std::uint32_t index, TpChannel& channel,
     apply(at, made, record, packet);
   }
   accept(now, index, channel, packet);
-  return true;
 }
 
 /// A message of one packet, which has come.
-inline InboundMessage& Express::open(std::uint32_t index, TpChannel& channel, const wire::Packet& packet,
-                                     std::uint32_t& at) {
+[[gnu::always_inline]] inline InboundMessage& Express::open(std::uint32_t index, TpChannel& channel,
+                                                            const wire::Packet& packet, std::uint32_t& at) {
   Responder& responder = parts_.responder;
   at = responder.messages_.acquire();
   WHARF_CHECK(at != kNoSlot);
@@ -214,8 +385,8 @@ inline InboundMessage& Express::open(std::uint32_t index, TpChannel& channel, co
   return made;
 }
 
-inline void Express::place(std::uint32_t at, InboundMessage& made, const MrRecord& record,
-                           const wire::Packet& packet) {
+[[gnu::always_inline]] inline void Express::place(std::uint32_t at, InboundMessage& made,
+                                                  const MrRecord& record, const wire::Packet& packet) {
   made.pending = 1;
   made.received = packet.payload.length;
   parts_.payloads.retain(packet.payload.buffer);
@@ -235,8 +406,8 @@ inline void Express::place(std::uint32_t at, InboundMessage& made, const MrRecor
 }
 
 /// A Read needs nothing but its answer: it gets its number, and its data is read.
-inline void Express::read(std::uint32_t at, InboundMessage& made, TpChannel& channel,
-                          const MrRecord& record) {
+[[gnu::always_inline]] inline void Express::read(std::uint32_t at, InboundMessage& made, TpChannel& channel,
+                                                 const MrRecord& record) {
   made.read_order = SegmentTable::read_order(record);
   made.entry.space = parts_.segments.space_of(record);
   made.tail_started = true;
@@ -252,8 +423,8 @@ inline void Express::read(std::uint32_t at, InboundMessage& made, TpChannel& cha
   parts_.responder.fetch_data(made.channel, packet, reference_to(place, packet.logical));
 }
 
-inline void Express::apply(std::uint32_t at, InboundMessage& made, const MrRecord& record,
-                           const wire::Packet& packet) {
+[[gnu::always_inline]] inline void Express::apply(std::uint32_t at, InboundMessage& made,
+                                                  const MrRecord& record, const wire::Packet& packet) {
   made.pending = 1;
   engine::Access& access = parts_.accesses.request(
       engine::AccessKind::kAtomic,
@@ -272,50 +443,96 @@ inline void Express::apply(std::uint32_t at, InboundMessage& made, const MrRecor
   access.compare = {operands.compare, operands.compare_high};
 }
 
-[[gnu::flatten]] bool Express::take_answer(TimePs now, std::uint32_t index, TpChannel& channel,
-                                           const wire::Packet& packet) {
+/// A transaction of which nothing is open any more: the usual case of Initiator::finish().
+[[gnu::always_inline]] inline void Express::finish(TimePs now, Jetty& owner, std::uint32_t segment,
+                                                   TpChannel& channel) {
+  Initiator& initiator = parts_.initiator;
+  Transaction& ended = initiator.transactions_[segment];
+  if (ended.request != owner.head || !owner.requests.front().plain) return initiator.finish(now, segment);
+  const std::uint32_t jetty_id = ended.jetty;
+  const PostedRequest& posted = owner.requests.front();
+  if (ended.counted && channel.requests_open-- >= channel.requests_max) parts_.tp.touch(ended.channel);
+  owner.forget_segment(ended.tassn);
+  ++parts_.counters.completions;
+  const std::uint64_t number = owner.completion_head + owner.completions.size();
+  engine::Access& access =
+      parts_.accesses.request(engine::AccessKind::kWriteCompletion, {.owner = AccessOwner::kCompletion,
+                                                                     .object = jetty_id,
+                                                                     .generation = owner.generation,
+                                                                     .detail = number});
+  access.queue = jetty_id;
+  access.stream = jetty_id;
+  access.order = verbs::AccessOrder::kRelease;  // After the data that it announces.
+  access.space = owner.config.space;
+  access.length = kCompletionBytes;
+  access.address = owner.config.completion_ring + owner.completion_place * kCompletionBytes;
+  access.operation = posted.operation;
+  if (++owner.completion_place == owner.config.send_depth + owner.config.receive_depth)
+    owner.completion_place = 0;
+  PendingCompletion& completion = owner.completions.emplace_back();
+  completion.id = posted.id;
+  completion.verb = posted.verb;
+  completion.length = posted.issued;
+  completion.operation = posted.operation;
+  if (reads_or_atomic(posted.verb)) {
+    --owner.reads_unfinished;
+    if (verbs::is_atomic(posted.verb)) completion.value = posted.atomic_result();
+  }
+  ++ended.generation;
+  initiator.transactions_.release(segment);
+  initiator.segment_room_.give(owner.segments_held);
+  owner.requests.pop_front();
+  ++owner.head;
+  ++owner.report_next;
+  if (!owner.requests.empty() &&
+      (owner.requests.front().done || !owner.requests.front().completion_in_order)) {
+    initiator.report(owner, jetty_id);
+  }
+  initiator.want_advance(owner, jetty_id);
+}
+
+[[gnu::noinline]] void Express::take_answer(TimePs now, std::uint32_t index, TpChannel& channel,
+                                            const wire::Packet& packet) {
   Initiator& initiator = parts_.initiator;
   const wire::Atah& response = packet.ub.response;
-  if (response.status != wire::UbResponseStatus::kSuccess || response.poison) return false;
-  Jetty* owner = initiator.find(response.requester_id);
-  if (owner == nullptr) return false;
-  const std::uint32_t segment = owner->transactions[response.tassn & (owner->transactions.size() - 1)];
-  if (segment == kNoSlot) return false;
+  Jetty* const owner = initiator.find(response.requester_id);
+  if (owner == nullptr || response.status != wire::UbResponseStatus::kSuccess || response.poison)
+    return parts_.receive(now, packet);
+  const std::uint32_t segment =
+      owner->transactions[response.tassn & (parts_.config.transactions_per_jetty - 1)];
+  if (segment == kNoSlot) return parts_.receive(now, packet);
   Transaction& transaction = initiator.transactions_[segment];
-  if (transaction.channel != index || transaction.answered ||
-      static_cast<std::uint16_t>(transaction.tassn) != response.tassn ||
-      transaction.state != TransactionState::kAwaiting ||
-      response.opcode != response_of(transaction.opcode) || transaction.received != 0 ||
-      transaction.status != verbs::CompletionStatus::kSuccess ||
-      transaction.answer_status != wire::UbResponseStatus::kSuccess || transaction.steps_deferred > 0) {
-    return false;
+  if (transaction.channel != index || static_cast<std::uint16_t>(transaction.tassn) != response.tassn ||
+      !awaits_usual_answer(transaction) || response.opcode != response_of(transaction.opcode) ||
+      transaction.received != 0 || transaction.steps_deferred > 0) {
+    return parts_.receive(now, packet);
   }
   const bool reads = response.opcode == wire::TaOpcode::kReadResponse;
   if (reads && (packet.payload.length != transaction.length ||
                 owner->posted_request(transaction.request).local_count != 1)) {
-    return false;
+    return parts_.receive(now, packet);
   }
-  if (transaction.packets_unconfirmed > 0 &&
-      transaction.first_number + transaction.packets_numbered > channel.send_cursor) {
-    return false;
-  }
+  const bool unconfirmed = transaction.packets_unconfirmed > 0;
+  if (unconfirmed && transaction.first_number + transaction.packets_numbered > channel.send_cursor)
+    return parts_.receive(now, packet);
   transaction.answered = true;
   initiator.stop_awaiting(transaction);
-  if (transaction.packets_unconfirmed > 0) confirm(now, index, channel, transaction);
+  if (unconfirmed) confirm(now, index, channel, transaction);
+  accept(now, index, channel, packet);
   if (response.opcode == wire::TaOpcode::kTaack) {
-    initiator.finish(now, segment);
+    finish(now, *owner, segment, channel);
   } else if (reads) {
     place_answer(segment, transaction, owner->posted_request(transaction.request), packet.payload);
   } else {
     initiator.place_atomic(segment, packet.payload);
     initiator.try_finish(now, segment);
   }
-  accept(now, index, channel, packet);
-  return true;
+  parts_.settle(now);
 }
 
 /// The packets of an answered request have been delivered.
-inline void Express::confirm(TimePs now, std::uint32_t index, TpChannel& channel, Transaction& transaction) {
+[[gnu::noinline]] void Express::confirm(TimePs now, std::uint32_t index, TpChannel& channel,
+                                        Transaction& transaction) {
   TpLayer& tp = parts_.tp;
   const std::uint32_t first = transaction.first_packet;
   if (transaction.packets_numbered != 1 || first != channel.send.head() ||
@@ -334,8 +551,9 @@ inline void Express::confirm(TimePs now, std::uint32_t index, TpChannel& channel
   tp.progressed(now, index);
 }
 
-inline void Express::place_answer(std::uint32_t segment, Transaction& transaction,
-                                  const PostedRequest& posted, const wire::Payload& data) {
+[[gnu::always_inline]] inline void Express::place_answer(std::uint32_t segment, Transaction& transaction,
+                                                         const PostedRequest& posted,
+                                                         const wire::Payload& data) {
   transaction.received = data.length;
   transaction.writes_open = 1;
   parts_.payloads.retain(data.buffer);
@@ -353,22 +571,100 @@ inline void Express::place_answer(std::uint32_t segment, Transaction& transactio
   access.operation = posted.operation;
 }
 
+// --- Departures
+// ----------------------------------------------------------------------------------------------------
+
+/// What Initiator::fill_packet() does for a plain Write or Read that was never sent. False: it is none.
+[[gnu::always_inline]] inline bool Express::request_header(const TxPacket& packet, wire::Packet& out) const {
+  Initiator& initiator = parts_.initiator;
+  const Transaction& transaction = initiator.transactions_[packet.object];
+  const PostedRequest& request = initiator.jetty(transaction.jetty).posted_request(transaction.request);
+  if (!request.plain || transaction.not_ready_retries > 0 || transaction.page_fault_retries > 0 ||
+      packet.fetch_failed || (request.verb != Verb::kWrite && request.verb != Verb::kRead)) {
+    return false;
+  }
+  out.operation = request.operation;
+  out.ub.transaction = wire::UbTransaction::kRequest;
+  wire::Btah& header = out.ub.request;
+  wire::UbPacket::RequestExtension& extension = out.ub.extension;
+  header.opcode = transaction.opcode;
+  header.tassn = static_cast<std::uint16_t>(transaction.tassn);
+  header.requester_id = transaction.jetty;
+  header.order = 4;  // ODR: no order tag, completion in order.
+  header.environment = wire::profile(parts_.config.encapsulation) == wire::UbProfile::kP2OpenUrma ? 1 : 0;
+  extension.maetah.address = request.remote.address;
+  extension.maetah.token_id = request.remote.token.id;
+  extension.maetah.length = transaction.length;
+  extension.token_value = request.remote.token.value;
+  header.token_value_present = extension.token_value != 0;
+  return true;
+}
+
+/// What Responder::fill_packet() does for an answer that is no refusal. False: it is one.
+[[gnu::always_inline]] inline bool Express::response_header(const TxPacket& packet, wire::Packet& out) const {
+  const InboundMessage& message = parts_.responder.messages_[packet.object];
+  if (message.status != wire::UbResponseStatus::kSuccess) return false;
+  wire::Atah& header = wire::use_response(out.ub);
+  header.opcode = response_of(message.request.opcode);
+  header.tassn = message.request.tassn;
+  header.requester_id = message.request.requester_id;
+  header.requester_type = message.request.requester_type;
+  header.info = message.info;
+  out.operation = message.operation;
+  return true;
+}
+
+[[gnu::always_inline]] inline bool Express::transmit(TimePs now, wire::TrafficClassMask allowed,
+                                                     wire::Packet& out) {
+  TpLayer& tp = parts_.tp;
+  if (parts_.attention != 0 || (allowed & wire::mask_of(wire::TrafficClass::kData)) == 0 ||
+      tp.data_list_.empty()) {
+    return parts_.transmit(now, allowed, out);
+  }
+  const std::uint32_t index = tp.data_list_.front();
+  TpChannel& channel = tp.channel(index);
+  if (channel.state != ChannelState::kReady || channel.send.retransmissions_queued() > 0 ||
+      channel.unsent == 0) {
+    return parts_.transmit(now, allowed, out);
+  }
+  TxPacket& packet = tp.packets_[channel.send.cursor()];
+  if (packet.state != PacketState::kReady) return parts_.transmit(now, allowed, out);
+  tp.number_header(channel, packet, out);
+  if (packet.origin == PacketOrigin::kRequest) {
+    if (!request_header(packet, out)) parts_.initiator.fill_packet(packet, false, out);
+  } else if (!response_header(packet, out)) {
+    parts_.responder.fill_packet(packet, out);
+  }
+  tp.set_header_bytes(out);
+  packet.data = {};  // The reference goes out with the packet.
+  packet.state = PacketState::kSent;
+  packet.sent_at = now;
+  channel.send.sent(tp.packets_);
+  ++channel.send_cursor;
+  --channel.unsent;
+  ++parts_.counters.data_packets_sent;
+  ++parts_.counters.packets_sent;
+  if (channel.timer_held || !channel.timer.running()) [[unlikely]]
+    tp.start_timer(now, index);
+  if (channel.unsent > 0 && tp.packets_[packet.next].state == PacketState::kReady && !channel.numbering &&
+      channel.requests.empty() && channel.responses.empty() && tp.data_list_.size() == 1) {
+    return true;  // The next one can follow.
+  }
+  tp.relist(now, index);
+  parts_.settle(now);
+  return true;
+}
+
+bool UbEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allowed, wire::Packet& out) {
+  return parts_->express.transmit(now, allowed, out);
+}
+
 // --- Memory
 // --------------------------------------------------------------------------------------------------------
 
-bool Express::access_done(const PendingAccess& owner, const engine::AccessResult& result) {
-  if (owner.owner == AccessOwner::kCompletion) {
-    parts_.initiator.completion_done(owner, result.status);
-    return true;
-  }
-  if (!usable_ || result.status != engine::AccessStatus::kDone) return false;
-  if (owner.owner == AccessOwner::kPacketData) return data_done(owner, result);
-  return (owner.owner == AccessOwner::kInboundWrite || owner.owner == AccessOwner::kInboundAtomic) &&
-         request_done(owner, result);
-}
-
 /// The whole data of a packet has been read.
-[[gnu::flatten]] bool Express::data_done(const PendingAccess& owner, const engine::AccessResult& result) {
+[[gnu::always_inline]] inline bool Express::data_done(const PendingAccess& owner,
+                                                      const engine::AccessResult& result) {
   TpChannel& channel = parts_.tp.channel(owner.object);
   const auto place = static_cast<std::uint32_t>(owner.detail);
   TxPacket& packet = parts_.tp.packets_[place];
@@ -387,18 +683,22 @@ bool Express::access_done(const PendingAccess& owner, const engine::AccessResult
   return true;
 }
 
-/// The data of a Write or Send is placed, or an atomic has been executed: numbers the answer.
-[[gnu::flatten]] bool Express::request_done(const PendingAccess& owner, const engine::AccessResult& result) {
-  InboundMessage& message = parts_.responder.messages_[owner.object];
+/// The data of a Write or Send is placed, or an atomic has been executed: whether its answer can be numbered.
+[[gnu::always_inline]] inline bool Express::may_answer(const PendingAccess& owner) const {
+  const InboundMessage& message = parts_.responder.messages_[owner.object];
   const wire::TaOpcode opcode = message.request.opcode;
-  const bool atomic = owner.owner == AccessOwner::kInboundAtomic;
-  if (message.pending != 1 || !message.last_delivered || message.abandoned || message.tail_started ||
-      message.status != wire::UbResponseStatus::kSuccess ||
-      (opcode != wire::TaOpcode::kWrite && opcode != wire::TaOpcode::kSend && !atomic)) {
-    return false;
-  }
+  return message.pending == 1 && message.last_delivered && !message.abandoned && !message.tail_started &&
+         message.status == wire::UbResponseStatus::kSuccess &&
+         (opcode == wire::TaOpcode::kWrite || opcode == wire::TaOpcode::kSend ||
+          owner.owner == AccessOwner::kInboundAtomic) &&
+         may_number(parts_.tp.channel(message.channel));
+}
+
+/// Then it is.
+[[gnu::always_inline]] inline void Express::request_done(const PendingAccess& owner,
+                                                         const engine::AccessResult& result) {
+  InboundMessage& message = parts_.responder.messages_[owner.object];
   TpChannel& channel = parts_.tp.channel(message.channel);
-  if (!may_number(channel)) return false;
   message.pending = 0;
   message.tail_started = true;
   message.state = InboundState::kResponding;
@@ -409,14 +709,72 @@ bool Express::access_done(const PendingAccess& owner, const engine::AccessResult
   std::uint32_t place = kNoSlot;
   TxPacket& packet = number(channel, message.channel, owner.object, place);
   packet.origin = PacketOrigin::kResponse;
-  if (atomic) {
+  if (owner.owner == AccessOwner::kInboundAtomic) {
     message.set_atomic_result(result.old_value);
     message.response_length = message.extension.maetah.length;
     packet.length = message.response_length;
     parts_.responder.fetch_data(message.channel, packet, reference_to(place, packet.logical));
   }
   announce(channel, message.channel);
-  return true;
+}
+
+[[gnu::always_inline]] inline void Express::access_done(TimePs now, engine::AccessId access,
+                                                        const engine::AccessResult& result) {
+  AccessPort& port = parts_.accesses;
+  if (!parts_.takes_short_ways() || !port.is_pending(access) ||
+      result.status != engine::AccessStatus::kDone) {
+    return parts_.access_done(now, access, result);
+  }
+  const PendingAccess& owner = port.owner(access);
+  const std::uint32_t object = owner.object;
+  switch (owner.owner) {
+    case AccessOwner::kCompletion: {
+      const PendingAccess copy = owner;
+      port.end(access);
+      return parts_.initiator.completion_done(copy, result.status);
+    }
+    case AccessOwner::kPacketData:
+      if (result.data.length != port.asked(access) || !data_done(owner, result)) break;
+      port.end(access);
+      return;
+    case AccessOwner::kInboundWrite:
+    case AccessOwner::kInboundAtomic: {
+      if (!may_answer(owner)) break;
+      const PendingAccess copy = owner;
+      port.end(access);
+      request_done(copy, result);
+      parts_.payloads.release(copy.buffer);
+      return parts_.settle(now);
+    }
+    case AccessOwner::kResponseWrite: {
+      Initiator& initiator = parts_.initiator;
+      Transaction& transaction = initiator.transactions_[object];
+      if (!transaction.answered || transaction.writes_open != 1 || transaction.packets_unconfirmed > 0 ||
+          transaction.steps_deferred > 0 || transaction.state != TransactionState::kAwaiting ||
+          transaction.status != verbs::CompletionStatus::kSuccess ||
+          transaction.answer_status != wire::UbResponseStatus::kSuccess) {
+        break;
+      }
+      const wire::BufferId buffer = owner.buffer;
+      port.end(access);
+      transaction.writes_open = 0;
+      finish(now, initiator.jetty(transaction.jetty), object, parts_.tp.channel(transaction.channel));
+      parts_.payloads.release(buffer);
+      return parts_.settle(now);
+    }
+    case AccessOwner::kInboundEntry:
+    case AccessOwner::kWorkRequest:
+    case AccessOwner::kContext:
+    case AccessOwner::kLoadStore:
+    case AccessOwner::kSharedCompletion:
+    case AccessOwner::kSharedReceive:
+      break;
+  }
+  parts_.access_done(now, access, result);
+}
+
+void UbEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
+  parts_->express.access_done(now, access, result);
 }
 
 }  // namespace wharf::ub
