@@ -65,11 +65,11 @@ struct EngineParts {
   void settle(TimePs now) {
     if ((attention & kUnsettled) != 0) settle_all(now);
   }
-  void settle_all(TimePs now);
+  [[gnu::noinline]] void settle_all(TimePs now);
   // The inputs and outputs of the engine for whatever the short ways do not take.
-  void receive(TimePs now, const wire::Packet& packet);
-  bool transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
-  void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer);
+  [[gnu::noinline]] void receive(TimePs now, const wire::Packet& packet);
+  [[gnu::noinline]] bool transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  [[gnu::noinline]] void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer);
   bool takes_short_ways() const { return (attention & ~kUrgent) == 0; }
   /// Runs a step that waited for a context record.
   void resume(TimePs now, const DeferredWork& work);

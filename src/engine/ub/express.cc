@@ -256,8 +256,8 @@ bool Express::issue(Jetty& owner, std::uint32_t jetty_id) {
   return true;
 }
 
-PostStatus UbEngine::post(TimePs now, engine::QueueId queue, const WorkRequest& request,
-                          engine::Submission submission) {
+[[gnu::flatten]] PostStatus UbEngine::post(TimePs now, engine::QueueId queue, const WorkRequest& request,
+                                           engine::Submission submission) {
   EngineParts& parts = *parts_;
   if (parts.takes_short_ways() && submission == engine::Submission::kInHand &&
       parts.express.post(queue, request)) [[likely]] {
@@ -327,8 +327,8 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   }
 }
 
-[[gnu::noinline]] void Express::take_request(TimePs now, std::uint32_t index, TpChannel& channel,
-                                             const wire::Packet& packet) {
+[[gnu::noinline, gnu::flatten]] void Express::take_request(TimePs now, std::uint32_t index,
+                                                           TpChannel& channel, const wire::Packet& packet) {
   const wire::Btah& header = packet.ub.request;
   const wire::Maetah& maetah = packet.ub.extension.maetah;
   const std::uint32_t length = maetah.length;
@@ -336,6 +336,7 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
       !parts_.responder.message_room_.has(channel.messages_held, channel.messages_early)) {
     return parts_.receive(now, packet);
   }
+  if (header.opcode == wire::TaOpcode::kSend) return take_send(now, index, channel, packet);
   Right right = Right::kWrite;
   if (header.opcode == wire::TaOpcode::kWrite) {
     if (length == 0 || length != packet.payload.length) return parts_.receive(now, packet);
@@ -365,6 +366,83 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
     apply(at, made, record, packet);
   }
   accept(now, index, channel, packet);
+}
+
+/// The rest of take_request() for a Send: it gets its receive entry, which is fetched while the data waits.
+[[gnu::noinline, gnu::flatten]] void Express::take_send(TimePs now, std::uint32_t index, TpChannel& channel,
+                                                        const wire::Packet& packet) {
+  Responder& responder = parts_.responder;
+  const wire::Mtetah& target = packet.ub.extension.mtetah;
+  const std::uint32_t value = packet.ub.request.token_value_present ? packet.ub.extension.token_value : 0;
+  Jetty* const owner = parts_.initiator.find(target.target_id);
+  if (owner == nullptr || target.target_type == wire::TargetContextType::kJettyGroup ||
+      owner->record.valid == 0 || owner->record.state != static_cast<std::uint8_t>(JettyState::kReady) ||
+      (owner->record.token != 0 && owner->record.token != value) || packet.payload.length == 0 ||
+      owner->config.receive_queue != engine::kOwn || owner->receives.empty()) {
+    return parts_.receive(now, packet);
+  }
+  std::uint32_t at = kNoSlot;
+  InboundMessage& made = open(index, channel, packet, at);
+  made.extension.mtetah = target;
+  made.pending = 2;  // The entry and the data.
+  made.received = packet.payload.length;
+  made.has_entry = true;
+  made.entry = owner->receives.front();
+  owner->receives.pop_front();
+  made.entry_jetty = target.target_id;
+  made.entry_generation = owner->generation;
+  const std::uint64_t number = owner->receive_head++;
+  engine::Access& access = parts_.accesses.request(
+      engine::AccessKind::kFetchReceiveEntry,
+      {.owner = AccessOwner::kInboundEntry, .object = at, .generation = made.generation});
+  access.at_target = true;
+  access.stream = Responder::stream_of(made);
+  access.operation = made.operation;
+  access.queue = made.entry_jetty;
+  access.length = kReceiveEntryBytes;
+  access.space = owner->config.space;
+  access.address =
+      owner->config.receive_ring + (number & (owner->config.receive_depth - 1)) * kReceiveEntryBytes;
+  const std::uint32_t parked = responder.park(now, packet);
+  made.waiting_packets.push(responder.parked_, parked, &ParkedPacket::next);
+  accept(now, index, channel, packet);
+}
+
+/// The entry of a Send of one packet has come: whether its data goes to one place.
+[[gnu::always_inline]] inline bool Express::may_scatter(const PendingAccess& owner) const {
+  const Responder& responder = parts_.responder;
+  const InboundMessage& message = responder.messages_[owner.object];
+  const IndexList& waiting = message.waiting_packets;
+  return message.request.opcode == wire::TaOpcode::kSend && message.pending == 2 && message.last_delivered &&
+         !message.abandoned && message.status == wire::UbResponseStatus::kSuccess && !waiting.empty() &&
+         waiting.head == waiting.tail && message.entry.local_count == 1 && message.received > 0 &&
+         responder.parked_[waiting.head].packet.payload.length == message.received &&
+         message.received <= message.entry.local.length[0] && responder.entry_owner(message) != nullptr;
+}
+
+/// Then it is placed.
+[[gnu::always_inline]] inline void Express::scatter(std::uint32_t at) {
+  Responder& responder = parts_.responder;
+  InboundMessage& message = responder.messages_[at];
+  const std::uint32_t parked = message.waiting_packets.head;
+  const wire::Payload& data = responder.parked_[parked].packet.payload;
+  message.entry_fetched = true;
+  message.waiting_packets = {};
+  message.pending = 1;
+  // The reference of the parked packet goes on to the access.
+  engine::Access& access =
+      parts_.accesses.request(engine::AccessKind::kWrite, {.owner = AccessOwner::kInboundWrite,
+                                                           .object = at,
+                                                           .generation = message.generation,
+                                                           .buffer = data.buffer});
+  access.at_target = true;
+  access.stream = Responder::stream_of(message);
+  access.operation = message.operation;
+  access.space = message.entry.space;
+  access.address = message.entry.local.address[0];
+  access.length = data.length;
+  access.data = data;
+  responder.leave_place(parked);
 }
 
 /// A message of one packet, which has come.
@@ -491,8 +569,8 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   initiator.want_advance(owner, jetty_id);
 }
 
-[[gnu::noinline]] void Express::take_answer(TimePs now, std::uint32_t index, TpChannel& channel,
-                                            const wire::Packet& packet) {
+[[gnu::noinline, gnu::flatten]] void Express::take_answer(TimePs now, std::uint32_t index, TpChannel& channel,
+                                                          const wire::Packet& packet) {
   Initiator& initiator = parts_.initiator;
   const wire::Atah& response = packet.ub.response;
   Jetty* const owner = initiator.find(response.requester_id);
@@ -763,6 +841,9 @@ bool UbEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allowe
       return parts_.settle(now);
     }
     case AccessOwner::kInboundEntry:
+      if (!may_scatter(owner)) break;
+      port.end(access);
+      return scatter(object);
     case AccessOwner::kWorkRequest:
     case AccessOwner::kContext:
     case AccessOwner::kLoadStore:
@@ -773,7 +854,8 @@ bool UbEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allowe
   parts_.access_done(now, access, result);
 }
 
-void UbEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
+[[gnu::flatten]] void UbEngine::access_done(TimePs now, engine::AccessId access,
+                                            const engine::AccessResult& result) {
   parts_->express.access_done(now, access, result);
 }
 

@@ -51,6 +51,9 @@ class Express {
   void route(TimePs now, const wire::Packet& packet);
   void look_up(TimePs now, const wire::Packet& packet);
   void take_request(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
+  void take_send(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
+  bool may_scatter(const PendingAccess& owner) const;
+  void scatter(std::uint32_t at);
   InboundMessage& open(std::uint32_t index, TpChannel& channel, const wire::Packet& packet,
                        std::uint32_t& at);
   void place(std::uint32_t at, InboundMessage& made, const MrRecord& record, const wire::Packet& packet);

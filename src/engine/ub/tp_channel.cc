@@ -140,7 +140,7 @@ std::vector<ChannelFailures> TpLayer::failures() const {
   return found;
 }
 
-void TpLayer::touch(std::uint32_t channel) {
+[[gnu::noinline]] void TpLayer::touch(std::uint32_t channel) {
   TpChannel& touched = *channels_[channel];
   if (touched.dirty_listed) return;
   touched.dirty_listed = true;

@@ -186,9 +186,9 @@ class TpLayer {
   /// The TPACK may wait for more packets, but not for ever.
   void delay_acknowledgement(TimePs now, std::uint32_t index, TpChannel& channel) {
     if (channel.ack_delayed) return;
-    channel.ack_delayed = true;
-    timers_.set(2 * index + 1, now + acknowledge_delay_);
+    start_acknowledgement_delay(now, index, channel);
   }
+  void start_acknowledgement_delay(TimePs now, std::uint32_t index, TpChannel& channel);
   void end_acknowledgement_delay(std::uint32_t index, TpChannel& channel) {
     if (!channel.ack_delayed) return;
     channel.ack_delayed = false;

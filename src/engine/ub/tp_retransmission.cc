@@ -140,7 +140,7 @@ bool TpLayer::queue_loss(std::uint32_t index, std::uint32_t place) {
   return true;
 }
 
-void TpLayer::acknowledge_before(TimePs now, std::uint32_t index, std::uint64_t end) {
+[[gnu::flatten]] void TpLayer::acknowledge_before(TimePs now, std::uint32_t index, std::uint64_t end) {
   TpChannel& channel = *channels_[index];
   const auto free = [&](std::uint32_t place) { freed(index, place); };
   if (channel.send.retransmissions_queued() == 0 && !congestion_.controls() && end > channel.send.una() &&
@@ -206,6 +206,12 @@ void TpLayer::acknowledge_before(TimePs now, std::uint32_t index, std::uint64_t 
   if (channel.timer.running()) return;
   channel.timer.start(parts_.config.retransmission, now);
   set_timer(index);
+}
+
+[[gnu::noinline]] void TpLayer::start_acknowledgement_delay(TimePs now, std::uint32_t index,
+                                                            TpChannel& channel) {
+  channel.ack_delayed = true;
+  timers_.set(2 * index + 1, now + acknowledge_delay_);
 }
 
 void TpLayer::set_timer(std::uint32_t index) {

@@ -363,7 +363,7 @@ inline void TpLayer::departed(TimePs now, std::uint32_t index, TpChannel& channe
 }
 
 // A new packet of the channel, the first in data_list_, has left.
-void TpLayer::relist(TimePs now, std::uint32_t index) {
+[[gnu::noinline]] void TpLayer::relist(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
   const bool numbers = channel.numbering || !channel.requests.empty() || !channel.responses.empty();
   const TxPacket* const next = channel.unsent > 0 ? &packets_[channel.send.cursor()] : nullptr;
