@@ -25,8 +25,9 @@ struct TxPacket;
 
 /// Each function first looks whether its case is the usual one. If it is not, it changes nothing, and the
 /// layers do the work: it says so, or hands the input on as the last thing that it does. If it is, it leaves
-/// everything as the layers would: same state, same outputs in the same order. Nothing here runs while
-/// EngineParts::attention says that an input has to be settled or that somebody wants to know of every step.
+/// everything as the layers would: same state, same outputs in the same order; only where messages wait for
+/// one another may they take turns otherwise. Nothing here runs while EngineParts::attention says that an
+/// input has to be settled or that somebody wants to know of every step.
 class Express {
  public:
   explicit Express(EngineParts& parts) : parts_(parts) {}
