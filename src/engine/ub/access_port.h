@@ -86,7 +86,10 @@ class AccessPort {
         access.kind == engine::AccessKind::kRead || access.kind == engine::AccessKind::kFetchContext;
     return reads ? access.length : 0;
   }
-  /// Ends an unanswered access and gives its owner.
+  const PendingAccess& owner(engine::AccessId id) const { return pending_[id].owner; }
+  /// Ends an unanswered access.
+  void end(engine::AccessId id) { pending_.release(id); }
+  /// The same; gives its owner.
   PendingAccess take(engine::AccessId id) {
     const PendingAccess owner = pending_[id].owner;
     pending_.release(id);

@@ -6,11 +6,108 @@
 namespace wharf::ub {
 
 void EngineParts::settle_all(TimePs now) {
-  unsettled = contexts.limited();
+  if (!contexts.limited()) attention &= static_cast<std::uint8_t>(~kUnsettled);
   initiator.settle(now);
   tp.settle(now);
   contexts.settle(now);
 }
+
+// --- Inputs and outputs, whatever the case
+// --------------------------------------------------------------------------
+
+void EngineParts::receive(TimePs now, const wire::Packet& packet) {
+  ++counters.packets_received;
+  if (packet.protocol != wire::Protocol::kUb || packet.destination != config.host) {
+    ++counters.dropped_foreign;
+    return;
+  }
+  if (packet.trim != wire::TrimState::kWhole) {
+    ++counters.dropped_trimmed;
+    return;
+  }
+  switch (packet.ub.transport) {
+    case wire::UbTransport::kBypass:
+      load_store.receive(now, packet);
+      break;
+    case wire::UbTransport::kRtp:
+      if (packet.ub.encapsulation == config.encapsulation) {
+        tp.receive(now, packet);
+      } else {
+        ++counters.dropped_encapsulation;
+      }
+      break;
+    case wire::UbTransport::kUtp:
+    case wire::UbTransport::kCtp:
+      ++counters.dropped_transport;
+      break;
+  }
+  settle(now);
+}
+
+void EngineParts::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer) {
+  if (!accesses.is_pending(access)) return;
+  const std::uint32_t asked = accesses.asked(access);
+  const PendingAccess owner = accesses.take(access);
+  // Data of another length than was asked for is a failure (engine/contract.h).
+  static constexpr engine::AccessResult kFaulted{.status = engine::AccessStatus::kFault, .data = {}};
+  const bool whole =
+      asked == 0 || answer.status != engine::AccessStatus::kDone || answer.data.length == asked;
+  const engine::AccessResult& result = whole ? answer : kFaulted;
+  switch (owner.owner) {
+    case AccessOwner::kPacketData:
+      tp.data_done(now, owner, result);
+      break;
+    case AccessOwner::kInboundWrite:
+      responder.write_done(now, owner, result.status);
+      break;
+    case AccessOwner::kInboundAtomic:
+      responder.atomic_done(now, owner, result);
+      break;
+    case AccessOwner::kInboundEntry:
+      responder.entry_done(now, owner, result.status);
+      break;
+    case AccessOwner::kResponseWrite:
+      initiator.response_write_done(now, owner, result.status);
+      break;
+    case AccessOwner::kWorkRequest:
+      initiator.work_request_done(owner, result.status);
+      break;
+    case AccessOwner::kCompletion:
+      initiator.completion_done(owner, result.status);
+      return;
+    case AccessOwner::kContext:
+      contexts.access_done(now, owner.detail, result);
+      break;
+    case AccessOwner::kSharedCompletion:
+      initiator.shared_completion_done(owner, result.status);
+      break;
+    case AccessOwner::kSharedReceive:
+      counters.receive_entries_dropped += receive_queues.fetched(
+          {owner.object, static_cast<std::uint32_t>(owner.detail), owner.offset}, result);
+      break;
+    case AccessOwner::kLoadStore:
+      load_store.service_done(owner, result);
+      break;
+  }
+  payloads.release(owner.buffer);
+  settle(now);
+}
+
+bool EngineParts::transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
+  if (!tp.has_urgent() && !load_store.has_packets()) attention &= static_cast<std::uint8_t>(~kUrgent);
+  // Most urgent first: CNPs, acknowledgements, repeated packets, loads and stores, new packets.
+  const bool sent =
+      (tp.has_urgent() &&
+       (tp.transmit_notification(allowed, out) || tp.transmit_acknowledgement(allowed, out) ||
+        tp.transmit_again(now, allowed, out))) ||
+      ((allowed & wire::mask_of(wire::TrafficClass::kLoadStore)) != 0 && load_store.transmit(now, out)) ||
+      tp.transmit_new(now, allowed, out);
+  if (sent) settle(now);
+  return sent;
+}
+
+// --- Context records
+// --------------------------------------------------------------------------------------------------
 
 void EngineParts::resume(TimePs now, const DeferredWork& work) {
   switch (work.step) {

@@ -27,6 +27,12 @@
 
 namespace wharf::ub {
 
+/// EngineParts::attention: why the short ways of express.cc have to look closer, or cannot be taken.
+inline constexpr std::uint8_t kUnsettled =
+    1;  ///< Something has to be done when this input ends. Always, where a context cache is.
+inline constexpr std::uint8_t kUrgent = 2;     ///< Something may have to leave before new packets.
+inline constexpr std::uint8_t kEveryStep = 4;  ///< Somebody wants to know of every step.
+
 struct EngineParts {
   EngineParts(const UbConfig& engine_config, wire::PayloadPool& pool, Arena& memory)
       : config(engine_config),
@@ -38,6 +44,10 @@ struct EngineParts {
         responder(*this),
         load_store(*this),
         express(*this) {
+    if (config.tracer != nullptr || config.context_cache_entries != 0 || config.congestion ||
+        config.min_time_between_cnps != kTimeZero) {
+      attention |= kEveryStep;
+    }
     make_event_room();
   }
   /// Gives back every payload buffer that is still held.
@@ -53,9 +63,14 @@ struct EngineParts {
 
   /// Ends every input: number what can be numbered, fetch what context records are missing.
   void settle(TimePs now) {
-    if (unsettled) settle_all(now);
+    if ((attention & kUnsettled) != 0) settle_all(now);
   }
-  void settle_all(TimePs now);
+  [[gnu::noinline]] void settle_all(TimePs now);
+  // The inputs and outputs of the engine for whatever the short ways do not take.
+  [[gnu::noinline]] void receive(TimePs now, const wire::Packet& packet);
+  [[gnu::noinline]] bool transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  [[gnu::noinline]] void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer);
+  bool takes_short_ways() const { return (attention & ~kUrgent) == 0; }
   /// Runs a step that waited for a context record.
   void resume(TimePs now, const DeferredWork& work);
   /// Reports what nobody asked for. Nobody may ever poll it, so the oldest gives way when there is no room.
@@ -101,8 +116,7 @@ struct EngineParts {
   /// Memory failed to keep the record, which is wiped.
   void lose_context(TimePs now, ContextKey key);
 
-  /// Something has to be done when this input ends. Always, where a context cache is.
-  bool unsettled = true;
+  std::uint8_t attention = kUnsettled;
   UbConfig config;
   wire::PayloadPool& payloads;
   Arena& arena;
@@ -129,7 +143,15 @@ inline void Initiator::want_advance(Jetty& owner, std::uint32_t jetty_id) {
   if (owner.advance_listed || !may_advance(owner)) return;
   owner.advance_listed = true;
   advance_.push_back(jetty_id);
-  parts_.unsettled = true;
+  parts_.attention |= kUnsettled;
+}
+
+inline void TpLayer::list_acknowledgement(std::uint32_t index) {
+  TpChannel& listed = *channels_[index];
+  if (listed.ack_listed) return;
+  listed.ack_listed = true;
+  ack_list_.push_back(index);
+  parts_.attention |= kUrgent;
 }
 
 inline void Responder::confirmed(std::uint32_t index, TpChannel& channel) {

@@ -1,82 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ub/express.h"
 
-#include <memory>
+#include <cstddef>
 
-#include "engine/ub/engine_parts.h"
+#include "engine/ub/express_numbering.h"
+#include "engine/ub/ub_engine.h"
 
 namespace wharf::ub {
 
-Express::Express(EngineParts& parts)
-    : parts_(parts),
-      usable_(parts.config.tracer == nullptr && parts.config.context_cache_entries == 0 &&
-              !parts.config.congestion && parts.config.min_time_between_cnps == kTimeZero) {}
+using engine::PostStatus;
+using verbs::Verb;
+using verbs::WorkRequest;
 
-// --- Numbering
-// -----------------------------------------------------------------------------------------------------
+namespace {
 
-/// Whether a message of one packet, enqueued now, would be numbered at once.
-inline bool Express::may_number(const TpChannel& channel) const {
-  return channel.state == ChannelState::kReady && !channel.numbering && channel.requests.empty() &&
-         channel.responses.empty() && channel.send.retransmissions_queued() == 0 &&
-         channel.unsent < parts_.config.fetch_ahead_packets && !channel.send.full() &&
-         parts_.tp.packet_room_.has(channel.tx_held);
+// Two words of a request say all that can be unusual about it: verb, order, signaled, fence, solicited,
+// completion_in_order, local_count, width; and from its atomic function on.
+constexpr std::size_t kShapeAt = offsetof(WorkRequest, verb);
+constexpr Bytes kShapeMask{0, 255, 255, 255, 255, 255, 255, 0};
+constexpr Bytes kShapePlain{0, 0, 1, 0, 0, 1, 1, 0};
+static_assert(offsetof(WorkRequest, order) == kShapeAt + 1 &&
+              offsetof(WorkRequest, signaled) == kShapeAt + 2 &&
+              offsetof(WorkRequest, fence) == kShapeAt + 3 &&
+              offsetof(WorkRequest, solicited) == kShapeAt + 4 &&
+              offsetof(WorkRequest, completion_in_order) == kShapeAt + 5 &&
+              offsetof(WorkRequest, local_count) == kShapeAt + 6 &&
+              offsetof(WorkRequest, width) == kShapeAt + 7);
+static_assert(static_cast<int>(verbs::OrderTag::kNone) == 0);
+constexpr std::size_t kKindAt = offsetof(WorkRequest, atomic_function);
+constexpr Bytes kKindMask{255, 0, 255, 0, 255, 0, 0, 0};
+constexpr Bytes kKindPlain{static_cast<std::uint8_t>(verbs::AtomicFunction::kOfVerb),
+                           0,
+                           static_cast<std::uint8_t>(verbs::Delivery::kDefault),
+                           0,
+                           0,
+                           0,
+                           0,
+                           0};
+static_assert(offsetof(WorkRequest, delivery) == kKindAt + 2 &&
+              offsetof(WorkRequest, tagged) == kKindAt + 4 && kKindAt + 8 <= sizeof(WorkRequest));
+
+inline bool has_plain_shape(const WorkRequest& request) {
+  return (word_at(request, kShapeAt) & word_of(kShapeMask)) == word_of(kShapePlain) &&
+         (word_at(request, kKindAt) & word_of(kKindMask)) == word_of(kKindPlain) && request.local[0].key == 0;
 }
 
-/// Gives the next number to the only packet of a message; it has no data yet and is ready.
-inline TxPacket& Express::number(TpChannel& channel, std::uint32_t index, std::uint32_t object,
-                                 std::uint32_t& place) {
-  TpLayer& tp = parts_.tp;
-  place = tp.packets_.acquire();
-  WHARF_CHECK(place != kNoSlot);
-  tp.packet_room_.take(channel.tx_held);
-  TxPacket& packet = tp.packets_[place];
-  copy_whole(packet, kFreshPacket);
-  channel.send.push(tp.packets_, place);
-  packet.channel = index;
-  packet.object = object;
-  packet.tpmsn = wire::psn_wrap(channel.tpmsn_next++);
-  packet.last = true;
-  packet.state = PacketState::kReady;
-  ++channel.unsent;
-  return packet;
-}
-
-/// What TpLayer::update_ready() does.
-inline void Express::announce(TpChannel& channel, std::uint32_t index) {
-  if (channel.data_listed || parts_.tp.packets_[channel.send.cursor()].state != PacketState::kReady) return;
-  channel.data_listed = true;
-  parts_.tp.data_list_.push_back(index);
-}
+}  // namespace
 
 // --- Initiator
 // -----------------------------------------------------------------------------------------------------
 
-[[gnu::flatten]] bool Express::issue(Jetty& owner, std::uint32_t jetty_id) {
+/// Makes the only segment of a request and its packet. `bytes`: of data that are asked for or carried.
+[[gnu::always_inline]] inline void Express::cut(Jetty& owner, std::uint32_t jetty_id, TpChannel& channel,
+                                                std::uint32_t index, PostedRequest& posted,
+                                                std::uint64_t request, std::uint32_t bytes, bool carries) {
   Initiator& initiator = parts_.initiator;
-  const std::uint64_t request = owner.cursor;
-  if (!usable_ || request + 1 != owner.posted() || owner.ordered_head != kNoRequest || owner.advance_listed)
-    return false;
-  PostedRequest& posted = owner.requests.back();
-  const bool atomic = verbs::is_atomic(posted.verb);
-  const bool carries = !atomic && posted.verb != verbs::Verb::kRead;
-  if (posted.status != verbs::CompletionStatus::kSuccess || posted.order != verbs::OrderTag::kNone ||
-      posted.fence || posted.inlined || (posted.length == 0 && !atomic) ||
-      (carries && posted.local_count != 1)) {
-    return false;
-  }
-  const std::uint32_t index = initiator.peers_[posted.peer].channel;
-  TpChannel& channel = parts_.tp.channel(index);
-  const std::uint64_t space = owner.transactions.size();
-  const std::uint32_t most = carries ? channel.mtu : parts_.config.segment_bytes;
-  if ((posted.length > most && !atomic) || channel.requests_open >= channel.requests_max ||
-      !may_number(channel) || owner.tassn_next - owner.tassn_oldest >= space ||
-      !initiator.segment_room_.has(owner.segments_held)) {
-    return false;
-  }
   const std::uint32_t segment = initiator.transactions_.acquire();
   WHARF_CHECK(segment != kNoSlot);
   initiator.segment_room_.take(owner.segments_held);
+  ++channel.requests_open;
+  channel.response_turn = true;
+  std::uint32_t place = kNoSlot;
+  TxPacket& packet = number(channel, index, segment, place);
   Transaction& made = initiator.transactions_[segment];
   const std::uint32_t generation = made.generation;
   copy_whole(made, kFreshTransaction);
@@ -85,31 +70,23 @@ inline void Express::announce(TpChannel& channel, std::uint32_t index) {
   made.channel = index;
   made.request = request;
   made.tassn = owner.tassn_next++;
-  made.length = atomic ? posted.width : posted.length;
+  made.length = bytes;
   made.last_segment = true;
   made.opcode = Initiator::opcode_of(posted.verb);
   made.state = TransactionState::kAwaiting;
   made.counted = true;
-  owner.transactions[made.tassn & (space - 1)] = segment;
-  ++channel.requests_open;
-  channel.response_turn = true;
-  std::uint32_t place = kNoSlot;
-  TxPacket& packet = number(channel, index, segment, place);
   made.first_number = packet.logical;
   made.first_packet = place;
   made.packets_numbered = 1;
   made.packets_unconfirmed = 1;
-  posted.admitted = true;
-  posted.issued = made.length;
-  posted.issued_all = true;
-  posted.segments_open = 1;
+  owner.transactions[made.tassn & (parts_.config.transactions_per_jetty - 1)] = segment;
   ++owner.cursor;
   if (!carries) {
     ++owner.reads_unfinished;
     announce(channel, index);
-    return true;
+    return;
   }
-  packet.length = posted.length;
+  packet.length = bytes;
   packet.state = PacketState::kFetching;
   packet.fetches_open = 1;
   engine::Access& access =
@@ -122,301 +99,187 @@ inline void Express::announce(TpChannel& channel, std::uint32_t index) {
   access.operation = posted.operation;
   access.space = posted.space;
   access.address = posted.local.address[0];
-  access.length = posted.length;
+  access.length = bytes;
+}
+
+bool Express::issue(Jetty& owner, std::uint32_t jetty_id) {
+  const Initiator& initiator = parts_.initiator;
+  const std::uint64_t request = owner.cursor;
+  if (!parts_.takes_short_ways() || request + 1 != owner.posted() || owner.ordered_head != kNoRequest ||
+      owner.advance_listed) {
+    return false;
+  }
+  PostedRequest& posted = owner.requests.back();
+  const bool atomic = verbs::is_atomic(posted.verb);
+  const bool carries = !atomic && posted.verb != Verb::kRead;
+  if (posted.status != verbs::CompletionStatus::kSuccess || posted.order != verbs::OrderTag::kNone ||
+      posted.fence || posted.inlined || (posted.length == 0 && !atomic) ||
+      (carries && posted.local_count != 1)) {
+    return false;
+  }
+  const std::uint32_t index = initiator.peers_[posted.peer].channel;
+  TpChannel& channel = parts_.tp.channel(index);
+  const std::uint32_t most = carries ? channel.mtu : parts_.config.segment_bytes;
+  if ((posted.length > most && !atomic) || channel.requests_open >= channel.requests_max ||
+      !may_number(channel) || owner.tassn_next - owner.tassn_oldest >= owner.transactions.size() ||
+      !initiator.segment_room_.has(owner.segments_held)) {
+    return false;
+  }
+  posted.admitted = true;
+  posted.issued = atomic ? posted.width : posted.length;
+  posted.issued_all = true;
+  posted.segments_open = 1;
+  cut(owner, jetty_id, channel, index, posted, request, posted.issued, carries);
   return true;
 }
 
-// --- Arrivals
-// ------------------------------------------------------------------------------------------------------
-
-bool Express::receive(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet) {
-  const wire::Rtph& rtph = packet.ub.rtph;
-  if (!usable_ || rtph.opcode != wire::TpOpcode::kReliable || !rtph.last ||
-      rtph.psn != wire::psn_wrap(channel.receive.next()) || channel.receive.has_gap() ||
-      !parts_.responder.can_park()) {
-    return false;
-  }
-  if (packet.ub.transaction == wire::UbTransaction::kRequest)
-    return take_request(now, index, channel, packet);
-  return packet.ub.transaction == wire::UbTransaction::kResponse && take_answer(now, index, channel, packet);
-}
-
-/// The packet is taken, and to be acknowledged.
-inline void Express::accept(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet) {
-  channel.receive.accept(channel.receive.next());
-  ++channel.messages_delivered;
-  channel.ack = AckKind::kAck;
-  channel.ack_number = channel.receive.next();
-  channel.ack_tpmsn = packet.ub.rtph.tpmsn;
-  if (++channel.unacknowledged < parts_.config.acknowledge_every) {
-    parts_.tp.delay_acknowledgement(now, index, channel);
-  } else {
-    parts_.tp.list_acknowledgement(index);
-  }
-}
-
-[[gnu::flatten]] bool Express::take_request(TimePs now, std::uint32_t index, TpChannel& channel,
-                                            const wire::Packet& packet) {
-  const wire::Btah& header = packet.ub.request;
-  const wire::Maetah& maetah = packet.ub.extension.maetah;
-  const std::uint32_t length = maetah.length;
-  if (header.poison || channel.messages_open > 0 || parts_.accesses.unanswered() >= kUnansweredAccessesMax ||
-      !parts_.responder.message_room_.has(channel.messages_held, channel.messages_early)) {
-    return false;
-  }
-  Right right = Right::kWrite;
-  if (header.opcode == wire::TaOpcode::kWrite) {
-    if (length == 0 || length != packet.payload.length) return false;
-  } else if (packet.payload.length != 0) {
-    return false;
-  } else if (header.opcode == wire::TaOpcode::kRead) {
-    if (length == 0 || length > channel.mtu || !may_number(channel)) return false;
-    right = Right::kRead;
-  } else {
-    if (!wire::is_atomic(header.opcode) || (length != 4 && length != 8) || maetah.address % length != 0)
-      return false;
-    right = Right::kAtomic;
-  }
-  const std::uint32_t segment = parts_.segments.find(maetah.token_id);
-  if (segment == kNoSlot) return false;
-  const MrRecord& record = parts_.segments.record(segment);
-  const std::uint32_t value = header.token_value_present ? packet.ub.extension.token_value : 0;
-  if (SegmentTable::check(record, maetah.token_id, value, right, maetah.address, length) != Grant::kGranted)
-    return false;
-  std::uint32_t at = kNoSlot;
-  InboundMessage& made = open(index, channel, packet, at);
-  if (right == Right::kWrite) {
-    place(at, made, record, packet);
-  } else if (right == Right::kRead) {
-    read(at, made, channel, record);
-  } else {
-    apply(at, made, record, packet);
-  }
-  accept(now, index, channel, packet);
-  return true;
-}
-
-/// A message of one packet, which has come.
-inline InboundMessage& Express::open(std::uint32_t index, TpChannel& channel, const wire::Packet& packet,
-                                     std::uint32_t& at) {
-  Responder& responder = parts_.responder;
-  at = responder.messages_.acquire();
-  WHARF_CHECK(at != kNoSlot);
-  responder.message_room_.take(channel.messages_held);
-  InboundMessage& made = responder.messages_[at];
-  made.reopen();
-  made.channel = index;
-  made.tpmsn = packet.ub.rtph.tpmsn;
-  made.request = RequestHeader(packet.ub.request);
-  made.extension.maetah = packet.ub.extension.maetah;
-  made.last_delivered = true;
-  made.operation = packet.operation;
-  return made;
-}
-
-inline void Express::place(std::uint32_t at, InboundMessage& made, const MrRecord& record,
-                           const wire::Packet& packet) {
-  made.pending = 1;
-  made.received = packet.payload.length;
-  parts_.payloads.retain(packet.payload.buffer);
-  engine::Access& access =
-      parts_.accesses.request(engine::AccessKind::kWrite, {.owner = AccessOwner::kInboundWrite,
-                                                           .object = at,
-                                                           .generation = made.generation,
-                                                           .buffer = packet.payload.buffer});
-  access.at_target = true;
-  access.stream = Responder::stream_of(made);
-  access.operation = made.operation;
-  access.order = SegmentTable::write_order(record);
-  access.space = parts_.segments.space_of(record);
-  access.address = made.extension.maetah.address;
-  access.length = packet.payload.length;
-  access.data = packet.payload;
-}
-
-/// A Read needs nothing but its answer: it gets its number, and its data is read.
-inline void Express::read(std::uint32_t at, InboundMessage& made, TpChannel& channel,
-                          const MrRecord& record) {
-  made.read_order = SegmentTable::read_order(record);
-  made.entry.space = parts_.segments.space_of(record);
-  made.tail_started = true;
-  made.state = InboundState::kResponding;
-  made.response_length = made.extension.maetah.length;
-  made.packets_unconfirmed = 1;
-  made.response_numbered = true;
-  channel.response_turn = false;
-  std::uint32_t place = kNoSlot;
-  TxPacket& packet = number(channel, made.channel, at, place);
-  packet.origin = PacketOrigin::kResponse;
-  packet.length = made.response_length;
-  parts_.responder.fetch_data(made.channel, packet, reference_to(place, packet.logical));
-}
-
-inline void Express::apply(std::uint32_t at, InboundMessage& made, const MrRecord& record,
-                           const wire::Packet& packet) {
-  made.pending = 1;
-  engine::Access& access = parts_.accesses.request(
-      engine::AccessKind::kAtomic,
-      {.owner = AccessOwner::kInboundAtomic, .object = at, .generation = made.generation});
-  access.at_target = true;
-  access.stream = Responder::stream_of(made);
-  access.operation = made.operation;
-  access.atomic = Responder::verb_of(made.request.opcode);
-  access.width = static_cast<std::uint8_t>(made.extension.maetah.length);
-  access.length = made.extension.maetah.length;
-  access.address = made.extension.maetah.address;
-  access.order = SegmentTable::write_order(record);
-  access.space = parts_.segments.space_of(record);
-  const wire::AtomicOperands& operands = packet.ub.extension.operands;
-  access.operand = {operands.operand, operands.operand_high};
-  access.compare = {operands.compare, operands.compare_high};
-}
-
-[[gnu::flatten]] bool Express::take_answer(TimePs now, std::uint32_t index, TpChannel& channel,
-                                           const wire::Packet& packet) {
+[[gnu::always_inline]] inline bool Express::post(std::uint32_t jetty_id, const WorkRequest& request) {
   Initiator& initiator = parts_.initiator;
-  const wire::Atah& response = packet.ub.response;
-  if (response.status != wire::UbResponseStatus::kSuccess || response.poison) return false;
-  Jetty* owner = initiator.find(response.requester_id);
-  if (owner == nullptr) return false;
-  const std::uint32_t segment = owner->transactions[response.tassn & (owner->transactions.size() - 1)];
-  if (segment == kNoSlot) return false;
-  Transaction& transaction = initiator.transactions_[segment];
-  if (transaction.channel != index || transaction.answered ||
-      static_cast<std::uint16_t>(transaction.tassn) != response.tassn ||
-      transaction.state != TransactionState::kAwaiting ||
-      response.opcode != response_of(transaction.opcode) || transaction.received != 0 ||
-      transaction.status != verbs::CompletionStatus::kSuccess ||
-      transaction.answer_status != wire::UbResponseStatus::kSuccess || transaction.steps_deferred > 0) {
-    return false;
-  }
-  const bool reads = response.opcode == wire::TaOpcode::kReadResponse;
-  if (reads && (packet.payload.length != transaction.length ||
-                owner->posted_request(transaction.request).local_count != 1)) {
-    return false;
-  }
-  if (transaction.packets_unconfirmed > 0 &&
-      transaction.first_number + transaction.packets_numbered > channel.send_cursor) {
-    return false;
-  }
-  transaction.answered = true;
-  initiator.stop_awaiting(transaction);
-  if (transaction.packets_unconfirmed > 0) confirm(now, index, channel, transaction);
-  if (response.opcode == wire::TaOpcode::kTaack) {
-    initiator.finish(now, segment);
-  } else if (reads) {
-    place_answer(segment, transaction, owner->posted_request(transaction.request), packet.payload);
+  Jetty* const found = initiator.find(jetty_id);
+  if (found == nullptr || !has_plain_shape(request)) return false;
+  Jetty& owner = *found;
+  const Verb verb = request.verb;
+  const bool carries = verb == Verb::kWrite || verb == Verb::kSend;
+  std::uint32_t bytes = request.length;
+  std::uint32_t most = parts_.config.segment_bytes;
+  if (carries || verb == Verb::kRead) {
+    if (bytes == 0 || request.local[0].length != bytes ||
+        request.inline_data.kind != wire::PayloadKind::kNone) {
+      return false;
+    }
+  } else if (verbs::is_atomic(verb) && verb != Verb::kCompareSwap && request.width == 8 &&
+             request.local[0].length >= 8) {
+    bytes = 8;
   } else {
-    initiator.place_atomic(segment, packet.payload);
-    initiator.try_finish(now, segment);
+    return false;
   }
-  accept(now, index, channel, packet);
+  const Peer* const peer = initiator.peer(request.peer);
+  if (peer == nullptr || (verb != Verb::kSend && request.remote.token.id >= kTokenIds)) {
+    return false;
+  }
+  const std::uint64_t waiting = owner.requests.size();
+  const std::uint64_t number = owner.head + waiting;
+  if (owner.failed || owner.advance_listed || owner.ordered_head != kNoRequest || owner.cursor != number ||
+      waiting >= owner.config.send_depth ||
+      owner.completions_reserved >= owner.config.send_depth + owner.config.receive_depth ||
+      owner.config.send_completions != engine::kOwn ||
+      owner.tassn_next - owner.tassn_oldest >= parts_.config.transactions_per_jetty ||
+      !initiator.segment_room_.has(owner.segments_held)) {
+    return false;
+  }
+  const std::uint32_t index = peer->channel;
+  TpChannel& channel = parts_.tp.channel(index);
+  if (carries) most = channel.mtu;
+  if (bytes > most || channel.requests_open >= channel.requests_max || !may_number(channel)) return false;
+  ++owner.completions_reserved;
+  PostedRequest& posted =
+      owner.requests.emplace_back(request, owner.config.space, bytes, PostedRequest::Plain());
+  if (verbs::is_atomic(verb)) {
+    posted.operands = {request.operand, request.compare};
+    posted.set_atomic_result({});
+  }
+  cut(owner, jetty_id, channel, index, posted, number, bytes, carries);
   return true;
 }
 
-/// The packets of an answered request have been delivered.
-inline void Express::confirm(TimePs now, std::uint32_t index, TpChannel& channel, Transaction& transaction) {
+[[gnu::flatten]] PostStatus UbEngine::post(TimePs now, engine::QueueId queue, const WorkRequest& request,
+                                           engine::Submission submission) {
+  EngineParts& parts = *parts_;
+  if (parts.takes_short_ways() && submission == engine::Submission::kInHand &&
+      parts.express.post(queue, request)) [[likely]] {
+    return PostStatus::kOk;
+  }
+  const PostStatus status = parts.initiator.post(now, queue, request, submission);
+  parts.settle(now);
+  return status;
+}
+
+// --- Departures
+// ----------------------------------------------------------------------------------------------------
+
+/// What Initiator::fill_packet() does for a plain Write or Read that was never sent. False: it is none.
+[[gnu::always_inline]] inline bool Express::request_header(const TxPacket& packet, wire::Packet& out) const {
+  Initiator& initiator = parts_.initiator;
+  const Transaction& transaction = initiator.transactions_[packet.object];
+  const PostedRequest& request = initiator.jetty(transaction.jetty).posted_request(transaction.request);
+  if (!request.plain || transaction.not_ready_retries > 0 || transaction.page_fault_retries > 0 ||
+      packet.fetch_failed || (request.verb != Verb::kWrite && request.verb != Verb::kRead)) {
+    return false;
+  }
+  out.operation = request.operation;
+  out.ub.transaction = wire::UbTransaction::kRequest;
+  wire::Btah& header = out.ub.request;
+  wire::UbPacket::RequestExtension& extension = out.ub.extension;
+  header.opcode = transaction.opcode;
+  header.tassn = static_cast<std::uint16_t>(transaction.tassn);
+  header.requester_id = transaction.jetty;
+  header.order = 4;  // ODR: no order tag, completion in order.
+  header.environment = wire::profile(parts_.config.encapsulation) == wire::UbProfile::kP2OpenUrma ? 1 : 0;
+  extension.maetah.address = request.remote.address;
+  extension.maetah.token_id = request.remote.token.id;
+  extension.maetah.length = transaction.length;
+  extension.token_value = request.remote.token.value;
+  header.token_value_present = extension.token_value != 0;
+  return true;
+}
+
+/// What Responder::fill_packet() does for an answer that is no refusal. False: it is one.
+[[gnu::always_inline]] inline bool Express::response_header(const TxPacket& packet, wire::Packet& out) const {
+  const InboundMessage& message = parts_.responder.messages_[packet.object];
+  if (message.status != wire::UbResponseStatus::kSuccess) return false;
+  wire::Atah& header = wire::use_response(out.ub);
+  header.opcode = response_of(message.request.opcode);
+  header.tassn = message.request.tassn;
+  header.requester_id = message.request.requester_id;
+  header.requester_type = message.request.requester_type;
+  header.info = message.info;
+  out.operation = message.operation;
+  return true;
+}
+
+[[gnu::always_inline]] inline bool Express::transmit(TimePs now, wire::TrafficClassMask allowed,
+                                                     wire::Packet& out) {
   TpLayer& tp = parts_.tp;
-  const std::uint32_t first = transaction.first_packet;
-  if (transaction.packets_numbered != 1 || first != channel.send.head() ||
-      tp.packets_[first].state != PacketState::kSent || tp.packets_[first].resend) {
-    ++transaction.steps_deferred;  // Not to be finished before this packet has been worked off.
-    tp.confirm_delivered(now, index, transaction);
-    --transaction.steps_deferred;
-    return;
+  if (parts_.attention != 0 || (allowed & wire::mask_of(wire::TrafficClass::kData)) == 0 ||
+      tp.data_list_.empty()) {
+    return parts_.transmit(now, allowed, out);
   }
-  transaction.packets_unconfirmed = 0;
-  tp.packets_[first].state = PacketState::kFree;
-  channel.send.confirm_head(tp.packets_, [&](std::uint32_t place) {
-    tp.packets_.release(place);
-    tp.packet_room_.give(channel.tx_held);
-  });
-  tp.progressed(now, index);
-}
-
-inline void Express::place_answer(std::uint32_t segment, Transaction& transaction,
-                                  const PostedRequest& posted, const wire::Payload& data) {
-  transaction.received = data.length;
-  transaction.writes_open = 1;
-  parts_.payloads.retain(data.buffer);
-  engine::Access& access =
-      parts_.accesses.request(engine::AccessKind::kWrite, {.owner = AccessOwner::kResponseWrite,
-                                                           .object = segment,
-                                                           .generation = transaction.generation,
-                                                           .buffer = data.buffer});
-  access.queue = transaction.jetty;
-  access.stream = transaction.jetty;
-  access.space = posted.space;
-  access.address = posted.local.address[0] + transaction.message_offset;
-  access.length = data.length;
-  access.data = data;
-  access.operation = posted.operation;
-}
-
-// --- Memory
-// --------------------------------------------------------------------------------------------------------
-
-bool Express::access_done(const PendingAccess& owner, const engine::AccessResult& result) {
-  if (owner.owner == AccessOwner::kCompletion) {
-    parts_.initiator.completion_done(owner, result.status);
-    return true;
+  const std::uint32_t index = tp.data_list_.front();
+  TpChannel& channel = tp.channel(index);
+  if (channel.state != ChannelState::kReady || channel.send.retransmissions_queued() > 0 ||
+      channel.unsent == 0) {
+    return parts_.transmit(now, allowed, out);
   }
-  if (!usable_ || result.status != engine::AccessStatus::kDone) return false;
-  if (owner.owner == AccessOwner::kPacketData) return data_done(owner, result);
-  return (owner.owner == AccessOwner::kInboundWrite || owner.owner == AccessOwner::kInboundAtomic) &&
-         request_done(owner, result);
-}
-
-/// The whole data of a packet has been read.
-[[gnu::flatten]] bool Express::data_done(const PendingAccess& owner, const engine::AccessResult& result) {
-  TpChannel& channel = parts_.tp.channel(owner.object);
-  const auto place = static_cast<std::uint32_t>(owner.detail);
-  TxPacket& packet = parts_.tp.packets_[place];
-  if (channel.generation != owner.generation || packet.channel != owner.object ||
-      packet.state != PacketState::kFetching || packet.fetches_open != 1 || packet.fetch_failed ||
-      packet.data.buffer != wire::kNoBuffer || owner.detail != reference_to(place, packet.logical) ||
-      channel.send.retransmissions_queued() > 0 || channel.unsent == 0 ||
-      channel.state != ChannelState::kReady) {
-    return false;
+  TxPacket& packet = tp.packets_[channel.send.cursor()];
+  if (packet.state != PacketState::kReady) return parts_.transmit(now, allowed, out);
+  tp.number_header(channel, packet, out);
+  if (packet.origin == PacketOrigin::kRequest) {
+    if (!request_header(packet, out)) parts_.initiator.fill_packet(packet, false, out);
+  } else if (!response_header(packet, out)) {
+    parts_.responder.fill_packet(packet, out);
   }
-  packet.data = result.data;
-  parts_.payloads.retain(packet.data.buffer);
-  packet.fetches_open = 0;
-  packet.state = PacketState::kReady;
-  announce(channel, owner.object);
+  tp.set_header_bytes(out);
+  packet.data = {};  // The reference goes out with the packet.
+  packet.state = PacketState::kSent;
+  packet.sent_at = now;
+  channel.send.sent(tp.packets_);
+  ++channel.send_cursor;
+  --channel.unsent;
+  ++parts_.counters.data_packets_sent;
+  ++parts_.counters.packets_sent;
+  if (channel.timer_held || !channel.timer.running()) [[unlikely]]
+    tp.start_timer(now, index);
+  if (channel.unsent > 0 && tp.packets_[packet.next].state == PacketState::kReady && !channel.numbering &&
+      channel.requests.empty() && channel.responses.empty() && tp.data_list_.size() == 1) {
+    return true;  // The next one can follow.
+  }
+  tp.relist(now, index);
+  parts_.settle(now);
   return true;
 }
 
-/// The data of a Write or Send is placed, or an atomic has been executed: numbers the answer.
-[[gnu::flatten]] bool Express::request_done(const PendingAccess& owner, const engine::AccessResult& result) {
-  InboundMessage& message = parts_.responder.messages_[owner.object];
-  const wire::TaOpcode opcode = message.request.opcode;
-  const bool atomic = owner.owner == AccessOwner::kInboundAtomic;
-  if (message.pending != 1 || !message.last_delivered || message.abandoned || message.tail_started ||
-      message.status != wire::UbResponseStatus::kSuccess ||
-      (opcode != wire::TaOpcode::kWrite && opcode != wire::TaOpcode::kSend && !atomic)) {
-    return false;
-  }
-  TpChannel& channel = parts_.tp.channel(message.channel);
-  if (!may_number(channel)) return false;
-  message.pending = 0;
-  message.tail_started = true;
-  message.state = InboundState::kResponding;
-  message.packets_unconfirmed = 1;
-  message.response_numbered = true;
-  if (message.has_entry) parts_.responder.report_receive(owner.object);
-  channel.response_turn = false;
-  std::uint32_t place = kNoSlot;
-  TxPacket& packet = number(channel, message.channel, owner.object, place);
-  packet.origin = PacketOrigin::kResponse;
-  if (atomic) {
-    message.set_atomic_result(result.old_value);
-    message.response_length = message.extension.maetah.length;
-    packet.length = message.response_length;
-    parts_.responder.fetch_data(message.channel, packet, reference_to(place, packet.logical));
-  }
-  announce(channel, message.channel);
-  return true;
+bool UbEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allowed, wire::Packet& out) {
+  return parts_->express.transmit(now, allowed, out);
 }
 
 }  // namespace wharf::ub

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "engine/contract.h"
+#include "verbs/work_request.h"
 #include "wire/packet.h"
 
 namespace wharf::ub {
@@ -22,42 +23,56 @@ struct TpChannel;
 struct Transaction;
 struct TxPacket;
 
-/// Each function first looks whether its case is the usual one. If it is not, it changes nothing and says
-/// false, and the layers do the work. If it is, it leaves everything as the layers would: same state, same
-/// outputs in the same order. Nothing here runs with a tracer, a context cache or congestion control, which
-/// want to know of every step.
+/// Each function first looks whether its case is the usual one. If it is not, it changes nothing, and the
+/// layers do the work: it says so, or hands the input on as the last thing that it does. If it is, it leaves
+/// everything as the layers would: same state, same outputs in the same order; only where messages wait for
+/// one another may they take turns otherwise. Nothing here runs while EngineParts::attention says that an
+/// input has to be settled or that somebody wants to know of every step.
 class Express {
  public:
-  explicit Express(EngineParts& parts);
+  explicit Express(EngineParts& parts) : parts_(parts) {}
 
-  /// The newest request of the jetty has just been posted: cuts it, numbers it and asks for its data.
+  /// Takes a plain request (PostedRequest::plain) all the way: cuts it, numbers it and asks for its data.
+  bool post(std::uint32_t jetty_id, const verbs::WorkRequest& request);
+  /// The newest request of the jetty has just been posted: likewise from there on.
   bool issue(Jetty& owner, std::uint32_t jetty_id);
-  /// A packet of a ready channel, with the right TPNs: takes a whole Write, Read or atomic, or an answer.
-  bool receive(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
-  /// Memory answered: sends what was read, answers what was placed, shows a completion. Nothing is left to
-  /// settle then.
-  bool access_done(const PendingAccess& owner, const engine::AccessResult& result);
+  /// Takes a whole Write, Read or atomic, or its answer, if it comes in order on a ready channel.
+  void receive(TimePs now, const wire::Packet& packet);
+  /// The next new packet, when nothing is more urgent.
+  bool transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  /// Memory answered: sends what was read, answers what was placed, shows a completion.
+  void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
 
  private:
   bool may_number(const TpChannel& channel) const;
   TxPacket& number(TpChannel& channel, std::uint32_t index, std::uint32_t object, std::uint32_t& place);
   void announce(TpChannel& channel, std::uint32_t index);
-  bool take_request(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
+  void cut(Jetty& owner, std::uint32_t jetty_id, TpChannel& channel, std::uint32_t index,
+           PostedRequest& posted, std::uint64_t request, std::uint32_t bytes, bool carries);
+  void route(TimePs now, const wire::Packet& packet);
+  void look_up(TimePs now, const wire::Packet& packet);
+  void take_request(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
+  void take_send(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
+  bool may_scatter(const PendingAccess& owner) const;
+  void scatter(std::uint32_t at);
   InboundMessage& open(std::uint32_t index, TpChannel& channel, const wire::Packet& packet,
                        std::uint32_t& at);
   void place(std::uint32_t at, InboundMessage& made, const MrRecord& record, const wire::Packet& packet);
   void read(std::uint32_t at, InboundMessage& made, TpChannel& channel, const MrRecord& record);
   void apply(std::uint32_t at, InboundMessage& made, const MrRecord& record, const wire::Packet& packet);
-  bool take_answer(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
+  void take_answer(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
   void confirm(TimePs now, std::uint32_t index, TpChannel& channel, Transaction& transaction);
   void place_answer(std::uint32_t segment, Transaction& transaction, const PostedRequest& posted,
                     const wire::Payload& data);
+  void finish(TimePs now, Jetty& owner, std::uint32_t segment, TpChannel& channel);
   void accept(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
+  bool request_header(const TxPacket& packet, wire::Packet& out) const;
+  bool response_header(const TxPacket& packet, wire::Packet& out) const;
   bool data_done(const PendingAccess& owner, const engine::AccessResult& result);
-  bool request_done(const PendingAccess& owner, const engine::AccessResult& result);
+  bool may_answer(const PendingAccess& owner) const;
+  void request_done(const PendingAccess& owner, const engine::AccessResult& result);
 
   EngineParts& parts_;
-  const bool usable_;
 };
 
 }  // namespace wharf::ub

@@ -129,7 +129,7 @@ void Initiator::time_out_answers(TimePs now) {
   return true;
 }
 
-void Initiator::finish(TimePs now, std::uint32_t index) {
+[[gnu::noinline]] void Initiator::finish(TimePs now, std::uint32_t index) {
   if (finish_oldest(index)) return;
   Transaction& ended = transactions_[index];
   uncount(ended);

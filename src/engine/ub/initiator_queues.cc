@@ -136,8 +136,9 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
   return PostStatus::kOk;
 }
 
-PostStatus Initiator::post(TimePs, std::uint32_t jetty_id, const verbs::WorkRequest& request,
-                           engine::Submission submission) {
+[[gnu::noinline]] PostStatus Initiator::post(TimePs, std::uint32_t jetty_id,
+                                             const verbs::WorkRequest& request,
+                                             engine::Submission submission) {
   Jetty* owner = find(jetty_id);
   if (owner == nullptr || owner->failed) return PostStatus::kBadQueue;
   const PostStatus status = check(request);

@@ -130,7 +130,7 @@ void Initiator::place_data(std::uint32_t index, std::uint32_t offset, const wire
                 });
 }
 
-void Initiator::place_atomic(std::uint32_t index, const wire::Payload& data) {
+[[gnu::noinline]] void Initiator::place_atomic(std::uint32_t index, const wire::Payload& data) {
   Transaction& transaction = transactions_[index];
   PostedRequest& posted = jetty(transaction.jetty).posted_request(transaction.request);
   const std::uint32_t width = posted.width;

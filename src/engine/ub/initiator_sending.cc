@@ -272,7 +272,7 @@ void Initiator::fetch_failed(std::uint32_t index, engine::AccessStatus status) {
                                                                : CompletionStatus::kLocalAccess;
 }
 
-void Initiator::fill_packet(const TxPacket& packet, bool again, wire::Packet& out) const {
+[[gnu::noinline]] void Initiator::fill_packet(const TxPacket& packet, bool again, wire::Packet& out) const {
   const Transaction& transaction = transactions_[packet.object];
   const PostedRequest& request =
       const_cast<Initiator*>(this)->jetty(transaction.jetty).posted_request(transaction.request);

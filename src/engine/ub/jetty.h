@@ -115,6 +115,29 @@ struct PostedRequest {
     }
   }
 
+  /// Chooses the constructor for a plain request, see `plain`.
+  struct Plain {};
+  PostedRequest(const verbs::WorkRequest& posted, verbs::AddressSpaceId its_space, std::uint32_t bytes, Plain)
+      : id(posted.id),
+        operation(posted.operation),
+        remote(posted.remote),
+        length(posted.length),
+        peer(posted.peer),
+        issued(bytes),
+        space(its_space),
+        segments_open(1),
+        local_count(1),
+        width(posted.width),
+        verb(posted.verb),
+        entry_present(true),
+        admitted(true),
+        issued_all(true),
+        plain(true) {
+    ::new (&local) LocalPieces;
+    local.address[0] = posted.local[0].address;
+    local.length[0] = posted.local[0].length;
+  }
+
   struct Notify {
     verbs::RemoteAddress at;
     std::uint64_t data = 0;
@@ -164,6 +187,9 @@ struct PostedRequest {
   bool in_numbering : 1 = false;  ///< One of its segments waits for packet numbers.
   bool issued_all : 1 = false;
   bool muted : 1 = false;  ///< Reported as flushed: its local memory is not touched, and its end not told.
+  /// Posted by the short way (Express::post): signaled, in order, one segment, one piece of local memory, not
+  /// inlined, its queue keeps its completion; nothing has happened to it since.
+  bool plain = false;
 
   /// An atomic's result lies where other requests have further pieces: it has one at most.
   std::array<std::uint64_t, 2> atomic_result() const { return {local.address[2], local.address[3]}; }

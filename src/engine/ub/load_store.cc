@@ -151,6 +151,7 @@ void LoadStorePath::serve_waiting(TimePs now, std::uint32_t channel) {
 void LoadStorePath::queue_probe(std::uint32_t channel) {
   paths_[channel]->probe_queued = true;
   probes_.push_back(channel);
+  parts_.attention |= kUrgent;
 }
 
 bool LoadStorePath::transmit_probe(TimePs now, wire::Packet& out) {
@@ -196,6 +197,7 @@ void LoadStorePath::queue_request(std::uint32_t index) {
   if (slots_[index].queued) return;
   slots_[index].queued = true;
   requests_.push_back(index);
+  parts_.attention |= kUrgent;
 }
 
 void LoadStorePath::finish_slot(std::uint32_t index, CompletionStatus status, const wire::Payload& data) {

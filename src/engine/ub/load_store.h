@@ -97,9 +97,10 @@ class LoadStorePath {
     return true;
   }
   void receive(TimePs now, const wire::Packet& packet);
+  bool has_packets() const { return !responses_.empty() || !requests_.empty() || !probes_.empty(); }
   /// Answers first, then requests.
   bool transmit(TimePs now, wire::Packet& out) {
-    if (responses_.empty() && requests_.empty() && probes_.empty()) return false;
+    if (!has_packets()) return false;
     return transmit_response(out) || transmit_probe(now, out) || transmit_request(now, out);
   }
   void service_done(const PendingAccess& owner, const engine::AccessResult& result);

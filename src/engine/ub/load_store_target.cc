@@ -100,6 +100,7 @@ void LoadStorePath::receive_request(TimePs now, std::uint32_t channel, const wir
   if (replay) {
     service.status = status;
     responses_.push_back(index);
+    parts_.attention |= kUrgent;
     return;
   }
   service.data = packet.payload;
@@ -229,6 +230,7 @@ void LoadStorePath::finish_service(std::uint32_t index) {
     service.data = {};
   }
   responses_.push_back(index);
+  parts_.attention |= kUrgent;
 }
 
 bool LoadStorePath::transmit_response(wire::Packet& out) {

@@ -110,7 +110,7 @@ void Responder::finish_tail(std::uint32_t index) {
   respond(index);
 }
 
-void Responder::report_receive(std::uint32_t index) {
+[[gnu::noinline]] void Responder::report_receive(std::uint32_t index) {
   const InboundMessage& message = messages_[index];
   if (entry_owner(message) == nullptr) return;
   PendingCompletion completion;
@@ -152,7 +152,8 @@ void Responder::respond(std::uint32_t index) {
   parts_.tp.enqueue_response(message.channel, index);
 }
 
-void Responder::fetch_data(std::uint32_t channel, TxPacket& packet, std::uint64_t reference) {
+[[gnu::noinline]] void Responder::fetch_data(std::uint32_t channel, TxPacket& packet,
+                                             std::uint64_t reference) {
   const InboundMessage& message = messages_[packet.object];
   if (message.status != wire::UbResponseStatus::kSuccess) return;
   if (message.request.opcode != wire::TaOpcode::kRead) {
@@ -183,7 +184,7 @@ void Responder::fetch_failed(TxPacket& packet, engine::AccessStatus status) {
   refuse_access(packet.object, status);
 }
 
-void Responder::fill_packet(const TxPacket& packet, wire::Packet& out) const {
+[[gnu::noinline]] void Responder::fill_packet(const TxPacket& packet, wire::Packet& out) const {
   const InboundMessage& message = messages_[packet.object];
   wire::Atah& header = wire::use_response(out.ub);
   header.opcode = wire::TaOpcode::kTaack;

@@ -67,7 +67,7 @@ PendingCompletion& Initiator::add_shared_completion(Jetty& owner, std::uint32_t 
   if (!owner.shared_listed) {
     owner.shared_listed = true;
     sharing_.push_back(jetty_id);
-    parts_.unsettled = true;
+    parts_.attention |= kUnsettled;
   }
   return record.completion;
 }
@@ -229,6 +229,7 @@ void Initiator::flush_requests(TimePs now, std::uint32_t jetty_id) {
     push_completion(owner, jetty_id, posted);
     posted.reported = false;
     posted.muted = true;
+    posted.plain = false;
     posted.signaled = false;
     posted.entry_present = true;
     posted.parked = false;

@@ -140,12 +140,12 @@ std::vector<ChannelFailures> TpLayer::failures() const {
   return found;
 }
 
-void TpLayer::touch(std::uint32_t channel) {
+[[gnu::noinline]] void TpLayer::touch(std::uint32_t channel) {
   TpChannel& touched = *channels_[channel];
   if (touched.dirty_listed) return;
   touched.dirty_listed = true;
   dirty_.push_back(channel);
-  parts_.unsettled = true;
+  parts_.attention |= kUnsettled;
 }
 
 void TpLayer::receive(TimePs now, const wire::Packet& packet) {
@@ -160,7 +160,6 @@ void TpLayer::receive(TimePs now, const wire::Packet& packet) {
     ++parts_.counters.dropped_unknown_channel;
     return;
   }
-  if (parts_.express.receive(now, index, channel, packet)) return;
   const ContextKey key{ContextKind::kTpChannel, index};
   if (!parts_.contexts.acquire(key)) {
     const std::uint32_t parked = parts_.responder.park(now, packet);

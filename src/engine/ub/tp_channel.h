@@ -182,18 +182,13 @@ class TpLayer {
   bool keep_ahead(TimePs now, std::uint32_t index, std::uint64_t logical, const wire::Packet& packet);
   void deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t from, std::uint64_t end);
   void ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind, wire::Psn tpmsn, bool at_once);
-  void list_acknowledgement(std::uint32_t index) {
-    TpChannel& listed = *channels_[index];
-    if (listed.ack_listed) return;
-    listed.ack_listed = true;
-    ack_list_.push_back(index);
-  }
+  void list_acknowledgement(std::uint32_t index);
   /// The TPACK may wait for more packets, but not for ever.
   void delay_acknowledgement(TimePs now, std::uint32_t index, TpChannel& channel) {
     if (channel.ack_delayed) return;
-    channel.ack_delayed = true;
-    timers_.set(2 * index + 1, now + acknowledge_delay_);
+    start_acknowledgement_delay(now, index, channel);
   }
+  void start_acknowledgement_delay(TimePs now, std::uint32_t index, TpChannel& channel);
   void end_acknowledgement_delay(std::uint32_t index, TpChannel& channel) {
     if (!channel.ack_delayed) return;
     channel.ack_delayed = false;
@@ -212,11 +207,13 @@ class TpLayer {
   void start_fetch(std::uint32_t index, std::uint32_t place);
   void prepare_retransmissions(std::uint32_t index);
   void update_ready(TimePs now, std::uint32_t index);
+  void relist(TimePs now, std::uint32_t index);
   TxPacket* sendable(TimePs now, std::uint32_t index, TpChannel& channel, bool again);
   void departed(TimePs now, std::uint32_t index, TpChannel& channel, TxPacket& packet);
   void build_sack(const TpChannel& channel, wire::Packet& out);
   void address_packet(const TpChannel& channel, wire::Packet& out) const;
   void build(const TpChannel& channel, const TxPacket& packet, bool again, wire::Packet& out);
+  void number_header(const TpChannel& channel, const TxPacket& packet, wire::Packet& out) const;
   void set_header_bytes(wire::Packet& out);
   std::uint32_t learn_header_bytes(const wire::Packet& packet, std::size_t place);
 
@@ -264,5 +261,42 @@ class TpLayer {
   Ring<std::uint32_t> data_list_;    ///< Channels whose next new packet may leave.
   Ring<std::uint32_t> resend_list_;  ///< Channels whose next repeated packet may leave.
 };
+
+[[gnu::always_inline]] inline void TpLayer::address_packet(const TpChannel& channel,
+                                                           wire::Packet& out) const {
+  copy_whole(out, blank_);
+  out.entropy = channel.entropy;
+  out.destination = channel.remote;
+  out.ub.rtph.source_tpn = channel.local_tpn;
+  out.ub.rtph.destination_tpn = channel.remote_tpn;
+}
+
+/// The headers that a packet with a number has in common with others of its channel, and its data.
+[[gnu::always_inline]] inline void TpLayer::number_header(const TpChannel& channel, const TxPacket& packet,
+                                                          wire::Packet& out) const {
+  address_packet(channel, out);
+  wire::Rtph& rtph = out.ub.rtph;
+  rtph.psn = wire::psn_wrap(packet.logical);
+  rtph.tpmsn = packet.tpmsn;
+  rtph.last = packet.last;
+  rtph.acknowledge_request = true;
+  out.payload = packet.data;
+}
+
+// The length of most headers follows from opcodes, the presence of a token's value, and what never changes
+// here. Operands are as long as they are; what is kept is for those of eight bytes.
+[[gnu::always_inline]] inline void TpLayer::set_header_bytes(wire::Packet& out) {
+  const wire::UbPacket& ub = out.ub;
+  std::size_t place = header_bytes_.size() - 1;  // A TPACK.
+  if (ub.rtph.opcode == wire::TpOpcode::kReliable) {
+    const bool request = ub.transaction == wire::UbTransaction::kRequest;
+    place = request ? 4 * static_cast<std::size_t>(ub.request.opcode) + 2 +
+                          (ub.request.token_value_present ? 1 : 0)
+                    : 4 * static_cast<std::size_t>(ub.response.opcode);
+  }
+  const std::uint16_t known = header_bytes_[place];
+  const bool usual = place % 4 < 2 || !wire::is_atomic(ub.request.opcode) || ub.extension.maetah.length == 8;
+  out.header_bytes = known != 0 && usual ? known : learn_header_bytes(out, place);
+}
 
 }  // namespace wharf::ub

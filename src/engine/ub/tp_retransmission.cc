@@ -141,9 +141,30 @@ bool TpLayer::queue_loss(std::uint32_t index, std::uint32_t place) {
 }
 
 [[gnu::flatten]] void TpLayer::acknowledge_before(TimePs now, std::uint32_t index, std::uint64_t end) {
-  if (channels_[index]->send.acknowledge_before(
-          packets_, end, [&](TxPacket& packet) { released(now, index, packet); },
-          [&](std::uint32_t place) { freed(index, place); })) {
+  TpChannel& channel = *channels_[index];
+  const auto free = [&](std::uint32_t place) { freed(index, place); };
+  if (channel.send.retransmissions_queued() == 0 && !congestion_.controls() && end > channel.send.una() &&
+      end <= channel.send_cursor) {
+    // The usual case: all have been sent, and nothing is to be sent again.
+    channel.send.take_sent(packets_, end, [&](std::uint32_t place) {
+      TxPacket& packet = packets_[place];
+      if (!packet.confirmed) {
+        packet.state = PacketState::kFree;
+        if (packet.origin == PacketOrigin::kRequest) {
+          parts_.initiator.confirmed(now, packet.object);
+        } else {
+          parts_.responder.confirmed(packet.object, channel);
+        }
+      }
+      packets_.release(place);
+      packet_room_.give(channel.tx_held);
+    });
+    channel.send.advance_over_confirmed(packets_, free);
+    progressed(now, index);
+    return;
+  }
+  if (channel.send.acknowledge_before(
+          packets_, end, [&](TxPacket& packet) { released(now, index, packet); }, free)) {
     progressed(now, index);
   }
 }
@@ -185,6 +206,12 @@ bool TpLayer::queue_loss(std::uint32_t index, std::uint32_t place) {
   if (channel.timer.running()) return;
   channel.timer.start(parts_.config.retransmission, now);
   set_timer(index);
+}
+
+[[gnu::noinline]] void TpLayer::start_acknowledgement_delay(TimePs now, std::uint32_t index,
+                                                            TpChannel& channel) {
+  channel.ack_delayed = true;
+  timers_.set(2 * index + 1, now + acknowledge_delay_);
 }
 
 void TpLayer::set_timer(std::uint32_t index) {

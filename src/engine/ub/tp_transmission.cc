@@ -213,30 +213,7 @@ void TpLayer::update_ready(TimePs now, std::uint32_t index) {
   if (listed || sendable(now, index, channel, again) == nullptr) return;
   listed = true;
   (again ? resend_list_ : data_list_).push_back(index);
-}
-
-inline void TpLayer::address_packet(const TpChannel& channel, wire::Packet& out) const {
-  copy_whole(out, blank_);
-  out.entropy = channel.entropy;
-  out.destination = channel.remote;
-  out.ub.rtph.source_tpn = channel.local_tpn;
-  out.ub.rtph.destination_tpn = channel.remote_tpn;
-}
-
-// The length of most headers follows from opcodes, the presence of a token's value, and what never changes
-// here. Operands are as long as they are; what is kept is for those of eight bytes.
-inline void TpLayer::set_header_bytes(wire::Packet& out) {
-  const wire::UbPacket& ub = out.ub;
-  std::size_t place = header_bytes_.size() - 1;  // A TPACK.
-  if (ub.rtph.opcode == wire::TpOpcode::kReliable) {
-    const bool request = ub.transaction == wire::UbTransaction::kRequest;
-    place = request ? 4 * static_cast<std::size_t>(ub.request.opcode) + 2 +
-                          (ub.request.token_value_present ? 1 : 0)
-                    : 4 * static_cast<std::size_t>(ub.response.opcode);
-  }
-  const std::uint16_t known = header_bytes_[place];
-  const bool usual = place % 4 < 2 || !wire::is_atomic(ub.request.opcode) || ub.extension.maetah.length == 8;
-  out.header_bytes = known != 0 && usual ? known : learn_header_bytes(out, place);
+  if (again) parts_.attention |= kUrgent;
 }
 
 bool TpLayer::transmit_notification(wire::TrafficClassMask allowed, wire::Packet& out) {
@@ -342,13 +319,7 @@ void TpLayer::build_sack(const TpChannel& channel, wire::Packet& out) {
 }
 
 inline void TpLayer::build(const TpChannel& channel, const TxPacket& packet, bool again, wire::Packet& out) {
-  address_packet(channel, out);
-  wire::Rtph& rtph = out.ub.rtph;
-  rtph.psn = wire::psn_wrap(packet.logical);
-  rtph.tpmsn = packet.tpmsn;
-  rtph.last = packet.last;
-  rtph.acknowledge_request = true;
-  out.payload = packet.data;
+  number_header(channel, packet, out);
   if (packet.origin == PacketOrigin::kRequest) {
     parts_.initiator.fill_packet(packet, again, out);
   } else {
@@ -385,23 +356,29 @@ inline void TpLayer::departed(TimePs now, std::uint32_t index, TpChannel& channe
     --channel.unsent;
     ++parts_.counters.data_packets_sent;
     departed(now, index, channel, *packet);
-    const bool numbers = channel.numbering || !channel.requests.empty() || !channel.responses.empty();
-    const TxPacket* const next = channel.unsent > 0 ? &packets_[channel.send.cursor()] : nullptr;
-    if (!numbers && next != nullptr && next->state == PacketState::kReady &&
-        congestion_.may_send(now, index, *next)) {
-      // It goes behind the others.
-      if (data_list_.size() > 1) {
-        data_list_.pop_front();
-        data_list_.push_back(index);
-      }
-      return true;
-    }
-    data_list_.pop_front();
-    channel.data_listed = false;
-    if (numbers) pump(now, index);
+    relist(now, index);
     return true;
   }
   return false;
+}
+
+// A new packet of the channel, the first in data_list_, has left.
+[[gnu::noinline]] void TpLayer::relist(TimePs now, std::uint32_t index) {
+  TpChannel& channel = *channels_[index];
+  const bool numbers = channel.numbering || !channel.requests.empty() || !channel.responses.empty();
+  const TxPacket* const next = channel.unsent > 0 ? &packets_[channel.send.cursor()] : nullptr;
+  if (!numbers && next != nullptr && next->state == PacketState::kReady &&
+      congestion_.may_send(now, index, *next)) {
+    // It goes behind the others.
+    if (data_list_.size() > 1) {
+      data_list_.pop_front();
+      data_list_.push_back(index);
+    }
+    return;
+  }
+  data_list_.pop_front();
+  channel.data_listed = false;
+  if (numbers) pump(now, index);
 }
 
 bool TpLayer::transmit_again(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {

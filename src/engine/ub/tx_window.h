@@ -86,6 +86,10 @@ class TxWindow {
   /// Gives the next number to the packet at `index`, a fresh one from the pool.
   void push(TxPool& pool, std::uint32_t index) {
     WHARF_CHECK(!full());
+    append(pool, index);
+  }
+  /// The same for one who has just found that it is not full().
+  void append(TxPool& pool, std::uint32_t index) {
     pool[index].logical = counters_.next++;
     (tail_ == kNoSlot ? head_ : pool[tail_].next) = index;
     tail_ = index;
@@ -107,6 +111,22 @@ class TxWindow {
     }
     advance_over_confirmed(pool, freed);
     return counters_.una != before;
+  }
+
+  /// Takes the packets before `end` out, which have been sent, while none is queued for retransmission;
+  /// each(index) confirms one that was not confirmed before and lets it go.
+  template <typename Each>
+  void take_sent(const TxPool& pool, std::uint64_t end, Each&& each) {
+    WHARF_CHECK(end >= counters_.una && end <= counters_.next && resend_count_ == 0);
+    std::uint32_t at = head_;
+    for (std::uint64_t number = counters_.una; number < end; ++number) {
+      const std::uint32_t next = pool[at].next;
+      each(at);
+      at = next;
+    }
+    counters_.una = end;
+    head_ = at;
+    if (at == kNoSlot) tail_ = kNoSlot;
   }
 
   /// Confirms the packet at head(), which is not queued for retransmission, and lets it go with those behind

@@ -115,13 +115,6 @@ Result<void> UbEngine::forget_host(TimePs now, wire::HostAddress remote) {
   return {};
 }
 
-engine::PostStatus UbEngine::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
-                                  engine::Submission submission) {
-  const engine::PostStatus status = parts_->initiator.post(now, queue, request, submission);
-  parts_->settle(now);
-  return status;
-}
-
 engine::PostStatus UbEngine::post_receive(TimePs, engine::QueueId queue,
                                           const verbs::ReceiveRequest& receive) {
   return parts_->initiator.post_receive(queue, receive);
@@ -129,91 +122,6 @@ engine::PostStatus UbEngine::post_receive(TimePs, engine::QueueId queue,
 
 engine::PostStatus UbEngine::issue(TimePs now, const verbs::LoadStore& load_store) {
   return parts_->load_store.issue(now, load_store);
-}
-
-void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
-  UbCounters& counters = parts_->counters;
-  ++counters.packets_received;
-  if (packet.protocol != wire::Protocol::kUb || packet.destination != parts_->config.host) {
-    ++counters.dropped_foreign;
-    return;
-  }
-  if (packet.trim != wire::TrimState::kWhole) {
-    ++counters.dropped_trimmed;
-    return;
-  }
-  switch (packet.ub.transport) {
-    case wire::UbTransport::kBypass:
-      parts_->load_store.receive(now, packet);
-      break;
-    case wire::UbTransport::kRtp:
-      if (packet.ub.encapsulation == parts_->config.encapsulation) {
-        parts_->tp.receive(now, packet);
-      } else {
-        ++counters.dropped_encapsulation;
-      }
-      break;
-    case wire::UbTransport::kUtp:
-    case wire::UbTransport::kCtp:
-      ++counters.dropped_transport;
-      break;
-  }
-  parts_->settle(now);
-}
-
-void UbEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer) {
-  EngineParts& parts = *parts_;
-  if (!parts.accesses.is_pending(access)) return;
-  const std::uint32_t asked = parts.accesses.asked(access);
-  const PendingAccess owner = parts.accesses.take(access);
-  // Data of another length than was asked for is a failure (engine/contract.h).
-  static constexpr engine::AccessResult kFaulted{.status = engine::AccessStatus::kFault, .data = {}};
-  const bool whole =
-      asked == 0 || answer.status != engine::AccessStatus::kDone || answer.data.length == asked;
-  const engine::AccessResult& result = whole ? answer : kFaulted;
-  if (parts.express.access_done(owner, result)) {
-    parts.payloads.release(owner.buffer);
-    parts.settle(now);
-    return;
-  }
-  switch (owner.owner) {
-    case AccessOwner::kPacketData:
-      parts_->tp.data_done(now, owner, result);
-      break;
-    case AccessOwner::kInboundWrite:
-      parts_->responder.write_done(now, owner, result.status);
-      break;
-    case AccessOwner::kInboundAtomic:
-      parts_->responder.atomic_done(now, owner, result);
-      break;
-    case AccessOwner::kInboundEntry:
-      parts_->responder.entry_done(now, owner, result.status);
-      break;
-    case AccessOwner::kResponseWrite:
-      parts_->initiator.response_write_done(now, owner, result.status);
-      break;
-    case AccessOwner::kWorkRequest:
-      parts_->initiator.work_request_done(owner, result.status);
-      break;
-    case AccessOwner::kCompletion:
-      parts_->initiator.completion_done(owner, result.status);
-      return;
-    case AccessOwner::kContext:
-      parts_->contexts.access_done(now, owner.detail, result);
-      break;
-    case AccessOwner::kSharedCompletion:
-      parts_->initiator.shared_completion_done(owner, result.status);
-      break;
-    case AccessOwner::kSharedReceive:
-      parts_->counters.receive_entries_dropped += parts_->receive_queues.fetched(
-          {owner.object, static_cast<std::uint32_t>(owner.detail), owner.offset}, result);
-      break;
-    case AccessOwner::kLoadStore:
-      parts_->load_store.service_done(owner, result);
-      break;
-  }
-  parts_->payloads.release(owner.buffer);
-  parts_->settle(now);
 }
 
 void UbEngine::expire(TimePs now) {
@@ -224,19 +132,6 @@ void UbEngine::expire(TimePs now) {
 }
 
 bool UbEngine::next_access(engine::Access& out) { return parts_->accesses.next(out); }
-
-bool UbEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allowed, wire::Packet& out) {
-  // Most urgent first: CNPs, acknowledgements, repeated packets, loads and stores, new packets.
-  TpLayer& tp = parts_->tp;
-  const bool sent = (tp.has_urgent() &&
-                     (tp.transmit_notification(allowed, out) || tp.transmit_acknowledgement(allowed, out) ||
-                      tp.transmit_again(now, allowed, out))) ||
-                    ((allowed & wire::mask_of(wire::TrafficClass::kLoadStore)) != 0 &&
-                     parts_->load_store.transmit(now, out)) ||
-                    tp.transmit_new(now, allowed, out);
-  if (sent) parts_->settle(now);
-  return sent;
-}
 
 bool UbEngine::next_completed_queue(engine::QueueId& queue) {
   return parts_->initiator.next_completed(queue);
