@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/line.h"
 #include "sim/scenario/assembly.h"
@@ -25,6 +25,8 @@ namespace {
 constexpr Bytes kFarMemory{std::uint64_t{1} << 34U};
 constexpr std::uint32_t kPattern = 1;
 constexpr std::uint32_t kMissSlotsMost = 64;
+/// Of a trace that several clients share, at a time.
+constexpr std::size_t kReadBytes = std::size_t{1} << 20U;
 
 /// The host below a replay: its caches are the replay's own, so the load/store port has none and adds no
 /// lookup.
@@ -61,7 +63,10 @@ class SharedTrace {
     SharedTrace trace(path);
     if (readers == 1) return trace;
     std::ifstream file(path, std::ios::binary);
-    trace.bytes_.emplace(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    std::vector<char>& bytes = trace.bytes_.emplace();
+    std::vector<char> block(kReadBytes);
+    while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0)
+      bytes.insert(bytes.end(), block.begin(), block.begin() + file.gcount());
     // It says why.
     if (!file.is_open() || file.bad()) WHARF_TRY(TraceReader::open(path));
     return trace;
