@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "engine/queues.h"
 #include "sim/fabric/link_faults.h"
 #include "sim/host/nic/network_port.h"
-#include "sim/two_hosts/two_hosts.h"
 #include "trace/capture_sink.h"
 #include "trace/timeline_sink.h"
 #include "verbs/verb.h"
@@ -92,8 +92,7 @@ Result<void> RunFiles::open(const report::ResultDirectory& directory, bool captu
     auto writer = wire::PcapngWriter::create(directory.file("capture.pcapng"));
     if (!writer) return writer.error();
     streams_->fork.capture.emplace(*std::move(writer));
-    for (std::uint16_t host = 0; host < 2; ++host)
-      streams_->fork.capture->add_port(host, sim::NetworkPort::kComponent, fmt::format("host{} out", host));
+    streams_->fork.capture->add_every_host(sim::NetworkPort::kComponent, " out");
   }
   if (timeline) {
     streams_->timeline_file.open(directory.file("timeline.pftrace"), std::ios::binary);

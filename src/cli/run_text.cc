@@ -90,6 +90,47 @@ std::string background_text(const nlohmann::ordered_json& background) {
   return text + "\n";
 }
 
+/// What the replay of a trace came to, with the clients of a world side by side as far as they are told
+/// apart; nothing without any.
+std::string replay_text(const nlohmann::ordered_json& replay) {
+  if (replay.is_null()) return "";
+  const auto microseconds_text = [](const nlohmann::ordered_json& nanoseconds) {
+    return fmt::format("{:.3f}", nanoseconds.get<double>() / 1e3);
+  };
+  const auto clients = replay.find("clients");
+  const bool several = clients != replay.end() && (*clients)["count"].get<std::uint64_t>() > 1;
+  std::string text;
+  if (several && clients->contains("each")) {
+    report::TextTable table({{"replay by host"}, {"time us", Align::kRight}, {"slow-down", Align::kRight}});
+    for (const auto& each : (*clients)["each"])
+      table.add_row({std::to_string(each["host"].get<std::uint64_t>()), microseconds_text(each["time_ns"]),
+                     fmt::format("{:.4f}", each["slow_down"].get<double>())});
+    text += table.text() + "\n";
+  } else if (several) {
+    const auto& times = (*clients)["time_ns"];
+    const auto& slow_downs = (*clients)["slow_down"];
+    text += fmt::format(
+        "{} clients: {} to {} us, median {}; slowed down {:.4f} to {:.4f} times, median {:.4f}\n",
+        (*clients)["count"].get<std::uint64_t>(), microseconds_text(times["min"]),
+        microseconds_text(times["max"]), microseconds_text(times["median"]), slow_downs["min"].get<double>(),
+        slow_downs["max"].get<double>(), slow_downs["median"].get<double>());
+  }
+  text += fmt::format("replay: {} cache misses", replay["misses"].get<std::uint64_t>());
+  if (const auto paging = replay.find("paging"); paging != replay.end()) {
+    text += fmt::format(
+        ", {} page faults, {} pages read, {} written", (*paging)["faults"].get<std::uint64_t>(),
+        (*paging)["pages_read"].get<std::uint64_t>(), (*paging)["pages_written"].get<std::uint64_t>());
+  } else {
+    text += fmt::format(", {} of them far; {} lines or stores written there",
+                        replay["remote_loads"].get<std::uint64_t>(),
+                        replay["remote_stores"].get<std::uint64_t>());
+  }
+  text += fmt::format("; {}{} us, {:.4f} times the {} us with all memory local\n",
+                      several ? "the slowest client took " : "", microseconds_text(replay["time_ns"]),
+                      replay["slow_down"].get<double>(), microseconds_text(replay["all_local_time_ns"]));
+  return text;
+}
+
 }  // namespace
 
 std::string rate_text(double per_second) {
@@ -113,6 +154,7 @@ std::string run_text(const sim::Scenario& scenario, const sim::RunReport& report
   if (!stages.empty()) out += stages + "\n";
   if (!judged.empty()) out += expectation_table(judged) + "\n";
   out += background_text(report.background);
+  out += replay_text(report.replay);
   out += fmt::format(
       "{} operations, {}, goodput {:.2f} Gb/s, {:.3f} us simulated, {} events, fingerprint {:#018x}\n",
       report.program_operations, rate_text(report.operations_per_second), report.goodput_bps / 1e9,

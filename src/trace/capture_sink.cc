@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/capture_sink.h"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "base/check.h"
 #include "wire/protocol_traits.h"
 
 namespace wharf::trace {
 
 void CaptureSink::add_port(std::uint32_t host, std::uint32_t component, std::string name) {
-  WHARF_CHECK(find(host, component) == nullptr);
-  ports_.push_back({host, component, std::move(name), {}});
+  const bool fresh = ports_.try_emplace({host, component}, Port{std::move(name), {}}).second;
+  WHARF_CHECK(fresh);
 }
 
 CaptureSink::Port* CaptureSink::find(std::uint32_t host, std::uint32_t component) {
-  for (Port& port : ports_) {
-    if (port.host == host && port.component == component) return &port;
-  }
-  return nullptr;
+  const auto known = ports_.find({host, component});
+  if (known != ports_.end()) return &known->second;
+  if (!everywhere_ || component != everywhere_->component) return nullptr;
+  add_port(host, component, fmt::format("host{}{}", host, everywhere_->suffix));
+  return &ports_.at({host, component});
 }
 
 wire::CaptureInterface CaptureSink::interface_of(Port& port, wire::LinkType link) {

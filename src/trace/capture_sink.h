@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +29,11 @@ class CaptureSink : public Sink {
   /// Captures the packet events of `component` at `host` under `name`. Each port is added once, before the
   /// run.
   void add_port(std::uint32_t host, std::uint32_t component, std::string name);
+  /// Captures the packet events of `component` at every host, under the host's name and `suffix`. Called
+  /// once, before the run.
+  void add_every_host(std::uint32_t component, std::string suffix) {
+    everywhere_ = {component, std::move(suffix)};
+  }
 
   void record(const TraceEvent& event) override;
 
@@ -41,17 +48,21 @@ class CaptureSink : public Sink {
   /// A port has an interface for each kind of link that its packets are for, described when the first one
   /// passes.
   struct Port {
-    std::uint32_t host = 0;
-    std::uint32_t component = 0;
     std::string name;
     std::vector<std::pair<wire::LinkType, wire::CaptureInterface>> interfaces;
   };
+  struct EveryHost {
+    std::uint32_t component = 0;
+    std::string suffix;
+  };
+  /// Null: nobody wants what the component shows.
   Port* find(std::uint32_t host, std::uint32_t component);
   wire::CaptureInterface interface_of(Port& port, wire::LinkType link);
 
   wire::PcapngWriter writer_;
   wire::WireOptions options_;
-  std::vector<Port> ports_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Port> ports_;  ///< By host and component.
+  std::optional<EveryHost> everywhere_;
   std::vector<std::byte> frame_;  // Its capacity is kept from packet to packet.
   std::uint64_t left_out_ = 0;
 };

@@ -10,6 +10,9 @@
 
 namespace wharf::sim {
 
+/// Of a client that replays a trace: as many as any pager writes back at a time.
+inline constexpr std::uint32_t kReplayQueueDepth = 4096;
+
 /// Entries of each queue: receive entries that each worker may keep posted, with some room.
 inline std::uint32_t queue_depth(const workload::WorkloadConfig& config) {
   constexpr std::uint32_t kEntriesPerWorker = 8;

@@ -2,9 +2,6 @@
 // Runs a scenario whose program is a recorded memory trace.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "base/result.h"
 #include "sim/scenario/run.h"
 
@@ -13,10 +10,8 @@ namespace wharf::sim {
 /// Refuses replay and paging keys that contradict each other.
 Result<void> check_replay(const ScenarioConfig& config);
 
-/// Dotted names of every number of RunReport::replay.
-std::vector<std::string> replay_numbers();
-
-/// As run_scenario(), for ProgramKind::kReplay.
+/// As run_scenario(), for ProgramKind::kReplay: every client replays the trace against far memory of its own
+/// at its server.
 Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options);
 
 }  // namespace wharf::sim

@@ -254,11 +254,6 @@ Result<void> check_programs(const ScenarioConfig& config) {
 
 /// Refuses a world that cannot be: who runs what where.
 Result<void> check_world(const ScenarioConfig& config) {
-  if (config.program == ProgramKind::kReplay && config.world.given) {
-    return input_error(
-        "hosts.* stands beside run.workload = \"replay\", which runs between two hosts on a wire, expected "
-        "another program or no key of hosts.*");
-  }
   const auto plan = plan_world(config);
   if (!plan) return plan.error();
   if (config.program == ProgramKind::kReplay) return {};

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "sim/scenario/counter_report.h"
-#include "sim/scenario/replay_run.h"
+#include "sim/scenario/replay_report.h"
 #include "sim/scenario/world_traffic.h"
 #include "trace/stage.h"
 #include "verbs/verb.h"
@@ -45,7 +45,7 @@ std::vector<std::string> summary_paths(const ScenarioConfig& config) {
   for (const std::string_view verb : verbs::verb_names()) add_verb(paths, verb);
   for (std::string& counter : counter_names(config)) paths.push_back("counters." + std::move(counter));
   if (config.program == ProgramKind::kReplay) {
-    for (std::string& value : replay_numbers()) paths.push_back("replay." + std::move(value));
+    for (std::string& value : replay_numbers(config.world.given)) paths.push_back("replay." + std::move(value));
   } else {
     for (const workload::NamedCount& count : workload::own_counts(workload::empty_result(config.workload)))
       paths.push_back(fmt::format("counters.program.{}", count.name));

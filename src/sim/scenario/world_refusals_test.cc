@@ -63,7 +63,7 @@ TEST_F(WorldRefusals, NameTheirPlace) {
     std::vector<std::string> overrides;
     const char* message;
   };
-  const std::array<Case, 22> cases{{
+  const std::array<Case, 21> cases{{
       // The keys of hosts.*.
       {"[hosts]\nservers = 1\n",
        {},
@@ -97,11 +97,6 @@ TEST_F(WorldRefusals, NameTheirPlace) {
       {"[topology]\nfrom = \"star:4\"\n[hosts]\nserver = 1\n",
        {},
        "s.toml:4: unknown key hosts.server; did you mean hosts.servers?"},
-      {"[topology]\nfrom = \"star:4\"\n[run]\nworkload = \"replay\"\ntrace = \"x\"\n[hosts]\nservers = 1\n",
-       {},
-       "s.toml:7: hosts.servers stands beside run.workload = \"replay\", which runs between two hosts on a "
-       "wire, "
-       "expected another program or no key of hosts.*"},
       // What a program needs when so many share a server.
       {"[topology]\nfrom = \"star:40\"\n[hosts]\nservers = 1\n[run]\nworkload = \"key_value\"\nkeys = 20\n",
        {},
