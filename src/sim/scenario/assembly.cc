@@ -96,6 +96,11 @@ LatencySummary histogram_latency(const Histogram& histogram) {
   return out;
 }
 
+void add_to_verdict(RunReport& report, std::string_view finding) {
+  if (!report.verdict.empty()) report.verdict += "; ";
+  report.verdict += finding;
+}
+
 RunOutcome run_to_the_end(World& world, TimePs limit, const RunOptions& options,
                           const std::function<double()>& fraction, std::vector<std::string>& waiting) {
   while (!world.programs_ended()) {

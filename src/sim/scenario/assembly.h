@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/histogram.h"
@@ -18,6 +19,9 @@ namespace wharf::sim {
 TwoHostsConfig two_hosts_config(const ScenarioConfig& config, const RunOptions& options);
 /// What only a run decides.
 void apply_options(const RunOptions& options, WorldConfig& world);
+
+/// Adds `finding` to what the run's memory did wrong.
+void add_to_verdict(RunReport& report, std::string_view finding);
 
 /// Runs until the programs have ended, the run stalls (`waiting` then says why) or an interrupt arrives.
 RunOutcome run_to_the_end(World& world, TimePs limit, const RunOptions& options,

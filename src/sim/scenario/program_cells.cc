@@ -194,8 +194,7 @@ ProgramReport ProgramRun::report(const ProgramLog* log) const {
   return report;
 }
 
-ProgramRun::Judgement ProgramRun::judge(World& world) const {
-  Judgement judgement;
+void ProgramRun::judge(World& world, RunReport& report) const {
   for (const ProgramCell& cell : cells_) {
     for (std::uint32_t each = 0; each < cell.segments.size(); ++each) {
       const workload::Party party{each, cell.parties()};
@@ -204,13 +203,23 @@ ProgramRun::Judgement ProgramRun::judge(World& world) const {
                     cell.config, party);
       if (region.empty()) continue;
       const workload::Verdict verdict = workload::verify(cell.config, party, region, cell.seed, cell.results);
-      judgement.checks += verdict.checks;
+      report.memory_checks += verdict.checks;
       if (verdict.holds()) continue;
       const std::string finding = workload::describe(verdict);
-      judgement.findings.push_back(name_.empty() ? finding : fmt::format("program {}: {}", name_, finding));
+      add_to_verdict(report, name_.empty() ? finding : fmt::format("program {}: {}", name_, finding));
     }
   }
-  return judgement;
+}
+
+Result<ProgramsBeside> ProgramsBeside::join(World& world, const ScenarioConfig& config,
+                                            const PlannedWorld& plan) {
+  ProgramsBeside beside;
+  for (std::uint32_t i = 0; i < config.programs.size(); ++i) {
+    const ProgramSettings& program = config.programs[i];
+    beside.programs_.emplace_back(program.name, i + 1, program.workload, plan.programs[i + 1], config.seed);
+    WHARF_TRY(beside.programs_.back().join(world));
+  }
+  return beside;
 }
 
 }  // namespace wharf::sim

@@ -53,12 +53,8 @@ class ProgramRun {
   double fraction(TimePs now) const;
   /// What all clients did together; with one client the records of `log`, if any, make it exact.
   ProgramReport report(const ProgramLog* log) const;
-  struct Judgement {
-    std::uint64_t checks = 0;
-    std::vector<std::string> findings;  ///< What does not hold.
-  };
-  /// Compares memory with what the parties have seen and written.
-  Judgement judge(World& world) const;
+  /// Compares memory with what the parties have seen and written, and says in `report` what does not hold.
+  void judge(World& world, RunReport& report) const;
 
   std::size_t first_host() const { return cells_.front().hosts.front(); }
 
@@ -69,6 +65,25 @@ class ProgramRun {
   std::string name_;
   workload::WorkloadConfig config_;
   std::deque<ProgramCell> cells_;
+};
+
+/// The programs of sections "program.NAME".
+class ProgramsBeside {
+ public:
+  static Result<ProgramsBeside> join(World& world, const ScenarioConfig& config, const PlannedWorld& plan);
+
+  void spawn(World& world) {
+    for (ProgramRun& program : programs_) program.spawn(world);
+  }
+  void report(RunReport& report) const {
+    for (const ProgramRun& program : programs_) report.programs.push_back(program.report(nullptr));
+  }
+  void judge(World& world, RunReport& report) const {
+    for (const ProgramRun& program : programs_) program.judge(world, report);
+  }
+
+ private:
+  std::deque<ProgramRun> programs_;
 };
 
 }  // namespace wharf::sim

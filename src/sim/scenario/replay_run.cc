@@ -13,6 +13,7 @@
 
 #include "base/line.h"
 #include "sim/scenario/assembly.h"
+#include "sim/scenario/program_cells.h"
 #include "sim/scenario/queue_depth.h"
 #include "sim/scenario/replay_port.h"
 #include "sim/scenario/replay_report.h"
@@ -223,6 +224,10 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
     clients.push_back(*std::move(joined));
   }
 
+  auto beside = ProgramsBeside::join(world, config, *plan);
+  if (!beside) return beside.error();
+  beside->spawn(world);
+
   RunReport report;
   report.end = run_to_the_end(
       world, config.time_limit, options,
@@ -237,6 +242,8 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
   world.stop_background();
   WHARF_TRY(outcome_of(clients, config));
   fill_replay(clients, config, report);
+  beside->report(report);
+  if (report.end == RunOutcome::kDone) beside->judge(world, report);
   report.log = world.log();
   return report;
 }

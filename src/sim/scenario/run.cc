@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -18,12 +17,6 @@
 
 namespace wharf::sim {
 namespace {
-
-/// Adds `finding` to what the run's memory did wrong.
-void add_to_verdict(RunReport& report, std::string_view finding) {
-  if (!report.verdict.empty()) report.verdict += "; ";
-  report.verdict += finding;
-}
 
 /// Writes what the caches of all hosts still hold dirty to the remotes, and lets everything come to rest;
 /// says in the report when that did not happen before `limit`.
@@ -56,16 +49,15 @@ void note_lost_lines(const LoadStorePort& port, RunReport& report) {
                   verbs::name(port.first_lost().status)));
 }
 
-/// The program of "run.*", whose own counts it returns, and those beside it.
-std::vector<workload::NamedCount> fill_program(const std::deque<ProgramRun>& programs, const ProgramLog& log,
+/// The program of "run.*"; returns its own counts.
+std::vector<workload::NamedCount> fill_program(const ProgramRun& program, const ProgramLog& log,
                                                RunReport& report) {
-  const ProgramReport own = programs.front().report(&log);
+  const ProgramReport own = program.report(&log);
   report.program_operations = own.operations;
   report.program_errors = own.errors;
   report.operations_per_second = own.operations_per_second;
   report.goodput_bps = own.goodput_bps;
   report.program_latency = own.latency;
-  for (std::size_t i = 1; i < programs.size(); ++i) report.programs.push_back(programs[i].report(nullptr));
   return own.counts;
 }
 
@@ -97,16 +89,14 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
   world.keep_spans_of(0, options.waterfall_operation);
   if (options.sink != nullptr) world.attach(*options.sink, options.sink_mask);
 
-  std::deque<ProgramRun> programs;
-  programs.emplace_back("", 0, config.workload, plan->programs[0], config.seed);
-  for (std::uint32_t i = 0; i < config.programs.size(); ++i)
-    programs.emplace_back(config.programs[i].name, i + 1, config.programs[i].workload, plan->programs[i + 1],
-                          config.seed);
-  for (ProgramRun& program : programs) WHARF_TRY(program.join(world));
-  const ProgramRun& main = programs.front();
+  ProgramRun main("", 0, config.workload, plan->programs.front(), config.seed);
+  WHARF_TRY(main.join(world));
+  auto beside = ProgramsBeside::join(world, config, *plan);
+  if (!beside) return beside.error();
   ProgramLog program_log(config.record_limit);
   world.host(main.first_host()).core().connect(program_log);
-  for (ProgramRun& program : programs) program.spawn(world);
+  main.spawn(world);
+  beside->spawn(world);
 
   RunReport report;
   report.end = run_to_the_end(
@@ -114,7 +104,8 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
   fill_from(world, config, report);
   if (!world.background().flows.empty()) report.background = background_report(world);
   world.stop_background();
-  const std::vector<workload::NamedCount> counts = fill_program(programs, program_log, report);
+  const std::vector<workload::NamedCount> counts = fill_program(main, program_log, report);
+  beside->report(report);
   if (report.end == RunOutcome::kDone) settle(world, config.time_limit, report);
   // Counted to the end: a dirty line that settle() wrote is a write-back, whether it got lost or not.
   report.counters = counter_report(world, config);
@@ -125,11 +116,8 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
     if (const LoadStorePort* port = world.host(index).load_store()) note_lost_lines(*port, report);
   }
   if (report.end == RunOutcome::kDone) {
-    for (const ProgramRun& program : programs) {
-      const ProgramRun::Judgement judged = program.judge(world);
-      report.memory_checks += judged.checks;
-      for (const std::string& finding : judged.findings) add_to_verdict(report, finding);
-    }
+    main.judge(world, report);
+    beside->judge(world, report);
   }
   report.program_log = program_log.records();
   report.log = world.log();

@@ -239,14 +239,15 @@ Result<void> check_programs(const ScenarioConfig& config) {
   if (config.program == ProgramKind::kReplay) {
     if (config.replay.trace.empty())
       return unsupported("run.trace is empty", "the file name of a memory trace");
-    if (!config.programs.empty())
+    if (!config.programs.empty() && traits(config.stack).load_store)
       return input_error(fmt::format(
-          "program.{}.* stands beside run.workload = \"replay\", expected a replay alone or another "
-          "program in run.*",
-          config.programs.front().name));
-    return check_replay(config);
+          "program.{}.* stands beside run.workload = \"replay\" over model.stack = \"{}\", where the "
+          "replay has the caches of its host, expected another stack or no program beside it",
+          config.programs.front().name, name(config.stack)));
+    WHARF_TRY(check_replay(config));
+  } else {
+    WHARF_TRY(check_on_stack(config.workload, "run", config.stack));
   }
-  WHARF_TRY(check_on_stack(config.workload, "run", config.stack));
   for (const ProgramSettings& program : config.programs)
     WHARF_TRY(check_on_stack(program.workload, "program." + program.name, config.stack));
   return {};
