@@ -44,8 +44,18 @@ class TwoHostsRun : public SweepRun {
     }
     return outcome;
   }
-  std::vector<std::string> titles() const override { return {"operations", "mean ns", "p99 ns", "M op/s"}; }
+  std::vector<std::string> titles() const override {
+    if (replays()) return {"accesses", "time us", "all local us", "slow-down"};
+    return {"operations", "mean ns", "p99 ns", "M op/s"};
+  }
   std::vector<std::string> cells(const nlohmann::ordered_json& summary) const override {
+    if (replays()) {
+      const auto& replay = summary["replay"];
+      return {std::to_string(replay["accesses"].get<std::uint64_t>()),
+              fmt::format("{:.3f}", replay["time_ns"].get<double>() / 1e3),
+              fmt::format("{:.3f}", replay["all_local_time_ns"].get<double>() / 1e3),
+              fmt::format("{:.4f}", replay["slow_down"].get<double>())};
+    }
     const auto& program = summary["program"];
     const auto& latency = program["latency_ns"];
     return {std::to_string(program["operations"].get<std::uint64_t>()),
@@ -55,6 +65,8 @@ class TwoHostsRun : public SweepRun {
   }
 
  private:
+  bool replays() const { return scenario_.config.program == sim::ProgramKind::kReplay; }
+
   sim::Scenario scenario_;
   std::string configuration_;
 };

@@ -7,9 +7,11 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <system_error>
 #include <variant>
 
 #include "sim/fabric/topology_survey.h"
+#include "sim/host/replay/trace_reader.h"
 #include "sim/scenario/host_list.h"
 #include "sim/scenario/memory_estimate.h"
 #include "workload/workload.h"
@@ -17,12 +19,8 @@
 namespace wharf::sim {
 namespace {
 
-/// An access of a replayed trace takes about a third of an event's time: 40 ns against 125 ns where a core
-/// replays 25 million accesses, or simulates two million loads of four events, per second
-/// (bench/replay_bench.cc, bench/two_hosts_bench.cc).
-constexpr double kEventsPerAccess = 0.3;
-/// A binary trace stores about three bytes per access.
-constexpr std::uint64_t kTraceBytesPerAccess = 3;
+/// Of a text trace, with the lines of its instructions: 46 to 57 bytes for an access in traces/README.md.
+constexpr std::uint64_t kTextBytesPerAccess = 52;
 /// A packet that passes a switch wakes it, often together with others: 0.6 times with 53 clients of one
 /// server, once with one client (events over packets of switches, fat_tree:54 and fat_tree:1024 against
 /// stars).
@@ -39,6 +37,9 @@ constexpr std::uint64_t kSampleMemoryMost = std::uint64_t{32} << 20U;
 constexpr std::uint64_t kSampleBytes = std::uint64_t{4} << 20U;
 constexpr std::uint64_t kSampleEvents = 300'000;
 constexpr std::uint64_t kSampleOperationsMost = 20'000;
+/// Accesses of a trace in the first run of a sample and in the second.
+constexpr std::uint64_t kFewAccesses = 30'000;
+constexpr std::uint64_t kMoreAccesses = 300'000;
 
 std::uint64_t payload_of(const workload::WorkloadConfig& config) {
   return std::visit(
@@ -95,6 +96,33 @@ workload::WorkloadConfig fetches(Stack stack) {
   return loop;
 }
 
+/// Whether a sample may read the trace, and the run as well.
+bool can_be_read_again(const std::string& trace) {
+  std::error_code status;
+  return std::filesystem::is_regular_file(trace, status);
+}
+
+bool samples_trace(const ScenarioConfig& config) {
+  return config.program == ProgramKind::kReplay && can_be_read_again(config.replay.trace);
+}
+
+/// Accesses of the trace; 0 where nobody can say without using it up.
+std::uint64_t trace_accesses(const std::string& trace) {
+  if (!can_be_read_again(trace)) return 0;
+  const auto reader = TraceReader::open(trace);
+  if (!reader) return 0;
+  if (reader->binary() != nullptr) return reader->binary()->counts().accesses();
+  std::error_code status;
+  const auto bytes = std::filesystem::file_size(trace, status);
+  return status ? 0 : std::max<std::uint64_t>(1, bytes / kTextBytesPerAccess);
+}
+
+/// Operations of each client of a sample.
+std::uint64_t sample_size(const ScenarioConfig& sample) {
+  return sample.program == ProgramKind::kReplay ? sample.replay.core.most_accesses
+                                                : workload::loop_config(sample.workload).operations;
+}
+
 /// Links between clients and their servers, or between neighbours (`peers`), in the mean over some of them.
 double mean_hops(const PlannedWorld& plan, bool peers) {
   constexpr std::uint32_t kPairsMost = 256;
@@ -112,8 +140,10 @@ double mean_hops(const PlannedWorld& plan, bool peers) {
   return sum / pairs;
 }
 
-/// Operations that each client is asked for: the most there can be with a duration alone, and with a trace.
+/// Operations that each client is asked for: the most there can be with a duration alone, and with a trace
+/// that can be read once.
 std::uint64_t operations_asked(const Scenario& scenario) {
+  if (samples_trace(scenario.config)) return trace_accesses(scenario.config.replay.trace);
   const workload::LoopConfig& loop = workload::loop_config(scenario.config.workload);
   const bool counted = scenario.config.program != ProgramKind::kReplay && loop.operations != 0;
   return counted ? loop.operations + loop.warmup_operations : std::numeric_limits<std::uint64_t>::max();
@@ -144,13 +174,6 @@ double operations_each(const workload::LoopConfig& loop, const SampleCost& sampl
   return std::min(asked, there_is_time_for);
 }
 
-void estimate_replay(const ScenarioConfig& config, const SampleCost& sample, CostEstimate& estimate) {
-  std::error_code status;
-  const auto bytes = std::filesystem::file_size(config.replay.trace, status);
-  if (!status) estimate.operations = bytes / kTraceBytesPerAccess;
-  estimate.seconds = static_cast<double>(estimate.operations) * kEventsPerAccess * sample.event_ns / 1e9;
-}
-
 }  // namespace
 
 SampleRun sample_run_of(const RunReport& report, double taken_ns) {
@@ -173,14 +196,21 @@ Scenario sample_of(const Scenario& scenario, std::uint64_t operations) {
   Scenario sample = scenario;
   sample.expectations.clear();
   ScenarioConfig& config = sample.config;
-  if (config.program == ProgramKind::kReplay) {
+  if (samples_trace(config)) {
+    config.replay.core.most_accesses = operations;
+    config.replay.core.warm_up_accesses = 0;
+    config.replay.warm_up_fraction = 0;
+  } else if (config.program == ProgramKind::kReplay) {
     config.program = ProgramKind::kWorkload;
     config.workload = fetches(config.stack);
   }
+  config.world.fabric.traffic = {};
+  config.world.traffic_root = TrafficRoot::kThin;
   workload::LoopConfig& loop = workload::loop_config(config.workload);
   // What runs beside does its share of it.
   const double share =
-      std::min(1.0, static_cast<double>(operations) / static_cast<double>(operations_asked(scenario)));
+      std::min(1.0, static_cast<double>(operations) /
+                        static_cast<double>(std::max<std::uint64_t>(operations_asked(scenario), 1)));
   for (ProgramSettings& program : config.programs) shorten(workload::loop_config(program.workload), share);
   loop.operations = operations;
   loop.warmup_operations = 0;
@@ -207,6 +237,8 @@ Scenario sample_of(const Scenario& scenario, std::uint64_t operations) {
 }
 
 std::uint64_t first_sample_operations(const Scenario& scenario) {
+  if (samples_trace(scenario.config))
+    return std::clamp<std::uint64_t>(operations_asked(scenario) / 2, 1, kFewAccesses);
   const workload::LoopConfig& loop = workload::loop_config(scenario.config.workload);
   const std::uint64_t wanted = std::max<std::uint64_t>(16, loop.concurrency);
   const std::uint64_t affordable =
@@ -216,6 +248,7 @@ std::uint64_t first_sample_operations(const Scenario& scenario) {
 
 std::uint64_t timing_sample_operations(const Scenario& scenario, const SampleRun& first) {
   const std::uint64_t few = first_sample_operations(scenario);
+  if (samples_trace(scenario.config)) return std::min(kMoreAccesses, operations_asked(scenario));
   const std::uint64_t factor =
       std::max<std::uint64_t>(2, kSampleEvents / std::max<std::uint64_t>(first.events, 1));
   return std::min(few * factor, std::max(kSampleOperationsMost, 2 * few));
@@ -238,11 +271,12 @@ SampleCost cost_of(const Scenario& scenario, const Scenario& sample, const Sampl
   SampleCost cost;
   const auto more = [](std::uint64_t a, std::uint64_t b) { return b > a ? static_cast<double>(b - a) : 0.0; };
   cost.event_ns = event_ns_of(first, second);
-  const bool whole = workload::loop_config(sample.config.workload).operations >= operations_asked(scenario);
+  const bool whole = sample_size(sample.config) >= operations_asked(scenario);
   const SampleRun before = whole ? SampleRun{} : first;
   if (const double operations = more(before.operations, second.operations); operations > 0) {
     cost.events_per_operation = more(before.events, second.events) / operations;
     cost.packets_per_operation = more(before.packets, second.packets) / operations;
+    cost.operation_ns = std::max(1.0, second.taken_ns - before.taken_ns) / operations;
   }
   const bool peers = workload::arrangement(sample.config.workload) == workload::Arrangement::kPeers;
   if (const auto plan = plan_world(sample.config)) {
@@ -271,22 +305,23 @@ Result<CostEstimate> estimate_cost(const Scenario& scenario, const SampleCost& s
   estimate.hosts = plan->roles.hosts;
   estimate.clients = static_cast<std::uint32_t>(plan->programs[0].clients.size());
   estimate.memory_bytes = *memory;
-  if (config.program == ProgramKind::kReplay) {
-    estimate_replay(config, sample, estimate);
-    return estimate;
-  }
-  const bool peers = workload::arrangement(config.workload) == workload::Arrangement::kPeers;
+  const bool replay = config.program == ProgramKind::kReplay;
+  const bool peers = !replay && workload::arrangement(config.workload) == workload::Arrangement::kPeers;
   estimate.hops = mean_hops(*plan, peers);
   const double operations =
-      estimate.clients * operations_each(workload::loop_config(config.workload), sample);
+      estimate.clients * (replay ? static_cast<double>(trace_accesses(config.replay.trace))
+                                 : operations_each(workload::loop_config(config.workload), sample));
   const double further = sample.packets_per_operation * (estimate.hops - sample.hops) * kEventsPerHop;
-  const double events = operations * std::max(1.0, sample.events_per_operation + further);
+  // Most accesses of a trace make no event.
+  const double events = operations * std::max(replay ? 0.0 : 1.0, sample.events_per_operation + further);
   estimate.operations = static_cast<std::uint64_t>(operations + 0.5);
   estimate.events = static_cast<std::uint64_t>(events + 0.5);
+  const double taken_ns = replay
+                              ? operations * (sample.operation_ns + std::max(0.0, further) * sample.event_ns)
+                              : events * sample.event_ns;
   const double larger = std::max(1.0, static_cast<double>(estimate.hosts) / sample.hosts);
-  estimate.seconds = (events * sample.event_ns * std::pow(larger, kCachePower) +
-                      static_cast<double>(*memory) * kNanosecondsPerByte) /
-                     1e9;
+  estimate.seconds =
+      (taken_ns * std::pow(larger, kCachePower) + static_cast<double>(*memory) * kNanosecondsPerByte) / 1e9;
   return estimate;
 }
 

@@ -24,6 +24,8 @@ struct CostEstimate {
 /// What the operations of a sample took on the machine that is to run the scenario.
 struct SampleCost {
   double event_ns = 0;  ///< Processor time of one event.
+  double operation_ns =
+      0;  ///< Of one operation; what traces are estimated by, as most accesses make no event.
   double events_per_operation = 0;
   double packets_per_operation = 0;  ///< That hosts hand to their links.
   double hops = 1;                   ///< Links between client and server in the sample.
@@ -42,7 +44,8 @@ struct SampleRun {
 SampleRun sample_run_of(const RunReport& report, double taken_ns);
 
 /// `scenario` with `operations` operations of each client, with little memory, and on a star of few hosts if
-/// its world has many; what is asked of a recorded trace is asked of fetches.
+/// its world has many, without traffic beside; of a recorded trace that many accesses. What is asked of a
+/// trace that can be read once is asked of fetches.
 Scenario sample_of(const Scenario& scenario, std::uint64_t operations);
 /// Operations of each client in the first run of a sample, and in the second, of a few hundred thousand
 /// events, but no more than the scenario has.
@@ -59,7 +62,9 @@ SampleCost cost_of(const Scenario& scenario, const Scenario& sample, const Sampl
 double event_ns_of(const SampleRun& first, const SampleRun& longer);
 
 /// Within a factor of two for loss-free runs whose operations do not wait for one another. Loss, contention
-/// and caches that the sample does not fill make a run slower. Refuses what plan_world() refuses.
+/// and caches that the sample does not fill make a run slower. Of a recorded trace that holds for operations,
+/// time and memory; events are those of its beginning, which misses more or less than the rest. Refuses what
+/// plan_world() refuses.
 Result<CostEstimate> estimate_cost(const Scenario& scenario, const SampleCost& sample);
 
 }  // namespace wharf::sim

@@ -71,6 +71,13 @@ TEST(Estimate, ADurationGivesAsManyOperationsAsTheSampleHadInThatTime) {
   EXPECT_EQ(operations("500"), 500U);
 }
 
+TEST(Estimate, SamplesHaveNoTrafficBeside) {
+  const Scenario world =
+      scenario_with({"run.workload=key_value", "run.keys=1000", "topology.from=fat_tree:54",
+                     "hosts.clients=30", "traffic.collective=incast"});
+  EXPECT_EQ(sampled(world).hosts, 9U);
+}
+
 TEST(Estimate, SamplesAreSmallWhateverIsAsked) {
   const Scenario world =
       scenario_with({"run.workload=key_value", "run.keys=100000000", "topology.from=fat_tree:1024",
@@ -147,8 +154,13 @@ TEST(Estimate, ItemGetsAndTracesKeepTheirs) {
   const SampleCost fetches = sampled(replay);
   EXPECT_DOUBLE_EQ(fetches.event_ns, 10);
   const CostEstimate trace = estimate_cost(replay, fetches).value();
-  EXPECT_GT(trace.operations, 0U);
+  EXPECT_EQ(trace.operations, 1'960'432U);
   EXPECT_GT(trace.seconds, 0);
+  // Every client replays all of it; a sample is a piece of it.
+  const Scenario world = scenario_with({"run.workload=replay", "run.trace=traces/sort-numbers.wtrace",
+                                        "model.stack=ub_ldst", "topology.from=star:5", "hosts.servers=1"});
+  EXPECT_EQ(estimate_cost(world, sampled(world)).value().operations, 4 * trace.operations);
+  EXPECT_EQ(run_scenario(sample_of(world, 1000), {}).value().program_operations, 4000U);
 }
 
 TEST(Estimate, MemoryGrowsWithWhatIsAskedFor) {

@@ -5,6 +5,8 @@
 #include "sim/scenario/memory_estimate.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <variant>
 
 #include "base/line.h"
@@ -38,8 +40,10 @@ constexpr std::uint64_t kPlaceBytes = 10;
 constexpr std::uint64_t kCoherentBytes = 5760U << 10U;
 /// A record of the log, one of the merged log, and what sorting latencies takes.
 constexpr std::uint64_t kBytesPerRecord = 2 * sizeof(OperationEntry) + 16;
-/// Recorded traces: the replay's own caches and what it has read ahead.
-constexpr std::uint64_t kReplayBytes = 16U << 20U;
+/// A client that replays a trace, beside its caches and its frames of pages: what it has read ahead.
+constexpr std::uint64_t kReplayBytes = 2U << 20U;
+/// What a pager keeps of a frame.
+constexpr std::uint64_t kFrameBytes = 64;
 
 /// Bytes that one operation of the program moves.
 std::uint64_t payload_of(const workload::WorkloadConfig& config) {
@@ -73,8 +77,7 @@ std::uint64_t host_bytes(const HostGroup& group) {
 }
 
 /// One end of a connection.
-std::uint64_t queue_bytes(const workload::WorkloadConfig& program) {
-  const std::uint64_t depth = queue_depth(program);
+std::uint64_t queue_bytes(std::uint64_t depth) {
   return kRemoteBytes + kQueueBytes + depth * (kRingBytesPerEntry + kBytesPerEntry);
 }
 
@@ -106,11 +109,26 @@ std::uint64_t program_bytes(const ScenarioConfig& config, const workload::Worklo
                                     ? std::min<std::uint64_t>(clients, hosts.servers.size())
                                     : clients;
   std::uint64_t bytes = regions * backed(segment, needed);
-  bytes += clients * (client_bytes(config, program, segment) + 2 * queue_bytes(program));
+  bytes += clients * (client_bytes(config, program, segment) + 2 * queue_bytes(queue_depth(program)));
   const workload::LoopConfig& loop = workload::loop_config(program);
   const std::uint64_t all =
       loop.operations == 0 ? config.record_limit : loop.operations + loop.warmup_operations;
   return bytes + clients * std::min(all, config.record_limit) * kBytesPerRecord;
+}
+
+/// Clients that replay a trace; the memory that they reach holds nothing.
+std::uint64_t replay_bytes(const ScenarioConfig& config, std::uint64_t clients) {
+  const CacheHierarchyConfig& cache = config.host.cache;
+  const std::uint64_t lines =
+      std::uint64_t{cache.l1.shape.lines} + cache.l2.shape.lines + cache.llc.shape.lines;
+  std::uint64_t each = kReplayBytes + lines * sizeof(LineNumber) + 2 * queue_bytes(kReplayQueueDepth);
+  if (config.replay.far_memory == FarMemory::kPaged)
+    each += std::uint64_t{config.replay.paging.resident_pages} * kFrameBytes;
+  std::uint64_t bytes = clients * each;
+  std::error_code status;
+  const auto file = std::filesystem::file_size(config.replay.trace, status);
+  if (!status && clients > 1) bytes += file;  // They share its bytes.
+  return bytes;
 }
 
 }  // namespace
@@ -121,8 +139,8 @@ Result<std::uint64_t> estimate_memory(const ScenarioConfig& config) {
   std::uint64_t bytes = kProgramBytes;
   for (const HostGroup& group : plan->config.groups) bytes += group.count * host_bytes(group);
   bytes += plan->config.topology.ports().size() * kPortBytes;
-  if (config.program == ProgramKind::kReplay) return bytes + kReplayBytes;
-  bytes += program_bytes(config, config.workload, plan->programs[0]);
+  bytes += config.program == ProgramKind::kReplay ? replay_bytes(config, plan->programs[0].clients.size())
+                                                  : program_bytes(config, config.workload, plan->programs[0]);
   for (std::size_t i = 0; i < config.programs.size(); ++i)
     bytes += program_bytes(config, config.programs[i].workload, plan->programs[i + 1]);
   return bytes;

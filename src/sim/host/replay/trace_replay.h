@@ -210,7 +210,12 @@ class TraceReplay {
 
   /// False at the end of the trace.
   bool next_batch() {
-    const Result<std::size_t> got = reader_.read(batch_);
+    const std::uint64_t wanted = std::min<std::uint64_t>(batch_.size(), config_.most_accesses - accesses_);
+    if (wanted == 0) {
+      state_ = State::kDraining;
+      return false;
+    }
+    const Result<std::size_t> got = reader_.read({batch_.data(), wanted});
     if (!got) {
       status_ = got.error();
       state_ = State::kFinished;
