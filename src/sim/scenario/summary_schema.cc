@@ -45,7 +45,8 @@ std::vector<std::string> summary_paths(const ScenarioConfig& config) {
   for (const std::string_view verb : verbs::verb_names()) add_verb(paths, verb);
   for (std::string& counter : counter_names(config)) paths.push_back("counters." + std::move(counter));
   if (config.program == ProgramKind::kReplay) {
-    for (std::string& value : replay_numbers(config.world.given)) paths.push_back("replay." + std::move(value));
+    for (std::string& value : replay_numbers(config.world.given))
+      paths.push_back("replay." + std::move(value));
   } else {
     for (const workload::NamedCount& count : workload::own_counts(workload::empty_result(config.workload)))
       paths.push_back(fmt::format("counters.program.{}", count.name));
