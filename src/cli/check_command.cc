@@ -108,10 +108,12 @@ class CheckCommand : public Command {
                            : "";
     return fmt::format(
         "{} is valid: {}about {} operations, {} events, {:.1f} s on one core, {} MiB\n"
-        "(a sample of {} operations took {:.0f} ns per event here just now; loss-free runs stay within a "
-        "factor of two)\n",
+        "(a sample of {} operations took {:.0f} ns per event here just now; {})\n",
         scenario_.file, hosts, estimate.operations, estimate.events, estimate.seconds,
-        estimate.memory_bytes >> 20U, sample.operations, sample.cost.event_ns);
+        estimate.memory_bytes >> 20U, sample.operations, sample.cost.event_ns,
+        scenario_.config.program == sim::ProgramKind::kReplay
+            ? "the rest of a trace may miss its caches more or less often"
+            : "loss-free runs stay within a factor of two");
   }
 
   ScenarioOptions scenario_;

@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "engine/queues.h"
 #include "sim/fabric/link_faults.h"
 #include "sim/host/nic/network_port.h"
 #include "trace/capture_sink.h"

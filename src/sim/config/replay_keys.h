@@ -2,6 +2,7 @@
 // The keys of trace replay: which trace, which of its memory is remote, and how far memory is reached.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "sim/config/binder.h"
@@ -24,6 +25,7 @@ struct ReplayConfig {
   MemoryPlacementConfig placement;
   TraceReplayConfig core;
   double warm_up_fraction = 0;
+  std::uint64_t most_records = ~std::uint64_t{0};  ///< Of the trace that are read; no key: for samples of it.
   FarMemory far_memory = FarMemory::kLines;
   PagingConfig paging{.fault_cost = microseconds(3)};
 };

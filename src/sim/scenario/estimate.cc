@@ -119,7 +119,7 @@ std::uint64_t trace_accesses(const std::string& trace) {
 
 /// Operations of each client of a sample.
 std::uint64_t sample_size(const ScenarioConfig& sample) {
-  return sample.program == ProgramKind::kReplay ? sample.replay.core.most_accesses
+  return sample.program == ProgramKind::kReplay ? sample.replay.most_records
                                                 : workload::loop_config(sample.workload).operations;
 }
 
@@ -197,7 +197,7 @@ Scenario sample_of(const Scenario& scenario, std::uint64_t operations) {
   sample.expectations.clear();
   ScenarioConfig& config = sample.config;
   if (samples_trace(config)) {
-    config.replay.core.most_accesses = operations;
+    config.replay.most_records = operations;
     config.replay.core.warm_up_accesses = 0;
     config.replay.warm_up_fraction = 0;
   } else if (config.program == ProgramKind::kReplay) {

@@ -106,6 +106,7 @@ class Client {
                                               const HostConfig& host) {
     auto reader = trace.reader();
     if (!reader) return reader.error();
+    reader->stop_after(config.replay.most_records);
     TraceReplayConfig settings = replay_config(config, host);
     if (config.replay.warm_up_fraction > 0) {
       auto warm_up = warm_up_of(*reader, config.replay.warm_up_fraction);

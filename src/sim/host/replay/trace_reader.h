@@ -3,6 +3,7 @@
 // into the binary form.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,9 +28,15 @@ class TraceReader {
   /// Fills `out` (not empty) from its start; gives the number of records, 0 at the end only. After an error
   /// the reader must not be used again.
   Result<std::size_t> read(std::span<TraceRecord> out) {
-    if (auto* binary = std::get_if<AccessTraceFileReader>(&reader_)) return binary->read(out);
-    return std::get<LackeyReader>(reader_).read(out);
+    out = out.first(std::min<std::uint64_t>(out.size(), left_));
+    if (out.empty()) return 0;
+    const auto got = text() == nullptr ? std::get<AccessTraceFileReader>(reader_).read(out)
+                                       : std::get<LackeyReader>(reader_).read(out);
+    if (got) left_ -= *got;
+    return got;
   }
+  /// The trace ends after so many further records, if it is not shorter: for samples of it.
+  void stop_after(std::uint64_t records) { left_ = records; }
 
   /// Heap and stack; for text, as known so far.
   const TraceRegions& regions() const {
@@ -47,6 +54,7 @@ class TraceReader {
   explicit TraceReader(AccessTraceFileReader reader) : reader_(std::move(reader)) {}
   explicit TraceReader(LackeyReader reader) : reader_(std::move(reader)) {}
   std::variant<AccessTraceFileReader, LackeyReader> reader_;
+  std::uint64_t left_ = ~std::uint64_t{0};
 };
 
 /// What import does beyond changing the form.

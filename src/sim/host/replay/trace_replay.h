@@ -210,12 +210,7 @@ class TraceReplay {
 
   /// False at the end of the trace.
   bool next_batch() {
-    const std::uint64_t wanted = std::min<std::uint64_t>(batch_.size(), config_.most_accesses - accesses_);
-    if (wanted == 0) {
-      state_ = State::kDraining;
-      return false;
-    }
-    const Result<std::size_t> got = reader_.read({batch_.data(), wanted});
+    const Result<std::size_t> got = reader_.read(batch_);
     if (!got) {
       status_ = got.error();
       state_ = State::kFinished;

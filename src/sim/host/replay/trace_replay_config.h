@@ -39,8 +39,7 @@ struct TraceReplayConfig {
   std::uint32_t write_slots = 16;           ///< Lines or stores being written at a time: 3 to 64.
   std::uint32_t window_instructions = 224;  ///< For kAll. At least 1.
   std::uint64_t warm_up_accesses = 0;       ///< Replayed but not counted.
-  std::uint64_t most_accesses = ~std::uint64_t{0};  ///< The trace ends after as many, for samples of it.
-  std::optional<PagingConfig> paging;  ///< Set: far memory is paged. Absent: reached line by line.
+  std::optional<PagingConfig> paging;       ///< Set: far memory is paged. Absent: reached line by line.
 };
 
 /// Refuses what cannot work, naming the key. The cache is checked by TraceReplay::create().
