@@ -79,7 +79,7 @@ class CheckCommand : public Command {
     if (!estimate) return estimate.error();
     for (const std::string& line : scenario->no_influence) console.remark(line);
     console.print(json_of(*scenario, *sample, *estimate));
-    console.print(text_of(*sample, *estimate));
+    console.print(text_of(*scenario, *sample, *estimate));
     return ExitCode::kDone;
   }
 
@@ -102,7 +102,8 @@ class CheckCommand : public Command {
                 {"events_per_operation", sample.cost.events_per_operation}}}}},
             {"without_influence", scenario.no_influence}};
   }
-  std::string text_of(const Sample& sample, const sim::CostEstimate& estimate) const {
+  std::string text_of(const sim::Scenario& scenario, const Sample& sample,
+                      const sim::CostEstimate& estimate) const {
     const std::string hosts =
         estimate.hosts > 2 ? fmt::format("{} hosts, {} of them clients; ", estimate.hosts, estimate.clients)
                            : "";
@@ -111,7 +112,7 @@ class CheckCommand : public Command {
         "(a sample of {} operations took {:.0f} ns per event here just now; {})\n",
         scenario_.file, hosts, estimate.operations, estimate.events, estimate.seconds,
         estimate.memory_bytes >> 20U, sample.operations, sample.cost.event_ns,
-        scenario_.config.program == sim::ProgramKind::kReplay
+        scenario.config.program == sim::ProgramKind::kReplay
             ? "the rest of a trace may miss its caches more or less often"
             : "loss-free runs stay within a factor of two");
   }
