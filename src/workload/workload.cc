@@ -198,7 +198,11 @@ std::uint32_t parties_needed(const WorkloadConfig& config) {
 }
 
 Arrangement arrangement(const WorkloadConfig& config) {
-  const bool peers = std::visit([](const auto& chosen) { return requires { chosen.kPeers; }; }, config);
+  const bool peers = std::visit(
+      [](const auto& chosen) {
+        return requires { chosen.kPeers; };
+      },
+      config);
   if (peers) return Arrangement::kPeers;
   return parties_needed(config) == 2 ? Arrangement::kPair : Arrangement::kShared;
 }
