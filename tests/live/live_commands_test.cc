@@ -40,8 +40,8 @@ std::vector<std::string> perf(const Server& server, const std::string& protocol,
 }
 
 class LiveCommands : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Protocols, LiveCommands, testing::Values("ub", "roce"),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Protocols, LiveCommands, testing::Values("ub", "roce", "uet"),
+                         [](const auto& each) { return each.param; });
 
 TEST_P(LiveCommands, MeasureEveryVerbOfTheFirstSliceUnderLoss) {
   Server server(GetParam(), {"--loss", "5%", "--seed", "1"});

@@ -23,7 +23,7 @@ using Bytes = std::vector<std::byte>;
 
 /// A unit with one address window that is easy to write to, and what came out of it.
 struct Bench {
-  explicit Bench(const ReorderUnitConfig& config) : config(config), unit(config), into(config.buffer_bytes) {}
+  explicit Bench(const ReorderUnitConfig& given) : config(given), unit(given), into(given.buffer_bytes) {}
 
   /// Writes `bytes` from `offset` on, cut at lines, wrapping around the window.
   ReorderedWrite write(std::uint32_t offset, const Bytes& bytes, std::uint32_t queue = 0) {

@@ -7,7 +7,7 @@ namespace wharf::roce {
 namespace {
 
 TEST(RoceTinyRoom, LongMessagesGetThroughWithRoomForOneAnswer) {
-  constexpr std::uint32_t kRequests = 24;
+  constexpr std::uint32_t kMessages = 24;
   for (const std::uint32_t answers : {1U, 2U}) {
     for (const TimePs memory : {kTimeZero, microseconds(1)}) {
       for (std::uint64_t seed = 1; seed <= 6; ++seed) {
@@ -24,7 +24,7 @@ TEST(RoceTinyRoom, LongMessagesGetThroughWithRoomForOneAnswer) {
         options.access_longest = memory;
         options.wire.loss = Probability::from(0.02);
         test::RocePair world(config, options);
-        for (std::uint32_t each = 0; each < kRequests; ++each) {
+        for (std::uint32_t each = 0; each < kMessages; ++each) {
           const verbs::Verb verb = each % 3 == 0   ? verbs::Verb::kWrite
                                    : each % 3 == 1 ? verbs::Verb::kRead
                                                    : verbs::Verb::kSend;
@@ -33,7 +33,7 @@ TEST(RoceTinyRoom, LongMessagesGetThroughWithRoomForOneAnswer) {
           }
           ASSERT_EQ(world.pair.post(0, 0, world.request(verb, 0, 0x40000, 10'240)), engine::PostStatus::kOk);
         }
-        const auto sent_all = [&] { return world.completions(0).size() == kRequests; };
+        const auto sent_all = [&] { return world.completions(0).size() == kMessages; };
         EXPECT_EQ(world.pair.run_until(sent_all, seconds(1)), test::RunEnd::kDone)
             << world.pair.waiting_report();
         for (const verbs::Completion& completion : world.completions(0)) EXPECT_TRUE(completion.ok());

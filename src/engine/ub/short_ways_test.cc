@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(Settings, UbShortWays,
                          ::testing::Values(Setting{"clean", LossRecovery::kSelective, 0, 1024, 1},
                                            Setting{"clean_coalescing", LossRecovery::kGoBackN, 0, 1024, 16},
                                            Setting{"lossy", LossRecovery::kSelective, 3, 1024, 1}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& each) { return each.param.name; });
 
 }  // namespace
 }  // namespace wharf::ub

@@ -306,7 +306,7 @@ INSTANTIATE_TEST_SUITE_P(
                                         .initial_rtt = microseconds(2)}},
         Setting{"one_packet", LossRecovery::kSelective, 1024, 1024, 0, false,
                 congestion::ConstantWindowConfig{.packets = 1}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& each) { return each.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Settings, UbMix,
@@ -317,7 +317,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Setting{"selective_one_context", LossRecovery::kSelective, 512, 64, 1, false},
                       Setting{"selective_two_contexts_slow", LossRecovery::kSelective, 512, 64, 2, true},
                       Setting{"go_back_n_one_context", LossRecovery::kGoBackN, 512, 64, 1, true}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& each) { return each.param.name; });
 
 }  // namespace
 }  // namespace wharf::ub

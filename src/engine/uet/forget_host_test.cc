@@ -139,7 +139,9 @@ TEST(UetDestroyQueue, GivesItsPlaceToALaterQueue) {
     std::uint64_t held = 0;
     for (const MemoryUse& use : engine.memory_use()) held += use.bytes;
     if (turn == 2 * kRestingEndpoints) bytes = held;
-    if (turn > 2 * kRestingEndpoints) EXPECT_EQ(held, bytes);
+    if (turn > 2 * kRestingEndpoints) {
+      EXPECT_EQ(held, bytes);
+    }
   }
   EXPECT_LE(most, kRestingEndpoints + 2);
 }

@@ -143,7 +143,7 @@ TEST(UetGolden, Uet_3_6_ReceivedBytesRoundUpTo256) {
 /// A target whose peer is made by hand; PSNs begin where the test says.
 class Sequence {
  public:
-  explicit Sequence(wire::UetPsn start, UetConfig config = {}) : start_(start), world_(with(config)) {
+  explicit Sequence(wire::UetPsn start, UetConfig config = {}) : world_(with(config)) {
     world_.watch();
     hand_.start = start;
     hand_.key = (std::uint64_t{world_.token(1).value} << 32U) | world_.token(1).id;
@@ -168,7 +168,6 @@ class Sequence {
   }
 
  private:
-  wire::UetPsn start_;
   World world_;
   HandMade hand_;
 };

@@ -35,7 +35,7 @@ class CoherentStack : public ::testing::TestWithParam<Stack> {};
 INSTANTIATE_TEST_SUITE_P(Coherent, CoherentStack,
                          ::testing::Values(Stack::kUbUrma, Stack::kRoceBlueFlame, Stack::kRoceDma,
                                            Stack::kUet),
-                         [](const auto& info) { return std::string(name(info.param)); });
+                         [](const auto& each) { return std::string(name(each.param)); });
 
 TEST_P(CoherentStack, APeerReadsWhatACoreHasOnlyInItsCache) {
   Pair pair(coherent(GetParam()));

@@ -192,7 +192,7 @@ class EveryStack : public ::testing::TestWithParam<Stack> {};
 INSTANTIATE_TEST_SUITE_P(Two, EveryStack,
                          ::testing::Values(Stack::kUbLoadStore, Stack::kUbUrma, Stack::kRoceBlueFlame,
                                            Stack::kRoceDma, Stack::kUet),
-                         [](const auto& info) { return std::string(name(info.param)); });
+                         [](const auto& each) { return std::string(name(each.param)); });
 
 TEST_P(EveryStack, OneSeedOneHistory) {
   TwoHostsConfig config = mechanism(GetParam());

@@ -22,7 +22,7 @@ TwoHostsConfig submitted(Stack stack, SubmissionPath path) {
 class EveryProtocol : public ::testing::TestWithParam<Stack> {};
 INSTANTIATE_TEST_SUITE_P(MmioStream, EveryProtocol,
                          ::testing::Values(Stack::kUbUrma, Stack::kRoceDma, Stack::kUet),
-                         [](const auto& info) { return std::string(name(info.param)); });
+                         [](const auto& each) { return std::string(name(each.param)); });
 
 // BlueFlame's entry with 64 B of payload is two TLPs of 88 B at 504 Gb/s: 2.794 ns behind the 150. The
 // stream's second line leaves 4.267 ns after the first, takes 1.397 ns, and the unit 4 ns.

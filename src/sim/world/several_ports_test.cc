@@ -49,7 +49,9 @@ Outcome run(std::string_view topology, Stack stack, int queues, std::uint32_t th
   }
   EXPECT_EQ(world->run().end, RunEnd::kStopped) << name(stack);
   EXPECT_EQ(world->log().totals(verbs::Verb::kWrite).count, 32U) << name(stack);
-  if (auto* engine = engine_of<RoceProtocol>(*world, 1)) EXPECT_EQ(engine->counters().naks_sent, 0U);
+  if (auto* engine = engine_of<RoceProtocol>(*world, 1)) {
+    EXPECT_EQ(engine->counters().naks_sent, 0U);
+  }
   Outcome outcome{world->now(), world->fingerprint(), {}};
   const std::vector<PortId>& ports = world->topology().node(0).ports;
   for (std::size_t i = 0; i < ports.size(); ++i) outcome.packets.at(i) = world->link(ports[i]).packets;
