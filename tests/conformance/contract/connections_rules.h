@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/engine-contract.md, second edition: many hosts, and connections with data of their own.
+// docs/engine-contract.md: many hosts, and connections with data of their own.
 #pragma once
 
 #include <map>
 #include <vector>
 
 #include "engine/connections.h"
-#include "second_edition_test_support.h"
+#include "rule_test_support.h"
 
 namespace wharf::contract {
 namespace {
 
-WHARF_SECOND_EDITION_TEST(OneEngineIsClientAndServerOfMany) {
+WHARF_CONTRACT_TEST(OneEngineIsClientAndServerOfMany) {
   World<E> world(4);
   // Everybody connects to everybody, in no order that matters.
   struct End {
@@ -40,7 +40,7 @@ WHARF_SECOND_EDITION_TEST(OneEngineIsClientAndServerOfMany) {
   }
 }
 
-WHARF_SECOND_EDITION_TEST(AForgottenHostIsNobodysPeer) {
+WHARF_CONTRACT_TEST(AForgottenHostIsNobodysPeer) {
   World<E> world(3);
   const QueueId cq = world.engine(0).create_completion_queue(world.now, {}).value();
   QueueId queue[3] = {};
@@ -71,7 +71,7 @@ WHARF_SECOND_EDITION_TEST(AForgottenHostIsNobodysPeer) {
   EXPECT_TRUE(world.hosts[0].completions[1].ok());
 }
 
-WHARF_SECOND_EDITION_TEST(ConnectionsRunOverIt) {
+WHARF_CONTRACT_TEST(ConnectionsRunOverIt) {
   World<E> world;
   engine::Connections<E> of[2] = {{world.engine(0), {}}, {world.engine(1), {}}};
   const QueueId queue[2] = {world.create_queue(0, world.plain()), world.create_queue(1, world.plain())};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/engine-contract.md, second edition: what an engine says it can, and takes accordingly.
+// docs/engine-contract.md: what an engine says it can, and takes accordingly.
 #pragma once
 
-#include "second_edition_test_support.h"
+#include "rule_test_support.h"
 
 namespace wharf::contract {
 namespace {
 
-WHARF_SECOND_EDITION_TEST(CapabilitiesSayWhichVerbsAreTaken) {
+WHARF_CONTRACT_TEST(CapabilitiesSayWhichVerbsAreTaken) {
   for (int number = 0; number < verbs::kVerbCount; ++number) {
     const auto verb = static_cast<Verb>(number);
     Pair<E> world;
@@ -32,7 +32,7 @@ WHARF_SECOND_EDITION_TEST(CapabilitiesSayWhichVerbsAreTaken) {
   }
 }
 
-WHARF_SECOND_EDITION_TEST(CapabilitiesSayTheLimits) {
+WHARF_CONTRACT_TEST(CapabilitiesSayTheLimits) {
   World<E> world;
   const engine::Capabilities can = world.engine(0).capabilities();
   EXPECT_FALSE(can.protocol.empty());
@@ -57,7 +57,7 @@ WHARF_SECOND_EDITION_TEST(CapabilitiesSayTheLimits) {
   EXPECT_EQ(world.engine(0).create_queue(world.now, bytes).ok(), can.byte_rings);
 }
 
-WHARF_SECOND_EDITION_TEST(QueuesNameOnlyWhatExists) {
+WHARF_CONTRACT_TEST(QueuesNameOnlyWhatExists) {
   World<E> world;
   E& engine = world.engine(0);
   const QueueId cq = engine.create_completion_queue(world.now, {}).value();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/engine-contract.md, second edition: receives: shared queues of them, and taking one back.
+// docs/engine-contract.md: receives: shared queues of them, and taking one back.
 #pragma once
 
-#include "second_edition_test_support.h"
+#include "rule_test_support.h"
 
 namespace wharf::contract {
 namespace {
 
-WHARF_SECOND_EDITION_TEST(QueuesShareReceives) {
+WHARF_CONTRACT_TEST(QueuesShareReceives) {
   World<E> world(3);
   E& target = world.engine(0);
   if (target.capabilities().max_receive_queues == 0) return;
@@ -57,7 +57,7 @@ WHARF_SECOND_EDITION_TEST(QueuesShareReceives) {
   EXPECT_EQ(world.post_receive(0, shared, 9), PostStatus::kBadQueue);
 }
 
-WHARF_SECOND_EDITION_TEST(AnEmptySharedReceiveQueueMakesSendersWait) {
+WHARF_CONTRACT_TEST(AnEmptySharedReceiveQueueMakesSendersWait) {
   World<E> world;
   E& target = world.engine(1);
   if (target.capabilities().max_receive_queues == 0) return;
@@ -80,7 +80,7 @@ WHARF_SECOND_EDITION_TEST(AnEmptySharedReceiveQueueMakesSendersWait) {
   EXPECT_TRUE(world.hosts[0].completions[0].ok());
 }
 
-WHARF_SECOND_EDITION_TEST(AReceiveCanBeTakenBack) {
+WHARF_CONTRACT_TEST(AReceiveCanBeTakenBack) {
   Pair<E> world;
   for (std::uint64_t id = 0; id < 3; ++id)
     ASSERT_EQ(world.post_receive(1, world.queue[1], id), PostStatus::kOk);

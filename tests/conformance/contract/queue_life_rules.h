@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/engine-contract.md, second edition: the life of a queue: destroying it, failing, beginning anew.
+// docs/engine-contract.md: the life of a queue: destroying it, failing, beginning anew.
 #pragma once
 
-#include "second_edition_test_support.h"
+#include "rule_test_support.h"
 
 namespace wharf::contract {
 namespace {
@@ -31,7 +31,7 @@ void expect_flushed(Pair<E>& world) {
   }
 }
 
-WHARF_SECOND_EDITION_TEST(DestroyFlushesAndLateAnswersDoNothing) {
+WHARF_CONTRACT_TEST(DestroyFlushesAndLateAnswersDoNothing) {
   Pair<E> world;
   leave_outstanding(world);
   ASSERT_TRUE(world.engine(0).destroy_queue(world.now, world.queue[0]).ok());
@@ -63,7 +63,7 @@ WHARF_SECOND_EDITION_TEST(DestroyFlushesAndLateAnswersDoNothing) {
   EXPECT_TRUE(world.hosts[0].completions[0].ok());
 }
 
-WHARF_SECOND_EDITION_TEST(DestroyWhileMemoryIsSlow) {
+WHARF_CONTRACT_TEST(DestroyWhileMemoryIsSlow) {
   for (const Verb verb : {Verb::kWrite, Verb::kRead, Verb::kSend, Verb::kFetchAdd}) {
     for (const std::uint32_t slow : {0U, 1U}) {
       for (const std::uint32_t destroyed : {0U, 1U}) {
@@ -93,7 +93,7 @@ WHARF_SECOND_EDITION_TEST(DestroyWhileMemoryIsSlow) {
   }
 }
 
-WHARF_SECOND_EDITION_TEST(DestroyOfAQueueWithItsOwnCompletions) {
+WHARF_CONTRACT_TEST(DestroyOfAQueueWithItsOwnCompletions) {
   World<E> world;
   const QueueId here = world.create_queue(0, world.plain());
   const QueueId there = world.create_queue(1, world.plain());
@@ -110,7 +110,7 @@ WHARF_SECOND_EDITION_TEST(DestroyOfAQueueWithItsOwnCompletions) {
   EXPECT_TRUE(world.hosts[0].completions.empty());
 }
 
-WHARF_SECOND_EDITION_TEST(AQueueFailsAndBeginsAnew) {
+WHARF_CONTRACT_TEST(AQueueFailsAndBeginsAnew) {
   Pair<E> world;
   E& engine = world.engine(0);
   const bool one_peer = engine.capabilities().queue_per_peer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rules of the contract's second edition share: the form of a test, and a pair of hosts.
+// What the rules of the contract share: the form of a test, and a pair of hosts.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,19 +21,12 @@ using verbs::CompletionKind;
 using verbs::CompletionStatus;
 using verbs::Verb;
 
-// WHARF_CONTRACT_SUITE and WHARF_CONTRACT_ENGINE name the engine that this is compiled for. One of the first
-// edition skips: the list of those shrinks to nothing.
-#define WHARF_SECOND_EDITION_TEST(name)                      \
-  template <typename E>                                      \
-  void check_##name();                                       \
-  TEST(WHARF_CONTRACT_SUITE, name) {                         \
-    if constexpr (engine::EngineV2<WHARF_CONTRACT_ENGINE>) { \
-      check_##name<WHARF_CONTRACT_ENGINE>();                 \
-    } else {                                                 \
-      GTEST_SKIP() << "the engine is of the first edition";  \
-    }                                                        \
-  }                                                          \
-  template <typename E>                                      \
+// WHARF_CONTRACT_SUITE and WHARF_CONTRACT_ENGINE name the engine that this is compiled for.
+#define WHARF_CONTRACT_TEST(name)                                             \
+  template <typename E>                                                       \
+  void check_##name();                                                        \
+  TEST(WHARF_CONTRACT_SUITE, name) { check_##name<WHARF_CONTRACT_ENGINE>(); } \
+  template <typename E>                                                       \
   void check_##name()
 
 /// Two hosts with a queue each that report into a completion queue each.

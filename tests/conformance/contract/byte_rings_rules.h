@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/engine-contract.md, second edition: rings of bytes in host memory, and their doorbells.
+// docs/engine-contract.md: rings of bytes in host memory, and their doorbells.
 #pragma once
 
 #include <array>
 #include <vector>
 
-#include "second_edition_test_support.h"
+#include "rule_test_support.h"
 #include "verbs/ring_request.h"
 
 namespace wharf::contract {
@@ -77,7 +77,7 @@ struct BytePair : World<E> {
   std::uint32_t read[2] = {0, 0};
 };
 
-WHARF_SECOND_EDITION_TEST(DriversWriteMemoryAndRingDoorbells) {
+WHARF_CONTRACT_TEST(DriversWriteMemoryAndRingDoorbells) {
   {
     World<E> world;
     if (!world.engine(0).capabilities().byte_rings) return;
@@ -128,7 +128,7 @@ WHARF_SECOND_EDITION_TEST(DriversWriteMemoryAndRingDoorbells) {
   }
 }
 
-WHARF_SECOND_EDITION_TEST(ABadWorkEntryEndsItsRequest) {
+WHARF_CONTRACT_TEST(ABadWorkEntryEndsItsRequest) {
   {
     World<E> world;
     if (!world.engine(0).capabilities().byte_rings) return;

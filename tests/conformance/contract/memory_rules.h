@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/engine-contract.md, second edition: memory: address spaces, local keys, where received bytes stay.
+// docs/engine-contract.md: memory: address spaces, local keys, where received bytes stay.
 #pragma once
 
-#include "second_edition_test_support.h"
+#include "rule_test_support.h"
 
 namespace wharf::contract {
 namespace {
 
-WHARF_SECOND_EDITION_TEST(AccessesCarryTheirAddressSpace) {
+WHARF_CONTRACT_TEST(AccessesCarryTheirAddressSpace) {
   World<E> world;
   const QueueId cq = world.engine(0).create_completion_queue(world.now, {.space = 7}).value();
   engine::QueueConfig config = world.into(cq);
@@ -32,7 +32,7 @@ WHARF_SECOND_EDITION_TEST(AccessesCarryTheirAddressSpace) {
   }
 }
 
-WHARF_SECOND_EDITION_TEST(ALocalKeyNamesSpaceAndRange) {
+WHARF_CONTRACT_TEST(ALocalKeyNamesSpaceAndRange) {
   for (const Verb verb : {Verb::kWrite, Verb::kRead, Verb::kSend}) {
     for (const int wrong : {0, 1, 2, 3}) {  // Nothing; beyond the end; no such key; deregistered.
       Pair<E> world;
@@ -61,7 +61,7 @@ WHARF_SECOND_EDITION_TEST(ALocalKeyNamesSpaceAndRange) {
 }
 
 /// The bytes that memory is given are those that the packet brought, where they landed.
-WHARF_SECOND_EDITION_TEST(ReceivedBytesStayWhereTheyLanded) {
+WHARF_CONTRACT_TEST(ReceivedBytesStayWhereTheyLanded) {
   Pair<E> world;
   world.flies = false;
   ASSERT_EQ(world.post(1, Verb::kWrite, 256), PostStatus::kOk);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/engine-contract.md, second edition: completion queues: shared ones, full ones, armed ones.
+// docs/engine-contract.md: completion queues: shared ones, full ones, armed ones.
 #pragma once
 
 #include <map>
 #include <vector>
 
-#include "second_edition_test_support.h"
+#include "rule_test_support.h"
 
 namespace wharf::contract {
 namespace {
 
-WHARF_SECOND_EDITION_TEST(SeveralQueuesReportIntoOneCompletionQueue) {
+WHARF_CONTRACT_TEST(SeveralQueuesReportIntoOneCompletionQueue) {
   World<E> world;
   const QueueId cq = world.engine(0).create_completion_queue(world.now, {.depth = 64}).value();
   std::vector<QueueId> queues;
@@ -45,7 +45,7 @@ WHARF_SECOND_EDITION_TEST(SeveralQueuesReportIntoOneCompletionQueue) {
   EXPECT_FALSE(world.engine(0).destroy_queue(world.now, cq).ok());
 }
 
-WHARF_SECOND_EDITION_TEST(AFullCompletionQueueFailsTheQueue) {
+WHARF_CONTRACT_TEST(AFullCompletionQueueFailsTheQueue) {
   Pair<E> world(2);
   for (std::uint64_t id = 0; id < 4; ++id) ASSERT_EQ(world.post(id, Verb::kWrite), PostStatus::kOk);
   // Nobody polls: the world's loop would.
@@ -70,7 +70,7 @@ WHARF_SECOND_EDITION_TEST(AFullCompletionQueueFailsTheQueue) {
   EXPECT_EQ(world.count(0, CompletionStatus::kSuccess, CompletionKind::kSend), 2U);
 }
 
-WHARF_SECOND_EDITION_TEST(AnArmedCompletionQueueReportsOnce) {
+WHARF_CONTRACT_TEST(AnArmedCompletionQueueReportsOnce) {
   Pair<E> world;
   E& engine = world.engine(0);
   const auto write = [&](std::uint64_t id) {
@@ -96,7 +96,7 @@ WHARF_SECOND_EDITION_TEST(AnArmedCompletionQueueReportsOnce) {
   EXPECT_FALSE(engine.arm(world.now, world.cq[0], {.count = 0}).ok());
 }
 
-WHARF_SECOND_EDITION_TEST(SolicitedMessagesAreToldApart) {
+WHARF_CONTRACT_TEST(SolicitedMessagesAreToldApart) {
   Pair<E> world;
   const bool can = world.engine(0).capabilities().solicited;
   ASSERT_TRUE(world.engine(1).arm(world.now, world.cq[1], {.solicited_only = true}).ok());
