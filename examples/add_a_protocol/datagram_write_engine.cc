@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "examples/add_a_protocol/datagram_write_engine.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/bytes.h"
@@ -8,6 +10,7 @@
 
 namespace wharf::examples {
 
+using engine::QueueState;
 using verbs::CompletionStatus;
 
 // guide: begin
@@ -24,10 +27,23 @@ DatagramWriteEngine::DatagramWriteEngine(const DatagramWriteConfig& config, wire
 
 // --- Control
 
+// guide: begin
+engine::Capabilities DatagramWriteEngine::capabilities() const {
+  engine::Capabilities can;
+  can.protocol = "utph";
+  can.mtu = config_.mtu;
+  can.max_message_bytes = config_.mtu;
+  can.max_scatter_entries = 1;
+  can.max_queues = 1U << 16U;
+  can.max_queue_depth = config_.accesses_max;
+  can.widths[static_cast<std::size_t>(verbs::Verb::kWrite)] = engine::kNoWidth;
+  return can;
+}
+// guide: end
+
 Result<QueueId> DatagramWriteEngine::create_queue(TimePs, const engine::QueueConfig& config) {
   if (config.send_depth == 0) return input_error("send_depth is 0, expected at least 1");
   Queue queue;
-  queue.used = true;
   queue.depth = config.send_depth;
   queue.completions.reserve(config.send_depth);
   outgoing_.reserve(outgoing_.capacity() + config.send_depth);
@@ -35,11 +51,56 @@ Result<QueueId> DatagramWriteEngine::create_queue(TimePs, const engine::QueueCon
   return static_cast<QueueId>(queues_.size() - 1);
 }
 
+// guide: begin
 Result<void> DatagramWriteEngine::destroy_queue(TimePs, QueueId queue) {
   if (!has_queue(queue)) return input_error("no such queue");
-  if (queues_[queue].outstanding != 0) return input_error("the queue has outstanding requests");
-  queues_[queue].used = false;
+  take_outstanding(queue);
+  queues_[queue].completions.clear();
+  queues_[queue].state = QueueState::kGone;
   return {};
+}
+
+Result<void> DatagramWriteEngine::fail_queue(TimePs, QueueId queue) {
+  if (!has_queue(queue)) return input_error("no such queue");
+  queues_[queue].state = QueueState::kError;
+  for (const verbs::Completion& flushed : take_outstanding(queue)) complete(queue, flushed, true);
+  return {};
+}
+
+Result<void> DatagramWriteEngine::reset_queue(TimePs, QueueId queue) {
+  if (queue_state(queue) != QueueState::kError) return input_error("the queue is not in error");
+  queues_[queue].state = QueueState::kReady;
+  return {};
+}
+// guide: end
+
+QueueState DatagramWriteEngine::queue_state(QueueId queue) const {
+  return queue < queues_.size() ? queues_[queue].state : QueueState::kGone;
+}
+
+std::vector<verbs::Completion> DatagramWriteEngine::take_outstanding(QueueId queue) {
+  std::map<std::uint64_t, verbs::Completion> found;
+  for (std::uint32_t id = 0; id < pending_.capacity(); ++id) {
+    if (!pending_.is_used(id)) continue;
+    Pending& pending = pending_[id];
+    if (pending.placing || pending.flushed || pending.queue != queue) continue;
+    pending.flushed = true;
+    found[pending.number] = failed(pending, CompletionStatus::kFlushed);
+  }
+  for (std::size_t left = outgoing_.size(); left > 0; --left) {
+    Outgoing packet = outgoing_.front();
+    outgoing_.pop_front();
+    if (packet.completion.queue != queue) {
+      outgoing_.push_back(packet);
+      continue;
+    }
+    pool_->release(packet.packet.payload.buffer);
+    packet.completion.status = CompletionStatus::kFlushed;
+    found[packet.number] = packet.completion;
+  }
+  std::vector<verbs::Completion> completions;
+  for (const auto& [number, completion] : found) completions.push_back(completion);
+  return completions;
 }
 
 Result<verbs::SegmentToken> DatagramWriteEngine::register_segment(TimePs,
@@ -73,8 +134,13 @@ Result<PeerId> DatagramWriteEngine::connect(TimePs, QueueId queue, std::span<con
 }
 
 Result<void> DatagramWriteEngine::disconnect(TimePs, QueueId, PeerId peer) {
-  if (peer >= peers_.size() || peers_[peer] == wire::kNoHost) return input_error("no such peer");
+  if (!has_peer(peer)) return input_error("no such peer");
   peers_[peer] = wire::kNoHost;
+  return {};
+}
+
+Result<void> DatagramWriteEngine::forget_host(TimePs, wire::HostAddress host) {
+  std::replace(peers_.begin(), peers_.end(), host, wire::kNoHost);
   return {};
 }
 
@@ -83,16 +149,16 @@ Result<void> DatagramWriteEngine::disconnect(TimePs, QueueId, PeerId peer) {
 // guide: begin
 PostStatus DatagramWriteEngine::post(TimePs, QueueId queue, const verbs::WorkRequest& request,
                                      engine::Submission submission) {
-  if (!has_queue(queue)) return PostStatus::kBadQueue;
+  if (queue_state(queue) != QueueState::kReady) return PostStatus::kBadQueue;
   if (!supports(request.verb) || submission != engine::Submission::kInHand) return PostStatus::kUnsupported;
-  if (request.peer >= peers_.size() || peers_[request.peer] == wire::kNoHost || request.length == 0 ||
-      request.length > config_.mtu || request.local_count != 1 || request.local[0].length != request.length) {
+  if (!has_peer(request.peer) || request.length == 0 || request.length > config_.mtu ||
+      request.local_count != 1 || request.local[0].length != request.length) {
     return PostStatus::kBadRequest;
   }
   const std::uint32_t id = queues_[queue].outstanding < queues_[queue].depth ? pending_.acquire() : kNoSlot;
   if (id == kNoSlot) return PostStatus::kQueueFull;
   ++queues_[queue].outstanding;
-  pending_[id] = {.request = request, .queue = queue};
+  pending_[id] = {.request = request, .number = requests_++, .queue = queue};
 
   Access read;
   read.id = id;
@@ -118,22 +184,30 @@ void DatagramWriteEngine::access_done(TimePs, AccessId id, const AccessResult& r
     ++(done ? counters_.writes_placed : counters_.writes_failed);
     return;
   }
-  if (done && result.data.length == pending.request.length) {
-    enqueue(pending.queue, pending.request, result.data);
-    return;
+  if (pending.flushed) return;
+  if (!done || result.data.length != pending.request.length) {
+    complete(pending.queue, failed(pending, CompletionStatus::kLocalAccess), true);
+  } else if (!has_peer(pending.request.peer)) {  // Gone in the meantime.
+    complete(pending.queue, failed(pending, CompletionStatus::kRetryExhausted), true);
+  } else {
+    enqueue(pending, result.data);
   }
+}
+// guide: end
+
+verbs::Completion DatagramWriteEngine::failed(const Pending& pending, CompletionStatus status) {
   verbs::Completion completion;
   completion.id = pending.request.id;
   completion.verb = pending.request.verb;
   completion.queue = pending.queue;
   completion.operation = pending.request.operation;
-  completion.status = CompletionStatus::kLocalAccess;
-  complete(pending.queue, completion, true);
+  completion.status = status;
+  return completion;
 }
-// guide: end
 
-void DatagramWriteEngine::enqueue(QueueId queue, const verbs::WorkRequest& request,
-                                  const wire::Payload& data) {
+void DatagramWriteEngine::enqueue(const Pending& pending, const wire::Payload& data) {
+  const verbs::WorkRequest& request = pending.request;
+  const QueueId queue = pending.queue;
   Outgoing outgoing;
   // guide: begin
   wire::Packet& packet = outgoing.packet;  // Protocol UB over UDP: what a Packet is by default.
@@ -157,6 +231,7 @@ void DatagramWriteEngine::enqueue(QueueId queue, const verbs::WorkRequest& reque
   outgoing.completion.queue = queue;
   outgoing.completion.length = request.length;
   outgoing.completion.operation = request.operation;
+  outgoing.number = pending.number;
   outgoing.signaled = request.signaled;
   outgoing_.push_back(outgoing);
 }

@@ -154,6 +154,17 @@ TEST(DatagramWriteEngine, DataThatCannotBeReadIsAnErrorOfTheInitiator) {
   EXPECT_EQ(world.pair.host(0).completions[0].status, verbs::CompletionStatus::kLocalAccess);
 }
 
+TEST(DatagramWriteEngine, SaysWhatItCanDo) {
+  World world;
+  const engine::Capabilities can = world.pair.engine(0).capabilities();
+  for (int number = 0; number < verbs::kVerbCount; ++number) {
+    const auto verb = static_cast<verbs::Verb>(number);
+    EXPECT_EQ(can.supports(verb), DatagramWriteEngine::supports(verb)) << name(verb);
+  }
+  EXPECT_EQ(can.max_completion_queues, 0U);
+  EXPECT_FALSE(world.pair.engine(0).create_completion_queue(kTimeZero, {}).ok());
+}
+
 /// One engine without a wire, whose memory the test plays.
 struct Alone {
   Alone() {
@@ -163,6 +174,7 @@ struct Alone {
   }
   Access post() {
     verbs::WorkRequest request;
+    request.id = posted++;
     request.verb = verbs::Verb::kWrite;
     request.local_count = 1;
     request.local[0] = {kBase, 8};
@@ -182,6 +194,7 @@ struct Alone {
   QueueId queue = 0;
   PeerId peer = 0;
   verbs::SegmentToken token;
+  std::uint64_t posted = 0;
 };
 
 TEST(DatagramWriteEngine, AnswersThatNobodyAskedForDoNothing) {
@@ -217,6 +230,59 @@ TEST(DatagramWriteEngine, DataOfAnotherLengthIsAFault) {
   verbs::Completion completion;
   ASSERT_TRUE(alone.engine.poll(alone.queue, completion));
   EXPECT_EQ(completion.status, verbs::CompletionStatus::kLocalAccess);
+}
+
+TEST(DatagramWriteEngine, AQueueThatFailsFlushesInPostingOrder) {
+  Alone alone;
+  Access accesses[3];
+  for (Access& access : accesses) access = alone.post();
+  AccessResult result;
+  result.data = wire::pattern_payload(1, 0, 8);
+  alone.engine.access_done(kTimeZero, accesses[1].id, result);  // Waits for the wire.
+  ASSERT_TRUE(alone.engine.fail_queue(kTimeZero, alone.queue).ok());
+  EXPECT_EQ(alone.engine.queue_state(alone.queue), engine::QueueState::kError);
+  verbs::Completion completion;
+  for (std::uint64_t id = 0; id < 3; ++id) {
+    ASSERT_TRUE(alone.engine.poll(alone.queue, completion));
+    EXPECT_EQ(completion.status, verbs::CompletionStatus::kFlushed);
+    EXPECT_EQ(completion.id, id);
+  }
+  verbs::WorkRequest write;
+  write.verb = verbs::Verb::kWrite;
+  EXPECT_EQ(alone.engine.post(kTimeZero, alone.queue, write, engine::Submission::kInHand),
+            PostStatus::kBadQueue);
+  alone.engine.access_done(kTimeZero, accesses[0].id, result);
+  wire::Packet packet;
+  EXPECT_FALSE(alone.engine.transmit(kTimeZero, 0, wire::kAllTrafficClasses, packet));
+  EXPECT_FALSE(alone.engine.poll(alone.queue, completion));
+  ASSERT_TRUE(alone.engine.reset_queue(kTimeZero, alone.queue).ok());
+  alone.post();
+}
+
+TEST(DatagramWriteEngine, ADestroyedQueueIsGoneAtOnce) {
+  Alone alone;
+  const Access access = alone.post();
+  ASSERT_TRUE(alone.engine.destroy_queue(kTimeZero, alone.queue).ok());
+  EXPECT_EQ(alone.engine.queue_state(alone.queue), engine::QueueState::kGone);
+  AccessResult result;
+  result.data = wire::pattern_payload(1, 0, 8);
+  alone.engine.access_done(kTimeZero, access.id, result);
+  wire::Packet packet;
+  QueueId completed = 0;
+  EXPECT_FALSE(alone.engine.transmit(kTimeZero, 0, wire::kAllTrafficClasses, packet));
+  EXPECT_FALSE(alone.engine.next_completed_queue(completed));
+}
+
+TEST(DatagramWriteEngine, RequestsToAForgottenHostEndWithAnError) {
+  Alone alone;
+  const Access access = alone.post();
+  ASSERT_TRUE(alone.engine.forget_host(kTimeZero, {0}).ok());
+  AccessResult result;
+  result.data = wire::pattern_payload(1, 0, 8);
+  alone.engine.access_done(kTimeZero, access.id, result);
+  verbs::Completion completion;
+  ASSERT_TRUE(alone.engine.poll(alone.queue, completion));
+  EXPECT_EQ(completion.status, verbs::CompletionStatus::kRetryExhausted);
 }
 
 TEST(DatagramWriteEngine, RefusesAConfigByNamingTheKey) {

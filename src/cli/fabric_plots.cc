@@ -24,8 +24,8 @@ double gbps(std::uint64_t bytes, TimePs time) {
   return static_cast<double>(bytes) * 8e3 / static_cast<double>(time.ps);
 }
 
-study::Plot over_time(std::string name, std::string title, std::string y_title) {
-  study::Plot plot;
+report::Plot over_time(std::string name, std::string title, std::string y_title) {
+  report::Plot plot;
   plot.name = std::move(name);
   plot.title = std::move(title);
   plot.x_title = "simulated time, us";
@@ -44,13 +44,13 @@ constexpr double kWideRange = 20;
 constexpr std::size_t kPauseIntervals = 100;
 
 /// The share of the flows that had finished after so long.
-study::Plot completion_times(const sim::FabricReport& report) {
-  study::Plot plot;
+report::Plot completion_times(const sim::FabricReport& report) {
+  report::Plot plot;
   plot.name = "plot_completion";
   plot.title = "Flow completion times";
   plot.x_title = "completion time, us";
   plot.y_title = "share of the flows";
-  std::vector<study::Series::Point> points;
+  std::vector<report::Series::Point> points;
   for (const auto& [time, share] : sim::fct_cdf(report)) points.push_back({in_microseconds(time), share, ""});
   if (points.empty()) return plot;
   plot.x_logarithmic = points.front().x > 0 && points.back().x > kWideRange * points.front().x;
@@ -72,10 +72,10 @@ RateSteps rate_steps(std::string_view quantity, std::size_t looks, TimePs period
   return {step, title};
 }
 
-study::Plot total_goodput(const sim::ObservedRun& seen, TimePs period) {
+report::Plot total_goodput(const sim::ObservedRun& seen, TimePs period) {
   const RateSteps steps = rate_steps("goodput", seen.deliveries.size(), period);
-  study::Plot plot = over_time("plot_goodput", "Goodput of all flows", steps.title);
-  study::Series total{"all flows", {}};
+  report::Plot plot = over_time("plot_goodput", "Goodput of all flows", steps.title);
+  report::Series total{"all flows", {}};
   sim::DeliverySample before{};
   for (std::size_t i = 0; i < seen.deliveries.size(); ++i) {
     const sim::DeliverySample& sample = seen.deliveries[i];
@@ -88,11 +88,11 @@ study::Plot total_goodput(const sim::ObservedRun& seen, TimePs period) {
   return plot;
 }
 
-study::Plot port_queues(const sim::ObservedRun& seen, const sim::PortNames& names) {
-  study::Plot plot = over_time("plot_queues", "Queues of ports", "queued, KB");
+report::Plot port_queues(const sim::ObservedRun& seen, const sim::PortNames& names) {
+  report::Plot plot = over_time("plot_queues", "Queues of ports", "queued, KB");
   PlotLines lines;
   for (const sim::OccupancySample& sample : seen.ports) {
-    study::Series& line = lines[sample.port];
+    report::Series& line = lines[sample.port];
     line.name = names[sample.port];
     line.points.push_back({in_microseconds(sample.at), static_cast<double>(sample.queued_bytes) / 1e3, ""});
   }
@@ -101,8 +101,8 @@ study::Plot port_queues(const sim::ObservedRun& seen, const sim::PortNames& name
 }
 
 /// How many queues were held at a time, on average of each interval.
-study::Plot held_queues(const sim::ObservedRun& seen, TimePs end) {
-  study::Plot plot = over_time("plot_pauses", "Queues that pause frames hold", "");
+report::Plot held_queues(const sim::ObservedRun& seen, TimePs end) {
+  report::Plot plot = over_time("plot_pauses", "Queues that pause frames hold", "");
   if (seen.pauses.empty() || end <= kTimeZero) return plot;
   const double width = in_microseconds(end) / kPauseIntervals;
   plot.y_title = fmt::format("queues held (means of {:.3g} us)", width);
@@ -127,7 +127,7 @@ study::Plot held_queues(const sim::ObservedRun& seen, TimePs end) {
     }
   }
   for (const auto& [queue, begun] : since) add(begun, end);
-  study::Series line{"all ports", {}};
+  report::Series line{"all ports", {}};
   for (std::size_t i = 0; i < held.size(); ++i)
     line.points.push_back({(static_cast<double>(i) + 0.5) * width, held[i], ""});
   plot.series.push_back(std::move(line));
@@ -135,8 +135,8 @@ study::Plot held_queues(const sim::ObservedRun& seen, TimePs end) {
 }
 
 /// Goodput, windows, rates and round trips of the chosen flows, each while its flow lasts.
-std::vector<study::Plot> flow_pictures(const sim::FabricReport& report, const workload::FlowList& list,
-                                       TimePs period) {
+std::vector<report::Plot> flow_pictures(const sim::FabricReport& report, const workload::FlowList& list,
+                                        TimePs period) {
   PlotLines goodputs, windows, rates, trips;
   struct Seen {
     std::size_t looks = 0;
@@ -174,8 +174,8 @@ std::vector<study::Plot> flow_pictures(const sim::FabricReport& report, const wo
     if (sample.trace.round_trip != kNever)
       trips[sample.flow].points.push_back({at, in_microseconds(sample.trace.round_trip), ""});
   }
-  std::vector<study::Plot> plots;
-  const auto add = [&plots](study::Plot plot, PlotLines lines) {
+  std::vector<report::Plot> plots;
+  const auto add = [&plots](report::Plot plot, PlotLines lines) {
     append_lines(plot, std::move(lines), "flows");
     plots.push_back(std::move(plot));
   };
@@ -188,15 +188,15 @@ std::vector<study::Plot> flow_pictures(const sim::FabricReport& report, const wo
 
 }  // namespace
 
-std::vector<study::Plot> fabric_plots(const sim::FabricReport& report, const workload::FlowList& list,
-                                      const sim::PortNames& names, TimePs period) {
-  std::vector<study::Plot> all;
+std::vector<report::Plot> fabric_plots(const sim::FabricReport& report, const workload::FlowList& list,
+                                       const sim::PortNames& names, TimePs period) {
+  std::vector<report::Plot> all;
   all.push_back(completion_times(report));
   all.push_back(total_goodput(report.seen, period));
   all.push_back(port_queues(report.seen, names));
   all.push_back(held_queues(report.seen, report.simulated));
-  for (study::Plot& plot : flow_pictures(report, list, period)) all.push_back(std::move(plot));
-  std::erase_if(all, [](const study::Plot& plot) { return plot.series.empty(); });
+  for (report::Plot& plot : flow_pictures(report, list, period)) all.push_back(std::move(plot));
+  std::erase_if(all, [](const report::Plot& plot) { return plot.series.empty(); });
   return all;
 }
 

@@ -17,12 +17,12 @@
 #include "cli/progress.h"
 #include "cli/run_text.h"
 #include "report/counted.h"
+#include "report/plot.h"
 #include "report/result_directory.h"
 #include "report/text_table.h"
 #include "report/wrapped_text.h"
 #include "sim/scenario/fabric_summary.h"
 #include "sim/scenario/traffic_results.h"
-#include "study/plot.h"
 
 namespace wharf::cli {
 namespace {
@@ -230,17 +230,17 @@ Result<void> write_observed(const report::ResultDirectory& directory, const Fabr
   return {};
 }
 
-Result<void> draw(const report::ResultDirectory& directory, const std::vector<study::Plot>& plots,
+Result<void> draw(const report::ResultDirectory& directory, const std::vector<report::Plot>& plots,
                   const Console& console) {
   bool drawn = true;
-  for (const study::Plot& plot : plots) {
+  for (const report::Plot& plot : plots) {
     const std::filesystem::path folder = directory.file("");
-    WHARF_TRY(study::write_text_file(folder / (plot.name + ".csv"), study::plot_csv(plot)));
-    study::Plot shown = plot;
+    WHARF_TRY(report::write_text_file(folder / (plot.name + ".csv"), report::plot_csv(plot)));
+    report::Plot shown = plot;
     if (shown.series.size() == 1) shown.series.front().name.clear();  // The title says it; no legend.
     WHARF_TRY(
-        study::write_text_file(folder / (plot.name + ".gnuplot"), study::gnuplot_script(shown, plot.name)));
-    drawn = study::draw_svg(directory.file(""), plot.name).has_value() && drawn;
+        report::write_text_file(folder / (plot.name + ".gnuplot"), report::gnuplot_script(shown, plot.name)));
+    drawn = report::draw_svg(directory.file(""), plot.name).has_value() && drawn;
   }
   if (!drawn) console.remark("gnuplot did not draw: scripts and numbers are there, pictures are not");
   return {};

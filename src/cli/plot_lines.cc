@@ -11,15 +11,15 @@
 namespace wharf::cli {
 namespace {
 
-using Point = study::Series::Point;
+using Point = report::Series::Point;
 
 struct Line {
-  study::Series* series = nullptr;
+  report::Series* series = nullptr;
   std::uint32_t key = 0;
   std::size_t more = 0;  ///< Other lines that lie on it.
 };
 
-double highest(const study::Series& line) {
+double highest(const report::Series& line) {
   double most = 0;
   for (const Point& point : line.points) most = std::max(most, point.y);
   return most;
@@ -63,7 +63,7 @@ std::string named(const Line& line) {
 
 }  // namespace
 
-void append_lines(study::Plot& plot, PlotLines lines, std::string_view what) {
+void append_lines(report::Plot& plot, PlotLines lines, std::string_view what) {
   std::size_t flat = 0;    // They would only cover the axis.
   std::size_t single = 0;  // One point is no line.
   std::vector<Line> drawn;

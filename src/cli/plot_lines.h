@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/study.h"
+#include "report/plot.h"
 
 namespace wharf::cli {
 
@@ -16,16 +16,16 @@ namespace wharf::cli {
 inline constexpr std::size_t kLinesDrawn = 8;
 
 /// Lines by port or flow.
-using PlotLines = std::map<std::uint32_t, study::Series>;
+using PlotLines = std::map<std::uint32_t, report::Series>;
 
 /// Appends to `plot` the lines that show something: neither all zeros nor a single point. A line that lies on
 /// another as far as it goes is counted in that one's name ("flow 7 and 2 more"); of more than kLinesDrawn
 /// those that reach highest remain. The title says what is left out, in terms of `what` ("flows"), and which
 /// line it is when there is but one.
-void append_lines(study::Plot& plot, PlotLines lines, std::string_view what);
+void append_lines(report::Plot& plot, PlotLines lines, std::string_view what);
 
 /// A function that keeps its value between two points, as the line that shows it: it rises from 0 at the
 /// first point and has a corner before and at each other. `points` in ascending order of x.
-std::vector<study::Series::Point> staircase(const std::vector<study::Series::Point>& points);
+std::vector<report::Series::Point> staircase(const std::vector<report::Series::Point>& points);
 
 }  // namespace wharf::cli

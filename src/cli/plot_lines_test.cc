@@ -11,23 +11,23 @@
 namespace wharf::cli {
 namespace {
 
-using Point = study::Series::Point;
+using Point = report::Series::Point;
 
-study::Series line(std::string name, const std::vector<double>& heights) {
-  study::Series series{std::move(name), {}};
+report::Series line(std::string name, const std::vector<double>& heights) {
+  report::Series series{std::move(name), {}};
   for (std::size_t i = 0; i < heights.size(); ++i)
     series.points.push_back({static_cast<double>(i), heights[i], ""});
   return series;
 }
 
-std::vector<std::string> names(const study::Plot& plot) {
+std::vector<std::string> names(const report::Plot& plot) {
   std::vector<std::string> all;
-  for (const study::Series& series : plot.series) all.push_back(series.name);
+  for (const report::Series& series : plot.series) all.push_back(series.name);
   return all;
 }
 
 TEST(PlotLines, ThoseThatShowNothingAreLeftOut) {
-  study::Plot plot;
+  report::Plot plot;
   plot.title = "Queues";
   append_lines(plot, {{1, line("a", {0, 0})}, {2, line("b", {5})}, {3, line("c", {1, 2})}}, "ports");
   EXPECT_EQ(names(plot), std::vector<std::string>{"c"});
@@ -35,7 +35,7 @@ TEST(PlotLines, ThoseThatShowNothingAreLeftOut) {
 }
 
 TEST(PlotLines, ThoseThatCoverOneAnotherAreOneWithTheNameOfTheLongest) {
-  study::Plot plot;
+  report::Plot plot;
   append_lines(plot,
                {{1, line("a", {7, 7})},
                 {2, line("b", {7, 7, 7})},
@@ -48,7 +48,7 @@ TEST(PlotLines, ThoseThatCoverOneAnotherAreOneWithTheNameOfTheLongest) {
 }
 
 TEST(PlotLines, OfTooManyThoseRemainThatReachHighest) {
-  study::Plot plot;
+  report::Plot plot;
   plot.title = "Queues";
   PlotLines lines;
   for (std::uint32_t i = 0; i < 20; ++i) lines[i] = line(std::to_string(i), {0, 1.0 + (i * 7) % 20});

@@ -13,9 +13,9 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/version.h"
+#include "report/plot.h"
 #include "report/staged_files.h"
 #include "report/text_table.h"
-#include "study/plot.h"
 #include "study/registry.h"
 #include "study/render_text.h"
 #include "study/study_report.h"
@@ -32,7 +32,7 @@ std::string file_stem(const study::Study& each) {
   return stem;
 }
 
-std::string plot_stem(const study::Study& each, const study::Plot& plot) {
+std::string plot_stem(const study::Study& each, const report::Plot& plot) {
   return fmt::format("{}-{}", file_stem(each), plot.name);
 }
 
@@ -40,10 +40,10 @@ std::string plot_stem(const study::Study& each, const study::Plot& plot) {
 Result<std::vector<std::string>> write_plots(const study::Study& each, const study::StudyResult& result,
                                              const fs::path& directory) {
   std::vector<std::string> drawings;
-  for (const study::Plot& plot : result.plots) {
+  for (const report::Plot& plot : result.plots) {
     const std::string stem = plot_stem(each, plot);
-    WHARF_TRY(study::write_plot(plot, directory, stem));
-    drawings.push_back(study::draw_svg(directory, stem).value_or(""));
+    WHARF_TRY(report::write_plot(plot, directory, stem));
+    drawings.push_back(report::draw_svg(directory, stem).value_or(""));
   }
   return drawings;
 }
@@ -132,8 +132,8 @@ class StudyCommand : public Command {
     if (staged) {
       for (const study::ReportedStudy& each : *results) {
         const nlohmann::ordered_json rows(each.result.rows);
-        WHARF_TRY(
-            study::write_text_file(staged->path() / (file_stem(*each.study) + ".json"), rows.dump(2) + "\n"));
+        WHARF_TRY(report::write_text_file(staged->path() / (file_stem(*each.study) + ".json"),
+                                          rows.dump(2) + "\n"));
         auto drawings = write_plots(*each.study, each.result, staged->path());
         if (!drawings) return drawings.error();
       }
@@ -181,7 +181,7 @@ class StudyCommand : public Command {
     }
     const std::string made_by = fmt::format("Made by {} with `wharf study report`.", version_text());
     WHARF_TRY(
-        study::write_text_file(staged->path() / page.filename(), study::report_page(*results, made_by)));
+        report::write_text_file(staged->path() / page.filename(), study::report_page(*results, made_by)));
     WHARF_TRY(staged->commit());
     std::size_t held = 0;
     for (const study::ReportedStudy& each : *results) held += each.result.holds() ? 1U : 0U;

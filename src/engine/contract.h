@@ -112,8 +112,113 @@ enum class PostStatus : std::uint8_t {
 
 std::string_view name(PostStatus status);
 
-// --- The concept
+// --- The concept, side by side
 // ---------------------------------------------------------------------------------------------------
+
+/// Making, connecting and ending what requests go through; what happens unasked; observation. Control calls
+/// may take memory.
+///
+/// Numbers of completion queues, receive queues and groups are QueueIds: poll() and next_completed_queue()
+/// take and give those of completion queues, post_receive(), cancel_receive() and export_queue() take those
+/// of receive queues, export_queue() those of groups, destroy_queue() all. An engine without the kind refuses
+/// by saying so (engine/without_shared_objects.h).
+template <typename E>
+concept ControlSide = requires(E& engine, const E& observed, TimePs now, QueueId queue, PeerId peer,
+                               const QueueConfig& config, const CompletionQueueConfig& completion_queue,
+                               const ReceiveQueueConfig& receive_queue, const GroupConfig& group,
+                               const Arming& arming, std::uint32_t count, wire::HostAddress host,
+                               verbs::SegmentToken token, const verbs::SegmentConfig& segment,
+                               std::span<const std::byte> blob, AsyncEvent& event,
+                               std::vector<std::string>& lines) {
+  /// What it can do, and its limits. The same for its whole life.
+  { observed.capabilities() } -> std::same_as<Capabilities>;
+
+  { engine.create_queue(now, config) } -> std::same_as<Result<QueueId>>;
+  { engine.create_completion_queue(now, completion_queue) } -> std::same_as<Result<QueueId>>;
+  { engine.create_receive_queue(now, receive_queue) } -> std::same_as<Result<QueueId>>;
+  { engine.create_group(now, group) } -> std::same_as<Result<QueueId>>;
+  /// Flushes what is outstanding, then the queue is gone; late answers do nothing. The flushed completions
+  /// can be read from a completion queue that outlives it; those inside the queue go with it. A completion
+  /// queue, receive queue or group is refused while a queue uses it.
+  { engine.destroy_queue(now, queue) } -> std::same_as<Result<void>>;
+
+  // Life of a queue; the table is in queues.h.
+  { observed.queue_state(queue) } -> std::same_as<QueueState>;
+  { engine.fail_queue(now, queue) } -> std::same_as<Result<void>>;
+  { engine.reset_queue(now, queue) } -> std::same_as<Result<void>>;
+
+  { engine.register_segment(now, segment) } -> std::same_as<Result<verbs::SegmentToken>>;
+  { engine.deregister_segment(now, token) } -> std::same_as<Result<void>>;
+
+  // Peers.
+  /// What a peer needs to reach this queue. RoCE: one blob serves one peer queue.
+  { engine.export_queue(queue) } -> std::same_as<Result<ExchangeBlob>>;
+  /// Makes the peer's queue reachable from `queue`; requests name it by the PeerId.
+  { engine.connect(now, queue, blob) } -> std::same_as<Result<PeerId>>;
+  { engine.disconnect(now, queue, peer) } -> std::same_as<Result<void>>;
+  /// The host is gone for good: requests to it end with an error, no queue has it as a peer any more, and
+  /// what was kept for it serves the next host. Does nothing for a host that nobody knows.
+  { engine.forget_host(now, host) } -> std::same_as<Result<void>>;
+
+  // What happens unasked.
+  /// kReceiveLimit once, when fewer than `count` entries of the receive queue are free; 0: never.
+  { engine.set_receive_limit(now, queue, count) } -> std::same_as<Result<void>>;
+  /// kCompletionReady once. Completions that were visible before do not count: arm, poll once more, sleep.
+  { engine.arm(now, queue, arming) } -> std::same_as<Result<void>>;
+  { engine.poll_event(event) } -> std::same_as<bool>;
+
+  /// Who waits for what, one line each, for stall reports.
+  observed.describe_waiting(lines);
+};
+
+/// Requests and receives in, completions out.
+template <typename E>
+concept ApplicationSide = requires(E& engine, TimePs now, QueueId queue, QueueId& completed_queue,
+                                   std::uint64_t id, std::uint32_t count, RingSide side,
+                                   const verbs::WorkRequest& request, const verbs::ReceiveRequest& receive,
+                                   const verbs::LoadStore& load_store, verbs::Completion& completion,
+                                   verbs::LoadStoreResult& loaded, verbs::Verb verb) {
+  /// Whether post() (or issue(), for loads and stores) accepts the verb at all, known before there is an
+  /// engine; capabilities() says the same, with widths.
+  { E::supports(verb) } -> std::same_as<bool>;
+  { engine.post(now, queue, request, Submission::kInHand) } -> std::same_as<PostStatus>;
+  { engine.post_receive(now, queue, receive) } -> std::same_as<PostStatus>;
+  /// Takes the first posted receive of that id back; it completes with kCancelled. Refused when no such
+  /// entry is free (a message has it, or had), and for entries that lie in host memory.
+  { engine.cancel_receive(now, queue, id) } -> std::same_as<Result<void>>;
+  /// Of rings whose entries are bytes.
+  { engine.doorbell(now, queue, side, count) } -> std::same_as<PostStatus>;
+  /// The load/store path; kUnsupported where the protocol has none.
+  { engine.issue(now, load_store) } -> std::same_as<PostStatus>;
+  { engine.poll(queue, completion) } -> std::same_as<bool>;
+  /// The next queue that has something for poll(), so that a host need not scan them all; false when none
+  /// has.
+  { engine.next_completed_queue(completed_queue) } -> std::same_as<bool>;
+  { engine.poll_load_store(loaded) } -> std::same_as<bool>;
+};
+
+/// Packets in, packets that may leave out.
+template <typename E>
+concept NetworkSide = requires(E& engine, TimePs now, std::uint32_t port, const wire::Packet& packet,
+                               wire::Packet& out) {
+  engine.receive(now, port, packet);
+  { engine.transmit(now, port, wire::kAllTrafficClasses, out) } -> std::same_as<bool>;
+};
+
+/// Accesses out, the host's answers in.
+template <typename E>
+concept MemorySide = requires(E& engine, TimePs now, Access& access, AccessId id,
+                              const AccessResult& result) {
+  { engine.next_access(access) } -> std::same_as<bool>;
+  engine.access_done(now, id, result);
+};
+
+/// When it needs to be woken.
+template <typename E>
+concept TimeSide = requires(E& engine, const E& observed, TimePs now) {
+  engine.expire(now);
+  { observed.deadline() } -> std::same_as<TimePs>;
+};
 
 /// One protocol engine. Every input runs to completion; afterwards the caller drains next_access(),
 /// transmit(), poll(), poll_load_store() and poll_event() until each is empty, then asks deadline(). `now`
@@ -136,99 +241,6 @@ std::string_view name(PostStatus status);
 /// is the rule. Other threads hand over through a HandoverQueue. docs/engine-contract.md says the whole of
 /// it.
 template <typename E>
-concept EngineV1 = requires(E& engine, const E& observed, TimePs now, QueueId queue, QueueId& queue_out,
-                            PeerId peer, std::uint32_t port, const verbs::WorkRequest& request,
-                            const verbs::ReceiveRequest& receive, const verbs::LoadStore& load_store,
-                            const wire::Packet& packet, wire::Packet& packet_out, Access& access_out,
-                            AccessId access, const AccessResult& result, verbs::Completion& completion_out,
-                            verbs::LoadStoreResult& load_store_out, AsyncEvent& event_out,
-                            const QueueConfig& queue_config, verbs::SegmentToken token,
-                            const verbs::SegmentConfig& segment_config, std::span<const std::byte> blob,
-                            verbs::Verb verb) {
-  // Control.
-  /// Whether post() (or issue(), for loads and stores) accepts the verb at all.
-  { E::supports(verb) } -> std::same_as<bool>;
-  { engine.create_queue(now, queue_config) } -> std::same_as<Result<QueueId>>;
-  /// Flushes what is outstanding, then the queue is gone; late answers do nothing. The flushed completions
-  /// can be read from a completion queue that outlives it; those inside the queue go with it. A completion
-  /// queue, receive queue or group is refused while a queue uses it.
-  { engine.destroy_queue(now, queue) } -> std::same_as<Result<void>>;
-  { engine.register_segment(now, segment_config) } -> std::same_as<Result<verbs::SegmentToken>>;
-  { engine.deregister_segment(now, token) } -> std::same_as<Result<void>>;
-  /// What a peer needs to reach this queue. RoCE: one blob serves one peer queue.
-  { engine.export_queue(queue) } -> std::same_as<Result<ExchangeBlob>>;
-  /// Makes the peer's queue reachable from `queue`; requests name it by the PeerId.
-  { engine.connect(now, queue, blob) } -> std::same_as<Result<PeerId>>;
-  { engine.disconnect(now, queue, peer) } -> std::same_as<Result<void>>;
-  { engine.poll_event(event_out) } -> std::same_as<bool>;
-
-  // Application.
-  { engine.post(now, queue, request, Submission::kInHand) } -> std::same_as<PostStatus>;
-  { engine.post_receive(now, queue, receive) } -> std::same_as<PostStatus>;
-  /// The load/store path; kUnsupported where the protocol has none.
-  { engine.issue(now, load_store) } -> std::same_as<PostStatus>;
-  { engine.poll(queue, completion_out) } -> std::same_as<bool>;
-  /// The next queue that has something for poll(), so that a host need not scan them all; false when none
-  /// has.
-  { engine.next_completed_queue(queue_out) } -> std::same_as<bool>;
-  { engine.poll_load_store(load_store_out) } -> std::same_as<bool>;
-
-  // Network.
-  engine.receive(now, port, packet);
-  { engine.transmit(now, port, wire::kAllTrafficClasses, packet_out) } -> std::same_as<bool>;
-
-  // Memory.
-  { engine.next_access(access_out) } -> std::same_as<bool>;
-  engine.access_done(now, access, result);
-
-  // Time.
-  engine.expire(now);
-  { observed.deadline() } -> std::same_as<TimePs>;
-
-  // Observation: who waits for what, one line each, for stall reports. Control path.
-  observed.describe_waiting(std::declval<std::vector<std::string>&>());
-};
-
-/// What the second edition adds. An engine that satisfies it is an Engine; the two become one concept when
-/// every engine does.
-template <typename E>
-concept EngineV2 = EngineV1<E> &&
-    requires(E& engine, const E& observed, TimePs now, QueueId queue, wire::HostAddress host,
-             std::uint64_t id, std::uint32_t count, RingSide side,
-             const CompletionQueueConfig& completion_queue, const ReceiveQueueConfig& receive_queue,
-             const GroupConfig& group, const Arming& arming) {
-  /// What it can do, and its limits. The same for its whole life.
-  { observed.capabilities() } -> std::same_as<Capabilities>;
-
-  // Objects. Their numbers are QueueIds: poll() and next_completed_queue() take and give those of completion
-  // queues, post_receive(), cancel_receive() and export_queue() take those of receive queues, export_queue()
-  // those of groups, destroy_queue() all. An engine without the kind refuses by saying so.
-  { engine.create_completion_queue(now, completion_queue) } -> std::same_as<Result<QueueId>>;
-  { engine.create_receive_queue(now, receive_queue) } -> std::same_as<Result<QueueId>>;
-  { engine.create_group(now, group) } -> std::same_as<Result<QueueId>>;
-
-  // Life of a queue; the table is in queues.h.
-  { observed.queue_state(queue) } -> std::same_as<QueueState>;
-  { engine.fail_queue(now, queue) } -> std::same_as<Result<void>>;
-  { engine.reset_queue(now, queue) } -> std::same_as<Result<void>>;
-  /// The host is gone for good: requests to it end with an error, no queue has it as a peer any more, and
-  /// what was kept for it serves the next host. Does nothing for a host that nobody knows.
-  { engine.forget_host(now, host) } -> std::same_as<Result<void>>;
-
-  // Receives.
-  /// Takes the first posted receive of that id back; it completes with kCancelled. Refused when no such
-  /// entry is free (a message has it, or had), and for entries that lie in host memory.
-  { engine.cancel_receive(now, queue, id) } -> std::same_as<Result<void>>;
-  /// kReceiveLimit once, when fewer than `count` entries of the receive queue are free; 0: never.
-  { engine.set_receive_limit(now, queue, count) } -> std::same_as<Result<void>>;
-  /// kCompletionReady once. Completions that were visible before do not count: arm, poll once more, sleep.
-  { engine.arm(now, queue, arming) } -> std::same_as<Result<void>>;
-
-  // Rings whose entries are bytes.
-  { engine.doorbell(now, queue, side, count) } -> std::same_as<PostStatus>;
-};
-
-template <typename E>
-concept Engine = EngineV1<E>;
+concept Engine = ControlSide<E> && ApplicationSide<E> && NetworkSide<E> && MemorySide<E> && TimeSide<E>;
 
 }  // namespace wharf::engine

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "study/fabric.h"
+#include "study/fabric/fabric.h"
 #include "study/registry.h"
-#include "study/ultra_ethernet.h"
+#include "study/ultra_ethernet/ultra_ethernet.h"
 
 namespace wharf::study {
 namespace {

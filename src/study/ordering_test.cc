@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The quick studies of ordered remote memory hold, as shipped.
-#include "study/ordering.h"
+#include "study/ordering/ordering.h"
 
 #include <gtest/gtest.h>
 

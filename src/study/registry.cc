@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/nearest_name.h"
-#include "study/fabric.h"
-#include "study/mmio.h"
-#include "study/openurma.h"
-#include "study/ordering.h"
-#include "study/ultra_ethernet.h"
+#include "study/fabric/fabric.h"
+#include "study/mmio/mmio.h"
+#include "study/openurma/openurma.h"
+#include "study/ordering/ordering.h"
+#include "study/ultra_ethernet/ultra_ethernet.h"
 
 namespace wharf::study {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "study/study.h"
+#include "study/frame/study.h"
 
 namespace wharf::study {
 

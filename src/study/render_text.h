@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "study/study.h"
+#include "study/frame/study.h"
 
 namespace wharf::study {
 

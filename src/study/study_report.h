@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "study/study.h"
+#include "study/frame/study.h"
 
 namespace wharf::study {
 

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/driver/described_memory.h"
+#include "engine/without_shared_objects.h"
 
 namespace wharf::engine {
 namespace {
@@ -21,7 +22,7 @@ using testing::ElementsAre;
 using Log = std::vector<std::string>;
 
 /// Gives what its queues hold. Calls that gave nothing are not written down, but counted.
-class ScriptedEngine {
+class ScriptedEngine : public WithoutSharedObjects {
  public:
   explicit ScriptedEngine(Log& its_log) : log(its_log) {}
 
@@ -42,6 +43,12 @@ class ScriptedEngine {
   }
 
   static bool supports(verbs::Verb) { return true; }
+  static Capabilities capabilities() { return {}; }
+  static QueueState queue_state(QueueId) { return QueueState::kReady; }
+  static Result<void> fail_queue(TimePs, QueueId) { return {}; }
+  static Result<void> reset_queue(TimePs, QueueId) { return {}; }
+  static Result<void> forget_host(TimePs, wire::HostAddress) { return {}; }
+  static Result<void> cancel_receive(TimePs, QueueId, std::uint64_t) { return {}; }
   Result<QueueId> create_queue(TimePs, const QueueConfig&) { return QueueId{}; }
   Result<void> destroy_queue(TimePs, QueueId) { return {}; }
   Result<verbs::SegmentToken> register_segment(TimePs, const verbs::SegmentConfig&) {

@@ -235,6 +235,6 @@ class RoceEngine {
   ContextStore& contexts_;
 };
 
-static_assert(engine::Engine<RoceEngine> && engine::EngineV2<RoceEngine>);
+static_assert(engine::Engine<RoceEngine>);
 
 }  // namespace wharf::roce

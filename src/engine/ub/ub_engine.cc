@@ -8,7 +8,7 @@
 
 namespace wharf::ub {
 
-static_assert(engine::Engine<UbEngine> && engine::EngineV2<UbEngine>);
+static_assert(engine::Engine<UbEngine>);
 
 Result<UbEngine> UbEngine::create(const UbConfig& config, wire::PayloadPool& payloads, Arena& arena) {
   WHARF_TRY(validate(config));

@@ -8,7 +8,7 @@
 
 namespace wharf::uet {
 
-static_assert(engine::Engine<UetEngine> && engine::EngineV2<UetEngine>);
+static_assert(engine::Engine<UetEngine>);
 
 Result<std::shared_ptr<const UetConfig>> UetEngine::prepare(const UetConfig& config) {
   WHARF_TRY(validate(config));

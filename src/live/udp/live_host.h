@@ -87,18 +87,14 @@ class LiveHost {
   /// keeps per host is free for the next. Control path.
   void remove_peer(wire::HostAddress number) {
     std::erase_if(peers_, [number](const Peer& peer) { return peer.number == number; });
-    if constexpr (requires { engine_->forget_host(now_, number); }) {
-      unforgotten_.push_back(number);
-      forget_hosts();
-    }
+    unforgotten_.push_back(number);
+    forget_hosts();
   }
   /// An engine keeps what belongs to a host while it executes something for it; that goes when it is done.
   void forget_hosts() {
-    if constexpr (requires { engine_->forget_host(now_, unforgotten_.front()); }) {
-      std::erase_if(unforgotten_, [this](wire::HostAddress number) {
-        return engine_->forget_host(clock_.now(), number).ok();
-      });
-    }
+    std::erase_if(unforgotten_, [this](wire::HostAddress number) {
+      return engine_->forget_host(clock_.now(), number).ok();
+    });
   }
   /// Counts the unasked arrivals of `queue` in `arrivals`, which outlives the queue. Control path.
   void count_unasked(verbs::QueueId queue, UnaskedArrivals& arrivals) {

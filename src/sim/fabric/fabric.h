@@ -157,7 +157,7 @@ class Fabric {
   }
   /// Ordered by time, then port.
   std::vector<OccupancySample> samples() const {
-    return merged<OccupancySample>([](const auto& partition) { return partition.samples(); });
+    return merged<OccupancySample>([](const auto& partition) { return partition.samples().taken(); });
   }
   /// FabricConfig::fullest_ports of each instant, fullest first.
   std::vector<OccupancySample> fullest() const;
@@ -310,9 +310,9 @@ class Fabric {
       TimePs earliest = mine.next_time();
       for (std::uint32_t to = 0; to < count; ++to) {
         Mailbox& box = mailbox(me, to, phase);
-        std::swap(box.packets, mine.outbox(to));
-        std::swap(box.bodies, mine.returned(to));
-        std::swap(box.spans, mine.spans_for(to));
+        std::swap(box.packets, mine.exchange().packets(to));
+        std::swap(box.bodies, mine.exchange().bodies(to));
+        std::swap(box.spans, mine.exchange().spans(to));
         for (const Crossing& crossing : box.packets) earliest = min(earliest, crossing.head.time);
       }
       publish(me, phase, reached, earliest);

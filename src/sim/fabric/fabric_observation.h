@@ -10,7 +10,7 @@ template <FabricHost Host>
 std::vector<OccupancySample> Fabric<Host>::fullest() const {
   std::vector<OccupancySample> all;
   for (const auto& partition : partitions_)
-    all.insert(all.end(), partition->fullest().begin(), partition->fullest().end());
+    all.insert(all.end(), partition->samples().fullest().begin(), partition->samples().fullest().end());
   std::sort(all.begin(), all.end(), [](const OccupancySample& a, const OccupancySample& b) {
     return a.at != b.at ? a.at < b.at : fuller(a, b);
   });
@@ -26,9 +26,9 @@ std::vector<OccupancySample> Fabric<Host>::fullest() const {
 
 template <FabricHost Host>
 std::vector<DeliverySample> Fabric<Host>::deliveries() const {
-  std::vector<DeliverySample> sum = partitions_[0]->deliveries();
+  std::vector<DeliverySample> sum = partitions_[0]->samples().deliveries();
   for (std::size_t i = 1; i < partitions_.size(); ++i) {
-    const std::vector<DeliverySample>& more = partitions_[i]->deliveries();
+    const std::vector<DeliverySample>& more = partitions_[i]->samples().deliveries();
     WHARF_CHECK(more.size() == sum.size());
     for (std::size_t k = 0; k < sum.size(); ++k) sum[k].bytes += more[k].bytes;
   }

@@ -29,6 +29,8 @@
 #include "sim/fabric/fabric_host.h"
 #include "sim/fabric/fabric_state.h"
 #include "sim/fabric/load_balancing.h"
+#include "sim/fabric/partition_exchange.h"
+#include "sim/fabric/partition_samples.h"
 #include "sim/fabric/port_queue.h"
 #include "sim/kernel/lookahead.h"
 #include "trace/attribution.h"
@@ -53,7 +55,7 @@ class Partition {
   void catch_up(TimePs end);
   /// Samples at `now`, the end of the last run, unless that has been done or nothing is sampled.
   void sample_end(TimePs now) {
-    if (next_sample_ == kNever || (!deliveries_.empty() && deliveries_.back().at == now)) return;
+    if (samples_.next() == kNever || samples_.are_taken(now)) return;
     sample(now);
   }
   /// Between runs: hosts' deadlines have been brought forward from outside.
@@ -68,17 +70,13 @@ class Partition {
   TimePs next_time() { return min(events_.next_time(), next_turn_); }
   /// Takes in a packet from another partition.
   void accept(const Crossing& crossing);
-  /// Packets for partition `to`, which the caller takes and clears after run_until().
-  std::vector<Crossing>& outbox(std::uint32_t to) { return outboxes_[to]; }
-  /// What hosts of partition `to` must know about their operations; see hand_over_spans().
-  std::vector<trace::ForeignSpan>& spans_for(std::uint32_t to) { return spans_[to]; }
+  /// What the others must get: packets and bodies after run_until(), spans after hand_over_spans().
+  PartitionExchange& exchange() { return exchange_; }
   /// The hosts meet: what was reported about operations goes to the hosts that have opened them.
   void hand_over_spans();
   void accept_spans(std::vector<trace::ForeignSpan>& spans);
   /// Everything that was reported up to now is known.
   void close_accounts();
-  /// Bodies that go back to partition `to`, so that neither side hoards them; see run_until().
-  std::vector<BodyId>& returned(std::uint32_t to) { return returned_[to]; }
   void accept_bodies(std::vector<BodyId>& bodies);
   /// Between windows: what hosts of some partition have told, at the times at which it is heard, none before
   /// the end of the last window. Then hear_all(), when every partition's have been taken.
@@ -100,10 +98,7 @@ class Partition {
     return count;
   }
   std::uint32_t packets_in_fabric() const { return heads_.in_use() - 1; }
-  const std::vector<OccupancySample>& samples() const { return samples_; }
-  /// At each instant the fullest ports of this partition, fullest first.
-  const std::vector<OccupancySample>& fullest() const { return fullest_; }
-  const std::vector<DeliverySample>& deliveries() const { return deliveries_; }
+  const PartitionSamples& samples() const { return samples_; }
   const std::vector<PauseRecord>& pauses() const { return pauses_; }
   std::vector<CapturedPacket<Body>>& captures() { return captures_; }
   /// Queues of `port` with packets that flow control holds back, one bit each.
@@ -240,9 +235,7 @@ class Partition {
   void use_tables(std::uint32_t index);
   void sample(TimePs now);
   OccupancySample look_at(PortId id, TimePs now);
-  void sample_fullest(TimePs now);
   void flush(TimePs end);
-  void return_bodies();
 
   FabricState<Host>& state_;
   Port* const ports_;
@@ -268,25 +261,15 @@ class Partition {
   PartitionCounters counters_;
   Context context_;
   std::vector<Held> held_;  ///< By slot, under flow control.
-  std::vector<std::vector<Crossing>> outboxes_;
-  std::vector<std::vector<BodyId>> returned_;
-  std::vector<std::vector<trace::ForeignSpan>> spans_;
-  std::vector<std::int64_t> balance_;  ///< Bodies received from a partition minus bodies sent to it.
+  PartitionExchange exchange_;
   std::vector<PortId> crossing_ports_;
-  std::vector<PortId> sampled_;
-  std::vector<NodeId> sampled_hosts_;
-  std::vector<PortId> switch_ports_;  ///< When the fullest are sampled.
-  TimePs next_sample_ = kNever;
   TimePs next_turn_ = kNever;                              ///< No node has to act before.
   std::vector<NodeId> own_switches_;                       ///< Of this partition, by their index,
   std::vector<NodeId> own_hosts_;                          ///< and the hosts.
   std::vector<std::uint32_t> acting_;                      ///< Those that act in the turn under way,
   std::vector<std::pair<std::uint32_t, SlotId>> flights_;  ///< Links to a switch, and a packet of each.
   ArrivalOrder arrivals_;                                  ///< and what comes to one of the switches.
-  std::vector<OccupancySample> samples_;
-  std::vector<OccupancySample> fullest_;
-  std::vector<OccupancySample> ranking_;
-  std::vector<DeliverySample> deliveries_;
+  PartitionSamples samples_;
   std::vector<PauseRecord> pauses_;
   std::vector<CapturedPacket<Body>> captures_;
   std::vector<Notice> heard_;
@@ -312,10 +295,7 @@ Partition<Host>::Partition(FabricState<Host>& state, std::uint32_t number, std::
       stateless_routes_(state.config.load_balancing == LoadBalancing::kEcmpHash ||
                         state.config.load_balancing == LoadBalancing::kSpray),
       bodies_(state.bodies),
-      outboxes_(count),
-      returned_(count),
-      spans_(count),
-      balance_(count, 0) {
+      exchange_(count) {
   spare_body_ = bodies_.acquire();
   spare_slot_ = heads_.acquire();
 }
@@ -348,17 +328,7 @@ void Partition<Host>::start() {
   }
   for (std::uint32_t i = 0; i < state_.table_from.size(); ++i)
     push(FabricEvent::make(state_.table_from[i], FabricEventKind::kControl, kControlTables + i, false));
-  for (const PortId id : state_.config.sampled_ports) {
-    if (state_.partition_of[topology.port(id).node] == number_) sampled_.push_back(id);
-  }
-  for (const NodeId host : state_.config.sampled_hosts) {
-    if (state_.partition_of[host] == number_) sampled_hosts_.push_back(host);
-  }
-  for (PortId id = 0; state_.config.fullest_ports != 0 && id < links_; ++id) {
-    const NodeId node = topology.port(id).node;
-    if (!topology.is_host(node) && state_.partition_of[node] == number_) switch_ports_.push_back(id);
-  }
-  if (state_.config.sample_interval > kTimeZero) next_sample_ = state_.config.sample_interval;
+  samples_.start(state_.config, topology, state_.partition_of, number_);
   wake_hosts();
 }
 
@@ -366,7 +336,7 @@ template <FabricHost Host>
 void Partition<Host>::run_until(TimePs end) {
   for (;;) {
     // Samples are no events, so that a fabric in which nothing happens any more has none pending.
-    const TimePs due = min(end, next_sample_);
+    const TimePs due = min(end, samples_.next());
     const TimePs stop = turns_ ? end_of_turn(due) : due;
     if (turns_) {
       act_in_turns(stop);
@@ -399,7 +369,7 @@ void Partition<Host>::run_until(TimePs end) {
     }
     if (stop == end) break;
     sample(stop);
-    next_sample_ += state_.config.sample_interval;
+    samples_.pass();
   }
   if (!crossing_ports_.empty()) flush(end);
 }

@@ -61,15 +61,14 @@ void Partition<Host>::use_tables(std::uint32_t index) {
 /// Looks at what is sampled just before `now`.
 template <FabricHost Host>
 void Partition<Host>::sample(TimePs now) {
-  for (const PortId id : sampled_) samples_.push_back(look_at(id, now));
-  if (!switch_ports_.empty()) sample_fullest(now);
+  samples_.take_ports([this, now](PortId id) { return look_at(id, now); });
   if constexpr (requires(Host & host) { host.sample(now); }) {
-    for (const NodeId host : sampled_hosts_) {
+    for (const NodeId host : samples_.hosts()) {
       advance_host(host, now);
       hosts_[host].sample(now);
     }
   }
-  deliveries_.push_back({now, context_.delivered_bytes});
+  samples_.take_delivered({now, context_.delivered_bytes});
 }
 
 template <FabricHost Host>
@@ -82,19 +81,6 @@ OccupancySample Partition<Host>::look_at(PortId id, TimePs now) {
   return {now, id, queued, port.sent_bytes, port.blocked};
 }
 
-template <FabricHost Host>
-void Partition<Host>::sample_fullest(TimePs now) {
-  ranking_.clear();
-  for (const PortId id : switch_ports_) {
-    const OccupancySample sample = look_at(id, now);
-    if (sample.queued_bytes != 0) ranking_.push_back(sample);
-  }
-  const std::size_t kept = std::min<std::size_t>(ranking_.size(), state_.config.fullest_ports);
-  std::partial_sort(ranking_.begin(), ranking_.begin() + static_cast<std::ptrdiff_t>(kept), ranking_.end(),
-                    fuller);
-  fullest_.insert(fullest_.end(), ranking_.begin(), ranking_.begin() + static_cast<std::ptrdiff_t>(kept));
-}
-
 /// Takes all decisions before `end` at the ports that lead to other partitions: what they send must be known
 /// there from `end` on.
 template <FabricHost Host>
@@ -103,31 +89,16 @@ void Partition<Host>::flush(TimePs end) {
     Port& port = ports_[id];
     if ((port.waiting & lazy_) != 0 && port.ready_at < end) advance(port, id, end);
   }
-  return_bodies();
+  exchange_.return_bodies(bodies_.free());
 }
 
 template <FabricHost Host>
 void Partition<Host>::catch_up(TimePs end) {
-  const bool shared = outboxes_.size() > 1;
+  const bool shared = exchange_.has_others();
   for (PortId id = 0; id < links_; ++id) {
     if (shared && state_.partition_of[state_.topology->port(id).node] != number_) continue;
     Port& port = ports_[id];
     if ((port.waiting & lazy_) != 0 && port.ready_at < end) advance(port, id, end);
-  }
-}
-
-/// Traffic that flows more in one direction than in the other would pile bodies up on one side.
-template <FabricHost Host>
-void Partition<Host>::return_bodies() {
-  constexpr std::int64_t kSlack = 256;
-  std::vector<BodyId>& free = bodies_.free();
-  for (std::uint32_t to = 0; to < outboxes_.size(); ++to) {
-    balance_[to] -= static_cast<std::int64_t>(outboxes_[to].size());
-    while (balance_[to] > kSlack && !free.empty()) {
-      returned_[to].push_back(free.back());
-      free.pop_back();
-      --balance_[to];
-    }
   }
 }
 
@@ -142,7 +113,7 @@ void Partition<Host>::accept(const Crossing& crossing) {
   if constexpr (requires(Body & packet, Context & context) { Host::enter(packet, context); }) {
     if (head.body != kNoBody) Host::enter(bodies_[head.body], context_);
   }
-  ++balance_[state_.partition_of[state_.topology->port(crossing.link).node]];
+  exchange_.received_from(state_.partition_of[state_.topology->port(crossing.link).node]);
   if (!insert_flight(in, slot)) return;
   if (in.armed && !turns_) ++in.surplus;
   in.armed = true;
@@ -158,7 +129,7 @@ void Partition<Host>::hand_over_spans() {
       if (to == number_) {
         hosts_[owner].add_foreign(span);
       } else {
-        spans_[to].push_back(span);
+        exchange_.send(to, span);
       }
     }
     context_.foreign.clear();

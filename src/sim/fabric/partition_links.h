@@ -121,7 +121,7 @@ void Partition<Host>::fly(Port& port, PortId number, SlotId slot, TimePs at) {
     if constexpr (requires(Body & packet, Context & context) { Host::leave(packet, context); }) {
       if (head.body != kNoBody) Host::leave(bodies_[head.body], context_);
     }
-    outboxes_[port.far_partition].push_back({number, head});
+    exchange_.send(port.far_partition, Crossing{number, head});
     heads_.release(slot);
     return;
   }
