@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ub/express.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "engine/ub/express_numbering.h"
@@ -61,45 +62,59 @@ inline bool has_plain_shape(const WorkRequest& request) {
   ++channel.requests_open;
   channel.response_turn = true;
   std::uint32_t place = kNoSlot;
-  TxPacket& packet = number(channel, index, segment, place);
+  TxPacket& packet = number(channel, index,
+                            {.object = segment,
+                             .length = carries ? bytes : 0,
+                             .origin = PacketOrigin::kRequest,
+                             .state = carries ? PacketState::kFetching : PacketState::kReady,
+                             .fetches_open = carries},
+                            place);
+  const std::uint64_t tassn = owner.tassn_next++;
   Transaction& made = initiator.transactions_[segment];
-  const std::uint32_t generation = made.generation;
-  copy_whole(made, kFreshTransaction);
-  made.generation = generation;
+  made.next = kNoSlot;
   made.jetty = jetty_id;
   made.channel = index;
   made.request = request;
-  made.tassn = owner.tassn_next++;
-  made.length = bytes;
-  made.last_segment = true;
-  made.opcode = Initiator::opcode_of(posted.verb);
-  made.state = TransactionState::kAwaiting;
-  made.counted = true;
+  made.tassn = tassn;
   made.first_number = packet.logical;
   made.first_packet = place;
+  made.length = bytes;
   made.packets_numbered = 1;
   made.packets_unconfirmed = 1;
-  owner.transactions[made.tassn & (parts_.config.transactions_per_jetty - 1)] = segment;
+  made.message_offset = 0;
+  made.writes_open = 0;
+  made.received = 0;
+  made.steps_deferred = 0;
+  made.waiting_since = kNever;
+  made.confirmed_at = kNever;
+  made.page_fault_retries = 0;
+  made.not_ready_retries = 0;
+  made.answer_info = 0;
+  made.last_segment = true;
+  made.counted = true;
+  made.opcode = Initiator::opcode_of(posted.verb);
+  made.state = TransactionState::kAwaiting;
+  made.status = verbs::CompletionStatus::kSuccess;
+  made.answered = false;
+  made.answer_status = wire::UbResponseStatus::kSuccess;
+  owner.transactions[tassn & (parts_.config.transactions_per_jetty - 1)] = segment;
   ++owner.cursor;
   if (!carries) {
     ++owner.reads_unfinished;
     announce(channel, index);
     return;
   }
-  packet.length = bytes;
-  packet.state = PacketState::kFetching;
-  packet.fetches_open = 1;
-  engine::Access& access =
-      parts_.accesses.request(engine::AccessKind::kRead, {.owner = AccessOwner::kPacketData,
-                                                          .object = index,
-                                                          .generation = channel.generation,
-                                                          .detail = reference_to(place, packet.logical)});
-  access.queue = jetty_id;
-  access.stream = jetty_id;
-  access.operation = posted.operation;
-  access.space = posted.space;
-  access.address = posted.local.address[0];
-  access.length = bytes;
+  parts_.accesses.request({.owner = AccessOwner::kPacketData,
+                           .object = index,
+                           .generation = channel.generation,
+                           .detail = reference_to(place, packet.logical)},
+                          {.kind = engine::AccessKind::kRead,
+                           .queue = jetty_id,
+                           .length = bytes,
+                           .space = posted.space,
+                           .stream = jetty_id,
+                           .address = posted.local.address[0],
+                           .operation = posted.operation});
 }
 
 bool Express::issue(Jetty& owner, std::uint32_t jetty_id) {
@@ -133,6 +148,25 @@ bool Express::issue(Jetty& owner, std::uint32_t jetty_id) {
   return true;
 }
 
+/// How many plain requests may follow, see Jetty::credit; false: none.
+[[gnu::noinline]] bool Express::find_credit(Jetty& owner) const {
+  const std::uint64_t waiting = owner.requests.size();
+  const std::uint32_t records = owner.config.send_depth + owner.config.receive_depth;
+  const std::uint64_t segments = owner.tassn_next - owner.tassn_oldest;
+  const std::uint32_t segments_max = parts_.config.transactions_per_jetty;
+  if (owner.failed || owner.advance_listed || owner.ordered_head != kNoRequest ||
+      owner.cursor != owner.posted() || owner.config.send_completions != engine::kOwn ||
+      waiting >= owner.config.send_depth || owner.completions_reserved >= records ||
+      segments >= segments_max) {
+    return false;
+  }
+  owner.credit =
+      std::min({owner.config.send_depth - static_cast<std::uint32_t>(waiting),
+                records - owner.completions_reserved, segments_max - static_cast<std::uint32_t>(segments),
+                parts_.initiator.segment_room_.most_beside(owner.segments_held)});
+  return owner.credit > 0;
+}
+
 [[gnu::always_inline]] inline bool Express::post(std::uint32_t jetty_id, const WorkRequest& request) {
   Initiator& initiator = parts_.initiator;
   Jetty* const found = initiator.find(jetty_id);
@@ -157,20 +191,13 @@ bool Express::issue(Jetty& owner, std::uint32_t jetty_id) {
   if (peer == nullptr || (verb != Verb::kSend && request.remote.token.id >= kTokenIds)) {
     return false;
   }
-  const std::uint64_t waiting = owner.requests.size();
-  const std::uint64_t number = owner.head + waiting;
-  if (owner.failed || owner.advance_listed || owner.ordered_head != kNoRequest || owner.cursor != number ||
-      waiting >= owner.config.send_depth ||
-      owner.completions_reserved >= owner.config.send_depth + owner.config.receive_depth ||
-      owner.config.send_completions != engine::kOwn ||
-      owner.tassn_next - owner.tassn_oldest >= parts_.config.transactions_per_jetty ||
-      !initiator.segment_room_.has(owner.segments_held)) {
-    return false;
-  }
+  if ((owner.credit == 0 && !find_credit(owner)) || !initiator.segment_room_.has_common_left()) return false;
   const std::uint32_t index = peer->channel;
   TpChannel& channel = parts_.tp.channel(index);
   if (carries) most = channel.mtu;
   if (bytes > most || channel.requests_open >= channel.requests_max || !may_number(channel)) return false;
+  const std::uint64_t number = owner.cursor;
+  --owner.credit;
   ++owner.completions_reserved;
   PostedRequest& posted =
       owner.requests.emplace_back(request, owner.config.space, bytes, PostedRequest::Plain());
@@ -220,6 +247,7 @@ bool Express::issue(Jetty& owner, std::uint32_t jetty_id) {
   extension.maetah.length = transaction.length;
   extension.token_value = request.remote.token.value;
   header.token_value_present = extension.token_value != 0;
+  out.header_bytes = parts_.tp.header_bytes(TpLayer::place_of(header), out);
   return true;
 }
 
@@ -234,6 +262,7 @@ bool Express::issue(Jetty& owner, std::uint32_t jetty_id) {
   header.requester_type = message.request.requester_type;
   header.info = message.info;
   out.operation = message.operation;
+  out.header_bytes = parts_.tp.header_bytes(TpLayer::place_of(header), out);
   return true;
 }
 
@@ -246,32 +275,33 @@ bool Express::issue(Jetty& owner, std::uint32_t jetty_id) {
   }
   const std::uint32_t index = tp.data_list_.front();
   TpChannel& channel = tp.channel(index);
-  if (channel.state != ChannelState::kReady || channel.send.retransmissions_queued() > 0 ||
-      channel.unsent == 0) {
-    return parts_.transmit(now, allowed, out);
-  }
-  TxPacket& packet = tp.packets_[channel.send.cursor()];
+  const std::uint32_t place = channel.send.cursor();
+  if (!channel.plain || place == kNoSlot) return parts_.transmit(now, allowed, out);
+  TxPacket& packet = tp.packets_[place];
   if (packet.state != PacketState::kReady) return parts_.transmit(now, allowed, out);
   tp.number_header(channel, packet, out);
   if (packet.origin == PacketOrigin::kRequest) {
-    if (!request_header(packet, out)) parts_.initiator.fill_packet(packet, false, out);
+    if (!request_header(packet, out)) {
+      parts_.initiator.fill_packet(packet, false, out);
+      tp.set_header_bytes(out);
+    }
   } else if (!response_header(packet, out)) {
     parts_.responder.fill_packet(packet, out);
+    tp.set_header_bytes(out);
   }
-  tp.set_header_bytes(out);
-  packet.data = {};  // The reference goes out with the packet.
+  if (packet.length > 0) packet.data = {};  // The reference goes out with the packet.
   packet.state = PacketState::kSent;
   packet.sent_at = now;
-  channel.send.sent(tp.packets_);
+  const std::uint32_t next = packet.next;
+  channel.send.sent(next);
   ++channel.send_cursor;
   --channel.unsent;
   ++parts_.counters.data_packets_sent;
   ++parts_.counters.packets_sent;
   if (channel.timer_held || !channel.timer.running()) [[unlikely]]
     tp.start_timer(now, index);
-  if (channel.unsent > 0 && tp.packets_[packet.next].state == PacketState::kReady && !channel.numbering &&
-      channel.requests.empty() && channel.responses.empty() && tp.data_list_.size() == 1) {
-    return true;  // The next one can follow.
+  if (next != kNoSlot && tp.packets_[next].state == PacketState::kReady && tp.data_list_.size() == 1) {
+    return true;  // It can follow.
   }
   tp.relist(now, index);
   parts_.settle(now);

@@ -44,8 +44,11 @@ class Express {
   void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
 
  private:
-  bool may_number(const TpChannel& channel) const;
-  TxPacket& number(TpChannel& channel, std::uint32_t index, std::uint32_t object, std::uint32_t& place);
+  struct Numbered;
+
+  bool find_credit(Jetty& owner) const;
+  bool may_number(TpChannel& channel) const;
+  TxPacket& number(TpChannel& channel, std::uint32_t index, const Numbered& what, std::uint32_t& place);
   void announce(TpChannel& channel, std::uint32_t index);
   void cut(Jetty& owner, std::uint32_t jetty_id, TpChannel& channel, std::uint32_t index,
            PostedRequest& posted, std::uint64_t request, std::uint32_t bytes, bool carries);
@@ -68,9 +71,11 @@ class Express {
   void accept(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
   bool request_header(const TxPacket& packet, wire::Packet& out) const;
   bool response_header(const TxPacket& packet, wire::Packet& out) const;
-  bool data_done(const PendingAccess& owner, const engine::AccessResult& result);
-  bool may_answer(const PendingAccess& owner) const;
-  void request_done(const PendingAccess& owner, const engine::AccessResult& result);
+  void data_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
+  void request_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
+  void answer_placed(TimePs now, engine::AccessId access, const engine::AccessResult& result);
+  void entry_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
+  void completion_done(engine::AccessId access);
 
   EngineParts& parts_;
 };

@@ -285,6 +285,9 @@ struct Jetty {
   std::uint32_t reads_unfinished = 0;  ///< Admitted reads and atomics without an outcome (fence).
   bool advance_deferred = false;       ///< A step for it waits for the context cache.
   bool advance_listed = false;         ///< Its next request is to be looked at when the engine settles.
+  /// Plain requests (PostedRequest::plain) that may be posted before anybody looks again: the jetty is ready,
+  /// keeps its completions, and all its requests have had their turn. 0: look.
+  std::uint32_t credit = 0;
 
   // TASSN space: transactions[tassn & (size - 1)] is the pool index of the segment, or kNoSlot.
   std::vector<std::uint32_t> transactions;

@@ -98,6 +98,7 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
       parts_.load_store.reset(index, first_tassn);
     }
   }
+  form_channel_ = kNoSlot;
   TpChannel& made = *channels_[index];
   made.remote = blob.host;
   made.incarnation = incarnation;

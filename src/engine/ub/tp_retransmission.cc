@@ -136,6 +136,7 @@ void TpLayer::process_sack(TimePs now, std::uint32_t index, const wire::Packet& 
 bool TpLayer::queue_loss(std::uint32_t index, std::uint32_t place) {
   TxPacket& packet = packets_[place];
   if (!channels_[index]->send.queue_retransmission(packets_, packet, place)) return false;
+  channels_[index]->hold_up();
   congestion_.lost(index, packet);
   return true;
 }
@@ -289,6 +290,7 @@ void TpLayer::step(TimePs now, std::uint32_t index, ChannelEvent event) {
   parts_.trace(now, trace::EventKind::kStateChange, index, static_cast<std::uint64_t>(channel.state),
                static_cast<std::uint64_t>(*next));
   channel.state = *next;
+  channel.hold_up();
 }
 
 void TpLayer::close(TimePs now, std::uint32_t index) {
