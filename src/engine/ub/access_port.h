@@ -81,14 +81,17 @@ class AccessPort {
     slot.access.kind = kind;
     return slot.access;
   }
-  /// The same with all that is to be said about it, for one without data: no write.
+  /// The same with all that is to be said about it, for one without data: no write. `kUsed`: has_used() is
+  /// true.
+  template <bool kUsed = false>
   [[gnu::always_inline]] engine::Access& request(const PendingAccess& owner, const AccessTerms& terms) {
-    return request(owner, terms, kNoData);
+    return request<kUsed>(owner, terms, kNoData);
   }
   /// The same for a write of `data`.
+  template <bool kUsed = false>
   [[gnu::always_inline]] engine::Access& request(const PendingAccess& owner, const AccessTerms& terms,
                                                  const wire::Payload& data) {
-    engine::Access& access = open(owner).access;
+    engine::Access& access = open<kUsed>(owner).access;
     access.kind = terms.kind;
     access.order = terms.order;
     access.atomic = verbs::Verb::kFetchAdd;
@@ -106,6 +109,9 @@ class AccessPort {
     access.operation = terms.operation;
     return access;
   }
+
+  /// Whether the next request gets a place that was used before.
+  bool has_used() const { return first_free_ != kNoSlot; }
 
   bool next(engine::Access& out) {
     if (head_ == kNoSlot) return false;
@@ -170,9 +176,10 @@ class AccessPort {
   };
 
   /// A place for an access, the last in the queue: with its id, the rest is the caller's to write.
+  template <bool kUsed = false>
   [[gnu::always_inline]] Slot& open(const PendingAccess& owner) {
     std::uint32_t id = first_free_;
-    if (id == kNoSlot) [[unlikely]]
+    if (!kUsed && id == kNoSlot) [[unlikely]]
       id = make_fresh();
     Slot& slot = slots_[id];
     first_free_ = slot.next;

@@ -55,21 +55,30 @@ inline bool awaits_usual_answer(const Transaction& transaction) {
 // --- Arrivals
 // ------------------------------------------------------------------------------------------------------
 
+// The first bytes of a packet: protocol, traffic_class, mark, trim, ip_version, one of padding, entropy.
+static_assert(offsetof(wire::Packet, trim) == 3 && static_cast<int>(wire::Protocol::kUb) == 0 &&
+              static_cast<int>(wire::TrimState::kWhole) == 0);
+constexpr Bytes kForeignMask{255, 0, 0, 255, 0, 0, 0, 0};
+
 [[gnu::always_inline]] inline void Express::route(TimePs now, const wire::Packet& packet) {
-  TpLayer& tp = parts_.tp;
-  const std::uint32_t index = tp.found_;
-  TpChannel& channel = tp.channel(index);
+  TpChannel* const found = parts_.tp.found_channel_;
+  const std::uint32_t index = parts_.tp.found_;
   const wire::Rtph& rtph = packet.ub.rtph;
-  if (channel.state != ChannelState::kReady || rtph.destination_tpn != channel.local_tpn ||
-      rtph.source_tpn != channel.remote_tpn || rtph.opcode != wire::TpOpcode::kReliable || !rtph.last ||
-      rtph.psn != wire::psn_wrap(channel.receive.next()) || channel.receive.has_gap() ||
+  if (found == nullptr || found->state != ChannelState::kReady ||
+      ((rtph.destination_tpn ^ found->local_tpn) | (rtph.source_tpn ^ found->remote_tpn)) != 0 ||
+      rtph.opcode != wire::TpOpcode::kReliable || !rtph.last ||
+      rtph.psn != wire::psn_wrap(found->receive.next()) || found->receive.has_gap() ||
       !parts_.responder.can_park()) {
     return parts_.receive(now, packet);
   }
-  if (packet.ub.transaction == wire::UbTransaction::kRequest)
-    return take_request(now, index, channel, packet);
-  if (packet.ub.transaction == wire::UbTransaction::kResponse)
-    return take_answer(now, index, channel, packet);
+  if (packet.ub.transaction == wire::UbTransaction::kRequest) {
+    if (packet.ub.request.opcode == wire::TaOpcode::kWrite) return take_write(now, index, *found, packet);
+    return take_request(now, index, *found, packet);
+  }
+  if (packet.ub.transaction == wire::UbTransaction::kResponse) {
+    if (packet.ub.response.opcode == wire::TaOpcode::kTaack) return take_taack(now, index, *found, packet);
+    return take_answer(now, index, *found, packet);
+  }
   return parts_.receive(now, packet);
 }
 
@@ -81,13 +90,12 @@ inline bool awaits_usual_answer(const Transaction& transaction) {
 
 [[gnu::always_inline]] inline void Express::receive(TimePs now, const wire::Packet& packet) {
   const UbConfig& config = parts_.config;
-  if (!parts_.takes_short_ways() || packet.protocol != wire::Protocol::kUb ||
-      packet.destination != config.host || packet.trim != wire::TrimState::kWhole ||
-      packet.ub.transport != wire::UbTransport::kRtp || packet.ub.encapsulation != config.encapsulation) {
+  if (!parts_.takes_short_ways() || (word_at(packet, 0) & word_of(kForeignMask)) != 0 ||
+      packet.destination.number != config.host.number || packet.ub.transport != wire::UbTransport::kRtp ||
+      packet.ub.encapsulation != config.encapsulation) {
     return parts_.receive(now, packet);
   }
-  const TpLayer& tp = parts_.tp;
-  if (packet.source != tp.found_host_ || tp.found_ == kNoSlot) return look_up(now, packet);
+  if (packet.source.number != parts_.tp.found_host_.number) return look_up(now, packet);
   route(now, packet);
 }
 
@@ -95,21 +103,58 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   parts_->express.receive(now, packet);
 }
 
-/// The packet is taken, and to be acknowledged.
-[[gnu::always_inline]] inline void Express::accept(TimePs now, std::uint32_t index, TpChannel& channel,
-                                                   const wire::Packet& packet) {
-  const std::uint64_t next = channel.receive.next() + 1;
-  channel.receive.restore({next, next});  // There is no gap.
-  ++parts_.counters.packets_received;
-  ++channel.messages_delivered;
-  channel.ack = AckKind::kAck;
-  channel.ack_number = next;
-  channel.ack_tpmsn = packet.ub.rtph.tpmsn;
-  if (++channel.unacknowledged < parts_.config.acknowledge_every) {
+/// A packet that accept() took is to be acknowledged now, or soon.
+[[gnu::noinline]] void Express::settle_acceptance(TimePs now, std::uint32_t index, TpChannel& channel) {
+  if (channel.unacknowledged < parts_.config.acknowledge_every) {
     parts_.tp.delay_acknowledgement(now, index, channel);
   } else {
     parts_.tp.list_acknowledgement(index);
   }
+}
+
+[[gnu::noinline]] void Express::settle_write(TimePs now, std::uint32_t index, TpChannel& channel,
+                                             wire::BufferId buffer) {
+  parts_.payloads.retain(buffer);
+  settle_acceptance(now, index, channel);
+}
+
+/// Takes a whole Write: its data is placed.
+[[gnu::noinline, gnu::flatten]] void Express::take_write(TimePs now, std::uint32_t index, TpChannel& channel,
+                                                         const wire::Packet& packet) {
+  const wire::Btah& header = packet.ub.request;
+  const wire::Maetah& maetah = packet.ub.extension.maetah;
+  const std::uint32_t length = maetah.length;
+  const SegmentTable& segments = parts_.segments;
+  if (header.poison || channel.messages_open > 0 || parts_.accesses.unanswered() >= kUnansweredAccessesMax ||
+      !parts_.responder.message_room_.has(channel.messages_held, channel.messages_early) || length == 0 ||
+      length != packet.payload.length || !segments.was_found(maetah.token_id) ||
+      !parts_.responder.messages_.has_used() || !parts_.accesses.has_used()) {
+    return take_request(now, index, channel, packet);
+  }
+  const MrRecord& record = segments.record(segments.found());
+  const std::uint32_t value = header.token_value_present ? packet.ub.extension.token_value : 0;
+  if (SegmentTable::check(record, maetah.token_id, value, Right::kWrite, maetah.address, length) !=
+      Grant::kGranted) {
+    return parts_.receive(now, packet);
+  }
+  std::uint32_t at = kNoSlot;
+  InboundMessage& made = open<true>(index, channel, packet, at);
+  made.pending = 1;
+  made.received = length;
+  const wire::BufferId buffer = packet.payload.buffer;
+  parts_.accesses.request<true>(
+      {.owner = AccessOwner::kInboundWrite, .object = at, .generation = made.generation, .buffer = buffer},
+      {.kind = engine::AccessKind::kWrite,
+       .order = SegmentTable::write_order(record),
+       .at_target = true,
+       .length = length,
+       .space = segments.space_of(record),
+       .stream = Responder::stream_of(index, header.requester_id),
+       .address = maetah.address,
+       .operation = packet.operation},
+      packet.payload);
+  const bool unsettled = accept(channel, packet);
+  if (unsettled || buffer != wire::kNoBuffer) return settle_write(now, index, channel, buffer);
 }
 
 [[gnu::noinline, gnu::flatten]] void Express::take_request(TimePs now, std::uint32_t index,
@@ -127,35 +172,34 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   const MrRecord& record = parts_.segments.record(segment);
   const std::uint32_t value = header.token_value_present ? packet.ub.extension.token_value : 0;
   std::uint32_t at = kNoSlot;
-  if (header.opcode == wire::TaOpcode::kWrite) {
-    if (length == 0 || length != packet.payload.length ||
-        SegmentTable::check(record, maetah.token_id, value, Right::kWrite, maetah.address, length) !=
-            Grant::kGranted) {
-      return parts_.receive(now, packet);
-    }
-    InboundMessage& made = open(index, channel, packet, at);
-    place(at, made, record, packet);
-    return accept(now, index, channel, packet);
-  }
   Right right = Right::kAtomic;
-  if (packet.payload.length != 0) {
+  if (header.opcode == wire::TaOpcode::kWrite) {
+    // The segment is another one than that of the request before, or a place was never used.
+    if (length == 0 || length != packet.payload.length) return parts_.receive(now, packet);
+    right = Right::kWrite;
+  } else if (packet.payload.length != 0) {
     return parts_.receive(now, packet);
   } else if (header.opcode == wire::TaOpcode::kRead) {
     if (length == 0 || length > channel.mtu || !may_number(channel)) return parts_.receive(now, packet);
     right = Right::kRead;
-  } else {
-    if (!wire::is_atomic(header.opcode) || (length != 4 && length != 8) || maetah.address % length != 0)
-      return parts_.receive(now, packet);
+  } else if (!wire::is_atomic(header.opcode) || (length != 4 && length != 8) ||
+             maetah.address % length != 0) {
+    return parts_.receive(now, packet);
   }
   if (SegmentTable::check(record, maetah.token_id, value, right, maetah.address, length) != Grant::kGranted)
     return parts_.receive(now, packet);
+  if (right == Right::kWrite) {
+    if (parts_.responder.messages_.has_used() && parts_.accesses.has_used())
+      return take_write(now, index, channel, packet);
+    return parts_.receive(now, packet);
+  }
   InboundMessage& made = open(index, channel, packet, at);
   if (right == Right::kRead) {
     read(at, made, channel, record);
   } else {
     apply(at, made, record, packet);
   }
-  accept(now, index, channel, packet);
+  if (accept(channel, packet)) settle_acceptance(now, index, channel);
 }
 
 /// The rest of take_request() for a Send: it gets its receive entry, which is fetched while the data waits.
@@ -194,7 +238,7 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
                            .operation = made.operation});
   const std::uint32_t parked = responder.park(now, packet);
   made.waiting_packets.push(responder.parked_, parked, &ParkedPacket::next);
-  accept(now, index, channel, packet);
+  if (accept(channel, packet)) settle_acceptance(now, index, channel);
 }
 
 /// The entry of a Send of one packet has come: whether its data goes to one place.
@@ -235,11 +279,12 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
 }
 
 /// A message of one packet, which has come.
+template <bool kUsed>
 [[gnu::always_inline]] inline InboundMessage& Express::open(std::uint32_t index, TpChannel& channel,
                                                             const wire::Packet& packet, std::uint32_t& at) {
   Responder& responder = parts_.responder;
-  at = responder.messages_.acquire();
-  WHARF_CHECK(at != kNoSlot);
+  at = kUsed ? responder.messages_.acquire_used() : responder.messages_.acquire();
+  if (!kUsed) WHARF_CHECK(at != kNoSlot);
   responder.message_room_.take(channel.messages_held);
   InboundMessage& made = responder.messages_[at];
   made.reopen();
@@ -250,26 +295,6 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   made.last_delivered = true;
   made.operation = packet.operation;
   return made;
-}
-
-[[gnu::always_inline]] inline void Express::place(std::uint32_t at, InboundMessage& made,
-                                                  const MrRecord& record, const wire::Packet& packet) {
-  made.pending = 1;
-  made.received = packet.payload.length;
-  parts_.payloads.retain(packet.payload.buffer);
-  parts_.accesses.request({.owner = AccessOwner::kInboundWrite,
-                           .object = at,
-                           .generation = made.generation,
-                           .buffer = packet.payload.buffer},
-                          {.kind = engine::AccessKind::kWrite,
-                           .order = SegmentTable::write_order(record),
-                           .at_target = true,
-                           .length = packet.payload.length,
-                           .space = parts_.segments.space_of(record),
-                           .stream = Responder::stream_of(made),
-                           .address = packet.ub.extension.maetah.address,
-                           .operation = packet.operation},
-                          packet.payload);
 }
 
 /// A Read needs nothing but its answer: it gets its number, and its data is read.
@@ -310,19 +335,26 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   access.compare = {operands.compare, operands.compare_high};
 }
 
-/// A transaction of which nothing is open any more: the usual case of Initiator::finish().
-[[gnu::always_inline]] inline void Express::finish(TimePs now, Jetty& owner, std::uint32_t segment,
-                                                   TpChannel& channel) {
+/// Whether a transaction of which nothing is open any more is the only one of the oldest request, a plain
+/// one: the usual case of Initiator::finish().
+[[gnu::always_inline]] inline bool Express::may_finish(const Jetty& owner, const Transaction& ended,
+                                                       const TpChannel& channel) const {
+  return ended.request == owner.head && owner.requests.front().plain && ended.counted &&
+         channel.requests_open < channel.requests_max;
+}
+
+/// Then it has ended. True: settle_end() has to see to what that means to others.
+template <bool kUsed>
+[[gnu::always_inline]] inline bool Express::end_plain(Jetty& owner, std::uint32_t segment, Transaction& ended,
+                                                      TpChannel& channel) {
   Initiator& initiator = parts_.initiator;
-  Transaction& ended = initiator.transactions_[segment];
-  if (ended.request != owner.head || !owner.requests.front().plain) return initiator.finish(now, segment);
   const std::uint32_t jetty_id = ended.jetty;
   const PostedRequest& posted = owner.requests.front();
-  if (ended.counted && channel.requests_open-- >= channel.requests_max) parts_.tp.touch(ended.channel);
+  --channel.requests_open;
   owner.forget_segment(ended.tassn);
   ++parts_.counters.completions;
   const std::uint64_t number = owner.completion_head + owner.completions.size();
-  parts_.accesses.request(
+  parts_.accesses.request<kUsed>(
       {.owner = AccessOwner::kCompletion,
        .object = jetty_id,
        .generation = owner.generation,
@@ -337,11 +369,19 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
        .operation = posted.operation});
   if (++owner.completion_place == owner.config.send_depth + owner.config.receive_depth)
     owner.completion_place = 0;
-  PendingCompletion& completion = owner.completions.emplace_back();
+  PendingCompletion& completion = owner.completions.push_stale();
   completion.id = posted.id;
-  completion.verb = posted.verb;
-  completion.length = posted.issued;
   completion.operation = posted.operation;
+  completion.value = {};
+  completion.length = posted.issued;
+  completion.remote_host = 0;
+  completion.remote_queue = 0;
+  completion.status = verbs::CompletionStatus::kSuccess;
+  completion.verb = posted.verb;
+  completion.kind = verbs::CompletionKind::kSend;
+  completion.has_immediate = false;
+  completion.solicited = false;
+  completion.visible = false;
   if (reads_or_atomic(posted.verb)) {
     --owner.reads_unfinished;
     if (verbs::is_atomic(posted.verb)) completion.value = posted.atomic_result();
@@ -352,11 +392,61 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   owner.requests.pop_front();
   ++owner.head;
   ++owner.report_next;
+  if (!owner.quiet) return true;
+  return !owner.requests.empty() &&
+         (owner.requests.front().done || !owner.requests.front().completion_in_order);
+}
+
+/// What has ended may let the next completion be reported, or the next request go on.
+[[gnu::noinline]] void Express::settle_end(Jetty& owner, std::uint32_t jetty_id) {
+  Initiator& initiator = parts_.initiator;
   if (!owner.requests.empty() &&
       (owner.requests.front().done || !owner.requests.front().completion_in_order)) {
     initiator.report(owner, jetty_id);
   }
-  if (owner.credit == 0) initiator.want_advance(owner, jetty_id);
+  initiator.want_advance(owner, jetty_id);
+}
+
+[[gnu::always_inline]] inline void Express::finish(TimePs now, Jetty& owner, std::uint32_t segment,
+                                                   TpChannel& channel) {
+  Transaction& ended = parts_.initiator.transactions_[segment];
+  const std::uint32_t jetty_id = ended.jetty;
+  if (!may_finish(owner, ended, channel)) return parts_.initiator.finish(now, segment);
+  if (end_plain(owner, segment, ended, channel)) settle_end(owner, jetty_id);
+}
+
+[[gnu::noinline]] void Express::settle_taack(TimePs now, std::uint32_t index, TpChannel& channel,
+                                             Jetty& owner) {
+  if (channel.unacknowledged < parts_.config.acknowledge_every ? !channel.ack_delayed : !channel.ack_listed)
+    settle_acceptance(now, index, channel);
+  settle_end(owner, owner.record.jetty_id);
+  parts_.settle(now);
+}
+
+/// Takes the answer to a plain request that has been confirmed before, and that is the oldest.
+[[gnu::noinline, gnu::flatten]] void Express::take_taack(TimePs now, std::uint32_t index, TpChannel& channel,
+                                                         const wire::Packet& packet) {
+  Initiator& initiator = parts_.initiator;
+  const wire::Atah& response = packet.ub.response;
+  Jetty* const found = initiator.find(response.requester_id);
+  if (found == nullptr || response.status != wire::UbResponseStatus::kSuccess || response.poison)
+    return parts_.receive(now, packet);
+  Jetty& owner = *found;
+  const std::uint32_t segment =
+      owner.transactions[response.tassn & (parts_.config.transactions_per_jetty - 1)];
+  if (segment == kNoSlot) return parts_.receive(now, packet);
+  Transaction& transaction = initiator.transactions_[segment];
+  if (transaction.channel != index || static_cast<std::uint16_t>(transaction.tassn) != response.tassn ||
+      !awaits_usual_answer(transaction) || response_of(transaction.opcode) != wire::TaOpcode::kTaack ||
+      transaction.packets_unconfirmed > 0 || !may_finish(owner, transaction, channel) ||
+      !parts_.accesses.has_used()) {
+    return take_answer(now, index, channel, packet);
+  }
+  transaction.answered = true;
+  initiator.stop_awaiting(transaction);
+  bool unsettled = accept(channel, packet);
+  unsettled |= end_plain<true>(owner, segment, transaction, channel);
+  if (unsettled || (parts_.attention & kUnsettled) != 0) return settle_taack(now, index, channel, owner);
 }
 
 [[gnu::noinline, gnu::flatten]] void Express::take_answer(TimePs now, std::uint32_t index, TpChannel& channel,
@@ -385,7 +475,7 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   transaction.answered = true;
   initiator.stop_awaiting(transaction);
   if (unconfirmed) confirm(now, index, channel, transaction);
-  accept(now, index, channel, packet);
+  if (accept(channel, packet)) settle_acceptance(now, index, channel);
   if (response.opcode == wire::TaOpcode::kTaack) {
     finish(now, *owner, segment, channel);
   } else if (reads) {
@@ -448,22 +538,68 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
                                                         const engine::AccessResult& result) {
   AccessPort& port = parts_.accesses;
   const PendingAccess& owner = port.owner(access);
-  TpChannel& channel = parts_.tp.channel(owner.object);
+  const std::uint32_t index = owner.object;
+  TpChannel& channel = parts_.tp.channel(index);
   const auto place = static_cast<std::uint32_t>(owner.detail);
   TxPacket& packet = parts_.tp.packets_[place];
   // A packet of this life of the channel that is being read for the first time has not been sent.
   if (!has_state(packet, kFetchAt, kFetchMask, kFetchOpen) || channel.generation != owner.generation ||
-      packet.channel != owner.object || packet.data.buffer != wire::kNoBuffer ||
+      packet.channel != index || packet.data.buffer != wire::kNoBuffer ||
       owner.detail != reference_to(place, packet.logical) || !channel.plain ||
-      result.data.length != port.asked(access)) {
+      result.data.length != packet.length) {
     return parts_.access_done(now, access, result);
   }
   port.end(access);
   copy_whole(packet.data, result.data);
-  parts_.payloads.retain(result.data.buffer);
   packet.fetches_open = 0;
   packet.state = PacketState::kReady;
-  announce(channel, owner.object);
+  announce(channel, index);
+  if (result.data.buffer != wire::kNoBuffer) return parts_.payloads.retain(result.data.buffer);
+}
+
+[[gnu::noinline]] void Express::settle_placed(TimePs now, wire::BufferId buffer) {
+  parts_.payloads.release(buffer);
+  parts_.settle(now);
+}
+
+// The channel has to be asked whether it numbers an answer at once.
+[[gnu::noinline]] void Express::write_done_anew(TimePs now, engine::AccessId access,
+                                                const engine::AccessResult& result) {
+  const InboundMessage& message = parts_.responder.messages_[parts_.accesses.owner(access).object];
+  if (!parts_.tp.find_credit(parts_.tp.channel(message.channel)))
+    return parts_.access_done(now, access, result);
+  write_done(now, access, result);
+}
+
+/// The data of a Write is placed: its answer is numbered.
+[[gnu::noinline, gnu::flatten]] void Express::write_done(TimePs now, engine::AccessId access,
+                                                         const engine::AccessResult& result) {
+  AccessPort& port = parts_.accesses;
+  TpLayer& tp = parts_.tp;
+  const PendingAccess& owner = port.owner(access);
+  const std::uint32_t at = owner.object;
+  const wire::BufferId buffer = owner.buffer;
+  InboundMessage& message = parts_.responder.messages_[at];
+  const std::uint32_t index = message.channel;
+  TpChannel& channel = tp.channel(index);
+  if (message.pending != 1 || !has_state(message, kWholeAt, kWholeMask, kWholeOpen) ||
+      message.status != wire::UbResponseStatus::kSuccess ||
+      message.request.opcode != wire::TaOpcode::kWrite || !tp.packet_room_.has_common_left() ||
+      !tp.packets_.has_used()) {
+    return request_done(now, access, result);
+  }
+  if (channel.credit == 0) return write_done_anew(now, access, result);
+  port.end(access);
+  message.pending = 0;
+  message.tail_started = true;
+  message.state = InboundState::kResponding;
+  message.packets_unconfirmed = 1;
+  message.response_numbered = true;
+  channel.response_turn = false;
+  std::uint32_t place = kNoSlot;
+  number<true>(channel, index, {.object = at, .origin = PacketOrigin::kResponse}, place);
+  announce(channel, index);
+  if (buffer != wire::kNoBuffer || (parts_.attention & kUnsettled) != 0) return settle_placed(now, buffer);
 }
 
 /// The data of a Write or Send is placed, or an atomic has been executed: its answer is numbered.
@@ -562,8 +698,8 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   const AccessOwner owner = port.owner(access).owner;
   if (owner == AccessOwner::kCompletion) return completion_done(access);
   if (owner == AccessOwner::kPacketData) return data_done(now, access, result);
-  if (owner == AccessOwner::kInboundWrite || owner == AccessOwner::kInboundAtomic)
-    return request_done(now, access, result);
+  if (owner == AccessOwner::kInboundWrite) return write_done(now, access, result);
+  if (owner == AccessOwner::kInboundAtomic) return request_done(now, access, result);
   if (owner == AccessOwner::kResponseWrite) return answer_placed(now, access, result);
   if (owner == AccessOwner::kInboundEntry) return entry_done(now, access, result);
   parts_.access_done(now, access, result);

@@ -44,12 +44,14 @@ struct Express::Numbered {
   bool fetches_open = false;
 };
 
-/// Gives the next number to it; it has no data yet, as no packet in the pool has.
+/// Gives the next number to it; it has no data yet, as no packet in the pool has. `kUsed`: the pool has a
+/// place that was used before.
+template <bool kUsed>
 [[gnu::always_inline]] inline TxPacket& Express::number(TpChannel& channel, std::uint32_t index,
                                                         const Numbered& what, std::uint32_t& place) {
   TpLayer& tp = parts_.tp;
-  const std::uint32_t at = tp.packets_.acquire();
-  WHARF_CHECK(at != kNoSlot);
+  const std::uint32_t at = kUsed ? tp.packets_.acquire_used() : tp.packets_.acquire();
+  if (!kUsed) WHARF_CHECK(at != kNoSlot);
   place = at;
   --channel.credit;
   tp.packet_room_.take(channel.tx_held);
@@ -81,6 +83,19 @@ struct Express::Numbered {
   if (channel.data_listed || parts_.tp.packets_[channel.send.cursor()].state != PacketState::kReady) return;
   channel.data_listed = true;
   parts_.tp.data_list_.push_back(index);
+}
+
+/// The packet is taken, and to be acknowledged. True: settle_acceptance() has to see to that.
+[[gnu::always_inline]] inline bool Express::accept(TpChannel& channel, const wire::Packet& packet) {
+  const std::uint64_t next = channel.receive.next() + 1;
+  channel.receive.restore({next, next});  // There is no gap.
+  ++parts_.counters.packets_received;
+  ++channel.messages_delivered;
+  channel.ack = AckKind::kAck;
+  channel.ack_number = next;
+  channel.ack_tpmsn = packet.ub.rtph.tpmsn;
+  return ++channel.unacknowledged < parts_.config.acknowledge_every ? !channel.ack_delayed
+                                                                    : !channel.ack_listed;
 }
 
 }  // namespace wharf::ub

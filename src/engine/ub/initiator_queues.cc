@@ -148,7 +148,7 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
     return PostStatus::kQueueFull;
   }
   ++owner->completions_reserved;
-  owner->credit = 0;
+  owner->hold_up();
   const std::uint64_t number = owner->posted();
   const bool entry_present = submission == engine::Submission::kInHand;
   PostedRequest& posted = owner->requests.emplace_back(request, entry_present);
@@ -190,7 +190,7 @@ void Initiator::lose(std::uint32_t jetty_id) {
   describe(owner, jetty_id, JettyState::kError);
   if (owner.failed) return;
   owner.failed = true;
-  owner.credit = 0;
+  owner.hold_up();
   parts_.raise({engine::AsyncEventKind::kQueueError, jetty_id});
   flush_receives(jetty_id);
   want_advance(owner, jetty_id);

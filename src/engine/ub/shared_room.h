@@ -84,6 +84,12 @@ class SharedRoom {
   void take(std::uint32_t& held) {
     if (held++ >= share_) ++common_used_;
   }
+  /// `count` fewer.
+  void give(std::uint32_t& held, std::uint32_t count) {
+    const std::uint32_t beyond = held > share_ ? held - share_ : 0;
+    held -= count;
+    common_used_ -= std::min(beyond, count);
+  }
   void give(std::uint32_t& held) {
     if (--held >= share_) --common_used_;
   }

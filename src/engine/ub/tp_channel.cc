@@ -130,6 +130,7 @@ std::uint32_t TpLayer::find(wire::HostAddress remote) const {
   if (index == nullptr) return kNoSlot;
   found_host_ = remote;
   found_ = *index;
+  found_channel_ = channels_[*index].get();
   return *index;
 }
 

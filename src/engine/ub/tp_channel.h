@@ -34,6 +34,13 @@ struct EngineParts;
 struct InboundMessage;
 struct Transaction;
 
+/// ODR of a request without order tag whose completion comes in order.
+inline constexpr std::uint8_t kPlainOrder = 4;
+/// EE of its header.
+constexpr std::uint8_t environment_of(wire::UbEncapsulation encapsulation) {
+  return wire::profile(encapsulation) == wire::UbProfile::kP2OpenUrma ? 1 : 0;
+}
+
 /// What the next acknowledgement of a channel says.
 enum class AckKind : std::uint8_t { kNone, kAck, kSack, kNak };
 
@@ -273,6 +280,7 @@ class TpLayer {
   FlatMap channel_of_host_;
   mutable wire::HostAddress found_host_;   ///< What find() was last asked for with success,
   mutable std::uint32_t found_ = kNoSlot;  ///< and gave; packets come in trains.
+  mutable TpChannel* found_channel_ = nullptr;
   TxPool packets_;
   SharedRoom packet_room_;  ///< Of packets_, by channel.
   /// By channel and place in its receive window: what waits for earlier packets, see tp_channel.cc.

@@ -147,6 +147,7 @@ bool TpLayer::queue_loss(std::uint32_t index, std::uint32_t place) {
   if (channel.send.retransmissions_queued() == 0 && !congestion_.controls() && end > channel.send.una() &&
       end <= channel.send_cursor) {
     // The usual case: all have been sent, and nothing is to be sent again.
+    packet_room_.give(channel.tx_held, static_cast<std::uint32_t>(end - channel.send.una()));
     channel.send.take_sent(packets_, end, [&](std::uint32_t place) {
       TxPacket& packet = packets_[place];
       if (!packet.confirmed) {
@@ -158,7 +159,6 @@ bool TpLayer::queue_loss(std::uint32_t index, std::uint32_t place) {
         }
       }
       packets_.release(place);
-      packet_room_.give(channel.tx_held);
     });
     channel.send.advance_over_confirmed(packets_, free);
     progressed(now, index);
@@ -303,6 +303,7 @@ void TpLayer::close(TimePs now, std::uint32_t index) {
   channels_[index]->failures = 0;
   channel_of_host_.erase(channels_[index]->remote.number);
   found_ = kNoSlot;
+  found_channel_ = nullptr;
   closed_.push_back(index);
 }
 

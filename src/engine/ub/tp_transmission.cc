@@ -337,6 +337,10 @@ void TpLayer::build_sack(const TpChannel& channel, wire::Packet& out) {
   form_channel_ = index;
   address_packet(channel, form_);
   form_.ub.rtph.acknowledge_request = true;
+  // What most have in common; who builds another says so.
+  form_.ub.transaction = wire::UbTransaction::kRequest;
+  form_.ub.request.order = kPlainOrder;
+  form_.ub.request.environment = environment_of(form_.ub.encapsulation);
 }
 
 inline void TpLayer::build(const TpChannel& channel, const TxPacket& packet, bool again, wire::Packet& out) {
