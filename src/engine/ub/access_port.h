@@ -4,10 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <vector>
 
-#include "base/index_list.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
 #include "engine/ub/fresh.h"
@@ -39,94 +39,184 @@ struct PendingAccess {
   wire::BufferId buffer = wire::kNoBuffer;  ///< Held until the answer comes.
 };
 
+/// What an access of the short ways says; every field is written once, where it stays.
+struct AccessTerms {
+  engine::AccessKind kind = engine::AccessKind::kRead;
+  verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
+  bool at_target = false;
+  engine::QueueId queue = 0;
+  std::uint32_t length = 0;
+  engine::AddressSpaceId space = 0;
+  std::uint64_t stream = 0;
+  std::uint64_t address = 0;
+  wire::OperationTag operation;
+};
+
 /// Unanswered accesses, and which of them the host has not taken yet. There is room for kAccesses from the
 /// beginning, and for more with each channel as far as kAccessesReserved; a host whose memory leaves more
 /// unanswered than ever before makes it grow (engine/contract.h). The data of inbound messages, which may be
 /// long and are acknowledged before it is placed, is bounded by kUnansweredAccessesMax: see
 /// Responder::has_room().
 class AccessPort {
+  struct Slot;
+
  public:
-  AccessPort() { pending_.reserve(kAccesses); }
+  AccessPort() { reserve(kAccesses); }
+  AccessPort(const AccessPort&) = delete;
+  AccessPort& operator=(const AccessPort&) = delete;
 
   /// There are `channels` channels.
   void make_room(std::uint32_t channels) {
-    pending_.grow(std::min(kAccesses + channels * kChannelAccesses, kAccessesReserved));
+    const std::uint32_t wanted = std::min(kAccesses + channels * kChannelAccesses, kAccessesReserved);
+    if (wanted > capacity_) reserve(std::max(wanted, capacity_ * 2));
   }
 
   /// Queues an access of `kind` with an id of its own on behalf of `owner`, which is written where it stays;
   /// the caller fills in the rest before it calls again.
   [[gnu::always_inline]] engine::Access& request(engine::AccessKind kind, const PendingAccess& owner) {
-    std::uint32_t id = pending_.acquire();
-    if (id == kNoSlot) [[unlikely]]
-      id = acquire_more();
-    Slot& slot = pending_[id];
-    slot.owner = owner;
-    slot.taken = false;
+    Slot& slot = open(owner);
+    const engine::AccessId id = slot.access.id;
     copy_whole(slot.access, kBlank);
     slot.access.id = id;
     slot.access.kind = kind;
-    queue_.push(pending_, id, &Slot::next);
     return slot.access;
   }
+  /// The same with all that is to be said about it, for one without data: no write. `kUsed`: has_used() is
+  /// true.
+  template <bool kUsed = false>
+  [[gnu::always_inline]] engine::Access& request(const PendingAccess& owner, const AccessTerms& terms) {
+    return request<kUsed>(owner, terms, kNoData);
+  }
+  /// The same for a write of `data`.
+  template <bool kUsed = false>
+  [[gnu::always_inline]] engine::Access& request(const PendingAccess& owner, const AccessTerms& terms,
+                                                 const wire::Payload& data) {
+    engine::Access& access = open<kUsed>(owner).access;
+    access.kind = terms.kind;
+    access.order = terms.order;
+    access.atomic = verbs::Verb::kFetchAdd;
+    access.width = 8;
+    access.count = 1;
+    access.at_target = terms.at_target;
+    access.queue = terms.queue;
+    access.length = terms.length;
+    access.space = terms.space;
+    access.stream = terms.stream;
+    access.address = terms.address;
+    copy_whole(access.data, data);
+    access.operand = {};
+    access.compare = {};
+    access.operation = terms.operation;
+    return access;
+  }
+
+  /// Whether the next request gets a place that was used before.
+  bool has_used() const { return first_free_ != kNoSlot; }
 
   bool next(engine::Access& out) {
-    if (queue_.empty()) return false;
-    Slot& slot = pending_[queue_.pop(pending_, &Slot::next)];
-    slot.taken = true;
+    if (head_ == kNoSlot) return false;
+    Slot& slot = slots_[head_];
+    head_ = slot.next;
+    if (head_ == kNoSlot) end_ = &head_;
+    slot.state = State::kTaken;
     copy_whole(out, slot.access);
     return true;
   }
 
   /// Whether the host has taken `id` and not answered it.
-  bool is_pending(engine::AccessId id) const { return pending_.is_used(id) && pending_[id].taken; }
+  bool is_pending(engine::AccessId id) const { return id < extent_ && slots_[id].state == State::kTaken; }
   /// Bytes that the answer to `id` must bring: those of a read or of a context fetch; otherwise 0.
   std::uint32_t asked(engine::AccessId id) const {
-    const engine::Access& access = pending_[id].access;
+    const engine::Access& access = slots_[id].access;
     const bool reads =
         access.kind == engine::AccessKind::kRead || access.kind == engine::AccessKind::kFetchContext;
     return reads ? access.length : 0;
   }
-  const PendingAccess& owner(engine::AccessId id) const { return pending_[id].owner; }
-  /// Ends an unanswered access.
-  void end(engine::AccessId id) { pending_.release(id); }
+  const PendingAccess& owner(engine::AccessId id) const { return slots_[id].owner; }
+  /// Ends an access that is pending. What owner() gave stays as it is until the next request.
+  [[gnu::always_inline]] void end(engine::AccessId id) {
+    Slot& slot = slots_[id];
+    slot.state = State::kFree;
+    slot.next = first_free_;
+    first_free_ = id;
+    --unanswered_;
+  }
   /// The same; gives its owner.
   PendingAccess take(engine::AccessId id) {
-    const PendingAccess owner = pending_[id].owner;
-    pending_.release(id);
-    return owner;
+    end(id);
+    return slots_[id].owner;
   }
   /// The engine ends: what unanswered accesses hold goes back.
   void release_buffers(wire::PayloadPool& payloads) const {
-    for (std::uint32_t id = 0; id < pending_.extent(); ++id) {
-      if (pending_.is_used(id)) payloads.release(pending_[id].owner.buffer);
+    for (const Slot& slot : slots_) {
+      if (slot.state != State::kFree) payloads.release(slot.owner.buffer);
     }
   }
-  std::uint32_t unanswered() const { return pending_.in_use(); }
+  std::uint32_t unanswered() const { return unanswered_; }
   /// Places for unanswered accesses, and the memory of all.
-  std::uint32_t capacity() const { return pending_.capacity(); }
-  std::size_t bytes_held() const { return pending_.bytes_held(); }
+  std::uint32_t capacity() const { return capacity_; }
+  std::size_t bytes_held() const { return slots_.capacity() * sizeof(Slot); }
 
  private:
   /// Copied, because building one in its place takes twice the instructions.
   static constexpr engine::Access kBlank{};
+  static constexpr wire::Payload kNoData{};
   static constexpr std::uint32_t kAccesses = 1024;
   static constexpr std::uint32_t kChannelAccesses = 256;
   static constexpr std::uint32_t kAccessesReserved = 16384;
 
+  enum class State : std::uint8_t { kFree, kWaiting, kTaken };
+
   struct Slot {
     PendingAccess owner;
     engine::Access access;
-    std::uint32_t next = kNoSlot;  ///< In queue_.
-    bool taken = false;
+    std::uint32_t next =
+        kNoSlot;  ///< The one behind it: among those that wait, or among those that are free.
+    State state = State::kFree;
   };
 
-  [[gnu::noinline]] std::uint32_t acquire_more() {
-    pending_.reserve(pending_.capacity() * 2);
-    return pending_.acquire();
+  /// A place for an access, the last in the queue: with its id, the rest is the caller's to write.
+  template <bool kUsed = false>
+  [[gnu::always_inline]] Slot& open(const PendingAccess& owner) {
+    std::uint32_t id = first_free_;
+    if (!kUsed && id == kNoSlot) [[unlikely]]
+      id = make_fresh();
+    Slot& slot = slots_[id];
+    first_free_ = slot.next;
+    ++unanswered_;
+    slot.owner = owner;
+    slot.access.id = id;
+    slot.state = State::kWaiting;
+    slot.next = kNoSlot;
+    *end_ = id;
+    end_ = &slot.next;
+    return slot;
   }
 
-  SlotPool<Slot> pending_;
-  IndexList queue_;  ///< Not taken yet.
+  /// A place that was never used is the only free one.
+  [[gnu::noinline]] std::uint32_t make_fresh() {
+    if (extent_ == capacity_) reserve(capacity_ * 2);
+    slots_.emplace_back();
+    return extent_++;
+  }
+
+  /// Takes memory, and no more pages of it than are used.
+  [[gnu::noinline]] void reserve(std::uint32_t capacity) {
+    const bool any = head_ != kNoSlot;
+    std::uint32_t last = head_;
+    while (any && slots_[last].next != kNoSlot) last = slots_[last].next;
+    slots_.reserve(capacity);
+    capacity_ = capacity;
+    if (any) end_ = &slots_[last].next;
+  }
+
+  std::vector<Slot> slots_;
+  std::uint32_t first_free_ = kNoSlot;  ///< The one that was given back last.
+  std::uint32_t head_ = kNoSlot;        ///< The first that the host has not taken yet.
+  std::uint32_t* end_ = &head_;         ///< Where the next one is linked.
+  std::uint32_t unanswered_ = 0;
+  std::uint32_t extent_ = 0;  ///< One past the highest id that was ever given.
+  std::uint32_t capacity_ = 0;
 };
 
 }  // namespace wharf::ub

@@ -142,6 +142,7 @@ inline bool Initiator::may_advance(const Jetty& owner) const {
 inline void Initiator::want_advance(Jetty& owner, std::uint32_t jetty_id) {
   if (owner.advance_listed || !may_advance(owner)) return;
   owner.advance_listed = true;
+  owner.hold_up();
   advance_.push_back(jetty_id);
   parts_.attention |= kUnsettled;
 }

@@ -10,19 +10,44 @@ namespace wharf::ub {
 namespace {
 
 // The state of a transaction that waits for its answer and has nothing unusual: opcode, state, status,
-// last_segment, counted, answered, answer_status, answer_info.
+// answered, answer_status.
 constexpr std::size_t kOutcomeAt = offsetof(Transaction, opcode);
-constexpr Bytes kOutcomeMask{0, 255, 255, 0, 0, 255, 255, 0};
+constexpr Bytes kOutcomeMask{0, 255, 255, 255, 255, 0, 0, 0};
 constexpr Bytes kOutcomeOpen{0, static_cast<std::uint8_t>(TransactionState::kAwaiting), 0, 0, 0, 0, 0, 0};
 static_assert(offsetof(Transaction, state) == kOutcomeAt + 1 &&
               offsetof(Transaction, status) == kOutcomeAt + 2 &&
-              offsetof(Transaction, answered) == kOutcomeAt + 5 &&
-              offsetof(Transaction, answer_status) == kOutcomeAt + 6);
+              offsetof(Transaction, answered) == kOutcomeAt + 3 &&
+              offsetof(Transaction, answer_status) == kOutcomeAt + 4 &&
+              kOutcomeAt + 8 <= sizeof(Transaction));
 static_assert(static_cast<int>(verbs::CompletionStatus::kSuccess) == 0 &&
               static_cast<int>(wire::UbResponseStatus::kSuccess) == 0);
 
+// The state of a packet whose whole data is being read for the first time: origin, state, fetches_open, last,
+// confirmed, resend, prepared, fetch_failed.
+constexpr std::size_t kFetchAt = offsetof(TxPacket, origin);
+constexpr Bytes kFetchMask{0, 255, 255, 0, 255, 255, 255, 255};
+constexpr Bytes kFetchOpen{0, static_cast<std::uint8_t>(PacketState::kFetching), 1, 0, 0, 0, 0, 0};
+static_assert(offsetof(TxPacket, state) == kFetchAt + 1 && offsetof(TxPacket, fetches_open) == kFetchAt + 2 &&
+              offsetof(TxPacket, confirmed) == kFetchAt + 4 &&
+              offsetof(TxPacket, fetch_failed) == kFetchAt + 7);
+
+// The state of a message whose packets have come and whose answer has not begun: state, early, listed,
+// last_delivered, abandoned, tail_started, has_entry, entry_fetched.
+constexpr std::size_t kWholeAt = offsetof(InboundMessage, state);
+constexpr Bytes kWholeMask{0, 0, 0, 255, 255, 255, 0, 0};
+constexpr Bytes kWholeOpen{0, 0, 0, 1, 0, 0, 0, 0};
+static_assert(offsetof(InboundMessage, last_delivered) == kWholeAt + 3 &&
+              offsetof(InboundMessage, abandoned) == kWholeAt + 4 &&
+              offsetof(InboundMessage, tail_started) == kWholeAt + 5);
+
+template <typename T>
+bool has_state(const T& object, std::size_t at, const Bytes& mask, const Bytes& wanted) {
+  return (word_at(object, at) & word_of(mask)) == word_of(wanted);
+}
+
 inline bool awaits_usual_answer(const Transaction& transaction) {
-  return (word_at(transaction, kOutcomeAt) & word_of(kOutcomeMask)) == word_of(kOutcomeOpen);
+  return has_state(transaction, kOutcomeAt, kOutcomeMask, kOutcomeOpen) && transaction.received == 0 &&
+         transaction.steps_deferred == 0;
 }
 
 }  // namespace
@@ -30,21 +55,30 @@ inline bool awaits_usual_answer(const Transaction& transaction) {
 // --- Arrivals
 // ------------------------------------------------------------------------------------------------------
 
+// The first bytes of a packet: protocol, traffic_class, mark, trim, ip_version, one of padding, entropy.
+static_assert(offsetof(wire::Packet, trim) == 3 && static_cast<int>(wire::Protocol::kUb) == 0 &&
+              static_cast<int>(wire::TrimState::kWhole) == 0);
+constexpr Bytes kForeignMask{255, 0, 0, 255, 0, 0, 0, 0};
+
 [[gnu::always_inline]] inline void Express::route(TimePs now, const wire::Packet& packet) {
-  TpLayer& tp = parts_.tp;
-  const std::uint32_t index = tp.found_;
-  TpChannel& channel = tp.channel(index);
+  TpChannel* const found = parts_.tp.found_channel_;
+  const std::uint32_t index = parts_.tp.found_;
   const wire::Rtph& rtph = packet.ub.rtph;
-  if (channel.state != ChannelState::kReady || rtph.destination_tpn != channel.local_tpn ||
-      rtph.source_tpn != channel.remote_tpn || rtph.opcode != wire::TpOpcode::kReliable || !rtph.last ||
-      rtph.psn != wire::psn_wrap(channel.receive.next()) || channel.receive.has_gap() ||
+  if (found == nullptr || found->state != ChannelState::kReady ||
+      ((rtph.destination_tpn ^ found->local_tpn) | (rtph.source_tpn ^ found->remote_tpn)) != 0 ||
+      rtph.opcode != wire::TpOpcode::kReliable || !rtph.last ||
+      rtph.psn != wire::psn_wrap(found->receive.next()) || found->receive.has_gap() ||
       !parts_.responder.can_park()) {
     return parts_.receive(now, packet);
   }
-  if (packet.ub.transaction == wire::UbTransaction::kRequest)
-    return take_request(now, index, channel, packet);
-  if (packet.ub.transaction == wire::UbTransaction::kResponse)
-    return take_answer(now, index, channel, packet);
+  if (packet.ub.transaction == wire::UbTransaction::kRequest) {
+    if (packet.ub.request.opcode == wire::TaOpcode::kWrite) return take_write(now, index, *found, packet);
+    return take_request(now, index, *found, packet);
+  }
+  if (packet.ub.transaction == wire::UbTransaction::kResponse) {
+    if (packet.ub.response.opcode == wire::TaOpcode::kTaack) return take_taack(now, index, *found, packet);
+    return take_answer(now, index, *found, packet);
+  }
   return parts_.receive(now, packet);
 }
 
@@ -56,13 +90,12 @@ inline bool awaits_usual_answer(const Transaction& transaction) {
 
 [[gnu::always_inline]] inline void Express::receive(TimePs now, const wire::Packet& packet) {
   const UbConfig& config = parts_.config;
-  if (!parts_.takes_short_ways() || packet.protocol != wire::Protocol::kUb ||
-      packet.destination != config.host || packet.trim != wire::TrimState::kWhole ||
-      packet.ub.transport != wire::UbTransport::kRtp || packet.ub.encapsulation != config.encapsulation) {
+  if (!parts_.takes_short_ways() || (word_at(packet, 0) & word_of(kForeignMask)) != 0 ||
+      packet.destination.number != config.host.number || packet.ub.transport != wire::UbTransport::kRtp ||
+      packet.ub.encapsulation != config.encapsulation) {
     return parts_.receive(now, packet);
   }
-  const TpLayer& tp = parts_.tp;
-  if (packet.source != tp.found_host_ || tp.found_ == kNoSlot) return look_up(now, packet);
+  if (packet.source.number != parts_.tp.found_host_.number) return look_up(now, packet);
   route(now, packet);
 }
 
@@ -70,20 +103,58 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   parts_->express.receive(now, packet);
 }
 
-/// The packet is taken, and to be acknowledged.
-[[gnu::always_inline]] inline void Express::accept(TimePs now, std::uint32_t index, TpChannel& channel,
-                                                   const wire::Packet& packet) {
-  channel.receive.accept(channel.receive.next());
-  ++parts_.counters.packets_received;
-  ++channel.messages_delivered;
-  channel.ack = AckKind::kAck;
-  channel.ack_number = channel.receive.next();
-  channel.ack_tpmsn = packet.ub.rtph.tpmsn;
-  if (++channel.unacknowledged < parts_.config.acknowledge_every) {
+/// A packet that accept() took is to be acknowledged now, or soon.
+[[gnu::noinline]] void Express::settle_acceptance(TimePs now, std::uint32_t index, TpChannel& channel) {
+  if (channel.unacknowledged < parts_.config.acknowledge_every) {
     parts_.tp.delay_acknowledgement(now, index, channel);
   } else {
     parts_.tp.list_acknowledgement(index);
   }
+}
+
+[[gnu::noinline]] void Express::settle_write(TimePs now, std::uint32_t index, TpChannel& channel,
+                                             wire::BufferId buffer) {
+  parts_.payloads.retain(buffer);
+  settle_acceptance(now, index, channel);
+}
+
+/// Takes a whole Write: its data is placed.
+[[gnu::noinline, gnu::flatten]] void Express::take_write(TimePs now, std::uint32_t index, TpChannel& channel,
+                                                         const wire::Packet& packet) {
+  const wire::Btah& header = packet.ub.request;
+  const wire::Maetah& maetah = packet.ub.extension.maetah;
+  const std::uint32_t length = maetah.length;
+  const SegmentTable& segments = parts_.segments;
+  if (header.poison || channel.messages_open > 0 || parts_.accesses.unanswered() >= kUnansweredAccessesMax ||
+      !parts_.responder.message_room_.has(channel.messages_held, channel.messages_early) || length == 0 ||
+      length != packet.payload.length || !segments.was_found(maetah.token_id) ||
+      !parts_.responder.messages_.has_used() || !parts_.accesses.has_used()) {
+    return take_request(now, index, channel, packet);
+  }
+  const MrRecord& record = segments.record(segments.found());
+  const std::uint32_t value = header.token_value_present ? packet.ub.extension.token_value : 0;
+  if (SegmentTable::check(record, maetah.token_id, value, Right::kWrite, maetah.address, length) !=
+      Grant::kGranted) {
+    return parts_.receive(now, packet);
+  }
+  std::uint32_t at = kNoSlot;
+  InboundMessage& made = open<true>(index, channel, packet, at);
+  made.pending = 1;
+  made.received = length;
+  const wire::BufferId buffer = packet.payload.buffer;
+  parts_.accesses.request<true>(
+      {.owner = AccessOwner::kInboundWrite, .object = at, .generation = made.generation, .buffer = buffer},
+      {.kind = engine::AccessKind::kWrite,
+       .order = SegmentTable::write_order(record),
+       .at_target = true,
+       .length = length,
+       .space = segments.space_of(record),
+       .stream = Responder::stream_of(index, header.requester_id),
+       .address = maetah.address,
+       .operation = packet.operation},
+      packet.payload);
+  const bool unsettled = accept(channel, packet);
+  if (unsettled || buffer != wire::kNoBuffer) return settle_write(now, index, channel, buffer);
 }
 
 [[gnu::noinline, gnu::flatten]] void Express::take_request(TimePs now, std::uint32_t index,
@@ -96,35 +167,39 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
     return parts_.receive(now, packet);
   }
   if (header.opcode == wire::TaOpcode::kSend) return take_send(now, index, channel, packet);
-  Right right = Right::kWrite;
+  const std::uint32_t segment = parts_.segments.find(maetah.token_id);
+  if (segment == kNoSlot) return parts_.receive(now, packet);
+  const MrRecord& record = parts_.segments.record(segment);
+  const std::uint32_t value = header.token_value_present ? packet.ub.extension.token_value : 0;
+  std::uint32_t at = kNoSlot;
+  Right right = Right::kAtomic;
   if (header.opcode == wire::TaOpcode::kWrite) {
+    // The segment is another one than that of the request before, or a place was never used.
     if (length == 0 || length != packet.payload.length) return parts_.receive(now, packet);
+    right = Right::kWrite;
   } else if (packet.payload.length != 0) {
     return parts_.receive(now, packet);
   } else if (header.opcode == wire::TaOpcode::kRead) {
     if (length == 0 || length > channel.mtu || !may_number(channel)) return parts_.receive(now, packet);
     right = Right::kRead;
-  } else {
-    if (!wire::is_atomic(header.opcode) || (length != 4 && length != 8) || maetah.address % length != 0)
-      return parts_.receive(now, packet);
-    right = Right::kAtomic;
+  } else if (!wire::is_atomic(header.opcode) || (length != 4 && length != 8) ||
+             maetah.address % length != 0) {
+    return parts_.receive(now, packet);
   }
-  const std::uint32_t segment = parts_.segments.find(maetah.token_id);
-  if (segment == kNoSlot) return parts_.receive(now, packet);
-  const MrRecord& record = parts_.segments.record(segment);
-  const std::uint32_t value = header.token_value_present ? packet.ub.extension.token_value : 0;
   if (SegmentTable::check(record, maetah.token_id, value, right, maetah.address, length) != Grant::kGranted)
     return parts_.receive(now, packet);
-  std::uint32_t at = kNoSlot;
-  InboundMessage& made = open(index, channel, packet, at);
   if (right == Right::kWrite) {
-    place(at, made, record, packet);
-  } else if (right == Right::kRead) {
+    if (parts_.responder.messages_.has_used() && parts_.accesses.has_used())
+      return take_write(now, index, channel, packet);
+    return parts_.receive(now, packet);
+  }
+  InboundMessage& made = open(index, channel, packet, at);
+  if (right == Right::kRead) {
     read(at, made, channel, record);
   } else {
     apply(at, made, record, packet);
   }
-  accept(now, index, channel, packet);
+  if (accept(channel, packet)) settle_acceptance(now, index, channel);
 }
 
 /// The rest of take_request() for a Send: it gets its receive entry, which is fetched while the data waits.
@@ -151,20 +226,19 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   made.entry_jetty = target.target_id;
   made.entry_generation = owner->generation;
   const std::uint64_t number = owner->receive_head++;
-  engine::Access& access = parts_.accesses.request(
-      engine::AccessKind::kFetchReceiveEntry,
-      {.owner = AccessOwner::kInboundEntry, .object = at, .generation = made.generation});
-  access.at_target = true;
-  access.stream = Responder::stream_of(made);
-  access.operation = made.operation;
-  access.queue = made.entry_jetty;
-  access.length = kReceiveEntryBytes;
-  access.space = owner->config.space;
-  access.address =
-      owner->config.receive_ring + (number & (owner->config.receive_depth - 1)) * kReceiveEntryBytes;
+  parts_.accesses.request({.owner = AccessOwner::kInboundEntry, .object = at, .generation = made.generation},
+                          {.kind = engine::AccessKind::kFetchReceiveEntry,
+                           .at_target = true,
+                           .queue = made.entry_jetty,
+                           .length = kReceiveEntryBytes,
+                           .space = owner->config.space,
+                           .stream = Responder::stream_of(made),
+                           .address = owner->config.receive_ring +
+                                      (number & (owner->config.receive_depth - 1)) * kReceiveEntryBytes,
+                           .operation = made.operation});
   const std::uint32_t parked = responder.park(now, packet);
   made.waiting_packets.push(responder.parked_, parked, &ParkedPacket::next);
-  accept(now, index, channel, packet);
+  if (accept(channel, packet)) settle_acceptance(now, index, channel);
 }
 
 /// The entry of a Send of one packet has come: whether its data goes to one place.
@@ -189,27 +263,28 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   message.waiting_packets = {};
   message.pending = 1;
   // The reference of the parked packet goes on to the access.
-  engine::Access& access =
-      parts_.accesses.request(engine::AccessKind::kWrite, {.owner = AccessOwner::kInboundWrite,
-                                                           .object = at,
-                                                           .generation = message.generation,
-                                                           .buffer = data.buffer});
-  access.at_target = true;
-  access.stream = Responder::stream_of(message);
-  access.operation = message.operation;
-  access.space = message.entry.space;
-  access.address = message.entry.local.address[0];
-  access.length = data.length;
-  access.data = data;
+  parts_.accesses.request({.owner = AccessOwner::kInboundWrite,
+                           .object = at,
+                           .generation = message.generation,
+                           .buffer = data.buffer},
+                          {.kind = engine::AccessKind::kWrite,
+                           .at_target = true,
+                           .length = data.length,
+                           .space = message.entry.space,
+                           .stream = Responder::stream_of(message),
+                           .address = message.entry.local.address[0],
+                           .operation = message.operation},
+                          data);
   responder.leave_place(parked);
 }
 
 /// A message of one packet, which has come.
+template <bool kUsed>
 [[gnu::always_inline]] inline InboundMessage& Express::open(std::uint32_t index, TpChannel& channel,
                                                             const wire::Packet& packet, std::uint32_t& at) {
   Responder& responder = parts_.responder;
-  at = responder.messages_.acquire();
-  WHARF_CHECK(at != kNoSlot);
+  at = kUsed ? responder.messages_.acquire_used() : responder.messages_.acquire();
+  if (!kUsed) WHARF_CHECK(at != kNoSlot);
   responder.message_room_.take(channel.messages_held);
   InboundMessage& made = responder.messages_[at];
   made.reopen();
@@ -220,26 +295,6 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   made.last_delivered = true;
   made.operation = packet.operation;
   return made;
-}
-
-[[gnu::always_inline]] inline void Express::place(std::uint32_t at, InboundMessage& made,
-                                                  const MrRecord& record, const wire::Packet& packet) {
-  made.pending = 1;
-  made.received = packet.payload.length;
-  parts_.payloads.retain(packet.payload.buffer);
-  engine::Access& access =
-      parts_.accesses.request(engine::AccessKind::kWrite, {.owner = AccessOwner::kInboundWrite,
-                                                           .object = at,
-                                                           .generation = made.generation,
-                                                           .buffer = packet.payload.buffer});
-  access.at_target = true;
-  access.stream = Responder::stream_of(made);
-  access.operation = made.operation;
-  access.order = SegmentTable::write_order(record);
-  access.space = parts_.segments.space_of(record);
-  access.address = made.extension.maetah.address;
-  access.length = packet.payload.length;
-  access.data = packet.payload;
 }
 
 /// A Read needs nothing but its answer: it gets its number, and its data is read.
@@ -254,9 +309,9 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   made.response_numbered = true;
   channel.response_turn = false;
   std::uint32_t place = kNoSlot;
-  TxPacket& packet = number(channel, made.channel, at, place);
-  packet.origin = PacketOrigin::kResponse;
-  packet.length = made.response_length;
+  TxPacket& packet =
+      number(channel, made.channel,
+             {.object = at, .length = made.response_length, .origin = PacketOrigin::kResponse}, place);
   parts_.responder.fetch_data(made.channel, packet, reference_to(place, packet.logical));
 }
 
@@ -280,37 +335,53 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   access.compare = {operands.compare, operands.compare_high};
 }
 
-/// A transaction of which nothing is open any more: the usual case of Initiator::finish().
-[[gnu::always_inline]] inline void Express::finish(TimePs now, Jetty& owner, std::uint32_t segment,
-                                                   TpChannel& channel) {
+/// Whether a transaction of which nothing is open any more is the only one of the oldest request, a plain
+/// one: the usual case of Initiator::finish().
+[[gnu::always_inline]] inline bool Express::may_finish(const Jetty& owner, const Transaction& ended,
+                                                       const TpChannel& channel) const {
+  return ended.request == owner.head && owner.requests.front().plain && ended.counted &&
+         channel.requests_open < channel.requests_max;
+}
+
+/// Then it has ended. True: settle_end() has to see to what that means to others.
+template <bool kUsed>
+[[gnu::always_inline]] inline bool Express::end_plain(Jetty& owner, std::uint32_t segment, Transaction& ended,
+                                                      TpChannel& channel) {
   Initiator& initiator = parts_.initiator;
-  Transaction& ended = initiator.transactions_[segment];
-  if (ended.request != owner.head || !owner.requests.front().plain) return initiator.finish(now, segment);
   const std::uint32_t jetty_id = ended.jetty;
   const PostedRequest& posted = owner.requests.front();
-  if (ended.counted && channel.requests_open-- >= channel.requests_max) parts_.tp.touch(ended.channel);
+  --channel.requests_open;
   owner.forget_segment(ended.tassn);
   ++parts_.counters.completions;
   const std::uint64_t number = owner.completion_head + owner.completions.size();
-  engine::Access& access =
-      parts_.accesses.request(engine::AccessKind::kWriteCompletion, {.owner = AccessOwner::kCompletion,
-                                                                     .object = jetty_id,
-                                                                     .generation = owner.generation,
-                                                                     .detail = number});
-  access.queue = jetty_id;
-  access.stream = jetty_id;
-  access.order = verbs::AccessOrder::kRelease;  // After the data that it announces.
-  access.space = owner.config.space;
-  access.length = kCompletionBytes;
-  access.address = owner.config.completion_ring + owner.completion_place * kCompletionBytes;
-  access.operation = posted.operation;
+  parts_.accesses.request<kUsed>(
+      {.owner = AccessOwner::kCompletion,
+       .object = jetty_id,
+       .generation = owner.generation,
+       .detail = number},
+      {.kind = engine::AccessKind::kWriteCompletion,
+       .order = verbs::AccessOrder::kRelease,  // After the data that it announces.
+       .queue = jetty_id,
+       .length = kCompletionBytes,
+       .space = owner.config.space,
+       .stream = jetty_id,
+       .address = owner.config.completion_ring + owner.completion_place * kCompletionBytes,
+       .operation = posted.operation});
   if (++owner.completion_place == owner.config.send_depth + owner.config.receive_depth)
     owner.completion_place = 0;
-  PendingCompletion& completion = owner.completions.emplace_back();
+  PendingCompletion& completion = owner.completions.push_stale();
   completion.id = posted.id;
-  completion.verb = posted.verb;
-  completion.length = posted.issued;
   completion.operation = posted.operation;
+  completion.value = {};
+  completion.length = posted.issued;
+  completion.remote_host = 0;
+  completion.remote_queue = 0;
+  completion.status = verbs::CompletionStatus::kSuccess;
+  completion.verb = posted.verb;
+  completion.kind = verbs::CompletionKind::kSend;
+  completion.has_immediate = false;
+  completion.solicited = false;
+  completion.visible = false;
   if (reads_or_atomic(posted.verb)) {
     --owner.reads_unfinished;
     if (verbs::is_atomic(posted.verb)) completion.value = posted.atomic_result();
@@ -321,11 +392,61 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   owner.requests.pop_front();
   ++owner.head;
   ++owner.report_next;
+  if (!owner.quiet) return true;
+  return !owner.requests.empty() &&
+         (owner.requests.front().done || !owner.requests.front().completion_in_order);
+}
+
+/// What has ended may let the next completion be reported, or the next request go on.
+[[gnu::noinline]] void Express::settle_end(Jetty& owner, std::uint32_t jetty_id) {
+  Initiator& initiator = parts_.initiator;
   if (!owner.requests.empty() &&
       (owner.requests.front().done || !owner.requests.front().completion_in_order)) {
     initiator.report(owner, jetty_id);
   }
   initiator.want_advance(owner, jetty_id);
+}
+
+[[gnu::always_inline]] inline void Express::finish(TimePs now, Jetty& owner, std::uint32_t segment,
+                                                   TpChannel& channel) {
+  Transaction& ended = parts_.initiator.transactions_[segment];
+  const std::uint32_t jetty_id = ended.jetty;
+  if (!may_finish(owner, ended, channel)) return parts_.initiator.finish(now, segment);
+  if (end_plain(owner, segment, ended, channel)) settle_end(owner, jetty_id);
+}
+
+[[gnu::noinline]] void Express::settle_taack(TimePs now, std::uint32_t index, TpChannel& channel,
+                                             Jetty& owner) {
+  if (channel.unacknowledged < parts_.config.acknowledge_every ? !channel.ack_delayed : !channel.ack_listed)
+    settle_acceptance(now, index, channel);
+  settle_end(owner, owner.record.jetty_id);
+  parts_.settle(now);
+}
+
+/// Takes the answer to a plain request that has been confirmed before, and that is the oldest.
+[[gnu::noinline, gnu::flatten]] void Express::take_taack(TimePs now, std::uint32_t index, TpChannel& channel,
+                                                         const wire::Packet& packet) {
+  Initiator& initiator = parts_.initiator;
+  const wire::Atah& response = packet.ub.response;
+  Jetty* const found = initiator.find(response.requester_id);
+  if (found == nullptr || response.status != wire::UbResponseStatus::kSuccess || response.poison)
+    return parts_.receive(now, packet);
+  Jetty& owner = *found;
+  const std::uint32_t segment =
+      owner.transactions[response.tassn & (parts_.config.transactions_per_jetty - 1)];
+  if (segment == kNoSlot) return parts_.receive(now, packet);
+  Transaction& transaction = initiator.transactions_[segment];
+  if (transaction.channel != index || static_cast<std::uint16_t>(transaction.tassn) != response.tassn ||
+      !awaits_usual_answer(transaction) || response_of(transaction.opcode) != wire::TaOpcode::kTaack ||
+      transaction.packets_unconfirmed > 0 || !may_finish(owner, transaction, channel) ||
+      !parts_.accesses.has_used()) {
+    return take_answer(now, index, channel, packet);
+  }
+  transaction.answered = true;
+  initiator.stop_awaiting(transaction);
+  bool unsettled = accept(channel, packet);
+  unsettled |= end_plain<true>(owner, segment, transaction, channel);
+  if (unsettled || (parts_.attention & kUnsettled) != 0) return settle_taack(now, index, channel, owner);
 }
 
 [[gnu::noinline, gnu::flatten]] void Express::take_answer(TimePs now, std::uint32_t index, TpChannel& channel,
@@ -340,8 +461,7 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   if (segment == kNoSlot) return parts_.receive(now, packet);
   Transaction& transaction = initiator.transactions_[segment];
   if (transaction.channel != index || static_cast<std::uint16_t>(transaction.tassn) != response.tassn ||
-      !awaits_usual_answer(transaction) || response.opcode != response_of(transaction.opcode) ||
-      transaction.received != 0 || transaction.steps_deferred > 0) {
+      !awaits_usual_answer(transaction) || response.opcode != response_of(transaction.opcode)) {
     return parts_.receive(now, packet);
   }
   const bool reads = response.opcode == wire::TaOpcode::kReadResponse;
@@ -355,7 +475,7 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   transaction.answered = true;
   initiator.stop_awaiting(transaction);
   if (unconfirmed) confirm(now, index, channel, transaction);
-  accept(now, index, channel, packet);
+  if (accept(channel, packet)) settle_acceptance(now, index, channel);
   if (response.opcode == wire::TaOpcode::kTaack) {
     finish(now, *owner, segment, channel);
   } else if (reads) {
@@ -394,139 +514,198 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   transaction.received = data.length;
   transaction.writes_open = 1;
   parts_.payloads.retain(data.buffer);
-  engine::Access& access =
-      parts_.accesses.request(engine::AccessKind::kWrite, {.owner = AccessOwner::kResponseWrite,
-                                                           .object = segment,
-                                                           .generation = transaction.generation,
-                                                           .buffer = data.buffer});
-  access.queue = transaction.jetty;
-  access.stream = transaction.jetty;
-  access.space = posted.space;
-  access.address = posted.local.address[0] + transaction.message_offset;
-  access.length = data.length;
-  access.data = data;
-  access.operation = posted.operation;
+  parts_.accesses.request({.owner = AccessOwner::kResponseWrite,
+                           .object = segment,
+                           .generation = transaction.generation,
+                           .buffer = data.buffer},
+                          {.kind = engine::AccessKind::kWrite,
+                           .queue = transaction.jetty,
+                           .length = data.length,
+                           .space = posted.space,
+                           .stream = transaction.jetty,
+                           .address = posted.local.address[0] + transaction.message_offset,
+                           .operation = posted.operation},
+                          data);
 }
 
 // --- Memory
 // --------------------------------------------------------------------------------------------------------
 
+// Each ends the access, or finds its case unusual and leaves it to the layers.
+
 /// The whole data of a packet has been read.
-[[gnu::always_inline]] inline bool Express::data_done(const PendingAccess& owner,
-                                                      const engine::AccessResult& result) {
-  TpChannel& channel = parts_.tp.channel(owner.object);
+[[gnu::noinline, gnu::flatten]] void Express::data_done(TimePs now, engine::AccessId access,
+                                                        const engine::AccessResult& result) {
+  AccessPort& port = parts_.accesses;
+  const PendingAccess& owner = port.owner(access);
+  const std::uint32_t index = owner.object;
+  TpChannel& channel = parts_.tp.channel(index);
   const auto place = static_cast<std::uint32_t>(owner.detail);
   TxPacket& packet = parts_.tp.packets_[place];
-  if (channel.generation != owner.generation || packet.channel != owner.object ||
-      packet.state != PacketState::kFetching || packet.fetches_open != 1 || packet.fetch_failed ||
-      packet.data.buffer != wire::kNoBuffer || owner.detail != reference_to(place, packet.logical) ||
-      channel.send.retransmissions_queued() > 0 || channel.unsent == 0 ||
-      channel.state != ChannelState::kReady) {
-    return false;
+  // A packet of this life of the channel that is being read for the first time has not been sent.
+  if (!has_state(packet, kFetchAt, kFetchMask, kFetchOpen) || channel.generation != owner.generation ||
+      packet.channel != index || packet.data.buffer != wire::kNoBuffer ||
+      owner.detail != reference_to(place, packet.logical) || !channel.plain ||
+      result.data.length != packet.length) {
+    return parts_.access_done(now, access, result);
   }
-  packet.data = result.data;
-  parts_.payloads.retain(packet.data.buffer);
+  port.end(access);
+  copy_whole(packet.data, result.data);
   packet.fetches_open = 0;
   packet.state = PacketState::kReady;
-  announce(channel, owner.object);
-  return true;
+  announce(channel, index);
+  if (result.data.buffer != wire::kNoBuffer) return parts_.payloads.retain(result.data.buffer);
 }
 
-/// The data of a Write or Send is placed, or an atomic has been executed: whether its answer can be numbered.
-[[gnu::always_inline]] inline bool Express::may_answer(const PendingAccess& owner) const {
-  const InboundMessage& message = parts_.responder.messages_[owner.object];
-  const wire::TaOpcode opcode = message.request.opcode;
-  return message.pending == 1 && message.last_delivered && !message.abandoned && !message.tail_started &&
-         message.status == wire::UbResponseStatus::kSuccess &&
-         (opcode == wire::TaOpcode::kWrite || opcode == wire::TaOpcode::kSend ||
-          owner.owner == AccessOwner::kInboundAtomic) &&
-         may_number(parts_.tp.channel(message.channel));
+[[gnu::noinline]] void Express::settle_placed(TimePs now, wire::BufferId buffer) {
+  parts_.payloads.release(buffer);
+  parts_.settle(now);
 }
 
-/// Then it is.
-[[gnu::always_inline]] inline void Express::request_done(const PendingAccess& owner,
+// The channel has to be asked whether it numbers an answer at once.
+[[gnu::noinline]] void Express::write_done_anew(TimePs now, engine::AccessId access,
+                                                const engine::AccessResult& result) {
+  const InboundMessage& message = parts_.responder.messages_[parts_.accesses.owner(access).object];
+  if (!parts_.tp.find_credit(parts_.tp.channel(message.channel)))
+    return parts_.access_done(now, access, result);
+  write_done(now, access, result);
+}
+
+/// The data of a Write is placed: its answer is numbered.
+[[gnu::noinline, gnu::flatten]] void Express::write_done(TimePs now, engine::AccessId access,
                                                          const engine::AccessResult& result) {
-  InboundMessage& message = parts_.responder.messages_[owner.object];
-  TpChannel& channel = parts_.tp.channel(message.channel);
+  AccessPort& port = parts_.accesses;
+  TpLayer& tp = parts_.tp;
+  const PendingAccess& owner = port.owner(access);
+  const std::uint32_t at = owner.object;
+  const wire::BufferId buffer = owner.buffer;
+  InboundMessage& message = parts_.responder.messages_[at];
+  const std::uint32_t index = message.channel;
+  TpChannel& channel = tp.channel(index);
+  if (message.pending != 1 || !has_state(message, kWholeAt, kWholeMask, kWholeOpen) ||
+      message.status != wire::UbResponseStatus::kSuccess ||
+      message.request.opcode != wire::TaOpcode::kWrite || !tp.packet_room_.has_common_left() ||
+      !tp.packets_.has_used()) {
+    return request_done(now, access, result);
+  }
+  if (channel.credit == 0) return write_done_anew(now, access, result);
+  port.end(access);
   message.pending = 0;
   message.tail_started = true;
   message.state = InboundState::kResponding;
   message.packets_unconfirmed = 1;
   message.response_numbered = true;
-  if (message.has_entry) parts_.responder.report_receive(owner.object);
   channel.response_turn = false;
   std::uint32_t place = kNoSlot;
-  TxPacket& packet = number(channel, message.channel, owner.object, place);
-  packet.origin = PacketOrigin::kResponse;
-  if (owner.owner == AccessOwner::kInboundAtomic) {
+  number<true>(channel, index, {.object = at, .origin = PacketOrigin::kResponse}, place);
+  announce(channel, index);
+  if (buffer != wire::kNoBuffer || (parts_.attention & kUnsettled) != 0) return settle_placed(now, buffer);
+}
+
+/// The data of a Write or Send is placed, or an atomic has been executed: its answer is numbered.
+[[gnu::noinline, gnu::flatten]] void Express::request_done(TimePs now, engine::AccessId access,
+                                                           const engine::AccessResult& result) {
+  AccessPort& port = parts_.accesses;
+  const PendingAccess& owner = port.owner(access);
+  const std::uint32_t at = owner.object;
+  InboundMessage& message = parts_.responder.messages_[at];
+  TpChannel& channel = parts_.tp.channel(message.channel);
+  const bool atomic = owner.owner == AccessOwner::kInboundAtomic;
+  const wire::TaOpcode opcode = message.request.opcode;
+  if (message.pending != 1 || !has_state(message, kWholeAt, kWholeMask, kWholeOpen) ||
+      message.status != wire::UbResponseStatus::kSuccess ||
+      (opcode != wire::TaOpcode::kWrite && opcode != wire::TaOpcode::kSend && !atomic) ||
+      !may_number(channel)) {
+    return parts_.access_done(now, access, result);
+  }
+  port.end(access);
+  message.pending = 0;
+  message.tail_started = true;
+  message.state = InboundState::kResponding;
+  message.packets_unconfirmed = 1;
+  message.response_numbered = true;
+  const wire::BufferId buffer = owner.buffer;
+  if (message.has_entry) parts_.responder.report_receive(at);
+  channel.response_turn = false;
+  if (atomic) message.response_length = message.extension.maetah.length;
+  std::uint32_t place = kNoSlot;
+  TxPacket& packet =
+      number(channel, message.channel,
+             {.object = at, .length = message.response_length, .origin = PacketOrigin::kResponse}, place);
+  if (atomic) {
     message.set_atomic_result(result.old_value);
-    message.response_length = message.extension.maetah.length;
-    packet.length = message.response_length;
     parts_.responder.fetch_data(message.channel, packet, reference_to(place, packet.logical));
   }
   announce(channel, message.channel);
+  parts_.payloads.release(buffer);
+  parts_.settle(now);
+}
+
+/// What an answer brought is placed.
+[[gnu::noinline, gnu::flatten]] void Express::answer_placed(TimePs now, engine::AccessId access,
+                                                            const engine::AccessResult& result) {
+  AccessPort& port = parts_.accesses;
+  const PendingAccess& owner = port.owner(access);
+  const std::uint32_t segment = owner.object;
+  Initiator& initiator = parts_.initiator;
+  Transaction& transaction = initiator.transactions_[segment];
+  if (!transaction.answered || transaction.writes_open != 1 || transaction.packets_unconfirmed > 0 ||
+      transaction.steps_deferred > 0 || transaction.state != TransactionState::kAwaiting ||
+      transaction.status != verbs::CompletionStatus::kSuccess ||
+      transaction.answer_status != wire::UbResponseStatus::kSuccess) {
+    return parts_.access_done(now, access, result);
+  }
+  const wire::BufferId buffer = owner.buffer;
+  port.end(access);
+  transaction.writes_open = 0;
+  finish(now, initiator.jetty(transaction.jetty), segment, parts_.tp.channel(transaction.channel));
+  parts_.payloads.release(buffer);
+  parts_.settle(now);
+}
+
+/// A receive entry has come.
+[[gnu::noinline, gnu::flatten]] void Express::entry_done(TimePs now, engine::AccessId access,
+                                                         const engine::AccessResult& result) {
+  AccessPort& port = parts_.accesses;
+  const PendingAccess& owner = port.owner(access);
+  if (!may_scatter(owner)) return parts_.access_done(now, access, result);
+  port.end(access);
+  scatter(owner.object);
+}
+
+/// A completion has been written.
+[[gnu::always_inline]] inline void Express::completion_done(engine::AccessId access) {
+  AccessPort& port = parts_.accesses;
+  port.end(access);
+  const PendingAccess& owner = port.owner(access);
+  Initiator& initiator = parts_.initiator;
+  Jetty& of = initiator.jetty(owner.object);
+  if (of.generation != owner.generation) return;
+  of.completions[static_cast<std::size_t>(owner.detail - of.completion_head)].visible = true;
+  if (of.listed || !of.completions.front().visible) return;
+  of.listed = true;
+  initiator.completed_.push_back(owner.object);
 }
 
 [[gnu::always_inline]] inline void Express::access_done(TimePs now, engine::AccessId access,
                                                         const engine::AccessResult& result) {
-  AccessPort& port = parts_.accesses;
+  const AccessPort& port = parts_.accesses;
   if (!parts_.takes_short_ways() || !port.is_pending(access) ||
       result.status != engine::AccessStatus::kDone) {
     return parts_.access_done(now, access, result);
   }
-  const PendingAccess& owner = port.owner(access);
-  const std::uint32_t object = owner.object;
-  switch (owner.owner) {
-    case AccessOwner::kCompletion: {
-      const PendingAccess copy = owner;
-      port.end(access);
-      return parts_.initiator.completion_done(copy, result.status);
-    }
-    case AccessOwner::kPacketData:
-      if (result.data.length != port.asked(access) || !data_done(owner, result)) break;
-      port.end(access);
-      return;
-    case AccessOwner::kInboundWrite:
-    case AccessOwner::kInboundAtomic: {
-      if (!may_answer(owner)) break;
-      const PendingAccess copy = owner;
-      port.end(access);
-      request_done(copy, result);
-      parts_.payloads.release(copy.buffer);
-      return parts_.settle(now);
-    }
-    case AccessOwner::kResponseWrite: {
-      Initiator& initiator = parts_.initiator;
-      Transaction& transaction = initiator.transactions_[object];
-      if (!transaction.answered || transaction.writes_open != 1 || transaction.packets_unconfirmed > 0 ||
-          transaction.steps_deferred > 0 || transaction.state != TransactionState::kAwaiting ||
-          transaction.status != verbs::CompletionStatus::kSuccess ||
-          transaction.answer_status != wire::UbResponseStatus::kSuccess) {
-        break;
-      }
-      const wire::BufferId buffer = owner.buffer;
-      port.end(access);
-      transaction.writes_open = 0;
-      finish(now, initiator.jetty(transaction.jetty), object, parts_.tp.channel(transaction.channel));
-      parts_.payloads.release(buffer);
-      return parts_.settle(now);
-    }
-    case AccessOwner::kInboundEntry:
-      if (!may_scatter(owner)) break;
-      port.end(access);
-      return scatter(object);
-    case AccessOwner::kWorkRequest:
-    case AccessOwner::kContext:
-    case AccessOwner::kLoadStore:
-    case AccessOwner::kSharedCompletion:
-    case AccessOwner::kSharedReceive:
-      break;
-  }
+  // Each call is the last thing done, so that no way saves more registers than it needs.
+  const AccessOwner owner = port.owner(access).owner;
+  if (owner == AccessOwner::kCompletion) return completion_done(access);
+  if (owner == AccessOwner::kPacketData) return data_done(now, access, result);
+  if (owner == AccessOwner::kInboundWrite) return write_done(now, access, result);
+  if (owner == AccessOwner::kInboundAtomic) return request_done(now, access, result);
+  if (owner == AccessOwner::kResponseWrite) return answer_placed(now, access, result);
+  if (owner == AccessOwner::kInboundEntry) return entry_done(now, access, result);
   parts_.access_done(now, access, result);
 }
 
-[[gnu::flatten]] void UbEngine::access_done(TimePs now, engine::AccessId access,
-                                            const engine::AccessResult& result) {
+void UbEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
   parts_->express.access_done(now, access, result);
 }
 

@@ -31,29 +31,49 @@ std::uint64_t word_at(const T& object, std::size_t offset) {
 // -----------------------------------------------------------------------------------------------------
 
 /// Whether a message of one packet, enqueued now, would be numbered at once.
-[[gnu::always_inline]] inline bool Express::may_number(const TpChannel& channel) const {
-  return channel.state == ChannelState::kReady && !channel.numbering && channel.requests.empty() &&
-         channel.responses.empty() && channel.send.retransmissions_queued() == 0 &&
-         channel.unsent < parts_.config.fetch_ahead_packets && !channel.send.full() &&
-         parts_.tp.packet_room_.has(channel.tx_held);
+[[gnu::always_inline]] inline bool Express::may_number(TpChannel& channel) const {
+  return (channel.credit > 0 || parts_.tp.find_credit(channel)) && parts_.tp.packet_room_.has_common_left();
 }
 
-/// Gives the next number to the only packet of a message; it has no data yet and is ready. Its object, origin
-/// and length are the caller's to set.
+/// What the only packet of a message is.
+struct Express::Numbered {
+  std::uint32_t object = kNoSlot;
+  std::uint32_t length = 0;
+  PacketOrigin origin = PacketOrigin::kRequest;
+  PacketState state = PacketState::kReady;
+  bool fetches_open = false;
+};
+
+/// Gives the next number to it; it has no data yet, as no packet in the pool has. `kUsed`: the pool has a
+/// place that was used before.
+template <bool kUsed>
 [[gnu::always_inline]] inline TxPacket& Express::number(TpChannel& channel, std::uint32_t index,
-                                                        std::uint32_t object, std::uint32_t& place) {
+                                                        const Numbered& what, std::uint32_t& place) {
   TpLayer& tp = parts_.tp;
-  place = tp.packets_.acquire();
-  WHARF_CHECK(place != kNoSlot);
+  const std::uint32_t at = kUsed ? tp.packets_.acquire_used() : tp.packets_.acquire();
+  if (!kUsed) WHARF_CHECK(at != kNoSlot);
+  place = at;
+  --channel.credit;
   tp.packet_room_.take(channel.tx_held);
-  TxPacket& packet = tp.packets_[place];
-  copy_whole(packet, kFreshPacket);
-  channel.send.append(tp.packets_, place);
-  packet.channel = index;
-  packet.object = object;
+  TxPacket& packet = tp.packets_[at];
+  packet.resend_mark = 0;
+  packet.sent_at = {};
+  packet.object = what.object;
+  packet.offset = 0;
+  packet.length = what.length;
   packet.tpmsn = wire::psn_wrap(channel.tpmsn_next++);
+  packet.next = kNoSlot;
+  packet.channel = index;
+  packet.origin = what.origin;
+  packet.state = what.state;
+  packet.fetches_open = what.fetches_open ? 1 : 0;
   packet.last = true;
-  packet.state = PacketState::kReady;
+  packet.confirmed = false;
+  packet.resend = false;
+  packet.prepared = false;
+  packet.fetch_failed = false;
+  packet.lost = false;
+  channel.send.append(tp.packets_, at);
   ++channel.unsent;
   return packet;
 }
@@ -63,6 +83,19 @@ std::uint64_t word_at(const T& object, std::size_t offset) {
   if (channel.data_listed || parts_.tp.packets_[channel.send.cursor()].state != PacketState::kReady) return;
   channel.data_listed = true;
   parts_.tp.data_list_.push_back(index);
+}
+
+/// The packet is taken, and to be acknowledged. True: settle_acceptance() has to see to that.
+[[gnu::always_inline]] inline bool Express::accept(TpChannel& channel, const wire::Packet& packet) {
+  const std::uint64_t next = channel.receive.next() + 1;
+  channel.receive.restore({next, next});  // There is no gap.
+  ++parts_.counters.packets_received;
+  ++channel.messages_delivered;
+  channel.ack = AckKind::kAck;
+  channel.ack_number = next;
+  channel.ack_tpmsn = packet.ub.rtph.tpmsn;
+  return ++channel.unacknowledged < parts_.config.acknowledge_every ? !channel.ack_delayed
+                                                                    : !channel.ack_listed;
 }
 
 }  // namespace wharf::ub

@@ -15,13 +15,12 @@ namespace wharf::ub {
 template <typename T>
 [[gnu::always_inline]] inline void copy_whole(T& to, const T& from) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 4 == 0);
-  using Chunk [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = std::uint64_t;
   constexpr std::size_t kChunks = sizeof(T) / 16;
   const auto* source = reinterpret_cast<const std::byte*>(&from);
   auto* target = reinterpret_cast<std::byte*>(&to);
 #pragma GCC unroll 32
   for (std::size_t i = 0; i < kChunks; ++i) {
-    *reinterpret_cast<Chunk*>(target + 16 * i) = *reinterpret_cast<const Chunk*>(source + 16 * i);
+    std::memcpy(target + 16 * i, source + 16 * i, 16);
   }
   std::memcpy(target + 16 * kChunks, source + 16 * kChunks, sizeof(T) % 16);
 }

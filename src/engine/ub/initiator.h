@@ -3,6 +3,7 @@
 // order asks for it, matches responses, reports completions. [UB-Base 2.0.1 7; URMA API]
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -47,42 +48,52 @@ enum class TransactionState : std::uint8_t {
   kBackoff,   ///< The target was not ready: waits before it is sent again.
 };
 
-/// The opcode of the answer to a request that is not refused.
+/// The opcode of the answer to a request that is not refused: by opcode.
+inline constexpr auto kResponseOf = [] {
+  std::array<wire::TaOpcode, 256> made{};
+  for (unsigned i = 0; i < made.size(); ++i) {
+    const auto opcode = static_cast<wire::TaOpcode>(i);
+    made[i] = opcode == wire::TaOpcode::kRead ? wire::TaOpcode::kReadResponse
+              : wire::is_atomic(opcode)       ? wire::TaOpcode::kAtomicResponse
+                                              : wire::TaOpcode::kTaack;
+  }
+  return made;
+}();
 constexpr wire::TaOpcode response_of(wire::TaOpcode opcode) {
-  if (opcode == wire::TaOpcode::kRead) return wire::TaOpcode::kReadResponse;
-  return wire::is_atomic(opcode) ? wire::TaOpcode::kAtomicResponse : wire::TaOpcode::kTaack;
+  return kResponseOf[static_cast<std::uint8_t>(opcode)];
 }
 
-/// One TA segment: one TASSN, one TP message, one response.
+/// One TA segment: one TASSN, one TP message, one response. In an order that lets the short ways write
+/// neighbours with one store.
 struct Transaction {
-  std::uint32_t jetty = 0;
-  std::uint32_t channel = 0;
   std::uint32_t generation = 0;  ///< Counts reuses of the slot.
   std::uint32_t next = kNoSlot;  ///< In TpChannel::requests.
-  std::uint64_t request = 0;     ///< Posting number.
-  std::uint64_t tassn = 0;       ///< Logical; 16 bits travel.
+  std::uint32_t jetty = 0;
+  std::uint32_t channel = 0;
+  std::uint64_t request = 0;  ///< Posting number.
+  std::uint64_t tassn = 0;    ///< Logical; 16 bits travel.
   std::uint64_t first_number =
       0;  ///< Logical packet numbers [first_number, first_number + packets_numbered).
   std::uint32_t first_packet = kNoSlot;  ///< That one's place, until it is confirmed.
+  std::uint32_t length = 0;              ///< Data bytes asked for or carried.
   std::uint32_t packets_numbered = 0;
   std::uint32_t packets_unconfirmed = 0;
   std::uint32_t message_offset = 0;  ///< Where its data begins in the message.
-  std::uint32_t length = 0;          ///< Data bytes asked for or carried.
-  std::uint32_t received = 0;        ///< Read: data bytes that have arrived.
   std::uint32_t writes_open = 0;     ///< Accesses that place its data.
+  std::uint32_t received = 0;        ///< Read: data bytes that have arrived.
   std::uint32_t steps_deferred = 0;  ///< Response packets that wait for a context record.
+  TimePs waiting_since = kNever;
+  TimePs confirmed_at = kNever;  ///< The peer has all its packets and has not answered: since when.
   std::uint32_t page_fault_retries = 0;
+  std::uint8_t not_ready_retries = 0;
+  std::uint8_t answer_info = 0;
+  bool last_segment = false;
+  bool counted = false;  ///< In TpChannel::requests_open.
   wire::TaOpcode opcode = wire::TaOpcode::kRead;
   TransactionState state = TransactionState::kQueued;
   verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
-  bool last_segment = false;
-  bool counted = false;   ///< In TpChannel::requests_open.
   bool answered = false;  ///< The response has ended.
   wire::UbResponseStatus answer_status = wire::UbResponseStatus::kSuccess;
-  std::uint8_t answer_info = 0;
-  std::uint8_t not_ready_retries = 0;
-  TimePs waiting_since = kNever;
-  TimePs confirmed_at = kNever;  ///< The peer has all its packets and has not answered: since when.
 };
 
 /// Copied, because building one in its place takes twice the instructions.
@@ -122,7 +133,10 @@ class Initiator {
   const Jetty* find(std::uint32_t jetty) const { return const_cast<Initiator*>(this)->find(jetty); }
   Jetty& jetty(std::uint32_t id) { return *jetties_[id - kFirstJettyId]; }
   const Peer* peer(verbs::PeerId id) const {
-    return id < peers_.size() && peers_[id].used ? &peers_[id] : nullptr;
+    // A comparison of bytes: size() would have to divide.
+    const auto bytes = reinterpret_cast<std::uintptr_t>(peers_.data() + peers_.size()) -
+                       reinterpret_cast<std::uintptr_t>(peers_.data());
+    return id * sizeof(Peer) < bytes && peers_[id].used ? &peers_[id] : nullptr;
   }
   std::size_t jetty_count() const { return jetties_.size(); }
   std::size_t peer_count() const { return peers_.size(); }

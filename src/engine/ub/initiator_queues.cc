@@ -148,6 +148,7 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
     return PostStatus::kQueueFull;
   }
   ++owner->completions_reserved;
+  owner->hold_up();
   const std::uint64_t number = owner->posted();
   const bool entry_present = submission == engine::Submission::kInHand;
   PostedRequest& posted = owner->requests.emplace_back(request, entry_present);
@@ -189,6 +190,7 @@ void Initiator::lose(std::uint32_t jetty_id) {
   describe(owner, jetty_id, JettyState::kError);
   if (owner.failed) return;
   owner.failed = true;
+  owner.hold_up();
   parts_.raise({engine::AsyncEventKind::kQueueError, jetty_id});
   flush_receives(jetty_id);
   want_advance(owner, jetty_id);
@@ -217,6 +219,7 @@ PostStatus Initiator::post_receive(std::uint32_t jetty_id, const verbs::ReceiveR
     return PostStatus::kQueueFull;
   }
   ++owner->completions_reserved;
+  if (owner->credit > 0) --owner->credit;
   owner->receives.emplace_back(receive, space);
   return PostStatus::kOk;
 }

@@ -277,7 +277,7 @@ void Initiator::fetch_failed(std::uint32_t index, engine::AccessStatus status) {
   const PostedRequest& request =
       const_cast<Initiator*>(this)->jetty(transaction.jetty).posted_request(transaction.request);
   out.operation = request.operation;
-  out.ub.transaction = wire::UbTransaction::kRequest;  // The packet is fresh: its request is all zero.
+  out.ub.transaction = wire::UbTransaction::kRequest;  // What is not said here is zero.
   wire::Btah& header = out.ub.request;
   wire::UbPacket::RequestExtension& extension = out.ub.extension;
   header.opcode = transaction.opcode;
@@ -287,7 +287,7 @@ void Initiator::fetch_failed(std::uint32_t index, engine::AccessStatus status) {
                                            (request.completion_in_order ? 4U : 0U));
   header.solicited = request.solicited && transaction.last_segment;
   header.retry = again || transaction.not_ready_retries > 0 || transaction.page_fault_retries > 0;
-  header.environment = wire::profile(out.ub.encapsulation) == wire::UbProfile::kP2OpenUrma ? 1 : 0;
+  header.environment = environment_of(out.ub.encapsulation);
   header.poison = packet.fetch_failed;
   const std::uint16_t layout = wire::ta_layout(transaction.opcode);
   if ((layout & wire::kTaAddress) != 0) {

@@ -285,6 +285,9 @@ struct Jetty {
   std::uint32_t reads_unfinished = 0;  ///< Admitted reads and atomics without an outcome (fence).
   bool advance_deferred = false;       ///< A step for it waits for the context cache.
   bool advance_listed = false;         ///< Its next request is to be looked at when the engine settles.
+  bool quiet = false;  ///< Ready; all its requests have had their turn, and none waits. False: look.
+  /// Plain requests (PostedRequest::plain) that may be posted before anybody looks again; 0 unless `quiet`.
+  std::uint32_t credit = 0;
 
   // TASSN space: transactions[tassn & (size - 1)] is the pool index of the segment, or kNoSlot.
   std::vector<std::uint32_t> transactions;
@@ -305,6 +308,11 @@ struct Jetty {
   std::unique_ptr<Ring<SharedRecord>> shared;  ///< Records for the completion queues that it shares, if any.
   bool shared_listed = false;
 
+  /// Something waits, or the jetty fails.
+  void hold_up() {
+    quiet = false;
+    credit = 0;
+  }
   /// Whether its completions of one kind go to a completion queue of the engine.
   bool shares(bool receives_kind) const {
     return (receives_kind ? config.receive_completions : config.send_completions) != engine::kOwn;

@@ -227,8 +227,11 @@ class Responder {
   void release(std::uint32_t index);
   void report_receive(std::uint32_t index);
   /// Requests of one remote jetty are one stream; numbers below 2^20 are those of local jetties.
+  static std::uint64_t stream_of(std::uint32_t channel, std::uint32_t requester) {
+    return (channel + 1ULL) << 20U | requester;
+  }
   static std::uint64_t stream_of(const InboundMessage& message) {
-    return (message.channel + 1ULL) << 20U | message.request.requester_id;
+    return stream_of(message.channel, message.request.requester_id);
   }
 
   EngineParts& parts_;

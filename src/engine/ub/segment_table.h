@@ -52,6 +52,9 @@ class SegmentTable {
     found_ = *number;
     return found_;
   }
+  /// Whether find() was last asked for `token_id` with success, and what it gave.
+  bool was_found(std::uint32_t token_id) const { return token_id == found_token_ && found_ != kNoSlot; }
+  std::uint32_t found() const { return found_; }
   /// The address space of a record.
   verbs::AddressSpaceId space_of(const MrRecord& record) const { return spaces_[record.space]; }
   /// Whether the local keys among the first `count` entries name segments that hold them, and all lie in one

@@ -251,6 +251,7 @@ void Initiator::flush(TimePs now, std::uint32_t jetty_id) {
   Jetty& owner = jetty(jetty_id);
   describe(owner, jetty_id, JettyState::kError);
   owner.failed = true;
+  owner.hold_up();
   flush_requests(now, jetty_id);
   flush_receives(jetty_id);
   advance(now, jetty_id);

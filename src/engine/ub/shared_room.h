@@ -47,6 +47,10 @@ class SharedRoom {
 
   /// Whether one who holds `held` may take another.
   bool has(std::uint32_t held) const { return held < share_ || (held < most_ && common_used_ < common_); }
+  /// Whether anyone who holds fewer than it may have may take another, whatever its share.
+  bool has_common_left() const { return common_used_ < common_; }
+  /// How many one who holds `held` may have beside these.
+  std::uint32_t most_beside(std::uint32_t held) const { return held < most_ ? most_ - held : 0; }
   /// The same for one who holds `early` common places on top, see take_common().
   bool has(std::uint32_t held, std::uint32_t early) const {
     return held + early < most_ && (held < share_ || common_used_ < common_);
@@ -79,6 +83,12 @@ class SharedRoom {
   /// One more, or one fewer, for a holder.
   void take(std::uint32_t& held) {
     if (held++ >= share_) ++common_used_;
+  }
+  /// `count` fewer.
+  void give(std::uint32_t& held, std::uint32_t count) {
+    const std::uint32_t beyond = held > share_ ? held - share_ : 0;
+    held -= count;
+    common_used_ -= std::min(beyond, count);
   }
   void give(std::uint32_t& held) {
     if (--held >= share_) --common_used_;

@@ -98,6 +98,7 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
       parts_.load_store.reset(index, first_tassn);
     }
   }
+  form_channel_ = kNoSlot;
   TpChannel& made = *channels_[index];
   made.remote = blob.host;
   made.incarnation = incarnation;
@@ -129,6 +130,7 @@ std::uint32_t TpLayer::find(wire::HostAddress remote) const {
   if (index == nullptr) return kNoSlot;
   found_host_ = remote;
   found_ = *index;
+  found_channel_ = channels_[*index].get();
   return *index;
 }
 

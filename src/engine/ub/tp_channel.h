@@ -34,6 +34,13 @@ struct EngineParts;
 struct InboundMessage;
 struct Transaction;
 
+/// ODR of a request without order tag whose completion comes in order.
+inline constexpr std::uint8_t kPlainOrder = 4;
+/// EE of its header.
+constexpr std::uint8_t environment_of(wire::UbEncapsulation encapsulation) {
+  return wire::profile(encapsulation) == wire::UbProfile::kP2OpenUrma ? 1 : 0;
+}
+
 /// What the next acknowledgement of a channel says.
 enum class AckKind : std::uint8_t { kNone, kAck, kSack, kNak };
 
@@ -65,6 +72,8 @@ struct TpChannel {
                               ///< packet on.
   // The message being numbered, and those behind it.
   bool numbering = false;
+  bool plain =
+      false;  ///< Nothing of it waits to be numbered or to be sent again, and it is ready. False: look.
   PacketOrigin numbering_origin = PacketOrigin::kRequest;
   std::uint32_t numbering_object = kNoSlot;
   std::uint32_t numbering_offset = 0;
@@ -100,6 +109,16 @@ struct TpChannel {
   bool resend_listed = false;
   bool pump_deferred = false;
   bool timeout_deferred = false;
+
+  /// Packets that the short ways may number before they look again; 0 unless `plain`. Known because only they
+  /// number packets meanwhile, and all else makes room.
+  std::uint32_t credit = 0;
+
+  /// Something waits, or the channel ends.
+  void hold_up() {
+    plain = false;
+    credit = 0;
+  }
 };
 
 class TpLayer {
@@ -207,14 +226,27 @@ class TpLayer {
   void start_fetch(std::uint32_t index, std::uint32_t place);
   void prepare_retransmissions(std::uint32_t index);
   void update_ready(TimePs now, std::uint32_t index);
+  bool find_credit(TpChannel& channel) const;
   void relist(TimePs now, std::uint32_t index);
   TxPacket* sendable(TimePs now, std::uint32_t index, TpChannel& channel, bool again);
   void departed(TimePs now, std::uint32_t index, TpChannel& channel, TxPacket& packet);
   void build_sack(const TpChannel& channel, wire::Packet& out);
   void address_packet(const TpChannel& channel, wire::Packet& out) const;
   void build(const TpChannel& channel, const TxPacket& packet, bool again, wire::Packet& out);
-  void number_header(const TpChannel& channel, const TxPacket& packet, wire::Packet& out) const;
+  void number_header(const TpChannel& channel, const TxPacket& packet, wire::Packet& out);
+  void make_form(const TpChannel& channel, std::uint32_t index);
   void set_header_bytes(wire::Packet& out);
+  /// The place of a packet's length in header_bytes_, where nothing else decides on it.
+  static std::size_t place_of(const wire::Btah& request) {
+    return 4 * static_cast<std::size_t>(request.opcode) + (request.token_value_present ? 3 : 2);
+  }
+  static std::size_t place_of(const wire::Atah& response) {
+    return 4 * static_cast<std::size_t>(response.opcode);
+  }
+  std::uint32_t header_bytes(std::size_t place, const wire::Packet& packet) {
+    const std::uint16_t known = header_bytes_[place];
+    return known != 0 ? known : learn_header_bytes(packet, place);
+  }
   std::uint32_t learn_header_bytes(const wire::Packet& packet, std::size_t place);
 
   // tp_retransmission.cc: what acknowledgements and time-outs mean to the sender.
@@ -241,11 +273,14 @@ class TpLayer {
   const TimePs acknowledge_delay_;
   TpCongestion congestion_;
   wire::Packet
-      blank_;  ///< What all packets have in common; copied, because building one takes twice as long.
+      blank_;          ///< What all packets have in common; copied, because building one takes twice as long.
+  wire::Packet form_;  ///< The same of the packets with a number of channel form_channel_.
+  std::uint32_t form_channel_ = kNoSlot;
   std::vector<std::unique_ptr<TpChannel>> channels_;
   FlatMap channel_of_host_;
   mutable wire::HostAddress found_host_;   ///< What find() was last asked for with success,
   mutable std::uint32_t found_ = kNoSlot;  ///< and gave; packets come in trains.
+  mutable TpChannel* found_channel_ = nullptr;
   TxPool packets_;
   SharedRoom packet_room_;  ///< Of packets_, by channel.
   /// By channel and place in its receive window: what waits for earlier packets, see tp_channel.cc.
@@ -273,14 +308,15 @@ class TpLayer {
 
 /// The headers that a packet with a number has in common with others of its channel, and its data.
 [[gnu::always_inline]] inline void TpLayer::number_header(const TpChannel& channel, const TxPacket& packet,
-                                                          wire::Packet& out) const {
-  address_packet(channel, out);
+                                                          wire::Packet& out) {
+  if (form_channel_ != packet.channel) [[unlikely]]
+    make_form(channel, packet.channel);
+  copy_whole(out, form_);
   wire::Rtph& rtph = out.ub.rtph;
   rtph.psn = wire::psn_wrap(packet.logical);
   rtph.tpmsn = packet.tpmsn;
   rtph.last = packet.last;
-  rtph.acknowledge_request = true;
-  out.payload = packet.data;
+  copy_whole(out.payload, packet.data);
 }
 
 // The length of most headers follows from opcodes, the presence of a token's value, and what never changes
@@ -289,14 +325,10 @@ class TpLayer {
   const wire::UbPacket& ub = out.ub;
   std::size_t place = header_bytes_.size() - 1;  // A TPACK.
   if (ub.rtph.opcode == wire::TpOpcode::kReliable) {
-    const bool request = ub.transaction == wire::UbTransaction::kRequest;
-    place = request ? 4 * static_cast<std::size_t>(ub.request.opcode) + 2 +
-                          (ub.request.token_value_present ? 1 : 0)
-                    : 4 * static_cast<std::size_t>(ub.response.opcode);
+    place = ub.transaction == wire::UbTransaction::kRequest ? place_of(ub.request) : place_of(ub.response);
   }
-  const std::uint16_t known = header_bytes_[place];
   const bool usual = place % 4 < 2 || !wire::is_atomic(ub.request.opcode) || ub.extension.maetah.length == 8;
-  out.header_bytes = known != 0 && usual ? known : learn_header_bytes(out, place);
+  out.header_bytes = usual ? header_bytes(place, out) : learn_header_bytes(out, place);
 }
 
 }  // namespace wharf::ub

@@ -136,6 +136,7 @@ void TpLayer::process_sack(TimePs now, std::uint32_t index, const wire::Packet& 
 bool TpLayer::queue_loss(std::uint32_t index, std::uint32_t place) {
   TxPacket& packet = packets_[place];
   if (!channels_[index]->send.queue_retransmission(packets_, packet, place)) return false;
+  channels_[index]->hold_up();
   congestion_.lost(index, packet);
   return true;
 }
@@ -146,6 +147,7 @@ bool TpLayer::queue_loss(std::uint32_t index, std::uint32_t place) {
   if (channel.send.retransmissions_queued() == 0 && !congestion_.controls() && end > channel.send.una() &&
       end <= channel.send_cursor) {
     // The usual case: all have been sent, and nothing is to be sent again.
+    packet_room_.give(channel.tx_held, static_cast<std::uint32_t>(end - channel.send.una()));
     channel.send.take_sent(packets_, end, [&](std::uint32_t place) {
       TxPacket& packet = packets_[place];
       if (!packet.confirmed) {
@@ -157,7 +159,6 @@ bool TpLayer::queue_loss(std::uint32_t index, std::uint32_t place) {
         }
       }
       packets_.release(place);
-      packet_room_.give(channel.tx_held);
     });
     channel.send.advance_over_confirmed(packets_, free);
     progressed(now, index);
@@ -289,6 +290,7 @@ void TpLayer::step(TimePs now, std::uint32_t index, ChannelEvent event) {
   parts_.trace(now, trace::EventKind::kStateChange, index, static_cast<std::uint64_t>(channel.state),
                static_cast<std::uint64_t>(*next));
   channel.state = *next;
+  channel.hold_up();
 }
 
 void TpLayer::close(TimePs now, std::uint32_t index) {
@@ -301,6 +303,7 @@ void TpLayer::close(TimePs now, std::uint32_t index) {
   channels_[index]->failures = 0;
   channel_of_host_.erase(channels_[index]->remote.number);
   found_ = kNoSlot;
+  found_channel_ = nullptr;
   closed_.push_back(index);
 }
 

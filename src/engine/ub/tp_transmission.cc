@@ -11,13 +11,28 @@
 namespace wharf::ub {
 
 void TpLayer::enqueue_request(std::uint32_t channel, std::uint32_t transaction) {
+  channels_[channel]->hold_up();
   channels_[channel]->requests.push(parts_.initiator.transactions(), transaction, &Transaction::next);
   touch(channel);
 }
 
 void TpLayer::enqueue_response(std::uint32_t channel, std::uint32_t message) {
+  channels_[channel]->hold_up();
   channels_[channel]->responses.push(parts_.responder.messages(), message, &InboundMessage::next);
   touch(channel);
+}
+
+/// How many messages of one packet may be numbered at once, see TpChannel::credit; false: none.
+[[gnu::noinline]] bool TpLayer::find_credit(TpChannel& channel) const {
+  if (channel.state != ChannelState::kReady || channel.numbering || !channel.requests.empty() ||
+      !channel.responses.empty() || channel.send.retransmissions_queued() > 0) {
+    return false;
+  }
+  channel.plain = true;
+  const std::uint32_t ahead = parts_.config.fetch_ahead_packets;
+  channel.credit = std::min({ahead > channel.unsent ? ahead - channel.unsent : 0, channel.send.room(),
+                             packet_room_.most_beside(channel.tx_held)});
+  return channel.credit > 0;
 }
 
 void TpLayer::settle_dirty(TimePs now) {
@@ -316,6 +331,16 @@ void TpLayer::build_sack(const TpChannel& channel, wire::Packet& out) {
         ahead < 64 ? (channel.ack_first_bits >> ahead & 1U) != 0 : channel.receive.received_ahead(logical);
     if (arrived) set(logical);
   }
+}
+
+[[gnu::noinline]] void TpLayer::make_form(const TpChannel& channel, std::uint32_t index) {
+  form_channel_ = index;
+  address_packet(channel, form_);
+  form_.ub.rtph.acknowledge_request = true;
+  // What most have in common; who builds another says so.
+  form_.ub.transaction = wire::UbTransaction::kRequest;
+  form_.ub.request.order = kPlainOrder;
+  form_.ub.request.environment = environment_of(form_.ub.encapsulation);
 }
 
 inline void TpLayer::build(const TpChannel& channel, const TxPacket& packet, bool again, wire::Packet& out) {

@@ -26,7 +26,8 @@ enum class PacketState : std::uint8_t {
   kSent,      ///< Not confirmed; its data has been let go.
 };
 
-/// Enough to build a packet, and to build it again: the data itself is read from memory each time.
+/// Enough to build a packet, and to build it again: the data itself is read from memory each time. A place in
+/// the pool that is free has no data.
 struct TxPacket {
   wire::Payload data;         ///< kReady (and, gathered, kFetching): holds a reference to data.buffer.
   std::uint64_t logical = 0;  ///< Its number.
@@ -73,6 +74,11 @@ class TxWindow {
   std::uint64_t una() const { return counters_.una; }
   std::uint64_t next() const { return counters_.next; }
   bool full() const { return counters_.next - counters_.una >= limit_; }
+  /// Numbers that can be given before it is full().
+  std::uint32_t room() const {
+    const std::uint64_t given = counters_.next - counters_.una;
+    return given < limit_ ? limit_ - static_cast<std::uint32_t>(given) : 0;
+  }
   void set_limit(std::uint32_t limit) { limit_ = limit; }
   /// The logical number of an acknowledged PSN.
   std::uint64_t unwrap(wire::Psn psn) const { return wire::psn_unwrap(counters_.una, psn); }
@@ -96,7 +102,9 @@ class TxWindow {
     if (cursor_ == kNoSlot) cursor_ = index;
   }
   /// The packet at cursor() was sent.
-  void sent(const TxPool& pool) { cursor_ = pool[cursor_].next; }
+  void sent(const TxPool& pool) { sent(pool[cursor_].next); }
+  /// The same for one who knows which packet is behind it.
+  void sent(std::uint32_t next) { cursor_ = next; }
 
   /// Confirms every packet before `end` (una <= end <= next) and lets it go together with those behind it
   /// that were confirmed before. `released(packet)` is called once for each packet that was not confirmed
