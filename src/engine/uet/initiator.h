@@ -126,7 +126,8 @@ class Initiator {
   void end_plainly(TimePs now, std::uint32_t slot, const OutboundMessage& message);  // initiator_end.h
 
   void end_plain(TimePs now, std::uint32_t slot, const OutboundMessage& message);  // initiator_end.h
-
+  /// try_end() of a message that waits for data, and of which nothing else is outstanding.
+  void end_read(TimePs now, std::uint32_t slot, const OutboundMessage& message);
   /// Whether memory is at work on something to or from `host`.
   bool is_at_work_for(wire::HostAddress host) const;
   /// Ends everything to `host`, which has no PDC any more, and forgets its endpoints.

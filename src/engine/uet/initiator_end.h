@@ -80,8 +80,8 @@ namespace wharf::uet {
   if (--message.unanswered > 0 || message.accesses > 0) return;
   if (message.plain && message.peer != verbs::kNoPeer) [[likely]] {
     end_plain(now, slot, message);
-  } else if (message.expects_data && message.is_unharmed() && message.received < message.length) {
-    return;  // Its data is still to come.
+  } else if (message.expects_data) {
+    end_read(now, slot, message);
   } else {
     try_end(now, slot);
   }

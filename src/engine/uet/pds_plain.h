@@ -180,9 +180,22 @@ namespace wharf::uet {
   const bool asks = asked.acknowledge || next == kNoSlot || !record.tx.window_open() || waits;
   const std::uint16_t entropy = record.ordered ? record.entropy : parts.cms.next_entropy(now, context);
   leaving.record->tx.at(psn).entropy = entropy;
-  std::construct_at(&out, wire::UetHeadersToCome{});
+  // Every member by itself, and once: the payload is the caller's.
+  out.protocol = wire::Protocol::kUet;
+  out.traffic_class = wire::TrafficClass::kData;
+  out.mark = wire::CongestionMark::kCapable;
+  out.trim = wire::TrimState::kWhole;
+  out.ip_version = wire::IpVersion::kV4;
+  out.entropy = entropy;
+  out.source = parts.host;
+  out.destination = record.peer;
+  out.header_bytes = parts.plain.header_bytes + (message.ses_bytes & parts.plain.ses_mask);
+  out.operation = message.operation;
+  std::construct_at(&out.uet, wire::UetHeadersToCome{});
   out.uet.prologue.type = record.ordered ? wire::UetPdsType::kRodRequest : wire::UetPdsType::kRudRequest;
   out.uet.prologue.flags = asks ? wire::kUetAckRequested : std::uint8_t{0};
+  out.uet.encapsulation = parts.plain.encapsulation;
+  out.uet.protection = parts.plain.protection;
   ::new (&out.uet.request) wire::UetRequest{.psn = psn,
                                             .credit_target = 0,
                                             .source_pdcid = record.local_id,
@@ -194,15 +207,6 @@ namespace wharf::uet {
   } else {
     parts.initiator.build_any(message, leaving.slot, 0, leaving.length, false, out);
   }
-  out.operation = message.operation;
-  out.traffic_class = wire::TrafficClass::kData;
-  out.source = parts.host;
-  out.destination = record.peer;
-  out.entropy = entropy;
-  out.mark = wire::CongestionMark::kCapable;
-  out.uet.encapsulation = parts.plain.encapsulation;
-  out.uet.protection = parts.plain.protection;
-  out.header_bytes = parts.plain.header_bytes + (message.ses_bytes & parts.plain.ses_mask);
   ++parts.counters.packets_sent;
   ++parts.counters.requests_sent;
 }
@@ -250,6 +254,8 @@ namespace wharf::uet {
     --context.fetched;
   } else if (leaving.length > 0) {
     out.payload = parts.initiator.payload_at_hand(leaving.slot, 0, leaving.length);
+  } else {
+    out.payload = {};
   }
   if (next == kNoSlot) {
     record.tx.message_tail = kNoSlot;
@@ -289,7 +295,7 @@ namespace wharf::uet {
   const UetConfig& config = parts.config;
   const std::uint32_t inbound_now = parts.inbound.in_use();
   if (!parts.inbound.has_used() || inbound_now >= config.packets_in_execution ||
-      inbound_now + stored_.in_use() >= config.stored_responses || !parts.accesses.has_place() ||
+      inbound_now + stored_.in_use() >= config.stored_responses ||
       (rx.stored_count > 0 && wire::uet_psn_after(request.clear_psn(), rx.clear))) {
     return kNoSlot;
   }
@@ -360,7 +366,7 @@ namespace wharf::uet {
   const std::uint32_t index = find_plain(parts, packet);
   if (index == kNoSlot) return false;
   const std::uint32_t length = packet.payload.length;
-  if (length == 0 || ses.request_length != length) return false;
+  if (length == 0 || ses.request_length != length || !parts.accesses.has_place()) return false;
   std::uint64_t address = 0;
   const std::uint32_t region = Target::find_plain(parts, packet, &verbs::AccessRights::remote_write, address);
   if (region == kNoSlot) return false;

@@ -41,7 +41,7 @@ bool Pds::receive_data_plain(EngineParts& parts, TimePs now, const wire::Packet&
   const std::uint32_t length = packet.payload.length;
   const std::uint32_t read = std::uint32_t{response.read_request_message_id} - 1;
   const std::uint32_t index = find_plain(parts, packet);
-  if (index == kNoSlot || length == 0 || response.message_offset != 0 ||
+  if (index == kNoSlot || length == 0 || response.message_offset != 0 || !parts.accesses.has_place() ||
       response.return_code != wire::UetReturnCode::kOk || read >= parts.outbound.capacity() ||
       !parts.outbound.is_used(read)) {
     return false;
@@ -86,7 +86,7 @@ bool Pds::data_placed_plain(EngineParts& parts, TimePs now, std::uint32_t slot) 
   pass(record.rx, inbound.psn);
   message.received += inbound.payload_length;
   parts.inbound.release(slot);
-  if (--message.accesses == 0 && message.unanswered == 0) parts.initiator.try_end(now, read);
+  if (--message.accesses == 0 && message.unanswered == 0) parts.initiator.end_read(now, read, message);
   return true;
 }
 
