@@ -50,7 +50,7 @@ class AccessPort {
   AccessPort() : queue_(kFirst), mask_(kFirst - 1) { grow(kFirst); }
 
   /// Queues an access of `kind` for `length` bytes on behalf of `owner`. The caller fills in the rest before
-  /// it asks for another.
+  /// it asks for another: always the data of a write. Operands mean nothing but for atomics.
   [[gnu::always_inline]] engine::Access& request(engine::AccessKind kind, std::uint32_t length,
                                                  const PendingAccess& owner) {
     if (first_free_ == kNoSlot) [[unlikely]]
@@ -88,9 +88,11 @@ class AccessPort {
     access.space = 0;
     access.stream = 0;
     access.address = 0;
-    access.data = wire::Payload{};
-    access.operand = {};
-    access.compare = {};
+    if (kind != engine::AccessKind::kWrite) access.data = wire::Payload{};
+    if (kind == engine::AccessKind::kAtomic) {
+      access.operand = {};
+      access.compare = {};
+    }
     access.operation = {};
     return access;
   }

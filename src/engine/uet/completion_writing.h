@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/renew.h"
 
 namespace wharf::uet {
 
@@ -10,7 +11,9 @@ namespace wharf::uet {
   ++parts_.counters.completions;
   if (endpoint.completions.full()) [[unlikely]]
     endpoint.completions.reserve(endpoint.completions.capacity() * 2);
-  return endpoint.completions.emplace_back();
+  PendingCompletion& made = endpoint.completions.push_stale();
+  renew(made);
+  return made;
 }
 
 [[gnu::always_inline]] inline void EndpointTable::write_completion(engine::QueueId queue,

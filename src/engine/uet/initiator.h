@@ -31,7 +31,7 @@ class Initiator {
   engine::PostStatus post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
                           engine::Submission submission);
   /// The usual request in one pass; false, and nothing has happened, when it is not like that.
-  bool post_plain(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request);
+  bool post_plain(EngineParts& parts, TimePs now, engine::QueueId queue, const verbs::WorkRequest& request);
   void work_request_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status);
   engine::PeerId import(const Peer& peer);
   Result<void> forget(engine::PeerId peer);
@@ -61,8 +61,12 @@ class Initiator {
   bool fetch(std::uint32_t slot, std::uint32_t staged, std::uint32_t offset, std::uint32_t length,
              wire::Payload& payload, std::uint32_t& pieces, bool& whole_result);  // initiator_fetch.h
   /// The same for a message that is one piece, whose payload may_fetch() allows.
-  void fetch_piece(const OutboundMessage& message, std::uint32_t staged, std::uint64_t address,
-                   std::uint32_t at, std::uint32_t length, verbs::AddressSpaceId space) const;
+  static void fetch_piece(AccessPort& accesses, const OutboundMessage& message, std::uint32_t staged,
+                          std::uint64_t address, std::uint32_t at, std::uint32_t length,
+                          verbs::AddressSpaceId space);
+  /// The data of a Read of one packet, which is to be enqueued.
+  std::uint32_t make_plain_response(const wire::Packet& packet, const MemoryRegion& memory,
+                                    std::uint64_t address);  // initiator_plain.h
   /// Whether the memory of a message may still be read.
   bool may_fetch(const OutboundMessage& message) const;
   /// Writes the SES header of one packet.
@@ -122,7 +126,8 @@ class Initiator {
   void end_plainly(TimePs now, std::uint32_t slot, const OutboundMessage& message);  // initiator_end.h
 
   void end_plain(TimePs now, std::uint32_t slot, const OutboundMessage& message);  // initiator_end.h
-
+  /// try_end() of a message that waits for data, and of which nothing else is outstanding.
+  void end_read(TimePs now, std::uint32_t slot, const OutboundMessage& message);
   /// Whether memory is at work on something to or from `host`.
   bool is_at_work_for(wire::HostAddress host) const;
   /// Ends everything to `host`, which has no PDC any more, and forgets its endpoints.
@@ -161,8 +166,8 @@ class Initiator {
   std::uint64_t unsent_window_bytes(const OutboundMessage& message) const;
   // initiator_plain.h
   bool is_plain(const verbs::WorkRequest& request) const;
-  std::uint32_t make_plain(engine::QueueId queue, const Endpoint& endpoint, const Peer& target,
-                           const verbs::WorkRequest& request);
+  std::uint32_t make_plain(EngineParts& parts, engine::QueueId queue, const Endpoint& endpoint,
+                           const Peer& target, const verbs::WorkRequest& request);
   // initiator_packets.cc
   bool fetch_pieces(const OutboundMessage& message, std::uint32_t staged, std::uint32_t offset,
                     std::uint32_t length, wire::Payload& payload, std::uint32_t& pieces, bool& whole_result);

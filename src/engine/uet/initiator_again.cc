@@ -29,6 +29,7 @@ void Initiator::start_again(std::uint32_t slot) {
   message.stopped = false;
   message.terminating = false;
   message.half_refused = false;
+  message.trouble();
   message.all_sent = false;
   message.first_sent = false;
   message.sent = 0;
@@ -143,6 +144,7 @@ void Initiator::pdc_failed(TimePs now, std::uint32_t pdc, CompletionStatus statu
     message.queued = false;
     message.unanswered = 0;
     message.stopped = true;
+    message.trouble();
     const bool clean = message.status == CompletionStatus::kSuccess && !message.terminating;
     message.terminating = false;
     if (message.kind == MessageKind::kReadResponse) {

@@ -11,6 +11,14 @@ using verbs::CompletionStatus;
 
 void Initiator::release(std::uint32_t slot) { give_back(slot); }
 
+void Initiator::end_read(TimePs now, std::uint32_t slot, const OutboundMessage& message) {
+  if (!message.is_unharmed() || !message.all_sent || message.region != kNoSlot) {
+    try_end(now, slot);
+  } else if (message.received >= message.length) {
+    end_plainly(now, slot, message);
+  }
+}
+
 void Initiator::try_end(TimePs now, std::uint32_t slot) {
   const OutboundMessage& message = parts_.outbound[slot];
   if (message.unanswered > 0 || message.accesses > 0) return;

@@ -8,7 +8,9 @@
 namespace wharf::uet {
 
 [[gnu::always_inline]] inline void Initiator::give_back(std::uint32_t slot) {
-  parts_.payloads.release(parts_.outbound[slot].inline_data.buffer);
+  OutboundMessage& message = parts_.outbound[slot];
+  parts_.payloads.release(message.inline_data.buffer);
+  message.made_plain = false;
   if (!retries_.empty()) retries_.set(slot, kNever);
   parts_.outbound.release(slot);
 }
@@ -76,8 +78,10 @@ namespace wharf::uet {
 [[gnu::always_inline]] inline void Initiator::answered_by_default(TimePs now, std::uint32_t slot,
                                                                   OutboundMessage& message) {
   if (--message.unanswered > 0 || message.accesses > 0) return;
-  if (message.plain && message.is_untroubled() && message.peer != verbs::kNoPeer) [[likely]] {
+  if (message.plain && message.peer != verbs::kNoPeer) [[likely]] {
     end_plain(now, slot, message);
+  } else if (message.expects_data) {
+    end_read(now, slot, message);
   } else {
     try_end(now, slot);
   }

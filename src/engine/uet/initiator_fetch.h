@@ -6,15 +6,16 @@
 
 namespace wharf::uet {
 
-[[gnu::always_inline]] inline void Initiator::fetch_piece(const OutboundMessage& message,
+[[gnu::always_inline]] inline void Initiator::fetch_piece(AccessPort& accesses,
+                                                          const OutboundMessage& message,
                                                           std::uint32_t staged, std::uint64_t address,
                                                           std::uint32_t at, std::uint32_t length,
-                                                          verbs::AddressSpaceId space) const {
+                                                          verbs::AddressSpaceId space) {
   PendingAccess owner;
   owner.owner = AccessOwner::kPacketData;
   owner.object = staged;
   owner.detail = at;
-  engine::Access& access = parts_.accesses.request(engine::AccessKind::kRead, length, owner);
+  engine::Access& access = accesses.request(engine::AccessKind::kRead, length, owner);
   access.queue = message.queue;
   access.space = space;
   access.address = address;
@@ -49,8 +50,8 @@ namespace wharf::uet {
     return fetch_pieces(message, staged, offset, length, payload, pieces, whole_result);
   pieces = 1;
   whole_result = true;
-  fetch_piece(message, staged, message.local[0].address + message.first_byte + offset, 0, length,
-              message.local[0].key);
+  fetch_piece(parts_.accesses, message, staged, message.local[0].address + message.first_byte + offset, 0,
+              length, message.local[0].key);
   return true;
 }
 

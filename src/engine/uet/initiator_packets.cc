@@ -44,7 +44,7 @@ bool Initiator::fetch_pieces(const OutboundMessage& message, std::uint32_t stage
   for_each_piece(
       message.local, message.local_count, from, length,
       [&](std::uint64_t address, std::uint32_t at, std::uint32_t bytes, verbs::AddressSpaceId space) {
-        fetch_piece(message, staged, address, at, bytes, space);
+        fetch_piece(parts_.accesses, message, staged, address, at, bytes, space);
       });
   return true;
 }
@@ -66,6 +66,7 @@ void Initiator::build_any(OutboundMessage& message, std::uint32_t slot, std::uin
     // [UE 1.0 3.4] IE: nothing of this packet may touch memory.
     flags |= wire::kUetInitiatorError;
     message.initiator_error = true;
+    message.trouble();
   }
   ses.flags = flags;
   ses.ri_generation = message.to.ri_generation;

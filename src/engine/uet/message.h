@@ -72,7 +72,8 @@ struct alignas(64) OutboundMessage {
   bool signaled = true;
   bool from_memory = false;  ///< Its payload is read from memory (Initiator::reads_memory).
   bool simple = false;       ///< One packet with the standard header, no extension, no restart.
-  bool plain = false;        ///< One packet, whose payload is one piece of memory; no restart.
+  bool plain = false;        ///< One packet, whose payload is one piece of memory; nothing has befallen it.
+  bool made_plain = false;   ///< Its members are those of a plain request: the next one sets few of them.
 
   Destination to;
   std::uint32_t initiator = 0;
@@ -114,10 +115,13 @@ struct alignas(64) OutboundMessage {
   /// nothing has befallen it.
   bool ends_plainly() const { return all_sent && accesses == 0 && is_untroubled() && region == kNoSlot; }
   /// Whether it waits for no data, and nothing has befallen it.
-  bool is_untroubled() const {
-    return !stopped && !terminating && !expects_data && !initiator_error && !retry_wanted && !deferred &&
+  bool is_untroubled() const { return !expects_data && is_unharmed(); }
+  bool is_unharmed() const {
+    return !stopped && !terminating && !initiator_error && !retry_wanted && !deferred &&
            status == verbs::CompletionStatus::kSuccess;
   }
+  /// Something has befallen it: it ends the general way.
+  void trouble() { plain = made_plain = false; }
 };
 
 /// Whether messages of this mode travel over PDCs.
@@ -194,6 +198,7 @@ struct InboundPacket {
   bool overflow = false;        ///< Its message was kept without a receive.
   wire::UetOpcode opcode = wire::UetOpcode::kNoOp;
   wire::UetReturnCode result = wire::UetReturnCode::kOk;
+  bool made_plain = false;  ///< It was a plain Write from begin to end: the next one sets few members.
   TimePs arrived_at{};
 };
 

@@ -12,6 +12,14 @@ namespace wharf::uet {
 /// Transport size (from the UDP or entropy header on) plus this many bytes count.
 inline constexpr std::uint32_t kNominalNetworkBytes = 40;
 
+/// What a frame has beside PDS and SES headers and payload.
+inline std::uint32_t frame_overhead(const UetConfig& config) {
+  wire::Packet empty = wire::uet_packet();
+  empty.uet.encapsulation = config.encapsulation;
+  empty.uet.protection = config.protection;
+  return wire::wire_header_bytes(empty) - wire::uet_header_bytes(empty.uet);
+}
+
 /// Window bytes of a packet beside its payload, when its PDS and SES headers have `header_bytes`.
 inline std::uint32_t window_overhead(const UetConfig& config, std::uint32_t header_bytes) {
   if (config.window_overhead_bytes != 0) return config.window_overhead_bytes;

@@ -52,7 +52,7 @@ class Pds {
   /// Sends the packets of outbound message `slot` over `pdc`, behind the messages queued there.
   void enqueue(TimePs now, std::uint32_t pdc, std::uint32_t slot);
   /// The same, and settle(), for a plain message.
-  void enqueue_plain(TimePs now, std::uint32_t pdc, std::uint32_t slot);  // pds_plain.h
+  void enqueue_plain(EngineParts& parts, TimePs now, std::uint32_t pdc, std::uint32_t slot);  // pds_plain.h
   /// Cuts no further packet of a queued message.
   void stop(TimePs now, std::uint32_t slot);
   /// The answer to an accepted packet; ends the inbound packet. Takes over no reference of `data`. `region`:
@@ -66,12 +66,17 @@ class Pds {
 
   // --- Network.
   void receive(TimePs now, const wire::Packet& packet);
-  /// The usual packet: a Write of one packet, the next in order; false, and nothing has happened, when it is
-  /// not like that.
-  bool receive_plain(TimePs now, const wire::Packet& packet);  // pds_plain.h
+  /// The usual packet: a Write, a Read or returned data of one packet, the next in order; false, and nothing
+  /// has happened, when it is not like that.
+  bool receive_plain(EngineParts& parts, TimePs now, const wire::Packet& packet);  // pds_plain.h
   bool transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  /// Whether anything but data of a PDC may have to leave.
+  bool has_others() const {
+    return !control_.empty() || !acknowledgements_.empty() || !staged_order_.empty();
+  }
+  // The short ways (pds_plain.h) are given `parts`, which a register holds then.
   /// The usual packet and settle(); false, and nothing has happened, when the next one is not like that.
-  bool transmit_plain(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);  // pds_plain.h
+  bool transmit_plain(EngineParts& parts, TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
   /// Fetches payload ahead of transmission.
   bool is_settled() const { return staged_order_.empty() && fetch_wanted_.empty(); }
   [[gnu::always_inline]] void settle(TimePs now) {
@@ -81,7 +86,7 @@ class Pds {
   void data_done(TimePs now, std::uint32_t staged, std::uint64_t piece, const engine::AccessResult& result);
   /// The usual answers: to the one read of a payload, to the write of a whole message. False says nothing.
   bool take_plain_data(TimePs now, std::uint32_t staged, const engine::AccessResult& result);
-  bool placed_plain(std::uint32_t inbound);
+  bool placed_plain(EngineParts& parts, TimePs now, std::uint32_t inbound);
   void expire(TimePs now);
   TimePs deadline() const { return timers_.earliest(); }
 
@@ -185,6 +190,7 @@ class Pds {
   struct Effects {
     congestion::Acknowledgement acknowledgement;
     std::uint64_t psn_bytes = 0;  ///< Window bytes of the PSNs confirmed.
+    bool answers_all = false;     ///< Every PSN up to the CACK, which is new, has its answer.
   };
 
   // pds_connections.cc
@@ -263,13 +269,40 @@ class Pds {
                     std::uint8_t flags = 0);
 
   // pds_plain.h
-  void stage_plain(TimePs now, std::uint32_t index, Pdc& record, CongestionContext& context,
-                   std::uint32_t slot, const OutboundMessage& message);
-  void fetch_added(TimePs now, std::uint32_t index, Pdc& record, CongestionContext& context,
-                   std::uint32_t slot, std::uint32_t previous);
-  void fetch_next(TimePs now, std::uint32_t index, Pdc& record, CongestionContext& context);
-  void emit_plain(const Pdc& record, UetPsn psn, OutboundMessage& message, std::uint32_t slot,
-                  std::uint8_t flags, std::uint16_t entropy, wire::Packet& out);
+  /// A message whose one packet may leave now.
+  struct PlainDeparture {
+    std::uint32_t ccc = kNoSlot;
+    std::uint32_t pdc = kNoSlot;
+    std::uint32_t slot = kNoSlot;
+    std::uint32_t staged = kNoSlot;  ///< Its payload, when that comes from memory.
+    std::uint32_t length = 0;
+    std::uint32_t bytes = 0;  ///< Window bytes.
+    CongestionContext* context = nullptr;
+    Pdc* record = nullptr;
+    OutboundMessage* message = nullptr;
+  };
+  bool may_depart(EngineParts& parts, wire::TrafficClassMask allowed, PlainDeparture& leaving);
+  /// Its number, and its place in the window.
+  UetPsn number_plain(TimePs now, const PlainDeparture& leaving);
+  /// Builds it; says whether it asks for an acknowledgement.
+  void emit_plain(EngineParts& parts, TimePs now, const PlainDeparture& leaving, UetPsn psn,
+                  std::uint32_t next, wire::Packet& out);
+  void stage_plain(EngineParts& parts, TimePs now, std::uint32_t index, std::uint32_t at, Pdc& record,
+                   CongestionContext& context, std::uint32_t slot, const OutboundMessage& message);
+  void fetch_added(EngineParts& parts, TimePs now, std::uint32_t index, Pdc& record,
+                   CongestionContext& context, std::uint32_t slot, std::uint32_t previous);
+  void fetch_next(EngineParts& parts, TimePs now, const PlainDeparture& left);
+  std::uint32_t find_plain(EngineParts& parts, const wire::Packet& packet) const;
+  static std::uint32_t ack_bytes_of(const EngineParts& parts, std::uint32_t length, std::uint32_t bytes);
+  void accept_plain(EngineParts& parts, TimePs now, Pdc& record, const wire::Packet& packet,
+                    std::uint32_t overhead);
+  InboundPacket& make_plain_inbound(EngineParts& parts, TimePs now, std::uint32_t index,
+                                    const wire::Packet& packet, std::uint32_t slot);
+  static bool passes_plainly(const EngineParts& parts, const InboundPacket& inbound, const Pdc& record);
+  // pds_plain_reads.cc
+  bool receive_read_plain(EngineParts& parts, TimePs now, const wire::Packet& packet);
+  bool receive_data_plain(EngineParts& parts, TimePs now, const wire::Packet& packet);
+  bool data_placed_plain(EngineParts& parts, TimePs now, std::uint32_t slot);
 
   // pds_fetch.cc
   /// What settle() does when there is something to do.
@@ -333,7 +366,7 @@ class Pds {
   /// The peer has `psn`, whose answer carries data that is missing.
   void await_answer(TimePs now, std::uint32_t index, UetPsn psn, Effects& effects);
   void answer_rest(TimePs now, std::uint32_t index);
-  void advance_una(TimePs now, std::uint32_t index);
+  void advance_una(TimePs now, std::uint32_t index, const Effects& effects);
   // pds_refusals.cc
   void receive_nack(TimePs now, const wire::Packet& packet);
   bool concerns(std::uint32_t index, const wire::Packet& nack) const;

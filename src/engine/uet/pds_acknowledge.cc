@@ -81,10 +81,13 @@ void Pds::answer_rest(TimePs now, std::uint32_t index) {
   parts_.cms.on_acknowledgement(now, record.ccc, effects.acknowledgement);
 }
 
-void Pds::advance_una(TimePs now, std::uint32_t index) {
+void Pds::advance_una(TimePs now, std::uint32_t index, const Effects& effects) {
   Pdc& record = *pdcs_[index];
   PdcSend& tx = record.tx;
   bool closed = false;
+  // The rest below CACK: the last of them is looked at like any other.
+  if (effects.answers_all && record.state != PdcState::kCloseAckWait) [[likely]]
+    tx.una = tx.cumulative;
   while (tx.una != tx.next && tx.at(tx.una).state == EntryState::kAnswered) {
     if (record.state == PdcState::kCloseAckWait && tx.una == record.close_psn) closed = true;
     ++tx.una;
@@ -145,7 +148,7 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
   if (record.generation != generation) return;
   take_congestion(now, index, packet.uet, effects);
   tell_congestion(now, index, packet, effects.acknowledgement);
-  advance_una(now, index);
+  advance_una(now, index, effects);
   if (record.generation != generation) {
     parts_.cms.update(now, ccc);
     return;
@@ -201,7 +204,9 @@ void Pds::take_cumulative(TimePs now, std::uint32_t index, const wire::UetPacket
   if (!wire::uet_psn_after(cumulative, tx.cumulative)) return;
   // [UE 1.0 3.5.11] Below CACK without an answer of its own: DEFAULT_RESPONSE, RC_OK.
   const std::uint32_t generation = record.generation;
-  UetPsn psn = wire::uet_psn_after(tx.una, tx.cumulative + 1) ? tx.una : tx.cumulative + 1;
+  const bool all = !wire::uet_psn_before(tx.una, tx.cumulative + 1);
+  UetPsn psn = all ? tx.una : tx.cumulative + 1;
+  effects.answers_all = all && !wire::uet_psn_after(psn, cumulative);
   tx.cumulative = cumulative;
   record.window_at = kNever;
   record.window_probes = 0;
@@ -218,6 +223,7 @@ void Pds::take_cumulative(TimePs now, std::uint32_t index, const wire::UetPacket
     }
     if (entry.state == EntryState::kAnswered) continue;
     if (entry.message != kControlEntry && parts_.outbound[entry.message].needs_answer) {
+      effects.answers_all = false;
       await_answer(now, index, psn, effects);
     } else {
       answer(now, index, psn, nullptr, effects);

@@ -17,13 +17,6 @@ constexpr std::int32_t kStartDistance = 1 << 16;
 /// Closed PDCs that a target remembers.
 constexpr std::uint32_t kClosedLimit = 4096;
 
-std::uint32_t frame_overhead(const UetConfig& config) {
-  wire::Packet empty = wire::uet_packet();
-  empty.uet.encapsulation = config.encapsulation;
-  empty.uet.protection = config.protection;
-  return wire::wire_header_bytes(empty) - wire::uet_header_bytes(empty.uet);
-}
-
 }  // namespace
 
 Pds::Pds(EngineParts& parts, std::uint64_t seed)

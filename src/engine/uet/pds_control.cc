@@ -26,7 +26,7 @@ void Pds::receive_control(TimePs now, const wire::Packet& packet) {
     }
     return;
   }
-  const std::uint32_t index = find(control.destination_pdcid);
+  const std::uint32_t index = find(control.destination_pdcid, requested_);
   // Nothing in these packets tells that they are for this PDC and not for an earlier one of that name. Credit
   // is the only one that does not care: it counts for all PDCs of two hosts together.
   if (!is_peer(index, packet, control.source_pdcid) ||

@@ -291,6 +291,7 @@ void Pds::stage_unsequenced(TimePs now, std::uint32_t packet, std::uint8_t sends
   staged_[at].sends = sends;
   if (staged_order_.full()) staged_order_.reserve(staged_order_.capacity() * 2 + 16);
   staged_order_.push_back(at);
+  parts_.plain.others_wait = true;
 }
 
 void Pds::drop_unwanted() {

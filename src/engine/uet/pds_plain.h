@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The short ways of packets: a message of one packet in its first transmission, over a PDC that both ends
 // know, which nothing holds back. Each says no with nothing done where something is unusual, and does
-// otherwise what the general way does.
+// otherwise what the general way does. Those of reads are in pds_plain_reads.cc.
 #pragma once
 
 #include <algorithm>
@@ -26,11 +26,10 @@ namespace wharf::uet {
   return key == last_route_ ? last_routed_ : find_route(key);
 }
 
-/// Asks memory for the payload of a message of one packet and one piece.
-[[gnu::always_inline]] inline void Pds::stage_plain(TimePs now, std::uint32_t index, Pdc& record,
-                                                    CongestionContext& context, std::uint32_t slot,
-                                                    const OutboundMessage& message) {
-  const std::uint32_t at = staged_.acquire_used();
+/// Asks memory for the payload of a message of one packet and one piece, by the staged packet `at`.
+[[gnu::always_inline]] inline void Pds::stage_plain(EngineParts& parts, TimePs now, std::uint32_t index,
+                                                    std::uint32_t at, Pdc& record, CongestionContext& context,
+                                                    std::uint32_t slot, const OutboundMessage& message) {
   StagedPacket& made = staged_[at];
   made.pdc = index;
   made.message = slot;
@@ -46,23 +45,23 @@ namespace wharf::uet {
   made.payload.buffer = wire::kNoBuffer;  // The rest is the answer's to fill in.
   record.fetched.push(staged_, at, &StagedPacket::next);
   ++context.fetched;
-  parts_.initiator.fetch_piece(message, at, message.local[0].address, 0, message.send_length,
-                               message.local[0].key);
+  Initiator::fetch_piece(parts.accesses, message, at, message.local[0].address, 0, message.send_length,
+                         message.local[0].key);
 }
 
 /// want_fetch() and what settle() makes of it, when message `slot` was added behind `previous`.
-[[gnu::always_inline]] inline void Pds::fetch_added(TimePs now, std::uint32_t index, Pdc& record,
-                                                    CongestionContext& context, std::uint32_t slot,
-                                                    std::uint32_t previous) {
+[[gnu::always_inline]] inline void Pds::fetch_added(EngineParts& parts, TimePs now, std::uint32_t index,
+                                                    Pdc& record, CongestionContext& context,
+                                                    std::uint32_t slot, std::uint32_t previous) {
   if (record.tx.resend.empty() && !record.fetched.empty() && context.pdcs.head == index &&
       context.pdcs.tail == index && !context.fetch_wanted) {
-    if (context.fetched >= parts_.config.fetch_ahead_packets) return;
+    if (context.fetched >= parts.plain.fetch_ahead_packets) return;
     const StagedPacket& newest = staged_[record.fetched.tail];
-    const OutboundMessage& message = parts_.outbound[slot];
-    if (newest.message == previous && message.plain && parts_.cms.active() <= 1 && staged_.has_used() &&
-        newest.offset + newest.length == parts_.outbound[previous].send_length && fetch_wanted_.empty() &&
+    const OutboundMessage& message = parts.outbound[slot];
+    if (newest.message == previous && message.plain && parts.cms.active() <= 1 && staged_.has_used() &&
+        newest.offset + newest.length == parts.outbound[previous].send_length && fetch_wanted_.empty() &&
         staged_order_.empty()) {
-      stage_plain(now, index, record, context, slot, message);
+      stage_plain(parts, now, index, staged_.acquire_used(), record, context, slot, message);
       return;
     }
   }
@@ -70,11 +69,12 @@ namespace wharf::uet {
   settle(now);
 }
 
-[[gnu::always_inline]] inline void Pds::enqueue_plain(TimePs now, std::uint32_t index, std::uint32_t slot) {
+[[gnu::always_inline]] inline void Pds::enqueue_plain(EngineParts& parts, TimePs now, std::uint32_t index,
+                                                      std::uint32_t slot) {
   Pdc& record = *pdcs_[index];
   PdcSend& tx = record.tx;
-  OutboundMessage& message = parts_.outbound[slot];
-  CongestionContext& context = parts_.cms[record.ccc];
+  OutboundMessage& message = parts.outbound[slot];
+  CongestionContext& context = parts.cms[record.ccc];
   const std::uint32_t previous = tx.message_tail;
   if (previous == kNoSlot || !record.on_ready_list || context.state != CccState::kReady) {
     enqueue(now, index, slot);
@@ -83,45 +83,119 @@ namespace wharf::uet {
   }
   message.pdc = index;
   message.queued = true;
-  parts_.outbound[previous].next = slot;
+  parts.outbound[previous].next = slot;
   tx.message_tail = slot;
   record.last_activity = now;
   context.backlog += message.send_length + message.overhead;
-  fetches_ = fetches_ || message.from_memory;
-  if (fetches_) fetch_added(now, index, record, context, slot, previous);
+  if (message.from_memory) fetches_ = true;
+  if (fetches_) fetch_added(parts, now, index, record, context, slot, previous);
 }
 
 // --- Packets that leave ---
 
-/// want_fetch() and what settle() makes of it, when the first packet of the one PDC of `context` has left.
-[[gnu::always_inline]] inline void Pds::fetch_next(TimePs now, std::uint32_t index, Pdc& record,
-                                                   CongestionContext& context) {
-  const std::uint32_t room = parts_.config.fetch_ahead_packets;
-  if (!record.fetched.empty() && context.pdcs.head == index && !context.fetch_wanted) {
-    if (context.fetched >= room) return;
-    const StagedPacket& newest = staged_[record.fetched.tail];
-    const OutboundMessage& last = parts_.outbound[newest.message];
-    if (last.plain && parts_.cms.active() <= 1) {
-      if (last.next == kNoSlot) return;
-      const OutboundMessage& message = parts_.outbound[last.next];
-      if (message.plain && message.sent == 0 && context.fetched + 1 == room && staged_.has_used() &&
-          parts_.initiator.may_fetch(message)) {
-        stage_plain(now, index, record, context, last.next, message);
-        return;
-      }
-    }
+/// The first message of the one PDC whose turn it is, when it is one packet, which has its payload.
+[[gnu::always_inline]] inline bool Pds::may_depart(EngineParts& parts, wire::TrafficClassMask allowed,
+                                                   PlainDeparture& leaving) {
+  leaving.ccc = parts.cms.next_ready();
+  if (leaving.ccc == kNoSlot || parts.plain.others_wait || !parts.plain.allowed ||
+      (allowed & wire::mask_of(wire::TrafficClass::kData)) == 0) {
+    return false;
   }
-  want_fetch(record, context);
-  settle(now);
+  CongestionContext& context = parts.cms[leaving.ccc];
+  leaving.context = &context;
+  leaving.pdc = context.pdcs.head;
+  Pdc& record = *pdcs_[leaving.pdc];
+  leaving.record = &record;
+  const PdcSend& tx = record.tx;
+  leaving.slot = tx.message_head;
+  if (!parts.cms.alone(leaving.ccc, context) || leaving.slot == kNoSlot || !tx.resend.empty() ||
+      !record.peer_known || !tx.window_open() || tx.full() || tx.next - tx.start >= (1U << 31U) - 1 ||
+      context.held_since != kNever) {
+    return false;
+  }
+  OutboundMessage& message = parts.outbound[leaving.slot];
+  leaving.message = &message;
+  leaving.length = message.send_length;
+  leaving.bytes = message.overhead + leaving.length;
+  // A plain message has one packet, and nothing of it has left.
+  if (!message.plain &&
+      (leaving.length > parts.plain.payload_mtu || message.sent != 0 || message.terminating)) {
+    return false;
+  }
+  if (leaving.bytes > context.room) return false;
+  if (!message.from_memory) return true;
+  leaving.staged = record.fetched.head;
+  if (leaving.staged == kNoSlot) return false;
+  const StagedPacket& staged = staged_[leaving.staged];
+  return staged.pieces == 0 && !staged.failed && staged.message == leaving.slot;
 }
 
-/// The headers of a packet whose message is all in it.
-[[gnu::always_inline]] inline void Pds::emit_plain(const Pdc& record, UetPsn psn, OutboundMessage& message,
-                                                   std::uint32_t slot, std::uint8_t flags,
-                                                   std::uint16_t entropy, wire::Packet& out) {
-  std::construct_at(&out, wire::UetHeadersToCome{});
+[[gnu::always_inline]] inline UetPsn Pds::number_plain(TimePs now, const PlainDeparture& leaving) {
+  Pdc& record = *leaving.record;
+  PdcSend& tx = record.tx;
+  OutboundMessage& message = *leaving.message;
+  const UetPsn psn = tx.next++;
+  ::new (&tx.at(psn)) SendEntry{.sent_at = now,
+                                .message = leaving.slot,
+                                .offset = 0,
+                                .previous = 0,
+                                .next = 0,
+                                .length = static_cast<std::uint16_t>(leaving.length),
+                                .entropy = 0,
+                                .state = EntryState::kSent,
+                                .sends = 1,
+                                .timeouts = 0,
+                                .nacks = 0,
+                                .for_answer = false};
+  message.sent = leaving.length;
+  ++message.unanswered;
+  message.queued = false;
+  message.all_sent = true;
+  message.first_sent = true;
+  tx.message_head = message.next;
+  ++tx.in_flight;
+  recent_sender_ = &record;
+  arm(leaving.pdc, record, now + first_rto_);
+  leaving.context->backlog -= leaving.bytes;
+  record.clear_asked = false;
+  record.clear_at = kNever;
+  return psn;
+}
+
+/// Tells CMS of it, and writes its headers.
+[[gnu::always_inline]] inline void Pds::emit_plain(EngineParts& parts, TimePs now,
+                                                   const PlainDeparture& leaving, UetPsn psn,
+                                                   std::uint32_t next, wire::Packet& out) {
+  const Pdc& record = *leaving.record;
+  CongestionContext& context = *leaving.context;
+  OutboundMessage& message = *leaving.message;
+  congestion::Departure departure;
+  departure.window_bytes = leaving.bytes;
+  departure.wire_bytes = leaving.bytes;
+  const std::uint64_t behind = departure.backlog_bytes = context.backlog + context.resend_backlog;
+  const congestion::PacketRequest asked = parts.cms.on_send(now, context, departure);
+  // [UE 1.0 3.5.12] AR: when the next packet would have to wait for an answer, and when there is none.
+  const bool waits = context.room < std::int64_t{leaving.bytes} && behind > 0 &&
+                     context.room < static_cast<std::int64_t>(behind);
+  const bool asks = asked.acknowledge || next == kNoSlot || !record.tx.window_open() || waits;
+  const std::uint16_t entropy = record.ordered ? record.entropy : parts.cms.next_entropy(now, context);
+  leaving.record->tx.at(psn).entropy = entropy;
+  // Every member by itself, and once: the payload is the caller's.
+  out.protocol = wire::Protocol::kUet;
+  out.traffic_class = wire::TrafficClass::kData;
+  out.mark = wire::CongestionMark::kCapable;
+  out.trim = wire::TrimState::kWhole;
+  out.ip_version = wire::IpVersion::kV4;
+  out.entropy = entropy;
+  out.source = parts.host;
+  out.destination = record.peer;
+  out.header_bytes = parts.plain.header_bytes + (message.ses_bytes & parts.plain.ses_mask);
+  out.operation = message.operation;
+  std::construct_at(&out.uet, wire::UetHeadersToCome{});
   out.uet.prologue.type = record.ordered ? wire::UetPdsType::kRodRequest : wire::UetPdsType::kRudRequest;
-  out.uet.prologue.flags = flags;
+  out.uet.prologue.flags = asks ? wire::kUetAckRequested : std::uint8_t{0};
+  out.uet.encapsulation = parts.plain.encapsulation;
+  out.uet.protection = parts.plain.protection;
   ::new (&out.uet.request) wire::UetRequest{.psn = psn,
                                             .credit_target = 0,
                                             .source_pdcid = record.local_id,
@@ -129,184 +203,190 @@ namespace wharf::uet {
                                             .clear_psn_offset = wire::uet_psn_offset(record.clear_psn(), psn),
                                             .ccc_id = 0};
   if (message.simple) [[likely]] {
-    Initiator::build_simple(message, slot, out);
+    Initiator::build_simple(message, leaving.slot, out);
   } else {
-    parts_.initiator.build_any(message, slot, 0, message.send_length, false, out);
+    parts.initiator.build_any(message, leaving.slot, 0, leaving.length, false, out);
   }
-  out.operation = message.operation;
-  finish(out, wire::TrafficClass::kData, record.peer, entropy, wire::kUetRequestBytes + message.ses_bytes);
+  ++parts.counters.packets_sent;
+  ++parts.counters.requests_sent;
 }
 
-[[gnu::always_inline]] inline bool Pds::transmit_plain(TimePs now, wire::TrafficClassMask allowed,
-                                                       wire::Packet& out) {
-  const std::uint32_t ccc = parts_.cms.next_ready();
-  if (ccc == kNoSlot || !control_.empty() || !acknowledgements_.empty() || !staged_order_.empty() ||
-      !parts_.plain.allowed || (allowed & wire::mask_of(wire::TrafficClass::kData)) == 0) {
-    return false;
+/// want_fetch() and what settle() makes of it, when a packet of the one PDC of a context has left: its place
+/// among the staged packets serves the next one.
+[[gnu::always_inline]] inline void Pds::fetch_next(EngineParts& parts, TimePs now,
+                                                   const PlainDeparture& left) {
+  Pdc& record = *left.record;
+  CongestionContext& context = *left.context;
+  const std::uint32_t room = parts.plain.fetch_ahead_packets;
+  if (!record.fetched.empty() && !context.fetch_wanted) {
+    const OutboundMessage& last = parts.outbound[staged_[record.fetched.tail].message];
+    const std::uint32_t slot = last.next;
+    const bool last_is_whole = last.plain && parts.cms.active() <= 1;
+    if (context.fetched >= room || (last_is_whole && slot == kNoSlot)) {
+      if (left.staged != kNoSlot) staged_.release(left.staged);
+      return;
+    }
+    if (last_is_whole && context.fetched + 1 == room && left.staged != kNoSlot) {
+      const OutboundMessage& message = parts.outbound[slot];
+      if (message.plain && parts.initiator.may_fetch(message)) {
+        stage_plain(parts, now, left.pdc, left.staged, record, context, slot, message);
+        return;
+      }
+    }
   }
-  CongestionContext& context = parts_.cms[ccc];
-  const std::uint32_t index = context.pdcs.head;
-  Pdc& record = *pdcs_[index];
-  PdcSend& tx = record.tx;
-  const std::uint32_t slot = tx.message_head;
-  if (!parts_.cms.alone(ccc, context) || slot == kNoSlot || !tx.resend.empty() || !record.peer_known ||
-      !tx.window_open() || tx.full() || tx.next - tx.start >= (1U << 31U) - 1 ||
-      context.held_since != kNever) {
-    return false;
-  }
-  OutboundMessage& message = parts_.outbound[slot];
-  const std::uint32_t length = message.send_length;
-  const std::uint32_t bytes = message.overhead + length;
-  if (length > parts_.config.payload_mtu || message.sent != 0 || message.terminating || bytes > context.room)
-    return false;
-  const std::uint32_t staged_at = record.fetched.head;
-  if (message.from_memory) {
-    if (staged_at == kNoSlot) return false;
-    const StagedPacket& staged = staged_[staged_at];
-    if (staged.pieces > 0 || staged.failed || staged.message != slot) return false;
-  }
-  // It leaves, with a number and a place in the window.
-  const UetPsn psn = tx.next++;
-  SendEntry& entry = tx.at(psn);
-  ::new (&entry) SendEntry{.sent_at = now,
-                           .message = slot,
-                           .offset = 0,
-                           .previous = 0,
-                           .next = 0,
-                           .length = static_cast<std::uint16_t>(length),
-                           .entropy = 0,
-                           .state = EntryState::kSent,
-                           .sends = 1,
-                           .timeouts = 0,
-                           .nacks = 0,
-                           .for_answer = false};
-  message.sent = length;
-  ++message.unanswered;
-  message.queued = false;
-  message.all_sent = true;
-  message.first_sent = true;
-  const std::uint32_t next = message.next;
-  tx.message_head = next;
-  ++tx.in_flight;
-  recent_sender_ = &record;
-  arm(index, record, now + first_rto_);
-  context.backlog -= bytes;
-  congestion::Departure departure;
-  departure.window_bytes = bytes;
-  departure.wire_bytes = bytes;
-  const std::uint64_t behind = departure.backlog_bytes = context.backlog + context.resend_backlog;
-  const congestion::PacketRequest asked = parts_.cms.on_send(now, context, departure);
-  record.clear_asked = false;
-  record.clear_at = kNever;
-  // [UE 1.0 3.5.12] AR: when the next packet would have to wait for an answer, and when there is none.
-  const auto waits = [&] {
-    return behind > 0 && context.room < static_cast<std::int64_t>(behind < bytes ? behind : bytes);
-  };
-  const bool asks = asked.acknowledge || next == kNoSlot || !tx.window_open() || waits();
-  const std::uint16_t entropy = record.ordered ? record.entropy : parts_.cms.next_entropy(now, context);
-  entry.entropy = entropy;
-  emit_plain(record, psn, message, slot, asks ? wire::kUetAckRequested : std::uint8_t{0}, entropy, out);
-  if (message.from_memory) [[likely]] {
-    out.payload = staged_[staged_at].payload;
+  if (left.staged != kNoSlot) staged_.release(left.staged);
+  want_fetch(record, context);
+  settle(now);
+}
+
+[[gnu::always_inline]] inline bool Pds::transmit_plain(EngineParts& parts, TimePs now,
+                                                       wire::TrafficClassMask allowed, wire::Packet& out) {
+  PlainDeparture leaving;
+  if (!may_depart(parts, allowed, leaving)) return false;
+  const UetPsn psn = number_plain(now, leaving);
+  Pdc& record = *leaving.record;
+  CongestionContext& context = *leaving.context;
+  const std::uint32_t next = record.tx.message_head;
+  emit_plain(parts, now, leaving, psn, next, out);
+  if (leaving.message->from_memory) [[likely]] {
+    out.payload = staged_[leaving.staged].payload;
     record.fetched.pop(staged_, &StagedPacket::next);
-    staged_.release(staged_at);
     --context.fetched;
-  } else if (length > 0) {
-    out.payload = parts_.initiator.payload_at_hand(slot, 0, length);
-  }
-  ++parts_.counters.requests_sent;
-  if (next == kNoSlot) {
-    tx.message_tail = kNoSlot;
-    parts_.cms.update(now, ccc);
+  } else if (leaving.length > 0) {
+    out.payload = parts.initiator.payload_at_hand(leaving.slot, 0, leaving.length);
   } else {
-    const OutboundMessage& follows = parts_.outbound[next];
-    const std::uint32_t most = std::min(parts_.config.payload_mtu, follows.send_length - follows.sent);
-    if (context.room < std::int64_t{follows.overhead + most}) parts_.cms.update(now, ccc);
+    out.payload = {};
   }
-  if (fetches_) fetch_next(now, index, record, context);
+  if (next == kNoSlot) {
+    record.tx.message_tail = kNoSlot;
+    parts.cms.update(now, leaving.ccc);
+  } else if (context.room < parts.plain.most_room) {
+    const OutboundMessage& follows = parts.outbound[next];
+    const std::uint32_t most = std::min(parts.plain.payload_mtu, follows.send_length - follows.sent);
+    if (context.room < std::int64_t{follows.overhead + most}) parts.cms.update(now, leaving.ccc);
+  }
+  if (fetches_) fetch_next(parts, now, leaving);
   return true;
 }
 
 // --- Packets that arrive ---
 
-[[gnu::always_inline]] inline bool Pds::receive_plain(TimePs now, const wire::Packet& packet) {
+/// The PDC of a request or of returned data that is the next in order, whole, from its known peer, and for
+/// which there is room; kNoSlot says nothing.
+[[gnu::always_inline]] inline std::uint32_t Pds::find_plain(EngineParts& parts,
+                                                            const wire::Packet& packet) const {
   const wire::UetPrologue& prologue = packet.uet.prologue;
   const wire::UetRequest& request = packet.uet.request;
-  const wire::UetSesRequest& ses = packet.uet.ses;
-  constexpr std::uint8_t kWhole = wire::kUetSom | wire::kUetEom;
-  constexpr std::uint8_t kUnusual = wire::kUetHeaderData | wire::kUetInitiatorError;
   const bool ordered = prologue.type == wire::UetPdsType::kRodRequest;
   if ((!ordered && prologue.type != wire::UetPdsType::kRudRequest) || prologue.syn() ||
-      prologue.next != wire::UetNextHeader::kRequestStandard || ses.opcode != wire::UetOpcode::kWrite ||
-      (ses.flags & (kWhole | kUnusual)) != kWhole || packet.trim != wire::TrimState::kWhole ||
-      !parts_.plain.allowed || requested_.id != request.destination_pdcid || requested_.index == kNoSlot) {
-    return false;
+      packet.trim != wire::TrimState::kWhole || !parts.plain.allowed ||
+      requested_.id != request.destination_pdcid || requested_.index == kNoSlot) {
+    return kNoSlot;
   }
-  const std::uint32_t index = requested_.index;
-  Pdc& record = *pdcs_[index];
-  PdcReceive& rx = record.rx;
+  const Pdc& record = *pdcs_[requested_.index];
+  const PdcReceive& rx = record.rx;
   const UetPsn psn = request.psn;
+  // Who is known has an identifier other than 0.
   if (!record.peer_known || record.peer != packet.source || record.peer_id != request.source_pdcid ||
-      request.source_pdcid == 0 || record.ordered != ordered || psn != rx.expected || psn != rx.highest + 1 ||
+      record.ordered != ordered || psn != rx.expected || psn != rx.highest + 1 ||
       psn - rx.cumulative > rx.range || wire::uet_psn_before(psn, rx.sack_track) || rx.owes) {
-    return false;
+    return kNoSlot;
   }
-  const UetConfig& config = parts_.config;
-  const std::uint32_t inbound_now = parts_.inbound.in_use();
-  const UetPsn clear = request.clear_psn();
-  const bool clears = wire::uet_psn_after(clear, rx.clear);
-  if (!parts_.inbound.has_used() || inbound_now >= config.packets_in_execution ||
-      inbound_now + stored_.in_use() >= config.stored_responses || !parts_.accesses.has_place() ||
-      (clears && rx.stored_count > 0)) {
-    return false;
+  const UetConfig& config = parts.config;
+  const std::uint32_t inbound_now = parts.inbound.in_use();
+  if (!parts.inbound.has_used() || inbound_now >= config.packets_in_execution ||
+      inbound_now + stored_.in_use() >= config.stored_responses ||
+      (rx.stored_count > 0 && wire::uet_psn_after(request.clear_psn(), rx.clear))) {
+    return kNoSlot;
   }
-  std::uint64_t address = 0;
-  const std::uint32_t region = parts_.target.find_plain(packet, address);
-  if (region == kNoSlot) return false;
-  // It is accepted.
+  return requested_.index;
+}
+
+/// What it counts toward ACK_Gen_Trigger.
+[[gnu::always_inline]] inline std::uint32_t Pds::ack_bytes_of(const EngineParts& parts, std::uint32_t length,
+                                                              std::uint32_t bytes) {
+  return std::max(parts.plain.ack_counts_overhead ? bytes : length, parts.config.ack_min_packet_bytes);
+}
+
+/// It is accepted, and counts `overhead` beside its payload.
+[[gnu::always_inline]] inline void Pds::accept_plain(EngineParts& parts, TimePs now, Pdc& record,
+                                                     const wire::Packet& packet, std::uint32_t overhead) {
+  PdcReceive& rx = record.rx;
+  const UetPsn psn = packet.uet.request.psn;
+  const UetPsn clear = packet.uet.request.clear_psn();
   recent_receiver_ = &record;
   record.last_activity = now;
   // [UE 1.0 3.5.11] Never beyond what has been received.
-  if (clears) rx.clear = wire::uet_psn_before(clear, psn) ? clear : psn - 1;
-  const bool marked = packet.mark == wire::CongestionMark::kExperienced;
-  if (marked) ++parts_.counters.marked_received;
-  const std::uint32_t length = packet.payload.length;
-  const std::uint32_t bytes = parts_.plain.overhead + length;
+  if (wire::uet_psn_after(clear, rx.clear)) rx.clear = wire::uet_psn_before(clear, psn) ? clear : psn - 1;
+  if (packet.mark == wire::CongestionMark::kExperienced) ++parts.counters.marked_received;
+  const std::uint32_t bytes = overhead + packet.payload.length;
   rx.word(rx.received, psn) |= PdcReceive::bit(psn);
   ++rx.ahead;
   rx.highest = psn;
   ++rx.expected;
   ++rx.in_execution;
   rx.bytes += bytes;
-  rx.ack_bytes += std::max(config.window_overhead_bytes != 0 ? bytes : length, config.ack_min_packet_bytes);
-  const std::uint32_t slot = parts_.inbound.acquire_used();
-  InboundPacket& inbound = parts_.inbound[slot];
-  renew(inbound);
+  rx.ack_bytes += ack_bytes_of(parts, packet.payload.length, bytes);
+}
+
+/// The record of an accepted packet whose payload is written by one access.
+[[gnu::always_inline]] inline InboundPacket& Pds::make_plain_inbound(EngineParts& parts, TimePs now,
+                                                                     std::uint32_t index,
+                                                                     const wire::Packet& packet,
+                                                                     std::uint32_t slot) {
+  InboundPacket& inbound = parts.inbound[slot];
+  if (!inbound.made_plain) [[unlikely]]
+    renew(inbound);
+  inbound.made_plain = false;
   inbound.pdc = index;
-  inbound.pdc_generation = record.generation;
-  inbound.psn = psn;
-  inbound.payload_length = length;
-  inbound.request_length = length;
+  inbound.pdc_generation = pdcs_[index]->generation;
+  inbound.psn = packet.uet.request.psn;
+  inbound.payload_length = packet.payload.length;
   inbound.accesses = 1;
-  inbound.job_id = ses.job_id;
   inbound.source = packet.source;
   inbound.entropy = packet.entropy;
+  inbound.pds_flags = packet.uet.prologue.flags;
+  inbound.marked = packet.mark == wire::CongestionMark::kExperienced;
+  inbound.next_in_order = true;
+  inbound.arrived_at = now;
+  return inbound;
+}
+
+[[gnu::always_inline]] inline bool Pds::receive_plain(EngineParts& parts, TimePs now,
+                                                      const wire::Packet& packet) {
+  const wire::UetSesRequest& ses = packet.uet.ses;
+  constexpr std::uint8_t kWhole = wire::kUetSom | wire::kUetEom;
+  constexpr std::uint8_t kUnusual = wire::kUetHeaderData | wire::kUetInitiatorError;
+  const wire::UetNextHeader form = packet.uet.prologue.next;
+  if (form == wire::UetNextHeader::kResponseData) return receive_data_plain(parts, now, packet);
+  if (form != wire::UetNextHeader::kRequestStandard || (ses.flags & (kWhole | kUnusual)) != kWhole)
+    return false;
+  if (ses.opcode == wire::UetOpcode::kRead) return receive_read_plain(parts, now, packet);
+  if (ses.opcode != wire::UetOpcode::kWrite) return false;
+  const std::uint32_t index = find_plain(parts, packet);
+  if (index == kNoSlot) return false;
+  const std::uint32_t length = packet.payload.length;
+  if (length == 0 || ses.request_length != length || !parts.accesses.has_place()) return false;
+  std::uint64_t address = 0;
+  const std::uint32_t region = Target::find_plain(parts, packet, &verbs::AccessRights::remote_write, address);
+  if (region == kNoSlot) return false;
+  accept_plain(parts, now, *pdcs_[index], packet, parts.plain.overhead);
+  const std::uint32_t slot = parts.inbound.acquire_used();
+  InboundPacket& inbound = make_plain_inbound(parts, now, index, packet, slot);
+  inbound.request_length = length;
+  inbound.job_id = ses.job_id;
   inbound.message_id = ses.message_id;
   inbound.resource_index = ses.resource_index;
   inbound.ri_generation = ses.ri_generation;
-  inbound.pds_flags = prologue.flags;
-  inbound.marked = marked;
-  inbound.next_in_order = true;
   inbound.opcode = wire::UetOpcode::kWrite;
-  inbound.arrived_at = now;
   PendingAccess owner;
   owner.owner = AccessOwner::kInbound;
   owner.object = slot;
   owner.buffer = packet.payload.buffer;
-  engine::Access& access = parts_.accesses.request_in_place(engine::AccessKind::kWrite, length, owner);
+  engine::Access& access = parts.accesses.request_in_place(engine::AccessKind::kWrite, length, owner);
   access.at_target = true;
-  access.order = parts_.regions[region].config.write_order;
-  access.space = parts_.regions[region].config.space;
+  access.order = parts.regions[region].config.write_order;
+  access.space = parts.regions[region].config.space;
   access.stream = target_stream(packet.source, ses.resource_index);
   access.address = address;
   access.data = packet.payload;
@@ -316,24 +396,28 @@ namespace wharf::uet {
 
 // --- Answers of memory ---
 
-/// The write of a whole message, the next one to be answered, of which nobody needs to hear at once.
-[[gnu::always_inline]] inline bool Pds::placed_plain(std::uint32_t slot) {
-  const InboundPacket& inbound = parts_.inbound[slot];
-  if (inbound.accesses != 1 || inbound.returned_data || inbound.message != kNoSlot ||
-      inbound.pdc == kNoSlot || inbound.result != wire::UetReturnCode::kOk) {
-    return false;
-  }
-  Pdc& record = *pdcs_[inbound.pdc];
-  PdcReceive& rx = record.rx;
+/// Whether a packet that has been executed is the next one to be answered, and nobody needs to hear at once.
+[[gnu::always_inline]] inline bool Pds::passes_plainly(const EngineParts& parts, const InboundPacket& inbound,
+                                                       const Pdc& record) {
+  const PdcReceive& rx = record.rx;
   const UetPsn psn = inbound.psn;
-  if (record.generation != inbound.pdc_generation || psn != rx.cumulative + 1 ||
-      record.state == PdcState::kQuiesce || needs_reason(rx, inbound) ||
-      rx.ack_bytes >= parts_.config.ack_trigger_bytes || (rx.ahead > 1 && rx.is_finished(psn + 1))) {
+  return record.generation == inbound.pdc_generation && psn == rx.cumulative + 1 &&
+         record.state != PdcState::kQuiesce && !needs_reason(rx, inbound) &&
+         rx.ack_bytes < parts.config.ack_trigger_bytes && (rx.ahead <= 1 || !rx.is_finished(psn + 1));
+}
+
+/// The write of a whole message.
+[[gnu::always_inline]] inline bool Pds::placed_plain(EngineParts& parts, TimePs now, std::uint32_t slot) {
+  InboundPacket& inbound = parts.inbound[slot];
+  if (inbound.accesses != 1 || inbound.pdc == kNoSlot || inbound.result != wire::UetReturnCode::kOk)
     return false;
-  }
-  --rx.in_execution;
-  pass(rx, psn);
-  parts_.inbound.release(slot);
+  if (inbound.returned_data) return data_placed_plain(parts, now, slot);
+  Pdc& record = *pdcs_[inbound.pdc];
+  if (inbound.message != kNoSlot || !passes_plainly(parts, inbound, record)) return false;
+  --record.rx.in_execution;
+  pass(record.rx, inbound.psn);
+  inbound.made_plain = true;
+  parts.inbound.release(slot);
   return true;
 }
 

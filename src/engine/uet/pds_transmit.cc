@@ -46,7 +46,7 @@ void Pds::enqueue(TimePs now, std::uint32_t index, std::uint32_t slot) {
   (behind_others ? parts_.outbound[tx.message_tail].next : tx.message_head) = slot;
   tx.message_tail = slot;
   message.from_memory = Initiator::reads_memory(message);
-  message.plain = message.from_memory && message.local_count == 1 &&
+  message.plain = message.from_memory && message.local_count == 1 && message.is_untroubled() &&
                   (message.simple || (message.kind == MessageKind::kReadResponse &&
                                       message.send_length <= parts_.config.payload_mtu));
   fetches_ = fetches_ || message.from_memory;
@@ -64,6 +64,7 @@ void Pds::enqueue(TimePs now, std::uint32_t index, std::uint32_t slot) {
 void Pds::stop(TimePs now, std::uint32_t slot) {
   OutboundMessage& message = parts_.outbound[slot];
   message.stopped = true;
+  message.trouble();
   if (!message.queued) return;
   message.queued = false;
   const std::uint32_t index = message.pdc;
@@ -275,6 +276,7 @@ Pds::ControlJob& Pds::push(Ring<ControlJob>& jobs) {
 }
 
 Pds::ControlJob& Pds::push_stale(Ring<ControlJob>& jobs) {
+  parts_.plain.others_wait = true;
   if (jobs.size() >= kControlJobsMax) {
     // Nothing may leave while a peer goes on asking. The oldest gives way as if the network had lost it.
     parts_.payloads.release(jobs.front().data.buffer);

@@ -13,7 +13,18 @@ PlainWays::PlainWays(const UetConfig& config)
       overhead(static_cast<std::uint16_t>(
           window_overhead(config, wire::kUetRequestBytes + wire::kUetStandardBytes))),
       one_sided(config.one_sided_delivery),
-      two_sided(config.two_sided_delivery) {
+      two_sided(config.two_sided_delivery),
+      ack_counts_overhead(config.window_overhead_bytes != 0),
+      data_overhead(static_cast<std::uint16_t>(window_overhead(
+          config, wire::kUetRequestBytes + wire::uet_ses_bytes(wire::UetNextHeader::kResponseData)))),
+      encapsulation(config.encapsulation),
+      protection(config.protection),
+      ses_mask(config.nominal_header_bytes != 0 ? std::uint16_t{0} : std::uint16_t{0xffff}),
+      header_bytes(config.nominal_header_bytes != 0 ? config.nominal_header_bytes
+                                                    : frame_overhead(config) + wire::kUetRequestBytes),
+      payload_mtu(config.payload_mtu),
+      fetch_ahead_packets(config.fetch_ahead_packets),
+      most_room(config.payload_mtu + 0xffffU) {
   // Credits have a header of their own, and so may requests of one packet.
   const bool timed = std::holds_alternative<congestion::DcqcnConfig>(config.controller) ||
                      std::holds_alternative<congestion::CaqmConfig>(config.controller) ||

@@ -6,6 +6,7 @@
 
 #include "engine/uet/config.h"
 #include "verbs/work_request.h"
+#include "wire/uet_packet.h"
 
 namespace wharf::uet {
 
@@ -24,6 +25,19 @@ struct PlainWays {
   std::uint16_t overhead;
   verbs::Delivery one_sided;  ///< Of requests with Delivery::kDefault.
   verbs::Delivery two_sided;
+  /// Something may have to leave before data: looked for and said anew by the general way.
+  bool others_wait = false;
+  bool ack_counts_overhead;     ///< Overhead counts toward ack_trigger_bytes, too.
+  std::uint16_t data_overhead;  ///< `overhead` of a packet of returned data.
+  wire::UetEncapsulation encapsulation;
+  wire::UetProtection protection;
+  /// Bytes of a packet beside its payload and SES headers; those count by this mask.
+  std::uint16_t ses_mask;
+  std::uint32_t header_bytes;
+  std::uint32_t payload_mtu;
+  std::uint32_t fetch_ahead_packets;
+  /// As much room as no packet needs.
+  std::uint32_t most_room;
 };
 
 }  // namespace wharf::uet

@@ -142,6 +142,7 @@ Rudi::Answer& Rudi::push_answer() {
     ++parts_.counters.dropped_no_room;
   }
   if (answers_.full()) answers_.reserve(answers_.capacity() == 0 ? 16 : answers_.capacity() * 2);
+  parts_.plain.others_wait = true;
   return answers_.emplace_back();
 }
 

@@ -101,7 +101,7 @@ void Initiator::flush(TimePs now, QueueId queue) {
     if (message.region != kNoSlot) parts_.regions.remove(message.region);
     message.region = kNoSlot;
     message.local_count = 0;
-    message.plain = false;
+    message.trouble();
     message.peer = verbs::kNoPeer;
   }
   endpoint.outstanding = 0;

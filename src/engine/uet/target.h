@@ -26,8 +26,9 @@ class Target {
   /// A request that PDS has accepted (or RUDI brought). Without a code, an answer follows through
   /// Pds::respond(), perhaps before this returns; a code refuses the packet as if it had never come.
   std::optional<wire::UetNackCode> deliver(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
-  /// The region that a Write of one packet may touch as a whole, and where; kNoSlot says nothing.
-  std::uint32_t find_plain(const wire::Packet& packet, std::uint64_t& address) const;
+  /// The region that a request may touch as a whole, and where; kNoSlot says nothing.
+  static std::uint32_t find_plain(EngineParts& parts, const wire::Packet& packet,
+                                  bool verbs::AccessRights::*right, std::uint64_t& address);
   /// A datagram: delivered or forgotten.
   void deliver_datagram(TimePs now, const wire::Packet& packet);
 

@@ -189,10 +189,15 @@ bool UetEngine::next_access(engine::Access& out) { return parts_->accesses.next(
 
 bool UetEngine::transmit_other(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
   EngineParts& parts = *parts_;
-  if (parts.rudi.has_answers() && parts.rudi.transmit(now, allowed, out)) [[unlikely]]
-    return true;
-  if (!parts.pds.transmit(now, allowed, out)) return false;
-  parts.pds.settle(now);
+  const bool sent = (parts.rudi.has_answers() && parts.rudi.transmit(now, allowed, out)) ||
+                    transmit_of_pdcs(now, allowed, out);
+  parts.plain.others_wait = parts.rudi.has_answers() || parts.pds.has_others();
+  return sent;
+}
+
+bool UetEngine::transmit_of_pdcs(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
+  if (!parts_->pds.transmit(now, allowed, out)) return false;
+  parts_->pds.settle(now);
   return true;
 }
 

@@ -138,6 +138,7 @@ class UetEngine {
   engine::PostStatus post_other(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
                                 engine::Submission submission);
   bool transmit_other(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  bool transmit_of_pdcs(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
   void receive_other(TimePs now, const wire::Packet& packet);
   // The usual answers of memory, and what follows them (uet_engine_plain.cc).
   void completion_done(const PendingAccess& taken, const engine::AccessResult& answer);

@@ -26,14 +26,15 @@ void UetEngine::forbid_short_ways() { parts_->plain.forbid(); }
 
 engine::PostStatus UetEngine::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
                                    engine::Submission submission) {
-  if (submission == engine::Submission::kInHand && parts_->initiator.post_plain(now, queue, request))
+  if (submission == engine::Submission::kInHand && parts_->initiator.post_plain(*parts_, now, queue, request))
       [[likely]]
     return engine::PostStatus::kOk;
   return post_other(now, queue, request, submission);
 }
 
 bool UetEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allowed, wire::Packet& out) {
-  if (!parts_->rudi.has_answers() && parts_->pds.transmit_plain(now, allowed, out)) [[likely]]
+  EngineParts& parts = *parts_;
+  if (parts.pds.transmit_plain(parts, now, allowed, out)) [[likely]]
     return true;
   return transmit_other(now, allowed, out);
 }
@@ -41,7 +42,7 @@ bool UetEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask allow
 void UetEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   EngineParts& parts = *parts_;
   if (packet.protocol != wire::Protocol::kUet || packet.destination != parts.host ||
-      !parts.pds.receive_plain(now, packet)) {
+      !parts.pds.receive_plain(parts, now, packet)) {
     return receive_other(now, packet);
   }
   ++parts.counters.packets_received;
@@ -67,11 +68,13 @@ void UetEngine::access_done(TimePs now, engine::AccessId access, const engine::A
   return access_done_other(now, taken, answer);
 }
 
-void UetEngine::completion_done(const PendingAccess& taken, const engine::AccessResult& answer) {
+[[gnu::noinline]] void UetEngine::completion_done(const PendingAccess& taken,
+                                                  const engine::AccessResult& answer) {
   parts_->endpoints.completion_done(taken.object, taken.detail, answer.status);
 }
 
-void UetEngine::payload_done(TimePs now, const PendingAccess& taken, const engine::AccessResult& answer) {
+[[gnu::noinline]] void UetEngine::payload_done(TimePs now, const PendingAccess& taken,
+                                               const engine::AccessResult& answer) {
   if (answer.status != engine::AccessStatus::kDone || answer.data.length != taken.asked ||
       !parts_->pds.take_plain_data(now, taken.object, answer)) {
     return access_done_other(now, taken, answer);
@@ -80,8 +83,10 @@ void UetEngine::payload_done(TimePs now, const PendingAccess& taken, const engin
   return settle(now);
 }
 
-void UetEngine::placement_done(TimePs now, const PendingAccess& taken, const engine::AccessResult& answer) {
-  if (answer.status != engine::AccessStatus::kDone || !parts_->pds.placed_plain(taken.object))
+[[gnu::noinline]] void UetEngine::placement_done(TimePs now, const PendingAccess& taken,
+                                                 const engine::AccessResult& answer) {
+  EngineParts& parts = *parts_;
+  if (answer.status != engine::AccessStatus::kDone || !parts.pds.placed_plain(parts, now, taken.object))
     return access_done_other(now, taken, answer);
   if (taken.buffer != wire::kNoBuffer) return release(now, taken.buffer);
   return settle(now);
