@@ -295,7 +295,12 @@ engine::QueueState RoceEngine::queue_state(QueueId queue) const {
 Result<void> RoceEngine::fail_queue(TimePs now, QueueId queue) {
   QueuePair* pair = find(queue);
   if (pair == nullptr) return input_error("there is no queue pair " + std::to_string(queue));
-  if (pair->driver_state != QueueState::kError) fail(now, *pair, false);
+  if (pair->driver_state != QueueState::kError) {
+    const bool was_resident = pair->cache.resident;
+    fail(now, *pair, false);
+    // The record in memory still says what the queue pair was before; it must not come back.
+    if (!was_resident) contexts_.adopt(now, *pair);
+  }
   resume_others(now);
   return {};
 }
