@@ -14,6 +14,8 @@ namespace wharf::wire {
 /// valid: RETH (writes, reads, flush, atomic write), AtomicETH, AETH (with the atomic answer) or DETH.
 struct RocePacket {
   RocePacket() : atomic() {}
+  /// Leaves the union without an active member: who takes it makes the one that the opcode names.
+  explicit RocePacket(const Bth& first) : bth(first) {}
 
   Bth bth;
   std::uint32_t immediate = 0;       ///< ImmDt as a big-endian number; opcodes "with Immediate".

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
-#include <vector>
 
 #include "base/slot_pool.h"
 #include "engine/contract.h"
@@ -63,6 +62,11 @@ inline constexpr std::uint32_t kAccessSlotsPerQueue = 32;
 /// served.
 inline constexpr std::uint32_t kAccessShare = 8;
 
+/// What a queue pair has taken.
+struct AccessShare {
+  std::uint32_t open = 0;
+};
+
 /// Slots for accesses, and the list of those that the host has not taken yet. Room is promised by reserve()
 /// alone, and memory is taken when more accesses are open than ever before. An access with data owns one
 /// reference of its buffer until close(). A free slot keeps the fields of an access that seldom change.
@@ -78,19 +82,16 @@ class AccessPort {
     make_room(capacity_ + kept_for_shared_);
   }
   std::uint32_t capacity() const { return capacity_; }
-  /// Gives queue pair `queue`, the newest one, its share. Control side.
-  void add_queue(engine::QueueId queue) {
-    WHARF_CHECK(queue == open_of_.size());
-    open_of_.push_back(0);
+  /// One more queue pair has a share. Control side.
+  void add_share() {
     shares_ += kAccessShare;
     common_ -= kAccessShare;
   }
   /// Slots for everything but context records, which have some of their own.
   std::uint32_t available() const { return common_ + shares_; }
-  /// Those that `queue` may take: its own share, and what is not the share of another.
-  std::uint32_t available(engine::QueueId queue) const {
-    const std::uint32_t open = open_of_[queue];
-    return common_ + (open < kAccessShare ? kAccessShare - open : 0);
+  /// Those that its owner may take: its own share, and what is not the share of another.
+  std::uint32_t available(const AccessShare& share) const {
+    return common_ + (share.open < kAccessShare ? kAccessShare - share.open : 0);
   }
   /// Whether anyone may take `count` slots, the first of them one that was used before: the usual case,
   /// without a way to fresh ones.
@@ -121,16 +122,15 @@ class AccessPort {
   /// Slots that exist, those that were ever used, and the memory of these.
   std::uint32_t places() const { return places_; }
   std::uint32_t places_touched() const { return extent_; }
-  std::size_t bytes_touched() const {
-    return std::size_t{extent_} * sizeof(AccessSlot) + open_of_.capacity() * sizeof(open_of_[0]);
-  }
+  std::size_t bytes_touched() const { return std::size_t{extent_} * sizeof(AccessSlot); }
 
-  /// A slot for a new access of `queue`, relaxed and without data; one must be available. The caller sets
-  /// address, length and operation, and what its kind and purpose need beyond.
+  /// A slot for a new access of `queue`, relaxed and without data; one must be available. `share`: of the
+  /// queue pair; null where is_apart(). The caller sets address, length and operation, and what its kind and
+  /// purpose need beyond.
   template <bool kUsed = false>
   [[gnu::always_inline]] AccessSlot& open(AccessPurpose purpose, engine::AccessKind kind,
-                                          engine::QueueId queue, Position position, std::uint32_t stream,
-                                          bool at_target) {
+                                          engine::QueueId queue, AccessShare* share, Position position,
+                                          std::uint32_t stream, bool at_target) {
     const std::uint32_t index = kUsed ? acquire_used() : acquire();
     AccessSlot& slot = slots_[index];
     // Neighbours in memory, which one or two stores write.
@@ -148,10 +148,10 @@ class AccessPort {
     slot.needs_entry = false;
     slot.asked = false;
     slot.open = true;
-    if (is_context(purpose)) {
+    if (is_apart(purpose)) {
       ++context_in_use_;
     } else {
-      --(open_of_[queue]++ < kAccessShare ? shares_ : common_);
+      --(share->open++ < kAccessShare ? shares_ : common_);
     }
     return slot;
   }
@@ -184,38 +184,39 @@ class AccessPort {
     return true;
   }
 
-  /// Ends an access that has been answered.
-  void close(AccessSlot& slot) {
+  /// Whether an access of this purpose belongs to no queue pair.
+  static constexpr bool is_apart(AccessPurpose purpose) {
+    return purpose >= AccessPurpose::kFetchQueueContext;
+  }
+  /// Ends an access that has been answered; `share` as in open().
+  void close(AccessSlot& slot, AccessShare* share) {
     WHARF_CHECK(slot.open);
     if (slot.access.data.length > 0) {
       pool_->release(slot.access.data.buffer);
       slot.access.data = wire::Payload{};
     }
     if (slot.purpose == AccessPurpose::kAtomic) reset_words(slot.access);
-    if (is_context(slot.purpose)) {
+    if (is_apart(slot.purpose)) {
       --context_in_use_;
       free(slot);
     } else {
-      close_empty(slot);
+      close_empty(slot, *share);
     }
   }
   /// The same for an open access of a queue pair that holds no data and is no atomic.
-  [[gnu::always_inline]] void close_empty(AccessSlot& slot) {
-    ++(--open_of_[slot.access.queue] < kAccessShare ? shares_ : common_);
+  [[gnu::always_inline]] void close_empty(AccessSlot& slot, AccessShare& share) {
+    ++(--share.open < kAccessShare ? shares_ : common_);
     free(slot);
   }
-  /// Ends every access; nobody will answer any more.
+  /// Ends every access, and with them the port; nobody will answer any more.
   void close_all() {
+    AccessShare nobodys;
     for (std::uint32_t index = 0; index < extent_; ++index) {
-      if (is_open(index)) close(slots_[index]);
+      if (is_open(index)) close(slots_[index], &nobodys);
     }
   }
 
  private:
-  static constexpr bool is_context(AccessPurpose purpose) {
-    return purpose >= AccessPurpose::kFetchQueueContext;
-  }
-
   [[gnu::always_inline]] void free(AccessSlot& slot) {
     slot.asked = false;
     slot.open = false;
@@ -263,7 +264,6 @@ class AccessPort {
   std::uint32_t places_ = 0;
   wire::PayloadPool* pool_;
   LazyPlaces memory_;
-  std::vector<std::uint32_t> open_of_;  ///< By queue, but for context records.
 };
 
 }  // namespace wharf::roce

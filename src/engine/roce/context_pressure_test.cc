@@ -166,6 +166,51 @@ TEST(RoceContextPressure, ADestroyedQueuePairFeedsThoseThatFoundNoSlot) {
   host.answer_all();
 }
 
+// A queue pair that is failed while its record is in memory used to get that record back, which says that it
+// can send; a refused request then failed it a second time, for which there is no transition.
+TEST(RoceContextPressure, AFailedQueuePairDoesNotComeBackWithItsOldRecord) {
+  RoceConfig config;
+  config.queue_cache_entries = 1;
+  SlowHost host(config);
+  const verbs::SegmentToken token = host.add_segment();
+  const engine::QueueId a = host.add_queue();
+  const engine::QueueId b = host.add_queue();  // Displaces the record of `a`.
+  host.answer_all();
+  ASSERT_TRUE(host.engine->fail_queue(kTimeZero, a).ok());
+  host.read_nothing(a, {token.id + 1, 0});
+  wire::Packet read = host.packet(a, test::RoceOpcode::kRcReadRequest);
+  read.roce.reth = {kBase, token.id + 1, 64};  // No such key.
+  host.receive(read);
+  host.answer_all();
+  EXPECT_EQ(host.engine->queue_state(a), engine::QueueState::kError);
+  EXPECT_EQ(host.engine->counters().dropped_not_ready, 2u);
+  EXPECT_EQ(host.sent, 0u);
+  host.reset(a);
+  host.read_nothing(a, token);
+  host.read_nothing(b, token);
+  host.answer_all();
+  EXPECT_EQ(host.sent, 2u);
+}
+
+// The same while the record is on its way.
+TEST(RoceContextPressure, AQueuePairMayFailWhileItsRecordComes) {
+  RoceConfig config;
+  config.queue_cache_entries = 1;
+  SlowHost host(config);
+  const verbs::SegmentToken token = host.add_segment();
+  const engine::QueueId a = host.add_queue();
+  host.add_queue();
+  host.answer_all();
+  wire::Packet read = host.packet(a, test::RoceOpcode::kRcReadRequest);
+  read.roce.reth = {kBase, token.id + 1, 64};
+  host.receive(read);
+  ASSERT_EQ(host.count(AccessKind::kFetchContext), 1u);
+  ASSERT_TRUE(host.engine->fail_queue(kTimeZero, a).ok());
+  host.answer_all();
+  EXPECT_EQ(host.engine->queue_state(a), engine::QueueState::kError);
+  EXPECT_EQ(host.sent, 0u);
+}
+
 // An engine that ends gives back the buffers of accesses that nobody has answered (see ~SlowHost).
 TEST(RoceContextPressure, EndsWithAccessesUnderWay) {
   RoceConfig config;

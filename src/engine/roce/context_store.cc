@@ -199,7 +199,7 @@ void ContextStore::finish(TimePs now, QueuePair& pair) {
 
 AccessSlot& ContextStore::open(AccessPurpose purpose, AccessKind kind, engine::QueueId queue,
                                std::uint32_t index, std::uint64_t address, std::uint32_t bytes) {
-  AccessSlot& slot = core_.port.open(purpose, kind, queue, index, kContextStream, false);
+  AccessSlot& slot = core_.port.open(purpose, kind, queue, nullptr, index, kContextStream, false);
   slot.access.space = 0;
   slot.access.address = address;
   slot.access.length = bytes;
@@ -386,7 +386,7 @@ void ContextStore::adopt_key(TimePs now, std::uint32_t index) {
 void ContextStore::forget(TimePs now, QueuePair& pair) {
   while (AccessSlot* slot = pop_access(pair)) {
     core_.pool->release(answer(*slot).data.buffer);
-    core_.port.close(*slot);
+    core_.close_access(*slot);
   }
   while (front_packet(pair) != nullptr) pop_packet(now, pair);
   for (QueuePair*& served : served_) {

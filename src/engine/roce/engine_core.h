@@ -44,29 +44,19 @@ inline constexpr std::array<std::uint8_t, wire::kTrafficClassCount> kListOfClass
   }
   return lists;
 }();
+inline constexpr std::size_t kDataList = kListOfClass[static_cast<std::size_t>(wire::TrafficClass::kData)];
 static_assert(std::is_sorted(kSendClasses.begin(), kSendClasses.end()), "the lowest bit is the most urgent");
 
 /// First wire number of a queue pair; smaller ones are reserved (0 and 1 are management).
 inline constexpr std::uint32_t kFirstQueueNumber = 17;
 
 /// What every packet of a queue pair has in common; sets each field once, because this is the hottest copy of
-/// all.
-[[gnu::always_inline]] inline void begin_packet(const RoceConfig& config, const QueuePairContext& context,
-                                                wire::OperationTag operation, const wire::Payload& payload,
-                                                wire::Packet& out) {
-  out.protocol = wire::Protocol::kRoce;
-  out.traffic_class = wire::TrafficClass::kData;
-  out.mark = wire::CongestionMark::kCapable;
-  out.trim = wire::TrimState::kWhole;
-  out.ip_version = config.ip_version;
-  out.entropy = context.entropy;
-  out.source = config.host;
-  out.destination = {context.remote_host};
+/// all. The caller makes the extension that the opcode names.
+[[gnu::always_inline]] inline void begin_packet(const QueuePairContext& context, wire::OperationTag operation,
+                                                const wire::Payload& payload, wire::Packet& out) {
+  context.start.copy_to(out);
   out.operation = operation;
   out.payload = payload;
-  std::construct_at(&out.roce);
-  out.roce.bth.destination_queue_pair = context.remote_queue_number;
-  out.roce.bth.partition_key = context.partition_key;
 }
 
 struct EngineCore {
@@ -76,6 +66,8 @@ struct EngineCore {
   }
 
   RoceConfig config;
+  /// Ethernet 14, IP 20 or 40, UDP 8, BTH 12, ICRC 4, FCS 4.
+  const std::uint32_t fixed_header_bytes = config.ip_version == wire::IpVersion::kV4 ? 62 : 82;
   wire::PayloadPool* pool;
   Arena* arena;
   trace::Tracer* tracer;
@@ -86,9 +78,10 @@ struct EngineCore {
   reliability::DeadlineHeap timers;                              ///< By queue.
   std::array<Ring<std::uint32_t>, kSendClassCount> ready_flows;  ///< queue * 2 + flow.
   wire::TrafficClassMask classes_listed = 0;                     ///< Those whose list is not empty.
-  Ring<QueueId> completed;                                       ///< Queues with something for poll().
-  Ring<QueueId> kicked;   ///< Queues to run again at the end of the current input.
-  Ring<QueueId> starved;  ///< Queues that found no access slot; run again when slots are free.
+  QueuePair* lone_requests = nullptr;  ///< Whose new requests are all that is listed, if that is so.
+  Ring<QueueId> completed;             ///< Queues with something for poll().
+  Ring<QueueId> kicked;                ///< Queues to run again at the end of the current input.
+  Ring<QueueId> starved;               ///< Queues that found no access slot; run again when slots are free.
   /// An input may have to run other queue pairs before it ends: some are kicked or starved, or the context
   /// cache is finite. While it is false, the short ways through the engine may be taken.
   bool attention = false;
@@ -107,10 +100,14 @@ struct EngineCore {
   [[gnu::always_inline]] AccessSlot& open_access(AccessPurpose purpose, engine::AccessKind kind,
                                                  QueuePair& pair, Position position, bool at_target) {
     // One stream for what a queue pair does for its own program, one for what it does for its peer.
-    AccessSlot& slot =
-        port.open<kUsed>(purpose, kind, pair.id, position, pair.id * 2 + (at_target ? 1U : 0U), at_target);
+    AccessSlot& slot = port.open<kUsed>(purpose, kind, pair.id, &pair.share, position,
+                                        pair.id * 2 + (at_target ? 1U : 0U), at_target);
     slot.access.space = pair.config.space;
     return slot;
+  }
+  /// Ends an access that has been answered.
+  void close_access(AccessSlot& slot) {
+    port.close(slot, AccessPort::is_apart(slot.purpose) ? nullptr : &queue(slot.access.queue).share);
   }
   /// Slots that payload fetches leave for everything else, so that answers and completions never wait for
   /// requests. The shares of queue pairs lie in it.
@@ -163,7 +160,9 @@ struct EngineCore {
     if (listed) return;
     listed = true;
     ready_flows[send_class].push_back(pair.id * 2 + static_cast<std::uint32_t>(flow));
+    const bool is_first = classes_listed == 0;
     classes_listed |= wire::mask_of(kSendClasses[send_class]);
+    lone_requests = is_first && flow == Flow::kRequests && send_class == kDataList ? &pair : nullptr;
   }
   /// Takes the first flow out of a list, which is not empty.
   void unlist_flow(QueuePair& pair, Flow flow, std::size_t send_class) {
@@ -172,11 +171,20 @@ struct EngineCore {
       classes_listed &= static_cast<wire::TrafficClassMask>(~wire::mask_of(kSendClasses[send_class]));
     }
     pair.flow_listed[static_cast<std::size_t>(flow)] = false;
+    find_lone_requests();
   }
   /// The most urgent list that is not empty and whose class is in `classes`, or kSendClassCount.
   std::size_t first_list(wire::TrafficClassMask classes) const {
     const auto listed = static_cast<unsigned>(classes_listed & classes);
     return listed == 0 ? kSendClassCount : kListOfClass[static_cast<std::size_t>(std::countr_zero(listed))];
+  }
+
+  void find_lone_requests() {
+    lone_requests = nullptr;
+    const Ring<std::uint32_t>& data = ready_flows[kDataList];
+    if (classes_listed != wire::mask_of(wire::TrafficClass::kData) || data.size() != 1) return;
+    if (data.front() % 2 == static_cast<std::uint32_t>(Flow::kRequests))
+      lone_requests = &queue(data.front() / 2);
   }
 
   /// The next instant at which `pair` needs expire().
@@ -246,6 +254,7 @@ struct EngineCore {
     WHARF_CHECK(next.has_value());
     trace(now, trace::EventKind::kStateChange, pair.id, {}, static_cast<std::uint64_t>(pair.driver_state),
           static_cast<std::uint64_t>(*next));
+    pair.usual = {};
     pair.context.state = *next;
     pair.driver_state = *next;
   }
@@ -278,9 +287,11 @@ struct EngineCore {
     slot.access.order = verbs::AccessOrder::kRelease;
     slot.access.length = config.completion_bytes;
     slot.access.address =
-        pair.config.completion_ring +
-        std::uint64_t{pair.completions_written++ % (pair.config.send_depth + pair.config.receive_depth)} *
-            config.completion_bytes;
+        pair.config.completion_ring + std::uint64_t{pair.completion_place} * config.completion_bytes;
+    ++pair.completions_written;
+    if (++pair.completion_place == pair.config.send_depth + pair.config.receive_depth) {
+      pair.completion_place = 0;
+    }
     slot.access.operation = operation;
     return slot;
   }
@@ -292,7 +303,7 @@ struct EngineCore {
     if (shared != engine::kOwn) [[unlikely]]
       return issue_shared(pair, ring, issued, shared, kAtTarget);
     while (issued != ring.tail()) {
-      if (port.available(pair.id) == 0) return starve(pair);
+      if (port.available(pair.share) == 0) return starve(pair);
       AccessSlot& slot = open_completion<kPurpose, false>(pair, issued, ring[issued].operation);
       // Behind placements that wait for their receive entry.
       if (kAtTarget && pair.held_first != kNoSlot) {

@@ -71,13 +71,13 @@ class MemoryKeyTable {
   [[gnu::always_inline]] const MemoryKeyRecord* find(std::uint32_t domain, std::uint32_t key,
                                                      std::uint64_t address, std::uint64_t length,
                                                      RemoteAccess access) const {
-    const std::uint32_t index = index_of(key);
-    if (index == kNoRecord) return nullptr;
-    const MemoryKeyRecord& record = records_[index];
+    const std::uint32_t index = key >> 8U;
+    if (index >= records_.size()) return nullptr;
+    const MemoryKeyRecord& record = records_[index];  // Number 0 is never valid.
     if (!record.valid || record.key != key || record.domain != domain) return nullptr;
-    if (address < record.base || length > record.length || address - record.base > record.length - length) {
-      return nullptr;
-    }
+    // No region runs past the end of the address space, so an address before it is far behind it.
+    const std::uint64_t offset = address - record.base;
+    if (offset > record.length || length > record.length - offset) return nullptr;
     const bool allowed = access == RemoteAccess::kRead    ? record.rights.remote_read
                          : access == RemoteAccess::kWrite ? record.rights.remote_write
                                                           : record.rights.remote_atomic;

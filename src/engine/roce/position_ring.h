@@ -3,7 +3,9 @@
 // from the front alone.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/check.h"
@@ -22,10 +24,10 @@ class PositionRing {
   /// Takes `capacity` places (a power of two) at `memory`; the ring is empty and positions go on counting.
   void attach(T* memory, std::uint32_t capacity) {
     WHARF_CHECK(empty() && std::has_single_bit(capacity));
+    begin_again();
     if (memory != memory_) touched_ = 0;
     memory_ = memory;
     mask_ = capacity - 1;
-    origin_ = head_;
   }
 
   bool empty() const { return head_ == tail_; }
@@ -46,9 +48,12 @@ class PositionRing {
   /// The ring is not full.
   [[gnu::always_inline]] T& push_stale() {
     WHARF_CHECK(!full());
-    const std::uint32_t place = (tail_++ - origin_) & mask_;
-    if (place == touched_) ++touched_;
-    return memory_[place];
+    return push_known();
+  }
+  /// The same where the caller has just seen that the ring is not full.
+  [[gnu::always_inline]] T& push_known() {
+    if (empty()) begin_again();
+    return memory_[(tail_++ - origin_) & mask_];
   }
   /// A reset element at the tail; the ring is not full.
   T& push() {
@@ -58,23 +63,39 @@ class PositionRing {
   }
   [[gnu::always_inline]] void pop() {
     WHARF_CHECK(!empty());
-    if (++head_ == tail_) origin_ = head_;
+    ++head_;
   }
+  /// The same where the caller has just seen that there is one.
+  [[gnu::always_inline]] void pop_known() { ++head_; }
   /// Takes the newest element back: its position serves the next.
   void pop_back() {
     WHARF_CHECK(!empty());
-    if (--tail_ == head_) origin_ = head_;
+    touched_ = touched();
+    --tail_;
   }
   /// Forgets every element; positions go on counting.
-  void clear() { head_ = origin_ = tail_; }
+  void clear() {
+    touched_ = touched();
+    head_ = origin_ = tail_;
+  }
 
   /// Bytes of the places that were ever used.
-  std::size_t bytes_touched() const { return std::size_t{touched_} * sizeof(T); }
+  std::size_t bytes_touched() const { return std::size_t{touched()} * sizeof(T); }
 
  private:
+  /// The ring is empty: the next element goes to the first place.
+  [[gnu::always_inline]] void begin_again() {
+    touched_ = touched();
+    origin_ = tail_;
+  }
+  /// Places before this one were used.
+  [[gnu::always_inline]] std::uint32_t touched() const {
+    return std::max(touched_, std::min(tail_ - origin_, mask_ + 1));
+  }
+
   T* memory_ = nullptr;
   std::uint32_t mask_ = 0;
-  std::uint32_t touched_ = 0;  ///< Places before this one were used.
+  std::uint32_t touched_ = 0;  ///< As touched() was when the ring last began again.
   Position origin_ = 0;        ///< The position that lies in the first place.
   Position head_ = 0;
   Position tail_ = 0;

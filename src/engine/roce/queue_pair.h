@@ -7,11 +7,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <span>
 #include <type_traits>
 
 #include "base/time.h"
 #include "engine/contract.h"
+#include "engine/roce/access_port.h"
 #include "engine/roce/lazy_places.h"
 #include "engine/roce/pieces.h"
 #include "engine/roce/position_ring.h"
@@ -20,6 +23,7 @@
 #include "trace/stage.h"
 #include "verbs/completion.h"
 #include "verbs/work_request.h"
+#include "wire/packet.h"
 #include "wire/payload.h"
 #include "wire/psn.h"
 #include "wire/roce_opcode.h"
@@ -74,6 +78,24 @@ struct ResponderContext {
   bool nak_sent = false;  ///< The one sequence NAK is out; silent until the expected packet comes.
 };
 
+/// What all packets of a connection begin with, ready to be copied: the fields of wire::Packet up to
+/// `destination`, and the BTH of one that asks for nothing.
+struct PacketStart {
+  static constexpr std::size_t kBytes = offsetof(wire::Packet, header_bytes);
+
+  void set(const wire::Packet& packet) {
+    std::memcpy(front.data(), &packet, kBytes);
+    bth = packet.roce.bth;
+  }
+  [[gnu::always_inline]] void copy_to(wire::Packet& out) const {
+    std::memcpy(static_cast<void*>(&out), front.data(), kBytes);
+    std::construct_at(&out.roce, bth);
+  }
+
+  std::array<std::byte, kBytes> front;
+  wire::Bth bth;
+};
+
 /// One record of the context cache: what the interface needs to send and receive for one queue pair. All
 /// fields are live; nothing else in the engine repeats them.
 struct QueuePairContext {
@@ -89,10 +111,11 @@ struct QueuePairContext {
   RequesterContext requester;
   ResponderContext responder;
   std::uint32_t domain = 0;  ///< Protection domain.
+  PacketStart start{};
   /// 512 bytes is the usual figure for a vendor's record [OpenURMA 5.4]. The rest of one holds what this
   /// model keeps elsewhere or lacks: address path and MAC addresses (44 bytes in mlx5), ring base addresses
   /// and doorbell records, completion-queue number, alternate path, rate limiter.
-  std::array<std::byte, 364> unmodelled{};
+  std::array<std::byte, 328> unmodelled{};
 };
 static_assert(sizeof(QueuePairContext) == 512);
 static_assert(std::is_trivially_copyable_v<QueuePairContext>);
@@ -129,7 +152,7 @@ struct SendEntry {
   verbs::CompletionStatus status;
   bool signaled;
   bool fence;
-  bool solicited;
+  bool solicited;  ///< At the target, which takes a receive entry.
   SendForm form;
   bool fetched;  ///< The interface has the entry (in hand, or read from the ring).
 
@@ -158,6 +181,7 @@ struct TransmitEntry {
   bool acknowledge = false;     ///< AckReq.
   bool gathered = false;  ///< The payload is being collected from several pieces in a buffer of its own.
   bool failed = false;    ///< Local memory answered with an error.
+  bool whole = false;     ///< A message of one packet that asks for an answer: a Send or Write.
   wire::RoceOpcode opcode = wire::RoceOpcode::kRcSendOnly;
 };
 
@@ -281,6 +305,15 @@ struct ContextState {
   wire::OperationTag operation;  ///< The request that was posted meanwhile.
 };
 
+/// What the plain ways (roce_engine_plain.cc) have found out about a queue pair and need not ask again: the
+/// general ways alone change it, and each of them forgets it first.
+struct Usual {
+  bool storing = false;    ///< Requests may be stored, and nothing but a packet of it waits for its turn.
+  bool preparing = false;  ///< Packets of new requests may be prepared, but for window and slots.
+  bool sending = false;    ///< The next packet, once listed, is one that was not sent before; the timer runs.
+  bool taking = false;     ///< The next packet may be a request of one packet.
+};
+
 struct QueuePair {
   QueuePairContext context;  ///< Valid while resident on the interface; wiped when evicted.
 
@@ -292,9 +325,10 @@ struct QueuePair {
   std::uint32_t peer_host = 0xffff'ffff;  ///< Whom it was connected to; nobody in INIT.
   bool own_receive_queue = false;         ///< config.receive_queue was made for its receive ring of bytes.
   bool ending = false;                    ///< It is being destroyed.
-  bool plain = false;    ///< Its queues are its own, hold objects, and receive entries need no fetch.
-  Psn starting_psn = 0;  ///< Exported for the next connection.
-  std::uint32_t connections = 0;  ///< How often it was connected, to draw fresh PSNs.
+  bool plain = false;  ///< Its queues are its own, hold objects, and receive entries need no fetch.
+  std::uint8_t fetches_in_flight = 0;  ///< Of work requests.
+  Psn starting_psn = 0;                ///< Exported for the next connection.
+  std::uint32_t connections = 0;       ///< How often it was connected, to draw fresh PSNs.
 
   LazyPlaces places;  ///< Where all rings below lie.
   PositionRing<SendEntry> send;
@@ -302,10 +336,11 @@ struct QueuePair {
   PositionRing<CompletionEntry> receive_completions;
   Position send_completions_issued = 0;
   Position receive_completions_issued = 0;
-  std::uint32_t completions_written = 0;  ///< Counts through the completion ring.
-  Position fetch_announced = 0;  ///< Work requests before this position were announced or came in hand.
-  Position fetch_issued = 0;     ///< ... and their fetch was issued.
-  std::uint8_t fetches_in_flight = 0;
+  std::uint32_t completions_written = 0;
+  std::uint32_t completion_place = 0;  ///< Where in the completion ring the next record goes.
+  /// Work requests before this position came in hand, or were announced and their fetch was issued.
+  Position fetch_issued = 0;
+  Usual usual;
   ReceiveQueue receives;
 
   // The interface's side.
@@ -322,14 +357,15 @@ struct QueuePair {
   std::uint32_t held_first =
       0xffff'ffff;  ///< Placements that wait for a receive-entry fetch: first access slot.
   std::uint32_t held_last = 0xffff'ffff;
-
-  // Why the requester does not go on, for attribution and stall reports.
-  bool waiting = false;
-  trace::Stage waiting_stage = trace::Stage::kWindowWait;
-  TimePs waiting_since;
-  wire::OperationTag waiting_operation;
+  AccessShare share;
 
   ContextState cache;
+
+  // Why the requester does not go on, for attribution and stall reports.
+  TimePs waiting_since;
+  wire::OperationTag waiting_operation;
+  bool waiting = false;
+  trace::Stage waiting_stage = trace::Stage::kWindowWait;
 
   // Scheduling.
   std::array<bool, 2> flow_listed{};  ///< Requests, answers: in a transmit list.

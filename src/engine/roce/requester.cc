@@ -83,6 +83,45 @@ RoceOpcode opcode_of(Verb verb, std::uint32_t packet, std::uint32_t packets) {
 
 }  // namespace
 
+// --- What is usual ---
+
+bool Requester::find_storing(QueuePair& pair) {
+  pair.usual.storing = pair.plain && !pair.starved && pair.context.state == QueueState::kReadyToSend &&
+                       pair.fetch_issued == pair.send.tail() && pair.context.requester.rnr_until == kNever;
+  return pair.usual.storing;
+}
+
+bool Requester::find_preparing(QueuePair& pair) {
+  pair.usual.preparing = is_preparing(pair);
+  return pair.usual.preparing;
+}
+
+// Packets leave in the order of their PSNs; the requests leave the list when the next one is not complete.
+bool Requester::find_sending(QueuePair& pair) {
+  const RequesterContext& requester = pair.context.requester;
+  pair.usual.sending = !pair.transmit.empty() && pair.transmit.front().pending == 0 &&
+                       pair.transmit.front().psn == requester.highest_sent && requester.timeout_at != kNever;
+  return pair.usual.sending;
+}
+
+bool Requester::post_behind_others(QueuePair& pair, const verbs::WorkRequest& request) {
+  if (!is_offered(request.verb) || !is_plain(pair, request)) return false;
+  if (!pair.transmit.full() && !waits_for_answers(pair)) return false;
+  const bool is_atomic = verbs::is_atomic(request.verb);
+  if (is_atomic && (request.length != 8 || request.width != 8)) return false;
+  SendEntry& entry = store_plain(pair, request);
+  entry.form = verbs::carries_payload(request.verb) ? SendForm::kPlain : SendForm::kPieces;
+  if (is_atomic) {
+    entry.operand = request.operand[0];
+    entry.compare = request.compare[0];
+    entry.immediate = pair.config.space;
+  } else {
+    entry.immediate = request.verb == Verb::kSendInvalidate ? request.invalidate.id
+                                                            : static_cast<std::uint32_t>(request.immediate);
+  }
+  return true;
+}
+
 // --- Posting ---
 
 // What a request says of itself, whoever brings it.
@@ -147,7 +186,7 @@ PostStatus Requester::check(const QueuePair& pair, const verbs::WorkRequest& req
   entry.status = resolved ? CompletionStatus::kSuccess : CompletionStatus::kLocalAccess;
   entry.signaled = request.signaled;
   entry.fence = request.fence;
-  entry.solicited = request.solicited;
+  entry.solicited = request.solicited && verbs::consumes_receive_entry(request.verb);
   if (request.inline_data.kind != wire::PayloadKind::kNone) {
     entry.form = SendForm::kInline;
     std::construct_at(&entry.inline_data, request.inline_data);
@@ -215,7 +254,7 @@ void Requester::fetch_work(QueuePair& pair) {
       continue;
     }
     if (pair.fetches_in_flight >= core_.config.fetches_in_flight) return;
-    if (core_.port.available(pair.id) == 0) return core_.starve(pair);
+    if (core_.port.available(pair.share) == 0) return core_.starve(pair);
     const Position first = pair.fetch_issued;
     std::uint32_t count = 1;
     while (count < core_.config.fetch_batch && first + count != pair.send.tail() &&
@@ -311,7 +350,7 @@ void Requester::prepare(TimePs now, QueuePair& pair) {
     SendEntry& entry = pair.send[requester.sending];
     if (!entry.fetched || pair.transmit.full()) break;
     if (entry.form == SendForm::kPlain && entry.length <= pair.context.path_mtu &&
-        entry.status == CompletionStatus::kSuccess && may_prepare(pair)) {
+        entry.status == CompletionStatus::kSuccess && is_preparing(pair) && has_room(pair)) {
       prepare_single(pair, entry);
       continue;
     }
@@ -358,6 +397,7 @@ void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
   packet.pending = 0;
   packet.gathered = false;
   packet.failed = false;
+  packet.whole = false;
   const bool answered = expects_answer(entry.verb);
   packet.opcode = opcode_of(entry.verb, answered ? 0 : requester.packet, entry.packets);
   if (answered) {

@@ -55,10 +55,16 @@ class Requester {
   engine::PostStatus check(const QueuePair& pair, const verbs::WorkRequest& request) const;
   /// Stores a request that check() accepts. The caller runs advance() afterwards.
   engine::PostStatus post(QueuePair& pair, const verbs::WorkRequest& request, engine::Submission submission);
-  /// The usual request in one pass, post() and advance() at once: in hand, of one packet and one piece of
-  /// local memory, and either a Send or Write that nothing holds back, or one that waits for others. False,
-  /// and nothing has happened, when it is not like that.
+  /// The usual request in one pass, post() and advance() at once: in hand, a Send or Write of one packet and
+  /// one piece of local memory, that nothing but others before it holds back. False, and nothing has
+  /// happened, when it is not like that. QueuePair::usual says `storing` and `preparing`.
   [[gnu::always_inline]] bool post_plain(QueuePair& pair, const verbs::WorkRequest& request);
+  /// The same for any request that waits for others; QueuePair::usual says `storing`.
+  bool post_behind_others(QueuePair& pair, const verbs::WorkRequest& request);
+  /// Ask for what QueuePair::usual says, and note it when it is so.
+  static bool find_storing(QueuePair& pair);
+  static bool find_preparing(QueuePair& pair);
+  static bool find_sending(QueuePair& pair);
   /// `count` entries of a ring of bytes were written.
   engine::PostStatus announce(QueuePair& pair, std::uint32_t count);
 
@@ -75,8 +81,9 @@ class Requester {
   /// Takes the packet at the front, which ready_class() has found complete, and fills `out`; false when local
   /// memory failed to give its payload.
   bool transmit(TimePs now, QueuePair& pair, wire::Packet& out);
-  /// The usual packet in one pass: sent for the first time, while the timer runs.
-  /// False, and nothing has happened, when the front packet is not like that.
+  /// The usual packet in one pass: sent for the first time, while the timer runs. QueuePair::usual says
+  /// `sending`, and its requests are listed. False, and nothing has happened, when there is no payload for
+  /// it.
   [[gnu::always_inline]] bool transmit_plain(QueuePair& pair, wire::Packet& out);
   /// Prepares the request at `sending` after a packet has left, when that is all there is to do; false, and
   /// nothing has happened, when the queue pair is to be run.
@@ -104,6 +111,7 @@ class Requester {
     if (result.status != engine::AccessStatus::kDone || result.data.length != slot.access.length)
         [[unlikely]] {
       packet.failed = true;
+      packet.whole = false;
     } else if (packet.gathered) [[unlikely]] {
       wire::fill(result.data, {core_.pool->data(packet.payload.buffer) + slot.detail, result.data.length});
     } else {
@@ -171,8 +179,18 @@ class Requester {
   }
   [[gnu::always_inline]] void fill_packet(const QueuePair& pair, const SendEntry& entry,
                                           const TransmitEntry& packet, wire::Packet& out) const;
-  /// Whether a new packet may be prepared now without asking anybody.
-  [[gnu::always_inline]] bool may_prepare(const QueuePair& pair) const;
+  [[gnu::always_inline]] static void fill_write(const QueuePair& pair, const SendEntry& entry,
+                                                const TransmitEntry& packet, wire::Packet& out);
+  [[gnu::always_inline]] static bool is_preparing(const QueuePair& pair) {
+    const RequesterContext& requester = pair.context.requester;
+    return requester.sending == requester.assigned && !pair.waiting && !requester.credits_in_use &&
+           !requester.limited_outstanding;
+  }
+  /// Whether window and slots have room for a new packet, where is_preparing().
+  [[gnu::always_inline]] bool has_room(const QueuePair& pair) const;
+  /// Whether `request` is in one piece of local memory without a key, of one packet and nothing unusual.
+  [[gnu::always_inline]] static bool is_plain(const QueuePair& pair, const verbs::WorkRequest& request);
+  [[gnu::always_inline]] static SendEntry& store_plain(QueuePair& pair, const verbs::WorkRequest& request);
   [[gnu::always_inline]] void prepare_single(QueuePair& pair, SendEntry& entry);
   [[gnu::noinline]] void prepare_packet(QueuePair& pair, SendEntry& entry);
   void fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitEntry& packet, Position at,
@@ -199,21 +217,20 @@ class Requester {
 
 // --- The short way of a request of one packet ---
 
-[[gnu::always_inline]] inline bool Requester::may_prepare(const QueuePair& pair) const {
+[[gnu::always_inline]] inline bool Requester::has_room(const QueuePair& pair) const {
   const RequesterContext& requester = pair.context.requester;
-  return requester.sending == requester.assigned && !pair.waiting && !requester.credits_in_use &&
-         !requester.limited_outstanding && core_.port.has_used(1) && core_.may_fetch_payload() &&
+  return core_.port.has_used(1) && core_.may_fetch_payload() &&
          wire::psn_difference(requester.next, requester.unacknowledged) <
              static_cast<std::int32_t>(core_.config.window_packets);
 }
 
-// `entry` is at `sending` and kPlain; may_prepare() said yes.
+// `entry` is at `sending` and kPlain; is_preparing() and has_room() said yes.
 [[gnu::always_inline]] inline void Requester::prepare_single(QueuePair& pair, SendEntry& entry) {
   RequesterContext& requester = pair.context.requester;
   const Psn psn = requester.next;
   const Position at = pair.transmit.tail();
   TransmitEntry& packet = pair.transmit.push_stale();
-  packet.payload = wire::Payload{};
+  packet.payload.buffer = wire::kNoBuffer;  // The rest comes with the data.
   packet.psn = psn;
   packet.psn_count = 1;
   packet.work = requester.sending;
@@ -222,6 +239,7 @@ class Requester {
   packet.acknowledge = true;
   packet.gathered = false;
   packet.failed = false;
+  packet.whole = true;
   packet.opcode = single_packet_opcode(entry.verb);
   entry.first_psn = requester.next_unassigned;
   entry.packets = 1;
@@ -238,85 +256,91 @@ class Requester {
   core_.port.issue(slot);
 }
 
-[[gnu::always_inline]] inline bool Requester::post_plain(QueuePair& pair, const verbs::WorkRequest& request) {
-  RequesterContext& requester = pair.context.requester;
-  const std::uint32_t length = request.length;
-  if (!is_offered(request.verb) || request.tagged || request.fence || request.local_count != 1 ||
-      request.delivery != verbs::Delivery::kDefault ||
-      request.atomic_function != verbs::AtomicFunction::kOfVerb ||
-      request.inline_data.kind != wire::PayloadKind::kNone || request.local[0].length != length ||
-      request.local[0].key != 0 || length == 0 || length > pair.context.path_mtu) {
-    return false;
-  }
-  // What advance() would look at besides is empty.
-  if (pair.context.state != QueueState::kReadyToSend || !pair.plain || pair.starved ||
-      !pair.answers.empty() || pair.fetch_issued != pair.send.tail() || requester.rnr_until != kNever ||
-      pair.send.size() + pair.send_completions.size() >= pair.config.send_depth) {
-    return false;
-  }
-  const bool is_atomic = verbs::is_atomic(request.verb);
-  const bool is_payload = !is_atomic && request.verb != verbs::Verb::kRead;
-  const bool waits = pair.transmit.full() || waits_for_answers(pair);
-  if (is_atomic && (length != 8 || request.width != 8)) return false;
-  if (!waits && !(is_payload && requester.sending == pair.send.tail() && may_prepare(pair))) return false;
-  SendEntry& entry = pair.send.push_stale();
+[[gnu::always_inline]] inline bool Requester::is_plain(const QueuePair& pair,
+                                                       const verbs::WorkRequest& request) {
+  return !request.tagged && !request.fence && request.local_count == 1 &&
+         request.delivery == verbs::Delivery::kDefault &&
+         request.atomic_function == verbs::AtomicFunction::kOfVerb &&
+         request.inline_data.kind == wire::PayloadKind::kNone && request.local[0].length == request.length &&
+         request.local[0].key == 0 && request.length - 1 < pair.context.path_mtu && pair.answers.empty() &&
+         pair.send.size() + pair.send_completions.size() < pair.config.send_depth;
+}
+
+// All of an entry but `immediate` and `form`.
+[[gnu::always_inline]] inline SendEntry& Requester::store_plain(QueuePair& pair,
+                                                                const verbs::WorkRequest& request) {
+  SendEntry& entry = pair.send.push_known();
   ++pair.fetch_issued;
   entry.id = request.id;
   entry.operation = request.operation;
   entry.remote_address = request.remote.address;
   entry.local.address[0] = request.local[0].address;
-  entry.local.length[0] = length;
+  entry.local.length[0] = request.length;
   entry.operand = pair.config.space;
   entry.compare = 0;
   entry.original = 0;
   entry.remote_key = request.remote.token.id;
-  entry.immediate = request.verb == verbs::Verb::kSendInvalidate
-                        ? request.invalidate.id
-                        : static_cast<std::uint32_t>(request.immediate);
-  entry.length = length;
+  entry.length = request.length;
   entry.verb = request.verb;
   entry.local_count = 1;
   entry.status = verbs::CompletionStatus::kSuccess;
   entry.signaled = request.signaled;
   entry.fence = false;
-  entry.solicited = request.solicited;
-  entry.form = is_payload ? SendForm::kPlain : SendForm::kPieces;
+  entry.solicited = request.solicited && verbs::consumes_receive_entry(request.verb);
   entry.fetched = true;
-  if (!waits) {
-    prepare_single(pair, entry);
-  } else if (is_atomic) {
-    entry.operand = request.operand[0];
-    entry.compare = request.compare[0];
-    entry.immediate = pair.config.space;
-  }
+  return entry;
+}
+
+[[gnu::always_inline]] inline bool Requester::post_plain(QueuePair& pair, const verbs::WorkRequest& request) {
+  if (!is_offered(request.verb) || !verbs::carries_payload(request.verb) || !is_plain(pair, request))
+    return false;
+  const bool waits = pair.transmit.full();
+  if (!waits && !(pair.context.requester.sending == pair.send.tail() && has_room(pair))) return false;
+  SendEntry& entry = store_plain(pair, request);
+  entry.immediate = request.verb == verbs::Verb::kSendInvalidate
+                        ? request.invalidate.id
+                        : static_cast<std::uint32_t>(request.immediate);
+  entry.form = SendForm::kPlain;
+  if (!waits) prepare_single(pair, entry);
   return true;
 }
 
 [[gnu::always_inline]] inline bool Requester::transmit_plain(QueuePair& pair, wire::Packet& out) {
-  if (pair.transmit.empty()) return false;
   RequesterContext& requester = pair.context.requester;
   const TransmitEntry& packet = pair.transmit.front();
-  if (packet.pending > 0 || packet.failed || packet.psn != requester.highest_sent ||
-      requester.timeout_at == kNever) {
-    return false;
-  }
   const SendEntry& entry = pair.send[packet.work];
-  fill_packet(pair, entry, packet, out);
-  requester.sent = requester.highest_sent = wire::psn_add(packet.psn, packet.psn_count);
-  pair.transmit.pop();  // The payload reference goes with the packet.
+  const Psn past = wire::psn_add(packet.psn, packet.psn_count);
+  if (packet.whole && packet.opcode == wire::RoceOpcode::kRcWriteOnly) {
+    fill_write(pair, entry, packet, out);
+  } else {
+    if (packet.failed) return false;
+    fill_packet(pair, entry, packet, out);
+  }
+  requester.sent = requester.highest_sent = past;
+  pair.transmit.pop_known();  // The payload reference goes with the packet.
   return true;
+}
+
+// The same for a WRITE of one packet.
+[[gnu::always_inline]] inline void Requester::fill_write(const QueuePair& pair, const SendEntry& entry,
+                                                         const TransmitEntry& packet, wire::Packet& out) {
+  begin_packet(pair.context, entry.operation, packet.payload, out);
+  out.roce.bth.opcode = wire::RoceOpcode::kRcWriteOnly;
+  out.roce.bth.psn = packet.psn;
+  out.roce.bth.acknowledge_request = true;
+  out.roce.reth = {entry.remote_address, entry.remote_key, entry.length};
 }
 
 [[gnu::always_inline]] inline void Requester::fill_packet(const QueuePair& pair, const SendEntry& entry,
                                                           const TransmitEntry& packet,
                                                           wire::Packet& out) const {
-  begin_packet(core_.config, pair.context, entry.operation, packet.payload, out);
+  begin_packet(pair.context, entry.operation, packet.payload, out);
   wire::RocePacket& roce = out.roce;
   roce.bth.opcode = packet.opcode;
   roce.bth.psn = packet.psn;
   roce.bth.acknowledge_request = packet.acknowledge;
   const bool ends_message = packet.packet + 1 == entry.packets;
-  roce.bth.solicited = entry.solicited && ends_message && verbs::consumes_receive_entry(entry.verb);
+  roce.bth.solicited = entry.solicited && ends_message;
   const unsigned headers = wire::roce_headers(packet.opcode);
   if ((headers & (wire::kRoceImmediate | wire::kRoceIeth)) != 0) {
     if ((headers & wire::kRoceImmediate) != 0) roce.immediate = entry.immediate;
@@ -332,14 +356,11 @@ class Requester {
 
 [[gnu::always_inline]] inline bool Requester::refill_plain(QueuePair& pair) {
   const RequesterContext& requester = pair.context.requester;
-  if (!pair.plain || pair.starved || !pair.answers.empty() || pair.fetch_issued != pair.send.tail() ||
-      requester.rnr_until != kNever) {
-    return false;
-  }
-  if (waits_for_answers(pair)) return true;
+  if (!pair.usual.storing || !pair.answers.empty()) return false;
+  if (!pair.usual.preparing) return waits_for_answers(pair);
   SendEntry& entry = pair.send[requester.sending];
   if (!entry.fetched || entry.form != SendForm::kPlain || entry.length > pair.context.path_mtu ||
-      entry.status != verbs::CompletionStatus::kSuccess || !may_prepare(pair) ||
+      entry.status != verbs::CompletionStatus::kSuccess || !has_room(pair) ||
       pair.transmit.size() + 1 != pair.transmit.capacity()) {
     return false;
   }

@@ -286,6 +286,7 @@ bool Requester::take_plain_data(TimePs now, QueuePair& pair, const wire::Packet&
   requester.credits_in_use = false;
   requester.unacknowledged = wire::psn_add(psn, 1);
   --requester.reads_outstanding;
+  pair.usual = {};
   complete_plain<false>(pair, entry);
   retransmission_.note_progress(now, pair);
   advance(now, pair);
@@ -321,7 +322,7 @@ void Requester::take_atomic_answer(TimePs now, QueuePair& pair, SendEntry& entry
 // Writes answered data to the request's local memory; false when there are no slots.
 bool Requester::place(QueuePair& pair, const SendEntry& entry, std::uint32_t offset,
                       const wire::Payload& payload) {
-  if (core_.port.available(pair.id) < verbs::kMaxScatterEntries) return false;
+  if (core_.port.available(pair.share) < verbs::kMaxScatterEntries) return false;
   entry.local.for_parts(entry.local_count, offset, payload.length,
                         [&](std::uint64_t address, std::uint32_t done, std::uint32_t part) {
                           AccessSlot& slot =

@@ -79,7 +79,7 @@ void Responder::receiver_not_ready(QueuePair& pair, Psn psn) {
 
 void Responder::fill_header(const QueuePair& pair, const Answer& answer, wire::Packet& out) const {
   const QueuePairContext& context = pair.context;
-  begin_packet(core_.config, context, answer.operation, {}, out);
+  begin_packet(context, answer.operation, {}, out);
   out.traffic_class = wire::TrafficClass::kAcknowledgement;
   wire::RocePacket& roce = out.roce;
   roce.bth.opcode = RoceOpcode::kRcAcknowledge;
@@ -168,9 +168,17 @@ bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
 
 // --- Requests ---
 
+bool Responder::is_taking(const QueuePair& pair) const {
+  const ResponderContext& responder = pair.context.responder;
+  return pair.in_use && pair.context.state == QueueState::kReadyToSend &&
+         pair.context.partition_key == wire::kDefaultPartitionKey &&
+         responder.message == MessageInProgress::kNone && !responder.nak_sent && pair.held_first == kNoSlot &&
+         !core_.config.advertise_credits;
+}
+
 void Responder::receive_other(TimePs now, QueuePair& pair, const wire::Packet& packet) {
   ResponderContext& responder = pair.context.responder;
-  if (pair.answers.full() || core_.port.available(pair.id) < kAccessesPerPacket) {
+  if (pair.answers.full() || core_.port.available(pair.share) < kAccessesPerPacket) {
     ++core_.counters.dropped_no_resources;
     // The packet that would have asked for the open acknowledgement may never find room: it leaves now.
     if (pair.answers.full() && pair.answers.back().kind == AnswerKind::kAcknowledge) {
@@ -399,7 +407,7 @@ void Responder::fetch_receives_ahead(QueuePair& pair, wire::OperationTag operati
   for (std::uint32_t kept = 0;; kept = kAccessesPerPacket) {
     const std::uint32_t wanted = pair.receives.fetch_wanted(core_.config.receive_prefetch);
     if (wanted == 0) return;
-    if (core_.port.available(pair.id) <= kept) return core_.starve(pair);
+    if (core_.port.available(pair.share) <= kept) return core_.starve(pair);
     const Position first = pair.receives.fetch_issued();
     std::uint32_t count = 1;
     while (count < wanted && count < core_.config.fetch_batch && ((first + count) & ring_mask) != 0) ++count;
@@ -438,7 +446,7 @@ void Responder::receive_fetched(QueuePair& pair, const AccessSlot& slot, const A
         fail_placement(pair, pair.answers[held.position], held.detail, held.entry);
         refused = true;
       }
-      core_.port.close(held);
+      core_.close_access(held);
     } else {
       core_.port.issue(held);
     }
@@ -514,7 +522,7 @@ void Responder::discard_held(QueuePair& pair) {
     if (slot.purpose == AccessPurpose::kPlacement) {
       // Its message may be complete but for the data, which will never be there.
       if (slot.for_receive) end_entry(pair, slot.entry, verbs::CompletionStatus::kFlushed);
-      core_.port.close(slot);
+      core_.close_access(slot);
     } else {
       core_.port.issue(slot);  // A completion record, which the program still polls.
     }

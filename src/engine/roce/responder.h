@@ -25,7 +25,10 @@ class Responder {
 
   /// A request packet. When it is refused for good, the NAK is queued and `pair.fatal` is set.
   [[gnu::always_inline]] void receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
-    if (packet.roce.bth.opcode == wire::RoceOpcode::kRcWriteOnly && take_plain_write(pair, packet)) {
+    if (packet.roce.bth.opcode == wire::RoceOpcode::kRcWriteOnly && is_taking(pair) &&
+        take_plain_write(pair, packet)) {
+      // A later packet that seems to go on with this WRITE asks for its key, see RoceEngine::needed_key().
+      pair.context.responder.remote_key = packet.roce.reth.remote_key;
       core_.pool->retain(packet.payload.buffer);
       list_if_ready(pair);
     } else {
@@ -37,6 +40,9 @@ class Responder {
   /// False, and nothing has happened, when it is not like that. The caller retains the payload. No answer has
   /// become ready.
   [[gnu::always_inline]] bool take_plain_write(QueuePair& pair, const wire::Packet& packet);
+  /// Whether a request of one packet may be taken so; QueuePair::usual notes it.
+  bool is_taking(const QueuePair& pair) const;
+  [[gnu::noinline]] bool find_taking(QueuePair& pair) const { return pair.usual.taking = is_taking(pair); }
 
   /// The same for a SEND of one packet that finds a receive entry of one piece.
   [[gnu::always_inline]] bool take_plain_send(QueuePair& pair, const wire::Packet& packet);
@@ -269,10 +275,9 @@ class Responder {
   ResponderContext& responder = pair.context.responder;
   const wire::Reth& reth = packet.roce.reth;
   const std::uint32_t length = packet.payload.length;
-  if (packet.roce.bth.psn != responder.expected || responder.message != MessageInProgress::kNone ||
-      length == 0 || length != reth.length || pair.held_first != kNoSlot || pair.answers.full() ||
-      !core_.port.has_used(kAccessesPerPacket) || !core_.config.queue_rights.remote_write ||
-      core_.config.advertise_credits) {
+  if (packet.roce.bth.psn != responder.expected || length == 0 || length != reth.length ||
+      pair.answers.full() || !core_.port.has_used(kAccessesPerPacket) ||
+      !core_.config.queue_rights.remote_write) {
     return false;
   }
   const MemoryKeyRecord* const record =
@@ -284,20 +289,14 @@ class Responder {
   slot.access.order = record->write_order;
   slot.access.space = core_.keys.space_of(*record);
   core_.port.issue(slot);
-  responder.remote_key = reth.remote_key;
-  responder.length = length;
-  responder.address = reth.address + length;
-  responder.received = length;
   return true;
 }
 
 [[gnu::always_inline]] inline bool Responder::take_plain_send(QueuePair& pair, const wire::Packet& packet) {
   ResponderContext& responder = pair.context.responder;
   const std::uint32_t length = packet.payload.length;
-  if (packet.roce.bth.psn != responder.expected || responder.message != MessageInProgress::kNone ||
-      length == 0 || pair.held_first != kNoSlot || pair.answers.full() || !pair.plain || pair.starved ||
-      !core_.port.has_two_used(kAccessesPerPacket) || core_.config.advertise_credits ||
-      pair.receives.free_entries() == 0) {
+  if (packet.roce.bth.psn != responder.expected || length == 0 || pair.answers.full() || !pair.plain ||
+      pair.starved || !core_.port.has_two_used(kAccessesPerPacket) || pair.receives.free_entries() == 0) {
     return false;
   }
   const Position position = pair.receives.taken();
@@ -312,7 +311,6 @@ class Responder {
   slot.access.space = entry.space;
   core_.port.issue(slot);
   responder.receive_position = pair.receives.take();
-  responder.received = length;
   CompletionEntry& record = pair.receive_completions.push_stale();
   record.id = entry.id;
   record.operation = packet.operation;
@@ -341,7 +339,7 @@ class Responder {
       !data.ready || data.failed) {
     return false;
   }
-  begin_packet(core_.config, pair.context, answer.operation, data.payload, out);
+  begin_packet(pair.context, answer.operation, data.payload, out);
   out.roce.bth.opcode = wire::RoceOpcode::kRcReadResponseOnly;
   out.roce.bth.psn = answer.psn;
   out.roce.ack = {answer.original, {answer.syndrome, answer.message_sequence}};
@@ -357,10 +355,9 @@ class Responder {
   ResponderContext& responder = pair.context.responder;
   const Psn psn = responder.expected;
   responder.expected = wire::psn_add(psn, 1);
-  responder.nak_sent = false;
   responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
   Answer* const last = last_acknowledge(pair);
-  Answer& answer = last != nullptr ? *last : pair.answers.push_stale();
+  Answer& answer = last != nullptr ? *last : pair.answers.push_known();
   if (last == nullptr) {
     answer.original = 0;
     answer.fault_psn = 0;

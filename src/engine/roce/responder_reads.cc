@@ -197,7 +197,7 @@ void Responder::start_newest(TimePs now, QueuePair& pair, Answer& answer) {
 [[gnu::always_inline]] inline bool Responder::start(TimePs now, QueuePair& pair, Answer& answer,
                                                     Position at) {
   if (answer.kind == AnswerKind::kAtomic) {
-    if (core_.port.available(pair.id) == 0) {
+    if (core_.port.available(pair.share) == 0) {
       core_.starve(pair);
       return false;
     }
@@ -380,6 +380,7 @@ void Responder::atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot,
 }
 
 void Responder::revoke(QueuePair& pair, std::uint32_t remote_key) {
+  pair.usual = {};
   bool any = false;
   for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) {
     Answer& answer = pair.answers[at];
@@ -409,7 +410,7 @@ void Responder::revoke(QueuePair& pair, std::uint32_t remote_key) {
         answer.closed = true;
         any = true;
       }
-      core_.port.close(slot);
+      core_.close_access(slot);
     } else {
       last = index;
     }

@@ -55,6 +55,7 @@ void RoceEngine::attach_places(QueuePair& pair) {
   pair.plain = depths.entries == engine::EntryFormat::kObjects && depths.send_completions == engine::kOwn &&
                depths.receive_completions == engine::kOwn && depths.receive_queue == engine::kOwn &&
                !pair.receives.needs_fetch();
+  pair.completion_place = pair.completions_written % (depths.send_depth + depths.receive_depth);
   SavedResource* const resources = cutter.take<SavedResource>(config.max_read_atomic);
   if (resources != pair.resources) pair.resources_touched = 0;
   pair.resources = resources;
@@ -83,7 +84,7 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
     core_.queues.push_back(std::make_unique<QueuePair>());
     const std::uint32_t count = id + 1;
     core_.port.reserve(core_.config.access_slots + kAccessSlotsPerQueue * count);
-    core_.port.add_queue(id);
+    core_.port.add_share();
     core_.timers.reserve(count);
     congestion_.add_queue(id);
     for (auto& list : core_.ready_flows) list.reserve(2 * std::size_t{count});
@@ -98,6 +99,7 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
   pair.config = config;
   pair.own_receive_queue = own_receive_queue;
   pair.ending = false;
+  pair.usual = {};
   attach_places(pair);
   ++pair.connections;
   draw_starting_psn(pair);
@@ -137,6 +139,20 @@ void RoceEngine::init_context(QueuePair& pair) {
   context.requester.sending = pair.send.tail();
   context.requester.assigned = pair.send.tail();
   context.state = pair.driver_state;
+  prepare_start(pair);
+}
+
+void RoceEngine::prepare_start(QueuePair& pair) {
+  QueuePairContext& context = pair.context;
+  wire::Packet packet = wire::roce_packet();
+  packet.mark = wire::CongestionMark::kCapable;
+  packet.ip_version = core_.config.ip_version;
+  packet.entropy = context.entropy;
+  packet.source = core_.config.host;
+  packet.destination = {context.remote_host};
+  packet.roce.bth.destination_queue_pair = context.remote_queue_number;
+  packet.roce.bth.partition_key = context.partition_key;
+  context.start.set(packet);
 }
 
 // What a queue pair held is free: others may wait for it.
@@ -159,6 +175,7 @@ Result<void> RoceEngine::destroy_queue(TimePs now, engine::QueueId queue) {
   contexts_.forget(now, *pair);
   detach_shared(*pair);
   pair->in_use = false;
+  pair->usual = {};
   resume_others(now);
   return {};
 }
@@ -209,6 +226,7 @@ Result<engine::PeerId> RoceEngine::connect(TimePs now, engine::QueueId queue,
   context.remote_queue_number = remote.queue_number;
   context.path_mtu = std::min(core_.config.path_mtu, remote.path_mtu);
   context.mtu_shift = static_cast<std::uint8_t>(std::countr_zero(context.path_mtu));
+  prepare_start(*pair);
   ResponderContext& responder = context.responder;
   responder.expected = remote.starting_psn;
   responder.resource_limit = core_.config.max_read_atomic;

@@ -85,6 +85,7 @@ const QueuePair* RoceEngine::find(engine::QueueId queue) const {
 }
 
 void RoceEngine::enter_error(TimePs now, QueuePair& pair, bool report) {
+  pair.usual = {};
   if (pair.context.state != QueueState::kError) {
     retransmission_.stop(pair);
     core_.step(now, pair, QueueEvent::kFail);
@@ -115,6 +116,7 @@ void RoceEngine::fail(TimePs now, QueuePair& pair, bool report) {
 
 PostStatus RoceEngine::post_other(TimePs now, QueuePair& pair, const verbs::WorkRequest& request,
                                   engine::Submission submission) {
+  pair.usual = {};
   const PostStatus status = requester_.post(pair, request, submission);
   if (status != PostStatus::kOk) return status;
   if (!contexts_.is_unlimited() && !contexts_.usable(pair)) pair.cache.operation = request.operation;
@@ -196,6 +198,7 @@ bool RoceEngine::poll_load_store(verbs::LoadStoreResult&) { return false; }
 
 [[gnu::always_inline]] inline void RoceEngine::handle_packet(TimePs now, QueuePair& pair,
                                                              const wire::Packet& packet) {
+  pair.usual = {};
   Counters& counters = core_.counters;
   const QueuePairContext& context = pair.context;
   const wire::Bth& bth = packet.roce.bth;
@@ -284,6 +287,7 @@ bool RoceEngine::transmit_other(TimePs now, wire::TrafficClassMask classes, wire
 // The flow at the front of list `at` has its turn, and gets in line again if it has more to send.
 template <Flow kFlow, typename Half>
 bool RoceEngine::serve(TimePs now, QueuePair& pair, Half& half, std::size_t at, wire::Packet& out) {
+  pair.usual = {};
   // A flow that is alone in its list stays there; the controllers list flows themselves.
   const bool alone = core_.ready_flows[at].size() == 1 && !congestion_.controls();
   if (!alone) core_.unlist_flow(pair, kFlow, at);
@@ -333,6 +337,7 @@ void RoceEngine::completion_written(QueuePair& pair, const AccessSlot& slot,
 
 void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
   QueuePair& pair = core_.queue(slot.access.queue);
+  pair.usual = {};
   switch (slot.purpose) {
     case AccessPurpose::kRequestPayload:
       requester_.payload_fetched(pair, slot, result);
@@ -379,17 +384,19 @@ namespace {
 /// When others have taken everything but the shares, a queue pair goes on with its own.
 void feed_share(EngineCore& core, QueuePair& pair) {
   const std::uint32_t common = core.port.available() - core.port.shares();
-  if (pair.starved && common < kAccessesPerPacket && core.port.available(pair.id) > common) core.kick(pair);
+  if (pair.starved && common < kAccessesPerPacket && core.port.available(pair.share) > common)
+    core.kick(pair);
 }
 
 }  // namespace
 
 void RoceEngine::other_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
+  slot.asked = false;
   if (slot.purpose == AccessPurpose::kSharedReceive) {
     const QueueId id = slot.access.queue;
     core_.counters.receive_entries_dropped +=
         core_.receive_queues.fetched({engine::table_index(id), slot.position, slot.detail}, result);
-    core_.port.close(slot);
+    core_.close_access(slot);
     --core_.shared_fetches;
     if (core_.receive_queues.exists(id)) core_.fetch_shared_receives(id);
     return;
@@ -402,7 +409,7 @@ void RoceEngine::other_answered(TimePs now, AccessSlot& slot, const engine::Acce
     return;
   }
   handle_access(now, slot, result);
-  core_.port.close(slot);
+  core_.close_access(slot);
   if (!core_.starved.empty()) [[unlikely]] {
     core_.feed_starved();
     feed_share(core_, core_.queue(slot.access.queue));
@@ -463,7 +470,7 @@ void RoceEngine::catch_up(TimePs now, QueuePair& pair) {
     const engine::AccessResult& result = contexts_.answer(*slot);
     handle_access(now, *slot, result);
     core_.pool->release(result.data.buffer);
-    core_.port.close(*slot);
+    core_.close_access(*slot);
   }
   while (const wire::Packet* packet = contexts_.front_packet(pair)) {
     const std::uint32_t key = needed_key(pair, *packet);
@@ -477,6 +484,7 @@ void RoceEngine::catch_up(TimePs now, QueuePair& pair) {
   ContextState& cache = pair.cache;
   if (cache.expired) {
     cache.expired = false;
+    pair.usual = {};
     retransmission_.expire(now, pair);
   }
   for (const Flow flow : {Flow::kRequests, Flow::kAnswers}) {
@@ -498,6 +506,7 @@ void RoceEngine::expire(TimePs now) {
   while (core_.timers.earliest() <= now) {
     QueuePair& pair = core_.queue(core_.timers.earliest_owner());
     if (contexts_.usable(pair)) {
+      pair.usual = {};
       retransmission_.expire(now, pair);
     } else {
       core_.timers.set(pair.id, kNever);  // Set again when the context is here.

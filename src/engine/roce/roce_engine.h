@@ -157,25 +157,29 @@ class RoceEngine {
   [[gnu::noinline]] engine::PostStatus post_other(TimePs now, QueuePair& pair,
                                                   const verbs::WorkRequest& request,
                                                   engine::Submission submission);
+  [[gnu::noinline]] bool transmit_asking(TimePs now, wire::TrafficClassMask classes, wire::Packet& out);
   [[gnu::noinline]] bool transmit_other(TimePs now, wire::TrafficClassMask classes, wire::Packet& out);
   [[gnu::noinline]] bool relist_answers(TimePs now, QueuePair& pair, std::size_t at, std::size_t next);
   /// Runs `pair` as the last thing of transmit().
   [[gnu::noinline]] bool refill(TimePs now, QueuePair& pair);
+  [[gnu::noinline]] engine::PostStatus post_asking(TimePs now, QueuePair& pair,
+                                                   const verbs::WorkRequest& request,
+                                                   engine::Submission submission);
+  [[gnu::noinline]] void receive_asking(TimePs now, QueuePair& pair, const wire::Packet& packet);
   [[gnu::noinline]] void receive_read(TimePs now, QueuePair& pair, const wire::Packet& packet);
   [[gnu::noinline]] void receive_other(TimePs now, const wire::Packet& packet);
   template <Flow kFlow, typename Half>
   bool serve(TimePs now, QueuePair& pair, Half& half, std::size_t at, wire::Packet& out);
   /// Its share of every packet that leaves: sizes and counters.
   [[gnu::always_inline]] void seal(wire::Packet& out) {
-    // Ethernet 14, IP 20 or 40, UDP 8, BTH 12, ICRC 4, FCS 4.
-    const std::uint32_t fixed = core_.config.ip_version == wire::IpVersion::kV4 ? 62 : 82;
-    out.header_bytes = fixed + wire::roce_extension_bytes(out.roce.bth.opcode);
+    out.header_bytes = core_.fixed_header_bytes + wire::roce_extension_bytes(out.roce.bth.opcode);
     ++core_.counters.packets_sent;
   }
   void handle_packet(TimePs now, QueuePair& pair, const wire::Packet& packet);
   void handle_access(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
   /// The usual answers; false, and nothing has happened, when there is more to do than to take note of it.
-  [[gnu::always_inline]] bool take_plain_answer(AccessSlot& slot, const engine::AccessResult& result);
+  [[gnu::always_inline]] bool take_plain_answer(QueuePair& pair, AccessSlot& slot,
+                                                const engine::AccessResult& result);
   [[gnu::always_inline]] bool note_written(QueuePair& pair, PositionRing<CompletionEntry>& ring,
                                            Position position);
   [[gnu::noinline]] void other_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
@@ -198,6 +202,7 @@ class RoceEngine {
   void run_all_kicked(TimePs now);
   void run_posted(TimePs now, QueuePair& pair);
   [[gnu::always_inline]] void run(TimePs now, QueuePair& pair) {
+    pair.usual = {};
     if (pair.fatal || pair.context.state == QueueState::kError) [[unlikely]] {
       pair.fatal = false;
       enter_error(now, pair);
@@ -209,6 +214,8 @@ class RoceEngine {
   /// Works off what waited for the records of `pair`.
   void catch_up(TimePs now, QueuePair& pair);
   void init_context(QueuePair& pair);
+  /// What the context says of the peer goes into PacketStart.
+  void prepare_start(QueuePair& pair);
   void attach_places(QueuePair& pair);
   void enter_error(TimePs now, QueuePair& pair, bool report = true);
   /// enter_error() of a queue pair whose record is not on the interface.

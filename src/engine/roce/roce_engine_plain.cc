@@ -17,11 +17,23 @@ PostStatus RoceEngine::post(TimePs now, engine::QueueId queue, const verbs::Work
                             engine::Submission submission) {
   QueuePair* pair = find(queue);
   if (pair == nullptr) return PostStatus::kBadQueue;
-  if (!core_.attention && submission == engine::Submission::kInHand && requester_.post_plain(*pair, request))
-      [[likely]] {
-    return PostStatus::kOk;
+  if (core_.attention || submission != engine::Submission::kInHand || !pair->usual.storing ||
+      !pair->usual.preparing || !requester_.post_plain(*pair, request)) {
+    return post_asking(now, *pair, request, submission);
   }
-  return post_other(now, *pair, request, submission);
+  return PostStatus::kOk;
+}
+
+// Not plain, unless the last general way has made it so.
+PostStatus RoceEngine::post_asking(TimePs now, QueuePair& pair, const verbs::WorkRequest& request,
+                                   engine::Submission submission) {
+  if (!core_.attention && submission == engine::Submission::kInHand &&
+      (pair.usual.storing || Requester::find_storing(pair))) {
+    const bool is_news = !pair.usual.preparing && Requester::find_preparing(pair);
+    if ((is_news && requester_.post_plain(pair, request)) || requester_.post_behind_others(pair, request))
+      return PostStatus::kOk;
+  }
+  return post_other(now, pair, request, submission);
 }
 
 // --- Network ---
@@ -33,21 +45,18 @@ void RoceEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) 
   const std::uint32_t number = bth.destination_queue_pair - kFirstQueueNumber;
   if (core_.attention || core_.is_paced || packet.protocol != wire::Protocol::kRoce ||
       packet.destination != core_.config.host || packet.trim != wire::TrimState::kWhole || bth.version != 0 ||
-      number >= core_.queues.size()) {
+      bth.partition_key != wire::kDefaultPartitionKey || number >= core_.queues.size()) {
     return receive_other(now, packet);
   }
   QueuePair& pair = core_.queue(number);
-  const QueuePairContext& context = pair.context;
-  if (!pair.in_use || context.state != QueueState::kReadyToSend ||
-      packet.source.number != context.remote_host || packet.payload.length > context.path_mtu ||
-      bth.partition_key != wire::kDefaultPartitionKey ||
-      context.partition_key != wire::kDefaultPartitionKey) {
+  if (packet.source.number != pair.context.remote_host || packet.payload.length > pair.context.path_mtu)
     return receive_other(now, packet);
-  }
   if (bth.opcode == RoceOpcode::kRcWriteOnly) {
-    if (!responder_.take_plain_write(pair, packet)) return receive_other(now, packet);
+    if (!pair.usual.taking || !responder_.take_plain_write(pair, packet))
+      return receive_asking(now, pair, packet);
   } else if (bth.opcode == RoceOpcode::kRcSendOnly) {
-    if (!responder_.take_plain_send(pair, packet)) return receive_other(now, packet);
+    if (!pair.usual.taking || !responder_.take_plain_send(pair, packet))
+      return receive_asking(now, pair, packet);
   } else {
     return receive_read(now, pair, packet);
   }
@@ -55,8 +64,18 @@ void RoceEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) 
   core_.pool->retain(packet.payload.buffer);
 }
 
+// Not plain, unless the last general way has made it so.
+void RoceEngine::receive_asking(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+  if (!pair.usual.taking && responder_.find_taking(pair)) return receive(now, 0, packet);
+  receive_other(now, packet);
+}
+
 // The same for READs, their data, and the results of atomics.
 void RoceEngine::receive_read(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+  if (!pair.in_use || pair.context.state != QueueState::kReadyToSend ||
+      pair.context.partition_key != wire::kDefaultPartitionKey) {
+    return receive_other(now, packet);
+  }
   const RoceOpcode opcode = packet.roce.bth.opcode;
   const bool is_result =
       opcode == RoceOpcode::kRcReadResponseOnly || opcode == RoceOpcode::kRcAtomicAcknowledge;
@@ -69,35 +88,50 @@ void RoceEngine::receive_read(TimePs now, QueuePair& pair, const wire::Packet& p
 }
 
 bool RoceEngine::refill(TimePs now, QueuePair& pair) {
+  const bool is_news = !pair.usual.storing || !pair.usual.preparing;
+  if (is_news && Requester::find_storing(pair)) {
+    Requester::find_preparing(pair);
+    if (requester_.refill_plain(pair)) return true;
+  }
   run(now, pair);
   settle(now);
   return true;
 }
 
 bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask classes, wire::Packet& out) {
-  constexpr wire::TrafficClassMask kRequests = wire::mask_of(wire::TrafficClass::kData);
-  constexpr std::size_t kList = kListOfClass[static_cast<std::size_t>(wire::TrafficClass::kData)];
-  const Ring<std::uint32_t>& list = core_.ready_flows[kList];
-  const unsigned listed = core_.classes_listed & classes;
-  if (listed != kRequests || core_.attention || core_.is_paced || list.size() != 1)
-    return transmit_other(now, classes, out);
-  QueuePair& pair = core_.queue(list.front() / 2);
-  if (list.front() % 2 == static_cast<std::uint32_t>(Flow::kAnswers)) {
-    if (!responder_.transmit_plain_read(pair, out)) return transmit_other(now, classes, out);
-    seal(out);
-    const std::size_t next = Responder::ready_class(pair);
-    if (next == kList && !core_.attention) return true;
-    return relist_answers(now, pair, kList, next);
+  QueuePair* const pair = core_.lone_requests;
+  if (pair == nullptr || (classes & wire::mask_of(wire::TrafficClass::kData)) == 0 || core_.attention ||
+      core_.is_paced || !pair->usual.sending) {
+    return transmit_asking(now, classes, out);
   }
-  if (!requester_.transmit_plain(pair, out)) return transmit_other(now, classes, out);
+  if (!requester_.transmit_plain(*pair, out)) return transmit_other(now, classes, out);
   seal(out);
-  if (pair.transmit.empty() || pair.transmit.front().pending > 0) {
-    core_.unlist_flow(pair, Flow::kRequests, kList);
+  if (pair->transmit.empty() || pair->transmit.front().pending > 0) {
+    core_.unlist_flow(*pair, Flow::kRequests, kDataList);
   }
-  if (pair.context.requester.sending != pair.send.tail() && !requester_.refill_plain(pair)) {
-    return refill(now, pair);
+  if (pair->context.requester.sending != pair->send.tail() && !requester_.refill_plain(*pair)) {
+    return refill(now, *pair);
   }
   return true;
+}
+
+// What comes after a general way, and the data of READs.
+bool RoceEngine::transmit_asking(TimePs now, wire::TrafficClassMask classes, wire::Packet& out) {
+  if (core_.classes_listed == 0 && !congestion_.owes_notification()) return false;  // Asked mostly in vain.
+  constexpr wire::TrafficClassMask kData = wire::mask_of(wire::TrafficClass::kData);
+  const Ring<std::uint32_t>& list = core_.ready_flows[kDataList];
+  if ((core_.classes_listed & classes) != kData || core_.attention || core_.is_paced || list.size() != 1)
+    return transmit_other(now, classes, out);
+  if (QueuePair* const pair = core_.lone_requests) {
+    return !pair->usual.sending && Requester::find_sending(*pair) ? transmit(now, 0, classes, out)
+                                                                  : transmit_other(now, classes, out);
+  }
+  QueuePair& pair = core_.queue(list.front() / 2);
+  if (!responder_.transmit_plain_read(pair, out)) return transmit_other(now, classes, out);
+  seal(out);
+  const std::size_t next = Responder::ready_class(pair);
+  if (next == kDataList && !core_.attention) return true;
+  return relist_answers(now, pair, kDataList, next);
 }
 
 // The last thing of transmit(): the answers of `pair` leave list `at` for list `next`, if for any.
@@ -121,13 +155,8 @@ bool RoceEngine::relist_answers(TimePs now, QueuePair& pair, std::size_t at, std
   return true;
 }
 
-[[gnu::always_inline]] inline bool RoceEngine::take_plain_answer(AccessSlot& slot,
+[[gnu::always_inline]] inline bool RoceEngine::take_plain_answer(QueuePair& pair, AccessSlot& slot,
                                                                  const engine::AccessResult& result) {
-  if (core_.attention || result.status != engine::AccessStatus::kDone ||
-      slot.purpose >= AccessPurpose::kFetchQueueContext) {
-    return false;  // The last are not of a queue pair.
-  }
-  QueuePair& pair = core_.queue(slot.access.queue);
   switch (slot.purpose) {
     case AccessPurpose::kRequestPayload:
       return requester_.take_payload(pair, slot, result);
@@ -158,12 +187,11 @@ bool RoceEngine::relist_answers(TimePs now, QueuePair& pair, std::size_t at, std
 void RoceEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
   if (!core_.port.is_asked(access)) return;
   AccessSlot& slot = core_.port.slot(access);
-  if (take_plain_answer(slot, result)) [[likely]] {
-    core_.port.close_empty(slot);
-  } else {
-    slot.asked = false;
-    other_answered(now, slot, result);
-  }
+  if (core_.attention || result.status != engine::AccessStatus::kDone || AccessPort::is_apart(slot.purpose))
+    return other_answered(now, slot, result);
+  QueuePair& pair = core_.queue(slot.access.queue);
+  if (!take_plain_answer(pair, slot, result)) return other_answered(now, slot, result);
+  core_.port.close_empty(slot, pair.share);
 }
 
 }  // namespace wharf::roce

@@ -27,7 +27,7 @@ void EngineCore::issue_shared(QueuePair& pair, PositionRing<CompletionEntry>& ri
   const bool waits_for_data = completion_queues.writes_bytes(shared) && !pair.ending;
   while (issued != ring.tail()) {
     if (waits_for_data && (at_target ? pair.awaits_placements() : pair.responses_outstanding > 0)) return;
-    if (port.available(pair.id) == 0 && !pair.ending) return starve(pair);
+    if (port.available(pair.share) == 0 && !pair.ending) return starve(pair);
     AccessSlot& slot = open_access(AccessPurpose::kSharedCompletion, engine::AccessKind::kWriteCompletion,
                                    pair, issued, at_target);
     slot.for_receive = at_target;
@@ -37,7 +37,7 @@ void EngineCore::issue_shared(QueuePair& pair, PositionRing<CompletionEntry>& ri
     slot.access.operation = completion.operation;
     const auto ticket = completion_queues.add(shared, completion, slot.access);
     if (!ticket) {
-      port.close(slot);
+      close_access(slot);
       ring[issued++].visible = true;
       while (!ring.empty() && ring.head() != issued && ring.front().visible) ring.pop();
       ++counters.completions_dropped;
@@ -100,8 +100,8 @@ void EngineCore::fetch_shared_receives(QueueId id) {
     const auto ticket = receive_queues.next_fetch(id, access);
     if (!ticket) return;
     // A stream of its own: entries are ordered with nothing.
-    AccessSlot& slot =
-        port.open(AccessPurpose::kSharedReceive, access.kind, id, ticket->number, id, access.at_target);
+    AccessSlot& slot = port.open(AccessPurpose::kSharedReceive, access.kind, id, nullptr, ticket->number, id,
+                                 access.at_target);
     slot.detail = ticket->count;
     slot.access.count = access.count;
     slot.access.space = access.space;
@@ -192,6 +192,7 @@ PostStatus RoceEngine::doorbell(TimePs now, QueueId queue, engine::RingSide side
   QueuePair* pair = find(queue);
   if (side == engine::RingSide::kSend) {
     if (pair == nullptr) return PostStatus::kBadQueue;
+    pair->usual = {};
     const PostStatus status = requester_.announce(*pair, count);
     if (status == PostStatus::kOk) run_posted(now, *pair);
     return status;
@@ -295,7 +296,12 @@ engine::QueueState RoceEngine::queue_state(QueueId queue) const {
 Result<void> RoceEngine::fail_queue(TimePs now, QueueId queue) {
   QueuePair* pair = find(queue);
   if (pair == nullptr) return input_error("there is no queue pair " + std::to_string(queue));
-  if (pair->driver_state != QueueState::kError) fail(now, *pair, false);
+  if (pair->driver_state != QueueState::kError) {
+    const bool was_resident = pair->cache.resident;
+    fail(now, *pair, false);
+    // The record in memory still says what the queue pair was before; it must not come back.
+    if (!was_resident) contexts_.adopt(now, *pair);
+  }
   resume_others(now);
   return {};
 }
