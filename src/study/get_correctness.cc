@@ -44,8 +44,7 @@ constexpr std::array<Scene, 3> kScenes{
 constexpr std::array<RlsqDesign, 3> kLabelled{RlsqDesign::kReleaseAcquire, RlsqDesign::kThreadSpecific,
                                               RlsqDesign::kSpeculative};
 
-workload::ItemGetsConfig program_of(const GetCase& made, const Scene& scene, std::uint64_t gets,
-                                    workload::ItemLedger& ledger) {
+workload::ItemGetsConfig program_of(const GetCase& made, const Scene& scene, std::uint64_t gets) {
   workload::ItemGetsConfig config;
   config.protocol = made.protocol;
   config.posting = made.order.posting;
@@ -62,7 +61,7 @@ workload::ItemGetsConfig program_of(const GetCase& made, const Scene& scene, std
   config.write_gap = locks ? nanoseconds(100) : nanoseconds(400);
   config.start_delay = kTimeZero;
   config.retries = 1'000'000;
-  config.shared_ledger = &ledger;
+  config.judging = workload::GetJudging::kTogether;
   return config;
 }
 
@@ -90,8 +89,7 @@ Result<GetOutcome> run_scene(const std::filesystem::path& profiles, const GetCas
   DmaClientOfGets device;
   engine.connect(device);
 
-  workload::ItemLedger ledger;
-  const workload::ItemGetsConfig config = program_of(made, scene, gets, ledger);
+  const workload::ItemGetsConfig config = program_of(made, scene, gets);
   const std::uint32_t parties = kQueuePairs + 1;
   const Bytes length{workload::memory_needed(config, {0, parties})};
   verbs::RemoteSegment segment;
@@ -137,6 +135,7 @@ Result<GetOutcome> run_scene(const std::filesystem::path& profiles, const GetCas
     outcome.blocked = simulation.stall_report().waiting;
     outcome.blocked.insert(outcome.blocked.begin(), describe(made) + ": the run did not end");
   }
+  workload::judge_gets(config, results);
   for (const workload::ItemGetsResult& result : results) {
     GetOutcome one;
     one.gets = result.loop.operations;

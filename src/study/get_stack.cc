@@ -40,7 +40,6 @@ Result<sim::TwoHostsConfig> stack_config(const StudyContext& context, const Stac
   sim::RunOptions options;
   options.attribution = false;
   sim::TwoHostsConfig config = sim::two_hosts_config(scenario->config, options);
-  config.in_time_order = true;  // Readers and writers share a ledger.
   config.host.coherent.host.root_complex.queue.design = asked.design;
   config.host.coherent.order = asked.place;
   config.seed = seed;
@@ -74,9 +73,8 @@ Result<StackOutcome> run_stack_gets(const StudyContext& context, const StackGets
   sim::TwoHosts& two = **made;
   sim::SimCore& client = two.host(0).core();
 
-  workload::ItemLedger ledger;
   ItemGetsConfig program = asked.program;
-  program.shared_ledger = &ledger;
+  program.judging = workload::GetJudging::kTogether;
   const bool by_core = program.writer == ItemWriter::kCore;
   const std::uint32_t count = asked.queues + (by_core ? 1 : 0);
   const Bytes length{workload::memory_needed(program, {0, count})};
@@ -112,6 +110,7 @@ Result<StackOutcome> run_stack_gets(const StudyContext& context, const StackGets
     outcome.gets.blocked = two.describe_waiting();
     outcome.gets.blocked.insert(outcome.gets.blocked.begin(), asked.stack + ": the run did not end");
   }
+  workload::judge_gets(program, results);
   TimePs begin = kNever;
   TimePs end;
   for (const ItemGetsResult& result : results) {

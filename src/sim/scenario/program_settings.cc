@@ -60,9 +60,12 @@ Result<std::vector<std::uint32_t>> default_clients(bool peers, const WorldRoles&
 }  // namespace
 
 std::uint32_t ProgramHosts::parties(const workload::WorkloadConfig& program) const {
+  const auto sharing = static_cast<std::uint32_t>((clients.size() + servers.size() - 1) / servers.size());
   switch (workload::arrangement(program)) {
     case workload::Arrangement::kShared:
-      return static_cast<std::uint32_t>((clients.size() + servers.size() - 1) / servers.size());
+      return sharing;
+    case workload::Arrangement::kAttended:
+      return sharing + 1;
     case workload::Arrangement::kPair:
       return 2;
     case workload::Arrangement::kPeers:

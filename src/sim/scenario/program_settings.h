@@ -45,8 +45,8 @@ struct ProgramHosts {
 
   /// The server of client number `index` of this program.
   std::uint32_t server_of(std::size_t index) const { return servers[index % servers.size()]; }
-  /// The parties of `program` that run together: the clients of the server that has most of them, a pair, or
-  /// all.
+  /// The parties of `program` that run together: the clients of the server that has most of them, with it
+  /// where it runs a party too; a pair; or all.
   std::uint32_t parties(const workload::WorkloadConfig& program) const;
 };
 

@@ -215,13 +215,6 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
     }
     world.fabric.faults = {config.link.faults};
   }
-  // What judges the gets of one party knows of the other's puts.
-  const auto gets = [](const workload::WorkloadConfig& each) {
-    return std::holds_alternative<workload::ItemGetsConfig>(each);
-  };
-  world.in_time_order = (config.program == ProgramKind::kWorkload && gets(config.workload)) ||
-                        std::any_of(config.programs.begin(), config.programs.end(),
-                                    [&](const ProgramSettings& program) { return gets(program.workload); });
   world.link = config.link;
   world.seed = config.seed;
   world.record_limit = config.record_limit;

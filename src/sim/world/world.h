@@ -46,8 +46,8 @@ struct WorldConfig {
       link;  ///< How packets become load, and how they travel; rate, delay and faults are the fabric's.
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;
-  /// Programs of several hosts share something beside the network (what judges them, say): hosts act event
-  /// by event in the order of time, on one thread. Results are the same, the run is slower.
+  /// Hosts act event by event in the order of time, on one thread. Results are the same, the run is slower:
+  /// for comparing both ways.
   bool in_time_order = false;
   bool attribution = true;             ///< Account for the time of every operation.
   std::size_t record_limit = 100'000;  ///< Records of the operation log, of each host.
