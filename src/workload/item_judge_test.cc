@@ -82,11 +82,13 @@ TEST(ItemJudge, GivesTheSameInSlicesOfAnyLength) {
   Parties whole;
   std::int64_t now = 0;
   for (int i = 0; i < 2000; ++i) {
-    ItemGetsResult& party = whole.results[i % 2];
+    const bool reads = i % 2 == 0;
+    ItemGetsResult& party = whole.results.at(reads ? 0 : 1);
     now += static_cast<std::int64_t>(random.below(3));  // Some at one instant.
-    party.records.push_back(at(now, i % 2 == 0 ? What::kGetBegins : What::kPutBegins));
-    party.records.push_back(
-        at(now, i % 2 == 0 ? What::kGetEnds : What::kPutEnds, 2 * (static_cast<std::uint64_t>(i) / 4)));
+    const auto put = static_cast<std::uint64_t>(i) / 4;
+    party.records.push_back(at(now, reads ? What::kGetBegins : What::kPutBegins));
+    party.records.push_back(reads ? at(now, What::kGetEnds, 2 * random.below(put + 1))
+                                  : at(now, What::kPutEnds, 2 * put));
   }
   Parties cut = whole;
   ItemJudge one(1);

@@ -13,7 +13,7 @@ namespace wharf::workload {
 struct ItemRecord {
   enum class What : std::uint8_t { kGetBegins, kGetEnds, kPutBegins, kPutEnds };
 
-  TimePs at;
+  TimePs at{};
   std::uint64_t version = 0;  ///< kGetEnds: what the get returned; kPutEnds: what is visible from now on.
   std::uint32_t item = 0;
   std::uint32_t worker = 0;  ///< Of the party.

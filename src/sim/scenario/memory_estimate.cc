@@ -100,7 +100,7 @@ std::uint64_t client_bytes(const ScenarioConfig& config, const workload::Workloa
 
 std::uint64_t program_bytes(const ScenarioConfig& config, const workload::WorkloadConfig& program,
                             const ProgramHosts& hosts) {
-  const std::uint64_t clients = hosts.clients.size();
+  const std::uint64_t clients = hosts.threads();
   const std::uint32_t parties = hosts.parties(program);
   const std::uint64_t offset = workload::region_offset(program);
   const std::uint64_t needed = workload::memory_needed(program, {0, parties});

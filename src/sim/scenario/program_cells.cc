@@ -39,12 +39,16 @@ std::span<std::byte> region_of(World& world, std::size_t host, const verbs::Remo
 ProgramRun::ProgramRun(std::string name, std::uint32_t number, const workload::WorkloadConfig& config,
                        const ProgramHosts& hosts, std::uint64_t seed)
     : name_(std::move(name)), config_(config) {
-  const auto add = [&](std::size_t server, std::vector<std::size_t> parties) {
+  const auto add = [&](std::size_t server) -> ProgramCell& {
     ProgramCell& cell = cells_.emplace_back();
     cell.server = server;
-    cell.hosts = std::move(parties);
     cell.seed = cell_seed(seed, number, cells_.size() - 1);
     cell.config = config_;
+    return cell;
+  };
+  const auto put = [](ProgramCell& cell, std::size_t host, std::uint32_t core) {
+    cell.hosts.push_back(host);
+    cell.cores.push_back(core);
   };
   const workload::Arrangement arrangement = workload::arrangement(config_);
   const bool peers = arrangement == workload::Arrangement::kPeers;
@@ -54,12 +58,11 @@ ProgramRun::ProgramRun(std::string name, std::uint32_t number, const workload::W
     const std::size_t client = hosts.clients[index];
     const std::size_t server = hosts.server_of(index);
     const std::size_t cells = peers ? 1 : hosts.servers.size();
-    if (pairs) {
-      add(server, {client, server});
-    } else if (index < cells) {
-      add(server, attended ? std::vector<std::size_t>{client, server} : std::vector<std::size_t>{client});
-    } else {
-      cells_[index % cells].hosts.push_back(client);
+    for (std::uint32_t core = 0; core < hosts.cores; ++core) {
+      const bool first = pairs || (index < cells && core == 0);
+      ProgramCell& cell = first ? add(server) : cells_[index % cells];
+      put(cell, client, core);
+      if (first && (pairs || attended)) put(cell, server, 0);
     }
   }
   for (ProgramCell& cell : cells_) cell.results.assign(cell.hosts.size(), workload::empty_result(config_));
@@ -96,7 +99,8 @@ Result<void> ProgramRun::join_server(World& world, ProgramCell& cell) {
     const std::size_t host = cell.hosts[client];
     auto back = world.expose(host, length);
     if (!back) return back.error();
-    auto pair = world.connect(host, cell.server, *segment, *back, queue_depth(cell.config));
+    auto pair =
+        world.connect(host, cell.server, *segment, *back, queue_depth(cell.config), {cell.cores[client], 0});
     if (!pair) return pair.error();
     cell.remotes[client] = pair->near;
     if (client == 0 && cell.is_at_server(1)) cell.remotes[1] = pair->far;
@@ -141,7 +145,7 @@ Result<void> ProgramRun::join_peers(World& world, ProgramCell& cell) {
 void ProgramRun::spawn(World& world) {
   for (ProgramCell& cell : cells_) {
     for (std::uint32_t party = cell.parties(); party-- > 0;) {
-      SimCore& core = world.host(cell.hosts[party]).core();
+      SimCore& core = world.host(cell.hosts[party]).core(cell.cores[party]);
       workload::Peers<SimRemote> peers;
       if (!cell.peers.empty())
         peers = {cell.peers[party], cell.is_of_peers() ? cell.segments[party].base : 0};

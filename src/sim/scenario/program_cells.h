@@ -17,10 +17,12 @@
 
 namespace wharf::sim {
 
-/// Clients that run one program together: against the memory of one server, or against each other's.
+/// Clients, each with as many cores as the program has there, that run one program together: against the
+/// memory of one server, or against each other's.
 struct ProgramCell {
-  std::size_t server = 0;          ///< kPeers: none.
-  std::vector<std::size_t> hosts;  ///< By party.
+  std::size_t server = 0;            ///< kPeers: none.
+  std::vector<std::size_t> hosts;    ///< By party.
+  std::vector<std::uint32_t> cores;  ///< By party: of its host.
   std::uint64_t seed = 1;
   workload::WorkloadConfig config;
   std::vector<workload::WorkloadResult> results;
