@@ -5,160 +5,19 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/line.h"
 #include "workload/crew.h"
-#include "workload/item_layout.h"
-#include "workload/item_ledger.h"
+#include "workload/item_gets_config.h"
+#include "workload/item_judge.h"
+#include "workload/peers.h"
 #include "workload/second_request.h"
 
 namespace wharf::workload {
-
-/// How the two requests of a get are posted: lock and item (Pessimistic), item and version (Validation).
-enum class GetPosting : std::uint8_t {
-  kWait,      ///< The second when the first is complete.
-  kTogether,  ///< Back to back; correct only where the target keeps them in order.
-};
-inline constexpr std::array<Choice<GetPosting>, 2> kGetPostingChoices{
-    {{"wait", GetPosting::kWait}, {"together", GetPosting::kTogether}}};
-
-enum class ItemWriter : std::uint8_t {
-  kNone,
-  kRemote,  ///< At the readers' host, over the same remote memory.
-  kCore,    ///< At the host whose memory it is, with that host's core.
-};
-inline constexpr std::array<Choice<ItemWriter>, 3> kItemWriterChoices{
-    {{"none", ItemWriter::kNone}, {"remote", ItemWriter::kRemote}, {"core", ItemWriter::kCore}}};
-
-inline constexpr std::array<Choice<verbs::AccessOrder>, 2> kReadOrderChoices{
-    {{"relaxed", verbs::AccessOrder::kRelaxed}, {"ascending", verbs::AccessOrder::kAscending}}};
-
-struct ItemGetsConfig {
-  LoopConfig loop;                  ///< One operation: a get, repeated until its check passes.
-  std::uint64_t region_offset = 0;  ///< Bytes from the start of the segment.
-  GetProtocol protocol = GetProtocol::kValidation;
-  std::uint32_t items = 16;
-  std::uint32_t payload = 64;  ///< Bytes, a multiple of 8.
-  GetPosting posting = GetPosting::kWait;
-  std::uint32_t retries = 1000;  ///< How often a get is tried again before it is given up.
-  TimePs retry_wait = kTimeZero;
-  /// How the target's root complex is asked to order the lines of a READ, where its memory is one of lines.
-  verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
-  /// FaRM: core time for one line of an item whose payload is copied out. ASPLOS '26, Figure 7: at 512 B a
-  /// thread loses 1.27 us per get of 10 lines.
-  TimePs copy_line = nanoseconds(127);
-  ItemWriter writer = ItemWriter::kRemote;
-  std::uint32_t writers = 1;              ///< Per party that writes.
-  TimePs write_gap = microseconds(5);     ///< Mean of the pause between a writer's puts.
-  TimePs start_delay = microseconds(10);  ///< Writer core: what the readers leave it to get ready.
-  ItemLedger* shared_ledger = nullptr;    ///< Of parties in one process; no key.
-};
-
-template <typename Keys>
-void bind_keys(ItemGetsConfig& config, Keys& keys) {
-  bind_keys(config.loop, keys);
-  keys.bytes("region_offset", config.region_offset, "where the program's memory begins in the segment");
-  keys.choice("protocol", config.protocol, std::span<const Choice<GetProtocol>>(kGetProtocolChoices),
-              "how readers and writers of an item agree");
-  keys.integer("items", config.items, "items of the store, each at the start of a line", 1, 1 << 24);
-  keys.bytes("payload", config.payload, "payload of an item", 8, 65536);
-  keys.choice("posting", config.posting, std::span<const Choice<GetPosting>>(kGetPostingChoices),
-              "how the two requests of a pessimistic or validation get follow each other; together needs a "
-              "target that keeps them in order");
-  keys.choice(
-      "read_order", config.read_order, std::span<const Choice<verbs::AccessOrder>>(kReadOrderChoices),
-      "memory.system coherent: order of the lines of a READ that the target's root complex is asked for");
-  keys.integer("retries", config.retries, "how often a get is tried again before it is given up", 0,
-               1'000'000'000);
-  keys.time("retry_wait", config.retry_wait, "pause before a get is tried again");
-  keys.time("copy_line", config.copy_line, "farm: core time to copy the payload out of one line");
-  keys.choice("writer", config.writer, std::span<const Choice<ItemWriter>>(kItemWriterChoices),
-              "who writes: nobody, the readers' host over the network, or a core of the memory's host");
-  keys.integer("writers", config.writers, "writers (coroutines) of each host that writes", 1, 65536);
-  keys.time("write_gap", config.write_gap, "mean pause between the puts of a writer");
-  keys.time("start_delay", config.start_delay, "writer core: how long readers wait for it to get ready");
-}
-
-struct ItemGetsResult {
-  LoopResult loop;
-  std::uint64_t retries = 0;   ///< Attempts of gets that found a put, or a lock.
-  std::uint64_t overlaps = 0;  ///< Gets during which a put to the item was under way, as far as known.
-  std::uint64_t torn = 0;      ///< Gets that were accepted with words of two versions.
-  std::uint64_t stale = 0;     ///< Accepted ones of a version older than one complete before they began.
-  std::uint64_t given_up = 0;  ///< Gets that ran out of retries.
-  std::uint64_t puts = 0;
-  std::uint64_t lock_conflicts = 0;      ///< Attempts of writers to take an item that another had.
-  std::vector<std::uint64_t> completed;  ///< By item: the newest version of which this party knows.
-  std::vector<std::uint64_t> issued;     ///< By item: the newest version that this party began to put.
-  std::vector<bool> damaged;             ///< By item: a request of a put, or one that unlocks, failed.
-};
-
-inline ItemLayout layout_of(const ItemGetsConfig& config) { return {config.protocol, config.payload}; }
-inline std::uint64_t item_stride(const ItemGetsConfig& config) {
-  return std::uint64_t{layout_of(config).lines()} * kLineBytes;
-}
-
-/// Target memory that the program needs from `region_offset` on.
-inline std::uint64_t memory_needed(const ItemGetsConfig& config, Party) {
-  return config.items * item_stride(config);
-}
-
-/// Refuses combinations of keys that make no sense.
-inline Result<void> check(const ItemGetsConfig& config, Party party) {
-  WHARF_TRY(check(config.loop));
-  if (config.payload % 8 != 0) return refuse("payload", config.payload, "a multiple of 8 bytes");
-  if (config.region_offset % kLineBytes != 0)
-    return refuse("region_offset", config.region_offset, "a multiple of 64 bytes, as lines are read at once");
-  if (config.writer == ItemWriter::kCore && party.count < 2)
-    return refuse("parties", party.count, "at least 2 for writer core: readers, and the memory's host");
-  return {};
-}
-
-inline void prepare(const ItemGetsConfig& config, Party, std::span<std::byte> region, std::uint64_t) {
-  const ItemLayout layout = layout_of(config);
-  std::fill(region.begin(), region.end(), std::byte{0});
-  for (std::uint64_t item = 0; item < config.items; ++item)
-    layout.fill(region.subspan(item * item_stride(config), layout.bytes()), 0);
-}
-
-/// Every item is whole, unlocked and of a version between the newest one that anybody knew of and the newest
-/// one that was put, unless a request of a writer failed on it. `results` holds one entry per party.
-inline Verdict verify(const ItemGetsConfig& config, Party, std::span<const std::byte> region, std::uint64_t,
-                      std::span<const ItemGetsResult> results) {
-  Verdict verdict;
-  const ItemLayout layout = layout_of(config);
-  std::uint64_t given_up = 0;
-  bool any_damaged = false;
-  for (const ItemGetsResult& result : results) given_up += result.given_up;
-  for (std::uint32_t item = 0; item < config.items; ++item) {
-    std::uint64_t least = 0;
-    std::uint64_t most = 0;
-    bool damaged = false;
-    for (const ItemGetsResult& result : results) {
-      if (result.completed.empty()) continue;  // The party did not begin.
-      least = std::max(least, result.completed[item]);
-      most = std::max(most, result.issued[item]);
-      damaged = damaged || result.damaged[item];
-    }
-    any_damaged = any_damaged || damaged;
-    if (damaged) continue;
-    const auto bytes = region.subspan(item * item_stride(config), layout.bytes());
-    const std::uint64_t first = load_le64(bytes.data());
-    const ItemLayout::Judgement found = layout.judge(bytes, first);
-    verdict.expect(found.accepted && !found.torn, {"torn item", item, least, first});
-    verdict.expect(config.protocol != GetProtocol::kPessimistic || first == 0,
-                   {"lock never given back", item, 0, first});
-    verdict.expect(found.version >= least && found.version <= most, {"lost put", item, least, found.version});
-  }
-  verdict.expect(given_up == 0 || any_damaged, {"get ran out of retries", 0, 0, given_up});
-  return verdict;
-}
 
 namespace item_gets_detail {
 
@@ -174,8 +33,7 @@ struct Clients : Crew<ItemGetsConfig, ItemGetsResult, R, C> {
                                                    result_in),
         layout(layout_of(config_in)),
         stride(item_stride(config_in)),
-        ledger(config_in.shared_ledger != nullptr ? *config_in.shared_ledger : own_ledger) {
-    ledger.reserve(config_in.items);
+        own_judge(config_in.judging == GetJudging::kAlone ? config_in.items : 0) {
     result_in.completed.assign(config_in.items, 0);
     result_in.issued.assign(config_in.items, 0);
     result_in.damaged.assign(config_in.items, false);
@@ -190,6 +48,15 @@ struct Clients : Crew<ItemGetsConfig, ItemGetsResult, R, C> {
   void knows(std::uint32_t item, std::uint64_t version) {
     this->result.completed[item] = std::max(this->result.completed[item], version);
   }
+  /// To be called when it happens, now.
+  void note(ItemRecord record) {
+    record.at = this->core.now();
+    if (this->config.judging == GetJudging::kAlone) {
+      own_judge.take(0, record, this->result);
+    } else {
+      this->result.records.push_back(record);
+    }
+  }
   void failed(verbs::CompletionStatus status) {
     LoopResult& counts = this->result.loop;
     if (counts.errors++ == 0) counts.first_error = status;
@@ -197,8 +64,7 @@ struct Clients : Crew<ItemGetsConfig, ItemGetsResult, R, C> {
 
   const ItemLayout layout;
   const std::uint64_t stride;
-  ItemLedger own_ledger;
-  ItemLedger& ledger;
+  ItemJudge own_judge;  ///< GetJudging::kAlone.
   std::uint32_t readers_left = 0;
   bool stopped = false;  ///< Writers end when they see it.
 };
@@ -232,7 +98,6 @@ template <typename R, typename C>
 verbs::Task<void> get_items(Clients<R, C>& crew, FirstRequest& first, std::uint32_t worker) {
   const ItemGetsConfig& config = crew.config;
   ItemGetsResult& result = crew.result;
-  Verdict& verdict = crew.loop.verdict();
   const ItemLayout& layout = crew.layout;
   const bool locks = config.protocol == GetProtocol::kPessimistic;
   const bool rereads = config.protocol == GetProtocol::kValidation;
@@ -248,7 +113,7 @@ verbs::Task<void> get_items(Clients<R, C>& crew, FirstRequest& first, std::uint3
     const std::uint32_t item = crew.draw_item(random);
     const verbs::RemoteAddress target = crew.address_of(item);
     crew.loop.start(crew.core.now(), ticket);
-    const ItemLedger::Glance glance = crew.ledger.glance(item);
+    crew.note({.item = item, .worker = worker, .what = ItemRecord::What::kGetBegins});
     verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
     ItemLayout::Judgement judgement;
     for (std::uint32_t attempt = 0; !judgement.accepted && attempt <= config.retries; ++attempt) {
@@ -293,17 +158,14 @@ verbs::Task<void> get_items(Clients<R, C>& crew, FirstRequest& first, std::uint3
     if (config.protocol == GetProtocol::kFarm && judgement.accepted && config.copy_line > kTimeZero)
       co_await crew.core.compute(config.copy_line * layout.lines());
     crew.loop.finish(crew.core, "get", worker, ticket, layout.payload_bytes(), status);
-    if (crew.ledger.overlapped(item, glance)) ++result.overlaps;
+    crew.note({.version = judgement.version,
+               .item = item,
+               .worker = worker,
+               .what = ItemRecord::What::kGetEnds,
+               .accepted = judgement.accepted,
+               .torn = judgement.torn});
     if (judgement.accepted) {
-      verdict.expect(!judgement.torn, {"torn item", item, judgement.version, judgement.version});
-      const bool stale = !judgement.torn && judgement.version < glance.completed;
-      verdict.expect(!stale, {"stale item", item, glance.completed, judgement.version});
-      result.torn += judgement.torn ? 1 : 0;
-      result.stale += stale ? 1 : 0;
-      if (!judgement.torn) {
-        crew.ledger.saw(item, judgement.version);
-        crew.knows(item, judgement.version);
-      }
+      if (!judgement.torn) crew.knows(item, judgement.version);
     } else if (status == verbs::CompletionStatus::kSuccess) {
       ++result.given_up;  // verify() knows whether anybody's put failed.
     }
@@ -365,7 +227,7 @@ verbs::Task<void> put_remotely(Clients<R, C>& crew, std::uint32_t worker) {
     }
     const TimePs begun = crew.core.now();
     const std::uint64_t version = before + 2;
-    crew.ledger.put_begins(item);
+    crew.note({.item = item, .worker = worker, .what = ItemRecord::What::kPutBegins});
     if (status == verbs::CompletionStatus::kSuccess) {
       result.issued[item] = std::max(result.issued[item], version);
       layout.fill(crew.core.bytes(local, Bytes{layout.bytes()}), version);
@@ -387,7 +249,7 @@ verbs::Task<void> put_remotely(Clients<R, C>& crew, std::uint32_t worker) {
       result.damaged[item] = true;
       break;
     }
-    crew.ledger.put_ends(item, version);
+    crew.note({.version = version, .item = item, .worker = worker, .what = ItemRecord::What::kPutEnds});
     crew.knows(item, version);
     ++result.puts;
   }
@@ -417,7 +279,7 @@ verbs::Task<void> put_locally(Clients<R, C>& crew, std::uint64_t region, std::ui
       continue;
     }
     const TimePs begun = crew.core.now();
-    crew.ledger.put_begins(item);
+    crew.note({.item = item, .worker = worker, .what = ItemRecord::What::kPutBegins});
     if (locks) before = ItemLayout::version_of(co_await crew.core.load(target + layout.offset_of(0), 8));
     const std::uint64_t version = before + 2;
     result.issued[item] = std::max(result.issued[item], version);
@@ -429,53 +291,79 @@ verbs::Task<void> put_locally(Clients<R, C>& crew, std::uint64_t region, std::ui
     if (locks) co_await crew.core.fetch_add(target, kGiveBack);
     verbs::record_operation(crew.core, {"put", begun, begun, crew.core.now(), layout.payload_bytes(),
                                         config.loop.concurrency + worker, verbs::CompletionStatus::kSuccess});
-    crew.ledger.put_ends(item, version);
+    crew.note({.version = version, .item = item, .worker = worker, .what = ItemRecord::What::kPutEnds});
     crew.knows(item, version);
     ++result.puts;
   }
   crew.join.leave();
 }
 
-/// Hears from the readers that they are done.
+/// Hears from one party of readers that its gets are over.
 template <typename R, typename C>
-verbs::Task<void> hear_the_end(Clients<R, C>& crew, std::uint64_t local) {
-  const verbs::Completion heard = co_await crew.remote.receive(local, 8);
+verbs::Task<void> hear_the_end(Clients<R, C>& crew, R& from) {
+  const std::uint64_t local = crew.core.allocate(Bytes{8});
+  const verbs::Completion heard = co_await from.receive(local, 8);
   if (!heard.ok()) crew.failed(heard.status);
-  crew.stopped = true;
+  if (--crew.readers_left == 0 || !heard.ok()) crew.stopped = true;
   crew.join.leave();
+}
+
+/// Party 1 of writer core: writes until the last reader is done.
+template <typename R, typename C>
+verbs::Task<void> write_for_readers(Clients<R, C>& crew, const Peers<R>& peers, std::uint64_t message) {
+  crew.readers_left = peers.by_rank.empty() ? 1 : crew.party.count - 1;
+  const auto hear = [&crew](R& from) {
+    crew.join.spawn(crew.core, 1, [&crew, &from](std::uint32_t) { return hear_the_end(crew, from); });
+  };
+  for (std::size_t other = 2; other < peers.by_rank.size(); ++other) hear(*peers.by_rank[other]);
+  const verbs::Completion heard = co_await crew.remote.receive(message, 8);
+  if (heard.ok()) {
+    hear(crew.remote);
+    const std::uint64_t region = load_le64(crew.core.bytes(message, Bytes{8}).data());
+    crew.join.spawn(crew.core, crew.config.writers,
+                    [&crew, region](std::uint32_t worker) { return put_locally(crew, region, worker); });
+  } else {
+    crew.failed(heard.status);
+  }
+  co_await crew.join.all();
+}
+
+/// Starts the readers of a party, and remote writers beside them.
+template <typename R, typename C>
+void start_readers(Clients<R, C>& crew, std::vector<std::unique_ptr<FirstRequest>>& firsts) {
+  const std::uint32_t workers = crew.config.loop.concurrency;
+  for (std::uint32_t i = 0; i < workers; ++i) firsts.push_back(std::make_unique<FirstRequest>());
+  crew.readers_left = workers;
+  crew.join.spawn(crew.core, workers,
+                  [&](std::uint32_t worker) { return post_first(crew, *firsts[worker]); });
+  crew.join.spawn(crew.core, workers,
+                  [&](std::uint32_t worker) { return get_items(crew, *firsts[worker], worker); });
+  if (crew.config.writer == ItemWriter::kRemote)
+    crew.join.spawn(crew.core, crew.config.writers,
+                    [&crew](std::uint32_t worker) { return put_remotely(crew, worker); });
 }
 
 }  // namespace item_gets_detail
 
 /// Runs one party on `core`: readers, with writers beside them or, for writer core, as party 1 at the host
-/// whose memory it is. That one hears from party 0 where the region is, and when to stop. All parties share
-/// one region and use the same config. `config`, `remote`, `core` and `result` outlive the task.
+/// whose memory it is. That one hears from party 0 where the region is, and from it when to stop; with
+/// `peers`, its remotes by party, it stops when the last party has told it. All parties share one region and
+/// use the same config. `config`, `remote`, what `peers` names, `core` and `result` outlive the task.
 template <verbs::RemoteMemory R, verbs::Core C>
 verbs::Task<void> run(const ItemGetsConfig& config, Party party, std::uint64_t seed, R& remote, C& core,
-                      ItemGetsResult& result) {
+                      ItemGetsResult& result, Peers<R> peers = {}) {
   WHARF_CHECK(check(config, party).ok());
   item_gets_detail::Clients<R, C> crew(config, party, seed, remote, core, result);
   const bool by_core = config.writer == ItemWriter::kCore;
   const std::uint64_t message = core.allocate(Bytes{8});
   if (by_core && party.index == 1) {
-    const std::uint64_t end = core.allocate(Bytes{8});
-    const verbs::Completion heard = co_await remote.receive(message, 8);
-    if (!heard.ok()) {
-      crew.failed(heard.status);
-      co_return;
-    }
-    crew.join.spawn(core, 1,
-                    [&crew, end](std::uint32_t) { return item_gets_detail::hear_the_end(crew, end); });
-    const std::uint64_t region = load_le64(core.bytes(message, Bytes{8}).data());
-    crew.join.spawn(core, config.writers, [&crew, region](std::uint32_t worker) {
-      return item_gets_detail::put_locally(crew, region, worker);
-    });
-    co_await crew.join.all();
+    co_await item_gets_detail::write_for_readers(crew, peers, message);
     co_return;
   }
   const bool leads = by_core && party.index == 0;
+  const bool tells = leads || (by_core && !peers.by_rank.empty());
+  if (tells && config.start_delay > kTimeZero) co_await core.sleep(config.start_delay);
   if (leads) {
-    if (config.start_delay > kTimeZero) co_await core.sleep(config.start_delay);
     store_le64(core.bytes(message, Bytes{8}).data(), crew.at(0).address);
     const verbs::Completion told = co_await remote.send(message, 8);
     if (!told.ok()) {
@@ -484,19 +372,9 @@ verbs::Task<void> run(const ItemGetsConfig& config, Party party, std::uint64_t s
     }
   }
   std::vector<std::unique_ptr<item_gets_detail::FirstRequest>> firsts;
-  for (std::uint32_t i = 0; i < config.loop.concurrency; ++i)
-    firsts.push_back(std::make_unique<item_gets_detail::FirstRequest>());
-  crew.readers_left = config.loop.concurrency;
-  crew.join.spawn(core, config.loop.concurrency,
-                  [&](std::uint32_t worker) { return item_gets_detail::post_first(crew, *firsts[worker]); });
-  crew.join.spawn(core, config.loop.concurrency, [&](std::uint32_t worker) {
-    return item_gets_detail::get_items(crew, *firsts[worker], worker);
-  });
-  if (config.writer == ItemWriter::kRemote)
-    crew.join.spawn(core, config.writers,
-                    [&crew](std::uint32_t worker) { return item_gets_detail::put_remotely(crew, worker); });
+  item_gets_detail::start_readers(crew, firsts);
   co_await crew.join.all();
-  if (leads) {
+  if (tells) {
     const verbs::Completion told = co_await remote.send(message, 8);
     if (!told.ok()) crew.failed(told.status);
   }

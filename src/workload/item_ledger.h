@@ -9,7 +9,7 @@
 
 namespace wharf::workload {
 
-/// One program instance has one of its own; parties of one process that share one know of each other's puts.
+/// It is told of everything in the order in which it happened.
 class ItemLedger {
  public:
   void reserve(std::uint32_t items) { items_.resize(std::max<std::size_t>(items_.size(), items)); }

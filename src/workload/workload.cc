@@ -204,6 +204,8 @@ Arrangement arrangement(const WorkloadConfig& config) {
       },
       config);
   if (peers) return Arrangement::kPeers;
+  if (const auto* gets = std::get_if<ItemGetsConfig>(&config))
+    return gets->writer == ItemWriter::kCore ? Arrangement::kAttended : Arrangement::kShared;
   return parties_needed(config) == 2 ? Arrangement::kPair : Arrangement::kShared;
 }
 

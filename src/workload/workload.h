@@ -104,9 +104,10 @@ std::uint32_t parties_needed(const WorkloadConfig& config);
 
 /// Who reaches whose memory.
 enum class Arrangement : std::uint8_t {
-  kShared,  ///< All parties use one memory, that of a server, which runs nothing.
-  kPair,    ///< Two parties: the second runs where the memory is.
-  kPeers,   ///< Each party has memory that its neighbours use.
+  kShared,    ///< All parties use one memory, that of a server, which runs nothing.
+  kAttended,  ///< The same, but the second party runs at the server, and has a remote toward each other one.
+  kPair,      ///< Two parties: the second runs where the memory is.
+  kPeers,     ///< Each party has memory that its neighbours use.
 };
 Arrangement arrangement(const WorkloadConfig& config);
 /// The ranks that party `party.index` has a queue with, each once. None but for kPeers.
@@ -159,8 +160,8 @@ Result<void> check_remote(const WorkloadConfig& config, Party party, R& remote) 
 }
 
 /// Runs one party of the chosen program on `core` to its end. All arguments outlive the task. `remote` is the
-/// party's first, `peers` has those of programs that reach their neighbours. `result` is that of
-/// empty_result() and may be read at any time while the program runs.
+/// party's first, `peers` has those of programs that reach their neighbours, and those of attended ones.
+/// `result` is that of empty_result() and may be read at any time while the program runs.
 template <verbs::RemoteMemory R, verbs::Core C>
 verbs::Task<void> run(const WorkloadConfig& config, Party party, std::uint64_t seed, R& remote, C& core,
                       WorkloadResult& result, const Peers<R>& peers = {}) {
@@ -168,6 +169,8 @@ verbs::Task<void> run(const WorkloadConfig& config, Party party, std::uint64_t s
   const auto start = [&](const auto& chosen, auto& own) {
     if constexpr (requires { chosen.kPeers; }) {
       return run(chosen, party, seed, peers, core, own);
+    } else if constexpr (requires { chosen.judging; }) {
+      return run(chosen, party, seed, remote, core, own, peers);
     } else {
       return run(chosen, party, seed, remote, core, own);
     }

@@ -129,9 +129,17 @@ class PacketHost {
     if (!endpoint_.transmit(now, port, classes, packet)) return false;
     if (charge_.nominal_header_bytes != 0) packet.header_bytes = charge_.nominal_header_bytes;
     fill_head(packet, charge_, head);
+    if constexpr (requires { endpoint_.host_of(packet); }) head.destination = endpoint_.host_of(packet);
     if constexpr (requires { endpoint_.whole_at(); }) head.time = endpoint_.whole_at();
     return true;
   }
+
+  /// By which of its host's ports a packet that leaves by `port` arrives, where the endpoint knows.
+  std::uint32_t arrival_port(const wire::Packet& packet, std::uint32_t port) const requires
+      requires(const Endpoint& endpoint) {
+    endpoint.arrival_port(packet, port);
+  }
+  { return endpoint_.arrival_port(packet, port); }
 
   void receive(TimePs now, std::uint32_t port, wire::Packet& packet, const PacketHead& head) {
     apply_head(head, packet, context_->payloads);

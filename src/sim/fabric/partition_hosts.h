@@ -106,7 +106,10 @@ bool Partition<Host>::pull(std::uint32_t host, std::uint32_t k, Port& port, Port
   head.flags = 0;
   if (!hosts_[host].transmit(port.ready_at, k, allowed, bodies_[spare_body_], head)) return false;
   head.body = spare_body_;
-  head.destination = routes_->attachment_of(head.destination, k);
+  std::uint32_t arrival = k;  // Ports of the same number form a plane, unless the host says otherwise.
+  if constexpr (requires { hosts_[host].arrival_port(bodies_[spare_body_], k); })
+    arrival = hosts_[host].arrival_port(bodies_[spare_body_], k);
+  head.destination = routes_->attachment_of(head.destination, arrival);
   head.leaf = routes_->leaf(head.destination);
   if (flow_controlled_) [[unlikely]] {
     append(port, heads_, state_.config.profiles[port.profile].queue_of_class[head.traffic_class], slot);

@@ -38,17 +38,32 @@ Result<std::unique_ptr<Host>> Host::create(const HostConfig& config, std::uint16
   return std::unique_ptr<Host>(new Host(config, number, shared, std::move(caches).value()));
 }
 
+Host::MoreCore::MoreCore(Host& host, std::uint32_t number)
+    : caches(CacheHierarchy::beside(host.config_.cache, host.caches_)),
+      core(host.shared_.simulation, host.shared_.programs),
+      sim(core, host.memory_, host.dram_, caches, host.config_,
+          RandomStream(host.shared_.seed, "host.core").substream(host.number_).substream(number)) {
+  host.shared_.simulation.add(core, fmt::format("host{}.core{}", host.number_, number));
+}
+
+void Host::add_cores(std::uint32_t count) {
+  for (std::uint32_t number = 1; number < count; ++number) more_cores_.emplace_back(*this, number);
+}
+
 void Host::install(std::unique_ptr<Nic> nic, Attachment attachment, SubmissionPath submission,
                    std::uint32_t supported) {
-  nic_ = std::move(nic);
+  const std::size_t number = nics_.size();
+  nics_.push_back({std::move(nic), nullptr, {}});
   attachment_ = attachment;
   submission_ = submission;
   supported_ = supported;
-  shared_.simulation.add(*nic_, fmt::format("host{}.nic", number_));
-  if ((supported >> static_cast<unsigned>(verbs::Verb::kLoad) & 1U) == 0) return;
+  Nic& own = *nics_.back().nic;
+  shared_.simulation.add(
+      own, number == 0 ? fmt::format("host{}.nic", number_) : fmt::format("host{}.nic{}", number_, number));
+  if (number > 0 || (supported >> static_cast<unsigned>(verbs::Verb::kLoad) & 1U) == 0) return;
   load_store_ = std::make_unique<LoadStorePort>(
-      config_, LoadStoreParts{core_, caches_, bus_, dram_, *nic_, shared_.payloads, shared_.records});
-  nic_->connect_load_store(*load_store_);
+      config_, LoadStoreParts{core_, caches_, bus_, dram_, own, shared_.payloads, shared_.records});
+  own.connect_load_store(*load_store_);
   core_.connect(*load_store_);
   sim_core_.connect(*load_store_);
 }
@@ -69,43 +84,64 @@ Result<void> Host::connect_memory() {
     setup.host.root_complex.answer = kTimeZero;
   }
   const std::string prefix = fmt::format("host{}.", number_);
-  auto made = CoherentHost::create(shared_.simulation, setup.host, 1, 1,
+  // Each NIC has a link and an ordering queue of its own in front of the one home.
+  auto made = CoherentHost::create(shared_.simulation, setup.host, core_count(), nic_count(),
                                    RandomStream(shared_.seed, "memory").substream(number_).next_u64(),
                                    &memory_, prefix);
   if (!made) return made.error();
   coherent_ = std::move(made).value();
-  nic_->connect_lines(std::make_unique<LinePort>(shared_.simulation, coherent_->root_complex(), setup,
-                                                 number_, *nic_, memory_, shared_.payloads, prefix + "dma"));
-  sim_core_.connect(coherent_->core_cache(0));
+  for (std::uint32_t nic = 0; nic < nic_count(); ++nic) {
+    nics_[nic].nic->connect_lines(std::make_unique<LinePort>(
+        shared_.simulation, coherent_->root_complex(nic), setup, number_, *nics_[nic].nic, memory_,
+        shared_.payloads, nic == 0 ? prefix + "dma" : fmt::format("{}dma{}", prefix, nic)));
+  }
+  for (std::uint32_t core = 0; core < core_count(); ++core)
+    this->core(core).connect(coherent_->core_cache(core));
   return {};
 }
 
 Result<verbs::RemoteSegment> Host::expose(const verbs::SegmentConfig& segment) {
-  auto token = nic_->register_segment(segment);
+  auto token = nic().register_segment(segment);
   if (!token) return token.error();
+  for (std::size_t more = 1; more < nics_.size(); ++more) {
+    auto own = nics_[more].nic->register_segment(segment);
+    if (!own) return own.error();
+    nics_[more].tokens.emplace(*token, *own);
+  }
   return verbs::RemoteSegment{segment.base, segment.length, *token, segment.rights};
 }
 
-Result<engine::QueueId> Host::create_queue(std::uint32_t depth) {
+verbs::RemoteSegment Host::segment_at(std::uint32_t nic, const verbs::RemoteSegment& segment) const {
+  verbs::RemoteSegment seen = segment;
+  const auto own = nics_[nic].tokens.find(segment.token);
+  if (own != nics_[nic].tokens.end()) seen.token = own->second;
+  return seen;
+}
+
+Result<engine::QueueId> Host::create_queue(std::uint32_t depth, std::uint32_t nic) {
   engine::QueueConfig queue;
   queue.send_depth = depth;
   queue.receive_depth = depth;
   queue.send_ring = memory_.allocate(Bytes{depth * kRingEntryBytes});
   queue.receive_ring = memory_.allocate(Bytes{depth * kRingEntryBytes});
   queue.completion_ring = memory_.allocate(Bytes{2 * depth * kRingEntryBytes});
-  return nic_->create_queue(queue);
+  return nics_[nic].nic->create_queue(queue);
 }
 
-SimRemote& Host::add_remote(engine::QueueId queue, engine::PeerId peer, const verbs::RemoteSegment& segment) {
-  if (submission_ == SubmissionPath::kMmioStream && stream_ == nullptr) {
-    stream_ = std::make_unique<MmioStream>(shared_.simulation, config_, nic_->port(),
-                                           RandomStream(shared_.seed, "mmio_stream").substream(number_),
-                                           fmt::format("host{}.stream", number_));
+SimRemote& Host::add_remote(engine::QueueId queue, engine::PeerId peer, const verbs::RemoteSegment& segment,
+                            std::uint32_t nic, std::uint32_t core) {
+  InstalledNic& own = nics_[nic];
+  if (submission_ == SubmissionPath::kMmioStream && own.stream == nullptr) {
+    RandomStream random = RandomStream(shared_.seed, "mmio_stream").substream(number_);
+    if (nic > 0) random = random.substream(nic);
+    own.stream = std::make_unique<MmioStream>(
+        shared_.simulation, config_, own.nic->port(), random,
+        nic == 0 ? fmt::format("host{}.stream", number_) : fmt::format("host{}.stream{}", number_, nic));
   }
-  return remotes_.emplace_back(
-      config_,
-      RemoteParts{core_, memory_, shared_.payloads, *nic_, load_store_.get(), shared_.records, stream_.get()},
-      attachment_, submission_, queue, peer, segment, supported_);
+  return remotes_.emplace_back(config_,
+                               RemoteParts{this->core(core).hardware(), memory_, shared_.payloads, *own.nic,
+                                           load_store_.get(), shared_.records, own.stream.get()},
+                               attachment_, submission_, queue, peer, segment, supported_);
 }
 
 void Host::describe_waiting(std::vector<std::string>& lines) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,7 +38,7 @@ struct RunShared {
   std::uint64_t seed = 1;
 };
 
-/// One host with one NIC.
+/// One host with its NICs, which share its memory.
 class Host {
  public:
   /// `config` must pass validate(). Adds the core to the simulation.
@@ -48,10 +49,14 @@ class Host {
 
   /// What a NIC of this host needs to be built.
   HostParts parts() { return {memory_, dram_, bus_, shared_.tracer, shared_.payloads}; }
-  /// Puts the NIC in and adds it to the simulation. `supported`: bit per verb of its engine.
+  /// Puts a NIC in, the next one, and adds it to the simulation. `supported`: bit per verb of its engine.
+  /// Loads and stores go through the first.
   void install(std::unique_ptr<Nic> nic, Attachment attachment, SubmissionPath submission,
                std::uint32_t supported);
 
+  /// Adds cores until there are `count`, each with caches of its own above the last level, which all share.
+  /// To be called once, after install() and before connect_memory().
+  void add_cores(std::uint32_t count);
   /// With memory.system = coherent: builds caches, home and root complex, adds them to the simulation, and
   /// puts them between core, NIC and memory. To be called once, after install() and before the run; with a
   /// flat memory it does nothing.
@@ -60,27 +65,51 @@ class Host {
   std::uint16_t number() const { return number_; }
   const HostConfig& config() const { return config_; }
   HostMemory& memory() { return memory_; }
+  /// Those of the first core.
   CacheHierarchy& caches() { return caches_; }
-  SimCore& core() { return sim_core_; }
+  SimCore& core(std::size_t number = 0) { return number == 0 ? sim_core_ : more_cores_[number - 1].sim; }
+  std::uint32_t core_count() const { return static_cast<std::uint32_t>(1 + more_cores_.size()); }
   /// Programs that have not ended.
-  std::size_t programs_running() const { return core_.tasks_running(); }
-  Nic& nic() { return *nic_; }
+  std::size_t programs_running() const {
+    std::size_t running = core_.tasks_running();
+    for (const MoreCore& more : more_cores_) running += more.core.tasks_running();
+    return running;
+  }
+  Nic& nic(std::size_t number = 0) { return *nics_[number].nic; }
+  std::uint32_t nic_count() const { return static_cast<std::uint32_t>(nics_.size()); }
   /// Null where memory is flat.
   CoherentHost* coherent() { return coherent_.get(); }
   /// Null when the engine has no loads and stores.
   LoadStorePort* load_store() { return load_store_.get(); }
 
-  /// Registers [base, base + length) and returns what peers need to use it.
+  /// Registers [base, base + length) with every NIC and returns what peers need to use it by the first.
   Result<verbs::RemoteSegment> expose(const verbs::SegmentConfig& segment);
-  /// A queue with rings of `depth` entries (a power of two) in this host's memory.
-  Result<engine::QueueId> create_queue(std::uint32_t depth);
-  /// Remote memory over a queue that is connected to `peer`. Lives as long as the host.
-  SimRemote& add_remote(engine::QueueId queue, engine::PeerId peer, const verbs::RemoteSegment& segment);
+  /// What peers need to use `segment`, of expose(), by NIC `nic`.
+  verbs::RemoteSegment segment_at(std::uint32_t nic, const verbs::RemoteSegment& segment) const;
+  /// A queue of NIC `nic` with rings of `depth` entries (a power of two) in this host's memory.
+  Result<engine::QueueId> create_queue(std::uint32_t depth, std::uint32_t nic = 0);
+  /// Remote memory, for programs of core `core`, over a queue of NIC `nic` that is connected to `peer`. Lives
+  /// as long as the host.
+  SimRemote& add_remote(engine::QueueId queue, engine::PeerId peer, const verbs::RemoteSegment& segment,
+                        std::uint32_t nic = 0, std::uint32_t core = 0);
 
   /// Who waits for what among the programs' operations, one line each.
   void describe_waiting(std::vector<std::string>& lines) const;
 
  private:
+  struct InstalledNic {
+    std::unique_ptr<Nic> nic;
+    std::unique_ptr<MmioStream> stream;  ///< Made with its first remote, where the host submits so.
+    /// Of the segments of expose(): its own token, by that of the first NIC, which has none here.
+    std::map<verbs::SegmentToken, verbs::SegmentToken> tokens;
+  };
+  struct MoreCore {
+    MoreCore(Host& host, std::uint32_t number);
+    CacheHierarchy caches;
+    Core core;
+    SimCore sim;
+  };
+
   Host(const HostConfig& config, std::uint16_t number, const RunShared& shared, CacheHierarchy caches);
 
   HostConfig config_;
@@ -92,13 +121,13 @@ class Host {
   CacheHierarchy caches_;
   Core core_;
   SimCore sim_core_;
-  std::unique_ptr<Nic> nic_;
+  std::deque<MoreCore> more_cores_;
+  std::vector<InstalledNic> nics_;
   Attachment attachment_ = Attachment::kOnChipBus;
   SubmissionPath submission_ = SubmissionPath::kBusStore;
   std::uint32_t supported_ = 0;
   std::unique_ptr<LoadStorePort> load_store_;
   std::unique_ptr<CoherentHost> coherent_;
-  std::unique_ptr<MmioStream> stream_;  ///< Made with the first remote of a host that submits so.
   std::deque<SimRemote> remotes_;
 };
 

@@ -101,11 +101,12 @@ void add_to_verdict(RunReport& report, std::string_view finding) {
   report.verdict += finding;
 }
 
-RunOutcome run_to_the_end(World& world, TimePs limit, const RunOptions& options,
-                          const std::function<double()>& fraction, std::vector<std::string>& waiting) {
+RunOutcome run_to_the_end(World& world, TimePs limit, const RunOptions& options, const RunHooks& hooks,
+                          std::vector<std::string>& waiting) {
   while (!world.programs_ended()) {
     const RunResult slice = world.run(min(limit, world.now() + kSlice));
     if (world.programs_ended()) break;
+    if (hooks.at_rest) hooks.at_rest();
     if (slice.end == RunEnd::kDrained || world.now() >= limit) {
       if (slice.end != RunEnd::kDrained) {
         waiting.push_back(fmt::format("run.time_limit of {} was reached", format_time(limit)));
@@ -117,7 +118,7 @@ RunOutcome run_to_the_end(World& world, TimePs limit, const RunOptions& options,
       return RunOutcome::kInterrupted;
     }
     if (options.progress != nullptr) {
-      options.progress(options.progress_context, {fraction(), world.now(), world.events_executed()});
+      options.progress(options.progress_context, {hooks.fraction(), world.now(), world.events_executed()});
     }
   }
   return RunOutcome::kDone;

@@ -23,9 +23,15 @@ void apply_options(const RunOptions& options, WorldConfig& world);
 /// Adds `finding` to what the run's memory did wrong.
 void add_to_verdict(RunReport& report, std::string_view finding);
 
+/// What happens while a run goes on; both are called between its slices, when all hosts have come to now.
+struct RunHooks {
+  std::function<double()> fraction;         ///< How far it has come.
+  std::function<void()> at_rest = nullptr;  ///< May look at what the programs have noted so far.
+};
+
 /// Runs until the programs have ended, the run stalls (`waiting` then says why) or an interrupt arrives.
-RunOutcome run_to_the_end(World& world, TimePs limit, const RunOptions& options,
-                          const std::function<double()>& fraction, std::vector<std::string>& waiting);
+RunOutcome run_to_the_end(World& world, TimePs limit, const RunOptions& options, const RunHooks& hooks,
+                          std::vector<std::string>& waiting);
 
 /// Statistics of `picoseconds`, which it sorts.
 LatencySummary exact_latency(std::vector<std::int64_t>& picoseconds);

@@ -124,8 +124,12 @@ Json report_host(World& world, std::size_t index) {
   Json host;
   visit_protocol(protocol_of(world.group_of(index).engine.stack), [&]<typename P>(std::type_identity<P>) {
     host["engine"] = report(P::counters(engine_of<P>(world, index)->counters()));
+    for (std::uint32_t nic = 1; nic < world.host(index).nic_count(); ++nic)
+      add(host["engine"], report(P::counters(engine_of<P>(world, index, nic)->counters())));
   });
   host["nic"] = report(world.host(index).nic().counters(), kNic);
+  for (std::uint32_t nic = 1; nic < world.host(index).nic_count(); ++nic)
+    add(host["nic"], report(world.host(index).nic(nic).counters(), kNic));
   if (LoadStorePort* port = world.host(index).load_store())
     host["load_store"] = report(port->counters(), kLoadStore);
   Json links = Json::object();

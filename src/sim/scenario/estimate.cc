@@ -290,7 +290,7 @@ SampleCost cost_of(const Scenario& scenario, const Scenario& sample, const Sampl
       cost.packets_per_operation *= larger;
     }
     cost.operations_per_second =
-        second.operations_per_second / static_cast<double>(plan->programs[0].clients.size());
+        second.operations_per_second / static_cast<double>(plan->programs[0].threads());
   }
   return cost;
 }
@@ -303,7 +303,7 @@ Result<CostEstimate> estimate_cost(const Scenario& scenario, const SampleCost& s
   if (!memory) return memory.error();
   CostEstimate estimate;
   estimate.hosts = plan->roles.hosts;
-  estimate.clients = static_cast<std::uint32_t>(plan->programs[0].clients.size());
+  estimate.clients = static_cast<std::uint32_t>(plan->programs[0].threads());
   estimate.memory_bytes = *memory;
   const bool replay = config.program == ProgramKind::kReplay;
   const bool peers = !replay && workload::arrangement(config.workload) == workload::Arrangement::kPeers;

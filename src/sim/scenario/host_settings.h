@@ -4,6 +4,7 @@
 
 #include "sim/host/config/host_config.h"
 #include "sim/protocols/protocols.h"
+#include "sim/world/nic_map.h"
 
 namespace wharf::sim {
 
@@ -13,6 +14,7 @@ struct HostSettings {
   Attachment attachment =
       Attachment::kOnChipBus;  ///< Where the NIC sits; the stack decides unless a key says.
   SubmissionPath submission = SubmissionPath::kBusStore;  ///< How work requests reach it; likewise.
+  NicSet nics;
   HostConfig host;
   ProtocolSettings protocols;  ///< Those of the stack's protocol alone matter.
 

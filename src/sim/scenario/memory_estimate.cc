@@ -100,14 +100,16 @@ std::uint64_t client_bytes(const ScenarioConfig& config, const workload::Workloa
 
 std::uint64_t program_bytes(const ScenarioConfig& config, const workload::WorkloadConfig& program,
                             const ProgramHosts& hosts) {
-  const std::uint64_t clients = hosts.clients.size();
+  const std::uint64_t clients = hosts.threads();
   const std::uint32_t parties = hosts.parties(program);
   const std::uint64_t offset = workload::region_offset(program);
   const std::uint64_t needed = workload::memory_needed(program, {0, parties});
   const std::uint64_t segment = std::max<std::uint64_t>(offset + needed, kLineBytes);
-  const std::uint64_t regions = workload::arrangement(program) == workload::Arrangement::kShared
-                                    ? std::min<std::uint64_t>(clients, hosts.servers.size())
-                                    : clients;
+  const workload::Arrangement arrangement = workload::arrangement(program);
+  const std::uint64_t regions =
+      arrangement == workload::Arrangement::kShared || arrangement == workload::Arrangement::kAttended
+          ? std::min<std::uint64_t>(clients, hosts.servers.size())
+          : clients;
   std::uint64_t bytes = regions * backed(segment, needed);
   bytes += clients * (client_bytes(config, program, segment) + 2 * queue_bytes(queue_depth(program)));
   const workload::LoopConfig& loop = workload::loop_config(program);

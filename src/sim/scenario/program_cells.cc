@@ -39,26 +39,30 @@ std::span<std::byte> region_of(World& world, std::size_t host, const verbs::Remo
 ProgramRun::ProgramRun(std::string name, std::uint32_t number, const workload::WorkloadConfig& config,
                        const ProgramHosts& hosts, std::uint64_t seed)
     : name_(std::move(name)), config_(config) {
-  const auto add = [&](std::size_t server, std::vector<std::size_t> parties) {
+  const auto add = [&](std::size_t server) -> ProgramCell& {
     ProgramCell& cell = cells_.emplace_back();
     cell.server = server;
-    cell.hosts = std::move(parties);
     cell.seed = cell_seed(seed, number, cells_.size() - 1);
     cell.config = config_;
+    return cell;
+  };
+  const auto put = [](ProgramCell& cell, std::size_t host, std::uint32_t core) {
+    cell.hosts.push_back(host);
+    cell.cores.push_back(core);
   };
   const workload::Arrangement arrangement = workload::arrangement(config_);
   const bool peers = arrangement == workload::Arrangement::kPeers;
   const bool pairs = arrangement == workload::Arrangement::kPair;
+  const bool attended = arrangement == workload::Arrangement::kAttended;
   for (std::size_t index = 0; index < hosts.clients.size(); ++index) {
     const std::size_t client = hosts.clients[index];
     const std::size_t server = hosts.server_of(index);
     const std::size_t cells = peers ? 1 : hosts.servers.size();
-    if (pairs) {
-      add(server, {client, server});
-    } else if (index < cells) {
-      add(server, {client});
-    } else {
-      cells_[index % cells].hosts.push_back(client);
+    for (std::uint32_t core = 0; core < hosts.cores; ++core) {
+      const bool first = pairs || (index < cells && core == 0);
+      ProgramCell& cell = first ? add(server) : cells_[index % cells];
+      put(cell, client, core);
+      if (first && (pairs || attended)) put(cell, server, 0);
     }
   }
   for (ProgramCell& cell : cells_) cell.results.assign(cell.hosts.size(), workload::empty_result(config_));
@@ -80,21 +84,30 @@ Result<void> ProgramRun::join_server(World& world, ProgramCell& cell) {
   const workload::Party party{0, cell.parties()};
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
   if (auto* gets = std::get_if<workload::ItemGetsConfig>(&cell.config)) {
-    gets->shared_ledger = &cell.ledger;
+    gets->judging = workload::GetJudging::kTogether;
+    cell.judge.emplace(gets->items);
     read_order = gets->read_order;
   }
   const Bytes length = segment_length(cell.config, party);
   auto segment = world.expose(cell.server, length, verbs::kFullAccess, read_order);
   if (!segment) return segment.error();
   cell.segments.push_back(*segment);
-  for (const std::size_t host : cell.hosts) {
-    if (host == cell.server) continue;  // The other end of the first party's pair.
+  if (cell.is_attended()) cell.peers.assign(cell.parties(), std::vector<SimRemote*>(cell.parties()));
+  cell.remotes.resize(cell.parties());
+  for (std::uint32_t client = 0; client < cell.parties(); ++client) {
+    if (cell.is_at_server(client)) continue;  // The other end of every pair.
+    const std::size_t host = cell.hosts[client];
     auto back = world.expose(host, length);
     if (!back) return back.error();
-    auto pair = world.connect(host, cell.server, *segment, *back, queue_depth(cell.config));
+    auto pair =
+        world.connect(host, cell.server, *segment, *back, queue_depth(cell.config), {cell.cores[client], 0});
     if (!pair) return pair.error();
-    cell.remotes.push_back(pair->near);
-    if (cell.is_pair()) cell.remotes.push_back(pair->far);
+    cell.remotes[client] = pair->near;
+    if (client == 0 && cell.is_at_server(1)) cell.remotes[1] = pair->far;
+    if (cell.is_attended()) {
+      cell.peers[client][1] = pair->near;
+      cell.peers[1][client] = pair->far;
+    }
     WHARF_TRY(workload::check_remote(cell.config, party, *pair->near));
   }
   const std::span<std::byte> region = region_of(world, cell.server, *segment, cell.config, party);
@@ -132,12 +145,23 @@ Result<void> ProgramRun::join_peers(World& world, ProgramCell& cell) {
 void ProgramRun::spawn(World& world) {
   for (ProgramCell& cell : cells_) {
     for (std::uint32_t party = cell.parties(); party-- > 0;) {
-      SimCore& core = world.host(cell.hosts[party]).core();
+      SimCore& core = world.host(cell.hosts[party]).core(cell.cores[party]);
       workload::Peers<SimRemote> peers;
-      if (cell.is_of_peers()) peers = {cell.peers[party], cell.segments[party].base};
+      if (!cell.peers.empty())
+        peers = {cell.peers[party], cell.is_of_peers() ? cell.segments[party].base : 0};
       core.spawn(workload::run(cell.config, {party, cell.parties()}, cell.seed, *cell.remotes[party], core,
                                cell.results[party], peers));
     }
+  }
+}
+
+void ProgramRun::judge_records(TimePs until) {
+  for (ProgramCell& cell : cells_) {
+    if (!cell.judge.has_value()) continue;
+    std::vector<workload::ItemGetsResult*> results;
+    for (workload::WorkloadResult& result : cell.results)
+      results.push_back(&std::get<workload::ItemGetsResult>(result));
+    cell.judge->judge(results, until);
   }
 }
 
@@ -159,7 +183,8 @@ ProgramReport ProgramRun::report(const ProgramLog* log) const {
   std::uint64_t bytes = 0;
   std::size_t clients = 0;
   for (const ProgramCell& cell : cells_) {
-    for (std::size_t party = 0; party < cell.clients(); ++party) {
+    for (std::uint32_t party = 0; party < cell.parties(); ++party) {
+      if (cell.is_at_server(party)) continue;
       const std::vector<workload::NamedCount> own = workload::own_counts(cell.results[party]);
       if (clients++ == 0) {
         report.counts = own;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,24 +17,27 @@
 
 namespace wharf::sim {
 
-/// Clients that run one program together: against the memory of one server, or against each other's.
+/// Clients, each with as many cores as the program has there, that run one program together: against the
+/// memory of one server, or against each other's.
 struct ProgramCell {
-  std::size_t server = 0;          ///< kPeers: none.
-  std::vector<std::size_t> hosts;  ///< By party.
+  std::size_t server = 0;            ///< kPeers: none.
+  std::vector<std::size_t> hosts;    ///< By party.
+  std::vector<std::uint32_t> cores;  ///< By party: of its host.
   std::uint64_t seed = 1;
   workload::WorkloadConfig config;
   std::vector<workload::WorkloadResult> results;
-  workload::ItemLedger ledger;                 ///< Of item gets: what one party knows of the other's puts.
+  std::optional<workload::ItemJudge> judge;    ///< Of item gets.
   std::vector<verbs::RemoteSegment> segments;  ///< The server's; kPeers: by party.
   std::vector<SimRemote*> remotes;             ///< By party.
-  std::vector<std::vector<SimRemote*>> peers;  ///< kPeers: by party and rank.
+  std::vector<std::vector<SimRemote*>> peers;  ///< kPeers, kAttended: by party and rank.
 
   std::uint32_t parties() const { return static_cast<std::uint32_t>(hosts.size()); }
-  /// The second party runs at the server.
-  bool is_pair() const { return workload::arrangement(config) == workload::Arrangement::kPair; }
   bool is_of_peers() const { return workload::arrangement(config) == workload::Arrangement::kPeers; }
-  /// Parties that run at clients: the first ones.
-  std::uint32_t clients() const { return is_pair() ? 1 : parties(); }
+  bool is_attended() const { return workload::arrangement(config) == workload::Arrangement::kAttended; }
+  /// The second party runs at the server.
+  bool is_at_server(std::uint32_t party) const {
+    return party == 1 && (is_attended() || workload::arrangement(config) == workload::Arrangement::kPair);
+  }
 };
 
 /// One program of a scenario, on all its hosts.
@@ -41,13 +45,15 @@ class ProgramRun {
  public:
   /// `number` counts the programs of the scenario; `seed` is that of the run. A program of peers has one
   /// cell; one of pairs has a cell for each client, whose second party runs at the server; any other one a
-  /// cell for each server, with all its clients.
+  /// cell for each server, with all its clients, and the server itself behind the first where it attends.
   ProgramRun(std::string name, std::uint32_t number, const workload::WorkloadConfig& config,
              const ProgramHosts& hosts, std::uint64_t seed);
 
   /// Exposes the memory of the cells, connects their parties with it and prepares it.
   Result<void> join(World& world);
   void spawn(World& world);
+  /// Judges what parties have recorded up to `until`, to which all of them have come.
+  void judge_records(TimePs until);
 
   /// How far its first party has come, 0 to 1.
   double fraction(TimePs now) const;
@@ -74,6 +80,9 @@ class ProgramsBeside {
 
   void spawn(World& world) {
     for (ProgramRun& program : programs_) program.spawn(world);
+  }
+  void judge_records(TimePs until) {
+    for (ProgramRun& program : programs_) program.judge_records(until);
   }
   void report(RunReport& report) const {
     for (const ProgramRun& program : programs_) report.programs.push_back(program.report(nullptr));

@@ -30,6 +30,10 @@ void bind_placement(Binder& binder, ProgramPlacement& placement) {
               "or all full hosts where they are ranks that reach each other");
   binder.text("servers", placement.servers,
               "hosts whose memory it uses, listed likewise; its clients are shared out among them in turn");
+  binder.integer("cores", placement.cores,
+                 "cores of each client that run it, the first ones of the host: each does all that a client "
+                 "does, over queues of its own",
+                 1, kMostCores);
 }
 
 void bind_beside(Binder& binder, ProgramSettings& program) {
@@ -60,9 +64,13 @@ Result<std::vector<std::uint32_t>> default_clients(bool peers, const WorldRoles&
 }  // namespace
 
 std::uint32_t ProgramHosts::parties(const workload::WorkloadConfig& program) const {
+  const auto sharing =
+      cores * static_cast<std::uint32_t>((clients.size() + servers.size() - 1) / servers.size());
   switch (workload::arrangement(program)) {
     case workload::Arrangement::kShared:
-      return static_cast<std::uint32_t>((clients.size() + servers.size() - 1) / servers.size());
+      return sharing;
+    case workload::Arrangement::kAttended:
+      return sharing + 1;
     case workload::Arrangement::kPair:
       return 2;
     case workload::Arrangement::kPeers:
@@ -81,7 +89,7 @@ Result<ProgramHosts> place(const ProgramPlacement& placement, const workload::Wo
   if (!clients) return clients.error();
   auto servers = hosts_of(placement.servers, servers_key, roles);
   if (!servers) return servers.error();
-  ProgramHosts hosts{*std::move(clients), *std::move(servers)};
+  ProgramHosts hosts{*std::move(clients), *std::move(servers), placement.cores};
   for (const auto& [key, list] : {std::pair{&clients_key, &hosts.clients}, {&servers_key, &hosts.servers}}) {
     for (const std::uint32_t host : *list) {
       if (roles.is_thin(host))
@@ -90,6 +98,12 @@ Result<ProgramHosts> place(const ProgramPlacement& placement, const workload::Wo
                         "or a server ({} to {})",
                         *key, host, roles.clients - 1, roles.first_server(), roles.hosts - 1));
     }
+  }
+  if (peers && placement.cores > 1) {
+    return input_error(fmt::format(
+        "{}.cores is {}, expected 1 for {}.workload = \"{}\", whose ranks reach each other over the "
+        "network",
+        section, placement.cores, section, workload::name(workload::kind_of(program))));
   }
   if (peers) {
     const std::uint32_t least = workload::parties_needed(program);

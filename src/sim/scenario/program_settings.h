@@ -19,7 +19,11 @@ namespace wharf::sim {
 struct ProgramPlacement {
   std::string clients = "auto";
   std::string servers = "servers";
+  std::uint32_t cores = 1;  ///< Of each client.
 };
+
+/// Cores of a host that one program may run on.
+inline constexpr std::uint32_t kMostCores = 32;
 
 /// A program beside that of "run.*".
 struct ProgramSettings {
@@ -31,7 +35,7 @@ struct ProgramSettings {
 /// The names of the sections "program.NAME", in their order.
 std::vector<ProgramSettings> programs_in(const ConfigDocument& document);
 
-/// Lists "clients" and "servers" to the open section.
+/// Lists "clients", "servers" and "cores" to the open section.
 void bind_placement(Binder& binder, ProgramPlacement& placement);
 /// Lists the keys of `program` in its section.
 void bind_beside(Binder& binder, ProgramSettings& program);
@@ -42,16 +46,20 @@ inline constexpr std::string_view kAnyProgram = "NAME";
 struct ProgramHosts {
   std::vector<std::uint32_t> clients;
   std::vector<std::uint32_t> servers;
+  std::uint32_t cores = 1;  ///< Of each client; every one is a party.
 
+  /// Parties that run at clients.
+  std::size_t threads() const { return clients.size() * cores; }
   /// The server of client number `index` of this program.
   std::uint32_t server_of(std::size_t index) const { return servers[index % servers.size()]; }
-  /// The parties of `program` that run together: the clients of the server that has most of them, a pair, or
-  /// all.
+  /// The parties of `program` that run together: the clients of the server that has most of them, with it
+  /// where it runs a party too; a pair; or all.
   std::uint32_t parties(const workload::WorkloadConfig& program) const;
 };
 
 /// The hosts of `program`. Refuses lists of hosts that cannot be, hosts that make traffic alone, a client
-/// that would use its own memory, and a program of peers on one host. `section` is "run" or "program.NAME".
+/// that would use its own memory, and a program of peers on one host or several cores. `section` is "run" or
+/// "program.NAME".
 Result<ProgramHosts> place(const ProgramPlacement& placement, const workload::WorkloadConfig& program,
                            std::string_view section, const WorldRoles& roles);
 

@@ -230,14 +230,15 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
   beside->spawn(world);
 
   RunReport report;
-  report.end = run_to_the_end(
-      world, config.time_limit, options,
-      [&] {
-        double sum = 0;
-        for (const auto& client : clients) sum += client->fraction();
-        return sum / static_cast<double>(clients.size());
-      },
-      report.waiting);
+  RunHooks hooks;
+  hooks.fraction = [&] {
+    double sum = 0;
+    for (const auto& client : clients) sum += client->fraction();
+    return sum / static_cast<double>(clients.size());
+  };
+  hooks.at_rest = [&] { beside->judge_records(world.now()); };
+  report.end = run_to_the_end(world, config.time_limit, options, hooks, report.waiting);
+  beside->judge_records(kNever);
   fill_from(world, config, report);
   if (!world.background().flows.empty()) report.background = background_report(world);
   world.stop_background();

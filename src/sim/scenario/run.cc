@@ -99,8 +99,14 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
   beside->spawn(world);
 
   RunReport report;
-  report.end = run_to_the_end(
-      world, config.time_limit, options, [&] { return main.fraction(world.now()); }, report.waiting);
+  const auto judge_records = [&](TimePs until) {
+    main.judge_records(until);
+    beside->judge_records(until);
+  };
+  const RunHooks hooks{.fraction = [&] { return main.fraction(world.now()); },
+                       .at_rest = [&] { judge_records(world.now()); }};
+  report.end = run_to_the_end(world, config.time_limit, options, hooks, report.waiting);
+  judge_records(kNever);
   fill_from(world, config, report);
   if (!world.background().flows.empty()) report.background = background_report(world);
   world.stop_background();

@@ -37,6 +37,10 @@ constexpr std::array<Choice<std::optional<Attachment>>, 3> kAttachments{{
     {"on_chip_bus", Attachment::kOnChipBus},
     {"pcie", Attachment::kPcie},
 }};
+constexpr std::array<Choice<NicSpread>, 2> kNicSpreads{{
+    {"queue", NicSpread::kQueue},
+    {"peer", NicSpread::kPeer},
+}};
 constexpr std::array<Choice<std::optional<SubmissionPath>>, 5> kSubmissions{{
     {"stack", std::nullopt},
     {"bus_store", SubmissionPath::kBusStore},
@@ -231,6 +235,12 @@ Result<void> check_hosts(const ScenarioConfig& config) {
         "model.attachment is \"pcie\", but loads and stores of mapped remote memory need a NIC on the bus",
         "model.attachment = \"on_chip_bus\" or model.stack = \"ub_urma\"");
   }
+  if (traits(config.stack).load_store && config.nics.count > 1) {
+    return input_error(
+        fmt::format("nics is {}, expected 1 with model.stack = \"{}\": loads and stores of mapped remote "
+                    "memory leave by one NIC",
+                    config.nics.count, name(config.stack)));
+  }
   return {};
 }
 
@@ -325,6 +335,17 @@ void bind_hosts(Binder& binder, ScenarioConfig& config) {
   binder.choice<std::optional<Attachment>>("attachment", attachment, kAttachments, "where both NICs sit");
   binder.choice<std::optional<SubmissionPath>>("submission", submission, kSubmissions,
                                                "how work requests reach the NIC");
+  binder.integer(
+      "nics", config.nics.count,
+      "NICs of each host, all alike, each with ports of its own: port p belongs to NIC p modulo nics", 1,
+      kMostNics);
+  {
+    const Binder::Section several(binder, "", config.nics.count > 1, "only with several NICs (model.nics)");
+    binder.choice<NicSpread>(
+        "nic_spread", config.nics.spread, kNicSpreads,
+        "which NIC, modulo nics, a queue between hosts a and b takes: a + b + k the k-th one, "
+        "counted from 0, or a + b all of them");
+  }
   config.attachment = attachment.value_or(traits(config.stack).attachment);
   config.submission = submission.value_or(traits(config.stack).submission);
   {

@@ -52,6 +52,7 @@ HostGroup group_of(const HostSettings& settings, const EngineOfNetwork& network)
                   .attachment = settings.attachment,
                   .submission = settings.submission,
                   .configs = derive_engines(settings, network.path)};
+  group.nics = settings.nics;
   if (network.fabric == nullptr) return group;
   visit_protocol(settings.protocol(), [&]<typename P>(std::type_identity<P>) {
     std::get<typename P::Config>(group.engine.configs) =
@@ -112,11 +113,46 @@ std::vector<std::uint32_t> work_of(const PlannedWorld& plan) {
   std::vector<std::uint32_t> work(plan.roles.hosts, 1);
   for (const ProgramHosts& program : plan.programs) {
     for (std::size_t i = 0; i < program.clients.size(); ++i) {
-      work[program.clients[i]] += kClient;
-      work[program.server_of(i)] += kServer;
+      work[program.clients[i]] += kClient * program.cores;
+      work[program.server_of(i)] += kServer * program.cores;
     }
   }
   return work;
+}
+
+/// Refuses cores beside the first where what programs use belongs to that one.
+Result<void> check_cores(const ScenarioConfig& config, const WorldRoles& roles, const ProgramHosts& program,
+                         std::string_view section) {
+  if (program.cores == 1) return {};
+  const auto refuse = [&](std::string_view what) {
+    return input_error(fmt::format("{}.cores is {}, expected 1: {}", section, program.cores, what));
+  };
+  if (config.program == ProgramKind::kReplay && section == "run")
+    return refuse("a replay takes the first core of each client");
+  auto by_host = settings_by_host(config.groups, roles);
+  if (!by_host) return by_host.error();
+  for (const std::uint32_t client : program.clients) {
+    const HostSettings& settings = (*by_host)[client] != nullptr ? *(*by_host)[client] : config;
+    if (traits(settings.stack).load_store)
+      return refuse(fmt::format("model.stack = \"{}\" loads and stores through the caches of the first core",
+                                name(settings.stack)));
+    if (settings.submission == SubmissionPath::kMmioStream)
+      return refuse(
+          "model.submission = \"mmio_stream\" writes through the combining buffers of the first core");
+  }
+  return {};
+}
+
+/// The cores of each host, if any has several.
+std::vector<std::uint32_t> cores_of(const PlannedWorld& plan) {
+  std::vector<std::uint32_t> cores(plan.roles.hosts, 1);
+  std::uint32_t most = 1;
+  for (const ProgramHosts& program : plan.programs) {
+    for (const std::uint32_t client : program.clients) cores[client] = std::max(cores[client], program.cores);
+    most = std::max(most, program.cores);
+  }
+  if (most == 1) cores.clear();
+  return cores;
 }
 
 }  // namespace
@@ -199,12 +235,16 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
   auto first = place(config.placement, config.workload, "run", plan.roles);
   if (!first) return first.error();
   plan.programs.push_back(*std::move(first));
+  WHARF_TRY(check_cores(config, plan.roles, plan.programs.back(), "run"));
   for (const ProgramSettings& program : config.programs) {
     auto placed = place(program.placement, program.workload, "program." + program.name, plan.roles);
     if (!placed) return placed.error();
     plan.programs.push_back(*std::move(placed));
+    WHARF_TRY(check_cores(config, plan.roles, plan.programs.back(), "program." + program.name));
   }
   WorldConfig& world = plan.config;
+  WHARF_TRY(check_nics(world));
+  world.cores = cores_of(plan);
   world.fabric.host_work = work_of(plan);
   world.fabric.draws_per_fault = true;
   world.fabric.rounding = config.host.time.rounding;
@@ -215,13 +255,6 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
     }
     world.fabric.faults = {config.link.faults};
   }
-  // What judges the gets of one party knows of the other's puts.
-  const auto gets = [](const workload::WorkloadConfig& each) {
-    return std::holds_alternative<workload::ItemGetsConfig>(each);
-  };
-  world.in_time_order = (config.program == ProgramKind::kWorkload && gets(config.workload)) ||
-                        std::any_of(config.programs.begin(), config.programs.end(),
-                                    [&](const ProgramSettings& program) { return gets(program.workload); });
   world.link = config.link;
   world.seed = config.seed;
   world.record_limit = config.record_limit;

@@ -9,6 +9,7 @@
 #include "sim/host/coherent_host.h"
 #include "sim/stimulus/get_parties.h"
 #include "sim/stimulus/program_core.h"
+#include "workload/item_judge.h"
 
 namespace wharf::sim {
 namespace {
@@ -38,7 +39,7 @@ class Bench {
   }
 
   void start(const DeviceGets& asked, std::uint64_t seed);
-  GetOutcome outcome(const DeviceGets& asked, const RunResult& end) const;
+  GetOutcome outcome(const DeviceGets& asked, const RunResult& end);
 
  private:
   DmaRemote& connect(GetAnnotation annotation, SourceOrdering source, HostMemory& local) {
@@ -58,7 +59,6 @@ class Bench {
   ProgramCore client_program_;
   DmaEngine engine_;
   DmaClientOfGets device_;
-  workload::ItemLedger ledger_;
   workload::ItemGetsConfig program_;
   verbs::RemoteSegment segment_;
   WordBox box_;
@@ -69,7 +69,7 @@ class Bench {
 
 void Bench::start(const DeviceGets& asked, std::uint64_t seed) {
   program_ = asked.program;
-  program_.shared_ledger = &ledger_;
+  program_.judging = workload::GetJudging::kTogether;
   const std::uint32_t parties = asked.queue_pairs + 1;
   const Bytes length{workload::memory_needed(program_, {0, parties})};
   segment_.base = host_.contents().allocate(length);
@@ -102,12 +102,13 @@ void Bench::start_third_parties(const DeviceGets& asked) {
   }
 }
 
-GetOutcome Bench::outcome(const DeviceGets& asked, const RunResult& end) const {
+GetOutcome Bench::outcome(const DeviceGets& asked, const RunResult& end) {
   GetOutcome outcome;
   if (end.end != RunEnd::kStopped) {
     outcome.blocked = simulation_.stall_report().waiting;
     outcome.blocked.insert(outcome.blocked.begin(), asked.name + ": the run did not end");
   }
+  workload::judge_gets(program_, results_);
   for (const workload::ItemGetsResult& result : results_) outcome += result;
   outcome.squashes = host_.root_complex().queue().statistics().squashed_reads;
   return outcome;

@@ -18,7 +18,7 @@ namespace wharf::sim {
 
 struct DeviceGets {
   std::string name;                  ///< For messages.
-  workload::ItemGetsConfig program;  ///< Of one queue pair; its ledger is the run's.
+  workload::ItemGetsConfig program;  ///< Of one queue pair; judged with the others.
   GetAnnotation annotation = GetAnnotation::kNone;
   SourceOrdering source = SourceOrdering::kNone;
   std::uint32_t queue_pairs = 1;

@@ -3,16 +3,15 @@
 
 #include <vector>
 
-#include "base/check.h"
 #include "base/line.h"
 #include "sim/stimulus/get_parties.h"
+#include "workload/item_judge.h"
 
 namespace wharf::sim {
 namespace {
 
 /// The programs of one run.
 struct Parties {
-  workload::ItemLedger ledger;
   workload::ItemGetsConfig program;
   verbs::RemoteSegment segment;
   GetParties at_work;
@@ -52,12 +51,13 @@ Result<void> start_third_parties(TwoHosts& two, const HostGets& asked, Parties& 
   return {};
 }
 
-HostGetOutcome outcome_of(TwoHosts& two, const HostGets& asked, const Parties& parties) {
+HostGetOutcome outcome_of(TwoHosts& two, const HostGets& asked, Parties& parties) {
   HostGetOutcome outcome;
   if (!two.programs_ended()) {
     outcome.gets.blocked = two.describe_waiting();
     outcome.gets.blocked.insert(outcome.gets.blocked.begin(), asked.name + ": the run did not end");
   }
+  workload::judge_gets(parties.program, parties.results);
   TimePs begin = kNever;
   TimePs end;
   for (const workload::ItemGetsResult& result : parties.results) {
@@ -78,13 +78,12 @@ double HostGetOutcome::million_gets_per_second() const {
 }
 
 Result<HostGetOutcome> run_host_gets(const TwoHostsConfig& config, const HostGets& asked) {
-  WHARF_CHECK(config.in_time_order);
   auto made = TwoHosts::create(config);
   if (!made) return made.error();
   TwoHosts& two = **made;
   Parties parties;
   parties.program = asked.program;
-  parties.program.shared_ledger = &parties.ledger;
+  parties.program.judging = workload::GetJudging::kTogether;
   parties.at_work.readers = asked.queues;
   const bool by_core = asked.program.writer == workload::ItemWriter::kCore;
   parties.results.resize(asked.queues + (by_core ? 1 : 0));

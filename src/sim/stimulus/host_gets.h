@@ -18,8 +18,8 @@ namespace wharf::sim {
 /// Host 0 reads items of host 1, over `queues` queues; all of them, and the writer, share one program.
 struct HostGets {
   std::string name;  ///< For messages.
-  /// Its operations are those of one queue; its read_order is what the segment asks the root complex for; its
-  /// ledger is the run's.
+  /// Its operations are those of one queue; its read_order is what the segment asks the root complex for. All
+  /// queues are judged together.
   workload::ItemGetsConfig program;
   std::uint32_t queues = 1;
   std::uint32_t third_parties = 0;  ///< Queues that keep one line busy: half fetch and add zero, half read.
@@ -34,8 +34,7 @@ struct HostGetOutcome {
   double million_gets_per_second() const;
 };
 
-/// Refuses what two hosts refuse. Memory is coherent in `config`, and its programs run in time order: readers
-/// and writers share a ledger.
+/// Refuses what two hosts refuse. Memory is coherent in `config`.
 Result<HostGetOutcome> run_host_gets(const TwoHostsConfig& config, const HostGets& asked);
 
 }  // namespace wharf::sim

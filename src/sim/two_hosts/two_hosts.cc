@@ -21,7 +21,6 @@ Result<std::unique_ptr<TwoHosts>> TwoHosts::create(const TwoHostsConfig& config)
   if (config.link.faults.any()) world.fabric.faults = {config.link.faults};
   world.link = config.link;
   world.seed = config.seed;
-  world.in_time_order = config.in_time_order;
   world.attribution = config.attribution;
   world.record_limit = config.record_limit;
   world.record_reserve = config.record_reserve;

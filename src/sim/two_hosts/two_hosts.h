@@ -26,7 +26,6 @@ struct TwoHostsConfig {
   LinkConfig link;
   EngineConfigs engines;  ///< That of the stack's protocol alone matters.
   std::uint64_t seed = 1;
-  bool in_time_order = false;          ///< Programs share something beside the link; see WorldConfig.
   bool attribution = true;             ///< Account for the time of every operation.
   std::size_t record_limit = 100'000;  ///< Records of the operation log.
   std::size_t record_reserve = 0;      ///< Room for records that is taken at once.

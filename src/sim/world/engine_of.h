@@ -10,11 +10,11 @@
 
 namespace wharf::sim {
 
-/// The engine of host `index` if its stack speaks protocol P, else null. The host is not thin.
+/// The engine of a NIC of host `index` if its stack speaks protocol P, else null. The host is not thin.
 template <typename P>
-typename P::Engine* engine_of(World& world, std::size_t index) {
+typename P::Engine* engine_of(World& world, std::size_t index, std::size_t nic = 0) {
   if (protocol_of(world.group_of(index).engine.stack) != P::kProtocol) return nullptr;
-  return &static_cast<EngineNic<typename P::Engine>&>(world.host(index).nic()).engine();
+  return &static_cast<EngineNic<typename P::Engine>&>(world.host(index).nic(nic)).engine();
 }
 
 }  // namespace wharf::sim

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/fabric/port.h"
@@ -14,7 +15,10 @@ FullHost::FullHost(const FullHostParts& parts)
       number_(parts.number),
       seed_(parts.seed),
       end_(parts.end),
-      link_(parts.link),
+      links_(parts.links),
+      nics_(parts.nics),
+      steady_(std::all_of(links_.begin(), links_.end(), [](const HostLink& link) { return link.steady(); })),
+      cores_(parts.cores),
       log_(parts.record_limit, parts.record_reserve),
       records_(tracer_, log_, parts.attribution, parts.number,
                {parts.context.foreign, parts.context.to_close}, simulation_.moment()),
@@ -32,15 +36,19 @@ Result<std::unique_ptr<FullHost>> FullHost::create(const HostConfig& config, con
 }
 
 std::uint32_t HostLink::port_of(const wire::Packet& packet) const {
-  const std::uint64_t ends = std::uint64_t{packet.source.number} << 32U | packet.destination.number;
-  return static_cast<std::uint32_t>(mix_bits(mix_bits(ends) + packet.entropy) % ports_);
+  const std::uint64_t choice = bond_choice(packet);
+  return nics_ != nullptr ? nics_->leaving_port(packet, choice) : static_cast<std::uint32_t>(choice % ports_);
 }
 
 Result<void> FullHost::attach() {
-  port_ = std::make_unique<NetworkPort>(simulation_, host_->nic(), context_.payloads, tracer_, link_,
-                                        link_.steady());
-  simulation_.add(*port_, fmt::format("host{}.port", number_));
-  port_->attach();
+  for (std::uint32_t nic = 0; nic < host_->nic_count(); ++nic) {
+    ports_.push_back(std::make_unique<NetworkPort>(simulation_, host_->nic(nic), context_.payloads, tracer_,
+                                                   links_[nic], steady_));
+    simulation_.add(*ports_.back(), nic == 0 ? fmt::format("host{}.port", number_)
+                                             : fmt::format("host{}.port{}", number_, nic));
+    ports_.back()->attach();
+  }
+  host_->add_cores(cores_);
   WHARF_TRY(host_->connect_memory());
   note_deadline();
   return {};
@@ -55,18 +63,20 @@ bool FullHost::begin_run() {
 
 bool FullHost::transmit(TimePs now, std::uint32_t port, wire::TrafficClassMask allowed,
                         wire::Packet& packet) {
-  const bool given = port_->take(now, port, allowed, packet, whole_at_);
+  const auto nics = static_cast<std::uint32_t>(ports_.size());
+  const bool given = nics == 1 ? ports_.front()->take(now, port, allowed, packet, whole_at_)
+                               : ports_[port % nics]->take(now, port / nics, allowed, packet, whole_at_);
   note_deadline();
   return given;
 }
 
 void FullHost::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
-  port_->arrive(now, packet);
+  ports_[nics_ == nullptr ? 0 : nics_->nic_of(packet.destination.number)]->arrive(now, packet);
   note_deadline();
 }
 
 void FullHost::expire(TimePs now) {
-  port_->note_asked(now);
+  for (const std::unique_ptr<NetworkPort>& port : ports_) port->note_asked(now);
   const TimePs end = max(now, allowed_ - picoseconds(1));
   while (simulation_.next_time() <= end && !halted_) {
     if (simulation_.run_until(end).end != RunEnd::kStopped) continue;

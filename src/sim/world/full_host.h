@@ -16,6 +16,7 @@
 #include "sim/host/host.h"
 #include "sim/host/nic/network_port.h"
 #include "sim/kernel/simulation.h"
+#include "sim/world/nic_map.h"
 #include "sim/world/world_endpoint.h"
 #include "trace/tracer.h"
 #include "wire/payload_pool.h"
@@ -30,11 +31,13 @@ struct ProgramEnd {
   bool* halted = nullptr;  ///< Set then.
 };
 
-/// The link behind a host's port, or the links behind its ports, which are alike.
+/// The link behind a NIC's port, or the links behind its ports, which are alike.
 class HostLink final : public LinkPace {
  public:
-  HostLink(BitsPerSecond rate, const PacketCharge& charge, bool steady, std::uint32_t ports)
-      : rate_(rate), charge_(charge), steady_(steady && ports == 1), ports_(ports) {}
+  /// `nics`: of a world where hosts have several, else null.
+  HostLink(BitsPerSecond rate, const PacketCharge& charge, bool steady, std::uint32_t ports,
+           const NicMap* nics = nullptr)
+      : rate_(rate), charge_(charge), steady_(steady && ports == 1), ports_(ports), nics_(nics) {}
 
   TimePs sending_time(const wire::Packet& packet) const override {
     return picoseconds(
@@ -46,6 +49,7 @@ class HostLink final : public LinkPace {
   bool steady() const { return steady_; }
   std::uint32_t ports() const override { return ports_; }
   /// As bonded interfaces choose: by addresses and by what spreads packets over paths (the packet's entropy).
+  /// Where the target has several NICs, a port that leads straight to the one of the packet.
   std::uint32_t port_of(const wire::Packet& packet) const override;
 
  private:
@@ -53,6 +57,7 @@ class HostLink final : public LinkPace {
   PacketCharge charge_;
   bool steady_;
   std::uint32_t ports_;
+  const NicMap* nics_;
 };
 
 /// What a full host is given; all of it outlives the host.
@@ -64,7 +69,9 @@ struct FullHostParts {
   std::size_t record_limit = 100'000;
   std::size_t record_reserve = 0;
   ProgramEnd end;
-  HostLink link;
+  std::vector<HostLink> links;   ///< By NIC.
+  const NicMap* nics = nullptr;  ///< Of a world where hosts have several.
+  std::uint32_t cores = 1;
 };
 
 class FullHost final : public WorldEndpoint {
@@ -79,7 +86,7 @@ class FullHost final : public WorldEndpoint {
   wire::PayloadPool& payloads() { return context_.payloads; }
   Arena& arena() { return arena_; }
 
-  /// After the NIC has been put in: connects it with the port.
+  /// After the NICs have been put in: connects each with its port.
   Result<void> attach();
 
   std::uint64_t events_executed() const { return simulation_.events_executed(); }
@@ -100,7 +107,7 @@ class FullHost final : public WorldEndpoint {
   void expire(TimePs now) override;
   void refresh() override { note_deadline(); }
   /// A link that may be held is asked in the order of time: the host does not run ahead of it.
-  void allow(TimePs until) override { allowed_ = link_.steady() ? until : kTimeZero; }
+  void allow(TimePs until) override { allowed_ = steady_ ? until : kTimeZero; }
   void add_foreign(const trace::ForeignSpan& span) override { records_.add_foreign(span); }
   void close_accounts() override { records_.close(); }
 
@@ -110,7 +117,9 @@ class FullHost final : public WorldEndpoint {
  private:
   explicit FullHost(const FullHostParts& parts);
   void note_deadline() {
-    deadline_ = halted_ ? kNever : min(simulation_.next_time(), port_ ? port_->ready_at() : kNever);
+    deadline_ = halted_ ? kNever : simulation_.next_time();
+    if (halted_) return;
+    for (const std::unique_ptr<NetworkPort>& port : ports_) deadline_ = min(deadline_, port->ready_at());
   }
   void note_programs();
 
@@ -118,7 +127,10 @@ class FullHost final : public WorldEndpoint {
   std::uint32_t number_;
   std::uint64_t seed_;
   ProgramEnd end_;
-  HostLink link_;
+  std::vector<HostLink> links_;
+  const NicMap* nics_;
+  bool steady_;  ///< All links are.
+  std::uint32_t cores_;
   Simulation simulation_;
   trace::Tracer tracer_;
   OperationLog log_;
@@ -126,8 +138,8 @@ class FullHost final : public WorldEndpoint {
   ProgramTally own_tally_;
   Arena arena_;
   std::unique_ptr<Host> host_;
-  std::unique_ptr<NetworkPort> port_;
-  TimePs allowed_;  ///< Nothing arrives before.
+  std::vector<std::unique_ptr<NetworkPort>> ports_;  ///< By NIC.
+  TimePs allowed_;                                   ///< Nothing arrives before.
   bool waited_for_ = false;
   bool halted_ = false;
 };

@@ -36,14 +36,15 @@ Result<void> install(FullHost& full, const HostConfig& config, const HostEngine&
 }  // namespace
 
 Result<void> install_engine(FullHost& full, const HostConfig& host, const HostEngine& choice,
-                            std::uint32_t number, std::uint32_t hosts, std::uint64_t seed) {
-  const EngineSite site{
-      .number = number, .hosts = hosts, .seed = seed, .tracer = &full.tracer(), .allocate = [&](Bytes bytes) {
-        return full.host().memory().allocate(bytes);
-      }};
+                            const EnginePlace& place) {
+  const EngineSite site{.number = place.address,
+                        .hosts = place.addresses,
+                        .seed = place.seed,
+                        .tracer = &full.tracer(),
+                        .allocate = [&](Bytes bytes) { return full.host().memory().allocate(bytes); }};
   return visit_protocol(protocol_of(choice.stack), [&]<typename P>(std::type_identity<P>) {
     const typename P::Config engine = P::placed(std::get<typename P::Config>(choice.configs), site);
-    return install(full, host, choice, number, P::Engine::create(engine, full.payloads(), full.arena()));
+    return install(full, host, choice, place.host, P::Engine::create(engine, full.payloads(), full.arena()));
   });
 }
 

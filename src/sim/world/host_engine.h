@@ -21,8 +21,16 @@ struct HostEngine {
   EngineConfigs configs;                     ///< That of the stack's protocol alone matters.
 };
 
-/// Makes the engine of host `number` out of `hosts` and installs its NIC.
+/// Where an engine stands in its world.
+struct EnginePlace {
+  std::uint32_t host = 0;     ///< The number of its host.
+  std::uint32_t address = 0;  ///< By which its peers know it: that number, but for further NICs of the host.
+  std::uint32_t addresses = 0;  ///< All lie below.
+  std::uint64_t seed = 0;       ///< Of the run.
+};
+
+/// Makes an engine and installs its NIC, the next one of the host.
 Result<void> install_engine(FullHost& full, const HostConfig& host, const HostEngine& engine,
-                            std::uint32_t number, std::uint32_t hosts, std::uint64_t seed);
+                            const EnginePlace& place);
 
 }  // namespace wharf::sim

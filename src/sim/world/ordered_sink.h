@@ -18,9 +18,10 @@ namespace wharf::sim {
 
 class OrderedSink {
  public:
-  /// Packets that are reported keep their payload in `payloads` until flush().
-  OrderedSink(trace::Sink& target, std::uint32_t mask, wire::PayloadPool& payloads)
-      : target_(target), mask_(mask), payloads_(payloads) {}
+  /// Packets that are reported keep their payload in `payloads` until flush(). Further NICs of hosts report
+  /// under addresses from `hosts` on (nic_map.h): their events become those of their host.
+  OrderedSink(trace::Sink& target, std::uint32_t mask, wire::PayloadPool& payloads, std::uint32_t hosts)
+      : target_(target), mask_(mask), payloads_(payloads), hosts_(hosts) {}
 
   /// Attaches the source of one host, whose `clock` tells when it reports.
   void add(trace::Tracer& tracer, const TimePs& clock) {
@@ -64,6 +65,7 @@ class OrderedSink {
 
   void keep(const trace::TraceEvent& event, TimePs at, std::uint32_t source) {
     Kept kept{at, source, event.packet != nullptr, packets_.size(), event};
+    if (kept.event.host >= hosts_) kept.event.host %= hosts_;
     if (kept.has_packet) {
       packets_.push_back(*event.packet);
       payloads_.retain(event.packet->payload.buffer);
@@ -74,6 +76,7 @@ class OrderedSink {
   trace::Sink& target_;
   std::uint32_t mask_;
   wire::PayloadPool& payloads_;
+  std::uint32_t hosts_;
   std::vector<std::unique_ptr<Source>> sources_;
   std::vector<Kept> kept_;
   std::vector<wire::Packet> packets_;

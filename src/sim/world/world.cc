@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "sim/fabric/fabric.h"
 #include "sim/fabric/packet_host.h"
 #include "sim/world/full_host.h"
+#include "sim/world/nic_map.h"
 #include "sim/world/ordered_sink.h"
 #include "sim/world/thin_host.h"
 
@@ -79,6 +81,26 @@ class FullFlowEnd final : public FlowEnd {
   Host& host_;
 };
 
+/// NICs of each host.
+std::uint32_t nics_of(const HostGroup& group) { return group.thin ? 1 : group.nics.count; }
+
+/// Whether each switch reaches each other one over switches alone.
+bool switches_are_joined(const Topology& topology) {
+  const NodeId first = topology.host_count();
+  std::vector<bool> seen(topology.nodes().size());
+  std::vector<NodeId> pending;
+  const auto reach = [&](NodeId node) {
+    if (topology.is_host(node) || seen[node]) return;
+    seen[node] = true;
+    pending.push_back(node);
+  };
+  if (topology.switch_count() > 0) reach(first);
+  for (std::size_t at = 0; at < pending.size(); ++at) {
+    for (const PortId port : topology.node(pending[at]).ports) reach(topology.port(port).peer);
+  }
+  return pending.size() == topology.switch_count();
+}
+
 /// In the place of a host that could not be made.
 class NoHost final : public WorldEndpoint {
  public:
@@ -106,6 +128,26 @@ struct World::Parts {
 
   const HostGroup& group(std::size_t host) const { return config.groups[groups[host]]; }
 
+  /// The NIC of the next queue of host `own` toward host `peer`.
+  std::uint32_t next_nic(std::size_t own, std::size_t peer) {
+    const NicSet& set = group(own).nics;
+    if (set.count == 1) return 0;
+    const std::uint32_t before = set.spread == NicSpread::kQueue ? queues[{own, peer}]++ : 0;
+    return static_cast<std::uint32_t>((own + peer + before) % set.count);
+  }
+
+  void number_nics() {
+    NicMap map;
+    std::uint32_t most = 1;
+    for (std::uint32_t host = 0; host < count(); ++host) {
+      const std::uint32_t own = nics_of(group(host));
+      map.add_host(own, static_cast<std::uint32_t>(config.topology.node(host).ports.size()));
+      most = std::max(most, own);
+    }
+    if (most > 1) nics = std::move(map);
+    addresses = most * count();
+  }
+
   Result<void> connect_background() {
     if (config.background.flows.empty()) return {};
     // All of them speak the protocol of the first.
@@ -122,11 +164,14 @@ struct World::Parts {
   }
 
   WorldConfig config;
-  std::vector<std::uint32_t> groups;  ///< By host.
-  ProgramTally tally;                 ///< Of all hosts, with an exact end.
-  std::vector<FullHost*> hosts;       ///< By host; null where it is thin.
-  std::vector<FullHost*> full;        ///< All that there are.
-  std::vector<ThinHost*> thin;        ///< By host, likewise.
+  std::vector<std::uint32_t> groups;                                    ///< By host.
+  std::optional<NicMap> nics;                                           ///< Where hosts have several.
+  std::uint32_t addresses = 0;                                          ///< Of all NICs.
+  std::map<std::pair<std::size_t, std::size_t>, std::uint32_t> queues;  ///< So far, by host and peer.
+  ProgramTally tally;                                                   ///< Of all hosts, with an exact end.
+  std::vector<FullHost*> hosts;                                         ///< By host; null where it is thin.
+  std::vector<FullHost*> full;                                          ///< All that there are.
+  std::vector<ThinHost*> thin;                                          ///< By host, likewise.
   std::optional<FlowRun> background;
   std::vector<std::unique_ptr<RemoteTriggers>> listeners;
   std::unique_ptr<WorldFabric> fabric;
@@ -139,6 +184,30 @@ struct World::Parts {
 
 World::World(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 World::~World() = default;
+
+Result<void> check_nics(const WorldConfig& config) {
+  std::uint32_t host = 0;
+  std::uint32_t most = 1;
+  bool alike = config.background.flows.empty();
+  for (const HostGroup& group : config.groups) {
+    const std::uint32_t nics = nics_of(group);
+    alike = alike && nics == nics_of(config.groups.front());
+    most = std::max(most, nics);
+    for (std::uint32_t end = host + group.count; host < end; ++host) {
+      const std::size_t ports = config.topology.node(host).ports.size();
+      if (nics > ports) {
+        return input_error(fmt::format(
+            "nics is {}, expected at most {}: host {} has {} in the topology, and each NIC needs one", nics,
+            ports, host, ports == 1 ? "one port" : fmt::format("{} ports", ports)));
+      }
+    }
+  }
+  if (most == 1 || alike || switches_are_joined(config.topology)) return {};
+  return input_error(fmt::format(
+      "nics is {} at some hosts alone, expected one number for all hosts and no traffic beside: no switch "
+      "joins the planes of the topology",
+      most));
+}
 
 Result<void> check_background(const WorldConfig& config) {
   const workload::FlowList& list = config.background;
@@ -190,12 +259,19 @@ class HostMaker {
   Made make_full(std::uint32_t number, PacketContext& context) {
     const WorldConfig& config = parts_.config;
     const HostGroup& group = config.groups[parts_.groups[number]];
-    auto full = FullHost::create(
-        group.host,
-        {number, context, config.seed, config.attribution, config.record_limit, config.record_reserve,
-         parts_.exact_end() ? ProgramEnd{&parts_.tally, &context.halted} : ProgramEnd{}, link_of(number)});
+    const std::uint32_t nics = group.nics.count;
+    FullHostParts parts{
+        number, context, config.seed, config.attribution, config.record_limit, config.record_reserve, {}, {}};
+    if (parts_.exact_end()) parts.end = {&parts_.tally, &context.halted};
+    for (std::uint32_t nic = 0; nic < nics; ++nic) parts.links.push_back(link_of(number, nic));
+    parts.nics = own_map();
+    if (!config.cores.empty()) parts.cores = config.cores[number];
+    auto full = FullHost::create(group.host, parts);
     if (!full) return full.error();
-    WHARF_TRY(install_engine(**full, group.host, group.engine, number, parts_.count(), config.seed));
+    for (std::uint32_t nic = 0; nic < nics; ++nic) {
+      WHARF_TRY(install_engine(**full, group.host, group.engine,
+                               {number, number + nic * parts_.count(), parts_.addresses, config.seed}));
+    }
     WHARF_TRY((*full)->attach());
     parts_.hosts.back() = full->get();
     parts_.full.push_back(full->get());
@@ -211,17 +287,21 @@ class HostMaker {
     return std::unique_ptr<WorldEndpoint>(*std::move(thin));
   }
 
-  /// The links behind the ports of a host.
-  HostLink link_of(std::uint32_t number) const {
+  const NicMap* own_map() const { return parts_.nics ? &*parts_.nics : nullptr; }
+
+  /// The links behind the ports of a NIC.
+  HostLink link_of(std::uint32_t number, std::uint32_t nic) const {
     const WorldConfig& config = parts_.config;
     const FabricConfig& fabric = config.fabric;
     const std::vector<PortId>& ports = config.topology.node(number).ports;
     const BitsPerSecond rate = config.topology.port(ports.front()).rate;
     const bool retries = std::any_of(fabric.faults.begin(), fabric.faults.end(),
                                      [](const LinkFaults& faults) { return faults.retry; });
-    return HostLink(rate, charge_of(config.link),
-                    fabric.flow_control.kind == FlowControl::kNone && fabric.changes.empty() && !retries,
-                    static_cast<std::uint32_t>(ports.size()));
+    return HostLink(
+        rate, charge_of(config.link),
+        fabric.flow_control.kind == FlowControl::kNone && fabric.changes.empty() && !retries,
+        parts_.nics ? parts_.nics->ports_of(number, nic) : static_cast<std::uint32_t>(ports.size()),
+        own_map());
   }
 
   World::Parts& parts_;
@@ -234,7 +314,9 @@ Result<std::unique_ptr<World>> World::create(WorldConfig config) {
   for (std::uint32_t group = 0; group < own.groups.size(); ++group)
     parts->groups.insert(parts->groups.end(), own.groups[group].count, group);
   WHARF_CHECK(parts->groups.size() == own.topology.host_count());
+  WHARF_TRY(check_nics(own));
   WHARF_TRY(check_background(own));
+  parts->number_nics();
   own.fabric.traced = own.attribution;
   own.fabric.paced_hosts = true;
   own.fabric.seed = own.seed;
@@ -248,8 +330,9 @@ Result<std::unique_ptr<World>> World::create(WorldConfig config) {
       [&](NodeId number, PacketContext& context) {
         context.wire = own.link.wire;
         context.wire_options = own.link.wire_options;
-        return PacketHost<WorldEndpointHandle>(WorldEndpointHandle(maker(number, context)),
-                                               charge_of(own.link), context);
+        return PacketHost<WorldEndpointHandle>(
+            WorldEndpointHandle(maker(number, context), parts->nics ? &*parts->nics : nullptr),
+            charge_of(own.link), context);
       },
       parts->exact_end() || own.in_time_order ? 1U : own.threads);
   WHARF_TRY(maker.outcome());
@@ -287,26 +370,30 @@ Result<verbs::RemoteSegment> World::expose_pattern(std::size_t index, Bytes leng
 }
 
 Result<RemotePair> World::connect(std::size_t near, std::size_t far, const verbs::RemoteSegment& near_segment,
-                                  const verbs::RemoteSegment& far_segment, std::uint32_t depth) {
+                                  const verbs::RemoteSegment& far_segment, std::uint32_t depth,
+                                  std::array<std::uint32_t, 2> cores) {
   const std::array<std::size_t, 2> ends{near, far};
+  const std::array<std::uint32_t, 2> nics{parts_->next_nic(near, far), parts_->next_nic(far, near)};
   std::array<engine::QueueId, 2> queues{};
   std::array<engine::ExchangeBlob, 2> blobs;
   for (std::size_t end = 0; end < 2; ++end) {
-    auto queue = host(ends[end]).create_queue(depth);
+    auto queue = host(ends[end]).create_queue(depth, nics[end]);
     if (!queue) return queue.error();
     queues[end] = *queue;
-    auto blob = host(ends[end]).nic().export_queue(*queue);
+    auto blob = host(ends[end]).nic(nics[end]).export_queue(*queue);
     if (!blob) return blob.error();
     blobs[end] = std::move(blob).value();
   }
   std::array<engine::PeerId, 2> peers{};
   for (std::size_t end = 0; end < 2; ++end) {
-    auto peer = host(ends[end]).nic().connect(queues[end], blobs[1 - end]);
+    auto peer = host(ends[end]).nic(nics[end]).connect(queues[end], blobs[1 - end]);
     if (!peer) return peer.error();
     peers[end] = *peer;
   }
-  return RemotePair{&host(near).add_remote(queues[0], peers[0], near_segment),
-                    &host(far).add_remote(queues[1], peers[1], far_segment)};
+  const verbs::RemoteSegment seen_near = host(far).segment_at(nics[1], near_segment);
+  const verbs::RemoteSegment seen_far = host(near).segment_at(nics[0], far_segment);
+  return RemotePair{&host(near).add_remote(queues[0], peers[0], seen_near, nics[0], cores[0]),
+                    &host(far).add_remote(queues[1], peers[1], seen_far, nics[1], cores[1])};
 }
 
 // --- Running
@@ -375,7 +462,7 @@ std::uint64_t World::fingerprint() const {
 void World::attach(trace::Sink& sink, std::uint32_t mask) {
   Parts& own = *parts_;
   WHARF_CHECK(own.fabric->partition_count() == 1 && own.sink == nullptr);
-  own.sink = std::make_unique<OrderedSink>(sink, mask, own.fabric->context(0).payloads);
+  own.sink = std::make_unique<OrderedSink>(sink, mask, own.fabric->context(0).payloads, own.count());
   for (FullHost* full : own.full) own.sink->add(full->tracer(), full->simulation().moment());
   own.link_tracer = std::make_unique<trace::Tracer>();
   own.sink->add(*own.link_tracer, own.fabric->moment());

@@ -3,6 +3,7 @@
 // Two hosts on a wire are the world whose topology is back_to_back.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "sim/host/host.h"
 #include "sim/kernel/simulation.h"
 #include "sim/world/host_engine.h"
+#include "sim/world/nic_map.h"
 #include "trace/attribution.h"
 #include "trace/tracer.h"
 #include "workload/flow_list.h"
@@ -31,6 +33,7 @@ struct HostGroup {
   std::uint32_t count = 1;
   HostConfig host;
   HostEngine engine;
+  NicSet nics;
   bool thin = false;  ///< They run no programs and have no inside: their engines alone make traffic.
 };
 
@@ -46,13 +49,17 @@ struct WorldConfig {
       link;  ///< How packets become load, and how they travel; rate, delay and faults are the fabric's.
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;
-  /// Programs of several hosts share something beside the network (what judges them, say): hosts act event
-  /// by event in the order of time, on one thread. Results are the same, the run is slower.
+  /// Hosts act event by event in the order of time, on one thread. Results are the same, the run is slower:
+  /// for comparing both ways.
   bool in_time_order = false;
+  std::vector<std::uint32_t> cores;    ///< By host; empty: one each.
   bool attribution = true;             ///< Account for the time of every operation.
   std::size_t record_limit = 100'000;  ///< Records of the operation log, of each host.
   std::size_t record_reserve = 0;      ///< Room for records that is taken at once.
 };
+
+/// Refuses more NICs than ports, and NICs of hosts that no path joins. The refusal begins with "nics".
+Result<void> check_nics(const WorldConfig& config);
 
 /// Refuses flows of the background that no host of theirs can send or take.
 Result<void> check_background(const WorldConfig& config);
@@ -99,9 +106,11 @@ class World {
   Result<verbs::RemoteSegment> expose_pattern(std::size_t index, Bytes length, std::uint32_t pattern,
                                               verbs::AccessRights rights = verbs::kFullAccess);
   /// Connects a new queue of host `near` with a new queue of host `far`, `depth` entries each (a power of
-  /// two). `near_segment` is what `far` exposes to `near`, `far_segment` the reverse (may be empty).
+  /// two). `near_segment` is what `far` exposes to `near`, `far_segment` the reverse (may be empty). `cores`:
+  /// whose programs use the two ends.
   Result<RemotePair> connect(std::size_t near, std::size_t far, const verbs::RemoteSegment& near_segment,
-                             const verbs::RemoteSegment& far_segment = {}, std::uint32_t depth = 128);
+                             const verbs::RemoteSegment& far_segment = {}, std::uint32_t depth = 128,
+                             std::array<std::uint32_t, 2> cores = {0, 0});
 
   /// Runs until every program has ended (kStopped), `limit` is reached, or nothing is left to happen (a
   /// stall). Without programs it goes on until what they left behind has settled.

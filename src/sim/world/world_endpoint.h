@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/time.h"
+#include "sim/world/nic_map.h"
 #include "trace/attribution.h"
 #include "wire/packet.h"
 
@@ -43,7 +44,18 @@ class WorldEndpoint {
 /// Owns one; satisfies PacketEndpoint.
 class WorldEndpointHandle {
  public:
-  explicit WorldEndpointHandle(std::unique_ptr<WorldEndpoint> endpoint) : endpoint_(std::move(endpoint)) {}
+  /// `nics`: of a world where hosts have several, else null.
+  WorldEndpointHandle(std::unique_ptr<WorldEndpoint> endpoint, const NicMap* nics)
+      : endpoint_(std::move(endpoint)), nics_(nics) {}
+
+  /// Where `packet` goes, which leaves by `port`: host, and port there.
+  std::uint32_t host_of(const wire::Packet& packet) const {
+    const std::uint32_t address = packet.destination.number;
+    return nics_ == nullptr ? address : nics_->host_of(address);
+  }
+  std::uint32_t arrival_port(const wire::Packet& packet, std::uint32_t port) const {
+    return nics_ == nullptr ? port : nics_->arrival_port(packet, port);
+  }
 
   WorldEndpoint& operator*() { return *endpoint_; }
 
@@ -64,6 +76,7 @@ class WorldEndpointHandle {
 
  private:
   std::unique_ptr<WorldEndpoint> endpoint_;
+  const NicMap* nics_;
 };
 
 }  // namespace wharf::sim

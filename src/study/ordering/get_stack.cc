@@ -37,7 +37,6 @@ Result<sim::TwoHostsConfig> stack_config(const StudyContext& context, const Stac
   sim::RunOptions options;
   options.attribution = false;
   sim::TwoHostsConfig config = sim::two_hosts_config(scenario->config, options);
-  config.in_time_order = true;  // Readers and writers share a ledger.
   config.host.coherent.host.root_complex.queue.design = asked.design;
   config.host.coherent.order = asked.place;
   config.seed = seed;

@@ -8,15 +8,22 @@ Result<CacheHierarchy> CacheHierarchy::create(const CacheHierarchyConfig& config
   return CacheHierarchy(config);
 }
 
-CacheHierarchy::CacheHierarchy(const CacheHierarchyConfig& config) : write_policy_(config.write_policy) {
+CacheHierarchy CacheHierarchy::beside(const CacheHierarchyConfig& config, CacheHierarchy& first) {
+  const bool shares = first.level_names_.back() == CacheLevel::kLlc;
+  return CacheHierarchy(config, shares ? &first : nullptr);
+}
+
+CacheHierarchy::CacheHierarchy(const CacheHierarchyConfig& config, CacheHierarchy* below)
+    : write_policy_(config.write_policy), below_(below) {
   const std::array<const CacheLevelConfig*, 3> configs{&config.l1, &config.l2, &config.llc};
   TimePs last_latency;
   for (std::size_t i = 0; i < configs.size(); ++i) {
     latencies_[i] = configs[i]->latency;
     if (configs[i]->shape.lines == 0) continue;
+    last_latency = configs[i]->latency;
+    if (below != nullptr && static_cast<CacheLevel>(i) == CacheLevel::kLlc) continue;
     levels_.emplace_back(configs[i]->shape);
     level_names_.push_back(static_cast<CacheLevel>(i));
-    last_latency = configs[i]->latency;
   }
   latencies_[static_cast<std::size_t>(CacheLevel::kMemory)] = config.miss_detection.value_or(last_latency);
   first_level_suffices_ = {write_policy_ != WritePolicy::kUncached, write_policy_ == WritePolicy::kWriteBack};
@@ -39,6 +46,14 @@ CacheAccess CacheHierarchy::access(LineNumber line, bool store, WriteBacks& out)
       }
       return result;
     }
+    if (below_ != nullptr && below_->levels_.back().touch(line, false)) {
+      result.level = CacheLevel::kLlc;
+      result.latency = latency(result.level);
+      ++counters_.answered[static_cast<std::size_t>(result.level)];
+      for (std::size_t level = levels_.size(); level > 0; --level)
+        install(level - 1, line, dirty && level == 1, out);
+      return result;
+    }
     result.needs_fill = !store || write_policy_ == WritePolicy::kWriteBack;
   }
   result.level = CacheLevel::kMemory;
@@ -50,6 +65,7 @@ CacheAccess CacheHierarchy::access(LineNumber line, bool store, WriteBacks& out)
 void CacheHierarchy::fill(LineNumber line, bool store, WriteBacks& out) {
   const bool dirty = store && write_policy_ == WritePolicy::kWriteBack;
   ++counters_.fills;
+  if (below_ != nullptr) below_->add_to_last(line, false, out);
   for (std::size_t level = levels_.size(); level > 0; --level) {
     const bool dirty_here = dirty && level == 1;
     if (!levels_[level - 1].touch(line, dirty_here)) install(level - 1, line, dirty_here, out);
@@ -59,18 +75,28 @@ void CacheHierarchy::fill(LineNumber line, bool store, WriteBacks& out) {
 void CacheHierarchy::fill_absent(LineNumber line, bool store, WriteBacks& out) {
   const bool dirty = store && write_policy_ == WritePolicy::kWriteBack;
   ++counters_.fills;
+  if (below_ != nullptr) below_->add_to_last(line, false, out);
   for (std::size_t level = levels_.size(); level > 0; --level)
     install(level - 1, line, dirty && level == 1, out);
+}
+
+void CacheHierarchy::add_to_last(LineNumber line, bool dirty, WriteBacks& out) {
+  const std::size_t last = levels_.size() - 1;
+  if (!levels_[last].touch(line, dirty)) install(last, line, dirty, out);
 }
 
 void CacheHierarchy::install(std::size_t level, LineNumber line, bool dirty, WriteBacks& out) {
   const Cache::Victim victim = levels_[level].insert(line, dirty);
   if (!victim.valid) return;
-  if (level + 1 == levels_.size()) out.push({victim.line, victim.place, victim.dirty});
+  if (level + 1 == levels_.size() && below_ == nullptr) out.push({victim.line, victim.place, victim.dirty});
   if (victim.dirty) write_down(level + 1, victim.line, out);
 }
 
 void CacheHierarchy::write_down(std::size_t level, LineNumber line, WriteBacks& out) {
+  if (level == levels_.size() && below_ != nullptr) {
+    below_->add_to_last(line, true, out);
+    return;
+  }
   if (level == levels_.size()) {
     ++counters_.write_backs;
     out.push(line);

@@ -72,6 +72,10 @@ class CacheHierarchy {
  public:
   /// Refuses what cannot be built, naming the key.
   static Result<CacheHierarchy> create(const CacheHierarchyConfig& config);
+  /// The caches of one more core: levels of its own above the last level of `first`, if that has one.
+  /// `config` is that of `first`, which outlives them and stays where it is. For accesses and fills: what
+  /// makes lines clean, or drops them, looks at the own levels alone.
+  static CacheHierarchy beside(const CacheHierarchyConfig& config, CacheHierarchy& first);
 
   /// The short way for the commonest case: true if the first level answers and nothing else follows from the
   /// access, which is then done and counted. False: nothing has changed; call access().
@@ -133,7 +137,9 @@ class CacheHierarchy {
   void reset_counters() { counters_ = CacheCounters{}; }
 
  private:
-  explicit CacheHierarchy(const CacheHierarchyConfig& config);
+  explicit CacheHierarchy(const CacheHierarchyConfig& config, CacheHierarchy* below = nullptr);
+  /// A line comes to the last level from the levels above, of whichever core.
+  void add_to_last(LineNumber line, bool dirty, WriteBacks& out);
   /// Adds an absent line to a level and moves a dirty victim down.
   void install(std::size_t level, LineNumber line, bool dirty, WriteBacks& out);
   /// A dirty line arrives at a level from above; past the last level it goes to memory.
@@ -143,6 +149,7 @@ class CacheHierarchy {
   std::vector<CacheLevel> level_names_;  ///< What levels_[i] is called.
   std::array<TimePs, kCacheLevels> latencies_{};
   WritePolicy write_policy_;
+  CacheHierarchy* below_ = nullptr;             ///< Whose last level is behind the own ones.
   std::array<bool, 2> first_level_suffices_{};  ///< By "is a store".
   CacheCounters counters_;
 };

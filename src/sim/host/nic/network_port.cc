@@ -29,7 +29,6 @@ NetworkPort::NetworkPort(Simulation& simulation, Nic& nic, wire::PayloadPool& pa
 }
 
 void NetworkPort::attach() {
-  WHARF_CHECK(id().value == kComponent);
   arriving_.emplace(simulation_, id(), id(), 0);
   nic_.connect_wire(*this);
 }
@@ -105,7 +104,7 @@ void NetworkPort::handle(const Event&) {
 void NetworkPort::report(trace::EventKind kind, const wire::Packet& packet, TimePs at) {
   tracer_.emit({.kind = kind,
                 .host = packet.source.number,
-                .component = id().value,
+                .component = kComponent,
                 .begin = at,
                 .end = at,
                 .operation = packet.operation,

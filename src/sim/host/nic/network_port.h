@@ -32,7 +32,7 @@ class LinkPace {
 
 class NetworkPort final : public Component, public NicWire {
  public:
-  /// Its number within its host: behind core and NIC.
+  /// What it reports as its number within its host, whichever of its ports it is: behind core and NIC.
   static constexpr std::uint32_t kComponent = 2;
 
   /// To be added to `simulation` before attach(). `pace` outlives it. `steady`: nothing but what is handed
