@@ -88,41 +88,6 @@ void expect_too_little_memory(const Outcome& outcome, const std::string& sentenc
     EXPECT_EQ(entry.path().extension(), ".toml") << entry.path();
 }
 
-TEST(CliEstimate, MemoryOfFlowsIsWithinAFactorOfTwo) {
-  struct Flows {
-    const char* collective;
-    const char* topology;
-    const char* size;
-  };
-  const ScratchDirectory scratch;
-  std::ofstream(scratch / "f.toml") << "title = \"Flows.\"\n[traffic]\nsize = \"64KiB\"\n";
-  constexpr Flows kRuns[] = {{"permutation", "star:16", "64KiB"},
-                             {"permutation", "fat_tree:1024", "16KiB"},
-                             {"all_to_all", "star:64", "64KiB"}};
-  for (const char* protocol : {"ub", "roce", "uet"}) {
-    for (const Flows& flows : kRuns) {
-      std::vector<std::string> arguments{"check", scratch / "f.toml", "--json"};
-      std::string what;
-      for (const std::string& each :
-           {std::string("traffic.collective=") + flows.collective,
-            std::string("topology.from=") + flows.topology, std::string("traffic.size=") + flows.size,
-            std::string("fabric.protocol=") + protocol}) {
-        arguments.emplace_back("--set");
-        arguments.push_back(each);
-        what += each + " ";
-      }
-      const Outcome checked = wharf(arguments);
-      ASSERT_EQ(checked.exit_code, 0) << what << checked.err;
-      arguments[0] = "run";
-      const Outcome ran = wharf(arguments);
-      ASSERT_EQ(ran.exit_code, 0) << what << ran.err;
-      if (!kPlainMemory) continue;
-      expect_within_factor_of_two(checked.json()["estimate"]["memory_bytes"].get<double>(),
-                                  static_cast<double>(ran.resident_bytes), what);
-    }
-  }
-}
-
 class CliMemory : public ::testing::Test {
  protected:
   void SetUp() override {
