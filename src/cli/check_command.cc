@@ -25,31 +25,6 @@ Result<sim::SampleRun> timed_run(const sim::Scenario& sample) {
   return sim::sample_run_of(*report, taken);
 }
 
-struct Sample {
-  sim::SampleCost cost;
-  std::uint64_t operations = 0;
-};
-
-/// About a tenth of a second of the scenario's program on a few of its hosts.
-Result<Sample> measure_sample(const sim::Scenario& scenario) {
-  const sim::Scenario few = sim::sample_of(scenario, sim::first_sample_operations(scenario));
-  const auto first = timed_run(few);
-  if (!first) return first.error();
-  const std::uint64_t operations = sim::second_sample_operations(scenario, *first);
-  const sim::Scenario more = sim::sample_of(scenario, operations);
-  const auto second = timed_run(more);
-  if (!second) return second.error();
-  Sample sample{sim::cost_of(scenario, more, *first, *second), second->operations};
-  // Of a short program, more is run than it has.
-  const std::uint64_t enough = sim::timing_sample_operations(scenario, *first);
-  if (enough <= operations) return sample;
-  const auto longer = timed_run(sim::sample_of(scenario, enough));
-  if (!longer) return longer.error();
-  sample.cost.event_ns = sim::event_ns_of(*first, *longer);
-  sample.operations = longer->operations;
-  return sample;
-}
-
 class CheckCommand : public Command {
  public:
   std::string_view name() const override { return "check"; }
@@ -73,7 +48,7 @@ class CheckCommand : public Command {
       const auto trace = sim::TraceReader::open(scenario->config.replay.trace);
       if (!trace) return trace.error();
     }
-    const auto sample = measure_sample(*scenario);
+    const auto sample = sim::measure_sample(*scenario, timed_run);
     if (!sample) return sample.error();
     const auto estimate = sim::estimate_cost(*scenario, sample->cost);
     if (!estimate) return estimate.error();
@@ -84,7 +59,7 @@ class CheckCommand : public Command {
   }
 
  private:
-  nlohmann::ordered_json json_of(const sim::Scenario& scenario, const Sample& sample,
+  nlohmann::ordered_json json_of(const sim::Scenario& scenario, const sim::MeasuredSample& sample,
                                  const sim::CostEstimate& estimate) const {
     return {{"scenario", scenario_.file},
             {"valid", true},
@@ -102,7 +77,7 @@ class CheckCommand : public Command {
                 {"events_per_operation", sample.cost.events_per_operation}}}}},
             {"without_influence", scenario.no_influence}};
   }
-  std::string text_of(const sim::Scenario& scenario, const Sample& sample,
+  std::string text_of(const sim::Scenario& scenario, const sim::MeasuredSample& sample,
                       const sim::CostEstimate& estimate) const {
     const std::string hosts =
         estimate.hosts > 2 ? fmt::format("{} hosts, {} of them clients; ", estimate.hosts, estimate.clients)

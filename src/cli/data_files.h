@@ -16,11 +16,4 @@ namespace wharf::cli {
 /// built from. kEnvironment when it is not there, naming the folder that was looked at.
 Result<std::filesystem::path> data_directory(std::string_view name);
 
-/// Hash of a file's bytes, to recognise the same input again, as 0x and sixteen digits; empty when the file
-/// cannot be read.
-std::string file_hash(const std::filesystem::path& path);
-
-/// The same of bytes that have been read already, as from a pipe.
-std::string text_hash(std::string_view bytes);
-
 }  // namespace wharf::cli

@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "cli/fabric_options.h"
 #include "report/counted.h"
 #include "report/wrapped_text.h"
 #include "sim/fabric/topology_survey.h"
+#include "sim/scenario/fabric_memory.h"
+#include "sim/scenario/run_request.h"
 
 namespace wharf::cli {
 namespace {
@@ -45,7 +46,7 @@ Result<Sample> measure(const sim::FabricSettings& given) {
   settings.links.changes.clear();
   settings.end = kTimeZero;
   settings.threads = 1;
-  FabricInputs inputs;
+  sim::FabricInputs inputs;
   inputs.loaded.settings = settings;
   const auto shape =
       sim::k_ary_shape(3, kSampleHosts, {settings.link_speed, settings.hop_latency}, settings.switch_latency);
@@ -68,10 +69,12 @@ Result<Sample> measure(const sim::FabricSettings& given) {
 }  // namespace
 
 Result<ExitCode> check_fabric(const ScenarioOptions& scenario, const Console& console) {
-  const auto inputs = FabricOptions{}.load(scenario);
+  const auto asked = scenario.request();
+  if (!asked) return asked.error();
+  const auto inputs = sim::prepare_flows(*asked);
   if (!inputs) return inputs.error();
   const sim::Topology& topology = inputs->topology.topology;
-  const auto derived = derive(*inputs, {topology, inputs->topology.names});
+  const auto derived = sim::derive(*inputs, {topology, inputs->topology.names});
   if (!derived) return derived.error();
   WHARF_TRY(sim::check_flows(topology, inputs->flows, derived->config));
   const sim::FabricSettings& settings = inputs->loaded.settings;
@@ -82,6 +85,7 @@ Result<ExitCode> check_fabric(const ScenarioOptions& scenario, const Console& co
   const double seconds_taken = hops * sample->hop_ns / 1e9;
   std::uint64_t bytes = 0;
   for (const workload::Flow& flow : inputs->flows.flows) bytes += flow.bytes;
+  const std::uint64_t memory = sim::estimate_memory(topology, inputs->flows, derived->config);
   for (const std::string& line : inputs->remarks) console.remark(line);
   console.print(nlohmann::ordered_json{{"scenario", scenario.file},
                                        {"valid", true},
@@ -92,17 +96,18 @@ Result<ExitCode> check_fabric(const ScenarioOptions& scenario, const Console& co
                                        {"expectations", inputs->loaded.expectations.size()},
                                        {"estimate",
                                         {{"packet_hops", static_cast<std::uint64_t>(hops)},
+                                         {"memory_bytes", memory},
                                          {"seconds", seconds_taken},
                                          {"sample", {{"packet_hop_ns", sample->hop_ns}}}}},
                                        {"without_influence", inputs->loaded.no_influence}});
   console.print(report::in_lines(fmt::format(
-      "{} is valid: {} of {} over {} and {}, {}; about {:.0f} packet-hops, {:.1f} s on one core (a "
+      "{} is valid: {} of {} over {} and {}, {}; about {:.0f} packet-hops, {:.1f} s on one core, {} MiB (a "
       "permutation of {} hosts took {:.0f} ns per packet-hop here just now; what is sent again comes on top)",
       scenario.file, report::counted(inputs->flows.flows.size(), "flow", "flows"), format_bytes(Bytes{bytes}),
       report::counted(topology.host_count(), "host", "hosts"),
       report::counted(topology.switch_count(), "switch", "switches"),
       report::counted(inputs->loaded.expectations.size(), "expectation", "expectations"), hops, seconds_taken,
-      kSampleHosts, sample->hop_ns)));
+      memory >> 20U, kSampleHosts, sample->hop_ns)));
   return ExitCode::kDone;
 }
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/fabric_inputs.h"
 #include "cli/options.h"
 #include "cli/scenario_options.h"
 
@@ -23,13 +22,8 @@ struct FabricOptions {
   std::uint32_t threads = 0;
 
   void declare(Options& app);
-  bool given() const {
-    return !matrix.empty() || !flows.empty() || !collective.empty() || !arrivals.empty() || !topology.empty();
-  }
-  /// Reads everything that these options, the scenario of many hosts if there is one, --profile, --set and
-  /// `more_overrides` name.
-  Result<FabricInputs> load(const ScenarioOptions& scenario,
-                            const std::vector<std::string>& more_overrides = {}) const;
+  /// What these options ask for, beside the scenario of many hosts, if there is one.
+  Result<sim::RunRequest> request(const ScenarioOptions& scenario) const;
 };
 
 }  // namespace wharf::cli

@@ -6,13 +6,14 @@
 
 #include "report/plot.h"
 #include "sim/flows/fabric_run.h"
+#include "sim/scenario/observed_network.h"
 
 namespace wharf::cli {
 
 /// Completion times always; goodput and held queues where the run was observed, queues, windows, rates and
 /// round trips where ports or flows were chosen and have any. Pictures that would show nothing are not among
-/// them: of a single look, or of queues that were always empty. `period`: between two looks.
+/// them: of a single look, or of queues that were always empty. `network` holds what was seen in the run.
 std::vector<report::Plot> fabric_plots(const sim::FabricReport& report, const workload::FlowList& list,
-                                       const sim::PortNames& names, TimePs period);
+                                       const sim::ObservedNetwork& network);
 
 }  // namespace wharf::cli

@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "cli/data_files.h"
+#include "cli/draw_plots.h"
 #include "cli/fabric_plots.h"
-#include "cli/fabric_results.h"
 #include "cli/interrupt.h"
 #include "cli/manifest.h"
+#include "cli/memory_check.h"
 #include "cli/progress.h"
 #include "cli/run_text.h"
 #include "report/counted.h"
@@ -21,7 +20,10 @@
 #include "report/result_directory.h"
 #include "report/text_table.h"
 #include "report/wrapped_text.h"
+#include "sim/scenario/fabric_results.h"
 #include "sim/scenario/fabric_summary.h"
+#include "sim/scenario/input_hash.h"
+#include "sim/scenario/observed_network.h"
 #include "sim/scenario/traffic_results.h"
 
 namespace wharf::cli {
@@ -60,7 +62,7 @@ void show_progress(void* context, const sim::FabricProgress& at) {
                                             at.finished, at.flows, as_nanoseconds(at.simulated) / 1e3, rate));
 }
 
-Result<TimedReport> execute(const FabricInputs& inputs, const sim::FabricRunConfig& config,
+Result<TimedReport> execute(const sim::FabricInputs& inputs, const sim::FabricRunConfig& config,
                             const Console& console) {
   Progress progress(console, "run");
   ProgressState state{&progress};
@@ -123,7 +125,7 @@ std::string size_table(const std::vector<sim::SizeClass>& classes) {
 }
 
 /// What generated traffic is judged by; empty for other flows of one class of sizes.
-std::string traffic_text(const FabricInputs& inputs, const sim::FabricReport& report,
+std::string traffic_text(const sim::FabricInputs& inputs, const sim::FabricReport& report,
                          const std::vector<TimePs>& ideal) {
   const sim::TrafficSettings& traffic = inputs.loaded.settings.traffic;
   std::string text;
@@ -138,7 +140,8 @@ std::string traffic_text(const FabricInputs& inputs, const sim::FabricReport& re
   return classes.size() > 1 ? text + size_table(classes) : text;
 }
 
-std::string text_of(const FabricInputs& inputs, const TimedReport& timed, const FabricResults& results) {
+std::string text_of(const sim::FabricInputs& inputs, const TimedReport& timed,
+                    const sim::FabricResults& results) {
   const sim::FabricReport& report = timed.report;
   const sim::FlowStatistics& statistics = results.statistics;
   const sim::FabricTotals& totals = report.totals;
@@ -166,18 +169,18 @@ std::string text_of(const FabricInputs& inputs, const TimedReport& timed, const 
   return text;
 }
 
-nlohmann::ordered_json manifest(const FabricRunRequest& request, const FabricInputs& inputs,
+nlohmann::ordered_json manifest(const FabricRunRequest& request, const sim::FabricInputs& inputs,
                                 const TimedReport& timed, const Console& console) {
   const sim::FabricReport& report = timed.report;
   nlohmann::ordered_json manifest = manifest_head(console);
   if (!request.scenario.file.empty()) {
     manifest["scenario"] = request.scenario.file;
-    manifest["scenario_hash"] = text_hash(request.scenario.text());
+    manifest["scenario_hash"] = sim::text_hash(request.scenario.text());
   }
   for (const auto& [file, hash] : inputs.hashes) manifest["inputs"][file] = hash;
   manifest["profile"] = inputs.loaded.settings.profile;
   for (const auto& file : inputs.loaded.profile_files)
-    manifest["profile_hashes"][file.string()] = file_hash(file);
+    manifest["profile_hashes"][file.string()] = sim::file_hash(file);
   manifest["overrides"] = request.scenario.overrides;
   manifest["seed"] = inputs.loaded.settings.seed;
   manifest["wire"] = request.bytes ? "bytes" : "structs";
@@ -187,74 +190,22 @@ nlohmann::ordered_json manifest(const FabricRunRequest& request, const FabricInp
   manifest["setup_seconds"] = timed.setup_seconds;
   manifest["wall_seconds"] = timed.run_seconds;
   manifest["events"] = report.events;
-  for (const std::string& capture : request.captures) manifest["captures"].push_back(capture);
+  for (const sim::NamedCapture& capture : request.captures)
+    manifest["captures"].push_back(fmt::format("{}={}", capture.ports, capture.file));
   return manifest;
-}
-
-Result<std::vector<sim::PortCapture>> captures_of(const std::vector<std::string>& options,
-                                                  const sim::PortNames& names) {
-  std::vector<sim::PortCapture> captures;
-  for (const std::string& option : options) {
-    const std::size_t equals = option.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == option.size()) {
-      return Error{
-          ErrorKind::kUsage,
-          fmt::format("wharf run: found --capture {}, expected --capture PORT=FILE in runs of many hosts",
-                      option)};
-    }
-    const auto ports = names.find(option.substr(0, equals));
-    if (!ports) return input_error("--capture: " + ports.error().message);
-    for (const sim::PortId port : *ports) captures.push_back({port, option.substr(equals + 1)});
-  }
-  return captures;
-}
-
-Result<void> write_observed(const report::ResultDirectory& directory, const FabricInputs& inputs,
-                            const sim::PortNames& names, const sim::FabricRunConfig& config,
-                            const sim::FabricReport& report) {
-  WHARF_TRY(directory.write("ports.csv",
-                            sim::ports_csv(report.ports, inputs.topology.topology, names, report.simulated)));
-  if (!config.observation.any()) return {};
-  const sim::ObservedRun& seen = report.seen;
-  WHARF_TRY(directory.write("series_goodput.csv", sim::goodput_csv(seen)));
-  if (!config.observation.ports.empty())
-    WHARF_TRY(directory.write("series_ports.csv", sim::port_series_csv(seen.ports, names)));
-  if (config.observation.fullest_ports != 0)
-    WHARF_TRY(directory.write("series_fullest.csv", sim::fullest_csv(seen.fullest, names)));
-  if (config.fabric.flow_control.kind == sim::FlowControl::kPause)
-    WHARF_TRY(directory.write("series_pauses.csv", sim::pauses_csv(seen.pauses, names)));
-  if (!config.observation.flows.empty()) {
-    WHARF_TRY(directory.write("series_flows.csv", sim::flow_series_csv(seen.flows, inputs.flows)));
-    WHARF_TRY(directory.write("paths.csv", sim::paths_csv(seen.paths, inputs.flows)));
-  }
-  return {};
-}
-
-Result<void> draw(const report::ResultDirectory& directory, const std::vector<report::Plot>& plots,
-                  const Console& console) {
-  bool drawn = true;
-  for (const report::Plot& plot : plots) {
-    const std::filesystem::path folder = directory.file("");
-    WHARF_TRY(report::write_text_file(folder / (plot.name + ".csv"), report::plot_csv(plot)));
-    report::Plot shown = plot;
-    if (shown.series.size() == 1) shown.series.front().name.clear();  // The title says it; no legend.
-    WHARF_TRY(
-        report::write_text_file(folder / (plot.name + ".gnuplot"), report::gnuplot_script(shown, plot.name)));
-    drawn = report::draw_svg(directory.file(""), plot.name).has_value() && drawn;
-  }
-  if (!drawn) console.remark("gnuplot did not draw: scripts and numbers are there, pictures are not");
-  return {};
 }
 
 }  // namespace
 
 Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& console) {
-  auto inputs = request.options.load(request.scenario);
+  const auto asked = request.options.request(request.scenario);
+  if (!asked) return asked.error();
+  const auto inputs = sim::prepare_flows(*asked);
   if (!inputs) return inputs.error();
   for (const std::string& line : inputs->remarks) console.remark(line);
   const sim::FabricSettings& settings = inputs->loaded.settings;
   const sim::PortNames names(inputs->topology.topology, inputs->topology.names);
-  auto derived = derive(*inputs, names);
+  auto derived = sim::derive(*inputs, names);
   if (!derived) return derived.error();
   derived->config.wire = request.bytes ? sim::WireMode::kBytes : sim::WireMode::kStructs;
   const bool observed = derived->config.observation.any();
@@ -262,15 +213,21 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
     console.remark("observe.period has no influence without --out, where the series are written");
   if (request.plot && request.out.empty())
     return Error{ErrorKind::kUsage, "wharf run: --plot draws into the result directory, so it needs --out"};
-  auto captures = captures_of(request.captures, names);
+  auto captures = sim::resolve(request.captures, names);
   if (!captures) return captures.error();
   derived->config.captures = *std::move(captures);
+  WHARF_TRY(check_memory(*inputs, derived->config, request.scenario));
 
   std::optional<report::ResultDirectory> directory;
   if (!request.out.empty()) {
     auto created = report::ResultDirectory::create(request.out, request.force);
     if (!created) return created.error();
     directory.emplace(*std::move(created));
+  }
+  if (request.capture_hosts) {
+    const std::string file = directory->file("capture.pcapng").string();
+    for (const sim::PortCapture& host : sim::captures_of_hosts(inputs->topology.topology, file))
+      derived->config.captures.push_back(host);
   }
   auto timed = execute(*inputs, derived->config, console);
   if (!timed) return timed.error();
@@ -291,16 +248,26 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
       console.remark(fmt::format("verified: a second run has the same history {:#018x}", report->history));
   }
 
-  const FabricResults results = results_of(*inputs, derived->derived, *report);
+  const sim::FabricResults results = sim::results_of(*inputs, derived->derived, *report);
   const std::vector<TimePs>& ideal = results.ideal;
   if (directory) {
     WHARF_TRY(directory->write("summary.json", results.summary.dump(2) + "\n"));
     WHARF_TRY(directory->write("flows.csv", sim::flows_csv(inputs->flows, *report, ideal)));
     WHARF_TRY(directory->write("fct_cdf.csv", sim::fct_cdf_csv(*report)));
-    WHARF_TRY(write_observed(*directory, *inputs, names, derived->config, *report));
+    const sim::ObservedNetwork network{
+        .topology = inputs->topology.topology,
+        .names = names,
+        .asked = derived->config.observation,
+        .pauses = derived->config.fabric.flow_control.kind == sim::FlowControl::kPause,
+        .simulated = report->simulated,
+        .ports = report->ports,
+        .seen = report->seen,
+    };
+    for (const sim::ObservedFile& file : sim::files_of(network, inputs->flows))
+      WHARF_TRY(directory->write(file.name, file.text));
     if (request.plot) {
-      const TimePs period = derived->config.observation.period;
-      WHARF_TRY(draw(*directory, fabric_plots(*report, inputs->flows, names, period), console));
+      const TimePs period = network.asked.period;
+      WHARF_TRY(draw(*directory, fabric_plots(*report, inputs->flows, network), console));
       if (observed && report->seen.deliveries.size() < 2) {
         console.remark(fmt::format("observe.period = {} gave {}, of which no series is drawn",
                                    format_time(period),

@@ -10,6 +10,7 @@
 #include "cli/console.h"
 #include "cli/exit_code.h"
 #include "cli/fabric_options.h"
+#include "sim/scenario/observed_network.h"
 
 namespace wharf::cli {
 
@@ -18,10 +19,11 @@ struct FabricRunRequest {
   ScenarioOptions scenario;  ///< Without a file: the options tell everything.
   std::string out;
   bool force = false;
-  bool bytes = false;                   ///< --wire bytes.
-  bool verify = false;                  ///< A second run the other way.
-  std::vector<std::string> captures{};  ///< --capture, each PORT=FILE.
-  bool plot = false;                    ///< Draw the series.
+  bool bytes = false;   ///< --wire bytes.
+  bool verify = false;  ///< A second run the other way.
+  std::vector<sim::NamedCapture> captures{};
+  bool capture_hosts = false;  ///< What all hosts send, into a file in `out`.
+  bool plot = false;           ///< Draw the series.
 };
 
 Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& console);

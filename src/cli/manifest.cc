@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/data_files.h"
 #include "cli/version.h"
 #include "sim/scenario/input_file.h"
+#include "sim/scenario/input_hash.h"
 
 namespace wharf::cli {
 namespace {
@@ -59,17 +59,17 @@ nlohmann::ordered_json manifest_of(const Console& console, const sim::Scenario& 
   manifest["commit"] = commit();
   manifest["command"] = console.command;
   manifest["scenario"] = options.file;
-  manifest["scenario_hash"] = text_hash(options.text());
+  manifest["scenario_hash"] = sim::text_hash(options.text());
   manifest["profile"] = scenario.config.profile;
   for (const std::filesystem::path& file : scenario.profile_files)
-    manifest["profile_hashes"][file.string()] = file_hash(file);
+    manifest["profile_hashes"][file.string()] = sim::file_hash(file);
   if (scenario.config.program == sim::ProgramKind::kReplay) {
     manifest["trace"] = scenario.config.replay.trace;
-    manifest["trace_hash"] = file_hash(scenario.config.replay.trace);
+    manifest["trace_hash"] = sim::file_hash(scenario.config.replay.trace);
   }
   if (const std::string& topology = scenario.config.world.fabric.topology; sim::file_exists(topology)) {
     manifest["topology"] = topology;
-    manifest["topology_hash"] = file_hash(topology);
+    manifest["topology_hash"] = sim::file_hash(topology);
   }
   manifest["overrides"] = options.overrides;
   manifest["seed"] = scenario.config.seed;

@@ -5,6 +5,7 @@
 
 #include "base/memory_room.h"
 #include "base/units.h"
+#include "sim/scenario/fabric_memory.h"
 #include "sim/scenario/memory_estimate.h"
 
 namespace wharf::cli {
@@ -17,22 +18,35 @@ std::string about(std::uint64_t bytes) {
                           : fmt::format("{:.1f}GiB", static_cast<double>(mebibytes) / 1024);
 }
 
+/// `what` names the run, `less` what would make it smaller.
+Result<void> require_room(std::uint64_t needed, std::string_view what, std::string_view less) {
+  const MemoryRoom room = memory_room();
+  if (needed / 2 <= room.bytes) return {};
+  return Error{
+      ErrorKind::kEnvironment,
+      fmt::format("{} needs about {} of memory, and {} leaves {}, expected {}, or --any-memory to try it all "
+                  "the same",
+                  what, about(needed), room.limit, about(room.bytes), less)};
+}
+
 }  // namespace
 
 Result<void> check_memory(const sim::Scenario& scenario, const ScenarioOptions& options) {
   if (options.any_memory) return {};
   const auto needed = sim::estimate_memory(scenario.config);
   if (!needed) return needed.error();
-  const MemoryRoom room = memory_room();
-  if (*needed / 2 <= room.bytes) return {};
-  const char* less = scenario.config.world.given
-                         ? "fewer hosts (topology.from, hosts.clients) or smaller regions (run.*)"
-                         : "smaller regions (run.*)";
-  return Error{
-      ErrorKind::kEnvironment,
-      fmt::format("{} needs about {} of memory, and {} leaves {}, expected {}, or --any-memory to try it all "
-                  "the same",
-                  options.file, about(*needed), room.limit, about(room.bytes), less)};
+  return require_room(*needed, options.file,
+                      scenario.config.world.given
+                          ? "fewer hosts (topology.from, hosts.clients) or smaller regions (run.*)"
+                          : "smaller regions (run.*)");
+}
+
+Result<void> check_memory(const sim::FabricInputs& inputs, const sim::FabricRunConfig& config,
+                          const ScenarioOptions& options) {
+  if (options.any_memory) return {};
+  return require_room(sim::estimate_memory(inputs.topology.topology, inputs.flows, config),
+                      options.file.empty() ? inputs.flows.name : options.file,
+                      "fewer hosts (topology.from, traffic.ranks) or fewer flows (traffic.*)");
 }
 
 }  // namespace wharf::cli

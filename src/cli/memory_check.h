@@ -11,5 +11,7 @@ namespace wharf::cli {
 /// Refuses a run that clearly needs more memory than this process can have, before it takes any: as the
 /// estimate is right within a factor of two, more than twice of it. `--any-memory` lets it go on.
 Result<void> check_memory(const sim::Scenario& scenario, const ScenarioOptions& options);
+Result<void> check_memory(const sim::FabricInputs& inputs, const sim::FabricRunConfig& config,
+                          const ScenarioOptions& options);
 
 }  // namespace wharf::cli

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/draw_plots.h"
 #include "cli/fabric_run.h"
 #include "cli/interrupt.h"
 #include "cli/manifest.h"
@@ -15,8 +16,12 @@
 #include "cli/run_text.h"
 #include "cli/scenario_options.h"
 #include "cli/verification.h"
+#include "cli/world_plots.h"
 #include "report/result_directory.h"
+#include "sim/scenario/judgement.h"
+#include "sim/scenario/read_again.h"
 #include "sim/scenario/run.h"
+#include "sim/scenario/run_request.h"
 
 namespace wharf::cli {
 namespace {
@@ -53,42 +58,40 @@ class RunCommand : public Command {
         .one_of({"structs", "bytes"});
     app.add_option(
            "--capture", captures_,
-           "Write capture.pcapng (needs --out). Runs of many hosts: what leaves a port, named as wharf "
-           "topo show --ports does, into a file; may be repeated")
+           "Write what every host sends into capture.pcapng (needs --out); or what leaves a port, named as "
+           "wharf topo show --ports does, into a file; may be repeated")
         .type_name("[PORT=FILE]")
         .value_optional();
     app.add_flag("--timeline", timeline_, "Write timeline.pftrace for Perfetto (needs --out)");
     app.add_flag("--plot", plot_,
-                 "Runs of many hosts: draw completion times, and the series of observe.*, with gnuplot "
-                 "(needs --out)");
+                 "Draw latencies or completion times, and the series of observe.*, with gnuplot (needs "
+                 "--out)");
     app.add_flag("--verify", verify_,
                  "Run twice, the second time with --wire bytes, and compare the histories");
   }
   Result<ExitCode> run(const Console& console) override {
-    sort_captures();
-    bool many = fabric_.given();
-    if (!scenario_.file.empty()) {
-      WHARF_TRY(scenario_.read());
-      const auto by_file = scenario_.many_hosts();
-      if (!by_file) return by_file.error();
-      many = many || *by_file;
-    }
-    if (many) return run_many_hosts(console);
-    if (!ports_.empty()) {
-      return Error{
-          ErrorKind::kUsage,
-          fmt::format("wharf run: found --capture {}, expected --capture alone for a scenario: ports are "
-                      "those of runs of many hosts",
-                      ports_.front())};
-    }
+    WHARF_TRY(sort_captures());
+    if (!scenario_.file.empty()) WHARF_TRY(scenario_.read());
+    const auto asked = fabric_.request(scenario_);
+    if (!asked) return asked.error();
+    const auto kind = sim::kind_of(*asked);
+    if (!kind) return kind.error();
+    const bool many = *kind == sim::ScenarioKind::kManyHosts;
+    if (many && timeline_)
+      return Error{ErrorKind::kUsage, "wharf run: --timeline is not for runs of many hosts"};
     if ((capture_ || timeline_) && out_.empty()) {
       return Error{ErrorKind::kUsage,
                    "wharf run: --capture and --timeline write files, so they need --out DIR"};
     }
+    if (many) {
+      return run_fabric(
+          {fabric_, scenario_, out_, force_, wire_ == "bytes", verify_, ports_, capture_, plot_}, console);
+    }
     if (scenario_.file.empty())
       return Error{ErrorKind::kUsage,
                    "wharf run: scenario is required, or --cm, --flows, --collective or --arrivals"};
-    if (plot_) return Error{ErrorKind::kUsage, "wharf run: --plot is for runs of many hosts"};
+    if (plot_ && out_.empty())
+      return Error{ErrorKind::kUsage, "wharf run: --plot draws into the result directory, so it needs --out"};
     if (fabric_.threads != 0)
       return Error{ErrorKind::kUsage, "wharf run: --threads is for runs of many hosts"};
     const sim::WireMode wire = wire_ == "bytes" ? sim::WireMode::kBytes : sim::WireMode::kStructs;
@@ -96,6 +99,9 @@ class RunCommand : public Command {
     if (!scenario) return scenario.error();
     for (const std::string& line : scenario->no_influence) console.remark(line);
     WHARF_TRY(check_memory(*scenario, scenario_));
+    if (verify_) WHARF_TRY(sim::require_same_again(*scenario));
+    if (scenario->config.world.fabric.observation.period > kTimeZero && out_.empty())
+      console.remark("observe.period has no influence without --out, where the series are written");
 
     std::optional<report::ResultDirectory> directory;
     if (!out_.empty()) {
@@ -109,7 +115,7 @@ class RunCommand : public Command {
     }
 
     const auto started = std::chrono::steady_clock::now();
-    auto report = execute(*scenario, wire, files, console);
+    auto report = execute(*scenario, wire, files, ports_, console);
     if (!report) return report.error();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 
@@ -121,7 +127,7 @@ class RunCommand : public Command {
       const bool bytes_only = scenario->config.link.faults.damage_past_check > 0;
       const sim::WireMode other =
           wire == sim::WireMode::kStructs || bytes_only ? sim::WireMode::kBytes : sim::WireMode::kStructs;
-      auto again = execute(*scenario, other, none, console);
+      auto again = execute(*scenario, other, none, {}, console);
       if (!again) return again.error();
       difference = difference_of(*report, *again);
       interrupted = again->end == sim::RunOutcome::kInterrupted;
@@ -132,24 +138,18 @@ class RunCommand : public Command {
       }
     }
 
-    nlohmann::ordered_json summary = sim::summary_of(*scenario, *report);
-    auto judged = sim::judge(scenario->expectations, summary);
-    if (report->end == sim::RunOutcome::kDone && !judged) return judged.error();
-    bool holds = report->verdict.empty();
-    if (judged) {
-      for (const sim::JudgedExpectation& each : *judged) holds = holds && each.holds;
-      if (!judged->empty()) summary["expectations"] = expectations_json(*judged);
-    }
-
+    const auto judged = sim::judge(*scenario, *report);
+    if (!judged) return judged.error();
     if (directory) {
-      WHARF_TRY(files.finish(*directory, *scenario, *report, summary));
+      WHARF_TRY(files.finish(*directory, *scenario, *report, judged->summary));
       WHARF_TRY(directory->write(
           "manifest.json",
           manifest_of(console, *scenario, scenario_, wire_, out_, report->end, seconds).dump(2) + "\n"));
+      if (plot_) WHARF_TRY(draw(*directory, world_plots(*scenario, *report), console));
       WHARF_TRY(directory->commit());
     }
-    console.print(summary);
-    console.print(run_text(*scenario, *report, judged ? *judged : std::vector<sim::JudgedExpectation>{}));
+    console.print(judged->summary);
+    console.print(run_text(*scenario, *report, judged->judged));
     if (directory && !console.json) console.print(fmt::format("results in {}\n", directory->path().string()));
 
     if (difference) {
@@ -167,38 +167,30 @@ class RunCommand : public Command {
                         : "interrupted before the second run ended; the results are whole, but not verified");
       return ExitCode::kInterrupted;
     }
-    if (!report->verdict.empty()) console.error(report->verdict);
-    if (judged) {
-      for (const sim::JudgedExpectation& each : *judged) {
-        if (!each.holds) console.error(failure_text(each));
-      }
-    }
-    return holds ? ExitCode::kDone : ExitCode::kJudgedFailed;
+    for (const std::string& failure : judged->failures) console.error(failure);
+    return judged->failures.empty() ? ExitCode::kDone : ExitCode::kJudgedFailed;
   }
 
  private:
-  Result<ExitCode> run_many_hosts(const Console& console) {
-    if (timeline_) return Error{ErrorKind::kUsage, "wharf run: --timeline is not for runs of many hosts"};
-    if (capture_) {
-      return Error{ErrorKind::kUsage,
-                   "wharf run: found --capture alone, expected --capture PORT=FILE in runs of many hosts"};
-    }
-    return run_fabric({fabric_, scenario_, out_, force_, wire_ == "bytes", verify_, ports_, plot_}, console);
-  }
-
   /// --capture stands alone or before PORT=FILE; a word without = behind it is the scenario.
-  void sort_captures() {
+  Result<void> sort_captures() {
     for (const std::string& word : captures_) {
-      if (word.find('=') != std::string::npos) {
-        ports_.push_back(word);
+      if (const std::size_t equals = word.find('='); equals != std::string::npos) {
+        if (equals == 0 || equals + 1 == word.size()) {
+          return Error{ErrorKind::kUsage,
+                       fmt::format("wharf run: found --capture {}, expected --capture PORT=FILE", word)};
+        }
+        ports_.push_back({word.substr(0, equals), word.substr(equals + 1)});
         continue;
       }
       capture_ = true;
       if (word != "true" && scenario_.file.empty()) scenario_.file = word;
     }
+    return {};
   }
 
   Result<sim::RunReport> execute(const sim::Scenario& scenario, sim::WireMode wire, RunFiles& files,
+                                 const std::vector<sim::NamedCapture>& captures,
                                  const Console& console) const {
     Progress progress(console, "run");
     sim::RunOptions options;
@@ -212,6 +204,7 @@ class RunCommand : public Command {
     };
     options.sink = files.sink();
     options.sink_mask = files.mask();
+    options.captures = captures;
     return sim::run_scenario(scenario, options);
   }
 
@@ -220,9 +213,9 @@ class RunCommand : public Command {
   std::string out_;
   std::string wire_ = "structs";
   bool force_ = false;
-  std::vector<std::string> captures_;  ///< --capture as given,
-  std::vector<std::string> ports_;     ///< those with PORT=FILE,
-  bool capture_ = false;               ///< and whether it stood alone.
+  std::vector<std::string> captures_;     ///< --capture as given,
+  std::vector<sim::NamedCapture> ports_;  ///< those with PORT=FILE,
+  bool capture_ = false;                  ///< and whether it stood alone.
   bool timeline_ = false;
   bool plot_ = false;
   bool verify_ = false;

@@ -119,6 +119,10 @@ Result<void> RunFiles::finish(const report::ResultDirectory& directory, const si
   WHARF_TRY(directory.write("summary.json", summary.dump(2) + "\n"));
   WHARF_TRY(directory.write("operations.csv", operations_csv(report)));
   WHARF_TRY(directory.write("program.csv", program_csv(report)));
+  if (report.network) {
+    for (const sim::ObservedFile& file : sim::files_of(*report.network, {}))
+      WHARF_TRY(directory.write(file.name, file.text));
+  }
   return directory.write("config.effective.toml", scenario.effective);
 }
 

@@ -24,7 +24,8 @@ class RunFiles {
   /// What the run has to be told about: null when nothing is written as it goes on.
   trace::Sink* sink();
   std::uint32_t mask() const;
-  /// Closes the streams and writes summary.json, operations.csv, program.csv and config.effective.toml.
+  /// Closes the streams and writes summary.json, operations.csv, program.csv, what was seen of the network,
+  /// and config.effective.toml.
   Result<void> finish(const report::ResultDirectory& directory, const sim::Scenario& scenario,
                       const sim::RunReport& report, const nlohmann::ordered_json& summary);
 

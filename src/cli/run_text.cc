@@ -173,23 +173,4 @@ std::string expectation_table(const std::vector<sim::JudgedExpectation>& judged)
   return table.text();
 }
 
-nlohmann::ordered_json expectations_json(const std::vector<sim::JudgedExpectation>& judged) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const sim::JudgedExpectation& each : judged) {
-    const sim::Expectation& wanted = each.expectation;
-    nlohmann::ordered_json one{{"value", wanted.value}, {"found", each.found}, {"holds", each.holds}};
-    if (wanted.least) one["least"] = *wanted.least;
-    if (wanted.most) one["most"] = *wanted.most;
-    if (!wanted.source.empty()) one["source"] = wanted.source;
-    list.push_back(std::move(one));
-  }
-  return list;
-}
-
-std::string failure_text(const sim::JudgedExpectation& judged) {
-  const sim::Expectation& wanted = judged.expectation;
-  return fmt::format("{}: {} is {:g}, expected {}{}", wanted.origin, wanted.value, judged.found,
-                     range_text(wanted), wanted.source.empty() ? "" : " (" + wanted.source + ")");
-}
-
 }  // namespace wharf::cli

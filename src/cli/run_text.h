@@ -21,9 +21,5 @@ std::string nanoseconds_text(double nanoseconds);
 
 /// What was judged, as a table; empty when nothing was.
 std::string expectation_table(const std::vector<sim::JudgedExpectation>& judged);
-/// What was judged, as a list for documents.
-nlohmann::ordered_json expectations_json(const std::vector<sim::JudgedExpectation>& judged);
-/// One sentence for an expectation that does not hold, with the place that states it.
-std::string failure_text(const sim::JudgedExpectation& judged);
 
 }  // namespace wharf::cli

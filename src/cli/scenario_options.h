@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "cli/options.h"
-#include "sim/scenario/scenario.h"
+#include "sim/scenario/run_request.h"
 
 namespace wharf::cli {
 
@@ -20,12 +20,13 @@ struct ScenarioOptions {
   void declare(Options& app);
   /// For commands that run the scenario: --any-memory.
   void declare_memory(Options& app);
-  /// Reads the file once, for it may be a pipe; everything below needs that. A file that does not exist is
-  /// looked for among the shipped scenarios for a nearest name.
+  /// Reads the file once; everything below needs that where there is a file.
   Result<void> read();
+  const std::string& text() const { return text_; }
+  /// What these options ask for.
+  Result<sim::RunRequest> request(const std::vector<std::string>& more_overrides = {}) const;
   /// Whether it is a scenario of many hosts.
   Result<bool> many_hosts() const;
-  const std::string& text() const { return text_; }
   /// Loads the scenario of two hosts; one of many is refused.
   Result<sim::Scenario> load(const std::vector<std::string>& more_overrides = {},
                              sim::WireMode wire = sim::WireMode::kStructs) const;

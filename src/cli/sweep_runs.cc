@@ -5,17 +5,15 @@
 #include <fmt/ranges.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cli/data_files.h"
-#include "cli/fabric_options.h"
-#include "cli/fabric_results.h"
 #include "cli/interrupt.h"
 #include "cli/memory_check.h"
-#include "cli/run_text.h"
-#include "sim/scenario/input_file.h"
+#include "sim/scenario/fabric_results.h"
+#include "sim/scenario/input_hash.h"
+#include "sim/scenario/judgement.h"
+#include "sim/scenario/read_again.h"
 #include "sim/scenario/run.h"
 
 namespace wharf::cli {
@@ -35,14 +33,9 @@ class TwoHostsRun : public SweepRun {
     if (report->end == sim::RunOutcome::kInterrupted) return SweepOutcome{.interrupted = true};
     if (report->end == sim::RunOutcome::kStalled)
       return Error{ErrorKind::kStalled, fmt::format("{}", fmt::join(report->waiting, "; "))};
-    SweepOutcome outcome{.summary = sim::summary_of(scenario_, *report)};
-    const auto judged = sim::judge(scenario_.expectations, outcome.summary);
+    auto judged = sim::judge(scenario_, *report);
     if (!judged) return judged.error();
-    if (!report->verdict.empty()) outcome.failures.push_back(report->verdict);
-    for (const sim::JudgedExpectation& each : *judged) {
-      if (!each.holds) outcome.failures.push_back(failure_text(each));
-    }
-    return outcome;
+    return SweepOutcome{.summary = std::move(judged->summary), .failures = std::move(judged->failures)};
   }
   std::vector<std::string> titles() const override {
     if (replays()) return {"accesses", "time us", "all local us", "slow-down"};
@@ -79,9 +72,11 @@ class ManyHostsRun : public SweepRun {
 
   std::string configuration() const override { return configuration_; }
   Result<SweepOutcome> execute() const override {
-    const auto inputs = FabricOptions{}.load(*scenario_, overrides_);
+    const auto request = scenario_->request(overrides_);
+    if (!request) return request.error();
+    const auto inputs = sim::prepare_flows(*request);
     if (!inputs) return inputs.error();
-    const auto derived = derive(*inputs, {inputs->topology.topology, inputs->topology.names});
+    const auto derived = sim::derive(*inputs, {inputs->topology.topology, inputs->topology.names});
     if (!derived) return derived.error();
     sim::FabricRunOptions options;
     options.interrupt = &interrupt_requested();
@@ -89,7 +84,7 @@ class ManyHostsRun : public SweepRun {
     if (!report) return report.error();
     if (report->outcome == sim::FabricOutcome::kInterrupted) return SweepOutcome{.interrupted = true};
     if (report->outcome == sim::FabricOutcome::kStalled) return Error{ErrorKind::kStalled, report->waiting};
-    FabricResults results = results_of(*inputs, derived->derived, *report);
+    sim::FabricResults results = sim::results_of(*inputs, derived->derived, *report);
     return SweepOutcome{.summary = std::move(results.summary), .failures = std::move(results.failures)};
   }
   std::vector<std::string> titles() const override {
@@ -121,9 +116,9 @@ Result<SweepRuns> SweepRuns::of(const ScenarioOptions& scenario) {
   return SweepRuns(scenario, *many);
 }
 
-const std::string& SweepRuns::trace_hash(const std::string& file) {
+const std::string& SweepRuns::hash_of(const std::string& file) {
   std::string& hash = hashes_[file];
-  if (hash.empty()) hash = file_hash(file);
+  if (hash.empty()) hash = sim::file_hash(file);
   return hash;
 }
 
@@ -135,30 +130,26 @@ Result<std::unique_ptr<SweepRun>> SweepRuns::make_two_hosts(const std::vector<st
   auto scenario = scenario_->load(overrides);
   if (!scenario) return scenario.error();
   WHARF_TRY(check_memory(*scenario, *scenario_));
+  WHARF_TRY(sim::require_same_again(*scenario));
   std::string configuration = fmt::format("{:#018x}", scenario->identity);
-  if (scenario->config.program == sim::ProgramKind::kReplay)
-    configuration += "-" + trace_hash(scenario->config.replay.trace);
-  if (const std::string& topology = scenario->config.world.fabric.topology; sim::file_exists(topology))
-    configuration += "-" + trace_hash(topology);
+  for (const sim::InputFile& input : sim::files_read_by(*scenario))
+    configuration += "-" + hash_of(input.file);
   return std::unique_ptr<SweepRun>(
       std::make_unique<TwoHostsRun>(*std::move(scenario), std::move(configuration)));
 }
 
 Result<std::unique_ptr<SweepRun>> SweepRuns::make_many_hosts(const std::vector<std::string>& overrides) {
-  const auto inputs = FabricOptions{}.load(*scenario_, overrides);
+  const auto request = scenario_->request(overrides);
+  if (!request) return request.error();
+  const auto inputs = sim::prepare_flows(*request);
   if (!inputs) return inputs.error();
-  const auto derived = derive(*inputs, {inputs->topology.topology, inputs->topology.names});
+  const auto derived = sim::derive(*inputs, {inputs->topology.topology, inputs->topology.names});
   if (!derived) return derived.error();
   WHARF_TRY(sim::check_flows(inputs->topology.topology, inputs->flows, derived->config));
+  WHARF_TRY(check_memory(*inputs, derived->config, *scenario_));
+  WHARF_TRY(sim::require_same_again(*inputs));
   std::string configuration = fmt::format("{:#018x}", inputs->loaded.identity);
-  for (const auto& [file, hash] : inputs->hashes) {
-    std::error_code status;
-    if (!std::filesystem::is_regular_file(file, status)) {
-      return input_error(fmt::format(
-          "wharf sweep: found {}, which can be read once, expected a file: every run reads it", file));
-    }
-    configuration += "-" + hash;
-  }
+  for (const auto& [file, hash] : inputs->hashes) configuration += "-" + hash;
   return std::unique_ptr<SweepRun>(
       std::make_unique<ManyHostsRun>(*scenario_, overrides, std::move(configuration)));
 }

@@ -44,7 +44,7 @@ class SweepRuns {
  private:
   explicit SweepRuns(const ScenarioOptions& scenario, bool many_hosts)
       : scenario_(&scenario), many_hosts_(many_hosts) {}
-  const std::string& trace_hash(const std::string& file);
+  const std::string& hash_of(const std::string& file);
   Result<std::unique_ptr<SweepRun>> make_two_hosts(const std::vector<std::string>& overrides);
   Result<std::unique_ptr<SweepRun>> make_many_hosts(const std::vector<std::string>& overrides);
 

@@ -18,6 +18,7 @@
 #include "sim/flows/engine_endpoint.h"
 #include "sim/flows/fabric_run.h"
 #include "sim/flows/flow_connections.h"
+#include "sim/flows/observed_fabric.h"
 #include "sim/flows/stall_watch.h"
 
 namespace wharf::sim {
@@ -97,13 +98,8 @@ class FabricEngineRun {
   Engine& engine(Fabric<Host>& fabric, NodeId host) { return fabric.host(host).endpoint().engine(); }
 
   FabricConfig observed(FabricConfig fabric) const {
-    const Observation& observation = config_.observation;
-    fabric.sample_interval = observation.period;
-    fabric.sampled_ports = observation.ports;
-    fabric.fullest_ports = observation.fullest_ports;
-    fabric.record_pauses = observation.any();
+    observe(config_.observation, config_.captures, fabric);
     if (watch_) fabric.sampled_hosts = watch_->hosts();
-    for (const PortCapture& capture : config_.captures) fabric.captured_ports.push_back(capture.port);
     return fabric;
   }
 
@@ -125,8 +121,7 @@ class FabricEngineRun {
       const TimePs slice = stall.moved() ? kSlice : kQuietSlice;
       const TimePs slice_end = min(limit, (fabric.now() / slice + 1) * slice);
       const FabricEnd end = fabric.run_until(slice_end, flows().size());
-      for (std::uint32_t i = 0; i < fabric.partition_count(); ++i) captures.take(fabric.context(i).captured);
-      captures.write_until(fabric.now());
+      write_captured(fabric, captures);
       if (fabric.finished() >= flows().size()) return FabricOutcome::kFinished;
       if (end == FabricEnd::kDrained) {
         return config_.end == kNever ? FabricOutcome::kStalled : FabricOutcome::kTimeReached;
@@ -192,9 +187,8 @@ class FabricEngineRun {
     }
     for (NodeId host = 0; host < topology_.host_count(); ++host)
       Protocol::count(engine(fabric, host), report.totals);
-    for (PortId id = 0; id < topology_.ports().size(); ++id) {
-      const PortCounters port = fabric.port_counters(id);
-      report.ports.push_back({fabric.port(id).sent_packets, fabric.port(id).sent_bytes, port});
+    report.ports = totals_of_ports(fabric);
+    for (const auto& [packets, bytes, port] : report.ports) {
       report.totals.trimmed += port.trimmed;
       report.totals.marked += port.marked;
       report.totals.dropped += port.dropped_full + port.dropped_no_route;
@@ -203,7 +197,7 @@ class FabricEngineRun {
     }
     if (report.outcome == FabricOutcome::kStalled) report.waiting = describe_stall(fabric);
     fabric.sample_end();
-    report.seen = {fabric.deliveries(), fabric.samples(), fabric.fullest(), fabric.pauses()};
+    report.seen = seen_of(fabric);
     if (watch_) {
       report.seen.flows = watch_->samples();
       report.seen.paths = watch_->paths();

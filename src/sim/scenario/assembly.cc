@@ -38,6 +38,20 @@ std::vector<VerbReport> verb_reports(const OperationLog& log) {
   return reports;
 }
 
+/// Null on a wire that nobody observes.
+std::shared_ptr<const ObservedNetwork> observed_network(World& world) {
+  if (world.topology().switch_count() == 0 && !world.observation().any()) return nullptr;
+  return std::make_shared<ObservedNetwork>(ObservedNetwork{
+      .topology = world.topology(),
+      .names = PortNames(world.topology(), world.switch_names()),
+      .asked = world.observation(),
+      .pauses = world.pauses(),
+      .simulated = world.now(),
+      .ports = world.port_totals(),
+      .seen = world.seen(),
+  });
+}
+
 }  // namespace
 
 TwoHostsConfig two_hosts_config(const ScenarioConfig& config, const RunOptions& options) {
@@ -55,10 +69,15 @@ TwoHostsConfig two_hosts_config(const ScenarioConfig& config, const RunOptions& 
   return out;
 }
 
-void apply_options(const RunOptions& options, WorldConfig& world) {
+Result<void> apply_options(const RunOptions& options, WorldConfig& world) {
   world.link.wire = options.wire;
   world.attribution = options.attribution;
   if (options.sink != nullptr) world.threads = 1;  // One history, in the order of time.
+  if (options.captures.empty()) return {};
+  auto captures = resolve(options.captures, PortNames(world.topology, world.switch_names));
+  if (!captures) return captures.error();
+  world.captures = *std::move(captures);
+  return {};
 }
 
 LatencySummary exact_latency(std::vector<std::int64_t>& picoseconds) {
@@ -137,6 +156,7 @@ void fill_from(World& world, const ScenarioConfig& config, RunReport& report) {
       report.places.push_back(names[port]);
   }
   report.counters = counter_report(world, config);
+  report.network = observed_network(world);
 }
 
 }  // namespace wharf::sim

@@ -17,8 +17,8 @@ namespace wharf::sim {
 
 /// The two hosts that `config` asks for.
 TwoHostsConfig two_hosts_config(const ScenarioConfig& config, const RunOptions& options);
-/// What only a run decides.
-void apply_options(const RunOptions& options, WorldConfig& world);
+/// What only a run decides. Refuses captures of ports that do not exist.
+Result<void> apply_options(const RunOptions& options, WorldConfig& world);
 
 /// Adds `finding` to what the run's memory did wrong.
 void add_to_verdict(RunReport& report, std::string_view finding);

@@ -32,14 +32,14 @@ constexpr double kNanosecondsPerByte = 0.7;
 constexpr double kCachePower = 0.45;
 
 constexpr std::uint32_t kSampleHostsMost = 16;
-constexpr std::uint32_t kSampleClientsMost = 8;
 constexpr std::uint64_t kSampleMemoryMost = std::uint64_t{32} << 20U;
 constexpr std::uint64_t kSampleBytes = std::uint64_t{4} << 20U;
 constexpr std::uint64_t kSampleEvents = 300'000;
 constexpr std::uint64_t kSampleOperationsMost = 20'000;
-/// Accesses of a trace in the first run of a sample and in the second.
-constexpr std::uint64_t kFewAccesses = 30'000;
-constexpr std::uint64_t kMoreAccesses = 300'000;
+/// Accesses of a trace in the second run of a sample, and half as many in the first: what they miss has
+/// settled by then. Of text, which takes longer to read, fewer.
+constexpr std::uint64_t kTraceAccesses = 8'000'000;
+constexpr std::uint64_t kTextAccesses = 1'000'000;
 
 std::uint64_t payload_of(const workload::WorkloadConfig& config) {
   return std::visit(
@@ -117,6 +117,18 @@ std::uint64_t trace_accesses(const std::string& trace) {
   return status ? 0 : std::max<std::uint64_t>(1, bytes / kTextBytesPerAccess);
 }
 
+/// Accesses that the second run of a sample may have.
+std::uint64_t sample_accesses(const std::string& trace) {
+  const auto reader = TraceReader::open(trace);
+  return reader && reader->binary() != nullptr ? kTraceAccesses : kTextAccesses;
+}
+
+/// Whether an operation takes more where more clients of one server do it.
+bool has_rivals(const ScenarioConfig& config) {
+  return config.program == ProgramKind::kWorkload &&
+         std::holds_alternative<workload::CasLockConfig>(config.workload);
+}
+
 /// Operations of each client of a sample.
 std::uint64_t sample_size(const ScenarioConfig& sample) {
   return sample.program == ProgramKind::kReplay ? sample.replay.most_records
@@ -192,7 +204,7 @@ SampleRun sample_run_of(const RunReport& report, double taken_ns) {
   return run;
 }
 
-Scenario sample_of(const Scenario& scenario, std::uint64_t operations) {
+Scenario sample_of(const Scenario& scenario, std::uint64_t operations, std::uint32_t most_clients) {
   Scenario sample = scenario;
   sample.expectations.clear();
   ScenarioConfig& config = sample.config;
@@ -205,6 +217,7 @@ Scenario sample_of(const Scenario& scenario, std::uint64_t operations) {
     config.workload = fetches(config.stack);
   }
   config.world.fabric.traffic = {};
+  config.world.fabric.observation = {};
   config.world.traffic_root = TrafficRoot::kThin;
   workload::LoopConfig& loop = workload::loop_config(config.workload);
   // What runs beside does its share of it.
@@ -224,8 +237,9 @@ Scenario sample_of(const Scenario& scenario, std::uint64_t operations) {
   const bool listed = workload::arrangement(config.workload) == workload::Arrangement::kPeers ||
                       !config.programs.empty() || !config.groups.empty() ||
                       config.placement.clients != kAuto || config.placement.servers != kServers;
+  if (plan && config.program == ProgramKind::kReplay && !listed) config.world.clients = 1;
   if (plan && plan->roles.hosts > kSampleHostsMost && !listed) {
-    const std::uint32_t clients = std::min(shared ? parties : 1, kSampleClientsMost);
+    const std::uint32_t clients = std::min(shared ? parties : 1, most_clients);
     config.world.fabric.topology = fmt::format("star:{}", clients + 1);
     config.world.fabric.slow_links = 0;
     config.world.servers = 1;
@@ -238,7 +252,7 @@ Scenario sample_of(const Scenario& scenario, std::uint64_t operations) {
 
 std::uint64_t first_sample_operations(const Scenario& scenario) {
   if (samples_trace(scenario.config))
-    return std::clamp<std::uint64_t>(operations_asked(scenario) / 2, 1, kFewAccesses);
+    return std::max<std::uint64_t>(1, timing_sample_operations(scenario, {}) / 2);
   const workload::LoopConfig& loop = workload::loop_config(scenario.config.workload);
   const std::uint64_t wanted = std::max<std::uint64_t>(16, loop.concurrency);
   const std::uint64_t affordable =
@@ -247,8 +261,9 @@ std::uint64_t first_sample_operations(const Scenario& scenario) {
 }
 
 std::uint64_t timing_sample_operations(const Scenario& scenario, const SampleRun& first) {
+  if (samples_trace(scenario.config))
+    return std::min(sample_accesses(scenario.config.replay.trace), operations_asked(scenario));
   const std::uint64_t few = first_sample_operations(scenario);
-  if (samples_trace(scenario.config)) return std::min(kMoreAccesses, operations_asked(scenario));
   const std::uint64_t factor =
       std::max<std::uint64_t>(2, kSampleEvents / std::max<std::uint64_t>(first.events, 1));
   return std::min(few * factor, std::max(kSampleOperationsMost, 2 * few));
@@ -271,16 +286,26 @@ SampleCost cost_of(const Scenario& scenario, const Scenario& sample, const Sampl
   SampleCost cost;
   const auto more = [](std::uint64_t a, std::uint64_t b) { return b > a ? static_cast<double>(b - a) : 0.0; };
   cost.event_ns = event_ns_of(first, second);
+  // All that a client does, from its beginning on, or what it does once it is warm.
   const bool whole = sample_size(sample.config) >= operations_asked(scenario);
-  const SampleRun before = whole ? SampleRun{} : first;
-  if (const double operations = more(before.operations, second.operations); operations > 0) {
-    cost.events_per_operation = more(before.events, second.events) / operations;
-    cost.packets_per_operation = more(before.packets, second.packets) / operations;
-    cost.operation_ns = std::max(1.0, second.taken_ns - before.taken_ns) / operations;
-  }
+  const double asked = static_cast<double>(operations_asked(scenario));
+  const double had = static_cast<double>(sample_size(sample.config));
+  const auto per_operation = [&](double before, double after) {
+    const double operations = more(first.operations, second.operations);
+    const double rate = operations > 0 ? std::max(0.0, after - before) / operations : 0;
+    const double mean = second.operations > 0 ? after / static_cast<double>(second.operations) : 0;
+    if (whole) return mean;
+    return samples_trace(scenario.config) ? rate + (mean - rate) * had / asked : rate;
+  };
+  cost.events_per_operation =
+      per_operation(static_cast<double>(first.events), static_cast<double>(second.events));
+  cost.packets_per_operation =
+      per_operation(static_cast<double>(first.packets), static_cast<double>(second.packets));
+  cost.operation_ns = std::max(1e-3, per_operation(first.taken_ns, second.taken_ns));
   const bool peers = workload::arrangement(sample.config.workload) == workload::Arrangement::kPeers;
   if (const auto plan = plan_world(sample.config)) {
     cost.hosts = plan->roles.hosts;
+    cost.rivals = plan->programs[0].parties(sample.config.workload);
     cost.hops = mean_hops(*plan, peers);
     if (peers) {  // What they move grows with their buffers.
       const workload::Party party{0, plan->programs[0].parties(sample.config.workload)};
@@ -293,6 +318,42 @@ SampleCost cost_of(const Scenario& scenario, const Scenario& sample, const Sampl
         second.operations_per_second / static_cast<double>(plan->programs[0].threads());
   }
   return cost;
+}
+
+Result<MeasuredSample> measure_sample(const Scenario& scenario,
+                                      const std::function<Result<SampleRun>(const Scenario&)>& run) {
+  const Scenario few = sample_of(scenario, first_sample_operations(scenario));
+  const auto first = run(few);
+  if (!first) return first.error();
+  const std::uint64_t operations = second_sample_operations(scenario, *first);
+  const Scenario more = sample_of(scenario, operations);
+  const auto second = run(more);
+  if (!second) return second.error();
+  MeasuredSample sample{cost_of(scenario, more, *first, *second), second->operations};
+  if (has_rivals(scenario.config) && sample.cost.rivals > 1) {
+    const Scenario alone = sample_of(scenario, operations, kSampleClientsMost / 2);
+    const auto third = run(alone);
+    if (!third) return third.error();
+    // All operations of both count: a few more or less make the waits of all longer or shorter.
+    const auto mean = [](const SampleRun& one) {
+      return static_cast<double>(one.events) /
+             static_cast<double>(std::max<std::uint64_t>(one.operations, 1));
+    };
+    const auto plan = plan_world(alone.config);
+    const std::uint32_t rivals = plan ? plan->programs[0].parties(alone.config.workload) : 1;
+    sample.cost.events_per_operation = mean(*second);
+    if (rivals < sample.cost.rivals)
+      sample.cost.events_per_rival =
+          std::max(0.0, (mean(*second) - mean(*third)) / (sample.cost.rivals - rivals));
+  }
+  // Of a short program, more is run than it has.
+  const std::uint64_t enough = timing_sample_operations(scenario, *first);
+  if (enough <= operations) return sample;
+  const auto longer = run(sample_of(scenario, enough));
+  if (!longer) return longer.error();
+  sample.cost.event_ns = event_ns_of(*first, *longer);
+  sample.operations = longer->operations;
+  return sample;
 }
 
 Result<CostEstimate> estimate_cost(const Scenario& scenario, const SampleCost& sample) {
@@ -313,7 +374,10 @@ Result<CostEstimate> estimate_cost(const Scenario& scenario, const SampleCost& s
                                  : operations_each(workload::loop_config(config.workload), sample));
   const double further = sample.packets_per_operation * (estimate.hops - sample.hops) * kEventsPerHop;
   // Most accesses of a trace make no event.
-  const double events = operations * std::max(replay ? 0.0 : 1.0, sample.events_per_operation + further);
+  const std::uint32_t rivals = plan->programs[0].parties(config.workload);
+  const double fights = rivals > sample.rivals ? sample.events_per_rival * (rivals - sample.rivals) : 0;
+  const double events =
+      operations * std::max(replay ? 0.0 : 1.0, sample.events_per_operation + further + fights);
   estimate.operations = static_cast<std::uint64_t>(operations + 0.5);
   estimate.events = static_cast<std::uint64_t>(events + 0.5);
   const double taken_ns = replay

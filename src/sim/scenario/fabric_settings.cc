@@ -230,7 +230,7 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
   }
   bind_traffic(binder, settings.traffic);
   bind_topology(binder, settings);
-  bind_observation(binder, settings.observation);
+  bind_observation(binder, settings.observation, true);
   const Binder::Section fabric(binder, "fabric");
   binder.choice<wire::Protocol>("protocol", settings.protocol, kProtocols, "what the hosts speak");
   bind_sender_ends(binder, settings, rules_of(settings.protocol).senders, sender_docs());
@@ -268,6 +268,7 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
 
 void bind_world_fabric(Binder& binder, FabricSettings& settings) {
   bind_topology(binder, settings);
+  bind_observation(binder, settings.observation, false);
   const Binder::Section fabric(binder, "fabric");
   const bool own_ends = !rules_of(settings.protocol).own_sender_keys;
   if (own_ends) bind_sender_ends(binder, settings, rules_of(settings.protocol).senders, sender_docs());

@@ -46,14 +46,16 @@ Result<std::vector<std::uint32_t>> flows_named(std::string_view list, const work
 
 }  // namespace
 
-void bind_observation(Binder& binder, ObservationSettings& settings) {
+void bind_observation(Binder& binder, ObservationSettings& settings, bool flows) {
   const Binder::Section observe(binder, "observe");
   binder.time("period", settings.period,
               "simulated time between two looks at flows and ports, at least 10ns; 0ns: the run is not "
               "observed (files series_*.csv under --out)");
   const Binder::Section observed(binder, "", settings.period > kTimeZero, "only with observe.period");
-  binder.text("flows", settings.flows,
-              "ids of flows whose goodput, window, round trips and paths are followed, separated by commas");
+  if (flows)
+    binder.text(
+        "flows", settings.flows,
+        "ids of flows whose goodput, window, round trips and paths are followed, separated by commas");
   binder.text("ports", settings.ports,
               "ports whose queue and load are followed, separated by commas, * for any characters, such as "
               "leaf0-host*");

@@ -23,8 +23,8 @@ struct ObservationSettings {
 };
 inline constexpr TimePs kObservationPeriodLeast = nanoseconds(10);
 
-/// Lists the keys.
-void bind_observation(Binder& binder, ObservationSettings& settings);
+/// Lists the keys; those of `flows` where all flows can be followed.
+void bind_observation(Binder& binder, ObservationSettings& settings, bool flows);
 /// Refuses a period that is too short, and flows and ports that do not exist, with the nearest that do.
 Result<Observation> resolve(const ObservationSettings& settings, const workload::FlowList& list,
                             const PortNames& names);

@@ -202,6 +202,7 @@ ProgramReport ProgramRun::report(const ProgramLog* log) const {
     }
   }
   report.latency = histogram_latency(latency);
+  report.latencies = latency;
   if (clients == 1 && log != nullptr && log->dropped() == 0) {
     std::vector<std::int64_t> latencies;
     for (const verbs::OperationRecord& record : log->records()) {

@@ -230,11 +230,18 @@ TEST(ProgramsAndGroups, AreRefusedByKey) {
       {{"group.g.hosts=0", "group.g.model.link.rate=1Gbps"},
        "group.g.model.link.rate belongs to the network, which all hosts share"},
       {{"group.g.hosts=0", "group.g.model.stack=uet"},
-       "model.stack is \"uet\" in group.g and \"roce_dma\" elsewhere, expected one protocol"},
+       "--set: group.g.model.stack is \"uet\" in group.g and \"roce_dma\" elsewhere, expected one protocol"},
       {{"group.g.hosts=0", "group.g.run.workload=barrier"}, "unknown key group.g.run.workload, expected"},
       {{"group.g.hosts=0", "group.g.model.nic.cyle=1ns"},
-       "unknown key model.nic.cyle; did you mean model.nic.cycle"},
-      {{"group.g.hosts=0", "group.g.model.attachment=on_chip_bus"}, "model.submission is a PCIe path"},
+       "--set: unknown key group.g.model.nic.cyle; did you mean group.g.model.nic.cycle"},
+      {{"group.g.hosts=0", "group.g.model.nic.cycle=1"},
+       "--set: group.g.model.nic.cycle is \"1\", expected a time with a unit"},
+      {{"group.g.hosts=0", "group.g.model.attachment=on_chip_bus"},
+       "group.g.model.submission is a PCIe path, but the NIC sits on the on-chip bus, expected "
+       "group.g.model.submission = \"bus_store\" or group.g.model.attachment"},
+      {{"program.a.concurrency=none"}, "--set: program.a.concurrency is \"none\", expected"},
+      {{"program.a.wrkload=barrier"},
+       "--set: unknown key program.a.wrkload; did you mean program.a.workload?"},
   }};
   for (const Case& each : cases) {
     const auto scenario = load(kWorld, each.overrides);

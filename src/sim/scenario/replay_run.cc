@@ -205,7 +205,7 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
   const ScenarioConfig& config = scenario.config;
   auto plan = plan_world(config);
   if (!plan) return plan.error();
-  apply_options(options, plan->config);
+  WHARF_TRY(apply_options(options, plan->config));
   const ProgramHosts& hosts = plan->programs.front();
   auto trace = SharedTrace::open(config.replay.trace, static_cast<std::uint32_t>(hosts.clients.size()));
   if (!trace) return trace.error();
@@ -246,6 +246,7 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
   fill_replay(clients, config, report);
   beside->report(report);
   if (report.end == RunOutcome::kDone) beside->judge(world, report);
+  WHARF_TRY(world.close_captures());
   report.log = world.log();
   return report;
 }

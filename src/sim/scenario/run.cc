@@ -58,6 +58,7 @@ std::vector<workload::NamedCount> fill_program(const ProgramRun& program, const 
   report.operations_per_second = own.operations_per_second;
   report.goodput_bps = own.goodput_bps;
   report.program_latency = own.latency;
+  report.program_latencies = own.latencies;
   return own.counts;
 }
 
@@ -82,7 +83,7 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
 
   auto plan = plan_world(config);
   if (!plan) return plan.error();
-  apply_options(options, plan->config);
+  WHARF_TRY(apply_options(options, plan->config));
   auto made = World::create(std::move(plan->config));
   if (!made) return made.error();
   World& world = **made;
@@ -125,6 +126,7 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
     main.judge(world, report);
     beside->judge(world, report);
   }
+  WHARF_TRY(world.close_captures());
   report.program_log = program_log.records();
   report.log = world.log();
   return report;

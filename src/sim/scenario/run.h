@@ -5,14 +5,17 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/histogram.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "sim/fabric/wire_mode.h"
 #include "sim/host/core/operation_log.h"
+#include "sim/scenario/observed_network.h"
 #include "sim/scenario/scenario.h"
 #include "trace/attribution.h"
 #include "trace/tracer.h"
@@ -40,6 +43,8 @@ struct RunOptions {
   /// The operation (counted from 0 in order of their ends) whose spans are kept for a waterfall; none if too
   /// large.
   std::uint64_t waterfall_operation = 0;
+  /// Written while the run goes on.
+  std::vector<NamedCapture> captures{};
 };
 
 /// Latency statistics of operations that ended well. They cover all of them; where the record limit cut
@@ -77,6 +82,7 @@ struct ProgramReport {
   double operations_per_second = 0;  ///< Over the time from the first start to the last end.
   double goodput_bps = 0;
   LatencySummary latency;
+  Histogram latencies;                       ///< Of all of them, in picoseconds.
   std::vector<workload::NamedCount> counts;  ///< Its own, summed over its clients.
 };
 
@@ -88,6 +94,7 @@ struct RunReport {
 
   std::vector<VerbReport> verbs;   ///< Verbs that occurred, in enumerator order.
   LatencySummary program_latency;  ///< The program's own operations (gets, hops, round trips), party 0.
+  Histogram program_latencies;     ///< Of all clients, in picoseconds.
   std::uint64_t program_operations = 0;
   std::uint64_t program_errors = 0;
   double operations_per_second =
@@ -107,6 +114,9 @@ struct RunReport {
   nlohmann::ordered_json
       background;                 ///< Worlds with traffic only: what flows came to until the programs ended.
   nlohmann::ordered_json replay;  ///< Trace replay only: hits, misses, times, paging.
+
+  /// Switches between the hosts only: what the network did until the programs ended.
+  std::shared_ptr<const ObservedNetwork> network;
 
   OperationLog log{0};
   std::vector<verbs::OperationRecord> program_log;  ///< Party 0, up to the record limit.

@@ -16,6 +16,7 @@
 #include "sim/config/link_keys.h"
 #include "sim/config/profile.h"
 #include "sim/host/core/sim_remote.h"
+#include "sim/scenario/group_errors.h"
 #include "sim/scenario/input_file.h"
 #include "sim/scenario/replay_run.h"
 #include "sim/scenario/scenario_kind.h"
@@ -431,8 +432,10 @@ Result<void> add_group(Scenario& scenario, const GroupKeys& group, const ConfigD
   config.programs = programs_in(*own);
   Binder binder(*own);
   bind_scenario(binder, config);
-  WHARF_TRY(binder.finish(kTables));
-  const auto refuse = [&](const Error& error) { return located(error, *own, binder.keys(), place); };
+  if (auto known = binder.finish(kTables); !known) return named_in_group(known.error(), group.name);
+  const auto refuse = [&](const Error& error) {
+    return named_in_group(located(error, *own, binder.keys(), place), group.name);
+  };
   if (config.protocol() != scenario.config.protocol()) {
     return refuse(
         input_error(fmt::format("model.stack is \"{}\" in group.{} and \"{}\" elsewhere, expected one "

@@ -123,13 +123,14 @@ TEST_F(WorldRefusals, NameTheirPlace) {
        "s.toml:2: topology.from: none.topo does not exist, expected a file"},
       {"[topology]\nfrom = \"-\"\n[hosts]\nservers = 1\n",
        {},
-       "s.toml:2: topology.from: found standard input, expected a file that can be read again, or a name "
-       "such as "
-       "fat_tree:54"},
+       "s.toml:2: topology.from: found standard input, which can be read once, expected a file: every run "
+       "reads it"},
       {"[topology]\nfrom = \"pipe\"\n[hosts]\nservers = 1\n",
        {},
-       "s.toml:2: topology.from: found pipe, expected a file that can be read again, or a name such as "
-       "fat_tree:54"},
+       "s.toml:2: topology.from: found pipe, which can be read once, expected a file: every run reads it"},
+      {"[topology]\nfrom = \"star:4\"\n[hosts]\nclients = 1\n[traffic]\ntable = \"pipe\"\n",
+       {},
+       "s.toml:6: traffic.table: found pipe, which can be read once, expected a file: every run reads it"},
       {"[topology]\nfrom = \"bad.topo\"\n[hosts]\nservers = 1\n", {}, "bad.topo:1:7: "},
       // The network between the hosts.
       {"[topology]\nfrom = \"star:4\"\n[hosts]\nservers = 1\n[fabric]\nloss = 0.1\n[model.faults]\nloss = "

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <system_error>
 
 #include "sim/scenario/input_file.h"
+#include "sim/scenario/read_again.h"
 #include "sim/scenario/scenario.h"
 #include "sim/scenario/topology_source.h"
 #include "sim/scenario/world_traffic.h"
+#include "sim/world/wire_world.h"
 
 namespace wharf::sim {
 namespace {
@@ -24,13 +24,7 @@ Result<TopologyFile> topology_of(const FabricSettings& settings) {
   if (from.empty())
     return input_error("hosts.* stands without topology.from, expected a topology, such as \"fat_tree:54\"");
   const bool name = means_topology_name(from);
-  // The check reads it, and each run.
-  std::error_code status;
-  if (!name && !std::filesystem::is_regular_file(from, status) &&
-      (from == kStandardInput || file_exists(from)))
-    return input_error(fmt::format(
-        "topology.from: found {}, expected a file that can be read again, or a name such as fat_tree:54",
-        shown(from)));
+  if (!name) WHARF_TRY(require_readable_again("topology.from", from));  // The check reads it, and each run.
   auto topology = load_topology(from, settings);
   // What is wrong in a file has its place there.
   if (!topology && (name || !file_exists(from)))
@@ -86,8 +80,7 @@ Result<PlannedWorld> two_hosts_on_a_wire(const ScenarioConfig& config) {
   auto groups = groups_of(config, plan.roles, {config.link});
   if (!groups) return groups.error();
   plan.config.groups = *std::move(groups);
-  plan.config.topology = back_to_back({.rate = config.link.rate, .delay = config.link.delay});
-  plan.config.fabric.profiles = {PortProfile::single_queue()};
+  join_by_wire(plan.config, config.link);
   return plan;
 }
 
@@ -228,6 +221,9 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
     }
     plan.config.fabric = std::move(derived->config.fabric);
     WHARF_TRY(validate(plan.config.fabric, topology->topology));
+    auto observation = resolve(settings.observation, none, PortNames(topology->topology, topology->names));
+    if (!observation) return observation.error();
+    plan.config.observation = *std::move(observation);
     plan.config.topology = std::move(topology->topology);
     plan.config.switch_names = std::move(topology->names);
     plan.config.threads = config.world.threads;
@@ -246,16 +242,11 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
   WHARF_TRY(check_nics(world));
   world.cores = cores_of(plan);
   world.fabric.host_work = work_of(plan);
-  world.fabric.draws_per_fault = true;
-  world.fabric.rounding = config.host.time.rounding;
-  if (config.link.faults.any()) {
-    if (!world.fabric.faults.empty()) {
-      return input_error(
-          "model.faults stands beside fabric.loss or fabric.damage, expected faults of links from one place");
-    }
-    world.fabric.faults = {config.link.faults};
+  if (config.link.faults.any() && !world.fabric.faults.empty()) {
+    return input_error(
+        "model.faults stands beside fabric.loss or fabric.damage, expected faults of links from one place");
   }
-  world.link = config.link;
+  use_link(world, config.link, config.host);
   world.seed = config.seed;
   world.record_limit = config.record_limit;
   return plan;

@@ -10,6 +10,7 @@
 
 #include "base/statistics.h"
 #include "sim/scenario/input_file.h"
+#include "sim/scenario/read_again.h"
 #include "workload/connection_matrix.h"
 #include "workload/flow_table.h"
 
@@ -41,6 +42,7 @@ Result<workload::Placement> place_on_thin_hosts(const TrafficSettings& traffic, 
 Result<workload::FlowList> flows_of_file(const TrafficSettings& traffic) {
   const bool matrix = !traffic.matrix.empty();
   const std::string& file = matrix ? traffic.matrix : traffic.table;
+  WHARF_TRY(require_readable_again(matrix ? "traffic.cm" : "traffic.table", file));
   auto text = read_text(file);
   if (!text)
     return Error{text.error().kind,
@@ -50,6 +52,7 @@ Result<workload::FlowList> flows_of_file(const TrafficSettings& traffic) {
 
 Result<std::optional<workload::SizeDistribution>> sizes_of_file(const TrafficSettings& traffic) {
   if (!traffic.sizes_from_file()) return std::optional<workload::SizeDistribution>{};
+  WHARF_TRY(require_readable_again("traffic.arrivals", traffic.sizes_file));
   const auto text = read_text(traffic.sizes_file);
   if (!text) return Error{text.error().kind, "traffic.arrivals: " + text.error().message};
   auto read = workload::read_size_distribution(*text, traffic.sizes_file);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/two_hosts/two_hosts.h"
 
+#include "sim/world/wire_world.h"
+
 namespace wharf::sim {
 
 Result<std::unique_ptr<TwoHosts>> TwoHosts::create(const TwoHostsConfig& config) {
@@ -14,12 +16,8 @@ Result<std::unique_ptr<TwoHosts>> TwoHosts::create(const TwoHostsConfig& config)
                   .submission = config.submission,
                   .configs = config.engines};
   world.groups.push_back(std::move(group));
-  world.topology = back_to_back({.rate = config.link.rate, .delay = config.link.delay});
-  world.fabric.profiles = {PortProfile::single_queue()};
-  world.fabric.draws_per_fault = true;
-  world.fabric.rounding = config.host.time.rounding;
-  if (config.link.faults.any()) world.fabric.faults = {config.link.faults};
-  world.link = config.link;
+  join_by_wire(world, config.link);
+  use_link(world, config.link, config.host);
   world.seed = config.seed;
   world.attribution = config.attribution;
   world.record_limit = config.record_limit;

@@ -24,10 +24,10 @@ class OrderedSink {
       : target_(target), mask_(mask), payloads_(payloads), hosts_(hosts) {}
 
   /// Attaches the source of one host, whose `clock` tells when it reports.
-  void add(trace::Tracer& tracer, const TimePs& clock) {
-    sources_.push_back(std::make_unique<Source>(*this, clock, static_cast<std::uint32_t>(sources_.size())));
-    tracer.attach(*sources_.back(), mask_);
-  }
+  void add(trace::Tracer& tracer, const TimePs& clock) { add_source(tracer, clock, false); }
+  /// Attaches a source whose `clock` stands at the end of what is being brought forward: its events tell when
+  /// they happened before that.
+  void add_behind(trace::Tracer& tracer, const TimePs& clock) { add_source(tracer, clock, true); }
 
   /// Hands on everything reported so far: by time, of one instant by source, of one source in its order.
   void flush() {
@@ -46,13 +46,16 @@ class OrderedSink {
  private:
   class Source final : public trace::Sink {
    public:
-    Source(OrderedSink& owner, const TimePs& clock, std::uint32_t number)
-        : owner_(owner), clock_(clock), number_(number) {}
-    void record(const trace::TraceEvent& event) override { owner_.keep(event, clock_, number_); }
+    Source(OrderedSink& owner, const TimePs& clock, bool behind, std::uint32_t number)
+        : owner_(owner), clock_(clock), behind_(behind), number_(number) {}
+    void record(const trace::TraceEvent& event) override {
+      owner_.keep(event, behind_ ? min(clock_, event.begin) : clock_, number_);
+    }
 
    private:
     OrderedSink& owner_;
     const TimePs& clock_;
+    bool behind_;
     std::uint32_t number_;
   };
   struct Kept {
@@ -62,6 +65,12 @@ class OrderedSink {
     std::size_t packet = 0;
     trace::TraceEvent event;
   };
+
+  void add_source(trace::Tracer& tracer, const TimePs& clock, bool behind) {
+    sources_.push_back(
+        std::make_unique<Source>(*this, clock, behind, static_cast<std::uint32_t>(sources_.size())));
+    tracer.attach(*sources_.back(), mask_);
+  }
 
   void keep(const trace::TraceEvent& event, TimePs at, std::uint32_t source) {
     Kept kept{at, source, event.packet != nullptr, packets_.size(), event};

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "sim/flows/engine_endpoint.h"
+#include "sim/host/nic/network_port.h"
 
 namespace wharf::sim {
 namespace {
@@ -16,6 +17,8 @@ class EngineThinHost final : public ThinHost {
                  PacketContext& context)
       : arena_(std::move(arena)),
         base_(run.memory_base),
+        number_(number),
+        context_(context),
         endpoint_(number, std::move(engine), FlowDriver(run, context, number), context.payloads) {
     note_deadline();
   }
@@ -25,6 +28,8 @@ class EngineThinHost final : public ThinHost {
     const bool given = endpoint_.transmit(now, port, allowed, packet);
     whole_at_ = now;
     note_deadline();
+    if (given && context_.tracer != nullptr) [[unlikely]]
+      report_sent(now, packet);
     return given;
   }
   void receive(TimePs now, std::uint32_t port, const wire::Packet& packet) override {
@@ -46,9 +51,22 @@ class EngineThinHost final : public ThinHost {
 
  private:
   void note_deadline() { deadline_ = endpoint_.deadline(); }
+  /// As the network port of a full host does.
+  void report_sent(TimePs now, const wire::Packet& packet) {
+    if (!context_.tracer->wants(trace::EventKind::kPacketSent)) return;
+    context_.tracer->emit({.kind = trace::EventKind::kPacketSent,
+                           .host = number_,
+                           .component = NetworkPort::kComponent,
+                           .begin = now,
+                           .end = now,
+                           .operation = packet.operation,
+                           .packet = &packet});
+  }
 
   std::unique_ptr<Arena> arena_;
   std::uint64_t base_;
+  std::uint32_t number_;
+  PacketContext& context_;
   EngineEndpoint<E, FlowDriver> endpoint_;
 };
 

@@ -17,6 +17,8 @@
 #include "base/units.h"
 #include "sim/fabric/fabric.h"
 #include "sim/fabric/packet_host.h"
+#include "sim/fabric/port_names.h"
+#include "sim/flows/observed_fabric.h"
 #include "sim/world/full_host.h"
 #include "sim/world/nic_map.h"
 #include "sim/world/ordered_sink.h"
@@ -177,6 +179,7 @@ struct World::Parts {
   std::unique_ptr<WorldFabric> fabric;
   std::unique_ptr<OrderedSink> sink;
   std::unique_ptr<trace::Tracer> link_tracer;
+  std::optional<PortCaptures> captures;  ///< If there are any.
   TimePs now;
   std::size_t kept_host = 0;
   std::unique_ptr<OperationLog> log;
@@ -321,6 +324,7 @@ Result<std::unique_ptr<World>> World::create(WorldConfig config) {
   own.fabric.paced_hosts = true;
   own.fabric.seed = own.seed;
   own.fabric.turns = !own.in_time_order;
+  observe(own.observation, own.captures, own.fabric);
   parts->background.emplace(own.background, parts->count());
   parts->background->memory_base = kThinMemory;
   parts->background->awaited = false;
@@ -337,6 +341,11 @@ Result<std::unique_ptr<World>> World::create(WorldConfig config) {
       parts->exact_end() || own.in_time_order ? 1U : own.threads);
   WHARF_TRY(maker.outcome());
   WHARF_TRY(parts->connect_background());
+  if (!own.captures.empty()) {
+    auto opened = PortCaptures::open(own.captures, PortNames(own.topology, own.switch_names));
+    if (!opened) return opened.error();
+    parts->captures.emplace(*std::move(opened));
+  }
   return std::unique_ptr<World>(new World(std::move(parts)));
 }
 
@@ -346,6 +355,8 @@ Simulation& World::simulation(std::size_t index) { return parts_->hosts[index]->
 wire::PayloadPool& World::payloads(std::size_t index) { return parts_->hosts[index]->payloads(); }
 const Topology& World::topology() const { return parts_->config.topology; }
 const std::vector<std::string>& World::switch_names() const { return parts_->config.switch_names; }
+const Observation& World::observation() const { return parts_->config.observation; }
+bool World::pauses() const { return parts_->config.fabric.flow_control.kind == FlowControl::kPause; }
 std::uint32_t World::threads() const { return parts_->fabric->partition_count(); }
 const HostGroup& World::group_of(std::size_t index) const {
   return parts_->config.groups[parts_->groups[index]];
@@ -419,6 +430,7 @@ RunResult World::run(TimePs limit) {
     reached = own.sink == nullptr ? end : min(end, max(reached, own.fabric->next_time()) + kSinkSlice);
     outcome = own.fabric->run_until(reached, wanted);
     if (own.sink != nullptr) own.sink->flush();
+    if (own.captures) write_captured(*own.fabric, *own.captures);
   }
   TimePs last;
   for (FullHost* full : own.full) last = max(last, full->simulation().now());
@@ -465,7 +477,7 @@ void World::attach(trace::Sink& sink, std::uint32_t mask) {
   own.sink = std::make_unique<OrderedSink>(sink, mask, own.fabric->context(0).payloads, own.count());
   for (FullHost* full : own.full) own.sink->add(full->tracer(), full->simulation().moment());
   own.link_tracer = std::make_unique<trace::Tracer>();
-  own.sink->add(*own.link_tracer, own.fabric->moment());
+  own.sink->add_behind(*own.link_tracer, own.fabric->moment());
   own.fabric->context(0).tracer = own.link_tracer.get();
 }
 
@@ -501,6 +513,15 @@ LinkReport World::link(PortId direction) const {
   report.delivered = report.packets + report.counters.duplicated - report.counters.lost -
                      report.counters.damaged - refused - fabric.in_flight(direction);
   return report;
+}
+
+ObservedRun World::seen() const { return seen_of(*parts_->fabric); }
+std::vector<PortTotals> World::port_totals() const { return totals_of_ports(*parts_->fabric); }
+
+Result<void> World::close_captures() {
+  if (!parts_->captures) return {};
+  write_captured(*parts_->fabric, *parts_->captures);
+  return parts_->captures->close();
 }
 
 std::vector<std::string> World::describe_waiting() {

@@ -17,6 +17,8 @@
 #include "sim/fabric/port.h"
 #include "sim/fabric/topology.h"
 #include "sim/flows/flow_driver.h"
+#include "sim/flows/observation.h"
+#include "sim/flows/port_captures.h"
 #include "sim/host/core/operation_log.h"
 #include "sim/host/host.h"
 #include "sim/kernel/simulation.h"
@@ -56,6 +58,8 @@ struct WorldConfig {
   bool attribution = true;             ///< Account for the time of every operation.
   std::size_t record_limit = 100'000;  ///< Records of the operation log, of each host.
   std::size_t record_reserve = 0;      ///< Room for records that is taken at once.
+  Observation observation{};           ///< Of ports; flows are not followed one by one.
+  std::vector<PortCapture> captures{};
 };
 
 /// Refuses more NICs than ports, and NICs of hosts that no path joins. The refusal begins with "nics".
@@ -142,8 +146,17 @@ class World {
   const OperationLog& log();
   const OperationLog& log_of(std::size_t index);
   LinkReport link(PortId direction) const;
+  /// What WorldConfig::observation asked for, up to now.
+  ObservedRun seen() const;
+  /// What every port did so far.
+  std::vector<PortTotals> port_totals() const;
+  /// After the last run: writes the rest of the captures and closes them.
+  Result<void> close_captures();
   const Topology& topology() const;
   const std::vector<std::string>& switch_names() const;
+  const Observation& observation() const;
+  /// Whether pause frames hold queues.
+  bool pauses() const;
 
   /// Who waits for what: the operations of programs first, then the components.
   std::vector<std::string> describe_waiting();

@@ -13,12 +13,12 @@
 #include "sim/scenario/fabric_settings.h"
 #include "workload/flow_list.h"
 
-namespace wharf::cli {
+namespace wharf::sim {
 
 struct FabricInputs {
-  sim::LoadedFabricSettings loaded;
+  LoadedFabricSettings loaded;
   workload::FlowList flows;
-  sim::TopologyFile topology;
+  TopologyFile topology;
   std::vector<std::string> remarks;  ///< What files said without consequence.
   /// Of the files that decide the run beside scenario and profile, by name.
   std::map<std::string, std::string> hashes;
@@ -26,9 +26,9 @@ struct FabricInputs {
 
 /// Reads everything. Without a topology, a fat tree is generated: with the matrix's hosts, or the smallest
 /// that holds the ranks of generated traffic. The settings have flows.
-Result<FabricInputs> read_inputs(sim::LoadedFabricSettings loaded);
+Result<FabricInputs> read_inputs(LoadedFabricSettings loaded);
 
 /// What is to run: the rules applied, and the flows and ports that are to be observed found.
-Result<sim::DerivedFabricRun> derive(const FabricInputs& inputs, const sim::PortNames& names);
+Result<DerivedFabricRun> derive(const FabricInputs& inputs, const PortNames& names);
 
-}  // namespace wharf::cli
+}  // namespace wharf::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/fabric_inputs.h"
+#include "sim/scenario/fabric_inputs.h"
 
 #include <fmt/format.h>
 
@@ -8,34 +8,34 @@
 #include <utility>
 
 #include "base/check.h"
-#include "cli/data_files.h"
 #include "sim/scenario/input_file.h"
+#include "sim/scenario/input_hash.h"
 #include "sim/scenario/topology_source.h"
 #include "workload/connection_matrix.h"
 #include "workload/flow_table.h"
 
-namespace wharf::cli {
+namespace wharf::sim {
 namespace {
 
-const sim::ConfigValue* given_by_scenario(const sim::LoadedFabricSettings& loaded, std::string_view key) {
-  const sim::ConfigValue* given = loaded.document.peek(key);
-  return given != nullptr && given->layer == sim::kScenarioLayer ? given : nullptr;
+const ConfigValue* given_by_scenario(const LoadedFabricSettings& loaded, std::string_view key) {
+  const ConfigValue* given = loaded.document.peek(key);
+  return given != nullptr && given->layer == kScenarioLayer ? given : nullptr;
 }
 
 /// `error` about what `key` names; with its place where a scenario gives it. Options are seen by whoever
 /// typed them.
-Error about(const sim::LoadedFabricSettings& loaded, std::string_view key, const Error& error) {
+Error about(const LoadedFabricSettings& loaded, std::string_view key, const Error& error) {
   if (given_by_scenario(loaded, key) == nullptr) return error;
   return Error{error.kind, fmt::format("{}: {}", loaded.place_of(key), error.message)};
 }
 
 /// The text of the file that `key` names, which is an input of the run.
 Result<std::string> text_of_key(FabricInputs& inputs, std::string_view key, const std::string& file) {
-  if (file == sim::kStandardInput && inputs.hashes.contains(file)) {
+  if (file == kStandardInput && inputs.hashes.contains(file)) {
     return input_error(fmt::format("{}: found - a second time, expected standard input to stand for one file",
                                    inputs.loaded.place_of(key)));
   }
-  auto text = sim::read_text(file);
+  auto text = read_text(file);
   if (!text) return about(inputs.loaded, key, text.error());
   std::error_code status;
   // A pipe cannot be read again.
@@ -44,7 +44,7 @@ Result<std::string> text_of_key(FabricInputs& inputs, std::string_view key, cons
 }
 
 /// The flows of `key` need a topology of their own, which nobody gave.
-Error without_hosts(const sim::LoadedFabricSettings& loaded, std::string_view key, std::string_view option,
+Error without_hosts(const LoadedFabricSettings& loaded, std::string_view key, std::string_view option,
                     bool ranks) {
   if (given_by_scenario(loaded, key) != nullptr) {
     return input_error(fmt::format("{} names no number of hosts, expected topology.from{} too",
@@ -55,32 +55,32 @@ Error without_hosts(const sim::LoadedFabricSettings& loaded, std::string_view ke
 }
 
 /// `least`: a generated one may have more hosts than these.
-Result<sim::TopologyFile> topology_for(FabricInputs& inputs, std::uint32_t hosts, bool least) {
-  const sim::FabricSettings& settings = inputs.loaded.settings;
+Result<TopologyFile> topology_for(FabricInputs& inputs, std::uint32_t hosts, bool least) {
+  const FabricSettings& settings = inputs.loaded.settings;
   const std::string& topology = settings.topology;
   if (!topology.empty()) {
-    if (sim::means_topology_name(topology)) {
-      auto named = sim::topology_by_name(topology, settings);
+    if (means_topology_name(topology)) {
+      auto named = topology_by_name(topology, settings);
       if (!named) return about(inputs.loaded, "topology.from", named.error());
       return named;
     }
     auto text = text_of_key(inputs, "topology.from", topology);
     if (!text) return text.error();
-    return sim::topology_in(*text, topology, settings);
+    return topology_in(*text, topology, settings);
   }
-  const auto shape = sim::k_ary_shape(settings.tiers, least ? sim::k_ary_hosts(settings.tiers, hosts) : hosts,
-                                      {settings.link_speed, settings.hop_latency}, settings.switch_latency);
+  const auto shape = k_ary_shape(settings.tiers, least ? k_ary_hosts(settings.tiers, hosts) : hosts,
+                                 {settings.link_speed, settings.hop_latency}, settings.switch_latency);
   if (!shape) return shape.error();
-  auto built = sim::fat_tree_of(*shape);
+  auto built = fat_tree_of(*shape);
   if (!built) return built.error();
-  return sim::TopologyFile{.topology = *std::move(built), .fat_tree = *shape};
+  return TopologyFile{.topology = *std::move(built), .fat_tree = *shape};
 }
 
 Result<void> read_flows(FabricInputs& inputs) {
-  const sim::FabricSettings& settings = inputs.loaded.settings;
+  const FabricSettings& settings = inputs.loaded.settings;
   const bool matrix = !settings.traffic.matrix.empty();
   const std::string& file = matrix ? settings.traffic.matrix : settings.traffic.table;
-  const std::string traffic = sim::shown(file);
+  const std::string traffic = shown(file);
   auto text = text_of_key(inputs, matrix ? "traffic.cm" : "traffic.table", file);
   if (!text) return text.error();
   auto list = matrix ? workload::read_connection_matrix(*text, traffic,
@@ -102,14 +102,14 @@ Result<void> read_flows(FabricInputs& inputs) {
   if (inputs.flows.hosts > inputs.topology.topology.host_count()) {
     return input_error(fmt::format("{}: found Nodes {}, expected at most {} as {} has them", nodes,
                                    inputs.flows.hosts, inputs.topology.topology.host_count(),
-                                   sim::shown(settings.topology)));
+                                   shown(settings.topology)));
   }
   return {};
 }
 
 Result<void> make_flows(FabricInputs& inputs) {
-  const sim::FabricSettings& settings = inputs.loaded.settings;
-  const sim::TrafficSettings& traffic = settings.traffic;
+  const FabricSettings& settings = inputs.loaded.settings;
+  const TrafficSettings& traffic = settings.traffic;
   const std::uint32_t needed = traffic.hosts_needed();
   std::optional<workload::SizeDistribution> table;
   if (traffic.sizes_from_file()) {
@@ -126,7 +126,7 @@ Result<void> make_flows(FabricInputs& inputs) {
   auto built = topology_for(inputs, needed, true);
   if (!built) return built.error();
   inputs.topology = *std::move(built);
-  auto list = sim::generate_flows(traffic, inputs.topology.topology, settings.seed, table);
+  auto list = generate_flows(traffic, inputs.topology.topology, settings.seed, table);
   if (!list) return list.error();
   inputs.flows = *std::move(list);
   return {};
@@ -134,10 +134,10 @@ Result<void> make_flows(FabricInputs& inputs) {
 
 }  // namespace
 
-Result<FabricInputs> read_inputs(sim::LoadedFabricSettings loaded) {
+Result<FabricInputs> read_inputs(LoadedFabricSettings loaded) {
   FabricInputs inputs;
   inputs.loaded = std::move(loaded);
-  const sim::TrafficSettings& traffic = inputs.loaded.settings.traffic;
+  const TrafficSettings& traffic = inputs.loaded.settings.traffic;
   WHARF_CHECK(traffic.any());
   WHARF_TRY(traffic.given() ? make_flows(inputs) : read_flows(inputs));
   for (const auto* remarks : {&inputs.flows.remarks, &inputs.topology.remarks, &inputs.loaded.no_influence})
@@ -145,18 +145,18 @@ Result<FabricInputs> read_inputs(sim::LoadedFabricSettings loaded) {
   return inputs;
 }
 
-Result<sim::DerivedFabricRun> derive(const FabricInputs& inputs, const sim::PortNames& names) {
-  const sim::FabricSettings& settings = inputs.loaded.settings;
+Result<DerivedFabricRun> derive(const FabricInputs& inputs, const PortNames& names) {
+  const FabricSettings& settings = inputs.loaded.settings;
   auto derived =
-      sim::derive_fabric_run(settings, inputs.topology.topology,
-                             inputs.topology.fat_tree ? &*inputs.topology.fat_tree : nullptr, inputs.flows);
+      derive_fabric_run(settings, inputs.topology.topology,
+                        inputs.topology.fat_tree ? &*inputs.topology.fat_tree : nullptr, inputs.flows);
   if (!derived) return derived.error();
   derived->config.switch_names = inputs.topology.names;
-  WHARF_TRY(sim::add_link_changes(settings.links, inputs.topology.topology, names, derived->config.fabric));
-  auto observation = sim::resolve(settings.observation, inputs.flows, names);
+  WHARF_TRY(add_link_changes(settings.links, inputs.topology.topology, names, derived->config.fabric));
+  auto observation = resolve(settings.observation, inputs.flows, names);
   if (!observation) return observation.error();
   derived->config.observation = *std::move(observation);
   return derived;
 }
 
-}  // namespace wharf::cli
+}  // namespace wharf::sim

@@ -8,22 +8,22 @@
 #include <vector>
 
 #include "base/time.h"
-#include "cli/fabric_inputs.h"
 #include "sim/config/expectation.h"
+#include "sim/scenario/fabric_inputs.h"
 #include "sim/scenario/fabric_summary.h"
 
-namespace wharf::cli {
+namespace wharf::sim {
 
 struct FabricResults {
   std::vector<TimePs> ideal;
-  sim::FlowStatistics statistics;
+  FlowStatistics statistics;
   nlohmann::ordered_json summary;  ///< With the expectations, if any were judged.
-  std::vector<sim::JudgedExpectation> judged;
+  std::vector<JudgedExpectation> judged;
   std::vector<std::string> failures;  ///< One sentence for each flow or expectation at fault.
 };
 
 /// Judges a run that went to its end; of others nothing is expected.
-FabricResults results_of(const FabricInputs& inputs, const sim::FabricDerived& derived,
-                         const sim::FabricReport& report);
+FabricResults results_of(const FabricInputs& inputs, const FabricDerived& derived,
+                         const FabricReport& report);
 
-}  // namespace wharf::cli
+}  // namespace wharf::sim

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engines of a run of flows take of memory, found by making a few of them.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "sim/flows/fabric_run.h"
+
+namespace wharf::sim {
+
+struct EngineMemory {
+  std::uint64_t host = 0;  ///< An engine that has no peer yet.
+  std::uint64_t pair = 0;  ///< What two hosts have more when they are connected, both together.
+};
+/// `flows_each`: of a pair, or of a host where one queue serves all its peers.
+Result<EngineMemory> engine_memory(const FabricRunConfig& config, std::uint32_t flows_each);
+
+}  // namespace wharf::sim

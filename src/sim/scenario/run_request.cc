@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario/run_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <utility>
+
+#include "base/nearest_name.h"
+#include "sim/scenario/input_file.h"
+
+namespace wharf::sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestScenario = std::size_t{16} << 20U;
+
+Error missing_scenario(const std::string& file, const fs::path& shipped_in) {
+  std::vector<std::string> shipped;
+  std::error_code status;
+  for (const auto& entry : fs::directory_iterator(shipped_in, status)) {
+    if (entry.path().extension() == ".toml")
+      shipped.push_back("scenarios/" + entry.path().filename().string());
+  }
+  const std::vector<std::string_view> names(shipped.begin(), shipped.end());
+  const auto nearest = nearest_name(file, names);
+  return input_error(
+      nearest ? fmt::format("{} does not exist; did you mean {}?", file, *nearest)
+              : fmt::format("{} does not exist, expected a scenario file; `wharf list scenarios` shows "
+                            "the shipped ones",
+                            file));
+}
+
+bool names_flows(const FabricSettingsSource::Option& option) { return option.key.starts_with("traffic."); }
+
+}  // namespace
+
+Result<std::string> read_scenario(const std::string& file, const fs::path& shipped) {
+  std::error_code status;
+  if (!fs::exists(file, status)) return missing_scenario(file, shipped);
+  if (fs::is_directory(file, status))
+    return input_error(fmt::format("{} is a directory, expected a TOML file", file));
+  WHARF_TRY(refuse_device(file));
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return input_error(fmt::format("{} cannot be read, expected a TOML file", file));
+  std::string text;
+  for (std::array<char, 65536> chunk; stream && text.size() <= kLongestScenario;) {
+    stream.read(chunk.data(), chunk.size());
+    text.append(chunk.data(), static_cast<std::size_t>(stream.gcount()));
+  }
+  if (text.size() > kLongestScenario)
+    return input_error(fmt::format("{} holds more than 16MiB, expected a TOML file", file));
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return input_error(
+        fmt::format("{} is empty, expected a scenario file; `wharf list scenarios` shows the "
+                    "shipped ones",
+                    file));
+  }
+  return text;
+}
+
+Result<ScenarioKind> kind_of(const RunRequest& request) {
+  if (!request.file.empty()) {
+    const auto kind = kind_of_text(request.text, request.file);
+    if (!kind) return kind.error();
+    if (kind->kind == ScenarioKind::kManyHosts) return kind->kind;
+  }
+  const bool flows = std::any_of(request.options.begin(), request.options.end(), [](const auto& option) {
+    return names_flows(option) || option.key == "topology.from";
+  });
+  return flows ? ScenarioKind::kManyHosts : ScenarioKind::kTwoHosts;
+}
+
+Result<Scenario> prepare_programs(const RunRequest& request) {
+  const auto kind = kind_of_text(request.text, request.file);
+  if (!kind) return kind.error();
+  if (kind->kind == ScenarioKind::kManyHosts) {
+    return input_error(fmt::format(
+        "{} is a scenario of many hosts by its key {}, expected one of two hosts; `wharf run`, `check` and "
+        "`sweep` take either",
+        request.file, kind->reason));
+  }
+  return load_scenario({.file = request.file,
+                        .text = request.text,
+                        .profile = request.profile,
+                        .overrides = request.overrides,
+                        .profile_directory = request.profile_directory,
+                        .wire = request.wire});
+}
+
+Result<FabricInputs> prepare_flows(const RunRequest& request) {
+  if (std::count_if(request.options.begin(), request.options.end(), names_flows) > 1) {
+    return Error{ErrorKind::kUsage,
+                 "wharf run: found flows from several places, expected one of --cm, --flows, --collective "
+                 "and --arrivals"};
+  }
+  auto loaded = load_fabric_settings({.profile = request.profile,
+                                      .overrides = request.overrides,
+                                      .profile_directory = request.profile_directory,
+                                      .options = request.options,
+                                      .file = request.file,
+                                      .text = request.text});
+  if (!loaded) return loaded.error();
+  if (!loaded->settings.traffic.any()) {
+    if (!request.file.empty()) {
+      return input_error(fmt::format(
+          "{}: found no flows, expected traffic.cm, traffic.table, traffic.collective or traffic.arrivals",
+          request.file));
+    }
+    return Error{ErrorKind::kUsage,
+                 "wharf run: --topo needs flows, expected --cm, --flows, --collective or --arrivals too"};
+  }
+  return read_inputs(*std::move(loaded));
+}
+
+}  // namespace wharf::sim
