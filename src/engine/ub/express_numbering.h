@@ -27,6 +27,12 @@ std::uint64_t word_at(const T& object, std::size_t offset) {
   return value;
 }
 
+/// Whether the eight bytes from `at` on, seen through `mask`, are those of `wanted`.
+template <typename T>
+bool has_state(const T& object, std::size_t at, const Bytes& mask, const Bytes& wanted) {
+  return (word_at(object, at) & word_of(mask)) == word_of(wanted);
+}
+
 // --- Numbering
 // -----------------------------------------------------------------------------------------------------
 

@@ -58,6 +58,9 @@ struct TpChannel {
   std::uint16_t entropy = 0;
   ChannelState state = ChannelState::kClosed;
   bool selective = false;
+  /// Packets that the short ways may number before they look again; 0 unless `plain`. Known because only they
+  /// number packets meanwhile, and all else makes room.
+  std::uint32_t credit = 0;
 
   // Sender.
   TxWindow send;
@@ -110,16 +113,13 @@ struct TpChannel {
   bool pump_deferred = false;
   bool timeout_deferred = false;
 
-  /// Packets that the short ways may number before they look again; 0 unless `plain`. Known because only they
-  /// number packets meanwhile, and all else makes room.
-  std::uint32_t credit = 0;
-
   /// Something waits, or the channel ends.
   void hold_up() {
     plain = false;
     credit = 0;
   }
 };
+static_assert(sizeof(TpChannel) <= 312);
 
 class TpLayer {
   friend class Express;
