@@ -183,6 +183,7 @@ void compare(std::array<Side*, 2> runs) {
   ASSERT_EQ(runs[0]->frames.size(), runs[1]->frames.size());
   for (std::size_t i = 0; i < runs[0]->frames.size(); ++i)
     ASSERT_EQ(runs[0]->frames[i], runs[1]->frames[i]) << "frame " << i;
+  EXPECT_EQ(runs[0]->world.pair().pool().in_use(), runs[1]->world.pair().pool().in_use());
   for (const std::uint32_t host : {0U, 1U}) {
     const auto& one = runs[0]->world.completions(host);
     const auto& other = runs[1]->world.completions(host);

@@ -86,9 +86,11 @@ void UetEngine::access_done(TimePs now, engine::AccessId access, const engine::A
 [[gnu::noinline]] void UetEngine::placement_done(TimePs now, const PendingAccess& taken,
                                                  const engine::AccessResult& answer) {
   EngineParts& parts = *parts_;
+  // The end of a read asks for an access, which takes the place of `taken`.
+  const wire::BufferId buffer = taken.buffer;
   if (answer.status != engine::AccessStatus::kDone || !parts.pds.placed_plain(parts, now, taken.object))
     return access_done_other(now, taken, answer);
-  if (taken.buffer != wire::kNoBuffer) return release(now, taken.buffer);
+  if (buffer != wire::kNoBuffer) return release(now, buffer);
   return settle(now);
 }
 
