@@ -75,6 +75,7 @@ struct EngineCore {
   MemoryKeyTable keys;
   Counters counters;
   std::vector<std::unique_ptr<QueuePair>> queues;
+  std::uint32_t queue_count = 0;                                 ///< Of `queues`.
   reliability::DeadlineHeap timers;                              ///< By queue.
   std::array<Ring<std::uint32_t>, kSendClassCount> ready_flows;  ///< queue * 2 + flow.
   wire::TrafficClassMask classes_listed = 0;                     ///< Those whose list is not empty.
@@ -98,11 +99,12 @@ struct EngineCore {
   /// `kUsed`: the port has a slot that was used before, see AccessPort::has_used().
   template <bool kUsed = false>
   [[gnu::always_inline]] AccessSlot& open_access(AccessPurpose purpose, engine::AccessKind kind,
-                                                 QueuePair& pair, Position position, bool at_target) {
+                                                 QueuePair& pair, Position position, bool at_target,
+                                                 verbs::AddressSpaceId space) {
     // One stream for what a queue pair does for its own program, one for what it does for its peer.
     AccessSlot& slot = port.open<kUsed>(purpose, kind, pair.id, &pair.share, position,
                                         pair.id * 2 + (at_target ? 1U : 0U), at_target);
-    slot.access.space = pair.config.space;
+    slot.access.space = space;
     return slot;
   }
   /// Ends an access that has been answered.
@@ -282,8 +284,8 @@ struct EngineCore {
   [[gnu::always_inline]] AccessSlot& open_completion(QueuePair& pair, Position position,
                                                      wire::OperationTag operation) {
     constexpr bool kAtTarget = kPurpose == AccessPurpose::kReceiveCompletion;
-    AccessSlot& slot =
-        open_access<kUsed>(kPurpose, engine::AccessKind::kWriteCompletion, pair, position, kAtTarget);
+    AccessSlot& slot = open_access<kUsed>(kPurpose, engine::AccessKind::kWriteCompletion, pair, position,
+                                          kAtTarget, pair.config.space);
     slot.access.order = verbs::AccessOrder::kRelease;
     slot.access.length = config.completion_bytes;
     slot.access.address =

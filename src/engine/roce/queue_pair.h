@@ -149,12 +149,12 @@ struct SendEntry {
   std::uint32_t sequence;  ///< SSN.
   verbs::Verb verb;
   std::uint8_t local_count;
+  SendForm form;
   verbs::CompletionStatus status;
   bool signaled;
   bool fence;
   bool solicited;  ///< At the target, which takes a receive entry.
-  SendForm form;
-  bool fetched;  ///< The interface has the entry (in hand, or read from the ring).
+  bool fetched;    ///< The interface has the entry (in hand, or read from the ring).
 
   /// The address space of its local memory, in a field that the verb has no other use for.
   verbs::AddressSpaceId space() const {

@@ -261,8 +261,8 @@ void Requester::fetch_work(QueuePair& pair) {
            !pair.send[first + count].fetched && ((first + count) & ring_mask) != 0) {
       ++count;
     }
-    AccessSlot& slot =
-        core_.open_access(AccessPurpose::kFetchWork, AccessKind::kFetchWorkRequest, pair, first, false);
+    AccessSlot& slot = core_.open_access(AccessPurpose::kFetchWork, AccessKind::kFetchWorkRequest, pair,
+                                         first, false, pair.config.space);
     slot.detail = count;
     slot.access.count = static_cast<std::uint8_t>(count);
     slot.access.length = count * entry_bytes;
@@ -440,10 +440,9 @@ void Requester::fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitE
           packet.payload = wire::bytes_payload(core_.pool->data(buffer), length, buffer);
           packet.gathered = true;
         }
-        AccessSlot& slot =
-            core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at, false);
+        AccessSlot& slot = core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at,
+                                             false, entry.space());
         slot.detail = done;
-        slot.access.space = entry.space();
         slot.access.address = address;
         slot.access.length = part;
         slot.access.operation = entry.operation;

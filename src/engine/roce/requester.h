@@ -208,6 +208,7 @@ class Requester {
   bool place(QueuePair& pair, const SendEntry& entry, std::uint32_t offset, const wire::Payload& payload);
   void take_credits(QueuePair& pair, const wire::Aeth& aeth);
   void complete_oldest(QueuePair& pair);
+  [[gnu::always_inline]] void complete_plain_through(QueuePair& pair, Psn through);
   template <bool kUsed>
   [[gnu::always_inline]] void complete_plain(QueuePair& pair, const SendEntry& entry);
 
@@ -247,9 +248,9 @@ class Requester {
   requester.next = requester.next_unassigned = wire::psn_add(psn, 1);
   requester.assigned = ++requester.sending;
   AccessSlot& slot =
-      core_.open_access<true>(AccessPurpose::kRequestPayload, engine::AccessKind::kRead, pair, at, false);
+      core_.open_access<true>(AccessPurpose::kRequestPayload, engine::AccessKind::kRead, pair, at, false,
+                              static_cast<std::uint32_t>(entry.operand));  // No atomic: see space().
   slot.detail = 0;
-  slot.access.space = static_cast<std::uint32_t>(entry.operand);  // No atomic.
   slot.access.address = entry.local.address[0];
   slot.access.length = entry.length;
   slot.access.operation = entry.operation;

@@ -70,7 +70,8 @@ void Requester::complete_oldest(QueuePair& pair) {
 // queue pair that is plain and not starved; the port has_used(1).
 template <bool kUsed>
 [[gnu::always_inline]] inline void Requester::complete_plain(QueuePair& pair, const SendEntry& entry) {
-  CompletionEntry& record = pair.send_completions.push_stale();
+  // The place that the request had is the completion's.
+  CompletionEntry& record = pair.send_completions.push_known();
   record.id = entry.id;
   record.operation = entry.operation;
   record.original = entry.original;
@@ -84,7 +85,7 @@ template <bool kUsed>
   record.has_immediate = false;
   record.solicited = false;
   record.visible = false;
-  pair.send.pop();
+  pair.send.pop_known();
   core_.issue_completion<AccessPurpose::kSendCompletion, kUsed>(pair, record, pair.send_completions_issued);
 }
 
@@ -92,6 +93,7 @@ template <bool kUsed>
 // `through` and has not been answered, if there is one: nothing behind it can be acknowledged.
 SendEntry* Requester::acknowledge_through(QueuePair& pair, Psn through) {
   RequesterContext& requester = pair.context.requester;
+  complete_plain_through(pair, through);
   while (pair.send.head() != requester.assigned) {
     SendEntry& entry = pair.send.front();
     if (wire::psn_after(entry.first_psn, through)) return nullptr;
@@ -104,14 +106,27 @@ SendEntry* Requester::acknowledge_through(QueuePair& pair, Psn through) {
       return nullptr;
     }
     requester.unacknowledged = wire::psn_add(last, 1);
-    if (entry.form == SendForm::kPlain && entry.status == CompletionStatus::kSuccess && entry.signaled &&
-        pair.plain && !pair.starved && core_.port.has_used(1) && requester.sending != pair.send.head()) {
-      complete_plain<true>(pair, entry);
-    } else {
-      complete_oldest(pair);
-    }
+    complete_oldest(pair);
+    complete_plain_through(pair, through);
   }
   return nullptr;
+}
+
+// The same as long as requests of one packet that were sent and succeeded are the oldest.
+[[gnu::always_inline]] inline void Requester::complete_plain_through(QueuePair& pair, Psn through) {
+  RequesterContext& requester = pair.context.requester;
+  if (!pair.plain || pair.starved) return;
+  const Position end = requester.sending;
+  while (pair.send.head() != end) {
+    const SendEntry& entry = pair.send.front();
+    const Psn psn = entry.first_psn;
+    if (entry.form != SendForm::kPlain || entry.status != CompletionStatus::kSuccess || !entry.signaled ||
+        entry.packets != 1 || wire::psn_after(psn, through) || !core_.port.has_used(1)) {
+      return;
+    }
+    complete_plain<true>(pair, entry);
+    requester.unacknowledged = wire::psn_add(psn, 1);
+  }
 }
 
 void Requester::receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
@@ -263,9 +278,8 @@ bool Requester::take_plain_data(TimePs now, QueuePair& pair, const wire::Packet&
       requester.sending == pair.send.head()) {
     return false;
   }
-  AccessSlot& slot =
-      core_.open_access(AccessPurpose::kResponseData, AccessKind::kWrite, pair, pair.send.head(), false);
-  slot.access.space = entry.space();
+  AccessSlot& slot = core_.open_access(AccessPurpose::kResponseData, AccessKind::kWrite, pair,
+                                       pair.send.head(), false, entry.space());
   slot.access.address = entry.local.address[0];
   slot.access.length = length;
   if (is_atomic) {
@@ -327,8 +341,7 @@ bool Requester::place(QueuePair& pair, const SendEntry& entry, std::uint32_t off
                         [&](std::uint64_t address, std::uint32_t done, std::uint32_t part) {
                           AccessSlot& slot =
                               core_.open_access(AccessPurpose::kResponseData, AccessKind::kWrite, pair,
-                                                pair.send.head(), false);
-                          slot.access.space = entry.space();
+                                                pair.send.head(), false, entry.space());
                           slot.access.address = address;
                           slot.access.length = part;
                           slot.access.data = wire::slice(payload, done, part);

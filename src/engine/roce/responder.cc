@@ -243,13 +243,12 @@ void Responder::place(QueuePair& pair, Answer& answer, const wire::Packet& packe
   const Position entry = pair.context.responder.receive_position;
   if (remote_key == 0 && pair.receives.is_bad(entry)) return;  // See refuse_bad_entry().
   ++answer.outstanding;
-  AccessSlot& slot =
-      core_.open_access(AccessPurpose::kPlacement, AccessKind::kWrite, pair, pair.answers.tail() - 1, true);
+  AccessSlot& slot = core_.open_access(AccessPurpose::kPlacement, AccessKind::kWrite, pair,
+                                       pair.answers.tail() - 1, true, space);
   slot.detail = packet.roce.bth.psn;
   slot.access.address = address;
   slot.access.length = data.length;
   slot.access.data = data;
-  slot.access.space = space;
   slot.access.order = order;
   slot.access.operation = packet.operation;
   core_.pool->retain(data.buffer);
@@ -412,7 +411,7 @@ void Responder::fetch_receives_ahead(QueuePair& pair, wire::OperationTag operati
     std::uint32_t count = 1;
     while (count < wanted && count < core_.config.fetch_batch && ((first + count) & ring_mask) != 0) ++count;
     AccessSlot& slot = core_.open_access(AccessPurpose::kFetchReceive, AccessKind::kFetchReceiveEntry, pair,
-                                         first + count, true);
+                                         first + count, true, pair.config.space);
     slot.access.count = static_cast<std::uint8_t>(count);
     slot.access.operation = operation;
     slot.access.length = count * core_.config.receive_entry_bytes;

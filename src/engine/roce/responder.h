@@ -214,7 +214,8 @@ class Responder {
   bool refuse(QueuePair& pair, wire::NakCode code, Psn psn);
   void fail(QueuePair& pair);
   void receiver_not_ready(QueuePair& pair, Psn psn);
-  [[gnu::always_inline]] AccessSlot& place_message(QueuePair& pair, const wire::Packet& packet);
+  [[gnu::always_inline]] AccessSlot& place_message(QueuePair& pair, const wire::Packet& packet,
+                                                   verbs::AddressSpaceId space);
   void place(QueuePair& pair, Answer& answer, const wire::Packet& packet, std::uint64_t address,
              const wire::Payload& data, verbs::AccessOrder order, verbs::AddressSpaceId space,
              std::uint32_t remote_key);
@@ -283,11 +284,10 @@ class Responder {
   const MemoryKeyRecord* const record =
       core_.keys.find(pair.context.domain, reth.remote_key, reth.address, length, RemoteAccess::kWrite);
   if (record == nullptr) return false;
-  AccessSlot& slot = place_message(pair, packet);
+  AccessSlot& slot = place_message(pair, packet, core_.keys.space_of(*record));
   slot.remote_key = reth.remote_key;
   slot.access.address = reth.address;
   slot.access.order = record->write_order;
-  slot.access.space = core_.keys.space_of(*record);
   core_.port.issue(slot);
   return true;
 }
@@ -303,12 +303,11 @@ class Responder {
   const ReceiveEntry& entry = pair.receives.entry(position);
   if (position != pair.receives.head() || entry.local_count != 1 || length > entry.local.length[0])
     return false;
-  AccessSlot& slot = place_message(pair, packet);
+  AccessSlot& slot = place_message(pair, packet, entry.space);
   slot.for_receive = true;
   slot.entry = position;
   slot.remote_key = 0;
   slot.access.address = entry.local.address[0];
-  slot.access.space = entry.space;
   core_.port.issue(slot);
   responder.receive_position = pair.receives.take();
   CompletionEntry& record = pair.receive_completions.push_stale();
@@ -351,7 +350,8 @@ class Responder {
 
 // All of accept() and place() for a message of one packet that credits do not concern.
 [[gnu::always_inline]] inline AccessSlot& Responder::place_message(QueuePair& pair,
-                                                                   const wire::Packet& packet) {
+                                                                   const wire::Packet& packet,
+                                                                   verbs::AddressSpaceId space) {
   ResponderContext& responder = pair.context.responder;
   const Psn psn = responder.expected;
   responder.expected = wire::psn_add(psn, 1);
@@ -374,7 +374,7 @@ class Responder {
   answer.closed |= packet.roce.bth.acknowledge_request;
   answer.silent = false;
   AccessSlot& slot = core_.open_access<true>(AccessPurpose::kPlacement, engine::AccessKind::kWrite, pair,
-                                             pair.answers.tail() - 1, true);
+                                             pair.answers.tail() - 1, true, space);
   slot.detail = psn;
   slot.access.length = packet.payload.length;
   slot.access.data = packet.payload;

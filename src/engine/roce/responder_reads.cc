@@ -110,8 +110,8 @@ bool Responder::take_plain_read(QueuePair& pair, const wire::Packet& packet) {
   data.payload = wire::Payload{};
   data.ready = false;
   data.failed = false;
-  AccessSlot& slot = core_.open_access(AccessPurpose::kReadPayload, AccessKind::kRead, pair, at, true);
-  slot.access.space = answer.space;
+  AccessSlot& slot =
+      core_.open_access(AccessPurpose::kReadPayload, AccessKind::kRead, pair, at, true, answer.space);
   slot.access.address = reth.address;
   slot.access.length = reth.length;
   slot.access.order = record->read_order;
@@ -201,9 +201,9 @@ void Responder::start_newest(TimePs now, QueuePair& pair, Answer& answer) {
       core_.starve(pair);
       return false;
     }
-    AccessSlot& slot = core_.open_access(AccessPurpose::kAtomic, AccessKind::kAtomic, pair, at, true);
+    AccessSlot& slot =
+        core_.open_access(AccessPurpose::kAtomic, AccessKind::kAtomic, pair, at, true, answer.space);
     slot.access.atomic = answer.verb;
-    slot.access.space = answer.space;
     slot.access.address = answer.address;
     slot.access.length = 8;
     slot.access.operand[0] = answer.operand;
@@ -258,8 +258,8 @@ void Responder::ask_ahead(QueuePair& pair) {
       data.failed = answer.revoked;
       continue;
     }
-    AccessSlot& slot = core_.open_access(AccessPurpose::kReadPayload, AccessKind::kRead, pair, at, true);
-    slot.access.space = answer.space;
+    AccessSlot& slot =
+        core_.open_access(AccessPurpose::kReadPayload, AccessKind::kRead, pair, at, true, answer.space);
     slot.access.address = answer.address + offset;
     slot.access.length = length;
     slot.access.order = answer.order;

@@ -82,7 +82,7 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
                          " queue pairs are in use, expected destroy_queue() first");
     }
     core_.queues.push_back(std::make_unique<QueuePair>());
-    const std::uint32_t count = id + 1;
+    const std::uint32_t count = core_.queue_count = id + 1;
     core_.port.reserve(core_.config.access_slots + kAccessSlotsPerQueue * count);
     core_.port.add_share();
     core_.timers.reserve(count);

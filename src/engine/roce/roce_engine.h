@@ -149,7 +149,7 @@ class RoceEngine {
   explicit RoceEngine(std::unique_ptr<Parts> parts);
 
   QueuePair* find(engine::QueueId queue) {
-    return queue < core_.queues.size() && core_.queues[queue]->in_use ? core_.queues[queue].get() : nullptr;
+    return queue < core_.queue_count && core_.queues[queue]->in_use ? core_.queues[queue].get() : nullptr;
   }
   const QueuePair* find(engine::QueueId queue) const;
   /// The queue pair that `packet` is for, or null after counting why not.
@@ -165,6 +165,7 @@ class RoceEngine {
   [[gnu::noinline]] engine::PostStatus post_asking(TimePs now, QueuePair& pair,
                                                    const verbs::WorkRequest& request,
                                                    engine::Submission submission);
+  [[gnu::noinline]] void receive_send(TimePs now, QueuePair& pair, const wire::Packet& packet);
   [[gnu::noinline]] void receive_asking(TimePs now, QueuePair& pair, const wire::Packet& packet);
   [[gnu::noinline]] void receive_read(TimePs now, QueuePair& pair, const wire::Packet& packet);
   [[gnu::noinline]] void receive_other(TimePs now, const wire::Packet& packet);

@@ -45,7 +45,7 @@ void RoceEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) 
   const std::uint32_t number = bth.destination_queue_pair - kFirstQueueNumber;
   if (core_.attention || core_.is_paced || packet.protocol != wire::Protocol::kRoce ||
       packet.destination != core_.config.host || packet.trim != wire::TrimState::kWhole || bth.version != 0 ||
-      bth.partition_key != wire::kDefaultPartitionKey || number >= core_.queues.size()) {
+      bth.partition_key != wire::kDefaultPartitionKey || number >= core_.queue_count) {
     return receive_other(now, packet);
   }
   QueuePair& pair = core_.queue(number);
@@ -54,12 +54,17 @@ void RoceEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) 
   if (bth.opcode == RoceOpcode::kRcWriteOnly) {
     if (!pair.usual.taking || !responder_.take_plain_write(pair, packet))
       return receive_asking(now, pair, packet);
-  } else if (bth.opcode == RoceOpcode::kRcSendOnly) {
-    if (!pair.usual.taking || !responder_.take_plain_send(pair, packet))
-      return receive_asking(now, pair, packet);
   } else {
-    return receive_read(now, pair, packet);
+    return bth.opcode == RoceOpcode::kRcSendOnly ? receive_send(now, pair, packet)
+                                                 : receive_read(now, pair, packet);
   }
+  ++core_.counters.packets_received;
+  core_.pool->retain(packet.payload.buffer);
+}
+
+void RoceEngine::receive_send(TimePs now, QueuePair& pair, const wire::Packet& packet) {
+  if (!pair.usual.taking || !responder_.take_plain_send(pair, packet))
+    return receive_asking(now, pair, packet);
   ++core_.counters.packets_received;
   core_.pool->retain(packet.payload.buffer);
 }

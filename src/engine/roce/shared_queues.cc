@@ -29,7 +29,7 @@ void EngineCore::issue_shared(QueuePair& pair, PositionRing<CompletionEntry>& ri
     if (waits_for_data && (at_target ? pair.awaits_placements() : pair.responses_outstanding > 0)) return;
     if (port.available(pair.share) == 0 && !pair.ending) return starve(pair);
     AccessSlot& slot = open_access(AccessPurpose::kSharedCompletion, engine::AccessKind::kWriteCompletion,
-                                   pair, issued, at_target);
+                                   pair, issued, at_target, pair.config.space);
     slot.for_receive = at_target;
     verbs::Completion completion;
     ring[issued].show(at_target ? verbs::CompletionKind::kReceive : verbs::CompletionKind::kSend, pair.id,
