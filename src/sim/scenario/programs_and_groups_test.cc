@@ -213,7 +213,7 @@ TEST(ProgramsAndGroups, AreRefusedByKey) {
     std::vector<std::string> overrides;
     const char* message;
   };
-  const std::array<Case, 17> cases{{
+  const std::array<Case, 20> cases{{
       {{"program.a.workload=bulk_raed"}, "did you mean \"bulk_read\"?"},
       {{"program.a.workload=replay"}, "program.a.workload is \"replay\", expected one of"},
       {{"program.a=3"}, "unknown key program.a"},

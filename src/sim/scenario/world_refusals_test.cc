@@ -63,7 +63,7 @@ TEST_F(WorldRefusals, NameTheirPlace) {
     std::vector<std::string> overrides;
     const char* message;
   };
-  const std::array<Case, 21> cases{{
+  const std::array<Case, 22> cases{{
       // The keys of hosts.*.
       {"[hosts]\nservers = 1\n",
        {},

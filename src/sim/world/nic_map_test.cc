@@ -65,8 +65,9 @@ TEST(NicMap, PacketsReachTheirNic) {
         const std::uint32_t nics = to == 0 || to == 1 || to >= 4 ? 2 : 1;
         EXPECT_EQ(arrived % nics, map.nic_of(to)) << from << " to " << to;
         // Second NIC to second NIC, or one port of four in each plane.
-        if (source != 3 && target != 3 && (nics == 1 || source == 2 || map.nic_of(from) == map.nic_of(to)))
+        if (source != 3 && target != 3 && (nics == 1 || source == 2 || map.nic_of(from) == map.nic_of(to))) {
           EXPECT_EQ(arrived, left) << from << " to " << to;
+        }
       }
     }
   }

@@ -38,10 +38,10 @@ Result<MeasuredTrip> measured_trip(const StudyContext& context) {
   }
   topology.connect(before, 1, link);
   // A frame there and, when its acknowledgement is long past, one back; the end of each way starts a flow.
-  constexpr std::uint32_t kPayload = 8192;
+  constexpr std::uint32_t kFlowBytes = 8192;
   workload::FlowList flows;
-  flows.flows = {{.id = 0, .source = 0, .destination = 1, .bytes = kPayload},
-                 {.id = 1, .source = 1, .destination = 0, .bytes = kPayload, .start = microseconds(100)},
+  flows.flows = {{.id = 0, .source = 0, .destination = 1, .bytes = kFlowBytes},
+                 {.id = 1, .source = 1, .destination = 0, .bytes = kFlowBytes, .start = microseconds(100)},
                  {.id = 2, .source = 1, .destination = 0, .bytes = 1, .trigger = 0},
                  {.id = 3, .source = 0, .destination = 1, .bytes = 1, .trigger = 1}};
   flows.triggers = {{.id = 0}, {.id = 1}};

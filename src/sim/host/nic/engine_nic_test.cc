@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/without_shared_objects.h"
+
 namespace wharf::sim {
 namespace {
 
 /// Asks for the accesses it is given, remembers the answers, and does nothing else.
-class AskingEngine {
+class AskingEngine : public engine::WithoutSharedObjects {
  public:
   std::vector<engine::Access> asks;
   std::vector<engine::Access> asks_when_sent;  ///< Asked for by the packet that is sent next.
@@ -22,6 +24,12 @@ class AskingEngine {
   static bool supports(verbs::Verb) { return false; }
   Result<engine::QueueId> create_queue(TimePs, const engine::QueueConfig&) { return engine::QueueId{}; }
   Result<void> destroy_queue(TimePs, engine::QueueId) { return {}; }
+  engine::Capabilities capabilities() const { return {}; }
+  engine::QueueState queue_state(engine::QueueId) const { return engine::QueueState::kReady; }
+  Result<void> fail_queue(TimePs, engine::QueueId) { return {}; }
+  Result<void> reset_queue(TimePs, engine::QueueId) { return {}; }
+  Result<void> forget_host(TimePs, wire::HostAddress) { return {}; }
+  Result<void> cancel_receive(TimePs, engine::QueueId, std::uint64_t) { return {}; }
   Result<verbs::SegmentToken> register_segment(TimePs, const verbs::SegmentConfig&) {
     return verbs::SegmentToken{};
   }
