@@ -279,7 +279,7 @@ TEST(CliFabric, Refusals) {
   expect_refusal({"run", "--cm", one, "--capture"}, 2, "need --out DIR");
   expect_refusal({"run", "--cm", one, "--capture", "host0-leaf0=/none/x.pcapng"}, 4, "/none/x.pcapng");
   expect_refusal({"run", "scenarios/fetch-64-bytes.toml", "--capture", "host0-leaf0=x"}, 3,
-                 "did you mean host0-host1?");
+                 "found port \"host0-leaf0\", expected one like host0-host1");
   expect_refusal({"run", "--cm", one, "--set", "observe.period=1us", "--set", "observe.flows=77"}, 3,
                  "observe.flows: found \"77\"");
   expect_refusal({"run", "scenarios/fetch-64-bytes.toml", "--cm", one}, 3,

@@ -38,8 +38,8 @@ class World : public testing::Test {
 
 TEST_F(World, CapturesHoldThinHostsBesideFullOnes) {
   const std::string port = scratch_ / "port.pcapng";
-  const Outcome outcome = run({"--out", scratch_ / "out", "--capture", "--capture", "switch0-host4=" + port});
-  ASSERT_EQ(outcome.exit_code, 3) << "a star's switch is a leaf";
+  const Outcome outcome = run({"--out", scratch_ / "out", "--capture", "--capture", "laef0-host4=" + port});
+  ASSERT_EQ(outcome.exit_code, 3);
   EXPECT_THAT(outcome.err, HasSubstr("did you mean leaf0-host4?"));
   const Outcome again =
       run({"--force", "--out", scratch_ / "out", "--capture", "--capture", "leaf0-host4=" + port});
@@ -57,7 +57,8 @@ TEST_F(World, CapturesHoldThinHostsBesideFullOnes) {
   for (const char* host : {"host0 out", "host1 out", "host2 out", "host3 out", "host4 out"})
     EXPECT_NE(all.find(host), std::string::npos) << host;
   EXPECT_NE(content(port).find("leaf0-host4"), std::string::npos);
-  if (shell("command -v tshark").exit_code != 0) GTEST_SKIP() << "tshark is not installed";
+  if (cli_test::run({"sh", "-c", "command -v tshark"}).exit_code != 0)
+    GTEST_SKIP() << "tshark is not installed";
   const Outcome bad =
       cli_test::run({"sh", "-c",
                      "tshark -r " + port +
@@ -93,15 +94,16 @@ TEST_F(World, SeriesAndPlotsShowProgramsAndNetwork) {
                                "observe.ports=leaf0-*", "--set", "observe.fullest_ports=2"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const char* file : {"ports.csv", "series_goodput.csv", "series_ports.csv", "series_fullest.csv"})
-    EXPECT_GT(content(out + "/" + file).size(), 100U) << file;
+    EXPECT_GT(content(out + "/" + file).size(), 50U) << file;
   for (const char* plot : {"plot_latency", "plot_verbs", "plot_operations", "plot_bytes",
-                           "plot_latency_over_time", "plot_goodput", "plot_queues", "plot_loads"}) {
+                           "plot_latency_over_time", "plot_queues", "plot_loads"}) {
     EXPECT_GT(content(out + "/" + plot + ".csv").size(), 50U) << plot;
     EXPECT_THAT(content(out + "/" + plot + ".gnuplot"), HasSubstr("set ylabel")) << plot;
   }
   EXPECT_THAT(content(out + "/plot_latency.gnuplot"),
               HasSubstr("set title 'Latency of the programs'' operations: key_value'"));
   EXPECT_FALSE(std::filesystem::exists(out + "/plot_pauses.csv"));
+  EXPECT_FALSE(std::filesystem::exists(out + "/plot_goodput.csv")) << "no thin host takes anything in";
 }
 
 TEST_F(World, TwoHostsOnAWireHaveTheSame) {
