@@ -258,7 +258,8 @@ TEST_F(FabricScenario, FlowsAndTopologiesComeThroughPipes) {
   write("[topology]\nfrom = \"star:4\"\n[traffic]\ntable = \"-\"\n");
   const Outcome sweep = shell(program + " sweep two.toml --vary run.seed=1,2 < two.csv");
   EXPECT_EQ(sweep.exit_code, 3);
-  EXPECT_THAT(sweep.err, HasSubstr("found standard input, which can be read once, expected a file: every run reads it"));
+  EXPECT_THAT(sweep.err,
+              HasSubstr("found standard input, which can be read once, expected a file: every run reads it"));
   expect_refusal({"run", "--flows", scratch_ / "", "--topo", "star:4"}, 3, "is a directory, expected a file");
 }
 

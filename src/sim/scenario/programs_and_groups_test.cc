@@ -240,7 +240,8 @@ TEST(ProgramsAndGroups, AreRefusedByKey) {
        "group.g.model.submission is a PCIe path, but the NIC sits on the on-chip bus, expected "
        "group.g.model.submission = \"bus_store\" or group.g.model.attachment"},
       {{"program.a.concurrency=none"}, "--set: program.a.concurrency is \"none\", expected"},
-      {{"program.a.wrkload=barrier"}, "--set: unknown key program.a.wrkload; did you mean program.a.workload?"},
+      {{"program.a.wrkload=barrier"},
+       "--set: unknown key program.a.wrkload; did you mean program.a.workload?"},
   }};
   for (const Case& each : cases) {
     const auto scenario = load(kWorld, each.overrides);
