@@ -11,7 +11,7 @@
 namespace wharf::sim {
 
 /// A lower bound, the program itself included: what engines take in their arenas when they are connected.
-/// Runs took 1 to 2.4 times as much (UB up to 7 times, where hosts have few peers).
+/// Runs took 1 to 2.4 times as much (7 times with one protocol, where hosts have few peers).
 std::uint64_t estimate_memory(const Topology& topology, const workload::FlowList& flows,
                               const FabricRunConfig& config);
 
