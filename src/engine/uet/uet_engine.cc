@@ -189,9 +189,10 @@ bool UetEngine::next_access(engine::Access& out) { return parts_->accesses.next(
 
 bool UetEngine::transmit_other(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
   EngineParts& parts = *parts_;
-  const bool sent = (parts.rudi.has_answers() && parts.rudi.transmit(now, allowed, out)) ||
+  const bool others = parts.plain.others_wait;
+  const bool sent = (others && parts.rudi.has_answers() && parts.rudi.transmit(now, allowed, out)) ||
                     transmit_of_pdcs(now, allowed, out);
-  parts.plain.others_wait = parts.rudi.has_answers() || parts.pds.has_others();
+  if (others) parts.plain.others_wait = parts.rudi.has_answers() || parts.pds.has_others();
   return sent;
 }
 
