@@ -61,6 +61,14 @@ void on_abort(int) { ::_exit(static_cast<int>(ExitCode::kBug)); }
 /// Kept for the end: with no memory left, folders cannot be removed.
 constinit std::unique_ptr<std::array<char, 1U << 20U>> last_memory;
 
+/// The stack of the first thread grows when it is touched, and ends the program when there are no addresses for
+/// it: what the end takes is touched at the start.
+[[gnu::noinline]] void touch_stack() {
+  constexpr std::size_t kPage = 4096;
+  std::array<volatile char, 128 * kPage> room;
+  for (std::size_t i = 0; i < room.size(); i += kPage) room[i] = 0;
+}
+
 /// One sentence, whoever found that there is no more.
 void say_out_of_memory() {
   last_memory.reset();
@@ -161,6 +169,7 @@ int run_application(int argc, const char* const* argv) {
   std::signal(SIGPIPE, SIG_IGN);
   install_interrupt_handler();
   try {
+    touch_stack();
     last_memory = std::make_unique<std::array<char, 1U << 20U>>();
     Console console;
     console.command = command_line(argc, argv);
