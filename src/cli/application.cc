@@ -61,8 +61,8 @@ void on_abort(int) { ::_exit(static_cast<int>(ExitCode::kBug)); }
 /// Kept for the end: with no memory left, folders cannot be removed.
 constinit std::unique_ptr<std::array<char, 1U << 20U>> last_memory;
 
-/// The stack of the first thread grows when it is touched, and ends the program when there are no addresses for
-/// it: what the end takes is touched at the start.
+/// The stack of the first thread grows when it is touched, and ends the program when there are no addresses
+/// for it: what the end takes is touched at the start.
 [[gnu::noinline]] void touch_stack() {
   constexpr std::size_t kPage = 4096;
   std::array<volatile char, 128 * kPage> room;
