@@ -113,8 +113,8 @@ Result<ContextTrafficResult> run_context_traffic(const ScenarioConfig& scenario,
   two.host(0).core().spawn(visit(state));
   std::vector<std::string> waiting;
   options.interrupt = interrupt;
-  const RunOutcome end = run_to_the_end(
-      two.world(), scenario.time_limit, options, {[] { return 0.0; }}, waiting);
+  const RunOutcome end =
+      run_to_the_end(two.world(), scenario.time_limit, options, {[] { return 0.0; }}, waiting);
   if (end != RunOutcome::kDone || state.failed != 0) {
     return Error{ErrorKind::kStalled,
                  fmt::format("traffic over {} connections of {} did not end: {} failed operations{}",
