@@ -41,7 +41,8 @@ endfunction()
 # wharf_unity(TARGET file...): compiles up to twelve sources of a target as one. Which ones go together is found by
 # reading them, anew whenever one of them changes. An edited source keeps its place in its group, so that nothing else
 # moves, but is compiled by itself from then on; editing it again asks nothing of CMake. A source that does not compile
-# with others all the same gets the property SKIP_UNITY_BUILD_INCLUSION.
+# with others all the same gets the property SKIP_UNITY_BUILD_INCLUSION, one that is compiled in its own way has
+# COMPILE_OPTIONS; both before this is called.
 function(wharf_unity target)
   if(WHARF_EACH)
     return()
@@ -65,15 +66,45 @@ function(wharf_unity target)
       OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
   endif()
   string(REPLACE "\n" ";" groups "${groups}")
+  set(numbers)
   foreach(line IN LISTS groups)
     if(line MATCHES "^([0-9]+) (.+)$")
-      set_source_files_properties(${CMAKE_MATCH_2} PROPERTIES UNITY_GROUP ${CMAKE_MATCH_1})
+      set(number ${CMAKE_MATCH_1})
+      set(source ${CMAKE_MATCH_2})
+      cmake_path(IS_PREFIX WHARF_COMMITTED ${source} edited)
+      get_source_file_property(apart ${source} SKIP_UNITY_BUILD_INCLUSION)
+      get_source_file_property(options ${source} COMPILE_OPTIONS)
+      if(NOT edited AND NOT apart AND NOT options)
+        list(APPEND numbers ${number})
+        list(APPEND group_${number} ${source})
+      endif()
     endif()
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  list(REMOVE_DUPLICATES numbers)
+  foreach(number IN LISTS numbers)
+    wharf_compile_together(${target} ${number} ${group_${number}})
+  endforeach()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # A class with a member of an unnamed namespace is a mistake in a header, which is what g++ takes the sources for. A
     # local name may be a global one of another source.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage -Wno-shadow -Wshadow=local)
   endif()
+endfunction()
+
+# wharf_compile_together(TARGET NUMBER file...): one source that includes them. It names them from its own folder, so that
+# trees in different places compile the same text and share a compiler cache.
+function(wharf_compile_together target number)
+  list(LENGTH ARGN count)
+  if(count LESS 2)
+    return()
+  endif()
+  set(together ${CMAKE_CURRENT_BINARY_DIR}/together/${target}_${number}.cc)
+  set(text "// Generated: sources that are compiled as one.\n")
+  foreach(source IN LISTS ARGN)
+    file(RELATIVE_PATH name ${CMAKE_CURRENT_BINARY_DIR}/together ${source})
+    string(APPEND text "#include \"${name}\"\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${together} CONTENT "${text}" @ONLY)
+  set_source_files_properties(${ARGN} PROPERTIES HEADER_FILE_ONLY ON)
+  target_sources(${target} PRIVATE ${together})
 endfunction()
