@@ -55,6 +55,11 @@ Result<QueueId> ReceiveQueues::create(const ReceiveQueueConfig& config) {
   return at | kReceiveQueueBit;
 }
 
+bool ReceiveQueues::has_room() const {
+  return queues_.size() < kMost ||
+         std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) { return !queue->used; });
+}
+
 Result<void> ReceiveQueues::destroy(QueueId id) {
   Queue* queue = find(id);
   if (queue == nullptr) return no_such(id);

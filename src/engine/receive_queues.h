@@ -62,6 +62,8 @@ class ReceiveQueues {
 
   std::size_t bytes_held() const;
   std::uint32_t count() const { return static_cast<std::uint32_t>(queues_.size()); }
+  /// Whether another one can be made.
+  bool has_room() const;
 
  private:
   struct Entry {

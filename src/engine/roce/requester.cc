@@ -2,14 +2,11 @@
 #include "engine/roce/requester.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <memory>
 
 #include "base/check.h"
+#include "engine/byte_rings.h"
 #include "engine/roce/retransmission.h"
-#include "verbs/ring_request.h"
-#include "wire/ring_entry.h"
 
 namespace wharf::roce {
 namespace {
@@ -226,21 +223,14 @@ PostStatus Requester::announce(QueuePair& pair, std::uint32_t count) {
 
 // The bytes of one work-queue entry have come.
 void Requester::read_entry(QueuePair& pair, const wire::Payload& bytes, SendEntry& entry) {
-  std::array<std::byte, wire::kLongWorkEntryBytes> flat;
-  wire::fill(bytes, flat);
-  wire::WorkEntry read;
+  engine::WorkBytes work;
   entry.status = CompletionStatus::kLocalOperation;
-  if (wire::decode(std::span(flat).first(bytes.length), read) != wire::RingEntryError::kNone) return;
-  verbs::WorkRequest request = verbs::to_request(read);
-  entry.id = request.id;
-  if (check_verb(request) != PostStatus::kOk || check_form(request) != PostStatus::kOk) return;
-  if (read.is_inline && request.length > 0) {
-    const wire::BufferId buffer = core_.pool->acquire(request.length);
-    std::memcpy(core_.pool->data(buffer), read.inline_data.data(), request.length);
-    request.inline_data = wire::bytes_payload(core_.pool->data(buffer), request.length, buffer);
-  }
-  store(pair, request, entry);
-  core_.pool->release(request.inline_data.buffer);  // The entry has a reference of its own.
+  if (!work.read(bytes)) return;
+  entry.id = work.request().id;
+  if (check_verb(work.request()) != PostStatus::kOk || check_form(work.request()) != PostStatus::kOk) return;
+  const wire::BufferId buffer = work.keep_inline(*core_.pool);
+  store(pair, work.request(), entry);
+  core_.pool->release(buffer);  // The entry has a reference of its own.
 }
 
 void Requester::fetch_work(QueuePair& pair) {

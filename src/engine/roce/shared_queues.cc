@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "engine/byte_rings.h"
 #include "engine/roce/roce_engine.h"
 
 namespace wharf::roce {
@@ -219,23 +220,13 @@ Result<void> RoceEngine::attach_shared(engine::QueueConfig& config, bool& own_re
     return input_error("there is no receive queue " + std::to_string(config.receive_queue) + " to take from");
   }
   if (config.group != engine::kOwn) return input_error("RoCE has no groups of queue pairs, expected none");
-  const bool as_bytes = config.entries == engine::EntryFormat::kBytes;
-  if ((as_bytes || config.receive_queue != engine::kOwn) && config.receive_completions == engine::kOwn) {
+  WHARF_TRY(engine::check_byte_rings(config));
+  if (config.receive_queue != engine::kOwn && config.receive_completions == engine::kOwn) {
     return input_error(
         "receive_completions: found none of its own, expected a completion queue beside a "
-        "shared receive queue or rings of bytes");
+        "shared receive queue");
   }
-  if (as_bytes && config.send_completions == engine::kOwn) {
-    return input_error(
-        "send_completions: found none of its own, expected a completion queue beside rings of "
-        "bytes");
-  }
-  if (as_bytes && config.send_entry_bytes != wire::kRingEntryBytes &&
-      config.send_entry_bytes != wire::kLongWorkEntryBytes) {
-    return input_error("send_entry_bytes is " + std::to_string(config.send_entry_bytes) +
-                       ", expected 64 or 128");
-  }
-  if (as_bytes && config.receive_queue == engine::kOwn) {
+  if (config.entries == engine::EntryFormat::kBytes && config.receive_queue == engine::kOwn) {
     Result<QueueId> made = core_.receive_queues.create({.depth = config.receive_depth,
                                                         .ring = config.receive_ring,
                                                         .entries = engine::EntryFormat::kBytes,

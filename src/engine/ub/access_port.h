@@ -16,16 +16,16 @@ namespace wharf::ub {
 
 /// Which part of the engine an access serves, and so who gets the answer.
 enum class AccessOwner : std::uint8_t {
-  kPacketData,        ///< Data of a packet of a TP channel. object: channel, detail: TxRef, offset: into the
-                      ///< packet.
-  kInboundWrite,      ///< Places data of a request. object: inbound message.
-  kInboundAtomic,     ///< object: inbound message.
-  kInboundEntry,      ///< Receive entry of an inbound message. object: inbound message.
-  kResponseWrite,     ///< Places data of a response at the initiator. object: transaction.
-  kWorkRequest,       ///< Fetch of a work-queue entry. object: jetty, detail: posting number.
-  kCompletion,        ///< object: jetty, detail: completion number.
-  kContext,           ///< Fetch or write of a record. detail: context key.
-  kLoadStore,         ///< Serves a load or store of another host. object: service.
+  kPacketData,     ///< Data of a packet of a TP channel. object: channel, detail: TxRef, offset: into the
+                   ///< packet.
+  kInboundWrite,   ///< Places data of a request. object: inbound message.
+  kInboundAtomic,  ///< object: inbound message.
+  kInboundEntry,   ///< Receive entry of an inbound message. object: inbound message.
+  kResponseWrite,  ///< Places data of a response at the initiator. object: transaction.
+  kWorkRequest,  ///< Fetch of work-queue entries. object: jetty, detail: first posting number, offset: count.
+  kCompletion,   ///< object: jetty, detail: completion number.
+  kContext,      ///< Fetch or write of a record. detail: context key.
+  kLoadStore,    ///< Serves a load or store of another host. object: service.
   kSharedCompletion,  ///< object: completion queue, detail: number of its record.
   kSharedReceive,     ///< object: receive queue, detail: first entry, offset: count.
 };

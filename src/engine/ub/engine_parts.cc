@@ -70,7 +70,7 @@ void EngineParts::access_done(TimePs now, engine::AccessId access, const engine:
       initiator.response_write_done(now, owner, result.status);
       break;
     case AccessOwner::kWorkRequest:
-      initiator.work_request_done(owner, result.status);
+      initiator.work_request_done(owner, result);
       break;
     case AccessOwner::kCompletion:
       initiator.completion_done(owner, result.status);

@@ -147,6 +147,9 @@ class Initiator {
   engine::PostStatus post(TimePs now, std::uint32_t jetty, const verbs::WorkRequest& request,
                           engine::Submission submission);
   engine::PostStatus post_receive(std::uint32_t jetty, const verbs::ReceiveRequest& receive);
+  /// Entries were written to the send or receive ring of bytes, behind those before.
+  engine::PostStatus announce_work(std::uint32_t jetty, std::uint32_t count);
+  engine::PostStatus announce_receives(engine::QueueId queue, std::uint32_t count);
   bool poll(std::uint32_t jetty, verbs::Completion& out);
   bool next_completed(std::uint32_t& jetty);
 
@@ -199,7 +202,7 @@ class Initiator {
   void channel_failed(TimePs now, std::uint32_t channel);
 
   // From memory.
-  void work_request_done(const PendingAccess& owner, engine::AccessStatus status);
+  void work_request_done(const PendingAccess& owner, const engine::AccessResult& result);
   void completion_done(const PendingAccess& owner, engine::AccessStatus status);
   /// Memory failed to keep the jetty's record: it takes no part in anything any more, and what is outstanding
   /// ends.
@@ -227,6 +230,10 @@ class Initiator {
   engine::PostStatus check(const verbs::WorkRequest& request) const;
   Result<void> check_shared(const engine::QueueConfig& config) const;
   void attach_shared(Jetty& made);
+  void detach_shared(Jetty& owner);
+  void make_receive_ring(Jetty& made);
+  void fetch_work(Jetty& owner, std::uint32_t jetty_id);
+  void read_entry(const Jetty& owner, const wire::Payload& bytes, PostedRequest& posted);
   engine::PostStatus post_shared_receive(engine::QueueId queue, const verbs::ReceiveRequest& receive);
   PendingCompletion& add_shared_completion(Jetty& owner, std::uint32_t jetty_id, bool at_target,
                                            std::uint64_t stream);

@@ -46,6 +46,7 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   Jetty& made = *jetties_[at];
   made.used = true;
   made.config = config;
+  make_receive_ring(made);
   describe(made, at + kFirstJettyId, JettyState::kReady);
   made.requests.reserve(config.send_depth);
   made.receives.reserve(config.receive_depth);
@@ -141,6 +142,7 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
                                              engine::Submission submission) {
   Jetty* owner = find(jetty_id);
   if (owner == nullptr || owner->failed) return PostStatus::kBadQueue;
+  if (owner->has_byte_rings()) return PostStatus::kUnsupported;
   const PostStatus status = check(request);
   if (status != PostStatus::kOk) return status;
   const std::uint32_t records = owner->config.send_depth + owner->config.receive_depth;
@@ -165,6 +167,7 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
       parts_.accesses.request(engine::AccessKind::kFetchWorkRequest, {.owner = AccessOwner::kWorkRequest,
                                                                       .object = jetty_id,
                                                                       .generation = owner->generation,
+                                                                      .offset = 1,
                                                                       .detail = number});
   access.queue = jetty_id;
   access.stream = jetty_id;
@@ -175,12 +178,27 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
   return PostStatus::kOk;
 }
 
-void Initiator::work_request_done(const PendingAccess& owner, engine::AccessStatus status) {
+void Initiator::work_request_done(const PendingAccess& owner, const engine::AccessResult& result) {
   Jetty& of = jetty(owner.object);
-  if (of.generation != owner.generation || owner.detail < of.head) return;  // It has been flushed.
-  PostedRequest& posted = of.posted_request(owner.detail);
-  posted.entry_present = true;
-  if (status != engine::AccessStatus::kDone) posted.status = CompletionStatus::kLocalOperation;
+  if (of.generation != owner.generation) return;
+  const std::uint32_t stride = of.has_byte_rings() ? of.config.send_entry_bytes : 0;
+  const bool done = result.status == engine::AccessStatus::kDone &&
+                    (stride == 0 || result.data.length == owner.offset * stride);
+  for (std::uint32_t at = 0; at < owner.offset; ++at) {
+    if (owner.detail + at < of.head) continue;
+    PostedRequest& posted = of.posted_request(owner.detail + at);
+    if (posted.entry_present) continue;  // It has been flushed.
+    posted.entry_present = true;
+    if (!done) {
+      posted.status = CompletionStatus::kLocalOperation;
+    } else if (stride > 0) {
+      read_entry(of, wire::slice(result.data, at * stride, stride), posted);
+    }
+  }
+  if (stride > 0) {
+    --of.fetches_open;
+    fetch_work(of, owner.object);
+  }
   want_advance(of, owner.object);
 }
 
@@ -209,6 +227,7 @@ void Initiator::describe(Jetty& owner, std::uint32_t jetty_id, JettyState state)
 PostStatus Initiator::post_receive(std::uint32_t jetty_id, const verbs::ReceiveRequest& receive) {
   Jetty* owner = find(jetty_id);
   if (owner == nullptr) return post_shared_receive(jetty_id, receive);
+  if (owner->own_receive_queue) return PostStatus::kUnsupported;
   if (owner->failed || owner->config.receive_queue != engine::kOwn) return PostStatus::kBadQueue;
   if (receive.tagged) return PostStatus::kUnsupported;
   if (receive.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;

@@ -147,13 +147,15 @@ bool Initiator::admit(TimePs now, Jetty& owner, std::uint64_t number) {
 bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t number) {
   Jetty& owner = jetty(jetty_id);
   PostedRequest& posted = owner.posted_request(number);
-  const Peer& target = peers_[posted.peer];
-  const bool unreachable = !target.used || parts_.tp.channel(target.channel).state != ChannelState::kReady;
+  // An entry that could not be read names no peer.
+  const Peer* const target = peer(posted.peer);
+  const bool unreachable =
+      target == nullptr || parts_.tp.channel(target->channel).state != ChannelState::kReady;
   // Its status says so already when its work-queue entry could not be read.
   if (unreachable || owner.failed || posted.status != CompletionStatus::kSuccess) {
     if (posted.status == CompletionStatus::kSuccess) {
       posted.status =
-          target.used && !owner.failed ? CompletionStatus::kRetryExhausted : CompletionStatus::kFlushed;
+          target != nullptr && !owner.failed ? CompletionStatus::kRetryExhausted : CompletionStatus::kFlushed;
     }
     posted.failed = true;
     if (posted.segments_open == 0) finish_request(now, owner, jetty_id, number);
@@ -171,7 +173,7 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
   copy_whole(made, kFreshTransaction);
   made.generation = generation;
   made.jetty = jetty_id;
-  made.channel = target.channel;
+  made.channel = target->channel;
   made.request = number;
   made.tassn = owner.tassn_next++;
   made.message_offset = posted.issued;
@@ -189,7 +191,7 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
   posted.issued_all = made.last_segment;
   posted.in_numbering = true;
   ++posted.segments_open;
-  parts_.tp.enqueue_request(target.channel, index);
+  parts_.tp.enqueue_request(target->channel, index);
   return true;
 }
 

@@ -285,9 +285,14 @@ struct Jetty {
   std::uint32_t reads_unfinished = 0;  ///< Admitted reads and atomics without an outcome (fence).
   bool advance_deferred = false;       ///< A step for it waits for the context cache.
   bool advance_listed = false;         ///< Its next request is to be looked at when the engine settles.
+  bool own_receive_queue = false;      ///< config.receive_queue was made for its receive ring of bytes.
   bool quiet = false;  ///< Ready; all its requests have had their turn, and none waits. False: look.
   /// Plain requests (PostedRequest::plain) that may be posted before anybody looks again; 0 unless `quiet`.
   std::uint32_t credit = 0;
+
+  // Send ring of bytes (byte_rings.cc).
+  std::uint64_t fetch_next = 0;    ///< The first request whose entry has not been asked for.
+  std::uint32_t fetches_open = 0;  ///< Fetches without an answer.
 
   // TASSN space: transactions[tassn & (size - 1)] is the pool index of the segment, or kNoSlot.
   std::vector<std::uint32_t> transactions;
@@ -308,6 +313,8 @@ struct Jetty {
   std::unique_ptr<Ring<SharedRecord>> shared;  ///< Records for the completion queues that it shares, if any.
   bool shared_listed = false;
 
+  /// Its send and receive ring are bytes in host memory.
+  bool has_byte_rings() const { return config.entries == engine::EntryFormat::kBytes; }
   /// Something waits, or the jetty fails.
   void hold_up() {
     quiet = false;

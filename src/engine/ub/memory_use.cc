@@ -16,6 +16,10 @@ std::vector<MemoryUse> UbEngine::memory_use() const {
   parts.responder.add_memory_use(out);
   parts.load_store.add_memory_use(out);
   out.push_back({"memory_access", parts.accesses.capacity(), parts.accesses.bytes_held()});
+  if (parts.completion_queues.count() + parts.receive_queues.count() > 0) {
+    out.push_back({"shared_queue", parts.completion_queues.count() + parts.receive_queues.count(),
+                   parts.completion_queues.bytes_held() + parts.receive_queues.bytes_held()});
+  }
   out.push_back(
       {"interface", 1,
        sizeof(UbEngine) + sizeof(EngineParts) + parts.contexts.bytes_held() + parts.events.bytes_held()});
@@ -32,11 +36,12 @@ std::size_t ContextStore::bytes_held() const {
 void Initiator::add_memory_use(std::vector<MemoryUse>& out) const {
   std::uint64_t jetties = 0;
   std::uint64_t bytes = jetties_.capacity() * sizeof(jetties_[0]) + completed_.bytes_held() +
-                        advance_.bytes_held() + resting_.bytes_held();
+                        advance_.bytes_held() + resting_.bytes_held() + sharing_.bytes_held();
   for (const auto& owner : jetties_) {
     jetties += owner->used ? 1U : 0U;
     bytes += sizeof(Jetty) + owner->requests.bytes_held() + owner->receives.bytes_held() +
-             owner->completions.bytes_held() + owner->transactions.capacity() * sizeof(std::uint32_t);
+             owner->completions.bytes_held() + owner->transactions.capacity() * sizeof(std::uint32_t) +
+             (owner->shared == nullptr ? 0 : sizeof *owner->shared + owner->shared->bytes_held());
   }
   out.push_back({"jetty", jetties, bytes});
   std::uint64_t imports = 0;

@@ -3,6 +3,7 @@
 // queues (JFR), flushing, destroying, failing. [URMA API]
 #include <fmt/format.h>
 
+#include "engine/byte_rings.h"
 #include "engine/ub/engine_parts.h"
 #include "engine/ub/ub_engine.h"
 
@@ -35,10 +36,14 @@ Result<void> Initiator::check_shared(const engine::QueueConfig& config) const {
           "receive_completions: found none, expected a completion queue beside a shared receive queue");
     }
   }
-  if (config.group != engine::kOwn || config.entries != engine::EntryFormat::kObjects) {
-    return input_error("this engine has no jetty groups or rings of bytes yet, expected none");
+  if (config.group != engine::kOwn) {
+    return input_error("this engine has no jetty groups yet, expected none");
   }
-  return {};
+  if (config.entries == engine::EntryFormat::kBytes && config.receive_queue == engine::kOwn &&
+      !parts_.receive_queues.has_room()) {
+    return input_error("all receive queues are in use, expected room for the receive ring of bytes");
+  }
+  return engine::check_byte_rings(config);
 }
 
 void Initiator::attach_shared(Jetty& made) {
@@ -55,11 +60,22 @@ void Initiator::attach_shared(Jetty& made) {
   }
 }
 
+void Initiator::detach_shared(Jetty& owner) {
+  for (const QueueId id : {owner.config.send_completions, owner.config.receive_completions}) {
+    if (id != engine::kOwn) parts_.completion_queues.detach(id);
+  }
+  if (owner.config.receive_queue == engine::kOwn) return;
+  parts_.receive_queues.detach(owner.config.receive_queue);
+  if (owner.own_receive_queue) WHARF_CHECK(parts_.receive_queues.destroy(owner.config.receive_queue).ok());
+}
+
 // --- Completions
 
 PendingCompletion& Initiator::add_shared_completion(Jetty& owner, std::uint32_t jetty_id, bool at_target,
                                                     std::uint64_t stream) {
-  if (owner.completions_reserved > 0) --owner.completions_reserved;
+  // Nothing was reserved for messages whose entries are shared.
+  const bool reserved = !at_target || owner.config.receive_queue == engine::kOwn;
+  if (reserved && owner.completions_reserved > 0) --owner.completions_reserved;
   if (owner.shared->full()) owner.shared->reserve(owner.shared->capacity() * 2);
   SharedRecord& record = owner.shared->emplace_back();
   record.stream = stream;
@@ -207,6 +223,7 @@ Result<void> Initiator::cancel_receive(std::uint32_t jetty_id, std::uint64_t id)
 
 void Initiator::flush_receives(std::uint32_t jetty_id) {
   Jetty& owner = jetty(jetty_id);
+  if (owner.own_receive_queue) parts_.receive_queues.clear(owner.config.receive_queue);
   while (!owner.receives.empty()) {
     PendingCompletion completion;
     completion.id = owner.receives.front().id;
@@ -225,7 +242,11 @@ void Initiator::flush_requests(TimePs now, std::uint32_t jetty_id) {
   for (std::uint64_t number = owner.head; number < owner.posted(); ++number) {
     PostedRequest& posted = owner.posted_request(number);
     if (posted.reported || posted.muted) continue;
-    if (!posted.done) posted.status = CompletionStatus::kFlushed;
+    if (!posted.entry_present && owner.has_byte_rings()) {
+      posted.signaled = false;  // The engine never saw it: it is the host's own.
+    } else if (!posted.done) {
+      posted.status = CompletionStatus::kFlushed;
+    }
     push_completion(owner, jetty_id, posted);
     posted.reported = false;
     posted.muted = true;
@@ -235,6 +256,7 @@ void Initiator::flush_requests(TimePs now, std::uint32_t jetty_id) {
     posted.parked = false;
     posted.local_count = 0;
   }
+  owner.fetch_next = owner.posted();
   for (std::uint32_t index = 0; index < transactions_.extent(); ++index) {
     if (!transactions_.is_used(index) || transactions_[index].jetty != jetty_id) continue;
     Transaction& transaction = transactions_[index];
@@ -283,10 +305,7 @@ Result<void> Initiator::destroy(TimePs now, std::uint32_t jetty_id) {
   parts_.responder.flush_entries(jetty_id);
   flush_receives(jetty_id);
   move_shared_of(now, jetty_id);
-  for (const QueueId id : {owner->config.send_completions, owner->config.receive_completions}) {
-    if (id != engine::kOwn) parts_.completion_queues.detach(id);
-  }
-  if (owner->config.receive_queue != engine::kOwn) parts_.receive_queues.detach(owner->config.receive_queue);
+  detach_shared(*owner);
   for (Peer& peer : peers_) peer.used = peer.used && peer.queue != jetty_id;
   owner->used = false;
   owner->dying = true;
@@ -332,9 +351,6 @@ Result<QueueId> UbEngine::create_completion_queue(TimePs, const engine::Completi
 }
 
 Result<QueueId> UbEngine::create_receive_queue(TimePs, const engine::ReceiveQueueConfig& config) {
-  if (config.entries != engine::EntryFormat::kObjects) {
-    return input_error("receive queue entries: found bytes, expected objects");
-  }
   return parts_->receive_queues.create(config);
 }
 
@@ -378,8 +394,15 @@ Result<void> UbEngine::arm(TimePs, QueueId queue, const engine::Arming& arming) 
 }
 
 PostStatus UbEngine::doorbell(TimePs, QueueId queue, engine::RingSide side, std::uint32_t count) {
-  if (side != engine::RingSide::kCompletion) return PostStatus::kUnsupported;
-  return parts_->completion_queues.release(queue, count) ? PostStatus::kOk : PostStatus::kBadQueue;
+  switch (side) {
+    case engine::RingSide::kSend:
+      return parts_->initiator.announce_work(queue, count);
+    case engine::RingSide::kReceive:
+      return parts_->initiator.announce_receives(queue, count);
+    case engine::RingSide::kCompletion:
+      return parts_->completion_queues.release(queue, count) ? PostStatus::kOk : PostStatus::kBadQueue;
+  }
+  WHARF_UNREACHABLE();
 }
 
 engine::Capabilities UbEngine::capabilities() const {
@@ -401,6 +424,7 @@ engine::Capabilities UbEngine::capabilities() const {
   can.max_completion_queues = engine::CompletionQueues::kMost;
   can.max_completion_depth = engine::CompletionQueues::kDepthMax;
   can.max_receive_queues = engine::ReceiveQueues::kMost;
+  can.byte_rings = true;
   for (int number = 0; number < verbs::kVerbCount; ++number) {
     const auto verb = static_cast<verbs::Verb>(number);
     std::uint8_t widths = engine::kNoWidth;

@@ -45,7 +45,7 @@ class UbEngine {
   Result<engine::QueueId> create_queue(TimePs now, const engine::QueueConfig& config);
   /// Of a queue, completion queue or receive queue, see engine/contract.h. A queue's imports go with it.
   Result<void> destroy_queue(TimePs now, engine::QueueId queue);
-  // Shared queues and life, see engine/contract.h. Groups and rings of bytes are to come.
+  // Shared queues and life, see engine/contract.h. Groups are to come.
   engine::Capabilities capabilities() const;
   Result<engine::QueueId> create_completion_queue(TimePs now, const engine::CompletionQueueConfig& config);
   Result<engine::QueueId> create_receive_queue(TimePs now, const engine::ReceiveQueueConfig& config);

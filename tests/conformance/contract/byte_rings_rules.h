@@ -2,7 +2,9 @@
 // docs/engine-contract.md: rings of bytes in host memory, and their doorbells.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 #include "rule_test_support.h"
@@ -172,6 +174,169 @@ WHARF_CONTRACT_TEST(ABadWorkEntryEndsItsRequest) {
     world.run();
     EXPECT_TRUE(world.take(0).empty());
   }
+}
+
+/// What `request` comes to: how it ends, and what both hosts' memory is asked meanwhile.
+template <typename W>
+std::vector<std::string> outcome_of(W& world, const std::vector<verbs::Completion>& ended) {
+  std::vector<std::string> lines;
+  for (const verbs::Completion& completion : ended) {
+    lines.push_back(std::string(verbs::name(completion.status)) + " id " + std::to_string(completion.id) +
+                    " length " + std::to_string(completion.length) + " immediate " +
+                    std::to_string(completion.immediate) + (completion.solicited ? " solicited" : ""));
+  }
+  for (std::uint32_t host = 0; host < 2; ++host) {
+    for (const engine::Access& access : world.hosts[host].accesses) {
+      if (access.kind == AccessKind::kFetchWorkRequest || access.kind == AccessKind::kFetchReceiveEntry ||
+          access.kind == AccessKind::kWriteCompletion) {
+        continue;
+      }
+      lines.push_back(std::to_string(host) + ": kind " + std::to_string(static_cast<int>(access.kind)) +
+                      " at " + std::to_string(access.address) + " length " + std::to_string(access.length) +
+                      " space " + std::to_string(access.space) + " operand " +
+                      std::to_string(access.operand[0]) + " " + std::to_string(access.operand[1]) +
+                      " compare " + std::to_string(access.compare[0]) + " " +
+                      std::to_string(access.compare[1]));
+    }
+  }
+  return lines;
+}
+
+WHARF_CONTRACT_TEST(EveryVerbSaysTheSameAsBytesAndAsAnObject) {
+  const engine::Capabilities can = World<E>().engine(0).capabilities();
+  if (!can.byte_rings) return;
+  for (int number = 0; number < verbs::kVerbCount; ++number) {
+    const auto verb = static_cast<Verb>(number);
+    for (const std::uint8_t width : {0, 4, 8, 16}) {
+      if (verbs::is_load_store(verb) || !E::supports(verb)) continue;
+      if (verbs::is_atomic(verb) != (width > 0)) continue;
+      if (width > 0 && (can.widths[static_cast<std::size_t>(number)] & width) == 0) continue;
+      std::vector<std::string> found[2];
+      for (const bool as_bytes : {false, true}) {
+        const auto fill_in = [&](auto& world, verbs::WorkRequest& request) {
+          request.immediate = 0x1234'5678;
+          request.operand = {7, width == 16 ? 8U : 0U};
+          request.compare = {9, width == 16 ? 10U : 0U};
+          if (width > 0) {
+            request.width = width;
+            request.length = request.local[0].length = width;
+          }
+          if (verb == Verb::kSendInvalidate) request.invalidate = world.hosts[1].token;
+        };
+        if (as_bytes) {
+          BytePair<E> world;
+          world.write_receive(5);
+          world.write_receive(6);
+          ASSERT_EQ(world.engine(1).doorbell(world.now, world.queue[1], engine::RingSide::kReceive, 2),
+                    PostStatus::kOk);
+          world.settle();
+          verbs::WorkRequest request = world.request(3, verb, world.peer[0], 1);
+          fill_in(world, request);
+          world.write_entry(request);
+          ASSERT_EQ(world.engine(0).doorbell(world.now, world.queue[0], engine::RingSide::kSend, 1),
+                    PostStatus::kOk);
+          world.run();
+          auto ended = world.take(0);
+          for (const verbs::Completion& completion : world.take(1)) ended.push_back(completion);
+          found[1] = outcome_of(world, ended);
+        } else {
+          Pair<E> world;
+          ASSERT_EQ(world.post_receive(1, world.queue[1], 5), PostStatus::kOk);
+          ASSERT_EQ(world.post_receive(1, world.queue[1], 6), PostStatus::kOk);
+          world.settle();
+          verbs::WorkRequest request = world.request(3, verb, world.peer[0], 1);
+          fill_in(world, request);
+          ASSERT_EQ(static_cast<World<E>&>(world).post(0, world.queue[0], request), PostStatus::kOk);
+          world.run();
+          auto ended = world.hosts[0].completions;
+          for (const verbs::Completion& completion : world.hosts[1].completions) ended.push_back(completion);
+          found[0] = outcome_of(world, ended);
+        }
+      }
+      EXPECT_FALSE(found[0].empty());
+      EXPECT_EQ(found[0], found[1]) << verbs::name(verb) << " of " << int{width};
+    }
+  }
+}
+
+WHARF_CONTRACT_TEST(EntriesMayComeInAnyOrder) {
+  if (!World<E>().engine(0).capabilities().byte_rings) return;
+  BytePair<E> world(64);
+  for (std::uint64_t id = 0; id < 8; ++id) {
+    world.write_entry(world.request(id, id % 2 == 0 ? Verb::kWrite : Verb::kRead, world.peer[0], 1));
+  }
+  world.answers = false;
+  for (const std::uint32_t count : {1U, 5U, 2U}) {
+    ASSERT_EQ(world.engine(0).doorbell(world.now, world.queue[0], engine::RingSide::kSend, count),
+              PostStatus::kOk);
+    world.settle();
+  }
+  world.answers = true;
+  std::reverse(world.hosts[0].unanswered.begin(), world.hosts[0].unanswered.end());
+  world.answer_all(0);
+  world.run();
+  const auto ended = world.take(0);
+  ASSERT_EQ(ended.size(), 8U);
+  for (std::uint64_t id = 0; id < 8; ++id) {
+    EXPECT_EQ(ended[id].id, id);
+    EXPECT_TRUE(ended[id].ok());
+  }
+}
+
+WHARF_CONTRACT_TEST(EntriesThatWereNotFetchedStayWithTheHost) {
+  if (!World<E>().engine(0).capabilities().byte_rings) return;
+  BytePair<E> world(64);
+  world.flies = false;
+  world.write_entry(world.request(1, Verb::kWrite, world.peer[0], 1));
+  ASSERT_EQ(world.engine(0).doorbell(world.now, world.queue[0], engine::RingSide::kSend, 1), PostStatus::kOk);
+  world.settle();
+  world.answers = false;
+  for (std::uint64_t id = 2; id < 6; ++id) {
+    world.write_entry(world.request(id, Verb::kWrite, world.peer[0], 1));
+  }
+  ASSERT_EQ(world.engine(0).doorbell(world.now, world.queue[0], engine::RingSide::kSend, 4), PostStatus::kOk);
+  world.settle();
+  ASSERT_TRUE(world.engine(0).fail_queue(world.now, world.queue[0]).ok());
+  EXPECT_EQ(world.engine(0).doorbell(world.now, world.queue[0], engine::RingSide::kSend, 1),
+            PostStatus::kBadQueue);
+  EXPECT_EQ(world.engine(0).doorbell(world.now, world.queue[0], engine::RingSide::kReceive, 1),
+            PostStatus::kBadQueue);
+  world.answers = world.flies = true;
+  world.answer_all(0);
+  world.run();
+  const auto ended = world.take(0);
+  ASSERT_EQ(ended.size(), 1U);  // The one that was fetched.
+  EXPECT_EQ(ended[0].id, 1U);
+  EXPECT_EQ(ended[0].status, CompletionStatus::kFlushed);
+}
+
+WHARF_CONTRACT_TEST(QueuesWithByteRingsNameTheirCompletionQueues) {
+  World<E> world;
+  if (!world.engine(0).capabilities().byte_rings) return;
+  const QueueId cq = world.engine(0).create_completion_queue(world.now, {}).value();
+  engine::QueueConfig config = world.into(cq);
+  config.entries = engine::EntryFormat::kBytes;
+  EXPECT_TRUE(world.engine(0).create_queue(world.now, config).ok());
+  for (const std::uint32_t stride : {0U, 32U, 96U, 256U}) {
+    engine::QueueConfig wrong = config;
+    wrong.send_entry_bytes = stride;
+    EXPECT_FALSE(world.engine(0).create_queue(world.now, wrong).ok()) << stride;
+  }
+  engine::QueueConfig without = config;
+  without.send_completions = engine::kOwn;
+  EXPECT_FALSE(world.engine(0).create_queue(world.now, without).ok());
+  without = config;
+  without.receive_completions = engine::kOwn;
+  EXPECT_FALSE(world.engine(0).create_queue(world.now, without).ok());
+  // Rings of objects have no doorbells, rings of bytes take no objects.
+  const QueueId objects = world.create_queue(0, world.into(cq));
+  EXPECT_EQ(world.engine(0).doorbell(world.now, objects, engine::RingSide::kSend, 1),
+            PostStatus::kUnsupported);
+  EXPECT_EQ(world.engine(0).doorbell(world.now, objects, engine::RingSide::kReceive, 1),
+            PostStatus::kUnsupported);
+  const QueueId bytes = world.create_queue(0, config);
+  EXPECT_EQ(world.post_receive(0, bytes, 1), PostStatus::kUnsupported);
+  EXPECT_FALSE(world.engine(0).cancel_receive(world.now, bytes, 1).ok());
 }
 
 }  // namespace

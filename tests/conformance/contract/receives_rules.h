@@ -57,6 +57,36 @@ WHARF_CONTRACT_TEST(QueuesShareReceives) {
   EXPECT_EQ(world.post_receive(0, shared, 9), PostStatus::kBadQueue);
 }
 
+// A message to a shared entry takes nothing from what the queue's own requests may leave behind.
+WHARF_CONTRACT_TEST(UnsignaledRequestsGoOnBesideSharedReceives) {
+  World<E> world;
+  E& target = world.engine(0);
+  if (target.capabilities().max_receive_queues == 0) return;
+  const QueueId cq = target.create_completion_queue(world.now, {.depth = 64}).value();
+  engine::QueueConfig config = world.into(cq);
+  config.receive_queue = target.create_receive_queue(world.now, {.depth = 8}).value();
+  const QueueId at = world.create_queue(0, config);
+  const QueueId from = world.create_queue(1, world.plain());
+  const auto [to_other, to_shared] = world.connect(0, at, 1, from);
+  world.settle();
+  for (std::uint64_t id = 0; id < 4; ++id) {
+    ASSERT_EQ(world.post_receive(0, config.receive_queue, id), PostStatus::kOk);
+    world.flies = false;  // The request is outstanding while the message ends.
+    verbs::WorkRequest request = world.request(10 + id, Verb::kWrite, to_other, 1);
+    request.signaled = false;
+    ASSERT_EQ(world.post(0, at, request), PostStatus::kOk) << id;
+    world.settle();
+    std::deque<wire::Packet> held;
+    held.swap(world.hosts[1].arrived);
+    world.flies = true;
+    ASSERT_EQ(world.post(1, from, world.request(id, Verb::kSend, to_shared, 0)), PostStatus::kOk);
+    world.settle();
+    ASSERT_EQ(world.hosts[0].completions.size(), id + 1);
+    for (const wire::Packet& packet : held) world.hosts[1].arrived.push_back(packet);
+    world.run();
+  }
+}
+
 WHARF_CONTRACT_TEST(AnEmptySharedReceiveQueueMakesSendersWait) {
   World<E> world;
   E& target = world.engine(1);
