@@ -39,7 +39,7 @@ target_include_directories(wharf_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 # The folders whose code runs for every event or packet. With link-time optimisation their objects carry machine code
 # beside what the link needs: the many test programs link that as it is (wharf_test), and only what links
 # wharf_whole_program is optimised as a whole (docs/decisions/0004).
-set(WHARF_HOT_FOLDERS base wire trace verbs engine reliability congestion ordering ${WHARF_PROTOCOLS} sim_kernel
+set(WHARF_HOT_FOLDERS base wire trace verbs engine reliability congestion ordering rdmo ${WHARF_PROTOCOLS} sim_kernel
   sim_fabric sim_coherence sim_host_config sim_host_memory sim_host_coherent sim_host_pcie sim_host_nic sim_host_core
   sim_host_replay sim_host sim_flows sim_world sim_two_hosts sim_scenario)
 add_library(wharf_hot_options INTERFACE)

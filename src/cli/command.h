@@ -37,6 +37,7 @@ std::unique_ptr<Command> make_import_command();
 std::unique_ptr<Command> make_list_command();
 std::unique_ptr<Command> make_litmus_command();
 std::unique_ptr<Command> make_perf_command();
+std::unique_ptr<Command> make_rdmo_command();
 std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_serve_command();
 std::unique_ptr<Command> make_state_command();

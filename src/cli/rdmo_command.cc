@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// wharf rdmo: a worker near memory, a target that grants some, single operations by hand, and a measurement.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "report/text_table.h"
+#ifdef WHARF_HAS_UCX
+#include <time.h>
+
+#include "live/rdmo/client.h"
+#include "live/rdmo/rdmo_measurement.h"
+#include "live/rdmo/worker_process.h"
+#endif
+
+namespace wharf::cli {
+namespace {
+
+#ifdef WHARF_HAS_UCX
+/// The bytes of a scatter's payload with one entry.
+std::vector<std::byte> scatter_payload(std::uint64_t address, std::uint64_t key, const std::string& text) {
+  std::vector<std::byte> bytes(wire::kRdmoEntryBytes + text.size());
+  wire::encode(wire::RdmoEntry{address, key, static_cast<std::uint16_t>(text.size())}, bytes.data());
+  std::copy_n(reinterpret_cast<const std::byte*>(text.data()), text.size(),
+              bytes.data() + wire::kRdmoEntryBytes);
+  return bytes;
+}
+#endif
+
+class RdmoCommand : public Command {
+ public:
+  std::string_view name() const override { return "rdmo"; }
+  std::string_view summary() const override {
+    return "Append, flush and scatter by a worker near the memory.";
+  }
+  std::string_view examples() const override {
+    return "  wharf rdmo worker\n"
+           "  wharf rdmo target --size 1MiB\n"
+           "  wharf rdmo call append 'a record' --to 127.0.0.1\n"
+           "  wharf rdmo call flush --to 127.0.0.1 --form published\n"
+           "  wharf rdmo bench --size 64B\n";
+  }
+
+  void declare(Options& app) override {
+    worker_ = app.add_nested("worker", "Serve targets and initiators until interrupted");
+    worker_.add_option("--listen", listen_, "Address for targets, with :PORT; 127.0.0.1:18516 by default")
+        .type_name("ADDRESS");
+    worker_.add_option("--layout", layout_, "Published layout: shipped, or guide with its 16-bit keys")
+        .type_name("NAME")
+        .one_of({"shipped", "guide"});
+    worker_.add_option("--transports", transports_, "UCX transports; tcp,posix,sysv,cma,self by default")
+        .type_name("LIST");
+    worker_.add_flag("--once", once_, "End when the last target has left");
+
+    target_ = app.add_nested("target", "Grant memory with a log in it, and print what is appended");
+    target_.add_option("--worker", worker_at_, "Where the worker listens; 127.0.0.1:18516 by default")
+        .type_name("ADDRESS");
+    target_.add_option("--listen", listen_, "Address for initiators, with :PORT; 127.0.0.1:18515 by default")
+        .type_name("ADDRESS");
+    target_.add_option("--size", size_, "Memory to grant, 1MiB by default").type_name("SIZE");
+    target_.add_option("--id", id_, "Its id at the worker, 0 by default").type_name("N");
+    target_.add_option("--transports", transports_, "UCX transports; tcp,posix,sysv,cma,self by default")
+        .type_name("LIST");
+
+    call_ = app.add_nested("call", "Do one operation: append TEXT, flush, or scatter TEXT");
+    call_.add_option("operation", operation_, "append, flush or scatter")
+        .type_name("OPERATION")
+        .required()
+        .one_of({"append", "flush", "scatter"});
+    call_.add_option("text", text_, "What to append or scatter").type_name("TEXT");
+    call_.add_option("--to", to_, "Where the target listens; 127.0.0.1:18515 by default")
+        .type_name("ADDRESS");
+    call_.add_option("--form", form_, "published or extended; extended by default")
+        .type_name("NAME")
+        .one_of({"published", "extended"});
+    expected_option_ =
+        call_.add_option("--expect", expected_, "append: only if the log has so many bytes").type_name("N");
+    call_.add_option("--at", at_, "scatter: offset in the target's memory, 8 by default").type_name("N");
+    call_.add_option("--transports", client_transports_, "UCX transports; tcp,self by default")
+        .type_name("LIST");
+
+    bench_ = app.add_nested("bench", "Measure appends beside bare messages and the two-step, in one run");
+    bench_.add_option("--size", size_, "Bytes of a record, 64B by default").type_name("SIZE");
+    bench_.add_option("--window", window_, "Messages in flight, 16 by default").type_name("N").range(1, 4096);
+    bench_.add_option("--batch", batch_, "Records of a batch, 16 by default").type_name("N").range(1, 4096);
+    bench_.add_option("--rounds", rounds_, "Rounds, of which medians are shown; 3 by default")
+        .type_name("N")
+        .range(1, 1000);
+    bench_.add_option("--duration", duration_, "Of each kind in each round, 500ms by default")
+        .type_name("TIME");
+    bench_.add_option("--transports", client_transports_, "UCX transports of the client; tcp,self by default")
+        .type_name("LIST");
+  }
+
+  Result<ExitCode> run(const Console& console) override {
+#ifdef WHARF_HAS_UCX
+    if (worker_.given()) return run_worker(console);
+    if (target_.given()) return run_target(console);
+    if (call_.given()) return run_call(console);
+    return run_bench(console);
+#else
+    static_cast<void>(console);
+    return Error{ErrorKind::kEnvironment,
+                 "rdmo: this wharf was built without UCX; install UCX 1.13 or newer (Debian: libucx-dev) and "
+                 "build again"};
+#endif
+  }
+
+ private:
+#ifdef WHARF_HAS_UCX
+  /// One line of either kind, at once: others wait for it.
+  static void show_line(const Console& console, const nlohmann::ordered_json& document,
+                        const std::string& text) {
+    console.write(console.json ? document.dump() + "\n" : text);
+    std::fflush(console.out);
+  }
+  static void show(const Console& console, const nlohmann::ordered_json& document, const std::string& text) {
+    console.print(document);
+    console.print(text);
+  }
+  static void announce(const Console& console, const std::string& what, const std::string& address) {
+    show_line(console,
+              nlohmann::ordered_json{{"ready", true},
+                                     { "address",
+                                       address }},
+              fmt::format("{} ready at {}\n", what, address));
+  }
+
+  Result<ExitCode> run_worker(const Console& console) {
+    live::WorkerProcessConfig config;
+    auto listen = live::parse_stream_address(listen_, live::kRdmoWorkerPort);
+    if (!listen) return input_error("--listen: " + listen.error().message);
+    config.listen = *listen;
+    config.transports = transports_;
+    config.once = once_;
+    if (layout_ == "guide") config.worker.layout = wire::RdmoLayout::kGuide;
+    auto process = live::WorkerProcess::create(config);
+    if (!process) return process.error();
+    const std::string address = fmt::format("{}:{}", listen->host, (*process)->port());
+    announce(console, "worker", address);
+    (*process)->run(interrupt_requested());
+    const rdmo::WorkerCounters& counters = (*process)->counters();
+    console.remark(fmt::format("{} records in {} appends, {} flushes, {} scatters", counters.records,
+                               counters.appends, counters.flushes, counters.scatters));
+    return interrupt_requested() ? ExitCode::kInterrupted : ExitCode::kDone;
+  }
+
+  Result<ExitCode> run_target(const Console& console) {
+    live::RdmoTargetConfig config;
+    auto worker = live::parse_stream_address(worker_at_, live::kRdmoWorkerPort);
+    if (!worker) return input_error("--worker: " + worker.error().message);
+    auto listen = live::parse_stream_address(listen_, live::kRdmoTargetPort);
+    if (!listen) return input_error("--listen: " + listen.error().message);
+    auto size = parse_bytes(size_.empty() ? "1MiB" : size_);
+    if (!size) return input_error("--size: " + size.error().message);
+    config.worker = *worker;
+    config.transports = transports_;
+    config.client = id_;
+    config.bytes = size->count;
+    auto target = live::RdmoTarget::create(config);
+    if (!target) return target.error();
+    auto listener = live::StreamListener::listen(*listen);
+    if (!listener) return listener.error();
+    const std::string address = fmt::format("{}:{}", listen->host, listener->port());
+    announce(console, "target", address);
+    return follow(console, **target, *listener);
+  }
+
+  /// Lets initiators in and prints what the log shows, as it grows.
+  static Result<ExitCode> follow(const Console& console, live::RdmoTarget& target,
+                                 live::StreamListener& listener) {
+    std::uint64_t shown = 8;
+    while (!interrupt_requested()) {
+      target.progress();
+      if (!target.connected()) return Error{ErrorKind::kEnvironment, "the worker is gone"};
+      live::StreamChannel channel = listener.accept();
+      if (channel.open()) {
+        const auto met = target.meet(channel);
+        if (!met) console.remark("an initiator was not let in: " + met.error().message);
+      }
+      const std::uint64_t tail = target.tail();
+      if (tail > shown && tail <= target.memory().size()) {
+        const auto* first = reinterpret_cast<const char*>(target.memory().data() + shown);
+        const std::string text(first, tail - shown);
+        show_line(console,
+                  nlohmann::ordered_json{{"at", shown - 8},
+                                         { "text",
+                                           text }},
+                  fmt::format("{:>8}  {}\n", shown - 8, text));
+        shown = tail;
+      }
+      const timespec pause{0, 200'000};
+      ::nanosleep(&pause, nullptr);
+    }
+    return ExitCode::kInterrupted;
+  }
+
+  Result<ExitCode> run_call(const Console& console) {
+    auto to = live::parse_stream_address(to_, live::kRdmoTargetPort);
+    if (!to) return input_error("--to: " + to.error().message);
+    live::RdmoInitiatorConfig config;
+    config.transports = client_transports_;
+    config.initiator.form = form_ == "published" ? rdmo::Form::kPublished : rdmo::Form::kExtended;
+    if (expected_option_.given() && config.initiator.form == rdmo::Form::kPublished)
+      return input_error("--expect: the published form has no condition, expected --form extended");
+    if (operation_ == "scatter" && text_.size() > wire::kRdmoEntryDataMax)
+      return input_error(
+          fmt::format("text: found {} bytes, expected at most {}", text_.size(), wire::kRdmoEntryDataMax));
+    auto met = live::RdmoInitiator::meet(*to, config);
+    if (!met) return met.error();
+    live::RdmoInitiator& initiator = **met;
+    const live::RdmoGrant& grant = initiator.grant();
+    const auto* bytes = reinterpret_cast<const std::byte*>(text_.data());
+    std::vector<std::byte> payload;
+    rdmo::Posted posted = rdmo::Posted::kOk;
+    if (operation_ == "append") {
+      rdmo::AppendRequest request;
+      request.cell = grant.cell;
+      request.cell_key = request.data_key = grant.key;
+      request.data = {bytes, text_.size()};
+      request.compare = expected_option_.given();
+      request.expected = grant.cell + 8 + expected_;
+      posted = initiator.engine().append(initiator.now(), request);
+    } else if (operation_ == "scatter") {
+      payload = scatter_payload(grant.cell + at_, grant.key, text_);
+      posted = initiator.engine().scatter(initiator.now(), 0, payload, 1);
+    }
+    if (posted != rdmo::Posted::kOk) return input_error("the form has no such operation");
+    rdmo::Outcome first;
+    if (operation_ != "flush") first = initiator.wait();
+    // What is not flushed may not be shown yet.
+    static_cast<void>(initiator.engine().flush(initiator.now(), 1));
+    const rdmo::Outcome flushed = initiator.wait();
+    const rdmo::Outcome& outcome =
+        operation_ == "flush" || first.status == wire::RdmoStatus::kDone ? flushed : first;
+    const bool placed = operation_ == "append" && config.initiator.form == rdmo::Form::kExtended;
+    nlohmann::ordered_json document{{"operation", operation_}, { "status", wire::name(outcome.status) }};
+    std::string text = fmt::format("{}: {}", operation_, wire::name(outcome.status));
+    if (placed && first.place >= grant.cell + 8) {
+      document["place"] = first.place - grant.cell - 8;
+      text += fmt::format(", at {}", first.place - grant.cell - 8);
+    }
+    show(console, document, text + "\n");
+    return outcome.status == wire::RdmoStatus::kDone ? ExitCode::kDone : ExitCode::kJudgedFailed;
+  }
+
+  Result<ExitCode> run_bench(const Console& console) {
+    live::RdmoMeasurementConfig config;
+    auto size = parse_bytes(size_.empty() ? "64B" : size_);
+    if (!size) return input_error("--size: " + size.error().message);
+    if (size->count == 0 || size->count > 65536)
+      return input_error(fmt::format("--size: found {}, expected 1B to 64KiB", size_));
+    auto duration = parse_time(duration_);
+    if (!duration) return input_error("--duration: " + duration.error().message);
+    config.bytes = static_cast<std::uint32_t>(size->count);
+    config.window = window_;
+    config.batch = batch_;
+    config.rounds = rounds_;
+    config.turn = *duration;
+    config.client_transports = client_transports_;
+    auto rates = live::measure_rdmo(config, interrupt_requested());
+    if (!rates) return rates.error();
+    report::TextTable table({{"appends"},
+                             {"per second", report::Align::kRight},
+                             {"to bare", report::Align::kRight},
+                             { "one at a time, median us",
+                               report::Align::kRight }});
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    const double bare = rates->front().appends_per_second;
+    for (const live::RdmoRate& rate : *rates) {
+      const bool timed = rate.latency_ns_p50 > 0;
+      table.add_row({rate.what, fmt::format("{:.0f}", rate.appends_per_second),
+                     fmt::format("{:.2f}", bare > 0 ? rate.appends_per_second / bare : 0),
+                     timed ? fmt::format("{:.2f}", rate.latency_ns_p50 / 1e3) : ""});
+      nlohmann::ordered_json entry{{"what", rate.what}, { "appends_per_second", rate.appends_per_second }};
+      if (timed) entry["latency_ns_p50"] = rate.latency_ns_p50;
+      list.push_back(entry);
+    }
+    show(console,
+         nlohmann::ordered_json{{"bytes", config.bytes},
+                                {"client_transports", client_transports_},
+                                { "results",
+                                  list }},
+         fmt::format("{} B records, client to worker over {}, worker to target in mapped memory\n{}",
+                     config.bytes, client_transports_, table.text()));
+    return ExitCode::kDone;
+  }
+#endif
+
+  Options worker_;
+  Options target_;
+  Options call_;
+  Options bench_;
+  Option expected_option_;
+  std::string listen_;
+  std::string worker_at_;
+  std::string to_;
+  std::string size_;
+  std::string text_;
+  std::string operation_;
+  std::string layout_ = "shipped";
+  std::string form_ = "extended";
+  std::string duration_ = "500ms";
+  std::string transports_ = "tcp,posix,sysv,cma,self";
+  std::string client_transports_ = "tcp,self";
+  std::uint64_t id_ = 0;
+  std::uint64_t expected_ = 0;
+  std::uint64_t at_ = 8;
+  std::uint32_t window_ = 16;
+  std::uint32_t batch_ = 16;
+  std::uint32_t rounds_ = 3;
+  bool once_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_rdmo_command() { return std::make_unique<RdmoCommand>(); }
+
+}  // namespace wharf::cli

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/rdmo/initiator.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace wharf::rdmo {
+namespace {
+
+using wire::RdmoAnswer;
+using wire::RdmoStatus;
+using Operation = wire::RdmoExtendedOperation;
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+/// An initiator whose worker is the test.
+class InitiatorTest : public ::testing::Test {
+ protected:
+  void make(InitiatorConfig config) {
+    config.client = 9;
+    initiator_.emplace(*Initiator::create(config));
+  }
+  Posted append(const std::string& text, std::uint64_t cookie) {
+    AppendRequest request;
+    request.cookie = cookie;
+    request.cell = 0x1000;
+    request.cell_key = request.data_key = 5;
+    request.data = bytes_of(text);
+    return initiator_->append(now_, request);
+  }
+  /// The next extended request, sent.
+  std::optional<wire::RdmoExtendedRequest> next() {
+    Outgoing message;
+    if (!initiator_->next_message(message)) return std::nullopt;
+    payload_.assign(reinterpret_cast<const char*>(message.payload.data()), message.payload.size());
+    wire::RdmoExtendedRequest request;
+    EXPECT_EQ(decode(std::span(message.header).first(message.header_length), request),
+              wire::RdmoError::kNone);
+    initiator_->sent(now_, message.id);
+    return request;
+  }
+  void answer(const wire::RdmoExtendedRequest& request, RdmoStatus status, std::uint64_t place,
+              std::uint32_t limit = 100) {
+    std::array<std::byte, wire::kRdmoAnswerBytes> bytes{};
+    encode(RdmoAnswer{request.operation, status, request.sequence, request.cookie, place, limit},
+           bytes.data());
+    initiator_->receive(now_, wire::kRdmoExtendedMessageId, bytes);
+  }
+  std::optional<Outcome> outcome() {
+    Outcome out;
+    if (!initiator_->poll(out)) return std::nullopt;
+    return out;
+  }
+
+  std::optional<Initiator> initiator_;
+  TimePs now_ = kTimeZero;
+  std::string payload_;
+};
+
+TEST_F(InitiatorTest, AnswersGiveStatusAndPlace) {
+  make({});
+  EXPECT_EQ(append("abc", 77), Posted::kOk);
+  const auto request = next();
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->client, 9U);
+  EXPECT_FALSE(outcome());
+  answer(*request, RdmoStatus::kNoRoom, 0x1008);
+  const auto out = outcome();
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->cookie, 77U);
+  EXPECT_EQ(out->status, RdmoStatus::kNoRoom);
+  EXPECT_EQ(out->place, 0x1008U);
+  EXPECT_EQ(initiator_->in_flight(), 0U);
+}
+
+TEST_F(InitiatorTest, SendsNoMoreThanItHasCreditsFor) {
+  make({});
+  append("a", 1);
+  append("b", 2);
+  append("c", 3);
+  const auto first = next();
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(next()) << "one message may be sent before the first news of credits";
+  answer(*first, RdmoStatus::kDone, 0, 2);
+  EXPECT_TRUE(next());
+  EXPECT_FALSE(next());
+  std::array<std::byte, wire::kRdmoAnswerBytes> news{};
+  encode(RdmoAnswer{.credit_limit = 3}, news.data());
+  initiator_->receive(now_, wire::kRdmoExtendedMessageId, news);
+  EXPECT_TRUE(next());
+  EXPECT_EQ(initiator_->counters().without_credit, 2U);
+}
+
+TEST_F(InitiatorTest, BatchesGoAsOneAndEachRecordHasItsPlace) {
+  InitiatorConfig config;
+  config.batch_records_max = 3;
+  make(config);
+  append("one", 1);
+  append("three", 2);
+  EXPECT_FALSE(next()) << "not full";
+  append("x", 3);
+  const auto request = next();
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->records, 3U);
+  EXPECT_EQ(payload_, "onethreex");
+  answer(*request, RdmoStatus::kDone, 0x2000);
+  EXPECT_EQ(outcome()->place, 0x2000U);
+  EXPECT_EQ(outcome()->place, 0x2003U);
+  EXPECT_EQ(outcome()->place, 0x2008U);
+  // A flush sends what is gathered before it.
+  append("left", 4);
+  initiator_->flush(now_, 5);
+  EXPECT_EQ(next()->operation, Operation::kAppend);
+  EXPECT_EQ(next()->operation, Operation::kFlush);
+}
+
+TEST_F(InitiatorTest, ABatchWaitsNoLongerThanItsDelay) {
+  InitiatorConfig config;
+  config.batch_records_max = 8;
+  config.batch_delay = microseconds(2);
+  make(config);
+  append("a", 1);
+  EXPECT_EQ(initiator_->deadline(), microseconds(2));
+  now_ = microseconds(2);
+  initiator_->expire(now_);
+  EXPECT_TRUE(next());
+}
+
+TEST_F(InitiatorTest, HostileAnswersChangeNothing) {
+  make({});
+  append("abc", 1);
+  const auto request = next();
+  auto other = *request;
+  other.cookie ^= 1;
+  answer(other, RdmoStatus::kDone, 0);
+  other = *request;
+  other.sequence += 1;
+  answer(other, RdmoStatus::kDone, 0);
+  other = *request;
+  other.operation = Operation::kFlush;
+  answer(other, RdmoStatus::kDone, 0);
+  initiator_->receive(now_, wire::kRdmoMessageId, std::vector<std::byte>(12));
+  initiator_->receive(now_, wire::kRdmoExtendedMessageId, std::vector<std::byte>(31));
+  EXPECT_FALSE(outcome());
+  EXPECT_EQ(initiator_->counters().unexpected, 3U);
+  EXPECT_EQ(initiator_->counters().malformed, 2U);
+  answer(*request, RdmoStatus::kDone, 0, 0xffff'fff0U);  // Credits do not run backwards.
+  EXPECT_TRUE(outcome());
+  answer(*request, RdmoStatus::kDone, 0);  // Twice.
+  EXPECT_FALSE(outcome());
+}
+
+TEST_F(InitiatorTest, EveryRequestEnds) {
+  make({});
+  append("a", 1);
+  initiator_->flush(now_, 2);
+  ASSERT_TRUE(next());
+  now_ = initiator_->deadline();
+  initiator_->expire(now_);
+  EXPECT_EQ(outcome()->status, RdmoStatus::kTimedOut);
+  EXPECT_EQ(outcome()->status, RdmoStatus::kConnectionLost);
+  EXPECT_TRUE(initiator_->is_lost());
+  EXPECT_EQ(append("b", 3), Posted::kLost);
+  EXPECT_EQ(initiator_->deadline(), kNever);
+}
+
+TEST_F(InitiatorTest, PublishedAppendsEndWhenTheyAreSent) {
+  InitiatorConfig config;
+  config.form = Form::kPublished;
+  make(config);
+  append("abc", 1);
+  Outgoing message;
+  ASSERT_TRUE(initiator_->next_message(message));
+  EXPECT_EQ(message.message_id, wire::kRdmoMessageId);
+  EXPECT_EQ(message.header_length, 40U);
+  EXPECT_FALSE(outcome());
+  initiator_->sent(now_, message.id);
+  EXPECT_EQ(outcome()->cookie, 1U);
+  initiator_->flush(now_, 2);
+  ASSERT_TRUE(initiator_->next_message(message));
+  wire::RdmoRequest request;
+  ASSERT_EQ(
+      decode(std::span(message.header).first(message.header_length), wire::RdmoLayout::kShipped, request),
+      wire::RdmoError::kNone);
+  initiator_->sent(now_, message.id);
+  EXPECT_FALSE(outcome());
+  std::array<std::byte, 12> bytes{};
+  wire::encode_rdmo_response(request.flush_id, wire::RdmoLayout::kShipped, bytes.data());
+  initiator_->receive(now_, wire::kRdmoMessageId, bytes);
+  EXPECT_EQ(outcome()->cookie, 2U);
+}
+
+TEST_F(InitiatorTest, RefusesConfigsByTheirKey) {
+  InitiatorConfig config;
+  config.in_flight_max = 0;
+  EXPECT_NE(Initiator::create(config).error().message.find("in_flight_max"), std::string::npos);
+  config = {};
+  config.form = Form::kPublished;
+  config.batch_records_max = 2;
+  EXPECT_NE(Initiator::create(config).error().message.find("batch_records_max"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace wharf::rdmo

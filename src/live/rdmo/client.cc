@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/rdmo/client.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "base/bytes.h"
+
+namespace wharf::live {
+namespace {
+
+Error stalled(const char* what) { return {ErrorKind::kStalled, std::string(what) + ": no answer in time"}; }
+
+int milliseconds_of(TimePs time) { return static_cast<int>(time.ps / 1'000'000'000); }
+
+}  // namespace
+
+// --- Target
+// -----------------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<RdmoTarget>> RdmoTarget::create(const RdmoTargetConfig& config) {
+  std::unique_ptr<RdmoTarget> target(new RdmoTarget(config));
+  WHARF_TRY(target->open());
+  return target;
+}
+
+Result<void> RdmoTarget::open() {
+  if (config_.bytes < 64)
+    return input_error(fmt::format("bytes: found {}, expected at least 64", config_.bytes));
+  auto port = UcxPort::create(config_.transports, *this);
+  if (!port) return port.error();
+  port_ = *std::move(port);
+  WHARF_TRY(map_memory());
+  auto channel = StreamChannel::connect(config_.worker);
+  if (!channel) return channel.error();
+  channel_ = *std::move(channel);
+
+  wire::RdmoCommand init;
+  init.type = wire::RdmoCommandType::kClientInit;
+  init.id = config_.client;
+  init.peer = port_->address();
+  auto made = command(init);
+  if (!made) return made.error();
+  worker_.assign(made->address.begin(), made->address.end());
+  // Both directions are wired up before anybody relies on them: UCX 1.13 stops a process whose peer dies
+  // earlier.
+  auto endpoint = port_->connect(worker_);
+  if (!endpoint) return endpoint.error();
+  WHARF_TRY(port_->flush(*endpoint, config_.time_max));
+  wire::RdmoCommand memory;
+  memory.type = wire::RdmoCommandType::kMrRegister;
+  memory.address = reinterpret_cast<std::uint64_t>(memory_.data());
+  memory.length = memory_.size();
+  memory.rkey = packed_key_;
+  auto registered = command(memory);
+  if (!registered) return registered.error();
+  key_ = registered->value;
+  return {};
+}
+
+Result<void> RdmoTarget::map_memory() {
+  ucp_mem_map_params_t params{};
+  params.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
+  params.length = config_.bytes;
+  params.flags = UCP_MEM_MAP_ALLOCATE;
+  ucs_status_t status = ucp_mem_map(port_->context(), &params, &handle_);
+  if (status != UCS_OK) return ucx_error("allocating memory", status);
+  ucp_mem_attr_t attributes{};
+  attributes.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS;
+  status = ucp_mem_query(handle_, &attributes);
+  if (status != UCS_OK) return ucx_error("asking where memory is", status);
+  memory_ = {static_cast<std::byte*>(attributes.address), config_.bytes};
+  std::memset(memory_.data(), 0, memory_.size());
+  reset();
+  void* packed = nullptr;
+  std::size_t length = 0;
+  status = ucp_rkey_pack(port_->context(), handle_, &packed, &length);
+  if (status != UCS_OK) return ucx_error("packing a key", status);
+  const auto* first = static_cast<const std::byte*>(packed);
+  packed_key_.assign(first, first + length);
+  ucp_rkey_buffer_release(packed);
+  return {};
+}
+
+RdmoTarget::~RdmoTarget() {
+  channel_.close();
+  if (handle_ != nullptr) ucp_mem_unmap(port_->context(), handle_);
+}
+
+void RdmoTarget::reset() {
+  std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(memory_.data()))
+      .store(reinterpret_cast<std::uint64_t>(memory_.data()) + 8, std::memory_order_release);
+}
+
+std::uint64_t RdmoTarget::tail() const {
+  const std::uint64_t tail = std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(memory_.data()))
+                                 .load(std::memory_order_acquire);
+  return tail - reinterpret_cast<std::uint64_t>(memory_.data());
+}
+
+Result<wire::RdmoNotification> RdmoTarget::command(wire::RdmoCommand command) {
+  command.context = ++context_;
+  std::vector<std::byte> bytes;
+  wire::encode(command, bytes);
+  channel_.write(bytes);
+  const LiveClock clock;
+  // The worker may need this process to answer on its endpoint meanwhile.
+  while (!channel_.take(answer_)) {
+    port_->progress();
+    channel_.progress();
+    if (!channel_.open()) return Error{ErrorKind::kEnvironment, "the worker has closed the control channel"};
+    if (clock.now() > config_.time_max) return stalled("the worker");
+    ::sched_yield();
+  }
+  wire::RdmoNotification notification;
+  if (wire::decode(answer_, notification) != wire::RdmoControlError::kNone ||
+      notification.context != context_ || notification.type != command.type)
+    return Error{ErrorKind::kEnvironment, "the worker's notification makes no sense"};
+  if (notification.status != wire::DocaError::kSuccess)
+    return Error{ErrorKind::kEnvironment,
+                 fmt::format("the worker refuses: {}", wire::name(notification.status))};
+  return notification;
+}
+
+Result<std::uint64_t> RdmoTarget::admit(std::span<const std::byte> initiator) {
+  wire::RdmoCommand create;
+  create.type = wire::RdmoCommandType::kRqCreate;
+  create.peer = initiator;
+  auto made = command(create);
+  if (!made) return made.error();
+  return made->value;
+}
+
+Result<void> RdmoTarget::dismiss(std::uint64_t queue) {
+  wire::RdmoCommand destroy;
+  destroy.type = wire::RdmoCommandType::kRqDestroy;
+  destroy.queue = queue;
+  auto done = command(destroy);
+  if (!done) return done.error();
+  return {};
+}
+
+Result<void> RdmoTarget::withdraw() {
+  wire::RdmoCommand deregister;
+  deregister.type = wire::RdmoCommandType::kMrDeregister;
+  deregister.key = key_;
+  auto done = command(deregister);
+  if (!done) return done.error();
+  return {};
+}
+
+bool RdmoTarget::connected() {
+  channel_.progress();
+  return channel_.open();
+}
+
+// The meeting: each side writes an item before it reads the other's. (1) The worker's address and the
+// initiator's; (2) key and cell, and the target's id if it is not 0, and nothing; (3) nothing and nothing:
+// both are ready.
+Result<void> RdmoTarget::meet(StreamChannel& channel) {
+  const int patience = milliseconds_of(config_.time_max);
+  std::vector<std::byte> item;
+  channel.write(worker_);
+  if (!channel.wait_for(item, patience)) return stalled("the initiator");
+  auto queue = admit(item);
+  if (!queue) return queue.error();
+  std::vector<std::byte> grant(config_.client == 0 ? 16 : 24);
+  store_le64(grant.data(), key_);
+  store_le64(grant.data() + 8, reinterpret_cast<std::uint64_t>(memory_.data()));
+  if (config_.client != 0) store_le64(grant.data() + 16, config_.client);
+  channel.write(grant);
+  if (!channel.wait_for(item, patience)) return stalled("the initiator");
+  channel.write({});
+  if (!channel.wait_for(item, patience)) return stalled("the initiator");
+  return {};
+}
+
+// --- Initiator
+// --------------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<RdmoInitiator>> RdmoInitiator::create(const RdmoInitiatorConfig& config) {
+  std::unique_ptr<RdmoInitiator> initiator(new RdmoInitiator(config));
+  auto port = UcxPort::create(config.transports, *initiator);
+  if (!port) return port.error();
+  initiator->port_ = *std::move(port);
+  return initiator;
+}
+
+Result<std::unique_ptr<RdmoInitiator>> RdmoInitiator::meet(const StreamAddress& target,
+                                                           RdmoInitiatorConfig config) {
+  auto made = create(config);
+  if (!made) return made.error();
+  std::unique_ptr<RdmoInitiator> initiator = *std::move(made);
+  auto channel = StreamChannel::connect(target);
+  if (!channel) return channel.error();
+  const int patience = milliseconds_of(config.initiator.time_max);
+  RdmoGrant grant;
+  channel->write(initiator->address());
+  if (!channel->wait_for(grant.worker_address, patience)) return stalled("the target");
+  std::vector<std::byte> item;
+  channel->write({});
+  if (!channel->wait_for(item, patience)) return stalled("the target");
+  if (item.size() != 16 && item.size() != 24)
+    return Error{ErrorKind::kEnvironment, "the target's grant makes no sense"};
+  grant.key = load_le64(item.data());
+  grant.cell = load_le64(item.data() + 8);
+  if (item.size() == 24) grant.client = load_le64(item.data() + 16);
+  channel->write({});
+  if (!channel->wait_for(item, patience)) return stalled("the target");
+  WHARF_TRY(initiator->connect(grant));
+  return initiator;
+}
+
+Result<void> RdmoInitiator::connect(const RdmoGrant& grant) {
+  grant_ = grant;
+  config_.initiator.client = grant.client;
+  auto engine = rdmo::Initiator::create(config_.initiator);
+  if (!engine) return engine.error();
+  engine_.emplace(*std::move(engine));
+  auto endpoint = port_->connect(grant.worker_address);
+  if (!endpoint) return endpoint.error();
+  endpoint_ = *endpoint;
+  return {};
+}
+
+rdmo::Taken RdmoInitiator::take(ucp_ep_h, std::uint32_t id, std::span<const std::byte> header,
+                                const rdmo::Payload&) {
+  if (engine_) engine_->receive(clock_.now(), id, header);
+  return rdmo::Taken::kDone;
+}
+
+bool RdmoInitiator::progress() {
+  bool worked = false;
+  rdmo::Outgoing message;
+  while (engine_->next_message(message)) {
+    port_->send(endpoint_, message.message_id, {message.header.data(), message.header_length},
+                message.payload, UCP_AM_SEND_FLAG_REPLY, message.id);
+    worked = true;
+  }
+  worked = port_->progress() || worked;
+  std::uint64_t tag = 0;
+  while (port_->take_sent(tag)) engine_->sent(clock_.now(), static_cast<std::uint32_t>(tag));
+  ucp_ep_h failed = nullptr;
+  while (port_->take_failed(failed)) engine_->lost(clock_.now());
+  const TimePs now = clock_.now();
+  if (engine_->deadline() <= now) engine_->expire(now);
+  return worked;
+}
+
+rdmo::Outcome RdmoInitiator::wait() {
+  rdmo::Outcome outcome;
+  std::uint32_t empty = 0;
+  while (!engine_->poll(outcome)) {
+    if (progress()) {
+      empty = 0;
+    } else if (++empty > 100) {
+      ::sched_yield();  // The worker may need this processor.
+    }
+  }
+  return outcome;
+}
+
+}  // namespace wharf::live

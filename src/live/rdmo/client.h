@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two programs that use an RDMO worker over UCX: a target, which grants memory, and initiators, which
+// append, flush and scatter there. Neither is thread-safe: one thread each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/rdmo/initiator.h"
+#include "live/rdmo/stream_channel.h"
+#include "live/rdmo/ucx_port.h"
+#include "live/reactor/live_clock.h"
+
+namespace wharf::live {
+
+/// Where the worker takes control channels.
+inline constexpr std::uint16_t kRdmoWorkerPort = 18516;
+/// Where targets meet initiators.
+inline constexpr std::uint16_t kRdmoTargetPort = 18515;
+
+/// What an initiator needs to know of a target.
+struct RdmoGrant {
+  std::uint64_t client = 0;
+  std::uint64_t key = 0;
+  std::uint64_t cell = 0;
+  std::vector<std::byte> worker_address;
+};
+
+struct RdmoTargetConfig {
+  StreamAddress worker;
+  std::string transports = "tcp,posix,sysv,cma,self";
+  std::uint64_t client = 0;  ///< Its id; each target of a worker has its own.
+  std::uint64_t bytes = 1U << 20U;
+  TimePs time_max = seconds(10);  ///< For each answer of the worker.
+};
+
+/// Owns memory and grants it through the worker. Memory that UCX allocates is shared with a worker on the
+/// same machine, which then writes it without this process; otherwise progress() has to be called often.
+class RdmoTarget : private MessageTaker {
+ public:
+  static Result<std::unique_ptr<RdmoTarget>> create(const RdmoTargetConfig& config);
+  ~RdmoTarget() override;
+
+  /// All of its memory. The first 8 bytes are the cell of the log in the rest.
+  std::span<std::byte> memory() const { return memory_; }
+  /// The tail that the log shows, as an offset into memory(). Bytes before it are there.
+  std::uint64_t tail() const;
+  /// Begins the log anew. Only when no worker holds its tail: after a flush, before the next append.
+  void reset();
+  RdmoGrant grant() const {
+    return {config_.client, key_, reinterpret_cast<std::uint64_t>(memory_.data()), worker_};
+  }
+  /// Lets an initiator in, by its UCX address; gives the number of its queue.
+  Result<std::uint64_t> admit(std::span<const std::byte> initiator);
+  Result<void> dismiss(std::uint64_t queue);
+  /// Withdraws the memory: what was appended is written back first.
+  Result<void> withdraw();
+  /// Meets one initiator over TCP: addresses, grant, and that both are ready.
+  Result<void> meet(StreamChannel& channel);
+  void progress() { port_->progress(); }
+  /// For those that reach the memory without the worker.
+  const std::vector<std::byte>& ucx_address() const { return port_->address(); }
+  const std::vector<std::byte>& packed_key() const { return packed_key_; }
+  /// False when the worker has gone.
+  bool connected();
+
+ private:
+  explicit RdmoTarget(const RdmoTargetConfig& config) : config_(config) {}
+  Result<void> open();
+  Result<void> map_memory();
+  Result<wire::RdmoNotification> command(wire::RdmoCommand command);
+  rdmo::Taken take(ucp_ep_h, std::uint32_t, std::span<const std::byte>, const rdmo::Payload&) override {
+    return rdmo::Taken::kDone;  // Nobody sends messages to a target.
+  }
+
+  RdmoTargetConfig config_;
+  std::unique_ptr<UcxPort> port_;
+  StreamChannel channel_;
+  ucp_mem_h handle_ = nullptr;
+  std::span<std::byte> memory_;
+  std::vector<std::byte> packed_key_;
+  std::vector<std::byte> worker_;
+  std::vector<std::byte> answer_;
+  std::uint64_t key_ = 0;
+  std::uint64_t context_ = 0;
+};
+
+struct RdmoInitiatorConfig {
+  std::string transports = "tcp,self";
+  rdmo::InitiatorConfig initiator;
+};
+
+/// One UCX endpoint to one worker, for one target.
+class RdmoInitiator : private MessageTaker {
+ public:
+  /// Opens UCX, to have an address that a target can admit.
+  static Result<std::unique_ptr<RdmoInitiator>> create(const RdmoInitiatorConfig& config);
+  /// Meets a target over TCP and connects to its worker.
+  static Result<std::unique_ptr<RdmoInitiator>> meet(const StreamAddress& target, RdmoInitiatorConfig config);
+
+  const std::vector<std::byte>& address() const { return port_->address(); }
+  /// Once the target has admitted it.
+  Result<void> connect(const RdmoGrant& grant);
+  const RdmoGrant& grant() const { return grant_; }
+
+  /// Posts through this; then progress(), which sends what was posted and hears what came.
+  rdmo::Initiator& engine() { return *engine_; }
+  TimePs now() const { return clock_.now(); }
+  /// Whether anything happened.
+  bool progress();
+  /// Runs until the next outcome.
+  rdmo::Outcome wait();
+
+ private:
+  explicit RdmoInitiator(const RdmoInitiatorConfig& config) : config_(config) {}
+  rdmo::Taken take(ucp_ep_h reply, std::uint32_t id, std::span<const std::byte> header,
+                   const rdmo::Payload& payload) override;
+
+  RdmoInitiatorConfig config_;
+  LiveClock clock_;
+  std::unique_ptr<UcxPort> port_;
+  ucp_ep_h endpoint_ = nullptr;
+  RdmoGrant grant_;
+  std::optional<rdmo::Initiator> engine_;
+};
+
+}  // namespace wharf::live

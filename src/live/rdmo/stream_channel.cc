@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/rdmo/stream_channel.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "base/bytes.h"
+
+namespace wharf::live {
+namespace {
+
+constexpr std::size_t kLengthBytes = 8;
+/// No message of either protocol is longer; who says so is no peer.
+constexpr std::uint64_t kMessageBytesMax = 4096;
+/// What a peer that does not read may leave unsent.
+constexpr std::size_t kUnsentMax = 1U << 20U;
+
+Error system_error(const std::string& what) {
+  return {ErrorKind::kEnvironment, fmt::format("{}: {}", what, std::strerror(errno))};
+}
+
+Result<sockaddr_in> system_address(const StreamAddress& address) {
+  sockaddr_in result{};
+  result.sin_family = AF_INET;
+  result.sin_port = htons(address.port);
+  if (::inet_pton(AF_INET, address.host.c_str(), &result.sin_addr) != 1)
+    return input_error(
+        fmt::format("address: found {}, expected an IPv4 address such as 127.0.0.1", address.host));
+  return result;
+}
+
+}  // namespace
+
+Result<StreamAddress> parse_stream_address(const std::string& text, std::uint16_t default_port) {
+  StreamAddress address;
+  address.port = default_port;
+  const std::size_t colon = text.find(':');
+  if (colon != 0 && !text.empty()) address.host = text.substr(0, colon);
+  if (address.host == "localhost") address.host = "127.0.0.1";
+  if (colon != std::string::npos) {
+    const char* first = text.data() + colon + 1;
+    const auto [end, error] = std::from_chars(first, text.data() + text.size(), address.port);
+    if (error != std::errc{} || end != text.data() + text.size())
+      return input_error(fmt::format("found {}, expected HOST:PORT such as 127.0.0.1:18515", text));
+  }
+  auto checked = system_address(address);
+  if (!checked) return checked.error();
+  return address;
+}
+
+StreamChannel::StreamChannel(int descriptor) : descriptor_(descriptor) {
+  if (descriptor < 0) return;
+  const int on = 1;
+  ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+StreamChannel::StreamChannel(StreamChannel&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      in_(std::move(other.in_)),
+      out_(std::move(other.out_)) {}
+StreamChannel& StreamChannel::operator=(StreamChannel&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(in_, other.in_);
+  std::swap(out_, other.out_);
+  return *this;
+}
+StreamChannel::~StreamChannel() { close(); }
+
+void StreamChannel::close() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+Result<StreamChannel> StreamChannel::connect(const StreamAddress& address) {
+  auto to = system_address(address);
+  if (!to) return to.error();
+  StreamChannel channel(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!channel.open()) return system_error("socket");
+  if (::connect(channel.descriptor_, reinterpret_cast<const sockaddr*>(&*to), sizeof *to) != 0)
+    return system_error(fmt::format("connecting to {}:{}", address.host, address.port));
+  return channel;
+}
+
+void StreamChannel::write(std::span<const std::byte> message) {
+  if (!open()) return;
+  std::byte length[kLengthBytes];
+  store_le64(length, message.size());
+  out_.insert(out_.end(), length, length + kLengthBytes);
+  out_.insert(out_.end(), message.begin(), message.end());
+  progress();
+}
+
+void StreamChannel::progress() {
+  while (open() && !out_.empty()) {
+    const ssize_t done = ::send(descriptor_, out_.data(), out_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (done > 0) {
+      out_.erase(out_.begin(), out_.begin() + done);
+      continue;
+    }
+    if (errno != EAGAIN && errno != EINTR) close();
+    break;
+  }
+  if (out_.size() > kUnsentMax) close();
+  while (open()) {
+    std::byte buffer[4096];
+    const ssize_t done = ::recv(descriptor_, buffer, sizeof buffer, MSG_DONTWAIT);
+    if (done > 0) {
+      in_.insert(in_.end(), buffer, buffer + done);
+      if (in_.size() < kUnsentMax) continue;
+      return;
+    }
+    if (done == 0 || (errno != EAGAIN && errno != EINTR)) close();
+    return;
+  }
+}
+
+bool StreamChannel::take(std::vector<std::byte>& message) {
+  if (in_.size() < kLengthBytes) return false;
+  const std::uint64_t length = load_le64(in_.data());
+  if (length > kMessageBytesMax) {
+    in_.clear();
+    close();
+    return false;
+  }
+  if (in_.size() - kLengthBytes < length) return false;
+  const auto first = in_.begin() + kLengthBytes;
+  const auto last = first + static_cast<std::ptrdiff_t>(length);
+  message.assign(first, last);
+  in_.erase(in_.begin(), last);
+  return true;
+}
+
+bool StreamChannel::wait_for(std::vector<std::byte>& message, int milliseconds) {
+  for (;;) {
+    progress();
+    if (take(message)) return true;
+    if (!open()) return false;
+    pollfd wait{descriptor_, POLLIN, 0};
+    if (::poll(&wait, 1, milliseconds) <= 0) return false;
+  }
+}
+
+StreamListener::StreamListener(StreamListener&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), port_(other.port_) {}
+StreamListener& StreamListener::operator=(StreamListener&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  port_ = other.port_;
+  return *this;
+}
+StreamListener::~StreamListener() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<StreamListener> StreamListener::listen(const StreamAddress& address) {
+  auto at = system_address(address);
+  if (!at) return at.error();
+  StreamListener listener;
+  listener.descriptor_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (listener.descriptor_ < 0) return system_error("socket");
+  const int on = 1;
+  ::setsockopt(listener.descriptor_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  socklen_t size = sizeof *at;
+  if (::bind(listener.descriptor_, reinterpret_cast<const sockaddr*>(&*at), size) != 0 ||
+      ::listen(listener.descriptor_, 64) != 0 ||
+      ::getsockname(listener.descriptor_, reinterpret_cast<sockaddr*>(&*at), &size) != 0)
+    return system_error(fmt::format("listening on {}:{}", address.host, address.port));
+  listener.port_ = ntohs(at->sin_port);
+  return listener;
+}
+
+StreamChannel StreamListener::accept() {
+  return StreamChannel(::accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC));
+}
+
+}  // namespace wharf::live

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/rdmo/ucx_port.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "live/reactor/live_clock.h"
+
+namespace wharf::live {
+namespace {
+
+/// Marks handles of payloads that were copied, because UCX lends them for the callback alone. Data is
+/// aligned.
+constexpr std::uint64_t kCopied = 1;
+
+}  // namespace
+
+Error ucx_error(const char* what, ucs_status_t status) {
+  return {ErrorKind::kEnvironment, fmt::format("{}: UCX says \"{}\"", what, ucs_status_string(status))};
+}
+
+Result<std::unique_ptr<UcxPort>> UcxPort::create(const std::string& transports, MessageTaker& taker) {
+  std::unique_ptr<UcxPort> port(new UcxPort(taker));
+  WHARF_TRY(port->open(transports));
+  return port;
+}
+
+Result<void> UcxPort::open(const std::string& transports) {
+  ucp_config_t* config = nullptr;
+  ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
+  if (status != UCS_OK) return ucx_error("reading UCX's configuration", status);
+  status = ucp_config_modify(config, "TLS", transports.c_str());
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO64;
+  if (status == UCS_OK) status = ucp_init(&params, config, &context_);
+  ucp_config_release(config);
+  if (status != UCS_OK) return ucx_error(fmt::format("transports {}", transports).c_str(), status);
+
+  ucp_worker_params_t worker{};
+  worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  worker.thread_mode = UCS_THREAD_MODE_SINGLE;
+  status = ucp_worker_create(context_, &worker, &worker_);
+  if (status != UCS_OK) return ucx_error("making a UCX worker", status);
+  for (const std::uint32_t id : {0U, 1U}) WHARF_TRY(handle(id));
+
+  ucp_address_t* address = nullptr;
+  std::size_t length = 0;
+  status = ucp_worker_get_address(worker_, &address, &length);
+  if (status != UCS_OK) return ucx_error("asking UCX for its address", status);
+  const auto* first = reinterpret_cast<const std::byte*>(address);
+  address_.assign(first, first + length);
+  ucp_worker_release_address(worker_, address);
+  return {};
+}
+
+Result<void> UcxPort::handle(std::uint32_t id) {
+  handlers_[id] = {this, id};
+  ucp_am_handler_param_t param{};
+  param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                     UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  param.id = id;
+  param.flags = UCP_AM_FLAG_PERSISTENT_DATA;
+  param.arg = &handlers_[id];
+  param.cb = [](void* argument, const void* header, std::size_t header_length, void* data, std::size_t length,
+                const ucp_am_recv_param_t* received) {
+    const auto* handler = static_cast<Handler*>(argument);
+    return handler->port->arrived(handler->id, {static_cast<const std::byte*>(header), header_length}, data,
+                                  length, *received);
+  };
+  const ucs_status_t status = ucp_worker_set_am_recv_handler(worker_, &param);
+  if (status != UCS_OK) return ucx_error("listening to active messages", status);
+  return {};
+}
+
+ucs_status_t UcxPort::arrived(std::uint32_t id, std::span<const std::byte> header, void* data,
+                              std::size_t length, const ucp_am_recv_param_t& param) {
+  const bool replies = (param.recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
+  const bool announced = (param.recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+  const bool stays = (param.recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
+  rdmo::Payload payload;
+  payload.length = static_cast<std::uint32_t>(std::min<std::size_t>(length, 0xffff'ffffU));
+  payload.data = announced ? nullptr : static_cast<const std::byte*>(data);
+  payload.handle = reinterpret_cast<std::uint64_t>(data);
+  if (!announced && !stays && length > 0) {
+    void* copy = std::malloc(length);
+    std::memcpy(copy, data, length);
+    payload.data = static_cast<const std::byte*>(copy);
+    payload.handle = reinterpret_cast<std::uint64_t>(copy) | kCopied;
+  }
+  const rdmo::Taken taken = taker_.take(replies ? param.reply_ep : nullptr, id, header, payload);
+  if (taken == rdmo::Taken::kHeld) return announced || stays ? UCS_INPROGRESS : UCS_OK;
+  if ((payload.handle & kCopied) != 0) std::free(reinterpret_cast<void*>(payload.handle & ~kCopied));
+  return UCS_OK;  // What was announced and is not wanted: UCX drops it, and the sender's send ends.
+}
+
+void UcxPort::release(std::uint64_t handle) {
+  if ((handle & kCopied) != 0) {
+    std::free(reinterpret_cast<void*>(handle & ~kCopied));
+  } else if (fetched_.erase(handle) == 0) {
+    ucp_am_data_release(worker_, reinterpret_cast<void*>(handle));
+  }
+}
+
+ucs_status_ptr_t UcxPort::fetch(std::uint64_t handle, void* buffer, std::size_t length,
+                                const ucp_request_param_t& param) {
+  fetched_.insert(handle);
+  return ucp_am_recv_data_nbx(worker_, reinterpret_cast<void*>(handle), buffer, length, &param);
+}
+
+Result<ucp_ep_h> UcxPort::connect(std::span<const std::byte> address) {
+  ucp_ep_params_t params{};
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+  params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+  params.err_handler.arg = this;
+  params.err_handler.cb = [](void* argument, ucp_ep_h endpoint, ucs_status_t) {
+    static_cast<UcxPort*>(argument)->failed_.push_back(endpoint);
+  };
+  ucp_ep_h endpoint = nullptr;
+  const ucs_status_t status = ucp_ep_create(worker_, &params, &endpoint);
+  if (status != UCS_OK) return ucx_error("connecting", status);
+  return endpoint;
+}
+
+Result<void> UcxPort::flush(ucp_ep_h endpoint, TimePs patience) {
+  const LiveClock clock;
+  const ucp_request_param_t param{};
+  ucs_status_ptr_t request = ucp_ep_flush_nbx(endpoint, &param);
+  if (UCS_PTR_IS_ERR(request)) return ucx_error("connecting", UCS_PTR_STATUS(request));
+  if (request == nullptr) return {};
+  ucs_status_t status = UCS_INPROGRESS;
+  while (status == UCS_INPROGRESS && clock.now() < patience) {
+    if (!progress()) ::sched_yield();
+    status = ucp_request_check_status(request);
+  }
+  ucp_request_free(request);
+  if (status == UCS_INPROGRESS) return Error{ErrorKind::kStalled, "connecting: no answer in time"};
+  if (status != UCS_OK) return ucx_error("connecting", status);
+  return {};
+}
+
+void UcxPort::close(ucp_ep_h endpoint, bool forced) {
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+  param.flags = forced ? UCP_EP_CLOSE_FLAG_FORCE : 0;
+  ucs_status_ptr_t request = ucp_ep_close_nbx(endpoint, &param);
+  if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);  // It finishes by itself.
+}
+
+void UcxPort::sent(Header* header) {
+  if (header->tag != kNoTag) sent_.push_back(header->tag);
+  free_headers_.push_back(header);
+}
+
+void UcxPort::send(ucp_ep_h endpoint, std::uint32_t id, std::span<const std::byte> header,
+                   std::span<const std::byte> payload, unsigned flags, std::uint64_t tag) {
+  Header* kept = nullptr;
+  if (free_headers_.empty()) {
+    kept = &headers_.emplace_back();
+  } else {
+    kept = free_headers_.back();
+    free_headers_.pop_back();
+  }
+  kept->port = this;
+  kept->tag = tag;
+  std::memcpy(kept->bytes.data(), header.data(), header.size());
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
+  param.flags = flags;
+  param.user_data = kept;
+  param.cb.send = [](void* request, ucs_status_t, void* user) {
+    auto* done = static_cast<Header*>(user);
+    done->port->sent(done);
+    ucp_request_free(request);
+  };
+  ucs_status_ptr_t request = ucp_am_send_nbx(endpoint, id, kept->bytes.data(), header.size(), payload.data(),
+                                             payload.size(), &param);
+  // A send that fails is told by the endpoint's error handler.
+  if (!UCS_PTR_IS_PTR(request)) sent(kept);
+}
+
+bool UcxPort::take_sent(std::uint64_t& tag) {
+  if (sent_taken_ == sent_.size()) {
+    sent_.clear();
+    sent_taken_ = 0;
+    return false;
+  }
+  tag = sent_[sent_taken_++];
+  return true;
+}
+
+bool UcxPort::take_failed(ucp_ep_h& endpoint) {
+  if (failed_.empty()) return false;
+  endpoint = failed_.back();
+  failed_.pop_back();
+  return true;
+}
+
+UcxPort::~UcxPort() {
+  if (worker_ != nullptr) ucp_worker_destroy(worker_);
+  if (context_ != nullptr) ucp_cleanup(context_);
+}
+
+}  // namespace wharf::live

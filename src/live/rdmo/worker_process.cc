@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// The worker's process: channels, messages, actions. Accesses to memory are in worker_memory.cc.
+#include "live/rdmo/worker_process.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace wharf::live {
+
+using rdmo::ActionKind;
+using rdmo::Taken;
+
+namespace {
+
+/// Messages that wait here for room in the worker, of one initiator. One that floods is cut off.
+constexpr std::size_t kWaitingMax = 65536;
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::create(const WorkerProcessConfig& config) {
+  std::unique_ptr<WorkerProcess> process(new WorkerProcess(config));
+  WHARF_TRY(process->open());
+  return process;
+}
+
+Result<void> WorkerProcess::open() {
+  auto port = UcxPort::create(config_.transports, *this);
+  if (!port) return port.error();
+  port_ = *std::move(port);
+  config_.worker.address = port_->address();
+  auto worker = rdmo::Worker::create(config_.worker);
+  if (!worker) return worker.error();
+  worker_.emplace(*std::move(worker));
+  auto listener = StreamListener::listen(config_.listen);
+  if (!listener) return listener.error();
+  listener_ = *std::move(listener);
+  return {};
+}
+
+WorkerProcess::~WorkerProcess() {
+  if (!port_) return;
+  for (Memory& memory : memories_) {
+    if (memory.key != nullptr) ucp_rkey_destroy(memory.key);
+  }
+  for (Waiting& each : waiting_) port_->release(each.payload.handle);
+}
+
+Taken WorkerProcess::take(ucp_ep_h reply, std::uint32_t id, std::span<const std::byte> header,
+                          const rdmo::Payload& payload) {
+  const auto found = peer_of_.find(reply);
+  const rdmo::PeerId peer = found == peer_of_.end() ? rdmo::kNoPeer : found->second;
+  if (waiting_.empty()) {
+    const Taken taken = worker_->receive(clock_.now(), peer, id, header, payload);
+    if (taken != Taken::kNoRoom) return taken;
+  }
+  // UCX has no way to leave a message where it is: it waits here, in order, behind those that came before.
+  if (waiting_.size() >= kWaitingMax) {
+    if (peer != rdmo::kNoPeer) worker_->peer_lost(clock_.now(), peer);
+    return Taken::kDone;
+  }
+  waiting_.push_back({peer, id, {header.begin(), header.end()}, payload});
+  return payload.length > 0 ? Taken::kHeld : Taken::kDone;
+}
+
+void WorkerProcess::offer_waiting() {
+  // One pass: messages of one initiator keep their order, those of others may pass it.
+  std::vector<rdmo::PeerId> stuck;
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    const bool behind = std::find(stuck.begin(), stuck.end(), at->peer) != stuck.end();
+    const Taken taken =
+        behind ? Taken::kNoRoom : worker_->receive(clock_.now(), at->peer, at->id, at->header, at->payload);
+    if (taken == Taken::kNoRoom) {
+      if (!behind) stuck.push_back(at->peer);
+      ++at;
+      continue;
+    }
+    if (taken == Taken::kDone && at->payload.length > 0) port_->release(at->payload.handle);
+    at = waiting_.erase(at);
+  }
+}
+
+void WorkerProcess::fail_endpoints() {
+  ucp_ep_h endpoint = nullptr;
+  while (port_->take_failed(endpoint)) {
+    const auto found = peer_of_.find(endpoint);
+    if (found != peer_of_.end()) worker_->peer_lost(clock_.now(), found->second);
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+      if (targets_[i] == endpoint) worker_->target_lost(clock_.now(), i);
+    }
+  }
+}
+
+bool WorkerProcess::serve_channels() {
+  bool worked = false;
+  for (StreamChannel channel = listener_.accept(); channel.open(); channel = listener_.accept()) {
+    channels_.emplace(next_destination_++, std::move(channel));
+    worked = true;
+  }
+  std::vector<std::byte> message;
+  for (auto at = channels_.begin(); at != channels_.end();) {
+    at->second.progress();
+    while (at->second.take(message)) {
+      worker_->command(clock_.now(), at->first, message);
+      had_target_ = worked = true;
+    }
+    if (!at->second.open()) {
+      worker_->destination_lost(clock_.now(), at->first);
+      at = channels_.erase(at);
+    } else {
+      ++at;
+    }
+  }
+  return worked;
+}
+
+bool WorkerProcess::serve_worker() {
+  bool worked = false;
+  rdmo::Access access;
+  rdmo::Message message;
+  rdmo::Action action;
+  rdmo::Notice notice;
+  std::uint64_t handle = 0;
+  for (;;) {
+    bool more = false;
+    while (worker_->next_access(access)) {
+      perform(access);
+      more = true;
+    }
+    for (const std::unique_ptr<Opening>& opening : std::exchange(opened_, {})) {
+      worker_->action_done(clock_.now(), opening->action, opening->result);
+      more = true;
+    }
+    for (std::size_t i = 0; i < done_.size(); ++i) {
+      worker_->access_done(clock_.now(), done_[i].first, done_[i].second);
+      more = true;
+    }
+    done_.clear();
+    while (worker_->next_message(message)) {
+      if (message.peer < peers_.size() && peers_[message.peer] != nullptr)
+        port_->send(peers_[message.peer], message.message_id, {message.header.data(), message.length}, {}, 0,
+                    UcxPort::kNoTag);
+      more = true;
+    }
+    while (worker_->next_release(handle)) release(handle);
+    while (worker_->next_action(action)) {
+      const rdmo::ActionResult result = act(action);
+      const bool opens = action.kind == ActionKind::kOpenTarget && result.status == wire::DocaError::kSuccess;
+      if (opens) {
+        wire_up(action.id, result);
+      } else {
+        worker_->action_done(clock_.now(), action.id, result);
+      }
+      more = true;
+    }
+    while (worker_->next_notice(notice)) {
+      const auto channel = channels_.find(notice.destination);
+      if (channel != channels_.end()) channel->second.write(notice.bytes);
+      more = true;
+    }
+    worked = worked || more;
+    if (!more) return worked;
+  }
+}
+
+bool WorkerProcess::round() {
+  bool worked = port_->progress();
+  fail_endpoints();
+  if (!waiting_.empty()) offer_waiting();
+  const TimePs now = clock_.now();
+  if (worker_->deadline() <= now) worker_->expire(now);
+  worked = serve_worker() || worked;
+  return worked;
+}
+
+void WorkerProcess::run(const std::atomic<bool>& stop) {
+  bool stopping = false;
+  std::uint32_t rounds = 0;
+  while (!worker_->stopped()) {
+    bool worked = round();
+    // Channels cost system calls: they are looked at now and then while messages keep coming.
+    if (!worked || ++rounds % 64 == 0) worked = serve_channels() || worked;
+    const bool left = config_.once && had_target_ && worker_->targets() == 0;
+    if (!stopping && (stop.load(std::memory_order_relaxed) || left)) {
+      stopping = true;
+      worker_->stop(clock_.now());
+    }
+    if (worked) {
+      idle_.worked();
+    } else {
+      idle_.idle(clock_.now(), min(worker_->deadline(), clock_.now() + microseconds(200)),
+                 listener_.descriptor());
+    }
+  }
+}
+
+rdmo::ActionResult WorkerProcess::act(const rdmo::Action& action) {
+  rdmo::ActionResult result;
+  switch (action.kind) {
+    case ActionKind::kOpenTarget:
+    case ActionKind::kOpenPeer: {
+      auto endpoint = port_->connect(action.bytes);
+      if (!endpoint) {
+        result.status = wire::DocaError::kInputOutputFailed;
+        return result;
+      }
+      if (action.kind == ActionKind::kOpenTarget) {
+        result.handle = targets_.size();
+        targets_.push_back(*endpoint);
+        return result;
+      }
+      const auto [at, added] = peer_of_.try_emplace(*endpoint, static_cast<rdmo::PeerId>(peers_.size()));
+      if (added) peers_.push_back(*endpoint);
+      result.peer = at->second;
+      return result;
+    }
+    case ActionKind::kImport:
+      return import(action);
+    case ActionKind::kForget: {
+      Memory& memory = memories_[action.memory];
+      if (memory.key != nullptr) ucp_rkey_destroy(memory.key);
+      memory = {};
+      return result;
+    }
+    case ActionKind::kClosePeer:
+      if (action.peer < peers_.size() && peers_[action.peer] != nullptr) {
+        peer_of_.erase(peers_[action.peer]);
+        port_->close(peers_[action.peer], true);
+        peers_[action.peer] = nullptr;
+      }
+      return result;
+    case ActionKind::kCloseTarget:
+      if (targets_[action.target] != nullptr) port_->close(targets_[action.target], true);
+      targets_[action.target] = nullptr;
+      return result;
+  }
+  WHARF_UNREACHABLE();
+}
+
+// A target's endpoint is used when it is wired up: UCX 1.13 stops a process whose peer dies before that, and
+// memory that is written in place would never wire it up. The target waits for the notification meanwhile,
+// and progresses.
+void WorkerProcess::wire_up(std::uint32_t action, const rdmo::ActionResult& result) {
+  auto* opening = new Opening{this, action, result};
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  param.user_data = opening;
+  param.cb.send = [](void* request, ucs_status_t status, void* user) {
+    auto* wired = static_cast<Opening*>(user);
+    wired->process->wired_up(wired, status);
+    ucp_request_free(request);
+  };
+  ucs_status_ptr_t request = ucp_ep_flush_nbx(targets_[result.handle], &param);
+  if (!UCS_PTR_IS_PTR(request)) wired_up(opening, UCS_PTR_STATUS(request));
+}
+
+void WorkerProcess::wired_up(Opening* opening, ucs_status_t status) {
+  if (status != UCS_OK) opening->result.status = wire::DocaError::kInputOutputFailed;
+  opened_.emplace_back(opening);
+}
+
+rdmo::ActionResult WorkerProcess::import(const rdmo::Action& action) {
+  rdmo::ActionResult result;
+  Memory memory;
+  memory.address = action.address;
+  // Keys come from the kernel: nobody guesses them.
+  if (::getrandom(&result.random, sizeof result.random, 0) != static_cast<ssize_t>(sizeof result.random) ||
+      ucp_ep_rkey_unpack(targets_[action.target], action.bytes.data(), &memory.key) != UCS_OK) {
+    result.status = wire::DocaError::kInvalidValue;
+    return result;
+  }
+  void* mapped = nullptr;
+  // It checks no range: the worker does, for every access.
+  if (ucp_rkey_ptr(memory.key, action.address, &mapped) == UCS_OK)
+    memory.mapped = static_cast<std::byte*>(mapped);
+  result.direct = memory.mapped != nullptr;
+  result.handle = memories_.size();
+  memories_.push_back(memory);
+  return result;
+}
+
+}  // namespace wharf::live

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The RDMO worker as a process: the engine between UCX and the control channels of targets. Memory that this
+// machine shares with a target is written in place; other memory by UCX's puts.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/rdmo/worker.h"
+#include "live/rdmo/stream_channel.h"
+#include "live/rdmo/ucx_port.h"
+#include "live/reactor/idle_policy.h"
+#include "live/reactor/live_clock.h"
+
+namespace wharf::live {
+
+struct WorkerProcessConfig {
+  StreamAddress listen;  ///< Of control channels.
+  std::string transports = "tcp,posix,sysv,cma,self";
+  rdmo::WorkerConfig worker;
+  IdleConfig idle;
+  bool once = false;  ///< Ends when the last target has left.
+};
+
+class WorkerProcess : private MessageTaker {
+ public:
+  static Result<std::unique_ptr<WorkerProcess>> create(const WorkerProcessConfig& config);
+  ~WorkerProcess() override;
+
+  std::uint16_t port() const { return listener_.port(); }
+  /// Serves until `stop` is set, then ends in order; with `once`, until the last target has left.
+  void run(const std::atomic<bool>& stop);
+  const rdmo::WorkerCounters& counters() const { return worker_->counters(); }
+
+ private:
+  /// An access under way at UCX.
+  struct Operation {
+    WorkerProcess* process = nullptr;
+    std::uint32_t access = 0;
+    rdmo::Access asked;
+    rdmo::AccessResult result;
+    std::vector<std::byte> bounce;
+    bool fetching = false;  ///< The first half of a write whose data is still with its sender.
+  };
+  struct Memory {
+    ucp_rkey_h key = nullptr;
+    std::uint64_t address = 0;
+    std::byte* mapped = nullptr;  ///< Where `address` is in this process; null: reached by UCX.
+  };
+  struct Opening {  ///< An endpoint to a target that is being wired up.
+    WorkerProcess* process = nullptr;
+    std::uint32_t action = 0;
+    rdmo::ActionResult result;
+  };
+  struct Waiting {  ///< A message that the worker had no room for.
+    rdmo::PeerId peer = 0;
+    std::uint32_t id = 0;
+    std::vector<std::byte> header;
+    rdmo::Payload payload;
+  };
+
+  WorkerProcess(const WorkerProcessConfig& config) : config_(config), idle_(config.idle) {}
+  Result<void> open();
+  rdmo::Taken take(ucp_ep_h reply, std::uint32_t id, std::span<const std::byte> header,
+                   const rdmo::Payload& payload) override;
+  bool round();
+  bool serve_channels();
+  bool serve_worker();
+  void offer_waiting();
+  void fail_endpoints();
+  void perform(const rdmo::Access& access);
+  void perform_mapped(const rdmo::Access& access, std::byte* at);
+  void perform_remote(const rdmo::Access& access, const Memory* memory);
+  void fetch(Operation& operation, std::byte* to);
+  void end(Operation& operation);
+  void release(std::uint64_t handle);
+  rdmo::ActionResult act(const rdmo::Action& action);
+  rdmo::ActionResult import(const rdmo::Action& action);
+  void wire_up(std::uint32_t action, const rdmo::ActionResult& result);
+  void wired_up(Opening* opening, ucs_status_t status);
+  Operation& begin(const rdmo::Access& access);
+  void submitted(Operation& operation, ucs_status_ptr_t request);
+  void finished(Operation& operation, ucs_status_t status);
+  void done(const rdmo::Access& access, const rdmo::AccessResult& result) {
+    done_.push_back({access.id, result});
+  }
+
+  WorkerProcessConfig config_;
+  LiveClock clock_;
+  IdlePolicy idle_;
+  std::unique_ptr<UcxPort> port_;
+  std::optional<rdmo::Worker> worker_;
+  StreamListener listener_;
+  std::map<rdmo::DestinationId, StreamChannel> channels_;
+  rdmo::DestinationId next_destination_ = 0;
+  bool had_target_ = false;
+  std::unordered_map<ucp_ep_h, rdmo::PeerId> peer_of_;
+  std::vector<ucp_ep_h> peers_;
+  std::vector<ucp_ep_h> targets_;  ///< By handle.
+  std::vector<Memory> memories_;
+  std::deque<Operation> operations_;
+  std::vector<Operation*> free_operations_;
+  std::vector<std::pair<std::uint32_t, rdmo::AccessResult>> done_;
+  std::vector<std::unique_ptr<Opening>> opened_;           ///< Wired up, to be told to the worker.
+  std::unordered_map<std::uint64_t, Operation*> fetched_;  ///< By payload.
+  std::deque<Waiting> waiting_;
+};
+
+}  // namespace wharf::live

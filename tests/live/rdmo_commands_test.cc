@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// `wharf rdmo` as users run it: worker, target and initiators as processes of their own. Without UCX, its
+// refusal.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/cli/run_program.h"
+
+namespace wharf {
+namespace {
+
+using cli_test::Outcome;
+using cli_test::Running;
+
+std::vector<std::string> rdmo(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {WHARF_PROGRAM, "rdmo"});
+  return arguments;
+}
+
+#ifdef WHARF_HAS_UCX
+std::string address_of(Running& process) {
+  return nlohmann::json::parse(process.first_line()).at("address").get<std::string>();
+}
+
+/// A worker, and a target at it.
+class RdmoCommands : public testing::Test {
+ protected:
+  Running worker_{rdmo({"worker", "--listen", "127.0.0.1:0", "--json"})};
+  std::string worker_at_ = address_of(worker_);
+  Running target_{rdmo({"target", "--worker", worker_at_, "--listen", "127.0.0.1:0", "--json"})};
+  std::string target_at_ = address_of(target_);
+
+  Outcome call(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "call");
+    arguments.insert(arguments.end(), {"--to", target_at_, "--json"});
+    return cli_test::run(rdmo(std::move(arguments)));
+  }
+};
+
+TEST_F(RdmoCommands, InitiatorsOfBothFormsShareALog) {
+  Outcome outcome = call({"append", "first"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.json().at("status"), "done");
+  EXPECT_EQ(outcome.json().at("place"), 0);
+  EXPECT_EQ(call({"append", "second", "--form", "published"}).exit_code, 0);
+  outcome = call({"append", "third"});
+  EXPECT_EQ(outcome.json().at("place"), 11);
+  outcome = call({"append", "fourth", "--expect", "3"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.json().at("status"), "tail moved");
+  EXPECT_EQ(call({"append", "fifth", "--expect", "16"}).exit_code, 0);
+  EXPECT_EQ(call({"scatter", "FIRST", "--at", "8"}).exit_code, 0);
+  EXPECT_EQ(call({"flush"}).exit_code, 0);
+  EXPECT_EQ(call({"append", "xx", "--form", "published", "--expect", "0"}).exit_code, 3);
+  target_.signal(SIGINT);
+  const Outcome seen = target_.wait();
+  EXPECT_EQ(seen.exit_code, 130);
+  EXPECT_THAT(seen.out, testing::HasSubstr("fifth"));
+}
+
+TEST_F(RdmoCommands, AppendsLongerThanTheMemoryAreRefused) {
+  const std::string megabyte((1U << 20U) - 100, 'm');
+  Running small{rdmo({"target", "--worker", worker_at_, "--listen", "127.0.0.1:0", "--json", "--size", "4KiB",
+                      "--id", "2"})};
+  const std::string at = address_of(small);
+  const Outcome outcome =
+      cli_test::run(rdmo({"call", "append", megabyte.substr(0, 100000), "--to", at, "--json"}));
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.json().at("status"), "no room");
+  EXPECT_EQ(call({"append", megabyte.substr(0, 100000)}).exit_code, 0) << "by rendezvous";
+}
+
+TEST_F(RdmoCommands, TheDeathOfAWorkerEndsItsTarget) {
+  worker_.signal(SIGKILL);
+  static_cast<void>(worker_.wait());
+  const Outcome outcome = target_.wait();
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_THAT(outcome.err, testing::HasSubstr("worker is gone"));
+}
+
+TEST_F(RdmoCommands, AWorkerOutlivesItsTargets) {
+  target_.signal(SIGKILL);
+  static_cast<void>(target_.wait());
+  Running next{rdmo({"target", "--worker", worker_at_, "--listen", "127.0.0.1:0", "--json"})};
+  target_at_ = address_of(next);
+  EXPECT_EQ(call({"append", "still here"}).exit_code, 0);
+  worker_.signal(SIGINT);
+  EXPECT_EQ(worker_.wait().exit_code, 130);
+}
+
+TEST(RdmoRefusals, AreOneSentence) {
+  const Outcome nobody = cli_test::run(rdmo({"call", "flush", "--to", "127.0.0.1:1"}));
+  EXPECT_EQ(nobody.exit_code, 4);
+  EXPECT_THAT(nobody.err, testing::HasSubstr("127.0.0.1:1"));
+  EXPECT_EQ(cli_test::run(rdmo({"worker", "--listen", "nowhere"})).exit_code, 3);
+  EXPECT_EQ(cli_test::run(rdmo({"worker", "--transports", "carrier_pigeon"})).exit_code, 4);
+  EXPECT_EQ(cli_test::run(rdmo({"bench", "--size", "1GiB"})).exit_code, 3);
+}
+
+TEST(RdmoBench, ChecksWhatItMeasures) {
+  const Outcome outcome = cli_test::run(rdmo({"bench", "--rounds", "1", "--duration", "20ms", "--json"}));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.json().at("results").size(), 7U);
+}
+#else
+TEST(RdmoCommands, SayThatUcxIsMissing) {
+  const Outcome outcome = cli_test::run(rdmo({"worker"}));
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_THAT(outcome.err, testing::HasSubstr("libucx-dev"));
+}
+#endif
+
+}  // namespace
+}  // namespace wharf
