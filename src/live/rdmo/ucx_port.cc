@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <ucs/config/global_opts.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -30,6 +31,8 @@ Result<std::unique_ptr<UcxPort>> UcxPort::create(const std::string& transports, 
 }
 
 Result<void> UcxPort::open(const std::string& transports) {
+  // What fails is told once, by us; UCX would print pages about every peer that dies.
+  if (std::getenv("UCX_LOG_LEVEL") == nullptr) ucs_global_opts_set_value("LOG_LEVEL", "fatal");
   ucp_config_t* config = nullptr;
   ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
   if (status != UCS_OK) return ucx_error("reading UCX's configuration", status);
