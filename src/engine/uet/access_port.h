@@ -2,6 +2,7 @@
 // The memory side of the engine: accesses that wait for the host to take them, and whose answer they are.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -47,33 +48,45 @@ struct PendingAccess {
 /// is bounded by the bounds of the owners.
 class AccessPort {
  public:
-  AccessPort() : queue_(kFirst), mask_(kFirst - 1) { grow(kFirst); }
+  AccessPort() { grow(kFirst); }
 
   /// Queues an access of `kind` for `length` bytes on behalf of `owner`. The caller fills in the rest before
   /// it asks for another: always the data of a write. Operands mean nothing but for atomics.
   [[gnu::always_inline]] engine::Access& request(engine::AccessKind kind, std::uint32_t length,
                                                  const PendingAccess& owner) {
-    if (first_free_ == kNoSlot) [[unlikely]]
-      grow(count_ * 2);
-    if (tail_ - head_ > mask_) [[unlikely]]
-      grow_queue();
+    make_place();
     return request_in_place(kind, length, owner);
   }
+  /// The same for owners whose objects need no generation. `operation` is the caller's to fill in.
+  [[gnu::always_inline]] engine::Access& request(engine::AccessKind kind, std::uint32_t length,
+                                                 AccessOwner owner, std::uint32_t object,
+                                                 std::uint64_t detail) {
+    make_place();
+    return request_in_place(kind, length, owner, object, detail, wire::kNoBuffer);
+  }
   /// Whether request() finds its places: then it is request_in_place().
-  [[gnu::always_inline]] bool has_place() const { return first_free_ != kNoSlot && tail_ - head_ <= mask_; }
+  [[gnu::always_inline]] bool has_place() const { return first_free_ != kNoSlot; }
   [[gnu::always_inline]] engine::Access& request_in_place(engine::AccessKind kind, std::uint32_t length,
                                                           const PendingAccess& owner) {
+    slots_[first_free_].generation = owner.generation;
+    engine::Access& access =
+        request_in_place(kind, length, owner.owner, owner.object, owner.detail, owner.buffer);
+    access.operation = {};
+    return access;
+  }
+  /// The same for owners whose objects need no generation. `operation` is the caller's to fill in.
+  [[gnu::always_inline]] engine::Access& request_in_place(engine::AccessKind kind, std::uint32_t length,
+                                                          AccessOwner owner, std::uint32_t object,
+                                                          std::uint64_t detail, wire::BufferId buffer) {
     const std::uint32_t id = first_free_;
     Slot& slot = slots_[id];
     first_free_ = slot.next_free;
     slot.state = State::kQueued;
-    slot.detail = owner.detail;
-    slot.object = owner.object;
-    slot.generation = owner.generation;
-    slot.buffer = owner.buffer;
+    slot.detail = detail;
+    slot.object = object;
+    slot.buffer = buffer;
     slot.asked = kind == engine::AccessKind::kRead ? length : 0;
-    slot.owner = owner.owner;
-    ++unanswered_;
+    slot.owner = owner;
     engine::Access& access = queue_[tail_++ & mask_];
     // Each member by itself: what the caller sets in turn is then not written twice.
     access.id = id;
@@ -93,7 +106,6 @@ class AccessPort {
       access.operand = {};
       access.compare = {};
     }
-    access.operation = {};
     return access;
   }
 
@@ -115,7 +127,6 @@ class AccessPort {
     slot.state = State::kFree;
     slot.next_free = first_free_;
     first_free_ = id;
-    --unanswered_;
     return slot;
   }
   /// The engine ends: what unanswered accesses hold goes back.
@@ -128,7 +139,10 @@ class AccessPort {
     if (first_free_ != kNoSlot) prefetch_object(slots_.data() + first_free_);
     prefetch_object(queue_.data() + (tail_ & mask_));
   }
-  std::uint32_t unanswered() const { return unanswered_; }
+  std::uint32_t unanswered() const {
+    return static_cast<std::uint32_t>(std::count_if(
+        slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.state != State::kFree; }));
+  }
   std::uint32_t places() const { return count_; }
   /// Heap memory held, in bytes.
   std::size_t bytes_held() const {
@@ -144,7 +158,12 @@ class AccessPort {
   };
   static_assert(sizeof(Slot) == 32);
 
-  /// Free places are handed out last-released first, fresh ones ascending.
+  [[gnu::always_inline]] void make_place() {
+    if (first_free_ == kNoSlot) [[unlikely]]
+      grow(count_ * 2);
+  }
+  /// Free places are handed out last-released first, fresh ones ascending. What is queued has a place, so the
+  /// queue needs no more than there are.
   [[gnu::noinline]] void grow(std::uint32_t count) {
     slots_.resize(count);
     for (std::uint32_t i = count; i > count_; --i) {
@@ -152,22 +171,19 @@ class AccessPort {
       first_free_ = i - 1;
     }
     count_ = count;
-  }
-  [[gnu::noinline]] void grow_queue() {
-    std::vector<engine::Access> larger(queue_.size() * 2);
+    std::vector<engine::Access> larger(count);
     for (std::uint32_t i = 0; head_ + i != tail_; ++i) larger[i] = queue_[(head_ + i) & mask_];
     tail_ -= head_;
     head_ = 0;
     queue_ = std::move(larger);
-    mask_ = static_cast<std::uint32_t>(queue_.size() - 1);
+    mask_ = count - 1;
   }
 
   std::vector<Slot> slots_;
   std::uint32_t first_free_ = kNoSlot;
   std::uint32_t count_ = 0;
-  std::uint32_t unanswered_ = 0;
   std::vector<engine::Access> queue_;  ///< A ring, whose elements are made anew as they are asked for.
-  std::uint32_t mask_;                 ///< Its places minus one.
+  std::uint32_t mask_ = 0;             ///< Its places minus one.
   std::uint32_t head_ = 0, tail_ = 0;  ///< Accesses taken, and asked for, since it was last empty.
 };
 

@@ -127,6 +127,16 @@ class Cms {
     if (!by_window_) return {};
     return context.controller.on_send(now, departure, context.room);
   }
+  /// The same for a packet's first transmission, where there is no credit; true: it asks for an answer.
+  [[gnu::always_inline]] bool on_first_send(TimePs now, CongestionContext& context, std::uint64_t bytes,
+                                            std::uint64_t backlog) {
+    recent_ = &context;
+    ++context.in_flight;
+    if (!by_window_) return false;
+    const congestion::Departure departure{
+        .window_bytes = bytes, .wire_bytes = bytes, .backlog_bytes = backlog};
+    return context.controller.on_send(now, departure, context.room).acknowledge;
+  }
   void on_acknowledgement(TimePs now, std::uint32_t ccc, const congestion::Acknowledgement& acknowledgement);
   void on_loss(TimePs now, std::uint32_t ccc, const congestion::Loss& loss);
 

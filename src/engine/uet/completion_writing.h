@@ -7,26 +7,20 @@
 
 namespace wharf::uet {
 
-[[gnu::always_inline]] inline PendingCompletion& EndpointTable::begin_completion(Endpoint& endpoint) {
-  ++parts_.counters.completions;
+[[gnu::always_inline]] inline PendingCompletion& EndpointTable::begin_completion(EngineParts& parts,
+                                                                                 Endpoint& endpoint) {
+  ++parts.counters.completions;
   if (endpoint.completions.full()) [[unlikely]]
     endpoint.completions.reserve(endpoint.completions.capacity() * 2);
-  PendingCompletion& made = endpoint.completions.push_stale();
-  renew(made);
-  return made;
+  return endpoint.completions.push_stale();
 }
 
-[[gnu::always_inline]] inline void EndpointTable::write_completion(engine::QueueId queue,
-                                                                   const Endpoint& endpoint,
-                                                                   std::uint64_t stream,
+[[gnu::always_inline]] inline void EndpointTable::write_completion(EngineParts& parts, engine::QueueId queue,
+                                                                   Endpoint& endpoint, std::uint64_t stream,
                                                                    wire::OperationTag operation) {
-  const std::uint64_t number = endpoint.completion_head + endpoint.completions.size() - 1;
-  PendingAccess owner;
-  owner.owner = AccessOwner::kCompletion;
-  owner.object = queue;
-  owner.detail = number;
-  engine::Access& access =
-      parts_.accesses.request(engine::AccessKind::kWriteCompletion, kCompletionBytes, owner);
+  const std::uint64_t number = endpoint.completion_next++;
+  engine::Access& access = parts.accesses.request(engine::AccessKind::kWriteCompletion, kCompletionBytes,
+                                                  AccessOwner::kCompletion, queue, number);
   access.queue = queue;
   access.stream = stream;
   access.order = verbs::AccessOrder::kRelease;  // After the data that it announces.
@@ -40,17 +34,15 @@ namespace wharf::uet {
 [[gnu::always_inline]] inline void EndpointTable::completion_done(std::uint32_t queue, std::uint64_t number,
                                                                   engine::AccessStatus status) {
   Endpoint* endpoint = find(queue);
-  if (endpoint == nullptr || number < endpoint->completion_head) return;
-  const std::uint64_t at = number - endpoint->completion_head;
+  if (endpoint == nullptr) return;
+  // A number that was read already, or is none of this queue's, lies outside.
+  const std::uint64_t at = endpoint->completions.size() - (endpoint->completion_next - number);
   if (at >= endpoint->completions.size()) return;
   PendingCompletion& record = endpoint->completions[static_cast<std::size_t>(at)];
   record.visible = true;
   if (status != engine::AccessStatus::kDone) [[unlikely]]
     completion_error(queue, record);
-  if (!endpoint->listed && endpoint->completions.front().visible) {
-    endpoint->listed = true;
-    completed_.push_back(queue);
-  }
+  if (!endpoint->listed && endpoint->completions.front().visible) return list_completed(queue, *endpoint);
 }
 
 template <typename Fill>
@@ -65,10 +57,28 @@ template <typename Fill>
     complete_shared(endpoint, stream, completion);
     return;
   }
-  PendingCompletion& pending = begin_completion(endpoint);
+  PendingCompletion& pending = begin_completion(parts_, endpoint);
+  renew(pending);
   pending.completion.queue = queue;
   fill(pending.completion);
-  write_completion(queue, endpoint, stream, pending.completion.operation);
+  write_completion(parts_, queue, endpoint, stream, pending.completion.operation);
+}
+
+[[gnu::always_inline]] inline void EndpointTable::complete_plain(EngineParts& parts, engine::QueueId queue,
+                                                                 Endpoint& endpoint,
+                                                                 const OutboundMessage& message) {
+  PendingCompletion& pending = begin_completion(parts, endpoint);
+  if (!pending.made_plain) [[unlikely]] {
+    renew(pending);
+    pending.made_plain = true;
+    pending.completion.queue = queue;
+  }
+  pending.visible = false;
+  pending.completion.id = message.id;
+  pending.completion.verb = message.verb;
+  pending.completion.length = message.ses.request_length;
+  pending.completion.operation = message.operation;
+  write_completion(parts, queue, endpoint, local_stream(queue), message.operation);
 }
 
 }  // namespace wharf::uet

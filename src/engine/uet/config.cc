@@ -63,6 +63,8 @@ Result<void> validate(const UetConfig& config) {
         fmt::format("uet.paths: found {}, expected a power of two from 1 to 65536", config.paths));
   }
   WHARF_TRY(in_range("eager_bytes", config.eager_bytes, 0, config.payload_mtu));
+  if (config.message_retries != kMessageRetriesForever)
+    WHARF_TRY(in_range("message_retries", config.message_retries, 0, 65535));
   WHARF_TRY(in_range("rudi_window", config.rudi_window, 1, 65535));
   WHARF_TRY(in_range("outbound_messages", config.outbound_messages, 1, 65535));
   WHARF_TRY(in_range("inbound_messages", config.inbound_messages, 1, 1U << 24U));

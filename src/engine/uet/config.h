@@ -137,7 +137,8 @@ struct UetConfig {
   std::uint32_t eager_bytes = 0;          ///< Rendezvous: bytes sent with the request; at most one MTU.
   std::uint32_t max_message_bytes = 0xffff'fffe;  ///< Longest message.
   UnexpectedSend unexpected = UnexpectedSend::kKeep;
-  std::uint32_t message_retries = 5;             ///< Restarts after RC_NO_MATCH, RC_DISABLED...
+  /// Restarts after RC_NO_MATCH, RC_DISABLED...: up to 65535, or kMessageRetriesForever.
+  std::uint32_t message_retries = 5;
   TimePs message_retry_time = milliseconds(50);  ///< Wait before each. (Reference provider: 50 to 100 ms.)
   verbs::Delivery one_sided_delivery = verbs::Delivery::kUnordered;  ///< For Delivery::kDefault.
   verbs::Delivery two_sided_delivery = verbs::Delivery::kOrdered;    ///< For Delivery::kDefault.

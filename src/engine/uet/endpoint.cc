@@ -51,6 +51,7 @@ Result<engine::QueueId> EndpointTable::create(const engine::QueueConfig& config,
   const engine::QueueId queue = next();
   if (queue == count()) {
     endpoints_.push_back(std::make_unique<Endpoint>());
+    ++count_;
     completed_.reserve(endpoints_.size());
     resting_.reserve(endpoints_.size());
   } else {
@@ -85,11 +86,11 @@ Result<void> EndpointTable::destroy(TimePs now, engine::QueueId queue) {
   if (endpoint->overrun) --overruns_;
   const EndpointAddress& address = endpoint->address;
   by_address_.erase(key(address.job_id, address.pid_on_fep, address.resource_index, address.relative));
-  last_key_ = ~std::uint64_t{0};
+  last_ = {};
   // Numbers go on where they were, so that memory's late answers are none of the next endpoint's.
   Endpoint gone;
   gone.posted_head = endpoint->posted_head + endpoint->posted.size();
-  gone.completion_head = endpoint->completion_head + endpoint->completions.size();
+  gone.completion_next = endpoint->completion_next;
   gone.listed = endpoint->listed;
   *endpoint = std::move(gone);
   resting_.push_back(queue);
@@ -110,13 +111,15 @@ UetReturnCode EndpointTable::what_is_wrong(const wire::UetSesRequest& request) c
   return !job ? UetReturnCode::kBadJobId : (!pid ? UetReturnCode::kBadPid : UetReturnCode::kBadIndex);
 }
 
-bool EndpointTable::find_address(std::uint64_t where) {
-  const std::uint32_t* found = by_address_.find(where);
-  if (found == nullptr) return false;
-  last_key_ = where;
-  last_queue_ = *found;
-  last_endpoint_ = endpoints_[last_queue_].get();
-  return true;
+UetReturnCode EndpointTable::find_other(const wire::UetSesRequest& request) {
+  const std::uint32_t* found =
+      by_address_.find(key(request.job_id, request.pid_on_fep, request.resource_index, request.relative()));
+  if (found == nullptr) return what_is_wrong(request);
+  const Endpoint& endpoint = *endpoints_[*found];
+  // Absolute addressing finds the process by the FEP alone; the job still has to be authorised.
+  if (endpoint.address.job_id != request.job_id) return UetReturnCode::kBadJobId;
+  last_ = {request.job_id, request.pid_on_fep, request.resource_index, request.relative(), *found, &endpoint};
+  return UetReturnCode::kOk;
 }
 
 UetReturnCode EndpointTable::refused_by(const Endpoint& endpoint, const wire::UetSesRequest& request) {
@@ -196,8 +199,14 @@ void EndpointTable::give_back(engine::QueueId queue, std::uint32_t slot) {
 }
 
 void EndpointTable::completion_error(engine::QueueId queue, PendingCompletion& record) {
+  record.made_plain = false;
   if (record.completion.ok()) record.completion.status = verbs::CompletionStatus::kLocalOperation;
   parts_.raise({engine::AsyncEventKind::kCompletionError, queue});
+}
+
+void EndpointTable::list_completed(engine::QueueId queue, Endpoint& endpoint) {
+  endpoint.listed = true;
+  completed_.push_back(queue);
 }
 
 bool EndpointTable::next_completed(engine::QueueId& queue) {
@@ -217,7 +226,6 @@ bool EndpointTable::poll(engine::QueueId queue, verbs::Completion& out) {
   if (endpoint->completions.empty() || !endpoint->completions.front().visible) return false;
   out = endpoint->completions.front().completion;
   endpoint->completions.pop_front();
-  ++endpoint->completion_head;
   if (endpoint->reserved > 0) --endpoint->reserved;
   return true;
 }

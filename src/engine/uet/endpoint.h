@@ -50,6 +50,7 @@ struct PostedRequest {
 struct PendingCompletion {
   verbs::Completion completion;
   bool visible = false;
+  bool made_plain = false;  ///< Of a request that was made plain: the next one sets few members.
 };
 
 /// A remote endpoint that a queue may name.
@@ -87,9 +88,9 @@ struct Endpoint {
 
   // Completions: written in this order, shown in this order. The ring grows with what is unread.
   Ring<PendingCompletion> completions;
-  std::uint64_t completion_head = 0;
-  std::uint32_t reserved = 0;       ///< Completions that may still come, and unread ones.
-  std::uint64_t record_places = 1;  ///< records() rounded up to a power of two.
+  std::uint64_t completion_next = 0;  ///< Number of the next one.
+  std::uint32_t reserved = 0;         ///< Completions that may still come, and unread ones.
+  std::uint64_t record_places = 1;    ///< records() rounded up to a power of two.
   bool listed = false;
   bool starved = false;  ///< On the list of Initiator.
   std::uint32_t next_starved = kNoSlot;
@@ -107,26 +108,25 @@ class EndpointTable {
   /// Flushes what is outstanding first.
   Result<void> destroy(TimePs now, engine::QueueId queue);
   Endpoint* find(engine::QueueId queue) {
-    return queue < endpoints_.size() && endpoints_[queue]->used ? endpoints_[queue].get() : nullptr;
+    return queue < count_ && endpoints_[queue]->used ? endpoints_[queue].get() : nullptr;
   }
   const Endpoint* find(engine::QueueId queue) const {
-    return queue < endpoints_.size() && endpoints_[queue]->used ? endpoints_[queue].get() : nullptr;
+    return queue < count_ && endpoints_[queue]->used ? endpoints_[queue].get() : nullptr;
   }
   Endpoint& operator[](engine::QueueId queue) { return *endpoints_[queue]; }
-  engine::QueueId count() const { return static_cast<engine::QueueId>(endpoints_.size()); }
+  engine::QueueId count() const { return count_; }
   /// The number that create() gives next.
   engine::QueueId next() const { return resting_.size() > kRestingEndpoints ? resting_.front() : count(); }
 
   /// The endpoint that a request is for, and kOk; or the code that refuses it. [UE 1.0 3.4, lookup order]
   [[gnu::always_inline]] wire::UetReturnCode look_up(const wire::UetSesRequest& request,
                                                      engine::QueueId& queue) {
-    const std::uint64_t where =
-        key(request.job_id, request.pid_on_fep, request.resource_index, request.relative());
-    if (where != last_key_ && !find_address(where)) return what_is_wrong(request);
-    queue = last_queue_;
-    const Endpoint& endpoint = *last_endpoint_;
-    // Absolute addressing finds the process by the FEP alone; the job still has to be authorised.
-    if (endpoint.address.job_id != request.job_id) return wire::UetReturnCode::kBadJobId;
+    if (!last_.is_for(request)) {
+      const wire::UetReturnCode code = find_other(request);
+      if (code != wire::UetReturnCode::kOk) return code;
+    }
+    queue = last_.queue;
+    const Endpoint& endpoint = *last_.endpoint;
     if (!endpoint.generations && endpoint.enabled) return wire::UetReturnCode::kOk;
     return refused_by(endpoint, request);
   }
@@ -144,7 +144,10 @@ class EndpointTable {
   /// placed. `fill(completion)` says what happened.
   template <typename Fill>
   void complete(engine::QueueId queue, std::uint64_t stream, Fill&& fill);  // completion_writing.h
-  void completion_error(engine::QueueId queue, PendingCompletion& record);
+  /// The same for a request that was made plain and has succeeded.
+  static void complete_plain(EngineParts& parts, engine::QueueId queue, Endpoint& endpoint,
+                             const OutboundMessage& message);  // likewise
+  [[gnu::noinline]] void completion_error(engine::QueueId queue, PendingCompletion& record);
   void completion_done(std::uint32_t queue, std::uint64_t number, engine::AccessStatus status);  // likewise
   /// A record of a shared completion queue was written.
   void shared_completion_done(const PendingAccess& owner, engine::AccessStatus status);
@@ -164,18 +167,34 @@ class EndpointTable {
 
   /// Fetches ahead what look_up() found last, as far as it compares it.
   [[gnu::always_inline]] void prefetch() const {
-    if (last_endpoint_ != nullptr) prefetch_lines<sizeof(EndpointAddress) + 8>(&last_endpoint_->address);
+    if (last_.endpoint != nullptr) prefetch_lines<sizeof(EndpointAddress) + 8>(&last_.endpoint->address);
   }
 
   static bool matches(const verbs::ReceiveRequest& receive, const wire::UetSesRequest& request);
 
  private:
+  [[gnu::noinline]] void list_completed(engine::QueueId queue, Endpoint& endpoint);
   void complete_shared(Endpoint& endpoint, std::uint64_t stream, const verbs::Completion& completion);
-  PendingCompletion& begin_completion(Endpoint& endpoint);
-  void write_completion(engine::QueueId queue, const Endpoint& endpoint, std::uint64_t stream,
-                        wire::OperationTag operation);
-  /// Makes the endpoint of an address the one found last; false when there is none.
-  bool find_address(std::uint64_t where);
+  static PendingCompletion& begin_completion(EngineParts& parts, Endpoint& endpoint);
+  static void write_completion(EngineParts& parts, engine::QueueId queue, Endpoint& endpoint,
+                               std::uint64_t stream, wire::OperationTag operation);
+  /// An endpoint, and how requests name it.
+  struct Found {
+    std::uint64_t job_id = ~std::uint64_t{0};  ///< No request's: nothing has been found.
+    std::uint16_t pid_on_fep = 0;
+    std::uint16_t resource_index = 0;
+    bool relative = true;
+    engine::QueueId queue = 0;
+    const Endpoint* endpoint = nullptr;
+
+    bool is_for(const wire::UetSesRequest& request) const {
+      return job_id == request.job_id && pid_on_fep == request.pid_on_fep &&
+             resource_index == request.resource_index && relative == request.relative();
+    }
+  };
+
+  /// Makes the endpoint that a request names `last_`.
+  wire::UetReturnCode find_other(const wire::UetSesRequest& request);
   static wire::UetReturnCode refused_by(const Endpoint& endpoint, const wire::UetSesRequest& request);
   /// Which part of an address that nobody has is wrong, in the specification's order.
   wire::UetReturnCode what_is_wrong(const wire::UetSesRequest& request) const;
@@ -187,16 +206,14 @@ class EndpointTable {
 
   EngineParts& parts_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  engine::QueueId count_ = 0;      ///< Of them.
   Ring<engine::QueueId> resting_;  ///< Destroyed, longest ago first.
   FlatMap by_address_;
   SlotPool<ReceiveEntry> receives_;
   Ring<engine::QueueId> completed_;
   engine::CompletionQueues completion_queues_;
   std::uint32_t overruns_ = 0;  ///< Endpoints that are to fail.
-  // What look_up() found last.
-  std::uint64_t last_key_ = ~std::uint64_t{0};
-  engine::QueueId last_queue_ = 0;
-  const Endpoint* last_endpoint_ = nullptr;
+  Found last_;                  ///< By look_up().
 };
 
 /// Whether `request` is for tagged matching.

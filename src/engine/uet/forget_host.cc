@@ -30,7 +30,7 @@ bool Initiator::is_at_work_for(wire::HostAddress host) const {
   for (std::uint32_t slot = 0; slot < parts_.outbound.extent(); ++slot) {
     if (!parts_.outbound.is_used(slot)) continue;
     const OutboundMessage& message = parts_.outbound[slot];
-    if (message.to.host == host && (message.accesses > 0 || parts_.rudi.is_fetching(slot))) return true;
+    if (message.host == host && (message.accesses > 0 || parts_.rudi.is_fetching(slot))) return true;
   }
   return false;
 }
@@ -46,7 +46,7 @@ void Initiator::flush_posted(wire::HostAddress host) {
 
 void Initiator::forget_host(TimePs now, wire::HostAddress host) {
   for (std::uint32_t slot = 0; slot < parts_.outbound.extent(); ++slot) {
-    if (!parts_.outbound.is_used(slot) || parts_.outbound[slot].to.host != host) continue;
+    if (!parts_.outbound.is_used(slot) || parts_.outbound[slot].host != host) continue;
     // No PDC carries it: it waits to start again, or to be asked for.
     OutboundMessage& message = parts_.outbound[slot];
     retries_.set(slot, kNever);
@@ -56,6 +56,7 @@ void Initiator::forget_host(TimePs now, wire::HostAddress host) {
     try_end(now, slot);
   }
   for (Peer& peer : peers_) peer.used = peer.used && peer.to.host != host;
+  forget_plain();
   for (engine::QueueId queue = 0; queue < parts_.endpoints.count(); ++queue) admit(now, queue);
 }
 
@@ -102,7 +103,7 @@ void Rudi::forget_host(TimePs now, wire::HostAddress host) {
   for (std::uint32_t at = 0; at < outstanding_.extent(); ++at) {
     if (!outstanding_.is_used(at)) continue;
     const std::uint32_t slot = outstanding_[at].message;
-    if (parts_.outbound[slot].to.host != host) continue;
+    if (parts_.outbound[slot].host != host) continue;
     resend_.remove(outstanding_, at, &Outstanding::next);
     parts_.initiator.fail(now, slot, CompletionStatus::kRetryExhausted);
     finish_packet(now, at);

@@ -73,7 +73,11 @@ class Initiator {
   void build(OutboundMessage& message, std::uint32_t slot, std::uint32_t offset, std::uint32_t length,
              bool failed, wire::Packet& out);  // initiator_build.h
   /// The same for a message that is simple.
-  static void build_simple(OutboundMessage& message, std::uint32_t slot, wire::Packet& out);
+  static void build_simple(OutboundMessage& message, wire::Packet& out);
+  /// To whom a message goes, and from whom it comes.
+  static void address_to(OutboundMessage& message, const Destination& to, std::uint32_t initiator_id);
+  static void build_read_response(const OutboundMessage& message, std::uint32_t slot, std::uint32_t offset,
+                                  std::uint32_t length, bool failed, wire::Packet& out);
   void build_any(OutboundMessage& message, std::uint32_t slot, std::uint32_t offset, std::uint32_t length,
                  bool failed, wire::Packet& out);
   void add_to_backlog(CongestionContext& context, const OutboundMessage& message) const;
@@ -82,7 +86,8 @@ class Initiator {
   /// One packet has its answer: `packet` with a response, or null for the default.
   void answered(TimePs now, std::uint32_t slot, const wire::Packet* packet);
   /// The same for a packet of a message that needs no response of its own.
-  void answered_by_default(TimePs now, std::uint32_t slot, OutboundMessage& message);  // initiator_end.h
+  void answered_by_default(EngineParts& parts, TimePs now, std::uint32_t slot,
+                           OutboundMessage& message);  // initiator_end.h
   /// A packet of a read response; a code refuses it.
   std::optional<wire::UetNackCode> take_data(TimePs now, std::uint32_t inbound, const wire::Packet& packet);
   /// Whether read data is outstanding over a PDC.
@@ -124,8 +129,9 @@ class Initiator {
   void try_end(TimePs now, std::uint32_t slot);
   /// What ends_plainly() says of a message of which nothing is outstanding.
   void end_plainly(TimePs now, std::uint32_t slot, const OutboundMessage& message);  // initiator_end.h
-
-  void end_plain(TimePs now, std::uint32_t slot, const OutboundMessage& message);  // initiator_end.h
+  /// The same for a request that was made plain.
+  void end_plain(EngineParts& parts, TimePs now, std::uint32_t slot,
+                 const OutboundMessage& message);  // initiator_end.h
   /// try_end() of a message that waits for data, and of which nothing else is outstanding.
   void end_read(TimePs now, std::uint32_t slot, const OutboundMessage& message);
   /// Whether memory is at work on something to or from `host`.
@@ -165,14 +171,16 @@ class Initiator {
   void prepare_send(std::uint32_t slot, const verbs::WorkRequest& request);
   std::uint64_t unsent_window_bytes(const OutboundMessage& message) const;
   // initiator_plain.h
-  bool is_plain(const verbs::WorkRequest& request) const;
+  bool is_plain(const EngineParts& parts, const verbs::WorkRequest& request) const;
+  static void begin_plain(EngineParts& parts, std::uint32_t slot, engine::QueueId queue,
+                          const Endpoint& endpoint, const Peer& target, const verbs::WorkRequest& request);
   std::uint32_t make_plain(EngineParts& parts, engine::QueueId queue, const Endpoint& endpoint,
                            const Peer& target, const verbs::WorkRequest& request);
+  /// Queues or peers have changed: what slots keep of the last request is another's.
+  void forget_plain();
   // initiator_packets.cc
   bool fetch_pieces(const OutboundMessage& message, std::uint32_t staged, std::uint32_t offset,
                     std::uint32_t length, wire::Payload& payload, std::uint32_t& pieces, bool& whole_result);
-  static void build_read_response(const OutboundMessage& message, std::uint32_t slot, std::uint32_t offset,
-                                  std::uint32_t length, bool failed, wire::Packet& out);
   void build_rendezvous(const OutboundMessage& message, wire::Packet& out) const;
   static void build_atomic(const OutboundMessage& message, wire::Packet& out);
   // initiator_answers.cc
@@ -191,6 +199,7 @@ class Initiator {
   /// Whether a message that nothing is outstanding of does not end yet; does what it needs to go on.
   bool goes_on(TimePs now, std::uint32_t slot);
   void end_request(TimePs now, std::uint32_t slot);
+  void report_success(const OutboundMessage& message);
   void report_end(TimePs now, std::uint32_t slot, const OutboundMessage& message);
   void release(std::uint32_t slot);
   void give_back(std::uint32_t slot);  ///< The same, inlined.
@@ -207,6 +216,7 @@ class Initiator {
 
   EngineParts& parts_;
   std::vector<Peer> peers_;
+  engine::PeerId peer_count_ = 0;      ///< Of them.
   reliability::DeadlineHeap retries_;  ///< By message slot: restarts that wait.
   std::uint32_t retry_places_ = 0;
   IndexList starved_;  ///< Queues, in turns.

@@ -35,7 +35,8 @@ void Initiator::start_again(std::uint32_t slot) {
   message.sent = 0;
   message.received = 0;
   message.unanswered = 0;
-  if (message.kind == MessageKind::kRequest) message.to.ri_generation = peers_[message.peer].to.ri_generation;
+  if (message.kind == MessageKind::kRequest)
+    message.ses.ri_generation = peers_[message.peer].to.ri_generation;
 }
 
 void Initiator::expire(TimePs now) {
@@ -101,8 +102,8 @@ UetReturnCode Initiator::restart(TimePs now, wire::HostAddress source, std::uint
   const std::uint32_t slot = initiator_token & 0xffffU;
   if (slot >= parts_.outbound.capacity() || !parts_.outbound.is_used(slot)) return UetReturnCode::kNoMatch;
   OutboundMessage& message = parts_.outbound[slot];
-  if (((message.generation << 16U) | slot) != initiator_token || !is_deferrable(message.opcode) ||
-      message.to.host != source || offset > message.length) {
+  if (((message.generation << 16U) | slot) != initiator_token || !is_deferrable(message.ses.opcode) ||
+      message.host != source || offset > message.ses.request_length) {
     return UetReturnCode::kNoMatch;
   }
   // Its earlier packets may still be without an answer: the request is repeated until they have one.
@@ -112,7 +113,7 @@ UetReturnCode Initiator::restart(TimePs now, wire::HostAddress source, std::uint
   start_again(slot);
   message.target_token = target_token;
   message.first_byte = static_cast<std::uint32_t>(offset);
-  message.send_length = message.length - message.first_byte;
+  message.send_length = message.ses.request_length - message.first_byte;
   if (!launch(now, slot)) {
     message.deferred = true;
     return UetReturnCode::kHostUnsuccessful;
@@ -125,8 +126,8 @@ bool Initiator::may_repeat(const OutboundMessage& message, CompletionStatus stat
   // [UE 1.0 3.5.12] "Retry on a new PDC". Choice: only what the peer cannot have executed, or what does no
   // harm when it is executed twice; the rest ends in error, so that nothing happens twice.
   const bool harmless =
-      (message.opcode == wire::UetOpcode::kRead || message.kind == MessageKind::kRestartRequest ||
-       (message.opcode == wire::UetOpcode::kWrite && (message.flags & wire::kUetHeaderData) == 0)) &&
+      (message.ses.opcode == wire::UetOpcode::kRead || message.kind == MessageKind::kRestartRequest ||
+       (message.ses.opcode == wire::UetOpcode::kWrite && (message.ses.flags & wire::kUetHeaderData) == 0)) &&
       status == CompletionStatus::kRemoteOperation;
   const std::uint32_t limit = parts_.config.message_retries;
   const bool may = limit == kMessageRetriesForever || message.attempts < limit;

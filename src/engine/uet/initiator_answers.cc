@@ -68,8 +68,8 @@ void Initiator::answered(TimePs now, std::uint32_t slot, const wire::Packet* pac
   --message.unanswered;
   if (packet != nullptr) {
     take_response(now, slot, *packet);
-  } else if (message.needs_answer && message.received < message.length && !message.terminating &&
-             message.status == CompletionStatus::kSuccess && message.opcode != wire::UetOpcode::kRead) {
+  } else if (message.needs_answer && message.received < message.ses.request_length && !message.terminating &&
+             message.status == CompletionStatus::kSuccess && message.ses.opcode != wire::UetOpcode::kRead) {
     // The value came on an acknowledgement that nobody can repeat.
     fail(now, slot, CompletionStatus::kRemoteOperation);
   }
@@ -86,7 +86,7 @@ void Initiator::take_response(TimePs now, std::uint32_t slot, const wire::Packet
     return;
   }
   if (code == UetReturnCode::kOk || code == UetReturnCode::kNull) return;
-  if (code == UetReturnCode::kDropped && is_deferrable(message.opcode)) {
+  if (code == UetReturnCode::kDropped && is_deferrable(message.ses.opcode)) {
     // [UE 1.0 3.4, deferrable send] The target will ask for it.
     if (!message.deferred) ++parts_.counters.messages_deferred;
     message.deferred = true;
@@ -127,7 +127,7 @@ bool Initiator::waits_for_target(TimePs now, std::uint32_t slot, const wire::Uet
   if (message.kind != MessageKind::kRequest || message.status != CompletionStatus::kSuccess) return false;
   Peer& target = peers_[message.peer];
   const bool fresh =
-      code == UetReturnCode::kBadGeneration && response.ri_generation != message.to.ri_generation;
+      code == UetReturnCode::kBadGeneration && response.ri_generation != message.ses.ri_generation;
   if (fresh || code == UetReturnCode::kDisabledGeneration) target.to.ri_generation = response.ri_generation;
   const std::uint32_t limit = parts_.config.message_retries;
   if (!fresh && limit != kMessageRetriesForever && message.attempts >= limit) return false;

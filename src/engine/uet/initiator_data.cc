@@ -34,7 +34,8 @@ std::uint32_t Initiator::place(const OutboundMessage& message, std::uint32_t off
 void Initiator::place_answer(TimePs now, std::uint32_t slot, std::uint32_t offset,
                              const wire::Payload& data) {
   OutboundMessage& message = parts_.outbound[slot];
-  if (offset > message.length || data.length > message.length - offset || data.length == 0) {
+  if (offset > message.ses.request_length || data.length > message.ses.request_length - offset ||
+      data.length == 0) {
     ++parts_.counters.dropped_response;
     fail(now, slot, CompletionStatus::kResponseLength);
     return;
@@ -104,8 +105,8 @@ std::optional<wire::UetNackCode> Initiator::take_data(TimePs now, std::uint32_t 
   const std::uint32_t length = packet.payload.length;
   inbound.message = slot;
   inbound.message_generation = message.generation;
-  if (response.return_code != UetReturnCode::kOk || offset > message.length ||
-      length > message.length - offset || message.status != CompletionStatus::kSuccess) {
+  if (response.return_code != UetReturnCode::kOk || offset > message.ses.request_length ||
+      length > message.ses.request_length - offset || message.status != CompletionStatus::kSuccess) {
     if (response.return_code != UetReturnCode::kOk) {
       fail_by_code(now, slot, response.return_code);
     } else if (message.status == CompletionStatus::kSuccess) {
@@ -146,7 +147,8 @@ bool Initiator::expects_data(std::uint32_t pdc) const {
     if (!parts_.outbound.is_used(slot)) continue;
     const OutboundMessage& message = parts_.outbound[slot];
     if (message.pdc != pdc) continue;
-    if ((message.expects_data && message.received < message.length) || message.accesses > 0) return true;
+    if ((message.expects_data && message.received < message.ses.request_length) || message.accesses > 0)
+      return true;
   }
   return false;
 }

@@ -14,9 +14,23 @@ void Initiator::release(std::uint32_t slot) { give_back(slot); }
 void Initiator::end_read(TimePs now, std::uint32_t slot, const OutboundMessage& message) {
   if (!message.is_unharmed() || !message.all_sent || message.region != kNoSlot) {
     try_end(now, slot);
-  } else if (message.received >= message.length) {
+  } else if (message.received < message.ses.request_length) {
+    return;
+  } else if (message.made_plain && message.peer != verbs::kNoPeer) {
+    --parts_.endpoints[message.queue].reads;
+    end_plain(parts_, now, slot, message);
+  } else {
     end_plainly(now, slot, message);
   }
+}
+
+void Initiator::report_success(const OutboundMessage& message) {
+  parts_.endpoints.complete(message.queue, local_stream(message.queue), [&](verbs::Completion& completion) {
+    completion.id = message.id;
+    completion.verb = message.verb;
+    completion.length = message.ses.request_length;
+    completion.operation = message.operation;
+  });
 }
 
 void Initiator::try_end(TimePs now, std::uint32_t slot) {
@@ -56,9 +70,9 @@ bool Initiator::goes_on(TimePs now, std::uint32_t slot) {
     return true;  // restart() goes on.
   }
   if (message.status != CompletionStatus::kSuccess) return false;
-  if (message.expects_data && message.received < message.length) return true;
+  if (message.expects_data && message.received < message.ses.request_length) return true;
   if (message.region != kNoSlot && message.kind == MessageKind::kRequest &&
-      parts_.regions[message.region].served < message.length - message.eager_length) {
+      parts_.regions[message.region].served < message.ses.request_length - message.eager_length) {
     message.pdc = kNoSlot;  // Its PDC may close: it is not what the target reads through.
     return true;
   }
@@ -73,7 +87,7 @@ void Initiator::end(TimePs now, std::uint32_t slot) {
       return;
     case MessageKind::kReadResponse: {
       const std::uint32_t region = message.region;
-      const std::uint32_t bytes = message.length;
+      const std::uint32_t bytes = message.ses.request_length;
       release(slot);
       if (region != kNoSlot) remainder_delivered(now, region, bytes);
       return;
@@ -133,7 +147,7 @@ void Initiator::describe_waiting(std::vector<std::string>& out) const {
     out.push_back(fmt::format(
         "host {}: message {} (request {}, {} bytes) to host {}: {} bytes sent, {} packets without "
         "an answer, {} bytes received, {} accesses under way{}{}",
-        parts_.host.number, message_id_of(slot), message.id, message.length, message.to.host.number,
+        parts_.host.number, message_id_of(slot), message.id, message.ses.request_length, message.host.number,
         message.sent, message.unanswered, message.received, message.accesses,
         message.deferred ? ", deferred" : "", message.retry_wanted ? ", to start again" : ""));
   }

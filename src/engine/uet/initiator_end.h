@@ -31,7 +31,7 @@ namespace wharf::uet {
       completion.status = message.status;
       completion.kind = verbs::CompletionKind::kSend;
       completion.verb = message.verb;
-      completion.length = success ? message.length : 0;
+      completion.length = success ? message.ses.request_length : 0;
       if (atomic) completion.atomic_result = message.atomic_result;
       completion.operation = message.operation;
     });
@@ -51,36 +51,48 @@ namespace wharf::uet {
   }
 }
 
-/// The same for a message of one packet and one piece of memory, which a queue still knows.
-[[gnu::always_inline]] inline void Initiator::end_plain(TimePs now, std::uint32_t slot,
+/// The same for a request that was made plain, which a queue still knows.
+[[gnu::always_inline]] inline void Initiator::end_plain(EngineParts& parts, TimePs now, std::uint32_t slot,
                                                         const OutboundMessage& message) {
   const engine::QueueId queue = message.queue;
-  Endpoint& endpoint = parts_.endpoints[queue];
+  Endpoint& endpoint = parts.endpoints[queue];
   --endpoint.outstanding;
   --peers_[message.peer].outstanding;
   if (message.signaled) {
-    parts_.endpoints.complete(queue, local_stream(queue), [&](verbs::Completion& completion) {
-      completion.id = message.id;
-      completion.verb = message.verb;
-      completion.length = message.length;
-      completion.operation = message.operation;
-    });
+    if (endpoint.shares) [[unlikely]] {
+      report_success(message);
+    } else {
+      EndpointTable::complete_plain(parts, queue, endpoint, message);
+    }
   } else if (endpoint.reserved > 0) {
     --endpoint.reserved;
   }
   if (!retries_.empty()) [[unlikely]]
     retries_.set(slot, kNever);
-  parts_.outbound.release(slot);
+  parts.outbound.release(slot);
   if (!endpoint.posted.empty()) [[unlikely]]
     admit(now, queue);
 }
 
-[[gnu::always_inline]] inline void Initiator::answered_by_default(TimePs now, std::uint32_t slot,
+[[gnu::always_inline]] inline void Initiator::answered_by_default(EngineParts& parts, TimePs now,
+                                                                  std::uint32_t slot,
                                                                   OutboundMessage& message) {
-  if (--message.unanswered > 0 || message.accesses > 0) return;
   if (message.plain && message.peer != verbs::kNoPeer) [[likely]] {
-    end_plain(now, slot, message);
-  } else if (message.expects_data) {
+    // It was its one packet.
+    message.unanswered = 0;
+    end_plain(parts, now, slot, message);
+    return;
+  }
+  if (message.plain && message.made_plain) {
+    // Returned data, of which nobody needs to hear.
+    message.unanswered = 0;
+    if (!retries_.empty()) [[unlikely]]
+      retries_.set(slot, kNever);
+    parts.outbound.release(slot);
+    return;
+  }
+  if (--message.unanswered > 0 || message.accesses > 0) return;
+  if (message.expects_data) {
     end_read(now, slot, message);
   } else {
     try_end(now, slot);

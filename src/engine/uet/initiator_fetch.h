@@ -11,18 +11,15 @@ namespace wharf::uet {
                                                           std::uint32_t staged, std::uint64_t address,
                                                           std::uint32_t at, std::uint32_t length,
                                                           verbs::AddressSpaceId space) {
-  PendingAccess owner;
-  owner.owner = AccessOwner::kPacketData;
-  owner.object = staged;
-  owner.detail = at;
-  engine::Access& access = accesses.request(engine::AccessKind::kRead, length, owner);
+  engine::Access& access =
+      accesses.request(engine::AccessKind::kRead, length, AccessOwner::kPacketData, staged, at);
   access.queue = message.queue;
   access.space = space;
   access.address = address;
   access.operation = message.operation;
   if (message.kind == MessageKind::kReadResponse) {
     access.at_target = true;
-    access.stream = target_stream(message.to.host, message.to.resource_index);
+    access.stream = target_stream(message.host, message.ses.resource_index);
     access.order = message.read_order;
   } else {
     access.stream = local_stream(message.queue);
@@ -31,7 +28,7 @@ namespace wharf::uet {
 
 [[gnu::always_inline]] inline bool Initiator::may_fetch(const OutboundMessage& message) const {
   return message.kind != MessageKind::kReadResponse ||
-         parts_.regions.find(message.memory_key, message.to.job_id) != kNoSlot;
+         parts_.regions.find(message.ses.memory_key, message.ses.job_id) != kNoSlot;
 }
 
 [[gnu::always_inline]] inline bool Initiator::fetch(std::uint32_t slot, std::uint32_t staged,

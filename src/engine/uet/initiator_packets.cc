@@ -3,8 +3,10 @@
 // [UE 1.0 3.4]
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/initiator_build.h"
 #include "engine/uet/initiator_fetch.h"
 #include "engine/uet/scatter.h"
 
@@ -56,11 +58,10 @@ void Initiator::build_any(OutboundMessage& message, std::uint32_t slot, std::uin
     return;
   }
   const bool first = offset == 0 || message.terminating;
-  const UetOpcode opcode = message.terminating ? UetOpcode::kMessageError : message.opcode;
-  wire::UetSesRequest& ses = wire::use_ses_request(out.uet, message.form, opcode);
-  std::uint8_t flags = message.flags & (wire::kUetRelative | wire::kUetDeliverComplete);
+  const UetOpcode opcode = message.terminating ? UetOpcode::kMessageError : message.ses.opcode;
+  std::uint8_t flags = message.ses.flags & (wire::kUetRelative | wire::kUetDeliverComplete);
   if (first) flags |= wire::kUetSom;
-  if (offset == 0) flags |= message.flags & wire::kUetHeaderData;
+  if (offset == 0) flags |= message.ses.flags & wire::kUetHeaderData;
   if (offset + length == message.send_length) flags |= wire::kUetEom;
   if (failed) {
     // [UE 1.0 3.4] IE: nothing of this packet may touch memory.
@@ -68,54 +69,35 @@ void Initiator::build_any(OutboundMessage& message, std::uint32_t slot, std::uin
     message.initiator_error = true;
     message.trouble();
   }
+  out.uet.prologue.next = message.form;
+  wire::UetSesRequest& ses = *std::construct_at(&out.uet.ses, message.ses);
+  ses.opcode = opcode;
   ses.flags = flags;
-  ses.ri_generation = message.to.ri_generation;
-  ses.job_id = message.to.job_id;
-  ses.pid_on_fep = message.to.pid_on_fep;
-  ses.resource_index = message.to.resource_index;
-  ses.initiator = message.initiator;
-  ses.memory_key = message.memory_key;
-  ses.buffer_offset = message.buffer_offset;
-  ses.request_length = message.length;
   if (message.expects_data && on_pdc(message.delivery)) message.answered_psn = out.uet.request.psn;
   if (message.form == UetNextHeader::kRequestStandard) {
     // A datagram names no message.
-    ses.message_id = opcode == UetOpcode::kDatagramSend ? std::uint16_t{0} : message_id_of(slot);
-    if (first) {
-      ses.header_data = message.header_data;
-    } else {
+    if (opcode == UetOpcode::kDatagramSend) ses.message_id = 0;
+    if (!first) {
+      ses.header_data = 0;
       ses.message_offset = message.first_byte + offset;
       ses.payload_length = static_cast<std::uint16_t>(failed ? 0 : length);
     }
-  } else if (message.form == UetNextHeader::kRequestMedium) {
-    ses.header_data = message.header_data;
   } else {
+    ses.message_id = 0;
+  }
+  if (message.form == UetNextHeader::kRequestSmall) {
     // Choice: the only spare field of 12 bits holds the optimized key.
-    ses.resource_index = static_cast<std::uint16_t>(message.memory_key & 0xfffU);
+    ses.resource_index = static_cast<std::uint16_t>(message.ses.memory_key & 0xfffU);
     ses.memory_key = 0;
     ses.initiator = 0;
   }
   if (message.terminating) return;
-  if (is_deferrable(message.opcode)) {
+  if (is_deferrable(message.ses.opcode)) {
     ses.buffer_offset = wire::uet_tokens((message.generation << 16U) | slot, message.target_token);
   }
-  const wire::UetExtension extension = wire::uet_extension(message.opcode);
+  const wire::UetExtension extension = wire::uet_extension(message.ses.opcode);
   if (extension == wire::UetExtension::kRendezvous) build_rendezvous(message, out);
   if (extension == wire::UetExtension::kAtomic) build_atomic(message, out);
-}
-
-void Initiator::build_read_response(const OutboundMessage& message, std::uint32_t slot, std::uint32_t offset,
-                                    std::uint32_t length, bool failed, wire::Packet& out) {
-  wire::UetSesResponse& response = wire::use_ses_response(out.uet, message.form);
-  response.opcode = wire::UetResponseOpcode::kWithData;
-  response.return_code = failed ? wire::UetReturnCode::kNoTranslation : wire::UetReturnCode::kOk;
-  response.job_id = message.to.job_id;
-  response.payload_length = static_cast<std::uint16_t>(failed ? 0 : length);
-  response.message_id = message_id_of(slot);
-  response.read_request_message_id = message.answered_message_id;
-  response.original_request_psn = message.answered_psn;
-  response.modified_length = message.length;
-  response.message_offset = message.eager_length + offset;
 }
 
 void Initiator::build_rendezvous(const OutboundMessage& message, wire::Packet& out) const {
@@ -136,7 +118,7 @@ void Initiator::build_atomic(const OutboundMessage& message, wire::Packet& out) 
   atomic.opcode = message.atomic;
   atomic.datatype = message.datatype;
   if (!wire::uet_has_compare_swap(message.atomic)) return;
-  const std::size_t bytes = std::min<std::size_t>(16, message.length);
+  const std::size_t bytes = std::min<std::size_t>(16, message.ses.request_length);
   std::memcpy(atomic.compare.data(), message.compare.data(), bytes);
   std::memcpy(atomic.swap.data(), message.operand.data(), bytes);
 }

@@ -8,6 +8,7 @@
 
 #include "engine/uet/completion_writing.h"
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/initiator_build.h"
 #include "engine/uet/packet_size.h"
 #include "engine/uet/renew.h"
 
@@ -70,7 +71,7 @@ engine::PeerId Initiator::import(const Peer& peer) {
     return id;
   }
   peers_.push_back(peer);
-  return static_cast<engine::PeerId>(peers_.size() - 1);
+  return peer_count_++;
 }
 
 Result<void> Initiator::forget(engine::PeerId id) {
@@ -85,7 +86,13 @@ Result<void> Initiator::forget(engine::PeerId id) {
     return input_error(fmt::format("peer {}: found {} requests outstanding, expected none", id, outstanding));
   }
   peers_[id].used = false;
+  forget_plain();
   return {};
+}
+
+void Initiator::forget_plain() {
+  for (std::uint32_t slot = 0; slot < parts_.outbound.extent(); ++slot)
+    parts_.outbound[slot].made_plain = false;
 }
 
 void Initiator::report_unreachable(wire::HostAddress host) {
@@ -221,6 +228,7 @@ void Initiator::admit_starved(TimePs now) {
 }
 
 void Initiator::forget_queue(engine::QueueId queue) {
+  forget_plain();
   if (!parts_.endpoints[queue].starved) return;
   starved_.remove(parts_.endpoints, queue, &Endpoint::next_starved);
   --starved_count_;
@@ -248,6 +256,7 @@ std::uint32_t Initiator::acquire() { return take_slot(); }
   renew(message);
   message.generation = generation;
   message.order = order_++;
+  message.ses.message_id = message_id_of(slot);
   if (retry_places_ != parts_.outbound.capacity()) [[unlikely]] {
     retry_places_ = parts_.outbound.capacity();
     retries_.reserve(retry_places_);
@@ -268,7 +277,7 @@ bool Initiator::make_message(TimePs now, engine::QueueId queue, const verbs::Wor
   Peer& target = peers_[request.peer];
   address(message, queue, endpoint, target, request);
   if (verbs::is_write(request.verb)) {
-    message.opcode = UetOpcode::kWrite;
+    message.ses.opcode = UetOpcode::kWrite;
   } else if (request.verb == Verb::kRead) {
     make_read(message, request);
   } else if (verbs::is_send(request.verb)) {
@@ -297,8 +306,7 @@ bool Initiator::make_message(TimePs now, engine::QueueId queue, const verbs::Wor
   message.operation = request.operation;
   message.verb = request.verb;
   message.signaled = request.signaled;
-  message.to = target.to;
-  message.initiator = endpoint.initiator_id;
+  address_to(message, target.to, endpoint.initiator_id);
   message.local_count = request.local_count;
   if (request.local_count == 1) [[likely]] {
     message.local[0] = request.local[0];
@@ -310,23 +318,22 @@ bool Initiator::make_message(TimePs now, engine::QueueId queue, const verbs::Wor
     }
   }
   message.inline_data = request.inline_data;
-  message.length = request.length;
+  message.ses.request_length = request.length;
   message.send_length = request.length;
-  if (message.to.relative) message.flags |= wire::kUetRelative;
-  if (request.remote_complete) message.flags |= wire::kUetDeliverComplete;
-  message.buffer_offset = request.remote.address;
-  message.memory_key = key_of(request.remote.token);
+  if (request.remote_complete) message.ses.flags |= wire::kUetDeliverComplete;
+  message.ses.buffer_offset = request.remote.address;
+  message.ses.memory_key = key_of(request.remote.token);
   message.delivery = request.delivery != Delivery::kDefault ? request.delivery
                      : verbs::is_send(request.verb)         ? config.two_sided_delivery
                                                             : config.one_sided_delivery;
   if (request.verb == Verb::kWriteImm || request.verb == Verb::kSendImm) {
-    message.flags |= wire::kUetHeaderData;
-    message.header_data = request.immediate;
+    message.ses.flags |= wire::kUetHeaderData;
+    message.ses.header_data = request.immediate;
   }
 }
 
 void Initiator::make_read(OutboundMessage& message, const verbs::WorkRequest& request) const {
-  message.opcode = UetOpcode::kRead;
+  message.ses.opcode = UetOpcode::kRead;
   message.send_length = 0;
   message.expects_data = request.length > 0;
   message.needs_answer = request.length > 0 && request.length <= parts_.config.max_ack_data_bytes;
@@ -334,17 +341,17 @@ void Initiator::make_read(OutboundMessage& message, const verbs::WorkRequest& re
 
 void Initiator::make_send(std::uint32_t slot, const verbs::WorkRequest& request) {
   OutboundMessage& message = parts_.outbound[slot];
-  message.memory_key = request.tagged ? request.tag : 0;
-  message.buffer_offset = 0;
-  message.opcode = message.delivery == Delivery::kDatagram ? UetOpcode::kDatagramSend
-                   : request.tagged                        ? UetOpcode::kTaggedSend
-                                                           : UetOpcode::kSend;
+  message.ses.memory_key = request.tagged ? request.tag : 0;
+  message.ses.buffer_offset = 0;
+  message.ses.opcode = message.delivery == Delivery::kDatagram ? UetOpcode::kDatagramSend
+                       : request.tagged                        ? UetOpcode::kTaggedSend
+                                                               : UetOpcode::kSend;
   if (message.delivery != Delivery::kDatagram) prepare_send(slot, request);
 }
 
 void Initiator::make_atomic(OutboundMessage& message, const verbs::WorkRequest& request) {
   const bool fetching = request.verb != Verb::kAtomicStore;
-  message.opcode = fetching ? UetOpcode::kFetchingAtomic : UetOpcode::kAtomic;
+  message.ses.opcode = fetching ? UetOpcode::kFetchingAtomic : UetOpcode::kAtomic;
   message.operand = request.operand;
   message.compare = request.compare;
   message.atomic_result = {};
@@ -358,13 +365,13 @@ void Initiator::make_atomic(OutboundMessage& message, const verbs::WorkRequest& 
     message.datatype = request.width == 4   ? wire::UetDatatype::kUint32
                        : request.width == 8 ? wire::UetDatatype::kUint64
                                             : wire::UetDatatype::kUint128;
-    message.length = request.width;
+    message.ses.request_length = request.width;
     message.atomic_from_operand = true;
   }
   const bool no_operand = wire::uet_has_compare_swap(message.atomic) ||
                           message.atomic == wire::UetAtomicOpcode::kRead ||
                           message.atomic == wire::UetAtomicOpcode::kInvalidate;
-  message.send_length = no_operand ? 0 : message.length;
+  message.send_length = no_operand ? 0 : message.ses.request_length;
   message.expects_data = fetching;
   message.needs_answer = fetching;
 }
@@ -374,7 +381,7 @@ void Initiator::prepare_send(std::uint32_t slot, const verbs::WorkRequest& reque
   if (request.length <= config.large_send_bytes) return;
   if (config.large_send == LargeSend::kDeferrable) {
     OutboundMessage& message = parts_.outbound[slot];
-    message.opcode = request.tagged ? UetOpcode::kDeferrableTaggedSend : UetOpcode::kDeferrableSend;
+    message.ses.opcode = request.tagged ? UetOpcode::kDeferrableTaggedSend : UetOpcode::kDeferrableSend;
     return;
   }
   // The remainder is read from one region: scattered and inline data go eagerly.
@@ -390,37 +397,40 @@ void Initiator::prepare_send(std::uint32_t slot, const verbs::WorkRequest& reque
   segment.length = request.length - eager;
   segment.space = message.local[0].key;
   segment.rights = verbs::kReadOnly;
-  const Result<std::uint32_t> region = parts_.regions.add(segment, message.to.job_id, false, false);
+  const Result<std::uint32_t> region = parts_.regions.add(segment, message.ses.job_id, false, false);
   if (!region) return;
   parts_.regions[*region].message = slot;
   message.region = *region;
   message.eager_length = eager;
   message.send_length = eager;
-  message.opcode = request.tagged ? UetOpcode::kRendezvousTaggedSend : UetOpcode::kRendezvousSend;
+  message.ses.opcode = request.tagged ? UetOpcode::kRendezvousTaggedSend : UetOpcode::kRendezvousSend;
 }
 
 [[gnu::always_inline]] inline void Initiator::choose_form(OutboundMessage& message) const {
   const UetConfig& config = parts_.config;
   message.form = UetNextHeader::kRequestStandard;
-  const bool single = message.length <= config.payload_mtu && message.length <= wire::kUetPayloadBytesMax;
-  const bool one_sided = message.opcode == UetOpcode::kWrite || message.opcode == UetOpcode::kRead ||
-                         message.opcode == UetOpcode::kAtomic || message.opcode == UetOpcode::kFetchingAtomic;
-  const bool header_data = (message.flags & wire::kUetHeaderData) != 0;
-  const bool plain_send = message.opcode == UetOpcode::kSend || message.opcode == UetOpcode::kTaggedSend;
+  const bool single = message.ses.request_length <= config.payload_mtu &&
+                      message.ses.request_length <= wire::kUetPayloadBytesMax;
+  const bool one_sided = message.ses.opcode == UetOpcode::kWrite || message.ses.opcode == UetOpcode::kRead ||
+                         message.ses.opcode == UetOpcode::kAtomic ||
+                         message.ses.opcode == UetOpcode::kFetchingAtomic;
+  const bool header_data = (message.ses.flags & wire::kUetHeaderData) != 0;
+  const bool plain_send =
+      message.ses.opcode == UetOpcode::kSend || message.ses.opcode == UetOpcode::kTaggedSend;
   // [UE 1.0 3.4] SMALL: single-packet RMA with an OPTIMIZED key. MEDIUM: a single packet otherwise; it has no
   // room for both an offset and header data.
   if (config.small_headers && single && one_sided && !header_data &&
-      (message.memory_key & kKeyOptimized) != 0 && message.to.ri_generation == 0) {
+      (message.ses.memory_key & kKeyOptimized) != 0 && message.ses.ri_generation == 0) {
     message.form = UetNextHeader::kRequestSmall;
   } else if (config.medium_headers && single && ((one_sided && !header_data) || plain_send)) {
     message.form = UetNextHeader::kRequestMedium;
   }
   std::uint32_t ses = wire::uet_ses_bytes(message.form);
-  const wire::UetExtension extension = wire::uet_extension(message.opcode);
+  const wire::UetExtension extension = wire::uet_extension(message.ses.opcode);
   if (extension == wire::UetExtension::kRendezvous) ses += wire::kUetRendezvousBytes;
   if (extension == wire::UetExtension::kAtomic) ses += wire::uet_atomic_bytes(message.atomic);
   const std::uint32_t pds = parts_.cms.uses_credit() ? wire::kUetCcRequestBytes : wire::kUetRequestBytes;
-  message.ses_bytes = static_cast<std::uint16_t>(ses);
+  message.ses_bytes = static_cast<std::uint8_t>(ses);
   message.overhead = static_cast<std::uint16_t>(window_overhead(config, pds + ses));
   message.simple = on_pdc(message.delivery) && message.form == UetNextHeader::kRequestStandard &&
                    extension == wire::UetExtension::kNone && message.send_length <= config.payload_mtu &&
@@ -441,7 +451,7 @@ bool Initiator::launch(TimePs now, std::uint32_t slot) { return set_off(now, slo
     schedule_retry(now, slot, now + parts_.config.message_retry_time);
     return true;
   }
-  const std::uint32_t pdc = parts_.pds.pdc_for(now, message.to.host, message.to.job_id, ordered);
+  const std::uint32_t pdc = parts_.pds.pdc_for(now, message.host, message.ses.job_id, ordered);
   if (pdc == kNoSlot) return false;
   parts_.pds.enqueue(now, pdc, slot);
   return true;

@@ -54,7 +54,26 @@ Result<std::uint32_t> MemoryRegionTable::add_keyed(const verbs::SegmentConfig& c
   return slot;
 }
 
+std::uint32_t MemoryRegionTable::find_other(std::uint64_t key, std::uint32_t job_id) {
+  std::uint32_t slot = static_cast<std::uint32_t>(key) & 0xff'ffffU;
+  if ((key & (kKeyAssigned | kKeyOptimized)) == 0) {
+    const std::uint32_t* found = chosen_.find(key & kKeyUserMask);
+    if (found == nullptr) return kNoSlot;
+    slot = *found;
+  } else if ((key & kKeyOptimized) != 0) {
+    slot &= 0xfffU;
+  }
+  if (slot >= regions_.size()) return kNoSlot;
+  const MemoryRegion& region = regions_[slot];
+  if (!region.used || region.key != key || region.job_id != job_id) return kNoSlot;
+  last_key_ = key;
+  last_job_ = job_id;
+  last_ = slot;
+  return slot;
+}
+
 void MemoryRegionTable::remove(std::uint32_t slot) {
+  if (slot == last_) last_job_ = ~std::uint64_t{0};
   MemoryRegion& region = regions_[slot];
   if ((region.key & (kKeyAssigned | kKeyOptimized)) == 0) chosen_.erase(region.key & kKeyUserMask);
   region.used = false;

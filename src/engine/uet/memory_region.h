@@ -52,18 +52,8 @@ class MemoryRegionTable {
   void remove(std::uint32_t slot);
 
   /// The region of `key` in `job_id`, or kNoSlot. The flag bits of a key must agree too.
-  [[gnu::always_inline]] std::uint32_t find(std::uint64_t key, std::uint32_t job_id) const {
-    std::uint32_t slot = static_cast<std::uint32_t>(key) & 0xff'ffffU;
-    if ((key & (kKeyAssigned | kKeyOptimized)) == 0) {
-      const std::uint32_t* found = chosen_.find(key & kKeyUserMask);
-      if (found == nullptr) return kNoSlot;
-      slot = *found;
-    } else if ((key & kKeyOptimized) != 0) {
-      slot &= 0xfffU;
-    }
-    if (slot >= regions_.size()) return kNoSlot;
-    const MemoryRegion& region = regions_[slot];
-    return region.used && region.key == key && region.job_id == job_id ? slot : kNoSlot;
+  [[gnu::always_inline]] std::uint32_t find(std::uint64_t key, std::uint32_t job_id) {
+    return key == last_key_ && job_id == last_job_ ? last_ : find_other(key, job_id);
   }
   /// The region of the 12 bits that the small header carries, or kNoSlot.
   std::uint32_t find_optimized(std::uint32_t bits, std::uint32_t job_id) const {
@@ -95,6 +85,8 @@ class MemoryRegionTable {
   }
 
  private:
+  /// find() of another region than last time.
+  std::uint32_t find_other(std::uint64_t key, std::uint32_t job_id);
   bool resolve_key(verbs::ScatterEntry& entry) const;
   /// A slot for a new region, all but its key set, or kNoSlot when none is left.
   std::uint32_t begin(const verbs::SegmentConfig& config, std::uint32_t job_id);
@@ -102,6 +94,9 @@ class MemoryRegionTable {
   std::vector<MemoryRegion> regions_;
   std::vector<std::uint32_t> free_;
   FlatMap chosen_;
+  std::uint64_t last_key_ = 0;                  ///< What find() found last,
+  std::uint64_t last_job_ = ~std::uint64_t{0};  ///< no request's: nothing,
+  std::uint32_t last_ = kNoSlot;                ///< and its slot.
 };
 
 }  // namespace wharf::uet

@@ -33,26 +33,27 @@ struct Destination {
   bool relative = true;
 };
 
-/// A message that this engine sends. message_id on the wire is the slot plus one.
+/// message_id of an outbound message on the wire.
+constexpr std::uint16_t message_id_of(std::uint32_t slot) { return static_cast<std::uint16_t>(slot + 1); }
+
+/// A message that this engine sends.
 struct alignas(64) OutboundMessage {
   // Arrays are filled in by the messages that have them: a new message costs no writing of them.
   OutboundMessage() {}  // NOLINT(modernize-use-equals-default,cppcoreguidelines-pro-type-member-init)
 
   // What every packet looks at: two lines.
-  std::uint32_t length = 0;       ///< request_length.
   std::uint32_t send_length = 0;  ///< Bytes that travel with the message: 0 for reads.
   std::uint32_t sent = 0;         ///< Of send_length, cut into packets so far.
   std::uint32_t unanswered = 0;   ///< Packets without an answer.
   std::uint32_t pdc = kNoSlot;
   std::uint32_t next = kNoSlot;  ///< In the PDC's list of messages to send.
+  wire::HostAddress host;        ///< Where it goes; `ses` says to whom there.
   std::uint16_t overhead = 0;    ///< Window bytes of a packet beside its payload,
-  std::uint16_t ses_bytes = 0;   ///< and bytes of its SES header and extension.
+  std::uint8_t ses_bytes = 0;    ///< and bytes of its SES header and extension.
   MessageKind kind = MessageKind::kRequest;
-  wire::UetOpcode opcode = wire::UetOpcode::kNoOp;
   wire::UetNextHeader form = wire::UetNextHeader::kRequestStandard;
-  std::uint8_t flags = 0;  ///< SES flags: REL and DC of every packet, HD of the first.
-  bool queued = false;     ///< On the PDC's list.
-  bool all_sent = false;   ///< Every packet has a PSN.
+  bool queued = false;    ///< On the PDC's list.
+  bool all_sent = false;  ///< Every packet has a PSN.
   bool first_sent = false;
   bool needs_answer = false;  ///< The data comes on the ACK: being below CACK_PSN is no answer.
   // What keeps it from ending plainly, in one byte.
@@ -74,39 +75,36 @@ struct alignas(64) OutboundMessage {
   bool simple = false;       ///< One packet with the standard header, no extension, no restart.
   bool plain = false;        ///< One packet, whose payload is one piece of memory; nothing has befallen it.
   bool made_plain = false;   ///< Its members are those of a plain request: the next one sets few of them.
-
-  Destination to;
-  std::uint32_t initiator = 0;
-  std::uint32_t first_byte = 0;     ///< Deferrable: where the restarted message begins.
-  std::uint64_t buffer_offset = 0;  ///< Read responses: the address that is read.
-  std::uint64_t memory_key = 0;     ///< Read responses: of the region that is read.
-  wire::OperationTag operation;
-  wire::Payload inline_data;
-
-  // What some packets look at.
-  std::uint64_t header_data = 0;
-  std::uint32_t accesses = 0;      ///< Memory accesses under way that the end must wait for.
-  std::uint32_t received = 0;      ///< Reads: bytes that have arrived.
-  std::uint32_t eager_length = 0;  ///< Rendezvous.
-  std::uint32_t target_token = 0;  ///< Deferrable: the target's. Rendezvous reads: generation of `inbound`.
-  std::uint32_t region = kNoSlot;  ///< Rendezvous: the temporary region, at both ends of its read.
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;  ///< Read responses.
-  std::uint32_t inbound = kNoSlot;        ///< Rendezvous reads: the message they complete.
-  std::uint16_t answered_message_id = 0;  ///< Read responses: the request's.
-  wire::UetPsn answered_psn = 0;          ///< Read responses to small and medium requests: the request's.
   wire::UetAtomicOpcode atomic = wire::UetAtomicOpcode::kSum;
   wire::UetDatatype datatype = wire::UetDatatype::kUint64;
+  std::uint32_t accesses = 0;  ///< Memory accesses under way that the end must wait for.
+  std::uint32_t received = 0;  ///< Reads: bytes that have arrived.
+  wire::OperationTag operation;
+  /// Requests: the header of a packet that is all of it; others begin with it and differ (build_any()).
+  /// Read responses: job, key and address of what is read, and the resource index of this end.
+  wire::UetSesRequest ses;
+
+  // What some packets look at.
+  std::uint64_t id = 0;
+  wire::Payload inline_data;
   std::array<std::uint64_t, 2> operand;        ///< Atomics.
   std::array<std::uint64_t, 2> compare;        ///< Atomics.
   std::array<std::uint64_t, 2> atomic_result;  ///< Atomics.
+  std::uint32_t first_byte = 0;                ///< Deferrable: where the restarted message begins.
+  std::uint32_t eager_length = 0;              ///< Rendezvous.
+  std::uint32_t target_token = 0;   ///< Deferrable: the target's. Rendezvous reads: generation of `inbound`.
+  std::uint32_t region = kNoSlot;   ///< Rendezvous: the temporary region, at both ends of its read.
+  std::uint32_t inbound = kNoSlot;  ///< Rendezvous reads: the message they complete.
+  wire::UetPsn answered_psn = 0;    ///< Read responses to small and medium requests: the request's.
+  std::uint16_t answered_message_id = 0;  ///< Read responses: the request's.
+  std::uint16_t attempts = 0;             ///< Restarts so far.
 
   // Whose it is.
   engine::QueueId queue = 0;
   verbs::PeerId peer = verbs::kNoPeer;  ///< Requests: kNoPeer once the queue has flushed and forgotten it.
-  std::uint64_t id = 0;
-  std::uint32_t attempts = 0;    ///< Restarts so far.
-  std::uint32_t generation = 0;  ///< Counts uses of the slot.
-  std::uint64_t order = 0;       ///< Posting number in its queue: restarts keep the order.
+  std::uint32_t generation = 0;         ///< Counts uses of the slot.
+  std::uint64_t order = 0;              ///< Posting number in its queue: restarts keep the order.
   union {
     std::array<verbs::ScatterEntry, verbs::kMaxScatterEntries> local;  ///< The first `local_count` of them.
   };
@@ -124,13 +122,11 @@ struct alignas(64) OutboundMessage {
   void trouble() { plain = made_plain = false; }
 };
 
+static_assert(sizeof(OutboundMessage) == 320);
+
 /// Whether messages of this mode travel over PDCs.
 constexpr bool on_pdc(verbs::Delivery delivery) {
   return delivery == verbs::Delivery::kOrdered || delivery == verbs::Delivery::kUnordered;
-}
-
-inline constexpr std::uint16_t message_id_of(std::uint32_t slot) {
-  return static_cast<std::uint16_t>(slot + 1);
 }
 
 /// A payload that waits for a receive buffer, or for the packet that says which.
@@ -198,7 +194,7 @@ struct InboundPacket {
   bool overflow = false;        ///< Its message was kept without a receive.
   wire::UetOpcode opcode = wire::UetOpcode::kNoOp;
   wire::UetReturnCode result = wire::UetReturnCode::kOk;
-  bool made_plain = false;  ///< It was a plain Write from begin to end: the next one sets few members.
+  bool made_plain = false;  ///< Of a plain Write, whose access has not been answered: the next one sets few.
   TimePs arrived_at{};
 };
 

@@ -3,6 +3,7 @@
 // and not cleared. Both ends of a PDC send and receive, each direction with packet numbers of its own.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -65,20 +66,21 @@ struct PsnList {
 /// The sending half.
 struct PdcSend {
   SendEntry* ring = nullptr;
-  std::uint32_t mask = 0;                ///< Entries in `ring` minus one.
-  UetPsn start = 0;                      ///< Start_PSN.
-  UetPsn next = 0;                       ///< The next new PSN.
-  UetPsn una = 0;                        ///< The oldest PSN without an answer; CLEAR_PSN is una - 1.
-  UetPsn cumulative = 0;                 ///< Highest CACK_PSN heard.
-  UetPsn fresh = 0;                      ///< No PSN below it is in its first transmission.
-  std::uint32_t range = 0;               ///< MP_RANGE: `next` may go up to cumulative + range.
-  std::uint32_t in_flight = 0;           ///< Entries in kSent that carry messages.
-  UetPsn sacked = 0;                     ///< A SACK has named every PSN below it that is outstanding.
-  UetPsn infer_until = 0;                ///< Pdc::inferring: the last PSN sent when it began;
-  UetPsn inferred = 0;                   ///< up to here every PSN had its turn.
-  PsnList resend;                        ///< kQueued, in the order to be sent.
-  PsnList timers;                        ///< kSent more than once, and kWaiting.
-  std::uint32_t received_units = 0;      ///< Last rcvd_bytes heard, 24 bits.
+  std::uint32_t mask = 0;            ///< Entries in `ring` minus one.
+  UetPsn start = 0;                  ///< Start_PSN, of both directions.
+  UetPsn next = 0;                   ///< The next new PSN.
+  UetPsn usual_end = 0;              ///< Those below it have a place in ring and window: see look_ahead().
+  UetPsn una = 0;                    ///< The oldest PSN without an answer; CLEAR_PSN is una - 1.
+  UetPsn cumulative = 0;             ///< Highest CACK_PSN heard.
+  UetPsn fresh = 0;                  ///< No PSN below it is in its first transmission.
+  std::uint32_t range = 0;           ///< MP_RANGE: `next` may go up to cumulative + range.
+  std::uint32_t in_flight = 0;       ///< Entries in kSent that carry messages.
+  UetPsn sacked = 0;                 ///< A SACK has named every PSN below it that is outstanding.
+  UetPsn infer_until = 0;            ///< Pdc::inferring: the last PSN sent when it began;
+  UetPsn inferred = 0;               ///< up to here every PSN had its turn.
+  PsnList resend;                    ///< kQueued, in the order to be sent.
+  PsnList timers;                    ///< kSent more than once, and kWaiting.
+  std::uint32_t received_units = 0;  ///< Last rcvd_bytes heard, 24 bits.
   std::uint32_t message_head = kNoSlot;  ///< Messages with packets that were never sent, in order.
   std::uint32_t message_tail = kNoSlot;
 
@@ -101,6 +103,18 @@ struct PdcSend {
   bool window_open() const {
     return wire::uet_psn_difference(next, cumulative) <= static_cast<std::int32_t>(range);
   }
+  /// Limit_PSN_Range does not concern that many. [UE 1.0 3.5]
+  static constexpr std::uint32_t kMostPsns = (1U << 31U) - 1;
+  /// Works out `usual_end`, which stands until an acknowledgement: nothing else takes places or window away.
+  void look_ahead() {
+    const std::int32_t window =
+        static_cast<std::int32_t>(range) + 1 - wire::uet_psn_difference(next, cumulative);
+    const std::int32_t places = ring == nullptr ? 0 : static_cast<std::int32_t>(mask + 1 - outstanding());
+    const std::uint32_t used = next - start;
+    const std::int32_t numbers = used >= kMostPsns ? 0 : static_cast<std::int32_t>(kMostPsns - used);
+    usual_end = next + static_cast<UetPsn>(std::max(0, std::min({window, places, numbers})));
+  }
+  bool goes_as_usual() const { return wire::uet_psn_before(next, usual_end); }
 
   /// Full PSN of the low 16 bits in a link: outstanding PSNs span less than 2^16.
   UetPsn widen(std::uint16_t low) const {
@@ -149,11 +163,10 @@ struct PdcSend {
 
 /// The receiving half.
 struct PdcReceive {
-  std::uint64_t* received = nullptr;  ///< Bit of each PSN of (cumulative, cumulative + range].
-  std::uint64_t* finished = nullptr;  ///< Received, answered, and without an uncleared response.
-  std::uint32_t mask = 0;             ///< Bits minus one.
-  std::uint32_t range = 0;            ///< MP_RANGE that this end grants, at most mask + 1.
-  UetPsn start = 0;
+  std::uint64_t* received = nullptr;    ///< Bits of PSNs from `expected` on: all below it have been received.
+  std::uint64_t* finished = nullptr;    ///< Above CACK: answered, and without an uncleared response.
+  std::uint16_t mask = 0;               ///< Bits minus one.
+  std::uint16_t range = 0;              ///< MP_RANGE that this end grants, at most mask + 1.
   UetPsn cumulative = 0;                ///< CACK_PSN.
   UetPsn expected = 0;                  ///< The lowest PSN that has not been received.
   UetPsn highest = 0;                   ///< The highest PSN that has been received; start - 1 at first.
@@ -169,15 +182,24 @@ struct PdcReceive {
   UetPsn owed = 0;                   ///< An AR packet that waits for the gap before it.
   UetPsn nacked_gap = 0;             ///< ROD: `expected` when the last NACK ROD_OOO left.
   UetPsn nacked_psn = 0;             ///< ROD: which packet it refused.
+  std::uint16_t finished_count = 0;  ///< Bits of `finished`.
   bool owes = false;
-  bool acknowledged = false;  ///< Some request has been acknowledged.
-  bool gap_nacked = false;
-  bool stored_in_order = true;  ///< The list of stored responses rises with their PSN.
+  bool acknowledged : 1 = false;  ///< Some request has been acknowledged.
+  bool gap_nacked : 1 = false;
+  bool stored_in_order : 1 = true;  ///< The list of stored responses rises with their PSN.
 
   static std::uint64_t bit(UetPsn psn) { return std::uint64_t{1} << (psn % 64); }
   std::uint64_t& word(std::uint64_t* bits, UetPsn psn) const { return bits[(psn & mask) / 64]; }
-  bool has(UetPsn psn) const { return (word(received, psn) & bit(psn)) != 0; }
+  /// Of a PSN in (cumulative, cumulative + range].
+  bool has(UetPsn psn) const {
+    return wire::uet_psn_before(psn, expected) || (word(received, psn) & bit(psn)) != 0;
+  }
   bool is_finished(UetPsn psn) const { return (word(finished, psn) & bit(psn)) != 0; }
+  /// Notes it of a PSN that CACK does not pass yet.
+  void finish(UetPsn psn) {
+    word(finished, psn) |= bit(psn);
+    ++finished_count;
+  }
 };
 
 /// Who opened a PDC.
@@ -192,8 +214,8 @@ struct alignas(64) Pdc {
   bool on_ready_list = false;  ///< Of its CCC.
   bool clear_asked = false;    ///< The peer wants a CLEAR.
   bool inferring = false;      ///< Source: loss is being inferred, up to tx.infer_until.
+  std::uint16_t peer_id = 0;   ///< As the peer's packets name the two.
   std::uint16_t local_id = 0;
-  std::uint16_t peer_id = 0;
   std::uint16_t entropy = 0;  ///< ROD: of every packet.
   std::uint16_t window_probes = 0;
   std::uint32_t generation = 0;  ///< Counts uses of the record.
@@ -221,6 +243,11 @@ struct alignas(64) Pdc {
   IndexList fetched_again;  ///< and of repetitions (Pds::StagedPacket).
 
   UetPsn clear_psn() const { return tx.una - 1; }
+  /// Whether packets of the peer with these identifiers are of this PDC.
+  bool are_its_identifiers(std::uint16_t source, std::uint16_t destination) const {
+    return (std::uint32_t{source} | std::uint32_t{destination} << 16U) ==
+           (std::uint32_t{peer_id} | std::uint32_t{local_id} << 16U);
+  }
 };
 static_assert(sizeof(Pdc) == 320, "a peer that has been used has one or two");
 

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <vector>
 
+#include "base/random.h"
 #include "engine/uet/pdc.h"
 #include "tests/support/generated_block.h"
 #include "tests/support/state_matrix.h"
@@ -117,6 +119,27 @@ TEST(PsnLists, LinksSurviveAGrowingRingAndTheWrapOfPsns) {
   tx.remove(tx.resend, tx.una + 30);
   EXPECT_EQ(tx.resend.head, tx.una + 1);
   EXPECT_EQ(tx.resend.count, 1U);
+}
+
+TEST(PdcSend, LooksAheadAsFarAsWindowRingAndNumbersReach) {
+  std::vector<SendEntry> ring(64);
+  RandomStream random(1, "uet.look_ahead");
+  for (int i = 0; i < 2000; ++i) {
+    PdcSend tx;
+    tx.ring = random.below(8) == 0 ? nullptr : ring.data();
+    tx.mask = tx.ring == nullptr ? 0 : 63;
+    tx.una = static_cast<UetPsn>(random.below(4) == 0 ? 0xffff'ffe0 : random.below(1U << 31U));
+    tx.next = tx.una + (tx.ring == nullptr ? 0 : static_cast<UetPsn>(random.below(65)));
+    tx.cumulative = tx.una - 1 + static_cast<UetPsn>(random.below(tx.next - tx.una + 1));
+    tx.range = static_cast<std::uint32_t>(random.below(80));
+    tx.start = tx.una - (random.below(4) == 0 ? PdcSend::kMostPsns - 20 : 0);
+    tx.look_ahead();
+    const auto may_go = [&tx] {
+      return tx.window_open() && !tx.full() && tx.next - tx.start < PdcSend::kMostPsns;
+    };
+    for (; tx.goes_as_usual(); ++tx.next) ASSERT_TRUE(may_go());
+    ASSERT_FALSE(may_go());
+  }
 }
 
 }  // namespace

@@ -66,6 +66,8 @@ class Pds {
 
   // --- Network.
   void receive(TimePs now, const wire::Packet& packet);
+  /// Requests go the general way until one of them has said whose the next may be.
+  void forget_usual() { usual_sender_ = nullptr; }
   /// The usual packet: a Write, a Read or returned data of one packet, the next in order; false, and nothing
   /// has happened, when it is not like that.
   bool receive_plain(EngineParts& parts, TimePs now, const wire::Packet& packet);  // pds_plain.h
@@ -86,7 +88,9 @@ class Pds {
   void data_done(TimePs now, std::uint32_t staged, std::uint64_t piece, const engine::AccessResult& result);
   /// The usual answers: to the one read of a payload, to the write of a whole message. False says nothing.
   bool take_plain_data(TimePs now, std::uint32_t staged, const engine::AccessResult& result);
-  bool placed_plain(EngineParts& parts, TimePs now, std::uint32_t inbound);
+  bool placed_plain(EngineParts& parts, std::uint32_t inbound);
+  /// Likewise, to the write of returned data (pds_plain_reads.cc).
+  bool data_placed_plain(EngineParts& parts, TimePs now, std::uint32_t inbound);
   void expire(TimePs now);
   TimePs deadline() const { return timers_.earliest(); }
 
@@ -162,10 +166,11 @@ class Pds {
     std::uint32_t pieces = 0;         ///< Memory accesses under way.
     std::uint8_t sends = 0;           ///< Of Rudi: the copy that it is.
     bool whole_result = false;        ///< One access gives all of the payload.
-    bool failed = false;
-    bool dropped = false;   ///< Nobody wants it; it ends with its last access.
-    TimePs ready_at{};      ///< The latest piece came.
-    wire::Payload payload;  ///< The engine has a reference.
+    bool failed : 1 = false;
+    bool dropped : 1 = false;  ///< Nobody wants it; it ends with its last access.
+    bool made_plain = false;  ///< Of a message of one packet and piece; the next one sets few of its members.
+    TimePs ready_at{};        ///< The latest piece came.
+    wire::Payload payload;    ///< The engine has a reference.
   };
   /// The next packet of a PDC, on its way out.
   struct Leaving {
@@ -282,27 +287,31 @@ class Pds {
     OutboundMessage* message = nullptr;
   };
   bool may_depart(EngineParts& parts, wire::TrafficClassMask allowed, PlainDeparture& leaving);
-  /// Its number, and its place in the window.
-  UetPsn number_plain(TimePs now, const PlainDeparture& leaving);
-  /// Builds it; says whether it asks for an acknowledgement.
-  void emit_plain(EngineParts& parts, TimePs now, const PlainDeparture& leaving, UetPsn psn,
-                  std::uint32_t next, wire::Packet& out);
+  /// Its number and its path.
+  UetPsn number_plain(EngineParts& parts, TimePs now, const PlainDeparture& leaving, wire::Packet& out);
+  bool ask_plain(EngineParts& parts, TimePs now, const PlainDeparture& leaving);
+  void emit_plain(EngineParts& parts, const PlainDeparture& leaving, UetPsn psn, bool asks,
+                  wire::Packet& out);
   void stage_plain(EngineParts& parts, TimePs now, std::uint32_t index, std::uint32_t at, Pdc& record,
                    CongestionContext& context, std::uint32_t slot, const OutboundMessage& message);
   void fetch_added(EngineParts& parts, TimePs now, std::uint32_t index, Pdc& record,
                    CongestionContext& context, std::uint32_t slot, std::uint32_t previous);
   void fetch_next(EngineParts& parts, TimePs now, const PlainDeparture& left);
   std::uint32_t find_plain(EngineParts& parts, const wire::Packet& packet) const;
-  static std::uint32_t ack_bytes_of(const EngineParts& parts, std::uint32_t length, std::uint32_t bytes);
+  /// Of requests without the credit that a source asks for.
+  static wire::UetPdsType request_type(const Pdc& record) {
+    return static_cast<wire::UetPdsType>(static_cast<unsigned>(wire::UetPdsType::kRudRequest) +
+                                         (record.ordered ? 1U : 0U));
+  }
+  static std::uint32_t ack_bytes_of(const EngineParts& parts, std::uint32_t length);
   void accept_plain(EngineParts& parts, TimePs now, Pdc& record, const wire::Packet& packet,
                     std::uint32_t overhead);
-  InboundPacket& make_plain_inbound(EngineParts& parts, TimePs now, std::uint32_t index,
+  InboundPacket& make_plain_inbound(EngineParts& parts, TimePs now, std::uint32_t index, const Pdc& record,
                                     const wire::Packet& packet, std::uint32_t slot);
   static bool passes_plainly(const EngineParts& parts, const InboundPacket& inbound, const Pdc& record);
   // pds_plain_reads.cc
   bool receive_read_plain(EngineParts& parts, TimePs now, const wire::Packet& packet);
   bool receive_data_plain(EngineParts& parts, TimePs now, const wire::Packet& packet);
-  bool data_placed_plain(EngineParts& parts, TimePs now, std::uint32_t slot);
 
   // pds_fetch.cc
   /// What settle() does when there is something to do.
@@ -480,10 +489,12 @@ class Pds {
   Ring<ControlJob> control_;
   reliability::DeadlineHeap timers_;
   SlotPool<StoredResponse> stored_;
-  const Pdc* recent_sender_ = nullptr;            ///< PDC of the last data sent,
-  const Pdc* recent_receiver_ = nullptr;          ///< and of the last request received: only to fetch ahead.
-  Found answered_;                                ///< By the last acknowledgement,
-  Found requested_;                               ///< and by the last request.
+  const Pdc* recent_sender_ = nullptr;    ///< PDC of the last data sent,
+  const Pdc* recent_receiver_ = nullptr;  ///< and of the last request received: only to fetch ahead.
+  Found answered_;                        ///< By the last acknowledgement,
+  Found requested_;                       ///< and by the last request.
+  const Pdc* usual_sender_ = nullptr;     ///< PDC of the last request that went the general way: find_plain()
+  std::uint32_t usual_index_ = kNoSlot;   ///< takes more of it. Null: nothing goes a short way.
   std::uint64_t last_route_ = ~std::uint64_t{0};  ///< Key in routes_ that was looked for last,
   std::uint32_t last_routed_ = kNoSlot;           ///< and the PDC that it led to.
   bool fetches_ = false;                          ///< Some message has had its payload in memory.

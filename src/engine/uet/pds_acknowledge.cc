@@ -100,6 +100,7 @@ void Pds::advance_una(TimePs now, std::uint32_t index, const Effects& effects) {
     return;
   }
   if (tx.una == tx.next && !tx.timers.empty()) WHARF_UNREACHABLE();
+  tx.look_ahead();
 }
 
 std::uint64_t Pds::sack_bits(const PdcReceive& rx, UetPsn base) const {
@@ -107,12 +108,10 @@ std::uint64_t Pds::sack_bits(const PdcReceive& rx, UetPsn base) const {
   const std::uint32_t shift = base % 64;
   bits = rx.word(rx.received, base) >> shift;
   if (shift != 0) bits |= rx.word(rx.received, base + 64) << (64 - shift);
-  // Bits of the ring outside (CACK, CACK + range] belong to other PSNs.
-  const std::int32_t below = wire::uet_psn_difference(rx.cumulative + 1, base);
-  if (below > 0) bits &= below >= 64 ? 0 : ~std::uint64_t{0} << static_cast<unsigned>(below);
+  // Bits of the ring beyond CACK + range belong to other PSNs.
   const std::int32_t end = wire::uet_psn_difference(rx.cumulative + 1 + rx.range, base);
   if (end < 64) bits &= end <= 0 ? 0 : (std::uint64_t{1} << static_cast<unsigned>(end)) - 1;
-  // Everything up to CACK has arrived.
+  const std::int32_t below = wire::uet_psn_difference(rx.expected, base);
   if (below > 0)
     bits |= below >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << static_cast<unsigned>(below)) - 1;
   return bits;
@@ -200,6 +199,7 @@ TimePs Pds::receiver_hold(const wire::UetPacket& uet) {
 void Pds::take_cumulative(TimePs now, std::uint32_t index, const wire::UetPacket& uet, Effects& effects) {
   Pdc& record = *pdcs_[index];
   PdcSend& tx = record.tx;
+  EngineParts& parts = parts_;
   const UetPsn cumulative = uet.ack.cumulative_psn;
   if (!wire::uet_psn_after(cumulative, tx.cumulative)) return;
   // [UE 1.0 3.5.11] Below CACK without an answer of its own: DEFAULT_RESPONSE, RC_OK.
@@ -213,11 +213,11 @@ void Pds::take_cumulative(TimePs now, std::uint32_t index, const wire::UetPacket
   for (; record.generation == generation && !wire::uet_psn_after(psn, cumulative); ++psn) {
     SendEntry& entry = tx.at(psn);
     if (entry.under_way_first_time()) [[likely]] {
-      OutboundMessage& message = parts_.outbound[entry.message];
+      OutboundMessage& message = parts.outbound[entry.message];
       if (!message.needs_answer) [[likely]] {
         confirm_first(tx, message.overhead + entry.length, effects);
         entry.state = EntryState::kAnswered;
-        parts_.initiator.answered_by_default(now, entry.message, message);
+        parts.initiator.answered_by_default(parts, now, entry.message, message);
         continue;
       }
     }

@@ -98,6 +98,7 @@ void Pds::grow_ring(PdcSend& tx) {
   }
   tx.ring = ring;
   tx.mask = size - 1;
+  tx.look_ahead();
 }
 
 std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool ordered, bool reserved,
@@ -133,7 +134,7 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
   made.entropy = parts_.cms.next_entropy(now, made.ccc);
   const std::uint32_t mpr = parts_.config.default_mpr == 0 ? 1 : parts_.config.default_mpr;
   PdcSend& tx = made.tx;
-  tx.start = tx.next = tx.una = tx.fresh = start;
+  tx.start = tx.next = tx.una = tx.fresh = tx.usual_end = start;
   tx.cumulative = start - 1;
   tx.sacked = start;
   tx.range = mpr * wire::kUetMprUnit;
@@ -141,9 +142,9 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
   PdcReceive& rx = made.rx;
   rx.received = take_bits();
   rx.finished = take_bits();
-  rx.mask = bits_words() * 64 - 1;
-  rx.range = mpr * wire::kUetMprUnit;
-  rx.start = rx.expected = start;
+  rx.mask = static_cast<std::uint16_t>(bits_words() * 64 - 1);
+  rx.range = static_cast<std::uint16_t>(mpr * wire::kUetMprUnit);
+  rx.expected = start;
   rx.cumulative = rx.highest = rx.clear = rx.sack_track = start - 1;
   if (parts_.config.idle_timeout > kTimeZero) arm(index, now + parts_.config.idle_timeout);
   return index;
@@ -230,7 +231,7 @@ void Pds::clear_stored(TimePs now, std::uint32_t index, UetPsn up_to) {
   PdcReceive& rx = pdcs_[index]->rx;
   for (std::uint32_t at = take_cleared(rx, up_to); at != kNoSlot;) {
     const StoredResponse& stored = stored_[at];
-    rx.word(rx.finished, stored.psn) |= PdcReceive::bit(stored.psn);
+    rx.finish(stored.psn);
     parts_.payloads.release(stored.data.buffer);
     const std::uint32_t next = stored.next;
     const std::uint32_t region = stored.region;
@@ -263,11 +264,12 @@ void Pds::free_pdc(TimePs now, std::uint32_t index) {
   pool.release(record.local_id);
   answered_ = {};
   requested_ = {};
+  usual_sender_ = nullptr;
   if (record.role == PdcRole::kTarget) {
     by_syn_.erase(syn_key(record.peer, record.peer_id));
     remember_closed(now,
                     {syn_key(record.peer, record.peer_id),
-                     record.rx.start,
+                     record.tx.start,
                      record.rx.highest,
                      record.state == PdcState::kError ? ClosedPdc::End::kFailed : ClosedPdc::End::kClosed,
                      {}});

@@ -110,7 +110,7 @@ void Pds::receive_sequenced_control(TimePs now, std::uint32_t index, const wire:
   }
   // NOOP; a negotiation is answered like one: nothing is negotiable here.
   mark_received(rx, control.psn);
-  rx.word(rx.finished, control.psn) |= PdcReceive::bit(control.psn);
+  rx.finish(control.psn);
   advance_cumulative(rx);
   acknowledge(index, control.psn, flags, true, packet.entropy, now, wire::UetNextHeader::kNone, {}, {});
 }

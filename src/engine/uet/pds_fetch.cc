@@ -22,6 +22,7 @@ void Pds::fetch_wanted(TimePs now) {
     parts_.cms[ccc].fetch_wanted = false;
     fetch_ahead(now, ccc);
   }
+  parts_.plain.unsettled = !is_settled() || !parts_.initiator.is_settled();
 }
 
 [[gnu::always_inline]] inline std::uint32_t Pds::stage(TimePs now, std::uint32_t slot, std::uint32_t offset,
@@ -168,6 +169,7 @@ void Pds::drop(Pdc& record, IndexList& list, std::uint32_t at) {
   want_fetch(record, context);
   StagedPacket& staged = staged_[at];
   staged.dropped = true;
+  staged.made_plain = false;
   if (staged.pieces > 0) return;  // data_done() ends it.
   parts_.payloads.release(staged.payload.buffer);
   staged_.release(at);
@@ -205,6 +207,7 @@ void Pds::data_done(TimePs now, std::uint32_t at, std::uint64_t piece, const eng
   }
   if (result.status != engine::AccessStatus::kDone) {
     staged.failed = true;
+    staged.made_plain = false;
     return;
   }
   if (staged.whole_result) {
@@ -291,7 +294,7 @@ void Pds::stage_unsequenced(TimePs now, std::uint32_t packet, std::uint8_t sends
   staged_[at].sends = sends;
   if (staged_order_.full()) staged_order_.reserve(staged_order_.capacity() * 2 + 16);
   staged_order_.push_back(at);
-  parts_.plain.others_wait = true;
+  parts_.plain.others_wait = parts_.plain.unsettled = true;
 }
 
 void Pds::drop_unwanted() {

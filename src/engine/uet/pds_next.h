@@ -64,7 +64,7 @@ namespace wharf::uet {
       (context.pdcs.empty() || pdcs_[context.pdcs.head].get() == &record)) {
     return;
   }
-  context.fetch_wanted = true;
+  context.fetch_wanted = parts_.plain.unsettled = true;
   fetch_wanted_.push(parts_.cms, record.ccc, &CongestionContext::next_fetch);
 }
 

@@ -31,19 +31,20 @@ namespace wharf::uet {
                                                     std::uint32_t at, Pdc& record, CongestionContext& context,
                                                     std::uint32_t slot, const OutboundMessage& message) {
   StagedPacket& made = staged_[at];
+  if (!made.made_plain) {
+    renew(made);
+    made.made_plain = true;
+    made.whole_result = true;
+  }
   made.pdc = index;
   made.message = slot;
-  made.offset = 0;
   made.length = message.send_length;
-  made.psn = 0;
   made.pieces = 1;
-  made.sends = 0;
-  made.whole_result = true;
-  made.failed = false;
-  made.dropped = false;
   made.ready_at = now;
   made.payload.buffer = wire::kNoBuffer;  // The rest is the answer's to fill in.
-  record.fetched.push(staged_, at, &StagedPacket::next);
+  made.next = kNoSlot;
+  (record.fetched.empty() ? record.fetched.head : staged_[record.fetched.tail].next) = at;
+  record.fetched.tail = at;
   ++context.fetched;
   Initiator::fetch_piece(parts.accesses, message, at, message.local[0].address, 0, message.send_length,
                          message.local[0].key);
@@ -59,8 +60,7 @@ namespace wharf::uet {
     const StagedPacket& newest = staged_[record.fetched.tail];
     const OutboundMessage& message = parts.outbound[slot];
     if (newest.message == previous && message.plain && parts.cms.active() <= 1 && staged_.has_used() &&
-        newest.offset + newest.length == parts.outbound[previous].send_length && fetch_wanted_.empty() &&
-        staged_order_.empty()) {
+        newest.offset + newest.length == parts.outbound[previous].send_length && !parts.plain.unsettled) {
       stage_plain(parts, now, index, staged_.acquire_used(), record, context, slot, message);
       return;
     }
@@ -97,7 +97,7 @@ namespace wharf::uet {
 [[gnu::always_inline]] inline bool Pds::may_depart(EngineParts& parts, wire::TrafficClassMask allowed,
                                                    PlainDeparture& leaving) {
   leaving.ccc = parts.cms.next_ready();
-  if (leaving.ccc == kNoSlot || parts.plain.others_wait || !parts.plain.allowed ||
+  if (leaving.ccc == kNoSlot || parts.plain.others_wait ||
       (allowed & wire::mask_of(wire::TrafficClass::kData)) == 0) {
     return false;
   }
@@ -109,8 +109,7 @@ namespace wharf::uet {
   const PdcSend& tx = record.tx;
   leaving.slot = tx.message_head;
   if (!parts.cms.alone(leaving.ccc, context) || leaving.slot == kNoSlot || !tx.resend.empty() ||
-      !record.peer_known || !tx.window_open() || tx.full() || tx.next - tx.start >= (1U << 31U) - 1 ||
-      context.held_since != kNever) {
+      !record.peer_known || !tx.goes_as_usual() || (parts.plain.traced && context.held_since != kNever)) {
     return false;
   }
   OutboundMessage& message = parts.outbound[leaving.slot];
@@ -130,10 +129,14 @@ namespace wharf::uet {
   return staged.pieces == 0 && !staged.failed && staged.message == leaving.slot;
 }
 
-[[gnu::always_inline]] inline UetPsn Pds::number_plain(TimePs now, const PlainDeparture& leaving) {
+[[gnu::always_inline]] inline UetPsn Pds::number_plain(EngineParts& parts, TimePs now,
+                                                       const PlainDeparture& leaving, wire::Packet& out) {
   Pdc& record = *leaving.record;
   PdcSend& tx = record.tx;
   OutboundMessage& message = *leaving.message;
+  const std::uint16_t entropy =
+      record.ordered ? record.entropy : parts.cms.next_entropy(now, *leaving.context);
+  out.entropy = entropy;
   const UetPsn psn = tx.next++;
   ::new (&tx.at(psn)) SendEntry{.sent_at = now,
                                 .message = leaving.slot,
@@ -141,7 +144,7 @@ namespace wharf::uet {
                                 .previous = 0,
                                 .next = 0,
                                 .length = static_cast<std::uint16_t>(leaving.length),
-                                .entropy = 0,
+                                .entropy = entropy,
                                 .state = EntryState::kSent,
                                 .sends = 1,
                                 .timeouts = 0,
@@ -162,38 +165,38 @@ namespace wharf::uet {
   return psn;
 }
 
-/// Tells CMS of it, and writes its headers.
-[[gnu::always_inline]] inline void Pds::emit_plain(EngineParts& parts, TimePs now,
-                                                   const PlainDeparture& leaving, UetPsn psn,
-                                                   std::uint32_t next, wire::Packet& out) {
-  const Pdc& record = *leaving.record;
+/// Tells CMS of it; whether it asks for an acknowledgement.
+[[gnu::always_inline]] inline bool Pds::ask_plain(EngineParts& parts, TimePs now,
+                                                  const PlainDeparture& leaving) {
+  const PdcSend& tx = leaving.record->tx;
   CongestionContext& context = *leaving.context;
-  OutboundMessage& message = *leaving.message;
-  congestion::Departure departure;
-  departure.window_bytes = leaving.bytes;
-  departure.wire_bytes = leaving.bytes;
-  const std::uint64_t behind = departure.backlog_bytes = context.backlog + context.resend_backlog;
-  const congestion::PacketRequest asked = parts.cms.on_send(now, context, departure);
+  const std::uint64_t behind = context.backlog + context.resend_backlog;
+  const bool wished = parts.cms.on_first_send(now, context, leaving.bytes, behind);
   // [UE 1.0 3.5.12] AR: when the next packet would have to wait for an answer, and when there is none.
-  const bool waits = context.room < std::int64_t{leaving.bytes} && behind > 0 &&
-                     context.room < static_cast<std::int64_t>(behind);
-  const bool asks = asked.acknowledge || next == kNoSlot || !record.tx.window_open() || waits;
-  const std::uint16_t entropy = record.ordered ? record.entropy : parts.cms.next_entropy(now, context);
-  leaving.record->tx.at(psn).entropy = entropy;
-  // Every member by itself, and once: the payload is the caller's.
+  if (wished || tx.message_head == kNoSlot || !tx.window_open()) return true;
+  return context.room < std::int64_t{leaving.bytes} && behind > 0 &&
+         context.room < static_cast<std::int64_t>(behind);
+}
+
+/// Writes its headers.
+[[gnu::always_inline]] inline void Pds::emit_plain(EngineParts& parts, const PlainDeparture& leaving,
+                                                   UetPsn psn, bool asks, wire::Packet& out) {
+  const Pdc& record = *leaving.record;
+  OutboundMessage& message = *leaving.message;
+  // Every member by itself, and once: the payload is the caller's, the entropy is there.
   out.protocol = wire::Protocol::kUet;
   out.traffic_class = wire::TrafficClass::kData;
   out.mark = wire::CongestionMark::kCapable;
   out.trim = wire::TrimState::kWhole;
   out.ip_version = wire::IpVersion::kV4;
-  out.entropy = entropy;
   out.source = parts.host;
   out.destination = record.peer;
   out.header_bytes = parts.plain.header_bytes + (message.ses_bytes & parts.plain.ses_mask);
   out.operation = message.operation;
-  std::construct_at(&out.uet, wire::UetHeadersToCome{});
-  out.uet.prologue.type = record.ordered ? wire::UetPdsType::kRodRequest : wire::UetPdsType::kRudRequest;
-  out.uet.prologue.flags = asks ? wire::kUetAckRequested : std::uint8_t{0};
+  out.uet.prologue = {.type = request_type(record),
+                      .next = wire::UetNextHeader::kNone,  // Until its SES header is there.
+                      .control = wire::UetControlType::kNoop,
+                      .flags = asks ? wire::kUetAckRequested : std::uint8_t{0}};
   out.uet.encapsulation = parts.plain.encapsulation;
   out.uet.protection = parts.plain.protection;
   ::new (&out.uet.request) wire::UetRequest{.psn = psn,
@@ -203,7 +206,9 @@ namespace wharf::uet {
                                             .clear_psn_offset = wire::uet_psn_offset(record.clear_psn(), psn),
                                             .ccc_id = 0};
   if (message.simple) [[likely]] {
-    Initiator::build_simple(message, leaving.slot, out);
+    Initiator::build_simple(message, out);
+  } else if (message.kind == MessageKind::kReadResponse) {
+    Initiator::build_read_response(message, leaving.slot, 0, leaving.length, false, out);
   } else {
     parts.initiator.build_any(message, leaving.slot, 0, leaving.length, false, out);
   }
@@ -243,11 +248,11 @@ namespace wharf::uet {
                                                        wire::TrafficClassMask allowed, wire::Packet& out) {
   PlainDeparture leaving;
   if (!may_depart(parts, allowed, leaving)) return false;
-  const UetPsn psn = number_plain(now, leaving);
+  const UetPsn psn = number_plain(parts, now, leaving, out);
+  emit_plain(parts, leaving, psn, ask_plain(parts, now, leaving), out);
   Pdc& record = *leaving.record;
   CongestionContext& context = *leaving.context;
   const std::uint32_t next = record.tx.message_head;
-  emit_plain(parts, now, leaving, psn, next, out);
   if (leaving.message->from_memory) [[likely]] {
     out.payload = staged_[leaving.staged].payload;
     record.fetched.pop(staged_, &StagedPacket::next);
@@ -275,37 +280,30 @@ namespace wharf::uet {
 /// which there is room; kNoSlot says nothing.
 [[gnu::always_inline]] inline std::uint32_t Pds::find_plain(EngineParts& parts,
                                                             const wire::Packet& packet) const {
-  const wire::UetPrologue& prologue = packet.uet.prologue;
   const wire::UetRequest& request = packet.uet.request;
-  const bool ordered = prologue.type == wire::UetPdsType::kRodRequest;
-  if ((!ordered && prologue.type != wire::UetPdsType::kRudRequest) || prologue.syn() ||
-      packet.trim != wire::TrimState::kWhole || !parts.plain.allowed ||
-      requested_.id != request.destination_pdcid || requested_.index == kNoSlot) {
-    return kNoSlot;
-  }
-  const Pdc& record = *pdcs_[requested_.index];
+  if (usual_sender_ == nullptr || packet.trim != wire::TrimState::kWhole) return kNoSlot;
+  const Pdc& record = *usual_sender_;
   const PdcReceive& rx = record.rx;
   const UetPsn psn = request.psn;
-  // Who is known has an identifier other than 0.
-  if (!record.peer_known || record.peer != packet.source || record.peer_id != request.source_pdcid ||
-      record.ordered != ordered || psn != rx.expected || psn != rx.highest + 1 ||
-      psn - rx.cumulative > rx.range || wire::uet_psn_before(psn, rx.sack_track) || rx.owes) {
+  if (record.peer != packet.source ||
+      !record.are_its_identifiers(request.source_pdcid, request.destination_pdcid) ||
+      packet.uet.prologue.type != request_type(record) || packet.uet.prologue.syn()) {
     return kNoSlot;
   }
-  const UetConfig& config = parts.config;
-  const std::uint32_t inbound_now = parts.inbound.in_use();
-  if (!parts.inbound.has_used() || inbound_now >= config.packets_in_execution ||
-      inbound_now + stored_.in_use() >= config.stored_responses ||
+  // No more are in execution than the pool has places, of which one that was used is free.
+  if (psn != rx.expected || psn != rx.highest + 1 || psn - rx.cumulative > rx.range || rx.owes ||
+      !parts.inbound.has_used() ||
+      parts.inbound.in_use() + stored_.in_use() >= parts.plain.stored_responses ||
       (rx.stored_count > 0 && wire::uet_psn_after(request.clear_psn(), rx.clear))) {
     return kNoSlot;
   }
-  return requested_.index;
+  return usual_index_;
 }
 
-/// What it counts toward ACK_Gen_Trigger.
-[[gnu::always_inline]] inline std::uint32_t Pds::ack_bytes_of(const EngineParts& parts, std::uint32_t length,
-                                                              std::uint32_t bytes) {
-  return std::max(parts.plain.ack_counts_overhead ? bytes : length, parts.config.ack_min_packet_bytes);
+/// What it counts toward ACK_Gen_Trigger with a payload of `length`.
+[[gnu::always_inline]] inline std::uint32_t Pds::ack_bytes_of(const EngineParts& parts,
+                                                              std::uint32_t length) {
+  return std::max(parts.plain.ack_overhead + length, parts.plain.ack_min_bytes);
 }
 
 /// It is accepted, and counts `overhead` beside its payload.
@@ -319,35 +317,36 @@ namespace wharf::uet {
   // [UE 1.0 3.5.11] Never beyond what has been received.
   if (wire::uet_psn_after(clear, rx.clear)) rx.clear = wire::uet_psn_before(clear, psn) ? clear : psn - 1;
   if (packet.mark == wire::CongestionMark::kExperienced) ++parts.counters.marked_received;
-  const std::uint32_t bytes = overhead + packet.payload.length;
-  rx.word(rx.received, psn) |= PdcReceive::bit(psn);
   ++rx.ahead;
   rx.highest = psn;
   ++rx.expected;
   ++rx.in_execution;
-  rx.bytes += bytes;
-  rx.ack_bytes += ack_bytes_of(parts, packet.payload.length, bytes);
+  rx.bytes += overhead + packet.payload.length;
+  rx.ack_bytes += ack_bytes_of(parts, packet.payload.length);
 }
 
-/// The record of an accepted packet whose payload is written by one access.
+/// The record of an accepted packet whose payload is written by one access: a Write's, unless the caller says
+/// otherwise.
 [[gnu::always_inline]] inline InboundPacket& Pds::make_plain_inbound(EngineParts& parts, TimePs now,
-                                                                     std::uint32_t index,
+                                                                     std::uint32_t index, const Pdc& record,
                                                                      const wire::Packet& packet,
                                                                      std::uint32_t slot) {
   InboundPacket& inbound = parts.inbound[slot];
-  if (!inbound.made_plain) [[unlikely]]
+  if (!inbound.made_plain) [[unlikely]] {
     renew(inbound);
-  inbound.made_plain = false;
+    inbound.made_plain = true;
+    inbound.accesses = 1;
+    inbound.next_in_order = true;
+    inbound.opcode = wire::UetOpcode::kWrite;
+  }
   inbound.pdc = index;
-  inbound.pdc_generation = pdcs_[index]->generation;
+  inbound.pdc_generation = record.generation;
   inbound.psn = packet.uet.request.psn;
   inbound.payload_length = packet.payload.length;
-  inbound.accesses = 1;
   inbound.source = packet.source;
   inbound.entropy = packet.entropy;
   inbound.pds_flags = packet.uet.prologue.flags;
   inbound.marked = packet.mark == wire::CongestionMark::kExperienced;
-  inbound.next_in_order = true;
   inbound.arrived_at = now;
   return inbound;
 }
@@ -370,20 +369,17 @@ namespace wharf::uet {
   std::uint64_t address = 0;
   const std::uint32_t region = Target::find_plain(parts, packet, &verbs::AccessRights::remote_write, address);
   if (region == kNoSlot) return false;
-  accept_plain(parts, now, *pdcs_[index], packet, parts.plain.overhead);
+  Pdc& record = *pdcs_[index];
+  accept_plain(parts, now, record, packet, parts.plain.overhead);
   const std::uint32_t slot = parts.inbound.acquire_used();
-  InboundPacket& inbound = make_plain_inbound(parts, now, index, packet, slot);
+  InboundPacket& inbound = make_plain_inbound(parts, now, index, record, packet, slot);
   inbound.request_length = length;
   inbound.job_id = ses.job_id;
   inbound.message_id = ses.message_id;
   inbound.resource_index = ses.resource_index;
   inbound.ri_generation = ses.ri_generation;
-  inbound.opcode = wire::UetOpcode::kWrite;
-  PendingAccess owner;
-  owner.owner = AccessOwner::kInbound;
-  owner.object = slot;
-  owner.buffer = packet.payload.buffer;
-  engine::Access& access = parts.accesses.request_in_place(engine::AccessKind::kWrite, length, owner);
+  engine::Access& access = parts.accesses.request_in_place(
+      engine::AccessKind::kWrite, length, AccessOwner::kInbound, slot, 0, packet.payload.buffer);
   access.at_target = true;
   access.order = parts.regions[region].config.write_order;
   access.space = parts.regions[region].config.space;
@@ -403,20 +399,21 @@ namespace wharf::uet {
   const UetPsn psn = inbound.psn;
   return record.generation == inbound.pdc_generation && psn == rx.cumulative + 1 &&
          record.state != PdcState::kQuiesce && !needs_reason(rx, inbound) &&
-         rx.ack_bytes < parts.config.ack_trigger_bytes && (rx.ahead <= 1 || !rx.is_finished(psn + 1));
+         rx.ack_bytes < parts.plain.ack_trigger_bytes && (rx.finished_count == 0 || !rx.is_finished(psn + 1));
 }
 
 /// The write of a whole message.
-[[gnu::always_inline]] inline bool Pds::placed_plain(EngineParts& parts, TimePs now, std::uint32_t slot) {
-  InboundPacket& inbound = parts.inbound[slot];
-  if (inbound.accesses != 1 || inbound.pdc == kNoSlot || inbound.result != wire::UetReturnCode::kOk)
+[[gnu::always_inline]] inline bool Pds::placed_plain(EngineParts& parts, std::uint32_t slot) {
+  const InboundPacket& inbound = parts.inbound[slot];
+  // What was made plain has no message, one access, and has not failed.
+  if (!inbound.made_plain && (inbound.accesses != 1 || inbound.pdc == kNoSlot || inbound.returned_data ||
+                              inbound.message != kNoSlot || inbound.result != wire::UetReturnCode::kOk)) {
     return false;
-  if (inbound.returned_data) return data_placed_plain(parts, now, slot);
+  }
   Pdc& record = *pdcs_[inbound.pdc];
-  if (inbound.message != kNoSlot || !passes_plainly(parts, inbound, record)) return false;
+  if (!passes_plainly(parts, inbound, record)) return false;
   --record.rx.in_execution;
   pass(record.rx, inbound.psn);
-  inbound.made_plain = true;
   parts.inbound.release(slot);
   return true;
 }
@@ -424,7 +421,7 @@ namespace wharf::uet {
 [[gnu::always_inline]] inline bool Pds::take_plain_data(TimePs now, std::uint32_t at,
                                                         const engine::AccessResult& result) {
   StagedPacket& staged = staged_[at];
-  if (staged.pieces != 1 || staged.dropped || !staged.whole_result) return false;
+  if (!staged.made_plain && (staged.pieces != 1 || staged.dropped || !staged.whole_result)) return false;
   staged.pieces = 0;
   staged.ready_at = now;
   staged.payload = result.data;

@@ -19,8 +19,7 @@ bool Pds::receive_read_plain(EngineParts& parts, TimePs now, const wire::Packet&
   if (packet.payload.length != 0 || length <= config.max_ack_data_bytes || length > config.payload_mtu ||
       (packet.uet.prologue.flags & kAsks) != 0 || packet.mark == wire::CongestionMark::kExperienced ||
       rx.ahead != 0 || record.state == PdcState::kQuiesce ||
-      rx.ack_bytes + ack_bytes_of(parts, 0, parts.plain.overhead) >= config.ack_trigger_bytes ||
-      !parts.outbound.has_used() || parts.outbound.in_use() >= config.outbound_messages) {
+      rx.ack_bytes + ack_bytes_of(parts, 0) >= parts.plain.ack_trigger_bytes || !parts.outbound.has_used()) {
     return false;
   }
   std::uint64_t address = 0;
@@ -48,22 +47,21 @@ bool Pds::receive_data_plain(EngineParts& parts, TimePs now, const wire::Packet&
   }
   OutboundMessage& message = parts.outbound[read];
   if (message.pdc != index || !message.expects_data || message.kind != MessageKind::kRequest ||
-      message.local_count != 1 || message.length != length || message.local[0].length != length ||
+      message.local_count != 1 || message.ses.request_length != length || message.local[0].length != length ||
       message.status != verbs::CompletionStatus::kSuccess) {
     return false;
   }
-  accept_plain(parts, now, *pdcs_[index], packet, parts.plain.data_overhead);
+  Pdc& record = *pdcs_[index];
+  accept_plain(parts, now, record, packet, parts.plain.data_overhead);
   const std::uint32_t slot = parts.inbound.acquire_used();
-  InboundPacket& inbound = make_plain_inbound(parts, now, index, packet, slot);
+  InboundPacket& inbound = make_plain_inbound(parts, now, index, record, packet, slot);
+  inbound.made_plain = false;
   inbound.returned_data = true;
   inbound.message = read;
   inbound.message_generation = message.generation;
   ++message.accesses;  // Until the packet is placed.
-  PendingAccess owner;
-  owner.owner = AccessOwner::kInbound;
-  owner.object = slot;
-  owner.buffer = packet.payload.buffer;
-  engine::Access& access = parts.accesses.request_in_place(engine::AccessKind::kWrite, length, owner);
+  engine::Access& access = parts.accesses.request_in_place(
+      engine::AccessKind::kWrite, length, AccessOwner::kInbound, slot, 0, packet.payload.buffer);
   access.queue = message.queue;
   access.stream = local_stream(message.queue);
   access.space = message.local[0].key;
@@ -76,6 +74,10 @@ bool Pds::receive_data_plain(EngineParts& parts, TimePs now, const wire::Packet&
 /// That data is in memory.
 bool Pds::data_placed_plain(EngineParts& parts, TimePs now, std::uint32_t slot) {
   const InboundPacket& inbound = parts.inbound[slot];
+  if (inbound.accesses != 1 || inbound.pdc == kNoSlot || !inbound.returned_data ||
+      inbound.result != wire::UetReturnCode::kOk) {
+    return false;
+  }
   Pdc& record = *pdcs_[inbound.pdc];
   const std::uint32_t read = inbound.message;
   if (read == kNoSlot || !parts.outbound.is_used(read) || !passes_plainly(parts, inbound, record))

@@ -143,7 +143,7 @@ std::uint32_t Pds::find_by_syn(TimePs now, const wire::Packet& packet, bool& ref
   const SequenceFields fields = fields_of(packet.uet);
   const std::uint64_t key = syn_key(packet.source, fields.source_id);
   if (const std::uint32_t* found = by_syn_.find(key)) {
-    if (pdcs_[*found]->rx.start == fields.start) return *found;
+    if (pdcs_[*found]->tx.start == fields.start) return *found;
     refuse_syn(now, packet);
     return kNoSlot;
   }
@@ -190,7 +190,7 @@ std::uint32_t Pds::find_by_identifier(TimePs now, const wire::Packet& packet) {
   }
   // Choice: data of the target that overtakes its first acknowledgement makes the PDC known too.
   if (!record.peer_known) {
-    if (fields.psn - record.rx.start >= record.rx.range) {
+    if (fields.psn - record.tx.start >= record.rx.range) {
       nack(packet, UetNackCode::kPdcHeaderMismatch, kNoSlot);
       return kNoSlot;
     }
@@ -234,29 +234,32 @@ std::uint32_t Pds::find_for_request(TimePs now, const wire::Packet& packet, bool
 }
 
 void Pds::mark_received(PdcReceive& rx, UetPsn psn) {
-  rx.word(rx.received, psn) |= PdcReceive::bit(psn);
   ++rx.ahead;
   if (wire::uet_psn_after(psn, rx.highest)) rx.highest = psn;
   if (wire::uet_psn_before(psn, rx.sack_track)) rx.sack_track = psn;
-  if (psn == rx.expected) {
-    do {
-      ++rx.expected;
-    } while (!wire::uet_psn_after(rx.expected, rx.highest) && rx.has(rx.expected));
+  if (psn != rx.expected) {
+    rx.word(rx.received, psn) |= PdcReceive::bit(psn);
+    return;
   }
+  for (++rx.expected; !wire::uet_psn_after(rx.expected, rx.highest) && rx.has(rx.expected); ++rx.expected)
+    rx.word(rx.received, rx.expected) &= ~PdcReceive::bit(rx.expected);
 }
 
 void Pds::unmark_received(PdcReceive& rx, UetPsn psn) {
-  rx.word(rx.received, psn) &= ~PdcReceive::bit(psn);
   --rx.ahead;
-  if (wire::uet_psn_after(rx.expected, psn)) rx.expected = psn;
+  if (!wire::uet_psn_before(psn, rx.expected)) {
+    rx.word(rx.received, psn) &= ~PdcReceive::bit(psn);
+    return;
+  }
+  while (--rx.expected != psn) rx.word(rx.received, rx.expected) |= PdcReceive::bit(rx.expected);
 }
 
 void Pds::advance_cumulative(PdcReceive& rx) {
   // [UE 1.0 3.5.12] CACK stops below a PSN whose guaranteed response has not been cleared.
   UetPsn psn = rx.cumulative + 1;
-  for (; rx.ahead > 0 && rx.is_finished(psn); ++psn) {
+  for (; rx.finished_count > 0 && rx.is_finished(psn); ++psn) {
     rx.word(rx.finished, psn) &= ~PdcReceive::bit(psn);
-    rx.word(rx.received, psn) &= ~PdcReceive::bit(psn);
+    --rx.finished_count;
     --rx.ahead;
   }
   rx.cumulative = psn - 1;
@@ -407,6 +410,9 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
   }
   Pdc& record = *pdcs_[index];
   recent_receiver_ = &record;
+  // Who is known has an identifier other than 0.
+  usual_sender_ = parts_.plain.allowed && record.peer_known ? &record : nullptr;
+  usual_index_ = index;
   const UetPsn psn = packet.uet.request.psn;
   parts_.cms.on_request(now, index, packet);
   if (!admit_new(now, index, packet, psn)) return;
@@ -421,8 +427,7 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
                                      ? config.window_overhead_bytes
                                      : window_overhead_ + wire::uet_header_bytes(packet.uet);
   const std::uint32_t bytes = overhead + packet.payload.length;
-  if (psn == rx.expected && psn == rx.highest + 1 && !wire::uet_psn_before(psn, rx.sack_track)) [[likely]] {
-    rx.word(rx.received, psn) |= PdcReceive::bit(psn);
+  if (psn == rx.expected && psn == rx.highest + 1) [[likely]] {
     ++rx.ahead;
     rx.highest = psn;
     ++rx.expected;

@@ -79,6 +79,7 @@ void Pds::rebase(TimePs now, std::uint32_t index, UetPsn start) {
   tx.una += distance;
   tx.next += distance;
   tx.fresh += distance;
+  tx.usual_end = tx.next;
   tx.cumulative += distance;
   tx.resend = {};
   tx.timers = {};
@@ -89,7 +90,7 @@ void Pds::rebase(TimePs now, std::uint32_t index, UetPsn start) {
     if (PdcSend::on_timers(entries[i])) tx.append(tx.timers, tx.una + i);
   }
   PdcReceive& rx = record.rx;
-  rx.start = rx.expected = start;
+  rx.expected = start;
   rx.cumulative = rx.highest = rx.clear = rx.sack_track = start - 1;
 }
 

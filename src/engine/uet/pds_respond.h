@@ -7,9 +7,8 @@
 
 namespace wharf::uet {
 
-/// The next PSN in order passes both maps.
+/// CACK passes the next PSN.
 [[gnu::always_inline]] inline void Pds::pass(PdcReceive& rx, UetPsn psn) {
-  rx.word(rx.received, psn) &= ~PdcReceive::bit(psn);
   --rx.ahead;
   rx.cumulative = psn;
 }
@@ -18,9 +17,9 @@ namespace wharf::uet {
   if (psn == rx.cumulative + 1) {
     pass(rx, psn);
   } else {
-    rx.word(rx.finished, psn) |= PdcReceive::bit(psn);
+    rx.finish(psn);
   }
-  if (rx.ahead > 0 && rx.is_finished(rx.cumulative + 1)) advance_cumulative(rx);
+  if (rx.finished_count > 0 && rx.is_finished(rx.cumulative + 1)) advance_cumulative(rx);
 }
 
 /// Whether more than the bytes that have come can be a reason to acknowledge a packet without a response.

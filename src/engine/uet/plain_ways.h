@@ -16,6 +16,7 @@ struct PlainWays {
   /// Nothing goes a short way any more: for tests, which compare the two.
   void forbid() {
     allowed = false;
+    others_wait = true;
     most_bytes = 0;
   }
 
@@ -25,9 +26,11 @@ struct PlainWays {
   std::uint16_t overhead;
   verbs::Delivery one_sided;  ///< Of requests with Delivery::kDefault.
   verbs::Delivery two_sided;
-  /// Something may have to leave before data: looked for and said anew by the general way.
+  /// Something may have to leave before data, or nothing goes a short way: said anew by the general one.
   bool others_wait = false;
-  bool ack_counts_overhead;     ///< Overhead counts toward ack_trigger_bytes, too.
+  /// Something waits for settle(): likewise said anew by whoever looks.
+  bool unsettled = false;
+  bool traced;                  ///< Somebody looks at where time goes.
   std::uint16_t data_overhead;  ///< `overhead` of a packet of returned data.
   wire::UetEncapsulation encapsulation;
   wire::UetProtection protection;
@@ -36,6 +39,12 @@ struct PlainWays {
   std::uint32_t header_bytes;
   std::uint32_t payload_mtu;
   std::uint32_t fetch_ahead_packets;
+  // What a packet counts toward ack_trigger_bytes: its payload and this, but no less than that.
+  std::uint32_t ack_overhead;
+  std::uint32_t ack_min_bytes;
+  std::uint32_t ack_trigger_bytes;
+  std::uint32_t stored_responses;
+  std::uint64_t base_mask;  ///< Of a region's base, which buffer_offset counts from 0 or from there.
   /// As much room as no packet needs.
   std::uint32_t most_room;
 };

@@ -24,7 +24,7 @@ struct Prefetch {
     // Configuration, accesses and the list of outbound messages.
     prefetch_lines<3 * kFetchedBytes, true>(&parts);
     prefetch_lines<sizeof(parts.inbound) + sizeof(void*)>(&parts.inbound);
-    __builtin_prefetch(&parts.endpoints.last_key_, 1);
+    __builtin_prefetch(&parts.endpoints.last_, 1);
     __builtin_prefetch(&parts.initiator.retries_);
     prefetch_lines<kFetchedBytes>(&parts.rudi.answers_);
     prefetch_lines<4 * kFetchedBytes>(&parts.cms);

@@ -33,7 +33,7 @@ void Rudi::settle(TimePs now) {
     const std::uint32_t packet = EngineParts::acquire(outstanding_, parts_.config.rudi_window);
     OutboundMessage& message = parts_.outbound[slot];
     // Reads are cut into requests of one packet's worth each.
-    const std::uint32_t left = message.length - message.sent;
+    const std::uint32_t left = message.ses.request_length - message.sent;
     const std::uint32_t length = std::min(left, parts_.config.payload_mtu);
     Outstanding& made = outstanding_[packet];
     const std::uint32_t generation = (made.generation + 1) & 0xffffU;
@@ -44,7 +44,7 @@ void Rudi::settle(TimePs now) {
     made.length = length;
     message.sent += length;
     ++message.unanswered;
-    if (message.sent == message.length) {
+    if (message.sent == message.ses.request_length) {
       message.all_sent = true;
       message.queued = false;
       messages_.pop(parts_.outbound, &OutboundMessage::next);
@@ -77,7 +77,7 @@ void Rudi::emit(TimePs now, std::uint32_t packet, bool failed, wire::Packet& out
   Outstanding& made = outstanding_[packet];
   OutboundMessage& message = parts_.outbound[made.message];
   const bool datagram = message.delivery == Delivery::kDatagram;
-  const std::uint32_t ccc = parts_.cms.context_for(message.to.host);
+  const std::uint32_t ccc = parts_.cms.context_for(message.host);
   made.entropy = parts_.cms.next_entropy(now, ccc);
   made.sent_at = now;
   if (datagram) {
@@ -92,7 +92,7 @@ void Rudi::emit(TimePs now, std::uint32_t packet, bool failed, wire::Packet& out
       ++parts_.counters.rudi_requests_sent;
     }
   }
-  const bool reading = message.send_length == 0 && message.length > 0;
+  const bool reading = message.send_length == 0 && message.ses.request_length > 0;
   parts_.outbound[made.message].first_sent = true;
   parts_.initiator.build_any(parts_.outbound[made.message], made.message, reading ? 0 : made.offset,
                              reading ? 0 : made.length, failed, out);
@@ -104,7 +104,7 @@ void Rudi::emit(TimePs now, std::uint32_t packet, bool failed, wire::Packet& out
     ses.request_length = made.length;
   }
   out.operation = message.operation;
-  out.destination = message.to.host;
+  out.destination = message.host;
   out.entropy = made.entropy;
   if (datagram) {
     finish_packet(now, packet);
@@ -202,7 +202,7 @@ void Rudi::receive(TimePs now, const wire::Packet& packet) {
   }
   const Outstanding answered = outstanding_[at];
   OutboundMessage& message = parts_.outbound[answered.message];
-  if (message.to.host != packet.source || !wire::is_uet_response_form(uet.prologue.next)) {
+  if (message.host != packet.source || !wire::is_uet_response_form(uet.prologue.next)) {
     ++parts_.counters.dropped_response;
     return;
   }
@@ -222,7 +222,7 @@ void Rudi::receive(TimePs now, const wire::Packet& packet) {
 
 void Rudi::receive_nack(TimePs now, const wire::Packet& packet) {
   const std::uint32_t at = find(packet.uet.nack.psn);
-  if (at == kNoSlot || parts_.outbound[outstanding_[at].message].to.host != packet.source) {
+  if (at == kNoSlot || parts_.outbound[outstanding_[at].message].host != packet.source) {
     ++parts_.counters.dropped_nack;
     return;
   }

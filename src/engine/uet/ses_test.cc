@@ -563,5 +563,13 @@ TEST_F(Ses, Uet_3_4_ConfigurationIsRefusedByName) {
   EXPECT_NE(refused.error().message.find("uet.payload_mtu: found 100"), std::string::npos);
 }
 
+TEST(SesConfig, RefusesMoreRestartsThanAreCounted) {
+  UetConfig config;
+  config.message_retries = 65536;
+  EXPECT_EQ(validate(config).error().message, "uet.message_retries: found 65536, expected 0 to 65535");
+  config.message_retries = kMessageRetriesForever;
+  EXPECT_TRUE(validate(config).ok());
+}
+
 }  // namespace
 }  // namespace wharf::uet

@@ -30,8 +30,10 @@ void EndpointTable::complete_shared(Endpoint& endpoint, std::uint64_t stream,
   const QueueId shared = sends ? endpoint.config.send_completions : endpoint.config.receive_completions;
   const QueueId queue = completion.queue;
   if (shared == engine::kOwn) {
-    begin_completion(endpoint).completion = completion;
-    write_completion(queue, endpoint, stream, completion.operation);
+    PendingCompletion& pending = begin_completion(parts_, endpoint);
+    pending = {};
+    pending.completion = completion;
+    write_completion(parts_, queue, endpoint, stream, completion.operation);
     return;
   }
   if (endpoint.reserved > 0) --endpoint.reserved;
@@ -125,6 +127,7 @@ void Initiator::look_at(QueueId queue) {
   endpoint.starved = true;
   starved_.push(parts_.endpoints, queue, &Endpoint::next_starved);
   ++starved_count_;
+  parts_.plain.unsettled = true;
 }
 
 void EndpointTable::end_receive(QueueId queue, std::uint32_t slot, CompletionStatus status) {

@@ -223,6 +223,7 @@ void Target::access_done(TimePs now, std::uint32_t index, engine::AccessStatus s
   InboundPacket& inbound = parts_.inbound[index];
   if (status == engine::AccessStatus::kFault) inbound.result = UetReturnCode::kNoTranslation;
   if (status == engine::AccessStatus::kPoison) inbound.result = UetReturnCode::kHostPoisoned;
+  inbound.made_plain = false;
   if (--inbound.accesses > 0) return;
   if (inbound.returned_data) {
     parts_.initiator.returned_data_done(
@@ -318,20 +319,20 @@ std::optional<UetNackCode> Target::read_in_packets(TimePs now, std::uint32_t ind
   message.kind = MessageKind::kReadResponse;
   message.form =
       inbound.small_form ? wire::UetNextHeader::kResponseDataSmall : wire::UetNextHeader::kResponseData;
-  message.length = length;
+  message.ses.request_length = length;
   message.send_length = length;
-  message.to.host = inbound.source;
-  message.to.job_id = request.job_id;
-  message.to.resource_index = request.resource_index;  // Of this end: its stream.
+  message.host = inbound.source;
+  message.ses.job_id = request.job_id;
+  message.ses.resource_index = request.resource_index;  // Of this end: its stream.
   message.local_count = 1;
   message.local[0] = {address, length, memory.config.space};
   message.read_order = memory.config.read_order;
   message.region = memory.message != kNoSlot ? region : kNoSlot;
-  message.memory_key = memory.key;
+  message.ses.memory_key = memory.key;
   message.answered_message_id = request.message_id;
   message.answered_psn = inbound.psn;
   message.operation = packet.operation;
-  message.ses_bytes = static_cast<std::uint16_t>(wire::uet_ses_bytes(message.form));
+  message.ses_bytes = static_cast<std::uint8_t>(wire::uet_ses_bytes(message.form));
   message.overhead =
       static_cast<std::uint16_t>(window_overhead(parts_.config, wire::kUetRequestBytes + message.ses_bytes));
   const std::uint32_t pdc = inbound.pdc;

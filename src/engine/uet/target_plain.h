@@ -16,7 +16,7 @@ namespace wharf::uet {
   const std::uint32_t region = parts.regions.find(request.memory_key, request.job_id);
   if (region == kNoSlot) return kNoSlot;
   const verbs::SegmentConfig& memory = parts.regions[region].config;
-  const std::uint64_t offset = request.buffer_offset - (parts.config.virtual_addresses ? memory.base : 0);
+  const std::uint64_t offset = request.buffer_offset - (memory.base & parts.plain.base_mask);
   // An address below the base is an offset beyond the end.
   if (!(memory.rights.*right) || offset > memory.length || length > memory.length - offset) return kNoSlot;
   address = memory.base + offset;

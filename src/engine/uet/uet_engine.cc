@@ -166,7 +166,10 @@ void UetEngine::access_done_other(TimePs now, const PendingAccess& taken,
   if (taken.owner == AccessOwner::kPacketData) {
     parts.pds.data_done(now, taken.object, taken.detail, result);
   } else if (taken.owner == AccessOwner::kInbound) {
-    parts.target.access_done(now, taken.object, result.status);
+    // The end of a read asks for an access, which takes the place of `taken`.
+    if (result.status != engine::AccessStatus::kDone ||
+        !parts.pds.data_placed_plain(parts, now, taken.object))
+      parts.target.access_done(now, taken.object, result.status);
   } else {
     const PendingAccess owner = taken;
     parts.access_done(now, owner, result);
@@ -192,7 +195,8 @@ bool UetEngine::transmit_other(TimePs now, wire::TrafficClassMask allowed, wire:
   const bool others = parts.plain.others_wait;
   const bool sent = (others && parts.rudi.has_answers() && parts.rudi.transmit(now, allowed, out)) ||
                     transmit_of_pdcs(now, allowed, out);
-  if (others) parts.plain.others_wait = parts.rudi.has_answers() || parts.pds.has_others();
+  if (others)
+    parts.plain.others_wait = !parts.plain.allowed || parts.rudi.has_answers() || parts.pds.has_others();
   return sent;
 }
 

@@ -17,12 +17,15 @@ void UetEngine::settle_all(TimePs now) {
 }
 
 [[gnu::always_inline]] inline void UetEngine::settle(TimePs now) {
-  if (parts_->initiator.is_settled() && parts_->pds.is_settled()) [[likely]]
+  if (!parts_->plain.unsettled) [[likely]]
     return;
   return settle_all(now);
 }
 
-void UetEngine::forbid_short_ways() { parts_->plain.forbid(); }
+void UetEngine::forbid_short_ways() {
+  parts_->plain.forbid();
+  parts_->pds.forget_usual();
+}
 
 engine::PostStatus UetEngine::post(TimePs now, engine::QueueId queue, const verbs::WorkRequest& request,
                                    engine::Submission submission) {
@@ -86,11 +89,9 @@ void UetEngine::access_done(TimePs now, engine::AccessId access, const engine::A
 [[gnu::noinline]] void UetEngine::placement_done(TimePs now, const PendingAccess& taken,
                                                  const engine::AccessResult& answer) {
   EngineParts& parts = *parts_;
-  // The end of a read asks for an access, which takes the place of `taken`.
-  const wire::BufferId buffer = taken.buffer;
-  if (answer.status != engine::AccessStatus::kDone || !parts.pds.placed_plain(parts, now, taken.object))
+  if (answer.status != engine::AccessStatus::kDone || !parts.pds.placed_plain(parts, taken.object))
     return access_done_other(now, taken, answer);
-  if (buffer != wire::kNoBuffer) return release(now, buffer);
+  if (taken.buffer != wire::kNoBuffer) return release(now, taken.buffer);
   return settle(now);
 }
 
