@@ -123,7 +123,7 @@ Result<LiveChoices> LiveOptions::read() const {
   if (!delivery.empty()) {
     auto chosen = find_choice("--delivery", delivery, description.name, delivery_names(description));
     if (!chosen) return chosen.error();
-    out.delivery = description.delivery[*chosen].delivery;
+    out.delivery = description.delivery[*chosen];
   }
   auto lost = read_probability("--loss", loss);
   if (!lost) return lost.error();

@@ -19,7 +19,7 @@ namespace wharf::cli {
 struct LiveChoices {
   wire::Protocol protocol = wire::Protocol::kUb;
   std::uint32_t congestion = 0;
-  verbs::Delivery delivery = verbs::Delivery::kDefault;
+  live::DeliveryChoice delivery{};
   live::FaultConfig faults;
   live::IdleConfig idle;
   std::uint64_t seed = 0;

@@ -313,7 +313,7 @@ class PerfCommand : public Command {
     console.print(nlohmann::ordered_json{{"server", live::format_endpoint(config.server)},
                                          {"protocol", live::name(config.protocol)},
                                          {"congestion", congestion_of(config)},
-                                         {"delivery", delivery_of(config)},
+                                         {"delivery", config.delivery.name},
                                          {"concurrency", concurrency},
                                          {"interrupted", interrupted},
                                          {"results", list}});
@@ -333,12 +333,6 @@ class PerfCommand : public Command {
 
   static std::string_view congestion_of(const MeasurementConfig& config) {
     return live::describe(config.protocol).congestion[config.congestion];
-  }
-  static std::string_view delivery_of(const MeasurementConfig& config) {
-    for (const live::DeliveryChoice& each : live::describe(config.protocol).delivery) {
-      if (each.delivery == config.delivery) return each.name;
-    }
-    return "default";
   }
 
   static ExitCode exit_code(const Console& console, const std::vector<Row>& rows, bool interrupted) {

@@ -45,6 +45,22 @@ std::optional<QueueState> next_state(QueueState state, QueueEvent event, bool on
   return std::nullopt;
 }
 
+std::string_view name(ServiceMode mode) {
+  switch (mode) {
+    case ServiceMode::kDefault:
+      return "default";
+    case ServiceMode::kOrderedByInitiator:
+      return "roi";
+    case ServiceMode::kOrderedByTarget:
+      return "rot";
+    case ServiceMode::kOrderedByTransport:
+      return "rol";
+    case ServiceMode::kUnordered:
+      return "uno";
+  }
+  WHARF_UNREACHABLE();
+}
+
 std::string_view name(QueueState state) {
   switch (state) {
     case QueueState::kIdle:

@@ -81,6 +81,19 @@ struct GroupConfig {
   std::uint32_t token = 0;  ///< UB: the secret that must accompany Sends to it; 0: none.
 };
 
+/// Who keeps the order of a queue's requests and how they are answered. [UB-Base 2.0.1 7.4; URMA order types]
+enum class ServiceMode : std::uint8_t {
+  kDefault,  ///< What the protocol or its configuration takes; the only one of RoCE and Ultra Ethernet.
+  kOrderedByInitiator,  ///< ROI: the initiator holds strong requests back.
+  kOrderedByTarget,     ///< ROT: the target holds them back. One peer at a time.
+  kOrderedByTransport,  ///< ROL: a channel in order, whose acknowledgements are the answers. One peer at a
+                        ///< time.
+  kUnordered,           ///< UNO: one packet each, unreliable, complete when it has left.
+};
+
+/// "default", "roi", "rot", "rol", "uno".
+std::string_view name(ServiceMode mode);
+
 /// Where the rings of a queue lie in host memory, how deep they are, and what the queue shares with others.
 /// Addresses are zero for live engines.
 struct QueueConfig {
@@ -93,6 +106,7 @@ struct QueueConfig {
   std::uint32_t domain = 0;
   /// UB: the secret that must accompany Sends, which export_queue() hands to peers; 0: none.
   std::uint32_t token = 0;
+  ServiceMode service = ServiceMode::kDefault;
   /// The address space of the rings, and of scatter entries without a local key.
   AddressSpaceId space = 0;
   /// Where completions go. kOwn: into the queue, which poll() then takes them from; they go with the queue.

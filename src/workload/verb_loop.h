@@ -27,6 +27,9 @@ struct VerbLoopConfig {
   std::uint64_t region_bytes = 1U << 20U;
   std::uint32_t payload = 64;  ///< Bytes per operation. Loads and stores: 1, 2, 4 or 8. Atomics: 4, 8 or 16.
   BlockOrder order = BlockOrder::kSequential;
+  verbs::OrderTag order_tag = verbs::OrderTag::kNone;
+  bool fence = false;
+  bool completion_in_order = true;
   double hot_fraction = 0;        ///< Share of the operations that fall on the hot blocks, drawn for each.
   std::uint32_t hot_blocks = 32;  ///< The first blocks of the region; the others are then cold. At least 1.
   TimePs start_delay = microseconds(10);
@@ -52,6 +55,16 @@ void bind_keys(VerbLoopConfig& config, Keys& keys) {
              "bytes per operation; loads and stores 1, 2, 4 or 8; atomics 4, 8 or 16", 1,
              std::uint64_t{1} << 30U);
   bind_keys(config.order, keys);
+  static constexpr std::array<Choice<verbs::OrderTag>, 3> kTags{{
+      {"none", verbs::OrderTag::kNone},
+      {"relaxed", verbs::OrderTag::kRelaxed},
+      {"strong", verbs::OrderTag::kStrong},
+  }};
+  keys.choice("order_tag", config.order_tag, std::span<const Choice<verbs::OrderTag>>(kTags),
+              "Unified Bus: a strong request is executed after earlier relaxed and strong ones of its queue");
+  keys.flag("fence", config.fence, "each request waits for earlier reads and atomics of its queue");
+  keys.flag("completion_in_order", config.completion_in_order,
+            "Unified Bus: completions are reported in posting order");
   keys.probability("hot_fraction", config.hot_fraction,
                    "share of the operations that fall on a few hot blocks");
   keys.integer("hot_blocks", config.hot_blocks, "hot blocks, with a hot_fraction above 0", 1,
@@ -260,6 +273,9 @@ verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
     } else {
       verbs::WorkRequest request;
       request.verb = config.verb;
+      request.order = config.order_tag;
+      request.fence = config.fence;
+      request.completion_in_order = config.completion_in_order;
       request.remote = crew.at(offset);
       request.notify = crew.at(offset);
       request.immediate = ticket.number;

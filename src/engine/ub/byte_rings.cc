@@ -90,7 +90,7 @@ void Initiator::read_entry(const Jetty& owner, const wire::Payload& bytes, Poste
   posted.status = verbs::CompletionStatus::kLocalOperation;
   if (!work.read(bytes)) return;
   posted.id = work.request().id;
-  if (check(work.request()) != PostStatus::kOk) return;
+  if (check(owner, work.request()) != PostStatus::kOk) return;
   const wire::BufferId buffer = work.keep_inline(parts_.payloads);  // Until the request ends.
   const verbs::WorkRequest& request = work.request();
   std::destroy_at(&posted);

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/congestion/any_controller.h"
+#include "engine/queues.h"
 #include "engine/reliability/retransmission_timer.h"
 #include "trace/tracer.h"
 #include "wire/host_address.h"
@@ -56,6 +57,9 @@ struct UbConfig {
   wire::UbEncapsulation encapsulation = wire::UbEncapsulation::kUdp;
   std::uint32_t mtu = 4096;  ///< Payload bytes of one packet: a power of two, 64..8192; P2 at most 256.
   std::uint32_t segment_bytes = 65536;  ///< Longest TA segment: a multiple of the MTU, at most 64 KiB.
+
+  /// Of jetties that do not name one (QueueConfig::service); kDefault is ROI, too.
+  engine::ServiceMode service = engine::ServiceMode::kOrderedByInitiator;
 
   // TP channels.
   std::uint32_t send_window = 1024;     ///< Packets in flight per channel: a power of two.

@@ -17,6 +17,8 @@ struct UbCounters {
   std::uint64_t acknowledgements_sent = 0;            ///< TPACK.
   std::uint64_t selective_acknowledgements_sent = 0;  ///< TPSACK.
   std::uint64_t negative_acknowledgements_sent = 0;   ///< TPNAK.
+  std::uint64_t datagrams_received = 0;               ///< UTP, of hosts that are connected.
+  std::uint64_t turns_waited = 0;  ///< Strong requests that the target held back (ROT, ROL).
   std::uint64_t completions = 0;
 
   // Repairs.
@@ -30,6 +32,8 @@ struct UbCounters {
   std::uint64_t answers_timed_out = 0;  ///< Segments given up although the peer has all their packets.
   std::uint64_t context_fetches = 0;    ///< Misses of the context cache.
   std::uint64_t context_evictions = 0;
+  std::uint64_t sequences_filled =
+      0;                             ///< Numbers of requests given up that were sent for the target's order.
   std::uint64_t contexts_lost = 0;   ///< Records that memory failed to keep.
   std::uint64_t events_dropped = 0;  ///< Asynchronous events that nobody polled in time.
 
@@ -37,7 +41,8 @@ struct UbCounters {
   std::uint64_t refused_access = 0;  ///< Token, rights or range.
   std::uint64_t refused_opcode = 0;
   std::uint64_t refused_length = 0;
-  std::uint64_t refused_jetty = 0;  ///< No such jetty, or not ready.
+  std::uint64_t refused_jetty = 0;     ///< No such jetty, or not ready.
+  std::uint64_t refused_sequence = 0;  ///< A number that its context has used, or cannot have reached.
 
   // Load/store path.
   std::uint64_t load_store_issued = 0;
@@ -50,7 +55,7 @@ struct UbCounters {
   // Packets dropped, one reason each.
   std::uint64_t dropped_foreign = 0;  ///< Not UB, or not for this host.
   std::uint64_t dropped_trimmed = 0;
-  std::uint64_t dropped_transport = 0;      ///< UTP or CTP, which this engine does not terminate.
+  std::uint64_t dropped_transport = 0;      ///< CTP, which this engine does not terminate.
   std::uint64_t dropped_encapsulation = 0;  ///< Another profile than the engine's.
   std::uint64_t dropped_unknown_channel =
       0;  ///< No channel to that host, or wrong TPNs, or the channel failed.

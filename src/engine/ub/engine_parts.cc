@@ -7,6 +7,7 @@ namespace wharf::ub {
 
 void EngineParts::settle_all(TimePs now) {
   if (!contexts.limited()) attention &= static_cast<std::uint8_t>(~kUnsettled);
+  responder.settle(now);
   initiator.settle(now);
   tp.settle(now);
   contexts.settle(now);
@@ -37,6 +38,12 @@ void EngineParts::receive(TimePs now, const wire::Packet& packet) {
       }
       break;
     case wire::UbTransport::kUtp:
+      if (packet.ub.encapsulation == config.encapsulation) {
+        tp.receive_datagram(now, packet);
+      } else {
+        ++counters.dropped_encapsulation;
+      }
+      break;
     case wire::UbTransport::kCtp:
       ++counters.dropped_transport;
       break;

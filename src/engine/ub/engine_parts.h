@@ -158,8 +158,8 @@ inline void TpLayer::list_acknowledgement(std::uint32_t index) {
 inline void Responder::confirmed(std::uint32_t index, TpChannel& channel) {
   InboundMessage& message = messages_[index];
   if (--message.packets_unconfirmed > 0 || !message.response_numbered) return;
-  if (message.abandoned || message.listed || message.early) {
-    release(index);
+  if (message.abandoned || message.listed || message.early || channel.general) {
+    release_confirmed(index);
     return;
   }
   // The usual case of release().

@@ -11,7 +11,7 @@ namespace wharf::ub {
 namespace {
 
 // "UBJ" and the version of this layout.
-constexpr std::uint32_t kMagic = 0x55424a02;
+constexpr std::uint32_t kMagic = 0x55424a03;
 
 }  // namespace
 
@@ -24,7 +24,8 @@ engine::ExchangeBlob encode(const QueueBlob& blob) {
   store_be32(at + 12, blob.token);
   store_u8(at + 16, static_cast<std::uint8_t>(blob.encapsulation));
   store_u8(at + 17, static_cast<std::uint8_t>(blob.recovery));
-  store_be16(at + 18, 0);
+  store_u8(at + 18, static_cast<std::uint8_t>(blob.service));
+  store_u8(at + 19, 0);
   store_be32(at + 20, blob.mtu);
   store_be32(at + 24, blob.receive_window);
   store_be32(at + 28, blob.first_psn);
@@ -32,7 +33,7 @@ engine::ExchangeBlob encode(const QueueBlob& blob) {
   store_be32(at + 36, blob.first_incarnation);
   at += kQueueBlobBytes;
   for (const ChannelFailures& entry : blob.failures) {
-    store_be32(at, entry.host.number);
+    store_be32(at, std::uint32_t{entry.lane} << 24U | entry.host.number);
     store_be32(at + 4, entry.count);
     at += kFailureBytes;
   }
@@ -55,13 +56,16 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
   blob.token = load_be32(at + 12);
   const std::uint8_t encapsulation = load_u8(at + 16);
   const std::uint8_t recovery = load_u8(at + 17);
+  const std::uint8_t service = load_u8(at + 18);
   blob.mtu = load_be32(at + 20);
   blob.receive_window = load_be32(at + 24);
   blob.first_psn = load_be32(at + 28);
   blob.inbound_messages = load_be32(at + 32);
   blob.first_incarnation = load_be32(at + 36);
   for (std::size_t entry = kQueueBlobBytes; entry < bytes.size(); entry += kFailureBytes) {
-    blob.failures.push_back({{load_be32(at + entry)}, load_be32(at + entry + 4)});
+    const std::uint32_t channel = load_be32(at + entry);
+    blob.failures.push_back(
+        {{channel & wire::kPsnMask}, static_cast<Lane>(channel >> 24U), load_be32(at + entry + 4)});
   }
   if (blob.host.number >= wire::kPsnMask) {
     return input_error(
@@ -76,6 +80,9 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
   }
   if (recovery > static_cast<std::uint8_t>(LossRecovery::kSelective)) {
     return input_error(fmt::format("UB exchange blob: found loss recovery {}, expected 0 or 1", recovery));
+  }
+  if (service == 0 || service > static_cast<std::uint8_t>(engine::ServiceMode::kUnordered)) {
+    return input_error(fmt::format("UB exchange blob: found service mode {}, expected 1 to 4", service));
   }
   if (!std::has_single_bit(blob.mtu) || blob.mtu < 64 || blob.mtu > 8192) {
     return input_error(
@@ -94,6 +101,7 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
     return input_error("UB exchange blob: found 0 inbound messages, expected 1 or more");
   blob.encapsulation = static_cast<wire::UbEncapsulation>(encapsulation);
   blob.recovery = static_cast<LossRecovery>(recovery);
+  blob.service = static_cast<engine::ServiceMode>(service);
   return blob;
 }
 

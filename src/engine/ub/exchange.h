@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "engine/contract.h"
+#include "engine/ub/channel_lane.h"
 #include "engine/ub/config.h"
 #include "wire/host_address.h"
 
@@ -17,6 +18,7 @@ namespace wharf::ub {
 /// How often the channel to a host has failed at the exporter.
 struct ChannelFailures {
   wire::HostAddress host;
+  Lane lane = kFirstLane;
   std::uint32_t count = 0;
 };
 
@@ -29,6 +31,7 @@ struct QueueBlob {
   std::uint32_t token = 0;
   wire::UbEncapsulation encapsulation = wire::UbEncapsulation::kUdp;
   LossRecovery recovery = LossRecovery::kGoBackN;
+  engine::ServiceMode service = engine::ServiceMode::kOrderedByInitiator;  ///< Of the jetty.
   std::uint32_t mtu = 0;
   std::uint32_t receive_window = 0;
   wire::Psn first_psn = 0;  ///< The first PSN that the exporter sends on a channel of incarnation 0.
@@ -37,10 +40,10 @@ struct QueueBlob {
   std::uint32_t first_incarnation = 0;    ///< Of the exporting engine.
   std::vector<ChannelFailures> failures;  ///< Of the channels that have failed.
 
-  /// How often its channel to `host` has failed.
-  std::uint32_t failures_toward(wire::HostAddress remote) const {
+  /// How often that channel to `remote` has failed.
+  std::uint32_t failures_toward(wire::HostAddress remote, Lane lane) const {
     for (const ChannelFailures& entry : failures) {
-      if (entry.host.number == remote.number) return entry.count;
+      if (entry.host.number == remote.number && entry.lane == lane) return entry.count;
     }
     return 0;
   }
@@ -51,10 +54,13 @@ inline constexpr std::size_t kQueueBlobBytes = 40;
 inline constexpr std::size_t kFailureBytes = 8;
 
 /// The TPN of a host's channel toward `remote`, in its life `incarnation`. Choice: host number + 1 in the
-/// first; then numbers that do not return for 2^24 lives. 0xFFFFFF ("unset") is never given.
-constexpr std::uint32_t tpn_toward(wire::HostAddress remote, std::uint32_t incarnation) {
-  return static_cast<std::uint32_t>((remote.number + 1 + std::uint64_t{incarnation} * 0x1'0001U) %
-                                    wire::kPsnMask);
+/// first of the first lane; then numbers that do not return for 2^24 lives. 0xFFFFFF ("unset") is never
+/// given.
+constexpr std::uint32_t tpn_toward(wire::HostAddress remote, std::uint32_t incarnation,
+                                   Lane lane = kFirstLane) {
+  return static_cast<std::uint32_t>(
+      (remote.number + 1 + std::uint64_t{incarnation} * 0x1'0001U + std::uint64_t{lane} * 0x18'0000U) %
+      wire::kPsnMask);
 }
 /// The first PSN of a channel in its life `incarnation`: further from those before it than a window is wide.
 constexpr wire::Psn first_psn_of(wire::Psn first_psn, std::uint32_t incarnation) {

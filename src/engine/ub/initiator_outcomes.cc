@@ -17,11 +17,34 @@ using verbs::CompletionStatus;
   }
   const bool again = transaction.status == CompletionStatus::kSuccess &&
                      transaction.answer_status != wire::UbResponseStatus::kSuccess;
+  const bool given_up = !again && (transaction.answer_status == wire::UbResponseStatus::kReceiverNotReady ||
+                                   transaction.answer_status == wire::UbResponseStatus::kPageFault);
   if (again) {
     back_off(now, index);
+  } else if (given_up && is_sequenced(jetty(transaction.jetty).config.service) &&
+             parts_.tp.channel(transaction.channel).state == ChannelState::kReady) {
+    disconnect_sequence(now, index);
   } else {
     finish(now, index);
   }
+}
+
+// [UB-Base 2.0.1 7.2, Disconnect_SCID] Choice: a target that keeps order waits for every number, so that of a
+// request that is given up is sent once more, with nothing to execute. Its answer ends the request.
+void Initiator::disconnect_sequence(TimePs now, std::uint32_t index) {
+  Transaction& transaction = transactions_[index];
+  uncount(transaction);
+  ++parts_.counters.sequences_filled;
+  transaction.opcode = wire::TaOpcode::kDisconnectScid;
+  transaction.state = TransactionState::kQueued;
+  transaction.answered = false;
+  transaction.answer_status = wire::UbResponseStatus::kSuccess;
+  transaction.received = 0;
+  transaction.length = 0;
+  transaction.packets_numbered = 0;
+  transaction.waiting_since = now;
+  jetty(transaction.jetty).posted_request(transaction.request).in_numbering = true;
+  parts_.tp.enqueue_request(transaction.channel, index);
 }
 
 void Initiator::uncount(Transaction& transaction) {
@@ -161,7 +184,7 @@ void Initiator::finish_request(TimePs now, Jetty& owner, std::uint32_t jetty_id,
     posted.local_count = 0;
   }
   if (reads_or_atomic(posted.verb)) --owner.reads_unfinished;
-  if (posted.order != verbs::OrderTag::kNone) {
+  if (posted.order != verbs::OrderTag::kNone && owner.holds_strong_back()) {
     unlink_ordered(owner, number);
     release_strong(now, owner, jetty_id);
   }

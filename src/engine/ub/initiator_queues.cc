@@ -26,6 +26,13 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
     }
   }
   WHARF_TRY(check_shared(config));
+  const engine::ServiceMode service =
+      config.service != engine::ServiceMode::kDefault ? config.service : parts_.config.service;
+  if (is_sequenced(service) && parts_.config.transactions_per_jetty > OrderTracker::kWindow) {
+    return input_error(
+        fmt::format("jetty: service mode {} with transactions_per_jetty {}, expected at most {}",
+                    engine::name(service), parts_.config.transactions_per_jetty, OrderTracker::kWindow));
+  }
   auto at = static_cast<std::uint32_t>(jetties_.size());
   if (resting_.size() > kRestingJetties || at + kFirstJettyId >= kJettyIds) {
     if (resting_.empty()) {
@@ -46,6 +53,8 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   Jetty& made = *jetties_[at];
   made.used = true;
   made.config = config;
+  made.config.service =
+      service == engine::ServiceMode::kDefault ? engine::ServiceMode::kOrderedByInitiator : service;
   make_receive_ring(made);
   describe(made, at + kFirstJettyId, JettyState::kReady);
   made.requests.reserve(config.send_depth);
@@ -57,7 +66,30 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   return at + kFirstJettyId;
 }
 
+Result<void> Initiator::may_import(const Jetty& owner, std::uint32_t jetty_id, wire::HostAddress host,
+                                   std::uint32_t remote) {
+  if (!is_sequenced(owner.config.service)) return {};
+  for (const Peer& peer : peers_) {
+    if (!peer.used || peer.queue != jetty_id || (peer.host == host && peer.jetty == remote)) continue;
+    return input_error(fmt::format(
+        "jetty {}: service mode {} has one peer at a time, found jetty {} of host {} beside jetty {} of "
+        "host {}, expected disconnect() first",
+        jetty_id, engine::name(owner.config.service), remote, host.number, peer.jetty, peer.host.number));
+  }
+  return {};
+}
+
 verbs::PeerId Initiator::import(const Peer& peer) {
+  Jetty& owner = jetty(peer.queue);
+  if (is_sequenced(owner.config.service)) {
+    // Both ends begin to count anew when they connect.
+    owner.tassn_next = owner.tassn_oldest = 0;
+    for (verbs::PeerId id = 0; id < peers_.size(); ++id) {
+      if (!peers_[id].used || peers_[id].queue != peer.queue) continue;
+      peers_[id] = peer;
+      return id;
+    }
+  }
   for (verbs::PeerId id = 0; id < peers_.size(); ++id) {
     if (peers_[id].used || jetty_waiting_for(id) != kNoSlot) continue;
     peers_[id] = peer;
@@ -93,10 +125,19 @@ Result<void> Initiator::forget(std::uint32_t jetty_id, verbs::PeerId id) {
 }
 
 void Initiator::forget_channel(std::uint32_t channel) {
-  for (Peer& peer : peers_) peer.used = peer.used && peer.channel != channel;
+  for (Peer& peer : peers_) peer.used = peer.used && peer.channel != channel && peer.home != channel;
 }
 
-PostStatus Initiator::check(const verbs::WorkRequest& request) const {
+// [URMA API] Of one packet, without what would have to be kept track of.
+PostStatus Initiator::check_datagram(const verbs::WorkRequest& request) const {
+  if (!verbs::carries_payload(request.verb) || request.verb == Verb::kSendInvalidate)
+    return PostStatus::kUnsupported;
+  if (request.fence || request.order != verbs::OrderTag::kNone) return PostStatus::kBadRequest;
+  const std::uint32_t mtu = parts_.tp.channel(peers_[request.peer].channel).mtu;
+  return request.length <= mtu ? PostStatus::kOk : PostStatus::kBadRequest;
+}
+
+PostStatus Initiator::check(const Jetty& owner, const verbs::WorkRequest& request) const {
   if (verbs::is_load_store(request.verb)) return PostStatus::kUnsupported;
   if (request.tagged || request.delivery != verbs::Delivery::kDefault ||
       request.atomic_function != verbs::AtomicFunction::kOfVerb) {
@@ -104,6 +145,9 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
   }
   if (peer(request.peer) == nullptr || request.local_count > verbs::kMaxScatterEntries)
     return PostStatus::kBadRequest;
+  if (owner.config.service == engine::ServiceMode::kUnordered) {
+    if (const PostStatus status = check_datagram(request); status != PostStatus::kOk) return status;
+  }
   const bool two_sided = verbs::is_send(request.verb);
   if (!two_sided && request.remote.token.id >= kTokenIds) return PostStatus::kBadRequest;
   std::uint64_t local = 0;
@@ -143,7 +187,7 @@ PostStatus Initiator::check(const verbs::WorkRequest& request) const {
   Jetty* owner = find(jetty_id);
   if (owner == nullptr || owner->failed) return PostStatus::kBadQueue;
   if (owner->has_byte_rings()) return PostStatus::kUnsupported;
-  const PostStatus status = check(request);
+  const PostStatus status = check(*owner, request);
   if (status != PostStatus::kOk) return status;
   const std::uint32_t records = owner->config.send_depth + owner->config.receive_depth;
   if (owner->requests.size() >= owner->config.send_depth || owner->completions_reserved >= records) {

@@ -125,7 +125,7 @@ bool Initiator::admit(TimePs now, Jetty& owner, std::uint64_t number) {
     posted.waiting_since = kNever;
   }
   if (reads_or_atomic(posted.verb)) ++owner.reads_unfinished;
-  if (posted.order == verbs::OrderTag::kNone) return true;
+  if (posted.order == verbs::OrderTag::kNone || !owner.holds_strong_back()) return true;
   posted.ordered_before = 0;
   posted.ordered_behind = 0;
   if (owner.ordered_tail == kNoRequest) {
@@ -285,6 +285,11 @@ void Initiator::fetch_failed(std::uint32_t index, engine::AccessStatus status) {
   header.opcode = transaction.opcode;
   header.tassn = static_cast<std::uint16_t>(transaction.tassn);
   header.requester_id = transaction.jetty;
+  const engine::ServiceMode service = const_cast<Initiator*>(this)->jetty(transaction.jetty).config.service;
+  if (service == engine::ServiceMode::kOrderedByTarget)
+    header.requester_type = wire::RequesterContextType::kSequence;
+  // OpenURMA numbers the modes ROI 0, ROT 1, ROL 2, UNO 3; the field is in profile P2 alone.
+  header.service_mode = static_cast<std::uint8_t>(static_cast<unsigned>(service) - 1U);
   header.order = static_cast<std::uint8_t>(static_cast<unsigned>(request.order) |
                                            (request.completion_in_order ? 4U : 0U));
   header.solicited = request.solicited && transaction.last_segment;

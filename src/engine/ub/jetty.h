@@ -272,7 +272,8 @@ struct Jetty {
   bool failed = false;  ///< In error, or its record is lost: nothing is posted, sent or received any more.
   bool dying = false;   ///< Destroyed; what had left is being confirmed.
   std::uint32_t generation = 0;
-  engine::QueueConfig config;
+  engine::QueueConfig config;  ///< Its service mode is never kDefault.
+  bool holds_strong_back() const { return config.service == engine::ServiceMode::kOrderedByInitiator; }
 
   // Send side: posting numbers head <= cursor <= posted, ring[number & mask].
   Ring<PostedRequest> requests;  ///< requests[0] has the posting number `head`.

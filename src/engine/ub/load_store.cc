@@ -71,7 +71,7 @@ PostStatus LoadStorePath::issue(TimePs now, const verbs::LoadStore& access) {
   const std::uint32_t index = slots_.acquire();
   Slot& slot = slots_[index];
   slot.access = access;
-  slot.channel = target->channel;
+  slot.channel = target->home;
   slot.timer = {};
   slot.sent_at = kNever;
   slot.numbered = false;
@@ -83,7 +83,7 @@ PostStatus LoadStorePath::issue(TimePs now, const verbs::LoadStore& access) {
     slot.access.data = {};
   }
   ++parts_.counters.load_store_issued;
-  Path& path = *paths_[target->channel];
+  Path& path = *paths_[target->home];
   if (path.waiting.empty() && may_number(now, path)) {
     number(index);
     return PostStatus::kOk;
@@ -92,7 +92,7 @@ PostStatus LoadStorePath::issue(TimePs now, const verbs::LoadStore& access) {
   path.waiting.push(slots_, index, &Slot::next);
   slot.timer.start(parts_.config.load_store_reissue, now);
   timers_.set(index, slot.timer.deadline());
-  serve_waiting(now, target->channel);
+  serve_waiting(now, target->home);
   return PostStatus::kOk;
 }
 

@@ -21,7 +21,8 @@ Right right_for(wire::TaOpcode opcode) {
 }
 
 bool executable(wire::TaOpcode opcode) {
-  return opcode <= wire::TaOpcode::kAtomicFetchXor || opcode == wire::TaOpcode::kWriteback;
+  return opcode <= wire::TaOpcode::kAtomicFetchXor || opcode == wire::TaOpcode::kWriteback ||
+         opcode == wire::TaOpcode::kDisconnectScid;
 }
 
 constexpr std::uint64_t tpmsn_key(std::uint32_t channel, wire::Psn tpmsn) {
@@ -145,6 +146,8 @@ std::uint32_t Responder::open_message(std::uint32_t channel_index, const wire::P
   made.request = RequestHeader(packet.ub.request);
   made.extension = packet.ub.extension;
   made.operation = packet.operation;
+  if (channel.general) [[unlikely]]
+    enter_sequence(index, channel, packet.ub.request);
   if (listed) {
     made.listed = true;
     by_tpmsn_.insert(tpmsn_key(channel_index, tpmsn), index);
@@ -173,7 +176,8 @@ void Responder::unclaim(TimePs now, std::uint32_t parked) {
   if (index != kNoSlot) cancel_ahead(now, index);
 }
 
-void Responder::receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked) {
+void Responder::receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked,
+                        std::uint64_t number) {
   const bool last = packet.ub.rtph.last;
   const bool claimed = parked != kNoSlot && parked_[parked].message != kNoSlot;
   const std::uint32_t index = claimed ? parked_[parked].message : open_message(channel, packet, !last, false);
@@ -182,6 +186,7 @@ void Responder::receive(TimePs now, std::uint32_t channel, const wire::Packet& p
   if (last) {
     message.last_delivered = true;
     unlist(index);
+    fuse(index, number);
   }
   const std::uint32_t offset = message.received;
   message.received += packet.payload.length;
@@ -197,10 +202,11 @@ std::uint32_t Responder::receive_ahead(TimePs now, std::uint32_t channel, const 
   return index;
 }
 
-void Responder::deliver_ahead(TimePs now, std::uint32_t index, bool last) {
+void Responder::deliver_ahead(TimePs now, std::uint32_t index, bool last, std::uint64_t number) {
   if (last) {
     messages_[index].last_delivered = true;
     unlist(index);
+    fuse(index, number);
   }
   settle_pending(now, index);
 }
@@ -221,10 +227,18 @@ void Responder::step(TimePs now, std::uint32_t index, const wire::Packet& packet
     refuse(index, wire::UbResponseInfo::kUnsupportedOpcode);
   }
   if (message.status == wire::UbResponseStatus::kSuccess && !message.abandoned) {
+    if (message.waits_turn) {
+      wait_for_turn(now, index, packet, offset, parked);
+      return;
+    }
     if (header.poison) {
       refuse(index, wire::UbResponseInfo::kPoison);
     } else if (header.opcode == wire::TaOpcode::kPrefetch) {
       // A hint that never fails. Choice: nothing is warmed up.
+    } else if (header.opcode == wire::TaOpcode::kDisconnectScid) {
+      // Choice: it fills a number in a context's order (Initiator::disconnect_sequence), and means nothing
+      // else.
+      if (message.sequence == kNoSlot) refuse(index, wire::UbResponseInfo::kJettyState);
     } else if (!executable(header.opcode)) {
       ++parts_.counters.refused_opcode;
       refuse(index, wire::UbResponseInfo::kUnsupportedOpcode);
@@ -533,7 +547,7 @@ void Responder::settle_pending(TimePs now, std::uint32_t index) {
     release(index);
   } else if (message.last_delivered) {
     if (message.tail_started) {
-      finish_tail(index);
+      finish_tail(now, index);
     } else {
       tail(now, index);
     }
@@ -546,6 +560,7 @@ void Responder::channel_failed(std::uint32_t channel) {
     InboundMessage& message = messages_[index];
     unlist(index);
     message.abandoned = true;
+    if (message.waits_turn) drop_waiting(index);
     if (message.pending == 0) release(index);
   }
 }
@@ -557,6 +572,7 @@ void Responder::release(std::uint32_t index) {
     report_receive(index);
   }
   unlist(index);
+  if (message.sequence != kNoSlot) leave_sequence(index, !message.abandoned);
   TpChannel& channel = parts_.tp.channel(message.channel);
   if (message.early) {
     message_room_.give_common(channel.messages_held, channel.messages_early);
@@ -572,7 +588,9 @@ void Responder::describe_waiting(std::vector<std::string>& out) const {
     if (!messages_.is_used(index)) continue;
     const InboundMessage& message = messages_[index];
     const char* what = "further packets";
-    if (message.state == InboundState::kResponding) {
+    if (message.waits_turn) {
+      what = "earlier requests of its jetty";
+    } else if (message.state == InboundState::kResponding) {
       what = "its response to be confirmed";
     } else if (message.pending > 0) {
       what = "memory";

@@ -5,17 +5,20 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/flat_map.h"
 #include "base/index_list.h"
 #include "base/memory_use.h"
+#include "base/ring.h"
 #include "base/slot_pool.h"
 #include "engine/contract.h"
 #include "engine/ub/access_port.h"
 #include "engine/ub/context_store.h"
 #include "engine/ub/jetty.h"
+#include "engine/ub/order_tracker.h"
 #include "engine/ub/segment_table.h"
 #include "engine/ub/shared_room.h"
 #include "verbs/work_request.h"
@@ -70,11 +73,14 @@ struct InboundMessage {
   bool has_entry = false;  ///< Two-sided: the receive entry.
   bool entry_fetched = false;
   bool response_numbered = false;
+  bool waits_turn = false;  ///< Strong, and earlier requests of its context have not been executed.
   std::uint8_t info = 0;
   wire::UbResponseStatus status = wire::UbResponseStatus::kSuccess;
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
-  std::uint32_t pending = 0;   ///< Unanswered accesses and deferred steps.
-  std::uint32_t received = 0;  ///< Data bytes delivered.
+  std::uint32_t sequence = kNoSlot;  ///< Its initiator context, if this target keeps the order of that one.
+  std::uint64_t fused_number = 0;    ///< Fused channels: of its last packet; 0 when nothing waits for it.
+  std::uint32_t pending = 0;         ///< Unanswered accesses and deferred steps.
+  std::uint32_t received = 0;        ///< Data bytes delivered.
   std::uint32_t response_length = 0;
   std::uint32_t packets_unconfirmed = 0;  ///< Of the response.
   IndexList waiting_packets;              ///< Parked packets that wait for the entry.
@@ -103,6 +109,16 @@ struct InboundMessage {
     pending = received = response_length = packets_unconfirmed = 0;
     waiting_packets = {};
   }
+};
+
+/// An initiator context whose order this target keeps (service modes ROT and ROL), from connect() on.
+struct SequenceContext {
+  wire::HostAddress host;
+  std::uint32_t requester = 0;
+  bool used = false;
+  bool listed = false;  ///< A turn may have come.
+  OrderTracker order;
+  IndexList waiting;  ///< Of messages, by InboundMessage::next, in order of arrival.
 };
 
 /// A received packet that has to wait; it holds a reference to its payload buffer.
@@ -135,16 +151,28 @@ class Responder {
   void unclaim(TimePs now, std::uint32_t parked);
   /// Takes a request packet in PSN order. `parked` is where it waited for its turn, claimed, or kNoSlot; it
   /// is unparked here.
-  void receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked);
+  void receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked,
+               std::uint64_t number);
   /// Places a Write packet that arrived ahead of its turn; returns its message.
   std::uint32_t receive_ahead(TimePs now, std::uint32_t channel, const wire::Packet& packet);
   /// The turn of such a packet has come.
-  void deliver_ahead(TimePs now, std::uint32_t message, bool last);
+  void deliver_ahead(TimePs now, std::uint32_t message, bool last, std::uint64_t number);
   /// It will never come, because the channel failed.
   void cancel_ahead(TimePs now, std::uint32_t message);
 
   void resume_packet(TimePs now, std::uint32_t message, std::uint32_t generation, std::uint32_t parked);
   void resume_tail(TimePs now, std::uint32_t message, std::uint32_t generation);
+
+  // Order kept here (responder_order.cc).
+  /// Requests of that jetty, whose service mode is ROT or ROL, are put in order here, beginning with TASSN 0.
+  Result<void> bind_sequence(wire::HostAddress host, std::uint32_t jetty);
+  void forget_sequences(wire::HostAddress host);
+  /// Whether such a request may have to wait for earlier ones here.
+  static bool waits_for_turn(const TpChannel& channel, const wire::Btah& request);
+  /// Lets requests go on whose turn has come; called when the engine settles.
+  void settle(TimePs now) {
+    if (!turns_.empty()) settle_turns(now);
+  }
 
   // From memory.
   void write_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status);
@@ -217,14 +245,24 @@ class Responder {
   bool tail_immediate(std::uint32_t index);
   bool tail_notify(std::uint32_t index);
   bool tail_invalidate(TimePs now, std::uint32_t index);
-  void finish_tail(std::uint32_t index);
+  void finish_tail(TimePs now, std::uint32_t index);
   void refuse(std::uint32_t index, wire::UbResponseStatus status, std::uint8_t info);
   void refuse(std::uint32_t index, wire::UbResponseInfo info);
   void refuse_access(std::uint32_t index, engine::AccessStatus status);
   void refuse_entry(std::uint32_t index);
   static verbs::Verb verb_of(wire::TaOpcode opcode);
-  void respond(std::uint32_t index);
+  void respond(TimePs now, std::uint32_t index);
   void release(std::uint32_t index);
+  std::uint32_t find_sequence(wire::HostAddress host, std::uint32_t jetty) const;
+  void enter_sequence(std::uint32_t index, const TpChannel& channel, const wire::Btah& request);
+  void wait_for_turn(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint32_t offset,
+                     std::uint32_t parked);
+  void drop_waiting(std::uint32_t index);
+  void leave_sequence(std::uint32_t index, bool executed);
+  void want_turn(std::uint32_t sequence);
+  void settle_turns(TimePs now);
+  void fuse(std::uint32_t index, std::uint64_t number);
+  void release_confirmed(std::uint32_t index);
   void report_receive(std::uint32_t index);
   /// Requests of one remote jetty are one stream; numbers below 2^20 are those of local jetties.
   static std::uint64_t stream_of(std::uint32_t channel, std::uint32_t requester) {
@@ -241,7 +279,10 @@ class Responder {
   SharedRoom ahead_room_;    ///< Of parked_, by channel, beside those for what waits for own memory.
   const std::uint32_t parked_packets_;
   std::uint32_t parked_common_ = 0;  ///< Packets that wait for own memory.
-  FlatMap by_tpmsn_;                 ///< channel << 24 | TPMSN to message, for messages of several packets.
+  std::vector<std::unique_ptr<SequenceContext>> sequences_;
+  FlatMap sequence_of_;        ///< host << 20 | jetty to its place in sequences_.
+  Ring<std::uint32_t> turns_;  ///< Of sequences_: something there may go on.
+  FlatMap by_tpmsn_;           ///< channel << 24 | TPMSN to message, for messages of several packets.
 };
 
 }  // namespace wharf::ub

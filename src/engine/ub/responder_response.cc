@@ -105,9 +105,9 @@ void Responder::revoke(std::uint32_t token_id) {
   }
 }
 
-void Responder::finish_tail(std::uint32_t index) {
+void Responder::finish_tail(TimePs now, std::uint32_t index) {
   if (messages_[index].has_entry) report_receive(index);
-  respond(index);
+  respond(now, index);
 }
 
 [[gnu::noinline]] void Responder::report_receive(std::uint32_t index) {
@@ -141,10 +141,30 @@ void Responder::finish_tail(std::uint32_t index) {
   parts_.initiator.complete(message.entry_jetty, completion, stream_of(message));
 }
 
-void Responder::respond(std::uint32_t index) {
+void Responder::respond(TimePs now, std::uint32_t index) {
   InboundMessage& message = messages_[index];
   message.state = InboundState::kResponding;
   message.response_length = 0;
+  const bool good = message.status == wire::UbResponseStatus::kSuccess;
+  if (message.sequence != kNoSlot) {
+    const bool again = message.status == wire::UbResponseStatus::kReceiverNotReady ||
+                       message.status == wire::UbResponseStatus::kPageFault;
+    // A Read has been executed when its data has been confirmed: until then memory may have to be read again.
+    if (!good || message.request.opcode != wire::TaOpcode::kRead) leave_sequence(index, !again);
+  }
+  switch (parts_.tp.channel(message.channel).kind) {
+    case ChannelKind::kReliable:
+      break;
+    case ChannelKind::kFused:
+      if (!good || message.fused_number == 0) break;
+      parts_.tp.executed(now, message);
+      message.fused_number = 0;
+      release(index);
+      return;
+    case ChannelKind::kUnreliable:
+      release(index);
+      return;
+  }
   if (message.status == wire::UbResponseStatus::kSuccess &&
       (message.request.opcode == wire::TaOpcode::kRead || wire::is_atomic(message.request.opcode))) {
     message.response_length = message.extension.maetah.length;

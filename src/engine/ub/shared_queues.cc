@@ -263,6 +263,11 @@ void Initiator::flush_requests(TimePs now, std::uint32_t jetty_id) {
     if (transaction.state != TransactionState::kBackoff) continue;
     backoff_.set(index, kNever);  // It need not be sent again.
     transaction.status = CompletionStatus::kFlushed;
+    if (is_sequenced(owner.config.service) &&
+        parts_.tp.channel(transaction.channel).state == ChannelState::kReady) {
+      disconnect_sequence(now, index);
+      continue;
+    }
     transaction.answered = true;
     transaction.state = TransactionState::kAwaiting;
     try_finish(now, index);

@@ -17,9 +17,11 @@ constexpr std::uint32_t kPlaced = 1U << 31U;
 constexpr std::uint32_t kPlacedLast = 1U << 30U;
 constexpr std::uint32_t kIndexMask = kPlacedLast - 1;
 
-bool may_be_placed_ahead(wire::TaOpcode opcode) {
+bool may_be_placed_ahead(const TpChannel& channel, const wire::Btah& request) {
+  // A strong request whose order is the target's waits for its turn, and for that of its packets.
+  if (Responder::waits_for_turn(channel, request)) return false;
   constexpr std::uint16_t kNeeded = wire::kTaAddress | wire::kTaPayload;
-  return (wire::ta_layout(opcode) & kNeeded) == kNeeded;
+  return (wire::ta_layout(request.opcode) & kNeeded) == kNeeded;
 }
 
 }  // namespace
@@ -35,7 +37,7 @@ TpLayer::TpLayer(EngineParts& parts)
   blank_.ub.encapsulation = parts.config.encapsulation;
 }
 
-Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
+Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob, Lane lane) {
   const UbConfig& config = parts_.config;
   if (blob.encapsulation != config.encapsulation) {
     return input_error(fmt::format("UB connect: host {} uses encapsulation {}, expected {} as here",
@@ -46,10 +48,10 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
     return input_error(fmt::format("UB connect: found host {}, expected below {}", blob.host.number,
                                    hosts_max(config.encapsulation)));
   }
-  std::uint32_t index = find(blob.host);
+  std::uint32_t index = find(blob.host, lane);
   // A life is told apart by what both ends know of: their engines, and how often the channel failed at
   // either.
-  std::uint32_t failed = blob.failures_toward(config.host);
+  std::uint32_t failed = blob.failures_toward(config.host, lane);
   if (index != kNoSlot) failed = std::max(failed, channels_[index]->failures);
   const std::uint32_t incarnation = config.first_incarnation + blob.first_incarnation + failed;
   if (index != kNoSlot) {
@@ -70,13 +72,13 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
   if (!known && !closed_.empty()) {
     index = closed_.back();
     closed_.pop_back();
-    channel_of_host_.insert(blob.host.number, index);
+    channel_of_host_.insert(host_key(blob.host, lane), index);
   }
   if (index == kNoSlot) {
     index = count();
     WHARF_TRY(parts_.contexts.reserve({ContextKind::kTpChannel, index}));
     channels_.push_back(std::make_unique<TpChannel>());
-    channel_of_host_.insert(blob.host.number, index);
+    channel_of_host_.insert(host_key(blob.host, lane), index);
     timers_.reserve(2 * count());
     dirty_.reserve(count());
     ack_list_.reserve(count());
@@ -101,16 +103,27 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
   form_channel_ = kNoSlot;
   TpChannel& made = *channels_[index];
   made.remote = blob.host;
+  made.lane = lane;
+  made.kind = kind_of(lane);
+  made.general = made.general || made.kind != ChannelKind::kReliable;
+  if (made.kind != ChannelKind::kFused) {
+    made.fused = nullptr;
+  } else if (made.fused == nullptr) {
+    made.fused = std::make_unique<FusedWindow>(parts_.arena, config.receive_window, receive_first);
+  } else {
+    made.fused->reset(receive_first);
+  }
   made.incarnation = incarnation;
   made.failures = failed;
   made.peer_first_incarnation = blob.first_incarnation;
-  made.local_tpn = tpn_toward(blob.host, incarnation);
-  made.remote_tpn = tpn_toward(config.host, incarnation);
+  made.local_tpn = tpn_toward(blob.host, incarnation, lane);
+  made.remote_tpn = tpn_toward(config.host, incarnation, lane);
   ++made.generation;
   made.requests_max = blob.inbound_messages;
   made.mtu = std::min(config.mtu, blob.mtu);
-  // UDP source ports from 49152 on (RFC 6335): one per host pair, so that a flow keeps its path.
-  made.entropy = static_cast<std::uint16_t>(49152U + (config.host.number * 31U + blob.host.number) % 16384U);
+  // UDP source ports from 49152 on (RFC 6335): one per channel, so that a flow keeps its path.
+  made.entropy = static_cast<std::uint16_t>(
+      49152U + (config.host.number * 31U + blob.host.number + lane * 4099U) % 16384U);
   made.selective = config.recovery == LossRecovery::kSelective && blob.recovery == LossRecovery::kSelective;
   made.send.set_limit(std::min(config.send_window, blob.receive_window));
   made.tpmsn_next = 0;
@@ -126,18 +139,43 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob) {
 
 std::uint32_t TpLayer::find(wire::HostAddress remote) const {
   if (remote == found_host_ && found_ != kNoSlot) return found_;
-  const std::uint32_t* index = channel_of_host_.find(remote.number);
-  if (index == nullptr) return kNoSlot;
+  const std::uint32_t index = find(remote, kFirstLane);
+  if (index == kNoSlot) return kNoSlot;
   found_host_ = remote;
-  found_ = *index;
-  found_channel_ = channels_[*index].get();
-  return *index;
+  found_ = index;
+  // The short ways look no further than here.
+  found_channel_ = channels_[index]->general ? nullptr : channels_[index].get();
+  return index;
+}
+
+void TpLayer::make_general(std::uint32_t index) {
+  channels_[index]->general = true;
+  channels_[index]->hold_up();
+  found_ = kNoSlot;
+  found_channel_ = nullptr;
+}
+
+/// The channel that a packet names, or kNoSlot.
+std::uint32_t TpLayer::addressed(const wire::Packet& packet) const {
+  const auto is_of = [&](std::uint32_t index) {
+    return index != kNoSlot && channels_[index]->state == ChannelState::kReady &&
+           channels_[index]->kind != ChannelKind::kUnreliable &&
+           packet.ub.rtph.destination_tpn == channels_[index]->local_tpn &&
+           packet.ub.rtph.source_tpn == channels_[index]->remote_tpn;
+  };
+  const std::uint32_t first = find(packet.source);
+  if (is_of(first)) return first;
+  for (Lane lane = kFirstLane + 1; lane < kLaneCount; ++lane) {
+    const std::uint32_t index = find(packet.source, lane);
+    if (is_of(index)) return index;
+  }
+  return kNoSlot;
 }
 
 std::vector<ChannelFailures> TpLayer::failures() const {
   std::vector<ChannelFailures> found;
   for (const auto& channel : channels_) {
-    if (channel->failures > 0) found.push_back({channel->remote, channel->failures});
+    if (channel->failures > 0) found.push_back({channel->remote, channel->lane, channel->failures});
   }
   return found;
 }
@@ -151,14 +189,8 @@ std::vector<ChannelFailures> TpLayer::failures() const {
 }
 
 void TpLayer::receive(TimePs now, const wire::Packet& packet) {
-  const std::uint32_t index = find(packet.source);
+  const std::uint32_t index = addressed(packet);
   if (index == kNoSlot) {
-    ++parts_.counters.dropped_unknown_channel;
-    return;
-  }
-  TpChannel& channel = *channels_[index];
-  if (channel.state != ChannelState::kReady || packet.ub.rtph.destination_tpn != channel.local_tpn ||
-      packet.ub.rtph.source_tpn != channel.remote_tpn) {
     ++parts_.counters.dropped_unknown_channel;
     return;
   }
@@ -202,12 +234,15 @@ void TpLayer::process(TimePs now, std::uint32_t index, const wire::Packet& packe
       return;
     case TpOpcode::kAck:
     case TpOpcode::kAckCetph:
-      if (packet.ub.rtph.status == wire::UbResponseStatus::kSuccess) {
+      if (packet.ub.rtph.status == wire::UbResponseStatus::kSuccess ||
+          (packet.ub.rtph.status == wire::UbResponseStatus::kFusedTaack &&
+           channels_[index]->kind == ChannelKind::kFused)) {
         process_ack(now, index, packet);
       } else if (packet.ub.rtph.status == wire::UbResponseStatus::kError) {
         process_nak(now, index, packet);
       } else {
-        // RSPST 1, 2 and 5 belong to fused responses, which this engine does not ask for.
+        // Choice: what is refused on a fused channel is answered by a TAACK of its own, not by RSPST 1 or 2
+        // here.
         ++parts_.counters.dropped_acknowledgement;
       }
       return;
@@ -216,7 +251,9 @@ void TpLayer::process(TimePs now, std::uint32_t index, const wire::Packet& packe
       return;
     case TpOpcode::kSack:
     case TpOpcode::kSackCetph:
-      if (packet.ub.rtph.status == wire::UbResponseStatus::kSuccess) {
+      if (packet.ub.rtph.status == wire::UbResponseStatus::kSuccess ||
+          (packet.ub.rtph.status == wire::UbResponseStatus::kFusedTaack &&
+           channels_[index]->kind == ChannelKind::kFused)) {
         process_sack(now, index, packet);
       } else {
         ++parts_.counters.dropped_acknowledgement;
@@ -250,15 +287,21 @@ void TpLayer::process_data(TimePs now, std::uint32_t index, const wire::Packet& 
     count_no_room(index, false);
     return;
   }
+  if (channel.fused != nullptr && !channel.fused->has_room(logical)) {
+    ++parts_.counters.dropped_beyond_window;
+    return;
+  }
   const std::uint32_t advanced = channel.receive.accept(logical);
   congestion_.accepted(index, packet);
   if (packet.ub.rtph.last) ++channel.messages_delivered;
   if (request) {
-    parts_.responder.receive(now, index, packet, kNoSlot);
+    parts_.responder.receive(now, index, packet, kNoSlot, logical);
   } else {
     parts_.initiator.receive(now, index, packet, kNoSlot);
   }
   if (advanced > 1) deliver_waiting(now, index, logical + 1, logical + advanced);
+  if (channel.fused != nullptr && !channel.fused->tell(channel.receive.next()) && !channel.receive.has_gap())
+    return;  // Its execution is its acknowledgement.
   ask_acknowledgement(now, index, channel.receive.has_gap() ? AckKind::kSack : AckKind::kAck, tpmsn, false);
 }
 
@@ -287,6 +330,10 @@ void TpLayer::process_unexpected(TimePs now, std::uint32_t index, reliability::A
         }
         return;
       }
+      if (channel.fused != nullptr && !channel.fused->has_room(logical)) {
+        ++parts_.counters.dropped_beyond_window;
+        return;
+      }
       if (!keep_ahead(now, index, logical, packet)) {
         count_no_room(index, true);
         return;
@@ -311,7 +358,7 @@ bool TpLayer::keep_ahead(TimePs now, std::uint32_t index, std::uint64_t logical,
   std::uint32_t kept = 0;
   const bool request = packet.ub.transaction == wire::UbTransaction::kRequest;
   if (request && !parts_.responder.has_room(index, packet, true)) return false;
-  if (request && may_be_placed_ahead(packet.ub.request.opcode)) {
+  if (request && may_be_placed_ahead(channel, packet.ub.request)) {
     if (!parts_.responder.can_park()) return false;
     const std::uint32_t message = parts_.responder.receive_ahead(now, index, packet);
     kept = kPlaced | (packet.ub.rtph.last ? kPlacedLast : 0U) | message;
@@ -339,14 +386,14 @@ void TpLayer::deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t fro
     congestion_.accepted_waiting(index, logical);
     if ((kept & kPlaced) != 0) {
       if ((kept & kPlacedLast) != 0) ++channel.messages_delivered;
-      parts_.responder.deliver_ahead(now, kept & kIndexMask, (kept & kPlacedLast) != 0);
+      parts_.responder.deliver_ahead(now, kept & kIndexMask, (kept & kPlacedLast) != 0, logical);
       continue;
     }
     const wire::Packet packet = parts_.responder.parked(kept).packet;
     parts_.span(packet.operation, trace::Stage::kReorderWait, parts_.responder.parked(kept).since, now);
     if (packet.ub.rtph.last) ++channel.messages_delivered;
     if (packet.ub.transaction == wire::UbTransaction::kRequest) {
-      parts_.responder.receive(now, index, packet, kept);
+      parts_.responder.receive(now, index, packet, kept, logical);
     } else if (!parts_.initiator.receive(now, index, packet, kept)) {
       parts_.responder.unpark(kept);
     }
@@ -375,7 +422,7 @@ void TpLayer::forget_ahead(TimePs now, std::uint32_t index) {
 void TpLayer::ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind, wire::Psn tpmsn,
                                   bool at_once) {
   TpChannel& channel = *channels_[index];
-  const std::uint64_t next = channel.receive.next();
+  const std::uint64_t next = confirmable(channel);
   // Nothing is in order yet, so there is nothing that a TPACK could name.
   if (kind == AckKind::kAck && next == channel.receive_first) return;
   const bool nak_stands = channel.ack == AckKind::kNak && channel.naked == next;
@@ -391,6 +438,45 @@ void TpLayer::ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind,
     return;
   }
   list_acknowledgement(index);
+}
+
+void TpLayer::executed(TimePs now, const InboundMessage& message) {
+  TpChannel& channel = *channels_[message.channel];
+  channel.fused->close(message.fused_number);
+  channel.fused->requester_id = message.request.requester_id;
+  channel.fused->tassn = message.request.tassn;
+  channel.fused->any = true;
+  if (!channel.fused->tell(channel.receive.next())) return;
+  ask_acknowledgement(now, message.channel, channel.receive.has_gap() ? AckKind::kSack : AckKind::kAck,
+                      message.tpmsn, false);
+}
+
+void TpLayer::refusal_confirmed(const InboundMessage& message) {
+  TpChannel& channel = *channels_[message.channel];
+  if (!channel.fused->tell(channel.receive.next())) return;
+  ask_acknowledgement(kTimeZero, message.channel, channel.receive.has_gap() ? AckKind::kSack : AckKind::kAck,
+                      message.tpmsn, true);
+}
+
+// [UB-Base 2.0.1 6.1] Choice: from hosts that are connected alone, because only they have places here.
+void TpLayer::receive_datagram(TimePs now, const wire::Packet& packet) {
+  const std::uint32_t index = find(packet.source, kUnreliableLane);
+  if (index == kNoSlot || channels_[index]->state != ChannelState::kReady) {
+    ++parts_.counters.dropped_unknown_channel;
+    return;
+  }
+  const bool answered = packet.ub.transaction != wire::UbTransaction::kRequest || !packet.ub.rtph.last ||
+                        response_of(packet.ub.request.opcode) != wire::TaOpcode::kTaack;
+  if (answered) {
+    ++parts_.counters.dropped_malformed;
+    return;
+  }
+  if (!parts_.responder.can_park() || !parts_.responder.has_room(index, packet, false)) {
+    count_no_room(index, false);
+    return;
+  }
+  ++parts_.counters.datagrams_received;
+  parts_.responder.receive(now, index, packet, kNoSlot, 0);
 }
 
 void TpLayer::encode(std::uint32_t channel, TpChannelRecord& record) const {

@@ -23,6 +23,7 @@
 #include "engine/ub/channel_state.h"
 #include "engine/ub/context_records.h"
 #include "engine/ub/exchange.h"
+#include "engine/ub/fused_window.h"
 #include "engine/ub/shared_room.h"
 #include "engine/ub/tp_congestion.h"
 #include "engine/ub/tx_window.h"
@@ -57,7 +58,11 @@ struct TpChannel {
   std::uint32_t mtu = 0;
   std::uint16_t entropy = 0;
   ChannelState state = ChannelState::kClosed;
+  Lane lane = kFirstLane;
+  ChannelKind kind = ChannelKind::kReliable;
   bool selective = false;
+  /// All its packets go the general way: it is not a plain reliable channel, or a target keeps order on it.
+  bool general = false;
   /// Packets that the short ways may number before they look again; 0 unless `plain`. Known because only they
   /// number packets meanwhile, and all else makes room.
   std::uint32_t credit = 0;
@@ -90,12 +95,13 @@ struct TpChannel {
   // Receiver.
   reliability::ReceiveWindow receive;
   std::uint32_t messages_delivered = 0;
-  std::uint64_t receive_first = 0;   ///< The first number of the channel.
-  std::uint32_t ahead_held = 0;      ///< Places in TpLayer::ahead_.
-  std::uint64_t naked = 0;           ///< The gap that the last TPNAK was for; 0 for none.
-  std::uint32_t messages_open = 0;   ///< Messages that need their TPMSN to be found.
-  std::uint32_t messages_held = 0;   ///< All messages of the peer, open or being answered.
-  std::uint32_t messages_early = 0;  ///< Messages that began ahead of their turn, beside messages_held.
+  std::uint64_t receive_first = 0;     ///< The first number of the channel.
+  std::uint32_t ahead_held = 0;        ///< Places in TpLayer::ahead_.
+  std::uint64_t naked = 0;             ///< The gap that the last TPNAK was for; 0 for none.
+  std::uint32_t messages_open = 0;     ///< Messages that need their TPMSN to be found.
+  std::uint32_t messages_held = 0;     ///< All messages of the peer, open or being answered.
+  std::uint32_t messages_early = 0;    ///< Messages that began ahead of their turn, beside messages_held.
+  std::unique_ptr<FusedWindow> fused;  ///< Of kFused.
   std::uint32_t parked_ahead = 0;  ///< Packets that wait, or waited, for earlier ones and still have a place.
   AckKind ack = AckKind::kNone;
   std::uint64_t ack_number = 0;      ///< next() when the acknowledgement was asked for.
@@ -119,7 +125,7 @@ struct TpChannel {
     credit = 0;
   }
 };
-static_assert(sizeof(TpChannel) <= 312);
+static_assert(sizeof(TpChannel) <= 328);
 
 class TpLayer {
   friend class Express;
@@ -129,10 +135,17 @@ class TpLayer {
 
   // Control.
   /// The channel to the exporter of `blob`, made if there is none or if the present one has failed.
-  Result<std::uint32_t> open(TimePs now, const QueueBlob& blob);
+  Result<std::uint32_t> open(TimePs now, const QueueBlob& blob, Lane lane);
+  /// From now on none of its packets take the short ways.
+  void make_general(std::uint32_t index);
   /// Ends the channel; its place and memory go to the next host that open() has no channel for.
   void close(TimePs now, std::uint32_t index);
+  /// The first lane to a host, or kNoSlot.
   std::uint32_t find(wire::HostAddress remote) const;
+  std::uint32_t find(wire::HostAddress remote, Lane lane) const {
+    const std::uint32_t* index = channel_of_host_.find(host_key(remote, lane));
+    return index == nullptr ? kNoSlot : *index;
+  }
   /// The channels that have failed, for an exchange blob.
   std::vector<ChannelFailures> failures() const;
   TpChannel& channel(std::uint32_t index) { return *channels_[index]; }
@@ -149,8 +162,15 @@ class TpLayer {
   /// The channel's windows or lists changed: number packets when the engine settles.
   void touch(std::uint32_t channel);
 
+  /// A request of a fused channel has been executed.
+  void executed(TimePs now, const InboundMessage& message);
+  /// The answer to one that was refused has been confirmed.
+  void refusal_confirmed(const InboundMessage& message);
+
   // From the network.
   void receive(TimePs now, const wire::Packet& packet);
+  /// A packet of the unreliable lane.
+  void receive_datagram(TimePs now, const wire::Packet& packet);
   void resume_packet(TimePs now, std::uint32_t channel, std::uint32_t generation, std::uint32_t parked);
   /// False: nothing but new packets may leave. Asked far more often than there is.
   bool has_urgent() const {
@@ -201,6 +221,15 @@ class TpLayer {
   bool keep_ahead(TimePs now, std::uint32_t index, std::uint64_t logical, const wire::Packet& packet);
   void deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t from, std::uint64_t end);
   void ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind, wire::Psn tpmsn, bool at_once);
+  std::uint32_t addressed(const wire::Packet& packet) const;
+  static std::uint64_t host_key(wire::HostAddress remote, Lane lane) {
+    return std::uint64_t{lane} << 32U | remote.number;
+  }
+  /// What an acknowledgement may confirm: everything before it.
+  static std::uint64_t confirmable(const TpChannel& channel) {
+    const std::uint64_t next = channel.receive.next();
+    return channel.fused == nullptr ? next : channel.fused->through(next);
+  }
   void list_acknowledgement(std::uint32_t index);
   /// The TPACK may wait for more packets, but not for ever.
   void delay_acknowledgement(TimePs now, std::uint32_t index, TpChannel& channel) {
@@ -230,6 +259,8 @@ class TpLayer {
   void relist(TimePs now, std::uint32_t index);
   TxPacket* sendable(TimePs now, std::uint32_t index, TpChannel& channel, bool again);
   void departed(TimePs now, std::uint32_t index, TpChannel& channel, TxPacket& packet);
+  void write_answer(const TpChannel& channel, wire::Packet& out) const;
+  static void make_datagram(wire::Packet& out);
   void build_sack(const TpChannel& channel, wire::Packet& out);
   void address_packet(const TpChannel& channel, wire::Packet& out) const;
   void build(const TpChannel& channel, const TxPacket& packet, bool again, wire::Packet& out);

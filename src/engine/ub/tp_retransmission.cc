@@ -43,7 +43,9 @@ void TpLayer::process_ack(TimePs now, std::uint32_t index, const wire::Packet& p
   if (last < channel.send.una()) {
     ++parts_.counters.dropped_stale_acknowledgement;
   } else {
+    parts_.initiator.confirms_execution(packet.ub.rtph.status == wire::UbResponseStatus::kFusedTaack);
     acknowledge_before(now, index, last + 1);
+    parts_.initiator.confirms_execution(false);
   }
   settle_congestion(now, index, true);
 }
@@ -62,7 +64,8 @@ void TpLayer::process_nak(TimePs now, std::uint32_t index, const wire::Packet& p
     return;
   }
   // Choice: a TPNAK also confirms everything before the PSN that it expects.
-  if (expected > channel.send.una()) acknowledge_before(now, index, expected);
+  // That of a fused channel does not: it has arrived, and perhaps not been executed.
+  if (expected > channel.send.una() && channel.fused == nullptr) acknowledge_before(now, index, expected);
   trace_repair(now, index, expected, rewind(index));
   settle_congestion(now, index, true);
   touch(index);
@@ -105,8 +108,10 @@ void TpLayer::process_sack(TimePs now, std::uint32_t index, const wire::Packet& 
   // is missing.
   const std::uint64_t confirmed_end = bit(0) ? base + 1 : base;
   congestion_.take_echo(index, confirmed_end, packet);
+  parts_.initiator.confirms_execution(packet.ub.rtph.status == wire::UbResponseStatus::kFusedTaack);
   if (confirmed_end > channel.send.una())
     progress = channel.send.acknowledge_before(packets_, confirmed_end, release, free);
+  parts_.initiator.confirms_execution(false);
   const std::uint32_t queued_before = channel.send.retransmissions_queued();
   const std::uint64_t end = std::min(base + bitmap.size() * 8, channel.send_cursor);
   // Nothing before the base is left, so the list begins at the base or behind it.
@@ -115,7 +120,10 @@ void TpLayer::process_sack(TimePs now, std::uint32_t index, const wire::Packet& 
     const std::uint64_t logical = packet_at.logical;
     if (logical >= end) break;
     if (bit(logical - base)) {
-      progress |= channel.send.confirm(packet_at, release);
+      // What ends a request of a fused channel is confirmed by the acknowledgement that says it was executed.
+      const bool open =
+          channel.kind == ChannelKind::kFused && packet_at.last && packet_at.origin == PacketOrigin::kRequest;
+      if (!open) progress |= channel.send.confirm(packet_at, release);
     } else if (logical <= max && max >= packet_at.resend_mark) {
       // [UB-Base 2.0.1 6.4.2] Each hole is repaired once per loss report. A repeated packet counts as lost
       // again only when something that was sent after the repetition has arrived (MarkPSN of ns-3-UB), or
@@ -301,7 +309,8 @@ void TpLayer::close(TimePs now, std::uint32_t index) {
   }
   parts_.load_store.reset(index, 0);
   channels_[index]->failures = 0;
-  channel_of_host_.erase(channels_[index]->remote.number);
+  channels_[index]->general = false;
+  channel_of_host_.erase(host_key(channels_[index]->remote, channels_[index]->lane));
   found_ = kNoSlot;
   found_channel_ = nullptr;
   closed_.push_back(index);

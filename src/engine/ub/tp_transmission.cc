@@ -24,8 +24,8 @@ void TpLayer::enqueue_response(std::uint32_t channel, std::uint32_t message) {
 
 /// How many messages of one packet may be numbered at once, see TpChannel::credit; false: none.
 [[gnu::noinline]] bool TpLayer::find_credit(TpChannel& channel) const {
-  if (channel.state != ChannelState::kReady || channel.numbering || !channel.requests.empty() ||
-      !channel.responses.empty() || channel.send.retransmissions_queued() > 0) {
+  if (channel.general || channel.state != ChannelState::kReady || channel.numbering ||
+      !channel.requests.empty() || !channel.responses.empty() || channel.send.retransmissions_queued() > 0) {
     return false;
   }
   channel.plain = true;
@@ -282,8 +282,9 @@ bool TpLayer::transmit_acknowledgement(wire::TrafficClassMask allowed, wire::Pac
         build_sack(channel, out);
         break;
     }
+    if (channel.fused != nullptr && kind != AckKind::kNak) write_answer(channel, out);
     congestion_.write_echo(index, channel.ack_number, out);
-    if (out.ub.rtph.opcode == wire::TpOpcode::kAck) {
+    if (out.ub.rtph.opcode == wire::TpOpcode::kAck && channel.fused == nullptr) {
       set_header_bytes(out);
     } else {
       out.header_bytes = wire::wire_header_bytes(out);
@@ -292,6 +293,27 @@ bool TpLayer::transmit_acknowledgement(wire::TrafficClassMask allowed, wire::Pac
     return true;
   }
   return false;
+}
+
+// [UB-Base 2.0.1 7.4] ROL: the acknowledgement is the answer to every request that it confirms; it carries
+// the transaction header of the one that was executed last. Choice: a TPSACK says so, too, of what lies
+// before its bitmap.
+void TpLayer::write_answer(const TpChannel& channel, wire::Packet& out) const {
+  out.ub.rtph.status = wire::UbResponseStatus::kFusedTaack;
+  if (!channel.fused->any) return;
+  wire::Atah& header = wire::use_response(out.ub);
+  header.opcode = wire::TaOpcode::kTaack;
+  header.tassn = channel.fused->tassn;
+  header.requester_id = channel.fused->requester_id;
+}
+
+// [UB-Base 2.0.1 6.1] UTP: UTPH has none of the numbers.
+void TpLayer::make_datagram(wire::Packet& out) {
+  out.ub.transport = wire::UbTransport::kUtp;
+  out.ub.rtph = wire::Rtph{};
+  out.ub.rtph.opcode = wire::TpOpcode::kUnreliable;
+  out.ub.rtph.last = true;
+  out.header_bytes = wire::wire_header_bytes(out);
 }
 
 void TpLayer::build_sack(const TpChannel& channel, wire::Packet& out) {
@@ -327,6 +349,12 @@ void TpLayer::build_sack(const TpChannel& channel, wire::Packet& out) {
   for (std::uint64_t logical = channel.ack_number; logical < channel.ack_max && logical - base < bytes * 8ULL;
        ++logical) {
     const std::uint64_t ahead = logical - channel.ack_number;
+    if (channel.fused != nullptr) {
+      // Delivered, and not executed yet, or ahead. Bit 0 would say that it has been executed.
+      const bool delivered = logical < channel.receive.next() || channel.receive.received_ahead(logical);
+      if (delivered && logical != base) set(logical);
+      continue;
+    }
     const bool arrived =
         ahead < 64 ? (channel.ack_first_bits >> ahead & 1U) != 0 : channel.receive.received_ahead(logical);
     if (arrived) set(logical);
@@ -357,7 +385,8 @@ inline void TpLayer::departed(TimePs now, std::uint32_t index, TpChannel& channe
   packet.data = {};  // The reference went out with the packet.
   packet.state = PacketState::kSent;
   packet.sent_at = now;
-  if (channel.timer_held || !channel.timer.running()) start_timer(now, index);
+  if ((channel.timer_held || !channel.timer.running()) && channel.kind != ChannelKind::kUnreliable)
+    start_timer(now, index);
   ++parts_.counters.packets_sent;
 }
 
@@ -381,6 +410,12 @@ inline void TpLayer::departed(TimePs now, std::uint32_t index, TpChannel& channe
     --channel.unsent;
     ++parts_.counters.data_packets_sent;
     departed(now, index, channel, *packet);
+    if (channel.kind == ChannelKind::kUnreliable) [[unlikely]] {
+      make_datagram(out);
+      parts_.initiator.confirms_execution(true);  // That it has left is all that will ever be known of it.
+      acknowledge_before(now, index, channel.send_cursor);
+      parts_.initiator.confirms_execution(false);
+    }
     relist(now, index);
     return true;
   }

@@ -68,6 +68,7 @@ Result<engine::ExchangeBlob> UbEngine::export_queue(engine::QueueId queue) const
   blob.token = jetty->config.token;
   blob.encapsulation = parts_->config.encapsulation;
   blob.recovery = parts_->config.recovery;
+  blob.service = jetty->config.service;
   blob.mtu = parts_->config.mtu;
   blob.receive_window = parts_->config.receive_window;
   blob.first_psn = parts_->config.first_psn;
@@ -78,16 +79,41 @@ Result<engine::ExchangeBlob> UbEngine::export_queue(engine::QueueId queue) const
 }
 
 Result<engine::PeerId> UbEngine::connect(TimePs now, engine::QueueId queue, std::span<const std::byte> blob) {
-  if (parts_->initiator.find(queue) == nullptr)
-    return input_error(fmt::format("jetty {}: no such queue", queue));
+  const Jetty* owner = parts_->initiator.find(queue);
+  if (owner == nullptr) return input_error(fmt::format("jetty {}: no such queue", queue));
   Result<QueueBlob> decoded = decode_queue_blob(blob);
   if (!decoded) return decoded.error();
-  Result<std::uint32_t> channel = parts_->tp.open(now, *decoded);
-  if (!channel) return channel.error();
+  const engine::ServiceMode service = owner->config.service;
+  WHARF_TRY(parts_->initiator.may_import(*owner, queue, decoded->host, decoded->jetty));
+  Result<std::uint32_t> home = parts_->tp.open(now, *decoded, kFirstLane);
+  if (!home) return home.error();
+  // The lane of own requests, and that of the peer's.
+  Result<std::uint32_t> channel = home;
+  for (const Lane lane : {lane_of(decoded->service), lane_of(service)}) {
+    if (lane == kFirstLane) {
+      channel = home;
+      continue;
+    }
+    channel = parts_->tp.open(now, *decoded, lane);
+    if (!channel) return channel.error();
+  }
+  if (service == engine::ServiceMode::kOrderedByTarget ||
+      decoded->service == engine::ServiceMode::kOrderedByTarget) {
+    parts_->tp.make_general(*home);
+  }
+  if (is_sequenced(service) && owner->tassn_oldest != owner->tassn_next) {
+    return input_error(
+        fmt::format("jetty {}: it has requests outstanding, expected none with service mode {}", queue,
+                    engine::name(service)));
+  }
+  if (is_sequenced(decoded->service)) {
+    WHARF_TRY(parts_->responder.bind_sequence(decoded->host, decoded->jetty));
+  }
   Peer peer;
   peer.used = true;
   peer.queue = queue;
   peer.channel = *channel;
+  peer.home = *home;
   peer.host = decoded->host;
   peer.jetty = decoded->jetty;
   peer.token = decoded->token;
@@ -109,8 +135,13 @@ Result<void> UbEngine::forget_host(TimePs now, wire::HostAddress remote) {
     return input_error(
         fmt::format("host {}: a load or store of it is in execution, expected none", remote.number));
   }
-  parts_->initiator.forget_channel(channel);
-  parts_->tp.close(now, channel);
+  for (Lane lane = kLaneCount; lane-- > kFirstLane;) {
+    const std::uint32_t index = parts_->tp.find(remote, lane);
+    if (index == kNoSlot) continue;
+    parts_->initiator.forget_channel(index);
+    parts_->tp.close(now, index);
+  }
+  parts_->responder.forget_sequences(remote);
   parts_->settle(now);
   return {};
 }

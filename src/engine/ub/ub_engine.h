@@ -24,11 +24,11 @@ struct EngineParts;
 /// One host's UB network interface. A queue is a jetty; a peer is an imported remote jetty; all jetties
 /// toward one host share one TP channel. It knows no clock, socket or thread, and in steady state takes no
 /// memory. Implements UB-Base 2.0.1 chapters 6 to 8 as far as public documents (OpenURMA, ns-3-UB, UMDK) show
-/// them: all verbs of URMA over RTP with ROI ordering, and loads and stores over bypassed transport.
+/// them: all verbs of URMA over RTP in service modes ROI, ROT and ROL, datagrams over UTP (UNO), and loads
+/// and stores over bypassed transport.
 ///
-/// To come, and where: service modes ROT, ROL, UNO (initiator_sending.cc gate, tp_channel.cc delivery);
-/// several channels per host (TpLayer::open); jetty groups (Responder::target_jetty); jetty life cycle
-/// (Jetty::record.state).
+/// To come, and where: several channels per host for one service mode (channel_lane.h); jetty groups
+/// (Responder::target_jetty); jetty life cycle (Jetty::record.state).
 class UbEngine {
  public:
   /// `config` must validate(); the error names the key. `payloads` and `arena` outlive the engine and may be

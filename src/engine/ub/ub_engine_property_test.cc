@@ -22,6 +22,7 @@ struct Setting {
   std::uint32_t cache;
   bool slow_memory;
   std::optional<congestion::ControllerConfig> congestion{};
+  engine::ServiceMode service = engine::ServiceMode::kOrderedByInitiator;
 };
 
 /// One run: both hosts post a mix of verbs, each operation on its own 4 KiB of memory, and count with
@@ -72,6 +73,7 @@ class Mix {
   static UbConfig config(const Setting& setting, std::uint64_t seed) {
     UbConfig made;
     made.recovery = setting.recovery;
+    made.service = setting.service;
     made.mtu = setting.mtu;
     made.segment_bytes = 4 * setting.mtu;
     made.send_window = setting.window;
@@ -306,6 +308,20 @@ INSTANTIATE_TEST_SUITE_P(
                                         .initial_rtt = microseconds(2)}},
         Setting{"one_packet", LossRecovery::kSelective, 1024, 1024, 0, false,
                 congestion::ConstantWindowConfig{.packets = 1}}),
+    [](const auto& each) { return each.param.name; });
+
+constexpr auto kRot = engine::ServiceMode::kOrderedByTarget;
+constexpr auto kRol = engine::ServiceMode::kOrderedByTransport;
+INSTANTIATE_TEST_SUITE_P(
+    ServiceModes, UbMix,
+    ::testing::Values(
+        Setting{"rot", LossRecovery::kSelective, 1024, 1024, 0, true, {}, kRot},
+        Setting{"rot_go_back_n_one_context", LossRecovery::kGoBackN, 512, 64, 1, true, {}, kRot},
+        Setting{"rol", LossRecovery::kSelective, 1024, 1024, 0, true, {}, kRol},
+        Setting{"rol_narrow_two_contexts", LossRecovery::kSelective, 256, 8, 2, true, {}, kRol},
+        Setting{"rol_go_back_n", LossRecovery::kGoBackN, 512, 64, 0, true, {}, kRol},
+        Setting{"rol_caqm", LossRecovery::kSelective, 1024, 1024, 0, false,
+                congestion::CaqmConfig{.initial_packets = 1, .initial_rtt = microseconds(1)}, kRol}),
     [](const auto& each) { return each.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(

@@ -42,6 +42,12 @@ Result<engine::QueueId> EndpointTable::create(const engine::QueueConfig& config,
       config.entries != engine::EntryFormat::kObjects) {
     return input_error("UET has no shared receive queues, groups or rings of bytes, expected none");
   }
+  if (config.service != engine::ServiceMode::kDefault) {
+    return input_error(
+        fmt::format("UET requests say themselves how they are delivered: found service mode {}, "
+                    "expected default",
+                    engine::name(config.service)));
+  }
   const std::uint64_t where =
       key(address.job_id, address.pid_on_fep, address.resource_index, address.relative);
   if (by_address_.contains(where)) {

@@ -35,7 +35,7 @@ struct ClientConfig {
   std::uint64_t seed = 1;
   bool unlimited_retries = false;
   std::uint32_t congestion = 0;  ///< EngineSettings::congestion.
-  verbs::Delivery delivery = verbs::Delivery::kDefault;
+  DeliveryChoice delivery{};
   LiveCapture* capture = nullptr;  ///< May be null; outlives the client.
   TimePs patience = seconds(2);    ///< For each step of the exchange.
 };

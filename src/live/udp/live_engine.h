@@ -26,8 +26,10 @@ struct EngineMemory {
 
 /// One way to deliver that a user can ask for.
 struct DeliveryChoice {
-  std::string_view name;
-  verbs::Delivery delivery = verbs::Delivery::kDefault;
+  std::string_view name = "default";
+  verbs::Delivery delivery = verbs::Delivery::kDefault;         ///< Of each request.
+  engine::ServiceMode service = engine::ServiceMode::kDefault;  ///< Of queues.
+  bool reliable = true;  ///< False: nobody repeats what is lost, and nothing comes back.
 };
 
 /// What a user sees of a protocol.
@@ -55,8 +57,8 @@ struct EngineSettings {
   std::uint64_t seed = 1;
   /// Send again for ever instead of giving a peer up after about a second of silence.
   bool unlimited_retries = false;
-  std::uint32_t congestion = 0;                          ///< Index into ProtocolDescription::congestion.
-  verbs::Delivery delivery = verbs::Delivery::kDefault;  ///< Of this end's requests.
+  std::uint32_t congestion = 0;  ///< Index into ProtocolDescription::congestion.
+  DeliveryChoice delivery{};     ///< Of this end's requests.
 };
 
 /// What a session's queue and memory are protected with: drawn anew for each, void when it ends. A protocol

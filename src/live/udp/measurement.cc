@@ -445,6 +445,16 @@ Result<void> check_verb(const MeasurementConfig& config, const VerbRun& run) {
         fmt::format("verb {} does not exist in {}, expected one such as fetch_add or another --protocol",
                     verb, name(config.protocol)));
   }
+  if (!config.delivery.reliable && !verbs::carries_payload(run.verb)) {
+    return input_error(
+        fmt::format("--delivery {}: a {} needs an answer, expected write or send, or another "
+                    "--delivery",
+                    config.delivery.name, verb));
+  }
+  if (!config.delivery.reliable && run.size > kMtuMax) {
+    return input_error(fmt::format("--size {}: --delivery {} carries one packet of {} bytes at most",
+                                   run.size, config.delivery.name, kMtuMax));
+  }
   if (verbs::is_atomic(run.verb) && !can.supports(run.verb, run.size)) {
     return input_error(fmt::format("--size {}: a {} of {} has {} bytes", run.size, verb,
                                    name(config.protocol), fmt::join(widths_of(can, run.verb), " or ")));
@@ -469,6 +479,12 @@ Result<void> check_verb(const MeasurementConfig& config, const VerbRun& run) {
 
 Result<void> check(const MeasurementConfig& config) {
   if (const auto* run = std::get_if<VerbRun>(&config.program)) return check_verb(config, *run);
+  if (!config.delivery.reliable) {
+    return input_error(
+        fmt::format("--delivery {}: workloads need answers, expected --verb write or send, or another "
+                    "--delivery",
+                    config.delivery.name));
+  }
   return check_workload(std::get<WorkloadRun>(config.program));
 }
 

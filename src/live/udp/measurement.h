@@ -48,7 +48,7 @@ struct MeasurementConfig {
   std::uint64_t seed = 1;
   bool unlimited_retries = false;
   std::uint32_t congestion = 0;  ///< EngineSettings::congestion.
-  verbs::Delivery delivery = verbs::Delivery::kDefault;
+  DeliveryChoice delivery{};
   std::filesystem::path capture;  ///< Where to write the datagrams, or empty.
   TimePs connect_patience = seconds(2);
   TimePs stall_patience = seconds(10);  ///< Without any completion for so long the run counts as stalled.

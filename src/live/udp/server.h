@@ -43,9 +43,9 @@ struct ServerConfig {
   /// Payload bytes of a packet at most: a power of two from 256 to 4096. 0: what the interface listened on
   /// takes, where all clients must have the same, else what the path to each takes.
   std::uint32_t mtu = 0;
-  std::uint32_t congestion = 0;                          ///< EngineSettings::congestion.
-  verbs::Delivery delivery = verbs::Delivery::kDefault;  ///< Of what the server sends.
-  std::filesystem::path capture;                         ///< Where to write the datagrams, or empty.
+  std::uint32_t congestion = 0;   ///< EngineSettings::congestion.
+  DeliveryChoice delivery{};      ///< Of what the server sends.
+  std::filesystem::path capture;  ///< Where to write the datagrams, or empty.
 };
 
 /// What a server tells while it runs; called on its thread.

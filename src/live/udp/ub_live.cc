@@ -15,6 +15,7 @@ Result<std::unique_ptr<ub::UbEngine>> Ub::make(const EngineSettings& settings, E
   ub::UbConfig config;
   config.host = settings.host;
   config.mtu = settings.mtu;
+  config.service = settings.delivery.service;
   // A TPACK costs a datagram: one for several packets will do, long before the peer's timer.
   config.acknowledge_every = 16;
   config.acknowledge_delay = microseconds(500);

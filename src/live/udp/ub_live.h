@@ -15,13 +15,19 @@ namespace wharf::live {
 template <>
 struct LiveProtocol<ub::UbEngine> {
   static constexpr std::array<std::string_view, 1> kCongestion{"none"};
+  static constexpr std::array<DeliveryChoice, 4> kDelivery{{
+      {"roi", verbs::Delivery::kDefault, engine::ServiceMode::kOrderedByInitiator, true},
+      {"rot", verbs::Delivery::kDefault, engine::ServiceMode::kOrderedByTarget, true},
+      {"rol", verbs::Delivery::kDefault, engine::ServiceMode::kOrderedByTransport, true},
+      {"uno", verbs::Delivery::kDefault, engine::ServiceMode::kUnordered, false},
+  }};
   static constexpr ProtocolDescription kDescription{.protocol = wire::Protocol::kUb,
                                                     .name = "ub",
                                                     .port = wire::kUboePort,
                                                     .socket = {},
                                                     .mtu_per_peer = true,
                                                     .congestion = kCongestion,
-                                                    .delivery = {}};
+                                                    .delivery = kDelivery};
 
   static Result<std::unique_ptr<ub::UbEngine>> make(const EngineSettings& settings, EngineMemory& memory);
   static Result<wire::HostAddress> exporter(std::span<const std::byte> blob);

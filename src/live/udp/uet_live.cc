@@ -59,8 +59,8 @@ Result<std::unique_ptr<uet::UetEngine>> Uet::make(const EngineSettings& settings
   config.initiator_id = settings.host.number;
   config.payload_mtu = settings.mtu;
   choose_congestion(kCongestion[settings.congestion], config);
-  if (settings.delivery != verbs::Delivery::kDefault)
-    config.one_sided_delivery = config.two_sided_delivery = settings.delivery;
+  if (settings.delivery.delivery != verbs::Delivery::kDefault)
+    config.one_sided_delivery = config.two_sided_delivery = settings.delivery.delivery;
   // 4 + 8 + ... + 256 + 512 ms.
   config.rto_init = milliseconds(4);
   config.rto_cap = milliseconds(512);

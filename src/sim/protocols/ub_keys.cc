@@ -24,6 +24,13 @@ constexpr std::array<Choice<wire::UbEncapsulation>, 4> kEncapsulations{{
     {"openurma", wire::UbEncapsulation::kRawEthernet},
 }};
 
+constexpr std::array<Choice<engine::ServiceMode>, 4> kServices{{
+    {"roi", engine::ServiceMode::kOrderedByInitiator},
+    {"rot", engine::ServiceMode::kOrderedByTarget},
+    {"rol", engine::ServiceMode::kOrderedByTransport},
+    {"uno", engine::ServiceMode::kUnordered},
+}};
+
 /// "unlimited" or a number of attempts.
 void bind_attempts(Binder& binder, std::string_view key, std::uint32_t& attempts, std::string_view doc) {
   binder.integer_or("unlimited", reliability::kUnlimitedAttempts, key, attempts, doc, 0, 1'000'000);
@@ -58,6 +65,9 @@ void UbProtocol::bind(Binder& binder, Settings& ub, bool active) {
   const Binder::Section section(binder, "ub", active, "only with a UB stack");
   binder.choice<wire::UbEncapsulation>("encapsulation", ub.encapsulation, kEncapsulations,
                                        "how packets of work requests are framed");
+  binder.choice<engine::ServiceMode>(
+      "service", ub.service, kServices,
+      "who keeps the order of a jetty's requests: initiator, target, channel, nobody");
   binder.bytes("mtu", ub.mtu, "payload of one packet, a power of two; openurma at most 256B", 64, 8192);
   binder.bytes("segment", ub.segment_bytes, "longest transaction segment, a multiple of the MTU", 64, 65536);
   binder.integer("send_window", ub.send_window, "packets in flight per TP channel, a power of two", 1,

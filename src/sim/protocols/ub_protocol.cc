@@ -6,13 +6,15 @@
 namespace wharf::sim {
 namespace {
 
-constexpr std::array<CounterName<ub::UbCounters>, 45> kCounters{{
+constexpr std::array<CounterName<ub::UbCounters>, 49> kCounters{{
     {"packets_sent", &ub::UbCounters::packets_sent},
     {"packets_received", &ub::UbCounters::packets_received},
     {"data_packets_sent", &ub::UbCounters::data_packets_sent},
     {"acknowledgements_sent", &ub::UbCounters::acknowledgements_sent},
     {"selective_acknowledgements_sent", &ub::UbCounters::selective_acknowledgements_sent},
     {"negative_acknowledgements_sent", &ub::UbCounters::negative_acknowledgements_sent},
+    {"datagrams_received", &ub::UbCounters::datagrams_received},
+    {"turns_waited", &ub::UbCounters::turns_waited},
     {"completions", &ub::UbCounters::completions},
     {"packets_retransmitted", &ub::UbCounters::packets_retransmitted},
     {"timeouts", &ub::UbCounters::timeouts},
@@ -24,12 +26,14 @@ constexpr std::array<CounterName<ub::UbCounters>, 45> kCounters{{
     {"answers_timed_out", &ub::UbCounters::answers_timed_out},
     {"context_fetches", &ub::UbCounters::context_fetches},
     {"context_evictions", &ub::UbCounters::context_evictions},
+    {"sequences_filled", &ub::UbCounters::sequences_filled},
     {"contexts_lost", &ub::UbCounters::contexts_lost},
     {"events_dropped", &ub::UbCounters::events_dropped},
     {"refused_access", &ub::UbCounters::refused_access},
     {"refused_opcode", &ub::UbCounters::refused_opcode},
     {"refused_length", &ub::UbCounters::refused_length},
     {"refused_jetty", &ub::UbCounters::refused_jetty},
+    {"refused_sequence", &ub::UbCounters::refused_sequence},
     {"load_store_issued", &ub::UbCounters::load_store_issued},
     {"load_store_reissued", &ub::UbCounters::load_store_reissued},
     {"load_store_expired", &ub::UbCounters::load_store_expired},

@@ -204,9 +204,34 @@ bool has_verb(Stack stack, verbs::Verb verb) {
                         [&]<typename P>(std::type_identity<P>) { return P::Engine::supports(verb); });
 }
 
+/// What queues of Unified Bus in service mode UNO cannot carry.
+Result<void> check_datagrams(const workload::WorkloadConfig& config, std::string_view section,
+                             const ub::UbConfig& ub) {
+  for (const verbs::Verb verb : workload::verbs_needed(config, false)) {
+    if (verbs::carries_payload(verb) && verb != verbs::Verb::kSendInvalidate) continue;
+    return unsupported(
+        fmt::format("{}.workload = \"{}\" needs {}, which needs an answer, and model.ub.service = "
+                    "\"uno\" has none",
+                    section, workload::name(workload::kind_of(config)), verbs::name(verb)),
+        "model.ub.service = \"roi\", or a verb loop of writes or sends");
+  }
+  const auto* loop = std::get_if<workload::VerbLoopConfig>(&config);
+  if (loop == nullptr || loop->payload <= ub.mtu) return {};
+  return input_error(fmt::format(
+      "{}.payload is {}, expected at most {}, one packet of model.ub.mtu, with model.ub.service = \"uno\"",
+      section, format_bytes(Bytes{loop->payload}), format_bytes(Bytes{ub.mtu})));
+}
+
 /// Refuses a program that needs what `stack` does not have, or more than any host.
-Result<void> check_on_stack(const workload::WorkloadConfig& config, std::string_view section, Stack stack) {
+Result<void> check_on_stack(const workload::WorkloadConfig& config, std::string_view section,
+                            const ScenarioConfig& scenario) {
+  const Stack stack = scenario.stack;
   WHARF_TRY(check_program(config, section, {0, workload::parties_needed(config)}));
+  const auto& ub = std::get<UbProtocol::Settings>(scenario.protocols);
+  if (protocol_of(stack) == wire::Protocol::kUb && !traits(stack).load_store &&
+      ub.service == engine::ServiceMode::kUnordered) {
+    WHARF_TRY(check_datagrams(config, section, ub));
+  }
   for (const verbs::Verb verb : workload::verbs_needed(config, traits(stack).load_store)) {
     if (!has_verb(stack, verb)) {
       return unsupported(
@@ -257,10 +282,10 @@ Result<void> check_programs(const ScenarioConfig& config) {
           config.programs.front().name, name(config.stack)));
     WHARF_TRY(check_replay(config));
   } else {
-    WHARF_TRY(check_on_stack(config.workload, "run", config.stack));
+    WHARF_TRY(check_on_stack(config.workload, "run", config));
   }
   for (const ProgramSettings& program : config.programs)
-    WHARF_TRY(check_on_stack(program.workload, "program." + program.name, config.stack));
+    WHARF_TRY(check_on_stack(program.workload, "program." + program.name, config));
   return {};
 }
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The channels between two hosts: which there are, and what each is for. [UB-Base 2.0.1 6.1, 6.3.2, 7.4]
+#pragma once
+
+#include <cstdint>
+
+#include "engine/queues.h"
+
+namespace wharf::ub {
+
+/// What a channel does with a request.
+enum class ChannelKind : std::uint8_t {
+  kReliable,    ///< RTP: numbered, confirmed when it arrives, answered when it has been executed.
+  kFused,       ///< RTP of service mode ROL: confirmed when it has been executed, which is the answer.
+  kUnreliable,  ///< UTP: sent, and forgotten. Its records are addresses and room, no state of the wire.
+};
+
+/// Which of the channels to one host. Both ends open the same, because each learns the other's service modes
+/// when they connect.
+using Lane = std::uint8_t;
+inline constexpr Lane kFirstLane = 0;  ///< Reliable. There is one to every host that anything is imported of.
+inline constexpr Lane kFusedLane = 8;  ///< Jetties whose service mode is ROL.
+inline constexpr Lane kUnreliableLane = 9;  ///< Those of UNO.
+inline constexpr Lane kLaneCount = 10;
+
+constexpr ChannelKind kind_of(Lane lane) {
+  return lane == kFusedLane        ? ChannelKind::kFused
+         : lane == kUnreliableLane ? ChannelKind::kUnreliable
+                                   : ChannelKind::kReliable;
+}
+
+/// The lane of requests of a jetty with this service mode.
+constexpr Lane lane_of(engine::ServiceMode service) {
+  switch (service) {
+    case engine::ServiceMode::kOrderedByTransport:
+      return kFusedLane;
+    case engine::ServiceMode::kUnordered:
+      return kUnreliableLane;
+    case engine::ServiceMode::kDefault:
+    case engine::ServiceMode::kOrderedByInitiator:
+    case engine::ServiceMode::kOrderedByTarget:
+      break;
+  }
+  return kFirstLane;
+}
+
+/// Whether the target keeps the order of such a jetty's requests: it has one peer at a time then, which knows
+/// it.
+constexpr bool is_sequenced(engine::ServiceMode service) {
+  return service == engine::ServiceMode::kOrderedByTarget ||
+         service == engine::ServiceMode::kOrderedByTransport;
+}
+
+}  // namespace wharf::ub

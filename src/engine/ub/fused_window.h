@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far the requests of a fused channel have been executed: what its acknowledgements say, because they are
+// the answers. [UB-Base 2.0.1 7.4, service mode ROL]
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/arena.h"
+
+namespace wharf::ub {
+
+/// A request is open from when its last packet was delivered until it has been executed, or its refusal, a
+/// packet of its own, has been confirmed. Reads and atomics are never open here: their data is their answer.
+class FusedWindow {
+ public:
+  FusedWindow() = default;
+  /// `capacity`, a power of two from 64, numbers at most lie between an open request and the newest delivered
+  /// one.
+  FusedWindow(Arena& arena, std::uint32_t capacity, std::uint64_t first)
+      : words_(arena.make_span<std::uint64_t>(capacity / 64)),
+        mask_(capacity - 1),
+        through_(first),
+        told_(first) {}
+
+  void reset(std::uint64_t first) {
+    for (std::uint64_t& bits : words_) bits = 0;
+    through_ = told_ = first;
+    any = false;
+  }
+  /// Whether a packet with that number may be delivered.
+  bool has_room(std::uint64_t number) const { return number - through_ <= mask_; }
+  /// The request whose last packet has this number was delivered.
+  void open(std::uint64_t number) { word(number) |= bit(number); }
+  void close(std::uint64_t number) { word(number) &= ~bit(number); }
+  /// Every request before this number has been executed. `delivered`: the next number that will be.
+  std::uint64_t through(std::uint64_t delivered) {
+    while (through_ < delivered && (word(through_) & bit(through_)) == 0) ++through_;
+    return through_;
+  }
+  /// Whether through() has moved since it was last told.
+  bool tell(std::uint64_t delivered) {
+    const bool moved = through(delivered) != told_;
+    told_ = through_;
+    return moved;
+  }
+
+  // Of the request that was executed last: the transaction header of the next acknowledgement.
+  std::uint32_t requester_id = 0;
+  std::uint16_t tassn = 0;
+  bool any = false;  ///< There was one.
+
+ private:
+  std::uint64_t& word(std::uint64_t number) const { return words_[(number & mask_) / 64]; }
+  static std::uint64_t bit(std::uint64_t number) { return std::uint64_t{1} << number % 64; }
+
+  std::span<std::uint64_t> words_;
+  std::uint64_t mask_ = 0;
+  std::uint64_t through_ = 0;
+  std::uint64_t told_ = 0;
+};
+
+}  // namespace wharf::ub
