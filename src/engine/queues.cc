@@ -23,6 +23,11 @@ constexpr std::array kTransitions{
     Transition{QueueState::kReady, QueueEvent::kDisconnect, QueueState::kIdle},
     Transition{QueueState::kReady, QueueEvent::kFault, QueueState::kError},
     Transition{QueueState::kReady, QueueEvent::kFail, QueueState::kError},
+    Transition{QueueState::kReady, QueueEvent::kSuspend, QueueState::kSuspended},
+    Transition{QueueState::kSuspended, QueueEvent::kResume, QueueState::kReady},
+    Transition{QueueState::kSuspended, QueueEvent::kFault, QueueState::kError},
+    Transition{QueueState::kSuspended, QueueEvent::kFail, QueueState::kError},
+    Transition{QueueState::kSuspended, QueueEvent::kDestroy, QueueState::kGone},
     Transition{QueueState::kReady, QueueEvent::kDestroy, QueueState::kGone},
     Transition{QueueState::kError, QueueEvent::kDisconnect, QueueState::kIdle},
     Transition{QueueState::kError, QueueEvent::kReset, QueueState::kIdle},
@@ -33,6 +38,8 @@ constexpr std::array kTransitions{
 }  // namespace
 
 std::optional<QueueState> next_state(QueueState state, QueueEvent event, bool one_peer) {
+  // Queues of one peer are never suspended.
+  if (one_peer && (state == QueueState::kSuspended || event == QueueEvent::kSuspend)) return std::nullopt;
   if (!one_peer) {
     if (state == QueueState::kIdle || event == QueueEvent::kConnect || event == QueueEvent::kDisconnect) {
       return std::nullopt;
@@ -43,6 +50,14 @@ std::optional<QueueState> next_state(QueueState state, QueueEvent event, bool on
     return !one_peer && row.to == QueueState::kIdle ? QueueState::kReady : row.to;
   }
   return std::nullopt;
+}
+
+std::string_view beyond_common(const QueueConfig& config) {
+  if (config.service != ServiceMode::kDefault) return "service";
+  if (config.public_id != 0) return "public_id";
+  if (config.on_fault != FaultMode::kRequestAlone) return "on_fault";
+  if (config.drain_marks) return "drain_marks";
+  return {};
 }
 
 std::string_view name(ServiceMode mode) {
@@ -67,6 +82,8 @@ std::string_view name(QueueState state) {
       return "idle";
     case QueueState::kReady:
       return "ready";
+    case QueueState::kSuspended:
+      return "suspended";
     case QueueState::kError:
       return "error";
     case QueueState::kGone:
@@ -87,6 +104,10 @@ std::string_view name(QueueEvent event) {
       return "fault";
     case QueueEvent::kFail:
       return "fail";
+    case QueueEvent::kSuspend:
+      return "suspend";
+    case QueueEvent::kResume:
+      return "resume";
     case QueueEvent::kReset:
       return "reset";
     case QueueEvent::kDestroy:
@@ -107,6 +128,10 @@ std::string_view name(AsyncEventKind kind) {
       return "completion_queue_full";
     case AsyncEventKind::kCompletionReady:
       return "completion_ready";
+    case AsyncEventKind::kQueueSuspended:
+      return "queue_suspended";
+    case AsyncEventKind::kQueueDrained:
+      return "queue_drained";
     case AsyncEventKind::kReceiveLimit:
       return "receive_limit";
   }

@@ -94,6 +94,14 @@ enum class ServiceMode : std::uint8_t {
 /// "default", "roi", "rot", "rol", "uno".
 std::string_view name(ServiceMode mode);
 
+/// What a fault of the transport (retries exhausted, receiver not ready for too long) means to a queue beside
+/// the requests that it ends. [URMA exception modes]
+enum class FaultMode : std::uint8_t {
+  kRequestAlone,  ///< Nothing.
+  kSuspend,       ///< It is suspended, and goes on when the program has looked at it.
+  kError,         ///< It goes to kError, as after any other fault.
+};
+
 /// Where the rings of a queue lie in host memory, how deep they are, and what the queue shares with others.
 /// Addresses are zero for live engines.
 struct QueueConfig {
@@ -107,6 +115,12 @@ struct QueueConfig {
   /// UB: the secret that must accompany Sends, which export_queue() hands to peers; 0: none.
   std::uint32_t token = 0;
   ServiceMode service = ServiceMode::kDefault;
+  /// UB: a number from 1 to 31 that peers know beforehand, beside its own; export_queue() names it. 0: none.
+  std::uint32_t public_id = 0;
+  FaultMode on_fault = FaultMode::kRequestAlone;  ///< UB.
+  /// UB: the last completion before a queue stands still says so (Completion::drain); one of its own does
+  /// where there is none.
+  bool drain_marks = false;
   /// The address space of the rings, and of scatter entries without a local key.
   AddressSpaceId space = 0;
   /// Where completions go. kOwn: into the queue, which poll() then takes them from; they go with the queue.
@@ -121,6 +135,9 @@ struct QueueConfig {
   /// kBytes: distance of work-queue entries, 64 or 128 bytes; the second half holds what the first cannot.
   std::uint32_t send_entry_bytes = 64;
 };
+
+/// The name of what `config` sets although only Unified Bus has it, or nothing.
+std::string_view beyond_common(const QueueConfig& config);
 
 /// The rings that doorbell() is about.
 enum class RingSide : std::uint8_t {
@@ -141,10 +158,12 @@ struct Arming {
 
 /// What a queue is ready for, the same words for every protocol.
 enum class QueueState : std::uint8_t {
-  kIdle,   ///< It serves one peer and has none: takes receives, refuses requests.
-  kReady,  ///< Takes requests and receives.
-  kError,  ///< Everything outstanding was flushed; refuses both.
-  kGone,   ///< Never made, or destroyed.
+  kIdle,       ///< It serves one peer and has none: takes receives, refuses requests.
+  kReady,      ///< Takes requests and receives.
+  kSuspended,  ///< Finishes what it has begun, keeps the rest, refuses both. Queues that can be suspended
+               ///< alone.
+  kError,      ///< Everything outstanding was flushed; refuses both.
+  kGone,       ///< Never made, or destroyed.
 };
 inline constexpr int kQueueStateCount = static_cast<int>(QueueState::kGone) + 1;
 
@@ -154,6 +173,8 @@ enum class QueueEvent : std::uint8_t {
   kDisconnect,  ///< disconnect() of such a queue: flushes first.
   kFault,    ///< Retries exhausted, a fatal answer, memory that failed: flushes, and kQueueError is reported.
   kFail,     ///< fail_queue(): the same because the program wants it.
+  kSuspend,  ///< suspend_queue(), or a fault of a queue that is made so (FaultMode::kSuspend).
+  kResume,   ///< resume_queue(): goes on with what it kept.
   kReset,    ///< reset_queue(): ready for a new life, with nothing outstanding.
   kDestroy,  ///< destroy_queue(): flushes first.
 };
@@ -178,6 +199,8 @@ enum class AsyncEventKind : std::uint8_t {
   /// is in kError.
   kCompletionQueueFull,
   kCompletionReady,  ///< What arm() asked for has happened; `queue` is the completion queue.
+  kQueueSuspended,   ///< A fault suspended the queue.
+  kQueueDrained,     ///< A queue with drain marks stands still.
   kReceiveLimit,     ///< Fewer free entries than set_receive_limit() named; `queue` is the receive queue.
 };
 

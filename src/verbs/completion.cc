@@ -7,11 +7,12 @@
 namespace wharf::verbs {
 
 std::string_view name(CompletionStatus status) {
-  static constexpr std::array<std::string_view, 15> kNames{
+  static constexpr std::array<std::string_view, 18> kNames{
       "success",       "unsupported_opcode", "local_length",       "local_operation",
       "local_access",  "response_length",    "remote_unsupported", "remote_operation",
       "remote_access", "retry_exhausted",    "receiver_not_ready", "flushed",
-      "local_poison",  "remote_poison",      "cancelled"};
+      "local_poison",  "remote_poison",      "cancelled",          "unhandled",
+      "suspend_done",  "flush_done"};
   return kNames[static_cast<std::size_t>(status)];
 }
 

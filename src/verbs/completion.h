@@ -28,10 +28,20 @@ enum class CompletionStatus : std::uint8_t {
   kLocalPoison,               ///< LOC_DATA_POISON
   kRemotePoison,              ///< REM_DATA_POISON
   kCancelled,                 ///< A receive that cancel_receive() took back (FI_ECANCELED).
+  kUnhandled,                 ///< WR_UNHANDLED: given back by a queue that stands still, never begun.
+  kSuspendDone,               ///< WR_SUSPEND_DONE: no request's; a suspended queue stands still.
+  kFlushDone,                 ///< WR_FLUSH_ERR_DONE: no request's; a failed queue stands still.
 };
 
 /// "success", "remote_access", ...
 std::string_view name(CompletionStatus status);
+
+/// What a completion says of its queue, beside its request. [URMA suspend_done, flush_err_done]
+enum class DrainMark : std::uint8_t {
+  kNone,
+  kSuspendDone,  ///< The last one before a suspended queue stands still.
+  kFlushDone,    ///< The same of one in error.
+};
 
 enum class CompletionKind : std::uint8_t { kSend, kReceive };
 
@@ -46,7 +56,8 @@ struct Completion {
   QueueId queue = 0;               ///< The local queue.
   std::uint32_t remote_host = 0;   ///< Receives: host number of the sender.
   std::uint32_t remote_queue = 0;  ///< Receives: the sender's queue on the wire.
-  bool solicited = false;          ///< Receives: the sender asked for an event.
+  DrainMark drain = DrainMark::kNone;
+  bool solicited = false;  ///< Receives: the sender asked for an event.
   std::uint64_t immediate = 0;
   std::uint64_t tag = 0;                         ///< Receives of tagged messages: the sender's.
   std::array<std::uint64_t, 2> atomic_result{};  ///< Atomics: the value before the operation.

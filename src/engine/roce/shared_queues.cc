@@ -219,9 +219,9 @@ Result<void> RoceEngine::attach_shared(engine::QueueConfig& config, bool& own_re
   if (config.receive_queue != engine::kOwn && !core_.receive_queues.exists(config.receive_queue)) {
     return input_error("there is no receive queue " + std::to_string(config.receive_queue) + " to take from");
   }
-  if (config.service != engine::ServiceMode::kDefault) {
-    return input_error("RoCE has one service mode, found " + std::string(engine::name(config.service)) +
-                       ", expected default");
+  if (const std::string_view beyond = engine::beyond_common(config); !beyond.empty()) {
+    return input_error("queue: " + std::string(beyond) +
+                       " is of Unified Bus alone, expected its default with RoCE");
   }
   if (config.group != engine::kOwn) return input_error("RoCE has no groups of queue pairs, expected none");
   WHARF_TRY(engine::check_byte_rings(config));

@@ -7,31 +7,19 @@
 
 #include "base/golden_test_support.h"
 #include "tests/support/event_log.h"
+#include "tests/support/generated_block.h"
+#include "tests/support/state_matrix.h"
 #include "tests/support/ub_world.h"
 
 namespace wharf::ub {
 namespace {
 
-/// One row per state: the next state of each event, "." where the event means nothing.
-std::string matrix() {
-  std::string text;
-  for (int state = 0; state < kChannelStateCount; ++state) {
-    text += std::string(name(static_cast<ChannelState>(state))) + ":";
-    for (int event = 0; event < kChannelEventCount; ++event) {
-      const auto next = next_state(static_cast<ChannelState>(state), static_cast<ChannelEvent>(event));
-      text += next ? " " + std::string(name(*next)) : " .";
-    }
-    text += "\n";
-  }
-  return text;
-}
-
-// Columns: open, fail, supersede, forget.
-TEST(UbChannelState, StateByEventMatrix) {
-  EXPECT_EQ(matrix(),
-            "closed: ready . . .\n"
-            "ready: . error error closed\n"
-            "error: ready . . closed\n");
+TEST(UbChannelState, TheTableOfTheDocument) {
+  test::expect_generated_block(
+      "docs/protocol/ub.md", "TP channel states",
+      test::state_matrix<ChannelState, ChannelEvent>(
+          kChannelStateCount, kChannelEventCount,
+          [](ChannelState state, ChannelEvent event) { return next_state(state, event); }));
 }
 
 // A channel through its life: a lost packet is repaired, the peer falls silent, both connect again, the peer

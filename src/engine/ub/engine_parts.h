@@ -19,6 +19,7 @@
 #include "engine/ub/counters.h"
 #include "engine/ub/express.h"
 #include "engine/ub/initiator.h"
+#include "engine/ub/jetty_groups.h"
 #include "engine/ub/load_store.h"
 #include "engine/ub/responder.h"
 #include "engine/ub/segment_table.h"
@@ -125,6 +126,7 @@ struct EngineParts {
   SegmentTable segments;
   engine::CompletionQueues completion_queues;
   engine::ReceiveQueues receive_queues;
+  JettyGroups groups;
   ContextStore contexts;
   TpLayer tp;
   Initiator initiator;

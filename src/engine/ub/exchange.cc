@@ -25,7 +25,7 @@ engine::ExchangeBlob encode(const QueueBlob& blob) {
   store_u8(at + 16, static_cast<std::uint8_t>(blob.encapsulation));
   store_u8(at + 17, static_cast<std::uint8_t>(blob.recovery));
   store_u8(at + 18, static_cast<std::uint8_t>(blob.service));
-  store_u8(at + 19, 0);
+  store_u8(at + 19, static_cast<std::uint8_t>(blob.target));
   store_be32(at + 20, blob.mtu);
   store_be32(at + 24, blob.receive_window);
   store_be32(at + 28, blob.first_psn);
@@ -57,6 +57,7 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
   const std::uint8_t encapsulation = load_u8(at + 16);
   const std::uint8_t recovery = load_u8(at + 17);
   const std::uint8_t service = load_u8(at + 18);
+  const std::uint8_t target = load_u8(at + 19);
   blob.mtu = load_be32(at + 20);
   blob.receive_window = load_be32(at + 24);
   blob.first_psn = load_be32(at + 28);
@@ -84,6 +85,11 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
   if (service == 0 || service > static_cast<std::uint8_t>(engine::ServiceMode::kUnordered)) {
     return input_error(fmt::format("UB exchange blob: found service mode {}, expected 1 to 4", service));
   }
+  if (target != static_cast<std::uint8_t>(wire::TargetContextType::kJetty) &&
+      target != static_cast<std::uint8_t>(wire::TargetContextType::kJettyGroup)) {
+    return input_error(
+        fmt::format("UB exchange blob: found target type {}, expected 1 (jetty) or 2 (jetty group)", target));
+  }
   if (!std::has_single_bit(blob.mtu) || blob.mtu < 64 || blob.mtu > 8192) {
     return input_error(
         fmt::format("UB exchange blob: found MTU {}, expected a power of two from 64 to 8192", blob.mtu));
@@ -102,6 +108,7 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
   blob.encapsulation = static_cast<wire::UbEncapsulation>(encapsulation);
   blob.recovery = static_cast<LossRecovery>(recovery);
   blob.service = static_cast<engine::ServiceMode>(service);
+  blob.target = static_cast<wire::TargetContextType>(target);
   return blob;
 }
 

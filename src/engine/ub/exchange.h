@@ -27,7 +27,8 @@ struct ChannelFailures {
 /// how often it failed, and its numbers follow from that (channel_incarnation()).
 struct QueueBlob {
   wire::HostAddress host;
-  std::uint32_t jetty = 0;
+  std::uint32_t jetty = 0;  ///< Or jetty group, by `target`.
+  wire::TargetContextType target = wire::TargetContextType::kJetty;
   std::uint32_t token = 0;
   wire::UbEncapsulation encapsulation = wire::UbEncapsulation::kUdp;
   LossRecovery recovery = LossRecovery::kGoBackN;

@@ -29,7 +29,7 @@ static_assert(offsetof(WorkRequest, order) == kShapeAt + 1 &&
               offsetof(WorkRequest, width) == kShapeAt + 7);
 static_assert(static_cast<int>(verbs::OrderTag::kNone) == 0);
 constexpr std::size_t kKindAt = offsetof(WorkRequest, atomic_function);
-constexpr Bytes kKindMask{255, 0, 255, 0, 255, 0, 0, 0};
+constexpr Bytes kKindMask{255, 0, 255, 0, 255, 255, 0, 0};
 constexpr Bytes kKindPlain{static_cast<std::uint8_t>(verbs::AtomicFunction::kOfVerb),
                            0,
                            static_cast<std::uint8_t>(verbs::Delivery::kDefault),
@@ -39,7 +39,8 @@ constexpr Bytes kKindPlain{static_cast<std::uint8_t>(verbs::AtomicFunction::kOfV
                            0,
                            0};
 static_assert(offsetof(WorkRequest, delivery) == kKindAt + 2 &&
-              offsetof(WorkRequest, tagged) == kKindAt + 4 && kKindAt + 8 <= sizeof(WorkRequest));
+              offsetof(WorkRequest, tagged) == kKindAt + 4 && offsetof(WorkRequest, hint) == kKindAt + 5 &&
+              kKindAt + 8 <= sizeof(WorkRequest));
 
 inline bool has_plain_shape(const WorkRequest& request) {
   return (word_at(request, kShapeAt) & word_of(kShapeMask)) == word_of(kShapePlain) &&

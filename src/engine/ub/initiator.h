@@ -38,8 +38,9 @@ struct Peer {
   std::uint32_t channel = kNoSlot;  ///< Of requests.
   std::uint32_t home = kNoSlot;     ///< The first lane to its host: of loads and stores.
   wire::HostAddress host;
-  std::uint32_t jetty = 0;
+  std::uint32_t jetty = 0;  ///< Or jetty group.
   std::uint32_t token = 0;
+  wire::TargetContextType target = wire::TargetContextType::kJetty;
 };
 
 enum class TransactionState : std::uint8_t {
@@ -114,6 +115,13 @@ class Initiator {
   void flush(TimePs now, std::uint32_t jetty);
   /// From error to ready; refused in other states.
   Result<void> reset(std::uint32_t jetty);
+  /// Nothing more is begun; what has been ends as it does.
+  Result<void> suspend(std::uint32_t jetty);
+  /// Goes on with the requests that were kept.
+  Result<void> resume(TimePs now, std::uint32_t jetty);
+  /// Gives requests of a suspended jetty back that were never begun, the oldest first, once what it had begun
+  /// has ended; how many.
+  Result<std::size_t> take_back(TimePs now, std::uint32_t jetty, std::span<verbs::Completion> out);
   Result<void> cancel_receive(std::uint32_t jetty, std::uint64_t id);
   /// Asks for the entries of receive queue `id` that were announced.
   void fetch_shared_receives(engine::QueueId id);
@@ -136,6 +144,8 @@ class Initiator {
     const std::uint32_t at = jetty - kFirstJettyId;
     return at < jetties_.size() && jetties_[at]->used ? jetties_[at].get() : nullptr;
   }
+  /// The jetty with that well-known number, or kNoSlot.
+  std::uint32_t public_jetty(std::uint32_t number) const { return public_[number]; }
   const Jetty* find(std::uint32_t jetty) const { return const_cast<Initiator*>(this)->find(jetty); }
   Jetty& jetty(std::uint32_t id) { return *jetties_[id - kFirstJettyId]; }
   const Peer* peer(verbs::PeerId id) const {
@@ -245,7 +255,7 @@ class Initiator {
   /// The request will not come again: its number in the target's order is filled.
   void disconnect_sequence(TimePs now, std::uint32_t index);
   Result<void> check_shared(const engine::QueueConfig& config) const;
-  void attach_shared(Jetty& made);
+  void attach_shared(Jetty& made, std::uint32_t jetty_id);
   void detach_shared(Jetty& owner);
   void make_receive_ring(Jetty& made);
   void fetch_work(Jetty& owner, std::uint32_t jetty_id);
@@ -296,6 +306,13 @@ class Initiator {
   void uncount(Transaction& transaction);
   void finish_request(TimePs now, Jetty& owner, std::uint32_t jetty_id, std::uint64_t number);
   static void describe(Jetty& owner, std::uint32_t jetty_id, JettyState state);
+  void step(Jetty& owner, std::uint32_t jetty_id, JettyEvent event);
+  void begin_to_drain(Jetty& owner, std::uint32_t jetty_id);
+  void stand_still(Jetty& owner, std::uint32_t jetty_id);
+  static bool stands_still(Jetty& owner);
+  void mark_drained(Jetty& owner, std::uint32_t jetty_id, PendingCompletion* last);
+  void note_fault(Jetty& owner, std::uint32_t jetty_id, verbs::CompletionStatus status);
+  void apply_fault(TimePs now, Jetty& owner, std::uint32_t jetty_id);
   static void unlink_ordered(Jetty& jetty, std::uint64_t number);
   void report(Jetty& owner, std::uint32_t jetty_id);
   void push_completion(Jetty& owner, std::uint32_t jetty_id, PostedRequest& request);
@@ -307,7 +324,8 @@ class Initiator {
 
   EngineParts& parts_;
   std::vector<std::unique_ptr<Jetty>> jetties_;
-  Ring<std::uint32_t> resting_;  ///< Places of destroyed jetties, the oldest first.
+  Ring<std::uint32_t> resting_;                      ///< Places of destroyed jetties, the oldest first.
+  std::array<std::uint32_t, kFirstJettyId> public_;  ///< By well-known number: the jetty, or kNoSlot.
   std::vector<Peer> peers_;
   SlotPool<Transaction> transactions_;
   SharedRoom segment_room_;            ///< Of transactions, by jetty.

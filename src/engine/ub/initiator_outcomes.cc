@@ -178,6 +178,7 @@ void Initiator::time_out_answers(TimePs now) {
 void Initiator::finish_request(TimePs now, Jetty& owner, std::uint32_t jetty_id, std::uint64_t number) {
   PostedRequest& posted = owner.posted_request(number);
   posted.done = true;
+  if (posted.status != CompletionStatus::kSuccess) note_fault(owner, jetty_id, posted.status);
   if (posted.inlined) {
     parts_.payloads.release(posted.inline_data.buffer);
     posted.inlined = false;

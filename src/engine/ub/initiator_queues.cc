@@ -17,7 +17,9 @@ using verbs::Verb;
 Initiator::Initiator(EngineParts& parts)
     : parts_(parts),
       segment_room_(parts.config.transactions_per_jetty, kSegmentShare, kSegmentsCommon),
-      answer_wait_(error_timeout(parts.config.err_timeout)) {}
+      answer_wait_(error_timeout(parts.config.err_timeout)) {
+  public_.fill(kNoSlot);
+}
 
 Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   for (const std::uint32_t depth : {config.send_depth, config.receive_depth}) {
@@ -56,12 +58,12 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   made.config.service =
       service == engine::ServiceMode::kDefault ? engine::ServiceMode::kOrderedByInitiator : service;
   make_receive_ring(made);
-  describe(made, at + kFirstJettyId, JettyState::kReady);
+  step(made, at + kFirstJettyId, JettyEvent::kCreate);
   made.requests.reserve(config.send_depth);
   made.receives.reserve(config.receive_depth);
-  made.completions.reserve(config.send_depth + config.receive_depth);
+  made.completions.reserve(config.send_depth + config.receive_depth + (config.drain_marks ? 1 : 0));
   made.transactions.assign(parts_.config.transactions_per_jetty, kNoSlot);
-  attach_shared(made);
+  attach_shared(made, at + kFirstJettyId);
   parts_.contexts.add({ContextKind::kJetty, at});
   return at + kFirstJettyId;
 }
@@ -249,6 +251,7 @@ void Initiator::work_request_done(const PendingAccess& owner, const engine::Acce
 void Initiator::lose(std::uint32_t jetty_id) {
   Jetty& owner = jetty(jetty_id);
   if (!owner.used) return;
+  if (owner.state != JettyState::kError) step(owner, jetty_id, JettyEvent::kFail);
   describe(owner, jetty_id, JettyState::kError);
   if (owner.failed) return;
   owner.failed = true;
@@ -293,8 +296,12 @@ PostStatus Initiator::post_receive(std::uint32_t jetty_id, const verbs::ReceiveR
   const std::uint64_t end = owner.posted();
   for (; owner.report_next < end; ++owner.report_next) {
     PostedRequest& posted = owner.posted_request(owner.report_next);
-    if (!posted.completion_in_order) continue;
-    if (!posted.done) break;
+    if (!posted.completion_in_order || posted.reported) continue;
+    if (!posted.done) {
+      // A suspended queue reports what it has begun, and passes over what it keeps.
+      if (owner.suspended() && !posted.begun()) continue;
+      break;
+    }
     push_completion(owner, jetty_id, posted);
   }
   while (owner.head < owner.report_next && owner.requests.front().reported) {
@@ -309,6 +316,8 @@ void Initiator::push_completion(Jetty& owner, std::uint32_t jetty_id, PostedRequ
   posted.reported = true;
   if (!posted.signaled && (posted.status == CompletionStatus::kSuccess || posted.muted)) {
     if (!posted.muted) --owner.completions_reserved;
+    if (owner.draining) [[unlikely]]
+      stand_still(owner, jetty_id);
     return;
   }
   PendingCompletion& completion = add_completion(owner, jetty_id, false, posted.operation, jetty_id);
@@ -319,6 +328,8 @@ void Initiator::push_completion(Jetty& owner, std::uint32_t jetty_id, PostedRequ
   completion.length = atomic ? posted.width : posted.length;
   if (atomic) completion.value = posted.atomic_result();
   completion.operation = posted.operation;
+  if (owner.draining && stands_still(owner)) [[unlikely]]
+    mark_drained(owner, jetty_id, &completion);
 }
 
 void Initiator::complete(std::uint32_t jetty_id, const PendingCompletion& completion, std::uint64_t stream) {

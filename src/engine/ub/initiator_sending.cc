@@ -68,6 +68,8 @@ void Initiator::settle_listed(TimePs now) {
     const std::uint32_t id = advance_.front();
     advance_.pop_front();
     jetty(id).advance_listed = false;
+    if (jetty(id).fault_pending) [[unlikely]]
+      apply_fault(now, jetty(id), id);
     if (jetty(id).used || jetty(id).dying) advance(now, id);
     if (jetty(id).dying) retire(now, id);
   }
@@ -93,14 +95,15 @@ void Initiator::advance(TimePs now, std::uint32_t jetty_id) {
   // A strong request that was let go after the cursor had passed it comes first.
   if (owner.ordered_head != kNoRequest && owner.ordered_head < owner.cursor) {
     const PostedRequest& strong = owner.posted_request(owner.ordered_head);
-    if (!strong.parked && !strong.issued_all && !strong.failed && !strong.in_numbering) {
+    if (!strong.parked && !strong.issued_all && !strong.failed && !strong.in_numbering &&
+        (!owner.suspended() || strong.begun())) {
       issue_segment(now, jetty_id, owner.ordered_head);
     }
   }
   while (owner.cursor < owner.posted()) {
     const std::uint64_t number = owner.cursor;
     PostedRequest& posted = owner.posted_request(number);
-    if (!posted.entry_present) return;
+    if (!posted.entry_present || (owner.suspended() && !posted.begun() && !posted.parked)) return;
     if (!posted.admitted && !admit(now, owner, number)) return;
     if (posted.parked || posted.failed || posted.issued_all) {
       if (posted.in_numbering) return;
@@ -152,10 +155,11 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
   const bool unreachable =
       target == nullptr || parts_.tp.channel(target->channel).state != ChannelState::kReady;
   // Its status says so already when its work-queue entry could not be read.
-  if (unreachable || owner.failed || posted.status != CompletionStatus::kSuccess) {
+  const bool failed = owner.failed && !owner.suspended();
+  if (unreachable || failed || posted.status != CompletionStatus::kSuccess) {
     if (posted.status == CompletionStatus::kSuccess) {
       posted.status =
-          target != nullptr && !owner.failed ? CompletionStatus::kRetryExhausted : CompletionStatus::kFlushed;
+          target != nullptr && !failed ? CompletionStatus::kRetryExhausted : CompletionStatus::kFlushed;
     }
     posted.failed = true;
     if (posted.segments_open == 0) finish_request(now, owner, jetty_id, number);
@@ -316,7 +320,8 @@ void Initiator::fill_extension(const PostedRequest& request, std::uint16_t layou
                                wire::UbPacket::RequestExtension& extension) const {
   if ((layout & wire::kTaTarget) != 0) {
     extension.mtetah.target_id = peers_[request.peer].jetty;
-    extension.mtetah.target_type = wire::TargetContextType::kJetty;
+    extension.mtetah.target_type = peers_[request.peer].target;
+    extension.mtetah.hint = request.hint;
   }
   if ((layout & wire::kTaImmediate) != 0) {
     extension.immediate = request.immediate;

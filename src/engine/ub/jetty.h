@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "engine/contract.h"
 #include "engine/ub/context_records.h"
+#include "engine/ub/jetty_state.h"
 #include "verbs/completion.h"
 #include "verbs/work_request.h"
 
@@ -21,9 +22,6 @@ namespace wharf::ub {
 
 /// "No request": posting numbers count up from zero and never reach it.
 inline constexpr std::uint64_t kNoRequest = ~std::uint64_t{0};
-
-/// JettyRecord::state.
-enum class JettyState : std::uint8_t { kReset = 0, kReady = 1, kSuspended = 2, kError = 3 };
 
 /// Up to four pieces of local memory; those beyond the count that is kept with them mean nothing.
 struct LocalPieces {
@@ -70,6 +68,7 @@ struct PostedRequest {
         peer(posted.peer),
         local_count(posted.local_count),
         width(posted.width),
+        hint(posted.hint),
         verb(posted.verb),
         order(posted.order),
         signaled(posted.signaled),
@@ -170,6 +169,7 @@ struct PostedRequest {
   std::uint16_t ordered_behind = 0;  ///< and how far on the next; 0: there is none.
   std::uint8_t local_count = 0;
   std::uint8_t width = 0;
+  std::uint8_t hint = 0;  ///< Of a group's members; a plain request has none.
   verbs::Verb verb = verbs::Verb::kRead;
   verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
   verbs::OrderTag order : 2 = verbs::OrderTag::kNone;
@@ -190,6 +190,9 @@ struct PostedRequest {
   /// Posted by the short way (Express::post): signaled, in order, one segment, one piece of local memory, not
   /// inlined, its queue keeps its completion; nothing has happened to it since.
   bool plain = false;
+
+  /// A part of it has been cut, or it has ended.
+  bool begun() const { return done || issued_all || issued > 0 || segments_open > 0; }
 
   /// An atomic's result lies where other requests have further pieces: it has one at most.
   std::array<std::uint64_t, 2> atomic_result() const { return {local.address[2], local.address[3]}; }
@@ -235,6 +238,7 @@ struct PendingCompletion {
   bool has_immediate : 1 = false;
   bool solicited : 1 = false;
   bool visible : 1 = false;
+  verbs::DrainMark drain : 2 = verbs::DrainMark::kNone;
 
   /// Gives it to the program that owns jetty `queue`.
   void show(engine::QueueId queue, verbs::Completion& out) const {
@@ -249,6 +253,7 @@ struct PendingCompletion {
     out.remote_queue = remote_queue;
     out.operation = operation;
     out.solicited = solicited;
+    out.drain = drain;
     if (has_immediate) {
       out.has_immediate = true;
       out.immediate = value[0];
@@ -269,8 +274,13 @@ struct SharedRecord {
 struct Jetty {
   JettyRecord record;  ///< In the context cache.
   bool used = false;
-  bool failed = false;  ///< In error, or its record is lost: nothing is posted, sent or received any more.
-  bool dying = false;   ///< Destroyed; what had left is being confirmed.
+  JettyState state = JettyState::kReset;
+  bool failed = false;  ///< Not ready, or its record is lost: nothing is posted, begun or received.
+  bool draining =
+      false;  ///< It stands still when what it has begun has ended, and a completion says so then.
+  bool fault_pending =
+      false;           ///< A request ended with a fault; the queue's turn to fail comes when this input ends.
+  bool dying = false;  ///< Destroyed; what had left is being confirmed.
   std::uint32_t generation = 0;
   engine::QueueConfig config;  ///< Its service mode is never kDefault.
   bool holds_strong_back() const { return config.service == engine::ServiceMode::kOrderedByInitiator; }
@@ -282,6 +292,7 @@ struct Jetty {
   std::uint64_t report_next = 0;            ///< The next in-order request to report.
   std::uint64_t ordered_head = kNoRequest;  ///< Oldest unfinished relaxed or strong request.
   std::uint64_t ordered_tail = kNoRequest;
+  std::uint32_t messages_in_work = 0;  ///< Of those that a group has dispatched to it.
   std::uint32_t segments_held = 0;     ///< Places in the pool of transactions.
   std::uint32_t reads_unfinished = 0;  ///< Admitted reads and atomics without an outcome (fence).
   bool advance_deferred = false;       ///< A step for it waits for the context cache.
@@ -316,6 +327,7 @@ struct Jetty {
 
   /// Its send and receive ring are bytes in host memory.
   bool has_byte_rings() const { return config.entries == engine::EntryFormat::kBytes; }
+  bool suspended() const { return state == JettyState::kSuspended; }
   /// Something waits, or the jetty fails.
   void hold_up() {
     quiet = false;

@@ -231,13 +231,14 @@ TEST(ExchangeBlob, CarriesTheFailuresOfEachChannel) {
   blob.receive_window = 64;
   blob.inbound_messages = 9;
   blob.first_incarnation = 77;
-  blob.failures = {{{3}, 4}, {{9}, 1}};
+  blob.failures = {{{3}, kFirstLane, 4}, {{9}, kFusedLane, 1}};
   const auto decoded = *decode_queue_blob(encode(blob));
   EXPECT_EQ(decoded.inbound_messages, 9u);
   EXPECT_EQ(decoded.first_incarnation, 77u);
-  EXPECT_EQ(decoded.failures_toward({3}), 4u);
-  EXPECT_EQ(decoded.failures_toward({9}), 1u);
-  EXPECT_EQ(decoded.failures_toward({5}), 0u);
+  EXPECT_EQ(decoded.failures_toward({3}, kFirstLane), 4u);
+  EXPECT_EQ(decoded.failures_toward({9}, kFusedLane), 1u);
+  EXPECT_EQ(decoded.failures_toward({9}, kFirstLane), 0u);
+  EXPECT_EQ(decoded.failures_toward({5}, kFirstLane), 0u);
   auto bytes = encode(blob);
   bytes.pop_back();
   EXPECT_FALSE(decode_queue_blob(bytes).ok());

@@ -13,8 +13,6 @@
 namespace wharf::ub {
 namespace {
 
-bool two_sided(wire::TaOpcode opcode) { return opcode <= wire::TaOpcode::kSendInvalidate; }
-
 Right right_for(wire::TaOpcode opcode) {
   if (wire::is_atomic(opcode)) return Right::kAtomic;
   return opcode == wire::TaOpcode::kRead ? Right::kRead : Right::kWrite;
@@ -242,7 +240,7 @@ void Responder::step(TimePs now, std::uint32_t index, const wire::Packet& packet
     } else if (!executable(header.opcode)) {
       ++parts_.counters.refused_opcode;
       refuse(index, wire::UbResponseInfo::kUnsupportedOpcode);
-    } else if (two_sided(header.opcode)) {
+    } else if (is_two_sided(header.opcode)) {
       result = step_two_sided(now, index, packet, offset, parked);
     } else {
       result = step_one_sided(now, index, packet, parked);
@@ -382,7 +380,7 @@ void Responder::write(std::uint32_t index, std::uint64_t address, const wire::Pa
 
 void Responder::write_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status) {
   if (status != engine::AccessStatus::kDone) {
-    if (two_sided(messages_[owner.object].request.opcode)) {
+    if (is_two_sided(messages_[owner.object].request.opcode)) {
       refuse_entry(owner.object);
     } else {
       refuse_access(owner.object, status);
@@ -408,123 +406,6 @@ void Responder::refuse_access(std::uint32_t index, engine::AccessStatus status) 
 // A receive entry that is bad, or whose buffers are, is this host's own affair and would be so again: the
 // sender is told not to repeat, for each repetition would take another entry.
 void Responder::refuse_entry(std::uint32_t index) { refuse(index, wire::UbResponseInfo::kNone); }
-
-// --- Two-sided requests
-// --------------------------------------------------------------------------------------------
-
-Jetty* Responder::target_jetty(std::uint32_t index, ContextKey& key) const {
-  const wire::Mtetah& target = messages_[index].extension.mtetah;
-  if (target.target_type == wire::TargetContextType::kJettyGroup) return nullptr;
-  key = {ContextKind::kJetty, target.target_id - kFirstJettyId};
-  return parts_.initiator.find(target.target_id);
-}
-
-bool Responder::accept_jetty(std::uint32_t index, const Jetty* jetty) {
-  const InboundMessage& message = messages_[index];
-  if (jetty == nullptr || jetty->record.valid == 0 ||
-      jetty->record.state != static_cast<std::uint8_t>(JettyState::kReady)) {
-    ++parts_.counters.refused_jetty;
-    refuse(index, wire::UbResponseInfo::kJettyState);
-    return false;
-  }
-  const std::uint32_t value = message.request.token_value_present ? message.extension.token_value : 0;
-  // The value of a Write_imm belongs to its segment; a jetty's own is compared for Sends.
-  if (two_sided(message.request.opcode) && jetty->record.token != 0 && jetty->record.token != value) {
-    ++parts_.counters.refused_access;
-    refuse(index, wire::UbResponseInfo::kAccess);
-    return false;
-  }
-  return true;
-}
-
-Responder::Step Responder::step_two_sided(TimePs now, std::uint32_t index, const wire::Packet& packet,
-                                          std::uint32_t offset, std::uint32_t parked) {
-  InboundMessage& message = messages_[index];
-  ContextKey key;
-  Jetty* jetty = target_jetty(index, key);
-  if (jetty != nullptr && !parts_.contexts.acquire(key))
-    return wait_for(now, key, index, packet, offset, parked);
-  if (message.has_entry && entry_owner(message) == nullptr) {
-    ++parts_.counters.refused_jetty;
-    refuse(index, wire::UbResponseInfo::kJettyState);
-    return Step::kDone;
-  }
-  if (!message.has_entry && (!accept_jetty(index, jetty) || !take_entry(index, *jetty))) return Step::kDone;
-  if (!message.entry_fetched) {
-    if (parked == kNoSlot) parked = park(now, packet);
-    WHARF_CHECK(parked != kNoSlot);  // The TP layer took the packet because there was room.
-    parked_[parked].offset = offset;
-    message.waiting_packets.push(parked_, parked, &ParkedPacket::next);
-    return Step::kWaits;
-  }
-  scatter(index, packet.payload, offset);
-  return Step::kDone;
-}
-
-// Null: the queue was destroyed, and the memory of the entry is its owner's again.
-const Jetty* Responder::entry_owner(const InboundMessage& message) const {
-  const Jetty* owner = parts_.initiator.find(message.entry_jetty);
-  return owner == nullptr || owner->generation != message.entry_generation ? nullptr : owner;
-}
-
-bool Responder::take_entry(std::uint32_t index, Jetty& jetty) {
-  InboundMessage& message = messages_[index];
-  ReceiveEntry taken;
-  if (!parts_.initiator.take_receive(jetty, taken)) {
-    // [UB-Base 2.0.1 7.3] RNR. Choice: RSPINFO carries the code of the minimum RNR timer.
-    ++parts_.counters.receiver_not_ready_sent;
-    refuse(index, wire::UbResponseStatus::kReceiverNotReady, parts_.config.min_rnr_timer);
-    return false;
-  }
-  message.has_entry = true;
-  message.entry = taken;
-  message.entry_jetty = message.extension.mtetah.target_id;
-  message.entry_generation = jetty.generation;
-  if (jetty.config.receive_queue != engine::kOwn) {
-    message.entry_fetched = true;  // Entries of a shared receive queue are fetched when they are announced.
-    return true;
-  }
-  const std::uint64_t number = jetty.receive_head++;
-  engine::Access& access =
-      request(index, engine::AccessKind::kFetchReceiveEntry, AccessOwner::kInboundEntry, wire::kNoBuffer);
-  access.queue = message.entry_jetty;
-  access.length = kReceiveEntryBytes;
-  access.space = jetty.config.space;
-  access.address =
-      jetty.config.receive_ring + (number & (jetty.config.receive_depth - 1)) * kReceiveEntryBytes;
-  return true;
-}
-
-void Responder::entry_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status) {
-  const std::uint32_t index = owner.object;
-  messages_[index].entry_fetched = true;
-  if (status != engine::AccessStatus::kDone) refuse_entry(index);
-  if (entry_owner(messages_[index]) == nullptr) refuse(index, wire::UbResponseInfo::kJettyState);
-  while (!messages_[index].waiting_packets.empty()) {
-    const std::uint32_t parked = messages_[index].waiting_packets.pop(parked_, &ParkedPacket::next);
-    if (messages_[index].status == wire::UbResponseStatus::kSuccess && !messages_[index].abandoned) {
-      scatter(index, parked_[parked].packet.payload, parked_[parked].offset);
-    }
-    unpark(parked);
-    settle_pending(now, index);
-  }
-  settle_pending(now, index);
-}
-
-void Responder::scatter(std::uint32_t index, const wire::Payload& data, std::uint32_t offset) {
-  const InboundMessage& message = messages_[index];
-  const std::uint32_t capacity = message.entry.capacity();
-  if (offset > capacity || data.length > capacity - offset) {
-    ++parts_.counters.refused_length;
-    refuse(index, wire::UbResponseInfo::kLength);
-    return;
-  }
-  for_each_part(message.entry.local, message.entry.local_count, offset, data.length,
-                [&](std::uint64_t address, std::uint32_t length, std::uint32_t done) {
-                  write(index, address, wire::slice(data, done, length), verbs::AccessOrder::kRelaxed,
-                        message.entry.space);
-                });
-}
 
 // --- Outcome
 // -------------------------------------------------------------------------------------------------------
@@ -572,6 +453,7 @@ void Responder::release(std::uint32_t index) {
     report_receive(index);
   }
   unlist(index);
+  end_dispatch(index);
   if (message.sequence != kNoSlot) leave_sequence(index, !message.abandoned);
   TpChannel& channel = parts_.tp.channel(message.channel);
   if (message.early) {

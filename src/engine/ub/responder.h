@@ -36,6 +36,9 @@ enum class InboundState : std::uint8_t {
   kResponding,  ///< The response waits to be numbered or confirmed.
 };
 
+/// Whether a message takes a receive entry for its data.
+constexpr bool is_two_sided(wire::TaOpcode opcode) { return opcode <= wire::TaOpcode::kSendInvalidate; }
+
 /// What of a request's base header is needed until it is answered.
 struct RequestHeader {
   RequestHeader() = default;
@@ -73,6 +76,7 @@ struct InboundMessage {
   bool has_entry = false;  ///< Two-sided: the receive entry.
   bool entry_fetched = false;
   bool response_numbered = false;
+  bool dispatched = false;  ///< To a group: `entry_jetty` is the member that was chosen.
   bool waits_turn = false;  ///< Strong, and earlier requests of its context have not been executed.
   std::uint8_t info = 0;
   wire::UbResponseStatus status = wire::UbResponseStatus::kSuccess;
@@ -230,9 +234,10 @@ class Responder {
   Step wait_for(TimePs now, ContextKey key, std::uint32_t index, const wire::Packet& packet,
                 std::uint32_t offset, std::uint32_t parked);
   void act_one_sided(std::uint32_t index, const wire::Packet& packet, const MrRecord& record);
-  Jetty* target_jetty(std::uint32_t index, ContextKey& key) const;
+  Jetty* target_jetty(std::uint32_t index, ContextKey& key);
+  void end_dispatch(std::uint32_t index);
   bool accept_jetty(std::uint32_t index, const Jetty* jetty);
-  bool take_entry(std::uint32_t index, Jetty& jetty);
+  bool take_entry(std::uint32_t index, Jetty& jetty, std::uint32_t jetty_id);
   const Jetty* entry_owner(const InboundMessage& message) const;
   void scatter(std::uint32_t index, const wire::Payload& data, std::uint32_t offset);
   void write(std::uint32_t index, std::uint64_t address, const wire::Payload& data, verbs::AccessOrder order,

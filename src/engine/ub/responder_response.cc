@@ -50,7 +50,7 @@ bool Responder::tail_immediate(std::uint32_t index) {
   ContextKey key;
   Jetty* jetty = target_jetty(index, key);
   if (jetty != nullptr && !parts_.contexts.acquire(key)) return defer_tail(key, index);
-  if (accept_jetty(index, jetty)) take_entry(index, *jetty);
+  if (accept_jetty(index, jetty)) take_entry(index, *jetty, key.index + kFirstJettyId);
   return true;
 }
 
@@ -107,11 +107,13 @@ void Responder::revoke(std::uint32_t token_id) {
 
 void Responder::finish_tail(TimePs now, std::uint32_t index) {
   if (messages_[index].has_entry) report_receive(index);
+  end_dispatch(index);
   respond(now, index);
 }
 
 [[gnu::noinline]] void Responder::report_receive(std::uint32_t index) {
   const InboundMessage& message = messages_[index];
+  end_dispatch(index);
   if (entry_owner(message) == nullptr) return;
   PendingCompletion completion;
   completion.id = message.entry.id;

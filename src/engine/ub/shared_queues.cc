@@ -37,7 +37,15 @@ Result<void> Initiator::check_shared(const engine::QueueConfig& config) const {
     }
   }
   if (config.group != engine::kOwn) {
-    return input_error("this engine has no jetty groups yet, expected none");
+    WHARF_TRY(parts_.groups.may_join(config.group, config.token));
+  }
+  if (config.public_id >= kFirstJettyId) {
+    return input_error(fmt::format("jetty: found public_id {}, expected 1 to {}, or 0 for none",
+                                   config.public_id, kFirstJettyId - 1));
+  }
+  if (config.public_id != 0 && public_[config.public_id] != kNoSlot) {
+    return input_error(fmt::format("jetty: public_id {} is that of jetty {}, expected another",
+                                   config.public_id, public_[config.public_id]));
   }
   if (config.entries == engine::EntryFormat::kBytes && config.receive_queue == engine::kOwn &&
       !parts_.receive_queues.has_room()) {
@@ -46,8 +54,10 @@ Result<void> Initiator::check_shared(const engine::QueueConfig& config) const {
   return engine::check_byte_rings(config);
 }
 
-void Initiator::attach_shared(Jetty& made) {
+void Initiator::attach_shared(Jetty& made, std::uint32_t jetty_id) {
   const engine::QueueConfig& config = made.config;
+  if (config.group != engine::kOwn) parts_.groups.join(config.group, jetty_id);
+  if (config.public_id != 0) public_[config.public_id] = jetty_id;
   for (const QueueId id : {config.send_completions, config.receive_completions}) {
     if (id != engine::kOwn) parts_.completion_queues.attach(id);
   }
@@ -276,11 +286,22 @@ void Initiator::flush_requests(TimePs now, std::uint32_t jetty_id) {
 
 void Initiator::flush(TimePs now, std::uint32_t jetty_id) {
   Jetty& owner = jetty(jetty_id);
-  describe(owner, jetty_id, JettyState::kError);
+  step(owner, jetty_id, JettyEvent::kFail);
   owner.failed = true;
+  owner.draining = false;
   owner.hold_up();
+  const std::size_t shared = owner.shared == nullptr ? 0 : owner.shared->size();
+  const std::size_t own = owner.completions.size();
   flush_requests(now, jetty_id);
   flush_receives(jetty_id);
+  if (owner.config.drain_marks) {
+    const bool shows_shared = owner.shared != nullptr && owner.shared->size() > shared;
+    const bool shows = owner.completions.size() > own;
+    mark_drained(owner, jetty_id,
+                 shows_shared ? &owner.shared->back().completion
+                 : shows      ? &owner.completions.back()
+                              : nullptr);
+  }
   advance(now, jetty_id);
 }
 
@@ -306,11 +327,15 @@ Result<void> Initiator::destroy(TimePs now, std::uint32_t jetty_id) {
   Jetty* owner = find(jetty_id);
   if (owner == nullptr) return no_such_queue(jetty_id);
   owner->failed = true;
+  owner->draining = false;
+  step(*owner, jetty_id, JettyEvent::kDestroy);
   flush_requests(now, jetty_id);
   parts_.responder.flush_entries(jetty_id);
   flush_receives(jetty_id);
   move_shared_of(now, jetty_id);
   detach_shared(*owner);
+  if (owner->config.group != engine::kOwn) parts_.groups.leave(owner->config.group, jetty_id);
+  if (owner->config.public_id != 0) public_[owner->config.public_id] = kNoSlot;
   for (Peer& peer : peers_) peer.used = peer.used && peer.queue != jetty_id;
   owner->used = false;
   owner->dying = true;
@@ -341,10 +366,10 @@ void Initiator::retire(TimePs now, std::uint32_t jetty_id) {
 Result<void> Initiator::reset(std::uint32_t jetty_id) {
   Jetty* owner = find(jetty_id);
   if (owner == nullptr) return no_such_queue(jetty_id);
-  if (!owner->failed)
-    return input_error(fmt::format("jetty {}: it is ready, expected it in error", jetty_id));
+  if (owner->state != JettyState::kError)
+    return input_error(fmt::format("jetty {}: it is {}, expected it in error", jetty_id, name(owner->state)));
   owner->failed = false;
-  describe(*owner, jetty_id, JettyState::kReady);
+  step(*owner, jetty_id, JettyEvent::kReset);
   return {};
 }
 
@@ -359,22 +384,41 @@ Result<QueueId> UbEngine::create_receive_queue(TimePs, const engine::ReceiveQueu
   return parts_->receive_queues.create(config);
 }
 
-Result<QueueId> UbEngine::create_group(TimePs, const engine::GroupConfig&) {
-  return input_error("this engine has no jetty groups yet");
+Result<QueueId> UbEngine::create_group(TimePs, const engine::GroupConfig& config) {
+  return parts_->groups.create(config);
 }
 
 engine::QueueState UbEngine::queue_state(QueueId queue) const {
   const Jetty* owner = parts_->initiator.find(queue);
   if (owner == nullptr) return engine::QueueState::kGone;
+  if (owner->suspended()) return engine::QueueState::kSuspended;
   return owner->failed ? engine::QueueState::kError : engine::QueueState::kReady;
 }
 
 Result<void> UbEngine::fail_queue(TimePs now, QueueId queue) {
   const Jetty* owner = parts_->initiator.find(queue);
   if (owner == nullptr) return no_such_queue(queue);
-  if (!owner->failed) parts_->initiator.flush(now, queue);
+  if (owner->state != JettyState::kError) parts_->initiator.flush(now, queue);
   parts_->settle(now);
   return {};
+}
+
+Result<void> UbEngine::suspend_queue(TimePs now, QueueId queue) {
+  Result<void> done = parts_->initiator.suspend(queue);
+  parts_->settle(now);
+  return done;
+}
+
+Result<void> UbEngine::resume_queue(TimePs now, QueueId queue) {
+  Result<void> done = parts_->initiator.resume(now, queue);
+  parts_->settle(now);
+  return done;
+}
+
+Result<std::size_t> UbEngine::take_back(TimePs now, QueueId queue, std::span<verbs::Completion> out) {
+  Result<std::size_t> done = parts_->initiator.take_back(now, queue, out);
+  parts_->settle(now);
+  return done;
 }
 
 Result<void> UbEngine::reset_queue(TimePs, QueueId queue) { return parts_->initiator.reset(queue); }
@@ -430,6 +474,8 @@ engine::Capabilities UbEngine::capabilities() const {
   can.max_completion_depth = engine::CompletionQueues::kDepthMax;
   can.max_receive_queues = engine::ReceiveQueues::kMost;
   can.byte_rings = true;
+  can.max_groups = JettyGroups::kMost;
+  can.max_group_members = JettyGroups::kMembersMost;
   for (int number = 0; number < verbs::kVerbCount; ++number) {
     const auto verb = static_cast<verbs::Verb>(number);
     std::uint8_t widths = engine::kNoWidth;

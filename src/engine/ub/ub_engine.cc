@@ -29,6 +29,7 @@ Result<engine::QueueId> UbEngine::create_queue(TimePs now, const engine::QueueCo
 Result<void> UbEngine::destroy_queue(TimePs now, engine::QueueId queue) {
   if (engine::is_completion_queue(queue)) return parts_->completion_queues.destroy(queue);
   if (engine::is_receive_queue(queue)) return parts_->receive_queues.destroy(queue);
+  if (engine::is_group(queue)) return parts_->groups.destroy(queue);
   Result<void> done = parts_->initiator.destroy(now, queue);
   parts_->settle(now);
   return done;
@@ -60,15 +61,22 @@ Result<void> UbEngine::deregister_segment(TimePs now, verbs::SegmentToken token)
 }
 
 Result<engine::ExchangeBlob> UbEngine::export_queue(engine::QueueId queue) const {
-  const Jetty* jetty = parts_->initiator.find(queue);
-  if (jetty == nullptr) return input_error(fmt::format("jetty {}: no such queue", queue));
   QueueBlob blob;
+  if (engine::is_group(queue)) {
+    if (!parts_->groups.exists(queue)) return input_error(fmt::format("there is no jetty group {}", queue));
+    blob.jetty = engine::table_index(queue);
+    blob.target = wire::TargetContextType::kJettyGroup;
+    blob.token = parts_->groups.config(queue).token;
+  } else {
+    const Jetty* jetty = parts_->initiator.find(queue);
+    if (jetty == nullptr) return input_error(fmt::format("jetty {}: no such queue", queue));
+    blob.jetty = jetty->config.public_id != 0 ? jetty->config.public_id : queue;
+    blob.token = jetty->config.token;
+    blob.service = jetty->config.service;
+  }
   blob.host = parts_->config.host;
-  blob.jetty = queue;
-  blob.token = jetty->config.token;
   blob.encapsulation = parts_->config.encapsulation;
   blob.recovery = parts_->config.recovery;
-  blob.service = jetty->config.service;
   blob.mtu = parts_->config.mtu;
   blob.receive_window = parts_->config.receive_window;
   blob.first_psn = parts_->config.first_psn;
@@ -84,6 +92,11 @@ Result<engine::PeerId> UbEngine::connect(TimePs now, engine::QueueId queue, std:
   Result<QueueBlob> decoded = decode_queue_blob(blob);
   if (!decoded) return decoded.error();
   const engine::ServiceMode service = owner->config.service;
+  if (is_sequenced(service) && decoded->target == wire::TargetContextType::kJettyGroup) {
+    return input_error(
+        fmt::format("jetty {}: service mode {} has one peer, found a jetty group, expected a jetty", queue,
+                    engine::name(service)));
+  }
   WHARF_TRY(parts_->initiator.may_import(*owner, queue, decoded->host, decoded->jetty));
   Result<std::uint32_t> home = parts_->tp.open(now, *decoded, kFirstLane);
   if (!home) return home.error();
@@ -116,6 +129,7 @@ Result<engine::PeerId> UbEngine::connect(TimePs now, engine::QueueId queue, std:
   peer.home = *home;
   peer.host = decoded->host;
   peer.jetty = decoded->jetty;
+  peer.target = decoded->target;
   peer.token = decoded->token;
   const engine::PeerId id = parts_->initiator.import(peer);
   parts_->settle(now);

@@ -53,6 +53,14 @@ class UbEngine {
   engine::QueueState queue_state(engine::QueueId queue) const;
   Result<void> fail_queue(TimePs now, engine::QueueId queue);
   Result<void> reset_queue(TimePs now, engine::QueueId queue);
+  /// Nothing more is begun, refused in another state than ready; requests that have been end as they do. With
+  /// drain marks, the last completion says that the queue stands still. [URMA API, SUSPENDED]
+  Result<void> suspend_queue(TimePs now, engine::QueueId queue);
+  /// Goes on with the requests that a suspended queue has kept.
+  Result<void> resume_queue(TimePs now, engine::QueueId queue);
+  /// Requests that a suspended queue has never begun end with kUnhandled here, the oldest first, as many as
+  /// there is room for; none before it stands still. How many. [URMA API, urma_flush_jetty]
+  Result<std::size_t> take_back(TimePs now, engine::QueueId queue, std::span<verbs::Completion> out);
   Result<void> cancel_receive(TimePs now, engine::QueueId queue, std::uint64_t id);
   Result<void> set_receive_limit(TimePs now, engine::QueueId queue, std::uint32_t count);
   Result<void> arm(TimePs now, engine::QueueId queue, const engine::Arming& arming);

@@ -42,11 +42,9 @@ Result<engine::QueueId> EndpointTable::create(const engine::QueueConfig& config,
       config.entries != engine::EntryFormat::kObjects) {
     return input_error("UET has no shared receive queues, groups or rings of bytes, expected none");
   }
-  if (config.service != engine::ServiceMode::kDefault) {
+  if (const std::string_view beyond = engine::beyond_common(config); !beyond.empty()) {
     return input_error(
-        fmt::format("UET requests say themselves how they are delivered: found service mode {}, "
-                    "expected default",
-                    engine::name(config.service)));
+        fmt::format("queue: {} is of Unified Bus alone, expected its default with Ultra Ethernet", beyond));
   }
   const std::uint64_t where =
       key(address.job_id, address.pid_on_fep, address.resource_index, address.relative);
