@@ -160,7 +160,7 @@ inline void TpLayer::list_acknowledgement(std::uint32_t index) {
 inline void Responder::confirmed(std::uint32_t index, TpChannel& channel) {
   InboundMessage& message = messages_[index];
   if (--message.packets_unconfirmed > 0 || !message.response_numbered) return;
-  if (message.abandoned || message.listed || message.early || channel.general) {
+  if (message.abandoned || message.listed || message.early || message.answered_elsewhere || channel.general) {
     release_confirmed(index);
     return;
   }

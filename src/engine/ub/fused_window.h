@@ -26,7 +26,7 @@ class FusedWindow {
   void reset(std::uint64_t first) {
     for (std::uint64_t& bits : words_) bits = 0;
     through_ = told_ = first;
-    any = false;
+    any = heard = false;
   }
   /// Whether a packet with that number may be delivered.
   bool has_room(std::uint64_t number) const { return number - through_ <= mask_; }
@@ -49,6 +49,9 @@ class FusedWindow {
   std::uint32_t requester_id = 0;
   std::uint16_t tassn = 0;
   bool any = false;  ///< There was one.
+
+  /// Of the sender at this end: the peer has acknowledged something since attempts ran out last.
+  bool heard = false;
 
  private:
   std::uint64_t& word(std::uint64_t number) const { return words_[(number & mask_) / 64]; }

@@ -44,8 +44,11 @@ bool Initiator::receive(TimePs now, std::uint32_t channel, const wire::Packet& p
   Transaction& transaction = transactions_[index];
   const bool refusal =
       response.opcode == wire::TaOpcode::kTaack && response.status != wire::UbResponseStatus::kSuccess;
-  if (transaction.channel != channel || transaction.answered ||
-      static_cast<std::uint16_t>(transaction.tassn) != response.tassn ||
+  const TpChannel& sent_on = parts_.tp.channel(transaction.channel);
+  const bool expected = transaction.channel == channel ||
+                        (sent_on.kind == ChannelKind::kFused && sent_on.state == ChannelState::kReady &&
+                         sent_on.remote == parts_.tp.channel(channel).remote);
+  if (!expected || transaction.answered || static_cast<std::uint16_t>(transaction.tassn) != response.tassn ||
       (transaction.state != TransactionState::kSending && transaction.state != TransactionState::kAwaiting) ||
       (response.opcode != response_of(transaction.opcode) && !refusal)) {
     ++parts_.counters.dropped_response;
@@ -72,11 +75,13 @@ bool Initiator::receive(TimePs now, std::uint32_t channel, const wire::Packet& p
   }
   if (packet.ub.rtph.last) {
     answer(transaction, response);
-    // The target answers when it has the last packet, so a good answer confirms every packet of the request.
-    if (good && transaction.state == TransactionState::kAwaiting && transaction.packets_unconfirmed > 0 &&
-        transaction.first_number + transaction.packets_numbered <= parts_.tp.channel(channel).send_cursor) {
+    // The target answers when it has the last packet, so a good answer confirms every packet of the request;
+    // and so does any other where confirming waits for the execution.
+    if ((good || sent_on.kind == ChannelKind::kFused) && transaction.state == TransactionState::kAwaiting &&
+        transaction.packets_unconfirmed > 0 &&
+        transaction.first_number + transaction.packets_numbered <= sent_on.send_cursor) {
       ++transaction.steps_deferred;  // Not to be finished before this packet has been worked off.
-      parts_.tp.confirm_delivered(now, channel, transaction);
+      parts_.tp.confirm_delivered(now, transaction.channel, transaction);
       --transaction.steps_deferred;
     }
   }

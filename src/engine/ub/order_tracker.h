@@ -43,6 +43,13 @@ class OrderTracker {
   void retracted(std::uint16_t tassn);
   /// The waiting request whose turn has come, once; nothing when there is none.
   std::optional<std::uint16_t> next_turn();
+  /// Whether every request with a lower number has arrived.
+  bool arrived_before(std::uint16_t tassn) const {
+    for (std::uint16_t at = next_; at != tassn; ++at) {
+      if (!has(arrived_, at)) return false;
+    }
+    return true;
+  }
   /// A waiting request is given up: it is not told by next_turn() any more, and still has to be executed or
   /// retracted.
   void give_up_turn(std::uint16_t tassn) { clear(waiting_, tassn); }

@@ -19,8 +19,7 @@ Right right_for(wire::TaOpcode opcode) {
 }
 
 bool executable(wire::TaOpcode opcode) {
-  return opcode <= wire::TaOpcode::kAtomicFetchXor || opcode == wire::TaOpcode::kWriteback ||
-         opcode == wire::TaOpcode::kDisconnectScid;
+  return opcode <= wire::TaOpcode::kAtomicFetchXor || opcode == wire::TaOpcode::kWriteback;
 }
 
 constexpr std::uint64_t tpmsn_key(std::uint32_t channel, wire::Psn tpmsn) {
@@ -233,10 +232,9 @@ void Responder::step(TimePs now, std::uint32_t index, const wire::Packet& packet
       refuse(index, wire::UbResponseInfo::kPoison);
     } else if (header.opcode == wire::TaOpcode::kPrefetch) {
       // A hint that never fails. Choice: nothing is warmed up.
-    } else if (header.opcode == wire::TaOpcode::kDisconnectScid) {
+    } else if (header.opcode == wire::TaOpcode::kDisconnectScid && message.sequence != kNoSlot) {
       // Choice: it fills a number in a context's order (Initiator::disconnect_sequence), and means nothing
       // else.
-      if (message.sequence == kNoSlot) refuse(index, wire::UbResponseInfo::kJettyState);
     } else if (!executable(header.opcode)) {
       ++parts_.counters.refused_opcode;
       refuse(index, wire::UbResponseInfo::kUnsupportedOpcode);
@@ -454,6 +452,7 @@ void Responder::release(std::uint32_t index) {
   }
   unlist(index);
   end_dispatch(index);
+  messages_[index].answered_elsewhere = false;
   if (message.sequence != kNoSlot) leave_sequence(index, !message.abandoned);
   TpChannel& channel = parts_.tp.channel(message.channel);
   if (message.early) {

@@ -76,8 +76,9 @@ struct InboundMessage {
   bool has_entry = false;  ///< Two-sided: the receive entry.
   bool entry_fetched = false;
   bool response_numbered = false;
-  bool dispatched = false;  ///< To a group: `entry_jetty` is the member that was chosen.
-  bool waits_turn = false;  ///< Strong, and earlier requests of its context have not been executed.
+  bool answered_elsewhere = false;  ///< Its answer is a message of another channel than it came by.
+  bool dispatched = false;          ///< To a group: `entry_jetty` is the member that was chosen.
+  bool waits_turn = false;          ///< Strong, and earlier requests of its context have not been executed.
   std::uint8_t info = 0;
   wire::UbResponseStatus status = wire::UbResponseStatus::kSuccess;
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
@@ -121,6 +122,7 @@ struct SequenceContext {
   std::uint32_t requester = 0;
   bool used = false;
   bool listed = false;  ///< A turn may have come.
+  bool broken = false;  ///< Fused: one that others wait for has to come again, and so have they.
   OrderTracker order;
   IndexList waiting;  ///< Of messages, by InboundMessage::next, in order of arrival.
 };

@@ -105,6 +105,14 @@ void Responder::enter_sequence(std::uint32_t index, const TpChannel& channel, co
       return;
     case OrderTracker::Arrival::kWait:
       message.sequence = at;
+      if (channel.kind == ChannelKind::kFused && !context.order.arrived_before(request.tassn)) {
+        // Choice: on a fused channel nothing waits for what has yet to be sent again: it would hold back the
+        // acknowledgements, and then the numbers, that the other one needs.
+        context.order.give_up_turn(request.tassn);
+        ++parts_.counters.receiver_not_ready_sent;
+        refuse(index, wire::UbResponseStatus::kReceiverNotReady, parts_.config.min_rnr_timer);
+        return;
+      }
       message.waits_turn = true;
       ++parts_.counters.turns_waited;
       context.waiting.push(messages_, index, &InboundMessage::next);
@@ -155,9 +163,12 @@ void Responder::leave_sequence(std::uint32_t index, bool executed) {
   if (executed) {
     sequences_[at]->order.executed(message.request.tassn);
     want_turn(at);
-  } else {
-    sequences_[at]->order.retracted(message.request.tassn);
+    return;
   }
+  sequences_[at]->order.retracted(message.request.tassn);
+  if (parts_.tp.channel(message.channel).kind != ChannelKind::kFused) return;
+  sequences_[at]->broken = true;
+  want_turn(at);
 }
 
 void Responder::want_turn(std::uint32_t sequence) {
@@ -174,6 +185,16 @@ void Responder::settle_turns(TimePs now) {
     turns_.pop_front();
     SequenceContext& context = *sequences_[at];
     context.listed = false;
+    if (std::exchange(context.broken, false)) {
+      while (!context.waiting.empty()) {
+        const std::uint32_t index = context.waiting.head;
+        ++parts_.counters.receiver_not_ready_sent;
+        refuse(index, wire::UbResponseStatus::kReceiverNotReady, parts_.config.min_rnr_timer);
+        ++messages_[index].pending;
+        drop_waiting(index);
+        settle_pending(now, index);
+      }
+    }
     while (const std::optional<std::uint16_t> turn = context.order.next_turn()) {
       std::uint32_t index = context.waiting.head;
       while (index != kNoSlot && messages_[index].request.tassn != *turn) index = messages_[index].next;

@@ -154,11 +154,17 @@ void Responder::respond(TimePs now, std::uint32_t index) {
     // A Read has been executed when its data has been confirmed: until then memory may have to be read again.
     if (!good || message.request.opcode != wire::TaOpcode::kRead) leave_sequence(index, !again);
   }
+  std::uint32_t answers_on = message.channel;
   switch (parts_.tp.channel(message.channel).kind) {
     case ChannelKind::kReliable:
       break;
     case ChannelKind::kFused:
+      // What has to be said by a packet of its own goes over the first lane, where nothing waits for an
+      // execution.
+      answers_on = parts_.tp.find(parts_.tp.channel(message.channel).remote, kFirstLane);
+      message.answered_elsewhere = true;
       if (!good || message.fused_number == 0) break;
+      message.answered_elsewhere = false;
       parts_.tp.executed(now, message);
       message.fused_number = 0;
       release(index);
@@ -171,7 +177,7 @@ void Responder::respond(TimePs now, std::uint32_t index) {
       (message.request.opcode == wire::TaOpcode::kRead || wire::is_atomic(message.request.opcode))) {
     message.response_length = message.extension.maetah.length;
   }
-  parts_.tp.enqueue_response(message.channel, index);
+  parts_.tp.enqueue_response(answers_on, index);
 }
 
 [[gnu::noinline]] void Responder::fetch_data(std::uint32_t channel, TxPacket& packet,

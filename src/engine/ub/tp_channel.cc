@@ -62,7 +62,7 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob, Lane lane
     }
     if (present.state == ChannelState::kReady) {
       if (present.incarnation == incarnation) return index;
-      end_channel(now, index, ChannelEvent::kSupersede);  // The peer has ended its present life.
+      end_lanes(now, index, ChannelEvent::kSupersede);  // The peer has ended its present life.
     }
   }
   const std::uint64_t send_first = reliability::first_logical(first_psn_of(config.first_psn, incarnation));

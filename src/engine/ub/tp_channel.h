@@ -293,6 +293,7 @@ class TpLayer {
   void settle_congestion(TimePs now, std::uint32_t index, bool answered);
   void timed_out(TimePs now, std::uint32_t index);
   void fail(TimePs now, std::uint32_t index);
+  void end_lanes(TimePs now, std::uint32_t index, ChannelEvent event);
   void step(TimePs now, std::uint32_t index, ChannelEvent event);
   void end_channel(TimePs now, std::uint32_t index, ChannelEvent event);
   void trace_repair(TimePs now, std::uint32_t index, std::uint64_t first, std::uint32_t queued) const;

@@ -2,6 +2,7 @@
 // The UB retransmission timer and every other reason to send again: what TPACK, TPSACK, TPNAK and silence
 // mean to the sender of a TP channel. [UB-Base 2.0.1 6.4.2, 6.4.3]
 #include <algorithm>
+#include <utility>
 
 #include "engine/ub/engine_parts.h"
 #include "engine/ub/tp_channel.h"
@@ -40,6 +41,7 @@ void TpLayer::process_ack(TimePs now, std::uint32_t index, const wire::Packet& p
     return;
   }
   congestion_.take_echo(index, last + 1, packet);
+  if (channel.fused != nullptr) channel.fused->heard = true;
   if (last < channel.send.una()) {
     ++parts_.counters.dropped_stale_acknowledgement;
   } else {
@@ -108,6 +110,7 @@ void TpLayer::process_sack(TimePs now, std::uint32_t index, const wire::Packet& 
   // is missing.
   const std::uint64_t confirmed_end = bit(0) ? base + 1 : base;
   congestion_.take_echo(index, confirmed_end, packet);
+  if (channel.fused != nullptr) channel.fused->heard = true;
   parts_.initiator.confirms_execution(packet.ub.rtph.status == wire::UbResponseStatus::kFusedTaack);
   if (confirmed_end > channel.send.una())
     progress = channel.send.acknowledge_before(packets_, confirmed_end, release, free);
@@ -278,6 +281,13 @@ void TpLayer::timed_out(TimePs now, std::uint32_t index) {
       break;
     }
     case reliability::RetransmissionTimer::Expiry::kExhausted:
+      // A peer that acknowledges, and has not executed for long, is there.
+      if (channel.fused != nullptr && std::exchange(channel.fused->heard, false)) {
+        channel.timer.start(parts_.config.retransmission, now);
+        rewind(index);
+        touch(index);
+        break;
+      }
       fail(now, index);
       return;
   }
@@ -285,10 +295,27 @@ void TpLayer::timed_out(TimePs now, std::uint32_t index) {
 }
 
 void TpLayer::fail(TimePs now, std::uint32_t index) {
-  if (channels_[index]->state != ChannelState::kReady) return;
-  ++parts_.counters.channels_failed;
-  ++channels_[index]->failures;
-  end_channel(now, index, ChannelEvent::kFail);
+  if (channels_[index]->state == ChannelState::kReady) end_lanes(now, index, ChannelEvent::kFail);
+}
+
+// Answers to requests of the fused lane are messages of the first: both end together, that one first.
+void TpLayer::end_lanes(TimePs now, std::uint32_t index, ChannelEvent event) {
+  const TpChannel& channel = *channels_[index];
+  const auto end = [&](std::uint32_t each) {
+    if (each == kNoSlot || channels_[each]->state != ChannelState::kReady) return;
+    if (event == ChannelEvent::kFail) {
+      ++parts_.counters.channels_failed;
+      ++channels_[each]->failures;
+    }
+    end_channel(now, each, event);
+  };
+  if (channel.kind == ChannelKind::kUnreliable) {
+    end(index);
+    return;
+  }
+  end(find(channel.remote, kFirstLane));
+  end(find(channel.remote, kFusedLane));
+  end(index);
 }
 
 void TpLayer::step(TimePs now, std::uint32_t index, ChannelEvent event) {

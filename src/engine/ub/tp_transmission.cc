@@ -321,7 +321,9 @@ void TpLayer::build_sack(const TpChannel& channel, wire::Packet& out) {
   // Choice: P1 counts from the last packet in order (bit 0 set), P2 from the first missing one (bit 0 clear).
   // Before anything is in order both begin at the first packet, which is missing.
   const bool openurma = wire::profile(parts_.config.encapsulation) == wire::UbProfile::kP2OpenUrma;
-  const bool from_last = !openurma && channel.ack_number != channel.receive_first;
+  // What a fused channel has executed is always bit 0: the bits behind it say something else.
+  const bool from_last =
+      channel.fused != nullptr || (!openurma && channel.ack_number != channel.receive_first);
   const std::uint64_t base = from_last ? channel.ack_number - 1 : channel.ack_number;
   wire::Rtph& rtph = out.ub.rtph;
   rtph.opcode = wire::TpOpcode::kSack;
@@ -350,9 +352,8 @@ void TpLayer::build_sack(const TpChannel& channel, wire::Packet& out) {
        ++logical) {
     const std::uint64_t ahead = logical - channel.ack_number;
     if (channel.fused != nullptr) {
-      // Delivered, and not executed yet, or ahead. Bit 0 would say that it has been executed.
-      const bool delivered = logical < channel.receive.next() || channel.receive.received_ahead(logical);
-      if (delivered && logical != base) set(logical);
+      // Delivered, and perhaps not executed yet; or ahead.
+      if (logical < channel.receive.next() || channel.receive.received_ahead(logical)) set(logical);
       continue;
     }
     const bool arrived =

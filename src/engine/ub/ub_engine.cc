@@ -149,7 +149,7 @@ Result<void> UbEngine::forget_host(TimePs now, wire::HostAddress remote) {
     return input_error(
         fmt::format("host {}: a load or store of it is in execution, expected none", remote.number));
   }
-  for (Lane lane = kLaneCount; lane-- > kFirstLane;) {
+  for (Lane lane = kFirstLane; lane < kLaneCount; ++lane) {  // The first one first, see TpLayer::end_lanes().
     const std::uint32_t index = parts_->tp.find(remote, lane);
     if (index == kNoSlot) continue;
     parts_->initiator.forget_channel(index);
