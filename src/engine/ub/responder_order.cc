@@ -105,9 +105,11 @@ void Responder::enter_sequence(std::uint32_t index, const TpChannel& channel, co
       return;
     case OrderTracker::Arrival::kWait:
       message.sequence = at;
-      if (channel.kind == ChannelKind::kFused && !context.order.arrived_before(request.tassn)) {
-        // Choice: on a fused channel nothing waits for what has yet to be sent again: it would hold back the
-        // acknowledgements, and then the numbers, that the other one needs.
+      // What waits takes at most half of the host's places, so that what it waits for finds one. Choice: on a
+      // fused channel nothing waits for what has yet to be sent again: it would hold back the
+      // acknowledgements, and then the numbers, that the other one needs.
+      if (2 * (channel.messages_held + channel.messages_early) > message_room_.most() ||
+          (channel.kind == ChannelKind::kFused && !context.order.arrived_before(request.tassn))) {
         context.order.give_up_turn(request.tassn);
         ++parts_.counters.receiver_not_ready_sent;
         refuse(index, wire::UbResponseStatus::kReceiverNotReady, parts_.config.min_rnr_timer);
