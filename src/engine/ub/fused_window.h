@@ -20,12 +20,13 @@ class FusedWindow {
   FusedWindow(Arena& arena, std::uint32_t capacity, std::uint64_t first)
       : words_(arena.make_span<std::uint64_t>(capacity / 64)),
         mask_(capacity - 1),
+        delivered_(first),
         through_(first),
         told_(first) {}
 
   void reset(std::uint64_t first) {
     for (std::uint64_t& bits : words_) bits = 0;
-    through_ = told_ = first;
+    delivered_ = through_ = told_ = first;
     any = heard = false;
   }
   /// Whether a packet with that number may be delivered.
@@ -33,14 +34,16 @@ class FusedWindow {
   /// The request whose last packet has this number was delivered.
   void open(std::uint64_t number) { word(number) |= bit(number); }
   void close(std::uint64_t number) { word(number) &= ~bit(number); }
-  /// Every request before this number has been executed. `delivered`: the next number that will be.
-  std::uint64_t through(std::uint64_t delivered) {
-    while (through_ < delivered && (word(through_) & bit(through_)) == 0) ++through_;
+  /// The packet with that number, the next one, has been delivered, and its request opened.
+  void deliver(std::uint64_t number) { delivered_ = number + 1; }
+  /// Every request before this number has been executed.
+  std::uint64_t through() {
+    while (through_ < delivered_ && (word(through_) & bit(through_)) == 0) ++through_;
     return through_;
   }
   /// Whether through() has moved since it was last told.
-  bool tell(std::uint64_t delivered) {
-    const bool moved = through(delivered) != told_;
+  bool tell() {
+    const bool moved = through() != told_;
     told_ = through_;
     return moved;
   }
@@ -59,6 +62,7 @@ class FusedWindow {
 
   std::span<std::uint64_t> words_;
   std::uint64_t mask_ = 0;
+  std::uint64_t delivered_ = 0;  ///< The next number that will be.
   std::uint64_t through_ = 0;
   std::uint64_t told_ = 0;
 };

@@ -191,7 +191,7 @@ void Initiator::finish_request(TimePs now, Jetty& owner, std::uint32_t jetty_id,
   }
   if (!posted.completion_in_order) push_completion(owner, jetty_id, posted);
   if (posted.completion_in_order && number == owner.report_next && number == owner.head &&
-      number < owner.cursor) {
+      number < owner.cursor && !owner.suspended()) {
     // The usual case of report(): the oldest of all has ended.
     push_completion(owner, jetty_id, posted);
     owner.requests.pop_front();

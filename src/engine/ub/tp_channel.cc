@@ -299,8 +299,9 @@ void TpLayer::process_data(TimePs now, std::uint32_t index, const wire::Packet& 
   } else {
     parts_.initiator.receive(now, index, packet, kNoSlot);
   }
+  if (channel.fused != nullptr) channel.fused->deliver(logical);
   if (advanced > 1) deliver_waiting(now, index, logical + 1, logical + advanced);
-  if (channel.fused != nullptr && !channel.fused->tell(channel.receive.next()) && !channel.receive.has_gap())
+  if (channel.fused != nullptr && !channel.fused->tell() && !channel.receive.has_gap())
     return;  // Its execution is its acknowledgement.
   ask_acknowledgement(now, index, channel.receive.has_gap() ? AckKind::kSack : AckKind::kAck, tpmsn, false);
 }
@@ -387,6 +388,7 @@ void TpLayer::deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t fro
     if ((kept & kPlaced) != 0) {
       if ((kept & kPlacedLast) != 0) ++channel.messages_delivered;
       parts_.responder.deliver_ahead(now, kept & kIndexMask, (kept & kPlacedLast) != 0, logical);
+      if (channel.fused != nullptr) channel.fused->deliver(logical);
       continue;
     }
     const wire::Packet packet = parts_.responder.parked(kept).packet;
@@ -397,6 +399,7 @@ void TpLayer::deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t fro
     } else if (!parts_.initiator.receive(now, index, packet, kept)) {
       parts_.responder.unpark(kept);
     }
+    if (channel.fused != nullptr) channel.fused->deliver(logical);
   }
 }
 
@@ -446,14 +449,14 @@ void TpLayer::executed(TimePs now, const InboundMessage& message) {
   channel.fused->requester_id = message.request.requester_id;
   channel.fused->tassn = message.request.tassn;
   channel.fused->any = true;
-  if (!channel.fused->tell(channel.receive.next())) return;
+  if (!channel.fused->tell()) return;
   ask_acknowledgement(now, message.channel, channel.receive.has_gap() ? AckKind::kSack : AckKind::kAck,
                       message.tpmsn, false);
 }
 
 void TpLayer::refusal_confirmed(const InboundMessage& message) {
   TpChannel& channel = *channels_[message.channel];
-  if (!channel.fused->tell(channel.receive.next())) return;
+  if (!channel.fused->tell()) return;
   ask_acknowledgement(kTimeZero, message.channel, channel.receive.has_gap() ? AckKind::kSack : AckKind::kAck,
                       message.tpmsn, true);
 }

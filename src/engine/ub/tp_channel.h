@@ -227,8 +227,7 @@ class TpLayer {
   }
   /// What an acknowledgement may confirm: everything before it.
   static std::uint64_t confirmable(const TpChannel& channel) {
-    const std::uint64_t next = channel.receive.next();
-    return channel.fused == nullptr ? next : channel.fused->through(next);
+    return channel.fused == nullptr ? channel.receive.next() : channel.fused->through();
   }
   void list_acknowledgement(std::uint32_t index);
   /// The TPACK may wait for more packets, but not for ever.
