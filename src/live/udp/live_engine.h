@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/random.h"
+#include "engine/queues.h"
 #include "live/udp/udp_socket.h"
 #include "verbs/work_request.h"
 #include "wire/host_address.h"

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "live/reactor/idle_policy.h"
+#include "live/udp/live_engine.h"
 #include "live/udp/live_host.h"
 #include "live/udp/udp_socket.h"
 #include "wire/packet.h"
