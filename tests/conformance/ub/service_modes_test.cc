@@ -71,6 +71,24 @@ const verbs::Completion* completion_of(World& world, std::uint64_t id) {
   return nullptr;
 }
 
+/// What a run that does not end has been doing.
+std::string state_of(World& world) {
+  std::string text;
+  for (std::uint32_t host = 0; host < 2; ++host) {
+    const UbCounters& counters = world.counters(host);
+    text += "host " + std::to_string(host) + ": " + std::to_string(counters.completions) + " completions, " +
+            std::to_string(counters.packets_retransmitted) + " repeated, " +
+            std::to_string(counters.timeouts) + " time-outs, " +
+            std::to_string(counters.receiver_not_ready_sent) + " not ready, " +
+            std::to_string(counters.receiver_not_ready_retries) + " retries, " +
+            std::to_string(counters.turns_waited) + " turns waited, " + std::to_string(counters.duplicates) +
+            " duplicates, " + std::to_string(counters.refused_sequence) + " refused numbers, " +
+            std::to_string(counters.dropped_response) + " answers dropped, " +
+            std::to_string(counters.dropped_acknowledgement) + " acknowledgements dropped\n";
+  }
+  return text;
+}
+
 // --- Whatever the mode: what strong requests promise
 
 // Strong Writes and Reads of one word in turns: each Read gives what the Write before it wrote, and no later
@@ -91,7 +109,8 @@ TEST(ServiceModes, StrongRequestsTakeEffectInPostingOrder) {
         read.local[0].address = World::kLocal + 0x4000 + i * 8;
         ASSERT_EQ(world.post(read), engine::PostStatus::kOk);
       }
-      world.run();
+      ASSERT_EQ(world.pair().run_until_idle(world.now() + milliseconds(50)), test::RunEnd::kDone)
+          << world.pair().waiting_report() << state_of(world);
       for (std::uint64_t i = 0; i < kPairs; ++i) {
         EXPECT_EQ(world.pair().memory(0).load64(World::kLocal + 0x4000 + i * 8), i);
       }
