@@ -188,6 +188,10 @@ class Responder {
   // From the TP layer.
   InboundMessage& message(std::uint32_t index) { return messages_[index]; }
   SlotPool<InboundMessage>& messages() { return messages_; }
+  /// Its answer refuses a request of the fused channel beside the one that it goes over.
+  bool refuses_elsewhere(std::uint32_t index) const {
+    return messages_[index].answered_elsewhere && messages_[index].status != wire::UbResponseStatus::kSuccess;
+  }
   void fetch_data(std::uint32_t channel, TxPacket& packet, std::uint64_t reference);
   void fill_packet(const TxPacket& packet, wire::Packet& out) const;
   /// A packet of the response is confirmed.

@@ -109,7 +109,8 @@ void Responder::enter_sequence(std::uint32_t index, const TpChannel& channel, co
       // fused channel nothing waits for what has yet to be sent again: it would hold back the
       // acknowledgements, and then the numbers, that the other one needs.
       if (2 * (channel.messages_held + channel.messages_early) > message_room_.most() ||
-          (channel.kind == ChannelKind::kFused && !context.order.arrived_before(request.tassn))) {
+          (channel.kind == ChannelKind::kFused && !message.early &&
+           !context.order.arrived_before(request.tassn))) {
         context.order.give_up_turn(request.tassn);
         ++parts_.counters.receiver_not_ready_sent;
         refuse(index, wire::UbResponseStatus::kReceiverNotReady, parts_.config.min_rnr_timer);
@@ -131,11 +132,16 @@ void Responder::enter_sequence(std::uint32_t index, const TpChannel& channel, co
 /// packets share, so that what it waits for finds one; beyond that the initiator is told to come again.
 void Responder::wait_for_turn(TimePs now, std::uint32_t index, const wire::Packet& packet,
                               std::uint32_t offset, std::uint32_t parked) {
-  if (parked == kNoSlot && parked_common_ < parked_packets_ / 2) parked = park(now, packet);
-  if (parked == kNoSlot) {
+  InboundMessage& message = messages_[index];
+  // Now that its own turn on the channel has come, everything before it has been there.
+  const bool hopeless = parts_.tp.channel(message.channel).kind == ChannelKind::kFused &&
+                        !sequences_[message.sequence]->order.arrived_before(message.request.tassn);
+  if (!hopeless && parked == kNoSlot && parked_common_ < parked_packets_ / 2) parked = park(now, packet);
+  if (hopeless || parked == kNoSlot) {
     ++parts_.counters.receiver_not_ready_sent;
     refuse(index, wire::UbResponseStatus::kReceiverNotReady, parts_.config.min_rnr_timer);
     drop_waiting(index);
+    if (parked != kNoSlot) unpark(parked);
     settle_pending(now, index);
     return;
   }

@@ -123,9 +123,12 @@ void TpLayer::process_sack(TimePs now, std::uint32_t index, const wire::Packet& 
     const std::uint64_t logical = packet_at.logical;
     if (logical >= end) break;
     if (bit(logical - base)) {
-      // What ends a request of a fused channel is confirmed by the acknowledgement that says it was executed.
-      const bool open =
-          channel.kind == ChannelKind::kFused && packet_at.last && packet_at.origin == PacketOrigin::kRequest;
+      // Bits say what has arrived. Two kinds of packets are confirmed by what lies before a bitmap alone: the
+      // last one of a request of a fused channel, which has to be executed, and a refusal of such a request,
+      // which has to be worked off before an acknowledgement may pass what it refuses.
+      const bool open = packet_at.origin == PacketOrigin::kRequest
+                            ? channel.kind == ChannelKind::kFused && packet_at.last
+                            : parts_.responder.refuses_elsewhere(packet_at.object);
       if (!open) progress |= channel.send.confirm(packet_at, release);
     } else if (logical <= max && max >= packet_at.resend_mark) {
       // [UB-Base 2.0.1 6.4.2] Each hole is repaired once per loss report. A repeated packet counts as lost
