@@ -36,6 +36,7 @@ class FusedWindow {
   void close(std::uint64_t number) { word(number) &= ~bit(number); }
   /// The packet with that number, the next one, has been delivered, and its request opened.
   void deliver(std::uint64_t number) { delivered_ = number + 1; }
+  std::uint64_t delivered() const { return delivered_; }
   /// Every request before this number has been executed.
   std::uint64_t through() {
     while (through_ < delivered_ && (word(through_) & bit(through_)) == 0) ++through_;
@@ -52,6 +53,9 @@ class FusedWindow {
   std::uint32_t requester_id = 0;
   std::uint16_t tassn = 0;
   bool any = false;  ///< There was one.
+
+  /// What the receive window expected when an acknowledgement with a bitmap was asked for.
+  std::uint64_t asked_at = 0;
 
   /// Of the sender at this end: the peer has acknowledged something since attempts ran out last.
   bool heard = false;

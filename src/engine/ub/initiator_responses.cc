@@ -75,9 +75,9 @@ bool Initiator::receive(TimePs now, std::uint32_t channel, const wire::Packet& p
   }
   if (packet.ub.rtph.last) {
     answer(transaction, response);
-    // The target answers when it has the last packet, so a good answer confirms every packet of the request;
-    // and so does any other where confirming waits for the execution.
-    if ((good || sent_on.kind == ChannelKind::kFused) && transaction.state == TransactionState::kAwaiting &&
+    // The target answers when it has the last packet, so a good answer confirms every packet of the request.
+    // Those of a fused channel are confirmed there; its record need not be here now.
+    if (good && transaction.channel == channel && transaction.state == TransactionState::kAwaiting &&
         transaction.packets_unconfirmed > 0 &&
         transaction.first_number + transaction.packets_numbered <= sent_on.send_cursor) {
       ++transaction.steps_deferred;  // Not to be finished before this packet has been worked off.

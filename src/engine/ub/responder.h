@@ -76,6 +76,7 @@ struct InboundMessage {
   bool has_entry = false;  ///< Two-sided: the receive entry.
   bool entry_fetched = false;
   bool response_numbered = false;
+  bool fused_open = false;          ///< The acknowledgements of its fused channel wait for it.
   bool answered_elsewhere = false;  ///< Its answer is a message of another channel than it came by.
   bool dispatched = false;          ///< To a group: `entry_jetty` is the member that was chosen.
   bool waits_turn = false;          ///< Strong, and earlier requests of its context have not been executed.
@@ -83,7 +84,7 @@ struct InboundMessage {
   wire::UbResponseStatus status = wire::UbResponseStatus::kSuccess;
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
   std::uint32_t sequence = kNoSlot;  ///< Its initiator context, if this target keeps the order of that one.
-  std::uint64_t fused_number = 0;    ///< Fused channels: of its last packet; 0 when nothing waits for it.
+  std::uint32_t fused_number = 0;    ///< Fused channels: the low bits of the number of its last packet.
   std::uint32_t pending = 0;         ///< Unanswered accesses and deferred steps.
   std::uint32_t received = 0;        ///< Data bytes delivered.
   std::uint32_t response_length = 0;

@@ -228,9 +228,10 @@ void Responder::fuse(std::uint32_t index, std::uint64_t number) {
   InboundMessage& message = messages_[index];
   TpChannel& channel = parts_.tp.channel(message.channel);
   if (channel.fused == nullptr) return;
-  message.fused_number = 0;
+  message.fused_open = false;
   if (response_of(message.request.opcode) != wire::TaOpcode::kTaack) return;
-  message.fused_number = number;
+  message.fused_open = true;
+  message.fused_number = static_cast<std::uint32_t>(number);
   channel.fused->open(number);
 }
 
@@ -238,7 +239,7 @@ void Responder::fuse(std::uint32_t index, std::uint64_t number) {
 void Responder::release_confirmed(std::uint32_t index) {
   const InboundMessage& message = messages_[index];
   TpChannel& channel = parts_.tp.channel(message.channel);
-  if (channel.fused != nullptr && message.fused_number != 0 && !message.abandoned) {
+  if (channel.fused != nullptr && message.fused_open && !message.abandoned) {
     channel.fused->close(message.fused_number);
     parts_.tp.refusal_confirmed(message);
   }

@@ -163,10 +163,10 @@ void Responder::respond(TimePs now, std::uint32_t index) {
       // execution.
       answers_on = parts_.tp.find(parts_.tp.channel(message.channel).remote, kFirstLane);
       message.answered_elsewhere = true;
-      if (!good || message.fused_number == 0) break;
+      if (!good || !message.fused_open) break;
       message.answered_elsewhere = false;
       parts_.tp.executed(now, message);
-      message.fused_number = 0;
+      message.fused_open = false;
       release(index);
       return;
     case ChannelKind::kUnreliable:

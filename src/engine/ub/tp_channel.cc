@@ -435,6 +435,7 @@ void TpLayer::ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind,
   if (kind == AckKind::kSack) {
     channel.ack_max = channel.receive.end();
     channel.ack_first_bits = channel.receive.first_bits();
+    if (channel.fused != nullptr) channel.fused->asked_at = channel.receive.next();
   }
   if (kind == AckKind::kAck && !at_once && ++channel.unacknowledged < parts_.config.acknowledge_every) {
     delay_acknowledgement(now, index, channel);

@@ -350,12 +350,13 @@ void TpLayer::build_sack(const TpChannel& channel, wire::Packet& out) {
   if (from_last) set(base);
   for (std::uint64_t logical = channel.ack_number; logical < channel.ack_max && logical - base < bytes * 8ULL;
        ++logical) {
-    const std::uint64_t ahead = logical - channel.ack_number;
-    if (channel.fused != nullptr) {
-      // Delivered, and perhaps not executed yet; or ahead.
-      if (logical < channel.receive.next() || channel.receive.received_ahead(logical)) set(logical);
+    // Of a fused channel, some have been delivered and not been executed.
+    if (channel.fused != nullptr && logical < channel.fused->delivered()) {
+      set(logical);
       continue;
     }
+    const std::uint64_t ahead =
+        logical - (channel.fused == nullptr ? channel.ack_number : channel.fused->asked_at);
     const bool arrived =
         ahead < 64 ? (channel.ack_first_bits >> ahead & 1U) != 0 : channel.receive.received_ahead(logical);
     if (arrived) set(logical);
