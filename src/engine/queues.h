@@ -199,9 +199,9 @@ enum class AsyncEventKind : std::uint8_t {
   /// is in kError.
   kCompletionQueueFull,
   kCompletionReady,  ///< What arm() asked for has happened; `queue` is the completion queue.
+  kReceiveLimit,     ///< Fewer free entries than set_receive_limit() named; `queue` is the receive queue.
   kQueueSuspended,   ///< A fault suspended the queue.
   kQueueDrained,     ///< A queue with drain marks stands still.
-  kReceiveLimit,     ///< Fewer free entries than set_receive_limit() named; `queue` is the receive queue.
 };
 
 std::string_view name(AsyncEventKind kind);

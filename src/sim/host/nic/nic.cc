@@ -41,6 +41,7 @@ std::uint16_t Nic::attach(engine::QueueId queue, QueueClient& client) {
 void Nic::note(TimePs now, const engine::AsyncEvent& event) {
   switch (event.kind) {
     case engine::AsyncEventKind::kQueueError:
+    case engine::AsyncEventKind::kQueueSuspended:
       ++counters_.queue_errors;
       break;
     case engine::AsyncEventKind::kPeerUnreachable:
@@ -52,6 +53,7 @@ void Nic::note(TimePs now, const engine::AsyncEvent& event) {
       break;
     case engine::AsyncEventKind::kCompletionReady:
     case engine::AsyncEventKind::kReceiveLimit:
+    case engine::AsyncEventKind::kQueueDrained:
       break;  // Asked for by whoever armed them: no fault.
   }
   if (!host_parts_.tracer.wants(trace::EventKind::kAsyncEvent)) return;
