@@ -96,12 +96,13 @@ class Sink : public MessageTaker {
     const std::uint64_t length = address.size();
     write_all(report, &length, sizeof length);
     write_all(report, address.data(), address.size());
-    std::uint32_t empty = 0;
+    const LiveClock clock;
+    IdlePolicy idle{IdleConfig{}};
     for (;;) {
       if ((*port_)->progress()) {
-        empty = 0;
-      } else if (++empty > 2000) {
-        ::sched_yield();
+        idle.worked();
+      } else {
+        idle.idle(clock.now(), clock.now() + microseconds(200), -1);  // Others are measured meanwhile.
       }
       std::uint64_t tag = 0;
       while ((*port_)->take_sent(tag)) {
