@@ -91,8 +91,8 @@ function(wharf_unity target)
   endif()
 endfunction()
 
-# wharf_compile_together(TARGET NUMBER file...): one source that includes them. It names them from its own folder, so that
-# trees in different places compile the same text and share a compiler cache.
+# wharf_compile_together(TARGET NUMBER file...): one source that includes them. It names them from its own folder, so
+# that trees in different places compile the same text and share a compiler cache.
 function(wharf_compile_together target number)
   list(LENGTH ARGN count)
   if(count LESS 2)
