@@ -223,6 +223,8 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
     auto created = report::ResultDirectory::create(request.out, request.force);
     if (!created) return created.error();
     directory.emplace(*std::move(created));
+    for (const std::string& left : directory->removed())
+      console.remark(fmt::format("removed {}, which a run left that did not end", left));
   }
   if (request.capture_hosts) {
     const std::string file = directory->file("capture.pcapng").string();

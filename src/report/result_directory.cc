@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/result_directory.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -46,6 +48,44 @@ class Unfinished {
   std::vector<fs::path> folders_;
 };
 
+/// A descriptor of `folder` with its lock, or -1 if somebody else has it.
+int lock_of(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0 && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
+  if (descriptor >= 0) ::close(descriptor);
+  return -1;
+}
+
+/// What staging folders of `path` are called, without the number of their process.
+std::string staging_prefix(const fs::path& path) {
+  return fmt::format(".{}.partial-", path.filename().string());
+}
+
+/// Removes what killed runs left for `path`, and says what in `removed`; refuses it if a run is at work.
+/// `own` is left alone.
+Result<void> settle_others(const fs::path& path, const fs::path& own, std::vector<std::string>& removed) {
+  std::error_code status;
+  const std::string prefix = staging_prefix(path);
+  std::vector<fs::path> others;
+  for (const auto& entry : fs::directory_iterator(path.parent_path(), status)) {
+    if (entry.path() != own && entry.path().filename().string().starts_with(prefix))
+      others.push_back(entry.path());
+  }
+  for (const fs::path& other : others) {
+    const int lock = lock_of(other);
+    if (lock < 0 && fs::exists(other, status)) {
+      return input_error(
+          fmt::format("--out {}: process {} is writing a result there, expected another directory",
+                      path.string(), other.filename().string().substr(prefix.size())));
+    }
+    if (lock < 0) continue;  // It has just ended.
+    fs::remove_all(other, status);
+    ::close(lock);
+    removed.push_back(other.string());
+  }
+  return {};
+}
+
 }  // namespace
 
 void remove_unfinished_results() noexcept { Unfinished::all().remove(); }
@@ -73,21 +113,37 @@ Result<ResultDirectory> ResultDirectory::create(const fs::path& path, bool repla
   parent = parent.parent_path();
   fs::create_directories(parent, status);
   if (status) return not_writable(parent, status.message());
-  const fs::path staging = parent / fmt::format(".{}.partial-{}", final_path.filename().string(), ::getpid());
-  fs::remove_all(staging, status);
+  const fs::path staging = parent / fmt::format("{}{}", staging_prefix(final_path), ::getpid());
+  std::vector<std::string> removed;
+  WHARF_TRY(settle_others(final_path, {}, removed));
   fs::create_directory(staging, status);
   if (status) return not_writable(final_path, status.message());
+  const int lock = lock_of(staging);
+  if (lock < 0) return not_writable(final_path, "its folder cannot be locked");
   Unfinished::all().add(staging);
-  return ResultDirectory(final_path, staging);
+  ResultDirectory made(final_path, staging, replace, lock, std::move(removed));
+  // Somebody may have begun at the same time.
+  WHARF_TRY(settle_others(final_path, staging, made.removed_));
+  return made;
+}
+
+void ResultDirectory::unlock() {
+  if (lock_ >= 0) ::close(lock_);
+  lock_ = -1;
 }
 
 ResultDirectory::ResultDirectory(ResultDirectory&& other) noexcept
-    : path_(std::move(other.path_)), staging_(std::exchange(other.staging_, {})) {}
+    : path_(std::move(other.path_)),
+      staging_(std::exchange(other.staging_, {})),
+      replaces_(other.replaces_),
+      lock_(std::exchange(other.lock_, -1)),
+      removed_(std::move(other.removed_)) {}
 
 ResultDirectory::~ResultDirectory() {
   if (staging_.empty()) return;
   std::error_code status;
   fs::remove_all(staging_, status);
+  unlock();
   Unfinished::all().forget(staging_);
 }
 
@@ -101,9 +157,12 @@ Result<void> ResultDirectory::write(std::string_view name, std::string_view cont
 
 Result<void> ResultDirectory::commit() {
   std::error_code status;
+  if (!replaces_ && fs::exists(path_, status) && !fs::is_empty(path_, status))
+    return not_writable(path_, "another run has put its result there meanwhile");
   fs::remove_all(path_, status);
   fs::rename(staging_, path_, status);
   if (status) return not_writable(path_, status.message());
+  unlock();
   Unfinished::all().forget(staging_);
   staging_.clear();
   return {};

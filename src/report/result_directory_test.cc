@@ -56,5 +56,40 @@ TEST_F(ResultDirectoryTest, ReplacesAnEarlierResultOnlyWhenAsked) {
   EXPECT_FALSE(fs::exists(base_ / "old" / "manifest.json"));
 }
 
+TEST_F(ResultDirectoryTest, TwoRunsDoNotWriteToOneDirectory) {
+  auto first = ResultDirectory::create(base_ / "out", false);
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE(first->write("manifest.json", "first").ok());
+  const auto second = ResultDirectory::create(base_ / "out", true);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().kind, ErrorKind::kInput);
+  EXPECT_NE(second.error().message.find("is writing a result there"), std::string::npos)
+      << second.error().message;
+  // One whose name begins alike is another.
+  EXPECT_TRUE(ResultDirectory::create(base_ / "out2", false).ok());
+  ASSERT_TRUE(first->commit().ok());
+  EXPECT_TRUE(fs::exists(base_ / "out" / "manifest.json"));
+  EXPECT_TRUE(ResultDirectory::create(base_ / "out", true).ok());
+}
+
+TEST_F(ResultDirectoryTest, WhatAKilledRunLeftIsRemovedAndMentioned) {
+  const fs::path left = base_ / ".out.partial-4194999";
+  fs::create_directories(left);
+  std::ofstream(left / "summary.json") << "half";
+  const auto result = ResultDirectory::create(base_ / "out", false);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->removed(), std::vector<std::string>{left.string()});
+  EXPECT_FALSE(fs::exists(left));
+}
+
+TEST_F(ResultDirectoryTest, AResultThatCameMeanwhileIsNotDestroyed) {
+  auto result = ResultDirectory::create(base_ / "out", false);
+  ASSERT_TRUE(result.ok());
+  fs::create_directories(base_ / "out");
+  std::ofstream(base_ / "out" / "manifest.json") << "other";
+  EXPECT_FALSE(result->commit().ok());
+  EXPECT_TRUE(fs::exists(base_ / "out" / "manifest.json"));
+}
+
 }  // namespace
 }  // namespace wharf::report
