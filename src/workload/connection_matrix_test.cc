@@ -33,7 +33,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 FlowList shipped(const std::string& name) {
-  std::ifstream stream("tests/data/htsim/" + name);
+  std::ifstream stream("studies/ultra_ethernet/" + name);
   EXPECT_TRUE(stream) << name;
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   auto list = read_connection_matrix(text, name);

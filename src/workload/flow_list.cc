@@ -16,6 +16,15 @@ std::uint32_t FlowList::largest_host() const {
   return largest;
 }
 
+void FlowList::share_connections(SharedConnections shared) {
+  for (std::uint32_t i = 0; i < flows.size(); ++i) {
+    Flow& flow = flows[i];
+    flow.connection = shared == SharedConnections::kAll    ? 0
+                      : shared == SharedConnections::kById ? flow.id
+                                                           : i;
+  }
+}
+
 FlowTriggers::FlowTriggers(const FlowList& list) : list_(&list), states_(list.triggers.size()) {
   for (const Flow& flow : list.flows) {
     if (flow.trigger != kNoTrigger) ++states_[flow.trigger].count;

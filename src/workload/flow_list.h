@@ -45,7 +45,8 @@ struct Flow {
   std::uint32_t trigger = kNoTrigger;  ///< Index of the trigger that starts it, if one does.
   std::uint32_t first_activation = 0;  ///< Its range in FlowList::activations.
   std::uint32_t activation_count = 0;
-  std::uint32_t line = 0;  ///< Of the file; 0: it comes from none.
+  std::uint32_t line = 0;        ///< Of the file; 0: it comes from none.
+  std::uint32_t connection = 0;  ///< Flows of a pair of hosts with the same number share a connection.
 };
 
 /// Where a link has failed, as connection matrices say it.
@@ -55,6 +56,13 @@ struct LinkFailure {
   std::uint32_t line = 0;
   std::uint32_t switch_column = 1;  ///< Of the number of the switch,
   std::uint32_t link_column = 1;    ///< and of the link.
+};
+
+/// Which flows from one host to another share a connection.
+enum class SharedConnections : std::uint8_t {
+  kAll,   ///< All of them.
+  kNone,  ///< Each has its own.
+  kById,  ///< Those with the same id.
 };
 
 struct FlowList {
@@ -69,6 +77,8 @@ struct FlowList {
   std::vector<std::string> remarks{};  ///< Sentences: what was read and does not count.
 
   std::uint32_t largest_host() const;
+  /// Numbers the connections of all flows.
+  void share_connections(SharedConnections shared);
   /// Where a flow stands, for the beginning of messages: "FILE:LINE:1", or the name alone.
   std::string place_of(const Flow& flow) const;
 };

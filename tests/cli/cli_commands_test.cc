@@ -108,7 +108,7 @@ TEST(Cli, EveryExampleOfTheHelpWorks) {
     std::ofstream trace(scratch / "sort.lackey");
     for (int i = 0; i < 3000; ++i) trace << "I  04001000,3\n L " << std::hex << 0x10000 + 64 * i << ",8\n";
   }
-  const std::string htsim = root + "/tests/data/htsim/";
+  const std::string htsim = root + "/studies/ultra_ethernet/";
   std::filesystem::copy_file(htsim + "perm_16n_16c_2MB.cm", scratch / "permutation.cm");
   std::filesystem::copy_file(htsim + "leaf_spine_1024.topo", scratch / "leaf_spine.topo");
   std::ofstream(scratch / "flows.csv") << "src,dst,bytes,start_ns\n0,5,100000,0\n";

@@ -127,6 +127,7 @@ TEST_F(CliMemory, RunsOfFlowsEndLikewise) {
         std::vector<std::string>{"sweep", scratch_ / "flows.toml", "--vary", "run.seed=1,2"}}) {
     std::vector<std::string> arguments = command;
     arguments.insert(arguments.end(), many.begin(), many.end());
+    arguments.push_back("--quiet");  // No lines of progress, however long it takes.
     expect_too_little_memory(wharf_within(kFewAddresses, arguments), "memory", scratch_ / "");
   }
 }

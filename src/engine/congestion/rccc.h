@@ -38,6 +38,8 @@ struct RcccConfig {
   std::uint32_t idle_percent = 100;    ///< of the pace for it.
   TimePs base_rtt = microseconds(12);  ///< A source out of credit asks once per round trip at most,
   TimePs request_patience{};           ///< and not before it has been so for this long.
+  /// A packet that must go again and finds no credit asks at once, likewise once per round trip.
+  bool request_for_resends = false;
 
   /// The values for a network: `base_rtt` unloaded, `mtu_bytes` a full packet as it counts.
   static RcccConfig for_network(BitsPerSecond link, TimePs base_rtt, std::uint32_t mtu_bytes);
@@ -120,6 +122,11 @@ class CreditIssuer {
   void on_trimmed(std::uint32_t source);
   /// `source` has gone: what it wants and holds is forgotten, its counters stay.
   void forget(std::uint32_t source);
+  /// `source` is another one from now on: its counters begin anew.
+  void restart(std::uint32_t source) {
+    forget(source);
+    sources_[source] = {};
+  }
 
   /// The next grant that is due at `now`, in turn; repeat until none is left.
   std::optional<Grant> next(TimePs now);

@@ -252,25 +252,35 @@ bool CongestionControl::take_notification(wire::Packet& out) {
 
 // --- Observation ---
 
+void CongestionControl::add_to(congestion::SenderTrace& sum, const Sender& sender, TimePs& newest) {
+  const std::uint64_t window = sender.controller.window();
+  if (window != congestion::SenderTrace::kNoWindow) {
+    sum.window = sum.window == congestion::SenderTrace::kNoWindow ? window : sum.window + window;
+  }
+  if (const auto* dcqcn = sender.controller.as<congestion::DcqcnSender>()) {
+    sum.rate.value += dcqcn->rate().value;
+  }
+  sum.in_flight += sender.flights.size();
+  if (sender.round_trip != kNever && (sum.round_trip == kNever || sender.sampled_at > newest)) {
+    sum.round_trip = sender.round_trip;
+    newest = sender.sampled_at;
+  }
+}
+
 congestion::SenderTrace CongestionControl::trace(wire::HostAddress peer) const {
   congestion::SenderTrace sum;
   TimePs newest;
   for (const Sender& sender : senders_) {
-    if (sender.peer != peer) continue;
-    const std::uint64_t window = sender.controller.window();
-    if (window != congestion::SenderTrace::kNoWindow) {
-      sum.window = sum.window == congestion::SenderTrace::kNoWindow ? window : sum.window + window;
-    }
-    if (const auto* dcqcn = sender.controller.as<congestion::DcqcnSender>()) {
-      sum.rate.value += dcqcn->rate().value;
-    }
-    sum.in_flight += sender.flights.size();
-    if (sender.round_trip != kNever && (sum.round_trip == kNever || sender.sampled_at > newest)) {
-      sum.round_trip = sender.round_trip;
-      newest = sender.sampled_at;
-    }
+    if (sender.peer == peer) add_to(sum, sender, newest);
   }
   return sum;
+}
+
+congestion::SenderTrace CongestionControl::trace_queue(QueueId queue) const {
+  congestion::SenderTrace trace;
+  TimePs newest;
+  if (queue < senders_.size()) add_to(trace, senders_[queue], newest);
+  return trace;
 }
 
 std::size_t CongestionControl::bytes_held() const {

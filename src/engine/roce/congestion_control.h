@@ -85,6 +85,7 @@ class CongestionControl {
     return !senders_.empty() && senders_[pair.id].waits(flow);
   }
   congestion::SenderTrace trace(wire::HostAddress peer) const;
+  congestion::SenderTrace trace_queue(QueueId queue) const;
   /// Records of queue pairs, of either kind.
   std::size_t records() const { return senders_.size() + receivers_.size(); }
   /// Heap and arena memory held, in bytes.
@@ -145,6 +146,8 @@ class CongestionControl {
   EngineCore& core_;
   std::optional<congestion::AnyController> fresh_;
   TimePs patience_ = kNever;     ///< A packet that the next one follows later than this asks for an answer.
+  static void add_to(congestion::SenderTrace& sum, const Sender& sender, TimePs& newest);
+
   std::vector<Sender> senders_;  ///< By queue; empty without a controller.
   std::vector<Receiver> receivers_;  ///< By queue; empty when no CNPs are sent.
   Ring<QueueId> owing_;              ///< Those with Receiver::lined_up.

@@ -131,6 +131,10 @@ class RoceEngine {
   QueueState state(engine::QueueId queue) const;
   /// Toward `peer`, over all queue pairs connected to it; empty without a controller.
   congestion::SenderTrace congestion_trace(wire::HostAddress peer) const { return congestion_.trace(peer); }
+  /// Of `queue` alone.
+  congestion::SenderTrace congestion_trace(engine::QueueId queue, engine::PeerId) const {
+    return congestion_.trace_queue(queue);
+  }
   void describe_waiting(std::vector<std::string>& lines) const;
   /// What it holds now; payload buffers belong to their pool and are not counted.
   std::vector<MemoryUse> memory_use() const;

@@ -207,6 +207,12 @@ congestion::SenderTrace UbEngine::congestion_trace(wire::HostAddress peer) const
   return parts_->tp.congestion().trace(channel);
 }
 
+congestion::SenderTrace UbEngine::congestion_trace(engine::QueueId, engine::PeerId peer) const {
+  const Peer* to = parts_->initiator.peer(peer);
+  if (to == nullptr || to->channel == kNoSlot) return {};
+  return parts_->tp.congestion().trace(to->channel);
+}
+
 void UbEngine::describe_waiting(std::vector<std::string>& out) const {
   parts_->initiator.describe_waiting(out);
   parts_->tp.describe_waiting(out);

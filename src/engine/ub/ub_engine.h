@@ -110,6 +110,8 @@ class UbEngine {
   const UbConfig& config() const;
   /// What the controller of the channel to `peer` shows of itself; without either, nothing limits anything.
   congestion::SenderTrace congestion_trace(wire::HostAddress peer) const;
+  /// Of the channel that carries requests to `peer`.
+  congestion::SenderTrace congestion_trace(engine::QueueId, engine::PeerId peer) const;
   void describe_waiting(std::vector<std::string>& out) const;
   /// What it holds now, its part of the arena included and payload buffers, which belong to their pool, not.
   std::vector<MemoryUse> memory_use() const;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/pds_next.h"
 
@@ -20,6 +22,7 @@ Cms::Cms(EngineParts& parts, std::uint64_t seed)
       probing_(by_window_ && parts.config.base_rtt_probe &&
                std::holds_alternative<congestion::NsccConfig>(parts.config.controller)),
       waits_before_asking_(parts.config.credit.request_patience > kTimeZero),
+      asks_for_resends_(by_credit_ && parts.config.credit.request_for_resends),
       random_(RandomStream(seed, "uet.entropy").substream(parts.host.number)),
       issuer_(parts.config.credit) {
   path_config_.choice = parts.config.path_choice;
@@ -28,8 +31,7 @@ Cms::Cms(EngineParts& parts, std::uint64_t seed)
   if (by_credit_ && parts.config.oversubscribed) pace_.emplace(*parts.config.oversubscribed);
 }
 
-std::uint32_t Cms::context_for(wire::HostAddress host) {
-  if (const std::uint32_t* found = by_host_.find(host.number)) return *found;
+std::uint32_t Cms::open_context(wire::HostAddress host) {
   // validate() has seen the controller's configuration.
   auto made =
       std::make_unique<CongestionContext>(congestion::AnyController::create(parts_.config.controller).value(),
@@ -39,22 +41,41 @@ std::uint32_t Cms::context_for(wire::HostAddress host) {
   std::uint32_t ccc = count();
   if (free_.empty()) {
     contexts_.push_back(std::move(made));
+    free_.reserve(contexts_.capacity());
   } else {
     ccc = free_.back();
     free_.pop_back();
     recent_ = nullptr;
     contexts_[ccc] = std::move(made);
   }
-  by_host_.insert(host.number, ccc);
   timers_.reserve(ccc + 1);
   issuer_.reserve(ccc + 1);
   return ccc;
+}
+
+std::uint32_t Cms::context_for(wire::HostAddress host) {
+  if (const std::uint32_t* found = by_host_.find(host.number)) return *found;
+  const std::uint32_t ccc = open_context(host);
+  by_host_.insert(host.number, ccc);
+  return ccc;
+}
+
+void Cms::release_context(std::uint32_t ccc) {
+  CongestionContext& context = *contexts_[ccc];
+  leave_ready_list(ccc);
+  const CccState before = std::exchange(context.state, CccState::kIdle);
+  if (before != CccState::kIdle) change_state(context, before);
+  context.used = false;
+  timers_.set(ccc, kNever);
+  issuer_.restart(ccc);
+  free_.push_back(ccc);
 }
 
 void Cms::leave_ready_list(std::uint32_t ccc) {
   CongestionContext& context = *contexts_[ccc];
   if (!context.on_ready_list) return;
   context.on_ready_list = false;
+  --ready_count_;
   ready_.remove(*this, ccc, &CongestionContext::next_ready);
 }
 
@@ -79,6 +100,7 @@ void Cms::update(TimePs now, std::uint32_t ccc) {
       leave_ready_list(ccc);
     } else if (!context.on_ready_list) {
       context.on_ready_list = true;
+      ++ready_count_;
       ready_.push(*this, ccc, &CongestionContext::next_ready);
     }
   }
@@ -189,7 +211,7 @@ congestion::PacketRequest Cms::on_send_with_credit(TimePs now, CongestionContext
   congestion::PacketRequest request;
   if (by_window_) request = context.controller.on_send(now, departure, context.room);
   departure.demand_limit = demand_limit(context);
-  departure.active_contexts = active_;
+  departure.active_contexts = ready_count_;
   request.grant_bytes = context.credit.on_send(now, departure).grant_bytes;
   return request;
 }

@@ -51,6 +51,7 @@ struct alignas(64) CongestionContext {
   IndexList pdcs;  ///< PDCs with something that their PSN window permits, round robin.
   std::uint32_t next_ready = kNoSlot;
   bool on_ready_list = false;
+  bool used = true;                    ///< False: waits to serve another host or PDC.
   bool probed = false;                 ///< A probe for the base RTT has been sent.
   std::uint8_t credit_requests = 0;    ///< Without an answer.
   std::uint16_t probe_opaque = 0;      ///< Of the probe that is out,
@@ -59,6 +60,7 @@ struct alignas(64) CongestionContext {
   std::uint32_t credit_generation = 0;
   TimePs probed_at{};
   TimePs credit_request_at{};  ///< The next Credit Request CP may leave.
+  TimePs resend_request_at{};  ///< Likewise, for packets that must go again.
   TimePs round_trip = kNever;  ///< The latest sample, for observers.
   congestion::PathSelector paths;
   // From here on: only where payload comes from memory, or somebody looks at where time goes.
@@ -75,6 +77,10 @@ class Cms {
 
   /// The CCC toward `host`, made when there is none.
   std::uint32_t context_for(wire::HostAddress host);
+  /// A CCC toward `host` for one PDC alone, until release_context().
+  std::uint32_t open_context(wire::HostAddress host);
+  /// The PDC of `ccc` is gone, and with it its data and all that was granted to it.
+  void release_context(std::uint32_t ccc);
   /// The same when there is one; else kNoSlot.
   std::uint32_t find(wire::HostAddress host) const {
     const std::uint32_t* found = by_host_.find(host.number);
@@ -108,6 +114,8 @@ class Cms {
   void end_hold(std::uint32_t ccc, wire::OperationTag operation, TimePs ready_at);
   /// CCCs that are ACTIVE or READY.
   std::uint32_t active() const { return active_; }
+  /// CCCs on the scheduler's list: they share what the port sends now.
+  std::uint32_t ready_count() const { return ready_count_; }
 
   /// Whether window and credit, as far as they are in use, let a packet of `bytes` leave.
   [[gnu::always_inline]] bool permits(const CongestionContext& context, std::uint64_t bytes) const {
@@ -167,6 +175,9 @@ class Cms {
   void on_credit_request(TimePs now, std::uint32_t pdc, std::uint32_t target_units);
   /// Counter of the credit that the source `ccc` has been given.
   std::uint32_t granted_units(std::uint32_t ccc) const { return issuer_.granted_units(ccc); }
+  /// A packet of `pdc` waits to go again: the receiver hears of it when there is no credit, once per round
+  /// trip.
+  void on_resend(TimePs now, std::uint32_t ccc, std::uint32_t pdc);
   /// A packet of `ccc` was lost without an answer: what it needs to go again may be asked for at once.
   void on_timeout(std::uint32_t ccc) {
     CongestionContext& context = *contexts_[ccc];
@@ -179,6 +190,8 @@ class Cms {
   }
   /// Whether nothing but a window decides: no credit, no time.
   bool by_window_alone() const { return !by_credit_ && !timed_; }
+  /// Whether packets that must go again ask for credit.
+  bool asks_for_resends() const { return asks_for_resends_; }
   /// Whether the receiver's credit decides, so that requests name the source's demand.
   bool uses_credit() const { return by_credit_; }
   /// Whether acknowledgements carry credit instead of what a window needs.
@@ -215,12 +228,14 @@ class Cms {
   const bool timed_;                           ///< The controller paces packets, or has timers.
   const bool probing_;
   const bool waits_before_asking_;  ///< RcccConfig::request_patience.
+  const bool asks_for_resends_;     ///< RcccConfig::request_for_resends.
   congestion::PathConfig path_config_;
   std::vector<std::unique_ptr<CongestionContext>> contexts_;
   FlatMap by_host_;
   std::vector<std::uint32_t> free_;  ///< Contexts of hosts that were forgotten.
   IndexList ready_;
-  std::uint32_t active_ = 0;  ///< Contexts that are ACTIVE or READY.
+  std::uint32_t active_ = 0;       ///< Contexts that are ACTIVE or READY.
+  std::uint32_t ready_count_ = 0;  ///< Contexts on `ready_`.
   reliability::DeadlineHeap timers_;
   RandomStream random_;
   congestion::CreditIssuer issuer_;

@@ -44,10 +44,30 @@ bool Cms::ask_for_credit(TimePs now, std::uint32_t ccc) {
     return true;
   }
   const std::uint64_t target =
-      context.credit.demand(context.backlog + context.resend_backlog, demand_limit(context), active_);
+      context.credit.demand(context.backlog + context.resend_backlog, demand_limit(context), ready_count_);
   parts_.pds.request_credit(pdc, wire::uet_byte_units(target));
   parts_.pds.await_credit(now, pdc);
   return false;
+}
+
+void Cms::on_resend(TimePs now, std::uint32_t ccc, std::uint32_t pdc) {
+  CongestionContext& context = *contexts_[ccc];
+  if (context.credit.permits(1)) return;
+  if (now < context.resend_request_at) {
+    // The timer comes back to it, should nothing else.
+    if (context.credit_requests == 0) context.credit_requests = 1;
+    context.credit_request_at = context.resend_request_at;
+    return;
+  }
+  context.resend_request_at = now + parts_.config.credit.base_rtt;
+  if (!parts_.pds.pdc(pdc).peer_known) {
+    // As in ask_for_credit(): a packet of data opens the PDC.
+    context.credit.overdraw();
+    return;
+  }
+  const std::uint64_t target =
+      context.credit.demand(context.backlog + context.resend_backlog, demand_limit(context), ready_count_);
+  parts_.pds.request_credit(pdc, wire::uet_byte_units(target));
 }
 
 void Cms::on_credit(TimePs now, std::uint32_t ccc, std::uint32_t units) {

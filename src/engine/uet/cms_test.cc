@@ -247,6 +247,29 @@ TEST(Cms, Uet_3_6_14_ASourceMayWaitBeforeItAsks) {
   EXPECT_TRUE(star.all_ok());
 }
 
+// Nothing but a packet that must go again speaks for a source whose first packets were all trimmed: the
+// target has no PDC to grant to.
+TEST(Cms, Uet_3_6_14_ASourceThatMustSendAgainAsksAtOnce) {
+  for (const bool asks : {false, true}) {
+    UetConfig config = credit_config(CongestionControl::kReceiver);
+    config.credit.request_patience = milliseconds(1);
+    config.credit.request_for_resends = asks;
+    StarOptions options;
+    options.trim_bytes = 40'000;
+    constexpr std::uint32_t kSources = 32;
+    Star star(config, kSources, options);
+    for (std::uint32_t host = 0; host < kSources; ++host) star.write(host, 64U << 10U);
+    ASSERT_TRUE(star.run(kSources));
+    EXPECT_TRUE(star.all_ok());
+    // 32 times 16 packets of 4208 bytes: 172 us; sources that nobody knows wait for their patience.
+    if (asks) {
+      EXPECT_LT(as_nanoseconds(star.now()), 250'000);
+    } else {
+      EXPECT_GT(as_nanoseconds(star.now()), 1'000'000);
+    }
+  }
+}
+
 TEST(Cms, Uet_3_6_14_DemandAndCreditTravelInTheirFields) {
   UetConfig config = credit_config(CongestionControl::kReceiver);
   World world(config);

@@ -148,6 +148,7 @@ void Cms::forget_host(TimePs now, wire::HostAddress host) {
   by_host_.erase(host.number);
   update(now, ccc);
   timers_.set(ccc, kNever);
+  contexts_[ccc]->used = false;
   free_.push_back(ccc);
 }
 

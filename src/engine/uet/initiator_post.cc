@@ -451,7 +451,11 @@ bool Initiator::launch(TimePs now, std::uint32_t slot) { return set_off(now, slo
     schedule_retry(now, slot, now + parts_.config.message_retry_time);
     return true;
   }
-  const std::uint32_t pdc = parts_.pds.pdc_for(now, message.host, message.ses.job_id, ordered);
+  // What the target sends of its own accord belongs to no connection.
+  const std::uint32_t route = message.kind == MessageKind::kRequest
+                                  ? parts_.pds.route_of(message.ses.job_id, message.peer)
+                                  : message.ses.job_id;
+  const std::uint32_t pdc = parts_.pds.pdc_for(now, message.host, route, ordered);
   if (pdc == kNoSlot) return false;
   parts_.pds.enqueue(now, pdc, slot);
   return true;

@@ -220,7 +220,7 @@ struct alignas(64) Pdc {
   std::uint16_t window_probes = 0;
   std::uint32_t generation = 0;  ///< Counts uses of the record.
   wire::HostAddress peer;
-  std::uint32_t job_id = 0;
+  std::uint32_t route = 0;  ///< Initiator: Pds::route_of() of its messages.
   std::uint32_t ccc = kNoSlot;
   std::uint32_t next_ready = kNoSlot;  ///< Link of the CCC's list.
   UetPsn close_psn = 0;                ///< Initiator: of CLOSE_CMD.

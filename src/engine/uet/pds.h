@@ -42,11 +42,20 @@ class Pds {
   std::uint32_t pdc_count() const { return static_cast<std::uint32_t>(pdcs_.size()); }
   /// The PDC that carries a new message, opened when there is none; kNoSlot when the pools are exhausted.
   /// [UE 1.0 3.5.8]
-  std::uint32_t pdc_for(TimePs now, wire::HostAddress host, std::uint32_t job_id, bool ordered,
+  std::uint32_t pdc_for(TimePs now, wire::HostAddress host, std::uint32_t route, bool ordered,
                         bool reserved = false);
 
   /// The PDC that carries new messages already; kNoSlot when there is none.
-  std::uint32_t known_pdc(wire::HostAddress host, std::uint32_t job_id, bool ordered);  // pds_plain.h
+  std::uint32_t known_pdc(wire::HostAddress host, std::uint32_t route, bool ordered);  // pds_plain.h
+  /// Likewise, for observers.
+  std::uint32_t find_pdc(wire::HostAddress host, std::uint32_t route, bool ordered) const {
+    const std::uint32_t* found = routes_.find(route_key(host, route, ordered, false));
+    return found != nullptr ? *found : kNoSlot;
+  }
+  /// What requests of `peer` in `job_id` share a PDC by: the job, or the connection alone.
+  std::uint32_t route_of(std::uint32_t job_id, verbs::PeerId peer) const {
+    return contexts_per_connection_ ? kConnectionRoute | peer : job_id;
+  }
 
   // --- What SES asks for (pds_transmit.cc, pds_response.cc).
   /// Sends the packets of outbound message `slot` over `pdc`, behind the messages queued there.
@@ -237,8 +246,10 @@ class Pds {
   static std::uint64_t syn_key(wire::HostAddress host, std::uint16_t peer_id) {
     return (std::uint64_t{host.number} << 16U) | peer_id;
   }
-  static std::uint64_t route_key(wire::HostAddress host, std::uint32_t job_id, bool ordered, bool reserved) {
-    return (std::uint64_t{host.number} << 26U) | (std::uint64_t{job_id} << 2U) | (ordered ? 2U : 0U) |
+  static constexpr std::uint32_t kConnectionRoute = 1U << 28U;  ///< Above every job.
+  /// `route`: route_of().
+  static std::uint64_t route_key(wire::HostAddress host, std::uint32_t route, bool ordered, bool reserved) {
+    return (std::uint64_t{host.number} << 32U) | (std::uint64_t{route} << 2U) | (ordered ? 2U : 0U) |
            (reserved ? 1U : 0U);
   }
 
@@ -479,6 +490,7 @@ class Pds {
   friend struct Prefetch;
 
   EngineParts& parts_;
+  const bool contexts_per_connection_;
   const TimePs first_rto_;
   const std::uint32_t frame_overhead_;   ///< What a frame has beside PDS and SES headers and payload,
   const std::uint32_t window_overhead_;  ///< and how much of it counts toward windows.

@@ -21,6 +21,7 @@ constexpr std::uint32_t kClosedLimit = 4096;
 
 Pds::Pds(EngineParts& parts, std::uint64_t seed)
     : parts_(parts),
+      contexts_per_connection_(parts.config.contexts_per_connection),
       first_rto_(min(parts.config.rto_init, parts.config.rto_cap)),
       frame_overhead_(frame_overhead(parts.config)),
       window_overhead_(window_overhead(parts.config, 0)),
@@ -130,7 +131,8 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
   made.reserved = reserved;
   made.local_id = *id;
   made.last_activity = now;
-  made.ccc = parts_.cms.context_for(peer);
+  made.ccc = contexts_per_connection_ ? parts_.cms.open_context(peer)
+                                                   : parts_.cms.context_for(peer);
   made.entropy = parts_.cms.next_entropy(now, made.ccc);
   const std::uint32_t mpr = parts_.config.default_mpr == 0 ? 1 : parts_.config.default_mpr;
   PdcSend& tx = made.tx;
@@ -150,14 +152,14 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
   return index;
 }
 
-std::uint32_t Pds::pdc_for(TimePs now, wire::HostAddress host, std::uint32_t job_id, bool ordered,
+std::uint32_t Pds::pdc_for(TimePs now, wire::HostAddress host, std::uint32_t route, bool ordered,
                            bool reserved) {
-  const std::uint64_t key = route_key(host, job_id, ordered, reserved);
+  const std::uint64_t key = route_key(host, route, ordered, reserved);
   if (key == last_route_) return last_routed_;
   if (const std::uint32_t found = find_route(key); found != kNoSlot) return found;
   const std::uint32_t index = open(now, PdcRole::kInitiator, host, ordered, reserved, 0);
   if (index == kNoSlot) return kNoSlot;
-  pdcs_[index]->job_id = job_id;
+  pdcs_[index]->route = route;
   step(now, index, PdcEvent::kOpen);
   routes_.insert(key, index);
   ++parts_.counters.pdcs_opened;
@@ -184,7 +186,7 @@ bool Pds::step(TimePs now, std::uint32_t index, PdcEvent event) {
 void Pds::forget_route(std::uint32_t index) {
   const Pdc& record = *pdcs_[index];
   if (record.role != PdcRole::kInitiator) return;
-  const std::uint64_t key = route_key(record.peer, record.job_id, record.ordered, record.reserved);
+  const std::uint64_t key = route_key(record.peer, record.route, record.ordered, record.reserved);
   const std::uint32_t* found = routes_.find(key);
   if (found == nullptr || *found != index) return;
   routes_.erase(key);
@@ -291,6 +293,7 @@ void Pds::free_pdc(TimePs now, std::uint32_t index) {
   ++record.generation;
   free_pdcs_.push_back(index);
   parts_.cms.update(now, ccc);
+  if (contexts_per_connection_) parts_.cms.release_context(ccc);
 }
 
 void Pds::fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing) {

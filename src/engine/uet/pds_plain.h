@@ -20,9 +20,9 @@ namespace wharf::uet {
 
 // --- Messages that are added ---
 
-[[gnu::always_inline]] inline std::uint32_t Pds::known_pdc(wire::HostAddress host, std::uint32_t job_id,
+[[gnu::always_inline]] inline std::uint32_t Pds::known_pdc(wire::HostAddress host, std::uint32_t route,
                                                            bool ordered) {
-  const std::uint64_t key = route_key(host, job_id, ordered, false);
+  const std::uint64_t key = route_key(host, route, ordered, false);
   return key == last_route_ ? last_routed_ : find_route(key);
 }
 

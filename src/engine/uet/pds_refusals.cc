@@ -43,6 +43,7 @@ void Pds::queue_resend(TimePs now, std::uint32_t index, UetPsn psn, LossCause ca
     loss.round_trip = round_trip;
     parts_.cms.on_loss(now, record.ccc, loss);
   }
+  if (parts_.cms.asks_for_resends()) parts_.cms.on_resend(now, record.ccc, index);
 }
 
 void Pds::rewind(TimePs now, std::uint32_t index, UetPsn from, LossCause cause) {

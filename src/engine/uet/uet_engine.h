@@ -125,7 +125,10 @@ class UetEngine {
   // Observation.
   const UetCounters& counters() const;
   const UetConfig& config() const;
+  /// Toward `peer`, over all of its congestion contexts.
   congestion::SenderTrace congestion_trace(wire::HostAddress peer) const;
+  /// Of the context that carries what is posted to `queue` for `peer`; empty while there is none.
+  congestion::SenderTrace congestion_trace(engine::QueueId queue, engine::PeerId peer) const;
   /// The memory that the engine holds, kind by kind; payload buffers are their pool's.
   std::vector<MemoryUse> memory_use() const;
   /// The sublayers, for tests and reports; read only.

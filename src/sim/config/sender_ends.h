@@ -61,7 +61,8 @@ struct EndNetwork {
   std::uint32_t header = 0;      ///< Nominal bytes of all headers; 0: what they really take.
   bool trimming = false;
   std::uint32_t oversubscription_permille = 1000;
-  TimePs rto;  ///< By rule or as given.
+  TimePs rto;                 ///< By rule or as given.
+  BitsPerSecond host_rate{};  ///< All ports of a host together; 0: one port of `link`.
 };
 
 /// What the rules of controllers know of it.

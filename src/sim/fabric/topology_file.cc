@@ -205,7 +205,7 @@ class FatTreeReader {
                             "link)",
                             leaf.values[kBundle].value));
     }
-    WHARF_TRY(check_oversubscription(leaf));
+    WHARF_TRY(check_oversubscription(leaf, middle));
 
     // Links above the leaves, in all pods together, and switches from them.
     const std::uint64_t bundle1 = middle.get(kBundle, 1);
@@ -254,16 +254,17 @@ class FatTreeReader {
     return {};
   }
 
-  Result<void> check_oversubscription(const Tier& leaf) const {
+  /// What comes into a leaf is so many times what leaves it upwards, by speed as well as by number.
+  Result<void> check_oversubscription(const Tier& leaf, const Tier& middle) const {
     const std::uint64_t ratio = leaf.get(kOversubscribed, 1);
-    const std::uint64_t up = leaf.values[kRadixUp].value;
-    if (leaf.values[kRadixDown].value == ratio * up) return {};
+    const std::uint64_t down = leaf.values[kRadixDown].value * leaf.get(kSpeed, 0);
+    const std::uint64_t up = leaf.values[kRadixUp].value * middle.get(kSpeed, 0);
+    if (down == ratio * up) return {};
     const Value& said = leaf.values[kOversubscribed];
-    return at(
-        said.line != 0 ? said.line : leaf.values[kRadixUp].line,
-        fmt::format("found Oversubscribed {}{} in Tier 0, expected Radix_Down / Radix_Up = {} / {}, a whole "
-                    "number",
-                    ratio, said.line != 0 ? "" : " (the default)", leaf.values[kRadixDown].value, up));
+    return at(said.line != 0 ? said.line : leaf.values[kRadixUp].line,
+              fmt::format("found Oversubscribed {}{} in Tier 0, expected Radix_Down * speed below / "
+                          "(Radix_Up * speed above) = {} / {}, a whole number",
+                          ratio, said.line != 0 ? "" : " (the default)", down, up));
   }
 
   Result<void> divides(std::uint64_t bundle, const Tier& tier, std::uint32_t number) const {

@@ -34,7 +34,7 @@ std::string refusal(const std::string& text) {
 }
 
 TopologyFile shipped(const std::string& name) {
-  std::ifstream stream("tests/data/htsim/" + name);
+  std::ifstream stream("studies/ultra_ethernet/" + name);
   EXPECT_TRUE(stream) << name;
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   auto file = read_topology(text, name);
@@ -94,6 +94,14 @@ TEST(TopologyFile, QueueSizesHaveNoInfluenceAndThatIsSaid) {
   EXPECT_EQ(file->queue_line, 16U);
 }
 
+// Twelve hosts of 100 Gb/s under eight links of 150: not oversubscribed, however uneven the numbers.
+TEST(TopologyFile, OversubscriptionGoesBySpeedNotByNumberOfLinks) {
+  const TopologyFile file = shipped("leaf_spine_96_uneven.topo");
+  EXPECT_EQ(file.topology.host_count(), 96U);
+  EXPECT_EQ(file.topology.switch_count(), 8U + 8U);
+  EXPECT_EQ(survey(file.topology).oversubscription_permille, 1000U);
+}
+
 TEST(TopologyFile, RefusalsNameLineTokenAndRule) {
   const std::string tiny = kTiny;
   EXPECT_EQ(refusal(replaced(tiny, "Radix_Up 2", "Radix_Upp 2")),
@@ -108,9 +116,9 @@ TEST(TopologyFile, RefusalsNameLineTokenAndRule) {
   EXPECT_THAT(refusal(replaced(tiny, "Tier 1", "Tier 0")), HasSubstr("found Tier 0 again"));
   EXPECT_THAT(refusal(replaced(tiny, "Radix_Down 8", "Radix_Down 7")),
               HasSubstr("t.topo:8:1: found 32 as Podsize, expected a multiple of 7 (Radix_Down of Tier 0)"));
-  EXPECT_THAT(
-      refusal(replaced(tiny, "Oversubscribed 4", "Oversubscribed 3")),
-      HasSubstr("t.topo:11:1: found Oversubscribed 3 in Tier 0, expected Radix_Down / Radix_Up = 8 / 2"));
+  EXPECT_THAT(refusal(replaced(tiny, "Oversubscribed 4", "Oversubscribed 3")),
+              HasSubstr("t.topo:11:1: found Oversubscribed 3 in Tier 0, expected Radix_Down * speed below / "
+                        "(Radix_Up * speed above) = 800 / 200"));
   EXPECT_THAT(refusal(replaced(tiny, "Oversubscribed 4\n", "")), HasSubstr("Oversubscribed 1 (the default)"));
   EXPECT_THAT(refusal(replaced(tiny, "Podsize 32", "Podsize 16")),
               HasSubstr("expected 32 (Nodes) in two tiers"));

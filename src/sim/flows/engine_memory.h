@@ -11,9 +11,9 @@ namespace wharf::sim {
 
 struct EngineMemory {
   std::uint64_t host = 0;  ///< An engine that has no peer yet.
-  std::uint64_t pair = 0;  ///< What two hosts have more when they are connected, both together.
+  std::uint64_t connection = 0;  ///< What two hosts have more for each connection, both together.
 };
-/// `flows_each`: of a pair, or of a host where one queue serves all its peers.
+/// `flows_each`: of a connection, or of a host where one queue serves all its connections.
 Result<EngineMemory> engine_memory(const FabricRunConfig& config, std::uint32_t flows_each);
 
 }  // namespace wharf::sim

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <tuple>
 
 #include "base/check.h"
 
@@ -45,7 +46,7 @@ class FlowConnections {
     std::unique_ptr<FlowEnd> end;
     FlowEnd::Memory memory;
   };
-  struct Pair {
+  struct Connection {
     std::uint32_t sends = 0;
     std::uint32_t receives = 0;
     engine::QueueId queue = 0;
@@ -53,19 +54,21 @@ class FlowConnections {
     verbs::PeerId peer = verbs::kNoPeer;
   };
 
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  ///< Source, destination, number.
+
   const std::vector<workload::Flow>& flows() const { return run_.list->flows; }
-  Pair& pair_of(const workload::Flow& flow) {
-    return pairs_[std::uint64_t{flow.source} << 32U | flow.destination];
+  Connection& connection_of(const workload::Flow& flow) {
+    return connections_[{flow.source, flow.destination, flow.connection}];
   }
 
   void count() {
     for (const workload::Flow& flow : flows()) {
-      Pair& pair = pair_of(flow);
+      Connection& connection = connection_of(flow);
       ++hosts_[flow.source].sends;
-      ++pair.sends;
+      ++connection.sends;
       if (flow.verb == verbs::Verb::kSend) {
         ++hosts_[flow.destination].receives;
-        ++pair.receives;
+        ++connection.receives;
       }
       for (const std::uint32_t host : {flow.source, flow.destination}) {
         hosts_[host].used = true;
@@ -86,46 +89,46 @@ class FlowConnections {
     return queue;
   }
 
-  /// A queue of the host's own for the pair, or the one that serves all its peers.
+  /// A queue of the connection's own, or the one that serves all connections of the host.
   Result<engine::QueueId> queue_of(NodeId host, std::uint32_t sent, std::uint32_t received) {
-    if (rules_.queue_per_pair) return make_queue(host, sent, received);
+    if (rules_.queue_per_connection) return make_queue(host, sent, received);
     if (hosts_[host].queue != kNoQueue) return hosts_[host].queue;
     return make_queue(host, hosts_[host].sends, hosts_[host].receives);
   }
 
-  Result<void> join(const workload::Flow& flow, Pair& pair) {
-    auto near = queue_of(flow.source, pair.sends, 0);
+  Result<void> join(const workload::Flow& flow, Connection& connection) {
+    auto near = queue_of(flow.source, connection.sends, 0);
     if (!near) return near.error();
-    auto far = queue_of(flow.destination, 0, pair.receives);
+    auto far = queue_of(flow.destination, 0, connection.receives);
     if (!far) return far.error();
-    pair.queue = *near;
-    pair.far_queue = *far;
+    connection.queue = *near;
+    connection.far_queue = *far;
     FlowEnd& source = *hosts_[flow.source].end;
     FlowEnd& destination = *hosts_[flow.destination].end;
-    const auto near_blob = source.export_queue(pair.queue);
-    const auto far_blob = destination.export_queue(pair.far_queue);
+    const auto near_blob = source.export_queue(connection.queue);
+    const auto far_blob = destination.export_queue(connection.far_queue);
     if (!near_blob || !far_blob) return (near_blob ? far_blob : near_blob).error();
-    const auto peer = source.connect(pair.queue, *far_blob);
+    const auto peer = source.connect(connection.queue, *far_blob);
     if (!peer) return peer.error();
-    pair.peer = *peer;
+    connection.peer = *peer;
     if (!rules_.both_connect) return {};
-    const auto back = destination.connect(pair.far_queue, *near_blob);
+    const auto back = destination.connect(connection.far_queue, *near_blob);
     if (!back) return back.error();
     return {};
   }
 
   Result<void> connect(std::uint32_t index) {
     const workload::Flow& flow = flows()[index];
-    Pair& pair = pair_of(flow);
-    if (pair.peer == verbs::kNoPeer) WHARF_TRY(join(flow, pair));
+    Connection& connection = connection_of(flow);
+    if (connection.peer == verbs::kNoPeer) WHARF_TRY(join(flow, connection));
     const Host& target = hosts_[flow.destination];
-    run_.requests[index] = {pair.queue, pair.peer, target.memory.token, target.memory.base};
+    run_.requests[index] = {connection.queue, connection.peer, target.memory.token, target.memory.base};
     if (flow.verb != verbs::Verb::kSend) return {};
     verbs::ReceiveRequest receive;
     receive.id = index;
     receive.local_count = 1;
     receive.local[0] = {target.memory.base, static_cast<std::uint32_t>(std::bit_ceil(target.largest))};
-    if (target.end->post_receive(pair.far_queue, receive) == engine::PostStatus::kOk) return {};
+    if (target.end->post_receive(connection.far_queue, receive) == engine::PostStatus::kOk) return {};
     return input_error(fmt::format("{}: {} takes no receive for flow {}, expected fewer sends",
                                    run_.list->name, rules_.name, flow.id));
   }
@@ -134,7 +137,7 @@ class FlowConnections {
   const FlowRules& rules_;
   const std::function<std::unique_ptr<FlowEnd>(NodeId)>& make_end_;
   std::vector<Host> hosts_;
-  std::map<std::uint64_t, Pair> pairs_;
+  std::map<Key, Connection> connections_;
 };
 
 }  // namespace

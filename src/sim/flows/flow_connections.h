@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues, memory and peers for every pair of hosts that a list of flows joins.
+// Queues, memory and peers for every connection that a list of flows needs.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ class EngineFlowEnd final : public FlowEnd {
   std::uint64_t base_;
 };
 
-/// Connects every pair that talks and fills in `run.requests`, in the order of the list, so that queue
+/// Makes every connection and fills in `run.requests`, in the order of the list, so that queue
 /// numbers depend on nothing else. `end(host)` is asked once per host. Refuses what the engines refuse.
 Result<void> connect_flows(FlowRun& run, const FlowRules& rules,
                            const std::function<std::unique_ptr<FlowEnd>(NodeId)>& end);

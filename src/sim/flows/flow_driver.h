@@ -180,7 +180,7 @@ class FlowDriver {
   }
   template <engine::Engine E>
   void sample(TimePs now, const E& engine) {
-    if (run_->watch != nullptr) run_->watch->sample(now, host_, engine);
+    if (run_->watch != nullptr) run_->watch->sample(now, host_, engine, run_->requests);
   }
 
   TimePs deadline() const {

@@ -17,7 +17,7 @@ FlowWatch::FlowWatch(const workload::FlowList& list, const std::vector<std::uint
     const std::uint32_t from = read ? flow.destination : flow.source;
     const std::uint32_t to = read ? flow.source : flow.destination;
     index_[flows_[at]] = at;
-    senders_.push_back({.host = from, .remote = to});
+    senders_.push_back({.host = from, .remote = to, .answers = read});
     receivers_.push_back({.host = to});
     sends_[from].push_back(at);
     receives_[to].push_back(at);

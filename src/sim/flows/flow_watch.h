@@ -46,11 +46,17 @@ class FlowWatch {
   void arrived(std::uint32_t host, const wire::Packet& packet);
   void written(std::uint32_t host, const engine::Access& access);
 
-  template <typename E>
-  void sample(TimePs now, std::uint32_t host, const E& engine) {
+  /// `requests`: of all flows, with the queue and peer of each.
+  template <typename E, typename Requests>
+  void sample(TimePs now, std::uint32_t host, const E& engine, const Requests& requests) {
     for (const std::uint32_t at : sends_[host]) {
       Sender& sender = senders_[at];
-      sender.samples.push_back({now, engine.congestion_trace({sender.remote}), sender.retransmitted});
+      const auto& request = requests[flows_[at]];
+      // The data of a read is sent by the host that was asked, for no queue of its own.
+      const congestion::SenderTrace trace = sender.answers
+                                                ? engine.congestion_trace({sender.remote})
+                                                : engine.congestion_trace(request.queue, request.peer);
+      sender.samples.push_back({now, trace, sender.retransmitted});
     }
     for (const std::uint32_t at : receives_[host])
       receivers_[at].samples.push_back({now, receivers_[at].delivered, receivers_[at].trimmed});
@@ -79,6 +85,7 @@ class FlowWatch {
   struct Sender {
     std::uint32_t host = 0;
     std::uint32_t remote = 0;
+    bool answers = false;  ///< It sends what the other end reads.
     std::uint32_t retransmitted = 0;
     std::map<std::uint16_t, PathUse> paths{};
     std::vector<Sent> samples{};

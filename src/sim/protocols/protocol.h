@@ -38,7 +38,9 @@ struct StackTraits {
 /// How flows use the engines of a protocol.
 struct FlowRules {
   std::string_view name;        ///< For messages.
-  bool queue_per_pair = false;  ///< A queue of its own for each pair of hosts; else one serves all its peers.
+  /// A queue of its own for each connection; else one serves all connections of a host.
+  bool queue_per_connection = false;
+  bool connections_apart = false;  ///< Connections of one pair of hosts share no state of the transport.
   bool both_connect = false;    ///< Packets flow when both ends have connected.
   bool inline_data = false;     ///< The engine takes described data with the request.
 };
@@ -82,7 +84,8 @@ struct FlowSite {
   std::uint64_t payload = 0;
   double pcie_rate = 0;
   std::uint64_t seed = 0;
-  std::function<std::uint32_t()> most_peers;  ///< Of one host.
+  bool shared_connections = true;  ///< All flows from one host to another share one.
+  std::function<std::uint32_t()> most_connections;  ///< Of one host.
 };
 
 /// What all engines and ports have counted together.

@@ -30,7 +30,7 @@ TEST(Protocols, FlowRulesAskOfEnginesWhatTheyCan) {
     EXPECT_EQ(can.protocol, wire::key_of(P::kProtocol));
     // An engine that could do with one queue for all its peers may have one for each all the same.
     if (can.queue_per_peer || can.blob_per_peer) {
-      EXPECT_TRUE(P::kRules.flows.queue_per_pair);
+      EXPECT_TRUE(P::kRules.flows.queue_per_connection);
     }
     EXPECT_EQ(can.both_connect, P::kRules.flows.both_connect);
     EXPECT_EQ(can.load_store, wire::has_load_store(P::kProtocol));

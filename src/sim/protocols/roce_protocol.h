@@ -42,7 +42,7 @@ struct RoceProtocol {
   /// Ethernet, IPv4, UDP, BTH, RETH, check, gap.
   static constexpr ProtocolRules kRules{.protocol = kProtocol,
                                         .stacks = kStacks,
-                                        .flows = {"RoCEv2", true, true, false},
+                                        .flows = {"RoCEv2", true, true, true, false},
                                         .senders = {.controllers = kControllers, .back_off = false},
                                         .data_overhead = 14 + 20 + 8 + 12 + 4 + 4 + 20,
                                         .acknowledgement = 84,

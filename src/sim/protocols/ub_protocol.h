@@ -44,7 +44,7 @@ struct UbProtocol {
   /// Choice: of the bytes on a link slowdown alone uses any: those of RoCEv2.
   static constexpr ProtocolRules kRules{.protocol = kProtocol,
                                         .stacks = kStacks,
-                                        .flows = {"Unified Bus", true, true, false},
+                                        .flows = {"Unified Bus", true, false, true, false},
                                         .senders = {.controllers = kControllers},
                                         .data_overhead = 14 + 20 + 8 + 12 + 4 + 4 + 20,
                                         .acknowledgement = 84,

@@ -32,7 +32,7 @@ constexpr std::array<Choice<congestion::PathChoice>, 6> kSelections{
 constexpr std::array<Choice<PathBits>, 2> kPathBits{
     {{"fixed", PathBits::kFixed}, {"drawn", PathBits::kDrawn}}};
 constexpr std::array<Choice<CreditRequest>, 2> kCreditRequests{
-    {{"dry", CreditRequest::kDry}, {"timeout", CreditRequest::kTimeout}}};
+    {{"dry", CreditRequest::kDry}, {"resend", CreditRequest::kResend}}};
 constexpr std::array<Choice<IdleGrant>, 3> kIdleGrants{
     {{"full", IdleGrant::kFull}, {"packet", IdleGrant::kPacket}, {"none", IdleGrant::kNone}}};
 constexpr std::array<Choice<OversubscribedControl>, 3> kOversubscribed{
@@ -99,8 +99,21 @@ Result<void> check_ends(const SenderEnds& sender, const UetEnds& ends, std::stri
   return {};
 }
 
+/// The same for a host that spreads its packets over all of its ports: a window and the credit of a receiver
+/// belong to all of them.
+EndNetwork over_all_ports(EndNetwork network) {
+  if (network.host_rate <= network.link) return network;
+  using Wide = unsigned __int128;
+  network.max_window =
+      static_cast<std::uint64_t>(Wide(network.max_window) * network.host_rate.value / network.link.value);
+  network.link = network.host_rate;
+  return network;
+}
+
 /// The configuration of the engines. Theirs to say: seeds, and how many peers there may be.
-uet::UetConfig derive_ends(const SenderEnds& sender, const UetEnds& ends, const EndNetwork& network) {
+uet::UetConfig derive_ends(const SenderEnds& sender, const UetEnds& ends, const EndNetwork& port) {
+  const EndNetwork network =
+      ends.path_selection == congestion::PathChoice::kFlow ? port : over_all_ports(port);
   uet::UetConfig uet;
   uet.payload_mtu = network.payload;
   uet.congestion = ends.control;
@@ -116,9 +129,13 @@ uet::UetConfig derive_ends(const SenderEnds& sender, const UetEnds& ends, const 
     uet.credit.idle_packets = 1;
     uet.credit.idle_percent = 50;
   }
-  // Choice: the simulator asks when a packet's RTO finds no credit, and never while nothing is under way.
+  // Choice: the simulator asks when a packet that must go again finds no credit, and never while nothing is
+  // under way.
   // A credit that is lost would then be waited for without end: here a source asks after eight time-outs.
-  if (ends.credit_request == CreditRequest::kTimeout) uet.credit.request_patience = network.rto * 8;
+  if (ends.credit_request == CreditRequest::kResend) {
+    uet.credit.request_patience = network.rto * 8;
+    uet.credit.request_for_resends = true;
+  }
   if (ends.has_credit() && (ends.oversubscribed_control == OversubscribedControl::kOn ||
                             (ends.oversubscribed_control == OversubscribedControl::kAuto &&
                              network.oversubscription_permille > 1000))) {
@@ -169,7 +186,7 @@ void UetEnds::bind(Binder& binder, const SenderEnds& sender, UetEnds& ends) {
     const Binder::Section credit(binder, "", ends.has_credit(), kOnlyCredit);
     binder.choice<CreditRequest>("credit_request", ends.credit_request, kCreditRequests,
                                  "a source without credit asks for some when nothing of it is under way, or "
-                                 "after a time-out");
+                                 "when a packet must go again");
     binder.choice<IdleGrant>(
         "idle_grant", ends.idle_grant, kIdleGrants,
         "credit at a time for a source that wants none while nobody does: a full grant, one "
@@ -322,7 +339,8 @@ Result<uet::UetConfig> UetProtocol::derive_fabric(const SenderEnds& sender, cons
   uet::UetConfig uet = derive_ends(sender, ends, network);
   uet.max_rto_retries = uet::kRtoRetriesForever;
   uet.max_nack_retries = uet::kNackRetriesForever;
-  uet.pdc_limit = std::clamp(site.most_peers() + 16, 64U, 16368U);
+  uet.pdc_limit = std::clamp(site.most_connections() + 16, 64U, 16368U);
+  uet.contexts_per_connection = !site.shared_connections;
   uet.seed = site.seed;
   if (auto checked = uet::validate(uet); !checked) return checked.error();
   return uet;

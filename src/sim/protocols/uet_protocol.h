@@ -23,7 +23,7 @@ namespace wharf::sim {
 /// Whether the upper bits of entropy values are drawn once or for each round of paths.
 enum class PathBits : std::uint8_t { kFixed, kDrawn };
 /// When a source without credit asks for some: as soon as nothing of it is under way, or a time-out later.
-enum class CreditRequest : std::uint8_t { kDry, kTimeout };
+enum class CreditRequest : std::uint8_t { kDry, kResend };
 /// How much credit a source that wants none gets at a time: a full grant, or a packet at half the pace.
 enum class IdleGrant : std::uint8_t { kFull, kPacket, kNone };
 enum class OversubscribedControl : std::uint8_t { kAuto, kOn, kOff };
@@ -124,7 +124,7 @@ struct UetProtocol {
   /// longer round trip.
   static constexpr ProtocolRules kRules{.protocol = kProtocol,
                                         .stacks = kStacks,
-                                        .flows = {"Ultra Ethernet", false, false, true},
+                                        .flows = {"Ultra Ethernet", false, true, false, true},
                                         .senders = {.controllers = kControllers},
                                         .own_sender_keys = true,
                                         .receive_entries = false,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <tuple>
 
 #include "sim/fabric/topology_survey.h"
 #include "sim/scenario/fabric_settings.h"
@@ -57,9 +58,14 @@ FabricDerived rules(const FabricSettings& settings, const Topology& topology,
   derived.ack_packet =
       settings.header != 0 ? static_cast<std::uint32_t>(settings.header) : protocol.acknowledgement;
   derived.link = topology.port(topology.node(0).ports[0]).rate;
+  derived.host_rate = {~std::uint64_t{0}};
   for (NodeId host = 0; host < topology.host_count(); ++host) {
-    for (const PortId port : topology.node(host).ports)
+    BitsPerSecond all{};
+    for (const PortId port : topology.node(host).ports) {
       derived.link = std::min(derived.link, topology.port(port).rate);
+      all.value += topology.port(port).rate.value;
+    }
+    derived.host_rate = std::min(derived.host_rate, all);
   }
   // [UE 1.0 3.6: config_base_rtt] Full-size data along the longest path, an answer back, nothing queued.
   PathSurvey paths(topology);
@@ -92,8 +98,9 @@ SenderNetwork senders_of(const FabricSettings& settings, const EndNetwork& netwo
                         [&]<typename P>(std::type_identity<P>) { return P::senders(network); });
 }
 
-FlowSite site_of(const FabricSettings& settings, std::function<std::uint32_t()> most_peers = {}) {
-  return {settings.payload, settings.pcie_rate, settings.seed, std::move(most_peers)};
+FlowSite site_of(const FabricSettings& settings, std::function<std::uint32_t()> most_connections = {}) {
+  return {settings.payload, settings.pcie_rate, settings.seed,
+          settings.shared_connections() == workload::SharedConnections::kAll, std::move(most_connections)};
 }
 
 /// What depends on the topology as well as on the keys.
@@ -136,23 +143,23 @@ EndNetwork network_of(const FabricSettings& settings, const FabricDerived& deriv
           .header = static_cast<std::uint32_t>(settings.header),
           .trimming = settings.trims(),
           .oversubscription_permille = oversubscription_permille,
-          .rto = derived.rto};
+          .rto = derived.rto,
+          .host_rate = derived.host_rate};
 }
 
-/// Most hosts that one host sends to or is sent by.
-std::uint32_t most_peers(const workload::FlowList& list, std::uint32_t hosts) {
-  std::vector<std::uint64_t> pairs;
-  pairs.reserve(list.flows.size());
+/// Most connections that one host begins, or that end at it.
+std::uint32_t most_connections(const workload::FlowList& list, std::uint32_t hosts) {
+  using Connection = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+  std::vector<Connection> all;
+  all.reserve(list.flows.size());
   for (const workload::Flow& flow : list.flows)
-    pairs.push_back(std::uint64_t{flow.source} << 32U | flow.destination);
-  std::sort(pairs.begin(), pairs.end());
-  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+    all.emplace_back(flow.source, flow.destination, flow.connection);
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   std::vector<std::uint32_t> out(hosts, 0);
   std::vector<std::uint32_t> in(hosts, 0);
   std::uint32_t most = 1;
-  for (const std::uint64_t pair : pairs) {
-    const auto source = static_cast<std::uint32_t>(pair >> 32U);
-    const auto destination = static_cast<std::uint32_t>(pair);
+  for (const auto& [source, destination, number] : all) {
     if (source < hosts) most = std::max(most, ++out[source]);
     if (destination < hosts) most = std::max(most, ++in[destination]);
   }
@@ -206,7 +213,19 @@ Result<void> add_failures(const Topology& topology, const FatTreeShape* shape, c
   return {};
 }
 
-/// The first links below the top tier, at a quarter of their speed from the start.
+constexpr std::uint64_t kSlowdown = 4;
+
+/// `profile` for a link with 1/kSlowdown of the speed: queues and thresholds hold as much time.
+PortProfile slowed(PortProfile profile) {
+  for (PortQueueConfig& queue : profile.queues) {
+    for (std::uint32_t* bytes : {&queue.capacity_bytes, &queue.mark_min_bytes, &queue.mark_max_bytes}) {
+      if (*bytes != kUnlimitedBytes) *bytes = static_cast<std::uint32_t>(*bytes / kSlowdown);
+    }
+  }
+  return profile;
+}
+
+/// The first links below the top tier, downwards at a quarter of their speed from the start.
 Result<void> add_slow_links(const Topology& topology, std::uint32_t count, FabricConfig& fabric) {
   if (count == 0) return {};
   std::uint8_t top = 0;
@@ -217,9 +236,14 @@ Result<void> add_slow_links(const Topology& topology, std::uint32_t count, Fabri
     if (top == 0 || topology.is_host(link.node) || topology.is_host(link.peer) ||
         std::max(topology.node(link.node).tier, topology.node(link.peer).tier) != top)
       continue;
-    for (const PortId direction : {port, link.reverse})
-      fabric.changes.push_back(
-          {.at = kTimeZero, .port = direction, .up = true, .rate = {link.rate.value / 4}});
+    const PortId down = topology.node(link.node).tier == top ? port : link.reverse;
+    fabric.changes.push_back(
+        {.at = kTimeZero, .port = down, .up = true, .rate = {topology.port(down).rate.value / kSlowdown}});
+    if (left == count) {
+      fabric.port_profile.resize(topology.ports().size(), 0);
+      fabric.profiles.push_back(slowed(fabric.profiles[0]));
+    }
+    fabric.port_profile[down] = static_cast<std::uint8_t>(fabric.profiles.size() - 1);
     --left;
   }
   if (left > 0) {
@@ -286,7 +310,7 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
   WHARF_TRY(check_combination(settings, run.derived, network));
   FabricRunConfig& config = run.config;
   config.protocol = settings.protocol;
-  const FlowSite site = site_of(settings, [&] { return most_peers(list, topology.host_count()); });
+  const FlowSite site = site_of(settings, [&] { return most_connections(list, topology.host_count()); });
   WHARF_TRY(visit_protocol(settings.protocol, [&]<typename P>(std::type_identity<P>) -> Result<void> {
     auto engine = P::derive_fabric(settings, ends_of<P>(settings.ends), network, site);
     if (!engine) return engine.error();

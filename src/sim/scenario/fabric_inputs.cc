@@ -140,6 +140,7 @@ Result<FabricInputs> read_inputs(LoadedFabricSettings loaded) {
   const TrafficSettings& traffic = inputs.loaded.settings.traffic;
   WHARF_CHECK(traffic.any());
   WHARF_TRY(traffic.given() ? make_flows(inputs) : read_flows(inputs));
+  inputs.flows.share_connections(inputs.loaded.settings.shared_connections());
   for (const auto* remarks : {&inputs.flows.remarks, &inputs.topology.remarks, &inputs.loaded.no_influence})
     inputs.remarks.insert(inputs.remarks.end(), remarks->begin(), remarks->end());
   return inputs;

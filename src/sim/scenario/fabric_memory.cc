@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
+#include <tuple>
 
 #include "sim/flows/engine_memory.h"
 
@@ -21,28 +21,29 @@ constexpr std::uint64_t kPortBytes = 512;
 /// A flow: what is known of it, its record and its place in the results.
 constexpr std::uint64_t kFlowBytes = 512;
 
-/// Pairs of hosts that flows join.
-std::uint64_t pairs_of(const workload::FlowList& list) {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  for (const workload::Flow& flow : list.flows) pairs.emplace(flow.source, flow.destination);
-  return pairs.size();
+/// Connections that flows need.
+std::uint64_t connections_of(const workload::FlowList& list) {
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> connections;
+  for (const workload::Flow& flow : list.flows)
+    connections.emplace(flow.source, flow.destination, flow.connection);
+  return connections.size();
 }
 
 }  // namespace
 
 std::uint64_t estimate_memory(const Topology& topology, const workload::FlowList& flows,
                               const FabricRunConfig& config) {
-  const std::uint64_t pairs = pairs_of(flows);
+  const std::uint64_t connections = connections_of(flows);
   const std::uint64_t hosts = topology.host_count();
-  const bool per_pair = rules_of(config.protocol).flows.queue_per_pair;
-  const std::uint64_t queues = std::max<std::uint64_t>(1, per_pair ? pairs : hosts);
+  const bool own_queue = rules_of(config.protocol).flows.queue_per_connection;
+  const std::uint64_t queues = std::max<std::uint64_t>(1, own_queue ? connections : hosts);
   const auto each = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>((flows.flows.size() + queues - 1) / queues, 1, 1024));
   std::uint64_t bytes = kProgramBytes + hosts * kHostBytes + topology.ports().size() * kPortBytes +
                         flows.flows.size() * kFlowBytes;
   // What no engine takes is refused where engines are made.
   if (const auto engines = engine_memory(config, each))
-    bytes += hosts * engines->host + pairs * engines->pair;
+    bytes += hosts * engines->host + connections * engines->connection;
   return bytes;
 }
 

@@ -52,6 +52,9 @@ constexpr std::array<Choice<EcnOccupancy>, 2> kOccupancies{
 constexpr std::array<Choice<DropVictim>, 2> kDropVictims{
     {{"arrival", DropVictim::kArrival}, {"newest_or_arrival", DropVictim::kNewestOrArrival}}};
 
+constexpr std::array<Choice<FlowConnections>, 3> kConnections{
+    {{"auto", FlowConnections::kAuto}, {"flow", FlowConnections::kFlow}, {"pair", FlowConnections::kPair}}};
+
 /// "only with protocol = ...": those for which `has` says so.
 template <typename Has>
 std::string only_with_protocol(Has has) {
@@ -189,6 +192,15 @@ Result<void> refuse_unsupported(const FabricSettings& settings) {
 
 }  // namespace
 
+workload::SharedConnections FabricSettings::shared_connections() const {
+  using workload::SharedConnections;
+  if (!rules_of(protocol).flows.connections_apart || connections == FlowConnections::kPair)
+    return SharedConnections::kAll;
+  if (connection_reuse) return SharedConnections::kById;
+  if (connections == FlowConnections::kAuto && traffic.collective) return SharedConnections::kAll;
+  return SharedConnections::kNone;
+}
+
 bool FabricSettings::has_credit() const {
   return visit_protocol(protocol,
                         [&]<typename P>(std::type_identity<P>) { return ends_of<P>(ends).has_credit(); });
@@ -250,6 +262,16 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
       1000);
   if (settings.pcie_rate > 0 && settings.pcie_rate < 0.001)
     binder.refuse_last("0, or a number from 0.001 to 1000");
+  {
+    const Binder::Section apart(binder, "", rules_of(settings.protocol).flows.connections_apart,
+                                only_with_protocol([](wire::Protocol protocol) {
+                                  return rules_of(protocol).flows.connections_apart;
+                                }));
+    binder.choice<FlowConnections>(
+        "connections", settings.connections, kConnections,
+        "flows from one host to another have a connection each (a context, a queue "
+        "pair), or all share one; auto: steps of a collective share");
+  }
   {
     const Binder::Section matrix(binder, "", !settings.traffic.matrix.empty(), "only with traffic.cm");
     binder.flag("connection_reuse", settings.connection_reuse,

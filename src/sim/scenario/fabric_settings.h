@@ -33,6 +33,13 @@ enum class EcnOccupancy : std::uint8_t { kWithPacket, kBehindPacket };
 /// What a full queue drops: the arrival, or with equal chances the newest packet in it.
 enum class DropVictim : std::uint8_t { kArrival, kNewestOrArrival };
 
+/// Which flows from one host to another share a connection.
+enum class FlowConnections : std::uint8_t {
+  kAuto,  ///< The steps of a collective share one; every other flow has its own.
+  kFlow,
+  kPair,
+};
+
 /// Congestion controllers count in units that hold no faster one.
 inline constexpr BitsPerSecond kFastestLink{8'700'000'000'000};
 
@@ -81,10 +88,13 @@ struct FabricSettings : SenderEnds {
   std::uint32_t slow_links = 0;  ///< Links of the top tier at a quarter of their speed.
 
   double pcie_rate = 0;  ///< Multiple of the link speed; 0: hosts take in at any speed.
+  FlowConnections connections = FlowConnections::kAuto;
   bool connection_reuse = false;
 
   /// Whether full queues cut packets: not with protocols that cannot tell a packet that was cut.
   bool trims() const { return trimming && wire::tells_trims(protocol); }
+  /// Which flows share a connection: all of a pair of hosts where the protocol cannot tell them apart.
+  workload::SharedConnections shared_connections() const;
   /// Whether receivers hand out credit.
   bool has_credit() const;
   /// Whether flow control alone bounds the queues of switches: nothing is dropped then.
@@ -149,6 +159,7 @@ Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& so
 struct FabricDerived {
   TimePs base_rtt;
   BitsPerSecond link;             ///< Of the hosts.
+  BitsPerSecond host_rate;        ///< All ports of the host with the least together.
   std::uint32_t full_packet = 0;  ///< Bytes of a full packet on a link.
   std::uint32_t ack_packet = 0;
   std::uint64_t bdp = 0;  ///< Bytes.

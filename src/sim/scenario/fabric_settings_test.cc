@@ -157,7 +157,7 @@ TEST(FabricSettings, FailuresAndSlowLinks) {
   list.failures = {{.switch_id = 1, .link_id = 1, .line = 7}};
   const auto run = derive_fabric_run(load("htsim-uec", {"fabric.slow_links=3"}), topology, &*shape, list);
   ASSERT_TRUE(run.ok()) << run.error().message;
-  ASSERT_EQ(run->config.fabric.changes.size(), 2U + 6U);
+  ASSERT_EQ(run->config.fabric.changes.size(), 2U + 3U);
   EXPECT_FALSE(run->config.fabric.changes[0].up);
   // The switch at position 1 reaches tops 1 and 3; the format calls the latter link 1.
   EXPECT_EQ(topology.port(run->config.fabric.changes[0].port).peer, 16U + 8 + 8 + 3);

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which flows share a connection, what sharing costs a small one, and windows of hosts with several ports.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "sim/flows/fabric_run.h"
+#include "sim/scenario/fabric_settings.h"
+#include "workload/flow_list.h"
+
+namespace wharf::sim {
+namespace {
+
+constexpr LinkSpec kLink{gigabits_per_second(100), microseconds(1)};
+
+FabricSettings settings_of(std::vector<std::string> keys) {
+  auto loaded = load_fabric_settings({"", std::move(keys), "profiles"});
+  EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().message);
+  return loaded->settings;
+}
+
+/// What each flow takes, in microseconds.
+std::vector<double> times(const Topology& topology, workload::FlowList list, std::vector<std::string> keys) {
+  const FabricSettings settings = settings_of(std::move(keys));
+  list.share_connections(settings.shared_connections());
+  const auto run = derive_fabric_run(settings, topology, nullptr, list);
+  EXPECT_TRUE(run.ok()) << (run.ok() ? "" : run.error().message);
+  const auto report = run_flows(topology, list, run->config, {});
+  EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
+  std::vector<double> found;
+  for (const FlowRecord& record : report->records) {
+    EXPECT_EQ(record.status, verbs::CompletionStatus::kSuccess);
+    found.push_back(as_nanoseconds(record.end - record.start) / 1000);
+  }
+  return found;
+}
+
+workload::FlowList small_behind_large() {
+  workload::FlowList list;
+  list.flows = {{.id = 1, .source = 0, .destination = 1, .bytes = 8'000'000},
+                {.id = 2, .source = 0, .destination = 1, .bytes = 4096}};
+  return list;
+}
+
+TEST(FabricConnections, AreNumberedByWhatSharesThem) {
+  workload::FlowList list;
+  list.flows = {{.id = 7}, {.id = 7}, {.id = 9}};
+  const auto numbers = [&](workload::SharedConnections shared) {
+    list.share_connections(shared);
+    return std::vector<std::uint32_t>{list.flows[0].connection, list.flows[1].connection,
+                                      list.flows[2].connection};
+  };
+  EXPECT_THAT(numbers(workload::SharedConnections::kAll), testing::ElementsAre(0, 0, 0));
+  EXPECT_THAT(numbers(workload::SharedConnections::kNone), testing::ElementsAre(0, 1, 2));
+  EXPECT_THAT(numbers(workload::SharedConnections::kById), testing::ElementsAre(7, 7, 9));
+}
+
+TEST(FabricConnections, StepsOfACollectiveShareOneUnlessAskedOtherwise) {
+  using workload::SharedConnections;
+  EXPECT_EQ(settings_of({}).shared_connections(), SharedConnections::kNone);
+  EXPECT_EQ(settings_of({"fabric.connections=pair"}).shared_connections(), SharedConnections::kAll);
+  EXPECT_EQ(settings_of({"traffic.collective=ring_all_reduce"}).shared_connections(),
+            SharedConnections::kAll);
+  EXPECT_EQ(
+      settings_of({"traffic.collective=ring_all_reduce", "fabric.connections=flow"}).shared_connections(),
+      SharedConnections::kNone);
+  EXPECT_EQ(settings_of({"fabric.protocol=ub"}).shared_connections(), SharedConnections::kAll);
+}
+
+TEST(FabricConnections, AProtocolWithOneChannelPerPairSaysThatTheKeyDoesNothing) {
+  const auto loaded =
+      load_fabric_settings({"", {"fabric.protocol=ub", "fabric.connections=flow"}, "profiles"});
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_THAT(loaded->no_influence,
+              testing::Contains(testing::HasSubstr("only with protocol = \"uet\" or protocol = \"roce\"")));
+}
+
+// Alone, a flow of 4 KB takes about a round trip; behind 8 MB it would wait 640 us.
+TEST(FabricConnections, ASmallFlowWaitsForNoLargeOneToTheSameHost) {
+  const Topology topology = star(2, kLink, kTimeZero);
+  for (const std::string protocol : {"uet", "roce"}) {
+    const std::string key = "fabric.protocol=" + protocol;
+    EXPECT_LT(times(topology, small_behind_large(), {key})[1], 20) << protocol;
+    EXPECT_GT(times(topology, small_behind_large(), {key, "fabric.connections=pair"})[1], 600) << protocol;
+  }
+}
+
+// 4 MB over two ports of 100 Gb/s: 160 us and a round trip, however packets are held back. 80 Gb/s of a port
+// with headers and answers would make 175.
+TEST(FabricConnections, WindowsAndCreditCountAllPortsOfAHost) {
+  Topology topology;
+  topology.add_host();
+  topology.add_host();
+  for (int plane = 0; plane < 2; ++plane) {
+    const NodeId middle = topology.add_switch(0, kTimeZero);
+    topology.connect(0, middle, kLink);
+    topology.connect(1, middle, kLink);
+  }
+  workload::FlowList list;
+  list.flows = {{.id = 1, .source = 0, .destination = 1, .bytes = 4'000'000}};
+  const double unheld = times(topology, list, {"fabric.control=none"})[0];
+  EXPECT_LT(unheld, 180);
+  for (const char* control : {"sender", "receiver", "both"})
+    EXPECT_LT(times(topology, list, {std::string("fabric.control=") + control})[0], unheld * 1.05) << control;
+}
+
+// Downwards from the top alone, with queues and thresholds that hold as much time as before.
+TEST(FabricConnections, SlowLinksAreSlowDownwardsWithSmallerQueues) {
+  const auto shape = k_ary_shape(3, 16, kLink, kTimeZero);
+  const Topology topology = fat_tree_of(*shape).value();
+  workload::FlowList list;
+  const auto run = derive_fabric_run(settings_of({"fabric.slow_links=2"}), topology, &*shape, list);
+  ASSERT_TRUE(run.ok());
+  const FabricConfig& fabric = run->config.fabric;
+  ASSERT_EQ(fabric.changes.size(), 2U);
+  for (const auto& change : fabric.changes) {
+    const TopologyPort& port = topology.port(change.port);
+    EXPECT_GT(topology.node(port.node).tier, topology.node(port.peer).tier);
+    EXPECT_EQ(change.rate, gigabits_per_second(25));
+    const PortProfile& slow = fabric.profiles[fabric.port_profile[change.port]];
+    EXPECT_EQ(slow.queues[1].capacity_bytes, fabric.profiles[0].queues[1].capacity_bytes / 4);
+    EXPECT_EQ(slow.queues[1].mark_min_bytes, fabric.profiles[0].queues[1].mark_min_bytes / 4);
+  }
+}
+
+}  // namespace
+}  // namespace wharf::sim
