@@ -82,6 +82,14 @@ concept DriverUser = requires(U& user, TimePs now, const verbs::Completion& comp
 };
 
 /// Drives one engine. Holds references alone: cheap to make for one call. The parts may be one object.
+///
+/// An engine may hand out many outputs in one call, which does what a call for each of them does:
+/// - `bool perform(now, host)`: all accesses. host.begin(access, result) and host.told(result) are the
+///   memory's begin() and reclaim(); the access may lie in the engine. Not for a memory that has place().
+/// - `bool transmit_all(now, out)`: packets of port 0 while out.open() allows a class. out.place() is where
+/// the
+///   next one is built, out.send(packet) takes it.
+/// Both say whether there was anything.
 template <Engine E, DriverMemory Memory, typename Wire, DriverUser User>
 class EngineDriver {
  public:
@@ -154,6 +162,9 @@ class EngineDriver {
         any = true;
         begin(now, memory_.place());
       }
+    } else if constexpr (requires(Answering & host) { engine_.perform(now, host); }) {
+      Answering host{memory_, now};
+      any = engine_.perform(now, host);
     } else {
       Unfilled<Access> place;
       while (engine_.next_access(place.value)) {
@@ -165,6 +176,17 @@ class EngineDriver {
   }
 
  private:
+  /// The memory as E::perform() sees it, if the engine has that.
+  struct Answering {
+    Memory& memory;
+    TimePs now;
+
+    bool begin(Access& access, AccessResult& result) { return memory.begin(now, access, result); }
+    void told(AccessResult& result) {
+      if constexpr (requires { memory.reclaim(result); }) memory.reclaim(result);
+    }
+  };
+
   void begin(TimePs now, Access& access) {
     const AccessId id = access.id;
     AccessResult result;
@@ -185,16 +207,33 @@ class EngineDriver {
     }
   }
 
+  /// The wire as E::transmit_all() sees it, if the engine has that.
+  template <typename Place>
+  struct Sending {
+    Wire& to;
+    TimePs now;
+    Place next;
+
+    wire::TrafficClassMask open() { return to.open(now); }
+    wire::Packet& place() { return next(); }
+    void send(wire::Packet& packet) { to.send(now, packet); }
+  };
+
   template <typename Place>
   bool send_from(TimePs now, Place place) {
-    bool any = false;
-    for (;;) {
-      const wire::TrafficClassMask allowed = wire_.open(now);
-      if (allowed == 0) return any;
-      wire::Packet& packet = place();
-      if (!engine_.transmit(now, kPort, allowed, packet)) return any;
-      any = true;
-      wire_.send(now, packet);
+    if constexpr (requires(Sending<Place> & out) { engine_.transmit_all(now, out); }) {
+      Sending<Place> out{wire_, now, place};
+      return engine_.transmit_all(now, out);
+    } else {
+      bool any = false;
+      for (;;) {
+        const wire::TrafficClassMask allowed = wire_.open(now);
+        if (allowed == 0) return any;
+        wire::Packet& packet = place();
+        if (!engine_.transmit(now, kPort, allowed, packet)) return any;
+        any = true;
+        wire_.send(now, packet);
+      }
     }
   }
 

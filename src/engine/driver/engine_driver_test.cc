@@ -418,6 +418,62 @@ TEST_F(Driver, UsesThePlacesThatThePartsHave) {
   EXPECT_EQ(engine.events.size(), 1U);  // Somebody else polls them.
 }
 
+/// Hands out its accesses and packets in one call each.
+class OneCallEngine : public ScriptedEngine {
+ public:
+  using ScriptedEngine::ScriptedEngine;
+
+  template <typename Host>
+  bool perform(TimePs now, Host& host) {
+    const bool any = !accesses.empty();
+    while (!accesses.empty()) {
+      Access& access = accesses.front();
+      AccessResult result;
+      if (host.begin(access, result)) {
+        access_done(now, access.id, result);
+        host.told(result);
+      }
+      accesses.pop_front();
+    }
+    log.emplace_back("perform");
+    return any;
+  }
+  template <typename Out>
+  bool transmit_all(TimePs now, Out& out) {
+    for (bool any = false;; any = true) {
+      const wire::TrafficClassMask classes = out.open();
+      if (classes == 0) return any;
+      wire::Packet& packet = out.place();
+      if (!transmit(now, 0, classes, packet)) return any;
+      out.send(packet);
+    }
+  }
+};
+
+TEST_F(Driver, EngineMayHandOutManyInOneCall) {
+  OneCallEngine whole(log);
+  whole.accesses = {access(1), access(2)};
+  whole.packets = {wire::TrafficClass::kAcknowledgement, wire::TrafficClass::kData};
+  whole.completions = {10};
+  wire.room = 1;
+  EngineDriver<OneCallEngine, ScriptedMemory, ScriptedWire, ScriptedUser> driver(whole, memory, wire, user);
+  EXPECT_TRUE(driver.settle(kNow));
+  EXPECT_THAT(log, ElementsAre("done 1", "done 2", "perform", "transmit", "send", "completed 10", "perform",
+                               "deadline"));
+  EXPECT_EQ(memory.reclaimed, 2U);
+  EXPECT_EQ(whole.packets.size(), 1U);  // The wire is full.
+
+  // Accesses are put where memory wants them, one by one, and packets where the wire does.
+  InPlace in_place;
+  WireWithPlace out;
+  QuietUser quiet;
+  whole.accesses = {access(4)};
+  EngineDriver<OneCallEngine, InPlace, WireWithPlace, QuietUser> placed(whole, in_place, out, quiet);
+  EXPECT_TRUE(placed.settle(kNow));
+  EXPECT_THAT(in_place.begun, ElementsAre(4));
+  EXPECT_EQ(out.sent, 1U);
+}
+
 TEST_F(Driver, AccessesAloneLeaveTheRest) {
   engine.accesses = {access(1)};
   engine.packets = {wire::TrafficClass::kData};

@@ -52,6 +52,7 @@ struct AccessSlot {
   bool needs_entry = false;  ///< Placement: waits for receive entry `entry`.
   bool asked = false;        ///< The host has it and has not answered.
   bool open = false;
+  std::uint32_t run = 0;  ///< Accesses that will be made of it, see AccessPort::extend(); 0: it is one.
 };
 static_assert(std::is_trivially_copyable_v<AccessSlot>);
 
@@ -69,7 +70,7 @@ struct AccessShare {
 
 /// Slots for accesses, and the list of those that the host has not taken yet. Room is promised by reserve()
 /// alone, and memory is taken when more accesses are open than ever before. An access with data owns one
-/// reference of its buffer until close(). A free slot keeps the fields of an access that seldom change.
+/// reference of its buffer until close(). A free slot has no data, and keeps the fields that seldom change.
 class AccessPort {
  public:
   explicit AccessPort(wire::PayloadPool& pool) : pool_(&pool) {}
@@ -93,15 +94,19 @@ class AccessPort {
   std::uint32_t available(const AccessShare& share) const {
     return common_ + (share.open < kAccessShare ? kAccessShare - share.open : 0);
   }
+  /// Whether anyone may open `count` accesses: the usual case.
+  bool has(std::uint32_t count) const { return common() >= static_cast<std::int32_t>(count); }
   /// Whether anyone may take `count` slots, the first of them one that was used before: the usual case,
   /// without a way to fresh ones.
   [[gnu::always_inline]] bool has_used(std::uint32_t count) const {
-    return static_cast<std::int32_t>(common_) >= static_cast<std::int32_t>(count) && first_free_ != kNoSlot;
+    return has(count) && first_free_ != kNoSlot;
   }
   /// The same with two that were used before.
   [[gnu::always_inline]] bool has_two_used(std::uint32_t count) const {
     return has_used(count) && slots_[first_free_].next != kNoSlot;
   }
+  /// Those that are nobody's share.
+  std::int32_t common() const { return static_cast<std::int32_t>(common_); }
   /// Slots of all shares that their owners have not taken.
   std::uint32_t shares() const { return shares_; }
   /// Takes `count` slots out of the capacity, for context records alone.
@@ -151,7 +156,7 @@ class AccessPort {
     if (is_apart(purpose)) {
       ++context_in_use_;
     } else {
-      --(share->open++ < kAccessShare ? shares_ : common_);
+      charge(*share);
     }
     return slot;
   }
@@ -164,7 +169,7 @@ class AccessPort {
   /// Whether the host has taken `index` and not answered it.
   bool is_asked(std::uint32_t index) const { return index < extent_ && slots_[index].asked; }
 
-  /// Hands the access out with the next next_access().
+  /// Hands the access out behind all that were issued before.
   void issue(AccessSlot& slot) {
     const std::uint32_t index = slot.access.id;
     slot.next = kNoSlot;
@@ -174,14 +179,68 @@ class AccessPort {
       slots_[last_].next = index;
     }
     last_ = index;
+    run_ring_ = nullptr;
   }
-  [[gnu::always_inline]] bool next(engine::Access& out) {
-    if (first_ == kNoSlot) return false;
-    AccessSlot& slot = slots_[first_];
-    first_ = slot.next;
-    slot.asked = true;
-    out = slot.access;
+  bool has_next() const { return first_ != kNoSlot; }
+  /// The access or run that was issued first; there is one.
+  AccessSlot& front() { return slots_[first_]; }
+  void pop_front() { first_ = slots_[first_].next; }
+
+  // A run is accesses of one queue pair that differ by their position in one ring, issued one after the
+  // other. It takes one slot, whose position and address are those of its first; an address that is not
+  // filled in lies behind the one before. All of its accesses count as open.
+
+  /// Issues `slot` as a run of one so far, the element at slot.position of `ring`.
+  void issue_run(AccessSlot& slot, const void* ring) {
+    slot.run = 1;
+    issue(slot);
+    run_ring_ = ring;
+    run_end_ = slot.position + 1;
+  }
+  /// Makes the `count` elements from `position` of `ring` on part of the run that was issued last, if they
+  /// are the next of it.
+  [[gnu::always_inline]] bool extend(const void* ring, Position position, AccessShare& share,
+                                     std::uint32_t count = 1) {
+    if (run_ring_ != ring || run_end_ != position) return false;
+    run_end_ += count;
+    slots_[last_].run += count;
+    if (count == 1) {
+      charge(share);
+    } else {
+      charge(share, count);
+    }
     return true;
+  }
+  /// Whatever is issued next is no part of the run that was issued last.
+  void end_run() { run_ring_ = nullptr; }
+  /// Ends the first `count` accesses of the run in front, which hold no data; its address is that of what is
+  /// left.
+  void close_front(std::uint32_t count, AccessShare& share) {
+    charge(share, 0 - count);
+    AccessSlot& slot = slots_[first_];
+    slot.position += count;
+    slot.run -= count;
+    if (slot.run > 0) return;
+    leave_front();
+    free(slot);
+  }
+  /// Takes the first access out of the run in front, with the slot: what is left has another.
+  void split_front() {
+    AccessSlot& slot = slots_[first_];
+    if (slot.run == 1) {
+      leave_front();
+    } else {
+      const std::uint32_t index = acquire();
+      AccessSlot& rest = slots_[index];
+      rest = slot;
+      rest.access.id = index;
+      ++rest.position;
+      rest.access.address += rest.access.length;
+      --rest.run;
+      if (first_ == last_) last_ = index;
+      first_ = index;
+    }
+    slot.run = 0;
   }
 
   /// Whether an access of this purpose belongs to no queue pair.
@@ -191,10 +250,9 @@ class AccessPort {
   /// Ends an access that has been answered; `share` as in open().
   void close(AccessSlot& slot, AccessShare* share) {
     WHARF_CHECK(slot.open);
-    if (slot.access.data.length > 0) {
-      pool_->release(slot.access.data.buffer);
-      slot.access.data = wire::Payload{};
-    }
+    pool_->release(slot.access.data.buffer);
+    slot.access.data.buffer = wire::kNoBuffer;
+    forget_data(slot.access);
     if (slot.purpose == AccessPurpose::kAtomic) reset_words(slot.access);
     if (is_apart(slot.purpose)) {
       --context_in_use_;
@@ -203,7 +261,12 @@ class AccessPort {
       close_empty(slot, *share);
     }
   }
-  /// The same for an open access of a queue pair that holds no data and is no atomic.
+  /// Takes data that is nobody's buffer out of an access.
+  [[gnu::always_inline]] static void forget_data(engine::Access& access) {
+    access.data.length = 0;
+    access.data.kind = wire::PayloadKind::kNone;
+  }
+  /// The same for an open access of a queue pair that has no data and is no atomic.
   [[gnu::always_inline]] void close_empty(AccessSlot& slot, AccessShare& share) {
     ++(--share.open < kAccessShare ? shares_ : common_);
     free(slot);
@@ -217,6 +280,22 @@ class AccessPort {
   }
 
  private:
+  /// The run in front has no access left.
+  void leave_front() {
+    if (first_ == last_) end_run();
+    pop_front();
+  }
+  [[gnu::always_inline]] void charge(AccessShare& share) {
+    --(share.open++ < kAccessShare ? shares_ : common_);
+  }
+  /// `count` more, or fewer, modulo 2^32.
+  void charge(AccessShare& share, std::uint32_t count) {
+    const std::uint32_t kept = std::min(share.open, kAccessShare);
+    share.open += count;
+    const std::uint32_t of_share = std::min(share.open, kAccessShare) - kept;
+    shares_ -= of_share;
+    common_ -= count - of_share;
+  }
   [[gnu::always_inline]] void free(AccessSlot& slot) {
     slot.asked = false;
     slot.open = false;
@@ -252,6 +331,8 @@ class AccessPort {
   AccessSlot* slots_ = nullptr;
   std::uint32_t first_ = kNoSlot;  ///< Accesses to hand out.
   std::uint32_t last_ = kNoSlot;
+  const void* run_ring_ = nullptr;  ///< Of the run that was issued last; null when it cannot grow.
+  Position run_end_ = 0;            ///< Its next element.
   std::uint32_t first_free_ = kNoSlot;
   std::uint32_t extent_ = 0;    ///< Slots before this one were used.
   std::uint32_t capacity_ = 0;  ///< Slots in all, but for what context records may need beyond their own.

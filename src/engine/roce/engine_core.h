@@ -86,6 +86,10 @@ struct EngineCore {
   /// An input may have to run other queue pairs before it ends: some are kicked or starved, or the context
   /// cache is finite. While it is false, the short ways through the engine may be taken.
   bool attention = false;
+  /// Whose last requests are stored, and prepared before anything else happens, see
+  /// RoceEngine::prepare_posted(). `attention` is true for that alone while there is one.
+  QueuePair* unprepared = nullptr;
+  TimePs unprepared_since;
   bool is_paced = false;  ///< Congestion control is on: who may send, and who is told of congestion.
   Ring<engine::AsyncEvent> events;
   engine::CompletionQueues completion_queues;
@@ -115,7 +119,7 @@ struct EngineCore {
   /// requests. The shares of queue pairs lie in it.
   std::uint32_t access_reserve() const { return port.capacity() / 4; }
   [[gnu::always_inline]] bool may_fetch_payload() const {
-    return port.available() > std::max(access_reserve(), port.shares() + verbs::kMaxScatterEntries);
+    return port.common() > verbs::kMaxScatterEntries && port.available() > access_reserve();
   }
   /// Runs `pair` again when access slots are free.
   void starve(QueuePair& pair) {
@@ -137,6 +141,7 @@ struct EngineCore {
 
   /// Puts an access behind those of `pair` that wait for a receive entry.
   void hold(QueuePair& pair, AccessSlot& slot) {
+    port.end_run();  // It may have a place between two completions.
     slot.next = kNoSlot;
     if (pair.held_last == kNoSlot) {
       pair.held_first = slot.access.id;
@@ -144,6 +149,23 @@ struct EngineCore {
       port.slot(pair.held_last).next = slot.access.id;
     }
     pair.held_last = slot.access.id;
+  }
+
+  // --- Runs of accesses ---
+
+  /// Asks for the payload of the `count` packets from `at` of the transmit ring on, each in one piece of
+  /// memory; the port has() slots.
+  void ask_payloads(QueuePair& pair, Position at, std::uint32_t count);
+  /// The next access to hand out, or null. Those of runs whose packet or record is gone are not needed.
+  AccessSlot* take_access();
+  /// Fills in the access for the payload of `packet`, one of a run.
+  [[gnu::always_inline]] static void fill_payload(const QueuePair& pair, const TransmitEntry& packet,
+                                                  engine::Access& access) {
+    const SendEntry& entry = pair.send[packet.work];
+    access.address = entry.local.address[0];
+    access.length = entry.length;
+    access.space = static_cast<std::uint32_t>(entry.operand);  // No atomic: see space().
+    access.operation = entry.operation;
   }
 
   // --- Scheduling ---
@@ -215,19 +237,23 @@ struct EngineCore {
     }
   }
 
-  /// issue_completions() of the record at the tail of `ring`, the only one that waits, of a queue pair that
-  /// is plain and not starved; a slot is free, with `kUsed` one that was used before.
-  template <AccessPurpose kPurpose, bool kUsed>
-  [[gnu::always_inline]] void issue_completion(QueuePair& pair, const CompletionEntry& record,
-                                               Position& issued) {
-    constexpr bool kAtTarget = kPurpose == AccessPurpose::kReceiveCompletion;
-    AccessSlot& slot = open_completion<kPurpose, kUsed>(pair, issued, record.operation);
-    if (kAtTarget && pair.held_first != kNoSlot) {
+  /// issue_completions() of the last records of send completions, `count` that alone wait, of a queue pair
+  /// that is plain and not starved; the port has() slots for them.
+  void issue_send_completions(QueuePair& pair, std::uint32_t count);
+  /// The same of one that has another access in front of it.
+  [[gnu::always_inline]] void issue_send_completion(QueuePair& pair, const CompletionEntry& record) {
+    port.issue(open_completion<AccessPurpose::kSendCompletion, false>(pair, pair.send_completions_issued++,
+                                                                      record.operation));
+  }
+  /// The same of a receive completion; the slot is one that was used before.
+  [[gnu::always_inline]] void issue_receive_completion(QueuePair& pair, const CompletionEntry& record) {
+    AccessSlot& slot = open_completion<AccessPurpose::kReceiveCompletion, true>(
+        pair, pair.receive_completions_issued++, record.operation);
+    if (pair.held_first != kNoSlot) {
       hold(pair, slot);
     } else {
       port.issue(slot);
     }
-    ++issued;
   }
 
   void push_event(engine::AsyncEventKind kind, const QueuePair& pair) {
@@ -289,14 +315,22 @@ struct EngineCore {
     slot.access.order = verbs::AccessOrder::kRelease;
     slot.access.length = config.completion_bytes;
     slot.access.address =
-        pair.config.completion_ring + std::uint64_t{pair.completion_place} * config.completion_bytes;
-    ++pair.completions_written;
-    if (++pair.completion_place == pair.config.send_depth + pair.config.receive_depth) {
-      pair.completion_place = 0;
-    }
+        pair.config.completion_ring + std::uint64_t{take_completion_place(pair)} * config.completion_bytes;
     slot.access.operation = operation;
     return slot;
   }
+  /// Where in the completion ring the next record goes. Runs end where the ring does.
+  [[gnu::always_inline]] std::uint32_t take_completion_place(QueuePair& pair) {
+    const std::uint32_t place = pair.completion_place;
+    ++pair.completions_written;
+    if (++pair.completion_place == pair.config.send_depth + pair.config.receive_depth) [[unlikely]] {
+      pair.completion_place = 0;
+      port.end_run();
+    }
+    return place;
+  }
+  /// Fills in the first access of a run; false when what it is for is gone.
+  bool fill_access(AccessSlot& slot);
   /// Writes the completion records in order, each after every earlier access of its stream.
   template <AccessPurpose kPurpose>
   void issue_completions(QueuePair& pair, PositionRing<CompletionEntry>& ring, Position& issued) {

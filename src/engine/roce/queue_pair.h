@@ -138,9 +138,9 @@ struct SendEntry {
     Pieces local;
     wire::Payload inline_data;  ///< SendForm::kInline; this ring holds a reference.
   };
-  std::uint64_t operand;  ///< Atomics: operand or swap value; others: see space().
-  std::uint64_t compare;
-  std::uint64_t original;  ///< Atomics: the value before.
+  std::uint64_t operand;   ///< Atomics: operand or swap value; others: see space().
+  std::uint64_t compare;   ///< Atomics.
+  std::uint64_t original;  ///< Atomics: the value before. Not of SendForm::kPlain.
   std::uint32_t remote_key;
   std::uint32_t immediate;  ///< kWriteImm, kSendImm; the key to invalidate of kSendInvalidate; see space().
   std::uint32_t length;     ///< Bytes.
@@ -185,39 +185,43 @@ struct TransmitEntry {
   wire::RoceOpcode opcode = wire::RoceOpcode::kRcSendOnly;
 };
 
-/// A completion on its way to the program.
+/// A completion on its way to the program. It begins as verbs::Completion does.
 struct CompletionEntry {
   std::uint64_t id;
-  wire::OperationTag operation;
-  std::uint64_t original;  ///< Sends: of an atomic, the value before.
+  verbs::CompletionStatus status;
+  verbs::CompletionKind kind;
+  verbs::Verb verb;
+  bool has_immediate;
   std::uint32_t length;
-  Position work;  ///< Which request or receive entry, for errors that come late.
+  Position work;  ///< Which request or receive entry. Where verbs::Completion has the queue.
   std::uint32_t remote_host;
   std::uint32_t remote_queue;
-  std::uint32_t immediate;
-  verbs::CompletionStatus status;
-  verbs::Verb verb;
-  bool has_immediate : 1;
-  bool solicited : 1;
+  verbs::DrainMark drain;  ///< kNone: queue pairs do not stand still.
+  bool solicited;
   bool visible;
+  std::uint64_t value;  ///< Sends: of an atomic, the value before. Receives: the immediate.
+  wire::OperationTag operation;
 
-  void show(verbs::CompletionKind kind, QueueId queue, verbs::Completion& out) const {
-    out.id = id;
-    out.status = status;
-    out.kind = kind;
-    out.verb = verb;
-    out.has_immediate = has_immediate;
-    out.solicited = solicited;
-    out.length = length;
+  /// `own`: `kind`, which the caller knows.
+  [[gnu::always_inline]] void show(verbs::CompletionKind own, QueueId queue, verbs::Completion& out) const {
+    std::memcpy(static_cast<void*>(&out), this, offsetof(verbs::Completion, immediate));
     out.queue = queue;
-    out.remote_host = remote_host;
-    out.remote_queue = remote_queue;
-    out.immediate = immediate;
+    out.immediate = own == verbs::CompletionKind::kReceive ? value : 0;
     out.tag = 0;
-    out.atomic_result = {original, 0};
+    out.atomic_result = {own == verbs::CompletionKind::kSend ? value : 0, 0};
     out.operation = operation;
   }
 };
+static_assert(offsetof(CompletionEntry, status) == offsetof(verbs::Completion, status));
+static_assert(offsetof(CompletionEntry, kind) == offsetof(verbs::Completion, kind));
+static_assert(offsetof(CompletionEntry, verb) == offsetof(verbs::Completion, verb));
+static_assert(offsetof(CompletionEntry, has_immediate) == offsetof(verbs::Completion, has_immediate));
+static_assert(offsetof(CompletionEntry, length) == offsetof(verbs::Completion, length));
+static_assert(offsetof(CompletionEntry, work) == offsetof(verbs::Completion, queue));
+static_assert(offsetof(CompletionEntry, remote_host) == offsetof(verbs::Completion, remote_host));
+static_assert(offsetof(CompletionEntry, remote_queue) == offsetof(verbs::Completion, remote_queue));
+static_assert(offsetof(CompletionEntry, drain) == offsetof(verbs::Completion, drain));
+static_assert(offsetof(CompletionEntry, solicited) == offsetof(verbs::Completion, solicited));
 static_assert(sizeof(CompletionEntry) == 48);
 
 // --- Rings of the responder ---

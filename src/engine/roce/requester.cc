@@ -108,6 +108,7 @@ bool Requester::post_behind_others(QueuePair& pair, const verbs::WorkRequest& re
   if (is_atomic && (request.length != 8 || request.width != 8)) return false;
   SendEntry& entry = store_plain(pair, request);
   entry.form = verbs::carries_payload(request.verb) ? SendForm::kPlain : SendForm::kPieces;
+  entry.original = 0;
   if (is_atomic) {
     entry.operand = request.operand[0];
     entry.compare = request.compare[0];
@@ -339,9 +340,8 @@ void Requester::prepare(TimePs now, QueuePair& pair) {
   while (requester.sending != pair.send.tail()) {
     SendEntry& entry = pair.send[requester.sending];
     if (!entry.fetched || pair.transmit.full()) break;
-    if (entry.form == SendForm::kPlain && entry.length <= pair.context.path_mtu &&
-        entry.status == CompletionStatus::kSuccess && is_preparing(pair) && has_room(pair)) {
-      prepare_single(pair, entry);
+    if (is_single(pair, entry) && is_preparing(pair) && has_room(pair)) {
+      prepare_posted(pair);
       continue;
     }
     if (entry.status != CompletionStatus::kSuccess) {
@@ -413,6 +413,53 @@ void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
   if (packet.pending == 0 && at == pair.transmit.head()) {
     core_.list_flow(pair, Flow::kRequests, ready_class(pair));
   }
+}
+
+// All that prepare() and prepare_packet() do for requests of one packet, in hand, in one piece of memory.
+bool Requester::prepare_posted(QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  // As many as may_fetch_payload() and has_room() allow, if not more than there are and the ring takes.
+  const std::int32_t slots = std::min(
+      core_.port.common() - verbs::kMaxScatterEntries,
+      static_cast<std::int32_t>(core_.port.available()) - static_cast<std::int32_t>(core_.access_reserve()));
+  const std::int32_t window = static_cast<std::int32_t>(core_.config.window_packets) -
+                              wire::psn_difference(requester.next, requester.unacknowledged);
+  const std::uint32_t wanted =
+      std::min(pair.send.tail() - requester.sending, pair.transmit.capacity() - pair.transmit.size());
+  const std::uint32_t most =
+      std::min(wanted, static_cast<std::uint32_t>(std::max(0, std::min(slots, window))));
+  const Position first = pair.transmit.tail();
+  Psn psn = requester.next;
+  Psn sequence = requester.sequence;
+  Position work = requester.sending;
+  for (const Position end = work + most; work != end; ++work) {
+    SendEntry& entry = pair.send[work];
+    if (!is_single(pair, entry)) break;
+    TransmitEntry& packet = pair.transmit.push_known();
+    packet.payload.buffer = wire::kNoBuffer;  // The rest comes with the data.
+    packet.psn = psn;
+    packet.psn_count = 1;
+    packet.work = work;
+    packet.packet = 0;
+    packet.pending = 1;
+    packet.acknowledge = true;
+    packet.gathered = false;
+    packet.failed = false;
+    packet.whole = true;
+    packet.opcode = single_packet_opcode(entry.verb);
+    sequence = wire::psn_add(sequence, 1);
+    entry.first_psn = psn;
+    entry.packets = 1;
+    entry.sequence = sequence;
+    psn = wire::psn_add(psn, 1);
+  }
+  const std::uint32_t count = work - requester.sending;
+  if (count == 0) return wanted == 0;
+  requester.sequence = sequence;
+  requester.next = requester.next_unassigned = psn;
+  requester.sending = requester.assigned = work;
+  core_.ask_payloads(pair, first, count);
+  return count == wanted;
 }
 
 // Asks memory for bytes [offset, offset + length) of the message; they may lie in several pieces.

@@ -55,10 +55,14 @@ class Requester {
   engine::PostStatus check(const QueuePair& pair, const verbs::WorkRequest& request) const;
   /// Stores a request that check() accepts. The caller runs advance() afterwards.
   engine::PostStatus post(QueuePair& pair, const verbs::WorkRequest& request, engine::Submission submission);
-  /// The usual request in one pass, post() and advance() at once: in hand, a Send or Write of one packet and
-  /// one piece of local memory, that nothing but others before it holds back. False, and nothing has
-  /// happened, when it is not like that. QueuePair::usual says `storing` and `preparing`.
-  [[gnu::always_inline]] bool post_plain(QueuePair& pair, const verbs::WorkRequest& request);
+  /// The usual request in one pass: in hand, a Send or Write of one packet and one piece of local memory,
+  /// with nothing before it that waits for its turn, or no room in the transmit ring. It is stored; when it
+  /// can be prepared, prepare_posted() does that. False, and nothing has happened, when it is not like that.
+  /// QueuePair::usual says `storing` and `preparing`.
+  [[gnu::always_inline]] bool post_plain(QueuePair& pair, const verbs::WorkRequest& request) const;
+  /// Prepares the usual requests at `sending`, as many as window, slots and ring have room for; false when
+  /// the next one, if any, is unusual or lacks window or slots. QueuePair::usual says `preparing`.
+  [[gnu::noinline]] bool prepare_posted(QueuePair& pair);
   /// The same for any request that waits for others; QueuePair::usual says `storing`.
   bool post_behind_others(QueuePair& pair, const verbs::WorkRequest& request);
   /// Ask for what QueuePair::usual says, and note it when it is so.
@@ -85,9 +89,9 @@ class Requester {
   /// `sending`, and its requests are listed. False, and nothing has happened, when there is no payload for
   /// it.
   [[gnu::always_inline]] bool transmit_plain(QueuePair& pair, wire::Packet& out);
-  /// Prepares the request at `sending` after a packet has left, when that is all there is to do; false, and
-  /// nothing has happened, when the queue pair is to be run.
-  [[gnu::always_inline]] bool refill_plain(QueuePair& pair);
+  /// Whether the requests at `sending` are usual, or known to wait for others: all there is to do after a
+  /// packet has left.
+  [[gnu::always_inline]] static bool may_refill_plain(const QueuePair& pair, bool& is_ready);
   /// The urgency list that the front packet belongs to, or kSendClassCount when none is complete.
   [[gnu::always_inline]] static std::size_t ready_class(const QueuePair& pair) {
     if (pair.transmit.empty() || pair.transmit.front().pending > 0) return kSendClassCount;
@@ -122,19 +126,21 @@ class Requester {
       core_.list_flow(pair, Flow::kRequests, ready_class(pair));
     }
   }
-  /// payload_fetched() of a whole payload that is nobody's buffer, and not the next one to leave.
-  [[gnu::always_inline]] static bool take_payload(QueuePair& pair, const AccessSlot& slot,
-                                                  const engine::AccessResult& result) {
+  /// payload_fetched() of a whole payload that is nobody's buffer, without an error.
+  [[gnu::always_inline]] bool take_payload(QueuePair& pair, const AccessSlot& slot,
+                                           const engine::AccessResult& result) {
     if (!pair.transmit.contains(slot.position)) return false;
     TransmitEntry& packet = pair.transmit[slot.position];
-    if (packet.pending != 1 || packet.gathered || result.data.length != slot.access.length ||
-        result.data.buffer != wire::kNoBuffer) {
-      return false;
-    }
-    if (slot.position == pair.transmit.head() && !pair.flow_listed[static_cast<std::size_t>(Flow::kRequests)])
-      return false;
+    return packet.pending == 1 && !packet.gathered &&
+           take_payload(pair, packet, slot.position, slot.access.length, result);
+  }
+  /// The same of a packet that has no other payload.
+  [[gnu::always_inline]] bool take_payload(QueuePair& pair, TransmitEntry& packet, Position position,
+                                           std::uint32_t length, const engine::AccessResult& result) {
+    if (result.data.length != length || result.data.buffer != wire::kNoBuffer) return false;
     packet.payload = result.data;
     packet.pending = 0;
+    if (position == pair.transmit.head()) core_.list_flow(pair, Flow::kRequests, ready_class(pair));
     return true;
   }
   void response_placed(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
@@ -142,7 +148,7 @@ class Requester {
   [[gnu::always_inline]] static bool note_response_placed(QueuePair& pair, AccessSlot& slot) {
     if (pair.responses_outstanding < 2 || slot.access.data.buffer != wire::kNoBuffer) return false;
     --pair.responses_outstanding;
-    slot.access.data = wire::Payload{};
+    AccessPort::forget_data(slot.access);
     return true;
   }
   void work_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
@@ -191,7 +197,10 @@ class Requester {
   /// Whether `request` is in one piece of local memory without a key, of one packet and nothing unusual.
   [[gnu::always_inline]] static bool is_plain(const QueuePair& pair, const verbs::WorkRequest& request);
   [[gnu::always_inline]] static SendEntry& store_plain(QueuePair& pair, const verbs::WorkRequest& request);
-  [[gnu::always_inline]] void prepare_single(QueuePair& pair, SendEntry& entry);
+  [[gnu::always_inline]] static bool is_single(const QueuePair& pair, const SendEntry& entry) {
+    return entry.form == SendForm::kPlain && entry.status == verbs::CompletionStatus::kSuccess &&
+           entry.fetched && entry.length <= pair.context.path_mtu;
+  }
   [[gnu::noinline]] void prepare_packet(QueuePair& pair, SendEntry& entry);
   void fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitEntry& packet, Position at,
                      std::uint32_t offset, std::uint32_t length);
@@ -209,8 +218,8 @@ class Requester {
   void take_credits(QueuePair& pair, const wire::Aeth& aeth);
   void complete_oldest(QueuePair& pair);
   [[gnu::always_inline]] void complete_plain_through(QueuePair& pair, Psn through);
-  template <bool kUsed>
-  [[gnu::always_inline]] void complete_plain(QueuePair& pair, const SendEntry& entry);
+  [[gnu::always_inline]] static CompletionEntry& complete_plain(QueuePair& pair, const SendEntry& entry,
+                                                                std::uint64_t original);
 
   EngineCore& core_;
   Retransmission& retransmission_;
@@ -220,41 +229,8 @@ class Requester {
 
 [[gnu::always_inline]] inline bool Requester::has_room(const QueuePair& pair) const {
   const RequesterContext& requester = pair.context.requester;
-  return core_.port.has_used(1) && core_.may_fetch_payload() &&
-         wire::psn_difference(requester.next, requester.unacknowledged) <
-             static_cast<std::int32_t>(core_.config.window_packets);
-}
-
-// `entry` is at `sending` and kPlain; is_preparing() and has_room() said yes.
-[[gnu::always_inline]] inline void Requester::prepare_single(QueuePair& pair, SendEntry& entry) {
-  RequesterContext& requester = pair.context.requester;
-  const Psn psn = requester.next;
-  const Position at = pair.transmit.tail();
-  TransmitEntry& packet = pair.transmit.push_stale();
-  packet.payload.buffer = wire::kNoBuffer;  // The rest comes with the data.
-  packet.psn = psn;
-  packet.psn_count = 1;
-  packet.work = requester.sending;
-  packet.packet = 0;
-  packet.pending = 1;
-  packet.acknowledge = true;
-  packet.gathered = false;
-  packet.failed = false;
-  packet.whole = true;
-  packet.opcode = single_packet_opcode(entry.verb);
-  entry.first_psn = requester.next_unassigned;
-  entry.packets = 1;
-  entry.sequence = requester.sequence = wire::psn_add(requester.sequence, 1);
-  requester.next = requester.next_unassigned = wire::psn_add(psn, 1);
-  requester.assigned = ++requester.sending;
-  AccessSlot& slot =
-      core_.open_access<true>(AccessPurpose::kRequestPayload, engine::AccessKind::kRead, pair, at, false,
-                              static_cast<std::uint32_t>(entry.operand));  // No atomic: see space().
-  slot.detail = 0;
-  slot.access.address = entry.local.address[0];
-  slot.access.length = entry.length;
-  slot.access.operation = entry.operation;
-  core_.port.issue(slot);
+  return core_.may_fetch_payload() && wire::psn_difference(requester.next, requester.unacknowledged) <
+                                          static_cast<std::int32_t>(core_.config.window_packets);
 }
 
 [[gnu::always_inline]] inline bool Requester::is_plain(const QueuePair& pair,
@@ -267,7 +243,7 @@ class Requester {
          pair.send.size() + pair.send_completions.size() < pair.config.send_depth;
 }
 
-// All of an entry but `immediate` and `form`.
+// All of an entry but `immediate`, `form`, and what atomics alone have.
 [[gnu::always_inline]] inline SendEntry& Requester::store_plain(QueuePair& pair,
                                                                 const verbs::WorkRequest& request) {
   SendEntry& entry = pair.send.push_known();
@@ -278,8 +254,6 @@ class Requester {
   entry.local.address[0] = request.local[0].address;
   entry.local.length[0] = request.length;
   entry.operand = pair.config.space;
-  entry.compare = 0;
-  entry.original = 0;
   entry.remote_key = request.remote.token.id;
   entry.length = request.length;
   entry.verb = request.verb;
@@ -292,17 +266,18 @@ class Requester {
   return entry;
 }
 
-[[gnu::always_inline]] inline bool Requester::post_plain(QueuePair& pair, const verbs::WorkRequest& request) {
+[[gnu::always_inline]] inline bool Requester::post_plain(QueuePair& pair,
+                                                         const verbs::WorkRequest& request) const {
   if (!is_offered(request.verb) || !verbs::carries_payload(request.verb) || !is_plain(pair, request))
     return false;
-  const bool waits = pair.transmit.full();
-  if (!waits && !(pair.context.requester.sending == pair.send.tail() && has_room(pair))) return false;
+  if (pair.context.requester.sending != pair.send.tail() && core_.unprepared != &pair &&
+      !pair.transmit.full())
+    return false;
   SendEntry& entry = store_plain(pair, request);
   entry.immediate = request.verb == verbs::Verb::kSendInvalidate
                         ? request.invalidate.id
                         : static_cast<std::uint32_t>(request.immediate);
   entry.form = SendForm::kPlain;
-  if (!waits) prepare_single(pair, entry);
   return true;
 }
 
@@ -355,18 +330,10 @@ class Requester {
   }
 }
 
-[[gnu::always_inline]] inline bool Requester::refill_plain(QueuePair& pair) {
-  const RequesterContext& requester = pair.context.requester;
+[[gnu::always_inline]] inline bool Requester::may_refill_plain(const QueuePair& pair, bool& is_ready) {
   if (!pair.usual.storing || !pair.answers.empty()) return false;
-  if (!pair.usual.preparing) return waits_for_answers(pair);
-  SendEntry& entry = pair.send[requester.sending];
-  if (!entry.fetched || entry.form != SendForm::kPlain || entry.length > pair.context.path_mtu ||
-      entry.status != verbs::CompletionStatus::kSuccess || !has_room(pair) ||
-      pair.transmit.size() + 1 != pair.transmit.capacity()) {
-    return false;
-  }
-  prepare_single(pair, entry);
-  return true;
+  is_ready = pair.usual.preparing;
+  return is_ready ? is_single(pair, pair.send[pair.context.requester.sending]) : waits_for_answers(pair);
 }
 
 }  // namespace wharf::roce

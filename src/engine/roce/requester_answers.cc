@@ -30,26 +30,24 @@ void Requester::complete_oldest(QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;
   SendEntry& entry = pair.send.front();
   const bool tells = entry.signaled || entry.status != CompletionStatus::kSuccess;
-  const bool issues = tells && pair.plain && !pair.starved && core_.port.has_used(1);
+  const bool issues = tells && pair.plain && !pair.starved && core_.port.has(1);
   if (tells) {
     CompletionEntry& record = pair.send_completions.push_stale();
     record.id = entry.id;
     record.operation = entry.operation;
-    record.original = entry.original;
+    record.value = entry.form == SendForm::kPlain ? 0 : entry.original;
     record.length = entry.status == CompletionStatus::kSuccess ? entry.length : 0;
     record.work = pair.send.head();
     record.remote_host = 0;
     record.remote_queue = 0;
-    record.immediate = 0;
     record.status = entry.status;
+    record.kind = verbs::CompletionKind::kSend;
     record.verb = entry.verb;
     record.has_immediate = false;
+    record.drain = verbs::DrainMark::kNone;
     record.solicited = false;
     record.visible = false;
-    if (issues) {
-      core_.issue_completion<AccessPurpose::kSendCompletion, true>(pair, record,
-                                                                   pair.send_completions_issued);
-    }
+    if (issues) core_.issue_send_completions(pair, 1);
   }
   if (requester.sending == pair.send.head()) {
     ++requester.sending;
@@ -66,27 +64,29 @@ void Requester::complete_oldest(QueuePair& pair) {
   if (!issues) core_.issue_completions(pair);
 }
 
-// The same for a request that was sent and succeeded, but for what it counts among READs and atomics, of a
-// queue pair that is plain and not starved; the port has_used(1).
-template <bool kUsed>
-[[gnu::always_inline]] inline void Requester::complete_plain(QueuePair& pair, const SendEntry& entry) {
+// Completes the oldest request, which was sent and succeeded, but for what it counts among READs and atomics
+// and for the completion's way to memory.
+[[gnu::always_inline]] inline CompletionEntry& Requester::complete_plain(QueuePair& pair,
+                                                                         const SendEntry& entry,
+                                                                         std::uint64_t original) {
   // The place that the request had is the completion's.
   CompletionEntry& record = pair.send_completions.push_known();
   record.id = entry.id;
-  record.operation = entry.operation;
-  record.original = entry.original;
+  record.status = CompletionStatus::kSuccess;
+  record.kind = verbs::CompletionKind::kSend;
+  record.verb = entry.verb;
+  record.has_immediate = false;
+  record.drain = verbs::DrainMark::kNone;
   record.length = entry.length;
   record.work = pair.send.head();
   record.remote_host = 0;
   record.remote_queue = 0;
-  record.immediate = 0;
-  record.status = CompletionStatus::kSuccess;
-  record.verb = entry.verb;
-  record.has_immediate = false;
   record.solicited = false;
   record.visible = false;
+  record.value = original;
+  record.operation = entry.operation;
   pair.send.pop_known();
-  core_.issue_completion<AccessPurpose::kSendCompletion, kUsed>(pair, record, pair.send_completions_issued);
+  return record;
 }
 
 // Completes WRITEs and SENDs up to PSN `through`. Returns the READ or atomic that begins at or before
@@ -115,18 +115,23 @@ SendEntry* Requester::acknowledge_through(QueuePair& pair, Psn through) {
 // The same as long as requests of one packet that were sent and succeeded are the oldest.
 [[gnu::always_inline]] inline void Requester::complete_plain_through(QueuePair& pair, Psn through) {
   RequesterContext& requester = pair.context.requester;
-  if (!pair.plain || pair.starved) return;
+  if (!pair.plain || pair.starved || !core_.port.has(1)) return;
   const Position end = requester.sending;
-  while (pair.send.head() != end) {
+  const auto most = static_cast<std::uint32_t>(core_.port.common());
+  std::uint32_t count = 0;
+  Psn last = 0;
+  for (; pair.send.head() != end && count < most; ++count) {
     const SendEntry& entry = pair.send.front();
-    const Psn psn = entry.first_psn;
     if (entry.form != SendForm::kPlain || entry.status != CompletionStatus::kSuccess || !entry.signaled ||
-        entry.packets != 1 || wire::psn_after(psn, through) || !core_.port.has_used(1)) {
-      return;
+        entry.packets != 1 || wire::psn_after(entry.first_psn, through)) {
+      break;
     }
-    complete_plain<true>(pair, entry);
-    requester.unacknowledged = wire::psn_add(psn, 1);
+    last = entry.first_psn;
+    complete_plain(pair, entry, 0);
   }
+  if (count == 0) return;
+  requester.unacknowledged = wire::psn_add(last, 1);
+  core_.issue_send_completions(pair, count);
 }
 
 void Requester::receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
@@ -301,7 +306,7 @@ bool Requester::take_plain_data(TimePs now, QueuePair& pair, const wire::Packet&
   requester.unacknowledged = wire::psn_add(psn, 1);
   --requester.reads_outstanding;
   pair.usual = {};
-  complete_plain<false>(pair, entry);
+  core_.issue_send_completion(pair, complete_plain(pair, entry, entry.original));
   retransmission_.note_progress(now, pair);
   advance(now, pair);
   return true;

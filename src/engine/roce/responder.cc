@@ -364,15 +364,16 @@ CompletionEntry& Responder::push_receive_completion(QueuePair& pair, Verb verb,
   CompletionEntry& record = pair.receive_completions.push_stale();
   record.id = pair.receives.entry(pair.receives.head()).id;
   record.operation = {};
-  record.original = 0;
+  record.value = 0;
   record.length = 0;
   record.work = pair.receives.head();
   record.remote_host = 0;
   record.remote_queue = 0;
-  record.immediate = 0;
   record.status = status;
+  record.kind = verbs::CompletionKind::kReceive;
   record.verb = verb;
   record.has_immediate = false;
+  record.drain = verbs::DrainMark::kNone;
   record.solicited = false;
   record.visible = false;
   return record;
@@ -386,7 +387,7 @@ void Responder::complete_receive(QueuePair& pair, const wire::Packet& packet, Ve
   record.remote_host = pair.context.remote_host;
   record.remote_queue = pair.context.remote_queue_number;
   record.has_immediate = carries_immediate(packet.roce.bth.opcode);
-  record.immediate = record.has_immediate ? packet.roce.immediate : 0;
+  record.value = record.has_immediate ? packet.roce.immediate : 0;
   record.solicited = packet.roce.bth.solicited;
   pair.receives.pop();
   core_.issue_completions(pair);

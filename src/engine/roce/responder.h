@@ -119,7 +119,7 @@ class Responder {
       return false;
     }
     --answer.outstanding;
-    slot.access.data = wire::Payload{};
+    AccessPort::forget_data(slot.access);
     return true;
   }
   void read_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
@@ -285,7 +285,6 @@ class Responder {
       core_.keys.find(pair.context.domain, reth.remote_key, reth.address, length, RemoteAccess::kWrite);
   if (record == nullptr) return false;
   AccessSlot& slot = place_message(pair, packet, core_.keys.space_of(*record));
-  slot.remote_key = reth.remote_key;
   slot.access.address = reth.address;
   slot.access.order = record->write_order;
   core_.port.issue(slot);
@@ -306,27 +305,26 @@ class Responder {
   AccessSlot& slot = place_message(pair, packet, entry.space);
   slot.for_receive = true;
   slot.entry = position;
-  slot.remote_key = 0;
   slot.access.address = entry.local.address[0];
   core_.port.issue(slot);
   responder.receive_position = pair.receives.take();
   CompletionEntry& record = pair.receive_completions.push_stale();
   record.id = entry.id;
   record.operation = packet.operation;
-  record.original = 0;
+  record.value = 0;
   record.length = length;
   record.work = position;
   record.remote_host = pair.context.remote_host;
   record.remote_queue = pair.context.remote_queue_number;
-  record.immediate = 0;
   record.status = verbs::CompletionStatus::kSuccess;
+  record.kind = verbs::CompletionKind::kReceive;
   record.verb = verbs::Verb::kSend;
   record.has_immediate = false;
+  record.drain = verbs::DrainMark::kNone;
   record.solicited = packet.roce.bth.solicited;
   record.visible = false;
   pair.receives.pop();
-  core_.issue_completion<AccessPurpose::kReceiveCompletion, true>(pair, record,
-                                                                  pair.receive_completions_issued);
+  core_.issue_receive_completion(pair, record);
   return true;
 }
 

@@ -162,6 +162,7 @@ void RoceEngine::resume_others(TimePs now) {
 }
 
 Result<void> RoceEngine::destroy_queue(TimePs now, engine::QueueId queue) {
+  if (core_.unprepared != nullptr) prepare_posted(now);
   if (engine::is_completion_queue(queue)) return core_.completion_queues.destroy(queue);
   if (engine::is_receive_queue(queue)) return core_.receive_queues.destroy(queue);
   QueuePair* pair = find(queue);
@@ -187,6 +188,7 @@ Result<verbs::SegmentToken> RoceEngine::register_segment(TimePs now, const verbs
 }
 
 Result<void> RoceEngine::deregister_segment(TimePs now, verbs::SegmentToken token) {
+  if (core_.unprepared != nullptr) prepare_posted(now);
   WHARF_TRY(core_.keys.remove(token.id));
   contexts_.adopt_key(now, core_.keys.index_of(token.id));
   for (const auto& pair : core_.queues) responder_.revoke(*pair, token.id);
@@ -243,6 +245,7 @@ Result<engine::PeerId> RoceEngine::connect(TimePs now, engine::QueueId queue,
 }
 
 Result<void> RoceEngine::disconnect(TimePs now, engine::QueueId queue, engine::PeerId peer) {
+  if (core_.unprepared != nullptr) prepare_posted(now);
   QueuePair* pair = find(queue);
   if (pair == nullptr) return no_such_queue(queue);
   if (peer != queue)
@@ -252,6 +255,7 @@ Result<void> RoceEngine::disconnect(TimePs now, engine::QueueId queue, engine::P
 }
 
 Result<void> RoceEngine::reset(TimePs now, engine::QueueId queue) {
+  if (core_.unprepared != nullptr) prepare_posted(now);
   QueuePair* pair = find(queue);
   if (pair == nullptr) return no_such_queue(queue);
   ++pair->connections;

@@ -126,6 +126,7 @@ PostStatus RoceEngine::post_other(TimePs now, QueuePair& pair, const verbs::Work
 
 PostStatus RoceEngine::post_receive(TimePs now, engine::QueueId queue, const verbs::ReceiveRequest& request) {
   QueuePair* pair = find(queue);
+  if (core_.unprepared != nullptr && (pair == nullptr || !pair->plain)) prepare_posted(now);
   if (pair == nullptr) return post_shared_receive(queue, request);
   // Receives may be posted from INIT on. [IBTA vol 1 10.3.1]
   if (pair->driver_state == QueueState::kError) return PostStatus::kBadQueue;
@@ -142,7 +143,7 @@ PostStatus RoceEngine::post_receive(TimePs now, engine::QueueId queue, const ver
     return PostStatus::kQueueFull;
   }
   responder_.post_receive(*pair, request, space);
-  settle(now);
+  if (core_.unprepared == nullptr) settle(now);
   return PostStatus::kOk;
 }
 
@@ -249,6 +250,10 @@ std::uint32_t RoceEngine::needed_key(const QueuePair& pair, const wire::Packet& 
 }
 
 void RoceEngine::receive_other(TimePs now, const wire::Packet& packet) {
+  if (core_.unprepared != nullptr) {
+    prepare_posted(now);
+    return receive(now, 0, packet);
+  }
   QueuePair* pair = accept(packet);
   if (pair == nullptr) return;
   if (contexts_.is_unlimited() || (contexts_.usable(*pair) && contexts_.has_key(needed_key(*pair, packet)))) {
@@ -260,6 +265,7 @@ void RoceEngine::receive_other(TimePs now, const wire::Packet& packet) {
 }
 
 bool RoceEngine::transmit_other(TimePs now, wire::TrafficClassMask classes, wire::Packet& out) {
+  if (core_.unprepared != nullptr) prepare_posted(now);
   if (congestion_.owes_notification() && (classes & wire::mask_of(wire::TrafficClass::kControl)) != 0 &&
       congestion_.take_notification(out)) {
     seal(out);
@@ -391,6 +397,7 @@ void feed_share(EngineCore& core, QueuePair& pair) {
 }  // namespace
 
 void RoceEngine::other_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result) {
+  if (core_.unprepared != nullptr) prepare_posted(now);
   slot.asked = false;
   if (slot.purpose == AccessPurpose::kSharedReceive) {
     const QueueId id = slot.access.queue;
@@ -437,8 +444,9 @@ void RoceEngine::run_posted(TimePs now, QueuePair& pair) {
 }
 
 void RoceEngine::run_kicked(TimePs now) {
+  if (core_.unprepared != nullptr) prepare_posted(now);
   run_all_kicked(now);
-  core_.attention = !core_.starved.empty() || !contexts_.is_unlimited();
+  core_.attention = needs_attention();
 }
 
 void RoceEngine::run_all_kicked(TimePs now) {
@@ -503,6 +511,7 @@ void RoceEngine::catch_up(TimePs now, QueuePair& pair) {
 }
 
 void RoceEngine::expire(TimePs now) {
+  if (core_.unprepared != nullptr) prepare_posted(now);
   while (core_.timers.earliest() <= now) {
     QueuePair& pair = core_.queue(core_.timers.earliest_owner());
     if (contexts_.usable(pair)) {

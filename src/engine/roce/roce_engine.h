@@ -100,8 +100,8 @@ class RoceEngine {
     QueuePair* pair = find(queue);
     if (pair == nullptr) [[unlikely]]
       return core_.completion_queues.poll(queue, out);
-    return take(pair->send_completions, verbs::CompletionKind::kSend, queue, out) ||
-           take(pair->receive_completions, verbs::CompletionKind::kReceive, queue, out);
+    return take<verbs::CompletionKind::kSend>(pair->send_completions, queue, out) ||
+           take<verbs::CompletionKind::kReceive>(pair->receive_completions, queue, out);
   }
   bool next_completed_queue(engine::QueueId& out);
   bool poll_load_store(verbs::LoadStoreResult& out);
@@ -111,12 +111,26 @@ class RoceEngine {
   /// Malformed, unknown or foreign packets are counted and dropped. `port` is ignored: an interface has one.
   void receive(TimePs now, std::uint32_t port, const wire::Packet& packet);
   bool transmit(TimePs now, std::uint32_t port, wire::TrafficClassMask classes, wire::Packet& out);
+  /// The same for all that may leave, see engine/driver/engine_driver.h. In roce_engine_drain.h.
+  template <typename Out>
+  bool transmit_all(TimePs now, Out& out);
 
   // --- Memory. ---
 
-  bool next_access(engine::Access& out) { return core_.port.next(out); }
+  bool next_access(engine::Access& out) {
+    if (core_.unprepared != nullptr) prepare_posted(core_.unprepared_since);
+    if (!core_.port.has_next()) return false;
+    AccessSlot* const slot = core_.take_access();
+    if (slot == nullptr) return false;
+    slot->asked = true;
+    out = slot->access;
+    return true;
+  }
   /// Does nothing unless `access` was given by next_access() and not answered yet.
   void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
+  /// Both at once for all accesses, see engine/driver/engine_driver.h. In roce_engine_drain.h.
+  template <typename Host>
+  bool perform(TimePs now, Host& host);
 
   // --- Time. ---
 
@@ -161,6 +175,11 @@ class RoceEngine {
   [[gnu::noinline]] engine::PostStatus post_other(TimePs now, QueuePair& pair,
                                                   const verbs::WorkRequest& request,
                                                   engine::Submission submission);
+  /// `pair` has requests that prepare_posted() is to prepare, if they find room.
+  [[gnu::always_inline]] void note_posted(TimePs now, QueuePair& pair);
+  [[gnu::noinline]] void prepare_posted(TimePs now);
+  [[gnu::always_inline]] bool refill_plain(TimePs now, QueuePair& pair);
+  [[gnu::always_inline]] bool transmit_one(TimePs now, wire::TrafficClassMask classes, wire::Packet& out);
   [[gnu::noinline]] bool transmit_asking(TimePs now, wire::TrafficClassMask classes, wire::Packet& out);
   [[gnu::noinline]] bool transmit_other(TimePs now, wire::TrafficClassMask classes, wire::Packet& out);
   [[gnu::noinline]] bool relist_answers(TimePs now, QueuePair& pair, std::size_t at, std::size_t next);
@@ -187,21 +206,34 @@ class RoceEngine {
                                                 const engine::AccessResult& result);
   [[gnu::always_inline]] bool note_written(QueuePair& pair, PositionRing<CompletionEntry>& ring,
                                            Position position);
+  [[gnu::always_inline]] void answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
+  template <typename Host>
+  void perform_one(TimePs now, AccessSlot& slot, Host& host);
+  template <typename Host, typename Element, typename Fill, typename Take>
+  void perform_run(TimePs now, QueuePair& pair, AccessSlot& slot, PositionRing<Element>& ring, Host& host,
+                   Fill fill, Take take);
+  template <typename Host>
+  void perform_payloads(TimePs now, AccessSlot& slot, Host& host);
+  template <typename Host>
+  void perform_completions(TimePs now, AccessSlot& slot, Host& host);
   [[gnu::noinline]] void other_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
   void completion_written(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   /// The record of the memory key that `packet` will be checked against, or kNoRecord.
   std::uint32_t needed_key(const QueuePair& pair, const wire::Packet& packet) const;
   /// The completion in front of `ring`, once the program may see it.
-  static bool take(PositionRing<CompletionEntry>& ring, verbs::CompletionKind kind, engine::QueueId queue,
-                   verbs::Completion& out) {
+  template <verbs::CompletionKind kKind>
+  static bool take(PositionRing<CompletionEntry>& ring, engine::QueueId queue, verbs::Completion& out) {
     if (ring.empty() || !ring.front().visible) return false;
-    ring.front().show(kind, queue, out);
-    ring.pop();
+    ring.front().show(kKind, queue, out);
+    ring.pop_known();
     return true;
   }
   /// Ends every input: runs the queue pairs that were kicked.
   void settle(TimePs now) {
     if (core_.attention) run_kicked(now);
+  }
+  bool needs_attention() const {
+    return !core_.kicked.empty() || !core_.starved.empty() || !contexts_.is_unlimited();
   }
   void run_kicked(TimePs now);
   void run_all_kicked(TimePs now);
@@ -250,3 +282,5 @@ class RoceEngine {
 static_assert(engine::Engine<RoceEngine>);
 
 }  // namespace wharf::roce
+
+#include "engine/roce/roce_engine_drain.h"

@@ -3,8 +3,11 @@
 // holds back and that concerns one queue pair alone. What turns out to be unusual goes on to roce_engine.cc
 // with nothing done, and the results are the same either way. Each call there is the last thing done, so that
 // the usual way saves few registers.
+#include <utility>
+
 #include "base/check.h"
 #include "engine/roce/roce_engine.h"
+#include "engine/roce/roce_engine_drain.h"
 
 namespace wharf::roce {
 
@@ -17,23 +20,40 @@ PostStatus RoceEngine::post(TimePs now, engine::QueueId queue, const verbs::Work
                             engine::Submission submission) {
   QueuePair* pair = find(queue);
   if (pair == nullptr) return PostStatus::kBadQueue;
-  if (core_.attention || submission != engine::Submission::kInHand || !pair->usual.storing ||
-      !pair->usual.preparing || !requester_.post_plain(*pair, request)) {
+  if ((core_.attention && core_.unprepared != pair) || submission != engine::Submission::kInHand ||
+      !pair->usual.storing || !pair->usual.preparing || !requester_.post_plain(*pair, request)) {
     return post_asking(now, *pair, request, submission);
   }
+  note_posted(now, *pair);
   return PostStatus::kOk;
 }
 
 // Not plain, unless the last general way has made it so.
 PostStatus RoceEngine::post_asking(TimePs now, QueuePair& pair, const verbs::WorkRequest& request,
                                    engine::Submission submission) {
+  if (core_.unprepared != nullptr) {
+    prepare_posted(now);
+    return post(now, pair.id, request, submission);
+  }
   if (!core_.attention && submission == engine::Submission::kInHand &&
       (pair.usual.storing || Requester::find_storing(pair))) {
     const bool is_news = !pair.usual.preparing && Requester::find_preparing(pair);
-    if ((is_news && requester_.post_plain(pair, request)) || requester_.post_behind_others(pair, request))
+    if (is_news && requester_.post_plain(pair, request)) {
+      note_posted(now, pair);
       return PostStatus::kOk;
+    }
+    if (requester_.post_behind_others(pair, request)) return PostStatus::kOk;
   }
   return post_other(now, pair, request, submission);
+}
+
+// Requests that come one after the other are prepared together, before any output and any other input.
+void RoceEngine::prepare_posted(TimePs now) {
+  QueuePair& pair = *std::exchange(core_.unprepared, nullptr);
+  core_.attention = needs_attention();
+  if (pair.usual.storing && pair.usual.preparing && requester_.prepare_posted(pair)) return;
+  if (pair.in_use) run(now, pair);
+  settle(now);
 }
 
 // --- Network ---
@@ -96,7 +116,7 @@ bool RoceEngine::refill(TimePs now, QueuePair& pair) {
   const bool is_news = !pair.usual.storing || !pair.usual.preparing;
   if (is_news && Requester::find_storing(pair)) {
     Requester::find_preparing(pair);
-    if (requester_.refill_plain(pair)) return true;
+    if (refill_plain(now, pair)) return true;
   }
   run(now, pair);
   settle(now);
@@ -104,24 +124,15 @@ bool RoceEngine::refill(TimePs now, QueuePair& pair) {
 }
 
 bool RoceEngine::transmit(TimePs now, std::uint32_t, wire::TrafficClassMask classes, wire::Packet& out) {
-  QueuePair* const pair = core_.lone_requests;
-  if (pair == nullptr || (classes & wire::mask_of(wire::TrafficClass::kData)) == 0 || core_.attention ||
-      core_.is_paced || !pair->usual.sending) {
-    return transmit_asking(now, classes, out);
-  }
-  if (!requester_.transmit_plain(*pair, out)) return transmit_other(now, classes, out);
-  seal(out);
-  if (pair->transmit.empty() || pair->transmit.front().pending > 0) {
-    core_.unlist_flow(*pair, Flow::kRequests, kDataList);
-  }
-  if (pair->context.requester.sending != pair->send.tail() && !requester_.refill_plain(*pair)) {
-    return refill(now, *pair);
-  }
-  return true;
+  return transmit_one(now, classes, out);
 }
 
 // What comes after a general way, and the data of READs.
 bool RoceEngine::transmit_asking(TimePs now, wire::TrafficClassMask classes, wire::Packet& out) {
+  if (core_.unprepared != nullptr) {
+    prepare_posted(now);
+    return transmit(now, 0, classes, out);
+  }
   if (core_.classes_listed == 0 && !congestion_.owes_notification()) return false;  // Asked mostly in vain.
   constexpr wire::TrafficClassMask kData = wire::mask_of(wire::TrafficClass::kData);
   const Ring<std::uint32_t>& list = core_.ready_flows[kDataList];
@@ -151,52 +162,9 @@ bool RoceEngine::relist_answers(TimePs now, QueuePair& pair, std::size_t at, std
 
 // --- Memory ---
 
-[[gnu::always_inline]] inline bool RoceEngine::note_written(QueuePair& pair,
-                                                            PositionRing<CompletionEntry>& ring,
-                                                            Position position) {
-  if (!ring.contains(position)) return false;
-  ring[position].visible = true;
-  if (position == ring.head()) core_.note_completed(pair);
-  return true;
-}
-
-[[gnu::always_inline]] inline bool RoceEngine::take_plain_answer(QueuePair& pair, AccessSlot& slot,
-                                                                 const engine::AccessResult& result) {
-  switch (slot.purpose) {
-    case AccessPurpose::kRequestPayload:
-      return requester_.take_payload(pair, slot, result);
-    case AccessPurpose::kPlacement:
-      return responder_.note_placed(pair, slot);
-    case AccessPurpose::kReadPayload:
-      return responder_.take_read_data(pair, slot, result);
-    case AccessPurpose::kResponseData:
-      return requester_.note_response_placed(pair, slot);
-    case AccessPurpose::kSendCompletion:
-      return note_written(pair, pair.send_completions, slot.position);
-    case AccessPurpose::kReceiveCompletion:
-      return note_written(pair, pair.receive_completions, slot.position);
-    case AccessPurpose::kFetchWork:
-    case AccessPurpose::kFetchReceive:
-    case AccessPurpose::kSharedCompletion:
-    case AccessPurpose::kAtomic:
-    case AccessPurpose::kFetchQueueContext:
-    case AccessPurpose::kWriteQueueContext:
-    case AccessPurpose::kFetchKeyRecord:
-    case AccessPurpose::kWriteKeyRecord:
-    case AccessPurpose::kSharedReceive:
-      return false;
-  }
-  WHARF_UNREACHABLE();
-}
-
 void RoceEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
   if (!core_.port.is_asked(access)) return;
-  AccessSlot& slot = core_.port.slot(access);
-  if (core_.attention || result.status != engine::AccessStatus::kDone || AccessPort::is_apart(slot.purpose))
-    return other_answered(now, slot, result);
-  QueuePair& pair = core_.queue(slot.access.queue);
-  if (!take_plain_answer(pair, slot, result)) return other_answered(now, slot, result);
-  core_.port.close_empty(slot, pair.share);
+  answered(now, core_.port.slot(access), result);
 }
 
 }  // namespace wharf::roce

@@ -33,8 +33,7 @@ void EngineCore::issue_shared(QueuePair& pair, PositionRing<CompletionEntry>& ri
                                    pair, issued, at_target, pair.config.space);
     slot.for_receive = at_target;
     verbs::Completion completion;
-    ring[issued].show(at_target ? verbs::CompletionKind::kReceive : verbs::CompletionKind::kSend, pair.id,
-                      completion);
+    ring[issued].show(ring[issued].kind, pair.id, completion);
     slot.access.operation = completion.operation;
     const auto ticket = completion_queues.add(shared, completion, slot.access);
     if (!ticket) {
@@ -164,6 +163,7 @@ Result<void> RoceEngine::set_receive_limit(TimePs, QueueId queue, std::uint32_t 
 }
 
 Result<void> RoceEngine::cancel_receive(TimePs now, QueueId queue, std::uint64_t id) {
+  if (core_.unprepared != nullptr) prepare_posted(now);
   if (engine::is_receive_queue(queue)) {
     const Result<verbs::ReceiveRequest> cancelled = core_.receive_queues.cancel(queue, id);
     if (!cancelled.ok()) return cancelled.error();
@@ -187,6 +187,7 @@ Result<void> RoceEngine::cancel_receive(TimePs now, QueueId queue, std::uint64_t
 // --- Rings of bytes ---
 
 PostStatus RoceEngine::doorbell(TimePs now, QueueId queue, engine::RingSide side, std::uint32_t count) {
+  if (core_.unprepared != nullptr) prepare_posted(now);
   if (side == engine::RingSide::kCompletion) {
     return core_.completion_queues.release(queue, count) ? PostStatus::kOk : PostStatus::kBadQueue;
   }
@@ -289,6 +290,7 @@ engine::QueueState RoceEngine::queue_state(QueueId queue) const {
 }
 
 Result<void> RoceEngine::fail_queue(TimePs now, QueueId queue) {
+  if (core_.unprepared != nullptr) prepare_posted(now);
   QueuePair* pair = find(queue);
   if (pair == nullptr) return input_error("there is no queue pair " + std::to_string(queue));
   if (pair->driver_state != QueueState::kError) {
