@@ -220,7 +220,27 @@ ProgramReport ProgramRun::report(const ProgramLog* log) const {
   return report;
 }
 
+void ProgramRun::judge_success(RunReport& report) const {
+  std::uint64_t errors = 0;
+  verbs::CompletionStatus first_error = verbs::CompletionStatus::kSuccess;
+  for (const ProgramCell& cell : cells_) {
+    for (std::uint32_t party = 0; party < cell.parties(); ++party) {
+      if (cell.is_at_server(party)) continue;
+      const workload::LoopResult& loop = workload::loop_result(cell.results[party]);
+      if (loop.operations != 0) return;
+      if (errors == 0) first_error = loop.first_error;
+      errors += loop.errors;
+    }
+  }
+  const std::string finding = errors == 0
+                                  ? std::string("no operation was measured")
+                                  : fmt::format("no operation succeeded, {} failed, the first with {}",
+                                                errors, verbs::name(first_error));
+  add_to_verdict(report, name_.empty() ? finding : fmt::format("program {}: {}", name_, finding));
+}
+
 void ProgramRun::judge(World& world, RunReport& report) const {
+  judge_success(report);
   for (const ProgramCell& cell : cells_) {
     for (std::uint32_t each = 0; each < cell.segments.size(); ++each) {
       const workload::Party party{each, cell.parties()};

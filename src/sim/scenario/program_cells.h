@@ -67,6 +67,8 @@ class ProgramRun {
  private:
   Result<void> join_server(World& world, ProgramCell& cell);
   Result<void> join_peers(World& world, ProgramCell& cell);
+  /// Says in `report` when not one operation of any client succeeded.
+  void judge_success(RunReport& report) const;
 
   std::string name_;
   workload::WorkloadConfig config_;

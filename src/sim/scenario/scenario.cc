@@ -20,6 +20,7 @@
 #include "sim/scenario/input_file.h"
 #include "sim/scenario/replay_run.h"
 #include "sim/scenario/scenario_kind.h"
+#include "sim/scenario/stack_abilities.h"
 #include "sim/scenario/summary_schema.h"
 #include "verbs/verb.h"
 
@@ -198,12 +199,6 @@ Result<void> check_protocol(const ScenarioConfig& config) {
   });
 }
 
-bool has_verb(Stack stack, verbs::Verb verb) {
-  if (verbs::is_load_store(verb)) return traits(stack).load_store;
-  return visit_protocol(protocol_of(stack),
-                        [&]<typename P>(std::type_identity<P>) { return P::Engine::supports(verb); });
-}
-
 /// What queues of Unified Bus in service mode UNO cannot carry.
 Result<void> check_datagrams(const workload::WorkloadConfig& config, std::string_view section,
                              const ub::UbConfig& ub) {
@@ -222,25 +217,15 @@ Result<void> check_datagrams(const workload::WorkloadConfig& config, std::string
       section, format_bytes(Bytes{loop->payload}), format_bytes(Bytes{ub.mtu})));
 }
 
-/// Refuses a program that needs what `stack` does not have, or more than any host.
-Result<void> check_on_stack(const workload::WorkloadConfig& config, std::string_view section,
-                            const ScenarioConfig& scenario) {
-  const Stack stack = scenario.stack;
+/// Refuses a program that needs more than any host has, or what the service mode does not carry.
+Result<void> check_one_program(const workload::WorkloadConfig& config, std::string_view section,
+                               const ScenarioConfig& scenario) {
   WHARF_TRY(check_program(config, section, {0, workload::parties_needed(config)}));
   const auto& ub = std::get<UbProtocol::Settings>(scenario.protocols);
-  if (protocol_of(stack) == wire::Protocol::kUb && !traits(stack).load_store &&
-      ub.service == engine::ServiceMode::kUnordered) {
-    WHARF_TRY(check_datagrams(config, section, ub));
-  }
-  for (const verbs::Verb verb : workload::verbs_needed(config, traits(stack).load_store)) {
-    if (!has_verb(stack, verb)) {
-      return unsupported(
-          fmt::format("{}.workload = \"{}\" needs {}, which model.stack = \"{}\" does not have", section,
-                      workload::name(workload::kind_of(config)), verbs::name(verb), name(stack)),
-          verbs::is_load_store(verb) ? "model.stack = \"ub_ldst\"" : "another stack or verb");
-    }
-  }
-  return {};
+  if (protocol_of(scenario.stack) != wire::Protocol::kUb || traits(scenario.stack).load_store ||
+      ub.service != engine::ServiceMode::kUnordered)
+    return {};
+  return check_datagrams(config, section, ub);
 }
 
 /// Machine and protocol: combinations of keys that make no sense together.
@@ -282,10 +267,10 @@ Result<void> check_programs(const ScenarioConfig& config) {
           config.programs.front().name, name(config.stack)));
     WHARF_TRY(check_replay(config));
   } else {
-    WHARF_TRY(check_on_stack(config.workload, "run", config));
+    WHARF_TRY(check_one_program(config.workload, "run", config));
   }
   for (const ProgramSettings& program : config.programs)
-    WHARF_TRY(check_on_stack(program.workload, "program." + program.name, config));
+    WHARF_TRY(check_one_program(program.workload, "program." + program.name, config));
   return {};
 }
 
@@ -293,12 +278,20 @@ Result<void> check_programs(const ScenarioConfig& config) {
 Result<void> check_world(const ScenarioConfig& config) {
   const auto plan = plan_world(config);
   if (!plan) return plan.error();
-  if (config.program == ProgramKind::kReplay) return {};
-  const auto check = [&plan](std::size_t number, const workload::WorkloadConfig& program,
-                             std::string_view section) -> Result<void> {
+  auto by_host = settings_by_host(config.groups, plan->roles);
+  if (!by_host) return by_host.error();
+  const auto check = [&](std::size_t number, const workload::WorkloadConfig& program,
+                         std::string_view section) -> Result<void> {
+    const HostSettings* checked = nullptr;
+    for (const std::uint32_t client : plan->programs[number].clients) {
+      const HostSettings& host = (*by_host)[client] != nullptr ? *(*by_host)[client] : config;
+      if (&host == checked) continue;
+      checked = &host;
+      WHARF_TRY(check_abilities(program, section, host, config.link));
+    }
     return check_program(program, section, {0, plan->programs[number].parties(program)});
   };
-  WHARF_TRY(check(0, config.workload, "run"));
+  if (config.program != ProgramKind::kReplay) WHARF_TRY(check(0, config.workload, "run"));
   for (std::size_t i = 0; i < config.programs.size(); ++i)
     WHARF_TRY(check(i + 1, config.programs[i].workload, "program." + config.programs[i].name));
   return {};
