@@ -60,6 +60,8 @@ TEST(ReferenceTable, EveryShippedFileReads) {
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator("studies")) {
     if (entry.path().extension() != ".csv") continue;
+    // Runs of another simulator, in its own columns.
+    if (entry.path().parent_path().filename() == "ultra_ethernet") continue;
     const auto table = ReferenceTable::read(entry.path());
     EXPECT_TRUE(table.ok()) << table.error().message;
     ++files;
