@@ -28,7 +28,7 @@ class InitiatorTest : public ::testing::Test {
     request.cookie = cookie;
     request.cell = 0x1000;
     request.cell_key = request.data_key = 5;
-    request.data = bytes_of(text);
+    request.data = bytes_of(texts_.emplace_back(text));
     return initiator_->append(now_, request);
   }
   /// The next extended request, sent.
@@ -58,6 +58,7 @@ class InitiatorTest : public ::testing::Test {
   std::optional<Initiator> initiator_;
   TimePs now_ = kTimeZero;
   std::string payload_;
+  std::deque<std::string> texts_;  ///< Lent to the initiator until it has sent them.
 };
 
 TEST_F(InitiatorTest, AnswersGiveStatusAndPlace) {
