@@ -17,9 +17,7 @@
 namespace wharf::sim {
 namespace {
 
-template <typename P>
-using CapabilitiesOf = decltype(std::declval<const typename P::Engine&>().capabilities());
-using Capabilities = CapabilitiesOf<UbProtocol>;
+using engine::Capabilities;
 
 /// Of the engines that `host` would have: what one of them says.
 Result<Capabilities> capabilities_of(const HostSettings& host, const LinkConfig& link) {
@@ -54,7 +52,11 @@ std::string widths_text(const Capabilities& can, verbs::Verb verb) {
 
 /// What to take instead of `verb`.
 std::string others_text(const Capabilities& can, verbs::Verb verb) {
-  if (verbs::is_load_store(verb)) return "model.stack = \"ub_ldst\"";
+  if (verbs::is_load_store(verb)) {
+    for (const StackTraits& stack : kStackTraits) {
+      if (stack.load_store) return fmt::format("model.stack = \"{}\"", stack.name);
+    }
+  }
   std::vector<std::string_view> others;
   for (int number = 0; number < verbs::kVerbCount; ++number) {
     const auto other = static_cast<verbs::Verb>(number);
