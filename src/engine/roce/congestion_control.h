@@ -145,10 +145,10 @@ class CongestionControl {
 
   EngineCore& core_;
   std::optional<congestion::AnyController> fresh_;
-  TimePs patience_ = kNever;     ///< A packet that the next one follows later than this asks for an answer.
+  TimePs patience_ = kNever;  ///< A packet that the next one follows later than this asks for an answer.
   static void add_to(congestion::SenderTrace& sum, const Sender& sender, TimePs& newest);
 
-  std::vector<Sender> senders_;  ///< By queue; empty without a controller.
+  std::vector<Sender> senders_;      ///< By queue; empty without a controller.
   std::vector<Receiver> receivers_;  ///< By queue; empty when no CNPs are sent.
   Ring<QueueId> owing_;              ///< Those with Receiver::lined_up.
   reliability::DeadlineHeap wakes_;  ///< By queue.

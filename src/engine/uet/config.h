@@ -115,7 +115,7 @@ struct UetConfig {
   /// Each connection (a peer of a queue) has a PDC and a CCC of its own, so that its messages wait for no
   /// other's; false: those toward one host, job and order share them. Both ends must say the same.
   bool contexts_per_connection = false;
-  std::uint32_t paths = 64;                 ///< Entropy values per CCC: a power of two up to 65536.
+  std::uint32_t paths = 64;  ///< Entropy values per CCC: a power of two up to 65536.
   congestion::PathChoice path_choice = congestion::PathChoice::kOblivious;  ///< How packets of RUD take them.
   bool draw_path_bits = false;  ///< congestion::PathConfig::draw_upper_bits.
   /// Receiver credit, both ends: what this host may send into credit, and hands out. kReceiver and kBoth.

@@ -148,8 +148,8 @@ namespace wharf::uet {
   // No more are under way than the pool has places, of which one that was used is free.
   if (!target.used || target.waiting > 0 || !parts.outbound.has_used()) return false;
   const bool ordered = (sends ? parts.plain.two_sided : parts.plain.one_sided) == verbs::Delivery::kOrdered;
-  const std::uint32_t pdc = parts.pds.known_pdc(
-      target.to.host, parts.pds.route_of(target.to.job_id, request.peer), ordered);
+  const std::uint32_t pdc =
+      parts.pds.known_pdc(target.to.host, parts.pds.route_of(target.to.job_id, request.peer), ordered);
   if (pdc == kNoSlot) return false;
   ++endpoint->reserved;
   ++endpoint->outstanding;

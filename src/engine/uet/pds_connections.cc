@@ -131,8 +131,7 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
   made.reserved = reserved;
   made.local_id = *id;
   made.last_activity = now;
-  made.ccc = contexts_per_connection_ ? parts_.cms.open_context(peer)
-                                                   : parts_.cms.context_for(peer);
+  made.ccc = contexts_per_connection_ ? parts_.cms.open_context(peer) : parts_.cms.context_for(peer);
   made.entropy = parts_.cms.next_entropy(now, made.ccc);
   const std::uint32_t mpr = parts_.config.default_mpr == 0 ? 1 : parts_.config.default_mpr;
   PdcSend& tx = made.tx;

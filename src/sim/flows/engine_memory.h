@@ -10,7 +10,7 @@
 namespace wharf::sim {
 
 struct EngineMemory {
-  std::uint64_t host = 0;  ///< An engine that has no peer yet.
+  std::uint64_t host = 0;        ///< An engine that has no peer yet.
   std::uint64_t connection = 0;  ///< What two hosts have more for each connection, both together.
 };
 /// `flows_each`: of a connection, or of a host where one queue serves all its connections.

@@ -37,12 +37,12 @@ struct StackTraits {
 
 /// How flows use the engines of a protocol.
 struct FlowRules {
-  std::string_view name;        ///< For messages.
+  std::string_view name;  ///< For messages.
   /// A queue of its own for each connection; else one serves all connections of a host.
   bool queue_per_connection = false;
   bool connections_apart = false;  ///< Connections of one pair of hosts share no state of the transport.
-  bool both_connect = false;    ///< Packets flow when both ends have connected.
-  bool inline_data = false;     ///< The engine takes described data with the request.
+  bool both_connect = false;       ///< Packets flow when both ends have connected.
+  bool inline_data = false;        ///< The engine takes described data with the request.
 };
 
 /// A key as checks of lower layers name it, and as scenarios do, without "model.".
@@ -84,7 +84,7 @@ struct FlowSite {
   std::uint64_t payload = 0;
   double pcie_rate = 0;
   std::uint64_t seed = 0;
-  bool shared_connections = true;  ///< All flows from one host to another share one.
+  bool shared_connections = true;                   ///< All flows from one host to another share one.
   std::function<std::uint32_t()> most_connections;  ///< Of one host.
 };
 
