@@ -48,8 +48,10 @@ class LitmusCommand : public Command {
     app.add_option("file", files_, "Litmus files; docs/litmus.md tells how to write one")
         .type_name("FILE")
         .required();
-    app.add_option("--design", designs_,
-                   "Only this ordering design; may be repeated. All that a file names if not given")
+    app.add_option(
+           "--design", designs_,
+           "Only this ordering design; may be repeated. All that a file names if not given, or all that "
+           "apply to one that states nothing")
         .type_name("DESIGN");
     app.add_flag("--witness", options_.wants_witness,
                  "A shortest trace of every outcome that is seen, not only of those that fail");
@@ -144,6 +146,11 @@ void add_report(const sim::LitmusProgram& program, const sim::LitmusDesignReport
     }
     outcomes.push_back(std::move(item));
   }
+  if (!program.has_statements()) {
+    traces += fmt::format("\nFinal states under {}, {}:\n", design,
+                          report.found.is_complete ? "all of them" : "as far as the search came");
+    for (const auto& [text_of_state, count] : report.found.finals) traces += "  " + text_of_state + "\n";
+  }
   for (const std::string& failure : report.failures)
     traces += fmt::format("\n{} FAILS: {}\n", design, failure);
   for (const std::string& line : report.failure_trace) traces += "  " + line + "\n";
@@ -154,6 +161,11 @@ void add_report(const sim::LitmusProgram& program, const sim::LitmusDesignReport
                       {"outcomes", outcomes},
                       {"failures", report.failures},
                       {"failure_trace", report.failure_trace}});
+  if (!program.has_statements()) {
+    nlohmann::ordered_json finals = nlohmann::ordered_json::array();
+    for (const auto& [text_of_state, count] : report.found.finals) finals.push_back(text_of_state);
+    document.back()["final_states"] = std::move(finals);
+  }
 }
 
 Result<ExitCode> LitmusCommand::explore_all(const Console& console,

@@ -376,6 +376,11 @@ TEST(CliLitmus, EndsWithTheCodeOfWhatItFound) {
   EXPECT_EQ(wharf({"litmus", scratch / "seen.litmus", "--design", "speculative"}).exit_code, 0);
   expect_refusal({"litmus", scratch / "seen.litmus", "--design", "basline"}, 3, "did you mean baseline?");
   expect_refusal({"litmus", scratch / "seen.litmus", "--design", "rob_device"}, 3, "no MMIO operation");
+  // A file that states nothing prints every final state.
+  std::ofstream(scratch / "open.litmus") << "litmus Open { x }\nhost P | device D ;\nW x 1 | r = R x ;\n";
+  const Outcome open = wharf({"litmus", scratch / "open.litmus"});
+  EXPECT_EQ(open.exit_code, 0);
+  EXPECT_THAT(open.out, HasSubstr("Final states under baseline, all of them:\n  D:r=0 x=1\n  D:r=1 x=1\n"));
   expect_refusal({"litmus", scratch / "none.litmus"}, 3, "none.litmus: cannot be read");
   expect_refusal({"litmus", "tests/litmus"}, 3, "tests/litmus is a directory, expected a litmus file");
   expect_refusal({"litmus", "tests/data/litmus-bad/unknown-agent.litmus"}, 3,

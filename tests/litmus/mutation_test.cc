@@ -39,7 +39,6 @@
 #include "sim/host/pcie/rlsq_agent.cc"
 #include "sim/litmus/device_thread.cc"
 #include "sim/litmus/explorer.cc"
-#include "sim/litmus/fabric.cc"
 #include "sim/litmus/host_thread.cc"
 #include "sim/litmus/machines.cc"
 #include "sim/litmus/mmio_path.cc"
@@ -92,6 +91,7 @@ struct Mistake {
   CoherenceMutation coherence;
   ordering::MmioMutation mmio;
   std::vector<std::string> files;  ///< Programs that find it.
+  LitmusMutation world = LitmusMutation::kNone;
 };
 
 Mistake of_queue(const char* name, ordering::Mutation mutation, std::vector<std::string> files) {
@@ -102,6 +102,15 @@ Mistake of_coherence(const char* name, CoherenceMutation mutation, std::vector<s
 }
 Mistake of_mmio(const char* name, ordering::MmioMutation mutation, std::vector<std::string> files) {
   return {name, ordering::Mutation::kNone, CoherenceMutation::kNone, mutation, std::move(files)};
+}
+
+Mistake of_world(const char* name, LitmusMutation mutation, std::vector<std::string> files) {
+  return {name,
+          ordering::Mutation::kNone,
+          CoherenceMutation::kNone,
+          ordering::MmioMutation::kNone,
+          std::move(files),
+          mutation};
 }
 
 TEST(LitmusMutations, EachIsNoticed) {
@@ -136,15 +145,23 @@ TEST(LitmusMutations, EachIsNoticed) {
       of_mmio("an sfence that forgets open lines", MmioMutation::kFenceForgetsOpenLines,
               {"mmio-combining-sfence"}),
       of_mmio("a number that does not wrap", MmioMutation::kForgottenWrap, {"mmio-window"}),
+      of_world("answers that pass a device's writes", LitmusMutation::kCompletionsPassWrites,
+               {"mmio-completion"}),
+      of_world("answers that pass a core's writes", LitmusMutation::kCompletionsPassWrites,
+               {"mmio-completion-to-device"}),
+      of_world("stores that pass uncached ones", LitmusMutation::kStoresPassUncached,
+               {"mmio-uncached-then-store"}),
   };
   for (const Mistake& mistake : mistakes) {
     ordering::active_mutation = mistake.queue;
     coherence_mutation = mistake.coherence;
     ordering::mmio_mutation = mistake.mmio;
+    litmus_mutation = mistake.world;
     EXPECT_TRUE(notices(mistake.files)) << mistake.name;
     ordering::active_mutation = Queue::kNone;
     coherence_mutation = CoherenceMutation::kNone;
     ordering::mmio_mutation = MmioMutation::kNone;
+    litmus_mutation = LitmusMutation::kNone;
     EXPECT_FALSE(notices(mistake.files)) << mistake.name << ": the programs fail without it, too";
   }
 }

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+
 #include "sim/litmus/parser.h"
 
 namespace wharf::sim {
@@ -127,6 +130,32 @@ TEST(LitmusExplorer, BoundIsStated) {
                                     {LitmusTarget::Kind::kOutcome, 0});
   ASSERT_FALSE(trace.empty());
   EXPECT_EQ(trace.back(), "P:r=0 Q:r=0 x=1 y=1");
+}
+
+// An answer to an MMIO load stays behind the device's posted writes, and behind those alone that were sent
+// before it: the reduction loses none of it.
+TEST(LitmusExplorer, AnswersOfDevicesStayBehindTheirWrites) {
+  const auto of = [](std::string_view first, std::string_view second) {
+    return program(std::string("litmus Answer { x; mmio d } host P | device D ; r = MR.acq d | ") +
+                   std::string(first) + " ; s = R x | " + std::string(second) +
+                   " ; exists (P:r=1 /\\ P:s=0) forbidden mmio_today");
+  };
+  for (const LitmusDesign design : {LitmusDesign::kMmioToday, LitmusDesign::kRobDevice}) {
+    EXPECT_FALSE(explore_both(of("W x 1", "S d 1"), design).seen[0]);
+    EXPECT_TRUE(explore_both(of("S d 1", "W x 1"), design).seen[0]);
+  }
+}
+
+// An answer to a device stays behind the stores on its link, unless the read was sent with relaxed ordering.
+TEST(LitmusExplorer, AnswersToDevicesStayBehindStores) {
+  const auto of = [](std::string_view read) {
+    return program(std::string("litmus Answer { f; mmio d } host P | device D ; UC d 1 | ") +
+                   std::string(read) +
+                   " ; W f 1 | wait ; | s = L d ; exists (D:r=1 /\\ D:s=0) forbidden mmio_today");
+  };
+  EXPECT_FALSE(explore_both(of("r = R f"), LitmusDesign::kMmioToday).seen[0]);
+  EXPECT_TRUE(explore_both(of("r = R.ro f"), LitmusDesign::kMmioToday).seen[0]);
+  EXPECT_TRUE(explore_both(of("r = R f"), LitmusDesign::kMmioUnordered).seen[0]);
 }
 
 }  // namespace

@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may pass what between a device and the root complex. Apart from the world, because it is the contract
-// between the fabric and each ordering design.
+// What may pass what between a device and the root complex under a design of the explorer.
 #pragma once
 
-#include "engine/ordering/request.h"
+#include "engine/ordering/link_rules.h"
 #include "sim/litmus/design.h"
+#include "sim/litmus/litmus_mutation.h"
 
 namespace wharf::sim {
 
-/// Whether the fabric may deliver `later` before `earlier`, which was sent before it on the same link.
-///
-/// The rules are those of engine/ordering/pcie_rules.h: today's for the source-side designs, the baseline and
-/// the strict ones, those with domains for the designs that obey labels. Choices: the strict designs get
-/// their reads in order besides, because a queue cannot make an order that it does not see; for the same
-/// reason requests of one domain on one line stay in order where labels are obeyed. On the on-chip bus
-/// nothing passes.
-bool may_pass(LitmusDesign design, const LitmusSettings& settings, const ordering::Request& earlier,
-              const ordering::Request& later);
+/// Whether the fabric may deliver `later` before `earlier`, which was sent before it on the same link. On
+/// the on-chip bus nothing passes.
+constexpr bool may_pass(LitmusDesign design, const LitmusSettings& settings, const ordering::Request& earlier,
+                        const ordering::Request& later) {
+  return !settings.on_chip_bus &&
+         ordering::may_pass_on_link(rlsq_design(design), settings.order, earlier, later);
+}
+
+/// Whether a completion, which has the label of its request, may pass a posted write that travels before it,
+/// either way: rule D2a. Both come from the root complex, or both from functions of one device whose
+/// completions have IDO=0, so that id-based ordering frees none. A bus has no such rule.
+inline bool completion_may_pass_writes(const LitmusSettings& settings, ordering::Label label) {
+  if (settings.on_chip_bus || is_mutated(LitmusMutation::kCompletionsPassWrites)) return true;
+  const ordering::PacketOrder write;
+  ordering::PacketOrder completion;
+  completion.packet_class = ordering::PacketClass::kCompletion;
+  completion.label = label;
+  return ordering::may_pass(ordering::FabricOrder::kLegacy, settings.order, completion, write);
+}
 
 }  // namespace wharf::sim

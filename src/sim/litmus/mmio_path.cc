@@ -149,15 +149,24 @@ void LitmusMmioPath::into_buffer(const ordering::MmioOperation& operation) {
 bool LitmusMmioPath::may_move(std::uint32_t choice) const {
   const Moving& mover = moving_[choice];
   if (!mover.at_root) return design_ != LitmusDesign::kRobRootComplex || has_room(mover.operation);
-  if (design_ == LitmusDesign::kRobDevice) return has_room(mover.operation);
-  if (design_ == LitmusDesign::kMmioUnordered) return true;
-  // PCIe below the root complex: nothing passes an earlier posted write, and loads pass each other.
-  return std::none_of(moving_.begin(), moving_.begin() + choice, [](const Moving& earlier) {
-    return earlier.at_root && !is_load(earlier.operation.kind);
-  });
+  // PCIe below the root complex: nothing passes an earlier posted write, and loads pass each other. Where
+  // that does not hold, uncached stores are strong still, as on the timed path.
+  const bool is_behind_write =
+      std::any_of(moving_.begin(), moving_.begin() + choice,
+                  [](const Moving& earlier) { return earlier.at_root && !is_load(earlier.operation.kind); });
+  const bool is_strong = mover.operation.kind == ordering::MmioKind::kUncachedStore;
+  if (is_behind_write && (is_strong || keeps_writes_in_order())) return false;
+  return design_ != LitmusDesign::kRobDevice || has_room(mover.operation);
 }
 
-void LitmusMmioPath::move(std::uint32_t choice) {
+std::uint32_t LitmusMmioPath::ordered_writes() const {
+  if (!keeps_writes_in_order()) return 0;
+  return static_cast<std::uint32_t>(std::count_if(moving_.begin(), moving_.end(), [](const Moving& moving) {
+    return moving.at_root && !is_load(moving.operation.kind);
+  }));
+}
+
+bool LitmusMmioPath::move(std::uint32_t choice) {
   const Moving moved = moving_[choice];
   moving_.erase(moving_.begin() + choice);
   if (!moved.at_root) {
@@ -167,6 +176,7 @@ void LitmusMmioPath::move(std::uint32_t choice) {
   } else {
     at_device(moved.operation);
   }
+  return moved.at_root && !is_load(moved.operation.kind);
 }
 
 void LitmusMmioPath::at_device(const ordering::MmioOperation& operation) {

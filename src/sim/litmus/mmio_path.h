@@ -17,9 +17,10 @@
 namespace wharf::sim {
 
 /// One device and its registers. What leaves a core reaches the root complex at once, because when it leaves
-/// is a choice already. Below the root complex writes stay in order (mmio_today, rob_root_complex) or do not
-/// (mmio_unordered, rob_device). Without numbers, MMIO-Store and MMIO-Release are stores to write-combining
-/// memory, and a load makes its core wait. Choice: credits come back at once; late ones only delay.
+/// is a choice already. Below the root complex writes stay in order (mmio_today, rob_root_complex) or only
+/// uncached stores do (mmio_unordered, rob_device). Without numbers, MMIO-Store and MMIO-Release are stores
+/// to write-combining memory, and a load makes its core wait. Choice: credits come back at once; late ones
+/// only delay.
 class LitmusMmioPath {
  public:
   LitmusMmioPath(const LitmusProgram& program, LitmusDesign design, std::uint32_t threads);
@@ -41,7 +42,8 @@ class LitmusMmioPath {
   /// Operations on the link to the device, and loads on their way to the root complex.
   std::uint32_t moving() const { return static_cast<std::uint32_t>(moving_.size()); }
   bool may_move(std::uint32_t choice) const;
-  void move(std::uint32_t choice);
+  /// True when a store is at the device now.
+  bool move(std::uint32_t choice);
   std::string describe_moving(std::uint32_t choice) const;
 
   /// An answered load.
@@ -51,6 +53,12 @@ class LitmusMmioPath {
     std::uint64_t value = 0;
   };
   bool next_answer(Answer& out);
+
+  /// Posted writes on the link to the device, which keep their order there.
+  std::uint32_t ordered_writes() const;
+  /// An uncached store of `thread` has not left its core: x86 lets no later store be seen before it ("Intel
+  /// 64 and IA-32 Architectures Software Developer's Manual", volume 3A, 12.3 and 9.2.2).
+  bool holds_stores(std::uint32_t thread) const { return combining_[thread].uncached_waiting() > 0; }
 
   // The device's own side.
   std::uint64_t word(std::uint64_t address) const;
@@ -70,6 +78,9 @@ class LitmusMmioPath {
   };
 
   ordering::MmioKind kind_of(const LitmusOperation& operation) const;
+  bool keeps_writes_in_order() const {
+    return design_ == LitmusDesign::kMmioToday || design_ == LitmusDesign::kRobRootComplex;
+  }
   void at_root_complex(const ordering::MmioOperation& operation);
   bool has_room(const ordering::MmioOperation& operation) const;
   void into_buffer(const ordering::MmioOperation& operation);

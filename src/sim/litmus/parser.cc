@@ -47,7 +47,6 @@ Result<LitmusProgram> Parser::parse() {
   WHARF_TRY(agents());
   WHARF_TRY(rows());
   while (in_.front().kind != Kind::kEnd) WHARF_TRY(outcome());
-  if (program_.outcomes.empty()) return in_.unexpected("exists or forall");
   return std::move(program_);
 }
 
@@ -207,7 +206,6 @@ Result<void> Parser::judgements(LitmusOutcome& outcome) {
       in_.take();
     }
   }
-  if (outcome.judgements.empty()) return in_.unexpected("forbidden, allowed or required");
   return {};
 }
 

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 namespace wharf::sim {
 namespace {
 
@@ -79,6 +82,21 @@ TEST(LitmusParser, ReadsAgentsVariablesAndOutcomes) {
   // A forall is kept as what breaks it.
   EXPECT_FALSE(program.outcomes[1].condition.holds({0, 0, 0, 0}, {0, 0, 0, 7}));
   EXPECT_TRUE(program.outcomes[1].condition.holds({0, 0, 0, 0}, {0, 0, 0, 8}));
+}
+
+// Without a statement nothing is judged: every design that applies is explored.
+TEST(LitmusParser, AFileThatStatesNothingAsksForEverything) {
+  for (const char* question : {"", "exists (x=1)"}) {
+    const auto program = parse_litmus(
+        "open", std::string("litmus Open { x } host P | device D ; W x 1 | r = R x ;\n") + question);
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    EXPECT_FALSE(program->has_statements());
+    const auto designs = program->designs();
+    EXPECT_EQ(designs.size(), 8U);
+    EXPECT_EQ(
+        std::count_if(designs.begin(), designs.end(), [](LitmusDesign design) { return is_mmio(design); }),
+        0);
+  }
 }
 
 }  // namespace

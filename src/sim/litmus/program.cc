@@ -91,6 +91,11 @@ std::string LitmusProgram::why_not(LitmusDesign design) const {
                      : "a design for memory, because the program has no MMIO operation";
 }
 
+bool LitmusProgram::has_statements() const {
+  return std::any_of(outcomes.begin(), outcomes.end(),
+                     [](const LitmusOutcome& outcome) { return !outcome.judgements.empty(); });
+}
+
 std::vector<LitmusDesign> LitmusProgram::designs() const {
   std::vector<LitmusDesign> found;
   for (int index = 0; index < kLitmusDesignCount; ++index) {
@@ -98,7 +103,7 @@ std::vector<LitmusDesign> LitmusProgram::designs() const {
     const bool named = std::any_of(outcomes.begin(), outcomes.end(), [&](const LitmusOutcome& outcome) {
       return outcome.judgement(design) != nullptr;
     });
-    if (named) found.push_back(design);
+    if (named || (!has_statements() && why_not(design).empty())) found.push_back(design);
   }
   return found;
 }

@@ -142,7 +142,10 @@ struct LitmusProgram {
   std::uint32_t root_complexes() const;
   /// Why `design` cannot be asked of this program, as what was expected instead; empty when it can.
   std::string why_not(LitmusDesign design) const;
-  /// Designs that some outcome names, in the order of their enumeration.
+  /// Some outcome says what is forbidden, allowed or required; otherwise the file asks for everything.
+  bool has_statements() const;
+  /// Designs that some outcome names, or all that apply where there are no statements; in the order of their
+  /// enumeration.
   std::vector<LitmusDesign> designs() const;
 };
 

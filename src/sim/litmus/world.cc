@@ -13,6 +13,9 @@
 namespace wharf::sim {
 namespace {
 
+/// The way on whose link MMIO travels: the device hangs at the first root complex.
+constexpr std::uint8_t kMmioWay = 0;
+
 bool is_on_mmio_path(LitmusAction action) { return action >= LitmusAction::kMmioStore; }
 bool is_own_register(LitmusAction action) {
   return action == LitmusAction::kLocalRead || action == LitmusAction::kLocalWrite;
@@ -25,6 +28,14 @@ LitmusVariable variable_of(const LitmusProgram& program, const LitmusOperation& 
 
 std::uint32_t channel_of(const Message& message, bool to_home) {
   return message.agent * 8U + static_cast<std::uint32_t>(class_of(message.kind)) * 2U + (to_home ? 1U : 0U);
+}
+
+bool has_mmio_loads(const LitmusProgram& program) {
+  return std::any_of(program.agents.begin(), program.agents.end(), [](const LitmusAgent& agent) {
+    return std::any_of(
+        agent.operations.begin(), agent.operations.end(),
+        [](const LitmusOperation& operation) { return operation.action == LitmusAction::kMmioLoad; });
+  });
 }
 
 /// True when no request of one device thread constrains a request of another in the fabric, either way.
@@ -59,6 +70,8 @@ LitmusWorld::LitmusWorld(const LitmusProgram& program, LitmusDesign design, Litm
       design_(design),
       steps_(steps),
       threads_are_independent_(are_threads_independent(program, design)),
+      orders_completions_(has_mmio_loads(program) &&
+                          !completion_may_pass_writes(program.settings, ordering::Label::kStrong)),
       home_(litmus_home_config(program)),
       registers_(program.registers()) {
   for (std::uint32_t number = 0; number < program.root_complexes(); ++number)
@@ -103,6 +116,8 @@ bool LitmusWorld::may_execute(std::size_t agent) const {
   const LitmusHostThread& host = hosts_[places_[agent]];
   const LitmusOperation* next = host.next(program_->agents[agent]);
   if (next == nullptr || host.is_waiting()) return false;
+  const bool locks = next->action == LitmusAction::kFence || next->action == LitmusAction::kAtomic;
+  if (locks && mmio_ && mmio_->holds_stores(places_[agent])) return false;
   if (next->action == LitmusAction::kFence) return host.is_drained();
   if (is_on_mmio_path(next->action))
     return mmio_->may_execute(*next, variable_of(*program_, *next), places_[agent], host.is_drained());
@@ -125,6 +140,11 @@ void LitmusWorld::list_mmio_steps(std::vector<LitmusStep>& steps) const {
   }
 }
 
+bool LitmusWorld::may_drain(std::size_t agent) const {
+  const bool is_held = mmio_ && mmio_->holds_stores(places_[agent]);
+  return hosts_[places_[agent]].may_drain() && (!is_held || is_mutated(LitmusMutation::kStoresPassUncached));
+}
+
 bool LitmusWorld::may_send(std::size_t agent) const {
   const LitmusDeviceThread& device = devices_[places_[agent]];
   if (!device.may_go_on(program_->agents[agent])) return false;
@@ -139,7 +159,7 @@ void LitmusWorld::list_steps(std::vector<LitmusStep>& steps) const {
   for (std::size_t agent = 0; agent < program_->agents.size(); ++agent) {
     if (is_host(agent)) {
       if (may_execute(agent)) add(LitmusStep::Kind::kExecute, agent);
-      if (hosts_[places_[agent]].may_drain()) add(LitmusStep::Kind::kDrain, agent);
+      if (may_drain(agent)) add(LitmusStep::Kind::kDrain, agent);
     } else if (may_send(agent)) {
       add(LitmusStep::Kind::kSend, agent);
     }
@@ -151,7 +171,9 @@ void LitmusWorld::list_steps(std::vector<LitmusStep>& steps) const {
     if (is_first_of_line(flight)) add(LitmusStep::Kind::kMessage, flight);
   }
   for (std::size_t place = 0; place < accesses_.size(); ++place) add(LitmusStep::Kind::kMemory, place);
-  for (std::size_t place = 0; place < answers_.size(); ++place) add(LitmusStep::Kind::kAnswer, place);
+  for (std::size_t place = 0; place < answers_.size(); ++place) {
+    if (answers_[place].behind == 0) add(LitmusStep::Kind::kAnswer, place);
+  }
   if (mmio_) list_mmio_steps(steps);
 }
 
@@ -186,7 +208,8 @@ void LitmusWorld::take(LitmusStep step) {
       mmio_->leave(step.index, step.choice);
       break;
     case LitmusStep::Kind::kMove:
-      mmio_->move(step.index);
+      if (!mmio_->move(step.index)) break;
+      for (Answer& answer : answers_) answer.behind -= std::min(answer.behind, 1U);
       break;
   }
   settle();
@@ -213,9 +236,21 @@ bool LitmusWorld::execute_mmio(LitmusHostThread& host, const LitmusOperation& ne
   return true;  // An sfence that is not done yet is executed again.
 }
 
+// The device answers MMIO loads.
 void LitmusWorld::take_mmio_answers() {
   LitmusMmioPath::Answer answer;
-  while (mmio_->next_answer(answer)) {
+  while (mmio_->next_answer(answer)) completions_.push_back({answer, posted_});
+}
+
+// The core has what no posted write is before any more.
+void LitmusWorld::finish_mmio_loads() {
+  for (std::size_t at = 0; at < completions_.size();) {
+    if (!completions_[at].behind.empty()) {
+      ++at;
+      continue;
+    }
+    const LitmusMmioPath::Answer answer = completions_[at].answer;
+    completions_.erase(completions_.begin() + static_cast<std::ptrdiff_t>(at));
     for (std::size_t agent = 0; agent < places_.size(); ++agent) {
       if (!is_host(agent) || places_[agent] != answer.thread) continue;
       registers_of(agent)[program_->agents[agent].operations[answer.tag].registers[0]] = answer.value;
@@ -223,6 +258,22 @@ void LitmusWorld::take_mmio_answers() {
       if (host.is_waiting() && host.position() == answer.tag) host.finish_wait();
     }
   }
+}
+
+/// A posted write is performed: everybody sees it.
+void LitmusWorld::written(const ordering::Response& response) {
+  if (!orders_completions_) return;
+  const PostedLine line{static_cast<std::uint8_t>(agent_of(response.domain)), response.tag};
+  std::erase(posted_, line);
+  for (Completion& completion : completions_) std::erase(completion.behind, line);
+}
+
+std::size_t LitmusWorld::agent_of(const ordering::Domain& domain) const {
+  for (std::size_t agent = 0; agent < program_->agents.size(); ++agent) {
+    const LitmusAgent& program = program_->agents[agent];
+    if (program.is_device && domain == ordering::Domain{program.requester, program.thread}) return agent;
+  }
+  WHARF_UNREACHABLE();
 }
 
 // What a device does without the fabric.
@@ -251,6 +302,13 @@ void LitmusWorld::send(std::size_t agent) {
   const LitmusTransfer sent = device.send(program, agent, design_);
   for (std::uint8_t line = sent.line; source_ && line < sent.end; ++line)
     source_->sent(agent, sent.operation, program.operations[sent.operation].action == LitmusAction::kWrite);
+  const LitmusOperation& operation = program.operations[sent.operation];
+  const bool is_before_completions = orders_completions_ && operation.action == LitmusAction::kWrite &&
+                                     way_of(*program_, operation) == kMmioWay;
+  for (std::uint8_t line = sent.line; is_before_completions && line < sent.end; ++line) {
+    const PostedLine posted{sent.agent, request_of(*program_, design_, agent, sent.operation, line).tag};
+    posted_.insert(std::lower_bound(posted_.begin(), posted_.end(), posted), posted);
+  }
   // Where no thread constrains another, only the order within each counts.
   auto place = fabric_.end();
   while (threads_are_independent_ && place != fabric_.begin() && (place - 1)->agent > sent.agent) --place;
@@ -315,29 +373,33 @@ void LitmusWorld::reach_peer(const LitmusTransfer& transfer) {
   response.mask = request.mask;
   std::memcpy(response.bytes.data() + program_->variables[index].address % kLineBytes, &peer_words_[index],
               kLitmusWordBytes);
-  add_answer(response);
+  add_answer(response, 0);  // By the switch.
 }
 
-void LitmusWorld::add_answer(const ordering::Response& response) {
+/// Posted writes of cores on the link to the device that an answer which enters it now may not pass.
+std::uint32_t LitmusWorld::writes_before(const ordering::Response& response) const {
+  if (!mmio_ || mmio_->ordered_writes() == 0) return 0;
+  const LitmusAgent& agent = program_->agents[agent_of(response.domain)];
+  const LitmusOperation& operation = agent.operations[response.tag / 256];
+  if (way_of(*program_, operation) != kMmioWay) return 0;
+  return completion_may_pass_writes(program_->settings, operation.label) ? 0 : mmio_->ordered_writes();
+}
+
+void LitmusWorld::add_answer(const ordering::Response& response, std::uint32_t behind) {
   const auto key = [](const ordering::Response& it) { return std::tuple(it.domain.key(), it.tag); };
-  const auto place = std::upper_bound(
-      answers_.begin(), answers_.end(), response,
-      [&](const ordering::Response& a, const ordering::Response& b) { return key(a) < key(b); });
-  answers_.insert(place, response);
+  const Answer made{response, behind};
+  const auto place =
+      std::upper_bound(answers_.begin(), answers_.end(), made,
+                       [&](const Answer& a, const Answer& b) { return key(a.response) < key(b.response); });
+  answers_.insert(place, made);
 }
 
 void LitmusWorld::answer(std::size_t place) {
-  const ordering::Response response = answers_[place];
+  const ordering::Response response = answers_[place].response;
   answers_.erase(answers_.begin() + static_cast<std::ptrdiff_t>(place));
-  for (std::size_t agent = 0; agent < program_->agents.size(); ++agent) {
-    const LitmusAgent& program = program_->agents[agent];
-    if (program.is_device && response.domain == ordering::Domain{program.requester, program.thread}) {
-      if (source_) source_->answered(agent);
-      devices_[places_[agent]].receive(response, *program_, program, registers_of(agent));
-      return;
-    }
-  }
-  WHARF_UNREACHABLE();
+  const std::size_t agent = agent_of(response.domain);
+  if (source_) source_->answered(agent);
+  devices_[places_[agent]].receive(response, *program_, program_->agents[agent], registers_of(agent));
 }
 
 void LitmusWorld::finish_access(std::size_t place) {
@@ -400,9 +462,14 @@ void LitmusWorld::collect() {
   ordering::Response response;
   for (RlsqAgent& root : roots_) {
     while (root.next_response(response)) {
-      if (response.kind != ordering::Kind::kWrite) add_answer(response);  // No device sees a write's.
+      if (response.kind == ordering::Kind::kWrite) {
+        written(response);  // No device sees it.
+      } else {
+        add_answer(response, writes_before(response));
+      }
     }
   }
+  if (mmio_) finish_mmio_loads();
 }
 
 // After each step, whatever cannot be told from being delayed is done at once. Each of these steps commutes
@@ -410,7 +477,8 @@ void LitmusWorld::collect() {
 // it early as well (a test compares both explorations on every small program):
 // - answers to a device only set registers and let the device send, which is a step of its own;
 // - a fence and a store into a store buffer touch one thread, whose drain and next load are steps;
-// - sending touches the fabric only, and arriving is a step, as long as no other thread's requests care;
+// - sending touches the fabric only, and arriving is a step, as long as no other thread's requests care; a
+//   posted write that an answer to an MMIO load would have to stay behind is a step;
 // - a memory access blocks its own line in the home only, and its answer travels as a step, or is certain;
 // - a private cache's request is certain because the load or drain that caused it can be late instead: an
 //   in-order core does nothing in between but what its buffer does to other lines;
@@ -433,8 +501,9 @@ bool LitmusWorld::is_certain(const Flight& flight) const {
 }
 
 bool LitmusWorld::take_certain_step() {
-  if (!answers_.empty()) {
-    answer(0);
+  for (std::size_t place = 0; place < answers_.size(); ++place) {
+    if (answers_[place].behind != 0) continue;
+    answer(place);
     return true;
   }
   if (!accesses_.empty()) {
@@ -456,7 +525,8 @@ bool LitmusWorld::take_certain_step() {
     }
     if (!threads_are_independent_ && devices_.size() > 1) continue;
     if (!may_send(agent)) continue;
-    if (is_own_register(program_->agents[agent].operations[devices_[places_[agent]].at].action)) continue;
+    const LitmusAction next = program_->agents[agent].operations[devices_[places_[agent]].at].action;
+    if (is_own_register(next) || (orders_completions_ && next == LitmusAction::kWrite)) continue;
     send(agent);
     return true;
   }
@@ -470,7 +540,8 @@ bool LitmusWorld::is_finished() const {
                                          : devices_[places_[agent]].is_finished(program);
     if (!finished) return false;
   }
-  return fabric_.empty() && network_.empty() && accesses_.empty() && answers_.empty() && home_.is_idle() &&
+  return fabric_.empty() && network_.empty() && accesses_.empty() && answers_.empty() &&
+         completions_.empty() && home_.is_idle() &&
          std::all_of(roots_.begin(), roots_.end(),
                      [](const RlsqAgent& root) { return root.queue().is_idle(); }) &&
          (!mmio_ || mmio_->is_finished());
@@ -535,11 +606,22 @@ void LitmusWorld::append_state(std::vector<std::byte>& state) const {
     if (access.is_write) append_bytes(state, access.data);
   }
   append_bytes(state, static_cast<std::uint32_t>(answers_.size()));
-  for (const ordering::Response& response : answers_) {
-    append_bytes(state, response.domain.key());
-    append_bytes(state, response.tag);
-    append_bytes(state, response.bytes);
-    append_bytes(state, response.old_value);
+  for (const Answer& answer : answers_) {
+    append_bytes(state, answer.response.domain.key());
+    append_bytes(state, answer.response.tag);
+    append_bytes(state, answer.response.bytes);
+    append_bytes(state, answer.response.old_value);
+    append_bytes(state, answer.behind);
+  }
+  for (const Completion& completion : completions_) {
+    append_bytes(state, completion.answer.thread);
+    append_bytes(state, completion.answer.tag);
+    append_bytes(state, completion.answer.value);
+    append_bytes(state, static_cast<std::uint32_t>(completion.behind.size()));
+    for (const PostedLine& line : completion.behind) {
+      append_bytes(state, line.agent);
+      append_bytes(state, line.tag);
+    }
   }
   for (const LineBytes& bytes : memory_) append_bytes(state, bytes);
   observer_.append_state(state);

@@ -83,6 +83,23 @@ class LitmusWorld {
     bool to_home = false;
     Message message;
   };
+  /// An answer on its way from a root complex to a device.
+  struct Answer {
+    ordering::Response response;
+    std::uint32_t behind = 0;  ///< Posted writes before it on the link that it may not pass.
+  };
+  /// One line of a device's posted write.
+  struct PostedLine {
+    std::uint8_t agent = 0;
+    std::uint32_t tag = 0;
+
+    auto operator<=>(const PostedLine&) const = default;
+  };
+  /// The answer to an MMIO load on its way from the device to the core.
+  struct Completion {
+    LitmusMmioPath::Answer answer;
+    std::vector<PostedLine> behind;  ///< Sent before it, and not performed: the core must not have it yet.
+  };
 
   /// Root complexes are the agents behind the host threads.
   bool is_root(AgentId id) const { return id >= hosts_.size(); }
@@ -99,18 +116,23 @@ class LitmusWorld {
   bool may_arrive(std::size_t place) const;
   void arrive(std::size_t place);
   void reach_peer(const LitmusTransfer& transfer);
-  void add_answer(const ordering::Response& response);
+  void add_answer(const ordering::Response& response, std::uint32_t behind);
+  std::uint32_t writes_before(const ordering::Response& response) const;
+  std::size_t agent_of(const ordering::Domain& domain) const;
+  void written(const ordering::Response& response);
   void answer(std::size_t place);
   const LineBytes* modified_bytes(LineNumber line) const;
   void execute(std::size_t agent);
   bool execute_mmio(LitmusHostThread& host, const LitmusOperation& next, std::size_t agent);
   void take_mmio_answers();
+  void finish_mmio_loads();
   void list_mmio_steps(std::vector<LitmusStep>& steps) const;
   void send(std::size_t agent);
   bool do_own(LitmusDeviceThread& device, const LitmusOperation& next, std::size_t agent);
   void finish_access(std::size_t place);
   bool is_host(std::size_t agent) const { return !program_->agents[agent].is_device; }
   bool may_execute(std::size_t agent) const;
+  bool may_drain(std::size_t agent) const;
   bool may_send(std::size_t agent) const;
   std::uint64_t* registers_of(std::size_t agent) {
     return registers_.data() + program_->agents[agent].first_register;
@@ -123,6 +145,7 @@ class LitmusWorld {
   LitmusSteps steps_;
   std::vector<std::uint8_t> places_;     ///< Of each agent among hosts_ or devices_.
   bool threads_are_independent_ = true;  ///< No request of one device thread orders one of another.
+  bool orders_completions_ = false;      ///< Answers to MMIO loads may have to wait for posted writes.
 
   std::vector<LitmusHostThread> hosts_;
   std::vector<LitmusDeviceThread> devices_;
@@ -130,7 +153,9 @@ class LitmusWorld {
   std::vector<LitmusTransfer> fabric_;           ///< In the order in which they were sent.
   std::vector<RlsqAgent> roots_;
   std::vector<std::uint64_t> peer_words_;  ///< By variable; those of peer devices count.
-  std::vector<ordering::Response> answers_;
+  std::vector<Answer> answers_;
+  std::vector<PostedLine> posted_;       ///< Sent and not performed, sorted; only with orders_completions_.
+  std::vector<Completion> completions_;  ///< Those that wait.
   std::optional<LitmusMmioPath> mmio_;
   Home home_;
   std::vector<Flight> network_;

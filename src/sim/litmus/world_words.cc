@@ -69,7 +69,7 @@ std::string LitmusWorld::describe(LitmusStep step) const {
       return mmio_->describe_moving(step.index);
     case LitmusStep::Kind::kAnswer:
       return fmt::format("an answer with {} arrives at its device",
-                         variable_in(*program_, answers_[step.index].line));
+                         variable_in(*program_, answers_[step.index].response.line));
   }
   WHARF_UNREACHABLE();
 }
@@ -95,6 +95,9 @@ std::vector<std::string> LitmusWorld::who_waits() const {
   }
   for (const RlsqAgent& root : roots_) root.who_waits(lines);
   if (mmio_) mmio_->who_waits(lines);
+  if (!completions_.empty())
+    lines.push_back(
+        fmt::format("{} MMIO load(s) wait for posted writes before their answer", completions_.size()));
   if (!home_.is_idle()) lines.push_back("the home has a transaction that does not end");
   return lines;
 }
