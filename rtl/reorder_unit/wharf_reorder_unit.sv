@@ -221,7 +221,7 @@ module wharf_reorder_unit #(
   always_comb begin
     start_d = start_q;
     if (skip) start_d = {start_q[AddrW-1:LaneW] + 1'b1, LaneW'(0)};
-    else if (release_message) start_d = (end_d + AddrW'(Alignment - 1)) & ~AddrW'(Alignment - 1);
+    else if (release_message) start_d = (end_d + AddrW'(Alignment - 1)) & ~(AddrW'(Alignment - 1));
   end
 
   // ---------------------------------------------------------------- State

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random life of one queue, and its judge: there must be an instant for each request, between its arrival
-// and its answer, at which it can have taken effect on memory, in an order that the design promises. The
-// judge knows the design by keeps_order() alone.
+// A random life of one queue, whose requests effect_judge_test_support.h judges in the end.
 #pragma once
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "engine/ordering/names.h"
-#include "engine/ordering/toy_memory_test_support.h"
+#include "engine/ordering/effect_judge_test_support.h"
 
 namespace wharf::ordering {
 
@@ -38,22 +34,11 @@ class RandomRun {
     }
     if (!memory_.queue.is_idle() && memory_.sent.empty()) return "answered everything, but is not idle";
     if (memory_.performed_unowned) return "a write was performed without ownership";
-    return judge();
+    return EffectJudge(config_.design, config_.order, memory_.writes).judge(lives_);
   }
 
  private:
   static constexpr LineNumber kLines = 4;
-  struct Life {
-    Request request;
-    std::uint64_t arrived = 0;
-    std::uint64_t answered = 0;
-    bool is_answered = false;
-    Response response;
-    // When it can have taken effect: [from, until].
-    std::uint64_t from = 0;
-    std::uint64_t until = 0;
-  };
-
   void make_programs(std::uint32_t requests) {
     programs_.resize(1 + choose_(3));
     const std::uint32_t label_style = choose_(4);
@@ -183,75 +168,6 @@ class RandomRun {
     memory_.queue.who_waits(lines);
     for (const std::string& line : lines) text += "\n  " + line;
     return text;
-  }
-
-  /// When the line held `word`, as times of the write that made it and of the next one; exact to the step.
-  bool find_value(LineNumber line, std::uint64_t word, std::uint64_t& from, std::uint64_t& until) const {
-    bool is_found = word == 0;
-    from = 0;
-    until = ~std::uint64_t{0};
-    for (const ToyMemory::Write& write : memory_.writes) {
-      if (write.line != line) continue;
-      if (is_found) {
-        until = write.time;
-        return true;
-      }
-      if (write.word == word) {
-        is_found = true;
-        from = write.time;
-      }
-    }
-    return is_found;
-  }
-
-  std::string judge() {
-    for (std::size_t i = 0; i < lives_.size(); ++i) {
-      Life& life = lives_[i];
-      if (life.request.kind == Kind::kRead) {
-        if (!find_value(life.request.line, word_of_line(life.response.bytes), life.from, life.until)) {
-          return describe(life) + " returned a value that was never there";
-        }
-        life.from = std::max(life.from, life.arrived);
-        life.until = std::min(life.until, life.answered);
-      } else {
-        std::uint64_t ignored = 0;
-        const std::uint64_t word =
-            life.request.kind == Kind::kWrite ? word_of_line(life.request.bytes) : life.request.operand[0];
-        if (!find_value(life.request.line, word, life.from, ignored)) return describe(life) + " was lost";
-        life.until = life.from;
-        if (life.request.kind == Kind::kAtomic && !is_previous(life)) {
-          return describe(life) + " returned what was not there before it";
-        }
-      }
-      // The earliest instant that its predecessors allow.
-      for (std::size_t j = 0; j < i; ++j) {
-        if (!must_precede(lives_[j].request, life.request)) continue;
-        life.from = std::max(life.from, lives_[j].from);
-        if (life.from > life.until) return describe(life) + " took effect before " + describe(lives_[j]);
-      }
-      if (life.from > life.until) return describe(life) + " returned a value of another time";
-    }
-    return "";
-  }
-  bool is_previous(const Life& life) const {
-    std::uint64_t before = 0;
-    for (const ToyMemory::Write& write : memory_.writes) {
-      if (write.line != life.request.line) continue;
-      if (write.word == life.request.operand[0]) return life.response.old_value[0] == before;
-      before = write.word;
-    }
-    return false;
-  }
-  bool must_precede(const Request& first, const Request& second) const {
-    if (first.line == second.line && first.domain == second.domain) return true;
-    return keeps_order(config_.design, config_.order, first, second);
-  }
-  static std::string describe(const Life& life) {
-    const Request& request = life.request;
-    return std::string(name(request.label)) + " " + std::string(name(request.kind)) + " " +
-           std::to_string(request.number) + " of thread " + std::to_string(request.domain.thread) +
-           " on line " + std::to_string(request.line) + " (arrived " + std::to_string(life.arrived) +
-           ", possible " + std::to_string(life.from) + " to " + std::to_string(life.until) + ")";
   }
 
   RlsqConfig config_;
