@@ -41,7 +41,8 @@ bool Appends::start(std::uint32_t index) {
   Request& request = core_.requests[index];
   const std::uint32_t client = core_.connections[request.connection].client;
   const std::uint32_t cell_region = core_.find_region(request.cell_key, client);
-  const std::uint32_t data_region = core_.find_region(request.data_key, client);
+  const std::uint32_t data_region =
+      request.data_key == request.cell_key ? cell_region : core_.find_region(request.data_key, client);
   if (cell_region == kNoSlot || data_region == kNoSlot) {
     core_.finish(index, RdmoStatus::kBadKey);
     return true;

@@ -27,10 +27,10 @@ class Appends {
   bool start(std::uint32_t request);
 
   // Answers of memory.
-  void cell_read(std::uint32_t cell, const AccessResult& result);
-  void cell_swapped(std::uint32_t cell, const AccessResult& result);
+  [[gnu::noinline]] void cell_read(std::uint32_t cell, const AccessResult& result);
+  [[gnu::noinline]] void cell_swapped(std::uint32_t cell, const AccessResult& result);
   void written(std::uint32_t write, std::uint8_t part, AccessStatus status);
-  void fetched(std::uint32_t request, const AccessResult& result);
+  [[gnu::noinline]] void fetched(std::uint32_t request, const AccessResult& result);
 
   /// Issues what a cell has gathered.
   void close(std::uint32_t cell);
@@ -43,7 +43,7 @@ class Appends {
   /// The cell may have become idle: somebody may wait for its slot, or for its region.
   void let_others(std::uint32_t cell);
   /// Lets go of a cell that nothing uses.
-  void drop(std::uint32_t cell);
+  [[gnu::noinline]] void drop(std::uint32_t cell);
   /// The target is lost: ends what waits for the cell and what is gathered and not under way.
   void abandon(std::uint32_t cell);
 
@@ -54,8 +54,9 @@ class Appends {
   static bool clean(const Cell& cell) { return !cell.dirty && cell.reserved == cell.published; }
 
  private:
-  std::uint32_t acquire_cell(std::uint32_t client, std::uint32_t region, const Request& request);
-  bool evict();
+  [[gnu::noinline]] std::uint32_t acquire_cell(std::uint32_t client, std::uint32_t region,
+                                               const Request& request);
+  [[gnu::noinline]] bool evict();
   /// Reserves and writes, or ends the request; false when it has to wait. `fresh`: the consumer was just
   /// asked.
   bool place(std::uint32_t cell, std::uint32_t request, bool fresh);
@@ -69,7 +70,7 @@ class Appends {
   void land(std::uint32_t cell);
   void drain(std::uint32_t cell, bool fresh);
   void make_dirty(std::uint32_t cell);
-  void starve(std::uint32_t cell);
+  [[gnu::noinline]] void starve(std::uint32_t cell);
   void fail_waiting(std::uint32_t cell, RdmoStatus status);
 
   WorkerCore& core_;

@@ -24,7 +24,7 @@ class Control {
   /// All of its connections end: what has not started is dropped, what has runs to its end.
   void peer_lost(PeerId peer);
   /// Everything asked of the target fails, its tails are dropped without write-back.
-  void target_lost(std::uint32_t client);
+  [[gnu::noinline]] void target_lost(std::uint32_t client);
   void destination_lost(DestinationId destination);
   void stop();
 

@@ -13,10 +13,10 @@ class Scatters {
  public:
   explicit Scatters(WorkerCore& core) : core_(core) {}
 
-  void start(std::uint32_t request);
+  [[gnu::noinline]] void start(std::uint32_t request);
   /// The payload that was asked for is here, or will not come.
-  void fetched(std::uint32_t request, const AccessResult& result);
-  void written(std::uint32_t write, AccessStatus status);
+  [[gnu::noinline]] void fetched(std::uint32_t request, const AccessResult& result);
+  [[gnu::noinline]] void written(std::uint32_t write, AccessStatus status);
   /// Goes on with those that had no free write.
   void retry_starved();
   bool starved() const { return !starved_.empty(); }

@@ -32,8 +32,9 @@ std::uint32_t Worker::find_connection(PeerId peer, std::uint64_t client) const {
   return kNoSlot;
 }
 
-Taken Worker::receive(TimePs now, PeerId peer, std::uint32_t message_id, std::span<const std::byte> header,
-                      const Payload& payload) {
+// What every message and every access passes is flattened: a quarter of its instructions were calls.
+[[gnu::flatten]] Taken Worker::receive(TimePs now, PeerId peer, std::uint32_t message_id,
+                                       std::span<const std::byte> header, const Payload& payload) {
   WorkerCore& core = parts_->core;
   core.now = now;
   if (peer >= core.first_on_peer.size() || core.first_on_peer[peer] == kNoSlot) {
@@ -159,8 +160,20 @@ Taken Worker::take(std::uint32_t index) {
   core.arriving = request.held ? index : kNoSlot;
   core.arriving_released = !request.held;
   ++connection.held;
-  connection.queue.push(core.requests, index, &Request::next);
-  core.make_ready(connection_index);
+  // Most often nobody is ahead of it, and it may start at once.
+  const bool waits = !core.ready.empty() || !connection.queue.empty() || connection.blocked != kNoSlot ||
+                     connection.broken || core.config.requests_per_second_max > 0 ||
+                     (request.fence && connection.outstanding > 0);
+  if (waits) {
+    connection.queue.push(core.requests, index, &Request::next);
+    core.make_ready(connection_index);
+  } else {
+    ++connection.outstanding;
+    if (!start(index)) {
+      connection.blocked = index;
+      ++core.blocked;
+    }
+  }
   pump();
   core.arriving = kNoSlot;
   return core.arriving_released ? Taken::kDone : Taken::kHeld;
@@ -247,6 +260,14 @@ void Worker::serve() {
 
 void Worker::pump() {
   WorkerCore& core = parts_->core;
+  const bool idle = core.ready.empty() && core.attention.empty() && !core.control_attention &&
+                    core.starved.empty() && !parts_->scatters.starved();
+  if (!idle) [[unlikely]]
+    attend_to_all();
+}
+
+void Worker::attend_to_all() {
+  WorkerCore& core = parts_->core;
   do {
     serve();
     while (!core.attention.empty()) {
@@ -314,7 +335,7 @@ void Worker::stop(TimePs now) {
   pump();
 }
 
-void Worker::access_done(TimePs now, std::uint32_t access, const AccessResult& result) {
+[[gnu::flatten]] void Worker::access_done(TimePs now, std::uint32_t access, const AccessResult& result) {
   WorkerCore& core = parts_->core;
   core.now = now;
   if (!is_open(access)) return;

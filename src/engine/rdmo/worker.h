@@ -100,6 +100,7 @@ class Worker {
   bool is_open(std::uint32_t access) const;
   void fill(std::uint32_t id, Access& out) const;
   void pump();
+  [[gnu::noinline]] void attend_to_all();
 
   std::unique_ptr<Parts> parts_;
 };

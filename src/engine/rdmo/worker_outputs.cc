@@ -34,7 +34,7 @@ bool Worker::is_open(std::uint32_t access) const {
   return false;
 }
 
-bool Worker::next_access(Access& out) {
+[[gnu::flatten]] bool Worker::next_access(Access& out) {
   WorkerCore& core = parts_->core;
   if (core.accesses.empty()) return false;
   fill(core.accesses.front(), out);

@@ -24,14 +24,14 @@ class WriteBack {
   WriteBack(WorkerCore& core, Appends& appends) : core_(core), appends_(appends) {}
 
   /// Takes a flush that has started.
-  void flush(std::uint32_t request);
+  [[gnu::noinline]] void flush(std::uint32_t request);
   /// Goes on as far as it can.
-  void advance(std::uint32_t client);
+  [[gnu::noinline]] void advance(std::uint32_t client);
 
   // Answers of memory.
-  void ordered(std::uint32_t client, AccessStatus status);
-  void stored(std::uint32_t cell, AccessStatus status);
-  void read_back(std::uint32_t client, AccessStatus status);
+  [[gnu::noinline]] void ordered(std::uint32_t client, AccessStatus status);
+  [[gnu::noinline]] void stored(std::uint32_t cell, AccessStatus status);
+  [[gnu::noinline]] void read_back(std::uint32_t client, AccessStatus status);
 
   /// The target is lost: ends what waits. Cells are dropped without write-back by whoever calls.
   void abandon(std::uint32_t client);
