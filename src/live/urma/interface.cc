@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reactor of one address: packets, memory, completions, and the thread beside the program.
+#include "live/urma/interface.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/ub/exchange.h"
+#include "live/udp/direct_memory.h"
+#include "live/udp/ub_live.h"
+#include "live/urma/identity.h"
+#include "wire/packet.h"
+
+namespace wharf::live::urma {
+namespace {
+
+using Ub = LiveProtocol<ub::UbEngine>;
+
+/// IP, UDP and the longest UB headers.
+constexpr std::uint32_t kHeaderBytes = 128;
+/// Records that one input can make before they are taken.
+constexpr std::uint32_t kCompletionDepth = 65536;
+
+std::uint32_t mtu_of(std::uint32_t address) {
+  const std::uint32_t path = interface_mtu(address);
+  std::uint32_t mtu = 4096;
+  while (mtu > 256 && mtu + kHeaderBytes > path) mtu /= 2;
+  return mtu;
+}
+
+}  // namespace
+
+struct Interface::Inside {
+  Interface& self;
+
+  bool begin(TimePs, const engine::Access& access, engine::AccessResult& result) {
+    result = perform(access);
+    return true;
+  }
+  wire::TrafficClassMask open(TimePs) const { return wire::kAllTrafficClasses; }
+  void send(TimePs, wire::Packet& packet) { self.send_packet(packet); }
+  void completed(TimePs, const verbs::Completion& completion) {
+    if (QueueOwner* owner = self.owner(completion.queue)) owner->completed(completion);
+  }
+  void event(TimePs, const engine::AsyncEvent& event) { self.happened(event); }
+};
+
+Interface::Section::Section(Interface& interface) : lock_(interface.mutex_), interface_(interface) {
+  interface_.now_ = interface_.clock_.now();
+}
+
+Interface::Section::~Section() {
+  interface_.settle();
+  if (!interface_.sleeping_) return;
+  const TimePs due = interface_.deadline();
+  if (due >= interface_.sleep_until_) return;
+  interface_.sleep_until_ = due;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(interface_.wake_, &one, sizeof one);
+}
+
+Interface::Interface(UdpSocket socket, std::uint32_t uasid, std::uint32_t mtu)
+    : socket_(std::move(socket)), uasid_(uasid), mtu_(mtu) {}
+
+Result<std::unique_ptr<Interface>> Interface::open(UdpSocket socket, std::uint32_t uasid) {
+  const std::uint32_t mtu = mtu_of(socket.local().address);
+  std::unique_ptr<Interface> made(new Interface(std::move(socket), uasid, mtu));
+  WHARF_TRY(made->start());
+  return made;
+}
+
+Result<void> Interface::start() {
+  const auto unavailable = [](const char* what) {
+    return Error{ErrorKind::kEnvironment, fmt::format("{} cannot be had from the system", what)};
+  };
+  wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake_ < 0) return unavailable("a descriptor for wake-ups");
+  if (::getrandom(&instance_, sizeof instance_, 0) != sizeof instance_ ||
+      ::getrandom(secret_, sizeof secret_, 0) != sizeof secret_) {
+    return unavailable("random bytes");
+  }
+  now_ = clock_.now();
+  // Peers are numbered from 1 by whoever meets them: the number of an engine is its own affair, see
+  // send_packet().
+  auto engine = Ub::make({.host = wire::HostAddress{0}, .mtu = mtu_}, memory_);
+  if (!engine) return engine.error();
+  engine_ = std::move(*engine);
+  auto completions = engine_->create_completion_queue(now_, {.depth = kCompletionDepth});
+  if (!completions) return completions.error();
+  completions_ = *completions;
+  auto control = engine_->create_queue(now_, {.send_depth = 1, .receive_depth = 1});
+  if (!control) return control.error();
+  control_ = *control;
+  thread_ = std::thread([this] { serve(); });
+  return {};
+}
+
+Interface::~Interface() {
+  if (thread_.joinable()) {
+    {
+      const Section section(*this);
+      stop_ = true;
+      // Acknowledgements that would have waited for company.
+      engine_->expire(now_ + milliseconds(1));
+      settle();
+      for (const auto& [key, each] : peers_) {
+        if (each->state != Peer::State::kUp) continue;
+        send_message(
+            each->endpoint,
+            {.kind = PeerMessageKind::kBye, .own_number = each->number, .peer_number = each->own_number});
+      }
+      const std::uint64_t one = 1;
+      [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
+    }
+    thread_.join();
+  }
+  if (wake_ >= 0) ::close(wake_);
+}
+
+void Interface::abandon() {
+  ::close(socket_.descriptor());
+  ::close(wake_);
+}
+
+// The thread takes what the program does not. It sleeps in the kernel, so a packet or a deadline wakes it at
+// once.
+void Interface::serve() {
+  for (;;) {
+    timespec limit{};
+    bool forever = false;
+    {
+      const std::lock_guard lock(mutex_);
+      sleeping_ = false;
+      while (!stop_ && step()) {
+      }
+      if (stop_) return;
+      sleep_until_ = deadline();
+      sleeping_ = true;
+      forever = sleep_until_ == kNever;
+      const std::int64_t left = forever ? 0 : std::max<std::int64_t>((sleep_until_ - now_).ps / 1'000 + 1, 0);
+      limit = {static_cast<time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
+    }
+    pollfd wait[2] = {{socket_.descriptor(), POLLIN, 0}, {wake_, POLLIN, 0}};
+    ::ppoll(wait, 2, forever ? nullptr : &limit, nullptr);
+    if ((wait[1].revents & POLLIN) != 0) {
+      std::uint64_t count = 0;
+      [[maybe_unused]] const ssize_t got = ::read(wake_, &count, sizeof count);
+    }
+  }
+}
+
+bool Interface::step() {
+  bool worked = take_datagrams();
+  now_ = clock_.now();
+  if (engine_->deadline() <= now_) {
+    engine_->expire(now_);
+    worked = true;
+  }
+  expire_peers();
+  settle();
+  return worked;
+}
+
+TimePs Interface::deadline() const {
+  TimePs due = engine_->deadline();
+  for (const Peer* each : asking_) due = min(due, min(each->ask_at, each->give_up_at));
+  for (const SendQueue* queue : parking_) {
+    for (const SendQueue::Import& each : queue->imports) due = min(due, each.ask_at);
+  }
+  return due;
+}
+
+void Interface::settle() {
+  Inside inside{*this};
+  engine::EngineDriver driver(*engine_, inside, inside, inside);
+  driver.settle(now_);
+  while (!lost_.empty()) {
+    Peer& peer = *lost_.back();
+    lost_.pop_back();
+    lose(peer);
+    driver.settle(now_);
+  }
+  if (!parking_.empty()) {
+    unpark_all();
+    driver.settle(now_);
+  }
+  socket_.flush();
+}
+
+// --- Packets
+
+bool Interface::take_datagrams() {
+  const std::size_t count = socket_.receive();
+  if (count == 0) return false;
+  now_ = clock_.now();
+  for (std::size_t at = 0; at < count; ++at) take(socket_.datagram(at));
+  return true;
+}
+
+void Interface::take(const UdpSocket::Datagram& datagram) {
+  ++counters_.datagrams_received;
+  if (is_peer_message(datagram.bytes)) {
+    const std::optional<PeerMessage> message = decode_peer_message(datagram.bytes);
+    if (message && port_of(message->uasid) == datagram.source.port) {
+      take_message(datagram.source, *message);
+    } else {
+      ++counters_.malformed;
+    }
+    return;
+  }
+  const Peer* peer = find(datagram.source);
+  if (peer == nullptr || peer->state != Peer::State::kUp || datagram.bytes.empty()) {
+    ++counters_.unknown_sender;
+    return;
+  }
+  // The socket reuses its buffers, while the engine may keep the payload: copy it into the pool.
+  const wire::BufferId buffer = memory_.payloads.acquire(static_cast<std::uint32_t>(datagram.bytes.size()));
+  const std::span<std::byte> bytes(memory_.payloads.data(buffer), datagram.bytes.size());
+  std::copy(datagram.bytes.begin(), datagram.bytes.end(), bytes.begin());
+  wire::Packet packet;
+  if (Ub::decode(bytes, {datagram.source, socket_.local(), 0}, packet) == wire::DropReason::kNone) {
+    packet.source = wire::HostAddress{peer->number};
+    packet.destination = wire::HostAddress{0};
+    packet.payload.buffer = packet.payload.length != 0 ? buffer : wire::kNoBuffer;
+    // See send_packet().
+    std::uint32_t& tpn = packet.ub.rtph.source_tpn;
+    tpn = (tpn + wire::kPsnMask - peer->own_number) % wire::kPsnMask;
+    engine_->receive(now_, 0, packet);
+    // Accesses are performed before the next datagram so that the engine's queues stay short.
+    Inside inside{*this};
+    engine::EngineDriver(*engine_, inside, inside, inside).perform(now_);
+  } else {
+    ++counters_.malformed;
+  }
+  memory_.payloads.release(buffer);
+}
+
+// TPNs follow from the number that each end gave the other (ub::tpn_toward), and the engine takes its own for
+// 0. On the wire stands what the owner of each number knows: the destination's as the peer counts, which is
+// this engine's 0 plus what it is called there; the receiver takes the same off the source's.
+void Interface::send_packet(wire::Packet& packet) {
+  const auto found = peer_of_number_.find(packet.destination.number);
+  if (found != peer_of_number_.end()) {
+    const Peer& peer = *found->second;
+    std::uint32_t& tpn = packet.ub.rtph.destination_tpn;
+    tpn = (tpn + peer.own_number) % wire::kPsnMask;
+    const std::span<std::byte> room = socket_.queue(peer.endpoint);
+    socket_.set_queued_length(Ub::encode(packet, socket_.local(), peer.endpoint, room));
+    ++counters_.datagrams_sent;
+  }
+  memory_.payloads.release(packet.payload.buffer);
+}
+
+// --- Queues
+
+QueueOwner* Interface::owner(engine::QueueId queue) const {
+  return queue < owners_.size() ? owners_[queue] : nullptr;
+}
+
+void Interface::happened(const engine::AsyncEvent& event) {
+  switch (event.kind) {
+    case engine::AsyncEventKind::kPeerUnreachable:
+      if (event.peer < imported_.size() && imported_[event.peer] != nullptr) {
+        Peer* const peer = imported_[event.peer];
+        if (std::find(lost_.begin(), lost_.end(), peer) == lost_.end()) lost_.push_back(peer);
+      }
+      break;
+    case engine::AsyncEventKind::kReceiveLimit: {
+      const auto found = receive_owners_.find(event.queue);
+      if (found != receive_owners_.end()) found->second->happened(event.kind);
+      break;
+    }
+    case engine::AsyncEventKind::kQueueError:
+    case engine::AsyncEventKind::kQueueSuspended:
+      if (QueueOwner* told = owner(event.queue)) told->happened(event.kind);
+      break;
+    case engine::AsyncEventKind::kCompletionError:
+    case engine::AsyncEventKind::kCompletionQueueFull:
+    case engine::AsyncEventKind::kCompletionReady:
+    case engine::AsyncEventKind::kQueueDrained:
+      break;
+  }
+}
+
+Result<engine::QueueId> Interface::create_queue(engine::QueueConfig config, QueueOwner& told) {
+  config.send_completions = completions_;
+  config.receive_completions = completions_;
+  auto made = engine_->create_queue(now_, config);
+  if (!made) return made;
+  if (*made >= owners_.size()) owners_.resize(*made + 1, nullptr);
+  owners_[*made] = &told;
+  return made;
+}
+
+void Interface::destroy_queue(SendQueue& queue) {
+  std::erase(parking_, &queue);
+  for (SendQueue::Parked& each : queue.parked) memory_.payloads.release(each.request.inline_data.buffer);
+  queue.parked.clear();
+  if (queue.queue == engine::kOwn) return;
+  if (queue.queue < owners_.size()) owners_[queue.queue] = nullptr;
+  WHARF_CHECK(engine_->destroy_queue(now_, queue.queue).ok());
+  queue.queue = engine::kOwn;
+}
+
+void Interface::watch_receives(engine::QueueId queue, QueueOwner* told) {
+  if (told == nullptr) {
+    receive_owners_.erase(queue);
+  } else {
+    receive_owners_[queue] = told;
+  }
+}
+
+}  // namespace wharf::live::urma

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// One address of this process: a UB engine on a UDP socket, the processes that it talks to, and a thread that
+// serves both while the program does not. Knows jettys by number and owner, and no C interface.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/driver/engine_driver.h"
+#include "engine/ub/ub_engine.h"
+#include "live/reactor/live_clock.h"
+#include "live/udp/live_engine.h"
+#include "live/udp/udp_socket.h"
+#include "live/urma/peer_message.h"
+
+namespace wharf::live::urma {
+
+/// Who is told what happens to a queue. Called with the interface locked.
+class QueueOwner {
+ public:
+  virtual void completed(const verbs::Completion& completion) = 0;
+  virtual void happened(engine::AsyncEventKind kind) = 0;
+
+ protected:
+  ~QueueOwner() = default;
+};
+
+/// Another process, or this one.
+struct Peer {
+  enum class State : std::uint8_t {
+    kIdle,    ///< Nothing is wanted of it.
+    kAsking,  ///< It was sent a hello, which is repeated.
+    kUp,      ///< The channel is there.
+  };
+
+  UdpEndpoint endpoint;
+  State state = State::kIdle;
+  std::uint32_t number = 0;      ///< What the engine knows it by, new in each life.
+  std::uint32_t own_number = 0;  ///< What it calls us.
+  std::uint32_t uasid = 0;       ///< As it says.
+  std::uint32_t mtu = 0;         ///< Of the channel.
+  std::uint64_t instance = 0;
+  std::uint64_t cookie = 0;  ///< What it wants to see in a hello.
+  std::uint64_t life = 0;    ///< Counts channels: imports of an earlier one are void.
+  TimePs ask_at;             ///< kAsking: when the next hello is due,
+  TimePs ask_gap;            ///< and how long the one after it takes.
+  TimePs give_up_at;         ///< kAsking: requests that wait end then.
+  /// Bindings of its jettys here, so that a repeated kBind does not begin their order anew.
+  std::unordered_map<std::uint32_t, std::uint32_t> bound;
+};
+
+/// A queue elsewhere that requests name.
+struct Remote {
+  Peer* peer = nullptr;
+  std::uint32_t id = 0;
+  wire::TargetContextType type = wire::TargetContextType::kJetty;
+  std::uint32_t token = 0;
+};
+
+/// A queue of this interface as its requests see it.
+struct SendQueue {
+  struct Parked {
+    const Remote* remote = nullptr;
+    verbs::WorkRequest request;
+  };
+  /// What the engine knows of a remote queue, in one life of its process.
+  struct Import {
+    const Remote* remote = nullptr;
+    engine::PeerId peer = verbs::kNoPeer;
+    std::uint64_t life = 0;
+    std::uint32_t nonce = 0;  ///< Of the binding that was asked for.
+    bool bound = false;       ///< The target keeps the order, or need not.
+    TimePs ask_at = kNever;
+    TimePs ask_gap;
+    TimePs give_up_at;
+  };
+
+  engine::QueueId queue = engine::kOwn;
+  engine::ServiceMode service = engine::ServiceMode::kOrderedByInitiator;
+  std::uint32_t depth = 0;
+  QueueOwner* owner = nullptr;
+  std::deque<Parked> parked;  ///< Requests whose target cannot be reached yet, and those behind them.
+  std::vector<Import> imports;
+};
+
+/// Counts of an interface.
+struct InterfaceCounters {
+  std::uint64_t datagrams_received = 0;
+  std::uint64_t datagrams_sent = 0;
+  std::uint64_t unknown_sender = 0;
+  std::uint64_t malformed = 0;
+};
+
+class Interface {
+ public:
+  /// Peers that are kept at once.
+  static constexpr std::size_t kPeersMost = 1U << 16U;
+
+  /// `socket` is bound to the address. Starts the thread.
+  static Result<std::unique_ptr<Interface>> open(UdpSocket socket, std::uint32_t uasid);
+  ~Interface();
+  Interface(const Interface&) = delete;
+  Interface& operator=(const Interface&) = delete;
+
+  /// Everything below is called inside a Section, by one thread at a time.
+  class Section {
+   public:
+    explicit Section(Interface& interface);
+    ~Section();
+    Section(const Section&) = delete;
+    Section& operator=(const Section&) = delete;
+
+   private:
+    std::unique_lock<std::mutex> lock_;
+    Interface& interface_;
+  };
+  std::mutex& mutex() { return mutex_; }
+
+  ub::UbEngine& engine() { return *engine_; }
+  TimePs now() const { return now_; }
+  const UdpEndpoint& endpoint() const { return socket_.local(); }
+  std::uint32_t uasid() const { return uasid_; }
+  std::uint32_t mtu() const { return mtu_; }
+  engine::QueueId completions() const { return completions_; }
+  const InterfaceCounters& counters() const { return counters_; }
+
+  /// Takes what has arrived and does what is due. True if anything happened.
+  bool step();
+
+  /// Makes the queue of `config`, whose completions go to `owner`.
+  Result<engine::QueueId> create_queue(engine::QueueConfig config, QueueOwner& owner);
+  /// Ends `queue` and everything of it that waits; its owner hears no more.
+  void destroy_queue(SendQueue& queue);
+  /// Events of a shared receive queue go to `owner`; null: to nobody any more.
+  void watch_receives(engine::QueueId queue, QueueOwner* owner);
+
+  /// The process at `endpoint`; null when there are too many. Said hello to at once.
+  Peer* reach(const UdpEndpoint& endpoint);
+  /// Peer of that number, or null.
+  const Peer* peer(std::uint32_t number) const;
+  /// `remote` is no target any more: requests to it that wait end, what the engine knows of it goes.
+  void forget(SendQueue& queue, const Remote& remote);
+
+  /// Requests wait while their target cannot be reached, and end with kRetryExhausted when it cannot for
+  /// long.
+  engine::PostStatus post(SendQueue& queue, const Remote& remote, const verbs::WorkRequest& request);
+  /// Asks the process of `remote` to keep the order of `queue`, before the first request does.
+  void bind(SendQueue& queue, const Remote& remote);
+  /// Requests that wait end with `status`.
+  void end_parked(SendQueue& queue, verbs::CompletionStatus status);
+
+  /// In the child of a fork: closes what the child has of the descriptors. The object is dead afterwards.
+  void abandon();
+
+  wire::PayloadPool& payloads() { return memory_.payloads; }
+
+ private:
+  Interface(UdpSocket socket, std::uint32_t uasid, std::uint32_t mtu);
+  Result<void> start();
+  void serve();  ///< The thread.
+
+  // Packets.
+  bool take_datagrams();
+  void take(const UdpSocket::Datagram& datagram);
+  void send_packet(wire::Packet& packet);
+  void settle();
+  TimePs deadline() const;
+  /// Memory, wire and user of the engine's driver.
+  struct Inside;
+
+  // Peers (interface_peers.cc).
+  void take_message(const UdpEndpoint& from, const PeerMessage& message);
+  void take_hello(const UdpEndpoint& from, const PeerMessage& message);
+  void take_bind(Peer& peer, const PeerMessage& message);
+  void send_message(const UdpEndpoint& to, PeerMessage message);
+  void ask(Peer& peer);
+  Peer* find(const UdpEndpoint& endpoint);
+  Peer* add_peer(const UdpEndpoint& endpoint);
+  void number(Peer& peer);
+  bool bring_up(Peer& peer, const PeerMessage& message);
+  void lose(Peer& peer);
+  void expire_peers();
+  void end_waiting(SendQueue& queue, const Remote& remote);
+  bool is_asking_binding(const SendQueue& queue) const;
+  SendQueue::Import* import(SendQueue& queue, const Remote& remote, bool& refused);
+  Result<engine::PeerId> connect(engine::QueueId queue, const Peer& peer, std::uint32_t jetty,
+                                 wire::TargetContextType type, std::uint32_t token,
+                                 engine::ServiceMode service);
+  void ask_binding(SendQueue& queue, SendQueue::Import& import);
+  void unpark(SendQueue& queue);
+  void unpark_all();
+
+  void happened(const engine::AsyncEvent& event);
+  QueueOwner* owner(engine::QueueId queue) const;
+
+  std::mutex mutex_;
+  EngineMemory memory_;
+  std::unique_ptr<ub::UbEngine> engine_;
+  UdpSocket socket_;
+  LiveClock clock_;
+  TimePs now_;
+  std::uint32_t uasid_;
+  std::uint32_t mtu_;
+  std::uint64_t instance_ = 0;
+  std::uint64_t secret_[2] = {};
+  engine::QueueId completions_ =
+      engine::kOwn;                         ///< Of all queues: what comes is told to their owners at once.
+  engine::QueueId control_ = engine::kOwn;  ///< Opens channels.
+  std::vector<QueueOwner*> owners_;         ///< By queue.
+  std::unordered_map<engine::QueueId, QueueOwner*> receive_owners_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Peer>> peers_;  ///< By endpoint.
+  std::unordered_map<std::uint32_t, Peer*> peer_of_number_;
+  std::vector<SendQueue*> parking_;  ///< Queues with requests that wait, or a binding that is asked for.
+  std::vector<Peer*> asking_;
+  std::vector<Peer*> lost_;  ///< The engine gave them up.
+  std::uint32_t next_number_ = 1;
+  std::uint32_t next_nonce_ = 1;
+  std::vector<Peer*> imported_;  ///< By engine::PeerId.
+  InterfaceCounters counters_;
+
+  int wake_ = -1;  ///< eventfd: the thread's deadline has come nearer.
+  bool sleeping_ = false;
+  TimePs sleep_until_ = kNever;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace wharf::live::urma

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who the other processes are: greeting them, binding jettys whose order they keep, losing them, and the
+// requests that wait meanwhile. docs/decisions/0067
+#include <algorithm>
+
+#include "engine/ub/exchange.h"
+#include "live/urma/identity.h"
+#include "live/urma/interface.h"
+
+namespace wharf::live::urma {
+namespace {
+
+constexpr TimePs kFirstGap = milliseconds(1);
+constexpr TimePs kLongestGap = milliseconds(64);
+/// Requests wait so long for a process that does not answer, which is about as long as the retries of a
+/// channel.
+constexpr TimePs kPatience = milliseconds(1500);
+
+std::uint64_t key_of(const UdpEndpoint& endpoint) {
+  return (std::uint64_t{endpoint.address} << 16U) | endpoint.port;
+}
+
+bool needs_binding(engine::ServiceMode service) {
+  return service != engine::ServiceMode::kOrderedByInitiator && service != engine::ServiceMode::kDefault;
+}
+
+}  // namespace
+
+Peer* Interface::find(const UdpEndpoint& endpoint) {
+  const auto found = peers_.find(key_of(endpoint));
+  return found == peers_.end() ? nullptr : found->second.get();
+}
+
+Peer* Interface::add_peer(const UdpEndpoint& endpoint) {
+  if (peers_.size() >= kPeersMost) return nullptr;
+  std::unique_ptr<Peer>& made = peers_[key_of(endpoint)];
+  made = std::make_unique<Peer>();
+  made->endpoint = endpoint;
+  return made.get();
+}
+
+const Peer* Interface::peer(std::uint32_t number) const {
+  const auto found = peer_of_number_.find(number);
+  return found == peer_of_number_.end() ? nullptr : found->second;
+}
+
+Peer* Interface::reach(const UdpEndpoint& endpoint) {
+  Peer* peer = find(endpoint);
+  if (peer == nullptr) peer = add_peer(endpoint);
+  if (peer != nullptr && peer->state == Peer::State::kIdle) ask(*peer);
+  return peer;
+}
+
+/// A number that no peer has, and had none for long.
+void Interface::number(Peer& peer) {
+  while (peer_of_number_.contains(next_number_)) next_number_ = next_number_ % (wire::kPsnMask - 2) + 1;
+  peer.number = next_number_;
+  next_number_ = next_number_ % (wire::kPsnMask - 2) + 1;
+  peer_of_number_[peer.number] = &peer;
+}
+
+void Interface::ask(Peer& peer) {
+  if (peer.state == Peer::State::kIdle) {
+    peer.state = Peer::State::kAsking;
+    number(peer);
+    asking_.push_back(&peer);
+    peer.ask_gap = kFirstGap;
+  }
+  peer.give_up_at = now_ + kPatience;
+  send_message(peer.endpoint,
+               {.kind = PeerMessageKind::kHello, .cookie = peer.cookie, .own_number = peer.number});
+  peer.ask_at = now_ + peer.ask_gap;
+}
+
+void Interface::send_message(const UdpEndpoint& to, PeerMessage message) {
+  message.instance = instance_;
+  message.uasid = uasid_;
+  message.mtu = mtu_;
+  const std::span<std::byte> room = socket_.queue(to);
+  encode(message, room.first<kPeerMessageBytes>());
+  socket_.set_queued_length(kPeerMessageBytes);
+  ++counters_.datagrams_sent;
+}
+
+void Interface::take_message(const UdpEndpoint& from, const PeerMessage& message) {
+  if (message.kind == PeerMessageKind::kHello) {
+    take_hello(from, message);
+    return;
+  }
+  Peer* const peer = find(from);
+  if (peer == nullptr) {
+    ++counters_.unknown_sender;
+    return;
+  }
+  if (message.kind == PeerMessageKind::kProve) {
+    // Only the process that was asked knows the number.
+    if (peer->state != Peer::State::kAsking || message.peer_number != peer->number) return;
+    if (peer->cookie == message.cookie) return;
+    peer->cookie = message.cookie;
+    send_message(from, {.kind = PeerMessageKind::kHello, .cookie = peer->cookie, .own_number = peer->number});
+    return;
+  }
+  if (message.kind == PeerMessageKind::kWelcome) {
+    if (peer->state == Peer::State::kAsking && message.peer_number == peer->number &&
+        message.own_number != 0) {
+      bring_up(*peer, message);
+    }
+    return;
+  }
+  if (peer->state != Peer::State::kUp || message.instance != peer->instance ||
+      message.own_number != peer->own_number || message.peer_number != peer->number) {
+    ++counters_.unknown_sender;
+    return;
+  }
+  switch (message.kind) {
+    case PeerMessageKind::kBind:
+      take_bind(*peer, message);
+      break;
+    case PeerMessageKind::kBound:
+      for (SendQueue* queue : parking_) {
+        for (SendQueue::Import& each : queue->imports) {
+          if (each.nonce != message.nonce || each.bound || each.life != peer->life) continue;
+          each.bound = true;
+          each.ask_at = kNever;
+        }
+      }
+      break;
+    case PeerMessageKind::kBye:
+      lose(*peer);
+      break;
+    case PeerMessageKind::kHello:
+    case PeerMessageKind::kProve:
+    case PeerMessageKind::kWelcome:
+      break;
+  }
+}
+
+void Interface::take_hello(const UdpEndpoint& from, const PeerMessage& message) {
+  const std::uint64_t cookie = cookie_of(from.address, from.port, secret_);
+  if (message.own_number == 0) return;
+  if (message.cookie != cookie) {
+    send_message(from,
+                 {.kind = PeerMessageKind::kProve, .cookie = cookie, .peer_number = message.own_number});
+    return;
+  }
+  Peer* peer = find(from);
+  if (peer == nullptr) peer = add_peer(from);
+  if (peer == nullptr) return;
+  if (peer->state == Peer::State::kUp) {
+    const bool again = peer->instance == message.instance && peer->own_number == message.own_number;
+    if (!again) lose(*peer);  // It has begun anew.
+  }
+  if (peer->state != Peer::State::kUp && !bring_up(*peer, message)) return;
+  send_message(
+      from,
+      {.kind = PeerMessageKind::kWelcome, .own_number = peer->number, .peer_number = message.own_number});
+}
+
+Result<engine::PeerId> Interface::connect(engine::QueueId queue, const Peer& peer, std::uint32_t jetty,
+                                          wire::TargetContextType type, std::uint32_t token,
+                                          engine::ServiceMode service) {
+  const ub::UbConfig& config = engine_->config();
+  ub::QueueBlob blob;
+  blob.host = wire::HostAddress{peer.number};
+  blob.jetty = jetty;
+  blob.target = type;
+  blob.token = token;
+  blob.encapsulation = config.encapsulation;
+  blob.recovery = config.recovery;
+  blob.service = service;
+  blob.mtu = peer.mtu;
+  // Both ends run this library: what is not said here is the same at both.
+  blob.receive_window = config.receive_window;
+  blob.first_psn = config.first_psn;
+  blob.inbound_messages = config.inbound_messages;
+  return engine_->connect(now_, queue, ub::encode(blob));
+}
+
+bool Interface::bring_up(Peer& peer, const PeerMessage& message) {
+  if (peer.state == Peer::State::kIdle) number(peer);
+  peer.own_number = message.own_number;
+  peer.instance = message.instance;
+  peer.uasid = message.uasid;
+  peer.mtu = std::min(mtu_, message.mtu);
+  peer.bound.clear();
+  const auto channel = connect(control_, peer, ub::kFirstJettyId, wire::TargetContextType::kJetty, 0,
+                               engine::ServiceMode::kOrderedByInitiator);
+  std::erase(asking_, &peer);
+  if (!channel) {
+    peer_of_number_.erase(peer.number);
+    peer.state = Peer::State::kIdle;
+    return false;
+  }
+  if (*channel >= imported_.size()) imported_.resize(*channel + 1, nullptr);
+  imported_[*channel] = &peer;
+  peer.state = Peer::State::kUp;
+  ++peer.life;
+  return true;
+}
+
+/// The channel is gone: what is outstanding ends with an error, what waits asks for a new one.
+void Interface::lose(Peer& peer) {
+  if (peer.state != Peer::State::kUp) return;
+  WHARF_CHECK(
+      engine_->forget_host(now_, wire::HostAddress{peer.number}).ok());  // It has no loads and stores.
+  for (Peer*& each : imported_) {
+    if (each == &peer) each = nullptr;
+  }
+  peer_of_number_.erase(peer.number);
+  peer.state = Peer::State::kIdle;
+  peer.bound.clear();
+}
+
+void Interface::take_bind(Peer& peer, const PeerMessage& message) {
+  const auto known = peer.bound.find(message.jetty);
+  if (known == peer.bound.end() || known->second != message.nonce) {
+    // The control queue says what the peer's jetty is; nothing is sent through the import.
+    const auto made = connect(control_, peer, message.jetty, wire::TargetContextType::kJetty, 0,
+                              static_cast<engine::ServiceMode>(message.service));
+    if (!made) return;
+    (void)engine_->disconnect(now_, control_, *made);
+    peer.bound[message.jetty] = message.nonce;
+  }
+  send_message(peer.endpoint, {.kind = PeerMessageKind::kBound,
+                               .own_number = peer.number,
+                               .peer_number = peer.own_number,
+                               .nonce = message.nonce});
+}
+
+// --- Imports and requests that wait
+
+/// What the engine knows of `remote` for `queue`; null while its process cannot be reached, and when the
+/// engine does not take it, which `refused` says.
+SendQueue::Import* Interface::import(SendQueue& queue, const Remote& remote, bool& refused) {
+  refused = false;
+  Peer& peer = *remote.peer;
+  if (peer.state != Peer::State::kUp) return nullptr;
+  auto at = std::find_if(queue.imports.begin(), queue.imports.end(),
+                         [&](const SendQueue::Import& each) { return each.remote == &remote; });
+  if (at != queue.imports.end() && at->life == peer.life) return &*at;
+  const auto made = connect(queue.queue, peer, remote.id, remote.type, remote.token, queue.service);
+  if (!made) {
+    refused = true;
+    return nullptr;
+  }
+  if (at == queue.imports.end()) at = queue.imports.insert(queue.imports.end(), SendQueue::Import{});
+  *at = SendQueue::Import{};
+  at->remote = &remote;
+  at->peer = *made;
+  at->life = peer.life;
+  at->bound = !needs_binding(queue.service);
+  if (*made >= imported_.size()) imported_.resize(*made + 1, nullptr);
+  imported_[*made] = &peer;
+  if (!at->bound) {
+    at->nonce = next_nonce_++;
+    at->ask_gap = kFirstGap;
+    at->give_up_at = now_ + kPatience;
+    ask_binding(queue, *at);
+  }
+  return &*at;
+}
+
+void Interface::ask_binding(SendQueue& queue, SendQueue::Import& import) {
+  const Peer& peer = *import.remote->peer;
+  send_message(peer.endpoint, {.kind = PeerMessageKind::kBind,
+                               .service = static_cast<std::uint8_t>(queue.service),
+                               .own_number = peer.number,
+                               .peer_number = peer.own_number,
+                               .jetty = queue.queue,
+                               .target = import.remote->id,
+                               .nonce = import.nonce});
+  import.ask_at = now_ + import.ask_gap;
+  if (std::find(parking_.begin(), parking_.end(), &queue) == parking_.end()) parking_.push_back(&queue);
+}
+
+bool Interface::is_asking_binding(const SendQueue& queue) const {
+  return std::any_of(queue.imports.begin(), queue.imports.end(),
+                     [](const SendQueue::Import& each) { return each.ask_at != kNever; });
+}
+
+void Interface::bind(SendQueue& queue, const Remote& remote) {
+  if (remote.peer->state == Peer::State::kIdle) ask(*remote.peer);
+  bool refused = false;
+  import(queue, remote, refused);
+}
+
+engine::PostStatus Interface::post(SendQueue& queue, const Remote& remote,
+                                   const verbs::WorkRequest& request) {
+  const bool behind = !queue.parked.empty() &&
+                      std::any_of(queue.parked.begin(), queue.parked.end(),
+                                  [&](const SendQueue::Parked& each) { return each.remote == &remote; });
+  if (!behind) {
+    bool refused = false;
+    const SendQueue::Import* const known = import(queue, remote, refused);
+    if (refused) return engine::PostStatus::kBadRequest;
+    if (known != nullptr && known->bound) {
+      verbs::WorkRequest posted = request;
+      posted.peer = known->peer;
+      return engine_->post(now_, queue.queue, posted, engine::Submission::kInHand);
+    }
+  }
+  if (queue.parked.size() >= queue.depth) return engine::PostStatus::kQueueFull;
+  if (remote.peer->state == Peer::State::kIdle) ask(*remote.peer);
+  memory_.payloads.retain(request.inline_data.buffer);
+  queue.parked.push_back({&remote, request});
+  if (std::find(parking_.begin(), parking_.end(), &queue) == parking_.end()) parking_.push_back(&queue);
+  return engine::PostStatus::kOk;
+}
+
+/// Posts what waits and can go. Requests to one remote queue keep their order; others do not wait for them.
+void Interface::unpark(SendQueue& queue) {
+  std::deque<SendQueue::Parked> waiting;
+  waiting.swap(queue.parked);
+  bool full = false;
+  while (!waiting.empty()) {
+    SendQueue::Parked each = waiting.front();
+    waiting.pop_front();
+    const bool behind =
+        std::any_of(queue.parked.begin(), queue.parked.end(),
+                    [&](const SendQueue::Parked& other) { return other.remote == each.remote; });
+    bool refused = false;
+    const SendQueue::Import* const known = full || behind ? nullptr : import(queue, *each.remote, refused);
+    if (!refused && (known == nullptr || !known->bound)) {
+      if (each.remote->peer->state == Peer::State::kIdle) ask(*each.remote->peer);
+      queue.parked.push_back(each);
+      continue;
+    }
+    engine::PostStatus status = engine::PostStatus::kBadRequest;
+    if (!refused) {
+      each.request.peer = known->peer;
+      status = engine_->post(now_, queue.queue, each.request, engine::Submission::kInHand);
+    }
+    if (status == engine::PostStatus::kQueueFull) {
+      full = true;
+      queue.parked.push_back(each);
+      continue;
+    }
+    memory_.payloads.release(each.request.inline_data.buffer);
+    if (status == engine::PostStatus::kOk) continue;
+    verbs::Completion ended;
+    ended.id = each.request.id;
+    ended.queue = queue.queue;
+    ended.verb = each.request.verb;
+    ended.length = each.request.length;
+    ended.status = status == engine::PostStatus::kUnsupported ? verbs::CompletionStatus::kUnsupportedOpcode
+                   : status == engine::PostStatus::kBadQueue  ? verbs::CompletionStatus::kFlushed
+                                                              : verbs::CompletionStatus::kLocalOperation;
+    queue.owner->completed(ended);
+  }
+}
+
+void Interface::unpark_all() {
+  for (std::size_t at = 0; at < parking_.size();) {
+    SendQueue* const queue = parking_[at];
+    unpark(*queue);
+    if (queue->parked.empty() && !is_asking_binding(*queue)) {
+      parking_[at] = parking_.back();
+      parking_.pop_back();
+    } else {
+      ++at;
+    }
+  }
+}
+
+void Interface::end_parked(SendQueue& queue, verbs::CompletionStatus status) {
+  std::deque<SendQueue::Parked> waiting;
+  waiting.swap(queue.parked);
+  for (SendQueue::Parked& each : waiting) {
+    memory_.payloads.release(each.request.inline_data.buffer);
+    verbs::Completion ended;
+    ended.id = each.request.id;
+    ended.queue = queue.queue;
+    ended.verb = each.request.verb;
+    ended.length = each.request.length;
+    ended.status = status;
+    queue.owner->completed(ended);
+  }
+}
+
+void Interface::end_waiting(SendQueue& queue, const Remote& remote) {
+  std::deque<SendQueue::Parked> others;
+  std::deque<SendQueue::Parked> ended;
+  for (SendQueue::Parked& each : queue.parked) (each.remote == &remote ? ended : others).push_back(each);
+  queue.parked = std::move(ended);
+  end_parked(queue, verbs::CompletionStatus::kRetryExhausted);
+  queue.parked = std::move(others);
+}
+
+void Interface::forget(SendQueue& queue, const Remote& remote) {
+  end_waiting(queue, remote);
+  std::erase_if(queue.imports, [&](const SendQueue::Import& each) {
+    if (each.remote != &remote) return false;
+    if (each.life == remote.peer->life && remote.peer->state == Peer::State::kUp) {
+      (void)engine_->disconnect(now_, queue.queue, each.peer);  // Refused while requests are outstanding.
+    }
+    return true;
+  });
+}
+
+void Interface::expire_peers() {
+  for (std::size_t at = 0; at < asking_.size();) {
+    Peer& peer = *asking_[at];
+    if (peer.give_up_at <= now_) {
+      asking_.erase(asking_.begin() + static_cast<std::ptrdiff_t>(at));
+      peer_of_number_.erase(peer.number);
+      peer.state = Peer::State::kIdle;
+      for (SendQueue* queue : parking_) {
+        for (;;) {
+          const auto waiting =
+              std::find_if(queue->parked.begin(), queue->parked.end(),
+                           [&](const SendQueue::Parked& each) { return each.remote->peer == &peer; });
+          if (waiting == queue->parked.end()) break;
+          end_waiting(*queue, *waiting->remote);
+          queue->owner->happened(engine::AsyncEventKind::kPeerUnreachable);
+        }
+      }
+      continue;
+    }
+    if (peer.ask_at <= now_) {
+      const TimePs give_up_at = peer.give_up_at;
+      peer.ask_gap = min(peer.ask_gap * 2, kLongestGap);
+      ask(peer);
+      peer.give_up_at = give_up_at;
+    }
+    ++at;
+  }
+  for (SendQueue* queue : parking_) {
+    for (SendQueue::Import& each : queue->imports) {
+      if (each.ask_at > now_) continue;
+      if (each.give_up_at <= now_ || each.life != each.remote->peer->life) {
+        each.ask_at = kNever;
+        each.life = 0;  // Asked for anew by the next request.
+        if (each.remote->peer->state == Peer::State::kUp && !queue->parked.empty()) {
+          end_waiting(*queue, *each.remote);
+          queue->owner->happened(engine::AsyncEventKind::kPeerUnreachable);
+        }
+        continue;
+      }
+      each.ask_gap = min(each.ask_gap * 2, kLongestGap);
+      ask_binding(*queue, each);
+    }
+  }
+}
+
+}  // namespace wharf::live::urma

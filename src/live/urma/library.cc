@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/urma/library.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <pthread.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "live/urma/identity.h"
+
+namespace wharf::live::urma {
+namespace {
+
+/// Ports that are tried before a process gives up finding one that is free at all its addresses.
+constexpr int kPortAttempts = 64;
+
+struct NetworkAddress {
+  std::string interface;
+  std::uint32_t address = 0;
+};
+
+std::vector<NetworkAddress> addresses_of_machine() {
+  std::vector<NetworkAddress> found;
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return found;
+  for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    sockaddr_in address{};
+    std::memcpy(&address, each->ifa_addr, sizeof address);
+    found.push_back({each->ifa_name, ntohl(address.sin_addr.s_addr)});
+  }
+  ::freeifaddrs(first);
+  return found;
+}
+
+std::string name_of(std::uint32_t address, const std::vector<NetworkAddress>& machine) {
+  for (const NetworkAddress& each : machine) {
+    if (each.address == address) return "ub_" + each.interface;
+  }
+  return fmt::format("ub_{}_{}_{}_{}", address >> 24U, address >> 16U & 255U, address >> 8U & 255U,
+                     address & 255U);
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t from = 0;;) {
+    const std::size_t to = text.find(separator, from);
+    parts.emplace_back(text.substr(from, to == std::string_view::npos ? to : to - from));
+    if (to == std::string_view::npos) return parts;
+    from = to + 1;
+  }
+}
+
+}  // namespace
+
+Result<std::vector<DeviceChoice>> parse_devices(std::string_view text) {
+  const std::vector<NetworkAddress> machine = addresses_of_machine();
+  std::vector<DeviceChoice> devices;
+  for (const std::string& part : split(text, ',')) {
+    if (part.empty()) continue;
+    DeviceChoice device;
+    const std::size_t equals = part.find('=');
+    if (equals != std::string::npos) device.name = part.substr(0, equals);
+    for (const std::string& word : split(equals == std::string::npos ? part : part.substr(equals + 1), '+')) {
+      in_addr parsed{};
+      if (::inet_pton(AF_INET, word.c_str(), &parsed) == 1) {
+        device.addresses.push_back(ntohl(parsed.s_addr));
+        continue;
+      }
+      const std::size_t before = device.addresses.size();
+      for (const NetworkAddress& each : machine) {
+        if (each.interface == word) device.addresses.push_back(each.address);
+      }
+      if (device.addresses.size() == before) {
+        return input_error(fmt::format(
+            "WHARF_URMA_DEVICES: found \"{}\", expected an IPv4 address or a network interface that has one",
+            word));
+      }
+      if (device.name.empty()) device.name = "ub_" + word;
+    }
+    if (device.name.empty()) device.name = name_of(device.addresses.front(), machine);
+    if (device.name.size() >= URMA_MAX_NAME) {
+      return input_error(fmt::format("WHARF_URMA_DEVICES: the name {} has {} characters, expected at most {}",
+                                     device.name, device.name.size(), URMA_MAX_NAME - 1));
+    }
+    const bool twice = std::any_of(devices.begin(), devices.end(),
+                                   [&](const DeviceChoice& other) { return other.name == device.name; });
+    if (twice) return input_error(fmt::format("WHARF_URMA_DEVICES: two devices are called {}", device.name));
+    devices.push_back(std::move(device));
+  }
+  if (devices.empty()) return input_error("WHARF_URMA_DEVICES: found no device, expected at least one");
+  return devices;
+}
+
+Library& Library::get() {
+  static Library* const library = new Library;  // Programs may call until the very end.
+  return *library;
+}
+
+Device* Library::find(const void* address) const {
+  for (const auto& each : devices_) {
+    if (&each->api == address) return each.get();
+  }
+  return nullptr;
+}
+
+/// A socket at each address, all with the port that the UASID says.
+urma_status_t Library::take_sockets(std::uint32_t uasid) {
+  std::uint8_t upper = 0;
+  for (int attempt = 0; attempt < kPortAttempts; ++attempt) {
+    sockets_.clear();
+    std::uint32_t chosen = uasid;
+    bool taken = true;
+    for (const auto& device : devices_) {
+      for (const std::uint32_t address : device->addresses) {
+        if (sockets_.contains(address)) continue;
+        const std::uint16_t port = chosen == 0 ? std::uint16_t{0} : port_of(chosen);
+        auto socket = UdpSocket::open({address, port});
+        if (!socket) {
+          log(URMA_VLOG_LEVEL_ERR, "%s", socket.error().message.c_str());
+          taken = false;
+          break;
+        }
+        if (chosen == 0) {
+          // The system's choice becomes the UASID; the upper bits tell processes with one port apart.
+          if (::getrandom(&upper, sizeof upper, 0) != sizeof upper) return URMA_FAIL;
+          chosen = (std::uint32_t{upper} << 16U) | socket->local().port;
+        }
+        sockets_.emplace(address, *std::move(socket));
+      }
+      if (!taken) break;
+    }
+    if (taken) {
+      uasid_ = chosen;
+      return URMA_SUCCESS;
+    }
+    if (uasid != 0) {
+      sockets_.clear();
+      return URMA_EEXIST;
+    }
+  }
+  sockets_.clear();
+  return URMA_EAGAIN;
+}
+
+urma_status_t Library::init(std::uint32_t uasid) {
+  const std::lock_guard lock(mutex_);
+  if (ready_) return URMA_EEXIST;
+  if (uasid > kUasidMask) return URMA_EINVAL;
+  const char* const text = std::getenv("WHARF_URMA_DEVICES");
+  auto chosen = parse_devices(text == nullptr ? "lo" : text);
+  if (!chosen) {
+    log(URMA_VLOG_LEVEL_ERR, "%s", chosen.error().message.c_str());
+    return URMA_FAIL;
+  }
+  devices_.clear();
+  for (const DeviceChoice& each : *chosen) {
+    auto device = std::make_unique<Device>();
+    std::strncpy(device->api.name, each.name.c_str(), sizeof device->api.name - 1);
+    device->api.type = URMA_TRANSPORT_UB;
+    device->addresses = each.addresses;
+    devices_.push_back(std::move(device));
+  }
+  const urma_status_t status = take_sockets(uasid);
+  if (status != URMA_SUCCESS) {
+    devices_.clear();
+    return status;
+  }
+  if (!watches_forks_) {
+    ::pthread_atfork(nullptr, nullptr, [] { get().forget_everything(); });
+    watches_forks_ = true;
+  }
+  ready_ = true;
+  return URMA_SUCCESS;
+}
+
+urma_status_t Library::uninit() {
+  const std::lock_guard lock(mutex_);
+  if (!ready_) return URMA_EINVAL;
+  bool used = false;
+  tables().contexts.for_each([&](Context&) { used = true; });
+  if (used) return URMA_FAIL;
+  interfaces_.clear();
+  sockets_.clear();
+  devices_.clear();
+  uasid_ = 0;
+  ready_ = false;
+  return URMA_SUCCESS;
+}
+
+Interface* Library::interface(std::uint32_t address) {
+  const auto found = interfaces_.find(address);
+  if (found != interfaces_.end()) return found->second.get();
+  const auto socket = sockets_.find(address);
+  if (socket == sockets_.end()) return nullptr;
+  auto made = Interface::open(std::move(socket->second), uasid_);
+  sockets_.erase(socket);
+  if (!made) {
+    log(URMA_VLOG_LEVEL_ERR, "%s", made.error().message.c_str());
+    return nullptr;
+  }
+  return (interfaces_[address] = std::move(*made)).get();
+}
+
+// The parent goes on with its sockets and thread; the child has neither, and starts with urma_init(). What
+// belonged to the parent is left where it is: a lock of it may be held by a thread that the child does not
+// have.
+void Library::forget_everything() {
+  for (auto& [address, each] : interfaces_) each.release()->abandon();
+  interfaces_.clear();
+  sockets_.clear();
+  for (auto& device : devices_) static_cast<void>(device.release());
+  devices_.clear();
+  Tables& all = tables();
+  all.contexts.forget();
+  all.jfces.forget();
+  all.jfcs.forget();
+  all.jfss.forget();
+  all.jfrs.forget();
+  all.jettys.forget();
+  all.groups.forget();
+  all.targets.forget();
+  all.token_ids.forget();
+  all.segments.forget();
+  all.notifiers.forget();
+  new (&mutex_) std::mutex;
+  ready_ = false;
+  uasid_ = 0;
+}
+
+}  // namespace wharf::live::urma
