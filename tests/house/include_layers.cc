@@ -95,6 +95,8 @@ class Check {
     if (target.starts_with("tests/support/") &&
         (file.path.ends_with("_test.cc") || file.path.ends_with("_bench.cc")))
       return;
+    // Headers of a folder called include leave the tree together, without the folders above them.
+    if (folder.ends_with("/include") && paths_.count(parent_of(file.path) + "/" + target) != 0) return;
     if (paths_.count(std::string(kSource) + target) == 0) {
       findings_.push_back(
           {file.path, index + 1,

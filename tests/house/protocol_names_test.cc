@@ -69,5 +69,11 @@ TEST(ProtocolNamesRule, EnginesWireTestsAndPagesAreLeftOut) {
                                  "src/live/udp/uet_live.h", "tools/x"));
 }
 
+TEST(ProtocolNamesRule, ACInterfaceNamesItsOwnProtocolAlone) {
+  const std::vector<SourceFile> files{{"src/live/urma/x.cc", {"ub::UbEngine, uet"}}};
+  EXPECT_THAT(files_that_name(kUb, files), ElementsAre());
+  EXPECT_THAT(files_that_name(kUet, files), ElementsAre("src/live/urma/x.cc"));
+}
+
 }  // namespace
 }  // namespace wharf::house
