@@ -117,5 +117,11 @@ package wharf_pkg;
   parameter logic [3:0] DropBadPayloadLength    = 4'd9;
   parameter logic [3:0] DropNotHere             = 4'd10;
 
+  // What an arriving packet number means to a receiver: Arrival of src/engine/reliability/receive_window.h.
+  parameter logic [1:0] ArrivalNext      = 2'd0;
+  parameter logic [1:0] ArrivalAhead     = 2'd1;
+  parameter logic [1:0] ArrivalDuplicate = 2'd2;
+  parameter logic [1:0] ArrivalTooFar    = 2'd3;
+
   // verilator lint_on UNUSEDPARAM
 endpackage
