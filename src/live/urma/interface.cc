@@ -6,9 +6,11 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 #include "engine/ub/exchange.h"
@@ -32,6 +34,30 @@ std::uint32_t mtu_of(std::uint32_t address) {
   std::uint32_t mtu = 4096;
   while (mtu > 256 && mtu + kHeaderBytes > path) mtu /= 2;
   return mtu;
+}
+
+/// Packets that may be on their way to one peer: as many as the socket of a peer with the same settings holds
+/// while its process is not running. What is beyond is dropped by the kernel, and costs a timer.
+std::uint32_t window_of(std::uint32_t mtu, int descriptor) {
+  int bytes = 0;
+  socklen_t size = sizeof bytes;
+  if (::getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, &size) != 0 || bytes <= 0) bytes = 1 << 18;
+  // The kernel counts a datagram as the pages that it lies in.
+  const std::uint32_t each = 2 * (mtu + kHeaderBytes);
+  return std::clamp(std::bit_floor(static_cast<std::uint32_t>(bytes) / each), 16U, 1024U);
+}
+
+ub::UbConfig config_for(std::uint32_t mtu, int descriptor) {
+  ub::UbConfig config;
+  config.host = wire::HostAddress{0};
+  config.mtu = mtu;
+  config.send_window = window_of(mtu, descriptor);
+  // A TPACK costs a datagram: one for several packets will do, long before the peer's timer.
+  config.acknowledge_every = std::min(16U, config.send_window / 4);
+  config.acknowledge_delay = microseconds(500);
+  // 4 + 8 + ... + 256 + 512 ms.
+  config.retransmission = {.base = milliseconds(4), .cap = milliseconds(512), .attempts_max = 7};
+  return config;
 }
 
 }  // namespace
@@ -88,9 +114,9 @@ Result<void> Interface::start() {
   now_ = clock_.now();
   // Peers are numbered from 1 by whoever meets them: the number of an engine is its own affair, see
   // send_packet().
-  auto engine = Ub::make({.host = wire::HostAddress{0}, .mtu = mtu_}, memory_);
+  auto engine = ub::UbEngine::create(config_for(mtu_, socket_.descriptor()), memory_.payloads, memory_.arena);
   if (!engine) return engine.error();
-  engine_ = std::move(*engine);
+  engine_ = std::make_unique<ub::UbEngine>(*std::move(engine));
   auto completions = engine_->create_completion_queue(now_, {.depth = kCompletionDepth});
   if (!completions) return completions.error();
   completions_ = *completions;
