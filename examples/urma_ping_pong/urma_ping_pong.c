@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two processes over URMA: the client writes into the server's memory and reads it back, sends a message, and
-// gets an answer. Start it without arguments, then once more with the address of the first.
+// Example of docs/guides/urma-ping-pong.md: the client writes into the server's memory and reads it back,
+// sends a message, and gets an answer. Start it without arguments, then once more with the address of the
+// first.
 //
 //   $ urma_ping_pong [--port PORT]
 //   $ urma_ping_pong 127.0.0.1 [--port PORT]
@@ -96,6 +97,7 @@ static void transfer(int socket, void* data, size_t length, int out) {
 }
 
 /* Tells the other side what it needs, and imports what it tells. */
+// guide: begin
 static void meet(struct end* end, int socket) {
   struct address own = {0};
   urma_rjetty_t* jetty = NULL;
@@ -112,6 +114,7 @@ static void meet(struct end* end, int socket) {
   end->their_segment = got(urma_import_seg(end->context, &their.segment, &token, 0, flag), "urma_import_seg");
   end->their_jetty = got(urma_import_jetty(end->context, &their.jetty, &token), "urma_import_jetty");
 }
+// guide: end
 
 static void barrier(int socket) {
   char byte = 1;
@@ -119,6 +122,7 @@ static void barrier(int socket) {
   transfer(socket, &byte, 1, 0);
 }
 
+// guide: begin
 static void post(struct end* end, urma_opcode_t opcode, char* at, uint64_t their, uint32_t length) {
   urma_sge_t here = {.addr = (uint64_t)(uintptr_t)at, .len = length, .tseg = end->segment};
   urma_sge_t there = {.addr = their, .len = length, .tseg = end->their_segment};
@@ -133,6 +137,7 @@ static void post(struct end* end, urma_opcode_t opcode, char* at, uint64_t their
   urma_jfs_wr_t* bad = NULL;
   done(urma_post_jetty_send_wr(end->jetty, &wr, &bad), "urma_post_jetty_send_wr");
 }
+// guide: end
 
 static void post_receive(struct end* end, char* at) {
   urma_sge_t here = {.addr = (uint64_t)(uintptr_t)at, .len = kMessage, .tseg = end->segment};
@@ -142,6 +147,7 @@ static void post_receive(struct end* end, char* at) {
 }
 
 /* Sleeps until there is a record: arm, look once more, wait. */
+// guide: begin
 static urma_cr_t next(struct end* end) {
   urma_cr_t record;
   for (;;) {
@@ -163,7 +169,9 @@ static urma_cr_t next(struct end* end) {
   }
   return record;
 }
+// guide: end
 
+// guide: begin
 static void close_end(struct end* end) {
   done(urma_unimport_jetty(end->their_jetty), "urma_unimport_jetty");
   done(urma_unimport_seg(end->their_segment), "urma_unimport_seg");
@@ -176,6 +184,7 @@ static void close_end(struct end* end) {
   done(urma_uninit(), "urma_uninit");
   free(end->memory);
 }
+// guide: end
 
 static void serve(struct end* end, int socket) {
   post_receive(end, end->memory + 4096);
