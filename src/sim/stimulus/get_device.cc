@@ -47,20 +47,32 @@ void GetDevice::dma_done(TimePs now, std::uint32_t stream, std::uint64_t ticket,
                          const std::array<std::uint64_t, 2>&) {
   // A get is complete with its last access: the queue answers those of a stream in order, or the source
   // waits.
+  const bool is_item = ticket == 0 || !load_.rereads_header;
+  const TimePs free = send(now, is_item ? load_.item_bytes : 64);
   if (ticket == 0) return;
   ++completed_;
-  last_completion_ = now;
+  last_completion_ = max(now, link_free_);
   const bool batch_ends = completed_ % load_.batch == 0;
   const TimePs pause = issue_ + load_.pause;
   if (load_.ordering != SourceOrdering::kNone) {
     if (batch_ends) {
-      simulation_.schedule(now + pause, id(), id(), 0, stream);
+      simulation_.schedule(free + pause, id(), id(), 0, stream);
+    } else if (free > now) {
+      simulation_.schedule(free, id(), id(), 0, stream);
     } else {
       get(now, stream);
     }
   } else if (completed_ == issued_ && issued_ < load_.gets) {
-    simulation_.schedule(now + pause, id(), id(), 0, 0);
+    simulation_.schedule(free + pause, id(), id(), 0, 0);
   }
+}
+
+TimePs GetDevice::send(TimePs now, std::uint32_t bytes) {
+  const AnswerLink& link = load_.link;
+  if (link.rate.value == 0) return now;
+  const std::uint64_t packets = (bytes + link.packet_payload - 1) / link.packet_payload;
+  link_free_ = max(link_free_, now) + transfer_time(Bytes{bytes + packets * link.packet_overhead}, link.rate);
+  return max(now, link_free_ - transfer_time(link.buffer, link.rate));
 }
 
 void GetDevice::handle(const Event& event) {

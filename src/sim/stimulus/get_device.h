@@ -14,6 +14,15 @@
 namespace wharf::sim {
 
 /// What the queue pairs do.
+/// The network link on which a device answers READs. What has been read waits for it; a device that holds
+/// more than its buffer reads no further.
+struct AnswerLink {
+  BitsPerSecond rate{0};                ///< 0: answers take no time.
+  std::uint32_t packet_payload = 4096;  ///< Bytes.
+  std::uint32_t packet_overhead = 86;   ///< Ethernet with preamble and gap, IPv4, UDP, BTH, AETH, ICRC.
+  Bytes buffer{16384};
+};
+
 struct GetLoad {
   SourceOrdering ordering = SourceOrdering::kNone;
   std::uint32_t queue_pairs = 1;
@@ -22,6 +31,7 @@ struct GetLoad {
   std::uint32_t batch = 100;      ///< Gets between pauses, over all queue pairs.
   TimePs pause = microseconds(1);
   std::uint64_t gets = 10'000;  ///< In all.
+  AnswerLink link{};
 };
 
 /// The load, from its first get to its last. Without order at the source, the gets of a batch are asked for
@@ -42,6 +52,8 @@ class GetDevice final : public Component, public DmaClient {
  private:
   void get(TimePs now, std::uint32_t stream);
   void start_batch(TimePs now);
+  /// An answer of so many bytes enters the link; returns when the device may go on.
+  TimePs send(TimePs now, std::uint32_t bytes);
 
   Simulation& simulation_;
   DmaEngine& engine_;
@@ -51,6 +63,7 @@ class GetDevice final : public Component, public DmaClient {
   std::uint64_t issued_ = 0;
   std::uint64_t completed_ = 0;
   TimePs last_completion_;
+  TimePs link_free_;
 };
 
 }  // namespace wharf::sim

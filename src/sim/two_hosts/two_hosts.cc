@@ -18,6 +18,8 @@ Result<std::unique_ptr<TwoHosts>> TwoHosts::create(const TwoHostsConfig& config)
   world.groups.push_back(std::move(group));
   join_by_wire(world, config.link);
   use_link(world, config.link, config.host);
+  if (config.cores[0] > 1 || config.cores[1] > 1)
+    world.cores.assign(config.cores.begin(), config.cores.end());
   world.seed = config.seed;
   world.attribution = config.attribution;
   world.record_limit = config.record_limit;

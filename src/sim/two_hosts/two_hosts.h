@@ -2,6 +2,7 @@
 // Two hosts, one link: the world that every two-host scenario, study and benchmark runs.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,7 +25,8 @@ struct TwoHostsConfig {
   std::optional<SubmissionPath> submission;  ///< How work requests reach them; likewise.
   HostConfig host;                           ///< Both hosts.
   LinkConfig link;
-  EngineConfigs engines;  ///< That of the stack's protocol alone matters.
+  EngineConfigs engines;                     ///< That of the stack's protocol alone matters.
+  std::array<std::uint32_t, 2> cores{1, 1};  ///< By host.
   std::uint64_t seed = 1;
   bool attribution = true;             ///< Account for the time of every operation.
   std::size_t record_limit = 100'000;  ///< Records of the operation log.

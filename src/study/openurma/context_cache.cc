@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenURMA Figure 14: what happens when all-to-all traffic needs more connection contexts than a NIC holds.
-// The paper adds a constant when the number of contexts exceeds the capacity. Here two hosts have that many
-// connections, their NICs hold an LRU of context records, and accesses are cyclic, uniform or
-// Zipf-distributed.
+// The paper adds a constant when the number of contexts exceeds the capacity, and counts the queue pairs of
+// the whole cluster against each NIC. The accounting does the same; by mechanism a NIC has those of its own
+// host, two hosts have that many connections, their NICs hold an LRU of context records, and accesses are
+// cyclic, uniform or Zipf-distributed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,34 +31,46 @@ constexpr std::string_view contexts_accounting(std::string_view stack) {
 struct ContextRules {
   std::string_view stack;
   bool cached;  ///< False: the path needs no connection context.
-  /// Hosts for which the connections are built; for the others an LRU tells the miss rate.
+  /// Hosts for which the connections are built; for the others an LRU tells the miss rate. By the paper's
+  /// count,
+  std::array<std::uint32_t, 4> built_accounting;
+  /// and by that of one NIC.
   std::array<std::uint32_t, 4> built;
   std::uint32_t capacity = 0;  ///< Records that the NIC holds; from the profiles.
 };
 constexpr std::array<ContextRules, 4> kStackRules{{
-    {kUbLoadStore, false, {}},
-    {kUbUrma, true, {1, 64, 1024, 1024}},
-    {kRoceBlueFlame, true, {1, 22, 23, 32}},
-    {kRoceDma, true, {1, 22, 23, 32}},
+    {kUbLoadStore, false, {}, {}},
+    {kUbUrma, true, {1, 64, 1024, 1024}, {1, 64, 2048, 3000}},
+    {kRoceBlueFlame, true, {1, 22, 23, 32}, {1, 512, 1024, 1500}},
+    {kRoceDma, true, {1, 22, 23, 32}, {1, 512, 1024, 1500}},
 }};
 
 /// Contexts that all-to-all traffic of `nodes` hosts with one endpoint each touches at one NIC, as the paper
 /// counts: a queue pair per pair of endpoints; or a TP channel and a jetty per host, and a segment.
-std::uint64_t contexts(std::string_view stack, std::uint64_t nodes) {
+std::uint64_t published_contexts(std::string_view stack, std::uint64_t nodes) {
   return is_roce(stack) ? nodes * nodes : 2 * nodes + 1;
+}
+/// Those that one NIC really has: a queue pair per other host; or a TP channel per other host, its own jetty
+/// and its own segment. One host alone talks to itself.
+std::uint64_t own_contexts(std::string_view stack, std::uint64_t nodes) {
+  const std::uint64_t others = std::max<std::uint64_t>(nodes - 1, 1);
+  return is_roce(stack) ? others : others + 2;
 }
 
 /// One point: measured with real connections, or computed from an LRU's miss rate and measured refills.
 struct Point {
   const ContextRules* rules;
   std::uint32_t nodes;
+  std::uint64_t published_contexts;
   std::uint64_t contexts;
+  bool built_accounting = false;
   bool built = false;
-  double accounting_ns = 0;  ///< Of cyclic access, by the serial rules.
+  double accounting_ns = 0;  ///< Of cyclic access, by the serial rules and the published count.
   PerPattern latency_ns{};
   PerPattern fetches{};
 
   bool fits() const { return contexts <= rules->capacity; }
+  bool fits_as_published() const { return published_contexts <= rules->capacity; }
 };
 
 /// Profile and stack; no program runs.
@@ -70,10 +83,11 @@ sim::ContextTraffic traffic_of(const Point& point, bool accounting, sim::AccessP
   sim::ContextTraffic traffic;
   // Between two UB hosts there is one channel; the initiator's other contexts are jetties.
   const std::uint64_t others = is_roce(point.rules->stack) ? 0 : 1;
-  traffic.connections = static_cast<std::uint32_t>(point.contexts - others);
+  const std::uint64_t contexts = accounting ? point.published_contexts : point.contexts;
+  traffic.connections = static_cast<std::uint32_t>(contexts - others);
   traffic.pattern = pattern;
   traffic.segment_each = accounting;
-  traffic.warm_up = std::uint64_t{3} * std::min<std::uint64_t>(point.contexts, 2 * point.rules->capacity);
+  traffic.warm_up = std::uint64_t{3} * std::min<std::uint64_t>(contexts, 2 * point.rules->capacity);
   traffic.operations = 2000;
   return traffic;
 }
@@ -88,8 +102,8 @@ Result<void> measure(const StudyContext& context, std::vector<Point>& points) {
   };
   std::vector<Piece> pieces;
   for (std::size_t i = 0; i < points.size(); ++i) {
+    if (points[i].built_accounting) pieces.push_back({i, true, sim::AccessPattern::kCyclic});
     if (!points[i].built) continue;
-    pieces.push_back({i, true, sim::AccessPattern::kCyclic});
     for (int p = 0; p < (points[i].fits() ? 1 : sim::kAccessPatternCount); ++p) {
       pieces.push_back({i, false, static_cast<sim::AccessPattern>(p)});
     }
@@ -121,28 +135,41 @@ Result<void> measure(const StudyContext& context, std::vector<Point>& points) {
   return {};
 }
 
-/// Where connections are not built: the miss rate of an LRU times what misses were measured to cost at the
-/// largest point that was built.
-void extrapolate(std::vector<Point>& points, const ContextRules& rules) {
+/// The first and the last point of a stack that is built.
+struct Ends {
   const Point* base = nullptr;
   const Point* largest = nullptr;
+};
+Ends ends_of(const std::vector<Point>& points, const ContextRules& rules, bool Point::*built) {
+  Ends ends;
   for (const Point& point : points) {
-    if (point.rules != &rules || !point.built) continue;
-    if (base == nullptr) base = &point;
-    largest = &point;
+    if (point.rules != &rules || !(point.*built)) continue;
+    if (ends.base == nullptr) ends.base = &point;
+    ends.largest = &point;
   }
-  if (base == nullptr) return;
+  return ends;
+}
+
+/// Where connections are not built: the miss rate of an LRU times what misses were measured to cost at the
+/// largest point that was built. Cyclic access misses every time at both points.
+void extrapolate(std::vector<Point>& points, const ContextRules& rules) {
+  const Ends accounting = ends_of(points, rules, &Point::built_accounting);
+  const Ends mechanism = ends_of(points, rules, &Point::built);
+  if (accounting.base == nullptr || mechanism.base == nullptr) return;
   for (Point& point : points) {
-    if (point.rules != &rules || point.built) continue;
-    for (std::size_t p = 0; p < point.latency_ns.size(); ++p) {
-      const auto pattern = static_cast<sim::AccessPattern>(p);
-      // Cyclic access misses every time at both points.
-      const double misses = sim::lru_miss_rate(pattern, point.contexts, rules.capacity);
-      point.latency_ns[p] = base->latency_ns[0] + misses * (largest->latency_ns[0] - base->latency_ns[0]);
-      point.fetches[p] = misses * largest->fetches[0];
-      if (pattern == sim::AccessPattern::kCyclic) {
-        point.accounting_ns = base->accounting_ns + misses * (largest->accounting_ns - base->accounting_ns);
-      }
+    if (point.rules != &rules) continue;
+    if (!point.built_accounting) {
+      const double misses =
+          sim::lru_miss_rate(sim::AccessPattern::kCyclic, point.published_contexts, rules.capacity);
+      point.accounting_ns = accounting.base->accounting_ns +
+                            misses * (accounting.largest->accounting_ns - accounting.base->accounting_ns);
+    }
+    for (std::size_t p = 0; !point.built && p < point.latency_ns.size(); ++p) {
+      const double misses =
+          sim::lru_miss_rate(static_cast<sim::AccessPattern>(p), point.contexts, rules.capacity);
+      point.latency_ns[p] = mechanism.base->latency_ns[0] +
+                            misses * (mechanism.largest->latency_ns[0] - mechanism.base->latency_ns[0]);
+      point.fetches[p] = misses * mechanism.largest->fetches[0];
     }
   }
 }
@@ -153,6 +180,10 @@ void extrapolate(std::vector<Point>& points, const ContextRules& rules) {
 // ns on UB.
 constexpr double kTolerance = 0.01;
 constexpr double kShareMargin = 0.08;
+
+/// Hosts at which RoCE falls off the published cliff; and above that of its own queue pairs.
+constexpr std::uint32_t kPublishedCliff = 23;
+constexpr std::uint32_t kAboveCliff = 1024;
 
 /// What one stack's points are measured by.
 struct Step {
@@ -190,8 +221,8 @@ class Figure14 {
              false,
              {}};
   // For the sentences.
-  PerPattern step_at_23_{};
-  PerPattern step_at_32_{};
+  PerPattern at_published_cliff_{};
+  PerPattern above_cliff_{};
   double load_step_ = 0;
 };
 
@@ -223,8 +254,12 @@ Result<void> Figure14::run() {
 
   for (const ContextRules& rules : rules_) {
     for (const std::uint32_t nodes : kNodes) {
-      Point point{&rules, nodes, contexts(rules.stack, nodes)};
-      point.built = std::find(rules.built.begin(), rules.built.end(), nodes) != rules.built.end();
+      Point point{&rules, nodes, published_contexts(rules.stack, nodes), own_contexts(rules.stack, nodes)};
+      const auto lists = [nodes](const auto& built) {
+        return std::find(built.begin(), built.end(), nodes) != built.end();
+      };
+      point.built_accounting = lists(rules.built_accounting);
+      point.built = lists(rules.built);
       if (!rules.cached) {
         point.accounting_ns = mean_ns(batch_[serial_load]);
         point.latency_ns.fill(mean_ns(batch_[load]));
@@ -240,14 +275,16 @@ Result<void> Figure14::run() {
 Result<void> Figure14::judge() {
   result.columns = {{"stack", "stack", 0},
                     {"nodes", "nodes", 0},
-                    {"contexts", "contexts", 0},
+                    {"published_contexts", "paper contexts", 0},
+                    {"contexts", "of one NIC", 0},
                     {"paper_ns", "paper ns", 0},
                     {"accounting_ns", "accounting ns", 0},
                     {"mechanism_cyclic_ns", "cyclic ns", 0},
                     {"mechanism_uniform_ns", "uniform ns", 0},
                     {"mechanism_zipf_ns", "zipf ns", 0},
                     {"uniform_fetches", "fetches/op, uniform", 2},
-                    {"connections_built", "built", 0}};
+                    {"accounting_is", "accounting is", 0},
+                    {"mechanism_is", "mechanism is", 0}};
   for (std::size_t stack = 0; stack < kStacks.size(); ++stack) WHARF_TRY(judge_stack(stack));
   result.plots = {plot_};
   return {};
@@ -279,8 +316,8 @@ Result<void> Figure14::judge_stack(std::size_t s) {
     lines[0].points.push_back({x, *value, ""});
     for (std::size_t p = 0; p < 3; ++p) lines[p + 1].points.push_back({x, point.latency_ns[p], ""});
     for (std::size_t p = 0; p < 3 && name == kRoceDma; ++p) {
-      if (point.nodes == 23) step_at_23_[p] = point.latency_ns[p] - step.base_ns;
-      if (point.nodes == 32) step_at_32_[p] = point.latency_ns[p] - step.base_ns;
+      if (point.nodes == kPublishedCliff) at_published_cliff_[p] = point.latency_ns[p] - step.base_ns;
+      if (point.nodes == kAboveCliff) above_cliff_[p] = point.latency_ns[p] - step.base_ns;
     }
   }
   if (rules.cached) {
@@ -293,7 +330,7 @@ Result<void> Figure14::judge_stack(std::size_t s) {
 }
 
 /// No rule makes a load fetch a context, so nothing here can account for its published step.
-bool is_accounted(const Point& point) { return point.rules->cached || point.fits(); }
+bool is_accounted(const Point& point) { return point.rules->cached || point.fits_as_published(); }
 
 void Figure14::judge_point(const Point& point, const Step& step, double published) {
   const std::string what = fmt::format("{} with {} nodes", point.rules->stack, point.nodes);
@@ -315,6 +352,7 @@ void Figure14::judge_point(const Point& point, const Step& step, double publishe
 void Figure14::add_row(const Point& point, double published) {
   result.rows.push_back({{"stack", point.rules->stack},
                          {"nodes", point.nodes},
+                         {"published_contexts", point.published_contexts},
                          {"contexts", point.contexts},
                          {"paper_ns", published},
                          {"accounting_ns", is_accounted(point) ? Json(point.accounting_ns) : Json(nullptr)},
@@ -322,27 +360,41 @@ void Figure14::add_row(const Point& point, double published) {
                          {"mechanism_uniform_ns", point.latency_ns[1]},
                          {"mechanism_zipf_ns", point.latency_ns[2]},
                          {"uniform_fetches", point.fetches[1]},
-                         {"connections_built", point.built}});
+                         {"accounting_is", !is_accounted(point)                             ? ""
+                                           : point.built_accounting || !point.rules->cached ? "a run"
+                                                                                            : "a formula"},
+                         {"mechanism_is", point.built || !point.rules->cached ? "a run" : "a formula"}});
 }
 
 Result<void> Figure14::tell() {
   const auto paper_step = published_.at("RoCE step", "N=23");
   if (!paper_step) return paper_step.error();
+  std::uint64_t roce_capacity = 0;
+  for (const ContextRules& rules : rules_) {
+    if (is_roce(rules.stack)) roce_capacity = rules.capacity;
+  }
   result.sentences = {
-      fmt::format(
-          "The published cliff of {:.0f} ns at 23 hosts is two refills added to every operation once there "
-          "are more "
-          "contexts than places. A real cache does that for one pattern only: cyclic access pays {:.0f} ns "
-          "at 23 "
-          "hosts, uniform access {:.0f} ns there and {:.0f} ns at 32, Zipf access {:.0f} and {:.0f} ns.",
-          *paper_step, step_at_23_[0], step_at_23_[1], step_at_32_[1], step_at_23_[2], step_at_32_[2]),
+      fmt::format("The published cliff of {:.0f} ns at {} hosts is two refills added to every operation once "
+                  "the queue pairs of "
+                  "the whole cluster, hosts times hosts, are more than the places of one NIC. A NIC has "
+                  "those of its own host: "
+                  "with {} places it holds all of them up to {} hosts, and at {} hosts nothing is refilled "
+                  "({:.0f} ns).",
+                  *paper_step, kPublishedCliff, roce_capacity, roce_capacity + 1, kPublishedCliff,
+                  at_published_cliff_[0]),
+      fmt::format("Beyond, a real cache pays the whole step for one pattern only: with {} hosts cyclic "
+                  "access pays {:.0f} ns, "
+                  "uniform access {:.0f} ns, Zipf access {:.0f} ns.",
+                  kAboveCliff, above_cliff_[0], above_cliff_[1], above_cliff_[2]),
       fmt::format(
           "UB loads and stores carry no transport context, so no rule accounts for their published step of "
-          "{:.0f} ns. Rows whose connections are not built take the miss rate of an LRU and the cost of a "
-          "miss "
-          "as measured, by accounting and by mechanism, at the largest size that is.",
+          "{:.0f} ns. Rows whose connections are not built are a formula: the miss rate of an LRU and the "
+          "cost of a "
+          "miss as measured, by accounting and by mechanism, at the largest size that is.",
           load_step_)};
   result.rules = {
+      {"roce.queue_cache", "nodes x nodes queue pairs share it", "a NIC holds the pairs of its own host",
+       "the published count of queue pairs is that of the whole cluster, charged to each NIC"},
       {"segments", "one per connection", "one",
        "the published step refills a record at both ends, so the target has to need another one for "
        "every operation too"}};

@@ -2,7 +2,10 @@
 // Figures 6 and 8: key-value gets by DMA, one item that is dirty in a core's cache, in batches with a pause.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "sim/config/coherent_keys.h"
@@ -202,14 +205,17 @@ Result<StudyResult> figure8(const StudyContext& context) {
   auto reference = ReferenceTable::read(context.reference / "ordering" / "fig07_kvs_emulation.csv");
   if (!reference) return reference.error();
   const Scheme source{"NIC", wharf::ordering::RlsqDesign::kBaseline, true};
+  // Each protocol without a network link, and with the cards' Ethernet of 100 Gb/s.
+  constexpr std::size_t kProtocols = 2;
   std::vector<Case> cases;
   for (const std::uint32_t bytes : kSizes) {
-    for (const bool validation : {true, false}) {
+    for (const bool validation : {true, false, true, false}) {
       sim::GetLoad load = load_of(source, 16, bytes, 32);
       // One READ of a queue pair at a time; its lines are not ordered.
       load.ordering = sim::SourceOrdering::kMessage;
       load.rereads_header = validation;
       load.gets = 20'480;
+      if (cases.size() % (2 * kProtocols) >= kProtocols) load.link.rate = gigabits_per_second(100);
       cases.push_back({source, load});
     }
   }
@@ -217,9 +223,11 @@ Result<StudyResult> figure8(const StudyContext& context) {
   if (!outcomes) return outcomes.error();
   StudyResult result;
   result.columns = {{"bytes", "bytes", 0},
+                    {"validation_alone", "Validation, no link", 2},
                     {"validation", "Validation", 2},
                     {"validation_nic", "on NICs", 2},
                     {"validation_deviation_percent", "%", 1},
+                    {"single_read_alone", "Single Read, no link", 2},
                     {"single_read", "Single Read", 2},
                     {"single_read_nic", "on NICs", 2},
                     {"single_read_deviation_percent", "%", 1}};
@@ -231,18 +239,22 @@ Result<StudyResult> figure8(const StudyContext& context) {
             true,
             true,
             {{"Validation", {}}, {"Validation, cards", {}}, {"Single Read", {}}, {"Single Read, cards", {}}}};
+  double most_between = 0;  // Deviations that no check judges.
   for (std::size_t s = 0; s < kSizes.size(); ++s) {
     const std::string x = fmt::format("{}", kSizes[s]);
     auto validation_card = reference->at("Validation (batch 32)", x);
     auto single_card = reference->at("Single Read (batch 32)", x);
     if (!validation_card) return validation_card.error();
     if (!single_card) return single_card.error();
-    const double validation = (*outcomes)[2 * s].million_per_second;
-    const double single = (*outcomes)[2 * s + 1].million_per_second;
+    const Outcome* const at_size = &(*outcomes)[2 * kProtocols * s];
+    const double validation = at_size[kProtocols].million_per_second;
+    const double single = at_size[kProtocols + 1].million_per_second;
     result.rows.push_back({{"bytes", kSizes[s]},
+                           {"validation_alone", at_size[0].million_per_second},
                            {"validation", validation},
                            {"validation_nic", *validation_card},
                            {"validation_deviation_percent", deviation_percent(validation, *validation_card)},
+                           {"single_read_alone", at_size[1].million_per_second},
                            {"single_read", single},
                            {"single_read_nic", *single_card},
                            {"single_read_deviation_percent", deviation_percent(single, *single_card)}});
@@ -251,22 +263,32 @@ Result<StudyResult> figure8(const StudyContext& context) {
     plot.series[1].points.push_back({at, *validation_card, ""});
     plot.series[2].points.push_back({at, single, ""});
     plot.series[3].points.push_back({at, *single_card, ""});
+    // Declared: within 10 %, up to 256 B (Single Read: 128 B) by the wait per READ, from 1024 B on by the
+    // link.
+    const bool by_link = kSizes[s] >= 1024;
+    const auto judge = [&](std::string_view protocol, double simulated, double card, std::uint32_t by_wait) {
+      if (kSizes[s] > by_wait && !by_link) {
+        most_between = std::max(most_between, std::abs(deviation_percent(simulated, card)));
+        return;
+      }
+      result.checks.push_back(
+          between(fmt::format("{} over cards, {} B", protocol, x), simulated / card, 0.9, 1.1));
+    };
+    judge("Validation", validation, *validation_card, 256);
+    judge("Single Read", single, *single_card, 128);
     if (kSizes[s] <= 256)
-      result.checks.push_back(
-          between("Validation over cards, " + x + " B", validation / *validation_card, 0.9, 1.1));
-    if (kSizes[s] <= 128)
-      result.checks.push_back(
-          between("Single Read over cards, " + x + " B", single / *single_card, 0.9, 1.1));
-    if (kSizes[s] <= 1024)
       result.checks.push_back(
           between("Single Read over Validation, " + x + " B", single / validation, 1.7, 2.1));
   }
   result.plots = {plot};
-  result.sentences = {
-      fmt::format("Up to {} B the source's wait per READ explains the measured cards; beyond, their 100 Gb/s "
-                  "Ethernet binds, which "
-                  "this host alone does not have.",
-                  256)};
+  const Outcome* const largest = &(*outcomes)[2 * kProtocols * (kSizes.size() - 1)];
+  result.sentences = {fmt::format(
+      "Up to 256 B the source's wait per READ explains the measured cards; beyond, their Ethernet of 100 "
+      "Gb/s binds: of {} "
+      "B the host alone would serve {:.2f} million Single Reads per second, through that link {:.2f}. In "
+      "between, where both take part, the cards are up to {:.0f} % away; no check judges that.",
+      kSizes.back(), largest[1].million_per_second, largest[kProtocols + 1].million_per_second,
+      most_between)};
   return result;
 }
 

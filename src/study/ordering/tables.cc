@@ -128,7 +128,8 @@ Result<ArrayModel> array_model(const ReferenceTable& areas, const ReferenceTable
 struct CostTable {
   std::string_view unit;
   double sim::SramEstimate::*quantity;
-  double most_share;  ///< What the paper's text promises of the sum, in percent.
+  double most_share;   ///< What the paper's text promises of the sum, in percent.
+  double least_queue;  ///< Of the published queue, what cells and periphery alone come to at least. Declared.
 };
 
 Result<StudyResult> cost_table(const CostTable& table, const ReferenceTable& areas,
@@ -141,6 +142,9 @@ Result<StudyResult> cost_table(const CostTable& table, const ReferenceTable& are
   if (!hub) return hub.error();
   if (!paper_queue) return paper_queue.error();
   if (!paper_buffer) return paper_buffer.error();
+  // Declared: the model leaves out banks, long wires with their drivers, and the search's logic, so that the
+  // queue, which has more of them than the buffer that is calibrated, comes out below what is published: by
+  // up to a third in area, up to a quarter in leakage.
   StudyResult result;
   const std::string unit(table.unit);
   result.columns = {{"array", "array", 0},
@@ -169,9 +173,10 @@ Result<StudyResult> cost_table(const CostTable& table, const ReferenceTable& are
     row(fmt::format("RLSQ, {} entries", entries), "model alone", std::nullopt,
         estimate(sim::load_store_queue_array(entries), {}, model->calibration).*table.quantity);
   }
-  result.checks = {equal("ROB, calibrated: model over published", buffer / *paper_buffer, 1),
-                   between("RLSQ, predicted: model over published", queue / *paper_queue, 0.6, 1.4),
-                   between("both, % of the I/O hub", (buffer + queue) / *hub * 100, 0, table.most_share)};
+  result.checks = {
+      equal("ROB, calibrated: model over published", buffer / *paper_buffer, 1),
+      between("RLSQ, predicted: model over published", queue / *paper_queue, table.least_queue, 1),
+      between("both, % of the I/O hub", (buffer + queue) / *hub * 100, 0, table.most_share)};
   return result;
 }
 
@@ -235,7 +240,7 @@ Result<StudyResult> table5(const StudyContext& context) {
   auto powers = ReferenceTable::read(context.reference / "ordering" / "table6_static_power.csv");
   if (!areas) return areas.error();
   if (!powers) return powers.error();
-  auto result = cost_table({"mm2", &sim::SramEstimate::area_mm2, 0.9}, *areas, *powers, *areas);
+  auto result = cost_table({"mm2", &sim::SramEstimate::area_mm2, 0.9, 0.667}, *areas, *powers, *areas);
   if (!result) return result.error();
   auto model = array_model(*areas, *powers);
   if (!model) return model.error();
@@ -256,7 +261,7 @@ Result<StudyResult> table6(const StudyContext& context) {
   auto powers = ReferenceTable::read(context.reference / "ordering" / "table6_static_power.csv");
   if (!areas) return areas.error();
   if (!powers) return powers.error();
-  auto result = cost_table({"mW", &sim::SramEstimate::leakage_mw, 0.6}, *areas, *powers, *powers);
+  auto result = cost_table({"mW", &sim::SramEstimate::leakage_mw, 0.6, 0.75}, *areas, *powers, *powers);
   if (!result) return result.error();
   const auto cycle = powers->at("RLSQ cycle time", "65 nm");
   const auto raw = powers->at("RLSQ standby leakage per bank", "65 nm");
