@@ -39,7 +39,8 @@ struct PendingAccess {
   wire::BufferId buffer = wire::kNoBuffer;  ///< Held until the answer comes.
 };
 
-/// What an access of the short ways says; every field is written once, where it stays.
+/// What an access of the short ways says; every field is written once, where it stays. Operands, which it has
+/// none of, may be those of an earlier atomic.
 struct AccessTerms {
   engine::AccessKind kind = engine::AccessKind::kRead;
   verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
@@ -58,9 +59,26 @@ struct AccessTerms {
 /// long and are acknowledged before it is placed, is bounded by kUnansweredAccessesMax: see
 /// Responder::has_room().
 class AccessPort {
-  struct Slot;
+  enum class State : std::uint8_t { kFree, kWaiting, kTaken };
 
  public:
+  /// An access from request() until it ends.
+  class Slot {
+    friend class AccessPort;
+
+   public:
+    const PendingAccess& owner() const { return owner_; }
+    engine::AccessId id() const { return access_.id; }
+    engine::Access& access() { return access_; }
+
+   private:
+    PendingAccess owner_;
+    engine::Access access_;
+    std::uint32_t next_ =
+        kNoSlot;  ///< The one behind it: among those that wait, or among those that are free.
+    State state_ = State::kFree;
+  };
+
   AccessPort() { reserve(kAccesses); }
   AccessPort(const AccessPort&) = delete;
   AccessPort& operator=(const AccessPort&) = delete;
@@ -75,11 +93,11 @@ class AccessPort {
   /// the caller fills in the rest before it calls again.
   [[gnu::always_inline]] engine::Access& request(engine::AccessKind kind, const PendingAccess& owner) {
     Slot& slot = open(owner);
-    const engine::AccessId id = slot.access.id;
-    copy_whole(slot.access, kBlank);
-    slot.access.id = id;
-    slot.access.kind = kind;
-    return slot.access;
+    const engine::AccessId id = slot.access_.id;
+    copy_whole(slot.access_, kBlank);
+    slot.access_.id = id;
+    slot.access_.kind = kind;
+    return slot.access_;
   }
   /// The same with all that is to be said about it, for one without data: no write. `kUsed`: has_used() is
   /// true.
@@ -91,7 +109,7 @@ class AccessPort {
   template <bool kUsed = false>
   [[gnu::always_inline]] engine::Access& request(const PendingAccess& owner, const AccessTerms& terms,
                                                  const wire::Payload& data) {
-    engine::Access& access = open<kUsed>(owner).access;
+    engine::Access& access = open<kUsed>(owner).access_;
     access.kind = terms.kind;
     access.order = terms.order;
     access.atomic = verbs::Verb::kFetchAdd;
@@ -104,8 +122,6 @@ class AccessPort {
     access.stream = terms.stream;
     access.address = terms.address;
     copy_whole(access.data, data);
-    access.operand = {};
-    access.compare = {};
     access.operation = terms.operation;
     return access;
   }
@@ -113,43 +129,53 @@ class AccessPort {
   /// Whether the next request gets a place that was used before.
   bool has_used() const { return first_free_ != kNoSlot; }
 
-  bool next(engine::Access& out) {
-    if (head_ == kNoSlot) return false;
+  /// The host takes the access in front, which lies there until the next request; null: there is none.
+  [[gnu::always_inline]] Slot* take_front() {
+    if (head_ == kNoSlot) return nullptr;
     Slot& slot = slots_[head_];
-    head_ = slot.next;
+    head_ = slot.next_;
     if (head_ == kNoSlot) end_ = &head_;
-    slot.state = State::kTaken;
-    copy_whole(out, slot.access);
+    slot.state_ = State::kTaken;
+    return &slot;
+  }
+  bool next(engine::Access& out) {
+    Slot* const slot = take_front();
+    if (slot == nullptr) return false;
+    copy_whole(out, slot->access_);
     return true;
   }
 
   /// Whether the host has taken `id` and not answered it.
-  bool is_pending(engine::AccessId id) const { return id < extent_ && slots_[id].state == State::kTaken; }
+  bool is_pending(engine::AccessId id) const { return id < extent_ && slots_[id].state_ == State::kTaken; }
   /// Bytes that the answer to `id` must bring: those of a read or of a context fetch; otherwise 0.
   std::uint32_t asked(engine::AccessId id) const {
-    const engine::Access& access = slots_[id].access;
+    const engine::Access& access = slots_[id].access_;
     const bool reads =
         access.kind == engine::AccessKind::kRead || access.kind == engine::AccessKind::kFetchContext;
     return reads ? access.length : 0;
   }
-  const PendingAccess& owner(engine::AccessId id) const { return slots_[id].owner; }
-  /// Ends an access that is pending. What owner() gave stays as it is until the next request.
-  [[gnu::always_inline]] void end(engine::AccessId id) {
+  /// Access `id` if it is pending, or null.
+  [[gnu::always_inline]] Slot* pending(engine::AccessId id) {
+    if (id >= extent_) return nullptr;
     Slot& slot = slots_[id];
-    slot.state = State::kFree;
-    slot.next = first_free_;
-    first_free_ = id;
+    return slot.state_ == State::kTaken ? &slot : nullptr;
+  }
+  /// Ends an access that is pending. Its owner stays as it is until the next request.
+  [[gnu::always_inline]] void end(Slot& slot) {
+    slot.state_ = State::kFree;
+    slot.next_ = first_free_;
+    first_free_ = slot.access_.id;
     --unanswered_;
   }
   /// The same; gives its owner.
   PendingAccess take(engine::AccessId id) {
-    end(id);
-    return slots_[id].owner;
+    end(slots_[id]);
+    return slots_[id].owner_;
   }
   /// The engine ends: what unanswered accesses hold goes back.
   void release_buffers(wire::PayloadPool& payloads) const {
     for (const Slot& slot : slots_) {
-      if (slot.state != State::kFree) payloads.release(slot.owner.buffer);
+      if (slot.state_ != State::kFree) payloads.release(slot.owner_.buffer);
     }
   }
   std::uint32_t unanswered() const { return unanswered_; }
@@ -165,38 +191,27 @@ class AccessPort {
   static constexpr std::uint32_t kChannelAccesses = 256;
   static constexpr std::uint32_t kAccessesReserved = 16384;
 
-  enum class State : std::uint8_t { kFree, kWaiting, kTaken };
-
-  struct Slot {
-    PendingAccess owner;
-    engine::Access access;
-    std::uint32_t next =
-        kNoSlot;  ///< The one behind it: among those that wait, or among those that are free.
-    State state = State::kFree;
-  };
-
-  /// A place for an access, the last in the queue: with its id, the rest is the caller's to write.
+  /// A place for an access, the last in the queue: it has its id, the rest is the caller's to write.
   template <bool kUsed = false>
   [[gnu::always_inline]] Slot& open(const PendingAccess& owner) {
     std::uint32_t id = first_free_;
     if (!kUsed && id == kNoSlot) [[unlikely]]
       id = make_fresh();
     Slot& slot = slots_[id];
-    first_free_ = slot.next;
+    first_free_ = slot.next_;
     ++unanswered_;
-    slot.owner = owner;
-    slot.access.id = id;
-    slot.state = State::kWaiting;
-    slot.next = kNoSlot;
+    slot.owner_ = owner;
+    slot.state_ = State::kWaiting;
+    slot.next_ = kNoSlot;
     *end_ = id;
-    end_ = &slot.next;
+    end_ = &slot.next_;
     return slot;
   }
 
   /// A place that was never used is the only free one.
   [[gnu::noinline]] std::uint32_t make_fresh() {
     if (extent_ == capacity_) reserve(capacity_ * 2);
-    slots_.emplace_back();
+    slots_.emplace_back().access_.id = extent_;
     return extent_++;
   }
 
@@ -204,10 +219,10 @@ class AccessPort {
   [[gnu::noinline]] void reserve(std::uint32_t capacity) {
     const bool any = head_ != kNoSlot;
     std::uint32_t last = head_;
-    while (any && slots_[last].next != kNoSlot) last = slots_[last].next;
+    while (any && slots_[last].next_ != kNoSlot) last = slots_[last].next_;
     slots_.reserve(capacity);
     capacity_ = capacity;
-    if (any) end_ = &slots_[last].next;
+    if (any) end_ = &slots_[last].next_;
   }
 
   std::vector<Slot> slots_;

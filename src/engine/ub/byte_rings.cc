@@ -43,6 +43,7 @@ PostStatus Initiator::announce_work(std::uint32_t jetty_id, std::uint32_t count)
   if (count > owner->config.send_depth - owner->requests.size()) return PostStatus::kQueueFull;
   owner->hold_up();
   owner->completions_reserved += count;
+  owner->others += count;
   for (std::uint32_t i = 0; i < count; ++i) owner->requests.emplace_back(verbs::WorkRequest{}, false);
   fetch_work(*owner, jetty_id);
   return PostStatus::kOk;

@@ -34,7 +34,7 @@ inline constexpr std::uint8_t kUnsettled =
 inline constexpr std::uint8_t kUrgent = 2;     ///< Something may have to leave before new packets.
 inline constexpr std::uint8_t kEveryStep = 4;  ///< Somebody wants to know of every step.
 
-struct EngineParts {
+struct EngineParts : Express {
   EngineParts(const UbConfig& engine_config, wire::PayloadPool& pool, Arena& memory)
       : config(engine_config),
         payloads(pool),
@@ -43,8 +43,7 @@ struct EngineParts {
         tp(*this),
         initiator(*this),
         responder(*this),
-        load_store(*this),
-        express(*this) {
+        load_store(*this) {
     if (config.tracer != nullptr || config.context_cache_entries != 0 || config.congestion ||
         config.min_time_between_cnps != kTimeZero) {
       attention |= kEveryStep;
@@ -71,6 +70,7 @@ struct EngineParts {
   [[gnu::noinline]] void receive(TimePs now, const wire::Packet& packet);
   [[gnu::noinline]] bool transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
   [[gnu::noinline]] void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer);
+  Express& express() { return *this; }
   bool takes_short_ways() const { return (attention & ~kUrgent) == 0; }
   /// Runs a step that waited for a context record.
   void resume(TimePs now, const DeferredWork& work);
@@ -132,9 +132,10 @@ struct EngineParts {
   Initiator initiator;
   Responder responder;
   LoadStorePath load_store;
-  Express express;
   Ring<engine::AsyncEvent> events;
 };
+
+inline EngineParts& Express::parts() { return static_cast<EngineParts&>(*this); }
 
 inline bool Initiator::may_advance(const Jetty& owner) const {
   // Touching the context cache has an effect of its own.
@@ -159,14 +160,15 @@ inline void TpLayer::list_acknowledgement(std::uint32_t index) {
 
 inline void Responder::confirmed(std::uint32_t index, TpChannel& channel) {
   InboundMessage& message = messages_[index];
-  if (--message.packets_unconfirmed > 0 || !message.response_numbered) return;
-  if (message.abandoned || message.listed || message.early || message.answered_elsewhere || channel.general) {
-    release_confirmed(index);
+  if (--message.packets_unconfirmed > 0) return;
+  if (!message.is_plain() || channel.general) {
+    if (message.response_numbered) release_confirmed(index);
     return;
   }
   // The usual case of release().
   message_room_.give(channel.messages_held);
   ++message.generation;
+  message.clear_plain();
   messages_.release(index);
 }
 

@@ -4,10 +4,12 @@
 // crosses all of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/time.h"
 #include "engine/contract.h"
+#include "engine/ub/access_port.h"
 #include "verbs/work_request.h"
 #include "wire/packet.h"
 
@@ -17,7 +19,6 @@ struct EngineParts;
 struct InboundMessage;
 struct Jetty;
 struct MrRecord;
-struct PendingAccess;
 struct PostedRequest;
 struct TpChannel;
 struct Transaction;
@@ -33,10 +34,9 @@ enum class PlainKind : std::uint8_t { kCarries, kReads, kAtomic };
 /// input has to be settled or that somebody wants to know of every step. In the most used of them every call
 /// is the last thing done, so that the usual case saves few registers; what such a call needs to know stands
 /// in its arguments, and "anew" in its name says that it makes the case a usual one and begins again.
+/// It is a base of EngineParts, so that no way has to look up where the parts are.
 class Express {
  public:
-  explicit Express(EngineParts& parts) : parts_(parts) {}
-
   /// Takes a plain request (PostedRequest::plain) all the way: cuts it, numbers it and asks for its data.
   engine::PostStatus post(TimePs now, std::uint32_t jetty_id, const verbs::WorkRequest& request,
                           engine::Submission submission);
@@ -48,10 +48,14 @@ class Express {
   bool transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
   /// Memory answered: sends what was read, answers what was placed, shows a completion.
   void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
+  /// The same for one that is pending.
+  void answered(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
 
  private:
   struct Numbered;
 
+  EngineParts& parts();
+  const EngineParts& parts() const { return const_cast<Express*>(this)->parts(); }
   bool find_credit(Jetty& owner) const;
   bool may_number(TpChannel& channel) const;
   template <bool kUsed = false>
@@ -62,7 +66,7 @@ class Express {
   template <PlainKind kKind>
   engine::PostStatus post_plain(TimePs now, std::uint32_t jetty_id, const verbs::WorkRequest& request);
   template <PlainKind kKind>
-  engine::PostStatus post_anew(TimePs now, Jetty& owner, TpChannel& channel, std::uint32_t jetty_id,
+  engine::PostStatus post_anew(TimePs now, Jetty& owner, std::uint32_t jetty_id,
                                const verbs::WorkRequest& request);
   template <bool kUsed>
   void cut(Jetty& owner, std::uint32_t jetty_id, TpChannel& channel, std::uint32_t index,
@@ -85,32 +89,37 @@ class Express {
   void place_answer(std::uint32_t segment, Transaction& transaction, const PostedRequest& posted,
                     const wire::Payload& data);
   bool may_finish(const Jetty& owner, const Transaction& ended, const TpChannel& channel) const;
-  template <bool kUsed = false>
+  template <PlainKind kKind, bool kUsed = false>
   bool end_plain(Jetty& owner, std::uint32_t segment, Transaction& ended, TpChannel& channel);
   void settle_end(Jetty& owner, std::uint32_t jetty_id);
+  template <PlainKind kKind>
   void finish(TimePs now, Jetty& owner, std::uint32_t segment, TpChannel& channel);
   bool accept(TpChannel& channel, const wire::Packet& packet);
   void settle_acceptance(TimePs now, std::uint32_t index, TpChannel& channel);
   void settle_write(TimePs now, std::uint32_t index, TpChannel& channel, wire::BufferId buffer);
   void settle_taack(TimePs now, std::uint32_t index, TpChannel& channel, Jetty& owner);
   void settle_placed(TimePs now, wire::BufferId buffer);
-  bool change_form(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
+  bool change_form(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out, TpChannel& channel,
+                   TxPacket& packet);
+  bool transmit_next(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out, TpChannel& channel);
+  bool transmit_turn(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
   bool transmit_request(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out, TpChannel& channel,
                         TxPacket& packet);
+  bool transmit_other(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out, TpChannel& channel,
+                      TxPacket& packet);
   bool transmit_response(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out, TpChannel& channel,
                          TxPacket& packet);
+  template <std::size_t kBytes>
   void number_header(const TxPacket& packet, wire::Packet& out) const;
   bool depart(TimePs now, TpChannel& channel, TxPacket& packet);
   bool relist(TimePs now, std::uint32_t index);
-  void data_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
-  void write_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
-  void write_done_anew(TimePs now, engine::AccessId access, const engine::AccessResult& result);
-  void request_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
-  void answer_placed(TimePs now, engine::AccessId access, const engine::AccessResult& result);
-  void entry_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
-  void completion_done(engine::AccessId access);
-
-  EngineParts& parts_;
+  void data_done(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
+  void write_done(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
+  void write_done_anew(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
+  void request_done(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
+  void answer_placed(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
+  void entry_done(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
+  void completion_done(AccessPort::Slot& access);
 };
 
 }  // namespace wharf::ub

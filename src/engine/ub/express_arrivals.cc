@@ -19,7 +19,7 @@ static_assert(offsetof(TxPacket, state) == kFetchAt + 1 && offsetof(TxPacket, fe
               offsetof(TxPacket, fetch_failed) == kFetchAt + 7);
 
 // The state of a message whose packets have come and whose answer has not begun: state, early, listed,
-// last_delivered, abandoned, tail_started, has_entry, entry_fetched.
+// last_delivered, abandoned, tail_started.
 constexpr std::size_t kWholeAt = offsetof(InboundMessage, state);
 constexpr Bytes kWholeMask{0, 0, 0, 255, 255, 255, 0, 0};
 constexpr Bytes kWholeOpen{0, 0, 0, 1, 0, 0, 0, 0};
@@ -37,16 +37,23 @@ static_assert(offsetof(wire::Packet, trim) == 3 && static_cast<int>(wire::Protoc
               static_cast<int>(wire::TrimState::kWhole) == 0);
 constexpr Bytes kForeignMask{255, 0, 0, 255, 0, 0, 0, 0};
 
+// Its addresses and TP channel numbers, as one word each.
+constexpr std::size_t kAddressesAt = offsetof(wire::Packet, source);
+constexpr std::size_t kTpnsAt = offsetof(wire::Packet, ub) + offsetof(wire::UbPacket, rtph);
+static_assert(offsetof(wire::Packet, destination) == kAddressesAt + 4 &&
+              offsetof(wire::Rtph, source_tpn) == 0 && offsetof(wire::Rtph, destination_tpn) == 4);
+
+/// The packet comes from the host that TpLayer::found_channel_ leads to, if that is ready.
 [[gnu::always_inline]] inline void Express::route(TimePs now, const wire::Packet& packet) {
-  TpChannel* const found = parts_.tp.found_channel_;
-  const std::uint32_t index = parts_.tp.found_;
+  const TpLayer& tp = parts().tp;
+  TpChannel* const found = tp.found_channel_;
+  const std::uint32_t index = tp.found_;
   const wire::Rtph& rtph = packet.ub.rtph;
-  if (found == nullptr || found->state != ChannelState::kReady ||
-      ((rtph.destination_tpn ^ found->local_tpn) | (rtph.source_tpn ^ found->remote_tpn)) != 0 ||
+  if (found == nullptr || word_at(packet, kTpnsAt) != tp.found_tpns_ ||
       rtph.opcode != wire::TpOpcode::kReliable || !rtph.last ||
       rtph.psn != wire::psn_wrap(found->receive.next()) || found->receive.has_gap() ||
-      !parts_.responder.can_park()) {
-    return parts_.receive(now, packet);
+      !parts().responder.can_park()) {
+    return parts().receive(now, packet);
   }
   if (packet.ub.transaction == wire::UbTransaction::kRequest) {
     if (packet.ub.request.opcode == wire::TaOpcode::kWrite) return take_write(now, index, *found, packet);
@@ -56,42 +63,42 @@ constexpr Bytes kForeignMask{255, 0, 0, 255, 0, 0, 0, 0};
     if (packet.ub.response.opcode == wire::TaOpcode::kTaack) return take_taack(now, index, *found, packet);
     return take_answer(now, index, *found, packet);
   }
-  return parts_.receive(now, packet);
+  return parts().receive(now, packet);
 }
 
 // The channel is another one than that of the packet before.
 [[gnu::noinline]] void Express::look_up(TimePs now, const wire::Packet& packet) {
-  if (parts_.tp.find(packet.source) == kNoSlot) return parts_.receive(now, packet);
+  if (packet.destination != parts().config.host || parts().tp.find(packet.source) == kNoSlot)
+    return parts().receive(now, packet);
   route(now, packet);
 }
 
 [[gnu::always_inline]] inline void Express::receive(TimePs now, const wire::Packet& packet) {
-  const UbConfig& config = parts_.config;
-  if (!parts_.takes_short_ways() || (word_at(packet, 0) & word_of(kForeignMask)) != 0 ||
-      packet.destination.number != config.host.number || packet.ub.transport != wire::UbTransport::kRtp ||
-      packet.ub.encapsulation != config.encapsulation) {
-    return parts_.receive(now, packet);
+  const UbConfig& config = parts().config;
+  if (!parts().takes_short_ways() || (word_at(packet, 0) & word_of(kForeignMask)) != 0 ||
+      packet.ub.transport != wire::UbTransport::kRtp || packet.ub.encapsulation != config.encapsulation) {
+    return parts().receive(now, packet);
   }
-  if (packet.source.number != parts_.tp.found_host_.number) return look_up(now, packet);
+  if (word_at(packet, kAddressesAt) != parts().tp.found_addresses_) return look_up(now, packet);
   route(now, packet);
 }
 
 void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
-  parts_->express.receive(now, packet);
+  parts_->express().receive(now, packet);
 }
 
 /// A packet that accept() took is to be acknowledged now, or soon.
 [[gnu::noinline]] void Express::settle_acceptance(TimePs now, std::uint32_t index, TpChannel& channel) {
-  if (channel.unacknowledged < parts_.config.acknowledge_every) {
-    parts_.tp.delay_acknowledgement(now, index, channel);
+  if (channel.unacknowledged < parts().config.acknowledge_every) {
+    parts().tp.delay_acknowledgement(now, index, channel);
   } else {
-    parts_.tp.list_acknowledgement(index);
+    parts().tp.list_acknowledgement(index);
   }
 }
 
 [[gnu::noinline]] void Express::settle_write(TimePs now, std::uint32_t index, TpChannel& channel,
                                              wire::BufferId buffer) {
-  parts_.payloads.retain(buffer);
+  parts().payloads.retain(buffer);
   settle_acceptance(now, index, channel);
 }
 
@@ -101,25 +108,25 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   const wire::Btah& header = packet.ub.request;
   const wire::Maetah& maetah = packet.ub.extension.maetah;
   const std::uint32_t length = maetah.length;
-  const SegmentTable& segments = parts_.segments;
-  if (header.poison || channel.messages_open > 0 || parts_.accesses.unanswered() >= kUnansweredAccessesMax ||
-      !parts_.responder.message_room_.has(channel.messages_held, channel.messages_early) || length == 0 ||
+  const SegmentTable& segments = parts().segments;
+  if (header.poison || channel.messages_open > 0 || parts().accesses.unanswered() >= kUnansweredAccessesMax ||
+      !parts().responder.message_room_.has(channel.messages_held, channel.messages_early) || length == 0 ||
       length != packet.payload.length || !segments.was_found(maetah.token_id) ||
-      !parts_.responder.messages_.has_used() || !parts_.accesses.has_used()) {
+      !parts().responder.messages_.has_used() || !parts().accesses.has_used()) {
     return take_request(now, index, channel, packet);
   }
   const MrRecord& record = segments.record(segments.found());
   const std::uint32_t value = header.token_value_present ? packet.ub.extension.token_value : 0;
   if (SegmentTable::check(record, maetah.token_id, value, Right::kWrite, maetah.address, length) !=
       Grant::kGranted) {
-    return parts_.receive(now, packet);
+    return parts().receive(now, packet);
   }
   std::uint32_t at = kNoSlot;
   InboundMessage& made = open<true>(index, channel, packet, at);
   made.pending = 1;
   made.received = length;
   const wire::BufferId buffer = packet.payload.buffer;
-  parts_.accesses.request<true>(
+  parts().accesses.request<true>(
       {.owner = AccessOwner::kInboundWrite, .object = at, .generation = made.generation, .buffer = buffer},
       {.kind = engine::AccessKind::kWrite,
        .order = SegmentTable::write_order(record),
@@ -130,8 +137,7 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
        .address = maetah.address,
        .operation = packet.operation},
       packet.payload);
-  const bool unsettled = accept(channel, packet);
-  if (unsettled || buffer != wire::kNoBuffer) return settle_write(now, index, channel, buffer);
+  if (accept(channel, packet) || buffer != wire::kNoBuffer) return settle_write(now, index, channel, buffer);
 }
 
 [[gnu::noinline, gnu::flatten]] void Express::take_request(TimePs now, std::uint32_t index,
@@ -139,36 +145,36 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   const wire::Btah& header = packet.ub.request;
   const wire::Maetah& maetah = packet.ub.extension.maetah;
   const std::uint32_t length = maetah.length;
-  if (header.poison || channel.messages_open > 0 || parts_.accesses.unanswered() >= kUnansweredAccessesMax ||
-      !parts_.responder.message_room_.has(channel.messages_held, channel.messages_early)) {
-    return parts_.receive(now, packet);
+  if (header.poison || channel.messages_open > 0 || parts().accesses.unanswered() >= kUnansweredAccessesMax ||
+      !parts().responder.message_room_.has(channel.messages_held, channel.messages_early)) {
+    return parts().receive(now, packet);
   }
   if (header.opcode == wire::TaOpcode::kSend) return take_send(now, index, channel, packet);
-  const std::uint32_t segment = parts_.segments.find(maetah.token_id);
-  if (segment == kNoSlot) return parts_.receive(now, packet);
-  const MrRecord& record = parts_.segments.record(segment);
+  const std::uint32_t segment = parts().segments.find(maetah.token_id);
+  if (segment == kNoSlot) return parts().receive(now, packet);
+  const MrRecord& record = parts().segments.record(segment);
   const std::uint32_t value = header.token_value_present ? packet.ub.extension.token_value : 0;
   std::uint32_t at = kNoSlot;
   Right right = Right::kAtomic;
   if (header.opcode == wire::TaOpcode::kWrite) {
     // The segment is another one than that of the request before, or a place was never used.
-    if (length == 0 || length != packet.payload.length) return parts_.receive(now, packet);
+    if (length == 0 || length != packet.payload.length) return parts().receive(now, packet);
     right = Right::kWrite;
   } else if (packet.payload.length != 0) {
-    return parts_.receive(now, packet);
+    return parts().receive(now, packet);
   } else if (header.opcode == wire::TaOpcode::kRead) {
-    if (length == 0 || length > channel.mtu || !may_number(channel)) return parts_.receive(now, packet);
+    if (length == 0 || length > channel.mtu || !may_number(channel)) return parts().receive(now, packet);
     right = Right::kRead;
   } else if (!wire::is_atomic(header.opcode) || (length != 4 && length != 8) ||
              maetah.address % length != 0) {
-    return parts_.receive(now, packet);
+    return parts().receive(now, packet);
   }
   if (SegmentTable::check(record, maetah.token_id, value, right, maetah.address, length) != Grant::kGranted)
-    return parts_.receive(now, packet);
+    return parts().receive(now, packet);
   if (right == Right::kWrite) {
-    if (parts_.responder.messages_.has_used() && parts_.accesses.has_used())
+    if (parts().responder.messages_.has_used() && parts().accesses.has_used())
       return take_write(now, index, channel, packet);
-    return parts_.receive(now, packet);
+    return parts().receive(now, packet);
   }
   InboundMessage& made = open(index, channel, packet, at);
   if (right == Right::kRead) {
@@ -182,15 +188,15 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
 /// The rest of take_request() for a Send: it gets its receive entry, which is fetched while the data waits.
 [[gnu::noinline, gnu::flatten]] void Express::take_send(TimePs now, std::uint32_t index, TpChannel& channel,
                                                         const wire::Packet& packet) {
-  Responder& responder = parts_.responder;
+  Responder& responder = parts().responder;
   const wire::Mtetah& target = packet.ub.extension.mtetah;
   const std::uint32_t value = packet.ub.request.token_value_present ? packet.ub.extension.token_value : 0;
-  Jetty* const owner = parts_.initiator.find(target.target_id);
+  Jetty* const owner = parts().initiator.find(target.target_id);
   if (owner == nullptr || target.target_type == wire::TargetContextType::kJettyGroup ||
       owner->record.valid == 0 || owner->record.state != static_cast<std::uint8_t>(JettyState::kReady) ||
       (owner->record.token != 0 && owner->record.token != value) || packet.payload.length == 0 ||
       owner->config.receive_queue != engine::kOwn || owner->receives.empty()) {
-    return parts_.receive(now, packet);
+    return parts().receive(now, packet);
   }
   std::uint32_t at = kNoSlot;
   InboundMessage& made = open(index, channel, packet, at);
@@ -203,16 +209,16 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   made.entry_jetty = target.target_id;
   made.entry_generation = owner->generation;
   const std::uint64_t number = owner->receive_head++;
-  parts_.accesses.request({.owner = AccessOwner::kInboundEntry, .object = at, .generation = made.generation},
-                          {.kind = engine::AccessKind::kFetchReceiveEntry,
-                           .at_target = true,
-                           .queue = made.entry_jetty,
-                           .length = kReceiveEntryBytes,
-                           .space = owner->config.space,
-                           .stream = Responder::stream_of(made),
-                           .address = owner->config.receive_ring +
-                                      (number & (owner->config.receive_depth - 1)) * kReceiveEntryBytes,
-                           .operation = made.operation});
+  parts().accesses.request({.owner = AccessOwner::kInboundEntry, .object = at, .generation = made.generation},
+                           {.kind = engine::AccessKind::kFetchReceiveEntry,
+                            .at_target = true,
+                            .queue = made.entry_jetty,
+                            .length = kReceiveEntryBytes,
+                            .space = owner->config.space,
+                            .stream = Responder::stream_of(made),
+                            .address = owner->config.receive_ring +
+                                       (number & (owner->config.receive_depth - 1)) * kReceiveEntryBytes,
+                            .operation = made.operation});
   const std::uint32_t parked = responder.park(now, packet);
   made.waiting_packets.push(responder.parked_, parked, &ParkedPacket::next);
   if (accept(channel, packet)) settle_acceptance(now, index, channel);
@@ -220,7 +226,7 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
 
 /// The entry of a Send of one packet has come: whether its data goes to one place.
 [[gnu::always_inline]] inline bool Express::may_scatter(const PendingAccess& owner) const {
-  const Responder& responder = parts_.responder;
+  const Responder& responder = parts().responder;
   const InboundMessage& message = responder.messages_[owner.object];
   const IndexList& waiting = message.waiting_packets;
   return message.request.opcode == wire::TaOpcode::kSend && message.pending == 2 && message.last_delivered &&
@@ -232,7 +238,7 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
 
 /// Then it is placed.
 [[gnu::always_inline]] inline void Express::scatter(std::uint32_t at) {
-  Responder& responder = parts_.responder;
+  Responder& responder = parts().responder;
   InboundMessage& message = responder.messages_[at];
   const std::uint32_t parked = message.waiting_packets.head;
   const wire::Payload& data = responder.parked_[parked].packet.payload;
@@ -240,34 +246,34 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   message.waiting_packets = {};
   message.pending = 1;
   // The reference of the parked packet goes on to the access.
-  parts_.accesses.request({.owner = AccessOwner::kInboundWrite,
-                           .object = at,
-                           .generation = message.generation,
-                           .buffer = data.buffer},
-                          {.kind = engine::AccessKind::kWrite,
-                           .at_target = true,
-                           .length = data.length,
-                           .space = message.entry.space,
-                           .stream = Responder::stream_of(message),
-                           .address = message.entry.local.address[0],
-                           .operation = message.operation},
-                          data);
+  parts().accesses.request({.owner = AccessOwner::kInboundWrite,
+                            .object = at,
+                            .generation = message.generation,
+                            .buffer = data.buffer},
+                           {.kind = engine::AccessKind::kWrite,
+                            .at_target = true,
+                            .length = data.length,
+                            .space = message.entry.space,
+                            .stream = Responder::stream_of(message),
+                            .address = message.entry.local.address[0],
+                            .operation = message.operation},
+                           data);
   responder.leave_place(parked);
 }
 
-/// A message of one packet, which has come.
+/// A message of one packet, which has come; the place of the message holds a clear one.
 template <bool kUsed>
 [[gnu::always_inline]] inline InboundMessage& Express::open(std::uint32_t index, TpChannel& channel,
                                                             const wire::Packet& packet, std::uint32_t& at) {
-  Responder& responder = parts_.responder;
+  Responder& responder = parts().responder;
   at = kUsed ? responder.messages_.acquire_used() : responder.messages_.acquire();
   if (!kUsed) WHARF_CHECK(at != kNoSlot);
   responder.message_room_.take(channel.messages_held);
   InboundMessage& made = responder.messages_[at];
-  made.reopen();
+  ++made.generation;
   made.channel = index;
   made.tpmsn = packet.ub.rtph.tpmsn;
-  made.request = RequestHeader(packet.ub.request);
+  made.request.take(packet.ub.request);
   made.extension.maetah = packet.ub.extension.maetah;
   made.last_delivered = true;
   made.operation = packet.operation;
@@ -278,7 +284,7 @@ template <bool kUsed>
 [[gnu::always_inline]] inline void Express::read(std::uint32_t at, InboundMessage& made, TpChannel& channel,
                                                  const MrRecord& record) {
   made.read_order = SegmentTable::read_order(record);
-  made.entry.space = parts_.segments.space_of(record);
+  made.entry.space = parts().segments.space_of(record);
   made.tail_started = true;
   made.state = InboundState::kResponding;
   made.response_length = made.extension.maetah.length;
@@ -286,16 +292,31 @@ template <bool kUsed>
   made.response_numbered = true;
   channel.response_turn = false;
   std::uint32_t place = kNoSlot;
-  TxPacket& packet =
-      number(channel, made.channel,
-             {.object = at, .length = made.response_length, .origin = PacketOrigin::kResponse}, place);
-  parts_.responder.fetch_data(made.channel, packet, reference_to(place, packet.logical));
+  const TxPacket& packet = number(channel, made.channel,
+                                  {.object = at,
+                                   .length = made.response_length,
+                                   .origin = PacketOrigin::kResponse,
+                                   .state = PacketState::kFetching,
+                                   .fetches_open = true},
+                                  place);
+  parts().accesses.request({.owner = AccessOwner::kPacketData,
+                            .object = made.channel,
+                            .generation = channel.generation,
+                            .detail = reference_to(place, packet.logical)},
+                           {.kind = engine::AccessKind::kRead,
+                            .order = made.read_order,
+                            .at_target = true,
+                            .length = made.response_length,
+                            .space = made.entry.space,
+                            .stream = Responder::stream_of(made),
+                            .address = made.extension.maetah.address,
+                            .operation = made.operation});
 }
 
 [[gnu::always_inline]] inline void Express::apply(std::uint32_t at, InboundMessage& made,
                                                   const MrRecord& record, const wire::Packet& packet) {
   made.pending = 1;
-  engine::Access& access = parts_.accesses.request(
+  engine::Access& access = parts().accesses.request(
       engine::AccessKind::kAtomic,
       {.owner = AccessOwner::kInboundAtomic, .object = at, .generation = made.generation});
   access.at_target = true;
@@ -306,7 +327,7 @@ template <bool kUsed>
   access.length = made.extension.maetah.length;
   access.address = made.extension.maetah.address;
   access.order = SegmentTable::write_order(record);
-  access.space = parts_.segments.space_of(record);
+  access.space = parts().segments.space_of(record);
   const wire::AtomicOperands& operands = packet.ub.extension.operands;
   access.operand = {operands.operand, operands.operand_high};
   access.compare = {operands.compare, operands.compare_high};
@@ -318,52 +339,52 @@ template <bool kUsed>
 // Each ends the access, or finds its case unusual and leaves it to the layers.
 
 /// The whole data of a packet has been read.
-[[gnu::noinline, gnu::flatten]] void Express::data_done(TimePs now, engine::AccessId access,
+[[gnu::noinline, gnu::flatten]] void Express::data_done(TimePs now, AccessPort::Slot& access,
                                                         const engine::AccessResult& result) {
-  AccessPort& port = parts_.accesses;
-  const PendingAccess& owner = port.owner(access);
+  AccessPort& port = parts().accesses;
+  const PendingAccess& owner = access.owner();
   const std::uint32_t index = owner.object;
-  TpChannel& channel = parts_.tp.channel(index);
+  TpChannel& channel = parts().tp.channel(index);
   const auto place = static_cast<std::uint32_t>(owner.detail);
-  TxPacket& packet = parts_.tp.packets_[place];
+  TxPacket& packet = parts().tp.packets_[place];
   // A packet of this life of the channel that is being read for the first time has not been sent.
   if (!has_state(packet, kFetchAt, kFetchMask, kFetchOpen) || channel.generation != owner.generation ||
       packet.channel != index || packet.data.buffer != wire::kNoBuffer ||
       owner.detail != reference_to(place, packet.logical) || !channel.plain ||
       result.data.length != packet.length) {
-    return parts_.access_done(now, access, result);
+    return parts().access_done(now, access.id(), result);
   }
   port.end(access);
   copy_whole(packet.data, result.data);
   packet.fetches_open = 0;
   packet.state = PacketState::kReady;
   announce(channel, index);
-  if (result.data.buffer != wire::kNoBuffer) return parts_.payloads.retain(result.data.buffer);
+  if (result.data.buffer != wire::kNoBuffer) return parts().payloads.retain(result.data.buffer);
 }
 
 [[gnu::noinline]] void Express::settle_placed(TimePs now, wire::BufferId buffer) {
-  parts_.payloads.release(buffer);
-  parts_.settle(now);
+  parts().payloads.release(buffer);
+  parts().settle(now);
 }
 
 // The channel has to be asked whether it numbers an answer at once.
-[[gnu::noinline]] void Express::write_done_anew(TimePs now, engine::AccessId access,
+[[gnu::noinline]] void Express::write_done_anew(TimePs now, AccessPort::Slot& access,
                                                 const engine::AccessResult& result) {
-  const InboundMessage& message = parts_.responder.messages_[parts_.accesses.owner(access).object];
-  if (!parts_.tp.find_credit(parts_.tp.channel(message.channel)))
-    return parts_.access_done(now, access, result);
+  const InboundMessage& message = parts().responder.messages_[access.owner().object];
+  if (!parts().tp.find_credit(parts().tp.channel(message.channel)))
+    return parts().access_done(now, access.id(), result);
   write_done(now, access, result);
 }
 
 /// The data of a Write is placed: its answer is numbered.
-[[gnu::noinline, gnu::flatten]] void Express::write_done(TimePs now, engine::AccessId access,
+[[gnu::noinline, gnu::flatten]] void Express::write_done(TimePs now, AccessPort::Slot& access,
                                                          const engine::AccessResult& result) {
-  AccessPort& port = parts_.accesses;
-  TpLayer& tp = parts_.tp;
-  const PendingAccess& owner = port.owner(access);
+  AccessPort& port = parts().accesses;
+  TpLayer& tp = parts().tp;
+  const PendingAccess& owner = access.owner();
   const std::uint32_t at = owner.object;
   const wire::BufferId buffer = owner.buffer;
-  InboundMessage& message = parts_.responder.messages_[at];
+  InboundMessage& message = parts().responder.messages_[at];
   const std::uint32_t index = message.channel;
   TpChannel& channel = tp.channel(index);
   if (message.pending != 1 || !has_state(message, kWholeAt, kWholeMask, kWholeOpen) ||
@@ -383,24 +404,24 @@ template <bool kUsed>
   std::uint32_t place = kNoSlot;
   number<true>(channel, index, {.object = at, .origin = PacketOrigin::kResponse}, place);
   announce(channel, index);
-  if (buffer != wire::kNoBuffer || (parts_.attention & kUnsettled) != 0) return settle_placed(now, buffer);
+  if (buffer != wire::kNoBuffer) return settle_placed(now, buffer);
 }
 
 /// The data of a Write or Send is placed, or an atomic has been executed: its answer is numbered.
-[[gnu::noinline, gnu::flatten]] void Express::request_done(TimePs now, engine::AccessId access,
+[[gnu::noinline, gnu::flatten]] void Express::request_done(TimePs now, AccessPort::Slot& access,
                                                            const engine::AccessResult& result) {
-  AccessPort& port = parts_.accesses;
-  const PendingAccess& owner = port.owner(access);
+  AccessPort& port = parts().accesses;
+  const PendingAccess& owner = access.owner();
   const std::uint32_t at = owner.object;
-  InboundMessage& message = parts_.responder.messages_[at];
-  TpChannel& channel = parts_.tp.channel(message.channel);
+  InboundMessage& message = parts().responder.messages_[at];
+  TpChannel& channel = parts().tp.channel(message.channel);
   const bool atomic = owner.owner == AccessOwner::kInboundAtomic;
   const wire::TaOpcode opcode = message.request.opcode;
   if (message.pending != 1 || !has_state(message, kWholeAt, kWholeMask, kWholeOpen) ||
       message.status != wire::UbResponseStatus::kSuccess ||
       (opcode != wire::TaOpcode::kWrite && opcode != wire::TaOpcode::kSend && !atomic) ||
       !may_number(channel)) {
-    return parts_.access_done(now, access, result);
+    return parts().access_done(now, access.id(), result);
   }
   port.end(access);
   message.pending = 0;
@@ -409,7 +430,7 @@ template <bool kUsed>
   message.packets_unconfirmed = 1;
   message.response_numbered = true;
   const wire::BufferId buffer = owner.buffer;
-  if (message.has_entry) parts_.responder.report_receive(at);
+  if (message.has_entry) parts().responder.report_receive(at);
   channel.response_turn = false;
   if (atomic) message.response_length = message.extension.maetah.length;
   std::uint32_t place = kNoSlot;
@@ -418,57 +439,66 @@ template <bool kUsed>
              {.object = at, .length = message.response_length, .origin = PacketOrigin::kResponse}, place);
   if (atomic) {
     message.set_atomic_result(result.old_value);
-    parts_.responder.fetch_data(message.channel, packet, reference_to(place, packet.logical));
+    parts().responder.fetch_data(message.channel, packet, reference_to(place, packet.logical));
   }
   announce(channel, message.channel);
-  parts_.payloads.release(buffer);
-  parts_.settle(now);
+  parts().payloads.release(buffer);
+  parts().settle(now);
 }
 
 /// A receive entry has come.
-[[gnu::noinline, gnu::flatten]] void Express::entry_done(TimePs now, engine::AccessId access,
+[[gnu::noinline, gnu::flatten]] void Express::entry_done(TimePs now, AccessPort::Slot& access,
                                                          const engine::AccessResult& result) {
-  AccessPort& port = parts_.accesses;
-  const PendingAccess& owner = port.owner(access);
-  if (!may_scatter(owner)) return parts_.access_done(now, access, result);
+  AccessPort& port = parts().accesses;
+  const PendingAccess& owner = access.owner();
+  if (!may_scatter(owner)) return parts().access_done(now, access.id(), result);
   port.end(access);
   scatter(owner.object);
 }
 
 /// A completion has been written.
-[[gnu::always_inline]] inline void Express::completion_done(engine::AccessId access) {
-  AccessPort& port = parts_.accesses;
-  port.end(access);
-  const PendingAccess& owner = port.owner(access);
-  Initiator& initiator = parts_.initiator;
+[[gnu::always_inline]] inline void Express::completion_done(AccessPort::Slot& access) {
+  const PendingAccess& owner = access.owner();
+  parts().accesses.end(access);
+  Initiator& initiator = parts().initiator;
   Jetty& of = initiator.jetty(owner.object);
   if (of.generation != owner.generation) return;
-  of.completions[static_cast<std::size_t>(owner.detail - of.completion_head)].visible = true;
+  of.completions[owner.detail].visible = true;
   if (of.listed || !of.completions.front().visible) return;
   of.listed = true;
   initiator.completed_.push_back(owner.object);
 }
 
-[[gnu::always_inline]] inline void Express::access_done(TimePs now, engine::AccessId access,
-                                                        const engine::AccessResult& result) {
-  const AccessPort& port = parts_.accesses;
-  if (!parts_.takes_short_ways() || !port.is_pending(access) ||
-      result.status != engine::AccessStatus::kDone) {
-    return parts_.access_done(now, access, result);
-  }
+[[gnu::always_inline]] inline void Express::answered(TimePs now, AccessPort::Slot& access,
+                                                     const engine::AccessResult& result) {
+  if (!parts().takes_short_ways() || result.status != engine::AccessStatus::kDone)
+    return parts().access_done(now, access.id(), result);
   // Each call is the last thing done, so that no way saves more registers than it needs.
-  const AccessOwner owner = port.owner(access).owner;
+  const AccessOwner owner = access.owner().owner;
+  if (owner <= AccessOwner::kInboundWrite) {
+    if (owner == AccessOwner::kPacketData) return data_done(now, access, result);
+    return write_done(now, access, result);
+  }
   if (owner == AccessOwner::kCompletion) return completion_done(access);
-  if (owner == AccessOwner::kPacketData) return data_done(now, access, result);
-  if (owner == AccessOwner::kInboundWrite) return write_done(now, access, result);
-  if (owner == AccessOwner::kInboundAtomic) return request_done(now, access, result);
   if (owner == AccessOwner::kResponseWrite) return answer_placed(now, access, result);
   if (owner == AccessOwner::kInboundEntry) return entry_done(now, access, result);
-  parts_.access_done(now, access, result);
+  if (owner == AccessOwner::kInboundAtomic) return request_done(now, access, result);
+  parts().access_done(now, access.id(), result);
+}
+
+void UbEngine::answered(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result) {
+  parts_->express().answered(now, access, result);
+}
+
+[[gnu::always_inline]] inline void Express::access_done(TimePs now, engine::AccessId id,
+                                                        const engine::AccessResult& result) {
+  AccessPort::Slot* const access = parts().accesses.pending(id);
+  if (access == nullptr) return parts().access_done(now, id, result);
+  answered(now, *access, result);
 }
 
 void UbEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result) {
-  parts_->express.access_done(now, access, result);
+  parts_->express().access_done(now, access, result);
 }
 
 }  // namespace wharf::ub

@@ -1,44 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the short ways have in common: looking at several fields as one word, and numbering a message of one
-// packet.
+// What the short ways have in common: numbering a message of one packet, and taking one.
 #pragma once
 
-#include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 
 #include "engine/ub/engine_parts.h"
+#include "engine/ub/words.h"
 
 namespace wharf::ub {
 
-using Bytes = std::array<std::uint8_t, 8>;
-
-constexpr std::uint64_t word_of(const Bytes& bytes) { return std::bit_cast<std::uint64_t>(bytes); }
-
-/// The eight bytes of `object` from `offset` on, as one word.
-template <typename T>
-std::uint64_t word_at(const T& object, std::size_t offset) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  std::uint64_t value;
-  std::memcpy(&value, reinterpret_cast<const std::byte*>(&object) + offset, sizeof value);
-  return value;
-}
-
-/// Whether the eight bytes from `at` on, seen through `mask`, are those of `wanted`.
-template <typename T>
-bool has_state(const T& object, std::size_t at, const Bytes& mask, const Bytes& wanted) {
-  return (word_at(object, at) & word_of(mask)) == word_of(wanted);
-}
-
-// --- Numbering
-// -----------------------------------------------------------------------------------------------------
-
 /// Whether a message of one packet, enqueued now, would be numbered at once.
 [[gnu::always_inline]] inline bool Express::may_number(TpChannel& channel) const {
-  return (channel.credit > 0 || parts_.tp.find_credit(channel)) && parts_.tp.packet_room_.has_common_left();
+  return (channel.credit > 0 || parts().tp.find_credit(channel)) && parts().tp.packet_room_.has_common_left();
 }
 
 /// What the only packet of a message is.
@@ -55,7 +29,7 @@ struct Express::Numbered {
 template <bool kUsed>
 [[gnu::always_inline]] inline TxPacket& Express::number(TpChannel& channel, std::uint32_t index,
                                                         const Numbered& what, std::uint32_t& place) {
-  TpLayer& tp = parts_.tp;
+  TpLayer& tp = parts().tp;
   const std::uint32_t at = kUsed ? tp.packets_.acquire_used() : tp.packets_.acquire();
   if (!kUsed) WHARF_CHECK(at != kNoSlot);
   place = at;
@@ -63,7 +37,6 @@ template <bool kUsed>
   tp.packet_room_.take(channel.tx_held);
   TxPacket& packet = tp.packets_[at];
   packet.resend_mark = 0;
-  packet.sent_at = {};
   packet.object = what.object;
   packet.offset = 0;
   packet.length = what.length;
@@ -86,22 +59,21 @@ template <bool kUsed>
 
 /// What TpLayer::update_ready() does.
 [[gnu::always_inline]] inline void Express::announce(TpChannel& channel, std::uint32_t index) {
-  if (channel.data_listed || parts_.tp.packets_[channel.send.cursor()].state != PacketState::kReady) return;
-  channel.data_listed = true;
-  parts_.tp.data_list_.push_back(index);
+  if (channel.data_listed || parts().tp.packets_[channel.send.cursor()].state != PacketState::kReady) return;
+  parts().tp.list_sender(index);
 }
 
 /// The packet is taken, and to be acknowledged. True: settle_acceptance() has to see to that.
 [[gnu::always_inline]] inline bool Express::accept(TpChannel& channel, const wire::Packet& packet) {
   const std::uint64_t next = channel.receive.next() + 1;
   channel.receive.restore({next, next});  // There is no gap.
-  ++parts_.counters.packets_received;
+  ++parts().counters.packets_received;
   ++channel.messages_delivered;
   channel.ack = AckKind::kAck;
   channel.ack_number = next;
   channel.ack_tpmsn = packet.ub.rtph.tpmsn;
-  return ++channel.unacknowledged < parts_.config.acknowledge_every ? !channel.ack_delayed
-                                                                    : !channel.ack_listed;
+  return ++channel.unacknowledged < parts().config.acknowledge_every ? !channel.ack_delayed
+                                                                     : !channel.ack_listed;
 }
 
 }  // namespace wharf::ub

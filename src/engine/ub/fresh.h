@@ -11,18 +11,24 @@
 
 namespace wharf::ub {
 
-/// Makes `to` equal to `from`, padding included, sixteen bytes at a time.
-template <typename T>
-[[gnu::always_inline]] inline void copy_whole(T& to, const T& from) {
-  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 4 == 0);
-  constexpr std::size_t kChunks = sizeof(T) / 16;
+/// Makes the first `kBytes` bytes of `to` equal to those of `from`, padding included, sixteen at a time.
+template <std::size_t kBytes, typename T>
+[[gnu::always_inline]] inline void copy_first(T& to, const T& from) {
+  static_assert(std::is_trivially_copyable_v<T> && kBytes <= sizeof(T) && kBytes % 4 == 0);
+  constexpr std::size_t kChunks = kBytes / 16;
   const auto* source = reinterpret_cast<const std::byte*>(&from);
   auto* target = reinterpret_cast<std::byte*>(&to);
 #pragma GCC unroll 32
   for (std::size_t i = 0; i < kChunks; ++i) {
     std::memcpy(target + 16 * i, source + 16 * i, 16);
   }
-  std::memcpy(target + 16 * kChunks, source + 16 * kChunks, sizeof(T) % 16);
+  std::memcpy(target + 16 * kChunks, source + 16 * kChunks, kBytes % 16);
+}
+
+/// Makes `to` equal to `from`, padding included.
+template <typename T>
+[[gnu::always_inline]] inline void copy_whole(T& to, const T& from) {
+  copy_first<sizeof(T)>(to, from);
 }
 
 }  // namespace wharf::ub

@@ -12,12 +12,12 @@
 
 #include "base/memory_use.h"
 #include "base/ring.h"
-#include "base/slot_pool.h"
 #include "engine/contract.h"
 #include "engine/reliability/deadline_heap.h"
 #include "engine/ub/access_port.h"
 #include "engine/ub/config.h"
 #include "engine/ub/jetty.h"
+#include "engine/ub/record_pool.h"
 #include "engine/ub/shared_room.h"
 #include "wire/packet.h"
 
@@ -65,10 +65,18 @@ constexpr wire::TaOpcode response_of(wire::TaOpcode opcode) {
   return kResponseOf[static_cast<std::uint8_t>(opcode)];
 }
 
+/// What answers the only segment of a plain request (PostedRequest::plain).
+enum class PlainAnswer : std::uint8_t {
+  kNone,  ///< It is no such segment, or not any more.
+  kTaack,
+  kData,
+};
+
 /// One TA segment: one TASSN, one TP message, one response. In an order that lets the short ways write
-/// neighbours with one store.
+/// neighbours with one store. A fresh one, which every free place holds, is what the only segment of a
+/// request begins with when its packet has got a number.
 struct Transaction {
-  std::uint32_t generation = 0;  ///< Counts reuses of the slot.
+  std::uint32_t generation = 0;  ///< Odd while the place is in use; counts both ways.
   std::uint32_t next = kNoSlot;  ///< In TpChannel::requests.
   std::uint32_t jetty = 0;
   std::uint32_t channel = 0;
@@ -78,8 +86,8 @@ struct Transaction {
       0;  ///< Logical packet numbers [first_number, first_number + packets_numbered).
   std::uint32_t first_packet = kNoSlot;  ///< That one's place, until it is confirmed.
   std::uint32_t length = 0;              ///< Data bytes asked for or carried.
-  std::uint32_t packets_numbered = 0;
-  std::uint32_t packets_unconfirmed = 0;
+  std::uint32_t packets_numbered = 1;
+  std::uint32_t packets_unconfirmed = 1;
   std::uint32_t message_offset = 0;  ///< Where its data begins in the message.
   std::uint32_t writes_open = 0;     ///< Accesses that place its data.
   std::uint32_t received = 0;        ///< Read: data bytes that have arrived.
@@ -89,13 +97,16 @@ struct Transaction {
   std::uint32_t page_fault_retries = 0;
   std::uint8_t not_ready_retries = 0;
   std::uint8_t answer_info = 0;
-  bool last_segment = false;
-  bool counted = false;  ///< In TpChannel::requests_open.
+  bool last_segment = true;
+  bool counted = true;  ///< In TpChannel::requests_open.
   wire::TaOpcode opcode = wire::TaOpcode::kRead;
-  TransactionState state = TransactionState::kQueued;
+  TransactionState state = TransactionState::kAwaiting;
   verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
   bool answered = false;  ///< The response has ended.
   wire::UbResponseStatus answer_status = wire::UbResponseStatus::kSuccess;
+  PlainAnswer plain_answer = PlainAnswer::kNone;
+
+  bool in_use() const { return generation % 2 == 1; }
 };
 
 /// Copied, because building one in its place takes twice the instructions.
@@ -142,7 +153,7 @@ class Initiator {
   /// The jetty of that id, or null.
   Jetty* find(std::uint32_t jetty) {
     const std::uint32_t at = jetty - kFirstJettyId;
-    return at < jetties_.size() && jetties_[at]->used ? jetties_[at].get() : nullptr;
+    return at < jetty_places_ && jetties_[at]->used ? jetties_[at].get() : nullptr;
   }
   /// The jetty with that well-known number, or kNoSlot.
   std::uint32_t public_jetty(std::uint32_t number) const { return public_[number]; }
@@ -157,7 +168,7 @@ class Initiator {
   std::size_t jetty_count() const { return jetties_.size(); }
   std::size_t peer_count() const { return peers_.size(); }
   Transaction& transaction(std::uint32_t index) { return transactions_[index]; }
-  SlotPool<Transaction>& transactions() { return transactions_; }
+  RecordPool<Transaction>& transactions() { return transactions_; }
 
   // Application.
   engine::PostStatus post(TimePs now, std::uint32_t jetty, const verbs::WorkRequest& request,
@@ -303,6 +314,7 @@ class Initiator {
   void try_finish(TimePs now, std::uint32_t index);
   void finish(TimePs now, std::uint32_t index);
   bool finish_oldest(std::uint32_t index);
+  void release(Jetty& owner, std::uint32_t index);
   void uncount(Transaction& transaction);
   void finish_request(TimePs now, Jetty& owner, std::uint32_t jetty_id, std::uint64_t number);
   static void describe(Jetty& owner, std::uint32_t jetty_id, JettyState state);
@@ -324,10 +336,11 @@ class Initiator {
 
   EngineParts& parts_;
   std::vector<std::unique_ptr<Jetty>> jetties_;
-  Ring<std::uint32_t> resting_;                      ///< Places of destroyed jetties, the oldest first.
+  std::uint32_t jetty_places_ = 0;  ///< Their number, which the vector would have to work out.
+  Ring<std::uint32_t> resting_;     ///< Places of destroyed jetties, the oldest first.
   std::array<std::uint32_t, kFirstJettyId> public_;  ///< By well-known number: the jetty, or kNoSlot.
   std::vector<Peer> peers_;
-  SlotPool<Transaction> transactions_;
+  RecordPool<Transaction> transactions_;
   SharedRoom segment_room_;            ///< Of transactions, by jetty.
   reliability::DeadlineHeap backoff_;  ///< By transaction.
   const TimePs answer_wait_;           ///< From the last confirmation to the time-out.

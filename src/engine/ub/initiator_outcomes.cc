@@ -47,6 +47,17 @@ void Initiator::disconnect_sequence(TimePs now, std::uint32_t index) {
   parts_.tp.enqueue_request(transaction.channel, index);
 }
 
+// Its place is as good as new.
+void Initiator::release(Jetty& owner, std::uint32_t index) {
+  Transaction& ended = transactions_[index];
+  WHARF_CHECK(ended.in_use());
+  const std::uint32_t generation = ended.generation + 1;
+  copy_whole(ended, kFreshTransaction);
+  ended.generation = generation;
+  transactions_.release(index);
+  segment_room_.give(owner.segments_held);
+}
+
 void Initiator::uncount(Transaction& transaction) {
   if (!transaction.counted) return;
   transaction.counted = false;
@@ -56,6 +67,9 @@ void Initiator::uncount(Transaction& transaction) {
 
 void Initiator::back_off(TimePs now, std::uint32_t index) {
   Transaction& transaction = transactions_[index];
+  Jetty& owner = jetty(transaction.jetty);
+  owner.set_apart(owner.posted_request(transaction.request));
+  transaction.plain_answer = PlainAnswer::kNone;
   uncount(transaction);
   std::uint8_t code = transaction.answer_info;
   if (transaction.answer_status == wire::UbResponseStatus::kPageFault) {
@@ -92,7 +106,7 @@ void Initiator::expire(TimePs now) {
 void Initiator::time_out_answers(TimePs now) {
   answer_deadline_ = kNever;
   for (std::uint32_t index = 0; index < transactions_.extent(); ++index) {
-    if (!transactions_.is_used(index) || transactions_[index].confirmed_at == kNever) continue;
+    if (!transactions_[index].in_use() || transactions_[index].confirmed_at == kNever) continue;
     Transaction& transaction = transactions_[index];
     const TimePs due = transaction.confirmed_at + answer_wait_;
     if (due > now) {
@@ -114,7 +128,7 @@ void Initiator::time_out_answers(TimePs now) {
   Transaction& ended = transactions_[index];
   const std::uint32_t jetty_id = ended.jetty;
   Jetty& owner = jetty(jetty_id);
-  if (ended.request != owner.head || owner.report_next != owner.head || owner.cursor <= owner.head ||
+  if (ended.request != owner.head() || owner.report_next != owner.head() || owner.cursor <= owner.head() ||
       ended.status != CompletionStatus::kSuccess || owner.dying || owner.shares(false)) {
     return false;
   }
@@ -138,17 +152,14 @@ void Initiator::time_out_answers(TimePs now) {
       completion.value = posted.atomic_result();
     }
   }
-  owner.requests.pop_front();
-  ++owner.head;
+  owner.pop_request();
   ++owner.report_next;
   if (!owner.requests.empty() &&
       (owner.requests.front().done || !owner.requests.front().completion_in_order)) {
     report(owner, jetty_id);
   }
   want_advance(owner, jetty_id);
-  ++ended.generation;
-  transactions_.release(index);
-  segment_room_.give(owner.segments_held);
+  release(owner, index);
   return true;
 }
 
@@ -168,9 +179,7 @@ void Initiator::time_out_answers(TimePs now) {
   if (posted.segments_open == 0 && (posted.issued_all || posted.failed))
     finish_request(now, owner, jetty_id, ended.request);
   want_advance(owner, jetty_id);
-  ++ended.generation;
-  transactions_.release(index);
-  segment_room_.give(owner.segments_held);
+  release(owner, index);
   if (owner.dying) [[unlikely]]
     retire(now, jetty_id);
 }
@@ -179,6 +188,7 @@ void Initiator::finish_request(TimePs now, Jetty& owner, std::uint32_t jetty_id,
   PostedRequest& posted = owner.posted_request(number);
   posted.done = true;
   if (posted.status != CompletionStatus::kSuccess) note_fault(owner, jetty_id, posted.status);
+  owner.set_apart(posted);
   if (posted.inlined) {
     parts_.payloads.release(posted.inline_data.buffer);
     posted.inlined = false;
@@ -190,12 +200,11 @@ void Initiator::finish_request(TimePs now, Jetty& owner, std::uint32_t jetty_id,
     release_strong(now, owner, jetty_id);
   }
   if (!posted.completion_in_order) push_completion(owner, jetty_id, posted);
-  if (posted.completion_in_order && number == owner.report_next && number == owner.head &&
+  if (posted.completion_in_order && number == owner.report_next && number == owner.head() &&
       number < owner.cursor && !owner.suspended()) {
     // The usual case of report(): the oldest of all has ended.
     push_completion(owner, jetty_id, posted);
-    owner.requests.pop_front();
-    ++owner.head;
+    owner.pop_request();
     ++owner.report_next;
     if (!owner.requests.empty() &&
         (owner.requests.front().done || !owner.requests.front().completion_in_order)) {
@@ -241,7 +250,7 @@ void Initiator::channel_failed(TimePs now, std::uint32_t channel) {
     }
   }
   for (std::uint32_t index = 0; index < transactions_.extent(); ++index) {
-    if (!transactions_.is_used(index) || transactions_[index].channel != channel) continue;
+    if (!transactions_[index].in_use() || transactions_[index].channel != channel) continue;
     Transaction& transaction = transactions_[index];
     if (transaction.status == CompletionStatus::kSuccess &&
         !(transaction.answered && transaction.answer_status == wire::UbResponseStatus::kSuccess)) {

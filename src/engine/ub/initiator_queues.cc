@@ -46,6 +46,7 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   } else {
     WHARF_TRY(parts_.contexts.reserve({ContextKind::kJetty, at}));
     jetties_.push_back(std::make_unique<Jetty>());
+    jetty_places_ = at + 1;
     completed_.reserve(jetties_.size());
     parts_.make_event_room();
     advance_.reserve(jetties_.size());
@@ -86,6 +87,7 @@ verbs::PeerId Initiator::import(const Peer& peer) {
   if (is_sequenced(owner.config.service)) {
     // Both ends begin to count anew when they connect.
     owner.tassn_next = owner.tassn_oldest = 0;
+    owner.hold_up();
     for (verbs::PeerId id = 0; id < peers_.size(); ++id) {
       if (!peers_[id].used || peers_[id].queue != peer.queue) continue;
       peers_[id] = peer;
@@ -105,7 +107,7 @@ verbs::PeerId Initiator::import(const Peer& peer) {
 std::uint32_t Initiator::jetty_waiting_for(verbs::PeerId id) const {
   for (std::size_t at = 0; at < jetties_.size(); ++at) {
     const auto& requests = jetties_[at]->requests;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
+    for (std::uint64_t i = requests.first(); i < requests.end(); ++i) {
       if (!requests[i].done && requests[i].peer == id) {
         return static_cast<std::uint32_t>(at) + kFirstJettyId;
       }
@@ -123,11 +125,13 @@ Result<void> Initiator::forget(std::uint32_t jetty_id, verbs::PeerId id) {
         fmt::format("peer {}: jetty {} has requests outstanding to it, expected none", id, waiting));
   }
   peers_[id].used = false;
+  for (const auto& each : jetties_) each->hold_up();
   return {};
 }
 
 void Initiator::forget_channel(std::uint32_t channel) {
   for (Peer& peer : peers_) peer.used = peer.used && peer.channel != channel && peer.home != channel;
+  for (const auto& each : jetties_) each->hold_up();
 }
 
 // [URMA API] Of one packet, without what would have to be kept track of.
@@ -196,6 +200,7 @@ PostStatus Initiator::check(const Jetty& owner, const verbs::WorkRequest& reques
     return PostStatus::kQueueFull;
   }
   ++owner->completions_reserved;
+  ++owner->others;
   owner->hold_up();
   const std::uint64_t number = owner->posted();
   const bool entry_present = submission == engine::Submission::kInHand;
@@ -206,7 +211,7 @@ PostStatus Initiator::check(const Jetty& owner, const verbs::WorkRequest& reques
   }
   if (posted.inlined) parts_.payloads.retain(request.inline_data.buffer);
   if (entry_present) {
-    if (!parts_.express.issue(*owner, jetty_id)) want_advance(*owner, jetty_id);
+    if (!parts_.express().issue(*owner, jetty_id)) want_advance(*owner, jetty_id);
     return PostStatus::kOk;
   }
   engine::Access& access =
@@ -231,7 +236,7 @@ void Initiator::work_request_done(const PendingAccess& owner, const engine::Acce
   const bool done = result.status == engine::AccessStatus::kDone &&
                     (stride == 0 || result.data.length == owner.offset * stride);
   for (std::uint32_t at = 0; at < owner.offset; ++at) {
-    if (owner.detail + at < of.head) continue;
+    if (owner.detail + at < of.head()) continue;
     PostedRequest& posted = of.posted_request(owner.detail + at);
     if (posted.entry_present) continue;  // It has been flushed.
     posted.entry_present = true;
@@ -304,11 +309,10 @@ PostStatus Initiator::post_receive(std::uint32_t jetty_id, const verbs::ReceiveR
     }
     push_completion(owner, jetty_id, posted);
   }
-  while (owner.head < owner.report_next && owner.requests.front().reported) {
+  while (owner.head() < owner.report_next && owner.requests.front().reported) {
     // A request that failed before its turn leaves when the cursor has passed it.
-    if (owner.cursor <= owner.head) owner.cursor = owner.head + 1;
-    owner.requests.pop_front();
-    ++owner.head;
+    if (owner.cursor <= owner.head()) owner.cursor = owner.head() + 1;
+    owner.pop_request();
   }
 }
 
@@ -343,7 +347,7 @@ PendingCompletion& Initiator::add_completion(Jetty& owner, std::uint32_t jetty_i
   if (owner.shares(at_target)) [[unlikely]]
     return add_shared_completion(owner, jetty_id, at_target, stream);
   ++parts_.counters.completions;
-  const std::uint64_t number = owner.completion_head + owner.completions.size();
+  const std::uint64_t number = owner.completions.end();
   const std::uint32_t records = owner.config.send_depth + owner.config.receive_depth;
   engine::Access& access =
       parts_.accesses.request(engine::AccessKind::kWriteCompletion, {.owner = AccessOwner::kCompletion,
@@ -365,7 +369,7 @@ PendingCompletion& Initiator::add_completion(Jetty& owner, std::uint32_t jetty_i
 void Initiator::completion_done(const PendingAccess& owner, engine::AccessStatus status) {
   Jetty& of = jetty(owner.object);
   if (of.generation != owner.generation) return;
-  PendingCompletion& record = of.completions[static_cast<std::size_t>(owner.detail - of.completion_head)];
+  PendingCompletion& record = of.completions[owner.detail];
   record.visible = true;
   if (status != engine::AccessStatus::kDone) {
     if (record.status == CompletionStatus::kSuccess) record.status = CompletionStatus::kLocalOperation;
@@ -380,9 +384,9 @@ bool Initiator::poll(std::uint32_t jetty_id, verbs::Completion& out) {
   Jetty* owner = find(jetty_id);
   if (owner == nullptr) return parts_.completion_queues.poll(jetty_id, out);
   if (owner->completions.empty() || !owner->completions.front().visible) return false;
-  owner->completions.front().show(jetty_id, out);
-  owner->completions.pop_front();
-  ++owner->completion_head;
+  const PendingCompletion& oldest = owner->completions.front();
+  owner->completions.pop_front();  // It stays there until another one takes its place.
+  oldest.show(jetty_id, out);
   --owner->completions_reserved;
   return true;
 }
@@ -426,7 +430,7 @@ void Initiator::describe_waiting(std::vector<std::string>& out) const {
 
 void Initiator::release_buffers() {
   for (const auto& owner : jetties_) {
-    for (std::size_t i = 0; i < owner->requests.size(); ++i) {
+    for (std::uint64_t i = owner->requests.first(); i < owner->requests.end(); ++i) {
       const PostedRequest& posted = owner->requests[i];
       if (posted.inlined) parts_.payloads.release(posted.inline_data.buffer);
     }

@@ -3,7 +3,7 @@
 // [UB-Base 2.0.1 7.3]
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <bit>
 
 #include "engine/ub/engine_parts.h"
 #include "engine/ub/initiator.h"
@@ -107,7 +107,7 @@ bool Initiator::receive(TimePs now, std::uint32_t channel, const wire::Packet& p
 void Initiator::resume_response(TimePs now, std::uint32_t index, std::uint32_t generation,
                                 std::uint32_t parked, std::uint32_t offset) {
   const wire::Packet packet = parts_.responder.parked(parked).packet;
-  if (transactions_.is_used(index) && transactions_[index].generation == generation) {
+  if (transactions_[index].generation == generation) {
     --transactions_[index].steps_deferred;
     step_response(now, index, packet, offset);
   }
@@ -149,11 +149,11 @@ void Initiator::place_data(std::uint32_t index, std::uint32_t offset, const wire
   wire::decode_operand(big.data(), width, result[0], result[1]);
   posted.set_atomic_result(result);
   if (posted.local_count == 0) return;
-  const wire::BufferId buffer = parts_.payloads.acquire(width);
-  std::byte* bytes = parts_.payloads.data(buffer);
-  std::memcpy(bytes, result.data(), width);
-  write_local(index, posted.local.address[0], wire::bytes_payload(bytes, width, buffer));
-  parts_.payloads.release(buffer);
+  // The request keeps its result (PostedRequest::atomic_result) until it ends: not before the result is
+  // placed.
+  static_assert(std::endian::native == std::endian::little);
+  const auto* kept = reinterpret_cast<const std::byte*>(posted.local.address.data() + 2);
+  write_local(index, posted.local.address[0], wire::bytes_payload(kept, width));
 }
 
 void Initiator::write_local(std::uint32_t index, std::uint64_t address, const wire::Payload& data) {
@@ -176,7 +176,7 @@ void Initiator::write_local(std::uint32_t index, std::uint64_t address, const wi
 
 void Initiator::response_write_done(TimePs now, const PendingAccess& owner, engine::AccessStatus status) {
   Transaction& transaction = transactions_[owner.object];
-  WHARF_CHECK(transactions_.is_used(owner.object) && transaction.generation == owner.generation);
+  WHARF_CHECK(transaction.in_use() && transaction.generation == owner.generation);
   --transaction.writes_open;
   if (status != engine::AccessStatus::kDone && transaction.status == CompletionStatus::kSuccess) {
     transaction.status = status == engine::AccessStatus::kPoison ? CompletionStatus::kLocalPoison

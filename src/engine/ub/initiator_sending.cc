@@ -89,7 +89,7 @@ void Initiator::advance(TimePs now, std::uint32_t jetty_id) {
     owner.advance_deferred = true;
     const std::uint64_t at = std::min(owner.cursor, owner.posted() - 1);
     parts_.contexts.defer(key, {.step = DeferredStep::kJettyAdvance, .object = jetty_id},
-                          owner.posted_request(std::max(at, owner.head)).operation, false);
+                          owner.posted_request(std::max(at, owner.head())).operation, false);
     return;
   }
   // A strong request that was let go after the cursor had passed it comes first.
@@ -172,10 +172,12 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
   const std::uint32_t index = transactions_.acquire();
   WHARF_CHECK(index != kNoSlot);  // create() made room for what segment_room_ grants.
   segment_room_.take(owner.segments_held);
-  const std::uint32_t generation = transactions_[index].generation;
   Transaction& made = transactions_[index];
-  copy_whole(made, kFreshTransaction);
-  made.generation = generation;
+  ++made.generation;
+  made.state = TransactionState::kQueued;
+  made.packets_numbered = 0;
+  made.packets_unconfirmed = 0;
+  made.counted = false;
   made.jetty = jetty_id;
   made.channel = target->channel;
   made.request = number;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "engine/contract.h"
 #include "engine/ub/context_records.h"
 #include "engine/ub/jetty_state.h"
+#include "engine/ub/numbered_ring.h"
 #include "verbs/completion.h"
 #include "verbs/work_request.h"
 
@@ -188,7 +191,8 @@ struct PostedRequest {
   bool issued_all : 1 = false;
   bool muted : 1 = false;  ///< Reported as flushed: its local memory is not touched, and its end not told.
   /// Posted by the short way (Express::post): signaled, in order, one segment, one piece of local memory, not
-  /// inlined, its queue keeps its completion; nothing has happened to it since.
+  /// inlined, its queue keeps its completion; nothing has happened to it since. Jetty::others counts the
+  /// rest.
   bool plain = false;
 
   /// A part of it has been cut, or it has ended.
@@ -226,43 +230,47 @@ static_assert(sizeof(ReceiveEntry) == 64);
 
 /// A completion record that the host is writing or that waits for poll(): a verbs::Completion in fewer bytes.
 struct PendingCompletion {
+  // As a verbs::Completion begins.
   std::uint64_t id = 0;
-  wire::OperationTag operation;
-  std::array<std::uint64_t, 2> value{};  ///< Result of an atomic, or the immediate alone.
-  std::uint32_t length = 0;
-  std::uint32_t remote_host = 0;
-  std::uint32_t remote_queue = 0;
   verbs::CompletionStatus status = verbs::CompletionStatus::kSuccess;
-  verbs::Verb verb = verbs::Verb::kRead;
   verbs::CompletionKind kind = verbs::CompletionKind::kSend;
-  bool has_immediate : 1 = false;
+  verbs::Verb verb = verbs::Verb::kRead;
+  bool has_immediate = false;
+  std::uint32_t length = 0;
+
+  std::array<std::uint64_t, 2> value{};  ///< Result of an atomic, or the immediate alone.
+  wire::OperationTag operation;
+  std::uint32_t remote_host = 0;
+  std::uint32_t remote_queue : 24 = 0;
   bool solicited : 1 = false;
   bool visible : 1 = false;
   verbs::DrainMark drain : 2 = verbs::DrainMark::kNone;
 
   /// Gives it to the program that owns jetty `queue`.
   void show(engine::QueueId queue, verbs::Completion& out) const {
-    std::construct_at(&out);
-    out.id = id;
-    out.status = status;
-    out.kind = kind;
-    out.verb = verb;
-    out.length = length;
+    // All of it once: what is cleared first is written twice.
+    std::memcpy(static_cast<void*>(&out), this, offsetof(verbs::Completion, queue));
     out.queue = queue;
     out.remote_host = remote_host;
     out.remote_queue = remote_queue;
-    out.operation = operation;
     out.solicited = solicited;
     out.drain = drain;
-    if (has_immediate) {
-      out.has_immediate = true;
-      out.immediate = value[0];
-    } else {
-      out.atomic_result = value;
-    }
+    out.immediate = 0;
+    out.tag = 0;
+    out.operation = operation;
+    out.atomic_result = value;
+    if (!has_immediate) return;
+    out.immediate = value[0];
+    out.atomic_result = {};
   }
 };
 static_assert(sizeof(PendingCompletion) == 48);
+static_assert(offsetof(PendingCompletion, status) == offsetof(verbs::Completion, status) &&
+              offsetof(PendingCompletion, kind) == offsetof(verbs::Completion, kind) &&
+              offsetof(PendingCompletion, verb) == offsetof(verbs::Completion, verb) &&
+              offsetof(PendingCompletion, has_immediate) == offsetof(verbs::Completion, has_immediate) &&
+              offsetof(PendingCompletion, length) == offsetof(verbs::Completion, length) &&
+              offsetof(PendingCompletion, value) == offsetof(verbs::Completion, queue));
 
 /// A completion on its way to a shared completion queue; it gets there when the input ends.
 struct SharedRecord {
@@ -285,9 +293,8 @@ struct Jetty {
   engine::QueueConfig config;  ///< Its service mode is never kDefault.
   bool holds_strong_back() const { return config.service == engine::ServiceMode::kOrderedByInitiator; }
 
-  // Send side: posting numbers head <= cursor <= posted, ring[number & mask].
-  Ring<PostedRequest> requests;  ///< requests[0] has the posting number `head`.
-  std::uint64_t head = 0;
+  // Send side: posting numbers requests.first() <= cursor <= requests.end().
+  NumberedRing<PostedRequest> requests;
   std::uint64_t cursor = 0;                 ///< The next request whose turn it is.
   std::uint64_t report_next = 0;            ///< The next in-order request to report.
   std::uint64_t ordered_head = kNoRequest;  ///< Oldest unfinished relaxed or strong request.
@@ -298,9 +305,11 @@ struct Jetty {
   bool advance_deferred = false;       ///< A step for it waits for the context cache.
   bool advance_listed = false;         ///< Its next request is to be looked at when the engine settles.
   bool own_receive_queue = false;      ///< config.receive_queue was made for its receive ring of bytes.
-  bool quiet = false;  ///< Ready; all its requests have had their turn, and none waits. False: look.
-  /// Plain requests (PostedRequest::plain) that may be posted before anybody looks again; 0 unless `quiet`.
+  std::uint32_t others = 0;            ///< Requests that are not plain, or not any more.
+  /// Plain requests to `route_peer` that may be posted before anybody looks again.
   std::uint32_t credit = 0;
+  verbs::PeerId route_peer = verbs::kNoPeer;
+  std::uint32_t route = kNoSlot;  ///< The channel to it.
 
   // Send ring of bytes (byte_rings.cc).
   std::uint64_t fetch_next = 0;    ///< The first request whose entry has not been asked for.
@@ -316,8 +325,7 @@ struct Jetty {
   std::uint64_t receive_head = 0;  ///< Entries taken so far.
 
   // Completions: written in this order, shown in this order.
-  Ring<PendingCompletion> completions;
-  std::uint64_t completion_head = 0;
+  NumberedRing<PendingCompletion> completions;
   std::uint64_t completion_place = 0;  ///< Of the next record in the ring in host memory.
   std::uint32_t completions_reserved =
       0;                ///< Requests and entries that may still produce a record, and unread records.
@@ -328,10 +336,18 @@ struct Jetty {
   /// Its send and receive ring are bytes in host memory.
   bool has_byte_rings() const { return config.entries == engine::EntryFormat::kBytes; }
   bool suspended() const { return state == JettyState::kSuspended; }
-  /// Something waits, or the jetty fails.
-  void hold_up() {
-    quiet = false;
-    credit = 0;
+  /// Something waits, or the jetty fails, or a peer is gone.
+  void hold_up() { credit = 0; }
+  /// Something happens to the request that the short ways do not know of.
+  void set_apart(PostedRequest& posted) {
+    if (!posted.plain) return;
+    posted.plain = false;
+    ++others;
+  }
+  /// The oldest request leaves.
+  void pop_request() {
+    if (!requests.front().plain) --others;
+    requests.pop_front();
   }
   /// Whether its completions of one kind go to a completion queue of the engine.
   bool shares(bool receives_kind) const {
@@ -347,10 +363,9 @@ struct Jetty {
       ++tassn_oldest;
     } while (tassn_oldest < tassn_next && transactions[tassn_oldest & mask] == kNoSlot);
   }
-  std::uint64_t posted() const { return head + requests.size(); }
-  PostedRequest& posted_request(std::uint64_t number) {
-    return requests[static_cast<std::size_t>(number - head)];
-  }
+  std::uint64_t head() const { return requests.first(); }
+  std::uint64_t posted() const { return requests.end(); }
+  PostedRequest& posted_request(std::uint64_t number) { return requests[number]; }
 };
 
 }  // namespace wharf::ub

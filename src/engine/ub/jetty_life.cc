@@ -62,15 +62,18 @@ void Initiator::begin_to_drain(Jetty& owner, std::uint32_t jetty_id) {
   step(owner, jetty_id, JettyEvent::kSuspend);
   owner.draining = true;
   // The short ways do not look whether they end the last one.
-  for (std::uint64_t number = owner.head; number < owner.posted(); ++number)
-    owner.posted_request(number).plain = false;
+  for (std::uint64_t number = owner.head(); number < owner.posted(); ++number)
+    owner.set_apart(owner.posted_request(number));
+  for (const std::uint32_t segment : owner.transactions) {
+    if (segment != kNoSlot) transactions_[segment].plain_answer = PlainAnswer::kNone;
+  }
   report(owner, jetty_id);
   stand_still(owner, jetty_id);
 }
 
 /// Nothing that was begun is left to be reported.
 bool Initiator::stands_still(Jetty& owner) {
-  for (std::uint64_t number = owner.head; number < owner.posted(); ++number) {
+  for (std::uint64_t number = owner.head(); number < owner.posted(); ++number) {
     const PostedRequest& posted = owner.posted_request(number);
     if (posted.begun() && !posted.reported) return false;
   }
@@ -111,7 +114,7 @@ Result<void> Initiator::resume(TimePs now, std::uint32_t jetty_id) {
   owner->failed = false;
   owner->draining = false;
   step(*owner, jetty_id, JettyEvent::kResume);
-  owner->report_next = owner->head;  // What was passed over is reported when it ends.
+  owner->report_next = owner->head();  // What was passed over is reported when it ends.
   report(*owner, jetty_id);
   release_strong(now, *owner, jetty_id);
   want_advance(*owner, jetty_id);
@@ -124,7 +127,7 @@ Result<std::size_t> Initiator::take_back(TimePs now, std::uint32_t jetty_id,
   WHARF_TRY(expect_state(owner, jetty_id, JettyState::kSuspended));
   if (owner->draining || !stands_still(*owner)) return std::size_t{0};
   std::size_t count = 0;
-  for (std::uint64_t number = owner->head; number < owner->posted() && count < out.size();) {
+  for (std::uint64_t number = owner->head(); number < owner->posted() && count < out.size();) {
     PostedRequest& posted = owner->posted_request(number);
     if (!posted.done) {
       verbs::Completion& given = out[count++];
@@ -146,7 +149,7 @@ Result<std::size_t> Initiator::take_back(TimePs now, std::uint32_t jetty_id,
       posted.entry_present = posted.admitted = posted.issued_all = true;
       finish_request(now, *owner, jetty_id, number);
     }
-    number = std::max(number + 1, owner->head);
+    number = std::max(number + 1, owner->head());
   }
   return count;
 }

@@ -136,11 +136,11 @@ std::uint32_t Responder::open_message(std::uint32_t channel_index, const wire::P
     message_room_.take(channel.messages_held);
   }
   InboundMessage& made = messages_[index];
-  made.reopen();
+  ++made.generation;
   made.early = early;
   made.channel = channel_index;
   made.tpmsn = tpmsn;
-  made.request = RequestHeader(packet.ub.request);
+  made.request.take(packet.ub.request);
   made.extension = packet.ub.extension;
   made.operation = packet.operation;
   if (channel.general) [[unlikely]]
@@ -265,7 +265,7 @@ Responder::Step Responder::wait_for(TimePs now, ContextKey key, std::uint32_t in
 
 void Responder::resume_packet(TimePs now, std::uint32_t index, std::uint32_t generation,
                               std::uint32_t parked) {
-  WHARF_CHECK(messages_.is_used(index) && messages_[index].generation == generation);
+  WHARF_CHECK(messages_[index].in_use() && messages_[index].generation == generation);
   const wire::Packet packet = parked_[parked].packet;
   step(now, index, packet, parked_[parked].offset, parked);
 }
@@ -435,7 +435,7 @@ void Responder::settle_pending(TimePs now, std::uint32_t index) {
 
 void Responder::channel_failed(std::uint32_t channel) {
   for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
-    if (!messages_.is_used(index) || messages_[index].channel != channel) continue;
+    if (!messages_[index].in_use() || messages_[index].channel != channel) continue;
     InboundMessage& message = messages_[index];
     unlist(index);
     message.abandoned = true;
@@ -446,7 +446,8 @@ void Responder::channel_failed(std::uint32_t channel) {
 
 void Responder::release(std::uint32_t index) {
   // The entry of a message that will never be complete goes back to the program.
-  const InboundMessage& message = messages_[index];
+  InboundMessage& message = messages_[index];
+  WHARF_CHECK(message.in_use());
   if (message.abandoned && message.has_entry && message.state != InboundState::kResponding) {
     report_receive(index);
   }
@@ -460,13 +461,14 @@ void Responder::release(std::uint32_t index) {
   } else {
     message_room_.give(channel.messages_held);
   }
-  ++messages_[index].generation;
+  ++message.generation;
+  message.clear();
   messages_.release(index);
 }
 
 void Responder::describe_waiting(std::vector<std::string>& out) const {
   for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
-    if (!messages_.is_used(index)) continue;
+    if (!messages_[index].in_use()) continue;
     const InboundMessage& message = messages_[index];
     const char* what = "further packets";
     if (message.waits_turn) {

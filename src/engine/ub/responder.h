@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,8 +20,10 @@
 #include "engine/ub/context_store.h"
 #include "engine/ub/jetty.h"
 #include "engine/ub/order_tracker.h"
+#include "engine/ub/record_pool.h"
 #include "engine/ub/segment_table.h"
 #include "engine/ub/shared_room.h"
+#include "engine/ub/words.h"
 #include "verbs/work_request.h"
 #include "wire/packet.h"
 
@@ -41,18 +44,20 @@ constexpr bool is_two_sided(wire::TaOpcode opcode) { return opcode <= wire::TaOp
 
 /// What of a request's base header is needed until it is answered.
 struct RequestHeader {
-  RequestHeader() = default;
-  explicit RequestHeader(const wire::Btah& from)
-      : requester_id(from.requester_id),
-        tassn(from.tassn),
-        opcode(from.opcode),
-        requester_type(from.requester_type),
-        token_value_present(from.token_value_present),
-        solicited(from.solicited) {}
+  void take(const wire::Btah& from) {
+    requester_id = from.requester_id;
+    tassn = from.tassn;
+    opcode = from.opcode;
+    version = from.version;
+    requester_type = from.requester_type;
+    token_value_present = from.token_value_present;
+    solicited = from.solicited;
+  }
 
   std::uint32_t requester_id = 0;
   std::uint16_t tassn = 0;
   wire::TaOpcode opcode = wire::TaOpcode::kSend;
+  std::uint8_t version = 0;  ///< Not looked at: with it, what lies before goes over in one piece.
   wire::RequesterContextType requester_type = wire::RequesterContextType::kRequester;
   bool token_value_present = false;
   bool solicited = false;
@@ -61,7 +66,7 @@ struct RequestHeader {
 /// One request of another host, from its first packet until its response is confirmed.
 struct InboundMessage {
   std::uint32_t channel = 0;
-  std::uint32_t generation = 0;  ///< Counts reuses of the slot.
+  std::uint32_t generation = 0;  ///< Odd while the place is in use; counts both ways.
   std::uint32_t next = kNoSlot;  ///< In TpChannel::responses.
   wire::Psn tpmsn = 0;
   RequestHeader request;
@@ -73,13 +78,13 @@ struct InboundMessage {
   bool last_delivered = false;
   bool abandoned = false;  ///< Its channel failed: freed when nothing refers to it.
   bool tail_started = false;
+  bool answered_elsewhere = false;  ///< Its answer is a message of another channel than it came by.
+  bool response_numbered = false;
   bool has_entry = false;  ///< Two-sided: the receive entry.
   bool entry_fetched = false;
-  bool response_numbered = false;
-  bool fused_open = false;          ///< The acknowledgements of its fused channel wait for it.
-  bool answered_elsewhere = false;  ///< Its answer is a message of another channel than it came by.
-  bool dispatched = false;          ///< To a group: `entry_jetty` is the member that was chosen.
-  bool waits_turn = false;          ///< Strong, and earlier requests of its context have not been executed.
+  bool fused_open = false;  ///< The acknowledgements of its fused channel wait for it.
+  bool dispatched = false;  ///< To a group: `entry_jetty` is the member that was chosen.
+  bool waits_turn = false;  ///< Strong, and earlier requests of its context have not been executed.
   std::uint8_t info = 0;
   wire::UbResponseStatus status = wire::UbResponseStatus::kSuccess;
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;
@@ -104,18 +109,41 @@ struct InboundMessage {
     entry.local.address[1] = value[1];
   }
 
-  /// As it was made, but for its generation, its entry, and what open() sets.
-  void reopen() {
+  bool in_use() const { return generation % 2 == 1; }
+  /// Whether its answer is numbered, nobody has given it up, and nothing of it waits or is to be found: then
+  /// clear_plain() does what clear() does.
+  bool is_plain() const;
+  void clear_plain() {
     state = InboundState::kReceiving;
     early = listed = last_delivered = abandoned = false;
-    tail_started = has_entry = entry_fetched = response_numbered = false;
+    tail_started = answered_elsewhere = response_numbered = false;
+    has_entry = entry_fetched = false;
     info = 0;
     status = wire::UbResponseStatus::kSuccess;
     read_order = verbs::AccessOrder::kRelaxed;
-    pending = received = response_length = packets_unconfirmed = 0;
+    received = response_length = 0;
+  }
+  /// As it was made, but for its generation, its entry, and what open() sets: so is a message in a free
+  /// place.
+  void clear() {
+    clear_plain();
+    pending = packets_unconfirmed = 0;
     waiting_packets = {};
   }
 };
+
+// In one word: state, early, listed, last_delivered, abandoned, tail_started, answered_elsewhere,
+// response_numbered.
+static_assert(offsetof(InboundMessage, early) == offsetof(InboundMessage, state) + 1 &&
+              offsetof(InboundMessage, listed) == offsetof(InboundMessage, state) + 2 &&
+              offsetof(InboundMessage, last_delivered) == offsetof(InboundMessage, state) + 3 &&
+              offsetof(InboundMessage, abandoned) == offsetof(InboundMessage, state) + 4 &&
+              offsetof(InboundMessage, answered_elsewhere) == offsetof(InboundMessage, state) + 6 &&
+              offsetof(InboundMessage, response_numbered) == offsetof(InboundMessage, state) + 7);
+inline bool InboundMessage::is_plain() const {
+  return has_state(*this, offsetof(InboundMessage, state), {255, 255, 255, 255, 255, 0, 255, 255},
+                   {static_cast<std::uint8_t>(InboundState::kResponding), 0, 0, 1, 0, 0, 0, 1});
+}
 
 /// An initiator context whose order this target keeps (service modes ROT and ROL), from connect() on.
 struct SequenceContext {
@@ -188,7 +216,7 @@ class Responder {
 
   // From the TP layer.
   InboundMessage& message(std::uint32_t index) { return messages_[index]; }
-  SlotPool<InboundMessage>& messages() { return messages_; }
+  RecordPool<InboundMessage>& messages() { return messages_; }
   /// Its answer refuses a request of the fused channel beside the one that it goes over.
   bool refuses_elsewhere(std::uint32_t index) const {
     return messages_[index].answered_elsewhere && messages_[index].status != wire::UbResponseStatus::kSuccess;
@@ -285,7 +313,7 @@ class Responder {
   }
 
   EngineParts& parts_;
-  SlotPool<InboundMessage> messages_;
+  RecordPool<InboundMessage> messages_;
   SlotPool<ParkedPacket> parked_;
   SharedRoom message_room_;  ///< Of messages_, by channel.
   SharedRoom ahead_room_;    ///< Of parked_, by channel, beside those for what waits for own memory.

@@ -48,7 +48,7 @@ Result<void> Responder::bind_sequence(wire::HostAddress host, std::uint32_t jett
   }
   // What is left of its earlier life, being answered, takes no part in the order any more.
   for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
-    if (messages_.is_used(index) && messages_[index].sequence == at) messages_[index].sequence = kNoSlot;
+    if (messages_[index].in_use() && messages_[index].sequence == at) messages_[index].sequence = kNoSlot;
   }
   bound.host = host;
   bound.requester = jetty;
@@ -62,7 +62,7 @@ void Responder::forget_sequences(wire::HostAddress host) {
     SequenceContext& context = *sequences_[at];
     if (!context.used || context.host != host) continue;
     for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
-      if (messages_.is_used(index) && messages_[index].sequence == at) messages_[index].sequence = kNoSlot;
+      if (messages_[index].in_use() && messages_[index].sequence == at) messages_[index].sequence = kNoSlot;
     }
     sequence_of_.erase(sequence_key(host, context.requester));
     context.used = false;

@@ -29,7 +29,7 @@ void Responder::tail(TimePs now, std::uint32_t index) {
 }
 
 void Responder::resume_tail(TimePs now, std::uint32_t index, std::uint32_t generation) {
-  WHARF_CHECK(messages_.is_used(index) && messages_[index].generation == generation);
+  WHARF_CHECK(messages_[index].in_use() && messages_[index].generation == generation);
   InboundMessage& message = messages_[index];
   --message.pending;
   if (message.abandoned) {
@@ -97,7 +97,7 @@ bool Responder::tail_invalidate(TimePs now, std::uint32_t index) {
 // Reads are checked when they come and answered, perhaps more than once, later.
 void Responder::revoke(std::uint32_t token_id) {
   for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
-    if (!messages_.is_used(index)) continue;
+    if (!messages_[index].in_use()) continue;
     const InboundMessage& message = messages_[index];
     if (message.request.opcode == wire::TaOpcode::kRead && message.extension.maetah.token_id == token_id) {
       refuse(index, wire::UbResponseInfo::kAccess);
@@ -120,7 +120,7 @@ void Responder::finish_tail(TimePs now, std::uint32_t index) {
   completion.kind = verbs::CompletionKind::kReceive;
   completion.length = message.received;
   completion.remote_host = parts_.tp.channel(message.channel).remote.number;
-  completion.remote_queue = message.request.requester_id;
+  completion.remote_queue = message.request.requester_id & 0xff'ffffU;  // 20 bits on the wire.
   completion.operation = message.operation;
   completion.solicited = message.request.solicited;
   const wire::TaOpcode opcode = message.request.opcode;

@@ -249,7 +249,7 @@ void Initiator::flush_receives(std::uint32_t jetty_id) {
 // sake of the channel; they, and the requests, end by themselves and say nothing.
 void Initiator::flush_requests(TimePs now, std::uint32_t jetty_id) {
   Jetty& owner = jetty(jetty_id);
-  for (std::uint64_t number = owner.head; number < owner.posted(); ++number) {
+  for (std::uint64_t number = owner.head(); number < owner.posted(); ++number) {
     PostedRequest& posted = owner.posted_request(number);
     if (posted.reported || posted.muted) continue;
     if (!posted.entry_present && owner.has_byte_rings()) {
@@ -260,7 +260,7 @@ void Initiator::flush_requests(TimePs now, std::uint32_t jetty_id) {
     push_completion(owner, jetty_id, posted);
     posted.reported = false;
     posted.muted = true;
-    posted.plain = false;
+    owner.set_apart(posted);
     posted.signaled = false;
     posted.entry_present = true;
     posted.parked = false;
@@ -268,8 +268,9 @@ void Initiator::flush_requests(TimePs now, std::uint32_t jetty_id) {
   }
   owner.fetch_next = owner.posted();
   for (std::uint32_t index = 0; index < transactions_.extent(); ++index) {
-    if (!transactions_.is_used(index) || transactions_[index].jetty != jetty_id) continue;
+    if (!transactions_[index].in_use() || transactions_[index].jetty != jetty_id) continue;
     Transaction& transaction = transactions_[index];
+    transaction.plain_answer = PlainAnswer::kNone;
     if (transaction.state != TransactionState::kBackoff) continue;
     backoff_.set(index, kNever);  // It need not be sent again.
     transaction.status = CompletionStatus::kFlushed;
@@ -308,7 +309,7 @@ void Initiator::flush(TimePs now, std::uint32_t jetty_id) {
 void Responder::flush_entries(std::uint32_t jetty_id) {
   const Jetty& owner = parts_.initiator.jetty(jetty_id);
   for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
-    if (!messages_.is_used(index)) continue;
+    if (!messages_[index].in_use()) continue;
     const InboundMessage& message = messages_[index];
     if (!message.has_entry || message.state == InboundState::kResponding || message.entry_jetty != jetty_id ||
         message.entry_generation != owner.generation) {
@@ -337,6 +338,7 @@ Result<void> Initiator::destroy(TimePs now, std::uint32_t jetty_id) {
   if (owner->config.group != engine::kOwn) parts_.groups.leave(owner->config.group, jetty_id);
   if (owner->config.public_id != 0) public_[owner->config.public_id] = kNoSlot;
   for (Peer& peer : peers_) peer.used = peer.used && peer.queue != jetty_id;
+  for (const auto& each : jetties_) each->hold_up();
   owner->used = false;
   owner->dying = true;
   ++owner->generation;

@@ -40,32 +40,34 @@ class SharedRoom {
 
   /// There are `holders`; gives the places that the pool needs. Never fewer holders than before.
   std::uint32_t fit(std::uint32_t holders) {
-    common_ = static_cast<std::uint32_t>(
+    const auto common = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(common_most_, std::uint64_t{holders} * (most_ - share_)));
+    common_left_ += common - common_;
+    common_ = common;
     return holders * share_ + common_;
   }
 
   /// Whether one who holds `held` may take another.
-  bool has(std::uint32_t held) const { return held < share_ || (held < most_ && common_used_ < common_); }
+  bool has(std::uint32_t held) const { return held < share_ || (held < most_ && common_left_ > 0); }
   /// Whether anyone who holds fewer than it may have may take another, whatever its share.
-  bool has_common_left() const { return common_used_ < common_; }
+  bool has_common_left() const { return common_left_ > 0; }
   /// How many one who holds `held` may have beside these.
   std::uint32_t most_beside(std::uint32_t held) const { return held < most_ ? most_ - held : 0; }
   /// The same for one who holds `early` common places on top, see take_common().
   bool has(std::uint32_t held, std::uint32_t early) const {
-    return held + early < most_ && (held < share_ || common_used_ < common_);
+    return held + early < most_ && (held < share_ || common_left_ > 0);
   }
   /// Whether one who holds `held` and `early` may take a common place, leaving its share to what comes first.
   /// Where nobody may have more than the share, that is what it gets.
   bool has_common(std::uint32_t held, std::uint32_t early) const {
-    return held + early < most_ && (most_ == share_ || common_used_ < common_);
+    return held + early < most_ && (most_ == share_ || common_left_ > 0);
   }
   void take_common(std::uint32_t& held, std::uint32_t& early) {
     if (most_ == share_) {
       take(held);
     } else {
       ++early;
-      ++common_used_;
+      --common_left_;
     }
   }
   void give_common(std::uint32_t& held, std::uint32_t& early) {
@@ -73,7 +75,7 @@ class SharedRoom {
       give(held);
     } else {
       --early;
-      --common_used_;
+      ++common_left_;
     }
   }
   std::uint32_t most() const { return most_; }
@@ -82,16 +84,16 @@ class SharedRoom {
   bool is_short(std::uint32_t held) const { return held < most_ && !has(held); }
   /// One more, or one fewer, for a holder.
   void take(std::uint32_t& held) {
-    if (held++ >= share_) ++common_used_;
+    if (held++ >= share_) --common_left_;
   }
   /// `count` fewer.
   void give(std::uint32_t& held, std::uint32_t count) {
     const std::uint32_t beyond = held > share_ ? held - share_ : 0;
     held -= count;
-    common_used_ -= std::min(beyond, count);
+    common_left_ += std::min(beyond, count);
   }
   void give(std::uint32_t& held) {
-    if (--held >= share_) --common_used_;
+    if (--held >= share_) ++common_left_;
   }
 
  private:
@@ -99,7 +101,7 @@ class SharedRoom {
   std::uint32_t share_;
   std::uint32_t common_most_;
   std::uint32_t common_ = 0;
-  std::uint32_t common_used_ = 0;
+  std::uint32_t common_left_ = 0;  ///< Of common_: nobody has them.
 };
 
 }  // namespace wharf::ub

@@ -185,5 +185,24 @@ INSTANTIATE_TEST_SUITE_P(Settings, UbShortWays,
                                            Setting{"lossy", LossRecovery::kSelective, 3, 1024, 1}),
                          [](const auto& each) { return each.param.name; });
 
+// What the short ways keep about the peer that a jetty asked last is forgotten with the peer, whoever
+// imported it.
+TEST(UbShortWaysPeers, AreAskedInTurnAndForgotten) {
+  World world({}, {}, 2);
+  std::vector<verbs::PeerId> peers = {world.peer(0, 0), world.peer(0, 1)};
+  for (int i = 0; i < 20; ++i) {
+    verbs::WorkRequest request = world.request(Verb::kWrite, 64);
+    request.peer = peers[static_cast<std::size_t>(i) % 2];
+    EXPECT_TRUE(world.finish(request).ok());
+  }
+  verbs::WorkRequest request = world.request(Verb::kWrite, 64);
+  request.peer = peers[1];
+  EXPECT_TRUE(world.finish(request).ok());
+  ASSERT_TRUE(world.engine(0).disconnect(world.now(), world.queue(0, 1), peers[1]).ok());
+  EXPECT_EQ(world.post(request), engine::PostStatus::kBadRequest);
+  request.peer = peers[0];
+  EXPECT_TRUE(world.finish(request).ok());
+}
+
 }  // namespace
 }  // namespace wharf::ub

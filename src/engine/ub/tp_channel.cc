@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #include "engine/ub/engine_parts.h"
 
@@ -141,18 +143,21 @@ std::uint32_t TpLayer::find(wire::HostAddress remote) const {
   if (remote == found_host_ && found_ != kNoSlot) return found_;
   const std::uint32_t index = find(remote, kFirstLane);
   if (index == kNoSlot) return kNoSlot;
+  using Words = std::array<std::uint32_t, 2>;
+  TpChannel& channel = *channels_[index];
   found_host_ = remote;
   found_ = index;
   // The short ways look no further than here.
-  found_channel_ = channels_[index]->general ? nullptr : channels_[index].get();
+  found_channel_ = channel.state == ChannelState::kReady && !channel.general ? &channel : nullptr;
+  found_addresses_ = std::bit_cast<std::uint64_t>(Words{remote.number, parts_.config.host.number});
+  found_tpns_ = std::bit_cast<std::uint64_t>(Words{channel.remote_tpn, channel.local_tpn});
   return index;
 }
 
 void TpLayer::make_general(std::uint32_t index) {
   channels_[index]->general = true;
   channels_[index]->hold_up();
-  found_ = kNoSlot;
-  found_channel_ = nullptr;
+  forget_found();
 }
 
 /// The channel that a packet names, or kNoSlot.
@@ -170,6 +175,11 @@ std::uint32_t TpLayer::addressed(const wire::Packet& packet) const {
     if (is_of(index)) return index;
   }
   return kNoSlot;
+}
+
+void TpLayer::forget_found() {
+  found_ = kNoSlot;
+  found_channel_ = nullptr;
 }
 
 std::vector<ChannelFailures> TpLayer::failures() const {
@@ -555,9 +565,8 @@ void TpLayer::describe_waiting(std::vector<std::string>& out) const {
 }
 
 void TpLayer::release_buffers() {
-  for (std::uint32_t place = 0; place < packets_.extent(); ++place) {
-    if (packets_.is_used(place)) parts_.payloads.release(packets_[place].data.buffer);
-  }
+  for (std::uint32_t place = 0; place < packets_.extent(); ++place)
+    parts_.payloads.release(packets_[place].data.buffer);
 }
 
 }  // namespace wharf::ub

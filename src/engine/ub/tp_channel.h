@@ -244,6 +244,7 @@ class TpLayer {
   std::uint64_t ahead_key(std::uint32_t index, std::uint64_t logical) const;
   void forget_ahead(TimePs now, std::uint32_t index);
   void count_no_room(std::uint32_t index, bool ahead);
+  void forget_found();
 
   // tp_transmission.cc: numbering and sending.
   void settle_dirty(TimePs now);
@@ -256,6 +257,8 @@ class TpLayer {
   void update_ready(TimePs now, std::uint32_t index);
   bool find_credit(TpChannel& channel) const;
   void relist(TimePs now, std::uint32_t index);
+  void list_sender(std::uint32_t index);
+  void unlist_sender();
   TxPacket* sendable(TimePs now, std::uint32_t index, TpChannel& channel, bool again);
   void departed(TimePs now, std::uint32_t index, TpChannel& channel, TxPacket& packet);
   void write_answer(const TpChannel& channel, wire::Packet& out) const;
@@ -309,9 +312,14 @@ class TpLayer {
   std::uint32_t form_channel_ = kNoSlot;
   std::vector<std::unique_ptr<TpChannel>> channels_;
   FlatMap channel_of_host_;
-  mutable wire::HostAddress found_host_;   ///< What find() was last asked for with success,
-  mutable std::uint32_t found_ = kNoSlot;  ///< and gave; packets come in trains.
+  // What find() was last asked for with success, and gave; packets come in trains. Of the train: the channel,
+  // if it is ready, and what source and destination, and the TP channel numbers, are in its packets, as
+  // words.
+  mutable wire::HostAddress found_host_;
+  mutable std::uint32_t found_ = kNoSlot;
   mutable TpChannel* found_channel_ = nullptr;
+  mutable std::uint64_t found_addresses_ = 0;
+  mutable std::uint64_t found_tpns_ = 0;
   TxPool packets_;
   SharedRoom packet_room_;  ///< Of packets_, by channel.
   /// By channel and place in its receive window: what waits for earlier packets, see tp_channel.cc.
@@ -324,8 +332,10 @@ class TpLayer {
   reliability::DeadlineHeap timers_;   ///< Owner 2 * channel: retransmission; 2 * channel + 1: delayed TPACK.
   Ring<std::uint32_t> dirty_;
   Ring<std::uint32_t> ack_list_;
-  Ring<std::uint32_t> data_list_;    ///< Channels whose next new packet may leave.
-  Ring<std::uint32_t> resend_list_;  ///< Channels whose next repeated packet may leave.
+  /// Channels whose next new packet may leave. The only one may stay when it has none any more.
+  Ring<std::uint32_t> data_list_;
+  TpChannel* only_sender_ = nullptr;  ///< The channel in data_list_, if it is one.
+  Ring<std::uint32_t> resend_list_;   ///< Channels whose next repeated packet may leave.
 };
 
 [[gnu::always_inline]] inline void TpLayer::address_packet(const TpChannel& channel,
@@ -347,7 +357,7 @@ class TpLayer {
   rtph.psn = wire::psn_wrap(packet.logical);
   rtph.tpmsn = packet.tpmsn;
   rtph.last = packet.last;
-  copy_whole(out.payload, packet.data);
+  if (packet.length > 0 && !packet.fetch_failed) copy_whole(out.payload, packet.data);
 }
 
 // The length of most headers follows from opcodes, the presence of a token's value, and what never changes

@@ -162,17 +162,13 @@ bool TpLayer::queue_loss(std::uint32_t index, std::uint32_t place) {
       end <= channel.send_cursor) {
     // The usual case: all have been sent, and nothing is to be sent again.
     packet_room_.give(channel.tx_held, static_cast<std::uint32_t>(end - channel.send.una()));
-    channel.send.take_sent(packets_, end, [&](std::uint32_t place) {
-      TxPacket& packet = packets_[place];
-      if (!packet.confirmed) {
-        packet.state = PacketState::kFree;
-        if (packet.origin == PacketOrigin::kRequest) {
-          parts_.initiator.confirmed(now, packet.object);
-        } else {
-          parts_.responder.confirmed(packet.object, channel);
-        }
+    channel.send.take_sent(packets_, end, [&](TxPacket& packet) {
+      packet.state = PacketState::kFree;
+      if (packet.origin == PacketOrigin::kRequest) {
+        parts_.initiator.confirmed(now, packet.object);
+      } else {
+        parts_.responder.confirmed(packet.object, channel);
       }
-      packets_.release(place);
     });
     channel.send.advance_over_confirmed(packets_, free);
     progressed(now, index);
@@ -329,6 +325,7 @@ void TpLayer::step(TimePs now, std::uint32_t index, ChannelEvent event) {
                static_cast<std::uint64_t>(*next));
   channel.state = *next;
   channel.hold_up();
+  forget_found();
 }
 
 void TpLayer::close(TimePs now, std::uint32_t index) {
@@ -341,8 +338,7 @@ void TpLayer::close(TimePs now, std::uint32_t index) {
   channels_[index]->failures = 0;
   channels_[index]->general = false;
   channel_of_host_.erase(host_key(channels_[index]->remote, channels_[index]->lane));
-  found_ = kNoSlot;
-  found_channel_ = nullptr;
+  forget_found();
   closed_.push_back(index);
 }
 

@@ -224,11 +224,33 @@ inline TxPacket* TpLayer::sendable(TimePs now, std::uint32_t index, TpChannel& c
 void TpLayer::update_ready(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
   const bool again = channel.send.retransmissions_queued() > 0;
-  bool& listed = again ? channel.resend_listed : channel.data_listed;
-  if (listed || sendable(now, index, channel, again) == nullptr) return;
-  listed = true;
-  (again ? resend_list_ : data_list_).push_back(index);
-  if (again) parts_.attention |= kUrgent;
+  if ((again ? channel.resend_listed : channel.data_listed) ||
+      sendable(now, index, channel, again) == nullptr) {
+    return;
+  }
+  if (!again) return list_sender(index);
+  channel.resend_listed = true;
+  resend_list_.push_back(index);
+  parts_.attention |= kUrgent;
+}
+
+[[gnu::noinline]] void TpLayer::list_sender(std::uint32_t index) {
+  if (only_sender_ != nullptr) {
+    // It comes behind this one if it has stayed without need.
+    const std::uint32_t next = only_sender_->send.cursor();
+    if (next == kNoSlot || packets_[next].state != PacketState::kReady) unlist_sender();
+  }
+  TpChannel& channel = *channels_[index];
+  channel.data_listed = true;
+  data_list_.push_back(index);
+  only_sender_ = data_list_.size() == 1 ? &channel : nullptr;
+}
+
+// The first in data_list_ has nothing that may leave.
+void TpLayer::unlist_sender() {
+  channels_[data_list_.front()]->data_listed = false;
+  data_list_.pop_front();
+  only_sender_ = data_list_.size() == 1 ? channels_[data_list_.front()].get() : nullptr;
 }
 
 bool TpLayer::transmit_notification(wire::TrafficClassMask allowed, wire::Packet& out) {
@@ -401,8 +423,7 @@ inline void TpLayer::departed(TimePs now, std::uint32_t index, TpChannel& channe
     TpChannel& channel = *channels_[index];
     TxPacket* const packet = sendable(now, index, channel, false);
     if (packet == nullptr) {
-      data_list_.pop_front();
-      channel.data_listed = false;
+      unlist_sender();
       continue;
     }
     build(channel, *packet, false, out);
@@ -438,8 +459,7 @@ inline void TpLayer::departed(TimePs now, std::uint32_t index, TpChannel& channe
     }
     return;
   }
-  data_list_.pop_front();
-  channel.data_listed = false;
+  unlist_sender();
   if (numbers) pump(now, index);
 }
 

@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "base/check.h"
-#include "base/slot_pool.h"
 #include "base/time.h"
 #include "engine/ub/fresh.h"
+#include "engine/ub/record_pool.h"
 #include "wire/payload.h"
 #include "wire/psn.h"
 
@@ -29,7 +29,9 @@ enum class PacketState : std::uint8_t {
 /// Enough to build a packet, and to build it again: the data itself is read from memory each time. A place in
 /// the pool that is free has no data.
 struct TxPacket {
-  wire::Payload data;         ///< kReady (and, gathered, kFetching): holds a reference to data.buffer.
+  /// kReady (and, gathered, kFetching): holds a reference to data.buffer. Otherwise there is no buffer, and
+  /// the rest means nothing; so it does where `length` is 0 or `fetch_failed`.
+  wire::Payload data;
   std::uint64_t logical = 0;  ///< Its number.
   std::uint64_t resend_mark =
       0;  ///< First new number behind its last retransmission; 0 when it was sent once.
@@ -59,7 +61,7 @@ constexpr std::uint64_t reference_to(std::uint32_t place, std::uint64_t logical)
   return logical << 32U | place;
 }
 
-using TxPool = SlotPool<TxPacket>;
+using TxPool = RecordPool<TxPacket>;
 
 /// Numbers are 64-bit logical counters that never wrap. Every call that may free packets takes `freed`, which
 /// is told the index of each.
@@ -121,17 +123,20 @@ class TxWindow {
     return counters_.una != before;
   }
 
-  /// Takes the packets before `end` out, which have been sent, while none is queued for retransmission;
-  /// each(index) confirms one that was not confirmed before and lets it go.
+  /// Takes the packets before `end` out, one at least, which have been sent, while none is queued for
+  /// retransmission, and lets them go; each(packet) confirms one that was not confirmed before.
   template <typename Each>
-  void take_sent(const TxPool& pool, std::uint64_t end, Each&& each) {
-    WHARF_CHECK(end >= counters_.una && end <= counters_.next && resend_count_ == 0);
+  void take_sent(TxPool& pool, std::uint64_t end, Each&& each) {
+    WHARF_CHECK(end > counters_.una && end <= counters_.next && resend_count_ == 0);
     std::uint32_t at = head_;
+    std::uint32_t last = at;
     for (std::uint64_t number = counters_.una; number < end; ++number) {
-      const std::uint32_t next = pool[at].next;
-      each(at);
-      at = next;
+      TxPacket& packet = pool[at];
+      last = at;
+      at = packet.next;
+      if (!packet.confirmed) each(packet);
     }
+    pool.release_run(head_, last);
     counters_.una = end;
     head_ = at;
     if (at == kNoSlot) tail_ = kNoSlot;

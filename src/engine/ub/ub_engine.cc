@@ -15,7 +15,8 @@ Result<UbEngine> UbEngine::create(const UbConfig& config, wire::PayloadPool& pay
   return UbEngine(std::make_unique<EngineParts>(config, payloads, arena));
 }
 
-UbEngine::UbEngine(std::unique_ptr<EngineParts> parts) : parts_(std::move(parts)) {}
+UbEngine::UbEngine(std::unique_ptr<EngineParts> parts)
+    : parts_(std::move(parts)), accesses_(&parts_->accesses) {}
 UbEngine::UbEngine(UbEngine&&) noexcept = default;
 UbEngine& UbEngine::operator=(UbEngine&&) noexcept = default;
 UbEngine::~UbEngine() = default;

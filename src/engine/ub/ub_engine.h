@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "engine/congestion/sender_trace.h"
 #include "engine/contract.h"
+#include "engine/ub/access_port.h"
 #include "engine/ub/config.h"
 #include "engine/ub/counters.h"
 #include "wire/payload_pool.h"
@@ -97,6 +98,21 @@ class UbEngine {
 
   // Outputs. After every input, drain these until all are empty; transmit() can make new accesses.
   bool next_access(engine::Access& out);
+  /// That and access_done() for all accesses, see engine/driver/engine_driver.h.
+  template <typename Host>
+  bool perform(TimePs now, Host& host) {
+    AccessPort::Slot* slot = accesses_->take_front();
+    if (slot == nullptr) return false;
+    do {
+      engine::AccessResult result;
+      if (host.begin(slot->access(), result)) {
+        answered(now, *slot, result);
+        host.told(result);
+      }
+      slot = accesses_->take_front();
+    } while (slot != nullptr);
+    return true;
+  }
   bool transmit(TimePs now, std::uint32_t port, wire::TrafficClassMask allowed, wire::Packet& out);
   bool next_completed_queue(engine::QueueId& queue);
   bool poll(engine::QueueId queue, verbs::Completion& out);
@@ -118,8 +134,11 @@ class UbEngine {
 
  private:
   explicit UbEngine(std::unique_ptr<EngineParts> parts);
+  /// An access that the host has taken is done.
+  void answered(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
 
   std::unique_ptr<EngineParts> parts_;
+  AccessPort* accesses_ = nullptr;  ///< Of parts_.
 };
 
 }  // namespace wharf::ub
