@@ -185,6 +185,7 @@ int urma_poll_jfc(urma_jfc_t* jfc, int cr_cnt, urma_cr_t* cr) {
     cr[taken++] = found->ring[found->head];
     found->head = found->head + 1 == found->ring.size() ? 0 : found->head + 1;
     --found->count;
+    found->overrun = false;  // There is room again; the next loss is told anew.
   }
   return taken;
 }

@@ -144,6 +144,7 @@ bool take_atomic(const Interface& interface, const urma_sge_t* dst, const urma_s
 /// Everything of `wr` but its target. False: it cannot be.
 bool translate(Interface& interface, const urma_jfs_wr_t& wr, const urma_jfs_cfg_t& cfg, verbs::Verb verb,
                verbs::WorkRequest& out) {
+  if (wr.flag.bs.place_order > URMA_STRONG_ORDER) return false;
   out.id = wr.user_ctx;
   out.verb = verb;
   out.order = static_cast<verbs::OrderTag>(wr.flag.bs.place_order);

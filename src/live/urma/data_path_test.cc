@@ -321,6 +321,48 @@ TEST_F(DataPath, AMessageWaitsForAReceive) {
   EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
 }
 
+TEST_F(DataPath, AFullJfcLosesRecordsAndSaysSo) {
+  End left({.jfc_depth = 2});
+  End right({.device = "right"});
+  left.reach(right);
+  ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8)), URMA_SUCCESS);
+  ASSERT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+  for (std::uint64_t at = 0; at < 3; ++at) {
+    ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8), at), URMA_SUCCESS);
+  }
+  urma_async_event_t event{};
+  ASSERT_EQ(urma_get_async_event(left.context, &event), URMA_SUCCESS);
+  EXPECT_EQ(event.event_type, URMA_EVENT_JFC_ERR);
+  EXPECT_EQ(event.element.jfc, left.send_jfc);
+  urma_ack_async_event(&event);
+  ASSERT_EQ(urma_get_async_event(left.context, &event), URMA_SUCCESS);
+  EXPECT_EQ(event.event_type, URMA_EVENT_JETTY_ERR);
+  urma_ack_async_event(&event);
+  EXPECT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8)), URMA_EINVAL);
+  for (std::uint64_t at = 0; at < 2; ++at) EXPECT_EQ(next_record(left.send_jfc).user_ctx, at);
+  // It begins anew.
+  urma_jetty_attr_t attr{JETTY_STATE, 0, URMA_JETTY_STATE_RESET};
+  ASSERT_EQ(urma_modify_jetty(left.jetty, &attr), URMA_SUCCESS);
+  attr.state = URMA_JETTY_STATE_READY;
+  ASSERT_EQ(urma_modify_jetty(left.jetty, &attr), URMA_SUCCESS);
+  ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8), 9), URMA_SUCCESS);
+  EXPECT_EQ(next_record(left.send_jfc).user_ctx, 9U);
+}
+
+TEST_F(DataPath, AnOrderThatDoesNotExistIsRefused) {
+  End left;
+  End right({.device = "right"});
+  left.reach(right);
+  urma_jfs_wr_flag_t flag{};
+  flag.bs.place_order = 3;
+  EXPECT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8), 1, flag), URMA_EINVAL);
+  for (const unsigned order : {URMA_NO_ORDER, URMA_RELAX_ORDER, URMA_STRONG_ORDER}) {
+    flag.bs.place_order = order & 3U;
+    ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8), order, flag), URMA_SUCCESS);
+    EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+  }
+}
+
 TEST_F(DataPath, ASuspendedJettyGivesBackAndGoesOn) {
   End left({.suspends = true});
   End right({.device = "right"});

@@ -136,9 +136,14 @@ void QueueSide::completed(const verbs::Completion& completion) {
   const bool receive = completion.kind == verbs::CompletionKind::kReceive;
   Jfc* const to = receive ? receive_jfc : send_jfc;
   if (to == nullptr) return;
-  const bool was_lost = to->overrun;
+  const bool lost = to->count == to->api.jfc_cfg.depth;
   to->push(record_of(*this, completion), completion.solicited);
-  if (to->overrun && !was_lost) happened(engine::AsyncEventKind::kQueueError);
+  if (!lost || kind == Kind::kJfr || state != URMA_JETTY_STATE_READY) return;
+  // [IBTA vol 1 10.2.6] A queue whose record was lost cannot go on.
+  Interface& interface = *context->interface;
+  if (interface.engine().fail_queue(interface.now(), queue.queue).ok()) {
+    happened(engine::AsyncEventKind::kQueueError);
+  }
 }
 
 void QueueSide::happened(engine::AsyncEventKind what) {

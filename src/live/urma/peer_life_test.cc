@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two processes: one that is killed, one that starts after it was sent to, and what fork() leaves to a child.
+// Two processes: one that is killed, one that starts after it was imported, and what fork() leaves to a
+// child.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,7 +92,7 @@ TEST_F(PeerLife, AKilledPeerEndsRequestsAndNothingElse) {
   EXPECT_EQ(next_record(beside.send_jfc).status, URMA_CR_SUCCESS);
 }
 
-TEST_F(PeerLife, ARequestWaitsForAProcessThatStartsLater) {
+TEST_F(PeerLife, AnImportMayComeBeforeItsProcess) {
   // A UASID that a program chooses says the port; this one is most likely free.
   const std::uint32_t uasid = 0x310000U | (20000U + static_cast<std::uint32_t>(::getpid()) % 10000U);
   End left;
@@ -114,8 +115,8 @@ TEST_F(PeerLife, ARequestWaitsForAProcessThatStartsLater) {
   urma_token_t none{0};
   left.target = urma_import_jetty(left.context, &later, &none);
   ASSERT_NE(left.target, nullptr);
-  ASSERT_EQ(left.post(URMA_OPC_SEND, left.local(0, 8), {}), URMA_SUCCESS);
   const Told told = hear();
+  ASSERT_EQ(left.post(URMA_OPC_SEND, left.local(0, 8), {}), URMA_SUCCESS);
   EXPECT_EQ(told.jetty.jetty_id.id, later.jetty_id.id);
   EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
   int status = 0;
