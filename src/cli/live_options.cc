@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/kernel_random.h"
 #include "base/nearest_name.h"
 #include "base/units.h"
 #include "live/udp/live_protocol.h"
@@ -130,8 +130,10 @@ Result<LiveChoices> LiveOptions::read() const {
   auto doubled = read_probability("--duplication", duplication);
   if (!doubled) return doubled.error();
   out.seed = seed;
-  if (seed == 0 && ::getrandom(&out.seed, sizeof out.seed, 0) != sizeof out.seed) {
-    return Error{ErrorKind::kEnvironment, "the system gives no random numbers; --seed can stand in"};
+  if (seed == 0) {
+    auto drawn = kernel_random();
+    if (!drawn) return Error{drawn.error().kind, drawn.error().message + "; --seed can stand in"};
+    out.seed = *drawn;
   }
   out.faults = {*lost, *doubled, out.seed};
   out.idle.busy_poll = busy_poll;

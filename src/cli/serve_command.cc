@@ -26,6 +26,7 @@ class ServeCommand : public Command {
   std::string_view examples() const override {
     static const std::string kText = "  wharf serve\n" +
                                      protocol_examples("serve", &live::ProtocolDescription::serve_example) +
+                                     "  wharf serve --metrics serve.prom\n"
                                      "  wharf serve --once --loss 5% --json\n";
     return kText;
   }
@@ -46,6 +47,20 @@ class ServeCommand : public Command {
                    "Clients at once, each with an equal part of the memory; 16 by default")
         .type_name("N")
         .range(1, 1024);
+    app.add_option("--clients-per-address", clients_per_address_,
+                   "Clients at once from one address; half of --clients by default, all of them from this "
+                   "machine's own")
+        .type_name("N")
+        .range(1, 1024);
+    app.add_option("--idle-limit", idle_limit_,
+                   "A client that is silent for so long leaves when another needs its place; 10s by default")
+        .type_name("TIME");
+    app.add_option(
+           "--refusals", refusals_,
+           "How often a client may ask for what it has no right to, until it is sent away; 64 by default")
+        .type_name("N");
+    app.add_option("--metrics", metrics_, "Keep what is counted in a file, in the text format of Prometheus")
+        .type_name("FILE");
     app.add_flag("--share-memory", share_memory_,
                  "Let every client reach all of the memory, not only its own part");
     app.add_flag("--once", once_, "End when the last client has left");
@@ -67,6 +82,13 @@ class ServeCommand : public Command {
     config.clients_max = clients_;
     config.shared_memory = share_memory_;
     config.once = once_;
+    if (live_.seed != 0) config.secrets_seed = live_.seed;
+    config.limits.per_address = clients_per_address_;
+    config.limits.refused_accesses = refusals_;
+    auto idle = parse_time(idle_limit_);
+    if (!idle) return input_error("--idle-limit: " + idle.error().message);
+    config.limits.idle = *idle;
+    config.metrics = metrics_;
 
     live::ServerObserver observer;
     observer.ready = [&](const live::ServerObserver::Ready& ready) { announce(console, config, ready); };
@@ -109,6 +131,10 @@ class ServeCommand : public Command {
   std::string size_ = "64MiB";
   std::uint32_t mtu_ = 0;
   std::uint32_t clients_ = 16;
+  std::uint32_t clients_per_address_ = 0;
+  std::uint64_t refusals_ = 64;
+  std::string idle_limit_ = "10s";
+  std::string metrics_;
   bool share_memory_ = false;
   bool once_ = false;
 };

@@ -131,9 +131,10 @@ Result<std::unique_ptr<Client<E>>> Client<E>::open(const ClientConfig& config, c
   engine::QueueConfig depths;
   depths.send_depth = hello.queue_depth;
   depths.receive_depth = std::bit_ceil(std::max(config.receive_entries, 1U));
-  RandomStream random(config.seed, "live.client_secrets");
-  const SessionSecrets secrets = SessionSecrets::draw(welcome->client, random);
-  auto queue = Protocol::create_queue(made, now, depths, secrets);
+  SecretSource kernel(std::nullopt, "live.client_secrets");
+  const auto secrets = SessionSecrets::draw(welcome->client, kernel);
+  if (!secrets) return secrets.error();
+  auto queue = Protocol::create_queue(made, now, depths, *secrets);
   if (!queue) return queue.error();
   auto blob = made.export_queue(*queue);
   if (!blob) return blob.error();

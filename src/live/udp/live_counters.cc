@@ -18,6 +18,7 @@ LiveCounters& LiveCounters::operator+=(const LiveCounters& other) {
   injected_losses += other.injected_losses;
   injected_duplicates += other.injected_duplicates;
   completions += other.completions;
+  refused_accesses += other.refused_accesses;
   return *this;
 }
 

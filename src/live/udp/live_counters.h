@@ -21,6 +21,7 @@ struct LiveCounters {
   std::uint64_t injected_losses = 0;
   std::uint64_t injected_duplicates = 0;
   std::uint64_t completions = 0;
+  std::uint64_t refused_accesses = 0;  ///< Answers that somebody had no right to what it asked for.
 
   void drop(wire::DropReason reason) {
     ++undecodable;

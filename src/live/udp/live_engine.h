@@ -9,9 +9,11 @@
 #include <string_view>
 
 #include "base/arena.h"
-#include "base/random.h"
+#include "engine/named_counter.h"
 #include "engine/queues.h"
+#include "live/udp/secret_source.h"
 #include "live/udp/udp_socket.h"
+#include "verbs/segment.h"
 #include "verbs/work_request.h"
 #include "wire/host_address.h"
 #include "wire/packet.h"
@@ -69,13 +71,22 @@ struct SessionSecrets {
   std::uint64_t queue = 0;   ///< Accompanies what the client sends to the queue.
   std::uint64_t memory = 0;  ///< Accompanies its accesses to the memory.
 
-  static SessionSecrets draw(wire::HostAddress client, RandomStream& random) {
-    SessionSecrets drawn;
-    drawn.domain = client.number;
-    drawn.queue = random.next_u64();
-    drawn.memory = random.next_u64();
-    return drawn;
+  static Result<SessionSecrets> draw(wire::HostAddress client, SecretSource& source) {
+    auto queue = source.next();
+    if (!queue) return queue.error();
+    auto memory = source.next();
+    if (!memory) return memory.error();
+    return SessionSecrets{client.number, *queue, *memory};
   }
+};
+
+/// The only names of a server's objects that a session can use. Who says another session's name, known or
+/// guessed, is refused as if there were no such object: names are bound to the session, and so to its
+/// address.
+struct SessionNames {
+  SessionSecrets secrets;
+  verbs::QueueId queue;
+  verbs::SegmentToken token;
 };
 
 /// Where a datagram came from and went to, and how the network marked it.
@@ -100,6 +111,13 @@ struct Arrival {
 ///   decode(bytes, arrival, packet)                   wire::DropReason: on kNone, `packet` is set but for its
 ///                                                    hosts, its payload points into `bytes`; everything
 ///                                                    that a hostile sender can do ends in a reason
+///   confine(packet, names)                           void: turns names in a request that are not among
+///                                                    `names` into ones that nothing has, so that the engine
+///                                                    refuses them by the protocol's rule
+///   refuses_access(packet)                           bool: `packet`, which leaves, says that its receiver
+///   had
+///                                                    no right to what it asked for
+///   counters(engine)                                 std::vector<engine::NamedCounter>: all that it counted
 ///   service(packet)                                  std::uint8_t: the TOS byte that `packet` leaves with
 template <typename E>
 struct LiveProtocol;

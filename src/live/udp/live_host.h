@@ -7,7 +7,9 @@
 #include <coroutine>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -41,6 +43,12 @@ struct FaultConfig {
 struct UnaskedArrivals {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
+};
+
+/// What a server judges a peer by.
+struct PeerActivity {
+  TimePs last_heard;                   ///< Its last datagram, or when it was added.
+  std::uint64_t refused_accesses = 0;  ///< Answers to it that it has no right.
 };
 
 /// An operation in flight: what an awaiting program left behind. Lives in the coroutine's frame.
@@ -78,8 +86,16 @@ class LiveHost {
   const LiveCounters& counters() const { return counters_; }
 
   /// Host `number` is reached at `endpoint`. Control path.
-  void add_peer(wire::HostAddress number, const UdpEndpoint& endpoint) {
-    peers_.push_back({number, endpoint});
+  /// `names`: all that it can name here; none: whatever it knows.
+  void add_peer(wire::HostAddress number, const UdpEndpoint& endpoint,
+                const std::optional<SessionNames>& names = std::nullopt) {
+    peers_.push_back({number, endpoint, names, {.last_heard = clock_.now()}});
+  }
+  /// What host `number`, which was added, has done so far.
+  const PeerActivity& activity(wire::HostAddress number) const {
+    const Peer* peer = find_peer(number);
+    WHARF_CHECK(peer != nullptr);
+    return peer->activity;
   }
   /// Whether some host is reached at `endpoint`.
   bool reaches(const UdpEndpoint& endpoint) const { return find_peer(endpoint) != nullptr; }
@@ -184,6 +200,8 @@ class LiveHost {
   struct Peer {
     wire::HostAddress number;
     UdpEndpoint endpoint;
+    std::optional<SessionNames> names;
+    PeerActivity activity;
   };
   struct Watcher {
     verbs::QueueId queue;
@@ -226,11 +244,12 @@ class LiveHost {
   }
 
   void take(const UdpSocket::Datagram& datagram) {
-    const Peer* peer = find_peer(datagram.source);
+    Peer* const peer = find_peer(datagram.source);
     if (peer == nullptr) {
       ++counters_.unknown_sender;
       return;
     }
+    peer->activity.last_heard = now_;
     if (capture_ != nullptr)
       capture_->write(now_, datagram.source, socket_.local(), datagram.service, datagram.bytes);
     if (datagram.bytes.empty()) {  // Or longer than the socket takes, which is more than any packet has.
@@ -248,6 +267,7 @@ class LiveHost {
       packet.source = peer->number;
       packet.destination = address_;
       packet.payload.buffer = packet.payload.length != 0 ? buffer : wire::kNoBuffer;
+      if (peer->names) LiveProtocol<E>::confine(packet, *peer->names);
       engine_->receive(now_, 0, packet);
       // Accesses are performed before the next datagram so that the engine's queues stay short.
       Inside inside{*this};
@@ -280,7 +300,11 @@ class LiveHost {
   auto drive(Inside& inside) { return engine::EngineDriver(*engine_, inside, inside, inside); }
 
   void send(const wire::Packet& packet) {
-    if (const Peer* peer = find_peer(packet.destination)) {
+    if (Peer* const peer = find_peer(packet.destination)) {
+      if (peer->names && LiveProtocol<E>::refuses_access(packet)) {
+        ++peer->activity.refused_accesses;
+        ++counters_.refused_accesses;
+      }
       const std::uint8_t service = LiveProtocol<E>::service(packet);
       const std::span<std::byte> room = socket_.queue(peer->endpoint, service);
       const std::size_t length = LiveProtocol<E>::encode(packet, socket_.local(), peer->endpoint, room);
@@ -323,17 +347,23 @@ class LiveHost {
     }
   }
 
-  const Peer* find_peer(const UdpEndpoint& endpoint) const {
+  template <typename Key>
+  static bool is(const Peer& peer, const Key& key) {
+    if constexpr (std::is_same_v<Key, UdpEndpoint>)
+      return peer.endpoint == key;
+    else
+      return peer.number == key;
+  }
+  template <typename Key>
+  const Peer* find_peer(const Key& key) const {
     for (const Peer& peer : peers_) {
-      if (peer.endpoint == endpoint) return &peer;
+      if (is(peer, key)) return &peer;
     }
     return nullptr;
   }
-  const Peer* find_peer(wire::HostAddress number) const {
-    for (const Peer& peer : peers_) {
-      if (peer.number == number) return &peer;
-    }
-    return nullptr;
+  template <typename Key>
+  Peer* find_peer(const Key& key) {
+    return const_cast<Peer*>(std::as_const(*this).find_peer(key));
   }
 
   std::unique_ptr<E> engine_;

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "engine/roce/counter_names.h"
 #include "engine/roce/exchange.h"
 #include "live/udp/network_headers.h"
 #include "wire/icrc.h"
@@ -84,6 +85,18 @@ wire::DropReason Roce::decode(std::span<const std::byte> bytes, const Arrival& a
     return wire::DropReason::kBadIcrc;
   }
   return wire::decode_roce(transport, packet.roce, packet.payload);
+}
+
+// A queue pair has one peer, and its domain's keys are the session's: the engine itself refuses others.
+void Roce::confine(wire::Packet&, const SessionNames&) {}
+
+bool Roce::refuses_access(const wire::Packet& packet) {
+  return packet.roce.bth.opcode == wire::RoceOpcode::kRcAcknowledge &&
+         packet.roce.ack.aeth.syndrome == wire::nak_syndrome(wire::NakCode::kRemoteAccess);
+}
+
+std::vector<engine::NamedCounter> Roce::counters(const roce::RoceEngine& engine) {
+  return roce::named(engine.counters());
 }
 
 }  // namespace wharf::live

@@ -18,6 +18,8 @@
 #include "live/udp/control_channel.h"
 #include "live/udp/live_protocol.h"
 #include "live/udp/live_remote.h"
+#include "live/udp/metrics_file.h"
+#include "live/udp/secret_source.h"
 #include "live/udp/session.h"
 #include "live/udp/slice_table.h"
 #include "verbs/task.h"
@@ -65,12 +67,13 @@ class Server {
         memory_(std::move(memory)),
         host_(std::move(engine), kServerNumber, memory_->payloads, std::move(socket), clock_, config.seed,
               config.faults, capture_.get()),
-        secrets_(config.seed, "live.secrets"),
+        secrets_(config.secrets_seed, "live.secrets"),
         slices_(exposed_.bytes(), config.clients_max,
-                config.shared_memory ? SliceContent::kKept : SliceContent::kZeros,
-                RandomStream(config.seed, "live.slice_keys")) {}
+                config.shared_memory ? SliceContent::kKept : SliceContent::kZeros),
+        metrics_(config.metrics) {}
 
   Result<ServerSummary> run(const std::atomic<bool>& stop) {
+    if (metrics_.due(host_.now())) WHARF_TRY(metrics_.write(host_.now(), state()));
     if (observer_.ready) observer_.ready({listener_.local(), host_.socket().local().port, exposed_.bytes()});
 
     IdlePolicy idle(config_.idle);
@@ -80,6 +83,7 @@ class Server {
       if (host_.round_time() >= next_look) {
         next_look = host_.round_time() + kControlInterval;
         look_at_connections();
+        keep_metrics();
         if (config_.once && summary_.clients != 0 && clients() == 0) return finish(false);
       }
       if (worked) {
@@ -99,6 +103,7 @@ class Server {
 
     ControlChannel channel;
     TimePs deadline;  ///< Of the set-up; kNever once connected.
+    TimePs last_message;
     bool readable = false;
     bool closed = false;
     bool attended = false;  ///< In this look.
@@ -121,9 +126,33 @@ class Server {
     while (!sessions_.empty()) end(*sessions_.back(), "the server stops");
     summary_.counters = host_.counters();
     for (const MemoryUse& use : host_.engine().memory_use()) summary_.engine_bytes += use.bytes;
+    summary_.payload_bytes = memory_->payloads.reserved_bytes();
     summary_.stopped = stopped;
     if (capture_ != nullptr) WHARF_TRY(capture_->close());
     return summary_;
+  }
+
+  /// A full disk is no reason to leave the clients alone.
+  void keep_metrics() {
+    if (!metrics_.due(host_.round_time())) return;
+    const auto written = metrics_.write(host_.round_time(), state());
+    if (!written && !metrics_failed_) remark(written.error().message);
+    metrics_failed_ = !written;
+  }
+  ServerState state() {
+    ServerState out{.counters = host_.counters(),
+                    .protocol = LiveProtocol<E>::kDescription.name,
+                    .clients = clients(),
+                    .clients_max = config_.clients_max,
+                    .half_open = sessions_.size() - clients(),
+                    .clients_total = summary_.clients,
+                    .half_open_total = summary_.half_open,
+                    .payload_bytes = memory_->payloads.reserved_bytes(),
+                    .engine = LiveProtocol<E>::counters(host_.engine())};
+    for (const auto& session : sessions_) out.messages += session->arrived().messages;
+    out.messages += summary_.messages;
+    for (const MemoryUse& use : host_.engine().memory_use()) out.engine_bytes += use.bytes;
+    return out;
   }
 
   /// Sessions whose queue is connected.
@@ -149,6 +178,11 @@ class Server {
         end(session, "it closed the connection");
       } else if (host_.round_time() >= session.deadline) {
         send_away(session, {ErrorKind::kStalled, "it did not connect its queue in time"});
+      } else if (session.remote &&
+                 host_.activity(session.number).refused_accesses > config_.limits.refused_accesses) {
+        send_away(session,
+                  {ErrorKind::kInput, fmt::format("it asked more than {} times for what it has no right to",
+                                                  config_.limits.refused_accesses)});
       }
     }
     attend_in_turn();
@@ -206,6 +240,7 @@ class Server {
     auto bytes = session.channel.try_receive();
     if (!bytes) return refuse(session, bytes.error());
     if (!*bytes) return std::nullopt;
+    session.last_message = host_.round_time();
     auto message = decode_session_message(**bytes);
     if (!message) return refuse(session, message.error());
     auto answer = answer_to(session, *message);
@@ -230,11 +265,59 @@ class Server {
     return input_error("a session message came out of turn");
   }
 
-  Result<void> check_room() const {
-    if (clients() < config_.clients_max) return {};
+  /// Whether one more from `address` can be a client, if need be in the place of one that is idle.
+  Result<void> check_room(std::uint32_t address) const {
+    const std::uint32_t most = most_from(address);
+    const auto own = std::count_if(sessions_.begin(), sessions_.end(), [address](const auto& each) {
+      return each->remote && each->channel.peer_address() == address;
+    });
+    if (own >= most && idlest([address](const Session& each) {
+                         return each.channel.peer_address() == address;
+                       }) == nullptr) {
+      return Error{
+          ErrorKind::kEnvironment,
+          fmt::format("it has {} clients of this address already, the most that its --clients-per-address "
+                      "allows",
+                      most)};
+    }
+    if (clients() < config_.clients_max || idlest() != nullptr) return {};
     return Error{
         ErrorKind::kEnvironment,
         fmt::format("it has {} clients already, the most that its --clients allows", config_.clients_max)};
+  }
+  std::uint32_t most_from(std::uint32_t address) const {
+    if (config_.limits.per_address != 0) return config_.limits.per_address;
+    const bool loopback = address >> 24U == 127;
+    return loopback ? config_.clients_max : std::max(config_.clients_max / 2, 1U);
+  }
+  TimePs last_heard(const Session& session) const {
+    return max(session.last_message, host_.activity(session.number).last_heard);
+  }
+  /// The client that has said nothing for the longest time, if that is longer than it may.
+  template <typename Among>
+  Session* idlest(Among among) const {
+    Session* found = nullptr;
+    for (const auto& each : sessions_) {
+      if (!each->remote || !among(*each) || host_.round_time() - last_heard(*each) < config_.limits.idle)
+        continue;
+      if (found == nullptr || last_heard(*each) < last_heard(*found)) found = each.get();
+    }
+    return found;
+  }
+  Session* idlest() const {
+    return idlest([](const Session&) { return true; });
+  }
+  /// Ends the idle client in whose place `address` comes. check_room() was asked.
+  void make_room(std::uint32_t address) {
+    const auto of_address = [address](const Session& each) { return each.channel.peer_address() == address; };
+    const auto own = std::count_if(sessions_.begin(), sessions_.end(),
+                                   [&](const auto& each) { return each->remote && of_address(*each); });
+    Session* const over = own >= most_from(address)          ? idlest(of_address)
+                          : clients() >= config_.clients_max ? idlest()
+                                                             : nullptr;
+    if (over == nullptr) return;
+    send_away(*over, {ErrorKind::kStalled, fmt::format("it said nothing for {} and another needs its place",
+                                                       format_time(config_.limits.idle))});
   }
 
   Result<SessionMessage> welcome(Session& session, const Hello& hello) {
@@ -243,7 +326,7 @@ class Server {
       return input_error(fmt::format("it serves {}, expected clients with --protocol {}, found {}",
                                      name(config_.protocol), name(config_.protocol), name(hello.protocol)));
     }
-    WHARF_TRY(check_room());
+    WHARF_TRY(check_room(session.channel.peer_address()));
     if (std::uint64_t{hello.receive_entries} * hello.receive_bytes > slices_.slice_bytes()) {
       return input_error(fmt::format("{} receive entries of {} bytes do not fit in the {} of one client",
                                      hello.receive_entries, hello.receive_bytes,
@@ -270,18 +353,21 @@ class Server {
     if (!session.hello || session.remote) return input_error("a session message came out of turn");
     const UdpEndpoint endpoint{session.channel.peer_address(), session.hello->udp_port};
     WHARF_TRY(check_identity(session, connect, endpoint));
-    WHARF_TRY(check_room());
+    WHARF_TRY(check_room(session.channel.peer_address()));
+    make_room(session.channel.peer_address());
     spend(session.number);
-    session.secrets = SessionSecrets::draw(session.number, secrets_);
-    session.slice = session.hello->slice_key == 0 ? slices_.take() : slices_.share(session.hello->slice_key);
-    if (!session.slice) return input_error("no client has the slice whose key was given");
+    auto secrets = SessionSecrets::draw(session.number, secrets_);
+    if (!secrets) return secrets.error();
+    session.secrets = *secrets;
+    WHARF_TRY(take_slice(session));
     Connected answer;
     WHARF_TRY(open_queue(session, answer));
     auto peer = host_.engine().connect(host_.round_time(), *session.queue, connect.queue);
     if (!peer) return peer.error();
     WHARF_TRY(expose(session, answer));
     answer.udp_port = host_.socket().local().port;
-    host_.add_peer(session.number, endpoint);
+    host_.add_peer(session.number, endpoint, SessionNames{session.secrets, *session.queue, *session.token});
+    session.last_message = host_.round_time();
     session.remote.emplace(host_, *session.queue, *peer, verbs::RemoteSegment{});
     session.deadline = kNever;
     const std::uint64_t base = answer.segment.base + answer.slice_offset;
@@ -294,6 +380,19 @@ class Server {
     ++summary_.clients;
     remark(fmt::format("client {} at {} came", session.number.number, place(session)));
     return SessionMessage(std::move(answer));
+  }
+
+  Result<void> take_slice(Session& session) {
+    if (session.hello->slice_key != 0) {
+      session.slice = slices_.share(session.hello->slice_key);
+      if (!session.slice) return input_error("no client has the slice whose key was given");
+      return {};
+    }
+    auto key = secrets_.next();
+    if (!key) return key.error();
+    session.slice = slices_.take(*key | 1U);  // 0 asks for a slice of one's own.
+    WHARF_CHECK(session.slice);               // There is one for each client.
+    return {};
   }
 
   /// A session that could speak for another one would share, and spoil, its connection.
@@ -435,9 +534,11 @@ class Server {
   std::unique_ptr<LiveCapture> capture_;
   std::unique_ptr<EngineMemory> memory_;
   LiveHost<E> host_;
-  RandomStream secrets_;
+  SecretSource secrets_;
   SliceTable slices_;
-  Sessions sessions_;  ///< Those that wait longest for an answer first.
+  MetricsFile metrics_;
+  bool metrics_failed_ = false;  ///< At the last try.
+  Sessions sessions_;            ///< Those that wait longest for an answer first.
   std::vector<pollfd> waits_;
   std::uint32_t last_number_ = kServerNumber.number;
   ServerSummary summary_;

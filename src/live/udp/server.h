@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -28,6 +29,17 @@ inline constexpr std::size_t kAcceptsPerLook = 4;
 /// Connections whose queue is not connected yet; one more sends the oldest of them away.
 inline constexpr std::size_t kHalfOpenMax = 64;
 
+/// What one client may do to the others.
+struct ClientLimits {
+  /// A client that has said nothing for so long leaves when another needs its place.
+  TimePs idle = seconds(10);
+  /// Clients at once from one address; 0: half of all, at least 1, and from a loopback address all, for the
+  /// users of one machine share it.
+  std::uint32_t per_address = 0;
+  /// Answers that it has no right to what it asked for; one more ends the session.
+  std::uint64_t refused_accesses = 64;
+};
+
 struct ServerConfig {
   wire::Protocol protocol = wire::Protocol::kUb;
   UdpEndpoint listen;  ///< Port 0: the system chooses. The UDP port is the same where that is free.
@@ -39,7 +51,10 @@ struct ServerConfig {
   TimePs set_up_patience = seconds(5);  ///< For a connection until its queue is connected.
   FaultConfig faults;
   IdleConfig idle;
-  std::uint64_t seed = 1;  ///< Draws the secrets of the sessions and initial sequence numbers.
+  std::uint64_t seed = 1;  ///< Draws initial sequence numbers.
+  /// Draws the secrets of the sessions, for runs that must repeat; none: they come from the kernel.
+  std::optional<std::uint64_t> secrets_seed;
+  ClientLimits limits;
   bool unlimited_retries = false;
   /// Payload bytes of a packet at most: a power of two from 256 to 4096. 0: what the interface listened on
   /// takes, where all clients must have the same, else what the path to each takes.
@@ -47,6 +62,7 @@ struct ServerConfig {
   std::uint32_t congestion = 0;   ///< EngineSettings::congestion.
   DeliveryChoice delivery{};      ///< Of what the server sends.
   std::filesystem::path capture;  ///< Where to write the datagrams, or empty.
+  std::filesystem::path metrics;  ///< Where to keep the counters while it runs (metrics_file.h), or empty.
 };
 
 /// What a server tells while it runs; called on its thread.
@@ -67,7 +83,8 @@ struct ServerSummary {
   std::uint64_t half_open = 0;  ///< Connections that ended without a session.
   /// What the engine held at the end; grows with clients at once, not with all.
   std::uint64_t engine_bytes = 0;
-  bool stopped = false;  ///< `stop` ended it.
+  std::uint64_t payload_bytes = 0;  ///< Of the buffers in which packets waited, likewise.
+  bool stopped = false;             ///< `stop` ended it.
 };
 
 /// Serves until `stop` becomes true, or until the last client has left when `once` is set. A busy port or

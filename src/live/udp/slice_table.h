@@ -9,8 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "base/random.h"
-
 namespace wharf::live {
 
 inline constexpr std::uint64_t kPageBytes = 4096;
@@ -23,12 +21,12 @@ enum class SliceContent : std::uint8_t {
 
 class SliceTable {
  public:
-  /// `memory` begins with a page and has one for each of `count` slices at least; keys are drawn from `keys`.
-  SliceTable(std::span<std::byte> memory, std::uint32_t count, SliceContent content, RandomStream keys);
+  /// `memory` begins with a page and has one for each of `count` slices at least.
+  SliceTable(std::span<std::byte> memory, std::uint32_t count, SliceContent content);
 
-  /// A slice that nobody has, under a new key; nothing when there is none. Zeroing costs in proportion to
-  /// what was written there.
-  std::optional<std::uint32_t> take();
+  /// A slice that nobody has, under `key`, which no slice ever had; nothing when there is none. Zeroing costs
+  /// in proportion to what was written there.
+  std::optional<std::uint32_t> take(std::uint64_t key);
   /// The slice that somebody has under `key`, once more; nothing when there is none.
   std::optional<std::uint32_t> share(std::uint64_t key);
   /// Undoes one take() or share().
@@ -47,7 +45,6 @@ class SliceTable {
 
   std::span<std::byte> memory_;
   SliceContent content_;
-  RandomStream keys_;
   std::vector<Slice> slices_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "engine/ub/counter_names.h"
 #include "engine/ub/exchange.h"
 #include "wire/ub_codec.h"
 
@@ -11,11 +12,21 @@ namespace wharf::live {
 
 using Ub = LiveProtocol<ub::UbEngine>;
 
+namespace {
+
+/// Packets of Sends that one peer can make this side keep until earlier ones come. A buffer of the pool has
+/// 16 KiB when the datagram is longer than 4 KiB, so a peer holds 1 MiB at most; what has no room is sent
+/// again.
+constexpr std::uint32_t kParkedPackets = 64;
+
+}  // namespace
+
 Result<std::unique_ptr<ub::UbEngine>> Ub::make(const EngineSettings& settings, EngineMemory& memory) {
   ub::UbConfig config;
   config.host = settings.host;
   config.mtu = settings.mtu;
   config.service = settings.delivery.service;
+  config.parked_packets = kParkedPackets;
   // A TPACK costs a datagram: one for several packets will do, long before the peer's timer.
   config.acknowledge_every = 16;
   config.acknowledge_delay = microseconds(500);
@@ -67,6 +78,31 @@ wire::DropReason Ub::decode(std::span<const std::byte> bytes, const Arrival&, wi
   packet.ub.transport = wire::UbTransport::kRtp;
   wire::UbDecoded decoded;
   return wire::decode_ub(bytes, packet.ub, packet.payload, decoded);
+}
+
+// TokenID 0 and the jetty 0 of the well-known ones are never given.
+void Ub::confine(wire::Packet& packet, const SessionNames& names) {
+  if (packet.ub.transaction != wire::UbTransaction::kRequest) return;
+  wire::UbPacket::RequestExtension& extension = packet.ub.extension;
+  const auto confine_token = [&names](auto& token_id) {
+    if (token_id != names.token.id) token_id = 0;
+  };
+  confine_token(extension.maetah.token_id);
+  if (extension.mtetah.target_id != names.queue) extension.mtetah.target_id = 0;
+  const wire::TaOpcode opcode = packet.ub.request.opcode;
+  if (opcode == wire::TaOpcode::kSendInvalidate) confine_token(extension.invalidate.token_id);
+  if (opcode == wire::TaOpcode::kWriteNotify) confine_token(extension.notify.token_id);
+}
+
+bool Ub::refuses_access(const wire::Packet& packet) {
+  return packet.ub.transaction == wire::UbTransaction::kResponse &&
+         packet.ub.response.status == wire::UbResponseStatus::kError &&
+         (packet.ub.response.info == static_cast<std::uint8_t>(wire::UbResponseInfo::kAccess) ||
+          packet.ub.response.info == static_cast<std::uint8_t>(wire::UbResponseInfo::kJettyState));
+}
+
+std::vector<engine::NamedCounter> Ub::counters(const ub::UbEngine& engine) {
+  return ub::named(engine.counters());
 }
 
 }  // namespace wharf::live

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "engine/congestion/nscc.h"
+#include "engine/uet/counter_names.h"
 #include "engine/uet/exchange.h"
 #include "engine/uet/memory_region.h"
 #include "live/udp/network_headers.h"
@@ -135,6 +136,32 @@ wire::DropReason Uet::decode(std::span<const std::byte> bytes, const Arrival& ar
 std::uint8_t Uet::service(const wire::Packet& packet) {
   return static_cast<std::uint8_t>((unsigned{wire::uet_dscp_of(packet, {})} << 2U) |
                                    static_cast<unsigned>(packet.mark));
+}
+
+// A job has one session; JobID 0 is never given.
+void Uet::confine(wire::Packet& packet, const SessionNames& names) {
+  if (wire::is_uet_request_form(packet.uet.prologue.next) && packet.uet.ses.job_id != job_of(names.secrets))
+    packet.uet.ses.job_id = 0;
+}
+
+bool Uet::refuses_access(const wire::Packet& packet) {
+  if (!wire::is_uet_response_form(packet.uet.prologue.next)) return false;
+  switch (packet.uet.response.return_code) {
+    case wire::UetReturnCode::kPermissionViolation:
+    case wire::UetReturnCode::kOperationViolation:
+    case wire::UetReturnCode::kBadIndex:
+    case wire::UetReturnCode::kBadPid:
+    case wire::UetReturnCode::kBadJobId:
+    case wire::UetReturnCode::kBadMemoryKey:
+    case wire::UetReturnCode::kBadAddress:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::vector<engine::NamedCounter> Uet::counters(const uet::UetEngine& engine) {
+  return uet::named(engine.counters());
 }
 
 }  // namespace wharf::live

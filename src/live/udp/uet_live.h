@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <vector>
 
 #include "engine/uet/uet_engine.h"
 #include "live/udp/live_engine.h"
@@ -45,6 +46,9 @@ struct LiveProtocol<uet::UetEngine> {
                             std::span<std::byte> room);
   static wire::DropReason decode(std::span<const std::byte> bytes, const Arrival& arrival,
                                  wire::Packet& packet);
+  static void confine(wire::Packet& packet, const SessionNames& names);
+  static bool refuses_access(const wire::Packet& packet);
+  static std::vector<engine::NamedCounter> counters(const uet::UetEngine& engine);
   static std::uint8_t service(const wire::Packet& packet);
 };
 

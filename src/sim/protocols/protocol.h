@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "base/units.h"
+#include "engine/named_counter.h"
 #include "sim/config/sender_ends.h"
 #include "sim/host/config/host_config.h"
 #include "wire/protocol_traits.h"
@@ -105,23 +106,7 @@ struct FabricTotals {
   std::uint64_t pause_frames = 0;
 };
 
-/// A counter of an engine. Dots in the name are levels of a report.
-struct NamedCounter {
-  std::string name;
-  std::uint64_t value = 0;
-};
-template <typename Counters>
-struct CounterName {
-  std::string_view name;
-  std::uint64_t Counters::*value;
-};
-template <typename Counters>
-std::vector<NamedCounter> named(const Counters& counters, std::span<const CounterName<Counters>> names) {
-  std::vector<NamedCounter> all;
-  for (const CounterName<Counters>& each : names)
-    all.push_back({std::string(each.name), counters.*each.value});
-  return all;
-}
+using engine::NamedCounter;
 
 /// Engines whose records are not fetched ahead.
 struct NoPrefetch {};

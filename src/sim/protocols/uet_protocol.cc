@@ -3,76 +3,17 @@
 // count.
 #include "sim/protocols/uet_protocol.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <tuple>
 
-#include "wire/uet_names.h"
+#include "engine/uet/counter_names.h"
 
 namespace wharf::sim {
 namespace {
 
 /// Seeds of engines of one run are so far apart.
 constexpr std::uint64_t kSeedsOfRun = 1U << 20U;
-
-constexpr std::array<CounterName<uet::UetCounters>, 44> kCounters{{
-    {"packets_sent", &uet::UetCounters::packets_sent},
-    {"packets_received", &uet::UetCounters::packets_received},
-    {"requests_sent", &uet::UetCounters::requests_sent},
-    {"acknowledgements_sent", &uet::UetCounters::acknowledgements_sent},
-    {"nacks_sent", &uet::UetCounters::nacks_sent},
-    {"control_packets_sent", &uet::UetCounters::control_packets_sent},
-    {"credits_sent", &uet::UetCounters::credits_sent},
-    {"credit_requests_sent", &uet::UetCounters::credit_requests_sent},
-    {"datagrams_sent", &uet::UetCounters::datagrams_sent},
-    {"rudi_requests_sent", &uet::UetCounters::rudi_requests_sent},
-    {"acknowledgements_received", &uet::UetCounters::acknowledgements_received},
-    {"nacks_received", &uet::UetCounters::nacks_received},
-    {"completions", &uet::UetCounters::completions},
-    {"packets_retransmitted", &uet::UetCounters::packets_retransmitted},
-    {"timeouts", &uet::UetCounters::timeouts},
-    {"ack_requests_sent", &uet::UetCounters::ack_requests_sent},
-    {"tail_probes_sent", &uet::UetCounters::tail_probes_sent},
-    {"losses_inferred", &uet::UetCounters::losses_inferred},
-    {"trimmed_received", &uet::UetCounters::trimmed_received},
-    {"marked_received", &uet::UetCounters::marked_received},
-    {"duplicates_dropped", &uet::UetCounters::duplicates_dropped},
-    {"duplicates_answered", &uet::UetCounters::duplicates_answered},
-    {"messages_retried", &uet::UetCounters::messages_retried},
-    {"messages_deferred", &uet::UetCounters::messages_deferred},
-    {"clear_commands_sent", &uet::UetCounters::clear_commands_sent},
-    {"clear_requests_sent", &uet::UetCounters::clear_requests_sent},
-    {"pdcs_opened", &uet::UetCounters::pdcs_opened},
-    {"pdcs_accepted", &uet::UetCounters::pdcs_accepted},
-    {"pdcs_closed", &uet::UetCounters::pdcs_closed},
-    {"pdcs_failed", &uet::UetCounters::pdcs_failed},
-    {"dropped_foreign", &uet::UetCounters::dropped_foreign},
-    {"dropped_secured", &uet::UetCounters::dropped_secured},
-    {"dropped_type", &uet::UetCounters::dropped_type},
-    {"dropped_malformed", &uet::UetCounters::dropped_malformed},
-    {"dropped_unknown_pdc", &uet::UetCounters::dropped_unknown_pdc},
-    {"dropped_out_of_window", &uet::UetCounters::dropped_out_of_window},
-    {"dropped_out_of_order", &uet::UetCounters::dropped_out_of_order},
-    {"dropped_acknowledgement", &uet::UetCounters::dropped_acknowledgement},
-    {"dropped_nack", &uet::UetCounters::dropped_nack},
-    {"dropped_response", &uet::UetCounters::dropped_response},
-    {"dropped_trimmed", &uet::UetCounters::dropped_trimmed},
-    {"dropped_no_room", &uet::UetCounters::dropped_no_room},
-    {"events_dropped", &uet::UetCounters::events_dropped},
-    {"completions_dropped", &uet::UetCounters::completions_dropped},
-}};
-
-constexpr std::size_t kReturnCodes = std::tuple_size_v<decltype(uet::UetCounters::refused_return_code)>;
-// None is forgotten.
-static_assert(sizeof(uet::UetCounters) == (kCounters.size() + kReturnCodes) * sizeof(std::uint64_t));
-
-/// Of the requests that were refused with it.
-std::string return_code(std::size_t code) {
-  const std::string_view text = wire::uet_return_code_name(static_cast<wire::UetReturnCode>(code));
-  return text == "unknown" ? fmt::format("RC_{}", code) : std::string(text);
-}
 
 }  // namespace
 
@@ -118,11 +59,6 @@ void UetProtocol::count(const Engine& engine, FabricTotals& totals) {
   totals.timeouts += counters.timeouts;
 }
 
-std::vector<NamedCounter> UetProtocol::counters(const Counters& counters) {
-  std::vector<NamedCounter> all = named<Counters>(counters, kCounters);
-  for (std::size_t code = 0; code < kReturnCodes; ++code)
-    all.push_back({"refused." + return_code(code), counters.refused_return_code[code]});
-  return all;
-}
+std::vector<NamedCounter> UetProtocol::counters(const Counters& counters) { return uet::named(counters); }
 
 }  // namespace wharf::sim

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a running server has counted, kept in a file in the text format that monitoring systems scrape
+// (Prometheus text format 0.0.4), for them and for people.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "engine/named_counter.h"
+#include "live/udp/live_counters.h"
+
+namespace wharf::live {
+
+struct ServerState {
+  LiveCounters counters;
+  std::string_view protocol;
+  std::size_t clients = 0;
+  std::uint32_t clients_max = 0;
+  std::size_t half_open = 0;          ///< Connections whose queue is not connected yet.
+  std::uint64_t clients_total = 0;    ///< Since it began.
+  std::uint64_t half_open_total = 0;  ///< That ended so.
+  std::uint64_t messages = 0;         ///< That arrived in receive entries.
+  std::uint64_t engine_bytes = 0;     ///< That the engine holds.
+  std::uint64_t payload_bytes = 0;    ///< Of the pool in which packets wait.
+  std::vector<engine::NamedCounter> engine;
+};
+
+/// Lines "wharf_NAME{protocol="ub"} VALUE" under their HELP and TYPE. Drop reasons are labels.
+std::string prometheus_text(const ServerState& state);
+
+class MetricsFile {
+ public:
+  static constexpr TimePs kInterval = seconds(1);
+
+  /// Empty: nothing is ever written.
+  explicit MetricsFile(std::filesystem::path path) : path_(std::move(path)) {}
+  /// Whether it is time to write again.
+  bool due(TimePs now) const { return !path_.empty() && now >= next_; }
+  /// Writes a new file in place of the old: who reads finds one of them whole. An environment error when the
+  /// system refuses; the old file stays.
+  Result<void> write(TimePs now, const ServerState& state);
+
+ private:
+  std::filesystem::path path_;
+  TimePs next_;
+};
+
+}  // namespace wharf::live

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file in which a running server keeps what it counts.
+#include "live/udp/metrics_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "live/udp/live_client_test_support.h"
+
+namespace wharf::live {
+namespace {
+
+TEST(MetricsFile, IsInTheTextFormatOfPrometheus) {
+  ServerState state;
+  state.protocol = "ub";
+  state.clients = 2;
+  state.counters.unknown_sender = 9;
+  state.counters.drop(wire::DropReason::kBadIcrc);
+  state.engine = {{"dropped_malformed", 4}};
+  const std::string text = prometheus_text(state);
+  EXPECT_THAT(text, testing::HasSubstr("# HELP wharf_clients Clients whose queue is connected.\n"
+                                       "# TYPE wharf_clients gauge\nwharf_clients{protocol=\"ub\"} 2\n"));
+  EXPECT_THAT(text, testing::HasSubstr(
+                        "wharf_datagrams_dropped_total{protocol=\"ub\",reason=\"unknown sender\"} 9\n"));
+  EXPECT_THAT(text, testing::HasSubstr(
+                        "wharf_datagrams_dropped_total{protocol=\"ub\",reason=\"bad invariant CRC\"} 1\n"));
+  EXPECT_THAT(text,
+              testing::HasSubstr("wharf_engine_total{protocol=\"ub\",counter=\"dropped_malformed\"} 4\n"));
+  // Every line is a comment, or a name with labels and a number.
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_THAT(line,
+                testing::MatchesRegex("(# (HELP|TYPE) wharf_[a-z_]+ .+)|(wharf_[a-z_]+[{].+[}] [0-9]+)"));
+  }
+}
+
+TEST(MetricsFile, IsWrittenWhileTheServerRuns) {
+  const std::filesystem::path path = testing::TempDir() + "wharf_metrics_" + std::to_string(::getpid());
+  ServerConfig config = server_config(live_protocols().front().protocol);
+  config.metrics = path;
+  TestServer server(config);
+  auto stranger = UdpSocket::open({0x7f000001, 0}).value();
+  const LiveClock clock;
+  std::string text;
+  while (text.find("reason=\"unknown sender\"} 0") != std::string::npos || text.empty()) {
+    ASSERT_LT(clock.now(), seconds(60)) << text;
+    const std::span<std::byte> room = stranger.queue(server.packets());
+    room[0] = std::byte{1};
+    stranger.set_queued_length(1);
+    stranger.flush();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::ifstream file(path);
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  server.stop();
+  std::filesystem::remove(path);
+}
+
+TEST(MetricsFile, APathThatCannotBeWrittenIsRefusedAtOnce) {
+  MetricsFile file("/no/such/folder/metrics");
+  const auto written = file.write(kTimeZero, {});
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().kind, ErrorKind::kEnvironment);
+  EXPECT_THAT(written.error().message,
+              testing::HasSubstr("--metrics /no/such/folder/metrics: cannot be written"));
+  EXPECT_FALSE(MetricsFile({}).due(seconds(100)));
+}
+
+}  // namespace
+}  // namespace wharf::live
