@@ -64,6 +64,29 @@ TEST(RoceReliability, CutsMessagesIntoFirstMiddleLast) {
   EXPECT_EQ(world.sent[3].roce.ack.aeth.msn, 1u);
 }
 
+// IBTA vol 1 9.7.3: the bit is the requester's to set. It sets it for each half of its window, so that the
+// window opens before it is used up, and for each 64 packets at least.
+TEST(RoceReliability, AsksForAnAcknowledgementForEachHalfOfItsWindow) {
+  for (const auto& [window, apart] :
+       {std::pair{1U, 1U}, {2U, 1U}, {5U, 2U}, {32U, 16U}, {128U, 64U}, {4096U, 64U}}) {
+    RoceConfig config = small_packets();
+    config.window_packets = window;
+    RocePair world(config);
+    world.watch();
+    world.pair.post(0, 0, world.request(Verb::kWrite, 0, 4096, 256 * 300));
+    world.pair.run_until_idle();
+    std::uint32_t since = 0;
+    std::uint32_t most = 0;
+    for (const wire::Packet& packet : world.sent) {
+      if (packet.source.number != 0) continue;
+      most = std::max(most, ++since);
+      if (packet.roce.bth.acknowledge_request) since = 0;
+    }
+    EXPECT_EQ(most, apart) << window;
+    EXPECT_EQ(since, 0U);
+  }
+}
+
 // IBTA vol 1 9.7.3: a READ takes a PSN per response packet, MSN counts it when the request is valid.
 TEST(RoceReliability, ReadTakesThePsnsOfItsAnswer) {
   RocePair world(small_packets());

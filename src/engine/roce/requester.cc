@@ -2,6 +2,7 @@
 #include "engine/roce/requester.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "base/check.h"
@@ -23,8 +24,15 @@ using wire::RoceOpcode;
 /// "before" and "after" can be told apart. [IBTA vol 1 9.7.1]
 constexpr std::uint32_t kPsnSpanLimit = 1 << 22;
 
-/// A long message asks for an acknowledgement this often. [Linux rdma_rxe behaviour: about every 65 packets]
-constexpr std::uint32_t kAckInterval = 64;
+/// A long message asks for an acknowledgement this often at least. [Linux rdma_rxe behaviour: about every 65
+/// packets]
+constexpr std::uint32_t kAckIntervalMax = 64;
+
+// Half of the window, so that it opens again before it is used up. Choice: the specification leaves the bit
+// to the requester. [IBTA vol 1 9.7.3]
+std::uint32_t ack_mask(std::uint32_t window_packets) {
+  return std::min(std::bit_floor(std::max(window_packets / 2, 1U)), kAckIntervalMax) - 1;
+}
 
 std::uint32_t packets_for(std::uint32_t length, const QueuePairContext& context) {
   const std::uint64_t count = (std::uint64_t{length} + context.path_mtu - 1) >> context.mtu_shift;
@@ -79,6 +87,9 @@ RoceOpcode opcode_of(Verb verb, std::uint32_t packet, std::uint32_t packets) {
 }
 
 }  // namespace
+
+Requester::Requester(EngineCore& core, Retransmission& retransmission)
+    : core_(core), retransmission_(retransmission), ack_mask_(ack_mask(core.config.window_packets)) {}
 
 // --- What is usual ---
 
@@ -398,7 +409,7 @@ void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
   } else {
     ++requester.packet;
     const std::int32_t outstanding = wire::psn_difference(requester.next, requester.unacknowledged) + 1;
-    packet.acknowledge = requester.packet == entry.packets || requester.packet % kAckInterval == 0 ||
+    packet.acknowledge = requester.packet == entry.packets || (requester.packet & ack_mask_) == 0 ||
                          outstanding >= static_cast<std::int32_t>(core_.config.window_packets) ||
                          requester.limited_outstanding;
     const std::uint32_t offset = packet.packet << pair.context.mtu_shift;

@@ -46,8 +46,7 @@ constexpr wire::RoceOpcode single_packet_opcode(verbs::Verb verb) {
 
 class Requester {
  public:
-  Requester(EngineCore& core, Retransmission& retransmission)
-      : core_(core), retransmission_(retransmission) {}
+  Requester(EngineCore& core, Retransmission& retransmission);
 
   static bool supports(verbs::Verb verb) { return is_offered(verb); }
 
@@ -223,6 +222,8 @@ class Requester {
 
   EngineCore& core_;
   Retransmission& retransmission_;
+  /// A packet of a message asks for an acknowledgement when its number within it has none of these bits.
+  std::uint32_t ack_mask_;
 };
 
 // --- The short way of a request of one packet ---

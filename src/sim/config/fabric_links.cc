@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::string_view kChangeForms =
     "PORT down at TIME, PORT up at TIME or PORT RATE at TIME, separated by commas";
+/// [UE 1.0 5.2]
+constexpr TimePs kShortestCreditRepair = microseconds(1);
+constexpr TimePs kLongestCreditRepair = milliseconds(250);
 constexpr TimePs kLongestFecDelay = milliseconds(1);
 
 /// The next word of `text`, which it loses.
@@ -59,6 +62,10 @@ void bind_credits(Binder& binder, FlowControlConfig& flow, FlowControl kind) {
   flow.credit_bytes = static_cast<std::uint16_t>(credit);
   binder.integer("credit_overhead", flow.credit_overhead_bytes,
                  "bytes added to each packet before it is counted in credits", -16, 127);
+  binder.time(
+      "credit_repair", flow.consumed_update_period,
+      "how often a sender with credits out tells what it has consumed, so that those of lost frames come "
+      "back; from 1us to 250ms");
   binder.bytes("credit_update", flow.update_spacing_bytes, "freed bytes after which an update goes back", 0,
                1U << 26U);
 }
@@ -126,6 +133,12 @@ Result<void> check_links(const FabricLinks& links, FlowControl kind, bool trimmi
     return input_error(fmt::format("fabric.credit_size: found {}, expected at most fabric.credit_limit, {}",
                                    format_bytes(Bytes{flow.credit_bytes}),
                                    format_bytes(Bytes{flow.credit_limit_bytes})));
+  }
+  if (flow.consumed_update_period < kShortestCreditRepair ||
+      flow.consumed_update_period > kLongestCreditRepair) {
+    return input_error(fmt::format("fabric.credit_repair: found {}, expected {} to {}",
+                                   format_time(flow.consumed_update_period),
+                                   format_time(kShortestCreditRepair), format_time(kLongestCreditRepair)));
   }
   if (links.fec_delay > kLongestFecDelay) {
     return input_error(fmt::format("fabric.fec_delay: found {}, expected at most {}",

@@ -100,6 +100,9 @@ struct FlowControlConfig {
   std::int16_t credit_overhead_bytes = 0;      ///< Added to each packet before rounding up; -16 to 127.
   std::uint32_t update_spacing_bytes = 6400;   ///< Freed bytes after which an update goes back.
   std::uint16_t update_bytes = 8;              ///< What a link is busy for with one.
+  /// While credits are out, the sender tells so often what it has consumed: those of lost frames come back.
+  TimePs consumed_update_period = microseconds(256);
+  std::uint16_t consumed_update_bytes = 64;
 };
 
 /// Something happens to one direction of a link.

@@ -304,6 +304,51 @@ TEST(Credits, ALinkSendsWhatItHasCreditFor) {
   EXPECT_EQ(fabric.received(1)[3].at.ps, update + kPacketPs + 2 * (kPacketPs + kDelayPs));
 }
 
+// [UE 1.0 5.2] Frames that a link loses take their credits with them, until the sender has told what it
+// consumed.
+TEST(Credits, ThoseOfLostFramesComeBack) {
+  const Topology topology = star(2, kLink, kTimeZero);
+  FabricConfig config = plain();
+  config.flow_control = {.kind = FlowControl::kCredit, .credit_limit_bytes = 4096, .update_spacing_bytes = 1};
+  config.faults = {LinkFaults{.loss = 0.1}};
+  ScriptFabric fabric(topology, config);
+  fabric.send_burst(0, 1, 1000, 1000);
+  EXPECT_EQ(fabric.run(), FabricEnd::kDrained);
+  const std::uint64_t lost = fabric.port_counters(0).lost + fabric.counters_to(1).lost;
+  EXPECT_GT(lost, 100u);
+  EXPECT_EQ(fabric.received(1).size() + lost, 1000u);
+  EXPECT_EQ(fabric.packets_in_fabric(), 0u);
+}
+
+TEST(Credits, ThoseOfFramesWithoutRoomComeBack) {
+  const Topology topology = star(3, kLink, kTimeZero);
+  FabricConfig config = plain();
+  config.profiles[0].queues[0].capacity_bytes = 3000;  // Less than both links have credit for.
+  config.flow_control = {.kind = FlowControl::kCredit, .credit_limit_bytes = 8192, .update_spacing_bytes = 1};
+  ScriptFabric fabric(topology, config);
+  fabric.send_burst(0, 2, 200, 1000);
+  fabric.send_burst(1, 2, 200, 1000);
+  EXPECT_EQ(fabric.run(), FabricEnd::kDrained);
+  EXPECT_GT(fabric.counters_to(2).dropped_full, 0u);
+  EXPECT_EQ(fabric.received(2).size() + fabric.counters_to(2).dropped_full, 400u);
+  EXPECT_EQ(fabric.packets_in_fabric(), 0u);
+}
+
+// What a link holds back and lets come later was counted as lost; the counters agree again afterwards.
+TEST(Credits, SurviveALinkThatReorders) {
+  const Topology topology = star(2, kLink, kTimeZero);
+  FabricConfig config = plain();
+  config.flow_control = {.kind = FlowControl::kCredit,
+                         .credit_limit_bytes = 4096,
+                         .update_spacing_bytes = 1,
+                         .consumed_update_period = microseconds(1)};
+  config.faults = {LinkFaults{.reordering = 0.3, .reorder_delay = microseconds(20)}};
+  ScriptFabric fabric(topology, config);
+  fabric.send_burst(0, 1, 500, 1000);
+  EXPECT_EQ(fabric.run(), FabricEnd::kDrained);
+  EXPECT_EQ(fabric.received(1).size(), 500u);
+}
+
 TEST(Ingest, WhatTheHostCannotTakeCountsAsTrimmed) {
   const Topology topology = back_to_back(kLink);
   FabricConfig config = plain();

@@ -227,7 +227,12 @@ class Partition {
   void spend(PortId number, std::uint32_t queue, std::uint32_t bytes);
   void arm_service(TimePs at, Port& port, PortId number);
   void send_control(TimePs now, PortId number, std::uint32_t content);
-  void handle_control(TimePs now, std::uint32_t link, const PacketHead& head);
+  void handle_control(TimePs now, std::uint32_t link, std::uint32_t record, const PacketHead& head);
+  void report_freed(TimePs now, std::uint32_t link, std::uint32_t queue);
+  void free_unstored(TimePs now, std::uint32_t link, std::uint32_t queue, std::uint32_t bytes);
+  void arm_consumed_update(TimePs at, PortId number);
+  void report_consumed(TimePs now, PortId number);
+  void repair_credits(TimePs now, std::uint32_t link, std::uint32_t queue, std::uint32_t consumed);
 
   // Changes over time (partition_control.h).
   void control(TimePs now, std::uint32_t number);
@@ -277,6 +282,8 @@ class Partition {
 
 /// Numbers of control events: link changes by their index, then table changes.
 inline constexpr std::uint32_t kControlTables = 1U << 27U;
+/// From here on: a port tells what credits it has consumed.
+inline constexpr std::uint32_t kControlConsumedUpdates = 1U << 28U;
 
 template <FabricHost Host>
 Partition<Host>::Partition(FabricState<Host>& state, std::uint32_t number, std::uint32_t count)

@@ -11,8 +11,11 @@ template <FabricHost Host>
 void Partition<Host>::control(TimePs now, std::uint32_t number) {
   if (number < kControlTables) {
     change_link(now, state_.config.changes[number]);
-  } else {
+  } else if (number < kControlConsumedUpdates) {
     use_tables(number - kControlTables + 1);
+  } else {
+    report_consumed(now, number - kControlConsumedUpdates);
+    return;
   }
   // Ports that have been looked up ahead may no longer be the right ones.
   events_.for_each_ahead([](ComingEvent& event) { event.hint = kNoHint; });
@@ -45,6 +48,7 @@ void Partition<Host>::change_link(TimePs now, const LinkChange& change) {
   } else if (change.up && was_down) {
     port.flags = static_cast<std::uint8_t>(port.flags & ~unsigned{kPortDown});
     port.ready_at = max(port.ready_at, now);
+    if (state_.config.flow_control.kind == FlowControl::kCredit) arm_consumed_update(now, change.port);
     if ((port.flags & kPortOfHost) != 0) after_input(state_.topology->port(change.port).node, now);
   }
 }

@@ -2,19 +2,24 @@
 // Pause (IEEE 802.1Qbb) and credits (Ultra Ethernet link layer): counting what a link has put into a node's
 // buffers, telling the neighbour, and obeying what the neighbour tells.
 //
-// A frame of flow control is a head without a body; `flow` holds its kind (2 bits: 1 pause, 2 resume, 3
-// credits), the queues (6 bits, one bit each) and a counter (20 bits, credits only).
+// A frame of flow control is a head without a body; `flow` holds its kind (2 bits: 0 consumed credits, 1
+// pause, 2 resume, 3 freed credits), the queues (6 bits, one bit each) and a counter (20 bits, credits only).
 #pragma once
 
 #include "sim/fabric/partition.h"
 
 namespace wharf::sim {
 
+inline constexpr std::uint32_t kControlConsumed = 0;
 inline constexpr std::uint32_t kControlPause = 1;
 inline constexpr std::uint32_t kControlResume = 2;
 inline constexpr std::uint32_t kControlCredits = 3;
 /// Credit counters are cyclic with 20 bits.
 inline constexpr std::uint32_t kCreditMask = (1U << 20U) - 1;
+/// How far the cyclic counter `to` is ahead of `from`, or, negative, behind it.
+constexpr std::int32_t credit_difference(std::uint32_t to, std::uint32_t from) {
+  return static_cast<std::int32_t>((to - from) << 12U) >> 12;
+}
 
 template <FabricHost Host>
 void Partition<Host>::enqueue_held(TimePs now, PortId out, SlotId slot, std::uint32_t link) {
@@ -27,6 +32,7 @@ void Partition<Host>::enqueue_held(TimePs now, PortId out, SlotId slot, std::uin
     held_.resize(heads_.capacity());
   held_[slot].link = 0xffff'ffff;
   if (port.queue_bytes[queue] + head.bytes > profile.queues[queue].capacity_bytes) [[unlikely]] {
+    free_unstored(now, link, queue, head.bytes);
     overflow(port, out, slot, queue, profile);
   } else {
     hold(now, link, queue, slot);
@@ -43,6 +49,7 @@ void Partition<Host>::hold(TimePs now, std::uint32_t link, std::uint32_t queue, 
   PortExtra& in = state_.extras[link];
   held_[slot] = {link, heads_[slot].bytes, static_cast<std::uint8_t>(queue)};
   in.held_bytes[queue] += heads_[slot].bytes;
+  in.stored[queue] += credit_cost(heads_[slot].bytes);
   const auto bit = static_cast<std::uint8_t>(1U << queue);
   if (flow.kind == FlowControl::kPause && in.held_bytes[queue] > flow.xoff_bytes && (in.pausing & bit) == 0) {
     in.pausing |= bit;
@@ -71,9 +78,65 @@ void Partition<Host>::release(TimePs now, Held held) {
   const std::uint32_t unreported = in.freed[held.queue] - in.freed_reported[held.queue];
   // Choice: an empty buffer is reported at once, so that a limit close to the spacing cannot stall a link.
   if (unreported * flow.credit_bytes < flow.update_spacing_bytes && in.held_bytes[held.queue] != 0) return;
-  in.freed_reported[held.queue] = in.freed[held.queue];
-  send_control(now, back,
-               kControlCredits << 30U | std::uint32_t{bit} << 24U | (in.freed[held.queue] & kCreditMask));
+  report_freed(now, held.link, held.queue);
+}
+
+/// CF_Update.
+template <FabricHost Host>
+void Partition<Host>::report_freed(TimePs now, std::uint32_t link, std::uint32_t queue) {
+  PortExtra& in = state_.extras[link];
+  in.freed_reported[queue] = in.freed[queue];
+  send_control(now, state_.topology->port(link % links_).reverse,
+               kControlCredits << 30U | 1U << (24U + queue) | (in.freed[queue] & kCreditMask));
+}
+
+/// A packet that came over `link` found no room: its credits are free at once.
+template <FabricHost Host>
+void Partition<Host>::free_unstored(TimePs now, std::uint32_t link, std::uint32_t queue,
+                                    std::uint32_t bytes) {
+  const FlowControlConfig& flow = state_.config.flow_control;
+  if (flow.kind != FlowControl::kCredit || (flow.queues & (1U << queue)) == 0) return;
+  PortExtra& in = state_.extras[link];
+  in.stored[queue] += credit_cost(bytes);
+  in.freed[queue] += credit_cost(bytes);
+  report_freed(now, link, queue);
+}
+
+/// Tells the far end from time to time what was consumed while not all of it is free again: credits of frames
+/// that were lost come back so. [UE 1.0 5.2: CC_Update]
+template <FabricHost Host>
+void Partition<Host>::arm_consumed_update(TimePs at, PortId number) {
+  PortExtra& extra = state_.extras[number];
+  if (extra.consumed_update_armed) return;
+  extra.consumed_update_armed = true;
+  push(FabricEvent::make(at, FabricEventKind::kControl, kControlConsumedUpdates + number, false));
+}
+
+/// CC_Update. Choice: a frame for each virtual channel that has credits out, instead of one for all.
+template <FabricHost Host>
+void Partition<Host>::report_consumed(TimePs now, PortId number) {
+  const FlowControlConfig& flow = state_.config.flow_control;
+  PortExtra& extra = state_.extras[number];
+  extra.consumed_update_armed = false;
+  if ((ports_[number].flags & kPortDown) != 0) return;  // Armed again when it returns.
+  for (std::uint32_t queue = 0; queue < kPortQueues; ++queue) {
+    if (credit_difference(extra.credits_used[queue], extra.credits_freed[queue]) == 0) continue;
+    send_control(now, number,
+                 kControlConsumed << 30U | 1U << (24U + queue) | (extra.credits_used[queue] & kCreditMask));
+    arm_consumed_update(now + flow.consumed_update_period, number);
+  }
+}
+
+/// What the near end of `link` has consumed and this end never saw was lost on the way.
+template <FabricHost Host>
+void Partition<Host>::repair_credits(TimePs now, std::uint32_t link, std::uint32_t queue,
+                                     std::uint32_t consumed) {
+  PortExtra& in = state_.extras[link];
+  const std::int32_t lost = credit_difference(consumed, in.stored[queue]);
+  if (lost == 0) return;
+  in.stored[queue] += static_cast<std::uint32_t>(lost);
+  in.freed[queue] += static_cast<std::uint32_t>(lost);
+  report_freed(now, link, queue);
 }
 
 template <FabricHost Host>
@@ -177,8 +240,10 @@ unsigned Partition<Host>::affordable(const Port& port, PortId number) const {
   const std::uint32_t limit = flow.credit_limit_bytes / flow.credit_bytes;
   for (unsigned rest = eligible & flow.queues; rest != 0; rest &= rest - 1) {
     const auto queue = static_cast<std::uint32_t>(std::countr_zero(rest));
-    const std::uint32_t used = (extra.credits_used[queue] - extra.credits_freed[queue]) & kCreditMask;
-    if (used + credit_cost(heads_[port.queue_head[queue]].bytes) > limit) eligible &= ~(1U << queue);
+    // Below 0 for a while where a link reorders: what was taken for lost came later.
+    const std::int32_t used = credit_difference(extra.credits_used[queue], extra.credits_freed[queue]);
+    const auto needed = static_cast<std::int32_t>(credit_cost(heads_[port.queue_head[queue]].bytes));
+    if (used + needed > static_cast<std::int32_t>(limit)) eligible &= ~(1U << queue);
   }
   return eligible;
 }
@@ -199,6 +264,7 @@ void Partition<Host>::spend(PortId number, std::uint32_t queue, std::uint32_t by
   if (flow.kind != FlowControl::kCredit || (flow.queues & (1U << queue)) == 0 || ports_[number].far.is_host())
     return;
   state_.extras[number].credits_used[queue] += credit_cost(bytes);
+  arm_consumed_update(ports_[number].ready_at + flow.consumed_update_period, number);
 }
 
 template <FabricHost Host>
@@ -209,7 +275,10 @@ void Partition<Host>::send_control(TimePs now, PortId number, std::uint32_t cont
   PacketHead& head = heads_[slot];
   head = PacketHead{};
   head.flow = content;
-  head.bytes = content >> 30U == kControlCredits ? flow.update_bytes : flow.frame_bytes;
+  const std::uint32_t kind = content >> 30U;
+  head.bytes = kind == kControlCredits    ? flow.update_bytes
+               : kind == kControlConsumed ? flow.consumed_update_bytes
+                                          : flow.frame_bytes;
   head.flags = kHeadLinkControl;
   if (extra.control_head == kNoSlot) {
     extra.control_head = slot;
@@ -217,13 +286,15 @@ void Partition<Host>::send_control(TimePs now, PortId number, std::uint32_t cont
     heads_[extra.control_tail].next = slot;
   }
   extra.control_tail = slot;
-  if (content >> 30U != kControlCredits) ++state_.counters[number].pause_frames;
+  if (kind == kControlPause || kind == kControlResume) ++state_.counters[number].pause_frames;
   arm_service(max(now, ports_[number].ready_at), ports_[number], number);
 }
 
-/// A frame of flow control has come over `link`: it speaks about the opposite direction.
+/// A frame of flow control has come over `link`, whose far half is `record`: it speaks about the opposite
+/// direction, unless it tells what was consumed.
 template <FabricHost Host>
-void Partition<Host>::handle_control(TimePs now, std::uint32_t link, const PacketHead& head) {
+void Partition<Host>::handle_control(TimePs now, std::uint32_t link, std::uint32_t record,
+                                     const PacketHead& head) {
   const PortId number = state_.topology->port(link).reverse;
   Port& port = ports_[number];
   PortExtra& extra = state_.extras[number];
@@ -231,7 +302,9 @@ void Partition<Host>::handle_control(TimePs now, std::uint32_t link, const Packe
   for (unsigned rest = (head.flow >> 24U) & 0x3fU; rest != 0; rest &= rest - 1) {
     const auto queue = static_cast<std::uint32_t>(std::countr_zero(rest));
     const unsigned bit = 1U << queue;
-    if (kind == kControlCredits) {
+    if (kind == kControlConsumed) {
+      repair_credits(now, record, queue, head.flow & kCreditMask);
+    } else if (kind == kControlCredits) {
       extra.credits_freed[queue] = head.flow & kCreditMask;
     } else if (kind == kControlPause) {
       if ((port.blocked & bit) == 0) extra.paused_since[queue] = now;

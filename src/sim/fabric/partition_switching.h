@@ -56,7 +56,7 @@ template <FabricHost Host>
     }
     const PacketHead copy = head;
     discard(slot);
-    handle_control(now, number, copy);
+    handle_control(now, number, record, copy);
     return false;
   }
   if constexpr (requires(Body & body, Context & context) { Host::over_wire(body, head, context); }) {

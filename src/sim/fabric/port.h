@@ -83,9 +83,11 @@ struct PortExtra {
   std::array<TimePs, kPortQueues> paused_since{};
   // What the link behind the port of the same number has put into this node's buffers (far half).
   std::array<std::uint32_t, kPortQueues> held_bytes{};
-  std::array<std::uint32_t, kPortQueues> freed{};  ///< Freed counter, in credits.
+  std::array<std::uint32_t, kPortQueues> stored{};  ///< Consumed counter of this end, in credits.
+  std::array<std::uint32_t, kPortQueues> freed{};   ///< Freed counter, in credits.
   std::array<std::uint32_t, kPortQueues> freed_reported{};
-  std::uint8_t pausing = 0;  ///< Queues for which a pause is in force, one bit each.
+  bool consumed_update_armed = false;  ///< Near half: report_consumed() is pending.
+  std::uint8_t pausing = 0;            ///< Queues for which a pause is in force, one bit each.
   // Frames of flow control that wait to be sent by this port, before everything else.
   SlotId control_head = kNoSlot;
   SlotId control_tail = kNoSlot;
