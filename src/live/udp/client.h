@@ -74,6 +74,16 @@ class Client {
   /// What the server found in its receive entries. Waits, without stepping the host.
   Result<Report> report() { return exchange<Report>(channel_, ReportRequest{}, patience_); }
   bool peer_gone() const { return channel_.peer_gone(); }
+  /// Why the server sent this client away, if it is gone and said so.
+  std::optional<Error> farewell() {
+    const auto bytes = channel_.try_receive();
+    if (!bytes.ok() || !*bytes) return std::nullopt;
+    const auto message = decode_session_message(**bytes);
+    if (!message.ok()) return std::nullopt;
+    const auto* refusal = std::get_if<Refusal>(&*message);
+    if (refusal == nullptr) return std::nullopt;
+    return Error{refusal->kind, fmt::format("the server sent this client away: {}", refusal->reason)};
+  }
 
  private:
   Client(const ClientConfig& config, const LiveClock& clock, ControlChannel channel, const Welcome& welcome,

@@ -199,9 +199,10 @@ std::uint32_t ControlChannel::path_mtu() const {
 }
 
 bool ControlChannel::peer_gone() const {
-  std::byte peek{};
-  const ssize_t count = ::recv(descriptor_, &peek, 1, MSG_PEEK | MSG_DONTWAIT);
-  return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
+  // What it said before it closed may still wait to be read.
+  pollfd wait{descriptor_, POLLRDHUP, 0};
+  if (::poll(&wait, 1, 0) < 0) return false;
+  return (static_cast<unsigned>(wait.revents) & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 Result<ControlListener> ControlListener::open(const UdpEndpoint& local) {

@@ -82,8 +82,10 @@ class Runner {
         if (stop_.load(std::memory_order_relaxed)) return End::kStopped;
         std::uint64_t sum = 0;
         for (const auto& client : clients_) {
-          if (client->peer_gone())
+          if (client->peer_gone()) {
+            if (const auto why = client->farewell()) return *why;
             return peer_silent(config_, "closed the connection in the middle of the run");
+          }
           sum += client->host().counters().completions;
         }
         if (sum != completions) {

@@ -267,23 +267,22 @@ class Server {
 
   /// Whether one more from `address` can be a client, if need be in the place of one that is idle.
   Result<void> check_room(std::uint32_t address) const {
-    const std::uint32_t most = most_from(address);
-    const auto own = std::count_if(sessions_.begin(), sessions_.end(), [address](const auto& each) {
-      return each->remote && each->channel.peer_address() == address;
-    });
-    if (own >= most && idlest([address](const Session& each) {
-                         return each.channel.peer_address() == address;
-                       }) == nullptr) {
+    if (clients() >= config_.clients_max && idlest() == nullptr) {
       return Error{
           ErrorKind::kEnvironment,
-          fmt::format("it has {} clients of this address already, the most that its --clients-per-address "
-                      "allows",
-                      most)};
+          fmt::format("it has {} clients already, the most that its --clients allows", config_.clients_max)};
     }
-    if (clients() < config_.clients_max || idlest() != nullptr) return {};
-    return Error{
-        ErrorKind::kEnvironment,
-        fmt::format("it has {} clients already, the most that its --clients allows", config_.clients_max)};
+    if (clients_of(address) >= most_from(address) && idlest_of(address) == nullptr) {
+      return Error{ErrorKind::kEnvironment, fmt::format("it has {} clients of this address already, the most "
+                                                        "that its --clients-per-address allows",
+                                                        most_from(address))};
+    }
+    return {};
+  }
+  std::size_t clients_of(std::uint32_t address) const {
+    return static_cast<std::size_t>(std::count_if(
+        sessions_.begin(), sessions_.end(),
+        [address](const auto& each) { return each->remote && each->channel.peer_address() == address; }));
   }
   std::uint32_t most_from(std::uint32_t address) const {
     if (config_.limits.per_address != 0) return config_.limits.per_address;
@@ -307,14 +306,14 @@ class Server {
   Session* idlest() const {
     return idlest([](const Session&) { return true; });
   }
-  /// Ends the idle client in whose place `address` comes. check_room() was asked.
+  Session* idlest_of(std::uint32_t address) const {
+    return idlest([address](const Session& each) { return each.channel.peer_address() == address; });
+  }
+  /// Ends the idle client in whose place one of `address` comes, if it needs one. check_room() was asked.
   void make_room(std::uint32_t address) {
-    const auto of_address = [address](const Session& each) { return each.channel.peer_address() == address; };
-    const auto own = std::count_if(sessions_.begin(), sessions_.end(),
-                                   [&](const auto& each) { return each->remote && of_address(*each); });
-    Session* const over = own >= most_from(address)          ? idlest(of_address)
-                          : clients() >= config_.clients_max ? idlest()
-                                                             : nullptr;
+    Session* const over = clients_of(address) >= most_from(address) ? idlest_of(address)
+                          : clients() >= config_.clients_max        ? idlest()
+                                                                    : nullptr;
     if (over == nullptr) return;
     send_away(*over, {ErrorKind::kStalled, fmt::format("it said nothing for {} and another needs its place",
                                                        format_time(config_.limits.idle))});
