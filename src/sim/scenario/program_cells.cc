@@ -21,9 +21,10 @@ std::uint64_t cell_seed(std::uint64_t seed, std::uint32_t program, std::size_t c
   return RandomStream(seed, fmt::format("program{}.cell{}", program, cell)).next_u64();
 }
 
+/// Whole lines: loads and stores fetch and write back nothing smaller, and the last one must not reach out.
 Bytes segment_length(const workload::WorkloadConfig& config, workload::Party party) {
-  return Bytes{std::max<std::uint64_t>(
-      workload::region_offset(config) + workload::memory_needed(config, party), kLineBytes)};
+  const std::uint64_t needed = workload::region_offset(config) + workload::memory_needed(config, party);
+  return Bytes{std::max<std::uint64_t>((needed + kLineBytes - 1) / kLineBytes, 1) * kLineBytes};
 }
 
 /// The program's part of `segment`, which host `host` exposes.
