@@ -107,6 +107,7 @@ ExitCode run_parsed(int argc, const char* const* argv, Console& console) {
   commands.push_back(make_sweep_command());
   commands.push_back(make_explain_command());
   commands.push_back(make_study_command());
+  commands.push_back(make_chaos_command());
   commands.push_back(make_litmus_command());
   commands.push_back(make_topo_command());
   commands.push_back(make_dissect_command());

@@ -27,6 +27,7 @@ class Command {
   virtual Result<ExitCode> run(const Console& console) = 0;
 };
 
+std::unique_ptr<Command> make_chaos_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_compare_command();
 std::unique_ptr<Command> make_completion_command(Options root);

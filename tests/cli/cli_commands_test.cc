@@ -47,9 +47,9 @@ std::string too_wide(const std::string& text) {
   return "";
 }
 
-constexpr std::array<const char*, 17> kCommands{
-    "topo",    "run",  "sweep",  "explain",    "study", "dissect", "state",  "import", "check",
-    "compare", "list", "doctor", "completion", "serve", "perf",    "litmus", "rdmo"};
+constexpr std::array<const char*, 18> kCommands{
+    "chaos", "topo",    "run",  "sweep",  "explain",    "study", "dissect", "state",  "import",
+    "check", "compare", "list", "doctor", "completion", "serve", "perf",    "litmus", "rdmo"};
 
 TEST(Cli, HelpOfEveryCommandBeginsWithExamplesAndFitsATerminal) {
   for (const char* command : kCommands) {

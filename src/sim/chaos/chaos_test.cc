@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws repeat and go together, judges find what is broken, and failures become small.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "sim/chaos/drawn_run.h"
+#include "sim/chaos/shrink.h"
+#include "sim/chaos/verdict.h"
+
+namespace wharf::sim {
+namespace {
+
+constexpr const char* kProfiles = "profiles";
+
+TEST(DrawnRun, OneSeedIsOneScenario) {
+  std::set<std::string> texts;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    const std::string text = scenario_text(draw_run(seed));
+    EXPECT_EQ(scenario_text(draw_run(seed)), text);
+    texts.insert(text);
+  }
+  EXPECT_EQ(texts.size(), 50u);
+}
+
+TEST(Verdict, SoundRunsBreakNoRule) {
+  std::uint64_t refused = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const auto verdict = judge_run(draw_run(seed), kProfiles);
+    ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+    for (const Finding& each : verdict->findings)
+      ADD_FAILURE() << "seed " << seed << ": " << each.check << ": " << each.what;
+    refused += verdict->refused.empty() ? 0 : 1;
+  }
+  EXPECT_LE(refused, 2u);
+}
+
+DrawnRun lossy_run(const char* loss, const char* attempts) {
+  DrawnRun run;
+  run.keys = {{"model.stack", "\"ub_urma\"", true},
+              {"model.ub.rto_attempts", attempts, true},
+              {"model.ub.mtu", "\"1024B\""},
+              {"model.faults.loss", loss},
+              {"run.workload", "\"bulk_write\"", true},
+              {"run.operations", "40", true},
+              {"run.concurrency", "4"},
+              {"run.payload", "\"4096B\""}};
+  return run;
+}
+
+TEST(Verdict, FailedRequestsAreFound) {
+  const auto verdict = judge_run(lossy_run("\"60%\"", "1"), kProfiles);
+  ASSERT_TRUE(verdict.ok());
+  EXPECT_EQ(verdict->refused, "");
+  ASSERT_FALSE(verdict->ok());
+  EXPECT_EQ(verdict->findings.front().check, "errors");
+  EXPECT_THAT(verdict->reached, testing::Contains("ub.timeouts"));
+  EXPECT_THAT(verdict->known, testing::Contains("ub.duplicates"));
+}
+
+// Loads fetch whole lines: that of the last entry must not reach out of the segment.
+TEST(Verdict, ATableThatEndsWithinALineIsReadToItsEnd) {
+  DrawnRun run;
+  run.keys = {{"model.stack", "\"ub_ldst\"", true},
+              {"run.workload", "\"key_value\"", true},
+              {"run.keys", "3"},
+              {"run.value_bytes", "\"24B\""},
+              {"run.operations", "200", true}};
+  const auto verdict = judge_run(run, kProfiles);
+  ASSERT_TRUE(verdict.ok());
+  EXPECT_EQ(verdict->refused, "");
+  EXPECT_TRUE(verdict->ok()) << verdict->findings.front().what;
+}
+
+TEST(Verdict, KeysThatDoNotGoTogetherAreRefusedNotFound) {
+  DrawnRun run = lossy_run("\"1%\"", "3");
+  run.keys.push_back({"run.nonsense", "1"});
+  const auto verdict = judge_run(run, kProfiles);
+  ASSERT_TRUE(verdict.ok());
+  EXPECT_THAT(verdict->refused, testing::HasSubstr("nonsense"));
+  EXPECT_TRUE(verdict->ok());
+}
+
+TEST(Verdict, TravelsAsADocument) {
+  Verdict verdict;
+  verdict.findings = {{"memory", "a byte"}, {"wire", "two histories"}};
+  verdict.operations = 7;
+  verdict.known = {"ub.a", "ub.b"};
+  verdict.reached = {"ub.b"};
+  const Verdict back = verdict_from(to_json(verdict));
+  EXPECT_EQ(to_json(back), to_json(verdict));
+  EXPECT_EQ(back.findings.at(1).what, "two histories");
+}
+
+// The rule of this failure: at least 5 operations with a loss.
+TEST(Shrink, KeepsWhatTheFailureNeeds) {
+  const auto fails = [](const DrawnRun& run) -> std::string {
+    if (run.value_of("model.faults.loss").empty()) return "";
+    return std::stoull(run.value_of("run.operations")) >= 5 ? "memory" : "end";
+  };
+  const Shrunk small = shrink(lossy_run("\"1%\"", "3"), "memory", fails, 100);
+  EXPECT_EQ(small.run.value_of("run.operations"), "5");
+  EXPECT_EQ(small.run.value_of("model.faults.loss"), "\"1%\"");
+  EXPECT_EQ(small.run.value_of("model.ub.mtu"), "");
+  EXPECT_EQ(small.run.value_of("run.workload"), "\"bulk_write\"");
+  EXPECT_EQ(small.run.value_of("model.ub.rto_attempts"), "3");  // Without it the run would be another one.
+  EXPECT_LE(small.tries, 30u);
+  EXPECT_EQ(shrink(lossy_run("\"1%\"", "3"), "memory", fails, 2).tries, 2u);
+}
+
+}  // namespace
+}  // namespace wharf::sim
