@@ -79,7 +79,7 @@ TEST(DevScript, ArgumentsAreRefusedBeforeAnythingIsBuilt) {
     const char* command;
     const char* sentence;
   };
-  constexpr std::array<Case, 20> kCases{{
+  constexpr std::array<Case, 22> kCases{{
       {"economy --nosuch", "economy: no option '--nosuch'; there is --check, --update"},
       {"economy --check --update", "economy: '--update' beside '--check'; it takes one option"},
       {"build --nosuch", "build: no option '--nosuch'; there is --each, --grouped, --cost"},
@@ -95,6 +95,8 @@ TEST(DevScript, ArgumentsAreRefusedBeforeAnythingIsBuilt) {
       {"fuzz --nosuch", "fuzz: no target '--nosuch'; there is: "},
       {"fuzz canary --nosuch", "fuzz: '--nosuch' is no number of seconds"},
       {"fuzz 3 --nosuch", "fuzz: no argument '--nosuch'; it takes none here"},
+      {"plant --nosuch", "plant: no option '--nosuch'; there is check, and a part of the names of faults"},
+      {"plant check --nosuch", "plant: '--nosuch' beside 'check'; it takes one option"},
       {"soak --nosuch", "soak: no '--nosuch'; there is: "},
       {"soak fuzz --nosuch", "soak: no argument '--nosuch'; it takes none here"},
       {"help --nosuch", "help: no argument '--nosuch'; it takes none here"},

@@ -426,6 +426,48 @@ TEST(RoceReliability, GivesUpOnAReceiverThatNeverGetsReady) {
   EXPECT_EQ(world.pair.engine(0).counters().rnr_naks_received, 3u);
 }
 
+// IBTA vol 1 9.7.5.2.8: the retries are those of one request: progress brings them back.
+TEST(RoceReliability, ProgressRefillsTheRetriesOfAReceiverThatIsNotReady) {
+  RoceConfig config = small_packets();
+  config.rnr_retry = 1;
+  config.min_rnr_timer = 1;
+  RocePair world(config);
+  for (std::uint64_t message = 1; message <= 4; ++message) {
+    world.pair.post(0, 0, world.request(Verb::kSend, 0, 0, 64));
+    const auto refused = [&] { return world.pair.engine(0).counters().rnr_naks_received == message; };
+    ASSERT_EQ(world.pair.run_until(refused), RunEnd::kDone) << message;
+    world.pair.post_receive(1, 0, world.receive(4096, 64));
+    const auto ended = [&] { return world.completions(0).size() == message; };
+    ASSERT_EQ(world.pair.run_until(ended), RunEnd::kDone) << message;
+    EXPECT_TRUE(world.completions(0).back().ok()) << message;
+  }
+}
+
+// A NAK that is repeated begins no further episode: it spends no retry and sends nothing again. [Linux
+// rdma_rxe behaviour]
+TEST(RoceReliability, ARepeatedNakSpendsNoRetry) {
+  RoceConfig config = small_packets();
+  config.retry_count = 1;
+  RocePair world(config);
+  world.watch();
+  std::uint32_t lost = 0;
+  world.lose = [&](const wire::Packet& packet) {
+    return packet.source.number == 0 && packet.roce.bth.psn == 101 && lost++ == 0;
+  };
+  world.fill(0, 0, 1000, 3);
+  world.pair.post(0, 0, world.request(Verb::kWrite, 0, 8192, 1000));
+  const auto naked = [&] { return world.pair.engine(0).counters().sequence_naks_received == 1; };
+  ASSERT_EQ(world.pair.run_until(naked), RunEnd::kDone);
+  wire::Packet nak;
+  for (const wire::Packet& packet : answers_of(world, AethClass::kNak)) nak = packet;
+  for (int copy = 0; copy < 5; ++copy) world.pair.inject(0, nak);
+  EXPECT_EQ(world.pair.run_until_idle(), RunEnd::kDone);
+  EXPECT_EQ(world.pair.engine(0).counters().sequence_naks_received, 6u);
+  ASSERT_EQ(world.completions(0).size(), 1u);
+  EXPECT_TRUE(world.completions(0)[0].ok());
+  EXPECT_TRUE(world.holds(1, 8192, 1000, 3));
+}
+
 // --- Timer and retries ---
 
 // IBTA vol 1 9.7.6.1.3: 4.096 us * 2^n; retry_cnt tries, then the request fails and the rest is flushed.

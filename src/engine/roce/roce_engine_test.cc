@@ -246,6 +246,29 @@ TEST(RoceEngine, FenceWaitsForEarlierReads) {
   EXPECT_EQ(world.sent_of(RoceOpcode::kRcWriteOnly).size(), 1u);
 }
 
+// IBTA vol 1 10.8.3.3: what an earlier READ brings is in memory before a fenced request begins.
+TEST(RoceEngine, FenceWaitsForDataThatIsBeingPlaced) {
+  test::EnginePairOptions slow;
+  slow.access_shortest = slow.access_longest = microseconds(5);
+  RocePair world({}, slow);
+  world.watch();
+  world.fill(1, 0, 64, 7);
+  bool placed = false;
+  world.lose = [&](const wire::Packet& packet) {
+    if (packet.roce.bth.opcode == RoceOpcode::kRcWriteOnly) placed = world.holds(0, 0, 64, 7);
+    return false;
+  };
+  world.pair.post(0, 0, world.request(Verb::kRead, 0, 0, 64));
+  verbs::WorkRequest fenced = world.request(Verb::kWrite, 64, 64, 64);
+  fenced.fence = true;
+  fenced.local_count = 0;
+  fenced.inline_data = wire::pattern_payload(8, 0, 64);  // Nothing else has to be waited for.
+  world.pair.post(0, 0, fenced);
+  world.pair.run_until_idle();
+  ASSERT_EQ(world.sent_of(RoceOpcode::kRcWriteOnly).size(), 1u);
+  EXPECT_TRUE(placed);
+}
+
 // IBTA vol 1 10.3.1: an error flushes the queue; after a reset and a new connection it works again.
 TEST(RoceEngine, FailedQueueIsFlushedAndUsableAfterReset) {
   RocePair world;

@@ -118,6 +118,28 @@ TEST(UbEngine, SendInvalidateRevokesTheToken) {
   EXPECT_EQ(world.finish(read).status, CompletionStatus::kRemoteAccess);
 }
 
+// A Read that is being answered when its token ends is not answered any further. [UB-Base 2.0.1 7.3]
+TEST(UbEngine, SendInvalidateEndsRunningReads) {
+  test::EnginePairOptions options;
+  options.packet_interval = microseconds(1);
+  World world({.mtu = 1024, .segment_bytes = 65536, .fetch_ahead_packets = 2}, options);
+  const auto other = *world.engine(1).register_segment(
+      world.now(), {.base = World::kRemote, .length = 65536, .token_value = 5});
+  world.pair().post_receive(1, world.queue(1), {});
+  auto read = world.request(Verb::kRead, 65536);
+  read.remote.token = other;
+  ASSERT_EQ(world.post(read), engine::PostStatus::kOk);
+  world.pair().run_to(microseconds(10));
+  auto send = world.request(Verb::kSendInvalidate, 0);
+  send.invalidate = other;
+  ASSERT_EQ(world.post(send), engine::PostStatus::kOk);
+  world.run();
+  const std::uint64_t fetched = world.pair().memory(1).count(engine::AccessKind::kRead);
+  EXPECT_LT(fetched, 40u) << "memory is read after its token has ended";
+  ASSERT_EQ(world.pair().host(0).completions.size(), 2u);
+  EXPECT_EQ(world.pair().host(0).completions[0].status, CompletionStatus::kRemoteAccess);
+}
+
 struct AtomicCase {
   Verb verb;
   std::uint64_t after;

@@ -47,7 +47,7 @@ void check_links(const Json& host, const std::string& name, Verdict& verdict) {
          fmt::format("{}: {} packets and copies went in, {} came out or were lost", name, in, gone));
 }
 
-/// "host0.engine.duplicates" to "ub.duplicates"; empty for what is no counter of an engine.
+/// "host0.engine.duplicates" to "PROTOCOL.duplicates"; empty for what is no counter of an engine.
 std::string engine_counter(const std::string& name, const std::string& protocol) {
   const std::size_t at = name.find(".engine.");
   return at == std::string::npos ? "" : protocol + "." + name.substr(at + 8);

@@ -24,8 +24,8 @@ struct Verdict {
   std::string refused;  ///< Why nothing was run: the keys do not go together. Empty: it ran.
   std::vector<Finding> findings;
   std::uint64_t operations = 0;  ///< Of all runs that the verdict took.
-  /// Counters of engines that exist in such a world, as "ub.duplicates", and those of them that were not
-  /// zero.
+  /// Counters of engines that exist in such a world, as "PROTOCOL.duplicates", and those of them that were
+  /// not zero.
   std::vector<std::string> known;
   std::vector<std::string> reached;
 

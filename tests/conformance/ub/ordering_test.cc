@@ -115,6 +115,19 @@ TEST_F(Ordering, FenceWaitsForReadsAndAtomics) {
   EXPECT_EQ(wire_.size(), 5u);
 }
 
+// The same with an atomic alone before it.
+TEST_F(Ordering, FenceWaitsForAnAtomic) {
+  post(Verb::kFetchAdd, OrderTag::kNone);
+  auto fenced = make(Verb::kWrite, OrderTag::kNone);
+  fenced.fence = true;
+  ASSERT_EQ(world_.engine(0).post(world_.now(), world_.queue(0), fenced, engine::Submission::kInHand),
+            engine::PostStatus::kOk);
+  world_.pair().drain(0);
+  EXPECT_EQ(wire_, (std::vector<int>{0}));
+  world_.run();
+  EXPECT_EQ(wire_, (std::vector<int>{0, 1}));
+}
+
 // 7.4, ODR[2]: requests that ask for it are reported in posting order; the others as they end, and hold
 // nobody up.
 TEST_F(Ordering, CompletionsInPostingOrderUnlessToldOtherwise) {

@@ -387,6 +387,39 @@ TEST_F(Reliability, ForgedAcknowledgementsAreDropped) {
   EXPECT_TRUE(world_->finish(world_->request(Verb::kWrite, 64)).ok());
 }
 
+// 6.4.2: nor do those of packets that have a number while their data is still being read. Taken, they would
+// end a request whose data never left.
+TEST_F(Reliability, AcknowledgementsOfUnsentNumbersAreDropped) {
+  test::EnginePairOptions slow;
+  slow.access_shortest = slow.access_longest = microseconds(1);
+  make({}, slow);
+  wire::Packet acknowledgement;
+  world_->pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    if (packet.source.number == 1 && packet.ub.rtph.opcode == wire::TpOpcode::kAck) acknowledgement = packet;
+    return false;
+  };
+  EXPECT_TRUE(world_->finish(world_->request(Verb::kWrite, 64)).ok());
+  world_->fill(0, World::kLocal, 64, 9);
+  ASSERT_EQ(world_->post(world_->request(Verb::kWrite, 64)), engine::PostStatus::kOk);
+  ASSERT_EQ(world_->pair().memory(0).count(engine::AccessKind::kRead),
+            1u);  // The second one waits for its data.
+  const std::uint64_t before = world_->counters(0).dropped_acknowledgement;
+  acknowledgement.ub.rtph.psn = 11;
+  world_->pair().inject(0, acknowledgement);
+  wire::Packet refusal = acknowledgement;
+  refusal.ub.rtph.status = wire::UbResponseStatus::kError;
+  world_->pair().inject(0, refusal);
+  wire::Packet selective = acknowledgement;
+  selective.ub.rtph.opcode = wire::TpOpcode::kSack;
+  wire::use_ack(selective.ub).saetph.max_received = 11;
+  selective.ub.ack.sack_bitmap.fill(std::uint8_t{0xff});
+  world_->pair().inject(0, selective);
+  EXPECT_EQ(world_->counters(0).dropped_acknowledgement, before + 3);
+  world_->run();
+  EXPECT_TRUE(world_->same(World::kLocal, World::kRemote, 64));
+  EXPECT_EQ(world_->pair().host(0).completions.size(), 2u);
+}
+
 // 6.4.3: a retransmission reads memory again; the engine keeps no copy.
 TEST_F(Reliability, RetransmissionReadsMemoryAgain) {
   make({.mtu = 1024, .segment_bytes = 65536});

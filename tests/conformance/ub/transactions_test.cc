@@ -178,6 +178,7 @@ TEST_F(Transactions, LocalFaultsAreTheInitiatorsOwn) {
   auto request = world().request(Verb::kWrite, 64);
   request.local[0].address = World::kBase - 0x1000;
   EXPECT_EQ(world().finish(request).status, CompletionStatus::kLocalAccess);
+  EXPECT_TRUE(requests_.back().ub.request.poison);
   EXPECT_EQ(world().pair().memory(1).count(engine::AccessKind::kWrite), 0u);
   request = world().request(Verb::kRead, 64);
   request.local[0].address = World::kBase - 0x1000;
@@ -274,6 +275,20 @@ TEST_F(Transactions, APoisonedReadResponseIsAnError) {
   ASSERT_EQ(world().pair().host(0).completions.size(), 1u) << world().pair().waiting_report();
   EXPECT_EQ(world().pair().host(0).completions[0].status, CompletionStatus::kRemotePoison);
   EXPECT_EQ(world().pair().memory(0).load64(World::kLocal), 0u);
+}
+
+TEST_F(Transactions, APoisonedRequestIsRefusedAndNotPlaced) {
+  EXPECT_TRUE(world().finish(world().request(Verb::kWrite, 64)).ok());
+  wire::Packet poisoned = requests_.back();
+  ++poisoned.ub.rtph.psn;
+  ++poisoned.ub.request.tassn;
+  poisoned.ub.request.poison = true;
+  poisoned.payload = wire::pattern_payload(1, 0, 64);
+  const std::uint64_t writes = world().pair().memory(1).count(engine::AccessKind::kWrite);
+  world().pair().inject(1, poisoned);
+  world().run();
+  EXPECT_EQ(world().pair().memory(1).count(engine::AccessKind::kWrite), writes);
+  EXPECT_EQ(responses_.back().ub.response.info, static_cast<std::uint8_t>(wire::UbResponseInfo::kPoison));
 }
 
 // 7.2: how long its own segments are says nothing about those of others, up to 64 KiB.
