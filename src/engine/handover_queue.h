@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/line.h"
 
 namespace wharf::engine {
 
@@ -54,13 +55,11 @@ class HandoverQueue {
   }
 
  private:
-  static constexpr std::size_t kLine = 64;
-
   std::vector<T> slots_;
   // Each side's counter lies with its memory of the other's, on a line of its own.
-  alignas(kLine) std::atomic<std::size_t> tail_{0};
+  alignas(kLineBytes) std::atomic<std::size_t> tail_{0};
   std::size_t seen_head_ = 0;
-  alignas(kLine) std::atomic<std::size_t> head_{0};
+  alignas(kLineBytes) std::atomic<std::size_t> head_{0};
   std::size_t seen_tail_ = 0;
 };
 

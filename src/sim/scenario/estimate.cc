@@ -364,14 +364,14 @@ Result<CostEstimate> estimate_cost(const Scenario& scenario, const SampleCost& s
   if (!memory) return memory.error();
   CostEstimate estimate;
   estimate.hosts = plan->roles.hosts;
-  estimate.clients = static_cast<std::uint32_t>(plan->programs[0].threads());
+  estimate.clients = static_cast<std::uint32_t>(plan->programs[0].clients.size());
   estimate.memory_bytes = *memory;
   const bool replay = config.program == ProgramKind::kReplay;
   const bool peers = !replay && workload::arrangement(config.workload) == workload::Arrangement::kPeers;
   estimate.hops = mean_hops(*plan, peers);
-  const double operations =
-      estimate.clients * (replay ? static_cast<double>(trace_accesses(config.replay.trace))
-                                 : operations_each(workload::loop_config(config.workload), sample));
+  const double operations = static_cast<double>(plan->programs[0].threads()) *
+                            (replay ? static_cast<double>(trace_accesses(config.replay.trace))
+                                    : operations_each(workload::loop_config(config.workload), sample));
   const double further = sample.packets_per_operation * (estimate.hops - sample.hops) * kEventsPerHop;
   // Most accesses of a trace make no event.
   const std::uint32_t rivals = plan->programs[0].parties(config.workload);

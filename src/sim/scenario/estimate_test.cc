@@ -49,6 +49,12 @@ TEST(Estimate, MultipliesOperationsWithWhatTheSampleTook) {
   EXPECT_EQ(near.operations, 53'000U);
   EXPECT_EQ(near.events, 20U * 53'000U);
   EXPECT_GT(near.seconds, 50e-9 * 20 * 53'000);
+  // Each core of a client is a party.
+  std::vector<std::string> cores = star;
+  cores.emplace_back("run.cores=2");
+  const CostEstimate twice = estimate_cost(scenario_with(cores), sample).value();
+  EXPECT_EQ(twice.clients, 53U);
+  EXPECT_EQ(twice.operations, 106'000U);
   std::vector<std::string> tree = star;
   tree.emplace_back("topology.from=fat_tree:54");
   const CostEstimate far = estimate_cost(scenario_with(tree), sample).value();

@@ -213,7 +213,7 @@ TEST(ProgramsAndGroups, AreRefusedByKey) {
     std::vector<std::string> overrides;
     const char* message;
   };
-  const std::array<Case, 20> cases{{
+  const std::array<Case, 21> cases{{
       {{"program.a.workload=bulk_raed"}, "did you mean \"bulk_read\"?"},
       {{"program.a.workload=replay"}, "program.a.workload is \"replay\", expected one of"},
       {{"program.a=3"}, "unknown key program.a"},
@@ -225,7 +225,9 @@ TEST(ProgramsAndGroups, AreRefusedByKey) {
        "program.a.workload = \"verb_loop\" needs load, which model.stack = \"roce_dma\" does not have"},
       {{"program.a.workload=bulk_read", "program.a.region_bytes=999PiB"}, "program.a."},
       {{"run.clients=clints"}, "--set: run.clients is \"clints\", expected \"clients\""},
-      {{"group.g.hosts=3", "group.h.hosts=all"}, "group.h.hosts names host 3, which is in group.g too"},
+      {{"group.g.hosts=3", "group.h.hosts=all"},
+       "--set: group.h.hosts names host 3, which is in group.g too"},
+      {{"group.g.hosts=9"}, "--set: group.g.hosts names host 9, expected hosts from 0 to 5"},
       {{"group.g.model.nic.cycle=1ns"}, "group.g has no hosts, expected group.g.hosts"},
       {{"group.g.hosts=0", "group.g.model.link.rate=1Gbps"},
        "group.g.model.link.rate belongs to the network, which all hosts share"},

@@ -330,6 +330,9 @@ Error located(const Error& error, const ConfigDocument& document, const std::vec
     return Error{error.kind, fmt::format("{}: {}{}", value == nullptr ? fallback : value->origin, path,
                                          text.substr(end))};
   }
+  // Keys of groups are not among those that are bound.
+  if (const ConfigValue* value = document.peek(name); value != nullptr)
+    return Error{error.kind, fmt::format("{}: {}", value->origin, text)};
   // A section stands for the first of its keys that was given: "hosts.*", "model.faults".
   if (name.ends_with(".*")) name.remove_suffix(2);
   for (const auto& [path, value] : document.values()) {
