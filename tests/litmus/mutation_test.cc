@@ -47,6 +47,7 @@
 #include "sim/litmus/program.cc"
 #include "sim/litmus/tokens.cc"
 #include "sim/litmus/world.cc"
+#include "sim/litmus/world_answers.cc"
 #include "sim/litmus/world_words.cc"
 
 namespace wharf::sim {

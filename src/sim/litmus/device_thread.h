@@ -32,6 +32,8 @@ ordering::Request request_of(const LitmusProgram& program, LitmusDesign design, 
 /// The way that a request takes: to a root complex, by number, or to a peer device. Nothing orders requests
 /// on different ways.
 inline constexpr std::uint8_t kLitmusPeerWay = kLitmusMaxRoots;
+/// The way on whose link MMIO travels: the device hangs at the first root complex.
+inline constexpr std::uint8_t kLitmusMmioWay = 0;
 std::uint8_t way_of(const LitmusProgram& program, const LitmusOperation& operation);
 
 /// Where a thread of a device is in its program.

@@ -13,9 +13,6 @@
 namespace wharf::sim {
 namespace {
 
-/// The way on whose link MMIO travels: the device hangs at the first root complex.
-constexpr std::uint8_t kMmioWay = 0;
-
 bool is_on_mmio_path(LitmusAction action) { return action >= LitmusAction::kMmioStore; }
 bool is_own_register(LitmusAction action) {
   return action == LitmusAction::kLocalRead || action == LitmusAction::kLocalWrite;
@@ -236,38 +233,6 @@ bool LitmusWorld::execute_mmio(LitmusHostThread& host, const LitmusOperation& ne
   return true;  // An sfence that is not done yet is executed again.
 }
 
-// The device answers MMIO loads.
-void LitmusWorld::take_mmio_answers() {
-  LitmusMmioPath::Answer answer;
-  while (mmio_->next_answer(answer)) completions_.push_back({answer, posted_});
-}
-
-// The core has what no posted write is before any more.
-void LitmusWorld::finish_mmio_loads() {
-  for (std::size_t at = 0; at < completions_.size();) {
-    if (!completions_[at].behind.empty()) {
-      ++at;
-      continue;
-    }
-    const LitmusMmioPath::Answer answer = completions_[at].answer;
-    completions_.erase(completions_.begin() + static_cast<std::ptrdiff_t>(at));
-    for (std::size_t agent = 0; agent < places_.size(); ++agent) {
-      if (!is_host(agent) || places_[agent] != answer.thread) continue;
-      registers_of(agent)[program_->agents[agent].operations[answer.tag].registers[0]] = answer.value;
-      LitmusHostThread& host = hosts_[places_[agent]];
-      if (host.is_waiting() && host.position() == answer.tag) host.finish_wait();
-    }
-  }
-}
-
-/// A posted write is performed: everybody sees it.
-void LitmusWorld::written(const ordering::Response& response) {
-  if (!orders_completions_) return;
-  const PostedLine line{static_cast<std::uint8_t>(agent_of(response.domain)), response.tag};
-  std::erase(posted_, line);
-  for (Completion& completion : completions_) std::erase(completion.behind, line);
-}
-
 std::size_t LitmusWorld::agent_of(const ordering::Domain& domain) const {
   for (std::size_t agent = 0; agent < program_->agents.size(); ++agent) {
     const LitmusAgent& program = program_->agents[agent];
@@ -304,7 +269,7 @@ void LitmusWorld::send(std::size_t agent) {
     source_->sent(agent, sent.operation, program.operations[sent.operation].action == LitmusAction::kWrite);
   const LitmusOperation& operation = program.operations[sent.operation];
   const bool is_before_completions = orders_completions_ && operation.action == LitmusAction::kWrite &&
-                                     way_of(*program_, operation) == kMmioWay;
+                                     way_of(*program_, operation) == kLitmusMmioWay;
   for (std::uint8_t line = sent.line; is_before_completions && line < sent.end; ++line) {
     const PostedLine posted{sent.agent, request_of(*program_, design_, agent, sent.operation, line).tag};
     posted_.insert(std::lower_bound(posted_.begin(), posted_.end(), posted), posted);
@@ -374,15 +339,6 @@ void LitmusWorld::reach_peer(const LitmusTransfer& transfer) {
   std::memcpy(response.bytes.data() + program_->variables[index].address % kLineBytes, &peer_words_[index],
               kLitmusWordBytes);
   add_answer(response, 0);  // By the switch.
-}
-
-/// Posted writes of cores on the link to the device that an answer which enters it now may not pass.
-std::uint32_t LitmusWorld::writes_before(const ordering::Response& response) const {
-  if (!mmio_ || mmio_->ordered_writes() == 0) return 0;
-  const LitmusAgent& agent = program_->agents[agent_of(response.domain)];
-  const LitmusOperation& operation = agent.operations[response.tag / 256];
-  if (way_of(*program_, operation) != kMmioWay) return 0;
-  return completion_may_pass_writes(program_->settings, operation.label) ? 0 : mmio_->ordered_writes();
 }
 
 void LitmusWorld::add_answer(const ordering::Response& response, std::uint32_t behind) {
