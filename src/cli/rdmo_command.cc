@@ -17,6 +17,7 @@
 
 #include "live/rdmo/client.h"
 #include "live/rdmo/rdmo_measurement.h"
+#include "live/rdmo/rdmo_workload.h"
 #include "live/rdmo/worker_process.h"
 #endif
 
@@ -45,7 +46,8 @@ class RdmoCommand : public Command {
            "  wharf rdmo target --size 1MiB\n"
            "  wharf rdmo call append 'a record' --to 127.0.0.1\n"
            "  wharf rdmo call flush --to 127.0.0.1 --form published\n"
-           "  wharf rdmo bench --size 64B\n";
+           "  wharf rdmo bench --size 64B\n"
+           "  wharf rdmo bench --workload queue --clients 4\n";
   }
 
   void declare(Options& app) override {
@@ -97,6 +99,20 @@ class RdmoCommand : public Command {
         .type_name("TIME");
     bench_.add_option("--transports", client_transports_, "UCX transports of the client; tcp,self by default")
         .type_name("LIST");
+    workload_option_ =
+        bench_.add_option("--workload", workload_, "Instead: run a use of the worker and check all it leaves")
+            .type_name("USE")
+            .one_of({"append", "log", "queue", "scatter", "write_ahead"});
+    bench_.add_option("--form", form_, "--workload: published or extended; extended by default")
+        .type_name("NAME")
+        .one_of({"published", "extended"});
+    bench_.add_option("--clients", clients_, "--workload: clients that write, 4 by default")
+        .type_name("N")
+        .range(1, 256);
+    bench_.add_option("--operations", operations_, "--workload: of each client, 10000 by default")
+        .type_name("N")
+        .range(1, 100'000'000);
+    bench_.add_option("--seed", seed_, "--workload: of the records, 1 by default").type_name("N");
   }
 
   Result<ExitCode> run(const Console& console) override {
@@ -104,7 +120,7 @@ class RdmoCommand : public Command {
     if (worker_.given()) return run_worker(console);
     if (target_.given()) return run_target(console);
     if (call_.given()) return run_call(console);
-    return run_bench(console);
+    return workload_option_.given() ? run_workload(console) : run_bench(console);
 #else
     static_cast<void>(console);
     return Error{ErrorKind::kEnvironment,
@@ -251,6 +267,55 @@ class RdmoCommand : public Command {
     return outcome.status == wire::RdmoStatus::kDone ? ExitCode::kDone : ExitCode::kJudgedFailed;
   }
 
+  Result<ExitCode> run_workload(const Console& console) {
+    live::RdmoWorkloadConfig config;
+    workload::RdmoConfig& program = config.program;
+    auto size = parse_bytes(size_.empty() ? "64B" : size_);
+    if (!size) return input_error("--size: " + size.error().message);
+    if (size->count > 65536)
+      return input_error(fmt::format("--size: found {}, expected at most 64KiB", size_));
+    for (const auto& use : workload::kRdmoUses) {
+      if (use.name == workload_) program.use = use.value;
+    }
+    const bool published = form_ == "published";
+    program.messages = published ? workload::RdmoMessages::kPublished : workload::RdmoMessages::kExtended;
+    program.payload = static_cast<std::uint32_t>(size->count);
+    program.batch = published || program.use == workload::RdmoUse::kWriteAhead ? 1 : batch_;
+    program.eager_most = 1U << 20U;  // UCX decides for itself.
+    program.queue_bytes = std::max<std::uint64_t>(1024, std::uint64_t{program.batch} * 16) * program.payload;
+    program.loop.concurrency = window_;
+    program.loop.operations = operations_;
+    program.rows = std::max(1024U, 4 * program.batch * window_ * clients_);
+    config.clients = clients_;
+    config.seed = seed_;
+    config.client_transports = client_transports_;
+    auto done = live::run_rdmo_workload(config, interrupt_requested());
+    if (!done) return done.error();
+    const bool whole = done->verdict.holds();
+    const double rate = done->seconds > 0 ? static_cast<double>(done->records) / done->seconds : 0;
+    const std::string verdict = workload::describe(done->verdict);
+    show(console,
+         nlohmann::ordered_json{{"workload", workload_},
+                                {"clients", clients_},
+                                {"records", done->records},
+                                {"records_per_second", rate},
+                                {"latency_ns_p50", done->latency_ns_p50},
+                                {"latency_ns_p99", done->latency_ns_p99},
+                                {"flushes", done->flushes},
+                                {"retries", done->retries},
+                                {"read_records", done->read_records},
+                                {"checks", done->verdict.checks},
+                                { "verdict",
+                                  whole ? "" : verdict }},
+         fmt::format("{}: {} clients, {} records of {} B, {:.0f} per second\n"
+                     "operations: median {:.1f} us, 99 % within {:.1f} us; {} flushes, {} found no room\n"
+                     "{}\n",
+                     workload_, clients_, done->records, program.payload, rate, done->latency_ns_p50 / 1e3,
+                     done->latency_ns_p99 / 1e3, done->flushes, done->retries,
+                     whole ? fmt::format("all whole: {} checks", done->verdict.checks) : verdict));
+    return whole ? ExitCode::kDone : ExitCode::kJudgedFailed;
+  }
+
   Result<ExitCode> run_bench(const Console& console) {
     live::RdmoMeasurementConfig config;
     auto size = parse_bytes(size_.empty() ? "64B" : size_);
@@ -299,6 +364,7 @@ class RdmoCommand : public Command {
   Options call_;
   Options bench_;
   Option expected_option_;
+  Option workload_option_;
   std::string listen_;
   std::string worker_at_;
   std::string to_;
@@ -310,7 +376,11 @@ class RdmoCommand : public Command {
   std::string duration_ = "500ms";
   std::string transports_ = "tcp,posix,sysv,cma,self";
   std::string client_transports_ = "tcp,self";
+  std::string workload_;
   std::uint64_t id_ = 0;
+  std::uint64_t operations_ = 10000;
+  std::uint64_t seed_ = 1;
+  std::uint32_t clients_ = 4;
   std::uint64_t expected_ = 0;
   std::uint64_t at_ = 8;
   std::uint32_t window_ = 16;

@@ -16,6 +16,8 @@ struct Peers {
   std::span<R* const> by_rank;
   /// Address, on this party's own host, of the part of its memory that the others reach.
   std::uint64_t own = 0;
+  /// The program's memory, where it is not that of the party's first remote.
+  R* memory = nullptr;
 
   R& operator[](std::uint32_t rank) const {
     WHARF_CHECK(rank < by_rank.size() && by_rank[rank] != nullptr);

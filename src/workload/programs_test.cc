@@ -27,6 +27,8 @@ WorkloadConfig small_config(WorkloadKind kind, std::uint64_t operations, std::ui
     ring->buffer_bytes = 1000;  // Chunks of unlike length.
     ring->loop.concurrency = 1;
   }
+  // With a worker it has a party apart: rdmo_test.cc.
+  if (auto* appends = std::get_if<RdmoConfig>(&config)) appends->protocol = RdmoProtocol::kTwoStep;
   return config;
 }
 

@@ -145,6 +145,7 @@ TEST(SteadyState, OperationsAllocateNothing) {
       for (const Pacing pacing : {Pacing::kClosed, Pacing::kOpen}) {
         WorkloadConfig config = default_config(kind);
         loop_config(config).pacing = pacing;
+        if (auto* appends = std::get_if<RdmoConfig>(&config)) appends->protocol = RdmoProtocol::kTwoStep;
         const std::uint64_t few = allocations_of(config, 10, load_store);
         const std::uint64_t many = allocations_of(config, 20'000, load_store);
         EXPECT_EQ(few, many) << name(kind);

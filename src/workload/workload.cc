@@ -12,8 +12,8 @@ namespace wharf::workload {
 namespace {
 
 constexpr std::array<std::string_view, kWorkloadKindCount> kNames{
-    "pointer_chase", "bulk_read",       "bulk_write", "ping_pong", "barrier",        "cas_lock",
-    "key_value",     "sequential_scan", "verb_loop",  "item_gets", "ring_collective"};
+    "pointer_chase", "bulk_read",       "bulk_write", "ping_pong", "barrier",         "cas_lock",
+    "key_value",     "sequential_scan", "verb_loop",  "item_gets", "ring_collective", "rdmo"};
 
 constexpr std::array<std::string_view, kWorkloadKindCount> kDescriptions{
     "follows pointers along a random cycle of lines: nothing can be prefetched",
@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, kWorkloadKindCount> kDescriptions{
     "repeats one verb",
     "gets items under one of four protocols beside writers, and finds torn and stale ones",
     "all-reduce and its halves in a ring of ranks that compute between steps",
+    "appends records of many clients to one log, by a worker near the memory or without one",
 };
 
 /// Has the methods of the scenario binder, and only writes down what it is told.
@@ -131,6 +132,16 @@ std::vector<NamedCount> counts_of(const RingCollectiveResult& result) {
   return {{"steps", result.steps}, {"computed_ns", static_cast<std::uint64_t>(result.computed.ps / 1000)}};
 }
 
+std::vector<NamedCount> counts_of(const RdmoResult& result) {
+  return {{"records", result.records},
+          {"flushes", result.flushes},
+          {"retries", result.retries},
+          {"read_records", result.read_records},
+          {"worker_messages", result.messages},
+          {"worker_data_writes", result.data_writes},
+          {"worker_cell_reads", result.cell_reads}};
+}
+
 }  // namespace
 
 std::string_view name(WorkloadKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
@@ -159,6 +170,11 @@ std::vector<KeyDescription> describe_keys(WorkloadKind kind) {
   return keys;
 }
 
+std::uint64_t own_memory_needed(const WorkloadConfig& config) {
+  const auto* appends = std::get_if<RdmoConfig>(&config);
+  return appends == nullptr ? 0 : own_memory_needed(*appends);
+}
+
 const LoopConfig& loop_config(const WorkloadConfig& config) {
   return std::visit([](const auto& chosen) -> const LoopConfig& { return chosen.loop; }, config);
 }
@@ -185,6 +201,7 @@ PartyRange party_range(WorkloadKind kind) {
     case WorkloadKind::kKeyValue:
     case WorkloadKind::kSequentialScan:
     case WorkloadKind::kItemGets:
+    case WorkloadKind::kRdmo:
       return {1, kManyParties};
   }
   WHARF_UNREACHABLE();
@@ -194,6 +211,8 @@ std::uint32_t parties_needed(const WorkloadConfig& config) {
   if (const auto* loop = std::get_if<VerbLoopConfig>(&config)) return needs_receiver(*loop) ? 2 : 1;
   if (const auto* gets = std::get_if<ItemGetsConfig>(&config))
     return gets->writer == ItemWriter::kCore ? 2 : 1;
+  if (const auto* appends = std::get_if<RdmoConfig>(&config))
+    return 1 + readers_of(*appends) + (is_attended(*appends) ? 1 : 0);
   return party_range(kind_of(config)).least;
 }
 
@@ -206,6 +225,10 @@ Arrangement arrangement(const WorkloadConfig& config) {
   if (peers) return Arrangement::kPeers;
   if (const auto* gets = std::get_if<ItemGetsConfig>(&config))
     return gets->writer == ItemWriter::kCore ? Arrangement::kAttended : Arrangement::kShared;
+  if (const auto* appends = std::get_if<RdmoConfig>(&config)) {
+    if (appends->worker_at == RdmoWorkerPlace::kBeside) return Arrangement::kBeside;
+    return is_attended(*appends) ? Arrangement::kAttended : Arrangement::kShared;
+  }
   return parties_needed(config) == 2 ? Arrangement::kPair : Arrangement::kShared;
 }
 
@@ -254,6 +277,11 @@ std::vector<verbs::Verb> verbs_needed(const WorkloadConfig& config, bool remote_
       if (c.writer == ItemWriter::kRemote) needed.insert(needed.end(), {Verb::kCompareSwap, Verb::kWrite});
       if (c.writer == ItemWriter::kCore) needed.push_back(Verb::kSend);
       return needed;
+    }
+    std::vector<Verb> operator()(const RdmoConfig& c) const {
+      if (c.protocol == RdmoProtocol::kTwoStep) return {Verb::kFetchAdd, Verb::kWrite};
+      if (c.protocol == RdmoProtocol::kClientLock) return {Verb::kCompareSwap, Verb::kRead, Verb::kWrite};
+      return {Verb::kSend, Verb::kRead, Verb::kWrite};
     }
   };
   return std::visit(Needs{takes_load_store}, config);

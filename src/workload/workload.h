@@ -26,6 +26,7 @@
 #include "workload/peers.h"
 #include "workload/ping_pong.h"
 #include "workload/pointer_chase.h"
+#include "workload/rdmo.h"
 #include "workload/ring_collective.h"
 #include "workload/sequential_scan.h"
 #include "workload/verb_loop.h"
@@ -45,15 +46,16 @@ enum class WorkloadKind : std::uint8_t {
   kVerbLoop,
   kItemGets,
   kRingCollective,
+  kRdmo,
 };
-inline constexpr int kWorkloadKindCount = static_cast<int>(WorkloadKind::kRingCollective) + 1;
+inline constexpr int kWorkloadKindCount = static_cast<int>(WorkloadKind::kRdmo) + 1;
 
 using WorkloadConfig = std::variant<PointerChaseConfig, BulkReadConfig, BulkWriteConfig, PingPongConfig,
                                     BarrierConfig, CasLockConfig, KeyValueConfig, SequentialScanConfig,
-                                    VerbLoopConfig, ItemGetsConfig, RingCollectiveConfig>;
+                                    VerbLoopConfig, ItemGetsConfig, RingCollectiveConfig, RdmoConfig>;
 using WorkloadResult = std::variant<PointerChaseResult, BulkReadResult, BulkWriteResult, PingPongResult,
                                     BarrierResult, CasLockResult, KeyValueResult, SequentialScanResult,
-                                    VerbLoopResult, ItemGetsResult, RingCollectiveResult>;
+                                    VerbLoopResult, ItemGetsResult, RingCollectiveResult, RdmoResult>;
 static_assert(std::variant_size_v<WorkloadConfig> == kWorkloadKindCount);
 static_assert(std::variant_size_v<WorkloadResult> == kWorkloadKindCount);
 
@@ -106,6 +108,7 @@ std::uint32_t parties_needed(const WorkloadConfig& config);
 enum class Arrangement : std::uint8_t {
   kShared,    ///< All parties use one memory, that of a server, which runs nothing.
   kAttended,  ///< The same, but the second party runs at the server, and has a remote toward each other one.
+  kBeside,    ///< The same, but it runs at a host of its own, and has a remote toward the server, too.
   kPair,      ///< Two parties: the second runs where the memory is.
   kPeers,     ///< Each party has memory that its neighbours use.
 };
@@ -119,6 +122,9 @@ std::vector<verbs::Verb> verbs_needed(const WorkloadConfig& config, bool remote_
 Result<void> check(const WorkloadConfig& config, Party party);
 /// Memory in bytes, from region_offset() on: at the target, or of each party (kPeers).
 std::uint64_t memory_needed(const WorkloadConfig& config, Party party);
+
+/// Memory of each client's own that the second party reads (kAttended, kBeside).
+std::uint64_t own_memory_needed(const WorkloadConfig& config);
 
 /// Fills `region`, the memory_needed() bytes at the target or of party `party.index` (kPeers), before the
 /// run. `seed` is that of the run.
@@ -160,7 +166,7 @@ Result<void> check_remote(const WorkloadConfig& config, Party party, R& remote) 
 }
 
 /// Runs one party of the chosen program on `core` to its end. All arguments outlive the task. `remote` is the
-/// party's first, `peers` has those of programs that reach their neighbours, and those of attended ones.
+/// party's first, `peers` has those of programs that reach their neighbours, and of attended ones.
 /// `result` is that of empty_result() and may be read at any time while the program runs.
 template <verbs::RemoteMemory R, verbs::Core C>
 verbs::Task<void> run(const WorkloadConfig& config, Party party, std::uint64_t seed, R& remote, C& core,
@@ -169,7 +175,8 @@ verbs::Task<void> run(const WorkloadConfig& config, Party party, std::uint64_t s
   const auto start = [&](const auto& chosen, auto& own) {
     if constexpr (requires { chosen.kPeers; }) {
       return run(chosen, party, seed, peers, core, own);
-    } else if constexpr (requires { chosen.judging; }) {
+    } else if constexpr (
+        requires { chosen.judging; } || requires { chosen.worker_at; }) {
       return run(chosen, party, seed, remote, core, own, peers);
     } else {
       return run(chosen, party, seed, remote, core, own);

@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +14,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "live/rdmo/child_process.h"
 #include "live/rdmo/client.h"
 #include "live/rdmo/native_append.h"
 #include "live/rdmo/worker_process.h"
@@ -27,53 +25,6 @@ namespace {
 /// A log holds this many bytes before it is begun anew.
 constexpr std::uint64_t kLogBytes = 16U << 20U;
 
-/// A child process that ends with this one, and that this one ends.
-class Child {
- public:
-  /// `run` gets the end of a pipe to report on. The child never returns from here.
-  template <typename Run>
-  static Result<Child> start(Run run) {
-    int ends[2];
-    if (::pipe(ends) != 0) return Error{ErrorKind::kEnvironment, "no pipe"};
-    const pid_t process = ::fork();
-    if (process < 0) return Error{ErrorKind::kEnvironment, "no process"};
-    if (process == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      ::close(ends[0]);
-      run(ends[1]);
-      ::_exit(0);
-    }
-    ::close(ends[1]);
-    return Child(process, ends[0]);
-  }
-  Child(Child&& other) noexcept
-      : process_(std::exchange(other.process_, -1)), report_(std::exchange(other.report_, -1)) {}
-  ~Child() {
-    if (report_ >= 0) ::close(report_);
-    if (process_ <= 0) return;
-    ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
-  }
-  /// So many bytes of its report; false: it ended before.
-  bool read(void* into, std::size_t bytes) {
-    for (std::size_t at = 0; at < bytes;) {
-      const ssize_t done = ::read(report_, static_cast<char*>(into) + at, bytes - at);
-      if (done <= 0) return false;
-      at += static_cast<std::size_t>(done);
-    }
-    return true;
-  }
-
- private:
-  Child(pid_t process, int report) : process_(process), report_(report) {}
-  pid_t process_ = -1;
-  int report_ = -1;
-};
-
-void write_all(int descriptor, const void* from, std::size_t bytes) {
-  if (::write(descriptor, from, bytes) != static_cast<ssize_t>(bytes)) ::_exit(4);
-}
-
 void run_worker(const RdmoMeasurementConfig& config, int report) {
   WorkerProcessConfig worker;
   worker.transports = config.worker_transports;
@@ -81,7 +32,7 @@ void run_worker(const RdmoMeasurementConfig& config, int report) {
   auto process = WorkerProcess::create(worker);
   if (!process) ::_exit(4);
   const std::uint16_t port = (*process)->port();
-  write_all(report, &port, sizeof port);
+  Child::report(report, &port, sizeof port);
   const std::atomic<bool> never{false};
   (*process)->run(never);
 }
@@ -94,8 +45,8 @@ class Sink : public MessageTaker {
     if (!port_) ::_exit(4);
     const std::vector<std::byte>& address = (*port_)->address();
     const std::uint64_t length = address.size();
-    write_all(report, &length, sizeof length);
-    write_all(report, address.data(), address.size());
+    Child::report(report, &length, sizeof length);
+    Child::report(report, address.data(), address.size());
     const LiveClock clock;
     IdlePolicy idle{IdleConfig{}};
     for (;;) {

@@ -293,6 +293,14 @@ Result<void> check_workload(const WorkloadRun& run) {
           program));
     }
   }
+  if (const auto* appends = std::get_if<workload::RdmoConfig>(&run.config);
+      appends != nullptr && workload::is_attended(*appends)) {
+    return input_error(
+        fmt::format("workload {} runs live over a server with protocol two_step or client_lock, found {}: "
+                    "the server runs "
+                    "no program; `wharf rdmo` has a worker",
+                    program, workload::kRdmoProtocols[static_cast<std::size_t>(appends->protocol)].name));
+  }
   if (workload::arrangement(run.config) == workload::Arrangement::kPeers) {
     return input_error(fmt::format(
         "workload {} runs in simulation alone, expected one whose clients use the memory of a server: its "

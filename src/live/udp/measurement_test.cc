@@ -194,6 +194,8 @@ TEST_P(EveryProtocol, WorkloadsRunOnTheServersMemory) {
     workload::LoopConfig& loop = workload::loop_config(run.config);
     loop.operations = 50;
     loop.concurrency = 2;
+    if (auto* appends = std::get_if<workload::RdmoConfig>(&run.config))
+      appends->protocol = workload::RdmoProtocol::kTwoStep;  // A worker is `wharf rdmo`'s.
     SCOPED_TRACE(workload::name(workload::kind_of(run.config)));
     config.program = run;
     const auto result = measure(config, {}, kNeverStop);

@@ -8,6 +8,13 @@
 
 namespace wharf::sim {
 
+/// What an RDMO worker, or a thread that serves appends, computes. Its loads, stores and messages have their
+/// own times. Keys model.rdmo.*.
+struct RdmoCosts {
+  TimePs request = nanoseconds(130);  ///< For one message.
+  TimePs line = nanoseconds(2);       ///< For each 64 bytes of data that came in it.
+};
+
 /// Hosts that are alike. Plain data.
 struct HostSettings {
   Stack stack = Stack::kUbUrma;
@@ -16,6 +23,7 @@ struct HostSettings {
   SubmissionPath submission = SubmissionPath::kBusStore;  ///< How work requests reach it; likewise.
   NicSet nics;
   HostConfig host;
+  RdmoCosts rdmo;
   ProtocolSettings protocols;  ///< Those of the stack's protocol alone matter.
 
   wire::Protocol protocol() const { return protocol_of(stack); }

@@ -106,12 +106,16 @@ std::uint64_t program_bytes(const ScenarioConfig& config, const workload::Worklo
   const std::uint64_t needed = workload::memory_needed(program, {0, parties});
   const std::uint64_t segment = std::max<std::uint64_t>(offset + needed, kLineBytes);
   const workload::Arrangement arrangement = workload::arrangement(program);
-  const std::uint64_t regions =
-      arrangement == workload::Arrangement::kShared || arrangement == workload::Arrangement::kAttended
-          ? std::min<std::uint64_t>(clients, hosts.servers.size())
-          : clients;
+  const std::uint64_t regions = arrangement == workload::Arrangement::kShared ||
+                                        arrangement == workload::Arrangement::kAttended ||
+                                        arrangement == workload::Arrangement::kBeside
+                                    ? std::min<std::uint64_t>(clients, hosts.servers.size())
+                                    : clients;
   std::uint64_t bytes = regions * backed(segment, needed);
-  bytes += clients * (client_bytes(config, program, segment) + 2 * queue_bytes(queue_depth(program)));
+  const std::uint64_t own = workload::own_memory_needed(program);
+  const std::uint64_t queues = arrangement == workload::Arrangement::kBeside ? 4 : 2;
+  bytes += clients * (client_bytes(config, program, own != 0 ? own : segment) +
+                      queues * queue_bytes(queue_depth(program)));
   const workload::LoopConfig& loop = workload::loop_config(program);
   const std::uint64_t all =
       loop.operations == 0 ? config.record_limit : loop.operations + loop.warmup_operations;

@@ -43,8 +43,14 @@ ProgramRun::ProgramRun(std::string name, std::uint32_t number, const workload::W
   const auto add = [&](std::size_t server) -> ProgramCell& {
     ProgramCell& cell = cells_.emplace_back();
     cell.server = server;
+    cell.attendant = hosts.beside.empty() ? server : hosts.beside[cells_.size() - 1];
     cell.seed = cell_seed(seed, number, cells_.size() - 1);
     cell.config = config_;
+    auto* appends = std::get_if<workload::RdmoConfig>(&cell.config);
+    if (appends != nullptr && cells_.size() <= hosts.rdmo.size()) {
+      appends->request_time = hosts.rdmo[cells_.size() - 1].request;
+      appends->line_time = hosts.rdmo[cells_.size() - 1].line;
+    }
     return cell;
   };
   const auto put = [](ProgramCell& cell, std::size_t host, std::uint32_t core) {
@@ -54,7 +60,8 @@ ProgramRun::ProgramRun(std::string name, std::uint32_t number, const workload::W
   const workload::Arrangement arrangement = workload::arrangement(config_);
   const bool peers = arrangement == workload::Arrangement::kPeers;
   const bool pairs = arrangement == workload::Arrangement::kPair;
-  const bool attended = arrangement == workload::Arrangement::kAttended;
+  const bool attended =
+      arrangement == workload::Arrangement::kAttended || arrangement == workload::Arrangement::kBeside;
   for (std::size_t index = 0; index < hosts.clients.size(); ++index) {
     const std::size_t client = hosts.clients[index];
     const std::size_t server = hosts.server_of(index);
@@ -63,7 +70,7 @@ ProgramRun::ProgramRun(std::string name, std::uint32_t number, const workload::W
       const bool first = pairs || (index < cells && core == 0);
       ProgramCell& cell = first ? add(server) : cells_[index % cells];
       put(cell, client, core);
-      if (first && (pairs || attended)) put(cell, server, 0);
+      if (first && (pairs || attended)) put(cell, cell.attendant, 0);
     }
   }
   for (ProgramCell& cell : cells_) cell.results.assign(cell.hosts.size(), workload::empty_result(config_));
@@ -93,26 +100,51 @@ Result<void> ProgramRun::join_server(World& world, ProgramCell& cell) {
   auto segment = world.expose(cell.server, length, verbs::kFullAccess, read_order);
   if (!segment) return segment.error();
   cell.segments.push_back(*segment);
-  if (cell.is_attended()) cell.peers.assign(cell.parties(), std::vector<SimRemote*>(cell.parties()));
+  verbs::RemoteSegment front = *segment;  // What clients reach first.
+  if (cell.is_beside()) {
+    auto exposed = world.expose(cell.attendant, Bytes{kLineBytes});
+    if (!exposed) return exposed.error();
+    front = *exposed;
+  }
+  const std::uint64_t own = workload::own_memory_needed(cell.config);
+  if (cell.is_attended()) {
+    cell.peers.assign(cell.parties(), std::vector<SimRemote*>(cell.parties()));
+    cell.own.assign(cell.parties(), segment->base);
+  }
   cell.remotes.resize(cell.parties());
   for (std::uint32_t client = 0; client < cell.parties(); ++client) {
     if (cell.is_at_server(client)) continue;  // The other end of every pair.
     const std::size_t host = cell.hosts[client];
-    auto back = world.expose(host, length);
+    auto back = world.expose(host, own != 0 ? Bytes{own} : length);
     if (!back) return back.error();
     auto pair =
-        world.connect(host, cell.server, *segment, *back, queue_depth(cell.config), {cell.cores[client], 0});
+        world.connect(host, cell.attendant, front, *back, queue_depth(cell.config), {cell.cores[client], 0});
     if (!pair) return pair.error();
     cell.remotes[client] = pair->near;
     if (client == 0 && cell.is_at_server(1)) cell.remotes[1] = pair->far;
     if (cell.is_attended()) {
       cell.peers[client][1] = pair->near;
       cell.peers[1][client] = pair->far;
+      if (own != 0) cell.own[client] = back->base;
     }
-    WHARF_TRY(workload::check_remote(cell.config, party, *pair->near));
+    if (!cell.is_beside()) WHARF_TRY(workload::check_remote(cell.config, party, *pair->near));
   }
+  if (cell.is_beside()) WHARF_TRY(join_beside(world, cell));
   const std::span<std::byte> region = region_of(world, cell.server, *segment, cell.config, party);
   if (!region.empty()) workload::prepare(cell.config, party, region, cell.seed);
+  return {};
+}
+
+Result<void> ProgramRun::join_beside(World& world, ProgramCell& cell) {
+  cell.memory.resize(cell.parties());
+  for (std::uint32_t party = 0; party < cell.parties(); ++party) {
+    const std::uint32_t core = cell.is_at_server(party) ? 0 : cell.cores[party];
+    auto pair = world.connect(cell.hosts[party], cell.server, cell.segments.front(), {},
+                              queue_depth(cell.config), {core, 0});
+    if (!pair) return pair.error();
+    cell.memory[party] = pair->near;
+    WHARF_TRY(workload::check_remote(cell.config, {0, cell.parties()}, *pair->near));
+  }
   return {};
 }
 
@@ -149,7 +181,8 @@ void ProgramRun::spawn(World& world) {
       SimCore& core = world.host(cell.hosts[party]).core(cell.cores[party]);
       workload::Peers<SimRemote> peers;
       if (!cell.peers.empty())
-        peers = {cell.peers[party], cell.is_of_peers() ? cell.segments[party].base : 0};
+        peers = {cell.peers[party], cell.is_of_peers() ? cell.segments[party].base : cell.own[party],
+                 cell.memory.empty() ? nullptr : cell.memory[party]};
       core.spawn(workload::run(cell.config, {party, cell.parties()}, cell.seed, *cell.remotes[party], core,
                                cell.results[party], peers));
     }
@@ -185,8 +218,13 @@ ProgramReport ProgramRun::report(const ProgramLog* log) const {
   std::size_t clients = 0;
   for (const ProgramCell& cell : cells_) {
     for (std::uint32_t party = 0; party < cell.parties(); ++party) {
-      if (cell.is_at_server(party)) continue;
       const std::vector<workload::NamedCount> own = workload::own_counts(cell.results[party]);
+      if (cell.is_at_server(party)) {
+        // What a worker has done belongs to the program; a writer of items is there for its readers.
+        if (std::holds_alternative<workload::RdmoResult>(cell.results[party]))
+          for (std::size_t i = 0; i < own.size(); ++i) report.counts[i].value += own[i].value;
+        continue;
+      }
       if (clients++ == 0) {
         report.counts = own;
       } else {

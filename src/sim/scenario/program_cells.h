@@ -21,6 +21,7 @@ namespace wharf::sim {
 /// memory of one server, or against each other's.
 struct ProgramCell {
   std::size_t server = 0;            ///< kPeers: none.
+  std::size_t attendant = 0;         ///< Where the second party runs: the server, or a host beside it.
   std::vector<std::size_t> hosts;    ///< By party.
   std::vector<std::uint32_t> cores;  ///< By party: of its host.
   std::uint64_t seed = 1;
@@ -29,12 +30,17 @@ struct ProgramCell {
   std::optional<workload::ItemJudge> judge;    ///< Of item gets.
   std::vector<verbs::RemoteSegment> segments;  ///< The server's; kPeers: by party.
   std::vector<SimRemote*> remotes;             ///< By party.
-  std::vector<std::vector<SimRemote*>> peers;  ///< kPeers, kAttended: by party and rank.
+  std::vector<std::vector<SimRemote*>> peers;  ///< kPeers, kAttended, kBeside: by party and rank.
+  std::vector<std::uint64_t> own;              ///< kAttended, kBeside: by party, memory that others reach.
+  std::vector<SimRemote*> memory;              ///< kBeside: by party, toward the server.
 
   std::uint32_t parties() const { return static_cast<std::uint32_t>(hosts.size()); }
   bool is_of_peers() const { return workload::arrangement(config) == workload::Arrangement::kPeers; }
-  bool is_attended() const { return workload::arrangement(config) == workload::Arrangement::kAttended; }
-  /// The second party runs at the server.
+  bool is_beside() const { return workload::arrangement(config) == workload::Arrangement::kBeside; }
+  bool is_attended() const {
+    return is_beside() || workload::arrangement(config) == workload::Arrangement::kAttended;
+  }
+  /// The second party: it runs at the server, or beside it.
   bool is_at_server(std::uint32_t party) const {
     return party == 1 && (is_attended() || workload::arrangement(config) == workload::Arrangement::kPair);
   }
@@ -67,6 +73,8 @@ class ProgramRun {
  private:
   Result<void> join_server(World& world, ProgramCell& cell);
   Result<void> join_peers(World& world, ProgramCell& cell);
+  /// The remotes that reach the server past its worker.
+  static Result<void> join_beside(World& world, ProgramCell& cell);
   /// Says in `report` when not one operation of any client succeeded.
   void judge_success(RunReport& report) const;
 

@@ -70,6 +70,7 @@ std::uint32_t ProgramHosts::parties(const workload::WorkloadConfig& program) con
     case workload::Arrangement::kShared:
       return sharing;
     case workload::Arrangement::kAttended:
+    case workload::Arrangement::kBeside:
       return sharing + 1;
     case workload::Arrangement::kPair:
       return 2;
@@ -89,7 +90,7 @@ Result<ProgramHosts> place(const ProgramPlacement& placement, const workload::Wo
   if (!clients) return clients.error();
   auto servers = hosts_of(placement.servers, servers_key, roles);
   if (!servers) return servers.error();
-  ProgramHosts hosts{*std::move(clients), *std::move(servers), placement.cores};
+  ProgramHosts hosts{*std::move(clients), *std::move(servers), {}, placement.cores, {}};
   for (const auto& [key, list] : {std::pair{&clients_key, &hosts.clients}, {&servers_key, &hosts.servers}}) {
     for (const std::uint32_t host : *list) {
       if (roles.is_thin(host))
@@ -97,6 +98,27 @@ Result<ProgramHosts> place(const ProgramPlacement& placement, const workload::Wo
             fmt::format("{} names host {}, which makes traffic alone, expected a client (0 to {}) "
                         "or a server ({} to {})",
                         *key, host, roles.clients - 1, roles.first_server(), roles.hosts - 1));
+    }
+  }
+  if (workload::arrangement(program) == workload::Arrangement::kBeside) {
+    if (hosts.servers.size() % 2 != 0)
+      return input_error(fmt::format(
+          "{} lists {} host{}, expected an even number: a worker beside its target takes two, itself first",
+          servers_key, hosts.servers.size(), hosts.servers.size() == 1 ? "" : "s"));
+    std::vector<std::uint32_t> targets;
+    for (std::size_t i = 0; i < hosts.servers.size(); ++i)
+      (i % 2 == 0 ? hosts.beside : targets).push_back(hosts.servers[i]);
+    hosts.servers = std::move(targets);
+    for (std::size_t i = 0; i < hosts.beside.size(); ++i) {
+      if (hosts.beside[i] == hosts.servers[i])
+        return input_error(fmt::format("{} has host {} twice in a row, expected a worker and another host",
+                                       servers_key, hosts.beside[i]));
+    }
+    for (std::size_t i = 0; i < hosts.clients.size(); ++i) {
+      if (hosts.clients[i] == hosts.beside[i % hosts.beside.size()])
+        return input_error(
+            fmt::format("{} has host {} be a client of the worker that it runs, expected another",
+                        clients_key, hosts.clients[i]));
     }
   }
   if (peers && placement.cores > 1) {

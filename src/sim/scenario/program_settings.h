@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "sim/config/binder.h"
+#include "sim/scenario/host_settings.h"
 #include "sim/scenario/world_roles.h"
 #include "workload/workload.h"
 
@@ -46,7 +47,9 @@ inline constexpr std::string_view kAnyProgram = "NAME";
 struct ProgramHosts {
   std::vector<std::uint32_t> clients;
   std::vector<std::uint32_t> servers;
-  std::uint32_t cores = 1;  ///< Of each client; every one is a party.
+  std::vector<std::uint32_t> beside;  ///< Where the second party of each server runs, if not there.
+  std::uint32_t cores = 1;            ///< Of each client; every one is a party.
+  std::vector<RdmoCosts> rdmo;        ///< Of the host of each second party.
 
   /// Parties that run at clients.
   std::size_t threads() const { return clients.size() * cores; }
@@ -57,9 +60,9 @@ struct ProgramHosts {
   std::uint32_t parties(const workload::WorkloadConfig& program) const;
 };
 
-/// The hosts of `program`. Refuses lists of hosts that cannot be, hosts that make traffic alone, a client
-/// that would use its own memory, and a program of peers on one host or several cores. `section` is "run" or
-/// "program.NAME".
+/// The hosts of `program`. A second party beside the server takes the first of each two servers. Refuses
+/// lists of hosts that cannot be, hosts that make traffic alone, a client that would use its own memory, and
+/// a program of peers on one host or several cores. `section` is "run" or "program.NAME".
 Result<ProgramHosts> place(const ProgramPlacement& placement, const workload::WorkloadConfig& program,
                            std::string_view section, const WorldRoles& roles);
 

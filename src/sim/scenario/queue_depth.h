@@ -17,7 +17,10 @@ inline constexpr std::uint32_t kReplayQueueDepth = 4096;
 inline std::uint32_t queue_depth(const workload::WorkloadConfig& config) {
   constexpr std::uint32_t kEntriesPerWorker = 8;
   constexpr std::uint32_t kDeepestQueue = 65'536;
-  const std::uint32_t wanted = std::bit_ceil(kEntriesPerWorker * workload::loop_config(config).concurrency);
+  std::uint32_t wanted = std::bit_ceil(kEntriesPerWorker * workload::loop_config(config).concurrency);
+  // Receive entries of a client's messages twice over, and as many that answer or read.
+  if (const auto* appends = std::get_if<workload::RdmoConfig>(&config))
+    wanted = std::bit_ceil(4 * workload::rdmo_window(*appends));
   return std::clamp(wanted, 128U, kDeepestQueue);
 }
 

@@ -128,6 +128,8 @@ std::pair<std::string_view, std::string> size_key(const workload::WorkloadConfig
       [](const auto& chosen) -> std::pair<std::string_view, std::string> {
         if constexpr (requires { chosen.lines; }) {
           return {"lines", std::to_string(chosen.lines)};
+        } else if constexpr (requires { chosen.worker_at; }) {
+          return {"payload", format_bytes(Bytes{chosen.payload})};
         } else if constexpr (requires { chosen.keys; }) {
           return {"keys", std::to_string(chosen.keys)};
         } else if constexpr (requires { chosen.region_bytes; }) {
@@ -152,6 +154,8 @@ std::uint32_t calls_per_worker(const workload::WorkloadConfig& config) {
   // Two requests of a get, and as many writers for each reader as there may be.
   if (const auto* gets = std::get_if<workload::ItemGetsConfig>(&config))
     return 2 + (gets->writers + gets->loop.concurrency - 1) / gets->loop.concurrency;
+  // Two messages, each with two receive entries and a hand that sends.
+  if (std::holds_alternative<workload::RdmoConfig>(config)) return 16;
   const auto* loop = std::get_if<workload::VerbLoopConfig>(&config);
   return loop != nullptr && workload::needs_receiver(*loop) ? workload::verb_loop_detail::kEntriesPerWorker
                                                             : 1;
@@ -382,6 +386,12 @@ void bind_hosts(Binder& binder, ScenarioConfig& config) {
   for (ProgramSettings& program : config.programs) bind_beside(binder, program);
   const HostKeyScope scope = scope_of(config);
   bind_host(binder, config.host, scope);
+  {
+    const Binder::Section rdmo(binder, "rdmo");
+    binder.time("request", config.rdmo.request,
+                "what an RDMO worker, or a thread that serves appends, computes for one message");
+    binder.time("line", config.rdmo.line, "the same for each 64 bytes of data that came in the message");
+  }
   bind_link(binder, config.link);
   each_protocol([&]<typename P>(std::type_identity<P>) {
     P::bind(binder, std::get<typename P::Settings>(config.protocols), config.protocol() == P::kProtocol);

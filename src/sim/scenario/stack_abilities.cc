@@ -38,6 +38,12 @@ std::uint64_t bytes_of(const workload::WorkloadConfig& program, verbs::Verb verb
       loop != nullptr && verb == loop->verb)
     return loop->payload;
   if (const auto* ping_pong = std::get_if<workload::PingPongConfig>(&program)) return ping_pong->payload;
+  if (const auto* appends = std::get_if<workload::RdmoConfig>(&program)) {
+    const std::uint64_t records = std::uint64_t{appends->batch} * appends->payload;
+    if (verbs::is_send(verb))
+      return workload::kRdmoFrameBytes + wire::kRdmoHeaderBytesMax + std::max(appends->eager_most, 64U);
+    return verbs::is_atomic(verb) ? 8 : records;
+  }
   return 8;  // Words, and messages that tell something.
 }
 

@@ -56,6 +56,19 @@ HostGroup group_of(const HostSettings& settings, const EngineOfNetwork& network)
   return group;
 }
 
+/// What the workers of programs cost at their hosts.
+Result<void> set_costs(const ScenarioConfig& config, PlannedWorld& plan) {
+  auto by_host = settings_by_host(config.groups, plan.roles);
+  if (!by_host) return by_host.error();
+  for (ProgramHosts& program : plan.programs) {
+    for (const std::uint32_t host : program.beside.empty() ? program.servers : program.beside) {
+      const HostSettings* settings = (*by_host)[host];
+      program.rdmo.push_back(settings != nullptr ? settings->rdmo : config.rdmo);
+    }
+  }
+  return {};
+}
+
 /// Hosts in their order; neighbours that are alike stand in one group.
 Result<std::vector<HostGroup>> groups_of(const ScenarioConfig& config, const WorldRoles& roles,
                                          const EngineOfNetwork& network) {
@@ -238,6 +251,7 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
     plan.programs.push_back(*std::move(placed));
     WHARF_TRY(check_cores(config, plan.roles, plan.programs.back(), "program." + program.name));
   }
+  WHARF_TRY(set_costs(config, plan));
   WorldConfig& world = plan.config;
   WHARF_TRY(check_nics(world));
   world.cores = cores_of(plan);
