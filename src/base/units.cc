@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -10,6 +11,7 @@
 #include <span>
 
 #include "base/nearest_name.h"
+#include "base/unit_hint.h"
 
 namespace wharf {
 namespace {
@@ -116,6 +118,16 @@ Result<std::uint64_t> parse_quantity(std::string_view text, const Quantity& quan
   return static_cast<std::uint64_t>(product / divisor);
 }
 
+std::string hint(std::string_view text, std::span<const Unit> units) {
+  const std::size_t at = std::min(text.find_first_not_of("0123456789."), text.size());
+  if (at == 0 || at == text.size()) return {};
+  std::array<std::string_view, 16> names;
+  std::size_t count = 0;
+  for (const Unit& unit : units) names[count++] = unit.name;
+  const auto nearest = nearest_name(text.substr(at), std::span(names).first(count));
+  return nearest ? fmt::format("; did you mean \"{}{}\"?", text.substr(0, at), *nearest) : std::string();
+}
+
 /// The decimal form of count / scale, without trailing zeros. `scale` is a power of ten.
 std::string decimal(std::uint64_t count, std::uint64_t scale) {
   std::string text = fmt::format("{}", count / scale);
@@ -131,6 +143,10 @@ std::string decimal(std::uint64_t count, std::uint64_t scale) {
 }
 
 }  // namespace
+
+std::string time_hint(std::string_view text) { return hint(text, kTimeUnits); }
+std::string bytes_hint(std::string_view text) { return hint(text, kByteUnits); }
+std::string rate_hint(std::string_view text) { return hint(text, kRateUnits); }
 
 TimePs transfer_time(Bytes size, BitsPerSecond rate) {
   if (rate.value == 0) return kTimeZero;

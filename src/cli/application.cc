@@ -19,8 +19,8 @@
 #include "cli/command.h"
 #include "cli/command_line.h"
 #include "cli/interrupt.h"
-#include "cli/version.h"
 #include "report/result_directory.h"
+#include "wharf/version.h"
 
 namespace wharf::cli {
 namespace {
@@ -30,14 +30,13 @@ constexpr std::string_view kFirstScreen =
     "\n"
     "Five things to try:\n"
     "  wharf study run openurma/table6              a published table, judged\n"
-    "  wharf explain scenarios/fetch-64-bytes.toml  where the nanoseconds go\n"
+    "  wharf explain fetch-64-bytes                 where the nanoseconds go\n"
     "  wharf run --collective ring_all_reduce --topo fat_tree:16\n"
     "                                               sixteen hosts on a fabric\n"
-    "  wharf litmus tests/litmus/l02-acquire-flag.litmus --witness\n"
-    "                                               what a device may see\n"
+    "  wharf litmus l02-acquire-flag --witness      what a device may see\n"
     "  wharf list                                   everything there is\n"
     "\n"
-    "`wharf --help` shows every command, `wharf COMMAND --help` one of them.\n";
+    "`wharf help` shows every command, `wharf help COMMAND` one of them.\n";
 
 /// The arguments as one line that a shell reads back.
 std::string command_line(int argc, const char* const* argv) {
@@ -121,6 +120,8 @@ ExitCode run_parsed(int argc, const char* const* argv, Console& console) {
   commands.push_back(make_doctor_command());
   commands.push_back(make_list_command());
   commands.push_back(make_completion_command(line.root()));
+  commands.push_back(make_help_command(line.root(), commands));
+  commands.push_back(make_version_command());
 
   for (const auto& command : commands) {
     Options options = line.add_command(std::string(command->name()), std::string(command->summary()));
@@ -176,7 +177,9 @@ int run_application(int argc, const char* const* argv) {
     Console console;
     console.command = command_line(argc, argv);
     const ExitCode code = run_parsed(argc, argv, console);
-    return static_cast<int>(finish_output(console, code));
+    const int ended = static_cast<int>(finish_output(console, code));
+    if (leaves_at_end()) ::_exit(ended);
+    return ended;
   } catch (const std::bad_alloc&) {
     say_out_of_memory();
     return static_cast<int>(ExitCode::kEnvironment);

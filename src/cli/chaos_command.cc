@@ -14,12 +14,12 @@
 
 #include "base/random.h"
 #include "cli/command.h"
-#include "cli/data_files.h"
 #include "cli/interrupt.h"
 #include "cli/isolated_runs.h"
 #include "report/counted.h"
 #include "report/wrapped_text.h"
 #include "sim/chaos/shrink.h"
+#include "wharf/data_folders.h"
 
 namespace wharf::cli {
 namespace {

@@ -32,9 +32,9 @@ class CheckCommand : public Command {
     return "Validate a scenario and estimate its cost on this machine, without running it.";
   }
   std::string_view examples() const override {
-    return "  wharf check scenarios/fetch-64-bytes.toml\n"
-           "  wharf check scenarios/fetch-64-bytes.toml --set run.operations=1000000\n"
-           "  wharf check scenarios/incast.toml\n";
+    return "  wharf check fetch-64-bytes\n"
+           "  wharf check fetch-64-bytes --set run.operations=1000000\n"
+           "  wharf check incast\n";
   }
   void declare(Options& app) override { scenario_.declare(app); }
   Result<ExitCode> run(const Console& console) override {

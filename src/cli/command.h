@@ -34,6 +34,9 @@ std::unique_ptr<Command> make_completion_command(Options root);
 std::unique_ptr<Command> make_dissect_command();
 std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_explain_command();
+/// `commands`: all of them, this one included, when it runs.
+std::unique_ptr<Command> make_help_command(Options root,
+                                           const std::vector<std::unique_ptr<Command>>& commands);
 std::unique_ptr<Command> make_import_command();
 std::unique_ptr<Command> make_list_command();
 std::unique_ptr<Command> make_litmus_command();
@@ -45,5 +48,6 @@ std::unique_ptr<Command> make_state_command();
 std::unique_ptr<Command> make_study_command();
 std::unique_ptr<Command> make_sweep_command();
 std::unique_ptr<Command> make_topo_command();
+std::unique_ptr<Command> make_version_command();
 
 }  // namespace wharf::cli

@@ -20,6 +20,16 @@ namespace {
 /// Where the text about an option or command begins.
 constexpr std::size_t kTextColumn = 26;
 
+/// What the option takes, in one word; CLI11 appends what its checks say.
+std::string word_of(const CLI::Option* option) {
+  const std::string type = option->get_type_name();
+  return type.substr(0, type.find(':'));
+}
+
+bool takes_many(const CLI::Option* option) {
+  return option->get_expected_max() == CLI::detail::expected_max_vector_size;
+}
+
 /// The help of a program and of its commands, in lines of at most 80 columns; the examples are as wide as
 /// they are written.
 class HelpFormatter : public CLI::Formatter {
@@ -60,10 +70,7 @@ class HelpFormatter : public CLI::Formatter {
   /// What the option takes, in one word; its text says ranges and what goes together.
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0) return "";  // A flag.
-    const std::string type = option->get_type_name();
-    std::string out = " " + type.substr(0, type.find(':'));  // CLI11 appends what its checks say.
-    if (option->get_expected_max() == CLI::detail::expected_max_vector_size) out += " ...";
-    return out;
+    return " " + word_of(option) + (takes_many(option) ? " ..." : "");
   }
 
  private:
@@ -280,6 +287,26 @@ std::vector<Options> Options::commands() const {
   for (CLI::App* command : app_->get_subcommands([](CLI::App*) { return true; }))
     commands.emplace_back(command);
   return commands;
+}
+
+std::string Options::summary() const { return app_->get_description(); }
+
+std::string Options::help() const {
+  return app_->get_formatter()->make_help(app_, full_name(*app_), CLI::AppFormatMode::Normal);
+}
+
+std::vector<OptionText> Options::texts() const {
+  std::vector<OptionText> texts;
+  for (const CLI::Option* option : std::as_const(*app_).get_options()) {
+    const bool is_flag = option->get_type_size() == 0;
+    texts.push_back({.names = option->get_name(option->get_positional(), true),
+                     .takes = is_flag ? std::string() : word_of(option),
+                     .text = option->get_description(),
+                     .is_argument = option->get_positional(),
+                     .is_required = option->get_required(),
+                     .is_repeated = !is_flag && takes_many(option)});
+  }
+  return texts;
 }
 
 std::vector<std::string> Options::option_names() const {

@@ -16,8 +16,10 @@ class CompareCommand : public Command {
   std::string_view name() const override { return "compare"; }
   std::string_view summary() const override { return "Compare two result directories, with tolerances."; }
   std::string_view examples() const override {
-    return "  wharf compare out/before out/after\n"
-           "  wharf compare out/before out/after --relative 0.01\n";
+    return "  wharf run fetch-64-bytes --out out/structs\n"
+           "  wharf run fetch-64-bytes --wire bytes --out out/bytes\n"
+           "  wharf compare out/structs out/bytes\n"
+           "  wharf compare out/structs out/bytes --relative 0.01\n";
   }
   void declare(Options& app) override {
     app.add_option("first", first_, "A result directory").type_name("DIR").required();

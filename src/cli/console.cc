@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include "wharf/schema_version.h"
 
 namespace wharf::cli {
 namespace {
@@ -36,7 +37,9 @@ void Console::print(std::string_view text) const {
   if (!json) write(text);
 }
 
-void Console::print_document(const nlohmann::ordered_json& document) const { write(document.dump(2) + "\n"); }
+void Console::print_document(const nlohmann::ordered_json& document) const {
+  write((document.is_object() ? versioned(document) : document).dump(2) + "\n");
+}
 
 void Console::remark(std::string_view text) const {
   if (!quiet) std::fprintf(err, "wharf: %s\n", printable(text).c_str());

@@ -42,9 +42,11 @@ class DissectCommand : public Command {
     return kText;
   }
   std::string_view examples() const override {
-    return "  wharf dissect out/lossy/capture.pcapng\n"
-           "  wharf dissect capture.pcap.xz --frame 17\n"
-           "  wharf dissect capture.pcapng --json | jq '.frames[] | select(.icrc == \"bad\")'\n";
+    return "  wharf run lossy-writes --out out/captured --capture\n"
+           "  wharf dissect out/captured/capture.pcapng\n"
+           "  wharf dissect out/captured/capture.pcapng --frame 17\n"
+           "  wharf dissect out/captured/capture.pcapng --json |\n"
+           "      jq '.frames[] | select(.icrc == \"bad\")'\n";
   }
   void declare(Options& app) override {
     app.add_option("file", file_, "Capture file").type_name("FILE").required();

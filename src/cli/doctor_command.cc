@@ -15,9 +15,9 @@
 #include <thread>
 
 #include "cli/command.h"
-#include "cli/data_files.h"
-#include "cli/version.h"
 #include "report/text_table.h"
+#include "wharf/data_folders.h"
+#include "wharf/version.h"
 
 namespace wharf::cli {
 namespace {

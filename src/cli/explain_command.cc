@@ -22,10 +22,10 @@ class ExplainCommand : public Command {
   std::string_view name() const override { return "explain"; }
   std::string_view summary() const override { return "Show where the nanoseconds of one operation go."; }
   std::string_view examples() const override {
-    return "  wharf explain scenarios/fetch-64-bytes.toml\n"
-           "  wharf explain scenarios/fetch-64-bytes.toml --set model.stack=roce_dma\n"
-           "  wharf explain scenarios/fetch-64-bytes.toml --operation 17 --ascii\n"
-           "  wharf explain scenarios/key-value-fat-tree.toml\n";
+    return "  wharf explain fetch-64-bytes\n"
+           "  wharf explain fetch-64-bytes --set model.stack=roce_dma\n"
+           "  wharf explain fetch-64-bytes --operation 17 --ascii\n"
+           "  wharf explain key-value-fat-tree\n";
   }
   void declare(Options& app) override {
     scenario_.declare(app);

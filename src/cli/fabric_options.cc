@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "wharf/data_folders.h"
+
 namespace wharf::cli {
 
 void FabricOptions::declare(Options& app) {
@@ -30,11 +32,11 @@ Result<sim::RunRequest> FabricOptions::request(const ScenarioOptions& scenario) 
     if (!value.empty()) request->options.push_back({key, value, name});
   };
   stands_for("run.threads", threads == 0 ? "" : fmt::format("{}", threads), "--threads");
-  stands_for("traffic.cm", matrix, "--cm");
-  stands_for("traffic.table", flows, "--flows");
+  stands_for("traffic.cm", data_file(matrix), "--cm");
+  stands_for("traffic.table", data_file(flows), "--flows");
   stands_for("traffic.collective", collective, "--collective");
-  stands_for("traffic.arrivals", arrivals, "--arrivals");
-  stands_for("topology.from", topology, "--topo");
+  stands_for("traffic.arrivals", data_file(arrivals), "--arrivals");
+  stands_for("topology.from", data_file(topology), "--topo");
   return request;
 }
 

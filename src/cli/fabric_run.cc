@@ -25,6 +25,7 @@
 #include "sim/scenario/input_hash.h"
 #include "sim/scenario/observed_network.h"
 #include "sim/scenario/traffic_results.h"
+#include "wharf/schema_version.h"
 
 namespace wharf::cli {
 namespace {
@@ -153,8 +154,11 @@ std::string text_of(const sim::FabricInputs& inputs, const TimedReport& timed,
                                    counted(inputs.topology.topology.host_count(), "host", "hosts"),
                                    counted(inputs.topology.topology.switch_count(), "switch", "switches")));
   if (statistics.count != 0) text += table_of(statistics) + traffic_text(inputs, report, results.ideal);
-  text += report::in_lines(fmt::format("last flow ended at {} us, goodput {:.1f} Gb/s",
-                                       microseconds_text(statistics.last_end_ns), statistics.goodput_gbps));
+  text +=
+      statistics.count == 0
+          ? std::string("no flow has ended, so there is no goodput to tell\n")
+          : report::in_lines(fmt::format("last flow ended at {} us, goodput {:.1f} Gb/s",
+                                         microseconds_text(statistics.last_end_ns), statistics.goodput_gbps));
   text += report::in_lines(fmt::format("packets: {} new, {} retransmitted, {} ACK, {} NACK, {} control, {}",
                                        totals.new_packets, totals.retransmitted, totals.acknowledgements,
                                        totals.negative_acknowledgements, totals.control_packets,
@@ -253,7 +257,7 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
   const sim::FabricResults results = sim::results_of(*inputs, derived->derived, *report);
   const std::vector<TimePs>& ideal = results.ideal;
   if (directory) {
-    WHARF_TRY(directory->write("summary.json", results.summary.dump(2) + "\n"));
+    WHARF_TRY(directory->write("summary.json", versioned(results.summary).dump(2) + "\n"));
     WHARF_TRY(directory->write("flows.csv", sim::flows_csv(inputs->flows, *report, ideal)));
     WHARF_TRY(directory->write("fct_cdf.csv", sim::fct_cdf_csv(*report)));
     const sim::ObservedNetwork network{
@@ -277,7 +281,8 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
       }
     }
     WHARF_TRY(directory->write("config.effective.toml", inputs->loaded.effective));
-    WHARF_TRY(directory->write("manifest.json", manifest(request, *inputs, *timed, console).dump(2) + "\n"));
+    WHARF_TRY(directory->write("manifest.json",
+                               versioned(manifest(request, *inputs, *timed, console)).dump(2) + "\n"));
     WHARF_TRY(directory->commit());
   }
   console.print(results.summary);

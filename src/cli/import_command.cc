@@ -9,6 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "sim/host/replay/trace_reader.h"
+#include "wharf/data_folders.h"
 
 namespace wharf::cli {
 namespace {
@@ -20,10 +21,11 @@ class ImportCommand : public Command {
     return "Turn a recorded memory trace into the compact binary form.";
   }
   std::string_view examples() const override {
-    return "  valgrind --tool=lackey --trace-mem=yes --log-file=sort.lackey \\\n"
-           "      sort words.txt\n"
-           "  wharf import sort.lackey --out sort.wtrace\n"
-           "  wharf import sort.lackey.xz --out sort.wtrace --limit 1000000\n";
+    return "  wharf import traces/two-lines.txt --out two-lines.wtrace\n"
+           "  wharf import traces/two-lines.txt --out first.wtrace --limit 1000\n"
+           "\n"
+           "  Of a program: valgrind --tool=lackey --trace-mem=yes --log-file=sort.lackey \\\n"
+           "      sort words.txt\n";
   }
   void declare(Options& app) override {
     app.add_option("file", input_,
@@ -58,7 +60,7 @@ class ImportCommand : public Command {
       }
       return !interrupt_requested();
     };
-    auto summary = sim::import_lackey(input_, output_, options_);
+    auto summary = sim::import_lackey(data_file(input_), output_, options_);
     if (!summary) return summary.error();
     if (summary->given_up) {
       console.error(fmt::format("interrupted after {} accesses; {} was not written",

@@ -8,6 +8,7 @@ namespace wharf::cli {
 namespace {
 
 std::atomic<bool> requested{false};
+std::atomic<bool> leaves{false};
 
 void on_signal(int) {
   if (requested.exchange(true)) ::_exit(130);
@@ -21,6 +22,9 @@ void install_interrupt_handler() {
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
 }
+
+void leave_at_end() { leaves = true; }
+bool leaves_at_end() { return leaves; }
 
 const std::atomic<bool>& interrupt_requested() { return requested; }
 

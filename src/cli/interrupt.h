@@ -13,4 +13,9 @@ void install_interrupt_handler();
 /// True once an interrupt has arrived.
 const std::atomic<bool>& interrupt_requested();
 
+/// For a command that leaves a thread behind: the program ends at once when its output has been written,
+/// without the end of anything that the thread may use.
+void leave_at_end();
+bool leaves_at_end();
+
 }  // namespace wharf::cli

@@ -11,7 +11,7 @@
 
 #include "base/nearest_name.h"
 #include "cli/command.h"
-#include "cli/data_files.h"
+#include "cli/key_schema.h"
 #include "report/text_table.h"
 #include "sim/protocols/protocols.h"
 #include "sim/scenario/fabric_settings.h"
@@ -19,6 +19,7 @@
 #include "study/registry.h"
 #include "trace/stage.h"
 #include "verbs/verb.h"
+#include "wharf/data_folders.h"
 #include "workload/collective.h"
 #include "workload/size_distribution.h"
 #include "workload/workload.h"
@@ -33,29 +34,36 @@ struct Item {
   std::string meaning;
 };
 
-/// The TOML files of a data directory, each with its title or its first comment line.
-Result<std::vector<Item>> files_of(std::string_view directory_name, std::string_view prefix,
-                                   std::string_view suffix) {
-  std::vector<Item> items;
-  const auto directory = data_directory(directory_name);
-  if (!directory) return directory.error();
-  for (const auto& entry : fs::directory_iterator(*directory)) {
-    if (entry.path().extension() != ".toml") continue;
-    std::ifstream file(entry.path());
-    std::string meaning;
-    for (std::string line; std::getline(file, line);) {
-      if (line.starts_with("# SPDX") || line.empty()) continue;
-      if (line.starts_with("title")) {
-        const auto first = line.find('"');
-        const auto last = line.rfind('"');
-        if (first != std::string::npos && last > first) meaning = line.substr(first + 1, last - first - 1);
-        break;
-      }
-      if (meaning.empty() && line.starts_with("# ")) meaning = line.substr(2);
-    }
-    items.push_back({std::string(prefix) + entry.path().stem().string() + std::string(suffix), meaning});
+/// What stands between the first and the last quote of a line.
+std::string between_quotes(const std::string& line) {
+  const auto first = line.find('"');
+  const auto last = line.rfind('"');
+  return first != std::string::npos && last > first ? line.substr(first + 1, last - first - 1)
+                                                    : std::string();
+}
+
+/// The title of a TOML file, or its first comment line; the sentence of a litmus program.
+std::string meaning_of(const fs::path& path) {
+  std::ifstream file(path);
+  std::string meaning;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("# SPDX") || line.empty()) continue;
+    if (line.starts_with("title") || line.starts_with('"')) return between_quotes(line);
+    if (line.starts_with('{')) break;
+    if (meaning.empty() && line.starts_with("# ")) meaning = line.substr(2);
   }
-  std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.name < b.name; });
+  return meaning;
+}
+
+/// The files of a kind of data in all data folders; of two with one name, the one that would be taken.
+Result<std::vector<Item>> files_of(std::string_view folder, std::string_view extension) {
+  const auto folders = data_folders(folder);
+  if (!folders) return folders.error();
+  std::vector<Item> items;
+  for (const std::string& name : folders->stems(extension)) {
+    const auto path = folders->find(fmt::format("{}{}", name, extension));
+    if (path) items.push_back({name, extension == ".wtrace" ? "a recorded memory trace" : meaning_of(*path)});
+  }
   return items;
 }
 
@@ -134,15 +142,17 @@ struct Kind {
   Result<std::vector<Item>> (*items)();
 };
 
-constexpr std::array<Kind, 10> kKinds{{
-    {"scenarios", [] { return files_of("scenarios", "scenarios/", ".toml"); }},
-    {"profiles", [] { return files_of("profiles", "", ""); }},
+constexpr std::array<Kind, 12> kKinds{{
+    {"scenarios", [] { return files_of("scenarios", ".toml"); }},
+    {"profiles", [] { return files_of("profiles", ".toml"); }},
     {"stacks", [] { return Result(stacks()); }},
     {"workloads", [] { return Result(workloads()); }},
     {"verbs", [] { return Result(verb_items()); }},
     {"collectives", [] { return Result(collectives()); }},
     {"sizes", [] { return Result(sizes()); }},
     {"studies", [] { return Result(study_items()); }},
+    {"traces", [] { return files_of("traces", ".wtrace"); }},
+    {"litmus", [] { return files_of("litmus", ".litmus"); }},
     {"stages", [] { return Result(stages()); }},
     {"keys", [] { return Result(keys()); }},
 }};
@@ -154,12 +164,19 @@ class ListCommand : public Command {
   std::string_view examples() const override {
     return "  wharf list\n"
            "  wharf list scenarios\n"
-           "  wharf list keys --json\n";
+           "  wharf list profiles --names\n"
+           "  wharf list keys --json\n"
+           "  wharf list keys --schema > scenario.schema.json\n";
   }
   void declare(Options& app) override {
     app.add_option(
-        "what", what_,
-        "scenarios, profiles, stacks, workloads, verbs, collectives, sizes, studies, stages or keys");
+           "what", what_,
+           "scenarios, profiles, stacks, workloads, verbs, collectives, sizes, studies, traces, litmus, "
+           "stages or keys")
+        .type_name("WHAT");
+    app.add_flag("--schema", schema_,
+                 "The JSON schema of a scenario file, by which editors check TOML (with keys)");
+    app.add_flag("--names", names_, "Only the names, one on each line");
   }
   Result<ExitCode> run(const Console& console) override {
     std::vector<std::string_view> names;
@@ -170,31 +187,57 @@ class ListCommand : public Command {
                                      fmt::join(names, ", "),
                                      nearest ? fmt::format("; did you mean {}?", *nearest) : std::string()));
     }
+    if (schema_) return print_schema(console);
     nlohmann::ordered_json document;
     std::string text;
     for (const Kind& kind : kKinds) {
       if (!what_.empty() && kind.name != what_) continue;
-      if (what_.empty() && (kind.name == "keys" || kind.name == "stages"))
+      if (what_.empty() && (kind.name == "keys" || kind.name == "stages" || kind.name == "litmus"))
         continue;  // Long; asked for by name.
       report::TextTable table({{std::string(kind.name)}, {""}});
       nlohmann::ordered_json list = nlohmann::ordered_json::array();
       const auto items = kind.items();
       if (!items) return items.error();
       for (const Item& item : *items) {
-        table.add_row({item.name, item.meaning});
+        if (names_) {
+          text += item.name + "\n";
+        } else {
+          table.add_row({item.name, item.meaning});
+        }
         list.push_back({{"name", item.name}, {"meaning", item.meaning}});
       }
-      text += table.text() + "\n";
+      if (kind.name == "keys") list = key_list();
+      if (!names_) text += table.text() + "\n";
       document[std::string(kind.name)] = list;
     }
-    console.print(text);
-    if (what_.empty()) console.print("`wharf list keys` and `wharf list stages` show the rest.\n");
+    console.print(std::string_view(text));
+    if (what_.empty() && !names_)
+      console.print("`wharf list keys`, `wharf list litmus` and `wharf list stages` show the rest.\n");
     console.print(document);
     return ExitCode::kDone;
   }
 
  private:
+  Result<ExitCode> print_schema(const Console& console) const {
+    if (what_ != "keys")
+      return Error{ErrorKind::kUsage, "wharf list: --schema is for keys, expected wharf list keys --schema"};
+    std::vector<sim::KeyDoc> keys = sim::every_key();
+    for (sim::KeyDoc& key : sim::every_fabric_key()) keys.push_back(std::move(key));
+    console.write(scenario_schema(keys).dump(2) + "\n");
+    return ExitCode::kDone;
+  }
+
+  /// Every key as data: those of runs of programs, then those of runs of flows.
+  static nlohmann::ordered_json key_list() {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const sim::KeyDoc& key : sim::every_key()) list.push_back(key_data(key, "programs"));
+    for (const sim::KeyDoc& key : sim::every_fabric_key()) list.push_back(key_data(key, "flows"));
+    return list;
+  }
+
   std::string what_;
+  bool schema_ = false;
+  bool names_ = false;
 };
 
 }  // namespace

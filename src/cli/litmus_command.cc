@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "report/text_table.h"
 #include "sim/litmus/parser.h"
 #include "sim/litmus/verdict.h"
+#include "wharf/data_folders.h"
 
 namespace wharf::cli {
 namespace {
@@ -41,12 +43,13 @@ class LitmusCommand : public Command {
     return "Explore every order of small programs and judge the outcomes.";
   }
   std::string_view examples() const override {
-    return "  wharf litmus tests/litmus/*.litmus\n"
-           "  wharf litmus tests/litmus/l02-acquire-flag.litmus --design baseline --witness\n";
+    return "  wharf litmus l02-acquire-flag\n"
+           "  wharf litmus l02-acquire-flag --design baseline --witness\n"
+           "  wharf litmus l01-relaxed-reads l02-acquire-flag l03-acquire-is-one-way\n";
   }
   void declare(Options& app) override {
-    app.add_option("file", files_, "Litmus files; docs/litmus.md tells how to write one")
-        .type_name("FILE")
+    app.add_option("file", files_, "Litmus programs: files, or names of shipped ones")
+        .type_name("PROGRAM")
         .required();
     app.add_option(
            "--design", designs_,
@@ -68,16 +71,24 @@ class LitmusCommand : public Command {
   Result<ExitCode> run(const Console& console) override {
     if (every_step_) options_.steps = sim::LitmusSteps::kEvery;
     std::vector<LitmusFile> files;
-    for (const std::string& path : files_) {
-      auto file = load(path);
-      if (!file) return file.error();
-      files.push_back(std::move(*file));
+    std::optional<Error> refused;  // The first; the others are told as they are found.
+    for (const std::string& name : files_) {
+      auto file = load(name);
+      if (file) {
+        files.push_back(std::move(*file));
+        continue;
+      }
+      if (refused) console.error(refused->message);
+      refused = file.error();
     }
-    return explore_all(console, files);
+    if (files.empty() && refused) return *refused;
+    auto code = explore_all(console, files);
+    if (!code || !refused || *code == ExitCode::kInterrupted) return code;
+    return *refused;
   }
 
  private:
-  Result<LitmusFile> load(const std::string& path) const;
+  Result<LitmusFile> load(const std::string& name) const;
   Result<std::vector<sim::LitmusDesign>> chosen_designs(const std::string& path,
                                                         const sim::LitmusProgram& program) const;
   Result<ExitCode> explore_all(const Console& console, const std::vector<LitmusFile>& files) const;
@@ -90,7 +101,33 @@ class LitmusCommand : public Command {
   bool write_before_read_ = false;
 };
 
-Result<LitmusFile> LitmusCommand::load(const std::string& path) const {
+/// A path, or one of the shipped programs by its name.
+Result<std::string> find_program(const std::string& name) {
+  constexpr std::string_view kEnding = ".litmus";
+  std::error_code status;
+  if (std::filesystem::exists(name, status)) return name;
+  const auto shipped = data_folders("litmus");
+  std::vector<std::string> names;
+  if (shipped && name.find('/') == std::string::npos) {
+    for (const std::string& file : {name, fmt::format("{}{}", name, kEnding)}) {
+      if (const auto found = shipped->find(file)) return found->string();
+    }
+    names = shipped->stems(kEnding);
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const auto nearest = nearest_name(name, views);
+  return input_error(
+      nearest
+          ? fmt::format("{} does not exist; did you mean {}?", name, *nearest)
+          : fmt::format("{} does not exist, expected a litmus file or the name of a shipped program; `wharf "
+                        "list litmus` shows them",
+                        name));
+}
+
+Result<LitmusFile> LitmusCommand::load(const std::string& name) const {
+  const auto found = find_program(name);
+  if (!found) return found.error();
+  const std::string& path = *found;
   std::error_code status;
   if (std::filesystem::is_directory(path, status))
     return input_error(

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/version.h"
 #include "sim/scenario/input_file.h"
 #include "sim/scenario/input_hash.h"
+#include "wharf/version.h"
 
 namespace wharf::cli {
 namespace {

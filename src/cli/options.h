@@ -49,6 +49,16 @@ class Option {
   CLI::Option* option_ = nullptr;
 };
 
+/// What --help says of one option or argument.
+struct OptionText {
+  std::string names;  ///< "-o,--out", or "scenario" for an argument.
+  std::string takes;  ///< "FILE", "bash|zsh|fish"; empty for a flag.
+  std::string text;
+  bool is_argument = false;
+  bool is_required = false;
+  bool is_repeated = false;
+};
+
 /// One command: declares options and nested commands. A handle, as Option is. The variables that an option
 /// fills must outlive the parse; an option that is not given leaves its variable alone.
 class Options {
@@ -74,6 +84,11 @@ class Options {
   bool given() const;
 
   std::string name() const;
+  std::string summary() const;
+  /// What --help prints.
+  std::string help() const;
+  /// Its options and arguments, in the order of their declaration.
+  std::vector<OptionText> texts() const;
   /// Commands below this one, in the order of their declaration.
   std::vector<Options> commands() const;
   /// Every option that is no argument, long names alone: "--out".

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -200,10 +201,16 @@ class PerfCommand : public Command {
 
   Result<Measurement> measure(const Console& console, const MeasurementConfig& config, std::string what) {
     Progress progress(console, std::move(what));
+    // A measurement that lasts a time has no number of operations to be a share of.
+    const auto lasts = duration_option_.given() ? parse_time(duration_) : Result<TimePs>(kTimeZero);
+    const double seconds = lasts ? as_nanoseconds(*lasts) / 1e9 : 0;
+    const auto begin = std::chrono::steady_clock::now();
     return live::measure(
         config,
-        [&progress](double fraction, std::uint64_t operations) {
-          progress.update(fraction, fmt::format("{} operations", operations));
+        [&progress, seconds, begin](double fraction, std::uint64_t operations) {
+          const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+          progress.update(seconds > 0 ? taken.count() / seconds : fraction,
+                          fmt::format("{} operations", operations));
         },
         interrupt_requested());
   }

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "report/text_table.h"
+#include "wharf/schema_version.h"
 #ifdef WHARF_HAS_UCX
 #include <time.h>
 
@@ -134,7 +135,7 @@ class RdmoCommand : public Command {
   /// One line of either kind, at once: others wait for it.
   static void show_line(const Console& console, const nlohmann::ordered_json& document,
                         const std::string& text) {
-    console.write(console.json ? document.dump() + "\n" : text);
+    console.write(console.json ? versioned(document).dump() + "\n" : text);
     std::fflush(console.out);
   }
   static void show(const Console& console, const nlohmann::ordered_json& document, const std::string& text) {

@@ -22,6 +22,7 @@
 #include "sim/scenario/read_again.h"
 #include "sim/scenario/run.h"
 #include "sim/scenario/run_request.h"
+#include "wharf/schema_version.h"
 
 namespace wharf::cli {
 namespace {
@@ -31,20 +32,21 @@ class RunCommand : public Command {
   std::string_view name() const override { return "run"; }
   std::string_view summary() const override { return "Run one scenario: summary table, files under --out."; }
   std::string_view examples() const override {
-    return "  wharf run scenarios/fetch-64-bytes.toml\n"
-           "  wharf run scenarios/lossy-writes.toml --out out/lossy --capture --timeline\n"
-           "  wharf run scenarios/key-value.toml \\\n"
-           "      --set model.stack=roce_dma --set run.seed=7\n"
-           "  wharf run scenarios/incast.toml --set fabric.controller=swift\n"
-           "  wharf run --cm permutation.cm --profile htsim-uec --out out/permutation\n"
-           "  wharf run --flows flows.csv --topo fat_tree:16 --set fabric.protocol=roce\n"
+    return "  wharf run fetch-64-bytes\n"
+           "  wharf run lossy-writes --out out/lossy --capture --timeline\n"
+           "  wharf run key-value --set model.stack=roce_dma --set run.seed=7\n"
+           "  wharf run incast --set fabric.controller=swift\n"
+           "  wharf run --cm scenarios/permutation-16.cm --profile htsim-uec \\\n"
+           "      --out out/permutation\n"
+           "  wharf run --flows scenarios/few-flows.csv --topo fat_tree:16 \\\n"
+           "      --set fabric.protocol=roce\n"
            "  wharf run --collective ring_all_reduce --topo fat_tree:16 \\\n"
            "      --set traffic.size=4MiB --set traffic.placement=stride:4\n"
            "  wharf run --arrivals web_search --topo leaf_spine:32 --threads 2 \\\n"
            "      --set traffic.load=0.6 --set traffic.flows=200\n"
-           "  wharf run --cm permutation.cm --out out/observed \\\n"
+           "  wharf run --cm scenarios/permutation-16.cm --out out/observed \\\n"
            "      --set observe.period=1us --set 'observe.ports=leaf0-*' \\\n"
-           "      --set observe.flows=1000000001,1000000003 \\\n"
+           "      --set observe.flows=1,3 \\\n"
            "      --capture leaf0-host0=port.pcapng\n";
   }
   void declare(Options& app) override {
@@ -144,7 +146,8 @@ class RunCommand : public Command {
       WHARF_TRY(files.finish(*directory, *scenario, *report, judged->summary));
       WHARF_TRY(directory->write(
           "manifest.json",
-          manifest_of(console, *scenario, scenario_, wire_, out_, report->end, seconds).dump(2) + "\n"));
+          versioned(manifest_of(console, *scenario, scenario_, wire_, out_, report->end, seconds)).dump(2) +
+              "\n"));
       if (plot_) WHARF_TRY(draw(*directory, world_plots(*scenario, *report), console));
       WHARF_TRY(directory->commit());
     }

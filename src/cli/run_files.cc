@@ -13,6 +13,7 @@
 #include "trace/capture_sink.h"
 #include "trace/timeline_sink.h"
 #include "verbs/verb.h"
+#include "wharf/schema_version.h"
 
 namespace wharf::cli {
 namespace {
@@ -116,7 +117,7 @@ Result<void> RunFiles::finish(const report::ResultDirectory& directory, const si
   if (streams_->fork.capture) WHARF_TRY(streams_->fork.capture->close());
   if (streams_->fork.timeline) WHARF_TRY(streams_->fork.timeline->finish());
   streams_->timeline_file.close();
-  WHARF_TRY(directory.write("summary.json", summary.dump(2) + "\n"));
+  WHARF_TRY(directory.write("summary.json", versioned(summary).dump(2) + "\n"));
   WHARF_TRY(directory.write("operations.csv", operations_csv(report)));
   WHARF_TRY(directory.write("program.csv", program_csv(report)));
   if (report.network) {

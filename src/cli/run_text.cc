@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/text_table.h"
+#include "report/wrapped_text.h"
 #include "sim/protocols/protocols.h"
 #include "verbs/verb.h"
 
@@ -143,6 +144,16 @@ std::string nanoseconds_text(double nanoseconds) {
   return nanoseconds < 10'000 ? fmt::format("{:.1f}", nanoseconds) : fmt::format("{:.0f}", nanoseconds);
 }
 
+/// What the program came to. A replay moves lines of memory, no messages; programs that were interrupted
+/// before any of them ended have no rate.
+std::string rates_text(const sim::Scenario& scenario, const sim::RunReport& report) {
+  if (report.end == sim::RunOutcome::kInterrupted && report.program_operations == 0)
+    return " of programs that ended";
+  const std::string rate = ", " + rate_text(report.operations_per_second);
+  if (scenario.config.program == sim::ProgramKind::kReplay) return rate;
+  return fmt::format("{}, goodput {:.2f} Gb/s", rate, report.goodput_bps / 1e9);
+}
+
 std::string run_text(const sim::Scenario& scenario, const sim::RunReport& report,
                      const std::vector<sim::JudgedExpectation>& judged) {
   std::string out;
@@ -155,10 +166,10 @@ std::string run_text(const sim::Scenario& scenario, const sim::RunReport& report
   if (!judged.empty()) out += expectation_table(judged) + "\n";
   out += background_text(report.background);
   out += replay_text(report.replay);
-  out += fmt::format(
-      "{} operations, {}, goodput {:.2f} Gb/s, {:.3f} us simulated, {} events, fingerprint {:#018x}\n",
-      report.program_operations, rate_text(report.operations_per_second), report.goodput_bps / 1e9,
-      as_nanoseconds(report.simulated) / 1e3, report.events, report.fingerprint);
+  out += report::in_lines(fmt::format("{} operations{}, {:.3f} us simulated, {} events, fingerprint {:#018x}",
+                                      report.program_operations, rates_text(scenario, report),
+                                      as_nanoseconds(report.simulated) / 1e3, report.events,
+                                      report.fingerprint));
   return out;
 }
 

@@ -1,18 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/scenario_options.h"
 
+#include <fmt/format.h>
+
+#include <map>
 #include <utility>
 
-#include "cli/data_files.h"
+#include "wharf/data_folders.h"
 
 namespace wharf::cli {
+namespace {
+
+/// Refuses a key that is set twice: only the last could count.
+Result<void> refuse_twice(const std::vector<std::string>& overrides) {
+  std::map<std::string, std::string> given;
+  for (const std::string& assignment : overrides) {
+    const auto equals = assignment.find('=');
+    if (equals == std::string::npos) continue;  // Refused where it is read.
+    const std::string value = assignment.substr(equals + 1);
+    const auto [place, fresh] = given.try_emplace(assignment.substr(0, equals), value);
+    if (!fresh)
+      return input_error(fmt::format("--set {} is given twice, with {} and {}, expected it once",
+                                     place->first, place->second, value));
+  }
+  return {};
+}
+
+}  // namespace
 
 void ScenarioOptions::declare(Options& app) {
-  app.add_option("scenario", file, "Scenario file (TOML)").type_name("FILE").required();
+  app.add_option("scenario", file, "A scenario: a TOML file, or the name of a shipped one")
+      .type_name("SCENARIO")
+      .required();
   app.add_option("--set", overrides, "Override one key, as key=value; may be repeated")
       .type_name("KEY=VALUE")
       .one_value_each();
-  app.add_option("--profile", profile, "Short for --set model.profile=NAME").type_name("NAME").not_empty();
+  app.add_option("--profile", profile, "A profile by its name or path; short for --set model.profile=PROFILE")
+      .type_name("PROFILE")
+      .not_empty();
 }
 
 void ScenarioOptions::declare_memory(Options& app) {
@@ -20,18 +45,24 @@ void ScenarioOptions::declare_memory(Options& app) {
 }
 
 Result<void> ScenarioOptions::read() {
-  const auto shipped = data_directory("scenarios");
-  auto text = sim::read_scenario(file, shipped ? *shipped : std::filesystem::path());
+  const auto shipped = data_folders("scenarios");
+  auto found = sim::find_scenario(file, shipped ? *shipped : SearchFolders());
+  if (!found) return found.error();
+  file = *std::move(found);
+  auto text = sim::read_scenario(file);
   if (!text) return text.error();
   text_ = *std::move(text);
   return {};
 }
 
-Result<sim::RunRequest> ScenarioOptions::request(const std::vector<std::string>& more_overrides) const {
-  auto profiles = data_directory("profiles");
+Result<sim::RunRequest> ScenarioOptions::request(const std::vector<std::string>& varied) const {
+  WHARF_TRY(refuse_twice(overrides));
+  auto profiles = data_folders("profiles");
   if (!profiles) return profiles.error();
-  sim::RunRequest request{*std::move(profiles), file, text_, profile, overrides};
-  request.overrides.insert(request.overrides.end(), more_overrides.begin(), more_overrides.end());
+  auto traces = data_folders("traces");
+  sim::RunRequest request{
+      profiles->list(), traces ? *std::move(traces) : SearchFolders(), file, text_, profile, overrides};
+  request.varied = varied;
   return request;
 }
 
@@ -43,9 +74,9 @@ Result<bool> ScenarioOptions::many_hosts() const {
   return *kind == sim::ScenarioKind::kManyHosts;
 }
 
-Result<sim::Scenario> ScenarioOptions::load(const std::vector<std::string>& more_overrides,
+Result<sim::Scenario> ScenarioOptions::load(const std::vector<std::string>& varied,
                                             sim::WireMode wire) const {
-  auto asked = request(more_overrides);
+  auto asked = request(varied);
   if (!asked) return asked.error();
   asked->wire = wire;
   return sim::prepare_programs(*asked);

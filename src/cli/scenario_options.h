@@ -23,12 +23,12 @@ struct ScenarioOptions {
   /// Reads the file once; everything below needs that where there is a file.
   Result<void> read();
   const std::string& text() const { return text_; }
-  /// What these options ask for.
-  Result<sim::RunRequest> request(const std::vector<std::string>& more_overrides = {}) const;
+  /// What these options ask for, with `varied`, the key=value of --vary. Refuses a key that --set has twice.
+  Result<sim::RunRequest> request(const std::vector<std::string>& varied = {}) const;
   /// Whether it is a scenario of many hosts.
   Result<bool> many_hosts() const;
   /// Loads the scenario of two hosts; one of many is refused.
-  Result<sim::Scenario> load(const std::vector<std::string>& more_overrides = {},
+  Result<sim::Scenario> load(const std::vector<std::string>& varied = {},
                              sim::WireMode wire = sim::WireMode::kStructs) const;
 
  private:

@@ -15,6 +15,7 @@
 #include "live/udp/live_protocol.h"
 #include "live/udp/server.h"
 #include "live/udp/session.h"
+#include "wharf/schema_version.h"
 
 namespace wharf::cli {
 namespace {
@@ -113,7 +114,7 @@ class ServeCommand : public Command {
                                             {"port", ready.control.port},
                                             {"udp_port", ready.udp_port},
                                             {"memory_bytes", ready.memory.size()}};
-      const std::string line = document.dump() + "\n";
+      const std::string line = versioned(document).dump() + "\n";
       console.write(line);
     } else {
       const std::string endpoint = live::format_endpoint(ready.control);

@@ -3,22 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "cli/command.h"
-#include "cli/data_files.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
-#include "cli/version.h"
 #include "report/plot.h"
 #include "report/staged_files.h"
 #include "report/text_table.h"
 #include "study/registry.h"
 #include "study/render_text.h"
 #include "study/study_report.h"
+#include "wharf/data_folders.h"
+#include "wharf/schema_version.h"
+#include "wharf/version.h"
 
 namespace wharf::cli {
 namespace {
@@ -48,21 +53,53 @@ Result<std::vector<std::string>> write_plots(const study::Study& each, const stu
   return drawings;
 }
 
-/// Rows as they stand for one study; with the member "study" in front for several.
-nlohmann::ordered_json rows_of(const std::vector<study::ReportedStudy>& studies) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const study::ReportedStudy& reported : studies) {
-    for (const study::Json& row : reported.result.rows) {
-      if (studies.size() == 1) {
-        rows.push_back(row);
-        continue;
-      }
-      nlohmann::ordered_json named{{"study", reported.study->id}};
-      named.update(row);
-      rows.push_back(std::move(named));
-    }
+/// A study with its verdict: what was checked, what was found, what was expected, and the rows of its table.
+nlohmann::ordered_json document_of(const study::ReportedStudy& reported) {
+  nlohmann::ordered_json checks = nlohmann::ordered_json::array();
+  for (const study::Check& check : reported.result.checks) {
+    checks.push_back({{"kind", study::name(check.kind)},
+                      {"what", check.what},
+                      {"value", check.value},
+                      {"least", check.least},
+                      {"most", check.most},
+                      {"holds", check.holds()}});
   }
-  return rows;
+  return {{"id", reported.study->id},
+          {"title", reported.study->title},
+          {"document", reported.study->document},
+          {"holds", reported.result.holds()},
+          {"checks", std::move(checks)},
+          {"rows", reported.result.rows}};
+}
+
+/// Studies that run one after another in a thread of their own, so that an interrupt need not wait for the
+/// one that is under way. The thread owns a share of this, and may outlive the command.
+struct Batch {
+  study::StudyContext context;
+  std::vector<const study::Study*> chosen;
+  std::unique_ptr<Progress> progress;
+
+  std::mutex mutex;  // Guards what follows.
+  std::condition_variable changed;
+  std::vector<study::ReportedStudy> results;
+  std::optional<Error> failure;
+  bool ended = false;
+};
+
+void run_studies(Batch& batch) {
+  for (const study::Study* each : batch.chosen) {
+    auto result = each->run(batch.context);
+    const std::lock_guard lock(batch.mutex);
+    if (batch.ended) return;  // Given up.
+    if (!result) {
+      batch.failure = Error{result.error().kind, fmt::format("{}: {}", each->id, result.error().message)};
+      break;
+    }
+    batch.results.push_back({each, *std::move(result), {}});
+  }
+  const std::lock_guard lock(batch.mutex);
+  batch.ended = true;
+  batch.changed.notify_all();
 }
 
 class StudyCommand : public Command {
@@ -83,7 +120,10 @@ class StudyCommand : public Command {
     list_ = app.add_nested("list", "List every study.");
     run_ = app.add_nested("run", "Run studies by id.");
     report_ = app.add_nested("report", "Run every study and write one HTML page.");
-    run_.add_option("id", ids_, "Studies, such as openurma/table6").type_name("ID").required();
+    run_.add_option("id", ids_,
+                    "Studies, such as openurma/table6; openurma or 'openurma/*' for all of a document")
+        .type_name("STUDY")
+        .required();
     const Option out =
         run_.add_option("-o,--out", out_, "Directory for rows, plots and scripts").type_name("DIR");
     run_.add_flag("--captures", captures_, "Into --out, too: captures of PCIe links, for wharf dissect")
@@ -94,10 +134,7 @@ class StudyCommand : public Command {
   }
   Result<ExitCode> run(const Console& console) override {
     if (list_.given()) return list(console);
-    Result<ExitCode> done = run_.given() ? run_some(console) : report(console);
-    if (!interrupt_requested()) return done;
-    console.error("interrupted; studies are judged whole, so nothing was written");
-    return ExitCode::kInterrupted;
+    return run_.given() ? run_some(console) : report(console);
   }
 
  private:
@@ -108,7 +145,7 @@ class StudyCommand : public Command {
       document.push_back({{"id", each.id}, {"title", each.title}, {"document", each.document}});
       table.add_row({std::string(each.id), std::string(each.title)});
     }
-    console.print(document);
+    console.print(nlohmann::ordered_json{{"studies", document}});
     console.print(table.text() + "Each says its document when it runs; --json has all of them.\n");
     return ExitCode::kDone;
   }
@@ -116,9 +153,11 @@ class StudyCommand : public Command {
   Result<ExitCode> run_some(const Console& console) const {
     std::vector<const study::Study*> chosen;
     for (const std::string& id : ids_) {
-      const auto found = study::find_study(id);
+      const auto found = study::find_studies(id);
       if (!found) return found.error();
-      chosen.push_back(*found);
+      for (const study::Study* each : *found) {
+        if (std::ranges::find(chosen, each) == chosen.end()) chosen.push_back(each);
+      }
     }
     if (captures_) WHARF_TRY(expect_captures(chosen));
     std::optional<report::StagedFiles> staged;
@@ -131,20 +170,21 @@ class StudyCommand : public Command {
     if (!results) return results.error();
     if (staged) {
       for (const study::ReportedStudy& each : *results) {
-        const nlohmann::ordered_json rows(each.result.rows);
         WHARF_TRY(report::write_text_file(staged->path() / (file_stem(*each.study) + ".json"),
-                                          rows.dump(2) + "\n"));
+                                          versioned(document_of(each)).dump(2) + "\n"));
         auto drawings = write_plots(*each.study, each.result, staged->path());
         if (!drawings) return drawings.error();
       }
       WHARF_TRY(staged->commit());
     }
-    console.print(rows_of(*results));
+    nlohmann::ordered_json studies = nlohmann::ordered_json::array();
+    for (const study::ReportedStudy& each : *results) studies.push_back(document_of(each));
+    console.print(nlohmann::ordered_json{{"partial", results->size() < chosen.size()}, {"studies", studies}});
     const study::Detail detail = brief_ ? study::Detail::kBrief : study::Detail::kFull;
     for (const study::ReportedStudy& each : *results) {
       console.print(std::string_view(study::render_text(*each.study, each.result, detail) + "\n"));
     }
-    return verdict(console, *results);
+    return verdict(console, *results, chosen.size());
   }
 
   static Result<void> expect_captures(const std::vector<const study::Study*>& chosen) {
@@ -179,21 +219,28 @@ class StudyCommand : public Command {
       if (!drawings) return drawings.error();
       each.drawings = *std::move(drawings);
     }
-    const std::string made_by = fmt::format("Made by {} with `wharf study report`.", version_text());
+    const std::string partial =
+        results->size() == chosen.size()
+            ? ""
+            : fmt::format(" PARTIAL: interrupted after {} of {} studies.", results->size(), chosen.size());
+    const std::string made_by =
+        fmt::format("Made by {} with `wharf study report`.{}", version_text(), partial);
     WHARF_TRY(
         report::write_text_file(staged->path() / page.filename(), study::report_page(*results, made_by)));
     WHARF_TRY(staged->commit());
     std::size_t held = 0;
     for (const study::ReportedStudy& each : *results) held += each.result.holds() ? 1U : 0U;
-    console.print(
-        nlohmann::ordered_json{{"page", page.string()}, {"studies", results->size()}, {"hold", held}});
+    console.print(nlohmann::ordered_json{{"page", page.string()},
+                                         {"studies", results->size()},
+                                         {"hold", held},
+                                         {"partial", results->size() < chosen.size()}});
     const std::string text =
         fmt::format("{} studies, {} hold; page in {}\n", results->size(), held, page.string());
     console.print(std::string_view(text));
-    return verdict(console, *results);
+    return verdict(console, *results, chosen.size());
   }
 
-  /// Runs the studies one after another, each on all cores.
+  /// Runs the studies one after another, each on all cores. After an interrupt: those that had ended.
   Result<std::vector<study::ReportedStudy>> run_all(const Console& console,
                                                     const std::vector<const study::Study*>& chosen,
                                                     const fs::path& captures) const {
@@ -201,28 +248,46 @@ class StudyCommand : public Command {
     if (!profiles) return profiles.error();
     const auto studies = data_directory("studies");
     if (!studies) return studies.error();
-    Progress progress(console, chosen.size() == 1 ? std::string(chosen[0]->id) : "studies");
-    study::StudyContext context;
-    context.profiles = *profiles;
-    context.reference = *studies;
-    context.captures = captures;
-    context.threads = std::max(1U, std::thread::hardware_concurrency());
-    context.interrupt = &interrupt_requested();
-    std::vector<study::ReportedStudy> results;
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-      context.progress = [&, i](double fraction) {
-        progress.update((static_cast<double>(i) + fraction) / static_cast<double>(chosen.size()),
-                        chosen[i]->id);
-      };
-      auto result = chosen[i]->run(context);
-      if (!result)
-        return Error{result.error().kind, fmt::format("{}: {}", chosen[i]->id, result.error().message)};
-      results.push_back({chosen[i], *std::move(result), {}});
+    auto batch = std::make_shared<Batch>();
+    batch->chosen = chosen;
+    batch->progress =
+        std::make_unique<Progress>(console, chosen.size() == 1 ? std::string(chosen[0]->id) : "studies");
+    batch->context.profiles = *profiles;
+    batch->context.reference = *studies;
+    batch->context.captures = captures;
+    batch->context.threads = std::max(1U, std::thread::hardware_concurrency());
+    batch->context.interrupt = &interrupt_requested();
+    batch->context.progress = [shown = batch.get()](double fraction) {
+      const std::lock_guard lock(shown->mutex);
+      if (shown->ended) return;
+      const std::size_t done = shown->results.size();
+      const auto count = static_cast<double>(shown->chosen.size());
+      shown->progress->update((static_cast<double>(done) + fraction) / count, shown->chosen[done]->id);
+    };
+    std::thread worker([batch] { run_studies(*batch); });
+    std::unique_lock lock(batch->mutex);
+    constexpr auto kLook = std::chrono::milliseconds(50);
+    constexpr auto kGrace = std::chrono::milliseconds(800);  // For a study that heeds the interrupt.
+    while (!batch->ended && !interrupt_requested()) batch->changed.wait_for(lock, kLook);
+    batch->changed.wait_for(lock, kGrace, [&] { return batch->ended; });
+    const bool given_up = !batch->ended;
+    batch->ended = true;
+    batch->progress.reset();
+    if (given_up) {
+      // Its simulations hold what ends with the program, which must not end before them.
+      worker.detach();
+      leave_at_end();
+    } else {
+      lock.unlock();
+      worker.join();
+      lock.lock();
     }
-    return results;
+    if (batch->failure && !interrupt_requested()) return *batch->failure;
+    return std::move(batch->results);
   }
 
-  static ExitCode verdict(const Console& console, const std::vector<study::ReportedStudy>& results) {
+  static ExitCode verdict(const Console& console, const std::vector<study::ReportedStudy>& results,
+                          std::size_t chosen) {
     ExitCode code = ExitCode::kDone;
     for (const study::ReportedStudy& each : results) {
       for (const study::Check& check : each.result.checks) {
@@ -232,7 +297,10 @@ class StudyCommand : public Command {
         code = ExitCode::kJudgedFailed;
       }
     }
-    return code;
+    if (results.size() == chosen) return code;
+    console.error(
+        fmt::format("interrupted after {} of {} studies; the others are missing", results.size(), chosen));
+    return ExitCode::kInterrupted;
   }
   static const char* name_of(const study::Check& check) { return study::name(check.kind); }
 

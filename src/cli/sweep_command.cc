@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -17,9 +18,9 @@
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "cli/sweep_runs.h"
-#include "cli/version.h"
 #include "report/sweep_database.h"
 #include "report/text_table.h"
+#include "wharf/version.h"
 
 namespace wharf::cli {
 namespace {
@@ -55,11 +56,11 @@ class SweepCommand : public Command {
     return "Run a scenario for every combination of values, on all cores.";
   }
   std::string_view examples() const override {
-    return "  wharf sweep scenarios/fetch-64-bytes.toml --out out/delay \\\n"
+    return "  wharf sweep fetch-64-bytes --out out/delay \\\n"
            "      --vary model.link.delay=50ns,100ns,200ns\n"
-           "  wharf sweep scenarios/key-value.toml --vary model.stack=ub_urma,roce_dma \\\n"
+           "  wharf sweep key-value --vary model.stack=ub_urma,roce_dma \\\n"
            "      --vary run.value_bytes=64B,1KiB\n"
-           "  wharf sweep scenarios/incast.toml --vary fabric.control=sender,both\n"
+           "  wharf sweep incast --vary fabric.control=sender,both\n"
            "  sqlite3 out/delay/results.sqlite 'select * from runs'\n";
   }
   void declare(Options& app) override {
@@ -112,6 +113,7 @@ class SweepCommand : public Command {
       for (const report::StoredRun& run : *done) {
         WHARF_TRY(check_stored(run));
         finished.insert(run.run);
+        stored_[static_cast<std::size_t>(run.run)] = run.summary;
         if (run.holds) continue;
         holds_ = false;
         console.error(
@@ -195,6 +197,7 @@ class SweepCommand : public Command {
     std::optional<Error> failure;
     std::size_t ended = finished.size();
     std::vector<nlohmann::ordered_json> summaries(runs_.size());
+    for (auto& [index, summary] : stored_) summaries[index] = std::move(summary);
     std::vector<std::string> configurations;
     for (std::size_t index = 0; index < runs_.size(); ++index)
       configurations.push_back(configuration_of(index));
@@ -258,7 +261,7 @@ class SweepCommand : public Command {
     nlohmann::ordered_json runs = nlohmann::ordered_json::array();
     for (std::size_t index = 0; index < summaries.size(); ++index) {
       const auto& summary = summaries[index];
-      if (summary.is_null()) continue;  // In the database already, or not run.
+      if (summary.is_null()) continue;  // Not run.
       std::vector<std::string> cells{std::to_string(index)};
       nlohmann::ordered_json varied;
       const auto values = values_of(index);
@@ -280,7 +283,8 @@ class SweepCommand : public Command {
   unsigned jobs_ = 0;
   std::vector<Axis> axes_;
   std::vector<std::unique_ptr<SweepRun>> runs_;
-  bool holds_ = true;  ///< Of every run so far, stored ones included.
+  std::map<std::size_t, nlohmann::ordered_json> stored_;  ///< Summaries that --out held already.
+  bool holds_ = true;                                     ///< Of every run so far, stored ones included.
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "sim/fabric/topology_cut.h"
 #include "sim/fabric/topology_survey.h"
 #include "sim/scenario/topology_source.h"
+#include "wharf/data_folders.h"
 
 namespace wharf::cli {
 namespace {
@@ -54,7 +55,7 @@ class TopoCommand : public Command {
   std::string_view name() const override { return "topo"; }
   std::string_view summary() const override { return "Draw and check a topology."; }
   std::string_view examples() const override {
-    return "  wharf topo show leaf_spine.topo\n"
+    return "  wharf topo show studies/ultra_ethernet/leaf_spine_1024.topo\n"
            "  wharf topo show fat_tree:128\n"
            "  wharf topo show rails:2x4x8x4 --json\n"
            "  wharf topo show fat_tree:16 --ports\n";
@@ -69,7 +70,7 @@ class TopoCommand : public Command {
     show.add_flag("--ports", ports_, "List every port by the name that options and result files use");
   }
   Result<ExitCode> run(const Console& console) override {
-    auto file = sim::load_topology(topology_, {});
+    auto file = sim::load_topology(data_file(topology_), {});
     if (!file) return file.error();
     for (const std::string& line : file->remarks) console.remark(line);
     if (ports_) {

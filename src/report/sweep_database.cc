@@ -68,6 +68,7 @@ Result<SweepDatabase> SweepDatabase::open(const std::filesystem::path& path,
   for (const std::string& key : varied_keys) create += ", " + quoted(key) + " TEXT";
   WHARF_TRY(database.execute(create + ")"));
   WHARF_TRY(database.execute("CREATE TABLE IF NOT EXISTS columns (name TEXT PRIMARY KEY, meaning TEXT)"));
+  WHARF_TRY(database.execute("CREATE TABLE IF NOT EXISTS summaries (run INTEGER PRIMARY KEY, json TEXT)"));
 
   sqlite3_stmt* statement = nullptr;
   if (sqlite3_prepare_v2(raw, "PRAGMA table_info(runs)", -1, &statement, nullptr) != SQLITE_OK)
@@ -102,9 +103,10 @@ Result<SweepDatabase> SweepDatabase::open(const std::filesystem::path& path,
 }
 
 Result<std::vector<StoredRun>> SweepDatabase::finished_runs() const {
-  std::string query = "SELECT run, configuration, holds";
+  std::string query = "SELECT runs.run, configuration, holds, json";
   for (const std::string& key : varied_keys_) query += ", " + quoted(key);
-  query += " FROM runs WHERE status = 'done' ORDER BY run";
+  query +=
+      " FROM runs LEFT JOIN summaries ON summaries.run = runs.run WHERE status = 'done' ORDER BY runs.run";
   sqlite3_stmt* statement = nullptr;
   if (sqlite3_prepare_v2(database_.get(), query.c_str(), -1, &statement, nullptr) != SQLITE_OK) {
     return database_error(database_.get());
@@ -118,7 +120,9 @@ Result<std::vector<StoredRun>> SweepDatabase::finished_runs() const {
   while (sqlite3_step(statement) == SQLITE_ROW) {
     StoredRun run{sqlite3_column_int(statement, 0), {}, text(1), sqlite3_column_int(statement, 2) != 0};
     for (std::size_t key = 0; key < varied_keys_.size(); ++key)
-      run.values.push_back(text(3 + static_cast<int>(key)));
+      run.values.push_back(text(4 + static_cast<int>(key)));
+    run.summary = Json::parse(text(3), nullptr, false);
+    if (run.summary.is_discarded()) run.summary = Json();
     runs.push_back(std::move(run));
   }
   return runs;
@@ -175,6 +179,8 @@ Result<void> SweepDatabase::add(const StoredRun& run, const Json& summary) {
     }
   }
   if (sqlite3_step(statement) != SQLITE_DONE) return database_error(database_.get());
+  WHARF_TRY(execute(
+      fmt::format("INSERT OR REPLACE INTO summaries VALUES ({}, {})", run.run, literal(summary.dump()))));
   return execute("COMMIT");
 }
 

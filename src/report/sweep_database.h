@@ -18,14 +18,15 @@ namespace wharf::report {
 /// A run that the file holds already.
 struct StoredRun {
   int run = 0;
-  std::vector<std::string> values;  ///< Of the varied keys, in key order.
-  std::string configuration;        ///< As add() was given it.
-  bool holds = true;                ///< Every expectation held.
+  std::vector<std::string> values;   ///< Of the varied keys, in key order.
+  std::string configuration;         ///< As add() was given it.
+  bool holds = true;                 ///< Every expectation held.
+  nlohmann::ordered_json summary{};  ///< Of finished_runs(): what add() was given; null in older files.
 };
 
 /// Writes `results.sqlite`. Tables: `runs` (one row per run: `run` number, `status`, `configuration`,
 /// `holds`, varied keys, then every number or text of the run's summary flattened with dots, such as
-/// "latency_ns.mean") and `columns` (name, meaning). One writer.
+/// "latency_ns.mean"), `columns` (name, meaning) and `summaries` (run, the summary as JSON). One writer.
 class SweepDatabase {
  public:
   /// Creates the file, or opens one left by an interrupted sweep of the same keys.

@@ -41,7 +41,7 @@ TEST(ManyHosts, TheirStudiesAreListed) {
   for (const char* id :
        {"openurma/figure17", "openurma/figure44", "openurma/figure45", "fabric/congestion-types",
         "uet/base-rtt", "uet/htsim-reference", "uet/worked-examples"}) {
-    EXPECT_TRUE(find_study(id).ok()) << id;
+    EXPECT_TRUE(find_studies(id).ok()) << id;
   }
 }
 

@@ -2,6 +2,7 @@
 #include "study/registry.h"
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <array>
@@ -124,16 +125,23 @@ constexpr auto kStudies = [] {
 
 std::span<const Study> all_studies() { return kStudies; }
 
-Result<const Study*> find_study(std::string_view id) {
-  std::vector<std::string_view> ids;
+Result<std::vector<const Study*>> find_studies(const std::string& name) {
+  std::vector<const Study*> found;
+  std::vector<std::string_view> names;
   for (const Study& study : kStudies) {
-    if (study.id == id) return &study;
-    ids.push_back(study.id);
+    const std::string id(study.id);
+    const std::string_view document = study.id.substr(0, study.id.find('/'));
+    if (study.id == name) return std::vector<const Study*>{&study};
+    if (document == name || ::fnmatch(name.c_str(), id.c_str(), 0) == 0) found.push_back(&study);
+    if (names.empty() || names.back() != document) names.push_back(document);
   }
-  const auto nearest = nearest_name(id, ids);
-  return input_error(
-      fmt::format("unknown study \"{}\", expected one of those that `wharf study list` shows{}", id,
-                  nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
+  if (!found.empty()) return found;
+  for (const Study& study : kStudies) names.push_back(study.id);
+  const auto nearest = nearest_name(name, names);
+  return input_error(fmt::format(
+      "unknown study \"{}\", expected one of those that `wharf study list` shows, a document or a pattern of "
+      "names{}",
+      name, nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
 }
 
 }  // namespace wharf::study

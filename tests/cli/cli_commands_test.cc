@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <thread>
 #include <tuple>
 
 #include "run_program.h"
@@ -47,9 +48,9 @@ std::string too_wide(const std::string& text) {
   return "";
 }
 
-constexpr std::array<const char*, 18> kCommands{
-    "chaos", "topo",    "run",  "sweep",  "explain",    "study", "dissect", "state",  "import",
-    "check", "compare", "list", "doctor", "completion", "serve", "perf",    "litmus", "rdmo"};
+constexpr std::array<const char*, 20> kCommands{
+    "chaos",   "topo", "run",    "sweep",      "explain", "study", "dissect", "state", "import", "check",
+    "compare", "list", "doctor", "completion", "serve",   "perf",  "litmus",  "rdmo",  "help",   "version"};
 
 TEST(Cli, HelpOfEveryCommandBeginsWithExamplesAndFitsATerminal) {
   for (const char* command : kCommands) {
@@ -94,52 +95,34 @@ std::vector<std::string> examples_of(const std::string& command) {
   return examples;
 }
 
+// In an empty folder, with nothing but the program: an example names what is shipped, or what one before it
+// made.
 TEST(Cli, EveryExampleOfTheHelpWorks) {
-  // Files that the examples name, in a folder of their own; jq and sqlite3 need not be installed.
   const ScratchDirectory scratch;
-  const std::string root = std::filesystem::current_path().string();
-  std::filesystem::create_directory(scratch / "tests");
-  for (const char* data : {"scenarios", "profiles", "studies", "traces", "tests/litmus"})
-    std::filesystem::create_directory_symlink(root + "/" + data, scratch / data);
   std::filesystem::create_directories(scratch / "bin");
+  std::filesystem::create_directories(scratch / "work");
   std::filesystem::create_directories(scratch / "home/.config/fish/completions");
   std::filesystem::create_symlink(WHARF_PROGRAM, scratch / "bin/wharf");
-  {
-    std::ofstream trace(scratch / "sort.lackey");
-    for (int i = 0; i < 3000; ++i) trace << "I  04001000,3\n L " << std::hex << 0x10000 + 64 * i << ",8\n";
-  }
-  const std::string htsim = root + "/studies/ultra_ethernet/";
-  std::filesystem::copy_file(htsim + "perm_16n_16c_2MB.cm", scratch / "permutation.cm");
-  std::filesystem::copy_file(htsim + "leaf_spine_1024.topo", scratch / "leaf_spine.topo");
-  std::ofstream(scratch / "flows.csv") << "src,dst,bytes,start_ns\n0,5,100000,0\n";
   const auto shell = [&](const std::string& line) {
     return run({"bash", "-c",
                 "set -o pipefail; export PATH=" + (scratch / "bin") + ":$PATH HOME=" + (scratch / "home") +
-                    "; cd " + (scratch / "") + " && " + line});
+                    "; cd " + (scratch / "work") + " && " + line});
   };
-  const std::string captures = root + "/tests/data/captures/linux-soft-roce.pcap.xz";
-  ASSERT_EQ(shell("xz -k sort.lackey && cp " + captures +
-                  " capture.pcap.xz"
-                  " && wharf run scenarios/fetch-64-bytes.toml --out out/before"
-                  " && cp -r out/before out/after")
-                .exit_code,
-            0);
+  std::size_t ran = 0;
   for (const char* command : kCommands) {
     const std::string name = command;
     if (name == "serve" || name == "perf" || name == "rdmo")
-      continue;  // Two processes: tests/live runs them.
+      continue;                     // Two processes: tests/live runs them.
+    if (name == "chaos") continue;  // Minutes of drawn runs: cli_chaos_test.cc has a few.
     for (const std::string& example : examples_of(name)) {
       if (example.find("wharf") > 12) continue;                         // Another program's part of the tale.
       if (example.find("study report") != std::string::npos) continue;  // Every study, half a minute.
-      if (example.find(" capture.pcapng") != std::string::npos)
-        std::filesystem::copy_file(scratch / "out/lossy/capture.pcapng", scratch / "capture.pcapng",
-                                   std::filesystem::copy_options::overwrite_existing);
-      const std::string piped = example.substr(0, example.find('|'));
-      const Outcome outcome = shell(piped);
+      const Outcome outcome = shell(example.substr(0, example.find('|')));  // jq may not be installed.
       EXPECT_EQ(outcome.exit_code, 0) << example << "\n" << outcome.err;
-      std::filesystem::remove(scratch / "sort.wtrace");
+      ++ran;
     }
   }
+  EXPECT_GE(ran, 45U);
 }
 
 TEST(Cli, OutputThatIsLostIsExitCodeFour) {
@@ -433,7 +416,8 @@ TEST(Cli, ASweepTakesNoRunOfAnotherForItsOwn) {
   // More values behind those that are there are the same sweep, grown.
   const Outcome grown = wharf(sweep("50ns,100ns,1us", {"--json"}));
   EXPECT_EQ(grown.exit_code, 0) << grown.err;
-  EXPECT_EQ(grown.json()["runs"].size(), 1U);
+  EXPECT_EQ(grown.json()["runs"].size(), 3U);
+  EXPECT_NE(grown.err.find("2 of 3 runs are in"), std::string::npos) << grown.err;
 }
 
 TEST(Cli, AResumedSweepStillJudgesWhatIsStored) {
@@ -525,7 +509,19 @@ TEST(Cli, TheShippedDataIsFoundOrMissedAloud) {
   EXPECT_EQ(missing.out, "");
   EXPECT_NE(missing.err.find("WHARF_DATA is /nope, which has no folder scenarios"), std::string::npos)
       << missing.err;
-  expect_refusal({"run", kFetch, "--profile", "../profiles/fastswap"}, 3, "a profile is given by its name");
+  expect_refusal({"run", kFetch, "--profile", "../profiles/fastswop"}, 3, "there is no profile");
+  // A path is a profile as well as a name, and beside the scenario that names it.
+  std::ofstream(scratch / "near.toml") << "extends = \"connectx7-class\"\n[link]\ndelay = \"7us\"\n";
+  std::ofstream(scratch / "uses.toml")
+      << "[model]\nprofile = \"near.toml\"\n[run]\nworkload = \"verb_loop\"\n"
+         "operations = 5\n";
+  const Outcome beside = wharf({"run", scratch / "uses.toml", "--json"});
+  EXPECT_EQ(beside.exit_code, 0) << beside.err;
+  EXPECT_GT(beside.json()["program"]["latency_ns"]["mean"].get<double>(), 14000);
+  const Outcome by_path =
+      there(std::string(WHARF_PROGRAM) + " run fetch-64-bytes --profile ./near.toml --json");
+  EXPECT_EQ(by_path.exit_code, 0) << by_path.err;
+  EXPECT_GT(by_path.json()["program"]["latency_ns"]["mean"].get<double>(), 14000);
 }
 
 /// The text between a line that contains `begin` and the next that contains `end`.
@@ -540,7 +536,7 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-TEST(Cli, TheReadmeShowsWhatTheDemoPrints) {
+TEST(Cli, TheDemoFitsATerminal) {
   std::string shown;
   std::istringstream lines(between(text_of("dev"), "show_demo() {", "\n}"));
   for (std::string line; std::getline(lines, line);) {
@@ -552,17 +548,7 @@ TEST(Cli, TheReadmeShowsWhatTheDemoPrints) {
     shown += outcome.out;
   }
   EXPECT_EQ(too_wide(shown), "");
-  const std::string readme = text_of("README.md");
-  const std::string begin = "<!-- generated: demo -->";
-  const std::string end = "<!-- end of generated: demo -->";
-  const std::string block = "```\n" + shown + "```\n";
-  if (const char* accept = std::getenv("WHARF_ACCEPT"); accept != nullptr && *accept == '1') {
-    const auto first = readme.find('\n', readme.find(begin)) + 1;
-    std::ofstream("README.md") << readme.substr(0, first) << block << readme.substr(readme.find(end));
-    return;
-  }
-  EXPECT_EQ(between(readme, begin, end), block)
-      << "README.md differs from the demo: if the change is meant, run with WHARF_ACCEPT=1";
+  EXPECT_NE(shown.find("load of 8 B over ub_ldst (connectx7-class): 444.4 ns"), std::string::npos) << shown;
 }
 
 TEST(Cli, DamageBehindTheFrameCheckNeedsRealFrames) {
@@ -588,7 +574,7 @@ TEST(Cli, SweepStoresEveryCombinationAndGoesOnWhereItStopped) {
   EXPECT_EQ(first.json()["runs"].size(), 6U);
   EXPECT_TRUE(std::filesystem::exists(scratch / "out/results.sqlite"));
   const Outcome again = wharf(sweep);
-  EXPECT_EQ(again.json()["runs"].size(), 0U);
+  EXPECT_EQ(again.json()["runs"], first.json()["runs"]) << "a finished sweep shows every row";
   EXPECT_NE(again.err.find("6 of 6 runs are in"), std::string::npos) << again.err;
 }
 
@@ -603,7 +589,7 @@ TEST(Cli, CompareSeesWhatDiffers) {
 }
 
 TEST(Cli, ListDoctorCheckAndCompletionAnswer) {
-  EXPECT_NE(wharf({"list"}).out.find("scenarios/fetch-64-bytes.toml"), std::string::npos);
+  EXPECT_NE(wharf({"list"}).out.find("\nfetch-64-bytes "), std::string::npos);
   EXPECT_GT(wharf({"list", "keys", "--json"}).json()["keys"].size(), 100U);
   const Outcome doctor = wharf({"doctor", "--json"});
   EXPECT_EQ(doctor.exit_code, 0) << doctor.out;
@@ -615,6 +601,104 @@ TEST(Cli, ListDoctorCheckAndCompletionAnswer) {
   for (const char* shell : {"bash", "zsh", "fish"}) EXPECT_EQ(wharf({"completion", shell}).exit_code, 0);
   std::ofstream(scratch / "completion.bash") << wharf({"completion", "bash"}).out;
   EXPECT_EQ(run({"bash", "-n", scratch / "completion.bash"}).exit_code, 0);
+}
+
+TEST(Cli, HelpAndVersionAreCommandsToo) {
+  EXPECT_EQ(wharf({"help"}).out, wharf({"--help"}).out);
+  EXPECT_EQ(wharf({"help", "study", "run"}).out, wharf({"study", "run", "--help"}).out);
+  EXPECT_EQ(wharf({"version"}).out, wharf({"--version"}).out);
+  EXPECT_EQ(wharf({"help", "run", "--manual"}).out.find(".TH \"WHARF\\-RUN\" 1"), 0U);
+  expect_refusal({"help", "rnu"}, 3, "did you mean run?");
+}
+
+// One sentence that blames the option which was given, and names what was meant.
+TEST(Cli, RefusalsNameWhatWasMeant) {
+  expect_refusal({"sweep", kFetch, "--vary", "run.opertions=1,2"}, 3, "--vary: unknown key run.opertions");
+  expect_refusal({"sweep", kFetch, "--vary", "model.link.delay=1,2"}, 3, "--vary: model.link.delay is \"1\"");
+  expect_refusal({"run", kFetch, "--set", "model.link.loss=1%"}, 3, "did you mean model.faults.loss?");
+  expect_refusal({"run", kFetch, "--set", "model.link.dealy=1us"}, 3, "did you mean model.link.delay?");
+  expect_refusal({"run", kFetch, "--set", "model.link.rate=-400Gbps"}, 3,
+                 "expected a rate that is not negative, such as \"400Gbps\"");
+  expect_refusal({"run", "incast", "--set", "traffic.size=512kb"}, 3, "did you mean \"512KB\"?");
+  expect_refusal({"run", kFetch, "--set", "run.seed=1", "--set", "run.seed=2"}, 3,
+                 "--set run.seed is given twice, with 1 and 2");
+  expect_refusal({"run", "incast", "--set", "run.seed=1", "--set", "run.seed=2"}, 3, "is given twice");
+  expect_refusal({"run", "incast", "--set", "fabric.flow_control=pause"}, 3, "beside fabric.trimming = true");
+  const Outcome no_trims = wharf({"run", "pause", "--set", "fabric.trimming=true"});
+  EXPECT_EQ(no_trims.exit_code, 0);
+  EXPECT_NE(no_trims.err.find("fabric.trimming"), std::string::npos) << no_trims.err;
+}
+
+TEST(Cli, ADocumentOrAPatternSelectsItsStudies) {
+  const auto studies = [](const std::string& name) {
+    return wharf({"study", "run", name, "--json"}).json()["studies"];
+  };
+  EXPECT_EQ(studies("openurma/table[46]").size(), 2U);
+  EXPECT_EQ(studies("mmio/figure*").size(), 3U);
+  EXPECT_EQ(studies("openurma/table6")[0]["holds"], true);
+  EXPECT_GT(studies("openurma/table6")[0]["checks"].size(), 0U);
+  expect_refusal({"study", "run", "openurmo"}, 3, "did you mean openurma?");
+}
+
+// One bad file is told, the others are explored.
+TEST(Cli, LitmusGoesOnBehindABadFile) {
+  const ScratchDirectory scratch;
+  std::ofstream(scratch / "bad.litmus") << "nonsense\n";
+  std::ofstream(scratch / "worse.litmus") << "more of it\n";
+  const Outcome outcome = wharf(
+      {"litmus", scratch / "bad.litmus", "l02-acquire-flag", scratch / "worse.litmus", "l01-relaxed-reads"});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_NE(outcome.err.find("bad.litmus:1"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("worse.litmus:1"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.out.find("2 of 2 programs behave as stated"), std::string::npos) << outcome.out;
+}
+
+// Studies that have ended are judged and written; the one under way is given up.
+TEST(Cli, AnInterruptedReportKeepsWhatIsDone) {
+  const ScratchDirectory scratch;
+  Running report(
+      {"bash", "-c",
+       "exec " + std::string(WHARF_PROGRAM) + " study report --json --out " + (scratch / "page.html")});
+  while (std::filesystem::is_empty(scratch / "")) std::this_thread::yield();  // Until it has begun.
+  report.signal(SIGINT);
+  const Outcome outcome = report.wait();
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_NE(outcome.err.find("interrupted after"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.json()["partial"], true);
+  EXPECT_NE(text_of(scratch / "page.html").find("PARTIAL"), std::string::npos);
+}
+
+TEST(Cli, EveryDocumentSaysItsSchema) {
+  const ScratchDirectory scratch;
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"run", "fetch-64-bytes", "--out", scratch / "two"},
+                                             {"run", "incast", "--out", scratch / "many"},
+                                             {"check", "fetch-64-bytes"},
+                                             {"check", "incast"},
+                                             {"explain", "fetch-64-bytes"},
+                                             {"sweep", "fetch-64-bytes", "--vary", "run.seed=1,2"},
+                                             {"study", "list"},
+                                             {"study", "run", "openurma/table6"},
+                                             {"litmus", "l02-acquire-flag"},
+                                             {"topo", "show", "fat_tree:16"},
+                                             {"topo", "show", "fat_tree:16", "--ports"},
+                                             {"state", "--jetties", "8", "--hosts", "8"},
+                                             {"compare", scratch / "two", scratch / "two"},
+                                             {"list"},
+                                             {"doctor"},
+                                             {"version"},
+                                             {"help", "run"},
+                                             {"completion", "bash"}}) {
+    std::vector<std::string> words = command;
+    words.push_back("--json");
+    const Outcome outcome = wharf(words);
+    EXPECT_EQ(outcome.exit_code, 0) << command[0] << "\n" << outcome.err;
+    ASSERT_TRUE(outcome.json().is_object()) << command[0];
+    EXPECT_EQ(outcome.json()["schema_version"], 1) << command[0];
+  }
+  for (const char* file :
+       {"two/summary.json", "two/manifest.json", "many/summary.json", "many/manifest.json"})
+    EXPECT_EQ(nlohmann::json::parse(text_of(scratch / file))["schema_version"], 1) << file;
 }
 
 }  // namespace

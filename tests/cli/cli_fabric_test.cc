@@ -307,59 +307,6 @@ TEST(CliFabric, Refusals) {
   expect_refusal({"run", "--cm", scratch / "ring.cm"}, 3, "flows wait for one another in a ring");
 }
 
-/// What the commands of a block print, without what differs from run to run.
-std::string transcript(const std::vector<std::string>& commands, const std::string& folder) {
-  static const std::regex kTimes("( packet-hops), [^\\n]*\\nfingerprint [^\\n]*");
-  std::string text;
-  for (const std::string& command : commands) {
-    const std::string line = "cd '" + folder + "' && { " + command + "; } 2>&1";
-    text += "$ " + command + "\n" + std::regex_replace(run({"bash", "-c", line}).out, kTimes, "$1, ...");
-  }
-  return text;
-}
-
-// Commands stand in blocks of the language "console", behind "$ ", with what they print beneath them.
-void expect_guide_shows_what_commands_print(const std::string& guide_path, int blocks_min) {
-  const ScratchDirectory scratch;
-  const std::filesystem::path here = std::filesystem::current_path();
-  const std::string folder = scratch / "";
-  for (const char* data : {"tests", "studies", "scenarios"})
-    std::filesystem::create_directory_symlink(here / data, scratch / data);
-  std::filesystem::create_symlink(WHARF_PROGRAM, scratch / "wharf");
-  const std::string path = std::getenv("PATH");
-  ASSERT_EQ(::setenv("PATH", (folder + ":" + path).c_str(), 1), 0);
-  const std::string guide = content(guide_path);
-  std::istringstream lines(guide);
-  std::string made;
-  int blocks = 0;
-  for (std::string line; std::getline(lines, line);) {
-    made += line + "\n";
-    if (line != "```console") continue;
-    ++blocks;
-    std::vector<std::string> commands;
-    while (std::getline(lines, line) && line != "```") {
-      if (line.starts_with("$ ")) commands.push_back(line.substr(2));
-    }
-    made += transcript(commands, folder) + "```\n";
-  }
-  ::setenv("PATH", path.c_str(), 1);
-  EXPECT_GE(blocks, blocks_min);
-  const char* accept = std::getenv("WHARF_ACCEPT");
-  if (accept != nullptr && std::string(accept) == "1") {
-    std::ofstream(guide_path, std::ios::binary) << made;
-  } else {
-    EXPECT_EQ(made, guide) << guide_path << " differs: if the change is meant, run with WHARF_ACCEPT=1";
-  }
-}
-
-TEST(CliFabric, TheGuideShowsWhatItsCommandsPrint) {
-  expect_guide_shows_what_commands_print("docs/fabric.md", 5);
-}
-
-TEST(CliLitmus, TheGuideShowsWhatItsCommandsPrint) {
-  expect_guide_shows_what_commands_print("docs/litmus.md", 1);
-}
-
 // A forbidden outcome that is seen, a program that is stuck, a file that is wrong.
 TEST(CliLitmus, EndsWithTheCodeOfWhatItFound) {
   const ScratchDirectory scratch;

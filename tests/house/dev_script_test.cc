@@ -79,7 +79,8 @@ TEST(DevScript, ArgumentsAreRefusedBeforeAnythingIsBuilt) {
     const char* command;
     const char* sentence;
   };
-  constexpr std::array<Case, 22> kCases{{
+  constexpr std::array<Case, 23> kCases{{
+      {"package --nosuch", "package: no argument '--nosuch'; it takes none here"},
       {"economy --nosuch", "economy: no option '--nosuch'; there is --check, --update"},
       {"economy --check --update", "economy: '--update' beside '--check'; it takes one option"},
       {"build --nosuch", "build: no option '--nosuch'; there is --each, --grouped, --cost"},

@@ -5,6 +5,8 @@
 #include <signal.h>
 
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +39,46 @@ std::vector<std::string> perf(const Server& server, const std::string& protocol,
   std::vector<std::string> command{WHARF_PROGRAM, "perf", server.address, "--protocol", protocol};
   command.insert(command.end(), more.begin(), more.end());
   return command;
+}
+
+/// The commands that --help of `wharf perf` begins with, each on one line.
+std::vector<std::string> perf_examples() {
+  std::istringstream lines(cli_test::run({WHARF_PROGRAM, "perf", "--help"}).out);
+  std::vector<std::string> examples;
+  std::string line;
+  std::getline(lines, line);  // "Examples:"
+  bool goes_on = false;
+  while (std::getline(lines, line) && !line.empty()) {
+    const bool broken = line.back() == '\\';
+    if (broken) line.pop_back();
+    if (goes_on) {
+      examples.back() += line;
+    } else {
+      examples.push_back(line);
+    }
+    goes_on = broken;
+  }
+  return examples;
+}
+
+// As they stand, but for the address and the program, which lie elsewhere in a test.
+TEST(LivePerf, EveryExampleOfTheHelpWorks) {
+  std::size_t ran = 0;
+  for (const std::string& example : perf_examples()) {
+    const std::string protocol = example.find("--protocol roce") != std::string::npos  ? "roce"
+                                 : example.find("--protocol uet") != std::string::npos ? "uet"
+                                                                                       : "ub";
+    Server server(protocol);
+    static const std::regex kHead("^ *wharf perf 127\\.0\\.0\\.1(:[0-9]+)?");
+    std::string line =
+        std::regex_replace(example, kHead, std::string(WHARF_PROGRAM) + " perf " + server.address);
+    line = std::regex_replace(line, std::regex("--duration 2s"), "--duration 20ms");
+    ASSERT_NE(line, example);
+    const Outcome outcome = cli_test::run({"bash", "-c", line});
+    EXPECT_EQ(outcome.exit_code, 0) << example << "\n" << outcome.err;
+    ++ran;
+  }
+  EXPECT_GE(ran, 5U);
 }
 
 class LiveCommands : public testing::TestWithParam<std::string> {};

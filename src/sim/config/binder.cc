@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/nearest_name.h"
+#include "base/unit_hint.h"
 
 namespace wharf::sim {
 namespace {
@@ -18,6 +19,29 @@ std::optional<N> whole(std::string_view text) {
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+/// The last part of a dotted path.
+std::string_view leaf_of(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+/// The key that a mistyped one probably is: the right name in another section, or else the nearest of all.
+std::optional<std::string_view> nearest_key(std::string_view wrong,
+                                            const std::vector<std::string_view>& names) {
+  std::vector<std::string_view> same;
+  const std::string_view first = wrong.substr(0, wrong.find('.') + 1);
+  for (const std::string_view name : names) {
+    if (leaf_of(name) == leaf_of(wrong) && name.starts_with(first)) same.push_back(name);
+  }
+  if (const auto nearest = nearest_name(wrong, same)) return nearest;
+  if (same.size() == 1) return same.front();
+  return nearest_name(wrong, names);
+}
+
+/// What was expected in the place of `text`. `kind`: "a time"; `hint`: of unit_hint.h.
+std::string quantity(std::string_view text, std::string_view kind, std::string_view examples,
+                     const std::string& hint) {
+  return text.starts_with('-') ? fmt::format("{} that is not negative, such as {}", kind, examples)
+                               : fmt::format("{} with a unit, such as {}{}", kind, examples, hint);
 }
 
 }  // namespace
@@ -82,7 +106,7 @@ void Binder::time(std::string_view key, TimePs& value, std::string_view doc) {
     if (parsed) {
       value = *parsed;
     } else {
-      refuse(*found, "a time with a unit, such as \"100ns\" or \"1.5us\"");
+      refuse(*found, quantity(found->text, "a time", "\"100ns\" or \"1.5us\"", time_hint(found->text)));
     }
   }
 }
@@ -108,7 +132,7 @@ void Binder::bytes(std::string_view key, std::uint64_t& value, std::string_view 
   if (const ConfigValue* found = begin_key(key, bounded ? range : "size", format_bytes(Bytes{value}), doc)) {
     auto parsed = parse_bytes(found->text);
     if (!parsed) {
-      refuse(*found, "a size with a unit, such as \"64B\" or \"4KiB\"");
+      refuse(*found, quantity(found->text, "a size", "\"64B\" or \"4KiB\"", bytes_hint(found->text)));
     } else if (parsed->count < least || parsed->count > most) {
       refuse(*found,
              bounded ? "a " + range : fmt::format("a size of at least {}", format_bytes(Bytes{least})));
@@ -131,7 +155,7 @@ void Binder::rate(std::string_view key, BitsPerSecond& value, std::string_view d
     if (parsed) {
       value = *parsed;
     } else {
-      refuse(*found, "a rate with a unit, such as \"400Gbps\"");
+      refuse(*found, quantity(found->text, "a rate", "\"400Gbps\"", rate_hint(found->text)));
     }
   }
 }
@@ -239,7 +263,7 @@ Result<void> Binder::finish(std::span<const std::string_view> known_tables) cons
       return input_error(fmt::format("{}: found {} in a table [{}], expected a list of tables, [[{}]]",
                                      value.origin, path, table, table));
     }
-    const auto nearest = nearest_name(path, names);
+    const auto nearest = nearest_key(path, names);
     return input_error(
         nearest ? fmt::format("{}: unknown key {}; did you mean {}?", value.origin, path, *nearest)
                 : fmt::format("{}: unknown key {}; `wharf list keys` shows every key", value.origin, path));

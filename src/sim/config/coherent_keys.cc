@@ -215,7 +215,7 @@ Result<CoherentSetup> load_coherent(const std::filesystem::path& directory, cons
                                     const std::vector<std::string>& overrides) {
   ConfigDocument document;
   std::vector<std::filesystem::path> files;
-  WHARF_TRY(add_profile(document, files, directory, name, "model.profile", "", 0));
+  WHARF_TRY(add_profile(document, files, directory, {name, "model.profile", {}}, ""));
   for (const std::string& assignment : overrides) WHARF_TRY(document.add_override(assignment));
   CoherentSetup setup;
   Binder binder(document);

@@ -146,7 +146,11 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
     binder.flag("ecn", settings.ecn, "switches mark");
     bind_marks(binder, settings);
   }
-  binder.flag("trimming", settings.trimming, "full queues cut packets instead of dropping them");
+  {
+    const Binder::Section can_trim(binder, "", wire::tells_trims(settings.protocol),
+                                   only_with_protocol(wire::tells_trims));
+    binder.flag("trimming", settings.trimming, "full queues cut packets instead of dropping them");
+  }
   {
     const Binder::Section trimmed(binder, "", settings.trims(),
                                   only_with_protocol(wire::tells_trims) + " and trimming = true");
@@ -338,8 +342,9 @@ Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& so
   if (!decided_by.empty()) WHARF_TRY(refuse_two_host_keys(document, decided_by));
   const ConfigValue* profile = document.find("model.profile");
   WHARF_TRY(add_profile(document, loaded.profile_files, source.profile_directory,
-                        profile != nullptr ? profile->text : loaded.settings.profile,
-                        profile != nullptr ? profile->origin : "model.profile", "", 0));
+                        {profile != nullptr ? profile->text : loaded.settings.profile,
+                         profile != nullptr ? profile->origin : "model.profile", profile_beside(profile)},
+                        ""));
   if (profile != nullptr) WHARF_TRY(refuse_two_host_profile(document, profile->text, profile->origin));
   auto replaced = keep_one_traffic(document);
   if (!replaced) return replaced.error();

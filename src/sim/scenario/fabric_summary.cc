@@ -106,6 +106,9 @@ nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topo
   summary["last_end_ns"] = statistics.last_end_ns;
   summary["bytes"] = statistics.bytes;
   summary["goodput_gbps"] = statistics.goodput_gbps;
+  // That of flows that have ended: none has, and nobody knows yet.
+  if (report.outcome == FabricOutcome::kInterrupted && statistics.count == 0)
+    summary["goodput_gbps"] = nullptr;
   const FabricTotals& totals = report.totals;
   summary["packets"] = {{"new", totals.new_packets},
                         {"retransmitted", totals.retransmitted},

@@ -81,8 +81,9 @@ Result<ConfigDocument> document_of(const GroupKeys& group, const ConfigDocument&
     for (const auto& [key, value] : document.values()) {
       if (value.layer == kProfileLayer) own.erase(key);
     }
-    WHARF_TRY(add_profile(own, profile_files, profiles, profile->second.text, profile->second.origin,
-                          std::string(kModel), 0));
+    const ConfigValue& given = profile->second;
+    WHARF_TRY(add_profile(own, profile_files, profiles, {given.text, given.origin, profile_beside(&given)},
+                          std::string(kModel)));
   }
   for (const auto& [key, value] : group.model) {
     ConfigValue nearer = value;

@@ -18,29 +18,68 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLongestScenario = std::size_t{16} << 20U;
 
-Error missing_scenario(const std::string& file, const fs::path& shipped_in) {
-  std::vector<std::string> shipped;
-  std::error_code status;
-  for (const auto& entry : fs::directory_iterator(shipped_in, status)) {
-    if (entry.path().extension() == ".toml")
-      shipped.push_back("scenarios/" + entry.path().filename().string());
+constexpr std::string_view kFolder = "scenarios/";
+constexpr std::string_view kEnding = ".toml";
+
+Error missing_scenario(const std::string& name, const SearchFolders& shipped) {
+  std::vector<std::string> known = shipped.stems(kEnding);
+  if (name.find('/') != std::string::npos || name.ends_with(kEnding)) {
+    for (std::string& each : known) each = fmt::format("{}{}{}", kFolder, each, kEnding);
   }
-  const std::vector<std::string_view> names(shipped.begin(), shipped.end());
-  const auto nearest = nearest_name(file, names);
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  const auto nearest = nearest_name(name, names);
   return input_error(
-      nearest ? fmt::format("{} does not exist; did you mean {}?", file, *nearest)
-              : fmt::format("{} does not exist, expected a scenario file; `wharf list scenarios` shows "
-                            "the shipped ones",
-                            file));
+      nearest
+          ? fmt::format("{} does not exist; did you mean {}?", name, *nearest)
+          : fmt::format("{} does not exist, expected a scenario file or the name of a shipped one; `wharf "
+                        "list scenarios` shows them",
+                        name));
+}
+
+/// Loads with all that overrides the scenario. What loads without --vary is refused because of --vary.
+template <typename Load>
+auto loaded_with(const RunRequest& request, Load load) {
+  constexpr std::string_view kSet = "--set";
+  std::vector<std::string> all = request.overrides;
+  all.insert(all.end(), request.varied.begin(), request.varied.end());
+  auto loaded = load(std::move(all));
+  if (loaded || request.varied.empty() || !loaded.error().message.starts_with(kSet) ||
+      !load(request.overrides))
+    return loaded;
+  Error refused = loaded.error();
+  refused.message.replace(0, kSet.size(), "--vary");
+  return decltype(loaded)(std::move(refused));
+}
+
+/// A trace that is no file may be the name of a shipped one.
+void find_trace(const RunRequest& request, std::string& trace) {
+  if (trace.empty() || trace.find('/') != std::string::npos || file_exists(trace)) return;
+  for (const std::string& name : {trace, trace + ".wtrace"}) {
+    if (const auto found = request.trace_directory.find(name)) {
+      trace = found->string();
+      return;
+    }
+  }
 }
 
 bool names_flows(const FabricSettingsSource::Option& option) { return option.key.starts_with("traffic."); }
 
 }  // namespace
 
-Result<std::string> read_scenario(const std::string& file, const fs::path& shipped) {
+Result<std::string> find_scenario(const std::string& name, const SearchFolders& shipped) {
   std::error_code status;
-  if (!fs::exists(file, status)) return missing_scenario(file, shipped);
+  if (fs::exists(name, status)) return name;
+  const std::string file = name.starts_with(kFolder) ? name.substr(kFolder.size()) : name;
+  if (file.find('/') == std::string::npos) {
+    for (const std::string& each : {file, fmt::format("{}{}", file, kEnding)}) {
+      if (const auto found = shipped.find(each)) return found->string();
+    }
+  }
+  return missing_scenario(name, shipped);
+}
+
+Result<std::string> read_scenario(const std::string& file) {
+  std::error_code status;
   if (fs::is_directory(file, status))
     return input_error(fmt::format("{} is a directory, expected a TOML file", file));
   WHARF_TRY(refuse_device(file));
@@ -83,12 +122,16 @@ Result<Scenario> prepare_programs(const RunRequest& request) {
         "`sweep` take either",
         request.file, kind->reason));
   }
-  return load_scenario({.file = request.file,
-                        .text = request.text,
-                        .profile = request.profile,
-                        .overrides = request.overrides,
-                        .profile_directory = request.profile_directory,
-                        .wire = request.wire});
+  auto scenario = loaded_with(request, [&](std::vector<std::string> overrides) {
+    return load_scenario({.file = request.file,
+                          .text = request.text,
+                          .profile = request.profile,
+                          .overrides = std::move(overrides),
+                          .profile_directory = request.profile_directory,
+                          .wire = request.wire});
+  });
+  if (scenario) find_trace(request, scenario->config.replay.trace);
+  return scenario;
 }
 
 Result<FabricInputs> prepare_flows(const RunRequest& request) {
@@ -97,12 +140,14 @@ Result<FabricInputs> prepare_flows(const RunRequest& request) {
                  "wharf run: found flows from several places, expected one of --cm, --flows, --collective "
                  "and --arrivals"};
   }
-  auto loaded = load_fabric_settings({.profile = request.profile,
-                                      .overrides = request.overrides,
-                                      .profile_directory = request.profile_directory,
-                                      .options = request.options,
-                                      .file = request.file,
-                                      .text = request.text});
+  auto loaded = loaded_with(request, [&](std::vector<std::string> overrides) {
+    return load_fabric_settings({.profile = request.profile,
+                                 .overrides = std::move(overrides),
+                                 .profile_directory = request.profile_directory,
+                                 .options = request.options,
+                                 .file = request.file,
+                                 .text = request.text});
+  });
   if (!loaded) return loaded.error();
   if (!loaded->settings.traffic.any()) {
     if (!request.file.empty()) {

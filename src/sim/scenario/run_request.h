@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/search_folders.h"
 #include "sim/fabric/wire_mode.h"
 #include "sim/scenario/fabric_inputs.h"
 #include "sim/scenario/fabric_settings.h"
@@ -18,19 +19,24 @@
 namespace wharf::sim {
 
 struct RunRequest {
-  std::filesystem::path profile_directory;  ///< Where NAME.toml of a profile lies.
-  std::string file;                         ///< A scenario; empty: keys alone.
-  std::string text;                         ///< What it holds.
-  std::string profile;                      ///< Empty: what the scenario says.
-  std::vector<std::string> overrides;       ///< key=value, in order.
+  /// Where NAME.toml of a profile lies: a folder, or several with ':' between; the first that has it wins.
+  std::filesystem::path profile_directory;
+  SearchFolders trace_directory;       ///< Where a trace that is given by its name may lie.
+  std::string file;                    ///< A scenario; empty: keys alone.
+  std::string text;                    ///< What it holds.
+  std::string profile;                 ///< Empty: what the scenario says.
+  std::vector<std::string> overrides;  ///< key=value, in order.
+  std::vector<std::string> varied{};   ///< key=value of --vary, which win over `overrides`.
   /// What stands for keys of runs of flows and wins over `overrides`; the name is for messages.
   std::vector<FabricSettingsSource::Option> options{};
   WireMode wire = WireMode::kStructs;
 };
 
-/// The text of a scenario file, which is read once, as it may be a pipe. One that does not exist is looked
-/// for among those in `shipped`, if that is a folder.
-Result<std::string> read_scenario(const std::string& file, const std::filesystem::path& shipped);
+/// The scenario file that `name` means: a path, or else one of `shipped` by its name ("incast"), by its file
+/// name or with the folder in front ("scenarios/incast.toml").
+Result<std::string> find_scenario(const std::string& name, const SearchFolders& shipped);
+/// The text of a scenario file, which is read once, as it may be a pipe.
+Result<std::string> read_scenario(const std::string& file);
 
 /// Programs on full hosts, or flows between thin ones; a scenario decides it, and options for flows do.
 Result<ScenarioKind> kind_of(const RunRequest& request);

@@ -500,8 +500,9 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
   const ConfigValue* profile = document.find("model.profile");
   std::vector<fs::path> profile_files;
   WHARF_TRY(add_profile(document, profile_files, source.profile_directory,
-                        profile ? profile->text : scenario.config.profile,
-                        profile ? profile->origin : "model.profile", "model.", 0));
+                        {profile ? profile->text : scenario.config.profile,
+                         profile ? profile->origin : "model.profile", profile_beside(profile)},
+                        "model."));
 
   scenario.config.world.given = describes_world(document);
   const ConfigDocument whole = document;  // With its groups, which the binder of most hosts does not know.

@@ -147,13 +147,19 @@ TEST(KeyRanges, ARefusalOfALowerLayerNamesThePlaceAndTheKey) {
       "scenario:4: run.payload is 3, expected 4, 8 or 16 bytes for an atomic (run.workload = \"verb_loop\")");
 }
 
-TEST(KeyRanges, AProfileIsANameNoPath) {
-  const auto scenario =
-      load_scenario(source("scenarios/fetch-64-bytes.toml", {"model.profile=../profiles/fastswap.toml"}));
-  ASSERT_FALSE(scenario.ok());
-  EXPECT_THAT(scenario.error().message,
-              HasSubstr("a profile is given by its name, found \"../profiles/fastswap.toml\""));
-  EXPECT_THAT(scenario.error().message, HasSubstr("did you mean \"fastswap\"?"));
+TEST(KeyRanges, AProfileIsANameOrAPath) {
+  const auto load = [](const std::string& profile) {
+    return load_scenario(source("scenarios/fetch-64-bytes.toml", {"model.profile=" + profile}));
+  };
+  const auto named = load("connectx7-class");
+  const auto by_path = load("profiles/connectx7-class.toml");
+  ASSERT_TRUE(by_path.ok()) << by_path.error().message;
+  EXPECT_EQ(by_path->config.link.delay, named->config.link.delay);
+  EXPECT_EQ(by_path->profile_files, named->profile_files);
+  const auto absent = load("../profiles/fastswap.toml");
+  ASSERT_FALSE(absent.ok());
+  EXPECT_THAT(absent.error().message, HasSubstr("--set: there is no profile \"../profiles/fastswap.toml\""));
+  EXPECT_THAT(load("./profiles").error().message, HasSubstr("is a folder, expected a TOML file"));
 }
 
 TEST(Verdicts, WhatWasNotCheckedIsNotPraised) {

@@ -18,6 +18,11 @@ Result<void> for_each_in_parallel(const StudyContext& context, std::size_t count
   std::size_t done = 0;
   const auto run = [&] {
     for (std::size_t i = next++; i < count && !failed; i = next++) {
+      if (context.interrupt != nullptr && context.interrupt->load()) {
+        results[i] = Error{ErrorKind::kStalled, "interrupted"};
+        failed = true;
+        return;
+      }
       results[i] = work(i);
       if (!results[i]) failed = true;
       const std::lock_guard lock(progress_lock);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this build is: version, commit and compiler, filled in by the build.
+// What this build is: version, commit and compiler, filled in by the build. Public: installed as
+// wharf/version.h.
 #pragma once
 
 #include <string_view>
 
-namespace wharf::cli {
+namespace wharf {
 
 /// "0.1.0"
 std::string_view version();
@@ -13,4 +14,4 @@ std::string_view commit();
 /// "wharf 0.1.0 (commit, compiler)"
 std::string_view version_text();
 
-}  // namespace wharf::cli
+}  // namespace wharf

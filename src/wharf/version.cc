@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/version.h"
+#include "wharf/version.h"
 
-namespace wharf::cli {
+namespace wharf {
 
 std::string_view version() { return WHARF_VERSION; }
 std::string_view commit() { return WHARF_COMMIT; }
@@ -9,4 +9,4 @@ std::string_view version_text() {
   return "wharf " WHARF_VERSION " (commit " WHARF_COMMIT ", g++ " __VERSION__ ")";
 }
 
-}  // namespace wharf::cli
+}  // namespace wharf

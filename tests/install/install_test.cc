@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// `cmake --install`: the tree works after it was moved, names no folder of its build, and other projects
+// build against it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "run_program.h"
+
+namespace wharf::cli_test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string text_of(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// One installed tree for all tests, in another place than it was installed to.
+class Install : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    scratch_ = new ScratchDirectory;
+    for (const char* component : {"program", "development"}) {
+      const Outcome outcome = run({"cmake", "--install", WHARF_BUILD, "--strip", "--prefix",
+                                   *scratch_ / "first", "--component", component});
+      ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+    }
+    fs::rename(*scratch_ / "first", *scratch_ / "moved-to");
+    fs::create_directories(*scratch_ / "empty");
+  }
+  static void TearDownTestSuite() { delete scratch_; }
+
+  static fs::path tree() { return *scratch_ / "moved-to"; }
+  /// A line of a shell in an empty folder, with nothing in the environment but the installed program.
+  static Outcome there(const std::string& line) {
+    return run({"env", "-i", "PATH=" + (tree() / "bin").string() + ":/usr/bin:/bin", "LC_ALL=C.UTF-8",
+                "HOME=" + (*scratch_ / "home"), "CXX=g++", "bash", "-c",
+                "cd " + (*scratch_ / "empty") + " && " + line});
+  }
+
+  static ScratchDirectory* scratch_;
+};
+ScratchDirectory* Install::scratch_ = nullptr;
+
+TEST_F(Install, EveryKindOfDataIsFoundByName) {
+  for (const char* line :
+       {"wharf explain fetch-64-bytes", "wharf check scenarios/incast.toml", "wharf run incast",
+        "wharf run fetch-64-bytes --profile connectx7-class", "wharf litmus l02-acquire-flag --witness",
+        "wharf study run openurma/table6 --brief", "wharf check sqlite-remote-heap",
+        "wharf list profiles --names", "wharf doctor", "wharf version", "wharf help run",
+        "wharf state --hosts 2 --jetties 8"}) {
+    const Outcome outcome = there(line);
+    EXPECT_EQ(outcome.exit_code, 0) << line << "\n" << outcome.err;
+    EXPECT_NE(outcome.out, "") << line;
+  }
+  EXPECT_TRUE(fs::is_empty(*scratch_ / "empty"));
+}
+
+// The text of assertions names source files, as g++ was given them; nothing is looked for there.
+TEST_F(Install, NoTextNamesTheFolderItWasBuiltIn) {
+  const std::string source = fs::current_path().string();
+  for (const auto& entry : fs::recursive_directory_iterator(tree())) {
+    const bool is_code = entry.path().extension() == ".a" || entry.path() == tree() / "bin/wharf";
+    if (!entry.is_regular_file() || is_code) continue;
+    EXPECT_THAT(text_of(entry.path()).find(source), std::string::npos) << entry.path();
+  }
+}
+
+TEST_F(Install, EveryCommandHasAManualPage) {
+  std::istringstream names(there("wharf help --commands").out);
+  int pages = 0;
+  for (std::string name; std::getline(names, name); ++pages) {
+    const std::string page = text_of(tree() / "share/man/man1" / ("wharf-" + name + ".1"));
+    EXPECT_THAT(page, HasSubstr(".SH EXAMPLES")) << name;
+    EXPECT_THAT(page, HasSubstr("wharf " + name)) << name;
+  }
+  EXPECT_GE(pages, 19);
+  EXPECT_THAT(text_of(tree() / "share/man/man1/wharf.1"), HasSubstr("XDG_DATA_HOME"));
+}
+
+TEST_F(Install, CompletionKnowsValues) {
+  const auto complete = [](const std::string& words, int at) {
+    return there("source '" + (tree() / "share/bash-completion/completions/wharf").string() +
+                 "' && COMP_WORDS=(" + words + ") COMP_CWORD=" + std::to_string(at) +
+                 " && { _wharf; printf '%s\\n' \"${COMPREPLY[@]}\"; }")
+        .out;
+  };
+  EXPECT_EQ(complete("wharf expl", 1), "explain\n");
+  EXPECT_EQ(complete("wharf run fetch", 2), "fetch-64-bytes\n");
+  EXPECT_EQ(complete("wharf run x --profile connectx7", 4), "connectx7-class\n");
+  EXPECT_EQ(complete("wharf run x --set model.link.del", 4), "model.link.delay=\n");
+  EXPECT_EQ(complete("wharf study run openurma/table6", 3), "openurma/table6\n");
+  EXPECT_EQ(complete("wharf litmus l02", 2), "l02-acquire-flag\n");
+  EXPECT_EQ(complete("wharf completion f", 2), "fish\n");
+  EXPECT_THAT(complete("wharf run --capt", 2), HasSubstr("--capture"));
+}
+
+TEST_F(Install, AUsersOwnProfileIsFoundBeforeTheShippedOnes) {
+  const fs::path own = *scratch_ / "home/.local/share/wharf/profiles";
+  fs::create_directories(own);
+  std::ofstream(own / "slow.toml")
+      << "# Slower.\nextends = \"connectx7-class\"\n[pcie]\nread_round_trip = \"2us\"\n";
+  const Outcome outcome = there(
+      "wharf explain fetch-64-bytes --profile slow --set model.stack=roce_dma && wharf list profiles "
+      "--names");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("(slow)"));
+  EXPECT_THAT(outcome.out, HasSubstr("\nslow\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("\nconnectx7-class\n"));
+  fs::remove_all(own);
+}
+
+TEST_F(Install, AMistypedNameIsToldWithTheNearest) {
+  EXPECT_THAT(there("wharf run fetch-64-byte").err, HasSubstr("did you mean fetch-64-bytes?"));
+  EXPECT_THAT(there("wharf run scenarios/incst.toml").err, HasSubstr("did you mean scenarios/incast.toml?"));
+  EXPECT_THAT(there("wharf run scenarios/nothing-like-it.toml").err, Not(HasSubstr("did you mean")));
+  EXPECT_THAT(there("wharf litmus l02-aquire-flag").err, HasSubstr("did you mean l02-acquire-flag?"));
+}
+
+TEST_F(Install, AnOutsideProjectBuildsWithCMakeAndWithPkgConfig) {
+  const std::string project = (fs::current_path() / "examples/use_as_a_library").string();
+  const std::string data = "WHARF_DATA='" + (tree() / "share/wharf").string() + "' ";
+  const Outcome cmake =
+      there("cmake -G Ninja -S " + project + " -B ../outside -DCMAKE_PREFIX_PATH='" + tree().string() +
+            "' && cmake --build ../outside && " + data + "../outside/two_stacks");
+  EXPECT_EQ(cmake.exit_code, 0) << cmake.out << cmake.err;
+  EXPECT_THAT(cmake.out, HasSubstr("\nub_urma: "));
+  const Outcome plain = there("export PKG_CONFIG_PATH='" + (tree() / "lib/pkgconfig").string() +
+                              "' && g++ -std=c++20 " + project +
+                              "/two_stacks.cc \"-I$(pkg-config --variable=includedir wharf)\" "
+                              "\"-L$(pkg-config --variable=libdir wharf)\" " +
+                              "$(pkg-config --libs-only-l wharf) -o ../plain && " + data + "../plain");
+  EXPECT_EQ(plain.exit_code, 0) << plain.out << plain.err;
+  EXPECT_THAT(plain.out, HasSubstr("roce_dma: "));
+}
+
+TEST_F(Install, ADestinationFolderIsHonoured) {
+  const Outcome outcome = run({"env", "DESTDIR=" + (*scratch_ / "stage"), "cmake", "--install", WHARF_BUILD,
+                               "--prefix", "/opt/wharf", "--component", "program"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(fs::exists(*scratch_ / "stage/opt/wharf/bin/wharf"));
+  EXPECT_TRUE(fs::exists(*scratch_ / "stage/opt/wharf/share/man/man1/wharf.1"));
+  EXPECT_FALSE(fs::exists("/opt/wharf/bin/wharf"));
+}
+
+}  // namespace
+}  // namespace wharf::cli_test
