@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` and `./dev package` put where. Two components, each a Debian package: "program" (wharf: the
 # program, its data, manual pages, completion, documents) and "development" (libwharf-dev: public headers, one library,
-# files for CMake and pkg-config). Both are made of what the target `wharf` builds; docs/decisions/0074 has the reasons.
+# files for CMake and pkg-config). Both are made of what the target `wharf` builds; docs/decisions/0072 has the reasons.
 include(GNUInstallDirs)
 
 install(TARGETS wharf RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
