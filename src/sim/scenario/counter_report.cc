@@ -13,6 +13,7 @@
 namespace wharf::sim {
 namespace {
 
+using engine::CounterName;
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<CounterName<NicCounters>, 8> kNic{{
