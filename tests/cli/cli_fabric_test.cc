@@ -328,7 +328,8 @@ TEST(CliLitmus, EndsWithTheCodeOfWhatItFound) {
   const Outcome open = wharf({"litmus", scratch / "open.litmus"});
   EXPECT_EQ(open.exit_code, 0);
   EXPECT_THAT(open.out, HasSubstr("Final states under baseline, all of them:\n  D:r=0 x=1\n  D:r=1 x=1\n"));
-  expect_refusal({"litmus", scratch / "none.litmus"}, 3, "none.litmus: cannot be read");
+  expect_refusal({"litmus", scratch / "none.litmus"}, 3,
+                 "none.litmus does not exist, expected a litmus file");
   expect_refusal({"litmus", "tests/litmus"}, 3, "tests/litmus is a directory, expected a litmus file");
   expect_refusal({"litmus", "tests/data/litmus-bad/unknown-agent.litmus"}, 3,
                  "8:9: found \"E\", expected an agent of this program");

@@ -31,7 +31,7 @@ struct ServerState {
   std::vector<engine::NamedCounter> engine;
 };
 
-/// Lines "wharf_NAME{protocol="ub"} VALUE" under their HELP and TYPE. Drop reasons are labels.
+/// Lines "wharf_NAME{protocol="NAME"} VALUE" under their HELP and TYPE. Drop reasons are labels.
 std::string prometheus_text(const ServerState& state);
 
 class MetricsFile {

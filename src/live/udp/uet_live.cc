@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/udp/uet_live.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/check.h"
 #include "engine/congestion/nscc.h"
 #include "engine/uet/counter_names.h"
@@ -146,18 +149,14 @@ void Uet::confine(wire::Packet& packet, const SessionNames& names) {
 
 bool Uet::refuses_access(const wire::Packet& packet) {
   if (!wire::is_uet_response_form(packet.uet.prologue.next)) return false;
-  switch (packet.uet.response.return_code) {
-    case wire::UetReturnCode::kPermissionViolation:
-    case wire::UetReturnCode::kOperationViolation:
-    case wire::UetReturnCode::kBadIndex:
-    case wire::UetReturnCode::kBadPid:
-    case wire::UetReturnCode::kBadJobId:
-    case wire::UetReturnCode::kBadMemoryKey:
-    case wire::UetReturnCode::kBadAddress:
-      return true;
-    default:
-      return false;
-  }
+  constexpr std::array kNoRight{wire::UetReturnCode::kPermissionViolation,
+                                wire::UetReturnCode::kOperationViolation,
+                                wire::UetReturnCode::kBadIndex,
+                                wire::UetReturnCode::kBadPid,
+                                wire::UetReturnCode::kBadJobId,
+                                wire::UetReturnCode::kBadMemoryKey,
+                                wire::UetReturnCode::kBadAddress};
+  return std::find(kNoRight.begin(), kNoRight.end(), packet.uet.response.return_code) != kNoRight.end();
 }
 
 std::vector<engine::NamedCounter> Uet::counters(const uet::UetEngine& engine) {

@@ -127,13 +127,13 @@ void Partition<Host>::report_consumed(TimePs now, PortId number) {
   }
 }
 
-/// What the near end of `link` has consumed and this end never saw was lost on the way.
+/// What the near end of `link` has consumed and this end never saw was lost on the way. The answer goes even
+/// if there was nothing: the last one may have been lost.
 template <FabricHost Host>
 void Partition<Host>::repair_credits(TimePs now, std::uint32_t link, std::uint32_t queue,
                                      std::uint32_t consumed) {
   PortExtra& in = state_.extras[link];
   const std::int32_t lost = credit_difference(consumed, in.stored[queue]);
-  if (lost == 0) return;
   in.stored[queue] += static_cast<std::uint32_t>(lost);
   in.freed[queue] += static_cast<std::uint32_t>(lost);
   report_freed(now, link, queue);
