@@ -113,7 +113,7 @@ double go_back_n(double loss, double pipe, double timeout_in_packets) {
 // Declared. Accounting: the published means come from 5000 draws, so three standard deviations; likewise the
 // waits for time-outs of the mechanism's 5000 operations at 1 % and above. Streams within 15 % of the
 // formulas, which know no ends of the stream and, of Go-Back-N, no second loss within a repair. What the
-// formulas say of a window of one round trip (RoCE waits for the answer that it asks for, a selective window
+// formulas say of a window of one round trip (RoCE waits for the answers that it asks for, a selective window
 // stands until its holes are filled) and of URMA's two timers was worked out after a first run had shown
 // them.
 constexpr double kDeviations = 3;
@@ -137,8 +137,10 @@ double formula_of(const Repair& repair, std::uint32_t window, double loss, const
     return clean.round_trip / (clean.round_trip + timeouts_ns(either(loss), clean.timeout, !roce));
   if (repair.recovery == ub::LossRecovery::kGoBackN) {
     const double formula = go_back_n(loss, clean.pipe(), clean.timeout / clean.packet);
-    // RoCE asks for an answer when its window is full, and then waits for it.
-    return roce && window == kWindows[1] ? 1 / (1 / formula + clean.pipe() / window) : formula;
+    // RoCE asks for an answer for each half of its window: the next but one waits for it, so two halves take
+    // the time of one and a round trip.
+    const double waits = std::max(0.0, clean.pipe() / window - 0.5);
+    return roce && window == kWindows[1] ? 1 / (1 / formula + waits) : formula;
   }
   if (window != kWindows[1]) return 1 - loss;
   // The window stands until its holes are filled, one more round trip for all that are lost for the first,
