@@ -53,12 +53,17 @@ class ServeCommand : public Command {
                    "machine's own")
         .type_name("N")
         .range(1, 1024);
-    app.add_option("--idle-limit", idle_limit_,
-                   "A client that is silent for so long leaves when another needs its place; 10s by default")
+    app.add_option(
+           "--idle-limit", idle_limit_,
+           fmt::format("A client that is silent for so long leaves when another needs its place; {} by "
+                       "default",
+                       idle_limit_))
         .type_name("TIME");
     app.add_option(
            "--refusals", refusals_,
-           "How often a client may ask for what it has no right to, until it is sent away; 64 by default")
+           fmt::format("How often a client may ask for what it has no right to, until it is sent away; {} by "
+                       "default",
+                       refusals_))
         .type_name("N");
     app.add_option("--metrics", metrics_, "Keep what is counted in a file, in the text format of Prometheus")
         .type_name("FILE");
@@ -133,8 +138,8 @@ class ServeCommand : public Command {
   std::uint32_t mtu_ = 0;
   std::uint32_t clients_ = 16;
   std::uint32_t clients_per_address_ = 0;
-  std::uint64_t refusals_ = 64;
-  std::string idle_limit_ = "10s";
+  std::uint64_t refusals_ = live::ClientLimits{}.refused_accesses;
+  std::string idle_limit_ = format_time(live::ClientLimits{}.idle);
   std::string metrics_;
   bool share_memory_ = false;
   bool once_ = false;

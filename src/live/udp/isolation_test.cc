@@ -95,12 +95,7 @@ TYPED_TEST(IsolationOfQueues, AnotherClientsReceiveEntriesAreOutOfReach) {
   TestServer server(server_config(kProtocolOf<TypeParam>));
   const LiveClock clock;
   ManualClient<TypeParam> victim(server);
-  Hello hello = victim.proper_hello();
-  hello.receive_entries = 2;
-  hello.receive_bytes = 64;
-  const auto welcome = victim.say(hello);
-  ASSERT_TRUE(welcome.ok());
-  const auto connected = victim.connect(victim.queue_of(welcome->client));
+  const auto connected = victim.open_with_entries(2);
   ASSERT_TRUE(connected.ok()) << connected.error().message;
 
   const auto attacker = open_client<TypeParam>(server, clock);

@@ -99,6 +99,15 @@ struct ManualClient {
     if (!welcome) return welcome.error();
     return connect(queue_of(welcome->client));
   }
+  /// The whole exchange, with `entries` of 64 bytes that the server keeps posted.
+  Result<Connected> open_with_entries(std::uint32_t entries) {
+    Hello hello = proper_hello();
+    hello.receive_entries = entries;
+    hello.receive_bytes = 64;
+    auto welcome = say(hello);
+    if (!welcome) return welcome.error();
+    return connect(queue_of(welcome->client));
+  }
   /// What the server says next, which must be a refusal.
   Result<Refusal> refusal() {
     auto bytes = channel.receive(seconds(60));
