@@ -101,7 +101,11 @@ class AccessPort {
     access.space = 0;
     access.stream = 0;
     access.address = 0;
-    if (kind != engine::AccessKind::kWrite) access.data = wire::Payload{};
+    if (kind != engine::AccessKind::kWrite) {
+      access.data.kind = wire::PayloadKind::kNone;
+      access.data.length = 0;
+      access.data.buffer = wire::kNoBuffer;
+    }
     if (kind == engine::AccessKind::kAtomic) {
       access.operand = {};
       access.compare = {};
@@ -109,15 +113,24 @@ class AccessPort {
     return access;
   }
 
-  bool next(engine::Access& out) {
-    if (head_ == tail_) return false;
-    const engine::Access& access = queue_[head_++ & mask_];
-    slots_[access.id].state = State::kTaken;
-    out = access;
+  /// The host takes the access in front, which lies there until the next request, and answers it at once or
+  /// notes that it will; null: there is none.
+  [[gnu::always_inline]] engine::Access* take_front() {
+    if (head_ == tail_) return nullptr;
+    engine::Access& access = queue_[head_++ & mask_];
     // The next access goes where the cache still has the last one.
     if (head_ == tail_) head_ = tail_ = 0;
+    return &access;
+  }
+  bool next(engine::Access& out) {
+    const engine::Access* access = take_front();
+    if (access == nullptr) return false;
+    note_taken(access->id);
+    out = *access;
     return true;
   }
+  /// The answer to `id` comes later.
+  void note_taken(engine::AccessId id) { slots_[id].state = State::kTaken; }
 
   /// Whether the host has taken `id` and not answered it.
   bool is_pending(engine::AccessId id) const { return id < count_ && slots_[id].state == State::kTaken; }

@@ -141,8 +141,12 @@ class Cms {
     recent_ = &context;
     ++context.in_flight;
     if (!by_window_) return false;
-    const congestion::Departure departure{
-        .window_bytes = bytes, .wire_bytes = bytes, .backlog_bytes = backlog};
+    // Whoever counts packets alone looks at nothing of it.
+    if (context.controller.as<congestion::ConstantWindow>() != nullptr)
+      return context.controller.on_send(now, {}, context.room).acknowledge;
+    congestion::Departure departure;  // Made so, nothing is cleared beside its members.
+    departure.window_bytes = departure.wire_bytes = bytes;
+    departure.backlog_bytes = backlog;
     return context.controller.on_send(now, departure, context.room).acknowledge;
   }
   void on_acknowledgement(TimePs now, std::uint32_t ccc, const congestion::Acknowledgement& acknowledgement);

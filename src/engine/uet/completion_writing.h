@@ -41,7 +41,7 @@ namespace wharf::uet {
   PendingCompletion& record = endpoint->completions[static_cast<std::size_t>(at)];
   record.visible = true;
   if (status != engine::AccessStatus::kDone) [[unlikely]]
-    completion_error(queue, record);
+    return completion_error(queue, *endpoint, record);
   if (!endpoint->listed && endpoint->completions.front().visible) return list_completed(queue, *endpoint);
 }
 

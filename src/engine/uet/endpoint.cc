@@ -202,10 +202,11 @@ void EndpointTable::give_back(engine::QueueId queue, std::uint32_t slot) {
   if (endpoint.receives.tail == kNoSlot) endpoint.receives.tail = slot;
 }
 
-void EndpointTable::completion_error(engine::QueueId queue, PendingCompletion& record) {
+void EndpointTable::completion_error(engine::QueueId queue, Endpoint& endpoint, PendingCompletion& record) {
   record.made_plain = false;
   if (record.completion.ok()) record.completion.status = verbs::CompletionStatus::kLocalOperation;
   parts_.raise({engine::AsyncEventKind::kCompletionError, queue});
+  if (!endpoint.listed && endpoint.completions.front().visible) list_completed(queue, endpoint);
 }
 
 void EndpointTable::list_completed(engine::QueueId queue, Endpoint& endpoint) {

@@ -147,7 +147,8 @@ class EndpointTable {
   /// The same for a request that was made plain and has succeeded.
   static void complete_plain(EngineParts& parts, engine::QueueId queue, Endpoint& endpoint,
                              const OutboundMessage& message);  // likewise
-  [[gnu::noinline]] void completion_error(engine::QueueId queue, PendingCompletion& record);
+  [[gnu::noinline]] void completion_error(engine::QueueId queue, Endpoint& endpoint,
+                                          PendingCompletion& record);
   void completion_done(std::uint32_t queue, std::uint64_t number, engine::AccessStatus status);  // likewise
   /// A record of a shared completion queue was written.
   void shared_completion_done(const PendingAccess& owner, engine::AccessStatus status);
@@ -187,7 +188,7 @@ class EndpointTable {
     engine::QueueId queue = 0;
     const Endpoint* endpoint = nullptr;
 
-    bool is_for(const wire::UetSesRequest& request) const {
+    [[gnu::always_inline]] bool is_for(const wire::UetSesRequest& request) const {
       return job_id == request.job_id && pid_on_fep == request.pid_on_fep &&
              resource_index == request.resource_index && relative == request.relative();
     }

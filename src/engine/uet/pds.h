@@ -296,6 +296,7 @@ class Pds {
     CongestionContext* context = nullptr;
     Pdc* record = nullptr;
     OutboundMessage* message = nullptr;
+    StagedPacket* packet = nullptr;  ///< That of `staged`.
   };
   bool may_depart(EngineParts& parts, wire::TrafficClassMask allowed, PlainDeparture& leaving);
   /// Its number and its path.

@@ -125,7 +125,8 @@ namespace wharf::uet {
   if (!message.from_memory) return true;
   leaving.staged = record.fetched.head;
   if (leaving.staged == kNoSlot) return false;
-  const StagedPacket& staged = staged_[leaving.staged];
+  StagedPacket& staged = staged_[leaving.staged];
+  leaving.packet = &staged;
   return staged.pieces == 0 && !staged.failed && staged.message == leaving.slot;
 }
 
@@ -174,8 +175,9 @@ namespace wharf::uet {
   const bool wished = parts.cms.on_first_send(now, context, leaving.bytes, behind);
   // [UE 1.0 3.5.12] AR: when the next packet would have to wait for an answer, and when there is none.
   if (wished || tx.message_head == kNoSlot || !tx.window_open()) return true;
-  return context.room < std::int64_t{leaving.bytes} && behind > 0 &&
-         context.room < static_cast<std::int64_t>(behind);
+  if (context.room >= std::int64_t{leaving.bytes}) [[likely]]
+    return false;
+  return behind > 0 && context.room < static_cast<std::int64_t>(behind);
 }
 
 /// Writes its headers.
@@ -254,8 +256,9 @@ namespace wharf::uet {
   CongestionContext& context = *leaving.context;
   const std::uint32_t next = record.tx.message_head;
   if (leaving.message->from_memory) [[likely]] {
-    out.payload = staged_[leaving.staged].payload;
-    record.fetched.pop(staged_, &StagedPacket::next);
+    out.payload = leaving.packet->payload;
+    record.fetched.head = leaving.packet->next;
+    if (record.fetched.head == kNoSlot) record.fetched.tail = kNoSlot;
     --context.fetched;
   } else if (leaving.length > 0) {
     out.payload = parts.initiator.payload_at_hand(leaving.slot, 0, leaving.length);

@@ -32,7 +32,8 @@ Result<UetEngine> UetEngine::create(const UetConfig& config, wire::PayloadPool& 
   return create(*std::move(prepared), config.host, config.seed, payloads, arena);
 }
 
-UetEngine::UetEngine(std::unique_ptr<EngineParts> parts) : parts_(std::move(parts)) {}
+UetEngine::UetEngine(std::unique_ptr<EngineParts> parts)
+    : parts_(std::move(parts)), accesses_(&parts_->accesses) {}
 UetEngine::UetEngine(UetEngine&&) noexcept = default;
 UetEngine& UetEngine::operator=(UetEngine&&) noexcept = default;
 UetEngine::~UetEngine() = default;

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "engine/congestion/sender_trace.h"
 #include "engine/contract.h"
+#include "engine/uet/access_port.h"
 #include "engine/uet/config.h"
 #include "engine/uet/counters.h"
 #include "wire/payload_pool.h"
@@ -22,7 +23,6 @@
 namespace wharf::uet {
 
 struct EngineParts;
-struct PendingAccess;
 
 /// One host's fabric endpoint (FEP). A queue is an endpoint {JobID, PIDonFEP, resource index}; a peer is a
 /// remote one; PDCs open by themselves when messages need them. It knows no clock, socket or thread, and in
@@ -111,6 +111,24 @@ class UetEngine {
 
   // Outputs. After every input, drain these until all are empty; transmit() can make new accesses.
   bool next_access(engine::Access& out);
+  /// That and access_done() for all accesses, see engine/driver/engine_driver.h.
+  template <typename Host>
+  bool perform(TimePs now, Host& host) {
+    engine::Access* access = accesses_->take_front();
+    if (access == nullptr) return false;
+    do {
+      const engine::AccessId id = access->id;
+      engine::AccessResult result;
+      if (host.begin(*access, result)) {
+        answered(now, id, result);
+        host.told(result);
+      } else {
+        accesses_->note_taken(id);
+      }
+      access = accesses_->take_front();
+    } while (access != nullptr);
+    return true;
+  }
   bool transmit(TimePs now, std::uint32_t port, wire::TrafficClassMask allowed, wire::Packet& out);
   bool next_completed_queue(engine::QueueId& queue);
   bool poll(engine::QueueId queue, verbs::Completion& out);
@@ -143,17 +161,20 @@ class UetEngine {
   bool transmit_other(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
   bool transmit_of_pdcs(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
   void receive_other(TimePs now, const wire::Packet& packet);
+  /// An access that the host has taken is done.
+  void answered(TimePs now, engine::AccessId access, const engine::AccessResult& answer);
   // The usual answers of memory, and what follows them (uet_engine_plain.cc).
   void completion_done(const PendingAccess& taken, const engine::AccessResult& answer);
   void payload_done(TimePs now, const PendingAccess& taken, const engine::AccessResult& answer);
   void placement_done(TimePs now, const PendingAccess& taken, const engine::AccessResult& answer);
   void settle(TimePs now);
   void settle_all(TimePs now);
-  void keep(TimePs now, wire::BufferId buffer);
-  void release(TimePs now, wire::BufferId buffer);
+  [[gnu::noinline]] void keep(TimePs now, wire::BufferId buffer);
+  [[gnu::noinline]] void release(TimePs now, wire::BufferId buffer);
   void access_done_other(TimePs now, const PendingAccess& taken, const engine::AccessResult& answer);
 
   std::unique_ptr<EngineParts> parts_;
+  AccessPort* accesses_ = nullptr;  ///< Of parts_.
 };
 
 }  // namespace wharf::uet

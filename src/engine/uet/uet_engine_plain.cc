@@ -59,12 +59,14 @@ void UetEngine::keep(TimePs now, wire::BufferId buffer) {
   settle_all(now);
 }
 
+void UetEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer) {
+  if (accesses_->is_pending(access)) return answered(now, access, answer);
+}
+
 // Each kind of answer in a function of its own, which is the last thing done: none saves registers for
 // another.
-void UetEngine::access_done(TimePs now, engine::AccessId access, const engine::AccessResult& answer) {
-  EngineParts& parts = *parts_;
-  if (!parts.accesses.is_pending(access)) return;
-  const PendingAccess& taken = parts.accesses.take(access);
+void UetEngine::answered(TimePs now, engine::AccessId access, const engine::AccessResult& answer) {
+  const PendingAccess& taken = accesses_->take(access);
   if (taken.owner == AccessOwner::kPacketData) return payload_done(now, taken, answer);
   if (taken.owner == AccessOwner::kInbound) return placement_done(now, taken, answer);
   if (taken.owner == AccessOwner::kCompletion) return completion_done(taken, answer);
