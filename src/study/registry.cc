@@ -14,6 +14,7 @@
 #include "study/mmio/mmio.h"
 #include "study/openurma/openurma.h"
 #include "study/ordering/ordering.h"
+#include "study/rdmo/rdmo.h"
 #include "study/ultra_ethernet/ultra_ethernet.h"
 
 namespace wharf::study {
@@ -111,6 +112,14 @@ constexpr auto kOthers = std::to_array<Study>({
      "Beyond ASPLOS '26: one root complex there", ordering::two_root_complexes},
     {"ordering/on-bus", "Get protocols over a UB controller on the on-chip bus and behind PCIe",
      "Beyond ASPLOS '26: the on-bus controller of OpenURMA", ordering::on_bus},
+    {"rdmo/append", "Appends of 1 to 256 clients: a worker near the memory, and what one does without it",
+     "DOCA UROM RDMO's question; unpublished", rdmo::append},
+    {"rdmo/size", "Appends of 16 B to 64 KiB, five ways", "DOCA UROM RDMO's question; unpublished",
+     rdmo::size},
+    {"rdmo/load", "Appends while the target's core has other work", "DOCA UROM RDMO's question; unpublished",
+     rdmo::load},
+    {"rdmo/worker-time", "How fast a card's core must be to append faster than clients alone",
+     "DOCA UROM RDMO's question; unpublished", rdmo::worker_time},
 });
 
 /// By document.
