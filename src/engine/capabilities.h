@@ -27,6 +27,9 @@ struct Capabilities {
   bool typed_atomics = false;     ///< WorkRequest::atomic_function.
   bool delivery_modes = false;    ///< WorkRequest::delivery.
   bool solicited = false;         ///< WorkRequest::solicited reaches the target.
+  /// A write with immediate data takes a receive entry at the target. Else it takes none, and its receive
+  /// completion has id 0.
+  bool write_imm_takes_receive = true;
   std::uint8_t immediate_bits = 0;
   std::uint32_t mtu = 0;  ///< Payload bytes of a packet at most.
   std::uint64_t max_message_bytes = 0;

@@ -17,7 +17,7 @@ enum class Verb : std::uint8_t {
   kStore,
   kRead,
   kWrite,
-  kWriteImm,     ///< Write, then consume a receive entry at the target to deliver 64 (UB) or 32 (RoCE) bits.
+  kWriteImm,     ///< Write, then a completion at the target that has 64 bits of the request, or 32 (RoCE).
   kWriteNotify,  ///< Write, then store 8 bytes at a second address after the data (UB only).
   kSend,
   kSendImm,
@@ -45,7 +45,7 @@ constexpr bool is_write(Verb verb) {
 }
 /// True when the request carries the initiator's data to the target.
 constexpr bool carries_payload(Verb verb) { return is_write(verb) || is_send(verb) || verb == Verb::kStore; }
-/// True when the target takes a receive entry for it.
+/// True when the target takes a receive entry for it; kWriteImm: see Capabilities::write_imm_takes_receive.
 constexpr bool consumes_receive_entry(Verb verb) { return is_send(verb) || verb == Verb::kWriteImm; }
 
 /// The name used in scenarios, tables and messages: "read", "write_imm", "compare_swap", ...

@@ -526,11 +526,32 @@ class ChaosWorld {
     }
   }
 
+  /// Whether what the verb brings takes a receive entry.
+  bool takes_receive(verbs::Verb verb) {
+    return verbs::consumes_receive_entry(verb) &&
+           (verb != verbs::Verb::kWriteImm || pair_.engine(0).capabilities().write_imm_takes_receive);
+  }
+
+  /// A write with immediate data that took no receive entry.
+  void take_notice(Endpoint& sender, const verbs::Completion& completion) {
+    if (!completion.ok() || completion.id != 0) return fail("a write_imm took a receive entry");
+    for (Message& message : sender.sent) {
+      if (message.arrived || message.verb != completion.verb || message.length != completion.length ||
+          message.immediate != completion.immediate)
+        continue;
+      message.arrived = true;
+      return;
+    }
+    fail("a write_imm arrived that nobody sent");
+  }
+
   void take_receive(std::uint32_t host, const verbs::Completion& completion) {
     std::uint32_t queue = 0;
     while (queue < options_.queues && endpoints_[host][queue].queue != completion.queue) ++queue;
     if (queue == options_.queues) return fail("receive completion of an unknown queue");
     Endpoint& endpoint = endpoints_[host][queue];
+    if (completion.verb == verbs::Verb::kWriteImm && !takes_receive(completion.verb))
+      return take_notice(endpoints_[1 - host][queue], completion);
     const auto found = endpoint.receives.find(completion.id);
     if (found == endpoint.receives.end()) return fail("receive entry completed twice, or never posted");
     const std::uint32_t index = found->second;
@@ -547,6 +568,8 @@ class ChaosWorld {
     std::vector<Message>& sent = endpoints_[1 - host][queue].sent;
     Message* message = nullptr;
     if (options_.ordered_sends) {
+      while (endpoint.next_message < sent.size() && !takes_receive(sent[endpoint.next_message].verb))
+        ++endpoint.next_message;
       if (endpoint.next_message == sent.size()) return fail("a message arrived that nobody sent");
       message = &sent[endpoint.next_message++];
     } else {

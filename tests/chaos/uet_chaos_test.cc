@@ -94,8 +94,9 @@ uet::UetConfig draw_uet(std::uint64_t seed, ChaosOptions& options) {
       return (damaged || trim(packet, false, stream, pool)) && through_bytes(packet, damaged, stream, pool);
     };
   }
-  options.verbs = {verbs::Verb::kRead,    verbs::Verb::kWrite,       verbs::Verb::kSend,
-                   verbs::Verb::kSendImm, verbs::Verb::kCompareSwap, verbs::Verb::kFetchAdd};
+  options.verbs = {verbs::Verb::kRead,    verbs::Verb::kWrite,   verbs::Verb::kWriteImm,
+                   verbs::Verb::kSend,    verbs::Verb::kSendImm, verbs::Verb::kCompareSwap,
+                   verbs::Verb::kFetchAdd};
   options.text +=
       ", mtu " + std::to_string(config.payload_mtu) + ", mpr " + std::to_string(config.default_mpr) +
       ", one-sided " + std::to_string(static_cast<int>(config.one_sided_delivery)) + ", two-sided " +

@@ -245,6 +245,7 @@ engine::Capabilities UetEngine::capabilities() const {
   can.tagged = true;
   can.typed_atomics = true;
   can.delivery_modes = true;
+  can.write_imm_takes_receive = false;  // [UE 1.0 3.4] Header data becomes remote completion data.
   can.immediate_bits = 64;
   can.mtu = config.payload_mtu;
   can.max_message_bytes = config.max_message_bytes;

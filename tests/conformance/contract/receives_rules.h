@@ -7,6 +7,34 @@
 namespace wharf::contract {
 namespace {
 
+// RoCE and UB deliver immediate data with a receive entry [IBTA vol 1 9.4.3], UE as remote completion data
+// [UE 1.0 3.4].
+WHARF_CONTRACT_TEST(WritesWithImmediateDataTakeAReceiveAsTheEngineSays) {
+  if (!E::supports(Verb::kWriteImm)) return;
+  Pair<E> pair;
+  World<E>& world = pair;
+  const bool takes = world.engine(1).capabilities().write_imm_takes_receive;
+  for (const std::uint64_t id : {7U, 8U})
+    ASSERT_EQ(world.post_receive(1, pair.queue[1], id), PostStatus::kOk);
+  verbs::WorkRequest request = world.request(1, Verb::kWriteImm, pair.peer[0], 1);
+  request.immediate = 5;
+  ASSERT_EQ(world.post(0, pair.queue[0], request), PostStatus::kOk);
+  world.run();
+  const auto& arrived = world.hosts[1].completions;
+  ASSERT_EQ(arrived.size(), 1U);
+  EXPECT_TRUE(arrived[0].ok());
+  EXPECT_EQ(arrived[0].kind, verbs::CompletionKind::kReceive);
+  EXPECT_EQ(arrived[0].verb, Verb::kWriteImm);
+  EXPECT_TRUE(arrived[0].has_immediate);
+  EXPECT_EQ(arrived[0].immediate, 5U);
+  EXPECT_EQ(arrived[0].id, takes ? 7U : 0U);
+  // The next message takes the entry that is left.
+  ASSERT_EQ(world.post(0, pair.queue[0], world.request(2, Verb::kSend, pair.peer[0], 1)), PostStatus::kOk);
+  world.run();
+  ASSERT_EQ(arrived.size(), 2U);
+  EXPECT_EQ(arrived[1].id, takes ? 8U : 7U);
+}
+
 WHARF_CONTRACT_TEST(QueuesShareReceives) {
   World<E> world(3);
   E& target = world.engine(0);
