@@ -4,139 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <initializer_list>
+#include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
-#include "base/random.h"
+#include "sim/protocols/protocols.h"
 
 namespace wharf::sim {
 namespace {
 
-using Words = std::initializer_list<std::string_view>;
-
-/// Draws keys into a run.
-class Draw {
- public:
-  Draw(DrawnRun& run, std::uint64_t seed) : run_(run), random_(seed, "chaos.run") {}
-
-  std::uint64_t below(std::uint64_t count) { return random_.below(count); }
-  bool one_in(std::uint64_t count) { return random_.below(count) == 0; }
-  /// From `least` to `most`, each doubling as likely as the next.
-  std::uint64_t scaled(std::uint64_t least, std::uint64_t most) {
-    unsigned doublings = 0;
-    while (least << doublings < most) ++doublings;
-    const std::uint64_t low = least << random_.below(doublings + 1);
-    const std::uint64_t high = std::min(2 * low - 1, most);
-    return std::min(low, most) + (high > low ? random_.below(high - low + 1) : 0);
-  }
-  std::uint64_t power_of_two(unsigned least, unsigned most) {
-    return std::uint64_t{1} << (least + random_.below(most - least + 1));
-  }
-  std::string_view any(Words words) { return *(words.begin() + random_.below(words.size())); }
-
-  void number(std::string key, std::uint64_t value) { add(std::move(key), fmt::format("{}", value)); }
-  void text(std::string key, std::string_view value) { add(std::move(key), fmt::format("\"{}\"", value)); }
-  void flag(std::string key, bool value) { add(std::move(key), value ? "true" : "false"); }
-  void bytes(std::string key, std::uint64_t value) { text(std::move(key), fmt::format("{}B", value)); }
-  void nanoseconds(std::string key, std::uint64_t value) { text(std::move(key), fmt::format("{}ns", value)); }
-  void essential(std::string key, std::string_view value) {
-    text(std::move(key), value);
-    keep();
-  }
-  /// The key before is essential.
-  void keep() { run_.keys.back().essential = true; }
-  /// A share from 0.01 % to `most_percent`.
-  void share(std::string key, std::uint64_t most_percent) {
-    const std::uint64_t hundredths = scaled(1, most_percent * 100);
-    text(std::move(key), fmt::format("{}.{:02}%", hundredths / 100, hundredths % 100));
-  }
-
- private:
-  void add(std::string key, std::string value) { run_.keys.push_back({std::move(key), std::move(value)}); }
-
-  DrawnRun& run_;
-  RandomStream random_;
-};
-
-bool is_ub(std::string_view stack) { return stack.starts_with("ub"); }
-bool is_roce(std::string_view stack) { return stack.starts_with("roce"); }
-
-/// Peers are never given up: whatever the faults, everything completes.
-void draw_patience(Draw& draw, std::string_view stack) {
-  if (is_ub(stack)) {
-    draw.essential("model.ub.rto_attempts", "unlimited");
-    if (stack == "ub_ldst") draw.essential("model.ub.reissue_attempts", "unlimited");
-  } else if (is_roce(stack)) {
-    draw.flag("model.roce.unlimited_retries", true);
-    draw.keep();
-    draw.number("model.roce.ack_timeout", 5 + draw.below(4));
-  } else {
-    draw.essential("model.uet.max_rto_retries", "unlimited");
-    draw.essential("model.uet.max_nack_retries", "unlimited");
-  }
-}
-
-void draw_ub(Draw& draw, bool load_store, bool world) {
-  if (!world && draw.one_in(3)) draw.text("model.ub.encapsulation", draw.any({"ip_on_link", "cna24"}));
-  if (load_store) return;
-  const std::uint64_t mtu = draw.power_of_two(8, 12);
-  draw.bytes("model.ub.mtu", mtu);
-  if (draw.one_in(2)) draw.bytes("model.ub.segment", std::max<std::uint64_t>(mtu, draw.power_of_two(10, 16)));
-  if (draw.one_in(3)) draw.text("model.ub.service", draw.any({"roi", "rot", "rol"}));
-  if (draw.one_in(2)) draw.text("model.ub.recovery", draw.any({"go_back_n", "selective"}));
-  if (draw.one_in(3)) draw.number("model.ub.send_window", draw.power_of_two(3, 9));
-  if (draw.one_in(3)) draw.number("model.ub.receive_window", draw.power_of_two(6, 11));
-  if (draw.one_in(3)) {
-    draw.number("model.ub.acknowledge_every", draw.scaled(2, 32));
-    draw.nanoseconds("model.ub.acknowledge_delay", draw.scaled(100, 8000));
-  }
-  if (draw.one_in(3)) draw.number("model.ub.first_psn", (1U << 24U) - 1 - draw.below(200));
-  if (draw.one_in(4)) draw.number("model.ub.transactions_per_jetty", draw.power_of_two(0, 6));
-  if (draw.one_in(4)) draw.number("model.ub.fetch_ahead", draw.scaled(1, 32));
-  if (draw.one_in(5)) draw.number("model.ub.inbound_messages", draw.scaled(4, 64));
-  if (draw.one_in(5)) draw.number("model.ub.parked_packets", draw.scaled(64, 512));
-  if (draw.one_in(5)) draw.number("model.ub.context_cache", draw.scaled(4, 32));
-}
-
-void draw_roce(Draw& draw) {
-  draw.bytes("model.roce.mtu", draw.power_of_two(8, 12));
-  if (draw.one_in(2)) draw.number("model.roce.window", draw.scaled(2, 256));
-  if (draw.one_in(3)) draw.number("model.roce.max_read_atomic", draw.scaled(1, 32));
-  if (draw.one_in(3)) draw.number("model.roce.backoff_limit", draw.below(4));
-  if (draw.one_in(3)) draw.flag("model.roce.acknowledge_every_request", true);
-  if (draw.one_in(3)) draw.number("model.roce.fetch_batch", draw.scaled(1, 16));
-  if (draw.one_in(4)) draw.number("model.roce.receive_prefetch", draw.scaled(1, 8));
-  if (draw.one_in(4)) draw.text("model.roce.ip_version", "v6");
-  if (draw.one_in(4)) draw.flag("model.roce.advertise_credits", true);
-  if (draw.one_in(4)) draw.number("model.roce.transmit_ahead", draw.power_of_two(0, 6));
-  if (draw.one_in(5)) draw.number("model.roce.queue_cache", draw.scaled(1, 16));
-  if (draw.one_in(5)) draw.number("model.roce.key_cache", draw.scaled(1, 16));
-}
-
-void draw_uet(Draw& draw) {
-  if (draw.one_in(2)) draw.bytes("model.uet.payload", draw.power_of_two(8, 12));
-  bool nscc = true;
-  if (draw.one_in(3)) {
-    const std::string_view control = draw.any({"none", "sender", "receiver", "both"});
-    draw.essential("model.uet.control", control);
-    nscc = control == "sender" || control == "both";
-  }
-  if (draw.one_in(3)) draw.text("model.uet.one_sided", draw.any({"rud", "rod"}));
-  if (draw.one_in(3)) draw.text("model.uet.two_sided", draw.any({"rud", "rod"}));
-  if (draw.one_in(3)) draw.number("model.uet.default_mpr", draw.scaled(1, 16));
-  if (draw.one_in(3)) draw.bytes("model.uet.max_ack_data", 16U << draw.below(5));
-  if (draw.one_in(4)) draw.flag("model.uet.ack_per_packet", true);
-  if (nscc && draw.one_in(4)) draw.flag("model.uet.sleek", true);
-  if (draw.one_in(4)) draw.text("model.uet.path_selection", draw.any({"mixed", "bitmap", "reps", "flow"}));
-  if (draw.one_in(4)) draw.text("model.uet.large_send", draw.any({"rendezvous", "deferrable"}));
-  if (draw.one_in(4)) draw.text("model.uet.sack_base", "trigger");
-  if (draw.one_in(5)) draw.nanoseconds("model.uet.tail_loss_time", draw.scaled(2000, 50000));
-}
-
 /// A program that knows what memory must hold.
-void draw_program(Draw& draw, std::string_view stack, bool world) {
-  const bool load_store = stack == "ub_ldst";
+void draw_program(KeyDraw& draw, const StackTraits& stack, bool world) {
+  const bool load_store = stack.load_store;
   std::string_view workload =
       draw.any({"pointer_chase", "bulk_read", "bulk_write", "sequential_scan", "key_value", "verb_loop"});
   if (!load_store && draw.one_in(2))
@@ -179,16 +60,20 @@ void draw_program(Draw& draw, std::string_view stack, bool world) {
     draw.text("run.collective", draw.any({"all_reduce", "reduce_scatter", "all_gather"}));
   } else {
     std::string_view verb = draw.any({"read", "write", "send", "send_imm", "fetch_add", "compare_swap"});
-    // Ultra Ethernet's write with immediate data takes no receive entry, which is what the program counts.
-    if (verb == "write" && stack != "uet" && draw.one_in(2)) verb = "write_imm";
+    // What takes no receive entry does not reach the program, which counts entries.
+    if (verb == "write" && rules_of(stack.protocol).write_imm_takes_receive && draw.one_in(2))
+      verb = "write_imm";
     if (load_store) verb = draw.any({"load", "store"});
     draw.essential("run.verb", verb);
     const bool atomic = verb == "fetch_add" || verb == "compare_swap";
     payload = atomic || load_store ? 8 : draw.scaled(1, 32768);
     draw.bytes("run.payload", payload);
     if (!load_store && draw.one_in(3)) draw.flag("run.fence", true);
-    if (stack == "ub_urma" && draw.one_in(2)) draw.text("run.order_tag", draw.any({"relaxed", "strong"}));
-    if (stack == "ub_urma" && draw.one_in(3)) draw.flag("run.completion_in_order", false);
+    visit_protocol(stack.protocol, [&]<typename P>(std::type_identity<P>) {
+      if constexpr (requires { P::draw_requests(draw); }) {
+        if (!load_store) P::draw_requests(draw);
+      }
+    });
   }
   // A run takes a fraction of a second: many small ones find more than a few large ones.
   const std::uint64_t budget = (load_store ? 64U << 10U : 1U << 20U) / (world ? 4 : 1);
@@ -197,7 +82,7 @@ void draw_program(Draw& draw, std::string_view stack, bool world) {
 }
 
 /// What the links of full hosts do to packets.
-void draw_faults(Draw& draw) {
+void draw_faults(KeyDraw& draw) {
   if (draw.one_in(8)) return;
   if (draw.one_in(2)) draw.share("model.faults.loss", 5);
   if (draw.one_in(3)) draw.share("model.faults.corruption", 3);
@@ -210,7 +95,7 @@ void draw_faults(Draw& draw) {
 }
 
 /// A topology that exists: generated trees are full.
-std::uint64_t draw_hosts(Draw& draw, std::string_view family, std::uint64_t most) {
+std::uint64_t draw_hosts(KeyDraw& draw, std::string_view family, std::uint64_t most) {
   std::uint64_t hosts = draw.scaled(3, most);
   if (family == "fat_tree") hosts = draw.one_in(3) && most >= 54 ? 54 : 16;
   if (family == "leaf_spine") hosts = draw.one_in(2) ? 8 : 18;
@@ -218,11 +103,16 @@ std::uint64_t draw_hosts(Draw& draw, std::string_view family, std::uint64_t most
   return hosts;
 }
 
-void draw_programs(Draw& draw, DrawnRun& run) {
+const StackTraits& draw_stack(KeyDraw& draw) {
+  std::vector<const StackTraits*> lots;
+  for (const StackTraits& each : kStackTraits) lots.insert(lots.end(), each.lots, &each);
+  return *draw.any(std::span<const StackTraits* const>(lots));
+}
+
+void draw_programs(KeyDraw& draw, DrawnRun& run) {
   const bool world = draw.one_in(3);
-  const std::string_view stack =
-      draw.any({"ub_ldst", "ub_urma", "ub_urma", "roce_bf", "roce_dma", "uet", "uet"});
-  draw.essential("model.stack", stack);
+  const StackTraits& stack = draw_stack(draw);
+  draw.essential("model.stack", stack.name);
   if (world) {
     const std::uint64_t hosts = draw_hosts(draw, draw.any({"star", "leaf_spine"}), 20);
     draw.number("hosts.servers", hosts > 3 ? 1 + draw.below(2) : 1);
@@ -232,19 +122,12 @@ void draw_programs(Draw& draw, DrawnRun& run) {
   if (draw.one_in(4)) {
     const bool bus = draw.one_in(2);
     draw.essential("model.attachment", bus ? "on_chip_bus" : "pcie");
-    if (stack != "ub_ldst") {
+    if (!stack.load_store) {
       draw.essential("model.submission", bus ? "bus_store" : draw.any({"doorbell", "blueflame"}));
     }
   }
   if (draw.one_in(4)) draw.text("model.memory.system", "coherent");
-  draw_patience(draw, stack);
-  if (is_ub(stack)) {
-    draw_ub(draw, stack == "ub_ldst", world);
-  } else if (is_roce(stack)) {
-    draw_roce(draw);
-  } else {
-    draw_uet(draw);
-  }
+  visit_protocol(stack.protocol, [&]<typename P>(std::type_identity<P>) { P::draw(draw, stack, world); });
   if (!world) {
     if (draw.one_in(2)) draw.nanoseconds("model.link.delay", draw.scaled(10, 5000));
     if (draw.one_in(2)) draw.text("model.link.rate", draw.any({"10Gbps", "100Gbps", "800Gbps", "0bps"}));
@@ -254,7 +137,7 @@ void draw_programs(Draw& draw, DrawnRun& run) {
 }
 
 /// Thin hosts on a fabric: many packets, switches, links that fail.
-void draw_flows(Draw& draw, DrawnRun& run) {
+void draw_flows(KeyDraw& draw, DrawnRun& run) {
   const std::string_view family = draw.any({"star", "fat_tree", "leaf_spine"});
   const std::uint64_t hosts = draw_hosts(draw, family, 54);
   const std::string_view collective = draw.any(
@@ -262,22 +145,25 @@ void draw_flows(Draw& draw, DrawnRun& run) {
   draw.essential("traffic.collective", collective);
   const bool everybody = collective == "all_to_all";
   draw.bytes("traffic.size", draw.scaled(hosts, everybody ? 10'000 : 200'000));
-  const std::string_view protocol = draw.any({"uet", "ub", "roce"});
-  draw.essential("fabric.protocol", protocol);
+  std::vector<wire::Protocol> protocols;
+  each_protocol(FabricProtocols(),
+                [&]<typename P>(std::type_identity<P>) { protocols.push_back(P::kProtocol); });
+  const wire::Protocol protocol = draw.any(std::span<const wire::Protocol>(protocols));
+  draw.essential("fabric.protocol", wire::key_of(protocol));
   draw.bytes("fabric.payload", draw.power_of_two(8, 12));
   if (draw.one_in(2))
     draw.text("fabric.load_balancing", draw.any({"ecmp", "spray", "round_robin", "adaptive"}));
   if (draw.one_in(4)) draw.text("fabric.switching", "cut_through");
   if (draw.one_in(3)) draw.number("fabric.queue_packets", draw.scaled(4, 200));
   const bool lossless = draw.one_in(4);
-  if (lossless || protocol != "uet" || draw.one_in(3)) {
+  if (lossless || !wire::tells_trims(protocol) || draw.one_in(3)) {
     draw.flag("fabric.trimming", false);
     draw.keep();
   }
   if (lossless) draw.text("fabric.flow_control", draw.any({"pause", "credit"}));
-  if (protocol == "uet" && draw.one_in(2)) {
-    draw.text("fabric.control", draw.any({"sender", "receiver", "both"}));
-  }
+  visit_protocol(protocol, [&]<typename P>(std::type_identity<P>) {
+    if constexpr (requires { P::draw_flows(draw); }) P::draw_flows(draw);
+  });
   if (draw.one_in(2)) draw.share("fabric.loss", 2);
   if (draw.one_in(3)) {
     draw.share("fabric.damage", 2);
@@ -310,7 +196,7 @@ void DrawnRun::set(const std::string& key, std::string value) {
 DrawnRun draw_run(std::uint64_t seed) {
   DrawnRun run;
   run.seed = seed;
-  Draw draw(run, seed);
+  KeyDraw draw(run.keys, seed);
   run.flows = draw.one_in(4);
   if (run.flows) {
     draw_flows(draw, run);

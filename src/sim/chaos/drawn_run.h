@@ -7,15 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace wharf::sim {
+#include "sim/protocols/key_draw.h"
 
-/// One key of the scenario, with its value as TOML writes it.
-struct DrawnKey {
-  std::string key;
-  std::string value;
-  /// The run is another one without it: what a smaller failing run keeps.
-  bool essential = false;
-};
+namespace wharf::sim {
 
 struct DrawnRun {
   std::uint64_t seed = 1;

@@ -26,6 +26,8 @@ class Tracer;
 
 namespace wharf::sim {
 
+class KeyDraw;
+
 /// One way to reach remote memory that a scenario can name.
 struct StackTraits {
   std::string_view name;
@@ -34,6 +36,7 @@ struct StackTraits {
   Attachment attachment = Attachment::kOnChipBus;         ///< Unless model.attachment says otherwise.
   SubmissionPath submission = SubmissionPath::kBusStore;  ///< Unless model.submission does.
   bool load_store = false;  ///< Programs may load and store; other verbs go as work requests.
+  std::uint32_t lots = 1;   ///< How often wharf chaos draws it, beside the others.
 };
 
 /// How flows use the engines of a protocol.
@@ -57,7 +60,8 @@ struct ProtocolRules {
   SenderRules senders;
   /// Hosts have the keys of senders among their own, so that their worlds have none under "fabric".
   bool own_sender_keys = false;
-  bool receive_entries = true;  ///< Receive entries are in host memory, from where NICs fetch them.
+  bool receive_entries = true;          ///< Receive entries are in host memory, from where NICs fetch them.
+  bool write_imm_takes_receive = true;  ///< As engine::Capabilities has it.
   /// On an Ethernet link: what a full packet takes beside its payload, and what an acknowledgement does.
   std::uint32_t data_overhead = 0;
   std::uint32_t acknowledgement = 0;
@@ -137,6 +141,10 @@ struct NoEnds {
 //   bind(binder, settings, active)            lists the keys of hosts
 //   check(settings, link, host)               refuses, naming the key
 //   derive(settings, link, host)              the configuration of both engines on one link
+//   draw(draw, stack, world)                  draws keys of hosts, in a world or two on a link, with which
+//                                             nobody gives up whatever the faults: wharf chaos
+//   draw_requests(draw)                       only where work requests have keys of its own: those, likewise
+//   draw_flows(draw)                          only where runs of flows do
 //   payload(settings)                         bytes of a full packet
 //   share(settings, sender, ends)             what hosts' keys say about a run of flows, if they say anything
 //   on_fabric(settings, path, host, derived)  the configuration in a world whose longest path is `path`;

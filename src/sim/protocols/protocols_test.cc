@@ -33,6 +33,7 @@ TEST(Protocols, FlowRulesAskOfEnginesWhatTheyCan) {
       EXPECT_TRUE(P::kRules.flows.queue_per_connection);
     }
     EXPECT_EQ(can.both_connect, P::kRules.flows.both_connect);
+    EXPECT_EQ(can.write_imm_takes_receive, P::kRules.write_imm_takes_receive);
     EXPECT_EQ(can.load_store, wire::has_load_store(P::kProtocol));
   });
 }

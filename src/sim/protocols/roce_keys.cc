@@ -9,6 +9,8 @@
 #include <array>
 #include <bit>
 
+#include "sim/protocols/key_draw.h"
+
 namespace wharf::sim {
 
 namespace {
@@ -99,6 +101,24 @@ Result<roce::RoceConfig> RoceProtocol::derive_fabric(const SenderEnds& sender, c
   roce.unlimited_retries = true;
   if (auto checked = roce::check(roce); !checked) return checked.error();
   return roce;
+}
+
+void RoceProtocol::draw(KeyDraw& draw, const StackTraits&, bool) {
+  draw.flag("model.roce.unlimited_retries", true);
+  draw.keep();
+  draw.number("model.roce.ack_timeout", 5 + draw.below(4));
+  draw.bytes("model.roce.mtu", draw.power_of_two(8, 12));
+  if (draw.one_in(2)) draw.number("model.roce.window", draw.scaled(2, 256));
+  if (draw.one_in(3)) draw.number("model.roce.max_read_atomic", draw.scaled(1, 32));
+  if (draw.one_in(3)) draw.number("model.roce.backoff_limit", draw.below(4));
+  if (draw.one_in(3)) draw.flag("model.roce.acknowledge_every_request", true);
+  if (draw.one_in(3)) draw.number("model.roce.fetch_batch", draw.scaled(1, 16));
+  if (draw.one_in(4)) draw.number("model.roce.receive_prefetch", draw.scaled(1, 8));
+  if (draw.one_in(4)) draw.text("model.roce.ip_version", "v6");
+  if (draw.one_in(4)) draw.flag("model.roce.advertise_credits", true);
+  if (draw.one_in(4)) draw.number("model.roce.transmit_ahead", draw.power_of_two(0, 6));
+  if (draw.one_in(5)) draw.number("model.roce.queue_cache", draw.scaled(1, 16));
+  if (draw.one_in(5)) draw.number("model.roce.key_cache", draw.scaled(1, 16));
 }
 
 }  // namespace wharf::sim

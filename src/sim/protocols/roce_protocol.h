@@ -59,6 +59,7 @@ struct RoceProtocol {
   static void count(const Engine& engine, FabricTotals& totals);
   static std::vector<NamedCounter> counters(const Counters& counters);
 
+  static void draw(KeyDraw& draw, const StackTraits& stack, bool world);
   static void bind(Binder& binder, Settings& settings, bool active);
   static Result<void> check(const Settings& settings, const LinkConfig& link, const HostConfig& host);
   static Config derive(const Settings& settings, const LinkConfig&, const HostConfig&) { return settings; }

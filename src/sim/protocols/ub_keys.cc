@@ -10,6 +10,8 @@
 #include <bit>
 #include <optional>
 
+#include "sim/protocols/key_draw.h"
+
 namespace wharf::sim {
 namespace {
 
@@ -151,6 +153,35 @@ Result<ub::UbConfig> UbProtocol::derive_fabric(const SenderEnds& sender, const E
   ub.retransmission.attempts_max = reliability::kUnlimitedAttempts;
   if (auto checked = ub::validate(ub); !checked) return checked.error();
   return ub;
+}
+
+void UbProtocol::draw(KeyDraw& draw, const StackTraits& stack, bool world) {
+  draw.essential("model.ub.rto_attempts", "unlimited");
+  if (stack.load_store) draw.essential("model.ub.reissue_attempts", "unlimited");
+  if (!world && draw.one_in(3)) draw.text("model.ub.encapsulation", draw.any({"ip_on_link", "cna24"}));
+  if (stack.load_store) return;
+  const std::uint64_t mtu = draw.power_of_two(8, 12);
+  draw.bytes("model.ub.mtu", mtu);
+  if (draw.one_in(2)) draw.bytes("model.ub.segment", std::max<std::uint64_t>(mtu, draw.power_of_two(10, 16)));
+  if (draw.one_in(3)) draw.text("model.ub.service", draw.any({"roi", "rot", "rol"}));
+  if (draw.one_in(2)) draw.text("model.ub.recovery", draw.any({"go_back_n", "selective"}));
+  if (draw.one_in(3)) draw.number("model.ub.send_window", draw.power_of_two(3, 9));
+  if (draw.one_in(3)) draw.number("model.ub.receive_window", draw.power_of_two(6, 11));
+  if (draw.one_in(3)) {
+    draw.number("model.ub.acknowledge_every", draw.scaled(2, 32));
+    draw.nanoseconds("model.ub.acknowledge_delay", draw.scaled(100, 8000));
+  }
+  if (draw.one_in(3)) draw.number("model.ub.first_psn", (1U << 24U) - 1 - draw.below(200));
+  if (draw.one_in(4)) draw.number("model.ub.transactions_per_jetty", draw.power_of_two(0, 6));
+  if (draw.one_in(4)) draw.number("model.ub.fetch_ahead", draw.scaled(1, 32));
+  if (draw.one_in(5)) draw.number("model.ub.inbound_messages", draw.scaled(4, 64));
+  if (draw.one_in(5)) draw.number("model.ub.parked_packets", draw.scaled(64, 512));
+  if (draw.one_in(5)) draw.number("model.ub.context_cache", draw.scaled(4, 32));
+}
+
+void UbProtocol::draw_requests(KeyDraw& draw) {
+  if (draw.one_in(2)) draw.text("run.order_tag", draw.any({"relaxed", "strong"}));
+  if (draw.one_in(3)) draw.flag("run.completion_in_order", false);
 }
 
 }  // namespace wharf::sim

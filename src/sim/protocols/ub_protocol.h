@@ -31,7 +31,7 @@ struct UbProtocol {
       {{"ub_ldst", "Unified Bus loads and stores; other verbs over URMA", kProtocol, Attachment::kOnChipBus,
         SubmissionPath::kBusStore, true},
        {"ub_urma", "Unified Bus work requests, NIC on the on-chip bus", kProtocol, Attachment::kOnChipBus,
-        SubmissionPath::kBusStore}}};
+        SubmissionPath::kBusStore, false, 2}}};
   static constexpr std::array<SenderController, 6> kControllers{
       SenderController::kCaqm,  SenderController::kLdcp,  SenderController::kConstant,
       SenderController::kSwift, SenderController::kDcqcn, SenderController::kNone};
@@ -60,6 +60,8 @@ struct UbProtocol {
   static void count(const Engine& engine, FabricTotals& totals);
   static std::vector<NamedCounter> counters(const Counters& counters);
 
+  static void draw(KeyDraw& draw, const StackTraits& stack, bool world);
+  static void draw_requests(KeyDraw& draw);
   static void bind(Binder& binder, Settings& settings, bool active);
   static Result<void> check(const Settings& settings, const LinkConfig& link, const HostConfig& host);
   static Config derive(const Settings& settings, const LinkConfig&, const HostConfig&) { return settings; }

@@ -10,6 +10,8 @@
 #include <bit>
 #include <cmath>
 
+#include "sim/protocols/key_draw.h"
+
 namespace wharf::sim {
 namespace {
 
@@ -344,6 +346,32 @@ Result<uet::UetConfig> UetProtocol::derive_fabric(const SenderEnds& sender, cons
   uet.seed = site.seed;
   if (auto checked = uet::validate(uet); !checked) return checked.error();
   return uet;
+}
+
+void UetProtocol::draw(KeyDraw& draw, const StackTraits&, bool) {
+  draw.essential("model.uet.max_rto_retries", "unlimited");
+  draw.essential("model.uet.max_nack_retries", "unlimited");
+  if (draw.one_in(2)) draw.bytes("model.uet.payload", draw.power_of_two(8, 12));
+  bool nscc = true;
+  if (draw.one_in(3)) {
+    const std::string_view control = draw.any({"none", "sender", "receiver", "both"});
+    draw.essential("model.uet.control", control);
+    nscc = control == "sender" || control == "both";
+  }
+  if (draw.one_in(3)) draw.text("model.uet.one_sided", draw.any({"rud", "rod"}));
+  if (draw.one_in(3)) draw.text("model.uet.two_sided", draw.any({"rud", "rod"}));
+  if (draw.one_in(3)) draw.number("model.uet.default_mpr", draw.scaled(1, 16));
+  if (draw.one_in(3)) draw.bytes("model.uet.max_ack_data", 16U << draw.below(5));
+  if (draw.one_in(4)) draw.flag("model.uet.ack_per_packet", true);
+  if (nscc && draw.one_in(4)) draw.flag("model.uet.sleek", true);
+  if (draw.one_in(4)) draw.text("model.uet.path_selection", draw.any({"mixed", "bitmap", "reps", "flow"}));
+  if (draw.one_in(4)) draw.text("model.uet.large_send", draw.any({"rendezvous", "deferrable"}));
+  if (draw.one_in(4)) draw.text("model.uet.sack_base", "trigger");
+  if (draw.one_in(5)) draw.nanoseconds("model.uet.tail_loss_time", draw.scaled(2000, 50000));
+}
+
+void UetProtocol::draw_flows(KeyDraw& draw) {
+  if (draw.one_in(2)) draw.text("fabric.control", draw.any({"sender", "receiver", "both"}));
 }
 
 }  // namespace wharf::sim

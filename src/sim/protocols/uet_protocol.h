@@ -108,7 +108,7 @@ struct UetProtocol {
   static constexpr wire::Protocol kProtocol = wire::Protocol::kUet;
   static constexpr std::array<StackTraits, 1> kStacks{
       {{"uet", "Ultra Ethernet behind PCIe, doorbell and fetched entries", kProtocol, Attachment::kPcie,
-        SubmissionPath::kDoorbell}}};
+        SubmissionPath::kDoorbell, false, 2}}};
   /// Without a controller it goes by the key `control`.
   static constexpr std::array<SenderController, 5> kControllers{
       SenderController::kNscc, SenderController::kConstant, SenderController::kSwift,
@@ -128,6 +128,7 @@ struct UetProtocol {
                                         .senders = {.controllers = kControllers},
                                         .own_sender_keys = true,
                                         .receive_entries = false,
+                                        .write_imm_takes_receive = false,
                                         .data_overhead = 14 + 20 + 8 + 12 + 44 + 4 + 4 + 20,
                                         .acknowledgement = 14 + 20 + 8 + 32 + 12 + 4 + 4 + 20,
                                         .longest_round_trip = milliseconds(100),
@@ -148,6 +149,8 @@ struct UetProtocol {
   static void count(const Engine& engine, FabricTotals& totals);
   static std::vector<NamedCounter> counters(const Counters& counters);
 
+  static void draw(KeyDraw& draw, const StackTraits& stack, bool world);
+  static void draw_flows(KeyDraw& draw);
   static void bind(Binder& binder, Settings& settings, bool active);
   static Result<void> check(const Settings& settings, const LinkConfig& link, const HostConfig& host);
   static Config derive(const Settings& settings, const LinkConfig& link, const HostConfig& host);
