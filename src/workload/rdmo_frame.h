@@ -85,12 +85,20 @@ inline bool decode(std::span<const std::byte> bytes, RdmoFrame& frame) {
   return true;
 }
 
-/// Entries that have arrived, given out in the order of their numbers.
+/// Entries that have arrived, given out in the order of their numbers, each number once: what carries the
+/// messages may bring one twice.
 class RdmoArrivals {
  public:
   explicit RdmoArrivals(std::uint32_t entries) : entry_(std::size_t{4} * entries, kNone) {}
 
-  void arrived(std::uint32_t number, std::uint32_t entry) { entry_[number % entry_.size()] = entry; }
+  /// False when that number has come before. Then the entry holds nothing.
+  bool arrived(std::uint32_t number, std::uint32_t entry) {
+    std::uint32_t& slot = entry_[number % entry_.size()];
+    const bool behind = static_cast<std::int32_t>(number - next_) < 0;
+    if (behind || slot != kNone) return false;
+    slot = entry;
+    return true;
+  }
   /// The entry whose turn it is.
   bool next(std::uint32_t& entry) {
     std::uint32_t& slot = entry_[next_ % entry_.size()];

@@ -103,8 +103,8 @@ class RdmoLink {
         fail(verbs::CompletionStatus::kLocalLength);
         break;
       }
+      if (!arrivals_.arrived(frame.number, index)) continue;
       last = frame.kind == RdmoFrameKind::kBye;
-      arrivals_.arrived(frame.number, index);
       for (std::uint32_t next = 0; arrivals_.next(next);) user_.arrived(number_, next);
       co_await entry.free.wait();
     }

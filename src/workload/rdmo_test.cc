@@ -143,6 +143,42 @@ TEST(Rdmo, ClientsAloneAppendTheSameRecords) {
   }
 }
 
+TEST(Rdmo, MessagesThatComeTwiceChangeNothing) {
+  for (const Choice<RdmoUse>& use : kRdmoUses) {
+    for (const Choice<RdmoWorkerPlace>& place : kRdmoWorkerPlaces) {
+      RdmoConfig config = config_of(use.value, place.value);
+      expect_whole(attended_run(config, 5, 1, {.double_messages = true}), use.name.data());
+    }
+  }
+  RdmoConfig config = config_of(RdmoUse::kAppend, RdmoWorkerPlace::kTarget);
+  config.messages = RdmoMessages::kPublished;
+  config.flush_every = 8;
+  expect_whole(attended_run(config, 4, 1, {.double_messages = true}), "published");
+  config.messages = RdmoMessages::kExtended;
+  config.payload = 4096;
+  config.eager_most = 512;
+  expect_whole(attended_run(config, 3, 1, {.double_messages = true}), "fetched");
+  config = config_of(RdmoUse::kAppend, RdmoWorkerPlace::kTarget);
+  config.protocol = RdmoProtocol::kServerThread;
+  expect_whole(attended_run(config, 4, 1, {.double_messages = true}), "server thread");
+}
+
+TEST(RdmoArrivals, GivesEachNumberOnceAndInOrder) {
+  RdmoArrivals arrivals(2);
+  std::uint32_t entry = 0;
+  EXPECT_TRUE(arrivals.arrived(1, 7));
+  EXPECT_FALSE(arrivals.arrived(1, 8)) << "while it waits";
+  EXPECT_FALSE(arrivals.next(entry));
+  EXPECT_TRUE(arrivals.arrived(0, 9));
+  ASSERT_TRUE(arrivals.next(entry));
+  EXPECT_EQ(entry, 9U);
+  ASSERT_TRUE(arrivals.next(entry));
+  EXPECT_EQ(entry, 7U);
+  EXPECT_FALSE(arrivals.arrived(0, 9)) << "after it was given";
+  EXPECT_FALSE(arrivals.arrived(1, 9));
+  EXPECT_FALSE(arrivals.next(entry));
+}
+
 TEST(Rdmo, ALostWriteIsNoticed) {
   RdmoConfig config = config_of(RdmoUse::kAppend, RdmoWorkerPlace::kBeside);
   EXPECT_FALSE(attended_run(config, 3, 1, {}, {.lose_write_every = 20}).verdict.holds());

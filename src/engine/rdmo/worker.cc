@@ -115,6 +115,12 @@ Taken Worker::receive_extended(PeerId peer, std::span<const std::byte> header, c
     return Taken::kDone;
   }
   if (connection == nullptr) return refuse(RdmoStatus::kUnknownClient, false);
+  // A number behind the next one came before: that arrival is answered, and a second answer would contradict
+  // it.
+  if (static_cast<std::int32_t>(message.sequence - connection->next_sequence) < 0) {
+    ++core.counters.refused[static_cast<std::size_t>(RdmoStatus::kBadSequence)];
+    return Taken::kDone;
+  }
   if (message.sequence != connection->next_sequence) return refuse(RdmoStatus::kBadSequence, false);
   if (error != RdmoError::kNone) {
     ++core.counters.malformed;

@@ -431,9 +431,26 @@ TEST_F(WorkerTest, SequencesAreLeftOutOrRepeatedByNobody) {
   world->sequences[{peer, 100}] = 5;
   append("b");
   EXPECT_EQ(world->last_status(), RdmoStatus::kBadSequence);
+  const std::size_t heard = world->heard.size();
   world->sequences[{peer, 100}] = 0;
   append("c");
-  EXPECT_EQ(world->last_status(), RdmoStatus::kBadSequence);
+  world->run();
+  EXPECT_EQ(world->heard.size(), heard + 1)
+      << "the first one is answered; a second answer would contradict it";
+  EXPECT_EQ(world->last_status(), RdmoStatus::kDone);
+  EXPECT_EQ(world->worker.counters().refused[static_cast<std::size_t>(RdmoStatus::kBadSequence)], 2U);
+}
+
+TEST_F(WorkerTest, MessagesThatComeTwiceAreDoneAndAnsweredOnce) {
+  world->twice = true;
+  for (const char* record : {"a", "b", "c"}) append(record);
+  flush();
+  world->run();
+  EXPECT_EQ(text(4), "abc.");
+  EXPECT_EQ(tail(), log + 3);
+  ASSERT_EQ(world->heard.size(), 4U);
+  for (const Heard& each : world->heard) EXPECT_EQ(each.answer.status, RdmoStatus::kDone);
+  EXPECT_TRUE(world->payloads.empty());
 }
 
 TEST_F(WorkerTest, TheRateOfAConnectionIsBounded) {

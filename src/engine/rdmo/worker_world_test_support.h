@@ -208,7 +208,9 @@ class WorkerWorld {
     request.sequence = sequences[{peer, request.client}]++;
     std::vector<std::byte> header(wire::kRdmoHeaderBytesMax);
     header.resize(wire::encode(request, header.data()));
-    return send(peer, wire::kRdmoExtendedMessageId, header, text, rendezvous);
+    const Taken taken = send(peer, wire::kRdmoExtendedMessageId, header, text, rendezvous);
+    if (twice) send(peer, wire::kRdmoExtendedMessageId, header, text, rendezvous);
+    return taken;
   }
   static wire::RdmoExtendedRequest extended_append(std::uint32_t target, std::uint64_t cell,
                                                    std::uint64_t key) {
@@ -311,6 +313,7 @@ class WorkerWorld {
 
   Worker worker;
   TimePs now = kTimeZero;
+  bool twice = false;  ///< Every extended message arrives twice.
   bool direct = true;  ///< Of memory that is registered from now on.
   std::vector<TestTarget> targets;
   std::vector<TestMemory> memories;
