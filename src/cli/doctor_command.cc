@@ -84,6 +84,15 @@ Finding find_program(const std::string& program, std::string with, std::string w
   return finding;
 }
 
+/// It is found when wharf is built.
+Finding find_ucx() {
+#ifdef WHARF_HAS_UCX
+  return {"UCX", true, false, "wharf rdmo runs over it"};
+#else
+  return {"UCX", false, false, "no wharf rdmo: apt install libucx-dev, and build wharf again"};
+#endif
+}
+
 class DoctorCommand : public Command {
  public:
   std::string_view name() const override { return "doctor"; }
@@ -105,6 +114,7 @@ class DoctorCommand : public Command {
     findings.push_back({fmt::format("{} cores", cores), cores >= 2, false,
                         cores >= 2 ? "two live peers can spin at once"
                                    : "two live peers share one core: latencies will be long"});
+    findings.push_back(find_ucx());
     findings.push_back(
         find_program("tshark", "reads our captures", "captures cannot be cross-checked: apt install tshark"));
     findings.push_back(find_program("gnuplot", "draws the plots of reports",

@@ -593,6 +593,7 @@ TEST(Cli, ListDoctorCheckAndCompletionAnswer) {
   EXPECT_GT(wharf({"list", "keys", "--json"}).json()["keys"].size(), 100U);
   const Outcome doctor = wharf({"doctor", "--json"});
   EXPECT_EQ(doctor.exit_code, 0) << doctor.out;
+  EXPECT_NE(doctor.out.find("\"UCX\""), std::string::npos) << doctor.out;
   const auto checked = wharf({"check", kFetch, "--json"}).json();
   EXPECT_EQ(checked["valid"], true);
   EXPECT_EQ(checked["estimate"]["operations"], 200);
