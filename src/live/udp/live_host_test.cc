@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the timers of a live host run: not while what they wait for lies in the socket.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "live/udp/live_client_test_support.h"
+#include "live/udp/live_host.h"
+
+namespace wharf::live {
+namespace {
+
+constexpr std::uint32_t kLoopback = 0x7f000001;
+
+/// One of two hosts on one thread.
+template <typename E>
+struct Side {
+  Side(const LiveClock& clock, wire::HostAddress number)
+      : host(LiveProtocol<E>::make({.host = number}, memory).value(), number, memory.payloads,
+             UdpSocket::open({kLoopback, 0}, LiveProtocol<E>::kDescription.socket).value(), clock, 1, {}) {
+    secrets.queue = secrets.memory = 17;
+    queue = LiveProtocol<E>::create_queue(host.engine(), host.now(), {}, secrets).value();
+  }
+  void meet(Side& other, wire::HostAddress number) {
+    peer = host.engine()
+               .connect(host.now(), queue, other.host.engine().export_queue(other.queue).value())
+               .value();
+    host.add_peer(number, other.host.socket().local());
+  }
+  std::uint64_t timeouts() const {
+    const auto counters = LiveProtocol<E>::counters(const_cast<Side*>(this)->host.engine());
+    const auto found = std::find_if(counters.begin(), counters.end(),
+                                    [](const auto& counter) { return counter.name == "timeouts"; });
+    EXPECT_NE(found, counters.end());
+    return found == counters.end() ? 0 : found->value;
+  }
+
+  EngineMemory memory;
+  LiveHost<E> host;
+  SessionSecrets secrets;
+  verbs::QueueId queue{};
+  verbs::PeerId peer{};
+};
+
+template <typename E>
+class Timers : public ::testing::Test {};
+TYPED_TEST_SUITE(Timers, EngineTypes);
+
+TYPED_TEST(Timers, WaitForAnAnswerThatLiesInTheSocket) {
+  const LiveClock clock;
+  Side<TypeParam> asks(clock, {1});
+  Side<TypeParam> answers(clock, {2});
+  asks.meet(answers, {2});
+  answers.meet(asks, {1});
+  alignas(64) std::byte target[64] = {};
+  verbs::SegmentConfig exposed;
+  exposed.base = reinterpret_cast<std::uint64_t>(target);
+  exposed.length = sizeof target;
+  const auto token =
+      LiveProtocol<TypeParam>::expose(answers.host.engine(), clock.now(), exposed, answers.secrets).value();
+  LiveRemote<TypeParam> remote(asks.host, asks.queue, asks.peer,
+                               {exposed.base, sizeof target, token, verbs::kFullAccess});
+
+  // More than a read of the socket takes, from somebody whom nobody knows.
+  auto stranger = UdpSocket::open({kLoopback, 0}).value();
+  for (std::size_t count = 0; count < UdpSocket::kBatch + 8; ++count) {
+    stranger.queue(asks.host.socket().local())[0] = std::byte{1};
+    stranger.set_queued_length(1);
+    stranger.flush();
+  }
+  std::byte word[8] = {std::byte{7}};
+  verbs::WorkRequest request;
+  request.verb = verbs::Verb::kWrite;
+  request.local_count = 1;
+  request.local[0] = {reinterpret_cast<std::uint64_t>(word), sizeof word};
+  request.length = sizeof word;
+  request.remote = remote.segment().at(0);
+  verbs::Completion completion;
+  asks.host.core().spawn(execute(remote, request, completion));
+  asks.host.drain();
+  while (target[0] == std::byte{0}) answers.host.step();
+  // A thread that comes late: the timer's time passes, and the answer is there.
+  while (clock.now() <= asks.host.deadline()) answers.host.step();
+  while (!asks.host.core().finished()) {
+    asks.host.step();
+    answers.host.step();
+  }
+  EXPECT_TRUE(completion.ok());
+  EXPECT_EQ(asks.timeouts(), 0U);
+}
+
+}  // namespace
+}  // namespace wharf::live
