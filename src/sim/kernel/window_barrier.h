@@ -2,9 +2,15 @@
 // Where the threads of a parallel run meet after each window of simulated time.
 #pragma once
 
+#if defined(__linux__)
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <atomic>
 #include <cstdint>
-#include <thread>
+#include <limits>
 
 namespace wharf::sim {
 
@@ -20,22 +26,33 @@ struct WindowWait {
     asm volatile("yield");
 #endif
   }
-  /// Lets other threads have the core, if they want it.
-  static void yield() { std::this_thread::yield(); }
-  /// Until wake(), unless the word is no longer `old`.
-  static void sleep(const Word& word, std::uint32_t old) { word.wait(old, std::memory_order_acquire); }
-  static void wake(Word& word) { word.notify_all(); }
+  /// Until wake(), or for no reason, unless the word is no longer `old`. Not Word::wait() where there is a
+  /// choice: the library's yields before it sleeps.
+  static void sleep(const Word& word, std::uint32_t old) {
+#if defined(__linux__)
+    static_assert(sizeof(Word) == 4 && Word::is_always_lock_free);
+    ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, old, nullptr, nullptr, 0);
+#else
+    word.wait(old, std::memory_order_acquire);
+#endif
+  }
+  static void wake(Word& word) {
+#if defined(__linux__)
+    ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max(), nullptr, nullptr, 0);
+#else
+    word.notify_all();
+#endif
+  }
 };
 
 /// A barrier for a fixed number of threads. Waits are short when every thread has a core, so they spin first.
-/// Then they yield, and in the end they sleep: a thread that has no core, because others want it too, gets
-/// one at once when it is woken, and only after a whole time slice when it has yielded.
+/// Then they sleep, and never yield: where others want the core too, a thread gets it back at once when it is
+/// woken, and only after a whole time slice when it has yielded.
 template <typename Wait = WindowWait>
 class BasicWindowBarrier {
  public:
   /// Some 20 us on the core, far more than the threads of a quiet machine differ.
   static constexpr std::uint32_t kPauses = 1000;
-  static constexpr std::uint32_t kYields = 2;
 
   explicit BasicWindowBarrier(std::uint32_t threads) : threads_(threads) {}
 
@@ -49,13 +66,9 @@ class BasicWindowBarrier {
       if (sleepers_.load(std::memory_order_seq_cst) != 0) Wait::wake(phase_);
       return;
     }
-    for (std::uint32_t tries = 0; tries < kPauses + kYields; ++tries) {
+    for (std::uint32_t tries = 0; tries < kPauses; ++tries) {
       if (phase_.load(std::memory_order_acquire) != phase) return;
-      if (tries < kPauses) {
-        Wait::pause();
-      } else {
-        Wait::yield();
-      }
+      Wait::pause();
     }
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     while (phase_.load(std::memory_order_seq_cst) == phase) Wait::sleep(phase_, phase);

@@ -12,24 +12,19 @@ namespace {
 
 struct Counts {
   std::atomic<std::uint32_t> pauses{0};
-  std::atomic<std::uint32_t> yields{0};
   std::atomic<std::uint32_t> sleeps{0};
   std::atomic<std::uint32_t> wakes{0};
 };
 Counts counts;
 
 void forget_counts() {
-  for (auto* count : {&counts.pauses, &counts.yields, &counts.sleeps, &counts.wakes}) count->store(0);
+  for (auto* count : {&counts.pauses, &counts.sleeps, &counts.wakes}) count->store(0);
 }
 
 /// What a barrier does, counted.
 struct CountedWait {
   using Word = WindowWait::Word;
   static void pause() { ++counts.pauses; }
-  static void yield() {
-    ++counts.yields;
-    WindowWait::yield();
-  }
   static void sleep(const Word& word, std::uint32_t old) {
     ++counts.sleeps;
     WindowWait::sleep(word, old);
@@ -66,10 +61,10 @@ TEST(WindowBarrier, OneThreadNeverWaits) {
   forget_counts();
   CountedBarrier barrier(1);
   for (int i = 0; i < 10; ++i) barrier.arrive_and_wait();
-  EXPECT_EQ(counts.pauses + counts.yields + counts.sleeps + counts.wakes, 0U);
+  EXPECT_EQ(counts.pauses + counts.sleeps + counts.wakes, 0U);
 }
 
-TEST(WindowBarrier, WhoWaitsLongSpinsThenYieldsThenSleepsUntilWoken) {
+TEST(WindowBarrier, WhoWaitsLongSpinsThenSleepsUntilWoken) {
   forget_counts();
   CountedBarrier barrier(2);
   std::thread other([&] { barrier.arrive_and_wait(); });
@@ -77,8 +72,7 @@ TEST(WindowBarrier, WhoWaitsLongSpinsThenYieldsThenSleepsUntilWoken) {
   barrier.arrive_and_wait();
   other.join();
   EXPECT_EQ(counts.pauses, CountedBarrier::kPauses);
-  EXPECT_EQ(counts.yields, CountedBarrier::kYields);
-  EXPECT_EQ(counts.sleeps, 1U);
+  EXPECT_GE(counts.sleeps, 1U);  // A sleep may end for no reason.
   EXPECT_EQ(counts.wakes, 1U);
 }
 
@@ -102,7 +96,7 @@ TEST(WindowBarrier, NobodyIsWokenWhoHasNotSlept) {
   MeetingWait::has_come = true;
   other.join();
   EXPECT_EQ(counts.pauses, 1U);
-  EXPECT_EQ(counts.yields + counts.sleeps + counts.wakes, 0U);
+  EXPECT_EQ(counts.sleeps + counts.wakes, 0U);
 }
 
 }  // namespace
