@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sixteen clients append to one log through a worker over UCX while clients are killed, and while workers
+// are: whoever owns the log and wrote none of it finds every record that was answered, whole, once, in its
+// client's order. WHARF_RDMO_KILLS: clients killed, and sixteen times as many as workers.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/random.h"
+#include "live/rdmo/child_process.h"
+#include "live/rdmo/client.h"
+#include "live/rdmo/worker_process.h"
+
+namespace wharf::live {
+namespace {
+
+constexpr std::uint32_t kClients = 16;
+constexpr std::uint32_t kLives = 256;  ///< Of one client: each killed one is followed by another.
+constexpr std::uint32_t kRecord = 64;
+constexpr std::uint32_t kBurst = 8;  ///< Appends between two flushes.
+constexpr std::uint64_t kMemory = 64U << 20U;
+
+/// What all processes see.
+struct Board {
+  std::atomic<std::uint32_t> worker_port{0};
+  std::atomic<std::uint32_t> target_port{0};
+  std::atomic<bool> stop{false};    ///< Clients: append no more.
+  std::atomic<bool> finish{false};  ///< Target: check.
+  std::atomic<bool> full{false};
+  struct Life {
+    std::atomic<std::uint32_t> answered{0};  ///< Records, from the first one on.
+    std::atomic<std::uint32_t> flushed{0};
+  };
+  std::array<std::array<Life, kLives>, kClients> lives;
+
+  std::uint64_t answered() const {
+    std::uint64_t sum = 0;
+    for (const auto& client : lives)
+      for (const Life& life : client) sum += life.answered.load();
+    return sum;
+  }
+};
+
+class SharedBoard {
+ public:
+  SharedBoard()
+      : board_(new (::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+                   Board) {}
+  ~SharedBoard() { ::munmap(board_, sizeof(Board)); }
+  Board* operator->() const { return board_; }
+  Board& operator*() const { return *board_; }
+
+ private:
+  Board* board_;
+};
+
+using Record = std::array<std::byte, kRecord>;
+
+Record record_of(std::uint32_t client, std::uint32_t life, std::uint32_t number) {
+  Record record;
+  store_le32(record.data(), (client + 1) << 16U | life);
+  store_le32(record.data() + 4, number);
+  RandomStream bytes(std::uint64_t{client} << 48U | std::uint64_t{life} << 32U | number, "record");
+  for (std::uint32_t i = 8; i < kRecord; i += 8) store_le64(record.data() + i, bytes.next_u64());
+  return record;
+}
+
+void wait_until(const auto& holds) {
+  const timespec pause{0, 500'000};
+  while (!holds()) ::nanosleep(&pause, nullptr);
+}
+
+void work(Board& board) {
+  WorkerProcessConfig config;
+  config.listen.port = 0;
+  auto process = WorkerProcess::create(config);
+  if (!process) return;
+  board.worker_port = (*process)->port();
+  const std::atomic<bool> never{false};
+  (*process)->run(never);
+}
+
+/// Ends when its connection does, or when it is told to.
+void append(Board& board, std::uint32_t client, std::uint32_t life) {
+  RdmoInitiatorConfig config;
+  config.initiator.time_max = seconds(60);
+  auto met = RdmoInitiator::meet({"127.0.0.1", static_cast<std::uint16_t>(board.target_port.load())}, config);
+  if (!met) return;
+  RdmoInitiator& initiator = **met;
+  Board::Life& mine = board.lives[client][life];
+  std::array<Record, kBurst> records;
+  for (std::uint32_t first = 0; !board.stop; first += kBurst) {
+    for (std::uint32_t i = 0; i < kBurst; ++i) {
+      records[i] = record_of(client, life, first + i);
+      rdmo::AppendRequest request;
+      request.cookie = first + i;
+      request.cell = initiator.grant().cell;
+      request.cell_key = request.data_key = initiator.grant().key;
+      request.data = records[i];
+      if (initiator.engine().append(initiator.now(), request) != rdmo::Posted::kOk) return;
+    }
+    if (initiator.engine().flush(initiator.now(), ~std::uint64_t{0}) != rdmo::Posted::kOk) return;
+    for (std::uint32_t i = 0; i <= kBurst; ++i) {
+      const rdmo::Outcome outcome = initiator.wait();
+      if (outcome.status == wire::RdmoStatus::kNoRoom) board.full = true;
+      if (outcome.status != wire::RdmoStatus::kDone) return;
+      if (outcome.cookie == mine.answered.load()) ++mine.answered;
+    }
+    mine.flushed = first + kBurst;
+  }
+}
+
+struct Found {
+  std::uint64_t records = 0;
+  std::uint64_t holes = 0;
+  std::array<char, 200> wrong{};  ///< Empty: nothing.
+};
+
+/// Reads the log to its tail.
+Found read_log(const Board& board, const RdmoTarget& target, bool worker_died) {
+  Found found;
+  const auto wrong = [&](const std::string& what) {
+    if (found.wrong[0] == '\0') what.copy(found.wrong.data(), found.wrong.size() - 1);
+  };
+  std::vector<std::array<std::uint32_t, kLives>> next(kClients);
+  for (auto& each : next) each.fill(0);
+  const std::uint64_t tail = target.tail();
+  if (tail < 8 || tail > kMemory || (tail - 8) % kRecord != 0) wrong("the tail is " + std::to_string(tail));
+  for (std::uint64_t at = 8; found.wrong[0] == '\0' && at < tail; at += kRecord) {
+    const std::byte* record = target.memory().data() + at;
+    const std::uint32_t who = load_le32(record);
+    const std::uint32_t number = load_le32(record + 4);
+    if (who == 0) {
+      if (std::memcmp(record, Record{}.data(), kRecord) != 0) wrong("a torn hole at " + std::to_string(at));
+      ++found.holes;
+      continue;
+    }
+    const std::uint32_t client = (who >> 16U) - 1;
+    const std::uint32_t life = who & 0xffffU;
+    if (client >= kClients || life >= kLives || number != next[client][life]) {
+      wrong("lost, doubled or out of order at " + std::to_string(at));
+    } else if (std::memcmp(record, record_of(client, life, number).data(), kRecord) != 0) {
+      wrong("torn at " + std::to_string(at));
+    } else {
+      ++next[client][life];
+      ++found.records;
+    }
+  }
+  for (std::uint32_t client = 0; client < kClients; ++client) {
+    for (std::uint32_t life = 0; life < kLives; ++life) {
+      const Board::Life& told = board.lives[client][life];
+      const std::uint32_t least = worker_died ? told.flushed.load() : told.answered.load();
+      if (next[client][life] < least)
+        wrong("client " + std::to_string(client) + " was told of " + std::to_string(least) +
+              " records, found " + std::to_string(next[client][life]));
+    }
+  }
+  return found;
+}
+
+/// Owns the log, and reads it in the end, or when the worker has died.
+void own(Board& board, int report) {
+  Found found;
+  RdmoTargetConfig config;
+  config.worker.port = static_cast<std::uint16_t>(board.worker_port.load());
+  config.bytes = kMemory;
+  config.time_max = seconds(60);
+  auto target = RdmoTarget::create(config);
+  auto listener = StreamListener::listen({"127.0.0.1", 0});
+  if (!target || !listener) return;
+  board.target_port = listener->port();
+  bool connected = true;
+  while (!board.finish && connected) {
+    (*target)->progress();
+    StreamChannel channel = listener->accept();
+    // One that is killed meanwhile is nobody's fault.
+    if (channel.open()) static_cast<void>((*target)->meet(channel));
+    connected = (*target)->connected();
+    const timespec pause{0, 200'000};
+    ::nanosleep(&pause, nullptr);
+  }
+  if (connected && !(*target)->withdraw()) std::strcpy(found.wrong.data(), "the memory was not given back");
+  if (found.wrong[0] == '\0') found = read_log(board, **target, !connected);
+  Child::report(report, &found, sizeof found);
+}
+
+/// A worker, an owner and sixteen clients.
+class Crowd {
+ public:
+  Crowd() {
+    worker_.emplace(*Child::start([this](int) { work(*board); }));
+    wait_until([this] { return board->worker_port != 0; });
+    owner_.emplace(*Child::start([this](int report) { own(*board, report); }));
+    wait_until([this] { return board->target_port != 0; });
+    for (std::uint32_t client = 0; client < kClients; ++client) begin(client);
+  }
+  /// Until so many more records were answered.
+  void let_run(std::uint64_t records) const {
+    const std::uint64_t goal = board->answered() + records;
+    wait_until([&] { return board->answered() >= goal || board->full; });
+  }
+  /// kill -9; another one takes its place.
+  void kill_client(std::uint32_t client) {
+    if (++life_[client] >= kLives) return;
+    clients_[client].reset();
+    begin(client);
+  }
+  void kill_worker() { worker_.reset(); }
+  /// What the owner finds when nobody appends any more, or when it has noticed that the worker is dead.
+  Found end(bool worker_died) {
+    board->stop = true;
+    if (!worker_died) {
+      for (auto& client : clients_) client.reset();  // In whatever they are doing.
+      board->finish = true;
+    }
+    Found found;
+    EXPECT_TRUE(owner_->read(&found, sizeof found)) << "the owner ended before it reported";
+    return found;
+  }
+
+  SharedBoard board;
+
+ private:
+  void begin(std::uint32_t client) {
+    clients_[client].emplace(*Child::start([this, client](int) { append(*board, client, life_[client]); }));
+  }
+
+  std::optional<Child> worker_;
+  std::optional<Child> owner_;
+  std::array<std::uint32_t, kClients> life_{};
+  std::array<std::optional<Child>, kClients> clients_;
+};
+
+std::uint32_t kills() {
+  const char* text = std::getenv("WHARF_RDMO_KILLS");
+  return text == nullptr ? 16 : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
+}
+
+TEST(RdmoKills, OfClientsLeaveEveryAnsweredRecord) {
+  Crowd crowd;
+  RandomStream draw(1, "kills");
+  for (std::uint32_t i = 0; i < kills(); ++i) {
+    crowd.let_run(100);
+    crowd.kill_client(static_cast<std::uint32_t>(draw.below(kClients)));
+  }
+  crowd.let_run(200);
+  const Found found = crowd.end(false);
+  EXPECT_STREQ(found.wrong.data(), "");
+  EXPECT_GE(found.records, crowd.board->answered());
+  EXPECT_GE(found.records, 200U + 100U * (crowd.board->full ? 0 : kills()));
+  RecordProperty("records", std::to_string(found.records));
+  RecordProperty("holes", std::to_string(found.holes));
+}
+
+TEST(RdmoKills, OfWorkersLeaveEveryFlushedRecord) {
+  for (std::uint32_t i = 0; i < (kills() + 15) / 16 + 1; ++i) {
+    Crowd crowd;
+    crowd.let_run(300 + 37 * (i % 10));
+    crowd.kill_worker();
+    const Found found = crowd.end(true);
+    EXPECT_STREQ(found.wrong.data(), "");
+    EXPECT_GE(found.records, 100U);
+  }
+}
+
+}  // namespace
+}  // namespace wharf::live
