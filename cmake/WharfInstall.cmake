@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` and `./dev package` put where. Two components, each a Debian package: "program" (wharf: the
-# program, its data, manual pages, completion, documents) and "development" (libwharf-dev: public headers, one library,
-# files for CMake and pkg-config). Both are made of what the target `wharf` builds; docs/decisions/0072 has the reasons.
+# What `cmake --install` and `./dev package` put where. Three components, each a Debian package: "program" (wharf: the
+# program, its data, manual pages, completion, documents), "development" (libwharf-dev: public headers, one library,
+# files for CMake and pkg-config) and, where it is built, "python" (python3-wharf; src/python says what is in it). The
+# first two are made of what the target `wharf` builds; docs/decisions/0072 has the reasons.
 include(GNUInstallDirs)
 
 install(TARGETS wharf RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
@@ -156,4 +157,16 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "wharf (= ${PROJECT_VERSION}), libfmt-dev, zlib1g-dev, libisal-dev, liblzma-dev, libzstd-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Runs wharf's scenarios from other programs
 Headers, one static library, and files for CMake and pkg-config.")
+if(WHARF_PYTHON_FOUND)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-wharf)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "wharf (= ${PROJECT_VERSION}), python3 (>= ${WHARF_PYTHON_VERSION}), \
+python3 (<< ${WHARF_PYTHON_NEXT_VERSION}), python3-numpy")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-pandas, python3-matplotlib")
+  set(CPACK_COMPONENT_PYTHON_DESCRIPTION "Runs wharf's scenarios from Python
+Scenarios, sweeps and results as NumPy arrays, captures, and every command
+of the program with its document.")
+endif()
 include(CPack)

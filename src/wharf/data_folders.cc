@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "wharf/own_file.h"
+
 namespace wharf {
 namespace {
 
@@ -29,17 +31,24 @@ bool is_whole(const fs::path& root) {
                      [&](std::string_view folder) { return fs::is_directory(root / folder, status); });
 }
 
-/// The data of the program that runs, wherever it has been moved to; empty when it has none.
+/// As set_own_file() said; empty: the program that runs.
+fs::path& own_file() {
+  static fs::path file;
+  return file;
+}
+
+/// The data of this code, wherever it has been moved to; empty when it has none. It lies in PREFIX/bin or in
+/// PREFIX/lib/python3/dist-packages/wharf when it is installed, in build/release/bin and such where it is
+/// built.
 fs::path beside_program() {
   std::error_code status;
-  const fs::path program = fs::read_symlink("/proc/self/exe", status);
+  const fs::path file = own_file().empty() ? fs::read_symlink("/proc/self/exe", status) : own_file();
   if (status) return {};
-  const fs::path installed = program.parent_path().parent_path() / "share/wharf";
-  if (is_whole(installed)) return installed;
-  constexpr int kLevels = 4;  // build/release/bin, and a folder of examples below that.
-  fs::path root = program.parent_path();
+  constexpr int kLevels = 4;
+  fs::path root = file.parent_path();
   for (int level = 0; level < kLevels && root.has_relative_path(); ++level) {
     root = root.parent_path();
+    if (is_whole(root / "share/wharf")) return root / "share/wharf";
     if (is_whole(root)) return root;
   }
   return {};
@@ -84,6 +93,8 @@ Error no_data(std::string_view name) {
 }
 
 }  // namespace
+
+void set_own_file(const fs::path& file) { own_file() = file; }
 
 std::vector<fs::path> data_roots() {
   if (const std::string root = variable("WHARF_DATA"); !root.empty()) return {root};

@@ -38,7 +38,9 @@ struct RunResult {
   RunStatus status = RunStatus::kDone;
   std::string message{};                ///< One sentence; empty unless the run itself could not end.
   std::vector<std::string> failures{};  ///< One sentence for each expectation that fails.
-  std::string summary{};  ///< JSON, as summary.json of `wharf run --out`; empty without a result.
+  /// JSON, as summary.json of `wharf run --out`; of a run that stalled or was interrupted as far as it came.
+  /// Empty when it never began.
+  std::string summary{};
 };
 
 /// Runs once, on this thread. The same settings give the same summary, byte for byte. Any number of threads

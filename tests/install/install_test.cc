@@ -4,11 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include "run_program.h"
+
+#ifndef WHARF_PYTHON
+#define WHARF_PYTHON ""  // The package is not built.
+#endif
 
 namespace wharf::cli_test {
 namespace {
@@ -16,6 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+constexpr const char* kPython = WHARF_PYTHON;
 
 std::string text_of(const fs::path& path) {
   std::ostringstream text;
@@ -28,7 +36,9 @@ class Install : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     scratch_ = new ScratchDirectory;
-    for (const char* component : {"program", "development"}) {
+    std::vector<const char*> components{"program", "development"};
+    if (kPython[0] != '\0') components.push_back("python");
+    for (const char* component : components) {
       const Outcome outcome = run({"cmake", "--install", WHARF_BUILD, "--strip", "--prefix",
                                    *scratch_ / "first", "--component", component});
       ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
@@ -68,7 +78,8 @@ TEST_F(Install, EveryKindOfDataIsFoundByName) {
 TEST_F(Install, NoTextNamesTheFolderItWasBuiltIn) {
   const std::string source = fs::current_path().string();
   for (const auto& entry : fs::recursive_directory_iterator(tree())) {
-    const bool is_code = entry.path().extension() == ".a" || entry.path() == tree() / "bin/wharf";
+    const bool is_code = entry.path().extension() == ".a" || entry.path().extension() == ".so" ||
+                         entry.path() == tree() / "bin/wharf";
     if (!entry.is_regular_file() || is_code) continue;
     EXPECT_THAT(text_of(entry.path()).find(source), std::string::npos) << entry.path();
   }
@@ -140,6 +151,36 @@ TEST_F(Install, AnOutsideProjectBuildsWithCMakeAndWithPkgConfig) {
                               "$(pkg-config --libs-only-l wharf) -o ../plain && " + data + "../plain");
   EXPECT_EQ(plain.exit_code, 0) << plain.out << plain.err;
   EXPECT_THAT(plain.out, HasSubstr("roce_dma: "));
+}
+
+TEST_F(Install, ThePythonPackageFindsItsDataAndTheProgram) {
+  if (kPython[0] == '\0') GTEST_SKIP() << "the Python package is not built (python3-dev, pybind11-dev)";
+  const std::string python =
+      "PYTHONPATH='" + (tree() / "lib/python3/dist-packages").string() + "' " + kPython;
+  const Outcome outcome = there(python +
+                                " -Bc \"import wharf; print(wharf.run('fetch-64-bytes').fingerprint); "
+                                "print(wharf.command('run', 'fetch-64-bytes')['fingerprint']); "
+                                "print('incast' in wharf.names('scenarios'), wharf.__file__)\"");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  std::string ours;
+  std::string theirs;
+  std::string rest;
+  std::getline(lines, ours);
+  std::getline(lines, theirs);
+  std::getline(lines, rest);
+  EXPECT_NE(ours, "");
+  EXPECT_EQ(ours, theirs);
+  EXPECT_EQ(rest, "True " + (tree() / "lib/python3/dist-packages/wharf/__init__.py").string());
+}
+
+// What it has of other libraries must not meet what other modules have of them.
+TEST_F(Install, ThePythonModuleExportsNothingButItsBeginning) {
+  if (kPython[0] == '\0') GTEST_SKIP() << "the Python package is not built (python3-dev, pybind11-dev)";
+  const Outcome outcome = there("nm -D --defined-only '" +
+                                (tree() / "lib/python3/dist-packages/wharf").string() + "'/_wharf.*.so");
+  EXPECT_THAT(outcome.out, HasSubstr(" T PyInit__wharf\n"));
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1) << outcome.out;
 }
 
 TEST_F(Install, ADestinationFolderIsHonoured) {
