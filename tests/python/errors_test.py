@@ -147,11 +147,16 @@ class Interrupts(unittest.TestCase):
         self.interrupted(lambda: wharf.sweep(scenario, {"run.seed": range(4)}, jobs=2))
 
     def test_ctrl_c_ends_a_command(self):
-        code = ("import wharf\ntry:\n  wharf.command('run', 'fetch-64-bytes', '--set', 'run.operations=2000000000')\n"
-                "except KeyboardInterrupt:\n  print('interrupted')\n")
+        code = ("import wharf\n"
+                "try:\n"
+                "  print('ready', flush=True)\n"
+                "  wharf.command('run', 'fetch-64-bytes', '--set', 'run.operations=2000000000')\n"
+                "except KeyboardInterrupt:\n"
+                "  print('interrupted')\n")
         running = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
                                    start_new_session=True)
-        threading.Timer(1.5, lambda: os.killpg(running.pid, signal.SIGINT)).start()
+        self.assertEqual(running.stdout.readline(), "ready\n")
+        threading.Timer(0.3, lambda: os.killpg(running.pid, signal.SIGINT)).start()
         self.assertEqual(running.communicate()[0], "interrupted\n")
 
     def test_progress_rises_and_can_end_a_run(self):
