@@ -91,6 +91,52 @@ std::string background_text(const nlohmann::ordered_json& background) {
   return text + "\n";
 }
 
+/// What became of gets beside writers, by program, and what their reads met at root complexes; nothing
+/// without any.
+std::string gets_text(const sim::Scenario& scenario, const sim::RunReport& report) {
+  std::string text;
+  const auto add = [&text](std::string_view program, const auto& count) {
+    text += report::in_lines(fmt::format("{}: {} torn, {} stale, {} given up; {} beside a put, {} retries",
+                                         program, count("torn"), count("stale"), count("given_up"),
+                                         count("overlaps"), count("retries")));
+  };
+  const sim::ScenarioConfig& config = scenario.config;
+  if (config.program == sim::ProgramKind::kWorkload &&
+      workload::kind_of(config.workload) == workload::WorkloadKind::kItemGets) {
+    const auto counts = report.counters.find("program");
+    add("gets", [&](std::string_view name) {
+      return counts == report.counters.end() ? 0 : counts->value(std::string(name), std::uint64_t{0});
+    });
+  }
+  for (const sim::ProgramReport& program : report.programs) {
+    if (program.kind != workload::WorkloadKind::kItemGets) continue;
+    add("gets of " + program.name, [&program](std::string_view name) -> std::uint64_t {
+      for (const workload::NamedCount& each : program.counts) {
+        if (each.name == name) return each.value;
+      }
+      return 0;
+    });
+  }
+  if (text.empty()) return text;
+  if (config.host.memory.system == sim::MemorySystem::kFlat) {
+    return text +
+           report::in_lines(
+               "with model.memory.system = \"flat\" each access is one step, so that no order of lines "
+               "can tear a get");
+  }
+  std::uint64_t squashes = 0;
+  std::uint64_t passed = 0;
+  for (const auto& host : report.counters) {
+    const auto complex = host.is_object() ? host.find("root_complex") : host.end();
+    if (complex == host.end()) continue;
+    squashes += complex->value("squashed_reads", std::uint64_t{0});
+    passed += complex->value("passed", std::uint64_t{0});
+  }
+  return text + report::in_lines(fmt::format(
+                    "root complexes: {} requests passed earlier ones on the link, {} reads were squashed",
+                    passed, squashes));
+}
+
 /// What the replay of a trace came to, with the clients of a world side by side as far as they are told
 /// apart; nothing without any.
 std::string replay_text(const nlohmann::ordered_json& replay) {
@@ -166,6 +212,7 @@ std::string run_text(const sim::Scenario& scenario, const sim::RunReport& report
   if (!judged.empty()) out += expectation_table(judged) + "\n";
   out += background_text(report.background);
   out += replay_text(report.replay);
+  out += gets_text(scenario, report);
   out += report::in_lines(fmt::format("{} operations{}, {:.3f} us simulated, {} events, fingerprint {:#018x}",
                                       report.program_operations, rates_text(scenario, report),
                                       as_nanoseconds(report.simulated) / 1e3, report.events,

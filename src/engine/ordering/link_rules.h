@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may pass what between a device and the root complex: the contract between the fabric and each ordering
-// design. The explorer of litmus programs asks here.
+// design. The explorer of litmus programs and the timed link both ask here.
 #pragma once
 
 #include "engine/ordering/pcie_rules.h"

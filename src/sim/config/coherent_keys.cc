@@ -102,7 +102,10 @@ constexpr std::array<Choice<DropNotice>, kDropNoticeCount> kDropNotices{{{"answe
                                                                          {"passing", DropNotice::kPassing},
                                                                          {"silent", DropNotice::kSilent}}};
 
-void bind_root_complex(Binder& binder, RootComplexConfig& complex) {
+constexpr std::array<Choice<LegalPassing>, 3> kPassings{
+    {{"auto", LegalPassing::kWhereJudged}, {"off", LegalPassing::kOff}, {"on", LegalPassing::kOn}}};
+
+void bind_root_complex(Binder& binder, RootComplexConfig& complex, bool judges_order) {
   const Binder::Section section(binder, "root_complex");
   binder.time("lookup", complex.lookup, "from the link to the ordering queue");
   binder.time("answer", complex.answer, "from the queue to the link");
@@ -125,6 +128,16 @@ void bind_root_complex(Binder& binder, RootComplexConfig& complex) {
               "reads with a proposed label wait for earlier writes, as legacy reads do");
   binder.flag("release_before_acquire", complex.queue.order.release_before_acquire,
               "a release write before a later acquire read (RCsc)");
+  binder.choice<LegalPassing>(
+      "passing", complex.passing, kPassings,
+      "requests pass each other on the link and on the way to memory as far as they may; "
+      "auto: in runs that judge the order of accesses (run.workload = \"item_gets\")");
+  if (complex.passing == LegalPassing::kWhereJudged)
+    complex.passing = judges_order ? LegalPassing::kOn : LegalPassing::kOff;
+  const Binder::Section held(binder, "", complex.passing == LegalPassing::kOn,
+                             "only where requests pass each other (root_complex.passing)");
+  binder.probability("passing_share", complex.passing_share, "requests that are held up for others to pass");
+  binder.time("passing_delay", complex.passing_delay, "the longest time that they are held up, each way");
 }
 
 constexpr std::array<Choice<MmioOrderPlace>, 2> kPlaces{
@@ -192,22 +205,22 @@ Result<void> require_latencies(const ConfigDocument& document, const std::vector
 
 }  // namespace
 
-void bind_coherent_memory(Binder& binder, CoherentSetup& setup, bool has_link) {
+void bind_coherent_memory(Binder& binder, CoherentSetup& setup, const CoherentKeyScope& scope) {
   bind_ddr(binder, setup.host.ddr);
   bind_bus(binder, setup.host.coherence);
   bind_caches(binder, setup.host.core_cache);
   {
-    const Binder::Section link(binder, "", has_link, "only with a NIC behind PCIe");
+    const Binder::Section link(binder, "", scope.has_link, "only with a NIC behind PCIe");
     bind_link(binder, setup.host.io_link);
   }
-  bind_root_complex(binder, setup.host.root_complex);
+  bind_root_complex(binder, setup.host.root_complex, scope.judges_order);
   const Binder::Section section(binder, "dma");
   binder.time("issue", setup.dma.issue, "from one access of a stream to the next");
   binder.flag("shared_issue", setup.dma.shared_issue, "all streams share one issue slot");
 }
 
 void bind_coherent(Binder& binder, CoherentSetup& setup) {
-  bind_coherent_memory(binder, setup, true);
+  bind_coherent_memory(binder, setup, {.has_link = true});
   bind_mmio(binder, setup.mmio);
 }
 

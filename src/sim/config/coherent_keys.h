@@ -13,9 +13,13 @@
 
 namespace wharf::sim {
 
-/// Binds all but "mmio" and "dma.order": caches, bus, DRAM, link, root complex and DMA engine. `has_link`:
-/// the device is behind a link, not on the bus.
-void bind_coherent_memory(Binder& binder, CoherentSetup& setup, bool has_link);
+/// What of the run decides about these keys.
+struct CoherentKeyScope {
+  bool has_link = true;       ///< The device is behind a link, not on the bus.
+  bool judges_order = false;  ///< The run judges in which order accesses took effect.
+};
+/// Binds all but "mmio" and "dma.order": caches, bus, DRAM, link, root complex and DMA engine.
+void bind_coherent_memory(Binder& binder, CoherentSetup& setup, const CoherentKeyScope& scope);
 /// Binds every key of a study's host.
 void bind_coherent(Binder& binder, CoherentSetup& setup);
 

@@ -234,7 +234,7 @@ void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope) {
   bind_stream(binder, config.mmio_stream, scope);
   const Binder::Section coherent(binder, "", config.memory.system == MemorySystem::kCoherent,
                                  "only with memory.system = coherent");
-  bind_coherent_memory(binder, config.coherent, scope.pcie);
+  bind_coherent_memory(binder, config.coherent, {.has_link = scope.pcie, .judges_order = scope.judges_order});
   const Binder::Section dma(binder, "dma");
   binder.choice<OrderPlace>("order", config.coherent.order, kOrderPlaces,
                             "who keeps the order that accesses ask for: root complex or NIC");

@@ -18,7 +18,8 @@ struct HostKeyScope {
   wire::Protocol protocol = wire::Protocol::kRoce;
   bool receive_entries = true;  ///< The protocol keeps receive entries in host memory;
   std::string receive_entries_only = "only with receive entries in host memory";  ///< who does, for remarks.
-  bool mmio_stream = true;  ///< Work requests are written to the NIC line by line.
+  bool judges_order = false;  ///< A program judges in which order accesses took effect.
+  bool mmio_stream = true;    ///< Work requests are written to the NIC line by line.
 };
 
 /// Binds "time", "core", "cache", "memory", "bus", "pcie", "nic" and "mmio_stream".

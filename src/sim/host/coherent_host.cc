@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/random.h"
+
 namespace wharf::sim {
 
 Result<std::unique_ptr<CoherentHost>> CoherentHost::create(Simulation& simulation,
@@ -28,9 +30,9 @@ Result<std::unique_ptr<CoherentHost>> CoherentHost::create(Simulation& simulatio
     host->caches_.back()->mirror_to(&host->memory_);
   }
   for (std::uint32_t i = 0; i < root_complexes; ++i) {
-    Result<std::unique_ptr<RootComplex>> made =
-        RootComplex::create(simulation, host->memory_, static_cast<AgentId>(cores + i), config,
-                            fmt::format("{}root_complex{}", prefix, i));
+    Result<std::unique_ptr<RootComplex>> made = RootComplex::create(
+        simulation, host->memory_, static_cast<AgentId>(cores + i), config,
+        RandomStream(seed, "root_complex.passing").substream(i), fmt::format("{}root_complex{}", prefix, i));
     if (!made.ok()) return made.error();
     made.value()->mirror_to(&host->memory_);
     host->root_complexes_.push_back(std::move(made.value()));

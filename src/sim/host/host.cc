@@ -80,6 +80,7 @@ Result<void> Host::connect_memory() {
     link.header_bytes = setup.host.coherence.header_cycles * setup.host.coherence.width_bytes;
     link.up = picoseconds(config_.bus.crossing.ps / 2);
     link.down = config_.bus.crossing - link.up;
+    setup.host.root_complex.on_bus = true;
     setup.host.root_complex.lookup = kTimeZero;
     setup.host.root_complex.answer = kTimeZero;
   }

@@ -8,8 +8,8 @@
 
 namespace wharf::sim {
 
-/// Whether the fabric may deliver `later` before `earlier`, which was sent before it on the same link. On
-/// the on-chip bus nothing passes.
+/// Whether the fabric may deliver `later` before `earlier`, which was sent before it on the same link. The
+/// rules are those that the timed link has; on the on-chip bus nothing passes.
 constexpr bool may_pass(LitmusDesign design, const LitmusSettings& settings, const ordering::Request& earlier,
                         const ordering::Request& later) {
   return !settings.on_chip_bus &&

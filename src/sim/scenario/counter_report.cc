@@ -37,6 +37,20 @@ constexpr std::array<CounterName<LoadStoreCounters>, 6> kLoadStore{{
     {"lines_lost", &LoadStoreCounters::lines_lost},
 }};
 
+constexpr std::array<CounterName<ordering::RlsqStatistics>, 9> kRootComplex{{
+    {"reads", &ordering::RlsqStatistics::reads},
+    {"writes", &ordering::RlsqStatistics::writes},
+    {"atomics", &ordering::RlsqStatistics::atomics},
+    {"memory_reads", &ordering::RlsqStatistics::memory_reads},
+    {"merged_reads", &ordering::RlsqStatistics::merged_reads},
+    {"squashed_reads", &ordering::RlsqStatistics::squashed_reads},
+    {"squashed_writes", &ordering::RlsqStatistics::squashed_writes},
+    {"waits_for_order", &ordering::RlsqStatistics::waits_for_order},
+    {"waits_for_line", &ordering::RlsqStatistics::waits_for_line},
+}};
+/// Of the way to it: requests that passed an earlier one.
+constexpr std::string_view kPassed = "passed";
+
 // None is forgotten.
 static_assert(sizeof(NicCounters) == kNic.size() * sizeof(std::uint64_t));
 static_assert(sizeof(LoadStoreCounters) == kLoadStore.size() * sizeof(std::uint64_t));
@@ -98,6 +112,10 @@ std::vector<std::string> counter_names(const ScenarioConfig& config) {
         names.push_back(host + "engine." + each.name);
     });
     add_names(names, host + "nic.", kNic);
+    if (config.host.memory.system == MemorySystem::kCoherent) {
+      add_names(names, host + "root_complex.", kRootComplex);
+      names.push_back(fmt::format("{}root_complex.{}", host, kPassed));
+    }
     if (traits(config.stack).load_store) add_names(names, host + "load_store.", kLoadStore);
     for (const std::string_view each : kLink) names.push_back(fmt::format("{}link_out.{}", host, each));
     for (std::uint32_t reason = 0; reason < wire::kDropReasonCount; ++reason) {
@@ -131,6 +149,14 @@ Json report_host(World& world, std::size_t index) {
   host["nic"] = report(world.host(index).nic().counters(), kNic);
   for (std::uint32_t nic = 1; nic < world.host(index).nic_count(); ++nic)
     add(host["nic"], report(world.host(index).nic(nic).counters(), kNic));
+  if (CoherentHost* coherent = world.host(index).coherent()) {
+    Json& complexes = host["root_complex"] = Json::object();
+    for (std::uint32_t nic = 0; nic < world.host(index).nic_count(); ++nic) {
+      const RootComplex& complex = coherent->root_complex(nic);
+      add(complexes, report(complex.queue().statistics(), kRootComplex));
+      add(complexes, {{std::string(kPassed), complex.passed()}});
+    }
+  }
   if (LoadStorePort* port = world.host(index).load_store())
     host["load_store"] = report(port->counters(), kLoadStore);
   Json links = Json::object();

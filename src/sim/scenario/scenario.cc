@@ -108,6 +108,7 @@ HostKeyScope scope_of(const ScenarioConfig& config) {
   scope.load_store_path = replay;  // The replay's caches.
   scope.queue_path = replay && (!load_store_stack || config.replay.far_memory == FarMemory::kPaged);
   for (const workload::WorkloadConfig* program : programs_of(config)) {
+    if (std::holds_alternative<workload::ItemGetsConfig>(*program)) scope.judges_order = true;
     for (const verbs::Verb verb : workload::verbs_needed(*program, load_store_stack))
       (verbs::is_load_store(verb) ? scope.load_store_path : scope.queue_path) = true;
   }

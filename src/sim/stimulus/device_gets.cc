@@ -5,9 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/line.h"
 #include "sim/host/coherent_host.h"
-#include "sim/stimulus/get_parties.h"
 #include "sim/stimulus/program_core.h"
 #include "workload/item_judge.h"
 
@@ -49,7 +47,6 @@ class Bench {
         std::make_unique<DmaRemote>(simulation_, engine_, stream, annotation, segment_, local, box_));
     return *remotes_.back();
   }
-  void start_third_parties(const DeviceGets& asked);
 
   Simulation& simulation_;
   CoherentHost& host_;
@@ -63,7 +60,6 @@ class Bench {
   verbs::RemoteSegment segment_;
   WordBox box_;
   std::vector<std::unique_ptr<DmaRemote>> remotes_;
-  GetParties at_work_;
   std::vector<workload::ItemGetsResult> results_;
 };
 
@@ -75,30 +71,15 @@ void Bench::start(const DeviceGets& asked, std::uint64_t seed) {
   segment_.base = host_.contents().allocate(length);
   segment_.length = length.count;
   workload::prepare(program_, {0, parties}, host_.contents().bytes(segment_.base, length), seed);
-  at_work_.readers = asked.queue_pairs;
   results_.resize(parties);
   // Party 1 is the host's own core.
   for (std::uint32_t party = 0; party < parties; ++party) {
     DmaRemote& remote =
         connect(asked.annotation, asked.source, party == 1 ? host_.contents() : client_memory_);
     if (party == 1 && program_.writer == workload::ItemWriter::kRemote) continue;
-    if (party == 1) {
-      cores_.host.spawn(
-          workload::run(program_, {party, parties}, seed, remote, host_program_, results_[party]));
-    } else {
-      cores_.client.spawn(
-          read_items(program_, {party, parties}, seed, remote, client_program_, results_[party], at_work_));
-    }
-  }
-  start_third_parties(asked);
-}
-
-void Bench::start_third_parties(const DeviceGets& asked) {
-  const verbs::RemoteAddress word = segment_.at(asked.busy_line * kLineBytes);
-  for (std::uint32_t i = 0; i < asked.third_parties; ++i) {
-    DmaRemote& remote = connect(GetAnnotation::kNone, SourceOrdering::kNone, client_memory_);
-    cores_.client.spawn(i % 2 == 0 ? disturb(word, remote, at_work_)
-                                   : look(word, client_memory_.allocate(Bytes{8}), remote, at_work_));
+    Core& core = party == 1 ? cores_.host : cores_.client;
+    ProgramCore& program = party == 1 ? host_program_ : client_program_;
+    core.spawn(workload::run(program_, {party, parties}, seed, remote, program, results_[party]));
   }
 }
 
@@ -122,7 +103,6 @@ Result<GetOutcome> run_device_gets(const CoherentSetup& setup, const DeviceGets&
   if (!host) return host.error();
   Bench bench(simulation, **host, setup.dma, seed);
   bench.start(asked, seed);
-  // The third party never rests: a reader that is blocked shows in the time that is gone.
   return bench.outcome(asked, simulation.run_until(asked.limit));
 }
 

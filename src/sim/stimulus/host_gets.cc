@@ -3,8 +3,6 @@
 
 #include <vector>
 
-#include "base/line.h"
-#include "sim/stimulus/get_parties.h"
 #include "workload/item_judge.h"
 
 namespace wharf::sim {
@@ -14,7 +12,6 @@ namespace {
 struct Parties {
   workload::ItemGetsConfig program;
   verbs::RemoteSegment segment;
-  GetParties at_work;
   std::vector<workload::ItemGetsResult> results;
 };
 
@@ -27,26 +24,14 @@ Result<void> start_queues(TwoHosts& two, const HostGets& asked, std::uint64_t se
   for (std::uint32_t queue = 0; queue < asked.queues; ++queue) {
     auto pair = two.connect(parties.segment);
     if (!pair) return pair.error();
-    client.spawn(read_items(parties.program, {party, count}, seed, *pair->near, client,
-                            parties.results[party], parties.at_work));
+    client.spawn(
+        workload::run(parties.program, {party, count}, seed, *pair->near, client, parties.results[party]));
     ++party;
     if (queue > 0 || !by_core) continue;
     SimCore& writer = two.host(1).core();
     writer.spawn(
         workload::run(parties.program, {party, count}, seed, *pair->far, writer, parties.results[party]));
     ++party;
-  }
-  return {};
-}
-
-Result<void> start_third_parties(TwoHosts& two, const HostGets& asked, Parties& parties) {
-  SimCore& client = two.host(0).core();
-  const verbs::RemoteAddress busy = parties.segment.at(asked.busy_line * kLineBytes);
-  for (std::uint32_t third = 0; third < asked.third_parties; ++third) {
-    auto pair = two.connect(parties.segment);
-    if (!pair) return pair.error();
-    client.spawn(third % 2 == 0 ? disturb(busy, *pair->near, parties.at_work)
-                                : look(busy, client.allocate(Bytes{8}), *pair->near, parties.at_work));
   }
   return {};
 }
@@ -84,7 +69,6 @@ Result<HostGetOutcome> run_host_gets(const TwoHostsConfig& config, const HostGet
   Parties parties;
   parties.program = asked.program;
   parties.program.judging = workload::GetJudging::kTogether;
-  parties.at_work.readers = asked.queues;
   const bool by_core = asked.program.writer == workload::ItemWriter::kCore;
   parties.results.resize(asked.queues + (by_core ? 1 : 0));
   const workload::Party all{0, static_cast<std::uint32_t>(parties.results.size())};
@@ -94,7 +78,6 @@ Result<HostGetOutcome> run_host_gets(const TwoHostsConfig& config, const HostGet
   parties.segment = *segment;
   workload::prepare(parties.program, all, two.host(1).memory().bytes(segment->base, length), config.seed);
   WHARF_TRY(start_queues(two, asked, config.seed, parties));
-  WHARF_TRY(start_third_parties(two, asked, parties));
   two.run(asked.limit);
   return outcome_of(two, asked, parties);
 }

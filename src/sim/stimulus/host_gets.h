@@ -22,9 +22,7 @@ struct HostGets {
   /// queues are judged together.
   workload::ItemGetsConfig program;
   std::uint32_t queues = 1;
-  std::uint32_t third_parties = 0;  ///< Queues that keep one line busy: half fetch and add zero, half read.
-  std::uint32_t busy_line = 0;      ///< Of the first item.
-  TimePs limit = kNever;            ///< A run that has not ended by then says so in `blocked`.
+  TimePs limit = kNever;  ///< A run that has not ended by then says so in `blocked`.
 };
 
 struct HostGetOutcome {

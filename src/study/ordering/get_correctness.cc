@@ -26,22 +26,16 @@ using workload::GetProtocol;
 constexpr std::uint32_t kPayload = 176;
 constexpr std::uint32_t kQueuePairs = 4;
 constexpr std::uint32_t kReadersPerPair = 2;
-/// On one line of the item.
-constexpr std::uint32_t kThirdParties = 4;
 /// Simulated time that a get may take on average before its run counts as blocked.
 constexpr TimePs kPatience = microseconds(100);
-/// Who writes, and which line is made slow: that of the header, or one of payload alone.
-struct Scene {
-  workload::ItemWriter writer;
-  std::uint32_t slow_line;
-};
-constexpr std::array<Scene, 3> kScenes{
-    {{workload::ItemWriter::kCore, 0}, {workload::ItemWriter::kCore, 1}, {workload::ItemWriter::kRemote, 0}}};
+/// Who writes: a core of the host, and the readers' hosts.
+constexpr std::array<workload::ItemWriter, 2> kWriters{workload::ItemWriter::kCore,
+                                                       workload::ItemWriter::kRemote};
 
 constexpr std::array<RlsqDesign, 3> kLabelled{RlsqDesign::kReleaseAcquire, RlsqDesign::kThreadSpecific,
                                               RlsqDesign::kSpeculative};
 
-workload::ItemGetsConfig program_of(const GetCase& made, const Scene& scene, std::uint64_t gets) {
+workload::ItemGetsConfig program_of(const GetCase& made, workload::ItemWriter writer, std::uint64_t gets) {
   workload::ItemGetsConfig config;
   config.protocol = made.protocol;
   config.posting = made.order.posting;
@@ -54,29 +48,24 @@ workload::ItemGetsConfig program_of(const GetCase& made, const Scene& scene, std
   const bool locks = made.protocol == GetProtocol::kPessimistic;
   config.loop.pacing = workload::Pacing::kClosed;
   config.loop.think_time = locks ? microseconds(8) : nanoseconds(100);
-  config.writer = scene.writer;
+  config.writer = writer;
   config.write_gap = locks ? nanoseconds(100) : nanoseconds(400);
   config.start_delay = kTimeZero;
   config.retries = 1'000'000;
   return config;
 }
 
-Result<GetOutcome> run_scene(const std::filesystem::path& profiles, const GetCase& made, const Scene& scene,
-                             std::uint64_t gets, std::uint64_t seed) {
-  auto setup = sim::load_coherent(profiles, std::string(ordering::kProfile), {});
+Result<GetOutcome> run_beside(const std::filesystem::path& profiles, const GetCase& made,
+                              workload::ItemWriter writer, std::uint64_t gets, std::uint64_t seed) {
+  auto setup = sim::load_coherent(profiles, std::string(ordering::kProfile), {"root_complex.passing=on"});
   if (!setup) return setup.error();
-  // Writes leave for memory at once: a line answered from their queue would not be late.
-  setup->host.ddr.write_high_percent = 1;
-  setup->host.ddr.write_low_percent = 0;
   setup->host.root_complex.queue.design = made.order.design;
   sim::DeviceGets asked;
   asked.name = describe(made);
-  asked.program = program_of(made, scene, gets);
+  asked.program = program_of(made, writer, gets);
   asked.annotation = made.order.annotation;
   asked.source = made.order.source;
   asked.queue_pairs = kQueuePairs;
-  asked.third_parties = kThirdParties;
-  asked.busy_line = scene.slow_line;
   asked.limit = kPatience * static_cast<std::int64_t>(gets + 100);
   return sim::run_device_gets(*setup, asked, seed);
 }
@@ -154,8 +143,8 @@ std::string describe(const GetCase& made) {
 Result<GetOutcome> run_get_case(const std::filesystem::path& profiles, const GetCase& made,
                                 std::uint64_t gets, std::uint64_t seed) {
   GetOutcome outcome;
-  for (const Scene& scene : kScenes) {
-    auto part = run_scene(profiles, made, scene, (gets + kScenes.size() - 1) / kScenes.size(), seed);
+  for (const workload::ItemWriter writer : kWriters) {
+    auto part = run_beside(profiles, made, writer, (gets + kWriters.size() - 1) / kWriters.size(), seed);
     if (!part) return part.error();
     outcome += *part;
   }
@@ -237,8 +226,8 @@ Result<StudyResult> gets_correctness(const StudyContext& context) {
       all.gets, all.overlaps, all.torn, torn_though_safe, all.torn - torn_though_safe)};
   for (const RlsqDesign design : kLabelled) {
     result.sentences.push_back(fmt::format(
-        "Labels that keep the gets whole, and what a get takes with them, its retries and the third party's "
-        "disturbance included, under {}: validation: {}; single_read: {}.",
+        "Labels that keep the gets whole, and what a get takes with them, its retries included, under {}: "
+        "validation: {}; single_read: {}.",
         name(design), compare_annotations(cases, outcomes, GetProtocol::kValidation, design),
         compare_annotations(cases, outcomes, GetProtocol::kSingleRead, design)));
   }

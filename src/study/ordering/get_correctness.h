@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether what a get returns is a snapshot: every get protocol against every way to bind its reads in order,
-// or not, in the timed coherent host, with a core that writes and a third party that makes lines slow.
+// or not, in the timed coherent host, beside writers, with requests that pass each other as they may.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ std::vector<GetCase> all_get_cases();
 /// "validation, acquire first, speculative".
 std::string describe(const GetCase& made);
 
-/// Runs `gets` gets of one item, in equal parts for each scene: a core writes and the item's first line is
-/// slow; the same, and a line of payload is slow; the readers' hosts write too, and the first line is slow.
+/// Runs `gets` gets of one item, one half beside a core that writes it, the other beside the readers' hosts
+/// that do.
 Result<sim::GetOutcome> run_get_case(const std::filesystem::path& profiles, const GetCase& made,
                                      std::uint64_t gets, std::uint64_t seed);
 

@@ -63,18 +63,13 @@ namespace {
 constexpr std::uint32_t kPayload = 176;
 constexpr std::uint32_t kQueues = 4;
 constexpr std::uint32_t kReadersPerQueue = 2;
-constexpr std::uint32_t kThirdParties = 8;
 /// How often a cell that may tear is run, with seeds this far apart, before it counts as one that does not.
 constexpr std::uint64_t kAttempts = 8;
 constexpr std::uint64_t kSeedStep = 1'000'000;
-/// The line of the header, one of payload alone.
-constexpr std::array<std::uint32_t, 2> kBusyLines{0, 1};
-/// Software that costs nothing: one core's programs keep a line busy as many clients do.
-constexpr std::array<std::string_view, 7> kStackKeys{
-    "model.core.library_post=0ns", "model.core.work_request_build=0ns", "model.core.library_poll=0ns",
-    "model.core.poll_host_memory=0ns", "model.core.poll_on_chip=0ns",
-    // Writes leave for memory at once: a busy line that is answered from their queue would not be late.
-    "model.ddr.write_high_percent=1", "model.ddr.write_low_percent=0"};
+/// Requests pass each other as they may. Software costs nothing: one core's programs do for many clients.
+constexpr std::array<std::string_view, 6> kStackKeys{
+    "model.root_complex.passing=on", "model.core.library_post=0ns",     "model.core.work_request_build=0ns",
+    "model.core.library_poll=0ns",   "model.core.poll_host_memory=0ns", "model.core.poll_on_chip=0ns"};
 
 constexpr std::string_view kRoce = "roce_bf";
 constexpr std::string_view kUb = "ub_urma";
@@ -158,7 +153,6 @@ Result<GetOutcome> run_stack_get_case(const StudyContext& context, const StackGe
   asked.design = made.design;
   asked.place = made.place;
   asked.gets.queues = kQueues;
-  asked.gets.third_parties = kThirdParties;
   ItemGetsConfig& program = asked.gets.program;
   const bool locks = made.protocol == GetProtocol::kPessimistic;
   program.protocol = made.protocol;
@@ -167,7 +161,7 @@ Result<GetOutcome> run_stack_get_case(const StudyContext& context, const StackGe
   program.items = 1;
   program.payload = kPayload;
   program.copy_line = kTimeZero;
-  program.loop.operations = gets / (kQueues * kBusyLines.size()) + 1;
+  program.loop.operations = gets / kQueues + 1;
   program.loop.concurrency = kReadersPerQueue;
   program.loop.pacing = workload::Pacing::kClosed;
   // Readers that leave no gap keep the writer of the lock's protocol out.
@@ -179,12 +173,9 @@ Result<GetOutcome> run_stack_get_case(const StudyContext& context, const StackGe
   program.retries = 1'000'000;
   GetOutcome outcome;
   for (std::uint64_t attempt = 0; attempt < kAttempts; ++attempt) {
-    for (const std::uint32_t line : kBusyLines) {
-      asked.gets.busy_line = line;
-      auto part = run_stack_gets(context, asked, seed + attempt * kSeedStep);
-      if (!part) return part.error();
-      outcome += part->gets;
-    }
+    auto part = run_stack_gets(context, asked, seed + attempt * kSeedStep);
+    if (!part) return part.error();
+    outcome += part->gets;
     if (made.is_safe || outcome.torn > 0) break;
   }
   return outcome;

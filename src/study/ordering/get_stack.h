@@ -45,9 +45,8 @@ struct StackGetCase {
 std::vector<StackGetCase> all_stack_get_cases();
 /// "ub_urma: validation, together, ascending, speculative".
 std::string describe(const StackGetCase& made);
-/// Runs `gets` gets of one item beside a core that writes it, in equal parts for each line that a third party
-/// makes late. A case that is not safe goes on, with other seeds, until a get is torn, for up to eight times
-/// as many.
+/// Runs `gets` gets of one item beside a core that writes it. A case that is not safe goes on, with other
+/// seeds, until a get is torn, for up to eight times as many.
 Result<sim::GetOutcome> run_stack_get_case(const StudyContext& context, const StackGetCase& made,
                                            std::uint64_t gets, std::uint64_t seed);
 

@@ -86,12 +86,16 @@ Result<void> validate(const CoherentConfig& config) {
                            {"io_link.cycle", config.io_link.cycle, one},
                            {"io_link.up", config.io_link.up, zero},
                            {"io_link.down", config.io_link.down, zero},
+                           {"root_complex.passing_delay", config.root_complex.passing_delay, zero},
                            {"root_complex.lookup", config.root_complex.lookup, zero},
                            {"root_complex.answer", config.root_complex.answer, zero},
                            {"root_complex.spacing", config.root_complex.spacing, zero}}));
   if (!(coherence.ddio_hit_ratio >= 0 && coherence.ddio_hit_ratio <= 1))
     return input_error(
         fmt::format("coherence.ddio_hit_ratio is {}, expected 0 to 1", coherence.ddio_hit_ratio));
+  if (!(config.root_complex.passing_share >= 0 && config.root_complex.passing_share <= 1))
+    return input_error(
+        fmt::format("root_complex.passing_share is {}, expected 0 to 1", config.root_complex.passing_share));
   if (ddr.refi != kTimeZero && ddr.refi <= ddr.rfc)
     return input_error(fmt::format("ddr.refi is {}, expected more than ddr.rfc ({}), or 0ps for never",
                                    format_time(ddr.refi), format_time(ddr.rfc)));

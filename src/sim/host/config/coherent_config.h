@@ -90,12 +90,25 @@ struct IoLinkConfig {
   std::uint32_t non_posted_credits = 256;
 };
 
+/// Whether requests of a device pass each other where the rules allow it.
+enum class LegalPassing : std::uint8_t {
+  kWhereJudged,  ///< As kOn in runs that judge the order of accesses, else as kOff.
+  kOff,          ///< The ways are queues.
+  kOn,           ///< Some are held up, on the link and on the way to the home, and others pass them.
+};
+
 /// Keys root_complex.*.
 struct RootComplexConfig {
   TimePs lookup = picoseconds(16'650);      ///< From the link to the queue: 50 cycles.
   TimePs answer = picoseconds(16'650);      ///< From the queue to the link: 50 cycles.
   TimePs spacing = picoseconds(333);        ///< Between two answers.
   DropNotice drops = DropNotice::kPassing;  ///< How the home hears that a line read ahead is tracked no more.
+  LegalPassing passing = LegalPassing::kWhereJudged;
+  double passing_share = 0.25;  ///< Of the requests, and of the messages to the home, that are held up,
+  /// evenly up to so long. Choice: a few times what memory takes beyond a cache, as between a line that is on
+  /// its way and one that is there, and less than the link's own round trip.
+  TimePs passing_delay = nanoseconds(300);
+  bool on_bus = false;  ///< The device is an agent of the bus: nothing passes before the queue.
   ordering::RlsqConfig queue;
 };
 

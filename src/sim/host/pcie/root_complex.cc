@@ -42,27 +42,30 @@ std::uint32_t RootComplex::agent_credits(const RootComplexConfig& config) {
 
 Result<std::unique_ptr<RootComplex>> RootComplex::create(Simulation& simulation, CoherentMemory& memory,
                                                          AgentId agent, const CoherentConfig& config,
-                                                         std::string name) {
+                                                         const RandomStream& random, std::string name) {
   Result<ordering::Rlsq> queue = ordering::Rlsq::create(config.root_complex.queue);
   if (!queue.ok()) return queue.error();
   std::unique_ptr<RootComplex> made(
-      new RootComplex(simulation, memory, agent, config, std::move(queue.value())));
+      new RootComplex(simulation, memory, agent, config, random, std::move(queue.value())));
   simulation.add(*made, std::move(name));
   memory.connect(agent, *made);
   return made;
 }
 
 RootComplex::RootComplex(Simulation& simulation, CoherentMemory& memory, AgentId agent,
-                         const CoherentConfig& config, ordering::Rlsq queue)
+                         const CoherentConfig& config, const RandomStream& random, ordering::Rlsq queue)
     : simulation_(simulation),
       memory_(memory),
       config_(config.root_complex),
       credit_limit_{config.io_link.posted_credits, config.io_link.non_posted_credits},
       complex_(std::move(queue), IoAgent(agent, agent_config(config.root_complex))),
       link_(config.io_link, tlp_form_of(config.root_complex.queue.design)),
+      link_passing_(config.root_complex, random.substream(0)),
+      home_passing_(config.root_complex, random.substream(1)),
       credit_way_(config.io_link.down),
       requests_(1024),
-      responses_(1024) {
+      responses_(1024),
+      messages_(64) {
   for (Ring<Held>& ring : held_) ring.reserve(1024);
   for (std::size_t flow = 0; flow < credits_.size(); ++flow) credits_[flow].reserve(credit_limit_[flow]);
 }
@@ -97,7 +100,7 @@ void RootComplex::submit(TimePs now, const ordering::Request& request) {
   WHARF_CHECK(credit_limit_[flow] == 0 || under_way_[flow] < credit_limit_[flow]);
   ++under_way_[flow];
   ++counters_.requests;
-  const TimePs arrived = link_.send_up(now, request);
+  const TimePs arrived = link_passing_.arrival(now, link_.send_up(now, request), request);
   requests_.grow(requests_.in_use() + 1);
   const std::uint32_t slot = requests_.acquire();
   copy_request(requests_[slot], request);
@@ -112,6 +115,13 @@ void RootComplex::handle(const Event& event) {
     case kAtDevice:
       tell_device(event.time, event.argument);
       break;
+    case kToHome: {
+      const Message message = messages_[event.argument];
+      messages_.release(event.argument);
+      home_passing_.left(message.line);
+      memory_.send(event.time, message);
+      break;
+    }
     case kCredit:
       refused_[event.argument] = false;
       device_->credits_back(event.time);
@@ -196,16 +206,32 @@ void RootComplex::drain(TimePs now, TimePs data_at) {
   }
 }
 
+void RootComplex::send_request(TimePs now, const Message& message) {
+  const TimePs leaves = home_passing_.departure(now, message.line);
+  if (leaves == now) {
+    memory_.send(now, message);
+    return;
+  }
+  messages_.grow(messages_.in_use() + 1);
+  const std::uint32_t slot = messages_.acquire();
+  messages_[slot] = message;
+  simulation_.schedule(leaves, id(), id(), kToHome, slot);
+}
+
 bool RootComplex::send_messages(TimePs now) {
   bool moved = false;
   for (;;) {
     if (const Message* const request = complex_.first_request()) {
-      memory_.send(now, *request);
+      send_request(now, *request);
       complex_.first_request_taken();
     } else {
       Message message;
       if (!complex_.next_message(message)) return moved;
-      memory_.send(now, message);
+      if (class_of(message.kind) == MessageClass::kRequest) {
+        send_request(now, message);
+      } else {
+        memory_.send(now, message);
+      }
     }
     moved = true;
   }

@@ -14,6 +14,7 @@
 #include "sim/host/coherent/coherent_memory.h"
 #include "sim/host/config/coherent_config.h"
 #include "sim/host/pcie/device_link.h"
+#include "sim/host/pcie/legal_passing.h"
 #include "sim/host/pcie/request_sink.h"
 #include "sim/host/pcie/rlsq_agent.h"
 #include "sim/kernel/simulation.h"
@@ -28,15 +29,16 @@ struct RootComplexCounters {
   std::uint32_t held_most = 0;  ///< Most that waited before the queue at once.
 };
 
-/// One device, one queue. The link keeps the order in which requests were submitted; before a full queue,
-/// posted writes pass reads and atomics that wait, never the other way round. [PCIe Base 5.0 2.4.1]
+/// One device, one queue. The link keeps the order in which requests were submitted, or as much of it as
+/// PCIe keeps (root_complex.passing); before a full queue, posted writes pass reads and atomics that wait,
+/// never the other way round. [PCIe Base 5.0 2.4.1]
 class RootComplex final : public Component, public CoherentAgent, public RequestSink {
  public:
   /// Adds itself to the simulation and connects itself to `memory` as `agent`. `config` has passed
   /// validate().
   static Result<std::unique_ptr<RootComplex>> create(Simulation& simulation, CoherentMemory& memory,
                                                      AgentId agent, const CoherentConfig& config,
-                                                     std::string name);
+                                                     const RandomStream& random, std::string name);
 
   void connect(IoDevice& device) override { device_ = &device; }
   void observe_with(CoherenceObserver* observer) { complex_.observe_with(observer); }
@@ -56,10 +58,12 @@ class RootComplex final : public Component, public CoherentAgent, public Request
   const ordering::Rlsq& queue() const { return complex_.queue(); }
   const IoAgent& agent() const { return complex_.agent(); }
   const RootComplexCounters& counters() const { return counters_; }
+  /// Requests that passed an earlier one on the link.
+  std::uint64_t passed() const { return link_passing_.passed(); }
   void describe_waiting(std::vector<std::string>& lines) const override;
 
  private:
-  enum EventKind : std::uint16_t { kAtQueue, kAtDevice, kCredit };
+  enum EventKind : std::uint16_t { kAtQueue, kAtDevice, kCredit, kToHome };
   enum Flow : std::uint8_t { kPosted, kNonPosted };
   struct Held {
     std::uint32_t slot;
@@ -67,7 +71,7 @@ class RootComplex final : public Component, public CoherentAgent, public Request
   };
 
   RootComplex(Simulation& simulation, CoherentMemory& memory, AgentId agent, const CoherentConfig& config,
-              ordering::Rlsq queue);
+              const RandomStream& random, ordering::Rlsq queue);
   static Flow flow_of(ordering::Kind kind) { return kind == ordering::Kind::kWrite ? kPosted : kNonPosted; }
   void at_queue(TimePs now, std::uint32_t slot);
   void retry(TimePs now);
@@ -76,6 +80,7 @@ class RootComplex final : public Component, public CoherentAgent, public Request
   void wake_for_credit(Flow flow);
   void drain(TimePs now, TimePs data_at);
   bool send_messages(TimePs now);
+  void send_request(TimePs now, const Message& message);
   void answer(TimePs now, TimePs data_at, std::uint32_t slot);
   void tell_device(TimePs now, std::uint32_t slot);
 
@@ -86,10 +91,13 @@ class RootComplex final : public Component, public CoherentAgent, public Request
   RlsqAgent complex_;
   IoDevice* device_ = nullptr;
   DeviceLink link_;
+  LinkPassing link_passing_;
+  HomePassing home_passing_;
   TimePs answer_from_;  ///< The earliest next answer.
   TimePs credit_way_;
   SlotPool<ordering::Request> requests_;
   SlotPool<ordering::Response> responses_;
+  SlotPool<Message> messages_;  ///< To the home, held up.
   std::array<Ring<Held>, 2> held_;
   std::array<std::uint32_t, 2> under_way_{};
   std::array<Ring<TimePs>, 2> credits_;  ///< When those that the queue has taken are back at the device.
