@@ -265,8 +265,11 @@ TEST(CliFabric, Refusals) {
   std::ofstream(scratch / "bad.cm") << "Nodes 16\nConnections 1\n0->99 start 0 size 5\n";
   expect_refusal({"run", "--cm", scratch / "bad.cm"}, 3,
                  "bad.cm:3:4: found \"99\", expected a node below Nodes 16");
-  expect_refusal({"run", "--cm", one, "--set", "fabric.planes=2"}, 3,
-                 "fabric.planes: 2 is known but not supported");
+  expect_refusal(
+      {"run", "--cm", one, "--set", "fabric.planes=2"}, 3,
+      "fabric.planes is \"2\", but this key was dropped: all switches are one network; leave it out");
+  expect_refusal({"run", "--cm", one, "--set", "fabric.controller=dctcp"}, 3,
+                 "fabric.controller: dctcp is known but not supported");
   expect_refusal({"run", "--cm", one, "--set", "fabric.path=2"}, 3, "fabric.paths");
   expect_refusal({"run", "--cm", "none.cm"}, 3, "none.cm does not exist, expected a file");
   expect_refusal({"run", "--cm", one, "--topo", "fat_trea:16"}, 3, "did you mean fat_tree?");

@@ -154,8 +154,10 @@ void draw_flows(KeyDraw& draw, DrawnRun& run) {
   if (draw.one_in(2))
     draw.text("fabric.load_balancing", draw.any({"ecmp", "spray", "round_robin", "adaptive"}));
   if (draw.one_in(4)) draw.text("fabric.switching", "cut_through");
-  if (draw.one_in(3)) draw.number("fabric.queue_packets", draw.scaled(4, 200));
+  const std::uint64_t queue = draw.one_in(3) ? draw.scaled(4, 200) : 0;
   const bool lossless = draw.one_in(4);
+  // Under flow control a queue holds all that may come.
+  if (queue != 0 && !lossless) draw.number("fabric.queue_packets", queue);
   if (lossless || !wire::tells_trims(protocol) || draw.one_in(3)) {
     draw.flag("fabric.trimming", false);
     draw.keep();

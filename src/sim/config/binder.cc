@@ -230,6 +230,14 @@ void Binder::wide_integer_or(std::string_view word, std::string_view key, std::o
   }
 }
 
+void Binder::dropped(std::string_view key, std::string_view value, std::string_view instead) {
+  dropped_.push_back(prefix_ + std::string(key));
+  const ConfigValue* found = document_ == nullptr ? nullptr : document_->find(dropped_.back());
+  if (found == nullptr || found->text == value) return;
+  fail(input_error(fmt::format("{}: {} is \"{}\", but this key was dropped: {}; leave it out", found->origin,
+                               dropped_.back(), found->text, instead)));
+}
+
 std::size_t Binder::choose(std::string_view key, std::size_t current, std::span<const std::string_view> names,
                            std::string_view doc) {
   const std::string expected = fmt::format("one of {}", fmt::join(names, ", "));
@@ -256,6 +264,7 @@ Result<void> Binder::finish(std::span<const std::string_view> known_tables) cons
     known.insert(key.path);
     names.push_back(key.path);
   }
+  known.insert(dropped_.begin(), dropped_.end());
   for (const auto& [path, value] : document_->values()) {
     if (known.contains(path)) continue;
     for (const std::string_view table : known_tables) {

@@ -77,6 +77,10 @@ class Binder {
   void flag(std::string_view key, bool& value, std::string_view doc);
   void text(std::string_view key, std::string& value, std::string_view doc);
 
+  /// A key that had one value and exists no more. Files that give that value are read as before, others are
+  /// refused: `instead` says what a run does. It is in no list of keys.
+  void dropped(std::string_view key, std::string_view value, std::string_view instead);
+
   template <std::integral I>
   void integer(std::string_view key, I& value, std::string_view doc, std::int64_t least = 0,
                std::int64_t most = static_cast<std::int64_t>(std::min<std::uint64_t>(
@@ -147,6 +151,7 @@ class Binder {
   std::string condition_;
   std::vector<KeyDoc> keys_;
   std::vector<bool> key_active_;
+  std::vector<std::string> dropped_;
   std::optional<Error> error_;
 };
 

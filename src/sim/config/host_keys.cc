@@ -76,6 +76,8 @@ void bind_core(Binder& binder, CoreConfig& core, const HostKeyScope& scope) {
                   "the core reads a completion record in an on-chip buffer");
     }
   }
+  const Binder::Section misses(binder, "", scope.load_store_path || scope.local_accesses,
+                               "only loads and stores of the core use it");
   binder.integer(
       "outstanding_misses", core.outstanding_misses,
       "misses of local memory in flight; likewise those of remote memory, and dirty lines on their way there",
@@ -203,7 +205,9 @@ void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope) {
   }
   bind_core(binder, config.core, scope);
   {
-    const Binder::Section section(binder, "cache", scope.load_store_path, "only loads and stores use it");
+    const bool is_flat = config.memory.system == MemorySystem::kFlat;
+    const Binder::Section section(binder, "cache", scope.load_store_path || (scope.local_accesses && is_flat),
+                                  "only loads and stores of the core use it");
     bind_cache_level(binder, "l1", config.cache.l1);
     bind_cache_level(binder, "l2", config.cache.l2);
     bind_cache_level(binder, "llc", config.cache.llc);
@@ -219,7 +223,13 @@ void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope) {
     const Binder::Section flat(binder, "", config.memory.system == MemorySystem::kFlat,
                                "only with memory.system = flat");
     binder.time("row_hit", config.memory.row_hit, "a NIC's access to an open row");
-    binder.time("load_latency", config.memory.load_latency, "a core's access");
+    {
+      const Binder::Section core(
+          binder, "", scope.local_accesses || scope.replay || (scope.context_fetches && !scope.pcie),
+          "only with loads and stores of memory by its own core, or context records that a "
+          "NIC on the bus fetches");
+      binder.time("load_latency", config.memory.load_latency, "a core's access");
+    }
     binder.rate("rate", config.memory.rate, "data rate of the channels together; 0bps is unlimited");
   }
   {

@@ -14,6 +14,9 @@ namespace wharf::sim {
 struct HostKeyScope {
   bool queue_path = true;       ///< Work requests, not only loads and stores.
   bool load_store_path = true;  ///< Loads and stores of remote memory.
+  bool local_accesses = true;   ///< Programs load and store memory of their own host.
+  bool replay = true;           ///< A recorded trace runs, whose core has caches of its own.
+  bool context_fetches = true;  ///< The NIC fetches context records from host memory.
   bool pcie = true;             ///< The NIC sits behind PCIe.
   wire::Protocol protocol = wire::Protocol::kRoce;
   bool receive_entries = true;  ///< The protocol keeps receive entries in host memory;

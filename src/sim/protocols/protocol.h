@@ -74,6 +74,13 @@ struct ProtocolRules {
 /// The texts about controllers, of all protocols.
 SenderDocs sender_docs();
 
+/// What of a run decides which of a protocol's keys matter.
+struct ProtocolKeyScope {
+  bool active = true;           ///< The hosts speak it.
+  bool queue_path = true;       ///< Work requests, not only loads and stores.
+  bool load_store_path = true;  ///< Loads and stores of remote memory.
+};
+
 /// Where an engine of a full host is made.
 struct EngineSite {
   std::uint32_t number = 0;  ///< Of the host,
@@ -138,7 +145,8 @@ struct NoEnds {
 //   count(engine, totals)        adds what the engine has counted to FabricTotals
 //   counters(counters)           every counter by name, in the order of reports
 //
-//   bind(binder, settings, active)            lists the keys of hosts
+//   bind(binder, settings, scope)             lists the keys of hosts
+//   fetches_contexts(settings)                NICs fetch context records from host memory
 //   check(settings, link, host)               refuses, naming the key
 //   derive(settings, link, host)              the configuration of both engines on one link
 //   draw(draw, stack, world)                  draws keys of hosts, in a world or two on a link, with which

@@ -22,8 +22,8 @@ constexpr std::array<Choice<wire::IpVersion>, 2> kIpVersions{{
 
 }  // namespace
 
-void RoceProtocol::bind(Binder& binder, Settings& roce, bool active) {
-  const Binder::Section section(binder, "roce", active, "only with a RoCE stack");
+void RoceProtocol::bind(Binder& binder, Settings& roce, const ProtocolKeyScope& scope) {
+  const Binder::Section section(binder, "roce", scope.active, "only with a RoCE stack");
   binder.bytes("mtu", roce.path_mtu,
                "payload of one packet: 256B, 512B, 1KiB, 2KiB or 4KiB; more in accounting profiles only", 256,
                roce::kAccountingMtu);

@@ -60,7 +60,10 @@ struct RoceProtocol {
   static std::vector<NamedCounter> counters(const Counters& counters);
 
   static void draw(KeyDraw& draw, const StackTraits& stack, bool world);
-  static void bind(Binder& binder, Settings& settings, bool active);
+  static void bind(Binder& binder, Settings& settings, const ProtocolKeyScope& scope);
+  static bool fetches_contexts(const Settings& settings) {
+    return settings.queue_cache_entries > 0 || settings.key_cache_entries > 0;
+  }
   static Result<void> check(const Settings& settings, const LinkConfig& link, const HostConfig& host);
   static Config derive(const Settings& settings, const LinkConfig&, const HostConfig&) { return settings; }
   static std::uint32_t payload(const Settings& settings) { return settings.path_mtu; }

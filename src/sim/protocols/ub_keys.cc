@@ -61,10 +61,7 @@ std::optional<congestion::ControllerConfig> controller_of(const SenderEnds& ends
   return controller_config(ends, network);
 }
 
-}  // namespace
-
-void UbProtocol::bind(Binder& binder, Settings& ub, bool active) {
-  const Binder::Section section(binder, "ub", active, "only with a UB stack");
+void bind_channels(Binder& binder, ub::UbConfig& ub) {
   binder.choice<wire::UbEncapsulation>("encapsulation", ub.encapsulation, kEncapsulations,
                                        "how packets of work requests are framed");
   binder.choice<engine::ServiceMode>(
@@ -77,15 +74,23 @@ void UbProtocol::bind(Binder& binder, Settings& ub, bool active) {
   binder.integer("receive_window", ub.receive_window,
                  "PSNs accepted ahead of the expected one, a power of two", 64, 1 << 22);
   binder.choice<ub::LossRecovery>("recovery", ub.recovery, kRecoveries, "how a sender repairs loss");
-  binder.flag("fast_retransmit", ub.fast_retransmit,
-              "answer a gap with a TPNAK instead of waiting for the peer's timer");
+  {
+    const Binder::Section dropped(binder, "", ub.recovery == ub::LossRecovery::kGoBackN,
+                                  "only with ub.recovery = \"go_back_n\"");
+    binder.flag("fast_retransmit", ub.fast_retransmit,
+                "answer a gap with a TPNAK instead of waiting for the peer's timer");
+  }
   binder.time("rto", ub.retransmission.base, "first retransmission time-out");
   binder.integer("rto_backoff", ub.retransmission.backoff_exponent, "doublings per attempt", 0, 16);
   binder.time("rto_cap", ub.retransmission.cap, "longest retransmission time-out");
   bind_attempts(binder, "rto_attempts", ub.retransmission.attempts_max,
                 "time-outs before a channel gives up");
   binder.integer("acknowledge_every", ub.acknowledge_every, "in-order packets per acknowledgement", 1, 1024);
-  binder.time("acknowledge_delay", ub.acknowledge_delay, "longest delay of an acknowledgement");
+  {
+    const Binder::Section delayed(binder, "", ub.acknowledge_every > 1,
+                                  "only with ub.acknowledge_every above 1");
+    binder.time("acknowledge_delay", ub.acknowledge_delay, "longest delay of an acknowledgement");
+  }
   binder.integer("first_psn", ub.first_psn, "first packet sequence number of each channel", 0, (1 << 24) - 1);
   binder.integer("rnr_retry", ub.rnr_retry, "tries after receiver-not-ready; 7 is for ever", 0, 7);
   binder.integer("min_rnr_timer", ub.min_rnr_timer, "receiver-not-ready timer code", 0, 31);
@@ -106,6 +111,9 @@ void UbProtocol::bind(Binder& binder, Settings& ub, bool active) {
                  "requests of one host in execution or waiting to be confirmed; a host is told when it "
                  "connects and sends no more",
                  1, 1 << 24);
+}
+
+void bind_loads_and_stores(Binder& binder, ub::UbConfig& ub) {
   binder.integer("load_store_slots", ub.load_store_slots, "loads and stores outstanding at the NIC", 1, 256);
   binder.time("reissue", ub.load_store_reissue.base, "first time-out of a load or store");
   binder.integer("reissue_backoff", ub.load_store_reissue.backoff_exponent,
@@ -115,6 +123,20 @@ void UbProtocol::bind(Binder& binder, Settings& ub, bool active) {
                 "re-issues of a load or store");
   binder.integer("load_store_services", ub.load_store_services,
                  "loads and stores of others in execution; more are dropped", 1, 1 << 20);
+}
+
+}  // namespace
+
+void UbProtocol::bind(Binder& binder, Settings& ub, const ProtocolKeyScope& scope) {
+  const Binder::Section section(binder, "ub", scope.active, "only with a UB stack");
+  {
+    const Binder::Section queue(binder, "", scope.queue_path, "only UB work requests use it");
+    bind_channels(binder, ub);
+  }
+  {
+    const Binder::Section path(binder, "", scope.load_store_path, "only UB loads and stores use it");
+    bind_loads_and_stores(binder, ub);
+  }
   binder.integer("context_cache", ub.context_cache_entries, "context records that the NIC holds; 0: all", 0,
                  1 << 20);
   const Binder::Section cached(binder, "", ub.context_cache_entries > 0,

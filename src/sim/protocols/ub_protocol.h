@@ -62,7 +62,8 @@ struct UbProtocol {
 
   static void draw(KeyDraw& draw, const StackTraits& stack, bool world);
   static void draw_requests(KeyDraw& draw);
-  static void bind(Binder& binder, Settings& settings, bool active);
+  static void bind(Binder& binder, Settings& settings, const ProtocolKeyScope& scope);
+  static bool fetches_contexts(const Settings& settings) { return settings.context_cache_entries > 0; }
   static Result<void> check(const Settings& settings, const LinkConfig& link, const HostConfig& host);
   static Config derive(const Settings& settings, const LinkConfig&, const HostConfig&) { return settings; }
   static std::uint32_t payload(const Settings& settings) { return settings.mtu; }

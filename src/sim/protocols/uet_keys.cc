@@ -90,14 +90,13 @@ constexpr std::string_view kOnlyNscc = "only with controller = \"nscc\"";
 constexpr std::string_view kOnlyCredit = "only with control = \"receiver\" or \"both\"";
 
 /// Refuses what is known but has no code behind it. `section`: of the keys, "fabric" for one.
-Result<void> check_ends(const SenderEnds& sender, const UetEnds& ends, std::string_view section) {
+Result<void> check_ends(const SenderEnds& sender, std::string_view section) {
   const auto refuse = [&](std::string_view key, std::string_view found, std::string_view expected) {
     return input_error(
         fmt::format("{}.{}: {} is known but not supported, expected {}", section, key, found, expected));
   };
   if (sender.controller == SenderController::kDctcp)
     return refuse("controller", "dctcp", "nscc, constant, swift or dcqcn");
-  if (ends.accurate_base_rtt) return refuse("accurate_base_rtt", "true", "false");
   return {};
 }
 
@@ -198,9 +197,8 @@ void UetEnds::bind(Binder& binder, const SenderEnds& sender, UetEnds& ends) {
               "NSCC: a probe after the first answer gives an early sample of the base round trip");
   binder.flag("ack_every_syn", ends.ack_every_syn,
               "every packet that opens a connection is acknowledged at once; false: only the first");
+  binder.dropped("accurate_base_rtt", "false", "the base round trip is that of the longest path for all");
   binder.flag("sleek", ends.sleek, "senders infer losses from packets that overtook and from probes");
-  binder.flag("accurate_base_rtt", ends.accurate_base_rtt,
-              "base round trip per pair of hosts; only false is supported");
   {
     const Binder::Section base(binder, "", nscc, kOnlyNscc);
     binder.flag("base_rtt_from_nacks", ends.base_rtt_from_nacks,
@@ -216,12 +214,10 @@ void UetEnds::bind(Binder& binder, const SenderEnds& sender, UetEnds& ends) {
   binder.number("oversubscribed_gain", ends.oversubscribed_gain, "alpha of that", 0, 1);
 }
 
-Result<void> UetEnds::check(const SenderEnds& sender, const UetEnds& ends) {
-  return check_ends(sender, ends, "fabric");
-}
+Result<void> UetEnds::check(const SenderEnds& sender, const UetEnds&) { return check_ends(sender, "fabric"); }
 
-void UetProtocol::bind(Binder& binder, Settings& uet, bool active) {
-  const Binder::Section section(binder, "uet", active, "only with model.stack = \"uet\"");
+void UetProtocol::bind(Binder& binder, Settings& uet, const ProtocolKeyScope& scope) {
+  const Binder::Section section(binder, "uet", scope.active, "only with model.stack = \"uet\"");
   binder.bytes("payload", uet.payload, "of a full packet, an even number", 256, 8192);
   binder.bytes("header", uet.header, "all headers of a packet together; 0B: what they really take", 0, 1024);
   bind_sender_ends(binder, uet, kRules.senders, sender_docs());
@@ -319,7 +315,7 @@ uet::UetConfig UetProtocol::derive(const Settings& settings, const LinkConfig& l
 }
 
 Result<void> UetProtocol::check(const Settings& settings, const LinkConfig& link, const HostConfig& host) {
-  WHARF_TRY(check_ends(settings, settings, "uet"));
+  WHARF_TRY(check_ends(settings, "uet"));
   WHARF_TRY(check_window(settings, senders(network_of(settings, link, host.nic)), "uet", "this link"));
   return uet::validate(derive(settings, link, host));
 }

@@ -46,7 +46,6 @@ struct UetEnds {
   bool sleek = false;
   bool base_rtt_probe = true;
   bool ack_every_syn = true;
-  bool accurate_base_rtt = false;
   bool base_rtt_from_nacks = true;
   OversubscribedControl oversubscribed_control = OversubscribedControl::kAuto;
   double oversubscribed_increase = 0.01;
@@ -151,7 +150,8 @@ struct UetProtocol {
 
   static void draw(KeyDraw& draw, const StackTraits& stack, bool world);
   static void draw_flows(KeyDraw& draw);
-  static void bind(Binder& binder, Settings& settings, bool active);
+  static void bind(Binder& binder, Settings& settings, const ProtocolKeyScope& scope);
+  static bool fetches_contexts(const Settings&) { return false; }
   static Result<void> check(const Settings& settings, const LinkConfig& link, const HostConfig& host);
   static Config derive(const Settings& settings, const LinkConfig& link, const HostConfig& host);
   static std::uint32_t payload(const Settings& settings) { return settings.payload; }

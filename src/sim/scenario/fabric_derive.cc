@@ -103,6 +103,26 @@ FlowSite site_of(const FabricSettings& settings, std::function<std::uint32_t()> 
           settings.shared_connections() == workload::SharedConnections::kAll, std::move(most_connections)};
 }
 
+/// Refuses queues that end before flow control holds anybody back: they would drop what it has let in.
+Result<void> check_queues(const FabricSettings& settings, const FabricDerived& derived) {
+  const bool by_key = settings.queue_packets != 0 || settings.queue_bdp_factor != 0;
+  if (!by_key || settings.flow_control == FlowControl::kNone) return {};
+  const FlowControlConfig& flow = settings.links.flow_control;
+  const bool pauses = settings.flow_control == FlowControl::kPause;
+  const std::uint64_t needed =
+      pauses ? std::uint64_t{flow.xoff_bytes} + derived.full_packet : flow.credit_limit_bytes;
+  if (derived.queue_bytes >= needed) return {};
+  const std::uint64_t packets = divide_up(needed, derived.full_packet);
+  const std::string found = settings.queue_packets != 0
+                                ? fmt::format("fabric.queue_packets is {}", settings.queue_packets)
+                                : fmt::format("fabric.queue_bdp_factor is {}", settings.queue_bdp_factor);
+  return input_error(
+      fmt::format("{}, a queue of {}, expected at least {} packets ({}): {} lets as much in before it holds "
+                  "a sender back",
+                  found, format_bytes(Bytes{derived.queue_bytes}), packets, format_bytes(Bytes{needed}),
+                  pauses ? "fabric.pfc_xoff" : "fabric.credit_limit"));
+}
+
 /// What depends on the topology as well as on the keys.
 Result<void> check_combination(const FabricSettings& settings, const FabricDerived& derived,
                                const EndNetwork& network) {
@@ -122,6 +142,7 @@ Result<void> check_combination(const FabricSettings& settings, const FabricDeriv
         fmt::format("fabric.ecn_low_packets: found {}, expected at most fabric.ecn_high_packets, {}",
                     format_bytes(Bytes{derived.ecn_low}), format_bytes(Bytes{derived.ecn_high})));
   }
+  WHARF_TRY(check_queues(settings, derived));
   const BitsPerSecond least = settings.dcqcn.rpg_min_rate;
   if (settings.controller == SenderController::kDcqcn && (least.value == 0 || least > network.link)) {
     return input_error(

@@ -28,21 +28,6 @@ constexpr std::array<Choice<LoadBalancing>, 4> kBalancers{{{"ecmp", LoadBalancin
                                                            {"spray", LoadBalancing::kSpray},
                                                            {"round_robin", LoadBalancing::kRoundRobin},
                                                            {"adaptive", LoadBalancing::kAdaptive}}};
-constexpr std::array<Choice<AdaptiveMethod>, 7> kMethods{{{"queue", AdaptiveMethod::kQueue},
-                                                          {"pause", AdaptiveMethod::kPause},
-                                                          {"bandwidth", AdaptiveMethod::kBandwidth},
-                                                          {"pqb", AdaptiveMethod::kPqb},
-                                                          {"pq", AdaptiveMethod::kPq},
-                                                          {"pb", AdaptiveMethod::kPb},
-                                                          {"qb", AdaptiveMethod::kQb}}};
-constexpr std::array<Choice<AdaptiveGranularity>, 2> kGranularities{
-    {{"packet", AdaptiveGranularity::kPacket}, {"flow", AdaptiveGranularity::kFlow}}};
-constexpr std::array<Choice<QueueType>, 4> kQueueTypes{{{"composite", QueueType::kComposite},
-                                                        {"composite_ecn", QueueType::kCompositeEcn},
-                                                        {"aeolus", QueueType::kAeolus},
-                                                        {"aeolus_ecn", QueueType::kAeolusEcn}}};
-constexpr std::array<Choice<HostQueue>, 3> kHostQueues{
-    {{"fair_prio", HostQueue::kFairPriority}, {"prio", HostQueue::kPriority}, {"swift", HostQueue::kSwift}}};
 constexpr std::array<Choice<FlowControl>, 3> kFlowControls{
     {{"none", FlowControl::kNone}, {"pause", FlowControl::kPause}, {"credit", FlowControl::kCredit}}};
 constexpr std::array<Choice<Switching>, 2> kSwitchings{
@@ -65,14 +50,6 @@ std::string only_with_protocol(Has has) {
                           wire::key_of(P::kProtocol));
   });
   return text;
-}
-
-template <typename E, std::size_t N>
-std::string_view name_of(const std::array<Choice<E>, N>& choices, E value) {
-  for (const auto& choice : choices) {
-    if (choice.value == value) return choice.name;
-  }
-  return "";
 }
 
 void bind_topology(Binder& binder, FabricSettings& settings) {
@@ -98,7 +75,7 @@ void bind_generated(Binder& binder, FabricSettings& settings) {
     binder.refuse_last("a time from 1ps to 4ms");
   binder.time("switch_latency", settings.switch_latency, "of each of its switches");
   if (settings.switch_latency > milliseconds(4)) binder.refuse_last("a time up to 4ms");
-  binder.integer("planes", settings.planes, "planes of the network; only 1 is supported", 1, 64);
+  binder.dropped("planes", "1", "all switches are one network");
 }
 
 void bind_marks(Binder& binder, FabricSettings& settings) {
@@ -118,20 +95,12 @@ void bind_marks(Binder& binder, FabricSettings& settings) {
 void bind_switches(Binder& binder, FabricSettings& settings) {
   binder.choice<LoadBalancing>("load_balancing", settings.load_balancing, kBalancers,
                                "how switches pick one of several shortest paths; ecmp: by flow and entropy");
-  {
-    const Binder::Section adaptive(binder, "", settings.load_balancing == LoadBalancing::kAdaptive,
-                                   "only with load_balancing = \"adaptive\"");
-    binder.choice<AdaptiveMethod>("adaptive_method", settings.adaptive_method, kMethods,
-                                  "what adaptive switches compare; only queue is supported");
-    binder.choice<AdaptiveGranularity>("adaptive_granularity", settings.adaptive_granularity, kGranularities,
-                                       "what they decide for; only packet is supported");
-    binder.time("adaptive_sticky", settings.adaptive_sticky,
-                "how long a flow keeps its port; only 0ns is supported");
-  }
-  binder.choice<QueueType>("queue_type", settings.queue_type, kQueueTypes,
-                           "discipline of switch ports; only composite is supported");
-  binder.choice<HostQueue>("host_queue", settings.host_queue, kHostQueues,
-                           "discipline of host ports; only fair_prio is supported");
+  binder.dropped("adaptive_method", "queue", "adaptive switches compare the queues of their ports");
+  binder.dropped("adaptive_granularity", "packet", "adaptive switches decide for each packet");
+  binder.dropped("adaptive_sticky", "0ns", "adaptive switches decide for each packet");
+  binder.dropped("queue_type", "composite", "ports of switches have a queue of data and one of control");
+  binder.dropped("host_queue", "fair_prio",
+                 "hosts send in the order in which their engine hands packets out");
   binder.integer("queue_packets", settings.queue_packets,
                  "full packets that a port's data queue holds; 0: by queue_bdp_factor", 0, 100'000);
   {
@@ -169,23 +138,8 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
   bind_links(binder, settings.links, settings.flow_control);
 }
 
-/// Known values that no code stands behind yet.
-Result<void> refuse_unsupported(const FabricSettings& settings) {
-  const auto refuse = [](std::string_view key, std::string_view found, std::string_view expected) {
-    return input_error(
-        fmt::format("fabric.{}: {} is known but not supported, expected {}", key, found, expected));
-  };
-  if (settings.planes != 1) return refuse("planes", fmt::format("{}", settings.planes), "1");
-  if (settings.queue_type != QueueType::kComposite)
-    return refuse("queue_type", name_of(kQueueTypes, settings.queue_type), "composite");
-  if (settings.host_queue != HostQueue::kFairPriority)
-    return refuse("host_queue", name_of(kHostQueues, settings.host_queue), "fair_prio");
-  if (settings.adaptive_method != AdaptiveMethod::kQueue)
-    return refuse("adaptive_method", name_of(kMethods, settings.adaptive_method), "queue");
-  if (settings.adaptive_granularity != AdaptiveGranularity::kPacket)
-    return refuse("adaptive_granularity", "flow", "packet");
-  if (settings.adaptive_sticky != kTimeZero)
-    return refuse("adaptive_sticky", format_time(settings.adaptive_sticky), "0ns");
+/// Refuses values that no code stands behind, and combinations.
+Result<void> check_settings(const FabricSettings& settings) {
   WHARF_TRY(check_links(settings.links, settings.flow_control, settings.trims()));
   Result<void> checked;
   each_protocol([&]<typename P>(std::type_identity<P>) {
@@ -351,7 +305,7 @@ Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& so
   Binder binder(document);
   bind_fabric(binder, loaded.settings);
   WHARF_TRY(binder.finish(kTables));
-  WHARF_TRY(refuse_unsupported(loaded.settings));
+  WHARF_TRY(check_settings(loaded.settings));
   find_files(document, source.file, loaded.settings);
   auto expectations = read_expectations(document);
   if (!expectations) return expectations.error();

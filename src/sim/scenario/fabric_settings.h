@@ -24,10 +24,6 @@
 
 namespace wharf::sim {
 
-enum class QueueType : std::uint8_t { kComposite, kCompositeEcn, kAeolus, kAeolusEcn };
-enum class HostQueue : std::uint8_t { kFairPriority, kPriority, kSwift };
-enum class AdaptiveMethod : std::uint8_t { kQueue, kPause, kBandwidth, kPqb, kPq, kPb, kQb };
-enum class AdaptiveGranularity : std::uint8_t { kPacket, kFlow };
 /// Which bytes in a queue decide about the mark of a packet that leaves it.
 enum class EcnOccupancy : std::uint8_t { kWithPacket, kBehindPacket };
 /// What a full queue drops: the arrival, or with equal chances the newest packet in it.
@@ -57,7 +53,6 @@ struct FabricSettings : SenderEnds {
   BitsPerSecond link_speed = gigabits_per_second(100);
   TimePs hop_latency = microseconds(1);
   TimePs switch_latency{};
-  std::uint32_t planes = 1;
 
   // Packets.
   std::uint64_t payload = 4096;
@@ -66,11 +61,6 @@ struct FabricSettings : SenderEnds {
 
   // Switches.
   LoadBalancing load_balancing = LoadBalancing::kEcmpHash;
-  AdaptiveMethod adaptive_method = AdaptiveMethod::kQueue;
-  AdaptiveGranularity adaptive_granularity = AdaptiveGranularity::kPacket;
-  TimePs adaptive_sticky{};
-  QueueType queue_type = QueueType::kComposite;
-  HostQueue host_queue = HostQueue::kFairPriority;
   std::uint32_t queue_packets = 0;     ///< 0: queue_bdp_factor bandwidth-delay products.
   std::uint32_t queue_bdp_factor = 0;  ///< 0: 1 with trimming, 5 without.
   bool ecn = true;

@@ -94,6 +94,16 @@ std::vector<const workload::WorkloadConfig*> programs_of(const ScenarioConfig& c
 }
 
 /// Which parts of the hosts matter to this run.
+/// Whether `program` loads or stores memory of the host that it runs on.
+bool loads_local_memory(const workload::WorkloadConfig& program, bool load_store_stack) {
+  using workload::AccessPath;
+  if (const auto* gets = std::get_if<workload::ItemGetsConfig>(&program))
+    return gets->writer == workload::ItemWriter::kCore;
+  const auto* chase = std::get_if<workload::PointerChaseConfig>(&program);
+  if (chase == nullptr || !chase->local_load || chase->access == AccessPath::kLoadStore) return false;
+  return chase->access != AccessPath::kAuto || !load_store_stack;
+}
+
 HostKeyScope scope_of(const ScenarioConfig& config) {
   HostKeyScope scope;
   scope.pcie = config.attachment == Attachment::kPcie;
@@ -106,13 +116,28 @@ HostKeyScope scope_of(const ScenarioConfig& config) {
   const bool load_store_stack = traits(config.stack).load_store;
   const bool replay = config.program == ProgramKind::kReplay;
   scope.load_store_path = replay;  // The replay's caches.
+  scope.replay = replay;
+  scope.local_accesses = false;
+  scope.context_fetches = visit_protocol(scope.protocol, [&]<typename P>(std::type_identity<P>) {
+    return P::fetches_contexts(std::get<typename P::Settings>(config.protocols));
+  });
   scope.queue_path = replay && (!load_store_stack || config.replay.far_memory == FarMemory::kPaged);
   for (const workload::WorkloadConfig* program : programs_of(config)) {
     if (std::holds_alternative<workload::ItemGetsConfig>(*program)) scope.judges_order = true;
+    if (loads_local_memory(*program, load_store_stack)) scope.local_accesses = true;
     for (const verbs::Verb verb : workload::verbs_needed(*program, load_store_stack))
       (verbs::is_load_store(verb) ? scope.load_store_path : scope.queue_path) = true;
   }
   return scope;
+}
+
+/// Whether a program has a party at the target that RDMO's messages keep busy.
+bool serves_rdmo(const ScenarioConfig& config) {
+  const auto programs = programs_of(config);
+  return std::any_of(programs.begin(), programs.end(), [](const workload::WorkloadConfig* program) {
+    const auto* rdmo = std::get_if<workload::RdmoConfig>(program);
+    return rdmo != nullptr && workload::is_attended(*rdmo);
+  });
 }
 
 Error unsupported(const std::string& what, std::string_view expected) {
@@ -385,18 +410,23 @@ void bind_hosts(Binder& binder, ScenarioConfig& config) {
                    "rows of operations.csv; sums and latencies cover every operation");
   }
   for (ProgramSettings& program : config.programs) bind_beside(binder, program);
-  const HostKeyScope scope = scope_of(config);
-  bind_host(binder, config.host, scope);
+  // A protocol's settings decide about keys of the host.
+  each_protocol([&]<typename P>(std::type_identity<P>) {
+    const HostKeyScope paths = scope_of(config);
+    // The traffic of a world consists of work requests.
+    P::bind(
+        binder, std::get<typename P::Settings>(config.protocols),
+        {config.protocol() == P::kProtocol, paths.queue_path || config.world.given, paths.load_store_path});
+  });
+  bind_host(binder, config.host, scope_of(config));
   {
-    const Binder::Section rdmo(binder, "rdmo");
+    const Binder::Section rdmo(binder, "rdmo", serves_rdmo(config),
+                               "only with an RDMO worker, or a thread that serves appends");
     binder.time("request", config.rdmo.request,
                 "what an RDMO worker, or a thread that serves appends, computes for one message");
     binder.time("line", config.rdmo.line, "the same for each 64 bytes of data that came in the message");
   }
   bind_link(binder, config.link);
-  each_protocol([&]<typename P>(std::type_identity<P>) {
-    P::bind(binder, std::get<typename P::Settings>(config.protocols), config.protocol() == P::kProtocol);
-  });
   bind_replay_model(binder, config.replay, config.program == ProgramKind::kReplay);
 }
 
