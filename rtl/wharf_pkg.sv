@@ -123,5 +123,147 @@ package wharf_pkg;
   parameter logic [1:0] ArrivalDuplicate = 2'd2;
   parameter logic [1:0] ArrivalTooFar    = 2'd3;
 
+  // What a NIC is asked for in a doorbell.
+  typedef struct packed {
+    logic [1:0]   operation;       // Operation*
+    logic         is_inline;       // Of a Write of up to 16 bytes: they are in `data`.
+    logic [63:0]  remote_address;
+    logic [19:0]  token_id;
+    logic [31:0]  token_value;
+    logic [31:0]  length;          // Bytes; of a fetch-add, 8.
+    logic [63:0]  local_address;   // Where the data comes from, or the result goes to.
+    logic [127:0] data;            // From the highest byte on: inline data, or the operand of 8 bytes, big-endian.
+    logic [31:0]  tag;             // Comes back in the completion.
+  } nic_request_t;
+
+  parameter logic [1:0] OperationWrite    = 2'd0;
+  parameter logic [1:0] OperationRead     = 2'd1;
+  parameter logic [1:0] OperationFetchAdd = 2'd2;
+
+  // What the NIC keeps of a request until its response comes.
+  typedef struct packed {
+    logic [1:0]  operation;
+    logic [31:0] length;
+    logic [63:0] local_address;
+    logic [31:0] tag;
+  } nic_transaction_t;
+
+  // Packets to be made: a request or a response with its data, of any length.
+  typedef struct packed {
+    logic [1:0]   kind;            // UbRequest or UbResponse.
+    logic [7:0]   opcode;
+    logic [19:0]  requester_id;
+    logic [15:0]  tassn;
+    logic [2:0]   status;          // Of a response.
+    logic [4:0]   info;
+    logic [63:0]  remote_address;  // Of a request.
+    logic [19:0]  token_id;
+    logic [31:0]  token_value;
+    logic [31:0]  length;          // Of the access.
+    logic         has_data;        // It carries that many bytes,
+    logic         is_inline;       // which are in `data`,
+    logic [63:0]  address;         // or in memory from here on.
+    logic [127:0] data;
+  } ub_job_t;
+
+  // Where the other side is, and who this side is.
+  typedef struct packed {
+    logic [47:0] own_mac;
+    logic [47:0] peer_mac;
+    logic [31:0] own_ip;
+    logic [31:0] peer_ip;
+    logic [15:0] source_port;      // Of UDP.
+    logic [23:0] own_tpn;
+    logic [23:0] peer_tpn;
+  } ub_route_t;
+
+  // A registered segment: MrRecord of src/engine/ub/context_records.h.
+  typedef struct packed {
+    logic        checks_value;
+    logic        may_read;
+    logic        may_write;
+    logic        may_atomic;
+    logic [31:0] token_value;
+    logic [63:0] base;
+    logic [47:0] size;
+  } ub_segment_t;
+
+  parameter logic [1:0] RightRead   = 2'd0;
+  parameter logic [1:0] RightWrite  = 2'd1;
+  parameter logic [1:0] RightAtomic = 2'd2;
+
+  // What a check of access found: Grant of src/engine/ub/segment_table.h.
+  parameter logic [2:0] GrantGranted      = 3'd0;
+  parameter logic [2:0] GrantUnknownToken = 3'd1;
+  parameter logic [2:0] GrantWrongValue   = 3'd2;
+  parameter logic [2:0] GrantNoRight      = 3'd3;
+  parameter logic [2:0] GrantOutOfRange   = 3'd4;
+
+  // Opcodes of transactions, status and information of responses: TaOpcode, UbResponseStatus and UbResponseInfo of
+  // src/wire/ub_opcode.h.
+  parameter logic [7:0] TaWrite          = 8'h03;
+  parameter logic [7:0] TaRead           = 8'h06;
+  parameter logic [7:0] TaFetchAdd       = 8'h0b;
+  parameter logic [7:0] TaAcknowledge    = 8'h11;
+  parameter logic [7:0] TaReadResponse   = 8'h12;
+  parameter logic [7:0] TaAtomicResponse = 8'h13;
+
+  parameter logic [2:0] StatusSuccess = 3'd0;
+  parameter logic [2:0] StatusError   = 3'd3;
+
+  parameter logic [4:0] InfoNone              = 5'd0;
+  parameter logic [4:0] InfoUnsupportedOpcode = 5'd1;
+  parameter logic [4:0] InfoAccess            = 5'd2;
+  parameter logic [4:0] InfoLength            = 5'd3;
+
+  // How a request ended: the numbers of the completion records of URMA.
+  parameter logic [7:0] CompletionSuccess        = 8'd0;
+  parameter logic [7:0] CompletionResponseLength = 8'd5;
+  parameter logic [7:0] CompletionUnsupported    = 8'd6;
+  parameter logic [7:0] CompletionRemoteError    = 8'd7;
+  parameter logic [7:0] CompletionRemoteAccess   = 8'd8;
+
+  typedef struct packed {
+    logic [31:0] tag;
+    logic [19:0] jetty;
+    logic [7:0]  status;           // Completion*
+    logic [1:0]  operation;
+    logic [31:0] length;           // Bytes moved.
+  } nic_completion_t;
+
+  // A line of 64 bytes of memory that is read or written: byte 0 highest, one enable a byte.
+  typedef struct packed {
+    logic         is_write;
+    logic         tag;             // Comes back with what was read.
+    logic [57:0]  line;            // Address, without the six lowest bits.
+    logic [511:0] data;
+    logic [63:0]  enable;          // Bit 63 is byte 0.
+  } memory_request_t;
+
+  // What a NIC counts.
+  typedef struct packed {
+    logic [31:0] doorbells_refused;     // No such jetty, a full queue, or a request that is none.
+    logic [31:0] frames_foreign;        // For somebody else, of another protocol, or bad.
+    logic [31:0] frames_without_room;
+    logic [31:0] packets_malformed;     // Dropped by the codec, foreign frames among them.
+    logic [31:0] packets_unknown;       // Of another channel, or of a kind that is not taken.
+    logic [31:0] packets_duplicate;
+    logic [31:0] packets_ahead;         // Out of order: Go-Back-N takes none of them.
+    logic [31:0] packets_deferred;      // Requests without room for their responses: to be sent again.
+    logic [31:0] acknowledgements_bad;  // Of what was never sent.
+    logic [31:0] requests_refused;      // Without access, or not supported.
+    logic [31:0] responses_unexpected;
+    logic [31:0] went_back;             // By a time-out or a negative acknowledgement.
+    logic [31:0] completions_lost;      // The ring in memory was full.
+  } nic_counters_t;
+
+  // Bits of these structures, for elements that only carry them (Yosys does not ask a type for its bits).
+  parameter int unsigned NicRequestW     = 375;
+  parameter int unsigned NicTransactionW = 130;
+  parameter int unsigned NicCounterCount = 13;
+  parameter int unsigned UbJobW          = 396;
+  parameter int unsigned UbSegmentW      = 148;
+  parameter int unsigned MemoryRequestW  = 636;
+
   // verilator lint_on UNUSEDPARAM
 endpackage

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/random.h"
+#include "rtl/cosim/packed.h"
 #include "wire/ub_codec.h"
 
 namespace wharf::rtl {
@@ -127,29 +128,6 @@ class UbFrames {
   }
 
   RandomStream random_;
-};
-
-/// The bits of a packed structure or of bytes, the first of them highest.
-template <std::uint32_t Bits>
-class Packed {
- public:
-  static constexpr std::uint32_t kWords = (Bits + 31) / 32;
-
-  void put(std::uint64_t value, std::uint32_t width) {
-    for (std::uint32_t i = width; i > 0; --i) {
-      --at_;
-      if ((value >> (i - 1)) % 2 == 1) words_[at_ / 32] |= 1U << (at_ % 32);
-    }
-  }
-  void put(const std::byte* bytes, std::uint32_t count, std::uint32_t room) {
-    for (std::uint32_t i = 0; i < room; ++i) put(i < count ? std::to_integer<std::uint64_t>(bytes[i]) : 0, 8);
-  }
-  bool is_full() const { return at_ == 0; }
-  const std::array<std::uint32_t, kWords>& words() const { return words_; }
-
- private:
-  std::uint32_t at_ = Bits;
-  std::array<std::uint32_t, kWords> words_{};
 };
 
 /// The numbers of the transport header: an unreliable one has none.

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of each packet: the receiving side of the channel (Go-Back-N), the responder, and the initiator's
+// responses. One packet at a time. Source: UB-Base 2.0.1, 6.4 and 7.3. Description: README.md.
+module wharf_ub_receiver #(
+  parameter int unsigned LengthW = 11  // Bits of the length of a packet.
+) (
+  input  logic                        clk_i,
+  input  logic                        rst_i,
+  input  wharf_pkg::ub_route_t        route_i,
+
+  // Packets from the codec.
+  input  logic                        read_valid_i,
+  output logic                        read_ready_o,
+  input  logic [3:0]                  read_drop_i,
+  input  wharf_pkg::ub_headers_t      read_headers_i,
+  input  logic [6:0]                  read_start_i,
+  input  logic [LengthW-1:0]          read_length_i,     // Of the data.
+
+  // To the frame reader: the data is wanted, or the frame is done with.
+  output logic                        take_valid_o,
+  input  logic                        take_ready_i,
+  output logic                        take_data_o,
+  output logic [6:0]                  take_start_o,
+  output logic [LengthW-1:0]          take_length_o,
+
+  // To the sending side: what the peer acknowledges. Always taken.
+  output logic                        ack_valid_o,
+  output logic [23:0]                 ack_number_o,      // Every packet before it has arrived.
+  output logic                        ack_back_o,        // Send again from there on.
+  // What is to be acknowledged: a level, not a stream. It may say more from one cycle to the next.
+  output logic                        due_o,
+  input  logic                        due_taken_i,
+  output logic                        due_negative_o,    // TPNAK: due_number_o is expected. Else TPACK through it.
+  output logic [23:0]                 due_number_o,
+  output logic [23:0]                 due_tpmsn_o,
+
+  // The segment table, two cycles away.
+  output logic                        ask_valid_o,
+  output logic [1:0]                  ask_right_o,
+  input  logic                        answer_valid_i,
+  input  logic [2:0]                  answer_i,
+  // The transaction table, one cycle away.
+  output logic                        find_valid_o,
+  input  logic                        found_valid_i,
+  input  logic                        found_known_i,
+  input  wharf_pkg::nic_transaction_t found_i,
+  output logic                        end_valid_o,
+
+  // To the memory writer, which gets the data of the packet.
+  output logic                        write_valid_o,
+  input  logic                        write_ready_i,
+  output logic [63:0]                 write_address_o,
+  output logic                        write_swaps_o,     // Its 8 bytes are a big-endian operand.
+  input  logic                        written_i,         // Memory has its last line, or that of an atomic.
+  // Memory itself, for atomics.
+  output logic                        line_valid_o,
+  input  logic                        line_ready_i,
+  output wharf_pkg::memory_request_t  line_o,
+  input  logic                        line_answer_valid_i,
+  input  logic [511:0]                line_answer_i,
+
+  // Responses. There is room for one when job_room_i is up.
+  output logic                        job_valid_o,
+  input  logic                        job_room_i,
+  output wharf_pkg::ub_job_t          job_o,
+  output logic                        completion_valid_o,
+  input  logic                        completion_ready_i,
+  output wharf_pkg::nic_completion_t  completion_o,
+
+  // Something to count, as it happens.
+  output logic                        malformed_o,
+  output logic                        unknown_o,
+  output logic                        duplicate_o,
+  output logic                        ahead_o,
+  output logic                        deferred_o,
+  output logic                        refused_o,
+  output logic                        unexpected_o
+);
+  localparam logic [3:0] Idle        = 4'd0;
+  localparam logic [3:0] Check       = 4'd1;   // The segment table looks.
+  localparam logic [3:0] Find        = 4'd2;   // The transaction table looks.
+  localparam logic [3:0] Place       = 4'd3;   // The memory writer begins.
+  localparam logic [3:0] Writing     = 4'd4;   // The data goes to memory.
+  localparam logic [3:0] AtomicRead  = 4'd5;   // A line is asked for,
+  localparam logic [3:0] AtomicWait  = 4'd6;   // awaited,
+  localparam logic [3:0] AtomicWrite = 4'd7;   // and written.
+  localparam logic [3:0] Reply       = 4'd8;   // The response is made.
+  localparam logic [3:0] Complete    = 4'd9;   // The request of this side is over.
+  localparam logic [3:0] AtomicEnd   = 4'd11;  // Memory takes it.
+  localparam logic [3:0] Leave       = 4'd10;  // The frame is done with, its data not wanted.
+  logic [3:0] state_q;
+
+  // ---------------------------------------------------------------- What the packet is
+  wharf_pkg::ub_headers_t h;
+  assign h = read_headers_i;
+  logic is_here, is_ack, is_nak, is_data, is_next, is_behind;
+  logic [23:0] next_q, distance;
+  assign is_here   = h.destination_tpn == route_i.own_tpn;
+  assign is_ack    = (h.tp_opcode == 7'd2 || h.tp_opcode == 7'd3) && h.tp_status == wharf_pkg::StatusSuccess;
+  assign is_nak    = (h.tp_opcode == 7'd2 || h.tp_opcode == 7'd3) && h.tp_status == wharf_pkg::StatusError;
+  assign is_data   = h.tp_opcode == 7'd1 && h.kind != wharf_pkg::UbNone;
+  assign distance  = h.psn - next_q;
+  assign is_next   = distance == '0;
+  assign is_behind = distance[23];
+
+  logic looks, is_request, takes;
+  assign looks      = state_q == Idle && read_valid_i;
+  assign is_request = h.kind == wharf_pkg::UbRequest;
+  assign takes      = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && is_next &&
+                      (!is_request || job_room_i);
+  assign malformed_o = looks && read_drop_i != wharf_pkg::DropNone;
+  assign unknown_o   = looks && read_drop_i == wharf_pkg::DropNone && (!is_here || !(is_data || is_ack || is_nak));
+  assign duplicate_o = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && is_behind;
+  assign ahead_o     = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && !is_behind && !is_next;
+  assign deferred_o  = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && is_next && !takes;
+
+  assign ack_valid_o  = looks && read_drop_i == wharf_pkg::DropNone && is_here && (is_ack || is_nak);
+  assign ack_number_o = is_nak ? h.psn : h.psn + 24'd1;
+  assign ack_back_o   = is_nak;
+
+  // ---------------------------------------------------------------- Requests
+  logic       is_write, is_read, is_add;
+  assign is_write = h.opcode == wharf_pkg::TaWrite;
+  assign is_read  = h.opcode == wharf_pkg::TaRead;
+  assign is_add   = h.opcode == wharf_pkg::TaFetchAdd;
+  assign ask_valid_o = takes && is_request;
+  assign ask_right_o = is_write ? wharf_pkg::RightWrite : (is_read ? wharf_pkg::RightRead : wharf_pkg::RightAtomic);
+
+  // What is wrong with this packet; the first mistake of a message counts.
+  logic       failed_q;
+  logic [4:0] failed_info_q, info;
+  always_comb begin
+    info = wharf_pkg::InfoNone;
+    if (!is_write && !is_read && !is_add) info = wharf_pkg::InfoUnsupportedOpcode;
+    else if (answer_i != wharf_pkg::GrantGranted) info = wharf_pkg::InfoAccess;
+    else if (is_add && h.address[2:0] != '0) info = wharf_pkg::InfoAccess;
+    else if (is_write && h.length != 32'(read_length_i)) info = wharf_pkg::InfoLength;
+    else if (is_add && h.length != 32'd8) info = wharf_pkg::InfoLength;
+    else if (!is_write && !h.last) info = wharf_pkg::InfoLength;
+  end
+
+  // The sum: operands are big-endian on the wire, little-endian in memory.
+  logic [63:0] old_bytes, old_q, sum_bytes, sum;
+  assign old_bytes = line_answer_i[{~h.address[5:3], 6'd0} +: 64];
+  assign sum       = old_q + h.block[255:192];
+  for (genvar i = 0; i < 8; i++) begin : gen_swap
+    assign sum_bytes[8*i +: 8] = sum[63-8*i -: 8];
+  end
+  assign line_valid_o = state_q == AtomicRead || state_q == AtomicWrite;
+  always_comb begin
+    line_o.is_write = state_q == AtomicWrite;
+    line_o.tag      = 1'b1;
+    line_o.line     = h.address[63:6];
+    line_o.data     = {8{sum_bytes}};
+    line_o.enable   = {8'hff, 56'd0} >> {h.address[5:3], 3'd0};
+  end
+
+  assign job_valid_o = state_q == Reply;
+  always_comb begin
+    job_o              = '0;
+    job_o.kind         = wharf_pkg::UbResponse;
+    job_o.opcode       = wharf_pkg::TaAcknowledge;
+    job_o.requester_id = h.requester_id;
+    job_o.tassn        = h.tassn;
+    job_o.address      = h.address;
+    job_o.data         = {old_q, 64'd0};
+    if (failed_q) begin
+      job_o.status = wharf_pkg::StatusError;
+      job_o.info   = failed_info_q;
+    end else if (is_read) begin
+      job_o.opcode   = wharf_pkg::TaReadResponse;
+      job_o.has_data = 1'b1;
+      job_o.length   = h.length;
+    end else if (is_add) begin
+      job_o.opcode    = wharf_pkg::TaAtomicResponse;
+      job_o.has_data  = 1'b1;
+      job_o.is_inline = 1'b1;
+      job_o.length    = 32'd8;
+    end
+  end
+
+  // ---------------------------------------------------------------- Responses
+  wharf_pkg::nic_transaction_t found_q;
+  logic [31:0] got_q, got;     // Bytes of the message that have come.
+  logic [7:0]  outcome_q, outcome;
+  logic        wants, answers, is_over;
+  assign find_valid_o = takes && !is_request;
+  assign got          = got_q + 32'(read_length_i);
+  always_comb begin
+    unique case (found_i.operation)
+      wharf_pkg::OperationRead:     answers = h.opcode == wharf_pkg::TaReadResponse;
+      wharf_pkg::OperationFetchAdd: answers = h.opcode == wharf_pkg::TaAtomicResponse && h.last;
+      default:                      answers = h.opcode == wharf_pkg::TaAcknowledge && h.last;
+    endcase
+    outcome = outcome_q;
+    if (outcome_q == wharf_pkg::CompletionSuccess) begin
+      if (h.status != wharf_pkg::StatusSuccess) begin
+        unique case (h.info)
+          wharf_pkg::InfoUnsupportedOpcode: outcome = wharf_pkg::CompletionUnsupported;
+          wharf_pkg::InfoAccess:            outcome = wharf_pkg::CompletionRemoteAccess;
+          default:                          outcome = wharf_pkg::CompletionRemoteError;
+        endcase
+      end else if (!answers) outcome = wharf_pkg::CompletionRemoteError;
+      else if (found_i.operation != wharf_pkg::OperationWrite &&
+               (got > found_i.length || (h.last && got != found_i.length)))
+        outcome = wharf_pkg::CompletionResponseLength;
+    end
+  end
+  assign wants = outcome == wharf_pkg::CompletionSuccess && read_length_i != '0;
+  assign is_over = state_q == Complete && completion_ready_i;
+  assign completion_valid_o = state_q == Complete;
+  always_comb begin
+    completion_o.tag       = found_q.tag;
+    completion_o.jetty     = h.requester_id;
+    completion_o.status    = outcome_q;
+    completion_o.operation = found_q.operation;
+    completion_o.length    = outcome_q == wharf_pkg::CompletionSuccess ? found_q.length : '0;
+  end
+  assign end_valid_o  = is_over;
+  assign unexpected_o = state_q == Find && found_valid_i && !found_known_i && h.last;
+  assign refused_o    = state_q == Reply && failed_q;
+
+  // ---------------------------------------------------------------- Memory and frame
+  assign write_valid_o   = state_q == Place && take_ready_i;
+  assign write_address_o = is_request ? h.address : found_q.local_address + 64'(got_q);
+  assign write_swaps_o   = !is_request && found_q.operation == wharf_pkg::OperationFetchAdd;
+  assign take_start_o    = read_start_i;
+  assign take_length_o   = read_length_i;
+  assign take_data_o     = state_q == Place;
+  assign take_valid_o    = (state_q == Place && write_ready_i) || state_q == Leave;
+
+  // Whether the data went to memory, so that the frame is done with already.
+  logic placed_q, ends, drops;
+  assign drops = looks && !takes;
+  assign ends  = (state_q == Leave && take_ready_i) || (placed_q && !h.last && state_q == Writing && written_i) ||
+                 (placed_q && (is_over || state_q == Reply));
+  assign read_ready_o = ends;
+
+  logic taken_q;  // The packet is in order.
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      state_q <= Idle;
+    end else begin
+      unique case (state_q)
+        Idle: if (takes) state_q <= is_request ? Check : Find;
+              else if (drops) state_q <= Leave;
+        Check: if (answer_valid_i) begin
+          if (failed_q || info != wharf_pkg::InfoNone) state_q <= h.last ? Reply : Leave;
+          else if (is_write) state_q <= read_length_i != '0 ? Place : (h.last ? Reply : Leave);
+          else if (is_read) state_q <= Reply;
+          else state_q <= AtomicRead;
+        end
+        Find: if (found_valid_i) begin
+          if (!found_known_i) state_q <= Leave;
+          else if (wants) state_q <= Place;
+          else state_q <= h.last ? Complete : Leave;
+        end
+        Place: if (take_ready_i && write_ready_i) state_q <= Writing;
+        Writing: if (written_i) state_q <= !h.last ? Idle : (is_request ? Reply : Complete);
+        AtomicRead: if (line_ready_i) state_q <= AtomicWait;
+        AtomicWait: if (line_answer_valid_i) state_q <= AtomicWrite;
+        AtomicWrite: if (line_ready_i) state_q <= AtomicEnd;
+        AtomicEnd: if (written_i) state_q <= Reply;
+        Reply: state_q <= placed_q ? Idle : Leave;
+        Complete: if (completion_ready_i) state_q <= placed_q ? Idle : Leave;
+        default: if (take_ready_i) state_q <= Idle;
+      endcase
+    end
+  end
+
+  logic ack_due_q, nak_due_q, nak_sent_q;
+  assign due_o          = ack_due_q || nak_due_q;
+  assign due_negative_o = nak_due_q;
+  assign due_number_o   = nak_due_q ? next_q : next_q - 24'd1;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      next_q     <= '0;
+      ack_due_q  <= 1'b0;
+      nak_due_q  <= 1'b0;
+      nak_sent_q <= 1'b0;
+      failed_q   <= 1'b0;
+      got_q      <= '0;
+      outcome_q  <= wharf_pkg::CompletionSuccess;
+      taken_q    <= 1'b0;
+    end else begin
+      if (due_taken_i) begin
+        ack_due_q <= 1'b0;
+        nak_due_q <= 1'b0;
+      end
+      if (duplicate_o) ack_due_q <= 1'b1;
+      // Once for each gap.
+      if (ahead_o && !nak_sent_q) begin
+        nak_due_q  <= 1'b1;
+        nak_sent_q <= 1'b1;
+      end
+      if (state_q == Idle) taken_q <= takes;
+      // A packet counts when all that it asks for is done.
+      if (ends && taken_q) begin
+        next_q     <= next_q + 24'd1;
+        ack_due_q  <= 1'b1;
+        nak_due_q  <= 1'b0;
+        nak_sent_q <= 1'b0;
+        if (h.last) begin
+          failed_q  <= 1'b0;
+          got_q     <= '0;
+          outcome_q <= wharf_pkg::CompletionSuccess;
+        end else if (!is_request) begin
+          got_q <= got;
+        end
+      end
+      if (state_q == Check && answer_valid_i && info != wharf_pkg::InfoNone) failed_q <= 1'b1;
+      if (state_q == Find && found_valid_i && found_known_i) outcome_q <= outcome;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q == Idle) placed_q <= 1'b0;
+    else if (state_q == Place) placed_q <= 1'b1;
+    if (state_q == Check && answer_valid_i && !failed_q) failed_info_q <= info;
+    if (state_q == Find && found_valid_i) found_q <= found_i;
+    if (line_answer_valid_i) begin
+      for (int unsigned i = 0; i < 8; i++) old_q[8*i +: 8] <= old_bytes[63-8*i -: 8];
+    end
+    if (looks && is_data) due_tpmsn_o <= h.tpmsn;
+  end
+  logic unused;
+  assign unused = &{1'b0, h, route_i};
+endmodule
