@@ -19,7 +19,10 @@ enum class ChannelKind : std::uint8_t {
 /// when they connect.
 using Lane = std::uint8_t;
 inline constexpr Lane kFirstLane = 0;  ///< Reliable. There is one to every host that anything is imported of.
-inline constexpr Lane kFusedLane = 8;  ///< Jetties whose service mode is ROL.
+/// Reliable channels to one host are on lanes 0 to this one less, as many as both ends want. (OpenURMA: a TP
+/// group has up to eight members.)
+inline constexpr std::uint32_t kChannelsMax = 8;
+inline constexpr Lane kFusedLane = 8;       ///< Jetties whose service mode is ROL.
 inline constexpr Lane kUnreliableLane = 9;  ///< Those of UNO.
 inline constexpr Lane kLaneCount = 10;
 
@@ -29,7 +32,19 @@ constexpr ChannelKind kind_of(Lane lane) {
                                    : ChannelKind::kReliable;
 }
 
-/// The lane of requests of a jetty with this service mode.
+/// How the requests to one host are spread over its reliable channels, the members of a TP group.
+enum class ChannelSpread : std::uint8_t {
+  kFlow,     ///< A jetty keeps to one channel, and a channel to one path.
+  kRequest,  ///< A jetty's requests take turns; all segments of one are on the same channel.
+  kPacket,   ///< As kFlow, and each packet of a channel has other entropy than the one before.
+};
+
+/// The reliable lane of request `number` of jetty `jetty`, with `channels` of them.
+constexpr Lane reliable_lane(std::uint32_t jetty, std::uint64_t number, std::uint32_t channels) {
+  return static_cast<Lane>((jetty + number) % channels);
+}
+
+/// The lane of requests of a jetty with this service mode, where there is one reliable channel.
 constexpr Lane lane_of(engine::ServiceMode service) {
   switch (service) {
     case engine::ServiceMode::kOrderedByTransport:

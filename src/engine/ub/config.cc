@@ -69,6 +69,7 @@ Result<void> validate(const UbConfig& config) {
         fmt::format("ub.segment_bytes: found {}, expected a multiple of the MTU ({}) up to 65536",
                     config.segment_bytes, config.mtu));
   }
+  WHARF_TRY(in_range("channels", config.channels, 1, kChannelsMax));
   WHARF_TRY(power_of_two("send_window", config.send_window, 1, 1U << 22U));
   WHARF_TRY(power_of_two("receive_window", config.receive_window, 64, 1U << 22U));
   WHARF_TRY(in_range("acknowledge_every", config.acknowledge_every, 1, config.receive_window));

@@ -11,6 +11,7 @@
 #include "engine/congestion/any_controller.h"
 #include "engine/queues.h"
 #include "engine/reliability/retransmission_timer.h"
+#include "engine/ub/channel_lane.h"
 #include "trace/tracer.h"
 #include "wire/host_address.h"
 #include "wire/psn.h"
@@ -62,6 +63,10 @@ struct UbConfig {
   engine::ServiceMode service = engine::ServiceMode::kOrderedByInitiator;
 
   // TP channels.
+  /// Reliable ones to each host, 1 to kChannelsMax; a pair of hosts has as many as both want. `send_window`,
+  /// `inbound_messages` and the like count for each.
+  std::uint32_t channels = 1;
+  ChannelSpread spread = ChannelSpread::kFlow;
   std::uint32_t send_window = 1024;     ///< Packets in flight per channel: a power of two.
   std::uint32_t receive_window = 2048;  ///< PSNs accepted ahead of the expected one: a power of two from 64.
   LossRecovery recovery = LossRecovery::kSelective;

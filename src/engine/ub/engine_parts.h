@@ -32,7 +32,7 @@ namespace wharf::ub {
 inline constexpr std::uint8_t kUnsettled =
     1;  ///< Something has to be done when this input ends. Always, where a context cache is.
 inline constexpr std::uint8_t kUrgent = 2;     ///< Something may have to leave before new packets.
-inline constexpr std::uint8_t kEveryStep = 4;  ///< Somebody wants to know of every step.
+inline constexpr std::uint8_t kEveryStep = 4;  ///< Somebody wants to know of every step, or decides on each.
 
 struct EngineParts : Express {
   EngineParts(const UbConfig& engine_config, wire::PayloadPool& pool, Arena& memory)
@@ -45,7 +45,7 @@ struct EngineParts : Express {
         responder(*this),
         load_store(*this) {
     if (config.tracer != nullptr || config.context_cache_entries != 0 || config.congestion ||
-        config.min_time_between_cnps != kTimeZero) {
+        config.min_time_between_cnps != kTimeZero || config.spread != ChannelSpread::kFlow) {
       attention |= kEveryStep;
     }
     make_event_room();

@@ -11,7 +11,7 @@ namespace wharf::ub {
 namespace {
 
 // "UBJ" and the version of this layout.
-constexpr std::uint32_t kMagic = 0x55424a03;
+constexpr std::uint32_t kMagic = 0x55424a04;
 
 }  // namespace
 
@@ -31,6 +31,7 @@ engine::ExchangeBlob encode(const QueueBlob& blob) {
   store_be32(at + 28, blob.first_psn);
   store_be32(at + 32, blob.inbound_messages);
   store_be32(at + 36, blob.first_incarnation);
+  store_be32(at + 40, blob.channels);
   at += kQueueBlobBytes;
   for (const ChannelFailures& entry : blob.failures) {
     store_be32(at, std::uint32_t{entry.lane} << 24U | entry.host.number);
@@ -63,6 +64,7 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
   blob.first_psn = load_be32(at + 28);
   blob.inbound_messages = load_be32(at + 32);
   blob.first_incarnation = load_be32(at + 36);
+  blob.channels = load_be32(at + 40);
   for (std::size_t entry = kQueueBlobBytes; entry < bytes.size(); entry += kFailureBytes) {
     const std::uint32_t channel = load_be32(at + entry);
     blob.failures.push_back(
@@ -105,6 +107,10 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
   }
   if (blob.inbound_messages == 0)
     return input_error("UB exchange blob: found 0 inbound messages, expected 1 or more");
+  if (blob.channels == 0 || blob.channels > kChannelsMax) {
+    return input_error(
+        fmt::format("UB exchange blob: found {} channels, expected 1 to {}", blob.channels, kChannelsMax));
+  }
   blob.encapsulation = static_cast<wire::UbEncapsulation>(encapsulation);
   blob.recovery = static_cast<LossRecovery>(recovery);
   blob.service = static_cast<engine::ServiceMode>(service);

@@ -39,6 +39,7 @@ struct QueueBlob {
   /// Requests that the exporter holds for each host; a host sends no more before some are answered.
   std::uint32_t inbound_messages = 1;
   std::uint32_t first_incarnation = 0;    ///< Of the exporting engine.
+  std::uint32_t channels = 1;             ///< Reliable channels that the exporter wants to a host.
   std::vector<ChannelFailures> failures;  ///< Of the channels that have failed.
 
   /// How often that channel to `remote` has failed.
@@ -51,7 +52,7 @@ struct QueueBlob {
 };
 
 /// A blob has this many bytes, and kFailureBytes for each channel that has failed.
-inline constexpr std::size_t kQueueBlobBytes = 40;
+inline constexpr std::size_t kQueueBlobBytes = 44;
 inline constexpr std::size_t kFailureBytes = 8;
 
 /// The TPN of a host's channel toward `remote`, in its life `incarnation`. Choice: host number + 1 in the

@@ -71,7 +71,9 @@ class Express {
   template <bool kUsed>
   void cut(Jetty& owner, std::uint32_t jetty_id, TpChannel& channel, std::uint32_t index,
            PostedRequest& posted, std::uint64_t request, std::uint32_t bytes, bool carries);
+  template <bool kFinal>
   void route(TimePs now, const wire::Packet& packet);
+  void change_train(TimePs now, const wire::Packet& packet);
   void look_up(TimePs now, const wire::Packet& packet);
   void take_write(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
   void take_request(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);

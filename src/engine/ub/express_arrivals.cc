@@ -43,17 +43,20 @@ constexpr std::size_t kTpnsAt = offsetof(wire::Packet, ub) + offsetof(wire::UbPa
 static_assert(offsetof(wire::Packet, destination) == kAddressesAt + 4 &&
               offsetof(wire::Rtph, source_tpn) == 0 && offsetof(wire::Rtph, destination_tpn) == 4);
 
-/// The packet comes from the host that TpLayer::found_channel_ leads to, if that is ready.
+/// The packet comes from the host that TpLayer::found_channel_ leads to, if that is ready. `kFinal`: it is of
+/// that channel, or goes the long way.
+template <bool kFinal>
 [[gnu::always_inline]] inline void Express::route(TimePs now, const wire::Packet& packet) {
   const TpLayer& tp = parts().tp;
   TpChannel* const found = tp.found_channel_;
-  const std::uint32_t index = tp.found_;
+  const std::uint32_t index = tp.train_;
   const wire::Rtph& rtph = packet.ub.rtph;
   if (found == nullptr || word_at(packet, kTpnsAt) != tp.found_tpns_ ||
       rtph.opcode != wire::TpOpcode::kReliable || !rtph.last ||
       rtph.psn != wire::psn_wrap(found->receive.next()) || found->receive.has_gap() ||
       !parts().responder.can_park()) {
-    return parts().receive(now, packet);
+    if (kFinal) return parts().receive(now, packet);
+    return change_train(now, packet);
   }
   if (packet.ub.transaction == wire::UbTransaction::kRequest) {
     if (packet.ub.request.opcode == wire::TaOpcode::kWrite) return take_write(now, index, *found, packet);
@@ -66,11 +69,17 @@ static_assert(offsetof(wire::Packet, destination) == kAddressesAt + 4 &&
   return parts().receive(now, packet);
 }
 
-// The channel is another one than that of the packet before.
+// Something is unusual: at best, the channel is another one of the same host.
+[[gnu::noinline]] void Express::change_train(TimePs now, const wire::Packet& packet) {
+  if (!parts().tp.change_train(packet)) return parts().receive(now, packet);
+  route<true>(now, packet);
+}
+
+// The host is another one than that of the packet before.
 [[gnu::noinline]] void Express::look_up(TimePs now, const wire::Packet& packet) {
   if (packet.destination != parts().config.host || parts().tp.find(packet.source) == kNoSlot)
     return parts().receive(now, packet);
-  route(now, packet);
+  route<false>(now, packet);
 }
 
 [[gnu::always_inline]] inline void Express::receive(TimePs now, const wire::Packet& packet) {
@@ -80,7 +89,7 @@ static_assert(offsetof(wire::Packet, destination) == kAddressesAt + 4 &&
     return parts().receive(now, packet);
   }
   if (word_at(packet, kAddressesAt) != parts().tp.found_addresses_) return look_up(now, packet);
-  route(now, packet);
+  route<false>(now, packet);
 }
 
 void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {

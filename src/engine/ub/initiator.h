@@ -35,7 +35,8 @@ constexpr bool reads_or_atomic(verbs::Verb verb) {
 struct Peer {
   bool used = false;
   engine::QueueId queue = 0;        ///< The local queue that imported it.
-  std::uint32_t channel = kNoSlot;  ///< Of requests.
+  std::uint32_t channel = kNoSlot;  ///< Of requests; of the first, where they take turns.
+  std::uint32_t channels = 1;       ///< Reliable ones that its requests take turns on.
   std::uint32_t home = kNoSlot;     ///< The first lane to its host: of loads and stores.
   wire::HostAddress host;
   std::uint32_t jetty = 0;  ///< Or jetty group.
@@ -290,6 +291,7 @@ class Initiator {
   void advance(TimePs now, std::uint32_t jetty);
   bool admit(TimePs now, Jetty& jetty, std::uint64_t number);
   bool issue_segment(TimePs now, std::uint32_t jetty, std::uint64_t number);
+  std::uint32_t channel_of(const Peer& target, std::uint32_t jetty, std::uint64_t number) const;
   void release_strong(TimePs now, Jetty& owner, std::uint32_t jetty_id);
   void step_response(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint32_t offset);
   void place_data(std::uint32_t index, std::uint32_t offset, const wire::Payload& data);

@@ -147,13 +147,19 @@ bool Initiator::admit(TimePs now, Jetty& owner, std::uint64_t number) {
   return true;
 }
 
+/// All segments of a request take the same channel, so that its immediate or notify comes behind its data.
+std::uint32_t Initiator::channel_of(const Peer& target, std::uint32_t jetty_id, std::uint64_t number) const {
+  if (target.channels == 1) return target.channel;
+  return parts_.tp.find(target.host, reliable_lane(jetty_id, number, target.channels));
+}
+
 bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t number) {
   Jetty& owner = jetty(jetty_id);
   PostedRequest& posted = owner.posted_request(number);
   // An entry that could not be read names no peer.
   const Peer* const target = peer(posted.peer);
-  const bool unreachable =
-      target == nullptr || parts_.tp.channel(target->channel).state != ChannelState::kReady;
+  const std::uint32_t channel = target == nullptr ? kNoSlot : channel_of(*target, jetty_id, number);
+  const bool unreachable = channel == kNoSlot || parts_.tp.channel(channel).state != ChannelState::kReady;
   // Its status says so already when its work-queue entry could not be read.
   const bool failed = owner.failed && !owner.suspended();
   if (unreachable || failed || posted.status != CompletionStatus::kSuccess) {
@@ -179,7 +185,7 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
   made.packets_unconfirmed = 0;
   made.counted = false;
   made.jetty = jetty_id;
-  made.channel = target->channel;
+  made.channel = channel;
   made.request = number;
   made.tassn = owner.tassn_next++;
   made.message_offset = posted.issued;
@@ -197,7 +203,7 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
   posted.issued_all = made.last_segment;
   posted.in_numbering = true;
   ++posted.segments_open;
-  parts_.tp.enqueue_request(target->channel, index);
+  parts_.tp.enqueue_request(channel, index);
   return true;
 }
 

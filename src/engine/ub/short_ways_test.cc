@@ -22,6 +22,7 @@ struct Setting {
   double percent;  ///< Of each fault of the wire.
   std::uint32_t window;
   std::uint32_t acknowledge_every;
+  std::uint32_t channels = 1;
 };
 
 /// Everything that a run shows, as text.
@@ -75,6 +76,7 @@ class Program {
     made.min_rnr_timer = 1;
     made.rnr_retry = 3;  // Not every Send finds a receive entry.
     made.acknowledge_every = setting.acknowledge_every;
+    made.channels = setting.channels;
     made.tracer = tracer;
     return made;
   }
@@ -182,7 +184,10 @@ TEST_P(UbShortWays, DoWhatTheLayersDo) {
 INSTANTIATE_TEST_SUITE_P(Settings, UbShortWays,
                          ::testing::Values(Setting{"clean", LossRecovery::kSelective, 0, 1024, 1},
                                            Setting{"clean_coalescing", LossRecovery::kGoBackN, 0, 1024, 16},
-                                           Setting{"lossy", LossRecovery::kSelective, 3, 1024, 1}),
+                                           Setting{"lossy", LossRecovery::kSelective, 3, 1024, 1},
+                                           Setting{"channels", LossRecovery::kSelective, 0, 1024, 1, 2},
+                                           Setting{"lossy_channels", LossRecovery::kSelective, 3, 1024, 1,
+                                                   2}),
                          [](const auto& each) { return each.param.name; });
 
 // What the short ways keep about the peer that a jetty asked last is forgotten with the peer, whoever

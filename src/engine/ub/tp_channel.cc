@@ -143,15 +143,33 @@ std::uint32_t TpLayer::find(wire::HostAddress remote) const {
   if (remote == found_host_ && found_ != kNoSlot) return found_;
   const std::uint32_t index = find(remote, kFirstLane);
   if (index == kNoSlot) return kNoSlot;
-  using Words = std::array<std::uint32_t, 2>;
-  TpChannel& channel = *channels_[index];
   found_host_ = remote;
   found_ = index;
+  follow(index);
+  return index;
+}
+
+void TpLayer::follow(std::uint32_t index) const {
+  using Words = std::array<std::uint32_t, 2>;
+  TpChannel& channel = *channels_[index];
+  train_ = index;
   // The short ways look no further than here.
   found_channel_ = channel.state == ChannelState::kReady && !channel.general ? &channel : nullptr;
-  found_addresses_ = std::bit_cast<std::uint64_t>(Words{remote.number, parts_.config.host.number});
+  found_addresses_ = std::bit_cast<std::uint64_t>(Words{channel.remote.number, parts_.config.host.number});
   found_tpns_ = std::bit_cast<std::uint64_t>(Words{channel.remote_tpn, channel.local_tpn});
-  return index;
+}
+
+bool TpLayer::change_train(const wire::Packet& packet) const {
+  using Words = std::array<std::uint32_t, 2>;
+  const wire::Rtph& rtph = packet.ub.rtph;
+  if (parts_.config.channels == 1 || rtph.opcode != wire::TpOpcode::kReliable || found_ == kNoSlot ||
+      std::bit_cast<std::uint64_t>(Words{rtph.source_tpn, rtph.destination_tpn}) == found_tpns_) {
+    return false;
+  }
+  const std::uint32_t index = addressed(packet);
+  if (index == kNoSlot || channels_[index]->general) return false;
+  follow(index);
+  return true;
 }
 
 void TpLayer::make_general(std::uint32_t index) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The TP layer: one reliable channel per remote host, shared by all jetties. Numbers packets, delivers what
-// arrives to the transaction layer, acknowledges. [UB-Base 2.0.1 6.3, 6.4] Repair of loss is in
+// The TP layer: one or a few reliable channels per remote host, shared by all jetties. Numbers packets,
+// delivers what arrives to the transaction layer, acknowledges. [UB-Base 2.0.1 6.3, 6.4] Repair of loss is in
 // tp_retransmission.cc.
 #pragma once
 
@@ -222,6 +222,10 @@ class TpLayer {
   void deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t from, std::uint64_t end);
   void ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind, wire::Psn tpmsn, bool at_once);
   std::uint32_t addressed(const wire::Packet& packet) const;
+  void follow(std::uint32_t index) const;
+  /// A packet of found_host_ is not one of `train_`: whether it is of another channel that the short ways
+  /// take, to which `train_` has been set.
+  bool change_train(const wire::Packet& packet) const;
   static std::uint64_t host_key(wire::HostAddress remote, Lane lane) {
     return std::uint64_t{lane} << 32U | remote.number;
   }
@@ -260,6 +264,7 @@ class TpLayer {
   void list_sender(std::uint32_t index);
   void unlist_sender();
   TxPacket* sendable(TimePs now, std::uint32_t index, TpChannel& channel, bool again);
+  void spray(wire::Packet& out);
   void departed(TimePs now, std::uint32_t index, TpChannel& channel, TxPacket& packet);
   void write_answer(const TpChannel& channel, wire::Packet& out) const;
   static void make_datagram(wire::Packet& out);
@@ -312,11 +317,12 @@ class TpLayer {
   std::uint32_t form_channel_ = kNoSlot;
   std::vector<std::unique_ptr<TpChannel>> channels_;
   FlatMap channel_of_host_;
-  // What find() was last asked for with success, and gave; packets come in trains. Of the train: the channel,
-  // if it is ready, and what source and destination, and the TP channel numbers, are in its packets, as
-  // words.
+  // What find() was last asked for with success, and gave; packets come in trains. Of the train, which is on
+  // that lane or on another of the same host: the channel, if it is ready, and what source and destination,
+  // and the TP channel numbers, are in its packets, as words.
   mutable wire::HostAddress found_host_;
   mutable std::uint32_t found_ = kNoSlot;
+  mutable std::uint32_t train_ = kNoSlot;
   mutable TpChannel* found_channel_ = nullptr;
   mutable std::uint64_t found_addresses_ = 0;
   mutable std::uint64_t found_tpns_ = 0;
@@ -336,6 +342,7 @@ class TpLayer {
   Ring<std::uint32_t> data_list_;
   TpChannel* only_sender_ = nullptr;  ///< The channel in data_list_, if it is one.
   Ring<std::uint32_t> resend_list_;   ///< Channels whose next repeated packet may leave.
+  std::uint32_t spray_ = 0;           ///< Packets that have left with entropy of their own.
 };
 
 [[gnu::always_inline]] inline void TpLayer::address_packet(const TpChannel& channel,

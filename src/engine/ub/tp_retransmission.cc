@@ -297,7 +297,9 @@ void TpLayer::fail(TimePs now, std::uint32_t index) {
   if (channels_[index]->state == ChannelState::kReady) end_lanes(now, index, ChannelEvent::kFail);
 }
 
-// Answers to requests of the fused lane are messages of the first: both end together, that one first.
+// Answers to requests of the fused lane are messages of the first: both end together, that one first. Where
+// requests take turns on the reliable lanes, a target may wait on one for what another has lost: they fail
+// together.
 void TpLayer::end_lanes(TimePs now, std::uint32_t index, ChannelEvent event) {
   const TpChannel& channel = *channels_[index];
   const auto end = [&](std::uint32_t each) {
@@ -308,12 +310,14 @@ void TpLayer::end_lanes(TimePs now, std::uint32_t index, ChannelEvent event) {
     }
     end_channel(now, each, event);
   };
-  if (channel.kind == ChannelKind::kUnreliable) {
-    end(index);
-    return;
+  const wire::HostAddress remote = channel.remote;
+  const bool grouped = event == ChannelEvent::kFail && parts_.config.spread == ChannelSpread::kRequest &&
+                       channel.kind != ChannelKind::kUnreliable;
+  if (grouped || channel.lane == kFirstLane || channel.lane == kFusedLane) {
+    end(find(remote, kFirstLane));
+    end(find(remote, kFusedLane));
   }
-  end(find(channel.remote, kFirstLane));
-  end(find(channel.remote, kFusedLane));
+  for (Lane lane = kFirstLane + 1; grouped && lane < kChannelsMax; ++lane) end(find(remote, lane));
   end(index);
 }
 

@@ -414,6 +414,13 @@ inline void TpLayer::departed(TimePs now, std::uint32_t index, TpChannel& channe
   ++parts_.counters.packets_sent;
 }
 
+// [ns-3-UB, packet spray] Every data packet takes the next UDP source port, repetitions included.
+inline void TpLayer::spray(wire::Packet& out) {
+  if (parts_.config.spread != ChannelSpread::kPacket) [[likely]]
+    return;
+  out.entropy = static_cast<std::uint16_t>(49152U + spray_++ % 16384U);
+}
+
 // Choice: everything that has a PSN and is sent for the first time is in one class, so that classes never
 // reorder a channel.
 [[gnu::flatten]] bool TpLayer::transmit_new(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out) {
@@ -427,6 +434,7 @@ inline void TpLayer::departed(TimePs now, std::uint32_t index, TpChannel& channe
       continue;
     }
     build(channel, *packet, false, out);
+    spray(out);
     congestion_.departs(now, index, *packet, false, out);
     channel.send.sent(packets_);
     ++channel.send_cursor;
@@ -473,6 +481,7 @@ bool TpLayer::transmit_again(TimePs now, wire::TrafficClassMask allowed, wire::P
     TxPacket* const packet = sendable(now, index, channel, true);
     if (packet == nullptr) continue;
     build(channel, *packet, true, out);
+    spray(out);
     congestion_.departs(now, index, *packet, true, out);
     out.traffic_class = wire::TrafficClass::kRetransmission;
     channel.send.unqueue(*packet);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/ub/engine_parts.h"
 #include "engine/ub/exchange.h"
 
@@ -83,6 +85,7 @@ Result<engine::ExchangeBlob> UbEngine::export_queue(engine::QueueId queue) const
   blob.first_psn = parts_->config.first_psn;
   blob.inbound_messages = parts_->config.inbound_messages;
   blob.first_incarnation = parts_->config.first_incarnation;
+  blob.channels = parts_->config.channels;
   blob.failures = parts_->tp.failures();
   return encode(blob);
 }
@@ -101,19 +104,23 @@ Result<engine::PeerId> UbEngine::connect(TimePs now, engine::QueueId queue, std:
   WHARF_TRY(parts_->initiator.may_import(*owner, queue, decoded->host, decoded->jetty));
   Result<std::uint32_t> home = parts_->tp.open(now, *decoded, kFirstLane);
   if (!home) return home.error();
-  // The lane of own requests, and that of the peer's.
+  const std::uint32_t channels = std::min(parts_->config.channels, decoded->channels);
+  const bool general = service == engine::ServiceMode::kOrderedByTarget ||
+                       decoded->service == engine::ServiceMode::kOrderedByTarget;
+  // All reliable lanes, because the peer alone knows which of them its jetties use.
   Result<std::uint32_t> channel = home;
-  for (const Lane lane : {lane_of(decoded->service), lane_of(service)}) {
-    if (lane == kFirstLane) {
-      channel = home;
-      continue;
-    }
-    channel = parts_->tp.open(now, *decoded, lane);
-    if (!channel) return channel.error();
+  for (Lane lane = kFirstLane; lane < channels; ++lane) {
+    const Result<std::uint32_t> opened = parts_->tp.open(now, *decoded, lane);
+    if (!opened) return opened.error();
+    if (general) parts_->tp.make_general(*opened);
+    if (lane == reliable_lane(queue, 0, channels)) channel = opened;
   }
-  if (service == engine::ServiceMode::kOrderedByTarget ||
-      decoded->service == engine::ServiceMode::kOrderedByTarget) {
-    parts_->tp.make_general(*home);
+  // The lane that the peer's requests need beside them, and that of own ones.
+  for (const Lane lane : {lane_of(decoded->service), lane_of(service)}) {
+    if (lane == kFirstLane) continue;
+    const Result<std::uint32_t> opened = parts_->tp.open(now, *decoded, lane);
+    if (!opened) return opened.error();
+    if (lane == lane_of(service)) channel = opened;
   }
   if (is_sequenced(service) && owner->tassn_oldest != owner->tassn_next) {
     return input_error(
@@ -127,6 +134,9 @@ Result<engine::PeerId> UbEngine::connect(TimePs now, engine::QueueId queue, std:
   peer.used = true;
   peer.queue = queue;
   peer.channel = *channel;
+  if (parts_->config.spread == ChannelSpread::kRequest && lane_of(service) == kFirstLane) {
+    peer.channels = channels;
+  }
   peer.home = *home;
   peer.host = decoded->host;
   peer.jetty = decoded->jetty;

@@ -23,13 +23,10 @@ namespace wharf::ub {
 struct EngineParts;
 
 /// One host's UB network interface. A queue is a jetty; a peer is an imported remote jetty; all jetties
-/// toward one host share one TP channel. It knows no clock, socket or thread, and in steady state takes no
+/// toward one host share its TP channels. It knows no clock, socket or thread, and in steady state takes no
 /// memory. Implements UB-Base 2.0.1 chapters 6 to 8 as far as public documents (OpenURMA, ns-3-UB, UMDK) show
 /// them: all verbs of URMA over RTP in service modes ROI, ROT and ROL, datagrams over UTP (UNO), and loads
 /// and stores over bypassed transport.
-///
-/// To come, and where: several channels per host for one service mode (channel_lane.h); jetty groups
-/// (Responder::target_jetty); jetty life cycle (Jetty::record.state).
 class UbEngine {
  public:
   /// `config` must validate(); the error names the key. `payloads` and `arena` outlive the engine and may be
@@ -46,7 +43,7 @@ class UbEngine {
   Result<engine::QueueId> create_queue(TimePs now, const engine::QueueConfig& config);
   /// Of a queue, completion queue or receive queue, see engine/contract.h. A queue's imports go with it.
   Result<void> destroy_queue(TimePs now, engine::QueueId queue);
-  // Shared queues and life, see engine/contract.h. Groups are to come.
+  // Shared queues, groups and life, see engine/contract.h.
   engine::Capabilities capabilities() const;
   Result<engine::QueueId> create_completion_queue(TimePs now, const engine::CompletionQueueConfig& config);
   Result<engine::QueueId> create_receive_queue(TimePs now, const engine::ReceiveQueueConfig& config);

@@ -33,6 +33,12 @@ constexpr std::array<Choice<engine::ServiceMode>, 4> kServices{{
     {"uno", engine::ServiceMode::kUnordered},
 }};
 
+constexpr std::array<Choice<ub::ChannelSpread>, 3> kSpreads{{
+    {"flow", ub::ChannelSpread::kFlow},
+    {"request", ub::ChannelSpread::kRequest},
+    {"packet", ub::ChannelSpread::kPacket},
+}};
+
 /// "unlimited" or a number of attempts.
 void bind_attempts(Binder& binder, std::string_view key, std::uint32_t& attempts, std::string_view doc) {
   binder.integer_or("unlimited", reliability::kUnlimitedAttempts, key, attempts, doc, 0, 1'000'000);
@@ -69,6 +75,12 @@ void bind_channels(Binder& binder, ub::UbConfig& ub) {
       "who keeps the order of a jetty's requests: initiator, target, channel, nobody");
   binder.bytes("mtu", ub.mtu, "payload of one packet, a power of two; openurma at most 256B", 64, 8192);
   binder.bytes("segment", ub.segment_bytes, "longest transaction segment, a multiple of the MTU", 64, 65536);
+  binder.integer("channels", ub.channels,
+                 "reliable TP channels per host pair; windows and bounds count for each", 1,
+                 ub::kChannelsMax);
+  binder.choice<ub::ChannelSpread>("spread", ub.spread, kSpreads,
+                                   "what keeps to a channel and its path: a jetty's requests, each request, "
+                                   "or a jetty's requests with each packet on the next path");
   binder.integer("send_window", ub.send_window, "packets in flight per TP channel, a power of two", 1,
                  1 << 22);
   binder.integer("receive_window", ub.receive_window,
