@@ -164,9 +164,12 @@ std::uint64_t bytes_held(std::uint32_t peers, Queues queues, Use use) {
   return bytes;
 }
 
-/// Whether a queue of this engine has one peer.
+/// Whether a queue of this engine has one peer: always, or in this service mode.
 template <typename E, typename Config>
 bool serves_one_peer() {
+  if constexpr (requires { ub::is_sequenced(Config().service); }) {
+    if (ub::is_sequenced(Config().service)) return true;
+  }
   wire::PayloadPool pool;
   return Host<E, Config>(0, pool).engine->capabilities().queue_per_peer;
 }

@@ -31,6 +31,20 @@ struct UbEconomy {
     return UbBackToBack(false, config);
   }
 };
+/// The same in service mode ROL.
+struct UbRolEconomy {
+  using Engine = ub::UbEngine;
+  struct Config : ub::UbConfig {
+    Config() { service = engine::ServiceMode::kOrderedByTransport; }
+  };
+  static constexpr std::string_view kName = "ub_rol";
+  static constexpr std::string_view kTitle = "UB, ROL";
+  static UbBackToBack world() {
+    Config config;
+    config.acknowledge_every = 16;
+    return UbBackToBack(false, config);
+  }
+};
 struct UetEconomy {
   using Engine = uet::UetEngine;
   using Config = uet::UetConfig;
@@ -44,6 +58,7 @@ template <typename Action>
 void each_economy(Action&& action) {
   action(RoceEconomy());
   action(UbEconomy());
+  action(UbRolEconomy());
   action(UetEconomy());
 }
 

@@ -48,7 +48,9 @@ class Express {
   bool transmit(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
   /// Memory answered: sends what was read, answers what was placed, shows a completion.
   void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
-  /// The same for one that is pending.
+  /// All packets of a request that needs no data are confirmed, and that is its answer.
+  void executed(TimePs now, std::uint32_t segment);
+  /// access_done() for one that is pending.
   void answered(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
 
  private:
@@ -76,6 +78,7 @@ class Express {
   void change_train(TimePs now, const wire::Packet& packet);
   void look_up(TimePs now, const wire::Packet& packet);
   void take_write(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
+  void take_fused(TimePs now, const wire::Packet& packet);
   void take_request(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
   void take_send(TimePs now, std::uint32_t index, TpChannel& channel, const wire::Packet& packet);
   bool may_scatter(const PendingAccess& owner) const;
@@ -118,6 +121,7 @@ class Express {
   void data_done(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
   void write_done(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
   void write_done_anew(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
+  void fused_done(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
   void request_done(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
   void answer_placed(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
   void entry_done(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);

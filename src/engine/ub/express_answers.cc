@@ -152,6 +152,23 @@ template <PlainKind kKind>
   if (accept(channel, packet) || owner.others > 0) return settle_taack(now, index, channel, owner);
 }
 
+void Initiator::executed(TimePs now, std::uint32_t index) { parts_.express().executed(now, index); }
+
+[[gnu::noinline, gnu::flatten]] void Express::executed(TimePs now, std::uint32_t segment) {
+  Initiator& initiator = parts().initiator;
+  Transaction& transaction = initiator.transactions_[segment];
+  Jetty& owner = initiator.jetty(transaction.jetty);
+  TpChannel& channel = parts().tp.channel(transaction.channel);
+  if (!parts().takes_short_ways() || !has_state(transaction, kOutcomeAt, kPlainMask, kPlainOpen) ||
+      transaction.steps_deferred > 0 || transaction.request != owner.head() ||
+      channel.requests_open >= channel.requests_max || !parts().accesses.has_used()) {
+    transaction.answered = true;
+    return initiator.try_finish(now, segment);
+  }
+  const std::uint32_t jetty_id = transaction.jetty;
+  if (end_plain<PlainKind::kCarries, true>(owner, segment, transaction, channel)) settle_end(owner, jetty_id);
+}
+
 [[gnu::noinline, gnu::flatten]] void Express::take_answer(TimePs now, std::uint32_t index, TpChannel& channel,
                                                           const wire::Packet& packet) {
   Initiator& initiator = parts().initiator;

@@ -18,15 +18,6 @@ static_assert(offsetof(TxPacket, state) == kFetchAt + 1 && offsetof(TxPacket, fe
               offsetof(TxPacket, confirmed) == kFetchAt + 4 &&
               offsetof(TxPacket, fetch_failed) == kFetchAt + 7);
 
-// The state of a message whose packets have come and whose answer has not begun: state, early, listed,
-// last_delivered, abandoned, tail_started.
-constexpr std::size_t kWholeAt = offsetof(InboundMessage, state);
-constexpr Bytes kWholeMask{0, 0, 0, 255, 255, 255, 0, 0};
-constexpr Bytes kWholeOpen{0, 0, 0, 1, 0, 0, 0, 0};
-static_assert(offsetof(InboundMessage, last_delivered) == kWholeAt + 3 &&
-              offsetof(InboundMessage, abandoned) == kWholeAt + 4 &&
-              offsetof(InboundMessage, tail_started) == kWholeAt + 5);
-
 }  // namespace
 
 // --- Arrivals
@@ -69,9 +60,12 @@ template <bool kFinal>
   return parts().receive(now, packet);
 }
 
-// Something is unusual: at best, the channel is another one of the same host.
+// Something is unusual: at best, the channel is another one of the same host, or a fused one.
 [[gnu::noinline]] void Express::change_train(TimePs now, const wire::Packet& packet) {
-  if (!parts().tp.change_train(packet)) return parts().receive(now, packet);
+  const TpLayer& tp = parts().tp;
+  const bool fused = tp.fused_train_ != nullptr && word_at(packet, kTpnsAt) == tp.found_tpns_;
+  if (!fused && !tp.change_train(packet)) return parts().receive(now, packet);
+  if (tp.fused_train_ != nullptr) return take_fused(now, packet);
   route<true>(now, packet);
 }
 
@@ -270,25 +264,6 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   responder.leave_place(parked);
 }
 
-/// A message of one packet, which has come; the place of the message holds a clear one.
-template <bool kUsed>
-[[gnu::always_inline]] inline InboundMessage& Express::open(std::uint32_t index, TpChannel& channel,
-                                                            const wire::Packet& packet, std::uint32_t& at) {
-  Responder& responder = parts().responder;
-  at = kUsed ? responder.messages_.acquire_used() : responder.messages_.acquire();
-  if (!kUsed) WHARF_CHECK(at != kNoSlot);
-  responder.message_room_.take(channel.messages_held);
-  InboundMessage& made = responder.messages_[at];
-  ++made.generation;
-  made.channel = index;
-  made.tpmsn = packet.ub.rtph.tpmsn;
-  made.request.take(packet.ub.request);
-  made.extension.maetah = packet.ub.extension.maetah;
-  made.last_delivered = true;
-  made.operation = packet.operation;
-  return made;
-}
-
 /// A Read needs nothing but its answer: it gets its number, and its data is read.
 [[gnu::always_inline]] inline void Express::read(std::uint32_t at, InboundMessage& made, TpChannel& channel,
                                                  const MrRecord& record) {
@@ -423,6 +398,7 @@ template <bool kUsed>
   const PendingAccess& owner = access.owner();
   const std::uint32_t at = owner.object;
   InboundMessage& message = parts().responder.messages_[at];
+  if (message.answered_elsewhere) return fused_done(now, access, result);
   TpChannel& channel = parts().tp.channel(message.channel);
   const bool atomic = owner.owner == AccessOwner::kInboundAtomic;
   const wire::TaOpcode opcode = message.request.opcode;

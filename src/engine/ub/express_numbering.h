@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the short ways have in common: numbering a message of one packet, and taking one.
+// What the short ways have in common: numbering a message of one packet, taking one, and the states that they
+// ask for.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,18 @@
 #include "engine/ub/words.h"
 
 namespace wharf::ub {
+
+// The state of a message whose packets have come and whose answer has not begun: state, early, listed,
+// last_delivered, abandoned, tail_started, answered_elsewhere.
+inline constexpr std::size_t kWholeAt = offsetof(InboundMessage, state);
+inline constexpr Bytes kWholeMask{0, 0, 0, 255, 255, 255, 255, 0};
+inline constexpr Bytes kWholeOpen{0, 0, 0, 1, 0, 0, 0, 0};
+// The same of one that came in order on a fused channel.
+inline constexpr Bytes kFusedMask{255, 255, 255, 255, 255, 255, 255, 0};
+inline constexpr Bytes kFusedOpen{0, 0, 0, 1, 0, 0, 1, 0};
+static_assert(offsetof(InboundMessage, last_delivered) == kWholeAt + 3 &&
+              offsetof(InboundMessage, abandoned) == kWholeAt + 4 &&
+              offsetof(InboundMessage, tail_started) == kWholeAt + 5);
 
 /// Whether a message of one packet, enqueued now, would be numbered at once.
 [[gnu::always_inline]] inline bool Express::may_number(TpChannel& channel) const {
@@ -74,6 +87,25 @@ template <bool kUsed>
   channel.ack_tpmsn = packet.ub.rtph.tpmsn;
   return ++channel.unacknowledged < parts().config.acknowledge_every ? !channel.ack_delayed
                                                                      : !channel.ack_listed;
+}
+
+/// A message of one packet, which has come; the place of the message holds a clear one.
+template <bool kUsed>
+[[gnu::always_inline]] inline InboundMessage& Express::open(std::uint32_t index, TpChannel& channel,
+                                                            const wire::Packet& packet, std::uint32_t& at) {
+  Responder& responder = parts().responder;
+  at = kUsed ? responder.messages_.acquire_used() : responder.messages_.acquire();
+  if (!kUsed) WHARF_CHECK(at != kNoSlot);
+  responder.message_room_.take(channel.messages_held);
+  InboundMessage& made = responder.messages_[at];
+  ++made.generation;
+  made.channel = index;
+  made.tpmsn = packet.ub.rtph.tpmsn;
+  made.request.take(packet.ub.request);
+  made.extension.maetah = packet.ub.extension.maetah;
+  made.last_delivered = true;
+  made.operation = packet.operation;
+  return made;
 }
 
 }  // namespace wharf::ub

@@ -212,14 +212,13 @@ class Initiator {
     if (transaction.answered) {
       try_finish(now, index);
     } else if (transaction.packets_unconfirmed == 0 && transaction.state == TransactionState::kAwaiting) {
-      if (confirms_execution_ && response_of(transaction.opcode) == wire::TaOpcode::kTaack) [[unlikely]] {
-        transaction.answered = true;
-        try_finish(now, index);
-        return;
-      }
+      if (confirms_execution_ && response_of(transaction.opcode) == wire::TaOpcode::kTaack) [[unlikely]]
+        return executed(now, index);
       await_answer(now, transaction);
     }
   }
+  /// That is its answer.
+  void executed(TimePs now, std::uint32_t index);
   /// From now on, confirmed() of a request's last packet is its answer, or is not.
   void confirms_execution(bool yes) { confirms_execution_ = yes; }
   /// A response arrived, in PSN order. `parked` is where it waited for its turn, or kNoSlot; true when it

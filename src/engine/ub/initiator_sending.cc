@@ -300,8 +300,7 @@ void Initiator::fetch_failed(std::uint32_t index, engine::AccessStatus status) {
   const engine::ServiceMode service = const_cast<Initiator*>(this)->jetty(transaction.jetty).config.service;
   if (service == engine::ServiceMode::kOrderedByTarget)
     header.requester_type = wire::RequesterContextType::kSequence;
-  // OpenURMA numbers the modes ROI 0, ROT 1, ROL 2, UNO 3; the field is in profile P2 alone.
-  header.service_mode = static_cast<std::uint8_t>(static_cast<unsigned>(service) - 1U);
+  header.service_mode = wire_mode_of(service);
   header.order = static_cast<std::uint8_t>(static_cast<unsigned>(request.order) |
                                            (request.completion_in_order ? 4U : 0U));
   header.solicited = request.solicited && transaction.last_segment;

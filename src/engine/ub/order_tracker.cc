@@ -53,12 +53,4 @@ std::uint32_t OrderTracker::waiting() const {
   return count;
 }
 
-void OrderTracker::advance() {
-  while (has(settled_, next_)) {
-    clear(settled_, next_);
-    clear(arrived_, next_);
-    ++next_;
-  }
-}
-
 }  // namespace wharf::ub

@@ -37,6 +37,14 @@ class OrderTracker {
 
   /// A request has arrived whole or in part; it is told once.
   Arrival arrive(std::uint16_t tassn, verbs::OrderTag tag);
+  /// Takes a request without a tag if it is the next one and the first to come; what arrive() would say is
+  /// kExecute then.
+  bool passes(std::uint16_t tassn) {
+    if (tassn != next_ || has(arrived_, tassn)) return false;
+    ++next_;
+    advance();
+    return true;
+  }
   /// It has been executed, or refused for good.
   void executed(std::uint16_t tassn);
   /// It was not executed, and arrives again: the target was not ready for it.
@@ -72,7 +80,13 @@ class OrderTracker {
   static void clear(Bits& bits, std::uint16_t tassn) {
     bits[tassn % kWindow / 64] &= ~(std::uint64_t{1} << tassn % 64);
   }
-  void advance();
+  void advance() {
+    while (has(settled_, next_)) {
+      clear(settled_, next_);
+      clear(arrived_, next_);
+      ++next_;
+    }
+  }
 
   Bits arrived_{};  ///< From next_ on: told, and not retracted.
   Bits settled_{};  ///< Executed, or nobody waits for it.

@@ -90,6 +90,7 @@ void Responder::enter_sequence(std::uint32_t index, const TpChannel& channel, co
     return;
   }
   InboundMessage& message = messages_[index];
+  message.answered_elsewhere = channel.kind == ChannelKind::kFused;
   const std::uint32_t at = find_sequence(channel.remote, request.requester_id);
   if (at == kNoSlot) {
     ++parts_.counters.refused_jetty;

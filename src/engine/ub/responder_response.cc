@@ -162,9 +162,7 @@ void Responder::respond(TimePs now, std::uint32_t index) {
       // What has to be said by a packet of its own goes over the first lane, where nothing waits for an
       // execution.
       answers_on = parts_.tp.find(parts_.tp.channel(message.channel).remote, kFirstLane);
-      message.answered_elsewhere = true;
       if (!good || !message.fused_open) break;
-      message.answered_elsewhere = false;
       parts_.tp.executed(now, message);
       message.fused_open = false;
       release(index);

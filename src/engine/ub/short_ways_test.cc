@@ -23,6 +23,7 @@ struct Setting {
   std::uint32_t window;
   std::uint32_t acknowledge_every;
   std::uint32_t channels = 1;
+  engine::ServiceMode service = engine::ServiceMode::kOrderedByInitiator;
 };
 
 /// Everything that a run shows, as text.
@@ -77,6 +78,7 @@ class Program {
     made.rnr_retry = 3;  // Not every Send finds a receive entry.
     made.acknowledge_every = setting.acknowledge_every;
     made.channels = setting.channels;
+    made.service = setting.service;
     made.tracer = tracer;
     return made;
   }
@@ -186,8 +188,11 @@ INSTANTIATE_TEST_SUITE_P(Settings, UbShortWays,
                                            Setting{"clean_coalescing", LossRecovery::kGoBackN, 0, 1024, 16},
                                            Setting{"lossy", LossRecovery::kSelective, 3, 1024, 1},
                                            Setting{"channels", LossRecovery::kSelective, 0, 1024, 1, 2},
-                                           Setting{"lossy_channels", LossRecovery::kSelective, 3, 1024, 1,
-                                                   2}),
+                                           Setting{"lossy_channels", LossRecovery::kSelective, 3, 1024, 1, 2},
+                                           Setting{"rol", LossRecovery::kSelective, 0, 1024, 1, 1,
+                                                   engine::ServiceMode::kOrderedByTransport},
+                                           Setting{"lossy_rol", LossRecovery::kSelective, 3, 1024, 4, 1,
+                                                   engine::ServiceMode::kOrderedByTransport}),
                          [](const auto& each) { return each.param.name; });
 
 // What the short ways keep about the peer that a jetty asked last is forgotten with the peer, whoever

@@ -154,7 +154,9 @@ void TpLayer::follow(std::uint32_t index) const {
   TpChannel& channel = *channels_[index];
   train_ = index;
   // The short ways look no further than here.
-  found_channel_ = channel.state == ChannelState::kReady && !channel.general ? &channel : nullptr;
+  const bool ready = channel.state == ChannelState::kReady;
+  found_channel_ = ready && !channel.general ? &channel : nullptr;
+  fused_train_ = ready && channel.kind == ChannelKind::kFused ? &channel : nullptr;
   found_addresses_ = std::bit_cast<std::uint64_t>(Words{channel.remote.number, parts_.config.host.number});
   found_tpns_ = std::bit_cast<std::uint64_t>(Words{channel.remote_tpn, channel.local_tpn});
 }
@@ -162,14 +164,14 @@ void TpLayer::follow(std::uint32_t index) const {
 bool TpLayer::change_train(const wire::Packet& packet) const {
   using Words = std::array<std::uint32_t, 2>;
   const wire::Rtph& rtph = packet.ub.rtph;
-  if (parts_.config.channels == 1 || rtph.opcode != wire::TpOpcode::kReliable || found_ == kNoSlot ||
+  if (rtph.opcode != wire::TpOpcode::kReliable || found_ == kNoSlot ||
       std::bit_cast<std::uint64_t>(Words{rtph.source_tpn, rtph.destination_tpn}) == found_tpns_) {
     return false;
   }
   const std::uint32_t index = addressed(packet);
-  if (index == kNoSlot || channels_[index]->general) return false;
+  if (index == kNoSlot) return false;
   follow(index);
-  return true;
+  return found_channel_ != nullptr || fused_train_ != nullptr;
 }
 
 void TpLayer::make_general(std::uint32_t index) {
@@ -188,16 +190,22 @@ std::uint32_t TpLayer::addressed(const wire::Packet& packet) const {
   };
   const std::uint32_t first = find(packet.source);
   if (is_of(first)) return first;
+  if (first == kNoSlot) return kNoSlot;
+  if (is_of(train_)) return train_;
   for (Lane lane = kFirstLane + 1; lane < kLaneCount; ++lane) {
     const std::uint32_t index = find(packet.source, lane);
-    if (is_of(index)) return index;
+    if (!is_of(index)) continue;
+    follow(index);
+    return index;
   }
   return kNoSlot;
 }
 
 void TpLayer::forget_found() {
   found_ = kNoSlot;
+  train_ = kNoSlot;
   found_channel_ = nullptr;
+  fused_train_ = nullptr;
 }
 
 std::vector<ChannelFailures> TpLayer::failures() const {

@@ -42,6 +42,11 @@ constexpr std::uint8_t environment_of(wire::UbEncapsulation encapsulation) {
   return wire::profile(encapsulation) == wire::UbProfile::kP2OpenUrma ? 1 : 0;
 }
 
+/// OpenURMA numbers the modes ROI 0, ROT 1, ROL 2, UNO 3; the field is in profile P2 alone.
+constexpr std::uint8_t wire_mode_of(engine::ServiceMode service) {
+  return static_cast<std::uint8_t>(static_cast<unsigned>(service) - 1U);
+}
+
 /// What the next acknowledgement of a channel says.
 enum class AckKind : std::uint8_t { kNone, kAck, kSack, kNak };
 
@@ -61,7 +66,8 @@ struct TpChannel {
   Lane lane = kFirstLane;
   ChannelKind kind = ChannelKind::kReliable;
   bool selective = false;
-  /// All its packets go the general way: it is not a plain reliable channel, or a target keeps order on it.
+  /// It is not a plain reliable channel, or a target keeps order on it: its packets go the general way, but
+  /// for plain Writes on a fused channel.
   bool general = false;
   /// Packets that the short ways may number before they look again; 0 unless `plain`. Known because only they
   /// number packets meanwhile, and all else makes room.
@@ -324,6 +330,7 @@ class TpLayer {
   mutable std::uint32_t found_ = kNoSlot;
   mutable std::uint32_t train_ = kNoSlot;
   mutable TpChannel* found_channel_ = nullptr;
+  mutable TpChannel* fused_train_ = nullptr;  ///< Instead of it: the channel of the train, if it is fused.
   mutable std::uint64_t found_addresses_ = 0;
   mutable std::uint64_t found_tpns_ = 0;
   TxPool packets_;

@@ -24,8 +24,9 @@ void TpLayer::enqueue_response(std::uint32_t channel, std::uint32_t message) {
 
 /// How many messages of one packet may be numbered at once, see TpChannel::credit; false: none.
 [[gnu::noinline]] bool TpLayer::find_credit(TpChannel& channel) const {
-  if (channel.general || channel.state != ChannelState::kReady || channel.numbering ||
-      !channel.requests.empty() || !channel.responses.empty() || channel.send.retransmissions_queued() > 0) {
+  const bool general = channel.general && channel.kind != ChannelKind::kFused;
+  if (general || channel.state != ChannelState::kReady || channel.numbering || !channel.requests.empty() ||
+      !channel.responses.empty() || channel.send.retransmissions_queued() > 0) {
     return false;
   }
   channel.plain = true;
@@ -393,6 +394,8 @@ void TpLayer::build_sack(const TpChannel& channel, wire::Packet& out) {
   form_.ub.transaction = wire::UbTransaction::kRequest;
   form_.ub.request.order = kPlainOrder;
   form_.ub.request.environment = environment_of(form_.ub.encapsulation);
+  if (channel.kind == ChannelKind::kFused)
+    form_.ub.request.service_mode = wire_mode_of(engine::ServiceMode::kOrderedByTransport);
 }
 
 inline void TpLayer::build(const TpChannel& channel, const TxPacket& packet, bool again, wire::Packet& out) {
