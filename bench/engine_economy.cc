@@ -164,12 +164,10 @@ std::uint64_t bytes_held(std::uint32_t peers, Queues queues, Use use) {
   return bytes;
 }
 
-/// Whether a queue of this engine has one peer: always, or in this service mode.
+/// Whether a queue of this engine has one peer: always, or as it is configured.
 template <typename E, typename Config>
 bool serves_one_peer() {
-  if constexpr (requires { ub::is_sequenced(Config().service); }) {
-    if (ub::is_sequenced(Config().service)) return true;
-  }
+  if constexpr (requires { Config::kOnePeerPerQueue; }) return Config::kOnePeerPerQueue;
   wire::PayloadPool pool;
   return Host<E, Config>(0, pool).engine->capabilities().queue_per_peer;
 }

@@ -35,6 +35,7 @@ struct UbEconomy {
 struct UbRolEconomy {
   using Engine = ub::UbEngine;
   struct Config : ub::UbConfig {
+    static constexpr bool kOnePeerPerQueue = true;
     Config() { service = engine::ServiceMode::kOrderedByTransport; }
   };
   static constexpr std::string_view kName = "ub_rol";
