@@ -244,5 +244,22 @@ TEST(UbInboundRoom, TheInitiatorKeepsToTheTargetsPlaces) {
   EXPECT_EQ(world.counters(1).dropped_no_room, 0u);
 }
 
+// A request that is told to come again holds no place at the target meanwhile.
+TEST(UbInboundRoom, ARefusedRequestGivesItsPlaceBack) {
+  UbConfig config = tiny(2, 64);
+  config.min_rnr_timer = 1;
+  World world(config);
+  ASSERT_EQ(world.post(world.request(Verb::kSend, 64)), engine::PostStatus::kOk);
+  const auto refused = [&] { return world.counters(1).receiver_not_ready_sent >= 10; };
+  ASSERT_EQ(world.pair().run_until(refused, seconds(1)), test::RunEnd::kDone);
+  ASSERT_EQ(world.post(world.request(Verb::kWrite, 64)), engine::PostStatus::kOk);
+  ASSERT_EQ(world.pair().post_receive(1, world.queue(1),
+                                      {.id = 1, .local_count = 1, .local = {{{World::kRemote, 64}}}}),
+            engine::PostStatus::kOk);
+  world.run();
+  ASSERT_EQ(world.pair().host(0).completions.size(), 2u);
+  for (const auto& completion : world.pair().host(0).completions) EXPECT_TRUE(completion.ok());
+}
+
 }  // namespace
 }  // namespace wharf::ub

@@ -118,6 +118,24 @@ TEST(UbEngine, SendInvalidateRevokesTheToken) {
   EXPECT_EQ(world.finish(read).status, CompletionStatus::kRemoteAccess);
 }
 
+// [URMA API, access rules of segments] Who does not know a segment's token value does not end it.
+TEST(UbEngine, SendInvalidateWithAnotherValueRevokesNothing) {
+  World world;
+  const auto other = *world.engine(1).register_segment(
+      world.now(), {.base = World::kRemote, .length = 64, .token_value = 5});
+  for (int change = 0; change < 2; ++change) {
+    world.pair().post_receive(1, world.queue(1), {});
+    auto request = world.request(Verb::kSendInvalidate, 0);
+    request.invalidate = other;
+    if (change == 0) request.invalidate.value = 6;
+    if (change == 1) request.invalidate.id += 0x1000;
+    EXPECT_EQ(world.finish(request).status, CompletionStatus::kRemoteAccess);
+    auto read = world.request(Verb::kRead, 8);
+    read.remote.token = other;
+    EXPECT_TRUE(world.finish(read).ok());
+  }
+}
+
 // A Read that is being answered when its token ends is not answered any further. [UB-Base 2.0.1 7.3]
 TEST(UbEngine, SendInvalidateEndsRunningReads) {
   test::EnginePairOptions options;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -36,6 +37,7 @@ class ByHand {
     std::deque<engine::Access> accesses;
     std::deque<wire::Packet> sent;
     std::vector<verbs::Completion> completions;
+    std::map<std::uint64_t, std::vector<std::byte>> records;  ///< Of contexts, by address.
   };
 
   explicit ByHand(UbConfig config = {}) {
@@ -69,6 +71,17 @@ class ByHand {
     request.length = length;
     request.local_count = 1;
     request.local[0] = {kBase, length};
+    request.remote = {kBase, sides[1 - host].token};
+    ASSERT_EQ(side.engine->post(now, side.queue, request, engine::Submission::kInHand),
+              engine::PostStatus::kOk);
+    drain(host);
+  }
+  void post_atomic(std::uint32_t host, Verb verb) {
+    Side& side = sides[host];
+    verbs::WorkRequest request;
+    request.verb = verb;
+    request.peer = side.peer;
+    request.width = 8;
     request.remote = {kBase, sides[1 - host].token};
     ASSERT_EQ(side.engine->post(now, side.queue, request, engine::Submission::kInHand),
               engine::PostStatus::kOk);
@@ -114,7 +127,12 @@ class ByHand {
     side.accesses.erase(at);
     engine::AccessResult result;
     result.status = status;
-    if (kind == AccessKind::kRead) {
+    if (kind == AccessKind::kWriteContext) {
+      side.records[access.address].resize(access.length);
+      wire::fill(access.data, side.records[access.address]);
+    } else if (kind == AccessKind::kFetchContext) {
+      result.data = wire::bytes_payload(side.records[access.address]);
+    } else if (kind == AccessKind::kRead) {
       const wire::BufferId buffer = pool.acquire(access.length);
       std::fill_n(pool.data(buffer), access.length, std::byte{1});
       result.data = wire::bytes_payload(pool.data(buffer), access.length, buffer);
@@ -280,6 +298,204 @@ TEST(UbUnhelpfulHost, EventsThatNobodyPollsAreBounded) {
   for (; engine.poll_event(event); ++kept) EXPECT_EQ(event.kind, engine::AsyncEventKind::kCompletionError);
   EXPECT_LE(kept, 20u);
   EXPECT_EQ(kept + engine.counters().events_dropped, 120u);
+}
+
+/// The next life of the jetty `id`, which has been destroyed: numbers rest before they are given again.
+engine::QueueId reborn(ByHand& world, std::uint32_t host, engine::QueueId id) {
+  UbEngine& engine = *world.sides[host].engine;
+  for (std::uint32_t life = 0; life < 4 * kRestingJetties; ++life) {
+    const engine::QueueId made = *engine.create_queue(world.now, {.send_depth = 4, .receive_depth = 4});
+    if (made == id) return made;
+    EXPECT_TRUE(engine.destroy_queue(world.now, made).ok());
+  }
+  ADD_FAILURE() << "number " << id << " does not come back";
+  return id;
+}
+
+// [URMA API] What memory answers to a jetty's earlier life is no entry of the present one.
+TEST(UbUnhelpfulHost, AnEntryOfAnEarlierLifeIsNotTaken) {
+  ByHand world;
+  ByHand::Side& side = world.sides[0];
+  verbs::WorkRequest request;
+  request.verb = Verb::kWrite;
+  request.peer = side.peer;
+  request.length = 8;
+  request.local_count = 1;
+  request.local[0] = {kBase, 8};
+  request.remote = {kBase, world.sides[1].token};
+  const auto announce = [&] {
+    EXPECT_EQ(side.engine->post(world.now, side.queue, request, engine::Submission::kDoorbell),
+              engine::PostStatus::kOk);
+    world.drain(0);
+  };
+  announce();
+  ASSERT_EQ(world.count(0, AccessKind::kFetchWorkRequest), 1u);
+  const auto blob = *world.sides[1].engine->export_queue(world.sides[1].queue);
+  ASSERT_TRUE(side.engine->destroy_queue(world.now, side.queue).ok());
+  side.queue = reborn(world, 0, side.queue);
+  request.peer = *side.engine->connect(world.now, side.queue, blob);
+  announce();
+  ASSERT_EQ(world.count(0, AccessKind::kFetchWorkRequest), 2u);
+  ASSERT_TRUE(world.answer(0, AccessKind::kFetchWorkRequest));  // That of the earlier life.
+  EXPECT_EQ(world.count(0, AccessKind::kRead), 0u);
+  ASSERT_TRUE(world.answer(0, AccessKind::kFetchWorkRequest));
+  EXPECT_EQ(world.count(0, AccessKind::kRead), 1u);
+  world.settle();
+  ASSERT_EQ(side.completions.size(), 1u);
+  EXPECT_TRUE(side.completions[0].ok());
+}
+
+// The same for a message: the entry that it took was the earlier life's, and so is the memory behind it.
+TEST(UbUnhelpfulHost, AMessageOfAnEarlierLifeWritesNothing) {
+  for (const bool fetched : {false, true}) {
+    ByHand world;
+    ByHand::Side& target = world.sides[1];
+    ASSERT_EQ(world.post_receive(1, 1024), engine::PostStatus::kOk);
+    world.post(0, Verb::kSend, 1024);
+    while (world.answer(0, AccessKind::kRead)) {
+    }
+    world.carry(0);
+    if (fetched) {
+      ASSERT_TRUE(world.answer(1, AccessKind::kFetchReceiveEntry));
+      ASSERT_TRUE(world.answer(1, AccessKind::kWrite));
+    }
+    ASSERT_TRUE(target.engine->destroy_queue(world.now, target.queue).ok());
+    target.queue = reborn(world, 1, target.queue);
+    if (!fetched) {
+      ASSERT_TRUE(world.answer(1, AccessKind::kFetchReceiveEntry));
+    }
+    while (world.carry(0)) {
+    }
+    EXPECT_EQ(world.count(1, AccessKind::kWrite), 0u);
+    const std::size_t before = target.completions.size();
+    world.settle();
+    EXPECT_EQ(target.completions.size(), before);  // Nothing was received in the present life.
+    ASSERT_EQ(world.sides[0].completions.size(), 1u);
+    EXPECT_FALSE(world.sides[0].completions[0].ok());
+  }
+}
+
+// [URMA API] A jetty whose record is lost hands its receives back.
+TEST(UbUnhelpfulHost, AJettyWhoseRecordIsLostHandsItsReceivesBack) {
+  UbConfig config;
+  config.context_cache_entries = 1;
+  ByHand world(config);
+  for (int entry = 0; entry < 3; ++entry) ASSERT_EQ(world.post_receive(1, 1024), engine::PostStatus::kOk);
+  world.post(0, Verb::kSend, 8);
+  // Records come and go, but for that of the jetty which the message is for.
+  const auto is_lost = [&](const engine::Access& access) {
+    return access.kind == AccessKind::kFetchContext && access.length == 20;
+  };
+  bool lost = false;
+  for (bool any = true; any;) {
+    any = false;
+    for (std::uint32_t host = 0; host < 2; ++host) {
+      while (!world.sides[host].accesses.empty()) {
+        const engine::Access access = world.sides[host].accesses.front();
+        const bool loses = host == 1 && is_lost(access);
+        any |= world.answer(host, access.kind,
+                            loses ? engine::AccessStatus::kFault : engine::AccessStatus::kDone);
+        lost |= loses;
+      }
+      while (world.carry(host)) any = true;
+    }
+  }
+  EXPECT_TRUE(lost);
+  std::size_t receives = 0;
+  for (const verbs::Completion& completion : world.sides[1].completions) {
+    if (completion.kind != verbs::CompletionKind::kReceive) continue;
+    ++receives;
+    EXPECT_EQ(completion.status, CompletionStatus::kFlushed);
+    EXPECT_EQ(completion.id, 77u);
+  }
+  EXPECT_EQ(receives, 3u);
+  ASSERT_EQ(world.sides[0].completions.size(), 1u);
+  EXPECT_FALSE(world.sides[0].completions[0].ok());
+}
+
+// [URMA API] A completion is seen after the data that it announces: it is written behind it, in its stream.
+TEST(UbUnhelpfulHost, CompletionsAreWrittenBehindTheirData) {
+  for (const Verb verb : {Verb::kRead, Verb::kSend}) {
+    for (const std::uint32_t length : {8U, 1024U}) {
+      ByHand world;
+      ASSERT_EQ(world.post_receive(1, 1024), engine::PostStatus::kOk);
+      world.post(0, verb, length);
+      const std::uint32_t receiver = verb == Verb::kRead ? 0 : 1;
+      std::size_t completions = 0;
+      std::uint64_t stream = 0;
+      for (bool any = true; any;) {
+        any = false;
+        for (std::uint32_t host = 0; host < 2; ++host) {
+          while (!world.sides[host].accesses.empty()) {
+            const engine::Access access = world.sides[host].accesses.front();
+            if (access.kind == AccessKind::kWrite && host == receiver) stream = access.stream;
+            if (access.kind == AccessKind::kWriteCompletion) {
+              EXPECT_EQ(access.order, verbs::AccessOrder::kRelease);
+              if (host == receiver) {
+                EXPECT_EQ(access.stream, stream);
+              }
+              ++completions;
+            }
+            any |= world.answer(host, access.kind);
+          }
+          while (world.carry(host)) any = true;
+        }
+      }
+      EXPECT_EQ(completions, verb == Verb::kRead ? 1u : 2u);
+    }
+  }
+}
+
+// What a segment says about the order of accesses to it is what the target asks of its memory.
+TEST(UbUnhelpfulHost, AccessesHaveTheOrderOfTheirSegment) {
+  for (const auto order :
+       {verbs::AccessOrder::kRelaxed, verbs::AccessOrder::kAscending, verbs::AccessOrder::kRelease}) {
+    for (const Verb verb : {Verb::kWrite, Verb::kFetchAdd}) {
+      for (const std::uint32_t length : {8U, 1024U}) {
+        ByHand world;
+        ByHand::Side& target = world.sides[1];
+        target.token = *target.engine->register_segment(
+            world.now, {.base = kBase, .length = kBytes, .rights = verbs::kFullAccess, .write_order = order});
+        if (verb == Verb::kWrite) {
+          world.post(0, verb, length);
+        } else {
+          world.post_atomic(0, verb);
+        }
+        while (world.answer(0, AccessKind::kRead)) {
+        }
+        std::size_t accesses = 0;
+        while (world.carry(0)) {
+        }
+        for (const engine::Access& access : target.accesses) {
+          if (access.kind != AccessKind::kWrite && access.kind != AccessKind::kAtomic) continue;
+          EXPECT_EQ(access.order, order) << verbs::name(verb) << length;
+          ++accesses;
+        }
+        EXPECT_GE(accesses, 1u);
+        world.settle();
+      }
+    }
+  }
+}
+
+// [UB-Base 2.0.1 7.3] The first reason to refuse is the one that is told: bad data is not asked for again
+// because another packet of the message met a missing page.
+TEST(UbUnhelpfulHost, TheFirstReasonToRefuseIsTold) {
+  ByHand world;
+  world.post(0, Verb::kWrite, 512);
+  while (world.answer(0, AccessKind::kRead)) {
+  }
+  while (world.carry(0)) {
+  }
+  ASSERT_EQ(world.count(1, AccessKind::kWrite), 2u);
+  ASSERT_TRUE(world.answer(1, AccessKind::kWrite, engine::AccessStatus::kPoison));
+  ASSERT_TRUE(world.answer(1, AccessKind::kWrite, engine::AccessStatus::kFault));
+  for (int round = 0; round < 40 && world.sides[0].completions.empty(); ++round) {
+    world.settle();
+    if (world.sides[0].completions.empty() && !world.expire()) break;
+  }
+  ASSERT_EQ(world.sides[0].completions.size(), 1u);
+  EXPECT_EQ(world.sides[0].completions[0].status, CompletionStatus::kRemotePoison);
 }
 
 }  // namespace
