@@ -129,8 +129,6 @@ verbs::WorkRequest drawn_request(RandomStream& random, const Side& run, std::uin
   request.local_count = first == request.length ? 1 : 2;
   request.local[0] = {World::kLocal + random.below(512) * 64, first};
   if (request.local_count == 2) request.local[1] = {World::kLocal + kRegion, request.length - first};
-  // A key of the program's own memory: a good one, or one that names nothing.
-  if (random.below(12) == 0) request.local[0].key = random.below(2) == 0 ? world.token(host).id : 0x777U;
   if (verbs::is_send(request.verb)) request.remote = {};
   request.remote_complete = random.below(20) == 0;
   return request;

@@ -223,6 +223,23 @@ TEST_P(EveryProtocol, TwoClientsExcludeEachOtherWithALock) {
   EXPECT_EQ(server.stop().clients, 2U);
 }
 
+// The server keeps as many receive entries as the loop needs, not as many as its messages have bytes.
+TEST_P(EveryProtocol, EntriesForLargeMessagesFitTheServersMemory) {
+  TestServer server(server_config(GetParam()));
+  MeasurementConfig config = client_config(GetParam(), server);
+  WorkloadRun run;
+  workload::PingPongConfig ping;
+  ping.payload = 64 * 1024;
+  ping.loop.operations = 10;
+  ping.loop.concurrency = 2;
+  run.config = ping;
+  config.program = run;
+  const auto result = measure(config, {}, kNeverStop);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result->loop.operations, 10U);
+  EXPECT_EQ(result->loop.errors, 0U);
+}
+
 TEST_P(EveryProtocol, GetsOfItemsAreWholeBesideWritersOfTwoClients) {
   TestServer server(server_config(GetParam()));
   MeasurementConfig config = client_config(GetParam(), server);

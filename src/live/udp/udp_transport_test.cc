@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // UDP sockets and the control channel over the loopback interface.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <vector>
 
@@ -56,6 +59,34 @@ TEST(UdpSocket, CarriesTheServiceFieldWhereItIsWanted) {
     }
   }
   EXPECT_EQ(seen, services);
+}
+
+// A datagram that is longer than the room for it arrives cut off: nothing of it is shown, alone or in a
+// batch.
+TEST(UdpSocket, NothingIsShownOfADatagramThatIsTooLong) {
+  auto to = UdpSocket::open({kLoopback, 0});
+  ASSERT_TRUE(to.ok());
+  const int from = ::socket(AF_INET, SOCK_DGRAM, 0);
+  sockaddr_in target{};
+  target.sin_family = AF_INET;
+  target.sin_addr.s_addr = htonl(kLoopback);
+  target.sin_port = htons(to->local().port);
+  // The first is received alone, the others in a batch.
+  const std::vector<std::size_t> lengths{UdpSocket::kFrameBytes + 1, UdpSocket::kFrameBytes,
+                                         UdpSocket::kFrameBytes + 1, 20'000, 1};
+  for (const std::size_t length : lengths) {
+    const std::vector<std::byte> bytes(length, std::byte{1});
+    ASSERT_EQ(
+        ::sendto(from, bytes.data(), length, 0, reinterpret_cast<const sockaddr*>(&target), sizeof target),
+        static_cast<ssize_t>(length));
+  }
+  std::vector<std::size_t> seen;
+  for (int round = 0; round < 1000 && seen.size() < lengths.size(); ++round) {
+    const std::size_t count = to->receive();
+    for (std::size_t i = 0; i < count; ++i) seen.push_back(to->datagram(i).bytes.size());
+  }
+  ::close(from);
+  EXPECT_EQ(seen, (std::vector<std::size_t>{0, UdpSocket::kFrameBytes, 0, 0, 1}));
 }
 
 TEST(UdpSocket, KnowsWhatAnInterfaceCarries) {
