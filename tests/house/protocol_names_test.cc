@@ -37,7 +37,7 @@ TEST_P(ProtocolNames, AreKnownToFewFiles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, ProtocolNames,
-                         ::testing::Values(Ceiling{kUet, 8}, Ceiling{kRoce, 55}, Ceiling{kUb, 62}),
+                         ::testing::Values(Ceiling{kUet, 8}, Ceiling{kRoce, 54}, Ceiling{kUb, 61}),
                          [](const auto& each) { return std::string(each.param.protocol.key); });
 
 TEST(ProtocolNamesRule, PartsOfWordsCount) {
