@@ -219,7 +219,20 @@ void SimRemote::posted(std::uint32_t slot, engine::PostStatus status) {
   end_call(slot, parts_.core.now());
 }
 
+SimRemote::Polled SimRemote::poll() {
+  const CoreConfig& core = config_.core;
+  const TimePs poll = attachment_ == Attachment::kOnChipBus ? core.poll_on_chip : core.poll_host_memory;
+  const Core::Busy busy = parts_.core.occupy(parts_.core.now(), poll + core.library_poll);
+  return {busy, busy.begin + poll};
+}
+
 void SimRemote::completed(const verbs::Completion& completion) {
+  if (completion.id == 0) {  // No call has this one.
+    if (completion.kind != verbs::CompletionKind::kReceive || !completion.ok()) return;
+    poll();
+    ++unasked_arrivals_;
+    return;
+  }
   const auto slot = static_cast<std::uint32_t>(completion.id);
   if (slot >= calls_.capacity() || !calls_.is_used(slot) ||
       calls_[slot].generation != static_cast<std::uint32_t>(completion.id >> 32U))
@@ -227,14 +240,12 @@ void SimRemote::completed(const verbs::Completion& completion) {
   Call& call = *calls_[slot].call;
   call.completion_ = completion;
   const TimePs now = parts_.core.now();
-  const CoreConfig& core = config_.core;
-  const TimePs poll = attachment_ == Attachment::kOnChipBus ? core.poll_on_chip : core.poll_host_memory;
-  const Core::Busy busy = parts_.core.occupy(now, poll + core.library_poll);
+  const auto [busy, found] = poll();
   trace::Tracer& tracer = parts_.records.tracer();
   const std::uint16_t host = parts_.nic.host();
   tracer.span(call.tag_, Stage::kCoreWait, now, busy.begin, host);
-  tracer.span(call.tag_, Stage::kCompletionPoll, busy.begin, busy.begin + poll, host);
-  tracer.span(call.tag_, Stage::kLibraryPoll, busy.begin + poll, busy.end, host);
+  tracer.span(call.tag_, Stage::kCompletionPoll, busy.begin, found, host);
+  tracer.span(call.tag_, Stage::kLibraryPoll, found, busy.end, host);
   end_call(slot, busy.end);
 }
 

@@ -115,6 +115,9 @@ class SimRemote final : public QueueClient, public StreamClient {
 
   engine::QueueId queue() const { return queue_; }
   engine::PeerId peer() const { return peer_; }
+  /// Messages that arrived without taking a receive entry, and that the program was told of: Ultra Ethernet's
+  /// writes with immediate data (Capabilities::write_imm_takes_receive).
+  std::uint64_t unasked_arrivals() const { return unasked_arrivals_; }
 
   // QueueClient.
   const verbs::WorkRequest& request(std::uint32_t slot) override { return calls_[slot].call->request_; }
@@ -142,6 +145,12 @@ class SimRemote final : public QueueClient, public StreamClient {
                               std::uint32_t length) const;
   verbs::WorkRequest atomic(verbs::Verb verb, verbs::RemoteAddress target, std::uint64_t operand,
                             std::uint64_t compare) const;
+  /// The core looks at a completion that has come now; the time in which it does.
+  struct Polled {
+    Core::Busy busy;
+    TimePs found;  ///< When it has read the record; the rest is the library's.
+  };
+  Polled poll();
   /// False: the call ends at once, with its status set.
   bool admits(Call& call);
   void start(Call& call);
@@ -172,6 +181,7 @@ class SimRemote final : public QueueClient, public StreamClient {
   SlotPool<Slot> calls_;
   std::uint64_t atomic_results_ =
       0;               ///< Local memory for old values, 16 bytes per slot; 0: they come in the record.
+  std::uint64_t unasked_arrivals_ = 0;
   TimePs order_free_;  ///< When the queue's serialisation of requests lets the next one in.
 };
 
