@@ -224,7 +224,8 @@ Result<void> RdmoInitiator::connect(const RdmoGrant& grant) {
   auto endpoint = port_->connect(grant.worker_address);
   if (!endpoint) return endpoint.error();
   endpoint_ = *endpoint;
-  return {};
+  // Wired up before anything is sent, as in RdmoTarget::open().
+  return port_->flush(endpoint_, config_.initiator.time_max);
 }
 
 rdmo::Taken RdmoInitiator::take(ucp_ep_h, std::uint32_t id, std::span<const std::byte> header,

@@ -64,6 +64,10 @@ TEST(FabricConnections, StepsOfACollectiveShareOneUnlessAskedOtherwise) {
   EXPECT_EQ(settings_of({"fabric.connections=pair"}).shared_connections(), SharedConnections::kAll);
   EXPECT_EQ(settings_of({"traffic.collective=ring_all_reduce"}).shared_connections(),
             SharedConnections::kAll);
+  // Ids are those of a matrix.
+  EXPECT_EQ(settings_of({"traffic.collective=ring_all_reduce", "fabric.connection_reuse=true"})
+                .shared_connections(),
+            SharedConnections::kAll);
   EXPECT_EQ(
       settings_of({"traffic.collective=ring_all_reduce", "fabric.connections=flow"}).shared_connections(),
       SharedConnections::kNone);

@@ -154,7 +154,7 @@ workload::SharedConnections FabricSettings::shared_connections() const {
   using workload::SharedConnections;
   if (!rules_of(protocol).flows.connections_apart || connections == FlowConnections::kPair)
     return SharedConnections::kAll;
-  if (connection_reuse) return SharedConnections::kById;
+  if (connection_reuse && !traffic.matrix.empty()) return SharedConnections::kById;
   if (connections == FlowConnections::kAuto && traffic.collective) return SharedConnections::kAll;
   return SharedConnections::kNone;
 }

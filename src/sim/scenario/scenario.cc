@@ -313,12 +313,15 @@ Result<void> check_world(const ScenarioConfig& config) {
   const auto check = [&](std::size_t number, const workload::WorkloadConfig& program,
                          std::string_view section) -> Result<void> {
     const HostSettings* checked = nullptr;
+    std::vector<const HostSettings*> clients;
     for (const std::uint32_t client : plan->programs[number].clients) {
       const HostSettings& host = (*by_host)[client] != nullptr ? *(*by_host)[client] : config;
+      clients.push_back(&host);
       if (&host == checked) continue;
       checked = &host;
       WHARF_TRY(check_abilities(program, section, host, config.link));
     }
+    WHARF_TRY(check_shared_lines(program, section, clients));
     return check_program(program, section, {0, plan->programs[number].parties(program)});
   };
   if (config.program != ProgramKind::kReplay) WHARF_TRY(check(0, config.workload, "run"));

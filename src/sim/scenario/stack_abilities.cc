@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/arena.h"
+#include "base/line.h"
 #include "sim/protocols/protocols.h"
 #include "verbs/verb.h"
 #include "wire/payload_pool.h"
@@ -72,7 +74,35 @@ std::string others_text(const Capabilities& can, verbs::Verb verb) {
   return fmt::format("another stack, or a verb of this one: {}", fmt::join(others, ", "));
 }
 
+/// Whether the writers of `program` may store to different words of one line.
+bool shares_lines(const workload::WorkloadConfig& program) {
+  const auto* blocks = std::get_if<workload::BulkWriteConfig>(&program);
+  return blocks == nullptr || blocks->payload % kLineBytes != 0 || blocks->region_offset % kLineBytes != 0;
+}
+
+bool stores_through_caches(const workload::WorkloadConfig& program, const HostSettings& host) {
+  if (!traits(host.stack).load_store || host.host.cache.write_policy == WritePolicy::kUncached) return false;
+  const std::vector<verbs::Verb> needed = workload::verbs_needed(program, true);
+  return std::find(needed.begin(), needed.end(), verbs::Verb::kStore) != needed.end();
+}
+
 }  // namespace
+
+Result<void> check_shared_lines(const workload::WorkloadConfig& program, std::string_view section,
+                                std::span<const HostSettings* const> clients) {
+  if (clients.size() < 2 || !shares_lines(program)) return {};
+  for (const HostSettings* host : clients) {
+    if (!stores_through_caches(program, *host)) continue;
+    return input_error(fmt::format(
+        "{}.workload = \"{}\" stores to lines that {} hosts share, and model.cache.write_policy is \"{}\": "
+        "no "
+        "cache of mapped remote memory knows of another's stores, expected model.cache.write_policy = "
+        "\"uncached\", one client host, or model.stack = \"ub_urma\"",
+        section, workload::name(workload::kind_of(program)), clients.size(),
+        host->host.cache.write_policy == WritePolicy::kWriteBack ? "write_back" : "write_through"));
+  }
+  return {};
+}
 
 Result<void> check_abilities(const workload::WorkloadConfig& program, std::string_view section,
                              const HostSettings& host, const LinkConfig& link) {

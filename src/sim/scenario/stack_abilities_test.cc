@@ -148,6 +148,37 @@ TEST(StackAbilities, GroupsAreJudgedByTheirOwnStack) {
   EXPECT_THAT(scenario.error().message, HasSubstr("needs load, which model.stack = \"ub_urma\""));
 }
 
+/// Caches of several hosts are not coherent: what one stores, another overwrites with its copy of the line.
+TEST(StackAbilities, LinesThatSeveralHostsStoreToAreNotCached) {
+  const char* const kThree = "[hosts]\nservers = 1\n[topology]\nfrom = \"star:4\"\n";
+  for (const char* policy : {"write_back", "write_through", "uncached"}) {
+    for (const char* program : {"key_value", "verb_loop", "bulk_write"}) {
+      SCOPED_TRACE(std::string(policy) + " " + program);
+      const bool blocks = std::string(program) == "bulk_write";
+      const auto scenario =
+          load({std::string("run.workload=") + program, "model.stack=ub_ldst",
+                std::string("model.cache.write_policy=") + policy, "run.operations=200",
+                std::string(program) == "verb_loop" ? "run.verb=store" : "run.think_time=0ns",
+                std::string(program) == "verb_loop" ? "run.payload=8B" : "run.concurrency=2"},
+               kThree);
+      if (!blocks && policy != std::string("uncached")) {
+        ASSERT_FALSE(scenario.ok());
+        EXPECT_THAT(
+            scenario.error().message,
+            HasSubstr(std::string("stores to lines that 3 hosts share, and model.cache.write_policy is "
+                                  "\"") +
+                      policy));
+        continue;
+      }
+      ASSERT_TRUE(scenario.ok()) << scenario.error().message;
+      const auto report = run_scenario(*scenario, {});
+      ASSERT_TRUE(report.ok());
+      EXPECT_EQ(report->end, RunOutcome::kDone);
+      EXPECT_EQ(report->verdict, "");
+    }
+  }
+}
+
 TEST(StackAbilities, ARunWithoutOneSuccessFails) {
   // Nothing arrives, and the channel gives up.
   const auto scenario = load({"run.workload=verb_loop", "run.verb=write", "run.operations=5",
