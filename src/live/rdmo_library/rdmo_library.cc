@@ -41,13 +41,15 @@ int failure(int result, std::string sentence) {
 }
 int failure(const Error& error) {
   switch (error.kind) {
+    case ErrorKind::kUsage:
     case ErrorKind::kInput:
       return failure(WHARF_RDMO_BAD_ARGUMENT, error.message);
     case ErrorKind::kStalled:
       return failure(WHARF_RDMO_STALLED, error.message);
-    default:
-      return failure(WHARF_RDMO_ENVIRONMENT, error.message);
+    case ErrorKind::kEnvironment:
+      break;
   }
+  return failure(WHARF_RDMO_ENVIRONMENT, error.message);
 }
 
 Result<live::StreamAddress> address_of(const char* name, const char* text, std::uint16_t port) {
@@ -114,17 +116,19 @@ struct wharf_rdmo_initiator {
   }
   /// What became of posting operation `index`.
   int posted(rdmo::Posted posted, std::uint64_t index) {
-    if (posted == rdmo::Posted::kOk) return WHARF_RDMO_OK;
-    end(index);
+    if (posted != rdmo::Posted::kOk) end(index);
     switch (posted) {
+      case rdmo::Posted::kOk:
+        return WHARF_RDMO_OK;
       case rdmo::Posted::kFull:
         return failure(WHARF_RDMO_FULL, "as much is under way as in_flight allows; wait for an outcome");
       case rdmo::Posted::kLost:
         return failure(WHARF_RDMO_LOST, "the connection to the worker has ended");
-      default:
-        return failure(WHARF_RDMO_BAD_ARGUMENT,
-                       "the published form has neither flags but WHARF_RDMO_FENCE nor more than 4 GiB");
+      case rdmo::Posted::kUnsupported:
+        break;
     }
+    return failure(WHARF_RDMO_BAD_ARGUMENT,
+                   "the published form has neither flags but WHARF_RDMO_FENCE nor more than 4 GiB");
   }
   void fill(const rdmo::Outcome& from, wharf_rdmo_outcome& to) {
     const std::uint64_t base = initiator->grant().cell;
