@@ -19,7 +19,7 @@ enum class ChannelKind : std::uint8_t {
 /// when they connect.
 using Lane = std::uint8_t;
 inline constexpr Lane kFirstLane = 0;  ///< Reliable. There is one to every host that anything is imported of.
-/// Reliable channels to one host are on lanes 0 to this one less, as many as both ends want. (OpenURMA: a TP
+/// Two hosts have as many reliable channels as both want, at most this many, on lanes 0 to 7. (OpenURMA: a TP
 /// group has up to eight members.)
 inline constexpr std::uint32_t kChannelsMax = 8;
 inline constexpr Lane kFusedLane = 8;       ///< Jetties whose service mode is ROL.

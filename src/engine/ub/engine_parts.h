@@ -45,7 +45,8 @@ struct EngineParts : Express {
         responder(*this),
         load_store(*this) {
     if (config.tracer != nullptr || config.context_cache_entries != 0 || config.congestion ||
-        config.min_time_between_cnps != kTimeZero || config.spread != ChannelSpread::kFlow) {
+        config.min_time_between_cnps != kTimeZero || config.spread == ChannelSpread::kPacket ||
+        (config.spread == ChannelSpread::kRequest && config.channels > 1)) {
       attention |= kEveryStep;
     }
     make_event_room();

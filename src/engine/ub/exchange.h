@@ -15,7 +15,7 @@
 
 namespace wharf::ub {
 
-/// How often the channel to a host has failed at the exporter.
+/// How often one channel to a host has failed at the exporter.
 struct ChannelFailures {
   wire::HostAddress host;
   Lane lane = kFirstLane;

@@ -75,7 +75,8 @@ namespace wharf::ub {
   const std::uint32_t at = owner.object;
   InboundMessage& message = responder.messages_[at];
   TpChannel& channel = parts().tp.channel(message.channel);
-  if (message.pending != 1 || !has_state(message, kWholeAt, kFusedMask, kFusedOpen) || !message.fused_open ||
+  if (message.pending != 1 || message.sequence == kNoSlot ||
+      !has_state(message, kWholeAt, kFusedMask, kFusedOpen) || !message.fused_open ||
       message.status != wire::UbResponseStatus::kSuccess ||
       message.request.opcode != wire::TaOpcode::kWrite || channel.receive.has_gap()) {
     return parts().access_done(now, access.id(), result);

@@ -57,6 +57,9 @@ void TpLayer::add_memory_use(std::vector<MemoryUse>& out) const {
                         timers_.bytes_held() + dirty_.bytes_held() + ack_list_.bytes_held() +
                         data_list_.bytes_held() + resend_list_.bytes_held() + congestion_.bytes_held();
   bytes += channels_.size() * (sizeof(TpChannel) + parts_.config.receive_window / 8);
+  for (const auto& each : channels_) {
+    if (each->fused) bytes += sizeof(FusedWindow) + parts_.config.receive_window / 8;
+  }
   out.push_back({"tp_channel", channels_.size(), bytes});
   out.push_back({"sent_packet", packets_.capacity(), packets_.bytes_held()});
   out.push_back({"early_packet", ahead_.size(), ahead_.bytes_held()});
@@ -65,6 +68,10 @@ void TpLayer::add_memory_use(std::vector<MemoryUse>& out) const {
 void Responder::add_memory_use(std::vector<MemoryUse>& out) const {
   out.push_back({"inbound_message", messages_.capacity(), messages_.bytes_held() + by_tpmsn_.bytes_held()});
   out.push_back({"parked_packet", parked_.capacity(), parked_.bytes_held()});
+  const std::uint64_t contexts = sequences_.size();
+  out.push_back({"initiator_context", contexts,
+                 sequences_.capacity() * sizeof(sequences_[0]) + contexts * sizeof(SequenceContext) +
+                     sequence_of_.bytes_held() + turns_.bytes_held()});
 }
 
 void LoadStorePath::add_memory_use(std::vector<MemoryUse>& out) const {

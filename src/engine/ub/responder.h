@@ -304,7 +304,8 @@ class Responder {
   void fuse(std::uint32_t index, std::uint64_t number);
   void release_confirmed(std::uint32_t index);
   void report_receive(std::uint32_t index);
-  /// Requests of one remote jetty are one stream; numbers below 2^20 are those of local jetties.
+  /// Requests of one remote jetty on one channel are one stream; numbers below 2^20 are those of local
+  /// jetties.
   static std::uint64_t stream_of(std::uint32_t channel, std::uint32_t requester) {
     return (channel + 1ULL) << 20U | requester;
   }

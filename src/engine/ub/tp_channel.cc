@@ -562,30 +562,32 @@ void TpLayer::wipe(std::uint32_t channel) {
 void TpLayer::describe_waiting(std::vector<std::string>& out) const {
   for (std::uint32_t index = 0; index < count(); ++index) {
     const auto& channel = channels_[index];
-    const std::uint32_t host = channel->remote.number;
     if (channel->state == ChannelState::kClosed) continue;
+    const std::uint32_t host = channel->remote.number;
+    const std::string name = channel->lane == kFirstLane
+                                 ? fmt::format("TP channel to host {}", host)
+                                 : fmt::format("TP channel {} to host {}", channel->lane, host);
     if (channel->state == ChannelState::kError) {
-      out.push_back(fmt::format("TP channel to host {}: failed, retries exhausted or its record lost", host));
+      out.push_back(fmt::format("{}: failed, retries exhausted or its record lost", name));
       continue;
     }
     if (channel->timer.running()) {
       out.push_back(
-          fmt::format("TP channel to host {}: packets up to {} sent and not confirmed, attempt {}, next "
+          fmt::format("{}: packets up to {} sent and not confirmed, attempt {}, next "
                       "time-out at {} ps",
-                      host, wire::psn_wrap(channel->send_cursor - 1), channel->timer.attempts(),
+                      name, wire::psn_wrap(channel->send_cursor - 1), channel->timer.attempts(),
                       channel->timer.deadline().ps));
     }
     if (const TimePs until = congestion_.waits_until(index); until != kNever) {
-      out.push_back(fmt::format("TP channel to host {}: its next packet may leave at {} ps", host, until.ps));
+      out.push_back(fmt::format("{}: its next packet may leave at {} ps", name, until.ps));
     }
     if (channel->receive.has_gap()) {
-      out.push_back(fmt::format("TP channel to host {}: packets that have arrived wait for packet {}", host,
+      out.push_back(fmt::format("{}: packets that have arrived wait for packet {}", name,
                                 wire::psn_wrap(channel->receive.next())));
     }
     if (channel->numbering || !channel->requests.empty() || !channel->responses.empty()) {
-      out.push_back(
-          fmt::format("TP channel to host {}: messages wait for packet numbers ({} numbered and not sent)",
-                      host, channel->unsent));
+      out.push_back(fmt::format("{}: messages wait for packet numbers ({} numbered and not sent)", name,
+                                channel->unsent));
     }
   }
 }

@@ -173,6 +173,10 @@ class TpLayer {
   /// The answer to one that was refused has been confirmed.
   void refusal_confirmed(const InboundMessage& message);
 
+  /// The engine that exported `blob` may be a new one, with fewer channels than the one before: those from
+  /// `from` on have ended with that.
+  void end_old_lanes(TimePs now, const QueueBlob& blob, Lane from);
+
   // From the network.
   void receive(TimePs now, const wire::Packet& packet);
   /// A packet of the unreliable lane.

@@ -311,14 +311,26 @@ void TpLayer::end_lanes(TimePs now, std::uint32_t index, ChannelEvent event) {
     end_channel(now, each, event);
   };
   const wire::HostAddress remote = channel.remote;
-  const bool grouped = event == ChannelEvent::kFail && parts_.config.spread == ChannelSpread::kRequest &&
-                       channel.kind != ChannelKind::kUnreliable;
+  // The peer may spread by request without saying so: where a target keeps order, lanes always end together.
+  const bool kept = channel.kind == ChannelKind::kReliable && channel.general;
+  const bool grouped = event == ChannelEvent::kFail && channel.kind != ChannelKind::kUnreliable &&
+                       (kept || parts_.config.spread == ChannelSpread::kRequest);
   if (grouped || channel.lane == kFirstLane || channel.lane == kFusedLane) {
     end(find(remote, kFirstLane));
     end(find(remote, kFusedLane));
   }
   for (Lane lane = kFirstLane + 1; grouped && lane < kChannelsMax; ++lane) end(find(remote, lane));
   end(index);
+}
+
+void TpLayer::end_old_lanes(TimePs now, const QueueBlob& blob, Lane from) {
+  for (Lane lane = from; lane < kChannelsMax; ++lane) {
+    const std::uint32_t index = find(blob.host, lane);
+    if (index == kNoSlot || channels_[index]->state != ChannelState::kReady ||
+        channels_[index]->peer_first_incarnation >= blob.first_incarnation)
+      continue;
+    end_lanes(now, index, ChannelEvent::kSupersede);
+  }
 }
 
 void TpLayer::step(TimePs now, std::uint32_t index, ChannelEvent event) {

@@ -107,6 +107,7 @@ Result<engine::PeerId> UbEngine::connect(TimePs now, engine::QueueId queue, std:
   const std::uint32_t channels = std::min(parts_->config.channels, decoded->channels);
   const bool general = service == engine::ServiceMode::kOrderedByTarget ||
                        decoded->service == engine::ServiceMode::kOrderedByTarget;
+  parts_->tp.end_old_lanes(now, *decoded, static_cast<Lane>(channels));
   // All reliable lanes, because the peer alone knows which of them its jetties use.
   Result<std::uint32_t> channel = home;
   for (Lane lane = kFirstLane; lane < channels; ++lane) {

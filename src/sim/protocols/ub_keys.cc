@@ -211,6 +211,10 @@ void UbProtocol::draw(KeyDraw& draw, const StackTraits& stack, bool world) {
   if (draw.one_in(5)) draw.number("model.ub.inbound_messages", draw.scaled(4, 64));
   if (draw.one_in(5)) draw.number("model.ub.parked_packets", draw.scaled(64, 512));
   if (draw.one_in(5)) draw.number("model.ub.context_cache", draw.scaled(4, 32));
+  if (draw.one_in(3)) {
+    draw.number("model.ub.channels", draw.scaled(2, 8));
+    draw.text("model.ub.spread", draw.any({"flow", "request", "packet"}));
+  }
 }
 
 void UbProtocol::draw_requests(KeyDraw& draw) {

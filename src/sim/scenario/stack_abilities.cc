@@ -97,7 +97,7 @@ Result<void> check_shared_lines(const workload::WorkloadConfig& program, std::st
         "{}.workload = \"{}\" stores to lines that {} hosts share, and model.cache.write_policy is \"{}\": "
         "no "
         "cache of mapped remote memory knows of another's stores, expected model.cache.write_policy = "
-        "\"uncached\", one client host, or model.stack = \"ub_urma\"",
+        "\"uncached\", or one client host",
         section, workload::name(workload::kind_of(program)), clients.size(),
         host->host.cache.write_policy == WritePolicy::kWriteBack ? "write_back" : "write_through"));
   }

@@ -16,9 +16,8 @@ namespace wharf::sim {
 Result<void> check_abilities(const workload::WorkloadConfig& program, std::string_view section,
                              const HostSettings& host, const LinkConfig& link);
 
-/// Refuses stores of several hosts to lines that they share, through caches that keep lines:
-/// UB-Base 2.0.1 8.3 keeps no such caches coherent, and has one writer for a region at a time. `clients`: the
-/// hosts of the program.
+/// Refuses stores of several hosts to lines that they share, through caches that keep lines: nothing keeps
+/// such caches coherent (docs/protocol/ub.md, "Loads and stores"). `clients`: the hosts of the program.
 Result<void> check_shared_lines(const workload::WorkloadConfig& program, std::string_view section,
                                 std::span<const HostSettings* const> clients);
 

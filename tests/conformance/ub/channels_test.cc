@@ -361,6 +361,43 @@ TEST(ChannelSpreading, TheChannelsFailTogether) {
   }
 }
 
+// The peer's next life has one channel: what was under way on the others has ended with the old one, and does
+// not end the new one later.
+TEST(ChannelSpreading, ANewLifeWithFewerChannelsEndsAll) {
+  UbConfig config = with_channels(4, ChannelSpread::kRequest);
+  config.retransmission.attempts_max = 3;
+  World world(config);
+  Requests wire(world);
+  wire.drop = [](const wire::Packet&) { return true; };
+  for (int i = 0; i < 8; ++i)
+    ASSERT_EQ(post(world, 0, request_of(world, 0, Verb::kWrite, 64)), engine::PostStatus::kOk);
+  auto blob = decode_queue_blob(*world.engine(1).export_queue(world.queue(1)));
+  ASSERT_TRUE(blob.ok());
+  blob->channels = 1;
+  ++blob->first_incarnation;
+  ASSERT_TRUE(world.engine(0).connect(world.now(), world.queue(0), encode(*blob)).ok());
+  world.pair().drain(0);
+  EXPECT_EQ(world.pair().host(0).completions.size(), 8u);
+  world.run();
+  EXPECT_EQ(world.counters(0).channels_failed, 0u);
+}
+
+// While the memory of the target works on a Write, somebody there connects to the same jetty once more.
+TEST(ChannelSpreading, AConnectionBesideAWriteOfRol) {
+  UbConfig config;
+  config.service = ServiceMode::kOrderedByTransport;
+  test::EnginePairOptions options;
+  options.access_shortest = options.access_longest = microseconds(5);
+  World world(config, options);
+  ASSERT_EQ(post(world, 0, request_of(world, 0, Verb::kWrite, 64)), engine::PostStatus::kOk);
+  world.pair().run_until([&] { return world.pair().host(1).delayed.next_time() != kNever; });
+  ASSERT_TRUE(world.engine(1)
+                  .connect(world.now(), world.queue(1), *world.engine(0).export_queue(world.queue(0)))
+                  .ok());
+  world.run();
+  EXPECT_EQ(finished(world).size(), 1u);
+}
+
 // --- Spreading by packet
 
 // [ns-3-UB] Every data packet has the next UDP source port, and its numbers are those of one channel.
